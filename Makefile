@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+# The verbs a person types. CMakePresets.json says what a build is;
+# CMakeLists.txt says what is built; nothing is compiled by this file.
+
+JOBS   ?= $(shell nproc)
+PREFIX ?= /usr/local
+
+.DEFAULT_GOAL := release
+.PHONY: release dev test check-all bench demo install format tidy clean help
+
+release: ## build the library and the tools, optimized (what `make` does)
+	@cmake --preset release
+	@cmake --build --preset release -j $(JOBS)
+
+dev: ## build with assertions and debug information
+	@cmake --preset dev
+	@cmake --build --preset dev -j $(JOBS)
+
+test: ## install missing packages, build, run the tests (not the long ones)
+	@tools/install_deps build test
+	@$(MAKE) --no-print-directory dev
+	@tools/run_tests -j $(JOBS) build/dev -LE '^long$$'
+
+check-all: ## every check: layers, format, tidy, sanitizers, valgrind, cross
+	@tools/check_all
+
+bench: release ## measure the cost of recording
+	@build/release/bench/axp_bench
+
+demo: release ## train a small GPT and show where its time goes
+	@build/release/examples/gpt/gpt
+
+install: release ## install under PREFIX (/usr/local); DESTDIR is honoured
+	@DESTDIR="$(DESTDIR)" cmake --install build/release --prefix "$(PREFIX)"
+
+format: ## let clang-format lay out every C file
+	@tools/list_sources | xargs -r clang-format -i
+
+tidy: ## run clang-tidy on src
+	@tools/check_all tidy
+
+clean: ## remove everything that was built
+	@rm -rf build
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' \
+		$(firstword $(MAKEFILE_LIST))

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Scopes: what one costs, in the shapes that programs have. */
+#include <axprof/axprof.h>
+#include <stdio.h>
+
+#include "bench.h"
+
+static double one_site(uint64_t n)
+{
+    double from = bench_thread_ns();
+    for (uint64_t i = 0; i < n; i++) {
+        AXP_SCOPE("one");
+        bench_keep(i);
+    }
+    return (bench_thread_ns() - from) / (double)n;
+}
+
+static double nested(uint64_t n)
+{
+    double from = bench_thread_ns();
+    for (uint64_t i = 0; i < n / 3; i++) {
+        AXP_SCOPE("outer");
+        {
+            AXP_SCOPE("middle");
+            {
+                AXP_SCOPE("inner");
+                bench_keep(i);
+            }
+        }
+    }
+    return (bench_thread_ns() - from) / (double)(n / 3 * 3);
+}
+
+static double in_turn(uint64_t n)
+{
+    double from = bench_thread_ns();
+    for (uint64_t i = 0; i < n / 3; i++) {
+        {
+            AXP_SCOPE("first");
+            bench_keep(i);
+        }
+        {
+            AXP_SCOPE("second");
+            bench_keep(i);
+        }
+        {
+            AXP_SCOPE("third");
+            bench_keep(i);
+        }
+    }
+    return (bench_thread_ns() - from) / (double)(n / 3 * 3);
+}
+
+/* 64 sites, called through a table in random order. */
+#define SITE(n)                                                                \
+    static __attribute__((noinline)) void site_##n(uint64_t v)                 \
+    {                                                                          \
+        AXP_SCOPE("site " #n);                                                 \
+        bench_keep(v);                                                         \
+    }
+#define EIGHT(X, a)                                                            \
+    X(a##0) X(a##1) X(a##2) X(a##3) X(a##4) X(a##5) X(a##6) X(a##7)
+#define SITES(X)                                                               \
+    EIGHT(X, 0)                                                                \
+    EIGHT(X, 1) EIGHT(X, 2) EIGHT(X, 3) EIGHT(X, 4) EIGHT(X, 5) EIGHT(X, 6)    \
+        EIGHT(X, 7)
+SITES(SITE)
+#define ENTRY(n) site_##n,
+static void (*const sites[64])(uint64_t) = {SITES(ENTRY)};
+
+static uint64_t next_random(uint64_t *state)
+{
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    return *state ^= *state << 17;
+}
+
+static __attribute__((noinline)) void no_site(uint64_t v)
+{
+    bench_keep(v);
+}
+
+static double random_order(void (*const table[64])(uint64_t), uint64_t n)
+{
+    uint64_t state = 88172645463325252u;
+    double from = bench_thread_ns();
+    for (uint64_t i = 0; i < n; i++)
+        table[next_random(&state) & 63](i);
+    return (bench_thread_ns() - from) / (double)n;
+}
+
+/* What the calls and the random numbers cost without a scope is taken off. */
+static double sixty_four(uint64_t n)
+{
+    void (*empty[64])(uint64_t);
+    for (int i = 0; i < 64; i++)
+        empty[i] = no_site;
+    double bare = random_order(empty, n / 4);
+    AXP_SCOPE("parent");
+    return random_order(sites, n) - bare;
+}
+
+static char names[64][16];
+
+static double by_name(uint64_t n)
+{
+    axp_profiler *p = axp_global();
+    for (int i = 0; i < 64; i++)
+        snprintf(names[i], 16, "name %d", i);
+    double from = bench_thread_ns();
+    for (uint64_t i = 0; i < n; i++) {
+        axp_start(p, names[i & 63]);
+        axp_stop(p, names[i & 63]);
+    }
+    return (bench_thread_ns() - from) / (double)n;
+}
+
+static double with_work(uint64_t n)
+{
+    double from = bench_thread_ns();
+    for (uint64_t i = 0; i < n; i++) {
+        AXP_SCOPE_WORK("work", .flops = 1e3, .bytes = 4e3);
+        bench_keep(i);
+    }
+    return (bench_thread_ns() - from) / (double)n;
+}
+
+static double disabled(uint64_t n)
+{
+    axp_set_enabled(axp_global(), false);
+    double ns = one_site(n);
+    axp_set_enabled(axp_global(), true);
+    return ns;
+}
+
+/* The same scopes in a profiler whose timeline is full. */
+static double overwriting(uint64_t capacity, uint64_t n)
+{
+    axp_profiler *p =
+        axp_profiler_create(&(axp_options){.timeline_capacity = capacity});
+    for (uint64_t i = 0; i < capacity; i++) { /* two events each */
+        AXP_SCOPE_IN(p, "one");
+        bench_keep(i);
+    }
+    double from = bench_thread_ns();
+    for (uint64_t i = 0; i < n; i++) {
+        AXP_SCOPE_IN(p, "one");
+        bench_keep(i);
+    }
+    double ns = (bench_thread_ns() - from) / (double)n;
+    axp_profiler_destroy(p);
+    return ns;
+}
+
+static double capacity_1k(uint64_t n)
+{
+    return overwriting(1000, n);
+}
+
+static double capacity_100k(uint64_t n)
+{
+    return overwriting(100000, n);
+}
+
+static double capacity_10m(uint64_t n)
+{
+    return overwriting(10000000, n);
+}
+
+/* One query, after few and after many scopes. */
+static double query_after(uint64_t n_scopes, uint64_t n)
+{
+    axp_profiler *p = axp_profiler_create(NULL);
+    uint64_t sum = 0;
+    for (uint64_t i = 0; i < n_scopes; i++) {
+        AXP_SCOPE_IN(p, "one");
+    }
+    double from = bench_thread_ns();
+    for (uint64_t i = 0; i < n; i++)
+        sum += axp_total_time(p, "one");
+    double ns = (bench_thread_ns() - from) / (double)n;
+    bench_keep(sum);
+    axp_profiler_destroy(p);
+    return ns;
+}
+
+static double query_1k(uint64_t n)
+{
+    return query_after(1000, n);
+}
+
+static double query_50m(uint64_t n)
+{
+    return query_after(50000000, n);
+}
+
+const struct bench_case bench_scopes[] = {
+    {"scope, one site", one_site, 50000000, 1.15, 1.6, false},
+    {"scope, nested 3 deep", nested, 50000000, 1.15, 1.6, false},
+    {"scope, three sites in turn", in_turn, 50000000, 1.2, 1.6, false},
+    {"scope, 64 sites in random order", sixty_four, 20000000, 1.35, 0, false},
+    {"scope, one site, 2 threads at once", one_site, 20000000, 1.2, 0, true},
+    {"start/stop by name, 64 names", by_name, 10000000, 2.5, 0, false},
+    {"scope with FLOPs and bytes", with_work, 20000000, 1.5, 0, false},
+    {"scope, disabled", disabled, 50000000, 0.1, 0, false},
+    {"timeline overwriting, 1 k events", capacity_1k, 10000000, 0, 0, false},
+    {"timeline overwriting, 100 k events", capacity_100k, 10000000, 0, 0,
+     false},
+    {"timeline overwriting, 10 M events", capacity_10m, 10000000, 0, 0, false},
+    {"axp_total_time after 1,000 scopes", query_1k, 100000, 0, 0, false},
+    {"axp_total_time after 50 M scopes", query_50m, 100000, 0, 0, false},
+    {0},
+};

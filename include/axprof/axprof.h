@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* axprof.h: record what a neural-network program does. This header is the
+ * manual of the recording side; axprof_read.h is that of views and reports.
+ *
+ *   #include <axprof/axprof.h>
+ *
+ *   void layer(int n) {
+ *       AXP_SCOPE_WORK("matmul", .flops = 2.0 * n * n * n);
+ *       ...
+ *   }                                       // the scope ends with its block
+ *
+ * Link with -laxprof_rt (recording and the quick answers: libc and pthread
+ * alone) or -laxprof (views and reports too).
+ *
+ * Place      what a program calls. Everything is callable from any thread, at
+ *            any time: before main, in atexit handlers, in a signal handler,
+ *            on a profiler that another thread is destroying.
+ * Cost       a scope is two clock reads and a few stores. No recording call
+ *            waits for another thread, calls malloc, or changes errno; memory
+ *            is mapped only at a thread's first event, at a change of chunk,
+ *            for a new name and for a new place in the call tree.
+ * Wrong use  never harms: it is counted, and shown among the warnings.
+ * Strings    are copied before the call returns; NULL and "" are counted as
+ *            wrong use and recorded as "(unnamed)".
+ */
+#ifndef AXPROF_H
+#define AXPROF_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define AXP_VERSION "0.1.0"
+
+#ifndef AXP_API
+#define AXP_API __attribute__((visibility("default")))
+#endif
+
+#ifdef __cplusplus
+#define AXP__ZERO = {} /* so that partial initialisers do not warn in C++ */
+extern "C" {
+#else
+#define AXP__ZERO
+#endif
+
+typedef uint64_t axp_ns; /* nanoseconds */
+typedef struct axp_profiler axp_profiler;
+typedef struct axp_track axp_track; /* a row of its own: device queue, link */
+
+/* ---- errors ------------------------------------------------------------- */
+typedef enum axp_status {
+    AXP_OK = 0,
+    AXP_E_NOT_FOUND = -1, /* no such operation, name, file */
+    AXP_E_STATE = -2,     /* not possible now */
+    AXP_E_IO = -3,
+    AXP_E_FORMAT = -4, /* malformed or unknown data */
+    AXP_E_TIMER = -5,
+    AXP_E_INVALID = -6, /* bad argument or option */
+    AXP_E_NO_MEMORY = -7,
+    AXP_E_LIMIT = -8,
+    AXP_E_UNSUPPORTED = -9
+} axp_status;
+AXP_API const char *axp_strerror(axp_status status);
+/* This thread's last failure as a sentence; never NULL. */
+AXP_API const char *axp_last_error(void);
+
+/* ---- profilers ---------------------------------------------------------- */
+enum { AXP_START_DISABLED = 1, AXP_NO_TIMELINE = 2, AXP_OVERWRITE = 4 };
+typedef void (*axp_log_fn)(int level, const char *message, void *ctx);
+
+typedef struct axp_options { /* all zero = defaults */
+    size_t size;             /* sizeof(axp_options), or 0 */
+    const char *title;       /* of the run, in reports; default: program name */
+    const char *path;        /* record to this file; NULL: memory only */
+    /* A view shows exactly the newest N events; 0: what memory_limit holds. */
+    uint64_t timeline_capacity;
+    /* Bytes of the pool and accumulators; default 64 MiB; at least what
+     * timeline_capacity needs. */
+    uint64_t memory_limit;
+    uint64_t spool_limit; /* bytes the spool may grow to; default 1 GiB */
+    uint64_t file_limit;  /* bytes of the .axp; 0: none */
+    uint32_t flags;
+    axp_log_fn log; /* NULL: silent */
+    void *log_ctx;
+} axp_options;
+
+/* options may be NULL. NULL on failure: see axp_last_error(). */
+AXP_API axp_profiler *axp_profiler_create(const axp_options *options);
+AXP_API void axp_profiler_destroy(axp_profiler *p); /* NULL allowed */
+/* Freezes: nothing is recorded after it; the file, if any, is complete. */
+AXP_API axp_status axp_finish(axp_profiler *p);
+AXP_API axp_status axp_flush(axp_profiler *p); /* all so far is in the file */
+/* Created on first use; never NULL, never destroyed. */
+AXP_API axp_profiler *axp_global(void);
+AXP_API void axp_set_enabled(axp_profiler *p, bool enabled);
+AXP_API bool axp_is_enabled(const axp_profiler *p);
+/* Forgets everything, open scopes too; time starts at 0. */
+AXP_API void axp_reset(axp_profiler *p);
+AXP_API axp_ns axp_now(const axp_profiler *p); /* since creation or reset */
+AXP_API void axp_thread_name(axp_profiler *p, const char *name);
+
+/* ---- work --------------------------------------------------------------- */
+typedef enum axp_dtype {
+    AXP_DTYPE_UNKNOWN,
+    AXP_F64,
+    AXP_F32,
+    AXP_TF32,
+    AXP_F16,
+    AXP_BF16,
+    AXP_F8,
+    AXP_I8,
+    AXP_C64,
+    AXP_C128
+} axp_dtype;
+typedef struct axp_work {   /* 0 = not declared, shown as unknown */
+    double flops AXP__ZERO; /* 1 multiply-add = 2 */
+    double bytes AXP__ZERO; /* read and written */
+    axp_dtype dtype AXP__ZERO;
+    uint32_t dims
+        [6] AXP__ZERO; /* M,N,K of a product, or the tensor's shape; 0 ends */
+} axp_work;
+
+/* ---- scopes ------------------------------------------------------------- */
+/* By name: any string, freely nested or overlapping, across threads. A stop
+ * takes this thread's newest open one of that name, else the oldest of
+ * another thread. */
+AXP_API void axp_start(axp_profiler *p, const char *name);
+AXP_API void axp_start_work(axp_profiler *p, const char *name, axp_work work);
+AXP_API void axp_stop(axp_profiler *p, const char *name);
+/* To the innermost open scope of this thread. */
+AXP_API void axp_add_work(axp_profiler *p, axp_work work);
+
+typedef enum axp_cat {
+    AXP_CAT_NONE,
+    AXP_CAT_FORWARD,
+    AXP_CAT_BACKWARD,
+    AXP_CAT_OPTIMIZER,
+    AXP_CAT_DATA,
+    AXP_CAT_COMM,
+    AXP_CAT_SYNC,
+    AXP_CAT_COPY,
+    AXP_CAT_IO
+} axp_cat;
+/* Of the innermost open scope; its children inherit it. */
+AXP_API void axp_category(axp_profiler *p, axp_cat cat);
+
+/* ---- memory ------------------------------------------------------------- */
+typedef enum axp_mem {
+    AXP_MEM_NONE,
+    AXP_MEM_WEIGHT,
+    AXP_MEM_GRADIENT,
+    AXP_MEM_OPTIMIZER,
+    AXP_MEM_ACTIVATION,
+    AXP_MEM_TEMPORARY,
+    AXP_MEM_INPUT,
+    AXP_MEM_CACHE
+} axp_mem;
+typedef struct axp_alloc {
+    const char *name; /* NULL: the innermost open scope's */
+    const void *ptr;  /* NULL: by name and size alone */
+    size_t bytes;
+    axp_mem kind;
+    void *const *stack; /* return addresses, innermost first; NULL: none */
+    uint32_t n_frames;
+} axp_alloc;
+AXP_API void axp_record_alloc(axp_profiler *p, const char *name, size_t bytes);
+/* Unknown: lowers current, never below 0, and warns. */
+AXP_API void axp_record_free(axp_profiler *p, const char *name, size_t bytes);
+AXP_API void axp_track_alloc(axp_profiler *p, const char *name, const void *ptr,
+                             size_t bytes);
+AXP_API void axp_track_free(axp_profiler *p, const void *ptr);
+AXP_API void axp_record_alloc_ex(axp_profiler *p, const axp_alloc *alloc);
+
+/* ---- timeline ----------------------------------------------------------- */
+typedef enum axp_event_type {
+    AXP_EVENT_START,
+    AXP_EVENT_END,
+    AXP_EVENT_INSTANT,
+    AXP_EVENT_ALLOC,
+    AXP_EVENT_FREE,
+    AXP_EVENT_CUSTOM,
+    AXP_EVENT_COUNTER,
+    AXP_EVENT_STEP
+} axp_event_type;
+/* Timeline only, no statistics; metadata may be NULL. */
+AXP_API void axp_event(axp_profiler *p, const char *name, axp_event_type type,
+                       const char *metadata);
+AXP_API void axp_instant(axp_profiler *p, const char *name);
+AXP_API void axp_counter(axp_profiler *p, const char *name, double value);
+/* Ends the process-wide step that ran since the previous mark, or the start. */
+AXP_API void axp_step(axp_profiler *p);
+/* Requests, transfers: any thread ends them. */
+AXP_API void axp_async_begin(axp_profiler *p, const char *name, uint64_t id);
+AXP_API void axp_async_end(axp_profiler *p, const char *name, uint64_t id);
+/* An arrow from the innermost open scope here … to the one there. */
+AXP_API void axp_flow_out(axp_profiler *p, uint64_t id);
+AXP_API void axp_flow_in(axp_profiler *p, uint64_t id);
+
+/* Rows with explicit times, in axp_now()'s clock; spans count as operations
+ * like scopes. A track lives as long as its profiler. */
+AXP_API axp_track *axp_track_create(axp_profiler *p, const char *name);
+AXP_API void axp_track_span(axp_track *t, const char *name, axp_ns begin,
+                            axp_ns end, const axp_work *work);
+AXP_API void axp_track_alloc_at(axp_track *t, const char *name,
+                                uint64_t address, size_t bytes, axp_ns at);
+AXP_API void axp_track_free_at(axp_track *t, uint64_t address, axp_ns at);
+
+/* ---- quick answers ------------------------------------------------------ */
+/* A scope that is still open counts as a call with its time so far. */
+AXP_API axp_ns axp_total_time(axp_profiler *p, const char *name);
+AXP_API axp_ns axp_avg_time(axp_profiler *p, const char *name);
+AXP_API uint64_t axp_call_count(axp_profiler *p, const char *name);
+AXP_API uint64_t axp_current_memory(axp_profiler *p);
+AXP_API uint64_t axp_peak_memory(axp_profiler *p);
+/* The text report on standard output (libaxprof). */
+AXP_API void axp_print_summary(axp_profiler *p);
+
+/* "500 B" "1.00 KB" "1.00 MB" "1.00 GB" (1024) and "500 ns" "1.500 us"
+ * "1.500 ms" "1.500 s"; return buf. */
+AXP_API char *axp_format_bytes(char *buf, size_t size, uint64_t bytes);
+AXP_API char *axp_format_ns(char *buf, size_t size, axp_ns ns);
+
+/* ---- macros ------------------------------------------------------------- */
+/* Statements that end with the enclosing block:
+ *   AXP_SCOPE("literal")          global profiler; only a literal compiles
+ *   AXP_SCOPE_NAME(expression)    global profiler; any string
+ *   AXP_FUNCTION()                global profiler; the function's name
+ *   AXP_SCOPE_IN(p, name)         any profiler, any string
+ *   AXP_SCOPE_WORK("literal", .flops = x, .bytes = y, …)
+ * and for the global profiler
+ *   AXP_START(name) AXP_STOP(name) AXP_ALLOC(name, bytes) AXP_FREE(name, bytes)
+ * With AXP_DISABLE defined they leave nothing in the object code. */
+
+/* These are the macros' own: call them through the macros only. A site's text
+ * is its name, file and line with 0 bytes between; the site itself remembers what the
+ * text was registered as. */
+AXP_API uint64_t axp__scope_begin(uint32_t *site, const char *text);
+AXP_API uint64_t axp__scope_begin_work(uint32_t *site, const char *text,
+                                       const axp_work *work);
+AXP_API uint64_t axp__scope_begin_function(uint32_t *site, const char *name,
+                                           const char *place);
+AXP_API uint64_t axp__scope_begin_in(axp_profiler *p, const char *name);
+AXP_API void axp__scope_end(uint64_t token);
+/* Bit 0: the global profiler records. Bit 1: named scopes that were open when
+ * it was disabled may still be stopped. */
+AXP_API extern uint8_t axp__recording;
+
+static inline bool axp__is_on(void)
+{
+    return __builtin_expect(
+        (__atomic_load_n(&axp__recording, __ATOMIC_RELAXED) & 1) != 0, 1);
+}
+
+static inline void axp__scope_cleanup(const uint64_t *token)
+{
+    if (*token) axp__scope_end(*token);
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#define AXP__JOIN2(a, b) a##b
+#define AXP__JOIN(a, b) AXP__JOIN2(a, b)
+#define AXP__TEXT2(a) #a
+#define AXP__TEXT(a) AXP__TEXT2(a)
+#define AXP__PLACE __FILE__ "\0" AXP__TEXT(__LINE__)
+#define AXP__SITE(n) AXP__JOIN(axp__site_, n)
+#define AXP__TOKEN(n)                                                          \
+    const uint64_t AXP__JOIN(axp__token_, n)                                   \
+        __attribute__((cleanup(axp__scope_cleanup), unused))
+#define AXP__SCOPE(n, name)                                                    \
+    static uint32_t AXP__SITE(n);                                              \
+    AXP__TOKEN(n) =                                                            \
+        axp__is_on() ? axp__scope_begin(&AXP__SITE(n), name "\0" AXP__PLACE)   \
+                     : 0
+#define AXP__SCOPE_FUNCTION(n)                                                 \
+    static uint32_t AXP__SITE(n);                                              \
+    AXP__TOKEN(n) =                                                            \
+        axp__is_on()                                                           \
+            ? axp__scope_begin_function(&AXP__SITE(n), __func__, AXP__PLACE)   \
+            : 0
+#define AXP__SCOPE_WORK(n, name, ...)                                          \
+    static uint32_t AXP__SITE(n);                                              \
+    const axp_work AXP__JOIN(axp__work_, n) =                                  \
+        __extension__(axp_work){__VA_ARGS__};                                  \
+    AXP__TOKEN(n) =                                                            \
+        axp__is_on()                                                           \
+            ? axp__scope_begin_work(&AXP__SITE(n), name "\0" AXP__PLACE,       \
+                                    &AXP__JOIN(axp__work_, n))                 \
+            : 0
+#define AXP__SCOPE_NAME(n, name)                                               \
+    AXP__TOKEN(n) = axp__is_on() ? axp__scope_begin_in(axp_global(), name) : 0
+#define AXP__SCOPE_IN(n, p, name) AXP__TOKEN(n) = axp__scope_begin_in(p, name)
+
+#ifndef AXP_DISABLE
+#define AXP_SCOPE(name) AXP__SCOPE(__COUNTER__, "" name "")
+#define AXP_FUNCTION() AXP__SCOPE_FUNCTION(__COUNTER__)
+#define AXP_SCOPE_NAME(name) AXP__SCOPE_NAME(__COUNTER__, name)
+#define AXP_SCOPE_IN(p, name) AXP__SCOPE_IN(__COUNTER__, p, name)
+#define AXP_SCOPE_WORK(name, ...)                                              \
+    AXP__SCOPE_WORK(__COUNTER__, "" name "", __VA_ARGS__)
+#define AXP_START(name)                                                        \
+    ((void)(axp__is_on() ? axp_start(axp_global(), name) : (void)0))
+#define AXP_STOP(name)                                                         \
+    ((void)(__atomic_load_n(&axp__recording, __ATOMIC_RELAXED)                 \
+                ? axp_stop(axp_global(), name)                                 \
+                : (void)0))
+#define AXP_ALLOC(name, bytes)                                                 \
+    ((void)(axp__is_on() ? axp_record_alloc(axp_global(), name, bytes)         \
+                         : (void)0))
+#define AXP_FREE(name, bytes)                                                  \
+    ((void)(axp__is_on() ? axp_record_free(axp_global(), name, bytes)          \
+                         : (void)0))
+#else
+#define AXP_SCOPE(name) ((void)sizeof("" name ""))
+#define AXP_FUNCTION() ((void)0)
+#define AXP_SCOPE_NAME(name) ((void)sizeof(name))
+#define AXP_SCOPE_IN(p, name) ((void)sizeof(p), (void)sizeof(name))
+#define AXP_SCOPE_WORK(name, ...) ((void)sizeof("" name ""))
+#define AXP_START(name) ((void)sizeof(name))
+#define AXP_STOP(name) ((void)sizeof(name))
+#define AXP_ALLOC(name, bytes) ((void)sizeof(name), (void)sizeof(bytes))
+#define AXP_FREE(name, bytes) ((void)sizeof(name), (void)sizeof(bytes))
+#endif
+
+#endif

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* axprof_read.h: what was recorded, as frozen views; findings; reports.
+ *
+ *   axp_view *v = axp_snapshot(axp_global());
+ *   axp_op op;
+ *   if (axp_view_op(v, "matmul", &op) == AXP_OK)
+ *       printf("%llu calls, %.1f GFLOP/s\n",
+ *              (unsigned long long)op.calls, axp_op_gflops(&op));
+ *   axp_view_destroy(v);
+ *
+ * Link with -laxprof.
+ *
+ * Views      a view never changes, whatever the program goes on to do. Its
+ *            strings live as long as it does. Any thread may read it, several
+ *            at once.
+ * Lists      functions that fill an array return how many there are, and fill
+ *            as many as fit: call with cap 0 first, or with room enough.
+ * Times      nanoseconds since the profiler was created or reset.
+ * Open       a scope that was open counts as a call with its time so far.
+ */
+#ifndef AXPROF_READ_H
+#define AXPROF_READ_H
+#include <stdio.h>
+
+#include "axprof.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- views -------------------------------------------------------------- */
+typedef struct axp_view axp_view;
+AXP_API axp_view *axp_snapshot(axp_profiler *p); /* NULL: axp_last_error() */
+AXP_API axp_status axp_open(const char *const *paths, size_t n_paths,
+                            axp_view **out);
+AXP_API void axp_view_destroy(axp_view *v); /* NULL allowed */
+
+typedef struct axp_op {
+    const char *name;
+    uint64_t calls;
+    axp_ns total_ns;               /* inclusive, recursion once */
+    axp_ns self_ns;                /* exclusive, own cost taken off */
+    axp_ns min_ns, max_ns, avg_ns; /* of single calls */
+    axp_ns p50_ns, p95_ns, p99_ns; /* within 3 % */
+    /* Self, of the time of the threads it ran on; 0…1. */
+    double time_share;
+    double flops, bytes; /* sums of what was declared */
+    /* Calls that declared any; 0 = unknown. */
+    uint64_t n_flops_calls, n_bytes_calls;
+    axp_dtype dtype;
+    axp_cat category;
+    const char *file; /* NULL, 0 where unknown */
+    int line;
+    bool is_sampled; /* from samples, not from scopes */
+    /* Time of the calls that declared FLOPs, bytes; 0 = unknown. */
+    axp_ns flops_ns, bytes_ns;
+} axp_op;
+typedef enum axp_order {
+    AXP_BY_TIME, /* total_ns */
+    AXP_BY_SELF,
+    AXP_BY_CALLS
+} axp_order;
+AXP_API axp_status axp_view_op(const axp_view *v, const char *name,
+                               axp_op *out);
+AXP_API size_t axp_view_ops(const axp_view *v, axp_order order, axp_op *out,
+                            size_t cap);
+/* Per second of the calls that declared; NaN if unknown. GB is 1e9. */
+AXP_API double axp_op_gflops(const axp_op *op);
+AXP_API double axp_op_gbps(const axp_op *op);
+
+typedef struct axp_memory {
+    uint64_t current_bytes, peak_bytes, total_allocated, total_freed;
+    uint64_t n_allocs, n_frees;
+    axp_ns peak_at;
+} axp_memory;
+typedef struct axp_memory_name {
+    const char *name;
+    axp_mem kind;
+    uint64_t current_bytes, peak_bytes, at_peak_bytes, total_allocated;
+    uint64_t n_allocs, n_frees;
+} axp_memory_name;
+typedef struct axp_leak {
+    const char *name;
+    uint64_t bytes;
+    axp_ns at; /* since when something of that name has been live */
+    uint64_t thread_id;
+    bool is_retained; /* held since the first step, and not grown */
+    uint64_t n_blocks;
+} axp_leak;
+AXP_API axp_memory axp_view_memory(const axp_view *v);
+/* By at_peak_bytes. */
+AXP_API size_t axp_view_memory_names(const axp_view *v, axp_memory_name *out,
+                                     size_t cap);
+/* Everything not freed, largest first; retained ones flagged. */
+AXP_API size_t axp_view_leaks(const axp_view *v, axp_leak *out, size_t cap);
+
+typedef struct axp_event_info {
+    const char *name;
+    axp_event_type type;
+    axp_ns time_ns;
+    uint64_t thread_id;
+    const char *metadata; /* NULL: none */
+    double value;         /* of a counter; bytes; the step's number */
+} axp_event_info;
+typedef struct axp_event_filter { /* zero: all */
+    const char *name;
+    const axp_event_type *type;
+    axp_ns from, to; /* to 0: the end */
+} axp_event_filter;
+/* Non-zero stops. The event is the callee's until it returns. */
+typedef int (*axp_event_fn)(const axp_event_info *event, void *ctx);
+/* By time. filter may be NULL. */
+AXP_API axp_status axp_view_events(const axp_view *v,
+                                   const axp_event_filter *filter,
+                                   axp_event_fn fn, void *ctx);
+AXP_API uint64_t axp_view_event_count(const axp_view *v); /* in it now */
+/* Recorded, but no longer in the timeline. */
+AXP_API uint64_t axp_view_cut_count(const axp_view *v);
+/* First start to last end in the timeline; 0: unknown. */
+AXP_API axp_ns axp_view_span(const axp_view *v, const char *name);
+/* First to last event. */
+AXP_API axp_ns axp_view_duration(const axp_view *v);
+
+typedef struct axp_tree_node {
+    const char *name;
+    int32_t parent;
+    uint64_t calls;
+    axp_ns total_ns, self_ns;
+    double flops, bytes;
+    uint64_t allocated_bytes;
+    bool is_sampled;
+} axp_tree_node;
+typedef struct axp_step_stats {
+    uint64_t count;
+    axp_ns avg_ns, p50_ns, p95_ns, p99_ns, min_ns, max_ns;
+} axp_step_stats;
+typedef struct axp_thread_info {
+    uint64_t id;
+    const char *name;
+    uint64_t process_id;
+    int rank; /* -1: none */
+    axp_ns begin, end, busy_ns;
+    uint64_t events;
+} axp_thread_info;
+typedef struct axp_warning {
+    const char *code;
+    const char *name; /* of what it was last seen on; NULL: nothing */
+    uint64_t count;
+    const char *text;
+} axp_warning;
+/* Threads merged, parents first, root's parent -1. */
+AXP_API size_t axp_view_tree(const axp_view *v, axp_tree_node *out, size_t cap);
+AXP_API axp_step_stats axp_view_steps(const axp_view *v);
+AXP_API size_t axp_view_threads(const axp_view *v, axp_thread_info *out,
+                                size_t cap);
+AXP_API size_t axp_view_warnings(const axp_view *v, axp_warning *out,
+                                 size_t cap);
+
+/* ---- diagnosis ---------------------------------------------------------- */
+typedef enum axp_finding_type {
+    AXP_SLOW_OPERATION,
+    AXP_HIGH_CALL_COUNT,
+    AXP_MEMORY_HOTSPOT,
+    AXP_MEMORY_LEAK,
+    AXP_LOW_THROUGHPUT,
+    AXP_MEMORY_BOUND,
+    AXP_LOAD_IMBALANCE
+} axp_finding_type;
+typedef enum axp_severity {
+    AXP_LOW,
+    AXP_MEDIUM,
+    AXP_HIGH,
+    AXP_CRITICAL
+} axp_severity;
+typedef struct axp_metric {
+    const char *key;
+    double value;
+} axp_metric;
+typedef struct axp_finding {
+    axp_finding_type type;
+    const char *type_name; /* "SlowOperation" */
+    axp_severity severity;
+    const char *name, *description, *suggestion;
+    axp_ns saving_ns;
+    double saving_share;  /* 0: not estimable */
+    bool saving_is_bound; /* "at most" */
+    double confidence;    /* 0…1 */
+    const axp_metric *metrics;
+    size_t n_metrics;
+} axp_finding;
+typedef struct axp_thresholds { /* zero = default */
+    /* 20, 30, 5, 1 */
+    double slow_op_pct, memory_hotspot_pct, leak_pct, min_gflops;
+    uint64_t high_call_count; /* 10000 */
+    bool skip_memory_leaks;
+    const char *const *set; /* "rule_id.threshold=value" */
+    size_t n_set;
+    const char *const *ignore; /* "rule_id" or "rule_id:name" */
+    size_t n_ignore;
+} axp_thresholds;
+typedef struct axp_findings axp_findings;
+AXP_API axp_findings *axp_analyze(const axp_view *v,
+                                  const axp_thresholds *thresholds);
+AXP_API size_t axp_findings_count(const axp_findings *f);
+/* Most time regained first. */
+AXP_API const axp_finding *axp_findings_at(const axp_findings *f, size_t i);
+AXP_API axp_status axp_findings_write(const axp_findings *f, FILE *to);
+AXP_API void axp_findings_destroy(axp_findings *f);
+
+/* ---- reports and exports ------------------------------------------------ */
+typedef enum axp_format {
+    AXP_FORMAT_TEXT,
+    AXP_FORMAT_JSON,
+    AXP_FORMAT_MARKDOWN,
+    AXP_FORMAT_HTML
+} axp_format;
+typedef enum axp_export_format {
+    AXP_EXPORT_CHROME,
+    AXP_EXPORT_PERFETTO,
+    AXP_EXPORT_SPEEDSCOPE,
+    AXP_EXPORT_FOLDED,
+    AXP_EXPORT_PPROF,
+    AXP_EXPORT_CSV_OPS,
+    AXP_EXPORT_CSV_EVENTS,
+    AXP_EXPORT_JSON_EVENTS,
+    AXP_EXPORT_MEMORY_VIZ,
+    AXP_EXPORT_OPENMETRICS
+} axp_export_format;
+typedef struct axp_report_options {
+    int width;
+    bool color;
+    size_t max_findings;
+    uint64_t max_events;
+    const axp_thresholds *thresholds;
+} axp_report_options;
+AXP_API axp_status axp_report_write(const axp_view *v, axp_format format,
+                                    FILE *to);
+AXP_API axp_status axp_report_write_ex(const axp_view *v, axp_format format,
+                                       const axp_report_options *o, FILE *to);
+AXP_API axp_status axp_report_export(const axp_view *v, const char *path,
+                                     axp_format format);
+AXP_API axp_status axp_export(const axp_view *v, const char *path,
+                              axp_export_format format);
+AXP_API axp_status axp_export_write(const axp_view *v, axp_export_format format,
+                                    FILE *to);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* A budget of bytes that several threads draw on without a lock. */
+#ifndef AXP_BASE_BUDGET_H
+#define AXP_BASE_BUDGET_H
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/base_atomic.h"
+
+struct axp__budget {
+    uint64_t used_bytes;
+    uint64_t limit_bytes;
+};
+
+/* Takes n bytes if `part` of `whole` of the limit still holds them. */
+static inline bool axp__budget_take_part(struct axp__budget *b, uint64_t n,
+                                         uint64_t part, uint64_t whole)
+{
+    uint64_t used = axp__add(&b->used_bytes, n) + n;
+    if (used <= b->limit_bytes / whole * part) return true;
+    axp__add(&b->used_bytes, -n);
+    return false;
+}
+
+static inline bool axp__budget_take(struct axp__budget *b, uint64_t n)
+{
+    return axp__budget_take_part(b, n, 1, 1);
+}
+
+/* For what must not be refused: may pass the limit. */
+static inline void axp__budget_force(struct axp__budget *b, uint64_t n)
+{
+    axp__add(&b->used_bytes, n);
+}
+
+static inline void axp__budget_give(struct axp__budget *b, uint64_t n)
+{
+    axp__add(&b->used_bytes, -n);
+}
+
+#endif

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Memory: totals, names with what each held at the peak, what is unfreed. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/model_view.h"
+
+static int by_name_id(const void *a, const void *b)
+{
+    const struct axp__cap_traffic *x = a, *y = b;
+    return (x->name > y->name) - (x->name < y->name);
+}
+
+/* The threads' traffic, one record a name, sorted by name; malloc. */
+static struct axp__cap_traffic *all_traffic(const struct axp__capture *c,
+                                            size_t *count)
+{
+    size_t n = 0, kept = 0;
+    for (size_t i = 0; i < c->n_lanes; i++)
+        n += c->lanes[i].n_traffic;
+    struct axp__cap_traffic *all = malloc((n + 1) * sizeof *all);
+    if (!all) return NULL;
+    n = 0;
+    for (size_t i = 0; i < c->n_lanes; i++)
+        for (uint32_t k = 0; k < c->lanes[i].n_traffic; k++)
+            all[n++] = c->lanes[i].traffic[k];
+    qsort(all, n, sizeof *all, by_name_id);
+    for (size_t i = 0; i < n; i++) {
+        if (kept && all[kept - 1].name == all[i].name) {
+            all[kept - 1].n_allocs += all[i].n_allocs;
+            all[kept - 1].n_frees += all[i].n_frees;
+            all[kept - 1].allocated_bytes += all[i].allocated_bytes;
+            all[kept - 1].freed_bytes += all[i].freed_bytes;
+        } else {
+            all[kept++] = all[i];
+        }
+    }
+    *count = kept;
+    return all;
+}
+
+static int by_at_peak(const void *a, const void *b)
+{
+    const axp_memory_name *x = a, *y = b;
+    if (x->at_peak_bytes != y->at_peak_bytes)
+        return x->at_peak_bytes < y->at_peak_bytes ? 1 : -1;
+    if (x->peak_bytes != y->peak_bytes)
+        return x->peak_bytes < y->peak_bytes ? 1 : -1;
+    return strcmp(x->name, y->name);
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+    const axp_leak *x = a, *y = b;
+    if (x->bytes != y->bytes) return x->bytes < y->bytes ? 1 : -1;
+    return strcmp(x->name, y->name);
+}
+
+static void add_leak(axp_view *v, const struct axp__cap_live *live,
+                     const struct axp__cap_traffic *t)
+{
+    const struct axp__cap_row *row = axp__view_row(v, live->since_row);
+    v->leaks[v->n_leaks++] = (axp_leak){
+        .name = axp__view_name(v, live->name),
+        .bytes = live->current_bytes,
+        .at = axp__view_time(v, live->since_ticks),
+        .thread_id = row ? row->tid : 0,
+        .is_retained = v->capture->n_steps && live->first_step_bytes &&
+                       live->current_bytes <= live->first_step_bytes,
+        .n_blocks = t->n_allocs > t->n_frees ? t->n_allocs - t->n_frees : 1,
+    };
+}
+
+bool axp__view_make_memory(axp_view *v)
+{
+    const struct axp__capture *c = v->capture;
+    size_t n = 0, next = 0;
+    struct axp__cap_traffic *all = all_traffic(c, &n);
+    v->memory_names = calloc(n + 1, sizeof *v->memory_names);
+    v->leaks = calloc(n + 1, sizeof *v->leaks);
+    v->memory = (axp_memory){
+        .current_bytes = c->current_bytes,
+        .peak_bytes = c->peak_bytes,
+        .peak_at = c->peak_bytes ? axp__view_time(v, c->peak_ticks) : 0};
+    bool ok = all && v->memory_names && v->leaks;
+    for (size_t i = 0; ok && i < n; i++) {
+        const struct axp__cap_traffic *t = &all[i];
+        /* live names come in the order of their ids, as traffic does now */
+        while (next < c->n_live && c->live[next].name < t->name)
+            next++;
+        const struct axp__cap_live *live =
+            next < c->n_live && c->live[next].name == t->name
+                ? &c->live[next]
+                : NULL; /* it was only ever freed */
+        v->memory.total_allocated += t->allocated_bytes;
+        v->memory.total_freed += t->freed_bytes;
+        v->memory.n_allocs += t->n_allocs;
+        v->memory.n_frees += t->n_frees;
+        axp_memory_name *m = &v->memory_names[v->n_memory_names++];
+        *m = (axp_memory_name){.name = axp__view_name(v, t->name),
+                               .total_allocated = t->allocated_bytes,
+                               .n_allocs = t->n_allocs,
+                               .n_frees = t->n_frees};
+        if (!live) continue;
+        m->kind = (axp_mem)live->kind;
+        m->current_bytes = live->current_bytes;
+        m->peak_bytes = live->peak_bytes;
+        m->at_peak_bytes = live->at_peak_bytes;
+        if (live->current_bytes) add_leak(v, live, t);
+    }
+    if (ok) {
+        qsort(v->memory_names, v->n_memory_names, sizeof *v->memory_names,
+              by_at_peak);
+        qsort(v->leaks, v->n_leaks, sizeof *v->leaks, by_bytes);
+    }
+    free(all);
+    return ok;
+}
+
+axp_memory axp_view_memory(const axp_view *v)
+{
+    return v ? v->memory : (axp_memory){0};
+}
+
+size_t axp_view_memory_names(const axp_view *v, axp_memory_name *out,
+                             size_t cap)
+{
+    if (!v) return 0;
+    for (size_t i = 0; out && i < cap && i < v->n_memory_names; i++)
+        out[i] = v->memory_names[i];
+    return v->n_memory_names;
+}
+
+size_t axp_view_leaks(const axp_view *v, axp_leak *out, size_t cap)
+{
+    if (!v) return 0;
+    for (size_t i = 0; out && i < cap && i < v->n_leaks; i++)
+        out[i] = v->leaks[i];
+    return v->n_leaks;
+}

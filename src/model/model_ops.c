@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Operations: all nodes of a name, over all threads, as one.
+ *
+ * Sums are made in ticks, per op, and converted once, so that rounding does
+ * not grow with threads. Tracks are in nanoseconds already.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/model_view.h"
+#include "record/record_thread.h"
+
+#define N_CATEGORIES (AXP_CAT_IO + 1)
+
+struct sums { /* index 0: ticks; 1: ns of tracks */
+    uint32_t name;
+    uint64_t calls, ended;
+    uint64_t total[2], self[2], min[2], max[2];
+    uint64_t flops_time[2], bytes_time[2], lifetime[2];
+    uint64_t cost_calls; /* of children */
+    uint64_t n_flops_calls, n_bytes_calls;
+    double flops, bytes;
+    uint32_t dtype;
+    uint64_t category_self[N_CATEGORIES];
+    struct axp__weighted *weighted;
+    size_t n_weighted, n_pages;
+};
+
+struct table {
+    struct sums *sums;
+    size_t n, cap;
+    uint32_t *slots; /* index + 1 */
+    size_t n_slots;
+};
+
+static size_t slot_of(const struct table *t, uint32_t name)
+{
+    size_t i = name * 2654435761u & (t->n_slots - 1);
+    while (t->slots[i] && t->sums[t->slots[i] - 1].name != name)
+        i = (i + 1) & (t->n_slots - 1);
+    return i;
+}
+
+static struct sums *get(struct table *t, uint32_t name)
+{
+    size_t i = slot_of(t, name);
+    if (!t->slots[i]) {
+        struct sums *s = &t->sums[t->n];
+        *s = (struct sums){.name = name, .min = {UINT64_MAX, UINT64_MAX}};
+        t->slots[i] = (uint32_t)++t->n;
+    }
+    return &t->sums[t->slots[i] - 1];
+}
+
+static bool init_table(struct table *t, const struct axp__capture *c)
+{
+    for (size_t i = 0; i < c->n_lanes; i++)
+        t->cap += c->lanes[i].n_ops;
+    t->n_slots = 16;
+    while (t->n_slots < t->cap * 2)
+        t->n_slots *= 2;
+    t->sums = calloc(t->cap + 1, sizeof *t->sums);
+    t->slots = calloc(t->n_slots, sizeof *t->slots);
+    return t->sums && t->slots;
+}
+
+/* ---- what several files need --------------------------------------------------- */
+
+uint64_t axp__frame_total(const axp_view *v, const struct axp__cap_lane *lane,
+                          uint32_t i)
+{
+    uint64_t end = v->capture->end_ticks;
+    uint64_t begin = lane->frames[i].begin_ticks;
+    return end > begin ? end - begin : 0;
+}
+
+uint64_t axp__frame_self(const axp_view *v, const struct axp__cap_lane *lane,
+                         uint32_t i)
+{
+    uint64_t total = axp__frame_total(v, lane, i);
+    uint64_t within = lane->frames[i].child_ticks;
+    if (i + 1 < lane->n_frames) { /* the open child's part */
+        uint64_t end = v->capture->end_ticks;
+        uint64_t from = lane->frames[i + 1].charged_ticks;
+        within += end > from ? end - from : 0;
+    }
+    return total > within ? total - within : 0;
+}
+
+uint16_t axp__node_category(const struct axp__cap_lane *lane, int32_t node)
+{
+    while (node > 0 && !lane->nodes[node].category)
+        node = lane->nodes[node].parent;
+    return node > 0 ? lane->nodes[node].category : 0;
+}
+
+uint64_t *axp__child_calls(const struct axp__cap_lane *lane)
+{
+    uint64_t *calls = calloc(lane->n_nodes + 1, sizeof *calls);
+    for (uint32_t i = 1; calls && i < lane->n_nodes; i++)
+        if (lane->nodes[i].parent >= 0)
+            calls[lane->nodes[i].parent] += lane->nodes[i].calls;
+    return calls;
+}
+
+uint64_t axp__view_percentile(const struct axp__weighted *w, size_t n, double q)
+{
+    uint64_t all = 0, seen = 0;
+    for (size_t i = 0; i < n; i++)
+        all += w[i].count;
+    uint64_t rank = (uint64_t)ceil(q * (double)all);
+    for (size_t i = 0; i < n; i++) {
+        seen += w[i].count;
+        if (seen >= rank && w[i].count) return w[i].value;
+    }
+    return 0;
+}
+
+int axp__view_by_weight_value(const void *a, const void *b)
+{
+    const struct axp__weighted *x = a, *y = b;
+    return (x->value > y->value) - (x->value < y->value);
+}
+
+size_t axp__view_add_hists(const axp_view *v, const struct axp__cap_lane *lane,
+                           uint32_t op, struct axp__weighted *out)
+{
+    size_t n = 0;
+    for (uint32_t i = 0; i < lane->n_hists; i++) {
+        const struct axp__cap_hist *h = &lane->hists[i];
+        if (h->op != op) continue;
+        for (uint32_t k = 0; k < AXP__HIST_BUCKETS; k++) {
+            uint64_t mid = axp__hist_mid(h->page, k);
+            if (!h->count[k]) continue;
+            out[n++] = (struct axp__weighted){
+                lane->is_track ? mid : axp__view_ns(v, mid), h->count[k]};
+        }
+    }
+    return n;
+}
+
+/* ---- adding up -------------------------------------------------------------------- */
+
+static void add_op(struct table *t, const struct axp__cap_lane *lane,
+                   const struct axp__cap_op *op)
+{
+    struct sums *s = get(t, op->name);
+    int u = lane->is_track;
+    s->calls += op->loose_calls;
+    s->ended += op->loose_calls;
+    s->total[u] += op->loose_ticks - op->repeat_ticks;
+    if (op->min_ticks < s->min[u]) s->min[u] = op->min_ticks;
+    if (op->max_ticks > s->max[u]) s->max[u] = op->max_ticks;
+    s->n_flops_calls += op->n_flops_calls;
+    s->n_bytes_calls += op->n_bytes_calls;
+    s->flops_time[u] += op->flops_ticks;
+    s->bytes_time[u] += op->bytes_ticks;
+    s->flops += op->flops;
+    s->bytes += op->bytes;
+    if (op->dtype) s->dtype = op->dtype;
+    s->lifetime[u] += op->lifetime_ticks;
+}
+
+static bool add_nodes(struct table *t, const struct axp__cap_lane *lane)
+{
+    int u = lane->is_track;
+    uint64_t *child_calls = axp__child_calls(lane);
+    if (!child_calls) return false;
+    for (uint32_t i = 1; i < lane->n_nodes; i++) {
+        const struct axp__cap_node *n = &lane->nodes[i];
+        struct sums *s = get(t, n->name);
+        s->calls += n->calls;
+        s->ended += n->calls;
+        if (!n->is_recursive) s->total[u] += n->total_ticks;
+        s->self[u] += n->self_ticks;
+        s->cost_calls += child_calls[i];
+        s->category_self[axp__node_category(lane, (int32_t)i)] +=
+            n->self_ticks + 1;
+    }
+    free(child_calls);
+    return true;
+}
+
+static bool is_open_above(const struct axp__cap_lane *lane, uint32_t i,
+                          uint32_t name)
+{
+    while (i--)
+        if (lane->frames[i].node > 0 &&
+            lane->nodes[lane->frames[i].node].name == name)
+            return true;
+    return false;
+}
+
+static void add_frames(const axp_view *v, struct table *t,
+                       const struct axp__cap_lane *lane)
+{
+    for (uint32_t i = 0; i < lane->n_frames; i++) {
+        const struct axp__cap_frame *f = &lane->frames[i];
+        if (f->node <= 0) continue;
+        uint32_t name = lane->nodes[f->node].name;
+        struct sums *s = get(t, name);
+        uint64_t total = axp__frame_total(v, lane, i);
+        s->calls++;
+        if (!is_open_above(lane, i, name)) s->total[0] += total;
+        s->self[0] += axp__frame_self(v, lane, i);
+        if (f->flags & AXP__F_FLOPS) s->flops_time[0] += total;
+        if (f->flags & AXP__F_BYTES) s->bytes_time[0] += total;
+    }
+}
+
+/* The lifetime of a row counts for each op that ran on it, once. */
+static void add_lifetimes(const axp_view *v, struct table *t,
+                          const struct axp__cap_lane *lane)
+{
+    const struct axp__capture *c = v->capture;
+    if (lane->row < 0) return; /* merged ones brought theirs */
+    const struct axp__cap_row *row = &c->rows[lane->row];
+    uint64_t last = row->last;
+    if (lane->n_frames && !lane->is_track) last = c->end_ticks;
+    uint64_t life = last > row->first ? last - row->first : 0;
+    for (uint32_t i = 0; i < lane->n_ops; i++) {
+        struct sums *s = get(t, lane->ops[i].name);
+        if (s->calls) s->lifetime[lane->is_track] += life;
+    }
+}
+
+static bool add_pages(const axp_view *v, struct table *t)
+{
+    const struct axp__capture *c = v->capture;
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < c->n_lanes; i++) {
+            const struct axp__cap_lane *lane = &c->lanes[i];
+            for (uint32_t k = 0; k < lane->n_hists; k++) {
+                if (lane->hists[k].op == UINT32_MAX) continue;
+                uint32_t op = lane->hists[k].op;
+                struct sums *s = get(t, lane->ops[op].name);
+                if (pass == 0) {
+                    s->n_pages++;
+                } else if (k == 0 || lane->hists[k - 1].op != op) {
+                    if (!s->weighted)
+                        s->weighted = malloc(s->n_pages * AXP__HIST_BUCKETS *
+                                             sizeof *s->weighted);
+                    if (!s->weighted) return false;
+                    s->n_weighted += axp__view_add_hists(
+                        v, lane, op, s->weighted + s->n_weighted);
+                }
+            }
+        }
+    return true;
+}
+
+/* ---- an op ------------------------------------------------------------------------- */
+
+static axp_ns in_ns(const axp_view *v, const uint64_t time[2])
+{
+    return axp__view_ns(v, time[0]) + time[1];
+}
+
+static void set_percentiles(axp_op *op, struct sums *s)
+{
+    qsort(s->weighted, s->n_weighted, sizeof *s->weighted,
+          axp__view_by_weight_value);
+    axp_ns *out[3] = {&op->p50_ns, &op->p95_ns, &op->p99_ns};
+    const double q[3] = {0.5, 0.95, 0.99};
+    for (int i = 0; i < 3; i++) {
+        axp_ns p = axp__view_percentile(s->weighted, s->n_weighted, q[i]);
+        if (p < op->min_ns) p = op->min_ns;
+        if (p > op->max_ns) p = op->max_ns;
+        *out[i] = p;
+    }
+}
+
+static void set_extremes(const axp_view *v, axp_op *op, struct sums *s)
+{
+    axp_ns low =
+        s->min[0] == UINT64_MAX ? UINT64_MAX : axp__view_ns(v, s->min[0]);
+    axp_ns high = axp__view_ns(v, s->max[0]);
+    op->min_ns = low < s->min[1] ? low : s->min[1];
+    op->max_ns = high > s->max[1] ? high : s->max[1];
+    op->avg_ns = s->calls ? op->total_ns / s->calls : 0;
+    if (s->ended) {
+        set_percentiles(op, s);
+    } else { /* all calls are open: their time so far stands for them */
+        op->min_ns = op->max_ns = op->avg_ns;
+        op->p50_ns = op->p95_ns = op->p99_ns = op->avg_ns;
+    }
+}
+
+static void make_op(const axp_view *v, axp_op *op, struct sums *s)
+{
+    const struct axp__capture *c = v->capture;
+    struct axp__cap_name name = c->name_at(s->name);
+    uint64_t cost = s->cost_calls * c->own_cost_ticks;
+    uint64_t self[2] = {s->self[0] > cost ? s->self[0] - cost : 0, s->self[1]};
+    uint64_t best = 0;
+    *op = (axp_op){.name = name.text,
+                   .calls = s->calls,
+                   .total_ns = in_ns(v, s->total),
+                   .self_ns = in_ns(v, self),
+                   .flops = s->flops,
+                   .bytes = s->bytes,
+                   .n_flops_calls = s->n_flops_calls,
+                   .n_bytes_calls = s->n_bytes_calls,
+                   .flops_ns = in_ns(v, s->flops_time),
+                   .bytes_ns = in_ns(v, s->bytes_time),
+                   .dtype = (axp_dtype)s->dtype,
+                   .file = name.file,
+                   .line = name.line};
+    for (int i = 1; i < N_CATEGORIES; i++)
+        if (s->category_self[i] > best) {
+            best = s->category_self[i];
+            op->category = (axp_cat)i;
+        }
+    axp_ns life = in_ns(v, s->lifetime);
+    op->time_share = life ? (double)op->self_ns / (double)life : 0;
+    if (op->time_share > 1) op->time_share = 1;
+    set_extremes(v, op, s);
+}
+
+static int by_self(const void *a, const void *b)
+{
+    const axp_op *x = a, *y = b;
+    if (x->self_ns != y->self_ns) return x->self_ns < y->self_ns ? 1 : -1;
+    return strcmp(x->name, y->name);
+}
+
+bool axp__view_make_ops(axp_view *v)
+{
+    struct axp__capture *c = v->capture;
+    struct table t = {0};
+    bool ok = init_table(&t, c);
+    for (size_t i = 0; ok && i < c->n_lanes; i++) {
+        const struct axp__cap_lane *lane = &c->lanes[i];
+        for (uint32_t k = 0; k < lane->n_ops; k++)
+            add_op(&t, lane, &lane->ops[k]);
+        ok = add_nodes(&t, lane);
+        add_frames(v, &t, lane);
+    }
+    for (size_t i = 0; ok && i < c->n_lanes; i++)
+        add_lifetimes(v, &t, &c->lanes[i]);
+    ok = ok && add_pages(v, &t);
+    v->ops = ok ? calloc(t.n + 1, sizeof *v->ops) : NULL;
+    for (size_t i = 0; v->ops && i < t.n; i++)
+        if (t.sums[i].calls) make_op(v, &v->ops[v->n_ops++], &t.sums[i]);
+    if (v->ops) qsort(v->ops, v->n_ops, sizeof *v->ops, by_self);
+    for (size_t i = 0; t.sums && i < t.n; i++)
+        free(t.sums[i].weighted);
+    free(t.sums);
+    free(t.slots);
+    return v->ops != NULL;
+}
+
+/* ---- the public calls ----------------------------------------------------------------- */
+
+axp_status axp_view_op(const axp_view *v, const char *name, axp_op *out)
+{
+    for (size_t i = 0; v && name && i < v->n_ops; i++)
+        if (!strcmp(v->ops[i].name, name)) {
+            *out = v->ops[i];
+            return AXP_OK;
+        }
+    return axp__fail(AXP_E_NOT_FOUND, "no operation '%.200s' was recorded",
+                     name ? name : "");
+}
+
+static int by_total(const void *a, const void *b)
+{
+    const axp_op *x = a, *y = b;
+    if (x->total_ns != y->total_ns) return x->total_ns < y->total_ns ? 1 : -1;
+    return strcmp(x->name, y->name);
+}
+
+static int by_calls(const void *a, const void *b)
+{
+    const axp_op *x = a, *y = b;
+    if (x->calls != y->calls) return x->calls < y->calls ? 1 : -1;
+    return strcmp(x->name, y->name);
+}
+
+size_t axp_view_ops(const axp_view *v, axp_order order, axp_op *out, size_t cap)
+{
+    if (!v) return 0;
+    if (!out || !cap || !v->n_ops) return v->n_ops;
+    size_t n = cap < v->n_ops ? cap : v->n_ops;
+    axp_op *sorted = malloc(v->n_ops * sizeof *sorted);
+    if (!sorted) { /* in the order that is there */
+        memcpy(out, v->ops, n * sizeof *out);
+        return v->n_ops;
+    }
+    memcpy(sorted, v->ops, v->n_ops * sizeof *sorted);
+    if (order != AXP_BY_SELF)
+        qsort(sorted, v->n_ops, sizeof *sorted,
+              order == AXP_BY_CALLS ? by_calls : by_total);
+    memcpy(out, sorted, n * sizeof *out);
+    free(sorted);
+    return v->n_ops;
+}
+
+/* Time of the calls that declared: known, or their part of the total. */
+static double rate(double amount, uint64_t n, axp_ns known, const axp_op *op)
+{
+    double ns = (double)known;
+    if (!n || !op->calls) return NAN;
+    if (known == 0) ns = (double)op->total_ns * (double)n / (double)op->calls;
+    return ns > 0 ? amount / ns : NAN;
+}
+
+double axp_op_gflops(const axp_op *op)
+{
+    if (!op) return NAN;
+    return rate(op->flops, op->n_flops_calls, op->flops_ns, op);
+}
+
+double axp_op_gbps(const axp_op *op)
+{
+    if (!op) return NAN;
+    return rate(op->bytes, op->n_bytes_calls, op->bytes_ns, op);
+}

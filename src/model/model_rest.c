@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Steps and counters: merged over the threads that marked them. */
+#include <stdlib.h>
+
+#include "model/model_view.h"
+
+static bool add_steps(axp_view *v)
+{
+    const struct axp__capture *c = v->capture;
+    uint64_t total = 0, low = UINT64_MAX, high = 0;
+    size_t n_pages = 0, n = 0;
+    axp_step_stats *s = &v->steps;
+    for (size_t i = 0; i < c->n_lanes; i++)
+        n_pages += c->lanes[i].n_hists;
+    struct axp__weighted *w =
+        malloc((n_pages + 1) * AXP__HIST_BUCKETS * sizeof *w);
+    if (!w) return false;
+    for (size_t i = 0; i < c->n_lanes; i++) {
+        const struct axp__cap_lane *lane = &c->lanes[i];
+        if (!lane->steps || !lane->steps->stats.loose_calls) continue;
+        const struct axp__op *stats = &lane->steps->stats;
+        s->count += stats->loose_calls;
+        total += stats->loose_ticks;
+        if (stats->min_ticks < low) low = stats->min_ticks;
+        if (stats->max_ticks > high) high = stats->max_ticks;
+        n += axp__view_add_hists(v, lane, UINT32_MAX, w + n);
+    }
+    if (s->count) {
+        qsort(w, n, sizeof *w, axp__view_by_weight_value);
+        s->min_ns = axp__view_ns(v, low);
+        s->max_ns = axp__view_ns(v, high);
+        s->avg_ns = axp__view_ns(v, total) / s->count;
+        axp_ns *out[3] = {&s->p50_ns, &s->p95_ns, &s->p99_ns};
+        const double q[3] = {0.5, 0.95, 0.99};
+        for (int i = 0; i < 3; i++) {
+            axp_ns p = axp__view_percentile(w, n, q[i]);
+            *out[i] = p < s->min_ns ? s->min_ns : p > s->max_ns ? s->max_ns : p;
+        }
+    }
+    free(w);
+    return true;
+}
+
+static void add_counter(axp_view *v, const struct axp__cap_counter *from)
+{
+    const char *name = axp__view_name(v, from->name);
+    axp_ns at = axp__view_time(v, from->last_ticks);
+    struct axp__view_counter *k = v->counters;
+    while (k < v->counters + v->n_counters && k->name != name)
+        k++;
+    if (k == v->counters + v->n_counters) {
+        v->n_counters++;
+        *k = (struct axp__view_counter){name,      0, from->last, from->min,
+                                        from->max, 0, at};
+    }
+    if (from->min < k->min) k->min = from->min;
+    if (from->max > k->max) k->max = from->max;
+    if (at >= k->last_at) {
+        k->last = from->last;
+        k->last_at = at;
+    }
+    k->n += from->n;
+    k->sum += from->sum;
+}
+
+bool axp__view_make_rest(axp_view *v)
+{
+    const struct axp__capture *c = v->capture;
+    size_t n = 0;
+    for (size_t i = 0; i < c->n_lanes; i++)
+        n += c->lanes[i].n_counters;
+    v->counters = calloc(n + 1, sizeof *v->counters);
+    if (!v->counters || !add_steps(v)) return false;
+    for (size_t i = 0; i < c->n_lanes; i++)
+        for (uint32_t k = 0; k < c->lanes[i].n_counters; k++)
+            if (c->lanes[i].counters[k].n)
+                add_counter(v, &c->lanes[i].counters[k]);
+    return true;
+}
+
+axp_step_stats axp_view_steps(const axp_view *v)
+{
+    return v ? v->steps : (axp_step_stats){0};
+}

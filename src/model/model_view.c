@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Views come and go; see model_view.h. */
+#include "model/model_view.h"
+
+#include <stdlib.h>
+
+#include "record/record_capture.h"
+#include "record/record_thread.h"
+
+axp_view *axp__view_make(struct axp__capture *capture)
+{
+    axp_view *v = calloc(1, sizeof *v);
+    if (!v) {
+        axp__capture_free(capture);
+        return NULL;
+    }
+    v->capture = capture;
+    if (axp__view_make_ops(v) && axp__view_make_tree(v) &&
+        axp__view_make_memory(v) && axp__view_make_rows(v) &&
+        axp__view_make_rest(v) && axp__view_make_events(v) &&
+        axp__view_make_warnings(v))
+        return v;
+    axp_view_destroy(v);
+    return NULL;
+}
+
+axp_view *axp_snapshot(axp_profiler *p)
+{
+    struct axp__capture *c = axp__capture_take(p);
+    if (!c) return NULL;
+    axp_view *v = axp__view_make(c);
+    if (!v) axp__fail(AXP_E_NO_MEMORY, "no memory for a view");
+    return v;
+}
+
+void axp_view_destroy(axp_view *v)
+{
+    if (!v) return;
+    axp__capture_free(v->capture);
+    free(v->ops);
+    free(v->tree);
+    free(v->memory_names);
+    free(v->leaks);
+    free(v->threads);
+    free(v->tracks);
+    free(v->counters);
+    free(v->warnings);
+    for (size_t i = 0; i < sizeof v->own_texts / sizeof *v->own_texts; i++)
+        free(v->own_texts[i]);
+    free(v);
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* A view: a capture turned into what people ask for.
+ *
+ *   capture ─► ops (by name, all threads) ─► time shares, percentiles
+ *           ├► tree (threads merged)
+ *           ├► memory, steps, threads, tracks, counters, warnings
+ *           └► events: merged by time as they are asked for
+ *
+ * Ownership  the view owns its capture and everything here; malloc, since
+ *            nothing of this runs inside a recording call.
+ * Threads    frozen once built: any number may read.
+ */
+#ifndef AXP_MODEL_VIEW_H
+#define AXP_MODEL_VIEW_H
+#include "axprof/axprof_read.h"
+#include "os/os_clock.h"
+#include "tally/tally_capture.h"
+
+struct axp__view_counter {
+    const char *name;
+    uint64_t n;
+    double last, min, max, sum;
+    axp_ns last_at;
+};
+
+struct axp__view_track {
+    uint32_t id;
+    const char *name;
+    axp_ns begin, end, busy_ns;
+    uint64_t events;
+};
+
+struct axp_view {
+    struct axp__capture *capture;
+    axp_op *ops; /* by self time */
+    size_t n_ops;
+    axp_tree_node *tree;
+    size_t n_tree;
+    axp_memory memory;
+    axp_memory_name *memory_names;
+    size_t n_memory_names;
+    axp_leak *leaks;
+    size_t n_leaks;
+    axp_step_stats steps;
+    axp_thread_info *threads;
+    size_t n_threads;
+    struct axp__view_track *tracks;
+    size_t n_tracks;
+    struct axp__view_counter *counters;
+    size_t n_counters;
+    axp_warning *warnings;
+    size_t n_warnings;
+    char *own_texts[4]; /* of warnings that are made here */
+    uint64_t n_events;  /* in the timeline */
+    uint64_t n_skipped; /* older than timeline_capacity */
+    axp_ns duration_ns;
+};
+
+/* Takes the capture over, also on failure. NULL: no memory. */
+axp_view *axp__view_make(struct axp__capture *capture);
+
+/* ---- what the files of the model share ---------------------------------------- */
+static inline axp_ns axp__view_ns(const axp_view *v, uint64_t ticks)
+{
+    struct axp__rate rate = {v->capture->rate_mult};
+    return axp__rate_to_ns(rate, ticks);
+}
+
+/* Ticks of the clock since the start of the profiler, in ns. */
+static inline axp_ns axp__view_time(const axp_view *v, uint64_t ticks)
+{
+    uint64_t start = v->capture->start_ticks;
+    return ticks > start ? axp__view_ns(v, ticks - start) : 0;
+}
+
+static inline const char *axp__view_name(const axp_view *v, uint32_t id)
+{
+    return v->capture->name_at(id).text;
+}
+
+const struct axp__cap_row *axp__view_row(const axp_view *v, uint64_t id);
+
+/* Each fills its part; false: no memory. In this order. */
+bool axp__view_make_ops(axp_view *v);
+bool axp__view_make_tree(axp_view *v);
+bool axp__view_make_memory(axp_view *v);
+bool axp__view_make_rows(axp_view *v); /* threads, tracks, duration */
+bool axp__view_make_rest(axp_view *v); /* steps, counters */
+bool axp__view_make_events(axp_view *v);
+bool axp__view_make_warnings(axp_view *v);
+
+/* A percentile of counted values: pairs sorted by value. */
+struct axp__weighted {
+    uint64_t value, count;
+};
+uint64_t axp__view_percentile(const struct axp__weighted *w, size_t n,
+                              double q);
+int axp__view_by_weight_value(const void *a, const void *b);
+/* Appends the histogram pages of one op of a lane as weighted ns. */
+size_t axp__view_add_hists(const axp_view *v, const struct axp__cap_lane *lane,
+                           uint32_t op, struct axp__weighted *out);
+
+/* Open scopes: time so far, and of it what is the scope's own. */
+uint64_t axp__frame_total(const axp_view *v, const struct axp__cap_lane *lane,
+                          uint32_t i);
+uint64_t axp__frame_self(const axp_view *v, const struct axp__cap_lane *lane,
+                         uint32_t i);
+/* A node's category, its own or inherited. */
+uint16_t axp__node_category(const struct axp__cap_lane *lane, int32_t node);
+/* For each node of the lane, how many calls its children had; malloc. */
+uint64_t *axp__child_calls(const struct axp__cap_lane *lane);
+
+#endif

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* How far to believe a view: what was counted while recording, and what only
+ * the whole shows. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/model_view.h"
+#include "record/record_name.h"
+
+#define SHORT_TICKS 10
+#define OVERHEAD_SHARE 0.02
+
+static void add(axp_view *v, const char *code, const char *text, uint64_t count,
+                const char *name)
+{
+    if (!count) return;
+    for (size_t i = 0; i < v->n_warnings; i++)
+        if (!strcmp(v->warnings[i].code, code)) {
+            v->warnings[i].count += count;
+            return;
+        }
+    v->warnings[v->n_warnings++] = (axp_warning){code, name, count, text};
+}
+
+static const char *text_of(const axp_view *v, const char *code)
+{
+    const struct axp__capture *c = v->capture;
+    for (size_t i = 0; i < c->n_warnings; i++)
+        if (!strcmp(c->warnings[i].code, code)) return c->warnings[i].text;
+    return "";
+}
+
+/* Counted when a view is made, not when it happens. */
+static void add_known(axp_view *v, const char *code, uint64_t count,
+                      const char *name)
+{
+    add(v, code, text_of(v, code), count, name);
+}
+
+static void add_open(axp_view *v)
+{
+    const struct axp__capture *c = v->capture;
+    uint64_t n = 0;
+    uint32_t name = 0;
+    for (size_t i = 0; i < c->n_lanes; i++)
+        for (uint32_t k = 0; k < c->lanes[i].n_frames; k++) {
+            int32_t node = c->lanes[i].frames[k].node;
+            if (node <= 0) continue;
+            name = c->lanes[i].nodes[node].name;
+            n++;
+        }
+    add_known(v, AXP__CODE_OPEN, n, n ? axp__view_name(v, name) : NULL);
+}
+
+static void note_name(const axp_view *v, uint32_t id, uint32_t flag,
+                      uint64_t *n, const char **name)
+{
+    struct axp__cap_name found = v->capture->name_at(id);
+    if (!(found.flags & flag)) return;
+    ++*n;
+    *name = found.text;
+}
+
+static void add_names(axp_view *v, const char *code, uint32_t flag)
+{
+    const struct axp__capture *c = v->capture;
+    const char *name = NULL;
+    uint64_t n = 0;
+    for (size_t i = 0; i < c->n_lanes; i++) {
+        const struct axp__cap_lane *lane = &c->lanes[i];
+        for (uint32_t k = 0; k < lane->n_ops; k++)
+            note_name(v, lane->ops[k].name, flag, &n, &name);
+        for (uint32_t k = 0; k < lane->n_traffic; k++)
+            note_name(v, lane->traffic[k].name, flag, &n, &name);
+        for (uint32_t k = 0; k < lane->n_counters; k++)
+            note_name(v, lane->counters[k].name, flag, &n, &name);
+    }
+    add_known(v, code, n, name);
+}
+
+static void add_short(axp_view *v)
+{
+    axp_ns least = axp__view_ns(v, SHORT_TICKS);
+    uint64_t n = 0, calls = 0;
+    const char *name = NULL;
+    for (size_t i = 0; i < v->n_ops; i++) {
+        const axp_op *op = &v->ops[i];
+        if (op->avg_ns >= least) continue;
+        n++;
+        if (op->calls >= calls) {
+            calls = op->calls;
+            name = op->name;
+        }
+    }
+    add_known(v, "short_scopes", n, name);
+}
+
+static void add_overhead(axp_view *v)
+{
+    uint64_t calls = 0, most = 0;
+    const char *name = NULL;
+    axp_ns life = 0;
+    for (size_t i = 0; i < v->n_ops; i++) {
+        calls += v->ops[i].calls;
+        if (v->ops[i].calls > most) {
+            most = v->ops[i].calls;
+            name = v->ops[i].name;
+        }
+    }
+    for (size_t i = 0; i < v->n_threads; i++)
+        life += v->threads[i].end - v->threads[i].begin;
+    double cost = (double)axp__view_ns(v, calls * v->capture->own_cost_ticks);
+    double share = life ? cost / (double)life : 0;
+    if (share < OVERHEAD_SHARE) return;
+    v->own_texts[0] = malloc(160);
+    if (!v->own_texts[0]) return;
+    snprintf(v->own_texts[0], 160,
+             "scopes: recording them took about %.1f %% of the threads' "
+             "time; widen the one that is called most",
+             share * 100);
+    add(v, "own_overhead", v->own_texts[0], calls, name);
+}
+
+bool axp__view_make_warnings(axp_view *v)
+{
+    const struct axp__capture *c = v->capture;
+    v->warnings = calloc(c->n_warnings + 8, sizeof *v->warnings);
+    if (!v->warnings) return false;
+    for (size_t i = 0; i < c->n_warnings; i++) {
+        const struct axp__cap_warning *w = &c->warnings[i];
+        add(v, w->code, w->text, w->count,
+            w->name ? axp__view_name(v, w->name) : NULL);
+    }
+    add_open(v);
+    add_names(v, "cut_names", AXP__NAME_CUT);
+    add_names(v, "names_not_utf8", AXP__NAME_NOT_UTF8);
+    add_short(v);
+    add(v, "cut_timeline",
+        "events are no longer in the timeline; statistics include them",
+        axp_view_cut_count(v), NULL);
+    add_overhead(v);
+    return true;
+}
+
+size_t axp_view_warnings(const axp_view *v, axp_warning *out, size_t cap)
+{
+    if (!v) return 0;
+    for (size_t i = 0; out && i < cap && i < v->n_warnings; i++)
+        out[i] = v->warnings[i];
+    return v->n_warnings;
+}

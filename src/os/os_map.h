@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Zeroed memory from the kernel, and the asymmetric barrier.
+ *
+ * Place    the recorder's only source of memory: malloc may be the very thing
+ *          that is being profiled.
+ * Failure  NULL or false; errno is left as it was.
+ */
+#ifndef AXP_OS_MAP_H
+#define AXP_OS_MAP_H
+#include <stdbool.h>
+#include <stddef.h>
+
+void *axp__map(size_t bytes);
+/* The same, but zeroed in the child of a fork. */
+void *axp__map_wiped_on_fork(size_t bytes);
+void axp__unmap(void *memory, size_t bytes); /* NULL allowed */
+
+/* Every thread of this process passes a full barrier before this returns.
+ * Pairs with plain, compiler-ordered stores on the recording side. False
+ * where the kernel cannot; then the caller must not reclaim memory. */
+bool axp__barrier_all_threads(void);
+
+#endif

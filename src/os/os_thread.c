@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Thread id and names; see os_thread.h. Leaves errno as it was. */
+#include "os/os_thread.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+uint64_t axp__thread_id(void)
+{
+    return (uint64_t)syscall(SYS_gettid);
+}
+
+void axp__thread_comm(char *buf, size_t size)
+{
+    char comm[17] = {0};
+    int keep = errno;
+    if (prctl(PR_GET_NAME, comm, 0, 0, 0)) comm[0] = 0;
+    errno = keep;
+    snprintf(buf, size, "%s", comm);
+}
+
+void axp__program_name(char *buf, size_t size)
+{
+    snprintf(buf, size, "%s",
+             program_invocation_short_name ? program_invocation_short_name
+                                           : "");
+}

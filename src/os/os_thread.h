@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* What the kernel knows of the calling thread and its process. */
+#ifndef AXP_OS_THREAD_H
+#define AXP_OS_THREAD_H
+#include <stddef.h>
+#include <stdint.h>
+
+uint64_t axp__thread_id(void);                  /* gettid */
+void axp__thread_comm(char *buf, size_t size);  /* its name; "" if unknown */
+void axp__program_name(char *buf, size_t size); /* last part of its path */
+
+#endif

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The quick answers: straight from the accumulators, so that their cost
+ * depends on how many threads and operations there are, never on events.
+ *
+ * An answer holds everything that the calling thread recorded before it, and
+ * that other threads did before they synchronised with it. A scope that is
+ * open counts as a call with its time so far. */
+#include <errno.h>
+
+#include "record/record_lane.h"
+#include "record/record_named.h"
+
+struct answer {
+    uint64_t calls, total_ticks;
+    uint64_t total_ns; /* of tracks */
+};
+
+/* Reads an op and its nodes between two equal, even versions. */
+static void read_op(const struct axp__tally *t, const struct axp__op *op,
+                    uint64_t *calls, uint64_t *total)
+{
+    uint32_t before, after;
+    do {
+        before = axp__get_acquire(&op->version);
+        *calls = axp__get(&op->loose_calls);
+        *total = axp__get(&op->loose_ticks) - axp__get(&op->repeat_ticks);
+        for (axp__ref ref = axp__get_acquire(&op->nodes); ref;) {
+            const struct axp__node *n = axp__arena_at(&t->arena, ref);
+            *calls += axp__get(&n->calls);
+            if (!n->is_recursive) *total += axp__get(&n->total_ticks);
+            ref = n->next_of_op;
+        }
+        __atomic_thread_fence(__ATOMIC_ACQUIRE);
+        after = axp__get(&op->version);
+    } while (before != after || before & 1);
+}
+
+static void add_ops(struct answer *a, const struct axp__lane *lane,
+                    uint32_t name)
+{
+    const struct axp__tally *t = &lane->tally;
+    for (axp__ref ref = axp__get_acquire(&t->first.ops); ref;) {
+        const struct axp__op *op = axp__arena_at(&t->arena, ref);
+        ref = axp__get_acquire(&op->next);
+        if (op->name != name) continue;
+        uint64_t calls, total;
+        read_op(t, op, &calls, &total);
+        a->calls += calls;
+        *(lane->track ? &a->total_ns : &a->total_ticks) += total;
+        return;
+    }
+}
+
+/* Open scopes of that name: each is a call, the outermost is time. */
+static void add_open(struct answer *a, const struct axp__lane *lane,
+                     uint32_t name, uint64_t now)
+{
+    const struct axp__tally *t = &lane->tally;
+    struct axp__frame *frames = axp__get_acquire(&t->frames);
+    struct axp__frame *top = axp__get_acquire(&t->top);
+    bool is_outermost = true;
+    for (struct axp__frame *f = frames + 1; f <= top; f++) {
+        struct axp__op *op = axp__get(&f->op);
+        uint64_t begin = axp__get(&f->begin_ticks);
+        if (op->name != name || axp__named_is_claimed(lane, f)) continue;
+        a->calls++;
+        if (is_outermost && now > begin) a->total_ticks += now - begin;
+        is_outermost = false;
+    }
+}
+
+static bool ask(axp_profiler *handle, const char *name, struct answer *a)
+{
+    int keep = errno;
+    struct axp__thread *t = axp__thread_get();
+    struct axp__prof *p = axp__prof_check(handle);
+    uint32_t id = name && *name ? axp__name_find(name) : 0;
+    *a = (struct answer){0};
+    if (!p || !id || !t || axp__thread_is_inside(t)) return false;
+    pthread_mutex_lock(&p->mutex);
+    axp__trash_empty(p);
+    uint64_t gate = axp__get(&p->gate);
+    uint64_t now =
+        gate & AXP__GATE_FINISHED ? p->end_ticks : axp__clock_ticks();
+    if (p->merged) add_ops(a, p->merged, id);
+    struct axp__lane *lane = axp__get_acquire(&p->lanes);
+    for (; lane; lane = axp__get(&lane->next)) {
+        uint32_t state = axp__get_acquire(&lane->state);
+        if (state == AXP__LANE_FREE || lane->epoch != gate >> 8) continue;
+        add_ops(a, lane, id);
+        add_open(a, lane, id, now);
+    }
+    pthread_mutex_unlock(&p->mutex);
+    a->total_ns += axp__rate_to_ns(axp__clock_rate(), a->total_ticks);
+    errno = keep;
+    return true;
+}
+
+axp_ns axp_total_time(axp_profiler *p, const char *name)
+{
+    struct answer a;
+    return ask(p, name, &a) ? a.total_ns : 0;
+}
+
+axp_ns axp_avg_time(axp_profiler *p, const char *name)
+{
+    struct answer a;
+    return ask(p, name, &a) && a.calls ? a.total_ns / a.calls : 0;
+}
+
+uint64_t axp_call_count(axp_profiler *p, const char *name)
+{
+    struct answer a;
+    return ask(p, name, &a) ? a.calls : 0;
+}
+
+uint64_t axp_current_memory(axp_profiler *handle)
+{
+    struct axp__prof *p = axp__prof_check(handle);
+    return p ? axp__memory_current(&p->memory) : 0;
+}
+
+uint64_t axp_peak_memory(axp_profiler *handle)
+{
+    struct axp__prof *p = axp__prof_check(handle);
+    return p ? axp__get(&p->memory.peak_bytes) : 0;
+}

@@ -1,0 +1,554 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Taking a capture of a live profiler.
+ *
+ * Under the profiler's mutex, so that nothing a reader looks at is freed; the
+ * recording threads do not notice. Records are copied one by one, each between
+ * two equal, even versions of its op: the node is the unit of consistency,
+ * since a whole thread at 14 ns a scope never holds still. Chunks are copied
+ * whole and believed if their seq has not changed.
+ *
+ * Frames have no version. A frame is taken as open if it holds the same begin
+ * before and after its fields were copied and is below the top both times,
+ * with a barrier through all threads in between: then whatever changed it is
+ * seen. Nodes are read before frames, so a scope that ends meanwhile is
+ * missed, never counted twice.
+ */
+#include "record/record_capture.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "os/os_map.h"
+#include "record/record_lane.h"
+#include "record/record_named.h"
+
+/* ---- the capture's memory -------------------------------------------------- */
+
+#define BLOCK_BYTES ((size_t)1 << 20)
+
+struct axp__cap_block {
+    struct axp__cap_block *next;
+    size_t bytes, used;
+};
+
+static void *take(struct axp__capture *c, size_t count, size_t size)
+{
+    size_t bytes = (count * size + 15) & ~(size_t)15;
+    struct axp__cap_block *b = c->memory;
+    if (!b || b->bytes - b->used < bytes) {
+        size_t block = sizeof *b + bytes > BLOCK_BYTES
+                           ? (sizeof *b + bytes + 4095) & ~(size_t)4095
+                           : BLOCK_BYTES;
+        b = axp__map(block);
+        if (!b) return NULL;
+        b->bytes = block;
+        b->used = (sizeof *b + 15) & ~(size_t)15;
+        b->next = c->memory;
+        c->memory = b;
+    }
+    void *at = (char *)b + b->used;
+    b->used += bytes;
+    return at;
+}
+
+void axp__capture_free(struct axp__capture *c)
+{
+    struct axp__cap_block *b = c ? c->memory : NULL;
+    while (b) { /* c itself lies in the last one */
+        struct axp__cap_block *next = b->next;
+        axp__unmap(b, b->bytes);
+        b = next;
+    }
+}
+
+/* ---- accumulators ------------------------------------------------------------ */
+
+/* Repeats `copy` until the version was even and the same throughout. */
+#define CONSISTENTLY(version, copy)                                            \
+    do {                                                                       \
+        uint32_t before_, after_;                                              \
+        do {                                                                   \
+            before_ = axp__get_acquire(version);                               \
+            copy;                                                              \
+            __atomic_thread_fence(__ATOMIC_ACQUIRE);                           \
+            after_ = axp__get(version);                                        \
+        } while (before_ != after_ || before_ & 1);                            \
+    } while (0)
+
+static void copy_op(struct axp__cap_op *to, const struct axp__op *op)
+{
+    to->name = op->name;
+    to->dtype = axp__get(&op->dtype);
+    to->loose_calls = axp__get(&op->loose_calls);
+    to->loose_ticks = axp__get(&op->loose_ticks);
+    to->repeat_ticks = axp__get(&op->repeat_ticks);
+    to->min_ticks = axp__get(&op->min_ticks);
+    to->max_ticks = axp__get(&op->max_ticks);
+    to->n_flops_calls = axp__get(&op->n_flops_calls);
+    to->n_bytes_calls = axp__get(&op->n_bytes_calls);
+    to->flops_ticks = axp__get(&op->flops_ticks);
+    to->bytes_ticks = axp__get(&op->bytes_ticks);
+    to->flops = axp__get_f64(&op->flops);
+    to->bytes = axp__get_f64(&op->bytes);
+    to->n_dims = axp__get(&op->n_dims);
+    for (int i = 0; i < 6; i++)
+        to->dims[i] = axp__get(&op->dims[i]);
+    to->lifetime_ticks = axp__get(&op->lifetime_ticks);
+}
+
+static void copy_node(struct axp__cap_node *to, const struct axp__node *n)
+{
+    to->name = n->name;
+    to->category = axp__get(&n->category);
+    to->is_recursive = n->is_recursive;
+    to->calls = axp__get(&n->calls);
+    to->total_ticks = axp__get(&n->total_ticks);
+    to->self_ticks = axp__get(&n->self_ticks);
+    to->allocated_bytes = axp__get(&n->allocated_bytes);
+    to->flops = axp__get_f64(&n->flops);
+    to->bytes = axp__get_f64(&n->bytes);
+}
+
+static uint32_t count_hists(const struct axp__op *op)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < AXP__HIST_PAGES; i++)
+        n += axp__get_acquire(&op->hist[i]) != 0;
+    return n;
+}
+
+static void copy_hists(struct axp__cap_lane *to, uint32_t cap,
+                       const struct axp__tally *t, const struct axp__op *op,
+                       uint32_t index)
+{
+    for (uint32_t i = 0; i < AXP__HIST_PAGES && to->n_hists < cap; i++) {
+        axp__ref ref = axp__get_acquire(&op->hist[i]);
+        if (!ref) continue;
+        const struct axp__hist_page *page = axp__arena_at(&t->arena, ref);
+        struct axp__cap_hist *h = &to->hists[to->n_hists++];
+        h->op = index;
+        h->page = i;
+        for (uint32_t k = 0; k < AXP__HIST_BUCKETS; k++)
+            h->count[k] = axp__get(&page->count[k]);
+    }
+}
+
+/* How many there are of each now; what is added meanwhile is left out. */
+static bool size_lane(struct axp__capture *c, struct axp__cap_lane *to,
+                      const struct axp__tally *t)
+{
+    uint32_t n_hists = 0;
+    for (axp__ref r = axp__get_acquire(&t->first.ops); r; to->n_ops++) {
+        const struct axp__op *op = axp__arena_at(&t->arena, r);
+        n_hists += count_hists(op);
+        r = axp__get_acquire(&op->next);
+    }
+    for (axp__ref r = axp__get_acquire(&t->first.nodes); r; to->n_nodes++)
+        r = axp__get_acquire(
+            &((struct axp__node *)axp__arena_at(&t->arena, r))->next);
+    for (axp__ref r = axp__get_acquire(&t->first.traffic); r; to->n_traffic++)
+        r = axp__get_acquire(
+            &((struct axp__traffic *)axp__arena_at(&t->arena, r))->next);
+    for (axp__ref r = axp__get_acquire(&t->first.counters); r; to->n_counters++)
+        r = axp__get_acquire(
+            &((struct axp__counter *)axp__arena_at(&t->arena, r))->next);
+    struct axp__steps *steps = axp__tally_steps((struct axp__tally *)t);
+    if (steps) n_hists += count_hists(&steps->stats) + 1;
+    to->n_hists = n_hists;
+    to->ops = take(c, to->n_ops, sizeof *to->ops);
+    to->nodes = take(c, to->n_nodes, sizeof *to->nodes);
+    to->hists = take(c, n_hists, sizeof *to->hists);
+    to->traffic = take(c, to->n_traffic, sizeof *to->traffic);
+    to->counters = take(c, to->n_counters, sizeof *to->counters);
+    if (steps) to->steps = take(c, 1, sizeof *to->steps);
+    return to->ops && to->nodes && to->hists && to->traffic && to->counters &&
+           (to->steps || !steps);
+}
+
+/* Nodes are listed in order of creation; `index_of` maps their refs, which
+ * rise with it, to where they are in the capture. */
+static int32_t index_of(const axp__ref *refs, uint32_t n, axp__ref ref)
+{
+    uint32_t low = 0, high = n;
+    while (low < high) {
+        uint32_t mid = (low + high) / 2;
+        if (refs[mid] < ref)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low < n && refs[low] == ref ? (int32_t)low : AXP__CAP_ROOT;
+}
+
+static void copy_nodes(struct axp__cap_lane *to, axp__ref *refs,
+                       const struct axp__tally *t)
+{
+    axp__ref ref = axp__get_acquire(&t->first.nodes);
+    for (uint32_t i = 0; i < to->n_nodes; i++) {
+        const struct axp__node *n = axp__arena_at(&t->arena, ref);
+        static const uint32_t no_version = 0;
+        const struct axp__op *op =
+            n->op ? axp__arena_at(&t->arena, n->op) : NULL;
+        const uint32_t *version = op ? &op->version : &no_version;
+        CONSISTENTLY(version, copy_node(&to->nodes[i], n));
+        refs[i] = ref;
+        to->nodes[i].parent = index_of(refs, i, n->parent);
+        ref = axp__get_acquire(&n->next);
+    }
+}
+
+static void copy_ops(struct axp__cap_lane *to, const struct axp__tally *t)
+{
+    uint32_t cap = to->n_hists;
+    axp__ref ref = axp__get_acquire(&t->first.ops);
+    to->n_hists = 0;
+    for (uint32_t i = 0; i < to->n_ops; i++) {
+        const struct axp__op *op = axp__arena_at(&t->arena, ref);
+        CONSISTENTLY(&op->version, copy_op(&to->ops[i], op));
+        copy_hists(to, cap, t, op, i);
+        ref = axp__get_acquire(&op->next);
+    }
+    const struct axp__steps *steps = axp__tally_steps((struct axp__tally *)t);
+    if (!steps || !to->steps) return;
+    const uint64_t *from = (const uint64_t *)(const void *)steps;
+    uint64_t *words = (uint64_t *)(void *)to->steps;
+    _Static_assert(sizeof *steps % 8 == 0, "copied by words");
+    CONSISTENTLY(&steps->stats.version,
+                 for (size_t k = 0; k < sizeof *steps / 8; k++) words[k] =
+                     axp__get(&from[k]));
+    copy_hists(to, cap, t, &steps->stats, UINT32_MAX);
+}
+
+static void copy_small(struct axp__cap_lane *to, const struct axp__tally *t)
+{
+    axp__ref ref = axp__get_acquire(&t->first.traffic);
+    for (uint32_t i = 0; i < to->n_traffic; i++) {
+        const struct axp__traffic *r = axp__arena_at(&t->arena, ref);
+        to->traffic[i] = (struct axp__cap_traffic){
+            .name = r->name,
+            .n_allocs = axp__get(&r->n_allocs),
+            .n_frees = axp__get(&r->n_frees),
+            .allocated_bytes = axp__get(&r->allocated_bytes),
+            .freed_bytes = axp__get(&r->freed_bytes)};
+        ref = axp__get_acquire(&r->next);
+    }
+    ref = axp__get_acquire(&t->first.counters);
+    for (uint32_t i = 0; i < to->n_counters; i++) {
+        const struct axp__counter *r = axp__arena_at(&t->arena, ref);
+        CONSISTENTLY(&r->version, to->counters[i] = ((struct axp__cap_counter){
+                                      .name = r->name,
+                                      .n = axp__get(&r->n),
+                                      .last_ticks = axp__get(&r->last_ticks),
+                                      .last = axp__get_f64(&r->last),
+                                      .min = axp__get_f64(&r->min),
+                                      .max = axp__get_f64(&r->max),
+                                      .sum = axp__get_f64(&r->sum)}));
+        ref = axp__get_acquire(&r->next);
+    }
+}
+
+/* ---- open scopes ---------------------------------------------------------------- */
+
+/* What is read of a frame in the first pass and compared in the last. */
+static uint32_t look(const struct axp__tally *t, struct axp__frame **frames,
+                     uint64_t *begins, uint32_t cap)
+{
+    struct axp__frame *base = axp__get_acquire(&t->frames);
+    struct axp__frame *top = axp__get_acquire(&t->top);
+    uint32_t n = 0;
+    *frames = base;
+    if (top < base || top > base + AXP__MAX_DEPTH) return 0; /* moving */
+    for (struct axp__frame *f = base + 1; f <= top && n < cap; f++)
+        begins[n++] = axp__get(&f->begin_ticks);
+    return n;
+}
+
+static void copy_frame(struct axp__cap_frame *to, const struct axp__lane *lane,
+                       const struct axp__frame *f, const axp__ref *refs,
+                       uint32_t n_refs)
+{
+    const struct axp__node *node = axp__get(&f->node);
+    to->node = node ? index_of(refs, n_refs, (axp__ref)(node->key >> 32))
+                    : AXP__CAP_ROOT;
+    to->flags = axp__frame_flags(f);
+    to->begin_ticks = axp__get(&f->begin_ticks);
+    to->charged_ticks = to->flags & AXP__F_MOVED ? axp__get(&f->charged_ticks)
+                                                 : to->begin_ticks;
+    to->child_ticks = axp__frame_child_ticks(f);
+    if (axp__named_is_claimed(lane, f)) to->node = AXP__CAP_ROOT;
+}
+
+static bool copy_frames(struct axp__capture *c, struct axp__cap_lane *to,
+                        const struct axp__lane *lane, const axp__ref *refs)
+{
+    const struct axp__tally *t = &lane->tally;
+    struct axp__frame *frames, *again;
+    uint64_t depth =
+        (uint64_t)(axp__get_acquire(&t->top) - axp__get_acquire(&t->frames));
+    if (depth == 0 || depth > AXP__MAX_DEPTH) return true;
+    uint64_t *begins = take(c, 2 * (size_t)depth, sizeof *begins);
+    to->frames = take(c, (size_t)depth, sizeof *to->frames);
+    if (!begins || !to->frames) return false;
+
+    bool is_own = lane->owner == axp__tls;
+    uint32_t n = look(t, &frames, begins, (uint32_t)depth);
+    if (!is_own) axp__barrier_all_threads();
+    for (uint32_t i = 0; i < n; i++)
+        copy_frame(&to->frames[i], lane, frames + 1 + i, refs, to->n_nodes);
+    if (!is_own) axp__barrier_all_threads();
+    uint32_t m = look(t, &again, begins + depth, n);
+    if (again != frames) m = 0;
+    while (to->n_frames < m &&
+           begins[to->n_frames] == begins[depth + to->n_frames])
+        to->n_frames++;
+    return true;
+}
+
+/* ---- lanes and rows ---------------------------------------------------------------- */
+
+static bool copy_lane(struct axp__capture *c, const struct axp__lane *lane,
+                      int32_t row)
+{
+    struct axp__cap_lane *to = &c->lanes[c->n_lanes];
+    to->row = row;
+    to->is_track = lane->track != 0;
+    if (!size_lane(c, to, &lane->tally)) return false;
+    axp__ref *refs = take(c, to->n_nodes, sizeof *refs);
+    if (!refs) return false;
+    copy_ops(to, &lane->tally);
+    copy_nodes(to, refs, &lane->tally);
+    copy_small(to, &lane->tally);
+    if (!copy_frames(c, to, lane, refs)) return false;
+    c->n_lanes++;
+    return true;
+}
+
+static void copy_row(struct axp__cap_row *to, const struct axp__lane *lane)
+{
+    *to = (struct axp__cap_row){
+        .id = axp__get(&lane->row),
+        .track = lane->track,
+        .name = axp__get(&lane->name),
+        .tid = axp__get(&lane->tid),
+        .first = axp__get(&lane->first_ticks),
+        .last = axp__get(&lane->last_ticks),
+        .n_events = axp__lane_logged(lane) + axp__lane_unlogged(lane),
+        .is_ended = axp__get(&lane->state) == AXP__LANE_ENDED,
+    };
+    if (lane->track) {
+        to->first = axp__get(&lane->first_ns);
+        to->last = axp__get(&lane->last_ns);
+    }
+}
+
+static bool is_shown(const struct axp__lane *lane, uint64_t epoch)
+{
+    uint32_t state = axp__get_acquire(&lane->state);
+    return (state == AXP__LANE_ACTIVE || state == AXP__LANE_ENDED) &&
+           lane->epoch == epoch && axp__get(&lane->first_ticks);
+}
+
+static bool copy_lanes(struct axp__capture *c, struct axp__prof *p,
+                       uint64_t epoch)
+{
+    size_t n = 0;
+    struct axp__lane *head = axp__get_acquire(&p->lanes);
+    for (struct axp__lane *l = head; l; l = axp__get(&l->next))
+        n += is_shown(l, epoch);
+    c->rows = take(c, n + p->n_merged_rows, sizeof *c->rows);
+    c->lanes = take(c, n + 1, sizeof *c->lanes);
+    if (!c->rows || !c->lanes) return false;
+
+    for (uint32_t i = 0; i < p->n_merged_rows; i++) {
+        const struct axp__row *r = &p->rows[i];
+        c->rows[c->n_rows++] = (struct axp__cap_row){
+            r->id,          r->track,      r->name,       r->n_merged, r->tid,
+            r->first_ticks, r->last_ticks, r->busy_ticks, r->n_events, true};
+    }
+    if (p->merged && !copy_lane(c, p->merged, -1)) return false;
+    for (struct axp__lane *l = head; l && n; l = axp__get(&l->next)) {
+        if (!is_shown(l, epoch)) continue;
+        n--;
+        if (!copy_lane(c, l, (int32_t)c->n_rows)) return false;
+        copy_row(&c->rows[c->n_rows++], l);
+    }
+    return true;
+}
+
+/* ---- memory, words, the rest --------------------------------------------------------- */
+
+struct live_copy {
+    struct axp__capture *c;
+    const struct axp__memory *m;
+    size_t cap;
+};
+
+static void count_live(void *ctx, struct axp__live_name *live)
+{
+    (void)live;
+    ++*(size_t *)ctx;
+}
+
+static void copy_live(void *ctx, struct axp__live_name *live)
+{
+    struct live_copy *x = ctx;
+    int64_t current = axp__get(&live->current_bytes);
+    if (x->c->n_live == x->cap) return;
+    x->c->live[x->c->n_live++] = (struct axp__cap_live){
+        .name = live->name,
+        .kind = axp__get(&live->kind),
+        .current_bytes = current > 0 ? (uint64_t)current : 0,
+        .peak_bytes = axp__get(&live->peak_bytes),
+        .at_peak_bytes = axp__memory_at_peak(x->m, live),
+        .first_step_bytes = axp__get(&live->first_step_bytes),
+        .since_ticks = axp__get(&live->since_ticks),
+        .since_row = axp__get(&live->since_row)};
+}
+
+static bool copy_memory(struct axp__capture *c, struct axp__memory *m)
+{
+    struct live_copy x = {c, m, 0};
+    axp__memory_each(m, count_live, &x.cap);
+    c->live = take(c, x.cap, sizeof *c->live);
+    if (!c->live) return false;
+    axp__memory_each(m, copy_live, &x);
+    c->current_bytes = axp__memory_current(m);
+    c->peak_bytes = axp__get(&m->peak_bytes);
+    c->peak_ticks = axp__get(&m->peak_ticks);
+    return true;
+}
+
+static bool copy_chunk(struct axp__capture *c, const struct axp__chunk *from,
+                       uint32_t epoch)
+{
+    struct axp__cap_chunk *to = &c->chunks[c->n_chunks];
+    uint64_t seq = axp__get_acquire(&from->seq);
+    if (!seq || axp__get(&from->epoch) != epoch) return true;
+    uint64_t *words = take(c, AXP__CHUNK_WORDS, 8);
+    if (!words) return false;
+    to->row = axp__get(&from->row);
+    to->base_ticks = axp__get(&from->base_ticks);
+    to->seq = seq;
+    to->words = words;
+    to->n_words = 0;
+    /* acquire: a head shows its payload */
+    for (size_t i = 0; i < AXP__CHUNK_WORDS; i++) {
+        words[i] = axp__get_acquire(&from->words[i]);
+        if (words[i]) to->n_words = i + 1;
+    }
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    if (axp__get(&from->seq) == seq && axp__get(&from->row) == to->row)
+        c->n_chunks++;
+    return true;
+}
+
+static bool copy_chunks(struct axp__capture *c, const struct axp__pool *pool,
+                        uint32_t epoch)
+{
+    size_t n = axp__pool_size(pool);
+    c->chunks = take(c, n, sizeof *c->chunks);
+    if (!c->chunks) return false;
+    for (size_t i = 0; i < n; i++) {
+        const struct axp__chunk *chunk = axp__pool_at(pool, i);
+        if (chunk && !copy_chunk(c, chunk, epoch)) return false;
+    }
+    return true;
+}
+
+static bool copy_warnings(struct axp__capture *c, const struct axp__prof *p)
+{
+    static const char *const codes[] = {
+#define X(id, code, text) code,
+#include "record/record_warning.def"
+#undef X
+    };
+    static const char *const texts[] = {
+#define X(id, code, text) text,
+#include "record/record_warning.def"
+#undef X
+    };
+    c->warnings = take(c, AXP__N_WARNINGS, sizeof *c->warnings);
+    if (!c->warnings) return false;
+    for (int i = 0; i < AXP__N_WARNINGS; i++)
+        c->warnings[c->n_warnings++] = (struct axp__cap_warning){
+            codes[i], texts[i], axp__get(&p->warning[i].count),
+            axp__get(&p->warning[i].name)};
+    return true;
+}
+
+static struct axp__cap_name name_at(uint32_t id)
+{
+    const struct axp__name *n = axp__name_at(id);
+    return (struct axp__cap_name){n->text, n->file, n->line, n->flags};
+}
+
+static uint64_t count_events(const struct axp__capture *c)
+{
+    uint64_t n = 0;
+    for (size_t i = 0; i < c->n_rows; i++)
+        n += c->rows[i].n_events;
+    return n;
+}
+
+static uint64_t count_folded(const struct axp__prof *p)
+{
+    uint64_t n = p->merged ? p->merged->tally.n_folded : 0;
+    struct axp__lane *l = axp__get_acquire(&p->lanes);
+    for (; l; l = axp__get(&l->next))
+        if (axp__get(&l->state) != AXP__LANE_FREE)
+            n += axp__get(&l->tally.n_folded);
+    return n;
+}
+
+static bool fill(struct axp__capture *c, struct axp__prof *p)
+{
+    uint64_t gate = axp__get(&p->gate);
+    char *title = take(c, 1, sizeof p->title);
+    if (!title) return false;
+    memcpy(title, p->title, sizeof p->title);
+    c->title = title;
+    c->process_id = (uint64_t)getpid();
+    c->start_ticks = p->start_ticks;
+    c->rate_mult = axp__clock_rate().mult;
+    c->timeline_capacity = p->timeline_capacity;
+    c->is_finished = gate & AXP__GATE_FINISHED;
+    c->has_timeline = !(p->flags & AXP_NO_TIMELINE);
+    c->name_at = name_at;
+    if (!copy_lanes(c, p, gate >> 8) || !copy_memory(c, &p->memory) ||
+        !copy_chunks(c, &p->pool, (uint32_t)(gate >> 8)) ||
+        !copy_warnings(c, p))
+        return false;
+    c->warnings[AXP__WARN_FOLDED].count += count_folded(p);
+    c->n_steps = axp__get(&p->n_steps);
+    c->n_events = c->has_timeline ? count_events(c) : 0;
+    c->end_ticks = c->is_finished ? p->end_ticks : axp__clock_ticks();
+    return true;
+}
+
+struct axp__capture *axp__capture_take(axp_profiler *handle)
+{
+    int keep = errno;
+    struct axp__thread *t = axp__thread_get();
+    struct axp__prof *p = axp__prof_check(handle);
+    struct axp__capture empty = {0}, *c = NULL;
+    if (!p || !t || axp__thread_is_inside(t)) {
+        axp__fail(AXP_E_STATE, "this profiler is gone");
+        return NULL;
+    }
+    uint64_t own_cost = axp__own_cost_ticks();
+    pthread_mutex_lock(&p->mutex);
+    axp__trash_empty(p);
+    if (axp__prof_check(handle) == p && (c = take(&empty, 1, sizeof *c))) {
+        *c = (struct axp__capture){.memory = empty.memory,
+                                   .own_cost_ticks = own_cost};
+        if (!fill(c, p)) {
+            axp__capture_free(c);
+            c = NULL;
+        }
+    }
+    pthread_mutex_unlock(&p->mutex);
+    if (!c) axp__fail(AXP_E_NO_MEMORY, "no memory for a snapshot");
+    errno = keep;
+    return c;
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The timeline's other events: marks, counters, steps, async spans, flows,
+ * and what is said of the innermost scope (work, category). */
+#include <string.h>
+
+#include "base/base_text.h"
+#include "record/record_scope.h"
+#include "tally/tally_step.h"
+
+#define MAX_METADATA (AXP__CHUNK_BYTES / 2)
+
+void axp_instant(axp_profiler *p, const char *name)
+{
+    struct axp__lane *lane = axp__enter(p);
+    if (!lane) return;
+    uint32_t id = axp__lane_name(lane, name);
+    uint64_t now = axp__lane_room(lane, axp__clock_ticks(), 1);
+    axp__lane_put(lane, AXP__W_INSTANT, id, now);
+    axp__leave(lane);
+}
+
+/* Length of the metadata that is kept: whole UTF-8 characters. */
+static size_t kept_len(struct axp__lane *lane, const char *metadata,
+                       uint32_t name)
+{
+    size_t len = strnlen(metadata, MAX_METADATA);
+    if (len < MAX_METADATA) return len;
+    axp__warn(lane->p, AXP__WARN_CUT_METADATA, name);
+    len = MAX_METADATA - 1;
+    while (len && ((unsigned char)metadata[len] & 0xc0) == 0x80)
+        len--;
+    return len;
+}
+
+void axp_event(axp_profiler *p, const char *name, axp_event_type type,
+               const char *metadata)
+{
+    struct axp__lane *lane = axp__enter(p);
+    if (!lane) return;
+    uint32_t id = axp__lane_name(lane, name);
+    uint64_t now = axp__clock_ticks();
+    uint64_t words[MAX_METADATA / 8];
+    size_t len = metadata ? kept_len(lane, metadata, id) : 0;
+    unsigned n = metadata ? (unsigned)(len / 8 + 1) : 0;
+    if ((unsigned)type > AXP_EVENT_STEP) {
+        axp__warn(lane->p, AXP__WARN_BAD_ENUM, id);
+        type = AXP_EVENT_CUSTOM;
+    }
+    if (n) {
+        words[n - 1] = 0;
+        memcpy(words, metadata, len);
+    }
+    axp__lane_put_ext(lane, AXP__X_EVENT, (uint32_t)type, id, now, words, n);
+    axp__leave(lane);
+}
+
+void axp_counter(axp_profiler *p, const char *name, double value)
+{
+    struct axp__lane *lane = axp__enter(p);
+    if (!lane) return;
+    uint32_t id = axp__lane_name(lane, name);
+    uint64_t now = axp__clock_ticks(), bits;
+    memcpy(&bits, &value, 8);
+    axp__lane_put_payload(lane, AXP__W_COUNTER, id, now, &bits, 1);
+    axp__tally_count(&lane->tally, id, value, now);
+    axp__leave(lane);
+}
+
+void axp_step(axp_profiler *p)
+{
+    struct axp__lane *lane = axp__enter(p);
+    if (!lane) return;
+    struct axp__prof *prof = lane->p;
+    uint64_t now = axp__clock_ticks();
+    uint64_t before =
+        __atomic_exchange_n(&prof->last_mark_ticks, now, __ATOMIC_ACQ_REL);
+    struct axp__step step = {
+        .index = axp__add(&prof->n_steps, 1),
+        .begin_ticks = before < now ? before : now,
+        .end_ticks = now,
+        .live_bytes = axp__memory_current(&prof->memory),
+    };
+    if (step.index == 0) axp__memory_mark_first_step(&prof->memory);
+    if (!axp__tally_add_step(&lane->tally, &step))
+        axp__warn(prof, AXP__WARN_NO_MEMORY, 0);
+    uint64_t payload[2] = {step.index, step.live_bytes};
+    axp__lane_put_payload(lane, AXP__W_STEP, 0, now, payload, 2);
+    axp__leave(lane);
+}
+
+/* ---- async spans ---------------------------------------------------------------- */
+
+static uint64_t async_key(uint32_t name, uint64_t id)
+{
+    return axp__mix64(id) ^ axp__mix64(~(uint64_t)name);
+}
+
+void axp_async_begin(axp_profiler *p, const char *name, uint64_t id)
+{
+    struct axp__lane *lane = axp__enter(p);
+    if (!lane) return;
+    uint32_t name_id = axp__lane_name(lane, name);
+    uint64_t old, now = axp__clock_ticks();
+    axp__lane_put_ext(lane, AXP__X_ASYNC_BEGIN, 0, name_id, now, &id, 1);
+    switch (
+        axp__blocks_put(&lane->p->asyncs, async_key(name_id, id), now, &old)) {
+    case AXP__PUT_NEW: break;
+    case AXP__PUT_REPLACED:
+        axp__warn(lane->p, AXP__WARN_ASYNC_TWICE, name_id);
+        break;
+    case AXP__PUT_FULL: axp__warn(lane->p, AXP__WARN_UNTRACKED, name_id); break;
+    }
+    axp__leave(lane);
+}
+
+void axp_async_end(axp_profiler *p, const char *name, uint64_t id)
+{
+    uint64_t now = axp__clock_ticks();
+    struct axp__lane *lane = axp__enter_as(p, AXP__ENTER_DISABLED);
+    if (!lane) return;
+    uint32_t name_id = axp__lane_name(lane, name);
+    uint64_t begin_ticks;
+    if (axp__blocks_take(&lane->p->asyncs, async_key(name_id, id),
+                         &begin_ticks)) {
+        uint64_t payload[2] = {id, begin_ticks};
+        axp__tally_add_loose(&lane->tally, name_id,
+                             now > begin_ticks ? now - begin_ticks : 0);
+        axp__lane_put_ext(lane, AXP__X_ASYNC_END, 0, name_id, now, payload, 2);
+    } else if (!axp__get(&lane->p->was_disabled)) {
+        axp__warn(lane->p, AXP__WARN_ASYNC_END, name_id);
+    }
+    axp__leave(lane);
+}
+
+static void flow(axp_profiler *p, enum axp__ext_kind kind, uint64_t id)
+{
+    struct axp__lane *lane = axp__enter(p);
+    if (!lane) return;
+    axp__lane_put_ext(lane, kind, 0, 0, axp__clock_ticks(), &id, 1);
+    axp__leave(lane);
+}
+
+void axp_flow_out(axp_profiler *p, uint64_t id)
+{
+    flow(p, AXP__X_FLOW_OUT, id);
+}
+
+void axp_flow_in(axp_profiler *p, uint64_t id)
+{
+    flow(p, AXP__X_FLOW_IN, id);
+}
+
+/* ---- the innermost scope --------------------------------------------------------- */
+
+/* NULL, and counted: no scope is open. */
+static struct axp__frame *innermost(struct axp__lane *lane)
+{
+    if (lane->tally.top != lane->tally.frames) return lane->tally.top;
+    axp__warn(lane->p, AXP__WARN_WORK_OUTSIDE, 0);
+    return NULL;
+}
+
+void axp_add_work(axp_profiler *p, axp_work work)
+{
+    struct axp__lane *lane = axp__enter(p);
+    if (!lane) return;
+    struct axp__frame *f = innermost(lane);
+    if (f) axp__scope_add_work(lane, f, &work, axp__clock_ticks());
+    axp__leave(lane);
+}
+
+void axp_category(axp_profiler *p, axp_cat cat)
+{
+    struct axp__lane *lane = axp__enter(p);
+    if (!lane) return;
+    struct axp__frame *f = innermost(lane);
+    if ((unsigned)cat > AXP_CAT_IO) {
+        axp__warn(lane->p, AXP__WARN_BAD_ENUM, 0);
+    } else if (f) {
+        axp__put(&f->node->category, (uint16_t)cat);
+        axp__lane_put_ext(lane, AXP__X_CATEGORY, (uint32_t)cat, f->op->name,
+                          axp__clock_ticks(), NULL, 0);
+    }
+    axp__leave(lane);
+}
+
+void axp_thread_name(axp_profiler *p, const char *name)
+{
+    struct axp__lane *lane = axp__enter_as(p, AXP__ENTER_DISABLED);
+    if (!lane) return;
+    axp__put(&lane->name, axp__lane_name(lane, name));
+    axp__leave(lane);
+}

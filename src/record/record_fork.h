@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The child of a fork; record_fork.c. */
+#ifndef AXP_RECORD_FORK_H
+#define AXP_RECORD_FORK_H
+
+/* Once in a child, before it records: by pthread_atfork's handler, or by the
+ * first slow path after a fork that bypassed it. */
+void axp__fork_begin_child(void);
+void axp__fork_in_child(void); /* for pthread_atfork */
+
+#endif

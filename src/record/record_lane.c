@@ -1,0 +1,465 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Lanes: taken, written to, ended, merged; see record_lane.h. */
+#include "record/record_lane.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "os/os_map.h"
+#include "os/os_thread.h"
+#include "record/record_named.h"
+#include "tally/tally_merge.h"
+
+#define MERGE_PAST 32 /* ended lanes kept whole, by thread */
+
+/* ---- memory of lanes -------------------------------------------------------- */
+
+struct axp__lane *axp__lane_at(uint32_t index)
+{
+    struct axp__process *process = axp__process();
+    if (index / AXP__LANES_A_PAGE >= AXP__LANE_PAGES) return NULL;
+    struct axp__lane **page =
+        axp__get_acquire(&process->lane_page[index / AXP__LANES_A_PAGE]);
+    return page ? axp__get_acquire(&page[index % AXP__LANES_A_PAGE]) : NULL;
+}
+
+static bool publish(struct axp__process *process, struct axp__lane *lane)
+{
+    size_t bytes = AXP__LANES_A_PAGE * sizeof(struct axp__lane *);
+    uint32_t i = axp__add(&process->n_lanes, 1) + 1;
+    if (i / AXP__LANES_A_PAGE >= AXP__LANE_PAGES) return false;
+    struct axp__lane ***where = &process->lane_page[i / AXP__LANES_A_PAGE];
+    struct axp__lane **page = axp__get_acquire(where);
+    if (!page) {
+        struct axp__lane **fresh = axp__map(bytes);
+        if (!fresh) return false;
+        if (axp__cas(where, &page, fresh))
+            page = fresh;
+        else
+            axp__unmap(fresh, bytes);
+    }
+    lane->index = i;
+    axp__put_release(&page[i % AXP__LANES_A_PAGE], lane);
+    return true;
+}
+
+static struct axp__lane *take_memory(void)
+{
+    struct axp__process *process = axp__process();
+    struct axp__lane *lane = NULL;
+    if (axp__get(&process->free_lanes) &&
+        !pthread_mutex_trylock(&process->mutex)) {
+        lane = process->free_lanes;
+        if (lane) axp__put(&process->free_lanes, lane->next);
+        pthread_mutex_unlock(&process->mutex);
+    }
+    if (lane) return lane;
+    lane = axp__map(sizeof *lane);
+    if (lane && publish(process, lane)) return lane;
+    axp__unmap(lane, sizeof *lane);
+    return NULL;
+}
+
+/* ---- life -------------------------------------------------------------------- */
+
+static void retire(void *ctx, void *memory, size_t bytes)
+{
+    axp__trash_add(ctx, memory, bytes);
+}
+
+static void free_named_pages(struct axp__lane *lane)
+{
+    for (struct axp__named_page *page = lane->named_pages; page;) {
+        struct axp__named_page *next = page->next;
+        axp__unmap(page, sizeof *page);
+        axp__budget_give(&lane->p->budget, sizeof *page);
+        page = next;
+    }
+    lane->named_pages = NULL;
+}
+
+static void to_sink(struct axp__lane *lane)
+{
+    lane->chunk = NULL;
+    axp__put(&lane->words, lane->sink);
+    axp__put(&lane->cur, lane->sink);
+    lane->lim = lane->sink + AXP__SINK_WORDS;
+    lane->n_extra = 0;
+}
+
+/* An empty lane of p; the caller knows that nobody else is inside. */
+static void begin(struct axp__lane *lane, struct axp__prof *p)
+{
+    uint64_t now = axp__clock_ticks();
+    memset(&lane->seed, 0, sizeof lane->seed);
+    memset(lane->near_named, 0, sizeof lane->near_named);
+    memset(lane->mail, 0, sizeof lane->mail);
+    lane->p = p;
+    lane->epoch = axp__get(&p->gate) >> 8;
+    lane->base_ticks = now;
+    axp__put(&lane->first_ticks, 0);
+    axp__put(&lane->last_ticks, now);
+    axp__put(&lane->has_span, 0);
+    axp__put(&lane->n_chunks, 0);
+    axp__put(&lane->n_logged, 0);
+    axp__put(&lane->n_unlogged, 0);
+    axp__put(&lane->n_named, 0);
+    axp__put(&lane->has_mail, 0);
+    lane->named_pages = NULL;
+    lane->free_named = NULL;
+    for (unsigned i = 0; i < AXP__NEAR_NAMED; i++) {
+        lane->near_named[i].next_free = lane->free_named;
+        lane->free_named = &lane->near_named[i];
+    }
+    axp__tally_init(&lane->tally, &lane->seed, &p->budget, AXP__NAME_OTHER);
+    lane->tally.retire = retire;
+    lane->tally.retire_ctx = p;
+    to_sink(lane);
+    lane->lim = lane->cur; /* so that the first event asks for a chunk */
+}
+
+void axp__lane_clear(struct axp__lane *lane)
+{
+    uint32_t row = axp__add(&lane->p->n_rows, 1) + 1;
+    axp__tally_fini(&lane->tally);
+    free_named_pages(lane);
+    begin(lane, lane->p);
+    axp__put(&lane->row, row);
+}
+
+void axp__lane_discard(struct axp__lane *lane)
+{
+    struct axp__process *process = axp__process();
+    axp__put(&lane->go, 0);
+    axp__put(&lane->owner, NULL);
+    axp__put(&lane->state, AXP__LANE_FREE);
+    axp__tally_fini(&lane->tally);
+    free_named_pages(lane);
+    pthread_mutex_lock(&process->mutex);
+    lane->next = process->free_lanes;
+    axp__put(&process->free_lanes, lane);
+    pthread_mutex_unlock(&process->mutex);
+}
+
+/* One whose thread ended and whose data were merged. */
+static struct axp__lane *reclaim(struct axp__prof *p)
+{
+    struct axp__lane *lane = axp__get_acquire(&p->lanes);
+    for (; lane; lane = lane->next) {
+        uint32_t free = AXP__LANE_FREE;
+        if (axp__get(&lane->state) == free &&
+            axp__cas(&lane->state, &free, AXP__LANE_ACTIVE))
+            return lane;
+    }
+    return NULL;
+}
+
+static void push(struct axp__prof *p, struct axp__lane *lane)
+{
+    struct axp__lane *head = axp__get(&p->lanes);
+    do
+        axp__put(&lane->next, head);
+    while (!axp__cas(&p->lanes, &head, lane));
+}
+
+struct axp__lane *axp__lane_take(struct axp__thread *t, struct axp__prof *p,
+                                 uint32_t track, uint32_t name)
+{
+    struct axp__lane *lane = NULL;
+    if (axp__get(&p->n_ended) > MERGE_PAST) {
+        if (!pthread_mutex_trylock(&p->mutex)) {
+            axp__lane_merge_ended(p);
+            pthread_mutex_unlock(&p->mutex);
+        }
+        lane = reclaim(p);
+    }
+    bool is_new = !lane;
+    if (is_new) lane = take_memory();
+    if (!lane) return NULL;
+    if (is_new) axp__budget_force(&p->budget, sizeof *lane);
+    axp__put(&lane->row, axp__add(&p->n_rows, 1) + 1);
+    lane->track = track;
+    axp__put(&lane->tid, t ? t->tid : 0);
+    if (!name && t) {
+        char comm[32];
+        axp__thread_comm(comm, sizeof comm);
+        name = comm[0] ? axp__name_register(comm, NULL) : 0;
+    }
+    axp__put(&lane->name, name);
+    begin(lane, p);
+    axp__put(&lane->owner, t);
+    axp__put_release(&lane->state, t ? AXP__LANE_ACTIVE : AXP__LANE_KEPT);
+    if (is_new && t) push(p, lane);
+    return lane;
+}
+
+/* By the ending thread, marked busy. */
+void axp__lane_end(struct axp__lane *lane)
+{
+    struct axp__prof *p = lane->p;
+    if (axp__get(&p->gate) & AXP__GATE_SHUT) return; /* cleared by others */
+    axp__named_settle(lane);
+    axp__lane_seal(lane);
+    axp__put(&lane->go, 0);
+    axp__add(&p->n_ended, 1);
+    axp__put_release(&lane->state, AXP__LANE_ENDED);
+}
+
+/* ---- merging ------------------------------------------------------------------ */
+
+uint64_t axp__lane_logged(const struct axp__lane *lane)
+{
+    uint64_t here = 0;
+    if (axp__get(&lane->chunk))
+        here = (uint64_t)(axp__get(&lane->cur) - axp__get(&lane->words)) -
+               axp__get(&lane->n_extra);
+    return axp__get(&lane->n_logged) + here;
+}
+
+uint64_t axp__lane_unlogged(const struct axp__lane *lane)
+{
+    uint64_t here = 0;
+    if (!axp__get(&lane->chunk))
+        here = (uint64_t)(axp__get(&lane->cur) - axp__get(&lane->words)) -
+               axp__get(&lane->n_extra);
+    return axp__get(&lane->n_unlogged) + here;
+}
+
+uint64_t axp__lane_busy_ticks(const struct axp__lane *lane)
+{
+    const struct axp__tally *t = &lane->tally;
+    axp__ref ref = axp__get_acquire(&t->first.nodes);
+    axp__ref root = ref;
+    uint64_t busy = 0;
+    while (ref) {
+        const struct axp__node *n = axp__arena_at(&t->arena, ref);
+        if (n->parent == root) busy += axp__get(&n->total_ticks);
+        ref = axp__get_acquire(&n->next);
+    }
+    return busy;
+}
+
+/* A place for the row of a merged lane; the last stands for all past the
+ * limit. */
+static struct axp__row *new_row(struct axp__prof *p)
+{
+    if (p->n_merged_rows == p->cap_rows && p->cap_rows < AXP__MAX_ROWS) {
+        uint32_t cap = p->cap_rows ? p->cap_rows * 2 : 64;
+        struct axp__row *wider = axp__map(cap * sizeof *wider);
+        if (!wider) return NULL;
+        memcpy(wider, p->rows, p->n_merged_rows * sizeof *wider);
+        axp__unmap(p->rows, p->cap_rows * sizeof *wider);
+        p->rows = wider;
+        p->cap_rows = cap;
+    }
+    if (p->n_merged_rows < p->cap_rows) return &p->rows[p->n_merged_rows++];
+    p->rows[p->n_merged_rows - 1].n_merged++;
+    return &p->rows[p->n_merged_rows - 1];
+}
+
+static void keep_row(struct axp__prof *p, const struct axp__lane *lane)
+{
+    struct axp__row *r = new_row(p);
+    if (!r) return;
+    if (!r->n_merged) {
+        r->id = lane->row;
+        r->track = lane->track;
+        r->name = lane->name;
+        r->tid = lane->tid;
+        r->first_ticks = lane->first_ticks;
+    }
+    if (lane->first_ticks < r->first_ticks) r->first_ticks = lane->first_ticks;
+    if (lane->last_ticks > r->last_ticks) r->last_ticks = lane->last_ticks;
+    r->busy_ticks += axp__lane_busy_ticks(lane);
+    r->n_events += axp__lane_logged(lane) + axp__lane_unlogged(lane);
+}
+
+void axp__lane_merge_ended(struct axp__prof *p)
+{
+    if (!p->merged) p->merged = axp__lane_take(NULL, p, 0, 0);
+    if (!p->merged) return;
+    struct axp__lane *lane = axp__get_acquire(&p->lanes);
+    for (; lane; lane = lane->next) {
+        if (axp__get_acquire(&lane->state) != AXP__LANE_ENDED) continue;
+        if (lane->tally.top != lane->tally.frames || lane->track) continue;
+        if (lane->first_ticks)
+            axp__tally_merge(&p->merged->tally, &lane->tally,
+                             lane->last_ticks - lane->first_ticks);
+        keep_row(p, lane);
+        p->n_merged_unlogged += axp__lane_unlogged(lane);
+        p->merged->n_logged += axp__lane_logged(lane);
+        axp__tally_fini(&lane->tally);
+        free_named_pages(lane);
+        axp__put(&lane->owner, NULL);
+        axp__add(&p->n_ended, -1);
+        axp__put_release(&lane->state, AXP__LANE_FREE);
+    }
+}
+
+/* ---- entering ------------------------------------------------------------------ */
+
+/* The lane that this thread has in p, or a new one. */
+static struct axp__lane *own_lane(struct axp__thread *t, struct axp__prof *p,
+                                  uint64_t gate)
+{
+    if (!axp__thread_reserve(t, p->index)) return NULL;
+    struct axp__lane *lane = t->lanes[p->index];
+    if (lane && axp__get(&lane->owner) == t && lane->p == p &&
+        lane->epoch == gate >> 8)
+        return lane;
+    if (!(gate & AXP__GATE_ENABLED)) return NULL;
+    lane = axp__lane_take(t, p, 0, 0);
+    if (!lane) return NULL;
+    t->lanes[p->index] = lane;
+    if (p->index == 0) axp__put(&t->global, lane);
+    return lane;
+}
+
+/* The next event need not ask, unless something has come up meanwhile:
+ * either we see it here, or whoever brought it finds go at 1 and clears it
+ * (stop_lanes in record_profiler.c, ring in record_named.c). With another clock than
+ * the raw counter every event asks: the hot path knows that one alone. */
+static void admit(struct axp__lane *lane, uint64_t gate)
+{
+    if (gate & AXP__GATE_ENABLED && axp__clock_is_raw()) axp__put(&lane->go, 1);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    if (axp__get(&lane->p->gate) != gate) axp__put(&lane->go, 0);
+    if (axp__get(&lane->has_mail)) axp__named_settle(lane);
+}
+
+struct axp__lane *axp__enter_slow(const axp_profiler *handle, unsigned flags)
+{
+    int keep = errno;
+    struct axp__lane *lane = NULL;
+    struct axp__thread *t = handle ? axp__thread_get() : NULL;
+    struct axp__prof *p = t ? axp__prof_check(handle) : NULL;
+    if (!p) goto done;
+    if (axp__thread_is_inside(t)) {
+        axp__warn(p, AXP__WARN_SIGNAL_DROP, 0);
+        goto done;
+    }
+    axp__thread_enter(t);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    uint64_t gate = axp__get(&p->gate);
+    bool is_open = !(gate & (AXP__GATE_SHUT | AXP__GATE_FINISHED)) &&
+                   (gate & AXP__GATE_ENABLED || flags & AXP__ENTER_DISABLED);
+    if (is_open) {
+        lane = own_lane(t, p, gate);
+        if (lane)
+            admit(lane, gate);
+        else if (gate & AXP__GATE_ENABLED)
+            axp__warn(p, AXP__WARN_NO_MEMORY, 0);
+    }
+    if (!lane) axp__thread_leave(t);
+done:
+    errno = keep;
+    return lane;
+}
+
+/* ---- words ---------------------------------------------------------------------- */
+
+void axp__lane_seal(struct axp__lane *lane)
+{
+    uint64_t n = (uint64_t)(lane->cur - lane->words) - lane->n_extra;
+    if (lane->chunk) {
+        struct axp__chunk *chunk = lane->chunk;
+        axp__put(&lane->n_logged, lane->n_logged + n);
+        to_sink(lane);
+        axp__pool_seal(&lane->p->pool, chunk, n);
+    } else {
+        axp__put(&lane->n_unlogged, lane->n_unlogged + n);
+        to_sink(lane);
+    }
+}
+
+static void new_chunk(struct axp__lane *lane, uint64_t now)
+{
+    struct axp__prof *p = lane->p;
+    axp__lane_seal(lane);
+    lane->base_ticks = now;
+    if (p->flags & AXP_NO_TIMELINE) return;
+    struct axp__chunk *chunk = axp__pool_take(&p->pool);
+    if (!chunk) return;
+    chunk->base_ticks = now;
+    chunk->row = lane->row;
+    chunk->epoch = (uint32_t)lane->epoch;
+    axp__put(&lane->n_chunks, lane->n_chunks + 1);
+    axp__put_release(&chunk->seq, lane->n_chunks);
+    axp__put(&lane->chunk, chunk);
+    axp__put(&lane->words, chunk->words);
+    axp__put(&lane->cur, chunk->words);
+    lane->lim = chunk->words + AXP__CHUNK_WORDS;
+}
+
+uint64_t axp__lane_make_room(struct axp__lane *lane, uint64_t now, unsigned n)
+{
+    if (now < lane->base_ticks) {
+        axp__warn(lane->p, AXP__WARN_CLOCK_BACK, 0);
+        now = lane->last_ticks;
+    }
+    if (!axp__get(&lane->first_ticks)) {
+        axp__put(&lane->first_ticks, now);
+        new_chunk(lane, now);
+    }
+    if ((now - lane->base_ticks) >> AXP__TIME_BITS) {
+        if (lane->lim - lane->cur >= 2) {
+            axp__put(&lane->cur[1], now);
+            axp__put_release(&lane->cur[0], axp__word(AXP__W_TIME, 0, 0));
+            axp__put(&lane->cur, lane->cur + 2);
+            axp__put(&lane->n_extra, lane->n_extra + 2);
+        } else {
+            new_chunk(lane, now);
+        }
+        lane->base_ticks = now;
+    }
+    if ((uint64_t)(lane->lim - lane->cur) < n) new_chunk(lane, now);
+    return now;
+}
+
+static void put_record(struct axp__lane *lane, uint64_t head,
+                       const uint64_t *first, const uint64_t *payload,
+                       unsigned n_payload, unsigned n_events)
+{
+    unsigned n_first = first ? 1 : 0, n = 1 + n_first + n_payload;
+    uint64_t *w = lane->cur;
+    if ((uint64_t)(lane->lim - w) < n) { /* larger than the sink */
+        axp__put(&lane->n_unlogged, lane->n_unlogged + n_events);
+        return;
+    }
+    if (first) axp__put(&w[1], *first);
+    for (unsigned i = 0; i < n_payload; i++)
+        axp__put(&w[1 + n_first + i], payload[i]);
+    axp__put_release(&w[0], head); /* pairs with the reader's acquire */
+    axp__put(&lane->n_extra, lane->n_extra + n - n_events);
+    axp__put(&lane->cur, w + n);
+}
+
+void axp__lane_put_payload(struct axp__lane *lane, enum axp__word_kind kind,
+                           uint32_t name, uint64_t now, const uint64_t *payload,
+                           unsigned n_payload)
+{
+    now = axp__lane_room(lane, now, 1 + n_payload);
+    put_record(lane, axp__word(kind, name, now - lane->base_ticks), NULL,
+               payload, n_payload, axp__word_events(kind, 0));
+}
+
+void axp__lane_put_ext(struct axp__lane *lane, enum axp__ext_kind kind,
+                       uint32_t argument, uint32_t name, uint64_t now,
+                       const uint64_t *payload, unsigned n_payload)
+{
+    uint64_t first = axp__ext_word(kind, 1 + n_payload, argument);
+    now = axp__lane_room(lane, now, 2 + n_payload);
+    put_record(lane, axp__word(AXP__W_EXT, name, now - lane->base_ticks),
+               &first, payload, n_payload, axp__word_events(AXP__W_EXT, kind));
+}
+
+uint32_t axp__lane_name(struct axp__lane *lane, const char *name)
+{
+    uint32_t id = axp__thread_name_id(lane->owner, name);
+    if (axp__unlikely(id <= AXP__NAME_UNNAMED))
+        axp__warn(lane->p,
+                  id == AXP__NAME_OTHER ? AXP__WARN_NAMES_FULL
+                                        : AXP__WARN_BAD_NAME,
+                  id);
+    return id;
+}

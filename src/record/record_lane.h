@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* A lane: one writer's row in one profiler. It owns a chunk of words and a
+ * tally; nobody else writes to either, so nothing here is locked.
+ *
+ *   thread ──┬── lane (profiler A) ── chunk, tally
+ *            ├── lane (profiler B) ── …
+ *            └── lane (a track of B that this thread feeds) ── …
+ *
+ * Life     taken by a thread's first event in a profiler; ENDED with the
+ *          thread; merged into the profiler's `merged` lane when more than
+ *          a few have ended; then FREE for the next thread. Its memory is
+ *          never unmapped, so a stale pointer to it finds a lane, sees by
+ *          its owner and profiler that it is not its own, and lets go.
+ * Mail     another thread that ends a scope of this lane (a stop by name, a
+ *          fiber that moved) cannot touch its frames: it marks the slot or
+ *          leaves the token here, sets go to 0, and the owner puts its
+ *          frames right at its next event.
+ */
+#ifndef AXP_RECORD_LANE_H
+#define AXP_RECORD_LANE_H
+#include "record/record_name.h"
+#include "record/record_process.h"
+#include "record/record_profiler.h"
+#include "record/record_thread.h"
+#include "tally/tally_scope.h"
+#include "wire/wire_word.h"
+
+enum axp__lane_state {
+    AXP__LANE_FREE,
+    AXP__LANE_ACTIVE,
+    AXP__LANE_ENDED,
+    AXP__LANE_KEPT /* a profiler's merged one */
+};
+
+#define AXP__SINK_WORDS 64u
+#define AXP__MAIL_SLOTS 16u
+#define AXP__NEAR_NAMED 8u
+
+/* An open named scope, claimed by whoever stops it. */
+struct axp__named {
+    uint64_t state; /* 0 free; serial << 1 | 1 open; serial << 1 claimed */
+    uint64_t begin_ticks;
+    uint32_t name;
+    uint32_t reserved;
+    struct axp__named *next_free;
+};
+
+#define AXP__NAMED_PAGE 127u
+struct axp__named_page {
+    struct axp__named_page *next;
+    uint64_t reserved[3];
+    struct axp__named slot[AXP__NAMED_PAGE];
+};
+
+struct axp__lane {
+    uint64_t *cur, *lim; /* the next word, the end of the chunk */
+    uint64_t base_ticks;
+    uint64_t serial; /* of the last token or named slot; never repeats */
+    uint64_t last_ticks;
+    uint32_t go; /* 1: recording needs no question; others set it to 0 */
+    struct axp__thread *owner;
+    struct axp__prof *p;
+    struct axp__tally tally;
+
+    uint32_t index; /* in the process, from 1; for ever */
+    uint32_t row;   /* in the profiler: the thread or track it stands for */
+    uint32_t state; /* enum axp__lane_state */
+    uint32_t track; /* 0: a thread */
+    uint32_t name;  /* of the thread or track; 0: its comm below */
+    uint64_t epoch; /* of the profiler */
+    uint64_t tid;
+    uint64_t first_ticks;
+    struct axp__lane *next; /* in the profiler, or among the free */
+    struct axp__lane *next_in_track;
+    uint64_t first_ns, last_ns; /* of a track's spans */
+    uint32_t has_span;
+
+    struct axp__chunk *chunk; /* NULL: words go to the sink */
+    uint64_t *words;          /* where the present words began */
+    uint64_t n_chunks;
+    uint64_t n_logged;   /* events in chunks before this one */
+    uint64_t n_extra;    /* words of this chunk that are not events */
+    uint64_t n_unlogged; /* events that went to the sink */
+
+    uint32_t n_named; /* open named scopes */
+    uint32_t has_mail;
+    uint64_t mail[AXP__MAIL_SLOTS]; /* tokens ended elsewhere */
+    struct axp__named *free_named;
+    struct axp__named_page *named_pages;
+    struct axp__named near_named[AXP__NEAR_NAMED];
+    uint64_t sink[AXP__SINK_WORDS];
+    struct axp__tally_seed seed;
+};
+
+/* A scope's token: in the global profiler the tick at which it began, so that
+ * its end is told from others by what it loads anyway; elsewhere the lane and
+ * a number. */
+#define AXP__TOKEN_LANE ((uint64_t)1 << 63)
+#define AXP__TOKEN_SHIFT 43
+static inline uint32_t axp__token_lane(uint64_t token)
+{
+    return (uint32_t)(token >> AXP__TOKEN_SHIFT) & 0xfffff;
+}
+
+static inline uint64_t axp__lane_serial(struct axp__lane *lane)
+{
+    return ++lane->serial & (((uint64_t)1 << AXP__TOKEN_SHIFT) - 1);
+}
+
+static inline bool axp__frame_is(const struct axp__frame *f, uint64_t token)
+{
+    return token == (token & AXP__TOKEN_LANE ? axp__get(&f->token)
+                                             : axp__get(&f->begin_ticks));
+}
+
+struct axp__lane *axp__lane_at(uint32_t index); /* NULL: none */
+/* A lane for this thread in p; NULL without memory. */
+struct axp__lane *axp__lane_take(struct axp__thread *t, struct axp__prof *p,
+                                 uint32_t track, uint32_t name);
+void axp__lane_end(struct axp__lane *lane);     /* its thread has ended */
+void axp__lane_discard(struct axp__lane *lane); /* by mutex, nobody inside */
+/* Forgets what was recorded; nobody inside. */
+void axp__lane_clear(struct axp__lane *lane);
+/* Merges the lanes of ended threads; by mutex. */
+void axp__lane_merge_ended(struct axp__prof *p);
+uint64_t axp__lane_busy_ticks(const struct axp__lane *lane);
+/* Events in the timeline and not in it, since the beginning. */
+uint64_t axp__lane_logged(const struct axp__lane *lane);
+uint64_t axp__lane_unlogged(const struct axp__lane *lane);
+
+/* ---- entering and leaving an event --------------------------------------- */
+enum axp__enter_flag { AXP__ENTER_DISABLED = 1 /* even while disabled */ };
+
+struct axp__lane *axp__enter_slow(const axp_profiler *handle, unsigned flags);
+
+/* The calling thread's lane in a profiler, marked busy; NULL: not to be
+ * recorded. Each enter that gave a lane needs its leave. HOT */
+static inline struct axp__lane *axp__enter_as(const axp_profiler *handle,
+                                              unsigned flags)
+{
+    struct axp__thread *t = axp__tls;
+    struct axp__prof *p = axp__prof_of(handle);
+    if (axp__likely(handle && !axp__thread_is_inside(t) &&
+                    axp__get(&p->generation) == axp__generation_of(handle) &&
+                    p->index < t->n_lanes)) {
+        struct axp__lane *lane = t->lanes[p->index];
+        if (axp__likely(lane != NULL)) {
+            axp__thread_enter(t);
+            if (axp__likely(axp__get(&lane->go) && lane->owner == t &&
+                            lane->p == p))
+                return lane;
+            axp__thread_leave(t);
+        }
+    }
+    return axp__enter_slow(handle, flags);
+}
+
+static inline struct axp__lane *axp__enter(const axp_profiler *handle)
+{
+    return axp__enter_as(handle, 0);
+}
+
+static inline void axp__leave(struct axp__lane *lane)
+{
+    axp__thread_leave(lane->owner);
+}
+
+/* ---- writing words --------------------------------------------------------- */
+/* A new chunk, or the base moved, so that n words at `now` fit; returns now,
+ * or the base where the clock went back. */
+uint64_t axp__lane_make_room(struct axp__lane *lane, uint64_t now, unsigned n);
+/* Gives the present chunk back as full. */
+void axp__lane_seal(struct axp__lane *lane);
+
+/* `now`, with room for n words. HOT */
+static inline uint64_t axp__lane_room(struct axp__lane *lane, uint64_t now,
+                                      unsigned n)
+{
+    if (axp__unlikely((uint64_t)(lane->lim - lane->cur) < n ||
+                      (now - lane->base_ticks) >> AXP__TIME_BITS))
+        now = axp__lane_make_room(lane, now, n);
+    axp__put(&lane->last_ticks, now);
+    return now;
+}
+
+/* An event of one word; room was made. HOT */
+static inline void axp__lane_put(struct axp__lane *lane,
+                                 enum axp__word_kind kind, uint32_t name,
+                                 uint64_t now)
+{
+    axp__put(lane->cur, axp__word(kind, name, now - lane->base_ticks));
+    axp__put(&lane->cur, lane->cur + 1);
+}
+
+/* An event with payload; makes room. is_event: it counts in the timeline. */
+void axp__lane_put_payload(struct axp__lane *lane, enum axp__word_kind kind,
+                           uint32_t name, uint64_t now, const uint64_t *payload,
+                           unsigned n_payload);
+void axp__lane_put_ext(struct axp__lane *lane, enum axp__ext_kind kind,
+                       uint32_t argument, uint32_t name, uint64_t now,
+                       const uint64_t *payload, unsigned n_payload);
+
+/* The name for an event of this lane: counts what is wrong with it. */
+uint32_t axp__lane_name(struct axp__lane *lane, const char *name);
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* What allocations of the program and of tracks share; record_memory.c.
+ * All are called in an entered lane. */
+#ifndef AXP_RECORD_MEMORY_H
+#define AXP_RECORD_MEMORY_H
+#include "record/record_lane.h"
+
+/* A block's size and name share a word of the table. */
+#define AXP__MAX_BLOCK (((uint64_t)1 << (64 - AXP__NAME_BITS)) - 1)
+
+struct axp__mem_event {
+    uint32_t name;
+    uint32_t kind; /* axp_mem */
+    uint64_t bytes;
+    uint64_t address; /* 0: by name alone */
+    uint64_t now;     /* ticks */
+    uint64_t at_ns;   /* on a track: as the caller gave it */
+};
+
+bool axp__memory_check_size(struct axp__lane *lane, uint64_t bytes,
+                            uint32_t name);
+void axp__memory_record_alloc(struct axp__lane *lane,
+                              const struct axp__mem_event *e);
+void axp__memory_record_free(struct axp__lane *lane,
+                             const struct axp__mem_event *e);
+/* By address; key tells addresses of different spaces apart. */
+void axp__memory_record_block(struct axp__lane *lane, uint64_t key,
+                              const struct axp__mem_event *e);
+void axp__memory_record_unblock(struct axp__lane *lane, uint64_t key,
+                                uint64_t address, uint64_t now, uint64_t at_ns);
+
+#endif

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The table of names; see record_name.h.
+ *
+ *   slots    2^20 ids, open addressing by hash         4 MiB, touched sparsely
+ *   pages    id → entry, 1024 entries a page           mapped when first used
+ *   text     blocks carved by an atomic counter
+ *
+ * An id becomes visible when its slot is set, with release, after its entry
+ * is whole. A thread that loses the race for a slot leaves its id unused.
+ */
+#include "record/record_name.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/base_atomic.h"
+#include "base/base_text.h"
+#include "os/os_map.h"
+#include "record/record_process.h"
+#include "wire/wire_word.h"
+
+#define N_SLOTS (1u << 20)
+#define TEXT_BLOCK 65536u
+
+struct axp__text_block {
+    struct axp__text_block *older;
+    uint64_t used;
+    char bytes[TEXT_BLOCK - 16];
+};
+
+static struct axp__names *names(void)
+{
+    return &axp__process()->names;
+}
+
+static char *new_text(size_t len)
+{
+    struct axp__names *n = names();
+    for (;;) {
+        struct axp__text_block *b = axp__get_acquire(&n->text);
+        if (b) {
+            uint64_t at = axp__add(&b->used, len);
+            if (at + len <= sizeof b->bytes) return b->bytes + at;
+        }
+        struct axp__text_block *fresh = axp__map(TEXT_BLOCK);
+        if (!fresh) return NULL;
+        fresh->older = b;
+        if (!axp__cas(&n->text, &b, fresh)) axp__unmap(fresh, TEXT_BLOCK);
+    }
+}
+
+static struct axp__name *new_entry(uint32_t id)
+{
+    struct axp__name **where = &names()->page[id / AXP__NAMES_A_PAGE];
+    struct axp__name *page = axp__get_acquire(where);
+    size_t bytes = AXP__NAMES_A_PAGE * sizeof *page;
+    if (!page) {
+        struct axp__name *fresh = axp__map(bytes);
+        if (!fresh) return NULL;
+        if (axp__cas(where, &page, fresh))
+            page = fresh;
+        else
+            axp__unmap(fresh, bytes);
+    }
+    return &page[id % AXP__NAMES_A_PAGE];
+}
+
+const struct axp__name *axp__name_at(uint32_t id)
+{
+    static const struct axp__name special[] = {
+        {"(root)", 6, 0, 0, NULL, 0},
+        {"(other)", 7, 0, 0, NULL, 0},
+        {"(unnamed)", 9, 0, 0, NULL, 0},
+    };
+    if (id <= AXP__NAME_UNNAMED) return &special[id];
+    struct axp__name *page =
+        axp__get_acquire(&names()->page[id / AXP__NAMES_A_PAGE]);
+    return page ? &page[id % AXP__NAMES_A_PAGE] : &special[1];
+}
+
+uint32_t axp__name_count(void)
+{
+    uint32_t n = axp__get(&names()->n_used);
+    uint32_t limit = AXP__NAMES_LIMIT + AXP__NAME_UNNAMED + 1;
+    return n + AXP__NAME_UNNAMED + 1 < limit ? n + AXP__NAME_UNNAMED + 1
+                                             : limit;
+}
+
+static uint32_t *get_slots(void)
+{
+    struct axp__names *n = names();
+    uint32_t *slots = axp__get_acquire(&n->slots);
+    if (slots) return slots;
+    uint32_t *fresh = axp__map(N_SLOTS * sizeof *fresh);
+    if (!fresh) return NULL;
+    if (axp__cas(&n->slots, &slots, fresh)) return fresh;
+    axp__unmap(fresh, N_SLOTS * sizeof *fresh);
+    return slots;
+}
+
+/* What is stored for a text: itself, or its beginning and a hash. */
+struct stored {
+    const char *text;
+    uint32_t len;
+    uint32_t flags;
+    uint64_t hash;
+    char cut[AXP__NAME_MAX_LEN + 1];
+};
+
+static void make_stored(struct stored *s, const char *text)
+{
+    size_t len = strlen(text);
+    s->hash = axp__text_hash(text, len);
+    s->flags = axp__text_is_utf8(text, len) ? 0 : AXP__NAME_NOT_UTF8;
+    s->text = text;
+    s->len = (uint32_t)len;
+    if (len <= AXP__NAME_MAX_LEN) return;
+    size_t keep = AXP__NAME_MAX_LEN - 17;
+    while (keep && ((unsigned char)text[keep] & 0xc0) == 0x80)
+        keep--;
+    memcpy(s->cut, text, keep);
+    int tail = snprintf(s->cut + keep, sizeof s->cut - keep, "#%016llx",
+                        (unsigned long long)s->hash);
+    s->text = s->cut;
+    s->len = (uint32_t)keep + (uint32_t)tail;
+    s->flags |= AXP__NAME_CUT;
+}
+
+/* The id of the text, or 0 and the slot where it belongs. */
+static uint32_t probe(uint32_t *slots, const struct stored *s, uint32_t *at)
+{
+    for (uint32_t i = (uint32_t)s->hash & (N_SLOTS - 1);;
+         i = (i + 1) & (N_SLOTS - 1)) {
+        uint32_t id = axp__get_acquire(&slots[i]);
+        *at = i;
+        if (!id) return 0;
+        const struct axp__name *e = axp__name_at(id);
+        if (e->hash == s->hash && e->len == s->len &&
+            !memcmp(e->text, s->text, s->len))
+            return id;
+    }
+}
+
+static int to_line(const char *digits)
+{
+    int line = 0;
+    while (*digits >= '0' && *digits <= '9' && line < 100000000)
+        line = line * 10 + (*digits++ - '0');
+    return line;
+}
+
+/* A whole entry that no slot shows yet; 0: full, or no memory. */
+static uint32_t prepare_entry(const struct stored *s, const char *place)
+{
+    struct axp__names *n = names();
+    uint32_t k = axp__get(&n->n_used);
+    do
+        if (k >= AXP__NAMES_LIMIT) return 0;
+    while (!axp__cas(&n->n_used, &k, k + 1));
+    uint32_t id = k + AXP__NAME_UNNAMED + 1;
+
+    size_t file_len = place ? strlen(place) : 0;
+    if (file_len > AXP__NAME_MAX_LEN) file_len = 0;
+    struct axp__name *e = new_entry(id);
+    char *text = e ? new_text(s->len + 1 + file_len + 1) : NULL;
+    if (!text) return 0;
+    memcpy(text, s->text, s->len);
+    if (file_len) memcpy(text + s->len + 1, place, file_len);
+    *e = (struct axp__name){.text = text,
+                            .len = s->len,
+                            .flags = s->flags,
+                            .hash = s->hash,
+                            .file = file_len ? text + s->len + 1 : NULL,
+                            .line =
+                                file_len ? to_line(place + file_len + 1) : 0};
+    return id;
+}
+
+uint32_t axp__name_register(const char *text, const char *place)
+{
+    struct stored s;
+    uint32_t at, *slots = get_slots();
+    if (!slots) return AXP__NAME_OTHER;
+    make_stored(&s, text);
+    uint32_t fresh = 0, id = probe(slots, &s, &at);
+    while (!id) {
+        if (!fresh) fresh = prepare_entry(&s, place);
+        if (!fresh) return AXP__NAME_OTHER;
+        if (axp__cas(&slots[at], &id, fresh)) return fresh;
+        id = probe(slots, &s, &at);
+    }
+    return id;
+}
+
+uint32_t axp__name_find(const char *text)
+{
+    struct stored s;
+    uint32_t at, *slots = axp__get_acquire(&names()->slots);
+    if (!slots) return 0;
+    make_stored(&s, text);
+    return probe(slots, &s, &at);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Names to ids, for the whole process.
+ *
+ * Registering copies the text, so nothing keeps a pointer into a client that
+ * may be unloaded, and equal texts get equal ids. At most 500,000 names; the
+ * rest share "(other)". A name longer than 4 KiB is cut and ends in a hash
+ * of the whole. The first place seen with a name is kept with it.
+ *
+ * Threads  all functions from any thread, lock-free.
+ * Failure  without memory every new name is "(other)".
+ */
+#ifndef AXP_RECORD_NAME_H
+#define AXP_RECORD_NAME_H
+#include <stddef.h>
+#include <stdint.h>
+
+#define AXP__NAME_ROOT 0u
+#define AXP__NAME_OTHER 1u
+#define AXP__NAME_UNNAMED 2u
+#define AXP__NAMES_LIMIT 500000u
+#define AXP__NAME_MAX_LEN 4096u
+
+enum axp__name_flag { AXP__NAME_CUT = 1, AXP__NAME_NOT_UTF8 = 2 };
+
+struct axp__name {
+    const char *text;
+    uint32_t len;
+    uint32_t flags;
+    uint64_t hash;
+    const char *file; /* NULL: unknown */
+    int line;
+};
+
+/* text is neither NULL nor empty; place is "file" 0 "line", or NULL. */
+uint32_t axp__name_register(const char *text, const char *place);
+/* The id of a text that is registered, 0 if it is not. */
+uint32_t axp__name_find(const char *text);
+/* Valid for every id that was handed out; lives as long as the process. */
+const struct axp__name *axp__name_at(uint32_t id);
+uint32_t axp__name_count(void); /* ids are below this */
+
+#endif

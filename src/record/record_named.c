@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* axp_start and axp_stop: scopes by name, nested, overlapping, and across
+ * threads.
+ *
+ * Each open named scope has, beside its frame, a slot that others can claim
+ * by compare-and-swap: state holds a serial number, so a claim can only hit
+ * the very start it saw. A stop takes its own thread's newest; else the
+ * oldest elsewhere, whose call it counts in its own lane, in no call tree.
+ * The owner drops the frame at its next event (settle): its children move up.
+ *
+ * Threads  slots are made by the owner and claimed by anyone.
+ * Failure  a start without memory is not recorded, and counted.
+ */
+#include "record/record_named.h"
+
+#include "os/os_map.h"
+#include "record/record_scope.h"
+
+static struct axp__named *slot_of(const struct axp__frame *f)
+{
+    return (struct axp__named *)(uintptr_t)axp__get(&f->site);
+}
+
+/* ---- slots ------------------------------------------------------------------- */
+
+static bool add_slots(struct axp__lane *lane)
+{
+    struct axp__named_page *page = NULL;
+    if (!axp__budget_take(&lane->p->budget, sizeof *page)) return false;
+    page = axp__map(sizeof *page);
+    if (!page) {
+        axp__budget_give(&lane->p->budget, sizeof *page);
+        return false;
+    }
+    for (unsigned i = 0; i < AXP__NAMED_PAGE; i++) {
+        page->slot[i].next_free = lane->free_named;
+        lane->free_named = &page->slot[i];
+    }
+    page->next = lane->named_pages;
+    axp__put_release(&lane->named_pages, page);
+    return true;
+}
+
+static void free_slot(struct axp__lane *lane, struct axp__named *slot)
+{
+    axp__put(&slot->state, 0);
+    slot->next_free = lane->free_named;
+    lane->free_named = slot;
+    axp__put(&lane->n_named, lane->n_named - 1);
+}
+
+/* ---- what other threads ended --------------------------------------------------- */
+
+static void drop_frame(struct axp__lane *lane, struct axp__frame *f,
+                       uint64_t now)
+{
+    uint32_t name = f->op->name;
+    axp__tally_remove(&lane->tally, f, now, false);
+    if (axp__get(&lane->state) == AXP__LANE_ACTIVE)
+        axp__lane_put_ext(lane, AXP__X_DROP, 0, name, now, NULL, 0);
+}
+
+static void take_mail(struct axp__lane *lane, uint64_t now)
+{
+    for (unsigned i = 0; i < AXP__MAIL_SLOTS; i++) {
+        uint64_t token = axp__get_acquire(&lane->mail[i]);
+        struct axp__frame *f = lane->tally.top;
+        if (!token) continue;
+        for (; f > lane->tally.frames; f--)
+            if (axp__frame_is(f, token)) {
+                drop_frame(lane, f, now);
+                break;
+            }
+        axp__put(&lane->mail[i], 0);
+    }
+}
+
+void axp__named_settle(struct axp__lane *lane)
+{
+    uint64_t now = axp__clock_ticks();
+    if (!__atomic_exchange_n(&lane->has_mail, 0, __ATOMIC_ACQ_REL)) return;
+    take_mail(lane, now);
+    for (struct axp__frame *f = lane->tally.top; f > lane->tally.frames; f--) {
+        struct axp__named *slot = slot_of(f);
+        if (!(axp__frame_flags(f) & AXP__F_NAMED) || axp__get(&slot->state) & 1)
+            continue;
+        drop_frame(lane, f, now);
+        free_slot(lane, slot);
+    }
+}
+
+static void ring(struct axp__lane *lane)
+{
+    axp__put(&lane->has_mail, 1);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* pairs with admit's */
+    axp__put(&lane->go, 0);
+}
+
+bool axp__named_post(struct axp__lane *lane, uint64_t token)
+{
+    for (unsigned i = 0; i < AXP__MAIL_SLOTS; i++) {
+        uint64_t none = 0;
+        if (axp__get(&lane->mail[i]) == token) return false;
+        if (!axp__cas(&lane->mail[i], &none, token)) {
+            if (none == token) return false;
+            continue;
+        }
+        ring(lane);
+        return true;
+    }
+    return false;
+}
+
+bool axp__named_is_claimed(const struct axp__lane *lane,
+                           const struct axp__frame *f)
+{
+    if (!axp__get(&lane->has_mail)) return false;
+    if (axp__frame_flags(f) & AXP__F_NAMED)
+        return !(axp__get(&slot_of(f)->state) & 1);
+    for (unsigned i = 0; i < AXP__MAIL_SLOTS; i++)
+        if (axp__frame_is(f, axp__get(&lane->mail[i]))) return true;
+    return false;
+}
+
+/* ---- start --------------------------------------------------------------------- */
+
+static void start(axp_profiler *p, const char *name, const axp_work *work)
+{
+    struct axp__lane *lane = axp__enter(p);
+    if (!lane) return;
+    uint32_t id = axp__lane_name(lane, name);
+    if (axp__unlikely(!axp__tally_has_room(&lane->tally) ||
+                      (!lane->free_named && !add_slots(lane)))) {
+        axp__warn(lane->p, AXP__WARN_TOO_DEEP, id);
+        axp__leave(lane);
+        return;
+    }
+    struct axp__named *slot = lane->free_named;
+    lane->free_named = slot->next_free;
+    axp__put(&lane->n_named, lane->n_named + 1);
+    axp__put(&slot->name, id);
+    uint64_t now = axp__lane_room(lane, axp__clock_ticks(), 1);
+    axp__put(&slot->begin_ticks, now);
+    /* pairs with claim */
+    axp__put_release(&slot->state, axp__lane_serial(lane) << 1 | 1);
+    axp__lane_put(lane, AXP__W_START, id, now);
+    struct axp__frame *f = axp__tally_push(&lane->tally, id, now);
+    axp__put(&f->token, 0);
+    axp__put(&f->site, (const void *)slot);
+    f->anchor = UINTPTR_MAX;
+    axp__frame_set_flags(f, AXP__F_NAMED);
+    if (work) axp__scope_add_work(lane, f, work, now);
+    axp__leave(lane);
+}
+
+void axp_start(axp_profiler *p, const char *name)
+{
+    start(p, name, NULL);
+}
+
+void axp_start_work(axp_profiler *p, const char *name, axp_work work)
+{
+    start(p, name, &work);
+}
+
+/* ---- stop ---------------------------------------------------------------------- */
+
+static bool claim(struct axp__named *slot, uint64_t state)
+{
+    return axp__cas(&slot->state, &state, state & ~(uint64_t)1);
+}
+
+static bool stop_own(struct axp__lane *lane, uint32_t id, uint64_t now)
+{
+    for (struct axp__frame *f = lane->tally.top; f > lane->tally.frames; f--) {
+        struct axp__named *slot = slot_of(f);
+        if (!(axp__frame_flags(f) & AXP__F_NAMED) || slot->name != id) continue;
+        uint64_t state = axp__get(&slot->state);
+        if (!(state & 1) || !claim(slot, state)) continue; /* was faster */
+        free_slot(lane, slot);
+        if (f == lane->tally.top) {
+            axp__scope_close(lane, AXP__W_STOP, now);
+            return true;
+        }
+        now = axp__lane_room(lane, now, 1);
+        if (now < f->begin_ticks) now = f->begin_ticks;
+        axp__lane_put(lane, AXP__W_STOP, id, now);
+        axp__tally_remove(&lane->tally, f, now, true);
+        return true;
+    }
+    return false;
+}
+
+struct candidate {
+    struct axp__lane *lane;
+    struct axp__named *slot;
+    uint64_t state, begin_ticks;
+};
+
+static void consider(struct candidate *best, struct axp__lane *lane,
+                     struct axp__named *slots, unsigned n, uint32_t id)
+{
+    for (unsigned i = 0; i < n; i++) {
+        uint64_t state = axp__get_acquire(&slots[i].state);
+        uint64_t begin_ticks = axp__get(&slots[i].begin_ticks);
+        if (!(state & 1) || axp__get(&slots[i].name) != id) continue;
+        if (best->slot && best->begin_ticks <= begin_ticks) continue;
+        *best = (struct candidate){lane, &slots[i], state, begin_ticks};
+    }
+}
+
+static struct candidate oldest_elsewhere(struct axp__lane *mine, uint32_t id)
+{
+    struct candidate best = {0};
+    struct axp__lane *lane = axp__get_acquire(&mine->p->lanes);
+    for (; lane; lane = axp__get(&lane->next)) {
+        uint32_t state = axp__get_acquire(&lane->state);
+        if (lane == mine || !axp__get(&lane->n_named) ||
+            state == AXP__LANE_FREE || lane->epoch != mine->epoch)
+            continue;
+        consider(&best, lane, lane->near_named, AXP__NEAR_NAMED, id);
+        struct axp__named_page *page = axp__get_acquire(&lane->named_pages);
+        for (; page; page = page->next)
+            consider(&best, lane, page->slot, AXP__NAMED_PAGE, id);
+    }
+    return best;
+}
+
+void axp__named_count_cross(struct axp__lane *mine, uint32_t name,
+                            uint64_t begin_ticks, uint32_t row, uint64_t now)
+{
+    uint64_t payload[2] = {begin_ticks, row};
+    axp__tally_add_loose(&mine->tally, name,
+                         now > begin_ticks ? now - begin_ticks : 0);
+    axp__lane_put_ext(mine, AXP__X_CROSS_STOP, 0, name, now, payload, 2);
+}
+
+static bool stop_elsewhere(struct axp__lane *mine, uint32_t id, uint64_t now)
+{
+    for (;;) {
+        struct candidate c = oldest_elsewhere(mine, id);
+        if (!c.slot) return false;
+        if (!claim(c.slot, c.state)) continue; /* look for another */
+        ring(c.lane);
+        axp__named_count_cross(mine, id, c.begin_ticks, c.lane->row, now);
+        return true;
+    }
+}
+
+void axp_stop(axp_profiler *p, const char *name)
+{
+    uint64_t now = axp__clock_ticks();
+    struct axp__lane *lane = axp__enter_as(p, AXP__ENTER_DISABLED);
+    if (!lane) return;
+    uint32_t id = axp__lane_name(lane, name);
+    if (!stop_own(lane, id, now) && !stop_elsewhere(lane, id, now) &&
+        !axp__get(&lane->p->was_disabled))
+        axp__warn(lane->p, AXP__WARN_STOP_WITHOUT_START, id);
+    axp__leave(lane);
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The pool: chunks for the threads' words, used as one ring.
+ *
+ *      take ─► a thread writes ─► seal ─► queue of full chunks ─┐
+ *        ▲                                     oldest first     │
+ *        └──────── new memory while under the limit, else ◄─────┘
+ *
+ * With a capacity, the oldest full chunk is taken as soon as the full ones
+ * together hold that many events and some slack, so that a view always finds
+ * the newest N; else when the pool has reached its size.
+ *
+ * Threads  take and seal from any thread. Nobody waits: where another thread
+ *          is in the middle of taking the oldest, the pool grows by a chunk
+ *          past its limit instead (at most one a thread).
+ * Readers  walk all chunks and believe those whose seq is the same before
+ *          and after the copy (record_capture.c).
+ * Failure  NULL: the thread goes on without a timeline.
+ */
+#ifndef AXP_RECORD_POOL_H
+#define AXP_RECORD_POOL_H
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/base_budget.h"
+#include "wire/wire_word.h"
+
+#define AXP__POOL_BLOCK 16u /* chunks mapped together */
+#define AXP__POOL_SLACK 1024u
+
+struct axp__full { /* a cell of the queue */
+    uint64_t turn;
+    struct axp__chunk *chunk;
+};
+
+struct axp__pool {
+    uint64_t max_chunks;
+    uint64_t capacity_events; /* 0: by size alone */
+    uint64_t n_chunks;        /* handed out ever, by index */
+    uint64_t n_full_events;   /* in the full chunks */
+    uint64_t n_writers;       /* lanes that hold a chunk */
+    uint64_t n_blocks, n_cells;
+    struct axp__chunk **block;
+    struct axp__full *cell;
+    uint64_t put_at __attribute__((aligned(64)));
+    uint64_t take_at __attribute__((aligned(64)));
+};
+
+/* Bytes a pool needs to show so many events of ordinary size. */
+uint64_t axp__pool_bytes_for(uint64_t capacity_events);
+bool axp__pool_init(struct axp__pool *pool, uint64_t bytes,
+                    uint64_t capacity_events);
+void axp__pool_fini(struct axp__pool *pool);
+/* Every chunk is free again. The caller knows that nobody else is inside. */
+void axp__pool_reset(struct axp__pool *pool);
+
+/* Zeroed, seq 0. */
+struct axp__chunk *axp__pool_take(struct axp__pool *pool);
+void axp__pool_seal(struct axp__pool *pool, struct axp__chunk *chunk,
+                    uint64_t n_events);
+
+/* For readers: chunks 0 … axp__pool_size - 1; NULL where one has no memory. */
+size_t axp__pool_size(const struct axp__pool *pool);
+struct axp__chunk *axp__pool_at(const struct axp__pool *pool, size_t i);
+
+#endif

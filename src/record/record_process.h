@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* What there is once in a process: names, lanes, profilers.
+ *
+ * A process has one recorder, however many copies of this library it holds.
+ * All of its state is this struct; a copy that starts second (a static one in
+ * the program, say, beside the shared one of a plug-in) finds the first by
+ * the exported function axp__process_v1 and works on that one's state. The
+ * number changes with any layout that copies share.
+ *
+ * Threads  see each field. The mutex guards creation and destruction of
+ *          profilers and the free lanes; no recording call waits for it.
+ * Fork     the child forgets lanes and recorded data, keeps names and the
+ *          profilers themselves, empty (record_fork.c).
+ */
+#ifndef AXP_RECORD_PROCESS_H
+#define AXP_RECORD_PROCESS_H
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define AXP__NAMES_A_PAGE 1024u
+#define AXP__NAME_PAGES 512u
+#define AXP__SLOTS_A_PAGE 64u
+#define AXP__SLOT_PAGES 1024u
+#define AXP__LANES_A_PAGE 1024u
+#define AXP__LANE_PAGES 1024u
+#define AXP__MAX_COPIES 16
+
+struct axp__names {
+    uint32_t *slots;
+    uint32_t n_used;
+    struct axp__text_block *text;
+    struct axp__name *page[AXP__NAME_PAGES];
+};
+
+struct axp__process {
+    uint32_t layout; /* AXP__PROCESS_LAYOUT */
+    uint32_t fork_count;
+    uint64_t last_epoch; /* each profiler's epoch is unique in the process */
+    pthread_mutex_t mutex;
+    struct axp__names names;
+    uint32_t n_lanes; /* ever made; a lane's memory is never unmapped */
+    struct axp__lane **lane_page[AXP__LANE_PAGES];
+    struct axp__lane *free_lanes;     /* by mutex */
+    struct axp__thread *free_threads; /* by mutex */
+    uint32_t n_slots;                 /* by mutex */
+    struct axp__prof *slot_page[AXP__SLOT_PAGES];
+    struct axp__alive *alive; /* one page, zeroed in a forked child */
+    pthread_key_t key;        /* its destructor tells that a thread ends */
+    uint8_t key_state;        /* 0 none, 1 being made, 2 there, 3 cannot */
+    uint8_t global_state;     /* likewise, of the global profiler */
+    uint64_t own_cost_ticks;  /* of a scope, outside its own time; +1 */
+    struct axp__thread *(*thread_get)(void);
+    uint8_t *flags[AXP__MAX_COPIES]; /* every copy's axp__recording */
+};
+
+#define AXP__PROCESS_LAYOUT 1
+
+struct axp__alive {
+    uint32_t is_alive;
+};
+
+extern struct axp__process *axp__process_shared; /* NULL until first use */
+struct axp__process *axp__process_join(void);
+
+static inline struct axp__process *axp__process(void)
+{
+    struct axp__process *p =
+        __atomic_load_n(&axp__process_shared, __ATOMIC_ACQUIRE);
+    return p ? p : axp__process_join();
+}
+
+/* What axp__recording says, in every copy. */
+void axp__process_set_flags(uint8_t value);
+/* Whether this is the first call in the child of a fork. */
+bool axp__process_was_forked(struct axp__process *p);
+
+/* Exported for the other copies of this library in the process. */
+__attribute__((visibility("default"))) struct axp__process *axp__process_v1(
+    void);
+
+#endif

@@ -1,0 +1,465 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Profilers: made, enabled, reset, finished, destroyed; record_profiler.h
+ * says how a handle, the gate and closing work. */
+#include "record/record_profiler.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <string.h>
+#include <time.h>
+
+#include "os/os_map.h"
+#include "os/os_thread.h"
+#include "record/record_fork.h"
+#include "record/record_lane.h"
+#include "record/record_track.h"
+
+#define DEFAULT_MEMORY ((uint64_t)64 << 20)
+#define LEAST_MEMORY ((uint64_t)256 << 10)
+#define MOST_CAPACITY ((uint64_t)1 << 32)
+#define CLOSE_WAIT_NS 1000000000u
+
+/* ---- the slab ------------------------------------------------------------------ */
+
+static axp_profiler *handle_of(struct axp__prof *p)
+{
+    return (axp_profiler *)((char *)p + axp__get(&p->generation));
+}
+
+struct axp__prof *axp__prof_check(const axp_profiler *handle)
+{
+    struct axp__prof *p = axp__prof_of(handle);
+    if (!p) return NULL;
+    uint32_t generation = axp__generation_of(handle);
+    return generation && axp__get(&p->generation) == generation ? p : NULL;
+}
+
+/* By the process's mutex. */
+static struct axp__prof *slot_at(struct axp__process *process, uint32_t i)
+{
+    size_t bytes = (size_t)(AXP__SLOTS_A_PAGE + 1) * AXP__PROF_BYTES;
+    struct axp__prof **page = &process->slot_page[i / AXP__SLOTS_A_PAGE];
+    if (!*page) {
+        uintptr_t m = (uintptr_t)axp__map(bytes);
+        if (!m) return NULL;
+        m = (m + AXP__PROF_BYTES - 1) & ~(uintptr_t)(AXP__PROF_BYTES - 1);
+        axp__put_release(page, (struct axp__prof *)m);
+    }
+    return (struct axp__prof *)((char *)*page +
+                                (size_t)(i % AXP__SLOTS_A_PAGE) *
+                                    AXP__PROF_BYTES);
+}
+
+/* A free slot from `first` on; by the process's mutex. */
+static struct axp__prof *find_slot(struct axp__process *process, uint32_t first)
+{
+    for (uint32_t i = first; i < AXP__SLOTS_A_PAGE * AXP__SLOT_PAGES; i++) {
+        struct axp__prof *p = slot_at(process, i);
+        if (!p) return NULL;
+        if (p->generation || p->is_taken) continue;
+        p->is_taken = true;
+        p->index = i;
+        if (process->n_slots <= i) axp__put_release(&process->n_slots, i + 1);
+        return p;
+    }
+    return NULL;
+}
+
+static void free_slot(struct axp__prof *p)
+{
+    struct axp__process *process = axp__process();
+    pthread_mutex_lock(&process->mutex);
+    p->is_taken = false;
+    pthread_mutex_unlock(&process->mutex);
+}
+
+/* ---- warnings and trash ----------------------------------------------------------- */
+
+void axp__warn(struct axp__prof *p, enum axp__warning_id id, uint32_t name)
+{
+    axp__add(&p->warning[id].count, 1);
+    axp__put(&p->warning[id].name, name);
+}
+
+struct axp__trash { /* lies in the memory it stands for */
+    struct axp__trash *next;
+    size_t bytes;
+};
+
+void axp__trash_add(struct axp__prof *p, void *memory, size_t bytes)
+{
+    struct axp__trash *item = memory, *head = axp__get(&p->trash);
+    axp__put(&item->bytes, bytes);
+    do
+        axp__put(&item->next, head);
+    while (!axp__cas(&p->trash, &head, item));
+}
+
+void axp__trash_empty(struct axp__prof *p)
+{
+    struct axp__trash *item =
+        __atomic_exchange_n(&p->trash, NULL, __ATOMIC_ACQ_REL);
+    while (item) {
+        struct axp__trash *next = item->next;
+        axp__budget_give(&p->budget, item->bytes);
+        axp__unmap(item, item->bytes);
+        item = next;
+    }
+}
+
+/* ---- making -------------------------------------------------------------------------- */
+
+static axp_status check_options(const axp_options *o)
+{
+    const uint32_t known = AXP_START_DISABLED | AXP_NO_TIMELINE | AXP_OVERWRITE;
+    if (o->size && o->size != sizeof *o)
+        return axp__fail(AXP_E_INVALID,
+                         "options.size is %zu; 0 or sizeof(axp_options), "
+                         "%zu, is valid",
+                         o->size, sizeof *o);
+    if (o->flags & ~known)
+        return axp__fail(AXP_E_INVALID, "options.flags has unknown bits 0x%x",
+                         o->flags & ~known);
+    if (o->memory_limit && o->memory_limit < LEAST_MEMORY)
+        return axp__fail(AXP_E_INVALID,
+                         "options.memory_limit is %llu bytes; at least %llu "
+                         "are needed",
+                         (unsigned long long)o->memory_limit,
+                         (unsigned long long)LEAST_MEMORY);
+    if (o->timeline_capacity > MOST_CAPACITY)
+        return axp__fail(AXP_E_INVALID,
+                         "options.timeline_capacity is %llu events; at most "
+                         "%llu are possible",
+                         (unsigned long long)o->timeline_capacity,
+                         (unsigned long long)MOST_CAPACITY);
+    if (o->path)
+        return axp__fail(AXP_E_UNSUPPORTED,
+                         "recording to a file is not there yet: "
+                         "leave options.path NULL");
+    return AXP_OK;
+}
+
+static bool init_pool(struct axp__prof *p, const axp_options *o)
+{
+    uint64_t limit = o->memory_limit ? o->memory_limit : DEFAULT_MEMORY;
+    uint64_t pool = limit / 2;
+    if (o->timeline_capacity) {
+        uint64_t need = axp__pool_bytes_for(o->timeline_capacity);
+        if (need > pool) {
+            limit += need - pool;
+            pool = need;
+        }
+    }
+    p->budget = (struct axp__budget){0, limit - pool};
+    if (p->flags & AXP_NO_TIMELINE) {
+        p->budget.limit_bytes = limit;
+        return true;
+    }
+    return axp__pool_init(&p->pool, pool, o->timeline_capacity);
+}
+
+/* Everything of a taken slot but its generation, which opens it. */
+static bool init_prof(struct axp__prof *p, const axp_options *o)
+{
+    uint32_t index = p->index, generations = p->n_generations;
+    memset(p, 0, sizeof *p);
+    p->index = index;
+    p->n_generations = generations;
+    p->is_taken = true;
+    p->flags = o->flags;
+    p->was_disabled = o->flags & AXP_START_DISABLED;
+    p->log = o->log;
+    p->log_ctx = o->log_ctx;
+    p->timeline_capacity = o->timeline_capacity;
+    pthread_mutex_init(&p->mutex, NULL);
+    if (!init_pool(p, o)) return false;
+    p->memory.budget = p->blocks.budget = p->asyncs.budget = &p->budget;
+    if (o->title && *o->title) {
+        size_t len = strnlen(o->title, sizeof p->title - 1);
+        memcpy(p->title, o->title, len);
+    } else {
+        axp__program_name(p->title, sizeof p->title);
+    }
+    p->start_ticks = p->last_mark_ticks = axp__clock_ticks();
+    return true;
+}
+
+static uint64_t new_gate(uint64_t bits)
+{
+    uint64_t *last = &axp__process()->last_epoch;
+    return (axp__add(last, 1) + 1) << 8 | bits;
+}
+
+static void open_prof(struct axp__prof *p)
+{
+    p->n_generations = p->n_generations % AXP__PROF_GENERATIONS + 1;
+    axp__put(&p->gate,
+             new_gate(p->flags & AXP_START_DISABLED ? 0 : AXP__GATE_ENABLED));
+    axp__put_release(&p->generation, p->n_generations);
+}
+
+axp_profiler *axp_profiler_create(const axp_options *options)
+{
+    static const axp_options defaults;
+    struct axp__process *process = axp__process();
+    const axp_options *o = options ? options : &defaults;
+    if (check_options(o)) return NULL;
+
+    axp_global(); /* slot 0 is its own */
+    pthread_mutex_lock(&process->mutex);
+    struct axp__prof *p = find_slot(process, 1);
+    pthread_mutex_unlock(&process->mutex);
+    if (!p) {
+        axp__fail(AXP_E_NO_MEMORY, "no memory, or no slot, for a profiler");
+        return NULL;
+    }
+    if (!init_prof(p, o)) {
+        axp__fail(AXP_E_NO_MEMORY, "no memory for the pool of a profiler");
+        free_slot(p);
+        return NULL;
+    }
+    open_prof(p);
+    return handle_of(p);
+}
+
+/* The global profiler never fails: without memory for a pool it has no
+ * timeline, and without memory for its slot it lies in .bss. */
+static struct axp__prof *make_global(struct axp__process *process)
+{
+    static const axp_options defaults, bare = {.flags = AXP_NO_TIMELINE};
+    static struct axp__prof spare __attribute__((aligned(AXP__PROF_BYTES)));
+    if (!process->slot_page[0] && !slot_at(process, 0))
+        axp__put(&process->slot_page[0], &spare);
+    struct axp__prof *p = process->slot_page[0];
+    if (!process->n_slots) axp__put_release(&process->n_slots, 1);
+    if (!init_prof(p, &defaults)) (void)init_prof(p, &bare);
+    open_prof(p);
+    return p;
+}
+
+axp_profiler *axp_global(void)
+{
+    struct axp__process *process = axp__process();
+    uint8_t none = 0;
+    if (axp__likely(axp__get_acquire(&process->global_state) == 2))
+        return handle_of(axp__get(&process->slot_page[0]));
+    if (axp__cas(&process->global_state, &none, 1)) {
+        int keep = errno;
+        struct axp__prof *p = make_global(process);
+        errno = keep;
+        axp__put_release(&process->global_state, 2);
+        return handle_of(p);
+    }
+    /* Another thread makes it, once in a process: wait for that. */
+    while (axp__get_acquire(&process->global_state) != 2)
+        sched_yield();
+    return handle_of(axp__get(&process->slot_page[0]));
+}
+
+static __attribute__((constructor)) void start_library(void)
+{
+    axp_global();
+    pthread_atfork(NULL, NULL, axp__fork_in_child);
+}
+
+/* ---- closing --------------------------------------------------------------------------- */
+
+static void pause_ns(long ns)
+{
+    struct timespec ts = {0, ns};
+    nanosleep(&ts, NULL);
+}
+
+static bool is_anyone_inside(struct axp__prof *p, const struct axp__thread *me)
+{
+    struct axp__lane *lane = axp__get_acquire(&p->lanes);
+    for (; lane; lane = axp__get(&lane->next)) {
+        struct axp__thread *t = axp__get(&lane->owner);
+        if (t && t != me && axp__thread_is_inside(t)) return true;
+    }
+    return false;
+}
+
+static void set_gate_bits(struct axp__prof *p, uint64_t set, uint64_t clear)
+{
+    uint64_t gate = axp__get(&p->gate);
+    while (!axp__cas(&p->gate, &gate, (gate | set) & ~clear))
+        ;
+}
+
+/* Every lane asks at its next event; after the gate has changed. */
+static void stop_lanes(struct axp__prof *p)
+{
+    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* pairs with admit's */
+    struct axp__lane *lane = axp__get_acquire(&p->lanes);
+    for (; lane; lane = axp__get(&lane->next))
+        axp__put(&lane->go, 0);
+}
+
+bool axp__prof_quiesce(struct axp__prof *p)
+{
+    int keep = errno;
+    uint64_t waited = 0;
+    set_gate_bits(p, AXP__GATE_SHUT, 0);
+    stop_lanes(p);
+    bool has_barrier = axp__barrier_all_threads();
+    if (!has_barrier) pause_ns(1000000);
+    while (is_anyone_inside(p, axp__tls) && waited < CLOSE_WAIT_NS) {
+        if (waited < 1000000)
+            sched_yield();
+        else
+            pause_ns(100000);
+        waited += waited < 1000000 ? 1000 : 100000;
+    }
+    bool alone = !is_anyone_inside(p, axp__tls);
+    if (!axp__barrier_all_threads()) pause_ns(1000000);
+    errno = keep;
+    return alone;
+}
+
+/* A live profiler, locked; NULL: it is gone, or the caller is a handler that
+ * interrupted one of its own events. */
+static struct axp__prof *lock_prof(const axp_profiler *handle)
+{
+    struct axp__thread *t = axp__thread_get();
+    struct axp__prof *p = axp__prof_check(handle);
+    if (!p || (t && axp__thread_is_inside(t))) return NULL;
+    pthread_mutex_lock(&p->mutex);
+    if (axp__prof_check(handle) == p) return p;
+    pthread_mutex_unlock(&p->mutex);
+    return NULL;
+}
+
+axp_status axp_finish(axp_profiler *handle)
+{
+    struct axp__prof *p = lock_prof(handle);
+    if (!p) return axp__fail(AXP_E_STATE, "this profiler is gone");
+    if (!(axp__get(&p->gate) & AXP__GATE_FINISHED)) {
+        axp__prof_quiesce(p);
+        p->end_ticks = axp__clock_ticks();
+        set_gate_bits(p, AXP__GATE_FINISHED,
+                      AXP__GATE_SHUT | AXP__GATE_ENABLED);
+        if (p->index == 0) axp__process_set_flags(0);
+    }
+    pthread_mutex_unlock(&p->mutex);
+    return AXP_OK;
+}
+
+axp_status axp_flush(axp_profiler *handle)
+{
+    if (!axp__prof_check(handle))
+        return axp__fail(AXP_E_STATE, "this profiler is gone");
+    return AXP_OK; /* memory only: nothing waits to be written */
+}
+
+/* What was recorded is forgotten; by mutex, nobody inside. */
+static void forget(struct axp__prof *p)
+{
+    axp__trash_empty(p);
+    if (p->merged) axp__lane_discard(p->merged);
+    p->merged = NULL;
+    p->n_merged_rows = 0;
+    p->n_merged_unlogged = 0;
+    axp__pool_reset(&p->pool);
+    axp__memory_clear(&p->memory);
+    axp__blocks_clear(&p->blocks);
+    axp__blocks_clear(&p->asyncs);
+    for (int i = 0; i < AXP__N_WARNINGS; i++) {
+        axp__put(&p->warning[i].count, 0);
+        axp__put(&p->warning[i].name, 0);
+    }
+    axp__put(&p->n_steps, 0);
+    axp__put(&p->n_rows, 0);
+}
+
+void axp_reset(axp_profiler *handle)
+{
+    struct axp__prof *p = lock_prof(handle);
+    if (!p) return;
+    uint64_t bits = axp__get(&p->gate) & AXP__GATE_ENABLED;
+    if (!(axp__get(&p->gate) & AXP__GATE_FINISHED) && axp__prof_quiesce(p)) {
+        uint64_t gate = new_gate(bits);
+        axp__put(&p->gate, gate | AXP__GATE_SHUT);
+        forget(p);
+        for (struct axp__lane *l = p->lanes; l; l = l->next) {
+            if (l->state == AXP__LANE_ENDED) {
+                axp__add(&p->n_ended, -1);
+                axp__put(&l->owner, NULL);
+            }
+            axp__lane_clear(l);
+            if (l->state == AXP__LANE_ENDED)
+                axp__put(&l->state, AXP__LANE_FREE);
+        }
+        uint64_t now = axp__clock_ticks();
+        axp__put(&p->start_ticks, now);
+        axp__put(&p->last_mark_ticks, now);
+    }
+    set_gate_bits(p, 0, AXP__GATE_SHUT);
+    pthread_mutex_unlock(&p->mutex);
+}
+
+/* Gives back what a profiler holds; nobody inside. */
+static void release(struct axp__prof *p)
+{
+    forget(p);
+    for (struct axp__lane *l = p->lanes; l;) {
+        struct axp__lane *next = l->next;
+        axp__lane_discard(l);
+        l = next;
+    }
+    p->lanes = NULL;
+    axp__pool_fini(&p->pool);
+    axp__unmap(p->rows, p->cap_rows * sizeof *p->rows);
+    p->rows = NULL;
+}
+
+void axp_profiler_destroy(axp_profiler *handle)
+{
+    struct axp__prof *p = axp__prof_check(handle);
+    uint32_t generation = axp__generation_of(handle);
+    if (!p || p->index == 0) return; /* the global one stays */
+    struct axp__thread *t = axp__thread_get();
+    if (t && axp__thread_is_inside(t)) return; /* a handler in an event */
+    pthread_mutex_lock(&p->mutex);
+    bool is_mine = axp__cas(&p->generation, &generation, 0);
+    /* If somebody is still inside after a second, its memory is left. */
+    if (is_mine && axp__prof_quiesce(p)) release(p);
+    pthread_mutex_unlock(&p->mutex);
+    if (is_mine) free_slot(p);
+}
+
+/* ---- switches ------------------------------------------------------------------------------ */
+
+static bool has_named_open(struct axp__prof *p)
+{
+    struct axp__lane *lane = axp__get_acquire(&p->lanes);
+    for (; lane; lane = axp__get(&lane->next))
+        if (axp__get(&lane->n_named)) return true;
+    return false;
+}
+
+void axp_set_enabled(axp_profiler *handle, bool enabled)
+{
+    struct axp__prof *p = axp__prof_check(handle);
+    if (!p || axp__get(&p->gate) & AXP__GATE_FINISHED) return;
+    if (!enabled) axp__put(&p->was_disabled, true);
+    set_gate_bits(p, enabled ? AXP__GATE_ENABLED : 0,
+                  enabled ? 0 : AXP__GATE_ENABLED);
+    if (!enabled) stop_lanes(p);
+    if (p->index == 0)
+        axp__process_set_flags(enabled ? 1 : has_named_open(p) ? 2 : 0);
+}
+
+bool axp_is_enabled(const axp_profiler *handle)
+{
+    struct axp__prof *p = axp__prof_check(handle);
+    return p && axp__get(&p->gate) & AXP__GATE_ENABLED;
+}
+
+axp_ns axp_now(const axp_profiler *handle)
+{
+    struct axp__prof *p = axp__prof_check(handle);
+    if (!p) return 0;
+    uint64_t now = axp__clock_ticks(), start = axp__get(&p->start_ticks);
+    return now > start ? axp__rate_to_ns(axp__clock_rate(), now - start) : 0;
+}

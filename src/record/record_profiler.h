@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* A profiler, and the way into it.
+ *
+ * Handles   a slot is 16 KiB, aligned, in a slab that is never unmapped; the
+ *           pointer that a client holds is the slot's address plus its
+ *           generation (1…4095), so that a call with a handle of a profiler
+ *           that is gone is told from one that is there and does no harm.
+ * Gate      epoch << 8 | state bits. Epochs are unique in the process and
+ *           change at reset, so a lane of another time never fits. Whoever
+ *           changes the gate then clears `go` in every lane, so that a
+ *           recording thread looks at its own lane alone.
+ * Closing   reset, finish and destroy set the gate, pass a barrier through
+ *           all threads, and wait until no thread of the profiler is inside
+ *           an event (at most a second; then what it may still touch is left
+ *           alone). Recording calls never wait for them: while the gate is
+ *           shut an event counts as before the reset, or after the end.
+ * Locks     axp__prof.mutex serialises readers with each other and with
+ *           closing; axp__process.mutex guards the slab. In that order.
+ */
+#ifndef AXP_RECORD_PROFILER_H
+#define AXP_RECORD_PROFILER_H
+#include <pthread.h>
+
+#include "axprof/axprof.h"
+#include "os/os_clock.h"
+#include "record/record_pool.h"
+#include "tally/tally_blocks.h"
+#include "tally/tally_memory.h"
+
+#define AXP__PROF_BYTES 16384u
+#define AXP__PROF_GENERATIONS 4095u
+
+enum axp__gate_bit {
+    AXP__GATE_ENABLED = 1,
+    AXP__GATE_SHUT = 2, /* being reset, finished or destroyed */
+    AXP__GATE_FINISHED = 4
+};
+
+enum axp__warning_id {
+#define X(id, code, text) AXP__WARN_##id,
+#include "record/record_warning.def"
+#undef X
+    AXP__N_WARNINGS
+};
+
+struct axp__warning {
+    uint64_t count;
+    uint32_t name; /* of the last one */
+};
+
+/* A thread or track whose lane was merged. */
+struct axp__row {
+    uint32_t id;
+    uint32_t track; /* 0: a thread */
+    uint32_t name;
+    uint32_t n_merged; /* further ones that this row stands for */
+    uint64_t tid;
+    uint64_t first_ticks, last_ticks, busy_ticks;
+    uint64_t n_events;
+};
+#define AXP__MAX_ROWS 8192u
+
+struct axp__prof {
+    uint64_t gate;
+    uint32_t generation;    /* 0: the slot is free */
+    uint32_t index;         /* of the slot */
+    uint32_t n_generations; /* that the slot has had */
+    bool is_taken;          /* by the process's mutex */
+    uint64_t start_ticks;
+    uint64_t end_ticks; /* once finished */
+    uint32_t flags;
+    bool was_disabled; /* ever, or inherited: unmatched stops are excused */
+    struct axp__lane *lanes; /* newest first; pushed without the mutex */
+    uint32_t n_rows;
+    uint32_t n_ended; /* lanes of threads that ended, not yet merged */
+    uint64_t last_mark_ticks, n_steps; /* of axp_step */
+    struct axp__budget budget;         /* of everything but the pool */
+    struct axp__pool pool;
+    struct axp__blocks blocks; /* live by address: bytes << 20 | name */
+    struct axp__blocks asyncs; /* open async spans: begin ticks */
+    struct axp__warning warning[AXP__N_WARNINGS];
+    struct axp__trash *trash; /* what readers may still look at */
+
+    pthread_mutex_t mutex;
+    struct axp__lane *merged; /* ended threads; by mutex */
+    struct axp__row *rows;    /* theirs; by mutex */
+    uint32_t n_merged_rows, cap_rows;
+    uint64_t n_merged_unlogged;
+    uint32_t n_tracks;
+    struct axp_track *tracks; /* newest first */
+    axp_log_fn log;
+    void *log_ctx;
+    uint64_t timeline_capacity;
+    char title[256];
+    struct axp__memory memory;
+};
+_Static_assert(sizeof(struct axp__prof) <= AXP__PROF_BYTES, "slot size");
+
+static inline struct axp__prof *axp__prof_of(const axp_profiler *handle)
+{
+    return (struct axp__prof *)((uintptr_t)handle &
+                                ~(uintptr_t)(AXP__PROF_BYTES - 1));
+}
+
+static inline uint32_t axp__generation_of(const axp_profiler *handle)
+{
+    return (uint32_t)((uintptr_t)handle & (AXP__PROF_BYTES - 1));
+}
+
+/* NULL: not a profiler that is there. */
+struct axp__prof *axp__prof_check(const axp_profiler *handle);
+
+void axp__warn(struct axp__prof *p, enum axp__warning_id id, uint32_t name);
+
+/* The gate shut and nobody inside; false: somebody was, after a second. */
+bool axp__prof_quiesce(struct axp__prof *p);
+
+/* Memory that a reader may still look at, freed under the mutex. */
+void axp__trash_add(struct axp__prof *p, void *memory, size_t bytes);
+void axp__trash_empty(struct axp__prof *p); /* by mutex */
+
+/* The cost of a scope outside its own time, measured once a process. */
+uint64_t axp__own_cost_ticks(void);
+
+#endif

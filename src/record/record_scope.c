@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Scopes that end with their block: the hot path.
+ *
+ * Place     behind AXP_SCOPE and its kin.
+ * Hot       axp__scope_begin and axp__scope_end on the global profiler do the
+ *           usual case and nothing else: every question is asked before the
+ *           first change, and any unusual answer leads to the general way,
+ *           which starts over. No call, no saved register. On a Neoverse V1 a
+ *           clock read hides some 55 instructions after it and each further
+ *           one costs 0.1 ns, so the work is spread over both reads: what a
+ *           begin does, it does after its read, in the shadow that the
+ *           scope's own time has anyway.
+ * Token     what a begin returns and its end brings back: 0 if the scope was
+ *           not recorded. The end of the innermost scope is one comparison.
+ * Unwinding longjmp, and exceptions through C code, skip ends. They show when
+ *           an outer scope ends (what is above it is closed as abandoned), or
+ *           when a scope begins again in the same activation of its function
+ *           while it is still open: same site, same stack pointer.
+ * Fibers    a token that ends on another thread than it began on: its call
+ *           is counted here and now, in no call tree, and the owner is told
+ *           by mail to drop the frame.
+ */
+#include "record/record_scope.h"
+
+#include "record/record_named.h"
+
+#if defined(__GNUC__) && !defined(__clang__)
+#define CALLER_STACK() ((uintptr_t)__builtin_dwarf_cfa())
+#else
+#define CALLER_STACK() ((uintptr_t)__builtin_frame_address(0))
+#endif
+
+/* ---- the general way --------------------------------------------------------- */
+
+void axp__scope_close(struct axp__lane *lane, enum axp__word_kind kind,
+                      uint64_t now)
+{
+    struct axp__frame *f = lane->tally.top;
+    now = axp__lane_room(lane, now, 1);
+    if (now < f->begin_ticks) {
+        axp__warn(lane->p, AXP__WARN_CLOCK_BACK, f->op->name);
+        now = f->begin_ticks;
+    }
+    axp__lane_put(lane, kind, f->op->name, now);
+    axp__tally_pop(&lane->tally, now);
+}
+
+/* Closes scopes down to and including f, none of which saw its end. */
+static void abandon_to(struct axp__lane *lane, const struct axp__frame *f,
+                       uint64_t now)
+{
+    while (lane->tally.top >= f) {
+        axp__warn(lane->p, AXP__WARN_ABANDONED, lane->tally.top->op->name);
+        axp__scope_close(lane, AXP__W_ABANDON, now);
+    }
+}
+
+/* Whether the scope that begins at this site is still open in the same
+ * activation of its function, which then was left without its end. */
+static struct axp__frame *find_unwound(struct axp__lane *lane, const void *site,
+                                       uintptr_t anchor)
+{
+    struct axp__frame *f = lane->tally.top;
+    for (; f->anchor <= anchor && f > lane->tally.frames; f--)
+        if (f->anchor == anchor && f->site == site) return f;
+    return NULL;
+}
+
+/* Opens a scope in the caller's lane, already entered. */
+static uint64_t open_scope(struct axp__lane *lane, const void *site,
+                           uint32_t name, uintptr_t anchor,
+                           const axp_work *work)
+{
+    struct axp__tally *t = &lane->tally;
+    if (anchor >= t->top->anchor) {
+        struct axp__frame *left = find_unwound(lane, site, anchor);
+        if (left) abandon_to(lane, left, axp__clock_ticks());
+    }
+    if (axp__unlikely(!axp__tally_has_room(t))) {
+        axp__warn(lane->p, AXP__WARN_TOO_DEEP, name);
+        return 0;
+    }
+    uint64_t now = axp__lane_room(lane, axp__clock_ticks(), 1);
+    axp__lane_put(lane, AXP__W_BEGIN, name, now);
+    struct axp__frame *f = axp__tally_push(t, name, now);
+    f->anchor = anchor;
+    axp__put(&f->site, site);
+    axp__put(&f->token, AXP__TOKEN_LANE |
+                            (uint64_t)lane->index << AXP__TOKEN_SHIFT |
+                            axp__lane_serial(lane));
+    if (work) axp__scope_add_work(lane, f, work, now);
+    return lane->p->index ? f->token : now;
+}
+
+/* Gives a site its label. */
+static uint32_t register_site(struct axp__lane *lane, uint32_t *site,
+                              const char *name, const char *place)
+{
+    if (!*name) return axp__lane_name(lane, name);
+    uint32_t id = axp__name_register(name, place);
+    axp__put(site, (uint32_t)AXP__LABEL(id));
+    if (id == AXP__NAME_OTHER) axp__warn(lane->p, AXP__WARN_NAMES_FULL, id);
+    return id;
+}
+
+/* Whose scopes the hot way records: the global profiler's, but while
+ * record_cost.c measures. */
+static const axp_profiler *hot_profiler(void)
+{
+    const struct axp__lane *lane = axp__tls->global;
+    if (!lane) return axp_global();
+    return (const axp_profiler *)((char *)lane->p + lane->p->generation);
+}
+
+struct site {
+    uint32_t *label;
+    const char *name, *place;
+};
+
+static __attribute__((noinline)) uint64_t begin_slow(struct site site,
+                                                     uintptr_t anchor,
+                                                     const axp_work *work)
+{
+    struct axp__lane *lane = axp__enter(hot_profiler());
+    if (!lane) return 0;
+    uint32_t label = axp__get(site.label);
+    uint32_t id = label
+                      ? AXP__LABEL_NAME(label)
+                      : register_site(lane, site.label, site.name, site.place);
+    uint64_t token = open_scope(lane, site.label, id, anchor, work);
+    axp__leave(lane);
+    return token;
+}
+
+static __attribute__((noinline)) uint64_t begin_text(uint32_t *site,
+                                                     const char *text,
+                                                     uintptr_t anchor,
+                                                     const axp_work *work)
+{
+    const char *place = text;
+    while (*place)
+        place++;
+    return begin_slow((struct site){site, text, place + 1}, anchor, work);
+}
+
+uint64_t axp__scope_begin_in(axp_profiler *p, const char *name)
+{
+    struct axp__lane *lane = axp__enter(p);
+    if (axp__unlikely(!lane)) return 0;
+    uint64_t token =
+        open_scope(lane, __builtin_return_address(0),
+                   axp__lane_name(lane, name), CALLER_STACK(), NULL);
+    axp__leave(lane);
+    return token;
+}
+
+/* ---- the hot way --------------------------------------------------------------- */
+
+/* The global profiler's lane of this thread, which is inside an event now;
+ * NULL: something is unusual, and it is not. HOT */
+static inline struct axp__lane *enter_hot(struct axp__thread *t)
+{
+    struct axp__lane *lane = axp__get(&t->hot);
+    if (axp__unlikely(!lane)) return NULL;
+    axp__put(&t->hot, NULL);
+    axp__signal_fence();
+    if (axp__likely(axp__get(&lane->go))) return lane;
+    axp__put(&t->hot, lane);
+    return NULL;
+}
+
+static inline void leave_hot(struct axp__thread *t, struct axp__lane *lane)
+{
+    axp__signal_fence();
+#ifdef AXP__TSAN
+    axp__put_release(&t->hot, lane);
+#else
+    axp__put(&t->hot, lane);
+#endif
+}
+
+/* NULL: nothing was done. HOT */
+static inline struct axp__frame *open_hot(struct axp__lane *lane,
+                                          const uint32_t *site,
+                                          uintptr_t anchor, uint64_t now)
+{
+    struct axp__tally *t = &lane->tally;
+    struct axp__frame *parent = t->top, *f = parent + 1;
+    uint64_t delta = now - lane->base_ticks;
+    uint64_t label = *site; /* 0: not registered, and in no hash */
+    struct axp__entry *e = axp__tally_peek(t, parent->node->key | label);
+    uint64_t *w = lane->cur;
+    if (axp__unlikely(!e)) return NULL;
+    if (axp__unlikely(f == t->limit)) return NULL;
+    if (axp__unlikely((w == lane->lim) | (delta >> AXP__TIME_BITS != 0)))
+        return NULL;
+    if (axp__unlikely(anchor >= parent->anchor) &&
+        (anchor > parent->anchor || parent->site == site))
+        return NULL;
+    f->anchor = anchor;
+    axp__set(&f->site, (const void *)site);
+    _Static_assert(AXP__W_BEGIN == 1, "a label is the begin word's low bits");
+    axp__put(w, delta << AXP__TIME_SHIFT | label);
+    axp__put(&lane->cur, w + 1);
+    axp__tally_open(t, f, e, now);
+    return f;
+}
+
+/* HOT */
+uint64_t axp__scope_begin(uint32_t *site, const char *text)
+{
+    uint64_t now = axp__clock_raw();
+    struct axp__thread *t = axp__tls;
+    struct axp__lane *lane = enter_hot(t);
+    if (axp__likely(lane != NULL)) {
+        struct axp__frame *f = open_hot(lane, site, CALLER_STACK(), now);
+        leave_hot(t, lane);
+        if (axp__likely(f != NULL)) return now;
+    }
+    return begin_text(site, text, CALLER_STACK(), NULL);
+}
+
+/* HOT */
+uint64_t axp__scope_begin_work(uint32_t *site, const char *text,
+                               const axp_work *work)
+{
+    uint64_t now = axp__clock_raw();
+    struct axp__thread *t = axp__tls;
+    struct axp__lane *lane = enter_hot(t);
+    if (axp__likely(lane != NULL)) {
+        struct axp__frame *f = open_hot(lane, site, CALLER_STACK(), now);
+        if (axp__likely(f != NULL)) axp__scope_add_work(lane, f, work, now);
+        leave_hot(t, lane);
+        if (axp__likely(f != NULL)) return now;
+    }
+    return begin_text(site, text, CALLER_STACK(), work);
+}
+
+/* HOT */
+uint64_t axp__scope_begin_function(uint32_t *site, const char *name,
+                                   const char *place)
+{
+    uint64_t now = axp__clock_raw();
+    struct axp__thread *t = axp__tls;
+    struct axp__lane *lane = enter_hot(t);
+    if (axp__likely(lane != NULL)) {
+        struct axp__frame *f = open_hot(lane, site, CALLER_STACK(), now);
+        leave_hot(t, lane);
+        if (axp__likely(f != NULL)) return now;
+    }
+    return begin_slow((struct site){site, name, place}, CALLER_STACK(), NULL);
+}
+
+/* HOT. False: nothing was done. */
+static inline bool close_hot(struct axp__lane *lane, uint64_t token,
+                             uint64_t now)
+{
+    struct axp__frame *f = lane->tally.top;
+    uint64_t delta = now - lane->base_ticks;
+    uint64_t *w = lane->cur;
+    uint32_t name = f->op->name;
+    if (axp__unlikely(f->begin_ticks != token)) return false;
+    if (axp__unlikely((w == lane->lim) | (delta >> AXP__TIME_BITS != 0)))
+        return false;
+    if (axp__unlikely(!axp__tally_pop_fast(&lane->tally, f, now))) return false;
+    axp__put(w, axp__word(AXP__W_END, name, delta));
+    axp__put(&lane->cur, w + 1);
+    axp__put(&lane->last_ticks, now);
+    return true;
+}
+
+static void end_slow(uint64_t token, uint64_t now);
+
+/* HOT */
+void axp__scope_end(uint64_t token)
+{
+    uint64_t now = axp__clock_raw();
+    struct axp__thread *t = axp__tls;
+    struct axp__lane *lane = enter_hot(t);
+    if (axp__likely(lane != NULL)) {
+        bool done = close_hot(lane, token, now);
+        leave_hot(t, lane);
+        if (axp__likely(done)) return;
+    }
+    end_slow(token, now);
+}
+
+/* ---- ends -------------------------------------------------------------------- */
+
+/* The open scope with that token, NULL: none. */
+static struct axp__frame *find_token(struct axp__lane *lane, uint64_t token)
+{
+    struct axp__frame *f = lane->tally.top;
+    for (; f > lane->tally.frames; f--)
+        if (axp__frame_is(f, token)) return f;
+    return NULL;
+}
+
+/* In the lane of the calling thread, entered. False: not one of its scopes. */
+static bool end_own(struct axp__lane *lane, uint64_t token, uint64_t now)
+{
+    struct axp__frame *f = find_token(lane, token);
+    if (!f) return false;
+    if (f < lane->tally.top) abandon_to(lane, f + 1, now);
+    axp__scope_close(lane, AXP__W_END, now);
+    return true;
+}
+
+/* An open scope of a lane that another thread owns: what it is and when it
+ * began. */
+struct foreign {
+    struct axp__lane *lane;
+    uint32_t name;
+    uint64_t begin_ticks;
+};
+
+static bool peek_foreign(struct axp__lane *lane, uint64_t token,
+                         struct foreign *out)
+{
+    struct axp__frame *frames = axp__get_acquire(&lane->tally.frames);
+    struct axp__frame *f = axp__get_acquire(&lane->tally.top);
+    for (; f > frames; f--) {
+        if (!axp__frame_is(f, token) || axp__frame_flags(f) & AXP__F_NAMED)
+            continue;
+        out->lane = lane;
+        out->name = axp__get(&f->op)->name;
+        out->begin_ticks = axp__get(&f->begin_ticks);
+        return true;
+    }
+    return false;
+}
+
+/* The one lane elsewhere in which the scope is open; false: none, or, where
+ * the clock is coarse, more than one. */
+static bool find_foreign(struct axp__lane *mine, uint64_t token,
+                         struct foreign *out)
+{
+    unsigned n = 0;
+    struct axp__lane *lane = axp__get_acquire(&mine->p->lanes);
+    for (; lane; lane = axp__get(&lane->next))
+        if (lane != mine && axp__get_acquire(&lane->state) &&
+            lane->epoch == mine->epoch)
+            n += peek_foreign(lane, token, out);
+    return n == 1;
+}
+
+static void end_foreign(struct axp__lane *mine, uint64_t token, uint64_t now)
+{
+    struct foreign at;
+    if (!find_foreign(mine, token, &at) || !axp__named_post(at.lane, token))
+        return; /* reset, or closed as abandoned, or forked, since it began */
+    axp__warn(mine->p, AXP__WARN_FOREIGN_END, at.name);
+    axp__named_count_cross(mine, at.name, at.begin_ticks, at.lane->row, now);
+}
+
+/* The profiler that a token belongs to; NULL: it is gone. */
+static const axp_profiler *profiler_of(uint64_t token)
+{
+    if (!(token & AXP__TOKEN_LANE)) return hot_profiler();
+    struct axp__lane *lane = axp__lane_at(axp__token_lane(token));
+    struct axp__prof *p = lane ? axp__get(&lane->p) : NULL;
+    if (!p || !axp__get(&p->generation)) return NULL;
+    return (const axp_profiler *)((char *)p + axp__get(&p->generation));
+}
+
+/* Any end that the hot way leaves. */
+static __attribute__((noinline)) void end_slow(uint64_t token, uint64_t now)
+{
+    if (!axp__clock_is_raw()) now = axp__clock_ticks();
+    struct axp__lane *lane =
+        axp__enter_as(profiler_of(token), AXP__ENTER_DISABLED);
+    if (!lane) return;
+    if (!end_own(lane, token, now)) end_foreign(lane, token, now);
+    axp__leave(lane);
+}
+
+/* ---- work ---------------------------------------------------------------------- */
+
+/* What counts of a declared number: 0 if it cannot be. */
+static double checked(struct axp__lane *lane, double value, uint32_t name)
+{
+    if (axp__likely(value >= 0 && value <= 1e300)) return value;
+    axp__warn(lane->p, AXP__WARN_BAD_WORK, name);
+    return 0;
+}
+
+void axp__scope_add_work(struct axp__lane *lane, struct axp__frame *f,
+                         const axp_work *work, uint64_t now)
+{
+    uint32_t name = f->op->name;
+    double flops = checked(lane, work->flops, name);
+    double bytes = checked(lane, work->bytes, name);
+    uint32_t dtype = (uint32_t)work->dtype;
+    if (axp__unlikely(dtype > AXP_C128)) {
+        axp__warn(lane->p, AXP__WARN_BAD_ENUM, name);
+        dtype = AXP_DTYPE_UNKNOWN;
+    }
+    uint64_t payload[3] = {0, 0, dtype};
+    __builtin_memcpy(&payload[0], &flops, 8);
+    __builtin_memcpy(&payload[1], &bytes, 8);
+    axp__lane_put_payload(lane, AXP__W_WORK, name, now, payload, 3);
+    if (work->dims[0]) {
+        uint64_t dims[3];
+        __builtin_memcpy(dims, work->dims, sizeof dims);
+        axp__lane_put_ext(lane, AXP__X_DIMS, 0, name, now, dims, 3);
+    }
+    axp__tally_add_work(f, flops, bytes, dtype, work->dims);
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* What scopes by token and scopes by name share. */
+#ifndef AXP_RECORD_SCOPE_H
+#define AXP_RECORD_SCOPE_H
+#include "record/record_lane.h"
+
+/* Closes the innermost scope at `now`, with a word of that kind. */
+void axp__scope_close(struct axp__lane *lane, enum axp__word_kind kind,
+                      uint64_t now);
+/* Adds declared work to an open scope of the lane; counts what is wrong. */
+void axp__scope_add_work(struct axp__lane *lane, struct axp__frame *f,
+                         const axp_work *work, uint64_t now);
+
+#endif

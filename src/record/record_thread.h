@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* What a thread has: its lanes, its cache of names, its last error.
+ *
+ * Found by one 8-byte initial-exec TLS pointer, so that the first touch
+ * allocates nothing and works inside malloc and in handlers. The block is a
+ * mapping of its own that fork wipes: in a child every field is 0, which
+ * leads each call to its slow path.
+ *
+ * Inside   every event marks the thread: a scope of the global profiler by
+ *          taking `hot` away (one store), any other by `busy`. A signal
+ *          handler that finds the mark drops its own event; whoever closes a
+ *          profiler waits until it is gone, with a barrier on that side
+ *          alone (record_profiler.c).
+ * The end  of a thread is told by a pthread key. Other keys' destructors may
+ *          still record after ours: ours re-arms itself to run last, then
+ *          orphans the lanes. The block itself is reused only when the
+ *          kernel no longer knows the thread.
+ */
+#ifndef AXP_RECORD_THREAD_H
+#define AXP_RECORD_THREAD_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "axprof/axprof.h"
+#include "base/base_atomic.h"
+
+#define AXP__NAME_CACHE 256u
+#define AXP__NEAR_LANES 8u
+
+struct axp__cached_name {
+    const char *text; /* the client's pointer … */
+    uint32_t id;      /* … and what stood there, checked at each use */
+};
+
+struct axp__thread {
+    struct axp__lane *hot;    /* = global, while no event is under way */
+    struct axp__lane *global; /* = lanes[0], once there is one */
+    uint32_t busy;
+    uint32_t is_alive;
+    struct axp__lane **lanes; /* by the profiler's index; NULL: none yet */
+    uint32_t n_lanes;
+    uint32_t n_rearmed;
+    uint64_t tid;
+    struct axp__thread *next_free;
+    struct axp__lane *near_lanes[AXP__NEAR_LANES];
+    struct axp__cached_name names[AXP__NAME_CACHE];
+    char error[256];
+};
+
+#define AXP__TLS                                                               \
+    __thread __attribute__((tls_model("initial-exec"), visibility("hidden")))
+/* Never NULL: a thread without a block has one that is not alive. */
+extern AXP__TLS struct axp__thread *axp__tls;
+
+/* The calling thread's block, made when it has none; NULL without memory. */
+struct axp__thread *axp__thread_get(void);
+struct axp__thread *axp__thread_get_own(void);
+/* Room for a lane at this index; false without memory. */
+bool axp__thread_reserve(struct axp__thread *t, uint32_t index);
+
+/* The id of a name, through the thread's cache; counts what is wrong with it
+ * on nobody. NULL and "" give AXP__NAME_UNNAMED. */
+uint32_t axp__thread_name_id(struct axp__thread *t, const char *name);
+
+/* Sets what axp_last_error says; returns status. */
+__attribute__((format(printf, 2, 3), visibility("default"))) axp_status
+axp__fail(axp_status status, const char *format, ...);
+
+/* Whether the thread is in the middle of an event. */
+static inline bool axp__thread_is_inside(const struct axp__thread *t)
+{
+    return axp__get_acquire(&t->busy) ||
+           (axp__get(&t->global) && !axp__get_acquire(&t->hot));
+}
+
+static inline void axp__thread_enter(struct axp__thread *t)
+{
+    axp__put(&t->busy, 1);
+    axp__put(&t->hot, NULL);
+    axp__signal_fence();
+}
+
+/* Relaxed: whoever closes a profiler passes a barrier through this thread
+ * after it has seen the mark gone. The race detector does not know that. */
+static inline void axp__thread_leave(struct axp__thread *t)
+{
+    axp__signal_fence();
+#ifdef AXP__TSAN
+    axp__put_release(&t->hot, t->global);
+    axp__put_release(&t->busy, 0);
+#else
+    axp__put(&t->hot, t->global);
+    axp__put(&t->busy, 0);
+#endif
+}
+
+#endif

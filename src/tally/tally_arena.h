@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Memory of one thread's accumulators, addressed by offsets.
+ *
+ *   ref = segment number << 13 | 8-byte unit within the segment; 0 = none
+ *
+ * Offsets and not pointers, so that the same records can lie in a mapped file
+ * that another process reads. Segments span 64 KiB of refs each; the first
+ * two are backed by less, so that a thread with one scope costs 4 KiB.
+ *
+ * Ownership  the caller gives the first segment; the arena maps the others,
+ *            draws them from the budget and returns both in fini.
+ * Threads    one allocates; others may follow refs that were published to
+ *            them (axp__put_release after the record is filled).
+ * Failure    ref 0, nothing changed.
+ */
+#ifndef AXP_TALLY_ARENA_H
+#define AXP_TALLY_ARENA_H
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/base_atomic.h"
+#include "base/base_budget.h"
+
+typedef uint32_t axp__ref;
+
+#define AXP__SEG_SHIFT 13
+#define AXP__SEG_BYTES (8u << AXP__SEG_SHIFT)
+#define AXP__SEGS_NEAR 16
+#define AXP__SEGS_FAR 8176
+
+struct axp__arena {
+    struct axp__budget *budget;
+    char *near_segs[AXP__SEGS_NEAR];
+    char **far_segs;
+    uint32_t n_segs;
+    uint32_t used_bytes, cap_bytes; /* of the newest segment */
+};
+
+void axp__arena_init(struct axp__arena *a, struct axp__budget *budget,
+                     void *first, uint32_t first_bytes);
+void axp__arena_fini(struct axp__arena *a); /* leaves the first segment */
+/* Zeroed. is_optional: refused once three quarters of the budget are used,
+ * so that what is indispensable still finds room. */
+axp__ref axp__arena_alloc(struct axp__arena *a, uint32_t bytes,
+                          bool is_optional);
+
+static inline void *axp__arena_at(const struct axp__arena *a, axp__ref ref)
+{
+    uint32_t seg = ref >> AXP__SEG_SHIFT;
+    char *base = axp__likely(seg < AXP__SEGS_NEAR)
+                     ? a->near_segs[seg]
+                     : a->far_segs[seg - AXP__SEGS_NEAR];
+    return base + (size_t)(ref & ((1u << AXP__SEG_SHIFT) - 1)) * 8;
+}
+
+#endif

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* A capture: everything that a profiler held at one moment, copied flat.
+ *
+ * Place      what a view is made of (src/model). src/record takes one from a
+ *            live profiler; a reader of files makes the same from its blocks:
+ *            what happens after this struct cannot tell the difference.
+ * Units      ticks and counts as recorded; on tracks nanoseconds.
+ * Ownership  everything lies in the capture's own memory; one free.
+ * Open       scopes that were open are listed beside the accumulators, not
+ *            added to them: the view does that.
+ */
+#ifndef AXP_TALLY_CAPTURE_H
+#define AXP_TALLY_CAPTURE_H
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "tally/tally_step.h"
+
+#define AXP__CAP_ROOT (-1)
+
+struct axp__cap_hist {
+    uint32_t op; /* index in the lane's ops; UINT32_MAX: its steps */
+    uint32_t page;
+    uint64_t count[AXP__HIST_BUCKETS];
+};
+
+struct axp__cap_op {
+    uint32_t name;
+    uint32_t dtype;
+    uint64_t loose_calls, loose_ticks, repeat_ticks;
+    uint64_t min_ticks, max_ticks;
+    uint64_t n_flops_calls, n_bytes_calls, flops_ticks, bytes_ticks;
+    double flops, bytes;
+    uint32_t n_dims, dims[6];
+    uint64_t lifetime_ticks;
+};
+
+struct axp__cap_node {
+    uint32_t name;
+    int32_t parent; /* index in the lane's nodes; nodes[0] is the root */
+    uint16_t category, is_recursive;
+    uint64_t calls, total_ticks, self_ticks, allocated_bytes;
+    double flops, bytes;
+};
+
+struct axp__cap_frame { /* an open scope, outermost first */
+    int32_t node;
+    uint32_t flags; /* enum axp__frame_flag */
+    uint64_t begin_ticks, charged_ticks, child_ticks;
+};
+
+struct axp__cap_traffic {
+    uint32_t name;
+    uint64_t n_allocs, n_frees, allocated_bytes, freed_bytes;
+};
+
+struct axp__cap_counter {
+    uint32_t name;
+    uint64_t n, last_ticks;
+    double last, min, max, sum;
+};
+
+/* A thread or track. Merged ones have a row and no lane of their own. */
+struct axp__cap_row {
+    uint32_t id, track, name, n_merged;
+    uint64_t tid;
+    uint64_t first, last; /* ticks; on tracks ns */
+    uint64_t busy;
+    uint64_t n_events;
+    bool is_ended;
+};
+
+/* The accumulators of a row, or of all that were merged. */
+struct axp__cap_lane {
+    int32_t row; /* index in rows; -1: the merged ones */
+    bool is_track;
+    struct axp__cap_op *ops;
+    struct axp__cap_node *nodes;
+    struct axp__cap_hist *hists;
+    struct axp__cap_frame *frames;
+    struct axp__cap_traffic *traffic;
+    struct axp__cap_counter *counters;
+    struct axp__steps *steps; /* NULL: none; its pages are in hists */
+    uint32_t n_ops, n_nodes, n_hists, n_frames, n_traffic, n_counters;
+};
+
+struct axp__cap_live { /* an allocation name */
+    uint32_t name, kind;
+    uint64_t current_bytes, peak_bytes, at_peak_bytes, first_step_bytes;
+    uint64_t since_ticks, since_row;
+};
+
+struct axp__cap_chunk {
+    uint32_t row; /* id, not index */
+    uint64_t seq, base_ticks;
+    const uint64_t *words;
+    size_t n_words;
+};
+
+struct axp__cap_warning {
+    const char *code, *text;
+    uint64_t count;
+    uint32_t name;
+};
+
+struct axp__cap_name {
+    const char *text, *file; /* file NULL: unknown */
+    int line;
+    uint32_t flags; /* enum axp__name_flag */
+};
+
+struct axp__capture {
+    const char *title;
+    uint64_t process_id;
+    uint64_t start_ticks, end_ticks;
+    uint64_t rate_mult; /* ns = ticks * mult / 2^32 */
+    uint64_t own_cost_ticks;
+    uint64_t timeline_capacity;
+    uint64_t n_events; /* ever recorded for the timeline */
+    uint64_t n_steps;
+    bool is_finished, has_timeline;
+
+    struct axp__cap_row *rows;
+    struct axp__cap_lane *lanes;
+    struct axp__cap_live *live;
+    struct axp__cap_chunk *chunks;
+    struct axp__cap_warning *warnings;
+    size_t n_rows, n_lanes, n_live, n_chunks, n_warnings;
+    uint64_t current_bytes, peak_bytes, peak_ticks;
+
+    struct axp__cap_name (*name_at)(uint32_t id);
+    struct axp__cap_block *memory; /* private */
+};
+
+/* Ids of warnings that the view itself adds, by code. */
+#define AXP__CODE_OPEN "open_scopes"
+
+#endif

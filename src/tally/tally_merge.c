@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Record by record; see tally_merge.h. */
+#include "tally/tally_merge.h"
+
+#include "tally/tally_step.h"
+
+static void merge_hist(struct axp__tally *to, struct axp__op *a,
+                       const struct axp__tally *from, const struct axp__op *b)
+{
+    for (uint32_t i = 0; i < AXP__HIST_PAGES; i++) {
+        if (!b->hist[i]) continue;
+        const struct axp__hist_page *page =
+            axp__arena_at(&from->arena, b->hist[i]);
+        if (!a->hist[i]) (void)axp__tally_bucket(to, a, axp__hist_low(i, 0));
+        if (!a->hist[i]) continue; /* no memory */
+        struct axp__hist_page *sum = axp__arena_at(&to->arena, a->hist[i]);
+        for (uint32_t k = 0; k < AXP__HIST_BUCKETS; k++)
+            sum->count[k] += page->count[k];
+    }
+}
+
+static void merge_op(struct axp__tally *to, struct axp__op *a,
+                     const struct axp__tally *from, const struct axp__op *b)
+{
+    a->loose_calls += b->loose_calls;
+    a->loose_ticks += b->loose_ticks;
+    a->repeat_ticks += b->repeat_ticks;
+    if (b->min_ticks < a->min_ticks) a->min_ticks = b->min_ticks;
+    if (b->max_ticks > a->max_ticks) a->max_ticks = b->max_ticks;
+    a->n_flops_calls += b->n_flops_calls;
+    a->n_bytes_calls += b->n_bytes_calls;
+    a->flops_ticks += b->flops_ticks;
+    a->bytes_ticks += b->bytes_ticks;
+    a->flops += b->flops;
+    a->bytes += b->bytes;
+    if (b->dtype) a->dtype = b->dtype;
+    if (b->n_dims) {
+        a->n_dims = b->n_dims;
+        for (int i = 0; i < 6; i++)
+            a->dims[i] = b->dims[i];
+    }
+    a->lifetime_ticks += b->lifetime_ticks;
+    merge_hist(to, a, from, b);
+}
+
+static void merge_ops(struct axp__tally *to, struct axp__tally *from,
+                      uint64_t lifetime_ticks)
+{
+    for (axp__ref ref = from->first.ops; ref;) {
+        struct axp__op *b = axp__arena_at(&from->arena, ref);
+        ref = b->next;
+        if (b->min_ticks > b->max_ticks) continue; /* never ended */
+        struct axp__op *a = axp__tally_op(to, b->name);
+        if (!a) a = to->other.other;
+        merge_op(to, a, from, b);
+        a->lifetime_ticks += lifetime_ticks;
+    }
+}
+
+/* Parents come before their children, so each finds its parent's image; it
+ * is remembered in `parent`, which nobody needs any more. */
+static void merge_nodes(struct axp__tally *to, struct axp__tally *from)
+{
+    struct axp__node *root = axp__arena_at(&from->arena, from->first.nodes);
+    axp__ref image_of_root = to->first.nodes;
+    for (axp__ref ref = root->next; ref;) {
+        struct axp__node *b = axp__arena_at(&from->arena, ref);
+        struct axp__node *up = axp__arena_at(&from->arena, b->parent);
+        axp__ref parent = up == root ? image_of_root : up->parent;
+        ref = b->next;
+        struct axp__entry *e =
+            axp__tally_find(to, (uint64_t)parent << 32 | AXP__LABEL(b->name));
+        struct axp__node *a = e->record;
+        a->calls += b->calls;
+        a->total_ticks += b->total_ticks;
+        a->self_ticks += b->self_ticks;
+        a->allocated_bytes += b->allocated_bytes;
+        a->flops += b->flops;
+        a->bytes += b->bytes;
+        if (b->category) a->category = b->category;
+        b->parent = e->ref;
+    }
+}
+
+static void merge_traffic(struct axp__tally *to, struct axp__tally *from)
+{
+    for (axp__ref ref = from->first.traffic; ref;) {
+        struct axp__traffic *b = axp__arena_at(&from->arena, ref);
+        struct axp__entry *e = axp__tally_traffic(to, b->name);
+        ref = b->next;
+        if (!e) continue;
+        struct axp__traffic *a = e->record;
+        a->n_allocs += b->n_allocs;
+        a->n_frees += b->n_frees;
+        a->allocated_bytes += b->allocated_bytes;
+        a->freed_bytes += b->freed_bytes;
+    }
+}
+
+static void merge_counters(struct axp__tally *to, struct axp__tally *from)
+{
+    for (axp__ref ref = from->first.counters; ref;) {
+        struct axp__counter *b = axp__arena_at(&from->arena, ref);
+        struct axp__counter *a = axp__tally_counter(to, b->name);
+        ref = b->next;
+        if (!a || !b->n) continue;
+        if (!a->n || b->min < a->min) a->min = b->min;
+        if (!a->n || b->max > a->max) a->max = b->max;
+        if (b->last_ticks >= a->last_ticks) {
+            a->last = b->last;
+            a->last_ticks = b->last_ticks;
+        }
+        a->n += b->n;
+        a->sum += b->sum;
+    }
+}
+
+static void merge_steps(struct axp__tally *to, struct axp__tally *from)
+{
+    struct axp__steps *b = axp__tally_steps(from);
+    struct axp__steps *a = b ? axp__tally_make_steps(to) : NULL;
+    if (!a) return;
+    axp__steps_absorb(a, b);
+    merge_op(to, &a->stats, from, &b->stats);
+}
+
+void axp__tally_merge(struct axp__tally *to, struct axp__tally *from,
+                      uint64_t lifetime_ticks)
+{
+    merge_ops(to, from, lifetime_ticks);
+    merge_nodes(to, from);
+    merge_traffic(to, from);
+    merge_counters(to, from);
+    merge_steps(to, from);
+}

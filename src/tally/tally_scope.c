@@ -1,0 +1,526 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The tally's slow sides: new nodes, growing tables, pairs out of order.
+ * The design is in tally_scope.h. */
+#include "tally/tally_scope.h"
+
+#include <string.h>
+
+#include "os/os_map.h"
+
+#define SURE_DEPTH (1u << 17) /* granted whatever the budget says */
+#define ROOT_NAME 0
+
+/* ---- records -------------------------------------------------------------- */
+
+/* Links a filled record at the end of its list. */
+static void link_last(struct axp__tally *t, axp__ref *first, axp__ref *last,
+                      axp__ref ref, size_t next_offset)
+{
+    if (*last) {
+        char *record = axp__arena_at(&t->arena, *last);
+        axp__put_release((axp__ref *)(void *)(record + next_offset), ref);
+    } else {
+        axp__put_release(first, ref);
+    }
+    *last = ref;
+}
+
+#define LINK(t, list, ref, type)                                               \
+    link_last(t, &(t)->first.list, &(t)->last.list, ref,                       \
+              offsetof(struct type, next))
+
+static axp__ref new_op(struct axp__tally *t, uint32_t name)
+{
+    axp__ref ref = axp__arena_alloc(&t->arena, sizeof(struct axp__op), false);
+    if (!ref) return 0;
+    struct axp__op *op = axp__arena_at(&t->arena, ref);
+    op->name = name;
+    op->min_ticks = UINT64_MAX;
+    LINK(t, ops, ref, axp__op);
+    return ref;
+}
+
+/* Whether a node's op is open above it wherever it is open. */
+static bool is_recursive(struct axp__tally *t, const struct axp__op *op,
+                         axp__ref parent)
+{
+    if (!op->nodes) return false;
+    while (parent) {
+        const struct axp__node *up = axp__arena_at(&t->arena, parent);
+        if (up->name == op->name && up->parent) return true;
+        parent = up->parent;
+    }
+    return false;
+}
+
+static axp__ref new_node(struct axp__tally *t, uint32_t name, axp__ref parent,
+                         axp__ref op_ref, bool is_optional)
+{
+    axp__ref ref =
+        axp__arena_alloc(&t->arena, sizeof(struct axp__node), is_optional);
+    if (!ref) return 0;
+    struct axp__node *node = axp__arena_at(&t->arena, ref);
+    node->name = name;
+    node->parent = parent;
+    node->op = op_ref;
+    node->key = (uint64_t)ref << 32;
+    if (op_ref) {
+        struct axp__op *op = axp__arena_at(&t->arena, op_ref);
+        node->is_recursive = is_recursive(t, op, parent);
+        node->next_of_op = op->nodes;
+        axp__put_release(&op->nodes, ref);
+    }
+    LINK(t, nodes, ref, axp__node);
+    return ref;
+}
+
+uint64_t *axp__tally_bucket(struct axp__tally *t, struct axp__op *op,
+                            uint64_t ticks)
+{
+    struct axp__hist_at at =
+        axp__hist_at(ticks < AXP__HIST_MAX ? ticks : AXP__HIST_MAX);
+    if (!op->page[at.page]) {
+        axp__ref ref =
+            axp__arena_alloc(&t->arena, sizeof(struct axp__hist_page), false);
+        if (!ref) return &t->lost_bucket;
+        op->page[at.page] = axp__arena_at(&t->arena, ref);
+        axp__put_release(&op->hist[at.page], ref);
+    }
+    return &op->page[at.page]->count[at.bucket];
+}
+
+/* ---- the hash -------------------------------------------------------------- */
+
+#define HASH_FACTOR 0x9e3779b97f4a7c15u
+#define ASTRAY_A_SLOT 4u /* slow finds before the table grows */
+#define SPARSEST 32u     /* slots an entry, at most */
+
+static uint32_t hash_cap(const struct axp__tally *t)
+{
+    return 1u << (64 - t->hash_shift);
+}
+
+static void insert(struct axp__entry *table, uint64_t shift,
+                   const struct axp__entry *e)
+{
+    uint32_t mask = (1u << (64 - shift)) - 1;
+    uint32_t i = (uint32_t)(e->key * HASH_FACTOR >> shift);
+    while (table[i].key)
+        i = (i + 1) & mask;
+    table[i] = *e;
+}
+
+static void free_hash(struct axp__tally *t)
+{
+    uint32_t cap = hash_cap(t);
+    if (cap == t->inline_entries) return;
+    axp__unmap(t->hash, cap * sizeof *t->hash);
+    axp__budget_give(t->budget, cap * sizeof *t->hash);
+}
+
+static bool grow_hash(struct axp__tally *t, bool is_optional)
+{
+    uint32_t cap = hash_cap(t);
+    size_t bytes = 2 * (size_t)cap * sizeof *t->hash;
+    if (!axp__budget_take_part(t->budget, bytes, is_optional ? 3 : 4, 4))
+        return false;
+    struct axp__entry *wider = axp__map(bytes);
+    if (!wider) {
+        axp__budget_give(t->budget, bytes);
+        return false;
+    }
+    for (uint32_t i = 0; i < cap; i++)
+        if (t->hash[i].key) insert(wider, t->hash_shift - 1, &t->hash[i]);
+    free_hash(t);
+    t->hash = wider;
+    t->hash_shift--;
+    return true;
+}
+
+/* Room for one more: a quarter full at most, or what is left where memory is
+ * out. */
+static bool has_room(struct axp__tally *t, bool is_optional)
+{
+    uint32_t cap = hash_cap(t);
+    if (t->hash_used < cap / 4 || grow_hash(t, is_optional)) return true;
+    return t->hash_used < (is_optional ? cap / 4 * 3 : cap - 1);
+}
+
+static struct axp__entry *lookup(struct axp__tally *t, uint64_t key)
+{
+    uint32_t mask = hash_cap(t) - 1;
+    uint32_t i = (uint32_t)(key * HASH_FACTOR >> t->hash_shift);
+    for (; t->hash[i].key; i = (i + 1) & mask)
+        if (t->hash[i].key == key) return &t->hash[i];
+    return NULL;
+}
+
+static struct axp__entry *add_entry(struct axp__tally *t, uint64_t key,
+                                    void *record, void *other, axp__ref ref)
+{
+    struct axp__entry e = {key, ref, 0, record, other};
+    insert(t->hash, t->hash_shift, &e);
+    t->hash_used++;
+    return lookup(t, key);
+}
+
+static struct axp__entry *op_entry(struct axp__tally *t, uint32_t name)
+{
+    uint64_t key = AXP__KEY_OP | AXP__LABEL(name);
+    struct axp__entry *e = lookup(t, key);
+    if (e) return e;
+    if (!has_room(t, false)) return NULL;
+    axp__ref ref = new_op(t, name);
+    if (!ref) return NULL;
+    return add_entry(t, key, NULL, axp__arena_at(&t->arena, ref), ref);
+}
+
+struct axp__op *axp__tally_op(struct axp__tally *t, uint32_t name)
+{
+    struct axp__entry *e = op_entry(t, name);
+    return e ? e->other : NULL;
+}
+
+static struct axp__entry *make_node(struct axp__tally *t, axp__ref parent,
+                                    uint32_t name, bool is_optional)
+{
+    struct axp__entry *of = op_entry(t, name);
+    if (!of) return NULL;
+    axp__ref op_ref = of->ref;
+    void *op = of->other;
+    if (!has_room(t, is_optional)) return NULL;
+    axp__ref ref = new_node(t, name, parent, op_ref, is_optional);
+    if (!ref) return NULL;
+    return add_entry(t, (uint64_t)parent << 32 | AXP__LABEL(name),
+                     axp__arena_at(&t->arena, ref), op, ref);
+}
+
+/* No room for a node of its own: the one of that name under "(other)". */
+static struct axp__entry *fold(struct axp__tally *t, uint32_t name)
+{
+    t->n_folded++;
+    uint64_t key = (uint64_t)t->other.ref << 32 | AXP__LABEL(name);
+    struct axp__entry *e = lookup(t, key);
+    if (!e) e = make_node(t, t->other.ref, name, false);
+    return e ? e : &t->other;
+}
+
+/* An entry was found away from its place, where the hot path looks. If two
+ * that are in use want the same place, sooner or later a wider table parts
+ * them; until then the last one used has it. What is moved back stays on its
+ * own way of probing, since nothing is ever removed. */
+static struct axp__entry *bring_home(struct axp__tally *t, struct axp__entry *e)
+{
+    if (++t->n_astray > hash_cap(t) * ASTRAY_A_SLOT) {
+        uint64_t key = e->key;
+        t->n_astray = 0;
+        if (hash_cap(t) / SPARSEST < t->hash_used && grow_hash(t, true))
+            return lookup(t, key);
+    }
+    struct axp__entry *home = &t->hash[e->key * HASH_FACTOR >> t->hash_shift];
+    struct axp__entry moved = *home;
+    *home = *e;
+    *e = moved;
+    return home;
+}
+
+struct axp__entry *axp__tally_find_slow(struct axp__tally *t, uint64_t key)
+{
+    struct axp__entry *e = lookup(t, key);
+    if (e) return bring_home(t, e);
+    uint32_t name = AXP__LABEL_NAME(key);
+    e = make_node(t, (axp__ref)(key >> 32), name, true);
+    return e ? e : fold(t, name);
+}
+
+struct axp__entry *axp__tally_traffic(struct axp__tally *t, uint32_t name)
+{
+    uint64_t key = AXP__KEY_TRAFFIC | AXP__LABEL(name);
+    struct axp__entry *e = axp__tally_peek(t, key);
+    if (axp__likely(e != NULL)) return e;
+    e = lookup(t, key);
+    if (e || !has_room(t, false)) return e;
+    axp__ref ref =
+        axp__arena_alloc(&t->arena, sizeof(struct axp__traffic), false);
+    if (!ref) return NULL;
+    struct axp__traffic *traffic = axp__arena_at(&t->arena, ref);
+    traffic->name = name;
+    LINK(t, traffic, ref, axp__traffic);
+    return add_entry(t, key, traffic, NULL, ref);
+}
+
+struct axp__counter *axp__tally_counter(struct axp__tally *t, uint32_t name)
+{
+    uint64_t key = AXP__KEY_COUNTER | AXP__LABEL(name);
+    struct axp__entry *e = lookup(t, key);
+    if (e) return e->record;
+    if (!has_room(t, false)) return NULL;
+    axp__ref ref =
+        axp__arena_alloc(&t->arena, sizeof(struct axp__counter), false);
+    if (!ref) return NULL;
+    struct axp__counter *c = axp__arena_at(&t->arena, ref);
+    c->name = name;
+    LINK(t, counters, ref, axp__counter);
+    e = add_entry(t, key, c, NULL, ref);
+    return e->record;
+}
+
+void axp__tally_count(struct axp__tally *t, uint32_t name, double value,
+                      uint64_t now)
+{
+    struct axp__counter *c = axp__tally_counter(t, name);
+    if (!c) return;
+    axp__version_begin(&c->version);
+    if (c->n == 0 || value < c->min) axp__put_f64(&c->min, value);
+    if (c->n == 0 || value > c->max) axp__put_f64(&c->max, value);
+    axp__bump(&c->n, 1);
+    axp__put_f64(&c->last, value);
+    axp__put_f64(&c->sum, c->sum + value);
+    axp__put(&c->last_ticks, now);
+    axp__version_end(&c->version);
+}
+
+/* ---- frames ---------------------------------------------------------------- */
+
+static bool grow_frames(struct axp__tally *t)
+{
+    size_t cap = (size_t)(t->limit - t->frames);
+    size_t wide = cap < 4096 ? cap * 4 : cap * 2;
+    size_t bytes = wide * sizeof *t->frames;
+    if (wide > AXP__MAX_DEPTH) return false;
+    if (!axp__budget_take(t->budget, bytes)) {
+        if (wide > SURE_DEPTH) return false;
+        axp__budget_force(t->budget, bytes);
+    }
+    struct axp__frame *wider = axp__map(bytes);
+    if (!wider) {
+        axp__budget_give(t->budget, bytes);
+        return false;
+    }
+    memcpy(wider, t->frames, cap * sizeof *wider);
+    size_t depth = (size_t)(t->top - t->frames);
+    struct axp__frame *old = t->frames;
+    axp__put_release(&t->frames, wider);
+    axp__put_release(&t->top, wider + depth);
+    t->limit = wider + wide;
+    if (cap != t->inline_frames)
+        t->retire(t->retire_ctx, old, cap * sizeof *old);
+    return true;
+}
+
+bool axp__tally_has_room(struct axp__tally *t)
+{
+    return t->top + 1 != t->limit || grow_frames(t);
+}
+
+/* Whether a scope of the op is open already. */
+static bool is_open(const struct axp__tally *t, const struct axp__op *op)
+{
+    for (const struct axp__frame *f = t->top; f > t->frames; f--)
+        if (f->op == op) return true;
+    return false;
+}
+
+struct axp__frame *axp__tally_push(struct axp__tally *t, uint32_t name,
+                                   uint64_t now)
+{
+    struct axp__frame *f = t->top + 1;
+    uint64_t n_folded = t->n_folded;
+    struct axp__entry *e =
+        axp__tally_find(t, t->top->node->key | AXP__LABEL(name));
+    bool is_repeat = t->n_folded != n_folded && is_open(t, e->other);
+    axp__tally_open(t, f, e, now);
+    if (is_repeat) axp__frame_set_flags(f, AXP__F_REPEAT);
+    return f;
+}
+
+static void charge(struct axp__frame *parent, uint64_t ticks)
+{
+    axp__put(&parent->child_ticks, parent->child_ticks + ticks);
+}
+
+/* Counts the call of a frame that ends now. */
+static void count(struct axp__tally *t, struct axp__frame *f, uint64_t now)
+{
+    struct axp__op *op = f->op;
+    uint32_t flags = axp__frame_flags(f);
+    uint64_t within = axp__frame_child_ticks(f);
+    uint64_t ticks = now > f->begin_ticks ? now - f->begin_ticks : 0;
+    uint64_t self = ticks > within ? ticks - within : 0;
+    charge(f - 1, flags & AXP__F_MOVED ? now - f->charged_ticks : ticks);
+
+    uint64_t *bucket = axp__tally_bucket(t, op, ticks);
+    axp__version_begin(&op->version);
+    if (ticks < op->min_ticks) axp__set(&op->min_ticks, ticks);
+    if (ticks > op->max_ticks) axp__set(&op->max_ticks, ticks);
+    if (flags & AXP__F_FLOPS) axp__bump(&op->flops_ticks, ticks);
+    if (flags & AXP__F_BYTES) axp__bump(&op->bytes_ticks, ticks);
+    if (flags & AXP__F_REPEAT) axp__bump(&op->repeat_ticks, ticks);
+    axp__version_end(&op->version);
+    axp__tally_add(op, f->node, bucket, ticks, self);
+}
+
+void axp__tally_pop(struct axp__tally *t, uint64_t now)
+{
+    count(t, t->top, now);
+    axp__put(&t->top, t->top - 1);
+}
+
+static void move_frame(struct axp__frame *to, const struct axp__frame *from)
+{
+    axp__put(&to->node, from->node);
+    axp__put(&to->op, from->op);
+    axp__put(&to->begin_ticks, from->begin_ticks);
+    axp__put(&to->child_ticks, from->child_ticks);
+    axp__put(&to->token, from->token);
+    axp__put(&to->flags, from->flags);
+    axp__put(&to->site, from->site);
+    to->anchor = from->anchor;
+    to->charged_ticks = from->charged_ticks;
+}
+
+void axp__tally_remove(struct axp__tally *t, struct axp__frame *f, uint64_t now,
+                       bool is_counted)
+{
+    if (f < t->top) { /* the child's charge passes from f to f's parent */
+        struct axp__frame *child = f + 1;
+        uint64_t from = axp__frame_flags(child) & AXP__F_MOVED
+                            ? child->charged_ticks
+                            : child->begin_ticks;
+        charge(f, now > from ? now - from : 0);
+        child->charged_ticks = now;
+        axp__frame_set_flags(child, AXP__F_MOVED);
+    }
+    if (is_counted)
+        count(t, f, now);
+    else
+        charge(f - 1, axp__frame_child_ticks(f));
+    for (; f < t->top; f++)
+        move_frame(f, f + 1);
+    axp__put(&t->top, t->top - 1);
+}
+
+/* ---- other additions ------------------------------------------------------- */
+
+static void add_op_work(struct axp__op *op, double flops, double bytes,
+                        uint32_t dtype)
+{
+    if (flops > 0) axp__put_f64(&op->flops, op->flops + flops);
+    if (bytes > 0) axp__put_f64(&op->bytes, op->bytes + bytes);
+    if (dtype) axp__put(&op->dtype, dtype);
+}
+
+static void add_dims(struct axp__op *op, const uint32_t dims[6])
+{
+    uint32_t n = 0;
+    for (; n < 6 && dims[n]; n++)
+        axp__put(&op->dims[n], dims[n]);
+    axp__put(&op->n_dims, n);
+}
+
+void axp__tally_add_work(struct axp__frame *f, double flops, double bytes,
+                         uint32_t dtype, const uint32_t dims[6])
+{
+    struct axp__op *op = f->op;
+    struct axp__node *node = f->node;
+    uint32_t flags =
+        (flops > 0 ? AXP__F_FLOPS : 0u) | (bytes > 0 ? AXP__F_BYTES : 0u);
+    uint32_t fresh = flags & ~axp__frame_flags(f);
+
+    axp__version_begin(&op->version);
+    add_op_work(op, flops, bytes, dtype);
+    if (flops > 0) axp__put_f64(&node->flops, node->flops + flops);
+    if (bytes > 0) axp__put_f64(&node->bytes, node->bytes + bytes);
+    if (fresh & AXP__F_FLOPS) axp__bump(&op->n_flops_calls, 1);
+    if (fresh & AXP__F_BYTES) axp__bump(&op->n_bytes_calls, 1);
+    if (dims && dims[0]) add_dims(op, dims);
+    if (flags) axp__frame_set_flags(f, flags);
+    axp__version_end(&op->version);
+}
+
+void axp__tally_sample(struct axp__tally *t, struct axp__op *op, uint64_t ticks)
+{
+    uint64_t *bucket = axp__tally_bucket(t, op, ticks);
+    if (ticks < op->min_ticks) axp__set(&op->min_ticks, ticks);
+    if (ticks > op->max_ticks) axp__set(&op->max_ticks, ticks);
+    axp__bump(bucket, 1);
+}
+
+void axp__tally_add_loose(struct axp__tally *t, uint32_t name, uint64_t ticks)
+{
+    struct axp__op *op = axp__tally_op(t, name);
+    if (!op) op = t->other.other;
+    axp__version_begin(&op->version);
+    axp__bump(&op->loose_calls, 1);
+    axp__bump(&op->loose_ticks, ticks);
+    axp__tally_sample(t, op, ticks);
+    axp__version_end(&op->version);
+}
+
+void axp__tally_add_span(struct axp__tally *t, uint32_t name, uint64_t ticks,
+                         double flops, double bytes, uint32_t dtype)
+{
+    struct axp__entry *e =
+        axp__tally_find(t, t->frames[0].node->key | AXP__LABEL(name));
+    struct axp__node *node = e->record;
+    struct axp__op *op = e->other;
+    axp__version_begin(&op->version);
+    axp__tally_sample(t, op, ticks);
+    add_op_work(op, flops, bytes, dtype);
+    axp__bump(&op->n_flops_calls, flops > 0);
+    axp__bump(&op->n_bytes_calls, bytes > 0);
+    axp__bump(&op->flops_ticks, flops > 0 ? ticks : 0);
+    axp__bump(&op->bytes_ticks, bytes > 0 ? ticks : 0);
+    axp__bump(&node->calls, 1);
+    axp__bump(&node->total_ticks, ticks);
+    axp__bump(&node->self_ticks, ticks);
+    if (flops > 0) axp__put_f64(&node->flops, node->flops + flops);
+    if (bytes > 0) axp__put_f64(&node->bytes, node->bytes + bytes);
+    axp__version_end(&op->version);
+}
+
+/* ---- life ------------------------------------------------------------------ */
+
+void axp__tally_init(struct axp__tally *t, struct axp__tally_seed *seed,
+                     struct axp__budget *budget, uint32_t other_name)
+{
+    *t = (struct axp__tally){.budget = budget};
+    axp__arena_init(&t->arena, budget, seed->arena, sizeof seed->arena);
+    t->inline_frames = sizeof seed->frames / sizeof seed->frames[0];
+    t->inline_entries = sizeof seed->entries / sizeof seed->entries[0];
+    t->frames = t->top = seed->frames;
+    t->limit = seed->frames + t->inline_frames;
+    t->hash = seed->entries;
+    t->hash_factor = HASH_FACTOR;
+    t->hash_shift = 64 - (uint32_t)__builtin_ctz(t->inline_entries);
+
+    /* The seed holds these, so they cannot fail. */
+    axp__ref root = new_node(t, ROOT_NAME, 0, 0, false);
+    axp__ref other_op = op_entry(t, other_name)->ref;
+    axp__ref other = new_node(t, other_name, root, other_op, false);
+    t->other = (struct axp__entry){
+        .key = (uint64_t)root << 32 | AXP__LABEL(other_name),
+        .record = axp__arena_at(&t->arena, other),
+        .other = axp__arena_at(&t->arena, other_op),
+        .ref = other,
+    };
+    add_entry(t, t->other.key, t->other.record, t->other.other, other);
+    t->frames[0] = (struct axp__frame){
+        .node = axp__arena_at(&t->arena, root),
+        .op = t->other.other,  /* so that an end may look at it */
+        .anchor = UINTPTR_MAX, /* nothing is further out */
+    };
+}
+
+void axp__tally_fini(struct axp__tally *t)
+{
+    size_t cap = (size_t)(t->limit - t->frames);
+    if (!t->frames) return;
+    free_hash(t);
+    if (cap != t->inline_frames) {
+        axp__unmap(t->frames, cap * sizeof *t->frames);
+        axp__budget_give(t->budget, cap * sizeof *t->frames);
+    }
+    axp__arena_fini(&t->arena);
+    t->frames = NULL;
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The tally: one thread's call tree and statistics, kept as events happen.
+ *
+ *   frames   [root][train][forward][matmul]      open scopes, a stack
+ *               |      |       |       |
+ *   nodes     root > train > forward > matmul    the call tree
+ *                                  \-> softmax
+ *   ops       train, forward, matmul, softmax    by name, with histogram
+ *   hash      (parent node, name) → node, op     private to the owner
+ *
+ * axp__tally_push and axp__tally_pop are the one place where an event is
+ * added to accumulators: called by the recording thread, and by a reader
+ * that folds words again. They take the time from the caller.
+ *
+ * Place      inside a lane (record_lane.h); merged lanes (tally_merge.c).
+ * Ownership  nodes, ops and pages lie in the arena; frames and hash in
+ *            mappings of their own, which grow by doubling.
+ * Threads    one owner writes. Others may read records by their version, and
+ *            frames by their token (record_capture.c).
+ * Failure    where no memory is left a new node folds into "(other)": its op
+ *            stays exact, its place in the tree does not.
+ */
+#ifndef AXP_TALLY_SCOPE_H
+#define AXP_TALLY_SCOPE_H
+#include "tally/tally_record.h"
+
+/* A name as the low bits of a word and of a hash key: never 0, so that a site
+ * without a name is found nowhere. */
+#define AXP__LABEL(name) ((uint64_t)(name) << 4 | 1)
+#define AXP__LABEL_NAME(label) ((uint32_t)(label) >> 4)
+
+enum axp__frame_flag {
+    AXP__F_FLOPS = 1,  /* this call declared FLOPs */
+    AXP__F_BYTES = 2,  /* … bytes */
+    AXP__F_NAMED = 4,  /* begun by axp_start: ended by name */
+    AXP__F_MOVED = 8,  /* its parent ended first: charged_ticks counts */
+    AXP__F_REPEAT = 16 /* folded, while its op is open above it */
+};
+
+/* Set in child_ticks of a frame with flags: it looks as if the children took
+ * longer than the scope, so that the hot path leaves it alone without asking
+ * for flags. */
+#define AXP__FLAGGED ((uint64_t)1 << 63)
+
+#define AXP__MAX_DEPTH (1u << 20)
+
+struct axp__frame { /* an open scope */
+    struct axp__node *node;
+    struct axp__op *op;
+    uint64_t begin_ticks;
+    uint64_t child_ticks; /* what ended scopes within it took | AXP__FLAGGED */
+    uintptr_t anchor;     /* the caller's stack pointer */
+    const void *site;     /* which scope of the caller; the named slot */
+    uint64_t token;       /* outside the global profiler */
+    uint64_t charged_ticks; /* when the present parent's charge began */
+    uint32_t flags;         /* means nothing without AXP__FLAGGED */
+    uint32_t reserved;
+};
+
+static inline uint32_t axp__frame_flags(const struct axp__frame *f)
+{
+    return axp__get(&f->child_ticks) & AXP__FLAGGED ? axp__get(&f->flags) : 0;
+}
+
+static inline uint64_t axp__frame_child_ticks(const struct axp__frame *f)
+{
+    return axp__get(&f->child_ticks) & ~AXP__FLAGGED;
+}
+
+static inline void axp__frame_set_flags(struct axp__frame *f, uint32_t flags)
+{
+    axp__put(&f->flags, axp__frame_flags(f) | flags);
+    axp__put(&f->child_ticks, f->child_ticks | AXP__FLAGGED);
+}
+
+/* hash keys: the parent node's, or one of these, | a label */
+#define AXP__KEY_OP ((uint64_t)0xffffffffu << 32) /* → op alone */
+#define AXP__KEY_TRAFFIC                                                       \
+    ((uint64_t)0xfffffffeu << 32)                      /* → axp__traffic,
+                                                          axp__live_name */
+#define AXP__KEY_COUNTER ((uint64_t)0xfffffffdu << 32) /* → axp__counter */
+
+struct axp__entry {
+    uint64_t key; /* 0: empty */
+    axp__ref ref; /* of record, or of the op alone */
+    uint32_t reserved;
+    void *record; /* node, or what the key says */
+    void *other;  /* its op */
+};
+
+struct axp__tally {
+    struct axp__frame *top; /* innermost open scope; frames[0] is the root */
+    struct axp__frame *limit;
+    struct axp__entry *hash;
+    uint64_t hash_factor; /* index = key * factor >> shift */
+    uint64_t hash_shift;  /* 64 - log2(entries) */
+    uint32_t hash_used;
+    uint32_t n_astray; /* finds away from home since it last grew */
+    struct axp__frame *frames;
+    struct axp__arena arena;
+    struct axp__lists first, last;
+    struct axp__entry other; /* the node that new ones fold into */
+    uint64_t lost_bucket;    /* where a histogram without memory counts */
+    struct axp__budget *budget;
+    uint64_t n_folded; /* scopes whose place in the tree was lost */
+    /* What growing leaves behind stays readable until release. */
+    void (*retire)(void *ctx, void *memory, size_t bytes);
+    void *retire_ctx;
+    uint32_t inline_frames, inline_entries; /* these are not ours to unmap */
+};
+
+/* The caller's first memory, zeroed: a thread with a few scopes needs no
+ * other mapping. */
+struct axp__tally_seed {
+    struct axp__frame frames[16];
+    struct axp__entry entries[64];
+    char arena[4096];
+};
+
+void axp__tally_init(struct axp__tally *t, struct axp__tally_seed *seed,
+                     struct axp__budget *budget, uint32_t other_name);
+void axp__tally_fini(struct axp__tally *t); /* not the seed */
+
+/* ---- the slow sides ------------------------------------------------------ */
+struct axp__entry *axp__tally_find_slow(struct axp__tally *t, uint64_t key);
+/* Where a duration counts in an op's histogram; makes the page. */
+uint64_t *axp__tally_bucket(struct axp__tally *t, struct axp__op *op,
+                            uint64_t ticks);
+/* Room for one more frame; false: too deep, or no memory. */
+bool axp__tally_has_room(struct axp__tally *t);
+/* Opens a scope, where there is room. */
+struct axp__frame *axp__tally_push(struct axp__tally *t, uint32_t name,
+                                   uint64_t now);
+/* Closes the innermost scope. */
+void axp__tally_pop(struct axp__tally *t, uint64_t now);
+/* f is not the innermost: its children move up to its parent. Not counted:
+ * as if it had never been there. */
+void axp__tally_remove(struct axp__tally *t, struct axp__frame *f, uint64_t now,
+                       bool is_counted);
+/* The op of a name, made when new; NULL without memory. */
+struct axp__op *axp__tally_op(struct axp__tally *t, uint32_t name);
+struct axp__entry *axp__tally_traffic(struct axp__tally *t, uint32_t name);
+struct axp__counter *axp__tally_counter(struct axp__tally *t, uint32_t name);
+void axp__tally_count(struct axp__tally *t, uint32_t name, double value,
+                      uint64_t now);
+/* Extremes and histogram of an op; within its version. */
+void axp__tally_sample(struct axp__tally *t, struct axp__op *op,
+                       uint64_t ticks);
+/* A pair that belongs to no call tree: another thread's start, an async. */
+void axp__tally_add_loose(struct axp__tally *t, uint32_t name, uint64_t ticks);
+/* A span with explicit times under the root; self time included. */
+void axp__tally_add_span(struct axp__tally *t, uint32_t name, uint64_t ticks,
+                         double flops, double bytes, uint32_t dtype);
+void axp__tally_add_work(struct axp__frame *f, double flops, double bytes,
+                         uint32_t dtype, const uint32_t dims[6]);
+
+/* ---- the hot side --------------------------------------------------------- */
+/* The entry of a key if it lies where it belongs, else NULL: ask
+ * axp__tally_find_slow. The table is kept three quarters empty, so that most
+ * do. HOT */
+static inline struct axp__entry *axp__tally_peek(const struct axp__tally *t,
+                                                 uint64_t key)
+{
+    struct axp__entry *e = &t->hash[key * t->hash_factor >> t->hash_shift];
+    return axp__likely(e->key == key) ? e : NULL;
+}
+
+static inline struct axp__entry *axp__tally_find(struct axp__tally *t,
+                                                 uint64_t key)
+{
+    struct axp__entry *e = axp__tally_peek(t, key);
+    return e ? e : axp__tally_find_slow(t, key);
+}
+
+/* HOT */
+static inline void axp__tally_open(struct axp__tally *t, struct axp__frame *f,
+                                   const struct axp__entry *e, uint64_t now)
+{
+    axp__set(&f->node, (struct axp__node *)e->record);
+    axp__set(&f->op, (struct axp__op *)e->other);
+    axp__set(&f->begin_ticks, now);
+    axp__set(&f->child_ticks, 0);
+    axp__put(&t->top, f);
+}
+
+/* Adds one finished call to its op and node. Everything that ever counts a
+ * scope ends here. HOT */
+static inline void axp__tally_add(struct axp__op *op, struct axp__node *node,
+                                  uint64_t *bucket, uint64_t ticks,
+                                  uint64_t self_ticks)
+{
+    uint32_t version = op->version;
+    axp__put(&op->version, version + 1);
+    axp__store_barrier();
+    axp__bump(&node->total_ticks, ticks);
+    axp__bump(&node->self_ticks, self_ticks);
+    axp__bump(&node->calls, 1);
+    axp__bump(bucket, 1);
+    axp__put_release(&op->version, version + 2);
+}
+
+/* Closes the innermost scope if nothing is unusual about it; false: call
+ * axp__tally_pop. HOT */
+static inline bool axp__tally_pop_fast(struct axp__tally *t,
+                                       struct axp__frame *f, uint64_t now)
+{
+    struct axp__op *op = f->op;
+    uint64_t ticks = now - f->begin_ticks;
+    uint64_t self;
+    /* Children that took longer: flags, or a clock that jumped. */
+    if (axp__unlikely(__builtin_sub_overflow(ticks, f->child_ticks, &self)))
+        return false;
+    if (axp__unlikely((ticks < op->min_ticks) | (ticks > op->max_ticks)))
+        return false;
+    struct axp__hist_at at = axp__hist_at(ticks);
+    struct axp__hist_page *page = op->page[at.page];
+    if (axp__unlikely(!page)) return false;
+    axp__set(&f[-1].child_ticks, f[-1].child_ticks + ticks);
+    axp__tally_add(op, f->node, &page->count[at.bucket], ticks, self);
+    axp__put(&t->top, f - 1);
+    return true;
+}
+
+#endif

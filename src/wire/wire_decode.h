@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Words back into events.
+ *
+ * Place    readers of a timeline: one decoder a chunk, in the chunk's order.
+ * Input    untrusted: any sequence of words. A word that cannot be, or a
+ *          payload that passes the end, ends the chunk.
+ */
+#ifndef AXP_WIRE_DECODE_H
+#define AXP_WIRE_DECODE_H
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "wire/wire_word.h"
+
+struct axp__decoder {
+    const uint64_t *words;
+    size_t n_words, at;
+    uint64_t base_ticks;
+    bool is_damaged; /* stopped at something impossible */
+};
+
+struct axp__wire_event {
+    enum axp__word_kind kind;
+    enum axp__ext_kind ext; /* where kind is AXP__W_EXT */
+    uint32_t name;
+    uint32_t argument; /* of an EXT */
+    uint64_t ticks;
+    const uint64_t *payload; /* after the EXT's own first word */
+    size_t n_payload;
+};
+
+void axp__decoder_init(struct axp__decoder *d, const uint64_t *words,
+                       size_t n_words, uint64_t base_ticks);
+/* False at the end. */
+bool axp__decoder_next(struct axp__decoder *d, struct axp__wire_event *out);
+
+#endif
