@@ -2,6 +2,7 @@
 /* Scopes: what one costs, in the shapes that programs have. */
 #include <axprof/axprof.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "bench.h"
 
@@ -51,53 +52,41 @@ static double in_turn(uint64_t n)
     return (bench_thread_ns() - from) / (double)(n / 3 * 3);
 }
 
-/* 64 sites, called through a table in random order. */
-#define SITE(n)                                                                \
-    static __attribute__((noinline)) void site_##n(uint64_t v)                 \
-    {                                                                          \
-        AXP_SCOPE("site " #n);                                                 \
-        bench_keep(v);                                                         \
-    }
-#define EIGHT(X, a)                                                            \
-    X(a##0) X(a##1) X(a##2) X(a##3) X(a##4) X(a##5) X(a##6) X(a##7)
-#define SITES(X)                                                               \
-    EIGHT(X, 0)                                                                \
-    EIGHT(X, 1) EIGHT(X, 2) EIGHT(X, 3) EIGHT(X, 4) EIGHT(X, 5) EIGHT(X, 6)    \
-        EIGHT(X, 7)
-SITES(SITE)
-#define ENTRY(n) site_##n,
-static void (*const sites[64])(uint64_t) = {SITES(ENTRY)};
+/* 64 sites in random order. What AXP_SCOPE expands to is called directly, so
+ * that the bench measures scopes and not the mispredicted jumps of 64 places
+ * in its own code. */
+#define N_SITES 64
+static uint32_t sites[N_SITES];
+static char texts[N_SITES][24];
+static uint8_t order[4096];
 
-static uint64_t next_random(uint64_t *state)
-{
-    *state ^= *state << 13;
-    *state ^= *state >> 7;
-    return *state ^= *state << 17;
-}
-
-static __attribute__((noinline)) void no_site(uint64_t v)
-{
-    bench_keep(v);
-}
-
-static double random_order(void (*const table[64])(uint64_t), uint64_t n)
+static void make_sites(void)
 {
     uint64_t state = 88172645463325252u;
-    double from = bench_thread_ns();
-    for (uint64_t i = 0; i < n; i++)
-        table[next_random(&state) & 63](i);
-    return (bench_thread_ns() - from) / (double)n;
+    for (int i = 0; i < N_SITES; i++) {
+        memset(texts[i], 0, sizeof texts[i]); /* name, file, line */
+        snprintf(texts[i], 16, "site %d", i);
+    }
+    for (size_t i = 0; i < sizeof order; i++) {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        order[i] = (uint8_t)(state >> 20) % N_SITES;
+    }
 }
 
-/* What the calls and the random numbers cost without a scope is taken off. */
 static double sixty_four(uint64_t n)
 {
-    void (*empty[64])(uint64_t);
-    for (int i = 0; i < 64; i++)
-        empty[i] = no_site;
-    double bare = random_order(empty, n / 4);
+    if (!texts[0][0]) make_sites();
     AXP_SCOPE("parent");
-    return random_order(sites, n) - bare;
+    double from = bench_thread_ns();
+    for (uint64_t i = 0; i < n; i++) {
+        unsigned k = order[i % sizeof order];
+        uint64_t token = axp__scope_begin(&sites[k], texts[k]);
+        bench_keep(i);
+        axp__scope_end(token);
+    }
+    return (bench_thread_ns() - from) / (double)n;
 }
 
 static char names[64][16];

@@ -35,6 +35,16 @@
 #define AXP_API __attribute__((visibility("default")))
 #endif
 
+/* Called without a detour through the procedure linkage table. */
+#if defined(__has_attribute)
+#if __has_attribute(noplt)
+#define AXP__HOT AXP_API __attribute__((noplt))
+#endif
+#endif
+#ifndef AXP__HOT
+#define AXP__HOT AXP_API
+#endif
+
 #ifdef __cplusplus
 #define AXP__ZERO = {} /* so that partial initialisers do not warn in C++ */
 extern "C" {
@@ -233,13 +243,13 @@ AXP_API char *axp_format_ns(char *buf, size_t size, axp_ns ns);
 /* These are the macros' own: call them through the macros only. A site's text
  * is its name, file and line with 0 bytes between; the site itself remembers what the
  * text was registered as. */
-AXP_API uint64_t axp__scope_begin(uint32_t *site, const char *text);
-AXP_API uint64_t axp__scope_begin_work(uint32_t *site, const char *text,
+AXP__HOT uint64_t axp__scope_begin(uint32_t *site, const char *text);
+AXP__HOT uint64_t axp__scope_begin_work(uint32_t *site, const char *text,
                                        const axp_work *work);
-AXP_API uint64_t axp__scope_begin_function(uint32_t *site, const char *name,
+AXP__HOT uint64_t axp__scope_begin_function(uint32_t *site, const char *name,
                                            const char *place);
 AXP_API uint64_t axp__scope_begin_in(axp_profiler *p, const char *name);
-AXP_API void axp__scope_end(uint64_t token);
+AXP__HOT void axp__scope_end(uint64_t token);
 /* Bit 0: the global profiler records. Bit 1: named scopes that were open when
  * it was disabled may still be stopped. */
 AXP_API extern uint8_t axp__recording;

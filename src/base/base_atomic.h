@@ -53,7 +53,11 @@ static inline double axp__get_f64(const double *p)
 
 static inline void axp__put_f64(double *p, double v)
 {
+#ifdef AXP__TSAN
     __atomic_store(p, &v, __ATOMIC_RELAXED);
+#else
+    *(volatile double *)p = v;
+#endif
 }
 
 #define axp__cas(p, expected, desired)                                         \

@@ -17,6 +17,7 @@ struct sums { /* index 0: ticks; 1: ns of tracks */
     uint32_t name;
     uint64_t calls, ended;
     uint64_t total[2], self[2], min[2], max[2];
+    uint64_t sum[2]; /* of single calls: recursion each time */
     uint64_t flops_time[2], bytes_time[2], lifetime[2];
     uint64_t cost_calls; /* of children */
     uint64_t n_flops_calls, n_bytes_calls;
@@ -26,6 +27,11 @@ struct sums { /* index 0: ticks; 1: ns of tracks */
     struct axp__weighted *weighted;
     size_t n_weighted, n_pages;
 };
+
+static axp_ns in_ns(const axp_view *v, const uint64_t time[2])
+{
+    return axp__view_ns(v, time[0]) + time[1];
+}
 
 struct table {
     struct sums *sums;
@@ -88,13 +94,6 @@ uint64_t axp__frame_self(const axp_view *v, const struct axp__cap_lane *lane,
     return total > within ? total - within : 0;
 }
 
-uint16_t axp__node_category(const struct axp__cap_lane *lane, int32_t node)
-{
-    while (node > 0 && !lane->nodes[node].category)
-        node = lane->nodes[node].parent;
-    return node > 0 ? lane->nodes[node].category : 0;
-}
-
 uint64_t *axp__child_calls(const struct axp__cap_lane *lane)
 {
     uint64_t *calls = calloc(lane->n_nodes + 1, sizeof *calls);
@@ -150,15 +149,9 @@ static void add_op(struct table *t, const struct axp__cap_lane *lane,
     s->calls += op->loose_calls;
     s->ended += op->loose_calls;
     s->total[u] += op->loose_ticks - op->repeat_ticks;
+    s->sum[u] += op->loose_ticks;
     if (op->min_ticks < s->min[u]) s->min[u] = op->min_ticks;
     if (op->max_ticks > s->max[u]) s->max[u] = op->max_ticks;
-    s->n_flops_calls += op->n_flops_calls;
-    s->n_bytes_calls += op->n_bytes_calls;
-    s->flops_time[u] += op->flops_ticks;
-    s->bytes_time[u] += op->bytes_ticks;
-    s->flops += op->flops;
-    s->bytes += op->bytes;
-    if (op->dtype) s->dtype = op->dtype;
     s->lifetime[u] += op->lifetime_ticks;
 }
 
@@ -166,30 +159,32 @@ static bool add_nodes(struct table *t, const struct axp__cap_lane *lane)
 {
     int u = lane->is_track;
     uint64_t *child_calls = axp__child_calls(lane);
-    if (!child_calls) return false;
-    for (uint32_t i = 1; i < lane->n_nodes; i++) {
+    uint16_t *category = calloc(lane->n_nodes + 1, sizeof *category);
+    bool ok = child_calls && category;
+    for (uint32_t i = 1; ok && i < lane->n_nodes; i++) {
         const struct axp__cap_node *n = &lane->nodes[i];
+        category[i] = n->category          ? n->category
+                      : n->parent >= 0 ? category[n->parent]
+                                       : 0;
         struct sums *s = get(t, n->name);
         s->calls += n->calls;
         s->ended += n->calls;
         if (!n->is_recursive) s->total[u] += n->total_ticks;
+        s->sum[u] += n->total_ticks;
         s->self[u] += n->self_ticks;
         s->cost_calls += child_calls[i];
-        s->category_self[axp__node_category(lane, (int32_t)i)] +=
-            n->self_ticks + 1;
+        s->n_flops_calls += n->n_flops_calls;
+        s->n_bytes_calls += n->n_bytes_calls;
+        s->flops_time[u] += n->flops_ticks;
+        s->bytes_time[u] += n->bytes_ticks;
+        s->flops += n->flops;
+        s->bytes += n->bytes;
+        if (n->dtype) s->dtype = n->dtype;
+        s->category_self[category[i]] += n->self_ticks + 1;
     }
     free(child_calls);
-    return true;
-}
-
-static bool is_open_above(const struct axp__cap_lane *lane, uint32_t i,
-                          uint32_t name)
-{
-    while (i--)
-        if (lane->frames[i].node > 0 &&
-            lane->nodes[lane->frames[i].node].name == name)
-            return true;
-    return false;
+    free(category);
+    return ok;
 }
 
 static void add_frames(const axp_view *v, struct table *t,
@@ -202,7 +197,11 @@ static void add_frames(const axp_view *v, struct table *t,
         struct sums *s = get(t, name);
         uint64_t total = axp__frame_total(v, lane, i);
         s->calls++;
-        if (!is_open_above(lane, i, name)) s->total[0] += total;
+        s->sum[0] += total;
+        if (total < s->min[0]) s->min[0] = total;
+        if (total > s->max[0]) s->max[0] = total;
+        if (!lane->nodes[f->node].is_recursive && !(f->flags & AXP__F_REPEAT))
+            s->total[0] += total;
         s->self[0] += axp__frame_self(v, lane, i);
         if (f->flags & AXP__F_FLOPS) s->flops_time[0] += total;
         if (f->flags & AXP__F_BYTES) s->bytes_time[0] += total;
@@ -252,10 +251,6 @@ static bool add_pages(const axp_view *v, struct table *t)
 
 /* ---- an op ------------------------------------------------------------------------- */
 
-static axp_ns in_ns(const axp_view *v, const uint64_t time[2])
-{
-    return axp__view_ns(v, time[0]) + time[1];
-}
 
 static void set_percentiles(axp_op *op, struct sums *s)
 {
@@ -278,13 +273,12 @@ static void set_extremes(const axp_view *v, axp_op *op, struct sums *s)
     axp_ns high = axp__view_ns(v, s->max[0]);
     op->min_ns = low < s->min[1] ? low : s->min[1];
     op->max_ns = high > s->max[1] ? high : s->max[1];
-    op->avg_ns = s->calls ? op->total_ns / s->calls : 0;
-    if (s->ended) {
+    op->avg_ns = s->calls ? in_ns(v, s->sum) / s->calls : 0;
+    if (op->avg_ns < op->min_ns) op->avg_ns = op->min_ns; /* rounding */
+    if (s->n_weighted)
         set_percentiles(op, s);
-    } else { /* all calls are open: their time so far stands for them */
-        op->min_ns = op->max_ns = op->avg_ns;
+    else /* all calls are open: their time so far stands for them */
         op->p50_ns = op->p95_ns = op->p99_ns = op->avg_ns;
-    }
 }
 
 static void make_op(const axp_view *v, axp_op *op, struct sums *s)

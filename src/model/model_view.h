@@ -105,8 +105,6 @@ uint64_t axp__frame_total(const axp_view *v, const struct axp__cap_lane *lane,
                           uint32_t i);
 uint64_t axp__frame_self(const axp_view *v, const struct axp__cap_lane *lane,
                          uint32_t i);
-/* A node's category, its own or inherited. */
-uint16_t axp__node_category(const struct axp__cap_lane *lane, int32_t node);
 /* For each node of the lane, how many calls its children had; malloc. */
 uint64_t *axp__child_calls(const struct axp__cap_lane *lane);
 

@@ -10,24 +10,28 @@
 #include "record/record_lane.h"
 #include "record/record_named.h"
 
-struct answer {
-    uint64_t calls, total_ticks;
-    uint64_t total_ns; /* of tracks */
+struct answer { /* index 0: ticks; 1: ns of tracks, and at the end of all */
+    uint64_t calls;
+    uint64_t total[2]; /* recursion once */
+    uint64_t sum[2];   /* of the single calls */
 };
 
 /* Reads an op and its nodes between two equal, even versions. */
 static void read_op(const struct axp__tally *t, const struct axp__op *op,
-                    uint64_t *calls, uint64_t *total)
+                    uint64_t *calls, uint64_t *total, uint64_t *sum)
 {
     uint32_t before, after;
     do {
         before = axp__get_acquire(&op->version);
         *calls = axp__get(&op->loose_calls);
-        *total = axp__get(&op->loose_ticks) - axp__get(&op->repeat_ticks);
+        *sum = axp__get(&op->loose_ticks);
+        *total = *sum - axp__get(&op->repeat_ticks);
         for (axp__ref ref = axp__get_acquire(&op->nodes); ref;) {
             const struct axp__node *n = axp__arena_at(&t->arena, ref);
             *calls += axp__get(&n->calls);
-            if (!n->is_recursive) *total += axp__get(&n->total_ticks);
+            uint64_t ticks = axp__get(&n->total_ticks);
+            *sum += ticks;
+            if (!n->is_recursive) *total += ticks;
             ref = n->next_of_op;
         }
         __atomic_thread_fence(__ATOMIC_ACQUIRE);
@@ -43,10 +47,11 @@ static void add_ops(struct answer *a, const struct axp__lane *lane,
         const struct axp__op *op = axp__arena_at(&t->arena, ref);
         ref = axp__get_acquire(&op->next);
         if (op->name != name) continue;
-        uint64_t calls, total;
-        read_op(t, op, &calls, &total);
+        uint64_t calls, total, sum;
+        read_op(t, op, &calls, &total, &sum);
         a->calls += calls;
-        *(lane->track ? &a->total_ns : &a->total_ticks) += total;
+        a->total[lane->track != 0] += total;
+        a->sum[lane->track != 0] += sum;
         return;
     }
 }
@@ -63,8 +68,10 @@ static void add_open(struct answer *a, const struct axp__lane *lane,
         struct axp__op *op = axp__get(&f->op);
         uint64_t begin = axp__get(&f->begin_ticks);
         if (op->name != name || axp__named_is_claimed(lane, f)) continue;
+        uint64_t so_far = now > begin ? now - begin : 0;
         a->calls++;
-        if (is_outermost && now > begin) a->total_ticks += now - begin;
+        a->sum[0] += so_far;
+        if (is_outermost) a->total[0] += so_far;
         is_outermost = false;
     }
 }
@@ -91,7 +98,8 @@ static bool ask(axp_profiler *handle, const char *name, struct answer *a)
         add_open(a, lane, id, now);
     }
     pthread_mutex_unlock(&p->mutex);
-    a->total_ns += axp__rate_to_ns(axp__clock_rate(), a->total_ticks);
+    a->total[1] += axp__rate_to_ns(axp__clock_rate(), a->total[0]);
+    a->sum[1] += axp__rate_to_ns(axp__clock_rate(), a->sum[0]);
     errno = keep;
     return true;
 }
@@ -99,13 +107,13 @@ static bool ask(axp_profiler *handle, const char *name, struct answer *a)
 axp_ns axp_total_time(axp_profiler *p, const char *name)
 {
     struct answer a;
-    return ask(p, name, &a) ? a.total_ns : 0;
+    return ask(p, name, &a) ? a.total[1] : 0;
 }
 
 axp_ns axp_avg_time(axp_profiler *p, const char *name)
 {
     struct answer a;
-    return ask(p, name, &a) && a.calls ? a.total_ns / a.calls : 0;
+    return ask(p, name, &a) && a.calls ? a.sum[1] / a.calls : 0;
 }
 
 uint64_t axp_call_count(axp_profiler *p, const char *name)

@@ -5,7 +5,7 @@
  * recording threads do not notice. Records are copied one by one, each between
  * two equal, even versions of its op: the node is the unit of consistency,
  * since a whole thread at 14 ns a scope never holds still. Chunks are copied
- * whole and believed if their seq has not changed.
+ * up to their writer's cursor and believed if their seq has not changed.
  *
  * Frames have no version. A frame is taken as open if it holds the same begin
  * before and after its fields were copied and is below the top both times,
@@ -34,16 +34,16 @@ struct axp__cap_block {
 
 static void *take(struct axp__capture *c, size_t count, size_t size)
 {
-    size_t bytes = (count * size + 15) & ~(size_t)15;
+    size_t bytes = (count * size + 63) & ~(size_t)63; /* cache lines */
     struct axp__cap_block *b = c->memory;
     if (!b || b->bytes - b->used < bytes) {
-        size_t block = sizeof *b + bytes > BLOCK_BYTES
-                           ? (sizeof *b + bytes + 4095) & ~(size_t)4095
+        size_t block = 64 + bytes > BLOCK_BYTES
+                           ? (64 + bytes + 4095) & ~(size_t)4095
                            : BLOCK_BYTES;
         b = axp__map(block);
         if (!b) return NULL;
         b->bytes = block;
-        b->used = (sizeof *b + 15) & ~(size_t)15;
+        b->used = (sizeof *b + 63) & ~(size_t)63;
         b->next = c->memory;
         c->memory = b;
     }
@@ -79,35 +79,38 @@ void axp__capture_free(struct axp__capture *c)
 static void copy_op(struct axp__cap_op *to, const struct axp__op *op)
 {
     to->name = op->name;
-    to->dtype = axp__get(&op->dtype);
     to->loose_calls = axp__get(&op->loose_calls);
     to->loose_ticks = axp__get(&op->loose_ticks);
     to->repeat_ticks = axp__get(&op->repeat_ticks);
     to->min_ticks = axp__get(&op->min_ticks);
     to->max_ticks = axp__get(&op->max_ticks);
-    to->n_flops_calls = axp__get(&op->n_flops_calls);
-    to->n_bytes_calls = axp__get(&op->n_bytes_calls);
-    to->flops_ticks = axp__get(&op->flops_ticks);
-    to->bytes_ticks = axp__get(&op->bytes_ticks);
-    to->flops = axp__get_f64(&op->flops);
-    to->bytes = axp__get_f64(&op->bytes);
     to->n_dims = axp__get(&op->n_dims);
     for (int i = 0; i < 6; i++)
         to->dims[i] = axp__get(&op->dims[i]);
     to->lifetime_ticks = axp__get(&op->lifetime_ticks);
 }
 
-static void copy_node(struct axp__cap_node *to, const struct axp__node *n)
+static void copy_node(struct axp__cap_node *to, const struct axp__tally *t,
+                      const struct axp__node *n)
 {
+    axp__ref extra = axp__get_acquire(&n->extra);
+    const struct axp__node_extra *x =
+        extra ? axp__arena_at(&t->arena, extra) : NULL;
     to->name = n->name;
     to->category = axp__get(&n->category);
     to->is_recursive = n->is_recursive;
     to->calls = axp__get(&n->calls);
     to->total_ticks = axp__get(&n->total_ticks);
     to->self_ticks = axp__get(&n->self_ticks);
-    to->allocated_bytes = axp__get(&n->allocated_bytes);
-    to->flops = axp__get_f64(&n->flops);
-    to->bytes = axp__get_f64(&n->bytes);
+    if (!x) return;
+    to->allocated_bytes = axp__get(&x->allocated_bytes);
+    to->flops = axp__get_f64(&x->flops);
+    to->bytes = axp__get_f64(&x->bytes);
+    to->n_flops_calls = axp__get(&x->n_flops_calls);
+    to->n_bytes_calls = axp__get(&x->n_bytes_calls);
+    to->flops_ticks = axp__get(&x->flops_ticks);
+    to->bytes_ticks = axp__get(&x->bytes_ticks);
+    to->dtype = axp__get(&x->dtype);
 }
 
 static uint32_t count_hists(const struct axp__op *op)
@@ -191,7 +194,7 @@ static void copy_nodes(struct axp__cap_lane *to, axp__ref *refs,
         const struct axp__op *op =
             n->op ? axp__arena_at(&t->arena, n->op) : NULL;
         const uint32_t *version = op ? &op->version : &no_version;
-        CONSISTENTLY(version, copy_node(&to->nodes[i], n));
+        CONSISTENTLY(version, copy_node(&to->nodes[i], t, n));
         refs[i] = ref;
         to->nodes[i].parent = index_of(refs, i, n->parent);
         ref = axp__get_acquire(&n->next);
@@ -419,39 +422,76 @@ static bool copy_memory(struct axp__capture *c, struct axp__memory *m)
     return true;
 }
 
+/* How far the chunks that are being written to go: cursors, read behind a
+ * barrier, so that the words before them are there. */
+struct cursor {
+    const struct axp__chunk *chunk;
+    uint64_t n_words;
+};
+
+static size_t read_cursors(const struct axp__prof *p, struct cursor *out,
+                           size_t cap)
+{
+    size_t n = 0;
+    struct axp__lane *l = axp__get_acquire(&p->lanes);
+    for (; l && n < cap; l = axp__get(&l->next)) {
+        const struct axp__chunk *chunk = axp__get_acquire(&l->chunk);
+        const uint64_t *cur = axp__get_acquire(&l->cur);
+        if (!chunk || axp__get(&l->chunk) != chunk || cur < chunk->words ||
+            cur > chunk->words + AXP__CHUNK_WORDS)
+            continue; /* none, or changing it now */
+        out[n++] = (struct cursor){chunk, (uint64_t)(cur - chunk->words)};
+    }
+    axp__barrier_all_threads();
+    return n;
+}
+
+static uint64_t words_in(const struct axp__chunk *chunk,
+                         const struct cursor *cursors, size_t n)
+{
+    uint64_t n_words = axp__get_acquire(&chunk->n_words);
+    for (size_t i = 0; !n_words && i < n; i++)
+        if (cursors[i].chunk == chunk) n_words = cursors[i].n_words;
+    return n_words < AXP__CHUNK_WORDS ? n_words : AXP__CHUNK_WORDS;
+}
+
 static bool copy_chunk(struct axp__capture *c, const struct axp__chunk *from,
-                       uint32_t epoch)
+                       uint32_t epoch, uint64_t n_words)
 {
     struct axp__cap_chunk *to = &c->chunks[c->n_chunks];
     uint64_t seq = axp__get_acquire(&from->seq);
-    if (!seq || axp__get(&from->epoch) != epoch) return true;
-    uint64_t *words = take(c, AXP__CHUNK_WORDS, 8);
+    if (!seq || !n_words || axp__get(&from->epoch) != epoch) return true;
+    uint64_t *words = take(c, n_words, 8);
     if (!words) return false;
     to->row = axp__get(&from->row);
     to->base_ticks = axp__get(&from->base_ticks);
     to->seq = seq;
     to->words = words;
-    to->n_words = 0;
-    /* acquire: a head shows its payload */
-    for (size_t i = 0; i < AXP__CHUNK_WORDS; i++) {
-        words[i] = axp__get_acquire(&from->words[i]);
-        if (words[i]) to->n_words = i + 1;
-    }
+    to->n_words = n_words;
+    for (size_t i = 0; i < n_words; i++)
+        words[i] = axp__get(&from->words[i]);
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
     if (axp__get(&from->seq) == seq && axp__get(&from->row) == to->row)
         c->n_chunks++;
     return true;
 }
 
-static bool copy_chunks(struct axp__capture *c, const struct axp__pool *pool,
+static bool copy_chunks(struct axp__capture *c, const struct axp__prof *p,
                         uint32_t epoch)
 {
-    size_t n = axp__pool_size(pool);
+    size_t n = axp__pool_size(&p->pool), n_lanes = 0;
+    for (struct axp__lane *l = axp__get_acquire(&p->lanes); l;
+         l = axp__get(&l->next))
+        n_lanes++;
+    struct cursor *cursors = take(c, n_lanes, sizeof *cursors);
     c->chunks = take(c, n, sizeof *c->chunks);
-    if (!c->chunks) return false;
+    if (!c->chunks || !cursors) return false;
+    n_lanes = read_cursors(p, cursors, n_lanes);
     for (size_t i = 0; i < n; i++) {
-        const struct axp__chunk *chunk = axp__pool_at(pool, i);
-        if (chunk && !copy_chunk(c, chunk, epoch)) return false;
+        const struct axp__chunk *chunk = axp__pool_at(&p->pool, i);
+        if (chunk && !copy_chunk(c, chunk, epoch,
+                                 words_in(chunk, cursors, n_lanes)))
+            return false;
     }
     return true;
 }
@@ -516,7 +556,7 @@ static bool fill(struct axp__capture *c, struct axp__prof *p)
     c->has_timeline = !(p->flags & AXP_NO_TIMELINE);
     c->name_at = name_at;
     if (!copy_lanes(c, p, gate >> 8) || !copy_memory(c, &p->memory) ||
-        !copy_chunks(c, &p->pool, (uint32_t)(gate >> 8)) ||
+        !copy_chunks(c, p, (uint32_t)(gate >> 8)) ||
         !copy_warnings(c, p))
         return false;
     c->warnings[AXP__WARN_FOLDED].count += count_folded(p);

@@ -80,11 +80,11 @@ static void free_named_pages(struct axp__lane *lane)
 
 static void to_sink(struct axp__lane *lane)
 {
-    lane->chunk = NULL;
+    axp__put(&lane->chunk, NULL);
     axp__put(&lane->words, lane->sink);
     axp__put(&lane->cur, lane->sink);
-    lane->lim = lane->sink + AXP__SINK_WORDS;
-    lane->n_extra = 0;
+    lane->end = lane->sink + AXP__SINK_WORDS;
+    axp__put(&lane->n_extra, 0);
 }
 
 /* An empty lane of p; the caller knows that nobody else is inside. */
@@ -115,7 +115,8 @@ static void begin(struct axp__lane *lane, struct axp__prof *p)
     lane->tally.retire = retire;
     lane->tally.retire_ctx = p;
     to_sink(lane);
-    lane->lim = lane->cur; /* so that the first event asks for a chunk */
+    lane->end = lane->cur; /* so that the first event asks for a chunk */
+    axp__lane_stop(lane);
 }
 
 void axp__lane_clear(struct axp__lane *lane)
@@ -130,7 +131,7 @@ void axp__lane_clear(struct axp__lane *lane)
 void axp__lane_discard(struct axp__lane *lane)
 {
     struct axp__process *process = axp__process();
-    axp__put(&lane->go, 0);
+    axp__lane_stop(lane);
     axp__put(&lane->owner, NULL);
     axp__put(&lane->state, AXP__LANE_FREE);
     axp__tally_fini(&lane->tally);
@@ -200,7 +201,7 @@ void axp__lane_end(struct axp__lane *lane)
     if (axp__get(&p->gate) & AXP__GATE_SHUT) return; /* cleared by others */
     axp__named_settle(lane);
     axp__lane_seal(lane);
-    axp__put(&lane->go, 0);
+    axp__lane_stop(lane);
     axp__add(&p->n_ended, 1);
     axp__put_release(&lane->state, AXP__LANE_ENDED);
 }
@@ -247,7 +248,7 @@ static struct axp__row *new_row(struct axp__prof *p)
         uint32_t cap = p->cap_rows ? p->cap_rows * 2 : 64;
         struct axp__row *wider = axp__map(cap * sizeof *wider);
         if (!wider) return NULL;
-        memcpy(wider, p->rows, p->n_merged_rows * sizeof *wider);
+        if (p->rows) memcpy(wider, p->rows, p->n_merged_rows * sizeof *wider);
         axp__unmap(p->rows, p->cap_rows * sizeof *wider);
         p->rows = wider;
         p->cap_rows = cap;
@@ -282,10 +283,11 @@ void axp__lane_merge_ended(struct axp__prof *p)
     for (; lane; lane = lane->next) {
         if (axp__get_acquire(&lane->state) != AXP__LANE_ENDED) continue;
         if (lane->tally.top != lane->tally.frames || lane->track) continue;
+        keep_row(p, lane); /* merging disturbs the nodes it looks at */
         if (lane->first_ticks)
             axp__tally_merge(&p->merged->tally, &lane->tally,
                              lane->last_ticks - lane->first_ticks);
-        keep_row(p, lane);
+        p->merged->tally.n_folded += lane->tally.n_folded;
         p->n_merged_unlogged += axp__lane_unlogged(lane);
         p->merged->n_logged += axp__lane_logged(lane);
         axp__tally_fini(&lane->tally);
@@ -363,9 +365,10 @@ void axp__lane_seal(struct axp__lane *lane)
     uint64_t n = (uint64_t)(lane->cur - lane->words) - lane->n_extra;
     if (lane->chunk) {
         struct axp__chunk *chunk = lane->chunk;
+        uint64_t n_words = (uint64_t)(lane->cur - lane->words);
         axp__put(&lane->n_logged, lane->n_logged + n);
         to_sink(lane);
-        axp__pool_seal(&lane->p->pool, chunk, n);
+        axp__pool_seal(&lane->p->pool, chunk, n_words, n);
     } else {
         axp__put(&lane->n_unlogged, lane->n_unlogged + n);
         to_sink(lane);
@@ -380,15 +383,15 @@ static void new_chunk(struct axp__lane *lane, uint64_t now)
     if (p->flags & AXP_NO_TIMELINE) return;
     struct axp__chunk *chunk = axp__pool_take(&p->pool);
     if (!chunk) return;
-    chunk->base_ticks = now;
-    chunk->row = lane->row;
-    chunk->epoch = (uint32_t)lane->epoch;
+    axp__put(&chunk->base_ticks, now);
+    axp__put(&chunk->row, lane->row);
+    axp__put(&chunk->epoch, (uint32_t)lane->epoch);
     axp__put(&lane->n_chunks, lane->n_chunks + 1);
     axp__put_release(&chunk->seq, lane->n_chunks);
     axp__put(&lane->chunk, chunk);
     axp__put(&lane->words, chunk->words);
     axp__put(&lane->cur, chunk->words);
-    lane->lim = chunk->words + AXP__CHUNK_WORDS;
+    lane->end = chunk->words + AXP__CHUNK_WORDS;
 }
 
 uint64_t axp__lane_make_room(struct axp__lane *lane, uint64_t now, unsigned n)
@@ -402,9 +405,10 @@ uint64_t axp__lane_make_room(struct axp__lane *lane, uint64_t now, unsigned n)
         new_chunk(lane, now);
     }
     if ((now - lane->base_ticks) >> AXP__TIME_BITS) {
-        if (lane->lim - lane->cur >= 2) {
+        if (lane->end - lane->cur >= 2) {
+            axp__put(&lane->cur[2], 0);
             axp__put(&lane->cur[1], now);
-            axp__put_release(&lane->cur[0], axp__word(AXP__W_TIME, 0, 0));
+            axp__put(&lane->cur[0], axp__word(AXP__W_TIME, 0, 0));
             axp__put(&lane->cur, lane->cur + 2);
             axp__put(&lane->n_extra, lane->n_extra + 2);
         } else {
@@ -412,7 +416,10 @@ uint64_t axp__lane_make_room(struct axp__lane *lane, uint64_t now, unsigned n)
         }
         lane->base_ticks = now;
     }
-    if ((uint64_t)(lane->lim - lane->cur) < n) new_chunk(lane, now);
+    if ((uint64_t)(lane->end - lane->cur) < n) new_chunk(lane, now);
+    if (axp__get(&lane->go)) axp__put(&lane->lim, lane->end);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* as in admit */
+    if (!axp__get(&lane->go)) axp__put(&lane->lim, NULL);
     return now;
 }
 
@@ -422,14 +429,15 @@ static void put_record(struct axp__lane *lane, uint64_t head,
 {
     unsigned n_first = first ? 1 : 0, n = 1 + n_first + n_payload;
     uint64_t *w = lane->cur;
-    if ((uint64_t)(lane->lim - w) < n) { /* larger than the sink */
+    if ((uint64_t)(lane->end - w) < n) { /* larger than the sink */
         axp__put(&lane->n_unlogged, lane->n_unlogged + n_events);
         return;
     }
     if (first) axp__put(&w[1], *first);
     for (unsigned i = 0; i < n_payload; i++)
         axp__put(&w[1 + n_first + i], payload[i]);
-    axp__put_release(&w[0], head); /* pairs with the reader's acquire */
+    axp__put(&w[n], 0);
+    axp__put(&w[0], head);
     axp__put(&lane->n_extra, lane->n_extra + n - n_events);
     axp__put(&lane->cur, w + n);
 }
@@ -453,13 +461,9 @@ void axp__lane_put_ext(struct axp__lane *lane, enum axp__ext_kind kind,
                &first, payload, n_payload, axp__word_events(AXP__W_EXT, kind));
 }
 
-uint32_t axp__lane_name(struct axp__lane *lane, const char *name)
+void axp__lane_warn_name(struct axp__lane *lane, uint32_t id)
 {
-    uint32_t id = axp__thread_name_id(lane->owner, name);
-    if (axp__unlikely(id <= AXP__NAME_UNNAMED))
-        axp__warn(lane->p,
-                  id == AXP__NAME_OTHER ? AXP__WARN_NAMES_FULL
-                                        : AXP__WARN_BAD_NAME,
-                  id);
-    return id;
+    axp__warn(lane->p,
+              id == AXP__NAME_OTHER ? AXP__WARN_NAMES_FULL : AXP__WARN_BAD_NAME,
+              id);
 }

@@ -46,8 +46,8 @@ static void put_words(struct axp__lane *lane, const struct axp__mem_event *e,
                           is_alloc ? AXP__X_TRACK_ALLOC : AXP__X_TRACK_FREE, 0,
                           e->name, axp__clock_ticks(), payload, 3);
     else
-        axp__lane_put_payload(lane, is_alloc ? AXP__W_ALLOC : AXP__W_FREE,
-                              e->name, e->now, payload + 1, 2);
+        axp__lane_put_two(lane, is_alloc ? AXP__W_ALLOC : AXP__W_FREE, e->name,
+                          e->now, payload[1], payload[2]);
 }
 
 void axp__memory_record_alloc(struct axp__lane *lane,
@@ -62,7 +62,9 @@ void axp__memory_record_alloc(struct axp__lane *lane,
     axp__memory_alloc(&lane->p->memory, n.live, e->bytes, e->now, lane->row);
     axp__bump(&n.traffic->n_allocs, 1);
     axp__bump(&n.traffic->allocated_bytes, e->bytes);
-    axp__bump(&lane->tally.top->node->allocated_bytes, e->bytes);
+    struct axp__node_extra *x =
+        axp__tally_extra(&lane->tally, lane->tally.top->node);
+    if (x) axp__put(&x->allocated_bytes, x->allocated_bytes + e->bytes);
     put_words(lane, e, true);
 }
 

@@ -26,7 +26,10 @@ static struct axp__named *slot_of(const struct axp__frame *f)
 static bool add_slots(struct axp__lane *lane)
 {
     struct axp__named_page *page = NULL;
-    if (!axp__budget_take(&lane->p->budget, sizeof *page)) return false;
+    if (!axp__budget_take(&lane->p->budget, sizeof *page)) {
+        if (lane->n_named > AXP__SURE_DEPTH) return false;
+        axp__budget_force(&lane->p->budget, sizeof *page);
+    }
     page = axp__map(sizeof *page);
     if (!page) {
         axp__budget_give(&lane->p->budget, sizeof *page);
@@ -93,7 +96,7 @@ static void ring(struct axp__lane *lane)
 {
     axp__put(&lane->has_mail, 1);
     __atomic_thread_fence(__ATOMIC_SEQ_CST); /* pairs with admit's */
-    axp__put(&lane->go, 0);
+    axp__lane_stop(lane);
 }
 
 bool axp__named_post(struct axp__lane *lane, uint64_t token)
@@ -165,9 +168,26 @@ void axp_start_work(axp_profiler *p, const char *name, axp_work work)
 
 /* ---- stop ---------------------------------------------------------------------- */
 
+/* Relaxed: what is read of the slot was read after its state, with acquire;
+ * and an ordered exchange waits for the stores before it (5 ns). */
 static bool claim(struct axp__named *slot, uint64_t state)
 {
-    return axp__cas(&slot->state, &state, state & ~(uint64_t)1);
+    return __atomic_compare_exchange_n(&slot->state, &state,
+                                       state & ~(uint64_t)1, false,
+                                       __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
+/* Without its name a scope is like any other: the hot way may close it. */
+static void close_top(struct axp__lane *lane, struct axp__frame *f,
+                      uint64_t now)
+{
+    if (f->flags == AXP__F_NAMED)
+        axp__put(&f->child_ticks, f->child_ticks & ~AXP__FLAGGED);
+    now = axp__lane_room(lane, now, 1);
+    if (axp__likely(axp__tally_pop_fast(&lane->tally, f, now)))
+        axp__lane_put(lane, AXP__W_STOP, f->op->name, now);
+    else
+        axp__scope_close(lane, AXP__W_STOP, now);
 }
 
 static bool stop_own(struct axp__lane *lane, uint32_t id, uint64_t now)
@@ -179,7 +199,7 @@ static bool stop_own(struct axp__lane *lane, uint32_t id, uint64_t now)
         if (!(state & 1) || !claim(slot, state)) continue; /* was faster */
         free_slot(lane, slot);
         if (f == lane->tally.top) {
-            axp__scope_close(lane, AXP__W_STOP, now);
+            close_top(lane, f, now);
             return true;
         }
         now = axp__lane_room(lane, now, 1);

@@ -3,8 +3,6 @@
  * cells whose `turn` tells whose turn it is: put at turn i, take at i + 1. */
 #include "record/record_pool.h"
 
-#include <string.h>
-
 #include "os/os_map.h"
 
 #define BLOCK_BYTES ((size_t)AXP__POOL_BLOCK * AXP__CHUNK_BYTES)
@@ -130,17 +128,14 @@ static bool holds_enough(const struct axp__pool *pool)
            axp__get(&pool->n_full_events) >= pool->capacity_events + slack;
 }
 
+/* Takes a chunk away from readers. */
 static void clear_chunk(struct axp__chunk *chunk)
 {
     axp__put(&chunk->seq, 0);
     axp__store_barrier(); /* pairs with the readers' second look at seq */
-    uint64_t *w = chunk->words;
-#ifdef AXP__TSAN
-    for (size_t i = 0; i < AXP__CHUNK_WORDS; i++)
-        axp__put(&w[i], 0);
-#else
-    memset(w, 0, sizeof chunk->words);
-#endif
+    axp__put(&chunk->words[0], 0);
+    axp__put(&chunk->n_words, 0);
+    axp__put(&chunk->n_events, 0);
 }
 
 struct axp__chunk *axp__pool_take(struct axp__pool *pool)
@@ -160,16 +155,16 @@ struct axp__chunk *axp__pool_take(struct axp__pool *pool)
     }
     if (!chunk) return NULL;
     axp__add(&pool->n_writers, 1);
-    if (is_new && chunk->seq == 0) return chunk;
-    axp__add(&pool->n_full_events, -chunk->reserved[0]);
+    if (!is_new) axp__add(&pool->n_full_events, -chunk->n_events);
     clear_chunk(chunk);
     return chunk;
 }
 
 void axp__pool_seal(struct axp__pool *pool, struct axp__chunk *chunk,
-                    uint64_t n_events)
+                    uint64_t n_words, uint64_t n_events)
 {
-    chunk->reserved[0] = n_events;
+    axp__put(&chunk->n_events, n_events);
+    axp__put_release(&chunk->n_words, n_words);
     axp__add(&pool->n_full_events, n_events);
     axp__add(&pool->n_writers, -1);
     put_full(pool, chunk);
@@ -184,7 +179,7 @@ void axp__pool_reset(struct axp__pool *pool)
         struct axp__chunk *chunk = axp__pool_at(pool, i);
         if (!chunk) continue;
         chunk->seq = 0;
-        chunk->reserved[0] = 0;
+        chunk->n_events = 0;
         put_full(pool, chunk);
     }
 }

@@ -53,10 +53,10 @@ void axp__pool_fini(struct axp__pool *pool);
 /* Every chunk is free again. The caller knows that nobody else is inside. */
 void axp__pool_reset(struct axp__pool *pool);
 
-/* Zeroed, seq 0. */
+/* Without words, seq 0. */
 struct axp__chunk *axp__pool_take(struct axp__pool *pool);
 void axp__pool_seal(struct axp__pool *pool, struct axp__chunk *chunk,
-                    uint64_t n_events);
+                    uint64_t n_words, uint64_t n_events);
 
 /* For readers: chunks 0 … axp__pool_size - 1; NULL where one has no memory. */
 size_t axp__pool_size(const struct axp__pool *pool);

@@ -293,7 +293,7 @@ static void stop_lanes(struct axp__prof *p)
     __atomic_thread_fence(__ATOMIC_SEQ_CST); /* pairs with admit's */
     struct axp__lane *lane = axp__get_acquire(&p->lanes);
     for (; lane; lane = axp__get(&lane->next))
-        axp__put(&lane->go, 0);
+        axp__lane_stop(lane);
 }
 
 bool axp__prof_quiesce(struct axp__prof *p)

@@ -157,16 +157,15 @@ uint64_t axp__scope_begin_in(axp_profiler *p, const char *name)
 /* ---- the hot way --------------------------------------------------------------- */
 
 /* The global profiler's lane of this thread, which is inside an event now;
- * NULL: something is unusual, and it is not. HOT */
+ * NULL: something is unusual, and it is not. Whether recording may go on
+ * without a question shows in lim, which is read after this. HOT */
 static inline struct axp__lane *enter_hot(struct axp__thread *t)
 {
     struct axp__lane *lane = axp__get(&t->hot);
     if (axp__unlikely(!lane)) return NULL;
     axp__put(&t->hot, NULL);
     axp__signal_fence();
-    if (axp__likely(axp__get(&lane->go))) return lane;
-    axp__put(&t->hot, lane);
-    return NULL;
+    return lane;
 }
 
 static inline void leave_hot(struct axp__thread *t, struct axp__lane *lane)
@@ -179,6 +178,10 @@ static inline void leave_hot(struct axp__thread *t, struct axp__lane *lane)
 #endif
 }
 
+/* A chunk comes back cold: its lines are called for this far ahead. Without,
+ * stores that miss the cache cost 0.5 ns a scope. */
+#define PREFETCH_WORDS 64
+
 /* NULL: nothing was done. HOT */
 static inline struct axp__frame *open_hot(struct axp__lane *lane,
                                           const uint32_t *site,
@@ -188,20 +191,20 @@ static inline struct axp__frame *open_hot(struct axp__lane *lane,
     struct axp__frame *parent = t->top, *f = parent + 1;
     uint64_t delta = now - lane->base_ticks;
     uint64_t label = *site; /* 0: not registered, and in no hash */
-    struct axp__entry *e = axp__tally_peek(t, parent->node->key | label);
+    struct axp__entry *e = axp__tally_peek(t, parent->node, label);
     uint64_t *w = lane->cur;
     if (axp__unlikely(!e)) return NULL;
-    if (axp__unlikely(f == t->limit)) return NULL;
-    if (axp__unlikely((w == lane->lim) | (delta >> AXP__TIME_BITS != 0)))
+    if (axp__unlikely((f == t->limit) | (w >= axp__get(&lane->lim)) |
+                      (delta >> AXP__TIME_BITS != 0)))
         return NULL;
-    if (axp__unlikely(anchor >= parent->anchor) &&
-        (anchor > parent->anchor || parent->site == site))
+    if (axp__unlikely((anchor > parent->anchor) |
+                      ((anchor == parent->anchor) & (parent->site == site))))
         return NULL;
     f->anchor = anchor;
     axp__set(&f->site, (const void *)site);
     _Static_assert(AXP__W_BEGIN == 1, "a label is the begin word's low bits");
-    axp__put(w, delta << AXP__TIME_SHIFT | label);
-    axp__put(&lane->cur, w + 1);
+    __builtin_prefetch(w + PREFETCH_WORDS, 1);
+    axp__lane_write(lane, w, delta << AXP__TIME_SHIFT | label);
     axp__tally_open(t, f, e, now);
     return f;
 }
@@ -220,6 +223,57 @@ uint64_t axp__scope_begin(uint32_t *site, const char *text)
     return begin_text(site, text, CALLER_STACK(), NULL);
 }
 
+/* A double's bits as a number: order of size for those that are not negative;
+ * huge and negative ones, infinity and NaN lie above this exponent. */
+#define HUGE_EXPONENT 0x7e0u
+static inline uint64_t bits_of(double v)
+{
+    uint64_t bits;
+    __builtin_memcpy(&bits, &v, 8);
+    return bits;
+}
+
+/* Work of a scope that has just begun, if there is nothing to say but FLOPs,
+ * bytes and type. False: nothing was done. HOT */
+static inline bool add_work_hot(struct axp__lane *lane, struct axp__frame *f,
+                                const axp_work *work, uint64_t now)
+{
+    struct axp__node_extra *x = axp__tally_peek_extra(&lane->tally, f->node);
+    uint64_t flops = bits_of(work->flops), bytes = bits_of(work->bytes);
+    uint64_t *w = lane->cur;
+    uint32_t dtype = (uint32_t)work->dtype;
+    if (axp__unlikely(!x || work->dims[0] || dtype > AXP_C128)) return false;
+    if (axp__unlikely((flops > bytes ? flops : bytes) >> 52 >= HUGE_EXPONENT ||
+                      w + 3 > lane->end))
+        return false;
+    axp__put(&w[3], 0);
+    axp__put(&w[1], flops);
+    axp__put(&w[2], bytes);
+    axp__put(&w[0], axp__word(AXP__W_WORK, dtype, now - lane->base_ticks));
+    axp__put(&lane->cur, w + 3);
+    axp__put(&lane->n_extra, lane->n_extra + 3);
+    axp__put_f64(&x->flops, x->flops + work->flops);
+    axp__put_f64(&x->bytes, x->bytes + work->bytes);
+    axp__put(&x->n_flops_calls, x->n_flops_calls + (flops != 0));
+    axp__put(&x->n_bytes_calls, x->n_bytes_calls + (bytes != 0));
+    if (dtype) axp__put(&x->dtype, dtype);
+    f->flags = (flops != 0 ? AXP__F_FLOPS : 0u) |
+               (bytes != 0 ? AXP__F_BYTES : 0u);
+    axp__put(&f->child_ticks, AXP__FLAGGED);
+    return true;
+}
+
+/* The scope is open; its work is unusual. */
+static __attribute__((noinline)) uint64_t
+begin_warm(struct axp__thread *t, struct axp__lane *lane, struct axp__frame *f,
+           const axp_work *work)
+{
+    uint64_t now = f->begin_ticks;
+    axp__scope_add_work(lane, f, work, now);
+    leave_hot(t, lane);
+    return now;
+}
+
 /* HOT */
 uint64_t axp__scope_begin_work(uint32_t *site, const char *text,
                                const axp_work *work)
@@ -229,9 +283,13 @@ uint64_t axp__scope_begin_work(uint32_t *site, const char *text,
     struct axp__lane *lane = enter_hot(t);
     if (axp__likely(lane != NULL)) {
         struct axp__frame *f = open_hot(lane, site, CALLER_STACK(), now);
-        if (axp__likely(f != NULL)) axp__scope_add_work(lane, f, work, now);
+        if (axp__likely(f != NULL)) {
+            if (axp__unlikely(!add_work_hot(lane, f, work, now)))
+                return begin_warm(t, lane, f, work);
+            leave_hot(t, lane);
+            return now;
+        }
         leave_hot(t, lane);
-        if (axp__likely(f != NULL)) return now;
     }
     return begin_text(site, text, CALLER_STACK(), work);
 }
@@ -251,22 +309,34 @@ uint64_t axp__scope_begin_function(uint32_t *site, const char *name,
     return begin_slow((struct site){site, name, place}, CALLER_STACK(), NULL);
 }
 
-/* HOT. False: nothing was done. */
-static inline bool close_hot(struct axp__lane *lane, uint64_t token,
-                             uint64_t now)
+enum closed { CLOSED, NOT_HERE, NOT_HOT };
+
+/* HOT. But for CLOSED, nothing was done. */
+static inline enum closed close_hot(struct axp__lane *lane, uint64_t token,
+                                    uint64_t now)
 {
     struct axp__frame *f = lane->tally.top;
     uint64_t delta = now - lane->base_ticks;
     uint64_t *w = lane->cur;
-    uint32_t name = f->op->name;
-    if (axp__unlikely(f->begin_ticks != token)) return false;
-    if (axp__unlikely((w == lane->lim) | (delta >> AXP__TIME_BITS != 0)))
-        return false;
-    if (axp__unlikely(!axp__tally_pop_fast(&lane->tally, f, now))) return false;
-    axp__put(w, axp__word(AXP__W_END, name, delta));
-    axp__put(&lane->cur, w + 1);
+    uint64_t label = f->op->end_label;
+    if (axp__unlikely((f->begin_ticks != token) | (w >= axp__get(&lane->lim)) |
+                      (delta >> AXP__TIME_BITS != 0)))
+        return NOT_HERE;
+    if (axp__unlikely(!axp__tally_pop_fast(&lane->tally, f, now)) &&
+        !axp__tally_pop_work(&lane->tally, f, now))
+        return NOT_HOT;
+    axp__lane_write(lane, w, delta << AXP__TIME_SHIFT | label);
     axp__put(&lane->last_ticks, now);
-    return true;
+    return CLOSED;
+}
+
+/* A new extreme, a new page of the histogram, declared work: the general way
+ * to close the innermost scope, in a lane that is entered already. */
+static __attribute__((noinline)) void
+end_warm(struct axp__thread *t, struct axp__lane *lane, uint64_t now)
+{
+    axp__scope_close(lane, AXP__W_END, now);
+    leave_hot(t, lane);
 }
 
 static void end_slow(uint64_t token, uint64_t now);
@@ -278,9 +348,13 @@ void axp__scope_end(uint64_t token)
     struct axp__thread *t = axp__tls;
     struct axp__lane *lane = enter_hot(t);
     if (axp__likely(lane != NULL)) {
-        bool done = close_hot(lane, token, now);
+        enum closed how = close_hot(lane, token, now);
+        if (axp__unlikely(how == NOT_HOT)) {
+            end_warm(t, lane, now);
+            return;
+        }
         leave_hot(t, lane);
-        if (axp__likely(done)) return;
+        if (axp__likely(how == CLOSED)) return;
     }
     end_slow(token, now);
 }
@@ -376,33 +450,56 @@ static __attribute__((noinline)) void end_slow(uint64_t token, uint64_t now)
 
 /* ---- work ---------------------------------------------------------------------- */
 
-/* What counts of a declared number: 0 if it cannot be. */
-static double checked(struct axp__lane *lane, double value, uint32_t name)
+/* What counts of declared work: nothing that cannot be. */
+static __attribute__((noinline)) void correct(struct axp__lane *lane,
+                                              struct axp__work *w,
+                                              uint32_t name)
 {
-    if (axp__likely(value >= 0 && value <= 1e300)) return value;
-    axp__warn(lane->p, AXP__WARN_BAD_WORK, name);
-    return 0;
+    if (!(w->flops >= 0 && w->flops <= AXP__MAX_WORK)) {
+        axp__warn(lane->p, AXP__WARN_BAD_WORK, name);
+        w->flops = 0;
+    }
+    if (!(w->bytes >= 0 && w->bytes <= AXP__MAX_WORK)) {
+        axp__warn(lane->p, AXP__WARN_BAD_WORK, name);
+        w->bytes = 0;
+    }
+    if (w->dtype > AXP_C128) {
+        axp__warn(lane->p, AXP__WARN_BAD_ENUM, name);
+        w->dtype = AXP_DTYPE_UNKNOWN;
+    }
+}
+
+struct axp__work axp__work_check(struct axp__lane *lane, const axp_work *work,
+                                 uint32_t name)
+{
+    struct axp__work w = {work->flops, work->bytes, (uint32_t)work->dtype,
+                          work->dims};
+    if (axp__unlikely(!(w.flops >= 0 && w.flops <= AXP__MAX_WORK &&
+                        w.bytes >= 0 && w.bytes <= AXP__MAX_WORK &&
+                        w.dtype <= AXP_C128)))
+        correct(lane, &w, name);
+    return w;
 }
 
 void axp__scope_add_work(struct axp__lane *lane, struct axp__frame *f,
                          const axp_work *work, uint64_t now)
 {
-    uint32_t name = f->op->name;
-    double flops = checked(lane, work->flops, name);
-    double bytes = checked(lane, work->bytes, name);
-    uint32_t dtype = (uint32_t)work->dtype;
-    if (axp__unlikely(dtype > AXP_C128)) {
-        axp__warn(lane->p, AXP__WARN_BAD_ENUM, name);
-        dtype = AXP_DTYPE_UNKNOWN;
+    struct axp__work w = axp__work_check(lane, work, f->op->name);
+    now = axp__lane_room(lane, now, 3);
+    uint64_t *at = lane->cur;
+    if (lane->end - at >= 3) {
+        axp__put(&at[3], 0);
+        __builtin_memcpy(&at[1], &w.flops, 8);
+        __builtin_memcpy(&at[2], &w.bytes, 8);
+        axp__put_release(
+            &at[0], axp__word(AXP__W_WORK, w.dtype, now - lane->base_ticks));
+        axp__put(&lane->n_extra, lane->n_extra + 3);
+        axp__put(&lane->cur, at + 3);
     }
-    uint64_t payload[3] = {0, 0, dtype};
-    __builtin_memcpy(&payload[0], &flops, 8);
-    __builtin_memcpy(&payload[1], &bytes, 8);
-    axp__lane_put_payload(lane, AXP__W_WORK, name, now, payload, 3);
-    if (work->dims[0]) {
+    if (axp__unlikely(work->dims[0])) {
         uint64_t dims[3];
         __builtin_memcpy(dims, work->dims, sizeof dims);
-        axp__lane_put_ext(lane, AXP__X_DIMS, 0, name, now, dims, 3);
+        axp__lane_put_ext(lane, AXP__X_DIMS, 0, f->op->name, now, dims, 3);
     }
-    axp__tally_add_work(f, flops, bytes, dtype, work->dims);
+    axp__tally_add_work(&lane->tally, f, &w);
 }

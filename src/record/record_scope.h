@@ -7,6 +7,10 @@
 /* Closes the innermost scope at `now`, with a word of that kind. */
 void axp__scope_close(struct axp__lane *lane, enum axp__word_kind kind,
                       uint64_t now);
+#define AXP__MAX_WORK 1e300
+/* Declared work without what cannot be, which is counted. */
+struct axp__work axp__work_check(struct axp__lane *lane, const axp_work *work,
+                                 uint32_t name);
 /* Adds declared work to an open scope of the lane; counts what is wrong. */
 void axp__scope_add_work(struct axp__lane *lane, struct axp__frame *f,
                          const axp_work *work, uint64_t now);

@@ -17,7 +17,13 @@
 #include "record/record_name.h"
 #include "record/record_process.h"
 
-#define REARM_TIMES 3 /* glibc runs destructors 4 times */
+/* glibc runs destructors 4 times. The race detector takes its own state of a
+ * thread away in one of them. */
+#ifdef AXP__TSAN
+#define REARM_TIMES 0
+#else
+#define REARM_TIMES 3
+#endif
 
 static struct axp__thread no_thread;
 AXP__TLS struct axp__thread *axp__tls = &no_thread;
@@ -89,6 +95,7 @@ static void begin_thread(struct axp__thread *t, struct axp__process *process)
         t->n_lanes = AXP__NEAR_LANES;
     }
     t->n_rearmed = 0;
+    t->error[0] = 0;
     t->tid = axp__thread_id();
     t->next_free = NULL;
     axp__put(&t->is_alive, 1);
@@ -137,16 +144,32 @@ bool axp__thread_reserve(struct axp__thread *t, uint32_t index)
     return true;
 }
 
-uint32_t axp__thread_name_id(struct axp__thread *t, const char *name)
+static void cache_name(struct axp__cached_name *c, const char *name,
+                       uint32_t id)
 {
-    if (axp__unlikely(!name || !*name)) return AXP__NAME_UNNAMED;
-    uint32_t at = (uint32_t)((uintptr_t)name * 0x9e3779b97f4a7c15u >> 56);
-    struct axp__cached_name *c = &t->names[at];
-    if (axp__likely(c->text == name) &&
-        axp__likely(!strcmp(axp__name_at(c->id)->text, name)))
-        return c->id;
-    c->id = axp__name_register(name, NULL);
-    c->text = name;
+    size_t len = strlen(name) + 1;
+    char bytes[16] = {0}, mask[16] = {0};
+    c->pointer = name;
+    c->text = axp__name_at(id)->text;
+    c->id = id;
+    c->mask[0] = 0;
+    if (len > 16) return;
+    memcpy(bytes, name, len);
+    memset(mask, 0xff, len);
+    memcpy(c->word, bytes, 16);
+    memcpy(c->mask, mask, 16);
+}
+
+uint32_t axp__thread_name_slow(struct axp__thread *t, const char *name)
+{
+    if (!name || !*name) return AXP__NAME_UNNAMED;
+    struct axp__cached_name *c = axp__thread_cached(t, name);
+    for (int i = 0; i < 2; i++) {
+        struct axp__cached_name *at = &t->names[(c - t->names) ^ i];
+        if (at->pointer == name && !strcmp(at->text, name)) return at->id;
+    }
+    t->names[(c - t->names) ^ 1] = *c; /* the older one gives way */
+    cache_name(c, name, axp__name_register(name, NULL));
     return c->id;
 }
 

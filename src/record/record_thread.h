@@ -24,13 +24,19 @@
 
 #include "axprof/axprof.h"
 #include "base/base_atomic.h"
+#include "base/base_text.h"
 
 #define AXP__NAME_CACHE 256u
 #define AXP__NEAR_LANES 8u
 
+/* What stood at a client's pointer when it was last used as a name: checked
+ * at each use, since buffers are used again. Short names are compared as two
+ * words, of which the mask picks the bytes up to and with the final 0. */
 struct axp__cached_name {
-    const char *text; /* the client's pointer … */
-    uint32_t id;      /* … and what stood there, checked at each use */
+    const char *pointer;
+    const char *text;
+    uint64_t word[2], mask[2]; /* mask 0: compare the text */
+    uint32_t id;
 };
 
 struct axp__thread {
@@ -61,7 +67,36 @@ bool axp__thread_reserve(struct axp__thread *t, uint32_t index);
 
 /* The id of a name, through the thread's cache; counts what is wrong with it
  * on nobody. NULL and "" give AXP__NAME_UNNAMED. */
-uint32_t axp__thread_name_id(struct axp__thread *t, const char *name);
+uint32_t axp__thread_name_slow(struct axp__thread *t, const char *name);
+
+static inline struct axp__cached_name *
+axp__thread_cached(struct axp__thread *t, const char *name)
+{
+    return &t->names[axp__mix64((uintptr_t)name) % AXP__NAME_CACHE];
+}
+
+/* The name may end before 16 bytes: the load stays within its page. HOT */
+__attribute__((no_sanitize("address"))) static inline bool
+axp__cached_is(const struct axp__cached_name *c, const char *name)
+{
+    uint64_t w[2];
+    if (c->pointer != name || !c->mask[0] || ((uintptr_t)name & 4095) > 4080)
+        return false;
+    __builtin_memcpy(w, name, 16);
+    return !(((w[0] ^ c->word[0]) & c->mask[0]) |
+             ((w[1] ^ c->word[1]) & c->mask[1]));
+}
+
+static inline uint32_t axp__thread_name_id(struct axp__thread *t,
+                                           const char *name)
+{
+    struct axp__cached_name *c = axp__thread_cached(t, name);
+    if (axp__likely(axp__cached_is(c, name))) return c->id;
+    /* a second place, for two that want the same */
+    c = &t->names[(c - t->names) ^ 1];
+    if (axp__likely(axp__cached_is(c, name))) return c->id;
+    return axp__thread_name_slow(t, name);
+}
 
 /* Sets what axp_last_error says; returns status. */
 __attribute__((format(printf, 2, 3), visibility("default"))) axp_status
@@ -70,8 +105,12 @@ axp__fail(axp_status status, const char *format, ...);
 /* Whether the thread is in the middle of an event. */
 static inline bool axp__thread_is_inside(const struct axp__thread *t)
 {
-    return axp__get_acquire(&t->busy) ||
-           (axp__get(&t->global) && !axp__get_acquire(&t->hot));
+#ifdef AXP__TSAN
+    if (__atomic_load_n(&t->busy, __ATOMIC_ACQUIRE)) return true;
+    return axp__get(&t->global) && !__atomic_load_n(&t->hot, __ATOMIC_ACQUIRE);
+#else
+    return axp__get(&t->busy) || (axp__get(&t->global) && !axp__get(&t->hot));
+#endif
 }
 
 static inline void axp__thread_enter(struct axp__thread *t)

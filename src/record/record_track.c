@@ -11,6 +11,7 @@
 #include "base/base_text.h"
 #include "os/os_map.h"
 #include "record/record_memory.h"
+#include "record/record_scope.h"
 
 #define PAGE_TRACKS 64u
 
@@ -99,34 +100,23 @@ static void widen(struct axp__lane *lane, axp_ns begin, axp_ns end)
     axp__put(&lane->has_span, 1);
 }
 
-static double or_zero(struct axp__lane *lane, double v, uint32_t name)
-{
-    if (v >= 0 && v <= 1e300) return v;
-    axp__warn(lane->p, AXP__WARN_BAD_WORK, name);
-    return 0;
-}
-
 void axp_track_span(axp_track *t, const char *name, axp_ns begin, axp_ns end,
                     const axp_work *work)
 {
     struct axp__lane *mine, *lane = enter_track(t, &mine);
     if (!lane) return;
-    uint32_t id = axp__lane_name(mine, name), dtype = 0;
-    double flops = 0, bytes = 0;
+    uint32_t id = axp__lane_name(mine, name);
+    struct axp__work w = {0};
     if (end < begin) {
         axp__warn(lane->p, AXP__WARN_BAD_SPAN, id);
         end = begin;
     }
-    if (work) {
-        flops = or_zero(lane, work->flops, id);
-        bytes = or_zero(lane, work->bytes, id);
-        dtype = (unsigned)work->dtype <= AXP_C128 ? (uint32_t)work->dtype : 0;
-    }
-    uint64_t payload[5] = {begin, end, 0, 0, dtype};
-    __builtin_memcpy(&payload[2], &flops, 8);
-    __builtin_memcpy(&payload[3], &bytes, 8);
+    if (work) w = axp__work_check(lane, work, id);
+    uint64_t payload[5] = {begin, end, 0, 0, w.dtype};
+    __builtin_memcpy(&payload[2], &w.flops, 8);
+    __builtin_memcpy(&payload[3], &w.bytes, 8);
     axp__lane_put_ext(lane, AXP__X_SPAN, 0, id, axp__clock_ticks(), payload, 5);
-    axp__tally_add_span(&lane->tally, id, end - begin, flops, bytes, dtype);
+    axp__tally_add_span(&lane->tally, id, end - begin, work ? &w : NULL);
     widen(lane, begin, end);
     axp__leave(mine);
 }

@@ -4,6 +4,7 @@
 
 #include "os/os_map.h"
 
+#define LINE 64u
 #define SECOND_SEG_BYTES 16384u
 #define FAR_BYTES (AXP__SEGS_FAR * sizeof(char *))
 
@@ -74,7 +75,8 @@ axp__ref axp__arena_alloc(struct axp__arena *a, uint32_t bytes,
 {
     bytes = (bytes + 7) & ~7u;
     if (bytes > AXP__SEG_BYTES) return 0;
-    if (a->cap_bytes - a->used_bytes < bytes && !add_seg(a, bytes, is_optional))
+    if (bytes % LINE == 0) a->used_bytes = (a->used_bytes + LINE - 1) & ~63u;
+    if (a->used_bytes + bytes > a->cap_bytes && !add_seg(a, bytes, is_optional))
         return 0;
     axp__ref ref = ((a->n_segs - 1) << AXP__SEG_SHIFT) + a->used_bytes / 8;
     a->used_bytes += bytes;

@@ -39,8 +39,9 @@ struct axp__arena {
 void axp__arena_init(struct axp__arena *a, struct axp__budget *budget,
                      void *first, uint32_t first_bytes);
 void axp__arena_fini(struct axp__arena *a); /* leaves the first segment */
-/* Zeroed. is_optional: refused once three quarters of the budget are used,
- * so that what is indispensable still finds room. */
+/* Zeroed; at a multiple of 64 bytes if its size is one. is_optional: refused
+ * once three quarters of the budget are used, so that what is indispensable
+ * still finds room. */
 axp__ref axp__arena_alloc(struct axp__arena *a, uint32_t bytes,
                           bool is_optional);
 

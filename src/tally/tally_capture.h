@@ -26,11 +26,8 @@ struct axp__cap_hist {
 
 struct axp__cap_op {
     uint32_t name;
-    uint32_t dtype;
     uint64_t loose_calls, loose_ticks, repeat_ticks;
     uint64_t min_ticks, max_ticks;
-    uint64_t n_flops_calls, n_bytes_calls, flops_ticks, bytes_ticks;
-    double flops, bytes;
     uint32_t n_dims, dims[6];
     uint64_t lifetime_ticks;
 };
@@ -39,7 +36,9 @@ struct axp__cap_node {
     uint32_t name;
     int32_t parent; /* index in the lane's nodes; nodes[0] is the root */
     uint16_t category, is_recursive;
+    uint32_t dtype;
     uint64_t calls, total_ticks, self_ticks, allocated_bytes;
+    uint64_t n_flops_calls, n_bytes_calls, flops_ticks, bytes_ticks;
     double flops, bytes;
 };
 

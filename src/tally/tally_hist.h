@@ -15,7 +15,7 @@
 
 #define AXP__HIST_PAGES 57
 #define AXP__HIST_BUCKETS 64
-#define AXP__HIST_MAX (UINT64_MAX / 2) /* larger values count as this */
+#define AXP__HIST_MAX (UINT64_MAX / 2 - 64) /* larger ones count as this */
 
 struct axp__hist_at {
     uint64_t page, bucket;
@@ -24,7 +24,7 @@ struct axp__hist_at {
 static inline struct axp__hist_at axp__hist_at(uint64_t value)
 {
     uint64_t u = value + 64;
-    uint32_t zeros = (uint32_t)__builtin_clzll(u);
+    uint64_t zeros = (uint64_t)__builtin_clzll(u);
     return (struct axp__hist_at){zeros - 1, u << zeros >> 57 & 63};
 }
 

@@ -27,13 +27,6 @@ static void merge_op(struct axp__tally *to, struct axp__op *a,
     a->repeat_ticks += b->repeat_ticks;
     if (b->min_ticks < a->min_ticks) a->min_ticks = b->min_ticks;
     if (b->max_ticks > a->max_ticks) a->max_ticks = b->max_ticks;
-    a->n_flops_calls += b->n_flops_calls;
-    a->n_bytes_calls += b->n_bytes_calls;
-    a->flops_ticks += b->flops_ticks;
-    a->bytes_ticks += b->bytes_ticks;
-    a->flops += b->flops;
-    a->bytes += b->bytes;
-    if (b->dtype) a->dtype = b->dtype;
     if (b->n_dims) {
         a->n_dims = b->n_dims;
         for (int i = 0; i < 6; i++)
@@ -57,6 +50,23 @@ static void merge_ops(struct axp__tally *to, struct axp__tally *from,
     }
 }
 
+static void merge_extra(struct axp__tally *to, struct axp__node *a,
+                        const struct axp__tally *from,
+                        const struct axp__node *b)
+{
+    struct axp__node_extra *x = axp__tally_extra(to, a);
+    const struct axp__node_extra *y = axp__arena_at(&from->arena, b->extra);
+    if (!x) return;
+    x->flops += y->flops;
+    x->bytes += y->bytes;
+    x->n_flops_calls += y->n_flops_calls;
+    x->n_bytes_calls += y->n_bytes_calls;
+    x->flops_ticks += y->flops_ticks;
+    x->bytes_ticks += y->bytes_ticks;
+    if (y->dtype) x->dtype = y->dtype;
+    x->allocated_bytes += y->allocated_bytes;
+}
+
 /* Parents come before their children, so each finds its parent's image; it
  * is remembered in `parent`, which nobody needs any more. */
 static void merge_nodes(struct axp__tally *to, struct axp__tally *from)
@@ -69,14 +79,13 @@ static void merge_nodes(struct axp__tally *to, struct axp__tally *from)
         axp__ref parent = up == root ? image_of_root : up->parent;
         ref = b->next;
         struct axp__entry *e =
-            axp__tally_find(to, (uint64_t)parent << 32 | AXP__LABEL(b->name));
+            axp__tally_find(to, axp__arena_at(&to->arena, parent),
+                            AXP__LABEL(b->name));
         struct axp__node *a = e->record;
         a->calls += b->calls;
         a->total_ticks += b->total_ticks;
         a->self_ticks += b->self_ticks;
-        a->allocated_bytes += b->allocated_bytes;
-        a->flops += b->flops;
-        a->bytes += b->bytes;
+        if (b->extra) merge_extra(to, a, from, b);
         if (b->category) a->category = b->category;
         b->parent = e->ref;
     }

@@ -13,42 +13,52 @@
 #include "tally/tally_arena.h"
 #include "tally/tally_hist.h"
 
-/* A place in the call tree: a name under a parent. */
+/* What few nodes have: declared work, and memory. */
+struct axp__node_extra {
+    double flops, bytes;
+    uint64_t n_flops_calls, n_bytes_calls; /* that declared any … */
+    uint64_t flops_ticks, bytes_ticks;     /* … and their time */
+    uint64_t allocated_bytes;
+    uint32_t dtype; /* the last */
+    uint32_t reserved;
+} __attribute__((aligned(64)));
+
+/* A place in the call tree: a name under a parent. One cache line. */
 struct axp__node {
+    uint64_t key;       /* of its children in the hash: own ref << 32 … */
+    uint32_t hash_base; /* … and where they lie: see axp__tally_peek */
     uint32_t name;
+    uint64_t total_ticks, self_ticks, calls;
     axp__ref parent; /* 0: the root itself */
     axp__ref op;
     axp__ref next;
-    axp__ref next_of_op;   /* another node of the same op; newest first */
-    uint16_t category;     /* children inherit it, where a view is made */
+    axp__ref next_of_op; /* another node of the same op; newest first */
+    axp__ref extra;      /* 0: none yet */
+    uint16_t category;   /* children inherit it, where a view is made */
     uint16_t is_recursive; /* its op is open above it too */
-    uint64_t total_ticks, self_ticks, calls;
-    uint64_t key; /* of its children in the hash: own ref << 32 */
-    uint64_t allocated_bytes;
-    double flops, bytes;
-};
+} __attribute__((aligned(64)));
 
-/* Everything of one name on one thread. Calls, total and self time of scopes
- * are the sums of its nodes; recursive nodes give no total. */
+/* Everything of one name on one thread. Calls, total and self time and work of
+ * scopes are the sums of its nodes; recursive nodes give no total. What the end of a
+ * short scope touches lies in one cache line. */
 struct axp__op {
+    uint64_t reserved; /* page 0 lies at 8 * its number of leading zeros */
+    struct axp__hist_page *page[AXP__HIST_PAGES]; /* = hist, the owner's */
     uint32_t version;
     uint32_t name;
-    struct axp__hist_page *page[AXP__HIST_PAGES]; /* = hist, the owner's */
     uint64_t min_ticks, max_ticks;
+    uint64_t end_label; /* the low bits of its end's word */
     axp__ref next;
     axp__ref nodes; /* by next_of_op */
     /* Calls outside the call tree: other threads' starts, async spans. */
     uint64_t loose_calls, loose_ticks;
     uint64_t repeat_ticks; /* what folded nodes' totals hold twice */
-    uint64_t n_flops_calls, n_bytes_calls; /* that declared any … */
-    uint64_t flops_ticks, bytes_ticks;     /* … and their time */
-    double flops, bytes;
-    uint32_t dtype;
+    uint32_t reserved2;
     uint32_t n_dims;         /* of the last work that declared any … */
     uint32_t dims[6];        /* … and they */
     uint64_t lifetime_ticks; /* of merged threads it ran on */
     axp__ref hist[AXP__HIST_PAGES];
-};
+} __attribute__((aligned(64)));
 
 struct axp__hist_page {
     uint64_t count[AXP__HIST_BUCKETS];

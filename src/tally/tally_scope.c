@@ -5,12 +5,19 @@
 
 #include <string.h>
 
+#include "base/base_text.h"
 #include "os/os_map.h"
+#include "wire/wire_word.h"
 
-#define SURE_DEPTH (1u << 17) /* granted whatever the budget says */
 #define ROOT_NAME 0
 
 /* ---- records -------------------------------------------------------------- */
+
+/* A multiple of an entry's size, random for each parent's key. */
+static inline uint32_t hash_base_of(uint64_t parent_key)
+{
+    return (uint32_t)axp__mix64(parent_key) & 0x7fffffe0u;
+}
 
 /* Links a filled record at the end of its list. */
 static void link_last(struct axp__tally *t, axp__ref *first, axp__ref *last,
@@ -35,6 +42,7 @@ static axp__ref new_op(struct axp__tally *t, uint32_t name)
     if (!ref) return 0;
     struct axp__op *op = axp__arena_at(&t->arena, ref);
     op->name = name;
+    op->end_label = axp__word(AXP__W_END, name, 0);
     op->min_ticks = UINT64_MAX;
     LINK(t, ops, ref, axp__op);
     return ref;
@@ -64,6 +72,7 @@ static axp__ref new_node(struct axp__tally *t, uint32_t name, axp__ref parent,
     node->parent = parent;
     node->op = op_ref;
     node->key = (uint64_t)ref << 32;
+    node->hash_base = hash_base_of(node->key);
     if (op_ref) {
         struct axp__op *op = axp__arena_at(&t->arena, op_ref);
         node->is_recursive = is_recursive(t, op, parent);
@@ -74,11 +83,16 @@ static axp__ref new_node(struct axp__tally *t, uint32_t name, axp__ref parent,
     return ref;
 }
 
+/* The longest duration there is. */
+static uint64_t at_most(uint64_t ticks)
+{
+    return ticks < AXP__HIST_MAX ? ticks : AXP__HIST_MAX;
+}
+
 uint64_t *axp__tally_bucket(struct axp__tally *t, struct axp__op *op,
                             uint64_t ticks)
 {
-    struct axp__hist_at at =
-        axp__hist_at(ticks < AXP__HIST_MAX ? ticks : AXP__HIST_MAX);
+    struct axp__hist_at at = axp__hist_at(at_most(ticks));
     if (!op->page[at.page]) {
         axp__ref ref =
             axp__arena_alloc(&t->arena, sizeof(struct axp__hist_page), false);
@@ -91,22 +105,28 @@ uint64_t *axp__tally_bucket(struct axp__tally *t, struct axp__op *op,
 
 /* ---- the hash -------------------------------------------------------------- */
 
-#define HASH_FACTOR 0x9e3779b97f4a7c15u
 #define ASTRAY_A_SLOT 4u /* slow finds before the table grows */
 #define SPARSEST 32u     /* slots an entry, at most */
 
 static uint32_t hash_cap(const struct axp__tally *t)
 {
-    return 1u << (64 - t->hash_shift);
+    return (uint32_t)(t->hash_mask / sizeof *t->hash) + 1;
 }
 
-static void insert(struct axp__entry *table, uint64_t shift,
+/* Where a key belongs. */
+static uint32_t home_of(uint64_t key, uint32_t cap)
+{
+    uint64_t parent = key >> 32 << 32, label = key & 0xffffffffu;
+    uint64_t at = hash_base_of(parent) + 2 * label;
+    return (uint32_t)(at / sizeof(struct axp__entry)) & (cap - 1);
+}
+
+static void insert(struct axp__entry *table, uint32_t cap,
                    const struct axp__entry *e)
 {
-    uint32_t mask = (1u << (64 - shift)) - 1;
-    uint32_t i = (uint32_t)(e->key * HASH_FACTOR >> shift);
+    uint32_t i = home_of(e->key, cap);
     while (table[i].key)
-        i = (i + 1) & mask;
+        i = (i + 1) & (cap - 1);
     table[i] = *e;
 }
 
@@ -130,10 +150,10 @@ static bool grow_hash(struct axp__tally *t, bool is_optional)
         return false;
     }
     for (uint32_t i = 0; i < cap; i++)
-        if (t->hash[i].key) insert(wider, t->hash_shift - 1, &t->hash[i]);
+        if (t->hash[i].key) insert(wider, 2 * cap, &t->hash[i]);
     free_hash(t);
     t->hash = wider;
-    t->hash_shift--;
+    t->hash_mask = (2 * (uint64_t)cap - 1) * sizeof *t->hash;
     return true;
 }
 
@@ -149,7 +169,7 @@ static bool has_room(struct axp__tally *t, bool is_optional)
 static struct axp__entry *lookup(struct axp__tally *t, uint64_t key)
 {
     uint32_t mask = hash_cap(t) - 1;
-    uint32_t i = (uint32_t)(key * HASH_FACTOR >> t->hash_shift);
+    uint32_t i = home_of(key, hash_cap(t));
     for (; t->hash[i].key; i = (i + 1) & mask)
         if (t->hash[i].key == key) return &t->hash[i];
     return NULL;
@@ -159,7 +179,7 @@ static struct axp__entry *add_entry(struct axp__tally *t, uint64_t key,
                                     void *record, void *other, axp__ref ref)
 {
     struct axp__entry e = {key, ref, 0, record, other};
-    insert(t->hash, t->hash_shift, &e);
+    insert(t->hash, hash_cap(t), &e);
     t->hash_used++;
     return lookup(t, key);
 }
@@ -217,11 +237,18 @@ static struct axp__entry *bring_home(struct axp__tally *t, struct axp__entry *e)
         if (hash_cap(t) / SPARSEST < t->hash_used && grow_hash(t, true))
             return lookup(t, key);
     }
-    struct axp__entry *home = &t->hash[e->key * HASH_FACTOR >> t->hash_shift];
+    struct axp__entry *home = &t->hash[home_of(e->key, hash_cap(t))];
     struct axp__entry moved = *home;
     *home = *e;
     *e = moved;
     return home;
+}
+
+/* Below "(other)" paths are lost, so nothing there has a path of its own. */
+static bool is_folded(const struct axp__tally *t, axp__ref ref)
+{
+    const struct axp__node *node = axp__arena_at(&t->arena, ref);
+    return ref == t->other.ref || node->parent == t->other.ref;
 }
 
 struct axp__entry *axp__tally_find_slow(struct axp__tally *t, uint64_t key)
@@ -229,17 +256,21 @@ struct axp__entry *axp__tally_find_slow(struct axp__tally *t, uint64_t key)
     struct axp__entry *e = lookup(t, key);
     if (e) return bring_home(t, e);
     uint32_t name = AXP__LABEL_NAME(key);
-    e = make_node(t, (axp__ref)(key >> 32), name, true);
+    axp__ref parent = (axp__ref)(key >> 32);
+    e = is_folded(t, parent) ? NULL : make_node(t, parent, name, true);
     return e ? e : fold(t, name);
 }
 
 struct axp__entry *axp__tally_traffic(struct axp__tally *t, uint32_t name)
 {
     uint64_t key = AXP__KEY_TRAFFIC | AXP__LABEL(name);
-    struct axp__entry *e = axp__tally_peek(t, key);
-    if (axp__likely(e != NULL)) return e;
+    const uint64_t base = hash_base_of(AXP__KEY_TRAFFIC);
+    uint64_t at = (base + 2 * AXP__LABEL(name)) & t->hash_mask;
+    struct axp__entry *e = (struct axp__entry *)(void *)((char *)t->hash + at);
+    if (axp__likely(e->key == key)) return e;
     e = lookup(t, key);
-    if (e || !has_room(t, false)) return e;
+    if (e) return bring_home(t, e);
+    if (!has_room(t, false)) return NULL;
     axp__ref ref =
         axp__arena_alloc(&t->arena, sizeof(struct axp__traffic), false);
     if (!ref) return NULL;
@@ -289,7 +320,7 @@ static bool grow_frames(struct axp__tally *t)
     size_t bytes = wide * sizeof *t->frames;
     if (wide > AXP__MAX_DEPTH) return false;
     if (!axp__budget_take(t->budget, bytes)) {
-        if (wide > SURE_DEPTH) return false;
+        if (wide > AXP__SURE_DEPTH) return false;
         axp__budget_force(t->budget, bytes);
     }
     struct axp__frame *wider = axp__map(bytes);
@@ -327,7 +358,7 @@ struct axp__frame *axp__tally_push(struct axp__tally *t, uint32_t name,
     struct axp__frame *f = t->top + 1;
     uint64_t n_folded = t->n_folded;
     struct axp__entry *e =
-        axp__tally_find(t, t->top->node->key | AXP__LABEL(name));
+        axp__tally_find(t, t->top->node, AXP__LABEL(name));
     bool is_repeat = t->n_folded != n_folded && is_open(t, e->other);
     axp__tally_open(t, f, e, now);
     if (is_repeat) axp__frame_set_flags(f, AXP__F_REPEAT);
@@ -345,7 +376,7 @@ static void count(struct axp__tally *t, struct axp__frame *f, uint64_t now)
     struct axp__op *op = f->op;
     uint32_t flags = axp__frame_flags(f);
     uint64_t within = axp__frame_child_ticks(f);
-    uint64_t ticks = now > f->begin_ticks ? now - f->begin_ticks : 0;
+    uint64_t ticks = now > f->begin_ticks ? at_most(now - f->begin_ticks) : 0;
     uint64_t self = ticks > within ? ticks - within : 0;
     charge(f - 1, flags & AXP__F_MOVED ? now - f->charged_ticks : ticks);
 
@@ -353,11 +384,17 @@ static void count(struct axp__tally *t, struct axp__frame *f, uint64_t now)
     axp__version_begin(&op->version);
     if (ticks < op->min_ticks) axp__set(&op->min_ticks, ticks);
     if (ticks > op->max_ticks) axp__set(&op->max_ticks, ticks);
-    if (flags & AXP__F_FLOPS) axp__bump(&op->flops_ticks, ticks);
-    if (flags & AXP__F_BYTES) axp__bump(&op->bytes_ticks, ticks);
     if (flags & AXP__F_REPEAT) axp__bump(&op->repeat_ticks, ticks);
+    if (flags & (AXP__F_FLOPS | AXP__F_BYTES)) {
+        struct axp__node_extra *x = axp__tally_extra(t, f->node);
+        if (x && flags & AXP__F_FLOPS) axp__bump(&x->flops_ticks, ticks);
+        if (x && flags & AXP__F_BYTES) axp__bump(&x->bytes_ticks, ticks);
+    }
+    axp__bump(&f->node->total_ticks, ticks);
+    axp__bump(&f->node->self_ticks, self);
+    axp__bump(&f->node->calls, 1);
+    axp__bump(bucket, 1);
     axp__version_end(&op->version);
-    axp__tally_add(op, f->node, bucket, ticks, self);
 }
 
 void axp__tally_pop(struct axp__tally *t, uint64_t now)
@@ -379,6 +416,15 @@ static void move_frame(struct axp__frame *to, const struct axp__frame *from)
     to->charged_ticks = from->charged_ticks;
 }
 
+/* A frame whose parent has changed goes on in the node that it would have
+ * had, had it begun there: the path of a scope is always what is open. */
+static void repath(struct axp__tally *t, struct axp__frame *f)
+{
+    struct axp__entry *e =
+        axp__tally_find(t, f[-1].node, AXP__LABEL(f->op->name));
+    if (e->other == f->op) axp__put(&f->node, (struct axp__node *)e->record);
+}
+
 void axp__tally_remove(struct axp__tally *t, struct axp__frame *f, uint64_t now,
                        bool is_counted)
 {
@@ -395,20 +441,14 @@ void axp__tally_remove(struct axp__tally *t, struct axp__frame *f, uint64_t now,
         count(t, f, now);
     else
         charge(f - 1, axp__frame_child_ticks(f));
-    for (; f < t->top; f++)
-        move_frame(f, f + 1);
+    for (struct axp__frame *g = f; g < t->top; g++)
+        move_frame(g, g + 1);
     axp__put(&t->top, t->top - 1);
+    for (; f <= t->top; f++)
+        repath(t, f);
 }
 
 /* ---- other additions ------------------------------------------------------- */
-
-static void add_op_work(struct axp__op *op, double flops, double bytes,
-                        uint32_t dtype)
-{
-    if (flops > 0) axp__put_f64(&op->flops, op->flops + flops);
-    if (bytes > 0) axp__put_f64(&op->bytes, op->bytes + bytes);
-    if (dtype) axp__put(&op->dtype, dtype);
-}
 
 static void add_dims(struct axp__op *op, const uint32_t dims[6])
 {
@@ -418,29 +458,40 @@ static void add_dims(struct axp__op *op, const uint32_t dims[6])
     axp__put(&op->n_dims, n);
 }
 
-void axp__tally_add_work(struct axp__frame *f, double flops, double bytes,
-                         uint32_t dtype, const uint32_t dims[6])
+struct axp__node_extra *axp__tally_extra(struct axp__tally *t,
+                                         struct axp__node *node)
 {
-    struct axp__op *op = f->op;
-    struct axp__node *node = f->node;
-    uint32_t flags =
-        (flops > 0 ? AXP__F_FLOPS : 0u) | (bytes > 0 ? AXP__F_BYTES : 0u);
-    uint32_t fresh = flags & ~axp__frame_flags(f);
+    if (!node->extra) {
+        axp__ref ref = axp__arena_alloc(
+            &t->arena, sizeof(struct axp__node_extra), false);
+        if (!ref) return NULL;
+        axp__put_release(&node->extra, ref);
+    }
+    return axp__arena_at(&t->arena, node->extra);
+}
 
-    axp__version_begin(&op->version);
-    add_op_work(op, flops, bytes, dtype);
-    if (flops > 0) axp__put_f64(&node->flops, node->flops + flops);
-    if (bytes > 0) axp__put_f64(&node->bytes, node->bytes + bytes);
-    if (fresh & AXP__F_FLOPS) axp__bump(&op->n_flops_calls, 1);
-    if (fresh & AXP__F_BYTES) axp__bump(&op->n_bytes_calls, 1);
-    if (dims && dims[0]) add_dims(op, dims);
+void axp__tally_add_work(struct axp__tally *t, struct axp__frame *f,
+                         const struct axp__work *work)
+{
+    uint32_t flags = (work->flops > 0 ? AXP__F_FLOPS : 0u) |
+                     (work->bytes > 0 ? AXP__F_BYTES : 0u);
+    uint32_t fresh = flags & ~axp__frame_flags(f);
+    struct axp__node_extra *x = axp__tally_extra(t, f->node);
+    if (!x) return;
+    axp__put_f64(&x->flops, x->flops + work->flops);
+    axp__put_f64(&x->bytes, x->bytes + work->bytes);
+    axp__put(&x->n_flops_calls, x->n_flops_calls + (fresh & AXP__F_FLOPS));
+    axp__put(&x->n_bytes_calls,
+             x->n_bytes_calls + (fresh & AXP__F_BYTES) / AXP__F_BYTES);
+    if (work->dtype) axp__put(&x->dtype, work->dtype);
+    if (work->dims && work->dims[0]) add_dims(f->op, work->dims);
     if (flags) axp__frame_set_flags(f, flags);
-    axp__version_end(&op->version);
 }
 
 void axp__tally_sample(struct axp__tally *t, struct axp__op *op, uint64_t ticks)
 {
     uint64_t *bucket = axp__tally_bucket(t, op, ticks);
+    ticks = at_most(ticks);
     if (ticks < op->min_ticks) axp__set(&op->min_ticks, ticks);
     if (ticks > op->max_ticks) axp__set(&op->max_ticks, ticks);
     axp__bump(bucket, 1);
@@ -457,25 +508,33 @@ void axp__tally_add_loose(struct axp__tally *t, uint32_t name, uint64_t ticks)
     axp__version_end(&op->version);
 }
 
+static void add_span_work(struct axp__tally *t, struct axp__node *node,
+                          uint64_t ticks, const struct axp__work *work)
+{
+    struct axp__node_extra *x = axp__tally_extra(t, node);
+    if (!x) return;
+    axp__put_f64(&x->flops, x->flops + work->flops);
+    axp__put_f64(&x->bytes, x->bytes + work->bytes);
+    axp__bump(&x->n_flops_calls, work->flops > 0);
+    axp__bump(&x->n_bytes_calls, work->bytes > 0);
+    axp__bump(&x->flops_ticks, work->flops > 0 ? ticks : 0);
+    axp__bump(&x->bytes_ticks, work->bytes > 0 ? ticks : 0);
+    if (work->dtype) axp__put(&x->dtype, work->dtype);
+}
+
 void axp__tally_add_span(struct axp__tally *t, uint32_t name, uint64_t ticks,
-                         double flops, double bytes, uint32_t dtype)
+                         const struct axp__work *work)
 {
     struct axp__entry *e =
-        axp__tally_find(t, t->frames[0].node->key | AXP__LABEL(name));
+        axp__tally_find(t, t->frames[0].node, AXP__LABEL(name));
     struct axp__node *node = e->record;
     struct axp__op *op = e->other;
     axp__version_begin(&op->version);
     axp__tally_sample(t, op, ticks);
-    add_op_work(op, flops, bytes, dtype);
-    axp__bump(&op->n_flops_calls, flops > 0);
-    axp__bump(&op->n_bytes_calls, bytes > 0);
-    axp__bump(&op->flops_ticks, flops > 0 ? ticks : 0);
-    axp__bump(&op->bytes_ticks, bytes > 0 ? ticks : 0);
     axp__bump(&node->calls, 1);
     axp__bump(&node->total_ticks, ticks);
     axp__bump(&node->self_ticks, ticks);
-    if (flops > 0) axp__put_f64(&node->flops, node->flops + flops);
-    if (bytes > 0) axp__put_f64(&node->bytes, node->bytes + bytes);
+    if (work) add_span_work(t, node, ticks, work);
     axp__version_end(&op->version);
 }
 
@@ -491,8 +550,7 @@ void axp__tally_init(struct axp__tally *t, struct axp__tally_seed *seed,
     t->frames = t->top = seed->frames;
     t->limit = seed->frames + t->inline_frames;
     t->hash = seed->entries;
-    t->hash_factor = HASH_FACTOR;
-    t->hash_shift = 64 - (uint32_t)__builtin_ctz(t->inline_entries);
+    t->hash_mask = (t->inline_entries - 1) * sizeof *t->hash;
 
     /* The seed holds these, so they cannot fail. */
     axp__ref root = new_node(t, ROOT_NAME, 0, 0, false);

@@ -43,18 +43,22 @@ enum axp__frame_flag {
 #define AXP__FLAGGED ((uint64_t)1 << 63)
 
 #define AXP__MAX_DEPTH (1u << 20)
+#define AXP__SURE_DEPTH (1u << 17) /* granted whatever the budget says */
 
+/* What is written together is read together, and nothing else lies next to
+ * it: a load that spans two fresh stores waits for both to reach the cache. */
 struct axp__frame { /* an open scope */
-    struct axp__node *node;
-    struct axp__op *op;
     uint64_t begin_ticks;
     uint64_t child_ticks; /* what ended scopes within it took | AXP__FLAGGED */
     uintptr_t anchor;     /* the caller's stack pointer */
     const void *site;     /* which scope of the caller; the named slot */
-    uint64_t token;       /* outside the global profiler */
+    struct axp__node *node;
+    struct axp__op *op;
+    uint64_t token;         /* outside the global profiler */
     uint64_t charged_ticks; /* when the present parent's charge began */
     uint32_t flags;         /* means nothing without AXP__FLAGGED */
-    uint32_t reserved;
+    uint32_t reserved[3];   /* to a multiple of 16, so that pairs of fields
+                               never straddle cache lines */
 };
 
 static inline uint32_t axp__frame_flags(const struct axp__frame *f)
@@ -80,7 +84,7 @@ static inline void axp__frame_set_flags(struct axp__frame *f, uint32_t flags)
                                                           axp__live_name */
 #define AXP__KEY_COUNTER ((uint64_t)0xfffffffdu << 32) /* → axp__counter */
 
-struct axp__entry {
+struct axp__entry { /* 32 bytes: see axp__tally_peek */
     uint64_t key; /* 0: empty */
     axp__ref ref; /* of record, or of the op alone */
     uint32_t reserved;
@@ -92,8 +96,7 @@ struct axp__tally {
     struct axp__frame *top; /* innermost open scope; frames[0] is the root */
     struct axp__frame *limit;
     struct axp__entry *hash;
-    uint64_t hash_factor; /* index = key * factor >> shift */
-    uint64_t hash_shift;  /* 64 - log2(entries) */
+    uint64_t hash_mask; /* of byte offsets: (entries - 1) * 32 */
     uint32_t hash_used;
     uint32_t n_astray; /* finds away from home since it last grew */
     struct axp__frame *frames;
@@ -115,7 +118,7 @@ struct axp__tally_seed {
     struct axp__frame frames[16];
     struct axp__entry entries[64];
     char arena[4096];
-};
+} __attribute__((aligned(64)));
 
 void axp__tally_init(struct axp__tally *t, struct axp__tally_seed *seed,
                      struct axp__budget *budget, uint32_t other_name);
@@ -148,28 +151,43 @@ void axp__tally_sample(struct axp__tally *t, struct axp__op *op,
                        uint64_t ticks);
 /* A pair that belongs to no call tree: another thread's start, an async. */
 void axp__tally_add_loose(struct axp__tally *t, uint32_t name, uint64_t ticks);
+/* Declared work, checked. */
+struct axp__work {
+    double flops, bytes;
+    uint32_t dtype;
+    const uint32_t *dims; /* six, or NULL */
+};
 /* A span with explicit times under the root; self time included. */
 void axp__tally_add_span(struct axp__tally *t, uint32_t name, uint64_t ticks,
-                         double flops, double bytes, uint32_t dtype);
-void axp__tally_add_work(struct axp__frame *f, double flops, double bytes,
-                         uint32_t dtype, const uint32_t dims[6]);
+                         const struct axp__work *work);
+/* Where a node keeps what few have, made when new; NULL without memory. */
+struct axp__node_extra *axp__tally_extra(struct axp__tally *t,
+                                         struct axp__node *node);
+void axp__tally_add_work(struct axp__tally *t, struct axp__frame *f,
+                         const struct axp__work *work);
 
 /* ---- the hot side --------------------------------------------------------- */
 /* The entry of a key if it lies where it belongs, else NULL: ask
  * axp__tally_find_slow. The table is kept three quarters empty, so that most
  * do. HOT */
 static inline struct axp__entry *axp__tally_peek(const struct axp__tally *t,
-                                                 uint64_t key)
+                                                 const struct axp__node *parent,
+                                                 uint64_t label)
 {
-    struct axp__entry *e = &t->hash[key * t->hash_factor >> t->hash_shift];
-    return axp__likely(e->key == key) ? e : NULL;
+    /* The children of a node lie side by side, in the order of their names,
+     * from a place that is random for each node. 2 * label = 32 * name + 2. */
+    uint64_t at = (parent->hash_base + 2 * label) & t->hash_mask;
+    struct axp__entry *e =
+        (struct axp__entry *)(void *)((char *)t->hash + at);
+    return axp__likely(e->key == (parent->key | label)) ? e : NULL;
 }
 
 static inline struct axp__entry *axp__tally_find(struct axp__tally *t,
-                                                 uint64_t key)
+                                                 const struct axp__node *parent,
+                                                 uint64_t label)
 {
-    struct axp__entry *e = axp__tally_peek(t, key);
-    return e ? e : axp__tally_find_slow(t, key);
+    struct axp__entry *e = axp__tally_peek(t, parent, label);
+    return e ? e : axp__tally_find_slow(t, parent->key | label);
 }
 
 /* HOT */
@@ -183,8 +201,8 @@ static inline void axp__tally_open(struct axp__tally *t, struct axp__frame *f,
     axp__put(&t->top, f);
 }
 
-/* Adds one finished call to its op and node. Everything that ever counts a
- * scope ends here. HOT */
+/* Adds one finished call to its op and node, where nothing but these changes
+ * (count in tally_scope.c does the rest). HOT */
 static inline void axp__tally_add(struct axp__op *op, struct axp__node *node,
                                   uint64_t *bucket, uint64_t ticks,
                                   uint64_t self_ticks)
@@ -197,6 +215,42 @@ static inline void axp__tally_add(struct axp__op *op, struct axp__node *node,
     axp__bump(&node->calls, 1);
     axp__bump(bucket, 1);
     axp__put_release(&op->version, version + 2);
+}
+
+static inline struct axp__node_extra *
+axp__tally_peek_extra(const struct axp__tally *t, const struct axp__node *node)
+{
+    return node->extra ? axp__arena_at(&t->arena, node->extra) : NULL;
+}
+
+/* The same as axp__tally_pop_fast below for a scope that declared work, and
+ * nothing else is unusual. HOT */
+static inline bool axp__tally_pop_work(struct axp__tally *t,
+                                       struct axp__frame *f, uint64_t now)
+{
+    struct axp__op *op = f->op;
+    struct axp__node *node = f->node;
+    uint64_t ticks = now - f->begin_ticks, self;
+    uint32_t flags = axp__frame_flags(f);
+    if (axp__unlikely(!flags || flags & ~(AXP__F_FLOPS | AXP__F_BYTES)))
+        return false;
+    if (axp__unlikely(__builtin_sub_overflow(
+            ticks, f->child_ticks & ~AXP__FLAGGED, &self)))
+        return false;
+    struct axp__hist_at at = axp__hist_at(ticks);
+    struct axp__hist_page *page = op->page[at.page];
+    struct axp__node_extra *x = axp__tally_peek_extra(t, node);
+    if (axp__unlikely((ticks < op->min_ticks) | (ticks > op->max_ticks) |
+                      !page | !x))
+        return false;
+    axp__set(&f[-1].child_ticks, f[-1].child_ticks + ticks);
+    axp__put(&x->flops_ticks,
+             x->flops_ticks + (flags & AXP__F_FLOPS ? ticks : 0));
+    axp__put(&x->bytes_ticks,
+             x->bytes_ticks + (flags & AXP__F_BYTES ? ticks : 0));
+    axp__tally_add(op, node, &page->count[at.bucket], ticks, self);
+    axp__put(&t->top, f - 1);
+    return true;
 }
 
 /* Closes the innermost scope if nothing is unusual about it; false: call

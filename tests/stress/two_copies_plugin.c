@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The plug-in of test_two_copies: records through the shared libaxprof_rt. */
+#include "axprof/axprof.h"
+
+#define PLUGIN __attribute__((visibility("default")))
+
+PLUGIN void plugin_record(axp_profiler *p, int n);
+PLUGIN axp_profiler *plugin_global(void);
+PLUGIN uint64_t plugin_count(axp_profiler *p, const char *name);
+PLUGIN void plugin_enable(bool enabled);
+PLUGIN void plugin_stop(axp_profiler *p, const char *name);
+
+void plugin_record(axp_profiler *p, int n)
+{
+    for (int i = 0; i < n; i++) {
+        AXP_SCOPE("both");
+        AXP_SCOPE("plugin");
+        AXP_SCOPE_IN(p, "both in");
+        axp_record_alloc(p, "plugin", 10);
+    }
+}
+
+axp_profiler *plugin_global(void)
+{
+    return axp_global();
+}
+
+uint64_t plugin_count(axp_profiler *p, const char *name)
+{
+    return axp_call_count(p, name);
+}
+
+void plugin_enable(bool enabled)
+{
+    axp_set_enabled(axp_global(), enabled);
+}
+
+void plugin_stop(axp_profiler *p, const char *name)
+{
+    axp_stop(p, name);
+}
