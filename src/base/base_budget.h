@@ -17,7 +17,7 @@ static inline bool axp__budget_take_part(struct axp__budget *b, uint64_t n,
                                          uint64_t part, uint64_t whole)
 {
     uint64_t used = axp__add(&b->used_bytes, n) + n;
-    if (used <= b->limit_bytes / whole * part) return true;
+    if (used <= axp__get(&b->limit_bytes) / whole * part) return true;
     axp__add(&b->used_bytes, -n);
     return false;
 }
@@ -27,9 +27,12 @@ static inline bool axp__budget_take(struct axp__budget *b, uint64_t n)
     return axp__budget_take_part(b, n, 1, 1);
 }
 
-/* For what must not be refused: may pass the limit. */
+/* For what must not be refused: where the budget is used up, the limit rises
+ * with it, so that others find what they would have found. */
 static inline void axp__budget_force(struct axp__budget *b, uint64_t n)
 {
+    if (axp__budget_take(b, n)) return;
+    axp__add(&b->limit_bytes, n);
     axp__add(&b->used_bytes, n);
 }
 

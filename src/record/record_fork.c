@@ -18,12 +18,14 @@ static void begin_prof(struct axp__prof *p)
     p->mutex = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     if (p->gate & AXP__GATE_FINISHED) return; /* frozen: as good here */
     p->gate = ++axp__process()->last_epoch << 8 | enabled;
+    for (struct axp__lane *l = p->lanes; l; l = l->next)
+        axp__lane_stop(l); /* an interrupted event may bring one back */
     p->lanes = NULL;
     p->merged = NULL;
     p->n_rows = p->n_ended = p->n_merged_rows = 0;
     p->n_merged_unlogged = 0;
     p->trash = NULL;
-    p->budget.used_bytes = 0;
+    p->budget.limit_bytes += p->budget.used_bytes; /* which is forgotten */
     p->memory = (struct axp__memory){.budget = &p->budget};
     p->blocks = p->asyncs = (struct axp__blocks){.budget = &p->budget};
     for (int i = 0; i < AXP__N_WARNINGS; i++)

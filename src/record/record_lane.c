@@ -167,7 +167,7 @@ struct axp__lane *axp__lane_take(struct axp__thread *t, struct axp__prof *p,
                                  uint32_t track, uint32_t name)
 {
     struct axp__lane *lane = NULL;
-    if (axp__get(&p->n_ended) > MERGE_PAST) {
+    if (t && axp__get(&p->n_ended) > MERGE_PAST) {
         if (!pthread_mutex_trylock(&p->mutex)) {
             axp__lane_merge_ended(p);
             pthread_mutex_unlock(&p->mutex);
@@ -275,6 +275,13 @@ static void keep_row(struct axp__prof *p, const struct axp__lane *lane)
     r->n_events += axp__lane_logged(lane) + axp__lane_unlogged(lane);
 }
 
+static void merge(struct axp__prof *p, struct axp__lane *lane)
+{
+    if (!axp__tally_merge(&p->merged->tally, &lane->tally,
+                          lane->last_ticks - lane->first_ticks))
+        axp__warn(p, AXP__WARN_NO_MEMORY, lane->name);
+}
+
 void axp__lane_merge_ended(struct axp__prof *p)
 {
     if (!p->merged) p->merged = axp__lane_take(NULL, p, 0, 0);
@@ -285,8 +292,7 @@ void axp__lane_merge_ended(struct axp__prof *p)
         if (lane->tally.top != lane->tally.frames || lane->track) continue;
         keep_row(p, lane); /* merging disturbs the nodes it looks at */
         if (lane->first_ticks)
-            axp__tally_merge(&p->merged->tally, &lane->tally,
-                             lane->last_ticks - lane->first_ticks);
+            merge(p, lane);
         p->merged->tally.n_folded += lane->tally.n_folded;
         p->n_merged_unlogged += axp__lane_unlogged(lane);
         p->merged->n_logged += axp__lane_logged(lane);
@@ -317,6 +323,15 @@ static struct axp__lane *own_lane(struct axp__thread *t, struct axp__prof *p,
     return lane;
 }
 
+/* Whether the gate has moved since it was looked at. Whoever moves it looks
+ * for lanes after that; a lane that he did not find sees it here. */
+static bool has_moved(struct axp__prof *p, uint64_t gate)
+{
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    uint64_t now = axp__get(&p->gate);
+    return now >> 8 != gate >> 8 || now & AXP__GATE_SHUT;
+}
+
 /* The next event need not ask, unless something has come up meanwhile:
  * either we see it here, or whoever brought it finds go at 1 and clears it
  * (stop_lanes in record_profiler.c, ring in record_named.c). With another clock than
@@ -333,9 +348,14 @@ struct axp__lane *axp__enter_slow(const axp_profiler *handle, unsigned flags)
 {
     int keep = errno;
     struct axp__lane *lane = NULL;
-    struct axp__thread *t = handle ? axp__thread_get() : NULL;
-    struct axp__prof *p = t ? axp__prof_check(handle) : NULL;
+    struct axp__thread *t = axp__thread_get();
+    struct axp__prof *p = axp__prof_check(handle);
     if (!p) goto done;
+    if (!t) {
+        if (axp__get(&p->gate) & AXP__GATE_ENABLED)
+            axp__warn(p, AXP__WARN_NO_MEMORY, 0);
+        goto done;
+    }
     if (axp__thread_is_inside(t)) {
         axp__warn(p, AXP__WARN_SIGNAL_DROP, 0);
         goto done;
@@ -347,7 +367,9 @@ struct axp__lane *axp__enter_slow(const axp_profiler *handle, unsigned flags)
                    (gate & AXP__GATE_ENABLED || flags & AXP__ENTER_DISABLED);
     if (is_open) {
         lane = own_lane(t, p, gate);
-        if (lane)
+        if (has_moved(p, gate))
+            lane = NULL; /* as if it had come before the reset */
+        else if (lane)
             admit(lane, gate);
         else if (gate & AXP__GATE_ENABLED)
             axp__warn(p, AXP__WARN_NO_MEMORY, 0);
@@ -397,8 +419,11 @@ static void new_chunk(struct axp__lane *lane, uint64_t now)
 uint64_t axp__lane_make_room(struct axp__lane *lane, uint64_t now, unsigned n)
 {
     if (now < lane->base_ticks) {
-        axp__warn(lane->p, AXP__WARN_CLOCK_BACK, 0);
-        now = lane->last_ticks;
+        /* Or a handler has recorded since the caller read the clock. */
+        if (axp__clock_ticks() < lane->base_ticks)
+            axp__warn(lane->p, AXP__WARN_CLOCK_BACK, 0);
+        now = lane->last_ticks > lane->base_ticks ? lane->last_ticks
+                                                  : lane->base_ticks;
     }
     if (!axp__get(&lane->first_ticks)) {
         axp__put(&lane->first_ticks, now);

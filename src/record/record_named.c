@@ -26,10 +26,10 @@ static struct axp__named *slot_of(const struct axp__frame *f)
 static bool add_slots(struct axp__lane *lane)
 {
     struct axp__named_page *page = NULL;
-    if (!axp__budget_take(&lane->p->budget, sizeof *page)) {
-        if (lane->n_named > AXP__SURE_DEPTH) return false;
+    if (lane->n_named <= AXP__SURE_DEPTH)
         axp__budget_force(&lane->p->budget, sizeof *page);
-    }
+    else if (!axp__budget_take(&lane->p->budget, sizeof *page))
+        return false;
     page = axp__map(sizeof *page);
     if (!page) {
         axp__budget_give(&lane->p->budget, sizeof *page);

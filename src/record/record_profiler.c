@@ -162,7 +162,12 @@ static bool init_pool(struct axp__prof *p, const axp_options *o)
 static bool init_prof(struct axp__prof *p, const axp_options *o)
 {
     uint32_t index = p->index, generations = p->n_generations;
-    memset(p, 0, sizeof *p);
+    /* All but the mutex: a call with an old handle may hold it. */
+    size_t end = offsetof(struct axp__prof, mutex);
+    memset(p, 0, end);
+    end += sizeof p->mutex;
+    memset((char *)p + end, 0, sizeof *p - end);
+    if (!generations) pthread_mutex_init(&p->mutex, NULL);
     p->index = index;
     p->n_generations = generations;
     p->is_taken = true;
@@ -171,7 +176,6 @@ static bool init_prof(struct axp__prof *p, const axp_options *o)
     p->log = o->log;
     p->log_ctx = o->log_ctx;
     p->timeline_capacity = o->timeline_capacity;
-    pthread_mutex_init(&p->mutex, NULL);
     if (!init_pool(p, o)) return false;
     p->memory.budget = p->blocks.budget = p->asyncs.budget = &p->budget;
     if (o->title && *o->title) {
@@ -298,8 +302,9 @@ static void stop_lanes(struct axp__prof *p)
 
 bool axp__prof_quiesce(struct axp__prof *p)
 {
-    int keep = errno;
+    int keep = errno, cancel;
     uint64_t waited = 0;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel); /* locks held */
     set_gate_bits(p, AXP__GATE_SHUT, 0);
     stop_lanes(p);
     bool has_barrier = axp__barrier_all_threads();
@@ -313,6 +318,7 @@ bool axp__prof_quiesce(struct axp__prof *p)
     }
     bool alone = !is_anyone_inside(p, axp__tls);
     if (!axp__barrier_all_threads()) pause_ns(1000000);
+    pthread_setcancelstate(cancel, NULL);
     errno = keep;
     return alone;
 }

@@ -98,8 +98,10 @@ static uint32_t register_site(struct axp__lane *lane, uint32_t *site,
 {
     if (!*name) return axp__lane_name(lane, name);
     uint32_t id = axp__name_register(name, place);
-    axp__put(site, (uint32_t)AXP__LABEL(id));
-    if (id == AXP__NAME_OTHER) axp__warn(lane->p, AXP__WARN_NAMES_FULL, id);
+    if (id == AXP__NAME_OTHER)
+        axp__warn(lane->p, AXP__WARN_NAMES_FULL, id); /* and try again */
+    else
+        axp__put(site, (uint32_t)AXP__LABEL(id));
     return id;
 }
 

@@ -91,27 +91,34 @@ static void merge_nodes(struct axp__tally *to, struct axp__tally *from)
     }
 }
 
-static void merge_traffic(struct axp__tally *to, struct axp__tally *from)
+static bool merge_traffic(struct axp__tally *to, struct axp__tally *from)
 {
+    bool ok = true;
     for (axp__ref ref = from->first.traffic; ref;) {
         struct axp__traffic *b = axp__arena_at(&from->arena, ref);
         struct axp__entry *e = axp__tally_traffic(to, b->name);
         ref = b->next;
-        if (!e) continue;
+        if (!e) {
+            ok = false;
+            continue;
+        }
         struct axp__traffic *a = e->record;
         a->n_allocs += b->n_allocs;
         a->n_frees += b->n_frees;
         a->allocated_bytes += b->allocated_bytes;
         a->freed_bytes += b->freed_bytes;
     }
+    return ok;
 }
 
-static void merge_counters(struct axp__tally *to, struct axp__tally *from)
+static bool merge_counters(struct axp__tally *to, struct axp__tally *from)
 {
+    bool ok = true;
     for (axp__ref ref = from->first.counters; ref;) {
         struct axp__counter *b = axp__arena_at(&from->arena, ref);
         struct axp__counter *a = axp__tally_counter(to, b->name);
         ref = b->next;
+        if (!a) ok = false;
         if (!a || !b->n) continue;
         if (!a->n || b->min < a->min) a->min = b->min;
         if (!a->n || b->max > a->max) a->max = b->max;
@@ -122,23 +129,26 @@ static void merge_counters(struct axp__tally *to, struct axp__tally *from)
         a->n += b->n;
         a->sum += b->sum;
     }
+    return ok;
 }
 
-static void merge_steps(struct axp__tally *to, struct axp__tally *from)
+static bool merge_steps(struct axp__tally *to, struct axp__tally *from)
 {
     struct axp__steps *b = axp__tally_steps(from);
     struct axp__steps *a = b ? axp__tally_make_steps(to) : NULL;
-    if (!a) return;
+    if (!a) return !b;
     axp__steps_absorb(a, b);
     merge_op(to, &a->stats, from, &b->stats);
+    return true;
 }
 
-void axp__tally_merge(struct axp__tally *to, struct axp__tally *from,
+bool axp__tally_merge(struct axp__tally *to, struct axp__tally *from,
                       uint64_t lifetime_ticks)
 {
     merge_ops(to, from, lifetime_ticks);
     merge_nodes(to, from);
-    merge_traffic(to, from);
-    merge_counters(to, from);
-    merge_steps(to, from);
+    bool ok = merge_traffic(to, from);
+    ok &= merge_counters(to, from);
+    ok &= merge_steps(to, from);
+    return ok;
 }

@@ -2,7 +2,8 @@
 /* One tally added to another: threads that ended, into one.
  *
  * Threads  nobody writes to either but the caller.
- * Failure  where `to` has no memory, paths fold into "(other)".
+ * Failure  where `to` has no memory, paths fold into "(other)"; false: more
+ *          than paths was lost.
  */
 #ifndef AXP_TALLY_MERGE_H
 #define AXP_TALLY_MERGE_H
@@ -10,7 +11,7 @@
 
 /* lifetime_ticks: of the thread that `from` belonged to, remembered with each
  * op that ran on it. `from` has no open scopes and may be disturbed. */
-void axp__tally_merge(struct axp__tally *to, struct axp__tally *from,
+bool axp__tally_merge(struct axp__tally *to, struct axp__tally *from,
                       uint64_t lifetime_ticks);
 
 #endif

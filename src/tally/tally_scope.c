@@ -319,10 +319,10 @@ static bool grow_frames(struct axp__tally *t)
     size_t wide = cap < 4096 ? cap * 4 : cap * 2;
     size_t bytes = wide * sizeof *t->frames;
     if (wide > AXP__MAX_DEPTH) return false;
-    if (!axp__budget_take(t->budget, bytes)) {
-        if (wide > AXP__SURE_DEPTH) return false;
+    if (wide <= AXP__SURE_DEPTH)
         axp__budget_force(t->budget, bytes);
-    }
+    else if (!axp__budget_take(t->budget, bytes))
+        return false;
     struct axp__frame *wider = axp__map(bytes);
     if (!wider) {
         axp__budget_give(t->budget, bytes);
@@ -416,13 +416,36 @@ static void move_frame(struct axp__frame *to, const struct axp__frame *from)
     to->charged_ticks = from->charged_ticks;
 }
 
-/* A frame whose parent has changed goes on in the node that it would have
- * had, had it begun there: the path of a scope is always what is open. */
-static void repath(struct axp__tally *t, struct axp__frame *f)
+/* Whether a scope of the op is open below f. */
+static bool is_open_below(const struct axp__tally *t,
+                          const struct axp__frame *f)
 {
-    struct axp__entry *e =
-        axp__tally_find(t, f[-1].node, AXP__LABEL(f->op->name));
-    if (e->other == f->op) axp__put(&f->node, (struct axp__node *)e->record);
+    for (const struct axp__frame *g = f - 1; g > t->frames; g--)
+        if (g->op == f->op) return true;
+    return false;
+}
+
+/* A frame whose parent has changed goes on in the node that it would have
+ * had, had it begun there: the path of a scope is always what is open. If it
+ * was a repetition and now is the outermost of its op, its time so far was
+ * counted with the one that ended. */
+static void repath(struct axp__tally *t, struct axp__frame *f, uint64_t now)
+{
+    struct axp__op *op = f->op;
+    bool is_repeat = axp__frame_flags(f) & AXP__F_REPEAT;
+    bool was_within = is_repeat || f->node->is_recursive;
+    struct axp__entry *e = axp__tally_find(t, f[-1].node, AXP__LABEL(op->name));
+    if (e->other != op) return; /* no memory: all share one */
+    axp__put(&f->node, (struct axp__node *)e->record);
+    bool is_within = is_open_below(t, f);
+    if (is_within && !f->node->is_recursive)
+        axp__frame_set_flags(f, AXP__F_REPEAT);
+    else if (is_repeat)
+        axp__put(&f->flags, f->flags & ~(uint32_t)AXP__F_REPEAT);
+    if (!was_within || is_within) return;
+    axp__version_begin(&op->version);
+    axp__bump(&op->repeat_ticks, now - f->begin_ticks);
+    axp__version_end(&op->version);
 }
 
 void axp__tally_remove(struct axp__tally *t, struct axp__frame *f, uint64_t now,
@@ -445,7 +468,7 @@ void axp__tally_remove(struct axp__tally *t, struct axp__frame *f, uint64_t now,
         move_frame(g, g + 1);
     axp__put(&t->top, t->top - 1);
     for (; f <= t->top; f++)
-        repath(t, f);
+        repath(t, f, now);
 }
 
 /* ---- other additions ------------------------------------------------------- */
@@ -491,7 +514,6 @@ void axp__tally_add_work(struct axp__tally *t, struct axp__frame *f,
 void axp__tally_sample(struct axp__tally *t, struct axp__op *op, uint64_t ticks)
 {
     uint64_t *bucket = axp__tally_bucket(t, op, ticks);
-    ticks = at_most(ticks);
     if (ticks < op->min_ticks) axp__set(&op->min_ticks, ticks);
     if (ticks > op->max_ticks) axp__set(&op->max_ticks, ticks);
     axp__bump(bucket, 1);
