@@ -92,8 +92,7 @@ static bool ask(axp_profiler *handle, const char *name, struct answer *a)
     if (p->merged) add_ops(a, p->merged, id);
     struct axp__lane *lane = axp__get_acquire(&p->lanes);
     for (; lane; lane = axp__get(&lane->next)) {
-        uint32_t state = axp__get_acquire(&lane->state);
-        if (state == AXP__LANE_FREE || lane->epoch != gate >> 8) continue;
+        if (!axp__lane_is_readable(lane) || lane->epoch != gate >> 8) continue;
         add_ops(a, lane, id);
         add_open(a, lane, id, now);
     }

@@ -319,8 +319,8 @@ static bool copy_lane(struct axp__capture *c, const struct axp__lane *lane,
     if (!size_lane(c, to, &lane->tally)) return false;
     axp__ref *refs = take(c, to->n_nodes, sizeof *refs);
     if (!refs) return false;
+    copy_nodes(to, refs, &lane->tally); /* a call is seen with its extremes */
     copy_ops(to, &lane->tally);
-    copy_nodes(to, refs, &lane->tally);
     copy_small(to, &lane->tally);
     if (!copy_frames(c, to, lane, refs)) return false;
     c->n_lanes++;
@@ -347,9 +347,8 @@ static void copy_row(struct axp__cap_row *to, const struct axp__lane *lane)
 
 static bool is_shown(const struct axp__lane *lane, uint64_t epoch)
 {
-    uint32_t state = axp__get_acquire(&lane->state);
-    return (state == AXP__LANE_ACTIVE || state == AXP__LANE_ENDED) &&
-           lane->epoch == epoch && axp__get(&lane->first_ticks);
+    return axp__lane_is_readable(lane) && lane->epoch == epoch &&
+           axp__get(&lane->first_ticks);
 }
 
 static bool copy_lanes(struct axp__capture *c, struct axp__prof *p,
@@ -536,7 +535,7 @@ static uint64_t count_folded(const struct axp__prof *p)
     uint64_t n = p->merged ? p->merged->tally.n_folded : 0;
     struct axp__lane *l = axp__get_acquire(&p->lanes);
     for (; l; l = axp__get(&l->next))
-        if (axp__get(&l->state) != AXP__LANE_FREE)
+        if (axp__lane_is_readable(l))
             n += axp__get(&l->tally.n_folded);
     return n;
 }

@@ -149,7 +149,7 @@ static struct axp__lane *reclaim(struct axp__prof *p)
     for (; lane; lane = lane->next) {
         uint32_t free = AXP__LANE_FREE;
         if (axp__get(&lane->state) == free &&
-            axp__cas(&lane->state, &free, AXP__LANE_ACTIVE))
+            axp__cas(&lane->state, &free, AXP__LANE_TAKEN))
             return lane;
     }
     return NULL;

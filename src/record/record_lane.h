@@ -27,6 +27,7 @@
 
 enum axp__lane_state {
     AXP__LANE_FREE,
+    AXP__LANE_TAKEN, /* being made ready */
     AXP__LANE_ACTIVE,
     AXP__LANE_ENDED,
     AXP__LANE_KEPT /* a profiler's merged one */
@@ -115,6 +116,13 @@ static inline bool axp__frame_is(const struct axp__frame *f, uint64_t token)
 {
     return token == (token & AXP__TOKEN_LANE ? axp__get(&f->token)
                                              : axp__get(&f->begin_ticks));
+}
+
+/* Whether others may look at it. */
+static inline bool axp__lane_is_readable(const struct axp__lane *lane)
+{
+    uint32_t state = axp__get_acquire(&lane->state);
+    return state == AXP__LANE_ACTIVE || state == AXP__LANE_ENDED;
 }
 
 struct axp__lane *axp__lane_at(uint32_t index); /* NULL: none */

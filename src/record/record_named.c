@@ -234,9 +234,8 @@ static struct candidate oldest_elsewhere(struct axp__lane *mine, uint32_t id)
     struct candidate best = {0};
     struct axp__lane *lane = axp__get_acquire(&mine->p->lanes);
     for (; lane; lane = axp__get(&lane->next)) {
-        uint32_t state = axp__get_acquire(&lane->state);
-        if (lane == mine || !axp__get(&lane->n_named) ||
-            state == AXP__LANE_FREE || lane->epoch != mine->epoch)
+        if (lane == mine || !axp__lane_is_readable(lane) ||
+            !axp__get(&lane->n_named) || lane->epoch != mine->epoch)
             continue;
         consider(&best, lane, lane->near_named, AXP__NEAR_NAMED, id);
         struct axp__named_page *page = axp__get_acquire(&lane->named_pages);

@@ -279,6 +279,7 @@ static bool is_anyone_inside(struct axp__prof *p, const struct axp__thread *me)
     struct axp__lane *lane = axp__get_acquire(&p->lanes);
     for (; lane; lane = axp__get(&lane->next)) {
         struct axp__thread *t = axp__get(&lane->owner);
+        if (axp__get_acquire(&lane->state) == AXP__LANE_TAKEN) return true;
         if (t && t != me && axp__thread_is_inside(t)) return true;
     }
     return false;

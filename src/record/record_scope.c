@@ -414,7 +414,7 @@ static bool find_foreign(struct axp__lane *mine, uint64_t token,
     unsigned n = 0;
     struct axp__lane *lane = axp__get_acquire(&mine->p->lanes);
     for (; lane; lane = axp__get(&lane->next))
-        if (lane != mine && axp__get_acquire(&lane->state) &&
+        if (lane != mine && axp__lane_is_readable(lane) &&
             lane->epoch == mine->epoch)
             n += peek_foreign(lane, token, out);
     return n == 1;

@@ -149,10 +149,10 @@ static void cache_name(struct axp__cached_name *c, const char *name,
 {
     size_t len = strlen(name) + 1;
     char bytes[16] = {0}, mask[16] = {0};
-    c->pointer = name;
     c->text = axp__name_at(id)->text;
     c->id = id;
     c->mask[0] = 0;
+    c->pointer = name;
     if (len > 16) return;
     memcpy(bytes, name, len);
     memset(mask, 0xff, len);
@@ -166,7 +166,8 @@ uint32_t axp__thread_name_slow(struct axp__thread *t, const char *name)
     struct axp__cached_name *c = axp__thread_cached(t, name);
     for (int i = 0; i < 2; i++) {
         struct axp__cached_name *at = &t->names[(c - t->names) ^ i];
-        if (at->pointer == name && !strcmp(at->text, name)) return at->id;
+        if (at->pointer == name && at->text && !strcmp(at->text, name))
+            return at->id;
     }
     t->names[(c - t->names) ^ 1] = *c; /* the older one gives way */
     cache_name(c, name, axp__name_register(name, NULL));
