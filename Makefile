@@ -9,6 +9,7 @@ PREFIX ?= /usr/local
 .PHONY: release dev test check-all bench demo install format tidy clean help
 
 release: ## build the library and the tools, optimized (what `make` does)
+	@tools/install_deps build
 	@cmake --preset release
 	@cmake --build --preset release -j $(JOBS)
 

@@ -57,7 +57,7 @@ static double in_turn(uint64_t n)
  * in its own code. */
 #define N_SITES 64
 static uint32_t sites[N_SITES];
-static char texts[N_SITES][24];
+static char texts[N_SITES][32];
 static uint8_t order[4096];
 
 static void make_sites(void)
@@ -65,7 +65,7 @@ static void make_sites(void)
     uint64_t state = 88172645463325252u;
     for (int i = 0; i < N_SITES; i++) {
         memset(texts[i], 0, sizeof texts[i]); /* name, file, line */
-        snprintf(texts[i], 16, "site %d", i);
+        snprintf(texts[i], 24, "site %d", i);
     }
     for (size_t i = 0; i < sizeof order; i++) {
         state ^= state << 13;
@@ -89,13 +89,13 @@ static double sixty_four(uint64_t n)
     return (bench_thread_ns() - from) / (double)n;
 }
 
-static char names[64][16];
+static char names[64][24];
 
 static double by_name(uint64_t n)
 {
     axp_profiler *p = axp_global();
     for (int i = 0; i < 64; i++)
-        snprintf(names[i], 16, "name %d", i);
+        snprintf(names[i], 24, "name %d", i);
     double from = bench_thread_ns();
     for (uint64_t i = 0; i < n; i++) {
         axp_start(p, names[i & 63]);

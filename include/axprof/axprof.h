@@ -13,8 +13,9 @@
  * alone) or -laxprof (views and reports too).
  *
  * Place      what a program calls. Everything is callable from any thread, at
- *            any time: before main, in atexit handlers, in a signal handler,
- *            on a profiler that another thread is destroying.
+ *            any time: before main, in atexit handlers, on a profiler that
+ *            another thread is destroying; the recording calls in a signal
+ *            handler too.
  * Cost       a scope is two clock reads and a few stores. No recording call
  *            waits for another thread, calls malloc, or changes errno; memory
  *            is mapped only at a thread's first event, at a change of chunk,

@@ -6,7 +6,7 @@
  * are forgotten, not unmapped (the forking thread may itself be a handler
  * that interrupted an event, and goes on with it on the way out). Names stay:
  * ids are in the client's static variables. Scopes inherited open end
- * silently, since their tokens carry the parent's fork count. */
+ * silently: no lane of the child has them. */
 #include "record/record_fork.h"
 
 #include "record/record_lane.h"
@@ -43,7 +43,6 @@ void axp__fork_begin_child(void)
     process->mutex = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     process->free_lanes = NULL;
     process->free_threads = NULL;
-    process->fork_count++;
     for (uint32_t i = 0; i < process->n_slots; i++) {
         struct axp__prof *page = process->slot_page[i / AXP__SLOTS_A_PAGE];
         struct axp__prof *p =

@@ -328,7 +328,7 @@ static struct axp__lane *own_lane(struct axp__thread *t, struct axp__prof *p,
 static bool has_moved(struct axp__prof *p, uint64_t gate)
 {
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    uint64_t now = axp__get(&p->gate);
+    uint64_t now = axp__get_acquire(&p->gate);
     return now >> 8 != gate >> 8 || now & AXP__GATE_SHUT;
 }
 
@@ -362,7 +362,7 @@ struct axp__lane *axp__enter_slow(const axp_profiler *handle, unsigned flags)
     }
     axp__thread_enter(t);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    uint64_t gate = axp__get(&p->gate);
+    uint64_t gate = axp__get_acquire(&p->gate); /* what a reset made */
     bool is_open = !(gate & (AXP__GATE_SHUT | AXP__GATE_FINISHED)) &&
                    (gate & AXP__GATE_ENABLED || flags & AXP__ENTER_DISABLED);
     if (is_open) {

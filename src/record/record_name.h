@@ -4,7 +4,7 @@
  * Registering copies the text, so nothing keeps a pointer into a client that
  * may be unloaded, and equal texts get equal ids. At most 500,000 names; the
  * rest share "(other)". A name longer than 4 KiB is cut and ends in a hash
- * of the whole. The first place seen with a name is kept with it.
+ * of the whole. The place of its first registration is kept with it.
  *
  * Threads  all functions from any thread, lock-free.
  * Failure  without memory every new name is "(other)".

@@ -35,7 +35,7 @@ struct axp__names {
 
 struct axp__process {
     uint32_t layout; /* AXP__PROCESS_LAYOUT */
-    uint32_t fork_count;
+    uint32_t reserved;
     uint64_t last_epoch; /* each profiler's epoch is unique in the process */
     pthread_mutex_t mutex;
     struct axp__names names;

@@ -377,6 +377,7 @@ static void forget(struct axp__prof *p)
     }
     axp__put(&p->n_steps, 0);
     axp__put(&p->n_rows, 0);
+    axp__put(&p->was_disabled, !(axp__get(&p->gate) & AXP__GATE_ENABLED));
 }
 
 void axp_reset(axp_profiler *handle)

@@ -47,7 +47,7 @@ static void end_thread(void *block)
     axp__thread_leave(t);
     if (pthread_mutex_trylock(&process->mutex)) return; /* not reused then */
     t->next_free = process->free_threads;
-    process->free_threads = t;
+    axp__put(&process->free_threads, t);
     pthread_mutex_unlock(&process->mutex);
 }
 
@@ -81,7 +81,7 @@ static struct axp__thread *take_free(struct axp__process *process)
          at = &(*at)->next_free) {
         if (!is_gone((*at)->tid)) continue;
         t = *at;
-        *at = t->next_free;
+        axp__put(at, t->next_free);
         break;
     }
     pthread_mutex_unlock(&process->mutex);
