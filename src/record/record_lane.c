@@ -363,7 +363,8 @@ struct axp__lane *axp__enter_slow(const axp_profiler *handle, unsigned flags)
     axp__thread_enter(t);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     uint64_t gate = axp__get_acquire(&p->gate); /* what a reset made */
-    bool is_open = !(gate & (AXP__GATE_SHUT | AXP__GATE_FINISHED)) &&
+    bool is_open = axp__prof_check(handle) == p &&
+                   !(gate & (AXP__GATE_SHUT | AXP__GATE_FINISHED)) &&
                    (gate & AXP__GATE_ENABLED || flags & AXP__ENTER_DISABLED);
     if (is_open) {
         lane = own_lane(t, p, gate);

@@ -161,16 +161,9 @@ static bool init_pool(struct axp__prof *p, const axp_options *o)
 /* Everything of a taken slot but its generation, which opens it. */
 static bool init_prof(struct axp__prof *p, const axp_options *o)
 {
-    uint32_t index = p->index, generations = p->n_generations;
-    /* All but the mutex: a call with an old handle may hold it. */
-    size_t end = offsetof(struct axp__prof, mutex);
-    memset(p, 0, end);
-    end += sizeof p->mutex;
-    memset((char *)p + end, 0, sizeof *p - end);
-    if (!generations) pthread_mutex_init(&p->mutex, NULL);
-    p->index = index;
-    p->n_generations = generations;
-    p->is_taken = true;
+    size_t own = offsetof(struct axp__prof, gate);
+    memset((char *)p + own, 0, sizeof *p - own);
+    if (!p->n_generations) pthread_mutex_init(&p->mutex, NULL);
     p->flags = o->flags;
     p->was_disabled = o->flags & AXP_START_DISABLED;
     p->log = o->log;
@@ -430,10 +423,12 @@ void axp_profiler_destroy(axp_profiler *handle)
     if (t && axp__thread_is_inside(t)) return; /* a handler in an event */
     pthread_mutex_lock(&p->mutex);
     bool is_mine = axp__cas(&p->generation, &generation, 0);
-    /* If somebody is still inside after a second, its memory is left. */
-    if (is_mine && axp__prof_quiesce(p)) release(p);
+    /* If somebody is still inside after a second, slot and memory are left as
+     * they are, shut, for good. */
+    bool is_free = is_mine && axp__prof_quiesce(p);
+    if (is_free) release(p);
     pthread_mutex_unlock(&p->mutex);
-    if (is_mine) free_slot(p);
+    if (is_free) free_slot(p);
 }
 
 /* ---- switches ------------------------------------------------------------------------------ */

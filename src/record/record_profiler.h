@@ -61,11 +61,15 @@ struct axp__row {
 #define AXP__MAX_ROWS 8192u
 
 struct axp__prof {
-    uint64_t gate;
+    /* The slot's own, for ever: a call with an old handle may look at these,
+     * and even hold the mutex, while the slot is given to another profiler. */
+    pthread_mutex_t mutex;
     uint32_t generation;    /* 0: the slot is free */
     uint32_t index;         /* of the slot */
     uint32_t n_generations; /* that the slot has had */
     bool is_taken;          /* by the process's mutex */
+
+    uint64_t gate; /* from here on the profiler's */
     uint64_t start_ticks;
     uint64_t end_ticks; /* once finished */
     uint32_t flags;
@@ -81,7 +85,6 @@ struct axp__prof {
     struct axp__warning warning[AXP__N_WARNINGS];
     struct axp__trash *trash; /* what readers may still look at */
 
-    pthread_mutex_t mutex;
     struct axp__lane *merged; /* ended threads; by mutex */
     struct axp__row *rows;    /* theirs; by mutex */
     uint32_t n_merged_rows, cap_rows;
