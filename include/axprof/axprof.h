@@ -246,9 +246,9 @@ AXP_API char *axp_format_ns(char *buf, size_t size, axp_ns ns);
  * text was registered as. */
 AXP__HOT uint64_t axp__scope_begin(uint32_t *site, const char *text);
 AXP__HOT uint64_t axp__scope_begin_work(uint32_t *site, const char *text,
-                                       const axp_work *work);
+                                        const axp_work *work);
 AXP__HOT uint64_t axp__scope_begin_function(uint32_t *site, const char *name,
-                                           const char *place);
+                                            const char *place);
 AXP_API uint64_t axp__scope_begin_in(axp_profiler *p, const char *name);
 AXP__HOT void axp__scope_end(uint64_t token);
 /* Bit 0: the global profiler records. Bit 1: named scopes that were open when

@@ -163,7 +163,7 @@ static bool add_nodes(struct table *t, const struct axp__cap_lane *lane)
     bool ok = child_calls && category;
     for (uint32_t i = 1; ok && i < lane->n_nodes; i++) {
         const struct axp__cap_node *n = &lane->nodes[i];
-        category[i] = n->category          ? n->category
+        category[i] = n->category      ? n->category
                       : n->parent >= 0 ? category[n->parent]
                                        : 0;
         struct sums *s = get(t, n->name);
@@ -250,7 +250,6 @@ static bool add_pages(const axp_view *v, struct table *t)
 }
 
 /* ---- an op ------------------------------------------------------------------------- */
-
 
 static void set_percentiles(axp_op *op, struct sums *s)
 {

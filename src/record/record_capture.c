@@ -137,19 +137,20 @@ static void copy_hists(struct axp__cap_lane *to, uint32_t cap,
     }
 }
 
-/* How many there are of each now; what is added meanwhile is left out. */
+/* How many there are of each now; what is added meanwhile is left out. Nodes
+ * before ops: an op is there before its nodes. */
 static bool size_lane(struct axp__capture *c, struct axp__cap_lane *to,
                       const struct axp__tally *t)
 {
     uint32_t n_hists = 0;
+    for (axp__ref r = axp__get_acquire(&t->first.nodes); r; to->n_nodes++)
+        r = axp__get_acquire(
+            &((struct axp__node *)axp__arena_at(&t->arena, r))->next);
     for (axp__ref r = axp__get_acquire(&t->first.ops); r; to->n_ops++) {
         const struct axp__op *op = axp__arena_at(&t->arena, r);
         n_hists += count_hists(op);
         r = axp__get_acquire(&op->next);
     }
-    for (axp__ref r = axp__get_acquire(&t->first.nodes); r; to->n_nodes++)
-        r = axp__get_acquire(
-            &((struct axp__node *)axp__arena_at(&t->arena, r))->next);
     for (axp__ref r = axp__get_acquire(&t->first.traffic); r; to->n_traffic++)
         r = axp__get_acquire(
             &((struct axp__traffic *)axp__arena_at(&t->arena, r))->next);
@@ -488,8 +489,8 @@ static bool copy_chunks(struct axp__capture *c, const struct axp__prof *p,
     n_lanes = read_cursors(p, cursors, n_lanes);
     for (size_t i = 0; i < n; i++) {
         const struct axp__chunk *chunk = axp__pool_at(&p->pool, i);
-        if (chunk && !copy_chunk(c, chunk, epoch,
-                                 words_in(chunk, cursors, n_lanes)))
+        if (chunk &&
+            !copy_chunk(c, chunk, epoch, words_in(chunk, cursors, n_lanes)))
             return false;
     }
     return true;
@@ -535,8 +536,7 @@ static uint64_t count_folded(const struct axp__prof *p)
     uint64_t n = p->merged ? p->merged->tally.n_folded : 0;
     struct axp__lane *l = axp__get_acquire(&p->lanes);
     for (; l; l = axp__get(&l->next))
-        if (axp__lane_is_readable(l))
-            n += axp__get(&l->tally.n_folded);
+        if (axp__lane_is_readable(l)) n += axp__get(&l->tally.n_folded);
     return n;
 }
 
@@ -555,8 +555,7 @@ static bool fill(struct axp__capture *c, struct axp__prof *p)
     c->has_timeline = !(p->flags & AXP_NO_TIMELINE);
     c->name_at = name_at;
     if (!copy_lanes(c, p, gate >> 8) || !copy_memory(c, &p->memory) ||
-        !copy_chunks(c, p, (uint32_t)(gate >> 8)) ||
-        !copy_warnings(c, p))
+        !copy_chunks(c, p, (uint32_t)(gate >> 8)) || !copy_warnings(c, p))
         return false;
     c->warnings[AXP__WARN_FOLDED].count += count_folded(p);
     c->n_steps = axp__get(&p->n_steps);

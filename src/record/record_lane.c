@@ -291,8 +291,7 @@ void axp__lane_merge_ended(struct axp__prof *p)
         if (axp__get_acquire(&lane->state) != AXP__LANE_ENDED) continue;
         if (lane->tally.top != lane->tally.frames || lane->track) continue;
         keep_row(p, lane); /* merging disturbs the nodes it looks at */
-        if (lane->first_ticks)
-            merge(p, lane);
+        if (lane->first_ticks) merge(p, lane);
         p->merged->tally.n_folded += lane->tally.n_folded;
         p->n_merged_unlogged += axp__lane_unlogged(lane);
         p->merged->n_logged += axp__lane_logged(lane);

@@ -56,9 +56,9 @@ static struct axp__prof *find_slot(struct axp__process *process, uint32_t first)
     for (uint32_t i = first; i < AXP__SLOTS_A_PAGE * AXP__SLOT_PAGES; i++) {
         struct axp__prof *p = slot_at(process, i);
         if (!p) return NULL;
-        if (p->generation || p->is_taken) continue;
+        if (axp__get(&p->generation) || p->is_taken) continue;
         p->is_taken = true;
-        p->index = i;
+        if (p->index != i) p->index = i;
         if (process->n_slots <= i) axp__put_release(&process->n_slots, i + 1);
         return p;
     }
@@ -161,7 +161,7 @@ static bool init_pool(struct axp__prof *p, const axp_options *o)
 /* Everything of a taken slot but its generation, which opens it. */
 static bool init_prof(struct axp__prof *p, const axp_options *o)
 {
-    size_t own = offsetof(struct axp__prof, gate);
+    size_t own = offsetof(struct axp__prof, start_ticks);
     memset((char *)p + own, 0, sizeof *p - own);
     if (!p->n_generations) pthread_mutex_init(&p->mutex, NULL);
     p->flags = o->flags;

@@ -68,10 +68,10 @@ struct axp__prof {
     uint32_t index;         /* of the slot */
     uint32_t n_generations; /* that the slot has had */
     bool is_taken;          /* by the process's mutex */
+    uint64_t gate;          /* shut while the slot changes hands */
 
-    uint64_t gate; /* from here on the profiler's */
-    uint64_t start_ticks;
-    uint64_t end_ticks; /* once finished */
+    uint64_t start_ticks; /* from here on the profiler's */
+    uint64_t end_ticks;   /* once finished */
     uint32_t flags;
     bool was_disabled; /* ever, or inherited: unmatched stops are excused */
     struct axp__lane *lanes; /* newest first; pushed without the mutex */

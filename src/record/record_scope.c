@@ -167,6 +167,12 @@ static inline struct axp__lane *enter_hot(struct axp__thread *t)
     if (axp__unlikely(!lane)) return NULL;
     axp__put(&t->hot, NULL);
     axp__signal_fence();
+#ifdef AXP__TSAN /* which sees what is read before lim, and then not used */
+    if (!axp__get(&lane->go)) {
+        axp__put_release(&t->hot, lane);
+        return NULL;
+    }
+#endif
     return lane;
 }
 
@@ -259,16 +265,17 @@ static inline bool add_work_hot(struct axp__lane *lane, struct axp__frame *f,
     axp__put(&x->n_flops_calls, x->n_flops_calls + (flops != 0));
     axp__put(&x->n_bytes_calls, x->n_bytes_calls + (bytes != 0));
     if (dtype) axp__put(&x->dtype, dtype);
-    f->flags = (flops != 0 ? AXP__F_FLOPS : 0u) |
-               (bytes != 0 ? AXP__F_BYTES : 0u);
+    f->flags =
+        (flops != 0 ? AXP__F_FLOPS : 0u) | (bytes != 0 ? AXP__F_BYTES : 0u);
     axp__put(&f->child_ticks, AXP__FLAGGED);
     return true;
 }
 
 /* The scope is open; its work is unusual. */
-static __attribute__((noinline)) uint64_t
-begin_warm(struct axp__thread *t, struct axp__lane *lane, struct axp__frame *f,
-           const axp_work *work)
+static __attribute__((noinline)) uint64_t begin_warm(struct axp__thread *t,
+                                                     struct axp__lane *lane,
+                                                     struct axp__frame *f,
+                                                     const axp_work *work)
 {
     uint64_t now = f->begin_ticks;
     axp__scope_add_work(lane, f, work, now);
@@ -334,8 +341,9 @@ static inline enum closed close_hot(struct axp__lane *lane, uint64_t token,
 
 /* A new extreme, a new page of the histogram, declared work: the general way
  * to close the innermost scope, in a lane that is entered already. */
-static __attribute__((noinline)) void
-end_warm(struct axp__thread *t, struct axp__lane *lane, uint64_t now)
+static __attribute__((noinline)) void end_warm(struct axp__thread *t,
+                                               struct axp__lane *lane,
+                                               uint64_t now)
 {
     axp__scope_close(lane, AXP__W_END, now);
     leave_hot(t, lane);

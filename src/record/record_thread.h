@@ -69,15 +69,15 @@ bool axp__thread_reserve(struct axp__thread *t, uint32_t index);
  * on nobody. NULL and "" give AXP__NAME_UNNAMED. */
 uint32_t axp__thread_name_slow(struct axp__thread *t, const char *name);
 
-static inline struct axp__cached_name *
-axp__thread_cached(struct axp__thread *t, const char *name)
+static inline struct axp__cached_name *axp__thread_cached(struct axp__thread *t,
+                                                          const char *name)
 {
     return &t->names[axp__mix64((uintptr_t)name) % AXP__NAME_CACHE];
 }
 
 /* The name may end before 16 bytes: the load stays within its page. HOT */
-__attribute__((no_sanitize("address"))) static inline bool
-axp__cached_is(const struct axp__cached_name *c, const char *name)
+__attribute__((no_sanitize("address"))) static inline bool axp__cached_is(
+    const struct axp__cached_name *c, const char *name)
 {
     uint64_t w[2];
     if (c->pointer != name || !c->mask[0] || ((uintptr_t)name & 4095) > 4080)

@@ -42,7 +42,8 @@ axp_track *axp_track_create(axp_profiler *handle, const char *name)
     uint32_t id = axp__thread_name_id(thread, name);
     if (id == AXP__NAME_UNNAMED) axp__warn(p, AXP__WARN_BAD_NAME, id);
     pthread_mutex_lock(&process->mutex);
-    struct axp_track *t = new_track();
+    /* A slot is not given to another while this mutex is held. */
+    struct axp_track *t = axp__prof_check(handle) == p ? new_track() : NULL;
     if (t) {
         t->p = p;
         t->handle = handle;

@@ -32,9 +32,9 @@ struct axp__node {
     axp__ref parent; /* 0: the root itself */
     axp__ref op;
     axp__ref next;
-    axp__ref next_of_op; /* another node of the same op; newest first */
-    axp__ref extra;      /* 0: none yet */
-    uint16_t category;   /* children inherit it, where a view is made */
+    axp__ref next_of_op;   /* another node of the same op; newest first */
+    axp__ref extra;        /* 0: none yet */
+    uint16_t category;     /* children inherit it, where a view is made */
     uint16_t is_recursive; /* its op is open above it too */
 } __attribute__((aligned(64)));
 

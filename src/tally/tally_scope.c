@@ -97,7 +97,8 @@ uint64_t *axp__tally_bucket(struct axp__tally *t, struct axp__op *op,
         axp__ref ref =
             axp__arena_alloc(&t->arena, sizeof(struct axp__hist_page), false);
         if (!ref) return &t->lost_bucket;
-        op->page[at.page] = axp__arena_at(&t->arena, ref);
+        axp__put(&op->page[at.page],
+                 (struct axp__hist_page *)axp__arena_at(&t->arena, ref));
         axp__put_release(&op->hist[at.page], ref);
     }
     return &op->page[at.page]->count[at.bucket];
@@ -357,8 +358,7 @@ struct axp__frame *axp__tally_push(struct axp__tally *t, uint32_t name,
 {
     struct axp__frame *f = t->top + 1;
     uint64_t n_folded = t->n_folded;
-    struct axp__entry *e =
-        axp__tally_find(t, t->top->node, AXP__LABEL(name));
+    struct axp__entry *e = axp__tally_find(t, t->top->node, AXP__LABEL(name));
     bool is_repeat = t->n_folded != n_folded && is_open(t, e->other);
     axp__tally_open(t, f, e, now);
     if (is_repeat) axp__frame_set_flags(f, AXP__F_REPEAT);
@@ -485,8 +485,8 @@ struct axp__node_extra *axp__tally_extra(struct axp__tally *t,
                                          struct axp__node *node)
 {
     if (!node->extra) {
-        axp__ref ref = axp__arena_alloc(
-            &t->arena, sizeof(struct axp__node_extra), false);
+        axp__ref ref =
+            axp__arena_alloc(&t->arena, sizeof(struct axp__node_extra), false);
         if (!ref) return NULL;
         axp__put_release(&node->extra, ref);
     }

@@ -85,8 +85,8 @@ static inline void axp__frame_set_flags(struct axp__frame *f, uint32_t flags)
 #define AXP__KEY_COUNTER ((uint64_t)0xfffffffdu << 32) /* → axp__counter */
 
 struct axp__entry { /* 32 bytes: see axp__tally_peek */
-    uint64_t key; /* 0: empty */
-    axp__ref ref; /* of record, or of the op alone */
+    uint64_t key;   /* 0: empty */
+    axp__ref ref;   /* of record, or of the op alone */
     uint32_t reserved;
     void *record; /* node, or what the key says */
     void *other;  /* its op */
@@ -177,8 +177,7 @@ static inline struct axp__entry *axp__tally_peek(const struct axp__tally *t,
     /* The children of a node lie side by side, in the order of their names,
      * from a place that is random for each node. 2 * label = 32 * name + 2. */
     uint64_t at = (parent->hash_base + 2 * label) & t->hash_mask;
-    struct axp__entry *e =
-        (struct axp__entry *)(void *)((char *)t->hash + at);
+    struct axp__entry *e = (struct axp__entry *)(void *)((char *)t->hash + at);
     return axp__likely(e->key == (parent->key | label)) ? e : NULL;
 }
 
@@ -217,8 +216,8 @@ static inline void axp__tally_add(struct axp__op *op, struct axp__node *node,
     axp__put_release(&op->version, version + 2);
 }
 
-static inline struct axp__node_extra *
-axp__tally_peek_extra(const struct axp__tally *t, const struct axp__node *node)
+static inline struct axp__node_extra *axp__tally_peek_extra(
+    const struct axp__tally *t, const struct axp__node *node)
 {
     return node->extra ? axp__arena_at(&t->arena, node->extra) : NULL;
 }
