@@ -11,6 +11,8 @@
 
 #include "base/base_atomic.h"
 
+#define LARGE_PAGE ((size_t)2 << 20)
+
 void *axp__map(size_t bytes)
 {
     int keep = errno;
@@ -18,6 +20,15 @@ void *axp__map(size_t bytes)
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     errno = keep;
     return m == MAP_FAILED ? NULL : m;
+}
+
+void *axp__map_scattered(size_t bytes)
+{
+    int keep = errno;
+    void *m = axp__map(bytes);
+    if (m && bytes >= LARGE_PAGE) (void)madvise(m, bytes, MADV_HUGEPAGE);
+    errno = keep;
+    return m;
 }
 
 void *axp__map_wiped_on_fork(size_t bytes)

@@ -331,21 +331,26 @@ static inline enum closed close_hot(struct axp__lane *lane, uint64_t token,
     if (axp__unlikely((f->begin_ticks != token) | (w >= axp__get(&lane->lim)) |
                       (delta >> AXP__TIME_BITS != 0)))
         return NOT_HERE;
-    if (axp__unlikely(!axp__tally_pop_fast(&lane->tally, f, now)) &&
-        !axp__tally_pop_work(&lane->tally, f, now))
+    if (axp__unlikely(!axp__tally_pop_fast(&lane->tally, f, now)))
         return NOT_HOT;
     axp__lane_write(lane, w, delta << AXP__TIME_SHIFT | label);
     axp__put(&lane->last_ticks, now);
     return CLOSED;
 }
 
-/* A new extreme, a new page of the histogram, declared work: the general way
- * to close the innermost scope, in a lane that is entered already. */
+/* Declared work, a new extreme, a new page of the histogram: the innermost
+ * scope, in a lane that is entered already and has room for its word. */
 static __attribute__((noinline)) void end_warm(struct axp__thread *t,
                                                struct axp__lane *lane,
                                                uint64_t now)
 {
-    axp__scope_close(lane, AXP__W_END, now);
+    struct axp__frame *f = lane->tally.top;
+    if (axp__likely(axp__tally_pop_work(&lane->tally, f, now))) {
+        axp__lane_put(lane, AXP__W_END, f->op->name, now);
+        axp__put(&lane->last_ticks, now);
+    } else {
+        axp__scope_close(lane, AXP__W_END, now);
+    }
     leave_hot(t, lane);
 }
 

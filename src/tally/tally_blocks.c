@@ -42,7 +42,7 @@ static bool add_table(struct axp__blocks *m, unsigned i)
     if (i >= AXP__BLOCKS_TABLES) return false;
     size_t bytes = table_slots(i) * sizeof(struct axp__slot);
     if (!axp__budget_take(m->budget, bytes)) return false;
-    struct axp__slot *fresh = axp__map(bytes), *none = NULL;
+    struct axp__slot *fresh = axp__map_scattered(bytes), *none = NULL;
     if (fresh && axp__cas(&m->table[i], &none, fresh)) return true;
     axp__unmap(fresh, bytes);
     axp__budget_give(m->budget, bytes);
@@ -56,7 +56,7 @@ static bool claim(struct axp__slot *w, uint64_t key, uint64_t value)
         if (axp__get(&w[i].key) != EMPTY) continue;
         if (!axp__cas(&w[i].key, &empty, RESERVED)) continue;
         axp__put(&w[i].value, value);
-        axp__put_release(&w[i].key, key); /* pairs with find's acquire */
+        axp__put_release(&w[i].key, key); /* pairs with find's fence */
         return true;
     }
     return false;
@@ -67,7 +67,11 @@ static struct axp__slot *find(struct axp__blocks *m, unsigned n, uint64_t key)
     while (n--) {
         struct axp__slot *w = window(m, n, key);
         for (unsigned i = 0; i < WINDOW; i++)
-            if (axp__get_acquire(&w[i].key) == key) return &w[i];
+            if (axp__get(&w[i].key) == key) {
+                /* pairs with claim's release: the value is there */
+                __atomic_thread_fence(__ATOMIC_ACQUIRE);
+                return &w[i];
+            }
     }
     return NULL;
 }
