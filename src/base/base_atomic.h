@@ -94,6 +94,9 @@ static inline void axp__version_end(uint32_t *version)
     axp__put_release(version, *version + 1);
 }
 
+/* How often a reader tries again before it takes what it finds. */
+#define AXP__MAX_TRIES 100000u
+
 /* A signal handler on this thread sees the stores in program order. */
 static inline void axp__signal_fence(void)
 {

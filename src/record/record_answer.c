@@ -20,7 +20,7 @@ struct answer { /* index 0: ticks; 1: ns of tracks, and at the end of all */
 static void read_op(const struct axp__tally *t, const struct axp__op *op,
                     uint64_t *calls, uint64_t *total, uint64_t *sum)
 {
-    uint32_t before, after;
+    uint32_t before, after, tries = 0;
     do {
         before = axp__get_acquire(&op->version);
         *calls = axp__get(&op->loose_calls);
@@ -36,7 +36,7 @@ static void read_op(const struct axp__tally *t, const struct axp__op *op,
         }
         __atomic_thread_fence(__ATOMIC_ACQUIRE);
         after = axp__get(&op->version);
-    } while (before != after || before & 1);
+    } while ((before != after || before & 1) && ++tries < AXP__MAX_TRIES);
 }
 
 static void add_ops(struct answer *a, const struct axp__lane *lane,

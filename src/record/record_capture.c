@@ -64,16 +64,19 @@ void axp__capture_free(struct axp__capture *c)
 
 /* ---- accumulators ------------------------------------------------------------ */
 
-/* Repeats `copy` until the version was even and the same throughout. */
+/* Repeats `copy` until the version was even and the same throughout. A writer
+ * that was stopped in the middle (by a debugger, or in a handler that waits)
+ * must not stop the reader: what is there is then taken as it is. */
 #define CONSISTENTLY(version, copy)                                            \
     do {                                                                       \
-        uint32_t before_, after_;                                              \
+        uint32_t before_, after_, tries_ = 0;                                  \
         do {                                                                   \
             before_ = axp__get_acquire(version);                               \
             copy;                                                              \
             __atomic_thread_fence(__ATOMIC_ACQUIRE);                           \
             after_ = axp__get(version);                                        \
-        } while (before_ != after_ || before_ & 1);                            \
+        } while ((before_ != after_ || before_ & 1) &&                         \
+                 ++tries_ < AXP__MAX_TRIES);                                   \
     } while (0)
 
 static void copy_op(struct axp__cap_op *to, const struct axp__op *op)
