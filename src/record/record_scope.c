@@ -195,15 +195,17 @@ static inline struct axp__frame *open_hot(struct axp__lane *lane,
                                           const uint32_t *site,
                                           uintptr_t anchor, uint64_t now)
 {
+    uint64_t *w = lane->cur;
+    /* First: a lane that was stopped may be cleared by another thread, and
+     * nothing that it points to is there then. */
+    if (axp__unlikely(w >= axp__get(&lane->lim))) return NULL;
     struct axp__tally *t = &lane->tally;
     struct axp__frame *parent = t->top, *f = parent + 1;
     uint64_t delta = now - lane->base_ticks;
     uint64_t label = *site; /* 0: not registered, and in no hash */
     struct axp__entry *e = axp__tally_peek(t, parent->node, label);
-    uint64_t *w = lane->cur;
     if (axp__unlikely(!e)) return NULL;
-    if (axp__unlikely((f == t->limit) | (w >= axp__get(&lane->lim)) |
-                      (delta >> AXP__TIME_BITS != 0)))
+    if (axp__unlikely((f == t->limit) | (delta >> AXP__TIME_BITS != 0)))
         return NULL;
     if (axp__unlikely((anchor > parent->anchor) |
                       ((anchor == parent->anchor) & (parent->site == site))))
@@ -324,11 +326,12 @@ enum closed { CLOSED, NOT_HERE, NOT_HOT };
 static inline enum closed close_hot(struct axp__lane *lane, uint64_t token,
                                     uint64_t now)
 {
+    uint64_t *w = lane->cur;
+    if (axp__unlikely(w >= axp__get(&lane->lim))) return NOT_HERE; /* first */
     struct axp__frame *f = lane->tally.top;
     uint64_t delta = now - lane->base_ticks;
-    uint64_t *w = lane->cur;
     uint64_t label = f->op->end_label;
-    if (axp__unlikely((f->begin_ticks != token) | (w >= axp__get(&lane->lim)) |
+    if (axp__unlikely((f->begin_ticks != token) |
                       (delta >> AXP__TIME_BITS != 0)))
         return NOT_HERE;
     if (axp__unlikely(!axp__tally_pop_fast(&lane->tally, f, now)))
@@ -411,8 +414,10 @@ static bool peek_foreign(struct axp__lane *lane, uint64_t token,
     for (; f > frames; f--) {
         if (!axp__frame_is(f, token) || axp__frame_flags(f) & AXP__F_NAMED)
             continue;
+        const struct axp__op *op = axp__get(&f->op);
+        if (!op) return false; /* begun without telling this thread */
         out->lane = lane;
-        out->name = axp__get(&f->op)->name;
+        out->name = op->name;
         out->begin_ticks = axp__get(&f->begin_ticks);
         return true;
     }
