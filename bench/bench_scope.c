@@ -89,6 +89,53 @@ static double sixty_four(uint64_t n)
     return (bench_thread_ns() - from) / (double)n;
 }
 
+/* The same as programs have it: 64 places in the code, reached by calls in
+ * random order. The jumps are mispredicted with and without scopes; what they
+ * cost without is taken off, but what they keep a scope from hiding is not. */
+#define PLACE(n)                                                               \
+    static __attribute__((noinline)) void place_##n(uint64_t v)                \
+    {                                                                          \
+        AXP_SCOPE("place " #n);                                                \
+        bench_keep(v);                                                         \
+    }
+#define EIGHT(X, a)                                                            \
+    X(a##0) X(a##1) X(a##2) X(a##3) X(a##4) X(a##5) X(a##6) X(a##7)
+#define PLACES(X)                                                              \
+    EIGHT(X, 0)                                                                \
+    EIGHT(X, 1)                                                                \
+    EIGHT(X, 2) EIGHT(X, 3) EIGHT(X, 4) EIGHT(X, 5) EIGHT(X, 6) EIGHT(X, 7)
+PLACES(PLACE)
+#define ENTRY(n) place_##n,
+static void (*const places[N_SITES])(uint64_t) = {PLACES(ENTRY)};
+
+static __attribute__((noinline)) void no_place(uint64_t v)
+{
+    bench_keep(v);
+}
+
+static double call_randomly(void (*const table[N_SITES])(uint64_t), uint64_t n)
+{
+    uint64_t state = 88172645463325252u;
+    double from = bench_thread_ns();
+    for (uint64_t i = 0; i < n; i++) {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        table[state & (N_SITES - 1)](i);
+    }
+    return (bench_thread_ns() - from) / (double)n;
+}
+
+static double by_places(uint64_t n)
+{
+    void (*empty[N_SITES])(uint64_t);
+    for (int i = 0; i < N_SITES; i++)
+        empty[i] = no_place;
+    double bare = call_randomly(empty, n / 4);
+    AXP_SCOPE("parent of places");
+    return call_randomly(places, n) - bare;
+}
+
 static char names[64][24];
 
 static double by_name(uint64_t n)
@@ -188,6 +235,7 @@ const struct bench_case bench_scopes[] = {
     {"scope, nested 3 deep", nested, 50000000, 1.15, 1.6, false},
     {"scope, three sites in turn", in_turn, 50000000, 1.2, 1.6, false},
     {"scope, 64 sites in random order", sixty_four, 20000000, 1.35, 0, false},
+    {"scope, 64 places, random calls", by_places, 20000000, 1.35, 0, false},
     {"scope, one site, 2 threads at once", one_site, 20000000, 1.2, 0, true},
     {"start/stop by name, 64 names", by_name, 10000000, 2.5, 0, false},
     {"scope with FLOPs and bytes", with_work, 20000000, 1.5, 0, false},
