@@ -37,7 +37,7 @@ enum axp__word_kind {
     AXP__W_FREE,    /* bytes, address */
     AXP__W_INSTANT,
     AXP__W_COUNTER, /* the double's bits */
-    AXP__W_STEP,    /* index, live bytes */
+    AXP__W_STEP,    /* index, live bytes, begin ticks */
     AXP__W_EXT,     /* enum axp__ext_kind | words << 8 | argument << 32, … */
     AXP__W_N_KINDS
 };
@@ -48,7 +48,7 @@ enum axp__ext_kind {
     AXP__X_ASYNC_BEGIN, /* id */
     AXP__X_ASYNC_END,   /* id, begin ticks */
     AXP__X_CROSS_STOP,  /* a scope begun on another thread. begin, its row */
-    AXP__X_DROP,        /* a scope of this row that another thread ended */
+    AXP__X_DROP,        /* a scope of this row that another ended. begin */
     AXP__X_FLOW_OUT,    /* id */
     AXP__X_FLOW_IN,     /* id */
     AXP__X_CATEGORY,    /* argument: axp_cat, of the innermost scope */
