@@ -120,23 +120,22 @@ static int track_events(const axp_view *v, const struct axp__wire_event *w,
 /* ---- sources ------------------------------------------------------------------------ */
 
 /* What cannot be loaded counts as empty. */
-static void begin_chunk(const axp_view *v, struct source *s)
+static void begin_chunk(struct source *s)
 {
-    axp__words_unload(v->capture, &s->words);
-    if (s->chunk == s->end || !axp__words_load(v->capture, s->chunk, &s->words))
+    axp__words_unload(&s->words);
+    if (s->chunk == s->end || !axp__words_load(s->chunk, &s->words))
         s->words = (struct axp__cap_words){0};
     axp__decoder_init(&s->decoder, s->words.words, s->words.n_words,
                       s->words.base_ticks);
 }
 
 /* The next record of the row. */
-static bool next_record(const axp_view *v, struct source *s,
-                        struct axp__wire_event *w)
+static bool next_record(struct source *s, struct axp__wire_event *w)
 {
     while (s->chunk < s->end) {
         if (axp__decoder_next(&s->decoder, w)) return true;
         s->chunk++;
-        begin_chunk(v, s);
+        begin_chunk(s);
     }
     return false;
 }
@@ -152,7 +151,7 @@ static bool advance(const axp_view *v, struct source *s)
         s->next.info = e->info;
         return true;
     }
-    while (next_record(v, s, &w)) {
+    while (next_record(s, &w)) {
         uint64_t order = s->next.order;
         if (!to_event(v, &w, &s->next)) continue;
         s->next.order = order;
@@ -177,8 +176,8 @@ static bool collect_spans(const axp_view *v, struct source *s)
 {
     size_t cap = 0;
     struct axp__wire_event w;
-    begin_chunk(v, s);
-    while (next_record(v, s, &w)) {
+    begin_chunk(s);
+    while (next_record(s, &w)) {
         struct event e[2];
         int n = track_events(v, &w, e);
         if (s->n_spans + 2 > cap) {
@@ -234,7 +233,7 @@ static int by_row_and_seq(const void *a, const void *b)
 static void end_merge(struct merge *m)
 {
     for (size_t i = 0; m->sources && i < m->n_sources; i++) {
-        axp__words_unload(m->v->capture, &m->sources[i].words);
+        axp__words_unload(&m->sources[i].words);
         free(m->sources[i].spans);
     }
     free(m->sources);
@@ -251,7 +250,7 @@ static bool add_source(struct merge *m, const struct axp__cap_chunk *from,
     s->end = end;
     s->thread_id = row ? row->tid : 0;
     s->next.order = m->n_sources;
-    begin_chunk(m->v, s);
+    begin_chunk(s);
     return !row || !row->track || collect_spans(m->v, s);
 }
 
@@ -291,18 +290,17 @@ static const axp_event_info *next_event(struct merge *m,
 
 /* ---- counting, and the public calls ------------------------------------------------------ */
 
-static uint64_t count_chunk(const struct axp__capture *c,
-                            const struct axp__cap_chunk *chunk)
+static uint64_t count_chunk(const struct axp__cap_chunk *chunk)
 {
     struct axp__cap_words words;
     struct axp__decoder d;
     struct axp__wire_event w;
     uint64_t n = 0;
-    if (!axp__words_load(c, chunk, &words)) return 0;
+    if (!axp__words_load(chunk, &words)) return 0;
     axp__decoder_init(&d, words.words, words.n_words, words.base_ticks);
     while (axp__decoder_next(&d, &w))
         n += axp__word_events(w.kind, w.kind == AXP__W_EXT ? w.ext : 0);
-    axp__words_unload(c, &words);
+    axp__words_unload(&words);
     return n;
 }
 
@@ -311,8 +309,7 @@ static uint64_t count_words(const struct axp__capture *c)
     uint64_t n = 0;
     for (size_t i = 0; i < c->n_chunks; i++) {
         struct axp__cap_chunk *chunk = &c->chunks[i];
-        if (chunk->n_events == UINT64_MAX)
-            chunk->n_events = count_chunk(c, chunk);
+        if (chunk->n_events == UINT64_MAX) chunk->n_events = count_chunk(chunk);
         n += chunk->n_events;
     }
     return n;
