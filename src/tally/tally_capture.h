@@ -123,6 +123,7 @@ struct axp__cap_name {
 
 struct axp__capture {
     const char *title;
+    const char *trace_path; /* where the words are, once finished; or NULL */
     uint64_t process_id;
     int32_t rank; /* -1: none */
     uint64_t start_ticks, end_ticks;
@@ -151,6 +152,10 @@ struct axp__capture {
     void *source;                            /* of these four; private */
     struct axp__cap_block *memory;           /* private */
 };
+
+/* Zeroed, until the capture is freed; NULL: no memory. */
+void *axp__cap_take(struct axp__capture *c, size_t count, size_t size);
+void axp__cap_free(struct axp__capture *c); /* NULL allowed */
 
 static inline bool axp__words_load(const struct axp__capture *c,
                                    const struct axp__cap_chunk *at,

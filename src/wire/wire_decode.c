@@ -4,7 +4,7 @@
 
 static const uint8_t payload_words[AXP__W_N_KINDS] = {
     [AXP__W_TIME] = 1,    [AXP__W_WORK] = 2, [AXP__W_ALLOC] = 2,
-    [AXP__W_FREE] = 2,    [AXP__W_STEP] = 2, [AXP__W_EXT] = 1,
+    [AXP__W_FREE] = 2,    [AXP__W_STEP] = 3, [AXP__W_EXT] = 1,
     [AXP__W_COUNTER] = 1,
 };
 
