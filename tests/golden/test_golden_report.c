@@ -31,8 +31,8 @@ static void as_committed(void **state)
             char path[512];
             size_t len;
             char *bytes = report(v, formats[k].format, &len);
-            snprintf(path, sizeof path, "%s/%s.%s", GOLDEN_DIR, golden_names[i],
-                     formats[k].suffix);
+            snprintf(path, sizeof path, "%s/report/%s.%s", GOLDEN_DIR,
+                     golden_names[i], formats[k].suffix);
             golden_compare(path, bytes, len);
             free(bytes);
         }
