@@ -23,6 +23,7 @@ struct event {
 /* The events of one row. */
 struct source {
     const struct axp__cap_chunk *chunk, *end; /* by seq */
+    struct axp__cap_words words;              /* of the chunk */
     struct axp__decoder decoder;
     uint64_t thread_id;
     struct event next;
@@ -118,18 +119,24 @@ static int track_events(const axp_view *v, const struct axp__wire_event *w,
 
 /* ---- sources ------------------------------------------------------------------------ */
 
-static void begin_chunk(struct source *s)
+/* What cannot be loaded counts as empty. */
+static void begin_chunk(const axp_view *v, struct source *s)
 {
-    axp__decoder_init(&s->decoder, s->chunk->words, s->chunk->n_words,
-                      s->chunk->base_ticks);
+    axp__words_unload(v->capture, &s->words);
+    if (s->chunk == s->end || !axp__words_load(v->capture, s->chunk, &s->words))
+        s->words = (struct axp__cap_words){0};
+    axp__decoder_init(&s->decoder, s->words.words, s->words.n_words,
+                      s->words.base_ticks);
 }
 
 /* The next record of the row. */
-static bool next_record(struct source *s, struct axp__wire_event *w)
+static bool next_record(const axp_view *v, struct source *s,
+                        struct axp__wire_event *w)
 {
     while (s->chunk < s->end) {
         if (axp__decoder_next(&s->decoder, w)) return true;
-        if (++s->chunk < s->end) begin_chunk(s);
+        s->chunk++;
+        begin_chunk(v, s);
     }
     return false;
 }
@@ -145,7 +152,7 @@ static bool advance(const axp_view *v, struct source *s)
         s->next.info = e->info;
         return true;
     }
-    while (next_record(s, &w)) {
+    while (next_record(v, s, &w)) {
         uint64_t order = s->next.order;
         if (!to_event(v, &w, &s->next)) continue;
         s->next.order = order;
@@ -170,8 +177,8 @@ static bool collect_spans(const axp_view *v, struct source *s)
 {
     size_t cap = 0;
     struct axp__wire_event w;
-    begin_chunk(s);
-    while (next_record(s, &w)) {
+    begin_chunk(v, s);
+    while (next_record(v, s, &w)) {
         struct event e[2];
         int n = track_events(v, &w, e);
         if (s->n_spans + 2 > cap) {
@@ -226,8 +233,10 @@ static int by_row_and_seq(const void *a, const void *b)
 
 static void end_merge(struct merge *m)
 {
-    for (size_t i = 0; m->sources && i < m->n_sources; i++)
+    for (size_t i = 0; m->sources && i < m->n_sources; i++) {
+        axp__words_unload(m->v->capture, &m->sources[i].words);
         free(m->sources[i].spans);
+    }
     free(m->sources);
     free(m->chunks);
     free(m->heap);
@@ -242,7 +251,7 @@ static bool add_source(struct merge *m, const struct axp__cap_chunk *from,
     s->end = end;
     s->thread_id = row ? row->tid : 0;
     s->next.order = m->n_sources;
-    begin_chunk(s);
+    begin_chunk(m->v, s);
     return !row || !row->track || collect_spans(m->v, s);
 }
 
@@ -282,24 +291,36 @@ static const axp_event_info *next_event(struct merge *m,
 
 /* ---- counting, and the public calls ------------------------------------------------------ */
 
-static uint64_t count_words(const axp_view *v)
+static uint64_t count_chunk(const struct axp__capture *c,
+                            const struct axp__cap_chunk *chunk)
 {
-    const struct axp__capture *c = v->capture;
+    struct axp__cap_words words;
+    struct axp__decoder d;
+    struct axp__wire_event w;
+    uint64_t n = 0;
+    if (!axp__words_load(c, chunk, &words)) return 0;
+    axp__decoder_init(&d, words.words, words.n_words, words.base_ticks);
+    while (axp__decoder_next(&d, &w))
+        n += axp__word_events(w.kind, w.kind == AXP__W_EXT ? w.ext : 0);
+    axp__words_unload(c, &words);
+    return n;
+}
+
+static uint64_t count_words(const struct axp__capture *c)
+{
     uint64_t n = 0;
     for (size_t i = 0; i < c->n_chunks; i++) {
-        struct axp__decoder d;
-        struct axp__wire_event w;
-        axp__decoder_init(&d, c->chunks[i].words, c->chunks[i].n_words,
-                          c->chunks[i].base_ticks);
-        while (axp__decoder_next(&d, &w))
-            n += axp__word_events(w.kind, w.kind == AXP__W_EXT ? w.ext : 0);
+        struct axp__cap_chunk *chunk = &c->chunks[i];
+        if (chunk->n_events == UINT64_MAX)
+            chunk->n_events = count_chunk(c, chunk);
+        n += chunk->n_events;
     }
     return n;
 }
 
 bool axp__view_make_events(axp_view *v)
 {
-    uint64_t n = count_words(v), most = v->capture->timeline_capacity;
+    uint64_t n = count_words(v->capture), most = v->capture->timeline_capacity;
     v->n_events = most && n > most ? most : n;
     v->n_skipped = n - v->n_events;
     return true;

@@ -283,7 +283,7 @@ static void set_extremes(const axp_view *v, axp_op *op, struct sums *s)
 static void make_op(const axp_view *v, axp_op *op, struct sums *s)
 {
     const struct axp__capture *c = v->capture;
-    struct axp__cap_name name = c->name_at(s->name);
+    struct axp__cap_name name = c->name_at(c, s->name);
     uint64_t cost = s->cost_calls * c->own_cost_ticks;
     uint64_t self[2] = {s->self[0] > cost ? s->self[0] - cost : 0, s->self[1]};
     uint64_t best = 0;

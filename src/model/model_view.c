@@ -11,7 +11,7 @@ axp_view *axp__view_make(struct axp__capture *capture)
 {
     axp_view *v = calloc(1, sizeof *v);
     if (!v) {
-        axp__capture_free(capture);
+        capture->release(capture);
         return NULL;
     }
     v->capture = capture;
@@ -36,7 +36,7 @@ axp_view *axp_snapshot(axp_profiler *p)
 void axp_view_destroy(axp_view *v)
 {
     if (!v) return;
-    axp__capture_free(v->capture);
+    v->capture->release(v->capture);
     free(v->ops);
     free(v->tree);
     free(v->memory_names);

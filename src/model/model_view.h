@@ -75,7 +75,7 @@ static inline axp_ns axp__view_time(const axp_view *v, uint64_t ticks)
 
 static inline const char *axp__view_name(const axp_view *v, uint32_t id)
 {
-    return v->capture->name_at(id).text;
+    return v->capture->name_at(v->capture, id).text;
 }
 
 const struct axp__cap_row *axp__view_row(const axp_view *v, uint64_t id);

@@ -56,7 +56,7 @@ static void add_open(axp_view *v)
 static void note_name(const axp_view *v, uint32_t id, uint32_t flag,
                       uint64_t *n, const char **name)
 {
-    struct axp__cap_name found = v->capture->name_at(id);
+    struct axp__cap_name found = v->capture->name_at(v->capture, id);
     if (!(found.flags & flag)) return;
     ++*n;
     *name = found.text;

@@ -368,16 +368,28 @@ static bool copy_lanes(struct axp__capture *c, struct axp__prof *p,
 
     for (uint32_t i = 0; i < p->n_merged_rows; i++) {
         const struct axp__row *r = &p->rows[i];
-        c->rows[c->n_rows++] = (struct axp__cap_row){
-            r->id,          r->track,      r->name,       r->n_merged, r->tid,
-            r->first_ticks, r->last_ticks, r->busy_ticks, r->n_events, true};
+        c->rows[c->n_rows++] =
+            (struct axp__cap_row){.id = r->id,
+                                  .track = r->track,
+                                  .name = r->name,
+                                  .n_merged = r->n_merged,
+                                  .tid = r->tid,
+                                  .process_id = c->process_id,
+                                  .rank = c->rank,
+                                  .first = r->first_ticks,
+                                  .last = r->last_ticks,
+                                  .busy = r->busy_ticks,
+                                  .n_events = r->n_events,
+                                  .is_ended = true};
     }
     if (p->merged && !copy_lane(c, p->merged, -1)) return false;
     for (struct axp__lane *l = head; l && n; l = axp__get(&l->next)) {
         if (!is_shown(l, epoch)) continue;
         n--;
         if (!copy_lane(c, l, (int32_t)c->n_rows)) return false;
-        copy_row(&c->rows[c->n_rows++], l);
+        copy_row(&c->rows[c->n_rows], l);
+        c->rows[c->n_rows].process_id = c->process_id;
+        c->rows[c->n_rows++].rank = c->rank;
     }
     return true;
 }
@@ -471,6 +483,7 @@ static bool copy_chunk(struct axp__capture *c, const struct axp__chunk *from,
     to->seq = seq;
     to->words = words;
     to->n_words = n_words;
+    to->n_events = UINT64_MAX;
     for (size_t i = 0; i < n_words; i++)
         words[i] = axp__get(&from->words[i]);
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
@@ -520,8 +533,9 @@ static bool copy_warnings(struct axp__capture *c, const struct axp__prof *p)
     return true;
 }
 
-static struct axp__cap_name name_at(uint32_t id)
+static struct axp__cap_name name_at(const struct axp__capture *c, uint32_t id)
 {
+    (void)c;
     const struct axp__name *n = axp__name_at(id);
     return (struct axp__cap_name){n->text, n->file, n->line, n->flags};
 }
@@ -557,6 +571,8 @@ static bool fill(struct axp__capture *c, struct axp__prof *p)
     c->is_finished = gate & AXP__GATE_FINISHED;
     c->has_timeline = !(p->flags & AXP_NO_TIMELINE);
     c->name_at = name_at;
+    c->release = axp__capture_free;
+    c->rank = -1;
     if (!copy_lanes(c, p, gate >> 8) || !copy_memory(c, &p->memory) ||
         !copy_chunks(c, p, (uint32_t)(gate >> 8)) || !copy_warnings(c, p))
         return false;

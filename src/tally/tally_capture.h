@@ -63,6 +63,8 @@ struct axp__cap_counter {
 struct axp__cap_row {
     uint32_t id, track, name, n_merged;
     uint64_t tid;
+    uint64_t process_id;
+    int32_t rank;         /* -1: none */
     uint64_t first, last; /* ticks; on tracks ns */
     uint64_t busy;
     uint64_t n_events;
@@ -89,11 +91,22 @@ struct axp__cap_live { /* an allocation name */
     uint64_t since_ticks, since_row;
 };
 
+/* Words of a row, in order. Those of a file are loaded when they are needed
+ * (axp__words_load), those of a live profiler are there. */
 struct axp__cap_chunk {
     uint32_t row; /* id, not index */
     uint64_t seq, base_ticks;
+    const uint64_t *words; /* NULL: to be loaded */
+    size_t n_words;
+    uint64_t n_events; /* of the timeline; UINT64_MAX: not counted yet */
+};
+
+/* Words in memory until they are unloaded. */
+struct axp__cap_words {
     const uint64_t *words;
     size_t n_words;
+    uint64_t base_ticks;
+    void *memory; /* private */
 };
 
 struct axp__cap_warning {
@@ -111,6 +124,7 @@ struct axp__cap_name {
 struct axp__capture {
     const char *title;
     uint64_t process_id;
+    int32_t rank; /* -1: none */
     uint64_t start_ticks, end_ticks;
     uint64_t rate_mult; /* ns = ticks * mult / 2^32 */
     uint64_t own_cost_ticks;
@@ -127,9 +141,31 @@ struct axp__capture {
     size_t n_rows, n_lanes, n_live, n_chunks, n_warnings;
     uint64_t current_bytes, peak_bytes, peak_ticks;
 
-    struct axp__cap_name (*name_at)(uint32_t id);
-    struct axp__cap_block *memory; /* private */
+    /* Of any id, known or not. */
+    struct axp__cap_name (*name_at)(const struct axp__capture *c, uint32_t id);
+    /* Chunks without words: false if they cannot be read. Any thread. */
+    bool (*load)(const struct axp__capture *c, const struct axp__cap_chunk *at,
+                 struct axp__cap_words *out);
+    void (*unload)(struct axp__cap_words *words);
+    void (*release)(struct axp__capture *c); /* frees all of it */
+    void *source;                            /* of these four; private */
+    struct axp__cap_block *memory;           /* private */
 };
+
+static inline bool axp__words_load(const struct axp__capture *c,
+                                   const struct axp__cap_chunk *at,
+                                   struct axp__cap_words *out)
+{
+    *out = (struct axp__cap_words){at->words, at->n_words, at->base_ticks, 0};
+    return at->words || (c->load && c->load(c, at, out));
+}
+
+static inline void axp__words_unload(const struct axp__capture *c,
+                                     struct axp__cap_words *words)
+{
+    if (words->memory && c->unload) c->unload(words);
+    *words = (struct axp__cap_words){0};
+}
 
 /* Ids of warnings that the view itself adds, by code. */
 #define AXP__CODE_OPEN "open_scopes"
