@@ -6,10 +6,25 @@ _axprof()
     local verb=${COMP_WORDS[1]} words
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        COMPREPLY=($(compgen -W "--help --version report export" -- "$cur"))
+        COMPREPLY=($(compgen -W "--help --version run report export" -- "$cur"))
         return
     fi
     case $verb:$prev in
+    run:--report | run:-o)
+        COMPREPLY=($(compgen -f -- "$cur"))
+        return ;;
+    run:--format | run:-f)
+        COMPREPLY=($(compgen -W "text json markdown html" -- "$cur"))
+        return ;;
+    run:--output)
+        COMPREPLY=($(compgen -f -- "$cur"))
+        return ;;
+    run:--with)
+        COMPREPLY=($(compgen -W "" -- "$cur"))
+        return ;;
+    run:--without)
+        COMPREPLY=($(compgen -W "" -- "$cur"))
+        return ;;
     report:--format | report:-f)
         COMPREPLY=($(compgen -W "text json markdown html" -- "$cur"))
         return ;;
@@ -42,6 +57,7 @@ _axprof()
         return ;;
     esac
     case $verb in
+    run) words="--help --report --format --quiet --output --no-file --with --without --list" ;;
     report) words="--help --format --output --width --color --findings --events --set --ignore" ;;
     export) words="--help --format --output" ;;
     esac
