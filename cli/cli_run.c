@@ -81,12 +81,12 @@ static void start_profiler(run *r)
 
 static char **make_environment(run *r)
 {
-    uint64_t id = 0;
-    if (getrandom(&id, sizeof id, GRND_NONBLOCK) != (ssize_t)sizeof id)
-        id = cli_watch_clock() ^ (uint64_t)getpid() << 40;
+    uint64_t id[2] = {cli_watch_clock(), (uint64_t)getpid()};
+    (void)!getrandom(id, sizeof id, GRND_NONBLOCK);
     char *pattern = cli_files_pattern(&r->files);
     char *out = cli_format("AXPROF_OUT=%s", pattern);
-    char *run_id = cli_format("AXPROF_RUN_ID=%016" PRIx64, id);
+    char *run_id =
+        cli_format("AXPROF_RUN_ID=%016" PRIx64 "%016" PRIx64, id[0], id[1]);
     char *own[] = {out, run_id, NULL};
     char **environment = cli_launch_environment(own, r->preload);
     /* Ours too, so that what the parent records joins the run. */
