@@ -45,7 +45,7 @@ void axp__tape_destroy(struct axp__tape *tape)
 
 /* ---- names of files ---------------------------------------------------------------- */
 
-/* The base with %p and %i replaced; -PID and -N before its extension where it
+/* The base with %p, %i and %% replaced; -PID and -N before its extension where it
  * has no such places and is not the first. */
 static void make_path(struct axp__tape *tape, bool with_pid, uint32_t turn)
 {
@@ -69,6 +69,7 @@ static void make_path(struct axp__tape *tape, bool with_pid, uint32_t turn)
             has_turn = true;
             from++;
         } else {
+            if (from[0] == '%' && from[1] == '%') from++;
             *to++ = *from;
         }
     }
