@@ -10,7 +10,9 @@
  * Drain    a thread of this process with all signals blocked, so that a limit
  *          on files is an error and no SIGXFSZ. It sleeps until chunks are
  *          many or old: the spool keeps them as safe as the trace would.
- *          Without the thread finish does its work.
+ *          Without the thread finish does its work. Under axprof run (the
+ *          variable AXPROF_DRAIN is "parent") there is none: the parent
+ *          drains, and completes the file when the process is gone.
  * Death    whatever ends the process: the spool has every word that was
  *          written, and the accumulators. record_recover.c reads them.
  * Fork     the child's tape is WANTED again, under a name of its own.
@@ -43,6 +45,7 @@ struct axp__tape {
     bool may_rename; /* a path that is taken gives way to another one */
     bool is_overwriting;
     bool has_thread;
+    bool is_outside; /* axprof run drains it, and completes the file */
     uint64_t spool_limit, file_limit;
     struct axp__prof *p;
     struct axp__trace trace;
