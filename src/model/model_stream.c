@@ -64,7 +64,8 @@ static void sift_down(struct axp__stream *s, size_t i)
     s->heap[i] = moved;
 }
 
-static inline void put_back(struct axp__stream *s, struct source *top, bool has_next)
+static inline void put_back(struct axp__stream *s, struct source *top,
+                            bool has_next)
 {
     if (axp__likely(has_next)) {
         top->key = top->reader.next.time_ns;
