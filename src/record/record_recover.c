@@ -403,25 +403,49 @@ static bool get_warnings(struct axp__capture *c, const struct axp__prof *p)
     return true;
 }
 
-static uint64_t at_least_0(int64_t v)
+/* A record of the memory's slab. */
+static const void *by_slab(struct axp__image *m, const struct axp__slab *s,
+                           axp__ref ref)
 {
-    return v > 0 ? (uint64_t)v : 0;
+    uint32_t block = ref >> AXP__SLAB_SHIFT;
+    const char *base;
+    if (!ref || block >= AXP__SLAB_NEAR + AXP__SLAB_FAR) return NULL;
+    if (block < AXP__SLAB_NEAR) {
+        base = (const char *)s->near_blocks[block];
+    } else {
+        struct axp__slab_block *const *far =
+            axp__image_at(m, s->far_blocks, AXP__SLAB_FAR * sizeof *far);
+        base = far ? (const char *)far[block - AXP__SLAB_NEAR] : NULL;
+    }
+    size_t offset = (ref & ((1u << AXP__SLAB_SHIFT) - 1)) * AXP__SLAB_RECORD;
+    return base ? axp__image_at(m, base + offset, AXP__SLAB_RECORD) : NULL;
+}
+
+static struct axp__live_state get_account(struct axp__image *m,
+                                          const struct axp__memory *mem,
+                                          const struct axp__account *account)
+{
+    struct axp__live_state s = {0};
+    uint64_t most = most_records(m);
+    const struct axp__purse *p = by_slab(m, &mem->slab, account->purses);
+    for (; p && most--; p = by_slab(m, &mem->slab, p->next))
+        axp__live_add(&s, p, mem->stamp);
+    return s;
 }
 
 static void get_live(struct axp__image *m, const struct axp__memory *mem,
                      const struct axp__live_name *live)
 {
-    m->c->live[m->c->n_live++] = (struct axp__cap_live){
-        .name = live->name,
-        .kind = live->kind,
-        .current_bytes = at_least_0(live->current_bytes),
-        .peak_bytes = live->peak_bytes,
-        .at_peak_bytes = live->epoch == mem->epoch
-                             ? live->saved_bytes
-                             : at_least_0(live->current_bytes),
-        .first_step_bytes = live->first_step_bytes,
-        .since_ticks = live->since_ticks,
-        .since_row = live->since_row};
+    struct axp__live_state s = get_account(m, mem, &live->account);
+    m->c->live[m->c->n_live++] =
+        (struct axp__cap_live){.name = live->name,
+                               .kind = live->kind,
+                               .current_bytes = axp__live_bytes(s.held),
+                               .peak_bytes = live->account.peak_bytes,
+                               .at_peak_bytes = axp__live_bytes(s.held_at_peak),
+                               .first_step_bytes = live->first_step_bytes,
+                               .since_ticks = s.since_ticks,
+                               .since_row = s.since_row};
 }
 
 /* Counts first, then copies. */
@@ -430,13 +454,12 @@ static uint64_t each_live(struct axp__image *m, const struct axp__memory *mem,
 {
     uint64_t n = 0;
     for (uint32_t i = 0; i < AXP__LIVE_PAGES; i++) {
-        struct axp__live_name *const *page =
+        const axp__ref *page =
             mem->page[i]
                 ? axp__image_at(m, mem->page[i], AXP__LIVE_PAGE * sizeof *page)
                 : NULL;
         for (uint32_t k = 0; page && k < AXP__LIVE_PAGE; k++) {
-            const struct axp__live_name *live =
-                page[k] ? axp__image_at(m, page[k], sizeof *live) : NULL;
+            const struct axp__live_name *live = by_slab(m, &mem->slab, page[k]);
             if (!live) continue;
             if (n++ < cap) get_live(m, mem, live);
         }
@@ -452,8 +475,8 @@ static bool get_memory(struct axp__image *m, const struct axp__prof *p)
     c->live = axp__cap_take(c, n, sizeof *c->live);
     if (!c->live) return false;
     each_live(m, mem, n);
-    c->current_bytes = at_least_0(mem->current_bytes);
-    c->peak_bytes = mem->peak_bytes;
+    c->current_bytes = axp__live_bytes(get_account(m, mem, &mem->all).held);
+    c->peak_bytes = axp__memory_peak(mem);
     c->peak_ticks = mem->peak_ticks;
     return true;
 }
