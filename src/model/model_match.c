@@ -272,7 +272,7 @@ static bool next_matched(struct axp__row_reader *r)
 {
     while (r->is_held || axp__words_next(&r->words, &r->held)) {
         if (axp__unlikely(r->at_opening < r->n_opening)) {
-            const struct axp__opening *o = &r->opening[r->at_opening++];
+            const struct axp__matched *o = &r->opening[r->at_opening++];
             r->is_held = true;
             use_time(r, r->held.ticks);
             give_begin(r, o->name, o->flags,
@@ -316,13 +316,13 @@ static bool add_opening(struct axp__row_reader *r, uint32_t name,
     if (r->n_opening == MOST_OPENING) return true;
     if (r->n_opening == r->cap_opening) {
         size_t cap = r->cap_opening ? r->cap_opening * 2 : 16;
-        struct axp__opening *wider = realloc(r->opening, cap * sizeof *wider);
+        struct axp__matched *wider = realloc(r->opening, cap * sizeof *wider);
         if (!wider) return false;
         r->opening = wider;
         r->cap_opening = cap;
     }
     r->opening[r->n_opening++] =
-        (struct axp__opening){begin_ns, name, (uint8_t)(flags | AXP__R_CUT)};
+        (struct axp__matched){begin_ns, name, (uint8_t)(flags | AXP__R_CUT)};
     return true;
 }
 
@@ -408,10 +408,10 @@ static bool scan_word(struct axp__row_reader *r,
 }
 
 /* Those found by their ends: the outermost ended last. */
-static void reverse(struct axp__opening *at, size_t n)
+static void reverse(struct axp__matched *at, size_t n)
 {
     for (size_t i = 0; i < n / 2; i++) {
-        struct axp__opening t = at[i];
+        struct axp__matched t = at[i];
         at[i] = at[n - 1 - i];
         at[n - 1 - i] = t;
     }
