@@ -19,7 +19,7 @@ static bool stop_damaged(struct axp__decoder *d)
     return false;
 }
 
-bool axp__decoder_next(struct axp__decoder *d, struct axp__wire_event *out)
+bool axp__decoder_next_slow(struct axp__decoder *d, struct axp__wire_event *out)
 {
     while (d->at < d->n_words && d->words[d->at]) {
         uint64_t head = d->words[d->at];
