@@ -232,6 +232,7 @@ static size_t common_cells(const struct text *a, const struct text *b)
 struct alike {
     struct axp__fit **fits;
     const struct text **texts;
+    size_t *numbers;
     size_t n, n_same_cells; /* that all of them begin with */
     bool differ;            /* not all are one name */
 };
@@ -258,18 +259,17 @@ static void find_alike(struct alike *a, struct axp__fit *fits,
     }
 }
 
-/* Equal names keep equal numbers. */
-static size_t number_of(const struct alike *a, size_t i)
+/* Different names get different numbers, from `last` + 1 on; returns the
+ * highest. */
+static size_t number(struct alike *a, size_t last)
 {
-    size_t number = 1;
-    for (size_t k = 0; k < i && strcmp(a->fits[k]->name, a->fits[i]->name);
-         k++) {
-        bool is_new = true;
-        for (size_t m = 0; m < k; m++)
-            if (!strcmp(a->fits[m]->name, a->fits[k]->name)) is_new = false;
-        number += is_new;
+    for (size_t i = 0; i < a->n; i++) {
+        size_t k = 0;
+        while (strcmp(a->fits[k]->name, a->fits[i]->name))
+            k++;
+        a->numbers[i] = k < i ? a->numbers[k] : ++last;
     }
-    return number;
+    return last;
 }
 
 /* Shows anew what is shown like another name: around the place where they
@@ -278,15 +278,16 @@ static bool part(struct axp__fit *fits, const struct text *texts, size_t n,
                  struct alike *a, bool with_number)
 {
     bool any = false, *is_marked = calloc(n + 1, sizeof *is_marked);
+    size_t last = 0; /* over all groups: what is cut may be equal too */
     if (!is_marked) return false;
     for (;;) {
         find_alike(a, fits, texts, n, is_marked);
         if (!a->n) break;
+        if (a->differ && with_number) last = number(a, last);
         for (size_t i = 0; a->differ && i < a->n; i++) {
             struct axp__fit *f = a->fits[i];
             if (with_number)
-                cut_numbered(f->shown, a->texts[i], f->columns,
-                             number_of(a, i));
+                cut_numbered(f->shown, a->texts[i], f->columns, a->numbers[i]);
             else
                 cut_around(f->shown, a->texts[i], f->columns, a->n_same_cells);
         }
@@ -300,12 +301,14 @@ static bool keep_distinct(struct axp__fit *fits, const struct text *texts,
                           size_t n)
 {
     struct alike a = {.fits = calloc(n + 1, sizeof *a.fits),
-                      .texts = calloc(n + 1, sizeof *a.texts)};
-    bool ok = a.fits && a.texts;
+                      .texts = calloc(n + 1, sizeof *a.texts),
+                      .numbers = calloc(n + 1, sizeof *a.numbers)};
+    bool ok = a.fits && a.texts && a.numbers;
     for (int round = 0; ok && round < 3; round++)
         if (!part(fits, texts, n, &a, round == 2)) break;
     free(a.fits);
     free(a.texts);
+    free(a.numbers);
     return ok;
 }
 

@@ -39,6 +39,7 @@ enum axp__tape_order {
 };
 
 #define AXP__TAPE_BATCH 512u
+#define AXP__TAPE_STARTED 256u
 
 struct axp__tape {
     uint32_t state;  /* enum axp__tape_state */
@@ -53,8 +54,10 @@ struct axp__tape {
     uint32_t order; /* enum axp__tape_order; the drain waits on it */
     uint32_t n_asked, n_done;
     const struct axp__capture *capture; /* of ORDER_FINISH */
-    bool is_whole;                      /* the answer to it */
-    bool is_told;                       /* that writing failed */
+    struct axp__chunk *started; /* of ORDER_FLUSH: copies of chunks that … */
+    size_t n_started;           /* … are being written to */
+    bool is_whole;              /* the answer to it */
+    bool is_told;               /* that writing failed */
     struct axp__chunk *batch[AXP__TAPE_BATCH];
     char base[4096];      /* as it was asked for: %p, %i */
     char path[4096 + 32]; /* of the trace */
