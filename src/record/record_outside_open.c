@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* From the path of a trace to its spool: axprof_drain.h.
- *
- * Both must be plain files of our own user: nobody else can make us map or
- * append to something.
- */
+/* Draining by path: axprof_drain.h. The trace says which spool is its own
+ * (record_spool_of.c); both must be plain files of our own user, so that
+ * nobody else can make us append to something. */
 #include "axprof/axprof_drain.h"
 
 #include <errno.h>
