@@ -90,6 +90,7 @@ static bool payload_record(const struct axp__row_reader *r,
         out->kind = AXP__R_STEP;
         out->id = w->payload[0];
         out->bytes = w->payload[1];
+        out->begin_ns = time_before(r, w->payload[2]);
         return true;
     case AXP__W_EXT: return ext_record(r, w, out);
     default: return false;
@@ -233,7 +234,9 @@ static bool annotate(struct axp__row_reader *r, const struct axp__wire_event *w)
             to->n_dims = i + 1;
     }
     if (w->ext != AXP__X_DROP) return false;
-    int64_t i = axp__scopes_oldest(s, w->name);
+    int64_t i = -1;
+    if (w->n_payload)
+        i = axp__scopes_begun(s, w->name, time_before(r, w->payload[0]));
     if (i < 0) return false;
     give_end_of(r, (uint32_t)i, AXP__R_ELSEWHERE, false);
     return true;
@@ -339,7 +342,7 @@ static bool add_frames(struct axp__row_reader *r, uint64_t first_ticks)
             uint32_t name = lane->nodes[f->node].name;
             if (!add_opening(r, name, flags,
                              axp__view_time(r->v, f->begin_ticks)) ||
-                !axp__scopes_push(&r->scopes, name, flags, 0))
+                !axp__scopes_push(&r->scopes, name, flags, f->begin_ticks))
                 return false;
         }
     }
@@ -359,7 +362,7 @@ static void end_anywhere(struct axp__row_reader *r, uint32_t i, bool is_foreign)
     axp__scopes_remove(&r->scopes, i, &unused);
 }
 
-/* False: no memory. n_base: how many scopes were open before all words. */
+/* False: no memory. Of open scopes the beginning is kept in ticks. n_base: how many scopes were open before all words. */
 static bool scan_word(struct axp__row_reader *r,
                       const struct axp__wire_event *w, uint32_t *n_base)
 {
@@ -372,8 +375,9 @@ static bool scan_word(struct axp__row_reader *r,
         return true;
     }
     switch (w->kind) {
-    case AXP__W_BEGIN: return axp__scopes_push(s, w->name, 0, 0);
-    case AXP__W_START: return axp__scopes_push(s, w->name, AXP__R_NAMED, 0);
+    case AXP__W_BEGIN: return axp__scopes_push(s, w->name, 0, w->ticks);
+    case AXP__W_START:
+        return axp__scopes_push(s, w->name, AXP__R_NAMED, w->ticks);
     case AXP__W_END:
     case AXP__W_ABANDON:
         if (axp__likely(s->n && s->at[s->n - 1].name == w->name))
@@ -393,8 +397,8 @@ static bool scan_word(struct axp__row_reader *r,
             r->overlaps[w->name >> 6] |= (uint64_t)1 << (w->name & 63);
         break;
     case AXP__W_EXT:
-        if (w->ext != AXP__X_DROP) break;
-        i = axp__scopes_oldest(s, w->name);
+        if (w->ext != AXP__X_DROP || !w->n_payload) break;
+        i = axp__scopes_begun(s, w->name, w->payload[0]);
         if (i >= 0) end_anywhere(r, (uint32_t)i, true);
         break;
     default: break;

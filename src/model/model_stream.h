@@ -51,11 +51,11 @@ enum axp__record_kind {
     AXP__R_ASYNC_END,   /* id, begin_ns */
     AXP__R_CROSS,       /* a scope begun on from_row, ended here; begin_ns */
     AXP__R_INSTANT,
-    AXP__R_EVENT,    /* argument: axp_event_type; metadata */
-    AXP__R_COUNTER,  /* value */
-    AXP__R_ALLOC,    /* id: address; bytes; argument: axp_mem; stack */
-    AXP__R_FREE,     /* id: address; bytes */
-    AXP__R_STEP,     /* ends here. id: its number; bytes: live; no name */
+    AXP__R_EVENT,   /* argument: axp_event_type; metadata */
+    AXP__R_COUNTER, /* value */
+    AXP__R_ALLOC,   /* id: address; bytes; argument: axp_mem; stack */
+    AXP__R_FREE,    /* id: address; bytes */
+    AXP__R_STEP, /* ends here; begin_ns. id: its number; bytes: live; no name */
     AXP__R_FLOW_OUT, /* id; no name; not an event */
     AXP__R_FLOW_IN,
     AXP__R_SPAN,     /* of a track, when it begins: end_ns, work */

@@ -13,6 +13,11 @@ struct axp__recovered {
     bool is_alive; /* its process is still there */
 };
 
+/* The spool of a trace that is not complete; -1: it has none, or its process
+ * has ended well. Only where a recorder puts one, and only a file of the
+ * trace's own user with the id that the trace names. */
+int axp__spool_open_for(int trace_fd, const char *trace_path);
+
 /* Reads a spool; takes the descriptor over, also on failure. NULL in
  * capture, and the reason in axp_last_error, if it is none. */
 axp_status axp__spool_recover(int fd, struct axp__recovered *out);
