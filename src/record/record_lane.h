@@ -80,6 +80,7 @@ struct axp__lane {
     struct axp__lane *next_in_track;
     uint64_t first_ns, last_ns; /* of a track's spans */
     uint32_t has_span;
+    struct axp__purse *purse; /* its part of all live bytes; NULL: none yet */
 
     struct axp__chunk *chunk; /* NULL: words go to the sink */
     uint64_t *words, *end;    /* where the present words begin and end */
