@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Public calls whose parts are not there yet: they say so, and never give an
- * empty result. LATER: files, diagnosis, reports and exports replace these,
+ * empty result. LATER: files, diagnosis and reports replace these,
  * each in a folder of its own. */
 #include "axprof/axprof_read.h"
 #include "record/record_thread.h"
@@ -67,20 +67,6 @@ axp_status axp_report_export(const axp_view *v, const char *path,
 {
     (void)v, (void)path, (void)format;
     return later("reports");
-}
-
-axp_status axp_export(const axp_view *v, const char *path,
-                      axp_export_format format)
-{
-    (void)v, (void)path, (void)format;
-    return later("exports");
-}
-
-axp_status axp_export_write(const axp_view *v, axp_export_format format,
-                            FILE *to)
-{
-    (void)v, (void)format, (void)to;
-    return later("exports");
 }
 
 void axp_print_summary(axp_profiler *p)

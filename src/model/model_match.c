@@ -191,6 +191,30 @@ static bool overlaps(const struct axp__row_reader *r, uint32_t name)
     return r->overlaps[name >> 6] >> (name & 63) & 1;
 }
 
+/* The category that is said of a scope right after its beginning, so that its
+ * BEGIN can have it; 0: none. */
+static uint16_t peek_category(const struct axp__row_reader *r)
+{
+    struct axp__decoder ahead = r->words.decoder;
+    struct axp__wire_event w;
+    while (axp__decoder_next(&ahead, &w)) {
+        if (w.kind == AXP__W_WORK ||
+            (w.kind == AXP__W_EXT && w.ext == AXP__X_DIMS))
+            continue;
+        bool is_said = w.kind == AXP__W_EXT && w.ext == AXP__X_CATEGORY;
+        return is_said && w.argument <= AXP_CAT_IO ? (uint16_t)w.argument : 0;
+    }
+    return 0;
+}
+
+/* Whether the next word is none that begins or ends a scope. */
+static bool says_more(const struct axp__row_reader *r)
+{
+    const struct axp__decoder *d = &r->words.decoder;
+    uint64_t next = d->at < d->n_words ? d->words[d->at] & 15 : 0;
+    return next == AXP__W_WORK || next == AXP__W_EXT;
+}
+
 static bool give_begin(struct axp__row_reader *r, uint32_t name, unsigned flags,
                        axp_ns begin_ns)
 {
@@ -200,9 +224,16 @@ static bool give_begin(struct axp__row_reader *r, uint32_t name, unsigned flags,
     out->flags = (uint8_t)flags;
     out->name = name;
     out->begin_ns = begin_ns;
-    if (axp__likely(axp__scopes_push(&r->scopes, name, flags, begin_ns)))
-        return !r->scopes.n_deeper;
-    r->has_failed = true;
+    if (axp__unlikely(!axp__scopes_push(&r->scopes, name, flags, begin_ns))) {
+        r->has_failed = true;
+        return true;
+    }
+    if (axp__unlikely(r->scopes.n_deeper)) return false;
+    struct axp__scope *scope = &r->scopes.at[r->scopes.n - 1];
+    uint16_t said =
+        axp__unlikely(says_more(r)) && !r->is_held ? peek_category(r) : 0;
+    if (said) scope->category = said;
+    out->category = scope->category;
     return true;
 }
 
@@ -268,6 +299,38 @@ static bool match_word(struct axp__row_reader *r)
     }
 }
 
+/* Whether the capture says that this scope is open; true where it does not
+ * know the row. */
+static bool is_open_still(const struct axp__row_reader *r,
+                          const struct axp__scope *scope)
+{
+    const struct axp__capture *c = r->v->capture;
+    for (size_t i = 0; r->cap && i < c->n_lanes; i++) {
+        const struct axp__cap_lane *lane = &c->lanes[i];
+        if (lane->row != r->cap - c->rows) continue;
+        for (uint32_t k = 0; k < lane->n_frames; k++) {
+            const struct axp__cap_frame *f = &lane->frames[k];
+            if (f->node > 0 && (uint32_t)f->node < lane->n_nodes &&
+                lane->nodes[f->node].name == scope->name &&
+                axp__view_time(r->v, f->begin_ticks) == scope->begin_ns)
+                return true;
+        }
+        return false;
+    }
+    return true;
+}
+
+/* A scope that another thread ended after its own thread had is not open,
+ * though no word of this row says so. */
+static void give_last(struct axp__row_reader *r)
+{
+    const struct axp__scope *top = &r->scopes.at[r->scopes.n - 1];
+    bool is_elsewhere = top->flags & AXP__R_OVERLAPS && !is_open_still(r, top);
+    if (r->end_ns > r->last_ns) r->last_ns = r->end_ns;
+    r->next.time_ns = r->last_ns;
+    give_end(r, r->scopes.n - 1, is_elsewhere ? AXP__R_ELSEWHERE : AXP__R_OPEN);
+}
+
 static bool next_matched(struct axp__row_reader *r)
 {
     while (r->is_held || axp__words_next(&r->words, &r->held)) {
@@ -283,9 +346,7 @@ static bool next_matched(struct axp__row_reader *r)
         if (match_word(r)) return !r->has_failed;
     }
     if (!r->scopes.n) return false;
-    if (r->end_ns > r->last_ns) r->last_ns = r->end_ns;
-    r->next.time_ns = r->last_ns;
-    give_end(r, r->scopes.n - 1, AXP__R_OPEN);
+    give_last(r);
     return true;
 }
 
@@ -349,6 +410,11 @@ static bool add_frames(struct axp__row_reader *r, uint64_t first_ticks)
     return true;
 }
 
+static void mark_overlaps(struct axp__row_reader *r, uint32_t name)
+{
+    r->overlaps[name >> 6] |= (uint64_t)1 << (name & 63);
+}
+
 /* Removes scope i, which ends now; it overlaps those above it that do not
  * overlap already. */
 static void end_anywhere(struct axp__row_reader *r, uint32_t i, bool is_foreign)
@@ -358,7 +424,7 @@ static void end_anywhere(struct axp__row_reader *r, uint32_t i, bool is_foreign)
     bool is_covered = is_foreign;
     for (uint32_t k = r->scopes.n; !is_covered && --k > i;)
         is_covered = !overlaps(r, r->scopes.at[k].name);
-    if (is_covered) r->overlaps[name >> 6] |= (uint64_t)1 << (name & 63);
+    if (is_covered) mark_overlaps(r, name);
     axp__scopes_remove(&r->scopes, i, &unused);
 }
 
@@ -394,9 +460,10 @@ static bool scan_word(struct axp__row_reader *r,
         else if (!add_opening(r, w->name, AXP__R_NAMED, UINT64_MAX))
             return false;
         else if (s->n > *n_base)
-            r->overlaps[w->name >> 6] |= (uint64_t)1 << (w->name & 63);
+            mark_overlaps(r, w->name);
         break;
     case AXP__W_EXT:
+        if (w->ext == AXP__X_CROSS_STOP) mark_overlaps(r, w->name);
         if (w->ext != AXP__X_DROP || !w->n_payload) break;
         i = axp__scopes_begun(s, w->name, w->payload[0]);
         if (i >= 0) end_anywhere(r, (uint32_t)i, true);
