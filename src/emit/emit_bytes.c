@@ -6,6 +6,8 @@
 
 #define BLOCK_BYTES 65536u
 
+static const char nothing[AXP__BYTES_ROOM];
+
 bool axp__names_init(struct axp__names *n, const axp_view *v, axp__name_fn make,
                      void *ctx)
 {
@@ -25,21 +27,23 @@ void axp__names_fini(struct axp__names *n)
 }
 
 /* Text that stays; NULL: no memory. */
-static char *keep(struct axp__names *n, const char *bytes, size_t len)
+static char *keep(struct axp__names *n, const char *bytes, size_t bytes_len)
 {
+    size_t len =
+        bytes_len > AXP__BYTES_ROOM ? bytes_len : (size_t)AXP__BYTES_ROOM;
     if (!n->n_blocks || n->left < len) {
         size_t size = len > BLOCK_BYTES ? len : BLOCK_BYTES;
         char **wider = realloc(n->blocks, (n->n_blocks + 1) * sizeof *wider);
         if (!wider) return NULL;
         n->blocks = wider;
-        n->blocks[n->n_blocks] = malloc(size);
+        n->blocks[n->n_blocks] = calloc(1, size);
         if (!n->blocks[n->n_blocks]) return NULL;
         n->n_blocks++;
         n->left = size;
     }
     /* from the back: `left` alone says where */
     n->left -= len;
-    return memcpy(n->blocks[n->n_blocks - 1] + n->left, bytes, len);
+    return memcpy(n->blocks[n->n_blocks - 1] + n->left, bytes, bytes_len);
 }
 
 const struct axp__bytes *axp__names_make(struct axp__names *n, uint32_t id)
@@ -52,7 +56,7 @@ const struct axp__bytes *axp__names_make(struct axp__names *n, uint32_t id)
     b->len = (uint32_t)n->scratch->len;
     if (!b->at) {
         n->has_failed = true;
-        b->at = "";
+        b->at = nothing;
         b->len = 0;
     }
     return b;

@@ -12,8 +12,11 @@
 #include "model/model_view.h"
 #include "wire/wire_word.h"
 
+#define AXP__BYTES_ROOM 16u
+
 struct axp__bytes {
-    const char *at; /* NULL: not made yet */
+    /* NULL: not made yet. At least AXP__BYTES_ROOM may be read. */
+    const char *at;
     uint32_t len;
     uint32_t number; /* the maker's own, if it sets one */
 };

@@ -29,22 +29,19 @@ enum key {
     X(ADDR, "addr")                                                            \
     X(SIZE, "size")                                                            \
     X(STREAM, "stream")                                                        \
-    X(TIME_US, "time_us") X(TIME_NS, "time_ns") X(FRAMES, "frames")            \
-        X(ALLOC, "alloc") X(FREE_REQUESTED, "free_requested")                  \
-            X(FREE_COMPLETED, "free_completed") X(FILENAME, "filename")        \
-                X(LINE, "line") X(NAME, "name") X(DEVICE, "device")            \
-                    X(ADDRESS, "address") X(TOTAL_SIZE, "total_size")          \
-                        X(ALLOCATED_SIZE, "allocated_size")                    \
-                            X(ACTIVE_SIZE, "active_size")                      \
-                                X(REQUESTED_SIZE, "requested_size")            \
-                                    X(SEGMENT_TYPE, "segment_type")            \
-                                        X(LARGE, "large") X(SEGMENT_POOL_ID,   \
-                                                            "segment_pool_id") \
-                                            X(BLOCKS, "blocks")                \
-                                                X(STATE, "state")              \
-                                                    X(INACTIVE, "inactive")    \
-                                                        X(ACTIVE_ALLOCATED,    \
-                                                          "active_allocated")
+    X(TIME_US, "time_us")                                                      \
+    X(TIME_NS, "time_ns") X(FRAMES, "frames") X(ALLOC, "alloc") X(             \
+        FREE_REQUESTED, "free_requested") X(FREE_COMPLETED, "free_completed")  \
+        X(FILENAME, "filename") X(LINE, "line") X(NAME, "name")                \
+            X(DEVICE, "device") X(ADDRESS, "address") X(                       \
+                TOTAL_SIZE, "total_size") X(ALLOCATED_SIZE, "allocated_size")  \
+                X(ACTIVE_SIZE, "active_size") X(REQUESTED_SIZE,                \
+                                                "requested_size")              \
+                    X(SEGMENT_TYPE, "segment_type") X(LARGE, "large")          \
+                        X(SEGMENT_POOL_ID, "segment_pool_id")                  \
+                            X(BLOCKS, "blocks") X(STATE, "state")              \
+                                X(INACTIVE, "inactive")                        \
+                                    X(ACTIVE_ALLOCATED, "active_allocated")
 #define X(id, text) K_##id,
     KEYS(X)
 #undef X

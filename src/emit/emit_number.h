@@ -81,4 +81,21 @@ static inline char *axp__put_varint(char *at, uint64_t value)
     return at;
 }
 
+/* The same without a loop, for the times of the inner loops: three steps pull
+ * the groups of 7 bits apart, and one store writes them. */
+static inline char *axp__put_varint_fast(char *at, uint64_t value)
+{
+    if (__builtin_expect(value >> 56 != 0, 0))
+        return axp__put_varint(at, value);
+    uint64_t x = value;
+    unsigned bits = 64 - (unsigned)__builtin_clzll(x | 1);
+    unsigned n = (bits + 6) * 37 >> 8; /* / 7 */
+    x = (x & 0x000000000fffffff) | (x & 0x00fffffff0000000) << 4;
+    x = (x & 0x00003fff00003fff) | (x & 0x0fffc0000fffc000) << 2;
+    x = (x & 0x007f007f007f007f) | (x & 0x3f803f803f803f80) << 1;
+    x |= 0x8080808080808080 & (((uint64_t)1 << 8 * (n - 1)) - 1);
+    memcpy(at, &x, 8); /* little-endian, as both our machines are */
+    return at + n;
+}
+
 #endif

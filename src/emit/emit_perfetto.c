@@ -52,9 +52,10 @@ enum {                /* numbers of what is interned from the start, from 1 */
     X(DTYPE, "dtype")                                                          \
     X(DIMS, "dims")                                                            \
     X(OPEN, "open")                                                            \
-    X(CUT, "cut") X(LOST, "lost") X(ABANDONED, "abandoned")                    \
-        X(METADATA, "metadata") X(TYPE, "type") X(ADDRESS, "address")          \
-            X(KIND, "kind") X(LIVE, "live_bytes") X(ID, "id")
+    X(CUT, "cut")                                                              \
+    X(LOST, "lost") X(ABANDONED, "abandoned") X(METADATA, "metadata")          \
+        X(TYPE, "type") X(ADDRESS, "address") X(KIND, "kind")                  \
+            X(LIVE, "live_bytes") X(ID, "id")
 enum annotation {
     NO_ANNOTATION,
 #define X(id, name) A_##id,
@@ -436,7 +437,7 @@ static inline void put_begin(struct perfetto *p, const struct axp__record *r)
     const struct row *row = &p->rows[r->row];
     char *packet = axp__out_room(p->o, PACKET_ROOM), *at = packet + 2;
     *at++ = 0x40; /* timestamp */
-    at = axp__put_varint(at, r->begin_ns);
+    at = axp__put_varint_fast(at, r->begin_ns);
     /* sequence id 1, sequence_flags 2, track_event */
     at = put(at, "\x50\x01\x68\x02\x5a", 5);
     char *event = at++;
@@ -447,7 +448,8 @@ static inline void put_begin(struct perfetto *p, const struct axp__record *r)
         *at++ = 0x18; /* category_iids */
         *at++ = (char)r->category;
     }
-    at = put(at, name->at, name->len);
+    memcpy(at, name->at, AXP__BYTES_ROOM); /* longer than any */
+    at += name->len;
     *event = (char)(at - event - 1);
     packet[0] = 0x0a;
     packet[1] = (char)(at - packet - 2);
@@ -471,7 +473,7 @@ static inline void put_end(struct perfetto *p, const struct axp__record *r)
     }
     char *packet = axp__out_room(p->o, PACKET_ROOM), *at = packet + 2;
     *at++ = 0x40;
-    at = axp__put_varint(at, r->time_ns);
+    at = axp__put_varint_fast(at, r->time_ns);
     at = put(at, "\x50\x01\x5a", 3);
     char *event = at++;
     at = put(at, "\x48\x02", 2);

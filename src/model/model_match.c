@@ -120,7 +120,8 @@ static inline bool to_record(struct axp__row_reader *r,
 
 /* ---- ends ------------------------------------------------------------------------------ */
 
-static void give_end(struct axp__row_reader *r, uint32_t i, unsigned flags)
+static inline void give_end(struct axp__row_reader *r, uint32_t i,
+                            unsigned flags)
 {
     struct axp__record *out = &r->next;
     const struct axp__scope *scope = &r->scopes.at[i];
@@ -130,7 +131,10 @@ static void give_end(struct axp__row_reader *r, uint32_t i, unsigned flags)
     out->category = scope->category;
     out->begin_ns = scope->begin_ns;
     out->work = scope->has_work ? &r->work : NULL;
-    axp__scopes_remove(&r->scopes, i, &r->work);
+    if (axp__likely(i + 1 == r->scopes.n && !scope->has_work))
+        r->scopes.n--;
+    else
+        axp__scopes_remove(&r->scopes, i, &r->work);
 }
 
 static void give_no_begin(struct axp__row_reader *r, uint32_t name)
@@ -144,14 +148,16 @@ static void give_no_begin(struct axp__row_reader *r, uint32_t name)
 }
 
 /* Ends scope i, after those above it that it cannot end before; they leave
- * the word held. */
-static void give_end_of(struct axp__row_reader *r, uint32_t i, unsigned flags,
-                        bool closes_all)
+ * the word to be read again. */
+static void give_end_of(struct axp__row_reader *r,
+                        const struct axp__wire_event *w, uint32_t i,
+                        unsigned flags, bool closes_all)
 {
     for (uint32_t k = r->scopes.n; --k > i;) {
         if (!closes_all &&
             (r->scopes.at[k].flags | r->scopes.at[i].flags) & AXP__R_OVERLAPS)
             continue;
+        r->held = *w;
         r->is_held = true;
         give_end(r, k, AXP__R_LOST);
         return;
@@ -172,16 +178,17 @@ static void give_innermost(struct axp__row_reader *r,
     if (i < 0)
         give_no_begin(r, w->name);
     else
-        give_end_of(r, (uint32_t)i, flags, true);
+        give_end_of(r, w, (uint32_t)i, flags, true);
 }
 
-static void give_named(struct axp__row_reader *r, uint32_t name)
+static void give_named(struct axp__row_reader *r,
+                       const struct axp__wire_event *w)
 {
-    int64_t i = axp__scopes_newest(&r->scopes, name, AXP__R_NAMED);
+    int64_t i = axp__scopes_newest(&r->scopes, w->name, AXP__R_NAMED);
     if (i < 0)
-        give_no_begin(r, name);
+        give_no_begin(r, w->name);
     else
-        give_end_of(r, (uint32_t)i, 0, false);
+        give_end_of(r, w, (uint32_t)i, 0, false);
 }
 
 /* ---- matched ---------------------------------------------------------------------------- */
@@ -215,8 +222,8 @@ static bool says_more(const struct axp__row_reader *r)
     return next == AXP__W_WORK || next == AXP__W_EXT;
 }
 
-static bool give_begin(struct axp__row_reader *r, uint32_t name, unsigned flags,
-                       axp_ns begin_ns)
+static inline bool give_begin(struct axp__row_reader *r, uint32_t name,
+                              unsigned flags, axp_ns begin_ns)
 {
     struct axp__record *out = &r->next;
     if (overlaps(r, name)) flags |= AXP__R_OVERLAPS;
@@ -269,15 +276,14 @@ static bool annotate(struct axp__row_reader *r, const struct axp__wire_event *w)
     if (w->n_payload)
         i = axp__scopes_begun(s, w->name, time_before(r, w->payload[0]));
     if (i < 0) return false;
-    give_end_of(r, (uint32_t)i, AXP__R_ELSEWHERE, false);
+    give_end_of(r, w, (uint32_t)i, AXP__R_ELSEWHERE, false);
     return true;
 }
 
-/* The held word; true: it became a record. */
-static bool match_word(struct axp__row_reader *r)
+/* True: it became a record. */
+static inline bool match_word(struct axp__row_reader *r,
+                              const struct axp__wire_event *w)
 {
-    struct axp__wire_event *w = &r->held;
-    r->is_held = false;
     use_time(r, w->ticks);
     switch (w->kind) {
     case AXP__W_BEGIN: return give_begin(r, w->name, 0, r->next.time_ns);
@@ -291,7 +297,7 @@ static bool match_word(struct axp__row_reader *r)
             return false;
         }
         if (w->kind == AXP__W_STOP)
-            give_named(r, w->name);
+            give_named(r, w);
         else
             give_innermost(r, w);
         return true;
@@ -331,19 +337,31 @@ static void give_last(struct axp__row_reader *r)
     give_end(r, r->scopes.n - 1, is_elsewhere ? AXP__R_ELSEWHERE : AXP__R_OPEN);
 }
 
+/* A scope that was open before the first word, which is read again. */
+static bool give_opening(struct axp__row_reader *r,
+                         const struct axp__wire_event *w)
+{
+    const struct axp__opening *o = &r->opening[r->at_opening++];
+    r->held = *w;
+    r->is_held = true;
+    use_time(r, w->ticks);
+    give_begin(r, o->name, o->flags,
+               o->begin_ns < r->next.time_ns ? o->begin_ns : r->next.time_ns);
+    return !r->has_failed;
+}
+
 static bool next_matched(struct axp__row_reader *r)
 {
-    while (r->is_held || axp__words_next(&r->words, &r->held)) {
-        if (axp__unlikely(r->at_opening < r->n_opening)) {
-            const struct axp__opening *o = &r->opening[r->at_opening++];
-            r->is_held = true;
-            use_time(r, r->held.ticks);
-            give_begin(r, o->name, o->flags,
-                       o->begin_ns < r->next.time_ns ? o->begin_ns
-                                                     : r->next.time_ns);
-            return !r->has_failed;
-        }
-        if (match_word(r)) return !r->has_failed;
+    struct axp__wire_event w;
+    for (;;) {
+        if (axp__unlikely(r->is_held))
+            w = r->held;
+        else if (!axp__words_next(&r->words, &w))
+            break;
+        r->is_held = false;
+        if (axp__unlikely(r->at_opening < r->n_opening))
+            return give_opening(r, &w);
+        if (match_word(r, &w)) return !r->has_failed;
     }
     if (!r->scopes.n) return false;
     give_last(r);
@@ -545,9 +563,10 @@ bool axp__row_next(struct axp__row_reader *r)
 {
     if (r->track) return next_on_track(r);
     if (!r->is_raw) return next_matched(r);
-    while (axp__words_next(&r->words, &r->held)) {
-        use_time(r, r->held.ticks);
-        if (to_record(r, &r->held, &r->next)) return true;
+    struct axp__wire_event w;
+    while (axp__words_next(&r->words, &w)) {
+        use_time(r, w.ticks);
+        if (to_record(r, &w, &r->next)) return true;
     }
     return false;
 }
