@@ -43,11 +43,10 @@ const LAYER = [ // name, host µs, device µs, flops, bytes
 class Trainer {
     constructor(run, seed, {rank = -1, layers = 8, device = true, slow = 1, flows = true, process = 1000} = {}) {
         Object.assign(this, {run, rank, layers, slow, flows, r: random(seed)});
-        const tag = rank >= 0 ? `rank ${rank} ` : "";
         this.main = run.thread(rank >= 0 ? "python" : "main", {rank, process});
         this.loaders = [0, 1].map((i) => run.thread(`loader ${i}`, {rank, process}));
-        this.gpu = device ? run.queue(`${tag}cuda:0 compute`) : null;
-        this.copy = device ? run.queue(`${tag}cuda:0 copy`) : null;
+        this.gpu = device ? run.queue("cuda:0 compute", {rank, process}) : null;
+        this.copy = device ? run.queue("cuda:0 copy", {rank, process}) : null;
         this.t = 0;
         this.gpuFree = 0;
         this.steps = [];

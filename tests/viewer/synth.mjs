@@ -114,9 +114,9 @@ export class Run {
         this.tracks.push(t);
         return t;
     }
-    queue(name) {
+    queue(name, {rank = -1, process = 1000} = {}) {
         const t = new Track(this, `q${this.queues.length}`, "slices");
-        this.queues.push({name, track: t});
+        this.queues.push({name, rank, process, track: t});
         this.tracks.push(t);
         return t;
     }
@@ -315,8 +315,8 @@ export function encodeRun(run, {level = 6} = {}) {
     meta.threads = run.threads.map(({track, ...t}) =>
         ({...t, begin: track.first, end: track.last, busy: track.busy, events: track.start.length * 2}));
     if (run.queues.length)
-        meta.queues = run.queues.map(({name, track}) =>
-            ({name, begin: track.first, end: track.last, busy: track.busy, events: track.start.length * 2}));
+        meta.queues = run.queues.map(({track, ...q}) =>
+            ({...q, begin: track.first, end: track.last, busy: track.busy, events: track.start.length * 2}));
 
     const bodies = eventChunks(tracks, level);
     const tables = [];

@@ -12,9 +12,13 @@ import "./style.css";
 
 let store: Store | null = null;
 
-function applyTheme(theme: string): void {
-    if (theme === "auto") delete document.documentElement.dataset.theme;
-    else document.documentElement.dataset.theme = theme;
+const prefersDark = matchMedia("(prefers-color-scheme: dark)");
+
+function applyTheme(): void {
+    const chosen = store?.state.theme ?? "auto";
+    const dark = chosen === "auto" ? prefersDark.matches : chosen === "dark";
+    document.documentElement.dataset.theme = dark ? "dark" : "light";
+    if (store && store.state.dark !== dark) store.set({dark});
 }
 
 function fail(text: string): void {
@@ -38,8 +42,8 @@ function begin(): boolean {
     store = new Store(report);
     const theme = /(?:^|&)t=(dark|light)/.exec(location.hash.slice(1));
     if (theme) store.state.theme = theme[1] as "dark" | "light";
-    applyTheme(store.state.theme);
-    store.subscribe((c) => c.theme && applyTheme(c.theme));
+    applyTheme();
+    store.subscribe((c) => c.theme && applyTheme());
     const app = document.getElementById("app")!;
     app.replaceChildren();
     render(<App report={report} store={store} />, app);
@@ -72,6 +76,9 @@ async function loadTimeline(s: Store): Promise<void> {
     }));
     addEventListener("hashchange", () => s.restore());
 }
+
+applyTheme();
+prefersDark.addEventListener("change", applyTheme);
 
 /** Meta is whole once something stands behind it. */
 function metaIsWhole(): boolean {

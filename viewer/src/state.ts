@@ -29,30 +29,31 @@ export interface State {
     marks: Mark[];
     cursor: number; // time that the memory table shows; −1: the peak
     theme: "auto" | "light" | "dark";
+    dark: boolean; // what the theme comes to
     help: boolean;
 }
 
 export class Store {
     state: State;
-    private listeners = new Set<(changed: Partial<State>) => void>();
-    private hashTimer = 0;
+    #listeners = new Set<(changed: Partial<State>) => void>();
+    #hashTimer = 0;
 
     constructor(readonly report: Report) {
         this.state = {
             loaded: 0, op: -1, range: null, step: -1, slice: -1, search: "", hits: null, view: [0, report.duration],
-            flameMode: 2, flameWeight: "time", flameTrack: -1, marks: [], cursor: -1, theme: "auto", help: false,
+            flameMode: 2, flameWeight: "time", flameTrack: -1, marks: [], cursor: -1, theme: "auto", dark: false, help: false,
         };
     }
 
     set(change: Partial<State>): void {
         Object.assign(this.state, change);
-        for (const f of [...this.listeners]) f(change);
-        this.saveSoon();
+        for (const f of [...this.#listeners]) f(change);
+        this.#saveSoon();
     }
 
     subscribe(f: (changed: Partial<State>) => void): () => void {
-        this.listeners.add(f);
-        return () => this.listeners.delete(f);
+        this.#listeners.add(f);
+        return () => this.#listeners.delete(f);
     }
 
     // ---- what a choice means ---------------------------------------------------------
@@ -93,12 +94,12 @@ export class Store {
 
     // ---- the hash ----------------------------------------------------------------------
 
-    private saveSoon(): void {
-        clearTimeout(this.hashTimer);
-        this.hashTimer = window.setTimeout(() => this.save(), 250);
+    #saveSoon(): void {
+        clearTimeout(this.#hashTimer);
+        this.#hashTimer = window.setTimeout(() => this.#save(), 250);
     }
 
-    private save(): void {
+    #save(): void {
         if (this.state.loaded >= 0 && this.state.loaded < 2) return; // not yet restored
         const hash = toHash(this.state, this.report);
         if (hash !== location.hash.slice(1)) {

@@ -40,25 +40,25 @@ export class Flame {
     theme: Theme = readTheme();
     width = 300;
     hover: Box | null = null;
-    private colors = new Map<number, number>();
-    private chartColors = new Uint32Array(0);
-    private readonly strip = document.createElement("canvas");
+    #colors = new Map<number, number>();
+    #chartColors = new Uint32Array(0);
+    readonly #strip = document.createElement("canvas");
 
     constructor(readonly canvas: HTMLCanvasElement, readonly report: Report) {}
 
     setTheme(): void {
         this.theme = readTheme();
-        this.colors.clear();
-        this.chartColors = new Uint32Array(0);
+        this.#colors.clear();
+        this.#chartColors = new Uint32Array(0);
     }
 
-    private color(name: number): number {
-        let c = this.colors.get(name);
-        if (c === undefined) this.colors.set(name, (c = nameColor(this.report.text(name), this.report.categoryOf[name] ?? 0, this.theme.dark)));
+    #color(name: number): number {
+        let c = this.#colors.get(name);
+        if (c === undefined) this.#colors.set(name, (c = nameColor(this.report.text(name), this.report.categoryOf[name] ?? 0, this.theme.dark)));
         return c;
     }
 
-    private begin(height: number): CanvasRenderingContext2D {
+    #begin(height: number): CanvasRenderingContext2D {
         const ctx = sizeCanvas(this.canvas, this.width, height);
         ctx.clearRect(0, 0, this.width, height);
         ctx.font = SLICE_FONT;
@@ -83,15 +83,15 @@ export class Flame {
     }
 
     drawTrees(layers: Layer[], height: number, marked: Marked): void {
-        const ctx = this.begin(height);
+        const ctx = this.#begin(height);
         for (const layer of layers) {
             const total = layer.tree.weight[0]!;
-            if (total > 0) this.drawNode(ctx, layer, 0, 0, 0, total, marked);
+            if (total > 0) this.#drawNode(ctx, layer, 0, 0, 0, total, marked);
         }
-        this.outline(ctx, marked.op);
+        this.#outline(ctx, marked.op);
     }
 
-    private drawNode(ctx: CanvasRenderingContext2D, layer: Layer, node: number, depth: number, from: number, total: number, marked: Marked): void {
+    #drawNode(ctx: CanvasRenderingContext2D, layer: Layer, node: number, depth: number, from: number, total: number, marked: Marked): void {
         const {tree} = layer;
         const a = this.view.x(from / total, this.width), b = this.view.x((from + tree.weight[node]!) / total, this.width);
         if (b < 0 || a > this.width || b - a < 0.4 || depth > MAX_DEPTH) return;
@@ -99,18 +99,18 @@ export class Flame {
         const x = Math.max(0, a), w = Math.min(this.width, b) - x;
         const name = tree.name[node]!;
         const isRoot = node === 0 && tree.parent[0] === -1 && this.report.text(name) === "(root)";
-        this.drawBox(ctx, {tree, node, depth, x, y, w, name}, isRoot, marked, isRoot ? "all" : this.report.label(name));
+        this.#drawBox(ctx, {tree, node, depth, x, y, w, name}, isRoot, marked, isRoot ? "all" : this.report.label(name));
         let at = from;
         for (const c of tree.children(node)) {
-            this.drawNode(ctx, layer, c, depth + 1, at, total, marked);
+            this.#drawNode(ctx, layer, c, depth + 1, at, total, marked);
             at += tree.weight[c]!;
             if (this.view.x(at / total, this.width) > this.width) break;
         }
     }
 
-    private drawBox(ctx: CanvasRenderingContext2D, box: Box, isRoot: boolean, marked: Marked, text: string): void {
+    #drawBox(ctx: CanvasRenderingContext2D, box: Box, isRoot: boolean, marked: Marked, text: string): void {
         const isLit = marked.hits ? marked.hits.has(box.name) : marked.op < 0 || marked.op === box.name;
-        const base = isRoot ? mix(this.theme.rowBg, 0xff888888, 0.75) : this.color(box.name);
+        const base = isRoot ? mix(this.theme.rowBg, 0xff888888, 0.75) : this.#color(box.name);
         ctx.fillStyle = css(isLit || isRoot ? base : mix(base, this.theme.rowBg, 0.3));
         ctx.fillRect(box.x, box.y, Math.max(0.5, box.w - (box.w > 2 ? 1 : 0)), FLAME_ROW - 1);
         this.boxes.push(box);
@@ -120,7 +120,7 @@ export class Flame {
         if (label) ctx.fillText(label, box.x + 4, box.y + FLAME_ROW / 2);
     }
 
-    private outline(ctx: CanvasRenderingContext2D, op: number): void {
+    #outline(ctx: CanvasRenderingContext2D, op: number): void {
         for (const b of this.boxes) {
             if (b !== this.hover && (op < 0 || b.name !== op || b.w < 3)) continue;
             ctx.strokeStyle = b === this.hover ? this.theme.text : this.theme.accent;
@@ -133,7 +133,7 @@ export class Flame {
 
     drawChart(track: number, from: number, to: number, height: number, marked: Marked): void {
         const trace = this.report.trace!;
-        const ctx = this.begin(height);
+        const ctx = this.#begin(height);
         const t = trace.tracks[track]!;
         const dpr = ctx.getTransform().a;
         const width = Math.max(1, Math.round(this.width * dpr));
@@ -141,34 +141,34 @@ export class Flame {
         const t0 = from + this.view.from * span, t1 = from + this.view.to * span;
         const rows = Math.min(t.depth, MAX_DEPTH, Math.ceil(height / FLAME_ROW));
         if (rows < 1) return;
-        this.fillChartColors(marked);
+        this.#fillChartColors(marked);
         const image = new ImageData(width, rows);
         const pixels = new Uint32Array(image.data.buffer);
         pixels.fill(this.theme.rowBg);
         const w = {t0, scale: width / (t1 - t0), width};
-        for (let d = 0; d < rows; d++) paintRow(trace, trace.rows[t.rows + d]!, w, this.chartColors, this.theme.rowBg, pixels, d * width);
-        this.strip.width = width;
-        this.strip.height = rows;
-        this.strip.getContext("2d")!.putImageData(image, 0, 0);
+        for (let d = 0; d < rows; d++) paintRow(trace, trace.rows[t.rows + d]!, w, this.#chartColors, this.theme.rowBg, pixels, d * width);
+        this.#strip.width = width;
+        this.#strip.height = rows;
+        this.#strip.getContext("2d")!.putImageData(image, 0, 0);
         ctx.imageSmoothingEnabled = false;
         for (let d = 0; d < rows; d++) {
-            ctx.drawImage(this.strip, 0, d, width, 1, 0, d * FLAME_ROW, this.width, FLAME_ROW - 1);
-            this.chartLabels(ctx, track, d, t0, t1);
+            ctx.drawImage(this.#strip, 0, d, width, 1, 0, d * FLAME_ROW, this.width, FLAME_ROW - 1);
+            this.#chartLabels(ctx, track, d, t0, t1);
         }
-        this.outline(ctx, marked.op);
+        this.#outline(ctx, marked.op);
     }
 
-    private fillChartColors(marked: Marked): void {
+    #fillChartColors(marked: Marked): void {
         const {nodes} = this.report.trace!;
-        this.chartColors = new Uint32Array(nodes.n);
+        this.#chartColors = new Uint32Array(nodes.n);
         for (let k = 1; k < nodes.n; k++) {
             const name = nodes.name[k]!;
             const isLit = marked.hits ? marked.hits.has(name) : marked.op < 0 || marked.op === name;
-            this.chartColors[k] = isLit ? this.color(name) : mix(this.color(name), this.theme.rowBg, 0.3);
+            this.#chartColors[k] = isLit ? this.#color(name) : mix(this.#color(name), this.theme.rowBg, 0.3);
         }
     }
 
-    private chartLabels(ctx: CanvasRenderingContext2D, track: number, d: number, t0: number, t1: number): void {
+    #chartLabels(ctx: CanvasRenderingContext2D, track: number, d: number, t0: number, t1: number): void {
         const trace = this.report.trace!;
         const row = trace.rows[trace.tracks[track]!.rows + d]!;
         const end = trace.lowerStart(row, t1), least = (3 * (t1 - t0)) / this.width;

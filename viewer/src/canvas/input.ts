@@ -8,74 +8,74 @@ import {type Timeline} from "./timeline";
 type Drag = {kind: "brush" | "pan" | "overview" | "press"; x: number; time: number; id: number};
 
 export class Input {
-    private drag: Drag | null = null;
-    private fingers = new Map<number, {x: number; y: number}>();
-    private readonly off: (() => void)[] = [];
+    #drag: Drag | null = null;
+    #fingers = new Map<number, {x: number; y: number}>();
+    readonly #off: (() => void)[] = [];
 
     constructor(private readonly tl: Timeline) {
         const {overlay, top, scroll} = tl.parts;
-        this.on(overlay, "pointerdown", (e) => this.down(e, false));
-        this.on(top, "pointerdown", (e) => this.down(e, true));
+        this.#on(overlay, "pointerdown", (e) => this.#down(e, false));
+        this.#on(top, "pointerdown", (e) => this.#down(e, true));
         for (const c of [overlay, top]) {
-            this.on(c, "pointermove", (e) => this.move(e));
-            this.on(c, "pointerup", (e) => this.up(e));
-            this.on(c, "pointercancel", (e) => this.cancel(e));
-            this.on(c, "pointerleave", () => this.leave());
-            this.on(c, "wheel", (e) => this.wheel(e));
+            this.#on(c, "pointermove", (e) => this.#move(e));
+            this.#on(c, "pointerup", (e) => this.#up(e));
+            this.#on(c, "pointercancel", (e) => this.#cancel(e));
+            this.#on(c, "pointerleave", () => this.#leave());
+            this.#on(c, "wheel", (e) => this.#wheel(e));
         }
-        this.on(overlay, "dblclick", () => {
+        this.#on(overlay, "dblclick", () => {
             const i = tl.store.state.slice;
             if (i >= 0 && tl.trace) tl.store.focus(tl.trace.start[i]!, tl.trace.start[i]! + tl.trace.dur[i]!);
         });
-        this.on(scroll, "scroll", () => tl.redraw(true));
+        this.#on(scroll, "scroll", () => tl.redraw(true));
     }
 
-    private on<K extends keyof HTMLElementEventMap>(to: HTMLElement, type: K, f: (e: HTMLElementEventMap[K]) => void): void {
+    #on<K extends keyof HTMLElementEventMap>(to: HTMLElement, type: K, f: (e: HTMLElementEventMap[K]) => void): void {
         to.addEventListener(type, f, {passive: false});
-        this.off.push(() => to.removeEventListener(type, f));
+        this.#off.push(() => to.removeEventListener(type, f));
     }
 
     stop(): void {
-        for (const f of this.off) f();
+        for (const f of this.#off) f();
     }
 
-    private at(e: MouseEvent): {x: number; y: number} {
+    #at(e: MouseEvent): {x: number; y: number} {
         const box = this.tl.parts.base.getBoundingClientRect();
         return {x: e.clientX - box.left, y: e.clientY - box.top};
     }
 
-    private down(e: PointerEvent, inTop: boolean): void {
+    #down(e: PointerEvent, inTop: boolean): void {
         if (e.button > 1) return;
-        const {x} = this.at(e);
+        const {x} = this.#at(e);
         const {tl} = this;
         (e.currentTarget as HTMLElement).setPointerCapture(e.pointerId);
-        this.fingers.set(e.pointerId, this.at(e));
+        this.#fingers.set(e.pointerId, this.#at(e));
         const inOverview = inTop && e.offsetY < OVERVIEW_HEIGHT;
         const kind = inOverview ? "overview" : e.button === 1 || e.shiftKey || e.pointerType === "touch" ? "pan" : "press";
-        this.drag = {kind, x, time: tl.timeAt(x), id: e.pointerId};
-        if (kind === "overview") this.centre(x);
+        this.#drag = {kind, x, time: tl.timeAt(x), id: e.pointerId};
+        if (kind === "overview") this.#centre(x);
         if (e.button === 1) e.preventDefault();
         if (e.pointerType !== "touch") tl.parts.scroll.focus({preventScroll: true});
     }
 
-    private centre(x: number): void {
+    #centre(x: number): void {
         const {tl} = this;
         const t = ((x - tl.gutter) / tl.plotWidth) * tl.report.duration;
         tl.setView(t - tl.view.span / 2, t + tl.view.span / 2);
         tl.shareView();
     }
 
-    private move(e: PointerEvent): void {
-        const {x, y} = this.at(e);
+    #move(e: PointerEvent): void {
+        const {x, y} = this.#at(e);
         const {tl} = this;
-        if (this.fingers.size === 2 && this.fingers.has(e.pointerId)) return this.pinch(e);
-        const d = this.drag;
+        if (this.#fingers.size === 2 && this.#fingers.has(e.pointerId)) return this.#pinch(e);
+        const d = this.#drag;
         if (d && d.id === e.pointerId) {
             if (d.kind === "press" && Math.abs(x - d.x) > 3) d.kind = "brush";
             if (d.kind === "pan") {
                 tl.view.pan(d.time - tl.timeAt(x));
                 tl.redraw(true);
-            } else if (d.kind === "overview") this.centre(x);
+            } else if (d.kind === "overview") this.#centre(x);
             else if (d.kind === "brush") {
                 const t = tl.timeAt(Math.max(tl.gutter, x));
                 tl.brush = [Math.max(0, Math.min(t, d.time)), Math.min(tl.report.duration, Math.max(t, d.time))];
@@ -87,38 +87,38 @@ export class Input {
         tl.redraw(false);
     }
 
-    private pinch(e: PointerEvent): void {
+    #pinch(e: PointerEvent): void {
         const {tl} = this;
-        const [a, b] = [...this.fingers.values()] as [{x: number; y: number}, {x: number; y: number}];
+        const [a, b] = [...this.#fingers.values()] as [{x: number; y: number}, {x: number; y: number}];
         const before = Math.abs(a.x - b.x);
-        this.fingers.set(e.pointerId, this.at(e));
-        const [c, d] = [...this.fingers.values()] as [{x: number; y: number}, {x: number; y: number}];
+        this.#fingers.set(e.pointerId, this.#at(e));
+        const [c, d] = [...this.#fingers.values()] as [{x: number; y: number}, {x: number; y: number}];
         const after = Math.abs(c.x - d.x);
         if (before > 8 && after > 8) {
             tl.view.zoom(tl.timeAt((c.x + d.x) / 2), after / before);
             tl.redraw(true);
         }
-        this.drag = null;
+        this.#drag = null;
     }
 
-    private up(e: PointerEvent): void {
+    #up(e: PointerEvent): void {
         const {tl} = this;
-        const d = this.drag;
-        this.fingers.delete(e.pointerId);
-        this.drag = null;
+        const d = this.#drag;
+        this.#fingers.delete(e.pointerId);
+        this.#drag = null;
         if (!d || d.id !== e.pointerId) return tl.shareView();
-        const {x, y} = this.at(e);
+        const {x, y} = this.#at(e);
         if (d.kind === "brush" && tl.brush) {
             const [a, b] = tl.brush;
             tl.brush = null;
             tl.store.chooseRange([Math.round(a), Math.round(b)]);
         } else if (d.kind === "pan") {
             tl.shareView();
-            if (Math.abs(x - d.x) < 4) this.click(x, y, e);
-        } else if (d.kind === "press") this.click(x, y, e);
+            if (Math.abs(x - d.x) < 4) this.#click(x, y, e);
+        } else if (d.kind === "press") this.#click(x, y, e);
     }
 
-    private click(x: number, y: number, e: PointerEvent): void {
+    #click(x: number, y: number, e: PointerEvent): void {
         const {tl} = this;
         if (e.currentTarget === tl.parts.top) return;
         const lane = tl.laneAt(y);
@@ -135,23 +135,23 @@ export class Input {
         }
     }
 
-    private cancel(e: PointerEvent): void {
-        this.fingers.delete(e.pointerId);
-        this.drag = null;
+    #cancel(e: PointerEvent): void {
+        this.#fingers.delete(e.pointerId);
+        this.#drag = null;
         this.tl.brush = null;
         this.tl.redraw(false);
     }
 
-    private leave(): void {
-        if (this.drag) return;
+    #leave(): void {
+        if (this.#drag) return;
         this.tl.hover = null;
         this.tl.onHover(null);
         this.tl.redraw(false);
     }
 
-    private wheel(e: WheelEvent): void {
+    #wheel(e: WheelEvent): void {
         const {tl} = this;
-        const {x} = this.at(e);
+        const {x} = this.#at(e);
         if (e.ctrlKey || e.metaKey) {
             e.preventDefault();
             const lines = e.deltaMode === 1 ? e.deltaY * 16 : e.deltaY;

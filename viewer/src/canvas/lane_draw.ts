@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // The lanes that are not slices: steps, memory, counters, marks; and the idle
 // gaps between slices, tinted and named.
-import {bytes, plain, time} from "../format";
+import {time} from "../format";
 import {gapBefore} from "../data/gaps";
 import {lowerBound, type Row} from "../data/trace";
 import {type Lane} from "./lanes";
@@ -20,16 +20,30 @@ export function drawSteps(tl: Timeline, ctx: CanvasRenderingContext2D, box: Lane
     const p50 = report.meta.steps?.p50 ?? 0;
     ctx.font = SLICE_FONT;
     ctx.textBaseline = "middle";
+    const every = labelEvery(tl, p50);
+    const labels: [string, number][] = [];
+    let drawn = -1;
     report.steps.forEach((s, at) => {
+        if (s.end < tl.view.from || s.begin > tl.view.to) return;
         const a = Math.max(box.x, tl.x(s.begin)), b = Math.min(tl.width, tl.x(s.end));
-        if (b <= box.x || a >= tl.width) return;
+        if (b <= box.x || a >= tl.width || b < drawn + 0.5) return;
+        drawn = b;
         const isSlow = p50 > 0 && s.end - s.begin > 1.5 * p50;
-        ctx.fillStyle = at === tl.store.state.step ? theme.accent : isSlow ? theme.select : s.index % 2 ? theme.line : theme.idle;
+        const isChosen = at === tl.store.state.step;
+        ctx.fillStyle = isChosen ? theme.accent : isSlow ? theme.select : s.index % 2 ? theme.line : theme.idle;
         ctx.fillRect(a, box.y + 2, Math.max(0.6, b - a - (b - a > 3 ? 1 : 0)), box.lane.h - 4);
-        const text = b - a > 18 ? fit(ctx, `${isSlow ? "▲ " : ""}${s.index}${b - a > 90 ? ` · ${time(s.end - s.begin)}` : ""}`, b - a - 6) : "";
-        ctx.fillStyle = at === tl.store.state.step ? theme.panel : theme.text;
-        if (text) ctx.fillText(text, a + 3, box.y + box.lane.h / 2 + 0.5);
+        if (isSlow && b - a > 14) labels.push([`▲ ${b - a > 40 ? s.index : ""}${b - a > 110 ? ` · ${time(s.end - s.begin)}` : ""}`, a]);
+        else if (s.index % every === 0) labels.push([`${s.index}${b - a > 100 ? ` · ${time(s.end - s.begin)}` : ""}`, a]);
     });
+    ctx.fillStyle = theme.text;
+    for (const [text, x] of labels) ctx.fillText(text, x + 3, box.y + box.lane.h / 2 + 0.5);
+}
+
+/** Numbers that have room: every step, every 5th, 10th, 50th … */
+function labelEvery(tl: Timeline, step: number): number {
+    const px = (step / tl.view.span) * tl.plotWidth;
+    for (let k = 1; k < 1e9; k *= 10) for (const m of [1, 5]) if (k * m * px > 34) return k * m;
+    return 1e9;
 }
 
 interface Curve {
@@ -40,36 +54,32 @@ interface Curve {
     steps: boolean;
 }
 
-/** A curve as a path: at most four points a pixel, extremes kept. */
+/** A curve as a path: extremes of each pixel kept. */
 function tracePath(tl: Timeline, ctx: CanvasRenderingContext2D, c: Curve, y: number, h: number): {first: number; last: number} {
     const from = Math.max(0, lowerBound(c.time, 0, c.time.length, tl.view.from) - 1);
     const to = Math.min(c.time.length, lowerBound(c.time, 0, c.time.length, tl.view.to) + 1);
     const py = (v: number): number => y + h - ((v - c.low) / (c.high - c.low || 1)) * h;
     let before = 0;
     for (let i = from; i < to; i++) {
-        const x = Math.max(tl.gutter, tl.x(c.time[i]!)), yy = py(c.value[i]!);
-        if (i === from) ctx.moveTo(x, yy);
+        const x = Math.max(tl.gutter, tl.x(c.time[i]!));
+        let lowest = c.value[i]!, highest = lowest;
+        // What falls into the same pixel is one line from its lowest to its highest.
+        while (i + 1 < to && i > from && tl.x(c.time[i + 1]!) < x + 0.5) {
+            i++;
+            lowest = Math.min(lowest, c.value[i]!);
+            highest = Math.max(highest, c.value[i]!);
+        }
+        if (i === from) ctx.moveTo(x, py(lowest));
         else {
             if (c.steps) ctx.lineTo(x, before);
-            ctx.lineTo(x, yy);
+            ctx.lineTo(x, py(lowest));
+            if (highest > lowest) ctx.lineTo(x, py(highest));
         }
-        before = yy;
+        before = py(c.value[i]!);
     }
     const last = Math.min(tl.width, Math.max(tl.gutter, tl.x(Math.min(tl.view.to, tl.report.duration))));
     if (to > from) ctx.lineTo(last, before);
     return {first: Math.max(tl.gutter, tl.x(c.time[from] ?? 0)), last};
-}
-
-function cornerLabel(tl: Timeline, ctx: CanvasRenderingContext2D, text: string, y: number): void {
-    ctx.font = SLICE_FONT;
-    ctx.textBaseline = "top";
-    const w = ctx.measureText(text).width;
-    ctx.globalAlpha = 0.8;
-    ctx.fillStyle = tl.theme.panel;
-    ctx.fillRect(tl.gutter + 2, y, w + 6, 14);
-    ctx.globalAlpha = 1;
-    ctx.fillStyle = tl.theme.muted;
-    ctx.fillText(text, tl.gutter + 5, y + 1);
 }
 
 export function drawMemory(tl: Timeline, ctx: CanvasRenderingContext2D, box: LaneBox): void {
@@ -88,7 +98,6 @@ export function drawMemory(tl: Timeline, ctx: CanvasRenderingContext2D, box: Lan
     ctx.fillStyle = tl.theme.accent;
     ctx.fill();
     ctx.globalAlpha = 1;
-    cornerLabel(tl, ctx, `peak ${bytes(peak)}`, box.y + 2);
 }
 
 export function drawCounter(tl: Timeline, ctx: CanvasRenderingContext2D, box: LaneBox): void {
@@ -100,7 +109,6 @@ export function drawCounter(tl: Timeline, ctx: CanvasRenderingContext2D, box: La
     ctx.lineWidth = 1;
     ctx.stroke();
     ctx.globalAlpha = 1;
-    cornerLabel(tl, ctx, `${plain(s.min)} … ${plain(s.max)}`, box.y + 2);
 }
 
 export function drawMarksLane(tl: Timeline, ctx: CanvasRenderingContext2D, box: LaneBox): void {

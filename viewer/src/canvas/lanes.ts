@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // What stands below what on the timeline: steps, memory, counters, then
 // threads and queues, grouped by rank or process where there are several.
+import {bytes, plain} from "../format";
 import {type Report, type Series} from "../data/report";
 import {type Track} from "../data/trace";
 
@@ -31,15 +32,19 @@ interface Owner {
     isQueue: boolean;
 }
 
+function groupOf(of: {rank: number; process: number} | undefined): string {
+    return !of ? "" : of.rank >= 0 ? `Rank ${of.rank}` : `Process ${of.process}`;
+}
+
 function ownerOf(report: Report, track: Track): Owner {
     const at = Number(track.row.slice(1));
     if (track.row[0] === "t") {
         const t = report.meta.threads[at];
-        const group = t ? (t.rank >= 0 ? `Rank ${t.rank}` : `Process ${t.process}`) : "";
-        return {label: t?.name || (t ? `thread ${t.id}` : "thread"), group, isQueue: false};
+        return {label: t?.name || (t ? `thread ${t.id}` : "thread"), group: groupOf(t), isQueue: false};
     }
-    if (track.row[0] === "q") return {label: report.meta.queues?.[at]?.name ?? "queue", group: "Queues", isQueue: true};
-    return {label: track.name ?? "spans", group: "Spans", isQueue: true};
+    const q = report.meta.queues?.[at];
+    if (track.row[0] === "q") return {label: q?.name ?? "queue", group: groupOf(q), isQueue: true};
+    return {label: track.name ?? "spans", group: groupOf(report.meta.threads[0]), isQueue: true};
 }
 
 function head(report: Report): Lane[] {
@@ -48,8 +53,8 @@ function head(report: Report): Lane[] {
         lanes.push({sub: "", y: 0, rows: 0, rowHeight: 0, isOpen: true, canToggle: false, ...lane});
     };
     if (report.steps.length) add({kind: "steps", key: "steps", label: "Steps", h: 20});
-    if (report.memory) add({kind: "memory", key: "memory", label: "Memory", h: 52});
-    report.counters.slice(0, 12).forEach((series, i) => add({kind: "counter", key: `c${i}`, label: series.name, h: 38, series}));
+    if (report.memory) add({kind: "memory", key: "memory", label: "Memory", sub: `peak ${bytes(report.meta.memory?.peak ?? 0)}`, h: 52});
+    report.counters.slice(0, 12).forEach((series, i) => add({kind: "counter", key: `c${i}`, label: series.name, sub: `${plain(series.min)} … ${plain(series.max)}`, h: 38, series}));
     return lanes;
 }
 
@@ -65,7 +70,7 @@ export function makeLanes(report: Report, toggled: Set<string>): Lane[] {
         if (!groups.has(g)) groups.set(g, []);
         groups.get(g)!.push(t);
     }
-    const named = [...groups.keys()].filter((g) => g.startsWith("Rank") || g.startsWith("Process")).length > 1;
+    const named = groups.size > 1;
     let height = lanes.reduce((h, l) => h + l.h, 0);
     for (const [group, tracks] of groups) {
         if (named) lanes.push({kind: "group", key: group, label: group, sub: "", y: 0, h: 22, rows: 0, rowHeight: 0, isOpen: true, canToggle: false});
@@ -113,6 +118,3 @@ export function lanesHeight(lanes: Lane[]): number {
     return last ? last.y + last.h + 6 : 0;
 }
 
-export function isQueueTrack(track: Track): boolean {
-    return track.row[0] === "q";
-}

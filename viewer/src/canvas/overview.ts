@@ -11,8 +11,7 @@ export const TOP_HEIGHT = OVERVIEW_HEIGHT + AXIS_HEIGHT;
 
 interface Profile {
     width: number;
-    busy: Float64Array; // rows busy, by pixel of the whole run
-    most: number;
+    path: Path2D;
 }
 
 const profiles = new WeakMap<object, Profile>();
@@ -43,7 +42,12 @@ function profileOf(tl: Timeline): Profile | null {
             at = first;
         }
     }
-    const profile = {width, busy, most: busy.reduce((a, b) => Math.max(a, b), 1)};
+    const most = busy.reduce((a, b) => Math.max(a, b), 1), h = OVERVIEW_HEIGHT - 6;
+    const path = new Path2D();
+    path.moveTo(tl.gutter, 2 + h);
+    busy.forEach((b, p) => path.lineTo(tl.gutter + p + 0.5, 2 + h - (b / most) * (h - 3)));
+    path.lineTo(tl.gutter + width, 2 + h);
+    const profile = {width, path};
     profiles.set(trace, profile);
     return profile;
 }
@@ -64,11 +68,7 @@ function drawOverview(tl: Timeline, ctx: CanvasRenderingContext2D): void {
     if (profile) {
         ctx.fillStyle = theme.muted;
         ctx.globalAlpha = 0.55;
-        ctx.beginPath();
-        ctx.moveTo(gutter, 2 + h);
-        profile.busy.forEach((b, p) => ctx.lineTo(gutter + p + 0.5, 2 + h - (b / profile.most) * (h - 3)));
-        ctx.lineTo(gutter + plotWidth, 2 + h);
-        ctx.fill();
+        ctx.fill(profile.path);
         ctx.globalAlpha = 1;
     }
     const range = tl.store.state.range;

@@ -5,7 +5,7 @@
 // gets the colour of the longest slice in it, the fainter the less of it is
 // covered. Cost: some 100 operations a pixel however many slices lie in it,
 // since blocks of slices know their sum and their longest.
-import {BLOCK, lowerBound, type Row, type Trace} from "../data/trace";
+import {BLOCK, LARGE, lowerBound, type Row, type Trace} from "../data/trace";
 import {mix} from "./palette";
 
 export interface Window {
@@ -19,25 +19,25 @@ let rangeSum = 0;
 let rangeLongest = 0;
 
 function summarize(trace: Trace, a: number, b: number): void {
-    const {dur, sum, longest} = trace;
+    const {dur, blocks, large} = trace;
     let total = 0, best = a, bestDur = dur[a]!;
     let i = a;
-    const stop = Math.min(b, Math.ceil(a / BLOCK) * BLOCK);
-    for (; i < stop; i++) {
-        const d = dur[i]!;
-        total += d;
-        if (d > bestDur) (bestDur = d), (best = i);
-    }
-    for (; i + BLOCK <= b; i += BLOCK) {
-        const k = i / BLOCK;
-        total += sum[k]!;
-        const c = longest[k]!;
-        if (dur[c]! > bestDur) (bestDur = dur[c]!), (best = c);
-    }
-    for (; i < b; i++) {
-        const d = dur[i]!;
-        total += d;
-        if (d > bestDur) (bestDur = d), (best = i);
+    while (i < b) {
+        if (i % BLOCK === 0 && i + BLOCK <= b) {
+            const isLarge = i % LARGE === 0 && i + LARGE <= b;
+            const level = isLarge ? large : blocks;
+            const k = isLarge ? i / LARGE : i / BLOCK;
+            total += level.sum[k]!;
+            if (level.peak[k]! > bestDur) (bestDur = level.peak[k]!), (best = level.longest[k]!);
+            i += isLarge ? LARGE : BLOCK;
+            continue;
+        }
+        const stop = Math.min(b, (Math.floor(i / BLOCK) + 1) * BLOCK);
+        for (; i < stop; i++) {
+            const d = dur[i]!;
+            total += d;
+            if (d > bestDur) (bestDur = d), (best = i);
+        }
     }
     rangeSum = total;
     rangeLongest = best;
@@ -69,8 +69,12 @@ export function paintRow(trace: Trace, row: Row, w: Window, colors: Uint32Array,
             i++;
             continue;
         }
-        const px = x < 0 ? 0 : Math.floor(x);
+        const px = Math.floor(x);
         if (px >= width) break;
+        if (px < 0) {
+            i++; // it belongs to the pixel before
+            continue;
+        }
         const edge = t0 + (px + 1) * pixel;
         let j = i + 1;
         if (j < end && start[j]! < edge) {

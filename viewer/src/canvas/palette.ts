@@ -89,7 +89,7 @@ export function mix(a: number, b: number, share: number): number {
 export function readTheme(): Theme {
     const style = getComputedStyle(document.documentElement);
     const v = (name: string): string => style.getPropertyValue(name).trim();
-    const dark = v("--is-dark") === "1";
+    const dark = document.documentElement.dataset.theme === "dark";
     const rgb = (hex: string): number => {
         const n = parseInt(hex.slice(1), 16);
         return pack([(n >> 16) & 255, (n >> 8) & 255, n & 255]);

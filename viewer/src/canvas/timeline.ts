@@ -13,11 +13,12 @@
 // (canvas/lane_draw), the overlay (canvas/overlay).
 import {type Store} from "../state";
 import {type Report} from "../data/report";
-import {type Row, type Trace} from "../data/trace";
+import {BLOCK, LARGE, type Row, type Trace} from "../data/trace";
 import {eventsOf} from "../data/search";
 import {lanesHeight, makeLanes, type Lane} from "./lanes";
 import {mix, nameColor, readTheme, type Theme} from "./palette";
 import {paintHits, paintRow} from "./painter";
+import {Strip} from "./strip";
 import {fit, sizeCanvas, SLICE_FONT} from "./text";
 import {drawCounter, drawGaps, drawMarksLane, drawMemory, drawSteps, type LaneBox} from "./lane_draw";
 import {drawOverlay} from "./overlay";
@@ -61,13 +62,13 @@ export class Timeline {
     onLayout: () => void = () => undefined;
     onHover: (h: Hover | null) => void = () => undefined;
     readonly toggled = new Set<string>();
-    private colors = new Uint32Array(0); // by node, highlight applied
-    private plain = new Uint32Array(0); // by node
-    private highlighted: Uint32Array | null = null; // events
-    private image: ImageData | null = null;
-    private readonly strip = document.createElement("canvas");
-    private pending = 0;
-    private dirty = {base: true, top: true};
+    #colors = new Uint32Array(0); // by node, highlight applied
+    #plain = new Uint32Array(0); // by node
+    #highlighted: Uint32Array | null = null; // events
+    #style = 0;
+    readonly #strip = new Strip();
+    #pending = 0;
+    #dirty = {base: true, top: true};
 
     constructor(readonly parts: Parts, readonly store: Store) {
         this.report = store.report;
@@ -104,7 +105,7 @@ export class Timeline {
 
     setTheme(): void {
         this.theme = readTheme();
-        this.plain = new Uint32Array(0);
+        this.#plain = new Uint32Array(0);
         this.highlight();
         this.redraw(true);
     }
@@ -135,34 +136,35 @@ export class Timeline {
         const trace = this.trace;
         if (!trace) return;
         const {nodes} = trace;
-        if (this.plain.length !== nodes.n) {
-            this.plain = new Uint32Array(nodes.n);
+        if (this.#plain.length !== nodes.n) {
+            this.#plain = new Uint32Array(nodes.n);
             const byName = new Map<number, number>();
             for (let k = 1; k < nodes.n; k++) {
                 const name = nodes.name[k]!;
                 let c = byName.get(name);
                 if (c === undefined) byName.set(name, (c = nameColor(this.report.text(name), this.report.categoryOf[name] ?? 0, this.theme.dark)));
-                this.plain[k] = c;
+                this.#plain[k] = c;
             }
         }
         const {op, hits} = this.store.state;
         const names = hits ? hits.names : op >= 0 ? new Set([op]) : null;
-        this.highlighted = hits ? hits.events ?? eventsOf(trace, hits.names) : names ? eventsOf(trace, names) : null;
+        this.#highlighted = hits ? hits.events ?? eventsOf(trace, hits.names) : names ? eventsOf(trace, names) : null;
         if (!names) {
-            this.colors = this.plain;
+            this.#colors = this.#plain;
         } else {
-            this.colors = new Uint32Array(nodes.n);
-            for (let k = 1; k < nodes.n; k++) this.colors[k] = names.has(nodes.name[k]!) ? this.plain[k]! : mix(this.plain[k]!, this.theme.rowBg, 0.28);
+            this.#colors = new Uint32Array(nodes.n);
+            for (let k = 1; k < nodes.n; k++) this.#colors[k] = names.has(nodes.name[k]!) ? this.#plain[k]! : mix(this.#plain[k]!, this.theme.rowBg, 0.28);
         }
+        this.#style++;
         this.redraw(true);
     }
 
     redraw(base: boolean): void {
-        this.dirty.base ||= base;
-        this.dirty.top ||= base;
-        if (this.pending) return;
-        this.pending = requestAnimationFrame(() => {
-            this.pending = 0;
+        this.#dirty.base ||= base;
+        this.#dirty.top ||= base;
+        if (this.#pending) return;
+        this.#pending = requestAnimationFrame(() => {
+            this.#pending = 0;
             const t = performance.now();
             this.draw();
             this.frameTimes.push(performance.now() - t);
@@ -174,13 +176,27 @@ export class Timeline {
 
     draw(): void {
         if (this.width < 20 || !this.parts.base.isConnected) return;
-        if (this.dirty.base) this.drawBase();
-        if (this.dirty.top) drawTop(this, sizeCanvas(this.parts.top, this.width, TOP_HEIGHT));
+        if (this.#dirty.base) this.#drawBase();
+        if (this.#dirty.top) drawTop(this, sizeCanvas(this.parts.top, this.width, TOP_HEIGHT));
         drawOverlay(this, sizeCanvas(this.parts.overlay, this.width, this.height));
-        this.dirty = {base: false, top: false};
+        this.#dirty = {base: false, top: false};
     }
 
-    private drawBase(): void {
+    /** Device pixels for time. */
+    get #columns(): number {
+        return Math.max(1, Math.round(this.plotWidth * Math.max(1, window.devicePixelRatio || 1)));
+    }
+
+    /** Puts the view on the grid of pixels, so that panning moves whole ones. */
+    #snap(): void {
+        const pixel = this.view.span / this.#columns;
+        const from = Math.round(this.view.from / pixel) * pixel;
+        this.view.to += from - this.view.from;
+        this.view.from = from;
+    }
+
+    #drawBase(): void {
+        this.#snap();
         const ctx = sizeCanvas(this.parts.base, this.width, this.height);
         ctx.fillStyle = this.theme.panel;
         ctx.fillRect(0, 0, this.width, this.height);
@@ -191,14 +207,14 @@ export class Timeline {
             const y = lane.y - scrolled;
             if (y + lane.h < 0 || y > this.height) continue;
             boxes.push({lane, y, x: this.gutter, width: this.plotWidth});
-            if (lane.kind === "track") this.collectRows(lane, y, rows);
+            if (lane.kind === "track") this.#collectRows(lane, y, rows);
         }
-        this.paintRows(ctx, rows);
-        for (const box of boxes) this.drawLane(ctx, box);
-        this.drawLabels(ctx, rows);
+        this.#paintRows(ctx, rows);
+        for (const box of boxes) this.#drawLane(ctx, box);
+        this.#drawLabels(ctx, rows);
     }
 
-    private collectRows(lane: Lane, y: number, rows: PaintedRow[]): void {
+    #collectRows(lane: Lane, y: number, rows: PaintedRow[]): void {
         const track = lane.track!;
         for (let d = 0; d < lane.rows; d++) {
             const top = y + d * lane.rowHeight;
@@ -207,30 +223,21 @@ export class Timeline {
         }
     }
 
-    private paintRows(ctx: CanvasRenderingContext2D, rows: PaintedRow[]): void {
+    #paintRows(ctx: CanvasRenderingContext2D, rows: PaintedRow[]): void {
         const trace = this.trace;
         if (!trace || rows.length === 0) return;
-        const dpr = ctx.getTransform().a;
-        const width = Math.round(this.plotWidth * dpr);
-        if (!this.image || this.image.width !== width || this.image.height < rows.length) {
-            this.image = new ImageData(width, Math.max(48, rows.length));
-            this.strip.width = width;
-            this.strip.height = this.image.height;
-        }
-        const pixels = new Uint32Array(this.image.data.buffer);
-        pixels.fill(this.theme.rowBg, 0, width * rows.length);
-        const w = {t0: this.view.from, scale: width / this.view.span, width};
-        rows.forEach((r, k) => {
-            paintRow(trace, r.row, w, this.colors, this.theme.rowBg, pixels, k * width);
-            if (this.highlighted) paintHits(trace, r.row, w, this.highlighted, this.plain, pixels, k * width);
+        const width = this.#columns;
+        const {theme} = this;
+        const strip = this.#strip, colors = this.#colors, plain = this.#plain, highlighted = this.#highlighted;
+        strip.paint(rows.map((r) => r.row), {t0: this.view.from, scale: width / this.view.span, width}, this.#style, theme.rowBg, (row, w, out, base) => {
+            paintRow(trace, row, w, colors, theme.rowBg, out, base);
+            if (highlighted) paintHits(trace, row, w, highlighted, plain, out, base);
         });
-        const sctx = this.strip.getContext("2d")!;
-        sctx.putImageData(this.image, 0, 0, 0, 0, width, rows.length);
         ctx.imageSmoothingEnabled = false;
-        rows.forEach((r, k) => ctx.drawImage(this.strip, 0, k, width, 1, this.gutter, r.y, this.plotWidth, r.h));
+        rows.forEach((r, k) => ctx.drawImage(strip.canvas, 0, k, width, 1, this.gutter, r.y, this.plotWidth, r.h));
     }
 
-    private drawLane(ctx: CanvasRenderingContext2D, box: LaneBox): void {
+    #drawLane(ctx: CanvasRenderingContext2D, box: LaneBox): void {
         const {lane} = box;
         if (lane.kind === "steps") drawSteps(this, ctx, box);
         else if (lane.kind === "memory") drawMemory(this, ctx, box);
@@ -243,7 +250,7 @@ export class Timeline {
     }
 
     /** Names on slices that have room for them. */
-    private drawLabels(ctx: CanvasRenderingContext2D, rows: PaintedRow[]): void {
+    #drawLabels(ctx: CanvasRenderingContext2D, rows: PaintedRow[]): void {
         const trace = this.trace;
         if (!trace) return;
         ctx.font = SLICE_FONT;
@@ -256,28 +263,29 @@ export class Timeline {
             let i = trace.firstAfter(r.row, this.view.from);
             while (i < end) {
                 if (trace.dur[i]! < least) {
-                    i = this.nextLong(i, end, least);
+                    i = this.#nextLong(i, end, least);
                     continue;
                 }
-                this.drawLabel(ctx, i, r.y + r.h / 2 + 0.5);
+                this.#drawLabel(ctx, i, r.y + r.h / 2 + 0.5);
                 i++;
             }
         }
     }
 
     /** The next event that is long enough, by the blocks' longest. */
-    private nextLong(i: number, end: number, least: number): number {
-        const {dur, longest} = this.trace!;
+    #nextLong(i: number, end: number, least: number): number {
+        const {dur, blocks, large} = this.trace!;
         i++;
         while (i < end) {
-            if (i % 32 === 0 && i + 32 <= end && dur[longest[i / 32]!]! < least) i += 32;
+            if (i % LARGE === 0 && i + LARGE <= end && large.peak[i / LARGE]! < least) i += LARGE;
+            else if (i % BLOCK === 0 && i + BLOCK <= end && blocks.peak[i / BLOCK]! < least) i += BLOCK;
             else if (dur[i]! < least) i++;
             else break;
         }
         return i;
     }
 
-    private drawLabel(ctx: CanvasRenderingContext2D, i: number, y: number): void {
+    #drawLabel(ctx: CanvasRenderingContext2D, i: number, y: number): void {
         const trace = this.trace!;
         const a = Math.max(this.gutter, this.x(trace.start[i]!));
         const b = Math.min(this.width, this.x(trace.start[i]! + trace.dur[i]!));

@@ -18,6 +18,9 @@ interface Props {
     formatY: (v: number) => string;
     onCursor?: (x: number | null) => void;
     onClick?: (x: number) => void;
+    fromZero?: boolean;
+    /** Ticks at powers of two: bytes. */
+    binary?: boolean;
     formatX?: (v: number, step: number) => string;
 }
 
@@ -34,21 +37,14 @@ function axisSize(u: uPlot, texts: string[] | null): number {
 export function Plot(props: Props): JSX.Element {
     const box = useRef<HTMLDivElement>(null);
     const [width, setWidth] = useState(0);
-    const [version, setVersion] = useState(0);
-    const theme = useStore(props.store, (s) => s.theme);
+    const dark = useStore(props.store, (s) => s.dark);
     const latest = useRef(props);
     latest.current = props;
 
     useEffect(() => {
         const observer = new ResizeObserver(() => setWidth(box.current!.clientWidth));
         observer.observe(box.current!);
-        const dark = matchMedia("(prefers-color-scheme: dark)");
-        const again = (): void => setVersion((v) => v + 1);
-        dark.addEventListener("change", again);
-        return () => {
-            observer.disconnect();
-            dark.removeEventListener("change", again);
-        };
+        return () => observer.disconnect();
     }, []);
 
     useEffect(() => {
@@ -59,10 +55,10 @@ export function Plot(props: Props): JSX.Element {
         const u = new uPlot({
             width, height: props.height, legend: {show: false}, padding: [8, 12, 0, 0],
             cursor: {drag: {x: false, y: false}, y: false, points: {show: false}},
-            scales: {x: {time: false}},
+            scales: {x: {time: false}, ...(props.fromZero ? {y: {range: (_u: uPlot, _lo: number, hi: number): [number, number] => [0, hi * 1.06 || 1]}} : {})},
             axes: [
-                {...axis, values: (_u, ticks) => ticks.map((t) => formatX(t, ticks.length > 1 ? ticks[1]! - ticks[0]! : 1)), space: 90, splits: (u2) => splits(u2.scales.x!.min!, u2.scales.x!.max!, u2.width / 110)},
-                {...axis, values: (_u, ticks) => ticks.map(props.formatY), size: (u2, texts) => axisSize(u2, texts), space: 34},
+                {...axis, values: (_u, ticks) => ticks.map((t) => formatX(t, ticks.length > 1 ? ticks[1]! - ticks[0]! : 1)), space: 90, size: 26, splits: (u2) => splits(u2.scales.x!.min!, u2.scales.x!.max!, u2.width / 110)},
+                {...axis, values: (_u, ticks) => ticks.map(props.formatY), size: (u2, texts) => axisSize(u2, texts), space: 34, ...(props.binary ? {splits: (u2: uPlot) => binarySplits(u2.scales.y!.max!, props.height / 44)} : {})},
             ],
             hooks: {setCursor: [(u2) => latest.current.onCursor?.(u2.cursor.left! >= 0 ? u2.posToVal(u2.cursor.left!, "x") : null)]},
             ...props.options(colors),
@@ -72,8 +68,15 @@ export function Plot(props: Props): JSX.Element {
         };
         u.over.addEventListener("click", click);
         return () => u.destroy();
-    }, [props.data, width, theme, version, props.height]);
+    }, [props.data, width, dark, props.height]);
     return <div ref={box} class="plot" role="img" aria-label={props.label} style={{height: `${props.height}px`}} />;
+}
+
+function binarySplits(max: number, n: number): number[] {
+    const step = 2 ** Math.ceil(Math.log2(Math.max(1, max) / Math.max(2, n)));
+    const out: number[] = [];
+    for (let t = 0; t <= max; t += step) out.push(t);
+    return out;
 }
 
 function splits(min: number, max: number, n: number): number[] {

@@ -131,6 +131,8 @@ export interface Thread {
 
 export interface Queue {
     name: string;
+    process: number;
+    rank: number;
     begin: number;
     end: number;
     busy: number;

@@ -67,11 +67,11 @@ export class Report {
     args: Args[] = [];
     work: WorkTable | null = null;
     readonly strings: string[];
-    private labels = new Map<number, string>();
+    #labels = new Map<number, string>();
 
     constructor(readonly meta: Meta) {
         this.strings = meta.strings;
-        this.ops = this.readOps();
+        this.ops = this.#readOps();
         for (const op of this.ops) this.opByName.set(op.name, op);
         this.categoryOf = new Uint8Array(this.strings.length + 1);
         for (const op of this.ops) this.categoryOf[op.name] = op.category;
@@ -85,8 +85,8 @@ export class Report {
 
     /** The text, bounded and on one line. */
     label(id: number): string {
-        let s = this.labels.get(id);
-        if (s === undefined) this.labels.set(id, (s = label(this.text(id), 400)));
+        let s = this.#labels.get(id);
+        if (s === undefined) this.#labels.set(id, (s = label(this.text(id), 400)));
         return s;
     }
 
@@ -100,12 +100,12 @@ export class Report {
 
     // ---- operations ------------------------------------------------------------------
 
-    private readOps(): Op[] {
+    #readOps(): Op[] {
         const c = this.meta.ops;
         if (!c) return [];
         return c.name.map((name, i) => {
             const flops = c.flops[i] ?? NaN, bytes = c.bytes[i] ?? NaN;
-            return this.finish({
+            return this.#finish({
                 name, calls: c.calls[i]!, total: c.total[i]!, self: c.self[i]!, share: c.share[i]!,
                 avg: c.calls[i] ? c.total[i]! / c.calls[i]! : 0, min: c.min[i]!, max: c.max[i]!,
                 p50: c.p50[i]!, p95: c.p95[i]!, p99: c.p99[i]!,
@@ -117,7 +117,7 @@ export class Report {
     }
 
     /** The share of the roof that an op reaches, where both are known. */
-    private finish(op: Op): Op {
+    #finish(op: Op): Op {
         const peak = this.peakGflops(op.dtype), bw = this.meta.machine?.gbps.at(0)?.[1] ?? NaN;
         const roof = Number.isFinite(op.intensity) ? Math.min(peak, op.intensity * bw) : peak;
         op.roof = op.gflops / roof;
@@ -143,14 +143,14 @@ export class Report {
         const rows = this.trace.tracks.filter((t) => t.kind === "slices" && t.lane === 0).length;
         const all = (b - a) * Math.max(1, rows);
         const ops: Op[] = [];
-        for (const [name, s] of byName(this.trace, sums)) ops.push(this.rangeOp(name, s, all));
+        for (const [name, s] of byName(this.trace, sums)) ops.push(this.#rangeOp(name, s, all));
         return {ops, sums};
     }
 
-    private rangeOp(name: number, s: NameSums, all: number): Op {
+    #rangeOp(name: number, s: NameSums, all: number): Op {
         const base = this.opByName.get(name);
         const flops = s.flops || NaN, bytes = s.bytes || NaN;
-        return this.finish({
+        return this.#finish({
             name, calls: s.calls, total: s.total, self: s.self, share: s.self / all, avg: s.total / s.calls, min: s.min, max: s.max,
             p50: NaN, p95: NaN, p99: NaN, gflops: flops / s.total, gbps: bytes / s.total, intensity: flops / bytes, roof: NaN, flops,
             category: base?.category ?? 0, dtype: base?.dtype ?? 0, file: base?.file ?? "", line: base?.line ?? 0,
@@ -164,7 +164,7 @@ export class Report {
         this.index = index;
         for (const s of index.strings) this.strings.push(s);
         this.args = index.args;
-        this.readWork();
+        this.#readWork();
         const builder = new TraceBuilder(index.tracks, this.strings.length);
         const total = index.tracks.reduce((sum, t) => sum + t.n, 0);
         const nChunks = Math.ceil(total / index.chunk_events);
@@ -188,11 +188,11 @@ export class Report {
         }
         const wanted = index.tables.some((t) => t.kind === "flows" || t.kind === "merged");
         const {trace, positions} = builder.finish(wanted);
-        for (const t of index.tables) await this.loadTable(t, trace, positions);
+        for (const t of index.tables) await this.#loadTable(t, trace, positions);
         this.trace = trace;
     }
 
-    private async loadTable(t: TableInfo, trace: Trace, positions: Uint32Array | null): Promise<void> {
+    async #loadTable(t: TableInfo, trace: Trace, positions: Uint32Array | null): Promise<void> {
         const got = await attempt(loadChunk(t.chunk));
         if ("error" in got || got.value.n !== t.n || got.value.columns.length !== t.columns) {
             this.problems.push(`The data of ${t.kind === "counter" ? `the counter ${this.label(t.name ?? -1)}` : t.kind} is damaged and not shown.`);
@@ -203,7 +203,7 @@ export class Report {
             const names = t.names ?? [];
             this.memory = {time: running(columns[0], n), total: values(columns[1], n), names, columns: names.map((_, k) => values(columns[k + 2], n)), exact: t.exact ?? false};
         } else if (t.kind === "counter") {
-            this.addCounter(t, got.value);
+            this.#addCounter(t, got.value);
         } else if (t.kind === "flows") {
             addFlows(trace, positions!, running(columns[0], n), runningZigzag(columns[1], n));
         } else {
@@ -212,7 +212,7 @@ export class Report {
         }
     }
 
-    private addCounter(t: TableInfo, chunk: Chunk): void {
+    #addCounter(t: TableInfo, chunk: Chunk): void {
         const value = doubles(chunk.columns[1], chunk.n);
         let min = Infinity, max = -Infinity;
         for (const v of value) {
@@ -222,7 +222,7 @@ export class Report {
         this.counters.push({name: this.label(t.name ?? -1), time: running(chunk.columns[0], chunk.n), value, min, max});
     }
 
-    private readWork(): void {
+    #readWork(): void {
         const n = this.args.length + 1;
         this.work = {flops: new Float64Array(n), bytes: new Float64Array(n)};
         this.args.forEach((a, i) => {

@@ -10,11 +10,12 @@
 // node in the call tree, which knows the name, the path and the colour.
 //
 // Cost: 20 bytes an event (start, duration, node), 4 more where any event has
-// args, and 12 bytes every 32 events for the summary that far zoom uses.
+// args, and 20 bytes every 32 events for the summary that far zoom uses.
 import {type Chunk, type Column} from "./decode";
 import {type TrackInfo} from "./meta";
 
 export const BLOCK = 32;
+export const LARGE = BLOCK * BLOCK;
 /** A position that is none. */
 export const NONE = 0xffffffff;
 
@@ -38,7 +39,7 @@ export class Nodes {
     /** Its name also stands above it on the path. */
     recursive = new Uint8Array(1024);
     n = 1;
-    private slots = new Int32Array(4096);
+    #slots = new Int32Array(4096);
 
     constructor() {
         this.parent[0] = -1;
@@ -46,20 +47,20 @@ export class Nodes {
     }
 
     child(parent: number, name: number): number {
-        const mask = this.slots.length - 1;
+        const mask = this.#slots.length - 1;
         let h = (Math.imul(parent, 0x9e3779b1) ^ Math.imul(name, 0x85ebca6b)) >>> 0;
         h = (h ^ (h >>> 15)) & mask;
         for (;;) {
-            const node = this.slots[h]!;
-            if (node === 0) return this.add(parent, name, h);
+            const node = this.#slots[h]!;
+            if (node === 0) return this.#add(parent, name, h);
             if (this.parent[node] === parent && this.name[node] === name) return node;
             h = (h + 1) & mask;
         }
     }
 
-    private add(parent: number, name: number, slot: number): number {
+    #add(parent: number, name: number, slot: number): number {
         const node = this.n++;
-        if (node === this.name.length) this.grow();
+        if (node === this.name.length) this.#grow();
         this.name[node] = name;
         this.parent[node] = parent;
         for (let a = parent; a > 0; a = this.parent[a]!) {
@@ -68,12 +69,12 @@ export class Nodes {
                 break;
             }
         }
-        this.slots[slot] = node;
-        if (this.n * 2 > this.slots.length) this.rehash();
+        this.#slots[slot] = node;
+        if (this.n * 2 > this.#slots.length) this.#rehash();
         return node;
     }
 
-    private grow(): void {
+    #grow(): void {
         const size = this.name.length * 2;
         const wider = <T extends Uint32Array | Int32Array | Uint8Array>(from: T, to: T): T => (to.set(from), to);
         this.name = wider(this.name, new Uint32Array(size));
@@ -81,8 +82,8 @@ export class Nodes {
         this.recursive = wider(this.recursive, new Uint8Array(size));
     }
 
-    private rehash(): void {
-        const mask = this.slots.length * 2 - 1;
+    #rehash(): void {
+        const mask = this.#slots.length * 2 - 1;
         const slots = new Int32Array(mask + 1);
         for (let node = 1; node < this.n; node++) {
             let h = (Math.imul(this.parent[node]!, 0x9e3779b1) ^ Math.imul(this.name[node]!, 0x85ebca6b)) >>> 0;
@@ -90,8 +91,35 @@ export class Nodes {
             while (slots[h]) h = (h + 1) & mask;
             slots[h] = node;
         }
-        this.slots = slots;
+        this.#slots = slots;
     }
+}
+
+/** Of blocks of events: sum of durations, which is the longest, and how long. */
+export interface Blocks {
+    sum: Float64Array;
+    longest: Uint32Array;
+    peak: Float64Array;
+}
+
+/** Of 32 events each, or of 32 blocks each. */
+function summarizeBlocks(dur: Float64Array, below?: Blocks): Blocks {
+    const size = below ? below.sum.length : dur.length;
+    const n = Math.ceil(size / BLOCK);
+    const out = {sum: new Float64Array(n), longest: new Uint32Array(n), peak: new Float64Array(n)};
+    const sums = below ? below.sum : dur, peaks = below ? below.peak : dur;
+    for (let b = 0; b < n; b++) {
+        const last = Math.min(size, (b + 1) * BLOCK);
+        let sum = 0, best = b * BLOCK;
+        for (let i = best; i < last; i++) {
+            sum += sums[i]!;
+            if (peaks[i]! > peaks[best]!) best = i;
+        }
+        out.sum[b] = sum;
+        out.peak[b] = peaks[best]!;
+        out.longest[b] = below ? below.longest[best]! : best;
+    }
+    return out;
 }
 
 export interface Flows {
@@ -113,23 +141,12 @@ export class Trace {
         /** Latest end of any event. */
         readonly end: number,
     ) {
-        const blocks = Math.ceil(n / BLOCK);
-        this.sum = new Float64Array(blocks);
-        this.longest = new Uint32Array(blocks);
-        for (let b = 0; b < blocks; b++) {
-            const last = Math.min(n, (b + 1) * BLOCK);
-            let sum = 0, best = b * BLOCK;
-            for (let i = best; i < last; i++) {
-                sum += dur[i]!;
-                if (dur[i]! > dur[best]!) best = i;
-            }
-            this.sum[b] = sum;
-            this.longest[b] = best;
-        }
+        this.blocks = summarizeBlocks(dur);
+        this.large = summarizeBlocks(dur, this.blocks);
     }
-    /** Of each block of events: sum of durations, and which is the longest. */
-    readonly sum: Float64Array;
-    readonly longest: Uint32Array;
+    /** Of each 32 events, and of each 1024. */
+    readonly blocks: Blocks;
+    readonly large: Blocks;
     flows: Flows | null = null;
     /** Blocks that stand for many events: position → [how many, sum]. */
     merged = new Map<number, [number, number]>();
@@ -187,7 +204,7 @@ export class Trace {
     sumDur(a: number, b: number): number {
         let sum = 0;
         while (a < b && a % BLOCK) sum += this.dur[a++]!;
-        for (; a + BLOCK <= b; a += BLOCK) sum += this.sum[a / BLOCK]!;
+        for (; a + BLOCK <= b; a += BLOCK) sum += this.blocks.sum[a / BLOCK]!;
         while (a < b) sum += this.dur[a++]!;
         return sum;
     }
@@ -217,82 +234,82 @@ interface Part {
 /** Takes the events chunks in order. */
 export class TraceBuilder {
     readonly nodes = new Nodes();
-    private parts: Part[] = [];
-    private track = -1;
-    private left = 0; // events of the track still to come
-    private before = 0;
-    private ends: number[] = [];
-    private path: number[] = [];
-    private depth = 0;
-    private counts: number[][] = []; // events by track and depth
-    private taken = 0;
-    private number = 0; // taken and skipped
-    private end = 0;
+    #parts: Part[] = [];
+    #track = -1;
+    #left = 0; // events of the track still to come
+    #before = 0;
+    #ends: number[] = [];
+    #path: number[] = [];
+    #depth = 0;
+    #counts: number[][] = []; // events by track and depth
+    #taken = 0;
+    #number = 0; // taken and skipped
+    #end = 0;
 
     constructor(private readonly infos: TrackInfo[], private readonly nNames: number) {}
 
     add(chunk: Chunk): void {
         const n = chunk.n;
         const {start, dur} = {start: new Float64Array(n), dur: new Float64Array(n)};
-        const part: Part = {n, number: this.number, start, dur, node: new Uint32Array(n), depth: new Uint32Array(n), args: chunk.columns[3]?.lo ?? null};
+        const part: Part = {n, number: this.#number, start, dur, node: new Uint32Array(n), depth: new Uint32Array(n), args: chunk.columns[3]?.lo ?? null};
         const [cs, cd, cn, , cf] = chunk.columns as [Column, Column, Column, Column, Column];
         fill(start, cs);
         fill(dur, cd);
-        this.before = 0;
+        this.#before = 0;
         for (let i = 0; i < n; i++) {
-            if (this.left === 0 && !this.nextTrack()) throw new Error("has more events than the tracks");
-            this.left--;
-            const s = (start[i]! += this.before);
-            this.before = s;
+            if (this.#left === 0 && !this.#nextTrack()) throw new Error("has more events than the tracks");
+            this.#left--;
+            const s = (start[i]! += this.#before);
+            this.#before = s;
             const e = s + dur[i]!;
-            if (e > this.end) this.end = e;
-            this.nest(s, cf?.lo ? cf.lo[i]! : 0);
-            const d = this.depth;
+            if (e > this.#end) this.#end = e;
+            this.#nest(s, cf?.lo ? cf.lo[i]! : 0);
+            const d = this.#depth;
             const name = cn.lo ? cn.lo[i]! : 0;
-            const node = this.nodes.child(d ? this.path[d - 1]! : 0, name < this.nNames ? name : 0);
-            this.ends[d] = e;
-            this.path[d] = node;
-            this.depth = d + 1;
+            const node = this.nodes.child(d ? this.#path[d - 1]! : 0, name < this.nNames ? name : 0);
+            this.#ends[d] = e;
+            this.#path[d] = node;
+            this.#depth = d + 1;
             part.node[i] = node;
             part.depth[i] = d;
-            const counts = this.counts[this.track]!;
+            const counts = this.#counts[this.#track]!;
             counts[d] = (counts[d] ?? 0) + 1;
         }
-        this.parts.push(part);
-        this.taken += n;
-        this.number += n;
+        this.#parts.push(part);
+        this.#taken += n;
+        this.#number += n;
     }
 
     /** A chunk of n events could not be read: they are missing. */
     skip(n: number): void {
-        this.before = 0;
-        this.number += n;
+        this.#before = 0;
+        this.#number += n;
         while (n > 0) {
-            if (this.left === 0 && !this.nextTrack()) return;
-            const k = Math.min(n, this.left);
-            this.left -= k;
+            if (this.#left === 0 && !this.#nextTrack()) return;
+            const k = Math.min(n, this.#left);
+            this.#left -= k;
             n -= k;
-            this.depth = 0;
+            this.#depth = 0;
         }
     }
 
-    private nextTrack(): boolean {
-        while (this.left === 0) {
-            const info = this.infos[++this.track];
+    #nextTrack(): boolean {
+        while (this.#left === 0) {
+            const info = this.infos[++this.#track];
             if (!info) return false;
-            this.counts.push([]);
-            this.left = info.n;
-            this.before = 0;
-            this.depth = 0;
+            this.#counts.push([]);
+            this.#left = info.n;
+            this.#before = 0;
+            this.#depth = 0;
         }
         return true;
     }
 
     /** Sets the depth of an event that starts at s. */
-    private nest(s: number, more: number): void {
-        let d = this.depth;
-        while (d > 0 && this.ends[d - 1]! <= s) d--;
-        this.depth = Math.min(this.depth, d + more);
+    #nest(s: number, more: number): void {
+        let d = this.#depth;
+        while (d > 0 && this.#ends[d - 1]! <= s) d--;
+        this.#depth = Math.min(this.#depth, d + more);
     }
 
     /** Also gives the position of each event by its number, where asked. */
@@ -301,33 +318,33 @@ export class TraceBuilder {
         const rows: Row[] = [];
         let at = 0;
         this.infos.forEach((info, index) => {
-            const counts = this.counts[index] ?? [];
+            const counts = this.#counts[index] ?? [];
             tracks.push({...info, index, rows: rows.length, depth: counts.length});
             counts.forEach((c, depth) => {
                 rows.push({track: index, depth, first: at, end: at + c});
                 at += c;
             });
         });
-        const n = this.taken;
+        const n = this.#taken;
         const start = new Float64Array(n), dur = new Float64Array(n), node = new Uint32Array(n);
-        const args = this.parts.some((p) => p.args) ? new Uint32Array(n) : null;
-        const positions = wantPositions ? new Uint32Array(this.number).fill(NONE) : null;
-        this.scatter({start, dur, node, args, positions}, tracks, rows);
-        const trace = new Trace(n, start, dur, node, args, this.nodes, tracks, rows, this.end);
+        const args = this.#parts.some((p) => p.args) ? new Uint32Array(n) : null;
+        const positions = wantPositions ? new Uint32Array(this.#number).fill(NONE) : null;
+        this.#scatter({start, dur, node, args, positions}, tracks, rows);
+        const trace = new Trace(n, start, dur, node, args, this.nodes, tracks, rows, this.#end);
         return {trace, positions};
     }
 
-    private scatter(to: {start: Float64Array; dur: Float64Array; node: Uint32Array; args: Uint32Array | null; positions: Uint32Array | null},
+    #scatter(to: {start: Float64Array; dur: Float64Array; node: Uint32Array; args: Uint32Array | null; positions: Uint32Array | null},
         tracks: Track[], rows: Row[]): void {
         const next = rows.map((r) => r.first);
         let track = -1, left = 0, base = 0;
-        for (let k = 0; k < this.parts.length; k++) {
-            const p = this.parts[k]!;
-            this.parts[k] = undefined as unknown as Part; // let go of it when done
+        for (let k = 0; k < this.#parts.length; k++) {
+            const p = this.#parts[k]!;
+            this.#parts[k] = undefined as unknown as Part; // let go of it when done
             for (let i = 0; i < p.n; i++) {
                 while (left === 0) {
                     track++;
-                    left = this.counts[track]!.reduce((a, b) => a + b, 0);
+                    left = this.#counts[track]!.reduce((a, b) => a + b, 0);
                     base = tracks[track]!.rows;
                 }
                 left--;
@@ -339,7 +356,7 @@ export class TraceBuilder {
                 if (to.positions) to.positions[p.number + i] = pos;
             }
         }
-        this.parts = [];
+        this.#parts = [];
     }
 }
 

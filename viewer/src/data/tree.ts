@@ -11,8 +11,8 @@ export type Weight = "time" | "calls" | "bytes";
 /** Node 0 is the root; parents come before their children. */
 export class Tree {
     readonly n: number;
-    private order: Int32Array | null = null;
-    private from: Int32Array | null = null;
+    #order: Int32Array | null = null;
+    #from: Int32Array | null = null;
 
     constructor(readonly name: ArrayLike<number>, readonly parent: ArrayLike<number>,
         /** Inclusive. */
@@ -22,11 +22,11 @@ export class Tree {
 
     /** Children of a node, heaviest first. */
     children(node: number): Int32Array {
-        if (!this.from) this.sort();
-        return this.order!.subarray(this.from![node]!, this.from![node + 1]!);
+        if (!this.#from) this.#sort();
+        return this.#order!.subarray(this.#from![node]!, this.#from![node + 1]!);
     }
 
-    private sort(): void {
+    #sort(): void {
         const from = new Int32Array(this.n + 2);
         for (let k = 1; k < this.n; k++) from[this.parent[k]! + 2]!++;
         for (let k = 1; k < from.length; k++) from[k]! += from[k - 1]!;
@@ -36,8 +36,8 @@ export class Tree {
             const part = order.subarray(from[k]!, from[k + 1]!);
             if (part.length > 1) part.sort((a, b) => this.weight[b]! - this.weight[a]! || a - b);
         }
-        this.order = order;
-        this.from = from;
+        this.#order = order;
+        this.#from = from;
     }
 
     depths(): Uint32Array {
@@ -85,14 +85,14 @@ class Builder {
     parent: number[] = [];
     weight: number[] = [];
     calls: number[] = [];
-    private ids = new Map<string, number>();
+    #ids = new Map<string, number>();
 
     node(parent: number, name: number, weight: number, calls: number): number {
         const key = `${parent} ${name}`;
-        let id = this.ids.get(key);
+        let id = this.#ids.get(key);
         if (id === undefined) {
             id = this.name.length;
-            this.ids.set(key, id);
+            this.#ids.set(key, id);
             this.name.push(name);
             this.parent.push(parent);
             this.weight.push(0);

@@ -93,19 +93,13 @@ function Help({store}: {store: Store}): JSX.Element | null {
 
 export function App({report, store}: {report: Report; store: Store}): JSX.Element {
     const [tl, setTl] = useState<Timeline | null>(null);
-    const theme = useStore(store, (s) => s.theme), loaded = useStore(store, (s) => s.loaded);
+    const dark = useStore(store, (s) => s.dark), loaded = useStore(store, (s) => s.loaded);
     useEffect(() => {
         const f = (e: KeyboardEvent): void => handleKey(e, store, tl);
         document.addEventListener("keydown", f);
         return () => document.removeEventListener("keydown", f);
     }, [tl]);
-    useEffect(() => {
-        tl?.setTheme();
-        const query = matchMedia("(prefers-color-scheme: dark)");
-        const f = (): void => tl?.setTheme();
-        query.addEventListener("change", f);
-        return () => query.removeEventListener("change", f);
-    }, [theme, tl]);
+    useEffect(() => tl?.setTheme(), [dark, tl]);
     const empty = !report.ops.length && !report.meta.memory && !report.meta.run.events;
     return (
         <>
@@ -118,7 +112,7 @@ export function App({report, store}: {report: Report; store: Store}): JSX.Elemen
                 {loaded === -1 && <p class="problem" role="alert">{report.problems.join(" ")}</p>}
                 <Details report={report} store={store} tl={tl} />
                 <Operations report={report} store={store} />
-                <FlameView report={report} store={store} />
+                {report.meta.tree && <FlameView report={report} store={store} />}
                 <Steps report={report} store={store} />
                 <Memory report={report} store={store} />
                 <Roofline report={report} store={store} />

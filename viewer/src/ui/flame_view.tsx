@@ -50,11 +50,11 @@ function useTree(report: Report, store: Store): {tree: Tree | null; note: string
     }, [scope, weight]);
 }
 
-export function FlameView({report, store}: {report: Report; store: Store}): JSX.Element | null {
+export function FlameView({report, store}: {report: Report; store: Store}): JSX.Element {
     const {tree, note} = useTree(report, store);
     const mode = useStore(store, (s) => s.flameMode), weight = useStore(store, (s) => s.flameWeight);
     const op = useStore(store, (s) => s.op), hits = useStore(store, (s) => s.hits);
-    const range = useStore(store, (s) => s.range), loaded = useStore(store, (s) => s.loaded), theme = useStore(store, (s) => s.theme);
+    const range = useStore(store, (s) => s.range), loaded = useStore(store, (s) => s.loaded), dark = useStore(store, (s) => s.dark);
     const flameTrack = useStore(store, (s) => s.flameTrack);
     const box = useRef<HTMLDivElement>(null), canvas = useRef<HTMLCanvasElement>(null);
     const flame = useRef<Flame | null>(null);
@@ -91,7 +91,7 @@ export function FlameView({report, store}: {report: Report; store: Store}): JSX.
     };
     useLayoutEffect(() => {
         flame.current = new Flame(canvas.current!, report);
-        const o = new ResizeObserver(() => setWidth(box.current!.clientWidth));
+        const o = new ResizeObserver(() => setWidth(Math.max(50, box.current!.clientWidth - 12)));
         o.observe(box.current!);
         return () => o.disconnect();
     }, []);
@@ -102,18 +102,8 @@ export function FlameView({report, store}: {report: Report; store: Store}): JSX.
     useEffect(() => {
         flame.current?.setTheme();
         draw();
-    }, [theme]);
+    }, [dark]);
     useEffect(draw);
-    useEffect(() => {
-        const query = matchMedia("(prefers-color-scheme: dark)");
-        const f = (): void => {
-            flame.current?.setTheme();
-            draw();
-        };
-        query.addEventListener("change", f);
-        return () => query.removeEventListener("change", f);
-    });
-
     const format = weightFormat(mode === 1 ? "time" : weight);
     const place = (e: MouseEvent): Box | null => {
         const r = canvas.current!.getBoundingClientRect();
@@ -155,7 +145,6 @@ export function FlameView({report, store}: {report: Report; store: Store}): JSX.
             zoomTo(b);
         }
     };
-    if (!report.meta.tree) return null;
     return (
         <Section id="flame" title="Flame graph" note={mode === 1 ? "One thread in time order." : mode === 3 && focus >= 0 ? `Callers above, callees below ${report.label(focus).slice(0, 60)}. ${note}` : note}>
             <div class="tools">

@@ -19,10 +19,6 @@ interface Row extends MemoryName {
     series: number; // which colour; −1: none of its own
 }
 
-function isDark(): boolean {
-    return getComputedStyle(document.documentElement).getPropertyValue("--is-dark").trim() === "1";
-}
-
 /** The line of the memory table for a time: the last change before it. */
 function lineAt(report: Report, t: number): number {
     const m = report.memory!;
@@ -45,7 +41,7 @@ export function Memory({report, store}: {report: Report; store: Store}): JSX.Ele
     const mem = report.meta.memory;
     const cursor = useStore(store, (s) => s.cursor), op = useStore(store, (s) => s.op), loaded = useStore(store, (s) => s.loaded);
     const range = useStore(store, (s) => s.range);
-    useStore(store, (s) => s.theme);
+    const dark = useStore(store, (s) => s.dark);
     const data = useMemo(() => (report.memory ? stack(report) : null), [loaded]);
     const at = useMemo(() => whereToLook(report, cursor, range), [cursor, range, loaded]);
     if (!mem?.peak && !mem?.n_allocs) return null;
@@ -58,11 +54,11 @@ export function Memory({report, store}: {report: Report; store: Store}): JSX.Ele
     return (
         <Section id="memory" title="Memory" note={`Peak ${bytes(mem.peak)} at ${time(mem.peak_at)}; ${bytes(mem.current)} still live at the end. ${count(mem.n_allocs)} allocations of ${bytes(mem.allocated)} in all, ${count(mem.n_frees)} freed.`}>
             {data && report.memory && (
-                <Plot store={store} data={data as unknown as [number[], number[]]} height={220} label={`Live bytes over time; peak ${bytes(mem.peak)}`} formatY={bytes}
-                    options={() => plotOptions(report)} onClick={(x) => store.set({cursor: Math.max(0, Math.round(x))})} />
+                <Plot store={store} data={data as unknown as [number[], number[]]} height={220} label={`Live bytes over time; peak ${bytes(mem.peak)}`} formatY={bytes} binary fromZero
+                    options={(theme) => plotOptions(report, theme.dark)} onClick={(x) => store.set({cursor: Math.max(0, Math.round(x))})} />
             )}
             <h3>{at.title} <span class="muted">{bytes(at.total)}</span>{at.line >= 0 && cursor >= 0 && <button type="button" class="quiet" onClick={() => store.set({cursor: -1})}>Back to the peak</button>}</h3>
-            <DataTable caption={at.title} columns={nameColumns(report)} rows={rows} sort="bytes" id={(r) => r.name} chosen={op >= 0 ? op : undefined} onChoose={(r) => store.chooseOp(r.name)} limit={10} />
+            <DataTable caption={at.title} columns={nameColumns(report, dark)} rows={rows} sort="bytes" id={(r) => r.name} chosen={op >= 0 ? op : undefined} onChoose={(r) => store.chooseOp(r.name)} limit={10} />
             {mem.leaks.length > 0 && <Leaks report={report} leaks={mem.leaks} store={store} />}
         </Section>
     );
@@ -83,8 +79,8 @@ function whereToLook(report: Report, cursor: number, range: [number, number] | n
     return {line: -1, total: mem?.peak ?? 0, title: `At the peak, ${time(mem?.peak_at ?? 0)}`};
 }
 
-function plotOptions(report: Report): {series: object[]; bands: {series: [number, number]}[]} {
-    const n = report.memory!.names.length, dark = isDark();
+function plotOptions(report: Report, dark: boolean): {series: object[]; bands: {series: [number, number]}[]} {
+    const n = report.memory!.names.length;
     const series: object[] = [{}];
     // Drawn from the top of the stack down, so that each covers what is below it.
     for (let k = n - 1; k >= 0; k--) series.push({stroke: seriesColor(k, dark), fill: `color-mix(in srgb, ${seriesColor(k, dark)} ${dark ? 55 : 45}%, transparent)`, width: 1, points: {show: false}, paths: undefined});
@@ -92,8 +88,7 @@ function plotOptions(report: Report): {series: object[]; bands: {series: [number
     return {series, bands};
 }
 
-function nameColumns(report: Report): Column<Row>[] {
-    const dark = isDark();
+function nameColumns(report: Report, dark: boolean): Column<Row>[] {
     return [
         {key: "name", head: "Name", cell: (r) => <><span class="swatch" style={{background: r.series >= 0 ? seriesColor(r.series, dark) : "transparent"}} aria-hidden="true" /><Name report={report} id={r.name} max={70} /></>, value: (r) => report.label(r.name)},
         {key: "kind", head: "Kind", minor: true, cell: (r) => MEMORY_KINDS[r.kind] ?? "", value: (r) => MEMORY_KINDS[r.kind] ?? ""},

@@ -54,6 +54,18 @@ export function Section(props: {id: string; title: string; note?: ComponentChild
     );
 }
 
+/** The width of an element, as it changes. */
+export function useWidth<E extends HTMLElement>(start: number): [{current: E | null}, number] {
+    const ref = useRef<E>(null);
+    const [width, setWidth] = useState(start);
+    useEffect(() => {
+        const o = new ResizeObserver(() => ref.current && setWidth(Math.max(200, Math.round(ref.current.clientWidth))));
+        if (ref.current) o.observe(ref.current);
+        return () => o.disconnect();
+    }, []);
+    return [ref, width];
+}
+
 /** Copies text, also where the page has no clipboard of its own. */
 export async function copyText(text: string): Promise<boolean> {
     try {

@@ -8,12 +8,14 @@ import {type Op, type Report} from "../data/report";
 import {percent, plain, rate, time} from "../format";
 import {useStore, type Store} from "../state";
 import {useScope} from "./operations";
-import {Name, Section} from "./parts";
+import {Name, Section, useWidth} from "./parts";
 import {DataTable, rateColumn, shareColumn, timeColumn, type Column} from "./table";
 
-const W = 860, H = 380, LEFT = 74, BOTTOM = 36, TOP = 10, RIGHT = 16;
+const LEFT = 66, BOTTOM = 38, TOP = 16, RIGHT = 16;
 
 interface Frame {
+    W: number;
+    H: number;
     x: (v: number) => number;
     y: (v: number) => number;
     xs: number[];
@@ -28,12 +30,14 @@ function decades(lo: number, hi: number): number[] {
     return out;
 }
 
-function frameFor(ops: Op[], peaks: number[], bws: number[]): Frame {
+function frameFor(W: number, ops: Op[], peaks: number[], bws: number[]): Frame {
+    const H = Math.round(Math.min(440, Math.max(260, W * 0.42)));
     const xsAll = ops.map((o) => o.intensity).concat(peaks.length && bws.length ? [peaks[0]! / bws[0]!] : []);
     const ysAll = ops.map((o) => o.gflops).concat(peaks);
     const loX = Math.min(...xsAll) / 2, hiX = Math.max(...xsAll) * 3, loY = Math.min(...ysAll) / 2, hiY = Math.max(...ysAll) * 1.6;
     const lx = Math.log10(loX), sx = Math.log10(hiX) - lx || 1, ly = Math.log10(loY), sy = Math.log10(hiY) - ly || 1;
     return {
+        W, H,
         x: (v) => LEFT + ((Math.log10(v) - lx) / sx) * (W - LEFT - RIGHT),
         y: (v) => H - BOTTOM - ((Math.log10(v) - ly) / sy) * (H - BOTTOM - TOP),
         xs: decades(loX, hiX).filter((v) => v >= loX && v <= hiX), ys: decades(loY, hiY).filter((v) => v >= loY && v <= hiY), minX: loX, maxX: hiX,
@@ -41,6 +45,7 @@ function frameFor(ops: Op[], peaks: number[], bws: number[]): Frame {
 }
 
 function Ceilings({f, gflops, gbps}: {f: Frame; gflops: [string, number][]; gbps: [string, number][]}): JSX.Element {
+    const {W} = f;
     const peak = gflops[0]?.[1] ?? NaN;
     return (
         <>
@@ -71,13 +76,13 @@ function angle(f: Frame, bw: number): number {
 
 export function Roofline({report, store}: {report: Report; store: Store}): JSX.Element | null {
     const scope = useScope(report, store);
+    const [box, width] = useWidth<HTMLDivElement>(1100);
     const op = useStore(store, (s) => s.op);
-    useStore(store, (s) => s.theme);
+    const dark = useStore(store, (s) => s.dark);
     const points = useMemo(() => scope.ops.filter((o) => Number.isFinite(o.intensity) && o.intensity > 0 && o.gflops > 0).sort((a, b) => b.total - a.total).slice(0, 400), [scope]);
     const all = useMemo(() => report.ops.some((o) => o.intensity > 0 && o.gflops > 0), []);
     if (!all) return null;
     const m = report.meta.machine;
-    const dark = getComputedStyle(document.documentElement).getPropertyValue("--is-dark").trim() === "1";
     const columns: Column<Op>[] = [
         {key: "name", head: "Operation", cell: (o) => <Name report={report} id={o.name} max={70} />, value: (o) => report.label(o.name)},
         timeColumn("total_ns", "Total", (o) => o.total),
@@ -86,12 +91,14 @@ export function Roofline({report, store}: {report: Report; store: Store}): JSX.E
         rateColumn("bytes_per_s", "Bandwidth", (o) => o.gbps * 1e9, "B/s"),
         ...(m ? [shareColumn<Op>("roof_share", "Of roof", (o) => o.roof)] : []),
     ];
-    if (!points.length) return <Section id="roofline" title="Roofline" note="No operation in the selected range has declared its work."><span /></Section>;
-    const f = frameFor(points, m?.gflops.map((g) => g[1]) ?? [], m?.gbps.map((g) => g[1]) ?? []);
+    if (!points.length) return <Section id="roofline" title="Roofline" note="No operation in the selected range has declared its work."><div ref={box} /></Section>;
+    const f = frameFor(width - 2, points, m?.gflops.map((g) => g[1]) ?? [], m?.gbps.map((g) => g[1]) ?? []);
+    const {W, H} = f;
     const most = Math.max(...points.map((o) => o.total));
+    const radius = (o: Op): number => 3 + 12 * Math.sqrt(o.total / most);
     return (
         <Section id="roofline" title="Roofline" note={m ? <>Measured on <bdi>{m.name.slice(0, 80)}</bdi>. Under the slope an operation waits for memory, under the flat line for arithmetic; the distance to the line is what could be gained.</> : "The machine's peaks are not known; run the report where they were measured to see the roof."}>
-            <svg class="roofline" viewBox={`0 0 ${W} ${H}`} role="group" aria-label="Roofline: compute rate by arithmetic intensity; the table below has the same data">
+            <div ref={box}><svg class="roofline" viewBox={`0 0 ${W} ${H}`} role="group" aria-label="Roofline: compute rate by arithmetic intensity; the table below has the same data">
                 {f.xs.map((v) => <g key={v} class="grid"><line x1={f.x(v)} x2={f.x(v)} y1={TOP} y2={H - BOTTOM} /><text x={f.x(v)} y={H - BOTTOM + 14} text-anchor="middle" class="small">{plain(v)}</text></g>)}
                 {f.ys.map((v) => <g key={v} class="grid"><line x1={LEFT} x2={W - RIGHT} y1={f.y(v)} y2={f.y(v)} /><text x={LEFT - 6} y={f.y(v) + 4} text-anchor="end" class="small">{rate(v * 1e9, "FLOP/s").replace("FLOP/s", "")}</text></g>)}
                 <text x={(LEFT + W - RIGHT) / 2} y={H - 4} text-anchor="middle" class="small">arithmetic intensity, FLOP per byte</text>
@@ -99,11 +106,11 @@ export function Roofline({report, store}: {report: Report; store: Store}): JSX.E
                 {m && <Ceilings f={f} gflops={m.gflops} gbps={m.gbps} />}
                 {points.map((o) => {
                     const text = `${report.label(o.name).slice(0, 80)}: ${rate(o.gflops * 1e9, "FLOP/s")} at ${plain(o.intensity)} FLOP/B, ${time(o.total)}${Number.isFinite(o.roof) ? `, ${percent(o.roof)} of the roof` : ""}`;
-                    return <circle key={o.name} class={`dot ${o.name === op ? "chosen" : op >= 0 ? "faint" : ""}`} cx={f.x(o.intensity)} cy={f.y(o.gflops)} r={3 + 13 * Math.sqrt(o.total / most)} fill={css(nameColor(report.text(o.name), o.category, dark))}
+                    return <circle key={o.name} class={`dot ${o.name === op ? "chosen" : op >= 0 ? "faint" : ""}`} cx={f.x(o.intensity)} cy={f.y(o.gflops)} r={radius(o)} fill={css(nameColor(report.text(o.name), o.category, dark))}
                         tabIndex={0} role="button" aria-label={text} data-tip={text} onClick={() => store.chooseOp(o.name)} onKeyDown={(e) => { if (e.key === "Enter" || e.key === " ") { e.preventDefault(); store.chooseOp(o.name); } }} />;
                 })}
-                {labelled(points, f).map((o) => <text key={o.name} class="dot-label small" x={f.x(o.intensity) + 6 + 13 * Math.sqrt(o.total / most)} y={f.y(o.gflops) + 3.5}>{report.label(o.name).slice(0, 24)}</text>)}
-            </svg>
+                {placeLabels(report, points, f, radius).map((l) => <text key={l.text} class="dot-label small" x={l.x} y={l.y + 3.5} text-anchor={l.end ? "end" : "start"}>{l.text}</text>)}
+            </svg></div>
             <details class="as-table">
                 <summary>As a table</summary>
                 <DataTable caption="Roofline" columns={columns} rows={points} sort="total_ns" id={(o) => o.name} chosen={op >= 0 ? op : undefined} onChoose={(o) => store.chooseOp(o.name)} />
@@ -112,13 +119,33 @@ export function Roofline({report, store}: {report: Report; store: Store}): JSX.E
     );
 }
 
-/** The largest dots whose labels do not lie on each other. */
-function labelled(points: Op[], f: Frame): Op[] {
-    const out: Op[] = [];
-    for (const o of points.slice(0, 24)) {
-        const clear = out.every((p) => Math.abs(f.y(p.gflops) - f.y(o.gflops)) > 13 || Math.abs(f.x(p.intensity) - f.x(o.intensity)) > 170);
-        if (clear && f.x(o.intensity) < W - 150) out.push(o);
-        if (out.length === 8) break;
+interface DotLabel {
+    text: string;
+    x: number;
+    y: number;
+    end: boolean;
+}
+
+/** Labels of the largest dots, right or left of them, where they cover nothing. */
+function placeLabels(report: Report, points: Op[], f: Frame, radius: (o: Op) => number): DotLabel[] {
+    const taken: [number, number, number, number][] = points.slice(0, 60).map((o) => {
+        const r = radius(o), x = f.x(o.intensity), y = f.y(o.gflops);
+        return [x - r, y - r, x + r, y + r];
+    });
+    const out: DotLabel[] = [];
+    for (const [k, o] of points.slice(0, 24).entries()) {
+        const text = report.label(o.name).slice(0, 26);
+        const w = text.length * 6 + 4, y = f.y(o.gflops), r = radius(o) + 4;
+        for (const end of [false, true]) {
+            const x = f.x(o.intensity) + (end ? -r : r);
+            const box: [number, number, number, number] = [end ? x - w : x, y - 7, end ? x : x + w, y + 7];
+            if (box[0] < LEFT || box[2] > f.W - RIGHT) continue;
+            if (taken.some((t, i) => i !== k && box[0] < t[2] && box[2] > t[0] && box[1] < t[3] && box[3] > t[1])) continue;
+            taken.push(box);
+            out.push({text, x, y, end});
+            break;
+        }
+        if (out.length === 10) break;
     }
     return out;
 }

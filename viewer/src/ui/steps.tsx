@@ -8,7 +8,7 @@ import {byName, sumRange} from "../data/aggregate";
 import {count, percent, signedTime, time} from "../format";
 import {Plot} from "../charts/plot";
 import {useStore, type Store} from "../state";
-import {Name, Section} from "./parts";
+import {Name, Section, useWidth} from "./parts";
 import {bytesColumn, countColumn, DataTable, timeColumn, type Column} from "./table";
 
 interface Bin {
@@ -32,7 +32,8 @@ function Histogram({report, store}: {report: Report; store: Store}): JSX.Element
     const bins = useMemo(() => makeBins(s.hist), []);
     const most = Math.max(...bins.map((b) => b.n));
     const chosen = useStore(store, (st) => st.step);
-    const W = 560, H = 150, foot = 18;
+    const [box, width] = useWidth<HTMLDivElement>(560);
+    const W = width - 26, H = 132, foot = 18;
     const lo = bins[0]!.from, span = bins[bins.length - 1]!.to - lo || 1;
     const x = (t: number): number => ((t - lo) / span) * W;
     const chosenTime = chosen >= 0 ? report.steps[chosen]!.end - report.steps[chosen]!.begin : -1;
@@ -45,7 +46,7 @@ function Histogram({report, store}: {report: Report; store: Store}): JSX.Element
         if (best >= 0) store.chooseStep(best);
     };
     return (
-        <svg class="histogram" viewBox={`0 0 ${W} ${H + foot}`} role="group" aria-label="Histogram of step times">
+        <div ref={box}><svg class="histogram" viewBox={`0 0 ${W} ${H + foot}`} role="group" aria-label="Histogram of step times">
             {bins.map((b, i) => {
                 const h = b.n ? Math.max(3, (b.n / most) * (H - 14)) : 0;
                 const text = `${count(b.n)} step${b.n === 1 ? "" : "s"} of ${time(b.from)} to ${time(b.to)}: choose the slowest of them`;
@@ -63,7 +64,7 @@ function Histogram({report, store}: {report: Report; store: Store}): JSX.Element
             <line x1={0} x2={W} y1={H + 0.5} y2={H + 0.5} class="axis" />
             <text x={0} y={H + 14} class="small">{time(lo)}</text>
             <text x={W} y={H + 14} class="small" text-anchor="end">{time(lo + span)}</text>
-        </svg>
+        </svg></div>
     );
 }
 
@@ -145,7 +146,7 @@ export function Steps({report, store}: {report: Report; store: Store}): JSX.Elem
                 </div>
                 <div>
                     <h3>Over the run</h3>
-                    <Plot store={store} data={data} height={170} label="Step time over the run" formatY={time} formatX={(v) => String(Math.round(v))}
+                    <Plot store={store} data={data} height={170} label="Step time over the run" formatY={time} fromZero formatX={(v) => String(Math.round(v))}
                         options={(theme) => ({series: [{}, {stroke: theme.accent, width: 1.2, points: {show: shown < 300, size: 3, fill: theme.accent}}]})}
                         onClick={(x) => { const at = nearest(report.steps, x); if (at >= 0) store.chooseStep(at); }} />
                 </div>

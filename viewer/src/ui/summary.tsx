@@ -3,7 +3,7 @@
 // and the findings by the time that each would give back.
 import {type JSX} from "preact";
 import {useState} from "preact/hooks";
-import {bytesParts, count, percent, plain, rateParts, time, timeParts, type Quantity} from "../format";
+import {bytes, bytesParts, count, percent, plain, rate, rateParts, time, timeParts, type Quantity} from "../format";
 import {type Finding} from "../data/meta";
 import {type Report} from "../data/report";
 import {longestOf} from "../data/search";
@@ -14,6 +14,18 @@ import {copyText, Name, Term} from "./parts";
 export function typeWords(type: string): string {
     const words = type.replace(/([a-z])([A-Z])/g, "$1 $2");
     return words.charAt(0) + words.slice(1).toLowerCase();
+}
+
+/** "idle_percentage", 21.3 → "idle 21.3 %": the key's last word is the unit. */
+function metricText(key: string, v: number): string {
+    const words = (n: number): string => key.slice(0, key.length - n).replace(/_/g, " ").trim();
+    if (/_(percentage|pct)$/.test(key)) return `${words(key.endsWith("pct") ? 4 : 11)} ${plain(Math.round(v * 10) / 10)} %`;
+    if (key.endsWith("_bytes")) return `${words(6)} ${bytes(v)}`;
+    if (key.endsWith("_ms")) return `${words(3)} ${time(v * 1e6)}`;
+    if (key.endsWith("_ns")) return `${words(3)} ${time(v)}`;
+    if (key === "gflops_per_sec") return rate(v * 1e9, "FLOP/s");
+    if (key === "gbps") return rate(v * 1e9, "B/s");
+    return `${words(0)} ${plain(v)}`;
 }
 
 function verdict(report: Report): string {
@@ -40,7 +52,7 @@ function tiles(report: Report): Tile[] {
     const {run, steps, memory, threads, queues} = report.meta;
     const out: Tile[] = [{
         label: "Wall time", tip: "From the first to the last recorded event.", q: timeParts(run.duration_ns),
-        sub: `${threads.length} thread${threads.length === 1 ? "" : "s"}${queues?.length ? `, ${queues.length} queue${queues.length === 1 ? "" : "s"}` : ""}`,
+        sub: !threads.length ? "no scopes" : `${threads.length} thread${threads.length === 1 ? "" : "s"}${queues?.length ? `, ${queues.length} queue${queues.length === 1 ? "" : "s"}` : ""}`,
     }];
     if (steps?.count)
         out.push({
@@ -78,6 +90,13 @@ function machineShare(report: Report): Tile | null {
     };
 }
 
+/** What a finding that is not about time is about. */
+function Held({f}: {f: Finding}): JSX.Element {
+    const held = Object.entries(f.metrics).find(([k]) => k.endsWith("_bytes"));
+    if (!held) return <span class="muted">not about time</span>;
+    return <><span class="gain">{bytes(held[1])}</span><span class="muted">{held[0].replace(/_bytes$/, "").replace(/_/g, " ").slice(0, 30)}</span></>;
+}
+
 const SEVERITY_SIGN = {low: "·", medium: "▲", high: "▲▲", critical: "▲▲▲"};
 
 function FindingCard({report, store, f, rank}: {report: Report; store: Store; f: Finding; rank: number}): JSX.Element {
@@ -106,7 +125,7 @@ function FindingCard({report, store, f, rank}: {report: Report; store: Store; f:
             <div class="finding-gain">
                 {f.saving_ns > 0
                     ? <><span class="gain">{f.saving_is_bound ? "≤ " : ""}{time(f.saving_ns)}</span><span class="muted">{percent(f.saving_share)} of the run</span></>
-                    : <span class="muted">no time to gain</span>}
+                    : <Held f={f} />}
             </div>
             <div class="finding-body">
                 <h3>
@@ -121,7 +140,7 @@ function FindingCard({report, store, f, rank}: {report: Report; store: Store; f:
                     {op && <button type="button" class="link" onClick={showRow}>table row</button>}
                     {isMemory && report.meta.memory && <a href="#" class="link" onClick={(e) => { e.preventDefault(); document.getElementById("memory")?.scrollIntoView(); }}>memory</a>}
                     {source && <button type="button" class="link" data-tip="copies the place" onClick={() => void copyText(source).then(setCopied)}><bdi>{source}</bdi>{copied ? " ✓" : ""}</button>}
-                    {metrics.length > 0 && <span class="muted metrics">{metrics.slice(0, 3).map(([k, v]) => `${k.replace(/_/g, " ").slice(0, 40)} ${plain(v)}`).join(" · ")}</span>}
+                    {metrics.length > 0 && <span class="muted metrics">{metrics.slice(0, 3).map(([k, v]) => `${metricText(k.slice(0, 40), v)}`).join(" · ")}</span>}
                     {f.confidence < 0.7 && <span class="muted">confidence {percent(f.confidence)}</span>}
                 </p>
             </div>

@@ -14,6 +14,7 @@ export interface Column<R> {
     num?: boolean;
     /** Left out on narrow screens and on paper. */
     minor?: boolean;
+    class?: string;
     cell: (r: R) => ComponentChildren;
     /** As Markdown; left out: the value. */
     text?: (r: R) => string;
@@ -40,7 +41,7 @@ export function bytesColumn<R>(key: string, head: string, get: (r: R) => number,
 }
 
 export function rateColumn<R>(key: string, head: string, get: (r: R) => number, unit: string, rest: Rest<R> = {}): Column<R> {
-    return quantity(key, head, get, (x) => rateParts(x, unit), rest);
+    return quantity(key, head, get, (x) => rateParts(x, unit), {class: "rate", ...rest});
 }
 
 export function countColumn<R>(key: string, head: string, get: (r: R) => number, rest: Rest<R> = {}): Column<R> {
@@ -48,9 +49,15 @@ export function countColumn<R>(key: string, head: string, get: (r: R) => number,
     return {key, head, num: true, value: get, cell: text, text, ...rest};
 }
 
-export function shareColumn<R>(key: string, head: string, get: (r: R) => number, rest: Rest<R> = {}): Column<R> {
+export function percentColumn<R>(key: string, head: string, get: (r: R) => number, rest: Rest<R> = {}): Column<R> {
     const text = (r: R): string => percent(get(r));
-    return {key, head, num: true, value: get, cell: (r) => (Number.isFinite(get(r)) ? <span class="share"><Bar share={get(r)} />{text(r)}</span> : "–"), text, ...rest};
+    return {key, head, num: true, value: get, cell: text, text, ...rest};
+}
+
+/** A share with a bar, which is full at `most`. */
+export function shareColumn<R>(key: string, head: string, get: (r: R) => number, rest: Rest<R> = {}, most = 1): Column<R> {
+    const text = (r: R): string => percent(get(r));
+    return {key, head, num: true, value: get, cell: (r) => (Number.isFinite(get(r)) ? <span class="share"><Bar share={get(r) / most} /><span class="share-text">{text(r)}</span></span> : "–"), text, ...rest};
 }
 
 interface Props<R> {
@@ -142,7 +149,7 @@ export function DataTable<R>(props: Props<R>): JSX.Element {
 }
 
 function cls<R>(c: Column<R>): string {
-    return `${c.num ? "is-num" : ""} ${c.minor ? "minor" : ""}`;
+    return `${c.num ? "is-num" : ""} ${c.minor ? "minor" : ""} ${c.class ?? ""}`;
 }
 
 // ---- copying --------------------------------------------------------------------------

@@ -86,6 +86,7 @@ export function TimelineView({report, store, onReady}: {report: Report; store: S
         observer.observe(scroll.current!);
         setTl(t);
         onReady(t);
+        (window as unknown as {axprofTimeline: Timeline}).axprofTimeline = t; // for those who measure
         return () => {
             observer.disconnect();
             input.stop();
@@ -95,7 +96,7 @@ export function TimelineView({report, store, onReady}: {report: Report; store: S
 
     const content = tl?.contentHeight ?? 0;
     useEffect(() => tl?.redraw(true), [version, tall]);
-    const height = Math.max(90, Math.min(content, tall ? 4000 : 460));
+    const height = Math.max(46, Math.min(content, tall ? 4000 : 460));
     const zoom = (f: number): void => {
         if (!tl) return;
         tl.view.zoom((tl.view.from + tl.view.to) / 2, f);
@@ -172,8 +173,7 @@ function Limits({report, loaded}: {report: Report; loaded: number}): JSX.Element
 }
 
 function Legend({report, store}: {report: Report; store: Store}): JSX.Element | null {
-    useStore(store, (s) => s.theme);
-    const dark = getComputedStyle(document.documentElement).getPropertyValue("--is-dark").trim() === "1";
+    const dark = useStore(store, (s) => s.dark);
     const present = [...new Set(report.ops.map((o) => o.category))].filter((c) => c > 0).sort((a, b) => a - b);
     if (!present.length) return null;
     return (
