@@ -74,13 +74,20 @@ export function makeLanes(report: Report, toggled: Set<string>): Lane[] {
     let height = lanes.reduce((h, l) => h + l.h, 0);
     for (const [group, tracks] of groups) {
         if (named) lanes.push({kind: "group", key: group, label: group, sub: "", y: 0, h: 22, rows: 0, rowHeight: 0, isOpen: true, canToggle: false});
-        for (const track of tracks.sort((a, b) => a.row.localeCompare(b.row, "en", {numeric: true}) || a.lane - b.lane || (a.kind === "marks" ? -1 : 1))) {
+        for (const track of tracks.sort(byPlace)) {
             const lane = trackLane(report, track, toggled, height);
             lanes.push(lane);
             height += lane.h;
         }
     }
     return place(lanes);
+}
+
+/** Threads, queues, spans; a thread's marks below its slices. */
+function byPlace(a: Track, b: Track): number {
+    const kind = (t: Track): number => "tqa".indexOf(t.row[0]!);
+    const at = (t: Track): number => Number(t.row.slice(1)) || 0;
+    return kind(a) - kind(b) || at(a) - at(b) || Number(a.kind === "marks") - Number(b.kind === "marks") || a.lane - b.lane;
 }
 
 function trackLane(report: Report, track: Track, toggled: Set<string>, above: number): Lane {

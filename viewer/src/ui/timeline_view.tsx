@@ -131,7 +131,7 @@ export function TimelineView({report, store, onReady}: {report: Report; store: S
                     </div>
                 </div>
                 {loaded >= 0 && loaded < 2 && <div class="progress" role="progressbar" aria-label="Reading the timeline" aria-valuemin={0} aria-valuemax={100} aria-valuenow={Math.round(loaded * 100)}><span style={{width: `${loaded * 100}%`}} /></div>}
-                <div ref={tip} class="tl-tip" hidden />
+                <div ref={tip} class="tip tl-tip" hidden />
             </div>
             <p id="tl-help" class="note hint">Drag to select a range · Ctrl + wheel or <kbd>W</kbd> <kbd>S</kbd> to zoom · <kbd>A</kbd> <kbd>D</kbd> to move · click a slice · <kbd>?</kbd> for all keys</p>
         </Section>
@@ -151,9 +151,10 @@ function showTip(el: HTMLElement, tl: Timeline, h: Hover | null): void {
         line.textContent = text;
         return line;
     }));
-    const left = h.x + 14 + el.offsetWidth > tl.width ? h.x - el.offsetWidth - 10 : h.x + 14;
-    el.style.left = `${Math.max(0, left)}px`;
-    el.style.top = `${h.y + TOP_HEIGHT + 16}px`;
+    const at = tl.parts.base.getBoundingClientRect();
+    const x = at.left + h.x, y = at.top + h.y;
+    el.style.left = `${Math.max(4, x + 14 + el.offsetWidth > innerWidth - 8 ? x - el.offsetWidth - 12 : x + 14)}px`;
+    el.style.top = `${y + 18 + el.offsetHeight > innerHeight - 8 ? y - el.offsetHeight - 12 : y + 18}px`;
 }
 
 /** What of the run the timeline shows, in numbers. */
