@@ -69,10 +69,11 @@ struct axp__lane {
 
     uint32_t index; /* in the process, from 1; for ever */
     uint32_t row;   /* in the profiler: the thread or track it stands for */
-    uint32_t state; /* enum axp__lane_state */
-    uint32_t track; /* 0: a thread */
-    uint32_t name;  /* of the thread or track; 0: its comm below */
-    uint64_t epoch; /* of the profiler */
+    uint32_t row_in_file; /* the drain's: this row is in the trace */
+    uint32_t state;       /* enum axp__lane_state */
+    uint32_t track;       /* 0: a thread */
+    uint32_t name;        /* of the thread or track; 0: its comm below */
+    uint64_t epoch;       /* of the profiler */
     uint64_t tid;
     uint64_t first_ticks;
     struct axp__lane *next; /* in the profiler, or among the free */
