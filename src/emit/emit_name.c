@@ -232,23 +232,25 @@ static size_t common_cells(const struct text *a, const struct text *b)
 struct alike {
     struct axp__fit **fits;
     const struct text **texts;
+    size_t *numbers;
+    bool *is_marked;        /* of all names: has been in a group */
     size_t n, n_same_cells; /* that all of them begin with */
     bool differ;            /* not all are one name */
 };
 
 /* Those that are shown like the i-th, from it on; they are marked. */
 static void find_alike(struct alike *a, struct axp__fit *fits,
-                       const struct text *texts, size_t n, bool *is_marked)
+                       const struct text *texts, size_t n)
 {
     const struct axp__fit *first = NULL;
     a->n = 0;
     a->n_same_cells = SIZE_MAX;
     a->differ = false;
     for (size_t i = 0; i < n; i++) {
-        if (is_marked[i] || (first && strcmp(first->shown, fits[i].shown)))
+        if (a->is_marked[i] || (first && strcmp(first->shown, fits[i].shown)))
             continue;
         if (!first) first = &fits[i];
-        is_marked[i] = true;
+        a->is_marked[i] = true;
         a->fits[a->n] = &fits[i];
         a->texts[a->n++] = &texts[i];
         if (!strcmp(first->name, fits[i].name)) continue;
@@ -258,18 +260,17 @@ static void find_alike(struct alike *a, struct axp__fit *fits,
     }
 }
 
-/* Equal names keep equal numbers. */
-static size_t number_of(const struct alike *a, size_t i)
+/* Different names get different numbers, from `last` + 1 on; returns the
+ * highest. */
+static size_t number(struct alike *a, size_t last)
 {
-    size_t number = 1;
-    for (size_t k = 0; k < i && strcmp(a->fits[k]->name, a->fits[i]->name);
-         k++) {
-        bool is_new = true;
-        for (size_t m = 0; m < k; m++)
-            if (!strcmp(a->fits[m]->name, a->fits[k]->name)) is_new = false;
-        number += is_new;
+    for (size_t i = 0; i < a->n; i++) {
+        size_t k = 0;
+        while (strcmp(a->fits[k]->name, a->fits[i]->name))
+            k++;
+        a->numbers[i] = k < i ? a->numbers[k] : ++last;
     }
-    return number;
+    return last;
 }
 
 /* Shows anew what is shown like another name: around the place where they
@@ -277,22 +278,22 @@ static size_t number_of(const struct alike *a, size_t i)
 static bool part(struct axp__fit *fits, const struct text *texts, size_t n,
                  struct alike *a, bool with_number)
 {
-    bool any = false, *is_marked = calloc(n + 1, sizeof *is_marked);
-    if (!is_marked) return false;
+    bool any = false;
+    size_t last = 0; /* over all groups: what is cut may be equal too */
+    memset(a->is_marked, 0, n);
     for (;;) {
-        find_alike(a, fits, texts, n, is_marked);
+        find_alike(a, fits, texts, n);
         if (!a->n) break;
+        if (a->differ && with_number) last = number(a, last);
         for (size_t i = 0; a->differ && i < a->n; i++) {
             struct axp__fit *f = a->fits[i];
             if (with_number)
-                cut_numbered(f->shown, a->texts[i], f->columns,
-                             number_of(a, i));
+                cut_numbered(f->shown, a->texts[i], f->columns, a->numbers[i]);
             else
                 cut_around(f->shown, a->texts[i], f->columns, a->n_same_cells);
         }
         any = any || a->differ;
     }
-    free(is_marked);
     return any;
 }
 
@@ -300,12 +301,16 @@ static bool keep_distinct(struct axp__fit *fits, const struct text *texts,
                           size_t n)
 {
     struct alike a = {.fits = calloc(n + 1, sizeof *a.fits),
-                      .texts = calloc(n + 1, sizeof *a.texts)};
-    bool ok = a.fits && a.texts;
+                      .texts = calloc(n + 1, sizeof *a.texts),
+                      .numbers = calloc(n + 1, sizeof *a.numbers),
+                      .is_marked = calloc(n + 1, sizeof *a.is_marked)};
+    bool ok = a.fits && a.texts && a.numbers && a.is_marked;
     for (int round = 0; ok && round < 3; round++)
         if (!part(fits, texts, n, &a, round == 2)) break;
     free(a.fits);
     free(a.texts);
+    free(a.numbers);
+    free(a.is_marked);
     return ok;
 }
 

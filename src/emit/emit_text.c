@@ -25,6 +25,15 @@ void axp__text_spaces(struct axp__text *t, size_t n)
         axp__out_char(t->o, ' ');
 }
 
+static void put_rule(struct axp__text *t, size_t used)
+{
+    axp__text_style(t, AXP__DIM);
+    for (; used < t->width; used++)
+        axp__out_text(t->o, "─");
+    axp__text_style(t, NULL);
+    axp__out_char(t->o, '\n');
+}
+
 void axp__text_heading(struct axp__text *t, const char *title,
                        const char *detail, ...)
 {
@@ -33,7 +42,8 @@ void axp__text_heading(struct axp__text *t, const char *title,
     va_start(args, detail);
     vsnprintf(text, sizeof text, detail, args);
     va_end(args);
-    size_t used = 4 + strlen(title) + (*text ? 2 + strlen(text) : 0);
+    size_t used = 4 + strlen(title), more = 2 + strlen(text);
+    bool fits = used + more <= t->width;
     axp__out_text(t->o, "\n");
     axp__text_style(t, AXP__DIM);
     axp__out_text(t->o, "── ");
@@ -41,13 +51,10 @@ void axp__text_heading(struct axp__text *t, const char *title,
     axp__text_style(t, AXP__BOLD);
     axp__out_text(t->o, title);
     axp__text_style(t, NULL);
-    if (*text) axp__out_format(t->o, ": %s", text);
-    axp__text_style(t, AXP__DIM);
-    axp__out_char(t->o, ' ');
-    for (; used < t->width; used++)
-        axp__out_text(t->o, "─");
-    axp__text_style(t, NULL);
-    axp__out_char(t->o, '\n');
+    if (fits) axp__out_format(t->o, ": %s", text);
+    if (used + (fits ? more : 0) < t->width) axp__out_char(t->o, ' ');
+    put_rule(t, used + (fits ? more : 0));
+    if (!fits) axp__text_wrap(t, "", text);
 }
 
 /* The bytes and columns of what comes before the next space. */
@@ -109,6 +116,16 @@ void axp__text_wrap(struct axp__text *t, const char *mark, const char *text)
     }
     axp__out_char(t->o, '\n');
     free(plain);
+}
+
+void axp__text_say(struct axp__text *t, const char *format, ...)
+{
+    char text[400];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    axp__text_wrap(t, "", text);
 }
 
 /* ---- the run ------------------------------------------------------------------------- */
@@ -236,6 +253,7 @@ axp_status axp__emit_text(const axp_view *v, const axp_findings *f,
                                    : (size_t)width;
     put_run(&t, v);
     put_warnings(&t, v);
+    axp__out_char(o, '\n');
     axp__text_findings(&t, f, axp__shown_findings(f, options));
     axp__text_ops(&t, v);
     axp__text_tree(&t, v);

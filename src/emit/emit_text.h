@@ -38,6 +38,10 @@ __attribute__((format(printf, 3, 4))) void axp__text_heading(
 /* Words on lines of the width; the first line after `mark`, the others below
  * its text. The text may hold anything. */
 void axp__text_wrap(struct axp__text *t, const char *mark, const char *text);
+/* A line of our own words, wrapped. */
+__attribute__((format(printf, 2, 3))) void axp__text_say(struct axp__text *t,
+                                                         const char *format,
+                                                         ...);
 void axp__text_spaces(struct axp__text *t, size_t n);
 
 /* ---- tables -------------------------------------------------------------- */

@@ -32,22 +32,31 @@ static void put_upper(struct axp__text *t, const char *word)
         axp__out_char(t->o, (char)(*word - 'a' + 'A'));
 }
 
+#define LEAST_NAME 16
+
 /* 1. [HIGH] SlowOperation: name                    at most 2.310 s (56.1 %)
- * The columns that all but the name take. */
-static size_t columns_taken(const axp_finding *f, size_t number)
+ * The room of the name. Where it has too little, the saving goes to a line of
+ * its own. */
+static size_t room_for_name(const struct axp__text *t, const axp_finding *f,
+                            size_t number, bool *has_saving)
 {
     char mark[32], saving[96];
     format_saving(f, saving, sizeof saving);
     snprintf(mark, sizeof mark, "%zu. [] : ", number);
-    return strlen(mark) + strlen(axp__word_severity(f->severity)) +
-           strlen(f->type_name) + (*saving ? strlen(saving) + 2 : 0);
+    size_t taken = strlen(mark) + strlen(axp__word_severity(f->severity)) +
+                   strlen(f->type_name);
+    size_t more = *saving ? strlen(saving) + 2 : 0;
+    *has_saving = more && taken + more + LEAST_NAME <= t->width;
+    if (*has_saving) taken += more;
+    return taken < t->width ? t->width - taken : 1;
 }
 
 static void put_head(struct axp__text *t, const axp_finding *f, size_t number,
                      const struct axp__fit *name)
 {
     char saving[96];
-    size_t columns = axp__columns(name->shown);
+    bool is_beside;
+    size_t room = room_for_name(t, f, number, &is_beside);
     format_saving(f, saving, sizeof saving);
     axp__out_format(t->o, "%zu. ", number);
     axp__text_style(t, color_of(f->severity));
@@ -59,20 +68,21 @@ static void put_head(struct axp__text *t, const axp_finding *f, size_t number,
     axp__text_style(t, AXP__BOLD);
     axp__out_text(t->o, name->shown);
     axp__text_style(t, NULL);
-    if (*saving) {
-        axp__text_spaces(t, 2 + name->columns - columns);
+    if (is_beside) {
+        axp__text_spaces(t, 2 + room - axp__columns(name->shown));
         axp__out_text(t->o, saving);
     }
     axp__out_char(t->o, '\n');
+    if (*saving && !is_beside) axp__text_wrap(t, "   ", saving);
 }
 
 static void put_all(struct axp__text *t, const axp_findings *f, size_t shown)
 {
     struct axp__fit *names = calloc(shown + 1, sizeof *names);
     for (size_t i = 0; names && i < shown; i++) {
-        size_t taken = columns_taken(&f->all[i], i + 1);
+        bool is_beside;
         names[i].name = f->all[i].name;
-        names[i].columns = taken + 8 < t->width ? t->width - taken : 8;
+        names[i].columns = room_for_name(t, &f->all[i], i + 1, &is_beside);
     }
     bool ok = names && axp__fit_names(names, shown);
     for (size_t i = 0; ok && i < shown; i++) {
@@ -91,15 +101,16 @@ void axp__text_findings(struct axp__text *t, const axp_findings *f,
                         size_t shown)
 {
     if (!f->n) {
-        axp__out_text(t->o, "\nNo bottlenecks detected.\n");
+        axp__out_text(t->o, "No bottlenecks detected.\n");
         return;
     }
-    axp__out_format(t->o, "\nFound %zu bottleneck%s%s:\n", f->n,
-                    f->n == 1 ? "" : "s",
-                    f->n == 1 ? "" : ", most time to regain first");
+    axp__text_say(t, "Found %zu bottleneck%s%s:", f->n, f->n == 1 ? "" : "s",
+                  f->n == 1 ? "" : ", most time to regain first");
     put_all(t, f, shown < f->n ? shown : f->n);
-    if (shown < f->n)
-        axp__out_format(t->o, "\nand %zu more that save less\n", f->n - shown);
+    if (shown < f->n) {
+        axp__out_char(t->o, '\n');
+        axp__text_say(t, "and %zu more that save less", f->n - shown);
+    }
 }
 
 static axp_status emit_findings(struct axp__out *o, void *ctx)

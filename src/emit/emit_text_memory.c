@@ -44,9 +44,9 @@ static void put_names(struct axp__text *t, const axp_view *v)
     }
     axp__table_print(t, table);
     if (shown < v->n_memory_names)
-        axp__out_format(t->o, "and %zu more, %s at the peak\n",
-                        v->n_memory_names - shown,
-                        axp_format_bytes(text, sizeof text, rest));
+        axp__text_say(t, "and %zu more, %s at the peak",
+                      v->n_memory_names - shown,
+                      axp_format_bytes(text, sizeof text, rest));
 }
 
 static void put_leaks(struct axp__text *t, const axp_view *v)
@@ -74,8 +74,8 @@ static void put_leaks(struct axp__text *t, const axp_view *v)
     axp__out_char(t->o, '\n');
     axp__table_print(t, table);
     if (v->n_leaks > SHOWN_LEAKS)
-        axp__out_format(t->o, "and %zu more, %s\n", v->n_leaks - SHOWN_LEAKS,
-                        axp_format_bytes(text, sizeof text, rest));
+        axp__text_say(t, "and %zu more, %s", v->n_leaks - SHOWN_LEAKS,
+                      axp_format_bytes(text, sizeof text, rest));
 }
 
 void axp__text_memory(struct axp__text *t, const axp_view *v)

@@ -47,8 +47,8 @@ void axp__text_ops(struct axp__text *t, const axp_view *v)
     }
     axp__table_print(t, table);
     if (v->n_ops > SHOWN_OPS)
-        axp__out_format(t->o, "and %zu more, %s self\n", v->n_ops - SHOWN_OPS,
-                        axp_format_ns(text, sizeof text, rest));
+        axp__text_say(t, "and %zu more, %s self", v->n_ops - SHOWN_OPS,
+                      axp_format_ns(text, sizeof text, rest));
 }
 
 /* ---- the call tree ---------------------------------------------------------------------- */
@@ -163,8 +163,7 @@ void axp__text_tree(struct axp__text *t, const axp_view *v)
         if (tree.table) put_children(&tree, 0, 0, 0);
         axp__table_print(t, tree.table);
         if (tree.n_shown < tree.n)
-            axp__out_format(t->o, "and %zu more places\n",
-                            tree.n - tree.n_shown);
+            axp__text_say(t, "and %zu more places", tree.n - tree.n_shown);
     }
     free(tree.places);
 }

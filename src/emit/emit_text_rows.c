@@ -89,8 +89,8 @@ static void put_threads(struct axp__text *t, const axp_view *v,
         put_thread(table, sorted[i], has_processes);
     axp__table_print(t, table);
     if (shown < n)
-        axp__out_format(t->o, "and %zu more, busy for %s together\n", n - shown,
-                        axp_format_ns(text, sizeof text, rest));
+        axp__text_say(t, "and %zu more, busy for %s together", n - shown,
+                      axp_format_ns(text, sizeof text, rest));
 }
 
 void axp__text_threads(struct axp__text *t, const axp_view *v)
@@ -133,14 +133,14 @@ void axp__text_tracks(struct axp__text *t, const axp_view *v)
     }
     axp__table_print(t, table);
     if (v->n_tracks > SHOWN_ROWS)
-        axp__out_format(t->o, "and %zu more\n", v->n_tracks - SHOWN_ROWS);
+        axp__text_say(t, "and %zu more", v->n_tracks - SHOWN_ROWS);
 }
 
 void axp__text_counters(struct axp__text *t, const axp_view *v)
 {
     static const struct axp__column columns[] = {
-        {"counter", true, 0}, {"readings", false, 2}, {"last", false, 0},
-        {"mean", false, 1},   {"min", false, 0},      {"max", false, 0}};
+        {"counter", true, 0}, {"readings", false, 5}, {"last", false, 0},
+        {"mean", false, 1},   {"min", false, 4},      {"max", false, 3}};
     axp__cell count;
     if (!v->n_counters) return;
     axp__text_heading(t, "Counters", "%s",
@@ -158,5 +158,5 @@ void axp__text_counters(struct axp__text *t, const axp_view *v)
     }
     axp__table_print(t, table);
     if (v->n_counters > SHOWN_ROWS)
-        axp__out_format(t->o, "and %zu more\n", v->n_counters - SHOWN_ROWS);
+        axp__text_say(t, "and %zu more", v->n_counters - SHOWN_ROWS);
 }

@@ -48,11 +48,12 @@ int64_t axp__scopes_newest(const struct axp__scopes *s, uint32_t name,
     return -1;
 }
 
-int64_t axp__scopes_oldest(const struct axp__scopes *s, uint32_t name)
+int64_t axp__scopes_begun(const struct axp__scopes *s, uint32_t name,
+                          uint64_t begin)
 {
-    uint32_t i = s->n > AXP__MOST_LOOKS ? s->n - AXP__MOST_LOOKS : 0;
-    for (; i < s->n; i++)
-        if (s->at[i].name == name) return i;
+    uint32_t last = s->n > AXP__MOST_LOOKS ? s->n - AXP__MOST_LOOKS : 0;
+    for (uint32_t i = s->n; i-- > last;)
+        if (s->at[i].name == name && s->at[i].begin_ns == begin) return i;
     return -1;
 }
 

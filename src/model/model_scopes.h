@@ -27,11 +27,12 @@ void axp__scopes_fini(struct axp__scopes *s);
 /* Takes scope i out; its work, if any, goes to *work. */
 void axp__scopes_remove(struct axp__scopes *s, uint32_t i,
                         struct axp__scope_work *work);
-/* The newest open scope of that name whose flags hold all of `flags`, or the
- * oldest; -1: none. */
+/* The newest open scope of that name whose flags hold all of `flags`, or that
+ * began then; -1: none. */
 int64_t axp__scopes_newest(const struct axp__scopes *s, uint32_t name,
                            unsigned flags);
-int64_t axp__scopes_oldest(const struct axp__scopes *s, uint32_t name);
+int64_t axp__scopes_begun(const struct axp__scopes *s, uint32_t name,
+                          uint64_t begin);
 /* Work of the innermost, made on first use; NULL: none is open, or no
  * memory. */
 struct axp__scope_work *axp__scopes_work(struct axp__scopes *s);

@@ -45,17 +45,17 @@ enum axp__stream_option {
 };
 
 enum axp__record_kind {
-    AXP__R_BEGIN, /* begin_ns: before time_ns where it was cut and is known */
+    AXP__R_BEGIN, /* category; begin_ns: before time_ns if cut and known */
     AXP__R_END,   /* begin_ns, category, work */
     AXP__R_ASYNC_BEGIN, /* id */
     AXP__R_ASYNC_END,   /* id, begin_ns */
     AXP__R_CROSS,       /* a scope begun on from_row, ended here; begin_ns */
     AXP__R_INSTANT,
-    AXP__R_EVENT,    /* argument: axp_event_type; metadata */
-    AXP__R_COUNTER,  /* value */
-    AXP__R_ALLOC,    /* id: address; bytes; argument: axp_mem; stack */
-    AXP__R_FREE,     /* id: address; bytes */
-    AXP__R_STEP,     /* ends here. id: its number; bytes: live; no name */
+    AXP__R_EVENT,   /* argument: axp_event_type; metadata */
+    AXP__R_COUNTER, /* value */
+    AXP__R_ALLOC,   /* id: address; bytes; argument: axp_mem; stack */
+    AXP__R_FREE,    /* id: address; bytes */
+    AXP__R_STEP, /* ends here; begin_ns. id: its number; bytes: live; no name */
     AXP__R_FLOW_OUT, /* id; no name; not an event */
     AXP__R_FLOW_IN,
     AXP__R_SPAN,     /* of a track, when it begins: end_ns, work */
@@ -140,6 +140,9 @@ const struct axp__scope *axp__stream_scopes(const struct axp__stream *s,
                                             size_t *n);
 /* The last time there is, where open scopes end. */
 axp_ns axp__stream_end_ns(const struct axp__stream *s);
+
+/* Of a record that is an event. */
+axp_event_type axp__record_type(const struct axp__record *r);
 
 /* Whether axp_view_event_count counts it, as it was recorded. */
 static inline bool axp__record_is_event(const struct axp__record *r)

@@ -238,7 +238,7 @@ static void copy_frame(struct axp__cap_frame *to, const struct axp__lane *lane,
                        uint32_t n_refs)
 {
     const struct axp__node *node = axp__get(&f->node);
-    to->node = node ? index_of(refs, n_refs, (axp__ref)(node->key >> 32))
+    to->node = node ? index_of(refs, n_refs, axp__path_ref(node->path))
                     : AXP__CAP_ROOT;
     to->flags = axp__frame_flags(f);
     to->begin_ticks = axp__get(&f->begin_ticks);

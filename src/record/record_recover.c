@@ -52,25 +52,30 @@ static const void *by_ref(const struct tally *t, axp__ref ref, size_t bytes)
     return base ? axp__image_at(t->m, base + offset, bytes) : NULL;
 }
 
-/* How many records a list could have at most, so that one in a circle ends. */
-static uint64_t most_records(const struct axp__image *m)
+/* The record after one of a list; refs rise from record to record, and all
+ * lists together have no more records than the file could hold. So one that
+ * goes in circles ends. */
+static const void *next_of(const struct tally *t, axp__ref *at, axp__ref next,
+                           size_t bytes)
 {
-    return m->bytes / 32;
+    if (next <= *at || !t->m->n_left) return NULL;
+    t->m->n_left--;
+    *at = next;
+    return by_ref(t, next, bytes);
 }
 
 #define EACH(t, type, r, first)                                                \
-    const type *r = by_ref(t, first, sizeof(type));                            \
-    r;                                                                         \
-    r = by_ref(t, r->next, sizeof(type))
+    axp__ref at_ = 0, go_ = 1;                                                 \
+    go_;                                                                       \
+    go_ = 0)                                                                   \
+    for (const type *r = next_of(t, &at_, first, sizeof(type)); r;             \
+         r = next_of(t, &at_, r->next, sizeof(type))
 
 #define COUNT(t, type, first, n)                                               \
-    do {                                                                       \
-        uint64_t most_ = most_records((t)->m);                                 \
-        for (EACH(t, type, r_, first)) {                                       \
-            if ((n) == most_) break;                                           \
+    do                                                                         \
+        for (EACH(t, type, r_, first))                                         \
             (n)++;                                                             \
-        }                                                                      \
-    } while (0)
+    while (0)
 
 static void add_hists(const struct tally *t, struct axp__cap_lane *to,
                       uint32_t cap, const struct axp__op *op, uint32_t index)
@@ -135,20 +140,16 @@ static int32_t index_of(const axp__ref *refs, uint32_t n, axp__ref ref)
     return low < n && refs[low] == ref ? (int32_t)low : AXP__CAP_ROOT;
 }
 
-/* In order of creation, as the recorder lists them: refs rise. */
 static bool get_nodes(const struct tally *t, struct axp__cap_lane *to,
                       axp__ref *refs)
 {
-    axp__ref ref = t->lane->tally.first.nodes;
     uint32_t i = 0;
-    for (EACH(t, struct axp__node, n, ref)) {
+    for (EACH(t, struct axp__node, n, t->lane->tally.first.nodes)) {
         if (i == to->n_nodes) break;
-        if (i && ref <= refs[i - 1]) break; /* no such list */
-        refs[i] = ref;
+        refs[i] = at_;
         get_node(t, &to->nodes[i], n);
         to->nodes[i].parent = index_of(refs, i, n->parent);
         if (i && to->nodes[i].parent < 0) to->nodes[i].parent = 0;
-        ref = n->next;
         i++;
     }
     to->n_nodes = i;
@@ -185,15 +186,14 @@ static void get_small(const struct tally *t, struct axp__cap_lane *to)
     }
 }
 
+/* A page of a histogram is as large as 16 of the smallest records. */
 static uint32_t count_hists(const struct tally *t)
 {
-    uint64_t n = AXP__HIST_PAGES, most = most_records(t->m), i = 0;
-    for (EACH(t, struct axp__op, op, t->lane->tally.first.ops)) {
-        if (i++ == most) break;
-        for (uint32_t k = 0; k < AXP__HIST_PAGES; k++)
+    uint64_t n = AXP__HIST_PAGES, most = t->m->bytes / 512 + n;
+    for (EACH(t, struct axp__op, op, t->lane->tally.first.ops))
+        for (uint32_t k = 0; k < AXP__HIST_PAGES && n < most; k++)
             n += op->hist[k] != 0;
-    }
-    return (uint32_t)(n < most ? n : most);
+    return (uint32_t)n;
 }
 
 static bool size_lane(const struct tally *t, struct axp__cap_lane *to)
@@ -227,7 +227,7 @@ static void get_frame(const struct tally *t, struct axp__cap_frame *to,
                       uint32_t n_refs)
 {
     const struct axp__node *node = axp__image_at(t->m, f->node, sizeof *node);
-    to->node = node ? index_of(refs, n_refs, (axp__ref)(node->key >> 32))
+    to->node = node ? index_of(refs, n_refs, axp__path_ref(node->path))
                     : AXP__CAP_ROOT;
     to->flags = axp__frame_flags(f);
     to->begin_ticks = f->begin_ticks;
@@ -343,29 +343,42 @@ static bool get_rows(struct axp__image *m, const struct axp__prof *p)
     return true;
 }
 
+/* The addresses of all lanes, each once; malloc. */
+static const struct axp__lane **list_lanes(struct axp__image *m,
+                                           const struct axp__prof *p, size_t *n)
+{
+    size_t most = m->bytes / sizeof(struct axp__lane) + 1;
+    const struct axp__lane **list = malloc(most * sizeof *list);
+    const struct axp__lane *l = axp__image_at(m, p->lanes, sizeof *l);
+    for (*n = 0; list && l && *n < most;) {
+        for (size_t i = 0; i < *n; i++)
+            if (list[i] == l) return list; /* a circle */
+        list[(*n)++] = l;
+        l = l->next ? axp__image_at(m, l->next, sizeof *l) : NULL;
+    }
+    return list;
+}
+
 static bool get_lanes(struct axp__image *m, const struct axp__prof *p,
                       uint64_t epoch)
 {
     struct axp__capture *c = m->c;
-    uint64_t n = 0, most = m->bytes / sizeof(struct axp__lane) + 1;
-    const struct axp__lane *l;
-    for (l = axp__image_at(m, p->lanes, sizeof *l); l && n < most;
-         l = axp__image_at(m, l->next, sizeof *l))
-        n++;
+    size_t n = 0;
     if (p->n_merged_rows > AXP__MAX_ROWS) return true;
+    const struct axp__lane **list = list_lanes(m, p, &n);
     c->rows = axp__cap_take(c, n + p->n_merged_rows, sizeof *c->rows);
     c->lanes = axp__cap_take(c, n + 1, sizeof *c->lanes);
-    if (!c->rows || !c->lanes || !get_rows(m, p)) return false;
+    bool ok = list && c->rows && c->lanes && get_rows(m, p);
     const struct axp__lane *merged =
         p->merged ? axp__image_at(m, p->merged, sizeof *merged) : NULL;
-    if (merged && !get_lane(m, merged, -1)) return false;
-    for (l = axp__image_at(m, p->lanes, sizeof *l); l && n--;
-         l = axp__image_at(m, l->next, sizeof *l)) {
-        if (!is_shown(l, epoch)) continue;
-        if (!get_lane(m, l, (int32_t)c->n_rows)) return false;
-        get_row(m, l, &c->rows[c->n_rows++]);
+    if (ok && merged) ok = get_lane(m, merged, -1);
+    for (size_t i = 0; ok && i < n; i++) {
+        if (!is_shown(list[i], epoch)) continue;
+        ok = get_lane(m, list[i], (int32_t)c->n_rows);
+        if (ok) get_row(m, list[i], &c->rows[c->n_rows++]);
     }
-    return true;
+    free(list);
+    return ok;
 }
 
 /* ---- memory, warnings, the rest ----------------------------------------------------------------- */
@@ -413,9 +426,8 @@ static struct axp__live_state get_account(struct axp__image *m,
                                           const struct axp__account *account)
 {
     struct axp__live_state s = {0};
-    uint64_t most = most_records(m);
     const struct axp__purse *p = by_slab(m, &mem->slab, account->purses);
-    for (; p && most--; p = by_slab(m, &mem->slab, p->next))
+    for (; p && m->n_left; p = by_slab(m, &mem->slab, p->next), m->n_left--)
         axp__live_add(&s, p, mem->stamp);
     return s;
 }
@@ -542,6 +554,7 @@ axp_status axp__spool_recover(int fd, struct axp__recovered *out)
         return axp__fail(AXP_E_FORMAT, "a spool without a profiler in it, or "
                                        "no memory to read it");
     }
+    axp__cap_repair(c);
     axp__image_free_extents(m); /* all that is needed was copied */
     memcpy(out->id, m->head->id, sizeof out->id);
     out->epoch = m->epoch;

@@ -167,6 +167,9 @@ struct axp__capture {
 AXP_API void *axp__cap_take(struct axp__capture *c, size_t count, size_t size);
 AXP_API void axp__cap_free(struct axp__capture *c); /* NULL allowed */
 
+/* For captures that were read: no index points outside. tally_repair.c */
+AXP_API void axp__cap_repair(struct axp__capture *c);
+
 static inline bool axp__words_load(const struct axp__cap_chunk *at,
                                    struct axp__cap_words *out)
 {
