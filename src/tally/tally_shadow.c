@@ -152,20 +152,33 @@ static void mark_away(uint32_t *cell)
     } while (!axp__cas(cell, &there, (there & ~AXP__CELL_KIND) | kind));
 }
 
+/* Puts a block into the table. */
+static enum axp__put_result put_away(struct axp__shadow *s, uint32_t *cell,
+                                     uint64_t key, uint64_t value,
+                                     uint64_t *old)
+{
+    enum axp__put_result r = axp__blocks_put(&s->rest, key, value, old);
+    if (cell && r != AXP__PUT_FULL) mark_away(cell);
+    return r;
+}
+
 enum axp__put_result axp__shadow_put_slow(struct axp__shadow *s, uint64_t key,
                                           uint64_t value, uint64_t *old)
 {
     uint32_t *cell = cell_of(s, key);
-    bool is_old = cell && is_block(axp__get(&cell[0]));
-    if (is_old) *old = clear_block(cell);
-    if (cell && write_block(cell, key, value))
-        return is_old ? AXP__PUT_REPLACED : AXP__PUT_NEW;
-    uint64_t away;
-    enum axp__put_result r = axp__blocks_put(&s->rest, key, value, &away);
-    if (r == AXP__PUT_FULL && is_old) (void)write_block(cell, key, *old);
-    if (cell && r != AXP__PUT_FULL) mark_away(cell);
-    if (r == AXP__PUT_REPLACED) *old = away;
-    return is_old && r == AXP__PUT_NEW ? AXP__PUT_REPLACED : r;
+    if (!cell || !is_block(axp__get(&cell[0]))) {
+        if (cell && write_block(cell, key, value)) return AXP__PUT_NEW;
+        return put_away(s, cell, key, value, old);
+    }
+    uint32_t head = axp__get(&cell[0]), tail = axp__get(&cell[1]);
+    uint64_t none;
+    *old = clear_block(cell);
+    if (write_block(cell, key, value) ||
+        put_away(s, cell, key, value, &none) != AXP__PUT_FULL)
+        return AXP__PUT_REPLACED;
+    if (kind_of(head) == AXP__CELL_HEAD) axp__put(&cell[1], tail);
+    axp__put(&cell[0], head); /* as it was */
+    return AXP__PUT_FULL;
 }
 
 bool axp__shadow_take_slow(struct axp__shadow *s, uint64_t key, uint64_t *value)
