@@ -378,7 +378,7 @@ uint64_t axp__scope_begin_work(uint32_t *site, const char *text,
     return begin_text(site, text, CALLER_STACK(), work);
 }
 
-enum closed { CLOSED, NOT_HERE, NOT_PLAIN };
+enum closed { CLOSED, NOT_HERE, NOT_USUAL };
 
 /* HOT. But for CLOSED, nothing was done. */
 static inline enum closed close_hot(struct axp__lane *lane,
@@ -391,7 +391,9 @@ static inline enum closed close_hot(struct axp__lane *lane,
     uint64_t label = f->op->end_label;
     if (axp__unlikely((f->token != token) | (delta >> AXP__TIME_BITS != 0)))
         return NOT_HERE;
-    if (axp__unlikely(!axp__tally_pop_fast(f, now))) return NOT_PLAIN;
+    if (axp__unlikely(!axp__tally_pop_fast(f, now)) &&
+        axp__unlikely(!axp__tally_pop_work(&lane->tally, f, now)))
+        return NOT_USUAL;
     axp__lane_write(lane, w, delta << AXP__TIME_SHIFT | label);
     axp__put(&lane->last_ticks, now);
     axp__put(&lane->tally.top, f - 1);
@@ -408,24 +410,6 @@ static __attribute__((noinline)) void end_warm(struct axp__thread *t,
     leave_hot(t, lane->tally.top);
 }
 
-/* The same if it declared work, and all else is usual. HOT */
-static __attribute__((noinline)) void end_work(struct axp__thread *t,
-                                               struct axp__frame *f,
-                                               uint64_t now)
-{
-    struct axp__lane *lane = t->global;
-    uint64_t label = f->op->end_label;
-    if (axp__unlikely(!axp__tally_pop_work(&lane->tally, f, now))) {
-        end_warm(t, now);
-        return;
-    }
-    axp__lane_write(lane, lane->cur,
-                    (now - lane->base_ticks) << AXP__TIME_SHIFT | label);
-    axp__put(&lane->last_ticks, now);
-    axp__put(&lane->tally.top, f - 1);
-    leave_hot(t, f - 1);
-}
-
 static void end_slow(uint64_t token, uint64_t now);
 
 /* HOT */
@@ -440,8 +424,8 @@ void axp__scope_end(uint64_t token)
         struct axp__lane *lane = enter_hot(t);
         enum closed how = NOT_HERE;
         if (axp__likely(lane != NULL)) how = close_hot(lane, f, token, now);
-        if (axp__unlikely(how == NOT_PLAIN)) {
-            end_work(t, f, now);
+        if (axp__unlikely(how == NOT_USUAL)) {
+            end_warm(t, now);
             return;
         }
         leave_hot(t, how == CLOSED ? f - 1 : f);

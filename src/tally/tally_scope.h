@@ -285,11 +285,11 @@ static inline bool axp__tally_pop_work(struct axp__tally *t,
     struct axp__op *op = f->op;
     struct axp__node *node = f->node;
     uint64_t ticks = now - f->begin_ticks, self;
-    uint32_t flags = axp__frame_flags(f);
-    if (axp__unlikely(!flags || flags & ~(AXP__F_FLOPS | AXP__F_BYTES)))
-        return false;
-    if (axp__unlikely(
-            __builtin_sub_overflow(ticks, axp__frame_child_ticks(f), &self)))
+    uint64_t child_ticks = f->child_ticks;
+    uint32_t flags = (uint32_t)(child_ticks >> AXP__FLAG_SHIFT);
+    if (axp__unlikely(flags - 1 >= (AXP__F_FLOPS | AXP__F_BYTES))) return false;
+    child_ticks &= AXP__MAX_CHILD_TICKS;
+    if (axp__unlikely(__builtin_sub_overflow(ticks, child_ticks, &self)))
         return false;
     uint64_t *bucket = axp__tally_peek_bucket(op, ticks);
     struct axp__node_extra *x = axp__tally_peek_extra(t, node);
