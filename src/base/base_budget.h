@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A budget of bytes that several threads draw on without a lock. */
+/* A budget of bytes that several threads draw on without a lock, and where
+ * they come from. */
 #ifndef AXP_BASE_BUDGET_H
 #define AXP_BASE_BUDGET_H
 #include <stdbool.h>
@@ -10,6 +11,7 @@
 struct axp__budget {
     uint64_t used_bytes;
     uint64_t limit_bytes;
+    struct axp__space *space; /* NULL: anonymous memory (os_space.h) */
 };
 
 /* Takes n bytes if `part` of `whole` of the limit still holds them. */

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What a later reader needs to know of the process and its machine: program,
- * arguments, host, processor, limits, environment by an allow list, loaded
- * objects with their build ids.
+/* What a later reader needs to know of the process and its machine, as texts
+ * by key: program, arguments, host, processor, limits, environment by an allow
+ * list, loaded objects with their build ids.
  *
- * Place    once, when a trace begins; the maps again when it ends.
+ * Place    once, when a trace begins; the maps again when it ends, since more
+ *          may have been loaded.
+ * Private  of the environment nothing but the names in os_about.c; in a setuid
+ *          program nothing at all.
  * Memory   some KiB on the stack; no malloc.
  * Failure  what cannot be read is left out. errno is left as it was.
  */
@@ -18,7 +21,9 @@ typedef bool (*axp__about_fn)(void *ctx, const char *key, const char *value,
                               size_t len);
 
 void axp__about_process(axp__about_fn put, void *ctx); /* all but the maps */
-void axp__about_maps(axp__about_fn put, void *ctx);    /* "map.0" … */
+/* "map.0" …: "bias first last build-id path", the numbers in hexadecimal; an
+ * address a of the process is a - bias in the object's file. */
+void axp__about_maps(axp__about_fn put, void *ctx);
 
 /* The rank of this process among those of its run; -1: none. */
 int32_t axp__about_rank(void);

@@ -22,45 +22,7 @@
 #include "os/os_map.h"
 #include "record/record_lane.h"
 #include "record/record_named.h"
-
-/* ---- the capture's memory -------------------------------------------------- */
-
-#define BLOCK_BYTES ((size_t)1 << 20)
-
-struct axp__cap_block {
-    struct axp__cap_block *next;
-    size_t bytes, used;
-};
-
-static void *take(struct axp__capture *c, size_t count, size_t size)
-{
-    size_t bytes = (count * size + 63) & ~(size_t)63; /* cache lines */
-    struct axp__cap_block *b = c->memory;
-    if (!b || b->bytes - b->used < bytes) {
-        size_t block = 64 + bytes > BLOCK_BYTES
-                           ? (64 + bytes + 4095) & ~(size_t)4095
-                           : BLOCK_BYTES;
-        b = axp__map(block);
-        if (!b) return NULL;
-        b->bytes = block;
-        b->used = (sizeof *b + 63) & ~(size_t)63;
-        b->next = c->memory;
-        c->memory = b;
-    }
-    void *at = (char *)b + b->used;
-    b->used += bytes;
-    return at;
-}
-
-void axp__capture_free(struct axp__capture *c)
-{
-    struct axp__cap_block *b = c ? c->memory : NULL;
-    while (b) { /* c itself lies in the last one */
-        struct axp__cap_block *next = b->next;
-        axp__unmap(b, b->bytes);
-        b = next;
-    }
-}
+#include "record/record_tape.h"
 
 /* ---- accumulators ------------------------------------------------------------ */
 
@@ -163,12 +125,12 @@ static bool size_lane(struct axp__capture *c, struct axp__cap_lane *to,
     struct axp__steps *steps = axp__tally_steps((struct axp__tally *)t);
     if (steps) n_hists += count_hists(&steps->stats) + 1;
     to->n_hists = n_hists;
-    to->ops = take(c, to->n_ops, sizeof *to->ops);
-    to->nodes = take(c, to->n_nodes, sizeof *to->nodes);
-    to->hists = take(c, n_hists, sizeof *to->hists);
-    to->traffic = take(c, to->n_traffic, sizeof *to->traffic);
-    to->counters = take(c, to->n_counters, sizeof *to->counters);
-    if (steps) to->steps = take(c, 1, sizeof *to->steps);
+    to->ops = axp__cap_take(c, to->n_ops, sizeof *to->ops);
+    to->nodes = axp__cap_take(c, to->n_nodes, sizeof *to->nodes);
+    to->hists = axp__cap_take(c, n_hists, sizeof *to->hists);
+    to->traffic = axp__cap_take(c, to->n_traffic, sizeof *to->traffic);
+    to->counters = axp__cap_take(c, to->n_counters, sizeof *to->counters);
+    if (steps) to->steps = axp__cap_take(c, 1, sizeof *to->steps);
     return to->ops && to->nodes && to->hists && to->traffic && to->counters &&
            (to->steps || !steps);
 }
@@ -294,8 +256,8 @@ static bool copy_frames(struct axp__capture *c, struct axp__cap_lane *to,
     uint64_t depth =
         (uint64_t)(axp__get_acquire(&t->top) - axp__get_acquire(&t->frames));
     if (depth == 0 || depth > AXP__MAX_DEPTH) return true;
-    uint64_t *begins = take(c, 2 * (size_t)depth, sizeof *begins);
-    to->frames = take(c, (size_t)depth, sizeof *to->frames);
+    uint64_t *begins = axp__cap_take(c, 2 * (size_t)depth, sizeof *begins);
+    to->frames = axp__cap_take(c, (size_t)depth, sizeof *to->frames);
     if (!begins || !to->frames) return false;
 
     bool is_own = lane->owner == axp__tls;
@@ -321,7 +283,7 @@ static bool copy_lane(struct axp__capture *c, const struct axp__lane *lane,
     to->row = row;
     to->is_track = lane->track != 0;
     if (!size_lane(c, to, &lane->tally)) return false;
-    axp__ref *refs = take(c, to->n_nodes, sizeof *refs);
+    axp__ref *refs = axp__cap_take(c, to->n_nodes, sizeof *refs);
     if (!refs) return false;
     copy_nodes(to, refs, &lane->tally); /* a call is seen with its extremes */
     copy_ops(to, &lane->tally);
@@ -362,8 +324,8 @@ static bool copy_lanes(struct axp__capture *c, struct axp__prof *p,
     struct axp__lane *head = axp__get_acquire(&p->lanes);
     for (struct axp__lane *l = head; l; l = axp__get(&l->next))
         n += is_shown(l, epoch);
-    c->rows = take(c, n + p->n_merged_rows, sizeof *c->rows);
-    c->lanes = take(c, n + 1, sizeof *c->lanes);
+    c->rows = axp__cap_take(c, n + p->n_merged_rows, sizeof *c->rows);
+    c->lanes = axp__cap_take(c, n + 1, sizeof *c->lanes);
     if (!c->rows || !c->lanes) return false;
 
     for (uint32_t i = 0; i < p->n_merged_rows; i++) {
@@ -411,28 +373,28 @@ static void count_live(void *ctx, struct axp__live_name *live)
 static void copy_live(void *ctx, struct axp__live_name *live)
 {
     struct live_copy *x = ctx;
-    int64_t current = axp__get(&live->current_bytes);
+    struct axp__live_state s = axp__memory_read(x->m, &live->account);
     if (x->c->n_live == x->cap) return;
     x->c->live[x->c->n_live++] = (struct axp__cap_live){
         .name = live->name,
         .kind = axp__get(&live->kind),
-        .current_bytes = current > 0 ? (uint64_t)current : 0,
-        .peak_bytes = axp__get(&live->peak_bytes),
-        .at_peak_bytes = axp__memory_at_peak(x->m, live),
+        .current_bytes = axp__live_bytes(s.held),
+        .peak_bytes = axp__get(&live->account.peak_bytes),
+        .at_peak_bytes = axp__live_bytes(s.held_at_peak),
         .first_step_bytes = axp__get(&live->first_step_bytes),
-        .since_ticks = axp__get(&live->since_ticks),
-        .since_row = axp__get(&live->since_row)};
+        .since_ticks = s.since_ticks,
+        .since_row = s.since_row};
 }
 
 static bool copy_memory(struct axp__capture *c, struct axp__memory *m)
 {
     struct live_copy x = {c, m, 0};
     axp__memory_each(m, count_live, &x.cap);
-    c->live = take(c, x.cap, sizeof *c->live);
+    c->live = axp__cap_take(c, x.cap, sizeof *c->live);
     if (!c->live) return false;
     axp__memory_each(m, copy_live, &x);
     c->current_bytes = axp__memory_current(m);
-    c->peak_bytes = axp__get(&m->peak_bytes);
+    c->peak_bytes = axp__memory_peak(m);
     c->peak_ticks = axp__get(&m->peak_ticks);
     return true;
 }
@@ -476,7 +438,7 @@ static bool copy_chunk(struct axp__capture *c, const struct axp__chunk *from,
     struct axp__cap_chunk *to = &c->chunks[c->n_chunks];
     uint64_t seq = axp__get_acquire(&from->seq);
     if (!seq || !n_words || axp__get(&from->epoch) != epoch) return true;
-    uint64_t *words = take(c, n_words, 8);
+    uint64_t *words = axp__cap_take(c, n_words, 8);
     if (!words) return false;
     to->row = axp__get(&from->row);
     to->base_ticks = axp__get(&from->base_ticks);
@@ -499,8 +461,8 @@ static bool copy_chunks(struct axp__capture *c, const struct axp__prof *p,
     for (struct axp__lane *l = axp__get_acquire(&p->lanes); l;
          l = axp__get(&l->next))
         n_lanes++;
-    struct cursor *cursors = take(c, n_lanes, sizeof *cursors);
-    c->chunks = take(c, n, sizeof *c->chunks);
+    struct cursor *cursors = axp__cap_take(c, n_lanes, sizeof *cursors);
+    c->chunks = axp__cap_take(c, n, sizeof *c->chunks);
     if (!c->chunks || !cursors) return false;
     n_lanes = read_cursors(p, cursors, n_lanes);
     for (size_t i = 0; i < n; i++) {
@@ -524,7 +486,7 @@ static bool copy_warnings(struct axp__capture *c, const struct axp__prof *p)
 #include "record/record_warning.def"
 #undef X
     };
-    c->warnings = take(c, AXP__N_WARNINGS, sizeof *c->warnings);
+    c->warnings = axp__cap_take(c, AXP__N_WARNINGS, sizeof *c->warnings);
     if (!c->warnings) return false;
     for (int i = 0; i < AXP__N_WARNINGS; i++)
         c->warnings[c->n_warnings++] = (struct axp__cap_warning){
@@ -557,10 +519,17 @@ static uint64_t count_folded(const struct axp__prof *p)
     return n;
 }
 
-static bool fill(struct axp__capture *c, struct axp__prof *p)
+static const char *copy_text(struct axp__capture *c, const char *text)
+{
+    size_t n = strlen(text) + 1;
+    char *to = axp__cap_take(c, n, 1);
+    return to ? memcpy(to, text, n) : NULL;
+}
+
+static bool fill(struct axp__capture *c, struct axp__prof *p, bool with_words)
 {
     uint64_t gate = axp__get(&p->gate);
-    char *title = take(c, 1, sizeof p->title);
+    char *title = axp__cap_take(c, 1, sizeof p->title);
     if (!title) return false;
     memcpy(title, p->title, sizeof p->title);
     c->title = title;
@@ -571,10 +540,15 @@ static bool fill(struct axp__capture *c, struct axp__prof *p)
     c->is_finished = gate & AXP__GATE_FINISHED;
     c->has_timeline = !(p->flags & AXP_NO_TIMELINE);
     c->name_at = name_at;
-    c->release = axp__capture_free;
-    c->rank = -1;
+    c->release = axp__cap_free;
+    c->rank = p->rank;
+    if (c->is_finished && p->tape && p->tape->is_whole) {
+        c->trace_path = copy_text(c, p->tape->path);
+        if (!c->trace_path) return false;
+    }
     if (!copy_lanes(c, p, gate >> 8) || !copy_memory(c, &p->memory) ||
-        !copy_chunks(c, p, (uint32_t)(gate >> 8)) || !copy_warnings(c, p))
+        (with_words && !copy_chunks(c, p, (uint32_t)(gate >> 8))) ||
+        !copy_warnings(c, p))
         return false;
     c->warnings[AXP__WARN_FOLDED].count += count_folded(p);
     c->n_steps = axp__get(&p->n_steps);
@@ -583,27 +557,41 @@ static bool fill(struct axp__capture *c, struct axp__prof *p)
     return true;
 }
 
+static struct axp__capture *make(struct axp__prof *p, bool with_words)
+{
+    struct axp__capture empty = {0}, *c = axp__cap_take(&empty, 1, sizeof *c);
+    if (!c) return NULL;
+    *c = (struct axp__capture){.memory = empty.memory,
+                               .own_cost_ticks = axp__own_cost_ticks()};
+    if (fill(c, p, with_words)) return c;
+    axp__cap_free(c);
+    return NULL;
+}
+
+struct axp__capture *axp__capture_of(struct axp__prof *p)
+{
+    return make(p, false);
+}
+
+void axp__capture_free(struct axp__capture *c)
+{
+    axp__cap_free(c);
+}
+
 struct axp__capture *axp__capture_take(axp_profiler *handle)
 {
     int keep = errno;
     struct axp__thread *t = axp__thread_get();
     struct axp__prof *p = axp__prof_check(handle);
-    struct axp__capture empty = {0}, *c = NULL;
+    struct axp__capture *c = NULL;
     if (!p || !t || axp__thread_is_inside(t)) {
         axp__fail(AXP_E_STATE, "this profiler is gone");
         return NULL;
     }
-    uint64_t own_cost = axp__own_cost_ticks();
+    axp__own_cost_ticks(); /* measured without the mutex */
     pthread_mutex_lock(&p->mutex);
     axp__trash_empty(p);
-    if (axp__prof_check(handle) == p && (c = take(&empty, 1, sizeof *c))) {
-        *c = (struct axp__capture){.memory = empty.memory,
-                                   .own_cost_ticks = own_cost};
-        if (!fill(c, p)) {
-            axp__capture_free(c);
-            c = NULL;
-        }
-    }
+    if (axp__prof_check(handle) == p) c = make(p, true);
     pthread_mutex_unlock(&p->mutex);
     if (!c) axp__fail(AXP_E_NO_MEMORY, "no memory for a snapshot");
     errno = keep;

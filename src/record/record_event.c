@@ -59,7 +59,7 @@ void axp_counter(axp_profiler *p, const char *name, double value)
     struct axp__lane *lane = axp__enter(p);
     if (!lane) return;
     uint32_t id = axp__lane_name(lane, name);
-    uint64_t now = axp__clock_ticks(), bits;
+    uint64_t now = axp__lane_room(lane, axp__clock_ticks(), 2), bits;
     memcpy(&bits, &value, 8);
     axp__lane_put_payload(lane, AXP__W_COUNTER, id, now, &bits, 1);
     axp__tally_count(&lane->tally, id, value, now);
@@ -71,7 +71,7 @@ void axp_step(axp_profiler *p)
     struct axp__lane *lane = axp__enter(p);
     if (!lane) return;
     struct axp__prof *prof = lane->p;
-    uint64_t now = axp__clock_ticks();
+    uint64_t now = axp__lane_room(lane, axp__clock_ticks(), 4);
     uint64_t before =
         __atomic_exchange_n(&prof->last_mark_ticks, now, __ATOMIC_ACQ_REL);
     struct axp__step step = {
@@ -83,8 +83,8 @@ void axp_step(axp_profiler *p)
     if (step.index == 0) axp__memory_mark_first_step(&prof->memory);
     if (!axp__tally_add_step(&lane->tally, &step))
         axp__warn(prof, AXP__WARN_NO_MEMORY, 0);
-    uint64_t payload[2] = {step.index, step.live_bytes};
-    axp__lane_put_payload(lane, AXP__W_STEP, 0, now, payload, 2);
+    uint64_t payload[3] = {step.index, step.live_bytes, step.begin_ticks};
+    axp__lane_put_payload(lane, AXP__W_STEP, 0, now, payload, 3);
     axp__leave(lane);
 }
 
@@ -123,6 +123,7 @@ void axp_async_end(axp_profiler *p, const char *name, uint64_t id)
     if (axp__blocks_take(&lane->p->asyncs, async_key(name_id, id),
                          &begin_ticks)) {
         uint64_t payload[2] = {id, begin_ticks};
+        now = axp__lane_room(lane, now, 4);
         axp__tally_add_loose(&lane->tally, name_id,
                              now > begin_ticks ? now - begin_ticks : 0);
         axp__lane_put_ext(lane, AXP__X_ASYNC_END, 0, name_id, now, payload, 2);

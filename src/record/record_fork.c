@@ -10,11 +10,13 @@
 #include "record/record_fork.h"
 
 #include "record/record_lane.h"
+#include "record/record_tape.h"
 #include "record/record_track.h"
 
 static void begin_prof(struct axp__prof *p)
 {
     uint64_t enabled = p->gate & AXP__GATE_ENABLED;
+    if (p->tape) axp__tape_fork(p); /* from here on the slot is our own */
     p->mutex = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     if (p->gate & AXP__GATE_FINISHED) return; /* frozen: as good here */
     p->gate = ++axp__process()->last_epoch << 8 | enabled;
@@ -43,6 +45,9 @@ void axp__fork_begin_child(void)
     process->mutex = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     process->free_lanes = NULL;
     process->free_threads = NULL;
+    process->n_spools = process->n_logging = 0;
+    for (int i = 0; i < AXP__MAX_SPOOLS; i++)
+        process->spools[i] = NULL;
     for (uint32_t i = 0; i < process->n_slots; i++) {
         struct axp__prof *page = process->slot_page[i / AXP__SLOTS_A_PAGE];
         struct axp__prof *p =

@@ -6,8 +6,11 @@
 #include <string.h>
 
 #include "os/os_map.h"
+#include "os/os_space.h"
 #include "os/os_thread.h"
+#include "record/record_memory.h"
 #include "record/record_named.h"
+#include "record/record_tape.h"
 #include "tally/tally_merge.h"
 
 #define MERGE_PAST 32 /* ended lanes kept whole, by thread */
@@ -43,20 +46,21 @@ static bool publish(struct axp__process *process, struct axp__lane *lane)
     return true;
 }
 
-static struct axp__lane *take_memory(void)
+/* A profiler with a file has its lanes there, for itself alone. */
+static struct axp__lane *take_memory(struct axp__space *space)
 {
     struct axp__process *process = axp__process();
     struct axp__lane *lane = NULL;
-    if (axp__get(&process->free_lanes) &&
+    if (!space && axp__get(&process->free_lanes) &&
         !pthread_mutex_trylock(&process->mutex)) {
         lane = process->free_lanes;
         if (lane) axp__put(&process->free_lanes, lane->next);
         pthread_mutex_unlock(&process->mutex);
     }
     if (lane) return lane;
-    lane = axp__map(sizeof *lane);
+    lane = axp__space_map(space, AXP__EXTENT_LANES, sizeof *lane);
     if (lane && publish(process, lane)) return lane;
-    axp__unmap(lane, sizeof *lane);
+    axp__space_unmap(space, lane, sizeof *lane);
     return NULL;
 }
 
@@ -105,6 +109,7 @@ static void begin(struct axp__lane *lane, struct axp__prof *p)
     axp__put(&lane->n_unlogged, 0);
     axp__put(&lane->n_named, 0);
     axp__put(&lane->has_mail, 0);
+    lane->purse = NULL;
     lane->named_pages = NULL;
     lane->free_named = NULL;
     for (unsigned i = 0; i < AXP__NEAR_NAMED; i++) {
@@ -175,7 +180,7 @@ struct axp__lane *axp__lane_take(struct axp__thread *t, struct axp__prof *p,
         lane = reclaim(p);
     }
     bool is_new = !lane;
-    if (is_new) lane = take_memory();
+    if (is_new) lane = take_memory(p->budget.space);
     if (!lane) return NULL;
     if (is_new) axp__budget_force(&p->budget, sizeof *lane);
     axp__put(&lane->row, axp__add(&p->n_rows, 1) + 1);
@@ -246,11 +251,13 @@ static struct axp__row *new_row(struct axp__prof *p)
 {
     if (p->n_merged_rows == p->cap_rows && p->cap_rows < AXP__MAX_ROWS) {
         uint32_t cap = p->cap_rows ? p->cap_rows * 2 : 64;
-        struct axp__row *wider = axp__map(cap * sizeof *wider);
+        struct axp__row *old = p->rows;
+        struct axp__row *wider =
+            axp__budget_map(&p->budget, cap * sizeof *wider);
         if (!wider) return NULL;
-        if (p->rows) memcpy(wider, p->rows, p->n_merged_rows * sizeof *wider);
-        axp__unmap(p->rows, p->cap_rows * sizeof *wider);
-        p->rows = wider;
+        if (old) memcpy(wider, old, p->n_merged_rows * sizeof *wider);
+        axp__put(&p->rows, wider);
+        axp__budget_unmap(&p->budget, old, p->cap_rows * sizeof *wider);
         p->cap_rows = cap;
     }
     if (p->n_merged_rows < p->cap_rows) return &p->rows[p->n_merged_rows++];
@@ -295,6 +302,7 @@ void axp__lane_merge_ended(struct axp__prof *p)
         p->merged->tally.n_folded += lane->tally.n_folded;
         p->n_merged_unlogged += axp__lane_unlogged(lane);
         p->merged->n_logged += axp__lane_logged(lane);
+        axp__memory_leave(lane);
         axp__tally_fini(&lane->tally);
         free_named_pages(lane);
         axp__put(&lane->owner, NULL);
@@ -315,6 +323,9 @@ static struct axp__lane *own_lane(struct axp__thread *t, struct axp__prof *p,
         lane->epoch == gate >> 8)
         return lane;
     if (!(gate & AXP__GATE_ENABLED)) return NULL;
+    if (axp__unlikely(p->tape &&
+                      axp__get(&p->tape->state) <= AXP__TAPE_OPENING))
+        axp__tape_start(p);
     lane = axp__lane_take(t, p, 0, 0);
     if (!lane) return NULL;
     t->lanes[p->index] = lane;

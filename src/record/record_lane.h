@@ -73,16 +73,18 @@ struct axp__lane { /* what a scope touches lies in its first lines */
 
     uint32_t index; /* in the process, from 1; for ever */
     uint32_t row;   /* in the profiler: the thread or track it stands for */
-    uint32_t state; /* enum axp__lane_state */
-    uint32_t track; /* 0: a thread */
-    uint32_t name;  /* of the thread or track; 0: its comm below */
-    uint64_t epoch; /* of the profiler */
+    uint32_t row_in_file; /* the drain's: this row is in the trace */
+    uint32_t state;       /* enum axp__lane_state */
+    uint32_t track;       /* 0: a thread */
+    uint32_t name;        /* of the thread or track; 0: its comm below */
+    uint64_t epoch;       /* of the profiler */
     uint64_t tid;
     uint64_t first_ticks;
     struct axp__lane *next; /* in the profiler, or among the free */
     struct axp__lane *next_in_track;
     uint64_t first_ns, last_ns; /* of a track's spans */
     uint32_t has_span;
+    struct axp__purse *purse; /* its part of all live bytes; NULL: none yet */
 
     struct axp__chunk *chunk; /* NULL: words go to the sink */
     uint64_t *words, *end;    /* where the present words begin and end */

@@ -17,6 +17,7 @@
 #include "base/base_text.h"
 #include "os/os_map.h"
 #include "record/record_process.h"
+#include "record/record_spool.h"
 #include "wire/wire_word.h"
 
 #define N_SLOTS (1u << 20)
@@ -186,7 +187,10 @@ uint32_t axp__name_register(const char *text, const char *place)
     while (!id) {
         if (!fresh) fresh = prepare_entry(&s, place);
         if (!fresh) return AXP__NAME_OTHER;
-        if (axp__cas(&slots[at], &id, fresh)) return fresh;
+        if (axp__cas(&slots[at], &id, fresh)) {
+            axp__spool_add_name(fresh);
+            return fresh;
+        }
         id = probe(slots, &s, &at);
     }
     return id;

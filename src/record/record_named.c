@@ -58,9 +58,12 @@ static void drop_frame(struct axp__lane *lane, struct axp__frame *f,
                        uint64_t now)
 {
     uint32_t name = f->op->name;
+    uint64_t begin_ticks = f->begin_ticks;
+    if (axp__get(&lane->state) == AXP__LANE_ACTIVE) {
+        now = axp__lane_room(lane, now, 3);
+        axp__lane_put_ext(lane, AXP__X_DROP, 0, name, now, &begin_ticks, 1);
+    }
     axp__tally_remove(&lane->tally, f, now, false);
-    if (axp__get(&lane->state) == AXP__LANE_ACTIVE)
-        axp__lane_put_ext(lane, AXP__X_DROP, 0, name, now, NULL, 0);
 }
 
 static void take_mail(struct axp__lane *lane, uint64_t now)
@@ -197,7 +200,13 @@ static bool stop_own(struct axp__lane *lane, uint32_t id, uint64_t now)
         struct axp__named *slot = slot_of(f);
         if (!(axp__frame_flags(f) & AXP__F_NAMED) || slot->name != id) continue;
         uint64_t state = axp__get(&slot->state);
-        if (!(state & 1) || !claim(slot, state)) continue; /* was faster */
+        if (!(state & 1) || !claim(slot, state)) {
+            /* Another was faster: said at once, so that the order of words
+             * tells which of several of one name this stop ends. */
+            drop_frame(lane, f, now);
+            free_slot(lane, slot);
+            continue;
+        }
         free_slot(lane, slot);
         if (f == lane->tally.top) {
             close_top(lane, f, now);
@@ -250,6 +259,7 @@ void axp__named_count_cross(struct axp__lane *mine, uint32_t name,
                             uint64_t begin_ticks, uint32_t row, uint64_t now)
 {
     uint64_t payload[2] = {begin_ticks, row};
+    now = axp__lane_room(mine, now, 4);
     axp__tally_add_loose(&mine->tally, name,
                          now > begin_ticks ? now - begin_ticks : 0);
     axp__lane_put_ext(mine, AXP__X_CROSS_STOP, 0, name, now, payload, 2);

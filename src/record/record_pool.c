@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Chunks as a ring without locks; see record_pool.h. The queue is a ring of
- * cells whose `turn` tells whose turn it is: put at turn i, take at i + 1. */
+/* Chunks without locks; see record_pool.h. The queue is a ring of cells whose
+ * `turn` tells whose turn it is: put at turn i, take at i + 1. */
 #include "record/record_pool.h"
 
 #include "os/os_map.h"
+#include "os/os_space.h"
 
-#define BLOCK_BYTES ((size_t)AXP__POOL_BLOCK * AXP__CHUNK_BYTES)
 #define EVENT_WORDS 3u /* of the larger ordinary events */
+
+static size_t block_bytes(const struct axp__pool *pool)
+{
+    return pool->block_chunks * AXP__CHUNK_BYTES;
+}
 
 uint64_t axp__pool_bytes_for(uint64_t capacity_events)
 {
@@ -29,9 +34,10 @@ bool axp__pool_init(struct axp__pool *pool, uint64_t bytes,
     *pool = (struct axp__pool){
         .max_chunks = bytes / AXP__CHUNK_BYTES,
         .capacity_events = capacity_events,
+        .block_chunks = AXP__POOL_BLOCK,
     };
     uint64_t most = pool->max_chunks + AXP__POOL_SLACK;
-    pool->n_blocks = most / AXP__POOL_BLOCK + 1;
+    pool->n_blocks = most / pool->block_chunks + 1;
     pool->n_cells = 1024;
     while (pool->n_cells < most)
         pool->n_cells *= 2;
@@ -45,10 +51,26 @@ bool axp__pool_init(struct axp__pool *pool, uint64_t bytes,
     return true;
 }
 
+bool axp__pool_init_spool(struct axp__pool *pool, uint64_t bytes,
+                          struct axp__space *space)
+{
+    *pool = (struct axp__pool){
+        .max_chunks = bytes / AXP__CHUNK_BYTES,
+        .space = space,
+        .block_chunks = AXP__SPOOL_BLOCK,
+    };
+    while (pool->max_chunks / pool->block_chunks > AXP__SPOOL_BLOCKS)
+        pool->block_chunks *= 2; /* the table of extents has an end */
+    pool->n_blocks =
+        (pool->max_chunks + AXP__POOL_SLACK) / pool->block_chunks + 1;
+    pool->block = axp__map(pool->n_blocks * sizeof *pool->block);
+    return pool->block != NULL;
+}
+
 void axp__pool_fini(struct axp__pool *pool)
 {
     for (uint64_t i = 0; pool->block && i < pool->n_blocks; i++)
-        axp__unmap(pool->block[i], BLOCK_BYTES);
+        axp__space_unmap(pool->space, pool->block[i], block_bytes(pool));
     axp__unmap(pool->block, pool->n_blocks * sizeof *pool->block);
     axp__unmap(pool->cell, pool->n_cells * sizeof *pool->cell);
     *pool = (struct axp__pool){0};
@@ -63,8 +85,9 @@ size_t axp__pool_size(const struct axp__pool *pool)
 
 struct axp__chunk *axp__pool_at(const struct axp__pool *pool, size_t i)
 {
-    struct axp__chunk *b = axp__get_acquire(&pool->block[i / AXP__POOL_BLOCK]);
-    return b ? b + i % AXP__POOL_BLOCK : NULL;
+    struct axp__chunk *b =
+        axp__get_acquire(&pool->block[i / pool->block_chunks]);
+    return b ? b + i % pool->block_chunks : NULL;
 }
 
 static bool put_full(struct axp__pool *pool, struct axp__chunk *chunk)
@@ -106,17 +129,18 @@ static struct axp__chunk *take_new(struct axp__pool *pool, uint64_t most)
     do
         if (i >= most) return NULL;
     while (!axp__cas(&pool->n_chunks, &i, i + 1));
-    struct axp__chunk **where = &pool->block[i / AXP__POOL_BLOCK];
+    struct axp__chunk **where = &pool->block[i / pool->block_chunks];
     struct axp__chunk *block = axp__get_acquire(where);
     if (!block) {
-        struct axp__chunk *fresh = axp__map(BLOCK_BYTES);
+        struct axp__chunk *fresh =
+            axp__space_map(pool->space, AXP__EXTENT_CHUNKS, block_bytes(pool));
         if (!fresh) return NULL;
         if (axp__cas(where, &block, fresh))
             block = fresh;
         else
-            axp__unmap(fresh, BLOCK_BYTES);
+            axp__space_unmap(pool->space, fresh, block_bytes(pool));
     }
-    return block + i % AXP__POOL_BLOCK;
+    return block + i % pool->block_chunks;
 }
 
 /* Events that must be in full chunks before the oldest may go: the capacity,
@@ -138,11 +162,86 @@ static void clear_chunk(struct axp__chunk *chunk)
     axp__put(&chunk->n_events, 0);
 }
 
+/* ---- chunks of a spool ----------------------------------------------------------- */
+
+/* The next chunk in this state, which becomes WRITING. They are drained in
+ * about the order in which they were filled, so the search is short; the
+ * oldest full one is about where it begins. */
+static struct axp__chunk *take_in_state(struct axp__pool *pool, uint64_t state)
+{
+    uint64_t n = axp__pool_size(pool), at = axp__get(&pool->look_at);
+    for (uint64_t i = 0; i < n; i++, at++) {
+        if (at >= n) at = 0;
+        struct axp__chunk *chunk = axp__pool_at(pool, at);
+        uint64_t now = state;
+        if (!chunk || axp__get(&chunk->state) != state ||
+            !axp__cas(&chunk->state, &now, AXP__CHUNK_WRITING))
+            continue;
+        axp__put(&pool->look_at, at + 1);
+        return chunk;
+    }
+    return NULL;
+}
+
+static struct axp__chunk *take_spooled(struct axp__pool *pool)
+{
+    struct axp__chunk *chunk = NULL;
+    if ((int64_t)axp__get(&pool->n_free) > 0) {
+        chunk = take_in_state(pool, AXP__CHUNK_FREE);
+        if (chunk) axp__add(&pool->n_free, -1);
+    }
+    if (!chunk) {
+        chunk = take_new(pool, pool->max_chunks);
+        if (chunk) axp__put(&chunk->state, AXP__CHUNK_WRITING);
+    }
+    if (!chunk) {
+        chunk = take_in_state(pool, AXP__CHUNK_FULL);
+        if (chunk) axp__add(&pool->n_cut_events, chunk->n_events);
+    }
+    if (chunk) clear_chunk(chunk);
+    return chunk;
+}
+
+size_t axp__pool_drain(struct axp__pool *pool, struct axp__chunk **out,
+                       size_t cap)
+{
+    size_t n = axp__pool_size(pool), found = 0;
+    for (size_t i = 0; i < n && found < cap; i++) {
+        struct axp__chunk *chunk = axp__pool_at(pool, i);
+        uint64_t full = AXP__CHUNK_FULL;
+        if (chunk && axp__get(&chunk->state) == full &&
+            axp__cas(&chunk->state, &full, AXP__CHUNK_DRAINING))
+            out[found++] = chunk;
+    }
+    return found;
+}
+
+void axp__pool_free(struct axp__pool *pool, struct axp__chunk *chunk)
+{
+    clear_chunk(chunk);
+    axp__put_release(&chunk->state, AXP__CHUNK_FREE);
+    axp__add(&pool->n_free, 1);
+}
+
+void axp__pool_grow(struct axp__pool *pool, size_t n)
+{
+    while (n--) {
+        struct axp__chunk *chunk = take_new(pool, pool->max_chunks);
+        if (!chunk) return;
+        for (size_t at = 0; at < AXP__CHUNK_BYTES; at += 4096)
+            axp__put((uint64_t *)(void *)((char *)chunk + at), 0);
+        axp__pool_free(pool, chunk);
+    }
+}
+
+/* ---- both -------------------------------------------------------------------------- */
+
 struct axp__chunk *axp__pool_take(struct axp__pool *pool)
 {
     struct axp__chunk *chunk = NULL;
     bool is_new = false;
     if (!pool->block) return NULL;
+    if (pool->space) return take_spooled(pool);
     if (holds_enough(pool)) chunk = take_full(pool);
     if (!chunk) {
         chunk = take_new(pool, pool->max_chunks);
@@ -165,15 +264,34 @@ void axp__pool_seal(struct axp__pool *pool, struct axp__chunk *chunk,
 {
     axp__put(&chunk->n_events, n_events);
     axp__put_release(&chunk->n_words, n_words);
+    if (pool->space) {
+        axp__put_release(&chunk->state, AXP__CHUNK_FULL);
+        return;
+    }
     axp__add(&pool->n_full_events, n_events);
     axp__add(&pool->n_writers, -1);
     put_full(pool, chunk);
+}
+
+static void reset_spooled(struct axp__pool *pool)
+{
+    uint64_t n = axp__pool_size(pool);
+    axp__put(&pool->n_free, 0);
+    axp__put(&pool->n_cut_events, 0);
+    for (uint64_t i = 0; i < n; i++) {
+        struct axp__chunk *chunk = axp__pool_at(pool, i);
+        if (chunk) axp__pool_free(pool, chunk);
+    }
 }
 
 void axp__pool_reset(struct axp__pool *pool)
 {
     if (!pool->block) return;
     uint64_t n = axp__pool_size(pool);
+    if (pool->space) {
+        reset_spooled(pool);
+        return;
+    }
     clear_queue(pool);
     for (uint64_t i = 0; i < n; i++) {
         struct axp__chunk *chunk = axp__pool_at(pool, i);

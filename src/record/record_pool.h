@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The pool: chunks for the threads' words, used as one ring.
+/* The pool: chunks for the threads' words.
+ *
+ * Without a file, one ring in anonymous memory:
  *
  *      take ─► a thread writes ─► seal ─► queue of full chunks ─┐
  *        ▲                                     oldest first     │
@@ -8,6 +10,15 @@
  * With a capacity, the oldest full chunk is taken as soon as the full ones
  * together hold that many events and some slack, so that a view always finds
  * the newest N; else when the pool has reached its size.
+ *
+ * With a file the chunks lie in the spool, and who drains them may be another
+ * process. So there is no queue: a chunk's own state says whose it is, and
+ * changes by compare-and-swap.
+ *
+ *      FREE ─► WRITING ─► FULL ─► DRAINING ─► FREE
+ *                 ▲         │
+ *                 └─────────┘ no free one and no more room: the words of the
+ *                             oldest are lost, and counted as cut
  *
  * Threads  take and seal from any thread. Nobody waits: where another thread
  *          is in the middle of taking the oldest, the pool grows by a chunk
@@ -24,7 +35,9 @@
 #include "base/base_budget.h"
 #include "wire/wire_word.h"
 
-#define AXP__POOL_BLOCK 16u /* chunks mapped together */
+#define AXP__POOL_BLOCK 16u  /* chunks mapped together … */
+#define AXP__SPOOL_BLOCK 64u /* … at least, in a spool */
+#define AXP__SPOOL_BLOCKS 2048u
 #define AXP__POOL_SLACK 1024u
 
 struct axp__full { /* a cell of the queue */
@@ -39,8 +52,13 @@ struct axp__pool {
     uint64_t n_full_events;   /* in the full chunks */
     uint64_t n_writers;       /* lanes that hold a chunk */
     uint64_t n_blocks, n_cells;
+    uint64_t block_chunks; /* chunks mapped together */
     struct axp__chunk **block;
-    struct axp__full *cell;
+    struct axp__full *cell;   /* NULL with a spool */
+    struct axp__space *space; /* the spool; NULL: none */
+    uint64_t n_free;          /* of a spool: chunks that are FREE */
+    uint64_t look_at;         /* where the next free one may be */
+    uint64_t n_cut_events;    /* overwritten before they were drained */
     uint64_t put_at __attribute__((aligned(64)));
     uint64_t take_at __attribute__((aligned(64)));
 };
@@ -49,6 +67,8 @@ struct axp__pool {
 uint64_t axp__pool_bytes_for(uint64_t capacity_events);
 bool axp__pool_init(struct axp__pool *pool, uint64_t bytes,
                     uint64_t capacity_events);
+bool axp__pool_init_spool(struct axp__pool *pool, uint64_t bytes,
+                          struct axp__space *space);
 void axp__pool_fini(struct axp__pool *pool);
 /* Every chunk is free again. The caller knows that nobody else is inside. */
 void axp__pool_reset(struct axp__pool *pool);
@@ -58,8 +78,17 @@ struct axp__chunk *axp__pool_take(struct axp__pool *pool);
 void axp__pool_seal(struct axp__pool *pool, struct axp__chunk *chunk,
                     uint64_t n_words, uint64_t n_events);
 
-/* For readers: chunks 0 … axp__pool_size - 1; NULL where one has no memory. */
+/* All chunks, in no order; readers and fork. */
 size_t axp__pool_size(const struct axp__pool *pool);
 struct axp__chunk *axp__pool_at(const struct axp__pool *pool, size_t i);
+
+/* ---- the side of the drain --------------------------------------------------------- */
+/* Full chunks, now DRAINING: at most `cap` of them, in no order. */
+size_t axp__pool_drain(struct axp__pool *pool, struct axp__chunk **out,
+                       size_t cap);
+/* Drained: free again. */
+void axp__pool_free(struct axp__pool *pool, struct axp__chunk *chunk);
+/* Makes `n` free chunks more, up to the limit, with their pages in place. */
+void axp__pool_grow(struct axp__pool *pool, size_t n);
 
 #endif

@@ -25,6 +25,7 @@
 #define AXP__LANES_A_PAGE 1024u
 #define AXP__LANE_PAGES 1024u
 #define AXP__MAX_COPIES 16
+#define AXP__MAX_SPOOLS 64
 
 struct axp__names {
     uint32_t *slots;
@@ -52,6 +53,9 @@ struct axp__process {
     uint64_t own_cost_ticks;  /* of a scope, outside its own time; +1 */
     struct axp__thread *(*thread_get)(void);
     uint8_t *flags[AXP__MAX_COPIES]; /* every copy's axp__recording */
+    struct axp__space *spools[AXP__MAX_SPOOLS]; /* that want new names */
+    uint32_t n_spools;
+    uint32_t n_logging; /* threads that write a name into them */
 };
 
 #define AXP__PROCESS_LAYOUT 1

@@ -5,13 +5,17 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "os/os_about.h"
 #include "os/os_map.h"
+#include "os/os_space.h"
 #include "os/os_thread.h"
 #include "record/record_fork.h"
 #include "record/record_lane.h"
+#include "record/record_tape.h"
 #include "record/record_track.h"
 
 #define DEFAULT_MEMORY ((uint64_t)64 << 20)
@@ -101,8 +105,9 @@ void axp__trash_empty(struct axp__prof *p)
         __atomic_exchange_n(&p->trash, NULL, __ATOMIC_ACQ_REL);
     while (item) {
         struct axp__trash *next = item->next;
-        axp__budget_give(&p->budget, item->bytes);
-        axp__unmap(item, item->bytes);
+        size_t bytes = item->bytes;
+        axp__budget_give(&p->budget, bytes);
+        axp__budget_unmap(&p->budget, item, bytes);
         item = next;
     }
 }
@@ -132,10 +137,8 @@ static axp_status check_options(const axp_options *o)
                          "%llu are possible",
                          (unsigned long long)o->timeline_capacity,
                          (unsigned long long)MOST_CAPACITY);
-    if (o->path)
-        return axp__fail(AXP_E_UNSUPPORTED,
-                         "recording to a file is not there yet: "
-                         "leave options.path NULL");
+    if (o->path && !*o->path)
+        return axp__fail(AXP_E_INVALID, "options.path is empty");
     return AXP_OK;
 }
 
@@ -150,7 +153,7 @@ static bool init_pool(struct axp__prof *p, const axp_options *o)
             pool = need;
         }
     }
-    p->budget = (struct axp__budget){0, limit - pool};
+    p->budget = (struct axp__budget){.limit_bytes = limit - pool};
     if (p->flags & AXP_NO_TIMELINE) {
         p->budget.limit_bytes = limit;
         return true;
@@ -169,6 +172,7 @@ static bool init_prof(struct axp__prof *p, const axp_options *o)
     p->log = o->log;
     p->log_ctx = o->log_ctx;
     p->timeline_capacity = o->timeline_capacity;
+    p->rank = axp__about_rank();
     if (!init_pool(p, o)) return false;
     p->memory.budget = p->blocks.budget = p->asyncs.budget = &p->budget;
     if (o->title && *o->title) {
@@ -195,6 +199,15 @@ static void open_prof(struct axp__prof *p)
     axp__put_release(&p->generation, p->n_generations);
 }
 
+static axp_status open_file(struct axp__prof *p, const axp_options *o)
+{
+    p->tape = axp__tape_create(o->path, o);
+    if (!p->tape)
+        return axp__fail(AXP_E_INVALID, "no memory for a file, or its path "
+                                        "is too long");
+    return axp__tape_open(p);
+}
+
 axp_profiler *axp_profiler_create(const axp_options *options)
 {
     static const axp_options defaults;
@@ -215,6 +228,12 @@ axp_profiler *axp_profiler_create(const axp_options *options)
         free_slot(p);
         return NULL;
     }
+    if (o->path && open_file(p, o)) {
+        axp__pool_fini(&p->pool);
+        axp__tape_destroy(p->tape);
+        free_slot(p);
+        return NULL;
+    }
     open_prof(p);
     return handle_of(p);
 }
@@ -230,6 +249,9 @@ static struct axp__prof *make_global(struct axp__process *process)
     struct axp__prof *p = process->slot_page[0];
     if (!process->n_slots) axp__put_release(&process->n_slots, 1);
     if (!init_prof(p, &defaults)) (void)init_prof(p, &bare);
+    const char *path = secure_getenv("AXPROF_OUT");
+    if (path && *path) p->tape = axp__tape_create(path, &defaults);
+    if (p->tape) p->tape->may_rename = true;
     open_prof(p);
     return p;
 }
@@ -257,6 +279,20 @@ static __attribute__((constructor)) void start_library(void)
 {
     axp_global();
     pthread_atfork(NULL, NULL, axp__fork_in_child);
+}
+
+/* A program that ends without axp_finish: every file becomes whole. */
+static __attribute__((destructor)) void finish_files(void)
+{
+    struct axp__process *process = axp__process();
+    for (uint32_t i = 0; i < axp__get(&process->n_slots); i++) {
+        struct axp__prof *page = process->slot_page[i / AXP__SLOTS_A_PAGE];
+        struct axp__prof *p =
+            (struct axp__prof *)((char *)page +
+                                 (size_t)(i % AXP__SLOTS_A_PAGE) *
+                                     AXP__PROF_BYTES);
+        if (axp__get(&p->generation) && p->tape) axp_finish(handle_of(p));
+    }
 }
 
 /* ---- closing --------------------------------------------------------------------------- */
@@ -330,26 +366,33 @@ static struct axp__prof *lock_prof(const axp_profiler *handle)
     return NULL;
 }
 
+/* By mutex. */
+static axp_status finish(struct axp__prof *p)
+{
+    if (axp__get(&p->gate) & AXP__GATE_FINISHED) return AXP_OK;
+    axp__prof_quiesce(p);
+    p->end_ticks = axp__clock_ticks();
+    set_gate_bits(p, AXP__GATE_FINISHED, AXP__GATE_SHUT | AXP__GATE_ENABLED);
+    if (p->index == 0) axp__process_set_flags(0);
+    return p->tape ? axp__tape_finish(p) : AXP_OK;
+}
+
 axp_status axp_finish(axp_profiler *handle)
 {
     struct axp__prof *p = lock_prof(handle);
     if (!p) return axp__fail(AXP_E_STATE, "this profiler is gone");
-    if (!(axp__get(&p->gate) & AXP__GATE_FINISHED)) {
-        axp__prof_quiesce(p);
-        p->end_ticks = axp__clock_ticks();
-        set_gate_bits(p, AXP__GATE_FINISHED,
-                      AXP__GATE_SHUT | AXP__GATE_ENABLED);
-        if (p->index == 0) axp__process_set_flags(0);
-    }
+    axp_status status = finish(p);
     pthread_mutex_unlock(&p->mutex);
-    return AXP_OK;
+    return status;
 }
 
 axp_status axp_flush(axp_profiler *handle)
 {
-    if (!axp__prof_check(handle))
-        return axp__fail(AXP_E_STATE, "this profiler is gone");
-    return AXP_OK; /* memory only: nothing waits to be written */
+    struct axp__prof *p = lock_prof(handle);
+    if (!p) return axp__fail(AXP_E_STATE, "this profiler is gone");
+    axp_status status = p->tape ? axp__tape_flush(p) : AXP_OK;
+    pthread_mutex_unlock(&p->mutex);
+    return status;
 }
 
 /* What was recorded is forgotten; by mutex, nobody inside. */
@@ -394,6 +437,7 @@ void axp_reset(axp_profiler *handle)
         uint64_t now = axp__clock_ticks();
         axp__put(&p->start_ticks, now);
         axp__put(&p->last_mark_ticks, now);
+        if (p->tape) axp__tape_restart(p);
     }
     set_gate_bits(p, 0, AXP__GATE_SHUT);
     pthread_mutex_unlock(&p->mutex);
@@ -410,8 +454,9 @@ static void release(struct axp__prof *p)
     }
     p->lanes = NULL;
     axp__pool_fini(&p->pool);
-    axp__unmap(p->rows, p->cap_rows * sizeof *p->rows);
+    axp__budget_unmap(&p->budget, p->rows, p->cap_rows * sizeof *p->rows);
     p->rows = NULL;
+    if (p->tape) axp__tape_close(p);
 }
 
 void axp_profiler_destroy(axp_profiler *handle)
@@ -422,6 +467,7 @@ void axp_profiler_destroy(axp_profiler *handle)
     struct axp__thread *t = axp__thread_get();
     if (t && axp__thread_is_inside(t)) return; /* a handler in an event */
     pthread_mutex_lock(&p->mutex);
+    if (p->tape && axp__get(&p->generation) == generation) finish(p);
     bool is_mine = axp__cas(&p->generation, &generation, 0);
     /* If somebody is still inside after a second, slot and memory are left as
      * they are, shut, for good. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* A profiler, and the way into it.
  *
- * Handles   a slot is 16 KiB, aligned, in a slab that is never unmapped; the
+ * Handles   a slot is 64 KiB, aligned, in a slab that is never unmapped; the
  *           pointer that a client holds is the slot's address plus its
  *           generation (1…4095), so that a call with a handle of a profiler
  *           that is gone is told from one that is there and does no harm.
@@ -27,7 +27,7 @@
 #include "tally/tally_blocks.h"
 #include "tally/tally_memory.h"
 
-#define AXP__PROF_BYTES 16384u
+#define AXP__PROF_BYTES 65536u /* the largest page: a slot may be mapped */
 #define AXP__PROF_GENERATIONS 4095u
 
 enum axp__gate_bit {
@@ -42,6 +42,9 @@ enum axp__warning_id {
 #undef X
     AXP__N_WARNINGS
 };
+
+/* In the flags of a profiler, beside the public ones. */
+#define AXP__FLAG_CHILD 0x10000u /* of a fork, since it was made */
 
 struct axp__warning {
     uint64_t count;
@@ -73,11 +76,13 @@ struct axp__prof {
     uint64_t start_ticks; /* from here on the profiler's */
     uint64_t end_ticks;   /* once finished */
     uint32_t flags;
+    int32_t rank;      /* -1: none */
     bool was_disabled; /* ever, or inherited: unmatched stops are excused */
     struct axp__lane *lanes; /* newest first; pushed without the mutex */
     uint32_t n_rows;
     uint32_t n_ended; /* lanes of threads that ended, not yet merged */
     uint64_t last_mark_ticks, n_steps; /* of axp_step */
+    struct axp__tape *tape;            /* NULL: no file */
     struct axp__budget budget;         /* of everything but the pool */
     struct axp__pool pool;
     struct axp__blocks blocks; /* live by address: bytes << 20 | name */

@@ -2,7 +2,7 @@
 /* Bump allocation in segments; see tally_arena.h. */
 #include "tally/tally_arena.h"
 
-#include "os/os_map.h"
+#include "os/os_space.h"
 
 #define LINE 64u
 #define SECOND_SEG_BYTES 16384u
@@ -29,11 +29,11 @@ void axp__arena_fini(struct axp__arena *a)
         char *seg = i < AXP__SEGS_NEAR ? a->near_segs[i]
                                        : a->far_segs[i - AXP__SEGS_NEAR];
         if (!seg) continue;
-        axp__unmap(seg, seg_bytes(i));
+        axp__budget_unmap(a->budget, seg, seg_bytes(i));
         axp__budget_give(a->budget, seg_bytes(i));
     }
     if (a->far_segs) {
-        axp__unmap(a->far_segs, FAR_BYTES);
+        axp__budget_unmap(a->budget, a->far_segs, FAR_BYTES);
         axp__budget_give(a->budget, FAR_BYTES);
     }
     a->far_segs = NULL;
@@ -44,7 +44,7 @@ static void *map_from_budget(struct axp__budget *b, size_t bytes,
                              bool is_optional)
 {
     if (!axp__budget_take_part(b, bytes, is_optional ? 3 : 4, 4)) return NULL;
-    void *m = axp__map(bytes);
+    void *m = axp__budget_map(b, bytes);
     if (!m) axp__budget_give(b, bytes);
     return m;
 }

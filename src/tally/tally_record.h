@@ -69,6 +69,8 @@ struct axp__hist_page {
 struct axp__traffic {
     uint32_t name;
     axp__ref next;
+    axp__ref purse; /* the thread's, in the slab of tally_memory.h */
+    uint32_t reserved;
     uint64_t n_allocs, n_frees, allocated_bytes, freed_bytes;
 };
 

@@ -7,6 +7,7 @@
 
 #include "base/base_text.h"
 #include "os/os_map.h"
+#include "os/os_space.h"
 #include "wire/wire_word.h"
 
 #define ROOT_NAME 0
@@ -332,7 +333,7 @@ static bool grow_frames(struct axp__tally *t)
         axp__budget_force(t->budget, bytes);
     else if (!axp__budget_take(t->budget, bytes))
         return false;
-    struct axp__frame *wider = axp__map(bytes);
+    struct axp__frame *wider = axp__budget_map(t->budget, bytes);
     if (!wider) {
         axp__budget_give(t->budget, bytes);
         return false;
@@ -613,7 +614,7 @@ void axp__tally_fini(struct axp__tally *t)
     if (!t->frames) return;
     free_hash(t);
     if (cap != t->inline_frames) {
-        axp__unmap(t->frames, cap * sizeof *t->frames);
+        axp__budget_unmap(t->budget, t->frames, cap * sizeof *t->frames);
         axp__budget_give(t->budget, cap * sizeof *t->frames);
     }
     axp__arena_fini(&t->arena);

@@ -110,8 +110,8 @@ AXP_API void axp__block_put(uint8_t out[AXP__BLOCK_HEAD],
                             const struct axp__block *block);
 /* The same for a body that lies in pieces: sets length and checksum. */
 AXP_API void axp__block_seal(uint8_t out[AXP__BLOCK_HEAD],
-                             struct axp__block *block,
-                             const struct iovec *body, int n_pieces);
+                             struct axp__block *block, const struct iovec *body,
+                             int n_pieces);
 /* A chunk's block: its body is chunk->words, n_words of them. */
 AXP_API void axp__block_of_chunk(struct axp__block *out,
                                  const struct axp__chunk *chunk,
@@ -137,7 +137,8 @@ static inline bool axp__block_is_timeline(const struct axp__block *b)
     return b->kind == AXP__B_CHUNK || b->kind == AXP__B_PACK;
 }
 
-const char *axp__block_kind_name(enum axp__block_kind kind); /* "names" */
+AXP_API const char *axp__block_kind_name(
+    enum axp__block_kind kind); /* "names" */
 
 /* ---- packing, as the drain calls it -------------------------------------------- */
 /* libaxprof gives rt the way to pack; without it chunks are written raw. The

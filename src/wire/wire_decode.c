@@ -4,7 +4,7 @@
 
 static const uint8_t payload_words[AXP__W_N_KINDS] = {
     [AXP__W_TIME] = 1,    [AXP__W_WORK] = 2, [AXP__W_ALLOC] = 2,
-    [AXP__W_FREE] = 2,    [AXP__W_STEP] = 2, [AXP__W_EXT] = 1,
+    [AXP__W_FREE] = 2,    [AXP__W_STEP] = 3, [AXP__W_EXT] = 1,
     [AXP__W_COUNTER] = 1,
 };
 
@@ -25,7 +25,7 @@ static bool stop_damaged(struct axp__decoder *d)
     return false;
 }
 
-bool axp__decoder_next(struct axp__decoder *d, struct axp__wire_event *out)
+bool axp__decoder_next_slow(struct axp__decoder *d, struct axp__wire_event *out)
 {
     while (d->at < d->n_words && d->words[d->at]) {
         uint64_t head = d->words[d->at];

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/base_atomic.h"
 #include "wire/wire_word.h"
 
 struct axp__decoder {
@@ -25,13 +26,33 @@ struct axp__wire_event {
     uint32_t name;
     uint32_t argument; /* of an EXT */
     uint64_t ticks;
-    const uint64_t *payload; /* after the EXT's own first word */
-    size_t n_payload;
+    const uint64_t *payload; /* after the EXT's own first word; undefined … */
+    size_t n_payload;        /* … where this is 0 */
 };
 
 void axp__decoder_init(struct axp__decoder *d, const uint64_t *words,
                        size_t n_words, uint64_t base_ticks);
+bool axp__decoder_next_slow(struct axp__decoder *d,
+                            struct axp__wire_event *out);
+
+/* Kinds of one word. */
+#define AXP__PLAIN_KINDS                                                       \
+    (1u << AXP__W_BEGIN | 1u << AXP__W_END | 1u << AXP__W_START |              \
+     1u << AXP__W_STOP | 1u << AXP__W_ABANDON | 1u << AXP__W_INSTANT)
+
 /* False at the end. */
-bool axp__decoder_next(struct axp__decoder *d, struct axp__wire_event *out);
+static inline bool axp__decoder_next(struct axp__decoder *d,
+                                     struct axp__wire_event *out)
+{
+    uint64_t head = d->at < d->n_words ? d->words[d->at] : 0;
+    if (axp__unlikely(!(AXP__PLAIN_KINDS >> (head & 15) & 1)))
+        return axp__decoder_next_slow(d, out);
+    d->at++;
+    out->kind = axp__word_kind(head);
+    out->name = axp__word_name(head);
+    out->ticks = d->base_ticks + axp__word_delta(head);
+    out->n_payload = 0;
+    return true;
+}
 
 #endif

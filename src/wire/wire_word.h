@@ -37,7 +37,7 @@ enum axp__word_kind {
     AXP__W_FREE,    /* bytes, address */
     AXP__W_INSTANT,
     AXP__W_COUNTER, /* the double's bits */
-    AXP__W_STEP,    /* index, live bytes */
+    AXP__W_STEP,    /* index, live bytes, begin ticks */
     AXP__W_EXT,     /* enum axp__ext_kind | words << 8 | argument << 32, … */
     AXP__W_N_KINDS
 };
@@ -48,7 +48,7 @@ enum axp__ext_kind {
     AXP__X_ASYNC_BEGIN, /* id */
     AXP__X_ASYNC_END,   /* id, begin ticks */
     AXP__X_CROSS_STOP,  /* a scope begun on another thread. begin, its row */
-    AXP__X_DROP,        /* a scope of this row that another thread ended */
+    AXP__X_DROP,        /* a scope of this row that another ended. begin */
     AXP__X_FLOW_OUT,    /* id */
     AXP__X_FLOW_IN,     /* id */
     AXP__X_CATEGORY,    /* argument: axp_cat, of the innermost scope */
@@ -67,6 +67,15 @@ enum axp__ext_kind {
 #define AXP__CHUNK_BYTES 16384u
 #define AXP__CHUNK_WORDS (AXP__CHUNK_BYTES / 8 - 9)
 
+/* Whose a chunk of a spool is. A chunk that is being drained may be in the file
+ * already: who finds both knows them by row and seq. */
+enum axp__chunk_state {
+    AXP__CHUNK_FREE,
+    AXP__CHUNK_WRITING,
+    AXP__CHUNK_FULL,
+    AXP__CHUNK_DRAINING
+};
+
 struct axp__chunk {
     uint64_t seq;        /* of the row's chunks, from 1; 0: not readable */
     uint64_t base_ticks; /* of the first words */
@@ -74,7 +83,8 @@ struct axp__chunk {
     uint32_t epoch;      /* of the profiler; another one: forgotten */
     uint64_t n_words;    /* once full; 0: still written to */
     uint64_t n_events;   /* likewise */
-    uint64_t reserved[3];
+    uint64_t state;      /* enum axp__chunk_state; in a spool */
+    uint64_t reserved[2];
     uint64_t words[AXP__CHUNK_WORDS + 1]; /* and the last 0 */
 };
 _Static_assert(sizeof(struct axp__chunk) == AXP__CHUNK_BYTES, "chunk size");

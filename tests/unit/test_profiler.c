@@ -36,7 +36,8 @@ static void invalid_options_are_refused_with_a_reason(void **state)
     refuse((axp_options){.flags = 0x80}, "flags");
     refuse((axp_options){.memory_limit = 1}, "memory_limit");
     refuse((axp_options){.timeline_capacity = UINT64_MAX}, "capacity");
-    refuse((axp_options){.path = "x.axp"}, "path");
+    refuse((axp_options){.path = ""}, "path");
+    refuse((axp_options){.path = "/no/such/folder/x.axp"}, "No such file");
     assert_int_not_equal(access("x.axp", F_OK), 0);
 }
 

@@ -34,7 +34,7 @@ static void retire(void *ctx, void *memory, size_t bytes)
 static void init_owned(struct owned *o, uint64_t limit)
 {
     o->seed = calloc(1, sizeof *o->seed);
-    o->budget = (struct axp__budget){0, limit};
+    o->budget = (struct axp__budget){0, limit, NULL};
     axp__tally_init(&o->t, o->seed, &o->budget, OTHER);
     o->t.retire = retire;
     o->t.retire_ctx = &o->budget;

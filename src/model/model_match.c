@@ -1,0 +1,495 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Words to records, and ends to beginnings; see model_match.h. */
+#include "model/model_match.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tally/tally_scope.h"
+
+/* ---- one word to one record --------------------------------------------------------- */
+
+/* axp__view_time, and never back. */
+static inline void use_time(struct axp__row_reader *r, uint64_t ticks)
+{
+    axp_ns t = ticks > r->start_ticks
+                   ? axp__rate_to_ns(r->rate, ticks - r->start_ticks)
+                   : 0;
+    if (t > r->last_ns) r->last_ns = t;
+    r->next.time_ns = r->last_ns;
+}
+
+static axp_ns time_before(const struct axp__row_reader *r, uint64_t ticks)
+{
+    axp_ns t = axp__view_time(r->v, ticks);
+    return t < r->next.time_ns ? t : r->next.time_ns;
+}
+
+/* The return addresses that follow an allocation. */
+static void peek_stack(const struct axp__row_reader *r, struct axp__record *out)
+{
+    struct axp__decoder ahead = r->words.decoder;
+    struct axp__wire_event w;
+    bool has = axp__decoder_next(&ahead, &w) && w.kind == AXP__W_EXT &&
+               w.ext == AXP__X_STACK;
+    out->stack = has ? w.payload : NULL;
+    out->n_stack = has ? w.n_payload : 0;
+}
+
+static void memory_record(const struct axp__row_reader *r,
+                          const struct axp__wire_event *w,
+                          struct axp__record *out)
+{
+    out->bytes = w->payload[0] & (((uint64_t)1 << 56) - 1);
+    out->argument = (uint32_t)(w->payload[0] >> 56);
+    if (out->argument > AXP_MEM_CACHE) out->argument = AXP_MEM_NONE;
+    out->id = w->payload[1];
+    if (w->kind == AXP__W_ALLOC) peek_stack(r, out);
+}
+
+static bool ext_record(const struct axp__row_reader *r,
+                       const struct axp__wire_event *w, struct axp__record *out)
+{
+    size_t n = w->n_payload;
+    switch (w->ext) {
+    case AXP__X_EVENT:
+        out->kind = AXP__R_EVENT;
+        out->argument =
+            w->argument <= AXP_EVENT_STEP ? w->argument : AXP_EVENT_CUSTOM;
+        out->metadata =
+            n && memchr(w->payload, 0, n * 8) ? (const char *)w->payload : NULL;
+        return true;
+    case AXP__X_ASYNC_BEGIN: out->kind = AXP__R_ASYNC_BEGIN; break;
+    case AXP__X_ASYNC_END: out->kind = AXP__R_ASYNC_END; break;
+    case AXP__X_FLOW_OUT: out->kind = AXP__R_FLOW_OUT; break;
+    case AXP__X_FLOW_IN: out->kind = AXP__R_FLOW_IN; break;
+    case AXP__X_CROSS_STOP:
+        out->kind = AXP__R_CROSS;
+        out->begin_ns = n ? time_before(r, w->payload[0]) : out->time_ns;
+        out->from_row = n > 1 ? (uint32_t)w->payload[1] : UINT32_MAX;
+        return true;
+    default: return false; /* said of a scope, or of a track */
+    }
+    out->id = n ? w->payload[0] : 0;
+    out->begin_ns = n > 1 ? time_before(r, w->payload[1]) : out->time_ns;
+    return true;
+}
+
+static bool payload_record(const struct axp__row_reader *r,
+                           const struct axp__wire_event *w,
+                           struct axp__record *out)
+{
+    switch (w->kind) {
+    case AXP__W_ALLOC: out->kind = AXP__R_ALLOC; break;
+    case AXP__W_FREE: out->kind = AXP__R_FREE; break;
+    case AXP__W_COUNTER:
+        out->kind = AXP__R_COUNTER;
+        memcpy(&out->value, w->payload, 8);
+        return true;
+    case AXP__W_STEP:
+        out->kind = AXP__R_STEP;
+        out->id = w->payload[0];
+        out->bytes = w->payload[1];
+        out->begin_ns = time_before(r, w->payload[2]);
+        return true;
+    case AXP__W_EXT: return ext_record(r, w, out);
+    default: return false;
+    }
+    memory_record(r, w, out);
+    return true;
+}
+
+static const uint8_t plain_kinds[AXP__W_N_KINDS] = {
+    [AXP__W_BEGIN] = AXP__R_BEGIN, [AXP__W_START] = AXP__R_BEGIN,
+    [AXP__W_END] = AXP__R_END,     [AXP__W_STOP] = AXP__R_END,
+    [AXP__W_ABANDON] = AXP__R_END, [AXP__W_INSTANT] = AXP__R_INSTANT,
+};
+
+/* Of scopes the kind alone is set. False: no record. */
+static inline bool to_record(struct axp__row_reader *r,
+                             const struct axp__wire_event *w,
+                             struct axp__record *out)
+{
+    out->flags = 0;
+    out->name = w->name;
+    if (axp__unlikely(!(AXP__PLAIN_KINDS >> w->kind & 1)))
+        return payload_record(r, w, out);
+    out->kind = plain_kinds[w->kind];
+    return true;
+}
+
+/* ---- ends ------------------------------------------------------------------------------ */
+
+static void give_end(struct axp__row_reader *r, uint32_t i, unsigned flags)
+{
+    struct axp__record *out = &r->next;
+    const struct axp__scope *scope = &r->scopes.at[i];
+    out->kind = AXP__R_END;
+    out->flags = (uint8_t)(scope->flags | flags);
+    out->name = scope->name;
+    out->category = scope->category;
+    out->begin_ns = scope->begin_ns;
+    out->work = scope->has_work ? &r->work : NULL;
+    axp__scopes_remove(&r->scopes, i, &r->work);
+}
+
+static void give_no_begin(struct axp__row_reader *r, uint32_t name)
+{
+    r->next.kind = AXP__R_END;
+    r->next.flags = AXP__R_NO_BEGIN;
+    r->next.name = name;
+    r->next.category = 0;
+    r->next.begin_ns = r->next.time_ns;
+    r->next.work = NULL;
+}
+
+/* Ends scope i, after those above it that it cannot end before; they leave
+ * the word held. */
+static void give_end_of(struct axp__row_reader *r, uint32_t i, unsigned flags,
+                        bool closes_all)
+{
+    for (uint32_t k = r->scopes.n; --k > i;) {
+        if (!closes_all &&
+            (r->scopes.at[k].flags | r->scopes.at[i].flags) & AXP__R_OVERLAPS)
+            continue;
+        r->is_held = true;
+        give_end(r, k, AXP__R_LOST);
+        return;
+    }
+    give_end(r, i, flags);
+}
+
+static void give_innermost(struct axp__row_reader *r,
+                           const struct axp__wire_event *w)
+{
+    unsigned flags = w->kind == AXP__W_ABANDON ? AXP__R_ABANDONED : 0;
+    uint32_t n = r->scopes.n;
+    if (axp__likely(n && r->scopes.at[n - 1].name == w->name)) {
+        give_end(r, n - 1, flags);
+        return;
+    }
+    int64_t i = axp__scopes_newest(&r->scopes, w->name, 0);
+    if (i < 0)
+        give_no_begin(r, w->name);
+    else
+        give_end_of(r, (uint32_t)i, flags, true);
+}
+
+static void give_named(struct axp__row_reader *r, uint32_t name)
+{
+    int64_t i = axp__scopes_newest(&r->scopes, name, AXP__R_NAMED);
+    if (i < 0)
+        give_no_begin(r, name);
+    else
+        give_end_of(r, (uint32_t)i, 0, false);
+}
+
+/* ---- matched ---------------------------------------------------------------------------- */
+
+static bool overlaps(const struct axp__row_reader *r, uint32_t name)
+{
+    return r->overlaps[name >> 6] >> (name & 63) & 1;
+}
+
+static bool give_begin(struct axp__row_reader *r, uint32_t name, unsigned flags,
+                       axp_ns begin_ns)
+{
+    struct axp__record *out = &r->next;
+    if (overlaps(r, name)) flags |= AXP__R_OVERLAPS;
+    out->kind = AXP__R_BEGIN;
+    out->flags = (uint8_t)flags;
+    out->name = name;
+    out->begin_ns = begin_ns;
+    if (axp__likely(axp__scopes_push(&r->scopes, name, flags, begin_ns)))
+        return !r->scopes.n_deeper;
+    r->has_failed = true;
+    return true;
+}
+
+static void add_work(struct axp__row_reader *r, const struct axp__wire_event *w)
+{
+    struct axp__scope_work *to = axp__scopes_work(&r->scopes);
+    double flops, bytes;
+    if (!to) return;
+    memcpy(&flops, &w->payload[0], 8);
+    memcpy(&bytes, &w->payload[1], 8);
+    if (flops > 0) to->flops += flops; /* and so no NaN */
+    if (bytes > 0) to->bytes += bytes;
+    if (w->name && w->name <= AXP_C128) to->dtype = w->name;
+}
+
+/* What is said of the innermost scope, and ends of scopes elsewhere. True: it
+ * became a record. */
+static bool annotate(struct axp__row_reader *r, const struct axp__wire_event *w)
+{
+    struct axp__scopes *s = &r->scopes;
+    if (w->kind == AXP__W_WORK) add_work(r, w);
+    if (w->kind != AXP__W_EXT) return false;
+    if (w->ext == AXP__X_CATEGORY && s->n && w->argument <= AXP_CAT_IO)
+        s->at[s->n - 1].category = (uint16_t)w->argument;
+    if (w->ext == AXP__X_DIMS && w->n_payload >= 3) {
+        struct axp__scope_work *to = axp__scopes_work(s);
+        if (to) memcpy(to->dims, w->payload, sizeof to->dims);
+        for (uint32_t i = 0; to && i < 6 && to->dims[i]; i++)
+            to->n_dims = i + 1;
+    }
+    if (w->ext != AXP__X_DROP) return false;
+    int64_t i = -1;
+    if (w->n_payload)
+        i = axp__scopes_begun(s, w->name, time_before(r, w->payload[0]));
+    if (i < 0) return false;
+    give_end_of(r, (uint32_t)i, AXP__R_ELSEWHERE, false);
+    return true;
+}
+
+/* The held word; true: it became a record. */
+static bool match_word(struct axp__row_reader *r)
+{
+    struct axp__wire_event *w = &r->held;
+    r->is_held = false;
+    use_time(r, w->ticks);
+    switch (w->kind) {
+    case AXP__W_BEGIN: return give_begin(r, w->name, 0, r->next.time_ns);
+    case AXP__W_START:
+        return give_begin(r, w->name, AXP__R_NAMED, r->next.time_ns);
+    case AXP__W_END:
+    case AXP__W_ABANDON:
+    case AXP__W_STOP:
+        if (axp__unlikely(r->scopes.n_deeper)) {
+            r->scopes.n_deeper--;
+            return false;
+        }
+        if (w->kind == AXP__W_STOP)
+            give_named(r, w->name);
+        else
+            give_innermost(r, w);
+        return true;
+    default: return annotate(r, w) || to_record(r, w, &r->next);
+    }
+}
+
+static bool next_matched(struct axp__row_reader *r)
+{
+    while (r->is_held || axp__words_next(&r->words, &r->held)) {
+        if (axp__unlikely(r->at_opening < r->n_opening)) {
+            const struct axp__opening *o = &r->opening[r->at_opening++];
+            r->is_held = true;
+            use_time(r, r->held.ticks);
+            give_begin(r, o->name, o->flags,
+                       o->begin_ns < r->next.time_ns ? o->begin_ns
+                                                     : r->next.time_ns);
+            return !r->has_failed;
+        }
+        if (match_word(r)) return !r->has_failed;
+    }
+    if (!r->scopes.n) return false;
+    if (r->end_ns > r->last_ns) r->last_ns = r->end_ns;
+    r->next.time_ns = r->last_ns;
+    give_end(r, r->scopes.n - 1, AXP__R_OPEN);
+    return true;
+}
+
+/* ---- the first reading --------------------------------------------------------------------- */
+
+static bool is_event(const struct axp__wire_event *w)
+{
+    if (w->kind == AXP__W_EXT &&
+        (w->ext == AXP__X_SPAN || w->ext == AXP__X_TRACK_ALLOC ||
+         w->ext == AXP__X_TRACK_FREE))
+        return false; /* not on a thread */
+    return axp__word_events(w->kind, w->kind == AXP__W_EXT ? w->ext : 0) > 0;
+}
+
+static void skip_words(struct axp__row_reader *r)
+{
+    struct axp__wire_event w;
+    axp__words_rewind(&r->words);
+    for (uint64_t n = r->n_skip; n && axp__words_next(&r->words, &w);)
+        n -= is_event(&w);
+}
+
+#define MOST_OPENING 65536u
+
+static bool add_opening(struct axp__row_reader *r, uint32_t name,
+                        unsigned flags, axp_ns begin_ns)
+{
+    if (r->n_opening == MOST_OPENING) return true;
+    if (r->n_opening == r->cap_opening) {
+        size_t cap = r->cap_opening ? r->cap_opening * 2 : 16;
+        struct axp__opening *wider = realloc(r->opening, cap * sizeof *wider);
+        if (!wider) return false;
+        r->opening = wider;
+        r->cap_opening = cap;
+    }
+    r->opening[r->n_opening++] =
+        (struct axp__opening){begin_ns, name, (uint8_t)(flags | AXP__R_CUT)};
+    return true;
+}
+
+/* Scopes that are open still, and began before the first word. */
+static bool add_frames(struct axp__row_reader *r, uint64_t first_ticks)
+{
+    const struct axp__capture *c = r->v->capture;
+    for (size_t i = 0; r->cap && i < c->n_lanes; i++) {
+        const struct axp__cap_lane *lane = &c->lanes[i];
+        if (lane->row != r->cap - c->rows) continue;
+        for (uint32_t k = 0; k < lane->n_frames; k++) {
+            const struct axp__cap_frame *f = &lane->frames[k];
+            unsigned flags = f->flags & AXP__F_NAMED ? AXP__R_NAMED : 0;
+            if (f->node <= 0 || (uint32_t)f->node >= lane->n_nodes ||
+                f->begin_ticks >= first_ticks)
+                continue;
+            uint32_t name = lane->nodes[f->node].name;
+            if (!add_opening(r, name, flags,
+                             axp__view_time(r->v, f->begin_ticks)) ||
+                !axp__scopes_push(&r->scopes, name, flags, f->begin_ticks))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* Removes scope i, which ends now; it overlaps those above it that do not
+ * overlap already. */
+static void end_anywhere(struct axp__row_reader *r, uint32_t i, bool is_foreign)
+{
+    struct axp__scope_work unused;
+    uint32_t name = r->scopes.at[i].name;
+    bool is_covered = is_foreign;
+    for (uint32_t k = r->scopes.n; !is_covered && --k > i;)
+        is_covered = !overlaps(r, r->scopes.at[k].name);
+    if (is_covered) r->overlaps[name >> 6] |= (uint64_t)1 << (name & 63);
+    axp__scopes_remove(&r->scopes, i, &unused);
+}
+
+/* False: no memory. Of open scopes the beginning is kept in ticks. n_base: how many scopes were open before all words. */
+static bool scan_word(struct axp__row_reader *r,
+                      const struct axp__wire_event *w, uint32_t *n_base)
+{
+    struct axp__scopes *s = &r->scopes;
+    int64_t i = -1;
+    bool is_end = w->kind == AXP__W_END || w->kind == AXP__W_STOP ||
+                  w->kind == AXP__W_ABANDON;
+    if (axp__unlikely(s->n_deeper) && is_end) {
+        s->n_deeper--;
+        return true;
+    }
+    switch (w->kind) {
+    case AXP__W_BEGIN: return axp__scopes_push(s, w->name, 0, w->ticks);
+    case AXP__W_START:
+        return axp__scopes_push(s, w->name, AXP__R_NAMED, w->ticks);
+    case AXP__W_END:
+    case AXP__W_ABANDON:
+        if (axp__likely(s->n && s->at[s->n - 1].name == w->name))
+            i = s->n - 1;
+        else
+            i = axp__scopes_newest(s, w->name, 0);
+        if (i < 0 && !add_opening(r, w->name, 0, UINT64_MAX)) return false;
+        s->n = i < 0 ? *n_base : (uint32_t)i;
+        break;
+    case AXP__W_STOP:
+        i = axp__scopes_newest(s, w->name, AXP__R_NAMED);
+        if (i >= 0)
+            end_anywhere(r, (uint32_t)i, false);
+        else if (!add_opening(r, w->name, AXP__R_NAMED, UINT64_MAX))
+            return false;
+        else if (s->n > *n_base)
+            r->overlaps[w->name >> 6] |= (uint64_t)1 << (w->name & 63);
+        break;
+    case AXP__W_EXT:
+        if (w->ext != AXP__X_DROP || !w->n_payload) break;
+        i = axp__scopes_begun(s, w->name, w->payload[0]);
+        if (i >= 0) end_anywhere(r, (uint32_t)i, true);
+        break;
+    default: break;
+    }
+    if (s->n < *n_base) *n_base = s->n;
+    return true;
+}
+
+/* Those found by their ends: the outermost ended last. */
+static void reverse(struct axp__opening *at, size_t n)
+{
+    for (size_t i = 0; i < n / 2; i++) {
+        struct axp__opening t = at[i];
+        at[i] = at[n - 1 - i];
+        at[n - 1 - i] = t;
+    }
+}
+
+bool axp__row_prepare(struct axp__row_reader *r)
+{
+    struct axp__wire_event w;
+    bool ok = true;
+    r->n_opening = 0;
+    skip_words(r);
+    if (axp__words_next(&r->words, &w)) {
+        ok = add_frames(r, w.ticks);
+        uint32_t n_base = r->scopes.n;
+        size_t n_frames = r->n_opening;
+        do
+            ok = ok && scan_word(r, &w, &n_base);
+        while (ok && axp__words_next(&r->words, &w));
+        reverse(r->opening + n_frames, r->n_opening - n_frames);
+    }
+    r->scopes.n = 0;
+    r->scopes.n_deeper = 0;
+    axp__words_rewind(&r->words);
+    return ok;
+}
+
+/* ---- reading -------------------------------------------------------------------------------- */
+
+static bool next_on_track(struct axp__row_reader *r)
+{
+    enum axp__track_next got = axp__track_next(r->track, &r->next);
+    r->has_failed = got == AXP__TRACK_NO_MEMORY;
+    return got == AXP__TRACK_NEXT;
+}
+
+static bool begin_track(struct axp__row_reader *r)
+{
+    if (!axp__track_begin(r->track)) {
+        r->has_failed = true;
+        return false;
+    }
+    for (uint64_t n = r->n_skip; n; n--)
+        if (!next_on_track(r)) return false;
+    if (r->n_skip && !r->is_raw && !axp__track_cut(r->track)) {
+        r->has_failed = true;
+        return false;
+    }
+    return next_on_track(r);
+}
+
+bool axp__row_begin(struct axp__row_reader *r)
+{
+    r->has_failed = false;
+    if (r->track) return begin_track(r);
+    r->is_held = false;
+    r->at_opening = 0;
+    r->scopes.n = 0;
+    r->scopes.n_deeper = 0;
+    skip_words(r);
+    return axp__row_next(r);
+}
+
+bool axp__row_next(struct axp__row_reader *r)
+{
+    if (r->track) return next_on_track(r);
+    if (!r->is_raw) return next_matched(r);
+    while (axp__words_next(&r->words, &r->held)) {
+        use_time(r, r->held.ticks);
+        if (to_record(r, &r->held, &r->next)) return true;
+    }
+    return false;
+}
+
+void axp__row_fini(struct axp__row_reader *r)
+{
+    axp__words_fini(&r->words);
+    if (r->track) axp__track_fini(r->track);
+    free(r->track);
+    axp__scopes_fini(&r->scopes);
+    free(r->opening);
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* A row of the stream: its words turned into records, its scopes matched.
+ *
+ * Place      between model_source.c (words) and model_stream.c (the merge).
+ * Twice      matching needs to know, when a scope begins, what shows when it
+ *            ends: which names overlap, and which scopes were open before the
+ *            first word. axp__row_prepare reads the words once for that.
+ */
+#ifndef AXP_MODEL_MATCH_H
+#define AXP_MODEL_MATCH_H
+#include "model/model_source.h"
+
+/* A scope that was open before the window. */
+struct axp__opening {
+    axp_ns begin_ns; /* UINT64_MAX: unknown */
+    uint32_t name;
+    uint8_t flags;
+};
+
+struct axp__row_reader {
+    const axp_view *v;
+    struct axp__rate rate; /* the capture's, at hand */
+    uint64_t start_ticks;
+    const struct axp__cap_row *cap; /* NULL: unknown */
+    struct axp__words words;        /* of a thread */
+    struct axp__track *track;       /* NULL: a thread */
+    uint64_t n_skip;                /* events before the window */
+    uint64_t *overlaps; /* names that overlap, a bit each; the stream's */
+    axp_ns end_ns;      /* where open scopes end */
+
+    struct axp__scopes scopes;
+    struct axp__opening *opening; /* outermost first */
+    size_t n_opening, cap_opening, at_opening;
+    struct axp__scope_work work; /* of the END that is given */
+    axp_ns last_ns;              /* times do not go back */
+    struct axp__wire_event held; /* read, and not done with */
+    bool is_held, is_raw, has_failed;
+    struct axp__record next;
+};
+
+/* Before the first next, unless is_raw. False: no memory. */
+bool axp__row_prepare(struct axp__row_reader *r);
+/* To the first record after n_skip events. */
+bool axp__row_begin(struct axp__row_reader *r);
+/* Moves `next` on. False: there is none, or has_failed. */
+bool axp__row_next(struct axp__row_reader *r);
+void axp__row_fini(struct axp__row_reader *r);
+
+#endif

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The merge of all rows; see model_stream.h.
+ *
+ * A heap of readers gives the next record of all. A reader enters it with the
+ * base time of its first chunk, which is no later than its first word, and
+ * is started when it comes to the top: so only rows that are under way hold a
+ * chunk in memory.
+ *
+ * With a timeline_capacity the oldest events beyond it are passed over: the
+ * rows are merged once to find out how many those are in each row.
+ */
+#include "model/model_stream.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/model_match.h"
+#include "record/record_thread.h"
+
+struct source {
+    struct axp__row_reader reader;
+    uint32_t row_id; /* of the capture */
+    uint32_t row;    /* of the stream */
+    axp_ns key;      /* of the next record, or no later */
+    bool is_started;
+};
+
+struct axp__stream {
+    const axp_view *v;
+    unsigned options;
+    axp_status status;
+    axp_ns end_ns;
+    struct axp__cap_chunk *chunks; /* sorted by row and seq */
+    struct source *sources;        /* by row_id */
+    size_t n_sources;
+    struct axp__stream_row *rows;
+    uint32_t n_rows, next_row; /* next_row: where it is read row by row */
+    struct source **heap;
+    size_t n_heap;
+    struct source *given; /* whose record was given last */
+    uint64_t *overlaps;
+};
+
+/* ---- the heap ------------------------------------------------------------------------- */
+
+static inline bool is_before(const struct source *a, const struct source *b)
+{
+    return a->key < b->key || (a->key == b->key && a < b);
+}
+
+static void sift_down(struct axp__stream *s, size_t i)
+{
+    struct source *moved = s->heap[i];
+    for (;;) {
+        size_t least = 2 * i + 1;
+        if (least >= s->n_heap) break;
+        if (least + 1 < s->n_heap &&
+            is_before(s->heap[least + 1], s->heap[least]))
+            least++;
+        if (!is_before(s->heap[least], moved)) break;
+        s->heap[i] = s->heap[least];
+        i = least;
+    }
+    s->heap[i] = moved;
+}
+
+static inline void put_back(struct axp__stream *s, struct source *top,
+                            bool has_next)
+{
+    if (axp__likely(has_next)) {
+        top->key = top->reader.next.time_ns;
+    } else {
+        if (top->reader.has_failed)
+            s->status =
+                axp__fail(AXP_E_NO_MEMORY, "no memory to read the timeline");
+        s->heap[0] = s->heap[--s->n_heap];
+    }
+    if (s->n_heap > 1) sift_down(s, 0);
+}
+
+/* Into the heap with the earliest time that it may have. */
+static void enter(struct axp__stream *s, struct source *source)
+{
+    const struct axp__cap_chunk *first = source->reader.words.first;
+    source->is_started = false;
+    source->key =
+        source->reader.track ? 0 : axp__view_time(s->v, first->base_ticks);
+    source->reader.last_ns = source->key;
+    s->heap[s->n_heap++] = source;
+}
+
+static void begin(struct axp__stream *s)
+{
+    s->n_heap = 0;
+    s->next_row = 0;
+    s->given = NULL;
+    if (s->options & AXP__STREAM_BY_ROW) return;
+    for (size_t i = 0; i < s->n_sources; i++)
+        enter(s, &s->sources[i]);
+    for (size_t i = s->n_heap; i--;)
+        sift_down(s, i);
+}
+
+static bool begin_row(struct axp__stream *s)
+{
+    while (!s->n_heap && s->options & AXP__STREAM_BY_ROW &&
+           s->next_row < s->n_rows) {
+        for (size_t i = 0; i < s->n_sources; i++)
+            if (s->sources[i].row == s->next_row) enter(s, &s->sources[i]);
+        s->next_row++;
+        for (size_t i = s->n_heap; i--;)
+            sift_down(s, i);
+    }
+    return s->n_heap > 0;
+}
+
+const struct axp__record *axp__stream_next(struct axp__stream *s)
+{
+    if (axp__likely(s->given != NULL))
+        put_back(s, s->given, axp__row_next(&s->given->reader));
+    s->given = NULL;
+    while (axp__likely(!s->status && (s->n_heap || begin_row(s)))) {
+        struct source *top = s->heap[0];
+        if (axp__likely(top->is_started)) {
+            s->given = top;
+            return &top->reader.next;
+        }
+        top->is_started = true;
+        put_back(s, top, axp__row_begin(&top->reader));
+    }
+    return NULL;
+}
+
+/* ---- rows and sources ------------------------------------------------------------------- */
+
+static int by_row_and_seq(const void *a, const void *b)
+{
+    const struct axp__cap_chunk *x = a, *y = b;
+    if (x->row != y->row) return x->row > y->row ? 1 : -1;
+    return (x->seq > y->seq) - (x->seq < y->seq);
+}
+
+/* A track's row is one for all that feed it. */
+static uint32_t row_for(struct axp__stream *s, const struct axp__cap_row *cap)
+{
+    for (uint32_t i = 0; cap && cap->track && i < s->n_rows; i++)
+        if (s->rows[i].track == cap->track && s->rows[i].rank == cap->rank &&
+            s->rows[i].process_id == cap->process_id)
+            return i;
+    const struct axp__capture *c = s->v->capture;
+    struct axp__stream_row *r = &s->rows[s->n_rows++];
+    *r = (struct axp__stream_row){
+        .cap = cap,
+        .name = cap && cap->name ? axp__view_name(s->v, cap->name) : "",
+        .process_id = cap ? cap->process_id : c->process_id,
+        .thread_id = cap ? cap->tid : 0,
+        .rank = cap ? cap->rank : c->rank,
+        .track = cap ? cap->track : 0,
+    };
+    return s->n_rows - 1;
+}
+
+static bool add_source(struct axp__stream *s, const struct axp__cap_chunk *from,
+                       const struct axp__cap_chunk *end)
+{
+    struct source *source = &s->sources[s->n_sources++];
+    struct axp__row_reader *r = &source->reader;
+    struct axp__words words = {
+        .capture = s->v->capture, .first = from, .chunk = from, .end = end};
+    r->v = s->v;
+    r->rate.mult = s->v->capture->rate_mult;
+    r->start_ticks = s->v->capture->start_ticks;
+    r->cap = axp__view_row(s->v, from->row);
+    r->words = words;
+    r->overlaps = s->overlaps;
+    r->end_ns = s->end_ns;
+    source->row_id = from->row;
+    source->row = row_for(s, r->cap);
+    r->next.row = source->row;
+    r->next.thread_id = r->cap ? r->cap->tid : 0;
+    if (!r->cap || !r->cap->track) return true;
+    r->track = calloc(1, sizeof *r->track);
+    if (r->track) r->track->words = words;
+    return r->track != NULL;
+}
+
+static bool add_sources(struct axp__stream *s)
+{
+    const struct axp__capture *c = s->v->capture;
+    size_t n = 0;
+    s->chunks = malloc((c->n_chunks + 1) * sizeof *s->chunks);
+    if (!s->chunks) return false;
+    if (c->n_chunks)
+        memcpy(s->chunks, c->chunks, c->n_chunks * sizeof *s->chunks);
+    qsort(s->chunks, c->n_chunks, sizeof *s->chunks, by_row_and_seq);
+    for (size_t i = 0; i < c->n_chunks; i++)
+        n += !i || s->chunks[i].row != s->chunks[i - 1].row;
+    s->sources = calloc(n + 1, sizeof *s->sources);
+    s->rows = calloc(n + 1, sizeof *s->rows);
+    s->heap = malloc((n + 1) * sizeof(struct source *));
+    if (!s->sources || !s->rows || !s->heap) return false;
+    for (size_t i = 0, k; i < c->n_chunks; i = k) {
+        for (k = i; k < c->n_chunks && s->chunks[k].row == s->chunks[i].row;)
+            k++;
+        if (!add_source(s, s->chunks + i, s->chunks + k)) return false;
+    }
+    return true;
+}
+
+/* ---- opening ------------------------------------------------------------------------------ */
+
+/* Counts, for each row, the events that are too old to be shown. */
+static bool count_skipped(struct axp__stream *s)
+{
+    unsigned options = s->options;
+    uint64_t left = s->v->n_skipped;
+    uint64_t *n_skip = calloc(s->n_sources + 1, sizeof *n_skip);
+    const struct axp__record *r;
+    if (!n_skip) return false;
+    s->options = AXP__STREAM_RAW;
+    for (size_t i = 0; i < s->n_sources; i++)
+        s->sources[i].reader.is_raw = true;
+    begin(s);
+    while (left && (r = axp__stream_next(s))) {
+        if (!axp__record_is_event(r)) continue;
+        n_skip[s->given - s->sources]++;
+        left--;
+    }
+    for (size_t i = 0; i < s->n_sources; i++)
+        s->sources[i].reader.n_skip = n_skip[i];
+    free(n_skip);
+    s->options = options;
+    return !s->status;
+}
+
+static bool prepare(struct axp__stream *s)
+{
+    if (s->v->n_skipped && !count_skipped(s)) return false;
+    for (size_t i = 0; i < s->n_sources; i++) {
+        struct axp__row_reader *r = &s->sources[i].reader;
+        r->is_raw = s->options & AXP__STREAM_RAW;
+        if (!r->is_raw && !r->track && !axp__row_prepare(r)) return false;
+    }
+    return true;
+}
+
+axp_status axp__stream_open(const axp_view *v, unsigned options,
+                            struct axp__stream **out)
+{
+    struct axp__stream *s = calloc(1, sizeof *s);
+    if (s) {
+        s->v = v;
+        s->options = options;
+        s->end_ns = axp__view_time(v, v->capture->end_ticks);
+        if (!(options & AXP__STREAM_RAW))
+            s->overlaps = calloc(AXP__MAX_NAMES / 64, sizeof *s->overlaps);
+    }
+    if (!s || (!s->overlaps && !(options & AXP__STREAM_RAW)) ||
+        !add_sources(s) || !prepare(s)) {
+        axp__stream_close(s);
+        return axp__fail(AXP_E_NO_MEMORY, "no memory to read the timeline");
+    }
+    begin(s);
+    *out = s;
+    return AXP_OK;
+}
+
+void axp__stream_close(struct axp__stream *s)
+{
+    if (!s) return;
+    for (size_t i = 0; i < s->n_sources; i++)
+        axp__row_fini(&s->sources[i].reader);
+    free(s->sources);
+    free(s->chunks);
+    free(s->rows);
+    free(s->heap);
+    free(s->overlaps);
+    free(s);
+}
+
+axp_status axp__stream_status(const struct axp__stream *s)
+{
+    return s->status;
+}
+
+/* ---- what is known of rows ------------------------------------------------------------------ */
+
+size_t axp__stream_n_rows(const struct axp__stream *s)
+{
+    return s->n_rows;
+}
+
+const struct axp__stream_row *axp__stream_row(const struct axp__stream *s,
+                                              uint32_t row)
+{
+    return &s->rows[row];
+}
+
+uint32_t axp__stream_find_row(const struct axp__stream *s, uint32_t row_id)
+{
+    size_t low = 0, high = s->n_sources;
+    while (low < high) {
+        size_t mid = (low + high) / 2;
+        if (s->sources[mid].row_id < row_id)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low < s->n_sources && s->sources[low].row_id == row_id
+               ? s->sources[low].row
+               : UINT32_MAX;
+}
+
+const struct axp__scope *axp__stream_scopes(const struct axp__stream *s,
+                                            size_t *n)
+{
+    *n = s->given ? s->given->reader.scopes.n : 0;
+    return s->given ? s->given->reader.scopes.at : NULL;
+}
+
+axp_ns axp__stream_end_ns(const struct axp__stream *s)
+{
+    return s->end_ns;
+}

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Texts about process and machine; the keys are in docs/trace-format.md. */
+#include "os/os_about.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <link.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#define VALUE_MAX 4096u
+
+/* The whole allow list. */
+static const char *const variables[] = {
+    "OMP_NUM_THREADS",
+    "OMP_THREAD_LIMIT",
+    "OMP_PROC_BIND",
+    "OMP_PLACES",
+    "OMP_SCHEDULE",
+    "OMP_DYNAMIC",
+    "OMP_WAIT_POLICY",
+    "OMP_MAX_ACTIVE_LEVELS",
+    "OMP_STACKSIZE",
+    "GOMP_CPU_AFFINITY",
+    "GOMP_SPINCOUNT",
+    "KMP_AFFINITY",
+    "KMP_BLOCKTIME",
+    "OPENBLAS_NUM_THREADS",
+    "OPENBLAS_CORETYPE",
+    "BLIS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "MKL_DYNAMIC",
+    "MKL_ENABLE_INSTRUCTIONS",
+    "NUMEXPR_NUM_THREADS",
+    "CUDA_VISIBLE_DEVICES",
+    "CUDA_LAUNCH_BLOCKING",
+    "HIP_VISIBLE_DEVICES",
+    "ROCR_VISIBLE_DEVICES",
+    "RANK",
+    "LOCAL_RANK",
+    "WORLD_SIZE",
+    "LOCAL_WORLD_SIZE",
+    "OMPI_COMM_WORLD_RANK",
+    "OMPI_COMM_WORLD_SIZE",
+    "OMPI_COMM_WORLD_LOCAL_RANK",
+    "PMI_RANK",
+    "PMI_SIZE",
+    "PMIX_RANK",
+    "SLURM_PROCID",
+    "SLURM_LOCALID",
+    "SLURM_NTASKS",
+    "SLURM_NODEID",
+    "SLURM_JOB_ID",
+    "MALLOC_ARENA_MAX",
+};
+
+struct teller {
+    axp__about_fn put;
+    void *ctx;
+    bool is_done;
+};
+
+static void tell(struct teller *t, const char *key, const char *value,
+                 size_t len)
+{
+    if (!t->is_done && len) t->is_done = !t->put(t->ctx, key, value, len);
+}
+
+static void tell_text(struct teller *t, const char *key, const char *value)
+{
+    if (value) tell(t, key, value, strnlen(value, VALUE_MAX));
+}
+
+static void tell_number(struct teller *t, const char *key, uint64_t value)
+{
+    char text[24];
+    tell(
+        t, key, text,
+        (size_t)snprintf(text, sizeof text, "%llu", (unsigned long long)value));
+}
+
+/* What a small file begins with, ended by 0; its length. */
+static size_t read_start(const char *path, char *out, size_t size)
+{
+    size_t len = 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    while (fd >= 0 && len + 1 < size) {
+        ssize_t n = read(fd, out + len, size - 1 - len);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) break;
+        len += (size_t)n;
+    }
+    if (fd >= 0) close(fd);
+    out[len] = 0;
+    return len;
+}
+
+/* ---- process ------------------------------------------------------------------- */
+
+static void tell_program(struct teller *t)
+{
+    char text[VALUE_MAX];
+    ssize_t n = readlink("/proc/self/exe", text, sizeof text);
+    if (n > 0) tell(t, "program", text, (size_t)n);
+    size_t len = read_start("/proc/self/cmdline", text, sizeof text);
+    while (len && !text[len - 1])
+        len--;
+    for (size_t i = 0; i < len; i++)
+        if (!text[i]) text[i] = 0x1f; /* ASCII's unit separator */
+    tell(t, "arguments", text, len);
+    tell_text(t, "directory", getcwd(text, sizeof text));
+    tell_number(t, "process_id", (uint64_t)getpid());
+    tell_number(t, "parent_process_id", (uint64_t)getppid());
+}
+
+static void tell_environment(struct teller *t)
+{
+    char key[64];
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
+        const char *value = secure_getenv(variables[i]);
+        if (!value) continue;
+        snprintf(key, sizeof key, "env.%s", variables[i]);
+        tell_text(t, key, value);
+    }
+}
+
+int32_t axp__about_rank(void)
+{
+    static const char *const names[] = {"RANK", "OMPI_COMM_WORLD_RANK",
+                                        "PMI_RANK", "PMIX_RANK",
+                                        "SLURM_PROCID"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *text = secure_getenv(names[i]);
+        int32_t rank = 0;
+        size_t k = 0;
+        for (; text && k < 9 && text[k] >= '0' && text[k] <= '9'; k++)
+            rank = rank * 10 + (text[k] - '0');
+        if (k && !text[k]) return rank;
+    }
+    return -1;
+}
+
+/* ---- machine ---------------------------------------------------------------------- */
+
+void axp__about_boot_id(uint8_t out[16])
+{
+    char text[64];
+    int keep = errno;
+    unsigned n = 0;
+    memset(out, 0, 16);
+    read_start("/proc/sys/kernel/random/boot_id", text, sizeof text);
+    for (const char *s = text; *s && n < 32; s++) {
+        int digit = *s >= '0' && *s <= '9'   ? *s - '0'
+                    : *s >= 'a' && *s <= 'f' ? *s - 'a' + 10
+                                             : -1;
+        if (digit < 0) continue;
+        out[n / 2] = (uint8_t)(out[n / 2] << 4 | digit);
+        n++;
+    }
+    errno = keep;
+}
+
+/* The value of the first line that begins with `label`, "" if there is none;
+ * its length. */
+static size_t line_value(const char *text, const char *label,
+                         const char **value)
+{
+    const char *line = strstr(text, label);
+    *value = "";
+    if (!line) return 0;
+    line += strlen(label);
+    line += strspn(line, " \t:");
+    *value = line;
+    return strcspn(line, "\n");
+}
+
+static void tell_processor(struct teller *t)
+{
+    char text[VALUE_MAX], id[64];
+    const char *value, *part;
+    read_start("/proc/cpuinfo", text, sizeof text);
+    size_t len = line_value(text, "model name", &value);
+    if (len) {
+        tell(t, "cpu", value, len);
+    } else if ((len = line_value(text, "CPU implementer", &value)) != 0) {
+        size_t part_len = line_value(text, "CPU part", &part);
+        snprintf(id, sizeof id, "implementer %.*s part %.*s", (int)len, value,
+                 (int)part_len, part);
+        tell_text(t, "cpu", id);
+    }
+    cpu_set_t allowed;
+    if (!sched_getaffinity(0, sizeof allowed, &allowed))
+        tell_number(t, "cpus.allowed", (uint64_t)CPU_COUNT(&allowed));
+    tell_number(t, "cpus.online", (uint64_t)sysconf(_SC_NPROCESSORS_ONLN));
+    long page = sysconf(_SC_PAGESIZE), pages = sysconf(_SC_PHYS_PAGES);
+    if (pages > 0)
+        tell_number(t, "memory.bytes", (uint64_t)pages * (uint64_t)page);
+    tell_number(t, "page.bytes", (uint64_t)page);
+}
+
+static void tell_system(struct teller *t)
+{
+    struct utsname u;
+    if (uname(&u)) return;
+    tell_text(t, "host", u.nodename);
+    tell_text(t, "machine", u.machine);
+    char text[sizeof u.sysname + sizeof u.release + 2];
+    snprintf(text, sizeof text, "%s %s", u.sysname, u.release);
+    tell_text(t, "system", text);
+}
+
+/* ---- limits --------------------------------------------------------------------------- */
+
+/* A file of the process's control group; of the whole machine's where that
+ * one is not to be seen, as in most containers. */
+static void tell_group(struct teller *t, const char *key, const char *file)
+{
+    char text[256], groups[1024], path[1400];
+    read_start("/proc/self/cgroup", groups, sizeof groups);
+    const char *group = strstr(groups, "0::");
+    int len = group ? (int)strcspn(group + 3, "\n") : 0;
+    snprintf(path, sizeof path, "/sys/fs/cgroup%.*s/%s", len,
+             group ? group + 3 : "", file);
+    size_t n = read_start(path, text, sizeof text);
+    if (!n) {
+        snprintf(path, sizeof path, "/sys/fs/cgroup/%s", file);
+        n = read_start(path, text, sizeof text);
+    }
+    tell(t, key, text, strcspn(text, "\n"));
+}
+
+static void tell_limits(struct teller *t)
+{
+    static const struct {
+        const char *key;
+        int which;
+    } limits[] = {{"limit.address_space_bytes", RLIMIT_AS},
+                  {"limit.file_bytes", RLIMIT_FSIZE},
+                  {"limit.stack_bytes", RLIMIT_STACK},
+                  {"limit.locked_bytes", RLIMIT_MEMLOCK},
+                  {"limit.open_files", RLIMIT_NOFILE},
+                  {"limit.processes", RLIMIT_NPROC}};
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+        struct rlimit r;
+        if (getrlimit((__rlimit_resource_t)limits[i].which, &r)) continue;
+        if (r.rlim_cur != RLIM_INFINITY)
+            tell_number(t, limits[i].key, r.rlim_cur);
+    }
+    tell_group(t, "limit.group_memory", "memory.max");
+    tell_group(t, "limit.group_cpu", "cpu.max");
+}
+
+void axp__about_process(axp__about_fn put, void *ctx)
+{
+    struct teller t = {put, ctx, false};
+    int keep = errno;
+    tell_program(&t);
+    tell_system(&t);
+    tell_processor(&t);
+    tell_limits(&t);
+    tell_environment(&t);
+    errno = keep;
+}
+
+/* ---- loaded objects ---------------------------------------------------------------------- */
+
+struct object {
+    struct teller t;
+    unsigned n;
+};
+
+#define BUILD_ID_MAX 32u
+
+/* The build id in an object's notes, in hexadecimal. */
+static void find_build_id(const struct dl_phdr_info *info,
+                          char out[2 * BUILD_ID_MAX + 1])
+{
+    snprintf(out, 2, "-");
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+        if (p->p_type != PT_NOTE) continue;
+        const char *at = (const char *)(info->dlpi_addr + p->p_vaddr);
+        const char *end = at + p->p_memsz;
+        while ((size_t)(end - at) > sizeof(ElfW(Nhdr))) {
+            ElfW(Nhdr) note;
+            memcpy(&note, at, sizeof note);
+            const char *name = at + sizeof note;
+            const char *id = name + ((note.n_namesz + 3) & ~3u);
+            if (id > end || note.n_descsz > (size_t)(end - id)) break;
+            if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
+                !memcmp(name, "GNU", 4) && note.n_descsz <= BUILD_ID_MAX) {
+                for (unsigned k = 0; k < note.n_descsz; k++)
+                    snprintf(out + 2 * k, 3, "%02x", (unsigned char)id[k]);
+                return;
+            }
+            at = id + ((note.n_descsz + 3) & ~3u);
+        }
+    }
+}
+
+static int tell_object(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+    struct object *o = ctx;
+    ElfW(Addr) first = UINTPTR_MAX, last = 0;
+    (void)size;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+        if (p->p_type != PT_LOAD) continue;
+        ElfW(Addr) at = info->dlpi_addr + p->p_vaddr;
+        if (at < first) first = at;
+        if (at + p->p_memsz > last) last = at + p->p_memsz;
+    }
+    char key[24], id[2 * BUILD_ID_MAX + 1], path[PATH_MAX] = "",
+                                            text[PATH_MAX + 128];
+    find_build_id(info, id);
+    if (info->dlpi_name && *info->dlpi_name) {
+        snprintf(path, sizeof path, "%s", info->dlpi_name);
+    } else if (o->n == 0) { /* the program itself comes first, unnamed */
+        ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+        path[n > 0 ? n : 0] = 0;
+    }
+    snprintf(key, sizeof key, "map.%u", o->n++);
+    snprintf(text, sizeof text, "%llx %llx %llx %s %s",
+             (unsigned long long)info->dlpi_addr, (unsigned long long)first,
+             (unsigned long long)last, id, path);
+    tell_text(&o->t, key, text);
+    return o->t.is_done;
+}
+
+void axp__about_maps(axp__about_fn put, void *ctx)
+{
+    struct object o = {{put, ctx, false}, 0};
+    int keep = errno;
+    dl_iterate_phdr(tell_object, &o);
+    errno = keep;
+}

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Memory in a mapped file; see os_space.h. */
+#include "os/os_space.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/base_atomic.h"
+#include "os/os_map.h"
+
+#define UNIT 4096u
+#define FIRST_CARVED ((uint64_t)128 << 10)
+#define LAST_CARVED ((uint64_t)2 << 20)
+#define LARGEST_CARVED ((size_t)256 << 10)
+#define ADDRESS_BITS 48
+#define HIGH_FD 400
+
+#if defined(__x86_64__)
+#define MACHINE EM_X86_64
+#elif defined(__aarch64__)
+#define MACHINE EM_AARCH64
+#else
+#define MACHINE EM_NONE
+#endif
+
+/* ---- descriptors ------------------------------------------------------------- */
+
+bool axp__fd_is(int fd, uint64_t device, uint64_t inode)
+{
+    struct stat st;
+    return fd >= 0 && !fstat(fd, &st) && (uint64_t)st.st_dev == device &&
+           (uint64_t)st.st_ino == inode;
+}
+
+int axp__fd_move_up(int fd)
+{
+    if (fd < 0) return fd;
+    int high = fcntl(fd, F_DUPFD_CLOEXEC, HIGH_FD);
+    if (high < 0) return fd; /* few are allowed: stay */
+    close(fd);
+    return high;
+}
+
+bool axp__fd_allocate(int fd, uint64_t offset, uint64_t bytes)
+{
+    static const char zeros[4096];
+    if (!fallocate(fd, 0, (off_t)offset, (off_t)bytes)) return true;
+    if (errno != EOPNOTSUPP && errno != ENOSYS) return false;
+    for (uint64_t at = offset; at < offset + bytes; at += sizeof zeros)
+        if (pwrite(fd, zeros, sizeof zeros, (off_t)at) != sizeof zeros)
+            return false;
+    return true;
+}
+
+/* ---- extents --------------------------------------------------------------------- */
+
+static uint64_t page_bytes(void)
+{
+    return (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+static uint64_t round_up(uint64_t n, uint64_t to)
+{
+    return (n + to - 1) / to * to;
+}
+
+/* Room at the end of the file, made sure of; its offset, or 0. */
+static uint64_t take_file(struct axp__space *s, uint64_t bytes)
+{
+    uint64_t end = axp__get(&s->end_bytes);
+    do
+        if (end + bytes > s->limit_bytes) return 0;
+    while (!axp__cas(&s->end_bytes, &end, end + bytes));
+    if (!axp__fd_is(s->fd, s->device, s->inode)) return 0;
+    return axp__fd_allocate(s->fd, end, bytes) ? end : 0;
+}
+
+static struct axp__extent *new_entry(struct axp__space *s)
+{
+    uint32_t i = axp__get(&s->n_extents);
+    do
+        if (i == AXP__SPACE_EXTENTS) return NULL;
+    while (!axp__cas(&s->n_extents, &i, i + 1));
+    return &s->extent[i];
+}
+
+/* An extent at `where`, or wherever there is room. */
+static struct axp__extent *add_extent(struct axp__space *s,
+                                      enum axp__extent_kind kind,
+                                      uint64_t bytes, void *where)
+{
+    uint64_t offset = take_file(s, bytes);
+    struct axp__extent *e = offset ? new_entry(s) : NULL;
+    if (!e) return NULL;
+    void *m = mmap(where, bytes, PROT_READ | PROT_WRITE,
+                   MAP_SHARED | (where ? MAP_FIXED : 0), s->fd, (off_t)offset);
+    if (m == MAP_FAILED) return NULL;
+    e->address = (uintptr_t)m;
+    e->offset = offset;
+    e->bytes = bytes;
+    axp__put_release(&e->kind, (uint32_t)kind);
+    return e;
+}
+
+static struct axp__extent *extent_of(struct axp__space *s, const void *memory)
+{
+    uint32_t n = axp__get(&s->n_extents);
+    for (uint32_t i = 0; i < n; i++) {
+        struct axp__extent *e = &s->extent[i];
+        if (axp__get_acquire(&e->kind) && (uintptr_t)memory >= e->address &&
+            (uintptr_t)memory < e->address + e->bytes)
+            return e;
+    }
+    return NULL;
+}
+
+/* ---- pieces ------------------------------------------------------------------------ */
+
+static unsigned class_of(size_t bytes)
+{
+    unsigned c = 0;
+    while (((size_t)UNIT << c) < bytes)
+        c++;
+    return c;
+}
+
+static void *pop_free(uint64_t *list)
+{
+    const uint64_t mask = ((uint64_t)1 << ADDRESS_BITS) - 1;
+    uint64_t head = axp__get_acquire(list);
+    while (head & mask) {
+        /* Pieces are never unmapped while the space is open: if another has
+         * taken this one, what is read here is stale and the tag differs. */
+        uint64_t next = axp__get((uint64_t *)(uintptr_t)(head & mask));
+        uint64_t tag = (head & ~mask) + ((uint64_t)1 << ADDRESS_BITS);
+        if (axp__cas(list, &head, tag | (next & mask)))
+            return (void *)(uintptr_t)(head & mask);
+    }
+    return NULL;
+}
+
+static void push_free(uint64_t *list, void *memory)
+{
+    const uint64_t mask = ((uint64_t)1 << ADDRESS_BITS) - 1;
+    uint64_t head = axp__get(list);
+    uint64_t tag;
+    do {
+        axp__put((uint64_t *)memory, head & mask);
+        tag = (head & ~mask) + ((uint64_t)1 << ADDRESS_BITS);
+    } while (!axp__cas(list, &head, tag | (uintptr_t)memory));
+}
+
+static void *carve_from(struct axp__extent *e, size_t bytes)
+{
+    uint32_t n = (uint32_t)(bytes / UNIT);
+    uint32_t at = axp__add(&e->used, n);
+    if ((uint64_t)(at + n) * UNIT > e->bytes) return NULL;
+    return (char *)(uintptr_t)e->address + (size_t)at * UNIT;
+}
+
+/* Each new extent of a kind is twice as large as the one before. */
+static void *carve(struct axp__space *s, enum axp__extent_kind kind,
+                   size_t bytes)
+{
+    for (;;) {
+        uint32_t now = axp__get_acquire(&s->carved[kind]);
+        struct axp__extent *e = now ? &s->extent[now - 1] : NULL;
+        void *m = e ? carve_from(e, bytes) : NULL;
+        if (m) return m;
+        uint64_t size = e ? e->bytes * 2 : FIRST_CARVED;
+        size = size < LAST_CARVED ? size : LAST_CARVED;
+        size = round_up(size > bytes ? size : bytes, page_bytes());
+        struct axp__extent *fresh = add_extent(s, kind, size, NULL);
+        if (!fresh) return NULL;
+        m = carve_from(fresh, bytes);
+        /* Where another was faster, the rest of this one is left. */
+        axp__cas(&s->carved[kind], &now, (uint32_t)(fresh - s->extent) + 1);
+        return m;
+    }
+}
+
+static bool is_carved(enum axp__extent_kind kind, size_t bytes)
+{
+    return kind != AXP__EXTENT_CHUNKS && bytes <= LARGEST_CARVED;
+}
+
+static void *map_in(struct axp__space *s, enum axp__extent_kind kind,
+                    size_t bytes)
+{
+    if (!is_carved(kind, bytes)) {
+        struct axp__extent *e =
+            add_extent(s, kind, round_up(bytes, page_bytes()), NULL);
+        return e ? (void *)(uintptr_t)e->address : NULL;
+    }
+    unsigned c = class_of(bytes);
+    if (kind == AXP__EXTENT_OTHER) {
+        void *m = pop_free(&s->free_list[c]);
+        if (m) return memset(m, 0, bytes);
+    }
+    return carve(s, kind, (size_t)UNIT << c);
+}
+
+void *axp__space_map(struct axp__space *s, enum axp__extent_kind kind,
+                     size_t bytes)
+{
+    int keep = errno;
+    if (!s) return axp__map(bytes);
+    void *m = map_in(s, kind, bytes);
+    errno = keep;
+    return m;
+}
+
+void axp__space_unmap(struct axp__space *s, void *memory, size_t bytes)
+{
+    int keep = errno;
+    if (!s) {
+        axp__unmap(memory, bytes);
+        return;
+    }
+    struct axp__extent *e = memory ? extent_of(s, memory) : NULL;
+    if (e && is_carved(e->kind, bytes)) {
+        if (e->kind == AXP__EXTENT_OTHER)
+            push_free(&s->free_list[class_of(bytes)], memory);
+    } else if (e) {
+        axp__put(&e->kind, AXP__EXTENT_NONE);
+        if (axp__fd_is(s->fd, s->device, s->inode))
+            (void)fallocate(s->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                            (off_t)e->offset, (off_t)e->bytes);
+        munmap(memory, e->bytes);
+    }
+    errno = keep;
+}
+
+bool axp__space_move_in(struct axp__space *s, enum axp__extent_kind kind,
+                        void *memory, size_t bytes)
+{
+    uint64_t page = page_bytes();
+    if (bytes % page || (uintptr_t)memory % page) return false;
+    /* First elsewhere, with the content; then the same pages here. */
+    struct axp__extent *e = add_extent(s, AXP__EXTENT_NONE, bytes, NULL);
+    if (!e) return false;
+    void *copy = (void *)(uintptr_t)e->address;
+    memcpy(copy, memory, bytes);
+    void *m = mmap(memory, bytes, PROT_READ | PROT_WRITE,
+                   MAP_SHARED | MAP_FIXED, s->fd, (off_t)e->offset);
+    munmap(copy, bytes);
+    if (m == MAP_FAILED) return false;
+    e->address = (uintptr_t)memory;
+    axp__put_release(&e->kind, (uint32_t)kind);
+    return true;
+}
+
+/* ---- life ------------------------------------------------------------------------------ */
+
+struct axp__space *axp__space_create(int fd, uint64_t limit_bytes,
+                                     const uint8_t *id)
+{
+    struct stat st;
+    uint64_t bytes = round_up(sizeof(struct axp__space), page_bytes());
+    if (fd < 0) return NULL;
+    fd = axp__fd_move_up(fd);
+    struct axp__space *s = MAP_FAILED;
+    if (!fstat(fd, &st) && axp__fd_allocate(fd, 0, bytes))
+        s = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (s == MAP_FAILED) {
+        close(fd);
+        return NULL;
+    }
+    memcpy(s->magic, AXP__SPACE_MAGIC, sizeof s->magic);
+    s->layout = AXP__SPACE_LAYOUT;
+    s->machine = MACHINE;
+    memcpy(s->id, id, sizeof s->id);
+    s->pid = (uint64_t)getpid();
+    s->end_bytes = bytes;
+    s->limit_bytes = limit_bytes + bytes;
+    s->device = (uint64_t)st.st_dev;
+    s->inode = (uint64_t)st.st_ino;
+    s->fd = fd;
+    s->n_extents = 1;
+    s->extent[0] = (struct axp__extent){
+        (uintptr_t)s, 0, bytes, AXP__EXTENT_HEAD, (uint32_t)(bytes / UNIT)};
+    return s;
+}
+
+/* Replaces what is shared by private pages: with the content where that may
+ * still be looked at, else empty. */
+static void detach(struct axp__space *s, const struct axp__extent *e, bool keep)
+{
+    void *at = (void *)(uintptr_t)e->address;
+    int prot = PROT_READ | PROT_WRITE;
+    if (keep && axp__fd_is(s->fd, s->device, s->inode) &&
+        mmap(at, e->bytes, prot, MAP_PRIVATE | MAP_FIXED, s->fd,
+             (off_t)e->offset) != MAP_FAILED)
+        return;
+    (void)mmap(at, e->bytes, prot,
+               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+}
+
+static bool is_kept(const struct axp__extent *e)
+{
+    return e->kind == AXP__EXTENT_LANES || e->kind == AXP__EXTENT_SLOT;
+}
+
+static void end_space(struct axp__space *s)
+{
+    int fd = s->fd;
+    bool is_ours = axp__fd_is(fd, s->device, s->inode);
+    munmap(s, s->extent[0].bytes);
+    if (is_ours) close(fd);
+}
+
+void axp__space_close(struct axp__space *s)
+{
+    int keep = errno;
+    if (!s) return;
+    for (uint32_t i = 1; i < s->n_extents; i++) {
+        const struct axp__extent *e = &s->extent[i];
+        if (is_kept(e))
+            detach(s, e, true);
+        else if (e->kind)
+            munmap((void *)(uintptr_t)e->address, e->bytes);
+    }
+    end_space(s);
+    errno = keep;
+}
+
+/* The thread that forked may be in the middle of an event, in a handler: what
+ * it wrote to stays there, as memory of its own. */
+void axp__space_leave(struct axp__space *s)
+{
+    int keep = errno;
+    if (!s) return;
+    for (uint32_t i = 1; i < s->n_extents; i++)
+        if (s->extent[i].kind)
+            detach(s, &s->extent[i], s->extent[i].kind != AXP__EXTENT_CHUNKS);
+    end_space(s);
+    errno = keep;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The drain of a tape: full chunks into the trace; record_drain.c. */
+#ifndef AXP_RECORD_DRAIN_H
+#define AXP_RECORD_DRAIN_H
+#include "record/record_tape.h"
+
+/* Starts the thread. Without it every order is carried out by who asks. */
+void axp__drain_begin(struct axp__tape *tape);
+/* Returns when the order has been carried out; by the profiler's mutex. */
+void axp__drain_ask(struct axp__tape *tape, enum axp__tape_order order);
+/* The thread is gone. After ORDER_FINISH, or instead of it. */
+void axp__drain_end(struct axp__tape *tape);
+
+#endif

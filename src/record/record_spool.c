@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Spools: their files and their log of names; see record_spool.h. */
+#include "record/record_spool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/base_atomic.h"
+#include "record/record_name.h"
+#include "record/record_process.h"
+
+#define CGROUP_PART 20
+#define LEAST_BYTES ((uint64_t)1 << 20)
+
+/* ---- limits --------------------------------------------------------------------- */
+
+static size_t read_text(const char *path, char *text, size_t size)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, text, size - 1);
+    if (fd >= 0) close(fd);
+    text[n > 0 ? n : 0] = 0;
+    return n > 0 ? (size_t)n : 0;
+}
+
+/* UINT64_MAX: none ("max", or no such file). */
+static uint64_t read_limit(const char *path)
+{
+    char text[64];
+    if (!read_text(path, text, sizeof text) || text[0] < '0' || text[0] > '9')
+        return UINT64_MAX;
+    return strtoull(text, NULL, 10);
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Of this process's cgroup and of the root that a container sees. */
+static uint64_t cgroup_limit(void)
+{
+    char groups[1024], path[1200];
+    uint64_t limit =
+        least(read_limit("/sys/fs/cgroup/memory.max"),
+              read_limit("/sys/fs/cgroup/memory/memory.limit_in_bytes"));
+    read_text("/proc/self/cgroup", groups, sizeof groups);
+    char *own = strstr(groups, "0::/");
+    if (!own) return limit;
+    own[strcspn(own, "\n")] = 0;
+    snprintf(path, sizeof path, "/sys/fs/cgroup%s/memory.max", own + 3);
+    return least(limit, read_limit(path));
+}
+
+uint64_t axp__spool_limit(uint64_t asked)
+{
+    struct rlimit file;
+    uint64_t limit = least(asked, cgroup_limit() / CGROUP_PART);
+    if (!getrlimit(RLIMIT_FSIZE, &file) && file.rlim_cur != RLIM_INFINITY)
+        limit =
+            least(limit, file.rlim_cur / 2); /* accumulators lie there too */
+    return limit > LEAST_BYTES ? limit : LEAST_BYTES;
+}
+
+/* ---- the file -------------------------------------------------------------------- */
+
+static int open_new(const char *path)
+{
+    return open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+}
+
+/* Whether a mapping can be made sure of there. */
+static struct axp__space *try_at(const char *path, const uint8_t id[16],
+                                 uint64_t limit_bytes)
+{
+    int fd = open_new(path);
+    if (fd < 0) return NULL;
+    if (!axp__fd_allocate(fd, 0, LEAST_BYTES)) {
+        int reason = errno;
+        close(fd);
+        unlink(path);
+        errno = reason;
+        return NULL;
+    }
+    struct axp__space *s = axp__space_create(fd, limit_bytes, id);
+    if (!s) unlink(path);
+    return s;
+}
+
+struct axp__space *axp__spool_create(const char *beside, const uint8_t id[16],
+                                     uint64_t limit_bytes, char *path,
+                                     size_t size)
+{
+    char hex[33];
+    for (int i = 0; i < 16; i++)
+        snprintf(hex + 2 * i, 3, "%02x", id[i]);
+    snprintf(path, size, AXP__SPOOL_PREFIX "%u-%s" AXP__SPOOL_SUFFIX,
+             (unsigned)geteuid(), hex);
+    struct axp__space *s = try_at(path, id, limit_bytes);
+    if (s) return s;
+    if ((size_t)snprintf(path, size, "%s" AXP__SPOOL_SUFFIX, beside) >= size) {
+        errno = ENAMETOOLONG;
+        return NULL;
+    }
+    return try_at(path, id, limit_bytes);
+}
+
+/* ---- names -------------------------------------------------------------------------- */
+
+static struct axp__spool_names *names_of(struct axp__space *s)
+{
+    return (struct axp__spool_names *)(uintptr_t)axp__get_acquire(
+        &s->root[AXP__ROOT_NAMES]);
+}
+
+static struct axp__spool_name *new_record(struct axp__space *s, uint32_t bytes)
+{
+    for (;;) {
+        struct axp__spool_names *b = names_of(s);
+        if (b) {
+            uint64_t at = axp__add(&b->used, bytes);
+            if (at + bytes <= sizeof b->bytes)
+                return (struct axp__spool_name *)(void *)(b->bytes + at);
+        }
+        struct axp__spool_names *fresh =
+            axp__space_map(s, AXP__EXTENT_NAMES, sizeof *fresh);
+        if (!fresh) return NULL;
+        uint64_t older = (uintptr_t)b;
+        fresh->older = older;
+        axp__cas(&s->root[AXP__ROOT_NAMES], &older, (uintptr_t)fresh);
+    }
+}
+
+static void log_name(struct axp__space *s, uint32_t id)
+{
+    const struct axp__name *n = axp__name_at(id);
+    if (!n->text) return; /* never shown */
+    uint32_t file_len = n->file ? (uint32_t)strlen(n->file) : 0;
+    uint32_t bytes =
+        ((uint32_t)sizeof(struct axp__spool_name) + n->len + file_len + 7) &
+        ~7u;
+    struct axp__spool_name *r = new_record(s, bytes);
+    if (!r) return;
+    r->bytes = bytes;
+    r->text_len = n->len;
+    r->file_len = file_len;
+    r->line = n->line;
+    r->flags = n->flags;
+    memcpy(r + 1, n->text, n->len);
+    if (file_len) memcpy((char *)(r + 1) + n->len, n->file, file_len);
+    axp__put_release(&r->id, id);
+}
+
+/* Either this finds a name that is being registered, or the one who registers
+ * it finds the spool: both look after a full fence. */
+bool axp__spool_open_names(struct axp__space *s)
+{
+    struct axp__process *process = axp__process();
+    int i = 0;
+    for (; i < AXP__MAX_SPOOLS; i++) {
+        struct axp__space *none = NULL;
+        if (axp__cas(&process->spools[i], &none, s)) break;
+    }
+    if (i == AXP__MAX_SPOOLS) return false;
+    axp__add(&process->n_spools, 1);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    for (uint32_t id = AXP__NAME_UNNAMED + 1; id < axp__name_count(); id++)
+        log_name(s, id);
+    return true;
+}
+
+void axp__spool_close_names(struct axp__space *s)
+{
+    struct axp__process *process = axp__process();
+    for (int i = 0; i < AXP__MAX_SPOOLS; i++) {
+        if (axp__get(&process->spools[i]) != s) continue;
+        axp__put(&process->spools[i], NULL);
+        axp__add(&process->n_spools, -1);
+    }
+    /* Whoever found it before this is done with it after this. */
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    while (__atomic_load_n(&process->n_logging, __ATOMIC_SEQ_CST))
+        sched_yield();
+}
+
+void axp__spool_add_name(uint32_t id)
+{
+    struct axp__process *process = axp__process();
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    if (!axp__get(&process->n_spools)) return;
+    int keep = errno;
+    __atomic_fetch_add(&process->n_logging, 1, __ATOMIC_SEQ_CST);
+    for (int i = 0; i < AXP__MAX_SPOOLS; i++) {
+        struct axp__space *s = axp__get_acquire(&process->spools[i]);
+        if (s) log_name(s, id);
+    }
+    __atomic_fetch_add(&process->n_logging, -1, __ATOMIC_SEQ_CST);
+    errno = keep;
+}

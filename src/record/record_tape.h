@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* A profiler that records to a file: its spool, its trace, its drain.
+ *
+ *   threads ─► chunks in the spool ─► drain ─► trace
+ *           └► accumulators in the spool ──── at finish ─► trace
+ *
+ * States   WANTED (the first event opens it, so that a process which records
+ *          nothing leaves nothing) → OPENING → OPEN → CLOSED; FAILED: the
+ *          profiler goes on in memory, with a warning.
+ * Drain    a thread of this process with all signals blocked, so that a limit
+ *          on files is an error and no SIGXFSZ. It sleeps until chunks are
+ *          many or old: the spool keeps them as safe as the trace would.
+ *          Without the thread finish does its work. Under axprof run (the
+ *          variable AXPROF_DRAIN is "parent") there is none: the parent
+ *          drains, and completes the file when the process is gone.
+ * Death    whatever ends the process: the spool has every word that was
+ *          written, and the accumulators. record_recover.c reads them.
+ * Fork     the child's tape is WANTED again, under a name of its own.
+ * Threads  open, flush, finish, reset and close by the profiler's mutex.
+ */
+#ifndef AXP_RECORD_TAPE_H
+#define AXP_RECORD_TAPE_H
+#include "record/record_profiler.h"
+#include "record/record_trace.h"
+
+enum axp__tape_state {
+    AXP__TAPE_WANTED,
+    AXP__TAPE_OPENING,
+    AXP__TAPE_OPEN,
+    AXP__TAPE_CLOSED,
+    AXP__TAPE_FAILED
+};
+
+enum axp__tape_order {
+    AXP__ORDER_NONE,
+    AXP__ORDER_FLUSH,   /* every full chunk */
+    AXP__ORDER_RESTART, /* the file begins anew */
+    AXP__ORDER_FINISH   /* the rest, the accumulators, the index; and end */
+};
+
+#define AXP__TAPE_BATCH 512u
+#define AXP__TAPE_STARTED 256u
+
+struct axp__tape {
+    uint32_t state;  /* enum axp__tape_state */
+    bool may_rename; /* a path that is taken gives way to another one */
+    bool is_overwriting;
+    bool has_thread;
+    bool is_outside; /* axprof run drains it, and completes the file */
+    uint64_t spool_limit, file_limit;
+    struct axp__prof *p;
+    struct axp__trace trace;
+    pthread_t thread;
+    uint32_t order; /* enum axp__tape_order; the drain waits on it */
+    uint32_t n_asked, n_done;
+    const struct axp__capture *capture; /* of ORDER_FINISH */
+    struct axp__chunk *started; /* of ORDER_FLUSH: copies of chunks that … */
+    size_t n_started;           /* … are being written to */
+    bool is_whole;              /* the answer to it */
+    bool is_told;               /* that writing failed */
+    struct axp__chunk *batch[AXP__TAPE_BATCH];
+    char base[4096];      /* as it was asked for: %p, %i */
+    char path[4096 + 32]; /* of the trace */
+    char spool_path[4096 + 48];
+};
+
+/* A tape for p, WANTED; NULL: no memory, or the path is too long. */
+struct axp__tape *axp__tape_create(const char *path, const axp_options *o);
+void axp__tape_destroy(struct axp__tape *tape); /* not while it is open */
+/* Makes it OPEN, or FAILED with the reason in axp_last_error. The caller
+ * knows that nobody has a lane in p. */
+axp_status axp__tape_open(struct axp__prof *p);
+/* At a thread's first event: opens what is WANTED, waits for who does it. */
+void axp__tape_start(struct axp__prof *p);
+
+axp_status axp__tape_flush(struct axp__prof *p);
+axp_status axp__tape_finish(struct axp__prof *p); /* p is finished, quiesced */
+void axp__tape_restart(struct axp__prof *p);      /* p is quiesced */
+/* Gives the profiler's memory back to this process; nobody is inside. */
+void axp__tape_close(struct axp__prof *p);
+/* In the child of a fork. */
+void axp__tape_fork(struct axp__prof *p);
+
+#endif
