@@ -227,7 +227,7 @@ static void get_frame(const struct tally *t, struct axp__cap_frame *to,
                       uint32_t n_refs)
 {
     const struct axp__node *node = axp__image_at(t->m, f->node, sizeof *node);
-    to->node = node ? index_of(refs, n_refs, (axp__ref)(node->key >> 32))
+    to->node = node ? index_of(refs, n_refs, axp__path_ref(node->path))
                     : AXP__CAP_ROOT;
     to->flags = axp__frame_flags(f);
     to->begin_ticks = f->begin_ticks;

@@ -300,7 +300,7 @@ static inline struct axp__frame *open_hot(struct axp__thread *t,
     _Static_assert(AXP__W_BEGIN == 1, "a label is the begin word's low bits");
     __builtin_prefetch(w + PREFETCH_WORDS, 1);
     axp__tally_open(f, e,
-                    (struct axp__opening){
+                    (struct axp__frame_init){
                         .now = b.now,
                         .flags = b.work ? flags_of(b.work) : 0,
                         .anchor = b.anchor,

@@ -370,7 +370,7 @@ struct axp__frame *axp__tally_push(struct axp__tally *t, uint32_t name,
     struct axp__entry *e = axp__tally_find(t, t->top->path, AXP__LABEL(name));
     bool is_repeat = t->n_folded != n_folded && is_open(t, e->other);
     axp__tally_open(f, e,
-                    (struct axp__opening){
+                    (struct axp__frame_init){
                         .now = now, .flags = is_repeat ? AXP__F_REPEAT : 0});
     axp__put(&t->top, f);
     return f;

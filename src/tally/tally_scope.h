@@ -199,7 +199,7 @@ static inline struct axp__entry *axp__tally_find(struct axp__tally *t,
 }
 
 /* What a scope begins with. */
-struct axp__opening {
+struct axp__frame_init {
     uint64_t now;
     uint32_t flags;
     uintptr_t anchor;
@@ -212,7 +212,7 @@ struct axp__opening {
  * costs 0.6 ns of the time that a scope has. HOT */
 static inline void axp__tally_open(struct axp__frame *f,
                                    const struct axp__entry *e,
-                                   struct axp__opening o)
+                                   struct axp__frame_init o)
 {
     struct axp__node *node = e->record;
     struct axp__op *op = e->other;
