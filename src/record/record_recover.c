@@ -426,9 +426,8 @@ static struct axp__live_state get_account(struct axp__image *m,
                                           const struct axp__account *account)
 {
     struct axp__live_state s = {0};
-    uint64_t most = most_records(m);
     const struct axp__purse *p = by_slab(m, &mem->slab, account->purses);
-    for (; p && most--; p = by_slab(m, &mem->slab, p->next))
+    for (; p && m->n_left; p = by_slab(m, &mem->slab, p->next), m->n_left--)
         axp__live_add(&s, p, mem->stamp);
     return s;
 }
