@@ -170,17 +170,33 @@ static bool move(const cli_files *f, const char *from, const char *to)
     return is_moved;
 }
 
-void cli_files_collect(cli_files *f, pid_t pid)
+static void forget_paths(cli_files *f)
 {
-    char *own = cli_format(".%ld.axp", (long)pid);
-    if (!f->stem) return;
-    list_names(f, false);
-    if (!move(f, own, ".axp") && f->n_paths == 1) move(f, ".run.axp", ".axp");
-    free(own);
+    for (size_t i = 0; f->paths && i < f->n_paths; i++)
+        free(f->paths[i]);
+    free(f->paths);
+    f->paths = NULL;
+    f->n_paths = 0;
+}
+
+void cli_files_list(cli_files *f)
+{
+    forget_paths(f);
     list_names(f, false);
     f->paths = cli_alloc(f->n_paths, sizeof *f->paths);
     list_names(f, true);
     qsort(f->paths, f->n_paths, sizeof *f->paths, by_name);
+}
+
+void cli_files_collect(cli_files *f, pid_t pid)
+{
+    char *own = cli_format(".%ld.axp", (long)pid);
+    if (f->stem && !move(f, own, ".axp")) {
+        cli_files_list(f);
+        if (f->n_paths == 1) move(f, ".run.axp", ".axp");
+    }
+    free(own);
+    cli_files_list(f);
 }
 
 uint64_t cli_files_size(const cli_files *f)
@@ -211,9 +227,7 @@ static void remove_folder(const char *folder)
 void cli_files_fini(cli_files *f)
 {
     if (f->is_temporary && f->folder) remove_folder(f->folder);
-    for (size_t i = 0; f->paths && i < f->n_paths; i++)
-        free(f->paths[i]);
-    free(f->paths);
+    forget_paths(f);
     free(f->folder);
     free(f->stem);
     free(f->name);

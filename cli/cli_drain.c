@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Finding recordings, draining them, completing them. */
+#include "cli/cli_drain.h"
+
+#include <dirent.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <axprof/axprof_file.h>
+
+#include "cli/cli_say.h"
+
+#define MS 1000000ull
+
+enum {
+    A_LOT = 64,     /* chunks in one step: come again at once */
+    MAX_ROUNDS = 64 /* of 256 chunks, for one process before the next */
+};
+
+enum state { FOUND, DRAINING, COMPLETE };
+
+typedef struct recording {
+    char *path;
+    axp_drain *drain; /* while DRAINING */
+    int pid_fd;       /* readable when the process has ended; -1: unknown */
+    enum state state;
+    bool is_stopped;
+} recording;
+
+struct cli_drains {
+    const cli_files *files;
+    axp_drain_keep keep;
+    bool has_keep;
+    uint64_t stop_ns;
+    int watch_fd; /* -1: the folder is listed now and then */
+    uint64_t next_list_ns;
+    recording *list;
+    size_t n, cap;
+    cli_drains_now past; /* of those that are complete */
+    char *problem;       /* the first */
+};
+
+/* ---- finding ------------------------------------------------------------ */
+
+/* A recording of a process of the run, and not what the parent records. */
+static bool is_recording(const cli_drains *d, const char *name)
+{
+    size_t len = strlen(d->files->stem), all = strlen(name);
+    return !strncmp(name, d->files->stem, len) && name[len] == '.' &&
+           all > len + 5 && !strcmp(name + all - 4, ".axp") &&
+           strcmp(name + len, ".run.axp") != 0;
+}
+
+static void add(cli_drains *d, const char *name)
+{
+    if (!is_recording(d, name)) return;
+    char *path = cli_format("%s/%s", d->files->folder, name);
+    for (size_t i = 0; i < d->n; i++)
+        if (!strcmp(d->list[i].path, path)) {
+            free(path);
+            return;
+        }
+    if (d->n == d->cap) {
+        size_t cap = d->cap ? 2 * d->cap : 16;
+        recording *more = cli_alloc(cap, sizeof *more);
+        if (d->n) memcpy(more, d->list, d->n * sizeof *more);
+        free(d->list);
+        d->list = more;
+        d->cap = cap;
+    }
+    d->list[d->n++] = (recording){.path = path, .pid_fd = -1};
+}
+
+static void list_folder(cli_drains *d)
+{
+    DIR *dir = opendir(d->files->folder);
+    if (!dir) return;
+    for (struct dirent *e; (e = readdir(dir));)
+        add(d, e->d_name);
+    closedir(dir);
+}
+
+static void read_watch(cli_drains *d)
+{
+    union {
+        struct inotify_event event;
+        char bytes[16384];
+    } buffer;
+    ssize_t n;
+    while ((n = read(d->watch_fd, buffer.bytes, sizeof buffer.bytes)) > 0) {
+        for (char *at = buffer.bytes; at < buffer.bytes + n;) {
+            const struct inotify_event *e = (const void *)at;
+            if (e->mask & IN_Q_OVERFLOW)
+                list_folder(d);
+            else if (e->len)
+                add(d, e->name);
+            at += sizeof *e + e->len;
+        }
+    }
+}
+
+static void find_new(cli_drains *d, uint64_t now_ns)
+{
+    if (d->watch_fd >= 0)
+        read_watch(d);
+    else if (now_ns >= d->next_list_ns) {
+        list_folder(d);
+        d->next_list_ns = now_ns + 200 * MS;
+    }
+}
+
+/* ---- draining ----------------------------------------------------------- */
+
+/* Begun, but its header or its spool may not be whole yet: then later. */
+static void open_recording(cli_drains *d, recording *r)
+{
+    r->drain = axp_drain_open(r->path);
+    if (!r->drain) return;
+    if (d->has_keep) axp_drain_set_keep(r->drain, &d->keep);
+    r->pid_fd =
+        (int)syscall(SYS_pidfd_open, axp_drain_look(r->drain).process_id, 0);
+    r->state = DRAINING;
+}
+
+static bool has_ended(const recording *r)
+{
+    struct pollfd p = {.fd = r->pid_fd, .events = POLLIN};
+    return r->pid_fd < 0 || poll(&p, 1, 0) != 0;
+}
+
+static size_t drain(recording *r)
+{
+    size_t n, sum = 0;
+    for (int i = 0; i < MAX_ROUNDS; i++) {
+        sum += n = axp_drain_step(r->drain);
+        if (n < A_LOT) break;
+    }
+    return sum;
+}
+
+/* The process is gone: nothing changes the spool any more. */
+static void complete(cli_drains *d, recording *r)
+{
+    if (r->drain) {
+        while (drain(r))
+            continue;
+        axp_drain_state last = axp_drain_look(r->drain);
+        d->past.n_events += last.n_events;
+        d->past.n_steps += last.n_steps;
+        axp_drain_close(r->drain);
+        r->drain = NULL;
+    }
+    if (r->pid_fd >= 0) close(r->pid_fd);
+    r->pid_fd = -1;
+    r->state = COMPLETE;
+    if (axp_file_pack(r->path, NULL) != AXP_OK && !d->problem)
+        d->problem = cli_format("%s: %s", r->path, axp_last_error());
+}
+
+static size_t step_one(cli_drains *d, recording *r, uint64_t now_ns)
+{
+    if (r->state == FOUND) open_recording(d, r);
+    if (r->state != DRAINING) return 0;
+    if (d->stop_ns && now_ns >= d->stop_ns && !r->is_stopped) {
+        axp_drain_stop(r->drain);
+        r->is_stopped = true;
+    }
+    bool is_over = has_ended(r);
+    size_t n = drain(r);
+    if (is_over) complete(d, r);
+    return n;
+}
+
+uint64_t cli_drains_step(cli_drains *d, uint64_t now_ns)
+{
+    size_t most = 0;
+    bool is_draining = false, is_new = false;
+    find_new(d, now_ns);
+    for (size_t i = 0; i < d->n; i++) {
+        size_t n = step_one(d, &d->list[i], now_ns);
+        if (n > most) most = n;
+        is_draining |= d->list[i].state == DRAINING;
+        is_new |= d->list[i].state == FOUND;
+    }
+    uint64_t next = now_ns + (most >= A_LOT ? MS
+                              : is_new      ? 5 * MS
+                              : is_draining ? 20 * MS
+                                            : 100 * MS);
+    return d->stop_ns > now_ns && d->stop_ns < next ? d->stop_ns : next;
+}
+
+/* ---- life --------------------------------------------------------------- */
+
+cli_drains *cli_drains_create(const cli_files *files,
+                              const axp_drain_keep *keep, uint64_t stop_ns)
+{
+    cli_drains *d = cli_alloc(1, sizeof *d);
+    static const axp_drain_keep everything;
+    d->files = files;
+    d->keep = *keep;
+    d->has_keep = memcmp(keep, &everything, sizeof everything) != 0;
+    d->stop_ns = stop_ns;
+    d->watch_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    if (d->watch_fd >= 0 &&
+        inotify_add_watch(d->watch_fd, files->folder,
+                          IN_CREATE | IN_MOVED_TO | IN_ONLYDIR) < 0) {
+        close(d->watch_fd);
+        d->watch_fd = -1;
+    }
+    return d;
+}
+
+void cli_drains_finish(cli_drains *d)
+{
+    find_new(d, UINT64_MAX);
+    for (size_t i = 0; i < d->n; i++) {
+        recording *r = &d->list[i];
+        if (r->state == FOUND) open_recording(d, r);
+        if (r->state == FOUND || (r->state == DRAINING && has_ended(r)))
+            complete(d, r);
+    }
+}
+
+void cli_drains_destroy(cli_drains *d)
+{
+    if (!d) return;
+    for (size_t i = 0; i < d->n; i++) {
+        axp_drain_close(d->list[i].drain);
+        if (d->list[i].pid_fd >= 0) close(d->list[i].pid_fd);
+        free(d->list[i].path);
+    }
+    if (d->watch_fd >= 0) close(d->watch_fd);
+    free(d->problem);
+    free(d->list);
+    free(d);
+}
+
+const char *cli_drains_problem(const cli_drains *d)
+{
+    return d->problem;
+}
+
+cli_drains_now cli_drains_look(const cli_drains *d)
+{
+    cli_drains_now now = d->past;
+    for (size_t i = 0; i < d->n; i++) {
+        if (!d->list[i].drain) continue;
+        axp_drain_state s = axp_drain_look(d->list[i].drain);
+        now.n_events += s.n_events;
+        now.n_steps += s.n_steps;
+    }
+    return now;
+}
