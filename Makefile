@@ -25,8 +25,9 @@ test: ## install missing packages, build, run the tests (not the long ones)
 check-all: ## every check: layers, format, tidy, sanitizers, valgrind, cross
 	@tools/check_all
 
-bench: release ## measure the cost of recording
+bench: release ## measure the cost of recording, and how fast exports are
 	@build/release/bench/axp_bench
+	@build/release/bench/axp_bench_emit
 
 demo: release ## train a small GPT and show where its time goes
 	@build/release/examples/gpt/gpt

@@ -114,11 +114,23 @@ static bool begin_row(struct axp__stream *s)
     return s->n_heap > 0;
 }
 
+/* Whether the top of the heap, whose key has grown, is the top still. */
+static inline bool is_top(const struct axp__stream *s)
+{
+    return (s->n_heap < 2 || is_before(s->heap[0], s->heap[1])) &&
+           (s->n_heap < 3 || is_before(s->heap[0], s->heap[2]));
+}
+
 const struct axp__record *axp__stream_next(struct axp__stream *s)
 {
-    if (axp__likely(s->given != NULL))
-        put_back(s, s->given, axp__row_next(&s->given->reader));
-    s->given = NULL;
+    struct source *given = s->given;
+    if (axp__likely(given != NULL)) {
+        bool has_next = axp__row_next(&given->reader);
+        given->key = given->reader.next.time_ns;
+        if (axp__likely(has_next && is_top(s))) return &given->reader.next;
+        put_back(s, given, has_next);
+        s->given = NULL;
+    }
     while (axp__likely(!s->status && (s->n_heap || begin_row(s)))) {
         struct source *top = s->heap[0];
         if (axp__likely(top->is_started)) {
