@@ -10,8 +10,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <axprof/axprof_file.h>
-
 #include "cli/cli_say.h"
 
 #define MS 1000000ull
@@ -121,8 +119,8 @@ static void open_recording(cli_drains *d, recording *r)
     r->drain = axp_drain_open(r->path);
     if (!r->drain) return;
     if (d->has_keep) axp_drain_set_keep(r->drain, &d->keep);
-    r->pid_fd =
-        (int)syscall(SYS_pidfd_open, axp_drain_look(r->drain).process_id, 0);
+    r->pid_fd = (int)syscall(SYS_pidfd_open,
+                             (pid_t)axp_drain_info_of(r->drain).process_id, 0);
     r->state = DRAINING;
 }
 
@@ -142,23 +140,28 @@ static size_t drain(recording *r)
     return sum;
 }
 
-/* The process is gone: nothing changes the spool any more. */
+static void note_problem(cli_drains *d, const recording *r)
+{
+    if (!d->problem)
+        d->problem = cli_format("%s: %s", r->path, axp_last_error());
+}
+
+/* The process is gone: nothing changes its spool any more. */
 static void complete(cli_drains *d, recording *r)
 {
     if (r->drain) {
-        while (drain(r))
-            continue;
-        axp_drain_state last = axp_drain_look(r->drain);
-        d->past.n_events += last.n_events;
-        d->past.n_steps += last.n_steps;
-        axp_drain_close(r->drain);
+        drain(r);
+        axp_drain_info last = axp_drain_info_of(r->drain);
+        d->past.n_events += last.events;
+        d->past.n_steps += last.steps;
+        if (axp_drain_close(r->drain, true) != AXP_OK) note_problem(d, r);
         r->drain = NULL;
+    } else if (axp_file_pack(r->path, NULL) != AXP_OK) {
+        note_problem(d, r); /* never drained, or drained by itself */
     }
     if (r->pid_fd >= 0) close(r->pid_fd);
     r->pid_fd = -1;
     r->state = COMPLETE;
-    if (axp_file_pack(r->path, NULL) != AXP_OK && !d->problem)
-        d->problem = cli_format("%s: %s", r->path, axp_last_error());
 }
 
 static size_t step_one(cli_drains *d, recording *r, uint64_t now_ns)
@@ -229,7 +232,7 @@ void cli_drains_destroy(cli_drains *d)
 {
     if (!d) return;
     for (size_t i = 0; i < d->n; i++) {
-        axp_drain_close(d->list[i].drain);
+        axp_drain_close(d->list[i].drain, false);
         if (d->list[i].pid_fd >= 0) close(d->list[i].pid_fd);
         free(d->list[i].path);
     }
@@ -249,9 +252,9 @@ cli_drains_now cli_drains_look(const cli_drains *d)
     cli_drains_now now = d->past;
     for (size_t i = 0; i < d->n; i++) {
         if (!d->list[i].drain) continue;
-        axp_drain_state s = axp_drain_look(d->list[i].drain);
-        now.n_events += s.n_events;
-        now.n_steps += s.n_steps;
+        axp_drain_info info = axp_drain_info_of(d->list[i].drain);
+        now.n_events += info.events;
+        now.n_steps += info.steps;
     }
     return now;
 }

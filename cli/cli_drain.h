@@ -13,7 +13,7 @@
  */
 #ifndef CLI_DRAIN_H
 #define CLI_DRAIN_H
-#include <axprof/axprof_drain.h>
+#include <axprof/axprof_file.h>
 
 #include "cli/cli_files.h"
 

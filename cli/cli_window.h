@@ -3,7 +3,7 @@
  * --delay, --duration, --steps; --keep, --keep-steps, --trigger. */
 #ifndef CLI_WINDOW_H
 #define CLI_WINDOW_H
-#include <axprof/axprof_drain.h>
+#include <axprof/axprof_file.h>
 
 #include "cli/cli_args.h"
 
