@@ -6,13 +6,15 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/inotify.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "cli/cli_say.h"
+#include "cli/cli_watch.h"
 
 #define MS 1000000ull
+
+#define LIST_NS (50 * MS)
 
 enum {
     A_LOT = 64,     /* chunks in one step: come again at once */
@@ -34,7 +36,6 @@ struct cli_drains {
     axp_drain_keep keep;
     bool has_keep;
     uint64_t stop_ns;
-    int watch_fd; /* -1: the folder is listed now and then */
     uint64_t next_list_ns;
     recording *list;
     size_t n, cap;
@@ -82,33 +83,15 @@ static void list_folder(cli_drains *d)
     closedir(dir);
 }
 
-static void read_watch(cli_drains *d)
-{
-    union {
-        struct inotify_event event;
-        char bytes[16384];
-    } buffer;
-    ssize_t n;
-    while ((n = read(d->watch_fd, buffer.bytes, sizeof buffer.bytes)) > 0) {
-        for (char *at = buffer.bytes; at < buffer.bytes + n;) {
-            const struct inotify_event *e = (const void *)at;
-            if (e->mask & IN_Q_OVERFLOW)
-                list_folder(d);
-            else if (e->len)
-                add(d, e->name);
-            at += sizeof *e + e->len;
-        }
-    }
-}
-
+/* The folder may hold much that is not ours: listing it takes at most 1 % of
+ * the time. (inotify would tell, but closing it waits 10 ms and more for the
+ * kernel.) */
 static void find_new(cli_drains *d, uint64_t now_ns)
 {
-    if (d->watch_fd >= 0)
-        read_watch(d);
-    else if (now_ns >= d->next_list_ns) {
-        list_folder(d);
-        d->next_list_ns = now_ns + 200 * MS;
-    }
+    if (now_ns < d->next_list_ns) return;
+    list_folder(d);
+    uint64_t cost = cli_watch_clock() - now_ns;
+    d->next_list_ns = now_ns + (100 * cost > LIST_NS ? 100 * cost : LIST_NS);
 }
 
 /* ---- draining ----------------------------------------------------------- */
@@ -207,19 +190,12 @@ cli_drains *cli_drains_create(const cli_files *files,
     d->keep = *keep;
     d->has_keep = memcmp(keep, &everything, sizeof everything) != 0;
     d->stop_ns = stop_ns;
-    d->watch_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-    if (d->watch_fd >= 0 &&
-        inotify_add_watch(d->watch_fd, files->folder,
-                          IN_CREATE | IN_MOVED_TO | IN_ONLYDIR) < 0) {
-        close(d->watch_fd);
-        d->watch_fd = -1;
-    }
     return d;
 }
 
 void cli_drains_finish(cli_drains *d)
 {
-    find_new(d, UINT64_MAX);
+    list_folder(d);
     for (size_t i = 0; i < d->n; i++) {
         recording *r = &d->list[i];
         if (r->state == FOUND) open_recording(d, r);
@@ -236,7 +212,6 @@ void cli_drains_destroy(cli_drains *d)
         if (d->list[i].pid_fd >= 0) close(d->list[i].pid_fd);
         free(d->list[i].path);
     }
-    if (d->watch_fd >= 0) close(d->watch_fd);
     free(d->problem);
     free(d->list);
     free(d);

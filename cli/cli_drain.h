@@ -3,12 +3,12 @@
  * folder and leaves its timeline in a spool, from where it is moved here, so
  * that no thread of ours is in the program.
  *
- * Files are noticed by inotify, or where that fails by looking. When a process
- * has ended its file is completed and its spool goes.
+ * The folder is looked at 20 times a second; until a file is found the spool
+ * holds what is recorded. When a process has ended its file is completed and
+ * its spool goes.
  *
  * Cost       while there is much to move it asks to be called every
- *            millisecond, else every 20, and with nothing to drain 10 times a
- *            second.
+ *            millisecond, else every 20, and with nothing to drain every 50.
  * Threads    one.
  */
 #ifndef CLI_DRAIN_H

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -164,7 +165,7 @@ static bool move(const cli_files *f, const char *from, const char *to)
 {
     char *a = cli_format("%s/%s%s", f->folder, f->stem, from);
     char *b = cli_format("%s/%s%s", f->folder, f->stem, to);
-    bool is_moved = !link(a, b) && !unlink(a);
+    bool is_moved = !renameat2(AT_FDCWD, a, AT_FDCWD, b, RENAME_NOREPLACE);
     free(a);
     free(b);
     return is_moved;
