@@ -12,9 +12,6 @@
 #include "gpt_matmul.h"
 #include "gpt_profile.h"
 #include "gpt_train.h"
-#ifndef AXP_DISABLE
-#include "gpt_table.h"
-#endif
 
 /* ---- command line ------------------------------------------------------- */
 typedef struct settings {
@@ -224,10 +221,7 @@ int main(int argc, char **argv)
     train(&trainer, &s);
     gpt_trainer_destroy(&trainer);
 
-    int status = 0;
-#ifndef AXP_DISABLE
     putchar('\n');
-    status = gpt_table_write(stdout);
-#endif
-    return status == 0 && fflush(stdout) == 0 ? 0 : 1;
+    GPT_PROFILE(axp_print_summary(axp_global()));
+    return fflush(stdout) == 0 ? 0 : 1;
 }

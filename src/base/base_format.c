@@ -1,10 +1,19 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Bytes and durations as people read them: the one place that decides the
  * strings, used by every report. Writes nothing when buf is NULL or size 0. */
-#include <inttypes.h>
-#include <stdio.h>
+#include <string.h>
 
 #include "axprof/axprof.h"
+#include "base/base_number.h"
+
+static char *with_unit(char *buf, size_t size, double value, int decimals,
+                       const char *unit)
+{
+    axp__fixed(buf, size, value, decimals);
+    size_t len = axp__append(buf, size, strlen(buf), " ");
+    axp__append(buf, size, len, unit);
+    return buf;
+}
 
 char *axp_format_bytes(char *buf, size_t size, uint64_t bytes)
 {
@@ -13,26 +22,17 @@ char *axp_format_bytes(char *buf, size_t size, uint64_t bytes)
     int unit = 0;
 
     if (!buf || !size) return buf;
-    if (bytes < 1024) {
-        snprintf(buf, size, "%" PRIu64 " B", bytes);
-        return buf;
-    }
+    if (bytes < 1024) return with_unit(buf, size, (double)bytes, 0, "B");
     for (; value >= 1024 && unit < 2; unit++)
         value /= 1024;
-    snprintf(buf, size, "%.2f %s", value, units[unit]);
-    return buf;
+    return with_unit(buf, size, value, 2, units[unit]);
 }
 
 char *axp_format_ns(char *buf, size_t size, axp_ns ns)
 {
     if (!buf || !size) return buf;
-    if (ns < 1000)
-        snprintf(buf, size, "%" PRIu64 " ns", ns);
-    else if (ns < 1000000)
-        snprintf(buf, size, "%.3f us", (double)ns / 1e3);
-    else if (ns < 1000000000)
-        snprintf(buf, size, "%.3f ms", (double)ns / 1e6);
-    else
-        snprintf(buf, size, "%.3f s", (double)ns / 1e9);
-    return buf;
+    if (ns >= 1000000000) return with_unit(buf, size, (double)ns / 1e9, 3, "s");
+    if (ns >= 1000000) return with_unit(buf, size, (double)ns / 1e6, 3, "ms");
+    if (ns >= 1000) return with_unit(buf, size, (double)ns / 1e3, 3, "us");
+    return with_unit(buf, size, (double)ns, 0, "ns");
 }

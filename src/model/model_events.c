@@ -9,18 +9,17 @@
 
 /* ---- counting, and the public calls ------------------------------------------------------ */
 
-static uint64_t count_chunk(const struct axp__capture *c,
-                            const struct axp__cap_chunk *chunk)
+static uint64_t count_chunk(const struct axp__cap_chunk *chunk)
 {
     struct axp__cap_words words;
     struct axp__decoder d;
     struct axp__wire_event w;
     uint64_t n = 0;
-    if (!axp__words_load(c, chunk, &words)) return 0;
+    if (!axp__words_load(chunk, &words)) return 0;
     axp__decoder_init(&d, words.words, words.n_words, words.base_ticks);
     while (axp__decoder_next(&d, &w))
         n += axp__word_events(w.kind, w.kind == AXP__W_EXT ? w.ext : 0);
-    axp__words_unload(c, &words);
+    axp__words_unload(&words);
     return n;
 }
 
@@ -29,8 +28,7 @@ static uint64_t count_words(const struct axp__capture *c)
     uint64_t n = 0;
     for (size_t i = 0; i < c->n_chunks; i++) {
         struct axp__cap_chunk *chunk = &c->chunks[i];
-        if (chunk->n_events == UINT64_MAX)
-            chunk->n_events = count_chunk(c, chunk);
+        if (chunk->n_events == UINT64_MAX) chunk->n_events = count_chunk(chunk);
         n += chunk->n_events;
     }
     return n;

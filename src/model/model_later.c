@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Public calls whose parts are not there yet: they say so, and never give an
+<<<<<<< HEAD
  * empty result. LATER: files, diagnosis and reports replace these,
  * each in a folder of its own. */
+=======
+ * empty result. LATER: files and exports replace these, each in a folder of its
+ * own. */
+>>>>>>> main
 #include "axprof/axprof_read.h"
 #include "record/record_thread.h"
 
@@ -17,6 +22,7 @@ axp_status axp_open(const char *const *paths, size_t n_paths, axp_view **out)
     return later("trace files");
 }
 
+<<<<<<< HEAD
 axp_findings *axp_analyze(const axp_view *v, const axp_thresholds *thresholds)
 {
     (void)v, (void)thresholds;
@@ -73,4 +79,18 @@ void axp_print_summary(axp_profiler *p)
 {
     (void)p;
     later("reports");
+=======
+axp_status axp_export(const axp_view *v, const char *path,
+                      axp_export_format format)
+{
+    (void)v, (void)path, (void)format;
+    return later("exports");
+}
+
+axp_status axp_export_write(const axp_view *v, axp_export_format format,
+                            FILE *to)
+{
+    (void)v, (void)format, (void)to;
+    return later("exports");
+>>>>>>> main
 }

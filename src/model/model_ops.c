@@ -62,7 +62,7 @@ static struct sums *get(struct table *t, uint32_t name)
 static bool init_table(struct table *t, const struct axp__capture *c)
 {
     for (size_t i = 0; i < c->n_lanes; i++)
-        t->cap += c->lanes[i].n_ops;
+        t->cap += c->lanes[i].n_ops + c->lanes[i].n_nodes;
     t->n_slots = 16;
     while (t->n_slots < t->cap * 2)
         t->n_slots *= 2;

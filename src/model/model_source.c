@@ -9,9 +9,8 @@
 
 static void load(struct axp__words *w)
 {
-    axp__words_unload(w->capture, &w->loaded);
-    if (w->chunk == w->end ||
-        !axp__words_load(w->capture, w->chunk, &w->loaded))
+    axp__words_unload(&w->loaded);
+    if (w->chunk == w->end || !axp__words_load(w->chunk, &w->loaded))
         w->loaded = (struct axp__cap_words){0};
     axp__decoder_init(&w->decoder, w->loaded.words, w->loaded.n_words,
                       w->loaded.base_ticks);
@@ -19,7 +18,7 @@ static void load(struct axp__words *w)
 
 void axp__words_rewind(struct axp__words *w)
 {
-    axp__words_unload(w->capture, &w->loaded);
+    axp__words_unload(&w->loaded);
     axp__decoder_init(&w->decoder, NULL, 0, 0);
     w->chunk = w->first;
     w->is_begun = false;
@@ -27,7 +26,7 @@ void axp__words_rewind(struct axp__words *w)
 
 void axp__words_fini(struct axp__words *w)
 {
-    axp__words_unload(w->capture, &w->loaded);
+    axp__words_unload(&w->loaded);
 }
 
 bool axp__words_next_chunk(struct axp__words *w)

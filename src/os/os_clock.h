@@ -58,7 +58,7 @@ static inline uint64_t axp__clock_ticks(void)
 
 /* Chooses the source; harmless to repeat. */
 void axp__clock_init(void);
-struct axp__rate axp__clock_rate(void);
+__attribute__((visibility("default"))) struct axp__rate axp__clock_rate(void);
 
 static inline uint64_t axp__rate_to_ns(struct axp__rate r, uint64_t ticks)
 {

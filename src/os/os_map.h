@@ -22,5 +22,8 @@ void axp__unmap(void *memory, size_t bytes); /* NULL allowed */
  * Pairs with plain, compiler-ordered stores on the recording side. False
  * where the kernel cannot; then the caller must not reclaim memory. */
 bool axp__barrier_all_threads(void);
+/* Whether it will be there: registers for it, which is cheap while a process
+ * has one thread, and so happens when the library is loaded. */
+bool axp__barrier_is_there(void);
 
 #endif

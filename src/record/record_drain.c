@@ -76,7 +76,8 @@ static bool drain_batch(struct axp__tape *tape)
     size_t found = axp__pool_drain(pool, taken, AXP__TAPE_BATCH), n = 0;
     for (size_t i = 0; i < found; i++)
         if (is_current(tape, taken[i])) tape->batch[n++] = taken[i];
-    if (n && !axp__trace_chunks(&tape->trace, tape->p, tape->batch, n))
+    if (n && (!axp__trace_news(&tape->trace, tape->p) ||
+              !axp__trace_chunks(&tape->trace, tape->batch, n)))
         tell(tape);
     for (size_t i = 0; i < found; i++)
         axp__pool_free(pool, taken[i]);
@@ -122,6 +123,13 @@ static void carry_out(struct axp__tape *tape, enum axp__tape_order order)
     }
     while (drain_batch(tape))
         ;
+    if (tape->n_started) {
+        for (size_t i = 0; i < tape->n_started; i++)
+            tape->batch[i] = &tape->started[i];
+        if (!axp__trace_news(&tape->trace, tape->p) ||
+            !axp__trace_chunks(&tape->trace, tape->batch, tape->n_started))
+            tell(tape);
+    }
     if (order == AXP__ORDER_FINISH)
         tape->is_whole =
             axp__trace_finish(&tape->trace, tape->p, tape->capture);

@@ -65,7 +65,8 @@ void axp__fork_in_child(void)
     struct axp__thread *t = axp__tls;
     if (t->is_alive) {
         t->is_alive = t->busy = t->n_lanes = 0;
-        t->hot = t->global = NULL;
+        t->hot = NULL;
+        t->global = NULL;
         t->lanes = NULL;
         for (unsigned i = 0; i < AXP__NEAR_LANES; i++)
             t->near_lanes[i] = NULL;

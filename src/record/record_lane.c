@@ -8,6 +8,7 @@
 #include "os/os_map.h"
 #include "os/os_space.h"
 #include "os/os_thread.h"
+#include "record/record_memory.h"
 #include "record/record_named.h"
 #include "record/record_tape.h"
 #include "tally/tally_merge.h"
@@ -108,6 +109,7 @@ static void begin(struct axp__lane *lane, struct axp__prof *p)
     axp__put(&lane->n_unlogged, 0);
     axp__put(&lane->n_named, 0);
     axp__put(&lane->has_mail, 0);
+    lane->purse = NULL;
     lane->named_pages = NULL;
     lane->free_named = NULL;
     for (unsigned i = 0; i < AXP__NEAR_NAMED; i++) {
@@ -300,6 +302,7 @@ void axp__lane_merge_ended(struct axp__prof *p)
         p->merged->tally.n_folded += lane->tally.n_folded;
         p->n_merged_unlogged += axp__lane_unlogged(lane);
         p->merged->n_logged += axp__lane_logged(lane);
+        axp__memory_leave(lane);
         axp__tally_fini(&lane->tally);
         free_named_pages(lane);
         axp__put(&lane->owner, NULL);

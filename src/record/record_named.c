@@ -184,13 +184,14 @@ static bool claim(struct axp__named *slot, uint64_t state)
 static void close_top(struct axp__lane *lane, struct axp__frame *f,
                       uint64_t now)
 {
-    if (f->flags == AXP__F_NAMED)
-        axp__put(&f->child_ticks, f->child_ticks & ~AXP__FLAGGED);
+    axp__frame_clear_flags(f, AXP__F_NAMED);
     now = axp__lane_room(lane, now, 1);
-    if (axp__likely(axp__tally_pop_fast(&lane->tally, f, now)))
+    if (axp__likely(axp__tally_pop_fast(f, now))) {
         axp__lane_put(lane, AXP__W_STOP, f->op->name, now);
-    else
+        axp__put(&lane->tally.top, f - 1);
+    } else {
         axp__scope_close(lane, AXP__W_STOP, now);
+    }
 }
 
 static bool stop_own(struct axp__lane *lane, uint32_t id, uint64_t now)

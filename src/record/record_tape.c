@@ -19,6 +19,7 @@
 #include "record/record_drain.h"
 #include "record/record_lane.h"
 #include "record/record_spool.h"
+#include "wire/wire_decode.h"
 
 #define DEFAULT_SPOOL ((uint64_t)1 << 30)
 #define NAMES_ROOM ((uint64_t)256 << 20)
@@ -40,12 +41,14 @@ struct axp__tape *axp__tape_create(const char *path, const axp_options *o)
 
 void axp__tape_destroy(struct axp__tape *tape)
 {
+    if (tape)
+        axp__unmap(tape->started, AXP__TAPE_STARTED * sizeof *tape->started);
     axp__unmap(tape, tape ? sizeof *tape : 0);
 }
 
 /* ---- names of files ---------------------------------------------------------------- */
 
-/* The base with %p and %i replaced; -PID and -N before its extension where it
+/* The base with %p, %i and %% replaced; -PID and -N before its extension where it
  * has no such places and is not the first. */
 static void make_path(struct axp__tape *tape, bool with_pid, uint32_t turn)
 {
@@ -69,6 +72,7 @@ static void make_path(struct axp__tape *tape, bool with_pid, uint32_t turn)
             has_turn = true;
             from++;
         } else {
+            if (from[0] == '%' && from[1] == '%') from++;
             *to++ = *from;
         }
     }
@@ -182,10 +186,19 @@ static axp_status fail_open(struct axp__tape *tape, struct axp__space *s,
     return axp__fail(AXP_E_IO, "%s: %s", what, strerror(error));
 }
 
+/* The parent appends from here on. */
+static void leave_to_parent(struct axp__tape *tape)
+{
+    axp__trace_close(&tape->trace);
+    /* On x86-64 the parent measures: it has the same clock. */
+}
+
 axp_status axp__tape_open(struct axp__prof *p)
 {
     struct axp__tape *tape = p->tape;
     uint8_t id[16];
+    const char *who = secure_getenv("AXPROF_DRAIN");
+    tape->is_outside = who && !strcmp(who, "parent");
     tape->p = p;
     axp__put(&tape->state, AXP__TAPE_FAILED);
     random_bytes(id, sizeof id);
@@ -211,7 +224,10 @@ axp_status axp__tape_open(struct axp__prof *p)
     }
     axp__put_release(&s->is_complete, 1);
     axp__put_release(&tape->state, AXP__TAPE_OPEN);
-    axp__drain_begin(tape);
+    if (tape->is_outside)
+        leave_to_parent(tape);
+    else
+        axp__drain_begin(tape);
     return AXP_OK;
 }
 
@@ -238,11 +254,63 @@ void axp__tape_start(struct axp__prof *p)
 
 /* ---- the end ------------------------------------------------------------------------------- */
 
+/* The words of a chunk so far, as a chunk of its own: a later block of the
+ * same row and seq replaces it. False: the chunk has changed hands. */
+static bool copy_so_far(struct axp__chunk *to, const struct axp__chunk *from,
+                        const uint64_t *cur)
+{
+    struct axp__decoder d;
+    struct axp__wire_event e;
+    uint64_t seq = axp__get_acquire(&from->seq);
+    uint64_t n = (uint64_t)(cur - from->words);
+    if (!seq || cur < from->words || n > AXP__CHUNK_WORDS) return false;
+    to->seq = seq;
+    to->base_ticks = axp__get(&from->base_ticks);
+    to->row = axp__get(&from->row);
+    to->epoch = axp__get(&from->epoch);
+    to->n_words = n;
+    to->n_events = 0;
+    for (uint64_t i = 0; i < n; i++)
+        to->words[i] = axp__get(&from->words[i]);
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    if (axp__get(&from->seq) != seq) return false;
+    axp__decoder_init(&d, to->words, n, to->base_ticks);
+    while (axp__decoder_next(&d, &e))
+        to->n_events +=
+            axp__word_events(e.kind, e.kind == AXP__W_EXT ? e.ext : 0);
+    return n && !d.is_damaged;
+}
+
+/* Chunks that are being written to, as far as they go: cursors are read
+ * before a barrier through all threads, and the words behind it. */
+static void collect_started(struct axp__prof *p, struct axp__tape *tape)
+{
+    const struct axp__chunk *from[AXP__TAPE_STARTED];
+    const uint64_t *cur[AXP__TAPE_STARTED];
+    size_t n = 0;
+    for (struct axp__lane *l = axp__get_acquire(&p->lanes);
+         l && n < AXP__TAPE_STARTED; l = axp__get(&l->next)) {
+        from[n] = axp__get_acquire(&l->chunk);
+        cur[n] = axp__get_acquire(&l->cur);
+        n += from[n] && axp__get(&l->chunk) == from[n];
+    }
+    axp__barrier_all_threads();
+    tape->n_started = 0;
+    for (size_t i = 0; i < n; i++)
+        if (copy_so_far(&tape->started[tape->n_started], from[i], cur[i]))
+            tape->n_started++;
+}
+
 axp_status axp__tape_flush(struct axp__prof *p)
 {
     struct axp__tape *tape = p->tape;
-    if (axp__get(&tape->state) != AXP__TAPE_OPEN) return AXP_OK;
+    if (axp__get(&tape->state) != AXP__TAPE_OPEN || tape->is_outside)
+        return AXP_OK;
+    if (!tape->started)
+        tape->started = axp__map(AXP__TAPE_STARTED * sizeof *tape->started);
+    if (tape->started) collect_started(p, tape);
     axp__drain_ask(tape, AXP__ORDER_FLUSH);
+    tape->n_started = 0;
     if (tape->trace.error)
         return axp__fail(AXP_E_IO, "cannot write %s: %s", tape->path,
                          strerror(tape->trace.error));
@@ -251,7 +319,7 @@ axp_status axp__tape_flush(struct axp__prof *p)
 
 void axp__tape_restart(struct axp__prof *p)
 {
-    if (axp__get(&p->tape->state) == AXP__TAPE_OPEN)
+    if (axp__get(&p->tape->state) == AXP__TAPE_OPEN && !p->tape->is_outside)
         axp__drain_ask(p->tape, AXP__ORDER_RESTART);
 }
 
@@ -268,6 +336,11 @@ axp_status axp__tape_finish(struct axp__prof *p)
     struct axp__tape *tape = p->tape;
     if (axp__get(&tape->state) != AXP__TAPE_OPEN) return AXP_OK;
     seal_lanes(p);
+    if (tape->is_outside) {
+        axp__spool_close_names(p->budget.space);
+        axp__put(&tape->state, AXP__TAPE_CLOSED);
+        return AXP_OK;
+    }
     axp__drain_ask(tape, AXP__ORDER_FLUSH);
     struct axp__capture *c = axp__capture_of(p);
     tape->capture = c;

@@ -10,7 +10,9 @@
  * Drain    a thread of this process with all signals blocked, so that a limit
  *          on files is an error and no SIGXFSZ. It sleeps until chunks are
  *          many or old: the spool keeps them as safe as the trace would.
- *          Without the thread finish does its work.
+ *          Without the thread finish does its work. Under axprof run (the
+ *          variable AXPROF_DRAIN is "parent") there is none: the parent
+ *          drains, and completes the file when the process is gone.
  * Death    whatever ends the process: the spool has every word that was
  *          written, and the accumulators. record_recover.c reads them.
  * Fork     the child's tape is WANTED again, under a name of its own.
@@ -37,12 +39,14 @@ enum axp__tape_order {
 };
 
 #define AXP__TAPE_BATCH 512u
+#define AXP__TAPE_STARTED 256u
 
 struct axp__tape {
     uint32_t state;  /* enum axp__tape_state */
     bool may_rename; /* a path that is taken gives way to another one */
     bool is_overwriting;
     bool has_thread;
+    bool is_outside; /* axprof run drains it, and completes the file */
     uint64_t spool_limit, file_limit;
     struct axp__prof *p;
     struct axp__trace trace;
@@ -50,8 +54,10 @@ struct axp__tape {
     uint32_t order; /* enum axp__tape_order; the drain waits on it */
     uint32_t n_asked, n_done;
     const struct axp__capture *capture; /* of ORDER_FINISH */
-    bool is_whole;                      /* the answer to it */
-    bool is_told;                       /* that writing failed */
+    struct axp__chunk *started; /* of ORDER_FLUSH: copies of chunks that … */
+    size_t n_started;           /* … are being written to */
+    bool is_whole;              /* the answer to it */
+    bool is_told;               /* that writing failed */
     struct axp__chunk *batch[AXP__TAPE_BATCH];
     char base[4096];      /* as it was asked for: %p, %i */
     char path[4096 + 32]; /* of the trace */

@@ -170,6 +170,7 @@ static bool put_end(struct axp__trace *t)
     return put_filled(&f);
 }
 
+/* Those that are not there yet. */
 static bool put_names(struct axp__trace *t)
 {
     uint32_t n = axp__name_count();
@@ -347,10 +348,15 @@ static bool make_room(struct axp__trace *t)
     return true;
 }
 
-bool axp__trace_chunks(struct axp__trace *t, struct axp__prof *p,
-                       struct axp__chunk **chunks, size_t n)
+bool axp__trace_news(struct axp__trace *t, struct axp__prof *p)
 {
-    if (!is_ours(t) || !put_names(t) || !put_rows(t, p)) return false;
+    return is_ours(t) && put_names(t) && put_rows(t, p);
+}
+
+bool axp__trace_chunks(struct axp__trace *t, struct axp__chunk **chunks,
+                       size_t n)
+{
+    if (!is_ours(t)) return false;
     sort_chunks(chunks, n);
     for (size_t i = 0, k; i < n; i += k) {
         k = run_of(chunks + i, n - i);
@@ -391,16 +397,19 @@ int axp__trace_create(struct axp__trace *t, const char *path, bool is_new)
     return 0;
 }
 
+bool axp__trace_prepare(struct axp__trace *t)
+{
+    const struct axp__packing *how = axp__get_acquire(&packing);
+    if (!t->body) t->body = axp__map(BODY_BYTES);
+    if (!t->body) t->error = ENOMEM;
+    if (how && !t->packer) t->packer = how->open();
+    return !t->error;
+}
+
 void axp__trace_begin(struct axp__trace *t, struct axp__prof *p)
 {
     uint8_t head[AXP__FILE_HEAD];
-    const struct axp__packing *how = axp__get_acquire(&packing);
-    if (!t->body) t->body = axp__map(BODY_BYTES);
-    if (!t->body) {
-        t->error = ENOMEM;
-        return;
-    }
-    if (how && !t->packer) t->packer = how->open();
+    if (!axp__trace_prepare(t)) return;
     axp__file_head_put(head, &t->head);
     t->end = AXP__FILE_HEAD;
     t->n_names = 0;
@@ -457,7 +466,7 @@ bool axp__trace_finish(struct axp__trace *t, struct axp__prof *p,
 {
     struct axp__file_io io = {read_at, write_at, t};
     uint64_t end;
-    if (!is_ours(t) || !put_names(t) || !put_rows(t, p) || !put_end(t) ||
+    if (!axp__trace_news(t, p) || !put_end(t) ||
         !put_state(t, (uint32_t)(axp__get(&p->gate) >> 8), c))
         return false;
     end = t->end;

@@ -38,15 +38,19 @@ int axp__trace_create(struct axp__trace *t, const char *path, bool is_new);
 void axp__trace_begin(struct axp__trace *t, struct axp__prof *p);
 /* What takes a while to find out: the clock's rate, our own cost. */
 bool axp__trace_constants(struct axp__trace *t);
-/* Chunks in any order; sorts them. False: nothing (more) can be written. */
-bool axp__trace_chunks(struct axp__trace *t, struct axp__prof *p,
-                       struct axp__chunk **chunks, size_t n);
+/* Names and rows that are new. False: nothing (more) can be written. */
+bool axp__trace_news(struct axp__trace *t, struct axp__prof *p);
+/* Chunks in any order; sorts them. The words must be valid. */
+AXP_API bool axp__trace_chunks(struct axp__trace *t, struct axp__chunk **chunks,
+                               size_t n);
+/* What writing needs; for a file that others began. */
+AXP_API bool axp__trace_prepare(struct axp__trace *t);
 /* The accumulators, then index and trailer. */
 bool axp__trace_finish(struct axp__trace *t, struct axp__prof *p,
                        const struct axp__capture *c);
 /* Back to an empty file: after a reset. */
 void axp__trace_restart(struct axp__trace *t, struct axp__prof *p);
-void axp__trace_close(struct axp__trace *t);
+AXP_API void axp__trace_close(struct axp__trace *t);
 
 /* libaxprof's way to pack; NULL: chunks are written as they are. */
 AXP_API void axp__trace_set_packing(const struct axp__packing *packing);

@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "axprof/axprof.h"
 #include "tally/tally_step.h"
 
 #define AXP__CAP_ROOT (-1)
@@ -91,22 +92,35 @@ struct axp__cap_live { /* an allocation name */
     uint64_t since_ticks, since_row;
 };
 
-/* Words of a row, in order. Those of a file are loaded when they are needed
- * (axp__words_load), those of a live profiler are there. */
-struct axp__cap_chunk {
-    uint32_t row; /* id, not index */
-    uint64_t seq, base_ticks;
-    const uint64_t *words; /* NULL: to be loaded */
-    size_t n_words;
-    uint64_t n_events; /* of the timeline; UINT64_MAX: not counted yet */
-};
+struct axp__cap_chunk;
 
 /* Words in memory until they are unloaded. */
 struct axp__cap_words {
     const uint64_t *words;
     size_t n_words;
     uint64_t base_ticks;
-    void *memory; /* private */
+    void (*unload)(struct axp__cap_words *words); /* NULL: nothing to do */
+    void *memory;                                 /* private */
+};
+
+/* Where words that are not in memory come from: a file, a spool. A source
+ * embeds this struct. */
+struct axp__cap_source {
+    /* False if they cannot be read. From any thread. */
+    bool (*load)(const struct axp__cap_source *s,
+                 const struct axp__cap_chunk *at, struct axp__cap_words *out);
+};
+
+/* Words of a row, in order. Those of a live profiler are there, those of a
+ * file are loaded while they are read. */
+struct axp__cap_chunk {
+    uint32_t row; /* id, not index */
+    uint64_t seq, base_ticks;
+    const uint64_t *words;                /* NULL: to be loaded … */
+    const struct axp__cap_source *source; /* … from here … */
+    uint64_t place;                       /* … where the source knows them */
+    size_t n_words;
+    uint64_t n_events; /* of the timeline; UINT64_MAX: not counted yet */
 };
 
 struct axp__cap_warning {
@@ -144,31 +158,29 @@ struct axp__capture {
 
     /* Of any id, known or not. */
     struct axp__cap_name (*name_at)(const struct axp__capture *c, uint32_t id);
-    /* Chunks without words: false if they cannot be read. Any thread. */
-    bool (*load)(const struct axp__capture *c, const struct axp__cap_chunk *at,
-                 struct axp__cap_words *out);
-    void (*unload)(struct axp__cap_words *words);
     void (*release)(struct axp__capture *c); /* frees all of it */
-    void *source;                            /* of these four; private */
+    void *own;                               /* of release and name_at */
     struct axp__cap_block *memory;           /* private */
 };
 
 /* Zeroed, until the capture is freed; NULL: no memory. */
-void *axp__cap_take(struct axp__capture *c, size_t count, size_t size);
-void axp__cap_free(struct axp__capture *c); /* NULL allowed */
+AXP_API void *axp__cap_take(struct axp__capture *c, size_t count, size_t size);
+AXP_API void axp__cap_free(struct axp__capture *c); /* NULL allowed */
 
-static inline bool axp__words_load(const struct axp__capture *c,
-                                   const struct axp__cap_chunk *at,
+/* For captures that were read: no index points outside. tally_repair.c */
+AXP_API void axp__cap_repair(struct axp__capture *c);
+
+static inline bool axp__words_load(const struct axp__cap_chunk *at,
                                    struct axp__cap_words *out)
 {
-    *out = (struct axp__cap_words){at->words, at->n_words, at->base_ticks, 0};
-    return at->words || (c->load && c->load(c, at, out));
+    *out = (struct axp__cap_words){at->words, at->n_words, at->base_ticks, NULL,
+                                   NULL};
+    return at->words || (at->source && at->source->load(at->source, at, out));
 }
 
-static inline void axp__words_unload(const struct axp__capture *c,
-                                     struct axp__cap_words *words)
+static inline void axp__words_unload(struct axp__cap_words *words)
 {
-    if (words->memory && c->unload) c->unload(words);
+    if (words->unload) words->unload(words);
     *words = (struct axp__cap_words){0};
 }
 

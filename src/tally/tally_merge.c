@@ -78,15 +78,16 @@ static void merge_nodes(struct axp__tally *to, struct axp__tally *from)
         struct axp__node *up = axp__arena_at(&from->arena, b->parent);
         axp__ref parent = up == root ? image_of_root : up->parent;
         ref = b->next;
-        struct axp__entry *e = axp__tally_find(
-            to, axp__arena_at(&to->arena, parent), AXP__LABEL(b->name));
+        const struct axp__node *at = axp__arena_at(&to->arena, parent);
+        struct axp__entry *e =
+            axp__tally_find(to, at->path, AXP__LABEL(b->name));
         struct axp__node *a = e->record;
         a->calls += b->calls;
         a->total_ticks += b->total_ticks;
         a->self_ticks += b->self_ticks;
         if (b->extra) merge_extra(to, a, from, b);
         if (b->category) a->category = b->category;
-        b->parent = e->ref;
+        b->parent = axp__path_ref(e->path);
     }
 }
 

@@ -290,7 +290,7 @@ static void exact_phase(void)
 
 static axp_profiler *handle(unsigned i)
 {
-    return __atomic_load_n(&handles[i % N_HANDLES], __ATOMIC_RELAXED);
+    return __atomic_load_n(&handles[i % N_HANDLES], __ATOMIC_ACQUIRE);
 }
 
 static void *chaos_thread(void *arg)
@@ -315,7 +315,7 @@ static void *destroyer(void *arg)
             axp_profiler_create(&(axp_options){.timeline_capacity = 500});
         CHECK(fresh != NULL);
         axp_profiler *old = __atomic_exchange_n(&handles[i % N_HANDLES], fresh,
-                                                __ATOMIC_RELAXED);
+                                                __ATOMIC_ACQ_REL);
         if (i % 3 == 0) axp_finish(old);
         if (i % 5 == 0) axp_view_destroy(axp_snapshot(old));
         axp_profiler_destroy(old);

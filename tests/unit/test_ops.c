@@ -225,24 +225,6 @@ static void every_status_has_its_own_sentence(void **state)
     assert_non_null(axp_last_error());
 }
 
-/* What is not there yet says so. */
-static void what_comes_later_is_refused_with_a_reason(void **state)
-{
-    (void)state;
-    axp_profiler *p = ts_profiler();
-    axp_view *v = ts_snapshot(p), *none = NULL;
-    const char *path = "x.axp";
-    assert_int_equal(axp_open(&path, 1, &none), AXP_E_UNSUPPORTED);
-    assert_null(none);
-    assert_null(axp_analyze(v, NULL));
-    assert_true(strlen(axp_last_error()) > 10);
-    assert_int_equal(axp_report_write(v, AXP_FORMAT_TEXT, stdout),
-                     AXP_E_UNSUPPORTED);
-    assert_int_equal(axp_export(v, "x", AXP_EXPORT_CHROME), AXP_E_UNSUPPORTED);
-    axp_view_destroy(v);
-    axp_profiler_destroy(p);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -255,7 +237,6 @@ int main(void)
         cmocka_unit_test(categories_are_inherited),
         cmocka_unit_test(bytes_and_times_as_people_read_them),
         cmocka_unit_test(every_status_has_its_own_sentence),
-        cmocka_unit_test(what_comes_later_is_refused_with_a_reason),
     };
     ts_use_fake_clock();
     return TS_RUN(tests);

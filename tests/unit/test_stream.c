@@ -402,7 +402,7 @@ static void made_release(struct axp__capture *c)
     (void)c; /* the test's own */
 }
 
-static bool made_load(const struct axp__capture *c,
+static bool made_load(const struct axp__cap_source *c,
                       const struct axp__cap_chunk *at,
                       struct axp__cap_words *out)
 {
@@ -432,7 +432,6 @@ static void make_capture(struct made *m, uint64_t *seed, uint64_t wild)
     m->c.rate_mult = (uint64_t)1 << 32;
     m->c.name_at = made_name;
     m->c.release = made_release;
-    m->c.load = made_load;
     m->c.rows = m->rows;
     m->c.n_rows = 3;
     m->c.chunks = m->chunks;
@@ -446,7 +445,9 @@ static void make_capture(struct made *m, uint64_t *seed, uint64_t wild)
             m->words[i][k] = made_word(seed, wild);
         if (!(i & 1)) /* an EXT that is one, somewhere */
             m->words[i][11] = axp__ext_word(AXP__X_DROP, 1, 0);
+        static const struct axp__cap_source source = {made_load};
         m->chunks[i] = (struct axp__cap_chunk){
+            .source = &source,
             .row = (uint32_t)(i % 4) + 1, /* of 4 there is no row */
             .seq = i,
             .base_ticks = ts_random(seed) & 0xffff,

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Functions of a program built with -finstrument-functions, as exact scopes.
+ *
+ * The compiler calls __cyg_profile_func_enter and _exit around every function;
+ * the C library has empty ones, these stand before them. A begin gives a token
+ * that its end must bring back: each thread keeps a stack of them.
+ *
+ * Unwinding  longjmp skips exits: an exit takes the newest entry of its own
+ *            function and drops what lies above; the recorder closes that.
+ * Signals    a handler may come at any point: an entry is reserved before it
+ *            is filled, and while a stack grows a handler's functions are
+ *            counted and not recorded.
+ * Cost       a lookup and a scope; a thread's first call maps a page.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <sys/mman.h>
+
+#include <axprof/axprof.h>
+
+#include "functions_sites.h"
+
+#define HOOK __attribute__((visibility("default"), no_instrument_function))
+
+struct call {
+    const void *function;
+    uint64_t token;
+};
+
+/* A thread's open calls, in a mapping of its own. */
+struct stack {
+    size_t n, cap, bytes;
+    struct call calls[];
+};
+
+static __thread struct stack *stack __attribute__((tls_model("initial-exec")));
+/* Set while the stack is made or moved; and calls not recorded meanwhile. */
+static __thread unsigned busy __attribute__((tls_model("initial-exec")));
+static __thread unsigned n_skipped __attribute__((tls_model("initial-exec")));
+
+/* ---- a thread's stack --------------------------------------------------- */
+
+static pthread_key_t key;
+static pthread_once_t key_once = PTHREAD_ONCE_INIT;
+
+static void free_stack(void *p)
+{
+    struct stack *s = p;
+    busy++; /* what is called from here on is not recorded */
+    stack = NULL;
+    munmap(s, s->bytes);
+}
+
+static void make_key(void)
+{
+    pthread_key_create(&key, free_stack);
+}
+
+static struct stack *resize(struct stack *old)
+{
+    size_t bytes = old ? 2 * old->bytes : 4096;
+    struct stack *s = old ? mremap(old, old->bytes, bytes, MREMAP_MAYMOVE)
+                          : mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (s == MAP_FAILED) return NULL;
+    s->bytes = bytes;
+    s->cap = (bytes - sizeof *s) / sizeof *s->calls;
+    return s;
+}
+
+static __attribute__((noinline)) struct stack *grow(void)
+{
+    int error = errno;
+    busy++;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    struct stack *s = resize(stack);
+    if (s) {
+        stack = s;
+        pthread_once(&key_once, make_key);
+        pthread_setspecific(key, s);
+    }
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    busy--;
+    errno = error;
+    return s;
+}
+
+/* ---- the hooks ---------------------------------------------------------- */
+
+static __attribute__((noinline)) uint64_t begin_first(uint32_t *site,
+                                                      const void *function)
+{
+    char text[FUNCTIONS_TEXT_MAX];
+    functions_text(function, text);
+    return axp__scope_begin(site, text);
+}
+
+static inline uint64_t begin(const void *function)
+{
+    uint32_t *site = functions_site(function);
+    if (!site) return 0;
+    if (__builtin_expect(!__atomic_load_n(site, __ATOMIC_RELAXED), 0))
+        return begin_first(site, function);
+    return axp__scope_begin(site, "\0\0"); /* the text is known */
+}
+
+HOOK void __cyg_profile_func_enter(void *function, void *call_site);
+HOOK void __cyg_profile_func_exit(void *function, void *call_site);
+
+void __cyg_profile_func_enter(void *function, void *call_site)
+{
+    struct stack *s = stack;
+    (void)call_site;
+    if (__builtin_expect(busy || ((!s || s->n == s->cap) && !(s = grow())),
+                         0)) {
+        n_skipped++;
+        return;
+    }
+    struct call *call = &s->calls[s->n];
+    s->n++;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    call->function = function;
+    call->token = axp__is_on() ? begin(function) : 0;
+}
+
+void __cyg_profile_func_exit(void *function, void *call_site)
+{
+    struct stack *s = stack;
+    (void)call_site;
+    if (__builtin_expect(n_skipped || !s, 0)) {
+        if (n_skipped) n_skipped--;
+        return;
+    }
+    for (size_t i = s->n; i-- > 0;) {
+        if (s->calls[i].function != function) continue;
+        uint64_t token = s->calls[i].token;
+        s->n = i;
+        if (token) axp__scope_end(token);
+        return;
+    }
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The C library's own functions behind the wrappers.
+ *
+ * Found when the library is loaded, or by the first call if that comes before:
+ * an allocator of the user's may lock before any constructor has run.
+ */
+#ifndef PTHREAD_REAL_H
+#define PTHREAD_REAL_H
+#include <pthread.h>
+#include <semaphore.h>
+#include <time.h>
+
+/* REAL(name, parameters) */
+#define PTHREAD_REAL_FUNCTIONS                                                 \
+    REAL(pthread_mutex_lock, (pthread_mutex_t *))                              \
+    REAL(pthread_mutex_trylock, (pthread_mutex_t *))                           \
+    REAL(pthread_mutex_timedlock,                                              \
+         (pthread_mutex_t *, const struct timespec *))                         \
+    REAL(pthread_rwlock_rdlock, (pthread_rwlock_t *))                          \
+    REAL(pthread_rwlock_tryrdlock, (pthread_rwlock_t *))                       \
+    REAL(pthread_rwlock_wrlock, (pthread_rwlock_t *))                          \
+    REAL(pthread_rwlock_trywrlock, (pthread_rwlock_t *))                       \
+    REAL(pthread_cond_wait, (pthread_cond_t *, pthread_mutex_t *))             \
+    REAL(pthread_cond_timedwait,                                               \
+         (pthread_cond_t *, pthread_mutex_t *, const struct timespec *))       \
+    REAL(pthread_cond_clockwait, (pthread_cond_t *, pthread_mutex_t *,         \
+                                  clockid_t, const struct timespec *))         \
+    REAL(pthread_barrier_wait, (pthread_barrier_t *))                          \
+    REAL(sem_wait, (sem_t *))                                                  \
+    REAL(pthread_join, (pthread_t, void **))                                   \
+    REAL(pthread_create,                                                       \
+         (pthread_t *, const pthread_attr_t *, void *(*)(void *), void *))     \
+    REAL(pthread_setname_np, (pthread_t, const char *))
+
+struct pthread_real {
+#define REAL(name, parameters) int(*name) parameters;
+    PTHREAD_REAL_FUNCTIONS
+#undef REAL
+};
+
+const struct pthread_real *pthread_real_load(void);
+
+extern struct pthread_real pthread_real_functions;
+extern int pthread_real_is_loaded;
+
+static inline const struct pthread_real *pthread_real(void)
+{
+    if (__builtin_expect(
+            __atomic_load_n(&pthread_real_is_loaded, __ATOMIC_ACQUIRE), 1))
+        return &pthread_real_functions;
+    return pthread_real_load();
+}
+
+#endif

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+# bash completion for axprof; made by "axprof generate" from cli/cli_table.def.
+_axprof()
+{
+    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
+    local verb=${COMP_WORDS[1]} words
+    COMPREPLY=()
+    if ((COMP_CWORD == 1)); then
+        COMPREPLY=($(compgen -W "--help --version run report export" -- "$cur"))
+        return
+    fi
+    case $verb:$prev in
+    run:--report | run:-o)
+        COMPREPLY=($(compgen -f -- "$cur"))
+        return ;;
+    run:--format | run:-f)
+        COMPREPLY=($(compgen -W "text json markdown html" -- "$cur"))
+        return ;;
+    run:--output)
+        COMPREPLY=($(compgen -f -- "$cur"))
+        return ;;
+    run:--with)
+        COMPREPLY=($(compgen -W "" -- "$cur"))
+        return ;;
+    run:--without)
+        COMPREPLY=($(compgen -W "" -- "$cur"))
+        return ;;
+    report:--format | report:-f)
+        COMPREPLY=($(compgen -W "text json markdown html" -- "$cur"))
+        return ;;
+    report:--output | report:-o)
+        COMPREPLY=($(compgen -f -- "$cur"))
+        return ;;
+    report:--width)
+        COMPREPLY=($(compgen -W "" -- "$cur"))
+        return ;;
+    report:--color)
+        COMPREPLY=($(compgen -W "auto always never" -- "$cur"))
+        return ;;
+    report:--findings)
+        COMPREPLY=($(compgen -W "" -- "$cur"))
+        return ;;
+    report:--events)
+        COMPREPLY=($(compgen -W "" -- "$cur"))
+        return ;;
+    report:--set)
+        COMPREPLY=($(compgen -W "" -- "$cur"))
+        return ;;
+    report:--ignore)
+        COMPREPLY=($(compgen -W "" -- "$cur"))
+        return ;;
+    export:--format | export:-f)
+        COMPREPLY=($(compgen -W "perfetto chrome speedscope folded pprof memory-viz openmetrics csv csv-events json-events" -- "$cur"))
+        return ;;
+    export:--output | export:-o)
+        COMPREPLY=($(compgen -f -- "$cur"))
+        return ;;
+    esac
+    case $verb in
+    run) words="--help --report --format --quiet --output --no-file --with --without --list" ;;
+    report) words="--help --format --output --width --color --findings --events --set --ignore" ;;
+    export) words="--help --format --output" ;;
+    esac
+    if [[ $cur == -* ]]; then
+        COMPREPLY=($(compgen -W "$words" -- "$cur"))
+    else
+        COMPREPLY=($(compgen -f -- "$cur"))
+    fi
+}
+complete -o filenames -F _axprof axprof

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The adapters there are, and the choice of those that a run loads.
+ *
+ * They lie beside the command: ../LIBDIR/axprof from an installed one,
+ * ../adapters from one that was just built.
+ */
+#ifndef CLI_ADAPTER_H
+#define CLI_ADAPTER_H
+#include "cli/cli_args.h"
+
+typedef struct cli_adapter {
+    const char *name;
+    bool is_default;
+    const char *text;
+} cli_adapter;
+
+extern const cli_adapter cli_adapters[];
+extern const size_t cli_n_adapters;
+
+/* Where the adapter's library is; caller frees. NULL: not installed. */
+char *cli_adapter_path(const cli_adapter *adapter);
+/* By --with and --without: paths joined by ":", or NULL where none is wanted.
+ * Names that no adapter has are answered with the nearest. Caller frees. */
+int cli_adapter_choose(const cli_args *args, char **out);
+/* What `run --list` prints. */
+int cli_adapter_list(const cli_args *args);
+
+#endif

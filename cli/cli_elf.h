@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* What an executable's headers say about it: enough to know whether an
+ * adapter can be loaded into it, and what `doctor` tells its owner.
+ *
+ * Input      any file; every offset in it is checked against its size.
+ * Failure    false: not an ELF file, or one cut short.
+ */
+#ifndef CLI_ELF_H
+#define CLI_ELF_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct cli_elf {
+    bool is_64, is_little;
+    uint16_t machine, type; /* EM_*, ET_* */
+    bool is_dynamic;        /* a loader runs before it */
+    char loader[128];       /* its path; "": none */
+    bool is_musl;
+    bool needs_asan; /* a sanitizer that wants to be the first library */
+    bool needs_rt;   /* links libaxprof_rt, shared or static */
+    bool has_hooks;  /* calls __cyg_profile_func_enter */
+    bool has_symbols, has_debug;
+    char build_id[41 * 2]; /* hex; "": none */
+} cli_elf;
+
+bool cli_elf_read(const char *path, cli_elf *out);
+/* Is it for the machine and word size that this command was built for? */
+bool cli_elf_is_native(const cli_elf *elf);
+/* "x86-64", "aarch64", … for messages. */
+const char *cli_elf_machine(uint16_t machine);
+
+#endif

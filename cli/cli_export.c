@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* axprof export: files of one run → a format that other tools open. */
+#include <string.h>
+#include <unistd.h>
+
+#include <axprof/axprof_read.h>
+
+#include "cli/cli_output.h"
+#include "cli/cli_say.h"
+#include "cli/cli_trace.h"
+#include "cli/cli_verbs.h"
+
+static int choose_format(const cli_args *args, const char *path, int *format)
+{
+    const cli_choice *ending =
+        path ? cli_choice_by_ending(OPT_export_format, path) : NULL;
+    *format =
+        cli_args_choice(args, OPT_export_format, ending ? ending->value : -1);
+    if (*format >= 0) return CLI_OK;
+    if (path && strcmp(path, "-") != 0)
+        return cli_wrong("which format? No known one ends like \"%s\"; say it "
+                         "with -f (\"axprof export --help\" lists them)",
+                         path);
+    return cli_wrong("which format? Say it with -f, for example -f perfetto "
+                     "(\"axprof export --help\" lists them)");
+}
+
+int cli_export_main(const cli_args *args)
+{
+    const char *path = cli_args_value(args, OPT_export_output);
+    axp_view *view = NULL;
+    cli_output out;
+    int format;
+    int rc = choose_format(args, path, &format);
+    if (rc != CLI_OK) return rc;
+    if (!path && isatty(STDOUT_FILENO))
+        return cli_wrong("where to? A terminal is no place for a trace: "
+                         "-o FILE, or \"-o -\" if it is meant");
+    rc = cli_trace_open(args, &view);
+    if (rc == CLI_OK) rc = cli_output_open(&out, path);
+    if (rc == CLI_OK) {
+        axp_status status =
+            axp_export_write(view, (axp_export_format)format, out.to);
+        if (status != AXP_OK) cli_fail("%s", axp_last_error());
+        rc = cli_output_close(&out, status == AXP_OK);
+    }
+    axp_view_destroy(view);
+    return rc;
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Files that appear when complete. */
+#include "cli/cli_output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/cli_say.h"
+
+static const int deadly[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
+enum { N_DEADLY = sizeof deadly / sizeof *deadly };
+
+/* What a deadly signal has to remove; the string is never freed while set. */
+static const char *volatile half_file;
+
+static void remove_half_file(int signal_number)
+{
+    const char *path = half_file;
+    if (path) unlink(path);
+    raise(signal_number); /* the handler is already the default one again */
+}
+
+static void watch_signals(void)
+{
+    for (int i = 0; i < N_DEADLY; i++) {
+        struct sigaction now, ours = {.sa_handler = remove_half_file,
+                                      .sa_flags = (int)SA_RESETHAND};
+        /* SIGPIPE may have been ignored by whoever started us. */
+        if (!sigaction(deadly[i], NULL, &now) && now.sa_handler == SIG_DFL)
+            sigaction(deadly[i], &ours, NULL);
+    }
+}
+
+static int say_errno(const char *path, int error)
+{
+    const char *help = "";
+    if (error == ENOENT || error == ENOTDIR)
+        help = "; make the folder first, or choose another with -o";
+    else if (error == EACCES || error == EPERM || error == EROFS)
+        help = "; choose a place that you may write to with -o";
+    else if (error == ENOSPC || error == EDQUOT)
+        help = "; make room, or choose another disk with -o";
+    return cli_fail("cannot write %s: %s%s", path, strerror(error), help);
+}
+
+/* A file with the mode of the one it replaces, else as the umask says. */
+static int create_beside(cli_output *out)
+{
+    struct stat old;
+    for (unsigned attempt = 0; attempt < 100; attempt++) {
+        out->temporary =
+            cli_format("%s.%ld.%u.tmp", out->path, (long)getpid(), attempt);
+        half_file = out->temporary;
+        int fd =
+            open(out->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd >= 0) {
+            if (!stat(out->path, &old)) fchmod(fd, old.st_mode & 0777);
+            return fd;
+        }
+        int error = errno;
+        half_file = NULL;
+        free(out->temporary);
+        out->temporary = NULL;
+        errno = error;
+        if (error != EEXIST) return -1;
+    }
+    return -1;
+}
+
+static int open_file(cli_output *out, const char *path)
+{
+    struct stat st;
+    bool is_there = !stat(path, &st);
+    if (is_there && S_ISDIR(st.st_mode)) {
+        errno = EISDIR;
+        return -1;
+    }
+    if (is_there && !S_ISREG(st.st_mode))
+        return open(path, O_WRONLY | O_CLOEXEC);
+    char *real = is_there ? realpath(path, NULL) : strdup(path);
+    if (!real) return -1;
+    out->path = real;
+    watch_signals();
+    return create_beside(out);
+}
+
+static void forget(cli_output *out)
+{
+    half_file = NULL;
+    free(out->path);
+    free(out->temporary);
+    *out = (cli_output){0};
+}
+
+int cli_output_open(cli_output *out, const char *path)
+{
+    *out = (cli_output){.to = stdout, .shown = "standard output"};
+    if (!path || !strcmp(path, "-")) return CLI_OK;
+    out->shown = path;
+    int fd = open_file(out, path);
+    out->to = fd >= 0 ? fdopen(fd, "w") : NULL;
+    if (out->to) return CLI_OK;
+
+    int error = errno;
+    if (out->temporary) unlink(out->temporary);
+    if (fd >= 0) close(fd);
+    forget(out);
+    return say_errno(path, error);
+}
+
+int cli_output_close(cli_output *out, bool is_good)
+{
+    const char *shown = out->shown;
+    bool is_stdout = out->to == stdout;
+    errno = 0;
+    bool arrived = !fflush(out->to) && !ferror(out->to);
+    int error = errno;
+    if (!is_stdout && fclose(out->to) && arrived) {
+        arrived = false;
+        error = errno;
+    }
+    bool is_wanted = arrived && is_good;
+    if (is_wanted && out->temporary && rename(out->temporary, out->path)) {
+        is_wanted = arrived = false;
+        error = errno;
+    }
+    if (!is_wanted && out->temporary) unlink(out->temporary);
+    forget(out);
+    if (!arrived && is_good && error != EPIPE)
+        return say_errno(shown, error ? error : EIO);
+    return is_wanted ? CLI_OK : CLI_FAILED;
+}

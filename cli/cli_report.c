@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* axprof report: files of one run → text, JSON, Markdown or a page. */
+#include "cli/cli_report.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "cli/cli_output.h"
+#include "cli/cli_say.h"
+#include "cli/cli_trace.h"
+#include "cli/cli_verbs.h"
+
+enum { WIDTH_MIN = 40, WIDTH_DEFAULT = 80, WIDTH_MAX = 1000 };
+
+int cli_report_width(int fd)
+{
+    struct winsize size = {0};
+    if (ioctl(fd, TIOCGWINSZ, &size) || !size.ws_col) return WIDTH_DEFAULT;
+    if (size.ws_col < WIDTH_MIN) return WIDTH_MIN;
+    return size.ws_col > WIDTH_MAX ? WIDTH_MAX : size.ws_col;
+}
+
+bool cli_report_has_color(int when, int fd)
+{
+    const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+    if (when != CLI_COLOR_AUTO) return when == CLI_COLOR_ALWAYS;
+    if (no_color && *no_color) return false;
+    return term && strcmp(term, "dumb") != 0 && isatty(fd);
+}
+
+static int read_options(const cli_args *args, int fd, axp_report_options *o,
+                        axp_thresholds *thresholds)
+{
+    uint64_t width = (uint64_t)cli_report_width(fd), findings = 0;
+    int rc =
+        cli_args_number(args, OPT_report_width, WIDTH_MIN, WIDTH_MAX, &width);
+    if (rc == CLI_OK)
+        rc = cli_args_number(args, OPT_report_findings, 1, 1000000, &findings);
+    if (rc == CLI_OK)
+        rc = cli_args_number(args, OPT_report_events, 1, UINT64_MAX,
+                             &o->max_events);
+    o->width = (int)width;
+    o->max_findings = (size_t)findings;
+    o->color = cli_report_has_color(
+        cli_args_choice(args, OPT_report_color, CLI_COLOR_AUTO), fd);
+    o->thresholds = thresholds;
+    return rc;
+}
+
+/* The repeated options' values; the caller frees both lists. */
+static void read_thresholds(const cli_args *args, axp_thresholds *t)
+{
+    const char **set = cli_alloc(args->n_given, sizeof *set);
+    const char **ignore = cli_alloc(args->n_given, sizeof *ignore);
+    t->n_set = cli_args_values(args, OPT_report_set, set, args->n_given);
+    t->n_ignore =
+        cli_args_values(args, OPT_report_ignore, ignore, args->n_given);
+    t->set = set;
+    t->ignore = ignore;
+}
+
+static int write_report(const cli_args *args, const axp_report_options *o,
+                        axp_format format, const char *path)
+{
+    axp_view *view = NULL;
+    cli_output out;
+    int rc = cli_trace_open(args, &view);
+    if (rc == CLI_OK) rc = cli_output_open(&out, path);
+    if (rc == CLI_OK) {
+        axp_status status = axp_report_write_ex(view, format, o, out.to);
+        if (status != AXP_OK) cli_fail("%s", axp_last_error());
+        rc = cli_output_close(&out, status == AXP_OK);
+    }
+    axp_view_destroy(view);
+    return rc;
+}
+
+int cli_report_main(const cli_args *args)
+{
+    const char *path = cli_args_value(args, OPT_report_output);
+    const cli_choice *ending =
+        path ? cli_choice_by_ending(OPT_report_format, path) : NULL;
+    int format = cli_args_choice(args, OPT_report_format,
+                                 ending ? ending->value : AXP_FORMAT_TEXT);
+    bool is_file = path && strcmp(path, "-") != 0;
+    axp_report_options o = {0};
+    axp_thresholds thresholds = {0};
+
+    read_thresholds(args, &thresholds);
+    int rc = read_options(args, is_file ? -1 : STDOUT_FILENO, &o, &thresholds);
+    if (rc == CLI_OK) rc = write_report(args, &o, (axp_format)format, path);
+    free((void *)thresholds.set);
+    free((void *)thresholds.ignore);
+    return rc;
+}

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The processes of a run and what is recorded about them.
+ *
+ * New processes are found by comparing the pids in /proc with those of the
+ * last look: only what is new is opened. Those of the run keep their stat file
+ * open, so that a look is one read a process.
+ */
+#include "cli/cli_sample.h"
+
+#include <dirent.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MS 1000000ull
+#define SECOND 1000000000ull
+
+enum {
+    PROCESSES_MAX = 4096, /* more of one run at a time are not looked at */
+    NAMED_MAX = 64,       /* processes with a counter of their own */
+    COST_FACTOR = 200,
+    CPU_WINDOW_MS = 100
+};
+
+/* Counters that are written when they change. */
+typedef enum counter {
+    COUNT,
+    THREADS,
+    RSS,
+    PSS,
+    SWAP,
+    MINOR_FAULTS,
+    MAJOR_FAULTS,
+    GROUP_BYTES,
+    GROUP_LIMIT,
+    N_COUNTERS
+} counter;
+static const char *const counter_names[N_COUNTERS] = {
+    [COUNT] = "process.count",
+    [THREADS] = "process.threads",
+    [RSS] = "process.rss_bytes",
+    [PSS] = "process.pss_bytes",
+    [SWAP] = "process.swap_bytes",
+    [MINOR_FAULTS] = "process.minor_faults",
+    [MAJOR_FAULTS] = "process.major_faults",
+    [GROUP_BYTES] = "cgroup.memory_bytes",
+    [GROUP_LIMIT] = "cgroup.limit_bytes"};
+
+typedef struct process {
+    pid_t pid;
+    int fd;         /* its stat file */
+    char label[48]; /* of its span */
+    uint64_t first_seen_ns, last_rss;
+    cli_proc_stat stat;
+    bool has_counter;
+} process;
+
+typedef struct pid_list {
+    pid_t *pids;
+    size_t n, cap;
+} pid_list;
+
+struct cli_sampler {
+    axp_profiler *p;
+    DIR *proc;
+    pid_list seen, look; /* in /proc at the last look, and at this one */
+    process *list;       /* the first process first, while it lives */
+    size_t n, cap;
+    pid_t first;
+    unsigned n_named;
+    uint64_t interval_ns, next_memory_ns;
+    uint64_t cpu_mark_ns, cpu_mark_at_ns;
+    cli_cgroup group;
+    uint64_t last[N_COUNTERS];
+    cli_sample_now now;
+};
+
+static uint64_t clock_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * SECOND + (uint64_t)t.tv_nsec;
+}
+
+/* ---- the list ----------------------------------------------------------- */
+
+static bool grow(void **items, size_t *cap, size_t n, size_t size)
+{
+    if (n < *cap) return true;
+    size_t larger = *cap ? 2 * *cap : 64;
+    void *fresh = realloc(*items, larger * size);
+    if (!fresh) return false;
+    *items = fresh;
+    *cap = larger;
+    return true;
+}
+
+static process *find(cli_sampler *s, pid_t pid)
+{
+    for (size_t i = 0; i < s->n; i++)
+        if (s->list[i].pid == pid) return &s->list[i];
+    return NULL;
+}
+
+static void begin_process(cli_sampler *s, process *q)
+{
+    snprintf(q->label, sizeof q->label, "process %s", q->stat.name);
+    axp_async_begin(s->p, q->label, (uint64_t)q->pid);
+}
+
+static void add(cli_sampler *s, int fd, const cli_proc_stat *stat, uint64_t now)
+{
+    if (s->n >= PROCESSES_MAX ||
+        !grow((void **)&s->list, &s->cap, s->n, sizeof *s->list)) {
+        close(fd);
+        return;
+    }
+    process *q = &s->list[s->n++];
+    *q = (process){
+        .pid = stat->pid, .fd = fd, .first_seen_ns = now, .stat = *stat};
+    s->now.n_processes_seen++;
+    begin_process(s, q);
+}
+
+/* After an exec the process goes on under another name. */
+static void settle_name(cli_sampler *s, process *q, const cli_proc_stat *fresh)
+{
+    if (!strcmp(q->stat.name, fresh->name)) return;
+    axp_async_end(s->p, q->label, (uint64_t)q->pid);
+    q->stat = *fresh;
+    begin_process(s, q);
+}
+
+static void drop(cli_sampler *s, process *q)
+{
+    axp_async_end(s->p, q->label, (uint64_t)q->pid);
+    close(q->fd);
+    s->n--;
+    memmove(q, q + 1, (size_t)(s->list + s->n - q) * sizeof *q);
+}
+
+/* ---- looking ------------------------------------------------------------ */
+
+static void take_new(cli_sampler *s, pid_t pid, uint64_t now)
+{
+    cli_proc_stat stat;
+    int fd = cli_proc_open(pid);
+    if (fd < 0) return;
+    if (cli_proc_read(fd, &stat) && find(s, stat.parent) && !find(s, stat.pid))
+        add(s, fd, &stat, now);
+    else
+        close(fd);
+}
+
+/* Pids come in ascending order, so the new ones show in one pass. */
+static void find_new(cli_sampler *s, uint64_t now)
+{
+    size_t old = 0;
+    s->look.n = 0;
+    rewinddir(s->proc);
+    for (struct dirent *e; (e = readdir(s->proc));) {
+        if (e->d_name[0] < '1' || e->d_name[0] > '9') continue;
+        pid_t pid = (pid_t)strtol(e->d_name, NULL, 10);
+        if (!grow((void **)&s->look.pids, &s->look.cap, s->look.n,
+                  sizeof(pid_t)))
+            return;
+        s->look.pids[s->look.n++] = pid;
+        while (old < s->seen.n && s->seen.pids[old] < pid)
+            old++;
+        if (old == s->seen.n || s->seen.pids[old] != pid) take_new(s, pid, now);
+    }
+    pid_list swap = s->seen;
+    s->seen = s->look;
+    s->look = swap;
+}
+
+static void read_all(cli_sampler *s)
+{
+    for (size_t i = s->n; i-- > 0;) {
+        process *q = &s->list[i];
+        cli_proc_stat fresh;
+        if (!cli_proc_read(q->fd, &fresh) || fresh.pid != q->pid ||
+            fresh.state == 'Z' || fresh.state == 'X') {
+            drop(s, q);
+            continue;
+        }
+        settle_name(s, q, &fresh);
+        q->stat = fresh;
+    }
+}
+
+/* ---- recording ---------------------------------------------------------- */
+
+static void count(cli_sampler *s, counter which, uint64_t value)
+{
+    if (value == s->last[which]) return;
+    s->last[which] = value;
+    axp_counter(s->p, counter_names[which], (double)value);
+}
+
+static void record_sums(cli_sampler *s)
+{
+    uint64_t threads = 0, rss = 0, minor = 0, major = 0, cpu = 0;
+    for (size_t i = 0; i < s->n; i++) {
+        const cli_proc_stat *stat = &s->list[i].stat;
+        threads += stat->n_threads;
+        rss += stat->rss_bytes;
+        minor += stat->minor_faults;
+        major += stat->major_faults;
+        cpu += stat->cpu_ns;
+    }
+    count(s, COUNT, s->n);
+    count(s, THREADS, threads);
+    count(s, RSS, rss);
+    count(s, MINOR_FAULTS, minor);
+    count(s, MAJOR_FAULTS, major);
+    s->now.n_processes = s->n;
+    s->now.n_threads = threads;
+    s->now.rss_bytes = rss;
+    if (cpu > s->now.cpu_ns) s->now.cpu_ns = cpu;
+    if (threads > s->now.max_threads) s->now.max_threads = threads;
+    if (rss > s->now.max_rss_bytes) s->now.max_rss_bytes = rss;
+}
+
+/* The kernel counts in ticks of 10 ms: shorter windows would only show it. */
+static void record_cpu(cli_sampler *s, uint64_t now)
+{
+    uint64_t span = now - s->cpu_mark_at_ns;
+    if (span < CPU_WINDOW_MS * MS) return;
+    axp_counter(s->p, "process.cpu_cores",
+                (double)(s->now.cpu_ns - s->cpu_mark_ns) / (double)span);
+    s->cpu_mark_ns = s->now.cpu_ns;
+    s->cpu_mark_at_ns = now;
+}
+
+static void record_others(cli_sampler *s, uint64_t now)
+{
+    char name[64];
+    for (size_t i = 0; i < s->n; i++) {
+        process *q = &s->list[i];
+        if (q->pid == s->first || q->stat.rss_bytes == q->last_rss) continue;
+        if (!q->has_counter) {
+            if (now - q->first_seen_ns < SECOND || s->n_named >= NAMED_MAX)
+                continue;
+            q->has_counter = true;
+            s->n_named++;
+        }
+        snprintf(name, sizeof name, "%s[%ld].rss_bytes", q->stat.name,
+                 (long)q->pid);
+        q->last_rss = q->stat.rss_bytes;
+        axp_counter(s->p, name, (double)q->last_rss);
+    }
+}
+
+/* What is dear to ask: at most once a second, and 1 % of the time. */
+static void record_memory(cli_sampler *s, uint64_t now)
+{
+    uint64_t pss = 0, swap = 0, bytes, limit;
+    if (now < s->next_memory_ns) return;
+    for (size_t i = 0; i < s->n; i++) {
+        cli_proc_memory memory;
+        if (!cli_proc_read_memory(s->list[i].pid, &memory)) continue;
+        pss += memory.pss_bytes;
+        swap += memory.swap_bytes;
+    }
+    if (pss) {
+        count(s, PSS, pss);
+        count(s, SWAP, swap);
+    }
+    if (cli_cgroup_read(&s->group, &bytes, &limit)) {
+        count(s, GROUP_BYTES, bytes);
+        if (limit != UINT64_MAX) count(s, GROUP_LIMIT, limit);
+    }
+    uint64_t cost = clock_ns() - now;
+    s->next_memory_ns = now + (100 * cost > SECOND ? 100 * cost : SECOND);
+}
+
+/* ---- the public part ---------------------------------------------------- */
+
+cli_sampler *cli_sampler_create(axp_profiler *p, pid_t first)
+{
+    cli_sampler *s = calloc(1, sizeof *s);
+    cli_proc_stat stat;
+    if (!s) return NULL;
+    s->p = p;
+    s->first = first;
+    memset(s->last, 0xff, sizeof s->last);
+    s->interval_ns = 10 * MS;
+    s->proc = opendir("/proc");
+    s->cpu_mark_at_ns = clock_ns();
+    s->next_memory_ns = s->cpu_mark_at_ns + SECOND / 5;
+    int fd = cli_proc_open(first);
+    if (fd >= 0 && cli_proc_read(fd, &stat))
+        add(s, fd, &stat, s->cpu_mark_at_ns);
+    else if (fd >= 0)
+        close(fd);
+    cli_cgroup_find(first, &s->group);
+    return s;
+}
+
+void cli_sampler_destroy(cli_sampler *s)
+{
+    if (!s) return;
+    while (s->n)
+        drop(s, &s->list[s->n - 1]);
+    if (s->proc) closedir(s->proc);
+    free(s->list);
+    free(s->seen.pids);
+    free(s->look.pids);
+    free(s);
+}
+
+uint64_t cli_sampler_look(cli_sampler *s, uint64_t now)
+{
+    if (s->proc) find_new(s, now);
+    read_all(s);
+    record_sums(s);
+    record_cpu(s, now);
+    record_others(s, now);
+    record_memory(s, now);
+    uint64_t least = (clock_ns() - now) * COST_FACTOR;
+    s->interval_ns += s->interval_ns / 4;
+    if (s->interval_ns > 250 * MS) s->interval_ns = 250 * MS;
+    return now + (least > s->interval_ns ? least : s->interval_ns);
+}
+
+void cli_sampler_end(cli_sampler *s)
+{
+    read_all(s);
+    s->now.n_left = s->n;
+    s->now.n_processes = s->n;
+}
+
+cli_sample_now cli_sampler_now(const cli_sampler *s)
+{
+    return s->now;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The run as seen from outside: its processes, from /proc, over time.
+ *
+ * Recorded into a profiler of the parent's own, so that it is part of the
+ * run's files and of every report:
+ *
+ *   process NAME            a span for each process (async, its id is the pid)
+ *   process.count           processes of the run at one time
+ *   process.threads         and these below, summed over them
+ *   process.rss_bytes       resident; shared pages count once a process
+ *   process.pss_bytes       resident; shared pages divided among those who
+ *   process.swap_bytes      share them. Both at most once a second
+ *   process.cpu_cores       CPU time a second
+ *   process.minor_faults    since the start, children that ended included
+ *   process.major_faults
+ *   cgroup.memory_bytes     of the control group that the program is in
+ *   cgroup.limit_bytes
+ *   NAME[PID].rss_bytes     of a process beside the first that lives a second
+ *
+ * A process belongs to the run when its parent does when it is first seen;
+ * if it is orphaned later it still does. Processes shorter than the interval
+ * may never be seen: their CPU time and faults are in their parents' sums.
+ *
+ * Cost       the interval begins at 10 ms and grows to 250 ms, and is never
+ *            less than 200 times what a sample took: 0.5 % of one core.
+ * Threads    one, the parent's.
+ */
+#ifndef CLI_SAMPLE_H
+#define CLI_SAMPLE_H
+#include <axprof/axprof.h>
+
+#include "cli/cli_proc.h"
+
+typedef struct cli_sampler cli_sampler;
+
+/* What a status line and a last line want to know. */
+typedef struct cli_sample_now {
+    uint64_t n_processes, n_threads, rss_bytes, cpu_ns;
+    uint64_t n_processes_seen, max_threads, max_rss_bytes;
+    uint64_t n_left; /* that go on though the program has ended */
+} cli_sample_now;
+
+/* NULL without memory. p is the caller's and outlives it. */
+cli_sampler *cli_sampler_create(axp_profiler *p, pid_t first);
+void cli_sampler_destroy(cli_sampler *s);
+/* Looks, records, and returns when to look next (CLOCK_MONOTONIC). */
+uint64_t cli_sampler_look(cli_sampler *s, uint64_t now_ns);
+/* The first process has ended and was waited for. */
+void cli_sampler_end(cli_sampler *s);
+cli_sample_now cli_sampler_now(const cli_sampler *s);
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The time between the start of the program and its end: signals, stops,
+ * looks at /proc, the status line.
+ *
+ * Signals are blocked and read from a descriptor, so that no handler of ours
+ * exists and the program starts with what its caller had set.
+ *   From the terminal (Ctrl-C, Ctrl-\, Ctrl-Z, a change of its size) the
+ *   program has had them itself, being in the same process group: nothing to
+ *   do. Those that were sent to us are passed on. One that was sent to the
+ *   whole group cannot be told from those, and arrives twice.
+ *   When the program stops, so do we, if a shell with job control waits for
+ *   us; when we are continued, so is the program.
+ *   SIGUSR1 is for us: what was recorded so far is written.
+ */
+#ifndef CLI_WATCH_H
+#define CLI_WATCH_H
+#include <signal.h>
+#include <stdint.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+
+typedef struct cli_watch {
+    pid_t pid;
+    /* Called at *due_ns (CLOCK_MONOTONIC), which it moves on. */
+    void (*on_time)(void *ctx, uint64_t now_ns, uint64_t *due_ns);
+    void (*on_user)(void *ctx);   /* SIGUSR1 */
+    void (*on_screen)(void *ctx); /* about to stop: free the terminal */
+    void *ctx;
+    /* Afterwards: how it ended, as wait tells it, and what it used. */
+    int status;
+    struct rusage usage;
+    uint64_t end_ns;
+} cli_watch;
+
+/* What must be blocked before the program is forked. */
+void cli_watch_signals(sigset_t *set);
+/* Returns when the program has ended. */
+void cli_watch_run(cli_watch *w);
+uint64_t cli_watch_clock(void);
+/* Ends this process as the program ended: the same exit status, or death by
+ * the same signal. Returns an exit status if that is what it takes. */
+int cli_watch_exit_status(int status);
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* axprof_adapter.h: what libraries that look into other people's programs need
+ * beside axprof.h.
+ *
+ *   uint64_t began = axp_wait_begin();
+ *   wait for something that is mostly there at once;
+ *   if (it took long) axp_wait_end(began, "mutex wait");
+ *
+ * A scope whose worth shows only when it is over: nothing is recorded of a
+ * short one. Link with -laxprof_rt.
+ */
+#ifndef AXPROF_ADAPTER_H
+#define AXPROF_ADAPTER_H
+#include "axprof.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A moment of the recorder's clock; 0: nothing is being recorded. */
+AXP_API uint64_t axp_wait_begin(void);
+/* Records a scope from that moment to now, of category sync, in the global
+ * profiler and on this thread, which must have recorded nothing meanwhile (a
+ * signal handler may have: then the scope begins after it). */
+AXP_API void axp_wait_end(uint64_t began, const char *name);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

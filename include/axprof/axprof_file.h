@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* axprof_file.h: recordings as files: what is in them, whether they are
+ * sound, and one clean file of what a killed program left behind.
+ *
+ * Link with -laxprof. Views of files are axp_open's, in axprof_read.h.
+ *
+ * Input      files are not trusted: any bytes lead to an answer.
+ */
+#ifndef AXPROF_FILE_H
+#define AXPROF_FILE_H
+#include <stdio.h>
+
+#include "axprof.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Run, processes, threads, events by kind, bytes an event, cuts, duration:
+ * what `axprof info` prints. */
+AXP_API axp_status axp_file_info_write(const char *const *paths, size_t n,
+                                       FILE *to);
+/* Every block; the timeline folded again agrees with the stored statistics.
+ * AXP_OK: sound; else what is wrong, on `to`. */
+AXP_API axp_status axp_file_check(const char *path, FILE *to);
+/* Spool and file into one clean file; out NULL: in place. */
+AXP_API axp_status axp_file_pack(const char *path, const char *out);
+
+/* ---- draining another process -------------------------------------------
+ * A process that was started with AXPROF_DRAIN=parent has no drain of its own:
+ * its parent moves what it records from its spool into its trace, and
+ * completes the trace when the process is gone. Whatever happens to the
+ * parent, the process goes on, and what it recorded can be read. */
+typedef struct axp_drain axp_drain;
+typedef struct axp_drain_info {
+    uint64_t process_id, events, steps, file_bytes;
+} axp_drain_info;
+/* A trace that its process has begun; NULL: axp_last_error(). */
+AXP_API axp_drain *axp_drain_open(const char *path);
+/* Moves what is there now; returns how much that was, 0: nothing. */
+AXP_API size_t axp_drain_step(axp_drain *d);
+AXP_API axp_drain_info axp_drain_info_of(const axp_drain *d);
+/* Lets go. is_over: the process is gone, the trace becomes complete. */
+AXP_API axp_status axp_drain_close(axp_drain *d, bool is_over);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

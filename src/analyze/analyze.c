@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* What holds for all findings; see analyze.h. */
+#include "analyze/analyze.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/analyze_wall.h"
+#include "record/record_thread.h"
+
+/* ---- drafts ------------------------------------------------------------------- */
+
+struct axp__draft *axp__draft_add(struct axp__analysis *a,
+                                  enum axp__rule_id rule, const char *name)
+{
+    if (axp__is_ignored(a, rule, name)) return NULL;
+    if (a->n_drafts == a->cap) {
+        size_t cap = a->cap ? 2 * a->cap : 16;
+        struct axp__draft *wider = realloc(a->drafts, cap * sizeof *wider);
+        if (!wider) {
+            a->has_failed = true;
+            return NULL;
+        }
+        a->drafts = wider;
+        a->cap = cap;
+    }
+    struct axp__draft *d = &a->drafts[a->n_drafts++];
+    *d = (struct axp__draft){.rule = rule, .name = name};
+    return d;
+}
+
+void axp__draft_metric(struct axp__draft *d, const char *key, double value)
+{
+    for (size_t i = 0; i < d->n_metrics; i++)
+        if (!strcmp(d->metrics[i].key, key)) return;
+    if (d->n_metrics < AXP__MAX_METRICS)
+        d->metrics[d->n_metrics++] = (axp_metric){key, value};
+}
+
+void axp__draft_say(struct axp__analysis *a, struct axp__draft *d,
+                    const char *format, ...)
+{
+    char text[256];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    size_t len = d->description ? strlen(d->description) + 2 : 0;
+    char *longer = realloc(d->description, len + strlen(text) + 1);
+    if (!longer) {
+        a->has_failed = true;
+        return;
+    }
+    if (len) memcpy(longer + len - 2, "; ", 2);
+    memcpy(longer + len, text, strlen(text) + 1);
+    d->description = longer;
+}
+
+axp_severity axp__band(double value, const double steps[3])
+{
+    int band = AXP_LOW;
+    while (band < AXP_CRITICAL && steps[band] > 0 && value >= steps[band])
+        band++;
+    return (axp_severity)band;
+}
+
+/* ---- one cause, one finding ------------------------------------------------------ */
+
+/* Drafts about one op next to each other, the one that speaks first. */
+static int by_op(const void *a, const void *b)
+{
+    const struct axp__draft *x = a, *y = b;
+    if (x->op != y->op) return (uintptr_t)x->op > (uintptr_t)y->op ? 1 : -1;
+    if (x->specificity != y->specificity)
+        return x->specificity < y->specificity ? 1 : -1;
+    return (x->rule > y->rule) - (x->rule < y->rule);
+}
+
+static void add_evidence(struct axp__analysis *a, struct axp__draft *to,
+                         struct axp__draft *from)
+{
+    for (size_t i = 0; i < from->n_metrics; i++)
+        axp__draft_metric(to, from->metrics[i].key, from->metrics[i].value);
+    if (from->description) axp__draft_say(a, to, "%s", from->description);
+    free(from->description);
+}
+
+static void group(struct axp__analysis *a)
+{
+    size_t kept = 0;
+    if (!a->n_drafts) return;
+    qsort(a->drafts, a->n_drafts, sizeof *a->drafts, by_op);
+    for (size_t i = 0; i < a->n_drafts; i++) {
+        struct axp__draft *d = &a->drafts[i];
+        struct axp__draft *last = kept ? &a->drafts[kept - 1] : NULL;
+        if (d->op && last && last->op == d->op)
+            add_evidence(a, last, d);
+        else
+            a->drafts[kept++] = *d;
+    }
+    a->n_drafts = kept;
+}
+
+/* ---- savings ----------------------------------------------------------------------- */
+
+/* At no time can more be regained than there is: where the drafts want more of
+ * a slice of the wall time, each gets its part. */
+static void share(struct axp__analysis *a)
+{
+    double part[AXP__WALL_SLICES], wanted[AXP__WALL_SLICES] = {0};
+    double slice = (double)a->v->duration_ns / AXP__WALL_SLICES;
+    for (size_t i = 0; i < a->n_drafts; i++) {
+        if (!a->drafts[i].op) continue;
+        axp__wall_spread(a->wall, a->drafts[i].op, part);
+        for (int k = 0; k < AXP__WALL_SLICES; k++)
+            wanted[k] += part[k] * a->drafts[i].fraction;
+    }
+    for (size_t i = 0; i < a->n_drafts; i++) {
+        struct axp__draft *d = &a->drafts[i];
+        double sum = 0;
+        if (!d->op) continue;
+        axp__wall_spread(a->wall, d->op, part);
+        for (int k = 0; k < AXP__WALL_SLICES; k++)
+            sum += part[k] / (wanted[k] > 1 ? wanted[k] : 1);
+        d->saving_ns = (axp_ns)(sum * d->fraction * slice + 0.5);
+    }
+}
+
+static axp_severity severity_of(const struct axp__draft *d, double saving_share)
+{
+    static const double steps[3] = {0.05, 0.15, 0.35};
+    axp_severity by_saving = axp__band(saving_share, steps);
+    if (!d->op) return d->band;
+    if (!d->is_bound) return by_saving;
+    return d->is_capped && by_saving < d->band ? by_saving : d->band;
+}
+
+/* ---- rank and result ------------------------------------------------------------------ */
+
+static int by_rank(const void *a, const void *b)
+{
+    const axp_finding *x = a, *y = b;
+    if (x->saving_ns != y->saving_ns)
+        return x->saving_ns < y->saving_ns ? 1 : -1;
+    if (x->severity != y->severity) return x->severity < y->severity ? 1 : -1;
+    int order = strcmp(x->name, y->name);
+    return order ? order : (int)x->type - (int)y->type;
+}
+
+static axp_finding finish(struct axp__draft *d, axp_ns wall)
+{
+    static const struct {
+        axp_finding_type type;
+        const char *name;
+    } types[AXP__N_RULES] = {
+#define RULE(type, id, name, inputs, least, is_scale_free) {type, name},
+#include "analyze/rules.def"
+    };
+    double saving = wall ? (double)d->saving_ns / (double)wall : 0;
+    return (axp_finding){.type = types[d->rule].type,
+                         .type_name = types[d->rule].name,
+                         .severity = severity_of(d, saving),
+                         .name = d->name,
+                         .description = d->description,
+                         .suggestion = d->suggestion,
+                         .saving_ns = d->saving_ns,
+                         .saving_share = saving,
+                         .saving_is_bound = d->is_bound,
+                         .confidence = d->confidence,
+                         .metrics = d->metrics,
+                         .n_metrics = d->n_metrics};
+}
+
+static bool copy_ignored(axp_findings *f, const axp_thresholds *t)
+{
+    f->ignored = calloc(t->n_ignore + 1, sizeof *f->ignored);
+    if (!f->ignored) return false;
+    for (size_t i = 0; i < t->n_ignore; i++) {
+        f->ignored[i] = strdup(t->ignore[i]);
+        if (!f->ignored[i]) return false;
+        f->n_ignored++;
+    }
+    return true;
+}
+
+/* Takes the drafts over, whose names become copies. NULL: no memory. */
+static axp_findings *make_findings(struct axp__analysis *a)
+{
+    axp_findings *f = calloc(1, sizeof *f);
+    if (!f) return NULL;
+    memcpy(f->threshold, a->threshold, sizeof f->threshold);
+    f->all = calloc(a->n_drafts + 1, sizeof *f->all);
+    bool ok = f->all && copy_ignored(f, a->given);
+    f->drafts = a->drafts;
+    f->n = a->n_drafts;
+    a->drafts = NULL;
+    a->n_drafts = 0;
+    for (size_t i = 0; i < f->n; i++) {
+        struct axp__draft *d = &f->drafts[i];
+        d->name = ok ? strdup(d->name) : NULL;
+        ok = ok && d->name;
+        if (ok) f->all[i] = finish(d, a->v->duration_ns);
+        d->op = NULL; /* the view's */
+    }
+    if (ok && f->n) qsort(f->all, f->n, sizeof *f->all, by_rank);
+    if (ok) return f;
+    axp_findings_destroy(f);
+    return NULL;
+}
+
+/* ---- the rules ---------------------------------------------------------------------------- */
+
+static unsigned inputs_of(const axp_view *v)
+{
+    unsigned inputs = v->n_ops ? AXP__IN_OPS : 0;
+    for (size_t i = 0; i < v->n_ops && !(inputs & AXP__IN_WORK); i++)
+        if (v->ops[i].n_flops_calls) inputs |= AXP__IN_WORK;
+    if (v->memory.n_allocs) inputs |= AXP__IN_MEMORY;
+    return inputs;
+}
+
+static void run_rules(struct axp__analysis *a)
+{
+    unsigned inputs = inputs_of(a->v);
+    uint64_t n = a->v->memory.n_allocs;
+    for (size_t i = 0; i < a->v->n_ops; i++)
+        n += a->v->ops[i].calls;
+#define RULE(type, id, name, needs, least, is_scale_free)                      \
+    if ((inputs & (needs)) == (needs) && n >= (least) &&                       \
+        !axp__is_ignored(a, AXP__RULE_##id, NULL))                             \
+        axp__rule_##id(a);
+#include "analyze/rules.def"
+}
+
+/* ---- the public calls ------------------------------------------------------------------------ */
+
+axp_status axp__analyze(const axp_view *v, const axp_thresholds *thresholds,
+                        axp_findings **out)
+{
+    struct axp__analysis a = {.v = v};
+    axp_findings *f = NULL;
+    if (!v) return axp__fail(AXP_E_INVALID, "axp_analyze needs a view");
+    axp_status status = axp__thresholds_read(&a, thresholds);
+    if (status) return status;
+    a.wall = axp__wall_create(v);
+    if (a.wall) {
+        run_rules(&a);
+        group(&a);
+        share(&a);
+    }
+    if (a.wall && !a.has_failed) f = make_findings(&a);
+    for (size_t i = 0; i < a.n_drafts; i++)
+        free(a.drafts[i].description);
+    free(a.drafts);
+    axp__wall_destroy(a.wall);
+    if (!f) return axp__fail(AXP_E_NO_MEMORY, "no memory for findings");
+    *out = f;
+    return AXP_OK;
+}
+
+axp_findings *axp_analyze(const axp_view *v, const axp_thresholds *thresholds)
+{
+    axp_findings *f = NULL;
+    axp__analyze(v, thresholds, &f);
+    return f;
+}
+
+size_t axp_findings_count(const axp_findings *f)
+{
+    return f ? f->n : 0;
+}
+
+const axp_finding *axp_findings_at(const axp_findings *f, size_t i)
+{
+    return f && i < f->n ? &f->all[i] : NULL;
+}
+
+void axp_findings_destroy(axp_findings *f)
+{
+    if (!f) return;
+    for (size_t i = 0; i < f->n && f->drafts; i++) {
+        free((char *)f->drafts[i].name);
+        free(f->drafts[i].description);
+    }
+    for (size_t i = 0; i < f->n_ignored; i++)
+        free(f->ignored[i]);
+    free(f->ignored);
+    free(f->drafts);
+    free(f->all);
+    free(f);
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Findings: what is slow or too large in a view, and what fixing it is worth.
+ *
+ *   thresholds ─► rules, one file each ─► drafts ─► one a cause ─► savings
+ *                 (rules.def)                       ─► severity ─► rank
+ *
+ * A rule is a pure function of the view and the thresholds: it adds drafts and
+ * sees nobody else's. What holds for all of them is analyze.c's: where several
+ * match one operation the most specific speaks and the others become its
+ * evidence; savings are wall time, shared where findings are about the same
+ * time; severity follows the saving where it can be estimated.
+ *
+ * Place      axp_analyze makes them; src/emit prints them.
+ * Input      a view, whose names may hold anything; thresholds as given.
+ * Ownership  findings copy their strings: they may outlive the view.
+ * Threads    frozen once made.
+ * Failure    bad thresholds and no memory: NULL, with the reason in
+ *            axp_last_error.
+ * Not here   how far to believe the data: those are the view's warnings.
+ */
+#ifndef AXP_ANALYZE_H
+#define AXP_ANALYZE_H
+#include "axprof/axprof_read.h"
+#include "model/model_view.h"
+
+#define AXP__MAX_METRICS 8
+
+enum axp__input { AXP__IN_OPS = 1, AXP__IN_WORK = 2, AXP__IN_MEMORY = 4 };
+
+enum axp__rule_id {
+#define RULE(type, id, name, inputs, least, is_scale_free) AXP__RULE_##id,
+#include "analyze/rules.def"
+    AXP__N_RULES
+};
+
+enum axp__threshold {
+#define THRESHOLD(id, name, value) AXP__T_##id##_##name,
+#include "analyze/rules.def"
+    AXP__N_THRESHOLDS
+};
+
+struct axp__threshold_info {
+    const char *key; /* "slow_operation.percent" */
+    double value;    /* the default */
+};
+extern const struct axp__threshold_info axp__thresholds[AXP__N_THRESHOLDS];
+
+/* A finding on its way: what a rule fills in. */
+struct axp__draft {
+    enum axp__rule_id rule;
+    axp_severity band; /* where the saving does not decide */
+    bool is_capped;    /* and never above what the saving would give */
+    const char *name;
+    const char *suggestion; /* static */
+    char *description;      /* malloc */
+    const axp_op *op;       /* whose time it is about; NULL: no time */
+    int specificity;        /* of drafts about one op the highest speaks */
+    double fraction;        /* of the op's own time that would be regained */
+    bool is_bound;
+    double confidence;
+    axp_ns saving_ns;
+    axp_metric metrics[AXP__MAX_METRICS];
+    size_t n_metrics;
+};
+
+struct axp__wall;
+struct axp__analysis {
+    const axp_view *v;
+    const axp_thresholds *given;
+    double threshold[AXP__N_THRESHOLDS];
+    struct axp__wall *wall;
+    struct axp__draft *drafts;
+    size_t n_drafts, cap;
+    bool has_failed; /* no memory */
+};
+
+struct axp_findings {
+    axp_finding *all;
+    struct axp__draft *drafts; /* own what `all` points at */
+    size_t n;
+    double threshold[AXP__N_THRESHOLDS]; /* in force */
+    char **ignored;                      /* as given; copies */
+    size_t n_ignored;
+};
+
+axp_status axp__analyze(const axp_view *v, const axp_thresholds *thresholds,
+                        axp_findings **out);
+
+/* ---- for rules ------------------------------------------------------------- */
+/* NULL: ignored by the user, or no memory. Stays until the next one. */
+struct axp__draft *axp__draft_add(struct axp__analysis *a,
+                                  enum axp__rule_id rule, const char *name);
+void axp__draft_metric(struct axp__draft *d, const char *key, double value);
+/* Adds a sentence; names do not belong into it, the finding has one. */
+__attribute__((format(printf, 3, 4))) void axp__draft_say(
+    struct axp__analysis *a, struct axp__draft *d, const char *format, ...);
+bool axp__is_ignored(const struct axp__analysis *a, enum axp__rule_id rule,
+                     const char *name);
+/* The highest band that value reaches: steps are those of Medium, High and
+ * Critical; 0 ends them. */
+axp_severity axp__band(double value, const double steps[3]);
+
+#define RULE(type, id, name, inputs, least, is_scale_free)                     \
+    void axp__rule_##id(struct axp__analysis *a);
+#include "analyze/rules.def"
+
+/* What the machine allows an op with FLOPs and bytes declared, in GFLOP/s; 0:
+ * its peaks are not known. */
+double axp__roof_gflops(const struct axp__analysis *a, const axp_op *op);
+
+/* ---- thresholds (analyze_thresholds.c) --------------------------------------- */
+/* AXP_E_INVALID, and which string it was, if one is not understood. */
+axp_status axp__thresholds_read(struct axp__analysis *a,
+                                const axp_thresholds *given);
+const char *axp__rule_name(enum axp__rule_id rule); /* "slow_operation" */
+
+#endif

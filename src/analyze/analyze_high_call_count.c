@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* HighCallCount: an operation that is called very often.
+ * docs/rules/high_call_count.md
+ *
+ * Short calls are the cause of whatever else is said about the operation, and
+ * speak for it; where a call is long, its count is evidence for the others. */
+#include "analyze/analyze.h"
+
+#define SMALL_WALL 0.01
+
+static void add(struct axp__analysis *a, const axp_op *op)
+{
+    static const double steps[3] = {50000, 100000, 0};
+    char time[32];
+    double wall = (double)a->v->duration_ns;
+    double is_short = a->threshold[AXP__T_high_call_count_short_call_us] * 1e3;
+    struct axp__draft *d =
+        axp__draft_add(a, AXP__RULE_high_call_count, op->name);
+    if (!d) return;
+    d->op = op;
+    d->specificity = (double)op->avg_ns < is_short ? 3 : 0;
+    d->band = axp__band((double)op->calls, steps);
+    if ((double)op->total_ns < SMALL_WALL * wall) d->band = AXP_LOW;
+    d->fraction = 1;
+    d->is_bound = true;
+    d->confidence = 0.5;
+    d->suggestion = "do more in a call: batch or fuse the calls, or reuse "
+                    "results where inputs repeat";
+    axp__draft_say(a, d, "called %llu times, %s a call",
+                   (unsigned long long)op->calls,
+                   axp_format_ns(time, sizeof time, op->avg_ns));
+    axp__draft_metric(d, "call_count", (double)op->calls);
+    axp__draft_metric(d, "avg_time_ns", (double)op->avg_ns);
+}
+
+void axp__rule_high_call_count(struct axp__analysis *a)
+{
+    double least = a->threshold[AXP__T_high_call_count_calls];
+    for (size_t i = 0; i < a->v->n_ops; i++)
+        if ((double)a->v->ops[i].calls >= least) add(a, &a->v->ops[i]);
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* SlowOperation: an operation whose own time is a large part of the time of
+ * the threads it ran on. docs/rules/slow_operation.md
+ *
+ * Where its work and the machine's peaks are known, what could be regained is
+ * its distance from the roof: most of the time in a product at 95 % of the
+ * peak is nothing to act on. Else all of its time is the bound. */
+#include <math.h>
+
+#include "analyze/analyze.h"
+#include "analyze/analyze_wall.h"
+#include "base/base_number.h"
+
+static const char *suggestion_for(const axp_op *op)
+{
+    switch (op->category) {
+    case AXP_CAT_DATA: return "load ahead, on other threads or in advance";
+    case AXP_CAT_COMM:
+        return "overlap it with computing, send less, or less often";
+    case AXP_CAT_SYNC:
+        return "find what it waits for, and start that earlier or split it";
+    case AXP_CAT_COPY:
+        return "copy less, in larger pieces, or beside the computing";
+    case AXP_CAT_IO: return "read or write less, or beside the computing";
+    default: break;
+    }
+    if (op->n_flops_calls || op->n_bytes_calls)
+        return "compare its GFLOP/s and GB/s with what the machine can do: "
+               "far below, change the implementation; close to it, the "
+               "algorithm, the precision or the amount of work";
+    return "look for a better algorithm, a faster library or work to leave "
+           "out; declare its work (AXP_SCOPE_WORK) to see how far it is from "
+           "what the machine can do";
+}
+
+static void add(struct axp__analysis *a, const axp_op *op)
+{
+    static const double steps[3] = {25, 35, 50};
+    double percent = 100 * op->time_share, roof = axp__roof_gflops(a, op);
+    char time[32], part[32];
+    struct axp__draft *d =
+        axp__draft_add(a, AXP__RULE_slow_operation, op->name);
+    if (!d) return;
+    d->op = op;
+    d->specificity = 1;
+    d->band = axp__band(percent, steps);
+    d->is_capped = true;
+    d->is_bound = roof <= 0;
+    d->fraction = roof > 0 ? fmax(0, 1 - axp_op_gflops(op) / roof) : 1;
+    d->confidence = roof > 0 ? 0.7 : 0.5;
+    d->suggestion = suggestion_for(op);
+    axp__draft_say(a, d, "takes %s %% of its threads' time: %s in %llu %s",
+                   axp__fixed(part, sizeof part, percent, 1),
+                   axp_format_ns(time, sizeof time, op->self_ns),
+                   (unsigned long long)op->calls,
+                   op->calls == 1 ? "call" : "calls");
+    axp__draft_metric(d, "time_percentage", percent);
+    axp__draft_metric(d, "total_time_ms", (double)op->total_ns / 1e6);
+    axp__draft_metric(d, "call_count", (double)op->calls);
+}
+
+void axp__rule_slow_operation(struct axp__analysis *a)
+{
+    double least = a->threshold[AXP__T_slow_operation_percent] / 100;
+    double wall = (double)a->v->duration_ns *
+                  a->threshold[AXP__T_slow_operation_min_wall_percent] / 100;
+    for (size_t i = 0; i < a->v->n_ops; i++) {
+        const axp_op *op = &a->v->ops[i];
+        if (op->time_share < least || op->self_ns == 0) continue;
+        if ((double)axp__wall_ns(a->wall, op) >= wall) add(a, op);
+    }
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* How much of the wall time an operation's own time stands for.
+ *
+ * Own times of parallel threads add up to more than wall time. Wall time is cut into equal
+ * slices. A thread's share of an operation is taken as spread evenly over the
+ * thread's life, and a slice belongs to the operation as far as the thread
+ * that has most of it then: threads that do the same side by side count once,
+ * threads that follow one another count each.
+ *
+ *   thread 1  |####....####....|                 share 1/2
+ *   thread 2  |####....####....|####...|         share 1/2
+ *   wall      |1/2             |1/2    |         12 of 24 columns
+ *
+ * Too low where an operation wanders from thread to thread.
+ *
+ * Cost   256 additions a thread that ran the operation.
+ */
+#ifndef AXP_ANALYZE_WALL_H
+#define AXP_ANALYZE_WALL_H
+#include "model/model_view.h"
+
+#define AXP__WALL_SLICES 256
+
+struct axp__wall;
+struct axp__wall *axp__wall_create(const axp_view *v); /* NULL: no memory */
+void axp__wall_destroy(struct axp__wall *w);
+/* Of each slice the part (0…1) that is the operation's. */
+void axp__wall_spread(const struct axp__wall *w, const axp_op *op,
+                      double part[AXP__WALL_SLICES]);
+axp_ns axp__wall_ns(const struct axp__wall *w, const axp_op *op);
+
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Numbers as text, the same in every locale: printf's decimal point is the
+ * program's choice, and reports must not depend on it.
+ *
+ * Like snprintf they write at most size bytes with the final 0; size is not 0.
+ */
+#ifndef AXP_BASE_NUMBER_H
+#define AXP_BASE_NUMBER_H
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Puts text after the first `at` bytes of buf; returns the new length. */
+static inline size_t axp__append(char *buf, size_t size, size_t at,
+                                 const char *text)
+{
+    while (at + 1 < size && *text)
+        buf[at++] = *text++;
+    buf[at] = 0;
+    return at;
+}
+
+/* 1234.5678 with 2 decimals (0 to 6): "1234.57"; "-" for what is no number. */
+static inline char *axp__fixed(char *buf, size_t size, double value,
+                               int decimals)
+{
+    static const double powers[] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6};
+    double scaled = fabs(value) * powers[decimals];
+    char text[32], *at = text + sizeof text - 1;
+    if (!(scaled < 9e18)) {
+        axp__append(buf, size, 0,
+                    isnan(value) ? "-"
+                    : value < 0  ? "-huge"
+                                 : "huge");
+        return buf;
+    }
+    uint64_t units = (uint64_t)(scaled + 0.5);
+    bool is_negative = value < 0 && units;
+    *at = 0;
+    for (int i = 0; i <= decimals || units; i++) {
+        if (i == decimals && i) *--at = '.';
+        *--at = (char)('0' + units % 10);
+        units /= 10;
+    }
+    if (is_negative) *--at = '-';
+    axp__append(buf, size, 0, at);
+    return buf;
+}
+
+/* Three digits that mean something: 1.23, 12.3, 123, 1234, 0.00123, 1.23e9. */
+static inline char *axp__digits3(char *buf, size_t size, double value)
+{
+    double a = fabs(value);
+    if (!isfinite(value) || a == 0) return axp__fixed(buf, size, value, 0);
+    int exponent = (int)floor(log10(a * 1.0005));
+    if (exponent >= -3 && exponent < 6)
+        return axp__fixed(buf, size, value, exponent < 2 ? 2 - exponent : 0);
+    char mantissa[16], power[16];
+    axp__fixed(mantissa, sizeof mantissa, value / pow(10, exponent), 2);
+    axp__fixed(power, sizeof power, exponent, 0);
+    size_t len = axp__append(buf, size, 0, mantissa);
+    len = axp__append(buf, size, len, "e");
+    axp__append(buf, size, len, power);
+    return buf;
+}
+
+#endif

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The Markdown report: GitHub's kind, made to be pasted into a pull request.
+ *
+ * Names are untrusted. They are first made printable (emit_name.h: no line
+ * breaks, no control characters), then shown as code, where GitHub knows no
+ * markup, no HTML, no @mentions and no #references. In a code span a backtick
+ * would end it, and a pipe the cell of a table: names with those become a
+ * <code> element in which all punctuation is written as numbers.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/base_number.h"
+#include "emit/emit_name.h"
+#include "emit/emit_report.h"
+#include "emit/emit_short.h"
+#include "emit/emit_words.h"
+#include "record/record_thread.h"
+
+#define SHOWN_OPS 20
+#define SHOWN_NAMES 10
+#define MAX_NAME 400 /* columns; longer ones are cut */
+
+struct markdown {
+    struct axp__out *o;
+    bool has_failed;
+};
+
+/* ---- text ----------------------------------------------------------------------- */
+
+static void put_entities(struct axp__out *o, const char *text)
+{
+    for (; *text; text++) {
+        unsigned char c = (unsigned char)*text;
+        bool is_word = c >= 0x80 || c == ' ' || (c >= '0' && c <= '9') ||
+                       ((c | 32) >= 'a' && (c | 32) <= 'z');
+        if (is_word)
+            axp__out_char(o, (char)c);
+        else
+            axp__out_format(o, "&#%u;", c);
+    }
+}
+
+static void put_name(struct markdown *m, const char *name)
+{
+    struct axp__fit fit = {name, MAX_NAME, NULL};
+    if (!axp__fit_names(&fit, 1)) {
+        m->has_failed = true;
+    } else if (strpbrk(fit.shown, "`|\\")) {
+        axp__out_text(m->o, "<code>");
+        put_entities(m->o, fit.shown);
+        axp__out_text(m->o, "</code>");
+    } else if (*fit.shown) {
+        axp__out_char(m->o, '`');
+        axp__out_text(m->o, fit.shown);
+        axp__out_char(m->o, '`');
+    }
+    free(fit.shown);
+}
+
+/* Our own sentences: nothing in them but words and numbers. */
+static void put_cell(struct markdown *m, const char *text)
+{
+    size_t len = strlen(text);
+    while (len && text[len - 1] == ' ')
+        len--;
+    axp__out_text(m->o, " | ");
+    axp__out_bytes(m->o, text, len);
+}
+
+static void put_heads(struct markdown *m, const char *const *heads, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        axp__out_format(m->o, "| %s ", heads[i]);
+    axp__out_text(m->o, "|\n");
+    for (size_t i = 0; i < n; i++)
+        axp__out_text(m->o, i ? "|--:" : "|:--");
+    axp__out_text(m->o, "|\n");
+}
+
+static void begin_row(struct markdown *m, const char *name)
+{
+    axp__out_text(m->o, "| ");
+    put_name(m, name);
+}
+
+static void end_row(struct markdown *m)
+{
+    axp__out_text(m->o, " |\n");
+}
+
+/* ---- sections --------------------------------------------------------------------- */
+
+static void put_run(struct markdown *m, const axp_view *v)
+{
+    char time[32], bytes[32];
+    axp__out_text(m->o, "# Profile of ");
+    put_name(m, v->capture->title);
+    axp__out_format(m->o, "\n\n**%s**, %zu %s, %zu %s",
+                    axp_format_ns(time, sizeof time, v->duration_ns),
+                    v->n_threads, v->n_threads == 1 ? "thread" : "threads",
+                    v->n_ops, v->n_ops == 1 ? "operation" : "operations");
+    if (v->steps.count) {
+        axp__out_text(m->o, ", ");
+        axp__out_u64(m->o, v->steps.count);
+        axp__out_format(m->o, " steps of %s (p50; p99 %s)",
+                        axp_format_ns(time, sizeof time, v->steps.p50_ns),
+                        axp_format_ns(bytes, sizeof bytes, v->steps.p99_ns));
+    }
+    if (v->memory.peak_bytes)
+        axp__out_format(
+            m->o, ", memory peak **%s**",
+            axp_format_bytes(bytes, sizeof bytes, v->memory.peak_bytes));
+    axp__out_text(m->o, ".\n\n");
+}
+
+static void put_warnings(struct markdown *m, const axp_view *v)
+{
+    for (size_t i = 0; i < v->n_warnings; i++) {
+        const axp_warning *w = &v->warnings[i];
+        axp__cell count;
+        axp__out_format(m->o, "> ⚠️ %s (%s", w->text,
+                        axp__short_count(count, w->count));
+        if (w->name) {
+            axp__out_text(m->o, ", last: ");
+            put_name(m, w->name);
+        }
+        axp__out_text(m->o, ")  \n");
+    }
+    if (v->n_warnings) axp__out_char(m->o, '\n');
+}
+
+static void put_finding(struct markdown *m, const axp_finding *f)
+{
+    static const char *const marks[] = {"🟢 Low", "🟡 Medium", "🟠 High",
+                                        "🔴 Critical"};
+    char time[32], share[32];
+    axp__out_format(m->o, "1. **%s** %s ", marks[f->severity], f->type_name);
+    put_name(m, f->name);
+    if (f->saving_ns)
+        axp__out_format(
+            m->o, ", %s **%s** (%s %%)",
+            f->saving_is_bound ? "at most" : "saves",
+            axp_format_ns(time, sizeof time, f->saving_ns),
+            axp__fixed(share, sizeof share, 100 * f->saving_share, 1));
+    axp__out_format(m->o, "  \n   %s  \n   *%s*\n", f->description,
+                    f->suggestion);
+}
+
+static void put_findings(struct markdown *m, const axp_findings *f,
+                         size_t shown)
+{
+    axp__out_text(m->o, "## Bottlenecks\n\n");
+    if (!f->n) axp__out_text(m->o, "No bottlenecks detected.\n");
+    for (size_t i = 0; i < shown; i++)
+        put_finding(m, &f->all[i]);
+    if (shown < f->n)
+        axp__out_format(m->o, "\nand %zu more that save less\n", f->n - shown);
+    axp__out_char(m->o, '\n');
+}
+
+static void put_op(struct markdown *m, const axp_op *op, bool has_work)
+{
+    axp__cell cell;
+    begin_row(m, op->name);
+    put_cell(m, axp__short_count(cell, op->calls));
+    put_cell(m, axp__short_ns(cell, op->total_ns));
+    put_cell(m, axp__short_ns(cell, op->self_ns));
+    put_cell(m, axp__short_ns(cell, op->avg_ns));
+    put_cell(m, axp__short_ns(cell, op->p99_ns));
+    put_cell(m, axp__short_percent(cell, op->time_share));
+    if (has_work) {
+        put_cell(m, axp__short_rate(cell, axp_op_gflops(op)));
+        put_cell(m, axp__short_rate(cell, axp_op_gbps(op)));
+    }
+    end_row(m);
+}
+
+static void put_ops(struct markdown *m, const axp_view *v)
+{
+    static const char *const heads[] = {"operation", "calls",   "total",
+                                        "self",      "mean",    "p99",
+                                        "share",     "GFLOP/s", "GB/s"};
+    size_t shown = v->n_ops < SHOWN_OPS ? v->n_ops : SHOWN_OPS;
+    bool has_work = false;
+    char text[32];
+    axp_ns rest = 0;
+    axp__out_text(m->o, "## Compute Statistics\n\n");
+    if (!shown) {
+        axp__out_text(m->o, "No operation was recorded.\n\n");
+        return;
+    }
+    for (size_t i = 0; i < shown; i++)
+        has_work |= v->ops[i].n_flops_calls || v->ops[i].n_bytes_calls;
+    put_heads(m, heads, has_work ? 9 : 7);
+    for (size_t i = 0; i < shown; i++)
+        put_op(m, &v->ops[i], has_work);
+    for (size_t i = shown; i < v->n_ops; i++)
+        rest += v->ops[i].self_ns;
+    if (shown < v->n_ops)
+        axp__out_format(m->o, "\nand %zu more, %s self\n", v->n_ops - shown,
+                        axp_format_ns(text, sizeof text, rest));
+    axp__out_char(m->o, '\n');
+}
+
+static void put_memory_names(struct markdown *m, const axp_view *v)
+{
+    static const char *const heads[] = {"at the peak", "kind",      "held",
+                                        "share",       "allocated", "allocs",
+                                        "not freed"};
+    axp__cell cell;
+    size_t shown = 0;
+    put_heads(m, heads, sizeof heads / sizeof *heads);
+    for (; shown < v->n_memory_names && shown < SHOWN_NAMES; shown++) {
+        const axp_memory_name *n = &v->memory_names[shown];
+        const char *kind = axp__word_mem(n->kind);
+        double peak = (double)v->memory.peak_bytes;
+        if (shown && !n->at_peak_bytes && !n->current_bytes) break;
+        begin_row(m, n->name);
+        put_cell(m, kind ? kind : "");
+        put_cell(m, axp__short_bytes(cell, n->at_peak_bytes));
+        put_cell(m, axp__short_percent(
+                        cell, peak > 0 ? (double)n->at_peak_bytes / peak : 0));
+        put_cell(m, axp__short_bytes(cell, n->total_allocated));
+        put_cell(m, axp__short_count(cell, n->n_allocs));
+        put_cell(m, axp__short_bytes(cell, n->current_bytes));
+        end_row(m);
+    }
+    if (shown < v->n_memory_names)
+        axp__out_format(m->o, "\nand %zu more\n", v->n_memory_names - shown);
+    axp__out_char(m->o, '\n');
+}
+
+static void put_memory(struct markdown *m, const axp_view *v)
+{
+    char peak[32], at[32], live[32];
+    axp__out_text(m->o, "## Memory Statistics\n\n");
+    if (!v->memory.n_allocs && !v->memory.n_frees) {
+        axp__out_text(m->o, "No allocation was recorded.\n\n");
+        return;
+    }
+    axp__out_format(
+        m->o, "Peak %s after %s, %s not freed.\n\n",
+        axp_format_bytes(peak, sizeof peak, v->memory.peak_bytes),
+        axp_format_ns(at, sizeof at, v->memory.peak_at),
+        axp_format_bytes(live, sizeof live, v->memory.current_bytes));
+    put_memory_names(m, v);
+}
+
+static void put_applied(struct markdown *m, const axp_findings *f)
+{
+    char *text = axp__applied(f);
+    if (text) {
+        axp__out_text(m->o, "<sub>axprof " AXP_VERSION ", ");
+        put_name(m, text);
+        axp__out_text(m->o, "</sub>\n");
+    } else {
+        m->has_failed = true;
+    }
+    free(text);
+}
+
+axp_status axp__emit_markdown(const axp_view *v, const axp_findings *f,
+                              const axp_report_options *options,
+                              struct axp__out *o)
+{
+    struct markdown m = {.o = o};
+    put_run(&m, v);
+    put_warnings(&m, v);
+    put_findings(&m, f, axp__shown_findings(f, options));
+    put_ops(&m, v);
+    put_memory(&m, v);
+    put_applied(&m, f);
+    if (!m.has_failed) return AXP_OK;
+    return axp__fail(AXP_E_NO_MEMORY, "no memory for a report");
+}

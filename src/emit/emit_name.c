@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Names for a terminal; see emit_name.h. */
+#include "emit/emit_name.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "emit/emit_out.h"
+
+enum kind { NONE, WIDE, HIDDEN, NORMAL };
+
+/* ---- characters -------------------------------------------------------------- */
+
+static enum kind kind_of(uint32_t code)
+{
+    static const struct {
+        uint32_t first, last;
+        enum kind kind;
+    } table[] = {
+#define W(first, last, kind) {first, last, kind},
+#include "emit/emit_width.def"
+#undef W
+    };
+    size_t low = 0, high = sizeof table / sizeof *table;
+    if (code < 0x20 || code == 0x7f) return HIDDEN;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (code > table[mid].last)
+            low = mid + 1;
+        else if (code < table[mid].first)
+            high = mid;
+        else
+            return table[mid].kind;
+    }
+    return NORMAL;
+}
+
+/* Of a valid sequence of n bytes. */
+static uint32_t code_at(const char *text, size_t n)
+{
+    static const uint8_t mask[5] = {0, 0x7f, 0x1f, 0x0f, 0x07};
+    const unsigned char *s = (const unsigned char *)text;
+    uint32_t code = s[0] & mask[n];
+    for (size_t i = 1; i < n; i++)
+        code = code << 6 | (s[i] & 0x3f);
+    return code;
+}
+
+static size_t put_hidden(char *to, uint32_t code)
+{
+    const char *found = code < 0x20 ? strchr("\nn\rr\tt", (int)code) : NULL;
+    if (code && found) {
+        to[0] = '\\';
+        to[1] = found[1];
+        return 2;
+    }
+    /* At most 4 bytes for one, 6 for two or three, 8 for four. */
+    return (size_t)sprintf(to, code < 0x80 ? "\\x%02x" : "\\u%04x", code);
+}
+
+char *axp__plain(const char *text)
+{
+    size_t left = text ? strlen(text) : 0, len = 0;
+    char *out = malloc(left * 4 + 8);
+    if (!out) return NULL;
+    while (left) {
+        size_t n = axp__utf8_len(text, left);
+        uint32_t code = n ? code_at(text, n) : 0xfffd;
+        enum kind kind = kind_of(code);
+        if (kind == HIDDEN) {
+            len += put_hidden(out + len, code);
+        } else {
+            /* a mark on nothing gets something to stand on */
+            const char *from = n ? text : "\xef\xbf\xbd";
+            size_t bytes = n ? n : 3;
+            if (kind == NONE && len == 0) {
+                memcpy(out, "\xe2\x97\x8c", 3);
+                len = 3;
+            }
+            memcpy(out + len, from, bytes);
+            len += bytes;
+        }
+        text += n ? n : 1;
+        left -= n ? n : 1;
+    }
+    out[len] = 0;
+    return out;
+}
+
+size_t axp__next_cell(const char *plain, unsigned *columns)
+{
+    size_t n = axp__utf8_len(plain, *plain ? 4 : 0), more;
+    *columns = 0;
+    if (!n) return 0;
+    enum kind kind = kind_of(code_at(plain, n));
+    *columns = kind == WIDE ? 2 : kind == NONE ? 0 : 1;
+    while (plain[n] && (more = axp__utf8_len(plain + n, 4)) &&
+           kind_of(code_at(plain + n, more)) == NONE)
+        n += more;
+    return n;
+}
+
+size_t axp__columns(const char *plain)
+{
+    size_t sum = 0, n;
+    unsigned columns;
+    while ((n = axp__next_cell(plain, &columns))) {
+        sum += columns;
+        plain += n;
+    }
+    return sum;
+}
+
+/* ---- cutting --------------------------------------------------------------------- */
+
+struct cell {
+    uint32_t at;
+    uint8_t columns;
+};
+
+struct text { /* a name, cut into cells */
+    char *plain;
+    struct cell *cells; /* and one more, at the end */
+    size_t n_cells, columns;
+};
+
+static bool init_text(struct text *t, const char *name)
+{
+    size_t n, at = 0;
+    unsigned columns;
+    t->plain = axp__plain(name);
+    t->cells =
+        t->plain ? malloc((strlen(t->plain) + 1) * sizeof *t->cells) : NULL;
+    if (!t->cells) return false;
+    while ((n = axp__next_cell(t->plain + at, &columns))) {
+        t->cells[t->n_cells++] = (struct cell){(uint32_t)at, (uint8_t)columns};
+        t->columns += columns;
+        at += n;
+    }
+    t->cells[t->n_cells] = (struct cell){(uint32_t)at, 0};
+    return true;
+}
+
+/* Appends the cells from..to of which `columns` have room; forwards they are
+ * counted from the front, backwards from the end. Returns the new end. */
+static char *put_front(char *out, const struct text *t, size_t from,
+                       size_t columns)
+{
+    size_t to = from;
+    while (to < t->n_cells && t->cells[to].columns <= columns)
+        columns -= t->cells[to++].columns;
+    size_t len = t->cells[to].at - t->cells[from].at;
+    memcpy(out, t->plain + t->cells[from].at, len);
+    return out + len;
+}
+
+static char *put_back(char *out, const struct text *t, size_t columns)
+{
+    size_t from = t->n_cells;
+    while (from && t->cells[from - 1].columns <= columns)
+        columns -= t->cells[--from].columns;
+    size_t len = t->cells[t->n_cells].at - t->cells[from].at;
+    memcpy(out, t->plain + t->cells[from].at, len);
+    return out + len;
+}
+
+static char *put_ellipsis(char *out)
+{
+    memcpy(out, AXP__ELLIPSIS, 3);
+    return out + 3;
+}
+
+/* head…tail */
+static void cut_middle(char *out, const struct text *t, size_t columns)
+{
+    if (t->columns <= columns) {
+        strcpy(out, t->plain);
+        return;
+    }
+    size_t head = columns < 3 ? columns : columns / 2;
+    out = put_front(out, t, 0, head);
+    if (columns >= 3) {
+        out = put_ellipsis(out);
+        out = put_back(out, t, columns - head - 1);
+    }
+    *out = 0;
+}
+
+/* head…what begins at `from`…tail */
+static void cut_around(char *out, const struct text *t, size_t columns,
+                       size_t from)
+{
+    size_t mid = columns / 2, head = (columns - mid - 2) / 2;
+    if (columns < 8) {
+        cut_middle(out, t, columns);
+        return;
+    }
+    out = put_front(out, t, 0, head);
+    out = put_ellipsis(out);
+    out = put_front(out, t, from, mid);
+    out = put_ellipsis(out);
+    *put_back(out, t, columns - mid - head - 2) = 0;
+}
+
+static void cut_numbered(char *out, const struct text *t, size_t columns,
+                         size_t number)
+{
+    char text[16];
+    size_t len = (size_t)snprintf(text, sizeof text, "#%zu", number);
+    cut_middle(out, t, columns > len ? columns - len : 0);
+    strcat(out, text);
+}
+
+/* ---- staying distinct ---------------------------------------------------------------- */
+
+static size_t common_cells(const struct text *a, const struct text *b)
+{
+    size_t i = 0;
+    while (i < a->n_cells && i < b->n_cells) {
+        size_t at = a->cells[i].at, len = a->cells[i + 1].at - at;
+        if (len != b->cells[i + 1].at - b->cells[i].at ||
+            memcmp(a->plain + at, b->plain + b->cells[i].at, len))
+            break;
+        i++;
+    }
+    return i;
+}
+
+/* Names that are shown alike. */
+struct alike {
+    struct axp__fit **fits;
+    const struct text **texts;
+    size_t *numbers;
+    size_t n, n_same_cells; /* that all of them begin with */
+    bool differ;            /* not all are one name */
+};
+
+/* Those that are shown like the i-th, from it on; they are marked. */
+static void find_alike(struct alike *a, struct axp__fit *fits,
+                       const struct text *texts, size_t n, bool *is_marked)
+{
+    const struct axp__fit *first = NULL;
+    a->n = 0;
+    a->n_same_cells = SIZE_MAX;
+    a->differ = false;
+    for (size_t i = 0; i < n; i++) {
+        if (is_marked[i] || (first && strcmp(first->shown, fits[i].shown)))
+            continue;
+        if (!first) first = &fits[i];
+        is_marked[i] = true;
+        a->fits[a->n] = &fits[i];
+        a->texts[a->n++] = &texts[i];
+        if (!strcmp(first->name, fits[i].name)) continue;
+        size_t same = common_cells(a->texts[0], &texts[i]);
+        if (same < a->n_same_cells) a->n_same_cells = same;
+        a->differ = true;
+    }
+}
+
+/* Different names get different numbers, from `last` + 1 on; returns the
+ * highest. */
+static size_t number(struct alike *a, size_t last)
+{
+    for (size_t i = 0; i < a->n; i++) {
+        size_t k = 0;
+        while (strcmp(a->fits[k]->name, a->fits[i]->name))
+            k++;
+        a->numbers[i] = k < i ? a->numbers[k] : ++last;
+    }
+    return last;
+}
+
+/* Shows anew what is shown like another name: around the place where they
+ * first differ, or with a number. Returns whether there was any. */
+static bool part(struct axp__fit *fits, const struct text *texts, size_t n,
+                 struct alike *a, bool with_number)
+{
+    bool any = false, *is_marked = calloc(n + 1, sizeof *is_marked);
+    size_t last = 0; /* over all groups: what is cut may be equal too */
+    if (!is_marked) return false;
+    for (;;) {
+        find_alike(a, fits, texts, n, is_marked);
+        if (!a->n) break;
+        if (a->differ && with_number) last = number(a, last);
+        for (size_t i = 0; a->differ && i < a->n; i++) {
+            struct axp__fit *f = a->fits[i];
+            if (with_number)
+                cut_numbered(f->shown, a->texts[i], f->columns, a->numbers[i]);
+            else
+                cut_around(f->shown, a->texts[i], f->columns, a->n_same_cells);
+        }
+        any = any || a->differ;
+    }
+    free(is_marked);
+    return any;
+}
+
+static bool keep_distinct(struct axp__fit *fits, const struct text *texts,
+                          size_t n)
+{
+    struct alike a = {.fits = calloc(n + 1, sizeof *a.fits),
+                      .texts = calloc(n + 1, sizeof *a.texts),
+                      .numbers = calloc(n + 1, sizeof *a.numbers)};
+    bool ok = a.fits && a.texts && a.numbers;
+    for (int round = 0; ok && round < 3; round++)
+        if (!part(fits, texts, n, &a, round == 2)) break;
+    free(a.fits);
+    free(a.texts);
+    free(a.numbers);
+    return ok;
+}
+
+bool axp__fit_names(struct axp__fit *fits, size_t n)
+{
+    struct text *texts = calloc(n + 1, sizeof *texts);
+    bool ok = texts != NULL;
+    for (size_t i = 0; i < n; i++)
+        fits[i].shown = NULL;
+    for (size_t i = 0; ok && i < n; i++) {
+        ok = init_text(&texts[i], fits[i].name);
+        /* its parts may overlap; ellipses and a number */
+        fits[i].shown = ok ? malloc(3 * strlen(texts[i].plain) + 32) : NULL;
+        ok = fits[i].shown != NULL;
+        if (ok) cut_middle(fits[i].shown, &texts[i], fits[i].columns);
+    }
+    ok = ok && keep_distinct(fits, texts, n);
+    for (size_t i = 0; texts && i < n; i++) {
+        free(texts[i].plain);
+        free(texts[i].cells);
+    }
+    free(texts);
+    return ok;
+}

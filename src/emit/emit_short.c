@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Numbers in few columns; see emit_short.h. */
+#include "emit/emit_short.h"
+
+#include <string.h>
+
+#include "base/base_number.h"
+
+/* The unit has two columns, so that digits stand below digits. */
+static char *join(axp__cell out, double value, int decimals, const char *unit)
+{
+    axp__fixed(out, AXP__CELL, value, decimals);
+    size_t len = axp__append(out, AXP__CELL, strlen(out), " ");
+    len = axp__append(out, AXP__CELL, len, unit);
+    if (!unit[1]) axp__append(out, AXP__CELL, len, " ");
+    return out;
+}
+
+static char *with_unit(axp__cell out, double value, const char *unit)
+{
+    return join(out, value, value < 9.995 ? 2 : value < 99.95 ? 1 : 0, unit);
+}
+
+char *axp__short_ns(axp__cell out, axp_ns ns)
+{
+    double value = (double)ns;
+    if (ns < 1000) return join(out, value, 0, "ns");
+    if (value < 999.5e3) return with_unit(out, value / 1e3, "us");
+    if (value < 999.5e6) return with_unit(out, value / 1e6, "ms");
+    return with_unit(out, value / 1e9, "s");
+}
+
+char *axp__short_bytes(axp__cell out, uint64_t bytes)
+{
+    static const char *const units[] = {"KB", "MB", "GB", "TB", "PB"};
+    double value = (double)bytes / 1024;
+    int unit = 0;
+    if (bytes < 1024) return join(out, (double)bytes, 0, "B");
+    for (; value >= 1023.5 && unit < 4; unit++)
+        value /= 1024;
+    return with_unit(out, value, units[unit]);
+}
+
+char *axp__short_count(axp__cell out, uint64_t count)
+{
+    axp__cell digits;
+    if (count >= 1000000000000u)
+        return with_unit(out, (double)count / 1e12, "T");
+    if (count >= 1000000000) return with_unit(out, (double)count / 1e9, "G");
+    size_t n = strlen(axp__fixed(digits, sizeof digits, (double)count, 0));
+    size_t len = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (i && (n - i) % 3 == 0) out[len++] = ',';
+        out[len++] = digits[i];
+    }
+    out[len] = 0;
+    return out;
+}
+
+char *axp__short_rate(axp__cell out, double value)
+{
+    out[0] = 0;
+    if (isnan(value)) return out;
+    if (value > 0 && value < 0.005) return strcpy(out, "<0.01");
+    return axp__fixed(out, AXP__CELL, value,
+                      value < 9.995   ? 2
+                      : value < 99.95 ? 1
+                                      : 0);
+}
+
+char *axp__short_percent(axp__cell out, double share)
+{
+    axp__fixed(out, AXP__CELL, 100 * share, 1);
+    axp__append(out, AXP__CELL, strlen(out), "%");
+    return out;
+}
+
+char *axp__short_number(axp__cell out, double value)
+{
+    if (fabs(value) < 1e9 && value == floor(value))
+        return axp__fixed(out, AXP__CELL, value, 0);
+    return axp__digits3(out, AXP__CELL, value);
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Numbers for the cells of a table: three digits, a unit, few columns.
+ * axp_format_ns and axp_format_bytes are for sentences. */
+#ifndef AXP_EMIT_SHORT_H
+#define AXP_EMIT_SHORT_H
+#include "axprof/axprof.h"
+
+#define AXP__CELL 24
+typedef char axp__cell[AXP__CELL]; /* what each of these fits into */
+
+char *axp__short_ns(axp__cell out, axp_ns ns);         /* 12.3 ms, 1.50 s  */
+char *axp__short_bytes(axp__cell out, uint64_t bytes); /* 1.50 MB */
+char *axp__short_count(axp__cell out, uint64_t count); /* 12,345 or 1.23 G */
+char *axp__short_rate(axp__cell out, double value);    /* 123; "": unknown */
+char *axp__short_percent(axp__cell out, double share); /* 0.5: 50.0% */
+char *axp__short_number(axp__cell out, double value);  /* of any size */
+
+#endif

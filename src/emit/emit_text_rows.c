@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Steps, threads, tracks and counters; see emit_text.h. */
+#include <stdlib.h>
+
+#include "emit/emit_text.h"
+
+#define SHOWN_ROWS 10
+
+void axp__text_steps(struct axp__text *t, const axp_view *v)
+{
+    const axp_step_stats *s = &v->steps;
+    const struct {
+        const char *name;
+        axp_ns ns;
+    } times[] = {{"mean ", s->avg_ns},  {", p50 ", s->p50_ns},
+                 {", p95 ", s->p95_ns}, {", p99 ", s->p99_ns},
+                 {", min ", s->min_ns}, {", max ", s->max_ns}};
+    char text[256] = "";
+    size_t len = 0;
+    axp__cell cell;
+    if (!s->count) return;
+    axp__text_heading(t, "Steps", "%s", axp__short_count(cell, s->count));
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+        len = axp__append(text, sizeof text, len, times[i].name);
+        axp__short_ns(cell, times[i].ns);
+        len = axp__append(text, sizeof text, len, cell);
+        if (text[len - 1] == ' ') text[--len] = 0;
+    }
+    axp__text_wrap(t, "", text);
+}
+
+/* ---- threads --------------------------------------------------------------------- */
+
+static int by_busy(const void *a, const void *b)
+{
+    const axp_thread_info *x = *(axp_thread_info *const *)a;
+    const axp_thread_info *y = *(axp_thread_info *const *)b;
+    if (x->busy_ns != y->busy_ns) return x->busy_ns < y->busy_ns ? 1 : -1;
+    return (x > y) - (x < y);
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const axp_thread_info *x = *(axp_thread_info *const *)a;
+    const axp_thread_info *y = *(axp_thread_info *const *)b;
+    return (x > y) - (x < y);
+}
+
+static void put_thread(struct axp__table *table, const axp_thread_info *i,
+                       bool has_processes)
+{
+    axp__cell *cells = axp__table_row(table, *i->name ? i->name : "(thread)");
+    axp_ns life = i->end - i->begin;
+    axp__fixed(cells[0], AXP__CELL, (double)i->id, 0);
+    if (has_processes)
+        axp__fixed(cells[1], AXP__CELL, (double)i->process_id, 0);
+    if (i->rank >= 0) axp__fixed(cells[2], AXP__CELL, i->rank, 0);
+    axp__short_ns(cells[3], i->begin);
+    axp__short_ns(cells[4], life);
+    axp__short_ns(cells[5], i->busy_ns);
+    axp__short_percent(cells[6], life ? (double)i->busy_ns / (double)life : 0);
+    axp__short_count(cells[7], i->events);
+}
+
+/* The busiest ones, in the order in which they began. */
+static void put_threads(struct axp__text *t, const axp_view *v,
+                        const axp_thread_info **sorted)
+{
+    static const struct axp__column columns[] = {
+        {"thread", true, 0}, {"id", false, 3},    {"process", false, 2},
+        {"rank", false, 0},  {"begin", false, 4}, {"lived", false, 1},
+        {"busy", false, 0},  {"share", false, 0}, {"events", false, 5}};
+    size_t n = v->n_threads, shown = n < SHOWN_ROWS ? n : SHOWN_ROWS;
+    bool has_processes = false;
+    axp_ns rest = 0;
+    char text[32];
+    for (size_t i = 0; i < n; i++) {
+        sorted[i] = &v->threads[i];
+        if (v->threads[i].process_id != v->threads[0].process_id)
+            has_processes = true;
+    }
+    qsort(sorted, n, sizeof *sorted, by_busy);
+    for (size_t i = shown; i < n; i++)
+        rest += sorted[i]->busy_ns;
+    qsort(sorted, shown, sizeof *sorted, by_place);
+    struct axp__table *table =
+        axp__table_create(t, columns, sizeof columns / sizeof *columns, shown);
+    for (size_t i = 0; table && i < shown; i++)
+        put_thread(table, sorted[i], has_processes);
+    axp__table_print(t, table);
+    if (shown < n)
+        axp__text_say(t, "and %zu more, busy for %s together", n - shown,
+                      axp_format_ns(text, sizeof text, rest));
+}
+
+void axp__text_threads(struct axp__text *t, const axp_view *v)
+{
+    axp__cell count;
+    if (!v->n_threads) return;
+    const axp_thread_info **sorted = calloc(v->n_threads, sizeof *sorted);
+    if (!sorted) {
+        t->has_failed = true;
+        return;
+    }
+    axp__text_heading(t, "Threads", "%s",
+                      axp__short_count(count, v->n_threads));
+    put_threads(t, v, sorted);
+    free(sorted);
+}
+
+/* ---- tracks and counters --------------------------------------------------------------- */
+
+void axp__text_tracks(struct axp__text *t, const axp_view *v)
+{
+    static const struct axp__column columns[] = {
+        {"track", true, 0}, {"begin", false, 2}, {"span", false, 1},
+        {"busy", false, 0}, {"share", false, 0}, {"events", false, 3}};
+    axp__cell count;
+    if (!v->n_tracks) return;
+    axp__text_heading(t, "Tracks", "%s", axp__short_count(count, v->n_tracks));
+    struct axp__table *table = axp__table_create(
+        t, columns, sizeof columns / sizeof *columns, SHOWN_ROWS);
+    for (size_t i = 0; table && i < v->n_tracks && i < SHOWN_ROWS; i++) {
+        const struct axp__view_track *track = &v->tracks[i];
+        axp__cell *cells = axp__table_row(table, track->name);
+        axp_ns span = track->end - track->begin;
+        axp__short_ns(cells[0], track->begin);
+        axp__short_ns(cells[1], span);
+        axp__short_ns(cells[2], track->busy_ns);
+        axp__short_percent(cells[3],
+                           span ? (double)track->busy_ns / (double)span : 0);
+        axp__short_count(cells[4], track->events);
+    }
+    axp__table_print(t, table);
+    if (v->n_tracks > SHOWN_ROWS)
+        axp__text_say(t, "and %zu more", v->n_tracks - SHOWN_ROWS);
+}
+
+void axp__text_counters(struct axp__text *t, const axp_view *v)
+{
+    static const struct axp__column columns[] = {
+        {"counter", true, 0}, {"readings", false, 5}, {"last", false, 0},
+        {"mean", false, 1},   {"min", false, 4},      {"max", false, 3}};
+    axp__cell count;
+    if (!v->n_counters) return;
+    axp__text_heading(t, "Counters", "%s",
+                      axp__short_count(count, v->n_counters));
+    struct axp__table *table = axp__table_create(
+        t, columns, sizeof columns / sizeof *columns, SHOWN_ROWS);
+    for (size_t i = 0; table && i < v->n_counters && i < SHOWN_ROWS; i++) {
+        const struct axp__view_counter *k = &v->counters[i];
+        axp__cell *cells = axp__table_row(table, k->name);
+        axp__short_count(cells[0], k->n);
+        axp__short_number(cells[1], k->last);
+        axp__short_number(cells[2], k->sum / (double)k->n);
+        axp__short_number(cells[3], k->min);
+        axp__short_number(cells[4], k->max);
+    }
+    axp__table_print(t, table);
+    if (v->n_counters > SHOWN_ROWS)
+        axp__text_say(t, "and %zu more", v->n_counters - SHOWN_ROWS);
+}

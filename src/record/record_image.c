@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Bytes of a spool by address, its chunks and its names; see record_image.h. */
+#include "record/record_image.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "record/record_name.h"
+#include "record/record_spool.h"
+#include "record/record_thread.h"
+#include "wire/wire_decode.h"
+
+#if defined(__x86_64__)
+#define MACHINE 62u /* ELF's numbers */
+#elif defined(__aarch64__)
+#define MACHINE 183u
+#else
+#define MACHINE 0u
+#endif
+
+/* ---- bytes by address ---------------------------------------------------------- */
+
+static bool read_all(int fd, void *to, size_t n, uint64_t at)
+{
+    char *p = to;
+    while (n) {
+        ssize_t k = pread(fd, p, n, (off_t)at);
+        if (k < 0 && errno == EINTR) continue;
+        if (k <= 0) return false;
+        p += k;
+        at += (uint64_t)k;
+        n -= (size_t)k;
+    }
+    return true;
+}
+
+static bool is_in_file(const struct axp__image *m, const struct axp__extent *e)
+{
+    return e->kind && e->bytes && e->offset <= m->bytes &&
+           e->bytes <= m->bytes - e->offset;
+}
+
+static uint32_t n_extents(const struct axp__image *m)
+{
+    uint32_t n = m->head->n_extents;
+    return n < AXP__SPACE_EXTENTS ? n : AXP__SPACE_EXTENTS;
+}
+
+static const struct axp__extent *find_extent(const struct axp__image *m,
+                                             uint64_t address, size_t bytes)
+{
+    for (uint32_t i = 1; i < n_extents(m); i++) {
+        const struct axp__extent *e = &m->head->extent[i];
+        if (is_in_file(m, e) && address >= e->address &&
+            address - e->address < e->bytes &&
+            bytes <= e->bytes - (address - e->address))
+            return e;
+    }
+    return NULL;
+}
+
+/* What lay at an address; NULL: nothing that we have. */
+const void *axp__image_at(struct axp__image *m, const void *pointer,
+                          size_t bytes)
+{
+    uint64_t address = (uintptr_t)pointer;
+    const struct axp__extent *e = find_extent(m, address, bytes);
+    if (!e || address % (bytes % 64 ? 8 : 64) || e->kind == AXP__EXTENT_CHUNKS)
+        return NULL;
+    char **copy = &m->extent[e - m->head->extent];
+    if (!*copy) {
+        *copy = aligned_alloc(4096, (e->bytes + 4095) & ~(uint64_t)4095);
+        if (*copy && !read_all(m->fd, *copy, e->bytes, e->offset)) {
+            free(*copy);
+            *copy = NULL;
+        }
+    }
+    return *copy ? *copy + (address - e->address) : NULL;
+}
+
+/* ---- words --------------------------------------------------------------------------------- */
+
+static void unload(struct axp__cap_words *w)
+{
+    free(w->memory);
+}
+
+static bool load(const struct axp__cap_source *s,
+                 const struct axp__cap_chunk *chunk, struct axp__cap_words *out)
+{
+    const struct axp__image *m = (const struct axp__image *)s;
+    uint64_t *words = malloc(chunk->n_words * 8);
+    if (!words ||
+        !read_all(m->fd, words, chunk->n_words * 8,
+                  chunk->place + offsetof(struct axp__chunk, words))) {
+        free(words);
+        return false;
+    }
+    *out = (struct axp__cap_words){words, chunk->n_words, chunk->base_ticks,
+                                   unload, words};
+    return true;
+}
+
+/* The words of a chunk that was being written to end before a head of 0. */
+static uint64_t find_end(const struct axp__chunk *chunk)
+{
+    struct axp__decoder d;
+    struct axp__wire_event e;
+    uint64_t n = 0;
+    axp__decoder_init(&d, chunk->words, AXP__CHUNK_WORDS, chunk->base_ticks);
+    while (axp__decoder_next(&d, &e))
+        n = d.at;
+    return d.is_damaged ? n : d.at;
+}
+
+static void get_chunk(struct axp__image *m, const struct axp__chunk *chunk,
+                      uint64_t place, uint32_t epoch)
+{
+    struct axp__capture *c = m->c;
+    if (!chunk->seq || chunk->epoch != epoch || chunk->state == AXP__CHUNK_FREE)
+        return;
+    bool is_full = chunk->n_words && chunk->n_words <= AXP__CHUNK_WORDS;
+    uint64_t n = is_full ? chunk->n_words : find_end(chunk);
+    if (!n) return;
+    c->chunks[c->n_chunks++] = (struct axp__cap_chunk){
+        .row = chunk->row,
+        .seq = chunk->seq,
+        .base_ticks = chunk->base_ticks,
+        .source = &m->source,
+        .place = place,
+        .n_words = (size_t)n,
+        .n_events = is_full ? chunk->n_events : UINT64_MAX};
+}
+
+bool axp__image_chunks(struct axp__image *m, uint32_t epoch)
+{
+    struct axp__chunk *chunk = malloc(sizeof *chunk);
+    uint64_t n = 0;
+    for (uint32_t i = 1; i < n_extents(m); i++)
+        if (is_in_file(m, &m->head->extent[i]) &&
+            m->head->extent[i].kind == AXP__EXTENT_CHUNKS)
+            n += m->head->extent[i].bytes / sizeof *chunk;
+    if (n > m->bytes / sizeof *chunk) n = m->bytes / sizeof *chunk;
+    m->c->chunks = axp__cap_take(m->c, n, sizeof *m->c->chunks);
+    bool ok = chunk && m->c->chunks;
+    for (uint32_t i = 1; ok && i < n_extents(m); i++) {
+        const struct axp__extent *e = &m->head->extent[i];
+        if (!is_in_file(m, e) || e->kind != AXP__EXTENT_CHUNKS) continue;
+        for (uint64_t k = 0; k + sizeof *chunk <= e->bytes; k += sizeof *chunk)
+            if (m->c->n_chunks < n &&
+                read_all(m->fd, chunk, sizeof *chunk, e->offset + k))
+                get_chunk(m, chunk, e->offset + k, epoch);
+    }
+    free(chunk);
+    return ok;
+}
+
+/* ---- names ------------------------------------------------------------------------------------ */
+
+struct axp__cap_name axp__image_name(const struct axp__capture *c, uint32_t id)
+{
+    static const char *const special[] = {"(root)", "(other)", "(unnamed)"};
+    const struct axp__image *m = c->own;
+    if (id <= AXP__NAME_UNNAMED)
+        return (struct axp__cap_name){special[id], NULL, 0, 0};
+    if (id < m->n_names && m->names[id].text) return m->names[id];
+    return (struct axp__cap_name){special[1], NULL, 0, 0};
+}
+
+static const char *keep_text(struct axp__image *m, const char *from,
+                             uint32_t len)
+{
+    char *to = axp__cap_take(m->c, (size_t)len + 1, 1);
+    return to ? memcpy(to, from, len) : NULL;
+}
+
+static bool add_name(struct axp__image *m, const struct axp__spool_name *r)
+{
+    if (r->id >= AXP__MAX_NAMES) return true;
+    if (r->id >= m->n_names) {
+        uint32_t n = r->id + 1 > 2 * m->n_names ? r->id + 1 : 2 * m->n_names;
+        struct axp__cap_name *wider = realloc(m->names, n * sizeof *wider);
+        if (!wider) return false;
+        memset(wider + m->n_names, 0, (n - m->n_names) * sizeof *wider);
+        m->names = wider;
+        m->n_names = n;
+    }
+    const char *text = (const char *)(r + 1);
+    struct axp__cap_name *n = &m->names[r->id];
+    if (n->text) return true;
+    n->text = keep_text(m, text, r->text_len);
+    if (r->file_len) n->file = keep_text(m, text + r->text_len, r->file_len);
+    n->line = r->line;
+    n->flags = r->flags;
+    return n->text != NULL;
+}
+
+bool axp__image_names(struct axp__image *m)
+{
+    uint64_t most = m->bytes / sizeof(struct axp__spool_names) + 1;
+    const struct axp__spool_names *b;
+    uint64_t address = m->head->root[AXP__ROOT_NAMES];
+    for (; address && most--; address = b->older) {
+        b = axp__image_at(m, (const void *)(uintptr_t)address, sizeof *b);
+        if (!b) break;
+        uint64_t used = b->used < sizeof b->bytes ? b->used : sizeof b->bytes;
+        for (uint64_t k = 0; k + sizeof(struct axp__spool_name) <= used;) {
+            const struct axp__spool_name *r =
+                (const struct axp__spool_name *)(const void *)(b->bytes + k);
+            if (!r->bytes || r->bytes % 8 || r->bytes > used - k) break;
+            if (r->id && r->text_len <= r->bytes - sizeof *r &&
+                r->file_len <= r->bytes - sizeof *r - r->text_len &&
+                !add_name(m, r))
+                return false;
+            k += r->bytes;
+        }
+    }
+    return true;
+}
+
+/* ---- opening -------------------------------------------------------------------------------------- */
+
+void axp__image_free_extents(struct axp__image *m)
+{
+    for (uint32_t i = 0; m->extent && i < AXP__SPACE_EXTENTS; i++)
+        free(m->extent[i]);
+    free(m->extent);
+    m->extent = NULL;
+}
+
+static axp_status check_head(const struct axp__space *h)
+{
+    if (memcmp(h->magic, AXP__SPACE_MAGIC, sizeof h->magic))
+        return axp__fail(AXP_E_FORMAT, "not a spool of axprof");
+    if (h->layout != AXP__SPACE_LAYOUT)
+        return axp__fail(AXP_E_UNSUPPORTED,
+                         "a spool of another version (layout %u, this one "
+                         "reads %u): use the axprof that was there when it "
+                         "was written",
+                         h->layout, AXP__SPACE_LAYOUT);
+    if (h->machine != MACHINE)
+        return axp__fail(AXP_E_UNSUPPORTED,
+                         "a spool of another kind of machine: run axprof "
+                         "pack where it was written");
+    if (!h->is_complete)
+        return axp__fail(AXP_E_FORMAT, "a spool that had not begun");
+    return AXP_OK;
+}
+
+axp_status axp__image_open(int fd, struct axp__image *m)
+{
+    struct stat st;
+    m->source.load = load;
+    m->fd = fd;
+    m->head = malloc(sizeof *m->head);
+    m->extent = calloc(AXP__SPACE_EXTENTS, sizeof *m->extent);
+    if (!m->head || !m->extent)
+        return axp__fail(AXP_E_NO_MEMORY, "no memory to read a spool");
+    if (fstat(fd, &st) || !S_ISREG(st.st_mode) ||
+        !read_all(fd, m->head, sizeof *m->head, 0))
+        return axp__fail(AXP_E_FORMAT, "not a spool of axprof");
+    m->bytes = (uint64_t)st.st_size;
+    m->n_left = m->bytes / 4 + 1000; /* each is counted, then copied */
+    return check_head(m->head);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* A spool as it lies in its file: what an address of its process held.
+ *
+ * Place    under record_recover.c, which knows what the structs mean.
+ * Input    untrusted, and perhaps still being written to: extents are read
+ *          into memory of our own as they are first needed, and what no
+ *          extent holds is not there.
+ */
+#ifndef AXP_RECORD_IMAGE_H
+#define AXP_RECORD_IMAGE_H
+#include "axprof/axprof.h"
+#include "os/os_space.h"
+#include "tally/tally_capture.h"
+
+struct axp__image {
+    struct axp__cap_source source; /* first: it is found by it */
+    int fd;
+    uint64_t bytes; /* of the file */
+    struct axp__space *head;
+    char **extent; /* as read; NULL: not yet */
+    struct axp__cap_name *names;
+    uint32_t n_names;
+    uint32_t epoch;
+    uint64_t n_left; /* records that may still be followed */
+    struct axp__capture *c;
+};
+
+/* Takes no descriptor over. */
+axp_status axp__image_open(int fd, struct axp__image *m);
+/* What lay at an address, at a multiple of 8; NULL: nothing that we have. */
+const void *axp__image_at(struct axp__image *m, const void *pointer,
+                          size_t bytes);
+/* Into the capture; false: no memory. */
+bool axp__image_chunks(struct axp__image *m, uint32_t epoch);
+bool axp__image_names(struct axp__image *m);
+struct axp__cap_name axp__image_name(const struct axp__capture *c, uint32_t id);
+void axp__image_free_extents(struct axp__image *m);
+
+#endif

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The drain from outside: axprof run moves full chunks from the spool of a
+ * process into its trace, while the process runs.
+ *
+ * The spool is mapped, since chunks change hands by compare-and-swap; its
+ * owner may do anything with it. So nothing in it is believed: a chunk is
+ * copied first, checked, and written from the copy, and addresses are looked
+ * up in the table of extents, which is copied too. A spool that its owner has
+ * shortened would be SIGBUS: the length is asked for before each pass, and the
+ * window that remains ends this process alone, never the target.
+ *
+ * If this process dies, chunks that it was draining stay as they are in the
+ * spool, where readers find them, and the target goes on with the others.
+ */
+#include "record/record_outside.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "record/record_profiler.h"
+#include "record/record_thread.h"
+#include "record/record_spool.h"
+#include "record/record_trace.h"
+#include "wire/wire_decode.h"
+
+#define BATCH 256u
+
+struct axp__outside {
+    int fd; /* the spool */
+    struct axp__space *head;
+    struct axp__prof *prof;           /* mapped; its slot */
+    char *extent[AXP__SPACE_EXTENTS]; /* mapped; CHUNKS alone */
+    uint64_t extent_bytes[AXP__SPACE_EXTENTS];
+    struct axp__trace trace;
+    char *path;
+    struct axp__chunk *copy; /* BATCH of them */
+    uint64_t n_events;       /* moved so far */
+};
+
+static void *map_at(int fd, uint64_t offset, uint64_t bytes)
+{
+    struct stat st;
+    if (fstat(fd, &st) || offset > (uint64_t)st.st_size ||
+        bytes > (uint64_t)st.st_size - offset)
+        return NULL;
+    void *m = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+                   (off_t)offset);
+    return m == MAP_FAILED ? NULL : m;
+}
+
+/* ---- opening ---------------------------------------------------------------------- */
+
+static bool map_slot(struct axp__outside *o)
+{
+    uint64_t address = axp__get(&o->head->root[AXP__ROOT_PROF]);
+    uint32_t n = axp__get_acquire(&o->head->n_extents);
+    for (uint32_t i = 1; i < n && i < AXP__SPACE_EXTENTS; i++) {
+        struct axp__extent e = o->head->extent[i];
+        if (e.kind != AXP__EXTENT_SLOT || e.address != address ||
+            e.bytes != AXP__PROF_BYTES)
+            continue;
+        o->prof = map_at(o->fd, e.offset, e.bytes);
+        return o->prof != NULL;
+    }
+    return false;
+}
+
+static bool open_trace(struct axp__outside *o, int fd, const char *path)
+{
+    struct stat st;
+    o->path = strdup(path);
+    o->trace.fd = fd;
+    if (!o->path || fstat(fd, &st)) return false;
+    o->trace.path = o->path;
+    o->trace.device = (uint64_t)st.st_dev;
+    o->trace.inode = (uint64_t)st.st_ino;
+    o->trace.end = ((uint64_t)st.st_size + 7) & ~(uint64_t)7;
+    return axp__trace_prepare(&o->trace);
+}
+
+struct axp__outside *axp__outside_open(int trace_fd, int spool_fd,
+                                       const char *trace_path)
+{
+    struct axp__outside *o = calloc(1, sizeof *o);
+    if (!o) {
+        close(trace_fd);
+        close(spool_fd);
+        axp__fail(AXP_E_NO_MEMORY, "no memory to drain a spool");
+        return NULL;
+    }
+    o->fd = spool_fd;
+    o->trace.fd = trace_fd;
+    o->copy = malloc(BATCH * sizeof *o->copy);
+    o->head = map_at(spool_fd, 0, sizeof *o->head);
+    bool ok = o->copy && o->head &&
+              !memcmp(o->head->magic, AXP__SPACE_MAGIC, 8) &&
+              o->head->layout == AXP__SPACE_LAYOUT &&
+              axp__get_acquire(&o->head->is_complete) && map_slot(o) &&
+              open_trace(o, trace_fd, trace_path);
+    if (ok) return o;
+    axp__outside_close(o);
+    axp__fail(AXP_E_FORMAT, "%s has no spool that can be drained", trace_path);
+    return NULL;
+}
+
+void axp__outside_close(struct axp__outside *o)
+{
+    if (!o) return;
+    for (uint32_t i = 0; i < AXP__SPACE_EXTENTS; i++)
+        if (o->extent[i]) munmap(o->extent[i], o->extent_bytes[i]);
+    if (o->prof) munmap(o->prof, AXP__PROF_BYTES);
+    if (o->head) munmap(o->head, sizeof *o->head);
+    axp__trace_close(&o->trace);
+    close(o->fd);
+    free(o->copy);
+    free(o->path);
+    free(o);
+}
+
+/* ---- chunks ------------------------------------------------------------------------- */
+
+static void map_new(struct axp__outside *o, uint32_t n)
+{
+    for (uint32_t i = 1; i < n; i++) {
+        struct axp__extent e = o->head->extent[i];
+        if (o->extent[i] ||
+            axp__get_acquire(&o->head->extent[i].kind) != AXP__EXTENT_CHUNKS)
+            continue;
+        o->extent[i] = map_at(o->fd, e.offset, e.bytes);
+        if (o->extent[i]) o->extent_bytes[i] = e.bytes;
+    }
+}
+
+/* What may be packed: whole events, and nothing after them. */
+static bool is_sound(const struct axp__chunk *c, uint32_t epoch)
+{
+    struct axp__decoder d;
+    struct axp__wire_event e;
+    if (!c->seq || c->epoch != epoch || !c->n_words ||
+        c->n_words > AXP__CHUNK_WORDS || c->n_events > c->n_words * 2)
+        return false;
+    axp__decoder_init(&d, c->words, c->n_words, c->base_ticks);
+    while (axp__decoder_next(&d, &e))
+        ;
+    return !d.is_damaged && d.at == c->n_words;
+}
+
+static void give_back(struct axp__outside *o, struct axp__chunk *c)
+{
+    axp__put(&c->seq, 0);
+    axp__put_release(&c->state, AXP__CHUNK_FREE);
+    axp__add(&o->prof->pool.n_free, 1);
+}
+
+size_t axp__outside_step(struct axp__outside *o)
+{
+    struct axp__chunk *taken[BATCH], *sound[BATCH];
+    size_t n_taken = 0, n_sound = 0;
+    uint32_t n = axp__get_acquire(&o->head->n_extents);
+    uint32_t epoch = (uint32_t)(axp__get(&o->prof->gate) >> 8);
+    if (n > AXP__SPACE_EXTENTS) n = AXP__SPACE_EXTENTS;
+    map_new(o, n);
+    for (uint32_t i = 1; i < n && n_taken < BATCH; i++) {
+        uint64_t bytes = o->extent[i] ? o->extent_bytes[i] : 0;
+        for (uint64_t k = 0; k + AXP__CHUNK_BYTES <= bytes && n_taken < BATCH;
+             k += AXP__CHUNK_BYTES) {
+            struct axp__chunk *c =
+                (struct axp__chunk *)(void *)(o->extent[i] + k);
+            uint64_t full = AXP__CHUNK_FULL;
+            if (axp__get(&c->state) != full ||
+                !axp__cas(&c->state, &full, AXP__CHUNK_DRAINING))
+                continue;
+            struct axp__chunk *copy = &o->copy[n_taken];
+            memcpy(copy, c, sizeof *copy);
+            if (is_sound(copy, epoch)) {
+                o->n_events += copy->n_events;
+                sound[n_sound++] = copy;
+            }
+            taken[n_taken++] = c;
+        }
+    }
+    if (n_sound) axp__trace_chunks(&o->trace, sound, n_sound);
+    /* Where writing failed they are cut: the target must not stand still. */
+    for (size_t i = 0; i < n_taken; i++)
+        give_back(o, taken[i]);
+    return n_taken;
+}
+
+/* ---- what a status line says ------------------------------------------------------------ */
+
+uint64_t axp__outside_bytes(const struct axp__outside *o)
+{
+    return o->trace.end;
+}
+
+uint64_t axp__outside_events(const struct axp__outside *o)
+{
+    return o->n_events;
+}
+
+uint64_t axp__outside_steps(const struct axp__outside *o)
+{
+    return axp__get(&o->prof->n_steps);
+}
+
+int axp__outside_pid(const struct axp__outside *o)
+{
+    return (int)o->head->pid;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Draining another process's spool into its trace; record_outside.c. Part of
+ * libaxprof. */
+#ifndef AXP_RECORD_OUTSIDE_H
+#define AXP_RECORD_OUTSIDE_H
+#include "axprof/axprof.h"
+
+struct axp__outside;
+
+/* A trace that a process has begun, and its spool; both descriptors are taken
+ * over, also on failure. NULL: axp_last_error says why. */
+struct axp__outside *axp__outside_open(int trace_fd, int spool_fd,
+                                       const char *trace_path);
+/* Moves what is full; returns how many chunks that were. */
+size_t axp__outside_step(struct axp__outside *o);
+/* Of the trace so far, and events that the process has recorded. */
+uint64_t axp__outside_bytes(const struct axp__outside *o);
+uint64_t axp__outside_events(const struct axp__outside *o);
+uint64_t axp__outside_steps(const struct axp__outside *o);
+int axp__outside_pid(const struct axp__outside *o);
+/* Lets go of both: the rest is done by who completes the file. */
+void axp__outside_close(struct axp__outside *o);
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* From the path of a trace to its spool: axprof_drain.h.
+ *
+ * Both must be plain files of our own user: nobody else can make us map or
+ * append to something.
+ */
+#include "axprof/axprof_drain.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "record/record_outside.h"
+#include "record/record_recover.h"
+#include "record/record_thread.h"
+
+static int open_own(const char *path)
+{
+    struct stat st;
+    int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd >= 0 &&
+        (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_uid != geteuid())) {
+        close(fd);
+        errno = EPERM;
+        fd = -1;
+    }
+    return fd;
+}
+
+axp_drain *axp_drain_open(const char *path)
+{
+    int trace = open_own(path);
+    if (trace < 0) {
+        axp__fail(AXP_E_IO, "%s: %s", path, strerror(errno));
+        return NULL;
+    }
+    int spool = axp__spool_open_for(trace, path);
+    if (spool < 0) {
+        close(trace);
+        axp__fail(AXP_E_STATE, "%s has no spool (yet)", path);
+        return NULL;
+    }
+    return (axp_drain *)axp__outside_open(trace, spool, path);
+}
+
+size_t axp_drain_step(axp_drain *d)
+{
+    return axp__outside_step((struct axp__outside *)d);
+}
+
+axp_drain_state axp_drain_look(const axp_drain *d)
+{
+    const struct axp__outside *o = (const struct axp__outside *)d;
+    return (axp_drain_state){.process_id = axp__outside_pid(o),
+                             .file_bytes = axp__outside_bytes(o),
+                             .n_events = axp__outside_events(o),
+                             .n_steps = axp__outside_steps(o)};
+}
+
+void axp_drain_close(axp_drain *d)
+{
+    axp__outside_close((struct axp__outside *)d);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* What a spool holds after its process has died; record_recover.c. Part of
+ * libaxprof: it knows the recorder's structs, and nothing that enters a
+ * target needs it. */
+#ifndef AXP_RECORD_RECOVER_H
+#define AXP_RECORD_RECOVER_H
+#include "tally/tally_capture.h"
+
+struct axp__recovered {
+    struct axp__capture *capture; /* its chunks are those of the spool */
+    uint8_t id[16];               /* of the trace that it belongs to */
+    uint32_t epoch;
+    bool is_alive; /* its process is still there */
+};
+
+/* The spool of a trace that is not complete; -1: it has none, or its process
+ * has ended well. Only where a recorder puts one, and only a file of the
+ * trace's own user with the id that the trace names. */
+int axp__spool_open_for(int trace_fd, const char *trace_path);
+
+/* Reads a spool; takes the descriptor over, also on failure. NULL in
+ * capture, and the reason in axp_last_error, if it is none. */
+axp_status axp__spool_recover(int fd, struct axp__recovered *out);
+
+#endif

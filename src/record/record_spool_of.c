@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Which spool belongs to a trace: the first block of the trace names it. Part
+ * of libaxprof; see record_recover.h.
+ *
+ * Input    untrusted: a trace that was sent by somebody must not lead to
+ *          another file than a spool of its own.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "record/record_recover.h"
+#include "record/record_spool.h"
+#include "wire/wire_body.h"
+
+static bool read_all(int fd, void *to, size_t n, uint64_t at)
+{
+    return pread(fd, to, n, (off_t)at) == (ssize_t)n;
+}
+
+/* The texts of a trace's first block that say where its spool is. */
+static bool read_about(int fd, char id[33], bool *is_beside)
+{
+    uint8_t head[AXP__BLOCK_HEAD];
+    struct axp__block b;
+    bool has_id = false;
+    if (!read_all(fd, head, sizeof head, AXP__FILE_HEAD) ||
+        axp__block_get(head, &b) || b.kind != AXP__B_ABOUT ||
+        b.body_bytes > AXP__BODY_MAX / 16)
+        return false;
+    uint8_t *body = malloc(b.body_bytes + 1);
+    if (body &&
+        read_all(fd, body, b.body_bytes, AXP__FILE_HEAD + AXP__BLOCK_HEAD)) {
+        struct axp__bytes in = {body, body + b.body_bytes, false};
+        struct axp__text key, value;
+        while (axp__about_get(&in, &key, &value)) {
+            if (key.len == 2 && !memcmp(key.at, "id", 2) && value.len == 32) {
+                memcpy(id, value.at, 32);
+                has_id = true;
+            }
+            if (key.len == 5 && !memcmp(key.at, "spool", 5))
+                *is_beside = value.len == 6 && !memcmp(value.at, "beside", 6);
+        }
+    }
+    free(body);
+    id[32] = 0;
+    return has_id && strspn(id, "0123456789abcdef") == 32;
+}
+
+int axp__spool_open_for(int trace_fd, const char *trace_path)
+{
+    char id[33] = "", *name = NULL;
+    bool is_beside = false;
+    struct stat trace, spool;
+    if (fstat(trace_fd, &trace) || !read_about(trace_fd, id, &is_beside))
+        return -1;
+    size_t len = strlen(trace_path) + 128;
+    if (!(name = malloc(len))) return -1;
+    if (is_beside)
+        snprintf(name, len, "%s" AXP__SPOOL_SUFFIX, trace_path);
+    else
+        snprintf(name, len, AXP__SPOOL_PREFIX "%u-%s" AXP__SPOOL_SUFFIX,
+                 (unsigned)trace.st_uid, id);
+    int fd = open(name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0 && errno == EACCES)
+        fd = open(name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    free(name);
+    if (fd < 0) return -1;
+    uint8_t head[offsetof(struct axp__space, pid)];
+    bool is_it = !fstat(fd, &spool) && S_ISREG(spool.st_mode) &&
+                 spool.st_uid == trace.st_uid &&
+                 read_all(fd, head, sizeof head, 0);
+    for (int i = 0; is_it && i < 16; i++) {
+        char two[3];
+        snprintf(two, sizeof two, "%02x",
+                 head[offsetof(struct axp__space, id) + (size_t)i]);
+        is_it = !memcmp(two, id + 2 * i, 2);
+    }
+    if (is_it) return fd;
+    close(fd);
+    return -1;
+}

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Lookup with elfutils' libdw.
+ *
+ * The library is loaded when the first name is looked up (symbol_libdw.h):
+ * here its functions are called through `dw`.
+ *
+ * Each module is a session of libdw's of its own, so that modules do not have
+ * to share one address space. A module that cannot be opened is remembered, so
+ * that it is tried once.
+ */
+#include "symbol/symbol_find.h"
+
+#include <dwarf.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "symbol/symbol_demangle.h"
+#include "symbol/symbol_libdw.h"
+
+#define MAX_FRAMES 64 /* nested inlining beyond that is cut */
+
+struct text {
+    struct text *next;
+    char bytes[];
+};
+
+struct module {
+    struct module *next;
+    char *path;
+    Dwfl *session;       /* NULL: cannot be used */
+    Dwfl_Module *handle; /* of the session */
+    GElf_Addr bias;
+};
+
+struct axp__symbols {
+    struct module *modules;
+    struct text *texts;
+};
+
+static const struct axp__libdw *dw; /* NULL: not on this machine */
+
+/* ---- strings ------------------------------------------------------------ */
+
+static const char *keep(struct axp__symbols *s, const char *text)
+{
+    size_t len = strlen(text);
+    struct text *t = malloc(sizeof *t + len + 1);
+    if (!t) return NULL;
+    memcpy(t->bytes, text, len + 1);
+    t->next = s->texts;
+    s->texts = t;
+    return t->bytes;
+}
+
+static const char *keep_name(struct axp__symbols *s, const char *name)
+{
+    char *plain = axp__symbol_demangle(name);
+    const char *kept = keep(s, plain ? plain : name);
+    free(plain);
+    return kept;
+}
+
+/* ---- modules ------------------------------------------------------------ */
+
+static bool is_plain_file(const char *path)
+{
+    struct stat st;
+    return path[0] == '/' && !stat(path, &st) && S_ISREG(st.st_mode);
+}
+
+static bool is_same_build(Dwfl_Module *handle, const char *build_id)
+{
+    const unsigned char *bits;
+    GElf_Addr at;
+    if (!build_id || !*build_id) return true;
+    int len = dw->dwfl_module_build_id(handle, &bits, &at);
+    if (len <= 0 || strlen(build_id) != 2 * (size_t)len) return false;
+    for (int i = 0; i < len; i++) {
+        char hex[3];
+        snprintf(hex, sizeof hex, "%02x", bits[i]);
+        if (memcmp(hex, build_id + 2 * i, 2) != 0) return false;
+    }
+    return true;
+}
+
+static void open_module(struct module *m, const char *build_id)
+{
+    static Dwfl_Callbacks callbacks;
+    if (!is_plain_file(m->path)) return;
+    callbacks.find_elf = dw->dwfl_build_id_find_elf;
+    callbacks.find_debuginfo = dw->dwfl_standard_find_debuginfo;
+    callbacks.section_address = dw->dwfl_offline_section_address;
+    m->session = dw->dwfl_begin(&callbacks);
+    if (!m->session) return;
+    dw->dwfl_report_begin(m->session);
+    m->handle = dw->dwfl_report_offline(m->session, m->path, m->path, -1);
+    dw->dwfl_report_end(m->session, NULL, NULL);
+    if (m->handle && is_same_build(m->handle, build_id) &&
+        dw->dwfl_module_getelf(m->handle, &m->bias))
+        return;
+    dw->dwfl_end(m->session);
+    m->session = NULL;
+}
+
+static struct module *find_module(struct axp__symbols *s,
+                                  const struct axp__place *place)
+{
+    struct module *m = s->modules;
+    while (m && strcmp(m->path, place->path) != 0)
+        m = m->next;
+    if (m) return m;
+    m = calloc(1, sizeof *m);
+    if (!m) return NULL;
+    m->path = strdup(place->path);
+    if (!m->path) {
+        free(m);
+        return NULL;
+    }
+    m->next = s->modules;
+    s->modules = m;
+    if (dw) open_module(m, place->build_id);
+    return m;
+}
+
+struct axp__symbols *axp__symbols_create(void)
+{
+    dw = axp__libdw_load();
+    return calloc(1, sizeof(struct axp__symbols));
+}
+
+void axp__symbols_destroy(struct axp__symbols *s)
+{
+    if (!s) return;
+    for (struct module *m = s->modules, *next; m; m = next) {
+        next = m->next;
+        if (m->session) dw->dwfl_end(m->session);
+        free(m->path);
+        free(m);
+    }
+    for (struct text *t = s->texts, *next; t; t = next) {
+        next = t->next;
+        free(t);
+    }
+    free(s);
+}
+
+/* ---- frames ------------------------------------------------------------- */
+
+static void set_line(struct axp__symbols *s, struct module *m, Dwarf_Addr at,
+                     struct axp__symbol *out)
+{
+    int number = 0;
+    Dwfl_Line *line = dw->dwfl_module_getsrc(m->handle, at);
+    const char *file =
+        line ? dw->dwfl_lineinfo(line, NULL, &number, NULL, NULL, NULL) : NULL;
+    if (!file) return;
+    out->file = keep(s, file);
+    out->line = number;
+}
+
+/* The line that an inlined function was called from. */
+static void set_call_line(struct axp__symbols *s, Dwarf_Die *cu,
+                          Dwarf_Die *inlined, struct axp__symbol *out)
+{
+    Dwarf_Attribute attr;
+    Dwarf_Word file_index, line;
+    Dwarf_Files *files;
+    size_t n_files;
+    if (dw->dwarf_formudata(dw->dwarf_attr(inlined, DW_AT_call_file, &attr),
+                            &file_index) ||
+        dw->dwarf_formudata(dw->dwarf_attr(inlined, DW_AT_call_line, &attr),
+                            &line) ||
+        dw->dwarf_getsrcfiles(cu, &files, &n_files) || file_index >= n_files)
+        return;
+    const char *file = dw->dwarf_filesrc(files, file_index, NULL, NULL);
+    out->file = file ? keep(s, file) : NULL;
+    out->line = (int)line;
+}
+
+static const char *die_name(struct axp__symbols *s, Dwarf_Die *die)
+{
+    Dwarf_Attribute attr;
+    const char *name = dw->dwarf_formstring(
+        dw->dwarf_attr_integrate(die, DW_AT_linkage_name, &attr));
+    if (!name) name = dw->dwarf_diename(die);
+    return keep_name(s, name ? name : "(inlined)");
+}
+
+/* Functions inlined at the address, innermost first. On return `last` has the
+ * line of the outermost one's call, or is as it was. */
+static size_t find_inlined(struct axp__symbols *s, struct module *m,
+                           Dwarf_Addr at, struct axp__symbol *out,
+                           struct axp__symbol *last)
+{
+    Dwarf_Addr bias;
+    Dwarf_Die *cu = dw->dwfl_module_addrdie(m->handle, at, &bias),
+              *scopes = NULL;
+    int n = cu ? dw->dwarf_getscopes(cu, at - bias, &scopes) : 0;
+    size_t n_out = 0;
+    for (int i = 0; i < n && n_out < MAX_FRAMES - 1; i++) {
+        if (dw->dwarf_tag(&scopes[i]) == DW_TAG_subprogram) break;
+        if (dw->dwarf_tag(&scopes[i]) != DW_TAG_inlined_subroutine) continue;
+        struct axp__symbol *frame = &out[n_out++];
+        *frame = *last;
+        frame->name = die_name(s, &scopes[i]);
+        set_call_line(s, cu, &scopes[i], last);
+    }
+    free(scopes);
+    return n_out;
+}
+
+/* The line that a function begins in: the first instruction may already be
+ * that of something inlined. */
+static void set_begin_line(struct axp__symbols *s, struct module *m,
+                           Dwarf_Addr at, struct axp__symbol *out)
+{
+    Dwarf_Addr bias;
+    Dwarf_Die *cu = dw->dwfl_module_addrdie(m->handle, at, &bias),
+              *scopes = NULL;
+    int n = cu ? dw->dwarf_getscopes(cu, at - bias, &scopes) : 0, line = 0;
+    for (int i = 0; i < n; i++) {
+        if (dw->dwarf_tag(&scopes[i]) != DW_TAG_subprogram) continue;
+        const char *file = dw->dwarf_decl_file(&scopes[i]);
+        if (!file || dw->dwarf_decl_line(&scopes[i], &line)) break;
+        out->file = keep(s, file);
+        out->line = line;
+        break;
+    }
+    free(scopes);
+}
+
+size_t axp__symbol_find(struct axp__symbols *s, const struct axp__place *place,
+                        struct axp__symbol *out, size_t cap)
+{
+    struct axp__symbol frames[MAX_FRAMES], last = {0};
+    struct module *m = find_module(s, place);
+    GElf_Off offset;
+    GElf_Sym symbol;
+    size_t n = 0;
+    if (!m || !m->session) return 0;
+    Dwarf_Addr at = place->address + m->bias;
+    const char *name = dw->dwfl_module_addrinfo(m->handle, at, &offset, &symbol,
+                                                NULL, NULL, NULL);
+    if (!name) return 0;
+    set_line(s, m, at, &last);
+    if (offset == 0)
+        set_begin_line(s, m, at, &last);
+    else
+        n = find_inlined(s, m, at, frames, &last);
+    last.name = keep_name(s, name);
+    frames[n++] = last;
+    for (size_t i = 0; i < n; i++)
+        if (!frames[i].name) return 0; /* no memory */
+    memcpy(out, frames, (n < cap ? n : cap) * sizeof *out);
+    return n;
+}

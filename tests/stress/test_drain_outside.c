@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* A process records and another drains it: all events arrive, and none is cut
+ * while the drain keeps up. Then files that are no recordings. */
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <axprof/axprof_drain.h>
+#include <axprof/axprof_read.h>
+
+#include "stress_check.h"
+
+#define N_SCOPES 400000u
+
+static char folder[] = "/tmp/axprof-drain-XXXXXX";
+
+/* The program: started again, with the environment that a run would set. */
+static int record(void)
+{
+    for (unsigned i = 0; i < N_SCOPES; i++) {
+        AXP_SCOPE("scope");
+        if (i % 1000 == 0) axp_step(axp_global());
+    }
+    axp_finish(axp_global());
+    /* The drain comes too late for the rest if this ends at once, and the
+     * spool keeps that for readers: here it must be seen to be moved. */
+    char byte;
+    return read(STDIN_FILENO, &byte, 1) == 0 ? 0 : 1;
+}
+
+static pid_t start(const char *path, int *to_child)
+{
+    int ends[2];
+    CHECK(!pipe(ends));
+    pid_t pid = fork();
+    if (pid == 0) {
+        setenv("AXPROF_OUT", path, 1);
+        setenv("AXPROF_DRAIN", "parent", 1);
+        dup2(ends[0], STDIN_FILENO);
+        close(ends[0]);
+        close(ends[1]);
+        execl("/proc/self/exe", "test_drain_outside", "record", NULL);
+        _exit(99);
+    }
+    close(ends[0]);
+    *to_child = ends[1];
+    return pid;
+}
+
+/* The spool of a process that left it to us; its pid is at byte 32. */
+static void remove_spool(pid_t pid)
+{
+    glob_t found;
+    unsigned n_removed = 0;
+    if (glob("/dev/shm/axprof-*.spool", 0, NULL, &found)) return;
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        uint64_t owner = 0;
+        FILE *f = fopen(found.gl_pathv[i], "r");
+        bool is_read = f && !fseek(f, 32, SEEK_SET) &&
+                       fread(&owner, sizeof owner, 1, f) == 1;
+        if (f) fclose(f);
+        if (is_read && owner == (uint64_t)pid)
+            n_removed += unlink(found.gl_pathv[i]) == 0;
+    }
+    globfree(&found);
+    CHECK(n_removed <= 1);
+}
+
+static void test_all_arrive(void)
+{
+    char path[128];
+    int to_child, status;
+    axp_drain *d = NULL;
+    axp_drain_state now = {0};
+    snprintf(path, sizeof path, "%s/one.axp", folder);
+    pid_t pid = start(path, &to_child);
+    while (!d) {
+        CHECK(waitpid(pid, &status, WNOHANG) == 0);
+        d = axp_drain_open(path);
+        usleep(500);
+    }
+    /* Each scope is two events, and a step is one. */
+    while (now.n_events < 2 * N_SCOPES + N_SCOPES / 1000) {
+        CHECK(waitpid(pid, &status, WNOHANG) == 0);
+        while (axp_drain_step(d))
+            continue;
+        now = axp_drain_look(d);
+        usleep(500);
+    }
+    CHECK(now.n_events == 2 * N_SCOPES + N_SCOPES / 1000);
+    CHECK(now.n_steps == N_SCOPES / 1000);
+    CHECK(now.process_id == (int)pid);
+    struct stat st;
+    CHECK(!stat(path, &st) && (uint64_t)st.st_size == now.file_bytes);
+    close(to_child);
+    CHECK(waitpid(pid, &status, 0) == pid && status == 0);
+    axp_drain_close(d);
+    remove_spool(pid);
+}
+
+static void test_not_a_recording(void)
+{
+    char path[128], link[128];
+    snprintf(path, sizeof path, "%s/other.axp", folder);
+    snprintf(link, sizeof link, "%s/link.axp", folder);
+    CHECK(!axp_drain_open(path));
+    FILE *f = fopen(path, "w");
+    CHECK(f);
+    for (int i = 0; i < 1000; i++)
+        fputc(i & 255, f);
+    fclose(f);
+    CHECK(!axp_drain_open(path));
+    CHECK(strlen(axp_last_error()));
+    CHECK(!symlink(path, link));
+    CHECK(!axp_drain_open(link));
+    CHECK(!axp_drain_open(folder));
+    CHECK(!axp_drain_open("/dev/zero"));
+    axp_drain_close(NULL);
+}
+
+static void clean(void)
+{
+    char command[160];
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    CHECK(system(command) == 0);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1 && !strcmp(argv[1], "record")) return record();
+    CHECK(mkdtemp(folder));
+    test_not_a_recording();
+    test_all_arrive();
+    clean();
+    puts("drained from outside");
+    return 0;
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Names for a terminal: made harmless, measured, cut, kept distinct. */
+#include "test_support.h"
+
+#include "emit/emit_name.h"
+#include "emit/emit_out.h"
+
+static void assert_plain(const char *name, const char *expected)
+{
+    char *plain = axp__plain(name);
+    assert_string_equal(plain, expected);
+    free(plain);
+}
+
+static void what_is_not_printed_raw(void **state)
+{
+    (void)state;
+    assert_plain("", "");
+    assert_plain(NULL, "");
+    assert_plain("matmul \\n", "matmul \\n");
+    assert_plain("a\nb\rc\td", "a\\nb\\rc\\td");
+    assert_plain("\x1b[31m\x07\x7f\x01", "\\x1b[31m\\x07\\x7f\\x01");
+    assert_plain("\xc2\x9b"
+                 "31m",
+                 "\\u009b31m");              /* C1: a CSI in one character */
+    assert_plain("\xe2\x80\xae", "\\u202e"); /* turns what follows round */
+    assert_plain("\xe2\x80\x8b\xef\xbb\xbf", "\\u200b\\ufeff");
+    assert_plain("\xe2\x80\xa8\xe2\x80\xa9", "\\u2028\\u2029");
+    assert_plain("\xf3\xa0\x80\x81", "\\ue0001"); /* tags */
+    assert_plain("\xff\xc3(\xed\xa0\x80\xf4\x90\x80\x80\xe2\x82",
+                 "\xef\xbf\xbd\xef\xbf\xbd(\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"
+                 "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"
+                 "\xef\xbf\xbd\xef\xbf\xbd");
+    assert_plain("\xcc\x81x", "\xe2\x97\x8c\xcc\x81x"); /* a mark on nothing */
+}
+
+/* Every byte string gives valid UTF-8 without control characters. */
+static void any_bytes(void **state)
+{
+    (void)state;
+    uint64_t rng = 12345;
+    for (int round = 0; round < 20000; round++) {
+        char name[24];
+        size_t len = ts_random(&rng) % (sizeof name - 1);
+        for (size_t i = 0; i < len; i++)
+            name[i] = (char)(1 + ts_random(&rng) % 255);
+        name[len] = 0;
+        char *plain = axp__plain(name);
+        size_t left = strlen(plain), n;
+        for (const char *s = plain; left; s += n, left -= n) {
+            n = axp__utf8_len(s, left);
+            assert_true(n > 0);
+            assert_true(n > 1 || (unsigned char)*s >= 0x20);
+            assert_true(*s != 0x7f);
+            assert_false(n == 2 && (unsigned char)s[0] == 0xc2 &&
+                         (unsigned char)s[1] < 0xa0);
+        }
+        free(plain);
+    }
+}
+
+static void columns(void **state)
+{
+    (void)state;
+    assert_int_equal(axp__columns("abc"), 3);
+    assert_int_equal(axp__columns("e\xcc\x81"), 1);                /* e´ */
+    assert_int_equal(axp__columns("\xe6\xbc\xa2\xe5\xad\x97"), 4); /* 漢字 */
+    assert_int_equal(axp__columns("\xf0\x9f\x9a\x80"), 2);         /* rocket */
+    assert_int_equal(axp__columns("\xef\xbc\xa1"), 2); /* fullwidth A */
+    assert_int_equal(axp__columns("\xc3\xa9\xc3\x9f"), 2);
+    assert_int_equal(axp__columns("\xea\xb0\x80"), 2);             /* Hangul */
+    assert_int_equal(axp__columns("\xe0\xa4\x95\xe0\xa5\x8d"), 1); /* क् */
+    assert_int_equal(axp__columns("\xef\xbf\xbd"), 1);
+}
+
+/* ---- cutting -------------------------------------------------------------------- */
+
+static void assert_fit(const char *name, size_t width, const char *expected)
+{
+    struct axp__fit fit = {name, width, NULL};
+    assert_true(axp__fit_names(&fit, 1));
+    assert_string_equal(fit.shown, expected);
+    assert_true(axp__columns(fit.shown) <= width);
+    free(fit.shown);
+}
+
+static void cut_in_the_middle(void **state)
+{
+    (void)state;
+    assert_fit("matmul", 6, "matmul");
+    assert_fit("matmul.backward", 9, "matm…ward");
+    assert_fit("matmul.backward", 8, "matm…ard");
+    assert_fit("matmul.backward", 3, "m…d");
+    assert_fit("matmul.backward", 2, "ma");
+    assert_fit("matmul.backward", 0, "");
+    assert_fit("\xe6\xbc\xa2\xe5\xad\x97\xe6\xbc\xa2\xe5\xad\x97", 6,
+               "\xe6\xbc\xa2…\xe5\xad\x97"); /* half a character is none */
+    assert_fit("ae\xcc\x81"
+               "bcdefgh",
+               5, "ae\xcc\x81…gh"); /* marks stay with their letter */
+}
+
+static void assert_distinct(const char *const *names, size_t n, size_t width)
+{
+    struct axp__fit fits[64];
+    assert_true(n <= 64);
+    for (size_t i = 0; i < n; i++)
+        fits[i] = (struct axp__fit){names[i], width, NULL};
+    assert_true(axp__fit_names(fits, n));
+    for (size_t i = 0; i < n; i++) {
+        assert_true(axp__columns(fits[i].shown) <= width);
+        for (size_t k = 0; k < i; k++) {
+            bool is_same = !strcmp(names[i], names[k]);
+            if (is_same != !strcmp(fits[i].shown, fits[k].shown))
+                fail_msg("%s and %s at %zu: %s and %s", names[i], names[k],
+                         width, fits[i].shown, fits[k].shown);
+        }
+    }
+    for (size_t i = 0; i < n; i++)
+        free(fits[i].shown);
+}
+
+static void what_differs_stays_different(void **state)
+{
+    (void)state;
+    static const char *const layers[] = {
+        "transformer.encoder.layers.11.attention.self.query.first.kernel",
+        "transformer.encoder.layers.12.attention.self.query.first.kernel",
+        "transformer.encoder.layers.11.attention.self.value.first.kernel",
+        "transformer.encoder.layers.11.attention.self.query.first.kernel",
+        "transformer.encoder.layers.1.attention.self.query.first.kernel",
+        "transformer.encoder.layers.11.attention.self.query.first.kernel2",
+        "short",
+        "bytes \xff",
+        "bytes \xfe",
+        "bytes \xff\xfe",
+    };
+    for (size_t width = 8; width < 80; width++)
+        assert_distinct(layers, sizeof layers / sizeof *layers, width);
+}
+
+static void many_alike(void **state)
+{
+    (void)state;
+    char *names[60];
+    for (size_t i = 0; i < 60; i++) {
+        names[i] = malloc(400);
+        memset(names[i], 'x', 399);
+        names[i][399] = 0;
+        names[i][100 + i % 30] = (char)('0' + i / 30);
+        names[i][200 + i % 7] = 'y';
+    }
+    for (size_t width = 10; width < 60; width += 7)
+        assert_distinct((const char *const *)names, 60, width);
+    for (size_t i = 0; i < 60; i++)
+        free(names[i]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_not_printed_raw),
+        cmocka_unit_test(any_bytes),
+        cmocka_unit_test(columns),
+        cmocka_unit_test(cut_in_the_middle),
+        cmocka_unit_test(what_differs_stays_different),
+        cmocka_unit_test(many_alike),
+    };
+    return TS_RUN(tests);
+}

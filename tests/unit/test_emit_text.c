@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The text report, and the calls that write reports, on what is unusual: every
+ * width, hostile names, very many threads and names, files that cannot be
+ * written, a program with a locale of its own. */
+#include "test_support.h"
+
+#include <locale.h>
+#include <math.h>
+#include <unistd.h>
+
+#include "emit/emit_name.h"
+#include "emit/emit_out.h"
+
+#define MS 1000000u
+
+static void scope(axp_profiler *p, const char *name, uint64_t ns)
+{
+    axp_start(p, name);
+    ts_tick(ns);
+    axp_stop(p, name);
+}
+
+static char *report_as(axp_profiler *p, axp_format format,
+                       const axp_report_options *o)
+{
+    axp_view *v = ts_snapshot(p);
+    char *text = NULL;
+    size_t len;
+    FILE *f = open_memstream(&text, &len);
+    assert_int_equal(axp_report_write_ex(v, format, o, f), AXP_OK);
+    fclose(f);
+    axp_view_destroy(v);
+    return text;
+}
+
+static char *report(axp_profiler *p, int width)
+{
+    return report_as(p, AXP_FORMAT_TEXT, &(axp_report_options){.width = width});
+}
+
+/* No line is wider, nothing but \n is a control character. */
+static void check_lines(const char *text, size_t width)
+{
+    while (*text) {
+        size_t len = strcspn(text, "\n");
+        char *line = strndup(text, len);
+        for (size_t i = 0; i < len; i++)
+            if ((unsigned char)line[i] < 0x20 || line[i] == 0x7f)
+                fail_msg("raw control character in: %s", line);
+        if (axp__columns(line) > width)
+            fail_msg("%zu columns of %zu: %s", axp__columns(line), width, line);
+        if (len && line[len - 1] == ' ') fail_msg("blank at the end: %s", line);
+        free(line);
+        text += len + (text[len] == '\n');
+    }
+}
+
+static axp_profiler *busy_profiler(void)
+{
+    static const char *const names[] = {
+        "transformer.encoder.layers.11.attention.self.query",
+        "transformer.encoder.layers.12.attention.self.query",
+        "wide \xe6\xbc\xa2\xe5\xad\x97\xe6\xbc\xa2\xe5\xad\x97\xe6\xbc\xa2",
+        "\x1b[2J\x1b]0;owned\x07",
+        "e\xcc\x81\xcc\x81\xcc\x81",
+        "x"};
+    axp_profiler *p =
+        axp_profiler_create(&(axp_options){.title = "a rather long title of a "
+                                                    "run that goes on and on"});
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        axp_start(p, "outer scope with a long name of its own");
+        axp_start_work(p, names[i], (axp_work){.flops = 1e6, .bytes = 1e5});
+        ts_tick(10 * MS);
+        axp_stop(p, names[i]);
+        axp_stop(p, "outer scope with a long name of its own");
+        axp_record_alloc(p, names[i], 1000000);
+        axp_counter(p, names[i], 1e9 / (double)(i + 1));
+        axp_step(p);
+    }
+    axp_track *t = axp_track_create(p, names[0]);
+    axp_track_span(t, names[1], 10, 1000, NULL);
+    axp_stop(p, names[1]);
+    return p;
+}
+
+static void every_width(void **state)
+{
+    (void)state;
+    axp_profiler *p = busy_profiler();
+    for (int width = 40; width <= 200; width++) {
+        char *text = report(p, width);
+        check_lines(text, (size_t)width);
+        free(text);
+    }
+    char *zero = report(p, 0), *usual = report(p, 80), *least = report(p, 40);
+    char *less = report(p, 1), *negative = report(p, -5);
+    assert_string_equal(zero, usual);
+    assert_string_equal(negative, usual);
+    assert_string_equal(less, least);
+    free(zero);
+    free(usual);
+    free(least);
+    free(less);
+    free(negative);
+    axp_profiler_destroy(p);
+}
+
+/* Colour changes nothing but colour, and comes only when asked for. */
+static void colour(void **state)
+{
+    (void)state;
+    axp_profiler *p = busy_profiler();
+    char *plain = report(p, 80);
+    char *color =
+        report_as(p, AXP_FORMAT_TEXT, &(axp_report_options){.color = true});
+    assert_null(strchr(plain, 0x1b));
+    assert_non_null(strchr(color, 0x1b));
+    char *to = color;
+    for (const char *from = color; *from; from++) {
+        if (*from == 0x1b) {
+            from += strcspn(from, "m");
+            continue;
+        }
+        *to++ = *from;
+    }
+    *to = 0;
+    assert_string_equal(color, plain);
+    free(plain);
+    free(color);
+    axp_profiler_destroy(p);
+}
+
+static void a_name_of_a_mebibyte(void **state)
+{
+    (void)state;
+    axp_profiler *p = ts_profiler();
+    size_t len = 1 << 20;
+    char *name = malloc(len + 1);
+    for (size_t i = 0; i < len; i++)
+        name[i] = "\x1b\xff\nA"[i % 4];
+    name[len] = 0;
+    scope(p, name, MS);
+    axp_record_alloc(p, name, 10);
+    char *text = report(p, 80);
+    check_lines(text, 80);
+    assert_true(strlen(text) < 10000);
+    free(text);
+    for (int format = AXP_FORMAT_JSON; format <= AXP_FORMAT_MARKDOWN;
+         format++) {
+        text = report_as(p, (axp_format)format, NULL);
+        for (const char *c = text; *c; c++)
+            assert_true((unsigned char)*c >= 0x20 || *c == '\n');
+        free(text);
+    }
+    free(name);
+    axp_profiler_destroy(p);
+}
+
+static void *one_scope(void *arg)
+{
+    scope(arg, "in a thread", 1000);
+    return NULL;
+}
+
+static void very_many_threads(void **state)
+{
+    (void)state;
+    axp_profiler *p = ts_profiler();
+    unsigned n = TS_SLOW ? 300 : 3000;
+    char want[32];
+    for (unsigned i = 0; i < n; i++)
+        ts_run(one_scope, p);
+    char *text = report(p, 80);
+    check_lines(text, 80);
+    snprintf(want, sizeof want, "and %s more, busy for",
+             TS_SLOW ? "290" : "2990");
+    assert_non_null(strstr(text, want));
+    assert_true(strlen(text) < 8000);
+    free(text);
+    axp_profiler_destroy(p);
+}
+
+static void very_many_names(void **state)
+{
+    (void)state;
+    axp_profiler *p = ts_profiler();
+    unsigned n = TS_SLOW ? 2000 : 50000;
+    char name[32];
+    for (unsigned i = 0; i < n; i++) {
+        snprintf(name, sizeof name, "name %u", i);
+        scope(p, name, 1000 + i);
+        axp_record_alloc(p, name, i);
+    }
+    char *text = report(p, 80);
+    check_lines(text, 80);
+    assert_true(strlen(text) < 8000);
+    free(text);
+    axp_profiler_destroy(p);
+}
+
+/* A recursion does not make a report of a thousand lines. */
+static void very_deep(void **state)
+{
+    (void)state;
+    axp_profiler *p = ts_profiler();
+    for (int i = 0; i < 1000; i++)
+        axp_start(p, i % 2 ? "odd" : "even");
+    ts_tick(MS);
+    for (int i = 999; i >= 0; i--)
+        axp_stop(p, i % 2 ? "odd" : "even");
+    char *text = report(p, 80);
+    check_lines(text, 80);
+    assert_true(strlen(text) < 12000);
+    assert_non_null(strstr(text, "more places"));
+    free(text);
+    axp_profiler_destroy(p);
+}
+
+static void few_findings(void **state)
+{
+    (void)state;
+    axp_profiler *p = ts_profiler();
+    char name[16];
+    for (int i = 0; i < 5; i++) {
+        snprintf(name, sizeof name, "op %d", i);
+        scope(p, name, 10 * MS);
+    }
+    char *text =
+        report_as(p, AXP_FORMAT_TEXT, &(axp_report_options){.max_findings = 2});
+    assert_non_null(strstr(text, "Found 5 bottlenecks"));
+    assert_non_null(strstr(text, "\n2. "));
+    assert_null(strstr(text, "\n3. "));
+    assert_non_null(strstr(text, "and 3 more"));
+    free(text);
+    axp_profiler_destroy(p);
+}
+
+static void the_thresholds_in_force(void **state)
+{
+    (void)state;
+    axp_profiler *p = ts_profiler();
+    const char *const set[] = {"memory_leak.percent=7.5"};
+    const char *const ignore[] = {"high_call_count", "slow_operation:a\x1b"};
+    const axp_thresholds t = {
+        .set = set, .n_set = 1, .ignore = ignore, .n_ignore = 2};
+    const axp_report_options o = {.thresholds = &t};
+    char *text = report_as(p, AXP_FORMAT_TEXT, &o);
+    check_lines(text, 80);
+    assert_non_null(strstr(text, "thresholds: memory_leak.percent=7.50, else "
+                                 "the defaults; ignored:"));
+    assert_non_null(strstr(text, "slow_operation:a\\x1b"));
+    free(text);
+    text = report_as(p, AXP_FORMAT_JSON, &o);
+    assert_non_null(strstr(text, "\"memory_leak.percent\": 7.5,"));
+    assert_non_null(strstr(text, "\"slow_operation:a\\u001b\""));
+    free(text);
+    axp_profiler_destroy(p);
+}
+
+/* A program's decimal comma does not show, and its locale stays. */
+static void another_locale(void **state)
+{
+    (void)state;
+    axp_profiler *p = busy_profiler();
+    static const axp_format formats[] = {AXP_FORMAT_TEXT, AXP_FORMAT_JSON,
+                                         AXP_FORMAT_MARKDOWN};
+    char *before[3];
+    for (int i = 0; i < 3; i++)
+        before[i] = report_as(p, formats[i], NULL);
+    const char *set = setlocale(LC_ALL, "de_DE.UTF-8");
+    if (!set) set = setlocale(LC_ALL, "C.UTF-8");
+    for (int i = 0; i < 3; i++) {
+        char *after = report_as(p, formats[i], NULL);
+        assert_string_equal(before[i], after);
+        free(before[i]);
+        free(after);
+    }
+    assert_string_equal(setlocale(LC_ALL, NULL), set ? set : "C");
+    setlocale(LC_ALL, "C");
+    axp_profiler_destroy(p);
+}
+
+/* ---- the calls ------------------------------------------------------------------ */
+
+static void what_cannot_be_written(void **state)
+{
+    (void)state;
+    axp_profiler *p = busy_profiler();
+    axp_view *v = ts_snapshot(p);
+    FILE *full = fopen("/dev/full", "w");
+    assert_non_null(full);
+    assert_int_equal(axp_report_write(v, AXP_FORMAT_TEXT, full), AXP_E_IO);
+    assert_non_null(strstr(axp_last_error(), "No space left"));
+    fclose(full);
+    assert_int_equal(axp_report_export(v, "/dev/full", AXP_FORMAT_JSON),
+                     AXP_E_IO);
+    assert_int_equal(
+        axp_report_export(v, "/no/such/dir/x.txt", AXP_FORMAT_TEXT), AXP_E_IO);
+    assert_non_null(strstr(axp_last_error(), "/no/such/dir/x.txt"));
+    assert_int_equal(axp_report_export(v, "", AXP_FORMAT_TEXT), AXP_E_INVALID);
+    assert_int_equal(axp_report_export(NULL, "x", AXP_FORMAT_TEXT),
+                     AXP_E_INVALID);
+    assert_int_equal(axp_report_write(v, AXP_FORMAT_TEXT, NULL), AXP_E_INVALID);
+    assert_int_equal(axp_report_write(NULL, AXP_FORMAT_TEXT, stderr),
+                     AXP_E_INVALID);
+    assert_int_equal(axp_report_write(v, (axp_format)99, stderr),
+                     AXP_E_INVALID);
+    assert_non_null(strstr(axp_last_error(), "text json markdown html"));
+    assert_int_equal(axp_findings_write(NULL, stderr), AXP_E_INVALID);
+    axp_view_destroy(v);
+    axp_profiler_destroy(p);
+}
+
+/* What fails leaves nothing behind, and no half of a report. */
+static void what_fails_leaves_the_old_file(void **state)
+{
+    (void)state;
+    axp_profiler *p = busy_profiler();
+    axp_view *v = ts_snapshot(p);
+    char path[] = "test_emit_text.XXXXXX", line[16];
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, "old\n", 4), 4);
+    close(fd);
+    assert_int_equal(axp_report_export(v, path, (axp_format)99), AXP_E_INVALID);
+    FILE *f = fopen(path, "r");
+    assert_non_null(fgets(line, sizeof line, f));
+    assert_string_equal(line, "old\n");
+    fclose(f);
+    unlink(path);
+    axp_view_destroy(v);
+    axp_profiler_destroy(p);
+}
+
+int main(void)
+{
+    ts_use_fake_clock();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_width),
+        cmocka_unit_test(colour),
+        cmocka_unit_test(a_name_of_a_mebibyte),
+        cmocka_unit_test(very_many_threads),
+        cmocka_unit_test(very_many_names),
+        cmocka_unit_test(very_deep),
+        cmocka_unit_test(few_findings),
+        cmocka_unit_test(the_thresholds_in_force),
+        cmocka_unit_test(another_locale),
+        cmocka_unit_test(what_cannot_be_written),
+        cmocka_unit_test(what_fails_leaves_the_old_file),
+    };
+    return TS_RUN(tests);
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Names, files, lines and inlined functions of this very program; C++ names;
+ * what is not there, or is something else. */
+#include "test_support.h"
+
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "symbol/symbol_demangle.h"
+#include "symbol/symbol_find.h"
+#include "symbol/symbol_libdw.h"
+
+__attribute__((noinline)) static void *caller(void)
+{
+    return __builtin_return_address(0);
+}
+
+enum { INNER_LINE = __LINE__ + 2 };
+static inline __attribute__((always_inline)) void *inner(void)
+{
+    void *address = caller();
+    __asm__ volatile("" : "+r"(address));
+    return address;
+}
+
+enum { OUTER_LINE = __LINE__ + 2 };
+__attribute__((noinline)) static void *outer(void)
+{
+    void *address = inner();
+    __asm__ volatile("" : "+r"(address));
+    return address;
+}
+
+static int take_bias(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+    (void)size;
+    *(uintptr_t *)ctx = info->dlpi_addr; /* the first is the program */
+    return 1;
+}
+
+static const char *self(void)
+{
+    static char path[4096];
+    ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+    assert_true(n > 0);
+    path[n] = 0;
+    return path;
+}
+
+static struct axp__place place_of(uintptr_t address)
+{
+    uintptr_t bias = 0;
+    dl_iterate_phdr(take_bias, &bias);
+    return (struct axp__place){self(), NULL, address - bias};
+}
+
+enum { FUNCTION_LINE = __LINE__ + 2 };
+static void test_function(void **state)
+{
+    (void)state;
+    struct axp__symbol frames[8] = {{0}};
+    struct axp__symbols *s = axp__symbols_create();
+    struct axp__place place = place_of((uintptr_t)test_function);
+    size_t n = axp__symbol_find(s, &place, frames, 8);
+    assert_int_equal(n, 1);
+    assert_string_equal(frames[0].name, "test_function");
+    assert_non_null(frames[0].file);
+    assert_non_null(strstr(frames[0].file, "test_symbol.c"));
+    assert_int_equal(frames[0].line, FUNCTION_LINE - 1);
+    axp__symbols_destroy(s);
+}
+
+static void test_inlined(void **state)
+{
+    (void)state;
+    struct axp__symbol frames[8] = {{0}};
+    struct axp__symbols *s = axp__symbols_create();
+    struct axp__place place = place_of((uintptr_t)outer());
+    place.address--; /* as for a return address */
+    size_t n = axp__symbol_find(s, &place, frames, 8);
+    assert_true(n >= 2);
+    assert_string_equal(frames[n - 2].name, "inner");
+    assert_in_range(frames[n - 2].line, INNER_LINE, INNER_LINE + 5);
+    assert_string_equal(frames[n - 1].name, "outer");
+    assert_in_range(frames[n - 1].line, OUTER_LINE, OUTER_LINE + 5);
+    /* The count does not depend on the room. */
+    assert_int_equal(axp__symbol_find(s, &place, frames, 0), n);
+    axp__symbols_destroy(s);
+}
+
+static size_t n_found(const char *path, const char *build_id)
+{
+    struct axp__symbols *s = axp__symbols_create();
+    struct axp__place place = place_of((uintptr_t)outer);
+    struct axp__symbol frame;
+    place.path = path;
+    place.build_id = build_id;
+    size_t n = axp__symbol_find(s, &place, &frame, 1);
+    axp__symbols_destroy(s);
+    return n;
+}
+
+static void test_not_there(void **state)
+{
+    (void)state;
+    assert_int_equal(n_found(self(), NULL), 1);
+    assert_int_equal(n_found("/nothing/here", NULL), 0);
+    assert_int_equal(n_found("relative", NULL), 0);
+    assert_int_equal(n_found("/dev/zero", NULL), 0);
+    assert_int_equal(n_found("/etc/passwd", NULL), 0);
+    assert_int_equal(n_found("/", NULL), 0);
+}
+
+/* Another build of the program must give no names. */
+static void test_other_build(void **state)
+{
+    (void)state;
+    assert_int_equal(n_found(self(), "00112233445566778899"), 0);
+    assert_int_equal(n_found(self(), "zz"), 0);
+    assert_int_equal(n_found(self(), ""), 1);
+}
+
+/* Every cut of a program is opened or refused, and nothing worse. */
+static void test_cut_module(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/axprof-symbol-XXXXXX";
+    int fd = mkstemp(path);
+    FILE *from = fopen(self(), "r");
+    assert_true(fd >= 0 && from);
+    char *bytes = malloc(1 << 16);
+    size_t len = fread(bytes, 1, 1 << 16, from);
+    fclose(from);
+    for (size_t size = 0; size <= len; size += size < 256 ? 7 : 4093) {
+        assert_int_equal(ftruncate(fd, 0), 0);
+        assert_int_equal(pwrite(fd, bytes, size, 0), (ssize_t)size);
+        n_found(path, NULL);
+    }
+    free(bytes);
+    close(fd);
+    unlink(path);
+}
+
+static void test_far_address(void **state)
+{
+    (void)state;
+    struct axp__symbols *s = axp__symbols_create();
+    struct axp__symbol frame;
+    const uint64_t far[] = {0, UINT64_MAX, 1ull << 63, 1ull << 40};
+    for (size_t i = 0; i < 4; i++) {
+        struct axp__place place = {self(), NULL, far[i]};
+        assert_int_equal(axp__symbol_find(s, &place, &frame, 1), 0);
+    }
+    axp__symbols_destroy(s);
+}
+
+static void test_demangle(void **state)
+{
+    (void)state;
+    char *text = axp__symbol_demangle("_ZN3net6matmulEPKfi");
+    if (!text) skip(); /* no C++ runtime on this machine */
+    assert_string_equal(text, "net::matmul(float const*, int)");
+    free(text);
+    assert_null(axp__symbol_demangle("matmul"));
+    assert_null(axp__symbol_demangle("_Z"));
+    assert_null(axp__symbol_demangle("_ZNotAName"));
+    assert_null(axp__symbol_demangle(""));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_function),   cmocka_unit_test(test_inlined),
+        cmocka_unit_test(test_not_there),  cmocka_unit_test(test_other_build),
+        cmocka_unit_test(test_cut_module), cmocka_unit_test(test_far_address),
+        cmocka_unit_test(test_demangle),
+    };
+    if (!axp__libdw_load()) return 77;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
