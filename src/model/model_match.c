@@ -341,7 +341,7 @@ static void give_last(struct axp__row_reader *r)
 static bool give_opening(struct axp__row_reader *r,
                          const struct axp__wire_event *w)
 {
-    const struct axp__opening *o = &r->opening[r->at_opening++];
+    const struct axp__cut_scope *o = &r->opening[r->at_opening++];
     r->held = *w;
     r->is_held = true;
     use_time(r, w->ticks);
@@ -395,13 +395,13 @@ static bool add_opening(struct axp__row_reader *r, uint32_t name,
     if (r->n_opening == MOST_OPENING) return true;
     if (r->n_opening == r->cap_opening) {
         size_t cap = r->cap_opening ? r->cap_opening * 2 : 16;
-        struct axp__opening *wider = realloc(r->opening, cap * sizeof *wider);
+        struct axp__cut_scope *wider = realloc(r->opening, cap * sizeof *wider);
         if (!wider) return false;
         r->opening = wider;
         r->cap_opening = cap;
     }
     r->opening[r->n_opening++] =
-        (struct axp__opening){begin_ns, name, (uint8_t)(flags | AXP__R_CUT)};
+        (struct axp__cut_scope){begin_ns, name, (uint8_t)(flags | AXP__R_CUT)};
     return true;
 }
 
@@ -493,16 +493,16 @@ static bool scan_word(struct axp__row_reader *r,
 }
 
 /* Those found by their ends: the outermost ended last. */
-static void reverse(struct axp__opening *at, size_t n)
+static void reverse(struct axp__cut_scope *at, size_t n)
 {
     for (size_t i = 0; i < n / 2; i++) {
-        struct axp__opening t = at[i];
+        struct axp__cut_scope t = at[i];
         at[i] = at[n - 1 - i];
         at[n - 1 - i] = t;
     }
 }
 
-bool axp__row_prepare(struct axp__row_reader *r)
+bool axp__reader_prepare(struct axp__row_reader *r)
 {
     struct axp__wire_event w;
     bool ok = true;
@@ -547,7 +547,7 @@ static bool begin_track(struct axp__row_reader *r)
     return next_on_track(r);
 }
 
-bool axp__row_begin(struct axp__row_reader *r)
+bool axp__reader_begin(struct axp__row_reader *r)
 {
     r->has_failed = false;
     if (r->track) return begin_track(r);
@@ -556,10 +556,10 @@ bool axp__row_begin(struct axp__row_reader *r)
     r->scopes.n = 0;
     r->scopes.n_deeper = 0;
     skip_words(r);
-    return axp__row_next(r);
+    return axp__reader_next(r);
 }
 
-bool axp__row_next(struct axp__row_reader *r)
+bool axp__reader_next(struct axp__row_reader *r)
 {
     if (r->track) return next_on_track(r);
     if (!r->is_raw) return next_matched(r);
@@ -571,7 +571,7 @@ bool axp__row_next(struct axp__row_reader *r)
     return false;
 }
 
-void axp__row_fini(struct axp__row_reader *r)
+void axp__reader_fini(struct axp__row_reader *r)
 {
     axp__words_fini(&r->words);
     if (r->track) axp__track_fini(r->track);
