@@ -6,7 +6,7 @@ _axprof()
     local verb=${COMP_WORDS[1]} words
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        COMPREPLY=($(compgen -W "--help --version run report export" -- "$cur"))
+        COMPREPLY=($(compgen -W "--help --version run report export doctor" -- "$cur"))
         return
     fi
     case $verb:$prev in
@@ -60,6 +60,7 @@ _axprof()
     run) words="--help --report --format --quiet --output --no-file --with --without --list" ;;
     report) words="--help --format --output --width --color --findings --events --set --ignore" ;;
     export) words="--help --format --output" ;;
+    doctor) words="--help" ;;
     esac
     if [[ $cur == -* ]]; then
         COMPREPLY=($(compgen -W "$words" -- "$cur"))

@@ -75,7 +75,8 @@ static int run_verb(int argc, char **argv)
     if (rc != CLI_OK) return rc;
     cli_say_verb(cli_verbs[verb].name);
     rc = cli_args_init(&args, verb, argc, argv);
-    if (rc != CLI_OK) return rc;
+    /* 2 may be what the program says that it would have run. */
+    if (rc != CLI_OK) return verb == VERB_run ? CLI_CANNOT : rc;
     if (args.is_help)
         cli_help_write(verb, stdout);
     else

@@ -106,10 +106,10 @@ static int start(run *r)
     signal(SIGPIPE, SIG_IGN); /* the child has its caller's */
     cli_files_begin(&r->files, r->launch.pid);
     char **environment = make_environment(r);
-    start_profiler(r);
     r->begin_ns = cli_watch_clock();
     rc = cli_launch_exec(&r->launch, environment, &r->target);
     cli_launch_free(environment);
+    if (rc == CLI_OK) start_profiler(r);
     return rc;
 }
 

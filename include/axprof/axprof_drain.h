@@ -32,11 +32,23 @@ typedef struct axp_drain_state {
     uint64_t n_steps;  /* that the process has marked */
 } axp_drain_state;
 
+/* How much of the timeline stays; all zero: everything. Statistics are whole
+ * in any case. */
+typedef struct axp_drain_keep {
+    axp_ns newest_ns;      /* the last so long, */
+    uint64_t newest_steps; /* or the last so many steps, */
+    double slow_times;     /* or steps that took so many times the median, */
+    axp_ns slow_ns;        /* or longer than that */
+} axp_drain_keep;
+
 /* NULL, axp_last_error(): not (yet) a recording with a spool that is left to
  * us; trying again a little later is right. */
 AXP_API axp_drain *axp_drain_open(const char *path);
 /* Moves what is full; returns how many chunks that were, at most 256. */
 AXP_API size_t axp_drain_step(axp_drain *d);
+AXP_API axp_status axp_drain_set_keep(axp_drain *d, const axp_drain_keep *keep);
+/* From now on the process records nothing more. */
+AXP_API void axp_drain_stop(axp_drain *d);
 AXP_API axp_drain_state axp_drain_look(const axp_drain *d);
 AXP_API void axp_drain_close(axp_drain *d); /* NULL allowed */
 

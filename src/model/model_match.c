@@ -341,7 +341,7 @@ static void give_last(struct axp__row_reader *r)
 static bool give_opening(struct axp__row_reader *r,
                          const struct axp__wire_event *w)
 {
-    const struct axp__cut_scope *o = &r->opening[r->at_opening++];
+    const struct axp__matched *o = &r->opening[r->at_opening++];
     r->held = *w;
     r->is_held = true;
     use_time(r, w->ticks);
@@ -395,13 +395,13 @@ static bool add_opening(struct axp__row_reader *r, uint32_t name,
     if (r->n_opening == MOST_OPENING) return true;
     if (r->n_opening == r->cap_opening) {
         size_t cap = r->cap_opening ? r->cap_opening * 2 : 16;
-        struct axp__cut_scope *wider = realloc(r->opening, cap * sizeof *wider);
+        struct axp__matched *wider = realloc(r->opening, cap * sizeof *wider);
         if (!wider) return false;
         r->opening = wider;
         r->cap_opening = cap;
     }
     r->opening[r->n_opening++] =
-        (struct axp__cut_scope){begin_ns, name, (uint8_t)(flags | AXP__R_CUT)};
+        (struct axp__matched){begin_ns, name, (uint8_t)(flags | AXP__R_CUT)};
     return true;
 }
 
@@ -493,10 +493,10 @@ static bool scan_word(struct axp__row_reader *r,
 }
 
 /* Those found by their ends: the outermost ended last. */
-static void reverse(struct axp__cut_scope *at, size_t n)
+static void reverse(struct axp__matched *at, size_t n)
 {
     for (size_t i = 0; i < n / 2; i++) {
-        struct axp__cut_scope t = at[i];
+        struct axp__matched t = at[i];
         at[i] = at[n - 1 - i];
         at[n - 1 - i] = t;
     }

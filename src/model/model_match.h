@@ -11,7 +11,7 @@
 #include "model/model_source.h"
 
 /* A scope that was open before the window. */
-struct axp__cut_scope {
+struct axp__matched {
     axp_ns begin_ns; /* UINT64_MAX: unknown */
     uint32_t name;
     uint8_t flags;
@@ -29,7 +29,7 @@ struct axp__row_reader {
     axp_ns end_ns;      /* where open scopes end */
 
     struct axp__scopes scopes;
-    struct axp__cut_scope *opening; /* outermost first */
+    struct axp__matched *opening; /* outermost first */
     size_t n_opening, cap_opening, at_opening;
     struct axp__scope_work work; /* of the END that is given */
     axp_ns last_ns;              /* times do not go back */

@@ -11,6 +11,7 @@
 #include "record/record_memory.h"
 #include "record/record_named.h"
 #include "record/record_tape.h"
+#include "record/record_window.h"
 #include "tally/tally_merge.h"
 
 #define MERGE_PAST 32 /* ended lanes kept whole, by thread */
@@ -370,6 +371,7 @@ struct axp__lane *axp__enter_slow(const axp_profiler *handle, unsigned flags)
         axp__warn(p, AXP__WARN_SIGNAL_DROP, 0);
         goto done;
     }
+    if (axp__window_is(p, AXP__WINDOW_WAITING)) axp__window_look(p);
     axp__thread_enter(t);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     uint64_t gate = axp__get_acquire(&p->gate); /* what a reset made */
@@ -411,6 +413,7 @@ void axp__lane_seal(struct axp__lane *lane)
 static void new_chunk(struct axp__lane *lane, uint64_t now)
 {
     struct axp__prof *p = lane->p;
+    if (axp__window_is(p, AXP__WINDOW_INSIDE)) axp__window_look(p);
     axp__lane_seal(lane);
     lane->base_ticks = now;
     if (p->flags & AXP_NO_TIMELINE) return;

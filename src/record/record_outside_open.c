@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* From the path of a trace to its spool: axprof_drain.h.
- *
- * Both must be plain files of our own user: nobody else can make us map or
- * append to something.
- */
+/* Draining by path: axprof_drain.h. The trace says which spool is its own
+ * (record_spool_of.c); both must be plain files of our own user, so that
+ * nobody else can make us append to something. */
 #include "axprof/axprof_drain.h"
 
 #include <errno.h>
@@ -12,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "os/os_clock.h"
+#include "record/record_outside_keep.h"
 #include "record/record_outside.h"
 #include "record/record_recover.h"
 #include "record/record_thread.h"
@@ -48,6 +48,26 @@ axp_drain *axp_drain_open(const char *path)
 size_t axp_drain_step(axp_drain *d)
 {
     return axp__outside_step((struct axp__outside *)d);
+}
+
+static uint64_t ticks_of(axp_ns ns)
+{
+    return axp__rate_to_ticks(axp__clock_rate(), ns);
+}
+
+axp_status axp_drain_set_keep(axp_drain *d, const axp_drain_keep *keep)
+{
+    struct axp__keep_rule rule = {.newest_ticks = ticks_of(keep->newest_ns),
+                                  .newest_steps = keep->newest_steps,
+                                  .slow_times = keep->slow_times,
+                                  .slow_ticks = ticks_of(keep->slow_ns)};
+    if (axp__outside_keep((struct axp__outside *)d, &rule)) return AXP_OK;
+    return axp__fail(AXP_E_NO_MEMORY, "no memory to keep a part of a run");
+}
+
+void axp_drain_stop(axp_drain *d)
+{
+    axp__outside_stop((struct axp__outside *)d);
 }
 
 axp_drain_state axp_drain_look(const axp_drain *d)

@@ -17,6 +17,7 @@
 #include "record/record_lane.h"
 #include "record/record_tape.h"
 #include "record/record_track.h"
+#include "record/record_window.h"
 
 #define DEFAULT_MEMORY ((uint64_t)64 << 20)
 #define LEAST_MEMORY ((uint64_t)256 << 10)
@@ -253,6 +254,7 @@ static struct axp__prof *make_global(struct axp__process *process)
     if (path && *path) p->tape = axp__tape_create(path, &defaults);
     if (p->tape) p->tape->may_rename = true;
     open_prof(p);
+    axp__window_begin(p);
     return p;
 }
 

@@ -227,7 +227,7 @@ static void get_frame(const struct tally *t, struct axp__cap_frame *to,
                       uint32_t n_refs)
 {
     const struct axp__node *node = axp__image_at(t->m, f->node, sizeof *node);
-    to->node = node ? index_of(refs, n_refs, (axp__ref)(node->key >> 32))
+    to->node = node ? index_of(refs, n_refs, axp__path_ref(node->path))
                     : AXP__CAP_ROOT;
     to->flags = axp__frame_flags(f);
     to->begin_ticks = f->begin_ticks;
@@ -426,9 +426,8 @@ static struct axp__live_state get_account(struct axp__image *m,
                                           const struct axp__account *account)
 {
     struct axp__live_state s = {0};
-    uint64_t most = most_records(m);
     const struct axp__purse *p = by_slab(m, &mem->slab, account->purses);
-    for (; p && most--; p = by_slab(m, &mem->slab, p->next))
+    for (; p && m->n_left; p = by_slab(m, &mem->slab, p->next), m->n_left--)
         axp__live_add(&s, p, mem->stamp);
     return s;
 }

@@ -276,6 +276,10 @@ static void another_locale(void **state)
         free(after);
     }
     assert_string_equal(setlocale(LC_ALL, NULL), set ? set : "C");
+    const char *const seven[] = {"slow_operation.percent=7.5"};
+    free(report_as(p, AXP_FORMAT_TEXT,
+                   &(axp_report_options){.thresholds = &(axp_thresholds){
+                                             .set = seven, .n_set = 1}}));
     setlocale(LC_ALL, "C");
     axp_profiler_destroy(p);
 }
