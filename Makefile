@@ -28,8 +28,8 @@ check-all: ## every check: layers, format, tidy, sanitizers, valgrind, cross
 bench: release ## measure the cost of recording
 	@build/release/bench/axp_bench
 
-demo: release ## train a small GPT and show where its time goes
-	@build/release/examples/gpt/gpt
+demo: release ## train a small GPT, show where its time goes, write profile.html
+	@build/release/examples/gpt/gpt --html profile.html
 
 install: release ## install under PREFIX (/usr/local); DESTDIR is honoured
 	@DESTDIR="$(DESTDIR)" cmake --install build/release --prefix "$(PREFIX)"

@@ -7,7 +7,6 @@
 #include "record/record_thread.h"
 
 #define MARKER "<!--axprof-data-->"
-#define N_LENGTHS 65      /* 0, and one for each power of two */
 #define FAST_FROM 2000000 /* events from which speed counts more than size */
 
 axp_status axp__html_fail(struct axp__html_job *job, axp_status status)
@@ -43,17 +42,17 @@ static axp_status count_events(struct axp__html_job *job, uint64_t *n)
 static axp_ns length_for(const uint64_t *lengths, uint64_t most)
 {
     uint64_t kept = 0;
-    int bits = N_LENGTHS - 1;
-    while (bits > 0 && kept + lengths[bits] <= most)
-        kept += lengths[bits--];
-    return (axp_ns)1 << bits; /* what has more bits is at least this long */
+    unsigned class = AXP__HTML_LENGTHS;
+    while (class > 0 && kept + lengths[class - 1] <= most)
+        kept += lengths[--class];
+    return axp__html_length_least(class);
 }
 
 /* Chooses keep_ns. Half of the budget is nearly always left for blocks; a
  * third of it is always enough (emit_html_stack.c). */
 static axp_status fit_budget(struct axp__html_job *job)
 {
-    uint64_t lengths[N_LENGTHS] = {0}, n = 0;
+    uint64_t lengths[AXP__HTML_LENGTHS] = {0}, n = 0;
     if (most_slices(job->v) <= job->budget) return AXP_OK;
     job->lengths = lengths;
     axp_status status = count_events(job, &n);
@@ -109,6 +108,9 @@ axp_status axp__emit_html(const axp_view *v, const axp_findings *f,
     job.t0 = first_time(v);
     job.budget = options->max_events ? options->max_events : AXP__HTML_BUDGET;
     axp__html_fail(&job, axp__html_around_read(v, job.t0, &job.around));
+    /* the first step began with the profiler, before any event */
+    if (job.around.n_steps && job.around.steps[0].begin < job.t0)
+        job.t0 = job.around.steps[0].begin;
     if (!job.status) axp__html_fail(&job, fit_budget(&job));
     if (!job.status) {
         axp__out_bytes(o, axp__html_template,

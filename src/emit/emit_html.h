@@ -204,7 +204,7 @@ struct axp__html_job {
     uint64_t n_merged;   /* events that blocks stand for */
     uint64_t n_left_out; /* marks past the budget */
     uint64_t n_slices;   /* counted: all that there are */
-    uint64_t *lengths;   /* counted: by length, or NULL */
+    uint64_t *lengths;   /* counted: by class of length, or NULL */
     struct axp__html_strings strings;
     struct axp__html_events events;
     struct axp__html_tables tables;
@@ -223,6 +223,23 @@ struct axp__html_table {
     uint32_t name; /* of a counter */
     bool is_exact;
 };
+
+/* Lengths in classes of an eighth of an octave; those under 8 exactly. */
+#define AXP__HTML_LENGTHS 496u
+
+static inline unsigned axp__html_length_class(axp_ns length)
+{
+    if (length < 8) return (unsigned)length;
+    unsigned top = 63 - (unsigned)__builtin_clzll(length);
+    return (top - 2) * 8 + (unsigned)(length >> (top - 3) & 7);
+}
+
+/* The shortest length of a class. */
+static inline axp_ns axp__html_length_least(unsigned class)
+{
+    if (class < 8) return class;
+    return (axp_ns)(8 + class % 8) << (class / 8 - 1);
+}
 
 axp_status axp__html_fail(struct axp__html_job *job, axp_status status);
 void axp__html_add_table(struct axp__html_job *job,

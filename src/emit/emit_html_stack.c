@@ -89,8 +89,7 @@ static void merge(struct axp__html_job *job, struct axp__html_frame *parent,
 
 static void count_length(struct axp__html_job *job, axp_ns length)
 {
-    unsigned bits = length ? 64 - (unsigned)__builtin_clzll(length) : 0;
-    job->lengths[bits]++;
+    job->lengths[axp__html_length_class(length)]++;
 }
 
 void axp__html_pop(struct axp__html_job *job, struct axp__html_stack *s,
