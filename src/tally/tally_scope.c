@@ -474,7 +474,7 @@ void axp__tally_remove(struct axp__tally *t, struct axp__frame *f, uint64_t now,
 
 /* ---- other additions ------------------------------------------------------- */
 
-static void add_dims(struct axp__op *op, const uint32_t dims[6])
+void axp__tally_set_dims(struct axp__op *op, const uint32_t dims[6])
 {
     uint32_t n = 0;
     for (; n < 6 && dims[n]; n++)
@@ -508,7 +508,7 @@ void axp__tally_add_work(struct axp__tally *t, struct axp__frame *f,
     axp__put(&x->n_bytes_calls,
              x->n_bytes_calls + (fresh & AXP__F_BYTES) / AXP__F_BYTES);
     if (work->dtype) axp__put(&x->dtype, work->dtype);
-    if (work->dims && work->dims[0]) add_dims(f->op, work->dims);
+    if (work->dims && work->dims[0]) axp__tally_set_dims(f->op, work->dims);
     if (flags) axp__frame_set_flags(f, flags);
 }
 

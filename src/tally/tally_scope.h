@@ -165,6 +165,8 @@ struct axp__node_extra *axp__tally_extra(struct axp__tally *t,
                                          struct axp__node *node);
 void axp__tally_add_work(struct axp__tally *t, struct axp__frame *f,
                          const struct axp__work *work);
+/* The sizes that an op's work declared last; dims[0] is not 0. */
+void axp__tally_set_dims(struct axp__op *op, const uint32_t dims[6]);
 
 /* ---- the hot side --------------------------------------------------------- */
 /* The entry of a key if it lies where it belongs, else NULL: ask
@@ -220,6 +222,26 @@ static inline struct axp__node_extra *axp__tally_peek_extra(
     const struct axp__tally *t, const struct axp__node *node)
 {
     return node->extra ? axp__arena_at(&t->arena, node->extra) : NULL;
+}
+
+/* The same as axp__tally_add_work, without dims. HOT */
+static inline void axp__tally_add_work_fast(struct axp__tally *t,
+                                            struct axp__frame *f,
+                                            const struct axp__work *work)
+{
+    struct axp__node_extra *x = axp__tally_peek_extra(t, f->node);
+    if (axp__unlikely(!x || f->child_ticks)) {
+        axp__tally_add_work(t, f, work);
+        return;
+    }
+    uint32_t flops = work->flops > 0, bytes = work->bytes > 0;
+    axp__put_f64(&x->flops, x->flops + work->flops);
+    axp__put_f64(&x->bytes, x->bytes + work->bytes);
+    axp__put(&x->n_flops_calls, x->n_flops_calls + flops);
+    axp__put(&x->n_bytes_calls, x->n_bytes_calls + bytes);
+    if (work->dtype) axp__put(&x->dtype, work->dtype);
+    axp__put(&f->flags, flops * AXP__F_FLOPS | bytes * AXP__F_BYTES);
+    if (flops | bytes) axp__put(&f->child_ticks, AXP__FLAGGED);
 }
 
 /* The same as axp__tally_pop_fast below for a scope that declared work, and
