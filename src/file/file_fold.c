@@ -139,31 +139,48 @@ bool axp__fold_wait(struct axp__fold *f, struct axp__fold_row *r,
     return true;
 }
 
-/* As axp__memory_record_alloc and _free do it. */
+/* The row's purses, as record_memory.c has them. */
+static bool make_purses(struct axp__fold *f, struct axp__fold_row *r,
+                        struct axp__entry *e, bool is_alloc)
+{
+    struct axp__traffic *t = e->record;
+    if (!r->purse) r->purse = axp__memory_join(&f->memory);
+    if (!e->other) {
+        struct axp__live_name *live =
+            is_alloc ? axp__memory_get(&f->memory, t->name)
+                     : axp__memory_find(&f->memory, t->name);
+        if (live) e->other = axp__memory_join_name(&f->memory, live);
+    }
+    return r->purse && (e->other || !is_alloc);
+}
+
+/* As record_alloc and record_free there do it. */
 static void apply(struct axp__fold *f, struct axp__fold_row *r,
                   const struct axp__mem_word *w)
 {
+    struct axp__memory *m = &f->memory;
     if (w->what == AXP__MEM_FIRST_STEP) {
-        axp__memory_mark_first_step(&f->memory);
+        axp__memory_mark_first_step(m);
         return;
     }
     bool is_alloc = w->what == AXP__MEM_ALLOC;
     struct axp__entry *e = axp__tally_traffic(&r->tally, w->name);
-    struct axp__live_name *live = is_alloc
-                                      ? axp__memory_get(&f->memory, w->name)
-                                      : axp__memory_find(&f->memory, w->name);
-    if (!e || (is_alloc && !live)) {
+    if (!e || !make_purses(f, r, e, is_alloc)) {
         f->is_out_of_memory = true;
         return;
     }
     struct axp__traffic *t = e->record;
+    struct axp__purses x = {e->other, r->purse};
     if (is_alloc) {
-        if (w->kind) live->kind = w->kind;
-        axp__memory_alloc(&f->memory, live, w->bytes, w->now, r->id);
+        if (w->kind) axp__memory_find(m, w->name)->kind = w->kind;
+        axp__memory_alloc(m, x, w->bytes, w->now, r->id);
         t->n_allocs++;
         t->allocated_bytes += w->bytes;
     } else {
-        uint64_t excess = axp__memory_free(&f->memory, live, w->bytes);
+        uint64_t excess =
+            x.own ? axp__memory_free(m, x, w->bytes)
+                  : axp__memory_free_loose(m, axp__memory_find(m, w->name),
+                                           r->purse, w->bytes);
         t->n_frees++;
         t->freed_bytes += w->bytes - excess;
     }

@@ -41,6 +41,7 @@ struct axp__fold_row {
     bool is_track;
     struct axp__tally tally;
     struct axp__tally_seed *seed;
+    struct axp__purse *purse;      /* its part of what is live in all */
     uint64_t n_events;             /* as the blocks claim */
     uint64_t first_ticks;          /* UINT64_MAX: no event */
     uint64_t last_ticks;           /* of events that are no begins */

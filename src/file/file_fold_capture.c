@@ -30,6 +30,7 @@ static void copy_node(struct axp__cap_node *to, const struct axp__tally *t,
     *to = (struct axp__cap_node){.name = n->name,
                                  .category = n->category,
                                  .is_recursive = n->is_recursive,
+                                 .declares = n->declares,
                                  .calls = n->calls,
                                  .total_ticks = n->total_ticks,
                                  .self_ticks = n->self_ticks};
@@ -117,7 +118,7 @@ static void copy_frames(struct axp__cap_lane *to, const struct axp__tally *t,
         const struct axp__frame *f = &t->frames[i + 1];
         uint32_t flags = axp__frame_flags(f);
         to->frames[i] = (struct axp__cap_frame){
-            .node = index_of(refs, to->n_nodes, (axp__ref)(f->node->key >> 32)),
+            .node = index_of(refs, to->n_nodes, axp__path_ref(f->node->path)),
             .flags = flags,
             .begin_ticks = f->begin_ticks,
             .charged_ticks =
@@ -160,6 +161,7 @@ static bool copy_lane(struct axp__capture *c, struct axp__cap_lane *to,
         to->counters[i++] = (struct axp__cap_counter){
             r->name, r->n, r->last_ticks, r->last, r->min, r->max, r->sum};
     copy_frames(to, t, refs);
+    axp__cap_declare(to);
     return true;
 }
 
@@ -179,16 +181,16 @@ struct live_copy {
 static void copy_live(void *ctx, struct axp__live_name *live)
 {
     struct live_copy *x = ctx;
-    x->c->live[x->c->n_live++] = (struct axp__cap_live){
-        .name = live->name,
-        .kind = live->kind,
-        .current_bytes =
-            live->current_bytes > 0 ? (uint64_t)live->current_bytes : 0,
-        .peak_bytes = live->peak_bytes,
-        .at_peak_bytes = axp__memory_at_peak(x->m, live),
-        .first_step_bytes = live->first_step_bytes,
-        .since_ticks = live->since_ticks,
-        .since_row = live->since_row};
+    struct axp__live_state s = axp__memory_read(x->m, &live->account);
+    x->c->live[x->c->n_live++] =
+        (struct axp__cap_live){.name = live->name,
+                               .kind = live->kind,
+                               .current_bytes = axp__live_bytes(s.held),
+                               .peak_bytes = live->account.peak_bytes,
+                               .at_peak_bytes = axp__live_bytes(s.held_at_peak),
+                               .first_step_bytes = live->first_step_bytes,
+                               .since_ticks = s.since_ticks,
+                               .since_row = s.since_row};
 }
 
 static bool copy_memory(struct axp__fold *f, struct axp__capture *c)
@@ -199,7 +201,7 @@ static bool copy_memory(struct axp__fold *f, struct axp__capture *c)
     if (!c->live) return false;
     axp__memory_each(&f->memory, copy_live, &(struct live_copy){c, &f->memory});
     c->current_bytes = axp__memory_current(&f->memory);
-    c->peak_bytes = f->memory.peak_bytes;
+    c->peak_bytes = axp__memory_peak(&f->memory);
     c->peak_ticks = f->memory.peak_ticks;
     return true;
 }

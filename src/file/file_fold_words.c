@@ -17,48 +17,44 @@
 
 /* ---- scopes ------------------------------------------------------------------- */
 
+/* label: a name's, and what it declares. */
 static inline struct axp__frame *begin(struct axp__fold *f,
                                        struct axp__fold_row *r, uint64_t label,
                                        uint64_t now)
 {
     struct axp__tally *t = &r->tally;
     struct axp__frame *frame = t->top + 1;
-    struct axp__entry *e = axp__tally_peek(t, t->top->node, label);
+    struct axp__entry *e = axp__tally_peek(t, t->top->path, label);
     if (axp__likely(e && frame != t->limit)) {
-        axp__tally_open(t, frame, e, now);
+        axp__tally_open(frame, e, (struct axp__frame_init){.now = now});
+        t->top = frame;
         return frame;
     }
     if (!axp__tally_has_room(t)) {
         f->is_out_of_memory = true;
         return NULL;
     }
-    return axp__tally_push(t, AXP__LABEL_NAME(label), now);
+    return axp__tally_push(t, label, now);
 }
 
 static __attribute__((noinline)) void end_slow(struct axp__fold_row *r,
                                                uint64_t now)
 {
     struct axp__tally *t = &r->tally;
-    struct axp__frame *frame = t->top;
-    if (frame == t->frames) {
+    if (t->top == t->frames)
         r->n_unmatched++;
-        return;
-    }
-    /* A name does not matter to whoever ends it. */
-    if (axp__frame_flags(frame) == AXP__F_NAMED)
-        frame->child_ticks &= ~AXP__FLAGGED;
-    if (!axp__tally_pop_fast(t, frame, now)) axp__tally_pop(t, now);
+    else
+        axp__tally_pop(t, now);
 }
 
 static inline void end(struct axp__fold_row *r, uint64_t now)
 {
     struct axp__tally *t = &r->tally;
     struct axp__frame *frame = t->top;
-    if (axp__likely(frame != t->frames)) {
-        if (axp__likely(axp__tally_pop_fast(t, frame, now))) return;
-        if (axp__tally_pop_work(t, frame, now)) return;
-    }
-    end_slow(r, now);
+    if (axp__likely(frame != t->frames && axp__tally_pop_fast(frame, now)))
+        t->top = frame - 1;
+    else
+        end_slow(r, now);
 }
 
 /* The newest named scope of that name. */
@@ -68,6 +64,7 @@ static void stop(struct axp__fold_row *r, uint32_t name, uint64_t now)
     for (struct axp__frame *f = t->top; f > t->frames; f--) {
         if (!(axp__frame_flags(f) & AXP__F_NAMED) || f->op->name != name)
             continue;
+        axp__frame_clear_flags(f, AXP__F_NAMED);
         if (f == t->top)
             end(r, now);
         else
@@ -112,10 +109,11 @@ static void add_work(struct axp__fold_row *r, const struct axp__work *work)
 
 static void add_dims(struct axp__fold_row *r, const uint64_t *payload)
 {
+    struct axp__frame *top = r->tally.top;
     uint32_t dims[6];
     for (unsigned i = 0; i < 6; i++)
         dims[i] = (uint32_t)(payload[i / 2] >> 32 * (i % 2));
-    add_work(r, &(struct axp__work){.dims = dims});
+    if (top != r->tally.frames && dims[0]) axp__tally_set_dims(top->op, dims);
 }
 
 static void set_category(struct axp__fold_row *r, uint32_t category)
@@ -221,13 +219,7 @@ static void fold_ext(struct axp__fold *f, struct axp__fold_row *r,
 static void fold_record(struct axp__fold *f, struct axp__fold_row *r,
                         const struct axp__wire_event *e)
 {
-    struct axp__frame *frame;
     switch (e->kind) {
-    case AXP__W_BEGIN: begin(f, r, AXP__LABEL(e->name), e->ticks); return;
-    case AXP__W_START:
-        frame = begin(f, r, AXP__LABEL(e->name), e->ticks);
-        if (frame) axp__frame_set_flags(frame, AXP__F_NAMED);
-        return;
     case AXP__W_END:
     case AXP__W_ABANDON: end(r, e->ticks); break;
     case AXP__W_STOP: stop(r, e->name, e->ticks); break;
@@ -249,6 +241,19 @@ static void fold_record(struct axp__fold *f, struct axp__fold_row *r,
     r->last_ticks = e->ticks;
 }
 
+/* What a scope declares as it begins is said in the record after it, at the
+ * same moment: it counts in a place of its own. */
+static uint64_t declared_next(const struct axp__decoder *d, uint64_t ticks)
+{
+    if (d->n_words - d->at < 3) return 0;
+    const uint64_t *w = d->words + d->at;
+    if (axp__word_kind(w[0]) != AXP__W_WORK ||
+        d->base_ticks + axp__word_delta(w[0]) != ticks)
+        return 0;
+    struct axp__work work = {as_double(w[1]), as_double(w[2]), 0, NULL};
+    return AXP__DECLARES(axp__work_flags(&work));
+}
+
 void axp__fold_words(struct axp__fold *f, struct axp__fold_row *r,
                      const uint64_t *words, size_t n, uint64_t base_ticks)
 {
@@ -259,7 +264,14 @@ void axp__fold_words(struct axp__fold *f, struct axp__fold_row *r,
     while (axp__decoder_next(&d, &e)) {
         if (axp__unlikely(e.ticks < r->first_ticks)) r->first_ticks = e.ticks;
         last = e.ticks;
-        fold_record(f, r, &e);
+        if (e.kind != AXP__W_BEGIN && e.kind != AXP__W_START) {
+            fold_record(f, r, &e);
+            continue;
+        }
+        struct axp__frame *frame = begin(
+            f, r, AXP__LABEL(e.name) + declared_next(&d, e.ticks), e.ticks);
+        if (frame && e.kind == AXP__W_START)
+            axp__frame_set_flags(frame, AXP__F_NAMED);
     }
     if (last > f->end_ticks) f->end_ticks = last;
 }
@@ -287,6 +299,7 @@ static void make_digest(struct axp__digest *d, const struct axp__symbols *s,
     if (t->n_heads < 2 || axp__word_kind(w[1]) != AXP__W_WORK) return;
     d->work = (struct axp__work){as_double(w[2]), as_double(w[3]),
                                  dtype_of(axp__word_name(w[1])), NULL};
+    d->label += AXP__DECLARES(axp__work_flags(&d->work));
     bool has_dims = t->n_heads == 3 && axp__word_kind(w[4]) == AXP__W_EXT &&
                     (w[5] & 255) == AXP__X_DIMS && t->n_words == 9;
     if (t->n_heads > 2 && !has_dims) return;
@@ -302,7 +315,18 @@ static inline void begin_worked(struct axp__fold *f, struct axp__fold_row *r,
 {
     struct axp__frame *frame = begin(f, r, d->label, now);
     if (axp__unlikely(!frame)) return;
-    axp__tally_add_work_fast(&r->tally, frame, &d->work);
+    struct axp__node *node = frame->node;
+    if (axp__likely(node->declares &&
+                    node->declares == axp__work_flags(&d->work))) {
+        /* its extra lies next to it */
+        struct axp__node_extra *x =
+            (struct axp__node_extra *)(void *)(node + 1);
+        x->flops += d->work.flops;
+        x->bytes += d->work.bytes;
+        if (d->work.dtype) x->dtype = d->work.dtype;
+    } else {
+        axp__tally_add_work(&r->tally, frame, &d->work);
+    }
     if (d->n_dims && (frame->op->n_dims != d->n_dims ||
                       memcmp(frame->op->dims, d->dims, 4 * d->n_dims)))
         axp__tally_set_dims(frame->op, d->dims);

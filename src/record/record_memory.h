@@ -28,5 +28,7 @@ void axp__memory_record_block(struct axp__lane *lane, uint64_t key,
                               const struct axp__mem_event *e);
 void axp__memory_record_unblock(struct axp__lane *lane, uint64_t key,
                                 uint64_t address, uint64_t now, uint64_t at_ns);
+/* The lane's thread has ended: others may have its purses. */
+void axp__memory_leave(struct axp__lane *lane);
 
 #endif

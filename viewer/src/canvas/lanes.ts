@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// What stands below what on the timeline: steps, memory, counters, then
+// threads and queues, grouped by rank or process where there are several.
+import {bytes, plain} from "../format";
+import {type Report, type Series} from "../data/report";
+import {type Track} from "../data/trace";
+
+export const ROW = 18;
+const COMPACT_ROW = 4;
+const COMPACT_DEPTH = 6;
+const COMPACT_HEIGHT = 24;
+const EXPANDED_HEIGHT = 640;
+
+export interface Lane {
+    kind: "steps" | "memory" | "counter" | "group" | "track" | "marks";
+    key: string;
+    label: string;
+    sub: string;
+    y: number;
+    h: number;
+    track?: Track;
+    rows: number;
+    rowHeight: number;
+    isOpen: boolean;
+    canToggle: boolean;
+    series?: Series;
+}
+
+interface Owner {
+    label: string;
+    group: string;
+    isQueue: boolean;
+}
+
+function groupOf(of: {rank: number; process: number} | undefined): string {
+    return !of ? "" : of.rank >= 0 ? `Rank ${of.rank}` : `Process ${of.process}`;
+}
+
+function ownerOf(report: Report, track: Track): Owner {
+    const at = Number(track.row.slice(1));
+    if (track.row[0] === "t") {
+        const t = report.meta.threads[at];
+        return {label: t?.name || (t ? `thread ${t.id}` : "thread"), group: groupOf(t), isQueue: false};
+    }
+    const q = report.meta.queues?.[at];
+    if (track.row[0] === "q") return {label: q?.name ?? "queue", group: groupOf(q), isQueue: true};
+    return {label: track.name ?? "spans", group: groupOf(report.meta.threads[0]), isQueue: true};
+}
+
+function head(report: Report): Lane[] {
+    const lanes: Lane[] = [];
+    const add = (lane: Partial<Lane> & Pick<Lane, "kind" | "key" | "label" | "h">): void => {
+        lanes.push({sub: "", y: 0, rows: 0, rowHeight: 0, isOpen: true, canToggle: false, ...lane});
+    };
+    if (report.steps.length) add({kind: "steps", key: "steps", label: "Steps", h: 20});
+    if (report.memory) add({kind: "memory", key: "memory", label: "Memory", sub: `peak ${bytes(report.meta.memory?.peak ?? 0)}`, h: 52});
+    report.counters.slice(0, 12).forEach((series, i) => add({kind: "counter", key: `c${i}`, label: series.name, sub: `${plain(series.min)} … ${plain(series.max)}`, h: 38, series}));
+    return lanes;
+}
+
+/** Lanes in order, with their places. `toggled` holds keys that a person changed. */
+export function makeLanes(report: Report, toggled: Set<string>): Lane[] {
+    const lanes = head(report);
+    const trace = report.trace;
+    if (!trace) return place(lanes);
+    const groups = new Map<string, Track[]>();
+    for (const t of trace.tracks) {
+        if (t.depth === 0) continue;
+        const g = ownerOf(report, t).group;
+        if (!groups.has(g)) groups.set(g, []);
+        groups.get(g)!.push(t);
+    }
+    const named = groups.size > 1;
+    let height = lanes.reduce((h, l) => h + l.h, 0);
+    for (const [group, tracks] of groups) {
+        if (named) lanes.push({kind: "group", key: group, label: group, sub: "", y: 0, h: 22, rows: 0, rowHeight: 0, isOpen: true, canToggle: false});
+        for (const track of tracks.sort(byPlace)) {
+            const lane = trackLane(report, track, toggled, height);
+            lanes.push(lane);
+            height += lane.h;
+        }
+    }
+    return place(lanes);
+}
+
+/** Threads, queues, spans; a thread's marks below its slices. */
+function byPlace(a: Track, b: Track): number {
+    const kind = (t: Track): number => "tqa".indexOf(t.row[0]!);
+    const at = (t: Track): number => Number(t.row.slice(1)) || 0;
+    return kind(a) - kind(b) || at(a) - at(b) || Number(a.kind === "marks") - Number(b.kind === "marks") || a.lane - b.lane;
+}
+
+function trackLane(report: Report, track: Track, toggled: Set<string>, above: number): Lane {
+    const owner = ownerOf(report, track);
+    const key = `${track.row}.${track.lane}.${track.kind}`;
+    const label = track.lane > 0 ? `${owner.label} · lane ${track.lane + 1}` : owner.label;
+    if (track.kind === "marks")
+        return {kind: "marks", key, label: `${owner.label} · marks`, sub: "", y: 0, h: 16, track, rows: 1, rowHeight: 16, isOpen: true, canToggle: false};
+    const fits = above + track.depth * ROW < EXPANDED_HEIGHT;
+    const isOpen = track.depth === 1 || fits !== toggled.has(key);
+    const rows = isOpen ? track.depth : Math.min(track.depth, COMPACT_DEPTH);
+    const rowHeight = isOpen ? ROW : Math.max(COMPACT_ROW, Math.floor(COMPACT_HEIGHT / rows));
+    return {kind: "track", key, label, sub: busySub(report, track), y: 0, h: rows * rowHeight + 2, track, rows, rowHeight, isOpen, canToggle: track.depth > 1};
+}
+
+function busySub(report: Report, track: Track): string {
+    const list = track.row[0] === "t" ? report.meta.threads : track.row[0] === "q" ? report.meta.queues ?? [] : [];
+    const o = list[Number(track.row.slice(1))];
+    if (!o || track.lane > 0) return "";
+    const life = o.end - o.begin;
+    return life > 0 ? `${Math.round((Math.min(o.busy, life) / life) * 100)} % busy` : "";
+}
+
+function place(lanes: Lane[]): Lane[] {
+    let y = 0;
+    for (const lane of lanes) {
+        lane.y = y;
+        y += lane.h + (lane.kind === "track" ? 2 : 4);
+    }
+    return lanes;
+}
+
+export function lanesHeight(lanes: Lane[]): number {
+    const last = lanes[lanes.length - 1];
+    return last ? last.y + last.h + 6 : 0;
+}
+

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// What stands in the two JSON blocks of the page; docs/html-data.md says it in
+// words. Everything here comes from a run, so texts may hold anything: they
+// reach the page as text nodes and canvas labels only, never as markup.
+
+export interface RunInfo {
+    title: string;
+    duration_ns: number;
+    t0: string;
+    operation_count: number;
+    total_time_ns: number;
+    events: number;
+    cut_events: number;
+    own_cost_ns: number;
+    version: string;
+    host?: string;
+    command?: string;
+    started?: string;
+    process_id?: number;
+}
+
+export interface Finding {
+    type: string;
+    severity: "low" | "medium" | "high" | "critical";
+    name: number;
+    description: string;
+    suggestion: string;
+    saving_ns: number;
+    saving_share: number;
+    saving_is_bound: boolean;
+    confidence: number;
+    metrics: Record<string, number>;
+}
+
+export interface Warning {
+    code: string;
+    name: string | null;
+    count: number;
+    text: string;
+}
+
+type MaybeNumbers = (number | null)[];
+
+export interface OpColumns {
+    name: number[];
+    calls: number[];
+    total: number[];
+    self: number[];
+    min: number[];
+    max: number[];
+    p50: number[];
+    p95: number[];
+    p99: number[];
+    share: number[];
+    flops: MaybeNumbers;
+    bytes: MaybeNumbers;
+    flops_ns: MaybeNumbers;
+    bytes_ns: MaybeNumbers;
+    dtype: number[];
+    category: number[];
+    file: number[];
+    line: number[];
+    sampled: number[];
+}
+
+export interface TreeColumns {
+    name: number[];
+    parent: number[];
+    calls: number[];
+    total: number[];
+    self: number[];
+    flops: MaybeNumbers;
+    bytes: MaybeNumbers;
+    alloc: number[];
+}
+
+export interface Steps {
+    count: number;
+    avg: number;
+    p50: number;
+    p95: number;
+    p99: number;
+    min: number;
+    max: number;
+    list: {index: number[]; begin: number[]; end: number[]; live: MaybeNumbers};
+    hist: [number, number, number][];
+}
+
+export interface MemoryName {
+    name: number;
+    kind: number;
+    current: number;
+    peak: number;
+    at_peak: number;
+    allocated: number;
+    n_allocs: number;
+    n_frees: number;
+}
+
+export interface Leak {
+    name: number;
+    bytes: number;
+    at: number;
+    thread: number;
+    is_retained: boolean;
+    n_blocks: number;
+}
+
+export interface Memory {
+    current: number;
+    peak: number;
+    peak_at: number;
+    allocated: number;
+    freed: number;
+    n_allocs: number;
+    n_frees: number;
+    names: MemoryName[];
+    leaks: Leak[];
+}
+
+export interface Thread {
+    id: number;
+    name: string;
+    process: number;
+    rank: number;
+    begin: number;
+    end: number;
+    busy: number;
+    events: number;
+}
+
+export interface Queue {
+    name: string;
+    process: number;
+    rank: number;
+    begin: number;
+    end: number;
+    busy: number;
+    events: number;
+}
+
+export interface Machine {
+    name: string;
+    cores: number;
+    gflops: [string, number][];
+    gbps: [string, number][];
+}
+
+export interface Meta {
+    format: number;
+    run: RunInfo;
+    verdict?: string;
+    findings: Finding[];
+    warnings: Warning[];
+    strings: string[];
+    ops?: OpColumns;
+    tree?: TreeColumns;
+    steps?: Steps;
+    memory?: Memory;
+    threads: Thread[];
+    queues?: Queue[];
+    machine?: Machine;
+    thresholds?: [string, number][];
+}
+
+export interface TrackInfo {
+    kind: "slices" | "marks";
+    row: string;
+    lane: number;
+    n: number;
+    name?: string;
+}
+
+export interface TableInfo {
+    chunk: number;
+    kind: "memory" | "counter" | "flows" | "merged";
+    columns: number;
+    n: number;
+    names?: number[];
+    name?: number;
+    exact?: boolean;
+}
+
+export type Args = [number | null, (number | null)?, number?, (number[] | null)?, number?];
+
+export interface Index {
+    strings: string[];
+    chunks: number;
+    chunk_events: number;
+    tracks: TrackInfo[];
+    args: Args[];
+    shown: number;
+    merged: number;
+    blocks: number;
+    budget: number;
+    tables: TableInfo[];
+}
+
+export const CATEGORIES = ["", "forward", "backward", "optimizer", "data", "comm", "sync", "copy", "io"];
+export const DTYPES = ["", "f64", "f32", "tf32", "f16", "bf16", "f8", "i8", "c64", "c128"];
+export const MEMORY_KINDS = ["", "weight", "gradient", "optimizer", "activation", "temporary", "input", "cache"];
+
+/** The JSON of a block, or null where the file does not have it whole. */
+export function readBlock<T>(id: string): T | null {
+    const text = document.getElementById(id)?.textContent;
+    if (!text) return null;
+    try {
+        return JSON.parse(text) as T;
+    } catch {
+        return null;
+    }
+}

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Everything the page knows, joined: meta at once, the timeline when its
+// chunks are decoded. The rest of the page asks here and never the DOM.
+import {doubles, loadChunk, running, runningZigzag, values, type Chunk} from "./decode";
+import {CATEGORIES, DTYPES, type Args, type Index, type Meta, type TableInfo} from "./meta";
+import {NONE, Trace, TraceBuilder} from "./trace";
+import {label} from "../format";
+import {byName, sumRange, type NameSums, type NodeSums, type WorkTable} from "./aggregate";
+
+export interface Op {
+    name: number;
+    calls: number;
+    total: number;
+    self: number;
+    share: number;
+    avg: number;
+    min: number;
+    max: number;
+    p50: number;
+    p95: number;
+    p99: number;
+    gflops: number; // NaN: unknown, here and below
+    gbps: number;
+    intensity: number;
+    roof: number; // share of what the machine allows it
+    flops: number;
+    category: number;
+    dtype: number;
+    file: string;
+    line: number;
+}
+
+export interface Series {
+    name: string;
+    time: Float64Array;
+    value: Float64Array;
+    min: number;
+    max: number;
+}
+
+export interface MemorySeries {
+    time: Float64Array;
+    total: Float64Array;
+    names: number[]; // −1: all others
+    columns: Float64Array[];
+    exact: boolean;
+}
+
+export interface Step {
+    index: number;
+    begin: number;
+    end: number;
+    live: number | null;
+}
+
+export class Report {
+    readonly ops: Op[];
+    readonly opByName = new Map<number, Op>();
+    readonly steps: Step[];
+    readonly categoryOf: Uint8Array;
+    /** What went wrong while reading, in sentences. */
+    readonly problems: string[] = [];
+    index: Index | null = null;
+    trace: Trace | null = null;
+    memory: MemorySeries | null = null;
+    counters: Series[] = [];
+    args: Args[] = [];
+    work: WorkTable | null = null;
+    readonly strings: string[];
+    #labels = new Map<number, string>();
+    #end = 1;
+
+    constructor(readonly meta: Meta) {
+        this.strings = meta.strings;
+        this.ops = this.#readOps();
+        for (const op of this.ops) this.opByName.set(op.name, op);
+        this.categoryOf = new Uint8Array(this.strings.length + 1);
+        for (const op of this.ops) this.categoryOf[op.name] = op.category;
+        const l = meta.steps?.list;
+        this.steps = l ? l.begin.map((begin, i) => ({index: l.index[i]!, begin, end: l.end[i]!, live: l.live[i] ?? null})) : [];
+        this.#end = Math.max(1, meta.run.duration_ns, this.steps.at(-1)?.end ?? 0, ...meta.threads.map((t) => t.end), ...(meta.queues ?? []).map((q) => q.end));
+    }
+
+    text(id: number): string {
+        return this.strings[id] ?? "(unknown)";
+    }
+
+    /** The text, bounded and on one line. */
+    label(id: number): string {
+        let s = this.#labels.get(id);
+        if (s === undefined) this.#labels.set(id, (s = label(this.text(id), 400)));
+        return s;
+    }
+
+    /** The last time there is; the first is 0. */
+    get duration(): number {
+        return this.#end;
+    }
+
+    get hasWork(): boolean {
+        return this.ops.some((o) => o.flops > 0 || o.gbps > 0);
+    }
+
+    // ---- operations ------------------------------------------------------------------
+
+    #readOps(): Op[] {
+        const c = this.meta.ops;
+        if (!c) return [];
+        return c.name.map((name, i) => {
+            const flops = c.flops[i] ?? NaN, bytes = c.bytes[i] ?? NaN;
+            return this.#finish({
+                name, calls: c.calls[i]!, total: c.total[i]!, self: c.self[i]!, share: c.share[i]!,
+                avg: c.calls[i] ? c.total[i]! / c.calls[i]! : 0, min: c.min[i]!, max: c.max[i]!,
+                p50: c.p50[i]!, p95: c.p95[i]!, p99: c.p99[i]!,
+                gflops: c.flops_ns[i] ? flops / c.flops_ns[i]! : NaN, gbps: c.bytes_ns[i] ? bytes / c.bytes_ns[i]! : NaN,
+                intensity: flops / bytes, roof: NaN, flops, category: c.category[i]!, dtype: c.dtype[i]!,
+                file: c.file[i]! >= 0 ? this.text(c.file[i]!) : "", line: c.line[i]!,
+            });
+        });
+    }
+
+    /** The share of the roof that an op reaches, where both are known. */
+    #finish(op: Op): Op {
+        const peak = this.peakGflops(op.dtype), bw = this.meta.machine?.gbps.at(0)?.[1] ?? NaN;
+        const roof = Number.isFinite(op.intensity) ? Math.min(peak, op.intensity * bw) : peak;
+        op.roof = op.gflops / roof;
+        return op;
+    }
+
+    /** The measured peak for a type: its own line, else the highest. */
+    peakGflops(dtype: number): number {
+        return this.peakLine(dtype)?.[1] ?? NaN;
+    }
+
+    peakLine(dtype: number): [string, number] | undefined {
+        const lines = this.meta.machine?.gflops ?? [];
+        const word = DTYPES[dtype] ?? "";
+        const plain = (s: string): string => s.toLowerCase().replace("fp", "f").replace("float", "f");
+        return (word && lines.find(([l]) => plain(l).split(/[^a-z0-9]+/).includes(word))) || lines[0];
+    }
+
+    /** Operations of a range of time; null: the timeline is not there (yet). */
+    opsIn(a: number, b: number): {ops: Op[]; sums: NodeSums} | null {
+        if (!this.trace) return null;
+        const sums = sumRange(this.trace, a, b, this.work);
+        const rows = this.trace.tracks.filter((t) => t.kind === "slices" && t.lane === 0).length;
+        const all = (b - a) * Math.max(1, rows);
+        const ops: Op[] = [];
+        for (const [name, s] of byName(this.trace, sums)) ops.push(this.#rangeOp(name, s, all));
+        return {ops, sums};
+    }
+
+    #rangeOp(name: number, s: NameSums, all: number): Op {
+        const base = this.opByName.get(name);
+        const flops = s.flops || NaN, bytes = s.bytes || NaN;
+        return this.#finish({
+            name, calls: s.calls, total: s.total, self: s.self, share: s.self / all, avg: s.total / s.calls, min: s.min, max: s.max,
+            p50: NaN, p95: NaN, p99: NaN, gflops: flops / s.total, gbps: bytes / s.total, intensity: flops / bytes, roof: NaN, flops,
+            category: base?.category ?? 0, dtype: base?.dtype ?? 0, file: base?.file ?? "", line: base?.line ?? 0,
+        });
+    }
+
+    // ---- chunks ------------------------------------------------------------------------
+
+    /** Decodes the timeline; `progress` gets 0 … 1 and lets the page breathe. */
+    async load(index: Index, progress: (share: number) => Promise<void>): Promise<void> {
+        this.index = index;
+        for (const s of index.strings) this.strings.push(s);
+        this.args = index.args;
+        this.#readWork();
+        const builder = new TraceBuilder(index.tracks, this.strings.length);
+        const total = index.tracks.reduce((sum, t) => sum + t.n, 0);
+        const nChunks = Math.ceil(total / index.chunk_events);
+        let missing = 0;
+        // Inflating runs on other threads: ask for the next while this one is laid out.
+        let next = nChunks ? attempt(loadChunk(0)) : null;
+        for (let c = 0; c < nChunks; c++) {
+            const got = await next!;
+            next = c + 1 < nChunks ? attempt(loadChunk(c + 1)) : null;
+            const n = Math.min(index.chunk_events, total - c * index.chunk_events);
+            try {
+                if ("error" in got) throw got.error;
+                if (got.value.n !== n || got.value.columns.length < 5) throw new Error("does not have the events it should");
+                builder.add(got.value);
+            } catch (e) {
+                builder.skip(n);
+                missing += n;
+                this.problems.push(`Part ${c + 1} of ${nChunks} of the timeline ${(e as Error).message || "is damaged"}: ${n.toLocaleString("en")} events are missing.`);
+            }
+            await progress((c + 1) / (nChunks + 1));
+        }
+        const wanted = index.tables.some((t) => t.kind === "flows" || t.kind === "merged");
+        const {trace, positions} = builder.finish(wanted);
+        for (const t of index.tables) await this.#loadTable(t, trace, positions);
+        this.trace = trace;
+        this.#end = Math.max(this.#end, trace.end, this.memory?.time.at(-1) ?? 0);
+    }
+
+    async #loadTable(t: TableInfo, trace: Trace, positions: Uint32Array | null): Promise<void> {
+        const got = await attempt(loadChunk(t.chunk));
+        if ("error" in got || got.value.n !== t.n || got.value.columns.length !== t.columns) {
+            this.problems.push(`The data of ${t.kind === "counter" ? `the counter ${this.label(t.name ?? -1)}` : t.kind} is damaged and not shown.`);
+            return;
+        }
+        const {columns, n} = got.value;
+        if (t.kind === "memory") {
+            const names = t.names ?? [];
+            this.memory = {time: running(columns[0], n), total: values(columns[1], n), names, columns: names.map((_, k) => values(columns[k + 2], n)), exact: t.exact ?? false};
+        } else if (t.kind === "counter") {
+            this.#addCounter(t, got.value);
+        } else if (t.kind === "flows") {
+            addFlows(trace, positions!, running(columns[0], n), runningZigzag(columns[1], n));
+        } else {
+            const at = values(columns[0], n), count = values(columns[1], n), sum = values(columns[2], n);
+            for (let i = 0; i < n; i++) trace.merged.set(positions![at[i]!]!, [count[i]!, sum[i]!]);
+        }
+    }
+
+    #addCounter(t: TableInfo, chunk: Chunk): void {
+        const value = doubles(chunk.columns[1], chunk.n);
+        let min = Infinity, max = -Infinity;
+        for (const v of value) {
+            if (v < min) min = v;
+            if (v > max) max = v;
+        }
+        this.counters.push({name: this.label(t.name ?? -1), time: running(chunk.columns[0], chunk.n), value, min, max});
+    }
+
+    #readWork(): void {
+        const n = this.args.length + 1;
+        this.work = {flops: new Float64Array(n), bytes: new Float64Array(n)};
+        this.args.forEach((a, i) => {
+            this.work!.flops[i + 1] = a[0] ?? 0;
+            this.work!.bytes[i + 1] = a[1] ?? 0;
+        });
+    }
+
+    category(name: number): string {
+        return CATEGORIES[this.categoryOf[name] ?? 0] ?? "";
+    }
+}
+
+function addFlows(trace: Trace, positions: Uint32Array, from: Float64Array, to: Float64Array): void {
+    const pairs: [number, number][] = [];
+    for (let i = 0; i < from.length; i++) {
+        const a = positions[from[i]!] ?? NONE, b = positions[to[i]!] ?? NONE;
+        if (a !== NONE && b !== NONE) pairs.push([a, b]);
+    }
+    pairs.sort((x, y) => x[0] - y[0]);
+    const flows = {from: Uint32Array.from(pairs, (p) => p[0]), to: Uint32Array.from(pairs, (p) => p[1]), byTo: new Uint32Array(pairs.length)};
+    flows.byTo.set(pairs.map((_, i) => i).sort((x, y) => flows.to[x]! - flows.to[y]!));
+    trace.flows = flows;
+}
+
+async function attempt<T>(p: Promise<T>): Promise<{value: T} | {error: Error}> {
+    try {
+        return {value: await p};
+    } catch (e) {
+        return {error: e as Error};
+    }
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Memory by name: over time, at the peak or wherever the cursor is, and what
+// was never freed.
+import {type JSX} from "preact";
+import uPlot from "uplot";
+import {useMemo} from "preact/hooks";
+import {MEMORY_KINDS, type Leak, type MemoryName} from "../data/meta";
+import {type Report} from "../data/report";
+import {lowerBound} from "../data/trace";
+import {bytes, count, time} from "../format";
+import {Plot} from "../charts/plot";
+import {seriesColor} from "../canvas/palette";
+import {useStore, type Store} from "../state";
+import {Name, Section} from "./parts";
+import {bytesColumn, countColumn, DataTable, shareColumn, timeColumn, type Column} from "./table";
+
+interface Row extends MemoryName {
+    here: number;
+    share: number;
+    series: number; // which colour; −1: none of its own
+}
+
+/** The line of the memory table for a time: the last change before it. */
+function lineAt(report: Report, t: number): number {
+    const m = report.memory!;
+    return Math.max(0, lowerBound(m.time, 0, m.time.length, t + 1) - 1);
+}
+
+function stack(report: Report): number[][] {
+    const m = report.memory!;
+    const x = Array.from(m.time);
+    const sums: number[][] = [];
+    const below = new Float64Array(x.length);
+    m.columns.forEach((c) => {
+        for (let i = 0; i < below.length; i++) below[i]! += c[i]!;
+        sums.push(Array.from(below));
+    });
+    return [x, ...sums.reverse()];
+}
+
+export function Memory({report, store}: {report: Report; store: Store}): JSX.Element | null {
+    const mem = report.meta.memory;
+    const cursor = useStore(store, (s) => s.cursor), op = useStore(store, (s) => s.op), loaded = useStore(store, (s) => s.loaded);
+    const range = useStore(store, (s) => s.range);
+    const dark = useStore(store, (s) => s.dark);
+    const data = useMemo(() => (report.memory ? stack(report) : null), [loaded]);
+    const at = useMemo(() => whereToLook(report, cursor, range), [cursor, range, loaded]);
+    if (!mem?.peak && !mem?.n_allocs) return null;
+    const order = report.memory?.names ?? [];
+    const rows: Row[] = mem.names.map((n) => {
+        const k = order.indexOf(n.name);
+        const here = at.line < 0 ? n.at_peak : k >= 0 ? report.memory!.columns[k]![at.line]! : NaN;
+        return {...n, here, share: here / at.total, series: k};
+    });
+    return (
+        <Section id="memory" title="Memory" note={`Peak ${bytes(mem.peak)} at ${time(mem.peak_at)}; ${bytes(mem.current)} still live at the end. ${count(mem.n_allocs)} allocations of ${bytes(mem.allocated)} in all, ${count(mem.n_frees)} freed.`}>
+            {data && report.memory && (
+                <Plot store={store} data={data as unknown as [number[], number[]]} height={220} label={`Live bytes over time; peak ${bytes(mem.peak)}`} formatY={bytes} binary fromZero xMax={report.duration}
+                    options={(theme) => plotOptions(report, theme.dark)} onClick={(x) => store.set({cursor: Math.max(0, Math.round(x))})} />
+            )}
+            <h3>{at.title} <span class="muted">{bytes(at.total)}</span>{at.line >= 0 && cursor >= 0 && <button type="button" class="quiet" onClick={() => store.set({cursor: -1})}>Back to the peak</button>}</h3>
+            <DataTable caption={at.title} columns={nameColumns(report, dark)} rows={rows} sort="bytes" id={(r) => r.name} chosen={op >= 0 ? op : undefined} onChoose={(r) => store.chooseOp(r.name)} limit={10} />
+            {mem.leaks.length > 0 && <Leaks report={report} leaks={mem.leaks} store={store} />}
+        </Section>
+    );
+}
+
+/** The cursor, else the moment in the range when most was live, else the peak. */
+function whereToLook(report: Report, cursor: number, range: [number, number] | null): {line: number; total: number; title: string} {
+    const m = report.memory, mem = report.meta.memory;
+    if (m && cursor >= 0) {
+        const line = lineAt(report, cursor);
+        return {line, total: m.total[line] ?? 0, title: m.exact ? `Live at ${time(cursor)}` : `Live around ${time(m.time[line] ?? 0)}`};
+    }
+    if (m && range) {
+        let line = lineAt(report, range[0]);
+        for (let i = line; i < m.time.length && m.time[i]! <= range[1]; i++) if (m.total[i]! > m.total[line]!) line = i;
+        return {line, total: m.total[line] ?? 0, title: `At the most in the selected range, ${time(m.time[line] ?? 0)}`};
+    }
+    return {line: -1, total: mem?.peak ?? 0, title: `At the peak, ${time(mem?.peak_at ?? 0)}`};
+}
+
+function plotOptions(report: Report, dark: boolean): {series: object[]; bands: {series: [number, number]}[]} {
+    const n = report.memory!.names.length;
+    const series: object[] = [{}];
+    // Drawn from the top of the stack down, so that each covers what is below it.
+    for (let k = n - 1; k >= 0; k--) series.push({stroke: seriesColor(k, dark), fill: `color-mix(in srgb, ${seriesColor(k, dark)} ${dark ? 55 : 45}%, transparent)`, width: 1, points: {show: false}, paths: uPlot.paths.stepped!({align: 1})});
+    const bands = Array.from({length: Math.max(0, n - 1)}, (_, k): {series: [number, number]} => ({series: [k + 1, k + 2]}));
+    return {series, bands};
+}
+
+function nameColumns(report: Report, dark: boolean): Column<Row>[] {
+    return [
+        {key: "name", head: "Name", cell: (r) => <><span class="swatch" style={{background: r.series >= 0 ? seriesColor(r.series, dark) : "transparent"}} aria-hidden="true" /><Name report={report} id={r.name} max={70} /></>, value: (r) => report.label(r.name)},
+        {key: "kind", head: "Kind", minor: true, cell: (r) => MEMORY_KINDS[r.kind] ?? "", value: (r) => MEMORY_KINDS[r.kind] ?? ""},
+        bytesColumn("bytes", "Live then", (r) => r.here, {tip: "Bytes of this name that were live at that moment."}),
+        shareColumn("share", "Share", (r) => r.share, {tip: "Of all bytes that were live at that moment."}),
+        bytesColumn("peak", "Own peak", (r) => r.peak, {minor: true, tip: "The most that this name ever held."}),
+        bytesColumn("current", "At the end", (r) => r.current, {minor: true}),
+        countColumn("n_allocs", "Allocations", (r) => r.n_allocs, {minor: true}),
+        bytesColumn("allocated", "Allocated in all", (r) => r.allocated, {minor: true}),
+    ];
+}
+
+function Leaks({report, leaks, store}: {report: Report; leaks: Leak[]; store: Store}): JSX.Element {
+    const candidates = leaks.filter((l) => !l.is_retained);
+    const columns: Column<Leak>[] = [
+        {key: "name", head: "Name", cell: (l) => <Name report={report} id={l.name} max={70} />, value: (l) => report.label(l.name)},
+        bytesColumn("bytes", "Not freed", (l) => l.bytes),
+        countColumn("blocks", "Blocks", (l) => l.n_blocks, {minor: true}),
+        timeColumn("since_ns", "Since", (l) => l.at, {tip: "When something of that name first was live and stayed so."}),
+        {key: "retained", head: "Judgement", cell: (l) => (l.is_retained ? "kept on purpose: live since the first step and not grown" : "leak candidate"), value: (l) => (l.is_retained ? "retained" : "candidate")},
+    ];
+    return (
+        <>
+            <h3>Not freed <span class="muted">{candidates.length ? `${candidates.length} leak candidate${candidates.length === 1 ? "" : "s"}` : "no leak candidates"}</span></h3>
+            <DataTable caption="Not freed at the end" columns={columns} rows={leaks} sort="bytes" id={(l) => l.name} limit={6} onChoose={(l) => store.chooseOp(l.name)} />
+        </>
+    );
+}
+

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Ranks, threads and queues, counters, and what the page itself rests on.
+import {type JSX} from "preact";
+import {useMemo} from "preact/hooks";
+import {type Report, type Series} from "../data/report";
+import {lowerBound} from "../data/trace";
+import {count, plain, rate, time} from "../format";
+import {Plot} from "../charts/plot";
+import {useStore, type Store} from "../state";
+import {Section} from "./parts";
+import {countColumn, DataTable, shareColumn, timeColumn, type Column} from "./table";
+
+interface RowInfo {
+    id: string;
+    name: string;
+    kind: string;
+    rank: number;
+    process: number;
+    life: number;
+    busy: number;
+    events: number;
+}
+
+function rowsOf(report: Report): RowInfo[] {
+    const threads = report.meta.threads.map((t, i) => ({id: `t${i}`, name: t.name || `thread ${t.id}`, kind: "thread", rank: t.rank, process: t.process, life: t.end - t.begin, busy: t.busy, events: t.events}));
+    const queues = (report.meta.queues ?? []).map((q, i) => ({id: `q${i}`, name: q.name, kind: "queue", rank: -1, process: -1, life: q.end - q.begin, busy: q.busy, events: q.events}));
+    return [...threads, ...queues];
+}
+
+export function Threads({report}: {report: Report}): JSX.Element | null {
+    const rows = rowsOf(report);
+    if (rows.length < 2) return null;
+    const some = (f: (r: RowInfo) => boolean): boolean => rows.some(f);
+    const columns: Column<RowInfo>[] = [
+        {key: "name", head: "Name", cell: (r) => <bdi class="name">{r.name.slice(0, 120)}</bdi>, value: (r) => r.name},
+        {key: "kind", head: "Kind", minor: true, cell: (r) => r.kind, value: (r) => r.kind},
+        ...(some((r) => r.rank >= 0) ? [countColumn<RowInfo>("rank", "Rank", (r) => (r.rank >= 0 ? r.rank : NaN))] : []),
+        timeColumn("busy_ns", "Busy", (r) => r.busy, {tip: "Time in outermost scopes."}),
+        shareColumn("busy_share", "Of its life", (r) => (r.life > 0 ? Math.min(1, r.busy / r.life) : NaN), {tip: "Busy time, of the time from its first to its last event."}),
+        timeColumn("life_ns", "Life", (r) => r.life, {minor: true, tip: "From its first to its last event."}),
+        countColumn("events", "Events", (r) => r.events, {minor: true}),
+    ];
+    return (
+        <Section id="threads" title={report.meta.queues?.length ? "Threads and queues" : "Threads"}>
+            <Ranks report={report} />
+            <DataTable caption="Threads and queues" columns={columns} rows={rows} sort="busy_ns" id={(r) => r.id} limit={12} />
+        </Section>
+    );
+}
+
+interface RankInfo {
+    rank: number;
+    threads: number;
+    busy: number;
+    life: number;
+    against: number;
+}
+
+/** Where there are several ranks: who works more than the others. */
+function Ranks({report}: {report: Report}): JSX.Element | null {
+    const groups = new Map<number, RankInfo>();
+    for (const t of report.meta.threads) {
+        if (t.rank < 0) continue;
+        const g = groups.get(t.rank) ?? {rank: t.rank, threads: 0, busy: 0, life: 0, against: 1};
+        g.threads++;
+        g.busy += t.busy;
+        g.life = Math.max(g.life, t.end - t.begin);
+        groups.set(t.rank, g);
+    }
+    if (groups.size < 2) return null;
+    const rows = [...groups.values()].sort((a, b) => a.rank - b.rank);
+    const lives = rows.map((r) => r.life).sort((a, b) => a - b);
+    const median = lives[Math.floor((lives.length - 1) / 2)]! || 1;
+    for (const r of rows) r.against = r.life / median;
+    const worst = rows.reduce((a, b) => (b.against > a.against ? b : a));
+    const columns: Column<RankInfo>[] = [
+        countColumn("rank", "Rank", (r) => r.rank),
+        timeColumn("life_ns", "Time", (r) => r.life, {tip: "From its first to its last event."}),
+        {key: "against_median", head: "Against median", num: true, cell: (r) => `${r.against.toFixed(2)} ×`, value: (r) => r.against, text: (r) => `${r.against.toFixed(2)} ×`},
+        timeColumn("busy_ns", "Busy", (r) => r.busy, {tip: "Sum over its threads of the time in outermost scopes."}),
+        countColumn("threads", "Threads", (r) => r.threads, {minor: true}),
+    ];
+    return (
+        <>
+            <h3>Ranks <span class="muted">{worst.against > 1.05 ? `rank ${worst.rank} takes ${worst.against.toFixed(2)} × the median` : "balanced within 5 %"}</span></h3>
+            <DataTable caption="Ranks" columns={columns} rows={rows} sort="rank" ascending id={(r) => r.rank} limit={16} />
+            <h3>Rows</h3>
+        </>
+    );
+}
+
+// ---- counters --------------------------------------------------------------------------
+
+function Counter({s, store, end}: {s: Series; store: Store; end: number}): JSX.Element {
+    const data = useMemo((): [number[], number[]] => [Array.from(s.time), Array.from(s.value)], [s]);
+    return (
+        <figure class="counter">
+            <figcaption><strong><bdi>{s.name.slice(0, 80)}</bdi></strong> <span class="muted">last {plain(s.value[s.value.length - 1] ?? NaN)} · lowest {plain(s.min)} · highest {plain(s.max)}</span></figcaption>
+            <Plot store={store} data={data} height={150} label={`${s.name.slice(0, 80)} over time, from ${plain(s.min)} to ${plain(s.max)}`} formatY={plain} xMax={end}
+                options={(theme) => ({series: [{}, {stroke: theme.accent, width: 1.3, points: {show: false}}]})}
+                onClick={(x) => store.set({cursor: Math.max(0, Math.round(x))})} />
+        </figure>
+    );
+}
+
+interface CounterRow {
+    s: Series;
+    at: number;
+}
+
+export function Counters({report, store}: {report: Report; store: Store}): JSX.Element | null {
+    const loaded = useStore(store, (s) => s.loaded), cursor = useStore(store, (s) => s.cursor);
+    if (loaded !== 2 || !report.counters.length) return null;
+    const rows: CounterRow[] = report.counters.map((s) => ({s, at: cursor >= 0 ? s.value[Math.max(0, lowerBound(s.time, 0, s.time.length, cursor + 1) - 1)] ?? NaN : NaN}));
+    const number = (key: string, head: string, get: (r: CounterRow) => number): Column<CounterRow> => ({key, head, num: true, value: get, cell: (r) => plain(get(r)), text: (r) => plain(get(r))});
+    const columns: Column<CounterRow>[] = [
+        {key: "name", head: "Counter", cell: (r) => <bdi>{r.s.name.slice(0, 120)}</bdi>, value: (r) => r.s.name},
+        number("last", "Last", (r) => r.s.value[r.s.value.length - 1] ?? NaN), number("min", "Lowest", (r) => r.s.min), number("max", "Highest", (r) => r.s.max),
+        ...(cursor >= 0 ? [number("at_cursor", `At ${time(cursor)}`, (r) => r.at)] : []),
+        countColumn("values", "Values shown", (r) => r.s.time.length, {minor: true}),
+    ];
+    return (
+        <Section id="counters" title="Counters">
+            <div class="columns">{report.counters.slice(0, 8).map((s, i) => <Counter key={i} s={s} store={store} end={report.duration} />)}</div>
+            <details class="as-table"><summary>As a table</summary><DataTable caption="Counters" columns={columns} rows={rows} id={(r) => r.s.name} /></details>
+        </Section>
+    );
+}
+
+// ---- about -----------------------------------------------------------------------------
+
+export function About({report}: {report: Report}): JSX.Element {
+    const {run, machine, thresholds} = report.meta;
+    const facts: [string, string | JSX.Element][] = [
+        ["Events recorded", `${count(run.events + run.cut_events)}${run.cut_events ? `, of which ${count(run.cut_events)} are no longer in the timeline` : ""}`],
+        ["Cost of recording", `${run.own_cost_ns} ns a scope, measured; taken off self times`],
+        ["Sum of self times", `${time(run.total_time_ns)} over ${count(run.operation_count)} operations`],
+        ["Times count from", run.t0 === "0" ? "the start of the profiler" : `${run.t0} ns after the start of the profiler`],
+    ];
+    if (machine) facts.push(["Machine", `${machine.name}, ${machine.cores} cores`], ["Measured peaks", [...machine.gflops.map(([l, v]) => `${l} ${rate(v * 1e9, "FLOP/s")}`), ...machine.gbps.map(([l, v]) => `${l} ${rate(v * 1e9, "B/s")}`)].join(" · ")]);
+    if (thresholds?.length) facts.push(["Thresholds in force", thresholds.filter((t) => t[1] !== 0).map(([k, v]) => `${k} = ${plain(v)}`).join(", ")]);
+    if (run.version) facts.push(["Written by", `axprof ${run.version}`]);
+    return (
+        <Section id="about" title="About these data">
+            <dl class="facts">{facts.map(([k, v]) => <div key={k}><dt>{k}</dt><dd>{typeof v === "string" ? <bdi>{v.slice(0, 1000)}</bdi> : v}</dd></div>)}</dl>
+        </Section>
+    );
+}
+

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// The first screen: what ran, how long, the verdict, the figures that matter,
+// and the findings by the time that each would give back.
+import {type JSX} from "preact";
+import {useState} from "preact/hooks";
+import {bytes, bytesParts, count, percent, plain, rate, rateParts, time, timeParts, type Quantity} from "../format";
+import {type Finding} from "../data/meta";
+import {type Report} from "../data/report";
+import {longestOf} from "../data/search";
+import {useStore, type Store} from "../state";
+import {copyText, Name, Term} from "./parts";
+
+/** "DeviceIdle" → "Device idle". */
+export function typeWords(type: string): string {
+    const words = type.replace(/([a-z])([A-Z])/g, "$1 $2");
+    return words.charAt(0) + words.slice(1).toLowerCase();
+}
+
+/** "idle_percentage", 21.3 → "idle 21.3 %": the key's last word is the unit. */
+function metricText(key: string, v: number): string {
+    const words = (n: number): string => key.slice(0, key.length - n).replace(/_/g, " ").trim();
+    if (/_(percentage|pct)$/.test(key)) return `${words(key.endsWith("pct") ? 4 : 11)} ${plain(Math.round(v * 10) / 10)} %`;
+    if (key.endsWith("_bytes")) return `${words(6)} ${bytes(v)}`;
+    if (key.endsWith("_ms")) return `${words(3)} ${time(v * 1e6)}`;
+    if (key.endsWith("_ns")) return `${words(3)} ${time(v)}`;
+    if (key === "gflops_per_sec") return rate(v * 1e9, "FLOP/s");
+    if (key === "gbps") return rate(v * 1e9, "B/s");
+    return `${words(0)} ${plain(v)}`;
+}
+
+function verdict(report: Report): string {
+    const {run, findings, verdict: given} = report.meta;
+    if (given) return given;
+    const wall = time(run.duration_ns);
+    const top = findings[0];
+    if (!report.ops.length && !report.meta.memory) return "Nothing was recorded in this run.";
+    if (!top) return `Nothing stands out: no finding would give back a noticeable part of the ${wall}.`;
+    const name = top.name >= 0 ? ` (${report.label(top.name)})` : "";
+    if (top.saving_ns <= 0) return `${typeWords(top.type)}${name} is the first thing to look at.`;
+    return `${typeWords(top.type)}${name} costs most: fixing it gives back ${top.saving_is_bound ? "at most" : "about"} ${time(top.saving_ns)} of ${wall}, ${percent(top.saving_share)}.`;
+}
+
+interface Tile {
+    label: string;
+    tip: string;
+    q: Quantity;
+    sub: string;
+    to?: string;
+}
+
+function tiles(report: Report): Tile[] {
+    const {run, steps, memory, threads, queues} = report.meta;
+    const out: Tile[] = [{
+        label: "Wall time", tip: "From the first to the last recorded event.", q: timeParts(run.duration_ns),
+        sub: !threads.length ? "no scopes" : `${threads.length} thread${threads.length === 1 ? "" : "s"}${queues?.length ? `, ${queues.length} queue${queues.length === 1 ? "" : "s"}` : ""}`,
+    }];
+    if (steps?.count)
+        out.push({
+            label: "Step time", tip: "The median (p50): half of the steps are faster, half slower. p95: 95 of 100 are faster.", q: timeParts(steps.p50),
+            sub: `median of ${count(steps.count)} · p95 ${time(steps.p95)}`, to: "steps",
+        });
+    if (memory?.peak) {
+        const top = memory.names[0];
+        out.push({
+            label: "Memory peak", tip: "The most bytes that were live at one moment, of those that the program reported. 1 MB is 1024 KB.", q: bytesParts(memory.peak),
+            sub: top ? `${percent(top.at_peak / memory.peak)} ${report.label(top.name).slice(0, 28)}` : `at ${time(memory.peak_at)}`, to: "memory",
+        });
+    }
+    const share = machineShare(report);
+    if (share) out.push(share);
+    if (report.ops.length) {
+        const calls = report.ops.reduce((s, o) => s + o.calls, 0);
+        out.push({label: "Operations", tip: "Distinct names, and how often they ran in all.", q: {value: count(report.ops.length), unit: ""}, sub: `${count(calls)} calls`, to: "operations"});
+    }
+    return out;
+}
+
+/** What the declared work reaches of the machine's measured peak. */
+function machineShare(report: Report): Tile | null {
+    const flops = report.ops.reduce((s, o) => s + (o.flops > 0 ? o.flops : 0), 0);
+    if (!flops) return null;
+    const achieved = flops / report.meta.run.duration_ns; // GFLOP/s
+    const main = report.ops.reduce((a, b) => ((b.flops || 0) > (a.flops || 0) ? b : a));
+    const line = report.peakLine(main.dtype);
+    if (!line)
+        return {label: "Throughput", tip: "Declared floating-point operations per second of wall time. The machine's peak is not known.", q: rateParts(achieved * 1e9, "FLOP/s"), sub: "over the whole run", to: "roofline"};
+    return {
+        label: "Of machine peak", tip: `Declared work per second of wall time: ${plain(achieved)} GFLOP/s, of the measured peak for ${line[0]}.`,
+        q: {value: ((achieved / line[1]) * 100).toFixed(1), unit: "%"}, sub: `${rateParts(achieved * 1e9, "FLOP/s").value} of ${rateParts(line[1] * 1e9, "FLOP/s").value} ${rateParts(line[1] * 1e9, "FLOP/s").unit} ${line[0]}`, to: "roofline",
+    };
+}
+
+/** What a finding that is not about time is about. */
+function Held({f}: {f: Finding}): JSX.Element {
+    const held = Object.entries(f.metrics).find(([k]) => k.endsWith("_bytes"));
+    if (!held) return <span class="muted">not about time</span>;
+    return <><span class="gain">{bytes(held[1])}</span><span class="muted">{held[0].replace(/_bytes$/, "").replace(/_/g, " ").slice(0, 30)}</span></>;
+}
+
+const SEVERITY_SIGN = {low: "·", medium: "▲", high: "▲▲", critical: "▲▲▲"};
+
+function FindingCard({report, store, f, rank}: {report: Report; store: Store; f: Finding; rank: number}): JSX.Element {
+    const op = f.name >= 0 ? report.opByName.get(f.name) : undefined;
+    const chosen = useStore(store, (s) => s.op === f.name && f.name >= 0);
+    const loaded = useStore(store, (s) => s.loaded === 2);
+    const [copied, setCopied] = useState(false);
+    const showSlices = (): void => {
+        const i = report.trace ? longestOf(report.trace, f.name) : -1;
+        store.set({op: f.name});
+        if (i >= 0 && report.trace) {
+            store.chooseSlice(i);
+            store.focus(report.trace.start[i]!, report.trace.start[i]! + report.trace.dur[i]!);
+        }
+        document.getElementById("timeline")?.scrollIntoView();
+    };
+    const showRow = (): void => {
+        store.set({op: f.name});
+        document.getElementById("operations")?.scrollIntoView();
+    };
+    const isMemory = f.type.startsWith("Memory") && !op;
+    const source = op?.file ? `${op.file}:${op.line}` : "";
+    const metrics = Object.entries(f.metrics);
+    return (
+        <li class={`finding sev-${f.severity} ${chosen ? "chosen" : ""}`}>
+            <div class="finding-gain">
+                {f.saving_ns > 0
+                    ? <><span class="gain">{f.saving_is_bound ? "≤ " : ""}{time(f.saving_ns)}</span><span class="muted">{percent(f.saving_share)} of the run</span></>
+                    : <Held f={f} />}
+            </div>
+            <div class="finding-body">
+                <h3>
+                    <span class="rank">{rank}</span> {typeWords(f.type)}
+                    {f.name >= 0 && <>{" "}<code><Name report={report} id={f.name} max={80} /></code></>}
+                    <span class={`severity sev-${f.severity}`}><span aria-hidden="true">{SEVERITY_SIGN[f.severity] ?? ""}</span> {f.severity}</span>
+                </h3>
+                <p>{f.description}</p>
+                <p class="suggestion"><span class="muted">Do:</span> {f.suggestion}</p>
+                <p class="links">
+                    {op && loaded && report.trace && <button type="button" class="link" onClick={showSlices}>show in timeline</button>}
+                    {op && <button type="button" class="link" onClick={showRow}>table row</button>}
+                    {isMemory && report.meta.memory && <a href="#" class="link" onClick={(e) => { e.preventDefault(); document.getElementById("memory")?.scrollIntoView(); }}>memory</a>}
+                    {source && <button type="button" class="link" data-tip="copies the place" onClick={() => void copyText(source).then(setCopied)}><bdi>{source}</bdi>{copied ? " ✓" : ""}</button>}
+                    {metrics.length > 0 && <span class="muted metrics">{metrics.slice(0, 3).map(([k, v]) => `${metricText(k.slice(0, 40), v)}`).join(" · ")}</span>}
+                    {f.confidence < 0.7 && <span class="muted">confidence {percent(f.confidence)}</span>}
+                </p>
+            </div>
+        </li>
+    );
+}
+
+export function Summary({report, store}: {report: Report; store: Store}): JSX.Element {
+    const [all, setAll] = useState(false);
+    const {findings, warnings, run} = report.meta;
+    const shown = all ? findings : findings.slice(0, 3);
+    return (
+        <section id="summary" class="section summary" aria-label="Summary">
+            <p class="verdict">{verdict(report)}</p>
+            <dl class="tiles">
+                {tiles(report).map((t) => (
+                    <div class="tile" key={t.label}>
+                        <dt><Term tip={t.tip}>{t.label}</Term></dt>
+                        <dd class="big"><span>{t.q.value}</span> <span class="unit">{t.q.unit}</span></dd>
+                        <dd class="muted">{t.to ? <a href="#" onClick={(e) => { e.preventDefault(); document.getElementById(t.to!)?.scrollIntoView(); }}>{t.sub}</a> : t.sub}</dd>
+                    </div>
+                ))}
+            </dl>
+            {warnings.length > 0 && (
+                <details class="warnings" open={warnings.length <= 2}>
+                    <summary>{warnings.length} warning{warnings.length === 1 ? "" : "s"}: how far to believe these data</summary>
+                    <ul>{warnings.map((w, i) => <li key={i}>{w.text}{w.count > 1 ? ` (${count(w.count)} times${w.name ? `, last on ${w.name.slice(0, 80)}` : ""})` : ""}</li>)}</ul>
+                </details>
+            )}
+            {findings.length > 0 && (
+                <>
+                    <h2 class="findings-title"><Term tip={`Ranked by the wall time that fixing each would give back, of ${time(run.duration_ns)}. Savings do not add up to more than that.`}>Findings</Term></h2>
+                    <ol class="findings">
+                        {shown.map((f, i) => <FindingCard key={i} report={report} store={store} f={f} rank={i + 1} />)}
+                    </ol>
+                    {findings.length > 3 && (
+                        <button type="button" class="quiet" aria-expanded={all} onClick={() => setAll(!all)}>{all ? "Show the first three" : `Show ${findings.length - 3} more`}</button>
+                    )}
+                </>
+            )}
+        </section>
+    );
+}
