@@ -28,6 +28,8 @@ void axp__memory_record_block(struct axp__lane *lane, uint64_t key,
                               const struct axp__mem_event *e);
 void axp__memory_record_unblock(struct axp__lane *lane, uint64_t key,
                                 uint64_t address, uint64_t now, uint64_t at_ns);
+/* A free of more than its name held. */
+void axp__memory_warn_excess(struct axp__lane *lane, uint32_t name);
 /* The lane's thread has ended: others may have its purses. */
 void axp__memory_leave(struct axp__lane *lane);
 
