@@ -85,6 +85,8 @@ struct axp__lane { /* what a scope touches lies in its first lines */
     uint64_t first_ns, last_ns; /* of a track's spans */
     uint32_t has_span;
     struct axp__purse *purse; /* its part of all live bytes; NULL: none yet */
+    struct axp__memo *memos;  /* names of allocations: record_memory.h … */
+    struct axp__memo *guess;  /* … and the last of them */
 
     struct axp__chunk *chunk; /* NULL: words go to the sink */
     uint64_t *words, *end;    /* where the present words begin and end */

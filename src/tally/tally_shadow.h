@@ -138,20 +138,14 @@ static inline void axp__cell_write(uint32_t *cell, uint64_t value)
     axp__put(&cell[0], axp__cell_head(value) | AXP__CELL_HEAD);
 }
 
-/* Where a block can be removed with axp__cell_clear; NULL: take it otherwise.
- * HOT */
-static inline uint32_t *axp__shadow_peek_block(const struct axp__shadow *s,
-                                               uint64_t key, uint64_t *value)
+/* Whether axp__cell_clear removes the block there; else take it otherwise. HOT
+ */
+static inline bool axp__cell_is_block(const uint32_t *cell, uint64_t *value)
 {
-    const struct axp__region *r;
-    uint32_t *cell = axp__shadow_cell(s, key, &r);
-    if (axp__unlikely(!cell)) return NULL;
     uint32_t head = axp__get(&cell[0]), tail = axp__get(&cell[1]);
     *value = axp__cell_value(head, tail);
-    return axp__likely((head & AXP__CELL_KIND) == AXP__CELL_HEAD &&
-                       (tail & AXP__CELL_KIND) == AXP__CELL_TAIL)
-               ? cell
-               : NULL;
+    return (head & AXP__CELL_KIND) == AXP__CELL_HEAD &&
+           (tail & AXP__CELL_KIND) == AXP__CELL_TAIL;
 }
 
 /* HOT */
@@ -176,8 +170,10 @@ static inline enum axp__put_result axp__shadow_put(struct axp__shadow *s,
 static inline bool axp__shadow_take(struct axp__shadow *s, uint64_t key,
                                     uint64_t *value)
 {
-    uint32_t *cell = axp__shadow_peek_block(s, key, value);
-    if (axp__unlikely(!cell)) return axp__shadow_take_slow(s, key, value);
+    const struct axp__region *r;
+    uint32_t *cell = axp__shadow_cell(s, key, &r);
+    if (axp__unlikely(!cell || !axp__cell_is_block(cell, value)))
+        return axp__shadow_take_slow(s, key, value);
     axp__cell_clear(cell);
     return true;
 }
