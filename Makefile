@@ -32,8 +32,8 @@ bench: release ## measure the cost of recording, and how fast exports are
 bench-run: release ## measure what `axprof run` costs a program
 	@bench/bench_run.py build/release
 
-demo: release ## train a small GPT and show where its time goes
-	@build/release/examples/gpt/gpt
+demo: release ## train a small GPT, show where its time goes, write profile.html
+	@build/release/examples/gpt/gpt --html profile.html
 
 install: release ## install under PREFIX (/usr/local); DESTDIR is honoured
 	@DESTDIR="$(DESTDIR)" cmake --install build/release --prefix "$(PREFIX)"
