@@ -214,6 +214,7 @@ static void put_warnings(struct axp__text *t, const axp_view *v)
         axp__cell count;
         if (!axp__fit_names(&name, 1)) {
             t->has_failed = true;
+            free(name.shown);
             break;
         }
         if (!i) axp__out_char(t->o, '\n');
