@@ -30,13 +30,14 @@ enum key {
     X(SIZE, "size")                                                            \
     X(STREAM, "stream")                                                        \
     X(TIME_US, "time_us")                                                      \
-    X(TIME_NS, "time_ns") X(FRAMES, "frames") X(ALLOC, "alloc") X(             \
-        FREE_REQUESTED, "free_requested") X(FREE_COMPLETED, "free_completed")  \
-        X(FILENAME, "filename") X(LINE, "line") X(NAME, "name")                \
-            X(DEVICE, "device") X(ADDRESS, "address") X(                       \
-                TOTAL_SIZE, "total_size") X(ALLOCATED_SIZE, "allocated_size")  \
-                X(ACTIVE_SIZE, "active_size") X(REQUESTED_SIZE,                \
-                                                "requested_size")              \
+    X(TIME_NS, "time_ns")                                                      \
+    X(FRAMES, "frames")                                                        \
+    X(ALLOC, "alloc") X(FREE_REQUESTED, "free_requested") X(                   \
+        FREE_COMPLETED, "free_completed") X(FILENAME, "filename")              \
+        X(LINE, "line") X(NAME, "name") X(DEVICE, "device") X(                 \
+            ADDRESS, "address") X(TOTAL_SIZE, "total_size")                    \
+            X(ALLOCATED_SIZE, "allocated_size") X(ACTIVE_SIZE, "active_size")  \
+                X(REQUESTED_SIZE, "requested_size")                            \
                     X(SEGMENT_TYPE, "segment_type") X(LARGE, "large")          \
                         X(SEGMENT_POOL_ID, "segment_pool_id")                  \
                             X(BLOCKS, "blocks") X(STATE, "state")              \
@@ -107,7 +108,7 @@ static void put_int(struct viz *z, uint64_t value)
 static void put_string(struct viz *z, const char *text)
 {
     axp__out_init(z->text, NULL);
-    axp__out_utf8(z->text, text, strnlen(text, MOST_TEXT));
+    axp__out_utf8(z->text, text, axp__len_to(text, MOST_TEXT));
     uint32_t n = (uint32_t)z->text->len;
     char head[5] = {'X', (char)n, (char)(n >> 8), (char)(n >> 16),
                     (char)(n >> 24)};

@@ -502,7 +502,7 @@ static void reverse(struct axp__matched *at, size_t n)
     }
 }
 
-bool axp__row_prepare(struct axp__row_reader *r)
+bool axp__reader_prepare(struct axp__row_reader *r)
 {
     struct axp__wire_event w;
     bool ok = true;
@@ -547,7 +547,7 @@ static bool begin_track(struct axp__row_reader *r)
     return next_on_track(r);
 }
 
-bool axp__row_begin(struct axp__row_reader *r)
+bool axp__reader_begin(struct axp__row_reader *r)
 {
     r->has_failed = false;
     if (r->track) return begin_track(r);
@@ -556,10 +556,10 @@ bool axp__row_begin(struct axp__row_reader *r)
     r->scopes.n = 0;
     r->scopes.n_deeper = 0;
     skip_words(r);
-    return axp__row_next(r);
+    return axp__reader_next(r);
 }
 
-bool axp__row_next(struct axp__row_reader *r)
+bool axp__reader_next(struct axp__row_reader *r)
 {
     if (r->track) return next_on_track(r);
     if (!r->is_raw) return next_matched(r);
@@ -571,7 +571,7 @@ bool axp__row_next(struct axp__row_reader *r)
     return false;
 }
 
-void axp__row_fini(struct axp__row_reader *r)
+void axp__reader_fini(struct axp__row_reader *r)
 {
     axp__words_fini(&r->words);
     if (r->track) axp__track_fini(r->track);

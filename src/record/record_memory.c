@@ -165,7 +165,7 @@ void axp__memory_record_block(struct axp__lane *lane, uint64_t key,
                               const struct axp__mem_event *e)
 {
     uint64_t old, value = e->bytes << AXP__NAME_BITS | e->name;
-    switch (axp__blocks_put(&lane->p->blocks, key, value, &old)) {
+    switch (axp__shadow_put(&lane->p->blocks, key, value, &old)) {
     case AXP__PUT_NEW: break;
     case AXP__PUT_REPLACED: {
         struct axp__mem_event missed =
@@ -185,7 +185,7 @@ void axp__memory_record_unblock(struct axp__lane *lane, uint64_t key,
                                 uint64_t address, uint64_t now, uint64_t at_ns)
 {
     uint64_t value;
-    if (axp__blocks_take(&lane->p->blocks, key, &value)) {
+    if (axp__shadow_take(&lane->p->blocks, key, &value)) {
         struct axp__mem_event e = from_value(value, address, now, at_ns);
         axp__memory_record_free(lane, &e);
     } else if (!axp__get(&lane->p->was_disabled)) {

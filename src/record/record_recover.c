@@ -113,6 +113,7 @@ static void get_node(const struct tally *t, struct axp__cap_node *to,
     to->name = n->name;
     to->category = n->category;
     to->is_recursive = n->is_recursive;
+    to->declares = n->declares & (AXP__F_FLOPS | AXP__F_BYTES);
     to->calls = n->calls;
     to->total_ticks = n->total_ticks;
     to->self_ticks = n->self_ticks;
@@ -277,6 +278,7 @@ static bool get_lane(struct axp__image *m, const struct axp__lane *lane,
         get_ops(&t, to);
         get_small(&t, to);
         ok = get_frames(&t, to, refs);
+        axp__cap_declare(to);
         m->c->n_lanes++;
     }
     free(refs);

@@ -38,6 +38,7 @@ struct axp__cap_node {
     int32_t parent; /* index in the lane's nodes; nodes[0] is the root */
     uint16_t category, is_recursive;
     uint32_t dtype;
+    uint32_t declares; /* what each of its calls does: see axp__cap_declare */
     uint64_t calls, total_ticks, self_ticks, allocated_bytes;
     uint64_t n_flops_calls, n_bytes_calls, flops_ticks, bytes_ticks;
     double flops, bytes;
@@ -164,6 +165,9 @@ struct axp__capture {
 };
 
 /* Zeroed, until the capture is freed; NULL: no memory. */
+/* Counts, from calls and times, what nodes that declare work did not count as
+ * it happened (tally_scope.h). Once for a lane that is complete. */
+AXP_API void axp__cap_declare(struct axp__cap_lane *lane);
 AXP_API void *axp__cap_take(struct axp__capture *c, size_t count, size_t size);
 AXP_API void axp__cap_free(struct axp__capture *c); /* NULL allowed */
 

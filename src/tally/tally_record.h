@@ -35,7 +35,8 @@ struct axp__node {
     uint64_t total_ticks, self_ticks, calls; /* in one block of 32 bytes */
     uint16_t category;     /* children inherit it, where a view is made */
     uint16_t is_recursive; /* its op is open above it too */
-    uint32_t reserved;
+    uint32_t declares;     /* enum axp__frame_flag: each of its calls, and then
+                              its extra lies next to it */
 } __attribute__((aligned(64)));
 
 /* Everything of one name on one thread. Calls, total and self time and work of
