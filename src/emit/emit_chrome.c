@@ -440,8 +440,7 @@ static void fini(struct axp__chrome *c)
 
 static bool has_failed(const struct axp__chrome *c)
 {
-    bool failed = c->has_failed || c->names.has_failed || c->live.has_failed ||
-                  c->asyncs.has_failed;
+    bool failed = c->has_failed || c->names.has_failed || c->asyncs.has_failed;
     for (size_t i = 0; i < axp__stream_n_rows(c->s); i++)
         failed |= c->rows[i].spans.has_failed;
     return failed;

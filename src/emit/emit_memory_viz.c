@@ -34,9 +34,9 @@ enum key {
     X(FRAMES, "frames")                                                        \
     X(ALLOC, "alloc")                                                          \
     X(FREE_REQUESTED, "free_requested")                                        \
-    X(FREE_COMPLETED, "free_completed") X(FILENAME, "filename")                \
-        X(LINE, "line") X(NAME, "name") X(DEVICE, "device") X(                 \
-            ADDRESS, "address") X(TOTAL_SIZE, "total_size")                    \
+    X(FREE_COMPLETED, "free_completed")                                        \
+    X(FILENAME, "filename") X(LINE, "line") X(NAME, "name")                    \
+        X(DEVICE, "device") X(ADDRESS, "address") X(TOTAL_SIZE, "total_size")  \
             X(ALLOCATED_SIZE, "allocated_size") X(ACTIVE_SIZE, "active_size")  \
                 X(REQUESTED_SIZE, "requested_size")                            \
                     X(SEGMENT_TYPE, "segment_type") X(LARGE, "large")          \

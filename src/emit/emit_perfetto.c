@@ -359,8 +359,7 @@ static void fini(struct axp__pf *p)
 
 static bool has_failed(const struct axp__pf *p)
 {
-    bool failed = p->has_failed || p->names.has_failed || p->live.has_failed ||
-                  p->asyncs.has_failed;
+    bool failed = p->has_failed || p->names.has_failed || p->asyncs.has_failed;
     for (size_t i = 0; i < axp__stream_n_rows(p->s); i++)
         failed |= p->rows[i].lanes.pairs.has_failed ||
                   p->rows[i].lanes.spans.has_failed ||
