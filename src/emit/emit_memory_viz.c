@@ -24,30 +24,10 @@
 #define MOST_FRAMES 64u /* of an allocation; the outermost are left out */
 
 enum key {
-#define KEYS(X)                                                                \
-    X(ACTION, "action")                                                        \
-    X(ADDR, "addr")                                                            \
-    X(SIZE, "size")                                                            \
-    X(STREAM, "stream")                                                        \
-    X(TIME_US, "time_us")                                                      \
-    X(TIME_NS, "time_ns")                                                      \
-    X(FRAMES, "frames")                                                        \
-    X(ALLOC, "alloc")                                                          \
-    X(FREE_REQUESTED, "free_requested")                                        \
-    X(FREE_COMPLETED, "free_completed")                                        \
-    X(FILENAME, "filename") X(LINE, "line") X(NAME, "name")                    \
-        X(DEVICE, "device") X(ADDRESS, "address") X(TOTAL_SIZE, "total_size")  \
-            X(ALLOCATED_SIZE, "allocated_size") X(ACTIVE_SIZE, "active_size")  \
-                X(REQUESTED_SIZE, "requested_size")                            \
-                    X(SEGMENT_TYPE, "segment_type") X(LARGE, "large")          \
-                        X(SEGMENT_POOL_ID, "segment_pool_id")                  \
-                            X(BLOCKS, "blocks") X(STATE, "state")              \
-                                X(INACTIVE, "inactive")                        \
-                                    X(ACTIVE_ALLOCATED, "active_allocated")
 #define X(id, text) K_##id,
-    KEYS(X)
+#include "emit/emit_memory_viz.def"
 #undef X
-        N_KEYS
+    N_KEYS
 };
 
 struct viz {
@@ -122,7 +102,7 @@ static void put_key(struct viz *z, enum key key)
 {
     static const char *const keys[] = {
 #define X(id, text) text,
-        KEYS(X)
+#include "emit/emit_memory_viz.def"
 #undef X
     };
     if (z->is_known[key]) {
