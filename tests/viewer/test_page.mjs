@@ -71,7 +71,7 @@ test("wheel and keys zoom and pan", "quick", async (bench) => {
     assert.deepEqual((await view(page)).map(Math.round), all.map(Math.round));
 });
 
-test("shift-drag and middle-drag pan", "quick", async (bench) => {
+test("shift-drag and middle-drag pan", "full", async (bench) => {
     const {page, box} = await start(bench);
     await page.mouse.move(box.x + 700, box.y + 230);
     for (let i = 0; i < 6; i++) await page.keyboard.press("KeyW");
@@ -140,7 +140,7 @@ test("a slice is chosen and described; next, parent, child", "quick", async (ben
     assert.equal(await state(page, "slice"), -1);
 });
 
-test("flows lead from launch to kernel and back", "quick", async (bench) => {
+test("flows lead from launch to kernel and back", "full", async (bench) => {
     const {page} = await start(bench);
     const first = await page.evaluate(() => {
         const {trace, store} = window.axprofTimeline;
@@ -183,7 +183,7 @@ test("tables sort, and say so", "quick", async (bench) => {
     assert.equal(await head.getAttribute("aria-sort"), "ascending");
 });
 
-test("tables are copied as CSV and Markdown", "quick", async (bench) => {
+test("tables are copied as CSV and Markdown", "full", async (bench) => {
     const page = await bench.openRun("training", RUN);
     await page.evaluate(() => {
         navigator.clipboard.writeText = async (text) => { window.copied = text; };
@@ -213,7 +213,7 @@ test("the histogram leads to the slowest step, and to what was slow in it", "qui
     assert.notEqual(await state(page, "step"), slowest);
 });
 
-test("the flame graph in three ways", "quick", async (bench) => {
+test("the flame graph in three ways", "full", async (bench) => {
     const {page} = await start(bench);
     for (const [key, name] of [["1", "Time order"], ["2", "Left heavy"], ["3", "Sandwich"]]) {
         await page.keyboard.press(key);
@@ -231,7 +231,7 @@ test("the flame graph in three ways", "quick", async (bench) => {
     assert.ok((await page.locator("#flame tbody tr").count()) > 5);
 });
 
-test("a finding leads to its slices and its row", "quick", async (bench) => {
+test("a finding leads to its slices and its row", "full", async (bench) => {
     const page = await bench.openRun("training", RUN);
     await page.locator(".finding").nth(1).getByRole("button", {name: "show in timeline"}).click();
     const name = await page.evaluate(() => window.axprofTimeline.report.text(window.axprofTimeline.trace.name(window.axprofTimeline.store.state.slice)));
@@ -240,7 +240,7 @@ test("a finding leads to its slices and its row", "quick", async (bench) => {
     assert.equal(await page.locator("#operations tr.chosen .name").first().innerText(), "queue.get");
 });
 
-test("a dot of the roofline leads to its operation", "quick", async (bench) => {
+test("a dot of the roofline leads to its operation", "full", async (bench) => {
     const page = await bench.openRun("training", RUN);
     const dot = page.locator("circle.dot").last();
     const label = await dot.getAttribute("aria-label");
@@ -248,7 +248,7 @@ test("a dot of the roofline leads to its operation", "quick", async (bench) => {
     assert.ok(label.startsWith(await page.locator("#operations tr.chosen .name").first().innerText()));
 });
 
-test("marks, help, cursor", "quick", async (bench) => {
+test("marks, help, cursor", "full", async (bench) => {
     const {page, box} = await start(bench);
     await page.mouse.move(box.x + 600, box.y + 200);
     await page.keyboard.press("KeyM");
@@ -300,7 +300,7 @@ test("themes: the system's, and one's own", "quick", async (bench) => {
     assert.equal(await background(), light);
 });
 
-test("the keyboard reaches everything", "quick", async (bench) => {
+test("the keyboard reaches everything", "full", async (bench) => {
     const page = await bench.openRun("training", RUN);
     const seen = new Set();
     await page.evaluate(() => document.body.focus());
@@ -319,7 +319,7 @@ test("the keyboard reaches everything", "quick", async (bench) => {
     assert.ok(charts >= 6, `${charts} tables`);
 });
 
-test("drawing many slices costs little more than drawing none", "quick", async (bench) => {
+test("drawing many slices costs little more than drawing none", "full", async (bench) => {
     const frame = (page) => page.evaluate(async () => {
         const tl = window.axprofTimeline;
         const times = [];

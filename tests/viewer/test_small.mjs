@@ -28,7 +28,7 @@ test("only memory", "quick", async (bench) => {
     assert.equal(await page.locator("#memory tbody tr").count(), 3);
 });
 
-test("200 threads", "quick", async (bench) => {
+test("200 threads", "full", async (bench) => {
     const page = await bench.openRun("threads200", threads200());
     assert.equal(await page.locator(".lane-label").count(), 200);
     await page.getByRole("button", {name: "All rows"}).click();
@@ -44,19 +44,19 @@ test("long, right-to-left and emoji names", "quick", async (bench) => {
     assert.ok(width <= 1280, `the page is ${width} wide`);
 });
 
-test("times beyond 104 days", "quick", async (bench) => {
+test("times beyond 104 days", "full", async (bench) => {
     const page = await bench.openRun("longTime", longTime());
     assert.equal(await page.evaluate(() => window.axprofTimeline.report.meta.run.t0), "9007199254740993");
     assert.equal(await page.evaluate(() => window.axprofTimeline.report.trace.end), 40 * 86400e9);
     await page.getByText("40.0 days", {exact: false}).first().waitFor();
 });
 
-test("300 deep", "quick", async (bench) => {
+test("300 deep", "full", async (bench) => {
     const page = await bench.openRun("deep", deep(300));
     assert.equal(await page.evaluate(() => window.axprofTimeline.report.trace.tracks[0].depth), 300);
 });
 
-test("ranks are compared", "quick", async (bench) => {
+test("ranks are compared", "full", async (bench) => {
     const page = await bench.openRun("ranks", ranks(6));
     await page.getByText(/rank 2 takes 1\.\d+ × the median/).waitFor();
     assert.equal(await page.locator(".kind-group").count(), 4);
