@@ -109,14 +109,60 @@ static void read_libraries(const image *m, const ElfW(Shdr) * s,
                          out);
 }
 
+/* Where an address of the program lies in its file. */
+static uint64_t offset_of(const image *m, uint64_t address)
+{
+    unsigned n;
+    const ElfW(Phdr) *p = segments(m, &n);
+    for (unsigned i = 0; i < n; i++)
+        if (p[i].p_type == PT_LOAD && address >= p[i].p_vaddr &&
+            address - p[i].p_vaddr < p[i].p_filesz)
+            return p[i].p_offset + (address - p[i].p_vaddr);
+    return UINT64_MAX;
+}
+
+/* Does the code begin by saving the frame pointer and setting it? Compilers
+ * put a landing mark before it, and may put something between the two. */
+static bool makes_frame(const unsigned char *code, size_t len)
+{
+#if defined(__x86_64__)
+    for (size_t i = 0; i + 4 <= len; i++) /* push %rbp … mov %rsp,%rbp */
+        if ((code[i] == 0x48 && code[i + 1] == 0x89 && code[i + 2] == 0xe5) ||
+            (code[i] == 0x48 && code[i + 1] == 0x8b && code[i + 2] == 0xec))
+            return memchr(code, 0x55, i) != NULL;
+#else
+    for (size_t i = 0; i + 4 <= len; i += 4) { /* stp x29, x30, [sp … ] */
+        uint32_t word;
+        memcpy(&word, code + i, 4);
+        if ((word & 0xfe407fff) == 0xa8007bfd) return true;
+    }
+#endif
+    return false;
+}
+
+static void note_function(const image *m, const ElfW(Sym) * symbol,
+                          cli_elf *out)
+{
+    enum { LOOK = 32, LEAST = 96 };
+    if (ELF64_ST_TYPE(symbol->st_info) != STT_FUNC ||
+        symbol->st_shndx == SHN_UNDEF || symbol->st_size < LEAST)
+        return;
+    const unsigned char *code = at(m, offset_of(m, symbol->st_value), LOOK);
+    if (!code) return;
+    out->n_functions++;
+    out->n_with_frame += makes_frame(code, LOOK);
+}
+
 static void read_symbols(const image *m, const ElfW(Shdr) * s,
                          const ElfW(Shdr) * strings, cli_elf *out)
 {
     size_t n = s->sh_size / sizeof(ElfW(Sym));
     const ElfW(Sym) *symbol = at(m, s->sh_offset, n * sizeof *symbol);
-    for (size_t i = 0; symbol && i < n; i++)
+    for (size_t i = 0; symbol && i < n; i++) {
         note_symbol(text_at(m, strings->sh_offset + symbol[i].st_name),
                     symbol[i].st_shndx != SHN_UNDEF, out);
+        note_function(m, &symbol[i], out);
+    }
 }
 
 static void read_sections(const image *m, cli_elf *out)

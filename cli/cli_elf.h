@@ -22,6 +22,9 @@ typedef struct cli_elf {
     bool has_hooks;  /* calls __cyg_profile_func_enter */
     bool has_symbols, has_debug;
     char build_id[41 * 2]; /* hex; "": none */
+    /* Functions whose size is known and that are no mere leaves, and those of
+     * them that begin by making a frame. */
+    uint32_t n_functions, n_with_frame;
 } cli_elf;
 
 bool cli_elf_read(const char *path, cli_elf *out);

@@ -7,7 +7,6 @@
  * Not here   what a verb does: one file each, cli_VERB.c.
  */
 #include <fcntl.h>
-#include <locale.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -75,7 +74,8 @@ static int run_verb(int argc, char **argv)
     if (rc != CLI_OK) return rc;
     cli_say_verb(cli_verbs[verb].name);
     rc = cli_args_init(&args, verb, argc, argv);
-    if (rc != CLI_OK) return rc;
+    /* 2 may be what the program says that it would have run. */
+    if (rc != CLI_OK) return verb == VERB_run ? CLI_CANNOT : rc;
     if (args.is_help)
         cli_help_write(verb, stdout);
     else
@@ -112,7 +112,6 @@ int main(int argc, char **argv)
     /* Whoever reads our output may stop: that is no error, and no message.
      * `run` passes on what it was started with. */
     if (argc < 2 || strcmp(argv[1], "run") != 0) signal(SIGPIPE, SIG_DFL);
-    setlocale(LC_CTYPE, "");
     int rc = start(argc, argv);
     /* A full disk shows only now when standard output is a file. */
     if (rc == CLI_OK && (fflush(stdout) || ferror(stdout)))

@@ -245,8 +245,11 @@ AXP_API char *axp_format_ns(char *buf, size_t size, axp_ns ns);
  * is its name, file and line with 0 bytes between; the site itself remembers what the
  * text was registered as. */
 AXP__HOT uint64_t axp__scope_begin(uint32_t *site, const char *text);
-AXP__HOT uint64_t axp__scope_begin_work(uint32_t *site, const char *text,
-                                        const axp_work *work);
+AXP__HOT uint64_t axp__scope_begin_flops(uint32_t *site, const char *text,
+                                         double flops, double bytes,
+                                         axp_dtype dtype);
+AXP_API uint64_t axp__scope_begin_work(uint32_t *site, const char *text,
+                                       const axp_work *work);
 AXP__HOT uint64_t axp__scope_begin_function(uint32_t *site, const char *name,
                                             const char *place);
 AXP_API uint64_t axp__scope_begin_in(axp_profiler *p, const char *name);
@@ -259,6 +262,16 @@ static inline bool axp__is_on(void)
 {
     return __builtin_expect(
         (__atomic_load_n(&axp__recording, __ATOMIC_RELAXED) & 1) != 0, 1);
+}
+
+/* Work without dims goes in registers: what is not said costs nothing. */
+static inline uint64_t axp__scope_begin_with(uint32_t *site, const char *text,
+                                             const axp_work work)
+{
+    const axp_work copy = work; /* the one whose address is taken */
+    if (work.dims[0]) return axp__scope_begin_work(site, text, &copy);
+    return axp__scope_begin_flops(site, text, work.flops, work.bytes,
+                                  work.dtype);
 }
 
 static inline void axp__scope_cleanup(const uint64_t *token)
@@ -292,12 +305,10 @@ static inline void axp__scope_cleanup(const uint64_t *token)
             : 0
 #define AXP__SCOPE_WORK(n, name, ...)                                          \
     static uint32_t AXP__SITE(n);                                              \
-    const axp_work AXP__JOIN(axp__work_, n) =                                  \
-        __extension__(axp_work){__VA_ARGS__};                                  \
     AXP__TOKEN(n) =                                                            \
         axp__is_on()                                                           \
-            ? axp__scope_begin_work(&AXP__SITE(n), name "\0" AXP__PLACE,       \
-                                    &AXP__JOIN(axp__work_, n))                 \
+            ? axp__scope_begin_with(&AXP__SITE(n), name "\0" AXP__PLACE,       \
+                                    __extension__(axp_work){__VA_ARGS__})      \
             : 0
 #define AXP__SCOPE_NAME(n, name)                                               \
     AXP__TOKEN(n) = axp__is_on() ? axp__scope_begin_in(axp_global(), name) : 0

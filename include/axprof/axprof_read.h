@@ -243,6 +243,14 @@ AXP_API axp_status axp_export(const axp_view *v, const char *path,
                               axp_export_format format);
 AXP_API axp_status axp_export_write(const axp_view *v, axp_export_format format,
                                     FILE *to);
+/* By the name that `axprof export -f` takes; an unknown one fails with the
+ * list of the known in axp_last_error. */
+AXP_API axp_status axp_export_format_by_name(const char *name,
+                                             axp_export_format *out);
+/* NULL: no such format, so that counting from 0 lists them. description, if
+ * not NULL, is set to one line about it. */
+AXP_API const char *axp_export_format_name(axp_export_format f,
+                                           const char **description);
 
 #ifdef __cplusplus
 }

@@ -16,6 +16,7 @@ struct axp__draft *axp__draft_add(struct axp__analysis *a,
                                   enum axp__rule_id rule, const char *name)
 {
     if (axp__is_ignored(a, rule, name)) return NULL;
+    if (!strcmp(name, "(other)")) return NULL; /* nobody's; a warning tells */
     if (a->n_drafts == a->cap) {
         size_t cap = a->cap ? 2 * a->cap : 16;
         struct axp__draft *wider = realloc(a->drafts, cap * sizeof *wider);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "analyze/analyze.h"
+#include "base/base_number.h"
 #include "record/record_thread.h"
 
 const struct axp__threshold_info axp__thresholds[AXP__N_THRESHOLDS] = {
@@ -60,12 +61,10 @@ static bool is_sane(double value)
 static axp_status set_one(struct axp__analysis *a, const char *text)
 {
     const char *equals = text ? strchr(text, '=') : NULL;
-    char *end;
     if (!equals) return bad_threshold(text ? text : "");
     size_t len = (size_t)(equals - text);
-    double value = strtod(equals + 1, &end);
-    if (end == equals + 1 || *end || !is_sane(value))
-        return bad_threshold(text);
+    double value = axp__parse_number(equals + 1);
+    if (!is_sane(value)) return bad_threshold(text);
     for (size_t i = 0; i < AXP__N_THRESHOLDS; i++)
         if (strlen(axp__thresholds[i].key) == len &&
             !memcmp(axp__thresholds[i].key, text, len)) {

@@ -8,8 +8,8 @@
 struct pair { /* an operation on a lane */
     const char *name;
     uint32_t lane;
-    double self;   /* in the lane's unit */
-    double merged; /* ticks that merged threads lived that ran it */
+    double self_ns;
+    double life_ns; /* of the lane; of merged ones, those that ran it */
 };
 
 struct life {
@@ -21,9 +21,11 @@ struct axp__wall {
     struct life all;
     struct life *lanes;
     double merged[AXP__WALL_SLICES]; /* covered by threads without a lane */
-    struct pair *pairs;              /* by name, then lane */
+    struct pair *pairs;              /* by name, then share, highest first */
     size_t n_pairs;
 };
+
+/* ---- lives ------------------------------------------------------------------------ */
 
 static struct life life_of(const axp_view *v, const struct axp__cap_lane *lane)
 {
@@ -36,56 +38,59 @@ static struct life life_of(const axp_view *v, const struct axp__cap_lane *lane)
                          (double)axp__view_time(v, last)};
 }
 
-/* part[i] becomes at least `share` of what the life covers of slice i. */
-static void cover(const struct axp__wall *w, struct life l, double share,
-                  double part[AXP__WALL_SLICES])
+/* The slices from..to that a life touches; of slice i the part it covers. */
+static void touched(const struct axp__wall *w, struct life l, int *from,
+                    int *to)
 {
     double slice = (w->all.end - w->all.begin) / AXP__WALL_SLICES;
+    *from = *to = 0;
     if (slice <= 0 || l.end <= l.begin) return;
-    int from = (int)((l.begin - w->all.begin) / slice);
-    int to = (int)ceil((l.end - w->all.begin) / slice);
-    if (from < 0) from = 0;
-    if (to > AXP__WALL_SLICES) to = AXP__WALL_SLICES;
-    for (int i = from; i < to; i++) {
-        double begin = w->all.begin + slice * i;
-        double low = l.begin > begin ? l.begin : begin;
-        double high = l.end < begin + slice ? l.end : begin + slice;
-        double p = share * (high - low) / slice;
-        if (p > part[i]) part[i] = p;
-    }
+    *from = (int)fmax(0, (l.begin - w->all.begin) / slice);
+    *to = (int)fmin(AXP__WALL_SLICES, ceil((l.end - w->all.begin) / slice));
+}
+
+static double covered(const struct axp__wall *w, struct life l, int i)
+{
+    double slice = (w->all.end - w->all.begin) / AXP__WALL_SLICES;
+    double begin = w->all.begin + slice * i;
+    double low = fmax(l.begin, begin), high = fmin(l.end, begin + slice);
+    return high > low ? (high - low) / slice : 0;
+}
+
+static void widen(struct life *all, axp_ns begin, axp_ns end)
+{
+    all->begin = fmin(all->begin, (double)begin);
+    all->end = fmax(all->end, (double)end);
 }
 
 static void set_lives(struct axp__wall *w, bool *has_lane)
 {
     const axp_view *v = w->v;
     const struct axp__capture *c = v->capture;
+    int from, to;
     w->all = (struct life){INFINITY, 0};
+    for (size_t i = 0; i < v->n_threads; i++)
+        widen(&w->all, v->threads[i].begin, v->threads[i].end);
+    for (size_t i = 0; i < v->n_tracks; i++)
+        widen(&w->all, v->tracks[i].begin, v->tracks[i].end);
     for (size_t i = 0; i < c->n_lanes; i++) {
         if (c->lanes[i].row < 0) continue;
         has_lane[c->lanes[i].row] = true;
         w->lanes[i] = life_of(v, &c->lanes[i]);
     }
-    for (size_t i = 0; i < v->n_threads; i++) {
-        w->all.begin = fmin(w->all.begin, (double)v->threads[i].begin);
-        w->all.end = fmax(w->all.end, (double)v->threads[i].end);
-    }
-    for (size_t i = 0; i < v->n_tracks; i++) {
-        w->all.begin = fmin(w->all.begin, (double)v->tracks[i].begin);
-        w->all.end = fmax(w->all.end, (double)v->tracks[i].end);
-    }
     for (size_t i = 0; i < c->n_rows; i++) {
-        const struct axp__cap_row *row = &c->rows[i];
         if (has_lane[i]) continue;
-        cover(w,
-              (struct life){(double)axp__view_time(v, row->first),
-                            (double)axp__view_time(v, row->last)},
-              1, w->merged);
+        struct life l = {(double)axp__view_time(v, c->rows[i].first),
+                         (double)axp__view_time(v, c->rows[i].last)};
+        touched(w, l, &from, &to);
+        for (; from < to; from++)
+            w->merged[from] = fmin(1, w->merged[from] + covered(w, l, from));
     }
 }
 
 /* ---- which operation ran where ------------------------------------------------- */
 
-static int by_name(const void *a, const void *b)
+static int by_lane(const void *a, const void *b)
 {
     const struct pair *x = a, *y = b;
     if (x->name != y->name)
@@ -93,18 +98,47 @@ static int by_name(const void *a, const void *b)
     return (x->lane > y->lane) - (x->lane < y->lane);
 }
 
-/* An op whose name is the very same string; equal texts have one id. */
-static const struct pair *first_of(const struct axp__wall *w, const char *name)
+static double share_of(const struct pair *p)
 {
-    size_t low = 0, high = w->n_pairs;
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        if ((uintptr_t)w->pairs[mid].name < (uintptr_t)name)
-            low = mid + 1;
-        else
-            high = mid;
+    return p->life_ns > 0 ? p->self_ns / p->life_ns : 0;
+}
+
+static int by_share(const void *a, const void *b)
+{
+    const struct pair *x = a, *y = b;
+    if (x->name != y->name)
+        return (uintptr_t)x->name > (uintptr_t)y->name ? 1 : -1;
+    double p = share_of(x), q = share_of(y);
+    if (p != q) return p < q ? 1 : -1;
+    return (x->lane > y->lane) - (x->lane < y->lane);
+}
+
+static double in_ns(const struct axp__wall *w, const struct axp__cap_lane *lane,
+                    uint64_t time)
+{
+    return (double)(lane->is_track ? time : axp__view_ns(w->v, time));
+}
+
+/* Of one lane; equal names come several times. Returns how many. */
+static size_t add_lane(struct axp__wall *w, uint32_t i, struct pair *out)
+{
+    const struct axp__cap_lane *lane = &w->v->capture->lanes[i];
+    bool is_merged = lane->row < 0;
+    size_t n = 0;
+    for (uint32_t k = 1; k < lane->n_nodes; k++)
+        out[n++] = (struct pair){axp__view_name(w->v, lane->nodes[k].name), i,
+                                 in_ns(w, lane, lane->nodes[k].self_ticks), 0};
+    for (uint32_t k = 0; k < lane->n_frames; k++) {
+        int32_t node = lane->frames[k].node;
+        if (node <= 0) continue;
+        out[n++] =
+            (struct pair){axp__view_name(w->v, lane->nodes[node].name), i,
+                          in_ns(w, lane, axp__frame_self(w->v, lane, k)), 0};
     }
-    return w->pairs + low;
+    for (uint32_t k = 0; is_merged && k < lane->n_ops; k++)
+        out[n++] = (struct pair){axp__view_name(w->v, lane->ops[k].name), i, 0,
+                                 in_ns(w, lane, lane->ops[k].lifetime_ticks)};
+    return n;
 }
 
 static bool add_pairs(struct axp__wall *w)
@@ -117,36 +151,30 @@ static bool add_pairs(struct axp__wall *w)
     w->pairs = malloc((n + 1) * sizeof *w->pairs);
     if (!w->pairs) return false;
     n = 0;
-    for (size_t i = 0; i < c->n_lanes; i++) {
-        const struct axp__cap_lane *lane = &c->lanes[i];
-        for (uint32_t k = 1; k < lane->n_nodes; k++)
-            w->pairs[n++] = (struct pair){
-                axp__view_name(w->v, lane->nodes[k].name), (uint32_t)i,
-                (double)lane->nodes[k].self_ticks, 0};
-        for (uint32_t k = 0; k < lane->n_frames; k++) {
-            int32_t node = lane->frames[k].node;
-            if (node <= 0) continue;
-            w->pairs[n++] = (struct pair){
-                axp__view_name(w->v, lane->nodes[node].name), (uint32_t)i,
-                (double)axp__frame_self(w->v, lane, k), 0};
-        }
-        for (uint32_t k = 0; lane->row < 0 && k < lane->n_ops; k++)
-            w->pairs[n++] = (struct pair){
-                axp__view_name(w->v, lane->ops[k].name), (uint32_t)i, 0,
-                (double)lane->ops[k].lifetime_ticks};
-    }
-    qsort(w->pairs, n, sizeof *w->pairs, by_name);
+    for (size_t i = 0; i < c->n_lanes; i++)
+        n += add_lane(w, (uint32_t)i, w->pairs + n);
+    qsort(w->pairs, n, sizeof *w->pairs, by_lane);
     for (size_t i = 0; i < n; i++) {
         struct pair *last = kept ? &w->pairs[kept - 1] : NULL;
-        if (last && !by_name(last, &w->pairs[i])) {
-            last->self += w->pairs[i].self;
-            last->merged += w->pairs[i].merged;
+        if (last && !by_lane(last, &w->pairs[i])) {
+            last->self_ns += w->pairs[i].self_ns;
+            last->life_ns += w->pairs[i].life_ns;
         } else {
             w->pairs[kept++] = w->pairs[i];
         }
     }
     w->n_pairs = kept;
     return true;
+}
+
+static void finish_pairs(struct axp__wall *w)
+{
+    for (size_t i = 0; i < w->n_pairs; i++) {
+        const struct life *l = &w->lanes[w->pairs[i].lane];
+        if (w->v->capture->lanes[w->pairs[i].lane].row >= 0)
+            w->pairs[i].life_ns = l->end - l->begin;
+    }
+    qsort(w->pairs, w->n_pairs, sizeof *w->pairs, by_share);
 }
 
 struct axp__wall *axp__wall_create(const axp_view *v)
@@ -160,7 +188,10 @@ struct axp__wall *axp__wall_create(const axp_view *v)
         w->lanes = calloc(c->n_lanes + 1, sizeof *w->lanes);
         ok = w->lanes && add_pairs(w);
     }
-    if (ok) set_lives(w, has_lane);
+    if (ok) {
+        set_lives(w, has_lane);
+        finish_pairs(w);
+    }
     free(has_lane);
     if (ok) return w;
     axp__wall_destroy(w);
@@ -177,40 +208,55 @@ void axp__wall_destroy(struct axp__wall *w)
 
 /* ---- the questions --------------------------------------------------------------- */
 
-static double self_ns(const struct axp__wall *w, const struct pair *p)
+/* The pairs of an op. Its name is the very same string: equal texts have one
+ * id. */
+static const struct pair *pairs_of(const struct axp__wall *w, const axp_op *op,
+                                   const struct pair **end)
 {
-    if (w->v->capture->lanes[p->lane].is_track) return p->self;
-    return (double)axp__view_ns(w->v, (uint64_t)p->self);
+    size_t low = 0, high = w->n_pairs;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if ((uintptr_t)w->pairs[mid].name < (uintptr_t)op->name)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    for (high = low; high < w->n_pairs && w->pairs[high].name == op->name;)
+        high++;
+    *end = w->pairs + high;
+    return w->pairs + low;
 }
 
 /* The lanes count what the profiler itself cost too; the op no longer. */
-static double scale_of(const struct axp__wall *w, const axp_op *op)
+static double scale_of(const struct pair *from, const struct pair *end,
+                       const axp_op *op)
 {
     double sum = 0;
-    const struct pair *end = w->pairs + w->n_pairs;
-    for (const struct pair *p = first_of(w, op->name);
-         p < end && p->name == op->name; p++)
-        sum += self_ns(w, p);
+    for (; from < end; from++)
+        sum += from->self_ns;
     return sum > (double)op->self_ns ? (double)op->self_ns / sum : 1;
 }
 
 void axp__wall_spread(const struct axp__wall *w, const axp_op *op,
                       double part[AXP__WALL_SLICES])
 {
-    const struct pair *end = w->pairs + w->n_pairs;
-    double scale = scale_of(w, op);
-    for (int i = 0; i < AXP__WALL_SLICES; i++)
+    double room[AXP__WALL_SLICES]; /* of a slice, not covered by a thread yet */
+    const struct pair *end, *p = pairs_of(w, op, &end);
+    double scale = scale_of(p, end, op);
+    for (int i = 0; i < AXP__WALL_SLICES; i++) {
         part[i] = 0;
-    for (const struct pair *p = first_of(w, op->name);
-         p < end && p->name == op->name; p++) {
-        struct life l = w->lanes[p->lane];
-        if (p->merged > 0) {
-            double share = fmin(1, p->self * scale / p->merged);
-            for (int i = 0; i < AXP__WALL_SLICES; i++)
-                part[i] = fmax(part[i], share * w->merged[i]);
-        } else if (l.end > l.begin) {
-            double share = self_ns(w, p) * scale / (l.end - l.begin);
-            cover(w, l, fmin(1, share), part);
+        room[i] = 1;
+    }
+    for (; p < end; p++) {
+        bool is_merged = w->v->capture->lanes[p->lane].row < 0;
+        struct life l = is_merged ? w->all : w->lanes[p->lane];
+        double share = fmin(1, share_of(p) * scale);
+        int i, to;
+        for (touched(w, l, &i, &to); i < to; i++) {
+            double more = is_merged ? w->merged[i] : covered(w, l, i);
+            more = fmin(more, room[i]);
+            part[i] += share * more;
+            room[i] -= more;
         }
     }
 }

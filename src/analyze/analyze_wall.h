@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* How much of the wall time an operation's own time stands for.
  *
- * Own times of parallel threads add up to more than wall time. Wall time is cut into equal
- * slices. A thread's share of an operation is taken as spread evenly over the
- * thread's life, and a slice belongs to the operation as far as the thread
- * that has most of it then: threads that do the same side by side count once,
- * threads that follow one another count each.
+ * Own times of parallel threads add up to more than wall time. Wall time is
+ * cut into equal slices, and a thread's share of an operation is taken as
+ * spread evenly over the thread's life. The thread with the highest share
+ * takes what it covers of the slices, then the next what is left: threads that
+ * do the same side by side count once, threads that follow one another count
+ * each.
  *
  *   thread 1  |####....####....|                 share 1/2
  *   thread 2  |####....####....|####...|         share 1/2

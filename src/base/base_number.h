@@ -21,6 +21,27 @@ static inline size_t axp__append(char *buf, size_t size, size_t at,
     return at;
 }
 
+/* "12", "0.5", "1e9": all of the text, not negative; NaN for anything else. */
+static inline double axp__parse_number(const char *text)
+{
+    double value = 0, unit = 1;
+    int exponent = 0, n = 0;
+    for (; *text >= '0' && *text <= '9'; text++, n++)
+        value = 10 * value + (*text - '0');
+    if (*text == '.')
+        for (text++; *text >= '0' && *text <= '9'; text++, n++, unit *= 10)
+            value = 10 * value + (*text - '0');
+    value /= unit;
+    if (n && (*text == 'e' || *text == 'E')) {
+        bool has_minus = text[1] == '-';
+        for (text += 1 + has_minus, n = 0; *text >= '0' && *text <= '9'; text++)
+            exponent = exponent < 400 ? 10 * exponent + *text - '0' : 400, n++;
+        for (; exponent; exponent--)
+            value = has_minus ? value / 10 : value * 10;
+    }
+    return n && !*text ? value : NAN;
+}
+
 /* 1234.5678 with 2 decimals (0 to 6): "1234.57"; "-" for what is no number. */
 static inline char *axp__fixed(char *buf, size_t size, double value,
                                int decimals)

@@ -276,8 +276,9 @@ static void put_hist(struct json *j)
         malloc((n_pages + 1) * AXP__HIST_BUCKETS * sizeof *w);
     if (!w) axp__html_fail(j->job, AXP_E_NO_MEMORY);
     for (size_t i = 0; w && i < c->n_lanes; i++)
-        if (c->lanes[i].steps)
-            n += axp__view_add_hists(v, &c->lanes[i], UINT32_MAX, w + n);
+        for (uint32_t k = 0; k < c->lanes[i].n_hists; k++)
+            if (c->lanes[i].hists[k].op == UINT32_MAX)
+                n += axp__view_add_page(v, &c->lanes[i], k, w + n);
     if (n) qsort(w, n, sizeof *w, axp__view_by_weight_value);
     key(j, "hist");
     axp__out_char(j->o, '[');

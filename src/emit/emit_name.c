@@ -233,23 +233,24 @@ struct alike {
     struct axp__fit **fits;
     const struct text **texts;
     size_t *numbers;
+    bool *is_marked;        /* of all names: has been in a group */
     size_t n, n_same_cells; /* that all of them begin with */
     bool differ;            /* not all are one name */
 };
 
 /* Those that are shown like the i-th, from it on; they are marked. */
 static void find_alike(struct alike *a, struct axp__fit *fits,
-                       const struct text *texts, size_t n, bool *is_marked)
+                       const struct text *texts, size_t n)
 {
     const struct axp__fit *first = NULL;
     a->n = 0;
     a->n_same_cells = SIZE_MAX;
     a->differ = false;
     for (size_t i = 0; i < n; i++) {
-        if (is_marked[i] || (first && strcmp(first->shown, fits[i].shown)))
+        if (a->is_marked[i] || (first && strcmp(first->shown, fits[i].shown)))
             continue;
         if (!first) first = &fits[i];
-        is_marked[i] = true;
+        a->is_marked[i] = true;
         a->fits[a->n] = &fits[i];
         a->texts[a->n++] = &texts[i];
         if (!strcmp(first->name, fits[i].name)) continue;
@@ -277,11 +278,11 @@ static size_t number(struct alike *a, size_t last)
 static bool part(struct axp__fit *fits, const struct text *texts, size_t n,
                  struct alike *a, bool with_number)
 {
-    bool any = false, *is_marked = calloc(n + 1, sizeof *is_marked);
+    bool any = false;
     size_t last = 0; /* over all groups: what is cut may be equal too */
-    if (!is_marked) return false;
+    memset(a->is_marked, 0, n);
     for (;;) {
-        find_alike(a, fits, texts, n, is_marked);
+        find_alike(a, fits, texts, n);
         if (!a->n) break;
         if (a->differ && with_number) last = number(a, last);
         for (size_t i = 0; a->differ && i < a->n; i++) {
@@ -293,7 +294,6 @@ static bool part(struct axp__fit *fits, const struct text *texts, size_t n,
         }
         any = any || a->differ;
     }
-    free(is_marked);
     return any;
 }
 
@@ -302,13 +302,15 @@ static bool keep_distinct(struct axp__fit *fits, const struct text *texts,
 {
     struct alike a = {.fits = calloc(n + 1, sizeof *a.fits),
                       .texts = calloc(n + 1, sizeof *a.texts),
-                      .numbers = calloc(n + 1, sizeof *a.numbers)};
-    bool ok = a.fits && a.texts && a.numbers;
+                      .numbers = calloc(n + 1, sizeof *a.numbers),
+                      .is_marked = calloc(n + 1, sizeof *a.is_marked)};
+    bool ok = a.fits && a.texts && a.numbers && a.is_marked;
     for (int round = 0; ok && round < 3; round++)
         if (!part(fits, texts, n, &a, round == 2)) break;
     free(a.fits);
     free(a.texts);
     free(a.numbers);
+    free(a.is_marked);
     return ok;
 }
 

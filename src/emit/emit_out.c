@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "emit/emit_number.h"
 #include "record/record_thread.h"
 
 static const char replacement[] = "\xef\xbf\xbd"; /* U+FFFD */
@@ -26,6 +27,10 @@ static void write_out(struct axp__out *o, const void *bytes, size_t len)
 {
     o->n_bytes += len;
     if (o->error || !len) return;
+    if (!o->to) {
+        o->error = EFBIG;
+        return;
+    }
     errno = 0;
     if (fwrite(bytes, 1, len, o->to) != len) o->error = errno ? errno : EIO;
 }
@@ -60,40 +65,10 @@ void axp__out_bytes(struct axp__out *o, const void *bytes, size_t len)
 
 /* ---- numbers ------------------------------------------------------------------------ */
 
-static char *room(struct axp__out *o)
-{
-    if (AXP__OUT_BYTES - o->len < AXP__OUT_ROOM) axp__out_flush(o);
-    return o->buffer + o->len;
-}
-
-static const char two_digits[] =
-    "00010203040506070809101112131415161718192021222324252627282930313233343536"
-    "37383940414243444546474849505152535455565758596061626364656667686970717273"
-    "7475767778798081828384858687888990919293949596979899";
-
-/* Ends at `end`; returns where it begins. */
-static char *digits_before(char *end, uint64_t value)
-{
-    while (value >= 100) {
-        end -= 2;
-        memcpy(end, two_digits + 2 * (value % 100), 2);
-        value /= 100;
-    }
-    if (value >= 10) {
-        end -= 2;
-        memcpy(end, two_digits + 2 * value, 2);
-        return end;
-    }
-    *--end = (char)('0' + value);
-    return end;
-}
-
 void axp__out_u64(struct axp__out *o, uint64_t value)
 {
-    char text[20], *from = digits_before(text + 20, value);
-    size_t len = (size_t)(text + 20 - from);
-    memcpy(room(o), from, len);
-    o->len += len;
+    char *at = axp__out_room(o, AXP__NUMBER_ROOM);
+    o->len += (size_t)(axp__put_u64(at, value) - at);
 }
 
 void axp__out_i64(struct axp__out *o, int64_t value)
@@ -104,13 +79,8 @@ void axp__out_i64(struct axp__out *o, int64_t value)
 
 void axp__out_us(struct axp__out *o, axp_ns ns)
 {
-    uint64_t rest = ns % 1000;
-    axp__out_u64(o, ns / 1000);
-    char *at = room(o);
-    at[0] = '.';
-    at[1] = (char)('0' + rest / 100);
-    memcpy(at + 2, two_digits + 2 * (rest % 100), 2);
-    o->len += 4;
+    char *at = axp__out_room(o, AXP__NUMBER_ROOM);
+    o->len += (size_t)(axp__put_us(at, ns) - at);
 }
 
 void axp__out_f64(struct axp__out *o, double value)

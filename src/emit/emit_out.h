@@ -20,7 +20,6 @@
 #include "axprof/axprof_read.h"
 
 #define AXP__OUT_BYTES 65536u
-#define AXP__OUT_ROOM 64u /* that a number may need */
 
 struct axp__out {
     FILE *to;
@@ -30,12 +29,20 @@ struct axp__out {
     char buffer[AXP__OUT_BYTES];
 };
 
+/* to NULL: nothing leaves the buffer, and more than it holds is a failure. */
 void axp__out_init(struct axp__out *o, FILE *to);
 void axp__out_flush(struct axp__out *o);
 /* Flushes; AXP_E_IO, with the reason in axp_last_error, if anything failed. */
 axp_status axp__out_fini(struct axp__out *o);
 
 void axp__out_bytes(struct axp__out *o, const void *bytes, size_t len);
+
+/* The length of a text, of which no more than `most` bytes are shown. */
+static inline size_t axp__len_to(const char *text, size_t most)
+{
+    size_t len = strlen(text);
+    return len < most ? len : most;
+}
 
 static inline void axp__out_text(struct axp__out *o, const char *text)
 {
@@ -46,6 +53,14 @@ static inline void axp__out_char(struct axp__out *o, char c)
 {
     if (o->len == AXP__OUT_BYTES) axp__out_flush(o);
     o->buffer[o->len++] = c;
+}
+
+/* Where the next n bytes may be written, n at most AXP__OUT_BYTES; the caller
+ * adds to `len` what he wrote. */
+static inline char *axp__out_room(struct axp__out *o, size_t n)
+{
+    if (AXP__OUT_BYTES - o->len < n) axp__out_flush(o);
+    return o->buffer + o->len;
 }
 
 void axp__out_u64(struct axp__out *o, uint64_t value);

@@ -103,22 +103,25 @@ static size_t most_expendable(const struct axp__table *table)
     return found;
 }
 
+/* 0: no memory. */
 static size_t name_wanted(const struct axp__table *table)
 {
     size_t widest = strlen(table->columns[0].head);
     for (size_t r = 0; r < table->n_rows; r++) {
         const struct row *row = &table->rows[r];
         char *plain = axp__plain(row->name);
-        size_t n = (plain ? axp__columns(plain) : 0) + INDENT * row->depth;
+        if (!plain) return 0;
+        size_t n = axp__columns(plain) + INDENT * row->depth;
         if (n > widest) widest = n;
         free(plain);
     }
     return widest;
 }
 
-static void lay_out(struct axp__table *table, size_t width)
+static bool lay_out(struct axp__table *table, size_t width)
 {
     size_t wanted = name_wanted(table);
+    if (!wanted) return false;
     size_t least = wanted < LEAST_NAME ? wanted : LEAST_NAME;
     measure(table);
     table->gap = 2;
@@ -131,6 +134,7 @@ static void lay_out(struct axp__table *table, size_t width)
     size_t used = taken(table);
     size_t room = used + least < width ? width - used : least;
     table->name_width = wanted < room ? wanted : room;
+    return true;
 }
 
 static bool fit(struct axp__table *table)
@@ -224,8 +228,7 @@ static void put_heads(struct axp__text *t, const struct axp__table *table)
 void axp__table_print(struct axp__text *t, struct axp__table *table)
 {
     if (!table) return;
-    lay_out(table, t->width);
-    if (fit(table)) {
+    if (lay_out(table, t->width) && fit(table)) {
         put_heads(t, table);
         for (size_t r = 0; r < table->n_rows; r++)
             put_row(t, table, &table->rows[r]);

@@ -77,6 +77,12 @@ static const axp_event_type event_types[] = {
     [AXP__R_SPAN_END] = AXP_EVENT_END,
 };
 
+axp_event_type axp__record_type(const struct axp__record *r)
+{
+    return r->kind == AXP__R_EVENT ? (axp_event_type)r->argument
+                                   : event_types[r->kind];
+}
+
 /* A name's text is looked up once in a while. */
 struct name_cache {
     uint32_t id[64];
@@ -99,8 +105,7 @@ static void to_event(const struct axp__record *r, const char *name,
                      axp_event_info *out)
 {
     out->name = r->kind == AXP__R_STEP ? "step" : name;
-    out->type = r->kind == AXP__R_EVENT ? (axp_event_type)r->argument
-                                        : event_types[r->kind];
+    out->type = axp__record_type(r);
     out->time_ns = r->time_ns;
     out->thread_id = r->thread_id;
     out->metadata = r->kind == AXP__R_EVENT ? r->metadata : NULL;

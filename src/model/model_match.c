@@ -120,7 +120,8 @@ static inline bool to_record(struct axp__row_reader *r,
 
 /* ---- ends ------------------------------------------------------------------------------ */
 
-static void give_end(struct axp__row_reader *r, uint32_t i, unsigned flags)
+static inline void give_end(struct axp__row_reader *r, uint32_t i,
+                            unsigned flags)
 {
     struct axp__record *out = &r->next;
     const struct axp__scope *scope = &r->scopes.at[i];
@@ -130,7 +131,10 @@ static void give_end(struct axp__row_reader *r, uint32_t i, unsigned flags)
     out->category = scope->category;
     out->begin_ns = scope->begin_ns;
     out->work = scope->has_work ? &r->work : NULL;
-    axp__scopes_remove(&r->scopes, i, &r->work);
+    if (axp__likely(i + 1 == r->scopes.n && !scope->has_work))
+        r->scopes.n--;
+    else
+        axp__scopes_remove(&r->scopes, i, &r->work);
 }
 
 static void give_no_begin(struct axp__row_reader *r, uint32_t name)
@@ -144,14 +148,16 @@ static void give_no_begin(struct axp__row_reader *r, uint32_t name)
 }
 
 /* Ends scope i, after those above it that it cannot end before; they leave
- * the word held. */
-static void give_end_of(struct axp__row_reader *r, uint32_t i, unsigned flags,
-                        bool closes_all)
+ * the word to be read again. */
+static void give_end_of(struct axp__row_reader *r,
+                        const struct axp__wire_event *w, uint32_t i,
+                        unsigned flags, bool closes_all)
 {
     for (uint32_t k = r->scopes.n; --k > i;) {
         if (!closes_all &&
             (r->scopes.at[k].flags | r->scopes.at[i].flags) & AXP__R_OVERLAPS)
             continue;
+        r->held = *w;
         r->is_held = true;
         give_end(r, k, AXP__R_LOST);
         return;
@@ -172,16 +178,17 @@ static void give_innermost(struct axp__row_reader *r,
     if (i < 0)
         give_no_begin(r, w->name);
     else
-        give_end_of(r, (uint32_t)i, flags, true);
+        give_end_of(r, w, (uint32_t)i, flags, true);
 }
 
-static void give_named(struct axp__row_reader *r, uint32_t name)
+static void give_named(struct axp__row_reader *r,
+                       const struct axp__wire_event *w)
 {
-    int64_t i = axp__scopes_newest(&r->scopes, name, AXP__R_NAMED);
+    int64_t i = axp__scopes_newest(&r->scopes, w->name, AXP__R_NAMED);
     if (i < 0)
-        give_no_begin(r, name);
+        give_no_begin(r, w->name);
     else
-        give_end_of(r, (uint32_t)i, 0, false);
+        give_end_of(r, w, (uint32_t)i, 0, false);
 }
 
 /* ---- matched ---------------------------------------------------------------------------- */
@@ -191,8 +198,32 @@ static bool overlaps(const struct axp__row_reader *r, uint32_t name)
     return r->overlaps[name >> 6] >> (name & 63) & 1;
 }
 
-static bool give_begin(struct axp__row_reader *r, uint32_t name, unsigned flags,
-                       axp_ns begin_ns)
+/* The category that is said of a scope right after its beginning, so that its
+ * BEGIN can have it; 0: none. */
+static uint16_t peek_category(const struct axp__row_reader *r)
+{
+    struct axp__decoder ahead = r->words.decoder;
+    struct axp__wire_event w;
+    while (axp__decoder_next(&ahead, &w)) {
+        if (w.kind == AXP__W_WORK ||
+            (w.kind == AXP__W_EXT && w.ext == AXP__X_DIMS))
+            continue;
+        bool is_said = w.kind == AXP__W_EXT && w.ext == AXP__X_CATEGORY;
+        return is_said && w.argument <= AXP_CAT_IO ? (uint16_t)w.argument : 0;
+    }
+    return 0;
+}
+
+/* Whether the next word is none that begins or ends a scope. */
+static bool says_more(const struct axp__row_reader *r)
+{
+    const struct axp__decoder *d = &r->words.decoder;
+    uint64_t next = d->at < d->n_words ? d->words[d->at] & 15 : 0;
+    return next == AXP__W_WORK || next == AXP__W_EXT;
+}
+
+static inline bool give_begin(struct axp__row_reader *r, uint32_t name,
+                              unsigned flags, axp_ns begin_ns)
 {
     struct axp__record *out = &r->next;
     if (overlaps(r, name)) flags |= AXP__R_OVERLAPS;
@@ -200,9 +231,16 @@ static bool give_begin(struct axp__row_reader *r, uint32_t name, unsigned flags,
     out->flags = (uint8_t)flags;
     out->name = name;
     out->begin_ns = begin_ns;
-    if (axp__likely(axp__scopes_push(&r->scopes, name, flags, begin_ns)))
-        return !r->scopes.n_deeper;
-    r->has_failed = true;
+    if (axp__unlikely(!axp__scopes_push(&r->scopes, name, flags, begin_ns))) {
+        r->has_failed = true;
+        return true;
+    }
+    if (axp__unlikely(r->scopes.n_deeper)) return false;
+    struct axp__scope *scope = &r->scopes.at[r->scopes.n - 1];
+    uint16_t said =
+        axp__unlikely(says_more(r)) && !r->is_held ? peek_category(r) : 0;
+    if (said) scope->category = said;
+    out->category = scope->category;
     return true;
 }
 
@@ -238,15 +276,14 @@ static bool annotate(struct axp__row_reader *r, const struct axp__wire_event *w)
     if (w->n_payload)
         i = axp__scopes_begun(s, w->name, time_before(r, w->payload[0]));
     if (i < 0) return false;
-    give_end_of(r, (uint32_t)i, AXP__R_ELSEWHERE, false);
+    give_end_of(r, w, (uint32_t)i, AXP__R_ELSEWHERE, false);
     return true;
 }
 
-/* The held word; true: it became a record. */
-static bool match_word(struct axp__row_reader *r)
+/* True: it became a record. */
+static inline bool match_word(struct axp__row_reader *r,
+                              const struct axp__wire_event *w)
 {
-    struct axp__wire_event *w = &r->held;
-    r->is_held = false;
     use_time(r, w->ticks);
     switch (w->kind) {
     case AXP__W_BEGIN: return give_begin(r, w->name, 0, r->next.time_ns);
@@ -260,7 +297,7 @@ static bool match_word(struct axp__row_reader *r)
             return false;
         }
         if (w->kind == AXP__W_STOP)
-            give_named(r, w->name);
+            give_named(r, w);
         else
             give_innermost(r, w);
         return true;
@@ -268,24 +305,66 @@ static bool match_word(struct axp__row_reader *r)
     }
 }
 
-static bool next_matched(struct axp__row_reader *r)
+/* Whether the capture says that this scope is open; true where it does not
+ * know the row. */
+static bool is_open_still(const struct axp__row_reader *r,
+                          const struct axp__scope *scope)
 {
-    while (r->is_held || axp__words_next(&r->words, &r->held)) {
-        if (axp__unlikely(r->at_opening < r->n_opening)) {
-            const struct axp__opening *o = &r->opening[r->at_opening++];
-            r->is_held = true;
-            use_time(r, r->held.ticks);
-            give_begin(r, o->name, o->flags,
-                       o->begin_ns < r->next.time_ns ? o->begin_ns
-                                                     : r->next.time_ns);
-            return !r->has_failed;
+    const struct axp__capture *c = r->v->capture;
+    for (size_t i = 0; r->cap && i < c->n_lanes; i++) {
+        const struct axp__cap_lane *lane = &c->lanes[i];
+        if (lane->row != r->cap - c->rows) continue;
+        for (uint32_t k = 0; k < lane->n_frames; k++) {
+            const struct axp__cap_frame *f = &lane->frames[k];
+            if (f->node > 0 && (uint32_t)f->node < lane->n_nodes &&
+                lane->nodes[f->node].name == scope->name &&
+                axp__view_time(r->v, f->begin_ticks) == scope->begin_ns)
+                return true;
         }
-        if (match_word(r)) return !r->has_failed;
+        return false;
     }
-    if (!r->scopes.n) return false;
+    return true;
+}
+
+/* A scope that another thread ended after its own thread had is not open,
+ * though no word of this row says so. */
+static void give_last(struct axp__row_reader *r)
+{
+    const struct axp__scope *top = &r->scopes.at[r->scopes.n - 1];
+    bool is_elsewhere = top->flags & AXP__R_OVERLAPS && !is_open_still(r, top);
     if (r->end_ns > r->last_ns) r->last_ns = r->end_ns;
     r->next.time_ns = r->last_ns;
-    give_end(r, r->scopes.n - 1, AXP__R_OPEN);
+    give_end(r, r->scopes.n - 1, is_elsewhere ? AXP__R_ELSEWHERE : AXP__R_OPEN);
+}
+
+/* A scope that was open before the first word, which is read again. */
+static bool give_opening(struct axp__row_reader *r,
+                         const struct axp__wire_event *w)
+{
+    const struct axp__matched *o = &r->opening[r->at_opening++];
+    r->held = *w;
+    r->is_held = true;
+    use_time(r, w->ticks);
+    give_begin(r, o->name, o->flags,
+               o->begin_ns < r->next.time_ns ? o->begin_ns : r->next.time_ns);
+    return !r->has_failed;
+}
+
+static bool next_matched(struct axp__row_reader *r)
+{
+    struct axp__wire_event w;
+    for (;;) {
+        if (axp__unlikely(r->is_held))
+            w = r->held;
+        else if (!axp__words_next(&r->words, &w))
+            break;
+        r->is_held = false;
+        if (axp__unlikely(r->at_opening < r->n_opening))
+            return give_opening(r, &w);
+        if (match_word(r, &w)) return !r->has_failed;
+    }
+    if (!r->scopes.n) return false;
+    give_last(r);
     return true;
 }
 
@@ -316,13 +395,13 @@ static bool add_opening(struct axp__row_reader *r, uint32_t name,
     if (r->n_opening == MOST_OPENING) return true;
     if (r->n_opening == r->cap_opening) {
         size_t cap = r->cap_opening ? r->cap_opening * 2 : 16;
-        struct axp__opening *wider = realloc(r->opening, cap * sizeof *wider);
+        struct axp__matched *wider = realloc(r->opening, cap * sizeof *wider);
         if (!wider) return false;
         r->opening = wider;
         r->cap_opening = cap;
     }
     r->opening[r->n_opening++] =
-        (struct axp__opening){begin_ns, name, (uint8_t)(flags | AXP__R_CUT)};
+        (struct axp__matched){begin_ns, name, (uint8_t)(flags | AXP__R_CUT)};
     return true;
 }
 
@@ -349,6 +428,11 @@ static bool add_frames(struct axp__row_reader *r, uint64_t first_ticks)
     return true;
 }
 
+static void mark_overlaps(struct axp__row_reader *r, uint32_t name)
+{
+    r->overlaps[name >> 6] |= (uint64_t)1 << (name & 63);
+}
+
 /* Removes scope i, which ends now; it overlaps those above it that do not
  * overlap already. */
 static void end_anywhere(struct axp__row_reader *r, uint32_t i, bool is_foreign)
@@ -358,7 +442,7 @@ static void end_anywhere(struct axp__row_reader *r, uint32_t i, bool is_foreign)
     bool is_covered = is_foreign;
     for (uint32_t k = r->scopes.n; !is_covered && --k > i;)
         is_covered = !overlaps(r, r->scopes.at[k].name);
-    if (is_covered) r->overlaps[name >> 6] |= (uint64_t)1 << (name & 63);
+    if (is_covered) mark_overlaps(r, name);
     axp__scopes_remove(&r->scopes, i, &unused);
 }
 
@@ -394,9 +478,10 @@ static bool scan_word(struct axp__row_reader *r,
         else if (!add_opening(r, w->name, AXP__R_NAMED, UINT64_MAX))
             return false;
         else if (s->n > *n_base)
-            r->overlaps[w->name >> 6] |= (uint64_t)1 << (w->name & 63);
+            mark_overlaps(r, w->name);
         break;
     case AXP__W_EXT:
+        if (w->ext == AXP__X_CROSS_STOP) mark_overlaps(r, w->name);
         if (w->ext != AXP__X_DROP || !w->n_payload) break;
         i = axp__scopes_begun(s, w->name, w->payload[0]);
         if (i >= 0) end_anywhere(r, (uint32_t)i, true);
@@ -408,16 +493,16 @@ static bool scan_word(struct axp__row_reader *r,
 }
 
 /* Those found by their ends: the outermost ended last. */
-static void reverse(struct axp__opening *at, size_t n)
+static void reverse(struct axp__matched *at, size_t n)
 {
     for (size_t i = 0; i < n / 2; i++) {
-        struct axp__opening t = at[i];
+        struct axp__matched t = at[i];
         at[i] = at[n - 1 - i];
         at[n - 1 - i] = t;
     }
 }
 
-bool axp__row_prepare(struct axp__row_reader *r)
+bool axp__reader_prepare(struct axp__row_reader *r)
 {
     struct axp__wire_event w;
     bool ok = true;
@@ -462,7 +547,7 @@ static bool begin_track(struct axp__row_reader *r)
     return next_on_track(r);
 }
 
-bool axp__row_begin(struct axp__row_reader *r)
+bool axp__reader_begin(struct axp__row_reader *r)
 {
     r->has_failed = false;
     if (r->track) return begin_track(r);
@@ -471,21 +556,22 @@ bool axp__row_begin(struct axp__row_reader *r)
     r->scopes.n = 0;
     r->scopes.n_deeper = 0;
     skip_words(r);
-    return axp__row_next(r);
+    return axp__reader_next(r);
 }
 
-bool axp__row_next(struct axp__row_reader *r)
+bool axp__reader_next(struct axp__row_reader *r)
 {
     if (r->track) return next_on_track(r);
     if (!r->is_raw) return next_matched(r);
-    while (axp__words_next(&r->words, &r->held)) {
-        use_time(r, r->held.ticks);
-        if (to_record(r, &r->held, &r->next)) return true;
+    struct axp__wire_event w;
+    while (axp__words_next(&r->words, &w)) {
+        use_time(r, w.ticks);
+        if (to_record(r, &w, &r->next)) return true;
     }
     return false;
 }
 
-void axp__row_fini(struct axp__row_reader *r)
+void axp__reader_fini(struct axp__row_reader *r)
 {
     axp__words_fini(&r->words);
     if (r->track) axp__track_fini(r->track);

@@ -25,7 +25,7 @@ struct sums { /* index 0: ticks; 1: ns of tracks */
     uint32_t dtype;
     uint64_t category_self[N_CATEGORIES];
     struct axp__weighted *weighted;
-    size_t n_weighted, n_pages;
+    size_t n_weighted, max_weighted;
 };
 
 static axp_ns in_ns(const axp_view *v, const uint64_t time[2])
@@ -62,7 +62,7 @@ static struct sums *get(struct table *t, uint32_t name)
 static bool init_table(struct table *t, const struct axp__capture *c)
 {
     for (size_t i = 0; i < c->n_lanes; i++)
-        t->cap += c->lanes[i].n_ops;
+        t->cap += c->lanes[i].n_ops + c->lanes[i].n_nodes;
     t->n_slots = 16;
     while (t->n_slots < t->cap * 2)
         t->n_slots *= 2;
@@ -122,19 +122,18 @@ int axp__view_by_weight_value(const void *a, const void *b)
     return (x->value > y->value) - (x->value < y->value);
 }
 
-size_t axp__view_add_hists(const axp_view *v, const struct axp__cap_lane *lane,
-                           uint32_t op, struct axp__weighted *out)
+size_t axp__view_add_page(const axp_view *v, const struct axp__cap_lane *lane,
+                          uint32_t page, struct axp__weighted *out)
 {
+    const struct axp__cap_hist *h = &lane->hists[page];
     size_t n = 0;
-    for (uint32_t i = 0; i < lane->n_hists; i++) {
-        const struct axp__cap_hist *h = &lane->hists[i];
-        if (h->op != op) continue;
-        for (uint32_t k = 0; k < AXP__HIST_BUCKETS; k++) {
-            uint64_t mid = axp__hist_mid(h->page, k);
-            if (!h->count[k]) continue;
-            out[n++] = (struct axp__weighted){
+    for (uint32_t k = 0; k < AXP__HIST_BUCKETS; k++) {
+        if (!h->count[k]) continue;
+        uint64_t mid = axp__hist_mid(h->page, k);
+        if (out)
+            out[n] = (struct axp__weighted){
                 lane->is_track ? mid : axp__view_ns(v, mid), h->count[k]};
-        }
+        n++;
     }
     return n;
 }
@@ -224,6 +223,7 @@ static void add_lifetimes(const axp_view *v, struct table *t,
     }
 }
 
+/* First how many there are, then they themselves. */
 static bool add_pages(const axp_view *v, struct table *t)
 {
     const struct axp__capture *c = v->capture;
@@ -232,18 +232,17 @@ static bool add_pages(const axp_view *v, struct table *t)
             const struct axp__cap_lane *lane = &c->lanes[i];
             for (uint32_t k = 0; k < lane->n_hists; k++) {
                 if (lane->hists[k].op == UINT32_MAX) continue;
-                uint32_t op = lane->hists[k].op;
-                struct sums *s = get(t, lane->ops[op].name);
+                struct sums *s = get(t, lane->ops[lane->hists[k].op].name);
                 if (pass == 0) {
-                    s->n_pages++;
-                } else if (k == 0 || lane->hists[k - 1].op != op) {
-                    if (!s->weighted)
-                        s->weighted = malloc(s->n_pages * AXP__HIST_BUCKETS *
-                                             sizeof *s->weighted);
-                    if (!s->weighted) return false;
-                    s->n_weighted += axp__view_add_hists(
-                        v, lane, op, s->weighted + s->n_weighted);
+                    s->max_weighted += axp__view_add_page(v, lane, k, NULL);
+                    continue;
                 }
+                if (!s->weighted)
+                    s->weighted =
+                        malloc((s->max_weighted + 1) * sizeof *s->weighted);
+                if (!s->weighted) return false;
+                s->n_weighted +=
+                    axp__view_add_page(v, lane, k, s->weighted + s->n_weighted);
             }
         }
     return true;

@@ -11,7 +11,7 @@ static bool add_steps(axp_view *v)
     size_t n_pages = 0, n = 0;
     axp_step_stats *s = &v->steps;
     for (size_t i = 0; i < c->n_lanes; i++)
-        n_pages += c->lanes[i].n_hists;
+        n_pages += c->lanes[i].steps ? AXP__HIST_PAGES : 0;
     struct axp__weighted *w =
         malloc((n_pages + 1) * AXP__HIST_BUCKETS * sizeof *w);
     if (!w) return false;
@@ -23,7 +23,9 @@ static bool add_steps(axp_view *v)
         total += stats->loose_ticks;
         if (stats->min_ticks < low) low = stats->min_ticks;
         if (stats->max_ticks > high) high = stats->max_ticks;
-        n += axp__view_add_hists(v, lane, UINT32_MAX, w + n);
+        for (uint32_t k = 0; k < lane->n_hists; k++)
+            if (lane->hists[k].op == UINT32_MAX)
+                n += axp__view_add_page(v, lane, k, w + n);
     }
     if (s->count) {
         qsort(w, n, sizeof *w, axp__view_by_weight_value);

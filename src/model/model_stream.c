@@ -114,11 +114,23 @@ static bool begin_row(struct axp__stream *s)
     return s->n_heap > 0;
 }
 
+/* Whether the top of the heap, whose key has grown, is the top still. */
+static inline bool is_top(const struct axp__stream *s)
+{
+    return (s->n_heap < 2 || is_before(s->heap[0], s->heap[1])) &&
+           (s->n_heap < 3 || is_before(s->heap[0], s->heap[2]));
+}
+
 const struct axp__record *axp__stream_next(struct axp__stream *s)
 {
-    if (axp__likely(s->given != NULL))
-        put_back(s, s->given, axp__row_next(&s->given->reader));
-    s->given = NULL;
+    struct source *given = s->given;
+    if (axp__likely(given != NULL)) {
+        bool has_next = axp__reader_next(&given->reader);
+        given->key = given->reader.next.time_ns;
+        if (axp__likely(has_next && is_top(s))) return &given->reader.next;
+        put_back(s, given, has_next);
+        s->given = NULL;
+    }
     while (axp__likely(!s->status && (s->n_heap || begin_row(s)))) {
         struct source *top = s->heap[0];
         if (axp__likely(top->is_started)) {
@@ -126,7 +138,7 @@ const struct axp__record *axp__stream_next(struct axp__stream *s)
             return &top->reader.next;
         }
         top->is_started = true;
-        put_back(s, top, axp__row_begin(&top->reader));
+        put_back(s, top, axp__reader_begin(&top->reader));
     }
     return NULL;
 }
@@ -239,7 +251,7 @@ static bool prepare(struct axp__stream *s)
     for (size_t i = 0; i < s->n_sources; i++) {
         struct axp__row_reader *r = &s->sources[i].reader;
         r->is_raw = s->options & AXP__STREAM_RAW;
-        if (!r->is_raw && !r->track && !axp__row_prepare(r)) return false;
+        if (!r->is_raw && !r->track && !axp__reader_prepare(r)) return false;
     }
     return true;
 }
@@ -269,7 +281,7 @@ void axp__stream_close(struct axp__stream *s)
 {
     if (!s) return;
     for (size_t i = 0; i < s->n_sources; i++)
-        axp__row_fini(&s->sources[i].reader);
+        axp__reader_fini(&s->sources[i].reader);
     free(s->sources);
     free(s->chunks);
     free(s->rows);

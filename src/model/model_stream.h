@@ -45,7 +45,7 @@ enum axp__stream_option {
 };
 
 enum axp__record_kind {
-    AXP__R_BEGIN, /* begin_ns: before time_ns where it was cut and is known */
+    AXP__R_BEGIN, /* category; begin_ns: before time_ns if cut and known */
     AXP__R_END,   /* begin_ns, category, work */
     AXP__R_ASYNC_BEGIN, /* id */
     AXP__R_ASYNC_END,   /* id, begin_ns */
@@ -140,6 +140,9 @@ const struct axp__scope *axp__stream_scopes(const struct axp__stream *s,
                                             size_t *n);
 /* The last time there is, where open scopes end. */
 axp_ns axp__stream_end_ns(const struct axp__stream *s);
+
+/* Of a record that is an event. */
+axp_event_type axp__record_type(const struct axp__record *r);
 
 /* Whether axp_view_event_count counts it, as it was recorded. */
 static inline bool axp__record_is_event(const struct axp__record *r)

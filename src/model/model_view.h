@@ -96,9 +96,10 @@ struct axp__weighted {
 uint64_t axp__view_percentile(const struct axp__weighted *w, size_t n,
                               double q);
 int axp__view_by_weight_value(const void *a, const void *b);
-/* Appends the histogram pages of one op of a lane as weighted ns. */
-size_t axp__view_add_hists(const axp_view *v, const struct axp__cap_lane *lane,
-                           uint32_t op, struct axp__weighted *out);
+/* A page of a lane's histograms as weighted ns; returns how many. NULL: only
+ * that. */
+size_t axp__view_add_page(const axp_view *v, const struct axp__cap_lane *lane,
+                          uint32_t page, struct axp__weighted *out);
 
 /* Open scopes: time so far, and of it what is the scope's own. */
 uint64_t axp__frame_total(const axp_view *v, const struct axp__cap_lane *lane,

@@ -59,6 +59,7 @@ static const char *const variables[] = {
     "SLURM_NODEID",
     "SLURM_JOB_ID",
     "MALLOC_ARENA_MAX",
+    "AXPROF_WINDOW",
 };
 
 struct teller {

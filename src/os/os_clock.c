@@ -123,6 +123,11 @@ static uint64_t find_mult(void)
 #endif
 }
 
+uint64_t axp__clock_now(void)
+{
+    return axp__clock_ticks();
+}
+
 struct axp__rate axp__clock_rate(void)
 {
     uint64_t mult = axp__get(&fixed_mult);

@@ -56,6 +56,9 @@ static inline uint64_t axp__clock_ticks(void)
     return axp__clock_read_slow();
 }
 
+/* The same, for libaxprof. */
+__attribute__((visibility("default"))) uint64_t axp__clock_now(void);
+
 /* Chooses the source; harmless to repeat. */
 void axp__clock_init(void);
 __attribute__((visibility("default"))) struct axp__rate axp__clock_rate(void);

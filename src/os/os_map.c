@@ -31,6 +31,15 @@ void *axp__map_scattered(size_t bytes)
     return m;
 }
 
+void *axp__map_sparse(size_t bytes)
+{
+    int keep = errno;
+    void *m = axp__map(bytes);
+    if (m) (void)madvise(m, bytes, MADV_NOHUGEPAGE);
+    errno = keep;
+    return m;
+}
+
 void *axp__map_wiped_on_fork(size_t bytes)
 {
     int keep = errno;
@@ -49,19 +58,30 @@ void axp__unmap(void *memory, size_t bytes)
     errno = keep;
 }
 
-bool axp__barrier_all_threads(void)
+bool axp__barrier_is_there(void)
 {
     static uint8_t state; /* 0 unknown, 1 registered, 2 cannot */
     int keep = errno;
-
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
     if (axp__get(&state) == 0) {
         long r = syscall(SYS_membarrier,
                          MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
         axp__put(&state, r == 0 ? 1 : 2);
     }
+    errno = keep;
+    return axp__get(&state) == 1;
+}
+
+static __attribute__((constructor)) void register_early(void)
+{
+    (void)axp__barrier_is_there();
+}
+
+bool axp__barrier_all_threads(void)
+{
+    int keep = errno;
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
     bool ok =
-        axp__get(&state) == 1 &&
+        axp__barrier_is_there() &&
         syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0;
     errno = keep;
     return ok;

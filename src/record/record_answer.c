@@ -122,14 +122,23 @@ uint64_t axp_call_count(axp_profiler *p, const char *name)
     return ask(p, name, &a) ? a.calls : 0;
 }
 
+/* Its parts lie in memory that a reset gives back. */
 uint64_t axp_current_memory(axp_profiler *handle)
 {
+    int keep = errno;
+    struct axp__thread *t = axp__thread_get();
     struct axp__prof *p = axp__prof_check(handle);
-    return p ? axp__memory_current(&p->memory) : 0;
+    if (!p || !t || axp__thread_is_inside(t)) return 0;
+    pthread_mutex_lock(&p->mutex);
+    uint64_t bytes =
+        axp__prof_check(handle) == p ? axp__memory_current(&p->memory) : 0;
+    pthread_mutex_unlock(&p->mutex);
+    errno = keep;
+    return bytes;
 }
 
 uint64_t axp_peak_memory(axp_profiler *handle)
 {
     struct axp__prof *p = axp__prof_check(handle);
-    return p ? axp__get(&p->memory.peak_bytes) : 0;
+    return p ? axp__memory_peak(&p->memory) : 0;
 }

@@ -64,6 +64,7 @@ static void copy_node(struct axp__cap_node *to, const struct axp__tally *t,
     to->name = n->name;
     to->category = axp__get(&n->category);
     to->is_recursive = n->is_recursive;
+    to->declares = n->declares;
     to->calls = axp__get(&n->calls);
     to->total_ticks = axp__get(&n->total_ticks);
     to->self_ticks = axp__get(&n->self_ticks);
@@ -238,7 +239,7 @@ static void copy_frame(struct axp__cap_frame *to, const struct axp__lane *lane,
                        uint32_t n_refs)
 {
     const struct axp__node *node = axp__get(&f->node);
-    to->node = node ? index_of(refs, n_refs, (axp__ref)(node->key >> 32))
+    to->node = node ? index_of(refs, n_refs, axp__path_ref(node->path))
                     : AXP__CAP_ROOT;
     to->flags = axp__frame_flags(f);
     to->begin_ticks = axp__get(&f->begin_ticks);
@@ -289,6 +290,7 @@ static bool copy_lane(struct axp__capture *c, const struct axp__lane *lane,
     copy_ops(to, &lane->tally);
     copy_small(to, &lane->tally);
     if (!copy_frames(c, to, lane, refs)) return false;
+    axp__cap_declare(to);
     c->n_lanes++;
     return true;
 }
@@ -373,17 +375,17 @@ static void count_live(void *ctx, struct axp__live_name *live)
 static void copy_live(void *ctx, struct axp__live_name *live)
 {
     struct live_copy *x = ctx;
-    int64_t current = axp__get(&live->current_bytes);
+    struct axp__live_state s = axp__memory_read(x->m, &live->account);
     if (x->c->n_live == x->cap) return;
     x->c->live[x->c->n_live++] = (struct axp__cap_live){
         .name = live->name,
         .kind = axp__get(&live->kind),
-        .current_bytes = current > 0 ? (uint64_t)current : 0,
-        .peak_bytes = axp__get(&live->peak_bytes),
-        .at_peak_bytes = axp__memory_at_peak(x->m, live),
+        .current_bytes = axp__live_bytes(s.held),
+        .peak_bytes = axp__get(&live->account.peak_bytes),
+        .at_peak_bytes = axp__live_bytes(s.held_at_peak),
         .first_step_bytes = axp__get(&live->first_step_bytes),
-        .since_ticks = axp__get(&live->since_ticks),
-        .since_row = axp__get(&live->since_row)};
+        .since_ticks = s.since_ticks,
+        .since_row = s.since_row};
 }
 
 static bool copy_memory(struct axp__capture *c, struct axp__memory *m)
@@ -394,7 +396,7 @@ static bool copy_memory(struct axp__capture *c, struct axp__memory *m)
     if (!c->live) return false;
     axp__memory_each(m, copy_live, &x);
     c->current_bytes = axp__memory_current(m);
-    c->peak_bytes = axp__get(&m->peak_bytes);
+    c->peak_bytes = axp__memory_peak(m);
     c->peak_ticks = axp__get(&m->peak_ticks);
     return true;
 }
@@ -540,6 +542,7 @@ static bool fill(struct axp__capture *c, struct axp__prof *p, bool with_words)
     c->is_finished = gate & AXP__GATE_FINISHED;
     c->has_timeline = !(p->flags & AXP_NO_TIMELINE);
     c->name_at = name_at;
+    c->n_names = axp__name_count();
     c->release = axp__cap_free;
     c->rank = p->rank;
     if (c->is_finished && p->tape && p->tape->is_whole) {

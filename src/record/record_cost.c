@@ -40,8 +40,9 @@ static uint64_t measure(void)
         uint64_t cost = measure_batch(lane, &site);
         if (cost < best) best = cost;
     }
+    axp__thread_enter(t);
     axp__put(&t->global, keep);
-    axp__put(&t->hot, keep);
+    axp__thread_leave(t);
     axp_profiler_destroy(p);
     return best;
 }

@@ -5,6 +5,7 @@
 
 #include "base/base_text.h"
 #include "record/record_scope.h"
+#include "record/record_window.h"
 #include "tally/tally_step.h"
 
 #define MAX_METADATA (AXP__CHUNK_BYTES / 2)
@@ -66,10 +67,8 @@ void axp_counter(axp_profiler *p, const char *name, double value)
     axp__leave(lane);
 }
 
-void axp_step(axp_profiler *p)
+static void record_step(struct axp__lane *lane)
 {
-    struct axp__lane *lane = axp__enter(p);
-    if (!lane) return;
     struct axp__prof *prof = lane->p;
     uint64_t now = axp__lane_room(lane, axp__clock_ticks(), 4);
     uint64_t before =
@@ -85,7 +84,16 @@ void axp_step(axp_profiler *p)
         axp__warn(prof, AXP__WARN_NO_MEMORY, 0);
     uint64_t payload[3] = {step.index, step.live_bytes, step.begin_ticks};
     axp__lane_put_payload(lane, AXP__W_STEP, 0, now, payload, 3);
-    axp__leave(lane);
+}
+
+void axp_step(axp_profiler *p)
+{
+    struct axp__lane *lane = axp__enter(p);
+    if (lane) record_step(lane);
+    if (lane) axp__leave(lane);
+    if (axp__unlikely(axp__get(&axp__process()->window.state)) &&
+        p == axp_global())
+        axp__window_step(axp__prof_of(p));
 }
 
 /* ---- async spans ---------------------------------------------------------------- */
@@ -166,7 +174,10 @@ void axp_add_work(axp_profiler *p, axp_work work)
     struct axp__lane *lane = axp__enter(p);
     if (!lane) return;
     struct axp__frame *f = innermost(lane);
-    if (f) axp__scope_add_work(lane, f, &work, axp__clock_ticks());
+    if (f) {
+        struct axp__work w = axp__work_check(lane, &work, f->op->name);
+        axp__scope_add_work(lane, f, &w, axp__clock_ticks());
+    }
     axp__leave(lane);
 }
 

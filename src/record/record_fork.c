@@ -29,7 +29,8 @@ static void begin_prof(struct axp__prof *p)
     p->trash = NULL;
     p->budget.limit_bytes += p->budget.used_bytes; /* which is forgotten */
     p->memory = (struct axp__memory){.budget = &p->budget};
-    p->blocks = p->asyncs = (struct axp__blocks){.budget = &p->budget};
+    p->asyncs = (struct axp__blocks){.budget = &p->budget};
+    p->blocks = (struct axp__shadow){.rest = p->asyncs};
     for (int i = 0; i < AXP__N_WARNINGS; i++)
         p->warning[i] = (struct axp__warning){0, 0};
     axp__pool_reset(&p->pool);
@@ -65,7 +66,8 @@ void axp__fork_in_child(void)
     struct axp__thread *t = axp__tls;
     if (t->is_alive) {
         t->is_alive = t->busy = t->n_lanes = 0;
-        t->hot = t->global = NULL;
+        t->hot = NULL;
+        t->global = NULL;
         t->lanes = NULL;
         for (unsigned i = 0; i < AXP__NEAR_LANES; i++)
             t->near_lanes[i] = NULL;

@@ -68,10 +68,11 @@ const void *axp__image_at(struct axp__image *m, const void *pointer,
 {
     uint64_t address = (uintptr_t)pointer;
     const struct axp__extent *e = find_extent(m, address, bytes);
-    if (!e || address % 8 || e->kind == AXP__EXTENT_CHUNKS) return NULL;
+    if (!e || address % (bytes % 64 ? 8 : 64) || e->kind == AXP__EXTENT_CHUNKS)
+        return NULL;
     char **copy = &m->extent[e - m->head->extent];
     if (!*copy) {
-        *copy = malloc(e->bytes);
+        *copy = aligned_alloc(4096, (e->bytes + 4095) & ~(uint64_t)4095);
         if (*copy && !read_all(m->fd, *copy, e->bytes, e->offset)) {
             free(*copy);
             *copy = NULL;
@@ -262,5 +263,6 @@ axp_status axp__image_open(int fd, struct axp__image *m)
         !read_all(fd, m->head, sizeof *m->head, 0))
         return axp__fail(AXP_E_FORMAT, "not a spool of axprof");
     m->bytes = (uint64_t)st.st_size;
+    m->n_left = m->bytes / 4 + 1000; /* each is counted, then copied */
     return check_head(m->head);
 }

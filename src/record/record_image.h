@@ -21,6 +21,7 @@ struct axp__image {
     struct axp__cap_name *names;
     uint32_t n_names;
     uint32_t epoch;
+    uint64_t n_left; /* records that may still be followed */
     struct axp__capture *c;
 };
 

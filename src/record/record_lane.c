@@ -8,8 +8,10 @@
 #include "os/os_map.h"
 #include "os/os_space.h"
 #include "os/os_thread.h"
+#include "record/record_memory.h"
 #include "record/record_named.h"
 #include "record/record_tape.h"
+#include "record/record_window.h"
 #include "tally/tally_merge.h"
 
 #define MERGE_PAST 32 /* ended lanes kept whole, by thread */
@@ -108,6 +110,8 @@ static void begin(struct axp__lane *lane, struct axp__prof *p)
     axp__put(&lane->n_unlogged, 0);
     axp__put(&lane->n_named, 0);
     axp__put(&lane->has_mail, 0);
+    lane->purse = NULL;
+    lane->memos = lane->guess = NULL;
     lane->named_pages = NULL;
     lane->free_named = NULL;
     for (unsigned i = 0; i < AXP__NEAR_NAMED; i++) {
@@ -300,6 +304,7 @@ void axp__lane_merge_ended(struct axp__prof *p)
         p->merged->tally.n_folded += lane->tally.n_folded;
         p->n_merged_unlogged += axp__lane_unlogged(lane);
         p->merged->n_logged += axp__lane_logged(lane);
+        axp__memory_leave(lane);
         axp__tally_fini(&lane->tally);
         free_named_pages(lane);
         axp__put(&lane->owner, NULL);
@@ -367,6 +372,7 @@ struct axp__lane *axp__enter_slow(const axp_profiler *handle, unsigned flags)
         axp__warn(p, AXP__WARN_SIGNAL_DROP, 0);
         goto done;
     }
+    if (axp__window_is(p, AXP__WINDOW_WAITING)) axp__window_look(p);
     axp__thread_enter(t);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     uint64_t gate = axp__get_acquire(&p->gate); /* what a reset made */
@@ -408,6 +414,7 @@ void axp__lane_seal(struct axp__lane *lane)
 static void new_chunk(struct axp__lane *lane, uint64_t now)
 {
     struct axp__prof *p = lane->p;
+    if (axp__window_is(p, AXP__WINDOW_INSIDE)) axp__window_look(p);
     axp__lane_seal(lane);
     lane->base_ticks = now;
     if (p->flags & AXP_NO_TIMELINE) return;

@@ -53,19 +53,23 @@ struct axp__named_page {
     struct axp__named slot[AXP__NAMED_PAGE];
 };
 
-struct axp__lane {
-    struct axp__tally tally; /* first: the hot path has one base less */
-    /* The next word; where the hot path must stop: the end of the chunk, or
-     * NULL: ask (see go). */
-    uint64_t *cur, *lim;
+struct axp__lane { /* what a scope touches lies in its first lines */
+    uint64_t *lim; /* where the hot path must stop: the end of the chunk, or
+                      NULL: ask (see go) */
     uint64_t base_ticks;
-    uint64_t serial; /* of the last token or named slot; never repeats */
-    uint64_t last_ticks;
     /* 1: recording needs no question. Others set it to 0, and lim with it,
      * after they have changed what there is to ask about. */
     uint32_t go;
+    uint32_t reserved;
     struct axp__thread *owner;
+    /* These, and tally.top, are in one block of 32 bytes: see
+     * axp__tally_open. */
+    uint64_t n_extra; /* words of this chunk that are not events */
+    uint64_t *cur;    /* the next word */
+    uint64_t last_ticks;
+    struct axp__tally tally;
     struct axp__prof *p;
+    uint64_t serial; /* of the last token or named slot; never repeats */
 
     uint32_t index; /* in the process, from 1; for ever */
     uint32_t row;   /* in the profiler: the thread or track it stands for */
@@ -80,12 +84,14 @@ struct axp__lane {
     struct axp__lane *next_in_track;
     uint64_t first_ns, last_ns; /* of a track's spans */
     uint32_t has_span;
+    struct axp__purse *purse; /* its part of all live bytes; NULL: none yet */
+    struct axp__memo *memos;  /* names of allocations: record_memory.h … */
+    struct axp__memo *guess;  /* … and the last of them */
 
     struct axp__chunk *chunk; /* NULL: words go to the sink */
     uint64_t *words, *end;    /* where the present words begin and end */
     uint64_t n_chunks;
     uint64_t n_logged;   /* events in chunks before this one */
-    uint64_t n_extra;    /* words of this chunk that are not events */
     uint64_t n_unlogged; /* events that went to the sink */
 
     uint32_t n_named; /* open named scopes */
@@ -98,25 +104,47 @@ struct axp__lane {
     struct axp__tally_seed seed;
 };
 
-/* A scope's token: in the global profiler the tick at which it began, so that
- * its end is told from others by what it loads anyway; elsewhere the lane and
- * a number. */
-#define AXP__TOKEN_LANE ((uint64_t)1 << 63)
-#define AXP__TOKEN_SHIFT 43
-static inline uint32_t axp__token_lane(uint64_t token)
-{
-    return (uint32_t)(token >> AXP__TOKEN_SHIFT) & 0xfffff;
-}
-
 static inline uint64_t axp__lane_serial(struct axp__lane *lane)
 {
-    return ++lane->serial & (((uint64_t)1 << AXP__TOKEN_SHIFT) - 1);
+    return ++lane->serial & (((uint64_t)1 << 43) - 1);
+}
+
+/* A scope's token. In the global profiler the address at which its frame was
+ * made, with the low bits of its begin above: the usual end finds its frame
+ * without a load, and an address that is used again is told by the time.
+ * Elsewhere the lane and a number, and odd. */
+_Static_assert(offsetof(struct axp__lane, n_extra) % 32 == 0 &&
+                   offsetof(struct axp__lane, tally.top) % 32 == 24,
+               "one block");
+
+#define AXP__TOKEN_SHIFT 48
+#define AXP__TOKEN_LANE ((uint64_t)1)
+
+static inline uint64_t axp__token_of(const struct axp__frame *f, uint64_t begin)
+{
+    return (uint64_t)(uintptr_t)f | begin << AXP__TOKEN_SHIFT;
+}
+
+static inline struct axp__frame *axp__token_frame(uint64_t token)
+{
+    uint64_t mask = ((uint64_t)1 << AXP__TOKEN_SHIFT) - 1;
+    return (struct axp__frame *)(uintptr_t)(token & mask);
+}
+
+static inline uint64_t axp__token_in_lane(struct axp__lane *lane)
+{
+    return (uint64_t)lane->index << 44 | axp__lane_serial(lane) << 1 |
+           AXP__TOKEN_LANE;
+}
+
+static inline uint32_t axp__token_lane(uint64_t token)
+{
+    return (uint32_t)(token >> 44);
 }
 
 static inline bool axp__frame_is(const struct axp__frame *f, uint64_t token)
 {
-    return token == (token & AXP__TOKEN_LANE ? axp__get(&f->token)
-                                             : axp__get(&f->begin_ticks));
+    return axp__get(&f->token) == token;
 }
 
 /* Whether others may look at it. */
@@ -146,10 +174,24 @@ enum axp__enter_flag { AXP__ENTER_DISABLED = 1 /* even while disabled */ };
 
 struct axp__lane *axp__enter_slow(const axp_profiler *handle, unsigned flags);
 
-/* The calling thread's lane in a profiler, marked busy; NULL: not to be
- * recorded. Each enter that gave a lane needs its leave. HOT */
-static inline struct axp__lane *axp__enter_as(const axp_profiler *handle,
-                                              unsigned flags)
+/* Relaxed: whoever closes a profiler passes a barrier through this thread
+ * after it has seen the mark gone. The race detector does not know that. */
+static inline void axp__thread_leave(struct axp__thread *t)
+{
+    struct axp__frame *hot = t->global ? t->global->tally.top : NULL;
+    axp__signal_fence();
+#ifdef AXP__TSAN
+    axp__put_release(&t->hot, hot);
+    axp__put_release(&t->busy, 0);
+#else
+    axp__put(&t->hot, hot);
+    axp__put(&t->busy, 0);
+#endif
+}
+
+/* The calling thread's lane in a profiler, marked busy, if nothing has to be
+ * asked; else NULL. Each enter that gave a lane needs its leave. HOT */
+static inline struct axp__lane *axp__enter_fast(const axp_profiler *handle)
 {
     struct axp__thread *t = axp__tls;
     struct axp__prof *p = axp__prof_of(handle);
@@ -165,7 +207,15 @@ static inline struct axp__lane *axp__enter_as(const axp_profiler *handle,
             axp__thread_leave(t);
         }
     }
-    return axp__enter_slow(handle, flags);
+    return NULL;
+}
+
+/* The same; NULL: not to be recorded. HOT */
+static inline struct axp__lane *axp__enter_as(const axp_profiler *handle,
+                                              unsigned flags)
+{
+    struct axp__lane *lane = axp__enter_fast(handle);
+    return axp__likely(lane != NULL) ? lane : axp__enter_slow(handle, flags);
 }
 
 static inline struct axp__lane *axp__enter(const axp_profiler *handle)

@@ -1,87 +1,152 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Allocations and frees, by name and by address.
+/* Allocations and frees: the general way.
  *
- * What is live is shared (tally_memory.h); traffic is the lane's own; blocks
- * by address are in a table that any thread changes (tally_blocks.h).
+ * What is live is in purses of the lane's own (tally_memory.h), and so is the
+ * traffic; blocks by address are in a shadow of the heap that any thread
+ * changes (tally_shadow.h). The calls that a program makes, and their fast
+ * ways, are in record_alloc.c.
  */
 #include "record/record_memory.h"
 
 #include "record/record_lane.h"
 
-#define MAX_STACK 64u
+/* The lane's purses for a name, made when new; own NULL: none. */
+static bool make_purses(struct axp__lane *lane, struct axp__entry *e,
+                        bool is_alloc)
+{
+    struct axp__memory *m = &lane->p->memory;
+    struct axp__traffic *t = e->record;
+    if (!lane->purse) lane->purse = axp__memory_join(m);
+    if (lane->purse && !e->other) {
+        struct axp__live_name *live = is_alloc ? axp__memory_get(m, t->name)
+                                               : axp__memory_find(m, t->name);
+        if (live) e->other = axp__memory_join_name(m, live);
+        axp__put(&t->purse, axp__purse_ref(e->other));
+    }
+    return lane->purse && (e->other || !is_alloc);
+}
 
-struct names {
-    struct axp__traffic *traffic;
-    struct axp__live_name *live;
-};
-
-/* Both records of a name; the entry of the hash remembers the second. */
-static bool find_names(struct axp__lane *lane, uint32_t id, bool is_alloc,
-                       struct names *out)
+/* The entry of a name, with the lane's traffic and its purse; NULL: no
+ * memory. HOT */
+static inline struct axp__entry *find_entry(struct axp__lane *lane, uint32_t id,
+                                            bool is_alloc)
 {
     struct axp__entry *e = axp__tally_traffic(&lane->tally, id);
-    if (axp__unlikely(!e)) return false;
-    if (axp__unlikely(!e->other))
-        e->other = is_alloc ? axp__memory_get(&lane->p->memory, id)
-                            : axp__memory_find(&lane->p->memory, id);
-    out->traffic = e->record;
-    out->live = e->other;
-    return out->live || !is_alloc;
+    if (axp__likely(e && e->other && lane->purse)) return e;
+    if (e && make_purses(lane, e, is_alloc)) return e;
+    axp__warn(lane->p, AXP__WARN_NO_MEMORY, id);
+    return NULL;
 }
 
-static void count_free(struct axp__traffic *t, uint64_t bytes)
+void axp__memory_remember(struct axp__lane *lane, const char *name, uint32_t id)
 {
-    axp__bump(&t->n_frees, 1);
-    axp__bump(&t->freed_bytes, bytes);
+    const struct axp__cached_name *c = axp__thread_cached(lane->owner, name);
+    const struct axp__entry *e = axp__tally_traffic(&lane->tally, id);
+    if (!e || !e->other || id <= AXP__NAME_UNNAMED) return;
+    if (!lane->memos) {
+        axp__ref ref = axp__arena_alloc(
+            &lane->tally.arena, AXP__MEMOS * sizeof(struct axp__memo), true);
+        if (ref) lane->memos = axp__arena_at(&lane->tally.arena, ref);
+        lane->guess = lane->memos;
+    }
+    if (!lane->memos || !axp__cached_is(c, name) || c->id != id) return;
+    struct axp__memo *memo = axp__memo_at(lane, name);
+    *memo = (struct axp__memo){
+        .pointer = name,
+        .word = {c->word[0], c->word[1]},
+        .mask = {c->mask[0], c->mask[1]},
+        .traffic = e->record,
+        .own = e->other,
+        .id = id,
+    };
 }
 
-/* The word of an event; a track's carries its own time. */
-static void put_words(struct axp__lane *lane, const struct axp__mem_event *e,
-                      bool is_alloc)
+void axp__memory_leave(struct axp__lane *lane)
 {
-    uint64_t payload[3] = {e->at_ns, e->bytes | (uint64_t)e->kind << 56,
-                           e->address};
-    if (axp__unlikely(lane->track))
+    struct axp__memory *m = &lane->p->memory;
+    const struct axp__tally *t = &lane->tally;
+    for (axp__ref ref = t->first.traffic; ref;) {
+        const struct axp__traffic *r = axp__arena_at(&t->arena, ref);
+        axp__memory_release(m, r->purse);
+        ref = r->next;
+    }
+    axp__memory_release(m, axp__purse_ref(lane->purse));
+    lane->purse = NULL;
+}
+
+/* The words of an event; a track's carry their own time. HOT */
+static inline void put_words(struct axp__lane *lane,
+                             const struct axp__mem_event *e, bool is_alloc)
+{
+    uint64_t bytes = e->bytes | (uint64_t)e->kind << 56;
+    if (axp__unlikely(lane->track)) {
+        uint64_t payload[3] = {e->at_ns, bytes, e->address};
         axp__lane_put_ext(lane,
                           is_alloc ? AXP__X_TRACK_ALLOC : AXP__X_TRACK_FREE, 0,
                           e->name, axp__clock_ticks(), payload, 3);
-    else
+    } else {
         axp__lane_put_two(lane, is_alloc ? AXP__W_ALLOC : AXP__W_FREE, e->name,
-                          e->now, payload[1], payload[2]);
+                          e->now, bytes, e->address);
+    }
+}
+
+/* The innermost scope allocated so much. HOT */
+static inline void count_in_scope(struct axp__lane *lane, uint64_t bytes)
+{
+    struct axp__node *node = lane->tally.top->node;
+    struct axp__node_extra *x = axp__tally_peek_extra(&lane->tally, node);
+    if (axp__unlikely(!x)) x = axp__tally_extra(&lane->tally, node);
+    if (axp__likely(x != NULL)) axp__bump(&x->allocated_bytes, bytes);
 }
 
 void axp__memory_record_alloc(struct axp__lane *lane,
                               const struct axp__mem_event *e)
 {
-    struct names n;
-    if (axp__unlikely(!find_names(lane, e->name, true, &n))) {
-        axp__warn(lane->p, AXP__WARN_NO_MEMORY, e->name);
-        return;
-    }
-    if (e->kind) axp__put(&n.live->kind, e->kind);
-    axp__memory_alloc(&lane->p->memory, n.live, e->bytes, e->now, lane->row);
-    axp__bump(&n.traffic->n_allocs, 1);
-    axp__bump(&n.traffic->allocated_bytes, e->bytes);
-    struct axp__node_extra *x =
-        axp__tally_extra(&lane->tally, lane->tally.top->node);
-    if (x) axp__put(&x->allocated_bytes, x->allocated_bytes + e->bytes);
+    struct axp__memory *m = &lane->p->memory;
+    struct axp__entry *entry = find_entry(lane, e->name, true);
+    if (axp__unlikely(!entry)) return;
+    struct axp__traffic *t = entry->record;
+    struct axp__purses x = {entry->other, lane->purse};
+    if (e->kind) axp__put(&axp__memory_find(m, e->name)->kind, e->kind);
+    axp__memory_alloc(m, x, e->bytes, e->now, lane->row);
+    axp__bump(&t->n_allocs, 1);
+    axp__bump(&t->allocated_bytes, e->bytes);
+    count_in_scope(lane, e->bytes);
     put_words(lane, e, true);
+}
+
+/* A name that the lane has no purse for. */
+static uint64_t free_loose(struct axp__lane *lane,
+                           const struct axp__mem_event *e)
+{
+    struct axp__memory *m = &lane->p->memory;
+    return axp__memory_free_loose(m, axp__memory_find(m, e->name), lane->purse,
+                                  e->bytes);
+}
+
+void axp__memory_warn_excess(struct axp__lane *lane, uint32_t name)
+{
+    if (axp__get(&lane->p->was_disabled)) return;
+    axp__warn(lane->p,
+              axp__memory_find(&lane->p->memory, name) ? AXP__WARN_FREE_TOO_MUCH
+                                                       : AXP__WARN_FREE_UNKNOWN,
+              name);
 }
 
 void axp__memory_record_free(struct axp__lane *lane,
                              const struct axp__mem_event *e)
 {
-    struct names n;
-    if (axp__unlikely(!find_names(lane, e->name, false, &n))) {
-        axp__warn(lane->p, AXP__WARN_NO_MEMORY, e->name);
-        return;
-    }
-    uint64_t excess = axp__memory_free(&lane->p->memory, n.live, e->bytes);
-    if (axp__unlikely(excess) && !axp__get(&lane->p->was_disabled))
-        axp__warn(lane->p,
-                  n.live ? AXP__WARN_FREE_TOO_MUCH : AXP__WARN_FREE_UNKNOWN,
-                  e->name);
-    count_free(n.traffic, e->bytes - excess);
+    struct axp__memory *m = &lane->p->memory;
+    struct axp__entry *entry = find_entry(lane, e->name, false);
+    if (axp__unlikely(!entry)) return;
+    struct axp__traffic *t = entry->record;
+    struct axp__purses x = {entry->other, lane->purse};
+    uint64_t excess = axp__likely(x.own != NULL)
+                          ? axp__memory_free(m, x, e->bytes)
+                          : free_loose(lane, e);
+    if (axp__unlikely(excess)) axp__memory_warn_excess(lane, e->name);
+    axp__bump(&t->n_frees, 1);
+    axp__bump(&t->freed_bytes, e->bytes - excess);
     put_words(lane, e, false);
 }
 
@@ -110,7 +175,7 @@ void axp__memory_record_block(struct axp__lane *lane, uint64_t key,
                               const struct axp__mem_event *e)
 {
     uint64_t old, value = e->bytes << AXP__NAME_BITS | e->name;
-    switch (axp__blocks_put(&lane->p->blocks, key, value, &old)) {
+    switch (axp__shadow_put(&lane->p->blocks, key, value, &old)) {
     case AXP__PUT_NEW: break;
     case AXP__PUT_REPLACED: {
         struct axp__mem_event missed =
@@ -130,101 +195,10 @@ void axp__memory_record_unblock(struct axp__lane *lane, uint64_t key,
                                 uint64_t address, uint64_t now, uint64_t at_ns)
 {
     uint64_t value;
-    if (axp__blocks_take(&lane->p->blocks, key, &value)) {
+    if (axp__shadow_take(&lane->p->blocks, key, &value)) {
         struct axp__mem_event e = from_value(value, address, now, at_ns);
         axp__memory_record_free(lane, &e);
     } else if (!axp__get(&lane->p->was_disabled)) {
         axp__warn(lane->p, AXP__WARN_FREE_ADDRESS, 0);
     }
-}
-
-/* ---- the public calls ---------------------------------------------------------- */
-
-void axp_record_alloc(axp_profiler *p, const char *name, size_t bytes)
-{
-    struct axp__lane *lane = axp__enter(p);
-    if (!lane) return;
-    struct axp__mem_event e = {.name = axp__lane_name(lane, name),
-                               .bytes = bytes,
-                               .now = axp__clock_ticks()};
-    if (axp__memory_check_size(lane, bytes, e.name))
-        axp__memory_record_alloc(lane, &e);
-    axp__leave(lane);
-}
-
-void axp_record_free(axp_profiler *p, const char *name, size_t bytes)
-{
-    struct axp__lane *lane = axp__enter(p);
-    if (!lane) return;
-    struct axp__mem_event e = {.name = axp__lane_name(lane, name),
-                               .bytes = bytes,
-                               .now = axp__clock_ticks()};
-    if (axp__memory_check_size(lane, bytes, e.name))
-        axp__memory_record_free(lane, &e);
-    axp__leave(lane);
-}
-
-void axp_track_alloc(axp_profiler *p, const char *name, const void *ptr,
-                     size_t bytes)
-{
-    struct axp__lane *lane = axp__enter(p);
-    if (!lane) return;
-    struct axp__mem_event e = {.name = axp__lane_name(lane, name),
-                               .bytes = bytes,
-                               .address = (uintptr_t)ptr,
-                               .now = axp__clock_ticks()};
-    if (!ptr)
-        axp__warn(lane->p, AXP__WARN_NULL_ADDRESS, e.name);
-    else if (axp__memory_check_size(lane, bytes, e.name))
-        axp__memory_record_block(lane, e.address, &e);
-    axp__leave(lane);
-}
-
-void axp_track_free(axp_profiler *p, const void *ptr)
-{
-    struct axp__lane *lane = ptr ? axp__enter(p) : NULL;
-    if (!lane) return;
-    axp__memory_record_unblock(lane, (uintptr_t)ptr, (uintptr_t)ptr,
-                               axp__clock_ticks(), 0);
-    axp__leave(lane);
-}
-
-static void put_stack(struct axp__lane *lane, const axp_alloc *alloc,
-                      const struct axp__mem_event *e)
-{
-    uint64_t words[MAX_STACK];
-    uint32_t n = alloc->n_frames < MAX_STACK ? alloc->n_frames : MAX_STACK;
-    for (uint32_t i = 0; i < n; i++)
-        words[i] = (uint64_t)(uintptr_t)alloc->stack[i];
-    if (n) axp__lane_put_ext(lane, AXP__X_STACK, 0, e->name, e->now, words, n);
-}
-
-static uint32_t alloc_name(struct axp__lane *lane, const char *name)
-{
-    if (name) return axp__lane_name(lane, name);
-    if (lane->tally.top == lane->tally.frames) return AXP__NAME_UNNAMED;
-    return lane->tally.top->op->name;
-}
-
-void axp_record_alloc_ex(axp_profiler *p, const axp_alloc *alloc)
-{
-    struct axp__lane *lane = alloc ? axp__enter(p) : NULL;
-    if (!lane) return;
-    struct axp__mem_event e = {.name = alloc_name(lane, alloc->name),
-                               .bytes = alloc->bytes,
-                               .address = (uintptr_t)alloc->ptr,
-                               .kind = (uint32_t)alloc->kind,
-                               .now = axp__clock_ticks()};
-    if (e.kind > AXP_MEM_CACHE) {
-        axp__warn(lane->p, AXP__WARN_BAD_ENUM, e.name);
-        e.kind = AXP_MEM_NONE;
-    }
-    if (axp__memory_check_size(lane, e.bytes, e.name)) {
-        if (e.address)
-            axp__memory_record_block(lane, e.address, &e);
-        else
-            axp__memory_record_alloc(lane, &e);
-        if (alloc->stack) put_stack(lane, alloc, &e);
-    }
-    axp__leave(lane);
 }

@@ -22,6 +22,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "record/record_outside_keep.h"
+#include "record/record_lane.h"
 #include "record/record_profiler.h"
 #include "record/record_thread.h"
 #include "record/record_spool.h"
@@ -40,6 +42,7 @@ struct axp__outside {
     char *path;
     struct axp__chunk *copy; /* BATCH of them */
     uint64_t n_events;       /* moved so far */
+    struct axp__keep *keep;  /* NULL: everything */
 };
 
 static void *map_at(int fd, uint64_t offset, uint64_t bytes)
@@ -111,6 +114,8 @@ struct axp__outside *axp__outside_open(int trace_fd, int spool_fd,
 void axp__outside_close(struct axp__outside *o)
 {
     if (!o) return;
+    if (o->keep) axp__keep_finish(o->keep, &o->trace);
+    axp__keep_destroy(o->keep);
     for (uint32_t i = 0; i < AXP__SPACE_EXTENTS; i++)
         if (o->extent[i]) munmap(o->extent[i], o->extent_bytes[i]);
     if (o->prof) munmap(o->prof, AXP__PROF_BYTES);
@@ -184,11 +189,67 @@ size_t axp__outside_step(struct axp__outside *o)
             taken[n_taken++] = c;
         }
     }
-    if (n_sound) axp__trace_chunks(&o->trace, sound, n_sound);
+    if (n_sound && o->keep)
+        axp__keep_take(o->keep, &o->trace, sound, n_sound);
+    else if (n_sound)
+        axp__trace_chunks(&o->trace, sound, n_sound);
     /* Where writing failed they are cut: the target must not stand still. */
     for (size_t i = 0; i < n_taken; i++)
         give_back(o, taken[i]);
     return n_taken;
+}
+
+/* ---- what is wanted --------------------------------------------------------------------- */
+
+bool axp__outside_keep(struct axp__outside *o,
+                       const struct axp__keep_rule *rule)
+{
+    axp__keep_destroy(o->keep);
+    o->keep = axp__keep_create(rule);
+    return o->keep != NULL;
+}
+
+/* What is mapped from an address of the other process, by the table. */
+static void *map_object(struct axp__outside *o, uint64_t address,
+                        uint64_t bytes)
+{
+    uint32_t n = axp__get_acquire(&o->head->n_extents);
+    for (uint32_t i = 1; i < n && i < AXP__SPACE_EXTENTS; i++) {
+        struct axp__extent e = o->head->extent[i];
+        uint64_t at = address - e.address, page = 65536 - 1;
+        if (e.kind != AXP__EXTENT_LANES || at >= e.bytes ||
+            bytes > e.bytes - at)
+            continue;
+        uint64_t begin = (e.offset + at) & ~page;
+        char *m = map_at(o->fd, begin, e.offset + at + bytes - begin);
+        return m ? m + (e.offset + at - begin) : NULL;
+    }
+    return NULL;
+}
+
+static void unmap_object(void *object, uint64_t bytes)
+{
+    uintptr_t at = (uintptr_t)object, begin = at & ~(uintptr_t)(65536 - 1);
+    munmap((void *)begin, at + bytes - begin);
+}
+
+/* The gate first, then every lane, as stop_lanes does it in the process. */
+void axp__outside_stop(struct axp__outside *o)
+{
+    uint64_t gate = axp__get(&o->prof->gate);
+    axp__put(&o->prof->was_disabled, true);
+    while (!axp__cas(&o->prof->gate, &gate, gate & ~AXP__GATE_ENABLED))
+        continue;
+    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* pairs with admit's */
+    uint64_t address = (uintptr_t)axp__get_acquire(&o->prof->lanes);
+    for (uint32_t n = 0; address && n < AXP__LANES_A_PAGE * AXP__LANE_PAGES;
+         n++) {
+        struct axp__lane *lane = map_object(o, address, sizeof *lane);
+        if (!lane) return;
+        axp__lane_stop(lane);
+        address = (uintptr_t)axp__get(&lane->next);
+        unmap_object(lane, sizeof *lane);
+    }
 }
 
 /* ---- what a status line says ------------------------------------------------------------ */
@@ -206,6 +267,11 @@ uint64_t axp__outside_events(const struct axp__outside *o)
 uint64_t axp__outside_steps(const struct axp__outside *o)
 {
     return axp__get(&o->prof->n_steps);
+}
+
+const char *axp__outside_path(const struct axp__outside *o)
+{
+    return o->path;
 }
 
 int axp__outside_pid(const struct axp__outside *o)

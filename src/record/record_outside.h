@@ -13,10 +13,17 @@ struct axp__outside *axp__outside_open(int trace_fd, int spool_fd,
                                        const char *trace_path);
 /* Moves what is full; returns how many chunks that were. */
 size_t axp__outside_step(struct axp__outside *o);
+/* From here on only so much of the timeline is kept. */
+struct axp__keep_rule;
+bool axp__outside_keep(struct axp__outside *o,
+                       const struct axp__keep_rule *rule);
+/* The process records no more, as if it had disabled its profiler. */
+void axp__outside_stop(struct axp__outside *o);
 /* Of the trace so far, and events that the process has recorded. */
 uint64_t axp__outside_bytes(const struct axp__outside *o);
 uint64_t axp__outside_events(const struct axp__outside *o);
 uint64_t axp__outside_steps(const struct axp__outside *o);
+const char *axp__outside_path(const struct axp__outside *o);
 int axp__outside_pid(const struct axp__outside *o);
 /* Lets go of both: the rest is done by who completes the file. */
 void axp__outside_close(struct axp__outside *o);

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* From the path of a trace to its spool: axprof_drain.h.
- *
- * Both must be plain files of our own user: nobody else can make us map or
- * append to something.
- */
-#include "axprof/axprof_drain.h"
+/* Draining by path: axprof_file.h. The trace says which spool is its own
+ * (record_spool_of.c); both must be plain files of our own user, so that
+ * nobody else can make us append to something. */
+#include "axprof/axprof_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "os/os_clock.h"
+#include "record/record_outside_keep.h"
 #include "record/record_outside.h"
 #include "record/record_recover.h"
 #include "record/record_thread.h"
@@ -50,16 +51,46 @@ size_t axp_drain_step(axp_drain *d)
     return axp__outside_step((struct axp__outside *)d);
 }
 
-axp_drain_state axp_drain_look(const axp_drain *d)
+static uint64_t ticks_of(axp_ns ns)
 {
-    const struct axp__outside *o = (const struct axp__outside *)d;
-    return (axp_drain_state){.process_id = axp__outside_pid(o),
-                             .file_bytes = axp__outside_bytes(o),
-                             .n_events = axp__outside_events(o),
-                             .n_steps = axp__outside_steps(o)};
+    return axp__rate_to_ticks(axp__clock_rate(), ns);
 }
 
-void axp_drain_close(axp_drain *d)
+axp_status axp_drain_set_keep(axp_drain *d, const axp_drain_keep *keep)
 {
-    axp__outside_close((struct axp__outside *)d);
+    struct axp__keep_rule rule = {.newest_ticks = ticks_of(keep->newest_ns),
+                                  .newest_steps = keep->newest_steps,
+                                  .slow_times = keep->slow_times,
+                                  .slow_ticks = ticks_of(keep->slow_ns)};
+    if (axp__outside_keep((struct axp__outside *)d, &rule)) return AXP_OK;
+    return axp__fail(AXP_E_NO_MEMORY, "no memory to keep a part of a run");
+}
+
+void axp_drain_stop(axp_drain *d)
+{
+    axp__outside_stop((struct axp__outside *)d);
+}
+
+axp_drain_info axp_drain_info_of(const axp_drain *d)
+{
+    const struct axp__outside *o = (const struct axp__outside *)d;
+    return (axp_drain_info){.process_id = (uint64_t)axp__outside_pid(o),
+                            .file_bytes = axp__outside_bytes(o),
+                            .events = axp__outside_events(o),
+                            .steps = axp__outside_steps(o)};
+}
+
+axp_status axp_drain_close(axp_drain *d, bool is_over)
+{
+    struct axp__outside *o = (struct axp__outside *)d;
+    if (!o) return AXP_OK;
+    char *path = is_over ? strdup(axp__outside_path(o)) : NULL;
+    while (is_over && axp__outside_step(o))
+        continue;
+    axp__outside_close(o);
+    if (!is_over) return AXP_OK;
+    if (!path) return axp__fail(AXP_E_NO_MEMORY, "no memory to end a drain");
+    axp_status status = axp_file_pack(path, NULL);
+    free(path);
+    return status;
 }

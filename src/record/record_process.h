@@ -34,6 +34,14 @@ struct axp__names {
     struct axp__name *page[AXP__NAME_PAGES];
 };
 
+/* Which part of the run is recorded: record_window.h. */
+struct axp__window {
+    uint32_t state; /* enum axp__window_state */
+    bool is_by_steps;
+    uint64_t begin, end; /* ns, or steps; end 0: none */
+    uint64_t n_marks;    /* steps marked so far */
+};
+
 struct axp__process {
     uint32_t layout; /* AXP__PROCESS_LAYOUT */
     uint32_t reserved;
@@ -56,9 +64,10 @@ struct axp__process {
     struct axp__space *spools[AXP__MAX_SPOOLS]; /* that want new names */
     uint32_t n_spools;
     uint32_t n_logging; /* threads that write a name into them */
+    struct axp__window window;
 };
 
-#define AXP__PROCESS_LAYOUT 1
+#define AXP__PROCESS_LAYOUT 2
 
 struct axp__alive {
     uint32_t is_alive;

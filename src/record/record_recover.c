@@ -52,25 +52,30 @@ static const void *by_ref(const struct tally *t, axp__ref ref, size_t bytes)
     return base ? axp__image_at(t->m, base + offset, bytes) : NULL;
 }
 
-/* How many records a list could have at most, so that one in a circle ends. */
-static uint64_t most_records(const struct axp__image *m)
+/* The record after one of a list; refs rise from record to record, and all
+ * lists together have no more records than the file could hold. So one that
+ * goes in circles ends. */
+static const void *next_of(const struct tally *t, axp__ref *at, axp__ref next,
+                           size_t bytes)
 {
-    return m->bytes / 32;
+    if (next <= *at || !t->m->n_left) return NULL;
+    t->m->n_left--;
+    *at = next;
+    return by_ref(t, next, bytes);
 }
 
 #define EACH(t, type, r, first)                                                \
-    const type *r = by_ref(t, first, sizeof(type));                            \
-    r;                                                                         \
-    r = by_ref(t, r->next, sizeof(type))
+    axp__ref at_ = 0, go_ = 1;                                                 \
+    go_;                                                                       \
+    go_ = 0)                                                                   \
+    for (const type *r = next_of(t, &at_, first, sizeof(type)); r;             \
+         r = next_of(t, &at_, r->next, sizeof(type))
 
 #define COUNT(t, type, first, n)                                               \
-    do {                                                                       \
-        uint64_t most_ = most_records((t)->m);                                 \
-        for (EACH(t, type, r_, first)) {                                       \
-            if ((n) == most_) break;                                           \
+    do                                                                         \
+        for (EACH(t, type, r_, first))                                         \
             (n)++;                                                             \
-        }                                                                      \
-    } while (0)
+    while (0)
 
 static void add_hists(const struct tally *t, struct axp__cap_lane *to,
                       uint32_t cap, const struct axp__op *op, uint32_t index)
@@ -108,6 +113,7 @@ static void get_node(const struct tally *t, struct axp__cap_node *to,
     to->name = n->name;
     to->category = n->category;
     to->is_recursive = n->is_recursive;
+    to->declares = n->declares & (AXP__F_FLOPS | AXP__F_BYTES);
     to->calls = n->calls;
     to->total_ticks = n->total_ticks;
     to->self_ticks = n->self_ticks;
@@ -135,20 +141,16 @@ static int32_t index_of(const axp__ref *refs, uint32_t n, axp__ref ref)
     return low < n && refs[low] == ref ? (int32_t)low : AXP__CAP_ROOT;
 }
 
-/* In order of creation, as the recorder lists them: refs rise. */
 static bool get_nodes(const struct tally *t, struct axp__cap_lane *to,
                       axp__ref *refs)
 {
-    axp__ref ref = t->lane->tally.first.nodes;
     uint32_t i = 0;
-    for (EACH(t, struct axp__node, n, ref)) {
+    for (EACH(t, struct axp__node, n, t->lane->tally.first.nodes)) {
         if (i == to->n_nodes) break;
-        if (i && ref <= refs[i - 1]) break; /* no such list */
-        refs[i] = ref;
+        refs[i] = at_;
         get_node(t, &to->nodes[i], n);
         to->nodes[i].parent = index_of(refs, i, n->parent);
         if (i && to->nodes[i].parent < 0) to->nodes[i].parent = 0;
-        ref = n->next;
         i++;
     }
     to->n_nodes = i;
@@ -185,15 +187,14 @@ static void get_small(const struct tally *t, struct axp__cap_lane *to)
     }
 }
 
+/* A page of a histogram is as large as 16 of the smallest records. */
 static uint32_t count_hists(const struct tally *t)
 {
-    uint64_t n = AXP__HIST_PAGES, most = most_records(t->m), i = 0;
-    for (EACH(t, struct axp__op, op, t->lane->tally.first.ops)) {
-        if (i++ == most) break;
-        for (uint32_t k = 0; k < AXP__HIST_PAGES; k++)
+    uint64_t n = AXP__HIST_PAGES, most = t->m->bytes / 512 + n;
+    for (EACH(t, struct axp__op, op, t->lane->tally.first.ops))
+        for (uint32_t k = 0; k < AXP__HIST_PAGES && n < most; k++)
             n += op->hist[k] != 0;
-    }
-    return (uint32_t)(n < most ? n : most);
+    return (uint32_t)n;
 }
 
 static bool size_lane(const struct tally *t, struct axp__cap_lane *to)
@@ -227,7 +228,7 @@ static void get_frame(const struct tally *t, struct axp__cap_frame *to,
                       uint32_t n_refs)
 {
     const struct axp__node *node = axp__image_at(t->m, f->node, sizeof *node);
-    to->node = node ? index_of(refs, n_refs, (axp__ref)(node->key >> 32))
+    to->node = node ? index_of(refs, n_refs, axp__path_ref(node->path))
                     : AXP__CAP_ROOT;
     to->flags = axp__frame_flags(f);
     to->begin_ticks = f->begin_ticks;
@@ -277,6 +278,7 @@ static bool get_lane(struct axp__image *m, const struct axp__lane *lane,
         get_ops(&t, to);
         get_small(&t, to);
         ok = get_frames(&t, to, refs);
+        axp__cap_declare(to);
         m->c->n_lanes++;
     }
     free(refs);
@@ -343,29 +345,42 @@ static bool get_rows(struct axp__image *m, const struct axp__prof *p)
     return true;
 }
 
+/* The addresses of all lanes, each once; malloc. */
+static const struct axp__lane **list_lanes(struct axp__image *m,
+                                           const struct axp__prof *p, size_t *n)
+{
+    size_t most = m->bytes / sizeof(struct axp__lane) + 1;
+    const struct axp__lane **list = malloc(most * sizeof *list);
+    const struct axp__lane *l = axp__image_at(m, p->lanes, sizeof *l);
+    for (*n = 0; list && l && *n < most;) {
+        for (size_t i = 0; i < *n; i++)
+            if (list[i] == l) return list; /* a circle */
+        list[(*n)++] = l;
+        l = l->next ? axp__image_at(m, l->next, sizeof *l) : NULL;
+    }
+    return list;
+}
+
 static bool get_lanes(struct axp__image *m, const struct axp__prof *p,
                       uint64_t epoch)
 {
     struct axp__capture *c = m->c;
-    uint64_t n = 0, most = m->bytes / sizeof(struct axp__lane) + 1;
-    const struct axp__lane *l;
-    for (l = axp__image_at(m, p->lanes, sizeof *l); l && n < most;
-         l = axp__image_at(m, l->next, sizeof *l))
-        n++;
+    size_t n = 0;
     if (p->n_merged_rows > AXP__MAX_ROWS) return true;
+    const struct axp__lane **list = list_lanes(m, p, &n);
     c->rows = axp__cap_take(c, n + p->n_merged_rows, sizeof *c->rows);
     c->lanes = axp__cap_take(c, n + 1, sizeof *c->lanes);
-    if (!c->rows || !c->lanes || !get_rows(m, p)) return false;
+    bool ok = list && c->rows && c->lanes && get_rows(m, p);
     const struct axp__lane *merged =
         p->merged ? axp__image_at(m, p->merged, sizeof *merged) : NULL;
-    if (merged && !get_lane(m, merged, -1)) return false;
-    for (l = axp__image_at(m, p->lanes, sizeof *l); l && n--;
-         l = axp__image_at(m, l->next, sizeof *l)) {
-        if (!is_shown(l, epoch)) continue;
-        if (!get_lane(m, l, (int32_t)c->n_rows)) return false;
-        get_row(m, l, &c->rows[c->n_rows++]);
+    if (ok && merged) ok = get_lane(m, merged, -1);
+    for (size_t i = 0; ok && i < n; i++) {
+        if (!is_shown(list[i], epoch)) continue;
+        ok = get_lane(m, list[i], (int32_t)c->n_rows);
+        if (ok) get_row(m, list[i], &c->rows[c->n_rows++]);
     }
-    return true;
+    free(list);
+    return ok;
 }
 
 /* ---- memory, warnings, the rest ----------------------------------------------------------------- */
@@ -390,25 +405,48 @@ static bool get_warnings(struct axp__capture *c, const struct axp__prof *p)
     return true;
 }
 
-static uint64_t at_least_0(int64_t v)
+/* A record of the memory's slab. */
+static const void *by_slab(struct axp__image *m, const struct axp__slab *s,
+                           axp__ref ref)
 {
-    return v > 0 ? (uint64_t)v : 0;
+    uint32_t block = ref >> AXP__SLAB_SHIFT;
+    const char *base;
+    if (!ref || block >= AXP__SLAB_NEAR + AXP__SLAB_FAR) return NULL;
+    if (block < AXP__SLAB_NEAR) {
+        base = (const char *)s->near_blocks[block];
+    } else {
+        struct axp__slab_block *const *far =
+            axp__image_at(m, s->far_blocks, AXP__SLAB_FAR * sizeof *far);
+        base = far ? (const char *)far[block - AXP__SLAB_NEAR] : NULL;
+    }
+    size_t offset = (ref & ((1u << AXP__SLAB_SHIFT) - 1)) * AXP__SLAB_RECORD;
+    return base ? axp__image_at(m, base + offset, AXP__SLAB_RECORD) : NULL;
+}
+
+static struct axp__live_state get_account(struct axp__image *m,
+                                          const struct axp__memory *mem,
+                                          const struct axp__account *account)
+{
+    struct axp__live_state s = {0};
+    const struct axp__purse *p = by_slab(m, &mem->slab, account->purses);
+    for (; p && m->n_left; p = by_slab(m, &mem->slab, p->next), m->n_left--)
+        axp__live_add(&s, p, mem->stamp);
+    return s;
 }
 
 static void get_live(struct axp__image *m, const struct axp__memory *mem,
                      const struct axp__live_name *live)
 {
-    m->c->live[m->c->n_live++] = (struct axp__cap_live){
-        .name = live->name,
-        .kind = live->kind,
-        .current_bytes = at_least_0(live->current_bytes),
-        .peak_bytes = live->peak_bytes,
-        .at_peak_bytes = live->epoch == mem->epoch
-                             ? live->saved_bytes
-                             : at_least_0(live->current_bytes),
-        .first_step_bytes = live->first_step_bytes,
-        .since_ticks = live->since_ticks,
-        .since_row = live->since_row};
+    struct axp__live_state s = get_account(m, mem, &live->account);
+    m->c->live[m->c->n_live++] =
+        (struct axp__cap_live){.name = live->name,
+                               .kind = live->kind,
+                               .current_bytes = axp__live_bytes(s.held),
+                               .peak_bytes = live->account.peak_bytes,
+                               .at_peak_bytes = axp__live_bytes(s.held_at_peak),
+                               .first_step_bytes = live->first_step_bytes,
+                               .since_ticks = s.since_ticks,
+                               .since_row = s.since_row};
 }
 
 /* Counts first, then copies. */
@@ -417,13 +455,12 @@ static uint64_t each_live(struct axp__image *m, const struct axp__memory *mem,
 {
     uint64_t n = 0;
     for (uint32_t i = 0; i < AXP__LIVE_PAGES; i++) {
-        struct axp__live_name *const *page =
+        const axp__ref *page =
             mem->page[i]
                 ? axp__image_at(m, mem->page[i], AXP__LIVE_PAGE * sizeof *page)
                 : NULL;
         for (uint32_t k = 0; page && k < AXP__LIVE_PAGE; k++) {
-            const struct axp__live_name *live =
-                page[k] ? axp__image_at(m, page[k], sizeof *live) : NULL;
+            const struct axp__live_name *live = by_slab(m, &mem->slab, page[k]);
             if (!live) continue;
             if (n++ < cap) get_live(m, mem, live);
         }
@@ -439,8 +476,8 @@ static bool get_memory(struct axp__image *m, const struct axp__prof *p)
     c->live = axp__cap_take(c, n, sizeof *c->live);
     if (!c->live) return false;
     each_live(m, mem, n);
-    c->current_bytes = at_least_0(mem->current_bytes);
-    c->peak_bytes = mem->peak_bytes;
+    c->current_bytes = axp__live_bytes(get_account(m, mem, &mem->all).held);
+    c->peak_bytes = axp__memory_peak(mem);
     c->peak_ticks = mem->peak_ticks;
     return true;
 }
@@ -519,6 +556,8 @@ axp_status axp__spool_recover(int fd, struct axp__recovered *out)
         return axp__fail(AXP_E_FORMAT, "a spool without a profiler in it, or "
                                        "no memory to read it");
     }
+    c->n_names = m->n_names;
+    axp__cap_repair(c);
     axp__image_free_extents(m); /* all that is needed was copied */
     memcpy(out->id, m->head->id, sizeof out->id);
     out->epoch = m->epoch;

@@ -32,6 +32,17 @@
 
 /* ---- the general way --------------------------------------------------------- */
 
+static __attribute__((noinline)) void put_dims(struct axp__lane *lane,
+                                               struct axp__frame *f,
+                                               const uint32_t dims[6],
+                                               uint64_t now)
+{
+    uint64_t words[3];
+    __builtin_memcpy(words, dims, sizeof words);
+    axp__lane_put_ext(lane, AXP__X_DIMS, 0, f->op->name, now, words, 3);
+    axp__tally_set_dims(f->op, dims);
+}
+
 void axp__scope_close(struct axp__lane *lane, enum axp__word_kind kind,
                       uint64_t now)
 {
@@ -55,14 +66,22 @@ static void abandon_to(struct axp__lane *lane, const struct axp__frame *f,
     }
 }
 
+/* A scope that was moved, or begun by name, has none: nothing is unwound past
+ * it. */
+static uintptr_t anchor_of(const struct axp__frame *f)
+{
+    uint32_t none = AXP__F_MOVED | AXP__F_NAMED;
+    return axp__frame_flags(f) & none ? UINTPTR_MAX : f->anchor;
+}
+
 /* Whether the scope that begins at this site is still open in the same
  * activation of its function, which then was left without its end. */
 static struct axp__frame *find_unwound(struct axp__lane *lane, const void *site,
                                        uintptr_t anchor)
 {
     struct axp__frame *f = lane->tally.top;
-    for (; f->anchor <= anchor && f > lane->tally.frames; f--)
-        if (f->anchor == anchor && f->site == site) return f;
+    for (; f > lane->tally.frames && anchor_of(f) <= anchor; f--)
+        if (anchor_of(f) == anchor && f->site == site) return f;
     return NULL;
 }
 
@@ -72,24 +91,24 @@ static uint64_t open_scope(struct axp__lane *lane, const void *site,
                            const axp_work *work)
 {
     struct axp__tally *t = &lane->tally;
-    if (anchor >= t->top->anchor) {
-        struct axp__frame *left = find_unwound(lane, site, anchor);
-        if (left) abandon_to(lane, left, axp__clock_ticks());
-    }
+    struct axp__frame *left = find_unwound(lane, site, anchor);
+    if (axp__unlikely(left != NULL)) abandon_to(lane, left, axp__clock_ticks());
     if (axp__unlikely(!axp__tally_has_room(t))) {
         axp__warn(lane->p, AXP__WARN_TOO_DEEP, name);
         return 0;
     }
     uint64_t now = axp__lane_room(lane, axp__clock_ticks(), 1);
     axp__lane_put(lane, AXP__W_BEGIN, name, now);
-    struct axp__frame *f = axp__tally_push(t, name, now);
-    f->anchor = anchor;
+    struct axp__work w = {0};
+    if (work) w = axp__work_check(lane, work, name);
+    struct axp__frame *f =
+        axp__tally_push_work(t, name, axp__work_flags(&w), now);
+    axp__put(&f->anchor, anchor);
     axp__put(&f->site, site);
-    axp__put(&f->token, AXP__TOKEN_LANE |
-                            (uint64_t)lane->index << AXP__TOKEN_SHIFT |
-                            axp__lane_serial(lane));
-    if (work) axp__scope_add_work(lane, f, work, now);
-    return lane->p->index ? f->token : now;
+    axp__put(&f->token, lane == axp__tls->global ? axp__token_of(f, now)
+                                                 : axp__token_in_lane(lane));
+    if (work) axp__scope_add_work(lane, f, &w, now);
+    return f->token;
 }
 
 /* Gives a site its label. */
@@ -158,31 +177,45 @@ uint64_t axp__scope_begin_in(axp_profiler *p, const char *name)
 
 /* ---- the hot way --------------------------------------------------------------- */
 
+/* The clock. On a Neoverse V1 a read has to wait for what is older and ready
+ * to run, and as soon as the read before it is done, all that needs its value
+ * is. Handed on twice, the value comes two cycles later, when the next read is
+ * under way: 0.6 ns a scope. HOT */
+static inline uint64_t read_clock(void)
+{
+#if defined(__aarch64__)
+    uint64_t now;
+    __asm__ volatile("mrs %0, cntvct_el0\n\t"
+                     "eor %0, %0, xzr\n\t"
+                     "eor %0, %0, xzr"
+                     : "=r"(now));
+    return now;
+#else
+    return axp__clock_raw();
+#endif
+}
+
 /* The global profiler's lane of this thread, which is inside an event now;
- * NULL: something is unusual, and it is not. Whether recording may go on
- * without a question shows in lim, which is read after this. HOT */
+ * NULL: the kernel wiped it away at a fork. Whether recording may go on
+ * without a question shows in lim, which is to be read first. HOT */
 static inline struct axp__lane *enter_hot(struct axp__thread *t)
 {
-    struct axp__lane *lane = axp__get(&t->hot);
-    if (axp__unlikely(!lane)) return NULL;
     axp__put(&t->hot, NULL);
     axp__signal_fence();
 #ifdef AXP__TSAN /* which sees what is read before lim, and then not used */
-    if (!axp__get(&lane->go)) {
-        axp__put_release(&t->hot, lane);
-        return NULL;
-    }
+    if (t->global && !axp__get(&t->global->go)) return NULL;
 #endif
-    return lane;
+    return t->global;
 }
 
-static inline void leave_hot(struct axp__thread *t, struct axp__lane *lane)
+/* hot: the innermost scope, or what was found there if nothing was done. */
+static inline void leave_hot(struct axp__thread *t, struct axp__frame *hot)
 {
     axp__signal_fence();
 #ifdef AXP__TSAN
-    axp__put_release(&t->hot, lane);
+    axp__put_release(&t->hot, hot);
 #else
-    axp__put(&t->hot, lane);
+    axp__put(&t->hot, hot);
 #endif
 }
 
@@ -190,52 +223,9 @@ static inline void leave_hot(struct axp__thread *t, struct axp__lane *lane)
  * stores that miss the cache cost 0.5 ns a scope. */
 #define PREFETCH_WORDS 64
 
-/* NULL: nothing was done. HOT */
-static inline struct axp__frame *open_hot(struct axp__lane *lane,
-                                          const uint32_t *site,
-                                          uintptr_t anchor, uint64_t now)
-{
-    uint64_t *w = lane->cur;
-    /* First: a lane that was stopped may be cleared by another thread, and
-     * nothing that it points to is there then. */
-    if (axp__unlikely(w >= axp__get(&lane->lim))) return NULL;
-    struct axp__tally *t = &lane->tally;
-    struct axp__frame *parent = t->top, *f = parent + 1;
-    uint64_t delta = now - lane->base_ticks;
-    uint64_t label = *site; /* 0: not registered, and in no hash */
-    struct axp__entry *e = axp__tally_peek(t, parent->node, label);
-    if (axp__unlikely(!e)) return NULL;
-    if (axp__unlikely((f == t->limit) | (delta >> AXP__TIME_BITS != 0)))
-        return NULL;
-    if (axp__unlikely((anchor > parent->anchor) |
-                      ((anchor == parent->anchor) & (parent->site == site))))
-        return NULL;
-    f->anchor = anchor;
-    axp__set(&f->site, (const void *)site);
-    _Static_assert(AXP__W_BEGIN == 1, "a label is the begin word's low bits");
-    __builtin_prefetch(w + PREFETCH_WORDS, 1);
-    axp__lane_write(lane, w, delta << AXP__TIME_SHIFT | label);
-    axp__tally_open(t, f, e, now);
-    return f;
-}
-
-/* HOT */
-uint64_t axp__scope_begin(uint32_t *site, const char *text)
-{
-    uint64_t now = axp__clock_raw();
-    struct axp__thread *t = axp__tls;
-    struct axp__lane *lane = enter_hot(t);
-    if (axp__likely(lane != NULL)) {
-        struct axp__frame *f = open_hot(lane, site, CALLER_STACK(), now);
-        leave_hot(t, lane);
-        if (axp__likely(f != NULL)) return now;
-    }
-    return begin_text(site, text, CALLER_STACK(), NULL);
-}
-
 /* A double's bits as a number: order of size for those that are not negative;
  * huge and negative ones, infinity and NaN lie above this exponent. */
-#define HUGE_EXPONENT 0x7e0u
+#define HUGE_BITS ((uint64_t)0x7e0 << 52)
 static inline uint64_t bits_of(double v)
 {
     uint64_t bits;
@@ -243,118 +233,200 @@ static inline uint64_t bits_of(double v)
     return bits;
 }
 
-/* Work of a scope that has just begun, if there is nothing to say but FLOPs,
- * bytes and type. False: nothing was done. HOT */
-static inline bool add_work_hot(struct axp__lane *lane, struct axp__frame *f,
-                                const axp_work *work, uint64_t now)
+/* Work of which nothing is said but FLOPs, bytes and type. */
+struct hot_work {
+    double flops, bytes;
+    uint32_t dtype;
+};
+
+/* A scope that begins at a place in the code. */
+struct hot_begin {
+    uint32_t *site;
+    uintptr_t anchor;
+    uint64_t now;
+    const struct hot_work *work; /* NULL: none */
+    const uint32_t *dims;        /* NULL: none */
+};
+
+static inline bool is_usual(const struct hot_work *work)
 {
-    struct axp__node_extra *x = axp__tally_peek_extra(&lane->tally, f->node);
     uint64_t flops = bits_of(work->flops), bytes = bits_of(work->bytes);
-    uint64_t *w = lane->cur;
-    uint32_t dtype = (uint32_t)work->dtype;
-    if (axp__unlikely(!x || work->dims[0] || dtype > AXP_C128)) return false;
-    if (axp__unlikely((flops > bytes ? flops : bytes) >> 52 >= HUGE_EXPONENT ||
-                      w + 3 > lane->end))
-        return false;
-    axp__put(&w[3], 0);
-    axp__put(&w[1], flops);
-    axp__put(&w[2], bytes);
-    axp__put(&w[0], axp__word(AXP__W_WORK, dtype, now - lane->base_ticks));
-    axp__put(&lane->cur, w + 3);
-    axp__put(&lane->n_extra, lane->n_extra + 3);
-    axp__put_f64(&x->flops, x->flops + work->flops);
-    axp__put_f64(&x->bytes, x->bytes + work->bytes);
-    axp__put(&x->n_flops_calls, x->n_flops_calls + (flops != 0));
-    axp__put(&x->n_bytes_calls, x->n_bytes_calls + (bytes != 0));
-    if (dtype) axp__put(&x->dtype, dtype);
-    f->flags =
-        (flops != 0 ? AXP__F_FLOPS : 0u) | (bytes != 0 ? AXP__F_BYTES : 0u);
-    axp__put(&f->child_ticks, AXP__FLAGGED);
-    return true;
+    return ((flops > bytes ? flops : bytes) < HUGE_BITS) &
+           (work->dtype <= AXP_C128);
 }
 
-/* The scope is open; its work is unusual. */
-static __attribute__((noinline)) uint64_t begin_warm(struct axp__thread *t,
-                                                     struct axp__lane *lane,
-                                                     struct axp__frame *f,
-                                                     const axp_work *work)
+/* What the work says of where its scope counts. */
+static inline uint64_t declares(const struct hot_work *work)
 {
-    uint64_t now = f->begin_ticks;
-    axp__scope_add_work(lane, f, work, now);
-    leave_hot(t, lane);
-    return now;
+    return (bits_of(work->flops) ? AXP__DECLARES(AXP__F_FLOPS) : 0) +
+           (bits_of(work->bytes) ? AXP__DECLARES(AXP__F_BYTES) : 0);
+}
+
+/* Adds a call's work to its node, which declares it. HOT */
+static inline void add_work(struct axp__node *node, const struct hot_work *work)
+{
+    struct axp__node_extra *x = (struct axp__node_extra *)(void *)(node + 1);
+    axp__put_f64(&x->flops, x->flops + work->flops);
+    axp__put_f64(&x->bytes, x->bytes + work->bytes);
+    if (axp__unlikely(work->dtype && work->dtype != x->dtype))
+        axp__put(&x->dtype, work->dtype);
+}
+
+/* The words of a scope with work: the 0 and the payload before the heads. HOT
+ */
+static inline void write_work(struct axp__lane *lane, uint64_t *w,
+                              uint64_t word, const struct hot_work *work)
+{
+    uint64_t time = word >> AXP__TIME_SHIFT << AXP__TIME_SHIFT;
+    axp__put(&w[4], 0);
+    axp__put_f64((double *)(void *)&w[2], work->flops);
+    axp__put_f64((double *)(void *)&w[3], work->bytes);
+    axp__put(&w[1], time | axp__word(AXP__W_WORK, work->dtype, 0));
+    axp__put(&w[0], word);
+    axp__put(&lane->n_extra, lane->n_extra + 3);
+    axp__put(&lane->cur, w + 4);
+}
+
+/* NULL: nothing was done. HOT */
+static inline struct axp__frame *open_hot(struct axp__thread *t,
+                                          struct axp__frame *parent,
+                                          struct hot_begin b)
+{
+    struct axp__lane *lane = enter_hot(t);
+    if (axp__unlikely(!lane)) return NULL;
+    uint64_t *w = lane->cur;
+    /* First: a lane that was stopped may be cleared by another thread, and
+     * nothing that it points to is there then. */
+    if (axp__unlikely(w + (b.work ? 3 : 0) >= axp__get(&lane->lim)))
+        return NULL;
+    struct axp__frame *f = parent + 1;
+    uint64_t delta = b.now - lane->base_ticks;
+    uint64_t label = *b.site; /* 0: not registered, and in no hash */
+    struct axp__entry *e = axp__tally_peek(
+        &lane->tally, parent->path, label + (b.work ? declares(b.work) : 0));
+    if (axp__unlikely(!e || (b.work && !is_usual(b.work)))) return NULL;
+    if (axp__unlikely((f == lane->tally.limit) |
+                      (delta >> AXP__TIME_BITS != 0)))
+        return NULL;
+    if (axp__unlikely(
+            (b.anchor > parent->anchor) |
+            ((b.anchor == parent->anchor) & (parent->site == b.site))))
+        return NULL;
+    _Static_assert(AXP__W_BEGIN == 1, "a label is the begin word's low bits");
+    __builtin_prefetch(w + PREFETCH_WORDS, 1);
+    axp__tally_open(f, e,
+                    (struct axp__frame_init){
+                        .now = b.now,
+                        .anchor = b.anchor,
+                        .site = b.site,
+                        .token = axp__token_of(f, b.now),
+                    });
+    if (b.work) {
+        add_work(e->record, b.work);
+        write_work(lane, w, delta << AXP__TIME_SHIFT | label, b.work);
+    } else {
+        axp__lane_write(lane, w, delta << AXP__TIME_SHIFT | label);
+    }
+    axp__put(&lane->tally.top, f);
+    if (b.dims) put_dims(lane, f, b.dims, b.now);
+    return f;
+}
+
+/* The token; 0: nothing was done. HOT */
+static inline uint64_t begin_hot(struct hot_begin b)
+{
+    struct axp__thread *t = axp__tls;
+    struct axp__frame *parent = axp__get(&t->hot);
+    if (axp__unlikely(!parent)) return 0;
+    struct axp__frame *f = open_hot(t, parent, b);
+    leave_hot(t, f ? f : parent);
+    return axp__likely(f != NULL) ? axp__token_of(f, b.now) : 0;
 }
 
 /* HOT */
-uint64_t axp__scope_begin_work(uint32_t *site, const char *text,
-                               const axp_work *work)
+uint64_t axp__scope_begin(uint32_t *site, const char *text)
 {
-    uint64_t now = axp__clock_raw();
-    struct axp__thread *t = axp__tls;
-    struct axp__lane *lane = enter_hot(t);
-    if (axp__likely(lane != NULL)) {
-        struct axp__frame *f = open_hot(lane, site, CALLER_STACK(), now);
-        if (axp__likely(f != NULL)) {
-            if (axp__unlikely(!add_work_hot(lane, f, work, now)))
-                return begin_warm(t, lane, f, work);
-            leave_hot(t, lane);
-            return now;
-        }
-        leave_hot(t, lane);
-    }
-    return begin_text(site, text, CALLER_STACK(), work);
+    uint64_t now = read_clock();
+    uint64_t token =
+        begin_hot((struct hot_begin){site, CALLER_STACK(), now, NULL, NULL});
+    if (axp__likely(token != 0)) return token;
+    return begin_text(site, text, CALLER_STACK(), NULL);
 }
 
 /* HOT */
 uint64_t axp__scope_begin_function(uint32_t *site, const char *name,
                                    const char *place)
 {
-    uint64_t now = axp__clock_raw();
-    struct axp__thread *t = axp__tls;
-    struct axp__lane *lane = enter_hot(t);
-    if (axp__likely(lane != NULL)) {
-        struct axp__frame *f = open_hot(lane, site, CALLER_STACK(), now);
-        leave_hot(t, lane);
-        if (axp__likely(f != NULL)) return now;
-    }
+    uint64_t now = read_clock();
+    uint64_t token =
+        begin_hot((struct hot_begin){site, CALLER_STACK(), now, NULL, NULL});
+    if (axp__likely(token != 0)) return token;
     return begin_slow((struct site){site, name, place}, CALLER_STACK(), NULL);
 }
 
-enum closed { CLOSED, NOT_HERE, NOT_HOT };
+static __attribute__((noinline)) uint64_t begin_flops(uint32_t *site,
+                                                      const char *text,
+                                                      uintptr_t anchor,
+                                                      struct hot_work work)
+{
+    axp_work all = {.flops = work.flops,
+                    .bytes = work.bytes,
+                    .dtype = (axp_dtype)work.dtype};
+    return begin_text(site, text, anchor, &all);
+}
+
+/* HOT */
+uint64_t axp__scope_begin_flops(uint32_t *site, const char *text, double flops,
+                                double bytes, axp_dtype dtype)
+{
+    uint64_t now = read_clock();
+    struct hot_work work = {flops, bytes, (uint32_t)dtype};
+    uint64_t token =
+        begin_hot((struct hot_begin){site, CALLER_STACK(), now, &work, NULL});
+    if (axp__likely(token != 0)) return token;
+    return begin_flops(site, text, CALLER_STACK(), work);
+}
+
+/* With dims: the usual way and then some. HOT */
+uint64_t axp__scope_begin_work(uint32_t *site, const char *text,
+                               const axp_work *work)
+{
+    uint64_t now = read_clock();
+    struct hot_work hot = {work->flops, work->bytes, (uint32_t)work->dtype};
+    uint64_t token = begin_hot(
+        (struct hot_begin){site, CALLER_STACK(), now, &hot, work->dims});
+    if (axp__likely(token != 0)) return token;
+    return begin_text(site, text, CALLER_STACK(), work);
+}
+
+enum closed { CLOSED, NOT_HERE, NOT_USUAL };
 
 /* HOT. But for CLOSED, nothing was done. */
-static inline enum closed close_hot(struct axp__lane *lane, uint64_t token,
+static inline enum closed close_hot(struct axp__lane *lane,
+                                    struct axp__frame *f, uint64_t token,
                                     uint64_t now)
 {
     uint64_t *w = lane->cur;
     if (axp__unlikely(w >= axp__get(&lane->lim))) return NOT_HERE; /* first */
-    struct axp__frame *f = lane->tally.top;
     uint64_t delta = now - lane->base_ticks;
     uint64_t label = f->op->end_label;
-    if (axp__unlikely((f->begin_ticks != token) |
-                      (delta >> AXP__TIME_BITS != 0)))
+    if (axp__unlikely((f->token != token) | (delta >> AXP__TIME_BITS != 0)))
         return NOT_HERE;
-    if (axp__unlikely(!axp__tally_pop_fast(&lane->tally, f, now)))
-        return NOT_HOT;
+    if (axp__unlikely(!axp__tally_pop_fast(f, now))) return NOT_USUAL;
     axp__lane_write(lane, w, delta << AXP__TIME_SHIFT | label);
     axp__put(&lane->last_ticks, now);
+    axp__put(&lane->tally.top, f - 1);
     return CLOSED;
 }
 
-/* Declared work, a new extreme, a new page of the histogram: the innermost
- * scope, in a lane that is entered already and has room for its word. */
+/* A new extreme, a new page of the histogram: the innermost scope, in a lane
+ * that is entered already and has room for its word. */
 static __attribute__((noinline)) void end_warm(struct axp__thread *t,
-                                               struct axp__lane *lane,
                                                uint64_t now)
 {
-    struct axp__frame *f = lane->tally.top;
-    if (axp__likely(axp__tally_pop_work(&lane->tally, f, now))) {
-        axp__lane_put(lane, AXP__W_END, f->op->name, now);
-        axp__put(&lane->last_ticks, now);
-    } else {
-        axp__scope_close(lane, AXP__W_END, now);
-    }
-    leave_hot(t, lane);
+    struct axp__lane *lane = t->global;
+    axp__scope_close(lane, AXP__W_END, now);
+    leave_hot(t, lane->tally.top);
 }
 
 static void end_slow(uint64_t token, uint64_t now);
@@ -362,16 +434,20 @@ static void end_slow(uint64_t token, uint64_t now);
 /* HOT */
 void axp__scope_end(uint64_t token)
 {
-    uint64_t now = axp__clock_raw();
+    uint64_t now = read_clock();
     struct axp__thread *t = axp__tls;
-    struct axp__lane *lane = enter_hot(t);
-    if (axp__likely(lane != NULL)) {
-        enum closed how = close_hot(lane, token, now);
-        if (axp__unlikely(how == NOT_HOT)) {
-            end_warm(t, lane, now);
+    struct axp__frame *f = axp__token_frame(token), *same = f;
+    /* Of two equal values the compiler would take the one from memory. */
+    __asm__("" : "+r"(f));
+    if (axp__likely(axp__get(&t->hot) == same)) {
+        struct axp__lane *lane = enter_hot(t);
+        enum closed how = NOT_HERE;
+        if (axp__likely(lane != NULL)) how = close_hot(lane, f, token, now);
+        if (axp__unlikely(how == NOT_USUAL)) {
+            end_warm(t, now);
             return;
         }
-        leave_hot(t, lane);
+        leave_hot(t, how == CLOSED ? f - 1 : f);
         if (axp__likely(how == CLOSED)) return;
     }
     end_slow(token, now);
@@ -502,24 +578,19 @@ struct axp__work axp__work_check(struct axp__lane *lane, const axp_work *work,
 }
 
 void axp__scope_add_work(struct axp__lane *lane, struct axp__frame *f,
-                         const axp_work *work, uint64_t now)
+                         const struct axp__work *work, uint64_t now)
 {
-    struct axp__work w = axp__work_check(lane, work, f->op->name);
     now = axp__lane_room(lane, now, 3);
     uint64_t *at = lane->cur;
     if (lane->end - at >= 3) {
         axp__put(&at[3], 0);
-        __builtin_memcpy(&at[1], &w.flops, 8);
-        __builtin_memcpy(&at[2], &w.bytes, 8);
-        axp__put_release(
-            &at[0], axp__word(AXP__W_WORK, w.dtype, now - lane->base_ticks));
+        __builtin_memcpy(&at[1], &work->flops, 8);
+        __builtin_memcpy(&at[2], &work->bytes, 8);
+        axp__put_release(&at[0], axp__word(AXP__W_WORK, work->dtype,
+                                           now - lane->base_ticks));
         axp__put(&lane->n_extra, lane->n_extra + 3);
         axp__put(&lane->cur, at + 3);
     }
-    if (axp__unlikely(work->dims[0])) {
-        uint64_t dims[3];
-        __builtin_memcpy(dims, work->dims, sizeof dims);
-        axp__lane_put_ext(lane, AXP__X_DIMS, 0, f->op->name, now, dims, 3);
-    }
-    axp__tally_add_work(&lane->tally, f, &w);
+    if (work->dims && work->dims[0]) put_dims(lane, f, work->dims, now);
+    axp__tally_add_work(&lane->tally, f, work);
 }

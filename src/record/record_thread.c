@@ -110,7 +110,10 @@ struct axp__thread *axp__thread_get_own(void)
     int keep = errno;
     if (axp__get(&t->is_alive)) return t;
     if (axp__process_was_forked(process)) axp__fork_begin_child();
-    if (t == &no_thread) t = take_free(process);
+    /* A block that fork wiped is left alone: an event that the forking handler
+     * interrupted will write to it. */
+    bool was_wiped = t != &no_thread;
+    t = was_wiped ? NULL : take_free(process);
     if (!t) t = axp__map_wiped_on_fork(sizeof *t);
     if (t) begin_thread(t, process);
     errno = keep;

@@ -39,11 +39,15 @@ struct axp__cached_name {
     uint32_t id;
 };
 
+struct axp__frame;
 struct axp__thread {
-    struct axp__lane *hot;    /* = global, while no event is under way */
-    struct axp__lane *global; /* = lanes[0], once there is one */
+    /* The innermost open scope of the global lane; NULL while an event is
+     * under way, or without such a lane. Not to be looked into before the
+     * lane's lim was seen: what it points to may be gone with a reset. */
+    struct axp__frame *hot;
     uint32_t busy;
     uint32_t is_alive;
+    struct axp__lane *global; /* = lanes[0], once there is one */
     struct axp__lane **lanes; /* by the profiler's index; NULL: none yet */
     uint32_t n_lanes;
     uint32_t n_rearmed;
@@ -118,20 +122,6 @@ static inline void axp__thread_enter(struct axp__thread *t)
     axp__put(&t->busy, 1);
     axp__put(&t->hot, NULL);
     axp__signal_fence();
-}
-
-/* Relaxed: whoever closes a profiler passes a barrier through this thread
- * after it has seen the mark gone. The race detector does not know that. */
-static inline void axp__thread_leave(struct axp__thread *t)
-{
-    axp__signal_fence();
-#ifdef AXP__TSAN
-    axp__put_release(&t->hot, t->global);
-    axp__put_release(&t->busy, 0);
-#else
-    axp__put(&t->hot, t->global);
-    axp__put(&t->busy, 0);
-#endif
 }
 
 #endif

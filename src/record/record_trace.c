@@ -319,21 +319,17 @@ static bool copy_newer(struct axp__trace *old, struct axp__trace *fresh,
     return true;
 }
 
-/* The oldest half of the file gives way. */
-static bool make_room(struct axp__trace *t)
+bool axp__trace_forget(struct axp__trace *t, uint64_t from)
 {
     char name[4096];
-    uint8_t head[AXP__FILE_HEAD];
     struct axp__trace fresh = *t;
     if ((size_t)snprintf(name, sizeof name, "%s.tmp", t->path) >= sizeof name)
         return false;
     (void)unlink(name);
     if (axp__trace_create(&fresh, name, true)) return false;
-    axp__file_head_put(head, &t->head);
-    fresh.end = AXP__FILE_HEAD;
-    bool ok = write_at(&fresh, 0, head, sizeof head) &&
-              copy_newer(t, &fresh, t->end - t->limit_bytes / 2) &&
-              !rename(name, t->path);
+    fresh.end = 0;
+    bool ok = copy_range(t, &fresh, 0, AXP__FILE_HEAD) &&
+              copy_newer(t, &fresh, from) && !rename(name, t->path);
     if (!ok) {
         close(fresh.fd);
         (void)unlink(name);
@@ -361,7 +357,8 @@ bool axp__trace_chunks(struct axp__trace *t, struct axp__chunk **chunks,
     for (size_t i = 0, k; i < n; i += k) {
         k = run_of(chunks + i, n - i);
         if (!put_run(t, chunks + i, k)) return false;
-        if (t->limit_bytes && t->end > t->limit_bytes && !make_room(t)) {
+        if (t->limit_bytes && t->end > t->limit_bytes &&
+            !axp__trace_forget(t, t->end - t->limit_bytes / 2)) {
             t->limit_bytes = 0; /* it was tried: rather too long than none */
         }
     }

@@ -43,6 +43,9 @@ bool axp__trace_news(struct axp__trace *t, struct axp__prof *p);
 /* Chunks in any order; sorts them. The words must be valid. */
 AXP_API bool axp__trace_chunks(struct axp__trace *t, struct axp__chunk **chunks,
                                size_t n);
+/* Blocks of the timeline that lie before `from` give way: the others are
+ * copied into a new file, which takes the name. False: nothing has changed. */
+AXP_API bool axp__trace_forget(struct axp__trace *t, uint64_t from);
 /* What writing needs; for a file that others began. */
 AXP_API bool axp__trace_prepare(struct axp__trace *t);
 /* The accumulators, then index and trailer. */

@@ -39,10 +39,11 @@ void axp_wait_end(uint64_t began, const char *name)
     } else {
         began = axp__lane_room(lane, latest(lane, began), 1);
         axp__lane_put(lane, AXP__W_BEGIN, id, began);
-        struct axp__frame *f = axp__tally_push(&lane->tally, id, began);
+        struct axp__frame *f =
+            axp__tally_push(&lane->tally, id, began);
         f->anchor = 0; /* no scope begins below it */
         axp__put(&f->site, (const void *)NULL);
-        axp__put(&f->token, AXP__TOKEN_LANE | axp__lane_serial(lane));
+        axp__put(&f->token, axp__token_in_lane(lane));
         axp__put(&f->node->category, (uint16_t)AXP_CAT_SYNC);
         axp__lane_put_ext(lane, AXP__X_CATEGORY, AXP_CAT_SYNC, id, began, NULL,
                           0);

@@ -1,66 +1,41 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Live bytes and their peaks; see tally_memory.h. */
+/* Names, their slow ways, and reading; see tally_memory.h. */
 #include "tally/tally_memory.h"
 
-#include <stddef.h>
-#include <string.h>
-
 #include "os/os_map.h"
+#include "os/os_space.h"
 
-#define BLOCK_BYTES 65536u
-#define PAGE_BYTES (AXP__LIVE_PAGE * sizeof(struct axp__live_name *))
+#define PAGE_BYTES (AXP__LIVE_PAGE * sizeof(axp__ref))
 
-/* Records are carved from blocks by an atomic counter. */
-struct axp__live_block {
-    struct axp__live_block *older;
-    uint64_t n_used;
-    struct axp__live_name
-        record[BLOCK_BYTES / sizeof(struct axp__live_name) - 1];
-};
-_Static_assert(sizeof(struct axp__live_block) <= BLOCK_BYTES, "block size");
-#define BLOCK_RECORDS (BLOCK_BYTES / sizeof(struct axp__live_name) - 1)
-
-static void *map_charged(struct axp__memory *m, size_t bytes)
+static struct axp__book book_of_all(struct axp__memory *m)
 {
-    if (!axp__budget_take(m->budget, bytes)) return NULL;
-    void *fresh = axp__map(bytes);
-    if (!fresh) axp__budget_give(m->budget, bytes);
-    return fresh;
+    return (struct axp__book){&m->slab, &m->all, &m->stamp};
 }
 
-static struct axp__live_name *new_record(struct axp__memory *m)
+static struct axp__book book_of(struct axp__memory *m,
+                                struct axp__live_name *live)
 {
-    for (;;) {
-        struct axp__live_block *b = axp__get_acquire(&m->blocks);
-        if (b) {
-            uint64_t i = axp__add(&b->n_used, 1);
-            if (i < BLOCK_RECORDS) return &b->record[i];
-        }
-        struct axp__live_block *fresh = map_charged(m, BLOCK_BYTES);
-        if (!fresh) return NULL;
-        fresh->older = b;
-        if (axp__cas(&m->blocks, &b, fresh)) continue;
-        axp__unmap(fresh, BLOCK_BYTES);
-        axp__budget_give(m->budget, BLOCK_BYTES);
-    }
+    return (struct axp__book){&m->slab, &live->account, &m->stamp};
 }
+
+/* ---- names ---------------------------------------------------------------------- */
 
 struct axp__live_name *axp__memory_find(struct axp__memory *m, uint32_t name)
 {
-    struct axp__live_name **page =
-        axp__get_acquire(&m->page[name / AXP__LIVE_PAGE]);
-    return page ? axp__get_acquire(&page[name % AXP__LIVE_PAGE]) : NULL;
+    axp__ref *page = axp__get_acquire(&m->page[name / AXP__LIVE_PAGE]);
+    axp__ref ref = page ? axp__get_acquire(&page[name % AXP__LIVE_PAGE]) : 0;
+    return ref ? axp__slab_at(&m->slab, ref) : NULL;
 }
 
-static struct axp__live_name **get_page(struct axp__memory *m, uint32_t name)
+static axp__ref *get_page(struct axp__memory *m, uint32_t name)
 {
-    struct axp__live_name ***where = &m->page[name / AXP__LIVE_PAGE];
-    struct axp__live_name **page = axp__get_acquire(where);
+    axp__ref **where = &m->page[name / AXP__LIVE_PAGE];
+    axp__ref *page = axp__get_acquire(where);
     if (page) return page;
-    struct axp__live_name **fresh = map_charged(m, PAGE_BYTES);
-    if (!fresh) return NULL;
-    if (axp__cas(where, &page, fresh)) return fresh;
-    axp__unmap(fresh, PAGE_BYTES);
+    if (!axp__budget_take(m->budget, PAGE_BYTES)) return NULL;
+    axp__ref *fresh = axp__budget_map(m->budget, PAGE_BYTES);
+    if (fresh && axp__cas(where, &page, fresh)) return fresh;
+    axp__budget_unmap(m->budget, fresh, PAGE_BYTES);
     axp__budget_give(m->budget, PAGE_BYTES);
     return page;
 }
@@ -69,122 +44,146 @@ struct axp__live_name *axp__memory_get(struct axp__memory *m, uint32_t name)
 {
     struct axp__live_name *live = axp__memory_find(m, name);
     if (live) return live;
-    struct axp__live_name **page = get_page(m, name);
-    if (!page) return NULL;
-    struct axp__live_name *fresh = new_record(m);
-    if (!fresh) return NULL;
-    fresh->name = name;
-    /* A record that loses this race stays unused in its block. */
-    if (axp__cas(&page[name % AXP__LIVE_PAGE], &live, fresh)) return fresh;
-    return live;
+    axp__ref *page = get_page(m, name), none = 0;
+    axp__ref ref = page ? axp__slab_new(&m->slab, m->budget) : 0;
+    if (!ref) return NULL;
+    live = axp__slab_at(&m->slab, ref);
+    live->name = name;
+    /* A record that loses this race stays unused. */
+    if (axp__cas(&page[name % AXP__LIVE_PAGE], &none, ref)) return live;
+    return axp__slab_at(&m->slab, none);
 }
 
-static uint64_t at_least_0(int64_t v)
+/* ---- purses ---------------------------------------------------------------------- */
+
+/* The second to come ends the time in which the first was alone. */
+static void end_alone(struct axp__memory *m)
 {
-    return v > 0 ? (uint64_t)v : 0;
+    if (axp__get_acquire(&m->is_parted)) return;
+    __atomic_fetch_or(&m->stamp, AXP__STAMP_SHARED, __ATOMIC_SEQ_CST);
+    axp__barrier_all_threads();
+    axp__put_release(&m->is_parted, 1);
 }
 
-/* Before a name's first change in an epoch. */
-static void save_for_epoch(struct axp__memory *m, struct axp__live_name *live)
+struct axp__purse *axp__memory_join(struct axp__memory *m)
 {
-    uint64_t epoch = axp__get(&m->epoch);
-    if (axp__get(&live->epoch) == epoch) return;
-    axp__put(&live->saved_bytes, at_least_0(axp__get(&live->current_bytes)));
-    axp__put(&live->epoch, epoch);
+    struct axp__purse *own = axp__purse_join(book_of_all(m), m->budget, 0);
+    if (!own) return NULL;
+    if (__atomic_fetch_add(&m->n_joined, 1, __ATOMIC_ACQ_REL) ||
+        !axp__barrier_is_there())
+        end_alone(m);
+    return own;
 }
 
-void axp__memory_alloc(struct axp__memory *m, struct axp__live_name *live,
-                       uint64_t bytes, uint64_t now, uint64_t row)
+struct axp__purse *axp__memory_join_name(struct axp__memory *m,
+                                         struct axp__live_name *live)
 {
-    save_for_epoch(m, live);
-    int64_t n = (int64_t)bytes;
-    int64_t own = axp__add(&live->current_bytes, n) + n;
-    if (own == n) {
-        axp__put(&live->since_ticks, now);
-        axp__put(&live->since_row, row);
-    }
-    if (at_least_0(own) > axp__get(&live->peak_bytes))
-        axp__raise(&live->peak_bytes, at_least_0(own));
+    return axp__purse_join(book_of(m, live), m->budget, live->name);
+}
 
-    int64_t all = axp__add(&m->current_bytes, n) + n;
-    if (at_least_0(all) > axp__get(&m->peak_bytes) &&
-        axp__raise(&m->peak_bytes, at_least_0(all))) {
+void axp__memory_release(struct axp__memory *m, axp__ref ref)
+{
+    if (ref) axp__purse_release(axp__slab_at(&m->slab, ref));
+}
+
+/* ---- events ------------------------------------------------------------------------ */
+
+/* The name's purse has changed by `change` since it held what counts. */
+static void save_for_epoch(struct axp__memory *m, struct axp__purse *own,
+                           int64_t change)
+{
+    uint32_t stamp = axp__get(&m->stamp);
+    if (axp__purse_is_saved(own, stamp))
+        axp__put(&own->stamp, stamp);
+    else
+        axp__purse_save(own, stamp, axp__purse_held(own) - change);
+}
+
+void axp__memory_alloc_slow(struct axp__memory *m, struct axp__purses x,
+                            uint64_t bytes, uint64_t now)
+{
+    struct axp__live_name *live = axp__memory_find(m, x.own->name);
+    save_for_epoch(m, x.own, (int64_t)bytes);
+    axp__purse_settle_up(book_of(m, live), x.own);
+    if (axp__purse_settle_up(book_of_all(m), x.all)) {
         axp__put(&m->peak_ticks, now);
-        axp__add(&m->epoch, 1);
+        __atomic_fetch_add(&m->stamp, AXP__STAMP_EPOCH, __ATOMIC_RELEASE);
     }
 }
 
-/* Lowers, not below 0; returns what was too much. */
-static uint64_t lower(int64_t *counter, uint64_t bytes)
+uint64_t axp__memory_free_slow(struct axp__memory *m, struct axp__purses x,
+                               uint64_t bytes)
 {
-    int64_t left = axp__add(counter, -(int64_t)bytes) - (int64_t)bytes;
-    if (left >= 0) return 0;
-    uint64_t excess = (uint64_t)-left < bytes ? (uint64_t)-left : bytes;
-    axp__add(counter, (int64_t)excess);
+    struct axp__live_name *live = axp__memory_find(m, x.own->name);
+    save_for_epoch(m, x.own, -(int64_t)bytes);
+    uint64_t excess = axp__purse_settle_down(book_of(m, live), x.own);
+    axp__purse_settle_down(book_of_all(m), x.all);
+    return excess < bytes ? excess : bytes;
+}
+
+uint64_t axp__memory_free_loose(struct axp__memory *m,
+                                struct axp__live_name *live,
+                                struct axp__purse *all, uint64_t bytes)
+{
+    uint64_t excess =
+        live ? axp__purse_lower_others(book_of(m, live), bytes) : bytes;
+    axp__put(&all->net, all->net - bytes);
+    (void)axp__memory_stamp(m);
+    axp__purse_settle_down(book_of_all(m), all);
     return excess;
 }
 
-uint64_t axp__memory_free(struct axp__memory *m, struct axp__live_name *live,
-                          uint64_t bytes)
+/* ---- reading ------------------------------------------------------------------------ */
+
+struct axp__live_state axp__memory_read(const struct axp__memory *m,
+                                        const struct axp__account *account)
 {
-    uint64_t excess = bytes;
-    if (live) {
-        save_for_epoch(m, live);
-        excess = lower(&live->current_bytes, bytes);
+    uint32_t stamp = axp__get_acquire(&m->stamp);
+    struct axp__live_state s = {0};
+    for (axp__ref ref = axp__get_acquire(&account->purses); ref;) {
+        const struct axp__purse *p = axp__slab_at(&m->slab, ref);
+        axp__live_add(&s, p, stamp);
+        ref = p->next;
     }
-    lower(&m->current_bytes, bytes);
-    return excess;
+    return s;
 }
 
 uint64_t axp__memory_current(const struct axp__memory *m)
 {
-    return at_least_0(axp__get(&m->current_bytes));
-}
-
-uint64_t axp__memory_at_peak(const struct axp__memory *m,
-                             const struct axp__live_name *live)
-{
-    if (axp__get(&live->epoch) == axp__get(&m->epoch))
-        return axp__get(&live->saved_bytes);
-    return at_least_0(axp__get(&live->current_bytes));
+    return axp__live_bytes(axp__memory_read(m, &m->all).held);
 }
 
 void axp__memory_each(struct axp__memory *m,
                       void (*fn)(void *ctx, struct axp__live_name *), void *ctx)
 {
     for (uint32_t i = 0; i < AXP__LIVE_PAGES; i++) {
-        struct axp__live_name **page = axp__get_acquire(&m->page[i]);
+        axp__ref *page = axp__get_acquire(&m->page[i]);
         for (uint32_t k = 0; page && k < AXP__LIVE_PAGE; k++) {
-            struct axp__live_name *live = axp__get_acquire(&page[k]);
-            if (live) fn(ctx, live);
+            axp__ref ref = axp__get_acquire(&page[k]);
+            if (ref) fn(ctx, axp__slab_at(&m->slab, ref));
         }
     }
 }
 
 static void mark(void *ctx, struct axp__live_name *live)
 {
-    (void)ctx;
+    struct axp__memory *m = ctx;
     axp__put(&live->first_step_bytes,
-             at_least_0(axp__get(&live->current_bytes)));
+             axp__live_bytes(axp__memory_read(m, &live->account).held));
 }
 
 void axp__memory_mark_first_step(struct axp__memory *m)
 {
-    axp__memory_each(m, mark, NULL);
+    axp__memory_each(m, mark, m);
 }
 
 void axp__memory_clear(struct axp__memory *m)
 {
-    for (struct axp__live_block *b = m->blocks; b;) {
-        struct axp__live_block *older = b->older;
-        axp__unmap(b, BLOCK_BYTES);
-        axp__budget_give(m->budget, BLOCK_BYTES);
-        b = older;
-    }
     for (uint32_t i = 0; i < AXP__LIVE_PAGES; i++) {
         if (!m->page[i]) continue;
-        axp__unmap(m->page[i], PAGE_BYTES);
+        axp__budget_unmap(m->budget, m->page[i], PAGE_BYTES);
         axp__budget_give(m->budget, PAGE_BYTES);
     }
+    axp__slab_clear(&m->slab, m->budget);
     *m = (struct axp__memory){.budget = m->budget};
 }

@@ -25,17 +25,18 @@ struct axp__node_extra {
 
 /* A place in the call tree: a name under a parent. One cache line. */
 struct axp__node {
-    uint64_t key;       /* of its children in the hash: own ref << 32 … */
-    uint32_t hash_base; /* … and where they lie: see axp__tally_peek */
+    uint64_t path; /* own ref << 32 | …: see axp__tally_peek */
     uint32_t name;
-    uint64_t total_ticks, self_ticks, calls;
     axp__ref parent; /* 0: the root itself */
     axp__ref op;
     axp__ref next;
-    axp__ref next_of_op;   /* another node of the same op; newest first */
-    axp__ref extra;        /* 0: none yet */
+    axp__ref next_of_op; /* another node of the same op; newest first */
+    axp__ref extra;      /* 0: none yet */
+    uint64_t total_ticks, self_ticks, calls; /* in one block of 32 bytes */
     uint16_t category;     /* children inherit it, where a view is made */
     uint16_t is_recursive; /* its op is open above it too */
+    uint32_t declares;     /* enum axp__frame_flag: each of its calls, and then
+                              its extra lies next to it */
 } __attribute__((aligned(64)));
 
 /* Everything of one name on one thread. Calls, total and self time and work of
@@ -67,10 +68,12 @@ struct axp__hist_page {
 /* Traffic of one allocation name on one thread; what is live, and peaks, are
  * the profiler's (tally_memory.h). */
 struct axp__traffic {
+    uint64_t n_allocs, allocated_bytes, n_frees, freed_bytes;
     uint32_t name;
     axp__ref next;
-    uint64_t n_allocs, n_frees, allocated_bytes, freed_bytes;
-};
+    axp__ref purse; /* the thread's, in the slab of tally_memory.h */
+    uint32_t reserved;
+} __attribute__((aligned(64)));
 
 struct axp__counter {
     uint32_t name;

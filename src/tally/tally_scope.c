@@ -14,10 +14,19 @@
 
 /* ---- records -------------------------------------------------------------- */
 
-/* A multiple of an entry's size, random for each parent's key. */
-static inline uint32_t hash_base_of(uint64_t parent_key)
+/* What is in the hash beside nodes, as if it had a parent of its own. */
+#define OF_OPS ((axp__ref)0xffffffffu)     /* → op alone */
+#define OF_TRAFFIC AXP__OF_TRAFFIC
+#define OF_COUNTERS ((axp__ref)0xfffffffdu) /* → axp__counter */
+
+static inline uint64_t path_of(axp__ref ref)
 {
-    return (uint32_t)axp__mix64(parent_key) & 0x7fffffe0u;
+    return axp__path_of(ref);
+}
+
+static uint32_t name_of(uint64_t label)
+{
+    return AXP__LABEL_NAME(label - AXP__DECLARES(AXP__DECLARED(label)));
 }
 
 /* Links a filled record at the end of its list. */
@@ -62,18 +71,21 @@ static bool is_recursive(struct axp__tally *t, const struct axp__op *op,
     return false;
 }
 
-static axp__ref new_node(struct axp__tally *t, uint32_t name, axp__ref parent,
+static axp__ref new_node(struct axp__tally *t, uint64_t label, axp__ref parent,
                          axp__ref op_ref, bool is_optional)
 {
-    axp__ref ref =
-        axp__arena_alloc(&t->arena, sizeof(struct axp__node), is_optional);
+    uint32_t declares = AXP__DECLARED(label);
+    size_t extra = declares ? sizeof(struct axp__node_extra) : 0;
+    axp__ref ref = axp__arena_alloc(
+        &t->arena, (uint32_t)(sizeof(struct axp__node) + extra), is_optional);
     if (!ref) return 0;
     struct axp__node *node = axp__arena_at(&t->arena, ref);
-    node->name = name;
+    node->name = name_of(label);
+    node->declares = declares;
+    if (declares) node->extra = ref + sizeof *node / 8;
     node->parent = parent;
     node->op = op_ref;
-    node->key = (uint64_t)ref << 32;
-    node->hash_base = hash_base_of(node->key);
+    node->path = path_of(ref);
     if (op_ref) {
         struct axp__op *op = axp__arena_at(&t->arena, op_ref);
         node->is_recursive = is_recursive(t, op, parent);
@@ -84,10 +96,14 @@ static axp__ref new_node(struct axp__tally *t, uint32_t name, axp__ref parent,
     return ref;
 }
 
-/* The longest duration there is. */
+/* The longest duration there is: 2 years at 1 GHz. The hot path adds what is
+ * no longer than a call before it to child_ticks, below the flags. */
+#define MAX_TICKS ((uint64_t)1 << 56)
+_Static_assert(MAX_TICKS < AXP__HIST_MAX, "has a bucket");
+
 static uint64_t at_most(uint64_t ticks)
 {
-    return ticks < AXP__HIST_MAX ? ticks : AXP__HIST_MAX;
+    return ticks < MAX_TICKS ? ticks : MAX_TICKS;
 }
 
 uint64_t *axp__tally_bucket(struct axp__tally *t, struct axp__op *op,
@@ -118,9 +134,8 @@ static uint32_t hash_cap(const struct axp__tally *t)
 /* Where a key belongs. */
 static uint32_t home_of(uint64_t key, uint32_t cap)
 {
-    uint64_t parent = key >> 32 << 32, label = key & 0xffffffffu;
-    uint64_t at = hash_base_of(parent) + 2 * label;
-    return (uint32_t)(at / sizeof(struct axp__entry)) & (cap - 1);
+    uint64_t label = key - path_of(axp__path_ref(key));
+    return (uint32_t)((key + label) / sizeof(struct axp__entry)) & (cap - 1);
 }
 
 static void insert(struct axp__entry *table, uint32_t cap,
@@ -180,7 +195,7 @@ static struct axp__entry *lookup(struct axp__tally *t, uint64_t key)
 static struct axp__entry *add_entry(struct axp__tally *t, uint64_t key,
                                     void *record, void *other, axp__ref ref)
 {
-    struct axp__entry e = {key, ref, 0, record, other};
+    struct axp__entry e = {key, path_of(ref), record, other};
     insert(t->hash, hash_cap(t), &e);
     t->hash_used++;
     return lookup(t, key);
@@ -188,7 +203,7 @@ static struct axp__entry *add_entry(struct axp__tally *t, uint64_t key,
 
 static struct axp__entry *op_entry(struct axp__tally *t, uint32_t name)
 {
-    uint64_t key = AXP__KEY_OP | AXP__LABEL(name);
+    uint64_t key = path_of(OF_OPS) + AXP__LABEL(name);
     struct axp__entry *e = lookup(t, key);
     if (e) return e;
     if (!has_room(t, false)) return NULL;
@@ -204,26 +219,25 @@ struct axp__op *axp__tally_op(struct axp__tally *t, uint32_t name)
 }
 
 static struct axp__entry *make_node(struct axp__tally *t, axp__ref parent,
-                                    uint32_t name, bool is_optional)
+                                    uint64_t label, bool is_optional)
 {
-    struct axp__entry *of = op_entry(t, name);
+    struct axp__entry *of = op_entry(t, name_of(label));
     if (!of) return NULL;
-    axp__ref op_ref = of->ref;
+    axp__ref op_ref = axp__path_ref(of->path);
     void *op = of->other;
     if (!has_room(t, is_optional)) return NULL;
-    axp__ref ref = new_node(t, name, parent, op_ref, is_optional);
+    axp__ref ref = new_node(t, label, parent, op_ref, is_optional);
     if (!ref) return NULL;
-    return add_entry(t, (uint64_t)parent << 32 | AXP__LABEL(name),
-                     axp__arena_at(&t->arena, ref), op, ref);
+    return add_entry(t, path_of(parent) + label, axp__arena_at(&t->arena, ref),
+                     op, ref);
 }
 
 /* No room for a node of its own: the one of that name under "(other)". */
-static struct axp__entry *fold(struct axp__tally *t, uint32_t name)
+static struct axp__entry *fold(struct axp__tally *t, uint64_t label)
 {
     t->n_folded++;
-    uint64_t key = (uint64_t)t->other.ref << 32 | AXP__LABEL(name);
-    struct axp__entry *e = lookup(t, key);
-    if (!e) e = make_node(t, t->other.ref, name, false);
+    struct axp__entry *e = lookup(t, t->other.path + label);
+    if (!e) e = make_node(t, axp__path_ref(t->other.path), label, false);
     return e ? e : &t->other;
 }
 
@@ -250,26 +264,26 @@ static struct axp__entry *bring_home(struct axp__tally *t, struct axp__entry *e)
 static bool is_folded(const struct axp__tally *t, axp__ref ref)
 {
     const struct axp__node *node = axp__arena_at(&t->arena, ref);
-    return ref == t->other.ref || node->parent == t->other.ref;
+    axp__ref other = axp__path_ref(t->other.path);
+    return ref == other || node->parent == other;
 }
 
-struct axp__entry *axp__tally_find_slow(struct axp__tally *t, uint64_t key)
+struct axp__entry *axp__tally_find_slow(struct axp__tally *t, uint64_t path,
+                                        uint64_t label)
 {
-    struct axp__entry *e = lookup(t, key);
+    struct axp__entry *e = lookup(t, path + label);
     if (e) return bring_home(t, e);
-    uint32_t name = AXP__LABEL_NAME(key);
-    axp__ref parent = (axp__ref)(key >> 32);
-    e = is_folded(t, parent) ? NULL : make_node(t, parent, name, true);
-    return e ? e : fold(t, name);
+    axp__ref parent = axp__path_ref(path);
+    e = is_folded(t, parent) ? NULL : make_node(t, parent, label, true);
+    return e ? e : fold(t, label);
 }
 
 struct axp__entry *axp__tally_traffic(struct axp__tally *t, uint32_t name)
 {
-    uint64_t key = AXP__KEY_TRAFFIC | AXP__LABEL(name);
-    const uint64_t base = hash_base_of(AXP__KEY_TRAFFIC);
-    uint64_t at = (base + 2 * AXP__LABEL(name)) & t->hash_mask;
-    struct axp__entry *e = (struct axp__entry *)(void *)((char *)t->hash + at);
-    if (axp__likely(e->key == key)) return e;
+    const uint64_t path = path_of(OF_TRAFFIC);
+    struct axp__entry *e = axp__tally_peek(t, path, AXP__LABEL(name));
+    if (axp__likely(e != NULL)) return e;
+    uint64_t key = path + AXP__LABEL(name);
     e = lookup(t, key);
     if (e) return bring_home(t, e);
     if (!has_room(t, false)) return NULL;
@@ -284,7 +298,7 @@ struct axp__entry *axp__tally_traffic(struct axp__tally *t, uint32_t name)
 
 struct axp__counter *axp__tally_counter(struct axp__tally *t, uint32_t name)
 {
-    uint64_t key = AXP__KEY_COUNTER | AXP__LABEL(name);
+    uint64_t key = path_of(OF_COUNTERS) + AXP__LABEL(name);
     struct axp__entry *e = lookup(t, key);
     if (e) return e->record;
     if (!has_room(t, false)) return NULL;
@@ -357,18 +371,30 @@ static bool is_open(const struct axp__tally *t, const struct axp__op *op)
 struct axp__frame *axp__tally_push(struct axp__tally *t, uint32_t name,
                                    uint64_t now)
 {
+    return axp__tally_push_work(t, name, 0, now);
+}
+
+struct axp__frame *axp__tally_push_work(struct axp__tally *t, uint32_t name,
+                                        uint32_t declares, uint64_t now)
+{
+    uint64_t label = AXP__LABEL(name) + AXP__DECLARES(declares);
     struct axp__frame *f = t->top + 1;
     uint64_t n_folded = t->n_folded;
-    struct axp__entry *e = axp__tally_find(t, t->top->node, AXP__LABEL(name));
+    struct axp__entry *e = axp__tally_find(t, t->top->path, label);
     bool is_repeat = t->n_folded != n_folded && is_open(t, e->other);
-    axp__tally_open(t, f, e, now);
-    if (is_repeat) axp__frame_set_flags(f, AXP__F_REPEAT);
+    axp__tally_open(f, e,
+                    (struct axp__frame_init){
+                        .now = now, .flags = is_repeat ? AXP__F_REPEAT : 0});
+    axp__put(&t->top, f);
     return f;
 }
 
+/* Never into the flags, whatever the clock says. */
 static void charge(struct axp__frame *parent, uint64_t ticks)
 {
-    axp__put(&parent->child_ticks, parent->child_ticks + ticks);
+    uint64_t most = AXP__MAX_CHILD_TICKS - axp__frame_child_ticks(parent);
+    axp__put(&parent->child_ticks,
+             parent->child_ticks + (ticks < most ? ticks : most));
 }
 
 /* Counts the call of a frame that ends now. */
@@ -411,10 +437,9 @@ static void move_frame(struct axp__frame *to, const struct axp__frame *from)
     axp__put(&to->begin_ticks, from->begin_ticks);
     axp__put(&to->child_ticks, from->child_ticks);
     axp__put(&to->token, from->token);
-    axp__put(&to->flags, from->flags);
     axp__put(&to->site, from->site);
-    to->anchor = from->anchor;
-    to->charged_ticks = from->charged_ticks;
+    to->path = from->path;
+    axp__put(&to->anchor, from->anchor);
 }
 
 /* Whether a scope of the op is open below f. */
@@ -435,14 +460,16 @@ static void repath(struct axp__tally *t, struct axp__frame *f, uint64_t now)
     struct axp__op *op = f->op;
     bool is_repeat = axp__frame_flags(f) & AXP__F_REPEAT;
     bool was_within = is_repeat || f->node->is_recursive;
-    struct axp__entry *e = axp__tally_find(t, f[-1].node, AXP__LABEL(op->name));
+    uint64_t label = AXP__LABEL(op->name) + AXP__DECLARES(f->node->declares);
+    struct axp__entry *e = axp__tally_find(t, f[-1].path, label);
     if (e->other != op) return; /* no memory: all share one */
     axp__put(&f->node, (struct axp__node *)e->record);
+    f->path = e->path;
     bool is_within = is_open_below(t, f);
     if (is_within && !f->node->is_recursive)
         axp__frame_set_flags(f, AXP__F_REPEAT);
     else if (is_repeat)
-        axp__put(&f->flags, f->flags & ~(uint32_t)AXP__F_REPEAT);
+        axp__frame_clear_flags(f, AXP__F_REPEAT);
     if (!was_within || is_within) return;
     axp__version_begin(&op->version);
     axp__bump(&op->repeat_ticks, now - f->begin_ticks);
@@ -458,7 +485,7 @@ void axp__tally_remove(struct axp__tally *t, struct axp__frame *f, uint64_t now,
                             ? child->charged_ticks
                             : child->begin_ticks;
         charge(f, now > from ? now - from : 0);
-        child->charged_ticks = now;
+        axp__put(&child->charged_ticks, now);
         axp__frame_set_flags(child, AXP__F_MOVED);
     }
     if (is_counted)
@@ -474,7 +501,7 @@ void axp__tally_remove(struct axp__tally *t, struct axp__frame *f, uint64_t now,
 
 /* ---- other additions ------------------------------------------------------- */
 
-static void add_dims(struct axp__op *op, const uint32_t dims[6])
+void axp__tally_set_dims(struct axp__op *op, const uint32_t dims[6])
 {
     uint32_t n = 0;
     for (; n < 6 && dims[n]; n++)
@@ -497,9 +524,8 @@ struct axp__node_extra *axp__tally_extra(struct axp__tally *t,
 void axp__tally_add_work(struct axp__tally *t, struct axp__frame *f,
                          const struct axp__work *work)
 {
-    uint32_t flags = (work->flops > 0 ? AXP__F_FLOPS : 0u) |
-                     (work->bytes > 0 ? AXP__F_BYTES : 0u);
-    uint32_t fresh = flags & ~axp__frame_flags(f);
+    uint32_t flags = axp__work_flags(work);
+    uint32_t fresh = flags & ~(axp__frame_flags(f) | f->node->declares);
     struct axp__node_extra *x = axp__tally_extra(t, f->node);
     if (!x) return;
     axp__put_f64(&x->flops, x->flops + work->flops);
@@ -508,8 +534,7 @@ void axp__tally_add_work(struct axp__tally *t, struct axp__frame *f,
     axp__put(&x->n_bytes_calls,
              x->n_bytes_calls + (fresh & AXP__F_BYTES) / AXP__F_BYTES);
     if (work->dtype) axp__put(&x->dtype, work->dtype);
-    if (work->dims && work->dims[0]) add_dims(f->op, work->dims);
-    if (flags) axp__frame_set_flags(f, flags);
+    axp__frame_set_flags(f, fresh);
 }
 
 void axp__tally_sample(struct axp__tally *t, struct axp__op *op, uint64_t ticks)
@@ -524,6 +549,7 @@ void axp__tally_add_loose(struct axp__tally *t, uint32_t name, uint64_t ticks)
 {
     struct axp__op *op = axp__tally_op(t, name);
     if (!op) op = t->other.other;
+    ticks = at_most(ticks);
     axp__version_begin(&op->version);
     axp__bump(&op->loose_calls, 1);
     axp__bump(&op->loose_ticks, ticks);
@@ -549,7 +575,7 @@ void axp__tally_add_span(struct axp__tally *t, uint32_t name, uint64_t ticks,
                          const struct axp__work *work)
 {
     struct axp__entry *e =
-        axp__tally_find(t, t->frames[0].node, AXP__LABEL(name));
+        axp__tally_find(t, t->frames[0].path, AXP__LABEL(name));
     struct axp__node *node = e->record;
     struct axp__op *op = e->other;
     axp__version_begin(&op->version);
@@ -576,18 +602,19 @@ void axp__tally_init(struct axp__tally *t, struct axp__tally_seed *seed,
     t->hash_mask = (t->inline_entries - 1) * sizeof *t->hash;
 
     /* The seed holds these, so they cannot fail. */
-    axp__ref root = new_node(t, ROOT_NAME, 0, 0, false);
-    axp__ref other_op = op_entry(t, other_name)->ref;
-    axp__ref other = new_node(t, other_name, root, other_op, false);
+    axp__ref root = new_node(t, AXP__LABEL(ROOT_NAME), 0, 0, false);
+    axp__ref other_op = axp__path_ref(op_entry(t, other_name)->path);
+    axp__ref other = new_node(t, AXP__LABEL(other_name), root, other_op, false);
     t->other = (struct axp__entry){
-        .key = (uint64_t)root << 32 | AXP__LABEL(other_name),
+        .key = path_of(root) + AXP__LABEL(other_name),
+        .path = path_of(other),
         .record = axp__arena_at(&t->arena, other),
         .other = axp__arena_at(&t->arena, other_op),
-        .ref = other,
     };
     add_entry(t, t->other.key, t->other.record, t->other.other, other);
     t->frames[0] = (struct axp__frame){
         .node = axp__arena_at(&t->arena, root),
+        .path = path_of(root),
         .op = t->other.other,  /* so that an end may look at it */
         .anchor = UINTPTR_MAX, /* nothing is further out */
     };

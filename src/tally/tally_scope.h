@@ -22,6 +22,7 @@
  */
 #ifndef AXP_TALLY_SCOPE_H
 #define AXP_TALLY_SCOPE_H
+#include "base/base_text.h"
 #include "tally/tally_record.h"
 
 /* A name as the low bits of a word and of a hash key: never 0, so that a site
@@ -29,74 +30,96 @@
 #define AXP__LABEL(name) ((uint64_t)(name) << 4 | 1)
 #define AXP__LABEL_NAME(label) ((uint32_t)(label) >> 4)
 
+/* Scopes that declare work as they begin have nodes of their own, one for each
+ * set of AXP__F_FLOPS and AXP__F_BYTES: what such a node did not count is its
+ * calls and their time, and an end need not know. As a key: above the label,
+ * and so that both do not want the same place. */
+#define AXP__DECLARES(flags) ((uint64_t)(flags) * ((1u << 24) + 16 * 37))
+#define AXP__DECLARED(key_label) ((uint32_t)((key_label) >> 24))
+
 enum axp__frame_flag {
-    AXP__F_FLOPS = 1,  /* this call declared FLOPs */
+    AXP__F_FLOPS = 1,  /* this call declared FLOPs, and its node does not */
     AXP__F_BYTES = 2,  /* … bytes */
     AXP__F_NAMED = 4,  /* begun by axp_start: ended by name */
     AXP__F_MOVED = 8,  /* its parent ended first: charged_ticks counts */
     AXP__F_REPEAT = 16 /* folded, while its op is open above it */
 };
 
-/* Set in child_ticks of a frame with flags: it looks as if the children took
- * longer than the scope, so that the hot path leaves it alone without asking
- * for flags. */
-#define AXP__FLAGGED ((uint64_t)1 << 63)
+/* Flags are the top bits of child_ticks: with one it looks as if the children
+ * took longer than the scope, so that the hot path leaves the frame alone
+ * without asking for flags. */
+#define AXP__FLAG_SHIFT 59
+#define AXP__FLAG(flags) ((uint64_t)(flags) << AXP__FLAG_SHIFT)
+#define AXP__MAX_CHILD_TICKS (AXP__FLAG(1) - 1)
 
 #define AXP__MAX_DEPTH (1u << 20)
 #define AXP__SURE_DEPTH (1u << 17) /* granted whatever the budget says */
 
-/* What is written together is read together, and nothing else lies next to
- * it: a load that spans two fresh stores waits for both to reach the cache. */
+/* One cache line, and two blocks of 32 bytes that are each written at a time:
+ * see axp__tally_open. */
 struct axp__frame { /* an open scope */
     uint64_t begin_ticks;
-    uint64_t child_ticks; /* what ended scopes within it took | AXP__FLAGGED */
-    uintptr_t anchor;     /* the caller's stack pointer */
-    const void *site;     /* which scope of the caller; the named slot */
+    uint64_t child_ticks; /* what ended scopes within it took | AXP__FLAG() */
+    union {
+        uintptr_t anchor;       /* the caller's stack pointer; or, … */
+        uint64_t charged_ticks; /* … if it was moved, since when its present
+                                   parent is charged */
+    };
+    const void *site; /* which scope of the caller; the named slot */
     struct axp__node *node;
     struct axp__op *op;
-    uint64_t token;         /* outside the global profiler */
-    uint64_t charged_ticks; /* when the present parent's charge began */
-    uint32_t flags;         /* means nothing without AXP__FLAGGED */
-    uint32_t reserved[3];   /* to a multiple of 16, so that pairs of fields
-                               never straddle cache lines */
-};
+    uint64_t path;  /* of its children: see axp__tally_peek */
+    uint64_t token; /* what its end brings back; 0: ended by name */
+} __attribute__((aligned(64)));
 
 static inline uint32_t axp__frame_flags(const struct axp__frame *f)
 {
-    return axp__get(&f->child_ticks) & AXP__FLAGGED ? axp__get(&f->flags) : 0;
+    return (uint32_t)(axp__get(&f->child_ticks) >> AXP__FLAG_SHIFT);
 }
 
 static inline uint64_t axp__frame_child_ticks(const struct axp__frame *f)
 {
-    return axp__get(&f->child_ticks) & ~AXP__FLAGGED;
+    return axp__get(&f->child_ticks) & AXP__MAX_CHILD_TICKS;
 }
 
 static inline void axp__frame_set_flags(struct axp__frame *f, uint32_t flags)
 {
-    axp__put(&f->flags, axp__frame_flags(f) | flags);
-    axp__put(&f->child_ticks, f->child_ticks | AXP__FLAGGED);
+    axp__put(&f->child_ticks, f->child_ticks | AXP__FLAG(flags));
 }
 
-/* hash keys: the parent node's, or one of these, | a label */
-#define AXP__KEY_OP ((uint64_t)0xffffffffu << 32) /* → op alone */
-#define AXP__KEY_TRAFFIC                                                       \
-    ((uint64_t)0xfffffffeu << 32)                      /* → axp__traffic,
-                                                          axp__live_name */
-#define AXP__KEY_COUNTER ((uint64_t)0xfffffffdu << 32) /* → axp__counter */
+static inline void axp__frame_clear_flags(struct axp__frame *f, uint32_t flags)
+{
+    axp__put(&f->child_ticks, f->child_ticks & ~AXP__FLAG(flags));
+}
 
 struct axp__entry { /* 32 bytes: see axp__tally_peek */
     uint64_t key;   /* 0: empty */
-    axp__ref ref;   /* of record, or of the op alone */
-    uint32_t reserved;
-    void *record; /* node, or what the key says */
-    void *other;  /* its op */
+    uint64_t path;  /* of what it stands for: its ref << 32 | … */
+    void *record;   /* node, or what the key says */
+    void *other;    /* its op */
 };
+
+/* Of the entries of traffic, as if they had a parent: → axp__traffic,
+ * axp__purse. */
+#define AXP__OF_TRAFFIC ((axp__ref)0xfffffffeu)
+
+/* Under 2^31 in its lower half, so that a label fits on top. */
+static inline uint64_t axp__path_of(axp__ref ref)
+{
+    uint64_t high = (uint64_t)ref << 32;
+    return high | ((uint32_t)axp__mix64(high) & 0x7fffffe0u);
+}
+
+static inline axp__ref axp__path_ref(uint64_t path)
+{
+    return (axp__ref)(path >> 32);
+}
 
 struct axp__tally {
     struct axp__frame *top; /* innermost open scope; frames[0] is the root */
-    struct axp__frame *limit;
     struct axp__entry *hash;
     uint64_t hash_mask; /* of byte offsets: (entries - 1) * 32 */
+    struct axp__frame *limit;
     uint32_t hash_used;
     uint32_t n_astray; /* finds away from home since it last grew */
     struct axp__frame *frames;
@@ -125,15 +148,20 @@ void axp__tally_init(struct axp__tally *t, struct axp__tally_seed *seed,
 void axp__tally_fini(struct axp__tally *t); /* not the seed */
 
 /* ---- the slow sides ------------------------------------------------------ */
-struct axp__entry *axp__tally_find_slow(struct axp__tally *t, uint64_t key);
+struct axp__entry *axp__tally_find_slow(struct axp__tally *t, uint64_t path,
+                                        uint64_t label);
 /* Where a duration counts in an op's histogram; makes the page. */
 uint64_t *axp__tally_bucket(struct axp__tally *t, struct axp__op *op,
                             uint64_t ticks);
 /* Room for one more frame; false: too deep, or no memory. */
 bool axp__tally_has_room(struct axp__tally *t);
-/* Opens a scope, where there is room. */
+/* Opens a scope, where there is room; the caller sets what he knows of it
+ * (anchor, site, token). */
 struct axp__frame *axp__tally_push(struct axp__tally *t, uint32_t name,
                                    uint64_t now);
+/* The same for one that declares work: a set of flags. */
+struct axp__frame *axp__tally_push_work(struct axp__tally *t, uint32_t name,
+                                        uint32_t declares, uint64_t now);
 /* Closes the innermost scope. */
 void axp__tally_pop(struct axp__tally *t, uint64_t now);
 /* f is not the innermost: its children move up to its parent. Not counted:
@@ -157,47 +185,77 @@ struct axp__work {
     uint32_t dtype;
     const uint32_t *dims; /* six, or NULL */
 };
+static inline uint32_t axp__work_flags(const struct axp__work *work)
+{
+    return (work->flops > 0 ? AXP__F_FLOPS : 0u) |
+           (work->bytes > 0 ? AXP__F_BYTES : 0u);
+}
+
 /* A span with explicit times under the root; self time included. */
 void axp__tally_add_span(struct axp__tally *t, uint32_t name, uint64_t ticks,
                          const struct axp__work *work);
 /* Where a node keeps what few have, made when new; NULL without memory. */
 struct axp__node_extra *axp__tally_extra(struct axp__tally *t,
                                          struct axp__node *node);
+/* All but the dims, which are the op's. */
 void axp__tally_add_work(struct axp__tally *t, struct axp__frame *f,
                          const struct axp__work *work);
+void axp__tally_set_dims(struct axp__op *op, const uint32_t dims[6]);
 
 /* ---- the hot side --------------------------------------------------------- */
-/* The entry of a key if it lies where it belongs, else NULL: ask
+/* Where the children of a node lie in the hash: a path is the node's ref << 32
+ * | a random multiple of an entry's size. A child's key is its parent's path +
+ * its label, and its place a function of both: children lie side by side in
+ * the order of their names, from a place that is random for each node. (A name
+ * moves it by 2 * label = 32 * name + 2, and the mask takes the 2 off.)
+ *
+ * The entry of a key if it lies where it belongs, else NULL: ask
  * axp__tally_find_slow. The table is kept three quarters empty, so that most
  * do. HOT */
 static inline struct axp__entry *axp__tally_peek(const struct axp__tally *t,
-                                                 const struct axp__node *parent,
-                                                 uint64_t label)
+                                                 uint64_t path, uint64_t label)
 {
-    /* The children of a node lie side by side, in the order of their names,
-     * from a place that is random for each node. 2 * label = 32 * name + 2. */
-    uint64_t at = (parent->hash_base + 2 * label) & t->hash_mask;
+    uint64_t key = path + label;
+    uint64_t at = (key + label) & t->hash_mask;
     struct axp__entry *e = (struct axp__entry *)(void *)((char *)t->hash + at);
-    return axp__likely(e->key == (parent->key | label)) ? e : NULL;
+    return axp__likely(e->key == key) ? e : NULL;
 }
 
 static inline struct axp__entry *axp__tally_find(struct axp__tally *t,
-                                                 const struct axp__node *parent,
-                                                 uint64_t label)
+                                                 uint64_t path, uint64_t label)
 {
-    struct axp__entry *e = axp__tally_peek(t, parent, label);
-    return e ? e : axp__tally_find_slow(t, parent->key | label);
+    struct axp__entry *e = axp__tally_peek(t, path, label);
+    return e ? e : axp__tally_find_slow(t, path, label);
 }
 
-/* HOT */
-static inline void axp__tally_open(struct axp__tally *t, struct axp__frame *f,
-                                   const struct axp__entry *e, uint64_t now)
+/* What a scope begins with. */
+struct axp__frame_init {
+    uint64_t now;
+    uint32_t flags;
+    uintptr_t anchor;
+    const void *site;
+    uint64_t token;
+};
+
+/* Fills a frame; the caller then sets top. Stores to one block of 32 bytes
+ * leave a Neoverse V1 together if they follow each other, and each other block
+ * costs 0.6 ns of the time that a scope has. HOT */
+static inline void axp__tally_open(struct axp__frame *f,
+                                   const struct axp__entry *e,
+                                   struct axp__frame_init o)
 {
-    axp__set(&f->node, (struct axp__node *)e->record);
-    axp__set(&f->op, (struct axp__op *)e->other);
-    axp__set(&f->begin_ticks, now);
-    axp__set(&f->child_ticks, 0);
-    axp__put(&t->top, f);
+    struct axp__node *node = e->record;
+    struct axp__op *op = e->other;
+    axp__set(&f->begin_ticks, o.now);
+    axp__set(&f->child_ticks, AXP__FLAG(o.flags));
+    axp__set(&f->anchor, o.anchor);
+    axp__set(&f->site, o.site);
+    axp__signal_fence();
+    axp__set(&f->node, node);
+    axp__set(&f->op, op);
+    axp__set(&f->path, e->path);
+    axp__set(&f->token, o.token);
+    axp__signal_fence();
 }
 
 /* Adds one finished call to its op and node, where nothing but these changes
@@ -222,55 +280,31 @@ static inline struct axp__node_extra *axp__tally_peek_extra(
     return node->extra ? axp__arena_at(&t->arena, node->extra) : NULL;
 }
 
-/* The same as axp__tally_pop_fast below for a scope that declared work, and
- * nothing else is unusual. HOT */
-static inline bool axp__tally_pop_work(struct axp__tally *t,
-                                       struct axp__frame *f, uint64_t now)
+/* Where a call that ends now counts; NULL: something is unusual about its
+ * duration. HOT */
+static inline uint64_t *axp__tally_peek_bucket(const struct axp__op *op,
+                                               uint64_t ticks)
 {
-    struct axp__op *op = f->op;
-    struct axp__node *node = f->node;
-    uint64_t ticks = now - f->begin_ticks, self;
-    uint32_t flags = axp__frame_flags(f);
-    if (axp__unlikely(!flags || flags & ~(AXP__F_FLOPS | AXP__F_BYTES)))
-        return false;
-    if (axp__unlikely(__builtin_sub_overflow(
-            ticks, f->child_ticks & ~AXP__FLAGGED, &self)))
-        return false;
+    if (axp__unlikely((ticks < op->min_ticks) | (ticks > op->max_ticks)))
+        return NULL;
     struct axp__hist_at at = axp__hist_at(ticks);
     struct axp__hist_page *page = op->page[at.page];
-    struct axp__node_extra *x = axp__tally_peek_extra(t, node);
-    if (axp__unlikely((ticks < op->min_ticks) | (ticks > op->max_ticks) |
-                      !page | !x))
-        return false;
-    axp__set(&f[-1].child_ticks, f[-1].child_ticks + ticks);
-    axp__put(&x->flops_ticks,
-             x->flops_ticks + (flags & AXP__F_FLOPS ? ticks : 0));
-    axp__put(&x->bytes_ticks,
-             x->bytes_ticks + (flags & AXP__F_BYTES ? ticks : 0));
-    axp__tally_add(op, node, &page->count[at.bucket], ticks, self);
-    axp__put(&t->top, f - 1);
-    return true;
+    return axp__likely(page != NULL) ? &page->count[at.bucket] : NULL;
 }
 
-/* Closes the innermost scope if nothing is unusual about it; false: call
- * axp__tally_pop. HOT */
-static inline bool axp__tally_pop_fast(struct axp__tally *t,
-                                       struct axp__frame *f, uint64_t now)
+/* Counts a scope that ends now if nothing is unusual about it; the caller then
+ * sets top. False: nothing was done, call axp__tally_pop. HOT */
+static inline bool axp__tally_pop_fast(struct axp__frame *f, uint64_t now)
 {
     struct axp__op *op = f->op;
-    uint64_t ticks = now - f->begin_ticks;
-    uint64_t self;
+    uint64_t ticks = now - f->begin_ticks, self;
     /* Children that took longer: flags, or a clock that jumped. */
     if (axp__unlikely(__builtin_sub_overflow(ticks, f->child_ticks, &self)))
         return false;
-    if (axp__unlikely((ticks < op->min_ticks) | (ticks > op->max_ticks)))
-        return false;
-    struct axp__hist_at at = axp__hist_at(ticks);
-    struct axp__hist_page *page = op->page[at.page];
-    if (axp__unlikely(!page)) return false;
+    uint64_t *bucket = axp__tally_peek_bucket(op, ticks);
+    if (axp__unlikely(!bucket)) return false;
     axp__set(&f[-1].child_ticks, f[-1].child_ticks + ticks);
-    axp__tally_add(op, f->node, &page->count[at.bucket], ticks, self);
-    axp__put(&t->top, f - 1);
+    axp__tally_add(op, f->node, bucket, ticks, self);
     return true;
 }
 

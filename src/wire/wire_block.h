@@ -35,7 +35,7 @@
 
 /* Bounds that readers hold claims against before they allocate. */
 #define AXP__BODY_MAX ((uint64_t)1 << 31)
-#define AXP__PACK_CHUNKS 32u /* chunks in a PACK, at most */
+#define AXP__PACK_CHUNKS 128u /* chunks in a PACK, at most */
 
 enum axp__block_kind {
     AXP__B_NONE,

@@ -2,12 +2,6 @@
 /* The one reader of words; see wire_decode.h. */
 #include "wire/wire_decode.h"
 
-static const uint8_t payload_words[AXP__W_N_KINDS] = {
-    [AXP__W_TIME] = 1,    [AXP__W_WORK] = 2, [AXP__W_ALLOC] = 2,
-    [AXP__W_FREE] = 2,    [AXP__W_STEP] = 3, [AXP__W_EXT] = 1,
-    [AXP__W_COUNTER] = 1,
-};
-
 void axp__decoder_init(struct axp__decoder *d, const uint64_t *words,
                        size_t n_words, uint64_t base_ticks)
 {
@@ -34,7 +28,7 @@ bool axp__decoder_next_slow(struct axp__decoder *d, struct axp__wire_event *out)
 
         const uint64_t *payload = d->words + d->at + 1;
         size_t left = d->n_words - d->at - 1;
-        size_t n = payload_words[kind];
+        size_t n = axp__payload_words(kind);
         if (n > left) return stop_damaged(d);
         if (kind == AXP__W_EXT) n = payload[0] >> 8 & 0xffff;
         if (n > left || (kind == AXP__W_EXT && n == 0)) return stop_damaged(d);

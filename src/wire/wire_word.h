@@ -111,6 +111,17 @@ static inline uint64_t axp__word_delta(uint64_t word)
     return word >> AXP__TIME_SHIFT;
 }
 
+/* Words of payload that a kind fixes; an EXT says the rest in its first. */
+static inline unsigned axp__payload_words(enum axp__word_kind kind)
+{
+    static const uint8_t n[16] = {
+        [AXP__W_TIME] = 1,    [AXP__W_WORK] = 2, [AXP__W_ALLOC] = 2,
+        [AXP__W_FREE] = 2,    [AXP__W_STEP] = 3, [AXP__W_EXT] = 1,
+        [AXP__W_COUNTER] = 1,
+    };
+    return n[kind & 15];
+}
+
 static inline uint64_t axp__ext_word(enum axp__ext_kind kind, uint32_t n_words,
                                      uint32_t argument)
 {

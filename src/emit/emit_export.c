@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The table of exports and the public calls; see emit_export.h. */
+#include "emit/emit_export.h"
+
+#include <string.h>
+
+#include "record/record_thread.h"
+
+static const struct axp__export_format formats[] = {
+#define X(id, name, extension, media_type, kind, function, description)        \
+    {AXP_EXPORT_##id,     name,        extension,                              \
+     media_type,          description, AXP__EMIT_##kind,                       \
+     axp__emit_##function},
+#include "emit/emit_formats.def"
+#undef X
+};
+#define N_FORMATS (sizeof formats / sizeof *formats)
+
+const struct axp__export_format *axp__export_format_at(axp_export_format id)
+{
+    for (size_t i = 0; i < N_FORMATS; i++)
+        if (formats[i].id == id) return &formats[i];
+    return NULL;
+}
+
+static axp_status fail_unknown(const char *what)
+{
+    char known[160];
+    size_t len = 0;
+    known[0] = 0;
+    for (size_t i = 0; i < N_FORMATS && len < sizeof known; i++)
+        len += (size_t)snprintf(known + len, sizeof known - len, "%s%s",
+                                i ? ", " : "", formats[i].name);
+    return axp__fail(AXP_E_INVALID, "no export format %.40s; there are %s",
+                     what, known);
+}
+
+axp_status axp_export_format_by_name(const char *name, axp_export_format *out)
+{
+    for (size_t i = 0; name && out && i < N_FORMATS; i++)
+        if (!strcmp(formats[i].name, name)) {
+            *out = formats[i].id;
+            return AXP_OK;
+        }
+    return fail_unknown(name && *name ? name : "without a name");
+}
+
+const char *axp_export_format_name(axp_export_format f,
+                                   const char **description)
+{
+    const struct axp__export_format *format = axp__export_format_at(f);
+    if (description) *description = format ? format->description : NULL;
+    return format ? format->name : NULL;
+}
+
+/* ---- writing ------------------------------------------------------------------------ */
+
+struct job {
+    const axp_view *v;
+    const struct axp__export_format *format;
+};
+
+static axp_status write_job(struct axp__out *o, void *ctx)
+{
+    const struct job *job = ctx;
+    return job->format->write(job->v, o);
+}
+
+static axp_status prepare(const axp_view *v, axp_export_format id,
+                          struct job *job)
+{
+    char number[24];
+    job->v = v;
+    job->format = axp__export_format_at(id);
+    if (!v) return axp__fail(AXP_E_INVALID, "an export needs a view");
+    if (job->format) return AXP_OK;
+    snprintf(number, sizeof number, "number %d", (int)id);
+    return fail_unknown(number);
+}
+
+axp_status axp_export(const axp_view *v, const char *path, axp_export_format id)
+{
+    struct job job;
+    axp_status status = prepare(v, id, &job);
+    return status ? status : axp__out_to_path(path, write_job, &job);
+}
+
+axp_status axp_export_write(const axp_view *v, axp_export_format id, FILE *to)
+{
+    struct job job;
+    axp_status status = prepare(v, id, &job);
+    if (!status && !to)
+        status = axp__fail(AXP_E_INVALID, "an export needs a file to go to");
+    return status ? status : axp__out_to_file(to, write_job, &job);
+}

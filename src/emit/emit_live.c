@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Live memory along the timeline; see emit_live.h. */
+#include "emit/emit_live.h"
+
+#include <stdlib.h>
+
+#include "wire/wire_word.h"
+
+/* ---- places ------------------------------------------------------------------------ */
+
+static bool is_same_process(const struct axp__live_place *p,
+                            const struct axp__stream_row *row)
+{
+    return p->process_id == row->process_id && p->rank == row->rank;
+}
+
+/* The place of a row, made when it is the first of it. */
+static uint32_t place_for(struct axp__live *m,
+                          const struct axp__stream_row *row)
+{
+    uint32_t process = m->n_processes;
+    for (uint32_t i = 0; i < m->n_places; i++) {
+        if (!is_same_process(&m->places[i], row)) continue;
+        if (m->places[i].track == row->track) return i;
+        process = m->places[i].process;
+    }
+    if (process == m->n_processes) m->n_processes++;
+    m->places[m->n_places] = (struct axp__live_place){
+        row->process_id, row->rank, row->track, process, 0};
+    return m->n_places++;
+}
+
+/* What was live before the first event: what is live now, less what the
+ * timeline adds. */
+static bool find_base(struct axp__live *m, const axp_view *v)
+{
+    struct axp__stream *s;
+    const struct axp__record *r;
+    uint64_t more = 0, less = 0;
+    if (axp__stream_open(v, AXP__STREAM_RAW, &s)) return false;
+    while ((r = axp__stream_next(s))) {
+        if (r->kind == AXP__R_ALLOC) more += r->bytes;
+        if (r->kind == AXP__R_FREE) less += r->bytes;
+    }
+    bool ok = !axp__stream_status(s);
+    axp__stream_close(s);
+    for (uint32_t i = 0; i < m->n_places; i++)
+        if (!m->places[i].track) {
+            uint64_t before = v->capture->current_bytes + less;
+            m->places[i].bytes = before > more ? before - more : 0;
+            break;
+        }
+    return ok;
+}
+
+bool axp__live_init(struct axp__live *m, const axp_view *v,
+                    const struct axp__stream *s)
+{
+    size_t n = axp__stream_n_rows(s);
+    *m = (struct axp__live){.is_cut = axp_view_cut_count(v) > 0};
+    m->places = calloc(n + 1, sizeof *m->places);
+    m->place_of = calloc(n + 1, sizeof *m->place_of);
+    if (!m->places || !m->place_of) return false;
+    for (uint32_t i = 0; i < n; i++)
+        m->place_of[i] = place_for(m, axp__stream_row(s, i));
+    m->names = calloc(m->n_processes + 1, sizeof *m->names);
+    if (!m->names) return false;
+    return !m->is_cut || m->n_processes != 1 || find_base(m, v);
+}
+
+void axp__live_fini(struct axp__live *m)
+{
+    for (uint32_t i = 0; m->names && i < m->n_processes; i++)
+        free(m->names[i]);
+    free(m->names);
+    free(m->places);
+    free(m->place_of);
+}
+
+/* ---- counting ------------------------------------------------------------------------- */
+
+/* What a free takes: no more than its name holds, as the recorder counts.
+ * After a cut nobody knows what that is. */
+static uint64_t freed(struct axp__live *m, uint32_t process,
+                      const struct axp__record *r)
+{
+    if (m->is_cut) return r->bytes;
+    if (!m->names[process])
+        m->names[process] = calloc(AXP__MAX_NAMES, sizeof **m->names);
+    uint64_t *held = m->names[process];
+    if (!held) {
+        m->has_failed = true;
+        return r->bytes;
+    }
+    held += r->name & (AXP__MAX_NAMES - 1);
+    if (r->kind == AXP__R_ALLOC) {
+        if (__builtin_add_overflow(*held, r->bytes, held)) *held = UINT64_MAX;
+        return 0;
+    }
+    uint64_t bytes = r->bytes < *held ? r->bytes : *held;
+    *held -= bytes;
+    return bytes;
+}
+
+const struct axp__live_place *axp__live_add(struct axp__live *m,
+                                            const struct axp__record *r)
+{
+    struct axp__live_place *p = &m->places[m->place_of[r->row]];
+    uint64_t less = freed(m, p->process, r);
+    if (r->kind == AXP__R_FREE)
+        p->bytes -= less < p->bytes ? less : p->bytes;
+    else if (__builtin_add_overflow(p->bytes, r->bytes, &p->bytes))
+        p->bytes = UINT64_MAX;
+    return p;
+}

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* pprof's profile.proto, gzipped: a sample for each place in the call tree
+ * with its self time, calls, declared FLOPs and bytes, and bytes allocated;
+ * one for each name that holds memory, under "[memory]"; and one for what was
+ * allocated outside of scopes.
+ *
+ * A function and a location are one name each. The fields of a Profile may
+ * come in any order: samples are written as they are met, then the names.
+ *
+ * Field numbers are those of the public profile.proto.
+ */
+#include <stdlib.h>
+#include <zlib.h>
+
+#include "base/base_text.h"
+#include "emit/emit_export.h"
+#include "emit/emit_proto.h"
+#include "record/record_thread.h"
+
+#define MOST_TEXT 8192u
+#define N_VALUES 6
+
+struct function {
+    const char *name, *file;
+    int line;
+};
+
+struct pprof {
+    const axp_view *v;
+    struct axp__out *o;
+    struct axp__out *m; /* a message that is being made */
+    z_stream z;
+    struct function *functions;
+    uint32_t *slots; /* hash by text: index + 1 */
+    size_t n_functions, n_slots;
+    bool has_failed;
+};
+
+/* ---- gzip ------------------------------------------------------------------------------- */
+
+static void deflate_to(struct pprof *p, const void *bytes, size_t len,
+                       int flush)
+{
+    p->z.next_in = (Bytef *)(uintptr_t)bytes;
+    p->z.avail_in = (uInt)len;
+    do {
+        char *at = axp__out_room(p->o, 4096);
+        p->z.next_out = (Bytef *)at;
+        p->z.avail_out = 4096;
+        if (deflate(&p->z, flush) == Z_STREAM_ERROR) {
+            p->has_failed = true;
+            return;
+        }
+        p->o->len += 4096 - p->z.avail_out;
+    } while (p->z.avail_out == 0);
+}
+
+/* Adds what was made in m, and empties it. */
+static void put_message(struct pprof *p)
+{
+    if (p->m->error) p->has_failed = true;
+    deflate_to(p, p->m->buffer, p->m->len, Z_NO_FLUSH);
+    axp__out_init(p->m, NULL);
+}
+
+/* ---- functions ---------------------------------------------------------------------------- */
+
+static uint64_t hash(const char *text)
+{
+    uint64_t h = 0xcbf29ce484222325u;
+    for (; *text; text++)
+        h = (h ^ (unsigned char)*text) * 0x100000001b3u;
+    return axp__mix64(h);
+}
+
+/* From 1; the same text the same number. */
+static uint64_t function_of(struct pprof *p, const char *name)
+{
+    size_t i = (size_t)hash(name) & (p->n_slots - 1);
+    for (; p->slots[i]; i = (i + 1) & (p->n_slots - 1))
+        if (!strcmp(p->functions[p->slots[i] - 1].name, name))
+            return p->slots[i];
+    p->functions[p->n_functions] = (struct function){.name = name};
+    p->slots[i] = (uint32_t)++p->n_functions;
+    return p->n_functions;
+}
+
+static bool init_functions(struct pprof *p)
+{
+    size_t most = p->v->n_tree + p->v->n_memory_names + p->v->n_ops + 3;
+    p->n_slots = 64;
+    while (p->n_slots < most * 2)
+        p->n_slots *= 2;
+    p->functions = calloc(most, sizeof *p->functions);
+    p->slots = calloc(p->n_slots, sizeof *p->slots);
+    if (!p->functions || !p->slots) return false;
+    for (size_t i = 0; i < p->v->n_ops; i++) {
+        const axp_op *op = &p->v->ops[i];
+        struct function *f = &p->functions[function_of(p, op->name) - 1];
+        f->file = op->file;
+        f->line = op->line;
+    }
+    return true;
+}
+
+/* String 1 … are the fixed ones below, then a name and a file a function. */
+static const char *const fixed_strings[] = {
+    "wall",  "nanoseconds", "calls",       "count",
+    "flops", "bytes",       "alloc_space", "inuse_space"};
+#define N_FIXED (sizeof fixed_strings / sizeof *fixed_strings)
+
+static void put_string(struct pprof *p, const char *text)
+{
+    axp__pb_text(p->m, 6, text, axp__len_to(text, MOST_TEXT));
+    put_message(p);
+}
+
+static void put_functions(struct pprof *p)
+{
+    for (uint64_t i = 1; i <= p->n_functions; i++) {
+        const struct function *f = &p->functions[i - 1];
+        uint64_t name = N_FIXED + 2 * i;
+        size_t at = axp__pb_begin(p->m, 5);
+        axp__pb_u64(p->m, 1, i);
+        axp__pb_u64(p->m, 2, name);
+        axp__pb_u64(p->m, 3, name);
+        if (f->file) axp__pb_u64(p->m, 4, name + 1);
+        if (f->line > 0) axp__pb_u64(p->m, 5, (uint64_t)f->line);
+        axp__pb_end(p->m, at);
+        at = axp__pb_begin(p->m, 4);
+        axp__pb_u64(p->m, 1, i);
+        axp__pb_u64(p->m, 2, 1); /* the mapping */
+        size_t line = axp__pb_begin(p->m, 4);
+        axp__pb_u64(p->m, 1, i);
+        if (f->line > 0) axp__pb_u64(p->m, 2, (uint64_t)f->line);
+        axp__pb_end(p->m, line);
+        axp__pb_end(p->m, at);
+        put_message(p);
+    }
+    put_string(p, "");
+    for (size_t i = 0; i < N_FIXED; i++)
+        put_string(p, fixed_strings[i]);
+    put_string(p, p->v->capture->title); /* of the mapping */
+    for (size_t i = 0; i < p->n_functions; i++) {
+        put_string(p, p->functions[i].name);
+        put_string(p, p->functions[i].file ? p->functions[i].file : "");
+    }
+}
+
+/* ---- samples --------------------------------------------------------------------------------- */
+
+static uint64_t to_int(double value)
+{
+    if (!(value > 0)) return 0;
+    return value < 9.2e18 ? (uint64_t)value : INT64_MAX;
+}
+
+/* path: functions from the innermost. */
+static void put_sample(struct pprof *p, const uint64_t *path, size_t n,
+                       const uint64_t values[N_VALUES])
+{
+    size_t sample = axp__pb_begin(p->m, 2);
+    size_t at = axp__pb_begin(p->m, 1);
+    for (size_t i = 0; i < n; i++)
+        axp__pb_raw(p->m, path[i]);
+    axp__pb_end(p->m, at);
+    at = axp__pb_begin(p->m, 2);
+    for (size_t i = 0; i < N_VALUES; i++)
+        axp__pb_raw(p->m, values[i] < INT64_MAX ? values[i] : INT64_MAX);
+    axp__pb_end(p->m, at);
+    axp__pb_end(p->m, sample);
+    put_message(p);
+}
+
+#define MOST_DEPTH 4096u /* frames of a sample; the outermost are left out */
+
+static void put_tree(struct pprof *p)
+{
+    uint64_t path[MOST_DEPTH];
+    for (size_t i = 1; i < p->v->n_tree; i++) {
+        const axp_tree_node *node = &p->v->tree[i];
+        size_t n = 0;
+        for (int32_t k = (int32_t)i; k > 0 && n < MOST_DEPTH;
+             k = p->v->tree[k].parent)
+            path[n++] = function_of(p, p->v->tree[k].name);
+        const uint64_t values[N_VALUES] = {
+            node->self_ns,       node->calls,           to_int(node->flops),
+            to_int(node->bytes), node->allocated_bytes, 0};
+        put_sample(p, path, n, values);
+    }
+}
+
+static void put_memory(struct pprof *p)
+{
+    uint64_t outside = p->v->n_tree ? p->v->tree[0].allocated_bytes : 0;
+    if (outside) {
+        const uint64_t path[1] = {function_of(p, "[outside of scopes]")};
+        const uint64_t values[N_VALUES] = {0, 0, 0, 0, outside, 0};
+        put_sample(p, path, 1, values);
+    }
+    for (size_t i = 0; i < p->v->n_memory_names; i++) {
+        const axp_memory_name *m = &p->v->memory_names[i];
+        if (!m->current_bytes) continue;
+        const uint64_t path[2] = {function_of(p, m->name),
+                                  function_of(p, "[memory]")};
+        const uint64_t values[N_VALUES] = {0, 0, 0, 0, 0, m->current_bytes};
+        put_sample(p, path, 2, values);
+    }
+}
+
+static void put_head(struct pprof *p)
+{
+    static const uint8_t types[N_VALUES][2] = {{1, 2}, {3, 4}, {5, 4},
+                                               {6, 6}, {7, 6}, {8, 6}};
+    for (size_t i = 0; i < N_VALUES; i++) {
+        size_t at = axp__pb_begin(p->m, 1);
+        axp__pb_u64(p->m, 1, types[i][0]);
+        axp__pb_u64(p->m, 2, types[i][1]);
+        axp__pb_end(p->m, at);
+    }
+    axp__pb_u64(p->m, 10, p->v->duration_ns);
+    axp__pb_u64(p->m, 14, 1); /* default_sample_type: wall */
+    size_t mapping = axp__pb_begin(p->m, 3);
+    axp__pb_u64(p->m, 1, 1);
+    axp__pb_u64(p->m, 5, N_FIXED + 1);
+    for (unsigned field = 7; field <= 9; field++) /* has all but inlines */
+        axp__pb_u64(p->m, field, 1);
+    axp__pb_end(p->m, mapping);
+    put_message(p);
+}
+
+axp_status axp__emit_pprof(const axp_view *v, struct axp__out *o)
+{
+    struct pprof p = {.v = v, .o = o};
+    p.m = malloc(sizeof *p.m);
+    bool has_gzip = deflateInit2(&p.z, 6, Z_DEFLATED, 15 + 16, 8,
+                                 Z_DEFAULT_STRATEGY) == Z_OK;
+    if (p.m && has_gzip && init_functions(&p)) {
+        axp__out_init(p.m, NULL);
+        put_head(&p);
+        put_tree(&p);
+        put_memory(&p);
+        put_functions(&p);
+        deflate_to(&p, "", 0, Z_FINISH);
+    } else {
+        p.has_failed = true;
+    }
+    if (has_gzip) deflateEnd(&p.z);
+    free(p.m);
+    free(p.functions);
+    free(p.slots);
+    return p.has_failed ? axp__fail(AXP_E_NO_MEMORY, "no memory to export")
+                        : AXP_OK;
+}

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* speedscope's file format: an evented profile a thread and a track, each
+ * written as its row is read; frames, which its events refer to by number,
+ * come last.
+ *
+ * A profile is a stack and nothing else: what does not nest (overlapping
+ * scopes, async spans, spans of a track beside one another) is in one more
+ * profile, as the sum of each name.
+ *
+ * Times are nanoseconds.
+ */
+#include <stdlib.h>
+
+#include "emit/emit_async.h"
+#include "emit/emit_bytes.h"
+#include "emit/emit_export.h"
+#include "emit/emit_number.h"
+#include "record/record_thread.h"
+#include "wire/wire_word.h"
+
+#define MOST_NAME 8192u
+
+struct span { /* of a track, in its profile */
+    axp_ns begin_ns, end_ns;
+    uint32_t name;
+};
+
+struct speedscope {
+    const axp_view *v;
+    struct axp__out *o;
+    struct axp__stream *s;
+    struct axp__names names; /* `"frame":7,"at":`; number: the frame */
+    uint32_t *frames;        /* name of a frame */
+    uint32_t cap_frames;
+    uint64_t *sums;   /* ns by name, of what does not nest; NULL: nothing */
+    uint32_t *summed; /* names, in the order of their first */
+    uint32_t n_summed, cap_summed;
+    struct span *spans;
+    size_t n_spans, cap_spans;
+    axp_ns first_ns, last_ns;
+    uint64_t n_open;
+    uint32_t n_profiles;
+    bool has_events, has_failed;
+};
+
+static void make_frame(struct axp__names *n, uint32_t id, struct axp__out *to)
+{
+    struct speedscope *p = n->ctx;
+    uint32_t frame = n->next_number++;
+    if (frame == p->cap_frames) {
+        uint32_t cap = p->cap_frames ? p->cap_frames * 2 : 256;
+        uint32_t *wider = realloc(p->frames, cap * sizeof *wider);
+        if (!wider) {
+            p->has_failed = true;
+            n->next_number--;
+            frame = 0;
+        } else {
+            p->frames = wider;
+            p->cap_frames = cap;
+        }
+    }
+    if (frame < p->cap_frames) p->frames[frame] = id;
+    n->by_id[id].number = frame;
+    axp__out_format(to, "\"frame\":%u,\"at\":", frame);
+}
+
+/* ---- events -------------------------------------------------------------------------- */
+
+static void put_event(struct speedscope *p, bool is_open, uint32_t name,
+                      axp_ns time_ns)
+{
+    const struct axp__bytes *b = axp__names_get(&p->names, name);
+    if (!p->has_events) p->first_ns = p->last_ns = time_ns;
+    if (time_ns > p->last_ns) p->last_ns = time_ns;
+    char *start = axp__out_room(p->o, 128), *at = start;
+    if (p->has_events) *at++ = ',';
+    memcpy(at, "\n{\"type\":\"", 10);
+    at += 10;
+    *at++ = is_open ? 'O' : 'C';
+    memcpy(at, "\",", 2);
+    memcpy(at + 2, b->at, b->len);
+    at = axp__put_u64(at + 2 + b->len, p->last_ns);
+    *at++ = '}';
+    p->o->len += (size_t)(at - start);
+    p->has_events = true;
+}
+
+static void add_sum(struct speedscope *p, uint32_t name, axp_ns ns)
+{
+    if (!p->sums) p->sums = calloc(AXP__MAX_NAMES, sizeof *p->sums);
+    if (p->n_summed == p->cap_summed) {
+        uint32_t cap = p->cap_summed ? p->cap_summed * 2 : 64;
+        uint32_t *wider = realloc(p->summed, cap * sizeof *wider);
+        if (wider) p->summed = wider;
+        if (wider) p->cap_summed = cap;
+    }
+    if (!p->sums || p->n_summed == p->cap_summed) {
+        p->has_failed = true;
+        return;
+    }
+    if (!p->sums[name] && ns) p->summed[p->n_summed++] = name;
+    if (__builtin_add_overflow(p->sums[name], ns, &p->sums[name]))
+        p->sums[name] = UINT64_MAX;
+}
+
+static void put_scope(struct speedscope *p, const struct axp__record *r)
+{
+    bool is_begin = r->kind == AXP__R_BEGIN;
+    if (!(r->flags & (AXP__R_OVERLAPS | AXP__R_NO_BEGIN))) {
+        put_event(p, is_begin, r->name, is_begin ? r->begin_ns : r->time_ns);
+        p->n_open += r->flags & AXP__R_OPEN ? 1 : 0;
+    } else if (!is_begin &&
+               !(r->flags & (AXP__R_NO_BEGIN | AXP__R_ELSEWHERE))) {
+        add_sum(p, r->name, r->time_ns - r->begin_ns);
+    }
+}
+
+/* Into the profile if it nests there. */
+static void begin_span(struct speedscope *p, const struct axp__record *r)
+{
+    if (p->n_spans && p->spans[p->n_spans - 1].end_ns < r->end_ns) {
+        add_sum(p, r->name, r->end_ns - r->begin_ns);
+        return;
+    }
+    if (p->n_spans == p->cap_spans) {
+        size_t cap = p->cap_spans ? p->cap_spans * 2 : 16;
+        struct span *wider = realloc(p->spans, cap * sizeof *wider);
+        if (!wider) {
+            p->has_failed = true;
+            return;
+        }
+        p->spans = wider;
+        p->cap_spans = cap;
+    }
+    p->spans[p->n_spans++] = (struct span){r->begin_ns, r->end_ns, r->name};
+    put_event(p, true, r->name, r->begin_ns);
+}
+
+static void end_span(struct speedscope *p, const struct axp__record *r)
+{
+    const struct span *top = p->n_spans ? &p->spans[p->n_spans - 1] : NULL;
+    if (!top || top->name != r->name || top->begin_ns != r->begin_ns ||
+        top->end_ns != r->time_ns)
+        return; /* summed */
+    p->n_spans--;
+    put_event(p, false, r->name, r->time_ns);
+}
+
+static void put_record(struct speedscope *p, const struct axp__record *r)
+{
+    switch (r->kind) {
+    case AXP__R_BEGIN:
+    case AXP__R_END: put_scope(p, r); break;
+    case AXP__R_SPAN: begin_span(p, r); break;
+    case AXP__R_SPAN_END: end_span(p, r); break;
+    case AXP__R_CROSS: add_sum(p, r->name, r->time_ns - r->begin_ns); break;
+    default: break; /* no place for them here */
+    }
+}
+
+/* ---- profiles ---------------------------------------------------------------------------- */
+
+static void begin_profile(struct speedscope *p)
+{
+    axp__out_text(p->o, p->n_profiles++ ? ",\n" : "\n");
+    axp__out_text(p->o, "{\"type\":\"evented\",\"unit\":\"nanoseconds\","
+                        "\"events\":[");
+    p->has_events = false;
+    p->first_ns = p->last_ns = 0;
+    p->n_spans = 0;
+    p->n_open = 0;
+}
+
+static void end_profile(struct speedscope *p, uint32_t row)
+{
+    const struct axp__stream_row *r = axp__stream_row(p->s, row);
+    char name[320];
+    int len =
+        snprintf(name, sizeof name, "%.200s %s %llu",
+                 *r->name ? r->name : "thread", r->track ? "track" : "thread",
+                 (unsigned long long)(r->track ? r->track : r->thread_id));
+    if (r->rank >= 0)
+        len += snprintf(name + len, sizeof name - (size_t)len, " rank %d",
+                        (int)r->rank);
+    if (p->n_open)
+        snprintf(name + len, sizeof name - (size_t)len,
+                 " (%llu open at the end)", (unsigned long long)p->n_open);
+    axp__out_text(p->o, "\n],\"startValue\":");
+    axp__out_u64(p->o, p->first_ns);
+    axp__out_text(p->o, ",\"endValue\":");
+    axp__out_u64(p->o, p->last_ns);
+    axp__out_text(p->o, ",\"name\":");
+    axp__out_json(p->o, name);
+    axp__out_char(p->o, '}');
+}
+
+/* Async spans cross rows: they are read once more, by time. */
+static void sum_asyncs(struct speedscope *p)
+{
+    struct axp__stream *s;
+    struct axp__asyncs asyncs = {0};
+    const struct axp__record *r;
+    struct axp__async left;
+    if (axp__stream_open(p->v, AXP__STREAM_RAW, &s)) {
+        p->has_failed = true;
+        return;
+    }
+    axp_ns end_ns = axp__stream_end_ns(s);
+    while ((r = axp__stream_next(s))) {
+        if (r->kind == AXP__R_ASYNC_END) {
+            axp__asyncs_end(&asyncs, r, 0);
+            add_sum(p, r->name, r->time_ns - r->begin_ns);
+        } else if (r->kind == AXP__R_ASYNC_BEGIN &&
+                   axp__asyncs_begin(&asyncs, r, 0, &left)) {
+            add_sum(p, left.name, r->time_ns - left.begin_ns);
+        }
+        if (r->time_ns > end_ns) end_ns = r->time_ns;
+    }
+    for (size_t i = 0; i < asyncs.n_slots; i++)
+        if (asyncs.at[i].is_open)
+            add_sum(p, asyncs.at[i].name, end_ns - asyncs.at[i].begin_ns);
+    if (axp__stream_status(s)) p->has_failed = true;
+    axp__asyncs_fini(&asyncs);
+    axp__stream_close(s);
+}
+
+static void put_sums(struct speedscope *p)
+{
+    uint64_t total = 0;
+    if (!p->n_summed) return;
+    axp__out_text(p->o, p->n_profiles++ ? ",\n" : "\n");
+    axp__out_text(p->o, "{\"type\":\"sampled\",\"unit\":\"nanoseconds\","
+                        "\"name\":\"async and overlapping, sum of each\","
+                        "\"startValue\":0,\"samples\":[");
+    for (uint32_t i = 0; i < p->n_summed; i++) {
+        axp__out_text(p->o, i ? ",[" : "[");
+        axp__out_u64(p->o, axp__names_get(&p->names, p->summed[i])->number);
+        axp__out_char(p->o, ']');
+    }
+    axp__out_text(p->o, "],\"weights\":[");
+    for (uint32_t i = 0; i < p->n_summed; i++) {
+        if (i) axp__out_char(p->o, ',');
+        axp__out_u64(p->o, p->sums[p->summed[i]]);
+        total += p->sums[p->summed[i]];
+    }
+    axp__out_text(p->o, "],\"endValue\":");
+    axp__out_u64(p->o, total);
+    axp__out_char(p->o, '}');
+}
+
+static void put_frames(struct speedscope *p)
+{
+    axp__out_text(p->o, "\n],\"shared\":{\"frames\":[");
+    for (uint32_t i = 0; i < p->names.next_number; i++) {
+        const struct axp__capture *c = p->v->capture;
+        struct axp__cap_name name = c->name_at(c, p->frames[i]);
+        axp__out_text(p->o, i ? ",\n{\"name\":" : "\n{\"name\":");
+        axp__out_json_n(p->o, name.text, axp__len_to(name.text, MOST_NAME));
+        if (name.file) {
+            axp__out_text(p->o, ",\"file\":");
+            axp__out_json_n(p->o, name.file, axp__len_to(name.file, MOST_NAME));
+            if (name.line > 0) {
+                axp__out_text(p->o, ",\"line\":");
+                axp__out_u64(p->o, (uint64_t)name.line);
+            }
+        }
+        axp__out_char(p->o, '}');
+    }
+    axp__out_text(p->o, "\n]}}\n");
+}
+
+/* ---- the whole -------------------------------------------------------------------------------- */
+
+static void put_rows(struct speedscope *p)
+{
+    const struct axp__record *r;
+    uint32_t row = UINT32_MAX;
+    bool has_asyncs = false;
+    while ((r = axp__stream_next(p->s))) {
+        if (r->row != row) {
+            if (row != UINT32_MAX) end_profile(p, row);
+            begin_profile(p);
+            row = r->row;
+        }
+        has_asyncs |=
+            r->kind == AXP__R_ASYNC_BEGIN || r->kind == AXP__R_ASYNC_END;
+        put_record(p, r);
+    }
+    if (row != UINT32_MAX) end_profile(p, row);
+    if (has_asyncs) sum_asyncs(p);
+    put_sums(p);
+}
+
+axp_status axp__emit_speedscope(const axp_view *v, struct axp__out *o)
+{
+    struct speedscope p = {.v = v, .o = o};
+    axp_status status = axp__stream_open(v, AXP__STREAM_BY_ROW, &p.s);
+    if (status) return status;
+    if (axp__names_init(&p.names, v, make_frame, &p)) {
+        axp__out_text(o, "{\"$schema\":\"https://www.speedscope.app/"
+                         "file-format-schema.json\",\"exporter\":"
+                         "\"axprof@" AXP_VERSION "\",\"name\":");
+        axp__out_json(o, v->capture->title);
+        axp__out_text(o, ",\"profiles\":[");
+        put_rows(&p);
+        put_frames(&p);
+        status = axp__stream_status(p.s);
+    } else {
+        p.has_failed = true;
+    }
+    if (!status && (p.has_failed || p.names.has_failed))
+        status = axp__fail(AXP_E_NO_MEMORY, "no memory to export");
+    axp__names_fini(&p.names);
+    axp__stream_close(p.s);
+    free(p.frames);
+    free(p.sums);
+    free(p.summed);
+    free(p.spans);
+    return status;
+}

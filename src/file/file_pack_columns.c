@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Symbols and times to columns; file_column.h has the layout. */
+#include <string.h>
+
+#include "base/base_atomic.h"
+#include "base/base_bytes.h"
+#include "file/file_packer.h"
+
+#define OWN_CONTEXT 48u /* times that earn a context of their own */
+#define LEVEL 1         /* of zstd */
+#define LEAST_COLUMN 32u
+
+/* ---- contexts ---------------------------------------------------------------- */
+
+static uint32_t give_context(struct axp__packer *p, uint32_t n, uint32_t shared)
+{
+    if (n < OWN_CONTEXT || p->n_contexts == AXP__PACK_CONTEXTS) return shared;
+    return p->n_contexts++;
+}
+
+static void give_contexts(struct axp__packer *p)
+{
+    for (uint32_t i = 0; i < p->n_templates; i++) {
+        const struct axp__template *t = &p->templates[i];
+        uint16_t *context = &p->context[AXP__OWNER(i)];
+        context[0] = (uint16_t)give_context(p, t->n_times, AXP__CTX_TIME);
+        context[1] = (uint16_t)give_context(p, t->n_ends, AXP__CTX_END);
+    }
+    p->context[AXP__OWNER_NOBODY] = AXP__CTX_TIME;
+    p->context[AXP__OWNER_NOBODY + 1] = AXP__CTX_END;
+}
+
+/* Windows from histograms; owners become contexts. */
+static void choose_windows(struct axp__packer *p)
+{
+    memset(p->counts, 0, p->n_contexts * sizeof *p->counts);
+    for (uint32_t i = 0; i < p->n_symbols; i++) {
+        if (axp__unlikely(p->symbol[i] == AXP__SYM_TIME)) continue;
+        uint32_t context = p->context[p->owner[i]];
+        p->owner[i] = (uint16_t)context;
+        struct axp__window_counts *c = &p->counts[context];
+        c->n++;
+        c->count[axp__window_bucket(p->time[i])]++;
+    }
+    for (uint32_t i = 0; i < p->n_contexts; i++)
+        p->windows[i] = axp__window_choose(&p->counts[i]);
+}
+
+/* ---- times to bits -------------------------------------------------------------- */
+
+struct bit_writer {
+    uint8_t *at;
+    uint64_t bits;
+    unsigned n; /* of them, below 8 between calls */
+};
+
+static inline void put_bits(struct bit_writer *w, uint64_t v, unsigned n)
+{
+    w->bits |= v << w->n;
+    w->n += n;
+    axp__put_u64(w->at, w->bits);
+    w->at += w->n / 8;
+    w->bits >>= w->n & ~7u;
+    w->n &= 7;
+}
+
+static size_t end_bits(struct bit_writer *w, const uint8_t *from)
+{
+    return (size_t)(w->at - from) + (w->n + 7) / 8;
+}
+
+/* A time that fits neither window. */
+static __attribute__((noinline)) void put_exception(struct axp__packer *p,
+                                                    uint32_t time,
+                                                    uint32_t *n_far)
+{
+    uint64_t v = time == AXP__FAR_TIME ? p->far_times[(*n_far)++] : time;
+    if (p->n_exceptions < AXP__PACK_FAR) p->exceptions[p->n_exceptions] = v;
+    p->n_exceptions++;
+}
+
+/* Returns the bytes of the TIMES column. Which window a time falls into is
+ * noise: no branch may ask for it. */
+static size_t write_times(struct axp__packer *p)
+{
+    struct bit_writer w = {p->bits, 0, 0};
+    uint32_t n_far = 0, n_times = 0;
+    uint64_t flags = 0;
+    memset(p->flags, 0, p->n_symbols / 8 + 8);
+    for (uint32_t i = 0; i < p->n_symbols; i++) {
+        if (axp__unlikely(p->symbol[i] == AXP__SYM_TIME)) continue;
+        const struct axp__window *window = &p->windows[p->owner[i]];
+        uint32_t time = p->time[i];
+        uint32_t first = time - window->begin[0];
+        bool flag = time < window->begin[0] ||
+                    (uint64_t)first >> window->bits[0] || time == AXP__FAR_TIME;
+        unsigned bits = window->bits[flag];
+        uint64_t within = time - window->begin[flag];
+        uint64_t full = ((uint64_t)1 << bits) - 1;
+        if (axp__unlikely(flag & (within >= full || time == AXP__FAR_TIME))) {
+            put_exception(p, time, &n_far);
+            within = full;
+        }
+        put_bits(&w, within, bits);
+        flags |= (uint64_t)flag << (n_times & 63);
+        if ((++n_times & 63) == 0) {
+            axp__put_u64(p->flags + n_times / 8 - 8, flags);
+            flags = 0;
+        }
+    }
+    axp__put_u64(p->flags + n_times / 64 * 8, flags);
+    return end_bits(&w, p->bits);
+}
+
+/* ---- shape ----------------------------------------------------------------------- */
+
+static uint8_t *shape_chunks(const struct axp__packer *p,
+                             const struct axp__chunk *const *chunks, size_t n,
+                             uint8_t *at)
+{
+    uint64_t seq = chunks[0]->seq, base = chunks[0]->base_ticks;
+    for (size_t i = 0; i < n; i++) {
+        const struct axp__chunk *c = chunks[i];
+        at = axp__put_varint(at, c->seq - seq);
+        at = axp__put_varint(at, axp__zigzag(c->base_ticks - base));
+        at = axp__put_varint(at, c->n_words);
+        at = axp__put_varint(at, c->n_events);
+        at = axp__put_varint(at, p->chunk_symbols[i]);
+        seq = c->seq;
+        base = c->base_ticks;
+    }
+    return at;
+}
+
+static size_t write_shape(struct axp__packer *p,
+                          const struct axp__chunk *const *chunks, size_t n,
+                          bool is_wide)
+{
+    uint8_t *at = axp__put_varint(p->shape, p->n_symbols);
+    at = axp__put_varint(at, p->n_templates);
+    at = axp__put_varint(at, p->n_contexts);
+    at = axp__put_varint(at, is_wide);
+    at = shape_chunks(p, chunks, n, at);
+    for (uint32_t i = 0; i < p->n_contexts; i++) {
+        const struct axp__window *w = &p->windows[i];
+        *at++ = w->bits[0];
+        *at++ = w->bits[1];
+        for (int k = 0; k < 2; k++)
+            at = axp__put_varint(at,
+                                 w->begin[k] >> axp__window_unit(w->bits[k]));
+    }
+    for (uint32_t i = 0; i < p->n_templates; i++) {
+        const struct axp__template *t = &p->templates[i];
+        at = axp__put_varint(at, t->n_words);
+        at = axp__put_varint(at, t->n_literals);
+        at = axp__put_varint(at, p->context[AXP__OWNER(i)]);
+        at = axp__put_varint(at, p->context[AXP__OWNER(i) + 1]);
+    }
+    return (size_t)(at - p->shape);
+}
+
+static bool narrow_symbols(struct axp__packer *p)
+{
+    bool is_wide = p->n_templates + AXP__SYM_TEMPLATE > 256;
+    for (uint32_t i = 0; i < p->n_symbols; i++)
+        p->narrow[i] = (uint8_t)p->symbol[i];
+    for (uint32_t i = 0; is_wide && i < p->n_symbols; i++)
+        p->narrow[p->n_symbols + i] = (uint8_t)(p->symbol[i] >> 8);
+    return is_wide;
+}
+
+/* ---- columns ------------------------------------------------------------------------ */
+
+/* On machines of the other byte order. */
+static void to_little_endian(uint64_t *words, size_t n)
+{
+    for (size_t i = 0; i < n && AXP__LE64((uint64_t)1) != 1; i++)
+        words[i] = AXP__LE64(words[i]);
+}
+
+/* Packed where it pays; its length, 0 in *packed: as it is. */
+static size_t put_column(struct axp__packer *p, const void *column, size_t n,
+                         uint8_t *out, size_t cap, size_t *packed)
+{
+    *packed = 0;
+    if (n >= LEAST_COLUMN) {
+        size_t len = ZSTD_compressCCtx(p->zstd, out, cap, column, n, LEVEL);
+        if (!ZSTD_isError(len) && len < n - n / 16) return *packed = len;
+    }
+    if (n > cap) return SIZE_MAX;
+    memcpy(out, column, n);
+    return n;
+}
+
+static size_t raw_bytes(const struct axp__chunk *const *chunks, size_t n)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < n; i++)
+        bytes += chunks[i]->n_words * 8;
+    return bytes;
+}
+
+struct column {
+    const void *bytes;
+    size_t n;
+};
+
+size_t axp__packer_write(struct axp__packer *p,
+                         const struct axp__chunk *const *chunks, size_t n,
+                         uint8_t *out, size_t cap)
+{
+    give_contexts(p);
+    choose_windows(p);
+    size_t n_bits = write_times(p);
+    bool is_wide = narrow_symbols(p);
+    size_t n_shape = write_shape(p, chunks, n, is_wide);
+    if (p->n_exceptions > AXP__PACK_FAR) return 0;
+    to_little_endian(p->words, p->n_words);
+    to_little_endian(p->exceptions, p->n_exceptions);
+    to_little_endian(p->literals, p->n_literals);
+    const struct column columns[AXP__N_COLUMNS] = {
+        [AXP__COL_SHAPE] = {p->shape, n_shape},
+        [AXP__COL_TEMPLATES] = {p->words, p->n_words * 8},
+        [AXP__COL_SYMBOLS] = {p->narrow, p->n_symbols << is_wide},
+        [AXP__COL_FLAGS] = {p->flags, (p->n_symbols + 7) / 8},
+        [AXP__COL_TIMES] = {p->bits, n_bits},
+        [AXP__COL_EXCEPTIONS] = {p->exceptions, p->n_exceptions * 8},
+        [AXP__COL_LITERALS] = {p->literals, p->n_literals * 8},
+    };
+    uint8_t lengths[AXP__N_COLUMNS * 2 * AXP__VARINT_MAX], *end = lengths;
+    size_t at = sizeof lengths;
+    if (cap < at) return 0;
+    for (int i = 0; i < AXP__N_COLUMNS; i++) {
+        size_t packed, len = put_column(p, columns[i].bytes, columns[i].n,
+                                        out + at, cap - at, &packed);
+        if (len == SIZE_MAX) return 0;
+        end = axp__put_varint(axp__put_varint(end, columns[i].n), packed);
+        at += len;
+    }
+    size_t n_lengths = (size_t)(end - lengths);
+    if (at >= raw_bytes(chunks, n)) return 0;
+    memmove(out + n_lengths, out + sizeof lengths, at - sizeof lengths);
+    memcpy(out, lengths, n_lengths);
+    return at - sizeof lengths + n_lengths;
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Recording begins and ends by time or by steps; see record_window.h. */
+#include "record/record_window.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "os/os_clock.h"
+
+static uint64_t monotonic_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static const char *read_number(const char *text, uint64_t *out)
+{
+    *out = 0;
+    for (; *text >= '0' && *text <= '9'; text++)
+        *out = *out * 10 + (uint64_t)(*text - '0');
+    return text;
+}
+
+static bool read_window(const char *text, struct axp__window *w)
+{
+    if (!text) return false;
+    w->is_by_steps = !strncmp(text, "steps:", 6);
+    if (!w->is_by_steps && strncmp(text, "time:", 5) != 0) return false;
+    text = read_number(strchr(text, ':') + 1, &w->begin);
+    if (*text != ':') return false;
+    text = read_number(text + 1, &w->end);
+    return !*text && (!w->end || w->end > w->begin);
+}
+
+static axp_profiler *handle_of(struct axp__prof *p)
+{
+    return (axp_profiler *)((char *)p + axp__get(&p->generation));
+}
+
+static bool move(struct axp__window *w, uint32_t from, uint32_t to)
+{
+    return axp__cas(&w->state, &from, to);
+}
+
+void axp__window_begin(struct axp__prof *p)
+{
+    struct axp__window *w = &axp__process()->window;
+    if (!read_window(secure_getenv("AXPROF_WINDOW"), w)) return;
+    if (w->is_by_steps && w->begin == 0) {
+        axp__put(&w->state, AXP__WINDOW_INSIDE);
+        return;
+    }
+    axp_set_enabled(handle_of(p), false);
+    axp__process_set_flags(1); /* events come, and are refused by the gate */
+    axp__put(&w->state, AXP__WINDOW_WAITING);
+    axp__window_look(p);
+}
+
+/* Steps count from here: the first one is the first that is recorded whole. */
+static void enter(struct axp__window *w, struct axp__prof *p)
+{
+    if (!move(w, AXP__WINDOW_WAITING, AXP__WINDOW_INSIDE)) return;
+    axp__put(&p->last_mark_ticks, axp__clock_ticks());
+    if (w->is_by_steps) axp__put(&p->n_steps, w->begin);
+    axp_set_enabled(handle_of(p), true);
+}
+
+static void leave(struct axp__window *w, struct axp__prof *p)
+{
+    if (move(w, AXP__WINDOW_INSIDE, AXP__WINDOW_OVER))
+        axp_set_enabled(handle_of(p), false);
+}
+
+void axp__window_look(struct axp__prof *p)
+{
+    struct axp__window *w = &axp__process()->window;
+    if (w->is_by_steps) return;
+    uint64_t now = monotonic_ns();
+    if (now >= w->begin) enter(w, p);
+    if (w->end && now >= w->end) leave(w, p);
+}
+
+/* The mark that begins the first step was refused by the gate, the one that
+ * ends the last step was recorded. */
+void axp__window_step(struct axp__prof *p)
+{
+    struct axp__window *w = &axp__process()->window;
+    if (!w->is_by_steps) return;
+    uint64_t n = __atomic_add_fetch(&w->n_marks, 1, __ATOMIC_RELAXED);
+    if (n >= w->begin) enter(w, p);
+    if (w->end && n >= w->end) leave(w, p);
+}

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""What the tests of `axprof run` share: a folder for each test, a command with
+and without axprof, and what must be the same."""
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import traceback
+
+TIMEOUT_S = 120
+
+
+class Failure(Exception):
+    pass
+
+
+def check(condition, *about):
+    if not condition:
+        raise Failure(" ".join(map(str, about)))
+
+
+def equal(got, expected, what):
+    if got != expected:
+        raise Failure(f"{what}: got {got!r}, expected {expected!r}")
+
+
+class Result:
+    """How a command ended: status as subprocess tells it (-9: SIGKILL)."""
+
+    def __init__(self, done):
+        self.status = done.returncode
+        self.out, self.err = done.stdout, done.stderr
+
+
+def run(command, folder, stdin=b"", env=None, **more):
+    done = subprocess.run([str(c) for c in command], cwd=folder, input=stdin,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          timeout=TIMEOUT_S, env=env, **more)
+    return Result(done)
+
+
+def spools():
+    """Spools of ours that lie in /dev/shm."""
+    mark = f"axprof-{os.geteuid()}-"
+    try:
+        return {n for n in os.listdir("/dev/shm") if n.startswith(mark)}
+    except FileNotFoundError:
+        return set()
+
+
+def environment(**more):
+    """Without what a surrounding run or a test runner may have set."""
+    env = {k: v for k, v in os.environ.items()
+           if not k.startswith("AXPROF_") and k != "LD_PRELOAD"}
+    env.update(more)
+    return env
+
+
+def main(tests, context):
+    """Runs each test(context, folder); exits with 1 if one failed."""
+    wanted = sys.argv[len(context.__dict__) + 1:]
+    n_failed = 0
+    for test in tests:
+        if wanted and test.__name__ not in wanted:
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            os.chmod(folder, 0o755)
+            try:
+                test(context, pathlib.Path(folder))
+                print(f"ok      {test.__name__}", flush=True)
+            except Failure as failure:
+                n_failed += 1
+                print(f"FAILED  {test.__name__}: {failure}", flush=True)
+            except (subprocess.TimeoutExpired, OSError) as error:
+                n_failed += 1
+                print(f"FAILED  {test.__name__}", flush=True)
+                traceback.print_exception(error)
+    sys.exit(1 if n_failed else 0)
+
+
+def end(process):
+    """Ends a process that a test started, whatever became of it."""
+    if process.poll() is None:
+        process.send_signal(signal.SIGKILL)
+    process.wait()

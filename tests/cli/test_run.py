@@ -1,0 +1,417 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Programs of many kinds under `axprof run`: output, exit status and files are
+as without it.
+
+  test_run.py AXPROF PROGRAMS [test ...]
+
+PROGRAMS is the folder with run_program and its other builds.
+"""
+import os
+import pathlib
+import re
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import time
+
+import run_support
+from run_support import check, end, environment, equal, run, spools
+
+
+class Context:
+    def __init__(self, axprof, programs):
+        self.axprof = pathlib.Path(axprof).resolve()
+        self.programs = pathlib.Path(programs).resolve()
+
+    def program(self, name="run_program"):
+        return self.programs / name
+
+
+def both(c, folder, command, stdin=b"", options=("-q", "--no-file"), **more):
+    """The command alone and under axprof, each in a folder of its own of the
+    same name; what must be the same is compared. Returns axprof's result."""
+    results, files = [], []
+    for prefix in ([], [c.axprof, "run", *options, "--"]):
+        work = folder / "work"
+        work.mkdir()
+        results.append(run([*prefix, *command], work, stdin,
+                           env=more.get("env", environment())))
+        files.append(sorted(p.name for p in work.iterdir()))
+        shutil.rmtree(work)
+    plain, ours = results
+    about = " ".join(map(str, command))
+    equal(ours.status, plain.status, f"status of {about}")
+    equal(ours.out, plain.out, f"output of {about}")
+    equal(ours.err, plain.err, f"standard error of {about}")
+    equal(files[1], files[0], f"files of {about}")
+    return ours
+
+
+# ---- endings ---------------------------------------------------------------
+
+def test_exit_status(c, folder):
+    for n in (0, 1, 2, 77, 125, 126, 127, 128, 255):
+        both(c, folder, [c.program(), "exit", n])
+    equal(both(c, folder, [c.program(), "_exit", 42]).status, 42, "_exit")
+    equal(both(c, folder, ["sh", "-c", "exit 3"]).status, 3, "sh")
+
+
+def test_death_by_signal(c, folder):
+    for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGSEGV,
+                   signal.SIGINT, signal.SIGPIPE, signal.SIGUSR1):
+        result = both(c, folder, [c.program(), "signal", int(number)])
+        equal(result.status, -number, "death")
+    equal(both(c, folder, [c.program(), "abort"]).status, -signal.SIGABRT,
+          "abort")
+    equal(both(c, folder, [c.program(), "crash"]).status, -signal.SIGSEGV,
+          "crash")
+
+
+def test_cannot_start(c, folder):
+    (folder / "plain").write_text("no program")
+    (folder / "binary").write_bytes(b"\0\1\2\3" * 100)
+    (folder / "lost").write_text("#!/no/such/interpreter\n")
+    for name in ("binary", "lost"):
+        (folder / name).chmod(0o755)
+    for command, status, words in (
+            ("nosuchcommand", 127, "command not found"),
+            ("./nothing", 127, "No such file"),
+            ("./plain", 126, "not executable"),
+            ("./", 126, "directory"),
+            ("./binary", 126, "not a program"),
+            ("./lost", 127, "interpreter /no/such/interpreter"),
+            ("", 127, "not found")):
+        result = run([c.axprof, "run", "--", command], folder,
+                     env=environment())
+        equal(result.status, status, command)
+        check(words in result.err.decode(), command, result.err)
+        equal(result.out, b"", "output")
+    equal(sorted(p.name for p in folder.iterdir()),
+          ["binary", "lost", "plain"], "files")
+    equal(run([c.axprof, "run"], folder).status, 125, "nothing to run")
+    equal(run([c.axprof, "run", "--wiht", "x"], folder).status, 125, "option")
+
+
+def test_script_without_mark(c, folder):
+    """A text file without #! is a shell script, as shells have it."""
+    script = folder / "script"
+    script.write_text("echo \"$#\" \"$1\"\nexit 4\n")
+    script.chmod(0o755)
+    result = run([c.axprof, "run", "-q", "--no-file", "--", script, "a b"],
+                 folder, env=environment())
+    equal((result.status, result.out), (4, b"1 a b\n"), "script")
+
+
+# ---- kinds of programs -----------------------------------------------------
+
+def test_builds(c, folder):
+    for name in ("run_program", "run_program_no_pie", "run_program_stripped",
+                 "run_program_static"):
+        both(c, folder, [c.program(name), "exit", 11])
+        both(c, folder, [c.program(name), "fork", 20])
+        both(c, folder, [c.program(name), "threads", 20])
+
+
+def test_languages(c, folder):
+    both(c, folder, ["python3", "-c",
+                     "import os, sys; print(os.getcwd()); sys.exit(6)"])
+    both(c, folder, ["bash", "-c",
+                     "set -o pipefail; seq 1000 | sort -r | head -n 3; exit 2"])
+    both(c, folder, ["sh", "-c", "cat; echo end >&2"], b"standard input\n")
+    both(c, folder, ["timeout", "5", "sh", "-c", "echo inner; exit 8"])
+    both(c, folder, [c.program("run_program_cpp")])
+    script = folder / "script.py"
+    script.write_text("#!/usr/bin/env python3\nprint('from a script')\n")
+    script.chmod(0o755)
+    both(c, folder, [script])
+
+
+def test_static_is_said(c, folder):
+    result = run([c.axprof, "run", "--no-file", "--",
+                  c.program("run_program_static"), "exit", 0], folder,
+                 env=environment())
+    equal(result.status, 0, "status")
+    check(b"statically linked" in result.err, result.err)
+
+
+def test_setuid_is_said(c, folder):
+    if os.geteuid() == 0 or not os.path.exists("/usr/bin/passwd"):
+        # A program of another user's, as root sees none.
+        if os.geteuid() != 0:
+            return
+        program = folder / "setuid"
+        shutil.copy(c.program(), program)
+        os.chown(program, 1, 1)
+        program.chmod(0o4755)
+    else:
+        program = pathlib.Path("/usr/bin/passwd")
+        if not program.stat().st_mode & stat.S_ISUID:
+            return
+    result = run([c.axprof, "run", "--no-file", "--", program, "--help"],
+                 folder, env=environment())
+    check(b"set-user-id" in result.err, result.err)
+
+
+def test_foreign_machine_is_said(c, folder):
+    """The header of a 32-bit program is enough to name it."""
+    native = c.program().read_bytes()
+    program = folder / "old"
+    program.write_bytes(native[:4] + b"\1" + native[5:18] + b"\3\0" +
+                        native[20:])
+    program.chmod(0o755)
+    result = run([c.axprof, "run", "--no-file", "--", program], folder,
+                 env=environment())
+    check(b"32-bit" in result.err, result.err)
+
+
+# ---- what is inherited -----------------------------------------------------
+
+def test_inherited(c, folder):
+    both(c, folder, [c.program(), "inherited"])
+    both(c, folder, [c.program(), "cat"], b"x" * 100000)
+
+    def ignoring():
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR2])
+
+    outputs = []
+    for prefix in ([], [c.axprof, "run", "-q", "--no-file", "--"]):
+        done = subprocess.run([*map(str, prefix), str(c.program()),
+                               "inherited"], cwd=folder, preexec_fn=ignoring,
+                              stdout=subprocess.PIPE, env=environment())
+        outputs.append(done.stdout)
+    check(b"ignored 1\n" in outputs[0] and b"ignored 17\n" in outputs[0] and
+          b"blocked 12\n" in outputs[0], outputs[0])
+    equal(outputs[1], outputs[0], "dispositions and mask")
+
+
+def test_closed_streams(c, folder):
+    """A stream that is closed for the command is closed for the program."""
+    for closed in ("<&-", ">&-", "2>&-", "<&- >&- 2>&-"):
+        texts = []
+        for prefix in ("", f"'{c.axprof}' run -q --no-file -- "):
+            script = f"{prefix}sh -c 'ls /proc/self/fd > \"$1\" 3>&-' x " \
+                     f"'{folder}/fds' {closed}; echo status $?"
+            done = run(["sh", "-c", script], folder, env=environment())
+            texts.append((done.out, (folder / "fds").read_text()))
+        equal(texts[1], texts[0], closed)
+
+
+def test_large_output(c, folder):
+    both(c, folder, [c.program(), "print", 20])
+
+
+def test_environment(c, folder):
+    """Ours are added, nothing else changes; LD_PRELOAD is chained."""
+    env = environment(LD_PRELOAD=str(c.programs / "libpreloaded.so"))
+    plain = run(["env"], folder, env=env)
+    ours = run([c.axprof, "run", "-q", "--no-file", "--", "env"], folder,
+               env=env)
+    check(b"preloaded\n" in plain.err, "the test's own preload")
+    equal(ours.err.count(b"preloaded\n"), 2, "into axprof and the program")
+
+    def lines(text):
+        return sorted(l for l in text.decode().splitlines()
+                      if not re.match(r"(AXPROF_\w+|LD_PRELOAD|_)=", l))
+    equal(lines(ours.out), lines(plain.out), "variables")
+    chain = re.search(r"^LD_PRELOAD=(.*)$", ours.out.decode(), re.M).group(1)
+    check(chain.startswith(env["LD_PRELOAD"]), chain)
+
+
+def test_clear_environment(c, folder):
+    both(c, folder, [c.program(), "clear"])
+
+
+def test_exec(c, folder):
+    result = run([c.axprof, "run", "-q", "--", c.program(), "exec"], folder,
+                 env=environment())
+    equal(result.status, 9, "status")
+    check(re.match(rb"x \d+\n$", result.err), result.err)
+
+
+def test_closing_descriptors(c, folder):
+    result = both(c, folder, [c.program(), "close"])
+    equal(result.out, b"got 3\n", "the first free descriptor")
+
+
+def test_nested(c, folder):
+    result = run([c.axprof, "run", "-q", "--", c.axprof, "run", "-q",
+                  "--output", "inner.axp", "--", "sh", "-c",
+                  "echo $LD_PRELOAD; echo $AXPROF_OUT; exit 5"], folder,
+                 env=environment())
+    equal(result.status, 5, "status")
+    preload, out = result.out.decode().splitlines()
+    entries = preload.split(":") if preload else []
+    equal(len(entries), len(set(entries)), "each adapter once")
+    check("/inner." in out, out)
+
+
+# ---- children --------------------------------------------------------------
+
+def test_many_children(c, folder):
+    before = spools()
+    result = both(c, folder, [c.program(), "fork", 500])
+    equal(result.out, b"0 of 500 children were lost\n", "children")
+    equal(spools() - before, set(), "spools")
+
+
+def test_many_threads(c, folder):
+    result = both(c, folder, [c.program(), "threads", 3000])
+    equal(result.out, b"3000 threads, 3000 joined\n", "threads")
+
+
+def test_orphan(c, folder):
+    """The run ends with the program, and what it left behind goes on."""
+    began = time.monotonic()
+    result = both(c, folder, [c.program(), "orphan"])
+    check(time.monotonic() - began < 20, "waited for an orphan")
+    equal(result.out, b"left\n", "output")
+
+
+# ---- files -----------------------------------------------------------------
+
+def kept(folder):
+    return sorted(p.name for p in folder.iterdir())
+
+
+def test_files(c, folder):
+    env = environment()
+    run([c.axprof, "run", "-q", "--", "sleep", "0.1"], folder, env=env)
+    names = kept(folder)
+    equal(len(names), 1, "files")
+    check(re.fullmatch(r"sleep-\d+\.axp", names[0]), names)
+    equal(stat.S_IMODE((folder / names[0]).stat().st_mode), 0o600, "mode")
+    (folder / names[0]).unlink()
+
+    run([c.axprof, "run", "-q", "--output", "x.axp", "--", "true"], folder,
+        env=env)
+    equal(kept(folder), ["x.axp"], "--output FILE")
+    result = run([c.axprof, "run", "-q", "--output", "x.axp", "--", "true"],
+                 folder, env=env)
+    equal(result.status, 125, "an existing file")
+    check(b"x.axp exists" in result.err, result.err)
+    (folder / "x.axp").unlink()
+
+    run([c.axprof, "run", "-q", "--output", "sub/", "--", "true"], folder,
+        env=env)
+    equal(kept(folder), ["sub"], "--output FOLDER/")
+    equal(len(kept(folder / "sub")), 1, "in the folder")
+
+    shutil.rmtree(folder / "sub")
+    run([c.axprof, "run", "-q", "--no-file", "--", "true"], folder, env=env)
+    equal(kept(folder), [], "--no-file")
+
+
+def test_read_only_folder(c, folder):
+    work = folder / "work"
+    work.mkdir(mode=0o555)
+    command = [c.axprof, "run", "--", c.program(), "exit", "3"]
+    if os.geteuid() == 0:
+        if not shutil.which("setpriv"):
+            return
+        command = ["setpriv", "--reuid=65534", "--regid=65534",
+                   "--clear-groups", *command]
+    before = spools()
+    result = run(command, work, env=environment(TMPDIR="/tmp"))
+    equal(result.status, 3, "status")
+    check(b"was not kept" in result.err, result.err)
+    equal(kept(work), [], "files")
+    equal(spools() - before, set(), "spools")
+
+
+def test_name_of_a_script(c, folder):
+    (folder / "train me.py").write_text("pass\n")
+    run([c.axprof, "run", "-q", "--", "python3", "train me.py"], folder,
+        env=environment())
+    names = [n for n in kept(folder) if n.endswith(".axp")]
+    check(all(re.match(r"train_me-\d+\.", n) for n in names) and names, names)
+
+
+# ---- signals ---------------------------------------------------------------
+
+def start(c, folder, *command, options=("-q", "--no-file")):
+    process = subprocess.Popen(
+        [str(c.axprof), "run", *options, "--", *map(str, command)],
+        cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        env=environment(), start_new_session=True)
+    equal(process.stdout.readline(), b"ready\n", "first line")
+    return process
+
+
+def test_signals_are_passed_on(c, folder):
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT,
+                   signal.SIGQUIT, signal.SIGUSR2, signal.SIGWINCH):
+        process = start(c, folder, c.program(), "count", 300)
+        try:
+            os.kill(process.pid, number)
+            out, _ = process.communicate(timeout=60)
+            equal(out, f"signal {int(number)}: 1\n".encode(), "signals")
+            equal(process.returncode, 5, "status")
+        finally:
+            end(process)
+
+
+def test_usr1_is_ours(c, folder):
+    process = start(c, folder, c.program(), "count", 300)
+    try:
+        os.kill(process.pid, signal.SIGUSR1)
+        out, _ = process.communicate(timeout=60)
+        equal((out, process.returncode), (b"", 5), "the program's signals")
+    finally:
+        end(process)
+
+
+def test_term_ends_and_reports(c, folder):
+    process = start(c, folder, c.program(), "sleep", 60000, options=())
+    try:
+        os.kill(process.pid, signal.SIGTERM)
+        _, err = process.communicate(timeout=60)
+        equal(process.returncode, -signal.SIGTERM, "status")
+        check(b"was ended by signal 15" in err, err)
+    finally:
+        end(process)
+
+
+def child_of(pid):
+    for _ in range(200):
+        text = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text()
+        if text.split():
+            return int(text.split()[0])
+        time.sleep(0.01)
+    raise run_support.Failure("no child")
+
+
+def test_axprof_is_killed(c, folder):
+    """The program goes on unharmed."""
+    process = start(c, folder, c.program(), "count", 300)
+    program = child_of(process.pid)
+    try:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        os.kill(program, signal.SIGUSR2)
+        out = process.stdout.read()
+        equal(out, b"signal 12: 1\n", "the program went on")
+    finally:
+        end(process)
+
+
+def test_program_is_killed(c, folder):
+    process = start(c, folder, c.program(), "sleep", 60000)
+    try:
+        os.kill(child_of(process.pid), signal.SIGKILL)
+        process.communicate(timeout=60)
+        equal(process.returncode, -signal.SIGKILL, "status")
+    finally:
+        end(process)
+
+
+if __name__ == "__main__":
+    sys.stdout.reconfigure(line_buffering=True)
+    run_support.main([value for name, value in list(globals().items())
+                      if name.startswith("test_")],
+                     Context(sys.argv[1], sys.argv[2]))

@@ -1,0 +1,254 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""`axprof run` on a terminal: keys that send signals, job control, window size,
+the status line.
+
+  test_run_pty.py AXPROF PROGRAMS [test ...]
+
+Each test plays the shell: it makes a session on a new terminal, starts the
+command as the foreground job, types, and reads the screen.
+"""
+import errno
+import fcntl
+import os
+import pathlib
+import pty
+import select
+import signal
+import struct
+import sys
+import termios
+import time
+
+import run_support
+from run_support import check, environment, equal
+
+LIMIT_S = 60
+
+
+class Context:
+    def __init__(self, axprof, programs):
+        self.axprof = pathlib.Path(axprof).resolve()
+        self.programs = pathlib.Path(programs).resolve()
+
+
+class Terminal:
+    """A shell with job control, of which one job is the command."""
+
+    def __init__(self, command, folder, rows=24, columns=80, stderr=None):
+        self.screen = b""
+        self.shell, self.master = pty.fork()
+        if self.shell == 0:
+            self.play_shell(command, folder, stderr)
+        self.resize(rows, columns)
+        self.deadline = time.monotonic() + LIMIT_S
+
+    @staticmethod
+    def play_shell(command, folder, stderr):
+        """In the session leader: starts the job, reports what becomes of it,
+        continues it when it has stopped and told so by SIGUSR1. Never returns.
+        """
+        try:
+            os.chdir(folder)
+            signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            signal.signal(signal.SIGQUIT, signal.SIG_IGN)
+            signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
+            time.sleep(0.05)  # the size of the terminal is set meanwhile
+            job = os.fork()
+            if job == 0:
+                os.setpgid(0, 0)
+                os.tcsetpgrp(0, os.getpid())
+                for number in (signal.SIGTTOU, signal.SIGINT, signal.SIGQUIT):
+                    signal.signal(number, signal.SIG_DFL)
+                signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGUSR1])
+                if stderr is not None:
+                    fd = os.open(stderr, os.O_WRONLY | os.O_CREAT, 0o600)
+                    os.dup2(fd, 2)
+                os.execve(command[0], [str(c) for c in command],
+                          environment(TERM="xterm"))
+            while True:
+                _, status = os.waitpid(job, os.WUNTRACED)
+                os.tcsetpgrp(0, os.getpgrp())
+                if os.WIFSTOPPED(status):
+                    os.write(1, f"<stopped {job}>\n".encode())
+                    signal.sigwait([signal.SIGUSR1])
+                    os.tcsetpgrp(0, job)
+                    os.kill(-job, signal.SIGCONT)
+                elif os.WIFSIGNALED(status):
+                    os.write(1, f"<signal {os.WTERMSIG(status)}>\n".encode())
+                    os._exit(0)
+                else:
+                    os.write(1, f"<exit {os.WEXITSTATUS(status)}>\n".encode())
+                    os._exit(0)
+        except BaseException as error:  # noqa: B902
+            os.write(1, repr(error).encode())
+            os._exit(1)
+
+    def resize(self, rows, columns):
+        fcntl.ioctl(self.master, termios.TIOCSWINSZ,
+                    struct.pack("HHHH", rows, columns, 0, 0))
+
+    def read(self, seconds):
+        """What appears within so many seconds; False: the terminal closed."""
+        ready, _, _ = select.select([self.master], [], [], seconds)
+        if not ready:
+            return True
+        try:
+            data = os.read(self.master, 65536)
+        except OSError as error:
+            if error.errno == errno.EIO:
+                return False
+            raise
+        self.screen += data
+        return bool(data)
+
+    def until(self, text):
+        while text not in self.screen:
+            check(time.monotonic() < self.deadline and self.read(0.2),
+                  f"{text!r} did not appear:", self.screen)
+
+    def type(self, keys):
+        os.write(self.master, keys)
+
+    def fg(self):
+        os.kill(self.shell, signal.SIGUSR1)
+
+    def end(self):
+        """Reads to the end; the shell's last line is the job's status."""
+        while self.read(0.2):
+            check(time.monotonic() < self.deadline, "no end:", self.screen)
+        os.close(self.master)
+        os.waitpid(self.shell, 0)
+        return self.screen
+
+
+def open_terminal(c, folder, *words, options=("--no-file",), **more):
+    return Terminal([c.axprof, "run", *options, "--",
+                     c.programs / "run_program", *words], folder, **more)
+
+
+def test_is_a_terminal(c, folder):
+    screen = open_terminal(c, folder, "terminal").end()
+    for fd in range(3):
+        check(f"terminal {fd}: 1".encode() in screen, screen)
+    check(b"foreground 1" in screen, screen)
+    check(b"<exit 0>" in screen, screen)
+
+
+def test_interrupt_is_seen_once(c, folder):
+    t = open_terminal(c, folder, "count", "400")
+    t.until(b"ready")
+    t.type(b"\x03")
+    screen = t.end()
+    check(b"signal 2: 1\r" in screen, screen)
+    check(b"<exit 5>" in screen, screen)
+    check(b"ended with status 5" in screen, screen)
+
+
+def test_interrupt_ends_and_reports(c, folder):
+    t = open_terminal(c, folder, "sleep", "50000")
+    t.until(b"ready")
+    t.type(b"\x03")
+    screen = t.end()
+    check(b"was ended by signal 2" in screen, screen)
+    check(b"<signal 2>" in screen, screen)
+
+
+def test_quit(c, folder):
+    t = open_terminal(c, folder, "count", "400")
+    t.until(b"ready")
+    t.type(b"\x1c")
+    check(b"signal 3: 1\r" in t.end(), t.screen)
+
+
+def test_stop_and_continue(c, folder):
+    t = open_terminal(c, folder, "sleep", "700")
+    t.until(b"ready")
+    t.type(b"\x1a")
+    t.until(b"<stopped ")
+    t.fg()
+    check(b"<exit 0>" in t.end(), t.screen)
+
+
+def test_program_stops_itself(c, folder):
+    """As an editor does on Ctrl-Z: the shell must see that the job stopped."""
+    t = open_terminal(c, folder, "signal", str(int(signal.SIGSTOP)))
+    t.until(b"<stopped ")
+    t.fg()
+    time.sleep(0.2)
+    t.type(b"\x03")
+    check(b"<signal 2>" in t.end(), t.screen)
+
+
+def test_window_size(c, folder):
+    t = open_terminal(c, folder, "count", "400")
+    t.until(b"ready")
+    t.resize(30, 100)
+    check(b"signal 28: 1\r" in t.end(), t.screen)
+
+
+def test_typing_arrives(c, folder):
+    t = open_terminal(c, folder, "cat")
+    time.sleep(0.2)
+    t.type(b"typed\n\x04")
+    screen = t.end()
+    equal(screen.count(b"typed"), 2, "echo and output")
+    check(b"<exit 3>" in screen, screen)
+
+
+# ---- the status line -------------------------------------------------------
+
+LINE = b"axprof  0:00:0"
+
+
+def test_status_line(c, folder):
+    t = open_terminal(c, folder, "sleep", "2500")
+    t.until(LINE)
+    screen = t.end()
+    before, _, after = screen.partition(LINE)
+    # Not in the first second; the last row is taken out of the region that
+    # scrolls, and given back before the report.
+    check(b"\x1b[1;23r" in before, screen)
+    check(b"\x1b[r" in after, screen)
+    check(screen.rindex(b"\x1b[r") < screen.index(b"ended with status"), screen)
+    check(screen.rindex(LINE) < screen.rindex(b"\x1b[r"), screen)
+
+
+def test_status_line_follows_the_size(c, folder):
+    t = open_terminal(c, folder, "sleep", "3500")
+    t.until(b"\x1b[1;23r")
+    t.resize(40, 100)
+    t.until(b"\x1b[1;39r")
+    t.end()
+
+
+def test_no_status_line(c, folder):
+    """For short runs, with --quiet, when standard error is a file, and while
+    the program has the terminal in a mode of its own."""
+    screen = open_terminal(c, folder, "sleep", "300").end()
+    check(LINE not in screen and b"\x1b[" not in screen, screen)
+    screen = open_terminal(c, folder, "sleep", "1800",
+                           options=("-q", "--no-file")).end()
+    equal(screen, b"ready\r\n<exit 0>\r\n", "quiet")
+    screen = open_terminal(c, folder, "sleep", "1800", stderr="error").end()
+    check(b"\x1b" not in screen, screen)
+    check(b"\x1b" not in (folder / "error").read_bytes(), "escapes in a file")
+    screen = open_terminal(c, folder, "raw", "1800").end()
+    check(LINE not in screen, screen)
+
+
+def test_status_line_is_hidden_when_stopped(c, folder):
+    t = open_terminal(c, folder, "sleep", "3000")
+    t.until(LINE)
+    t.type(b"\x1a")
+    t.until(b"<stopped ")
+    check(t.screen.rindex(b"\x1b[r") < t.screen.index(b"<stopped "), t.screen)
+    t.fg()
+    check(b"<exit 0>" in t.end(), t.screen)
+
+
+if __name__ == "__main__":
+    run_support.main([value for name, value in list(globals().items())
+                      if name.startswith("test_")],
+                     Context(sys.argv[1], sys.argv[2]))

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* A spool read from outside: it says what the profiler itself says, and
+ * whatever is done to its bytes, reading it ends and harms nothing. */
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "model/model_view.h"
+#include "os/os_space.h"
+#include "record/record_profiler.h"
+#include "record/record_recover.h"
+#include "record/record_spool.h"
+#include "record/record_tape.h"
+#include "test_support.h"
+
+static char path[] = "/tmp/axprof-recover-XXXXXX";
+static axp_profiler *prof;
+
+/* The spool's bytes as they are now. */
+struct bytes {
+    char *at;
+    size_t len;
+};
+
+static struct bytes read_spool(void)
+{
+    struct stat st;
+    int fd = open(axp__prof_of(prof)->tape->spool_path, O_RDONLY);
+    assert_true(fd >= 0);
+    assert_int_equal(fstat(fd, &st), 0);
+    struct bytes b = {malloc((size_t)st.st_size), (size_t)st.st_size};
+    assert_int_equal(pread(fd, b.at, b.len, 0), b.len);
+    close(fd);
+    return b;
+}
+
+static int file_of(struct bytes b)
+{
+    int fd = memfd_create("spool", MFD_CLOEXEC);
+    assert_int_equal(write(fd, b.at, b.len), b.len);
+    return fd;
+}
+
+static void *a_thread(void *arg)
+{
+    (void)arg;
+    for (int i = 0; i < 300; i++) {
+        AXP_SCOPE_IN(prof, "thread");
+        axp_add_work(prof, (axp_work){.flops = 10, .bytes = 20});
+    }
+    return NULL;
+}
+
+static void deep(unsigned n)
+{
+    AXP_SCOPE_IN(prof, "deep");
+    if (n) deep(n - 1);
+}
+
+static int record(void **state)
+{
+    (void)state;
+    prof = axp_profiler_create(
+        &(axp_options){.path = path, .title = "run", .flags = AXP_OVERWRITE});
+    if (!prof) return -1;
+    for (int i = 0; i < 3; i++) {
+        pthread_t t = ts_spawn(a_thread, NULL);
+        ts_join(t);
+    }
+    for (int i = 0; i < 200; i++) {
+        char name[24];
+        snprintf(name, sizeof name, "name %d", i);
+        axp_start(prof, name);
+        axp_record_alloc(prof, name, 100);
+        axp_counter(prof, "loss", i);
+        axp_stop(prof, name);
+        axp_step(prof);
+    }
+    deep(100);
+    /* The drain finds out the constants in its own time. */
+    struct axp__space *s = axp__prof_of(prof)->budget.space;
+    while (!__atomic_load_n(&s->root[AXP__ROOT_RATE], __ATOMIC_ACQUIRE))
+        ts_sleep_ms(1);
+    return 0;
+}
+
+static int stop(void **state)
+{
+    (void)state;
+    axp_profiler_destroy(prof);
+    unlink(path);
+    return 0;
+}
+
+/* ---- the same as the live one ------------------------------------------------------- */
+
+static void expect_same_ops(const axp_view *a, const axp_view *b)
+{
+    axp_op x[256], y[256];
+    size_t n = axp_view_ops(a, AXP_BY_SELF, x, 256);
+    assert_true(n <= 256);
+    assert_int_equal(axp_view_ops(b, AXP_BY_SELF, y, 256), n);
+    for (size_t i = 0; i < n; i++) {
+        axp_op other = ts_view_op(b, x[i].name);
+        assert_int_equal(other.calls, x[i].calls);
+        assert_int_equal(other.total_ns, x[i].total_ns);
+        assert_int_equal(other.self_ns, x[i].self_ns);
+        assert_int_equal(other.p99_ns, x[i].p99_ns);
+        assert_true(other.flops == x[i].flops);
+    }
+}
+
+static int count_event(const axp_event_info *e, void *ctx)
+{
+    (void)e;
+    ++*(uint64_t *)ctx;
+    return 0;
+}
+
+static void it_says_what_the_profiler_says(void **state)
+{
+    (void)state;
+    struct axp__recovered r;
+    struct bytes b = read_spool();
+    axp_view *live = ts_snapshot(prof);
+    assert_int_equal(axp__spool_recover(file_of(b), &r), AXP_OK);
+    axp_view *dead = axp__view_make(r.capture);
+    assert_non_null(dead);
+    expect_same_ops(live, dead);
+    assert_int_equal(axp_view_event_count(dead), axp_view_event_count(live));
+    uint64_t n = 0;
+    axp_view_events(dead, NULL, count_event, &n);
+    assert_int_equal(n, axp_view_event_count(live));
+    assert_int_equal(axp_view_cut_count(dead), 0);
+    axp_memory m = axp_view_memory(dead), l = axp_view_memory(live);
+    assert_memory_equal(&m, &l, sizeof m);
+    axp_memory_name names[256], others[256];
+    size_t k = axp_view_memory_names(live, names, 256);
+    assert_int_equal(axp_view_memory_names(dead, others, 256), k);
+    for (size_t i = 0; i < k; i++) {
+        assert_string_equal(names[i].name, others[i].name);
+        assert_int_equal(names[i].at_peak_bytes, others[i].at_peak_bytes);
+        assert_int_equal(names[i].peak_bytes, others[i].peak_bytes);
+    }
+    assert_int_equal(axp_view_steps(dead).count, 200);
+    assert_int_equal(axp_view_steps(dead).p50_ns, axp_view_steps(live).p50_ns);
+    assert_int_equal(axp_view_tree(dead, NULL, 0),
+                     axp_view_tree(live, NULL, 0));
+    assert_int_equal(axp_view_threads(dead, NULL, 0), 4);
+    axp_view_destroy(dead);
+    axp_view_destroy(live);
+    free(b.at);
+}
+
+static void open_scopes_are_there(void **state)
+{
+    (void)state;
+    struct axp__recovered r;
+    axp_start(prof, "running");
+    axp_start(prof, "inside");
+    struct bytes b = read_spool();
+    axp_stop(prof, "inside");
+    axp_stop(prof, "running");
+    assert_int_equal(axp__spool_recover(file_of(b), &r), AXP_OK);
+    axp_view *v = axp__view_make(r.capture);
+    assert_int_equal(ts_view_op(v, "running").calls, 1);
+    assert_int_equal(ts_view_op(v, "inside").calls, 1);
+    assert_int_equal(ts_view_warnings(v, "open_scopes"), 2);
+    axp_view_destroy(v);
+    free(b.at);
+}
+
+/* ---- hostile ---------------------------------------------------------------------------- */
+
+static void look_at_all(struct axp__capture *c)
+{
+    uint64_t n = 0;
+    axp_view *v = axp__view_make(c);
+    if (!v) return;
+    axp_view_events(v, NULL, count_event, &n);
+    axp_view_destroy(v);
+}
+
+/* Some words become others: small, large, addresses of the spool. */
+static void spoil(struct bytes b, uint64_t *seed)
+{
+    unsigned n = 1 + (unsigned)(ts_random(seed) % 12);
+    const struct axp__space *s = (const struct axp__space *)(void *)b.at;
+    while (n--) {
+        const struct axp__extent *e = &s->extent[ts_random(seed) % 16];
+        size_t range = ts_random(seed) % 2 ? 8192 : b.len;
+        size_t at = e->offset < b.len ? e->offset : 0;
+        at = (at + ts_random(seed) % range) % (b.len - 8);
+        uint64_t x = ts_random(seed);
+        switch (x % 5) {
+        case 0: x = ts_random(seed) % 256; break;
+        case 1: x = ts_random(seed); break;
+        case 2: x = UINT64_MAX; break;
+        case 3: x = e->address + ts_random(seed) % 65536; break;
+        default: memcpy(&x, b.at + at / 2, 8); /* another word of it */
+        }
+        memcpy(b.at + (at & ~(size_t)7), &x, 8);
+    }
+}
+
+static void spoiled_spools_are_read_or_refused(void **state)
+{
+    (void)state;
+    struct bytes whole = read_spool();
+    struct bytes b = {malloc(whole.len), whole.len};
+    uint64_t seed = 12345;
+    int n_read = 0;
+    for (int i = 0; i < (TS_SLOW ? 300 : 1000); i++) {
+        struct axp__recovered r;
+        memcpy(b.at, whole.at, whole.len);
+        spoil(b, &seed);
+        if (axp__spool_recover(file_of(b), &r)) continue;
+        n_read++;
+        look_at_all(r.capture);
+    }
+    assert_true(n_read > 100); /* the spoiling is not too coarse */
+    free(b.at);
+    free(whole.at);
+}
+
+static void shortened_spools_too(void **state)
+{
+    (void)state;
+    struct bytes whole = read_spool();
+    for (size_t len = 0; len < whole.len;
+         len += len < 65536 ? 4096 : whole.len / 97) {
+        struct axp__recovered r;
+        struct bytes b = {whole.at, len};
+        if (!axp__spool_recover(file_of(b), &r)) look_at_all(r.capture);
+    }
+    free(whole.at);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(it_says_what_the_profiler_says),
+        cmocka_unit_test(open_scopes_are_there),
+        cmocka_unit_test(spoiled_spools_are_read_or_refused),
+        cmocka_unit_test(shortened_spools_too),
+    };
+    int fd = mkstemp(path);
+    if (fd < 0) return 1;
+    close(fd);
+    return cmocka_run_group_tests(tests, record, stop);
+}
