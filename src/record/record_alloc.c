@@ -30,7 +30,8 @@ struct spot {
 struct owner {
     struct axp__traffic *traffic;
     struct axp__purse *own;
-    uint32_t id; /* of the name */
+    uint64_t *allocated_bytes; /* of the innermost scope */
+    uint32_t id;               /* of the name */
 };
 
 /* Enters; false: nothing was done. HOT */
@@ -64,7 +65,7 @@ static inline bool find_name(struct axp__lane *lane, const char *name,
 {
     if (axp__unlikely(!lane->memos)) return false;
     struct axp__memo *m = axp__memo_at(lane, name);
-    *o = (struct owner){m->traffic, m->own, m->id};
+    *o = (struct owner){m->traffic, m->own, NULL, m->id};
     if (axp__unlikely(m->pointer != name || !m->own ||
                       ((uintptr_t)name & 4095) > 4080 || !is_at(m, name)))
         return false;
@@ -77,7 +78,7 @@ static inline bool find_id(struct axp__lane *lane, uint32_t id, struct owner *o)
     const struct axp__entry *e = axp__tally_peek(
         &lane->tally, axp__path_of(AXP__OF_TRAFFIC), AXP__LABEL(id));
     if (axp__unlikely(!e)) return false;
-    *o = (struct owner){e->record, e->other, id};
+    *o = (struct owner){e->record, e->other, NULL, id};
     return o->own != NULL;
 }
 
@@ -116,10 +117,15 @@ static __attribute__((noinline)) void settle_free(struct axp__lane *lane,
     axp__leave(lane);
 }
 
-/* Whether the innermost scope has where to count allocations. HOT */
-static inline bool has_extra(const struct axp__lane *lane)
+/* Where the innermost scope counts its allocations; NULL: nowhere yet. HOT */
+static inline uint64_t *find_count(struct axp__lane *lane)
 {
-    return lane->tally.top->node->extra;
+    struct axp__node *node = lane->tally.top->node;
+    if (axp__likely(node == lane->alloc_node)) return lane->allocated_bytes;
+    if (axp__unlikely(!node->extra)) return NULL;
+    struct axp__node_extra *x = axp__arena_at(&lane->tally.arena, node->extra);
+    lane->alloc_node = node;
+    return lane->allocated_bytes = &x->allocated_bytes;
 }
 
 /* The rest of an allocation, and out. HOT */
@@ -128,9 +134,7 @@ static inline void alloc_hot(const struct spot *s, const struct owner *o,
 {
     struct axp__lane *lane = s->lane;
     struct axp__purses x = {o->own, lane->purse};
-    struct axp__node_extra *extra =
-        axp__arena_at(&lane->tally.arena, lane->tally.top->node->extra);
-    axp__bump(&extra->allocated_bytes, bytes);
+    axp__bump(o->allocated_bytes, bytes);
     axp__bump(&o->traffic->n_allocs, 1);
     axp__bump(&o->traffic->allocated_bytes, bytes);
     write_words(s, axp__word(AXP__W_ALLOC, o->id, 0), bytes, address);
@@ -179,7 +183,8 @@ void axp_record_alloc(axp_profiler *p, const char *name, size_t bytes)
     struct owner o;
     if (axp__likely(enter_hot(p, &s))) {
         if (axp__likely(bytes <= AXP__MAX_BLOCK &&
-                        find_name(s.lane, name, &o) && has_extra(s.lane))) {
+                        find_name(s.lane, name, &o) &&
+                        (o.allocated_bytes = find_count(s.lane)))) {
             alloc_hot(&s, &o, bytes, 0);
             return;
         }
@@ -249,7 +254,7 @@ void axp_track_alloc(axp_profiler *p, const char *name, const void *ptr,
         uint32_t *cell =
             axp__shadow_peek_free(&s.lane->p->blocks, address, bytes);
         if (axp__likely(cell && find_name(s.lane, name, &o) &&
-                        has_extra(s.lane))) {
+                        (o.allocated_bytes = find_count(s.lane)))) {
             axp__cell_write(cell, (uint64_t)bytes << AXP__NAME_BITS | o.id);
             alloc_hot(&s, &o, bytes, address);
             return;
@@ -283,8 +288,8 @@ static inline bool free_as_guessed(const struct spot *s, uint32_t *cell,
     struct axp__traffic *t = guess->traffic;
     uint64_t n_frees = axp__get(&t->n_frees) + 1;
     uint64_t freed_bytes = axp__get(&t->freed_bytes);
-    uint64_t net = axp__get(&own->net), taken = axp__get(&own->taken);
-    uint64_t net_all = axp__get(&all->net), taken_all = axp__get(&all->taken);
+    uint64_t net = axp__get(&own->net), low = axp__get(&own->low);
+    uint64_t net_all = axp__get(&all->net), low_all = axp__get(&all->low);
     uint64_t n_extra = axp__get(&lane->n_extra) + 2;
     uint64_t word = axp__word(AXP__W_FREE, guess->id, s->delta);
     uint32_t expected = axp__cell_head(guess->id) | AXP__CELL_HEAD;
@@ -302,7 +307,7 @@ static inline bool free_as_guessed(const struct spot *s, uint32_t *cell,
     net_all -= bytes;
     if (axp__unlikely(head << 9 != expected << 9 ||
                       (tail & AXP__CELL_KIND) != AXP__CELL_TAIL ||
-                      (int64_t)((net - taken) | (net_all - taken_all)) < 0))
+                      (int64_t)((net - low) | (net_all - low_all)) < 0))
         return false;
     axp__cell_clear(cell);
     axp__put(&t->n_frees, n_frees);
