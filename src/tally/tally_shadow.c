@@ -113,17 +113,18 @@ static bool is_block(uint32_t cell)
 static bool write_block(uint32_t *cell, uint64_t key, uint64_t value)
 {
     uint64_t bytes = value >> AXP__NAME_BITS;
+    uint64_t both = axp__cells_of(bytes, (uint32_t)value % AXP__MAX_NAMES);
     if (axp__get(&cell[0]) != AXP__CELL_EMPTY) return false;
     if (bytes <= AXP__SLOT_BYTES) {
-        axp__put(&cell[0], axp__cell_head(value) | AXP__CELL_SMALL);
+        axp__put(&cell[0],
+                 ((uint32_t)both & ~AXP__CELL_KIND) | AXP__CELL_SMALL);
         return true;
     }
     if (bytes - AXP__SLOT_BYTES - 1 >= AXP__CELL_MOST ||
         axp__get(&cell[1]) != AXP__CELL_EMPTY ||
         key % AXP__PAGE_SPAN == AXP__PAGE_SPAN - AXP__SLOT_BYTES)
         return false;
-    axp__put(&cell[1], axp__cell_tail(value) | AXP__CELL_TAIL);
-    axp__put(&cell[0], axp__cell_head(value) | AXP__CELL_HEAD);
+    axp__cells_write(cell, both);
     return true;
 }
 
@@ -137,7 +138,8 @@ static uint64_t clear_block(uint32_t *cell)
                                                            : AXP__CELL_EMPTY);
     }
     axp__put(&cell[0], AXP__CELL_EMPTY);
-    return axp__cell_value(head, tail);
+    uint64_t both = head | (uint64_t)tail << 32;
+    return axp__cells_bytes(both) << AXP__NAME_BITS | axp__cells_name(both);
 }
 
 /* The block of this cell's address is in the table. A cell that is the tail
