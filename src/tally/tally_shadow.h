@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Live blocks by address: bytes << 20 | name, found where the address says.
  *
- *   address   [ region: 4 MiB     ] = 256 Ki slots of 16 bytes
- *   cells     [ 1 MiB, reserved   ] = one of 4 bytes a slot
+ *   address   [ region: 8 MiB     ] = 512 Ki slots of 16 bytes
+ *   cells     [ 2 MiB, reserved   ] = one of 4 bytes a slot
  *   pages       4 KiB of cells, for 16 KiB of addresses: charged to the
  *               budget when first written to, never written to before
  *
@@ -24,6 +24,10 @@
  * 256 regions. A page that was refused once stays so, so that an address is
  * always looked for where it is.
  *
+ * A region next to one that is half full is backed by a large page, all of it
+ * charged: with a million blocks most of a free is the wait for its cell, and
+ * a fifth of that is the walk through page tables.
+ *
  * Cost     4 bytes for each 16 of a heap of small blocks, 4 KiB for a lone
  *          block far from others.
  * Threads  all functions, from any thread, lock-free. Two that put or take
@@ -36,7 +40,7 @@
 #include "wire/wire_word.h"
 
 #define AXP__SLOT_BYTES 16u /* of addresses, a cell */
-#define AXP__REGION_SHIFT 22
+#define AXP__REGION_SHIFT 23
 #define AXP__REGION_BYTES (1u << AXP__REGION_SHIFT)
 #define AXP__REGIONS 256u
 #define AXP__PAGE_SPAN 16384u /* of addresses, a page of cells */
@@ -56,11 +60,14 @@ enum axp__cell_kind {
 /* Sizes that two cells describe: from 17, so many. */
 #define AXP__CELL_MOST (((uint64_t)1 << 38) - AXP__SLOT_BYTES - 1)
 
+enum axp__backing { AXP__BACKED_NOT_YET, AXP__BACKED_SMALL, AXP__BACKED_LARGE };
+
 struct axp__region {
-    uint64_t key; /* address >> 22, + 1; 0: free */
+    uint64_t key; /* address >> 23, + 1; 0: free */
     uint32_t *cells;
-    uint64_t is_ready[AXP__CELL_PAGES / 64];
-    uint64_t is_refused[AXP__CELL_PAGES / 64];
+    uint32_t backing;                          /* enum axp__backing */
+    uint64_t is_ready[AXP__CELL_PAGES / 64];   /* pages with blocks … */
+    uint64_t is_refused[AXP__CELL_PAGES / 64]; /* … and without any, ever */
 } __attribute__((aligned(128)));
 
 struct axp__shadow {
