@@ -156,9 +156,12 @@ uint64_t *axp__tally_bucket(struct axp__tally *t, struct axp__op *op,
 /* Room for one more frame; false: too deep, or no memory. */
 bool axp__tally_has_room(struct axp__tally *t);
 /* Opens a scope, where there is room; the caller sets what he knows of it
- * (anchor, site, token). The label: a name's, and what it declares. */
-struct axp__frame *axp__tally_push(struct axp__tally *t, uint64_t label,
+ * (anchor, site, token). */
+struct axp__frame *axp__tally_push(struct axp__tally *t, uint32_t name,
                                    uint64_t now);
+/* The same for one that declares work: a set of flags. */
+struct axp__frame *axp__tally_push_work(struct axp__tally *t, uint32_t name,
+                                        uint32_t declares, uint64_t now);
 /* Closes the innermost scope. */
 void axp__tally_pop(struct axp__tally *t, uint64_t now);
 /* f is not the innermost: its children move up to its parent. Not counted:
