@@ -152,8 +152,8 @@ static void start(axp_profiler *p, const char *name, const axp_work *work)
     axp__lane_put(lane, AXP__W_START, id, now);
     struct axp__work w = {0};
     if (work) w = axp__work_check(lane, work, id);
-    struct axp__frame *f = axp__tally_push(
-        &lane->tally, AXP__LABEL(id) + AXP__DECLARES(axp__work_flags(&w)), now);
+    struct axp__frame *f =
+        axp__tally_push_work(&lane->tally, id, axp__work_flags(&w), now);
     axp__put(&f->token, 0);
     axp__put(&f->site, (const void *)slot);
     f->anchor = UINTPTR_MAX;

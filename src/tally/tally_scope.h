@@ -22,6 +22,7 @@
  */
 #ifndef AXP_TALLY_SCOPE_H
 #define AXP_TALLY_SCOPE_H
+#include "base/base_text.h"
 #include "tally/tally_record.h"
 
 /* A name as the low bits of a word and of a hash key: never 0, so that a site
@@ -98,6 +99,17 @@ struct axp__entry { /* 32 bytes: see axp__tally_peek */
     void *other;    /* its op */
 };
 
+/* Of the entries of traffic, as if they had a parent: → axp__traffic,
+ * axp__purse. */
+#define AXP__OF_TRAFFIC ((axp__ref)0xfffffffeu)
+
+/* Under 2^31 in its lower half, so that a label fits on top. */
+static inline uint64_t axp__path_of(axp__ref ref)
+{
+    uint64_t high = (uint64_t)ref << 32;
+    return high | ((uint32_t)axp__mix64(high) & 0x7fffffe0u);
+}
+
 static inline axp__ref axp__path_ref(uint64_t path)
 {
     return (axp__ref)(path >> 32);
@@ -144,9 +156,12 @@ uint64_t *axp__tally_bucket(struct axp__tally *t, struct axp__op *op,
 /* Room for one more frame; false: too deep, or no memory. */
 bool axp__tally_has_room(struct axp__tally *t);
 /* Opens a scope, where there is room; the caller sets what he knows of it
- * (anchor, site, token). The label: a name's, and what it declares. */
-struct axp__frame *axp__tally_push(struct axp__tally *t, uint64_t label,
+ * (anchor, site, token). */
+struct axp__frame *axp__tally_push(struct axp__tally *t, uint32_t name,
                                    uint64_t now);
+/* The same for one that declares work: a set of flags. */
+struct axp__frame *axp__tally_push_work(struct axp__tally *t, uint32_t name,
+                                        uint32_t declares, uint64_t now);
 /* Closes the innermost scope. */
 void axp__tally_pop(struct axp__tally *t, uint64_t now);
 /* f is not the innermost: its children move up to its parent. Not counted:

@@ -116,38 +116,65 @@ static inline uint64_t axp__cell_value(uint32_t head, uint32_t tail)
            (head >> AXP__CELL_NAME_SHIFT & (AXP__MAX_NAMES - 1));
 }
 
-/* *old is the replaced value, where one was. HOT */
+/* Where a block can be written with axp__cell_write; NULL: put it otherwise.
+ * HOT */
+static inline uint32_t *axp__shadow_peek_free(const struct axp__shadow *s,
+                                              uint64_t key, uint64_t bytes)
+{
+    const struct axp__region *r;
+    uint32_t *cell = axp__shadow_cell(s, key, &r);
+    if (axp__unlikely(!cell || !axp__region_is_ready(r, key))) return NULL;
+    if (axp__unlikely(axp__get(&cell[0]) | axp__get(&cell[1]) |
+                      (bytes - AXP__SLOT_BYTES - 1 >= AXP__CELL_MOST) |
+                      !(~key & (AXP__PAGE_SPAN - AXP__SLOT_BYTES))))
+        return NULL;
+    return cell;
+}
+
+/* HOT */
+static inline void axp__cell_write(uint32_t *cell, uint64_t value)
+{
+    axp__put(&cell[1], axp__cell_tail(value) | AXP__CELL_TAIL);
+    axp__put(&cell[0], axp__cell_head(value) | AXP__CELL_HEAD);
+}
+
+/* Whether axp__cell_clear removes the block there; else take it otherwise. HOT
+ */
+static inline bool axp__cell_is_block(const uint32_t *cell, uint64_t *value)
+{
+    uint32_t head = axp__get(&cell[0]), tail = axp__get(&cell[1]);
+    *value = axp__cell_value(head, tail);
+    return (head & AXP__CELL_KIND) == AXP__CELL_HEAD &&
+           (tail & AXP__CELL_KIND) == AXP__CELL_TAIL;
+}
+
+/* HOT */
+static inline void axp__cell_clear(uint32_t *cell)
+{
+    axp__put(&cell[0], AXP__CELL_EMPTY);
+    axp__put(&cell[1], AXP__CELL_EMPTY);
+}
+
+/* *old is the replaced value, where one was. */
 static inline enum axp__put_result axp__shadow_put(struct axp__shadow *s,
                                                    uint64_t key, uint64_t value,
                                                    uint64_t *old)
 {
-    const struct axp__region *r;
-    uint32_t *cell = axp__shadow_cell(s, key, &r);
-    uint64_t bytes = value >> AXP__NAME_BITS;
-    if (axp__unlikely(!cell || !axp__region_is_ready(r, key) ||
-                      axp__get(&cell[0]) || axp__get(&cell[1]) ||
-                      bytes - AXP__SLOT_BYTES - 1 >= AXP__CELL_MOST ||
-                      key % AXP__PAGE_SPAN == AXP__PAGE_SPAN - AXP__SLOT_BYTES))
-        return axp__shadow_put_slow(s, key, value, old);
-    axp__put(&cell[1], axp__cell_tail(value) | AXP__CELL_TAIL);
-    axp__put(&cell[0], axp__cell_head(value) | AXP__CELL_HEAD);
+    uint32_t *cell = axp__shadow_peek_free(s, key, value >> AXP__NAME_BITS);
+    if (axp__unlikely(!cell)) return axp__shadow_put_slow(s, key, value, old);
+    axp__cell_write(cell, value);
     return AXP__PUT_NEW;
 }
 
-/* Removes; false: no such block. HOT */
+/* Removes; false: no such block. */
 static inline bool axp__shadow_take(struct axp__shadow *s, uint64_t key,
                                     uint64_t *value)
 {
     const struct axp__region *r;
     uint32_t *cell = axp__shadow_cell(s, key, &r);
-    if (axp__unlikely(!cell)) return axp__shadow_take_slow(s, key, value);
-    uint32_t head = axp__get(&cell[0]), tail = axp__get(&cell[1]);
-    if (axp__unlikely((head & AXP__CELL_KIND) != AXP__CELL_HEAD ||
-                      (tail & AXP__CELL_KIND) != AXP__CELL_TAIL))
+    if (axp__unlikely(!cell || !axp__cell_is_block(cell, value)))
         return axp__shadow_take_slow(s, key, value);
-    axp__put(&cell[0], AXP__CELL_EMPTY);
-    axp__put(&cell[1], AXP__CELL_EMPTY);
-    *value = axp__cell_value(head, tail);
+    axp__cell_clear(cell);
     return true;
 }
 

@@ -138,7 +138,7 @@ static void run(struct owned *o, uint64_t seed, unsigned rounds, int how)
                         !(how & NO_RECURSION && is_open(&m, name));
         if (dice < 50 && may_push) {
             assert_true(axp__tally_has_room(&o->t));
-            axp__tally_push(&o->t, AXP__LABEL(FIRST + name), now);
+            axp__tally_push(&o->t, FIRST + name, now);
             m.open[m.n_open++] = name;
         } else if (m.n_open && (dice < 85 || how & NO_REMOVE)) {
             axp__tally_pop(&o->t, now);
