@@ -26,6 +26,9 @@ static inline const char *fs_path(const char *name)
 static inline int fs_setup(void **state)
 {
     (void)state;
+    /* in memory where that can be: thousands of small files */
+    snprintf(fs_folder, sizeof fs_folder, "/dev/shm/axprof-file-XXXXXX");
+    if (mkdtemp(fs_folder)) return 0;
     snprintf(fs_folder, sizeof fs_folder, "/tmp/axprof-file-XXXXXX");
     return mkdtemp(fs_folder) ? 0 : -1;
 }

@@ -124,6 +124,20 @@ static void check_gap(struct check *c, size_t i)
     }
 }
 
+/* The index itself was compared when the file was opened. */
+static void check_index(struct check *c)
+{
+    const struct axp__file *f = c->o->file;
+    struct axp__index_entry index = {.at = f->end};
+    uint8_t head[AXP__BLOCK_HEAD];
+    if (!f->is_finished) return;
+    if (!axp__file_read_at(f, f->end, head, sizeof head) ||
+        axp__block_get(head, &index.block) || !has_clean_padding(f, &index) ||
+        f->end + axp__block_span(&index.block) + AXP__FILE_TAIL != f->bytes)
+        tell(c, f->end, AXP__B_INDEX,
+             "something lies between it and the trailer");
+}
+
 static void check_blocks(struct check *c)
 {
     const struct axp__file *f = c->o->file;
@@ -135,6 +149,7 @@ static void check_blocks(struct check *c)
         check_block(c, &f->entry[i]);
         check_gap(c, i);
     }
+    check_index(c);
     for (size_t i = 0; i < c->o->capture->n_chunks; i++)
         if (c->o->capture->chunks[i].n_events != UINT64_MAX)
             c->n_events += c->o->capture->chunks[i].n_events;
