@@ -78,11 +78,18 @@ struct cli_sampler {
     cli_sample_now now;
 };
 
-static uint64_t clock_ns(void)
+static uint64_t read_clock(clockid_t clock)
 {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(clock, &t);
     return (uint64_t)t.tv_sec * SECOND + (uint64_t)t.tv_nsec;
+}
+
+/* What we have used of the processor: on a busy machine a look may take long
+ * and cost little. */
+static uint64_t cost_ns(void)
+{
+    return read_clock(CLOCK_THREAD_CPUTIME_ID);
 }
 
 /* ---- the list ----------------------------------------------------------- */
@@ -280,6 +287,7 @@ static void record_memory(cli_sampler *s, uint64_t now)
 {
     uint64_t pss = 0, swap = 0, bytes, limit;
     if (now < s->next_memory_ns) return;
+    uint64_t before = cost_ns();
     for (size_t i = 0; i < s->n; i++) {
         cli_proc_memory memory;
         if (!cli_proc_read_memory(s->list[i].pid, &memory)) continue;
@@ -294,7 +302,7 @@ static void record_memory(cli_sampler *s, uint64_t now)
         count(s, GROUP_BYTES, bytes);
         if (limit != UINT64_MAX) count(s, GROUP_LIMIT, limit);
     }
-    uint64_t cost = clock_ns() - now;
+    uint64_t cost = cost_ns() - before;
     s->next_memory_ns = now + (100 * cost > SECOND ? 100 * cost : SECOND);
 }
 
@@ -310,7 +318,7 @@ cli_sampler *cli_sampler_create(axp_profiler *p, pid_t first, const char *name)
     memset(s->last, 0xff, sizeof s->last);
     s->interval_ns = 10 * MS;
     s->proc = opendir("/proc");
-    s->cpu_mark_at_ns = clock_ns();
+    s->cpu_mark_at_ns = read_clock(CLOCK_MONOTONIC);
     s->next_memory_ns = s->cpu_mark_at_ns + SECOND / 5;
     int fd = cli_proc_open(first);
     if (fd >= 0 && cli_proc_read(fd, &stat))
@@ -336,13 +344,14 @@ void cli_sampler_destroy(cli_sampler *s)
 
 uint64_t cli_sampler_look(cli_sampler *s, uint64_t now)
 {
+    uint64_t before = cost_ns();
     if (s->proc) find_new(s, now);
     read_all(s);
     record_sums(s);
     record_cpu(s, now);
     record_others(s, now);
+    uint64_t least = (cost_ns() - before) * COST_FACTOR;
     record_memory(s, now);
-    uint64_t least = (clock_ns() - now) * COST_FACTOR;
     s->interval_ns += s->interval_ns / 4;
     if (s->interval_ns > 250 * MS) s->interval_ns = 250 * MS;
     return now + (least > s->interval_ns ? least : s->interval_ns);
