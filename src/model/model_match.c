@@ -244,9 +244,17 @@ static inline bool give_begin(struct axp__row_reader *r, uint32_t name,
     return true;
 }
 
+/* NULL: no scope is open, or no memory. */
+static struct axp__scope_work *innermost_work(struct axp__row_reader *r)
+{
+    struct axp__scope_work *work = axp__scopes_work(&r->scopes);
+    if (!work && r->scopes.n && !r->scopes.n_deeper) r->has_failed = true;
+    return work;
+}
+
 static void add_work(struct axp__row_reader *r, const struct axp__wire_event *w)
 {
-    struct axp__scope_work *to = axp__scopes_work(&r->scopes);
+    struct axp__scope_work *to = innermost_work(r);
     double flops, bytes;
     if (!to) return;
     memcpy(&flops, &w->payload[0], 8);
@@ -266,7 +274,7 @@ static bool annotate(struct axp__row_reader *r, const struct axp__wire_event *w)
     if (w->ext == AXP__X_CATEGORY && s->n && w->argument <= AXP_CAT_IO)
         s->at[s->n - 1].category = (uint16_t)w->argument;
     if (w->ext == AXP__X_DIMS && w->n_payload >= 3) {
-        struct axp__scope_work *to = axp__scopes_work(s);
+        struct axp__scope_work *to = innermost_work(r);
         if (to) memcpy(to->dims, w->payload, sizeof to->dims);
         for (uint32_t i = 0; to && i < 6 && to->dims[i]; i++)
             to->n_dims = i + 1;
