@@ -243,7 +243,10 @@ enum axp__track_next axp__track_next(struct axp__track *t,
         out->time_ns = t->current.end_ns;
         return AXP__TRACK_NEXT;
     }
-    if (!t->waiting.n) return AXP__TRACK_DONE;
+    if (!t->waiting.n) {
+        axp__words_fini(&t->words);
+        return AXP__TRACK_DONE;
+    }
     t->current = heap_pop(&t->waiting, is_earlier);
     fill(out, &t->current);
     if (t->current.kind != AXP__R_SPAN) return AXP__TRACK_NEXT;

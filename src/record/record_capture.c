@@ -64,6 +64,7 @@ static void copy_node(struct axp__cap_node *to, const struct axp__tally *t,
     to->name = n->name;
     to->category = axp__get(&n->category);
     to->is_recursive = n->is_recursive;
+    to->declares = n->declares;
     to->calls = axp__get(&n->calls);
     to->total_ticks = axp__get(&n->total_ticks);
     to->self_ticks = axp__get(&n->self_ticks);
@@ -289,6 +290,7 @@ static bool copy_lane(struct axp__capture *c, const struct axp__lane *lane,
     copy_ops(to, &lane->tally);
     copy_small(to, &lane->tally);
     if (!copy_frames(c, to, lane, refs)) return false;
+    axp__cap_declare(to);
     c->n_lanes++;
     return true;
 }
@@ -540,6 +542,7 @@ static bool fill(struct axp__capture *c, struct axp__prof *p, bool with_words)
     c->is_finished = gate & AXP__GATE_FINISHED;
     c->has_timeline = !(p->flags & AXP_NO_TIMELINE);
     c->name_at = name_at;
+    c->n_names = axp__name_count();
     c->release = axp__cap_free;
     c->rank = p->rank;
     if (c->is_finished && p->tape && p->tape->is_whole) {

@@ -174,7 +174,10 @@ void axp_add_work(axp_profiler *p, axp_work work)
     struct axp__lane *lane = axp__enter(p);
     if (!lane) return;
     struct axp__frame *f = innermost(lane);
-    if (f) axp__scope_add_work(lane, f, &work, axp__clock_ticks());
+    if (f) {
+        struct axp__work w = axp__work_check(lane, &work, f->op->name);
+        axp__scope_add_work(lane, f, &w, axp__clock_ticks());
+    }
     axp__leave(lane);
 }
 

@@ -85,6 +85,8 @@ struct axp__lane { /* what a scope touches lies in its first lines */
     uint64_t first_ns, last_ns; /* of a track's spans */
     uint32_t has_span;
     struct axp__purse *purse; /* its part of all live bytes; NULL: none yet */
+    struct axp__memo *memos;  /* names of allocations: record_memory.h … */
+    struct axp__memo *guess;  /* … and the last of them */
 
     struct axp__chunk *chunk; /* NULL: words go to the sink */
     uint64_t *words, *end;    /* where the present words begin and end */
@@ -187,10 +189,9 @@ static inline void axp__thread_leave(struct axp__thread *t)
 #endif
 }
 
-/* The calling thread's lane in a profiler, marked busy; NULL: not to be
- * recorded. Each enter that gave a lane needs its leave. HOT */
-static inline struct axp__lane *axp__enter_as(const axp_profiler *handle,
-                                              unsigned flags)
+/* The calling thread's lane in a profiler, marked busy, if nothing has to be
+ * asked; else NULL. Each enter that gave a lane needs its leave. HOT */
+static inline struct axp__lane *axp__enter_fast(const axp_profiler *handle)
 {
     struct axp__thread *t = axp__tls;
     struct axp__prof *p = axp__prof_of(handle);
@@ -206,7 +207,15 @@ static inline struct axp__lane *axp__enter_as(const axp_profiler *handle,
             axp__thread_leave(t);
         }
     }
-    return axp__enter_slow(handle, flags);
+    return NULL;
+}
+
+/* The same; NULL: not to be recorded. HOT */
+static inline struct axp__lane *axp__enter_as(const axp_profiler *handle,
+                                              unsigned flags)
+{
+    struct axp__lane *lane = axp__enter_fast(handle);
+    return axp__likely(lane != NULL) ? lane : axp__enter_slow(handle, flags);
 }
 
 static inline struct axp__lane *axp__enter(const axp_profiler *handle)

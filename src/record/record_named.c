@@ -150,12 +150,15 @@ static void start(axp_profiler *p, const char *name, const axp_work *work)
     /* pairs with claim */
     axp__put_release(&slot->state, axp__lane_serial(lane) << 1 | 1);
     axp__lane_put(lane, AXP__W_START, id, now);
-    struct axp__frame *f = axp__tally_push(&lane->tally, id, now);
+    struct axp__work w = {0};
+    if (work) w = axp__work_check(lane, work, id);
+    struct axp__frame *f =
+        axp__tally_push_work(&lane->tally, id, axp__work_flags(&w), now);
     axp__put(&f->token, 0);
     axp__put(&f->site, (const void *)slot);
     f->anchor = UINTPTR_MAX;
     axp__frame_set_flags(f, AXP__F_NAMED);
-    if (work) axp__scope_add_work(lane, f, work, now);
+    if (work) axp__scope_add_work(lane, f, &w, now);
     axp__leave(lane);
 }
 

@@ -113,6 +113,7 @@ static void get_node(const struct tally *t, struct axp__cap_node *to,
     to->name = n->name;
     to->category = n->category;
     to->is_recursive = n->is_recursive;
+    to->declares = n->declares & (AXP__F_FLOPS | AXP__F_BYTES);
     to->calls = n->calls;
     to->total_ticks = n->total_ticks;
     to->self_ticks = n->self_ticks;
@@ -277,6 +278,7 @@ static bool get_lane(struct axp__image *m, const struct axp__lane *lane,
         get_ops(&t, to);
         get_small(&t, to);
         ok = get_frames(&t, to, refs);
+        axp__cap_declare(to);
         m->c->n_lanes++;
     }
     free(refs);
@@ -554,6 +556,7 @@ axp_status axp__spool_recover(int fd, struct axp__recovered *out)
         return axp__fail(AXP_E_FORMAT, "a spool without a profiler in it, or "
                                        "no memory to read it");
     }
+    c->n_names = m->n_names;
     axp__cap_repair(c);
     axp__image_free_extents(m); /* all that is needed was copied */
     memcpy(out->id, m->head->id, sizeof out->id);

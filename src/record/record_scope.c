@@ -32,6 +32,17 @@
 
 /* ---- the general way --------------------------------------------------------- */
 
+static __attribute__((noinline)) void put_dims(struct axp__lane *lane,
+                                               struct axp__frame *f,
+                                               const uint32_t dims[6],
+                                               uint64_t now)
+{
+    uint64_t words[3];
+    __builtin_memcpy(words, dims, sizeof words);
+    axp__lane_put_ext(lane, AXP__X_DIMS, 0, f->op->name, now, words, 3);
+    axp__tally_set_dims(f->op, dims);
+}
+
 void axp__scope_close(struct axp__lane *lane, enum axp__word_kind kind,
                       uint64_t now)
 {
@@ -88,12 +99,15 @@ static uint64_t open_scope(struct axp__lane *lane, const void *site,
     }
     uint64_t now = axp__lane_room(lane, axp__clock_ticks(), 1);
     axp__lane_put(lane, AXP__W_BEGIN, name, now);
-    struct axp__frame *f = axp__tally_push(t, name, now);
+    struct axp__work w = {0};
+    if (work) w = axp__work_check(lane, work, name);
+    struct axp__frame *f =
+        axp__tally_push_work(t, name, axp__work_flags(&w), now);
     axp__put(&f->anchor, anchor);
     axp__put(&f->site, site);
     axp__put(&f->token, lane == axp__tls->global ? axp__token_of(f, now)
                                                  : axp__token_in_lane(lane));
-    if (work) axp__scope_add_work(lane, f, work, now);
+    if (work) axp__scope_add_work(lane, f, &w, now);
     return f->token;
 }
 
@@ -165,15 +179,20 @@ uint64_t axp__scope_begin_in(axp_profiler *p, const char *name)
 
 /* The clock. On a Neoverse V1 a read has to wait for what is older and ready
  * to run, and as soon as the read before it is done, all that needs its value
- * is. Handed on twice the value comes two cycles later, when the next read is
+ * is. Handed on twice, the value comes two cycles later, when the next read is
  * under way: 0.6 ns a scope. HOT */
 static inline uint64_t read_clock(void)
 {
-    uint64_t now = axp__clock_raw();
 #if defined(__aarch64__)
-    __asm__("add %0, %0, 0\n\tadd %0, %0, 0" : "+r"(now));
-#endif
+    uint64_t now;
+    __asm__ volatile("mrs %0, cntvct_el0\n\t"
+                     "eor %0, %0, xzr\n\t"
+                     "eor %0, %0, xzr"
+                     : "=r"(now));
     return now;
+#else
+    return axp__clock_raw();
+#endif
 }
 
 /* The global profiler's lane of this thread, which is inside an event now;
@@ -214,18 +233,19 @@ static inline uint64_t bits_of(double v)
     return bits;
 }
 
+/* Work of which nothing is said but FLOPs, bytes and type. */
+struct hot_work {
+    double flops, bytes;
+    uint32_t dtype;
+};
+
 /* A scope that begins at a place in the code. */
 struct hot_begin {
     uint32_t *site;
     uintptr_t anchor;
     uint64_t now;
     const struct hot_work *work; /* NULL: none */
-};
-
-/* Work of which nothing is said but FLOPs, bytes and type. */
-struct hot_work {
-    double flops, bytes;
-    uint32_t dtype;
+    const uint32_t *dims;        /* NULL: none */
 };
 
 static inline bool is_usual(const struct hot_work *work)
@@ -235,20 +255,19 @@ static inline bool is_usual(const struct hot_work *work)
            (work->dtype <= AXP_C128);
 }
 
-static inline uint32_t flags_of(const struct hot_work *work)
+/* What the work says of where its scope counts. */
+static inline uint64_t declares(const struct hot_work *work)
 {
-    return (bits_of(work->flops) ? AXP__F_FLOPS : 0u) |
-           (bits_of(work->bytes) ? AXP__F_BYTES : 0u);
+    return (bits_of(work->flops) ? AXP__DECLARES(AXP__F_FLOPS) : 0) +
+           (bits_of(work->bytes) ? AXP__DECLARES(AXP__F_BYTES) : 0);
 }
 
-/* Adds a call's work to its node. HOT */
-static inline void add_work(struct axp__node_extra *x,
-                            const struct hot_work *work)
+/* Adds a call's work to its node, which declares it. HOT */
+static inline void add_work(struct axp__node *node, const struct hot_work *work)
 {
+    struct axp__node_extra *x = (struct axp__node_extra *)(void *)(node + 1);
     axp__put_f64(&x->flops, x->flops + work->flops);
     axp__put_f64(&x->bytes, x->bytes + work->bytes);
-    axp__put(&x->n_flops_calls, x->n_flops_calls + (bits_of(work->flops) != 0));
-    axp__put(&x->n_bytes_calls, x->n_bytes_calls + (bits_of(work->bytes) != 0));
     if (axp__unlikely(work->dtype && work->dtype != x->dtype))
         axp__put(&x->dtype, work->dtype);
 }
@@ -256,14 +275,14 @@ static inline void add_work(struct axp__node_extra *x,
 /* The words of a scope with work: the 0 and the payload before the heads. HOT
  */
 static inline void write_work(struct axp__lane *lane, uint64_t *w,
-                              uint64_t label, const struct hot_work *work,
-                              uint64_t delta)
+                              uint64_t word, const struct hot_work *work)
 {
+    uint64_t time = word >> AXP__TIME_SHIFT << AXP__TIME_SHIFT;
     axp__put(&w[4], 0);
     axp__put_f64((double *)(void *)&w[2], work->flops);
     axp__put_f64((double *)(void *)&w[3], work->bytes);
-    axp__put(&w[1], axp__word(AXP__W_WORK, work->dtype, delta));
-    axp__put(&w[0], delta << AXP__TIME_SHIFT | label);
+    axp__put(&w[1], time | axp__word(AXP__W_WORK, work->dtype, 0));
+    axp__put(&w[0], word);
     axp__put(&lane->n_extra, lane->n_extra + 3);
     axp__put(&lane->cur, w + 4);
 }
@@ -283,8 +302,9 @@ static inline struct axp__frame *open_hot(struct axp__thread *t,
     struct axp__frame *f = parent + 1;
     uint64_t delta = b.now - lane->base_ticks;
     uint64_t label = *b.site; /* 0: not registered, and in no hash */
-    struct axp__entry *e = axp__tally_peek(&lane->tally, parent->path, label);
-    if (axp__unlikely(!e)) return NULL;
+    struct axp__entry *e = axp__tally_peek(
+        &lane->tally, parent->path, label + (b.work ? declares(b.work) : 0));
+    if (axp__unlikely(!e || (b.work && !is_usual(b.work)))) return NULL;
     if (axp__unlikely((f == lane->tally.limit) |
                       (delta >> AXP__TIME_BITS != 0)))
         return NULL;
@@ -292,28 +312,23 @@ static inline struct axp__frame *open_hot(struct axp__thread *t,
             (b.anchor > parent->anchor) |
             ((b.anchor == parent->anchor) & (parent->site == b.site))))
         return NULL;
-    struct axp__node_extra *x = NULL;
-    if (b.work) {
-        x = axp__tally_peek_extra(&lane->tally, e->record);
-        if (axp__unlikely(!x || !is_usual(b.work))) return NULL;
-    }
     _Static_assert(AXP__W_BEGIN == 1, "a label is the begin word's low bits");
     __builtin_prefetch(w + PREFETCH_WORDS, 1);
     axp__tally_open(f, e,
-                    (struct axp__opening){
+                    (struct axp__frame_init){
                         .now = b.now,
-                        .flags = b.work ? flags_of(b.work) : 0,
                         .anchor = b.anchor,
                         .site = b.site,
                         .token = axp__token_of(f, b.now),
                     });
     if (b.work) {
-        add_work(x, b.work);
-        write_work(lane, w, label, b.work, delta);
+        add_work(e->record, b.work);
+        write_work(lane, w, delta << AXP__TIME_SHIFT | label, b.work);
     } else {
         axp__lane_write(lane, w, delta << AXP__TIME_SHIFT | label);
     }
     axp__put(&lane->tally.top, f);
+    if (b.dims) put_dims(lane, f, b.dims, b.now);
     return f;
 }
 
@@ -333,7 +348,7 @@ uint64_t axp__scope_begin(uint32_t *site, const char *text)
 {
     uint64_t now = read_clock();
     uint64_t token =
-        begin_hot((struct hot_begin){site, CALLER_STACK(), now, NULL});
+        begin_hot((struct hot_begin){site, CALLER_STACK(), now, NULL, NULL});
     if (axp__likely(token != 0)) return token;
     return begin_text(site, text, CALLER_STACK(), NULL);
 }
@@ -344,7 +359,7 @@ uint64_t axp__scope_begin_function(uint32_t *site, const char *name,
 {
     uint64_t now = read_clock();
     uint64_t token =
-        begin_hot((struct hot_begin){site, CALLER_STACK(), now, NULL});
+        begin_hot((struct hot_begin){site, CALLER_STACK(), now, NULL, NULL});
     if (axp__likely(token != 0)) return token;
     return begin_slow((struct site){site, name, place}, CALLER_STACK(), NULL);
 }
@@ -367,18 +382,24 @@ uint64_t axp__scope_begin_flops(uint32_t *site, const char *text, double flops,
     uint64_t now = read_clock();
     struct hot_work work = {flops, bytes, (uint32_t)dtype};
     uint64_t token =
-        begin_hot((struct hot_begin){site, CALLER_STACK(), now, &work});
+        begin_hot((struct hot_begin){site, CALLER_STACK(), now, &work, NULL});
     if (axp__likely(token != 0)) return token;
     return begin_flops(site, text, CALLER_STACK(), work);
 }
 
+/* With dims: the usual way and then some. HOT */
 uint64_t axp__scope_begin_work(uint32_t *site, const char *text,
                                const axp_work *work)
 {
+    uint64_t now = read_clock();
+    struct hot_work hot = {work->flops, work->bytes, (uint32_t)work->dtype};
+    uint64_t token = begin_hot(
+        (struct hot_begin){site, CALLER_STACK(), now, &hot, work->dims});
+    if (axp__likely(token != 0)) return token;
     return begin_text(site, text, CALLER_STACK(), work);
 }
 
-enum closed { CLOSED, NOT_HERE, NOT_PLAIN };
+enum closed { CLOSED, NOT_HERE, NOT_USUAL };
 
 /* HOT. But for CLOSED, nothing was done. */
 static inline enum closed close_hot(struct axp__lane *lane,
@@ -391,7 +412,7 @@ static inline enum closed close_hot(struct axp__lane *lane,
     uint64_t label = f->op->end_label;
     if (axp__unlikely((f->token != token) | (delta >> AXP__TIME_BITS != 0)))
         return NOT_HERE;
-    if (axp__unlikely(!axp__tally_pop_fast(f, now))) return NOT_PLAIN;
+    if (axp__unlikely(!axp__tally_pop_fast(f, now))) return NOT_USUAL;
     axp__lane_write(lane, w, delta << AXP__TIME_SHIFT | label);
     axp__put(&lane->last_ticks, now);
     axp__put(&lane->tally.top, f - 1);
@@ -408,24 +429,6 @@ static __attribute__((noinline)) void end_warm(struct axp__thread *t,
     leave_hot(t, lane->tally.top);
 }
 
-/* The same if it declared work, and all else is usual. HOT */
-static __attribute__((noinline)) void end_work(struct axp__thread *t,
-                                               struct axp__frame *f,
-                                               uint64_t now)
-{
-    struct axp__lane *lane = t->global;
-    uint64_t label = f->op->end_label;
-    if (axp__unlikely(!axp__tally_pop_work(&lane->tally, f, now))) {
-        end_warm(t, now);
-        return;
-    }
-    axp__lane_write(lane, lane->cur,
-                    (now - lane->base_ticks) << AXP__TIME_SHIFT | label);
-    axp__put(&lane->last_ticks, now);
-    axp__put(&lane->tally.top, f - 1);
-    leave_hot(t, f - 1);
-}
-
 static void end_slow(uint64_t token, uint64_t now);
 
 /* HOT */
@@ -440,8 +443,8 @@ void axp__scope_end(uint64_t token)
         struct axp__lane *lane = enter_hot(t);
         enum closed how = NOT_HERE;
         if (axp__likely(lane != NULL)) how = close_hot(lane, f, token, now);
-        if (axp__unlikely(how == NOT_PLAIN)) {
-            end_work(t, f, now);
+        if (axp__unlikely(how == NOT_USUAL)) {
+            end_warm(t, now);
             return;
         }
         leave_hot(t, how == CLOSED ? f - 1 : f);
@@ -575,24 +578,19 @@ struct axp__work axp__work_check(struct axp__lane *lane, const axp_work *work,
 }
 
 void axp__scope_add_work(struct axp__lane *lane, struct axp__frame *f,
-                         const axp_work *work, uint64_t now)
+                         const struct axp__work *work, uint64_t now)
 {
-    struct axp__work w = axp__work_check(lane, work, f->op->name);
     now = axp__lane_room(lane, now, 3);
     uint64_t *at = lane->cur;
     if (lane->end - at >= 3) {
         axp__put(&at[3], 0);
-        __builtin_memcpy(&at[1], &w.flops, 8);
-        __builtin_memcpy(&at[2], &w.bytes, 8);
-        axp__put_release(
-            &at[0], axp__word(AXP__W_WORK, w.dtype, now - lane->base_ticks));
+        __builtin_memcpy(&at[1], &work->flops, 8);
+        __builtin_memcpy(&at[2], &work->bytes, 8);
+        axp__put_release(&at[0], axp__word(AXP__W_WORK, work->dtype,
+                                           now - lane->base_ticks));
         axp__put(&lane->n_extra, lane->n_extra + 3);
         axp__put(&lane->cur, at + 3);
     }
-    if (axp__unlikely(work->dims[0])) {
-        uint64_t dims[3];
-        __builtin_memcpy(dims, work->dims, sizeof dims);
-        axp__lane_put_ext(lane, AXP__X_DIMS, 0, f->op->name, now, dims, 3);
-    }
-    axp__tally_add_work(&lane->tally, f, &w);
+    if (work->dims && work->dims[0]) put_dims(lane, f, work->dims, now);
+    axp__tally_add_work(&lane->tally, f, work);
 }

@@ -11,8 +11,8 @@ void axp__scope_close(struct axp__lane *lane, enum axp__word_kind kind,
 /* Declared work without what cannot be, which is counted. */
 struct axp__work axp__work_check(struct axp__lane *lane, const axp_work *work,
                                  uint32_t name);
-/* Adds declared work to an open scope of the lane; counts what is wrong. */
+/* Adds it to an open scope of the lane. */
 void axp__scope_add_work(struct axp__lane *lane, struct axp__frame *f,
-                         const axp_work *work, uint64_t now);
+                         const struct axp__work *work, uint64_t now);
 
 #endif

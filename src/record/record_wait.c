@@ -42,7 +42,7 @@ void axp_wait_end(uint64_t began, const char *name)
         struct axp__frame *f = axp__tally_push(&lane->tally, id, began);
         f->anchor = 0; /* no scope begins below it */
         axp__put(&f->site, (const void *)NULL);
-        axp__put(&f->token, AXP__TOKEN_LANE | axp__lane_serial(lane));
+        axp__put(&f->token, axp__token_in_lane(lane));
         axp__put(&f->node->category, (uint16_t)AXP_CAT_SYNC);
         axp__lane_put_ext(lane, AXP__X_CATEGORY, AXP_CAT_SYNC, id, began, NULL,
                           0);

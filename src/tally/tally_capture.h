@@ -38,6 +38,7 @@ struct axp__cap_node {
     int32_t parent; /* index in the lane's nodes; nodes[0] is the root */
     uint16_t category, is_recursive;
     uint32_t dtype;
+    uint32_t declares; /* what each of its calls does: see axp__cap_declare */
     uint64_t calls, total_ticks, self_ticks, allocated_bytes;
     uint64_t n_flops_calls, n_bytes_calls, flops_ticks, bytes_ticks;
     double flops, bytes;
@@ -109,6 +110,9 @@ struct axp__cap_source {
     /* False if they cannot be read. From any thread. */
     bool (*load)(const struct axp__cap_source *s,
                  const struct axp__cap_chunk *at, struct axp__cap_words *out);
+    /* Of those that a capture owns: called when it is freed. */
+    void (*close)(struct axp__cap_source *s);
+    struct axp__cap_source *next;
 };
 
 /* Words of a row, in order. Those of a live profiler are there, those of a
@@ -156,14 +160,19 @@ struct axp__capture {
     size_t n_rows, n_lanes, n_live, n_chunks, n_warnings;
     uint64_t current_bytes, peak_bytes, peak_ticks;
 
+    uint32_t n_names; /* ids that may be known are below this */
     /* Of any id, known or not. */
     struct axp__cap_name (*name_at)(const struct axp__capture *c, uint32_t id);
     void (*release)(struct axp__capture *c); /* frees all of it */
     void *own;                               /* of release and name_at */
+    struct axp__cap_source *sources;         /* closed with the capture */
     struct axp__cap_block *memory;           /* private */
 };
 
 /* Zeroed, until the capture is freed; NULL: no memory. */
+/* Counts, from calls and times, what nodes that declare work did not count as
+ * it happened (tally_scope.h). Once for a lane that is complete. */
+AXP_API void axp__cap_declare(struct axp__cap_lane *lane);
 AXP_API void *axp__cap_take(struct axp__capture *c, size_t count, size_t size);
 AXP_API void axp__cap_free(struct axp__capture *c); /* NULL allowed */
 

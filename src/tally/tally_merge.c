@@ -56,7 +56,16 @@ static void merge_extra(struct axp__tally *to, struct axp__node *a,
 {
     struct axp__node_extra *x = axp__tally_extra(to, a);
     const struct axp__node_extra *y = axp__arena_at(&from->arena, b->extra);
+    uint32_t lost = b->declares & ~a->declares; /* to "(other)" */
     if (!x) return;
+    if (lost & AXP__F_FLOPS) {
+        x->n_flops_calls += b->calls;
+        x->flops_ticks += b->total_ticks;
+    }
+    if (lost & AXP__F_BYTES) {
+        x->n_bytes_calls += b->calls;
+        x->bytes_ticks += b->total_ticks;
+    }
     x->flops += y->flops;
     x->bytes += y->bytes;
     x->n_flops_calls += y->n_flops_calls;
@@ -79,8 +88,8 @@ static void merge_nodes(struct axp__tally *to, struct axp__tally *from)
         axp__ref parent = up == root ? image_of_root : up->parent;
         ref = b->next;
         const struct axp__node *at = axp__arena_at(&to->arena, parent);
-        struct axp__entry *e =
-            axp__tally_find(to, at->path, AXP__LABEL(b->name));
+        struct axp__entry *e = axp__tally_find(
+            to, at->path, AXP__LABEL(b->name) + AXP__DECLARES(b->declares));
         struct axp__node *a = e->record;
         a->calls += b->calls;
         a->total_ticks += b->total_ticks;

@@ -35,7 +35,8 @@ struct axp__node {
     uint64_t total_ticks, self_ticks, calls; /* in one block of 32 bytes */
     uint16_t category;     /* children inherit it, where a view is made */
     uint16_t is_recursive; /* its op is open above it too */
-    uint32_t reserved;
+    uint32_t declares;     /* enum axp__frame_flag: each of its calls, and then
+                              its extra lies next to it */
 } __attribute__((aligned(64)));
 
 /* Everything of one name on one thread. Calls, total and self time and work of
@@ -67,12 +68,12 @@ struct axp__hist_page {
 /* Traffic of one allocation name on one thread; what is live, and peaks, are
  * the profiler's (tally_memory.h). */
 struct axp__traffic {
+    uint64_t n_allocs, allocated_bytes, n_frees, freed_bytes;
     uint32_t name;
     axp__ref next;
     axp__ref purse; /* the thread's, in the slab of tally_memory.h */
     uint32_t reserved;
-    uint64_t n_allocs, n_frees, allocated_bytes, freed_bytes;
-};
+} __attribute__((aligned(64)));
 
 struct axp__counter {
     uint32_t name;

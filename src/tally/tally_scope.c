@@ -16,14 +16,17 @@
 
 /* What is in the hash beside nodes, as if it had a parent of its own. */
 #define OF_OPS ((axp__ref)0xffffffffu)     /* → op alone */
-#define OF_TRAFFIC ((axp__ref)0xfffffffeu) /* → axp__traffic, axp__live_name */
+#define OF_TRAFFIC AXP__OF_TRAFFIC
 #define OF_COUNTERS ((axp__ref)0xfffffffdu) /* → axp__counter */
 
-/* Under 2^31 in its lower half, so that a label fits on top. */
 static inline uint64_t path_of(axp__ref ref)
 {
-    uint64_t high = (uint64_t)ref << 32;
-    return high | ((uint32_t)axp__mix64(high) & 0x7fffffe0u);
+    return axp__path_of(ref);
+}
+
+static uint32_t name_of(uint64_t label)
+{
+    return AXP__LABEL_NAME(label - AXP__DECLARES(AXP__DECLARED(label)));
 }
 
 /* Links a filled record at the end of its list. */
@@ -68,14 +71,18 @@ static bool is_recursive(struct axp__tally *t, const struct axp__op *op,
     return false;
 }
 
-static axp__ref new_node(struct axp__tally *t, uint32_t name, axp__ref parent,
+static axp__ref new_node(struct axp__tally *t, uint64_t label, axp__ref parent,
                          axp__ref op_ref, bool is_optional)
 {
-    axp__ref ref =
-        axp__arena_alloc(&t->arena, sizeof(struct axp__node), is_optional);
+    uint32_t declares = AXP__DECLARED(label);
+    size_t extra = declares ? sizeof(struct axp__node_extra) : 0;
+    axp__ref ref = axp__arena_alloc(
+        &t->arena, (uint32_t)(sizeof(struct axp__node) + extra), is_optional);
     if (!ref) return 0;
     struct axp__node *node = axp__arena_at(&t->arena, ref);
-    node->name = name;
+    node->name = name_of(label);
+    node->declares = declares;
+    if (declares) node->extra = ref + sizeof *node / 8;
     node->parent = parent;
     node->op = op_ref;
     node->path = path_of(ref);
@@ -212,25 +219,25 @@ struct axp__op *axp__tally_op(struct axp__tally *t, uint32_t name)
 }
 
 static struct axp__entry *make_node(struct axp__tally *t, axp__ref parent,
-                                    uint32_t name, bool is_optional)
+                                    uint64_t label, bool is_optional)
 {
-    struct axp__entry *of = op_entry(t, name);
+    struct axp__entry *of = op_entry(t, name_of(label));
     if (!of) return NULL;
     axp__ref op_ref = axp__path_ref(of->path);
     void *op = of->other;
     if (!has_room(t, is_optional)) return NULL;
-    axp__ref ref = new_node(t, name, parent, op_ref, is_optional);
+    axp__ref ref = new_node(t, label, parent, op_ref, is_optional);
     if (!ref) return NULL;
-    return add_entry(t, path_of(parent) + AXP__LABEL(name),
-                     axp__arena_at(&t->arena, ref), op, ref);
+    return add_entry(t, path_of(parent) + label, axp__arena_at(&t->arena, ref),
+                     op, ref);
 }
 
 /* No room for a node of its own: the one of that name under "(other)". */
-static struct axp__entry *fold(struct axp__tally *t, uint32_t name)
+static struct axp__entry *fold(struct axp__tally *t, uint64_t label)
 {
     t->n_folded++;
-    struct axp__entry *e = lookup(t, t->other.path + AXP__LABEL(name));
-    if (!e) e = make_node(t, axp__path_ref(t->other.path), name, false);
+    struct axp__entry *e = lookup(t, t->other.path + label);
+    if (!e) e = make_node(t, axp__path_ref(t->other.path), label, false);
     return e ? e : &t->other;
 }
 
@@ -266,10 +273,9 @@ struct axp__entry *axp__tally_find_slow(struct axp__tally *t, uint64_t path,
 {
     struct axp__entry *e = lookup(t, path + label);
     if (e) return bring_home(t, e);
-    uint32_t name = AXP__LABEL_NAME(label);
     axp__ref parent = axp__path_ref(path);
-    e = is_folded(t, parent) ? NULL : make_node(t, parent, name, true);
-    return e ? e : fold(t, name);
+    e = is_folded(t, parent) ? NULL : make_node(t, parent, label, true);
+    return e ? e : fold(t, label);
 }
 
 struct axp__entry *axp__tally_traffic(struct axp__tally *t, uint32_t name)
@@ -365,12 +371,19 @@ static bool is_open(const struct axp__tally *t, const struct axp__op *op)
 struct axp__frame *axp__tally_push(struct axp__tally *t, uint32_t name,
                                    uint64_t now)
 {
+    return axp__tally_push_work(t, name, 0, now);
+}
+
+struct axp__frame *axp__tally_push_work(struct axp__tally *t, uint32_t name,
+                                        uint32_t declares, uint64_t now)
+{
+    uint64_t label = AXP__LABEL(name) + AXP__DECLARES(declares);
     struct axp__frame *f = t->top + 1;
     uint64_t n_folded = t->n_folded;
-    struct axp__entry *e = axp__tally_find(t, t->top->path, AXP__LABEL(name));
+    struct axp__entry *e = axp__tally_find(t, t->top->path, label);
     bool is_repeat = t->n_folded != n_folded && is_open(t, e->other);
     axp__tally_open(f, e,
-                    (struct axp__opening){
+                    (struct axp__frame_init){
                         .now = now, .flags = is_repeat ? AXP__F_REPEAT : 0});
     axp__put(&t->top, f);
     return f;
@@ -447,7 +460,8 @@ static void repath(struct axp__tally *t, struct axp__frame *f, uint64_t now)
     struct axp__op *op = f->op;
     bool is_repeat = axp__frame_flags(f) & AXP__F_REPEAT;
     bool was_within = is_repeat || f->node->is_recursive;
-    struct axp__entry *e = axp__tally_find(t, f[-1].path, AXP__LABEL(op->name));
+    uint64_t label = AXP__LABEL(op->name) + AXP__DECLARES(f->node->declares);
+    struct axp__entry *e = axp__tally_find(t, f[-1].path, label);
     if (e->other != op) return; /* no memory: all share one */
     axp__put(&f->node, (struct axp__node *)e->record);
     f->path = e->path;
@@ -487,7 +501,7 @@ void axp__tally_remove(struct axp__tally *t, struct axp__frame *f, uint64_t now,
 
 /* ---- other additions ------------------------------------------------------- */
 
-static void add_dims(struct axp__op *op, const uint32_t dims[6])
+void axp__tally_set_dims(struct axp__op *op, const uint32_t dims[6])
 {
     uint32_t n = 0;
     for (; n < 6 && dims[n]; n++)
@@ -510,9 +524,8 @@ struct axp__node_extra *axp__tally_extra(struct axp__tally *t,
 void axp__tally_add_work(struct axp__tally *t, struct axp__frame *f,
                          const struct axp__work *work)
 {
-    uint32_t flags = (work->flops > 0 ? AXP__F_FLOPS : 0u) |
-                     (work->bytes > 0 ? AXP__F_BYTES : 0u);
-    uint32_t fresh = flags & ~axp__frame_flags(f);
+    uint32_t flags = axp__work_flags(work);
+    uint32_t fresh = flags & ~(axp__frame_flags(f) | f->node->declares);
     struct axp__node_extra *x = axp__tally_extra(t, f->node);
     if (!x) return;
     axp__put_f64(&x->flops, x->flops + work->flops);
@@ -521,8 +534,7 @@ void axp__tally_add_work(struct axp__tally *t, struct axp__frame *f,
     axp__put(&x->n_bytes_calls,
              x->n_bytes_calls + (fresh & AXP__F_BYTES) / AXP__F_BYTES);
     if (work->dtype) axp__put(&x->dtype, work->dtype);
-    if (work->dims && work->dims[0]) add_dims(f->op, work->dims);
-    if (flags) axp__frame_set_flags(f, flags);
+    axp__frame_set_flags(f, fresh);
 }
 
 void axp__tally_sample(struct axp__tally *t, struct axp__op *op, uint64_t ticks)
@@ -590,9 +602,9 @@ void axp__tally_init(struct axp__tally *t, struct axp__tally_seed *seed,
     t->hash_mask = (t->inline_entries - 1) * sizeof *t->hash;
 
     /* The seed holds these, so they cannot fail. */
-    axp__ref root = new_node(t, ROOT_NAME, 0, 0, false);
+    axp__ref root = new_node(t, AXP__LABEL(ROOT_NAME), 0, 0, false);
     axp__ref other_op = axp__path_ref(op_entry(t, other_name)->path);
-    axp__ref other = new_node(t, other_name, root, other_op, false);
+    axp__ref other = new_node(t, AXP__LABEL(other_name), root, other_op, false);
     t->other = (struct axp__entry){
         .key = path_of(root) + AXP__LABEL(other_name),
         .path = path_of(other),

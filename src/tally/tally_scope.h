@@ -22,6 +22,7 @@
  */
 #ifndef AXP_TALLY_SCOPE_H
 #define AXP_TALLY_SCOPE_H
+#include "base/base_text.h"
 #include "tally/tally_record.h"
 
 /* A name as the low bits of a word and of a hash key: never 0, so that a site
@@ -29,8 +30,15 @@
 #define AXP__LABEL(name) ((uint64_t)(name) << 4 | 1)
 #define AXP__LABEL_NAME(label) ((uint32_t)(label) >> 4)
 
+/* Scopes that declare work as they begin have nodes of their own, one for each
+ * set of AXP__F_FLOPS and AXP__F_BYTES: what such a node did not count is its
+ * calls and their time, and an end need not know. As a key: above the label,
+ * and so that both do not want the same place. */
+#define AXP__DECLARES(flags) ((uint64_t)(flags) * ((1u << 24) + 16 * 37))
+#define AXP__DECLARED(key_label) ((uint32_t)((key_label) >> 24))
+
 enum axp__frame_flag {
-    AXP__F_FLOPS = 1,  /* this call declared FLOPs */
+    AXP__F_FLOPS = 1,  /* this call declared FLOPs, and its node does not */
     AXP__F_BYTES = 2,  /* … bytes */
     AXP__F_NAMED = 4,  /* begun by axp_start: ended by name */
     AXP__F_MOVED = 8,  /* its parent ended first: charged_ticks counts */
@@ -91,6 +99,17 @@ struct axp__entry { /* 32 bytes: see axp__tally_peek */
     void *other;    /* its op */
 };
 
+/* Of the entries of traffic, as if they had a parent: → axp__traffic,
+ * axp__purse. */
+#define AXP__OF_TRAFFIC ((axp__ref)0xfffffffeu)
+
+/* Under 2^31 in its lower half, so that a label fits on top. */
+static inline uint64_t axp__path_of(axp__ref ref)
+{
+    uint64_t high = (uint64_t)ref << 32;
+    return high | ((uint32_t)axp__mix64(high) & 0x7fffffe0u);
+}
+
 static inline axp__ref axp__path_ref(uint64_t path)
 {
     return (axp__ref)(path >> 32);
@@ -140,6 +159,9 @@ bool axp__tally_has_room(struct axp__tally *t);
  * (anchor, site, token). */
 struct axp__frame *axp__tally_push(struct axp__tally *t, uint32_t name,
                                    uint64_t now);
+/* The same for one that declares work: a set of flags. */
+struct axp__frame *axp__tally_push_work(struct axp__tally *t, uint32_t name,
+                                        uint32_t declares, uint64_t now);
 /* Closes the innermost scope. */
 void axp__tally_pop(struct axp__tally *t, uint64_t now);
 /* f is not the innermost: its children move up to its parent. Not counted:
@@ -163,14 +185,22 @@ struct axp__work {
     uint32_t dtype;
     const uint32_t *dims; /* six, or NULL */
 };
+static inline uint32_t axp__work_flags(const struct axp__work *work)
+{
+    return (work->flops > 0 ? AXP__F_FLOPS : 0u) |
+           (work->bytes > 0 ? AXP__F_BYTES : 0u);
+}
+
 /* A span with explicit times under the root; self time included. */
 void axp__tally_add_span(struct axp__tally *t, uint32_t name, uint64_t ticks,
                          const struct axp__work *work);
 /* Where a node keeps what few have, made when new; NULL without memory. */
 struct axp__node_extra *axp__tally_extra(struct axp__tally *t,
                                          struct axp__node *node);
+/* All but the dims, which are the op's. */
 void axp__tally_add_work(struct axp__tally *t, struct axp__frame *f,
                          const struct axp__work *work);
+void axp__tally_set_dims(struct axp__op *op, const uint32_t dims[6]);
 
 /* ---- the hot side --------------------------------------------------------- */
 /* Where the children of a node lie in the hash: a path is the node's ref << 32
@@ -199,7 +229,7 @@ static inline struct axp__entry *axp__tally_find(struct axp__tally *t,
 }
 
 /* What a scope begins with. */
-struct axp__opening {
+struct axp__frame_init {
     uint64_t now;
     uint32_t flags;
     uintptr_t anchor;
@@ -212,7 +242,7 @@ struct axp__opening {
  * costs 0.6 ns of the time that a scope has. HOT */
 static inline void axp__tally_open(struct axp__frame *f,
                                    const struct axp__entry *e,
-                                   struct axp__opening o)
+                                   struct axp__frame_init o)
 {
     struct axp__node *node = e->record;
     struct axp__op *op = e->other;
@@ -275,31 +305,6 @@ static inline bool axp__tally_pop_fast(struct axp__frame *f, uint64_t now)
     if (axp__unlikely(!bucket)) return false;
     axp__set(&f[-1].child_ticks, f[-1].child_ticks + ticks);
     axp__tally_add(op, f->node, bucket, ticks, self);
-    return true;
-}
-
-/* The same for a scope that declared work, and nothing else is unusual. HOT */
-static inline bool axp__tally_pop_work(struct axp__tally *t,
-                                       struct axp__frame *f, uint64_t now)
-{
-    struct axp__op *op = f->op;
-    struct axp__node *node = f->node;
-    uint64_t ticks = now - f->begin_ticks, self;
-    uint32_t flags = axp__frame_flags(f);
-    if (axp__unlikely(!flags || flags & ~(AXP__F_FLOPS | AXP__F_BYTES)))
-        return false;
-    if (axp__unlikely(
-            __builtin_sub_overflow(ticks, axp__frame_child_ticks(f), &self)))
-        return false;
-    uint64_t *bucket = axp__tally_peek_bucket(op, ticks);
-    struct axp__node_extra *x = axp__tally_peek_extra(t, node);
-    if (axp__unlikely(!bucket || !x)) return false;
-    axp__set(&f[-1].child_ticks, f[-1].child_ticks + ticks);
-    axp__put(&x->flops_ticks,
-             x->flops_ticks + (flags & AXP__F_FLOPS ? ticks : 0));
-    axp__put(&x->bytes_ticks,
-             x->bytes_ticks + (flags & AXP__F_BYTES ? ticks : 0));
-    axp__tally_add(op, node, bucket, ticks, self);
     return true;
 }
 

@@ -21,7 +21,8 @@ interface Bin {
 function makeBins(hist: [number, number, number][]): Bin[] {
     const lo = Math.min(...hist.map((h) => h[0])), hi = Math.max(...hist.map((h) => h[1]));
     const n = Math.min(30, Math.max(4, Math.ceil(Math.sqrt(hist.reduce((s, h) => s + h[2], 0)) * 2)));
-    const width = Math.max(1, (hi - lo) / n);
+    if (hi - lo < n) return [{from: lo, to: Math.max(hi, lo + 1), n: hist.reduce((s, h) => s + h[2], 0)}];
+    const width = (hi - lo) / n;
     const bins = Array.from({length: n}, (_, i) => ({from: lo + i * width, to: lo + (i + 1) * width, n: 0}));
     for (const [from, to, c] of hist) bins[Math.min(n - 1, Math.max(0, Math.floor(((from + to) / 2 - lo) / width)))]!.n += c;
     return bins;
@@ -60,7 +61,7 @@ function Histogram({report, store}: {report: Report; store: Store}): JSX.Element
                 ) : null;
             })}
             <line x1={x(s.p50)} x2={x(s.p50)} y1={0} y2={H} class="median" />
-            <text x={Math.min(W - 60, x(s.p50) + 4)} y={10} class="small">median {time(s.p50)}</text>
+            <text x={x(s.p50) + (x(s.p50) > W - 120 ? -4 : 4)} y={10} class="small" text-anchor={x(s.p50) > W - 120 ? "end" : "start"}>median {time(s.p50)}</text>
             <line x1={0} x2={W} y1={H + 0.5} y2={H + 0.5} class="axis" />
             <text x={0} y={H + 14} class="small">{time(lo)}</text>
             <text x={W} y={H + 14} class="small" text-anchor="end">{time(lo + span)}</text>
