@@ -19,6 +19,7 @@ dev: ## build with assertions and debug information
 
 test: ## install missing packages, build, run the tests (not the long ones)
 	@tools/install_deps build test
+	@tools/install_viewer
 	@$(MAKE) --no-print-directory dev
 	@tools/run_tests -j $(JOBS) build/dev -LE '^long$$'
 

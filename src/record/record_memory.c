@@ -90,13 +90,15 @@ static inline void put_words(struct axp__lane *lane,
     }
 }
 
-/* The innermost scope allocated so much. HOT */
-static inline void count_in_scope(struct axp__lane *lane, uint64_t bytes)
+/* The innermost scope allocated so much. */
+static void count_in_scope(struct axp__lane *lane, uint64_t bytes)
 {
     struct axp__node *node = lane->tally.top->node;
-    struct axp__node_extra *x = axp__tally_peek_extra(&lane->tally, node);
-    if (axp__unlikely(!x)) x = axp__tally_extra(&lane->tally, node);
-    if (axp__likely(x != NULL)) axp__bump(&x->allocated_bytes, bytes);
+    struct axp__node_extra *x = axp__tally_extra(&lane->tally, node);
+    if (!x) return;
+    axp__bump(&x->allocated_bytes, bytes);
+    lane->alloc_node = node;
+    lane->allocated_bytes = &x->allocated_bytes;
 }
 
 void axp__memory_record_alloc(struct axp__lane *lane,

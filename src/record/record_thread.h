@@ -48,6 +48,9 @@ struct axp__thread {
     uint32_t busy;
     uint32_t is_alive;
     struct axp__lane *global; /* = lanes[0], once there is one */
+    /* Where the last allocation went; NULL once the thread takes a lane. */
+    const axp_profiler *alloc_handle;
+    struct axp__lane *alloc_lane;
     struct axp__lane **lanes; /* by the profiler's index; NULL: none yet */
     uint32_t n_lanes;
     uint32_t n_rearmed;

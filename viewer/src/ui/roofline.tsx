@@ -116,7 +116,7 @@ export function Roofline({report, store}: {report: Report; store: Store}): JSX.E
                 {points.map((o) => {
                     const text = `${report.label(o.name).slice(0, 80)}: ${rate(o.gflops * 1e9, "FLOP/s")} at ${plain(o.intensity)} FLOP/B, ${time(o.total)}${Number.isFinite(o.roof) ? `, ${percent(o.roof)} of the roof` : ""}`;
                     return <circle key={o.name} class={`dot ${o.name === op ? "chosen" : op >= 0 ? "faint" : ""}`} cx={f.x(o.intensity)} cy={f.y(o.gflops)} r={radius(o)} fill={css(nameColor(report.text(o.name), o.category, dark))}
-                        tabIndex={0} role="button" aria-label={text} data-tip={text} onClick={() => store.chooseOp(o.name)} onKeyDown={(e) => { if (e.key === "Enter" || e.key === " ") { e.preventDefault(); store.chooseOp(o.name); } }} />;
+                        tabindex={0} role="button" aria-label={text} data-tip={text} onClick={() => store.chooseOp(o.name)} onKeyDown={(e) => { if (e.key === "Enter" || e.key === " ") { e.preventDefault(); store.chooseOp(o.name); } }} />;
                 })}
                 {placeLabels(report, points, f, radius).map((l) => <text key={l.text} class="dot-label small" x={l.x} y={l.y + 3.5} text-anchor={l.end ? "end" : "start"}>{l.text}</text>)}
             </svg></div>

@@ -30,7 +30,7 @@ function makeBins(hist: [number, number, number][]): Bin[] {
 
 function Histogram({report, store}: {report: Report; store: Store}): JSX.Element {
     const s = report.meta.steps!;
-    const bins = useMemo(() => makeBins(s.hist), []);
+    const bins = useMemo(() => makeBins(report.steps.length === s.count ? report.steps.map((x) => [x.end - x.begin, x.end - x.begin, 1]) : s.hist), []);
     const most = Math.max(...bins.map((b) => b.n));
     const chosen = useStore(store, (st) => st.step);
     const [box, width] = useWidth<HTMLDivElement>(560);
@@ -39,12 +39,10 @@ function Histogram({report, store}: {report: Report; store: Store}): JSX.Element
     const x = (t: number): number => ((t - lo) / span) * W;
     const chosenTime = chosen >= 0 ? report.steps[chosen]!.end - report.steps[chosen]!.begin : -1;
     const choose = (b: Bin): void => {
-        let best = -1;
-        report.steps.forEach((st, i) => {
-            const d = st.end - st.begin;
-            if (d >= b.from - 1 && d <= b.to + 1 && (best < 0 || d > report.steps[best]!.end - report.steps[best]!.begin)) best = i;
-        });
-        if (best >= 0) store.chooseStep(best);
+        // The slowest of the bin; where none of them was kept whole, the nearest.
+        const off = (d: number): number => (d > b.to ? d - b.to : d < b.from ? b.from - d + 1e-3 : (b.to - d) * 1e-12);
+        const time = report.steps.map((st) => st.end - st.begin);
+        store.chooseStep(time.reduce((best, d, i) => (off(d) < off(time[best]!) ? i : best), 0));
     };
     return (
         <div ref={box}><svg class="histogram" viewBox={`0 0 ${W} ${H + foot}`} role="group" aria-label="Histogram of step times">
@@ -53,7 +51,7 @@ function Histogram({report, store}: {report: Report; store: Store}): JSX.Element
                 const text = `${count(b.n)} step${b.n === 1 ? "" : "s"} of ${time(b.from)} to ${time(b.to)}: choose the slowest of them`;
                 const isChosen = chosenTime >= b.from - 1 && chosenTime <= b.to + 1;
                 return b.n ? (
-                    <g key={i} class={`bin ${isChosen ? "chosen" : ""}`} role="button" tabIndex={0} aria-label={text} data-tip={text} onClick={() => choose(b)}
+                    <g key={i} class={`bin ${isChosen ? "chosen" : ""}`} role="button" tabindex={0} aria-label={text} data-tip={text} onClick={() => choose(b)}
                         onKeyDown={(e) => { if (e.key === "Enter" || e.key === " ") { e.preventDefault(); choose(b); } }}>
                         <rect class="hit" x={x(b.from)} y={0} width={W / bins.length} height={H} />
                         <rect class="fill" x={x(b.from) + 0.5} y={H - h} width={Math.max(1, W / bins.length - 1)} height={h} />
