@@ -6,7 +6,7 @@ JOBS   ?= $(shell nproc)
 PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := release
-.PHONY: release dev test check-all bench demo install format tidy clean help
+.PHONY: release dev test check-all bench bench-run demo install format tidy clean help
 
 release: ## build the library and the tools, optimized (what `make` does)
 	@tools/install_deps build
@@ -19,6 +19,7 @@ dev: ## build with assertions and debug information
 
 test: ## install missing packages, build, run the tests (not the long ones)
 	@tools/install_deps build test
+	@tools/install_viewer
 	@$(MAKE) --no-print-directory dev
 	@tools/run_tests -j $(JOBS) build/dev -LE '^long$$'
 
@@ -29,8 +30,11 @@ bench: release ## measure the cost of recording, and how fast exports are
 	@build/release/bench/axp_bench
 	@build/release/bench/axp_bench_emit
 
-demo: release ## train a small GPT and show where its time goes
-	@build/release/examples/gpt/gpt
+bench-run: release ## measure what `axprof run` costs a program
+	@bench/bench_run.py build/release
+
+demo: release ## train a small GPT, show where its time goes, write profile.html
+	@build/release/examples/gpt/gpt --html profile.html
 
 install: release ## install under PREFIX (/usr/local); DESTDIR is honoured
 	@DESTDIR="$(DESTDIR)" cmake --install build/release --prefix "$(PREFIX)"

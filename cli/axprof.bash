@@ -6,7 +6,7 @@ _axprof()
     local verb=${COMP_WORDS[1]} words
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        COMPREPLY=($(compgen -W "--help --version run report export doctor" -- "$cur"))
+        COMPREPLY=($(compgen -W "--help --version run report export info check pack doctor" -- "$cur"))
         return
     fi
     case $verb:$prev in
@@ -18,6 +18,24 @@ _axprof()
         return ;;
     run:--output)
         COMPREPLY=($(compgen -f -- "$cur"))
+        return ;;
+    run:--delay)
+        COMPREPLY=($(compgen -W "" -- "$cur"))
+        return ;;
+    run:--duration)
+        COMPREPLY=($(compgen -W "" -- "$cur"))
+        return ;;
+    run:--steps)
+        COMPREPLY=($(compgen -W "" -- "$cur"))
+        return ;;
+    run:--keep)
+        COMPREPLY=($(compgen -W "" -- "$cur"))
+        return ;;
+    run:--keep-steps)
+        COMPREPLY=($(compgen -W "" -- "$cur"))
+        return ;;
+    run:--trigger)
+        COMPREPLY=($(compgen -W "" -- "$cur"))
         return ;;
     run:--with)
         COMPREPLY=($(compgen -W "" -- "$cur"))
@@ -55,11 +73,17 @@ _axprof()
     export:--output | export:-o)
         COMPREPLY=($(compgen -f -- "$cur"))
         return ;;
+    pack:--output | pack:-o)
+        COMPREPLY=($(compgen -f -- "$cur"))
+        return ;;
     esac
     case $verb in
-    run) words="--help --report --format --quiet --output --no-file --with --without --list" ;;
+    run) words="--help --report --format --quiet --output --no-file --delay --duration --steps --keep --keep-steps --trigger --with --without --list" ;;
     report) words="--help --format --output --width --color --findings --events --set --ignore" ;;
     export) words="--help --format --output" ;;
+    info) words="--help" ;;
+    check) words="--help" ;;
+    pack) words="--help --output" ;;
     doctor) words="--help" ;;
     esac
     if [[ $cur == -* ]]; then

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -164,23 +165,39 @@ static bool move(const cli_files *f, const char *from, const char *to)
 {
     char *a = cli_format("%s/%s%s", f->folder, f->stem, from);
     char *b = cli_format("%s/%s%s", f->folder, f->stem, to);
-    bool is_moved = !link(a, b) && !unlink(a);
+    bool is_moved = !renameat2(AT_FDCWD, a, AT_FDCWD, b, RENAME_NOREPLACE);
     free(a);
     free(b);
     return is_moved;
 }
 
-void cli_files_collect(cli_files *f, pid_t pid)
+static void forget_paths(cli_files *f)
 {
-    char *own = cli_format(".%ld.axp", (long)pid);
-    if (!f->stem) return;
-    list_names(f, false);
-    if (!move(f, own, ".axp") && f->n_paths == 1) move(f, ".run.axp", ".axp");
-    free(own);
+    for (size_t i = 0; f->paths && i < f->n_paths; i++)
+        free(f->paths[i]);
+    free(f->paths);
+    f->paths = NULL;
+    f->n_paths = 0;
+}
+
+void cli_files_list(cli_files *f)
+{
+    forget_paths(f);
     list_names(f, false);
     f->paths = cli_alloc(f->n_paths, sizeof *f->paths);
     list_names(f, true);
     qsort(f->paths, f->n_paths, sizeof *f->paths, by_name);
+}
+
+void cli_files_collect(cli_files *f, pid_t pid)
+{
+    char *own = cli_format(".%ld.axp", (long)pid);
+    if (f->stem && !move(f, own, ".axp")) {
+        cli_files_list(f);
+        if (f->n_paths == 1) move(f, ".run.axp", ".axp");
+    }
+    free(own);
+    cli_files_list(f);
 }
 
 uint64_t cli_files_size(const cli_files *f)
@@ -211,9 +228,7 @@ static void remove_folder(const char *folder)
 void cli_files_fini(cli_files *f)
 {
     if (f->is_temporary && f->folder) remove_folder(f->folder);
-    for (size_t i = 0; f->paths && i < f->n_paths; i++)
-        free(f->paths[i]);
-    free(f->paths);
+    forget_paths(f);
     free(f->folder);
     free(f->stem);
     free(f->name);

@@ -26,7 +26,7 @@ typedef struct cli_files {
     char *exact;              /* the stem that --output asked for, or NULL */
     bool is_temporary;        /* the folder is ours: removed at the end */
     const char *why_not_kept; /* NULL: kept, or not asked to be */
-    char **paths; /* after collect, sorted; the program's own first */
+    char **paths;             /* after list or collect, sorted */
     size_t n_paths;
 } cli_files;
 
@@ -37,6 +37,8 @@ void cli_files_begin(cli_files *files, pid_t pid);
 /* Both: caller frees. For AXPROF_OUT, with %p for the pid; for the parent. */
 char *cli_files_pattern(const cli_files *files);
 char *cli_files_own(const cli_files *files);
+/* Fills paths with what there is now. */
+void cli_files_list(cli_files *files);
 /* After the run: gives the program's file its short name, fills paths. */
 void cli_files_collect(cli_files *files, pid_t pid);
 /* Bytes of all of them now. */

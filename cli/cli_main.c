@@ -7,7 +7,6 @@
  * Not here   what a verb does: one file each, cli_VERB.c.
  */
 #include <fcntl.h>
-#include <locale.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -113,7 +112,6 @@ int main(int argc, char **argv)
     /* Whoever reads our output may stop: that is no error, and no message.
      * `run` passes on what it was started with. */
     if (argc < 2 || strcmp(argv[1], "run") != 0) signal(SIGPIPE, SIG_DFL);
-    setlocale(LC_CTYPE, "");
     int rc = start(argc, argv);
     /* A full disk shows only now when standard output is a file. */
     if (rc == CLI_OK && (fflush(stdout) || ferror(stdout)))

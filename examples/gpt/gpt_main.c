@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <axprof/axprof_read.h>
+
 #include "gpt_matmul.h"
 #include "gpt_profile.h"
 #include "gpt_train.h"
@@ -18,6 +20,7 @@ typedef struct settings {
     gpt_config config;
     size_t steps;
     double rate;
+    const char *page; /* NULL: none */
 } settings;
 
 static const settings DEFAULTS = {
@@ -45,6 +48,7 @@ static const char USAGE[] =
     "  --vocab N    different tokens (64)\n"
     "  --seed N     of the weights and of the text (1)\n"
     "  --lr X       learning rate (0.002)\n"
+    "  --html FILE  also write the report as a page for a browser\n"
     "  --help       this text\n";
 
 static bool parse_whole(const char *text, uint64_t min, uint64_t max,
@@ -110,6 +114,10 @@ static bool set_option(settings *s, const char *name, const char *value)
     if (strcmp(name, "--seed") == 0)
         return set_whole(name, value, 0, UINT64_MAX, &c->seed);
     if (strcmp(name, "--lr") == 0) return set_rate(name, value, &s->rate);
+    if (strcmp(name, "--html") == 0) {
+        s->page = value;
+        return true;
+    }
     fprintf(stderr, "gpt: unknown option %s; see gpt --help\n", name);
     return false;
 }
@@ -204,6 +212,25 @@ static void train(gpt_trainer *trainer, const settings *s)
            tokens * steps / seconds);
 }
 
+/* The profile as one file that any browser opens, offline. */
+static bool write_page(const char *path)
+{
+#ifndef AXP_DISABLE
+    axp_view *view = axp_snapshot(axp_global());
+    const bool is_written =
+        view && axp_report_export(view, path, AXP_FORMAT_HTML) == AXP_OK;
+    if (is_written)
+        printf("\nwrote %s: open it in a browser\n", path);
+    else
+        fprintf(stderr, "gpt: cannot write %s: %s\n", path, axp_last_error());
+    axp_view_destroy(view);
+    return is_written;
+#else
+    fprintf(stderr, "gpt: cannot write %s: built without axprof\n", path);
+    return false;
+#endif
+}
+
 int main(int argc, char **argv)
 {
     if (wants_help(argc, argv)) {
@@ -223,5 +250,6 @@ int main(int argc, char **argv)
 
     putchar('\n');
     GPT_PROFILE(axp_print_summary(axp_global()));
+    if (s.page && !write_page(s.page)) return 1;
     return fflush(stdout) == 0 ? 0 : 1;
 }

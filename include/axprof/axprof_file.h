@@ -35,12 +35,25 @@ typedef struct axp_drain axp_drain;
 typedef struct axp_drain_info {
     uint64_t process_id, events, steps, file_bytes;
 } axp_drain_info;
-/* A trace that its process has begun; NULL: axp_last_error(). */
+/* How much of the timeline stays; all zero: everything. Statistics are whole
+ * in any case. */
+typedef struct axp_drain_keep {
+    axp_ns newest_ns;      /* the last so long, */
+    uint64_t newest_steps; /* or the last so many steps, */
+    double slow_times;     /* or steps that took so many times the median, */
+    axp_ns slow_ns;        /* or longer than that */
+} axp_drain_keep;
+/* A trace that its process has begun; NULL: axp_last_error(). It appears with
+ * the first event: trying again a little later is right. */
 AXP_API axp_drain *axp_drain_open(const char *path);
-/* Moves what is there now; returns how much that was, 0: nothing. */
+/* Moves what is there now; returns how many chunks that was, at most 256. */
 AXP_API size_t axp_drain_step(axp_drain *d);
+AXP_API axp_status axp_drain_set_keep(axp_drain *d, const axp_drain_keep *keep);
+/* From now on the process records nothing more. */
+AXP_API void axp_drain_stop(axp_drain *d);
 AXP_API axp_drain_info axp_drain_info_of(const axp_drain *d);
-/* Lets go. is_over: the process is gone, the trace becomes complete. */
+/* Lets go. is_over: the process is gone, the trace becomes complete. NULL
+ * allowed. */
 AXP_API axp_status axp_drain_close(axp_drain *d, bool is_over);
 
 #ifdef __cplusplus

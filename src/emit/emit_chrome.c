@@ -16,54 +16,17 @@
  *
  * Times are microseconds with three decimals: nanoseconds, exactly.
  */
+#include "emit/emit_chrome.h"
+
 #include <math.h>
 #include <stdlib.h>
 
-#include "emit/emit_async.h"
-#include "emit/emit_bytes.h"
 #include "emit/emit_export.h"
-#include "emit/emit_lanes.h"
-#include "emit/emit_live.h"
-#include "emit/emit_number.h"
 #include "emit/emit_record.h"
 #include "emit/emit_words.h"
 #include "record/record_thread.h"
 
-#define OUR_TIDS 2000000000u /* past any thread's: lines that are no threads */
-#define PLACE_BYTES 64u
 #define MOST_NAME 8192u
-
-/* `"pid":1,"tid":2,"ts":` of a line. */
-struct place {
-    char text[PLACE_BYTES];
-    uint32_t len;
-};
-
-struct row {
-    struct place place;
-    struct place *lanes; /* from lane 1 on */
-    uint32_t n_lanes;
-    struct axp__span_lanes spans;
-    struct tie { /* the last scopes that have both times in common */
-        axp_ns begin_ns, end_ns;
-        size_t depth;
-        uint64_t at; /* where the first of them was written */
-    } tie;
-};
-
-struct chrome {
-    const axp_view *v;
-    struct axp__out *o;
-    struct axp__stream *s;
-    struct axp__names names; /* `"name":"x",` */
-    struct axp__live live;
-    struct axp__asyncs asyncs;
-    struct row *rows;
-    struct place *steps; /* by process; len 0: not yet */
-    uint32_t next_tid;
-    uint64_t next_id; /* of async pairs */
-    axp_ns last_ns;
-};
 
 /* ---- pieces ---------------------------------------------------------------------------- */
 
@@ -71,42 +34,36 @@ static void make_name(struct axp__names *n, uint32_t id, struct axp__out *to)
 {
     const char *text = axp__view_name(n->v, id);
     axp__out_text(to, "\"name\":");
-    axp__out_json_n(to, text, strnlen(text, MOST_NAME));
+    axp__out_json_n(to, text, axp__len_to(text, MOST_NAME));
     axp__out_char(to, ',');
 }
 
-static inline char *put(char *at, const void *bytes, size_t len)
-{
-    memcpy(at, bytes, len);
-    return at + len;
-}
-#define PUT(at, literal) put(at, literal, sizeof(literal) - 1)
-
 /* Room for an event of that name but for its args. */
-static inline char *begin_event(struct chrome *c, const struct axp__bytes *name)
+static inline char *begin_event(struct axp__chrome *c,
+                                const struct axp__bytes *name)
 {
     return axp__out_room(c->o, name->len + 512);
 }
 
-static inline void end_event(struct chrome *c, const char *at)
+static inline void end_event(struct axp__chrome *c, const char *at)
 {
     c->o->len = (size_t)(at - c->o->buffer);
 }
 
-static inline char *put_place(char *at, const struct place *p)
+static inline char *put_place(char *at, const struct axp__chrome_place *p)
 {
-    memcpy(at, p->text, PLACE_BYTES);
+    memcpy(at, p->text, AXP__CHROME_PLACE);
     return at + p->len;
 }
 
 /* Up to and with its time, at the end of which the rest is added. */
-static char *begin_at(struct chrome *c, const char *head, uint32_t name,
-                      const struct place *place, axp_ns time_ns)
+static char *begin_at(struct axp__chrome *c, const char *head, uint32_t name,
+                      const struct axp__chrome_place *place, axp_ns time_ns)
 {
     const struct axp__bytes *b = axp__names_get(&c->names, name);
     char *at = begin_event(c, b);
-    at = put(at, head, strlen(head));
-    at = put(at, b->at, b->len);
+    at = axp__put_bytes(at, head, strlen(head));
+    at = axp__put_bytes(at, b->at, b->len);
     at = put_place(at, place);
     return axp__put_us(at, time_ns);
 }
@@ -119,123 +76,6 @@ static void out_double(struct axp__out *o, double value)
         axp__out_text(o, isnan(value) ? "\"NaN\""
                          : value > 0  ? "\"Infinity\""
                                       : "\"-Infinity\"");
-}
-
-/* ---- lines ------------------------------------------------------------------------------- */
-
-static void set_place(struct place *p, uint64_t pid, uint64_t tid)
-{
-    char *at = PUT(p->text, "\"pid\":");
-    at = axp__put_u64(at, pid);
-    at = PUT(at, ",\"tid\":");
-    at = axp__put_u64(at, tid);
-    at = PUT(at, ",\"ts\":");
-    p->len = (uint32_t)(at - p->text);
-}
-
-/* Metadata of a line: key "name" with a text, or a number. */
-static void put_line_name(struct chrome *c, const struct place *p,
-                          const char *name, const char *more)
-{
-    axp__out_text(c->o, "{\"ph\":\"M\",\"name\":\"thread_name\",");
-    axp__out_bytes(c->o, p->text, p->len);
-    axp__out_text(c->o, "0,\"args\":{\"name\":");
-    char text[300];
-    snprintf(text, sizeof text, "%.256s%s", name, more);
-    axp__out_json(c->o, text);
-    axp__out_text(c->o, "}},\n");
-}
-
-static void put_line_order(struct chrome *c, const struct place *p,
-                           uint32_t order)
-{
-    axp__out_text(c->o, "{\"ph\":\"M\",\"name\":\"thread_sort_index\",");
-    axp__out_bytes(c->o, p->text, p->len);
-    axp__out_text(c->o, "0,\"args\":{\"sort_index\":");
-    axp__out_u64(c->o, order);
-    axp__out_text(c->o, "}},\n");
-}
-
-static void put_process(struct chrome *c, const struct axp__stream_row *row,
-                        uint32_t order)
-{
-    struct place p;
-    set_place(&p, row->process_id, row->process_id);
-    axp__out_text(c->o, "{\"ph\":\"M\",\"name\":\"process_name\",");
-    axp__out_bytes(c->o, p.text, p.len);
-    axp__out_text(c->o, "0,\"args\":{\"name\":");
-    axp__out_json(c->o, c->v->capture->title);
-    axp__out_text(c->o, "}},\n");
-    if (row->rank >= 0) {
-        axp__out_text(c->o, "{\"ph\":\"M\",\"name\":\"process_labels\",");
-        axp__out_bytes(c->o, p.text, p.len);
-        axp__out_format(c->o, "0,\"args\":{\"labels\":\"rank %d\"}},\n",
-                        (int)row->rank);
-    }
-    axp__out_text(c->o, "{\"ph\":\"M\",\"name\":\"process_sort_index\",");
-    axp__out_bytes(c->o, p.text, p.len);
-    axp__out_format(c->o, "0,\"args\":{\"sort_index\":%u}},\n", order);
-}
-
-/* A thread keeps its id, unless another line of its process has it. */
-static uint64_t choose_tid(struct chrome *c, uint32_t i)
-{
-    const struct axp__stream_row *row = axp__stream_row(c->s, i);
-    if (row->track || !row->thread_id) return c->next_tid++;
-    for (uint32_t k = 0; k < i; k++) {
-        const struct axp__stream_row *other = axp__stream_row(c->s, k);
-        if (!other->track && other->thread_id == row->thread_id &&
-            other->process_id == row->process_id)
-            return c->next_tid++;
-    }
-    return row->thread_id;
-}
-
-static void put_lines(struct chrome *c)
-{
-    uint32_t n_processes = 0;
-    for (uint32_t i = 0; i < axp__stream_n_rows(c->s); i++) {
-        const struct axp__stream_row *row = axp__stream_row(c->s, i);
-        struct row *r = &c->rows[i];
-        if (axp__live_process(&c->live, i) == n_processes)
-            put_process(c, row, n_processes++);
-        set_place(&r->place, row->process_id, choose_tid(c, i));
-        r->tie.at = UINT64_MAX;
-        put_line_name(c, &r->place, *row->name ? row->name : "thread", "");
-        put_line_order(c, &r->place, row->track ? 1000 + i : i);
-    }
-}
-
-static const struct place *lane_place(struct chrome *c, uint32_t i,
-                                      uint32_t lane)
-{
-    struct row *r = &c->rows[i];
-    const struct axp__stream_row *row = axp__stream_row(c->s, i);
-    if (!lane) return &r->place;
-    while (r->n_lanes < lane) {
-        struct place *wider =
-            realloc(r->lanes, (r->n_lanes + 1) * sizeof *wider);
-        if (!wider) return &r->place;
-        char more[24];
-        r->lanes = wider;
-        set_place(&wider[r->n_lanes], row->process_id, c->next_tid++);
-        snprintf(more, sizeof more, " (%u)", r->n_lanes + 2);
-        put_line_name(c, &wider[r->n_lanes], row->name, more);
-        put_line_order(c, &wider[r->n_lanes], 1000 + i);
-        r->n_lanes++;
-    }
-    return &r->lanes[lane - 1];
-}
-
-static const struct place *step_place(struct chrome *c, uint32_t row)
-{
-    struct place *p = &c->steps[axp__live_process(&c->live, row)];
-    if (!p->len) {
-        set_place(p, axp__stream_row(c->s, row)->process_id, c->next_tid++);
-        put_line_name(c, p, "steps", "");
-        put_line_order(c, p, 0);
-    }
-    return p;
 }
 
 /* ---- args ---------------------------------------------------------------------------------- */
@@ -289,7 +129,7 @@ static void put_marks(struct axp__out *o, bool *has_args, unsigned flags)
     }
 }
 
-static void put_args(struct chrome *c, unsigned category, unsigned flags,
+static void put_args(struct axp__chrome *c, unsigned category, unsigned flags,
                      const struct axp__scope_work *work)
 {
     bool has_args = false;
@@ -321,7 +161,7 @@ static void put_before(struct axp__out *o, uint64_t start, uint64_t before)
     memcpy(o->buffer + to, text, len);
 }
 
-static void settle_tie(struct chrome *c, const struct axp__record *r,
+static void settle_tie(struct axp__chrome *c, const struct axp__record *r,
                        uint64_t start)
 {
     struct tie *tie = &c->rows[r->row].tie;
@@ -337,19 +177,19 @@ static void settle_tie(struct chrome *c, const struct axp__record *r,
     tie->depth = depth;
 }
 
-static inline void put_scope(struct chrome *c, const struct axp__record *r)
+static inline void put_scope(struct axp__chrome *c, const struct axp__record *r)
 {
     const struct axp__bytes *b = axp__names_get(&c->names, r->name);
     char *at = begin_event(c, b);
     uint64_t start = c->o->n_bytes + c->o->len;
-    at = PUT(at, "{\"ph\":\"X\",\"cat\":\"cpu_op\",");
-    at = put(at, b->at, b->len);
+    at = AXP__PUT_TEXT(at, "{\"ph\":\"X\",\"cat\":\"cpu_op\",");
+    at = axp__put_bytes(at, b->at, b->len);
     at = put_place(at, &c->rows[r->row].place);
     at = axp__put_us(at, r->begin_ns);
-    at = PUT(at, ",\"dur\":");
+    at = AXP__PUT_TEXT(at, ",\"dur\":");
     at = axp__put_us(at, r->time_ns - r->begin_ns);
     if (axp__likely(!r->work && !r->category && !(r->flags & MARKS))) {
-        end_event(c, PUT(at, "},\n"));
+        end_event(c, AXP__PUT_TEXT(at, "},\n"));
     } else {
         end_event(c, at);
         put_args(c, r->category, r->flags, r->work);
@@ -358,7 +198,7 @@ static inline void put_scope(struct chrome *c, const struct axp__record *r)
 }
 
 /* A pair that nests in nothing: b and e with an id of their own. */
-static void put_pair(struct chrome *c, const struct axp__async *a,
+static void put_pair(struct axp__chrome *c, const struct axp__async *a,
                      axp_ns end_ns, const struct axp__record *r, unsigned flags)
 {
     static const char *const heads[] = {"{\"ph\":\"b\",\"cat\":\"async\",",
@@ -375,7 +215,7 @@ static void put_pair(struct chrome *c, const struct axp__async *a,
     }
 }
 
-static void put_end(struct chrome *c, const struct axp__record *r)
+static void put_end(struct axp__chrome *c, const struct axp__record *r)
 {
     if (axp__likely(!(r->flags & (AXP__R_OVERLAPS | AXP__R_NO_BEGIN)))) {
         put_scope(c, r);
@@ -387,7 +227,7 @@ static void put_end(struct chrome *c, const struct axp__record *r)
     put_pair(c, &a, r->time_ns, r, r->flags);
 }
 
-static void put_async(struct chrome *c, const struct axp__record *r)
+static void put_async(struct axp__chrome *c, const struct axp__record *r)
 {
     uint32_t process = axp__live_process(&c->live, r->row);
     struct axp__async a = {
@@ -401,7 +241,7 @@ static void put_async(struct chrome *c, const struct axp__record *r)
     put_pair(c, &a, r->time_ns, NULL, 0);
 }
 
-static void put_cross(struct chrome *c, const struct axp__record *r)
+static void put_cross(struct axp__chrome *c, const struct axp__record *r)
 {
     uint32_t from = axp__stream_find_row(c->s, r->from_row);
     struct axp__async a = {.begin_ns = r->begin_ns,
@@ -412,14 +252,15 @@ static void put_cross(struct chrome *c, const struct axp__record *r)
 
 /* ---- the rest ------------------------------------------------------------------------------------ */
 
-static void put_span(struct chrome *c, const struct axp__record *r)
+static void put_span(struct axp__chrome *c, const struct axp__record *r)
 {
     uint32_t lane =
         axp__span_lanes_add(&c->rows[r->row].spans, r->begin_ns, r->end_ns);
-    const struct place *place = lane_place(c, r->row, lane);
+    const struct axp__chrome_place *place =
+        axp__chrome_lane_place(c, r->row, lane);
     char *at = begin_at(c, "{\"ph\":\"X\",\"cat\":\"kernel\",", r->name, place,
                         r->begin_ns);
-    at = PUT(at, ",\"dur\":");
+    at = AXP__PUT_TEXT(at, ",\"dur\":");
     end_event(c, axp__put_us(at, r->end_ns - r->begin_ns));
     axp__out_text(c->o, ",\"args\":{\"stream\":");
     axp__out_u64(c->o, axp__stream_row(c->s, r->row)->track);
@@ -429,9 +270,9 @@ static void put_span(struct chrome *c, const struct axp__record *r)
     if (r->end_ns > c->last_ns) c->last_ns = r->end_ns;
 }
 
-static void put_step(struct chrome *c, const struct axp__record *r)
+static void put_step(struct axp__chrome *c, const struct axp__record *r)
 {
-    const struct place *place = step_place(c, r->row);
+    const struct axp__chrome_place *place = axp__chrome_step_place(c, r->row);
     axp__out_format(c->o,
                     "{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":"
                     "\"ProfilerStep#%llu\",",
@@ -445,7 +286,7 @@ static void put_step(struct chrome *c, const struct axp__record *r)
     axp__out_text(c->o, "}},\n");
 }
 
-static void put_mark(struct chrome *c, const struct axp__record *r)
+static void put_mark(struct axp__chrome *c, const struct axp__record *r)
 {
     end_event(c, begin_at(c,
                           "{\"ph\":\"i\",\"s\":\"t\",\"cat\":"
@@ -464,7 +305,7 @@ static void put_mark(struct chrome *c, const struct axp__record *r)
     axp__out_text(c->o, "},\n");
 }
 
-static void put_counter(struct chrome *c, const struct axp__record *r)
+static void put_counter(struct axp__chrome *c, const struct axp__record *r)
 {
     end_event(c, begin_at(c, "{\"ph\":\"C\",", r->name, &c->rows[r->row].place,
                           r->time_ns));
@@ -473,10 +314,10 @@ static void put_counter(struct chrome *c, const struct axp__record *r)
     axp__out_text(c->o, "}},\n");
 }
 
-static void put_memory(struct chrome *c, const struct axp__record *r)
+static void put_memory(struct axp__chrome *c, const struct axp__record *r)
 {
     const struct axp__live_place *live = axp__live_add(&c->live, r);
-    const struct place *place = &c->rows[r->row].place;
+    const struct axp__chrome_place *place = &c->rows[r->row].place;
     const struct axp__bytes *name = axp__names_get(&c->names, r->name);
     const char *kind =
         r->kind == AXP__R_ALLOC ? axp__word_mem((axp_mem)r->argument) : NULL;
@@ -504,9 +345,9 @@ static void put_memory(struct chrome *c, const struct axp__record *r)
 }
 
 /* Ids are a process's own. */
-static void put_flow(struct chrome *c, const struct axp__record *r)
+static void put_flow(struct axp__chrome *c, const struct axp__record *r)
 {
-    const struct place *place = &c->rows[r->row].place;
+    const struct axp__chrome_place *place = &c->rows[r->row].place;
     axp__out_text(c->o, r->kind == AXP__R_FLOW_OUT
                             ? "{\"ph\":\"s\","
                             : "{\"ph\":\"f\",\"bp\":\"e\",");
@@ -518,7 +359,7 @@ static void put_flow(struct chrome *c, const struct axp__record *r)
     axp__out_text(c->o, "},\n");
 }
 
-static void put_record(struct chrome *c, const struct axp__record *r)
+static void put_record(struct axp__chrome *c, const struct axp__record *r)
 {
     switch ((enum axp__record_kind)r->kind) {
     case AXP__R_BEGIN:
@@ -541,7 +382,7 @@ static void put_record(struct chrome *c, const struct axp__record *r)
 
 /* ---- the whole ------------------------------------------------------------------------------------- */
 
-static void put_head(struct chrome *c)
+static void put_head(struct axp__chrome *c)
 {
     struct axp__out *o = c->o;
     axp__out_text(o, "{\"schemaVersion\":1,\"deviceProperties\":[],");
@@ -558,13 +399,14 @@ static void put_head(struct chrome *c)
     axp__out_text(o, "},\"traceEvents\":[\n");
 }
 
-static void put_tail(struct chrome *c)
+static void put_tail(struct axp__chrome *c)
 {
-    struct place p;
+    struct axp__chrome_place p;
     axp__asyncs_sort(&c->asyncs);
     for (size_t i = 0; i < c->asyncs.n; i++)
         put_pair(c, &c->asyncs.at[i], c->last_ns, NULL, AXP__R_OPEN);
-    set_place(&p, c->v->capture->process_id, c->v->capture->process_id);
+    axp__chrome_set_place(&p, c->v->capture->process_id,
+                          c->v->capture->process_id);
     axp__out_text(c->o, "{\"ph\":\"i\",\"s\":\"g\",\"name\":\"Record Window "
                         "End\",");
     axp__out_bytes(c->o, p.text, p.len);
@@ -572,10 +414,9 @@ static void put_tail(struct chrome *c)
     axp__out_text(c->o, "}\n]}\n");
 }
 
-static bool init(struct chrome *c)
+static bool init(struct axp__chrome *c)
 {
     size_t n = axp__stream_n_rows(c->s);
-    c->next_tid = OUR_TIDS;
     c->last_ns = axp__stream_end_ns(c->s);
     c->rows = calloc(n + 1, sizeof *c->rows);
     c->steps = calloc(n + 1, sizeof *c->steps);
@@ -583,7 +424,7 @@ static bool init(struct chrome *c)
            axp__live_init(&c->live, c->v, c->s) && c->rows && c->steps;
 }
 
-static void fini(struct chrome *c)
+static void fini(struct axp__chrome *c)
 {
     for (size_t i = 0; c->rows && i < axp__stream_n_rows(c->s); i++) {
         free(c->rows[i].lanes);
@@ -597,9 +438,17 @@ static void fini(struct chrome *c)
     axp__stream_close(c->s);
 }
 
+static bool has_failed(const struct axp__chrome *c)
+{
+    bool failed = c->has_failed || c->names.has_failed || c->asyncs.has_failed;
+    for (size_t i = 0; i < axp__stream_n_rows(c->s); i++)
+        failed |= c->rows[i].spans.has_failed;
+    return failed;
+}
+
 axp_status axp__emit_chrome(const axp_view *v, struct axp__out *o)
 {
-    struct chrome c = {.v = v, .o = o};
+    struct axp__chrome c = {.v = v, .o = o};
     const struct axp__record *r;
     axp_status status = axp__stream_open(v, 0, &c.s);
     if (status) return status;
@@ -608,7 +457,7 @@ axp_status axp__emit_chrome(const axp_view *v, struct axp__out *o)
         return axp__fail(AXP_E_NO_MEMORY, "no memory to export");
     }
     put_head(&c);
-    put_lines(&c);
+    axp__chrome_put_lines(&c);
     while ((r = axp__stream_next(c.s))) {
         if (r->time_ns > c.last_ns) c.last_ns = r->time_ns;
         if (axp__likely(r->kind == AXP__R_END))
@@ -618,7 +467,7 @@ axp_status axp__emit_chrome(const axp_view *v, struct axp__out *o)
     }
     put_tail(&c);
     status = axp__stream_status(c.s);
-    if (!status && (c.names.has_failed || c.live.has_failed))
+    if (!status && has_failed(&c))
         status = axp__fail(AXP_E_NO_MEMORY, "no memory to export");
     fini(&c);
     return status;

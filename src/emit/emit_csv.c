@@ -18,7 +18,7 @@
 static void put_text(struct axp__out *o, const char *text)
 {
     if (!text) return;
-    size_t len = strnlen(text, MOST_TEXT);
+    size_t len = axp__len_to(text, MOST_TEXT);
     axp__out_char(o, '"');
     if (len && strchr("=+-@\t\r", *text)) axp__out_char(o, '\'');
     for (const char *end = text + len; text < end;) {

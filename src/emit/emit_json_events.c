@@ -11,7 +11,7 @@
 static void make_name(struct axp__names *n, uint32_t id, struct axp__out *to)
 {
     const char *text = axp__view_name(n->v, id);
-    axp__out_json_n(to, text, strnlen(text, MOST_NAME));
+    axp__out_json_n(to, text, axp__len_to(text, MOST_NAME));
 }
 
 static void put_key_u64(struct axp__out *o, const char *key, uint64_t value)

@@ -6,10 +6,19 @@
  */
 #ifndef AXP_EMIT_NUMBER_H
 #define AXP_EMIT_NUMBER_H
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
 #define AXP__NUMBER_ROOM 32u
+
+static inline char *axp__put_bytes(char *at, const void *bytes, size_t len)
+{
+    memcpy(at, bytes, len);
+    return at + len;
+}
+#define AXP__PUT_TEXT(at, literal)                                             \
+    axp__put_bytes(at, literal, sizeof(literal) - 1)
 
 static const char axp__two_digits[] =
     "00010203040506070809101112131415161718192021222324252627282930313233343536"

@@ -10,7 +10,7 @@
 
 static void put_label(struct axp__out *o, const char *key, const char *text)
 {
-    size_t len = strnlen(text, MOST_TEXT);
+    size_t len = axp__len_to(text, MOST_TEXT);
     axp__out_text(o, key);
     axp__out_text(o, "=\"");
     for (const char *end = text + len; text < end;) {

@@ -37,6 +37,13 @@ axp_status axp__out_fini(struct axp__out *o);
 
 void axp__out_bytes(struct axp__out *o, const void *bytes, size_t len);
 
+/* The length of a text, of which no more than `most` bytes are shown. */
+static inline size_t axp__len_to(const char *text, size_t most)
+{
+    size_t len = strlen(text);
+    return len < most ? len : most;
+}
+
 static inline void axp__out_text(struct axp__out *o, const char *text)
 {
     axp__out_bytes(o, text, strlen(text));

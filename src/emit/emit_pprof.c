@@ -111,7 +111,7 @@ static const char *const fixed_strings[] = {
 
 static void put_string(struct pprof *p, const char *text)
 {
-    axp__pb_text(p->m, 6, text, strnlen(text, MOST_TEXT));
+    axp__pb_text(p->m, 6, text, axp__len_to(text, MOST_TEXT));
     put_message(p);
 }
 

@@ -27,6 +27,10 @@ axp_status axp__emit_markdown(const axp_view *v, const axp_findings *f,
                               const axp_report_options *options,
                               struct axp__out *o);
 
+axp_status axp__emit_html(const axp_view *v, const axp_findings *f,
+                          const axp_report_options *options,
+                          struct axp__out *o);
+
 /* "thresholds: rule.threshold=value …, else the defaults": what the findings
  * were made with, in words; malloc, NULL: no memory. May hold any names. */
 char *axp__applied(const axp_findings *f);

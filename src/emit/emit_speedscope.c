@@ -219,7 +219,7 @@ static void sum_asyncs(struct speedscope *p)
     for (size_t i = 0; i < asyncs.n_slots; i++)
         if (asyncs.at[i].is_open)
             add_sum(p, asyncs.at[i].name, end_ns - asyncs.at[i].begin_ns);
-    if (axp__stream_status(s)) p->has_failed = true;
+    if (axp__stream_status(s) || asyncs.has_failed) p->has_failed = true;
     axp__asyncs_fini(&asyncs);
     axp__stream_close(s);
 }
@@ -255,10 +255,10 @@ static void put_frames(struct speedscope *p)
         const struct axp__capture *c = p->v->capture;
         struct axp__cap_name name = c->name_at(c, p->frames[i]);
         axp__out_text(p->o, i ? ",\n{\"name\":" : "\n{\"name\":");
-        axp__out_json_n(p->o, name.text, strnlen(name.text, MOST_NAME));
+        axp__out_json_n(p->o, name.text, axp__len_to(name.text, MOST_NAME));
         if (name.file) {
             axp__out_text(p->o, ",\"file\":");
-            axp__out_json_n(p->o, name.file, strnlen(name.file, MOST_NAME));
+            axp__out_json_n(p->o, name.file, axp__len_to(name.file, MOST_NAME));
             if (name.line > 0) {
                 axp__out_text(p->o, ",\"line\":");
                 axp__out_u64(p->o, (uint64_t)name.line);

@@ -4,6 +4,8 @@
  * In passes over arrays that the cache holds: words to symbols and times
  * (here); contexts, histograms, windows, bits, columns (file_pack_columns.c).
  */
+#include "file/file_pack.h"
+
 #include <stdlib.h>
 #include <string.h>
 

@@ -244,9 +244,17 @@ static inline bool give_begin(struct axp__row_reader *r, uint32_t name,
     return true;
 }
 
+/* NULL: no scope is open, or no memory. */
+static struct axp__scope_work *innermost_work(struct axp__row_reader *r)
+{
+    struct axp__scope_work *work = axp__scopes_work(&r->scopes);
+    if (!work && r->scopes.n && !r->scopes.n_deeper) r->has_failed = true;
+    return work;
+}
+
 static void add_work(struct axp__row_reader *r, const struct axp__wire_event *w)
 {
-    struct axp__scope_work *to = axp__scopes_work(&r->scopes);
+    struct axp__scope_work *to = innermost_work(r);
     double flops, bytes;
     if (!to) return;
     memcpy(&flops, &w->payload[0], 8);
@@ -266,7 +274,7 @@ static bool annotate(struct axp__row_reader *r, const struct axp__wire_event *w)
     if (w->ext == AXP__X_CATEGORY && s->n && w->argument <= AXP_CAT_IO)
         s->at[s->n - 1].category = (uint16_t)w->argument;
     if (w->ext == AXP__X_DIMS && w->n_payload >= 3) {
-        struct axp__scope_work *to = axp__scopes_work(s);
+        struct axp__scope_work *to = innermost_work(r);
         if (to) memcpy(to->dims, w->payload, sizeof to->dims);
         for (uint32_t i = 0; to && i < 6 && to->dims[i]; i++)
             to->n_dims = i + 1;
@@ -502,7 +510,7 @@ static void reverse(struct axp__matched *at, size_t n)
     }
 }
 
-bool axp__row_prepare(struct axp__row_reader *r)
+bool axp__reader_prepare(struct axp__row_reader *r)
 {
     struct axp__wire_event w;
     bool ok = true;
@@ -547,7 +555,7 @@ static bool begin_track(struct axp__row_reader *r)
     return next_on_track(r);
 }
 
-bool axp__row_begin(struct axp__row_reader *r)
+bool axp__reader_begin(struct axp__row_reader *r)
 {
     r->has_failed = false;
     if (r->track) return begin_track(r);
@@ -556,10 +564,10 @@ bool axp__row_begin(struct axp__row_reader *r)
     r->scopes.n = 0;
     r->scopes.n_deeper = 0;
     skip_words(r);
-    return axp__row_next(r);
+    return axp__reader_next(r);
 }
 
-bool axp__row_next(struct axp__row_reader *r)
+bool axp__reader_next(struct axp__row_reader *r)
 {
     if (r->track) return next_on_track(r);
     if (!r->is_raw) return next_matched(r);
@@ -571,7 +579,7 @@ bool axp__row_next(struct axp__row_reader *r)
     return false;
 }
 
-void axp__row_fini(struct axp__row_reader *r)
+void axp__reader_fini(struct axp__row_reader *r)
 {
     axp__words_fini(&r->words);
     if (r->track) axp__track_fini(r->track);

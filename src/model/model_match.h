@@ -4,7 +4,7 @@
  * Place      between model_source.c (words) and model_stream.c (the merge).
  * Twice      matching needs to know, when a scope begins, what shows when it
  *            ends: which names overlap, and which scopes were open before the
- *            first word. axp__row_prepare reads the words once for that.
+ *            first word. axp__reader_prepare reads the words once for that.
  */
 #ifndef AXP_MODEL_MATCH_H
 #define AXP_MODEL_MATCH_H
@@ -39,11 +39,11 @@ struct axp__row_reader {
 };
 
 /* Before the first next, unless is_raw. False: no memory. */
-bool axp__row_prepare(struct axp__row_reader *r);
+bool axp__reader_prepare(struct axp__row_reader *r);
 /* To the first record after n_skip events. */
-bool axp__row_begin(struct axp__row_reader *r);
+bool axp__reader_begin(struct axp__row_reader *r);
 /* Moves `next` on. False: there is none, or has_failed. */
-bool axp__row_next(struct axp__row_reader *r);
-void axp__row_fini(struct axp__row_reader *r);
+bool axp__reader_next(struct axp__row_reader *r);
+void axp__reader_fini(struct axp__row_reader *r);
 
 #endif

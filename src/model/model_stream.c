@@ -125,7 +125,7 @@ const struct axp__record *axp__stream_next(struct axp__stream *s)
 {
     struct source *given = s->given;
     if (axp__likely(given != NULL)) {
-        bool has_next = axp__row_next(&given->reader);
+        bool has_next = axp__reader_next(&given->reader);
         given->key = given->reader.next.time_ns;
         if (axp__likely(has_next && is_top(s))) return &given->reader.next;
         put_back(s, given, has_next);
@@ -138,7 +138,7 @@ const struct axp__record *axp__stream_next(struct axp__stream *s)
             return &top->reader.next;
         }
         top->is_started = true;
-        put_back(s, top, axp__row_begin(&top->reader));
+        put_back(s, top, axp__reader_begin(&top->reader));
     }
     return NULL;
 }
@@ -251,7 +251,7 @@ static bool prepare(struct axp__stream *s)
     for (size_t i = 0; i < s->n_sources; i++) {
         struct axp__row_reader *r = &s->sources[i].reader;
         r->is_raw = s->options & AXP__STREAM_RAW;
-        if (!r->is_raw && !r->track && !axp__row_prepare(r)) return false;
+        if (!r->is_raw && !r->track && !axp__reader_prepare(r)) return false;
     }
     return true;
 }
@@ -281,7 +281,7 @@ void axp__stream_close(struct axp__stream *s)
 {
     if (!s) return;
     for (size_t i = 0; i < s->n_sources; i++)
-        axp__row_fini(&s->sources[i].reader);
+        axp__reader_fini(&s->sources[i].reader);
     free(s->sources);
     free(s->chunks);
     free(s->rows);

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "file/file_open.h"
 #include "record/record_capture.h"
 #include "record/record_thread.h"
 
@@ -28,6 +29,9 @@ axp_view *axp_snapshot(axp_profiler *p)
 {
     struct axp__capture *c = axp__capture_take(p);
     if (!c) return NULL;
+    if (c->trace_path && axp__trace_attach(c, c->trace_path)) {
+        /* as well as memory has it */
+    }
     axp_view *v = axp__view_make(c);
     if (!v) axp__fail(AXP_E_NO_MEMORY, "no memory for a view");
     return v;

@@ -31,6 +31,15 @@ void *axp__map_scattered(size_t bytes)
     return m;
 }
 
+void *axp__map_sparse(size_t bytes)
+{
+    int keep = errno;
+    void *m = axp__map(bytes);
+    if (m) (void)madvise(m, bytes, MADV_NOHUGEPAGE);
+    errno = keep;
+    return m;
+}
+
 void *axp__map_wiped_on_fork(size_t bytes)
 {
     int keep = errno;

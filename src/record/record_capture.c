@@ -542,6 +542,7 @@ static bool fill(struct axp__capture *c, struct axp__prof *p, bool with_words)
     c->is_finished = gate & AXP__GATE_FINISHED;
     c->has_timeline = !(p->flags & AXP_NO_TIMELINE);
     c->name_at = name_at;
+    c->n_names = axp__name_count();
     c->release = axp__cap_free;
     c->rank = p->rank;
     if (c->is_finished && p->tape && p->tape->is_whole) {

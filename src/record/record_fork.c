@@ -29,7 +29,8 @@ static void begin_prof(struct axp__prof *p)
     p->trash = NULL;
     p->budget.limit_bytes += p->budget.used_bytes; /* which is forgotten */
     p->memory = (struct axp__memory){.budget = &p->budget};
-    p->blocks = p->asyncs = (struct axp__blocks){.budget = &p->budget};
+    p->asyncs = (struct axp__blocks){.budget = &p->budget};
+    p->blocks = (struct axp__shadow){.rest = p->asyncs};
     for (int i = 0; i < AXP__N_WARNINGS; i++)
         p->warning[i] = (struct axp__warning){0, 0};
     axp__pool_reset(&p->pool);

@@ -72,7 +72,7 @@ static inline struct axp__lane *axp__hot_enter_any(struct axp__thread *t,
 {
     struct axp__lane *lane = t->global;
     if (axp__unlikely(!lane || axp__get(&lane->handle) != handle))
-        return axp__enter_quick(t, handle);
+        return axp__enter_fast(handle);
     if (axp__unlikely(!axp__get(&t->hot))) return NULL;
     return axp__hot_enter(t);
 }

@@ -113,6 +113,7 @@ static void begin(struct axp__lane *lane, struct axp__prof *p)
     axp__put(&lane->n_named, 0);
     axp__put(&lane->has_mail, 0);
     lane->purse = NULL;
+    lane->memos = lane->guess = NULL;
     lane->named_pages = NULL;
     lane->free_named = NULL;
     for (unsigned i = 0; i < AXP__NEAR_NAMED; i++) {

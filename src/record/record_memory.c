@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Allocations and frees, by name and by address.
+/* Allocations and frees: the general way.
  *
  * What is live is in purses of the lane's own (tally_memory.h), and so is the
- * traffic; blocks by address are in a table that any thread changes
- * (tally_blocks.h).
+ * traffic; blocks by address are in a shadow of the heap that any thread
+ * changes (tally_shadow.h). The calls that a program makes, and their fast
+ * ways, are in record_alloc.c.
  */
 #include "record/record_memory.h"
 
 #include "record/record_lane.h"
-
-#define MAX_STACK 64u
 
 /* The lane's purses for a name, made when new; own NULL: none. */
 static bool make_purses(struct axp__lane *lane, struct axp__entry *e,
@@ -18,7 +17,7 @@ static bool make_purses(struct axp__lane *lane, struct axp__entry *e,
     struct axp__memory *m = &lane->p->memory;
     struct axp__traffic *t = e->record;
     if (!lane->purse) lane->purse = axp__memory_join(m);
-    if (!e->other) {
+    if (lane->purse && !e->other) {
         struct axp__live_name *live = is_alloc ? axp__memory_get(m, t->name)
                                                : axp__memory_find(m, t->name);
         if (live) e->other = axp__memory_join_name(m, live);
@@ -37,6 +36,29 @@ static inline struct axp__entry *find_entry(struct axp__lane *lane, uint32_t id,
     if (e && make_purses(lane, e, is_alloc)) return e;
     axp__warn(lane->p, AXP__WARN_NO_MEMORY, id);
     return NULL;
+}
+
+void axp__memory_remember(struct axp__lane *lane, const char *name, uint32_t id)
+{
+    const struct axp__cached_name *c = axp__thread_find_name(lane->owner, name);
+    const struct axp__entry *e = axp__tally_traffic(&lane->tally, id);
+    if (!e || !e->other || id <= AXP__NAME_UNNAMED) return;
+    if (!lane->memos) {
+        axp__ref ref = axp__arena_alloc(
+            &lane->tally.arena, AXP__MEMOS * sizeof(struct axp__memo), true);
+        if (ref) lane->memos = axp__arena_at(&lane->tally.arena, ref);
+        lane->guess = lane->memos;
+    }
+    if (!lane->memos || !c || c->id != id) return;
+    struct axp__memo *memo = axp__memo_at(lane, name);
+    *memo = (struct axp__memo){
+        .pointer = name,
+        .word = {c->word[0], c->word[1]},
+        .mask = {c->mask[0], c->mask[1]},
+        .traffic = e->record,
+        .own = e->other,
+        .id = id,
+    };
 }
 
 void axp__memory_leave(struct axp__lane *lane)
@@ -77,8 +99,8 @@ static inline void count_in_scope(struct axp__lane *lane, uint64_t bytes)
     if (axp__likely(x != NULL)) axp__bump(&x->allocated_bytes, bytes);
 }
 
-static inline void record_alloc(struct axp__lane *lane,
-                                const struct axp__mem_event *e)
+void axp__memory_record_alloc(struct axp__lane *lane,
+                              const struct axp__mem_event *e)
 {
     struct axp__memory *m = &lane->p->memory;
     struct axp__entry *entry = find_entry(lane, e->name, true);
@@ -102,7 +124,7 @@ static uint64_t free_loose(struct axp__lane *lane,
                                   e->bytes);
 }
 
-static void warn_excess(struct axp__lane *lane, uint32_t name)
+void axp__memory_warn_excess(struct axp__lane *lane, uint32_t name)
 {
     if (axp__get(&lane->p->was_disabled)) return;
     axp__warn(lane->p,
@@ -111,8 +133,8 @@ static void warn_excess(struct axp__lane *lane, uint32_t name)
               name);
 }
 
-static inline void record_free(struct axp__lane *lane,
-                               const struct axp__mem_event *e)
+void axp__memory_record_free(struct axp__lane *lane,
+                             const struct axp__mem_event *e)
 {
     struct axp__memory *m = &lane->p->memory;
     struct axp__entry *entry = find_entry(lane, e->name, false);
@@ -122,22 +144,10 @@ static inline void record_free(struct axp__lane *lane,
     uint64_t excess = axp__likely(x.own != NULL)
                           ? axp__memory_free(m, x, e->bytes)
                           : free_loose(lane, e);
-    if (axp__unlikely(excess)) warn_excess(lane, e->name);
+    if (axp__unlikely(excess)) axp__memory_warn_excess(lane, e->name);
     axp__bump(&t->n_frees, 1);
     axp__bump(&t->freed_bytes, e->bytes - excess);
     put_words(lane, e, false);
-}
-
-void axp__memory_record_alloc(struct axp__lane *lane,
-                              const struct axp__mem_event *e)
-{
-    record_alloc(lane, e);
-}
-
-void axp__memory_record_free(struct axp__lane *lane,
-                             const struct axp__mem_event *e)
-{
-    record_free(lane, e);
 }
 
 bool axp__memory_check_size(struct axp__lane *lane, uint64_t bytes,
@@ -165,7 +175,7 @@ void axp__memory_record_block(struct axp__lane *lane, uint64_t key,
                               const struct axp__mem_event *e)
 {
     uint64_t old, value = e->bytes << AXP__NAME_BITS | e->name;
-    switch (axp__blocks_put(&lane->p->blocks, key, value, &old)) {
+    switch (axp__shadow_put(&lane->p->blocks, key, value, &old)) {
     case AXP__PUT_NEW: break;
     case AXP__PUT_REPLACED: {
         struct axp__mem_event missed =
@@ -185,99 +195,10 @@ void axp__memory_record_unblock(struct axp__lane *lane, uint64_t key,
                                 uint64_t address, uint64_t now, uint64_t at_ns)
 {
     uint64_t value;
-    if (axp__blocks_take(&lane->p->blocks, key, &value)) {
+    if (axp__shadow_take(&lane->p->blocks, key, &value)) {
         struct axp__mem_event e = from_value(value, address, now, at_ns);
         axp__memory_record_free(lane, &e);
     } else if (!axp__get(&lane->p->was_disabled)) {
         axp__warn(lane->p, AXP__WARN_FREE_ADDRESS, 0);
     }
-}
-
-/* ---- the public calls ---------------------------------------------------------- */
-
-void axp_record_alloc(axp_profiler *p, const char *name, size_t bytes)
-{
-    struct axp__lane *lane = axp__enter(p);
-    if (!lane) return;
-    struct axp__mem_event e = {.name = axp__lane_name(lane, name),
-                               .bytes = bytes,
-                               .now = axp__clock_ticks()};
-    if (axp__memory_check_size(lane, bytes, e.name)) record_alloc(lane, &e);
-    axp__leave(lane);
-}
-
-void axp_record_free(axp_profiler *p, const char *name, size_t bytes)
-{
-    struct axp__lane *lane = axp__enter(p);
-    if (!lane) return;
-    struct axp__mem_event e = {.name = axp__lane_name(lane, name),
-                               .bytes = bytes,
-                               .now = axp__clock_ticks()};
-    if (axp__memory_check_size(lane, bytes, e.name)) record_free(lane, &e);
-    axp__leave(lane);
-}
-
-void axp_track_alloc(axp_profiler *p, const char *name, const void *ptr,
-                     size_t bytes)
-{
-    struct axp__lane *lane = axp__enter(p);
-    if (!lane) return;
-    struct axp__mem_event e = {.name = axp__lane_name(lane, name),
-                               .bytes = bytes,
-                               .address = (uintptr_t)ptr,
-                               .now = axp__clock_ticks()};
-    if (!ptr)
-        axp__warn(lane->p, AXP__WARN_NULL_ADDRESS, e.name);
-    else if (axp__memory_check_size(lane, bytes, e.name))
-        axp__memory_record_block(lane, e.address, &e);
-    axp__leave(lane);
-}
-
-void axp_track_free(axp_profiler *p, const void *ptr)
-{
-    struct axp__lane *lane = ptr ? axp__enter(p) : NULL;
-    if (!lane) return;
-    axp__memory_record_unblock(lane, (uintptr_t)ptr, (uintptr_t)ptr,
-                               axp__clock_ticks(), 0);
-    axp__leave(lane);
-}
-
-static void put_stack(struct axp__lane *lane, const axp_alloc *alloc,
-                      const struct axp__mem_event *e)
-{
-    uint64_t words[MAX_STACK];
-    uint32_t n = alloc->n_frames < MAX_STACK ? alloc->n_frames : MAX_STACK;
-    for (uint32_t i = 0; i < n; i++)
-        words[i] = (uint64_t)(uintptr_t)alloc->stack[i];
-    if (n) axp__lane_put_ext(lane, AXP__X_STACK, 0, e->name, e->now, words, n);
-}
-
-static uint32_t alloc_name(struct axp__lane *lane, const char *name)
-{
-    if (name) return axp__lane_name(lane, name);
-    if (lane->tally.top == lane->tally.frames) return AXP__NAME_UNNAMED;
-    return lane->tally.top->op->name;
-}
-
-void axp_record_alloc_ex(axp_profiler *p, const axp_alloc *alloc)
-{
-    struct axp__lane *lane = alloc ? axp__enter(p) : NULL;
-    if (!lane) return;
-    struct axp__mem_event e = {.name = alloc_name(lane, alloc->name),
-                               .bytes = alloc->bytes,
-                               .address = (uintptr_t)alloc->ptr,
-                               .kind = (uint32_t)alloc->kind,
-                               .now = axp__clock_ticks()};
-    if (e.kind > AXP_MEM_CACHE) {
-        axp__warn(lane->p, AXP__WARN_BAD_ENUM, e.name);
-        e.kind = AXP_MEM_NONE;
-    }
-    if (axp__memory_check_size(lane, e.bytes, e.name)) {
-        if (e.address)
-            axp__memory_record_block(lane, e.address, &e);
-        else
-            record_alloc(lane, &e);
-        if (alloc->stack) put_stack(lane, alloc, &e);
-    }
-    axp__leave(lane);
 }

@@ -269,6 +269,11 @@ uint64_t axp__outside_steps(const struct axp__outside *o)
     return axp__get(&o->prof->n_steps);
 }
 
+const char *axp__outside_path(const struct axp__outside *o)
+{
+    return o->path;
+}
+
 int axp__outside_pid(const struct axp__outside *o)
 {
     return (int)o->head->pid;

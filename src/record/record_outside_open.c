@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Draining by path: axprof_drain.h. The trace says which spool is its own
+/* Draining by path: axprof_file.h. The trace says which spool is its own
  * (record_spool_of.c); both must be plain files of our own user, so that
  * nobody else can make us append to something. */
-#include "axprof/axprof_drain.h"
+#include "axprof/axprof_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -70,16 +71,26 @@ void axp_drain_stop(axp_drain *d)
     axp__outside_stop((struct axp__outside *)d);
 }
 
-axp_drain_state axp_drain_look(const axp_drain *d)
+axp_drain_info axp_drain_info_of(const axp_drain *d)
 {
     const struct axp__outside *o = (const struct axp__outside *)d;
-    return (axp_drain_state){.process_id = axp__outside_pid(o),
-                             .file_bytes = axp__outside_bytes(o),
-                             .n_events = axp__outside_events(o),
-                             .n_steps = axp__outside_steps(o)};
+    return (axp_drain_info){.process_id = (uint64_t)axp__outside_pid(o),
+                            .file_bytes = axp__outside_bytes(o),
+                            .events = axp__outside_events(o),
+                            .steps = axp__outside_steps(o)};
 }
 
-void axp_drain_close(axp_drain *d)
+axp_status axp_drain_close(axp_drain *d, bool is_over)
 {
-    axp__outside_close((struct axp__outside *)d);
+    struct axp__outside *o = (struct axp__outside *)d;
+    if (!o) return AXP_OK;
+    char *path = is_over ? strdup(axp__outside_path(o)) : NULL;
+    while (is_over && axp__outside_step(o))
+        continue;
+    axp__outside_close(o);
+    if (!is_over) return AXP_OK;
+    if (!path) return axp__fail(AXP_E_NO_MEMORY, "no memory to end a drain");
+    axp_status status = axp_file_pack(path, NULL);
+    free(path);
+    return status;
 }

@@ -175,7 +175,7 @@ static bool init_prof(struct axp__prof *p, const axp_options *o)
     p->timeline_capacity = o->timeline_capacity;
     p->rank = axp__about_rank();
     if (!init_pool(p, o)) return false;
-    p->memory.budget = p->blocks.budget = p->asyncs.budget = &p->budget;
+    p->memory.budget = p->blocks.rest.budget = p->asyncs.budget = &p->budget;
     if (o->title && *o->title) {
         size_t len = strnlen(o->title, sizeof p->title - 1);
         memcpy(p->title, o->title, len);
@@ -407,7 +407,7 @@ static void forget(struct axp__prof *p)
     p->n_merged_unlogged = 0;
     axp__pool_reset(&p->pool);
     axp__memory_clear(&p->memory);
-    axp__blocks_clear(&p->blocks);
+    axp__shadow_clear(&p->blocks);
     axp__blocks_clear(&p->asyncs);
     for (int i = 0; i < AXP__N_WARNINGS; i++) {
         axp__put(&p->warning[i].count, 0);

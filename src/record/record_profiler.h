@@ -24,8 +24,8 @@
 #include "axprof/axprof.h"
 #include "os/os_clock.h"
 #include "record/record_pool.h"
-#include "tally/tally_blocks.h"
 #include "tally/tally_memory.h"
+#include "tally/tally_shadow.h"
 
 #define AXP__PROF_BYTES 65536u /* the largest page: a slot may be mapped */
 #define AXP__PROF_GENERATIONS 4095u
@@ -85,7 +85,7 @@ struct axp__prof {
     struct axp__tape *tape;            /* NULL: no file */
     struct axp__budget budget;         /* of everything but the pool */
     struct axp__pool pool;
-    struct axp__blocks blocks; /* live by address: bytes << 20 | name */
+    struct axp__shadow blocks; /* live by address: bytes << 20 | name */
     struct axp__blocks asyncs; /* open async spans: begin ticks */
     struct axp__warning warning[AXP__N_WARNINGS];
     struct axp__trash *trash; /* what readers may still look at */

@@ -556,6 +556,7 @@ axp_status axp__spool_recover(int fd, struct axp__recovered *out)
         return axp__fail(AXP_E_FORMAT, "a spool without a profiler in it, or "
                                        "no memory to read it");
     }
+    c->n_names = m->n_names;
     axp__cap_repair(c);
     axp__image_free_extents(m); /* all that is needed was copied */
     memcpy(out->id, m->head->id, sizeof out->id);

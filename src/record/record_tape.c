@@ -193,14 +193,14 @@ static void leave_to_parent(struct axp__tape *tape)
     /* On x86-64 the parent measures: it has the same clock. */
 }
 
-axp_status axp__tape_open(struct axp__prof *p)
+/* Nobody else may go on before it is decided: the state changes last. */
+static axp_status open_tape(struct axp__prof *p)
 {
     struct axp__tape *tape = p->tape;
     uint8_t id[16];
     const char *who = secure_getenv("AXPROF_DRAIN");
     tape->is_outside = who && !strcmp(who, "parent");
     tape->p = p;
-    axp__put(&tape->state, AXP__TAPE_FAILED);
     random_bytes(id, sizeof id);
     axp_status status = create_trace(tape);
     if (status) return status;
@@ -231,6 +231,13 @@ axp_status axp__tape_open(struct axp__prof *p)
     return AXP_OK;
 }
 
+axp_status axp__tape_open(struct axp__prof *p)
+{
+    axp_status status = open_tape(p);
+    if (status) axp__put_release(&p->tape->state, AXP__TAPE_FAILED);
+    return status;
+}
+
 void axp__tape_start(struct axp__prof *p)
 {
     struct axp__tape *tape = p->tape;
@@ -245,7 +252,8 @@ void axp__tape_start(struct axp__prof *p)
     while (pthread_mutex_trylock(&p->mutex) && tries)
         tries--, sched_yield();
     if (!tries) {
-        axp__put_release(&tape->state, AXP__TAPE_WANTED);
+        axp__put_release(&tape->state, AXP__TAPE_FAILED);
+        axp__warn(p, AXP__WARN_NO_FILE, 0);
         return;
     }
     if (axp__tape_open(p)) axp__warn(p, AXP__WARN_NO_FILE, 0);

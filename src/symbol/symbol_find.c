@@ -35,7 +35,7 @@ struct module {
     GElf_Addr bias;
 };
 
-struct axp__symbols {
+struct axp__symbolizer {
     struct module *modules;
     struct text *texts;
 };
@@ -44,7 +44,7 @@ static const struct axp__libdw *dw; /* NULL: not on this machine */
 
 /* ---- strings ------------------------------------------------------------ */
 
-static const char *keep(struct axp__symbols *s, const char *text)
+static const char *keep(struct axp__symbolizer *s, const char *text)
 {
     size_t len = strlen(text);
     struct text *t = malloc(sizeof *t + len + 1);
@@ -55,7 +55,7 @@ static const char *keep(struct axp__symbols *s, const char *text)
     return t->bytes;
 }
 
-static const char *keep_name(struct axp__symbols *s, const char *name)
+static const char *keep_name(struct axp__symbolizer *s, const char *name)
 {
     char *plain = axp__symbol_demangle(name);
     const char *kept = keep(s, plain ? plain : name);
@@ -105,7 +105,7 @@ static void open_module(struct module *m, const char *build_id)
     m->session = NULL;
 }
 
-static struct module *find_module(struct axp__symbols *s,
+static struct module *find_module(struct axp__symbolizer *s,
                                   const struct axp__place *place)
 {
     struct module *m = s->modules;
@@ -125,13 +125,13 @@ static struct module *find_module(struct axp__symbols *s,
     return m;
 }
 
-struct axp__symbols *axp__symbols_create(void)
+struct axp__symbolizer *axp__symbolizer_create(void)
 {
     dw = axp__libdw_load();
-    return calloc(1, sizeof(struct axp__symbols));
+    return calloc(1, sizeof(struct axp__symbolizer));
 }
 
-void axp__symbols_destroy(struct axp__symbols *s)
+void axp__symbolizer_destroy(struct axp__symbolizer *s)
 {
     if (!s) return;
     for (struct module *m = s->modules, *next; m; m = next) {
@@ -149,7 +149,7 @@ void axp__symbols_destroy(struct axp__symbols *s)
 
 /* ---- frames ------------------------------------------------------------- */
 
-static void set_line(struct axp__symbols *s, struct module *m, Dwarf_Addr at,
+static void set_line(struct axp__symbolizer *s, struct module *m, Dwarf_Addr at,
                      struct axp__symbol *out)
 {
     int number = 0;
@@ -162,7 +162,7 @@ static void set_line(struct axp__symbols *s, struct module *m, Dwarf_Addr at,
 }
 
 /* The line that an inlined function was called from. */
-static void set_call_line(struct axp__symbols *s, Dwarf_Die *cu,
+static void set_call_line(struct axp__symbolizer *s, Dwarf_Die *cu,
                           Dwarf_Die *inlined, struct axp__symbol *out)
 {
     Dwarf_Attribute attr;
@@ -180,7 +180,7 @@ static void set_call_line(struct axp__symbols *s, Dwarf_Die *cu,
     out->line = (int)line;
 }
 
-static const char *die_name(struct axp__symbols *s, Dwarf_Die *die)
+static const char *die_name(struct axp__symbolizer *s, Dwarf_Die *die)
 {
     Dwarf_Attribute attr;
     const char *name = dw->dwarf_formstring(
@@ -191,7 +191,7 @@ static const char *die_name(struct axp__symbols *s, Dwarf_Die *die)
 
 /* Functions inlined at the address, innermost first. On return `last` has the
  * line of the outermost one's call, or is as it was. */
-static size_t find_inlined(struct axp__symbols *s, struct module *m,
+static size_t find_inlined(struct axp__symbolizer *s, struct module *m,
                            Dwarf_Addr at, struct axp__symbol *out,
                            struct axp__symbol *last)
 {
@@ -214,7 +214,7 @@ static size_t find_inlined(struct axp__symbols *s, struct module *m,
 
 /* The line that a function begins in: the first instruction may already be
  * that of something inlined. */
-static void set_begin_line(struct axp__symbols *s, struct module *m,
+static void set_begin_line(struct axp__symbolizer *s, struct module *m,
                            Dwarf_Addr at, struct axp__symbol *out)
 {
     Dwarf_Addr bias;
@@ -232,8 +232,9 @@ static void set_begin_line(struct axp__symbols *s, struct module *m,
     free(scopes);
 }
 
-size_t axp__symbol_find(struct axp__symbols *s, const struct axp__place *place,
-                        struct axp__symbol *out, size_t cap)
+size_t axp__symbol_find(struct axp__symbolizer *s,
+                        const struct axp__place *place, struct axp__symbol *out,
+                        size_t cap)
 {
     struct axp__symbol frames[MAX_FRAMES], last = {0};
     struct module *m = find_module(s, place);

@@ -2,7 +2,7 @@
 /* From an address in a module (a program or a library) to the function it is
  * in, its file and line, and what was inlined there.
  *
- *   struct axp__symbols *s = axp__symbols_create();
+ *   struct axp__symbolizer *s = axp__symbolizer_create();
  *   struct axp__symbol frames[8];
  *   size_t n = axp__symbol_find(s, &(struct axp__place){path, id, 0x1149},
  *                               frames, 8);
@@ -14,7 +14,7 @@
  *            the same: names of another build would be lies.
  * Debug      information is taken from the module, else from the file that its
  *            build id or its debug link names (/usr/lib/debug).
- * Ownership  strings live as long as the axp__symbols.
+ * Ownership  strings live as long as the axp__symbolizer.
  * Threads    one at a time.
  * Cost       opening a module is some ms for a program, more for libraries
  *            with much debug information; modules stay open.
@@ -25,7 +25,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct axp__symbols;
+struct axp__symbolizer;
 
 struct axp__place {
     const char *path;     /* of the module */
@@ -39,15 +39,16 @@ struct axp__symbol {
     int line;         /* 0: unknown */
 };
 
-struct axp__symbols *axp__symbols_create(void); /* NULL: no memory */
-void axp__symbols_destroy(struct axp__symbols *s);
+struct axp__symbolizer *axp__symbolizer_create(void); /* NULL: no memory */
+void axp__symbolizer_destroy(struct axp__symbolizer *s);
 
 /* Fills as many frames as fit: the innermost inlined function first, the
  * function that the address belongs to last; a frame's line is where it calls
  * the one before it. For the address that a function begins at it is the
  * function alone. Returns how many there are. For a return address pass the
  * address before it. */
-size_t axp__symbol_find(struct axp__symbols *s, const struct axp__place *place,
-                        struct axp__symbol *out, size_t cap);
+size_t axp__symbol_find(struct axp__symbolizer *s,
+                        const struct axp__place *place, struct axp__symbol *out,
+                        size_t cap);
 
 #endif

@@ -38,6 +38,12 @@ void *axp__cap_take(struct axp__capture *c, size_t count, size_t size)
 void axp__cap_free(struct axp__capture *c)
 {
     struct axp__cap_block *b = c ? c->memory : NULL;
+    struct axp__cap_source *s = c ? c->sources : NULL;
+    while (s) {
+        struct axp__cap_source *next = s->next;
+        s->close(s);
+        s = next;
+    }
     while (b) { /* c itself may lie in the last one */
         struct axp__cap_block *next = b->next;
         axp__unmap(b, b->bytes);

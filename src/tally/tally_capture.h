@@ -110,6 +110,9 @@ struct axp__cap_source {
     /* False if they cannot be read. From any thread. */
     bool (*load)(const struct axp__cap_source *s,
                  const struct axp__cap_chunk *at, struct axp__cap_words *out);
+    /* Of those that a capture owns: called when it is freed. */
+    void (*close)(struct axp__cap_source *s);
+    struct axp__cap_source *next;
 };
 
 /* Words of a row, in order. Those of a live profiler are there, those of a
@@ -157,10 +160,12 @@ struct axp__capture {
     size_t n_rows, n_lanes, n_live, n_chunks, n_warnings;
     uint64_t current_bytes, peak_bytes, peak_ticks;
 
+    uint32_t n_names; /* ids that may be known are below this */
     /* Of any id, known or not. */
     struct axp__cap_name (*name_at)(const struct axp__capture *c, uint32_t id);
     void (*release)(struct axp__capture *c); /* frees all of it */
     void *own;                               /* of release and name_at */
+    struct axp__cap_source *sources;         /* closed with the capture */
     struct axp__cap_block *memory;           /* private */
 };
 

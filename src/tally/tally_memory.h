@@ -89,37 +89,51 @@ static inline uint32_t axp__memory_stamp(const struct axp__memory *m)
     return stamp;
 }
 
-/* HOT */
-static inline void axp__memory_alloc(struct axp__memory *m,
-                                     struct axp__purses x, uint64_t bytes,
-                                     uint64_t now, uint32_t row)
+/* False: axp__memory_alloc_slow must follow. HOT */
+static inline bool axp__memory_alloc_fast(struct axp__memory *m,
+                                          struct axp__purses x, uint64_t bytes,
+                                          uint64_t now, uint32_t row)
 {
     uint64_t net = x.own->net;
     if (net == axp__get(&x.own->taken)) {
         axp__put(&x.own->since_ticks, now);
-        axp__put(&x.own->since_row, row);
+        if (x.own->since_row != row) axp__put(&x.own->since_row, row);
     }
     axp__put(&x.own->net, net + bytes);
     axp__put(&x.all->net, x.all->net + bytes);
     uint32_t stamp = axp__memory_stamp(m);
-    if (axp__unlikely((axp__purse_room(x.own) | axp__purse_room(x.all)) < 0 ||
-                      axp__get(&x.own->stamp) != stamp))
+    return axp__likely((axp__purse_room(x.own) | axp__purse_room(x.all)) >= 0 &&
+                       axp__get(&x.own->stamp) == stamp);
+}
+
+static inline void axp__memory_alloc(struct axp__memory *m,
+                                     struct axp__purses x, uint64_t bytes,
+                                     uint64_t now, uint32_t row)
+{
+    if (!axp__memory_alloc_fast(m, x, bytes, now, row))
         axp__memory_alloc_slow(m, x, bytes, now);
 }
 
-/* Returns how many of the bytes the name did not have. HOT */
-static inline uint64_t axp__memory_free(struct axp__memory *m,
-                                        struct axp__purses x, uint64_t bytes)
+/* False: axp__memory_free_slow must follow. HOT */
+static inline bool axp__memory_free_fast(struct axp__memory *m,
+                                         struct axp__purses x, uint64_t bytes)
 {
     axp__put(&x.own->net, x.own->net - bytes);
     axp__put(&x.all->net, x.all->net - bytes);
     uint32_t stamp = axp__memory_stamp(m);
     uint32_t state = axp__get(&x.own->state) & axp__get(&x.all->state);
-    if (axp__unlikely((axp__purse_held(x.own) | axp__purse_held(x.all)) < 0 ||
-                      axp__get(&x.own->stamp) != stamp ||
-                      !(state & AXP__PURSE_OFFERED)))
-        return axp__memory_free_slow(m, x, bytes);
-    return 0;
+    return axp__likely((axp__purse_held(x.own) | axp__purse_held(x.all)) >= 0 &&
+                       axp__get(&x.own->stamp) == stamp &&
+                       state & AXP__PURSE_OFFERED);
+}
+
+/* Returns how many of the bytes the name did not have. */
+static inline uint64_t axp__memory_free(struct axp__memory *m,
+                                        struct axp__purses x, uint64_t bytes)
+{
+    return axp__memory_free_fast(m, x, bytes)
+               ? 0
+               : axp__memory_free_slow(m, x, bytes);
 }
 
 /* ---- reading ------------------------------------------------------------------ */

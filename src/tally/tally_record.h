@@ -68,12 +68,12 @@ struct axp__hist_page {
 /* Traffic of one allocation name on one thread; what is live, and peaks, are
  * the profiler's (tally_memory.h). */
 struct axp__traffic {
+    uint64_t n_allocs, allocated_bytes, n_frees, freed_bytes;
     uint32_t name;
     axp__ref next;
     axp__ref purse; /* the thread's, in the slab of tally_memory.h */
     uint32_t reserved;
-    uint64_t n_allocs, n_frees, allocated_bytes, freed_bytes;
-};
+} __attribute__((aligned(64)));
 
 struct axp__counter {
     uint32_t name;

@@ -16,14 +16,12 @@
 
 /* What is in the hash beside nodes, as if it had a parent of its own. */
 #define OF_OPS ((axp__ref)0xffffffffu)     /* → op alone */
-#define OF_TRAFFIC ((axp__ref)0xfffffffeu) /* → axp__traffic, axp__live_name */
+#define OF_TRAFFIC AXP__OF_TRAFFIC
 #define OF_COUNTERS ((axp__ref)0xfffffffdu) /* → axp__counter */
 
-/* Under 2^31 in its lower half, so that a label fits on top. */
 static inline uint64_t path_of(axp__ref ref)
 {
-    uint64_t high = (uint64_t)ref << 32;
-    return high | ((uint32_t)axp__mix64(high) & 0x7fffffe0u);
+    return axp__path_of(ref);
 }
 
 static uint32_t name_of(uint64_t label)
@@ -428,8 +426,11 @@ static void count(struct axp__tally *t, struct axp__frame *f, uint64_t now)
 
 void axp__tally_pop(struct axp__tally *t, uint64_t now)
 {
-    count(t, t->top, now);
-    axp__put(&t->top, t->top - 1);
+    /* In this order: whoever finds the process dead in between does not count
+     * the call twice, as open and as ended. */
+    struct axp__frame *f = t->top;
+    axp__put(&t->top, f - 1);
+    count(t, f, now);
 }
 
 static void move_frame(struct axp__frame *to, const struct axp__frame *from)

@@ -22,6 +22,7 @@
  */
 #ifndef AXP_TALLY_SCOPE_H
 #define AXP_TALLY_SCOPE_H
+#include "base/base_text.h"
 #include "tally/tally_record.h"
 
 /* A name as the low bits of a word and of a hash key: never 0, so that a site
@@ -97,6 +98,17 @@ struct axp__entry { /* 32 bytes: see axp__tally_peek */
     void *record;   /* node, or what the key says */
     void *other;    /* its op */
 };
+
+/* Of the entries of traffic, as if they had a parent: → axp__traffic,
+ * axp__purse. */
+#define AXP__OF_TRAFFIC ((axp__ref)0xfffffffeu)
+
+/* Under 2^31 in its lower half, so that a label fits on top. */
+static inline uint64_t axp__path_of(axp__ref ref)
+{
+    uint64_t high = (uint64_t)ref << 32;
+    return high | ((uint32_t)axp__mix64(high) & 0x7fffffe0u);
+}
 
 static inline axp__ref axp__path_ref(uint64_t path)
 {

@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <axprof/axprof_drain.h>
+#include <axprof/axprof_file.h>
 #include <axprof/axprof_read.h>
 
 #include "stress_check.h"
@@ -75,7 +75,7 @@ static void test_all_arrive(void)
     char path[128];
     int to_child, status;
     axp_drain *d = NULL;
-    axp_drain_state now = {0};
+    axp_drain_info now = {0};
     snprintf(path, sizeof path, "%s/one.axp", folder);
     pid_t pid = start(path, &to_child);
     while (!d) {
@@ -84,21 +84,21 @@ static void test_all_arrive(void)
         usleep(500);
     }
     /* Each scope is two events, and a step is one. */
-    while (now.n_events < 2 * N_SCOPES + N_SCOPES / 1000) {
+    while (now.events < 2 * N_SCOPES + N_SCOPES / 1000) {
         CHECK(waitpid(pid, &status, WNOHANG) == 0);
         while (axp_drain_step(d))
             continue;
-        now = axp_drain_look(d);
+        now = axp_drain_info_of(d);
         usleep(500);
     }
-    CHECK(now.n_events == 2 * N_SCOPES + N_SCOPES / 1000);
-    CHECK(now.n_steps == N_SCOPES / 1000);
-    CHECK(now.process_id == (int)pid);
+    CHECK(now.events == 2 * N_SCOPES + N_SCOPES / 1000);
+    CHECK(now.steps == N_SCOPES / 1000);
+    CHECK(now.process_id == (uint64_t)pid);
     struct stat st;
     CHECK(!stat(path, &st) && (uint64_t)st.st_size == now.file_bytes);
     close(to_child);
     CHECK(waitpid(pid, &status, 0) == pid && status == 0);
-    axp_drain_close(d);
+    axp_drain_close(d, false);
     remove_spool(pid);
 }
 
@@ -119,7 +119,7 @@ static void test_not_a_recording(void)
     CHECK(!axp_drain_open(link));
     CHECK(!axp_drain_open(folder));
     CHECK(!axp_drain_open("/dev/zero"));
-    axp_drain_close(NULL);
+    CHECK(axp_drain_close(NULL, true) == AXP_OK);
 }
 
 static void clean(void)

@@ -10,6 +10,8 @@
 
 #include "emit/emit_name.h"
 #include "emit/emit_out.h"
+#include "model/model_view.h"
+#include "record/record_capture.h"
 
 #define MS 1000000u
 
@@ -49,7 +51,6 @@ static void check_lines(const char *text, size_t width)
                 fail_msg("raw control character in: %s", line);
         if (axp__columns(line) > width)
             fail_msg("%zu columns of %zu: %s", axp__columns(line), width, line);
-        if (len && line[len - 1] == ' ') fail_msg("blank at the end: %s", line);
         free(line);
         text += len + (text[len] == '\n');
     }
@@ -90,6 +91,7 @@ static void every_width(void **state)
     for (int width = 40; width <= 200; width++) {
         char *text = report(p, width);
         check_lines(text, (size_t)width);
+        assert_null(strstr(text, " \n"));
         free(text);
     }
     char *zero = report(p, 0), *usual = report(p, 80), *least = report(p, 40);
@@ -154,6 +156,114 @@ static void a_name_of_a_mebibyte(void **state)
     }
     free(name);
     axp_profiler_destroy(p);
+}
+
+/* ---- any names ------------------------------------------------------------------ */
+
+/* Mostly what has a meaning somewhere. */
+static void random_name(uint64_t *rng, char *out, size_t size)
+{
+    static const char *const parts[] = {"\x1b[31m",
+                                        "\x1b]0;x\x07",
+                                        "\n",
+                                        "|",
+                                        "`",
+                                        "``",
+                                        "<b>",
+                                        "</td>",
+                                        "\\",
+                                        "\\|",
+                                        "&amp;",
+                                        "\"",
+                                        "\xff",
+                                        "\xe2\x80\xae",
+                                        "\xc2\x9b",
+                                        "\xcc\x81",
+                                        "\xe6\xbc\xa2",
+                                        "a",
+                                        " ",
+                                        "%s",
+                                        "*_~",
+                                        "\xf0\x9f\x9a\x80"};
+    size_t len = 0;
+    out[0] = 0;
+    for (uint64_t n = 1 + ts_random(rng) % 12; n; n--) {
+        uint64_t pick = ts_random(rng) % (sizeof parts / sizeof *parts + 4);
+        char byte[2] = {(char)(1 + ts_random(rng) % 255), 0};
+        const char *part =
+            pick < sizeof parts / sizeof *parts ? parts[pick] : byte;
+        if (len + strlen(part) >= size) break;
+        len += strlen(strcpy(out + len, part));
+    }
+}
+
+static axp_profiler *random_profiler(uint64_t *rng)
+{
+    char name[200];
+    random_name(rng, name, sizeof name);
+    axp_profiler *p = axp_profiler_create(&(axp_options){.title = name});
+    random_name(rng, name, sizeof name);
+    axp_thread_name(p, name);
+    for (int i = 0; i < 30; i++) {
+        random_name(rng, name, sizeof name);
+        axp_start(p, name);
+        ts_tick(ts_random(rng) % MS);
+        axp_record_alloc(p, name, ts_random(rng) % 100000);
+        if (ts_random(rng) % 3) axp_stop(p, name);
+        random_name(rng, name, sizeof name);
+        axp_counter(p, name, (double)ts_random(rng));
+        axp_record_free(p, name, 10);
+    }
+    return p;
+}
+
+static void check_bytes(const char *text)
+{
+    size_t left = strlen(text), n;
+    for (; left; text += n, left -= n) {
+        n = axp__utf8_len(text, left);
+        assert_true(n > 0);
+        assert_true(n > 1 || (unsigned char)*text >= 0x20 || *text == '\n');
+        assert_true(*text != 0x7f);
+    }
+}
+
+/* The rows of a table have as many cells as its head. */
+static void check_tables(const char *text)
+{
+    size_t cells = 0;
+    for (; *text; text += strcspn(text, "\n"), text += *text == '\n') {
+        size_t n = 0;
+        if (*text != '|') {
+            cells = 0;
+            continue;
+        }
+        for (size_t i = 0; i < strcspn(text, "\n"); i++)
+            n += text[i] == '|';
+        if (cells) assert_int_equal(n, cells);
+        cells = n;
+    }
+}
+
+static void any_names(void **state)
+{
+    (void)state;
+    uint64_t rng = 20240607;
+    for (int round = 0; round < (TS_SLOW ? 20 : 200); round++) {
+        axp_profiler *p = random_profiler(&rng);
+        char *text = report(p, 0);
+        check_lines(text, 80);
+        check_bytes(text);
+        free(text);
+        text = report_as(p, AXP_FORMAT_JSON, NULL);
+        check_bytes(text);
+        free(text);
+        text = report_as(p, AXP_FORMAT_MARKDOWN, NULL);
+        check_bytes(text);
+        check_tables(text);
+        free(text);
+        axp_profiler_destroy(p);
+    }
 }
 
 static void *one_scope(void *arg)
@@ -284,6 +394,61 @@ static void another_locale(void **state)
     axp_profiler_destroy(p);
 }
 
+/* A file may hold any numbers. */
+static void spoil(struct axp__capture *c, double number, uint64_t count)
+{
+    for (size_t i = 0; i < c->n_lanes; i++) {
+        struct axp__cap_lane *lane = &c->lanes[i];
+        for (uint32_t k = 0; k < lane->n_nodes; k++) {
+            lane->nodes[k].flops = lane->nodes[k].bytes = number;
+            lane->nodes[k].self_ticks = lane->nodes[k].calls = count;
+            lane->nodes[k].total_ticks = lane->nodes[k].flops_ticks = count;
+        }
+        for (uint32_t k = 0; k < lane->n_counters; k++)
+            lane->counters[k].last = lane->counters[k].sum = number;
+        for (uint32_t k = 0; k < lane->n_traffic; k++)
+            lane->traffic[k].allocated_bytes = count;
+    }
+    for (size_t i = 0; i < c->n_live; i++)
+        c->live[i].at_peak_bytes = c->live[i].current_bytes = count;
+    c->peak_bytes = count / 3;
+}
+
+static void any_numbers(void **state)
+{
+    (void)state;
+    static const double numbers[] = {NAN, INFINITY, -INFINITY, -1, 1e300, 0};
+    static const uint64_t counts[] = {0, 1, UINT64_MAX, UINT64_MAX / 2};
+    const char *const set[] = {
+        "low_throughput.peak_gflops=1e300", "low_throughput.roof_percent=1e9",
+        "slow_operation.percent=0", "memory_leak.percent=0"};
+    const axp_thresholds t = {.set = set, .n_set = 4};
+    const axp_report_options o = {.thresholds = &t};
+    for (size_t i = 0; i < 24; i++) {
+        axp_profiler *p = busy_profiler();
+        struct axp__capture *c = axp__capture_take(p);
+        assert_non_null(c);
+        spoil(c, numbers[i % 6], counts[i / 6]);
+        axp_view *v = axp__view_make(c);
+        assert_non_null(v);
+        for (int k = AXP_FORMAT_TEXT; k <= AXP_FORMAT_MARKDOWN; k++) {
+            char *text = NULL;
+            size_t len;
+            FILE *f = open_memstream(&text, &len);
+            assert_int_equal(axp_report_write_ex(v, (axp_format)k, &o, f),
+                             AXP_OK);
+            fclose(f);
+            check_bytes(text);
+            assert_null(strstr(text, ": inf"));
+            assert_null(strstr(text, ": nan"));
+            assert_null(strstr(text, ": -inf"));
+            free(text);
+        }
+        axp_view_destroy(v);
+        axp_profiler_destroy(p);
+    }
+}
+
 /* ---- the calls ------------------------------------------------------------------ */
 
 static void what_cannot_be_written(void **state)
@@ -343,6 +508,8 @@ int main(void)
         cmocka_unit_test(every_width),
         cmocka_unit_test(colour),
         cmocka_unit_test(a_name_of_a_mebibyte),
+        cmocka_unit_test(any_names),
+        cmocka_unit_test(any_numbers),
         cmocka_unit_test(very_many_threads),
         cmocka_unit_test(very_many_names),
         cmocka_unit_test(very_deep),

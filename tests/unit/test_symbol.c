@@ -63,7 +63,7 @@ static void test_function(void **state)
 {
     (void)state;
     struct axp__symbol frames[8] = {{0}};
-    struct axp__symbols *s = axp__symbols_create();
+    struct axp__symbolizer *s = axp__symbolizer_create();
     struct axp__place place = place_of((uintptr_t)test_function);
     size_t n = axp__symbol_find(s, &place, frames, 8);
     assert_int_equal(n, 1);
@@ -71,14 +71,14 @@ static void test_function(void **state)
     assert_non_null(frames[0].file);
     assert_non_null(strstr(frames[0].file, "test_symbol.c"));
     assert_int_equal(frames[0].line, FUNCTION_LINE - 1);
-    axp__symbols_destroy(s);
+    axp__symbolizer_destroy(s);
 }
 
 static void test_inlined(void **state)
 {
     (void)state;
     struct axp__symbol frames[8] = {{0}};
-    struct axp__symbols *s = axp__symbols_create();
+    struct axp__symbolizer *s = axp__symbolizer_create();
     struct axp__place place = place_of((uintptr_t)outer());
     place.address--; /* as for a return address */
     size_t n = axp__symbol_find(s, &place, frames, 8);
@@ -89,18 +89,18 @@ static void test_inlined(void **state)
     assert_in_range(frames[n - 1].line, OUTER_LINE, OUTER_LINE + 5);
     /* The count does not depend on the room. */
     assert_int_equal(axp__symbol_find(s, &place, frames, 0), n);
-    axp__symbols_destroy(s);
+    axp__symbolizer_destroy(s);
 }
 
 static size_t n_found(const char *path, const char *build_id)
 {
-    struct axp__symbols *s = axp__symbols_create();
+    struct axp__symbolizer *s = axp__symbolizer_create();
     struct axp__place place = place_of((uintptr_t)outer);
     struct axp__symbol frame;
     place.path = path;
     place.build_id = build_id;
     size_t n = axp__symbol_find(s, &place, &frame, 1);
-    axp__symbols_destroy(s);
+    axp__symbolizer_destroy(s);
     return n;
 }
 
@@ -148,14 +148,14 @@ static void test_cut_module(void **state)
 static void test_far_address(void **state)
 {
     (void)state;
-    struct axp__symbols *s = axp__symbols_create();
+    struct axp__symbolizer *s = axp__symbolizer_create();
     struct axp__symbol frame;
     const uint64_t far[] = {0, UINT64_MAX, 1ull << 63, 1ull << 40};
     for (size_t i = 0; i < 4; i++) {
         struct axp__place place = {self(), NULL, far[i]};
         assert_int_equal(axp__symbol_find(s, &place, &frame, 1), 0);
     }
-    axp__symbols_destroy(s);
+    axp__symbolizer_destroy(s);
 }
 
 static void test_demangle(void **state)

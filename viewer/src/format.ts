@@ -84,6 +84,7 @@ export function rate(perSecond: number, unit: string): string {
 
 export function rateParts(x: number, unit: string): Quantity {
     if (!Number.isFinite(x)) return {value: "–", unit: ""};
+    if (Math.abs(x) >= 1e21) return {value: x.toExponential(2), unit};
     const prefixes = ["", "k", "M", "G", "T", "P", "E"];
     let i = 0;
     let a = Math.abs(x);

@@ -19,6 +19,8 @@ interface Props {
     onCursor?: (x: number | null) => void;
     onClick?: (x: number) => void;
     fromZero?: boolean;
+    /** The x axis is the run's time, from 0 to this. */
+    xMax?: number;
     /** Ticks at powers of two: bytes. */
     binary?: boolean;
     formatX?: (v: number, step: number) => string;
@@ -55,7 +57,7 @@ export function Plot(props: Props): JSX.Element {
         const u = new uPlot({
             width, height: props.height, legend: {show: false}, padding: [8, 12, 0, 0],
             cursor: {drag: {x: false, y: false}, y: false, points: {show: false}},
-            scales: {x: {time: false}, ...(props.fromZero ? {y: {range: (_u: uPlot, _lo: number, hi: number): [number, number] => [0, hi * 1.06 || 1]}} : {})},
+            scales: {x: {time: false, ...(props.xMax ? {range: (): [number, number] => [0, props.xMax!]} : {})}, ...(props.fromZero ? {y: {range: (_u: uPlot, _lo: number, hi: number): [number, number] => [0, hi * 1.06 || 1]}} : {})},
             axes: [
                 {...axis, values: (_u, ticks) => ticks.map((t) => formatX(t, ticks.length > 1 ? ticks[1]! - ticks[0]! : 1)), space: 90, size: 26, splits: (u2) => splits(u2.scales.x!.min!, u2.scales.x!.max!, u2.width / 110)},
                 {...axis, values: (_u, ticks) => ticks.map(props.formatY), size: (u2, texts) => axisSize(u2, texts), space: 34, ...(props.binary ? {splits: (u2: uPlot) => binarySplits(u2.scales.y!.max!, props.height / 44)} : {})},
@@ -80,7 +82,7 @@ function binarySplits(max: number, n: number): number[] {
 }
 
 function splits(min: number, max: number, n: number): number[] {
-    const step = niceStep(max - min, Math.max(2, n));
+    const step = Math.max(1, niceStep(max - min, Math.max(2, n)));
     const out: number[] = [];
     for (let t = Math.ceil(min / step) * step; t <= max; t += step) out.push(t);
     return out;

@@ -68,6 +68,7 @@ export class Report {
     work: WorkTable | null = null;
     readonly strings: string[];
     #labels = new Map<number, string>();
+    #end = 1;
 
     constructor(readonly meta: Meta) {
         this.strings = meta.strings;
@@ -77,6 +78,7 @@ export class Report {
         for (const op of this.ops) this.categoryOf[op.name] = op.category;
         const l = meta.steps?.list;
         this.steps = l ? l.begin.map((begin, i) => ({index: l.index[i]!, begin, end: l.end[i]!, live: l.live[i] ?? null})) : [];
+        this.#end = Math.max(1, meta.run.duration_ns, this.steps.at(-1)?.end ?? 0, ...meta.threads.map((t) => t.end), ...(meta.queues ?? []).map((q) => q.end));
     }
 
     text(id: number): string {
@@ -90,8 +92,9 @@ export class Report {
         return s;
     }
 
+    /** The last time there is; the first is 0. */
     get duration(): number {
-        return Math.max(1, this.meta.run.duration_ns, this.trace?.end ?? 0);
+        return this.#end;
     }
 
     get hasWork(): boolean {
@@ -190,6 +193,7 @@ export class Report {
         const {trace, positions} = builder.finish(wanted);
         for (const t of index.tables) await this.#loadTable(t, trace, positions);
         this.trace = trace;
+        this.#end = Math.max(this.#end, trace.end, this.memory?.time.at(-1) ?? 0);
     }
 
     async #loadTable(t: TableInfo, trace: Trace, positions: Uint32Array | null): Promise<void> {

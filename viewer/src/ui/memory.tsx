@@ -2,6 +2,7 @@
 // Memory by name: over time, at the peak or wherever the cursor is, and what
 // was never freed.
 import {type JSX} from "preact";
+import uPlot from "uplot";
 import {useMemo} from "preact/hooks";
 import {MEMORY_KINDS, type Leak, type MemoryName} from "../data/meta";
 import {type Report} from "../data/report";
@@ -54,7 +55,7 @@ export function Memory({report, store}: {report: Report; store: Store}): JSX.Ele
     return (
         <Section id="memory" title="Memory" note={`Peak ${bytes(mem.peak)} at ${time(mem.peak_at)}; ${bytes(mem.current)} still live at the end. ${count(mem.n_allocs)} allocations of ${bytes(mem.allocated)} in all, ${count(mem.n_frees)} freed.`}>
             {data && report.memory && (
-                <Plot store={store} data={data as unknown as [number[], number[]]} height={220} label={`Live bytes over time; peak ${bytes(mem.peak)}`} formatY={bytes} binary fromZero
+                <Plot store={store} data={data as unknown as [number[], number[]]} height={220} label={`Live bytes over time; peak ${bytes(mem.peak)}`} formatY={bytes} binary fromZero xMax={report.duration}
                     options={(theme) => plotOptions(report, theme.dark)} onClick={(x) => store.set({cursor: Math.max(0, Math.round(x))})} />
             )}
             <h3>{at.title} <span class="muted">{bytes(at.total)}</span>{at.line >= 0 && cursor >= 0 && <button type="button" class="quiet" onClick={() => store.set({cursor: -1})}>Back to the peak</button>}</h3>
@@ -83,7 +84,7 @@ function plotOptions(report: Report, dark: boolean): {series: object[]; bands: {
     const n = report.memory!.names.length;
     const series: object[] = [{}];
     // Drawn from the top of the stack down, so that each covers what is below it.
-    for (let k = n - 1; k >= 0; k--) series.push({stroke: seriesColor(k, dark), fill: `color-mix(in srgb, ${seriesColor(k, dark)} ${dark ? 55 : 45}%, transparent)`, width: 1, points: {show: false}, paths: undefined});
+    for (let k = n - 1; k >= 0; k--) series.push({stroke: seriesColor(k, dark), fill: `color-mix(in srgb, ${seriesColor(k, dark)} ${dark ? 55 : 45}%, transparent)`, width: 1, points: {show: false}, paths: uPlot.paths.stepped!({align: 1})});
     const bands = Array.from({length: Math.max(0, n - 1)}, (_, k): {series: [number, number]} => ({series: [k + 1, k + 2]}));
     return {series, bands};
 }

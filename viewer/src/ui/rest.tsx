@@ -91,12 +91,12 @@ function Ranks({report}: {report: Report}): JSX.Element | null {
 
 // ---- counters --------------------------------------------------------------------------
 
-function Counter({s, store}: {s: Series; store: Store}): JSX.Element {
+function Counter({s, store, end}: {s: Series; store: Store; end: number}): JSX.Element {
     const data = useMemo((): [number[], number[]] => [Array.from(s.time), Array.from(s.value)], [s]);
     return (
         <figure class="counter">
             <figcaption><strong><bdi>{s.name.slice(0, 80)}</bdi></strong> <span class="muted">last {plain(s.value[s.value.length - 1] ?? NaN)} · lowest {plain(s.min)} · highest {plain(s.max)}</span></figcaption>
-            <Plot store={store} data={data} height={150} label={`${s.name.slice(0, 80)} over time, from ${plain(s.min)} to ${plain(s.max)}`} formatY={plain}
+            <Plot store={store} data={data} height={150} label={`${s.name.slice(0, 80)} over time, from ${plain(s.min)} to ${plain(s.max)}`} formatY={plain} xMax={end}
                 options={(theme) => ({series: [{}, {stroke: theme.accent, width: 1.3, points: {show: false}}]})}
                 onClick={(x) => store.set({cursor: Math.max(0, Math.round(x))})} />
         </figure>
@@ -121,7 +121,7 @@ export function Counters({report, store}: {report: Report; store: Store}): JSX.E
     ];
     return (
         <Section id="counters" title="Counters">
-            <div class="columns">{report.counters.slice(0, 8).map((s, i) => <Counter key={i} s={s} store={store} />)}</div>
+            <div class="columns">{report.counters.slice(0, 8).map((s, i) => <Counter key={i} s={s} store={store} end={report.duration} />)}</div>
             <details class="as-table"><summary>As a table</summary><DataTable caption="Counters" columns={columns} rows={rows} id={(r) => r.s.name} /></details>
         </Section>
     );
@@ -138,7 +138,7 @@ export function About({report}: {report: Report}): JSX.Element {
         ["Times count from", run.t0 === "0" ? "the start of the profiler" : `${run.t0} ns after the start of the profiler`],
     ];
     if (machine) facts.push(["Machine", `${machine.name}, ${machine.cores} cores`], ["Measured peaks", [...machine.gflops.map(([l, v]) => `${l} ${rate(v * 1e9, "FLOP/s")}`), ...machine.gbps.map(([l, v]) => `${l} ${rate(v * 1e9, "B/s")}`)].join(" · ")]);
-    if (thresholds?.length) facts.push(["Thresholds in force", thresholds.map(([k, v]) => `${k} = ${plain(v)}`).join(", ")]);
+    if (thresholds?.length) facts.push(["Thresholds in force", thresholds.filter((t) => t[1] !== 0).map(([k, v]) => `${k} = ${plain(v)}`).join(", ")]);
     if (run.version) facts.push(["Written by", `axprof ${run.version}`]);
     return (
         <Section id="about" title="About these data">

@@ -30,11 +30,17 @@ function decades(lo: number, hi: number): number[] {
     return out;
 }
 
+function atLeastDecade(lo: number, hi: number): [number, number] {
+    const more = Math.max(0, 1.2 - Math.log10(hi / lo)) / 2;
+    return [lo / 10 ** more, hi * 10 ** more];
+}
+
 function frameFor(W: number, ops: Op[], peaks: number[], bws: number[]): Frame {
     const H = Math.round(Math.min(440, Math.max(260, W * 0.42)));
     const xsAll = ops.map((o) => o.intensity).concat(peaks.length && bws.length ? [peaks[0]! / bws[0]!] : []);
     const ysAll = ops.map((o) => o.gflops).concat(peaks);
-    const loX = Math.min(...xsAll) / 2, hiX = Math.max(...xsAll) * 3, loY = Math.min(...ysAll) / 2, hiY = Math.max(...ysAll) * 1.6;
+    const [loX, hiX] = atLeastDecade(Math.min(...xsAll) / 2, Math.max(...xsAll) * 3);
+    const [loY, hiY] = atLeastDecade(Math.min(...ysAll) / 2, Math.max(...ysAll) * 1.6);
     const lx = Math.log10(loX), sx = Math.log10(hiX) - lx || 1, ly = Math.log10(loY), sy = Math.log10(hiY) - ly || 1;
     return {
         W, H,
@@ -94,6 +100,9 @@ export function Roofline({report, store}: {report: Report; store: Store}): JSX.E
     if (!points.length) return <Section id="roofline" title="Roofline" note="No operation in the selected range has declared its work."><div ref={box} /></Section>;
     const f = frameFor(width - 2, points, m?.gflops.map((g) => g[1]) ?? [], m?.gbps.map((g) => g[1]) ?? []);
     const {W, H} = f;
+    const table = <DataTable caption="Roofline" columns={columns} rows={points} sort="total_ns" id={(o) => o.name} chosen={op >= 0 ? op : undefined} onChoose={(o) => store.chooseOp(o.name)} />;
+    // Without a roof few dots say no more than their numbers.
+    if (!m && points.length < 3) return <Section id="roofline" title="Roofline" note="The machine's peaks are not known, so there is no roof to compare with."><div ref={box}>{table}</div></Section>;
     const most = Math.max(...points.map((o) => o.total));
     const radius = (o: Op): number => 3 + 12 * Math.sqrt(o.total / most);
     return (
@@ -107,13 +116,13 @@ export function Roofline({report, store}: {report: Report; store: Store}): JSX.E
                 {points.map((o) => {
                     const text = `${report.label(o.name).slice(0, 80)}: ${rate(o.gflops * 1e9, "FLOP/s")} at ${plain(o.intensity)} FLOP/B, ${time(o.total)}${Number.isFinite(o.roof) ? `, ${percent(o.roof)} of the roof` : ""}`;
                     return <circle key={o.name} class={`dot ${o.name === op ? "chosen" : op >= 0 ? "faint" : ""}`} cx={f.x(o.intensity)} cy={f.y(o.gflops)} r={radius(o)} fill={css(nameColor(report.text(o.name), o.category, dark))}
-                        tabIndex={0} role="button" aria-label={text} data-tip={text} onClick={() => store.chooseOp(o.name)} onKeyDown={(e) => { if (e.key === "Enter" || e.key === " ") { e.preventDefault(); store.chooseOp(o.name); } }} />;
+                        tabindex={0} role="button" aria-label={text} data-tip={text} onClick={() => store.chooseOp(o.name)} onKeyDown={(e) => { if (e.key === "Enter" || e.key === " ") { e.preventDefault(); store.chooseOp(o.name); } }} />;
                 })}
                 {placeLabels(report, points, f, radius).map((l) => <text key={l.text} class="dot-label small" x={l.x} y={l.y + 3.5} text-anchor={l.end ? "end" : "start"}>{l.text}</text>)}
             </svg></div>
             <details class="as-table">
                 <summary>As a table</summary>
-                <DataTable caption="Roofline" columns={columns} rows={points} sort="total_ns" id={(o) => o.name} chosen={op >= 0 ? op : undefined} onChoose={(o) => store.chooseOp(o.name)} />
+                {table}
             </details>
         </Section>
     );

@@ -21,7 +21,8 @@ interface Bin {
 function makeBins(hist: [number, number, number][]): Bin[] {
     const lo = Math.min(...hist.map((h) => h[0])), hi = Math.max(...hist.map((h) => h[1]));
     const n = Math.min(30, Math.max(4, Math.ceil(Math.sqrt(hist.reduce((s, h) => s + h[2], 0)) * 2)));
-    const width = Math.max(1, (hi - lo) / n);
+    if (hi - lo < n) return [{from: lo, to: Math.max(hi, lo + 1), n: hist.reduce((s, h) => s + h[2], 0)}];
+    const width = (hi - lo) / n;
     const bins = Array.from({length: n}, (_, i) => ({from: lo + i * width, to: lo + (i + 1) * width, n: 0}));
     for (const [from, to, c] of hist) bins[Math.min(n - 1, Math.max(0, Math.floor(((from + to) / 2 - lo) / width)))]!.n += c;
     return bins;
@@ -29,7 +30,7 @@ function makeBins(hist: [number, number, number][]): Bin[] {
 
 function Histogram({report, store}: {report: Report; store: Store}): JSX.Element {
     const s = report.meta.steps!;
-    const bins = useMemo(() => makeBins(s.hist), []);
+    const bins = useMemo(() => makeBins(report.steps.length === s.count ? report.steps.map((x) => [x.end - x.begin, x.end - x.begin, 1]) : s.hist), []);
     const most = Math.max(...bins.map((b) => b.n));
     const chosen = useStore(store, (st) => st.step);
     const [box, width] = useWidth<HTMLDivElement>(560);
@@ -38,12 +39,10 @@ function Histogram({report, store}: {report: Report; store: Store}): JSX.Element
     const x = (t: number): number => ((t - lo) / span) * W;
     const chosenTime = chosen >= 0 ? report.steps[chosen]!.end - report.steps[chosen]!.begin : -1;
     const choose = (b: Bin): void => {
-        let best = -1;
-        report.steps.forEach((st, i) => {
-            const d = st.end - st.begin;
-            if (d >= b.from - 1 && d <= b.to + 1 && (best < 0 || d > report.steps[best]!.end - report.steps[best]!.begin)) best = i;
-        });
-        if (best >= 0) store.chooseStep(best);
+        // The slowest of the bin; where none of them was kept whole, the nearest.
+        const off = (d: number): number => (d > b.to ? d - b.to : d < b.from ? b.from - d + 1e-3 : (b.to - d) * 1e-12);
+        const time = report.steps.map((st) => st.end - st.begin);
+        store.chooseStep(time.reduce((best, d, i) => (off(d) < off(time[best]!) ? i : best), 0));
     };
     return (
         <div ref={box}><svg class="histogram" viewBox={`0 0 ${W} ${H + foot}`} role="group" aria-label="Histogram of step times">
@@ -52,7 +51,7 @@ function Histogram({report, store}: {report: Report; store: Store}): JSX.Element
                 const text = `${count(b.n)} step${b.n === 1 ? "" : "s"} of ${time(b.from)} to ${time(b.to)}: choose the slowest of them`;
                 const isChosen = chosenTime >= b.from - 1 && chosenTime <= b.to + 1;
                 return b.n ? (
-                    <g key={i} class={`bin ${isChosen ? "chosen" : ""}`} role="button" tabIndex={0} aria-label={text} data-tip={text} onClick={() => choose(b)}
+                    <g key={i} class={`bin ${isChosen ? "chosen" : ""}`} role="button" tabindex={0} aria-label={text} data-tip={text} onClick={() => choose(b)}
                         onKeyDown={(e) => { if (e.key === "Enter" || e.key === " ") { e.preventDefault(); choose(b); } }}>
                         <rect class="hit" x={x(b.from)} y={0} width={W / bins.length} height={H} />
                         <rect class="fill" x={x(b.from) + 0.5} y={H - h} width={Math.max(1, W / bins.length - 1)} height={h} />
@@ -60,7 +59,7 @@ function Histogram({report, store}: {report: Report; store: Store}): JSX.Element
                 ) : null;
             })}
             <line x1={x(s.p50)} x2={x(s.p50)} y1={0} y2={H} class="median" />
-            <text x={Math.min(W - 60, x(s.p50) + 4)} y={10} class="small">median {time(s.p50)}</text>
+            <text x={x(s.p50) + (x(s.p50) > W - 120 ? -4 : 4)} y={10} class="small" text-anchor={x(s.p50) > W - 120 ? "end" : "start"}>median {time(s.p50)}</text>
             <line x1={0} x2={W} y1={H + 0.5} y2={H + 0.5} class="axis" />
             <text x={0} y={H + 14} class="small">{time(lo)}</text>
             <text x={W} y={H + 14} class="small" text-anchor="end">{time(lo + span)}</text>

@@ -170,7 +170,7 @@ function Limits({report, loaded}: {report: Report; loaded: number}): JSX.Element
         else if (all) parts.push(`All ${count(all)} slices of ${time(duration_ns)}.`);
     }
     if (cut_events) parts.push(`${count(cut_events)} older events were no longer in the recorder's memory; statistics include them.`);
-    return <>{parts.join(" ")}{report.meta.run.t0 !== "0" && parts.length ? <span data-tip={`${report.meta.run.t0} ns after the profiler started`}> Times count from the first event.</span> : null}{report.problems.map((p) => <strong class="problem" role="alert" key={p}> {p}</strong>)}</>;
+    return <>{parts.join(" ")}{report.meta.run.t0 !== "0" && parts.length ? <span data-tip={`${report.meta.run.t0} ns after the profiler started`}> Times count from the first event.</span> : null}{loaded === 2 && report.problems.map((p) => <strong class="problem" role="alert" key={p}> {p}</strong>)}</>;
 }
 
 function Legend({report, store}: {report: Report; store: Store}): JSX.Element | null {

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Programs that `make bench-run` profiles:
+ *
+ *   bench_target print MEGABYTES       bytes on standard output, 64 KiB a write
+ *   bench_target scopes MILLIONS SECONDS
+ *       so many million scopes a second on one thread, evenly; prints how many
+ *       there were and by how much the last one was late
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <axprof/axprof.h>
+
+#define BATCH 1000u
+
+static double now_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static int print(long megabytes)
+{
+    static char block[1 << 16];
+    unsigned x = 1;
+    for (size_t i = 0; i < sizeof block; i++)
+        block[i] = (char)('a' + (x = x * 1664525u + 1013904223u) % 26);
+    for (long i = 0; i < megabytes * 16; i++)
+        for (size_t done = 0; done < sizeof block;) {
+            ssize_t n = write(1, block + done, sizeof block - done);
+            if (n < 0) return 1;
+            done += (size_t)n;
+        }
+    return 0;
+}
+
+/* A batch is due every BATCH / rate seconds. */
+static int scopes(double millions, double seconds)
+{
+    double begin = now_s(), late = 0, each = BATCH / (millions * 1e6);
+    unsigned long n_batches = (unsigned long)(seconds / each), i;
+    for (i = 0; i < n_batches; i++) {
+        double due = begin + (double)i * each, now;
+        while ((now = now_s()) < due)
+            continue;
+        if (now - due > late) late = now - due;
+        for (unsigned k = 0; k < BATCH / 2; k++) {
+            AXP_SCOPE("outer");
+            AXP_SCOPE("inner");
+        }
+    }
+    printf("%lu scopes in %.3f s, at most %.3f s late\n", i * BATCH,
+           now_s() - begin, late);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 3 && !strcmp(argv[1], "print")) return print(atol(argv[2]));
+    if (argc == 4 && !strcmp(argv[1], "scopes"))
+        return scopes(atof(argv[2]), atof(argv[3]));
+    fprintf(stderr, "usage: bench_target print MB | scopes MILLIONS SECONDS\n");
+    return 2;
+}

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Finding recordings, draining them, completing them. */
+#include "cli/cli_drain.h"
+
+#include <dirent.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "cli/cli_say.h"
+#include "cli/cli_watch.h"
+
+#define MS 1000000ull
+
+#define LIST_NS (50 * MS)
+
+enum {
+    A_LOT = 64,     /* chunks in one step: come again at once */
+    MAX_ROUNDS = 64 /* of 256 chunks, for one process before the next */
+};
+
+enum state { FOUND, DRAINING, COMPLETE };
+
+typedef struct recording {
+    char *path;
+    axp_drain *drain; /* while DRAINING */
+    int pid_fd;       /* readable when the process has ended; -1: unknown */
+    enum state state;
+    bool is_stopped;
+} recording;
+
+struct cli_drains {
+    const cli_files *files;
+    axp_drain_keep keep;
+    bool has_keep;
+    uint64_t stop_ns;
+    uint64_t next_list_ns;
+    recording *list;
+    size_t n, cap;
+    cli_drains_now past; /* of those that are complete */
+    char *problem;       /* the first */
+};
+
+/* ---- finding ------------------------------------------------------------ */
+
+/* A recording of a process of the run, and not what the parent records. */
+static bool is_recording(const cli_drains *d, const char *name)
+{
+    size_t len = strlen(d->files->stem), all = strlen(name);
+    return !strncmp(name, d->files->stem, len) && name[len] == '.' &&
+           all > len + 5 && !strcmp(name + all - 4, ".axp") &&
+           strcmp(name + len, ".run.axp") != 0;
+}
+
+static void add(cli_drains *d, const char *name)
+{
+    if (!is_recording(d, name)) return;
+    char *path = cli_format("%s/%s", d->files->folder, name);
+    for (size_t i = 0; i < d->n; i++)
+        if (!strcmp(d->list[i].path, path)) {
+            free(path);
+            return;
+        }
+    if (d->n == d->cap) {
+        size_t cap = d->cap ? 2 * d->cap : 16;
+        recording *more = cli_alloc(cap, sizeof *more);
+        if (d->n) memcpy(more, d->list, d->n * sizeof *more);
+        free(d->list);
+        d->list = more;
+        d->cap = cap;
+    }
+    d->list[d->n++] = (recording){.path = path, .pid_fd = -1};
+}
+
+static void list_folder(cli_drains *d)
+{
+    DIR *dir = opendir(d->files->folder);
+    if (!dir) return;
+    for (struct dirent *e; (e = readdir(dir));)
+        add(d, e->d_name);
+    closedir(dir);
+}
+
+/* The folder may hold much that is not ours: listing it takes at most 1 % of
+ * the time. (inotify would tell, but closing it waits 10 ms and more for the
+ * kernel.) */
+static void find_new(cli_drains *d, uint64_t now_ns)
+{
+    if (now_ns < d->next_list_ns) return;
+    list_folder(d);
+    uint64_t cost = cli_watch_clock() - now_ns;
+    d->next_list_ns = now_ns + (100 * cost > LIST_NS ? 100 * cost : LIST_NS);
+}
+
+/* ---- draining ----------------------------------------------------------- */
+
+/* Begun, but its header or its spool may not be whole yet: then later. */
+static void open_recording(cli_drains *d, recording *r)
+{
+    r->drain = axp_drain_open(r->path);
+    if (!r->drain) return;
+    if (d->has_keep) axp_drain_set_keep(r->drain, &d->keep);
+    r->pid_fd = (int)syscall(SYS_pidfd_open,
+                             (pid_t)axp_drain_info_of(r->drain).process_id, 0);
+    r->state = DRAINING;
+}
+
+static bool has_ended(const recording *r)
+{
+    struct pollfd p = {.fd = r->pid_fd, .events = POLLIN};
+    return r->pid_fd < 0 || poll(&p, 1, 0) != 0;
+}
+
+static size_t drain(recording *r)
+{
+    size_t n, sum = 0;
+    for (int i = 0; i < MAX_ROUNDS; i++) {
+        sum += n = axp_drain_step(r->drain);
+        if (n < A_LOT) break;
+    }
+    return sum;
+}
+
+static void note_problem(cli_drains *d, const recording *r)
+{
+    if (!d->problem)
+        d->problem = cli_format("%s: %s", r->path, axp_last_error());
+}
+
+/* The process is gone: nothing changes its spool any more. */
+static void complete(cli_drains *d, recording *r)
+{
+    if (r->drain) {
+        drain(r);
+        axp_drain_info last = axp_drain_info_of(r->drain);
+        d->past.n_events += last.events;
+        d->past.n_steps += last.steps;
+        if (axp_drain_close(r->drain, true) != AXP_OK) note_problem(d, r);
+        r->drain = NULL;
+    } else if (axp_file_pack(r->path, NULL) != AXP_OK) {
+        note_problem(d, r); /* never drained, or drained by itself */
+    }
+    if (r->pid_fd >= 0) close(r->pid_fd);
+    r->pid_fd = -1;
+    r->state = COMPLETE;
+}
+
+static size_t step_one(cli_drains *d, recording *r, uint64_t now_ns)
+{
+    if (r->state == FOUND) open_recording(d, r);
+    if (r->state != DRAINING) return 0;
+    if (d->stop_ns && now_ns >= d->stop_ns && !r->is_stopped) {
+        axp_drain_stop(r->drain);
+        r->is_stopped = true;
+    }
+    bool is_over = has_ended(r);
+    size_t n = drain(r);
+    if (is_over) complete(d, r);
+    return n;
+}
+
+uint64_t cli_drains_step(cli_drains *d, uint64_t now_ns)
+{
+    size_t most = 0;
+    bool is_draining = false, is_new = false;
+    find_new(d, now_ns);
+    for (size_t i = 0; i < d->n; i++) {
+        size_t n = step_one(d, &d->list[i], now_ns);
+        if (n > most) most = n;
+        is_draining |= d->list[i].state == DRAINING;
+        is_new |= d->list[i].state == FOUND;
+    }
+    uint64_t next = now_ns + (most >= A_LOT ? MS
+                              : is_new      ? 5 * MS
+                              : is_draining ? 20 * MS
+                                            : 100 * MS);
+    return d->stop_ns > now_ns && d->stop_ns < next ? d->stop_ns : next;
+}
+
+/* ---- life --------------------------------------------------------------- */
+
+cli_drains *cli_drains_create(const cli_files *files,
+                              const axp_drain_keep *keep, uint64_t stop_ns)
+{
+    cli_drains *d = cli_alloc(1, sizeof *d);
+    static const axp_drain_keep everything;
+    d->files = files;
+    d->keep = *keep;
+    d->has_keep = memcmp(keep, &everything, sizeof everything) != 0;
+    d->stop_ns = stop_ns;
+    return d;
+}
+
+void cli_drains_finish(cli_drains *d)
+{
+    list_folder(d);
+    for (size_t i = 0; i < d->n; i++) {
+        recording *r = &d->list[i];
+        if (r->state == FOUND) open_recording(d, r);
+        if (r->state == FOUND || (r->state == DRAINING && has_ended(r)))
+            complete(d, r);
+    }
+}
+
+void cli_drains_destroy(cli_drains *d)
+{
+    if (!d) return;
+    for (size_t i = 0; i < d->n; i++) {
+        axp_drain_close(d->list[i].drain, false);
+        if (d->list[i].pid_fd >= 0) close(d->list[i].pid_fd);
+        free(d->list[i].path);
+    }
+    free(d->problem);
+    free(d->list);
+    free(d);
+}
+
+const char *cli_drains_problem(const cli_drains *d)
+{
+    return d->problem;
+}
+
+cli_drains_now cli_drains_look(const cli_drains *d)
+{
+    cli_drains_now now = d->past;
+    for (size_t i = 0; i < d->n; i++) {
+        if (!d->list[i].drain) continue;
+        axp_drain_info info = axp_drain_info_of(d->list[i].drain);
+        now.n_events += info.events;
+        now.n_steps += info.steps;
+    }
+    return now;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Draining the processes of a run: each that records makes a file in the run's
+ * folder and leaves its timeline in a spool, from where it is moved here, so
+ * that no thread of ours is in the program.
+ *
+ * The folder is looked at 20 times a second; until a file is found the spool
+ * holds what is recorded. When a process has ended its file is completed and
+ * its spool goes.
+ *
+ * Cost       while there is much to move it asks to be called every
+ *            millisecond, else every 20, and with nothing to drain every 50.
+ * Threads    one.
+ */
+#ifndef CLI_DRAIN_H
+#define CLI_DRAIN_H
+#include <axprof/axprof_file.h>
+
+#include "cli/cli_files.h"
+
+typedef struct cli_drains cli_drains;
+
+typedef struct cli_drains_now {
+    uint64_t n_events, n_steps;
+} cli_drains_now;
+
+/* files outlive it, and have begun. stop_ns: when recording is to end
+ * (CLOCK_MONOTONIC); 0: never. */
+cli_drains *cli_drains_create(const cli_files *files,
+                              const axp_drain_keep *keep, uint64_t stop_ns);
+/* Moves what there is; returns when to come again. */
+uint64_t cli_drains_step(cli_drains *d, uint64_t now_ns);
+/* The program has ended: the rest is moved, and the files of all processes
+ * that have ended are completed. */
+void cli_drains_finish(cli_drains *d);
+void cli_drains_destroy(cli_drains *d); /* NULL allowed */
+/* What went wrong first, as a sentence; NULL: nothing. */
+const char *cli_drains_problem(const cli_drains *d);
+cli_drains_now cli_drains_look(const cli_drains *d);
+
+#endif

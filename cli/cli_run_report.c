@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* What `run` says: the report, how the program ended, where the files are. All
+ * of it on standard error, or nothing with --quiet; the report alone goes to
+ * the file of -o. */
+#include "cli/cli_run.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <axprof/axprof_read.h>
+
+#include "cli/cli_output.h"
+#include "cli/cli_report.h"
+#include "cli/cli_say.h"
+
+static void say_how_it_ended(const cli_run *r)
+{
+    char time[32], rss[32], cpu[32];
+    const struct rusage *u = &r->watch.usage;
+    int status = r->watch.status;
+    uint64_t cpu_us =
+        (uint64_t)(u->ru_utime.tv_sec + u->ru_stime.tv_sec) * 1000000 +
+        (uint64_t)(u->ru_utime.tv_usec + u->ru_stime.tv_usec);
+    axp_format_ns(time, sizeof time, r->watch.end_ns - r->begin_ns);
+    axp_format_ns(cpu, sizeof cpu, cpu_us * 1000);
+    axp_format_bytes(rss, sizeof rss, (uint64_t)u->ru_maxrss * 1024);
+    if (WIFSIGNALED(status))
+        cli_note("%s was ended by signal %d (%s) after %s; CPU time %s, "
+                 "largest process %s",
+                 r->target.name, WTERMSIG(status), strsignal(WTERMSIG(status)),
+                 time, cpu, rss);
+    else
+        cli_note("%s ended with status %d after %s; CPU time %s, largest "
+                 "process %s",
+                 r->target.name, WEXITSTATUS(status), time, cpu, rss);
+    uint64_t n_left = r->sampler ? cli_sampler_now(r->sampler).n_left : 0;
+    if (n_left)
+        cli_note("%llu process%s that it started go%s on",
+                 (unsigned long long)n_left, n_left == 1 ? "" : "es",
+                 n_left == 1 ? "es" : "");
+}
+
+static void write_report(const cli_run *r, axp_view *view)
+{
+    const char *path = cli_args_value(r->args, OPT_run_report);
+    const cli_choice *ending =
+        path ? cli_choice_by_ending(OPT_run_format, path) : NULL;
+    int format = cli_args_choice(r->args, OPT_run_format,
+                                 ending ? ending->value : AXP_FORMAT_TEXT);
+    axp_report_options options = {
+        .width = cli_report_width(path ? -1 : STDERR_FILENO),
+        .color = !path && cli_report_has_color(CLI_COLOR_AUTO, STDERR_FILENO)};
+    cli_output out = {.to = stderr};
+    if (path && cli_output_open(&out, path) != CLI_OK) return;
+    axp_status status =
+        axp_report_write_ex(view, (axp_format)format, &options, out.to);
+    if (status != AXP_OK) cli_note("no report: %s", axp_last_error());
+    if (path) cli_output_close(&out, status == AXP_OK);
+}
+
+static void say_window(const cli_run *r)
+{
+    char *text = cli_window_text(&r->window);
+    if (text) cli_note("recorded was a part of the run: %s", text);
+    free(text);
+}
+
+static void say_files(const cli_run *r)
+{
+    const cli_files *f = &r->files;
+    if (f->why_not_kept)
+        cli_note("the recording was not kept: %s; choose one with --output",
+                 f->why_not_kept);
+    if (cli_drains_problem(r->drains))
+        cli_note("%s", cli_drains_problem(r->drains));
+    if (f->is_temporary || !f->n_paths) return;
+    const char *name = strrchr(f->paths[0], '/') + 1;
+    if (f->n_paths == 1)
+        cli_note("recorded %s; \"axprof report %s\" shows this again", name,
+                 name);
+    else
+        cli_note("recorded %zu files, %s.*axp; \"axprof report %s.*axp\" "
+                 "shows this again",
+                 f->n_paths, f->stem, f->stem);
+}
+
+/* Of the files that there are; without one (full disk) of what is in memory. */
+static void report_files(cli_run *r)
+{
+    axp_view *view = NULL;
+    if (r->files.n_paths && axp_open((const char *const *)r->files.paths,
+                                     r->files.n_paths, &view) != AXP_OK)
+        cli_note("no report: %s", axp_last_error());
+    else if (!r->files.n_paths && r->profiler)
+        view = axp_snapshot(r->profiler);
+    if (view) write_report(r, view);
+    axp_view_destroy(view);
+}
+
+void cli_run_report_so_far(cli_run *r)
+{
+    if (r->profiler) axp_flush(r->profiler);
+    cli_drains_step(r->drains, cli_watch_clock());
+    cli_files_list(&r->files);
+    report_files(r);
+}
+
+void cli_run_report(cli_run *r)
+{
+    cli_drains_finish(r->drains);
+    if (r->profiler) axp_finish(r->profiler);
+    cli_files_collect(&r->files, r->launch.pid);
+    if (!r->is_quiet || cli_args_has(r->args, OPT_run_report)) report_files(r);
+    if (r->is_quiet) return;
+    say_how_it_ended(r);
+    say_window(r);
+    say_files(r);
+}

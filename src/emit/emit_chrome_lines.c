@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The lines of a Chrome trace: a process id and a thread id each, which tracks,
+ * lanes and steps have no real ones for; see emit_chrome.h. */
+#include "emit/emit_chrome.h"
+
+#include <stdlib.h>
+
+#define OUR_TIDS 2000000000u /* past any thread's */
+
+void axp__chrome_set_place(struct axp__chrome_place *p, uint64_t pid,
+                           uint64_t tid)
+{
+    char *at = AXP__PUT_TEXT(p->text, "\"pid\":");
+    at = axp__put_u64(at, pid);
+    at = AXP__PUT_TEXT(at, ",\"tid\":");
+    at = axp__put_u64(at, tid);
+    at = AXP__PUT_TEXT(at, ",\"ts\":");
+    p->len = (uint32_t)(at - p->text);
+}
+
+/* Metadata of a line: key "name" with a text, or a number. */
+static void put_line_name(struct axp__chrome *c,
+                          const struct axp__chrome_place *p, const char *name,
+                          const char *more)
+{
+    axp__out_text(c->o, "{\"ph\":\"M\",\"name\":\"thread_name\",");
+    axp__out_bytes(c->o, p->text, p->len);
+    axp__out_text(c->o, "0,\"args\":{\"name\":");
+    char text[300];
+    snprintf(text, sizeof text, "%.256s%s", name, more);
+    axp__out_json(c->o, text);
+    axp__out_text(c->o, "}},\n");
+}
+
+static void put_line_order(struct axp__chrome *c,
+                           const struct axp__chrome_place *p, uint32_t order)
+{
+    axp__out_text(c->o, "{\"ph\":\"M\",\"name\":\"thread_sort_index\",");
+    axp__out_bytes(c->o, p->text, p->len);
+    axp__out_text(c->o, "0,\"args\":{\"sort_index\":");
+    axp__out_u64(c->o, order);
+    axp__out_text(c->o, "}},\n");
+}
+
+static void put_process(struct axp__chrome *c,
+                        const struct axp__stream_row *row, uint32_t order)
+{
+    struct axp__chrome_place p;
+    axp__chrome_set_place(&p, row->process_id, row->process_id);
+    axp__out_text(c->o, "{\"ph\":\"M\",\"name\":\"process_name\",");
+    axp__out_bytes(c->o, p.text, p.len);
+    axp__out_text(c->o, "0,\"args\":{\"name\":");
+    axp__out_json(c->o, c->v->capture->title);
+    axp__out_text(c->o, "}},\n");
+    if (row->rank >= 0) {
+        axp__out_text(c->o, "{\"ph\":\"M\",\"name\":\"process_labels\",");
+        axp__out_bytes(c->o, p.text, p.len);
+        axp__out_format(c->o, "0,\"args\":{\"labels\":\"rank %d\"}},\n",
+                        (int)row->rank);
+    }
+    axp__out_text(c->o, "{\"ph\":\"M\",\"name\":\"process_sort_index\",");
+    axp__out_bytes(c->o, p.text, p.len);
+    axp__out_format(c->o, "0,\"args\":{\"sort_index\":%u}},\n", order);
+}
+
+/* A thread keeps its id, unless another line of its process has it. */
+static uint64_t choose_tid(struct axp__chrome *c, uint32_t i)
+{
+    const struct axp__stream_row *row = axp__stream_row(c->s, i);
+    if (row->track || !row->thread_id) return c->next_tid++;
+    for (uint32_t k = 0; k < i; k++) {
+        const struct axp__stream_row *other = axp__stream_row(c->s, k);
+        if (!other->track && other->thread_id == row->thread_id &&
+            other->process_id == row->process_id)
+            return c->next_tid++;
+    }
+    return row->thread_id;
+}
+
+void axp__chrome_put_lines(struct axp__chrome *c)
+{
+    uint32_t n_processes = 0;
+    c->next_tid = OUR_TIDS;
+    for (uint32_t i = 0; i < axp__stream_n_rows(c->s); i++) {
+        const struct axp__stream_row *row = axp__stream_row(c->s, i);
+        struct axp__chrome_row *r = &c->rows[i];
+        if (axp__live_process(&c->live, i) == n_processes)
+            put_process(c, row, n_processes++);
+        axp__chrome_set_place(&r->place, row->process_id, choose_tid(c, i));
+        r->tie.at = UINT64_MAX;
+        put_line_name(c, &r->place, *row->name ? row->name : "thread", "");
+        put_line_order(c, &r->place, row->track ? 1000 + i : i);
+    }
+}
+
+const struct axp__chrome_place *axp__chrome_lane_place(struct axp__chrome *c,
+                                                       uint32_t i,
+                                                       uint32_t lane)
+{
+    struct axp__chrome_row *r = &c->rows[i];
+    const struct axp__stream_row *row = axp__stream_row(c->s, i);
+    if (!lane) return &r->place;
+    while (r->n_lanes < lane) {
+        struct axp__chrome_place *wider =
+            realloc(r->lanes, (r->n_lanes + 1) * sizeof *wider);
+        if (!wider) {
+            c->has_failed = true;
+            return &r->place;
+        }
+        char more[24];
+        r->lanes = wider;
+        axp__chrome_set_place(&wider[r->n_lanes], row->process_id,
+                              c->next_tid++);
+        snprintf(more, sizeof more, " (%u)", r->n_lanes + 2);
+        put_line_name(c, &wider[r->n_lanes], row->name, more);
+        put_line_order(c, &wider[r->n_lanes], 1000 + i);
+        r->n_lanes++;
+    }
+    return &r->lanes[lane - 1];
+}
+
+const struct axp__chrome_place *axp__chrome_step_place(struct axp__chrome *c,
+                                                       uint32_t row)
+{
+    struct axp__chrome_place *p = &c->steps[axp__live_process(&c->live, row)];
+    if (!p->len) {
+        axp__chrome_set_place(p, axp__stream_row(c->s, row)->process_id,
+                              c->next_tid++);
+        put_line_name(c, p, "steps", "");
+        put_line_order(c, p, 0);
+    }
+    return p;
+}

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The rows of the timeline as tracks of events.
+ *
+ * A row gives up to three kinds of tracks: its scopes, which nest and are
+ * passed on as they come; its marks; and what overlaps (named scopes that were
+ * stopped out of order, scopes that ended on another thread, spans of a queue
+ * that run side by side), laid out in lanes when the row is done. Asynchronous
+ * spans of all rows come last, a row a name.
+ */
+#include "emit/emit_html.h"
+
+#include <stdlib.h>
+
+#define MARKS_SHARE 4 /* of the budget that marks may have */
+
+struct rows {
+    struct axp__html_job *job;
+    struct axp__stream *stream;
+    struct axp__html_track track; /* of the row that is being read */
+    struct axp__html_stack stack, lane;
+    struct axp__html_spans loose, marks, async;
+    struct axp__html_spans same; /* spans of a queue that begin together */
+    uint64_t n_marks;
+    bool is_counting;
+};
+
+/* ---- whose a row is -------------------------------------------------------------------- */
+
+static struct axp__html_track thread_track(const axp_view *v,
+                                           const struct axp__stream_row *row)
+{
+    axp_ns begin = row->cap ? axp__view_time(v, row->cap->first) : 0;
+    for (size_t i = 0; i < v->n_threads; i++) {
+        const axp_thread_info *t = &v->threads[i];
+        if (t->id == row->thread_id && t->process_id == row->process_id &&
+            (!row->cap || t->begin == begin))
+            return (struct axp__html_track){.row = 't',
+                                            .row_index = (uint32_t)i};
+    }
+    return (struct axp__html_track){.row = 'x', .name = row->name};
+}
+
+static struct axp__html_track track_of(const axp_view *v,
+                                       const struct axp__stream_row *row)
+{
+    if (!row->track) return thread_track(v, row);
+    for (size_t i = 0; i < v->n_tracks; i++)
+        if (v->tracks[i].id == row->track)
+            return (struct axp__html_track){.row = 'q',
+                                            .row_index = (uint32_t)i};
+    return (struct axp__html_track){.row = 'x', .name = row->name};
+}
+
+/* ---- records --------------------------------------------------------------------------------- */
+
+static struct axp__html_span span_of(struct rows *r,
+                                     const struct axp__record *record,
+                                     axp_ns begin, axp_ns end)
+{
+    struct axp__html_span span = {begin < end ? begin : end, end, 0, 0};
+    if (r->is_counting) return span;
+    span.name = axp__html_name(&r->job->strings, r->job->v, record->name);
+    return span;
+}
+
+static uint32_t work_of(struct rows *r, const struct axp__record *record)
+{
+    if (!record->work || r->is_counting) return 0;
+    return axp__html_work(&r->job->tables, record->work);
+}
+
+static bool begin_scope(struct rows *r, const struct axp__record *record)
+{
+    bool is_cut = record->flags & AXP__R_CUT;
+    axp_ns begin = is_cut ? record->begin_ns : record->time_ns;
+    if (record->flags & AXP__R_OVERLAPS) return true; /* whole at its end */
+    struct axp__html_span span =
+        span_of(r, record, begin, axp__stream_end_ns(r->stream));
+    return axp__html_push(r->job, &r->stack, &span);
+}
+
+static bool end_scope(struct rows *r, const struct axp__record *record)
+{
+    if (record->flags & (AXP__R_NO_BEGIN | AXP__R_ELSEWHERE)) return true;
+    if (record->flags & AXP__R_OVERLAPS) {
+        struct axp__html_span span =
+            span_of(r, record, record->begin_ns, record->time_ns);
+        span.args = work_of(r, record);
+        return axp__html_span_add(&r->loose, &span);
+    }
+    if (r->stack.n > 1)
+        axp__html_pop(r->job, &r->stack, record->time_ns, work_of(r, record));
+    return true;
+}
+
+/* Spans begin in order; of those that begin together the longest is first. */
+static int by_end(const void *a, const void *b)
+{
+    const struct axp__html_span *x = a, *y = b;
+    return (x->end < y->end) - (x->end > y->end);
+}
+
+static bool place_same(struct rows *r)
+{
+    struct axp__html_spans *s = &r->same;
+    bool ok = true;
+    if (s->n > 1) qsort(s->all, s->n, sizeof *s->all, by_end);
+    for (size_t i = 0; ok && i < s->n; i++) {
+        int placed = axp__html_place(r->job, &r->stack, &s->all[i]);
+        ok = placed > 0 ||
+             (!placed && axp__html_span_add(&r->loose, &s->all[i]));
+    }
+    s->n = 0;
+    return ok;
+}
+
+static bool add_span(struct rows *r, const struct axp__record *record)
+{
+    axp_ns begin = record->time_ns;
+    struct axp__html_span span = span_of(
+        r, record, begin, record->end_ns > begin ? record->end_ns : begin);
+    span.args = work_of(r, record);
+    if (r->same.n && r->same.all[0].begin != span.begin && !place_same(r))
+        return false;
+    return axp__html_span_add(&r->same, &span);
+}
+
+static bool add_mark(struct rows *r, const struct axp__record *record)
+{
+    if (r->n_marks++ >= r->job->budget / MARKS_SHARE) {
+        r->job->n_left_out++;
+        return true;
+    }
+    struct axp__html_span span =
+        span_of(r, record, record->time_ns, record->time_ns);
+    if (record->kind == AXP__R_EVENT && record->metadata && !r->is_counting)
+        span.args = axp__html_text(
+            &r->job->tables,
+            axp__html_string_copy(&r->job->strings, record->metadata));
+    return axp__html_span_add(&r->marks, &span);
+}
+
+static bool add_record(struct rows *r, const struct axp__record *record)
+{
+    switch (record->kind) {
+    case AXP__R_BEGIN: return begin_scope(r, record);
+    case AXP__R_END: return end_scope(r, record);
+    case AXP__R_SPAN: return add_span(r, record);
+    case AXP__R_INSTANT:
+    case AXP__R_EVENT: return add_mark(r, record);
+    case AXP__R_ASYNC_END:
+    case AXP__R_CROSS: {
+        struct axp__html_span span =
+            span_of(r, record, record->begin_ns, record->time_ns);
+        return axp__html_span_add(
+            record->kind == AXP__R_CROSS ? &r->loose : &r->async, &span);
+    }
+    case AXP__R_FLOW_OUT:
+    case AXP__R_FLOW_IN:
+        if (r->stack.n > 1 && !r->is_counting)
+            axp__html_flow(&r->job->tables, record,
+                           r->stack.frames[r->stack.n - 1].event);
+        return true;
+    default: return true; /* series: emit_html_series.c */
+    }
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+static bool begin_row(struct rows *r, uint32_t row)
+{
+    r->track = track_of(r->job->v, axp__stream_row(r->stream, row));
+    axp__html_track_begin(&r->job->events, &r->track);
+    return axp__html_stack_begin(&r->stack);
+}
+
+static bool end_row(struct rows *r)
+{
+    struct axp__html_events *e = &r->job->events;
+    bool ok = place_same(r);
+    axp__html_pop_all(r->job, &r->stack);
+    axp__html_track_end(e);
+    struct axp__html_track track = r->track;
+    track.is_marks = true;
+    if (r->marks.n) {
+        axp__html_track_begin(e, &track);
+        for (size_t i = 0; i < r->marks.n; i++) {
+            const struct axp__html_span *m = &r->marks.all[i];
+            axp__html_close(e, axp__html_open(e, m->begin, m->name), m->begin,
+                            m->args);
+        }
+        axp__html_track_end(e);
+        r->marks.n = 0;
+    }
+    track.is_marks = false;
+    track.lane = 1;
+    return ok && axp__html_lanes(r->job, &r->lane, &r->loose, track);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    const struct axp__html_span *x = a, *y = b;
+    return (x->name > y->name) - (x->name < y->name);
+}
+
+/* Asynchronous spans of all rows: those of a name belong together. */
+static bool write_async(struct rows *r)
+{
+    struct axp__html_spans *all = &r->async;
+    bool ok = true;
+    if (all->n) qsort(all->all, all->n, sizeof *all->all, by_name);
+    for (size_t i = 0, end; ok && i < all->n; i = end) {
+        for (end = i; end < all->n && all->all[end].name == all->all[i].name;)
+            end++;
+        struct axp__html_spans some = {all->all + i, end - i, 0};
+        struct axp__html_track track = {.row = 'a'};
+        if (!r->is_counting)
+            track.name = r->job->strings.texts[all->all[i].name];
+        ok = axp__html_lanes(r->job, &r->lane, &some, track);
+    }
+    return ok;
+}
+
+static bool read_rows(struct rows *r)
+{
+    const struct axp__record *record;
+    uint32_t row = UINT32_MAX;
+    bool ok = true;
+    while (ok && (record = axp__stream_next(r->stream)) &&
+           !r->job->events.has_failed) {
+        if (record->row != row) {
+            ok = (row == UINT32_MAX || end_row(r)) && begin_row(r, record->row);
+            row = record->row;
+        }
+        ok = ok && add_record(r, record);
+    }
+    if (ok && row != UINT32_MAX) ok = end_row(r);
+    return ok && write_async(r) && !r->job->events.has_failed;
+}
+
+axp_status axp__html_rows(struct axp__html_job *job)
+{
+    struct rows r = {.job = job, .is_counting = !job->events.o};
+    axp_status status = axp__stream_open(job->v, AXP__STREAM_BY_ROW, &r.stream);
+    if (status) return status;
+    bool ok = read_rows(&r);
+    status = axp__stream_status(r.stream);
+    axp__stream_close(r.stream);
+    free(r.stack.frames);
+    free(r.lane.frames);
+    free(r.loose.all);
+    free(r.marks.all);
+    free(r.async.all);
+    free(r.same.all);
+    return status ? status : ok ? AXP_OK : AXP_E_NO_MEMORY;
+}

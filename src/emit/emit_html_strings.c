@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Texts, each once: operations, names of events and metadata refer to them by
+ * number. Equal texts have one number though the view may have several ids
+ * for them (a name with two places in the code). */
+#include "emit/emit_html.h"
+
+#include <stdlib.h>
+
+#define MOST_COPIED ((size_t)16 << 20) /* bytes of metadata */
+
+void axp__html_strings_fini(struct axp__html_strings *s)
+{
+    free(s->texts);
+    free(s->slots);
+    free(s->by_name);
+    for (size_t i = 0; i < s->n_copies; i++)
+        free(s->copies[i]);
+    free(s->copies);
+}
+
+void *axp__html_grow(void *list, size_t n, size_t *cap, size_t size)
+{
+    if (n < *cap) return list;
+    size_t wider = *cap ? *cap * 2 : 64;
+    void *moved = realloc(list, wider * size);
+    if (moved) *cap = wider;
+    return moved;
+}
+
+static size_t slot_of(const struct axp__html_strings *s, const char *text)
+{
+    size_t i = axp__html_hash(text, strlen(text)) & (s->n_slots - 1);
+    while (s->slots[i] && strcmp(s->texts[s->slots[i] - 1], text) != 0)
+        i = (i + 1) & (s->n_slots - 1);
+    return i;
+}
+
+/* Keeps at least half of the slots free. */
+static bool make_room(struct axp__html_strings *s)
+{
+    if (2 * (s->n + 1) <= s->n_slots) return true;
+    size_t n_slots = s->n_slots ? s->n_slots * 2 : 1024;
+    uint32_t *slots = calloc(n_slots, sizeof *slots);
+    if (!slots) return false;
+    free(s->slots);
+    s->slots = slots;
+    s->n_slots = n_slots;
+    for (size_t i = 0; i < s->n; i++)
+        s->slots[slot_of(s, s->texts[i])] = (uint32_t)i + 1;
+    return true;
+}
+
+uint32_t axp__html_string(struct axp__html_strings *s, const char *text)
+{
+    void *wider = axp__html_grow(s->texts, s->n, &s->cap, sizeof *s->texts);
+    if (wider) s->texts = wider;
+    if (!wider || !make_room(s)) {
+        s->has_failed = true;
+        return 0;
+    }
+    size_t slot = slot_of(s, text);
+    if (!s->slots[slot]) {
+        s->texts[s->n++] = text;
+        s->slots[slot] = (uint32_t)s->n;
+    }
+    return s->slots[slot] - 1;
+}
+
+uint32_t axp__html_string_copy(struct axp__html_strings *s, const char *text)
+{
+    size_t len = strlen(text);
+    if (s->n_slots) {
+        size_t slot = slot_of(s, text);
+        if (s->slots[slot]) return s->slots[slot] - 1;
+    }
+    void *wider =
+        axp__html_grow(s->copies, s->n_copies, &s->copies_cap, sizeof(char *));
+    if (wider) s->copies = wider;
+    if (!wider || s->copied_bytes + len > MOST_COPIED) return UINT32_MAX;
+    char *copy = strdup(text);
+    if (!copy) return UINT32_MAX;
+    s->copies[s->n_copies++] = copy;
+    s->copied_bytes += len + 1;
+    return axp__html_string(s, copy);
+}
+
+uint32_t axp__html_name(struct axp__html_strings *s, const axp_view *v,
+                        uint32_t name)
+{
+    if (name < s->n_by_name && s->by_name[name]) return s->by_name[name] - 1;
+    uint32_t number = axp__html_string(s, axp__view_name(v, name));
+    if (name >= s->n_by_name && name < 1u << 24) {
+        size_t wider = 1024;
+        while (wider <= name)
+            wider *= 2;
+        uint32_t *by_name = realloc(s->by_name, wider * sizeof *by_name);
+        if (!by_name) return number; /* slower, not wrong */
+        memset(by_name + s->n_by_name, 0,
+               (wider - s->n_by_name) * sizeof *by_name);
+        s->by_name = by_name;
+        s->n_by_name = wider;
+    }
+    if (name < s->n_by_name) s->by_name[name] = number + 1;
+    return number;
+}
+
+void axp__html_strings_put(struct axp__html_strings *s, struct axp__out *o)
+{
+    axp__out_char(o, '[');
+    for (size_t i = s->n_written; i < s->n; i++) {
+        if (i > s->n_written) axp__out_char(o, ',');
+        axp__out_json(o, s->texts[i]);
+    }
+    s->n_written = s->n;
+    axp__out_char(o, ']');
+}

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Blocks in the order of time, rows, and the memory that they share; see
+ * file_fold.h. */
+#include "file/file_fold.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "file/file_read.h"
+#include "file/file_symbols.h"
+#include "os/os_clock.h"
+#include "os/os_map.h"
+
+#define OTHER_NAME 1u /* "(other)"; AXP__NAME_OTHER of the recorder */
+
+/* ---- rows ----------------------------------------------------------------------- */
+
+static void retire(void *ctx, void *memory, size_t bytes)
+{
+    axp__unmap(memory, bytes);
+    axp__budget_give(ctx, bytes);
+}
+
+static struct axp__fold_row *make_row(struct axp__fold *f, uint32_t id)
+{
+    struct axp__fold_row *r = calloc(1, sizeof *r);
+    struct axp__tally_seed *seed =
+        aligned_alloc(64, (sizeof *seed + 63) & ~(size_t)63);
+    if (!r || !seed) {
+        free(r);
+        free(seed);
+        return NULL;
+    }
+    memset(seed, 0, sizeof *seed);
+    r->id = id;
+    r->seed = seed;
+    r->first_ticks = r->first_ns = UINT64_MAX;
+    axp__tally_init(&r->tally, seed, &f->budget, OTHER_NAME);
+    r->tally.retire = retire;
+    r->tally.retire_ctx = &f->budget;
+    return r;
+}
+
+struct axp__fold_row *axp__fold_row(struct axp__fold *f, uint32_t id)
+{
+    size_t low = 0, high = f->n_rows;
+    while (low < high) {
+        size_t mid = (low + high) / 2;
+        if (f->row[mid]->id < id)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    if (low < f->n_rows && f->row[low]->id == id) return f->row[low];
+    if (f->n_rows == f->cap_rows) {
+        size_t cap = f->cap_rows ? f->cap_rows * 2 : 16;
+        struct axp__fold_row **wider =
+            realloc(f->row, cap * sizeof(struct axp__fold_row *));
+        if (wider) f->row = wider;
+        struct axp__fold_row **heap =
+            realloc(f->heap, cap * sizeof(struct axp__fold_row *));
+        if (heap) f->heap = heap;
+        if (!wider || !heap) return NULL;
+        f->cap_rows = cap;
+    }
+    struct axp__fold_row *r = make_row(f, id);
+    if (!r) return NULL;
+    memmove(f->row + low + 1, f->row + low,
+            (f->n_rows - low) * sizeof(struct axp__fold_row *));
+    f->row[low] = r;
+    f->n_rows++;
+    return r;
+}
+
+static void destroy_row(struct axp__fold_row *r)
+{
+    axp__tally_fini(&r->tally);
+    free(r->seed);
+    free(r->waiting);
+    free(r);
+}
+
+/* ---- memory ------------------------------------------------------------------------- */
+
+static uint64_t head_ticks(const struct axp__fold_row *r)
+{
+    return r->waiting[r->at_waiting].ticks;
+}
+
+/* What was allocated is there before it is freed, where the clock is too
+ * coarse to tell. */
+static bool is_before(const struct axp__fold_row *a,
+                      const struct axp__fold_row *b)
+{
+    uint64_t x = head_ticks(a), y = head_ticks(b);
+    if (x != y) return x < y;
+    return a->waiting[a->at_waiting].what < b->waiting[b->at_waiting].what;
+}
+
+static void sift_down(struct axp__fold *f)
+{
+    for (size_t i = 0;;) {
+        size_t least = i, l = 2 * i + 1, r = l + 1;
+        if (l < f->n_heap && is_before(f->heap[l], f->heap[least])) least = l;
+        if (r < f->n_heap && is_before(f->heap[r], f->heap[least])) least = r;
+        if (least == i) return;
+        struct axp__fold_row *t = f->heap[i];
+        f->heap[i] = f->heap[least];
+        f->heap[least] = t;
+        i = least;
+    }
+}
+
+static void enter_heap(struct axp__fold *f, struct axp__fold_row *r)
+{
+    size_t i = f->n_heap++;
+    for (; i && is_before(r, f->heap[(i - 1) / 2]); i = (i - 1) / 2)
+        f->heap[i] = f->heap[(i - 1) / 2];
+    f->heap[i] = r;
+}
+
+bool axp__fold_wait(struct axp__fold *f, struct axp__fold_row *r,
+                    const struct axp__mem_word *word)
+{
+    bool was_empty = r->at_waiting == r->n_waiting;
+    if (was_empty) r->at_waiting = r->n_waiting = 0;
+    if (r->n_waiting == r->cap_waiting) {
+        size_t cap = r->cap_waiting ? r->cap_waiting * 2 : 256;
+        struct axp__mem_word *wider = realloc(r->waiting, cap * sizeof *wider);
+        if (!wider) {
+            f->is_out_of_memory = true;
+            return false;
+        }
+        r->waiting = wider;
+        r->cap_waiting = cap;
+    }
+    r->waiting[r->n_waiting++] = *word;
+    if (was_empty) enter_heap(f, r);
+    return true;
+}
+
+/* The row's purses, as record_memory.c has them. */
+static bool make_purses(struct axp__fold *f, struct axp__fold_row *r,
+                        struct axp__entry *e, bool is_alloc)
+{
+    struct axp__traffic *t = e->record;
+    if (!r->purse) r->purse = axp__memory_join(&f->memory);
+    if (!e->other) {
+        struct axp__live_name *live =
+            is_alloc ? axp__memory_get(&f->memory, t->name)
+                     : axp__memory_find(&f->memory, t->name);
+        if (live) e->other = axp__memory_join_name(&f->memory, live);
+    }
+    return r->purse && (e->other || !is_alloc);
+}
+
+/* As record_alloc and record_free there do it. */
+static void apply(struct axp__fold *f, struct axp__fold_row *r,
+                  const struct axp__mem_word *w)
+{
+    struct axp__memory *m = &f->memory;
+    if (w->what == AXP__MEM_FIRST_STEP) {
+        axp__memory_mark_first_step(m);
+        return;
+    }
+    bool is_alloc = w->what == AXP__MEM_ALLOC;
+    struct axp__entry *e = axp__tally_traffic(&r->tally, w->name);
+    if (!e || !make_purses(f, r, e, is_alloc)) {
+        f->is_out_of_memory = true;
+        return;
+    }
+    struct axp__traffic *t = e->record;
+    struct axp__purses x = {e->other, r->purse};
+    if (is_alloc) {
+        if (w->bytes > f->largest_block) f->largest_block = w->bytes;
+        if (w->kind) axp__memory_find(m, w->name)->kind = w->kind;
+        axp__memory_alloc(m, x, w->bytes, w->now, r->id);
+        t->n_allocs++;
+        t->allocated_bytes += w->bytes;
+    } else {
+        uint64_t excess =
+            x.own ? axp__memory_free(m, x, w->bytes)
+                  : axp__memory_free_loose(m, axp__memory_find(m, w->name),
+                                           r->purse, w->bytes);
+        t->n_frees++;
+        t->freed_bytes += w->bytes - excess;
+    }
+}
+
+void axp__fold_memory(struct axp__fold *f, uint64_t before_ticks)
+{
+    while (f->n_heap && head_ticks(f->heap[0]) < before_ticks) {
+        struct axp__fold_row *r = f->heap[0];
+        apply(f, r, &r->waiting[r->at_waiting++]);
+        if (r->at_waiting == r->n_waiting) f->heap[0] = f->heap[--f->n_heap];
+        sift_down(f);
+    }
+    /* what was applied gives its room back */
+    for (size_t i = 0; i < f->n_heap; i++) {
+        struct axp__fold_row *r = f->heap[i];
+        size_t n = r->n_waiting - r->at_waiting;
+        if (r->at_waiting < 4096 || r->at_waiting < n) continue;
+        memmove(r->waiting, r->waiting + r->at_waiting, n * sizeof *r->waiting);
+        r->at_waiting = 0;
+        r->n_waiting = n;
+    }
+}
+
+/* ---- blocks ---------------------------------------------------------------------------- */
+
+struct turn { /* of a chunk */
+    uint64_t key;
+    const struct axp__cap_chunk *chunk;
+};
+
+static int by_row_and_seq(const void *a, const void *b)
+{
+    const struct axp__cap_chunk *x = ((const struct turn *)a)->chunk;
+    const struct axp__cap_chunk *y = ((const struct turn *)b)->chunk;
+    if (x->row != y->row) return x->row > y->row ? 1 : -1;
+    return (x->seq > y->seq) - (x->seq < y->seq);
+}
+
+static int by_key(const void *a, const void *b)
+{
+    const struct turn *x = a, *y = b;
+    if (x->key != y->key) return x->key > y->key ? 1 : -1;
+    return by_row_and_seq(a, b);
+}
+
+/* Chunks by their beginnings; within a row always by seq. */
+static struct turn *make_turns(const struct axp__capture *c)
+{
+    struct turn *turns = malloc((c->n_chunks + 1) * sizeof *turns);
+    if (!turns) return NULL;
+    for (size_t i = 0; i < c->n_chunks; i++)
+        turns[i] = (struct turn){c->chunks[i].base_ticks, &c->chunks[i]};
+    qsort(turns, c->n_chunks, sizeof *turns, by_row_and_seq);
+    for (size_t i = 1; i < c->n_chunks; i++)
+        if (turns[i].chunk->row == turns[i - 1].chunk->row &&
+            turns[i].key < turns[i - 1].key)
+            turns[i].key = turns[i - 1].key;
+    qsort(turns, c->n_chunks, sizeof *turns, by_key);
+    return turns;
+}
+
+static void fold_by_words(struct axp__fold *f, struct axp__fold_row *r,
+                          const struct axp__cap_chunk *chunk)
+{
+    struct axp__cap_words words;
+    if (!axp__words_load(chunk, &words)) {
+        f->n_damaged++;
+        return;
+    }
+    axp__fold_words(f, r, words.words, words.n_words, words.base_ticks);
+    axp__words_unload(&words);
+}
+
+static void fold_chunk(struct axp__fold *f, struct axp__symbols *s,
+                       const struct axp__cap_chunk *chunk)
+{
+    struct axp__fold_row *r = axp__fold_row(f, chunk->row);
+    if (!r) {
+        f->is_out_of_memory = true;
+        return;
+    }
+    if (chunk->n_events != UINT64_MAX) r->n_events += chunk->n_events;
+    const struct axp__index_entry *e = axp__file_entry_of(chunk);
+    if (!e || e->block.kind != AXP__B_PACK) {
+        fold_by_words(f, r, chunk);
+        return;
+    }
+    axp_status status;
+    const struct axp__file *file =
+        (const struct axp__file *)(const void *)chunk->source;
+    uint8_t *body = axp__file_body(file, e, &status);
+    if (!body || axp__symbols_open(s, &e->block, body))
+        f->n_damaged++;
+    else if (axp__fold_can_do(f, s))
+        axp__fold_symbols(f, r, s);
+    else
+        fold_by_words(f, r, chunk);
+    free(body);
+}
+
+static void mark_tracks(struct axp__fold *f, const struct axp__capture *c)
+{
+    for (size_t i = 0; i < c->n_rows; i++) {
+        if (!c->rows[i].track) continue;
+        struct axp__fold_row *r = axp__fold_row(f, c->rows[i].id);
+        if (r) r->is_track = true;
+    }
+}
+
+struct axp__fold *axp__fold_create(const struct axp__capture *c)
+{
+    struct axp__fold *f = calloc(1, sizeof *f);
+    struct axp__symbols symbols;
+    if (!f) return NULL;
+    f->budget.limit_bytes = UINT64_MAX / 4;
+    f->memory.budget = &f->budget;
+    f->start_ticks = f->end_ticks = c->start_ticks;
+    f->rate = (struct axp__rate){c->rate_mult};
+    struct turn *turns = make_turns(c);
+    if (!turns) f->is_out_of_memory = true;
+    mark_tracks(f, c);
+    axp__symbols_init(&symbols);
+    for (size_t i = 0; turns && i < c->n_chunks && !f->is_out_of_memory; i++) {
+        fold_chunk(f, &symbols, turns[i].chunk);
+        axp__fold_memory(f,
+                         i + 1 < c->n_chunks ? turns[i + 1].key : UINT64_MAX);
+    }
+    axp__symbols_fini(&symbols);
+    free(turns);
+    if (!f->is_out_of_memory) return f;
+    axp__fold_destroy(f);
+    return NULL;
+}
+
+void axp__fold_destroy(struct axp__fold *f)
+{
+    if (!f) return;
+    for (size_t i = 0; i < f->n_rows; i++)
+        destroy_row(f->row[i]);
+    axp__memory_clear(&f->memory);
+    free(f->row);
+    free(f->heap);
+    free(f->digest);
+    free(f);
+}

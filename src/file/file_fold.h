@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* A timeline folded again: its words added to accumulators as the recorder
+ * added them, by the same functions (src/tally).
+ *
+ *   blocks by time ─► a row's words ─► its tally
+ *                                  └► allocations, frees ─► merged by time
+ *                                                            ─► live memory
+ *
+ * Place      `axprof check`, which compares the result with what is stored;
+ *            axp_open of a file that has no accumulators, because its process
+ *            was killed and its spool is gone.
+ * Order      of one row that of its words. What rows share is live memory:
+ *            blocks are taken in the order of their beginnings, and what
+ *            they say of memory waits until no block that is still to come
+ *            can say something earlier.
+ * Memory     a tally a row, one block, and what waits.
+ * Input      untrusted: an end without a beginning and the like are counted
+ *            and passed over.
+ * Cost       bench/bench_file.c: with decoding under 1.5 floors a scope on
+ *            examples/gpt's timeline.
+ */
+#ifndef AXP_FILE_FOLD_H
+#define AXP_FILE_FOLD_H
+#include "os/os_clock.h"
+#include "tally/tally_capture.h"
+#include "tally/tally_memory.h"
+
+struct axp__mem_word { /* waits in its row */
+    uint64_t ticks;    /* of the word, which is the order */
+    uint64_t now;      /* of the event: on tracks another one */
+    uint64_t bytes;
+    uint32_t name;
+    uint8_t what; /* enum axp__mem_what */
+    uint8_t kind; /* axp_mem */
+};
+
+enum axp__mem_what { AXP__MEM_ALLOC, AXP__MEM_FREE, AXP__MEM_FIRST_STEP };
+
+struct axp__fold_row {
+    uint32_t id;
+    bool is_track;
+    struct axp__tally tally;
+    struct axp__tally_seed *seed;
+    struct axp__purse *purse;      /* its part of what is live in all */
+    uint64_t n_events;             /* as the blocks claim */
+    uint64_t first_ticks;          /* UINT64_MAX: no event */
+    uint64_t last_ticks;           /* of events that are no begins */
+    uint64_t first_ns, last_ns;    /* of a track */
+    uint64_t n_unmatched;          /* ends without a beginning */
+    struct axp__mem_word *waiting; /* from at_waiting to n_waiting */
+    size_t at_waiting, n_waiting, cap_waiting;
+};
+
+struct axp__fold {
+    struct axp__budget budget;
+    struct axp__memory memory;
+    uint64_t start_ticks, end_ticks; /* the latest event */
+    struct axp__rate rate;
+    struct axp__fold_row **row; /* by id */
+    size_t n_rows, cap_rows;
+    struct axp__fold_row **heap; /* rows with memory that waits */
+    size_t n_heap;
+    uint64_t n_steps;
+    uint64_t largest_block;     /* that was allocated */
+    struct axp__digest *digest; /* of the templates of a pack */
+    uint64_t n_damaged;         /* blocks that could not be read */
+    bool is_out_of_memory;
+};
+
+/* The whole timeline of a capture; NULL: no memory. */
+struct axp__fold *axp__fold_create(const struct axp__capture *c);
+void axp__fold_destroy(struct axp__fold *f);
+
+/* Rows, lanes and memory of c from a fold. c has none of these yet; rows that
+ * it should know of by name are given. False: no memory. */
+struct axp__row_record;
+bool axp__fold_to_capture(struct axp__fold *f, struct axp__capture *c,
+                          const struct axp__row_record *rows, size_t n_rows);
+
+/* ---- what its files share ------------------------------------------------------ */
+struct axp__symbols;
+struct axp__fold_row *axp__fold_row(struct axp__fold *f, uint32_t id);
+void axp__fold_words(struct axp__fold *f, struct axp__fold_row *r,
+                     const uint64_t *words, size_t n, uint64_t base_ticks);
+/* The same for a pack. Not if it holds stops: which scope a stop ends is a
+ * matter of its name, which a symbol does not have. */
+bool axp__fold_can_do(struct axp__fold *f, const struct axp__symbols *s);
+void axp__fold_symbols(struct axp__fold *f, struct axp__fold_row *r,
+                       struct axp__symbols *s);
+/* What was said of memory before a moment. */
+void axp__fold_memory(struct axp__fold *f, uint64_t before_ticks);
+bool axp__fold_wait(struct axp__fold *f, struct axp__fold_row *r,
+                    const struct axp__mem_word *word);
+
+#endif

@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Joining captures; see file_join.h. */
+#include "file/file_join.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base_text.h"
+#include "file/file_shift.h"
+#include "os/os_clock.h"
+
+#define MOST_ROWS (UINT32_MAX / 2)
+
+struct join {
+    struct axp__capture *c;
+    struct axp__part *parts;
+    struct axp__shift **shift; /* of each part */
+    size_t n_parts;
+    struct axp__cap_name *names; /* joined; in c's memory at the end */
+    uint32_t n_names, cap_names;
+    uint32_t *slots; /* id + 1, by text */
+    uint32_t n_slots;
+    bool has_hosts; /* several */
+};
+
+/* ---- names ----------------------------------------------------------------------- */
+
+struct names {
+    struct axp__cap_name *at;
+    uint32_t n;
+};
+
+static struct axp__cap_name name_at(const struct axp__capture *c, uint32_t id)
+{
+    const struct names *names = c->own;
+    if (id < names->n) return names->at[id];
+    return (struct axp__cap_name){.text = "(unknown)"};
+}
+
+static uint32_t *find_slot(const struct join *j, const char *text)
+{
+    uint64_t k = axp__text_hash(text, strlen(text));
+    uint32_t *slot;
+    while (*(slot = &j->slots[k & (j->n_slots - 1)]) &&
+           strcmp(j->names[*slot - 1].text, text))
+        k++;
+    return slot;
+}
+
+static bool widen_names(struct join *j)
+{
+    uint32_t cap = j->cap_names ? j->cap_names * 2 : 1024;
+    struct axp__cap_name *names = realloc(j->names, cap * sizeof *names);
+    if (names) j->names = names;
+    uint32_t *slots = calloc(4 * (size_t)cap, sizeof *slots);
+    if (!names || !slots) {
+        free(slots);
+        return false;
+    }
+    free(j->slots);
+    j->slots = slots;
+    j->n_slots = 4 * cap;
+    j->cap_names = cap;
+    for (uint32_t i = 0; i < j->n_names; i++)
+        *find_slot(j, j->names[i].text) = i + 1;
+    return true;
+}
+
+/* The id of a name in the joined table. Past the last it is 1, "(other)";
+ * UINT32_MAX: no memory. */
+static uint32_t join_name(struct join *j, struct axp__cap_name name)
+{
+    if (j->n_names == j->cap_names && !widen_names(j)) return UINT32_MAX;
+    uint32_t *slot = find_slot(j, name.text);
+    if (*slot) {
+        struct axp__cap_name *there = &j->names[*slot - 1];
+        if (!there->file && name.file) *there = name;
+        return *slot - 1;
+    }
+    if (j->n_names == AXP__MAX_NAMES) return 1;
+    j->names[j->n_names] = name;
+    return (*slot = ++j->n_names) - 1;
+}
+
+static bool join_names(struct join *j, size_t i)
+{
+    const struct axp__capture *from = j->parts[i].capture;
+    struct axp__shift *s = j->shift[i];
+    s->n_names = from->n_names;
+    s->name = malloc((s->n_names + (size_t)1) * sizeof *s->name);
+    if (!s->name) return false;
+    for (uint32_t id = 0; id <= s->n_names; id++) {
+        s->name[id] = join_name(j, from->name_at(from, id));
+        if (s->name[id] == UINT32_MAX) return false;
+    }
+    return true;
+}
+
+/* ---- time ------------------------------------------------------------------------------ */
+
+static bool is_same_host(const struct axp__file_head *a,
+                         const struct axp__file_head *b)
+{
+    static const uint8_t unknown[16];
+    return !memcmp(a->boot_id, b->boot_id, 16) &&
+           memcmp(a->boot_id, unknown, 16) != 0 &&
+           a->clock_source == b->clock_source;
+}
+
+/* How the ticks of a part become those of the first. */
+static void set_time(struct join *j, size_t i)
+{
+    const struct axp__part *first = &j->parts[0], *p = &j->parts[i];
+    struct axp__shift *s = j->shift[i];
+    s->ratio = 1;
+    if (i == 0 || is_same_host(first->head, p->head)) return;
+    j->has_hosts = true;
+    struct axp__rate rate = {first->capture->rate_mult};
+    uint64_t ns = p->head->clock.realtime_ns - first->head->clock.realtime_ns;
+    bool is_before = ns >> 63;
+    uint64_t ticks = axp__rate_to_ticks(rate, is_before ? 0 - ns : ns);
+    s->from_ticks = p->head->clock.ticks;
+    s->to_ticks = first->head->clock.ticks + (is_before ? 0 - ticks : ticks);
+    if (p->capture->rate_mult != rate.mult)
+        s->ratio = (double)p->capture->rate_mult / (double)rate.mult;
+}
+
+/* The whole begins with the first and ends with the last. Times of tracks
+ * count from the beginning of their own process. */
+static void set_span(struct join *j)
+{
+    struct axp__capture *c = j->c;
+    c->start_ticks = UINT64_MAX;
+    for (size_t i = 0; i < j->n_parts; i++) {
+        const struct axp__capture *p = j->parts[i].capture;
+        uint64_t start = axp__shift_ticks(j->shift[i], p->start_ticks);
+        uint64_t end = axp__shift_ticks(j->shift[i], p->end_ticks);
+        if (start < c->start_ticks) c->start_ticks = start;
+        if (end > c->end_ticks) c->end_ticks = end;
+    }
+    struct axp__rate rate = {c->rate_mult};
+    for (size_t i = 0; i < j->n_parts; i++)
+        j->shift[i]->shift_ns = axp__rate_to_ns(
+            rate,
+            axp__shift_ticks(j->shift[i], j->parts[i].capture->start_ticks) -
+                c->start_ticks);
+}
+
+/* ---- rows, lanes, chunks ------------------------------------------------------------------ */
+
+static bool number_rows(struct join *j)
+{
+    uint64_t next = 0;
+    for (size_t i = 0; i < j->n_parts; i++) {
+        const struct axp__capture *p = j->parts[i].capture;
+        uint64_t most = 0;
+        for (size_t k = 0; k < p->n_rows; k++) {
+            if (p->rows[k].id > most) most = p->rows[k].id;
+            if (p->rows[k].track > most) most = p->rows[k].track;
+        }
+        for (size_t k = 0; k < p->n_chunks; k++)
+            if (p->chunks[k].row > most) most = p->chunks[k].row;
+        j->shift[i]->first_row = (uint32_t)next;
+        next += most + 1;
+        if (next > MOST_ROWS) return false;
+    }
+    return true;
+}
+
+static bool take_arrays(struct join *j)
+{
+    struct axp__capture *c = j->c;
+    size_t rows = 0, lanes = 0, chunks = 0, live = 0, warnings = 2;
+    for (size_t i = 0; i < j->n_parts; i++) {
+        const struct axp__capture *p = j->parts[i].capture;
+        rows += p->n_rows;
+        lanes += p->n_lanes;
+        chunks += p->n_chunks;
+        live += p->n_live;
+        warnings += p->n_warnings;
+    }
+    c->rows = axp__cap_take(c, rows, sizeof *c->rows);
+    c->lanes = axp__cap_take(c, lanes, sizeof *c->lanes);
+    c->chunks = axp__cap_take(c, chunks, sizeof *c->chunks);
+    c->live = axp__cap_take(c, live, sizeof *c->live);
+    c->warnings = axp__cap_take(c, warnings, sizeof *c->warnings);
+    return c->rows && c->lanes && c->chunks && c->live && c->warnings;
+}
+
+static void add_live(struct join *j, size_t i)
+{
+    struct axp__capture *c = j->c;
+    const struct axp__capture *p = j->parts[i].capture;
+    for (size_t k = 0; k < p->n_live; k++) {
+        struct axp__cap_live live = p->live[k];
+        live.name = axp__shift_name(j->shift[i], live.name);
+        live.since_ticks = axp__shift_ticks(j->shift[i], live.since_ticks);
+        live.since_row += j->shift[i]->first_row;
+        c->live[c->n_live++] = live;
+    }
+}
+
+static void add_warning(struct axp__capture *c, struct axp__cap_warning w)
+{
+    for (size_t i = 0; i < c->n_warnings; i++)
+        if (!strcmp(c->warnings[i].code, w.code)) {
+            c->warnings[i].count += w.count;
+            if (w.count) c->warnings[i].name = w.name;
+            return;
+        }
+    c->warnings[c->n_warnings++] = w;
+}
+
+static bool add_part(struct join *j, size_t i)
+{
+    struct axp__capture *c = j->c;
+    struct axp__capture *p = j->parts[i].capture;
+    struct axp__shift *s = j->shift[i];
+    size_t first = c->n_rows;
+    for (size_t k = 0; k < p->n_rows; k++) {
+        c->rows[c->n_rows] = p->rows[k];
+        axp__shift_row(s, &c->rows[c->n_rows++]);
+    }
+    for (size_t k = 0; k < p->n_lanes; k++) {
+        struct axp__cap_lane *to = &c->lanes[c->n_lanes];
+        if (!axp__shift_lane(s, c, &p->lanes[k], to)) return false;
+        if (to->row >= 0) to->row += (int32_t)first;
+        c->n_lanes++;
+    }
+    add_live(j, i);
+    for (size_t k = 0; k < p->n_warnings; k++) {
+        struct axp__cap_warning w = p->warnings[k];
+        w.name = w.name ? axp__shift_name(s, w.name) : 0;
+        add_warning(c, w);
+    }
+    axp__shift_chunks(s, c->chunks + c->n_chunks);
+    c->n_chunks += p->n_chunks;
+    c->n_events += p->n_events;
+    c->n_steps += p->n_steps;
+    c->current_bytes += p->current_bytes;
+    c->peak_bytes += p->peak_bytes;
+    uint64_t peak_ticks = axp__shift_ticks(s, p->peak_ticks);
+    if (p->peak_bytes && peak_ticks > c->peak_ticks) c->peak_ticks = peak_ticks;
+    c->is_finished &= p->is_finished;
+    c->has_timeline |= p->has_timeline;
+    return true;
+}
+
+/* ---- the rest --------------------------------------------------------------------------------- */
+
+static int by_name(const void *a, const void *b)
+{
+    const struct axp__cap_live *x = a, *y = b;
+    return (x->name > y->name) - (x->name < y->name);
+}
+
+/* One record a name, by id, as a view expects them. */
+static void merge_live(struct axp__capture *c)
+{
+    size_t kept = 0;
+    qsort(c->live, c->n_live, sizeof *c->live, by_name);
+    for (size_t i = 0; i < c->n_live; i++) {
+        struct axp__cap_live *to = kept ? &c->live[kept - 1] : NULL;
+        const struct axp__cap_live *from = &c->live[i];
+        if (!to || to->name != from->name) {
+            c->live[kept++] = *from;
+            continue;
+        }
+        if (from->current_bytes &&
+            (!to->current_bytes || from->since_ticks < to->since_ticks)) {
+            to->since_ticks = from->since_ticks;
+            to->since_row = from->since_row;
+        }
+        if (!to->kind) to->kind = from->kind;
+        to->current_bytes += from->current_bytes;
+        to->peak_bytes += from->peak_bytes;
+        to->at_peak_bytes += from->at_peak_bytes;
+        to->first_step_bytes += from->first_step_bytes;
+    }
+    c->n_live = kept;
+}
+
+static bool fill(struct join *j)
+{
+    struct axp__capture *c = j->c;
+    const struct axp__capture *first = j->parts[0].capture;
+    uint64_t cost = 0, n_peaks = 0;
+    c->rate_mult = first->rate_mult;
+    c->process_id = first->process_id;
+    c->rank = -1;
+    c->is_finished = true;
+    c->title = first->title; /* its part stays as long as c */
+    if (!number_rows(j) || !take_arrays(j)) return false;
+    for (size_t i = 0; i < j->n_parts; i++) {
+        set_time(j, i);
+        if (!join_names(j, i)) return false;
+    }
+    set_span(j);
+    for (size_t i = 0; i < j->n_parts; i++) {
+        if (!add_part(j, i)) return false;
+        cost += j->parts[i].capture->own_cost_ticks;
+        n_peaks += j->parts[i].capture->peak_bytes > 0;
+    }
+    c->own_cost_ticks = cost / j->n_parts;
+    merge_live(c);
+    if (n_peaks > 1)
+        add_warning(c, (struct axp__cap_warning){
+                           "joined_peaks",
+                           "processes whose memory peaks were added: they "
+                           "need not have been at the same time",
+                           n_peaks, 0});
+    if (j->has_hosts)
+        add_warning(c, (struct axp__cap_warning){
+                           "joined_hosts",
+                           "recordings of several hosts, put on one time axis "
+                           "by their real-time clocks",
+                           j->n_parts, 0});
+    struct names *names = axp__cap_take(c, 1, sizeof *names);
+    struct axp__cap_name *at = axp__cap_take(c, j->n_names, sizeof *at);
+    if (!names || !at) return false;
+    memcpy(at, j->names, j->n_names * sizeof *at);
+    *names = (struct names){at, j->n_names};
+    c->own = names;
+    c->name_at = name_at;
+    c->n_names = j->n_names;
+    return true;
+}
+
+/* From here on the capture owns the parts, by their shifts. */
+static void hand_over(struct join *j)
+{
+    for (size_t i = 0; i < j->n_parts; i++) {
+        j->shift[i]->source.next = j->c->sources;
+        j->c->sources = &j->shift[i]->source;
+    }
+}
+
+static void give_up(struct join *j)
+{
+    for (size_t i = 0; i < j->n_parts; i++) {
+        if (j->shift && j->shift[i]) free(j->shift[i]->name);
+        if (j->shift) free(j->shift[i]);
+        j->parts[i].capture->release(j->parts[i].capture);
+    }
+    axp__cap_free(j->c);
+    j->c = NULL;
+}
+
+struct axp__capture *axp__join(struct axp__part *parts, size_t n)
+{
+    struct axp__capture empty = {0};
+    struct join j = {.parts = parts, .n_parts = n};
+    if (n == 1) return parts[0].capture;
+    j.c = axp__cap_take(&empty, 1, sizeof *j.c);
+    j.shift = calloc(n, sizeof(struct axp__shift *));
+    bool ok = j.c && j.shift;
+    if (j.c)
+        *j.c = (struct axp__capture){.memory = empty.memory,
+                                     .release = axp__cap_free};
+    for (size_t i = 0; ok && i < n; i++) {
+        j.shift[i] = calloc(1, sizeof *j.shift[i]);
+        if (j.shift[i]) j.shift[i]->part = parts[i].capture;
+        ok = j.shift[i] != NULL;
+    }
+    if (ok && fill(&j))
+        hand_over(&j);
+    else
+        give_up(&j);
+    free(j.shift);
+    free(j.names);
+    free(j.slots);
+    return j.c;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* A trace as a capture, whatever state it was left in.
+ *
+ *   finished           accumulators and timeline from the file
+ *   spool beside it    its process died, or goes on: accumulators from the
+ *                      spool, the timeline from both
+ *   neither            accumulators folded again from the timeline
+ *
+ * Place      axp_open, `axprof info`, `check`, `pack`.
+ * Result     a capture like a live profiler's. What a reader should know of
+ *            how it came about is among its warnings.
+ */
+#ifndef AXP_FILE_OPEN_H
+#define AXP_FILE_OPEN_H
+#include "file/file_texts.h"
+
+enum axp__origin { AXP__FROM_FILE, AXP__FROM_SPOOL, AXP__FROM_WORDS };
+
+struct axp__opened {
+    struct axp__capture *capture; /* the caller's: capture->release */
+    const struct axp__file *file; /* the capture's */
+    struct axp__about about;      /* in the capture's memory */
+    enum axp__origin origin;
+    bool is_alive; /* the process is still there */
+    uint32_t epoch;
+};
+
+axp_status axp__trace_open(const char *path, struct axp__opened *out);
+
+/* A live profiler that was finished has its timeline in its file: adds it to
+ * the capture's chunks. */
+axp_status axp__trace_attach(struct axp__capture *c, const char *path);
+
+#endif

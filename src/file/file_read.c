@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Opening a trace file; see file_read.h. */
+#include "file/file_read.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "record/record_thread.h"
+
+#define READ_BYTES ((size_t)1 << 20)
+
+/* ---- bytes ---------------------------------------------------------------------- */
+
+bool axp__file_read_at(const struct axp__file *f, uint64_t at, void *bytes,
+                       size_t n)
+{
+    char *to = bytes;
+    if (at > f->bytes || n > f->bytes - at) return false;
+    while (n) {
+        ssize_t k = pread(f->fd, to, n, (off_t)at);
+        if (k < 0 && errno == EINTR) continue;
+        if (k <= 0) return false; /* or shorter than it was */
+        to += k;
+        at += (uint64_t)k;
+        n -= (size_t)k;
+    }
+    return true;
+}
+
+static void set_fault(struct axp__file *f, uint64_t at, const char *what)
+{
+    if (!f->fault.what) f->fault = (struct axp__file_fault){at, what};
+}
+
+static bool add_entry(struct axp__file *f, const struct axp__index_entry *e)
+{
+    if (f->n_entries == f->cap_entries) {
+        size_t cap = f->cap_entries ? f->cap_entries * 2 : 64;
+        struct axp__index_entry *wider = realloc(f->entry, cap * sizeof *wider);
+        if (!wider) return false;
+        f->entry = wider;
+        f->cap_entries = cap;
+    }
+    f->entry[f->n_entries++] = *e;
+    if (e->block.kind >= AXP__B_N_KINDS || e->block.kind == AXP__B_NONE) {
+        f->n_unknown++;
+        f->unknown = e->block.kind;
+    }
+    return true;
+}
+
+uint8_t *axp__file_body(const struct axp__file *f,
+                        const struct axp__index_entry *e, axp_status *status)
+{
+    uint64_t n = e->block.body_bytes, at = e->at + AXP__BLOCK_HEAD;
+    *status = AXP_E_FORMAT;
+    if (at > f->bytes || n > f->bytes - at) return NULL;
+    uint8_t *body = malloc((size_t)n + 8);
+    if (!body) *status = AXP_E_NO_MEMORY;
+    if (!body) return NULL;
+    if (axp__file_read_at(f, at, body, (size_t)n) &&
+        axp__crc32c(0, body, (size_t)n) == e->block.body_crc) {
+        memset(body + n, 0, 8);
+        *status = AXP_OK;
+        return body;
+    }
+    free(body);
+    return NULL;
+}
+
+bool axp__file_entry_is_true(const struct axp__file *f,
+                             const struct axp__index_entry *e)
+{
+    uint8_t head[AXP__BLOCK_HEAD], again[AXP__BLOCK_HEAD];
+    axp__block_put(again, &e->block);
+    return axp__file_read_at(f, e->at, head, sizeof head) &&
+           !memcmp(head, again, sizeof head);
+}
+
+/* ---- by the index ------------------------------------------------------------------ */
+
+/* A claim of the index is held against what its own head would be held
+ * against, and against the file. */
+static bool is_sound(const struct axp__index_entry *e, uint64_t from,
+                     uint64_t end)
+{
+    uint8_t head[AXP__BLOCK_HEAD];
+    struct axp__block b;
+    axp__block_put(head, &e->block);
+    return e->at >= from && e->at < end && e->at % 8 == 0 &&
+           axp__block_get(head, &b) == AXP__BLOCK_OK &&
+           axp__block_span(&b) <= end - e->at;
+}
+
+static bool read_entries(struct axp__file *f, const uint8_t *body,
+                         const struct axp__index_entry *index,
+                         axp_status *status)
+{
+    struct axp__bytes b = {body, body + index->block.body_bytes, false};
+    struct axp__index_entry e = {0};
+    uint64_t from = AXP__FILE_HEAD;
+    while (axp__index_get(&b, &e)) {
+        if (!is_sound(&e, from, index->at)) return false;
+        from = e.at + axp__block_span(&e.block);
+        if (!add_entry(f, &e)) {
+            *status = AXP_E_NO_MEMORY;
+            return false;
+        }
+    }
+    return !b.is_bad && f->n_entries == index->block.n;
+}
+
+/* False: there is none, or it is damaged. */
+static bool read_index(struct axp__file *f, axp_status *status)
+{
+    uint8_t tail[AXP__FILE_TAIL], head[AXP__BLOCK_HEAD];
+    struct axp__file_tail t;
+    struct axp__index_entry index;
+    if (f->bytes < AXP__FILE_HEAD + AXP__BLOCK_HEAD + AXP__FILE_TAIL ||
+        !axp__file_read_at(f, f->bytes - AXP__FILE_TAIL, tail, sizeof tail) ||
+        axp__file_tail_get(tail, &t) || t.file_bytes != f->bytes ||
+        !axp__file_read_at(f, t.index_at, head, sizeof head) ||
+        axp__block_get(head, &index.block) || index.block.kind != AXP__B_INDEX)
+        return false;
+    index.at = t.index_at;
+    uint8_t *body = axp__file_body(f, &index, status);
+    bool ok = body && read_entries(f, body, &index, status);
+    free(body);
+    if (*status == AXP_E_FORMAT) *status = AXP_OK;
+    if (!ok) {
+        f->n_entries = 0;
+        f->n_unknown = 0;
+        return false;
+    }
+    f->end = t.index_at;
+    return true;
+}
+
+/* ---- from block to block -------------------------------------------------------------- */
+
+struct scan {
+    struct axp__file *f;
+    uint8_t *buffer; /* READ_BYTES */
+    uint64_t at;
+};
+
+/* The checksum of a body, in pieces. */
+static bool has_body(struct scan *s, const struct axp__block *b)
+{
+    uint64_t at = s->at + AXP__BLOCK_HEAD, left = b->body_bytes;
+    uint32_t crc = 0;
+    if (b->kind == AXP__B_VOID) return true;
+    while (left) {
+        size_t n = left < READ_BYTES ? (size_t)left : READ_BYTES;
+        if (!axp__file_read_at(s->f, at, s->buffer, n)) return false;
+        crc = axp__crc32c(crc, s->buffer, n);
+        at += n;
+        left -= n;
+    }
+    return crc == b->body_crc;
+}
+
+/* Moves to the next place where a block may begin; false: there is none. */
+static bool find_next(struct scan *s)
+{
+    struct axp__block b;
+    for (s->at += 8; s->f->bytes - s->at >= AXP__BLOCK_HEAD;) {
+        uint64_t left = s->f->bytes - s->at;
+        size_t n = left < READ_BYTES ? (size_t)left : READ_BYTES;
+        if (!axp__file_read_at(s->f, s->at, s->buffer, n)) return false;
+        for (size_t i = 0; i + AXP__BLOCK_HEAD <= n; i += 8) {
+            if (axp__block_get(s->buffer + i, &b)) continue;
+            s->at += i;
+            return true;
+        }
+        s->at += (n - AXP__BLOCK_HEAD + 8) & ~(uint64_t)7;
+    }
+    return false;
+}
+
+/* One block, or one stretch that is none; false: the end. */
+static bool scan_one(struct scan *s, axp_status *status)
+{
+    struct axp__file *f = s->f;
+    struct axp__index_entry e = {.at = s->at};
+    uint8_t head[AXP__BLOCK_HEAD];
+    uint64_t left = f->bytes - s->at;
+    if (left < sizeof head || !axp__file_read_at(f, s->at, head, sizeof head)) {
+        if (left) set_fault(f, s->at, "the file ends within a block");
+        return false;
+    }
+    if (axp__block_get(head, &e.block)) {
+        struct axp__file_tail tail;
+        if (!axp__file_tail_get(head, &tail)) return false; /* damaged index */
+        set_fault(f, s->at, "no block begins here");
+        if (!find_next(s)) return false;
+        f->n_damaged++;
+        return true;
+    }
+    if (axp__block_span(&e.block) > left) {
+        set_fault(f, s->at, "the file ends within a block");
+        return false;
+    }
+    if (!has_body(s, &e.block)) {
+        set_fault(f, s->at, "a block is damaged");
+        f->n_damaged++;
+    } else if (e.block.kind != AXP__B_VOID && e.block.kind != AXP__B_INDEX) {
+        if (!add_entry(f, &e)) *status = AXP_E_NO_MEMORY;
+    }
+    s->at += axp__block_span(&e.block);
+    f->end = s->at;
+    return !*status && s->at < f->bytes;
+}
+
+static axp_status scan_blocks(struct axp__file *f)
+{
+    struct scan s = {f, malloc(READ_BYTES), AXP__FILE_HEAD};
+    axp_status status = s.buffer ? AXP_OK : AXP_E_NO_MEMORY;
+    f->end = AXP__FILE_HEAD;
+    while (!status && scan_one(&s, &status))
+        ;
+    free(s.buffer);
+    return status;
+}
+
+/* ---- opening ----------------------------------------------------------------------------- */
+
+static axp_status read_head(struct axp__file *f)
+{
+    uint8_t head[AXP__FILE_HEAD];
+    if (!axp__file_read_at(f, 0, head, sizeof head))
+        return axp__fail(AXP_E_FORMAT,
+                         "%s is no trace: %llu bytes are less "
+                         "than a header",
+                         f->path, (unsigned long long)f->bytes);
+    switch (axp__file_head_get(head, &f->head)) {
+    case AXP__BLOCK_OK: return AXP_OK;
+    case AXP__BLOCK_NEWER:
+        return axp__fail(AXP_E_FORMAT,
+                         "%s has format version %u; this axprof knows up to "
+                         "%u: read it with a newer one",
+                         f->path, f->head.version, AXP__FILE_VERSION);
+    case AXP__BLOCK_CHECKSUM:
+        return axp__fail(AXP_E_FORMAT, "%s: the header is damaged (byte 0)",
+                         f->path);
+    default:
+        return axp__fail(AXP_E_FORMAT, "%s is no trace of axprof", f->path);
+    }
+}
+
+static axp_status open_file(struct axp__file *f, const char *path)
+{
+    struct stat st;
+    f->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (f->fd < 0 || fstat(f->fd, &st))
+        return axp__fail(errno == ENOENT ? AXP_E_NOT_FOUND : AXP_E_IO, "%s: %s",
+                         path, strerror(errno));
+    if (!S_ISREG(st.st_mode))
+        return axp__fail(AXP_E_FORMAT, "%s is not a regular file", path);
+    f->bytes = (uint64_t)st.st_size;
+    return read_head(f);
+}
+
+axp_status axp__file_open(const char *path, struct axp__file **out)
+{
+    struct axp__file *f = calloc(1, sizeof *f);
+    axp_status status = AXP_E_NO_MEMORY;
+    if (f) {
+        f->fd = -1;
+        f->path = strdup(path);
+        if (f->path) status = open_file(f, path);
+        if (!status) f->is_finished = read_index(f, &status);
+        if (!status && !f->is_finished) status = scan_blocks(f);
+    }
+    if (!status) {
+        *out = f;
+        return AXP_OK;
+    }
+    axp__file_close(f);
+    if (status == AXP_E_NO_MEMORY)
+        axp__fail(status, "no memory to read %s", path);
+    return status;
+}
+
+void axp__file_close(struct axp__file *f)
+{
+    if (!f) return;
+    if (f->fd >= 0) close(f->fd);
+    free(f->entry);
+    free(f->path);
+    free(f);
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* A trace file open for reading: what blocks it has, and where.
+ *
+ *   finished    by its trailer and index: nothing else is read, so that
+ *               opening costs the same however long the file is
+ *   otherwise   from block to block, every checksum compared, up to the last
+ *               whole block; what is damaged is passed over and counted
+ *
+ * Place      below axp_open, `axprof info`, `check` and `pack`.
+ * Input      untrusted: any bytes. Read with pread, never mapped: a file that
+ *            somebody shortens meanwhile is an error, and not a signal.
+ * Ownership  create gives; the capture's list of sources may take over
+ *            (axp__file_as_source).
+ * Threads    a file that is open does not change: any number may load.
+ * Failure    a status, the sentence in axp_last_error, and in axp__file_fault
+ *            where in the file.
+ */
+#ifndef AXP_FILE_READ_H
+#define AXP_FILE_READ_H
+#include "base/base_bytes.h"
+#include "tally/tally_capture.h"
+#include "wire/wire_index.h"
+
+struct axp__file_fault { /* the first thing that is wrong */
+    uint64_t at;         /* byte in the file */
+    const char *what;    /* NULL: nothing is */
+};
+
+struct axp__file {
+    struct axp__cap_source source; /* first: chunks find the file by it */
+    int fd;
+    char *path;
+    uint64_t bytes;
+    struct axp__file_head head;
+    struct axp__index_entry *entry; /* in the order of the file */
+    size_t n_entries, cap_entries;
+    bool is_finished;   /* has trailer and index, which were used */
+    uint64_t end;       /* of the last whole block */
+    uint64_t n_damaged; /* blocks, or stretches, that were passed over */
+    uint64_t n_unknown; /* blocks of a kind that this version does not know */
+    uint32_t unknown;   /* the last of these kinds */
+    struct axp__file_fault fault;
+};
+
+axp_status axp__file_open(const char *path, struct axp__file **out);
+void axp__file_close(struct axp__file *f); /* NULL allowed */
+
+/* The body of a block, checksum compared; malloc, with 8 zero bytes behind it.
+ * NULL: damaged, or no memory (then *status is AXP_E_NO_MEMORY). */
+uint8_t *axp__file_body(const struct axp__file *f,
+                        const struct axp__index_entry *e, axp_status *status);
+bool axp__file_read_at(const struct axp__file *f, uint64_t at, void *bytes,
+                       size_t n);
+/* Whether what is stored at an entry's place is what the entry says. */
+bool axp__file_entry_is_true(const struct axp__file *f,
+                             const struct axp__index_entry *e);
+
+/* Lists the timeline as chunks of c, one a block, those that a later block
+ * holds too left out. The file is then one of c's sources, closed with it.
+ * False: no memory. */
+bool axp__file_as_source(struct axp__file *f, struct axp__capture *c,
+                         uint32_t epoch);
+/* The block that a chunk of a file is; NULL: it is not one of a file. */
+const struct axp__index_entry *axp__file_entry_of(
+    const struct axp__cap_chunk *chunk);
+
+#endif

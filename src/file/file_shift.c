@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Ticks, names and rows of a part; see file_shift.h. */
+#include "file/file_shift.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "wire/wire_decode.h"
+
+/* ---- words ---------------------------------------------------------------------- */
+
+static void shift_payload(const struct axp__shift *s, enum axp__word_kind kind,
+                          uint64_t *payload, size_t n)
+{
+    if (kind == AXP__W_STEP) payload[2] = axp__shift_ticks(s, payload[2]);
+    if (kind != AXP__W_EXT) return;
+    uint64_t *p = payload + 1; /* after its own first word */
+    n--;
+    switch (payload[0] & 255) {
+    case AXP__X_ASYNC_END:
+        if (n > 1) p[1] = axp__shift_ticks(s, p[1]);
+        break;
+    case AXP__X_CROSS_STOP:
+        if (n > 0) p[0] = axp__shift_ticks(s, p[0]);
+        if (n > 1) p[1] += s->first_row;
+        break;
+    case AXP__X_DROP:
+        if (n > 0) p[0] = axp__shift_ticks(s, p[0]);
+        break;
+    case AXP__X_SPAN:
+        if (n > 1) p[1] += s->shift_ns;
+        if (n > 0) p[0] += s->shift_ns;
+        break;
+    case AXP__X_TRACK_ALLOC:
+    case AXP__X_TRACK_FREE:
+        if (n > 0) p[0] += s->shift_ns;
+        break;
+    default: break;
+    }
+}
+
+/* Whose field for a name holds one. */
+static bool has_name(enum axp__word_kind kind)
+{
+    return kind != AXP__W_WORK && kind != AXP__W_TIME && kind != AXP__W_STEP;
+}
+
+/* Rewrites n words; returns how many are whole. */
+static size_t shift_words(const struct axp__shift *s, uint64_t *w, size_t n,
+                          uint64_t base)
+{
+    uint64_t new_base = axp__shift_ticks(s, base);
+    size_t at = 0;
+    while (at < n && w[at]) {
+        enum axp__word_kind kind = axp__word_kind(w[at]);
+        uint32_t name = axp__word_name(w[at]);
+        size_t n_payload = axp__payload_words(kind);
+        if (kind >= AXP__W_N_KINDS || n_payload >= n - at) break;
+        if (kind == AXP__W_EXT) n_payload = w[at + 1] >> 8 & 0xffff;
+        if (n_payload >= n - at || (kind == AXP__W_EXT && !n_payload)) break;
+        if (kind == AXP__W_TIME) {
+            base = w[at + 1];
+            w[at + 1] = new_base = axp__shift_ticks(s, base);
+        } else {
+            uint64_t ticks = axp__shift_ticks(s, base + axp__word_delta(w[at]));
+            uint64_t delta = ticks > new_base ? ticks - new_base : 0;
+            uint64_t most = ((uint64_t)1 << AXP__TIME_BITS) - 1;
+            if (has_name(kind)) name = axp__shift_name(s, name);
+            w[at] = axp__word(kind, name, delta < most ? delta : most);
+            shift_payload(s, kind, w + at + 1, n_payload);
+        }
+        at += 1 + n_payload;
+    }
+    return at;
+}
+
+static void unload(struct axp__cap_words *words)
+{
+    free(words->memory);
+}
+
+static bool load(const struct axp__cap_source *source,
+                 const struct axp__cap_chunk *at, struct axp__cap_words *out)
+{
+    const struct axp__shift *s =
+        (const struct axp__shift *)(const void *)source;
+    struct axp__cap_words words;
+    if (!axp__words_load(&s->part->chunks[at->place], &words)) return false;
+    uint64_t *copy = malloc((words.n_words + 1) * 8);
+    if (copy) {
+        if (words.n_words) memcpy(copy, words.words, words.n_words * 8);
+        size_t n = shift_words(s, copy, words.n_words, words.base_ticks);
+        *out = (struct axp__cap_words){
+            copy, n, axp__shift_ticks(s, words.base_ticks), unload, copy};
+    }
+    axp__words_unload(&words);
+    return copy;
+}
+
+static void close_shift(struct axp__cap_source *source)
+{
+    struct axp__shift *s = (struct axp__shift *)(void *)source;
+    s->part->release(s->part);
+    free(s->name);
+    free(s);
+}
+
+bool axp__shift_chunks(struct axp__shift *s, struct axp__cap_chunk *to)
+{
+    s->source.load = load;
+    s->source.close = close_shift;
+    for (size_t i = 0; i < s->part->n_chunks; i++) {
+        const struct axp__cap_chunk *from = &s->part->chunks[i];
+        to[i] = (struct axp__cap_chunk){
+            .row = s->first_row + from->row,
+            .seq = from->seq,
+            .base_ticks = axp__shift_ticks(s, from->base_ticks),
+            .source = &s->source,
+            .place = i,
+            .n_words = from->n_words,
+            .n_events = from->n_events};
+    }
+    return true;
+}
+
+/* ---- accumulators ------------------------------------------------------------------- */
+
+void axp__shift_row(const struct axp__shift *s, struct axp__cap_row *row)
+{
+    row->id += s->first_row;
+    row->name = axp__shift_name(s, row->name);
+    if (row->track) {
+        row->track += s->first_row; /* tracks of several are several */
+        row->first += s->shift_ns;
+        row->last += s->shift_ns;
+        return;
+    }
+    row->first = axp__shift_ticks(s, row->first);
+    row->last = axp__shift_ticks(s, row->last);
+    row->busy = axp__shift_duration(s, row->busy);
+}
+
+static void shift_op(const struct axp__shift *s, struct axp__cap_op *op)
+{
+    op->loose_ticks = axp__shift_duration(s, op->loose_ticks);
+    op->repeat_ticks = axp__shift_duration(s, op->repeat_ticks);
+    if (op->min_ticks != UINT64_MAX)
+        op->min_ticks = axp__shift_duration(s, op->min_ticks);
+    op->max_ticks = axp__shift_duration(s, op->max_ticks);
+    op->lifetime_ticks = axp__shift_duration(s, op->lifetime_ticks);
+}
+
+static void shift_node(const struct axp__shift *s, struct axp__cap_node *n)
+{
+    n->total_ticks = axp__shift_duration(s, n->total_ticks);
+    n->self_ticks = axp__shift_duration(s, n->self_ticks);
+    n->flops_ticks = axp__shift_duration(s, n->flops_ticks);
+    n->bytes_ticks = axp__shift_duration(s, n->bytes_ticks);
+}
+
+/* The pages of one op counted again, each bucket as its middle. */
+static bool shift_hists(const struct axp__shift *s, struct axp__capture *c,
+                        struct axp__cap_lane *lane)
+{
+    const struct axp__cap_hist *from = lane->hists;
+    uint32_t n = lane->n_hists;
+    if (axp__shift_duration(s, 1000000) == 1000000) return true;
+    /* a page may fall on two: an octave is cut once */
+    struct axp__cap_hist *to = axp__cap_take(c, 2 * (size_t)n, sizeof *to);
+    uint64_t(*sum)[AXP__HIST_BUCKETS] = calloc(AXP__HIST_PAGES, sizeof *sum);
+    bool ok = to && sum;
+    lane->hists = to;
+    lane->n_hists = 0;
+    for (uint32_t i = 0; ok && i < n; i++) {
+        for (uint32_t k = 0; k < AXP__HIST_BUCKETS; k++) {
+            uint64_t v = axp__shift_duration(s, axp__hist_mid(from[i].page, k));
+            struct axp__hist_at at =
+                axp__hist_at(v < AXP__HIST_MAX ? v : AXP__HIST_MAX);
+            sum[at.page][at.bucket] += from[i].count[k];
+        }
+        if (i + 1 < n && from[i + 1].op == from[i].op) continue;
+        for (uint32_t page = 0; page < AXP__HIST_PAGES; page++) {
+            uint64_t any = 0;
+            for (uint32_t k = 0; k < AXP__HIST_BUCKETS; k++)
+                any |= sum[page][k];
+            if (!any || lane->n_hists == 2 * n) continue;
+            struct axp__cap_hist *h = &to[lane->n_hists++];
+            h->op = from[i].op;
+            h->page = page;
+            memcpy(h->count, sum[page], sizeof h->count);
+            memset(sum[page], 0, sizeof sum[page]);
+        }
+    }
+    free(sum);
+    return ok;
+}
+
+static void shift_step(const struct axp__shift *s, struct axp__step *step)
+{
+    step->begin_ticks = axp__shift_ticks(s, step->begin_ticks);
+    step->end_ticks = axp__shift_ticks(s, step->end_ticks);
+}
+
+static void shift_steps(const struct axp__shift *s, struct axp__steps *steps)
+{
+    struct axp__op *op = &steps->stats;
+    op->loose_ticks = axp__shift_duration(s, op->loose_ticks);
+    if (op->min_ticks != UINT64_MAX)
+        op->min_ticks = axp__shift_duration(s, op->min_ticks);
+    op->max_ticks = axp__shift_duration(s, op->max_ticks);
+    for (uint32_t i = 0; i < AXP__STEPS_RECENT; i++)
+        shift_step(s, &steps->recent[i]);
+    for (uint32_t i = 0; i < steps->n_slowest; i++)
+        shift_step(s, &steps->slowest[i]);
+    for (uint32_t i = 0; i < steps->n_sampled; i++)
+        shift_step(s, &steps->sampled[i]);
+}
+
+#define COPY(member)                                                           \
+    do {                                                                       \
+        to->member = axp__cap_take(c, from->n_##member, sizeof *to->member);   \
+        if (!to->member) return false;                                         \
+        if (from->n_##member)                                                  \
+            memcpy(to->member, from->member,                                   \
+                   from->n_##member * sizeof *to->member);                     \
+    } while (0)
+
+static bool copy_lane(struct axp__capture *c, const struct axp__cap_lane *from,
+                      struct axp__cap_lane *to)
+{
+    *to = *from;
+    COPY(ops);
+    COPY(nodes);
+    COPY(hists);
+    COPY(frames);
+    COPY(traffic);
+    COPY(counters);
+    if (!from->steps) return true;
+    to->steps = axp__cap_take(c, 1, sizeof *to->steps);
+    if (to->steps) *to->steps = *from->steps;
+    return to->steps;
+}
+
+bool axp__shift_lane(const struct axp__shift *s, struct axp__capture *c,
+                     const struct axp__cap_lane *from, struct axp__cap_lane *to)
+{
+    if (!copy_lane(c, from, to)) return false;
+    for (uint32_t i = 0; i < to->n_ops; i++) {
+        to->ops[i].name = axp__shift_name(s, to->ops[i].name);
+        if (!to->is_track) shift_op(s, &to->ops[i]);
+    }
+    for (uint32_t i = 0; i < to->n_nodes; i++) {
+        to->nodes[i].name = axp__shift_name(s, to->nodes[i].name);
+        if (!to->is_track) shift_node(s, &to->nodes[i]);
+    }
+    for (uint32_t i = 0; i < to->n_frames; i++) {
+        struct axp__cap_frame *f = &to->frames[i];
+        f->begin_ticks = axp__shift_ticks(s, f->begin_ticks);
+        f->charged_ticks = axp__shift_ticks(s, f->charged_ticks);
+        f->child_ticks = axp__shift_duration(s, f->child_ticks);
+    }
+    for (uint32_t i = 0; i < to->n_traffic; i++)
+        to->traffic[i].name = axp__shift_name(s, to->traffic[i].name);
+    for (uint32_t i = 0; i < to->n_counters; i++) {
+        to->counters[i].name = axp__shift_name(s, to->counters[i].name);
+        to->counters[i].last_ticks =
+            axp__shift_ticks(s, to->counters[i].last_ticks);
+    }
+    if (to->steps) shift_steps(s, to->steps);
+    return to->is_track || shift_hists(s, c, to);
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* One capture seen in the frame of another: its ticks, names and rows as those
+ * of the joined one (file_join.h). Accumulators are rewritten once, words when
+ * they are loaded.
+ *
+ * Input    words are untrusted: what cannot be ends its chunk.
+ */
+#ifndef AXP_FILE_SHIFT_H
+#define AXP_FILE_SHIFT_H
+#include "tally/tally_capture.h"
+
+struct axp__shift {
+    struct axp__cap_source source;
+    struct axp__capture *part; /* released with the source */
+    uint32_t *name;            /* by the part's id; the last: any other */
+    uint32_t n_names;
+    uint32_t first_row; /* added to ids of rows */
+    /* ticks of the part t ↦ to_ticks + (t - from_ticks) * ratio */
+    uint64_t from_ticks, to_ticks;
+    double ratio;
+    uint64_t shift_ns; /* added to the times of tracks */
+};
+
+static inline uint64_t axp__shift_ticks(const struct axp__shift *s,
+                                        uint64_t ticks)
+{
+    uint64_t since = ticks - s->from_ticks;
+    if (s->ratio == 1) return s->to_ticks + since;
+    return s->to_ticks + (uint64_t)(int64_t)((double)(int64_t)since * s->ratio);
+}
+
+/* A duration; a rate that is off by less than a thousandth changes times of
+ * day, and no duration that anyone looks at. */
+static inline uint64_t axp__shift_duration(const struct axp__shift *s,
+                                           uint64_t ticks)
+{
+    if (s->ratio > 0.999 && s->ratio < 1.001) return ticks;
+    return (uint64_t)((double)ticks * s->ratio + 0.5);
+}
+
+static inline uint32_t axp__shift_name(const struct axp__shift *s,
+                                       uint32_t name)
+{
+    return s->name[name < s->n_names ? name : s->n_names];
+}
+
+/* The chunks of the part, as to's. False: no memory. */
+bool axp__shift_chunks(struct axp__shift *s, struct axp__cap_chunk *to);
+/* A row, a lane and what is in it, of the part, copied into c. */
+void axp__shift_row(const struct axp__shift *s, struct axp__cap_row *row);
+bool axp__shift_lane(const struct axp__shift *s, struct axp__capture *c,
+                     const struct axp__cap_lane *from,
+                     struct axp__cap_lane *to);
+
+#endif

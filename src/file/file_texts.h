@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* What a file's small blocks say: texts by key (ABOUT), names by id (NAMES),
+ * threads and tracks (ROWS). Copied into a capture's memory.
+ *
+ * Input    untrusted: ids are bounded, texts end in 0 here, blocks that are
+ *          damaged are passed over.
+ */
+#ifndef AXP_FILE_TEXTS_H
+#define AXP_FILE_TEXTS_H
+#include "file/file_read.h"
+#include "wire/wire_body.h"
+
+struct axp__about_pair {
+    const char *key, *value; /* a value may hold 0 bytes; it ends in one too */
+    size_t len;
+};
+
+struct axp__about {
+    struct axp__about_pair *pair; /* in the order of the file */
+    size_t n, cap;
+};
+
+/* Each false: no memory. */
+bool axp__file_about(const struct axp__file *f, struct axp__capture *c,
+                     struct axp__about *out);
+/* Sets name_at and own of c. */
+bool axp__file_names(const struct axp__file *f, struct axp__capture *c);
+/* *out in c's memory, *n of them; the last of an id counts. */
+bool axp__file_rows(const struct axp__file *f, struct axp__capture *c,
+                    struct axp__row_record **out, size_t *n);
+
+/* The last value of a key, NULL: there is none. */
+const char *axp__about_text(const struct axp__about *a, const char *key);
+/* As a number; `otherwise` where there is none. */
+uint64_t axp__about_number(const struct axp__about *a, const char *key,
+                           uint64_t otherwise);
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* axp_open: files to a view. Several files are the processes of a run; that
+ * they are is checked by their run id, and where it differs a view is made all
+ * the same: the caller named them. */
+#include <stdlib.h>
+
+#include "file/file_join.h"
+#include "file/file_open.h"
+#include "model/model_view.h"
+#include "record/record_thread.h"
+
+axp_status axp_open(const char *const *paths, size_t n_paths, axp_view **out)
+{
+    if (!paths || !n_paths || !out)
+        return axp__fail(AXP_E_INVALID, "axp_open needs paths and a place for "
+                                        "the view");
+    struct axp__part *parts = calloc(n_paths, sizeof *parts);
+    axp_status status =
+        parts ? AXP_OK : axp__fail(AXP_E_NO_MEMORY, "no memory to read files");
+    size_t n = 0;
+    for (; !status && n < n_paths; n++) {
+        struct axp__opened o;
+        if (!paths[n])
+            status = axp__fail(AXP_E_INVALID, "a path is NULL");
+        else
+            status = axp__trace_open(paths[n], &o);
+        if (status) break;
+        parts[n] = (struct axp__part){o.capture, &o.file->head};
+    }
+    if (status) {
+        while (n--)
+            parts[n].capture->release(parts[n].capture);
+    } else {
+        struct axp__capture *c = axp__join(parts, n);
+        axp_view *v = c ? axp__view_make(c) : NULL;
+        if (v)
+            *out = v;
+        else
+            status = axp__fail(AXP_E_NO_MEMORY, "no memory for a view");
+    }
+    free(parts);
+    return status;
+}

@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Allocations and frees, as a program calls them.
+ *
+ * Hot       the usual case and nothing else, as in record_scope.c: every
+ *           question is asked before the first change, and any unusual answer
+ *           leads to the general way, which starts over. Where the threads'
+ *           purses have to be settled, that comes last. So nothing is called
+ *           on the way, and no register saved.
+ * Usual     a name that the thread has used before, at the same address; a
+ *           block whose region of the shadow is there; room in the chunk.
+ * Far       with many blocks a free waits for memory, and so does the program
+ *           that looks for the next block. A processor does both at once only
+ *           if that is within some 200 instructions: so a free does before it
+ *           looks at the block whatever it can, with the last name as a guess.
+ */
+#include "record/record_memory.h"
+
+#define MAX_STACK 64u
+
+/* ---- the hot way ----------------------------------------------------------------- */
+
+/* Where an event goes. */
+struct spot {
+    struct axp__lane *lane;
+    uint64_t *w; /* room for three words */
+    uint64_t now, delta;
+};
+
+/* Whose it is. */
+struct owner {
+    struct axp__traffic *traffic;
+    struct axp__purse *own;
+    uint32_t id; /* of the name */
+};
+
+/* Enters; false: nothing was done. HOT */
+static inline bool enter_hot(const axp_profiler *p, struct spot *s)
+{
+    s->lane = axp__enter_fast(p);
+    if (axp__unlikely(!s->lane)) return false;
+    s->now = axp__clock_raw(); /* or it would not have been entered */
+    s->w = s->lane->cur;
+    s->delta = s->now - s->lane->base_ticks;
+    if (axp__likely(s->w + 2 < axp__get(&s->lane->lim) &&
+                    !(s->delta >> AXP__TIME_BITS)))
+        return true;
+    axp__leave(s->lane);
+    return false;
+}
+
+/* A name may end before 16 bytes: the load stays within its page. HOT */
+__attribute__((no_sanitize("address"))) static inline bool is_at(
+    const struct axp__memo *m, const char *name)
+{
+    uint64_t w[2];
+    __builtin_memcpy(w, name, 16);
+    return !(((w[0] ^ m->word[0]) & m->mask[0]) |
+             ((w[1] ^ m->word[1]) & m->mask[1]));
+}
+
+/* What the lane has of a name; false: ask. HOT */
+static inline bool find_name(struct axp__lane *lane, const char *name,
+                             struct owner *o)
+{
+    if (axp__unlikely(!lane->memos)) return false;
+    struct axp__memo *m = axp__memo_at(lane, name);
+    *o = (struct owner){m->traffic, m->own, m->id};
+    if (axp__unlikely(m->pointer != name || !m->own ||
+                      ((uintptr_t)name & 4095) > 4080 || !is_at(m, name)))
+        return false;
+    lane->guess = m;
+    return true;
+}
+
+static inline bool find_id(struct axp__lane *lane, uint32_t id, struct owner *o)
+{
+    const struct axp__entry *e = axp__tally_peek(
+        &lane->tally, axp__path_of(AXP__OF_TRAFFIC), AXP__LABEL(id));
+    if (axp__unlikely(!e)) return false;
+    *o = (struct owner){e->record, e->other, id};
+    return o->own != NULL;
+}
+
+/* HOT */
+static inline void write_words(const struct spot *s, uint64_t label,
+                               uint64_t bytes, uint64_t address)
+{
+    struct axp__lane *lane = s->lane;
+    axp__put(&s->w[3], 0);
+    axp__put(&s->w[1], bytes);
+    axp__put(&s->w[2], address);
+    axp__put(&s->w[0], s->delta << AXP__TIME_SHIFT | label);
+    axp__put(&lane->n_extra, lane->n_extra + 2);
+    axp__put(&lane->cur, s->w + 3);
+    axp__put(&lane->last_ticks, s->now);
+}
+
+static __attribute__((noinline)) void settle_alloc(struct axp__lane *lane,
+                                                   struct axp__purse *own,
+                                                   uint64_t bytes, uint64_t now)
+{
+    axp__memory_alloc_slow(&lane->p->memory,
+                           (struct axp__purses){own, lane->purse}, bytes, now);
+    axp__leave(lane);
+}
+
+static __attribute__((noinline)) void settle_free(struct axp__lane *lane,
+                                                  struct axp__traffic *t,
+                                                  struct axp__purse *own,
+                                                  uint64_t bytes)
+{
+    struct axp__purses x = {own, lane->purse};
+    uint64_t excess = axp__memory_free_slow(&lane->p->memory, x, bytes);
+    axp__bump(&t->freed_bytes, -excess);
+    if (excess) axp__memory_warn_excess(lane, t->name);
+    axp__leave(lane);
+}
+
+/* Whether the innermost scope has where to count allocations. HOT */
+static inline bool has_extra(const struct axp__lane *lane)
+{
+    return lane->tally.top->node->extra;
+}
+
+/* The rest of an allocation, and out. HOT */
+static inline void alloc_hot(const struct spot *s, const struct owner *o,
+                             uint64_t bytes, uint64_t address)
+{
+    struct axp__lane *lane = s->lane;
+    struct axp__purses x = {o->own, lane->purse};
+    struct axp__node_extra *extra =
+        axp__arena_at(&lane->tally.arena, lane->tally.top->node->extra);
+    axp__bump(&extra->allocated_bytes, bytes);
+    axp__bump(&o->traffic->n_allocs, 1);
+    axp__bump(&o->traffic->allocated_bytes, bytes);
+    write_words(s, axp__word(AXP__W_ALLOC, o->id, 0), bytes, address);
+    if (axp__likely(axp__memory_alloc_fast(&lane->p->memory, x, bytes, s->now,
+                                           lane->row)))
+        axp__leave(lane);
+    else
+        settle_alloc(lane, x.own, bytes, s->now);
+}
+
+/* The rest of a free, and out. HOT */
+static inline void free_hot(const struct spot *s, const struct owner *o,
+                            uint64_t bytes, uint64_t address)
+{
+    struct axp__lane *lane = s->lane;
+    struct axp__purses x = {o->own, lane->purse};
+    axp__bump(&o->traffic->n_frees, 1);
+    axp__bump(&o->traffic->freed_bytes, bytes);
+    write_words(s, axp__word(AXP__W_FREE, o->id, 0), bytes, address);
+    if (axp__likely(axp__memory_free_fast(&lane->p->memory, x, bytes)))
+        axp__leave(lane);
+    else
+        settle_free(lane, o->traffic, x.own, bytes);
+}
+
+/* ---- by name ------------------------------------------------------------------------ */
+
+static __attribute__((noinline)) void alloc_slow(axp_profiler *p,
+                                                 const char *name, size_t bytes)
+{
+    struct axp__lane *lane = axp__enter(p);
+    if (!lane) return;
+    struct axp__mem_event e = {.name = axp__lane_name(lane, name),
+                               .bytes = bytes,
+                               .now = axp__clock_ticks()};
+    if (axp__memory_check_size(lane, bytes, e.name))
+        axp__memory_record_alloc(lane, &e);
+    axp__memory_remember(lane, name, e.name);
+    axp__leave(lane);
+}
+
+/* HOT */
+void axp_record_alloc(axp_profiler *p, const char *name, size_t bytes)
+{
+    struct spot s;
+    struct owner o;
+    if (axp__likely(enter_hot(p, &s))) {
+        if (axp__likely(bytes <= AXP__MAX_BLOCK &&
+                        find_name(s.lane, name, &o) && has_extra(s.lane))) {
+            alloc_hot(&s, &o, bytes, 0);
+            return;
+        }
+        axp__leave(s.lane);
+    }
+    alloc_slow(p, name, bytes);
+}
+
+static __attribute__((noinline)) void free_slow(axp_profiler *p,
+                                                const char *name, size_t bytes)
+{
+    struct axp__lane *lane = axp__enter(p);
+    if (!lane) return;
+    struct axp__mem_event e = {.name = axp__lane_name(lane, name),
+                               .bytes = bytes,
+                               .now = axp__clock_ticks()};
+    if (axp__memory_check_size(lane, bytes, e.name))
+        axp__memory_record_free(lane, &e);
+    axp__memory_remember(lane, name, e.name);
+    axp__leave(lane);
+}
+
+/* HOT */
+void axp_record_free(axp_profiler *p, const char *name, size_t bytes)
+{
+    struct spot s;
+    struct owner o;
+    if (axp__likely(enter_hot(p, &s))) {
+        if (axp__likely(bytes <= AXP__MAX_BLOCK &&
+                        find_name(s.lane, name, &o))) {
+            free_hot(&s, &o, bytes, 0);
+            return;
+        }
+        axp__leave(s.lane);
+    }
+    free_slow(p, name, bytes);
+}
+
+/* ---- by address ------------------------------------------------------------------------ */
+
+static __attribute__((noinline)) void track_slow(axp_profiler *p,
+                                                 const char *name,
+                                                 const void *ptr, size_t bytes)
+{
+    struct axp__lane *lane = axp__enter(p);
+    if (!lane) return;
+    struct axp__mem_event e = {.name = axp__lane_name(lane, name),
+                               .bytes = bytes,
+                               .address = (uintptr_t)ptr,
+                               .now = axp__clock_ticks()};
+    if (!ptr)
+        axp__warn(lane->p, AXP__WARN_NULL_ADDRESS, e.name);
+    else if (axp__memory_check_size(lane, bytes, e.name))
+        axp__memory_record_block(lane, e.address, &e);
+    axp__memory_remember(lane, name, e.name);
+    axp__leave(lane);
+}
+
+/* HOT */
+void axp_track_alloc(axp_profiler *p, const char *name, const void *ptr,
+                     size_t bytes)
+{
+    struct spot s;
+    struct owner o;
+    uint64_t address = (uintptr_t)ptr;
+    if (axp__likely(enter_hot(p, &s))) {
+        uint32_t *cell =
+            axp__shadow_peek_free(&s.lane->p->blocks, address, bytes);
+        if (axp__likely(cell && find_name(s.lane, name, &o) &&
+                        has_extra(s.lane))) {
+            axp__cell_write(cell, (uint64_t)bytes << AXP__NAME_BITS | o.id);
+            alloc_hot(&s, &o, bytes, address);
+            return;
+        }
+        axp__leave(s.lane);
+    }
+    track_slow(p, name, ptr, bytes);
+}
+
+static __attribute__((noinline)) void untrack_slow(axp_profiler *p,
+                                                   const void *ptr)
+{
+    struct axp__lane *lane = ptr ? axp__enter(p) : NULL;
+    if (!lane) return;
+    axp__memory_record_unblock(lane, (uintptr_t)ptr, (uintptr_t)ptr,
+                               axp__clock_ticks(), 0);
+    axp__leave(lane);
+}
+
+/* A free of a block with the name of the last event, while no other thread
+ * takes part; false: nothing was done. What is read before the cell is read
+ * in this order on purpose: see the top. HOT */
+static inline bool free_as_guessed(const struct spot *s, uint32_t *cell,
+                                   uint64_t address)
+{
+    struct axp__lane *lane = s->lane;
+    const struct axp__memory *m = &lane->p->memory;
+    const struct axp__memo *guess = lane->guess;
+    if (axp__unlikely(!guess || !guess->own)) return false;
+    struct axp__purse *own = guess->own, *all = lane->purse;
+    struct axp__traffic *t = guess->traffic;
+    uint64_t n_frees = axp__get(&t->n_frees) + 1;
+    uint64_t freed_bytes = axp__get(&t->freed_bytes);
+    uint64_t net = axp__get(&own->net), taken = axp__get(&own->taken);
+    uint64_t net_all = axp__get(&all->net), taken_all = axp__get(&all->taken);
+    uint64_t n_extra = axp__get(&lane->n_extra) + 2;
+    uint64_t word = axp__word(AXP__W_FREE, guess->id, s->delta);
+    uint32_t expected = axp__cell_head(guess->id) | AXP__CELL_HEAD;
+    uint32_t stamp = axp__get(&m->stamp);
+    if (axp__unlikely(stamp & AXP__STAMP_SHARED ||
+                      axp__get(&own->stamp) != stamp ||
+                      !(axp__get(&own->state) & axp__get(&all->state) &
+                        AXP__PURSE_OFFERED)))
+        return false;
+    axp__put(&s->w[3], 0);
+    axp__put(&s->w[2], address);
+    uint32_t head = axp__get(&cell[0]), tail = axp__get(&cell[1]);
+    uint64_t bytes = axp__cell_value(head, tail) >> AXP__NAME_BITS;
+    net -= bytes;
+    net_all -= bytes;
+    if (axp__unlikely(head << 9 != expected << 9 ||
+                      (tail & AXP__CELL_KIND) != AXP__CELL_TAIL ||
+                      (int64_t)((net - taken) | (net_all - taken_all)) < 0))
+        return false;
+    axp__cell_clear(cell);
+    axp__put(&t->n_frees, n_frees);
+    axp__put(&t->freed_bytes, freed_bytes + bytes);
+    axp__put(&s->w[1], bytes);
+    axp__put(&s->w[0], word);
+    axp__put(&lane->n_extra, n_extra);
+    axp__put(&lane->cur, s->w + 3);
+    axp__put(&lane->last_ticks, s->now);
+    axp__put(&own->net, net);
+    axp__put(&all->net, net_all);
+    axp__signal_fence(); /* as axp__memory_stamp has it */
+    if (axp__likely(axp__get(&m->stamp) == stamp))
+        axp__leave(lane);
+    else
+        settle_free(lane, t, own, bytes);
+    return true;
+}
+
+/* HOT */
+void axp_track_free(axp_profiler *p, const void *ptr)
+{
+    struct spot s;
+    struct owner o;
+    uint64_t value = 0, address = (uintptr_t)ptr;
+    if (axp__likely(enter_hot(p, &s))) {
+        const struct axp__region *r;
+        uint32_t *cell = axp__shadow_cell(&s.lane->p->blocks, address, &r);
+        if (axp__likely(cell && free_as_guessed(&s, cell, address))) return;
+        if (cell && axp__cell_is_block(cell, &value) &&
+            find_id(s.lane, (uint32_t)value & (AXP__MAX_NAMES - 1), &o)) {
+            axp__cell_clear(cell);
+            free_hot(&s, &o, value >> AXP__NAME_BITS, address);
+            return;
+        }
+        axp__leave(s.lane);
+    }
+    untrack_slow(p, ptr);
+}
+
+/* ---- in full ----------------------------------------------------------------------------- */
+
+static void put_stack(struct axp__lane *lane, const axp_alloc *alloc,
+                      const struct axp__mem_event *e)
+{
+    uint64_t words[MAX_STACK];
+    uint32_t n = alloc->n_frames < MAX_STACK ? alloc->n_frames : MAX_STACK;
+    for (uint32_t i = 0; i < n; i++)
+        words[i] = (uint64_t)(uintptr_t)alloc->stack[i];
+    if (n) axp__lane_put_ext(lane, AXP__X_STACK, 0, e->name, e->now, words, n);
+}
+
+static uint32_t alloc_name(struct axp__lane *lane, const char *name)
+{
+    if (name) return axp__lane_name(lane, name);
+    if (lane->tally.top == lane->tally.frames) return AXP__NAME_UNNAMED;
+    return lane->tally.top->op->name;
+}
+
+void axp_record_alloc_ex(axp_profiler *p, const axp_alloc *alloc)
+{
+    struct axp__lane *lane = alloc ? axp__enter(p) : NULL;
+    if (!lane) return;
+    struct axp__mem_event e = {.name = alloc_name(lane, alloc->name),
+                               .bytes = alloc->bytes,
+                               .address = (uintptr_t)alloc->ptr,
+                               .kind = (uint32_t)alloc->kind,
+                               .now = axp__clock_ticks()};
+    if (e.kind > AXP_MEM_CACHE) {
+        axp__warn(lane->p, AXP__WARN_BAD_ENUM, e.name);
+        e.kind = AXP_MEM_NONE;
+    }
+    if (axp__memory_check_size(lane, e.bytes, e.name)) {
+        if (e.address)
+            axp__memory_record_block(lane, e.address, &e);
+        else
+            axp__memory_record_alloc(lane, &e);
+        if (alloc->stack) put_stack(lane, alloc, &e);
+    }
+    axp__leave(lane);
+}

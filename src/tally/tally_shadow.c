@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* What is new or unusual; see tally_shadow.h. */
+#include "tally/tally_shadow.h"
+
+#include "os/os_map.h"
+
+#define PROBES 8u
+#define PAGE_BYTES (AXP__PAGE_SPAN / AXP__SLOT_BYTES * 4u)
+/* And a page that is never written to: a look at the cell after the last. */
+#define CELLS_BYTES ((size_t)AXP__CELL_PAGES * PAGE_BYTES + PAGE_BYTES)
+#define TABLE_BYTES (AXP__REGIONS * sizeof(struct axp__region))
+
+/* Stands for a table that there was no memory for, once. */
+static struct axp__region no_regions[AXP__REGIONS];
+
+/* ---- regions ----------------------------------------------------------------------- */
+
+/* The table of regions; NULL: none, for good. What was put meanwhile is in
+ * the other table, so that one made later would hide it. */
+static struct axp__region *get_table(struct axp__shadow *s)
+{
+    struct axp__region *there = axp__get_acquire(&s->regions), *fresh = NULL;
+    struct axp__budget *budget = s->rest.budget;
+    if (there) return there == no_regions ? NULL : there;
+    bool is_paid = axp__budget_take(budget, TABLE_BYTES);
+    if (is_paid) fresh = axp__map(TABLE_BYTES);
+    if (axp__cas(&s->regions, &there, fresh ? fresh : no_regions)) {
+        there = fresh;
+    } else {
+        axp__unmap(fresh, TABLE_BYTES);
+        fresh = NULL;
+    }
+    if (is_paid && !fresh) axp__budget_give(budget, TABLE_BYTES);
+    return there == no_regions ? NULL : there;
+}
+
+/* The region of an address; make: or a new one. NULL: none. Regions are not
+ * given up, so one that found no place once never does. */
+static struct axp__region *find_region(struct axp__region *table, uint64_t key,
+                                       bool make)
+{
+    uint64_t number = key >> AXP__REGION_SHIFT;
+    for (uint64_t i = 0; table && i < PROBES; i++) {
+        struct axp__region *r = &table[(number + i) % AXP__REGIONS];
+        uint64_t there = axp__get_acquire(&r->key);
+        if (!there && make) axp__cas(&r->key, &there, number + 1);
+        if (!there && make) there = number + 1;
+        if (there == number + 1) return r;
+        if (!there) return NULL;
+    }
+    return NULL;
+}
+
+static uint32_t *get_cells(struct axp__region *r)
+{
+    uint32_t *cells = axp__get_acquire(&r->cells);
+    if (cells) return cells;
+    uint32_t *fresh = axp__map_sparse(CELLS_BYTES);
+    if (!fresh) return NULL;
+    if (axp__cas(&r->cells, &cells, fresh)) return fresh;
+    axp__unmap(fresh, CELLS_BYTES);
+    return cells;
+}
+
+/* Whether the page of an address may be written to: it is paid for, now or
+ * before. */
+static bool get_page(struct axp__shadow *s, struct axp__region *r, uint64_t key)
+{
+    uint64_t page = key % AXP__REGION_BYTES / AXP__PAGE_SPAN;
+    uint64_t bit = (uint64_t)1 << page % 64;
+    uint64_t *is_ready = &r->is_ready[page / 64];
+    uint64_t *is_refused = &r->is_refused[page / 64];
+    if (axp__get_acquire(is_ready) & bit) return true;
+    if (axp__get_acquire(is_refused) & bit) return false;
+    bool is_paid = axp__budget_take_part(s->rest.budget, PAGE_BYTES, 1, 2);
+    if (is_paid && get_cells(r)) {
+        if (__atomic_fetch_or(is_ready, bit, __ATOMIC_ACQ_REL) & bit)
+            axp__budget_give(s->rest.budget, PAGE_BYTES);
+        return true;
+    }
+    if (is_paid) axp__budget_give(s->rest.budget, PAGE_BYTES);
+    __atomic_fetch_or(is_refused, bit, __ATOMIC_ACQ_REL);
+    return false;
+}
+
+static uint32_t *at(uint32_t *cells, uint64_t key)
+{
+    return cells + key % AXP__REGION_BYTES / AXP__SLOT_BYTES;
+}
+
+/* Where an address has its cell; NULL: it has none. */
+static uint32_t *cell_of(struct axp__shadow *s, uint64_t key)
+{
+    struct axp__region *r =
+        key % AXP__SLOT_BYTES ? NULL : find_region(get_table(s), key, true);
+    return r && get_page(s, r, key) ? at(axp__get_acquire(&r->cells), key)
+                                    : NULL;
+}
+
+/* ---- blocks -------------------------------------------------------------------------- */
+
+static enum axp__cell_kind kind_of(uint32_t cell)
+{
+    return (enum axp__cell_kind)(cell & AXP__CELL_KIND);
+}
+
+static bool is_block(uint32_t cell)
+{
+    return kind_of(cell) == AXP__CELL_SMALL || kind_of(cell) == AXP__CELL_HEAD;
+}
+
+/* Writes a block's cells, where they are free. */
+static bool write_block(uint32_t *cell, uint64_t key, uint64_t value)
+{
+    uint64_t bytes = value >> AXP__NAME_BITS;
+    if (axp__get(&cell[0]) != AXP__CELL_EMPTY) return false;
+    if (bytes <= AXP__SLOT_BYTES) {
+        axp__put(&cell[0], axp__cell_head(value) | AXP__CELL_SMALL);
+        return true;
+    }
+    if (bytes - AXP__SLOT_BYTES - 1 >= AXP__CELL_MOST ||
+        axp__get(&cell[1]) != AXP__CELL_EMPTY ||
+        key % AXP__PAGE_SPAN == AXP__PAGE_SPAN - AXP__SLOT_BYTES)
+        return false;
+    axp__put(&cell[1], axp__cell_tail(value) | AXP__CELL_TAIL);
+    axp__put(&cell[0], axp__cell_head(value) | AXP__CELL_HEAD);
+    return true;
+}
+
+/* Reads a block and clears its cells. */
+static uint64_t clear_block(uint32_t *cell)
+{
+    uint32_t head = axp__get(&cell[0]), tail = 0;
+    if (kind_of(head) == AXP__CELL_HEAD) {
+        tail = axp__get(&cell[1]);
+        axp__put(&cell[1], kind_of(tail) == AXP__CELL_BOTH ? AXP__CELL_AWAY
+                                                           : AXP__CELL_EMPTY);
+    }
+    axp__put(&cell[0], AXP__CELL_EMPTY);
+    return axp__cell_value(head, tail);
+}
+
+/* The block of this cell's address is in the table. A cell that is the tail
+ * of a block is that block's: its owner may be clearing it now. */
+static void mark_away(uint32_t *cell)
+{
+    uint32_t there = axp__get(cell), kind;
+    do {
+        kind = kind_of(there);
+        if (kind != AXP__CELL_EMPTY && kind != AXP__CELL_TAIL) return;
+        kind = kind == AXP__CELL_EMPTY ? AXP__CELL_AWAY : AXP__CELL_BOTH;
+    } while (!axp__cas(cell, &there, (there & ~AXP__CELL_KIND) | kind));
+}
+
+/* Puts a block into the table. */
+static enum axp__put_result put_away(struct axp__shadow *s, uint32_t *cell,
+                                     uint64_t key, uint64_t value,
+                                     uint64_t *old)
+{
+    enum axp__put_result r = axp__blocks_put(&s->rest, key, value, old);
+    if (cell && r != AXP__PUT_FULL) mark_away(cell);
+    return r;
+}
+
+enum axp__put_result axp__shadow_put_slow(struct axp__shadow *s, uint64_t key,
+                                          uint64_t value, uint64_t *old)
+{
+    uint32_t *cell = cell_of(s, key);
+    if (!cell || !is_block(axp__get(&cell[0]))) {
+        if (cell && write_block(cell, key, value)) return AXP__PUT_NEW;
+        return put_away(s, cell, key, value, old);
+    }
+    uint32_t head = axp__get(&cell[0]), tail = axp__get(&cell[1]);
+    uint64_t none;
+    *old = clear_block(cell);
+    if (write_block(cell, key, value) ||
+        put_away(s, cell, key, value, &none) != AXP__PUT_FULL)
+        return AXP__PUT_REPLACED;
+    if (kind_of(head) == AXP__CELL_HEAD) axp__put(&cell[1], tail);
+    axp__put(&cell[0], head); /* as it was */
+    return AXP__PUT_FULL;
+}
+
+bool axp__shadow_take_slow(struct axp__shadow *s, uint64_t key, uint64_t *value)
+{
+    struct axp__region *table = axp__get_acquire(&s->regions);
+    struct axp__region *r = NULL;
+    if (table && table != no_regions && !(key % AXP__SLOT_BYTES))
+        r = find_region(table, key, false);
+    uint32_t *cells = r ? axp__get_acquire(&r->cells) : NULL;
+    uint32_t *cell = cells ? at(cells, key) : NULL;
+    if (cell && is_block(axp__get(&cell[0]))) {
+        *value = clear_block(cell);
+        return true;
+    }
+    if (!axp__blocks_take(&s->rest, key, value)) return false;
+    if (cell && kind_of(axp__get(&cell[0])) == AXP__CELL_AWAY)
+        axp__put(&cell[0], AXP__CELL_EMPTY);
+    return true;
+}
+
+/* ---- the end --------------------------------------------------------------------------- */
+
+static uint64_t count_pages(const struct axp__region *r)
+{
+    uint64_t n = 0;
+    for (unsigned i = 0; i < AXP__CELL_PAGES / 64; i++)
+        n += (uint64_t)__builtin_popcountll(r->is_ready[i]);
+    return n;
+}
+
+void axp__shadow_clear(struct axp__shadow *s)
+{
+    struct axp__region *table = s->regions;
+    s->regions = NULL;
+    for (unsigned i = 0; table && table != no_regions && i < AXP__REGIONS;
+         i++) {
+        axp__unmap(table[i].cells, CELLS_BYTES);
+        axp__budget_give(s->rest.budget, count_pages(&table[i]) * PAGE_BYTES);
+    }
+    if (table && table != no_regions) {
+        axp__unmap(table, TABLE_BYTES);
+        axp__budget_give(s->rest.budget, TABLE_BYTES);
+    }
+    axp__blocks_clear(&s->rest);
+}

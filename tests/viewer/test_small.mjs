@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Small, odd and empty runs: as good as large ones, and no empty boxes.
+import {execFileSync} from "node:child_process";
+import path from "node:path";
+import {assert, test} from "./harness.mjs";
+import {deep, empty, longTime, memoryOnly, names, one, ranks, small, threads200, training} from "./scenarios.mjs";
+
+const sections = (page) => page.locator("main > section").evaluateAll((list) => list.map((s) => s.id));
+
+test("no events at all", "quick", async (bench) => {
+    const page = await bench.openRun("empty", empty());
+    await page.getByText("Nothing was recorded in this run.").waitFor();
+    assert.deepEqual(await sections(page), ["summary", "about"]);
+});
+
+test("one scope, three events", "quick", async (bench) => {
+    const page = await bench.openRun("one", one());
+    assert.deepEqual(await sections(page), ["summary", "timeline", "operations", "flame", "about"]);
+    const second = await bench.openRun("small", small());
+    const rows = second.locator("#operations tbody tr");
+    assert.equal(await rows.count(), 3);
+    assert.match(await rows.first().innerText(), /first/); // 400 µs of its own
+});
+
+test("only memory", "quick", async (bench) => {
+    const page = await bench.openRun("memoryOnly", memoryOnly());
+    assert.deepEqual(await sections(page), ["summary", "timeline", "memory", "about"]);
+    assert.equal(await page.locator("#memory tbody tr").count(), 3);
+});
+
+test("200 threads", "full", async (bench) => {
+    const page = await bench.openRun("threads200", threads200());
+    assert.equal(await page.locator(".lane-label").count(), 200);
+    await page.getByRole("button", {name: "All rows"}).click();
+    await page.locator("#threads").getByRole("button", {name: /Show more/}).click();
+});
+
+test("long, right-to-left and emoji names", "quick", async (bench) => {
+    const page = await bench.openRun("names", names());
+    const rows = await page.locator("#operations tbody tr").allInnerTexts();
+    assert.equal(rows.length, 9);
+    assert.ok(rows.some((r) => r.includes("حساب المصفوفة")) && rows.some((r) => r.includes("🚀 launch 🔥 kernel 🧠")));
+    const width = await page.evaluate(() => document.documentElement.scrollWidth);
+    assert.ok(width <= 1280, `the page is ${width} wide`);
+});
+
+test("times beyond 104 days", "full", async (bench) => {
+    const page = await bench.openRun("longTime", longTime());
+    assert.equal(await page.evaluate(() => window.axprofTimeline.report.meta.run.t0), "9007199254740993");
+    assert.equal(await page.evaluate(() => window.axprofTimeline.report.trace.end), 40 * 86400e9);
+    await page.getByText("40.0 days", {exact: false}).first().waitFor();
+});
+
+test("300 deep", "full", async (bench) => {
+    const page = await bench.openRun("deep", deep(300));
+    assert.equal(await page.evaluate(() => window.axprofTimeline.report.trace.tracks[0].depth), 300);
+});
+
+test("ranks are compared", "full", async (bench) => {
+    const page = await bench.openRun("ranks", ranks(6));
+    await page.getByText(/rank 2 takes 1\.\d+ × the median/).waitFor();
+    assert.equal(await page.locator(".kind-group").count(), 4);
+});
+
+test("golden runs written in C", "quick", async (bench) => {
+    if (!bench.options.pages) return;
+    execFileSync(bench.options.pages, ["golden", bench.dir]);
+    for (const [name, want] of [["empty", []], ["one_scope", ["timeline", "operations", "flame", "roofline"]], ["nested", ["timeline", "operations", "flame", "steps", "roofline", "counters"]],
+        ["threads", ["timeline", "operations", "flame", "roofline", "counters", "threads"]], ["memory", ["timeline", "operations", "flame", "steps", "memory", "threads"]],
+        ["hostile", ["timeline", "operations", "flame", "memory", "counters", "threads"]]]) {
+        const page = await bench.openFile(path.join(bench.dir, `${name}.html`));
+        assert.deepEqual(await sections(page), ["summary", ...want, "about"], name);
+    }
+});
+
+test("360 pixels wide", "quick", async (bench) => {
+    const page = await bench.openRun("training", training(6000), {context: {viewport: {width: 360, height: 740}}});
+    const {scroll, wide} = await page.evaluate(() => ({
+        scroll: document.documentElement.scrollWidth,
+        wide: [...document.querySelectorAll("main *")].filter((e) => e.getBoundingClientRect().right > 362 && !e.closest(".table-scroll, nav, .tl, svg, .plot")).map((e) => e.tagName + "." + e.className).slice(0, 5),
+    }));
+    assert.ok(scroll <= 360, `the page is ${scroll} wide`);
+    assert.deepEqual(wide, []);
+});
+
+test("printed it is one or two pages", "quick", async (bench) => {
+    const page = await bench.openRun("training", training(6000));
+    const pdf = (await page.pdf({format: "A4"})).toString("latin1");
+    const n = (pdf.match(/\/Type\s*\/Page[^s]/g) ?? []).length;
+    assert.ok(n >= 1 && n <= 2, `${n} pages`);
+});
