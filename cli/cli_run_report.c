@@ -35,6 +35,11 @@ static void say_how_it_ended(const cli_run *r)
         cli_note("%s ended with status %d after %s; CPU time %s, largest "
                  "process %s",
                  r->target.name, WEXITSTATUS(status), time, cpu, rss);
+    uint64_t n_left = r->sampler ? cli_sampler_now(r->sampler).n_left : 0;
+    if (n_left)
+        cli_note("%llu process%s that it started go%s on",
+                 (unsigned long long)n_left, n_left == 1 ? "" : "es",
+                 n_left == 1 ? "es" : "");
 }
 
 static void write_report(const cli_run *r, axp_view *view)

@@ -32,9 +32,11 @@ int main(void)
     CHECK(axp_report_export(view, "profile.txt", AXP_FORMAT_TEXT) == AXP_OK);
     CHECK(axp_report_export(view, "profile.json", AXP_FORMAT_JSON) == AXP_OK);
     CHECK(axp_report_export(view, "profile.md", AXP_FORMAT_MARKDOWN) == AXP_OK);
+    CHECK(axp_report_export(view, "profile.html", AXP_FORMAT_HTML) == AXP_OK);
     CHECK(file_has("profile.txt", "Memory Statistics"));
     CHECK(file_has("profile.json", "\"total_allocated\": 1024"));
     CHECK(file_has("profile.md", "## Compute Statistics"));
+    CHECK(file_has("profile.html", "<!DOCTYPE html>"));
     CHECK(axp_report_export(view, "/no/such/place", AXP_FORMAT_TEXT) ==
           AXP_E_IO);
     printf("%s\n", axp_last_error());

@@ -226,11 +226,11 @@ typedef enum axp_export_format {
     AXP_EXPORT_MEMORY_VIZ,
     AXP_EXPORT_OPENMETRICS
 } axp_export_format;
-typedef struct axp_report_options {
-    int width;
-    bool color;
-    size_t max_findings;
-    uint64_t max_events;
+typedef struct axp_report_options { /* zero = default */
+    int width;                      /* columns of a text report; 0: 80 */
+    bool color;          /* of a text report: the caller knows the terminal */
+    size_t max_findings; /* 0: ten; in JSON all */
+    uint64_t max_events; /* in the timeline of an HTML report */
     const axp_thresholds *thresholds;
 } axp_report_options;
 AXP_API axp_status axp_report_write(const axp_view *v, axp_format format,

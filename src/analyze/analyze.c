@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "analyze/analyze_wall.h"
+#include "base/base_number.h"
 #include "record/record_thread.h"
 
 /* ---- drafts ------------------------------------------------------------------- */
@@ -48,14 +49,15 @@ void axp__draft_say(struct axp__analysis *a, struct axp__draft *d,
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    size_t len = d->description ? strlen(d->description) + 2 : 0;
-    char *longer = realloc(d->description, len + strlen(text) + 1);
+    size_t len = d->description ? strlen(d->description) : 0;
+    size_t size = len + 2 + strlen(text) + 1;
+    char *longer = realloc(d->description, size);
     if (!longer) {
         a->has_failed = true;
         return;
     }
-    if (len) memcpy(longer + len - 2, "; ", 2);
-    memcpy(longer + len, text, strlen(text) + 1);
+    if (len) len = axp__append(longer, size, len, "; ");
+    axp__append(longer, size, len, text);
     d->description = longer;
 }
 

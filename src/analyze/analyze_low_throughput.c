@@ -43,7 +43,7 @@ static void add_below_roof(struct axp__analysis *a, const axp_op *op,
     char reached[32], allowed[32];
     struct axp__draft *d = add(a, op);
     if (!d) return;
-    d->fraction = 1 - gflops / roof;
+    d->fraction = fmax(0, 1 - gflops / roof);
     d->confidence = 0.7;
     d->suggestion = "it has room up to the roof: a library tuned for this "
                     "machine, vectorised and blocked code, larger operands";

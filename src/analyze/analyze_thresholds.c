@@ -6,7 +6,6 @@
  *        it and lists what there is, never ignored.
  */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/analyze.h"
@@ -27,29 +26,59 @@ const char *axp__rule_name(enum axp__rule_id rule)
     return names[rule];
 }
 
+/* The rule that "rule", "rule:name" or "rule.threshold" begins with;
+ * AXP__N_RULES: none. */
+static enum axp__rule_id rule_of(const char *text, const char *end)
+{
+    size_t len = strcspn(text, end);
+    for (int i = 0; i < AXP__N_RULES; i++) {
+        const char *id = axp__rule_name((enum axp__rule_id)i);
+        if (strlen(id) == len && !memcmp(id, text, len))
+            return (enum axp__rule_id)i;
+    }
+    return AXP__N_RULES;
+}
+
+static void list_rules(char *out, size_t size)
+{
+    size_t len = axp__append(out, size, 0, "");
+    for (int i = 0; i < AXP__N_RULES; i++) {
+        len = axp__append(out, size, len, i ? ", " : "");
+        len = axp__append(out, size, len, axp__rule_name((enum axp__rule_id)i));
+    }
+}
+
+/* Of the rule that it names, or else of all the rules. */
 static axp_status bad_threshold(const char *text)
 {
-    char known[512] = "";
+    char known[200] = "";
+    enum axp__rule_id rule = rule_of(text, ".=");
+    list_rules(known, sizeof known);
+    if (rule == AXP__N_RULES)
+        return axp__fail(AXP_E_INVALID,
+                         "'%.60s' is no threshold: write rule.name=number; "
+                         "rules: %s",
+                         text, known);
+    size_t len = 0, prefix = strlen(axp__rule_name(rule)) + 1;
     for (size_t i = 0; i < AXP__N_THRESHOLDS; i++) {
-        strcat(known, i ? ", " : "");
-        strcat(known, axp__thresholds[i].key);
+        if (rule_of(axp__thresholds[i].key, ".") != rule) continue;
+        len = axp__append(known, sizeof known, len, len ? ", " : "");
+        len = axp__append(known, sizeof known, len,
+                          axp__thresholds[i].key + prefix);
     }
     return axp__fail(AXP_E_INVALID,
-                     "'%.80s' is no threshold: write rule.threshold=number, "
-                     "from %s",
-                     text, known);
+                     "'%.60s' is no threshold: write %s.name=number, with a "
+                     "name of %s",
+                     text, axp__rule_name(rule), known);
 }
 
 static axp_status bad_rule(const char *text)
 {
-    char known[256] = "";
-    for (int i = 0; i < AXP__N_RULES; i++) {
-        strcat(known, i ? ", " : "");
-        strcat(known, axp__rule_name((enum axp__rule_id)i));
-    }
+    char known[200];
+    list_rules(known, sizeof known);
     return axp__fail(AXP_E_INVALID,
-                     "'%.80s' cannot be ignored: write rule or rule:name, "
-                     "from %s",
+                     "'%.60s' cannot be ignored: write rule or rule:name; "
+                     "rules: %s",
                      text, known);
 }
 
@@ -72,19 +101,6 @@ static axp_status set_one(struct axp__analysis *a, const char *text)
             return AXP_OK;
         }
     return bad_threshold(text);
-}
-
-/* The rule that "rule" or "rule:name" begins with; AXP__N_RULES: none. */
-static enum axp__rule_id rule_of(const char *text, const char **name)
-{
-    size_t len = strcspn(text, ":");
-    *name = text[len] ? text + len + 1 : NULL;
-    for (int i = 0; i < AXP__N_RULES; i++) {
-        const char *id = axp__rule_name((enum axp__rule_id)i);
-        if (strlen(id) == len && !memcmp(id, text, len))
-            return (enum axp__rule_id)i;
-    }
-    return AXP__N_RULES;
 }
 
 static axp_status set_fields(struct axp__analysis *a, const axp_thresholds *t)
@@ -116,7 +132,6 @@ axp_status axp__thresholds_read(struct axp__analysis *a,
 {
     static const axp_thresholds none = {0};
     axp_status status = AXP_OK;
-    const char *name;
     a->given = given ? given : &none;
     for (size_t i = 0; i < AXP__N_THRESHOLDS; i++)
         a->threshold[i] = axp__thresholds[i].value;
@@ -125,7 +140,7 @@ axp_status axp__thresholds_read(struct axp__analysis *a,
         status = set_one(a, a->given->set[i]);
     for (size_t i = 0; !status && i < a->given->n_ignore; i++) {
         const char *text = a->given->ignore[i] ? a->given->ignore[i] : "";
-        if (rule_of(text, &name) == AXP__N_RULES) status = bad_rule(text);
+        if (rule_of(text, ":") == AXP__N_RULES) status = bad_rule(text);
     }
     return status;
 }
@@ -136,9 +151,9 @@ bool axp__is_ignored(const struct axp__analysis *a, enum axp__rule_id rule,
     if (rule == AXP__RULE_memory_leak && a->given->skip_memory_leaks)
         return true;
     for (size_t i = 0; i < a->given->n_ignore; i++) {
-        const char *only;
-        if (rule_of(a->given->ignore[i], &only) != rule) continue;
-        if (!only || (name && !strcmp(only, name))) return true;
+        const char *only = strchr(a->given->ignore[i], ':');
+        if (rule_of(a->given->ignore[i], ":") != rule) continue;
+        if (!only || (name && !strcmp(only + 1, name))) return true;
     }
     return false;
 }

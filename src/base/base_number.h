@@ -29,8 +29,10 @@ static inline double axp__parse_number(const char *text)
     for (; *text >= '0' && *text <= '9'; text++, n++)
         value = 10 * value + (*text - '0');
     if (*text == '.')
-        for (text++; *text >= '0' && *text <= '9'; text++, n++, unit *= 10)
+        for (text++; *text >= '0' && *text <= '9'; text++, n++) {
             value = 10 * value + (*text - '0');
+            unit *= 10;
+        }
     value /= unit;
     if (n && (*text == 'e' || *text == 'E')) {
         bool has_minus = text[1] == '-';

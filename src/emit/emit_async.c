@@ -38,11 +38,15 @@ static bool grow(struct axp__asyncs *a)
     if (a->n >= AXP__MOST_ASYNCS) return false;
     wider.n_slots = a->n_slots ? a->n_slots * 2 : 64;
     wider.at = calloc(wider.n_slots, sizeof *wider.at);
-    if (!wider.at) return false;
+    if (!wider.at) {
+        a->has_failed = true;
+        return false;
+    }
     for (size_t i = 0; i < a->n_slots; i++)
         if (a->at[i].is_open) wider.at[find(&wider, &a->at[i])] = a->at[i];
     wider.n = a->n;
     free(a->at);
+    wider.has_failed = a->has_failed;
     *a = wider;
     return true;
 }

@@ -23,6 +23,7 @@ struct axp__async {
 struct axp__asyncs {
     struct axp__async *at; /* hash, a power of two; is_open: in use */
     size_t n, n_slots;
+    bool has_failed; /* no memory */
 };
 
 void axp__asyncs_fini(struct axp__asyncs *a);

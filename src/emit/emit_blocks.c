@@ -40,6 +40,7 @@ static bool grow_paths(struct axp__paths *p)
     if (at) p->at = at;
     if (!at || !slots) {
         free(slots);
+        p->has_failed = true;
         return false;
     }
     free(p->slots);
@@ -53,10 +54,7 @@ static bool grow_paths(struct axp__paths *p)
 
 uint32_t axp__paths_get(struct axp__paths *p, uint32_t parent, uint32_t name)
 {
-    if (!grow_paths(p)) {
-        p->has_failed = true;
-        return 0;
-    }
+    if (!grow_paths(p)) return 0;
     uint32_t i = find_path(p, parent, name);
     if (!p->slots[i]) {
         p->at[p->n] = (struct axp__path){parent, name};
@@ -93,11 +91,15 @@ static bool grow_blocks(struct axp__block_map *m)
     if (m->n * 2 < m->n_slots) return true;
     if (m->n >= AXP__MOST_BLOCKS) return false;
     wider.at = calloc(wider.n_slots, sizeof *wider.at);
-    if (!wider.at) return false;
+    if (!wider.at) {
+        m->has_failed = true;
+        return false;
+    }
     for (size_t i = 0; i < m->n_slots; i++)
         if (m->at[i].is_live)
             wider.at[find_block(&wider, m->at[i].address)] = m->at[i];
     free(m->at);
+    wider.has_failed = m->has_failed;
     *m = wider;
     return true;
 }
@@ -173,7 +175,10 @@ uint64_t axp__made_blocks_add(struct axp__made_blocks *m,
 {
     uint64_t address = new_address(m, bytes);
     if (!m->newest) m->newest = calloc(AXP__MAX_NAMES, sizeof *m->newest);
-    if (!m->newest) return address;
+    if (!m->newest) {
+        m->map.has_failed = true;
+        return address;
+    }
     uint64_t *newest = &m->newest[r->name & (AXP__MAX_NAMES - 1)];
     struct axp__block_at block = {.address = address,
                                   .bytes = bytes,
@@ -222,7 +227,10 @@ void axp__regions_add(struct axp__regions *r, uint64_t address, uint64_t bytes)
         if (r->n == r->cap) {
             size_t cap = r->cap ? r->cap * 2 : 16;
             struct axp__region *wider = realloc(r->at, cap * sizeof *wider);
-            if (!wider) return;
+            if (!wider) {
+                r->has_failed = true;
+                return;
+            }
             r->at = wider;
             r->cap = cap;
         }

@@ -41,6 +41,7 @@ struct axp__block_at {
 struct axp__block_map {
     struct axp__block_at *at; /* hash by address, a power of two */
     size_t n, n_slots;
+    bool has_failed; /* no memory */
 };
 
 void axp__block_map_fini(struct axp__block_map *m);
@@ -82,6 +83,7 @@ struct axp__regions { /* of the address space, sorted, apart */
         uint64_t from, to; /* in units of 1 << AXP__REGION_SHIFT */
     } * at;
     size_t n, cap;
+    bool has_failed;
 };
 
 void axp__regions_add(struct axp__regions *r, uint64_t address, uint64_t bytes);

@@ -438,6 +438,14 @@ static void fini(struct axp__chrome *c)
     axp__stream_close(c->s);
 }
 
+static bool has_failed(const struct axp__chrome *c)
+{
+    bool failed = c->has_failed || c->names.has_failed || c->asyncs.has_failed;
+    for (size_t i = 0; i < axp__stream_n_rows(c->s); i++)
+        failed |= c->rows[i].spans.has_failed;
+    return failed;
+}
+
 axp_status axp__emit_chrome(const axp_view *v, struct axp__out *o)
 {
     struct axp__chrome c = {.v = v, .o = o};
@@ -459,7 +467,7 @@ axp_status axp__emit_chrome(const axp_view *v, struct axp__out *o)
     }
     put_tail(&c);
     status = axp__stream_status(c.s);
-    if (!status && (c.names.has_failed || c.live.has_failed))
+    if (!status && has_failed(&c))
         status = axp__fail(AXP_E_NO_MEMORY, "no memory to export");
     fini(&c);
     return status;

@@ -41,6 +41,7 @@ struct axp__chrome {
     uint32_t next_tid;
     uint64_t next_id; /* of async pairs */
     axp_ns last_ns;
+    bool has_failed;
 };
 
 void axp__chrome_set_place(struct axp__chrome_place *p, uint64_t pid,

@@ -103,7 +103,10 @@ const struct axp__chrome_place *axp__chrome_lane_place(struct axp__chrome *c,
     while (r->n_lanes < lane) {
         struct axp__chrome_place *wider =
             realloc(r->lanes, (r->n_lanes + 1) * sizeof *wider);
-        if (!wider) return &r->place;
+        if (!wider) {
+            c->has_failed = true;
+            return &r->place;
+        }
         char more[24];
         r->lanes = wider;
         axp__chrome_set_place(&wider[r->n_lanes], row->process_id,

@@ -267,19 +267,9 @@ static void put_tree(struct json *j)
 /* Every step, by its time within 1.6 %. */
 static void put_hist(struct json *j)
 {
-    const axp_view *v = j->job->v;
-    const struct axp__capture *c = v->capture;
-    size_t n = 0, n_pages = 0, shown = 0;
-    for (size_t i = 0; i < c->n_lanes; i++)
-        n_pages += c->lanes[i].n_hists;
-    struct axp__weighted *w =
-        malloc((n_pages + 1) * AXP__HIST_BUCKETS * sizeof *w);
+    size_t n = 0, shown = 0;
+    struct axp__weighted *w = axp__view_step_times(j->job->v, &n);
     if (!w) axp__html_fail(j->job, AXP_E_NO_MEMORY);
-    for (size_t i = 0; w && i < c->n_lanes; i++)
-        for (uint32_t k = 0; k < c->lanes[i].n_hists; k++)
-            if (c->lanes[i].hists[k].op == UINT32_MAX)
-                n += axp__view_add_page(v, &c->lanes[i], k, w + n);
-    if (n) qsort(w, n, sizeof *w, axp__view_by_weight_value);
     key(j, "hist");
     axp__out_char(j->o, '[');
     for (size_t i = 0; i < n; i++) {

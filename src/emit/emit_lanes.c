@@ -17,17 +17,17 @@ void axp__span_lanes_fini(struct axp__span_lanes *l)
     *l = (struct axp__span_lanes){0};
 }
 
-static int push(struct axp__span_lane *lane, axp_ns end_ns)
+static bool push(struct axp__span_lane *lane, axp_ns end_ns)
 {
     if (lane->n == lane->cap) {
         uint32_t cap = lane->cap ? lane->cap * 2 : 8;
         axp_ns *wider = realloc(lane->ends, cap * sizeof *wider);
-        if (!wider) return 0;
+        if (!wider) return false;
         lane->ends = wider;
         lane->cap = cap;
     }
     lane->ends[lane->n++] = end_ns;
-    return 1;
+    return true;
 }
 
 static struct axp__span_lane *new_lane(struct axp__span_lanes *l)
@@ -52,10 +52,14 @@ uint32_t axp__span_lanes_add(struct axp__span_lanes *l, axp_ns begin_ns,
             lane->n--;
         bool nests = !lane->n || lane->ends[lane->n - 1] >= end_ns;
         if (!nests && i < MOST_LANES - 1) continue;
-        return push(lane, end_ns) ? i : 0;
+        if (push(lane, end_ns)) return i;
+        l->has_failed = true;
+        return 0;
     }
     struct axp__span_lane *lane = new_lane(l);
-    return lane && push(lane, end_ns) ? l->n - 1 : 0;
+    if (lane && push(lane, end_ns)) return l->n - 1;
+    l->has_failed = true;
+    return 0;
 }
 
 /* ---- pairs --------------------------------------------------------------------------- */
@@ -100,6 +104,7 @@ uint32_t axp__pair_lanes_add(struct axp__pair_lanes *l, axp_ns begin_ns,
     } else if (grow(l)) {
         l->n++;
     } else {
+        l->has_failed = true;
         return 0;
     }
     l->at[l->n - 1] = (struct axp__pair_lane){end_ns, lane};

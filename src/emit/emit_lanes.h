@@ -2,7 +2,7 @@
 /* Lanes: where a timeline puts what overlaps, so that each line nests.
  *
  * Place      exports that draw a timeline, fed from a stream by time.
- * Failure    without memory everything is in lane 0.
+ * Failure    without memory things are in lane 0, and has_failed is set.
  */
 #ifndef AXP_EMIT_LANES_H
 #define AXP_EMIT_LANES_H
@@ -19,6 +19,7 @@ struct axp__span_lanes {
         uint32_t n, cap;
     } * lane;
     uint32_t n, cap;
+    bool has_failed;
 };
 
 void axp__span_lanes_fini(struct axp__span_lanes *l);
@@ -33,6 +34,7 @@ struct axp__pair_lanes {
         uint32_t lane;
     } * at; /* by end_ns */
     uint32_t n, cap;
+    bool has_failed;
 };
 
 void axp__pair_lanes_fini(struct axp__pair_lanes *l);

@@ -4,8 +4,6 @@
 
 #include <stdlib.h>
 
-#include "wire/wire_word.h"
-
 /* ---- places ------------------------------------------------------------------------ */
 
 static bool is_same_process(const struct axp__live_place *p,
@@ -57,58 +55,28 @@ bool axp__live_init(struct axp__live *m, const axp_view *v,
                     const struct axp__stream *s)
 {
     size_t n = axp__stream_n_rows(s);
-    *m = (struct axp__live){.is_cut = axp_view_cut_count(v) > 0};
+    *m = (struct axp__live){0};
     m->places = calloc(n + 1, sizeof *m->places);
     m->place_of = calloc(n + 1, sizeof *m->place_of);
     if (!m->places || !m->place_of) return false;
     for (uint32_t i = 0; i < n; i++)
         m->place_of[i] = place_for(m, axp__stream_row(s, i));
-    m->names = calloc(m->n_processes + 1, sizeof *m->names);
-    if (!m->names) return false;
-    return !m->is_cut || m->n_processes != 1 || find_base(m, v);
+    bool is_cut = axp_view_cut_count(v) > 0;
+    return !is_cut || m->n_processes != 1 || find_base(m, v);
 }
 
 void axp__live_fini(struct axp__live *m)
 {
-    for (uint32_t i = 0; m->names && i < m->n_processes; i++)
-        free(m->names[i]);
-    free(m->names);
     free(m->places);
     free(m->place_of);
-}
-
-/* ---- counting ------------------------------------------------------------------------- */
-
-/* What a free takes: no more than its name holds, as the recorder counts.
- * After a cut nobody knows what that is. */
-static uint64_t freed(struct axp__live *m, uint32_t process,
-                      const struct axp__record *r)
-{
-    if (m->is_cut) return r->bytes;
-    if (!m->names[process])
-        m->names[process] = calloc(AXP__MAX_NAMES, sizeof **m->names);
-    uint64_t *held = m->names[process];
-    if (!held) {
-        m->has_failed = true;
-        return r->bytes;
-    }
-    held += r->name & (AXP__MAX_NAMES - 1);
-    if (r->kind == AXP__R_ALLOC) {
-        if (__builtin_add_overflow(*held, r->bytes, held)) *held = UINT64_MAX;
-        return 0;
-    }
-    uint64_t bytes = r->bytes < *held ? r->bytes : *held;
-    *held -= bytes;
-    return bytes;
 }
 
 const struct axp__live_place *axp__live_add(struct axp__live *m,
                                             const struct axp__record *r)
 {
     struct axp__live_place *p = &m->places[m->place_of[r->row]];
-    uint64_t less = freed(m, p->process, r);
-    if (r->kind == AXP__R_FREE)
-        p->bytes -= less < p->bytes ? less : p->bytes;
+    if (r->kind == AXP__R_FREE) /* never below 0, as the recorder counts */
+        p->bytes -= r->bytes < p->bytes ? r->bytes : p->bytes;
     else if (__builtin_add_overflow(p->bytes, r->bytes, &p->bytes))
         p->bytes = UINT64_MAX;
     return p;

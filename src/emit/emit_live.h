@@ -22,8 +22,6 @@ struct axp__live {
     struct axp__live_place *places;
     uint32_t *place_of; /* by row of the stream */
     uint32_t n_places, n_processes;
-    uint64_t **names; /* by process: bytes of a name; NULL: not followed */
-    bool is_cut, has_failed;
 };
 
 /* False: no memory. */

@@ -24,29 +24,10 @@
 #define MOST_FRAMES 64u /* of an allocation; the outermost are left out */
 
 enum key {
-#define KEYS(X)                                                                \
-    X(ACTION, "action")                                                        \
-    X(ADDR, "addr")                                                            \
-    X(SIZE, "size")                                                            \
-    X(STREAM, "stream")                                                        \
-    X(TIME_US, "time_us")                                                      \
-    X(TIME_NS, "time_ns")                                                      \
-    X(FRAMES, "frames")                                                        \
-    X(ALLOC, "alloc") X(FREE_REQUESTED, "free_requested") X(                   \
-        FREE_COMPLETED, "free_completed") X(FILENAME, "filename")              \
-        X(LINE, "line") X(NAME, "name") X(DEVICE, "device") X(                 \
-            ADDRESS, "address") X(TOTAL_SIZE, "total_size")                    \
-            X(ALLOCATED_SIZE, "allocated_size") X(ACTIVE_SIZE, "active_size")  \
-                X(REQUESTED_SIZE, "requested_size")                            \
-                    X(SEGMENT_TYPE, "segment_type") X(LARGE, "large")          \
-                        X(SEGMENT_POOL_ID, "segment_pool_id")                  \
-                            X(BLOCKS, "blocks") X(STATE, "state")              \
-                                X(INACTIVE, "inactive")                        \
-                                    X(ACTIVE_ALLOCATED, "active_allocated")
 #define X(id, text) K_##id,
-    KEYS(X)
+#include "emit/emit_memory_viz.def"
 #undef X
-        N_KEYS
+    N_KEYS
 };
 
 struct viz {
@@ -64,6 +45,7 @@ struct viz {
     struct axp__made_blocks made;
     struct axp__regions regions;
     struct segment_list *segments; /* of devices done */
+    bool has_failed;
 };
 
 /* ---- pickle ------------------------------------------------------------------------- */
@@ -120,7 +102,7 @@ static void put_key(struct viz *z, enum key key)
 {
     static const char *const keys[] = {
 #define X(id, text) text,
-        KEYS(X)
+#include "emit/emit_memory_viz.def"
 #undef X
     };
     if (z->is_known[key]) {
@@ -188,7 +170,11 @@ static bool widen_memo(struct viz *z)
 static void put_frames(struct viz *z, uint32_t path)
 {
     put_key(z, K_FRAMES);
-    if (!path || !widen_memo(z)) {
+    if (path && !widen_memo(z)) {
+        z->has_failed = true;
+        path = 0;
+    }
+    if (!path) {
         BEGIN_LIST(z);
         return;
     }
@@ -364,10 +350,12 @@ static void put_segments_of(struct viz *z, const struct segment_list *list,
 /* Both kinds of blocks in one list, by address. */
 static void keep_segments(struct viz *z, struct segment_list *list)
 {
+    z->has_failed |= z->made.map.has_failed;
     for (size_t i = 0; i < z->made.map.n_slots; i++)
         if (z->made.map.at[i].is_live)
             axp__block_map_add(&z->blocks, z->made.map.at[i]);
     axp__made_blocks_fini(&z->made);
+    z->has_failed |= z->blocks.has_failed || z->regions.has_failed;
     axp__block_map_sort(&z->blocks);
     list->blocks = z->blocks;
     list->regions = z->regions;
@@ -431,6 +419,8 @@ static axp_status put_all(struct viz *z)
     for (uint32_t i = 0; i < n; i++)
         put_segments_of(z, &z->segments[i], i);
     axp__out_bytes(z->o, "u.", 2);
+    if (!status && (z->has_failed || z->paths.has_failed))
+        status = axp__fail(AXP_E_NO_MEMORY, "no memory to export");
     return status;
 }
 

@@ -63,7 +63,7 @@ static size_t put_hidden(char *to, uint32_t code)
 char *axp__plain(const char *text)
 {
     size_t left = text ? strlen(text) : 0, len = 0;
-    char *out = malloc(left * 4 + 8);
+    char *out = calloc(left + 2, 4);
     if (!out) return NULL;
     while (left) {
         size_t n = axp__utf8_len(text, left);
@@ -166,54 +166,58 @@ static char *put_back(char *out, const struct text *t, size_t columns)
     return out + len;
 }
 
-static char *put_ellipsis(char *out)
+static char *put_text(char *out, const char *text)
 {
-    memcpy(out, AXP__ELLIPSIS, 3);
-    return out + 3;
+    while (*text)
+        *out++ = *text++;
+    *out = 0;
+    return out;
 }
 
-/* head…tail */
-static void cut_middle(char *out, const struct text *t, size_t columns)
+/* head…tail. These return where the text ends. */
+static char *cut_middle(char *out, const struct text *t, size_t columns)
 {
-    if (t->columns <= columns) {
-        strcpy(out, t->plain);
-        return;
-    }
+    if (t->columns <= columns) return put_text(out, t->plain);
     size_t head = columns < 3 ? columns : columns / 2;
     out = put_front(out, t, 0, head);
     if (columns >= 3) {
-        out = put_ellipsis(out);
+        out = put_text(out, AXP__ELLIPSIS);
         out = put_back(out, t, columns - head - 1);
     }
     *out = 0;
+    return out;
 }
 
 /* head…what begins at `from`…tail */
-static void cut_around(char *out, const struct text *t, size_t columns,
-                       size_t from)
+static char *cut_around(char *out, const struct text *t, size_t columns,
+                        size_t from)
 {
     size_t mid = columns / 2, head = (columns - mid - 2) / 2;
-    if (columns < 8) {
-        cut_middle(out, t, columns);
-        return;
-    }
+    if (columns < 8) return cut_middle(out, t, columns);
     out = put_front(out, t, 0, head);
-    out = put_ellipsis(out);
+    out = put_text(out, AXP__ELLIPSIS);
     out = put_front(out, t, from, mid);
-    out = put_ellipsis(out);
-    *put_back(out, t, columns - mid - head - 2) = 0;
+    out = put_text(out, AXP__ELLIPSIS);
+    out = put_back(out, t, columns - mid - head - 2);
+    *out = 0;
+    return out;
 }
 
-static void cut_numbered(char *out, const struct text *t, size_t columns,
-                         size_t number)
+static char *cut_numbered(char *out, const struct text *t, size_t columns,
+                          size_t number)
 {
-    char text[16];
-    size_t len = (size_t)snprintf(text, sizeof text, "#%zu", number);
-    cut_middle(out, t, columns > len ? columns - len : 0);
-    strcat(out, text);
+    char mark[24];
+    size_t len = (size_t)snprintf(mark, sizeof mark, "#%zu", number);
+    out = cut_middle(out, t, columns > len ? columns - len : 0);
+    return put_text(out, mark);
 }
 
 /* ---- staying distinct ---------------------------------------------------------------- */
+
+static bool is_same(const char *a, const char *b)
+{
+    return strcmp(a, b) == 0;
+}
 
 static size_t common_cells(const struct text *a, const struct text *b)
 {
@@ -221,52 +225,52 @@ static size_t common_cells(const struct text *a, const struct text *b)
     while (i < a->n_cells && i < b->n_cells) {
         size_t at = a->cells[i].at, len = a->cells[i + 1].at - at;
         if (len != b->cells[i + 1].at - b->cells[i].at ||
-            memcmp(a->plain + at, b->plain + b->cells[i].at, len))
+            memcmp(a->plain + at, b->plain + b->cells[i].at, len) != 0)
             break;
         i++;
     }
     return i;
 }
 
-/* Names that are shown alike. */
-struct alike {
-    struct axp__fit **fits;
-    const struct text **texts;
-    size_t *numbers;
-    bool *is_marked;        /* of all names: has been in a group */
-    size_t n, n_same_cells; /* that all of them begin with */
-    bool differ;            /* not all are one name */
+struct names {
+    struct axp__fit *fits;
+    struct text *texts;
+    size_t n;
+    bool *is_marked;     /* has been in a group */
+    size_t *group;       /* indices of names that are shown alike */
+    size_t *numbers;     /* of the group */
+    size_t n_group;      /* in it */
+    size_t n_same_cells; /* that all of them begin with */
+    bool differ;         /* they are not one name */
 };
 
-/* Those that are shown like the i-th, from it on; they are marked. */
-static void find_alike(struct alike *a, struct axp__fit *fits,
-                       const struct text *texts, size_t n)
+/* The next group: names that are shown alike, and are in none yet. */
+static bool next_group(struct names *a)
 {
-    const struct axp__fit *first = NULL;
-    a->n = 0;
+    a->n_group = 0;
     a->n_same_cells = SIZE_MAX;
     a->differ = false;
-    for (size_t i = 0; i < n; i++) {
-        if (a->is_marked[i] || (first && strcmp(first->shown, fits[i].shown)))
+    for (size_t i = 0; i < a->n; i++) {
+        size_t first = a->n_group ? a->group[0] : i;
+        if (a->is_marked[i] || !is_same(a->fits[first].shown, a->fits[i].shown))
             continue;
-        if (!first) first = &fits[i];
         a->is_marked[i] = true;
-        a->fits[a->n] = &fits[i];
-        a->texts[a->n++] = &texts[i];
-        if (!strcmp(first->name, fits[i].name)) continue;
-        size_t same = common_cells(a->texts[0], &texts[i]);
+        a->group[a->n_group++] = i;
+        if (is_same(a->fits[first].name, a->fits[i].name)) continue;
+        size_t same = common_cells(&a->texts[first], &a->texts[i]);
         if (same < a->n_same_cells) a->n_same_cells = same;
         a->differ = true;
     }
+    return a->n_group > 0;
 }
 
 /* Different names get different numbers, from `last` + 1 on; returns the
  * highest. */
-static size_t number(struct alike *a, size_t last)
+static size_t number(struct names *a, size_t last)
 {
-    for (size_t i = 0; i < a->n; i++) {
+    for (size_t i = 0; i < a->n_group; i++) {
         size_t k = 0;
-        while (strcmp(a->fits[k]->name, a->fits[i]->name))
+        while (!is_same(a->fits[a->group[k]].name, a->fits[a->group[i]].name))
             k++;
         a->numbers[i] = k < i ? a->numbers[k] : ++last;
     }
@@ -275,42 +279,39 @@ static size_t number(struct alike *a, size_t last)
 
 /* Shows anew what is shown like another name: around the place where they
  * first differ, or with a number. Returns whether there was any. */
-static bool part(struct axp__fit *fits, const struct text *texts, size_t n,
-                 struct alike *a, bool with_number)
+static bool part(struct names *a, bool with_number)
 {
     bool any = false;
     size_t last = 0; /* over all groups: what is cut may be equal too */
-    memset(a->is_marked, 0, n);
-    for (;;) {
-        find_alike(a, fits, texts, n);
-        if (!a->n) break;
-        if (a->differ && with_number) last = number(a, last);
-        for (size_t i = 0; a->differ && i < a->n; i++) {
-            struct axp__fit *f = a->fits[i];
+    memset(a->is_marked, 0, a->n);
+    while (next_group(a)) {
+        if (!a->differ) continue;
+        any = true;
+        if (with_number) last = number(a, last);
+        for (size_t i = 0; i < a->n_group; i++) {
+            struct axp__fit *f = &a->fits[a->group[i]];
+            const struct text *t = &a->texts[a->group[i]];
             if (with_number)
-                cut_numbered(f->shown, a->texts[i], f->columns, a->numbers[i]);
+                cut_numbered(f->shown, t, f->columns, a->numbers[i]);
             else
-                cut_around(f->shown, a->texts[i], f->columns, a->n_same_cells);
+                cut_around(f->shown, t, f->columns, a->n_same_cells);
         }
-        any = any || a->differ;
     }
     return any;
 }
 
-static bool keep_distinct(struct axp__fit *fits, const struct text *texts,
-                          size_t n)
+static bool keep_distinct(struct axp__fit *fits, struct text *texts, size_t n)
 {
-    struct alike a = {.fits = calloc(n + 1, sizeof *a.fits),
-                      .texts = calloc(n + 1, sizeof *a.texts),
-                      .numbers = calloc(n + 1, sizeof *a.numbers),
-                      .is_marked = calloc(n + 1, sizeof *a.is_marked)};
-    bool ok = a.fits && a.texts && a.numbers && a.is_marked;
+    struct names a = {.fits = fits, .texts = texts, .n = n};
+    a.is_marked = calloc(n + 1, sizeof *a.is_marked);
+    a.group = calloc(n + 1, sizeof *a.group);
+    a.numbers = calloc(n + 1, sizeof *a.numbers);
+    bool ok = a.is_marked && a.group && a.numbers;
     for (int round = 0; ok && round < 3; round++)
-        if (!part(fits, texts, n, &a, round == 2)) break;
-    free(a.fits);
-    free(a.texts);
-    free(a.numbers);
+        if (!part(&a, round == 2)) break;
     free(a.is_marked);
+    free(a.group);
+    free(a.numbers);
     return ok;
 }
 

@@ -357,6 +357,16 @@ static void fini(struct axp__pf *p)
     axp__stream_close(p->s);
 }
 
+static bool has_failed(const struct axp__pf *p)
+{
+    bool failed = p->has_failed || p->names.has_failed || p->asyncs.has_failed;
+    for (size_t i = 0; i < axp__stream_n_rows(p->s); i++)
+        failed |= p->rows[i].lanes.pairs.has_failed ||
+                  p->rows[i].lanes.spans.has_failed ||
+                  p->processes[i].asyncs.pairs.has_failed;
+    return failed;
+}
+
 axp_status axp__emit_perfetto(const axp_view *v, struct axp__out *o)
 {
     struct axp__pf p = {.v = v, .o = o};
@@ -370,7 +380,7 @@ axp_status axp__emit_perfetto(const axp_view *v, struct axp__out *o)
     axp__pf_rows(&p);
     put_all(&p);
     status = axp__stream_status(p.s);
-    if (!status && (p.has_failed || p.names.has_failed || p.live.has_failed))
+    if (!status && has_failed(&p))
         status = axp__fail(AXP_E_NO_MEMORY, "no memory to export");
     fini(&p);
     return status;

@@ -26,28 +26,10 @@ enum {
 /* Categories: axp_cat, then these. */
 enum { AXP__PF_CAT_ALLOC = 9, AXP__PF_CAT_FREE, AXP__PF_N_CATS };
 
-/* Names of annotations, by number. */
-/* clang-format off */
-#define AXP__PF_ANNOTATIONS(X) \
-    X(FLOPS, "flops") \
-    X(BYTES, "bytes") \
-    X(DTYPE, "dtype") \
-    X(DIMS, "dims") \
-    X(OPEN, "open") \
-    X(CUT, "cut") \
-    X(LOST, "lost") \
-    X(ABANDONED, "abandoned") \
-    X(METADATA, "metadata") \
-    X(TYPE, "type") \
-    X(ADDRESS, "address") \
-    X(KIND, "kind") \
-    X(LIVE, "live_bytes") \
-    X(ID, "id")
-/* clang-format on */
 enum axp__pf_annotation {
     AXP__PF_NO_ANNOTATION,
 #define X(id, name) AXP__PF_A_##id,
-    AXP__PF_ANNOTATIONS(X)
+#include "emit/emit_perfetto.def"
 #undef X
 };
 

@@ -80,7 +80,7 @@ void axp__pf_first_packet(struct axp__pf *p)
 {
     static const char *const annotations[] = {
 #define X(id, name) name,
-        AXP__PF_ANNOTATIONS(X)
+#include "emit/emit_perfetto.def"
 #undef X
     };
     axp__out_init(p->m, NULL);

@@ -21,26 +21,26 @@ char *axp__applied(const axp_findings *f)
         cap += strlen(axp__thresholds[i].key) + 32;
     for (size_t i = 0; i < f->n_ignored; i++)
         cap += strlen(f->ignored[i]) + 16;
-    char *text = malloc(cap);
-    if (!text) return NULL;
-    len = axp__append(text, cap, 0, "thresholds:");
+    char *line = malloc(cap);
+    if (!line) return NULL;
+    len = axp__append(line, cap, 0, "thresholds:");
     for (size_t i = 0; i < AXP__N_THRESHOLDS; i++) {
-        axp__cell value;
+        axp__cell number;
         if (f->threshold[i] == axp__thresholds[i].value) continue;
-        len = axp__append(text, cap, len, " ");
-        len = axp__append(text, cap, len, axp__thresholds[i].key);
-        len = axp__append(text, cap, len, "=");
-        axp__short_number(value, f->threshold[i]);
-        len = axp__append(text, cap, len, value);
+        len = axp__append(line, cap, len, " ");
+        len = axp__append(line, cap, len, axp__thresholds[i].key);
+        len = axp__append(line, cap, len, "=");
+        axp__short_number(number, f->threshold[i]);
+        len = axp__append(line, cap, len, number);
     }
-    bool is_changed = text[len - 1] != ':';
-    len = axp__append(text, cap, len, is_changed ? ", else" : "");
-    len = axp__append(text, cap, len, " the defaults");
+    bool is_changed = line[len - 1] != ':';
+    len = axp__append(line, cap, len, is_changed ? ", else" : "");
+    len = axp__append(line, cap, len, " the defaults");
     for (size_t i = 0; i < f->n_ignored; i++) {
-        len = axp__append(text, cap, len, i ? " " : "; ignored: ");
-        len = axp__append(text, cap, len, f->ignored[i]);
+        len = axp__append(line, cap, len, i ? " " : "; ignored: ");
+        len = axp__append(line, cap, len, f->ignored[i]);
     }
-    return text;
+    return line;
 }
 
 static axp_status find(axp_format format, axp__report_fn *fn)

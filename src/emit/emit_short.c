@@ -61,7 +61,10 @@ char *axp__short_rate(axp__cell out, double value)
 {
     out[0] = 0;
     if (isnan(value)) return out;
-    if (value > 0 && value < 0.005) return strcpy(out, "<0.01");
+    if (value > 0 && value < 0.005) {
+        axp__append(out, AXP__CELL, 0, "<0.01");
+        return out;
+    }
     return axp__fixed(out, AXP__CELL, value,
                       value < 9.995   ? 2
                       : value < 99.95 ? 1

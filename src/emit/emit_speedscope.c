@@ -74,12 +74,11 @@ static void put_event(struct speedscope *p, bool is_open, uint32_t name,
     if (time_ns > p->last_ns) p->last_ns = time_ns;
     char *start = axp__out_room(p->o, 128), *at = start;
     if (p->has_events) *at++ = ',';
-    memcpy(at, "\n{\"type\":\"", 10);
-    at += 10;
+    at = AXP__PUT_TEXT(at, "\n{\"type\":\"");
     *at++ = is_open ? 'O' : 'C';
-    memcpy(at, "\",", 2);
-    memcpy(at + 2, b->at, b->len);
-    at = axp__put_u64(at + 2 + b->len, p->last_ns);
+    at = AXP__PUT_TEXT(at, "\",");
+    at = axp__put_bytes(at, b->at, b->len);
+    at = axp__put_u64(at, p->last_ns);
     *at++ = '}';
     p->o->len += (size_t)(at - start);
     p->has_events = true;
@@ -219,7 +218,7 @@ static void sum_asyncs(struct speedscope *p)
     for (size_t i = 0; i < asyncs.n_slots; i++)
         if (asyncs.at[i].is_open)
             add_sum(p, asyncs.at[i].name, end_ns - asyncs.at[i].begin_ns);
-    if (axp__stream_status(s)) p->has_failed = true;
+    if (axp__stream_status(s) || asyncs.has_failed) p->has_failed = true;
     axp__asyncs_fini(&asyncs);
     axp__stream_close(s);
 }

@@ -165,7 +165,6 @@ static size_t count_processes(const axp_view *v)
         while (k < i && v->threads[k].process_id != v->threads[i].process_id)
             k++;
         if (k == i) n++;
-        if (n > 1 && i > 4096) break; /* many: the exact number matters less */
     }
     return n;
 }
@@ -214,6 +213,7 @@ static void put_warnings(struct axp__text *t, const axp_view *v)
         axp__cell count;
         if (!axp__fit_names(&name, 1)) {
             t->has_failed = true;
+            free(name.shown);
             break;
         }
         if (!i) axp__out_char(t->o, '\n');

@@ -15,35 +15,34 @@ void axp__text_steps(struct axp__text *t, const axp_view *v)
     } times[] = {{"mean ", s->avg_ns},  {", p50 ", s->p50_ns},
                  {", p95 ", s->p95_ns}, {", p99 ", s->p99_ns},
                  {", min ", s->min_ns}, {", max ", s->max_ns}};
-    char text[256] = "";
+    char line[256] = "";
     size_t len = 0;
     axp__cell cell;
     if (!s->count) return;
     axp__text_heading(t, "Steps", "%s", axp__short_count(cell, s->count));
     for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
-        len = axp__append(text, sizeof text, len, times[i].name);
+        len = axp__append(line, sizeof line, len, times[i].name);
         axp__short_ns(cell, times[i].ns);
-        len = axp__append(text, sizeof text, len, cell);
-        if (text[len - 1] == ' ') text[--len] = 0;
+        len = axp__append(line, sizeof line, len, cell);
+        if (line[len - 1] == ' ') line[--len] = 0;
     }
-    axp__text_wrap(t, "", text);
+    axp__text_wrap(t, "", line);
 }
 
 /* ---- threads --------------------------------------------------------------------- */
 
 static int by_busy(const void *a, const void *b)
 {
-    const axp_thread_info *x = *(axp_thread_info *const *)a;
-    const axp_thread_info *y = *(axp_thread_info *const *)b;
+    const axp_thread_info *x = a, *y = b;
     if (x->busy_ns != y->busy_ns) return x->busy_ns < y->busy_ns ? 1 : -1;
-    return (x > y) - (x < y);
+    return (x->id > y->id) - (x->id < y->id);
 }
 
-static int by_place(const void *a, const void *b)
+static int by_begin(const void *a, const void *b)
 {
-    const axp_thread_info *x = *(axp_thread_info *const *)a;
-    const axp_thread_info *y = *(axp_thread_info *const *)b;
-    return (x > y) - (x < y);
+    const axp_thread_info *x = a, *y = b;
+    if (x->begin != y->begin) return x->begin > y->begin ? 1 : -1;
+    return (x->id > y->id) - (x->id < y->id);
 }
 
 static void put_thread(struct axp__table *table, const axp_thread_info *i,
@@ -63,30 +62,26 @@ static void put_thread(struct axp__table *table, const axp_thread_info *i,
 }
 
 /* The busiest ones, in the order in which they began. */
-static void put_threads(struct axp__text *t, const axp_view *v,
-                        const axp_thread_info **sorted)
+static void put_threads(struct axp__text *t, axp_thread_info *all, size_t n)
 {
     static const struct axp__column columns[] = {
         {"thread", true, 0}, {"id", false, 3},    {"process", false, 2},
         {"rank", false, 0},  {"begin", false, 4}, {"lived", false, 1},
         {"busy", false, 0},  {"share", false, 0}, {"events", false, 5}};
-    size_t n = v->n_threads, shown = n < SHOWN_ROWS ? n : SHOWN_ROWS;
+    size_t shown = n < SHOWN_ROWS ? n : SHOWN_ROWS;
     bool has_processes = false;
     axp_ns rest = 0;
     char text[32];
-    for (size_t i = 0; i < n; i++) {
-        sorted[i] = &v->threads[i];
-        if (v->threads[i].process_id != v->threads[0].process_id)
-            has_processes = true;
-    }
-    qsort(sorted, n, sizeof *sorted, by_busy);
+    for (size_t i = 0; i < n; i++)
+        if (all[i].process_id != all[0].process_id) has_processes = true;
+    qsort(all, n, sizeof *all, by_busy);
     for (size_t i = shown; i < n; i++)
-        rest += sorted[i]->busy_ns;
-    qsort(sorted, shown, sizeof *sorted, by_place);
+        rest += all[i].busy_ns;
+    qsort(all, shown, sizeof *all, by_begin);
     struct axp__table *table =
         axp__table_create(t, columns, sizeof columns / sizeof *columns, shown);
     for (size_t i = 0; table && i < shown; i++)
-        put_thread(table, sorted[i], has_processes);
+        put_thread(table, &all[i], has_processes);
     axp__table_print(t, table);
     if (shown < n)
         axp__text_say(t, "and %zu more, busy for %s together", n - shown,
@@ -97,15 +92,16 @@ void axp__text_threads(struct axp__text *t, const axp_view *v)
 {
     axp__cell count;
     if (!v->n_threads) return;
-    const axp_thread_info **sorted = calloc(v->n_threads, sizeof *sorted);
-    if (!sorted) {
+    axp_thread_info *all = calloc(v->n_threads, sizeof *all);
+    if (!all) {
         t->has_failed = true;
         return;
     }
+    memcpy(all, v->threads, v->n_threads * sizeof *all);
     axp__text_heading(t, "Threads", "%s",
                       axp__short_count(count, v->n_threads));
-    put_threads(t, v, sorted);
-    free(sorted);
+    put_threads(t, all, v->n_threads);
+    free(all);
 }
 
 /* ---- tracks and counters --------------------------------------------------------------- */
@@ -136,6 +132,24 @@ void axp__text_tracks(struct axp__text *t, const axp_view *v)
         axp__text_say(t, "and %zu more", v->n_tracks - SHOWN_ROWS);
 }
 
+static bool ends_with(const char *name, const char *end)
+{
+    size_t n = strlen(name), k = strlen(end);
+    return n >= k && strcmp(name + n - k, end) == 0;
+}
+
+/* Names carry their units. */
+static void put_value(axp__cell out, const char *name, double value)
+{
+    bool is_whole = value >= 0 && value < 1e18;
+    if (is_whole && ends_with(name, "_bytes"))
+        axp__short_bytes(out, (uint64_t)value);
+    else if (is_whole && ends_with(name, "_ns"))
+        axp__short_ns(out, (axp_ns)value);
+    else
+        axp__short_number(out, value);
+}
+
 void axp__text_counters(struct axp__text *t, const axp_view *v)
 {
     static const struct axp__column columns[] = {
@@ -151,10 +165,10 @@ void axp__text_counters(struct axp__text *t, const axp_view *v)
         const struct axp__view_counter *k = &v->counters[i];
         axp__cell *cells = axp__table_row(table, k->name);
         axp__short_count(cells[0], k->n);
-        axp__short_number(cells[1], k->last);
-        axp__short_number(cells[2], k->sum / (double)k->n);
-        axp__short_number(cells[3], k->min);
-        axp__short_number(cells[4], k->max);
+        put_value(cells[1], k->name, k->last);
+        put_value(cells[2], k->name, k->sum / (double)k->n);
+        put_value(cells[3], k->name, k->min);
+        put_value(cells[4], k->name, k->max);
     }
     axp__table_print(t, table);
     if (v->n_counters > SHOWN_ROWS)

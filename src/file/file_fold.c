@@ -172,6 +172,7 @@ static void apply(struct axp__fold *f, struct axp__fold_row *r,
     struct axp__traffic *t = e->record;
     struct axp__purses x = {e->other, r->purse};
     if (is_alloc) {
+        if (w->bytes > f->largest_block) f->largest_block = w->bytes;
         if (w->kind) axp__memory_find(m, w->name)->kind = w->kind;
         axp__memory_alloc(m, x, w->bytes, w->now, r->id);
         t->n_allocs++;

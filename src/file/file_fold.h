@@ -61,6 +61,7 @@ struct axp__fold {
     struct axp__fold_row **heap; /* rows with memory that waits */
     size_t n_heap;
     uint64_t n_steps;
+    uint64_t largest_block;     /* that was allocated */
     struct axp__digest *digest; /* of the templates of a pack */
     uint64_t n_damaged;         /* blocks that could not be read */
     bool is_out_of_memory;

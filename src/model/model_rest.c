@@ -4,16 +4,33 @@
 
 #include "model/model_view.h"
 
+struct axp__weighted *axp__view_step_times(const axp_view *v, size_t *count)
+{
+    const struct axp__capture *c = v->capture;
+    size_t n_pages = 0, n = 0;
+    for (size_t i = 0; i < c->n_lanes; i++)
+        for (uint32_t k = 0; k < c->lanes[i].n_hists; k++)
+            n_pages += c->lanes[i].hists[k].op == UINT32_MAX;
+    struct axp__weighted *w =
+        malloc((n_pages + 1) * AXP__HIST_BUCKETS * sizeof *w);
+    for (size_t i = 0; w && i < c->n_lanes; i++) {
+        const struct axp__cap_lane *lane = &c->lanes[i];
+        for (uint32_t k = 0; lane->steps && k < lane->n_hists; k++)
+            if (lane->hists[k].op == UINT32_MAX)
+                n += axp__view_add_page(v, lane, k, w + n);
+    }
+    if (n) qsort(w, n, sizeof *w, axp__view_by_weight_value);
+    *count = n;
+    return w;
+}
+
 static bool add_steps(axp_view *v)
 {
     const struct axp__capture *c = v->capture;
     uint64_t total = 0, low = UINT64_MAX, high = 0;
-    size_t n_pages = 0, n = 0;
+    size_t n = 0;
     axp_step_stats *s = &v->steps;
-    for (size_t i = 0; i < c->n_lanes; i++)
-        n_pages += c->lanes[i].steps ? AXP__HIST_PAGES : 0;
-    struct axp__weighted *w =
-        malloc((n_pages + 1) * AXP__HIST_BUCKETS * sizeof *w);
+    struct axp__weighted *w = axp__view_step_times(v, &n);
     if (!w) return false;
     for (size_t i = 0; i < c->n_lanes; i++) {
         const struct axp__cap_lane *lane = &c->lanes[i];
@@ -23,12 +40,8 @@ static bool add_steps(axp_view *v)
         total += stats->loose_ticks;
         if (stats->min_ticks < low) low = stats->min_ticks;
         if (stats->max_ticks > high) high = stats->max_ticks;
-        for (uint32_t k = 0; k < lane->n_hists; k++)
-            if (lane->hists[k].op == UINT32_MAX)
-                n += axp__view_add_page(v, lane, k, w + n);
     }
     if (s->count) {
-        qsort(w, n, sizeof *w, axp__view_by_weight_value);
         s->min_ns = axp__view_ns(v, low);
         s->max_ns = axp__view_ns(v, high);
         s->avg_ns = axp__view_ns(v, total) / s->count;

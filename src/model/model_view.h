@@ -101,6 +101,10 @@ int axp__view_by_weight_value(const void *a, const void *b);
 size_t axp__view_add_page(const axp_view *v, const struct axp__cap_lane *lane,
                           uint32_t page, struct axp__weighted *out);
 
+/* The times of all steps, as their histograms have them, sorted; malloc, NULL:
+ * no memory. */
+struct axp__weighted *axp__view_step_times(const axp_view *v, size_t *count);
+
 /* Open scopes: time so far, and of it what is the scope's own. */
 uint64_t axp__frame_total(const axp_view *v, const struct axp__cap_lane *lane,
                           uint32_t i);

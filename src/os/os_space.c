@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -49,6 +50,11 @@ int axp__fd_move_up(int fd)
 bool axp__fd_allocate(int fd, uint64_t offset, uint64_t bytes)
 {
     static const char zeros[4096];
+    struct rlimit limit; /* past it would be SIGXFSZ */
+    if (!getrlimit(RLIMIT_FSIZE, &limit) && offset + bytes > limit.rlim_cur) {
+        errno = EFBIG;
+        return false;
+    }
     if (!fallocate(fd, 0, (off_t)offset, (off_t)bytes)) return true;
     if (errno != EOPNOTSUPP && errno != ENOSYS) return false;
     for (uint64_t at = offset; at < offset + bytes; at += sizeof zeros)

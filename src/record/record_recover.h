@@ -17,6 +17,8 @@ struct axp__recovered {
  * has ended well. Only where a recorder puts one, and only a file of the
  * trace's own user with the id that the trace names. */
 int axp__spool_open_for(int trace_fd, const char *trace_path);
+/* Removes it: what it held is in the trace. */
+void axp__spool_unlink_for(int trace_fd, const char *trace_path);
 
 /* Reads a spool; takes the descriptor over, also on failure. NULL in
  * capture, and the reason in axp_last_error, if it is none. */

@@ -52,20 +52,41 @@ static bool read_about(int fd, char id[33], bool *is_beside)
     return has_id && strspn(id, "0123456789abcdef") == 32;
 }
 
-int axp__spool_open_for(int trace_fd, const char *trace_path)
+/* Where the spool of a trace would be; malloc, NULL: it names none. */
+static char *name_of(int trace_fd, const char *trace_path, char id[33])
 {
-    char id[33] = "", *name = NULL;
     bool is_beside = false;
-    struct stat trace, spool;
+    struct stat trace;
     if (fstat(trace_fd, &trace) || !read_about(trace_fd, id, &is_beside))
-        return -1;
+        return NULL;
     size_t len = strlen(trace_path) + 128;
-    if (!(name = malloc(len))) return -1;
-    if (is_beside)
+    char *name = malloc(len);
+    if (name && is_beside)
         snprintf(name, len, "%s" AXP__SPOOL_SUFFIX, trace_path);
-    else
+    else if (name)
         snprintf(name, len, AXP__SPOOL_PREFIX "%u-%s" AXP__SPOOL_SUFFIX,
                  (unsigned)trace.st_uid, id);
+    return name;
+}
+
+void axp__spool_unlink_for(int trace_fd, const char *trace_path)
+{
+    char id[33] = "";
+    int fd = axp__spool_open_for(trace_fd, trace_path); /* it is the one */
+    char *name = fd < 0 ? NULL : name_of(trace_fd, trace_path, id);
+    if (name) (void)unlink(name);
+    if (fd >= 0) close(fd);
+    free(name);
+}
+
+int axp__spool_open_for(int trace_fd, const char *trace_path)
+{
+    char id[33] = "", *name = name_of(trace_fd, trace_path, id);
+    struct stat trace, spool;
+    if (!name || fstat(trace_fd, &trace)) {
+        free(name);
+        return -1;
+    }
     int fd = open(name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0 && errno == EACCES)
         fd = open(name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);

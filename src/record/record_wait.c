@@ -39,8 +39,7 @@ void axp_wait_end(uint64_t began, const char *name)
     } else {
         began = axp__lane_room(lane, latest(lane, began), 1);
         axp__lane_put(lane, AXP__W_BEGIN, id, began);
-        struct axp__frame *f =
-            axp__tally_push(&lane->tally, id, began);
+        struct axp__frame *f = axp__tally_push(&lane->tally, id, began);
         f->anchor = 0; /* no scope begins below it */
         axp__put(&f->site, (const void *)NULL);
         axp__put(&f->token, axp__token_in_lane(lane));

@@ -426,8 +426,11 @@ static void count(struct axp__tally *t, struct axp__frame *f, uint64_t now)
 
 void axp__tally_pop(struct axp__tally *t, uint64_t now)
 {
-    count(t, t->top, now);
-    axp__put(&t->top, t->top - 1);
+    /* In this order: whoever finds the process dead in between does not count
+     * the call twice, as open and as ended. */
+    struct axp__frame *f = t->top;
+    axp__put(&t->top, f - 1);
+    count(t, f, now);
 }
 
 static void move_frame(struct axp__frame *to, const struct axp__frame *from)

@@ -70,6 +70,7 @@ enum axp__ext_kind {
 /* Whose a chunk of a spool is. A chunk that is being drained may be in the file
  * already: who finds both knows them by row and seq. */
 enum axp__chunk_state {
+    AXP__CHUNK_NEW, /* as memory comes: still its maker's */
     AXP__CHUNK_FREE,
     AXP__CHUNK_WRITING,
     AXP__CHUNK_FULL,

@@ -10,6 +10,8 @@
 
 #include "emit/emit_name.h"
 #include "emit/emit_out.h"
+#include "model/model_view.h"
+#include "record/record_capture.h"
 
 #define MS 1000000u
 
@@ -324,6 +326,22 @@ static void very_deep(void **state)
     axp_profiler_destroy(p);
 }
 
+/* Counters whose names end in a unit are shown with it. */
+static void units_of_counters(void **state)
+{
+    (void)state;
+    axp_profiler *p = ts_profiler();
+    axp_counter(p, "rss_bytes", 1536);
+    axp_counter(p, "wait_ns", 2500);
+    axp_counter(p, "bytes left", 4096);
+    char *text = report(p, 80);
+    assert_non_null(strstr(text, "1.50 KB"));
+    assert_non_null(strstr(text, "2.50 us"));
+    assert_non_null(strstr(text, " 4096"));
+    free(text);
+    axp_profiler_destroy(p);
+}
+
 static void few_findings(void **state)
 {
     (void)state;
@@ -392,6 +410,61 @@ static void another_locale(void **state)
     axp_profiler_destroy(p);
 }
 
+/* A file may hold any numbers. */
+static void spoil(struct axp__capture *c, double number, uint64_t count)
+{
+    for (size_t i = 0; i < c->n_lanes; i++) {
+        struct axp__cap_lane *lane = &c->lanes[i];
+        for (uint32_t k = 0; k < lane->n_nodes; k++) {
+            lane->nodes[k].flops = lane->nodes[k].bytes = number;
+            lane->nodes[k].self_ticks = lane->nodes[k].calls = count;
+            lane->nodes[k].total_ticks = lane->nodes[k].flops_ticks = count;
+        }
+        for (uint32_t k = 0; k < lane->n_counters; k++)
+            lane->counters[k].last = lane->counters[k].sum = number;
+        for (uint32_t k = 0; k < lane->n_traffic; k++)
+            lane->traffic[k].allocated_bytes = count;
+    }
+    for (size_t i = 0; i < c->n_live; i++)
+        c->live[i].at_peak_bytes = c->live[i].current_bytes = count;
+    c->peak_bytes = count / 3;
+}
+
+static void any_numbers(void **state)
+{
+    (void)state;
+    static const double numbers[] = {NAN, INFINITY, -INFINITY, -1, 1e300, 0};
+    static const uint64_t counts[] = {0, 1, UINT64_MAX, UINT64_MAX / 2};
+    const char *const set[] = {
+        "low_throughput.peak_gflops=1e300", "low_throughput.roof_percent=1e9",
+        "slow_operation.percent=0", "memory_leak.percent=0"};
+    const axp_thresholds t = {.set = set, .n_set = 4};
+    const axp_report_options o = {.thresholds = &t};
+    for (size_t i = 0; i < 24; i++) {
+        axp_profiler *p = busy_profiler();
+        struct axp__capture *c = axp__capture_take(p);
+        assert_non_null(c);
+        spoil(c, numbers[i % 6], counts[i / 6]);
+        axp_view *v = axp__view_make(c);
+        assert_non_null(v);
+        for (int k = AXP_FORMAT_TEXT; k <= AXP_FORMAT_MARKDOWN; k++) {
+            char *text = NULL;
+            size_t len;
+            FILE *f = open_memstream(&text, &len);
+            assert_int_equal(axp_report_write_ex(v, (axp_format)k, &o, f),
+                             AXP_OK);
+            fclose(f);
+            check_bytes(text);
+            assert_null(strstr(text, ": inf"));
+            assert_null(strstr(text, ": nan"));
+            assert_null(strstr(text, ": -inf"));
+            free(text);
+        }
+        axp_view_destroy(v);
+        axp_profiler_destroy(p);
+    }
+}
+
 /* ---- the calls ------------------------------------------------------------------ */
 
 static void what_cannot_be_written(void **state)
@@ -452,9 +525,11 @@ int main(void)
         cmocka_unit_test(colour),
         cmocka_unit_test(a_name_of_a_mebibyte),
         cmocka_unit_test(any_names),
+        cmocka_unit_test(any_numbers),
         cmocka_unit_test(very_many_threads),
         cmocka_unit_test(very_many_names),
         cmocka_unit_test(very_deep),
+        cmocka_unit_test(units_of_counters),
         cmocka_unit_test(few_findings),
         cmocka_unit_test(the_thresholds_in_force),
         cmocka_unit_test(another_locale),

@@ -4,7 +4,7 @@
 #include "model/model_stream.h"
 
 #include "test_support.h"
-#include "wire/wire_word.h"
+#include "unit/made_capture.h"
 
 /* ---- a stream, kept and checked ------------------------------------------------ */
 
@@ -382,81 +382,6 @@ static void allocations_bring_their_stack_and_scopes(void **state)
 
 /* ---- words that no program wrote ------------------------------------------------------ */
 
-#define CHUNK 200u
-
-struct made {
-    struct axp__capture c;
-    struct axp__cap_row rows[3];
-    struct axp__cap_chunk chunks[12];
-    uint64_t words[12][CHUNK];
-};
-
-static struct axp__cap_name made_name(const struct axp__capture *c, uint32_t id)
-{
-    (void)c, (void)id;
-    return (struct axp__cap_name){"name", NULL, 0, 0};
-}
-
-static void made_release(struct axp__capture *c)
-{
-    (void)c; /* the test's own */
-}
-
-static bool made_load(const struct axp__cap_source *c,
-                      const struct axp__cap_chunk *at,
-                      struct axp__cap_words *out)
-{
-    (void)c, (void)at, (void)out;
-    return false;
-}
-
-/* Mostly words of the kinds that begin and end scopes, few names, few rows;
- * now and then anything at all. */
-static uint64_t made_word(uint64_t *seed, uint64_t wild)
-{
-    static const uint8_t often[] = {AXP__W_BEGIN,   AXP__W_BEGIN, AXP__W_END,
-                                    AXP__W_START,   AXP__W_STOP,  AXP__W_END,
-                                    AXP__W_ABANDON, AXP__W_EXT};
-    uint64_t x = ts_random(seed);
-    if (x % 100 < wild) return ts_random(seed);
-    enum axp__word_kind kind = often[x >> 8 & 7];
-    return axp__word(kind, (uint32_t)(x >> 16 & 3), x >> 20 & 0xfff);
-}
-
-static void make_capture(struct made *m, uint64_t *seed, uint64_t wild)
-{
-    memset(m, 0, sizeof *m);
-    m->c.title = "made";
-    m->c.rank = -1;
-    m->c.end_ticks = 5000;
-    m->c.rate_mult = (uint64_t)1 << 32;
-    m->c.name_at = made_name;
-    m->c.release = made_release;
-    m->c.rows = m->rows;
-    m->c.n_rows = 3;
-    m->c.chunks = m->chunks;
-    m->c.n_chunks = 12;
-    m->c.has_timeline = true;
-    for (uint32_t i = 0; i < 3; i++)
-        m->rows[i] =
-            (struct axp__cap_row){.id = i + 1, .track = i == 2, .rank = -1};
-    for (size_t i = 0; i < 12; i++) {
-        for (size_t k = 0; k < CHUNK; k++)
-            m->words[i][k] = made_word(seed, wild);
-        if (!(i & 1)) /* an EXT that is one, somewhere */
-            m->words[i][11] = axp__ext_word(AXP__X_DROP, 1, 0);
-        static const struct axp__cap_source source = {.load = made_load};
-        m->chunks[i] = (struct axp__cap_chunk){
-            .source = &source,
-            .row = (uint32_t)(i % 4) + 1, /* of 4 there is no row */
-            .seq = i,
-            .base_ticks = ts_random(seed) & 0xffff,
-            .words = i == 5 ? NULL : m->words[i], /* cannot be loaded */
-            .n_words = CHUNK,
-            .n_events = UINT64_MAX};
-    }
-}
-
 static void any_words_keep_the_promises(void **state)
 {
     (void)state;
@@ -472,6 +397,60 @@ static void any_words_keep_the_promises(void **state)
         free(read_stream(v, AXP__STREAM_RAW));
         axp_view_destroy(v);
     }
+    free(m);
+}
+
+/* ---- chunks that are loaded when they are needed ------------------------------------------ */
+
+static struct {
+    const struct made *from;
+    size_t n_loaded, most_loaded, n_loads;
+} disk;
+
+static void unload_made(struct axp__cap_words *words)
+{
+    free(words->memory);
+    disk.n_loaded--;
+}
+
+static bool load_made(const struct axp__cap_source *s,
+                      const struct axp__cap_chunk *at,
+                      struct axp__cap_words *out)
+{
+    (void)s;
+    uint64_t *copy = malloc(sizeof disk.from->words[0]);
+    memcpy(copy, disk.from->words[at->seq], sizeof disk.from->words[0]);
+    *out = (struct axp__cap_words){copy, MADE_WORDS, at->base_ticks,
+                                   unload_made, copy};
+    disk.n_loads++;
+    if (++disk.n_loaded > disk.most_loaded) disk.most_loaded = disk.n_loaded;
+    return true;
+}
+
+/* Rows one after another: one chunk; all together: no more than there are. */
+static void few_chunks_are_loaded_at_once(void **state)
+{
+    (void)state;
+    uint64_t seed = 77;
+    struct made *m = malloc(sizeof *m);
+    const struct axp__cap_source source = {.load = load_made};
+    make_capture(m, &seed, 0);
+    disk.from = m;
+    for (size_t i = 0; i < m->c.n_chunks; i++) {
+        m->chunks[i].source = &source;
+        m->chunks[i].words = NULL;
+    }
+    axp_view *v = axp__view_make(&m->c);
+    static const unsigned options[] = {AXP__STREAM_BY_ROW, 0, AXP__STREAM_RAW};
+    static const size_t most[] = {1, 4, 4};
+    for (size_t i = 0; i < 3; i++) {
+        disk.most_loaded = disk.n_loads = 0;
+        free(read_stream(v, options[i]));
+        assert_true(disk.n_loads >= m->c.n_chunks);
+        assert_true(disk.most_loaded >= 1 && disk.most_loaded <= most[i]);
+        assert_int_equal(disk.n_loaded, 0);
+    }
+    axp_view_destroy(v);
     free(m);
 }
 
@@ -499,6 +478,7 @@ int main(void)
         cmocka_unit_test(spans_across_the_cut_are_whole),
         cmocka_unit_test(allocations_bring_their_stack_and_scopes),
         cmocka_unit_test(any_words_keep_the_promises),
+        cmocka_unit_test(few_chunks_are_loaded_at_once),
         cmocka_unit_test(an_empty_timeline_has_no_rows),
     };
     return TS_RUN(tests);

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Programs that adapters do not fit are executed without them.
+ *
+ * Everything that executes passes through here. If the program is one that
+ * adapters would harm (exec_fit.h), those of the run, which AXPROF_PRELOAD
+ * lists, are taken out of LD_PRELOAD; what the user had there stays. Else the
+ * environment is passed on as it came.
+ *
+ * Safe       in a child of vfork and of fork with threads: memory is on the
+ *            stack. Nothing is recorded here.
+ * Not here   system and popen: they start /bin/sh, from inside the C library.
+ */
+#include <alloca.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "exec_fit.h"
+
+#define WRAPPER __attribute__((visibility("default")))
+#define MAX_STRINGS 65536u
+#define MAX_TEXT (256u << 10)
+
+extern char **environ;
+
+/* ---- the C library's own ------------------------------------------------ */
+
+static struct {
+    int (*execve)(const char *, char *const[], char *const[]);
+    int (*execvpe)(const char *, char *const[], char *const[]);
+    int (*fexecve)(int, char *const[], char *const[]);
+    int (*posix_spawn)(pid_t *, const char *,
+                       const posix_spawn_file_actions_t *,
+                       const posix_spawnattr_t *, char *const[], char *const[]);
+    int (*posix_spawnp)(pid_t *, const char *,
+                        const posix_spawn_file_actions_t *,
+                        const posix_spawnattr_t *, char *const[],
+                        char *const[]);
+} real;
+
+static void find(const char *name, void *out)
+{
+    void *found = dlsym(RTLD_NEXT, name);
+    memcpy(out, &found, sizeof found);
+}
+
+__attribute__((constructor)) static void load(void)
+{
+    int error = errno;
+    if (real.execve) return;
+    find("posix_spawnp", &real.posix_spawnp);
+    find("posix_spawn", &real.posix_spawn);
+    find("fexecve", &real.fexecve);
+    find("execvpe", &real.execvpe);
+    find("execve", &real.execve);
+    errno = error;
+}
+
+/* ---- the environment ---------------------------------------------------- */
+
+static const char *value_of(char *const *env, const char *name)
+{
+    size_t len = strlen(name);
+    for (; env && *env; env++)
+        if (!strncmp(*env, name, len) && (*env)[len] == '=')
+            return *env + len + 1;
+    return NULL;
+}
+
+static bool is_listed(const char *list, const char *path, size_t len)
+{
+    while (*list) {
+        size_t n = strcspn(list, ":");
+        if (n == len && !strncmp(list, path, len)) return true;
+        list += n + (list[n] == ':');
+    }
+    return false;
+}
+
+/* LD_PRELOAD without what `ours` lists; false: nothing is left of it. */
+static bool shorten(char *to, const char *preload, const char *ours)
+{
+    char *begin = to = stpcpy(to, "LD_PRELOAD=");
+    while (*preload) {
+        size_t len = strcspn(preload, ": ");
+        if (len && !is_listed(ours, preload, len)) {
+            if (to != begin) *to++ = ':';
+            memcpy(to, preload, len);
+            to += len;
+        }
+        preload += len + (preload[len] != 0);
+    }
+    *to = 0;
+    return to != begin;
+}
+
+/* Bytes for a shorter environment; 0: it has nothing of ours, or is too large
+ * for the stack. */
+static size_t room_for(char *const *env)
+{
+    const char *preload = value_of(env, "LD_PRELOAD");
+    size_t n = 0;
+    if (!preload || !value_of(env, "AXPROF_PRELOAD")) return 0;
+    while (env[n])
+        n++;
+    size_t len = strlen(preload);
+    if (n > MAX_STRINGS || len > MAX_TEXT) return 0;
+    return (n + 1) * sizeof *env + len + 16;
+}
+
+/* The same variables in the room given, but LD_PRELOAD. */
+static char **without_ours(char *const *env, void *room)
+{
+    char **out = room, *text;
+    size_t n = 0, to = 0;
+    while (env[n])
+        n++;
+    text = (char *)(out + n + 1);
+    bool is_left = shorten(text, value_of(env, "LD_PRELOAD"),
+                           value_of(env, "AXPROF_PRELOAD"));
+    for (size_t i = 0; i < n; i++) {
+        if (strncmp(env[i], "LD_PRELOAD=", 11) != 0)
+            out[to++] = env[i];
+        else if (is_left)
+            out[to++] = text;
+    }
+    out[to] = NULL;
+    return out;
+}
+
+/* Where a program without a slash is found, as execvp looks; path has
+ * PATH_MAX bytes. NULL: nowhere. */
+static const char *search(const char *file, char *path)
+{
+    const char *list = getenv("PATH");
+    if (strchr(file, '/')) return file;
+    if (!list) list = "/bin:/usr/bin";
+    for (;; list++) {
+        size_t len = strcspn(list, ":"), file_len = strlen(file);
+        if (len + file_len + 2 <= PATH_MAX) {
+            memcpy(path, list, len);
+            path[len] = '/';
+            memcpy(path + len + !!len, file, file_len + 1);
+            if (!access(path, X_OK)) return path;
+        }
+        list += len;
+        if (!*list) return NULL;
+    }
+}
+
+/* env, or where the program at path is harmed by ours, one without: sets it. */
+#define FIT(env, does_fit)                                                     \
+    do {                                                                       \
+        int fit_error = errno;                                                 \
+        size_t room = (env) ? room_for(env) : 0;                               \
+        if (room && !(does_fit)) (env) = without_ours(env, alloca(room));      \
+        errno = fit_error;                                                     \
+    } while (0)
+
+/* ---- the wrappers ------------------------------------------------------- */
+
+WRAPPER int execve(const char *path, char *const argv[], char *const envp[])
+{
+    load();
+    FIT(envp, exec_fits(AT_FDCWD, path));
+    return real.execve(path, argv, envp);
+}
+
+WRAPPER int execv(const char *path, char *const argv[])
+{
+    return execve(path, argv, environ);
+}
+
+WRAPPER int execvpe(const char *file, char *const argv[], char *const envp[])
+{
+    char buffer[PATH_MAX];
+    load();
+    const char *path = search(file, buffer);
+    FIT(envp, !path || exec_fits(AT_FDCWD, path));
+    return real.execvpe(file, argv, envp);
+}
+
+WRAPPER int execvp(const char *file, char *const argv[])
+{
+    return execvpe(file, argv, environ);
+}
+
+WRAPPER int fexecve(int fd, char *const argv[], char *const envp[])
+{
+    load();
+    FIT(envp, exec_fits_fd(fd));
+    return real.fexecve(fd, argv, envp);
+}
+
+/* Arguments of execl and its kin into argv; the list is after the first. */
+#define COUNT_ARGUMENTS(n, first)                                              \
+    size_t n = 1;                                                              \
+    do {                                                                       \
+        va_list count_list;                                                    \
+        va_start(count_list, first);                                           \
+        while (va_arg(count_list, char *))                                     \
+            n++;                                                               \
+        va_end(count_list);                                                    \
+    } while (0)
+
+static void take_arguments(char **argv, size_t n, const char *first,
+                           va_list list)
+{
+    argv[0] = (char *)first;
+    for (size_t i = 1; i <= n; i++)
+        argv[i] = va_arg(list, char *); /* the last is NULL */
+}
+
+WRAPPER int execl(const char *path, const char *first, ...)
+{
+    va_list list;
+    COUNT_ARGUMENTS(n, first);
+    char **argv = alloca((n + 1) * sizeof *argv);
+    va_start(list, first);
+    take_arguments(argv, n, first, list);
+    va_end(list);
+    return execve(path, argv, environ);
+}
+
+WRAPPER int execlp(const char *file, const char *first, ...)
+{
+    va_list list;
+    COUNT_ARGUMENTS(n, first);
+    char **argv = alloca((n + 1) * sizeof *argv);
+    va_start(list, first);
+    take_arguments(argv, n, first, list);
+    va_end(list);
+    return execvpe(file, argv, environ);
+}
+
+WRAPPER int execle(const char *path, const char *first, ...)
+{
+    va_list list;
+    COUNT_ARGUMENTS(n, first);
+    char **argv = alloca((n + 1) * sizeof *argv);
+    va_start(list, first);
+    take_arguments(argv, n, first, list);
+    char **envp = va_arg(list, char **);
+    va_end(list);
+    return execve(path, argv, envp);
+}
+
+WRAPPER int posix_spawn(pid_t *pid, const char *path,
+                        const posix_spawn_file_actions_t *actions,
+                        const posix_spawnattr_t *attr, char *const argv[],
+                        char *const envp[])
+{
+    load();
+    FIT(envp, exec_fits(AT_FDCWD, path));
+    return real.posix_spawn(pid, path, actions, attr, argv, envp);
+}
+
+WRAPPER int posix_spawnp(pid_t *pid, const char *file,
+                         const posix_spawn_file_actions_t *actions,
+                         const posix_spawnattr_t *attr, char *const argv[],
+                         char *const envp[])
+{
+    char buffer[PATH_MAX];
+    load();
+    const char *path = search(file, buffer);
+    FIT(envp, !path || exec_fits(AT_FDCWD, path));
+    return real.posix_spawnp(pid, file, actions, attr, argv, envp);
+}

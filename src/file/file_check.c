@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* axp_file_check: every block of a file, and whether its timeline and its
+ * accumulators tell the same story. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "axprof/axprof_file.h"
+#include "file/file_compare.h"
+#include "file/file_fold.h"
+#include "file/file_open.h"
+#include "file/file_pack.h"
+#include "record/record_thread.h"
+#include "wire/wire_decode.h"
+
+struct check {
+    const struct axp__opened *o;
+    FILE *to;
+    uint64_t n_wrong;
+    uint64_t n_events; /* in the timeline */
+};
+
+static void tell(struct check *c, uint64_t at, enum axp__block_kind kind,
+                 const char *what)
+{
+    c->n_wrong++;
+    fprintf(c->to, "  byte %" PRIu64 ", %s block: %s\n", at,
+            axp__block_kind_name(kind), what);
+}
+
+/* ---- blocks ------------------------------------------------------------------------ */
+
+/* Whether the words are whole events, and as many as the block says. */
+static bool has_events(const uint64_t *words, size_t n_words,
+                       uint64_t base_ticks, uint64_t n_events)
+{
+    struct axp__decoder d;
+    struct axp__wire_event e;
+    uint64_t n = 0;
+    axp__decoder_init(&d, words, n_words, base_ticks);
+    while (axp__decoder_next(&d, &e))
+        n += axp__word_events(
+            e.kind, e.kind == AXP__W_EXT ? e.ext : (enum axp__ext_kind)0);
+    return !d.is_damaged && d.at == n_words && n == n_events;
+}
+
+static const char *check_timeline(const struct axp__block *b, uint8_t *body)
+{
+    if (b->kind == AXP__B_CHUNK) {
+        uint64_t *words = (uint64_t *)(void *)body;
+        for (uint32_t i = 0; i < b->n_words; i++)
+            words[i] = AXP__LE64(words[i]);
+        return has_events(words, b->n_words, b->base_ticks, b->n_events)
+                   ? NULL
+                   : "its words are not the events it claims";
+    }
+    struct axp__unpacked u;
+    const char *wrong = NULL;
+    enum axp__unpack_result result = axp__file_unpack(b, body, &u);
+    if (result) wrong = "its columns cannot be unpacked";
+    for (size_t i = 0; !wrong && i < u.n_chunks; i++) {
+        const struct axp__unpacked_chunk *k = &u.chunk[i];
+        if (!has_events(u.words + k->first, k->n_words, k->base_ticks,
+                        k->n_events))
+            wrong = "its words are not the events it claims";
+    }
+    axp__unpacked_fini(&u);
+    return wrong;
+}
+
+/* Whether nothing but zeros lies between a block and the next. */
+static bool has_clean_padding(const struct axp__file *f,
+                              const struct axp__index_entry *e)
+{
+    uint8_t pad[8] = {0};
+    uint64_t at = e->at + AXP__BLOCK_HEAD + e->block.body_bytes;
+    size_t n = (size_t)(e->at + axp__block_span(&e->block) - at);
+    if (!axp__file_read_at(f, at, pad, n)) return false;
+    for (size_t i = 0; i < n; i++)
+        if (pad[i]) return false;
+    return true;
+}
+
+static void check_block(struct check *c, const struct axp__index_entry *e)
+{
+    const struct axp__file *f = c->o->file;
+    const struct axp__block *b = &e->block;
+    axp_status status;
+    if (!axp__file_entry_is_true(f, e)) {
+        tell(c, e->at, b->kind, "its head is not what the index says");
+        return;
+    }
+    uint8_t *body = axp__file_body(f, e, &status);
+    if (!body) {
+        tell(c, e->at, b->kind,
+             status == AXP_E_NO_MEMORY ? "no memory to read it"
+                                       : "its checksum is wrong");
+        return;
+    }
+    if (axp__block_is_timeline(b)) {
+        const char *wrong = check_timeline(b, body);
+        if (wrong) tell(c, e->at, b->kind, wrong);
+    }
+    if (!has_clean_padding(f, e))
+        tell(c, e->at, b->kind, "something lies between it and the next");
+    free(body);
+}
+
+/* Between what the index lists there may be free space alone. */
+static void check_gap(struct check *c, size_t i)
+{
+    const struct axp__file *f = c->o->file;
+    uint64_t at = f->entry[i].at + axp__block_span(&f->entry[i].block);
+    uint64_t end = i + 1 < f->n_entries ? f->entry[i + 1].at : f->end;
+    while (f->is_finished && at < end) {
+        uint8_t head[AXP__BLOCK_HEAD];
+        struct axp__block b;
+        if (!axp__file_read_at(f, at, head, sizeof head) ||
+            axp__block_get(head, &b) || b.kind != AXP__B_VOID) {
+            tell(c, at, AXP__B_NONE, "the index does not know it");
+            return;
+        }
+        at += axp__block_span(&b);
+    }
+}
+
+/* The index itself was compared when the file was opened. */
+static void check_index(struct check *c)
+{
+    const struct axp__file *f = c->o->file;
+    struct axp__index_entry index = {.at = f->end};
+    uint8_t head[AXP__BLOCK_HEAD];
+    if (!f->is_finished) return;
+    if (!axp__file_read_at(f, f->end, head, sizeof head) ||
+        axp__block_get(head, &index.block) || !has_clean_padding(f, &index) ||
+        f->end + axp__block_span(&index.block) + AXP__FILE_TAIL != f->bytes)
+        tell(c, f->end, AXP__B_INDEX,
+             "something lies between it and the trailer");
+}
+
+static void check_blocks(struct check *c)
+{
+    const struct axp__file *f = c->o->file;
+    if (f->fault.what) {
+        c->n_wrong++;
+        fprintf(c->to, "  byte %" PRIu64 ": %s\n", f->fault.at, f->fault.what);
+    }
+    for (size_t i = 0; i < f->n_entries; i++) {
+        check_block(c, &f->entry[i]);
+        check_gap(c, i);
+    }
+    check_index(c);
+    for (size_t i = 0; i < c->o->capture->n_chunks; i++)
+        if (c->o->capture->chunks[i].n_events != UINT64_MAX)
+            c->n_events += c->o->capture->chunks[i].n_events;
+}
+
+/* ---- statistics ---------------------------------------------------------------------- */
+
+static uint64_t warning_count(const struct axp__capture *c, const char *code)
+{
+    for (size_t i = 0; i < c->n_warnings; i++)
+        if (!strcmp(c->warnings[i].code, code)) return c->warnings[i].count;
+    return 0;
+}
+
+static axp_status compare(struct check *c, struct axp__fold *fold)
+{
+    struct axp__capture empty = {0}, *folded;
+    const struct axp__capture *stored = c->o->capture;
+    folded = axp__cap_take(&empty, 1, sizeof *folded);
+    if (!folded) return AXP_E_NO_MEMORY;
+    *folded = (struct axp__capture){.memory = empty.memory,
+                                    .process_id = stored->process_id,
+                                    .rank = stored->rank};
+    struct axp__comparison x = {.stored = stored,
+                                .folded = folded,
+                                .to = c->to,
+                                .largest_block = fold->largest_block};
+    bool ok = axp__fold_to_capture(fold, folded, NULL, 0);
+    if (ok) axp__compare(&x);
+    axp__cap_free(folded);
+    if (!ok || x.is_out_of_memory) return AXP_E_NO_MEMORY;
+    c->n_wrong += x.n_different;
+    fprintf(c->to,
+            "  %" PRIu64 " events folded again: %" PRIu64 " fields compared, "
+            "%" PRIu64 " differ\n",
+            c->n_events, x.n_compared, x.n_different);
+    return AXP_OK;
+}
+
+/* Why the statistics cannot be counted again; NULL: they can. */
+static const char *why_not(const struct check *c)
+{
+    const struct axp__capture *k = c->o->capture;
+    if (c->o->origin != AXP__FROM_FILE) return "no statistics are stored";
+    if (!k->has_timeline) return "it has no timeline";
+    if (k->n_events != c->n_events) return "its timeline was cut";
+    if (warning_count(k, "folded_paths"))
+        return "paths were folded for want of memory";
+    return NULL;
+}
+
+static axp_status check_statistics(struct check *c)
+{
+    const char *why = why_not(c);
+    if (why) {
+        fprintf(c->to, "  statistics not counted again: %s\n", why);
+        return AXP_OK;
+    }
+    struct axp__fold *fold = axp__fold_create(c->o->capture);
+    axp_status status = fold ? compare(c, fold) : AXP_E_NO_MEMORY;
+    axp__fold_destroy(fold);
+    return status;
+}
+
+axp_status axp_file_check(const char *path, FILE *to)
+{
+    struct axp__opened o;
+    if (!path || !to)
+        return axp__fail(AXP_E_INVALID, "axp_file_check needs a path and a "
+                                        "file to write to");
+    axp_status status = axp__trace_open(path, &o);
+    if (status) return status;
+    struct check c = {.o = &o, .to = to};
+    check_blocks(&c);
+    fprintf(to, "  %zu blocks, %" PRIu64 " bytes\n", o.file->n_entries,
+            o.file->bytes);
+    status = check_statistics(&c);
+    bool is_finished = o.file->is_finished;
+    o.capture->release(o.capture);
+    if (status) return axp__fail(status, "no memory to check %s", path);
+    if (c.n_wrong)
+        return axp__fail(AXP_E_FORMAT, "%llu things are wrong",
+                         (unsigned long long)c.n_wrong);
+    if (!is_finished)
+        return axp__fail(AXP_E_STATE,
+                         "the recording was not ended: axprof pack makes one "
+                         "complete file of it");
+    return AXP_OK;
+}

@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Field by field; see file_compare.h. */
+#include "file/file_compare.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base_text.h"
+
+#define MOST_SHOWN 20u
+
+/* ---- sums by key ----------------------------------------------------------------- */
+
+/* What is compared of a node, an op, an allocation name or a counter. */
+#define NUMBERS 10
+#define DOUBLES 6
+struct sums {
+    uint32_t parent, name; /* the key: a path, or one of the lists below */
+    uint64_t number[2][NUMBERS];
+    double real[2][DOUBLES];
+    uint8_t is_there[2];
+};
+
+/* In place of a path. */
+#define OPS 0xfffffff0u
+#define TRAFFIC 0xfffffff1u
+#define COUNTERS 0xfffffff2u
+#define STEPS 0xfffffff3u
+#define FRAMES 0xfffffff4u
+#define ROOT 0xfffffff5u
+
+struct table {
+    struct sums *at;
+    uint32_t n, cap;
+    uint32_t *slots;
+    uint32_t n_slots;
+    bool is_out_of_memory;
+};
+
+static bool widen(struct table *t)
+{
+    uint32_t cap = t->cap ? t->cap * 2 : 256;
+    struct sums *at = realloc(t->at, cap * sizeof *at);
+    if (at) t->at = at;
+    uint32_t *slots = calloc(2 * (size_t)cap, sizeof *slots);
+    if (!at || !slots) {
+        free(slots);
+        return false;
+    }
+    free(t->slots);
+    t->slots = slots;
+    t->n_slots = 2 * cap;
+    t->cap = cap;
+    for (uint32_t i = 0; i < t->n; i++) {
+        uint64_t k = axp__mix64((uint64_t)at[i].parent << 32 | at[i].name);
+        while (slots[k & (t->n_slots - 1)])
+            k++;
+        slots[k & (t->n_slots - 1)] = i + 1;
+    }
+    return true;
+}
+
+/* The index of a key, made when new. */
+static uint32_t get(struct table *t, uint32_t parent, uint32_t name)
+{
+    uint64_t k = axp__mix64((uint64_t)parent << 32 | name);
+    if (t->n == t->cap && !widen(t)) {
+        t->is_out_of_memory = true;
+        return 0;
+    }
+    uint32_t *slot;
+    for (; *(slot = &t->slots[k & (t->n_slots - 1)]); k++) {
+        const struct sums *s = &t->at[*slot - 1];
+        if (s->parent == parent && s->name == name) return *slot - 1;
+    }
+    t->at[t->n] = (struct sums){.parent = parent, .name = name};
+    return (*slot = ++t->n) - 1;
+}
+
+static struct sums *sums_of(struct table *t, uint32_t parent, uint32_t name,
+                            int side)
+{
+    struct sums *s = &t->at[get(t, parent, name)];
+    s->is_there[side] = 1;
+    return s;
+}
+
+/* ---- lanes into sums ------------------------------------------------------------------- */
+
+static void add_node(struct sums *s, const struct axp__cap_node *n, int side)
+{
+    const uint64_t v[] = {
+        n->calls,         n->total_ticks,   n->self_ticks,  n->allocated_bytes,
+        n->n_flops_calls, n->n_bytes_calls, n->flops_ticks, n->bytes_ticks};
+    for (size_t i = 0; i < sizeof v / sizeof *v; i++)
+        s->number[side][i] += v[i];
+    if (n->category) s->number[side][8] = n->category;
+    s->real[side][0] += n->flops;
+    s->real[side][1] += n->bytes;
+}
+
+static void add_nodes(struct table *t, const struct axp__cap_lane *lane,
+                      int side)
+{
+    uint32_t *path = malloc((lane->n_nodes + 1) * sizeof *path);
+    if (!path) t->is_out_of_memory = true;
+    for (uint32_t i = 0; path && i < lane->n_nodes; i++) {
+        const struct axp__cap_node *n = &lane->nodes[i];
+        uint32_t up = i && n->parent >= 0 ? path[n->parent] : ROOT;
+        path[i] = get(t, up, i ? n->name : 0);
+        if (n->calls || n->allocated_bytes || n->flops > 0 || n->bytes > 0) {
+            t->at[path[i]].is_there[side] = 1;
+            add_node(&t->at[path[i]], n, side);
+        }
+    }
+    for (uint32_t i = 0; path && i < lane->n_frames; i++) {
+        const struct axp__cap_frame *f = &lane->frames[i];
+        if (f->node <= 0) continue;
+        /* by path and beginning, whatever else is open */
+        struct sums *s = sums_of(t, FRAMES, (uint32_t)f->begin_ticks, side);
+        s->number[side][0] += path[f->node];
+        s->number[side][1] += f->begin_ticks;
+        s->number[side][2] += f->child_ticks;
+    }
+    free(path);
+}
+
+/* A number that stands for all buckets of an op, and adds up. */
+static void add_hists(struct table *t, const struct axp__cap_lane *lane,
+                      int side)
+{
+    for (uint32_t i = 0; i < lane->n_hists; i++) {
+        const struct axp__cap_hist *h = &lane->hists[i];
+        bool is_step = h->op == UINT32_MAX;
+        struct sums *s = sums_of(t, is_step ? STEPS : OPS,
+                                 is_step ? 0 : lane->ops[h->op].name, side);
+        for (uint32_t k = 0; k < AXP__HIST_BUCKETS; k++) {
+            s->number[side][8] += h->count[k];
+            s->number[side][9] +=
+                h->count[k] * axp__mix64(h->page * AXP__HIST_BUCKETS + k + 1);
+        }
+    }
+}
+
+static void add_extremes(struct sums *s, int side, uint64_t low, uint64_t high)
+{
+    if (!s->number[side][3] || low < s->number[side][3] - 1)
+        s->number[side][3] = low + 1;
+    if (high > s->number[side][4]) s->number[side][4] = high;
+}
+
+static void add_ops(struct table *t, const struct axp__cap_lane *lane, int side,
+                    bool is_merged)
+{
+    for (uint32_t i = 0; i < lane->n_ops; i++) {
+        const struct axp__cap_op *op = &lane->ops[i];
+        if (op->min_ticks > op->max_ticks) continue; /* never ended */
+        struct sums *s = sums_of(t, OPS, op->name, side);
+        s->number[side][0] += op->loose_calls;
+        s->number[side][1] += op->loose_ticks;
+        s->number[side][2] += op->repeat_ticks;
+        add_extremes(s, side, op->min_ticks, op->max_ticks);
+        if (is_merged) continue; /* which came last is not known */
+        for (uint32_t k = 0; k < op->n_dims; k++)
+            s->number[side][5] = axp__mix64(s->number[side][5] ^ op->dims[k]);
+    }
+    add_hists(t, lane, side);
+}
+
+static void add_small(struct table *t, const struct axp__cap_lane *lane,
+                      int side, bool is_merged)
+{
+    for (uint32_t i = 0; i < lane->n_traffic; i++) {
+        const struct axp__cap_traffic *r = &lane->traffic[i];
+        struct sums *s = sums_of(t, TRAFFIC, r->name, side);
+        s->number[side][0] += r->n_allocs;
+        s->number[side][1] += r->n_frees;
+        s->number[side][2] += r->allocated_bytes;
+        s->number[side][3] += r->freed_bytes;
+    }
+    for (uint32_t i = 0; i < lane->n_counters; i++) {
+        const struct axp__cap_counter *r = &lane->counters[i];
+        struct sums *s = sums_of(t, COUNTERS, r->name, side);
+        bool is_first = !s->number[side][0];
+        s->number[side][0] += r->n;
+        if (is_first || r->min < s->real[side][0]) s->real[side][0] = r->min;
+        if (is_first || r->max > s->real[side][1]) s->real[side][1] = r->max;
+        s->real[side][2] += r->sum;
+        if (is_merged) continue;
+        s->number[side][1] = r->last_ticks;
+        s->real[side][3] = r->last;
+    }
+    if (!lane->steps) return;
+    const struct axp__op *stats = &lane->steps->stats;
+    struct sums *s = sums_of(t, STEPS, 0, side);
+    s->number[side][0] += stats->loose_calls;
+    s->number[side][1] += stats->loose_ticks;
+    add_extremes(s, side, stats->min_ticks, stats->max_ticks);
+}
+
+static void add_lane(struct table *t, const struct axp__cap_lane *lane,
+                     int side, bool is_merged)
+{
+    add_nodes(t, lane, side);
+    add_ops(t, lane, side, is_merged);
+    add_small(t, lane, side, is_merged);
+}
+
+/* ---- differences --------------------------------------------------------------------------- */
+
+static bool differ(struct axp__comparison *x)
+{
+    return ++x->n_different <= MOST_SHOWN && x->to;
+}
+
+static void compare_number(struct axp__comparison *x, const char *what,
+                           uint64_t stored, uint64_t folded)
+{
+    x->n_compared++;
+    if (stored == folded || !differ(x)) return;
+    fprintf(x->to, "  %s: stored %" PRIu64 ", folded %" PRIu64 "\n", what,
+            stored, folded);
+}
+
+static const char *field_name(const struct sums *s, int i)
+{
+    static const char *const node[NUMBERS] = {"calls",       "total ticks",
+                                              "self ticks",  "allocated bytes",
+                                              "FLOPs calls", "bytes calls",
+                                              "FLOPs ticks", "bytes ticks",
+                                              "category",    ""};
+    static const char *const op[NUMBERS] = {"loose calls",
+                                            "loose ticks",
+                                            "repeat ticks",
+                                            "minimum + 1",
+                                            "maximum",
+                                            "dims",
+                                            "",
+                                            "",
+                                            "calls in histogram",
+                                            "histogram"};
+    static const char *const traffic[NUMBERS] = {
+        "allocations", "frees", "allocated bytes", "freed bytes"};
+    static const char *const counter[NUMBERS] = {"values", "last ticks"};
+    static const char *const frame[NUMBERS] = {"path", "begin", "child ticks"};
+    const char *const *names = s->parent == OPS || s->parent == STEPS ? op
+                               : s->parent == TRAFFIC                 ? traffic
+                               : s->parent == COUNTERS                ? counter
+                               : s->parent == FRAMES                  ? frame
+                                                                      : node;
+    return names[i] ? names[i] : "";
+}
+
+/* The name in a message: what a file says reaches the terminal as ASCII. */
+static void put_name(struct axp__comparison *x, const struct sums *s)
+{
+    const struct axp__capture *c = x->stored;
+    const char *text = s->parent == STEPS    ? "steps"
+                       : s->parent == FRAMES ? "an open scope"
+                                             : c->name_at(c, s->name).text;
+    for (size_t i = 0; text[i] && i < 60; i++)
+        fputc(text[i] < 0x20 || text[i] > 0x7e ? '?' : text[i], x->to);
+}
+
+static void compare_sums(struct axp__comparison *x, const struct sums *s,
+                         uint32_t row, bool is_merged)
+{
+    for (int i = 0; i < NUMBERS; i++) {
+        x->n_compared++;
+        if (s->number[0][i] == s->number[1][i] || !differ(x)) continue;
+        fprintf(x->to, "  row %" PRIu32 ", ", row);
+        put_name(x, s);
+        fprintf(x->to, ", %s: stored %" PRIu64 ", folded %" PRIu64 "\n",
+                field_name(s, i), s->number[0][i], s->number[1][i]);
+    }
+    for (int i = 0; i < DOUBLES; i++) {
+        double a = s->real[0][i], b = s->real[1][i];
+        double allowed = is_merged ? 1e-9 * (fabs(a) + fabs(b)) : 0;
+        x->n_compared++;
+        if (memcmp(&a, &b, 8) == 0 || fabs(a - b) <= allowed || !differ(x))
+            continue;
+        fprintf(x->to, "  row %" PRIu32 ", ", row);
+        put_name(x, s);
+        fprintf(x->to, ", value %d: stored %.17g, folded %.17g\n", i, a, b);
+    }
+}
+
+/* Scopes that another thread has ended, and this one has not noticed yet, are
+ * not shown as open; words know nothing of it. */
+static bool is_claimed(const struct sums *s, uint64_t n_hidden)
+{
+    return s->parent == FRAMES && !s->is_there[0] && n_hidden;
+}
+
+static void compare_table(struct axp__comparison *x, const struct table *t,
+                          uint32_t row, bool is_merged, uint64_t n_hidden)
+{
+    for (uint32_t i = 0; i < t->n; i++) {
+        const struct sums *s = &t->at[i];
+        if (is_claimed(s, n_hidden)) continue;
+        if (s->is_there[0] || s->is_there[1])
+            compare_sums(x, s, row, is_merged);
+    }
+    if (t->is_out_of_memory) x->is_out_of_memory = true;
+}
+
+/* ---- rows ------------------------------------------------------------------------------------- */
+
+static const struct axp__cap_lane *lane_of(const struct axp__capture *c,
+                                           uint32_t row_id)
+{
+    for (size_t i = 0; i < c->n_lanes; i++)
+        if (c->lanes[i].row >= 0 && c->rows[c->lanes[i].row].id == row_id)
+            return &c->lanes[i];
+    return NULL;
+}
+
+static void compare_row(struct axp__comparison *x,
+                        const struct axp__cap_lane *stored)
+{
+    const struct axp__cap_row *row = &x->stored->rows[stored->row];
+    const struct axp__cap_lane *folded = lane_of(x->folded, row->id);
+    struct table t = {0};
+    uint64_t n_hidden = 0;
+    add_lane(&t, stored, 0, false);
+    if (folded) add_lane(&t, folded, 1, false);
+    for (uint32_t i = 0; i < stored->n_frames; i++)
+        n_hidden += stored->frames[i].node <= 0;
+    compare_table(x, &t, row->id, false, n_hidden);
+    if (folded) {
+        const struct axp__cap_row *again = &x->folded->rows[folded->row];
+        compare_number(x, "first event of a row", row->first, again->first);
+        compare_number(x, "events of a row", row->n_events, again->n_events);
+        if (again->last > row->last && !stored->n_frames)
+            compare_number(x, "last event of a row", row->last, again->last);
+    }
+    free(t.at);
+    free(t.slots);
+}
+
+/* Rows whose threads were merged, against the sum that was stored. */
+static void compare_merged(struct axp__comparison *x)
+{
+    struct table t = {0};
+    for (size_t i = 0; i < x->stored->n_lanes; i++)
+        if (x->stored->lanes[i].row < 0)
+            add_lane(&t, &x->stored->lanes[i], 0, true);
+    for (size_t i = 0; i < x->folded->n_lanes; i++) {
+        const struct axp__cap_lane *lane = &x->folded->lanes[i];
+        if (!lane_of(x->stored, x->folded->rows[lane->row].id))
+            add_lane(&t, lane, 1, true);
+    }
+    compare_table(x, &t, 0, true, 0);
+    free(t.at);
+    free(t.slots);
+}
+
+/* ---- memory -------------------------------------------------------------------------------------- */
+
+static uint64_t apart(uint64_t a, uint64_t b)
+{
+    return a > b ? a - b : b - a;
+}
+
+static void compare_about(struct axp__comparison *x, const char *what,
+                          uint64_t stored, uint64_t folded, uint64_t allowed)
+{
+    if (apart(stored, folded) <= allowed)
+        x->n_compared++;
+    else
+        compare_number(x, what, stored, folded);
+}
+
+static void compare_live(struct axp__comparison *x,
+                         const struct axp__cap_live *stored,
+                         const struct axp__cap_live *folded, uint64_t allowed)
+{
+    compare_number(x, "kind of an allocation name", stored->kind, folded->kind);
+    compare_number(x, "live bytes of a name", stored->current_bytes,
+                   folded->current_bytes);
+    compare_about(x, "peak of a name", stored->peak_bytes, folded->peak_bytes,
+                  allowed);
+    compare_about(x, "bytes of a name at the peak", stored->at_peak_bytes,
+                  folded->at_peak_bytes, allowed ? UINT64_MAX : 0);
+    if (allowed) return;
+    compare_number(x, "bytes of a name at the first step",
+                   stored->first_step_bytes, folded->first_step_bytes);
+    compare_number(x, "since when a name is live", stored->since_ticks,
+                   folded->since_ticks);
+}
+
+static void compare_memory(struct axp__comparison *x)
+{
+    const struct axp__capture *a = x->stored, *b = x->folded;
+    uint64_t n_rows = 0, allowed;
+    size_t k = 0;
+    for (size_t i = 0; i < b->n_lanes; i++)
+        n_rows += b->lanes[i].n_traffic > 0;
+    allowed = n_rows > 1 ? n_rows * x->largest_block : 0;
+    compare_number(x, "live bytes", a->current_bytes, b->current_bytes);
+    compare_about(x, "peak of memory", a->peak_bytes, b->peak_bytes, allowed);
+    for (size_t i = 0; i < a->n_live; i++) {
+        while (k < b->n_live && b->live[k].name < a->live[i].name)
+            k++;
+        if (k < b->n_live && b->live[k].name == a->live[i].name)
+            compare_live(x, &a->live[i], &b->live[k], allowed);
+        else if (a->live[i].peak_bytes)
+            compare_number(x, "peak of a name", a->live[i].peak_bytes, 0);
+    }
+}
+
+void axp__compare(struct axp__comparison *x)
+{
+    for (size_t i = 0; i < x->stored->n_lanes; i++)
+        if (x->stored->lanes[i].row >= 0) compare_row(x, &x->stored->lanes[i]);
+    compare_merged(x);
+    compare_memory(x);
+    compare_number(x, "steps", x->stored->n_steps, x->folded->n_steps);
+    compare_number(x, "events", x->stored->n_events, x->folded->n_events);
+    if (x->to && x->n_different > MOST_SHOWN)
+        fprintf(x->to, "  and %" PRIu64 " more\n", x->n_different - MOST_SHOWN);
+}

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* axp_file_info_write: what `axprof info` prints of each file.
+ *
+ * From index and accumulators alone: the timeline is not read, so that it
+ * costs the same however long a recording is. What a file says is untrusted:
+ * nothing but printable text reaches the terminal. */
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+#include "axprof/axprof_file.h"
+#include "base/base_text.h"
+#include "file/file_open.h"
+#include "os/os_clock.h"
+#include "record/record_thread.h"
+#include "wire/wire_decode.h"
+
+/* Control characters as blanks, bytes that are not UTF-8 as question marks. */
+static void put_text(FILE *to, const char *text, size_t len)
+{
+    bool is_utf8 = axp__text_is_utf8(text, len);
+    for (size_t i = 0; i < len; i++) {
+        unsigned char ch = (unsigned char)text[i];
+        bool is_c1 = is_utf8 && ch == 0xc2 && i + 1 < len &&
+                     (unsigned char)text[i + 1] < 0xa0;
+        if (is_c1) i++;
+        if (ch < 0x20 || ch == 0x7f || is_c1)
+            fputc(' ', to);
+        else
+            fputc(ch >= 0x80 && !is_utf8 ? '?' : ch, to);
+    }
+}
+
+static bool put_about(FILE *to, const struct axp__opened *o, const char *label,
+                      const char *key)
+{
+    const struct axp__about *a = &o->about;
+    for (size_t i = a->n; i--;) {
+        if (strcmp(a->pair[i].key, key)) continue;
+        fprintf(to, "%s", label);
+        put_text(to, a->pair[i].value, a->pair[i].len);
+        return true;
+    }
+    return false;
+}
+
+static void put_hex(FILE *to, const uint8_t *bytes, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        fprintf(to, "%02x", bytes[i]);
+}
+
+/* ---- parts ----------------------------------------------------------------------- */
+
+static void put_file(FILE *to, const struct axp__opened *o)
+{
+    static const char *const origins[] = {
+        [AXP__FROM_FILE] = "complete",
+        [AXP__FROM_SPOOL] = "not ended by its process: read with its spool",
+        [AXP__FROM_WORDS] = "without statistics: counted again",
+    };
+    const struct axp__file *f = o->file;
+    put_text(to, f->path, strlen(f->path));
+    fprintf(to, "\n  format    version %u, %" PRIu64 " bytes, %s\n",
+            f->head.version, f->bytes,
+            o->is_alive ? "still being recorded"
+            : o->origin == AXP__FROM_FILE && !f->is_finished
+                ? "statistics, but no index"
+                : origins[o->origin]);
+    if (f->fault.what)
+        fprintf(to, "  damage    byte %" PRIu64 ": %s\n", f->fault.at,
+                f->fault.what);
+    if (f->n_damaged)
+        fprintf(to, "  damage    %" PRIu64 " blocks were passed over\n",
+                f->n_damaged);
+    if (f->n_unknown)
+        fprintf(to, "  unknown   %" PRIu64 " blocks of kind %u\n", f->n_unknown,
+                f->unknown);
+}
+
+static void put_run(FILE *to, const struct axp__opened *o)
+{
+    const struct axp__file_head *h = &o->file->head;
+    const struct axp__capture *c = o->capture;
+    char when[32] = "";
+    time_t seconds = (time_t)(h->clock.realtime_ns / 1000000000u);
+    struct tm tm;
+    if (gmtime_r(&seconds, &tm))
+        strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S UTC", &tm);
+    fprintf(to, "  run       ");
+    put_hex(to, h->run_id, sizeof h->run_id);
+    fprintf(to, ", title \"");
+    put_text(to, c->title, strlen(c->title));
+    fprintf(to, "\"\n  process   %" PRIu64, h->process_id);
+    if (h->rank >= 0) fprintf(to, ", rank %d", h->rank);
+    fprintf(to, ", begun %s\n", when);
+    if (put_about(to, o, "  program   ", "arguments") ||
+        put_about(to, o, "  program   ", "program"))
+        fputc('\n', to);
+    if (put_about(to, o, "  host      ", "host")) {
+        put_about(to, o, ", ", "machine");
+        put_about(to, o, ", ", "system");
+        put_about(to, o, ", ", "cpu");
+        if (put_about(to, o, ", ", "cpus.allowed")) fprintf(to, " CPUs");
+        fputc('\n', to);
+    }
+}
+
+/* By the accumulators. */
+struct kinds {
+    uint64_t scopes, allocs, frees, counters, steps;
+};
+
+static struct kinds count_kinds(const struct axp__capture *c)
+{
+    struct kinds k = {0};
+    for (size_t i = 0; i < c->n_lanes; i++) {
+        const struct axp__cap_lane *lane = &c->lanes[i];
+        for (uint32_t n = 0; n < lane->n_nodes; n++)
+            k.scopes += lane->nodes[n].calls;
+        for (uint32_t n = 0; n < lane->n_ops; n++)
+            k.scopes += lane->ops[n].loose_calls;
+        for (uint32_t n = 0; n < lane->n_traffic; n++) {
+            k.allocs += lane->traffic[n].n_allocs;
+            k.frees += lane->traffic[n].n_frees;
+        }
+        for (uint32_t n = 0; n < lane->n_counters; n++)
+            k.counters += lane->counters[n].n;
+        if (lane->steps) k.steps += lane->steps->stats.loose_calls;
+    }
+    return k;
+}
+
+/* A file's blocks say how many events they hold; a spool's chunks do not. */
+static uint64_t count_events(const struct axp__cap_chunk *chunk)
+{
+    struct axp__cap_words w;
+    struct axp__decoder d;
+    struct axp__wire_event e;
+    uint64_t n = 0;
+    if (chunk->n_events != UINT64_MAX) return chunk->n_events;
+    if (!axp__words_load(chunk, &w)) return 0;
+    axp__decoder_init(&d, w.words, w.n_words, w.base_ticks);
+    while (axp__decoder_next(&d, &e))
+        n += axp__word_events(
+            e.kind, e.kind == AXP__W_EXT ? e.ext : (enum axp__ext_kind)0);
+    axp__words_unload(&w);
+    return n;
+}
+
+static void put_events(FILE *to, const struct axp__opened *o)
+{
+    const struct axp__capture *c = o->capture;
+    struct kinds k = count_kinds(c);
+    uint64_t here = 0, bytes = 0, tracks = 0, open = 0;
+    for (size_t i = 0; i < c->n_chunks; i++)
+        here += count_events(&c->chunks[i]);
+    for (size_t i = 0; i < o->file->n_entries; i++)
+        if (axp__block_is_timeline(&o->file->entry[i].block))
+            bytes += axp__block_span(&o->file->entry[i].block);
+    for (size_t i = 0; i < c->n_rows; i++)
+        tracks += c->rows[i].track != 0;
+    for (size_t i = 0; i < c->n_lanes; i++)
+        open += c->lanes[i].n_frames;
+    char duration[32];
+    axp_format_ns(duration, sizeof duration,
+                  axp__rate_to_ns((struct axp__rate){c->rate_mult},
+                                  c->end_ticks - c->start_ticks));
+    fprintf(to, "  duration  %s\n  rows      %zu threads, %" PRIu64 " tracks\n",
+            duration, c->n_rows - (size_t)tracks, tracks);
+    fprintf(to,
+            "  counted   %" PRIu64 " scopes (%" PRIu64 " open), %" PRIu64
+            " allocations, %" PRIu64 " frees, %" PRIu64 " counter values, "
+            "%" PRIu64 " steps\n",
+            k.scopes + open, open, k.allocs, k.frees, k.counters, k.steps);
+    fprintf(to, "  timeline  %" PRIu64 " events, %" PRIu64 " cut", here,
+            c->n_events > here ? c->n_events - here : 0);
+    if (here)
+        fprintf(to, ", %.2f bytes an event", (double)bytes / (double)here);
+    fputc('\n', to);
+}
+
+static void put_blocks(FILE *to, const struct axp__opened *o)
+{
+    for (uint32_t kind = 1; kind < AXP__B_N_KINDS; kind++) {
+        uint64_t n = 0, bytes = 0;
+        for (size_t i = 0; i < o->file->n_entries; i++) {
+            if (o->file->entry[i].block.kind != kind) continue;
+            n++;
+            bytes += axp__block_span(&o->file->entry[i].block);
+        }
+        if (n)
+            fprintf(to, "  blocks    %-6s %6" PRIu64 " of %" PRIu64 " bytes\n",
+                    axp__block_kind_name((enum axp__block_kind)kind), n, bytes);
+    }
+}
+
+static void put_warnings(FILE *to, const struct axp__capture *c)
+{
+    for (size_t i = 0; i < c->n_warnings; i++) {
+        const struct axp__cap_warning *w = &c->warnings[i];
+        if (!w->count) continue;
+        fprintf(to, "  warning   %" PRIu64 " ", w->count);
+        put_text(to, w->text, strlen(w->text));
+        fputc('\n', to);
+    }
+}
+
+axp_status axp_file_info_write(const char *const *paths, size_t n, FILE *to)
+{
+    if (!paths || !n || !to)
+        return axp__fail(AXP_E_INVALID, "axp_file_info_write needs paths and a "
+                                        "file to write to");
+    for (size_t i = 0; i < n; i++) {
+        struct axp__opened o;
+        axp_status status = paths[i] ? axp__trace_open(paths[i], &o)
+                                     : axp__fail(AXP_E_INVALID, "NULL path");
+        if (status) return status;
+        if (i) fputc('\n', to);
+        put_file(to, &o);
+        put_run(to, &o);
+        put_events(to, &o);
+        put_blocks(to, &o);
+        put_warnings(to, o.capture);
+        o.capture->release(o.capture);
+    }
+    return ferror(to) ? axp__fail(AXP_E_IO, "cannot write") : AXP_OK;
+}

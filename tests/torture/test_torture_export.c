@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Each allocation of every export fails in turn, and the call says so. */
+#include "golden/golden_traces.h"
+
+#include "test_support.h"
+
+static struct {
+    bool is_armed;
+    uint64_t n_calls, nth;
+} torture;
+
+static bool is_failing(void)
+{
+    return torture.is_armed && ++torture.n_calls == torture.nth;
+}
+
+void *__real_malloc(size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_malloc(size_t size)
+{
+    return is_failing() ? NULL : __real_malloc(size);
+}
+
+void *__real_calloc(size_t n, size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_calloc(size_t n, size_t size)
+{
+    return is_failing() ? NULL : __real_calloc(n, size);
+}
+
+void *__real_realloc(void *old, size_t size);
+void *__wrap_realloc(void *old, size_t size);
+void *__wrap_realloc(void *old, size_t size)
+{
+    return is_failing() ? NULL : __real_realloc(old, size);
+}
+
+/* With the nth allocation failing; 0: none. Returns how many there were. */
+static uint64_t run(const axp_view *v, axp_export_format format, uint64_t nth,
+                    char **text, axp_status *status)
+{
+    size_t len;
+    FILE *f = open_memstream(text, &len);
+    assert_non_null(f);
+    torture.nth = nth;
+    torture.n_calls = 0;
+    torture.is_armed = true;
+    *status = axp_export_write(v, format, f);
+    torture.is_armed = false;
+    fclose(f);
+    return torture.n_calls;
+}
+
+static void every_allocation(void **state)
+{
+    (void)state;
+    uint64_t n_failed = 0;
+    for (size_t i = 0; i < GOLDEN_N; i++) {
+        axp_view *v = golden_view(i);
+        for (int k = 0; axp_export_format_name((axp_export_format)k, NULL);
+             k++) {
+            char *whole, *part;
+            axp_status status;
+            uint64_t n = run(v, (axp_export_format)k, 0, &whole, &status);
+            assert_int_equal(status, AXP_OK);
+            for (uint64_t nth = 1; nth <= n; nth++, n_failed++) {
+                run(v, (axp_export_format)k, nth, &part, &status);
+                if (status != AXP_E_NO_MEMORY)
+                    fail_msg("%s, format %d, allocation %d: status %d",
+                             golden_names[i], k, (int)nth, (int)status);
+                assert_non_null(strstr(axp_last_error(), "memory"));
+                free(part);
+            }
+            free(whole);
+        }
+        axp_view_destroy(v);
+    }
+    print_message("%d allocations failed\n", (int)n_failed);
+    assert_true(n_failed > 500);
+}
+
+int main(void)
+{
+    golden_init();
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_allocation)};
+    return TS_RUN(tests);
+}

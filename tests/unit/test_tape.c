@@ -1,0 +1,518 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Recording to a file: where files come to be and where not, what is in them,
+ * limits, forks, programs that close our descriptors, endings. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "axprof/axprof_file.h"
+#include "test_support.h"
+
+static char folder[] = "/tmp/axprof-tape-XXXXXX";
+static const char *self; /* this program */
+
+static const char *in_folder(const char *name)
+{
+    static char path[4][512];
+    static int turn;
+    char *to = path[turn++ & 3];
+    snprintf(to, sizeof path[0], "%s/%s", folder, name);
+    return to;
+}
+
+/* How many files there are, and how many of our spools in memory. */
+static int count_files(const char *where, const char *word)
+{
+    DIR *d = opendir(where);
+    int n = 0;
+    for (struct dirent *e; d && (e = readdir(d));)
+        n += e->d_name[0] != '.' && strstr(e->d_name, word);
+    if (d) closedir(d);
+    return n;
+}
+
+static int clean(void **state)
+{
+    (void)state;
+    DIR *d = opendir(folder);
+    for (struct dirent *e; d && (e = readdir(d));)
+        if (e->d_name[0] != '.') unlink(in_folder(e->d_name));
+    if (d) closedir(d);
+    return 0;
+}
+
+static axp_profiler *record_to(const char *path, axp_options o)
+{
+    o.path = path;
+    axp_profiler *p = axp_profiler_create(&o);
+    if (!p) fail_msg("%s", axp_last_error());
+    return p;
+}
+
+static void some_scopes(axp_profiler *p, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) {
+        AXP_SCOPE_IN(p, "outer");
+        AXP_SCOPE_IN(p, "inner");
+    }
+}
+
+static axp_view *open_file(const char *path)
+{
+    axp_view *v = NULL;
+    if (axp_open(&path, 1, &v)) fail_msg("%s", axp_last_error());
+    return v;
+}
+
+static void expect_calls(const char *path, uint64_t calls, uint64_t events)
+{
+    axp_view *v = open_file(path);
+    assert_int_equal(ts_view_op(v, "inner").calls, calls);
+    assert_int_equal(axp_view_event_count(v), events);
+    axp_view_destroy(v);
+}
+
+/* ---- files ------------------------------------------------------------------------- */
+
+static void a_finished_file_has_everything_and_no_spool(void **state)
+{
+    (void)state;
+    const char *path = in_folder("a.axp");
+    int spools = count_files("/dev/shm", "axprof-");
+    struct stat st;
+    axp_profiler *p = record_to(path, (axp_options){0});
+    some_scopes(p, 1000);
+    axp_record_alloc(p, "tensor", 100);
+    assert_int_equal(axp_finish(p), AXP_OK);
+    assert_int_equal(axp_finish(p), AXP_OK);
+    assert_int_equal(count_files("/dev/shm", "axprof-"), spools);
+    assert_int_equal(count_files(folder, ""), 1);
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0600);
+    expect_calls(path, 1000, 4001);
+    axp_view *live = ts_snapshot(p), *file = open_file(path);
+    assert_int_equal(axp_view_event_count(live), 4001);
+    assert_int_equal(ts_view_op(live, "outer").total_ns,
+                     ts_view_op(file, "outer").total_ns);
+    assert_int_equal(axp_view_memory(file).current_bytes, 100);
+    axp_view_destroy(live);
+    axp_view_destroy(file);
+    axp_profiler_destroy(p);
+}
+
+static void an_existing_file_is_kept_unless_asked(void **state)
+{
+    (void)state;
+    const char *path = in_folder("b.axp");
+    FILE *f = fopen(path, "w");
+    fputs("mine", f);
+    fclose(f);
+    assert_null(axp_profiler_create(&(axp_options){.path = path}));
+    assert_non_null(strstr(axp_last_error(), "AXP_OVERWRITE"));
+    axp_profiler *p = record_to(path, (axp_options){.flags = AXP_OVERWRITE});
+    some_scopes(p, 10);
+    axp_profiler_destroy(p);
+    expect_calls(path, 10, 40);
+}
+
+static void links_folders_and_missing_places_are_refused(void **state)
+{
+    (void)state;
+    const char *target = in_folder("target"), *link = in_folder("link.axp");
+    assert_int_equal(symlink(target, link), 0);
+    for (unsigned flags = 0; flags <= AXP_OVERWRITE; flags += AXP_OVERWRITE)
+        assert_null(
+            axp_profiler_create(&(axp_options){.path = link, .flags = flags}));
+    assert_int_not_equal(access(target, F_OK), 0);
+    assert_null(axp_profiler_create(
+        &(axp_options){.path = folder, .flags = AXP_OVERWRITE}));
+    assert_null(
+        axp_profiler_create(&(axp_options){.path = "/no/such/place/x.axp"}));
+    assert_non_null(strstr(axp_last_error(), "/no/such/place/x.axp"));
+    assert_int_equal(count_files(folder, ""), 1);
+}
+
+static void destroying_completes_the_file(void **state)
+{
+    (void)state;
+    const char *path = in_folder("c.axp");
+    axp_profiler *p = record_to(path, (axp_options){0});
+    some_scopes(p, 5);
+    axp_profiler_destroy(p);
+    expect_calls(path, 5, 20);
+}
+
+static void a_reset_begins_the_file_anew(void **state)
+{
+    (void)state;
+    const char *path = in_folder("d.axp");
+    axp_profiler *p = record_to(path, (axp_options){0});
+    some_scopes(p, 50000);
+    axp_reset(p);
+    some_scopes(p, 7);
+    axp_profiler_destroy(p);
+    expect_calls(path, 7, 28);
+}
+
+static void copy_file(const char *from, const char *to)
+{
+    char buffer[65536];
+    size_t n;
+    FILE *in = fopen(from, "r"), *out = fopen(to, "w");
+    while ((n = fread(buffer, 1, sizeof buffer, in)))
+        fwrite(buffer, 1, n, out);
+    fclose(in);
+    fclose(out);
+}
+
+/* A copy of the file has no spool: what is in it is in the file alone. */
+static void after_a_flush_all_so_far_is_in_the_file(void **state)
+{
+    (void)state;
+    const char *path = in_folder("e.axp"), *copy = in_folder("copy.axp");
+    axp_profiler *p = record_to(path, (axp_options){0});
+    some_scopes(p, 3000);
+    assert_int_equal(axp_flush(p), AXP_OK);
+    copy_file(path, copy);
+    expect_calls(copy, 3000, 12000);
+    some_scopes(p, 1);
+    assert_int_equal(axp_flush(p), AXP_OK);
+    some_scopes(p, 1);
+    axp_profiler_destroy(p);
+    expect_calls(path, 3002, 12008);
+}
+
+/* ---- limits ------------------------------------------------------------------------- */
+
+#define MANY (TS_SLOW ? 60000u : 600000u)
+
+static void the_oldest_gives_way_to_file_limit(void **state)
+{
+    (void)state;
+    const char *path = in_folder("f.axp");
+    struct stat st;
+    axp_profiler *p =
+        record_to(path, (axp_options){.file_limit = (uint64_t)256 << 10});
+    for (int i = 0; i < 10; i++) {
+        some_scopes(p, MANY / 10);
+        axp_flush(p);
+    }
+    axp_instant(p, "last");
+    axp_profiler_destroy(p);
+    assert_int_equal(stat(path, &st), 0);
+    assert_true(st.st_size < (512 << 10));
+    axp_view *v = open_file(path);
+    assert_int_equal(ts_view_op(v, "inner").calls, MANY);
+    assert_int_equal(axp_view_event_count(v) + axp_view_cut_count(v),
+                     4 * (uint64_t)MANY + 1);
+    assert_true(axp_view_cut_count(v) > 0);
+    assert_true(axp_view_event_count(v) > 0);
+    axp_view_destroy(v);
+}
+
+static void what_the_spool_cannot_hold_is_cut_and_counted(void **state)
+{
+    (void)state;
+    const char *path = in_folder("g.axp");
+    axp_profiler *p = record_to(path, (axp_options){.spool_limit = 1});
+    some_scopes(p, MANY);
+    axp_profiler_destroy(p);
+    axp_view *v = open_file(path);
+    assert_int_equal(ts_view_op(v, "inner").calls, MANY);
+    assert_int_equal(axp_view_event_count(v) + axp_view_cut_count(v),
+                     4 * (uint64_t)MANY);
+    axp_view_destroy(v);
+}
+
+/* In a child: the limit is the process's. */
+static int in_child(void (*fn)(void))
+{
+    int status;
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (!pid) {
+        alarm(60);
+        fn();
+        _exit(0);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return status;
+}
+
+static void record_under_a_file_limit(void)
+{
+    struct rlimit limit = {600 << 10, 600 << 10};
+    setrlimit(RLIMIT_FSIZE, &limit); /* SIGXFSZ would end us */
+    axp_profiler *p =
+        axp_profiler_create(&(axp_options){.path = in_folder("h.axp")});
+    if (!p) _exit(2);
+    some_scopes(p, MANY);
+    if (axp_call_count(p, "inner") != MANY) _exit(3);
+    axp_finish(p);
+    if (axp_call_count(p, "inner") != MANY) _exit(4);
+    axp_profiler_destroy(p);
+}
+
+static void a_limit_on_files_does_not_harm_the_program(void **state)
+{
+    (void)state;
+    /* 2: where even the smallest spool does not fit; also without harm. */
+    int status = in_child(record_under_a_file_limit);
+    assert_true(WIFEXITED(status));
+    assert_true(WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 2);
+}
+
+static void record_in_little_space(void)
+{
+    struct rlimit limit = {(rlim_t)96 << 20, (rlim_t)96 << 20};
+    setrlimit(RLIMIT_AS, &limit);
+    axp_profiler *p =
+        axp_profiler_create(&(axp_options){.path = in_folder("i.axp")});
+    if (!p) return;
+    some_scopes(p, MANY);
+    if (axp_call_count(p, "inner") != MANY) _exit(3);
+    axp_profiler_destroy(p);
+}
+
+static void little_address_space_does_not_either(void **state)
+{
+    (void)state;
+    if (TS_SLOW) skip(); /* a sanitizer needs terabytes of it */
+    assert_int_equal(in_child(record_in_little_space), 0);
+}
+
+/* ---- other processes -------------------------------------------------------------------- */
+
+static axp_profiler *shared;
+
+static void record_in_the_child(void)
+{
+    some_scopes(shared, 20);
+    exit(0);
+}
+
+static void record_nothing(void)
+{
+    exit(0);
+}
+
+static void a_child_has_a_file_of_its_own_if_it_records(void **state)
+{
+    (void)state;
+    const char *path = in_folder("run.axp");
+    int spools = count_files("/dev/shm", "axprof-");
+    shared = record_to(path, (axp_options){0});
+    some_scopes(shared, 10);
+    assert_int_equal(in_child(record_nothing), 0);
+    assert_int_equal(count_files(folder, ""), 1);
+    assert_int_equal(in_child(record_in_the_child), 0);
+    assert_int_equal(count_files(folder, "run-"), 1);
+    some_scopes(shared, 10);
+    axp_profiler_destroy(shared);
+    expect_calls(path, 20, 80);
+    DIR *d = opendir(folder);
+    for (struct dirent *e; (e = readdir(d));)
+        if (strstr(e->d_name, "run-"))
+            expect_calls(in_folder(e->d_name), 20, 80);
+    closedir(d);
+    assert_int_equal(count_files("/dev/shm", "axprof-"), spools);
+}
+
+/* This program again, with AXPROF_OUT set and a word that says what to do. */
+static int run_self(const char *out, const char *what)
+{
+    int status;
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (!pid) {
+        setenv("AXPROF_OUT", out, 1);
+        execl(self, self, what, (char *)NULL);
+        _exit(127);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return status;
+}
+
+static void *first_events(void *arg)
+{
+    pthread_barrier_wait(arg);
+    for (int i = 0; i < 10; i++) {
+        AXP_SCOPE("inner");
+    }
+    return NULL;
+}
+
+/* All threads come to the first event of the process at the same time. */
+static int be_first_together(void)
+{
+    pthread_barrier_t barrier;
+    pthread_t t[10];
+    pthread_barrier_init(&barrier, NULL, 10);
+    for (int i = 0; i < 10; i++)
+        if (pthread_create(&t[i], NULL, first_events, &barrier)) return 2;
+    for (int i = 0; i < 10; i++)
+        pthread_join(t[i], NULL);
+    return 0;
+}
+
+static int be_run(const char *what)
+{
+    if (!strcmp(what, "nothing")) return 0;
+    if (!strcmp(what, "together")) return be_first_together();
+    for (int i = 0; i < 100; i++) {
+        AXP_SCOPE("inner");
+    }
+    if (!strcmp(what, "killed")) raise(SIGKILL);
+    if (!strcmp(what, "quick")) _exit(0);
+    return 0;
+}
+
+static void axprof_out_records_a_program_that_only_links(void **state)
+{
+    (void)state;
+    const char *out = in_folder("p-%p.axp");
+    assert_int_equal(run_self(out, "nothing"), 0);
+    assert_int_equal(count_files(folder, ""), 0);
+    assert_int_equal(run_self(out, "some"), 0);
+    assert_int_equal(count_files(folder, "p-"), 1);
+    /* The same name twice: the second gets another. */
+    out = in_folder("same.axp");
+    assert_int_equal(run_self(out, "some"), 0);
+    assert_int_equal(run_self(out, "some"), 0);
+    assert_int_equal(count_files(folder, "same"), 2);
+    expect_calls(out, 100, 200);
+}
+
+static void threads_that_begin_together_share_one_file(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 20; i++) {
+        const char *out = in_folder("t.axp");
+        assert_int_equal(run_self(out, "together"), 0);
+        expect_calls(out, 100, 200);
+        clean(NULL);
+    }
+}
+
+static void what_ends_without_a_word_is_found_in_the_spool(void **state)
+{
+    (void)state;
+    const char *out = in_folder("q.axp");
+    int spools = count_files("/dev/shm", "axprof-");
+    assert_int_equal(run_self(out, "quick"), 0);
+    expect_calls(out, 100, 200);
+    assert_int_equal(axp_file_pack(out, NULL), AXP_OK);
+    expect_calls(out, 100, 200);
+    clean(NULL);
+    assert_true(WIFSIGNALED(run_self(out, "killed")));
+    expect_calls(out, 100, 200);
+    assert_int_equal(axp_file_pack(out, NULL), AXP_OK);
+    expect_calls(out, 100, 200);
+    assert_int_equal(count_files("/dev/shm", "axprof-"), spools);
+}
+
+/* ---- descriptors ------------------------------------------------------------------------------ */
+
+static void close_everything_and_go_on(void)
+{
+    axp_profiler *p =
+        axp_profiler_create(&(axp_options){.path = in_folder("r.axp")});
+    if (!p) _exit(2);
+    some_scopes(p, 1000);
+    for (int fd = 3; fd < 1024; fd++)
+        close(fd);
+    int own[600]; /* numbers that may have been ours */
+    const char *path = in_folder("users.txt");
+    for (int i = 0; i < 600; i++)
+        own[i] = open(path, O_RDWR | O_CREAT | O_APPEND, 0600);
+    some_scopes(p, MANY);
+    axp_flush(p);
+    axp_finish(p);
+    if (axp_call_count(p, "inner") != MANY + 1000) _exit(3);
+    struct stat st;
+    if (fstat(own[0], &st) || st.st_size) _exit(4);
+    axp_profiler_destroy(p);
+    for (int i = 0; i < 600; i++)
+        if (own[i] >= 0 && fstat(own[i], &st)) _exit(5); /* closed by us */
+}
+
+static void a_program_that_closes_all_descriptors_is_not_harmed(void **state)
+{
+    (void)state;
+    struct rlimit limit;
+    getrlimit(RLIMIT_NOFILE, &limit);
+    if (limit.rlim_cur < 2048) {
+        limit.rlim_cur = limit.rlim_max < 2048 ? limit.rlim_max : 2048;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+    assert_int_equal(in_child(close_everything_and_go_on), 0);
+}
+
+/* ---- together ---------------------------------------------------------------------------------- */
+
+static void *scopes_thread(void *arg)
+{
+    some_scopes(arg, MANY / 10);
+    return NULL;
+}
+
+static void several_at_once_with_threads(void **state)
+{
+    (void)state;
+    axp_profiler *p[3];
+    pthread_t t[6];
+    char name[16];
+    for (int i = 0; i < 3; i++) {
+        snprintf(name, sizeof name, "s%d.axp", i);
+        p[i] = record_to(in_folder(name), (axp_options){0});
+    }
+    for (int i = 0; i < 6; i++)
+        t[i] = ts_spawn(scopes_thread, p[i % 3]);
+    for (int i = 0; i < 20; i++)
+        axp_view_destroy(ts_snapshot(p[i % 3]));
+    for (int i = 0; i < 6; i++)
+        ts_join(t[i]);
+    for (int i = 0; i < 3; i++)
+        axp_profiler_destroy(p[i]);
+    for (int i = 0; i < 3; i++) {
+        snprintf(name, sizeof name, "s%d.axp", i);
+        expect_calls(in_folder(name), MANY / 5, 4 * (MANY / 5));
+    }
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1) return be_run(argv[1]);
+    const struct CMUnitTest tests[] = {
+#define T(f) cmocka_unit_test_setup(f, clean)
+        T(a_finished_file_has_everything_and_no_spool),
+        T(an_existing_file_is_kept_unless_asked),
+        T(links_folders_and_missing_places_are_refused),
+        T(destroying_completes_the_file),
+        T(a_reset_begins_the_file_anew),
+        T(after_a_flush_all_so_far_is_in_the_file),
+        T(the_oldest_gives_way_to_file_limit),
+        T(what_the_spool_cannot_hold_is_cut_and_counted),
+        T(a_limit_on_files_does_not_harm_the_program),
+        T(little_address_space_does_not_either),
+        T(a_child_has_a_file_of_its_own_if_it_records),
+        T(axprof_out_records_a_program_that_only_links),
+        T(threads_that_begin_together_share_one_file),
+        T(what_ends_without_a_word_is_found_in_the_spool),
+        T(a_program_that_closes_all_descriptors_is_not_harmed),
+        T(several_at_once_with_threads),
+    };
+    static char exe[4096];
+    if (readlink("/proc/self/exe", exe, sizeof exe - 1) < 0) return 1;
+    self = exe;
+    if (!mkdtemp(folder)) return 1;
+    int failed = TS_RUN(tests);
+    clean(NULL);
+    rmdir(folder);
+    return failed;
+}
