@@ -186,7 +186,7 @@ struct axp__html_around {
 };
 /* Reads the timeline by time, where there is anything to be read. */
 axp_status axp__html_around_read(const axp_view *v, axp_ns t0,
-                                 struct axp__html_around *out);
+                                 struct axp__html_around *a);
 void axp__html_around_fini(struct axp__html_around *a);
 /* Their tables; `put` is called for what the index says of each. */
 struct axp__html_job;

@@ -84,7 +84,10 @@ static uint8_t *byte_for(uint8_t **map, size_t *n, uint32_t name)
 static size_t column_of(struct axp__html_series *s, uint32_t name)
 {
     uint8_t *known = byte_for(&s->column_of, &s->n_column_of, name);
-    if (!known) return s->n_names + 1;
+    if (!known) {
+        s->has_failed = true;
+        return s->n_names + 1;
+    }
     if (!*known) {
         const char *text = axp__view_name(s->v, name);
         size_t k = 0;
@@ -163,7 +166,10 @@ static void add_base(struct axp__html_series *s)
 static struct counter *counter_of(struct axp__html_series *s, uint32_t name)
 {
     uint8_t *known = byte_for(&s->counter_of, &s->n_counter_of, name);
-    if (!known) return NULL;
+    if (!known) {
+        s->has_failed = true;
+        return NULL;
+    }
     if (*known) return &s->counters[*known - 1];
     if (s->n_counters == COUNTERS) return NULL;
     struct counter *c = &s->counters[s->n_counters++];
@@ -399,7 +405,10 @@ static void write_memory(struct axp__html_job *job, uint64_t *column)
     struct axp__html_packer *p = job->events.packer;
     size_t n_names = s->n_names + s->has_others;
     uint32_t n = (uint32_t)s->n_lines;
-    if (!axp__html_pack_begin(p, n, (unsigned)n_names + 2)) return;
+    if (!axp__html_pack_begin(p, n, (unsigned)n_names + 2)) {
+        axp__html_fail(job, AXP_E_NO_MEMORY);
+        return;
+    }
     for (size_t i = 0; i < s->n_lines; i++) {
         axp_ns before = i ? s->lines[i - 1].time_ns : job->t0;
         axp_ns t = s->lines[i].time_ns;
@@ -427,7 +436,10 @@ static void write_counter(struct axp__html_job *job, const struct counter *c,
                           uint64_t *column)
 {
     struct axp__html_packer *p = job->events.packer;
-    if (!axp__html_pack_begin(p, (uint32_t)c->n, 2)) return;
+    if (!axp__html_pack_begin(p, (uint32_t)c->n, 2)) {
+        axp__html_fail(job, AXP_E_NO_MEMORY);
+        return;
+    }
     put_times(p, column, c->time_ns, c->n, job->t0);
     memcpy(column, c->value, c->n * sizeof *column);
     axp__html_pack_u64(p, column);
