@@ -34,7 +34,7 @@ static inline struct axp__frame *begin(struct axp__fold *f,
         f->is_out_of_memory = true;
         return NULL;
     }
-    return axp__tally_push(t, label, now);
+    return axp__tally_push_label(t, label, now);
 }
 
 static __attribute__((noinline)) void end_slow(struct axp__fold_row *r,

@@ -230,14 +230,15 @@ static inline bool axp__hot_may_close(const struct axp__lane *lane,
                               &end->ending);
 }
 
-/* HOT */
+/* The frame goes before its call is counted: whoever finds the lane as a kill
+ * left it counts no call twice. HOT */
 static inline void axp__hot_close(struct axp__lane *lane, struct axp__frame *f,
                                   uint64_t now, const struct axp__hot_end *end)
 {
-    axp__tally_end(f, &end->ending);
     axp__lane_write(lane, end->w, end->word);
     axp__put(&lane->last_ticks, now);
     axp__put(&lane->tally.top, f - 1);
+    axp__tally_end(f, &end->ending);
 }
 
 #endif
