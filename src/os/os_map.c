@@ -40,6 +40,24 @@ void *axp__map_sparse(size_t bytes)
     return m;
 }
 
+void *axp__map_large(size_t bytes)
+{
+    int keep = errno;
+    char *m = axp__map(bytes + LARGE_PAGE);
+    if (m) {
+        size_t before = -(uintptr_t)m & (LARGE_PAGE - 1);
+        size_t used = (bytes + 4095) & ~(size_t)4095;
+        char *from = m + before;
+        if (before) munmap(m, before);
+        if (LARGE_PAGE + bytes - before > used)
+            munmap(from + used, LARGE_PAGE + bytes - before - used);
+        (void)madvise(from, bytes, MADV_HUGEPAGE);
+        m = from;
+    }
+    errno = keep;
+    return m;
+}
+
 void *axp__map_wiped_on_fork(size_t bytes)
 {
     int keep = errno;

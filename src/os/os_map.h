@@ -16,6 +16,8 @@ void *axp__map(size_t bytes);
 void *axp__map_scattered(size_t bytes);
 /* The same, for memory of which few pages are touched: small ones. */
 void *axp__map_sparse(size_t bytes);
+/* The same, from a multiple of 2 MiB, in large pages if it can be. */
+void *axp__map_large(size_t bytes);
 /* The same, but zeroed in the child of a fork. */
 void *axp__map_wiped_on_fork(size_t bytes);
 void axp__unmap(void *memory, size_t bytes); /* NULL allowed */

@@ -16,11 +16,14 @@
 #include "record/record_memory.h"
 
 #define MAX_STACK 64u
+#define PREFETCH_WORDS 64 /* as in record_scope.c */
 
 /* ---- the hot way ----------------------------------------------------------------- */
 
 /* Where an event goes. */
 struct spot {
+    struct axp__thread *t;
+    struct axp__frame *hot; /* of the thread, to be put back */
     struct axp__lane *lane;
     uint64_t *w; /* room for three words */
     uint64_t now, delta;
@@ -30,22 +33,56 @@ struct spot {
 struct owner {
     struct axp__traffic *traffic;
     struct axp__purse *own;
-    uint32_t id; /* of the name */
+    uint64_t *allocated_bytes; /* of the innermost scope */
+    uint32_t id;               /* of the name */
 };
 
-/* Enters; false: nothing was done. HOT */
+static inline void leave_hot(const struct spot *s)
+{
+#ifdef AXP__TSAN
+    axp__thread_leave(s->t);
+#else
+    axp__signal_fence();
+    axp__put(&s->t->hot, s->hot); /* no scope has opened or closed */
+    axp__put(&s->t->busy, 0);
+#endif
+}
+
+/* Enters the lane of the last allocation, as axp__enter_quick does; false:
+ * nothing was done. A handler that comes in between leaves everything as it
+ * was, or another lane: so lane before handle, and the rest once marked. HOT */
 static inline bool enter_hot(const axp_profiler *p, struct spot *s)
 {
-    s->lane = axp__enter_fast(p);
-    if (axp__unlikely(!s->lane)) return false;
-    s->now = axp__clock_raw(); /* or it would not have been entered */
-    s->w = s->lane->cur;
-    s->delta = s->now - s->lane->base_ticks;
-    if (axp__likely(s->w + 2 < axp__get(&s->lane->lim) &&
+    struct axp__thread *t = s->t = axp__tls;
+    struct axp__lane *lane = s->lane = axp__get(&t->alloc_lane);
+    if (axp__unlikely(!p || axp__get(&t->alloc_handle) != p ||
+                      axp__get(&t->busy)))
+        return false;
+    axp__put(&t->busy, 1);
+    axp__signal_fence();
+    s->hot = axp__get(&t->hot);
+    axp__put(&t->hot, NULL);
+    axp__signal_fence();
+    s->now = axp__clock_raw(); /* or lim would be NULL */
+    s->w = lane->cur;
+    s->delta = s->now - lane->base_ticks;
+    if (axp__likely((s->hot || !axp__get(&t->global)) && lane->owner == t &&
+                    s->w + 2 < axp__get(&lane->lim) &&
                     !(s->delta >> AXP__TIME_BITS)))
         return true;
-    axp__leave(s->lane);
+    axp__put(&t->hot, s->hot); /* NULL: in the middle of a scope's event */
+    axp__put(&t->busy, 0);
     return false;
+}
+
+/* The general way in; the next event finds it faster. */
+static struct axp__lane *enter(const axp_profiler *p)
+{
+    struct axp__lane *lane = axp__enter(p);
+    if (!lane) return NULL;
+    lane->owner->alloc_handle = p;
+    lane->owner->alloc_lane = lane;
+    return lane;
 }
 
 /* A name may end before 16 bytes: the load stays within its page. HOT */
@@ -64,7 +101,7 @@ static inline bool find_name(struct axp__lane *lane, const char *name,
 {
     if (axp__unlikely(!lane->memos)) return false;
     struct axp__memo *m = axp__memo_at(lane, name);
-    *o = (struct owner){m->traffic, m->own, m->id};
+    *o = (struct owner){m->traffic, m->own, NULL, m->id};
     if (axp__unlikely(m->pointer != name || !m->own ||
                       ((uintptr_t)name & 4095) > 4080 || !is_at(m, name)))
         return false;
@@ -77,7 +114,7 @@ static inline bool find_id(struct axp__lane *lane, uint32_t id, struct owner *o)
     const struct axp__entry *e = axp__tally_peek(
         &lane->tally, axp__path_of(AXP__OF_TRAFFIC), AXP__LABEL(id));
     if (axp__unlikely(!e)) return false;
-    *o = (struct owner){e->record, e->other, id};
+    *o = (struct owner){e->record, e->other, NULL, id};
     return o->own != NULL;
 }
 
@@ -86,6 +123,7 @@ static inline void write_words(const struct spot *s, uint64_t label,
                                uint64_t bytes, uint64_t address)
 {
     struct axp__lane *lane = s->lane;
+    __builtin_prefetch(s->w + PREFETCH_WORDS, 1);
     axp__put(&s->w[3], 0);
     axp__put(&s->w[1], bytes);
     axp__put(&s->w[2], address);
@@ -116,10 +154,15 @@ static __attribute__((noinline)) void settle_free(struct axp__lane *lane,
     axp__leave(lane);
 }
 
-/* Whether the innermost scope has where to count allocations. HOT */
-static inline bool has_extra(const struct axp__lane *lane)
+/* Where the innermost scope counts its allocations; NULL: nowhere yet. HOT */
+static inline uint64_t *find_count(struct axp__lane *lane)
 {
-    return lane->tally.top->node->extra;
+    struct axp__node *node = lane->tally.top->node;
+    if (axp__likely(node == lane->alloc_node)) return lane->allocated_bytes;
+    if (axp__unlikely(!node->extra)) return NULL;
+    struct axp__node_extra *x = axp__arena_at(&lane->tally.arena, node->extra);
+    lane->alloc_node = node;
+    return lane->allocated_bytes = &x->allocated_bytes;
 }
 
 /* The rest of an allocation, and out. HOT */
@@ -128,15 +171,13 @@ static inline void alloc_hot(const struct spot *s, const struct owner *o,
 {
     struct axp__lane *lane = s->lane;
     struct axp__purses x = {o->own, lane->purse};
-    struct axp__node_extra *extra =
-        axp__arena_at(&lane->tally.arena, lane->tally.top->node->extra);
-    axp__bump(&extra->allocated_bytes, bytes);
+    axp__bump(o->allocated_bytes, bytes);
     axp__bump(&o->traffic->n_allocs, 1);
     axp__bump(&o->traffic->allocated_bytes, bytes);
     write_words(s, axp__word(AXP__W_ALLOC, o->id, 0), bytes, address);
     if (axp__likely(axp__memory_alloc_fast(&lane->p->memory, x, bytes, s->now,
                                            lane->row)))
-        axp__leave(lane);
+        leave_hot(s);
     else
         settle_alloc(lane, x.own, bytes, s->now);
 }
@@ -151,7 +192,7 @@ static inline void free_hot(const struct spot *s, const struct owner *o,
     axp__bump(&o->traffic->freed_bytes, bytes);
     write_words(s, axp__word(AXP__W_FREE, o->id, 0), bytes, address);
     if (axp__likely(axp__memory_free_fast(&lane->p->memory, x, bytes)))
-        axp__leave(lane);
+        leave_hot(s);
     else
         settle_free(lane, o->traffic, x.own, bytes);
 }
@@ -161,7 +202,7 @@ static inline void free_hot(const struct spot *s, const struct owner *o,
 static __attribute__((noinline)) void alloc_slow(axp_profiler *p,
                                                  const char *name, size_t bytes)
 {
-    struct axp__lane *lane = axp__enter(p);
+    struct axp__lane *lane = enter(p);
     if (!lane) return;
     struct axp__mem_event e = {.name = axp__lane_name(lane, name),
                                .bytes = bytes,
@@ -179,11 +220,12 @@ void axp_record_alloc(axp_profiler *p, const char *name, size_t bytes)
     struct owner o;
     if (axp__likely(enter_hot(p, &s))) {
         if (axp__likely(bytes <= AXP__MAX_BLOCK &&
-                        find_name(s.lane, name, &o) && has_extra(s.lane))) {
+                        find_name(s.lane, name, &o) &&
+                        (o.allocated_bytes = find_count(s.lane)))) {
             alloc_hot(&s, &o, bytes, 0);
             return;
         }
-        axp__leave(s.lane);
+        leave_hot(&s);
     }
     alloc_slow(p, name, bytes);
 }
@@ -191,7 +233,7 @@ void axp_record_alloc(axp_profiler *p, const char *name, size_t bytes)
 static __attribute__((noinline)) void free_slow(axp_profiler *p,
                                                 const char *name, size_t bytes)
 {
-    struct axp__lane *lane = axp__enter(p);
+    struct axp__lane *lane = enter(p);
     if (!lane) return;
     struct axp__mem_event e = {.name = axp__lane_name(lane, name),
                                .bytes = bytes,
@@ -213,7 +255,7 @@ void axp_record_free(axp_profiler *p, const char *name, size_t bytes)
             free_hot(&s, &o, bytes, 0);
             return;
         }
-        axp__leave(s.lane);
+        leave_hot(&s);
     }
     free_slow(p, name, bytes);
 }
@@ -224,7 +266,7 @@ static __attribute__((noinline)) void track_slow(axp_profiler *p,
                                                  const char *name,
                                                  const void *ptr, size_t bytes)
 {
-    struct axp__lane *lane = axp__enter(p);
+    struct axp__lane *lane = enter(p);
     if (!lane) return;
     struct axp__mem_event e = {.name = axp__lane_name(lane, name),
                                .bytes = bytes,
@@ -248,13 +290,13 @@ void axp_track_alloc(axp_profiler *p, const char *name, const void *ptr,
     if (axp__likely(enter_hot(p, &s))) {
         uint32_t *cell =
             axp__shadow_peek_free(&s.lane->p->blocks, address, bytes);
-        if (axp__likely(cell && find_name(s.lane, name, &o) &&
-                        has_extra(s.lane))) {
-            axp__cell_write(cell, (uint64_t)bytes << AXP__NAME_BITS | o.id);
+        if (axp__likely(cell && ptr && find_name(s.lane, name, &o) &&
+                        (o.allocated_bytes = find_count(s.lane)))) {
+            axp__cells_write(cell, axp__cells_of(bytes, o.id));
             alloc_hot(&s, &o, bytes, address);
             return;
         }
-        axp__leave(s.lane);
+        leave_hot(&s);
     }
     track_slow(p, name, ptr, bytes);
 }
@@ -262,16 +304,19 @@ void axp_track_alloc(axp_profiler *p, const char *name, const void *ptr,
 static __attribute__((noinline)) void untrack_slow(axp_profiler *p,
                                                    const void *ptr)
 {
-    struct axp__lane *lane = ptr ? axp__enter(p) : NULL;
+    struct axp__lane *lane = ptr ? enter(p) : NULL;
     if (!lane) return;
     axp__memory_record_unblock(lane, (uintptr_t)ptr, (uintptr_t)ptr,
                                axp__clock_ticks(), 0);
     axp__leave(lane);
 }
 
+/* The compiler computes v here and not where it is used. */
+#define HERE(v) __asm__ volatile("" : "+r"(v))
+
 /* A free of a block with the name of the last event, while no other thread
- * takes part; false: nothing was done. What is read before the cell is read
- * in this order on purpose: see the top. HOT */
+ * takes part; false: nothing was done. What is not the block's comes before
+ * the look at its cells, on purpose: see the top. HOT */
 static inline bool free_as_guessed(const struct spot *s, uint32_t *cell,
                                    uint64_t address)
 {
@@ -280,43 +325,47 @@ static inline bool free_as_guessed(const struct spot *s, uint32_t *cell,
     const struct axp__memo *guess = lane->guess;
     if (axp__unlikely(!guess || !guess->own)) return false;
     struct axp__purse *own = guess->own, *all = lane->purse;
-    struct axp__traffic *t = guess->traffic;
-    uint64_t n_frees = axp__get(&t->n_frees) + 1;
-    uint64_t freed_bytes = axp__get(&t->freed_bytes);
-    uint64_t net = axp__get(&own->net), taken = axp__get(&own->taken);
-    uint64_t net_all = axp__get(&all->net), taken_all = axp__get(&all->taken);
-    uint64_t n_extra = axp__get(&lane->n_extra) + 2;
-    uint64_t word = axp__word(AXP__W_FREE, guess->id, s->delta);
-    uint32_t expected = axp__cell_head(guess->id) | AXP__CELL_HEAD;
+    uint64_t net = axp__get(&own->net), held = net - axp__get(&own->low);
+    uint64_t net_all = axp__get(&all->net);
+    uint64_t held_all = net_all - axp__get(&all->low);
     uint32_t stamp = axp__get(&m->stamp);
     if (axp__unlikely(stamp & AXP__STAMP_SHARED ||
                       axp__get(&own->stamp) != stamp ||
                       !(axp__get(&own->state) & axp__get(&all->state) &
                         AXP__PURSE_OFFERED)))
         return false;
+    struct axp__traffic *t = guess->traffic;
+    uint64_t n_frees = t->n_frees + 1, freed_bytes = t->freed_bytes;
+    uint64_t n_extra = lane->n_extra + 2;
+    uint64_t word = axp__word(AXP__W_FREE, guess->id, s->delta);
+    uint64_t label = AXP__CELLS_LABEL(guess->id), mask = AXP__CELLS_LABEL_MASK;
+    uint64_t most = held < held_all ? held : held_all;
+    HERE(n_frees);
+    HERE(freed_bytes);
+    HERE(n_extra);
+    HERE(word);
+    HERE(label);
+    HERE(mask);
+    HERE(most);
+    __builtin_prefetch(s->w + PREFETCH_WORDS, 1);
     axp__put(&s->w[3], 0);
     axp__put(&s->w[2], address);
-    uint32_t head = axp__get(&cell[0]), tail = axp__get(&cell[1]);
-    uint64_t bytes = axp__cell_value(head, tail) >> AXP__NAME_BITS;
-    net -= bytes;
-    net_all -= bytes;
-    if (axp__unlikely(head << 9 != expected << 9 ||
-                      (tail & AXP__CELL_KIND) != AXP__CELL_TAIL ||
-                      (int64_t)((net - taken) | (net_all - taken_all)) < 0))
-        return false;
-    axp__cell_clear(cell);
-    axp__put(&t->n_frees, n_frees);
-    axp__put(&t->freed_bytes, freed_bytes + bytes);
+    uint64_t both = axp__cells_read(cell);
+    uint64_t bytes = axp__cells_bytes(both);
+    if (axp__unlikely((both & mask) != label || bytes > most)) return false;
+    axp__cells_write(cell, 0);
     axp__put(&s->w[1], bytes);
     axp__put(&s->w[0], word);
     axp__put(&lane->n_extra, n_extra);
     axp__put(&lane->cur, s->w + 3);
     axp__put(&lane->last_ticks, s->now);
-    axp__put(&own->net, net);
-    axp__put(&all->net, net_all);
+    axp__set(&t->n_frees, n_frees);
+    axp__set(&t->freed_bytes, freed_bytes + bytes);
+    axp__put(&own->net, net - bytes);
+    axp__put(&all->net, net_all - bytes);
     axp__signal_fence(); /* as axp__memory_stamp has it */
     if (axp__likely(axp__get(&m->stamp) == stamp))
-        axp__leave(lane);
+        leave_hot(s);
     else
         settle_free(lane, t, own, bytes);
     return true;
@@ -327,18 +376,19 @@ void axp_track_free(axp_profiler *p, const void *ptr)
 {
     struct spot s;
     struct owner o;
-    uint64_t value = 0, address = (uintptr_t)ptr;
+    uint64_t address = (uintptr_t)ptr;
     if (axp__likely(enter_hot(p, &s))) {
         const struct axp__region *r;
         uint32_t *cell = axp__shadow_cell(&s.lane->p->blocks, address, &r);
         if (axp__likely(cell && free_as_guessed(&s, cell, address))) return;
-        if (cell && axp__cell_is_block(cell, &value) &&
-            find_id(s.lane, (uint32_t)value & (AXP__MAX_NAMES - 1), &o)) {
-            axp__cell_clear(cell);
-            free_hot(&s, &o, value >> AXP__NAME_BITS, address);
+        uint64_t both = cell ? axp__cells_read(cell) : 0;
+        if (axp__cells_are_block(both) &&
+            find_id(s.lane, axp__cells_name(both), &o)) {
+            axp__cells_write(cell, 0);
+            free_hot(&s, &o, axp__cells_bytes(both), address);
             return;
         }
-        axp__leave(s.lane);
+        leave_hot(&s);
     }
     untrack_slow(p, ptr);
 }
@@ -364,7 +414,7 @@ static uint32_t alloc_name(struct axp__lane *lane, const char *name)
 
 void axp_record_alloc_ex(axp_profiler *p, const axp_alloc *alloc)
 {
-    struct axp__lane *lane = alloc ? axp__enter(p) : NULL;
+    struct axp__lane *lane = alloc ? enter(p) : NULL;
     if (!lane) return;
     struct axp__mem_event e = {.name = alloc_name(lane, alloc->name),
                                .bytes = alloc->bytes,

@@ -72,7 +72,7 @@ static inline struct axp__lane *axp__hot_enter_any(struct axp__thread *t,
 {
     struct axp__lane *lane = t->global;
     if (axp__unlikely(!lane || axp__get(&lane->handle) != handle))
-        return axp__enter_fast(handle);
+        return axp__enter_quick(t, handle);
     if (axp__unlikely(!axp__get(&t->hot))) return NULL;
     return axp__hot_enter(t);
 }
@@ -230,8 +230,8 @@ static inline bool axp__hot_may_close(const struct axp__lane *lane,
                               &end->ending);
 }
 
-/* The frame goes before its call is counted: whoever finds the lane as a kill
- * left it counts no call twice. HOT */
+/* It is not open any more before it is counted: a process that dies in
+ * between has not counted it twice. HOT */
 static inline void axp__hot_close(struct axp__lane *lane, struct axp__frame *f,
                                   uint64_t now, const struct axp__hot_end *end)
 {

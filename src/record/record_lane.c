@@ -114,6 +114,7 @@ static void begin(struct axp__lane *lane, struct axp__prof *p)
     axp__put(&lane->has_mail, 0);
     lane->purse = NULL;
     lane->memos = lane->guess = NULL;
+    lane->alloc_node = NULL;
     lane->named_pages = NULL;
     lane->free_named = NULL;
     for (unsigned i = 0; i < AXP__NEAR_NAMED; i++) {
@@ -190,6 +191,7 @@ struct axp__lane *axp__lane_take(struct axp__thread *t, struct axp__prof *p,
     axp__put(&lane->row, axp__add(&p->n_rows, 1) + 1);
     lane->track = track;
     axp__put(&lane->tid, t ? t->tid : 0);
+    if (t) t->alloc_handle = NULL; /* it may have been that one's */
     if (!name && t) {
         char comm[32];
         axp__thread_comm(comm, sizeof comm);

@@ -88,6 +88,8 @@ struct axp__lane { /* what a scope touches lies in its first lines */
     struct axp__purse *purse; /* its part of all live bytes; NULL: none yet */
     struct axp__memo *memos;  /* names of allocations: record_memory.h … */
     struct axp__memo *guess;  /* … and the last of them */
+    struct axp__node *alloc_node; /* where something was last allocated … */
+    uint64_t *allocated_bytes;    /* … and where that is counted */
 
     struct axp__chunk *chunk; /* NULL: words go to the sink */
     uint64_t *words, *end;    /* where the present words begin and end */
@@ -190,13 +192,11 @@ static inline void axp__thread_leave(struct axp__thread *t)
 #endif
 }
 
-/* The calling thread's lane in a profiler, marked busy, if nothing has to be
- * asked; else NULL. Each enter that gave a lane needs its leave. (A profiler
- * that goes stops its lanes before that, so the handle itself needs no look.)
- * HOT */
-static inline struct axp__lane *axp__enter_fast(const axp_profiler *handle)
+/* The same where no question is to be asked; NULL: ask axp__enter_slow. A lane
+ * with this handle may go with this handle: it is stopped before that. HOT */
+static inline struct axp__lane *axp__enter_quick(struct axp__thread *t,
+                                                 const axp_profiler *handle)
 {
-    struct axp__thread *t = axp__tls;
     struct axp__prof *p = axp__prof_of(handle);
     if (axp__unlikely(!handle || axp__thread_is_inside(t) ||
                       p->index >= t->n_lanes))
@@ -211,11 +211,12 @@ static inline struct axp__lane *axp__enter_fast(const axp_profiler *handle)
     return NULL;
 }
 
-/* The same; NULL: not to be recorded. HOT */
+/* The calling thread's lane in a profiler, marked busy; NULL: not to be
+ * recorded. Each enter that gave a lane needs its leave. HOT */
 static inline struct axp__lane *axp__enter_as(const axp_profiler *handle,
                                               unsigned flags)
 {
-    struct axp__lane *lane = axp__enter_fast(handle);
+    struct axp__lane *lane = axp__enter_quick(axp__tls, handle);
     return axp__likely(lane != NULL) ? lane : axp__enter_slow(handle, flags);
 }
 

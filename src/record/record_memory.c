@@ -38,20 +38,37 @@ static inline struct axp__entry *find_entry(struct axp__lane *lane, uint32_t id,
     return NULL;
 }
 
+/* What the thread has cached of a short name; NULL: nothing. */
+static const struct axp__cached_name *cached_short(struct axp__thread *t,
+                                                   const char *name)
+{
+    const struct axp__cached_name *home = axp__thread_cached(t, name);
+    for (unsigned i = 0; i < AXP__NAME_WAYS; i++) {
+        const struct axp__cached_name *c = axp__thread_cached_near(t, home, i);
+        if (c->short_at == name) return c;
+    }
+    return NULL;
+}
+
+/* Room for what is remembered, made with the first allocation. */
+static bool has_memos(struct axp__lane *lane)
+{
+    struct axp__arena *arena = &lane->tally.arena;
+    if (lane->memos) return true;
+    axp__ref ref =
+        axp__arena_alloc(arena, AXP__MEMOS * sizeof(struct axp__memo), true);
+    if (!ref) return false;
+    lane->memos = lane->guess = axp__arena_at(arena, ref);
+    return true;
+}
+
 void axp__memory_remember(struct axp__lane *lane, const char *name, uint32_t id)
 {
-    const struct axp__cached_name *c = axp__thread_find_name(lane->owner, name);
+    const struct axp__cached_name *c = cached_short(lane->owner, name);
+    if (id <= AXP__NAME_UNNAMED || !c || c->id != id) return;
     const struct axp__entry *e = axp__tally_traffic(&lane->tally, id);
-    if (!e || !e->other || id <= AXP__NAME_UNNAMED) return;
-    if (!lane->memos) {
-        axp__ref ref = axp__arena_alloc(
-            &lane->tally.arena, AXP__MEMOS * sizeof(struct axp__memo), true);
-        if (ref) lane->memos = axp__arena_at(&lane->tally.arena, ref);
-        lane->guess = lane->memos;
-    }
-    if (!lane->memos || !c || c->id != id) return;
-    struct axp__memo *memo = axp__memo_at(lane, name);
-    *memo = (struct axp__memo){
+    if (!e || !e->other || !has_memos(lane)) return;
+    *axp__memo_at(lane, name) = (struct axp__memo){
         .pointer = name,
         .word = {c->word[0], c->word[1]},
         .mask = {c->mask[0], c->mask[1]},
@@ -90,13 +107,15 @@ static inline void put_words(struct axp__lane *lane,
     }
 }
 
-/* The innermost scope allocated so much. HOT */
-static inline void count_in_scope(struct axp__lane *lane, uint64_t bytes)
+/* The innermost scope allocated so much. */
+static void count_in_scope(struct axp__lane *lane, uint64_t bytes)
 {
     struct axp__node *node = lane->tally.top->node;
-    struct axp__node_extra *x = axp__tally_peek_extra(&lane->tally, node);
-    if (axp__unlikely(!x)) x = axp__tally_extra(&lane->tally, node);
-    if (axp__likely(x != NULL)) axp__bump(&x->allocated_bytes, bytes);
+    struct axp__node_extra *x = axp__tally_extra(&lane->tally, node);
+    if (!x) return;
+    axp__bump(&x->allocated_bytes, bytes);
+    lane->alloc_node = node;
+    lane->allocated_bytes = &x->allocated_bytes;
 }
 
 void axp__memory_record_alloc(struct axp__lane *lane,

@@ -51,6 +51,9 @@ struct axp__thread {
     uint32_t busy;
     uint32_t is_alive;
     struct axp__lane *global; /* = lanes[0], once there is one */
+    /* Where the last allocation went; NULL once the thread takes a lane. */
+    const axp_profiler *alloc_handle;
+    struct axp__lane *alloc_lane;
     struct axp__lane **lanes; /* by the profiler's index; NULL: none yet */
     uint32_t n_lanes;
     uint32_t n_rearmed;
@@ -92,31 +95,22 @@ static inline struct axp__cached_name *axp__thread_cached_near(
     return &t->names[(unsigned)(home - t->names) ^ way];
 }
 
-/* A short name that is cached; NULL: ask axp__thread_name_slow. It may end
- * before 16 bytes: the load stays within its page. HOT */
-__attribute__((
-    no_sanitize("address"))) static inline const struct axp__cached_name *
-axp__thread_find_name(struct axp__thread *t, const char *name)
+/* The id of a short name that is cached; 0: ask axp__thread_name_slow. It may
+ * end before 16 bytes: the load stays within its page. HOT */
+__attribute__((no_sanitize("address"))) static inline uint32_t
+axp__thread_peek_name(struct axp__thread *t, const char *name)
 {
     uint64_t w[2];
     struct axp__cached_name *home = axp__thread_cached(t, name), *c = home;
     for (unsigned i = 1; axp__unlikely(c->short_at != name); i++) {
-        if (i == AXP__NAME_WAYS) return NULL;
+        if (i == AXP__NAME_WAYS) return 0;
         c = axp__thread_cached_near(t, home, i);
     }
-    if (axp__unlikely(!name || ((uintptr_t)name & 4095) > 4080)) return NULL;
+    if (axp__unlikely(!name || ((uintptr_t)name & 4095) > 4080)) return 0;
     __builtin_memcpy(w, name, 16);
     uint64_t differs =
         ((w[0] ^ c->word[0]) & c->mask[0]) | ((w[1] ^ c->word[1]) & c->mask[1]);
-    return axp__likely(!differs) ? c : NULL;
-}
-
-/* Its id; 0: not cached. HOT */
-static inline uint32_t axp__thread_peek_name(struct axp__thread *t,
-                                             const char *name)
-{
-    const struct axp__cached_name *c = axp__thread_find_name(t, name);
-    return axp__likely(c != NULL) ? c->id : 0;
+    return axp__likely(!differs) ? c->id : 0;
 }
 
 static inline uint32_t axp__thread_name_id(struct axp__thread *t,

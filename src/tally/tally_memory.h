@@ -95,7 +95,7 @@ static inline bool axp__memory_alloc_fast(struct axp__memory *m,
                                           uint64_t now, uint32_t row)
 {
     uint64_t net = x.own->net;
-    if (net == axp__get(&x.own->taken)) {
+    if (net == axp__get(&x.own->low)) {
         axp__put(&x.own->since_ticks, now);
         if (x.own->since_row != row) axp__put(&x.own->since_row, row);
     }

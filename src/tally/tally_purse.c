@@ -4,8 +4,8 @@
 
 #define PASSES 8 /* over all purses, before a search is given up */
 
-/* Between an owner's net and its look at limit and taken, and between a
- * change of those and the look at net. */
+/* Between an owner's net and its look at low and high, and between a change of
+ * those and the look at net. */
 static void full_fence(void)
 {
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
@@ -69,15 +69,15 @@ static void withdraw(struct axp__book b, uint64_t head, struct axp__purse *p)
 static uint64_t seize_from(struct axp__book b, struct axp__purse *p,
                            uint64_t most)
 {
-    uint64_t n, limit = axp__get(&p->limit);
+    uint64_t n, high = axp__get(&p->high);
     do {
-        n = at_most((int64_t)(limit - (uint64_t)axp__purse_held(p)), most);
+        n = at_most((int64_t)(high - axp__get(&p->net)), most);
         if (!n) return 0;
-    } while (!axp__cas(&p->limit, &limit, limit - n));
+    } while (!axp__cas(&p->high, &high, high - n));
     full_fence();
     uint64_t back = at_most(-axp__purse_room(p), n);
     if (back) {
-        axp__add(&p->limit, back);
+        axp__add(&p->high, back);
         offer(b, p);
     }
     return n - back;
@@ -132,7 +132,7 @@ bool axp__purse_settle_up(struct axp__book b, struct axp__purse *own)
             axp__add(&b.account->peak_bytes, rise);
             is_peak = true;
         }
-        axp__add(&own->limit, got + rise);
+        axp__add(&own->high, got + rise);
         full_fence(); /* and look again: others may have seized it */
     }
     if (axp__purse_room(own) > 0) offer(b, own);
@@ -147,21 +147,22 @@ void axp__purse_save(struct axp__purse *p, uint32_t stamp, int64_t held)
     axp__put(&p->stamp, stamp);
 }
 
-/* Lowers by up to `most` of what p holds. */
+/* Lowers by up to `most` of what p holds; what it held is room then. */
 static uint64_t take_from(struct axp__book b, struct axp__purse *p,
                           uint64_t most)
 {
-    uint64_t n, taken = axp__get(&p->taken);
+    uint64_t n, low = axp__get(&p->low);
     do {
-        int64_t held = (int64_t)(axp__get(&p->net) - taken);
+        int64_t held = (int64_t)(axp__get(&p->net) - low);
         uint32_t stamp = axp__get(b.stamp);
         n = at_most(held, most);
         if (!n) return 0;
         if (!axp__purse_is_saved(p, stamp)) axp__purse_save(p, stamp, held);
-    } while (!axp__cas(&p->taken, &taken, taken + n));
+    } while (!axp__cas(&p->low, &low, low + n));
     full_fence();
     uint64_t back = at_most(-axp__purse_held(p), n);
-    if (back) axp__add(&p->taken, -back);
+    if (back) axp__add(&p->low, -back);
+    axp__add(&p->high, n - back);
     offer(b, p);
     return n - back;
 }
@@ -178,7 +179,7 @@ static uint64_t take_from_all(struct axp__book b, struct axp__purse *own,
         uint64_t n = p == own ? 0 : take_from(b, p, need - got);
         if (n) axp__put(&b.account->holder, ref);
         got += n;
-        *print = (*print ^ axp__get(&p->taken)) * 0x9e3779b97f4a7c15u +
+        *print = (*print ^ axp__get(&p->low)) * 0x9e3779b97f4a7c15u +
                  axp__get(&p->net);
         ref = p->next;
     }

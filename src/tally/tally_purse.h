@@ -5,29 +5,30 @@
  *   account    the number: its peak; the list of its purses
  *   purse      one thread's part of it
  *
- *     held  = net - taken    its part of the number; never below 0 for long
- *     limit                  how much it may hold without asking
+ *     low ------------ net ---------------- high
+ *        held: its part     room: what it may
+ *        of the number      add without asking
  *
- *       number = sum of held        peak = sum of limits
+ *       number = sum of held        peak = sum of (high - low)
  *
- *  net    only the owner writes: a raise adds to it, a lower subtracts
- *  taken  what other threads lowered at its cost, who did not hold enough
- *  limit  room that the owner does not use can be seized by others
+ *  net   only the owner writes: a raise adds to it, a lower subtracts
+ *  low   rises where others lower at its cost, who do not hold enough
+ *  high  falls where others seize room that the owner does not use
  *
- * Raising. The owner adds to net, then looks whether it holds more than its
- * limit. If so it needs room: first it seizes what others do not use, then it
- * raises the peak by the rest. So the peak rises only when there is no room
- * anywhere, which is when the number is higher than ever.
- * Lowering. The owner subtracts from net, then looks whether it holds less
- * than nothing. If so it takes from others; what nobody holds is the excess.
+ * Raising. The owner adds to net, then looks whether that is above high. If so
+ * it needs room: first it seizes what others do not use, then it raises the
+ * peak by the rest. So the peak rises only when there is no room anywhere,
+ * which is when the number is higher than ever.
+ * Lowering. The owner subtracts from net, then looks whether that is below
+ * low. If so it takes from others; what nobody holds is the excess.
  *
- * Races. The owner writes net and then, past a full fence, reads limit and
- * taken; others change limit or taken by compare-and-swap and then, past a
- * full fence, read net. So at least one of two that collide sees it: who
- * seized gives back, who is short settles. Nothing waits. In flight, room may
- * be in nobody's purse, at most what one call needs: so the peak is exact
- * where events do not overlap, is never below what the number was between
- * events, and is above what was reached by at most a block in flight a thread.
+ * Races. The owner writes net and then, past a full fence, reads low and high;
+ * others change those by compare-and-swap and then, past a full fence, read
+ * net. So at least one of two that collide sees it: who seized gives back, who
+ * is short settles. Nothing waits. In flight, room may be in nobody's purse,
+ * at most what one call needs: so the peak is exact where events do not
+ * overlap, is never below what the number was between events, and is above
+ * what was reached by at most a block in flight a thread.
  *
  * Offers. A purse that lowered may have room: it is put on the account's list
  * once, and taken off by who finds nothing left in it, so that nobody looks at
@@ -52,15 +53,15 @@ enum axp__purse_bit {
 #define AXP__PURSE_REF 8 /* in its state, above the bits: its own ref */
 
 struct axp__purse {
-    uint64_t net, taken, limit; /* modulo 2^64: only differences count */
-    uint64_t since_ticks;       /* when it last rose from nothing … */
-    uint32_t since_row;         /* … and by whom */
-    uint32_t stamp;             /* when saved_bytes was saved: see … */
-    uint64_t saved_bytes;       /* … tally_memory.h */
-    uint32_t name;              /* 0: of the total */
-    uint32_t state;             /* own ref << 8 | enum axp__purse_bit */
-    axp__ref next;              /* of the same account */
-    axp__ref next_offer;        /* on the list, if it is there */
+    uint64_t net, low, high; /* modulo 2^64: only differences count */
+    uint64_t since_ticks;    /* when it last rose from nothing … */
+    uint32_t since_row;      /* … and by whom */
+    uint32_t stamp;          /* when saved_bytes was saved: see … */
+    uint64_t saved_bytes;    /* … tally_memory.h */
+    uint32_t name;           /* 0: of the total */
+    uint32_t state;          /* own ref << 8 | enum axp__purse_bit */
+    axp__ref next;           /* of the same account */
+    axp__ref next_offer;     /* on the list, if it is there */
 };
 _Static_assert(sizeof(struct axp__purse) == 64, "one cache line");
 
@@ -75,14 +76,13 @@ struct axp__account {
 /* May be negative for a moment: see above. */
 static inline int64_t axp__purse_held(const struct axp__purse *p)
 {
-    uint64_t taken = axp__get(&p->taken);
-    return (int64_t)(axp__get(&p->net) - taken);
+    uint64_t low = axp__get(&p->low);
+    return (int64_t)(axp__get(&p->net) - low);
 }
 
 static inline int64_t axp__purse_room(const struct axp__purse *p)
 {
-    uint64_t taken = axp__get(&p->taken), limit = axp__get(&p->limit);
-    return (int64_t)(limit + taken - axp__get(&p->net));
+    return (int64_t)(axp__get(&p->high) - axp__get(&p->net));
 }
 
 static inline bool axp__purse_is_offered(const struct axp__purse *p)

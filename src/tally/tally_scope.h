@@ -319,7 +319,7 @@ static inline void axp__tally_end(struct axp__frame *f,
     axp__tally_add(f->op, f->node, end->bucket, end->ticks, end->self_ticks);
 }
 
-/* Both; false: nothing was done. HOT */
+/* Both at once, for a reader that folds words; false: nothing was done. */
 static inline bool axp__tally_pop_fast(struct axp__frame *f, uint64_t now)
 {
     struct axp__ending end;

@@ -8,6 +8,8 @@
 #define PAGE_BYTES (AXP__PAGE_SPAN / AXP__SLOT_BYTES * 4u)
 /* And a page that is never written to: a look at the cell after the last. */
 #define CELLS_BYTES ((size_t)AXP__CELL_PAGES * PAGE_BYTES + PAGE_BYTES)
+#define LARGE_BYTES ((uint64_t)AXP__CELL_PAGES * PAGE_BYTES)
+#define DENSE_PAGES (AXP__CELL_PAGES / 2)
 #define TABLE_BYTES (AXP__REGIONS * sizeof(struct axp__region))
 
 /* Stands for a table that there was no memory for, once. */
@@ -22,7 +24,7 @@ static struct axp__region *get_table(struct axp__shadow *s)
     struct axp__region *there = axp__get_acquire(&s->regions), *fresh = NULL;
     struct axp__budget *budget = s->rest.budget;
     if (there) return there == no_regions ? NULL : there;
-    bool is_paid = axp__budget_take(budget, TABLE_BYTES);
+    bool is_paid = axp__budget_take_part(budget, TABLE_BYTES, 1, 4);
     if (is_paid) fresh = axp__map(TABLE_BYTES);
     if (axp__cas(&s->regions, &there, fresh ? fresh : no_regions)) {
         there = fresh;
@@ -51,11 +53,43 @@ static struct axp__region *find_region(struct axp__region *table, uint64_t key,
     return NULL;
 }
 
-static uint32_t *get_cells(struct axp__region *r)
+static uint64_t count_pages(const struct axp__region *r)
+{
+    uint64_t n = 0;
+    for (unsigned i = 0; r && i < AXP__CELL_PAGES / 64; i++)
+        n += (uint64_t)__builtin_popcountll(axp__get(&r->is_ready[i]));
+    return n;
+}
+
+/* Whether a region lies beside one that is in use all over. */
+static bool is_dense(struct axp__region *table, uint64_t key)
+{
+    uint64_t step = AXP__REGION_BYTES;
+    return count_pages(find_region(table, key - step, false)) >= DENSE_PAGES ||
+           count_pages(find_region(table, key + step, false)) >= DENSE_PAGES;
+}
+
+/* How a region is backed is said once, before it is. */
+static uint32_t get_backing(struct axp__shadow *s, struct axp__region *r,
+                            uint64_t key)
+{
+    uint32_t backing = axp__get_acquire(&r->backing);
+    if (backing) return backing;
+    bool is_large = is_dense(axp__get(&s->regions), key) &&
+                    axp__budget_take_part(s->rest.budget, LARGE_BYTES, 1, 2);
+    uint32_t chosen = is_large ? AXP__BACKED_LARGE : AXP__BACKED_SMALL;
+    if (axp__cas(&r->backing, &backing, chosen)) return chosen;
+    if (is_large) axp__budget_give(s->rest.budget, LARGE_BYTES);
+    return backing;
+}
+
+static uint32_t *get_cells(struct axp__region *r, uint32_t backing)
 {
     uint32_t *cells = axp__get_acquire(&r->cells);
     if (cells) return cells;
-    uint32_t *fresh = axp__map_sparse(CELLS_BYTES);
+    uint32_t *fresh = backing == AXP__BACKED_LARGE
+                          ? axp__map_large(CELLS_BYTES)
+                          : axp__map_sparse(CELLS_BYTES);
     if (!fresh) return NULL;
     if (axp__cas(&r->cells, &cells, fresh)) return fresh;
     axp__unmap(fresh, CELLS_BYTES);
@@ -72,13 +106,15 @@ static bool get_page(struct axp__shadow *s, struct axp__region *r, uint64_t key)
     uint64_t *is_refused = &r->is_refused[page / 64];
     if (axp__get_acquire(is_ready) & bit) return true;
     if (axp__get_acquire(is_refused) & bit) return false;
-    bool is_paid = axp__budget_take_part(s->rest.budget, PAGE_BYTES, 1, 2);
-    if (is_paid && get_cells(r)) {
+    uint32_t backing = get_backing(s, r, key);
+    uint64_t price = backing == AXP__BACKED_LARGE ? 0 : PAGE_BYTES;
+    bool is_paid = axp__budget_take_part(s->rest.budget, price, 1, 2) || !price;
+    if (is_paid && get_cells(r, backing)) {
         if (__atomic_fetch_or(is_ready, bit, __ATOMIC_ACQ_REL) & bit)
-            axp__budget_give(s->rest.budget, PAGE_BYTES);
+            axp__budget_give(s->rest.budget, price);
         return true;
     }
-    if (is_paid) axp__budget_give(s->rest.budget, PAGE_BYTES);
+    if (is_paid) axp__budget_give(s->rest.budget, price);
     __atomic_fetch_or(is_refused, bit, __ATOMIC_ACQ_REL);
     return false;
 }
@@ -113,17 +149,18 @@ static bool is_block(uint32_t cell)
 static bool write_block(uint32_t *cell, uint64_t key, uint64_t value)
 {
     uint64_t bytes = value >> AXP__NAME_BITS;
+    uint64_t both = axp__cells_of(bytes, (uint32_t)value % AXP__MAX_NAMES);
     if (axp__get(&cell[0]) != AXP__CELL_EMPTY) return false;
     if (bytes <= AXP__SLOT_BYTES) {
-        axp__put(&cell[0], axp__cell_head(value) | AXP__CELL_SMALL);
+        axp__put(&cell[0],
+                 ((uint32_t)both & ~AXP__CELL_KIND) | AXP__CELL_SMALL);
         return true;
     }
     if (bytes - AXP__SLOT_BYTES - 1 >= AXP__CELL_MOST ||
         axp__get(&cell[1]) != AXP__CELL_EMPTY ||
         key % AXP__PAGE_SPAN == AXP__PAGE_SPAN - AXP__SLOT_BYTES)
         return false;
-    axp__put(&cell[1], axp__cell_tail(value) | AXP__CELL_TAIL);
-    axp__put(&cell[0], axp__cell_head(value) | AXP__CELL_HEAD);
+    axp__cells_write(cell, both);
     return true;
 }
 
@@ -137,7 +174,8 @@ static uint64_t clear_block(uint32_t *cell)
                                                            : AXP__CELL_EMPTY);
     }
     axp__put(&cell[0], AXP__CELL_EMPTY);
-    return axp__cell_value(head, tail);
+    uint64_t both = head | (uint64_t)tail << 32;
+    return axp__cells_bytes(both) << AXP__NAME_BITS | axp__cells_name(both);
 }
 
 /* The block of this cell's address is in the table. A cell that is the tail
@@ -201,24 +239,22 @@ bool axp__shadow_take_slow(struct axp__shadow *s, uint64_t key, uint64_t *value)
 
 /* ---- the end --------------------------------------------------------------------------- */
 
-static uint64_t count_pages(const struct axp__region *r)
+static void clear_region(struct axp__region *r, struct axp__budget *budget)
 {
-    uint64_t n = 0;
-    for (unsigned i = 0; i < AXP__CELL_PAGES / 64; i++)
-        n += (uint64_t)__builtin_popcountll(r->is_ready[i]);
-    return n;
+    if (r->backing == AXP__BACKED_LARGE)
+        axp__budget_give(budget, LARGE_BYTES);
+    else
+        axp__budget_give(budget, count_pages(r) * PAGE_BYTES);
+    axp__unmap(r->cells, CELLS_BYTES);
 }
 
 void axp__shadow_clear(struct axp__shadow *s)
 {
     struct axp__region *table = s->regions;
     s->regions = NULL;
-    for (unsigned i = 0; table && table != no_regions && i < AXP__REGIONS;
-         i++) {
-        axp__unmap(table[i].cells, CELLS_BYTES);
-        axp__budget_give(s->rest.budget, count_pages(&table[i]) * PAGE_BYTES);
-    }
     if (table && table != no_regions) {
+        for (unsigned i = 0; i < AXP__REGIONS; i++)
+            clear_region(&table[i], s->rest.budget);
         axp__unmap(table, TABLE_BYTES);
         axp__budget_give(s->rest.budget, TABLE_BYTES);
     }

@@ -24,6 +24,10 @@
  * 256 regions. A page that was refused once stays so, so that an address is
  * always looked for where it is.
  *
+ * A region next to one that is half full is backed by a large page, all of it
+ * charged: with a million blocks most of a free is the wait for its cell, and
+ * a fifth of that is the walk through page tables.
+ *
  * Cost     4 bytes for each 16 of a heap of small blocks, 4 KiB for a lone
  *          block far from others.
  * Threads  all functions, from any thread, lock-free. Two that put or take
@@ -56,12 +60,15 @@ enum axp__cell_kind {
 /* Sizes that two cells describe: from 17, so many. */
 #define AXP__CELL_MOST (((uint64_t)1 << 38) - AXP__SLOT_BYTES - 1)
 
+enum axp__backing { AXP__BACKED_NOT_YET, AXP__BACKED_SMALL, AXP__BACKED_LARGE };
+
 struct axp__region {
     uint64_t key; /* address >> 23, + 1; 0: free */
     uint32_t *cells;
-    uint64_t is_ready[AXP__CELL_PAGES / 64];
-    uint64_t is_refused[AXP__CELL_PAGES / 64];
-};
+    uint32_t backing;                          /* enum axp__backing */
+    uint64_t is_ready[AXP__CELL_PAGES / 64];   /* pages with blocks … */
+    uint64_t is_refused[AXP__CELL_PAGES / 64]; /* … and without any, ever */
+} __attribute__((aligned(128)));
 
 struct axp__shadow {
     struct axp__blocks rest; /* and the budget */
@@ -98,61 +105,72 @@ static inline bool axp__region_is_ready(const struct axp__region *r,
     return axp__get(&r->is_ready[page / 64]) >> page % 64 & 1;
 }
 
-static inline uint32_t axp__cell_head(uint64_t value)
+/* Both cells of a block as one number, the first in its lower half; they are
+ * their owner's. HOT */
+static inline uint64_t axp__cells_read(const uint32_t *cell)
 {
-    return (uint32_t)(value >> AXP__NAME_BITS << AXP__CELL_BYTES_SHIFT) |
-           ((uint32_t)value & (AXP__MAX_NAMES - 1)) << AXP__CELL_NAME_SHIFT;
+#ifdef AXP__TSAN
+    return axp__get(&cell[0]) | (uint64_t)axp__get(&cell[1]) << 32;
+#else
+    uint64_t both;
+    __builtin_memcpy(&both, cell, 8);
+    return both;
+#endif
 }
 
-static inline uint32_t axp__cell_tail(uint64_t value)
+static inline void axp__cells_write(uint32_t *cell, uint64_t both)
 {
-    return (uint32_t)(value >> (AXP__NAME_BITS + 9) << AXP__CELL_NAME_SHIFT);
+#ifdef AXP__TSAN
+    axp__put(&cell[1], (uint32_t)(both >> 32));
+    axp__put(&cell[0], (uint32_t)both);
+#else
+    __builtin_memcpy(cell, &both, 8);
+#endif
 }
 
-static inline uint64_t axp__cell_value(uint32_t head, uint32_t tail)
+/* What is the same in all blocks of a name, and where that is. */
+#define AXP__CELLS_LABEL(name)                                                 \
+    ((uint64_t)(name) << AXP__CELL_NAME_SHIFT | AXP__CELL_HEAD |               \
+     (uint64_t)AXP__CELL_TAIL << 32)
+#define AXP__CELLS_LABEL_MASK                                                  \
+    (AXP__CELLS_LABEL(AXP__MAX_NAMES - 1) | AXP__CELLS_KINDS)
+#define AXP__CELLS_KINDS (AXP__CELL_KIND | (uint64_t)AXP__CELL_KIND << 32)
+
+static inline uint64_t axp__cells_of(uint64_t bytes, uint32_t name)
 {
-    return (uint64_t)(tail >> AXP__CELL_NAME_SHIFT) << (AXP__NAME_BITS + 9) |
-           (uint64_t)(head >> AXP__CELL_BYTES_SHIFT) << AXP__NAME_BITS |
-           (head >> AXP__CELL_NAME_SHIFT & (AXP__MAX_NAMES - 1));
+    return bytes >> 9 << (32 + AXP__CELL_NAME_SHIFT) |
+           (bytes & 511) << AXP__CELL_BYTES_SHIFT | AXP__CELLS_LABEL(name);
 }
 
-/* Where a block can be written with axp__cell_write; NULL: put it otherwise.
- * HOT */
+static inline uint64_t axp__cells_bytes(uint64_t both)
+{
+    return both >> (32 + AXP__CELL_NAME_SHIFT) << 9 |
+           (both >> AXP__CELL_BYTES_SHIFT & 511);
+}
+
+static inline uint32_t axp__cells_name(uint64_t both)
+{
+    return (uint32_t)both >> AXP__CELL_NAME_SHIFT & (AXP__MAX_NAMES - 1);
+}
+
+/* Whether a block has both cells, and its tail nothing else. HOT */
+static inline bool axp__cells_are_block(uint64_t both)
+{
+    return (both & AXP__CELLS_KINDS) == AXP__CELLS_LABEL(0);
+}
+
+/* Where a block can be written; NULL: put it otherwise. HOT */
 static inline uint32_t *axp__shadow_peek_free(const struct axp__shadow *s,
                                               uint64_t key, uint64_t bytes)
 {
     const struct axp__region *r;
     uint32_t *cell = axp__shadow_cell(s, key, &r);
     if (axp__unlikely(!cell || !axp__region_is_ready(r, key))) return NULL;
-    if (axp__unlikely(axp__get(&cell[0]) | axp__get(&cell[1]) |
-                      (bytes - AXP__SLOT_BYTES - 1 >= AXP__CELL_MOST) |
-                      !(~key & (AXP__PAGE_SPAN - AXP__SLOT_BYTES))))
+    if (axp__unlikely(bytes - AXP__SLOT_BYTES - 1 >= AXP__CELL_MOST ||
+                      !(~key & (AXP__PAGE_SPAN - AXP__SLOT_BYTES)) ||
+                      axp__cells_read(cell)))
         return NULL;
     return cell;
-}
-
-/* HOT */
-static inline void axp__cell_write(uint32_t *cell, uint64_t value)
-{
-    axp__put(&cell[1], axp__cell_tail(value) | AXP__CELL_TAIL);
-    axp__put(&cell[0], axp__cell_head(value) | AXP__CELL_HEAD);
-}
-
-/* Whether axp__cell_clear removes the block there; else take it otherwise. HOT
- */
-static inline bool axp__cell_is_block(const uint32_t *cell, uint64_t *value)
-{
-    uint32_t head = axp__get(&cell[0]), tail = axp__get(&cell[1]);
-    *value = axp__cell_value(head, tail);
-    return (head & AXP__CELL_KIND) == AXP__CELL_HEAD &&
-           (tail & AXP__CELL_KIND) == AXP__CELL_TAIL;
-}
-
-/* HOT */
-static inline void axp__cell_clear(uint32_t *cell)
-{
-    axp__put(&cell[0], AXP__CELL_EMPTY);
-    axp__put(&cell[1], AXP__CELL_EMPTY);
 }
 
 /* *old is the replaced value, where one was. */
@@ -162,7 +180,8 @@ static inline enum axp__put_result axp__shadow_put(struct axp__shadow *s,
 {
     uint32_t *cell = axp__shadow_peek_free(s, key, value >> AXP__NAME_BITS);
     if (axp__unlikely(!cell)) return axp__shadow_put_slow(s, key, value, old);
-    axp__cell_write(cell, value);
+    axp__cells_write(cell, axp__cells_of(value >> AXP__NAME_BITS,
+                                         (uint32_t)value % AXP__MAX_NAMES));
     return AXP__PUT_NEW;
 }
 
@@ -172,9 +191,11 @@ static inline bool axp__shadow_take(struct axp__shadow *s, uint64_t key,
 {
     const struct axp__region *r;
     uint32_t *cell = axp__shadow_cell(s, key, &r);
-    if (axp__unlikely(!cell || !axp__cell_is_block(cell, value)))
+    uint64_t both = cell ? axp__cells_read(cell) : 0;
+    if (axp__unlikely(!axp__cells_are_block(both)))
         return axp__shadow_take_slow(s, key, value);
-    axp__cell_clear(cell);
+    axp__cells_write(cell, 0);
+    *value = axp__cells_bytes(both) << AXP__NAME_BITS | axp__cells_name(both);
     return true;
 }
 
