@@ -20,9 +20,18 @@ const built = await esbuild.build({
     logLevel: "warning",
 });
 const text = (ext) => built.outputFiles.find((f) => f.path.endsWith(ext)).text.trim();
+
+/** Custom properties get short names, in the sheet and where the script asks for them. */
+function shorten(css, js) {
+    const names = [...new Set(css.match(/--[a-z]+\b/g))].sort();
+    const short = new Map(names.map((name, i) => [name, `--${i.toString(36)}`]));
+    return [css.replace(/--[a-z]+\b/g, (name) => short.get(name)), js.replace(/"(--[a-z]+)"/g, (whole, name) => (short.has(name) ? `"${short.get(name)}"` : whole))];
+}
+
+const [css, js] = shorten(text(".css"), text(".js"));
 // Inside the page neither may end its own element.
-const script = text(".js").replace(/<\/(script)/gi, "<\\/$1").replace(/<!--/g, "<\\!--");
-const style = text(".css").replace(/<\/(style)/gi, "<\\/$1");
+const script = js.replace(/<\/(script)/gi, "<\\/$1").replace(/<!--/g, "<\\!--");
+const style = css.replace(/<\/(style)/gi, "<\\/$1");
 const hash = (s) => `'sha256-${crypto.createHash("sha256").update(s).digest("base64")}'`;
 
 /** Of everything that the result depends on; tests/viewer checks it without node. */

@@ -16,6 +16,7 @@
 #include "record/record_memory.h"
 
 #define MAX_STACK 64u
+#define PREFETCH_WORDS 64 /* as in record_scope.c */
 
 /* ---- the hot way ----------------------------------------------------------------- */
 
@@ -48,23 +49,29 @@ static inline void leave_hot(const struct spot *s)
 }
 
 /* Enters the lane of the last allocation, as axp__enter_quick does; false:
- * nothing was done. HOT */
+ * nothing was done. A handler that comes in between leaves everything as it
+ * was, or another lane: so lane before handle, and the rest once marked. HOT */
 static inline bool enter_hot(const axp_profiler *p, struct spot *s)
 {
     struct axp__thread *t = s->t = axp__tls;
-    s->lane = t->alloc_lane;
-    s->hot = axp__get(&t->hot);
-    if (axp__unlikely(!p || t->alloc_handle != p || axp__get(&t->busy) ||
-                      (!s->hot && axp__get(&t->global))))
+    struct axp__lane *lane = s->lane = axp__get(&t->alloc_lane);
+    if (axp__unlikely(!p || axp__get(&t->alloc_handle) != p ||
+                      axp__get(&t->busy)))
         return false;
-    axp__thread_enter(t);
+    axp__put(&t->busy, 1);
+    axp__signal_fence();
+    s->hot = axp__get(&t->hot);
+    axp__put(&t->hot, NULL);
+    axp__signal_fence();
     s->now = axp__clock_raw(); /* or lim would be NULL */
-    s->w = s->lane->cur;
-    s->delta = s->now - s->lane->base_ticks;
-    if (axp__likely(s->lane->owner == t && s->w + 2 < axp__get(&s->lane->lim) &&
+    s->w = lane->cur;
+    s->delta = s->now - lane->base_ticks;
+    if (axp__likely((s->hot || !axp__get(&t->global)) && lane->owner == t &&
+                    s->w + 2 < axp__get(&lane->lim) &&
                     !(s->delta >> AXP__TIME_BITS)))
         return true;
-    leave_hot(s);
+    axp__put(&t->hot, s->hot); /* NULL: in the middle of a scope's event */
+    axp__put(&t->busy, 0);
     return false;
 }
 
@@ -116,6 +123,7 @@ static inline void write_words(const struct spot *s, uint64_t label,
                                uint64_t bytes, uint64_t address)
 {
     struct axp__lane *lane = s->lane;
+    __builtin_prefetch(s->w + PREFETCH_WORDS, 1);
     axp__put(&s->w[3], 0);
     axp__put(&s->w[1], bytes);
     axp__put(&s->w[2], address);
@@ -282,7 +290,7 @@ void axp_track_alloc(axp_profiler *p, const char *name, const void *ptr,
     if (axp__likely(enter_hot(p, &s))) {
         uint32_t *cell =
             axp__shadow_peek_free(&s.lane->p->blocks, address, bytes);
-        if (axp__likely(cell && find_name(s.lane, name, &o) &&
+        if (axp__likely(cell && ptr && find_name(s.lane, name, &o) &&
                         (o.allocated_bytes = find_count(s.lane)))) {
             axp__cells_write(cell, axp__cells_of(bytes, o.id));
             alloc_hot(&s, &o, bytes, address);
@@ -339,6 +347,7 @@ static inline bool free_as_guessed(const struct spot *s, uint32_t *cell,
     HERE(label);
     HERE(mask);
     HERE(most);
+    __builtin_prefetch(s->w + PREFETCH_WORDS, 1);
     axp__put(&s->w[3], 0);
     axp__put(&s->w[2], address);
     uint64_t both = axp__cells_read(cell);

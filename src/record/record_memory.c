@@ -50,20 +50,25 @@ static const struct axp__cached_name *cached_short(struct axp__thread *t,
     return NULL;
 }
 
+/* Room for what is remembered, made with the first allocation. */
+static bool has_memos(struct axp__lane *lane)
+{
+    struct axp__arena *arena = &lane->tally.arena;
+    if (lane->memos) return true;
+    axp__ref ref =
+        axp__arena_alloc(arena, AXP__MEMOS * sizeof(struct axp__memo), true);
+    if (!ref) return false;
+    lane->memos = lane->guess = axp__arena_at(arena, ref);
+    return true;
+}
+
 void axp__memory_remember(struct axp__lane *lane, const char *name, uint32_t id)
 {
     const struct axp__cached_name *c = cached_short(lane->owner, name);
+    if (id <= AXP__NAME_UNNAMED || !c || c->id != id) return;
     const struct axp__entry *e = axp__tally_traffic(&lane->tally, id);
-    if (!e || !e->other || id <= AXP__NAME_UNNAMED) return;
-    if (!lane->memos) {
-        axp__ref ref = axp__arena_alloc(
-            &lane->tally.arena, AXP__MEMOS * sizeof(struct axp__memo), true);
-        if (ref) lane->memos = axp__arena_at(&lane->tally.arena, ref);
-        lane->guess = lane->memos;
-    }
-    if (!lane->memos || !c || c->id != id) return;
-    struct axp__memo *memo = axp__memo_at(lane, name);
-    *memo = (struct axp__memo){
+    if (!e || !e->other || !has_memos(lane)) return;
+    *axp__memo_at(lane, name) = (struct axp__memo){
         .pointer = name,
         .word = {c->word[0], c->word[1]},
         .mask = {c->mask[0], c->mask[1]},

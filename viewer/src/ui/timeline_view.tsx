@@ -7,7 +7,7 @@ import {CATEGORIES} from "../data/meta";
 import {gapBefore} from "../data/gaps";
 import {type Report} from "../data/report";
 import {lowerBound} from "../data/trace";
-import {bytes, count, plain, time} from "../format";
+import {bytes, count, time, valueFormat} from "../format";
 import {useStore, type State, type Store} from "../state";
 import {Input} from "../canvas/input";
 import {categoryColor} from "../canvas/palette";
@@ -27,7 +27,7 @@ function hoverLines(tl: Timeline, h: Hover): string[] {
     if (h.lane?.kind === "counter") {
         const s = h.lane.series!;
         const i = Math.max(0, lowerBound(s.time, 0, s.time.length, h.time + 1) - 1);
-        return [`${s.name.slice(0, 60)}: ${plain(s.value[i]!)}`, `at ${time(s.time[i]!)}`];
+        return [`${s.name.slice(0, 60)}: ${valueFormat(s.name)(s.value[i]!)}`, `at ${time(s.time[i]!)}`];
     }
     if (h.lane?.kind === "steps") {
         const s = report.steps.find((x) => h.time >= x.begin && h.time < x.end);
