@@ -29,6 +29,7 @@ check-all: ## every check: layers, format, tidy, sanitizers, valgrind, cross
 bench: release ## measure the cost of recording, and how fast exports are
 	@build/release/bench/axp_bench
 	@build/release/bench/axp_bench_emit
+	@build/release/bench/axp_bench_file
 
 bench-run: release ## measure what `axprof run` costs a program
 	@bench/bench_run.py build/release

@@ -161,8 +161,9 @@ static void on_screen(void *ctx)
 
 static void watch(cli_run *r)
 {
-    r->sampler =
-        r->profiler ? cli_sampler_create(r->profiler, r->launch.pid) : NULL;
+    r->sampler = r->profiler ? cli_sampler_create(r->profiler, r->launch.pid,
+                                                  r->target.name)
+                             : NULL;
     cli_status_init(&r->status, !r->is_quiet);
     r->next_line_ns = r->begin_ns + SECOND;
     r->line_ns = r->begin_ns;

@@ -52,7 +52,7 @@ static const char *const counter_names[N_COUNTERS] = {
 typedef struct process {
     pid_t pid;
     int fd;         /* its stat file */
-    char label[48]; /* of its span */
+    char label[80]; /* of its span */
     uint64_t first_seen_ns, last_rss;
     cli_proc_stat stat;
     bool has_counter;
@@ -78,11 +78,18 @@ struct cli_sampler {
     cli_sample_now now;
 };
 
-static uint64_t clock_ns(void)
+static uint64_t read_clock(clockid_t clock)
 {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(clock, &t);
     return (uint64_t)t.tv_sec * SECOND + (uint64_t)t.tv_nsec;
+}
+
+/* What we have used of the processor: on a busy machine a look may take long
+ * and cost little. */
+static uint64_t cost_ns(void)
+{
+    return read_clock(CLOCK_THREAD_CPUTIME_ID);
 }
 
 /* ---- the list ----------------------------------------------------------- */
@@ -105,13 +112,14 @@ static process *find(cli_sampler *s, pid_t pid)
     return NULL;
 }
 
-static void begin_process(cli_sampler *s, process *q)
+static void begin_process(cli_sampler *s, process *q, const char *name)
 {
-    snprintf(q->label, sizeof q->label, "process %s", q->stat.name);
+    snprintf(q->label, sizeof q->label, "process %s", name);
     axp_async_begin(s->p, q->label, (uint64_t)q->pid);
 }
 
-static void add(cli_sampler *s, int fd, const cli_proc_stat *stat, uint64_t now)
+static void add(cli_sampler *s, int fd, const cli_proc_stat *stat, uint64_t now,
+                const char *name)
 {
     if (s->n >= PROCESSES_MAX ||
         !grow((void **)&s->list, &s->cap, s->n, sizeof *s->list)) {
@@ -122,7 +130,7 @@ static void add(cli_sampler *s, int fd, const cli_proc_stat *stat, uint64_t now)
     *q = (process){
         .pid = stat->pid, .fd = fd, .first_seen_ns = now, .stat = *stat};
     s->now.n_processes_seen++;
-    begin_process(s, q);
+    begin_process(s, q, name);
 }
 
 /* After an exec the process goes on under another name. */
@@ -131,7 +139,7 @@ static void settle_name(cli_sampler *s, process *q, const cli_proc_stat *fresh)
     if (!strcmp(q->stat.name, fresh->name)) return;
     axp_async_end(s->p, q->label, (uint64_t)q->pid);
     q->stat = *fresh;
-    begin_process(s, q);
+    begin_process(s, q, q->stat.name);
 }
 
 static void drop(cli_sampler *s, process *q)
@@ -150,24 +158,31 @@ static void take_new(cli_sampler *s, pid_t pid, uint64_t now)
     int fd = cli_proc_open(pid);
     if (fd < 0) return;
     if (cli_proc_read(fd, &stat) && find(s, stat.parent) && !find(s, stat.pid))
-        add(s, fd, &stat, now);
+        add(s, fd, &stat, now, stat.name);
     else
         close(fd);
 }
 
-/* Pids come in ascending order, so the new ones show in one pass. */
-static void find_new(cli_sampler *s, uint64_t now)
+/* The pids that there are now, in ascending order, as /proc lists them. */
+static bool list_pids(cli_sampler *s, pid_list *list)
 {
-    size_t old = 0;
-    s->look.n = 0;
+    list->n = 0;
     rewinddir(s->proc);
     for (struct dirent *e; (e = readdir(s->proc));) {
         if (e->d_name[0] < '1' || e->d_name[0] > '9') continue;
-        pid_t pid = (pid_t)strtol(e->d_name, NULL, 10);
-        if (!grow((void **)&s->look.pids, &s->look.cap, s->look.n,
-                  sizeof(pid_t)))
-            return;
-        s->look.pids[s->look.n++] = pid;
+        if (!grow((void **)&list->pids, &list->cap, list->n, sizeof(pid_t)))
+            return false;
+        list->pids[list->n++] = (pid_t)strtol(e->d_name, NULL, 10);
+    }
+    return true;
+}
+
+static void find_new(cli_sampler *s, uint64_t now)
+{
+    size_t old = 0;
+    if (!list_pids(s, &s->look)) return;
+    for (size_t i = 0; i < s->look.n; i++) {
+        pid_t pid = s->look.pids[i];
         while (old < s->seen.n && s->seen.pids[old] < pid)
             old++;
         if (old == s->seen.n || s->seen.pids[old] != pid) take_new(s, pid, now);
@@ -175,6 +190,18 @@ static void find_new(cli_sampler *s, uint64_t now)
     pid_list swap = s->seen;
     s->seen = s->look;
     s->look = swap;
+}
+
+/* All processes are new at the first look, and to ask each for its parent
+ * would take ms: those that are older than the run's first are known not to
+ * belong to it. */
+static void see_older(cli_sampler *s)
+{
+    size_t n = 0;
+    if (!s->proc || !list_pids(s, &s->seen)) return;
+    while (n < s->seen.n && s->seen.pids[n] < s->first)
+        n++;
+    s->seen.n = n;
 }
 
 static void read_all(cli_sampler *s)
@@ -260,6 +287,7 @@ static void record_memory(cli_sampler *s, uint64_t now)
 {
     uint64_t pss = 0, swap = 0, bytes, limit;
     if (now < s->next_memory_ns) return;
+    uint64_t before = cost_ns();
     for (size_t i = 0; i < s->n; i++) {
         cli_proc_memory memory;
         if (!cli_proc_read_memory(s->list[i].pid, &memory)) continue;
@@ -274,13 +302,13 @@ static void record_memory(cli_sampler *s, uint64_t now)
         count(s, GROUP_BYTES, bytes);
         if (limit != UINT64_MAX) count(s, GROUP_LIMIT, limit);
     }
-    uint64_t cost = clock_ns() - now;
+    uint64_t cost = cost_ns() - before;
     s->next_memory_ns = now + (100 * cost > SECOND ? 100 * cost : SECOND);
 }
 
 /* ---- the public part ---------------------------------------------------- */
 
-cli_sampler *cli_sampler_create(axp_profiler *p, pid_t first)
+cli_sampler *cli_sampler_create(axp_profiler *p, pid_t first, const char *name)
 {
     cli_sampler *s = calloc(1, sizeof *s);
     cli_proc_stat stat;
@@ -290,13 +318,14 @@ cli_sampler *cli_sampler_create(axp_profiler *p, pid_t first)
     memset(s->last, 0xff, sizeof s->last);
     s->interval_ns = 10 * MS;
     s->proc = opendir("/proc");
-    s->cpu_mark_at_ns = clock_ns();
+    s->cpu_mark_at_ns = read_clock(CLOCK_MONOTONIC);
     s->next_memory_ns = s->cpu_mark_at_ns + SECOND / 5;
     int fd = cli_proc_open(first);
     if (fd >= 0 && cli_proc_read(fd, &stat))
-        add(s, fd, &stat, s->cpu_mark_at_ns);
+        add(s, fd, &stat, s->cpu_mark_at_ns, name);
     else if (fd >= 0)
         close(fd);
+    see_older(s);
     cli_cgroup_find(first, &s->group);
     return s;
 }
@@ -315,13 +344,14 @@ void cli_sampler_destroy(cli_sampler *s)
 
 uint64_t cli_sampler_look(cli_sampler *s, uint64_t now)
 {
+    uint64_t before = cost_ns();
     if (s->proc) find_new(s, now);
     read_all(s);
     record_sums(s);
     record_cpu(s, now);
     record_others(s, now);
+    uint64_t least = (cost_ns() - before) * COST_FACTOR;
     record_memory(s, now);
-    uint64_t least = (clock_ns() - now) * COST_FACTOR;
     s->interval_ns += s->interval_ns / 4;
     if (s->interval_ns > 250 * MS) s->interval_ns = 250 * MS;
     return now + (least > s->interval_ns ? least : s->interval_ns);

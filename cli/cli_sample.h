@@ -40,8 +40,9 @@ typedef struct cli_sample_now {
     uint64_t n_left; /* that go on though the program has ended */
 } cli_sample_now;
 
-/* NULL without memory. p is the caller's and outlives it. */
-cli_sampler *cli_sampler_create(axp_profiler *p, pid_t first);
+/* NULL without memory. p is the caller's and outlives it; name is what the
+ * first process is called, since the kernel cuts names at 15 bytes. */
+cli_sampler *cli_sampler_create(axp_profiler *p, pid_t first, const char *name);
 void cli_sampler_destroy(cli_sampler *s);
 /* Looks, records, and returns when to look next (CLOCK_MONOTONIC). */
 uint64_t cli_sampler_look(cli_sampler *s, uint64_t now_ns);

@@ -105,7 +105,7 @@ static void put_event(struct axp__out *o, struct axp__names *names,
     axp__out_u64(o, r->thread_id);
     axp__out_char(o, ',');
     put_text(o, row->track ? row->name : NULL);
-    double value;
+    double value = 0;
     bool has_value = axp__record_value(r, &value);
     put_known(o, has_value, value);
     axp__out_char(o, ',');

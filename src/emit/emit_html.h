@@ -11,6 +11,7 @@
  *   emit_html_strings.c   texts, each once, by number
  *   emit_html_meta.c      what the page shows before it has decoded anything
  *   emit_html_series.c    what goes on over time and is no slice
+ *   emit_html_steps.c     steps with their times
  *   emit_html_rows.c      records of a row to events, nested
  *   emit_html_stack.c     a track being filled; merging what is too short
  *   emit_html_lanes.c     spans that overlap, on as many tracks as it takes
@@ -39,8 +40,8 @@
 #define AXP__HTML_NONE UINT64_MAX
 
 /* ---- lists that grow ------------------------------------------------------------- */
-/* Room for one more of `size` bytes; NULL and *failed: no memory. The list is
- * {pointer, n, cap}. */
+/* The list, of n records of `size` bytes, with room for one more; NULL: no
+ * memory, and the list is as it was. */
 void *axp__html_grow(void *list, size_t n, size_t *cap, size_t size);
 
 /* FNV-1a over words of 8 bytes: a hash for the tables here. */
@@ -183,12 +184,18 @@ struct axp__html_around {
     struct axp__html_series *series;
     struct axp__html_step *steps; /* by begin */
     size_t n_steps, steps_cap;
+    uint64_t step_mask; /* numbers with one of these bits are passed over */
 };
+/* False: no memory. */
+bool axp__html_step_take(struct axp__html_around *a,
+                         const struct axp__record *r);
+/* Adds what the recorder kept; in order then, each once. */
+bool axp__html_steps_join(struct axp__html_around *a, const axp_view *v);
 /* Reads the timeline by time, where there is anything to be read. */
 axp_status axp__html_around_read(const axp_view *v, axp_ns t0,
-                                 struct axp__html_around *out);
+                                 struct axp__html_around *a);
 void axp__html_around_fini(struct axp__html_around *a);
-/* Their tables; `put` is called for what the index says of each. */
+/* Their tables. */
 struct axp__html_job;
 void axp__html_series_write(struct axp__html_job *job);
 

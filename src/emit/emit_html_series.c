@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What goes on over time and is no slice: live bytes by name, counters, steps.
+/* What goes on over time and is no slice: live bytes by name, and counters; the
+ * same pass picks up steps (emit_html_steps.c).
  *
  * One pass over the timeline by time, which is made only where one of them was
  * recorded. Levels are kept relative to the window's beginning; what was live
@@ -14,7 +15,6 @@
 
 #define NAMES 15u /* with a column of their own; the others share one */
 #define COUNTERS 32u
-#define STEPS 8192u
 #define PARTS (AXP__HTML_LINES / 2)
 
 /* A line of the memory table: time, all, each name, the others. */
@@ -84,7 +84,10 @@ static uint8_t *byte_for(uint8_t **map, size_t *n, uint32_t name)
 static size_t column_of(struct axp__html_series *s, uint32_t name)
 {
     uint8_t *known = byte_for(&s->column_of, &s->n_column_of, name);
-    if (!known) return s->n_names + 1;
+    if (!known) {
+        s->has_failed = true;
+        return s->n_names + 1;
+    }
     if (!*known) {
         const char *text = axp__view_name(s->v, name);
         size_t k = 0;
@@ -163,7 +166,10 @@ static void add_base(struct axp__html_series *s)
 static struct counter *counter_of(struct axp__html_series *s, uint32_t name)
 {
     uint8_t *known = byte_for(&s->counter_of, &s->n_counter_of, name);
-    if (!known) return NULL;
+    if (!known) {
+        s->has_failed = true;
+        return NULL;
+    }
     if (*known) return &s->counters[*known - 1];
     if (s->n_counters == COUNTERS) return NULL;
     struct counter *c = &s->counters[s->n_counters++];
@@ -223,85 +229,6 @@ static void count(struct axp__html_series *s, const struct axp__record *r,
     if (!add_value(c, r->time_ns, r->value)) s->has_failed = true;
 }
 
-/* ---- steps -------------------------------------------------------------------------------- */
-
-static bool add_step(struct axp__html_around *a,
-                     const struct axp__html_step *step)
-{
-    struct axp__html_step *wider =
-        axp__html_grow(a->steps, a->n_steps, &a->steps_cap, sizeof *wider);
-    if (!wider) return false;
-    a->steps = wider;
-    a->steps[a->n_steps++] = *step;
-    return true;
-}
-
-/* Where there are too many every second one goes; the slowest come back from
- * what the recorder kept. */
-static void thin_steps(struct axp__html_around *a)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < a->n_steps; i += 2)
-        a->steps[n++] = a->steps[i];
-    a->n_steps = n;
-}
-
-static bool take_step(struct axp__html_around *a, const struct axp__record *r,
-                      uint64_t *stride)
-{
-    if (r->id % *stride) return true;
-    if (a->n_steps == STEPS) {
-        thin_steps(a);
-        *stride *= 2;
-        if (r->id % *stride) return true;
-    }
-    return add_step(
-        a, &(struct axp__html_step){r->id, r->begin_ns, r->time_ns, r->bytes});
-}
-
-static bool add_kept(struct axp__html_around *a, const axp_view *v,
-                     const struct axp__step *steps, size_t n)
-{
-    bool ok = true;
-    for (size_t i = 0; ok && i < n; i++)
-        ok = add_step(
-            a, &(struct axp__html_step){
-                   steps[i].index, axp__view_time(v, steps[i].begin_ticks),
-                   axp__view_time(v, steps[i].end_ticks), steps[i].live_bytes});
-    return ok;
-}
-
-static int by_step_begin(const void *a, const void *b)
-{
-    const struct axp__html_step *x = a, *y = b;
-    if (x->begin != y->begin) return x->begin > y->begin ? 1 : -1;
-    return (x->index > y->index) - (x->index < y->index);
-}
-
-/* With those that the recorder kept whole, each once. */
-static bool join_steps(struct axp__html_around *a, const axp_view *v)
-{
-    const struct axp__capture *c = v->capture;
-    bool ok = true;
-    for (size_t i = 0; ok && i < c->n_lanes; i++) {
-        const struct axp__steps *s = c->lanes[i].steps;
-        if (!s) continue;
-        size_t recent = s->n_recent < AXP__STEPS_RECENT ? (size_t)s->n_recent
-                                                        : AXP__STEPS_RECENT;
-        ok = add_kept(a, v, s->recent, recent) &&
-             add_kept(a, v, s->slowest, s->n_slowest) &&
-             add_kept(a, v, s->sampled, s->n_sampled);
-    }
-    if (a->n_steps)
-        qsort(a->steps, a->n_steps, sizeof *a->steps, by_step_begin);
-    size_t n = 0;
-    for (size_t i = 0; i < a->n_steps; i++)
-        if (!n || a->steps[i].index != a->steps[n - 1].index)
-            a->steps[n++] = a->steps[i];
-    a->n_steps = n;
-    return ok;
-}
-
 /* ---- reading ---------------------------------------------------------------------------------- */
 
 static bool is_long_counter(const axp_view *v)
@@ -316,7 +243,6 @@ static bool read_all(struct axp__html_around *a, struct axp__stream *stream,
 {
     struct axp__html_series *s = a->series;
     const struct axp__record *r;
-    uint64_t stride = 1;
     bool is_long = is_long_counter(v), ok = true;
     while (ok && (r = axp__stream_next(stream))) {
         if (r->kind == AXP__R_ALLOC || r->kind == AXP__R_FREE)
@@ -324,7 +250,7 @@ static bool read_all(struct axp__html_around *a, struct axp__stream *stream,
         else if (r->kind == AXP__R_COUNTER)
             count(s, r, is_long);
         else if (r->kind == AXP__R_STEP)
-            ok = take_step(a, r, &stride);
+            ok = axp__html_step_take(a, r);
         ok = ok && !s->has_failed;
     }
     if (!s->is_exact) end_part(s);
@@ -350,7 +276,7 @@ axp_status axp__html_around_read(const axp_view *v, axp_ns t0,
     choose_names(a->series);
     axp_status status = axp__stream_open(v, 0, &stream);
     if (status) return status;
-    bool ok = read_all(a, stream, v) && join_steps(a, v);
+    bool ok = read_all(a, stream, v) && axp__html_steps_join(a, v);
     status = axp__stream_status(stream);
     axp__stream_close(stream);
     return status ? status : ok ? AXP_OK : AXP_E_NO_MEMORY;
@@ -399,7 +325,10 @@ static void write_memory(struct axp__html_job *job, uint64_t *column)
     struct axp__html_packer *p = job->events.packer;
     size_t n_names = s->n_names + s->has_others;
     uint32_t n = (uint32_t)s->n_lines;
-    if (!axp__html_pack_begin(p, n, (unsigned)n_names + 2)) return;
+    if (!axp__html_pack_begin(p, n, (unsigned)n_names + 2)) {
+        axp__html_fail(job, AXP_E_NO_MEMORY);
+        return;
+    }
     for (size_t i = 0; i < s->n_lines; i++) {
         axp_ns before = i ? s->lines[i - 1].time_ns : job->t0;
         axp_ns t = s->lines[i].time_ns;
@@ -427,7 +356,10 @@ static void write_counter(struct axp__html_job *job, const struct counter *c,
                           uint64_t *column)
 {
     struct axp__html_packer *p = job->events.packer;
-    if (!axp__html_pack_begin(p, (uint32_t)c->n, 2)) return;
+    if (!axp__html_pack_begin(p, (uint32_t)c->n, 2)) {
+        axp__html_fail(job, AXP_E_NO_MEMORY);
+        return;
+    }
     put_times(p, column, c->time_ns, c->n, job->t0);
     memcpy(column, c->value, c->n * sizeof *column);
     axp__html_pack_u64(p, column);

@@ -73,12 +73,15 @@ uint32_t axp__html_string_copy(struct axp__html_strings *s, const char *text)
         size_t slot = slot_of(s, text);
         if (s->slots[slot]) return s->slots[slot] - 1;
     }
+    if (s->copied_bytes + len > MOST_COPIED) return UINT32_MAX;
     void *wider =
         axp__html_grow(s->copies, s->n_copies, &s->copies_cap, sizeof(char *));
     if (wider) s->copies = wider;
-    if (!wider || s->copied_bytes + len > MOST_COPIED) return UINT32_MAX;
-    char *copy = strdup(text);
-    if (!copy) return UINT32_MAX;
+    char *copy = wider ? strdup(text) : NULL;
+    if (!copy) {
+        s->has_failed = true;
+        return UINT32_MAX;
+    }
     s->copies[s->n_copies++] = copy;
     s->copied_bytes += len + 1;
     return axp__html_string(s, copy);
@@ -94,7 +97,10 @@ uint32_t axp__html_name(struct axp__html_strings *s, const axp_view *v,
         while (wider <= name)
             wider *= 2;
         uint32_t *by_name = realloc(s->by_name, wider * sizeof *by_name);
-        if (!by_name) return number; /* slower, not wrong */
+        if (!by_name) {
+            s->has_failed = true;
+            return number;
+        }
         memset(by_name + s->n_by_name, 0,
                (wider - s->n_by_name) * sizeof *by_name);
         s->by_name = by_name;

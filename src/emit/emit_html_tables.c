@@ -10,7 +10,7 @@
 #define MOST_MOVES 50000000u /* in all; past it flows of merged ones go */
 
 struct entry {
-    double flops, bytes;
+    uint64_t flops, bytes; /* the doubles' bits, so that equal ones compare */
     uint32_t dtype, n_dims, dims[6];
     uint32_t string; /* number + 1; 0: none */
     uint32_t pad;    /* hashed: 0 */
@@ -83,8 +83,8 @@ uint32_t axp__html_work(struct axp__html_tables *t,
 {
     struct entry e;
     memset(&e, 0, sizeof e);
-    e.flops = work->flops;
-    e.bytes = work->bytes;
+    memcpy(&e.flops, &work->flops, sizeof e.flops);
+    memcpy(&e.bytes, &work->bytes, sizeof e.bytes);
     e.dtype = work->dtype;
     e.n_dims = work->n_dims < 6 ? work->n_dims : 6;
     memcpy(e.dims, work->dims, e.n_dims * sizeof *e.dims);
@@ -100,8 +100,10 @@ uint32_t axp__html_text(struct axp__html_tables *t, uint32_t string)
     return args_id(t, &e);
 }
 
-static void put_known(struct axp__out *o, double value)
+static void put_known(struct axp__out *o, uint64_t bits)
 {
+    double value;
+    memcpy(&value, &bits, sizeof value);
     if (value > 0)
         axp__out_f64(o, value);
     else

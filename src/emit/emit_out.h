@@ -80,8 +80,9 @@ void axp__out_json_n(struct axp__out *o, const char *text, size_t len);
 /* Valid UTF-8, nothing else changed. */
 void axp__out_utf8(struct axp__out *o, const char *text, size_t len);
 
-/* The bytes of the character at s, of which `left` are there; 0: not UTF-8. */
-size_t axp__utf8_len(const char *s, size_t left);
+/* The bytes of the character at the text's beginning, of which `left` are
+ * there; 0: not UTF-8. */
+size_t axp__utf8_len(const char *text, size_t left);
 
 /* ---- whole files ------------------------------------------------------------------ */
 typedef axp_status (*axp__emit_fn)(struct axp__out *o, void *ctx);

@@ -74,12 +74,11 @@ static void put_event(struct speedscope *p, bool is_open, uint32_t name,
     if (time_ns > p->last_ns) p->last_ns = time_ns;
     char *start = axp__out_room(p->o, 128), *at = start;
     if (p->has_events) *at++ = ',';
-    memcpy(at, "\n{\"type\":\"", 10);
-    at += 10;
+    at = AXP__PUT_TEXT(at, "\n{\"type\":\"");
     *at++ = is_open ? 'O' : 'C';
-    memcpy(at, "\",", 2);
-    memcpy(at + 2, b->at, b->len);
-    at = axp__put_u64(at + 2 + b->len, p->last_ns);
+    at = AXP__PUT_TEXT(at, "\",");
+    at = axp__put_bytes(at, b->at, b->len);
+    at = axp__put_u64(at, p->last_ns);
     *at++ = '}';
     p->o->len += (size_t)(at - start);
     p->has_events = true;

@@ -202,9 +202,11 @@ static void put_row(struct axp__text *t, const struct axp__table *table,
 {
     struct line line = {t, 0};
     size_t used = indent_of(table, row) + axp__columns(row->shown);
-    axp__text_style(t, AXP__DIM);
-    put_branch(t, table, row);
-    axp__text_style(t, NULL);
+    if (row->depth) {
+        axp__text_style(t, AXP__DIM);
+        put_branch(t, table, row);
+        axp__text_style(t, NULL);
+    }
     put_text(&line, row->shown);
     if (used < table->name_width) line.n_blanks += table->name_width - used;
     for (size_t c = 1; c < table->n_columns; c++)

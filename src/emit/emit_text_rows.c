@@ -132,6 +132,24 @@ void axp__text_tracks(struct axp__text *t, const axp_view *v)
         axp__text_say(t, "and %zu more", v->n_tracks - SHOWN_ROWS);
 }
 
+static bool ends_with(const char *name, const char *end)
+{
+    size_t n = strlen(name), k = strlen(end);
+    return n >= k && strcmp(name + n - k, end) == 0;
+}
+
+/* Names carry their units. */
+static void put_value(axp__cell out, const char *name, double value)
+{
+    bool is_whole = value >= 0 && value < 1e18;
+    if (is_whole && ends_with(name, "_bytes"))
+        axp__short_bytes(out, (uint64_t)value);
+    else if (is_whole && ends_with(name, "_ns"))
+        axp__short_ns(out, (axp_ns)value);
+    else
+        axp__short_number(out, value);
+}
+
 void axp__text_counters(struct axp__text *t, const axp_view *v)
 {
     static const struct axp__column columns[] = {
@@ -147,10 +165,10 @@ void axp__text_counters(struct axp__text *t, const axp_view *v)
         const struct axp__view_counter *k = &v->counters[i];
         axp__cell *cells = axp__table_row(table, k->name);
         axp__short_count(cells[0], k->n);
-        axp__short_number(cells[1], k->last);
-        axp__short_number(cells[2], k->sum / (double)k->n);
-        axp__short_number(cells[3], k->min);
-        axp__short_number(cells[4], k->max);
+        put_value(cells[1], k->name, k->last);
+        put_value(cells[2], k->name, k->sum / (double)k->n);
+        put_value(cells[3], k->name, k->min);
+        put_value(cells[4], k->name, k->max);
     }
     axp__table_print(t, table);
     if (v->n_counters > SHOWN_ROWS)

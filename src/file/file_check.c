@@ -68,6 +68,19 @@ static const char *check_timeline(const struct axp__block *b, uint8_t *body)
     return wrong;
 }
 
+/* Whether nothing but zeros lies between a block and the next. */
+static bool has_clean_padding(const struct axp__file *f,
+                              const struct axp__index_entry *e)
+{
+    uint8_t pad[8] = {0};
+    uint64_t at = e->at + AXP__BLOCK_HEAD + e->block.body_bytes;
+    size_t n = (size_t)(e->at + axp__block_span(&e->block) - at);
+    if (!axp__file_read_at(f, at, pad, n)) return false;
+    for (size_t i = 0; i < n; i++)
+        if (pad[i]) return false;
+    return true;
+}
+
 static void check_block(struct check *c, const struct axp__index_entry *e)
 {
     const struct axp__file *f = c->o->file;
@@ -88,7 +101,41 @@ static void check_block(struct check *c, const struct axp__index_entry *e)
         const char *wrong = check_timeline(b, body);
         if (wrong) tell(c, e->at, b->kind, wrong);
     }
+    if (!has_clean_padding(f, e))
+        tell(c, e->at, b->kind, "something lies between it and the next");
     free(body);
+}
+
+/* Between what the index lists there may be free space alone. */
+static void check_gap(struct check *c, size_t i)
+{
+    const struct axp__file *f = c->o->file;
+    uint64_t at = f->entry[i].at + axp__block_span(&f->entry[i].block);
+    uint64_t end = i + 1 < f->n_entries ? f->entry[i + 1].at : f->end;
+    while (f->is_finished && at < end) {
+        uint8_t head[AXP__BLOCK_HEAD];
+        struct axp__block b;
+        if (!axp__file_read_at(f, at, head, sizeof head) ||
+            axp__block_get(head, &b) || b.kind != AXP__B_VOID) {
+            tell(c, at, AXP__B_NONE, "the index does not know it");
+            return;
+        }
+        at += axp__block_span(&b);
+    }
+}
+
+/* The index itself was compared when the file was opened. */
+static void check_index(struct check *c)
+{
+    const struct axp__file *f = c->o->file;
+    struct axp__index_entry index = {.at = f->end};
+    uint8_t head[AXP__BLOCK_HEAD];
+    if (!f->is_finished) return;
+    if (!axp__file_read_at(f, f->end, head, sizeof head) ||
+        axp__block_get(head, &index.block) || !has_clean_padding(f, &index) ||
+        f->end + axp__block_span(&index.block) + AXP__FILE_TAIL != f->bytes)
+        tell(c, f->end, AXP__B_INDEX,
+             "something lies between it and the trailer");
 }
 
 static void check_blocks(struct check *c)
@@ -98,8 +145,11 @@ static void check_blocks(struct check *c)
         c->n_wrong++;
         fprintf(c->to, "  byte %" PRIu64 ": %s\n", f->fault.at, f->fault.what);
     }
-    for (size_t i = 0; i < f->n_entries; i++)
+    for (size_t i = 0; i < f->n_entries; i++) {
         check_block(c, &f->entry[i]);
+        check_gap(c, i);
+    }
+    check_index(c);
     for (size_t i = 0; i < c->o->capture->n_chunks; i++)
         if (c->o->capture->chunks[i].n_events != UINT64_MAX)
             c->n_events += c->o->capture->chunks[i].n_events;

@@ -34,7 +34,7 @@ static inline struct axp__frame *begin(struct axp__fold *f,
         f->is_out_of_memory = true;
         return NULL;
     }
-    return axp__tally_push(t, label, now);
+    return axp__tally_push_label(t, label, now);
 }
 
 static __attribute__((noinline)) void end_slow(struct axp__fold_row *r,
@@ -280,9 +280,10 @@ void axp__fold_words(struct axp__fold *f, struct axp__fold_row *r,
 
 /* A template as the fold needs it. */
 struct axp__digest {
-    uint64_t label;
-    enum { OTHER, PLAIN, WORKED } what;
+    uint64_t label; /* with what it declares */
+    enum { OTHER, PLAIN, WORKED, MEMORY } what;
     uint32_t n_dims;
+    uint32_t declares;
     struct axp__work work;
     uint32_t dims[6];
 };
@@ -292,44 +293,59 @@ static void make_digest(struct axp__digest *d, const struct axp__symbols *s,
                         const struct axp__symbol_template *t)
 {
     const uint64_t *w = s->words + t->first;
+    enum axp__word_kind kind = axp__word_kind(w[0]);
     d->what = OTHER;
-    if (axp__word_kind(w[0]) != AXP__W_BEGIN || t->n_literals) return;
+    if ((kind == AXP__W_ALLOC || kind == AXP__W_FREE) && t->n_words == 1)
+        d->what = MEMORY;
+    d->n_dims = d->declares = 0;
+    if (kind != AXP__W_BEGIN || t->n_literals) return;
     d->label = AXP__LABEL(axp__word_name(w[0]));
     if (t->n_words == 1) d->what = PLAIN;
     if (t->n_heads < 2 || axp__word_kind(w[1]) != AXP__W_WORK) return;
     d->work = (struct axp__work){as_double(w[2]), as_double(w[3]),
                                  dtype_of(axp__word_name(w[1])), NULL};
-    d->label += AXP__DECLARES(axp__work_flags(&d->work));
+    d->declares = axp__work_flags(&d->work);
+    d->label += AXP__DECLARES(d->declares);
     bool has_dims = t->n_heads == 3 && axp__word_kind(w[4]) == AXP__W_EXT &&
                     (w[5] & 255) == AXP__X_DIMS && t->n_words == 9;
     if (t->n_heads > 2 && !has_dims) return;
     for (unsigned i = 0; has_dims && i < 6; i++)
         d->dims[i] = (uint32_t)(w[6 + i / 2] >> 32 * (i % 2));
-    for (d->n_dims = 0; has_dims && d->n_dims < 6 && d->dims[d->n_dims];)
+    while (has_dims && d->n_dims < 6 && d->dims[d->n_dims])
         d->n_dims++;
     d->what = WORKED;
 }
 
-static inline void begin_worked(struct axp__fold *f, struct axp__fold_row *r,
-                                const struct axp__digest *d, uint64_t now)
+static inline bool has_dims(const struct axp__op *op,
+                            const struct axp__digest *d)
 {
-    struct axp__frame *frame = begin(f, r, d->label, now);
-    if (axp__unlikely(!frame)) return;
-    struct axp__node *node = frame->node;
-    if (axp__likely(node->declares &&
-                    node->declares == axp__work_flags(&d->work))) {
+    uint32_t different = op->n_dims ^ d->n_dims;
+    for (uint32_t i = 0; i < d->n_dims; i++)
+        different |= op->dims[i] ^ d->dims[i];
+    return !different;
+}
+
+/* Work of a scope that has just begun, of a node that declares it or not. */
+static inline void add_declared(struct axp__fold_row *r,
+                                struct axp__frame *frame,
+                                const struct axp__entry *e,
+                                const struct axp__digest *d)
+{
+    struct axp__node *node = e->record;
+    struct axp__op *op = e->other;
+    if (axp__likely(d->declares && node->declares == d->declares)) {
         /* its extra lies next to it */
         struct axp__node_extra *x =
             (struct axp__node_extra *)(void *)(node + 1);
         x->flops += d->work.flops;
         x->bytes += d->work.bytes;
-        if (d->work.dtype) x->dtype = d->work.dtype;
+        if (axp__unlikely(d->work.dtype != x->dtype) && d->work.dtype)
+            x->dtype = d->work.dtype;
     } else {
         axp__tally_add_work(&r->tally, frame, &d->work);
     }
-    if (d->n_dims && (frame->op->n_dims != d->n_dims ||
-                      memcmp(frame->op->dims, d->dims, 4 * d->n_dims)))
-        axp__tally_set_dims(frame->op, d->dims);
+    if (axp__unlikely(!has_dims(op, d)) && d->n_dims)
+        axp__tally_set_dims(op, d->dims);
 }
 
 /* Any other template: its words, with their literals. */
@@ -348,6 +364,24 @@ static void fold_template(struct axp__fold *f, struct axp__fold_row *r,
         words[t->n_words + k] = v;
     }
     axp__fold_words(f, r, words, t->n_words + t->n_literals, ticks);
+}
+
+/* ALLOC or FREE. */
+static void fold_memory_word(struct axp__fold *f, struct axp__fold_row *r,
+                             struct axp__symbols *s, uint32_t i, uint64_t ticks)
+{
+    struct axp__symbol_template *t = &s->templates[i];
+    uint64_t head = s->words[t->first];
+    const uint8_t *from = axp__symbols_literals(s, 2);
+    if (!from) return;
+    uint64_t bytes = t->last[0] += axp__unzigzag(axp__get_u64(from));
+    t->last[1] += axp__unzigzag(axp__get_u64(from + 8));
+    put_memory(f, r,
+               &(struct axp__wire_event){.name = axp__word_name(head),
+                                         .ticks = ticks,
+                                         .payload = t->last},
+               bytes, axp__word_kind(head) == AXP__W_ALLOC);
+    r->last_ticks = ticks;
 }
 
 /* A record that is all literals. */
@@ -371,17 +405,33 @@ static void fold_literal(struct axp__fold *f, struct axp__fold_row *r,
     axp__fold_words(f, r, words, 1 + n, ticks);
 }
 
+/* What the loop below leaves: a new place in the tree, an extreme, a page of a
+ * histogram, records that are no scopes. */
 static __attribute__((noinline)) void fold_rare(struct axp__fold *f,
                                                 struct axp__fold_row *r,
                                                 struct axp__symbols *s,
                                                 uint32_t symbol, uint64_t ticks)
 {
-    if (symbol >= AXP__SYM_TEMPLATE)
+    const struct axp__digest *d = &f->digest[symbol - AXP__SYM_TEMPLATE];
+    if (symbol == AXP__SYM_END) {
+        end_slow(r, ticks);
+        r->last_ticks = ticks;
+    } else if (symbol >= AXP__SYM_TEMPLATE && d->what == MEMORY) {
+        fold_memory_word(f, r, s, symbol - AXP__SYM_TEMPLATE, ticks);
+    } else if (symbol >= AXP__SYM_TEMPLATE && d->what != OTHER) {
+        struct axp__frame *frame = begin(f, r, d->label, ticks);
+        struct axp__entry e = {0};
+        if (!frame || d->what != WORKED) return;
+        e.record = frame->node;
+        e.other = frame->op;
+        add_declared(r, frame, &e, d);
+    } else if (symbol >= AXP__SYM_TEMPLATE) {
         fold_template(f, r, s, symbol - AXP__SYM_TEMPLATE, ticks);
-    else if (symbol == AXP__SYM_RECORD)
+    } else if (symbol == AXP__SYM_RECORD) {
         fold_literal(f, r, s, ticks);
-    else
+    } else {
         (void)axp__symbols_literals(s, 1); /* TIME */
+    }
 }
 
 bool axp__fold_can_do(struct axp__fold *f, const struct axp__symbols *s)
@@ -390,34 +440,65 @@ bool axp__fold_can_do(struct axp__fold *f, const struct axp__symbols *s)
     return f->digest && !memchr(s->low, AXP__SYM_STOP, s->n_symbols);
 }
 
-void axp__fold_symbols(struct axp__fold *f, struct axp__fold_row *r,
-                       struct axp__symbols *s)
+/* The parts of a tally that the loop looks at lie in a tally of its own, which
+ * nobody else can reach: so they stay in registers. */
+static inline void take(struct axp__tally *hot, const struct axp__tally *t)
 {
-    struct axp__digest *digest = f->digest;
+    hot->top = t->top;
+    hot->frames = t->frames;
+    hot->limit = t->limit;
+    hot->hash = t->hash;
+    hot->hash_mask = t->hash_mask;
+}
+
+/* Symbols from `first` to `end`; true: something was rare, at the symbol that
+ * is returned in *first. */
+static inline bool fold_run(struct axp__fold_row *r,
+                            const struct axp__symbols *s,
+                            const struct axp__digest *digest, size_t *first)
+{
+    const uint8_t *low = s->low, *high = s->high;
     const uint64_t *ticks = s->ticks;
-    uint64_t last = r->last_ticks;
-    for (uint32_t i = 0; i < s->n_templates; i++)
-        make_digest(&digest[i], s, &s->templates[i]);
-    if (s->n_symbols && ticks[0] < r->first_ticks) r->first_ticks = ticks[0];
-    for (size_t i = 0; i < s->n_symbols; i++) {
-        uint32_t symbol = axp__symbol_at(s, i);
+    const size_t n = s->n_symbols;
+    struct axp__tally hot;
+    size_t i = *first, last_end = SIZE_MAX;
+    take(&hot, &r->tally);
+    for (; i < n; i++) {
+        uint32_t symbol = low[i] | (high ? (uint32_t)high[i] << 8 : 0);
+        struct axp__frame *top = hot.top;
         if (symbol == AXP__SYM_END) {
-            end(r, ticks[i]);
-            last = ticks[i];
+            if (axp__unlikely(top == hot.frames ||
+                              !axp__tally_pop_fast(top, ticks[i])))
+                break;
+            hot.top = top - 1;
+            last_end = i;
             continue;
         }
         const struct axp__digest *d = &digest[symbol - AXP__SYM_TEMPLATE];
-        if (axp__likely(symbol >= AXP__SYM_TEMPLATE && d->what == PLAIN)) {
-            begin(f, r, d->label, ticks[i]);
-        } else if (symbol >= AXP__SYM_TEMPLATE && d->what == WORKED) {
-            begin_worked(f, r, d, ticks[i]);
-        } else {
-            r->last_ticks = last;
-            fold_rare(f, r, s, symbol, ticks[i]);
-            last = r->last_ticks;
-        }
+        if (axp__unlikely(symbol < AXP__SYM_TEMPLATE ||
+                          !(d->what == PLAIN || d->what == WORKED)))
+            break;
+        struct axp__entry *e = axp__tally_peek(&hot, top->path, d->label);
+        if (axp__unlikely(!e || top + 1 == hot.limit)) break;
+        axp__tally_open(top + 1, e, (struct axp__frame_init){.now = ticks[i]});
+        hot.top = top + 1;
+        if (d->what == WORKED) add_declared(r, top + 1, e, d);
     }
-    r->last_ticks = last;
+    r->tally.top = hot.top;
+    if (last_end != SIZE_MAX) r->last_ticks = ticks[last_end];
+    *first = i;
+    return i < n;
+}
+
+void axp__fold_symbols(struct axp__fold *f, struct axp__fold_row *r,
+                       struct axp__symbols *s)
+{
+    const uint64_t *ticks = s->ticks;
+    for (uint32_t i = 0; i < s->n_templates; i++)
+        make_digest(&f->digest[i], s, &s->templates[i]);
+    if (s->n_symbols && ticks[0] < r->first_ticks) r->first_ticks = ticks[0];
+    for (size_t i = 0; fold_run(r, s, f->digest, &i); i++)
+        fold_rare(f, r, s, axp__symbol_at(s, i), ticks[i]);
     if (s->n_symbols && ticks[s->n_symbols - 1] > f->end_ticks)
         f->end_ticks = ticks[s->n_symbols - 1];
 }

@@ -13,6 +13,7 @@
 #include "file/file_open.h"
 #include "os/os_clock.h"
 #include "record/record_thread.h"
+#include "wire/wire_decode.h"
 
 /* Control characters as blanks, bytes that are not UTF-8 as question marks. */
 static void put_text(FILE *to, const char *text, size_t len)
@@ -130,13 +131,30 @@ static struct kinds count_kinds(const struct axp__capture *c)
     return k;
 }
 
+/* A file's blocks say how many events they hold; a spool's chunks do not. */
+static uint64_t count_events(const struct axp__cap_chunk *chunk)
+{
+    struct axp__cap_words w;
+    struct axp__decoder d;
+    struct axp__wire_event e;
+    uint64_t n = 0;
+    if (chunk->n_events != UINT64_MAX) return chunk->n_events;
+    if (!axp__words_load(chunk, &w)) return 0;
+    axp__decoder_init(&d, w.words, w.n_words, w.base_ticks);
+    while (axp__decoder_next(&d, &e))
+        n += axp__word_events(
+            e.kind, e.kind == AXP__W_EXT ? e.ext : (enum axp__ext_kind)0);
+    axp__words_unload(&w);
+    return n;
+}
+
 static void put_events(FILE *to, const struct axp__opened *o)
 {
     const struct axp__capture *c = o->capture;
     struct kinds k = count_kinds(c);
     uint64_t here = 0, bytes = 0, tracks = 0, open = 0;
     for (size_t i = 0; i < c->n_chunks; i++)
-        if (c->chunks[i].n_events != UINT64_MAX) here += c->chunks[i].n_events;
+        here += count_events(&c->chunks[i]);
     for (size_t i = 0; i < o->file->n_entries; i++)
         if (axp__block_is_timeline(&o->file->entry[i].block))
             bytes += axp__block_span(&o->file->entry[i].block);

@@ -43,7 +43,8 @@ static bool add_warnings(const struct axp__opened *o)
     return add_warning(c, "recovered",
                        "recording that its process did not end: read from its "
                        "spool, up to the last event",
-                       o->origin == AXP__FROM_SPOOL && !o->is_alive) &&
+                       o->origin == AXP__FROM_SPOOL && !o->is_alive &&
+                           !c->is_finished) &&
            add_warning(c, "still_recording",
                        "recording whose process is still running: what it had "
                        "recorded when it was read",

@@ -21,7 +21,7 @@ struct axp__opened {
     const struct axp__file *file; /* the capture's */
     struct axp__about about;      /* in the capture's memory */
     enum axp__origin origin;
-    bool is_alive; /* the process is still there */
+    bool is_alive; /* the process is still there, and records */
     uint32_t epoch;
 };
 

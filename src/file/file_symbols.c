@@ -20,16 +20,19 @@
  * noise.
  *   action  bits 0-15 context of its time, 16-31 of its end's, which is pushed,
  *           32 its context is the one pushed last, 33 there is no such symbol,
- *           40-63 the step of the depth
+ *           34 nothing is pushed, 40-63 the step of the depth
  *   window  bits 0-7 width, 8-63 beginning */
 #define IS_END ((uint64_t)1 << 32)
 #define IS_UNKNOWN ((uint64_t)1 << 33)
+#define IS_NO_PUSH_BIT 34
 #define STEP_SHIFT 40
 
 static inline uint64_t make_action(uint32_t context, uint32_t end_context,
                                    int64_t step)
 {
-    return context | (uint64_t)end_context << 16 | (uint64_t)step << STEP_SHIFT;
+    return context | (uint64_t)end_context << 16 |
+           (uint64_t)(step <= 0) << IS_NO_PUSH_BIT |
+           (uint64_t)step << STEP_SHIFT;
 }
 
 #define WIDE_SYMBOLS 8192u
@@ -263,9 +266,10 @@ static bool read_counts(struct opener *o, struct axp__bytes *b,
 struct times {
     uint64_t now, n_bits, n_times;
     uint64_t depth;
-    uint64_t all_actions;            /* in one */
-    size_t n_exceptions;             /* used */
-    uint16_t open[AXP__OPEN_SCOPES]; /* contexts of their ends */
+    uint64_t all_actions; /* in one */
+    size_t n_exceptions;  /* used */
+    /* contexts of their ends; behind them what is not pushed goes */
+    uint16_t open[2 * AXP__OPEN_SCOPES];
 };
 
 static __attribute__((noinline)) uint64_t get_exception(const struct opener *o,
@@ -303,7 +307,9 @@ static inline __attribute__((always_inline)) void read_block(
         }
         uint64_t context = t->open[(depth - 1) % AXP__OPEN_SCOPES];
         context = a & IS_END ? context : a & 0xffff;
-        t->open[depth % AXP__OPEN_SCOPES] = (uint16_t)(a >> 16);
+        _Static_assert(AXP__OPEN_SCOPES == 256, "the bit is its own offset");
+        t->open[depth % 256 | (a >> (IS_NO_PUSH_BIT - 8) & 256)] =
+            (uint16_t)(a >> 16);
         depth += (uint64_t)((int64_t)a >> STEP_SHIFT);
         uint64_t flag = is_careful ? flags[t->n_times / 8] >> t->n_times % 8 & 1
                                    : flag_word & 1;

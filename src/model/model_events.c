@@ -57,7 +57,7 @@ uint64_t axp_view_cut_count(const axp_view *v)
 static bool matches(const axp_event_filter *f, const axp_event_info *e)
 {
     if (!f) return true;
-    if (f->name && strcmp(f->name, e->name)) return false;
+    if (f->name && strcmp(f->name, e->name) != 0) return false;
     if (f->type && *f->type != e->type) return false;
     return e->time_ns >= f->from && (!f->to || e->time_ns <= f->to);
 }

@@ -193,11 +193,6 @@ static void give_named(struct axp__row_reader *r,
 
 /* ---- matched ---------------------------------------------------------------------------- */
 
-static bool overlaps(const struct axp__row_reader *r, uint32_t name)
-{
-    return r->overlaps[name >> 6] >> (name & 63) & 1;
-}
-
 /* The category that is said of a scope right after its beginning, so that its
  * BEGIN can have it; 0: none. */
 static uint16_t peek_category(const struct axp__row_reader *r)
@@ -226,7 +221,7 @@ static inline bool give_begin(struct axp__row_reader *r, uint32_t name,
                               unsigned flags, axp_ns begin_ns)
 {
     struct axp__record *out = &r->next;
-    if (overlaps(r, name)) flags |= AXP__R_OVERLAPS;
+    if (axp__reader_overlaps(r, name)) flags |= AXP__R_OVERLAPS;
     out->kind = AXP__R_BEGIN;
     out->flags = (uint8_t)flags;
     out->name = name;
@@ -376,161 +371,6 @@ static bool next_matched(struct axp__row_reader *r)
     return true;
 }
 
-/* ---- the first reading --------------------------------------------------------------------- */
-
-static bool is_event(const struct axp__wire_event *w)
-{
-    if (w->kind == AXP__W_EXT &&
-        (w->ext == AXP__X_SPAN || w->ext == AXP__X_TRACK_ALLOC ||
-         w->ext == AXP__X_TRACK_FREE))
-        return false; /* not on a thread */
-    return axp__word_events(w->kind, w->kind == AXP__W_EXT ? w->ext : 0) > 0;
-}
-
-static void skip_words(struct axp__row_reader *r)
-{
-    struct axp__wire_event w;
-    axp__words_rewind(&r->words);
-    for (uint64_t n = r->n_skip; n && axp__words_next(&r->words, &w);)
-        n -= is_event(&w);
-}
-
-#define MOST_OPENING 65536u
-
-static bool add_opening(struct axp__row_reader *r, uint32_t name,
-                        unsigned flags, axp_ns begin_ns)
-{
-    if (r->n_opening == MOST_OPENING) return true;
-    if (r->n_opening == r->cap_opening) {
-        size_t cap = r->cap_opening ? r->cap_opening * 2 : 16;
-        struct axp__matched *wider = realloc(r->opening, cap * sizeof *wider);
-        if (!wider) return false;
-        r->opening = wider;
-        r->cap_opening = cap;
-    }
-    r->opening[r->n_opening++] =
-        (struct axp__matched){begin_ns, name, (uint8_t)(flags | AXP__R_CUT)};
-    return true;
-}
-
-/* Scopes that are open still, and began before the first word. */
-static bool add_frames(struct axp__row_reader *r, uint64_t first_ticks)
-{
-    const struct axp__capture *c = r->v->capture;
-    for (size_t i = 0; r->cap && i < c->n_lanes; i++) {
-        const struct axp__cap_lane *lane = &c->lanes[i];
-        if (lane->row != r->cap - c->rows) continue;
-        for (uint32_t k = 0; k < lane->n_frames; k++) {
-            const struct axp__cap_frame *f = &lane->frames[k];
-            unsigned flags = f->flags & AXP__F_NAMED ? AXP__R_NAMED : 0;
-            if (f->node <= 0 || (uint32_t)f->node >= lane->n_nodes ||
-                f->begin_ticks >= first_ticks)
-                continue;
-            uint32_t name = lane->nodes[f->node].name;
-            if (!add_opening(r, name, flags,
-                             axp__view_time(r->v, f->begin_ticks)) ||
-                !axp__scopes_push(&r->scopes, name, flags, f->begin_ticks))
-                return false;
-        }
-    }
-    return true;
-}
-
-static void mark_overlaps(struct axp__row_reader *r, uint32_t name)
-{
-    r->overlaps[name >> 6] |= (uint64_t)1 << (name & 63);
-}
-
-/* Removes scope i, which ends now; it overlaps those above it that do not
- * overlap already. */
-static void end_anywhere(struct axp__row_reader *r, uint32_t i, bool is_foreign)
-{
-    struct axp__scope_work unused;
-    uint32_t name = r->scopes.at[i].name;
-    bool is_covered = is_foreign;
-    for (uint32_t k = r->scopes.n; !is_covered && --k > i;)
-        is_covered = !overlaps(r, r->scopes.at[k].name);
-    if (is_covered) mark_overlaps(r, name);
-    axp__scopes_remove(&r->scopes, i, &unused);
-}
-
-/* False: no memory. Of open scopes the beginning is kept in ticks. n_base: how many scopes were open before all words. */
-static bool scan_word(struct axp__row_reader *r,
-                      const struct axp__wire_event *w, uint32_t *n_base)
-{
-    struct axp__scopes *s = &r->scopes;
-    int64_t i = -1;
-    bool is_end = w->kind == AXP__W_END || w->kind == AXP__W_STOP ||
-                  w->kind == AXP__W_ABANDON;
-    if (axp__unlikely(s->n_deeper) && is_end) {
-        s->n_deeper--;
-        return true;
-    }
-    switch (w->kind) {
-    case AXP__W_BEGIN: return axp__scopes_push(s, w->name, 0, w->ticks);
-    case AXP__W_START:
-        return axp__scopes_push(s, w->name, AXP__R_NAMED, w->ticks);
-    case AXP__W_END:
-    case AXP__W_ABANDON:
-        if (axp__likely(s->n && s->at[s->n - 1].name == w->name))
-            i = s->n - 1;
-        else
-            i = axp__scopes_newest(s, w->name, 0);
-        if (i < 0 && !add_opening(r, w->name, 0, UINT64_MAX)) return false;
-        s->n = i < 0 ? *n_base : (uint32_t)i;
-        break;
-    case AXP__W_STOP:
-        i = axp__scopes_newest(s, w->name, AXP__R_NAMED);
-        if (i >= 0)
-            end_anywhere(r, (uint32_t)i, false);
-        else if (!add_opening(r, w->name, AXP__R_NAMED, UINT64_MAX))
-            return false;
-        else if (s->n > *n_base)
-            mark_overlaps(r, w->name);
-        break;
-    case AXP__W_EXT:
-        if (w->ext == AXP__X_CROSS_STOP) mark_overlaps(r, w->name);
-        if (w->ext != AXP__X_DROP || !w->n_payload) break;
-        i = axp__scopes_begun(s, w->name, w->payload[0]);
-        if (i >= 0) end_anywhere(r, (uint32_t)i, true);
-        break;
-    default: break;
-    }
-    if (s->n < *n_base) *n_base = s->n;
-    return true;
-}
-
-/* Those found by their ends: the outermost ended last. */
-static void reverse(struct axp__matched *at, size_t n)
-{
-    for (size_t i = 0; i < n / 2; i++) {
-        struct axp__matched t = at[i];
-        at[i] = at[n - 1 - i];
-        at[n - 1 - i] = t;
-    }
-}
-
-bool axp__reader_prepare(struct axp__row_reader *r)
-{
-    struct axp__wire_event w;
-    bool ok = true;
-    r->n_opening = 0;
-    skip_words(r);
-    if (axp__words_next(&r->words, &w)) {
-        ok = add_frames(r, w.ticks);
-        uint32_t n_base = r->scopes.n;
-        size_t n_frames = r->n_opening;
-        do
-            ok = ok && scan_word(r, &w, &n_base);
-        while (ok && axp__words_next(&r->words, &w));
-        reverse(r->opening + n_frames, r->n_opening - n_frames);
-    }
-    r->scopes.n = 0;
-    r->scopes.n_deeper = 0;
-    axp__words_rewind(&r->words);
-    return ok;
-}
-
 /* ---- reading -------------------------------------------------------------------------------- */
 
 static bool next_on_track(struct axp__row_reader *r)
@@ -563,7 +403,7 @@ bool axp__reader_begin(struct axp__row_reader *r)
     r->at_opening = 0;
     r->scopes.n = 0;
     r->scopes.n_deeper = 0;
-    skip_words(r);
+    axp__reader_skip(r);
     return axp__reader_next(r);
 }
 

@@ -38,12 +38,23 @@ struct axp__row_reader {
     struct axp__record next;
 };
 
+/* ---- model_scan.c -------------------------------------------------------------- */
+/* To the first word after n_skip events. */
+void axp__reader_skip(struct axp__row_reader *r);
 /* Before the first next, unless is_raw. False: no memory. */
 bool axp__reader_prepare(struct axp__row_reader *r);
+
+/* ---- model_match.c ------------------------------------------------------------- */
 /* To the first record after n_skip events. */
 bool axp__reader_begin(struct axp__row_reader *r);
 /* Moves `next` on. False: there is none, or has_failed. */
 bool axp__reader_next(struct axp__row_reader *r);
 void axp__reader_fini(struct axp__row_reader *r);
+
+static inline bool axp__reader_overlaps(const struct axp__row_reader *r,
+                                        uint32_t name)
+{
+    return r->overlaps[name >> 6] >> (name & 63) & 1;
+}
 
 #endif

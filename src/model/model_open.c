@@ -6,6 +6,7 @@
 
 #include "file/file_join.h"
 #include "file/file_open.h"
+#include "model/model_symbols.h"
 #include "model/model_view.h"
 #include "record/record_thread.h"
 
@@ -25,6 +26,7 @@ axp_status axp_open(const char *const *paths, size_t n_paths, axp_view **out)
         else
             status = axp__trace_open(paths[n], &o);
         if (status) break;
+        axp__model_name_functions(o.capture, &o.about);
         parts[n] = (struct axp__part){o.capture, &o.file->head};
     }
     if (status) {

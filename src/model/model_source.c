@@ -141,7 +141,7 @@ static void find_earliest(struct axp__track *t)
         t->earliest[i] = UINT64_MAX;
     axp__words_rewind(w);
     while (axp__words_next_chunk(w)) {
-        struct axp__wire_event e;
+        struct axp__wire_event e = {0};
         struct axp__track_item item;
         axp_ns *at = &t->earliest[w->chunk - w->first];
         while (axp__decoder_next(&w->decoder, &e))
@@ -202,7 +202,7 @@ static bool read_ahead(struct axp__track *t)
 {
     struct axp__words *w = &t->words;
     size_t n = (size_t)(w->end - w->first);
-    struct axp__wire_event e;
+    struct axp__wire_event e = {0};
     struct axp__track_item item;
     while (unread(w) < n && t->earliest[unread(w)] <= next_time(t)) {
         axp__words_next_chunk(w);
@@ -243,7 +243,10 @@ enum axp__track_next axp__track_next(struct axp__track *t,
         out->time_ns = t->current.end_ns;
         return AXP__TRACK_NEXT;
     }
-    if (!t->waiting.n) return AXP__TRACK_DONE;
+    if (!t->waiting.n) {
+        axp__words_fini(&t->words);
+        return AXP__TRACK_DONE;
+    }
     t->current = heap_pop(&t->waiting, is_earlier);
     fill(out, &t->current);
     if (t->current.kind != AXP__R_SPAN) return AXP__TRACK_NEXT;

@@ -83,6 +83,8 @@ static void enter(struct axp__stream *s, struct source *source)
 {
     const struct axp__cap_chunk *first = source->reader.words.first;
     source->is_started = false;
+    axp__words_rewind(&source->reader.words);
+    if (source->reader.track) axp__words_rewind(&source->reader.track->words);
     source->key =
         source->reader.track ? 0 : axp__view_time(s->v, first->base_ticks);
     source->reader.last_ns = source->key;

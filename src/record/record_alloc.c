@@ -48,7 +48,7 @@ static inline void leave_hot(const struct spot *s)
 #endif
 }
 
-/* Enters the lane of the last allocation, as axp__enter_fast does; false:
+/* Enters the lane of the last allocation, as axp__enter_quick does; false:
  * nothing was done. A handler that comes in between leaves everything as it
  * was, or another lane: so lane before handle, and the rest once marked. HOT */
 static inline bool enter_hot(const axp_profiler *p, struct spot *s)

@@ -100,6 +100,8 @@ static void begin(struct axp__lane *lane, struct axp__prof *p)
     memset(lane->near_named, 0, sizeof lane->near_named);
     memset(lane->mail, 0, sizeof lane->mail);
     lane->p = p;
+    axp__put(&lane->handle,
+             (const axp_profiler *)((char *)p + axp__get(&p->generation)));
     lane->epoch = axp__get(&p->gate) >> 8;
     lane->base_ticks = now;
     axp__put(&lane->first_ticks, 0);

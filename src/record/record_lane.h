@@ -69,6 +69,7 @@ struct axp__lane { /* what a scope touches lies in its first lines */
     uint64_t last_ticks;
     struct axp__tally tally;
     struct axp__prof *p;
+    const axp_profiler *handle; /* p's */
     uint64_t serial; /* of the last token or named slot; never repeats */
 
     uint32_t index; /* in the process, from 1; for ever */
@@ -191,32 +192,31 @@ static inline void axp__thread_leave(struct axp__thread *t)
 #endif
 }
 
-/* The calling thread's lane in a profiler, marked busy, if nothing has to be
- * asked; else NULL. Each enter that gave a lane needs its leave. HOT */
-static inline struct axp__lane *axp__enter_fast(const axp_profiler *handle)
+/* The same where no question is to be asked; NULL: ask axp__enter_slow. A lane
+ * with this handle may go with this handle: it is stopped before that. HOT */
+static inline struct axp__lane *axp__enter_quick(struct axp__thread *t,
+                                                 const axp_profiler *handle)
 {
-    struct axp__thread *t = axp__tls;
     struct axp__prof *p = axp__prof_of(handle);
-    if (axp__likely(handle && !axp__thread_is_inside(t) &&
-                    axp__get(&p->generation) == axp__generation_of(handle) &&
-                    p->index < t->n_lanes)) {
-        struct axp__lane *lane = t->lanes[p->index];
-        if (axp__likely(lane != NULL)) {
-            axp__thread_enter(t);
-            if (axp__likely(axp__get(&lane->go) && lane->owner == t &&
-                            lane->p == p))
-                return lane;
-            axp__thread_leave(t);
-        }
-    }
+    if (axp__unlikely(!handle || axp__thread_is_inside(t) ||
+                      p->index >= t->n_lanes))
+        return NULL;
+    struct axp__lane *lane = t->lanes[p->index];
+    if (axp__unlikely(!lane)) return NULL;
+    axp__thread_enter(t);
+    if (axp__likely(axp__get(&lane->go) && lane->owner == t &&
+                    axp__get(&lane->handle) == handle))
+        return lane;
+    axp__thread_leave(t);
     return NULL;
 }
 
-/* The same; NULL: not to be recorded. HOT */
+/* The calling thread's lane in a profiler, marked busy; NULL: not to be
+ * recorded. Each enter that gave a lane needs its leave. HOT */
 static inline struct axp__lane *axp__enter_as(const axp_profiler *handle,
                                               unsigned flags)
 {
-    struct axp__lane *lane = axp__enter_fast(handle);
+    struct axp__lane *lane = axp__enter_quick(axp__tls, handle);
     return axp__likely(lane != NULL) ? lane : axp__enter_slow(handle, flags);
 }
 

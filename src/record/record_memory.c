@@ -38,6 +38,18 @@ static inline struct axp__entry *find_entry(struct axp__lane *lane, uint32_t id,
     return NULL;
 }
 
+/* What the thread has cached of a short name; NULL: nothing. */
+static const struct axp__cached_name *cached_short(struct axp__thread *t,
+                                                   const char *name)
+{
+    const struct axp__cached_name *home = axp__thread_cached(t, name);
+    for (unsigned i = 0; i < AXP__NAME_WAYS; i++) {
+        const struct axp__cached_name *c = axp__thread_cached_near(t, home, i);
+        if (c->short_at == name) return c;
+    }
+    return NULL;
+}
+
 /* Room for what is remembered, made with the first allocation. */
 static bool has_memos(struct axp__lane *lane)
 {
@@ -52,9 +64,8 @@ static bool has_memos(struct axp__lane *lane)
 
 void axp__memory_remember(struct axp__lane *lane, const char *name, uint32_t id)
 {
-    const struct axp__cached_name *c = axp__thread_cached(lane->owner, name);
-    if (id <= AXP__NAME_UNNAMED || !axp__cached_is(c, name) || c->id != id)
-        return;
+    const struct axp__cached_name *c = cached_short(lane->owner, name);
+    if (id <= AXP__NAME_UNNAMED || !c || c->id != id) return;
     const struct axp__entry *e = axp__tally_traffic(&lane->tally, id);
     if (!e || !e->other || !has_memos(lane)) return;
     *axp__memo_at(lane, name) = (struct axp__memo){

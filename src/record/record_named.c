@@ -14,6 +14,7 @@
 #include "record/record_named.h"
 
 #include "os/os_map.h"
+#include "record/record_hot.h"
 #include "record/record_scope.h"
 
 static struct axp__named *slot_of(const struct axp__frame *f)
@@ -130,7 +131,22 @@ bool axp__named_is_claimed(const struct axp__lane *lane,
 
 /* ---- start --------------------------------------------------------------------- */
 
-static void start(axp_profiler *p, const char *name, const axp_work *work)
+static struct axp__named *take_slot(struct axp__lane *lane, uint32_t id,
+                                    uint64_t now)
+{
+    struct axp__named *slot = lane->free_named;
+    lane->free_named = slot->next_free;
+    axp__put(&lane->n_named, lane->n_named + 1);
+    uint64_t state = axp__lane_serial(lane) << 1 | 1;
+    axp__put(&slot->name, id);
+    axp__put(&slot->begin_ticks, now);
+    axp__put_release(&slot->state, state); /* pairs with claim */
+    return slot;
+}
+
+static __attribute__((noinline)) void start_slow(axp_profiler *p,
+                                                 const char *name,
+                                                 const axp_work *work)
 {
     struct axp__lane *lane = axp__enter(p);
     if (!lane) return;
@@ -141,35 +157,48 @@ static void start(axp_profiler *p, const char *name, const axp_work *work)
         axp__leave(lane);
         return;
     }
-    struct axp__named *slot = lane->free_named;
-    lane->free_named = slot->next_free;
-    axp__put(&lane->n_named, lane->n_named + 1);
-    axp__put(&slot->name, id);
     uint64_t now = axp__lane_room(lane, axp__clock_ticks(), 1);
-    axp__put(&slot->begin_ticks, now);
-    /* pairs with claim */
-    axp__put_release(&slot->state, axp__lane_serial(lane) << 1 | 1);
+    struct axp__named *slot = take_slot(lane, id, now);
     axp__lane_put(lane, AXP__W_START, id, now);
     struct axp__work w = {0};
     if (work) w = axp__work_check(lane, work, id);
-    struct axp__frame *f =
-        axp__tally_push_work(&lane->tally, id, axp__work_flags(&w), now);
+    struct axp__frame *f = axp__tally_push_label(
+        &lane->tally, AXP__LABEL(id) + AXP__DECLARES(axp__work_flags(&w)), now);
     axp__put(&f->token, 0);
     axp__put(&f->site, (const void *)slot);
-    f->anchor = UINTPTR_MAX;
+    axp__put(&f->anchor, UINTPTR_MAX);
     axp__frame_set_flags(f, AXP__F_NAMED);
     if (work) axp__scope_add_work(lane, f, &w, now);
     axp__leave(lane);
 }
 
+/* HOT */
 void axp_start(axp_profiler *p, const char *name)
 {
-    start(p, name, NULL);
+    uint64_t now = axp__hot_clock();
+    struct axp__thread *t = axp__tls;
+    struct axp__lane *lane = axp__hot_enter_any(t, p);
+    if (axp__likely(lane != NULL)) {
+        uint32_t id = axp__thread_peek_name(t, name);
+        struct axp__named *slot = lane->free_named;
+        struct axp__frame *f = NULL;
+        if (axp__likely(slot != NULL))
+            f = axp__hot_open(lane, lane->tally.top,
+                              (struct axp__hot_begin){.now = now,
+                                                      .label = AXP__LABEL(id),
+                                                      .site = slot,
+                                                      .anchor = UINTPTR_MAX,
+                                                      .is_named = true});
+        if (axp__likely(f != NULL)) take_slot(lane, id, now);
+        axp__hot_leave_any(t, lane);
+        if (axp__likely(f != NULL)) return;
+    }
+    start_slow(p, name, NULL);
 }
 
 void axp_start_work(axp_profiler *p, const char *name, axp_work work)
 {
-    start(p, name, &work);
+    start_slow(p, name, &work);
 }
 
 /* ---- stop ---------------------------------------------------------------------- */
@@ -181,20 +210,6 @@ static bool claim(struct axp__named *slot, uint64_t state)
     return __atomic_compare_exchange_n(&slot->state, &state,
                                        state & ~(uint64_t)1, false,
                                        __ATOMIC_RELAXED, __ATOMIC_RELAXED);
-}
-
-/* Without its name a scope is like any other: the hot way may close it. */
-static void close_top(struct axp__lane *lane, struct axp__frame *f,
-                      uint64_t now)
-{
-    axp__frame_clear_flags(f, AXP__F_NAMED);
-    now = axp__lane_room(lane, now, 1);
-    if (axp__likely(axp__tally_pop_fast(f, now))) {
-        axp__lane_put(lane, AXP__W_STOP, f->op->name, now);
-        axp__put(&lane->tally.top, f - 1);
-    } else {
-        axp__scope_close(lane, AXP__W_STOP, now);
-    }
 }
 
 static bool stop_own(struct axp__lane *lane, uint32_t id, uint64_t now)
@@ -212,7 +227,8 @@ static bool stop_own(struct axp__lane *lane, uint32_t id, uint64_t now)
         }
         free_slot(lane, slot);
         if (f == lane->tally.top) {
-            close_top(lane, f, now);
+            axp__frame_clear_flags(f, AXP__F_NAMED);
+            axp__scope_close(lane, AXP__W_STOP, now);
             return true;
         }
         now = axp__lane_room(lane, now, 1);
@@ -280,9 +296,10 @@ static bool stop_elsewhere(struct axp__lane *mine, uint32_t id, uint64_t now)
     }
 }
 
-void axp_stop(axp_profiler *p, const char *name)
+static __attribute__((noinline)) void stop_slow(axp_profiler *p,
+                                                const char *name, uint64_t now)
 {
-    uint64_t now = axp__clock_ticks();
+    if (!axp__clock_is_raw()) now = axp__clock_ticks();
     struct axp__lane *lane = axp__enter_as(p, AXP__ENTER_DISABLED);
     if (!lane) return;
     uint32_t id = axp__lane_name(lane, name);
@@ -290,4 +307,35 @@ void axp_stop(axp_profiler *p, const char *name)
         !axp__get(&lane->p->was_disabled))
         axp__warn(lane->p, AXP__WARN_STOP_WITHOUT_START, id);
     axp__leave(lane);
+}
+
+/* The innermost scope, if it is the one. False: nothing was done. HOT */
+static inline bool stop_hot(struct axp__lane *lane, uint32_t id, uint64_t now)
+{
+    struct axp__frame *f = lane->tally.top;
+    struct axp__hot_end end;
+    if (axp__unlikely(!axp__hot_may_close(lane, f, now, true, &end) ||
+                      f->op->name != id))
+        return false;
+    struct axp__named *slot = slot_of(f);
+    uint64_t state = axp__get(&slot->state);
+    if (axp__unlikely(!(state & 1) || !claim(slot, state))) return false;
+    free_slot(lane, slot);
+    axp__hot_close(lane, f, now, &end);
+    return true;
+}
+
+/* HOT */
+void axp_stop(axp_profiler *p, const char *name)
+{
+    uint64_t now = axp__hot_clock();
+    struct axp__thread *t = axp__tls;
+    struct axp__lane *lane = axp__hot_enter_any(t, p);
+    if (axp__likely(lane != NULL)) {
+        uint32_t id = axp__thread_peek_name(t, name);
+        bool is_done = stop_hot(lane, id, now);
+        axp__hot_leave_any(t, lane);
+        if (axp__likely(is_done)) return;
+    }
+    stop_slow(p, name, now);
 }

@@ -209,28 +209,32 @@ bool axp__outside_keep(struct axp__outside *o,
     return o->keep != NULL;
 }
 
-/* What is mapped from an address of the other process, by the table. */
-static void *map_object(struct axp__outside *o, uint64_t address,
-                        uint64_t bytes)
+struct mapped {
+    char *base; /* NULL: not there */
+    uint64_t bytes;
+    void *object;
+};
+
+/* Maps what lies at an address of the other process, by the table. */
+static struct mapped map_object(struct axp__outside *o, uint64_t address,
+                                uint64_t bytes)
 {
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
     uint32_t n = axp__get_acquire(&o->head->n_extents);
+    struct mapped m = {0};
     for (uint32_t i = 1; i < n && i < AXP__SPACE_EXTENTS; i++) {
         struct axp__extent e = o->head->extent[i];
-        uint64_t at = address - e.address, page = 65536 - 1;
+        uint64_t at = address - e.address;
         if (e.kind != AXP__EXTENT_LANES || at >= e.bytes ||
             bytes > e.bytes - at)
             continue;
-        uint64_t begin = (e.offset + at) & ~page;
-        char *m = map_at(o->fd, begin, e.offset + at + bytes - begin);
-        return m ? m + (e.offset + at - begin) : NULL;
+        uint64_t begin = (e.offset + at) & ~(page - 1);
+        m.bytes = e.offset + at + bytes - begin;
+        m.base = map_at(o->fd, begin, m.bytes);
+        m.object = m.base + (e.offset + at - begin);
+        break;
     }
-    return NULL;
-}
-
-static void unmap_object(void *object, uint64_t bytes)
-{
-    uintptr_t at = (uintptr_t)object, begin = at & ~(uintptr_t)(65536 - 1);
-    munmap((void *)begin, at + bytes - begin);
+    return m;
 }
 
 /* The gate first, then every lane, as stop_lanes does it in the process. */
@@ -244,11 +248,12 @@ void axp__outside_stop(struct axp__outside *o)
     uint64_t address = (uintptr_t)axp__get_acquire(&o->prof->lanes);
     for (uint32_t n = 0; address && n < AXP__LANES_A_PAGE * AXP__LANE_PAGES;
          n++) {
-        struct axp__lane *lane = map_object(o, address, sizeof *lane);
-        if (!lane) return;
+        struct mapped m = map_object(o, address, sizeof(struct axp__lane));
+        struct axp__lane *lane = m.object;
+        if (!m.base) return;
         axp__lane_stop(lane);
         address = (uintptr_t)axp__get(&lane->next);
-        unmap_object(lane, sizeof *lane);
+        munmap(m.base, m.bytes);
     }
 }
 

@@ -17,7 +17,9 @@
 #include "record/record_recover.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -527,6 +529,21 @@ static void release(struct axp__capture *c)
     free(m);
 }
 
+/* Is there such a process, and not only its exit status, which a parent that
+ * does not ask leaves there for ever? */
+static bool is_running(pid_t pid)
+{
+    char path[64], text[512] = "";
+    if (kill(pid, 0) && errno != EPERM) return false;
+    snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return errno != ENOENT;
+    ssize_t n = read(fd, text, sizeof text - 1);
+    close(fd);
+    const char *end = n > 0 ? strrchr(text, ')') : NULL;
+    return !end || !end[1] || !strchr("ZX", end[2]);
+}
+
 axp_status axp__spool_recover(int fd, struct axp__recovered *out)
 {
     struct axp__capture empty = {0};
@@ -561,7 +578,7 @@ axp_status axp__spool_recover(int fd, struct axp__recovered *out)
     axp__image_free_extents(m); /* all that is needed was copied */
     memcpy(out->id, m->head->id, sizeof out->id);
     out->epoch = m->epoch;
-    out->is_alive = !kill((pid_t)m->head->pid, 0) || errno == EPERM;
+    out->is_alive = !c->is_finished && is_running((pid_t)m->head->pid);
     out->capture = c;
     return AXP_OK;
 }

@@ -10,7 +10,7 @@ struct axp__recovered {
     struct axp__capture *capture; /* its chunks are those of the spool */
     uint8_t id[16];               /* of the trace that it belongs to */
     uint32_t epoch;
-    bool is_alive; /* its process is still there */
+    bool is_alive; /* its process is still there, and records */
 };
 
 /* The spool of a trace that is not complete; -1: it has none, or its process

@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Scopes that end with their block: the hot path.
+/* Scopes that end with their block.
  *
  * Place     behind AXP_SCOPE and its kin.
- * Hot       axp__scope_begin and axp__scope_end on the global profiler do the
- *           usual case and nothing else: every question is asked before the
- *           first change, and any unusual answer leads to the general way,
- *           which starts over. No call, no saved register. On a Neoverse V1 a
- *           clock read hides some 55 instructions after it and each further
- *           one costs 0.1 ns, so the work is spread over both reads: what a
- *           begin does, it does after its read, in the shadow that the
- *           scope's own time has anyway.
+ * Hot       what is usual is done in line (record_hot.h), and for the global
+ *           profiler without a saved register; what is not goes the general
+ *           way.
  * Token     what a begin returns and its end brings back: 0 if the scope was
- *           not recorded. The end of the innermost scope is one comparison.
+ *           not recorded.
  * Unwinding longjmp, and exceptions through C code, skip ends. They show when
  *           an outer scope ends (what is above it is closed as abandoned), or
  *           when a scope begins again in the same activation of its function
@@ -22,6 +17,7 @@
  */
 #include "record/record_scope.h"
 
+#include "record/record_hot.h"
 #include "record/record_named.h"
 
 #if defined(__GNUC__) && !defined(__clang__)
@@ -101,8 +97,8 @@ static uint64_t open_scope(struct axp__lane *lane, const void *site,
     axp__lane_put(lane, AXP__W_BEGIN, name, now);
     struct axp__work w = {0};
     if (work) w = axp__work_check(lane, work, name);
-    struct axp__frame *f =
-        axp__tally_push_work(t, name, axp__work_flags(&w), now);
+    struct axp__frame *f = axp__tally_push_label(
+        t, AXP__LABEL(name) + AXP__DECLARES(axp__work_flags(&w)), now);
     axp__put(&f->anchor, anchor);
     axp__put(&f->site, site);
     axp__put(&f->token, lane == axp__tls->global ? axp__token_of(f, now)
@@ -129,8 +125,7 @@ static uint32_t register_site(struct axp__lane *lane, uint32_t *site,
 static const axp_profiler *hot_profiler(void)
 {
     const struct axp__lane *lane = axp__tls->global;
-    if (!lane) return axp_global();
-    return (const axp_profiler *)((char *)lane->p + lane->p->generation);
+    return lane ? lane->handle : axp_global();
 }
 
 struct site {
@@ -164,191 +159,33 @@ static __attribute__((noinline)) uint64_t begin_text(uint32_t *site,
     return begin_slow((struct site){site, text, place + 1}, anchor, work);
 }
 
-uint64_t axp__scope_begin_in(axp_profiler *p, const char *name)
-{
-    struct axp__lane *lane = axp__enter(p);
-    if (axp__unlikely(!lane)) return 0;
-    uint64_t token =
-        open_scope(lane, __builtin_return_address(0),
-                   axp__lane_name(lane, name), CALLER_STACK(), NULL);
-    axp__leave(lane);
-    return token;
-}
-
 /* ---- the hot way --------------------------------------------------------------- */
 
-/* The clock. On a Neoverse V1 a read has to wait for what is older and ready
- * to run, and as soon as the read before it is done, all that needs its value
- * is. Handed on twice, the value comes two cycles later, when the next read is
- * under way: 0.6 ns a scope. HOT */
-static inline uint64_t read_clock(void)
-{
-#if defined(__aarch64__)
-    uint64_t now;
-    __asm__ volatile("mrs %0, cntvct_el0\n\t"
-                     "eor %0, %0, xzr\n\t"
-                     "eor %0, %0, xzr"
-                     : "=r"(now));
-    return now;
-#else
-    return axp__clock_raw();
-#endif
-}
-
-/* The global profiler's lane of this thread, which is inside an event now;
- * NULL: the kernel wiped it away at a fork. Whether recording may go on
- * without a question shows in lim, which is to be read first. HOT */
-static inline struct axp__lane *enter_hot(struct axp__thread *t)
-{
-    axp__put(&t->hot, NULL);
-    axp__signal_fence();
-#ifdef AXP__TSAN /* which sees what is read before lim, and then not used */
-    if (t->global && !axp__get(&t->global->go)) return NULL;
-#endif
-    return t->global;
-}
-
-/* hot: the innermost scope, or what was found there if nothing was done. */
-static inline void leave_hot(struct axp__thread *t, struct axp__frame *hot)
-{
-    axp__signal_fence();
-#ifdef AXP__TSAN
-    axp__put_release(&t->hot, hot);
-#else
-    axp__put(&t->hot, hot);
-#endif
-}
-
-/* A chunk comes back cold: its lines are called for this far ahead. Without,
- * stores that miss the cache cost 0.5 ns a scope. */
-#define PREFETCH_WORDS 64
-
-/* A double's bits as a number: order of size for those that are not negative;
- * huge and negative ones, infinity and NaN lie above this exponent. */
-#define HUGE_BITS ((uint64_t)0x7e0 << 52)
-static inline uint64_t bits_of(double v)
-{
-    uint64_t bits;
-    __builtin_memcpy(&bits, &v, 8);
-    return bits;
-}
-
-/* Work of which nothing is said but FLOPs, bytes and type. */
-struct hot_work {
-    double flops, bytes;
-    uint32_t dtype;
-};
-
-/* A scope that begins at a place in the code. */
-struct hot_begin {
-    uint32_t *site;
-    uintptr_t anchor;
-    uint64_t now;
-    const struct hot_work *work; /* NULL: none */
-    const uint32_t *dims;        /* NULL: none */
-};
-
-static inline bool is_usual(const struct hot_work *work)
-{
-    uint64_t flops = bits_of(work->flops), bytes = bits_of(work->bytes);
-    return ((flops > bytes ? flops : bytes) < HUGE_BITS) &
-           (work->dtype <= AXP_C128);
-}
-
-/* What the work says of where its scope counts. */
-static inline uint64_t declares(const struct hot_work *work)
-{
-    return (bits_of(work->flops) ? AXP__DECLARES(AXP__F_FLOPS) : 0) +
-           (bits_of(work->bytes) ? AXP__DECLARES(AXP__F_BYTES) : 0);
-}
-
-/* Adds a call's work to its node, which declares it. HOT */
-static inline void add_work(struct axp__node *node, const struct hot_work *work)
-{
-    struct axp__node_extra *x = (struct axp__node_extra *)(void *)(node + 1);
-    axp__put_f64(&x->flops, x->flops + work->flops);
-    axp__put_f64(&x->bytes, x->bytes + work->bytes);
-    if (axp__unlikely(work->dtype && work->dtype != x->dtype))
-        axp__put(&x->dtype, work->dtype);
-}
-
-/* The words of a scope with work: the 0 and the payload before the heads. HOT
- */
-static inline void write_work(struct axp__lane *lane, uint64_t *w,
-                              uint64_t word, const struct hot_work *work)
-{
-    uint64_t time = word >> AXP__TIME_SHIFT << AXP__TIME_SHIFT;
-    axp__put(&w[4], 0);
-    axp__put_f64((double *)(void *)&w[2], work->flops);
-    axp__put_f64((double *)(void *)&w[3], work->bytes);
-    axp__put(&w[1], time | axp__word(AXP__W_WORK, work->dtype, 0));
-    axp__put(&w[0], word);
-    axp__put(&lane->n_extra, lane->n_extra + 3);
-    axp__put(&lane->cur, w + 4);
-}
-
-/* NULL: nothing was done. HOT */
-static inline struct axp__frame *open_hot(struct axp__thread *t,
-                                          struct axp__frame *parent,
-                                          struct hot_begin b)
-{
-    struct axp__lane *lane = enter_hot(t);
-    if (axp__unlikely(!lane)) return NULL;
-    uint64_t *w = lane->cur;
-    /* First: a lane that was stopped may be cleared by another thread, and
-     * nothing that it points to is there then. */
-    if (axp__unlikely(w + (b.work ? 3 : 0) >= axp__get(&lane->lim)))
-        return NULL;
-    struct axp__frame *f = parent + 1;
-    uint64_t delta = b.now - lane->base_ticks;
-    uint64_t label = *b.site; /* 0: not registered, and in no hash */
-    struct axp__entry *e = axp__tally_peek(
-        &lane->tally, parent->path, label + (b.work ? declares(b.work) : 0));
-    if (axp__unlikely(!e || (b.work && !is_usual(b.work)))) return NULL;
-    if (axp__unlikely((f == lane->tally.limit) |
-                      (delta >> AXP__TIME_BITS != 0)))
-        return NULL;
-    if (axp__unlikely(
-            (b.anchor > parent->anchor) |
-            ((b.anchor == parent->anchor) & (parent->site == b.site))))
-        return NULL;
-    _Static_assert(AXP__W_BEGIN == 1, "a label is the begin word's low bits");
-    __builtin_prefetch(w + PREFETCH_WORDS, 1);
-    axp__tally_open(f, e,
-                    (struct axp__frame_init){
-                        .now = b.now,
-                        .anchor = b.anchor,
-                        .site = b.site,
-                        .token = axp__token_of(f, b.now),
-                    });
-    if (b.work) {
-        add_work(e->record, b.work);
-        write_work(lane, w, delta << AXP__TIME_SHIFT | label, b.work);
-    } else {
-        axp__lane_write(lane, w, delta << AXP__TIME_SHIFT | label);
-    }
-    axp__put(&lane->tally.top, f);
-    if (b.dims) put_dims(lane, f, b.dims, b.now);
-    return f;
-}
-
 /* The token; 0: nothing was done. HOT */
-static inline uint64_t begin_hot(struct hot_begin b)
+static inline uint64_t begin_hot(struct axp__hot_begin b, const uint32_t *dims)
 {
     struct axp__thread *t = axp__tls;
-    struct axp__frame *parent = axp__get(&t->hot);
+    struct axp__frame *f = NULL, *parent = axp__get(&t->hot);
     if (axp__unlikely(!parent)) return 0;
-    struct axp__frame *f = open_hot(t, parent, b);
-    leave_hot(t, f ? f : parent);
-    return axp__likely(f != NULL) ? axp__token_of(f, b.now) : 0;
+    struct axp__lane *lane = axp__hot_enter(t);
+    if (axp__likely(lane != NULL)) f = axp__hot_open(lane, parent, b);
+    if (axp__unlikely(!f)) {
+        axp__hot_leave(t, parent);
+        return 0;
+    }
+    if (dims) put_dims(lane, f, dims, b.now);
+    axp__hot_leave(t, f);
+    return axp__token_of(f, b.now);
 }
 
 /* HOT */
 uint64_t axp__scope_begin(uint32_t *site, const char *text)
 {
-    uint64_t now = read_clock();
-    uint64_t token =
-        begin_hot((struct hot_begin){site, CALLER_STACK(), now, NULL, NULL});
+    struct axp__hot_begin b = {.now = axp__hot_clock(),
+                               .label = *site,
+                               .site = site,
+                               .anchor = CALLER_STACK()};
+    uint64_t token = begin_hot(b, NULL);
     if (axp__likely(token != 0)) return token;
     return begin_text(site, text, CALLER_STACK(), NULL);
 }
@@ -357,9 +194,11 @@ uint64_t axp__scope_begin(uint32_t *site, const char *text)
 uint64_t axp__scope_begin_function(uint32_t *site, const char *name,
                                    const char *place)
 {
-    uint64_t now = read_clock();
-    uint64_t token =
-        begin_hot((struct hot_begin){site, CALLER_STACK(), now, NULL, NULL});
+    struct axp__hot_begin b = {.now = axp__hot_clock(),
+                               .label = *site,
+                               .site = site,
+                               .anchor = CALLER_STACK()};
+    uint64_t token = begin_hot(b, NULL);
     if (axp__likely(token != 0)) return token;
     return begin_slow((struct site){site, name, place}, CALLER_STACK(), NULL);
 }
@@ -367,7 +206,7 @@ uint64_t axp__scope_begin_function(uint32_t *site, const char *name,
 static __attribute__((noinline)) uint64_t begin_flops(uint32_t *site,
                                                       const char *text,
                                                       uintptr_t anchor,
-                                                      struct hot_work work)
+                                                      struct axp__hot_work work)
 {
     axp_work all = {.flops = work.flops,
                     .bytes = work.bytes,
@@ -379,76 +218,114 @@ static __attribute__((noinline)) uint64_t begin_flops(uint32_t *site,
 uint64_t axp__scope_begin_flops(uint32_t *site, const char *text, double flops,
                                 double bytes, axp_dtype dtype)
 {
-    uint64_t now = read_clock();
-    struct hot_work work = {flops, bytes, (uint32_t)dtype};
-    uint64_t token =
-        begin_hot((struct hot_begin){site, CALLER_STACK(), now, &work, NULL});
+    struct axp__hot_work work = {flops, bytes, (uint32_t)dtype};
+    struct axp__hot_begin b = {.now = axp__hot_clock(),
+                               .label = *site,
+                               .site = site,
+                               .anchor = CALLER_STACK(),
+                               .work = &work};
+    uint64_t token = begin_hot(b, NULL);
     if (axp__likely(token != 0)) return token;
     return begin_flops(site, text, CALLER_STACK(), work);
 }
 
 /* With dims: the usual way and then some. HOT */
 uint64_t axp__scope_begin_work(uint32_t *site, const char *text,
-                               const axp_work *work)
+                               const axp_work *all)
 {
-    uint64_t now = read_clock();
-    struct hot_work hot = {work->flops, work->bytes, (uint32_t)work->dtype};
-    uint64_t token = begin_hot(
-        (struct hot_begin){site, CALLER_STACK(), now, &hot, work->dims});
+    struct axp__hot_work work = {all->flops, all->bytes, (uint32_t)all->dtype};
+    struct axp__hot_begin b = {.now = axp__hot_clock(),
+                               .label = *site,
+                               .site = site,
+                               .anchor = CALLER_STACK(),
+                               .work = &work};
+    uint64_t token = begin_hot(b, all->dims);
     if (axp__likely(token != 0)) return token;
-    return begin_text(site, text, CALLER_STACK(), work);
+    return begin_text(site, text, CALLER_STACK(), all);
 }
 
-enum closed { CLOSED, NOT_HERE, NOT_USUAL };
-
-/* HOT. But for CLOSED, nothing was done. */
-static inline enum closed close_hot(struct axp__lane *lane,
-                                    struct axp__frame *f, uint64_t token,
-                                    uint64_t now)
+static __attribute__((noinline)) uint64_t begin_in_slow(axp_profiler *p,
+                                                        const char *name,
+                                                        const void *site,
+                                                        uintptr_t anchor)
 {
-    uint64_t *w = lane->cur;
-    if (axp__unlikely(w >= axp__get(&lane->lim))) return NOT_HERE; /* first */
-    uint64_t delta = now - lane->base_ticks;
-    uint64_t label = f->op->end_label;
-    if (axp__unlikely((f->token != token) | (delta >> AXP__TIME_BITS != 0)))
-        return NOT_HERE;
-    if (axp__unlikely(!axp__tally_pop_fast(f, now))) return NOT_USUAL;
-    axp__lane_write(lane, w, delta << AXP__TIME_SHIFT | label);
-    axp__put(&lane->last_ticks, now);
-    axp__put(&lane->tally.top, f - 1);
-    return CLOSED;
+    struct axp__lane *lane = axp__enter(p);
+    if (axp__unlikely(!lane)) return 0;
+    uint64_t token =
+        open_scope(lane, site, axp__lane_name(lane, name), anchor, NULL);
+    axp__leave(lane);
+    return token;
 }
 
-/* A new extreme, a new page of the histogram: the innermost scope, in a lane
- * that is entered already and has room for its word. */
-static __attribute__((noinline)) void end_warm(struct axp__thread *t,
-                                               uint64_t now)
+/* HOT */
+uint64_t axp__scope_begin_in(axp_profiler *p, const char *name)
 {
-    struct axp__lane *lane = t->global;
-    axp__scope_close(lane, AXP__W_END, now);
-    leave_hot(t, lane->tally.top);
+    struct axp__hot_begin b = {.now = axp__hot_clock(),
+                               .site = __builtin_return_address(0),
+                               .anchor = CALLER_STACK()};
+    struct axp__thread *t = axp__tls;
+    struct axp__lane *lane = axp__hot_enter_any(t, p);
+    struct axp__frame *f = NULL;
+    uint64_t token = 0;
+    if (axp__likely(lane != NULL)) {
+        b.label = AXP__LABEL(axp__thread_peek_name(t, name));
+        f = axp__hot_open(lane, lane->tally.top, b);
+        if (axp__likely(f != NULL)) {
+            if (lane != t->global)
+                axp__put(&f->token, axp__token_in_lane(lane));
+            token = f->token;
+        }
+        axp__hot_leave_any(t, lane);
+        if (axp__likely(f != NULL)) return token;
+    }
+    return begin_in_slow(p, name, b.site, b.anchor);
 }
 
 static void end_slow(uint64_t token, uint64_t now);
 
+/* A scope of another profiler: whose lane it is, says its token. HOT */
+static __attribute__((noinline)) void end_in(uint64_t token, uint64_t now)
+{
+    struct axp__thread *t = axp__tls;
+    struct axp__lane *lane = axp__lane_at(axp__token_lane(token));
+    if (axp__likely(lane && !axp__thread_is_inside(t))) {
+        struct axp__hot_end end;
+        axp__thread_enter(t);
+        if (axp__likely(axp__get(&lane->owner) == t && axp__get(&lane->go))) {
+            struct axp__frame *f = lane->tally.top;
+            if (axp__likely(f->token == token &&
+                            axp__hot_may_close(lane, f, now, false, &end))) {
+                axp__hot_close(lane, f, now, &end);
+                axp__thread_leave(t);
+                return;
+            }
+        }
+        axp__thread_leave(t);
+    }
+    end_slow(token, now);
+}
+
 /* HOT */
 void axp__scope_end(uint64_t token)
 {
-    uint64_t now = read_clock();
+    uint64_t now = axp__hot_clock();
     struct axp__thread *t = axp__tls;
     struct axp__frame *f = axp__token_frame(token), *same = f;
+    struct axp__hot_end end;
     /* Of two equal values the compiler would take the one from memory. */
     __asm__("" : "+r"(f));
     if (axp__likely(axp__get(&t->hot) == same)) {
-        struct axp__lane *lane = enter_hot(t);
-        enum closed how = NOT_HERE;
-        if (axp__likely(lane != NULL)) how = close_hot(lane, f, token, now);
-        if (axp__unlikely(how == NOT_USUAL)) {
-            end_warm(t, now);
+        struct axp__lane *lane = axp__hot_enter(t);
+        if (axp__likely(lane && axp__hot_may_close(lane, f, now, false, &end) &&
+                        f->token == token)) {
+            axp__hot_close(lane, f, now, &end);
+            axp__hot_leave(t, f - 1);
             return;
         }
-        leave_hot(t, how == CLOSED ? f - 1 : f);
-        if (axp__likely(how == CLOSED)) return;
+        axp__hot_leave(t, f);
+    } else if (token & AXP__TOKEN_LANE) {
+        end_in(token, now);
+        return;
     }
     end_slow(token, now);
 }

@@ -135,7 +135,10 @@ static void fill_head(struct axp__tape *tape, const uint8_t id[16])
     struct axp__trace *t = &tape->trace;
     struct axp__clock_pair pair = axp__clock_pair_now();
     t->head.version = AXP__FILE_VERSION;
-    get_run_id(t->head.run_id);
+    /* the child of a fork belongs to its parent's run */
+    if (!tape->has_run_id) get_run_id(tape->run_id);
+    tape->has_run_id = true;
+    memcpy(t->head.run_id, tape->run_id, sizeof tape->run_id);
     axp__about_boot_id(t->head.boot_id);
     t->head.process_id = (uint64_t)getpid();
     t->head.rank = axp__about_rank();

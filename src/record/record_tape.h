@@ -47,6 +47,8 @@ struct axp__tape {
     bool is_overwriting;
     bool has_thread;
     bool is_outside; /* axprof run drains it, and completes the file */
+    bool has_run_id;
+    uint8_t run_id[16];
     uint64_t spool_limit, file_limit;
     struct axp__prof *p;
     struct axp__trace trace;

@@ -154,27 +154,33 @@ static void cache_name(struct axp__cached_name *c, const char *name,
     char bytes[16] = {0}, mask[16] = {0};
     c->text = axp__name_at(id)->text;
     c->id = id;
-    c->mask[0] = 0;
-    c->pointer = name;
-    if (len > 16) return;
+    c->short_at = len <= sizeof bytes ? name : NULL;
+    c->long_at = len <= sizeof bytes ? NULL : name;
+    if (!c->short_at) return;
     memcpy(bytes, name, len);
     memset(mask, 0xff, len);
-    memcpy(c->word, bytes, 16);
-    memcpy(c->mask, mask, 16);
+    memcpy(c->word, bytes, sizeof bytes);
+    memcpy(c->mask, mask, sizeof mask);
 }
 
 uint32_t axp__thread_name_slow(struct axp__thread *t, const char *name)
 {
     if (!name || !*name) return AXP__NAME_UNNAMED;
-    struct axp__cached_name *c = axp__thread_cached(t, name);
-    for (int i = 0; i < 2; i++) {
-        struct axp__cached_name *at = &t->names[(c - t->names) ^ i];
-        if (at->pointer == name && at->text && !strcmp(at->text, name))
-            return at->id;
+    struct axp__cached_name *home = axp__thread_cached(t, name);
+    struct axp__cached_name *same = NULL, *to = NULL;
+    for (unsigned way = 0; way < AXP__NAME_WAYS; way++) {
+        struct axp__cached_name *c = axp__thread_cached_near(t, home, way);
+        if (c->long_at == name || c->short_at == name) same = c;
+        if (!c->text && !to) to = c;
     }
-    t->names[(c - t->names) ^ 1] = *c; /* the older one gives way */
-    cache_name(c, name, axp__name_register(name, NULL));
-    return c->id;
+    if (same && !strcmp(same->text, name)) return same->id;
+    uint32_t id = axp__name_register(name, NULL);
+    if (id == AXP__NAME_OTHER) return id; /* to be counted each time */
+    if (same) to = same;                  /* a buffer that was used again */
+    if (!to)
+        to = axp__thread_cached_near(t, home, t->victim++ % AXP__NAME_WAYS);
+    cache_name(to, name, id);
+    return id;
 }
 
 axp_status axp__fail(axp_status status, const char *format, ...)

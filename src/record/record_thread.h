@@ -26,18 +26,21 @@
 #include "base/base_atomic.h"
 #include "base/base_text.h"
 
-#define AXP__NAME_CACHE 256u
+#define AXP__NAME_CACHE 512u
+#define AXP__NAME_WAYS 4u /* where a name may lie: 64 fit without a quarrel */
 #define AXP__NEAR_LANES 8u
 
 /* What stood at a client's pointer when it was last used as a name: checked
  * at each use, since buffers are used again. Short names are compared as two
  * words, of which the mask picks the bytes up to and with the final 0. */
 struct axp__cached_name {
-    const char *pointer;
-    const char *text;
-    uint64_t word[2], mask[2]; /* mask 0: compare the text */
+    const char *short_at; /* the pointer; NULL: long, compare the text */
     uint32_t id;
-};
+    uint32_t reserved;
+    uint64_t word[2], mask[2];
+    const char *long_at;
+    const char *text;
+} __attribute__((aligned(64)));
 
 struct axp__frame;
 struct axp__thread {
@@ -54,6 +57,8 @@ struct axp__thread {
     struct axp__lane **lanes; /* by the profiler's index; NULL: none yet */
     uint32_t n_lanes;
     uint32_t n_rearmed;
+    uint32_t victim; /* which way of the cache gives way next */
+    uint32_t reserved;
     uint64_t tid;
     struct axp__thread *next_free;
     struct axp__lane *near_lanes[AXP__NEAR_LANES];
@@ -79,30 +84,40 @@ uint32_t axp__thread_name_slow(struct axp__thread *t, const char *name);
 static inline struct axp__cached_name *axp__thread_cached(struct axp__thread *t,
                                                           const char *name)
 {
-    return &t->names[axp__mix64((uintptr_t)name) % AXP__NAME_CACHE];
+    /* Once would do for random pointers, but not for strides. */
+    uint64_t x = (uintptr_t)name * 0x9e3779b97f4a7c15u;
+    return &t->names[(x ^ x >> 32) * 0xd6e8feb86659fd93u >> 55];
 }
 
-/* The name may end before 16 bytes: the load stays within its page. HOT */
-__attribute__((no_sanitize("address"))) static inline bool axp__cached_is(
-    const struct axp__cached_name *c, const char *name)
+static inline struct axp__cached_name *axp__thread_cached_near(
+    struct axp__thread *t, const struct axp__cached_name *home, unsigned way)
+{
+    return &t->names[(unsigned)(home - t->names) ^ way];
+}
+
+/* The id of a short name that is cached; 0: ask axp__thread_name_slow. It may
+ * end before 16 bytes: the load stays within its page. HOT */
+__attribute__((no_sanitize("address"))) static inline uint32_t
+axp__thread_peek_name(struct axp__thread *t, const char *name)
 {
     uint64_t w[2];
-    if (c->pointer != name || !c->mask[0] || ((uintptr_t)name & 4095) > 4080)
-        return false;
+    struct axp__cached_name *home = axp__thread_cached(t, name), *c = home;
+    for (unsigned i = 1; axp__unlikely(c->short_at != name); i++) {
+        if (i == AXP__NAME_WAYS) return 0;
+        c = axp__thread_cached_near(t, home, i);
+    }
+    if (axp__unlikely(!name || ((uintptr_t)name & 4095) > 4080)) return 0;
     __builtin_memcpy(w, name, 16);
-    return !(((w[0] ^ c->word[0]) & c->mask[0]) |
-             ((w[1] ^ c->word[1]) & c->mask[1]));
+    uint64_t differs =
+        ((w[0] ^ c->word[0]) & c->mask[0]) | ((w[1] ^ c->word[1]) & c->mask[1]);
+    return axp__likely(!differs) ? c->id : 0;
 }
 
 static inline uint32_t axp__thread_name_id(struct axp__thread *t,
                                            const char *name)
 {
-    struct axp__cached_name *c = axp__thread_cached(t, name);
-    if (axp__likely(axp__cached_is(c, name))) return c->id;
-    /* a second place, for two that want the same */
-    c = &t->names[(c - t->names) ^ 1];
-    if (axp__likely(axp__cached_is(c, name))) return c->id;
-    return axp__thread_name_slow(t, name);
+    uint32_t id = axp__thread_peek_name(t, name);
+    return axp__likely(id != 0) ? id : axp__thread_name_slow(t, name);
 }
 
 /* Sets what axp_last_error says; returns status. */

@@ -82,6 +82,8 @@ static void merge_nodes(struct axp__tally *to, struct axp__tally *from)
 {
     struct axp__node *root = axp__arena_at(&from->arena, from->first.nodes);
     axp__ref image_of_root = to->first.nodes;
+    if (root->extra) /* what was allocated outside of any scope */
+        merge_extra(to, axp__arena_at(&to->arena, image_of_root), from, root);
     for (axp__ref ref = root->next; ref;) {
         struct axp__node *b = axp__arena_at(&from->arena, ref);
         struct axp__node *up = axp__arena_at(&from->arena, b->parent);

@@ -15,7 +15,7 @@
 /* ---- records -------------------------------------------------------------- */
 
 /* What is in the hash beside nodes, as if it had a parent of its own. */
-#define OF_OPS ((axp__ref)0xffffffffu)     /* → op alone */
+#define OF_OPS ((axp__ref)0xffffffffu) /* → op alone */
 #define OF_TRAFFIC AXP__OF_TRAFFIC
 #define OF_COUNTERS ((axp__ref)0xfffffffdu) /* → axp__counter */
 
@@ -138,13 +138,23 @@ static uint32_t home_of(uint64_t key, uint32_t cap)
     return (uint32_t)((key + label) / sizeof(struct axp__entry)) & (cap - 1);
 }
 
-static void insert(struct axp__entry *table, uint32_t cap,
-                   const struct axp__entry *e)
+/* How far it is from each place to the next that those with this home try.
+ * Not to the neighbour: the children of a node lie side by side, and who met
+ * two such rows would walk along them. The same for all with one home, so
+ * that they may change places. */
+static uint32_t step_of(uint32_t home)
 {
-    uint32_t i = home_of(e->key, cap);
-    while (table[i].key)
-        i = (i + 1) & (cap - 1);
-    table[i] = *e;
+    return (home * 2654435761u >> 8) | 1;
+}
+
+/* Where it is, or may be put. */
+static struct axp__entry *probe(struct axp__entry *table, uint32_t cap,
+                                uint64_t key)
+{
+    uint32_t i = home_of(key, cap), step = step_of(i);
+    while (table[i].key && table[i].key != key)
+        i = (i + step) & (cap - 1);
+    return &table[i];
 }
 
 static void free_hash(struct axp__tally *t)
@@ -167,7 +177,8 @@ static bool grow_hash(struct axp__tally *t, bool is_optional)
         return false;
     }
     for (uint32_t i = 0; i < cap; i++)
-        if (t->hash[i].key) insert(wider, 2 * cap, &t->hash[i]);
+        if (t->hash[i].key) /* some are there twice: see bring_home */
+            *probe(wider, 2 * cap, t->hash[i].key) = t->hash[i];
     free_hash(t);
     t->hash = wider;
     t->hash_mask = (2 * (uint64_t)cap - 1) * sizeof *t->hash;
@@ -185,20 +196,17 @@ static bool has_room(struct axp__tally *t, bool is_optional)
 
 static struct axp__entry *lookup(struct axp__tally *t, uint64_t key)
 {
-    uint32_t mask = hash_cap(t) - 1;
-    uint32_t i = home_of(key, hash_cap(t));
-    for (; t->hash[i].key; i = (i + 1) & mask)
-        if (t->hash[i].key == key) return &t->hash[i];
-    return NULL;
+    struct axp__entry *e = probe(t->hash, hash_cap(t), key);
+    return e->key ? e : NULL;
 }
 
 static struct axp__entry *add_entry(struct axp__tally *t, uint64_t key,
                                     void *record, void *other, axp__ref ref)
 {
-    struct axp__entry e = {key, path_of(ref), record, other};
-    insert(t->hash, hash_cap(t), &e);
+    struct axp__entry *e = probe(t->hash, hash_cap(t), key);
+    *e = (struct axp__entry){key, path_of(ref), record, other};
     t->hash_used++;
-    return lookup(t, key);
+    return e;
 }
 
 static struct axp__entry *op_entry(struct axp__tally *t, uint32_t name)
@@ -243,8 +251,9 @@ static struct axp__entry *fold(struct axp__tally *t, uint64_t label)
 
 /* An entry was found away from its place, where the hot path looks. If two
  * that are in use want the same place, sooner or later a wider table parts
- * them; until then the last one used has it. What is moved back stays on its
- * own way of probing, since nothing is ever removed. */
+ * them; until then the last one used has it. Who only passed by on a way of
+ * his own goes on along it, for good; the place that this one leaves keeps a
+ * copy of it, since others' ways may lead past it. */
 static struct axp__entry *bring_home(struct axp__tally *t, struct axp__entry *e)
 {
     if (++t->n_astray > hash_cap(t) * ASTRAY_A_SLOT) {
@@ -253,10 +262,18 @@ static struct axp__entry *bring_home(struct axp__tally *t, struct axp__entry *e)
         if (hash_cap(t) / SPARSEST < t->hash_used && grow_hash(t, true))
             return lookup(t, key);
     }
-    struct axp__entry *home = &t->hash[home_of(e->key, hash_cap(t))];
-    struct axp__entry moved = *home;
+    uint32_t at = home_of(e->key, hash_cap(t));
+    struct axp__entry *home = &t->hash[at], moved = *home;
+    bool is_its_home = home_of(moved.key, hash_cap(t)) == at;
+    if (!is_its_home && t->hash_used + 2 > hash_cap(t) / 4 * 3)
+        return e; /* no memory for a wider one: it stays */
     *home = *e;
-    *e = moved;
+    if (is_its_home) {
+        *e = moved;
+    } else {
+        *probe(t->hash, hash_cap(t), moved.key) = moved;
+        t->hash_used++;
+    }
     return home;
 }
 
@@ -371,13 +388,12 @@ static bool is_open(const struct axp__tally *t, const struct axp__op *op)
 struct axp__frame *axp__tally_push(struct axp__tally *t, uint32_t name,
                                    uint64_t now)
 {
-    return axp__tally_push_work(t, name, 0, now);
+    return axp__tally_push_label(t, AXP__LABEL(name), now);
 }
 
-struct axp__frame *axp__tally_push_work(struct axp__tally *t, uint32_t name,
-                                        uint32_t declares, uint64_t now)
+struct axp__frame *axp__tally_push_label(struct axp__tally *t, uint64_t label,
+                                         uint64_t now)
 {
-    uint64_t label = AXP__LABEL(name) + AXP__DECLARES(declares);
     struct axp__frame *f = t->top + 1;
     uint64_t n_folded = t->n_folded;
     struct axp__entry *e = axp__tally_find(t, t->top->path, label);

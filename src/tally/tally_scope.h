@@ -159,9 +159,9 @@ bool axp__tally_has_room(struct axp__tally *t);
  * (anchor, site, token). */
 struct axp__frame *axp__tally_push(struct axp__tally *t, uint32_t name,
                                    uint64_t now);
-/* The same for one that declares work: a set of flags. */
-struct axp__frame *axp__tally_push_work(struct axp__tally *t, uint32_t name,
-                                        uint32_t declares, uint64_t now);
+/* The same by a label: AXP__LABEL(name) + AXP__DECLARES(flags). */
+struct axp__frame *axp__tally_push_label(struct axp__tally *t, uint64_t label,
+                                         uint64_t now);
 /* Closes the innermost scope. */
 void axp__tally_pop(struct axp__tally *t, uint64_t now);
 /* f is not the innermost: its children move up to its parent. Not counted:
@@ -292,19 +292,39 @@ static inline uint64_t *axp__tally_peek_bucket(const struct axp__op *op,
     return axp__likely(page != NULL) ? &page->count[at.bucket] : NULL;
 }
 
-/* Counts a scope that ends now if nothing is unusual about it; the caller then
- * sets top. False: nothing was done, call axp__tally_pop. HOT */
+struct axp__ending {
+    uint64_t ticks, self_ticks;
+    uint64_t *bucket;
+};
+
+/* Whether nothing is unusual about a scope that ends now and has these flags:
+ * else call axp__tally_pop. HOT */
+static inline bool axp__tally_may_end(const struct axp__frame *f, uint64_t now,
+                                      uint32_t flags, struct axp__ending *end)
+{
+    end->ticks = now - f->begin_ticks;
+    /* Children that took longer: other flags, or a clock that jumped. */
+    if (axp__unlikely(__builtin_sub_overflow(
+            end->ticks, f->child_ticks - AXP__FLAG(flags), &end->self_ticks)))
+        return false;
+    end->bucket = axp__tally_peek_bucket(f->op, end->ticks);
+    return axp__likely(end->bucket != NULL);
+}
+
+/* Counts it; the caller then sets top. HOT */
+static inline void axp__tally_end(struct axp__frame *f,
+                                  const struct axp__ending *end)
+{
+    axp__set(&f[-1].child_ticks, f[-1].child_ticks + end->ticks);
+    axp__tally_add(f->op, f->node, end->bucket, end->ticks, end->self_ticks);
+}
+
+/* Both at once, for a reader that folds words; false: nothing was done. */
 static inline bool axp__tally_pop_fast(struct axp__frame *f, uint64_t now)
 {
-    struct axp__op *op = f->op;
-    uint64_t ticks = now - f->begin_ticks, self;
-    /* Children that took longer: flags, or a clock that jumped. */
-    if (axp__unlikely(__builtin_sub_overflow(ticks, f->child_ticks, &self)))
-        return false;
-    uint64_t *bucket = axp__tally_peek_bucket(op, ticks);
-    if (axp__unlikely(!bucket)) return false;
-    axp__set(&f[-1].child_ticks, f[-1].child_ticks + ticks);
-    axp__tally_add(op, f->node, bucket, ticks, self);
+    struct axp__ending end;
+    if (axp__unlikely(!axp__tally_may_end(f, now, 0, &end))) return false;
+    axp__tally_end(f, &end);
     return true;
 }
 

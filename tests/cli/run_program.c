@@ -88,20 +88,30 @@ static int fork_many(long n)
     return n_bad != 0;
 }
 
+static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+
 static void *thread_main(void *argument)
 {
+    pthread_mutex_lock(&gate); /* until all are there */
+    pthread_mutex_unlock(&gate);
     return argument;
 }
 
 static int many_threads(long n)
 {
-    pthread_t thread;
+    pthread_t *threads = calloc((size_t)n, sizeof *threads);
+    pthread_attr_t small;
     long n_made = 0, n_joined = 0;
-    for (long i = 0; i < n; i++) {
-        if (pthread_create(&thread, NULL, thread_main, NULL)) continue;
+    pthread_attr_init(&small);
+    pthread_attr_setstacksize(&small, 64 << 10);
+    pthread_mutex_lock(&gate);
+    while (n_made < n &&
+           !pthread_create(&threads[n_made], &small, thread_main, NULL))
         n_made++;
-        n_joined += pthread_join(thread, NULL) == 0;
-    }
+    pthread_mutex_unlock(&gate);
+    for (long i = 0; i < n_made; i++)
+        n_joined += pthread_join(threads[i], NULL) == 0;
+    free(threads);
     printf("%ld threads, %ld joined\n", n_made, n_joined);
     return 0;
 }

@@ -3,6 +3,7 @@
 and without axprof, and what must be the same."""
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -41,13 +42,18 @@ def run(command, folder, stdin=b"", env=None, **more):
     return Result(done)
 
 
-def spools():
-    """Spools of ours that lie in /dev/shm."""
-    mark = f"axprof-{os.geteuid()}-"
-    try:
-        return {n for n in os.listdir("/dev/shm") if n.startswith(mark)}
-    except FileNotFoundError:
-        return set()
+def spools(folder):
+    """Spools of the recordings in a folder: a recording's first block has the
+    number that its spool is called by."""
+    left = []
+    for path in folder.glob("*.axp"):
+        number = re.search(rb"\x02id\x20([0-9a-f]{32})",
+                           path.read_bytes()[:65536])
+        check(number, path.name, "has no number")
+        name = f"axprof-{os.geteuid()}-{number.group(1).decode()}.spool"
+        left += [p for p in (pathlib.Path("/dev/shm") / name,
+                             pathlib.Path(f"{path}.spool")) if p.exists()]
+    return left
 
 
 def environment(**more):

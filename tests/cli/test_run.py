@@ -18,7 +18,7 @@ import sys
 import time
 
 import run_support
-from run_support import check, end, environment, equal, run, spools
+from run_support import check, end, environment, equal, run
 
 
 class Context:
@@ -170,7 +170,10 @@ def test_foreign_machine_is_said(c, folder):
 def with_asan(c, folder):
     """A program that ends unless its sanitizer is the first library."""
     source = folder / "asan.c"
+    # Looking for leaks takes seconds on some machines, and is not the point.
     source.write_text("#include <stdio.h>\n"
+                      "const char *__asan_default_options(void)\n"
+                      "{ return \"detect_leaks=0\"; }\n"
                       "int main(void) { puts(\"checked\"); return 13; }\n")
     program = folder / "asan"
     done = run(["gcc", "-fsanitize=address", "-o", program, source], folder)
@@ -298,10 +301,8 @@ def test_nested(c, folder):
 # ---- children --------------------------------------------------------------
 
 def test_many_children(c, folder):
-    before = spools()
     result = both(c, folder, [c.program(), "fork", 500])
     equal(result.out, b"0 of 500 children were lost\n", "children")
-    equal(spools() - before, set(), "spools")
 
 
 def test_many_threads(c, folder):
@@ -360,12 +361,10 @@ def test_read_only_folder(c, folder):
             return
         command = ["setpriv", "--reuid=65534", "--regid=65534",
                    "--clear-groups", *command]
-    before = spools()
     result = run(command, work, env=environment(TMPDIR="/tmp"))
     equal(result.status, 3, "status")
     check(b"was not kept" in result.err, result.err)
     equal(kept(work), [], "files")
-    equal(spools() - before, set(), "spools")
 
 
 def test_name_of_a_script(c, folder):

@@ -200,6 +200,7 @@ def test_typing_arrives(c, folder):
 # ---- the status line -------------------------------------------------------
 
 LINE = b"axprof  0:00:0"
+REGION = b"\x1b[1;23r"
 
 
 def test_status_line(c, folder):
@@ -209,7 +210,7 @@ def test_status_line(c, folder):
     before, _, after = screen.partition(LINE)
     # Not in the first second; the last row is taken out of the region that
     # scrolls, and given back before the report.
-    check(b"\x1b[1;23r" in before, screen)
+    check(REGION in before, screen)
     check(b"\x1b[r" in after, screen)
     check(screen.rindex(b"\x1b[r") < screen.index(b"ended with status"), screen)
     check(screen.rindex(LINE) < screen.rindex(b"\x1b[r"), screen)
@@ -217,17 +218,25 @@ def test_status_line(c, folder):
 
 def test_status_line_follows_the_size(c, folder):
     t = open_terminal(c, folder, "sleep", "3500")
-    t.until(b"\x1b[1;23r")
+    t.until(REGION)
     t.resize(40, 100)
     t.until(b"\x1b[1;39r")
     t.end()
+
+
+def test_colour(c, folder):
+    """The report has colour on a terminal, and none in a file."""
+    screen = open_terminal(c, folder, "exit", "0").end()
+    check(b"\x1b[1m" in screen, screen)
+    screen = open_terminal(c, folder, "exit", "0", stderr="error").end()
+    check(b"\x1b" not in (folder / "error").read_bytes(), "colour in a file")
 
 
 def test_no_status_line(c, folder):
     """For short runs, with --quiet, when standard error is a file, and while
     the program has the terminal in a mode of its own."""
     screen = open_terminal(c, folder, "sleep", "300").end()
-    check(LINE not in screen and b"\x1b[" not in screen, screen)
+    check(LINE not in screen and REGION not in screen, screen)
     screen = open_terminal(c, folder, "sleep", "1800",
                            options=("-q", "--no-file")).end()
     equal(screen, b"ready\r\n<exit 0>\r\n", "quiet")
@@ -235,7 +244,7 @@ def test_no_status_line(c, folder):
     check(b"\x1b" not in screen, screen)
     check(b"\x1b" not in (folder / "error").read_bytes(), "escapes in a file")
     screen = open_terminal(c, folder, "raw", "1800").end()
-    check(LINE not in screen, screen)
+    check(LINE not in screen and REGION not in screen, screen)
 
 
 def test_status_line_is_hidden_when_stopped(c, folder):

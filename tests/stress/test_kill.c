@@ -187,7 +187,7 @@ static bool kill_once(void)
     if (!pid) child();
     while (!__atomic_load_n(&shared->is_ready, __ATOMIC_RELAXED))
         wait_us(100);
-    wait_us(draw() % 60000);
+    wait_us(draw() % 200000);
     kill(pid, SIGKILL);
     int status;
     CHECK(waitpid(pid, &status, 0) == pid);

@@ -69,13 +69,18 @@ static void every_allocation(void **state)
     uint64_t n_failed = 0;
     for (size_t i = 0; i < GOLDEN_N; i++) {
         axp_view *v = golden_view(i);
-        for (int k = AXP_FORMAT_TEXT; k <= AXP_FORMAT_MARKDOWN; k++) {
+        for (int k = AXP_FORMAT_TEXT; k <= AXP_FORMAT_HTML; k++) {
             char *whole, *part;
             axp_status status;
             uint64_t n = run(v, (axp_format)k, 0, &whole, &status);
             assert_int_equal(status, AXP_OK);
             for (uint64_t nth = 1; nth <= n; nth++, n_failed++) {
                 run(v, (axp_format)k, nth, &part, &status);
+                /* the timeline goes on without the work of a scope */
+                if (k == AXP_FORMAT_HTML && status == AXP_OK) {
+                    free(part);
+                    continue;
+                }
                 if (status != AXP_E_NO_MEMORY)
                     fail_msg("%s, format %d, allocation %d: status %d",
                              golden_names[i], k, (int)nth, (int)status);

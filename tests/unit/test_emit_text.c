@@ -326,6 +326,22 @@ static void very_deep(void **state)
     axp_profiler_destroy(p);
 }
 
+/* Counters whose names end in a unit are shown with it. */
+static void units_of_counters(void **state)
+{
+    (void)state;
+    axp_profiler *p = ts_profiler();
+    axp_counter(p, "rss_bytes", 1536);
+    axp_counter(p, "wait_ns", 2500);
+    axp_counter(p, "bytes left", 4096);
+    char *text = report(p, 80);
+    assert_non_null(strstr(text, "1.50 KB"));
+    assert_non_null(strstr(text, "2.50 us"));
+    assert_non_null(strstr(text, " 4096"));
+    free(text);
+    axp_profiler_destroy(p);
+}
+
 static void few_findings(void **state)
 {
     (void)state;
@@ -513,6 +529,7 @@ int main(void)
         cmocka_unit_test(very_many_threads),
         cmocka_unit_test(very_many_names),
         cmocka_unit_test(very_deep),
+        cmocka_unit_test(units_of_counters),
         cmocka_unit_test(few_findings),
         cmocka_unit_test(the_thresholds_in_force),
         cmocka_unit_test(another_locale),

@@ -400,6 +400,60 @@ static void any_words_keep_the_promises(void **state)
     free(m);
 }
 
+/* ---- chunks that are loaded when they are needed ------------------------------------------ */
+
+static struct {
+    const struct made *from;
+    size_t n_loaded, most_loaded, n_loads;
+} disk;
+
+static void unload_made(struct axp__cap_words *words)
+{
+    free(words->memory);
+    disk.n_loaded--;
+}
+
+static bool load_made(const struct axp__cap_source *s,
+                      const struct axp__cap_chunk *at,
+                      struct axp__cap_words *out)
+{
+    (void)s;
+    uint64_t *copy = malloc(sizeof disk.from->words[0]);
+    memcpy(copy, disk.from->words[at->seq], sizeof disk.from->words[0]);
+    *out = (struct axp__cap_words){copy, MADE_WORDS, at->base_ticks,
+                                   unload_made, copy};
+    disk.n_loads++;
+    if (++disk.n_loaded > disk.most_loaded) disk.most_loaded = disk.n_loaded;
+    return true;
+}
+
+/* Rows one after another: one chunk; all together: no more than there are. */
+static void few_chunks_are_loaded_at_once(void **state)
+{
+    (void)state;
+    uint64_t seed = 77;
+    struct made *m = malloc(sizeof *m);
+    const struct axp__cap_source source = {.load = load_made};
+    make_capture(m, &seed, 0);
+    disk.from = m;
+    for (size_t i = 0; i < m->c.n_chunks; i++) {
+        m->chunks[i].source = &source;
+        m->chunks[i].words = NULL;
+    }
+    axp_view *v = axp__view_make(&m->c);
+    static const unsigned options[] = {AXP__STREAM_BY_ROW, 0, AXP__STREAM_RAW};
+    static const size_t most[] = {1, 4, 4};
+    for (size_t i = 0; i < 3; i++) {
+        disk.most_loaded = disk.n_loads = 0;
+        free(read_stream(v, options[i]));
+        assert_true(disk.n_loads >= m->c.n_chunks);
+        assert_true(disk.most_loaded >= 1 && disk.most_loaded <= most[i]);
+        assert_int_equal(disk.n_loaded, 0);
+    }
+    axp_view_destroy(v);
+    free(m);
+}
+
 static void an_empty_timeline_has_no_rows(void **state)
 {
     (void)state;
@@ -424,6 +478,7 @@ int main(void)
         cmocka_unit_test(spans_across_the_cut_are_whole),
         cmocka_unit_test(allocations_bring_their_stack_and_scopes),
         cmocka_unit_test(any_words_keep_the_promises),
+        cmocka_unit_test(few_chunks_are_loaded_at_once),
         cmocka_unit_test(an_empty_timeline_has_no_rows),
     };
     return TS_RUN(tests);

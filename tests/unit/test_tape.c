@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "axprof/axprof_file.h"
 #include "test_support.h"
 
 static char folder[] = "/tmp/axprof-tape-XXXXXX";
@@ -402,11 +403,17 @@ static void what_ends_without_a_word_is_found_in_the_spool(void **state)
 {
     (void)state;
     const char *out = in_folder("q.axp");
+    int spools = count_files("/dev/shm", "axprof-");
     assert_int_equal(run_self(out, "quick"), 0);
+    expect_calls(out, 100, 200);
+    assert_int_equal(axp_file_pack(out, NULL), AXP_OK);
     expect_calls(out, 100, 200);
     clean(NULL);
     assert_true(WIFSIGNALED(run_self(out, "killed")));
     expect_calls(out, 100, 200);
+    assert_int_equal(axp_file_pack(out, NULL), AXP_OK);
+    expect_calls(out, 100, 200);
+    assert_int_equal(count_files("/dev/shm", "axprof-"), spools);
 }
 
 /* ---- descriptors ------------------------------------------------------------------------------ */

@@ -2,10 +2,12 @@
 // Figures of the page: first text, first timeline frame, script of a frame
 // while panning, memory, bytes an event.
 //
-//   node measure.mjs [FILE.html … | 1000000 5000000 …]
+//   node measure.mjs [--pages PROGRAM] [FILE.html … | 1000000 5000000 …]
 //
-// A number makes a synthetic training run of so many events; a file is a
-// report that axprof wrote.
+// A number makes a run of so many events: a synthetic one, or with viewer_pages
+// of a build as PROGRAM one that was recorded and written in C, and how fast
+// that was. A file is a report that axprof wrote.
+import {execFileSync} from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import {launch, open, scratch, TEMPLATE} from "./browser.mjs";
@@ -13,6 +15,7 @@ import {training} from "./scenarios.mjs";
 import {writePage} from "./synth.mjs";
 
 const wanted = process.argv.slice(2);
+const pages = wanted[0] === "--pages" ? wanted.splice(0, 2)[1] : null;
 const dir = scratch();
 const templateSize = fs.statSync(TEMPLATE).size;
 console.log(`template: ${templateSize} bytes`);
@@ -87,8 +90,9 @@ for (const w of wanted.length ? wanted : ["1000000", "5000000"]) {
         await measure(w, 0);
         continue;
     }
-    const file = path.join(dir, `${w}.html`);
-    writePage(TEMPLATE, training(Number(w)), file, {level: Number(w) > 2e6 ? 1 : 6});
+    const file = path.join(dir, pages ? "big.html" : `${w}.html`);
+    if (pages) console.log(`written in C: ${execFileSync(pages, ["big", dir, w], {encoding: "utf8"}).trim()}`);
+    else writePage(TEMPLATE, training(Number(w)), file, {level: Number(w) > 2e6 ? 1 : 6});
     await measure(file, 0);
     fs.rmSync(file);
 }

@@ -11,6 +11,7 @@ import "./test_data.mjs";
 import "./test_page.mjs";
 import "./test_small.mjs";
 import "./test_safe.mjs";
+import "./test_firefox.mjs";
 
 const args = process.argv.slice(2);
 const after = (flag) => (args.includes(flag) ? args[args.indexOf(flag) + 1] : undefined);

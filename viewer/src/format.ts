@@ -100,6 +100,11 @@ export function plain(x: number): string {
     return a < 0.01 && a > 0 ? x.toPrecision(2) : digits(x);
 }
 
+/** How values of a counter are written: its name may say what they are. */
+export function valueFormat(counter: string): (x: number) => string {
+    return /bytes$/i.test(counter) ? bytes : /_ns$/.test(counter) ? time : plain;
+}
+
 const STEPS = [1, 2, 5];
 
 /** A round step so that about `n` of them make up `span`. */

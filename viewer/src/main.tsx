@@ -7,7 +7,6 @@ import {readBlock, type Index, type Meta} from "./data/meta";
 import {Report} from "./data/report";
 import {Store} from "./state";
 import {App} from "./ui/app";
-import "uplot/dist/uPlot.min.css";
 import "./style.css";
 
 let store: Store | null = null;
@@ -66,7 +65,7 @@ async function loadTimeline(s: Store): Promise<void> {
         await new Promise((r) => setTimeout(r, 0));
         last = performance.now();
     });
-    s.state.view = [0, s.report.duration];
+    s.state.view = s.report.home;
     s.set({loaded: 2});
     s.restore();
     performance.mark("axp-trace");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // What stands below what on the timeline: steps, memory, counters, then
 // threads and queues, grouped by rank or process where there are several.
-import {bytes, plain} from "../format";
+import {bytes, valueFormat} from "../format";
 import {type Report, type Series} from "../data/report";
 import {type Track} from "../data/trace";
 
@@ -47,21 +47,31 @@ function ownerOf(report: Report, track: Track): Owner {
     return {label: track.name ?? "spans", group: groupOf(report.meta.threads[0]), isQueue: true};
 }
 
+function lane(of: Partial<Lane> & Pick<Lane, "kind" | "key" | "label" | "h">): Lane {
+    return {sub: "", y: 0, rows: 0, rowHeight: 0, isOpen: true, canToggle: false, ...of};
+}
+
 function head(report: Report): Lane[] {
     const lanes: Lane[] = [];
-    const add = (lane: Partial<Lane> & Pick<Lane, "kind" | "key" | "label" | "h">): void => {
-        lanes.push({sub: "", y: 0, rows: 0, rowHeight: 0, isOpen: true, canToggle: false, ...lane});
-    };
-    if (report.steps.length) add({kind: "steps", key: "steps", label: "Steps", h: 20});
-    if (report.memory) add({kind: "memory", key: "memory", label: "Memory", sub: `peak ${bytes(report.meta.memory?.peak ?? 0)}`, h: 52});
-    report.counters.slice(0, 12).forEach((series, i) => add({kind: "counter", key: `c${i}`, label: series.name, sub: `${plain(series.min)} … ${plain(series.max)}`, h: 38, series}));
+    if (report.steps.length) lanes.push(lane({kind: "steps", key: "steps", label: "Steps", h: 20}));
+    if (report.memory) lanes.push(lane({kind: "memory", key: "memory", label: "Memory", sub: `peak ${bytes(report.meta.memory?.peak ?? 0)}`, h: 52}));
     return lanes;
+}
+
+function counters(report: Report): Lane[] {
+    return report.counters.slice(0, 32).map((series, i) => {
+        const f = valueFormat(series.name);
+        return lane({kind: "counter", key: `c${i}`, label: series.name, sub: `${f(series.min)} … ${f(series.max)}`, h: 38, series});
+    });
 }
 
 /** Lanes in order, with their places. `toggled` holds keys that a person changed. */
 export function makeLanes(report: Report, toggled: Set<string>): Lane[] {
     const lanes = head(report);
     const trace = report.trace;
+    // A few counters stand beside the steps, many below the threads.
+    const few = report.counters.length <= 3;
+    if (few || !trace) lanes.push(...counters(report));
     if (!trace) return place(lanes);
     const groups = new Map<string, Track[]>();
     for (const t of trace.tracks) {
@@ -73,13 +83,14 @@ export function makeLanes(report: Report, toggled: Set<string>): Lane[] {
     const named = groups.size > 1;
     let height = lanes.reduce((h, l) => h + l.h, 0);
     for (const [group, tracks] of groups) {
-        if (named) lanes.push({kind: "group", key: group, label: group, sub: "", y: 0, h: 22, rows: 0, rowHeight: 0, isOpen: true, canToggle: false});
+        if (named) lanes.push(lane({kind: "group", key: group, label: group, h: 22}));
         for (const track of tracks.sort(byPlace)) {
-            const lane = trackLane(report, track, toggled, height);
-            lanes.push(lane);
-            height += lane.h;
+            const one = trackLane(report, track, toggled, height);
+            lanes.push(one);
+            height += one.h;
         }
     }
+    if (!few) lanes.push(...counters(report));
     return place(lanes);
 }
 
@@ -95,12 +106,12 @@ function trackLane(report: Report, track: Track, toggled: Set<string>, above: nu
     const key = `${track.row}.${track.lane}.${track.kind}`;
     const label = track.lane > 0 ? `${owner.label} · lane ${track.lane + 1}` : owner.label;
     if (track.kind === "marks")
-        return {kind: "marks", key, label: `${owner.label} · marks`, sub: "", y: 0, h: 16, track, rows: 1, rowHeight: 16, isOpen: true, canToggle: false};
+        return lane({kind: "marks", key, label: `${owner.label} · marks`, h: 16, track, rows: 1, rowHeight: 16});
     const fits = above + track.depth * ROW < EXPANDED_HEIGHT;
     const isOpen = track.depth === 1 || fits !== toggled.has(key);
     const rows = isOpen ? track.depth : Math.min(track.depth, COMPACT_DEPTH);
     const rowHeight = isOpen ? ROW : Math.max(COMPACT_ROW, Math.floor(COMPACT_HEIGHT / rows));
-    return {kind: "track", key, label, sub: busySub(report, track), y: 0, h: rows * rowHeight + 2, track, rows, rowHeight, isOpen, canToggle: track.depth > 1};
+    return lane({kind: "track", key, label, sub: busySub(report, track), h: rows * rowHeight + 2, track, rows, rowHeight, isOpen, canToggle: track.depth > 1});
 }
 
 function busySub(report: Report, track: Track): string {
@@ -113,9 +124,9 @@ function busySub(report: Report, track: Track): string {
 
 function place(lanes: Lane[]): Lane[] {
     let y = 0;
-    for (const lane of lanes) {
-        lane.y = y;
-        y += lane.h + (lane.kind === "track" ? 2 : 4);
+    for (const l of lanes) {
+        l.y = y;
+        y += l.h + (l.kind === "track" ? 2 : 4);
     }
     return lanes;
 }

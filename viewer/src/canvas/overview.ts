@@ -42,6 +42,15 @@ function profileOf(tl: Timeline): Profile | null {
             at = first;
         }
     }
+    const m = tl.report.memory;
+    if (!trace.n && m) {
+        // No slices: live bytes instead.
+        let i = 0;
+        for (let p = 0; p < width; p++) {
+            while (i + 1 < m.time.length && m.time[i + 1]! <= (p + 1) * pixel) i++;
+            busy[p] = m.total[i]!;
+        }
+    }
     const most = busy.reduce((a, b) => Math.max(a, b), 1), h = OVERVIEW_HEIGHT - 6;
     const path = new Path2D();
     path.moveTo(tl.gutter, 2 + h);

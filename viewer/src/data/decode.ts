@@ -33,18 +33,22 @@ export async function inflate(packed: Uint8Array<ArrayBuffer>): Promise<Uint8Arr
     return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
+/** Four planes as 32-bit numbers. */
+function join(n: number, [a, b, c, d]: Uint8Array[]): Uint32Array {
+    const to = new Uint32Array(n);
+    for (let i = 0; i < n; i++) to[i] = a![i]! | (b![i]! << 8) | (c![i]! << 16) | (d![i]! << 24);
+    return to;
+}
+
 function readPlanes(bytes: Uint8Array, at: number, n: number, mask: number): Column {
-    const lo = mask & 0x0f ? new Uint32Array(n) : null;
-    const hi = mask & 0xf0 ? new Uint32Array(n) : null;
+    const none = new Uint8Array(n); // where a plane is not there
+    const planes: Uint8Array[] = [];
     for (let p = 0; p < 8; p++) {
-        if (!(mask & (1 << p))) continue;
-        const to = p < 4 ? lo! : hi!;
-        const shift = (p & 3) * 8;
-        if (shift === 0) for (let i = 0; i < n; i++) to[i] = bytes[at + i]!;
-        else for (let i = 0; i < n; i++) to[i]! |= bytes[at + i]! << shift;
-        at += n;
+        const isThere = mask & (1 << p);
+        planes.push(isThere ? bytes.subarray(at, at + n) : none);
+        if (isThere) at += n;
     }
-    return {lo, hi};
+    return {lo: mask & 0x0f ? join(n, planes) : null, hi: mask & 0xf0 ? join(n, planes.slice(4)) : null};
 }
 
 function bitCount(mask: number): number {

@@ -192,6 +192,7 @@ export interface Index {
     shown: number;
     merged: number;
     blocks: number;
+    left_out?: number;
     budget: number;
     tables: TableInfo[];
 }

@@ -97,8 +97,11 @@ export class Report {
         return this.#end;
     }
 
-    get hasWork(): boolean {
-        return this.ops.some((o) => o.flops > 0 || o.gbps > 0);
+    /** What a page shows first: all, or what of it is in the timeline. */
+    get home(): [number, number] {
+        const t = this.trace;
+        if (!t?.n || !this.meta.run.cut_events) return [0, this.duration];
+        return [t.rows.reduce((first, r) => Math.min(first, t.start[r.first]!), this.duration), this.duration];
     }
 
     // ---- operations ------------------------------------------------------------------

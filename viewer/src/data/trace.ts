@@ -334,30 +334,41 @@ export class TraceBuilder {
         return {trace, positions};
     }
 
+    /** Puts each event where its row has it: first the places, then a column at a time. */
     #scatter(to: {start: Float64Array; dur: Float64Array; node: Uint32Array; args: Uint32Array | null; positions: Uint32Array | null},
         tracks: Track[], rows: Row[]): void {
-        const next = rows.map((r) => r.first);
+        const next = Uint32Array.from(rows, (r) => r.first);
         let track = -1, left = 0, base = 0;
         for (let k = 0; k < this.#parts.length; k++) {
             const p = this.#parts[k]!;
             this.#parts[k] = undefined as unknown as Part; // let go of it when done
-            for (let i = 0; i < p.n; i++) {
+            const place = p.depth, n = p.n;
+            for (let i = 0; i < n; i++) {
                 while (left === 0) {
                     track++;
                     left = this.#counts[track]!.reduce((a, b) => a + b, 0);
                     base = tracks[track]!.rows;
                 }
                 left--;
-                const pos = next[base + p.depth[i]!]!++;
-                to.start[pos] = p.start[i]!;
-                to.dur[pos] = p.dur[i]!;
-                to.node[pos] = p.node[i]!;
-                if (to.args && p.args) to.args[pos] = p.args[i]!;
-                if (to.positions) to.positions[p.number + i] = pos;
+                place[i] = next[base + place[i]!]!++;
             }
+            moveDoubles(p.start, to.start, place);
+            moveDoubles(p.dur, to.dur, place);
+            moveWords(p.node, to.node, place);
+            if (to.args && p.args) moveWords(p.args, to.args, place);
+            if (to.positions) to.positions.set(place, p.number);
         }
         this.#parts = [];
     }
+}
+
+// Two of them: one function for both kinds of array would be several times slower.
+function moveDoubles(from: Float64Array, to: Float64Array, place: Uint32Array): void {
+    for (let i = 0; i < place.length; i++) to[place[i]!] = from[i]!;
+}
+
+function moveWords(from: Uint32Array, to: Uint32Array, place: Uint32Array): void {
+    for (let i = 0; i < place.length; i++) to[place[i]!] = from[i]!;
 }
 
 function fill(to: Float64Array, c: Column | undefined): void {

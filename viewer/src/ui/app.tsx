@@ -106,7 +106,7 @@ export function App({report, store}: {report: Report; store: Store}): JSX.Elemen
             <a class="skip" href="#operations" onClick={(e) => { e.preventDefault(); document.getElementById("operations")?.scrollIntoView(); }}>Skip to the table</a>
             <Header report={report} store={store} tl={tl} />
             <main>
-                <Summary report={report} store={store} />
+                <Summary report={report} store={store} tl={tl} />
                 <SelectionBar report={report} store={store} />
                 {!empty && hasTimeline(report) && <TimelineView report={report} store={store} onReady={setTl} />}
                 {loaded === -1 && <p class="problem" role="alert">{report.problems.join(" ")}</p>}

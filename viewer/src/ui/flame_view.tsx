@@ -214,7 +214,7 @@ export function trackLabel(report: Report, track: number): string {
     return (t.lane ? `${name}, lane ${t.lane + 1}` : name).slice(0, 60);
 }
 
-function busiestTrack(report: Report): number {
+export function busiestTrack(report: Report): number {
     const trace = report.trace;
     if (!trace) return -1;
     let best = -1, most = -1;

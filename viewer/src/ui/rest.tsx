@@ -4,7 +4,7 @@ import {type JSX} from "preact";
 import {useMemo} from "preact/hooks";
 import {type Report, type Series} from "../data/report";
 import {lowerBound} from "../data/trace";
-import {count, plain, rate, time} from "../format";
+import {bytes, count, plain, rate, time, valueFormat} from "../format";
 import {Plot} from "../charts/plot";
 import {useStore, type Store} from "../state";
 import {Section} from "./parts";
@@ -93,11 +93,12 @@ function Ranks({report}: {report: Report}): JSX.Element | null {
 
 function Counter({s, store, end}: {s: Series; store: Store; end: number}): JSX.Element {
     const data = useMemo((): [number[], number[]] => [Array.from(s.time), Array.from(s.value)], [s]);
+    const f = valueFormat(s.name);
     return (
         <figure class="counter">
-            <figcaption><strong><bdi>{s.name.slice(0, 80)}</bdi></strong> <span class="muted">last {plain(s.value[s.value.length - 1] ?? NaN)} · lowest {plain(s.min)} · highest {plain(s.max)}</span></figcaption>
-            <Plot store={store} data={data} height={150} label={`${s.name.slice(0, 80)} over time, from ${plain(s.min)} to ${plain(s.max)}`} formatY={plain} xMax={end}
-                options={(theme) => ({series: [{}, {stroke: theme.accent, width: 1.3, points: {show: false}}]})}
+            <figcaption><strong><bdi>{s.name.slice(0, 80)}</bdi></strong> <span class="muted">last {f(s.value[s.value.length - 1] ?? NaN)} · {f(s.min)} … {f(s.max)}</span></figcaption>
+            <Plot store={store} data={data} height={150} label={`${s.name.slice(0, 80)} over time, from ${f(s.min)} to ${f(s.max)}`} formatY={f} binary={f === bytes} fromZero={f === bytes} xMax={end}
+                options={(theme) => ({series: [{}, {stroke: theme.accent, width: 1.3, points: {show: s.time.length < 3}}]})}
                 onClick={(x) => store.set({cursor: Math.max(0, Math.round(x))})} />
         </figure>
     );
@@ -112,7 +113,7 @@ export function Counters({report, store}: {report: Report; store: Store}): JSX.E
     const loaded = useStore(store, (s) => s.loaded), cursor = useStore(store, (s) => s.cursor);
     if (loaded !== 2 || !report.counters.length) return null;
     const rows: CounterRow[] = report.counters.map((s) => ({s, at: cursor >= 0 ? s.value[Math.max(0, lowerBound(s.time, 0, s.time.length, cursor + 1) - 1)] ?? NaN : NaN}));
-    const number = (key: string, head: string, get: (r: CounterRow) => number): Column<CounterRow> => ({key, head, num: true, value: get, cell: (r) => plain(get(r)), text: (r) => plain(get(r))});
+    const number = (key: string, head: string, get: (r: CounterRow) => number): Column<CounterRow> => ({key, head, num: true, value: get, cell: (r) => valueFormat(r.s.name)(get(r)), text: (r) => valueFormat(r.s.name)(get(r))});
     const columns: Column<CounterRow>[] = [
         {key: "name", head: "Counter", cell: (r) => <bdi>{r.s.name.slice(0, 120)}</bdi>, value: (r) => r.s.name},
         number("last", "Last", (r) => r.s.value[r.s.value.length - 1] ?? NaN), number("min", "Lowest", (r) => r.s.min), number("max", "Highest", (r) => r.s.max),

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Steps: how their times are spread, how they went over the run, and what was
 // different in a slow one.
-import {type JSX} from "preact";
-import {useMemo} from "preact/hooks";
+import {Fragment, type JSX} from "preact";
+import {useEffect, useMemo} from "preact/hooks";
 import {type Report, type Step} from "../data/report";
 import {byName, sumRange} from "../data/aggregate";
 import {count, percent, signedTime, time} from "../format";
+import {Flame, FLAME_ROW} from "../canvas/flame";
 import {Plot} from "../charts/plot";
 import {useStore, type Store} from "../state";
+import {busiestTrack} from "./flame_view";
 import {Name, Section, useWidth} from "./parts";
 import {bytesColumn, countColumn, DataTable, timeColumn, type Column} from "./table";
 
@@ -93,6 +95,28 @@ function medianStep(report: Report): Step {
     return report.steps.reduce((a, b) => (Math.abs(b.end - b.begin - p50) < Math.abs(a.end - a.begin - p50) ? b : a));
 }
 
+/** The busiest row during two steps, on one scale of time. */
+function PairOfSteps({report, store, steps}: {report: Report; store: Store; steps: Step[]}): JSX.Element {
+    const [box, width] = useWidth<HTMLDivElement>(900);
+    const dark = useStore(store, (s) => s.dark), op = useStore(store, (s) => s.op);
+    const track = useMemo(() => busiestTrack(report), []);
+    const rows = Math.min(5, report.trace!.tracks[track]?.depth ?? 1);
+    const room = Math.max(100, width - 92);
+    const longest = Math.max(...steps.map((s) => s.end - s.begin));
+    useEffect(() => {
+        box.current!.querySelectorAll("canvas").forEach((canvas, k) => {
+            const f = new Flame(canvas, report);
+            f.width = room * ((steps[k]!.end - steps[k]!.begin) / longest);
+            f.drawChart(track, steps[k]!.begin, steps[k]!.end, rows * FLAME_ROW, {op, hits: null});
+        });
+    }, [steps[0], room, dark, op]);
+    return (
+        <div ref={box} class="pair-charts" aria-hidden="true">
+            {steps.map((s) => <Fragment key={s.index}><span class="muted">step {s.index}<br />{time(s.end - s.begin)}</span><canvas /></Fragment>)}
+        </div>
+    );
+}
+
 function Compare({report, store}: {report: Report; store: Store}): JSX.Element | null {
     const chosen = useStore(store, (s) => s.step), loaded = useStore(store, (s) => s.loaded);
     const slowest = useMemo(() => report.steps.reduce((best, s, i) => (s.end - s.begin > report.steps[best]!.end - report.steps[best]!.begin ? i : best), 0), []);
@@ -117,6 +141,7 @@ function Compare({report, store}: {report: Report; store: Store}): JSX.Element |
         <div class="compare">
             <h3>Step {slow.index} beside the median step {usual.index}</h3>
             <p>{time(slow.end - slow.begin)} against {time(usual.end - usual.begin)}: {signedTime(extra)}. {extra !== 0 && <>Most of the difference is in <code><Name report={report} id={top.name} max={60} /></code> ({signedTime(top.more)}).</>}</p>
+            <PairOfSteps report={report} store={store} steps={[slow, usual]} />
             <DataTable caption={`Step ${slow.index} beside step ${usual.index}`} columns={columns} rows={rows} sort="more_ns" id={(r) => r.name} limit={8} onChoose={(r) => store.chooseOp(r.name)} />
         </div>
     );

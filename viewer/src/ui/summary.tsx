@@ -6,6 +6,7 @@ import {useState} from "preact/hooks";
 import {bytes, bytesParts, count, percent, plain, rate, rateParts, time, timeParts, type Quantity} from "../format";
 import {type Finding} from "../data/meta";
 import {type Report} from "../data/report";
+import {type Timeline} from "../canvas/timeline";
 import {longestOf} from "../data/search";
 import {useStore, type Store} from "../state";
 import {copyText, Name, Term} from "./parts";
@@ -99,7 +100,7 @@ function Held({f}: {f: Finding}): JSX.Element {
 
 const SEVERITY_SIGN = {low: "·", medium: "▲", high: "▲▲", critical: "▲▲▲"};
 
-function FindingCard({report, store, f, rank}: {report: Report; store: Store; f: Finding; rank: number}): JSX.Element {
+function FindingCard({report, store, f, rank, tl}: {report: Report; store: Store; f: Finding; rank: number; tl: Timeline | null}): JSX.Element {
     const op = f.name >= 0 ? report.opByName.get(f.name) : undefined;
     const chosen = useStore(store, (s) => s.op === f.name && f.name >= 0);
     const loaded = useStore(store, (s) => s.loaded === 2);
@@ -117,6 +118,12 @@ function FindingCard({report, store, f, rank}: {report: Report; store: Store; f:
         store.set({op: f.name});
         document.getElementById("operations")?.scrollIntoView();
     };
+    // Findings about a queue or a thread lead to its row.
+    const lane = !op && f.name >= 0 && loaded ? tl?.lanes.find((l) => l.label === report.text(f.name)) : undefined;
+    const showLane = (): void => {
+        tl!.parts.scroll.scrollTop = lane!.y - 40;
+        document.getElementById("timeline")?.scrollIntoView();
+    };
     const isMemory = f.type.startsWith("Memory") && !op;
     const source = op?.file ? `${op.file}:${op.line}` : "";
     const metrics = Object.entries(f.metrics);
@@ -131,15 +138,16 @@ function FindingCard({report, store, f, rank}: {report: Report; store: Store; f:
                 <h3>
                     <span class="rank">{rank}</span> {typeWords(f.type)}
                     {f.name >= 0 && <>{" "}<code><Name report={report} id={f.name} max={80} /></code></>}
-                    <span class={`severity sev-${f.severity}`}><span aria-hidden="true">{SEVERITY_SIGN[f.severity] ?? ""}</span> {f.severity}</span>
+                    <span class="severity"><span aria-hidden="true">{SEVERITY_SIGN[f.severity] ?? ""}</span> {f.severity}</span>
                 </h3>
                 <p>{f.description}</p>
                 <p class="suggestion"><span class="muted">Do:</span> {f.suggestion}</p>
                 <p class="links">
                     {op && loaded && report.trace && <button type="button" class="link" onClick={showSlices}>show in timeline</button>}
+                    {lane && <button type="button" class="link" onClick={showLane}>show in timeline</button>}
                     {op && <button type="button" class="link" onClick={showRow}>table row</button>}
                     {isMemory && report.meta.memory && <a href="#" class="link" onClick={(e) => { e.preventDefault(); document.getElementById("memory")?.scrollIntoView(); }}>memory</a>}
-                    {source && <button type="button" class="link" data-tip="copies the place" onClick={() => void copyText(source).then(setCopied)}><bdi>{source}</bdi>{copied ? " ✓" : ""}</button>}
+                    {source && <button type="button" class="link" data-tip={`${source} – click to copy`} onClick={() => void copyText(source).then(setCopied)}><bdi>{source.split("/").slice(-2).join("/")}</bdi>{copied ? " ✓" : ""}</button>}
                     {metrics.length > 0 && <span class="muted metrics">{metrics.slice(0, 3).map(([k, v]) => `${metricText(k.slice(0, 40), v)}`).join(" · ")}</span>}
                     {f.confidence < 0.7 && <span class="muted">confidence {percent(f.confidence)}</span>}
                 </p>
@@ -148,7 +156,7 @@ function FindingCard({report, store, f, rank}: {report: Report; store: Store; f:
     );
 }
 
-export function Summary({report, store}: {report: Report; store: Store}): JSX.Element {
+export function Summary({report, store, tl}: {report: Report; store: Store; tl: Timeline | null}): JSX.Element {
     const [all, setAll] = useState(false);
     const {findings, warnings, run} = report.meta;
     const shown = all ? findings : findings.slice(0, 3);
@@ -174,7 +182,7 @@ export function Summary({report, store}: {report: Report; store: Store}): JSX.El
                 <>
                     <h2 class="findings-title"><Term tip={`Ranked by the wall time that fixing each would give back, of ${time(run.duration_ns)}. Savings do not add up to more than that.`}>Findings</Term></h2>
                     <ol class="findings">
-                        {shown.map((f, i) => <FindingCard key={i} report={report} store={store} f={f} rank={i + 1} />)}
+                        {shown.map((f, i) => <FindingCard key={i} report={report} store={store} f={f} rank={i + 1} tl={tl} />)}
                     </ol>
                     {findings.length > 3 && (
                         <button type="button" class="quiet" aria-expanded={all} onClick={() => setAll(!all)}>{all ? "Show the first three" : `Show ${findings.length - 3} more`}</button>

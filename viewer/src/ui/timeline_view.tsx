@@ -7,7 +7,7 @@ import {CATEGORIES} from "../data/meta";
 import {gapBefore} from "../data/gaps";
 import {type Report} from "../data/report";
 import {lowerBound} from "../data/trace";
-import {bytes, count, plain, time} from "../format";
+import {bytes, count, time, valueFormat} from "../format";
 import {useStore, type State, type Store} from "../state";
 import {Input} from "../canvas/input";
 import {categoryColor} from "../canvas/palette";
@@ -27,7 +27,7 @@ function hoverLines(tl: Timeline, h: Hover): string[] {
     if (h.lane?.kind === "counter") {
         const s = h.lane.series!;
         const i = Math.max(0, lowerBound(s.time, 0, s.time.length, h.time + 1) - 1);
-        return [`${s.name.slice(0, 60)}: ${plain(s.value[i]!)}`, `at ${time(s.time[i]!)}`];
+        return [`${s.name.slice(0, 60)}: ${valueFormat(s.name)(s.value[i]!)}`, `at ${time(s.time[i]!)}`];
     }
     if (h.lane?.kind === "steps") {
         const s = report.steps.find((x) => h.time >= x.begin && h.time < x.end);
@@ -169,6 +169,7 @@ function Limits({report, loaded}: {report: Report; loaded: number}): JSX.Element
         if (index.merged) parts.push(`${count(index.shown)} of ${count(all)} slices shown; the ${count(index.merged)} shortest are merged into ${count(index.blocks)} marked blocks (--events raises the limit).`);
         else if (all) parts.push(`All ${count(all)} slices of ${time(duration_ns)}.`);
     }
+    if (index?.left_out) parts.push(`${count(index.left_out)} marks and overlapping spans past the limit are left out.`);
     if (cut_events) parts.push(`${count(cut_events)} older events were no longer in the recorder's memory; statistics include them.`);
     return <>{parts.join(" ")}{report.meta.run.t0 !== "0" && parts.length ? <span data-tip={`${report.meta.run.t0} ns after the profiler started`}> Times count from the first event.</span> : null}{loaded === 2 && report.problems.map((p) => <strong class="problem" role="alert" key={p}> {p}</strong>)}</>;
 }

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Addresses in a capture's names, resolved; see model_symbols.h. */
+#include "model/model_symbols.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbol/symbol_find.h"
+
+/* What the capture had before, and the names that are found. */
+struct resolved {
+    struct axp__cap_name (*name_at)(const struct axp__capture *c, uint32_t id);
+    void (*release)(struct axp__capture *c);
+    void *own;
+    struct axp__symbolizer *symbols; /* owns the strings */
+    uint32_t n;
+    struct axp__cap_name name[]; /* text NULL: as it was */
+};
+
+/* "train+0x1149" in "/home/me/train": the offset; false: another name. */
+static bool is_address(const struct axp__cap_name *name, uint64_t *out)
+{
+    if (!name->text || !name->file || name->line || name->file[0] != '/')
+        return false;
+    const char *base = strrchr(name->file, '/') + 1;
+    size_t len = strlen(base);
+    if (strncmp(name->text, base, len) != 0) return false;
+    const char *digits = name->text + len + 3;
+    if (strncmp(name->text + len, "+0x", 3) != 0 || !*digits ||
+        strspn(digits, "0123456789abcdef") != strlen(digits) ||
+        strlen(digits) > 16)
+        return false;
+    *out = strtoull(digits, NULL, 16);
+    return true;
+}
+
+/* The build id that the module had; a map is "bias first last id path". */
+static bool find_build_id(const struct axp__about *about, const char *path,
+                          char *id, size_t size)
+{
+    for (size_t i = about->n; i-- > 0;) {
+        const char *text = about->pair[i].value;
+        if (strncmp(about->pair[i].key, "map.", 4) != 0) continue;
+        for (int field = 0; text && field < 3; field++) {
+            text = strchr(text, ' ');
+            if (text) text++;
+        }
+        size_t len = text ? strcspn(text, " ") : 0;
+        if (!len || !text[len] || strcmp(text + len + 1, path) != 0) continue;
+        if (len >= size || !strncmp(text, "-", len)) return false;
+        memcpy(id, text, len);
+        id[len] = 0;
+        return true;
+    }
+    return false;
+}
+
+static struct axp__cap_name name_at(const struct axp__capture *c, uint32_t id)
+{
+    struct resolved *r = c->own;
+    if (id < r->n && r->name[id].text) return r->name[id];
+    struct axp__capture before = *c;
+    before.own = r->own;
+    return r->name_at(&before, id);
+}
+
+static void release(struct axp__capture *c)
+{
+    struct resolved *r = c->own;
+    c->own = r->own;
+    c->name_at = r->name_at;
+    c->release = r->release;
+    axp__symbolizer_destroy(r->symbols);
+    free(r);
+    c->release(c);
+}
+
+static bool resolve(struct resolved *r, const struct axp__about *about,
+                    const struct axp__cap_name *name, uint32_t id)
+{
+    struct axp__symbol found;
+    struct axp__place place = {.path = name->file};
+    char build_id[96];
+    if (!is_address(name, &place.address)) return false;
+    if (find_build_id(about, name->file, build_id, sizeof build_id))
+        place.build_id = build_id;
+    if (!axp__symbol_find(r->symbols, &place, &found, 1)) return false;
+    r->name[id] = (struct axp__cap_name){.text = found.name,
+                                         .file = found.file,
+                                         .line = found.line,
+                                         .flags = name->flags};
+    return true;
+}
+
+static bool has_addresses(const struct axp__capture *c)
+{
+    uint64_t address;
+    for (uint32_t id = 0; id < c->n_names; id++) {
+        struct axp__cap_name name = c->name_at(c, id);
+        if (is_address(&name, &address)) return true;
+    }
+    return false;
+}
+
+void axp__model_name_functions(struct axp__capture *c,
+                               const struct axp__about *about)
+{
+    if (!has_addresses(c)) return;
+    struct resolved *r =
+        calloc(1, sizeof *r + (size_t)c->n_names * sizeof *r->name);
+    if (!r) return;
+    r->symbols = axp__symbolizer_create();
+    r->n = c->n_names;
+    for (uint32_t id = 0; r->symbols && id < r->n; id++) {
+        struct axp__cap_name name = c->name_at(c, id);
+        resolve(r, about, &name, id);
+    }
+    r->name_at = c->name_at;
+    r->release = c->release;
+    r->own = c->own;
+    c->own = r;
+    c->name_at = name_at;
+    c->release = release;
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* A program that links libaxprof_rt and has no code for files or reports:
+ *
+ *   record_program scopes N            N scopes "outer" with one "inner" each
+ *   record_program workers N SCOPES    N children that record, one that does
+ *                                      not, and the program itself
+ *   record_program steps N MS SLOW     N steps of MS ms; every SLOWth takes
+ *                                      ten times as long
+ *   record_program serve MS            scopes for so long, one every 100 us
+ *   record_program kill N              N scopes, and then SIGKILL
+ *
+ * Each prints what a recording of it must hold.
+ */
+#define _GNU_SOURCE
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <axprof/axprof.h>
+
+static void sleep_us(long us)
+{
+    struct timespec t = {us / 1000000, us % 1000000 * 1000};
+    nanosleep(&t, NULL);
+}
+
+static void scopes(long n)
+{
+    for (long i = 0; i < n; i++) {
+        AXP_SCOPE("outer");
+        AXP_SCOPE("inner");
+    }
+}
+
+static void workers(long n, long n_scopes)
+{
+    for (long i = 0; i <= n; i++) {
+        if (fork() > 0) continue;
+        if (i < n) scopes(n_scopes);
+        exit(0);
+    }
+    scopes(n_scopes);
+    while (wait(NULL) > 0)
+        continue;
+}
+
+static void steps(long n, long ms, long slow)
+{
+    for (long i = 1; i <= n; i++) {
+        AXP_SCOPE("step");
+        /* Enough to fill a chunk: then the drain sees it. */
+        scopes(600);
+        sleep_us(1000 * ms * (slow && i % slow == 0 ? 10 : 1));
+        axp_step(axp_global());
+    }
+}
+
+static void serve(long ms)
+{
+    for (long i = 0; i < ms * 10; i++) {
+        AXP_SCOPE("request");
+        scopes(50);
+        sleep_us(100);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    long a[3] = {0, 0, 0};
+    const char *word = argc > 1 ? argv[1] : "";
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    for (int i = 0; i < 3 && i + 2 < argc; i++)
+        a[i] = atol(argv[i + 2]);
+    puts("ready");
+    if (!strcmp(word, "scopes")) scopes(a[0]);
+    if (!strcmp(word, "workers")) workers(a[0], a[1]);
+    if (!strcmp(word, "steps")) steps(a[0], a[1], a[2]);
+    if (!strcmp(word, "serve")) serve(a[0]);
+    if (!strcmp(word, "kill")) {
+        scopes(a[0]);
+        kill(getpid(), SIGKILL);
+    }
+    return 0;
+}

@@ -1,0 +1,332 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""What `axprof run` records: programs with and without libaxprof_rt, several
+processes, parts of a run, what is left when something is killed.
+
+  test_run_record.py AXPROF PROGRAMS [test ...]
+"""
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import run_support
+from run_support import check, end, environment, equal, run, spools
+
+
+class Context:
+    def __init__(self, axprof, programs):
+        self.axprof = pathlib.Path(axprof).resolve()
+        self.programs = pathlib.Path(programs).resolve()
+
+    def program(self, name="record_program"):
+        return self.programs / name
+
+
+def profile(c, folder, *command, options=(), status=0, env=None):
+    """The report of a run as JSON, and the files that it left."""
+    report = folder / "report.json"
+    result = run([c.axprof, "run", "-q", "-o", report, *options, "--",
+                  *command], folder, env=env or environment())
+    equal(result.status, status, f"status of {command}; {result.err}")
+    equal(spools(folder), [], "spools that were left")
+    data = json.loads(report.read_text())
+    report.unlink()
+    return data, sorted(p.name for p in folder.glob("*.axp"))
+
+
+def ops(data):
+    return {op["name"]: op for op in data["ops"]}
+
+
+def calls(data, name):
+    return ops(data).get(name, {"calls": 0})["calls"]
+
+
+def counters(data):
+    return {counter["name"]: counter for counter in data["counters"]}
+
+
+def warnings(data):
+    return {warning["code"] for warning in data["warnings"]}
+
+
+# ---- programs --------------------------------------------------------------
+
+def test_program_with_rt(c, folder):
+    """Shared or static: every scope, without any code for it."""
+    for name in ("record_program", "record_program_static_rt"):
+        data, files = profile(c, folder, c.program(name), "scopes", 100000)
+        equal(calls(data, "outer"), 100000, name)
+        equal(calls(data, "inner"), 100000, name)
+        equal(data["run"]["cut_events"], 0, "cut")
+        check(len(files) == 2 and
+              re.fullmatch(name + r"-\d+\.axp", files[0]), files)
+        check("recovered" not in warnings(data), data["warnings"])
+        for file in files:
+            (folder / file).unlink()
+
+
+def test_report_again(c, folder):
+    """The files give the same report as the run did."""
+    data, files = profile(c, folder, c.program(), "scopes", 1000)
+    again = run([c.axprof, "report", "-f", "json", *files], folder,
+                env=environment())
+    equal(again.status, 0, again.err)
+    equal(json.loads(again.out), data, "the report again")
+
+
+def test_untouched_program(c, folder):
+    data, files = profile(c, folder, "sleep", "1.2")
+    equal(len(files), 1, files)
+    seen = counters(data)
+    for name in ("process.count", "process.threads", "process.rss_bytes",
+                 "process.pss_bytes", "process.swap_bytes",
+                 "process.cpu_cores", "process.minor_faults",
+                 "process.major_faults"):
+        check(name in seen, name, "is missing:", list(seen))
+    equal(seen["process.threads"]["max"], 1, "threads")
+    check(100000 < seen["process.rss_bytes"]["max"] < 100e6, "resident",
+          seen["process.rss_bytes"])
+    check(seen["process.pss_bytes"]["max"] <=
+          seen["process.rss_bytes"]["max"] * 1.5, "proportional")
+    span = ops(data)["process sleep"]
+    equal(span["calls"], 1, "processes")
+    check(1.1e9 < span["total_ns"] < 30e9, "run time", span)
+
+
+def test_memory_over_time(c, folder):
+    """A program that grows is seen growing."""
+    script = "b = []\n" \
+             "import time\n" \
+             "for i in range(20):\n" \
+             "    b.append(bytearray(4 << 20)); time.sleep(0.03)\n"
+    data, _ = profile(c, folder, "python3", "-c", script)
+    rss = counters(data)["process.rss_bytes"]
+    check(rss["n"] >= 5, "readings", rss)
+    check(rss["max"] - rss["min"] > 60 << 20, "growth", rss)
+
+
+def test_functions(c, folder):
+    """-finstrument-functions: names, files and lines, found afterwards."""
+    data, _ = profile(c, folder, c.program("functions_program"))
+    leaf = ops(data)["leaf"]
+    equal(leaf["calls"], 100 + 3 + 1 + 4 * 2001, "leaf")
+    check(leaf["file"].endswith("functions_program.c") and leaf["line"] > 10,
+          leaf)
+    equal(calls(data, "recurse"), 100 + 4 * 2001, "recurse")
+    data, _ = profile(c, folder, c.program("functions_program"),
+                      options=("--without", "functions"), status=1)
+    equal(calls(data, "leaf"), 0, "without the adapter")
+
+
+def test_waits(c, folder):
+    data, _ = profile(c, folder, c.program("pthread_program"))
+    for name in ("mutex wait", "condition wait", "semaphore wait"):
+        equal(ops(data)[name]["category"], "sync", name)
+    check("waiter" in {t["name"] for t in data["threads"]}, "thread's name")
+
+
+# ---- processes -------------------------------------------------------------
+
+def test_several_processes(c, folder):
+    data, files = profile(c, folder, c.program(), "workers", 4, 1000)
+    equal(calls(data, "outer"), 5000, "of all processes")
+    equal(len(files), 6, "five that record, and what the parent saw")
+    pids = {t["process_id"] for t in data["threads"] if t["events"]}
+    check(len(pids) >= 5, "processes", pids)
+
+
+def test_shell_and_exec(c, folder):
+    data, files = profile(c, folder, "sh", "-c",
+                          f"{c.program()} scopes 10; "
+                          f"exec {c.program()} scopes 20")
+    equal(calls(data, "outer"), 30, "both")
+    equal(len(files), 3, files)
+
+
+def test_many_that_record_nothing(c, folder):
+    data, files = profile(c, folder, c.program("run_program"), "fork", 500)
+    equal(len(files), 1, files)
+
+
+def test_ranks(c, folder):
+    data, _ = profile(c, folder, c.program(), "scopes", 10,
+                      env=environment(RANK="3", WORLD_SIZE="8"))
+    check(3 in {t["rank"] for t in data["threads"]}, data["threads"])
+
+
+# ---- parts of a run --------------------------------------------------------
+
+def test_steps_window(c, folder):
+    data, _ = profile(c, folder, c.program(), "steps", 30, 1, 0,
+                      options=("--steps", "10:15"))
+    equal(data["steps"]["count"], 5, "steps")
+    equal(calls(data, "outer"), 5 * 600, "scopes")
+
+
+def test_time_window(c, folder):
+    """Of 2 s, half a second."""
+    data, _ = profile(c, folder, c.program(), "serve", 2000,
+                      options=("--delay", "0.5s", "--duration", "500ms"))
+    check(data["run"]["duration_ns"] < 60e9, data["run"])
+    n = calls(data, "request")
+    everything, _ = profile(c, folder, c.program(), "serve", 2000)
+    check(0 < n < calls(everything, "request"), n, calls(everything,
+                                                         "request"))
+
+
+def count_steps_of(data):
+    return data["steps"]["count"]
+
+
+def test_keep_steps(c, folder):
+    """Statistics of all, the timeline of the last ones."""
+    data, files = profile(c, folder, c.program(), "steps", 100, 1, 0,
+                          options=("--keep-steps", "10"))
+    equal(count_steps_of(data), 100, "steps")
+    equal(calls(data, "outer"), 100 * 600, "statistics")
+    check(data["run"]["cut_events"] > 50 * 2400, "cut", data["run"])
+
+
+def test_trigger(c, folder):
+    data, _ = profile(c, folder, c.program(), "steps", 100, 2, 20,
+                      options=("--trigger", "step > 5x"))
+    equal(count_steps_of(data), 100, "steps")
+    equal(calls(data, "outer"), 100 * 600, "statistics")
+    n_all = 100 * 2403
+    check(data["run"]["cut_events"] > n_all / 2, "cut", data["run"])
+    check(data["run"]["event_count"] > 2400, "kept", data["run"])
+
+
+def test_wrong_windows(c, folder):
+    for options, words in (
+            (("--keep", "soon"), "--keep wants a time"),
+            (("--trigger", "memory > 3x"), "step > 3x"),
+            (("--steps", "5"), "100:120"),
+            (("--steps", "9:5"), "100:120"),
+            (("--delay", "1s", "--steps", "1:2"), "do not go together"),
+            (("--keep", "1s", "--keep-steps", "3"), "do not go together")):
+        result = run([c.axprof, "run", *options, "--", "true"], folder,
+                     env=environment())
+        equal(result.status, 125, options)
+        check(words in result.err.decode(), options, result.err)
+
+
+def start(c, folder, *command, options=("-q",)):
+    process = subprocess.Popen(
+        [str(c.axprof), "run", *map(str, options), "--", *map(str, command)],
+        cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        env=environment(), start_new_session=True)
+    equal(process.stdout.readline(), b"ready\n", "first line")
+    return process
+
+
+def test_report_while_it_runs(c, folder):
+    """SIGUSR1: a report of what there is, and the program goes on."""
+    report = folder / "report.json"
+    process = start(c, folder, c.program(), "serve", 1500,
+                    options=("-q", "-o", report))
+    try:
+        time.sleep(0.5)
+        os.kill(process.pid, signal.SIGUSR1)
+        for _ in range(500):
+            if report.exists():
+                break
+            time.sleep(0.02)
+        n = calls(json.loads(report.read_text()), "request")
+        check(n > 0, "requests so far")
+        process.communicate(timeout=60)
+        equal(process.returncode, 0, "status")
+        check(calls(json.loads(report.read_text()), "request") == 15000,
+              "requests in all")
+    finally:
+        end(process)
+
+
+# ---- deaths ----------------------------------------------------------------
+
+def test_program_is_killed(c, folder):
+    data, _ = profile(c, folder, c.program(), "kill", 50000,
+                      status=-signal.SIGKILL)
+    equal(calls(data, "outer"), 50000, "all that was recorded")
+
+
+def read_files(c, folder):
+    """The report of whatever lies in the folder."""
+    files = sorted(folder.glob("*.axp"))
+    check(files, "no files")
+    result = run([c.axprof, "report", "-f", "json", *files], folder,
+                 env=environment())
+    equal(result.status, 0, result.err)
+    return json.loads(result.out)
+
+
+def test_axprof_is_killed(c, folder):
+    """The program goes on, and what it recorded after that is read too."""
+    process = start(c, folder, c.program(), "serve", 800)
+    try:
+        time.sleep(0.2)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        process.stdout.read()  # until the program, too, has closed it
+        data = read_files(c, folder)
+        equal(calls(data, "request"), 8000, "requests")
+    finally:
+        end(process)
+        pack(c, folder)
+
+
+def test_both_are_killed(c, folder):
+    process = start(c, folder, c.program(), "serve", 60000)
+    try:
+        time.sleep(0.4)
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        process.stdout.read()
+        data = read_files(c, folder)
+        check(calls(data, "request") > 0, "requests")
+        pack(c, folder)
+        equal(spools(folder), [], "spools after packing")
+        equal(calls(read_files(c, folder), "request"),
+              calls(data, "request"), "after packing")
+    finally:
+        end(process)
+
+
+def pack(c, folder):
+    for file in folder.glob("*.axp"):
+        result = run([c.axprof, "pack", file], folder, env=environment())
+        equal(result.status, 0, result.err)
+        result = run([c.axprof, "check", file], folder, env=environment())
+        equal(result.status, 0, result.out + result.err)
+
+
+# ---- reports ---------------------------------------------------------------
+
+def test_report_formats(c, folder):
+    for name, words in (("r.txt", b"outer"), ("r.json", b'"schema"'),
+                        ("r.md", b"outer")):
+        result = run([c.axprof, "run", "--no-file", "-o", name, "--",
+                      c.program(), "scopes", 10], folder, env=environment())
+        equal(result.status, 0, "status")
+        check(words in (folder / name).read_bytes(), name)
+        check(b"outer" not in result.err, "the report is in the file alone")
+    result = run([c.axprof, "run", "--no-file", "--", c.program(), "scopes",
+                  10], folder, env=environment())
+    check(b"outer" in result.err and b"\x1b" not in result.err, result.err)
+    result = run([c.axprof, "run", "--no-file", "-o", "no/such/folder/r.txt",
+                  "--", c.program("run_program"), "exit", 4], folder,
+                 env=environment())
+    equal(result.status, 4, "the program's status all the same")
+    check(b"cannot write no/such/folder/r.txt" in result.err, result.err)
+
+
+if __name__ == "__main__":
+    run_support.main([value for name, value in list(globals().items())
+                      if name.startswith("test_")],
+                     Context(sys.argv[1], sys.argv[2]))

@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""The second reader counts what ours counts.
+
+  test_read_axp.py MAKE_TRACE AXPROF FOLDER
+
+On the traces in FOLDER, on a fresh one that MAKE_TRACE records, and on that
+one packed again: events of the timeline and scopes of every name, in the
+words and in the accumulators.
+"""
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+def run(*command):
+    return subprocess.run([str(c) for c in command], check=True, text=True,
+                          stdout=subprocess.PIPE).stdout
+
+
+def compare(axprof, path):
+    theirs = run(sys.executable, HERE / "read_axp.py", path)
+    ours = run(axprof, "info", path)
+    counted = re.search(r"counted +(\d+) scopes \((\d+) open\)", ours)
+    events = re.search(r"timeline +(\d+) events, 0 cut", ours)
+    if "damaged" in theirs or not counted or not events:
+        sys.exit(f"{path}:\n{theirs}{ours}")
+    values = dict(line.split(" ", 1) for line in theirs.splitlines())
+    scopes, n_open = int(counted[1]), int(counted[2])
+    named = re.findall(r"^scopes (\d+) (\d+) (.*)$", theirs, re.M)
+    assert values["timeline.events"] == events[1], (values, events[1])
+    assert len(named) >= 10, theirs
+    # Of what is open or was ended by another thread there is a begin and no
+    # call in the tree; spans of tracks are calls without a begin.
+    for calls, begins, name in named:
+        if name in ("never ended", "handed over", "kernel"):
+            continue
+        assert calls == begins, (path, name, calls, begins)
+    loose = sum(int(b) for c, b, name in named if name == "handed over")
+    assert scopes - n_open - int(values["state.scopes"]) >= loose
+    print(f"ok      {path.name}: {events[1]} events, {scopes} scopes")
+
+
+def main():
+    make_trace, axprof, folder = sys.argv[1:]
+    for path in sorted(pathlib.Path(folder).glob("*.axp")):
+        compare(axprof, path)
+    with tempfile.TemporaryDirectory() as scratch:
+        fresh = pathlib.Path(scratch) / "fresh.axp"
+        run(make_trace, fresh)
+        compare(axprof, fresh)
+        packed = pathlib.Path(scratch) / "packed.axp"
+        run(axprof, "pack", "-o", packed, fresh)
+        compare(axprof, packed)
+
+
+if __name__ == "__main__":
+    main()
