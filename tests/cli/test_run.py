@@ -254,6 +254,24 @@ def test_closed_streams(c, folder):
         equal(texts[1], texts[0], closed)
 
 
+def test_end_of_output(c, folder):
+    """Who reads the program's output sees its end when the program ends, though
+    axprof goes on to report."""
+    process = subprocess.Popen(
+        [c.axprof, "run", "--no-file", "--", "sh", "-c", "echo out; kill -9 $$"],
+        cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        stdin=subprocess.PIPE, env=environment())
+    try:
+        equal(process.stdout.readline(), b"out\n", "output")
+        os.kill(process.pid, signal.SIGSTOP)
+        equal(process.stdout.read(), b"", "the end, while axprof is stopped")
+        os.kill(process.pid, signal.SIGCONT)
+        process.stderr.read()
+        equal(process.wait(), -signal.SIGKILL, "status")
+    finally:
+        end(process)
+
+
 def test_large_output(c, folder):
     both(c, folder, [c.program(), "print", 20])
 
