@@ -34,9 +34,7 @@ static inline struct axp__frame *begin(struct axp__fold *f,
         f->is_out_of_memory = true;
         return NULL;
     }
-    uint32_t declares = AXP__DECLARED(label);
-    uint32_t name = AXP__LABEL_NAME(label - AXP__DECLARES(declares));
-    return axp__tally_push_work(t, name, declares, now);
+    return axp__tally_push_label(t, label, now);
 }
 
 static __attribute__((noinline)) void end_slow(struct axp__fold_row *r,

@@ -162,8 +162,8 @@ static __attribute__((noinline)) void start_slow(axp_profiler *p,
     axp__lane_put(lane, AXP__W_START, id, now);
     struct axp__work w = {0};
     if (work) w = axp__work_check(lane, work, id);
-    struct axp__frame *f =
-        axp__tally_push_work(&lane->tally, id, axp__work_flags(&w), now);
+    struct axp__frame *f = axp__tally_push_label(
+        &lane->tally, AXP__LABEL(id) + AXP__DECLARES(axp__work_flags(&w)), now);
     axp__put(&f->token, 0);
     axp__put(&f->site, (const void *)slot);
     axp__put(&f->anchor, UINTPTR_MAX);

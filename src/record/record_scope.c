@@ -97,8 +97,8 @@ static uint64_t open_scope(struct axp__lane *lane, const void *site,
     axp__lane_put(lane, AXP__W_BEGIN, name, now);
     struct axp__work w = {0};
     if (work) w = axp__work_check(lane, work, name);
-    struct axp__frame *f =
-        axp__tally_push_work(t, name, axp__work_flags(&w), now);
+    struct axp__frame *f = axp__tally_push_label(
+        t, AXP__LABEL(name) + AXP__DECLARES(axp__work_flags(&w)), now);
     axp__put(&f->anchor, anchor);
     axp__put(&f->site, site);
     axp__put(&f->token, lane == axp__tls->global ? axp__token_of(f, now)

@@ -388,13 +388,12 @@ static bool is_open(const struct axp__tally *t, const struct axp__op *op)
 struct axp__frame *axp__tally_push(struct axp__tally *t, uint32_t name,
                                    uint64_t now)
 {
-    return axp__tally_push_work(t, name, 0, now);
+    return axp__tally_push_label(t, AXP__LABEL(name), now);
 }
 
-struct axp__frame *axp__tally_push_work(struct axp__tally *t, uint32_t name,
-                                        uint32_t declares, uint64_t now)
+struct axp__frame *axp__tally_push_label(struct axp__tally *t, uint64_t label,
+                                         uint64_t now)
 {
-    uint64_t label = AXP__LABEL(name) + AXP__DECLARES(declares);
     struct axp__frame *f = t->top + 1;
     uint64_t n_folded = t->n_folded;
     struct axp__entry *e = axp__tally_find(t, t->top->path, label);

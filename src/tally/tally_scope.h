@@ -159,9 +159,9 @@ bool axp__tally_has_room(struct axp__tally *t);
  * (anchor, site, token). */
 struct axp__frame *axp__tally_push(struct axp__tally *t, uint32_t name,
                                    uint64_t now);
-/* The same for one that declares work: a set of flags. */
-struct axp__frame *axp__tally_push_work(struct axp__tally *t, uint32_t name,
-                                        uint32_t declares, uint64_t now);
+/* The same by a label: AXP__LABEL(name) + AXP__DECLARES(flags). */
+struct axp__frame *axp__tally_push_label(struct axp__tally *t, uint64_t label,
+                                         uint64_t now);
 /* Closes the innermost scope. */
 void axp__tally_pop(struct axp__tally *t, uint64_t now);
 /* f is not the innermost: its children move up to its parent. Not counted:
