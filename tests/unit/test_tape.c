@@ -13,6 +13,12 @@
 #include "axprof/axprof_file.h"
 #include "test_support.h"
 
+#if defined(__SANITIZE_THREAD__)
+#define IS_TSAN 1 /* it has no threads in the child of a fork */
+#else
+#define IS_TSAN 0
+#endif
+
 static char folder[] = "/tmp/axprof-tape-XXXXXX";
 static const char *self; /* this program */
 
@@ -261,6 +267,7 @@ static void record_under_a_file_limit(void)
 static void a_limit_on_files_does_not_harm_the_program(void **state)
 {
     (void)state;
+    if (IS_TSAN) skip();
     /* 2: where even the smallest spool does not fit; also without harm. */
     int status = in_child(record_under_a_file_limit);
     assert_true(WIFEXITED(status));
@@ -304,6 +311,7 @@ static void record_nothing(void)
 static void a_child_has_a_file_of_its_own_if_it_records(void **state)
 {
     (void)state;
+    if (IS_TSAN) skip();
     const char *path = in_folder("run.axp");
     int spools = count_files("/dev/shm", "axprof-");
     shared = record_to(path, (axp_options){0});
@@ -444,6 +452,7 @@ static void close_everything_and_go_on(void)
 static void a_program_that_closes_all_descriptors_is_not_harmed(void **state)
 {
     (void)state;
+    if (IS_TSAN) skip();
     struct rlimit limit;
     getrlimit(RLIMIT_NOFILE, &limit);
     if (limit.rlim_cur < 2048) {
