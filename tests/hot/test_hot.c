@@ -19,6 +19,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
+#include "record/record_lane.h"
 #include "stress_check.h"
 
 #if defined(__SANITIZE_ADDRESS__) || STRESS_TSAN
@@ -201,6 +202,23 @@ static void while_disabled(unsigned i)
 /* ---- a case ------------------------------------------------------------------------- */
 
 static void (*call)(unsigned i);
+/* A page of a histogram is mapped when the first call of that duration ends.
+ * On a busy machine one may take a thousand times longer than the others: so
+ * that each page there could be is there. */
+static void warm_histograms(void)
+{
+    for (uint32_t i = 0; i < axp__tls->n_lanes; i++) {
+        struct axp__lane *lane = axp__tls->lanes[i];
+        axp__ref ref = lane ? lane->tally.first.ops : 0;
+        while (ref) {
+            struct axp__op *op = axp__arena_at(&lane->tally.arena, ref);
+            for (unsigned k = 0; k < 36; k++)
+                axp__tally_bucket(&lane->tally, op, (uint64_t)1 << k);
+            ref = op->next;
+        }
+    }
+}
+
 static unsigned n_warm;
 
 static void mistake(unsigned i)
@@ -228,6 +246,7 @@ static void run_case(void)
     }
     for (unsigned i = 0; i < n_warm; i++)
         call(i);
+    warm_histograms();
     if (!forbid_system_calls()) _exit(77);
     is_guarded = 1;
     errno = EDOM;
