@@ -35,7 +35,11 @@ bench-run: release ## measure what `axprof run` costs a program
 	@bench/bench_run.py build/release
 
 demo: release ## train a small GPT, show where its time goes, write profile.html
-	@build/release/examples/gpt/gpt --html profile.html
+	@rm -rf build/demo
+	@build/release/cli/axprof run --output build/demo/ -- \
+		build/release/examples/gpt/gpt
+	@build/release/cli/axprof report build/demo/*.axp -o profile.html
+	@echo "profile.html shows the same with its timeline"
 
 install: release ## install under PREFIX (/usr/local); DESTDIR is honoured
 	@DESTDIR="$(DESTDIR)" cmake --install build/release --prefix "$(PREFIX)"

@@ -88,6 +88,8 @@ _axprof()
     esac
     if [[ $cur == -* ]]; then
         COMPREPLY=($(compgen -W "$words" -- "$cur"))
+    elif [[ $verb == run ]]; then
+        COMPREPLY=($(compgen -c -- "$cur") $(compgen -f -- "$cur"))
     else
         COMPREPLY=($(compgen -f -- "$cur"))
     fi

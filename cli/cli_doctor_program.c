@@ -90,6 +90,7 @@ int cli_doctor_program(char *const *argv)
     cli_target target;
     int rc = cli_target_find(&target, argv);
     if (rc != CLI_OK) return CLI_FAILED;
+    cli_elf_read(target.binary, true, &target.elf);
     check_kind(&target);
     if (cli_elf_is_native(&target.elf)) {
         check_symbols(&target.elf);

@@ -165,7 +165,7 @@ static void read_symbols(const image *m, const ElfW(Shdr) * s,
     }
 }
 
-static void read_sections(const image *m, cli_elf *out)
+static void read_sections(const image *m, bool is_deep, cli_elf *out)
 {
     const ElfW(Ehdr) *head = at(m, 0, sizeof *head);
     unsigned n;
@@ -179,13 +179,13 @@ static void read_sections(const image *m, cli_elf *out)
         if (s[i].sh_type == SHT_SYMTAB) out->has_symbols = true;
         if (s[i].sh_type == SHT_DYNAMIC && is_linked)
             read_libraries(m, &s[i], &s[s[i].sh_link], out);
-        if ((s[i].sh_type == SHT_DYNSYM || s[i].sh_type == SHT_SYMTAB) &&
-            is_linked)
+        if (is_deep && is_linked &&
+            (s[i].sh_type == SHT_DYNSYM || s[i].sh_type == SHT_SYMTAB))
             read_symbols(m, &s[i], &s[s[i].sh_link], out);
     }
 }
 
-static bool read_image(const image *m, cli_elf *out)
+static bool read_image(const image *m, bool is_deep, cli_elf *out)
 {
     const unsigned char *ident = at(m, 0, sizeof(ElfW(Ehdr)));
     if (!ident || memcmp(ident, ELFMAG, SELFMAG) != 0) return false;
@@ -203,11 +203,11 @@ static bool read_image(const image *m, cli_elf *out)
         if (p[i].p_type == PT_INTERP) read_interp(m, &p[i], out);
         if (p[i].p_type == PT_NOTE) read_build_id(m, &p[i], out);
     }
-    read_sections(m, out);
+    read_sections(m, is_deep, out);
     return true;
 }
 
-bool cli_elf_read(const char *path, cli_elf *out)
+bool cli_elf_read(const char *path, bool is_deep, cli_elf *out)
 {
     struct stat st;
     cli_elf elf = {0};
@@ -219,7 +219,7 @@ bool cli_elf_read(const char *path, cli_elf *out)
         void *bytes = mmap(NULL, m.size, PROT_READ, MAP_PRIVATE, fd, 0);
         m.bytes = bytes;
         if (bytes != MAP_FAILED) {
-            is_elf = read_image(&m, &elf);
+            is_elf = read_image(&m, is_deep, &elf);
             munmap(bytes, m.size);
         }
     }

@@ -18,16 +18,18 @@ typedef struct cli_elf {
     char loader[128];       /* its path; "": none */
     bool is_musl;
     bool needs_asan; /* a sanitizer that wants to be the first library */
-    bool needs_rt;   /* links libaxprof_rt, shared or static */
-    bool has_hooks;  /* calls __cyg_profile_func_enter */
+    bool needs_rt;   /* links libaxprof_rt; a static one shows when deep */
     bool has_symbols, has_debug;
     char build_id[41 * 2]; /* hex; "": none */
+    /* Only when read deep: */
+    bool has_hooks; /* calls __cyg_profile_func_enter */
     /* Functions whose size is known and that are no mere leaves, and those of
      * them that begin by making a frame. */
     uint32_t n_functions, n_with_frame;
 } cli_elf;
 
-bool cli_elf_read(const char *path, cli_elf *out);
+/* is_deep: every symbol is looked at too, some ms for a large program. */
+bool cli_elf_read(const char *path, bool is_deep, cli_elf *out);
 /* Is it for the machine and word size that this command was built for? */
 bool cli_elf_is_native(const cli_elf *elf);
 /* "x86-64", "aarch64", … for messages. */

@@ -10,14 +10,25 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "cli/cli_say.h"
+
+#define LEAST_ROOM ((uint64_t)1 << 20)
 
 static bool is_folder(const char *path)
 {
     struct stat st;
     return !stat(path, &st) && S_ISDIR(st.st_mode);
+}
+
+/* For a recording that is worth beginning. */
+static bool has_room(const char *folder)
+{
+    struct statvfs fs;
+    return statvfs(folder, &fs) ||
+           (uint64_t)fs.f_bavail * fs.f_frsize >= LEAST_ROOM;
 }
 
 static bool ends_with(const char *text, const char *end)
@@ -99,10 +110,12 @@ int cli_files_init(cli_files *f, const cli_args *args, const char *name)
         return CLI_CANNOT;
     }
     f->folder = realpath(".", NULL);
-    if (f->folder && !access(f->folder, W_OK | X_OK)) return CLI_OK;
-    f->why_not_kept = errno == EROFS ? "this folder is read-only"
-                                     : "this folder may not be written to";
-    return use_temporary(f);
+    if (!f->folder || access(f->folder, W_OK | X_OK))
+        f->why_not_kept = errno == EROFS ? "this folder is read-only"
+                                         : "this folder may not be written to";
+    else if (!has_room(f->folder))
+        f->why_not_kept = "the disk of this folder is full";
+    return f->why_not_kept ? use_temporary(f) : CLI_OK;
 }
 
 void cli_files_begin(cli_files *f, pid_t pid)

@@ -13,6 +13,7 @@
  */
 #include "cli/cli_run.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,6 +77,18 @@ static char **make_environment(cli_run *r)
     return environment;
 }
 
+/* The streams are the program's: whoever reads its output must see the end
+ * of it when the program ends, and not when we do. */
+static void leave_streams(const cli_run *r)
+{
+    const char *report = cli_args_value(r->args, OPT_run_report);
+    int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (fd < 0) return;
+    dup2(fd, STDIN_FILENO);
+    if (!report || strcmp(report, "-") != 0) dup2(fd, STDOUT_FILENO);
+    close(fd);
+}
+
 static int start(cli_run *r)
 {
     sigset_t blocked;
@@ -83,6 +96,7 @@ static int start(cli_run *r)
     int rc = cli_launch_fork(&r->launch, &blocked, &r->target, r->args->rest);
     if (rc != CLI_OK) return rc;
     signal(SIGPIPE, SIG_IGN); /* the child has its caller's */
+    leave_streams(r);
     cli_files_begin(&r->files, r->launch.pid);
     r->begin_ns = cli_watch_clock();
     r->drains = cli_drains_create(&r->files, &r->window.keep,

@@ -67,6 +67,15 @@ static void say_window(const cli_run *r)
     free(text);
 }
 
+/* What to type to see the files: with their folder, unless it is this one. */
+static char *shown_prefix(const cli_files *f)
+{
+    char here[4096];
+    if (getcwd(here, sizeof here) && !strcmp(here, f->folder))
+        return cli_format("%s", f->stem);
+    return cli_format("%s/%s", f->folder, f->stem);
+}
+
 static void say_files(const cli_run *r)
 {
     const cli_files *f = &r->files;
@@ -76,14 +85,15 @@ static void say_files(const cli_run *r)
     if (cli_drains_problem(r->drains))
         cli_note("%s", cli_drains_problem(r->drains));
     if (f->is_temporary || !f->n_paths) return;
-    const char *name = strrchr(f->paths[0], '/') + 1;
+    char *prefix = shown_prefix(f);
     if (f->n_paths == 1)
-        cli_note("recorded %s; \"axprof report %s\" shows this again", name,
-                 name);
+        cli_note("recorded %s.axp; \"axprof report %s.axp\" shows this again",
+                 prefix, prefix);
     else
-        cli_note("recorded %zu files, %s.*axp; \"axprof report %s.*axp\" "
-                 "shows this again",
-                 f->n_paths, f->stem, f->stem);
+        cli_note("recorded %zu files; \"axprof report %s.*axp\" shows this "
+                 "again",
+                 f->n_paths, prefix);
+    free(prefix);
 }
 
 /* Of the files that there are; without one (full disk) of what is in memory. */

@@ -208,7 +208,7 @@ int cli_target_find(cli_target *t, char *const *argv)
         errno = ENOENT;
     if (!t->path) return cannot(word, errno);
     t->binary = binary_of(t->path);
-    bool is_elf = cli_elf_read(t->binary, &t->elf);
+    bool is_elf = cli_elf_read(t->binary, false, &t->elf);
     if (!strcmp(t->binary, t->path)) t->is_script_for_sh = !is_elf;
     t->name = recording_name(t->path, argv);
     t->why_not = why_not(t);

@@ -249,7 +249,8 @@ int main(int argc, char **argv)
     gpt_trainer_destroy(&trainer);
 
     putchar('\n');
-    GPT_PROFILE(axp_print_summary(axp_global()));
+    /* `axprof run` shows the same report when the program has ended. */
+    if (!getenv("AXPROF_RUN_ID")) GPT_PROFILE(axp_print_summary(axp_global()));
     if (s.page && !write_page(s.page)) return 1;
     return fflush(stdout) == 0 ? 0 : 1;
 }

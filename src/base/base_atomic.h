@@ -41,6 +41,13 @@
 /* Within a version: the order among these does not matter. */
 #define axp__set(p, v) ((void)(*(p) = (v)))
 #endif
+/* A pointer that is followed next: the address orders that by itself, which
+ * the race detector does not know. */
+#ifdef AXP__TSAN
+#define axp__get_pointer(p) axp__get_acquire(p)
+#else
+#define axp__get_pointer(p) axp__get(p)
+#endif
 #define axp__get_acquire(p) __atomic_load_n((p), __ATOMIC_ACQUIRE)
 #if defined(AXP__ALONE)
 #define axp__put_release(p, v) axp__put(p, v)

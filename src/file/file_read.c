@@ -11,7 +11,7 @@
 
 #include "record/record_thread.h"
 
-#define READ_BYTES ((size_t)1 << 20)
+#define READ_BYTES ((size_t)1 << 18)
 
 /* ---- bytes ---------------------------------------------------------------------- */
 

@@ -224,6 +224,14 @@ static bool gather(struct writer *w, const struct axp__cap_chunk *of,
     return true;
 }
 
+/* Whether a block can be copied: what a drain packed under load is as well
+ * packed as it would be here, which is 20 times faster to leave. */
+static bool is_well_packed(const struct writer *w, const struct axp__block *b)
+{
+    return b->n >= AXP__PACK_CHUNKS / 2 && b->epoch == w->what->epoch &&
+           !w->what->is_raw;
+}
+
 /* A block of a file may be several chunks. False: no memory, or writing
  * failed; what cannot be read is left out. */
 static bool gather_block(struct writer *w, const struct axp__cap_chunk *k)
@@ -245,6 +253,12 @@ static bool gather_block(struct writer *w, const struct axp__cap_chunk *k)
         (const struct axp__file *)(const void *)k->source, e, &status);
     if (!body) return status != AXP_E_NO_MEMORY;
     bool ok = true;
+    if (is_well_packed(w, &e->block)) {
+        struct axp__block b = e->block;
+        ok = put_chunks(w) && put_block(w, &b, body, b.body_bytes);
+        free(body);
+        return ok;
+    }
     if (axp__file_unpack(&e->block, body, &u) == AXP__UNPACK_OK)
         for (size_t i = 0; ok && i < u.n_chunks; i++)
             ok = gather(w, k, &u.chunk[i], u.words + u.chunk[i].first);

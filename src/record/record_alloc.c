@@ -64,12 +64,14 @@ static inline bool enter_hot(const axp_profiler *p, struct spot *s)
     axp__put(&t->hot, NULL);
     axp__signal_fence();
     s->now = axp__clock_raw(); /* or lim would be NULL */
-    s->w = lane->cur;
-    s->delta = s->now - lane->base_ticks;
-    if (axp__likely((s->hot || !axp__get(&t->global)) && lane->owner == t &&
-                    s->w + 2 < axp__get(&lane->lim) &&
-                    !(s->delta >> AXP__TIME_BITS)))
-        return true;
+    if (axp__likely((s->hot || !axp__get(&t->global)) &&
+                    axp__get(&lane->owner) == t)) {
+        s->w = lane->cur;
+        s->delta = s->now - lane->base_ticks;
+        if (axp__likely(s->w + 2 < axp__get(&lane->lim) &&
+                        !(s->delta >> AXP__TIME_BITS)))
+            return true;
+    }
     axp__put(&t->hot, s->hot); /* NULL: in the middle of a scope's event */
     axp__put(&t->busy, 0);
     return false;

@@ -46,10 +46,16 @@ static inline uint64_t axp__hot_clock(void)
  * without a question shows in lim, which is to be read first. HOT */
 static inline struct axp__lane *axp__hot_enter(struct axp__thread *t)
 {
+#ifdef AXP__TSAN
+    struct axp__frame *hot = axp__get(&t->hot);
+#endif
     axp__put(&t->hot, NULL);
     axp__signal_fence();
 #ifdef AXP__TSAN /* which sees what is read before lim, and then not used */
-    if (t->global && !axp__get(&t->global->go)) return NULL;
+    if (t->global && !axp__get(&t->global->go)) {
+        axp__put(&t->hot, hot);
+        return NULL;
+    }
 #endif
     return t->global;
 }

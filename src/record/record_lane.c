@@ -99,7 +99,7 @@ static void begin(struct axp__lane *lane, struct axp__prof *p)
     memset(&lane->seed, 0, sizeof lane->seed);
     memset(lane->near_named, 0, sizeof lane->near_named);
     memset(lane->mail, 0, sizeof lane->mail);
-    lane->p = p;
+    if (lane->p != p) lane->p = p; /* others may look */
     axp__put(&lane->handle,
              (const axp_profiler *)((char *)p + axp__get(&p->generation)));
     lane->epoch = axp__get(&p->gate) >> 8;
@@ -330,7 +330,7 @@ static struct axp__lane *own_lane(struct axp__thread *t, struct axp__prof *p,
         return lane;
     if (!(gate & AXP__GATE_ENABLED)) return NULL;
     if (axp__unlikely(p->tape &&
-                      axp__get(&p->tape->state) <= AXP__TAPE_OPENING))
+                      axp__get_acquire(&p->tape->state) <= AXP__TAPE_OPENING))
         axp__tape_start(p);
     lane = axp__lane_take(t, p, 0, 0);
     if (!lane) return NULL;

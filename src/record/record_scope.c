@@ -182,7 +182,7 @@ static inline uint64_t begin_hot(struct axp__hot_begin b, const uint32_t *dims)
 uint64_t axp__scope_begin(uint32_t *site, const char *text)
 {
     struct axp__hot_begin b = {.now = axp__hot_clock(),
-                               .label = *site,
+                               .label = axp__get(site),
                                .site = site,
                                .anchor = CALLER_STACK()};
     uint64_t token = begin_hot(b, NULL);
@@ -195,7 +195,7 @@ uint64_t axp__scope_begin_function(uint32_t *site, const char *name,
                                    const char *place)
 {
     struct axp__hot_begin b = {.now = axp__hot_clock(),
-                               .label = *site,
+                               .label = axp__get(site),
                                .site = site,
                                .anchor = CALLER_STACK()};
     uint64_t token = begin_hot(b, NULL);
@@ -220,7 +220,7 @@ uint64_t axp__scope_begin_flops(uint32_t *site, const char *text, double flops,
 {
     struct axp__hot_work work = {flops, bytes, (uint32_t)dtype};
     struct axp__hot_begin b = {.now = axp__hot_clock(),
-                               .label = *site,
+                               .label = axp__get(site),
                                .site = site,
                                .anchor = CALLER_STACK(),
                                .work = &work};
@@ -235,7 +235,7 @@ uint64_t axp__scope_begin_work(uint32_t *site, const char *text,
 {
     struct axp__hot_work work = {all->flops, all->bytes, (uint32_t)all->dtype};
     struct axp__hot_begin b = {.now = axp__hot_clock(),
-                               .label = *site,
+                               .label = axp__get(site),
                                .site = site,
                                .anchor = CALLER_STACK(),
                                .work = &work};

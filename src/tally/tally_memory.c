@@ -46,8 +46,8 @@ struct axp__live_name *axp__memory_get(struct axp__memory *m, uint32_t name)
     if (live) return live;
     axp__ref *page = get_page(m, name), none = 0;
     axp__ref ref = page ? axp__slab_new(&m->slab, m->budget) : 0;
-    if (!ref) return NULL;
-    live = axp__slab_at(&m->slab, ref);
+    live = ref ? axp__slab_at(&m->slab, ref) : NULL;
+    if (!live) return NULL;
     live->name = name;
     /* A record that loses this race stays unused. */
     if (axp__cas(&page[name % AXP__LIVE_PAGE], &none, ref)) return live;
@@ -83,7 +83,8 @@ struct axp__purse *axp__memory_join_name(struct axp__memory *m,
 
 void axp__memory_release(struct axp__memory *m, axp__ref ref)
 {
-    if (ref) axp__purse_release(axp__slab_at(&m->slab, ref));
+    struct axp__purse *p = ref ? axp__slab_at(&m->slab, ref) : NULL;
+    if (p) axp__purse_release(p);
 }
 
 /* ---- events ------------------------------------------------------------------------ */
@@ -103,6 +104,7 @@ void axp__memory_alloc_slow(struct axp__memory *m, struct axp__purses x,
                             uint64_t bytes, uint64_t now)
 {
     struct axp__live_name *live = axp__memory_find(m, x.own->name);
+    if (!live) return; /* the child of a fork in the middle of this */
     save_for_epoch(m, x.own, (int64_t)bytes);
     axp__purse_settle_up(book_of(m, live), x.own);
     if (axp__purse_settle_up(book_of_all(m), x.all)) {
@@ -115,6 +117,7 @@ uint64_t axp__memory_free_slow(struct axp__memory *m, struct axp__purses x,
                                uint64_t bytes)
 {
     struct axp__live_name *live = axp__memory_find(m, x.own->name);
+    if (!live) return 0; /* the child of a fork in the middle of this */
     save_for_epoch(m, x.own, -(int64_t)bytes);
     uint64_t excess = axp__purse_settle_down(book_of(m, live), x.own);
     axp__purse_settle_down(book_of_all(m), x.all);

@@ -176,6 +176,7 @@ static uint64_t take_from_all(struct axp__book b, struct axp__purse *own,
     *print = ref;
     while (ref && got < need) {
         struct axp__purse *p = at(b, ref);
+        if (!p) break;
         uint64_t n = p == own ? 0 : take_from(b, p, need - got);
         if (n) axp__put(&b.account->holder, ref);
         got += n;
@@ -240,8 +241,8 @@ struct axp__purse *axp__purse_join(struct axp__book b,
               AXP__PURSE_OWNED))
             return p;
     axp__ref ref = axp__slab_new(b.slab, budget);
-    if (!ref) return NULL;
     struct axp__purse *fresh = at(b, ref);
+    if (!fresh) return NULL;
     fresh->name = name;
     fresh->state = ref << AXP__PURSE_REF | AXP__PURSE_OWNED;
     do

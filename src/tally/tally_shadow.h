@@ -89,10 +89,10 @@ static inline uint32_t *axp__shadow_cell(const struct axp__shadow *s,
                                          const struct axp__region **region)
 {
     uint64_t number = key >> AXP__REGION_SHIFT;
-    const struct axp__region *r = axp__get(&s->regions);
+    const struct axp__region *r = axp__get_pointer(&s->regions);
     if (axp__unlikely(!r || key % AXP__SLOT_BYTES)) return NULL;
     r += number % AXP__REGIONS;
-    uint32_t *cells = axp__get(&r->cells);
+    uint32_t *cells = axp__get_pointer(&r->cells);
     if (axp__unlikely(axp__get(&r->key) != number + 1 || !cells)) return NULL;
     *region = r;
     return cells + key % AXP__REGION_BYTES / AXP__SLOT_BYTES;

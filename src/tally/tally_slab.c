@@ -97,9 +97,9 @@ axp__ref axp__slab_new(struct axp__slab *s, struct axp__budget *budget)
 
 void *axp__slab_at(const struct axp__slab *s, axp__ref ref)
 {
-    struct axp__slab_block *b =
-        axp__get_acquire(place(s, ref >> AXP__SLAB_SHIFT));
-    return b->record[(ref & (RECORDS - 1)) - 1];
+    struct axp__slab_block **where = place(s, ref >> AXP__SLAB_SHIFT);
+    struct axp__slab_block *b = where ? axp__get_acquire(where) : NULL;
+    return b ? b->record[(ref & (RECORDS - 1)) - 1] : NULL;
 }
 
 void axp__slab_clear(struct axp__slab *s, struct axp__budget *budget)

@@ -32,6 +32,8 @@ struct axp__slab {
 };
 
 axp__ref axp__slab_new(struct axp__slab *s, struct axp__budget *budget);
+/* NULL: in the child of a fork that interrupted the caller, which has a slab
+ * of its own. */
 void *axp__slab_at(const struct axp__slab *s, axp__ref ref);
 void axp__slab_clear(struct axp__slab *s, struct axp__budget *budget);
 

@@ -46,4 +46,8 @@ expect "markdown" axprof report x.axp -f ma
 expect "perfetto pprof" axprof export --format p
 touch "$scratch/one.axp"
 expect "$scratch/one.axp" axprof report "$scratch/o"
+[[ " $(complete_words axprof run -- tru) " == *" truncate "* ]] || {
+    echo "run does not complete commands" >&2
+    exit 1
+}
 echo "pages and completion are as generated"

@@ -216,6 +216,17 @@ def test_status_line(c, folder):
     check(screen.rindex(LINE) < screen.rindex(b"\x1b[r"), screen)
 
 
+def test_status_line_of_a_recording(c, folder):
+    """Steps a second, events and the size of the file."""
+    t = Terminal([c.axprof, "run", "--no-file", "--",
+                  c.programs / "record_program", "steps", "2000", "1", "0"],
+                 folder, columns=120)
+    t.until(b" steps/s  ")
+    t.until(b" events  file ")
+    t.type(b"\x03")
+    t.end()
+
+
 def test_status_line_follows_the_size(c, folder):
     t = open_terminal(c, folder, "sleep", "3500")
     t.until(REGION)

@@ -306,6 +306,41 @@ def pack(c, folder):
         equal(result.status, 0, result.out + result.err)
 
 
+def with_disk(folder, kilobytes):
+    """A small disk, where the tests may make one; else None."""
+    disk = folder / "disk"
+    disk.mkdir()
+    done = subprocess.run(["mount", "-t", "tmpfs", "-o",
+                           f"size={kilobytes}k", "tmpfs", str(disk)],
+                          stderr=subprocess.DEVNULL)
+    return disk if done.returncode == 0 else None
+
+
+def test_full_disk(c, folder):
+    """Full from the start: all is in the report, nothing is kept. Full after a
+    while: the program goes on, and its statistics are whole."""
+    if os.geteuid() != 0:
+        return
+    report = folder / "report.json"
+    command = ("run", "-o", report, "--", c.program(), "scopes", 2000000)
+    for kilobytes, is_kept in ((64, False), (1200, True)):
+        disk = with_disk(folder, kilobytes)
+        if not disk:
+            return
+        try:
+            result = run([c.axprof, *command], disk, env=environment())
+            equal(result.status, 0, result.err)
+            equal(b"was not kept: the disk" in result.err, not is_kept,
+                  result.err)
+            data = json.loads(report.read_text())
+            equal(calls(data, "outer"), 2000000, "statistics")
+        finally:
+            for spool in spools(disk):
+                spool.unlink()
+            run(["umount", disk], folder)
+            disk.rmdir()
+
+
 # ---- reports ---------------------------------------------------------------
 
 def test_report_formats(c, folder):

@@ -42,8 +42,7 @@ export async function launch(options = {}) {
     if (!playwright) skip("viewer/node_modules is not installed (npm ci in viewer/)");
     const executablePath = findChromium();
     if (!executablePath) skip("there is no Chromium");
-    const {firefox, ...rest} = options;
-    return playwright.chromium.launch({executablePath, args: FLAGS, headless: true, ...rest});
+    return playwright.chromium.launch({executablePath, args: FLAGS, headless: true, ...options});
 }
 
 export function scratch() {
@@ -53,7 +52,7 @@ export function scratch() {
 }
 
 /** Opens a file; `page.noise` collects requests, console messages and errors. */
-export async function open(browser, file, {hash = "", context: contextOptions = {}, wait = true} = {}) {
+export async function open(browser, file, {hash = "", context: contextOptions = {}, wait = true, before = null} = {}) {
     const context = await browser.newContext({viewport: {width: 1280, height: 800}, offline: true, ...contextOptions});
     const page = await context.newPage();
     page.noise = [];
@@ -63,6 +62,7 @@ export async function open(browser, file, {hash = "", context: contextOptions = 
     });
     page.on("console", (m) => page.noise.push(`console ${m.type()}: ${m.text()}`));
     page.on("pageerror", (e) => page.noise.push(`error ${e.message}`));
+    if (before) await before(page);
     await page.goto(pathToFileURL(file).href + hash);
     if (wait) await page.locator("html[data-ready]").waitFor({state: "attached", timeout: 60000});
     return page;

@@ -171,6 +171,8 @@ static int write_big(const char *dir, uint64_t n, uint64_t budget)
         for (int l = 0; l < 12; l++)
             layer(p, &seed);
         axp__scope_end(t);
+        axp_counter(p, "loss", 1000.0 / (double)(i + 1));
+        axp_step(p);
     }
     axp_view *v = axp_snapshot(p);
     struct timespec a, b;

@@ -217,9 +217,9 @@ function trainingFindings(wall) {
     return [
         f("DeviceIdle", "high", "cuda:0 compute", 0.21, "The device waits for the host: 21 % of the time between its first and last kernel it has nothing to run.", "Launch further ahead: capture the step as a graph, or fuse the small kernels of a block.", {idle_percentage: 21.3, host_late_percentage: 17.8}),
         f("InputBound", "medium", "queue.get", 0.084, "The training thread waits 8.4 % of the step for the next batch; most of a load is decoding.", "Add a loader thread, or keep decoded batches.", {wait_percentage: 8.4, decode_percentage: 40}),
-        f("MemoryBound", "medium", "attn.softmax_kernel", 0.061, "attn.softmax_kernel moves data at 86 % of the bandwidth and computes little: 2 FLOP a byte.", "Fuse it with the products around it (flash attention).", {gbps: 1720, time_percentage: 9.9}),
-        f("LowThroughput", "low", "adamw_kernel", 0.031, "adamw_kernel reaches 58 % of what the roofline allows here.", "Use one fused kernel over all parameters.", {gbps: 1170}),
-        f("MemoryGrowth", "low", "token_cache", 0, "token_cache grows by 4.4 MB a step and does not level off.", "Bound the cache.", {bytes_per_step: 4613734}),
+        f("MemoryBound", "medium", "attn.softmax_kernel", 0.061, "moves data at 86 % of the bandwidth and computes little: 2 FLOP a byte", "Fuse it with the products around it (flash attention).", {gbps: 1720, time_percentage: 9.9}),
+        f("LowThroughput", "low", "adamw_kernel", 0.031, "reaches 58 % of what the roofline allows here", "Use one fused kernel over all parameters.", {gbps: 1170}),
+        f("MemoryGrowth", "low", "token_cache", 0, "grows by 4.4 MB a step and does not level off", "Bound the cache.", {bytes_per_step: 4613734}),
     ];
 }
 

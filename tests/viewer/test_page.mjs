@@ -286,6 +286,21 @@ test("a deep link restores everything", "quick", async (bench) => {
     assert.ok(Math.abs(sees[0] - saw[0]) < (saw[1] - saw[0]) / 100, "another view");
 });
 
+test("a range and the memory's moment by keyboard", "full", async (bench) => {
+    const {page} = await start(bench);
+    for (let i = 0; i < 5; i++) await page.keyboard.press("KeyW");
+    await page.keyboard.press("KeyR");
+    const [from, to] = await view(page);
+    const range = await state(page, "range");
+    assert.ok(Math.abs(range[0] - from) <= 1 && Math.abs(range[1] - to) <= 1);
+    const slider = page.getByRole("slider", {name: "Moment that the table shows"});
+    await slider.focus();
+    await page.keyboard.press("Home");
+    assert.equal(await state(page, "cursor"), RUN.memory.table.time[0]);
+    await page.keyboard.press("ArrowRight");
+    assert.equal(await state(page, "cursor"), RUN.memory.table.time[1]);
+});
+
 test("themes: the system's, and one's own", "quick", async (bench) => {
     const page = await bench.openRun("training", RUN, {context: {colorScheme: "dark"}});
     const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);

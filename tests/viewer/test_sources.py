@@ -32,7 +32,7 @@ def main():
                      "run npm run build in viewer/")
     if page.count("<!--axprof-data-->") != 1:
         wrong.append("the template has no single place for data")
-    if len(page.encode()) >= 200 * 1024:
+    if len(page.encode()) >= 200_000:
         wrong.append(f"the template has {len(page.encode())} bytes")
     if re.search(r'(src|href)="(https?:)?//', page):
         wrong.append("the template loads something")

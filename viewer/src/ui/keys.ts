@@ -19,6 +19,7 @@ export const KEYS: [string, string][] = [
     [". ,", "next, previous slice in the row"],
     ["↑ ↓", "parent, child of the selected slice (in the timeline)"],
     ["[ ]", "back, forward along a flow arrow"],
+    ["R", "select the slice's time, or what is shown, as the range"],
     ["M", "mark the selection, or the time at the pointer; again: remove"],
     ["1 2 3", "flame graph: time order, left heavy, sandwich"],
     ["Esc", "clear the selection"],
@@ -76,7 +77,7 @@ function byKey(e: KeyboardEvent, store: Store, tl: Timeline | null): boolean {
 }
 
 function byCode(code: string, tl: Timeline): boolean {
-    const {view, store} = tl;
+    const {view} = tl;
     const at = tl.hover && tl.hover.x >= tl.gutter ? tl.hover.time : (view.from + view.to) / 2;
     switch (code) {
     case "KeyW": view.zoom(at, 1.3); break;
@@ -85,11 +86,11 @@ function byCode(code: string, tl: Timeline): boolean {
     case "KeyD": view.pan(view.span * 0.12); break;
     case "KeyF": focusSelection(tl); return true;
     case "KeyM": toggleMark(tl); return true;
+    case "KeyR": selectShown(tl); return true;
     default: return false;
     }
     tl.redraw(true);
     tl.shareView();
-    void store;
     return true;
 }
 
@@ -150,6 +151,13 @@ function focusSelection(tl: Timeline): void {
         store.focus(trace.start[slice]!, trace.start[slice]! + trace.dur[slice]!);
         tl.reveal(slice);
     } else if (range) store.focus(range[0], range[1]);
+}
+
+/** A range without a mouse. */
+function selectShown({trace, store, view, report}: Timeline): void {
+    const i = store.state.slice;
+    if (i >= 0 && trace) store.chooseRange([trace.start[i]!, trace.start[i]! + trace.dur[i]!]);
+    else store.chooseRange([Math.max(0, Math.round(view.from)), Math.min(report.duration, Math.round(view.to))]);
 }
 
 function toggleMark(tl: Timeline): void {

@@ -58,6 +58,10 @@ export function Memory({report, store}: {report: Report; store: Store}): JSX.Ele
                 <Plot store={store} data={data as unknown as [number[], number[]]} height={220} label={`Live bytes over time; peak ${bytes(mem.peak)}`} formatY={bytes} binary fromZero xMax={report.duration}
                     options={(theme) => plotOptions(report, theme.dark)} onClick={(x) => store.set({cursor: Math.max(0, Math.round(x))})} />
             )}
+            {report.memory && report.memory.time.length > 1 && (
+                <input class="slider" type="range" min={0} max={report.memory.time.length - 1} value={at.line >= 0 ? at.line : lineAt(report, mem.peak_at)} aria-label="Moment that the table shows"
+                    aria-valuetext={at.title} onInput={(e) => store.set({cursor: report.memory!.time[Number(e.currentTarget.value)]!})} />
+            )}
             <h3>{at.title} <span class="muted">{bytes(at.total)}</span>{at.line >= 0 && cursor >= 0 && <button type="button" class="quiet" onClick={() => store.set({cursor: -1})}>Back to the peak</button>}</h3>
             <DataTable caption={at.title} columns={nameColumns(report, dark)} rows={rows} sort="bytes" id={(r) => r.name} chosen={op >= 0 ? op : undefined} onChoose={(r) => store.chooseOp(r.name)} limit={10} />
             {mem.leaks.length > 0 && <Leaks report={report} leaks={mem.leaks} store={store} />}

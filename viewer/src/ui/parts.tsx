@@ -19,7 +19,7 @@ export function Num({q}: {q: Quantity}): JSX.Element {
 /** A word with an explanation on hover and on focus. */
 export function Term({tip, children}: {tip: string; children: ComponentChildren}): JSX.Element {
     return (
-        <span class="term" tabIndex={0} data-tip={tip} aria-label={undefined}>
+        <span class="term" tabIndex={0} data-tip={tip}>
             {children}
             <span class="sr">: {tip}</span>
         </span>

@@ -138,7 +138,7 @@ function FindingCard({report, store, f, rank, tl}: {report: Report; store: Store
                 <h3>
                     <span class="rank">{rank}</span> {typeWords(f.type)}
                     {f.name >= 0 && <>{" "}<code><Name report={report} id={f.name} max={80} /></code></>}
-                    <span class={`severity sev-${f.severity}`}><span aria-hidden="true">{SEVERITY_SIGN[f.severity] ?? ""}</span> {f.severity}</span>
+                    <span class="severity"><span aria-hidden="true">{SEVERITY_SIGN[f.severity] ?? ""}</span> {f.severity}</span>
                 </h3>
                 <p>{f.description}</p>
                 <p class="suggestion"><span class="muted">Do:</span> {f.suggestion}</p>

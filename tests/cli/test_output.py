@@ -1,0 +1,166 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Where verbs write: files that appear when complete, devices, pipes that
+close, places that cannot be written to.
+
+  test_output.py AXPROF PROGRAMS [test ...]
+"""
+import json
+import os
+import pathlib
+import stat
+import subprocess
+import sys
+
+import run_support
+from run_support import check, environment, equal, run
+
+
+class Context:
+    def __init__(self, axprof, programs):
+        self.axprof = pathlib.Path(axprof).resolve()
+        self.programs = pathlib.Path(programs).resolve()
+
+
+def record(c, folder):
+    result = run([c.programs / "record_program", "scopes", 1000], folder,
+                 env=environment(AXPROF_OUT=str(folder / "x.axp")))
+    equal(result.status, 0, result.err)
+    return folder / "x.axp"
+
+
+def axprof(c, folder, *words):
+    return run([c.axprof, *words], folder, env=environment())
+
+
+def others(folder):
+    return sorted(p.name for p in folder.iterdir() if p.name != "x.axp")
+
+
+def test_same_bytes(c, folder):
+    """To a file, to standard output by default and by name."""
+    file = record(c, folder)
+    for form in ("json", "markdown", "text"):
+        plain = axprof(c, folder, "report", "-f", form, file)
+        equal(plain.status, 0, plain.err)
+        dash = axprof(c, folder, "report", "-f", form, "-o", "-", file)
+        equal(dash.out, plain.out, "-o -")
+        done = axprof(c, folder, "report", "-f", form, "-o", "r", file)
+        equal((done.status, done.out, done.err), (0, b"", b""), "-o r")
+        equal((folder / "r").read_bytes(), plain.out, "-o r")
+        (folder / "r").unlink()
+    json.loads(axprof(c, folder, "report", "-f", "json", file).out)
+
+
+def test_ending_chooses(c, folder):
+    file = record(c, folder)
+    axprof(c, folder, "report", file, "-o", "r.json")
+    json.loads((folder / "r.json").read_text())
+    axprof(c, folder, "report", file, "-o", "r.md")
+    check((folder / "r.md").read_text().startswith("#"), "Markdown")
+
+
+def test_replaces(c, folder):
+    """The old file's mode stays, and a link's target is replaced."""
+    file = record(c, folder)
+    old = folder / "old.txt"
+    old.write_text("before")
+    old.chmod(0o640)
+    (folder / "link.txt").symlink_to("old.txt")
+    done = axprof(c, folder, "report", file, "-o", "link.txt")
+    equal(done.status, 0, done.err)
+    check((folder / "link.txt").is_symlink(), "the link is still one")
+    check("before" not in old.read_text(), "replaced")
+    equal(stat.S_IMODE(old.stat().st_mode), 0o640, "mode")
+
+
+def test_failure_leaves_what_was_there(c, folder):
+    file = record(c, folder)
+    (folder / "r.txt").write_text("before")
+    file.write_bytes(file.read_bytes()[:50])
+    done = axprof(c, folder, "report", file, "-o", "r.txt")
+    equal(done.status, 1, "status")
+    equal((folder / "r.txt").read_text(), "before", "the old report")
+    equal(others(folder), ["r.txt"], "half files")
+
+
+def test_cannot_write(c, folder):
+    file = record(c, folder)
+    for path, words in (("no/such/r.txt", "make the folder first"),
+                        (".", "directory"), ("/dev/full", "No space left")):
+        done = axprof(c, folder, "report", file, "-o", path)
+        equal(done.status, 1, path)
+        check(words in done.err.decode(), path, done.err)
+    equal(others(folder), [], "half files")
+    done = run(["sh", "-c", f"'{c.axprof}' report -f json '{file}' "
+                ">/dev/full"], folder, env=environment())
+    equal(done.status, 1, "standard output is full")
+    check(b"No space left" in done.err, done.err)
+
+
+def test_device(c, folder):
+    file = record(c, folder)
+    done = axprof(c, folder, "report", file, "-o", "/dev/null")
+    equal((done.status, done.err), (0, b""), "/dev/null")
+    check(stat.S_ISCHR(os.stat("/dev/null").st_mode), "/dev/null is there")
+
+
+def test_closed_pipe(c, folder):
+    """Quiet, whether or not whoever started us ignores SIGPIPE."""
+    file = record(c, folder)
+    for restore in (True, False):
+        process = subprocess.Popen(
+            [c.axprof, "export", "-f", "json-events", "-o", "-", file],
+            cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            env=environment(), restore_signals=restore)
+        process.stdout.read(1)
+        process.stdout.close()
+        error = process.stderr.read()
+        process.wait()
+        equal(error, b"", "standard error")
+        check(process.returncode in (-13, 0), process.returncode)
+
+
+def test_unknown_format(c, folder):
+    file = record(c, folder)
+    done = axprof(c, folder, "export", "-f", "perfeto", file)
+    equal(done.status, 2, "status")
+    check(b"did you mean perfetto?" in done.err and b"speedscope" in done.err,
+          done.err)
+
+
+def test_file_verbs(c, folder):
+    file = record(c, folder)
+    done = axprof(c, folder, "info", file)
+    equal(done.status, 0, done.err)
+    check(b"record_program" in done.out and b"2000 scopes" in done.out,
+          done.out)
+    done = axprof(c, folder, "check", file)
+    equal((done.status, done.err), (0, b""), "check")
+    check(b"x.axp: sound" in done.out, done.out)
+    done = axprof(c, folder, "pack", file, "-o", "packed.axp")
+    equal(done.status, 0, done.err)
+    check((folder / "packed.axp").stat().st_size < file.stat().st_size,
+          "smaller")
+    done = axprof(c, folder, "pack", file, "-o", "packed.axp")
+    equal(done.status, 1, "an existing file")
+    check(b"exists" in done.err, done.err)
+    a = axprof(c, folder, "report", "-f", "json", file).out
+    b = axprof(c, folder, "report", "-f", "json", "packed.axp").out
+    equal(b, a, "the same report")
+
+
+def test_check_finds_damage(c, folder):
+    file = record(c, folder)
+    data = bytearray(file.read_bytes())
+    data[len(data) // 2] ^= 4
+    file.write_bytes(data)
+    done = axprof(c, folder, "check", file)
+    equal(done.status, 1, "status")
+    check(b"wrong" in done.err, done.out, done.err)
+
+
+if __name__ == "__main__":
+    run_support.main([value for name, value in list(globals().items())
+                      if name.startswith("test_")],
+                     Context(sys.argv[1], sys.argv[2]))
