@@ -179,22 +179,20 @@ static inline struct axp__frame *axp__hot_open(struct axp__lane *lane,
      * nothing that it points to is there then. */
     if (axp__unlikely(w + (b.work ? 3 : 0) >= axp__get(&lane->lim)))
         return NULL;
-    struct axp__frame *f = parent + 1;
+    _Static_assert(AXP__W_BEGIN == 1, "a label is the begin word's low bits");
+    uint64_t kind = b.is_named ? AXP__W_START - AXP__W_BEGIN : 0;
     uint64_t delta = b.now - lane->base_ticks;
+    uint64_t word = delta << AXP__TIME_SHIFT | (b.label + kind);
+    if (axp__unlikely(delta >> AXP__TIME_BITS != 0)) return NULL;
     struct axp__entry *e = axp__tally_peek(&lane->tally, parent->path,
                                            b.label + axp__hot_declares(b.work));
     if (axp__unlikely(!e || (b.work && !axp__hot_work_is_usual(b.work))))
         return NULL;
-    if (axp__unlikely((f == lane->tally.limit) |
-                      (delta >> AXP__TIME_BITS != 0)))
+    struct axp__frame *f = parent + 1;
+    if (axp__unlikely(f == lane->tally.limit)) return NULL;
+    if (!b.is_named && b.anchor >= parent->anchor &&
+        axp__unlikely((b.anchor > parent->anchor) | (parent->site == b.site)))
         return NULL;
-    if (!b.is_named && axp__unlikely((b.anchor > parent->anchor) |
-                                     ((b.anchor == parent->anchor) &
-                                      (parent->site == b.site))))
-        return NULL;
-    _Static_assert(AXP__W_BEGIN == 1, "a label is the begin word's low bits");
-    uint64_t kind = b.is_named ? AXP__W_START - AXP__W_BEGIN : 0;
-    uint64_t word = delta << AXP__TIME_SHIFT | (b.label + kind);
     __builtin_prefetch(w + AXP__PREFETCH_WORDS, 1);
     axp__tally_open(f, e,
                     (struct axp__frame_init){
@@ -215,34 +213,38 @@ static inline struct axp__frame *axp__hot_open(struct axp__lane *lane,
 }
 
 struct axp__hot_end {
-    uint64_t *w;
+    uint64_t now, token;
+    bool is_named;
+    uint64_t *w; /* from here on what axp__hot_may_close found */
     uint64_t word;
     struct axp__ending ending;
 };
 
-/* Whether the innermost scope ends as usual. Nothing is changed. HOT */
+/* Whether the innermost scope is the one and ends as usual. Nothing is
+ * changed. HOT */
 static inline bool axp__hot_may_close(const struct axp__lane *lane,
-                                      const struct axp__frame *f, uint64_t now,
-                                      bool is_named, struct axp__hot_end *end)
+                                      const struct axp__frame *f,
+                                      struct axp__hot_end *end)
 {
     uint64_t *w = lane->cur;
     if (axp__unlikely(w >= axp__get(&lane->lim))) return false; /* first */
-    uint64_t delta = now - lane->base_ticks;
-    uint64_t kind = is_named ? AXP__W_STOP - AXP__W_END : 0;
+    if (axp__unlikely(f->token != end->token)) return false;
+    uint64_t delta = end->now - lane->base_ticks;
+    uint64_t kind = end->is_named ? AXP__W_STOP - AXP__W_END : 0;
     end->w = w;
     end->word = delta << AXP__TIME_SHIFT | (f->op->end_label + kind);
-    return (delta >> AXP__TIME_BITS == 0) &&
-           axp__tally_may_end(f, now, is_named ? AXP__F_NAMED : 0,
+    if (axp__unlikely(delta >> AXP__TIME_BITS != 0)) return false;
+    return axp__tally_may_end(f, end->now, end->is_named ? AXP__F_NAMED : 0,
                               &end->ending);
 }
 
 /* It is not open any more before it is counted: a process that dies in
  * between has not counted it twice. HOT */
 static inline void axp__hot_close(struct axp__lane *lane, struct axp__frame *f,
-                                  uint64_t now, const struct axp__hot_end *end)
+                                  const struct axp__hot_end *end)
 {
     axp__lane_write(lane, end->w, end->word);
-    axp__put(&lane->last_ticks, now);
+    axp__put(&lane->last_ticks, end->now);
     axp__put(&lane->tally.top, f - 1);
     axp__tally_end(f, &end->ending);
 }

@@ -313,15 +313,14 @@ static __attribute__((noinline)) void stop_slow(axp_profiler *p,
 static inline bool stop_hot(struct axp__lane *lane, uint32_t id, uint64_t now)
 {
     struct axp__frame *f = lane->tally.top;
-    struct axp__hot_end end;
-    if (axp__unlikely(!axp__hot_may_close(lane, f, now, true, &end) ||
-                      f->op->name != id))
+    struct axp__hot_end end = {.now = now, .is_named = true};
+    if (axp__unlikely(!axp__hot_may_close(lane, f, &end) || f->op->name != id))
         return false;
     struct axp__named *slot = slot_of(f);
     uint64_t state = axp__get(&slot->state);
     if (axp__unlikely(!(state & 1) || !claim(slot, state))) return false;
     free_slot(lane, slot);
-    axp__hot_close(lane, f, now, &end);
+    axp__hot_close(lane, f, &end);
     return true;
 }
 

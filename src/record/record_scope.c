@@ -289,13 +289,12 @@ static __attribute__((noinline)) void end_in(uint64_t token, uint64_t now)
     struct axp__thread *t = axp__tls;
     struct axp__lane *lane = axp__lane_at(axp__token_lane(token));
     if (axp__likely(lane && !axp__thread_is_inside(t))) {
-        struct axp__hot_end end;
+        struct axp__hot_end end = {.now = now, .token = token};
         axp__thread_enter(t);
         if (axp__likely(axp__get(&lane->owner) == t && axp__get(&lane->go))) {
             struct axp__frame *f = lane->tally.top;
-            if (axp__likely(f->token == token &&
-                            axp__hot_may_close(lane, f, now, false, &end))) {
-                axp__hot_close(lane, f, now, &end);
+            if (axp__likely(axp__hot_may_close(lane, f, &end))) {
+                axp__hot_close(lane, f, &end);
                 axp__thread_leave(t);
                 return;
             }
@@ -308,26 +307,24 @@ static __attribute__((noinline)) void end_in(uint64_t token, uint64_t now)
 /* HOT */
 void axp__scope_end(uint64_t token)
 {
-    uint64_t now = axp__hot_clock();
+    struct axp__hot_end end = {.now = axp__hot_clock(), .token = token};
     struct axp__thread *t = axp__tls;
     struct axp__frame *f = axp__token_frame(token), *same = f;
-    struct axp__hot_end end;
     /* Of two equal values the compiler would take the one from memory. */
     __asm__("" : "+r"(f));
     if (axp__likely(axp__get(&t->hot) == same)) {
         struct axp__lane *lane = axp__hot_enter(t);
-        if (axp__likely(lane && axp__hot_may_close(lane, f, now, false, &end) &&
-                        f->token == token)) {
-            axp__hot_close(lane, f, now, &end);
+        if (axp__likely(lane && axp__hot_may_close(lane, f, &end))) {
+            axp__hot_close(lane, f, &end);
             axp__hot_leave(t, f - 1);
             return;
         }
         axp__hot_leave(t, f);
     } else if (token & AXP__TOKEN_LANE) {
-        end_in(token, now);
+        end_in(token, end.now);
         return;
     }
-    end_slow(token, now);
+    end_slow(token, end.now);
 }
 
 /* ---- ends -------------------------------------------------------------------- */

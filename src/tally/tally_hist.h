@@ -19,13 +19,19 @@
 
 struct axp__hist_at {
     uint64_t page, bucket;
+    uint64_t slot; /* page, or from the other end: what is at hand first */
 };
 
 static inline struct axp__hist_at axp__hist_at(uint64_t value)
 {
     uint64_t u = value + 64;
-    uint64_t zeros = (uint64_t)__builtin_clzll(u);
-    return (struct axp__hist_at){zeros - 1, u << zeros >> 57 & 63};
+#if defined(__x86_64__) /* which counts from below, and shifts in cl alone */
+    uint64_t top = 63u ^ (unsigned)__builtin_clzll(u);
+    return (struct axp__hist_at){62 - top, u >> (top - 6) & 63, top - 6};
+#else
+    uint64_t zeros = (unsigned)__builtin_clzll(u);
+    return (struct axp__hist_at){zeros - 1, u << zeros >> 57 & 63, zeros - 1};
+#endif
 }
 
 /* Lowest value of a bucket, and the value that stands for it. */

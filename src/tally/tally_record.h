@@ -44,7 +44,8 @@ struct axp__node {
  * short scope touches lies in one cache line. */
 struct axp__op {
     uint64_t reserved; /* page 0 lies at 8 * its number of leading zeros */
-    struct axp__hist_page *page[AXP__HIST_PAGES]; /* = hist, the owner's */
+    struct axp__hist_page *page[AXP__HIST_PAGES]; /* = hist, the owner's, by
+                                                     slot */
     uint32_t version;
     uint32_t name;
     uint64_t min_ticks, max_ticks;

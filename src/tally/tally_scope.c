@@ -110,15 +110,15 @@ uint64_t *axp__tally_bucket(struct axp__tally *t, struct axp__op *op,
                             uint64_t ticks)
 {
     struct axp__hist_at at = axp__hist_at(at_most(ticks));
-    if (!op->page[at.page]) {
+    if (!op->page[at.slot]) {
         axp__ref ref =
             axp__arena_alloc(&t->arena, sizeof(struct axp__hist_page), false);
         if (!ref) return &t->lost_bucket;
-        axp__put(&op->page[at.page],
+        axp__put(&op->page[at.slot],
                  (struct axp__hist_page *)axp__arena_at(&t->arena, ref));
         axp__put_release(&op->hist[at.page], ref);
     }
-    return &op->page[at.page]->count[at.bucket];
+    return &op->page[at.slot]->count[at.bucket];
 }
 
 /* ---- the hash -------------------------------------------------------------- */

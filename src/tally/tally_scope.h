@@ -288,7 +288,7 @@ static inline uint64_t *axp__tally_peek_bucket(const struct axp__op *op,
     if (axp__unlikely((ticks < op->min_ticks) | (ticks > op->max_ticks)))
         return NULL;
     struct axp__hist_at at = axp__hist_at(ticks);
-    struct axp__hist_page *page = op->page[at.page];
+    struct axp__hist_page *page = op->page[at.slot];
     return axp__likely(page != NULL) ? &page->count[at.bucket] : NULL;
 }
 
