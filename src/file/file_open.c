@@ -8,7 +8,7 @@
 #include "file/file_fold.h"
 #include "file/file_image.h"
 #include "file/file_pack.h"
-#include "record/record_recover.h"
+#include "outside/outside_recover.h"
 #include "record/record_thread.h"
 #include "record/record_trace.h"
 

@@ -5,7 +5,7 @@
 #include "axprof/axprof_file.h"
 #include "file/file_open.h"
 #include "file/file_write.h"
-#include "record/record_recover.h"
+#include "outside/outside_recover.h"
 #include "record/record_thread.h"
 
 static axp_status write_whole(struct axp__opened *o, const char *path,

@@ -7,7 +7,7 @@
  *
  * Everything that a profiler holds lies in one, pointers and all: whoever
  * reads the file after a kill turns an address into an offset by the table
- * (record_recover.c). The kernel keeps each store, whatever happens to the
+ * (outside_recover.c). The kernel keeps each store, whatever happens to the
  * process next.
  *
  * Small pieces are carved from extents by an atomic add, in powers of two,

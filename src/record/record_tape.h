@@ -14,7 +14,7 @@
  *          variable AXPROF_DRAIN is "parent") there is none: the parent
  *          drains, and completes the file when the process is gone.
  * Death    whatever ends the process: the spool has every word that was
- *          written, and the accumulators. record_recover.c reads them.
+ *          written, and the accumulators. outside_recover.c reads them.
  * Fork     the child's tape is WANTED again, under a name of its own.
  * Threads  open, flush, finish, reset and close by the profiler's mutex.
  */

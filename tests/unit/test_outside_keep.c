@@ -7,7 +7,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "record/record_outside_keep.h"
+#include "outside/outside_keep.h"
 #include "wire/wire_block.h"
 
 #define SECOND 1000000000ull

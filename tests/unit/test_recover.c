@@ -10,7 +10,7 @@
 #include "model/model_view.h"
 #include "os/os_space.h"
 #include "record/record_profiler.h"
-#include "record/record_recover.h"
+#include "outside/outside_recover.h"
 #include "record/record_spool.h"
 #include "record/record_tape.h"
 #include "test_support.h"

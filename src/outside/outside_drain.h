@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Draining another process's spool into its trace; record_outside.c. Part of
+/* Draining another process's spool into its trace; outside_drain.c. Part of
  * libaxprof. */
-#ifndef AXP_RECORD_OUTSIDE_H
-#define AXP_RECORD_OUTSIDE_H
+#ifndef AXP_OUTSIDE_DRAIN_H
+#define AXP_OUTSIDE_DRAIN_H
 #include "axprof/axprof.h"
 
 struct axp__outside;

@@ -16,8 +16,8 @@
  * Memory   at most 64 MiB of waiting chunks; past that the oldest is dropped.
  * Failure  a file that cannot be rewritten stays long.
  */
-#ifndef AXP_RECORD_OUTSIDE_KEEP_H
-#define AXP_RECORD_OUTSIDE_KEEP_H
+#ifndef AXP_OUTSIDE_KEEP_H
+#define AXP_OUTSIDE_KEEP_H
 #include "record/record_trace.h"
 
 struct axp__keep_rule { /* all 0: everything is kept */

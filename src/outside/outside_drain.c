@@ -12,7 +12,7 @@
  * If this process dies, chunks that it was draining stay as they are in the
  * spool, where readers find them, and the target goes on with the others.
  */
-#include "record/record_outside.h"
+#include "outside/outside_drain.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +22,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "record/record_outside_keep.h"
+#include "outside/outside_keep.h"
 #include "record/record_lane.h"
 #include "record/record_profiler.h"
 #include "record/record_thread.h"

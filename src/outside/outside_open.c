@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Draining by path: axprof_file.h. The trace says which spool is its own
- * (record_spool_of.c); both must be plain files of our own user, so that
+ * (outside_spool.c); both must be plain files of our own user, so that
  * nobody else can make us append to something. */
 #include "axprof/axprof_file.h"
 
@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 #include "os/os_clock.h"
-#include "record/record_outside_keep.h"
-#include "record/record_outside.h"
-#include "record/record_recover.h"
+#include "outside/outside_keep.h"
+#include "outside/outside_drain.h"
+#include "outside/outside_recover.h"
 #include "record/record_thread.h"
 
 static int open_own(const char *path)

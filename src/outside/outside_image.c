@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Bytes of a spool by address, its chunks and its names; see record_image.h. */
-#include "record/record_image.h"
+/* Bytes of a spool by address, its chunks and its names; see outside_image.h. */
+#include "outside/outside_image.h"
 
 #include <errno.h>
 #include <stdlib.h>

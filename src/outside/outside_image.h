@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* A spool as it lies in its file: what an address of its process held.
  *
- * Place    under record_recover.c, which knows what the structs mean.
+ * Place    under outside_recover.c, which knows what the structs mean.
  * Input    untrusted, and perhaps still being written to: extents are read
  *          into memory of our own as they are first needed, and what no
  *          extent holds is not there.
  */
-#ifndef AXP_RECORD_IMAGE_H
-#define AXP_RECORD_IMAGE_H
+#ifndef AXP_OUTSIDE_IMAGE_H
+#define AXP_OUTSIDE_IMAGE_H
 #include "axprof/axprof.h"
 #include "os/os_space.h"
 #include "tally/tally_capture.h"

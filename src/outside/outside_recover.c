@@ -14,7 +14,7 @@
  *          it is. It is off by at most the event that was not finished.
  * Words    of chunks stay in the file until they are asked for.
  */
-#include "record/record_recover.h"
+#include "outside/outside_recover.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +25,7 @@
 #include <unistd.h>
 
 #include "record/record_lane.h"
-#include "record/record_image.h"
+#include "outside/outside_image.h"
 #include "record/record_spool.h"
 #include "tally/tally_memory.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Keeping a part of a timeline; see record_outside_keep.h. */
-#include "record/record_outside_keep.h"
+/* Keeping a part of a timeline; see outside_keep.h. */
+#include "outside/outside_keep.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Which spool belongs to a trace: the first block of the trace names it. Part
- * of libaxprof; see record_recover.h.
+ * of libaxprof; see outside_recover.h.
  *
  * Input    untrusted: a trace that was sent by somebody must not lead to
  *          another file than a spool of its own.
@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "record/record_recover.h"
+#include "outside/outside_recover.h"
 #include "record/record_spool.h"
 #include "wire/wire_body.h"
 

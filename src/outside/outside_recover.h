@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What a spool holds after its process has died; record_recover.c. Part of
+/* What a spool holds after its process has died; outside_recover.c. Part of
  * libaxprof: it knows the recorder's structs, and nothing that enters a
  * target needs it. */
-#ifndef AXP_RECORD_RECOVER_H
-#define AXP_RECORD_RECOVER_H
+#ifndef AXP_OUTSIDE_RECOVER_H
+#define AXP_OUTSIDE_RECOVER_H
 #include "tally/tally_capture.h"
 
 struct axp__recovered {
