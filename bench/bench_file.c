@@ -4,7 +4,7 @@
  *
  *   axp_bench_file [--no-fail]
  *
- * Timelines: examples/gpt's (a small model, so that some seconds give 200,000
+ * Timelines: examples/gpt's (a small model, so that some seconds give 400,000
  * scopes; and its default run, for the bytes alone), and made ones with
  * log-uniform durations of 100 ns to 1 ms:
  *
@@ -405,7 +405,7 @@ static void measure_made(const char *of, void (*make)(struct maker *, uint64_t),
 static void measure_gpt(void)
 {
     char path[96];
-    char *const small[] = {"gpt",   "--steps", "1500",    "--width", "32",
+    char *const small[] = {"gpt",   "--steps", "3000",    "--width", "32",
                            "--seq", "16",      "--batch", "2",       NULL};
     char *const usual[] = {"gpt", NULL};
     snprintf(path, sizeof path, "%s/gpt.axp", folder);

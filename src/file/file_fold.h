@@ -88,6 +88,8 @@ void axp__fold_words(struct axp__fold *f, struct axp__fold_row *r,
                      const uint64_t *words, size_t n, uint64_t base_ticks);
 /* What a WORK record says. */
 struct axp__work axp__fold_work(const uint64_t *words);
+/* Of the innermost scope. */
+void axp__fold_set_category(struct axp__fold_row *r, uint64_t category);
 struct axp__wire_event;
 void axp__fold_put_memory(struct axp__fold *f, struct axp__fold_row *r,
                           const struct axp__wire_event *e,

@@ -29,11 +29,11 @@
 
 /* ---- digests ------------------------------------------------------------------ */
 
-enum what { PLAIN, WORKED, MEMORY, OTHER };
+enum what { PLAIN, WORKED, MEMORY, CATEGORY, OTHER };
 
 /* A symbol as the loop needs it: half a cache line. */
 struct axp__digest {
-    uint64_t label; /* with what it declares */
+    uint64_t label; /* with what it declares; or the category */
     double flops, bytes;
     uint32_t seen; /* 1 + where it was last; 0: nowhere, or that is settled */
     uint16_t dtype;
@@ -71,6 +71,9 @@ static void make_digest(struct axp__digest *d, const struct axp__symbols *s,
     *d = (struct axp__digest){.what = OTHER, .dims_at = dims_at};
     if ((kind == AXP__W_ALLOC || kind == AXP__W_FREE) && t->n_words == 1)
         d->what = MEMORY;
+    if (kind == AXP__W_EXT && (w[1] & 255) == AXP__X_CATEGORY &&
+        t->n_words == 2 && !t->n_literals)
+        *d = (struct axp__digest){.what = CATEGORY, .label = w[1] >> 32};
     if (kind != AXP__W_BEGIN || t->n_literals) return;
     bool has_work = t->n_heads > 1 && axp__word_kind(w[1]) == AXP__W_WORK;
     unsigned n_more = t->n_heads - 1u - has_work;
@@ -219,6 +222,9 @@ static __attribute__((noinline)) void fold_rare(struct axp__fold *f,
         end_slow(r, ticks);
     } else if (d->what == MEMORY) {
         fold_memory(f, r, s, i, ticks);
+    } else if (d->what == CATEGORY) {
+        axp__fold_set_category(r, d->label);
+        r->last_ticks = ticks;
     } else if (symbol >= AXP__SYM_TEMPLATE && are_its_dims(r, s, i, d)) {
         d->seen = (uint32_t)at + 1;
         r->last_ticks = ticks;
@@ -253,6 +259,8 @@ static __attribute__((noinline)) bool begin_slow(struct axp__fold_row *r,
 #define LATE 16u /* ends */
 
 struct run {
+    struct axp__fold *fold;
+    struct axp__fold_row *row;
     struct axp__digest *digest;
     uint64_t *late[LATE], nowhere; /* buckets that are still to be counted */
 };
@@ -305,11 +313,10 @@ static inline void open_one(struct axp__frame *frame,
     frame->path = e->path;
 }
 
-/* Symbols of the slice from i on; returns where something is rare, or its
- * end. */
-static inline size_t fold_run(struct run *run, struct axp__fold_row *r,
-                              const struct axp__symbols *s, size_t i)
+/* A slice; false: no memory, or too deep. */
+static bool fold_slice(struct run *run, struct axp__symbols *s)
 {
+    struct axp__fold_row *r = run->row;
     const uint8_t *low = s->low + s->first;
     const uint8_t *high = s->high ? s->high + s->first : NULL;
     const uint64_t *ticks = s->ticks;
@@ -317,21 +324,26 @@ static inline size_t fold_run(struct run *run, struct axp__fold_row *r,
     const uint32_t seen = s->first + 1;
     struct axp__tally hot;
     take(&hot, &r->tally);
-    for (; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         uint32_t symbol = low[i] | (high ? (uint32_t)high[i] << 8 : 0);
         struct axp__frame *top = hot.top;
-        if (symbol == AXP__SYM_END) {
-            if (axp__unlikely(!end_one(run, top, ticks[i], i))) break;
+        if (symbol == AXP__SYM_END &&
+            axp__likely(end_one(run, top, ticks[i], i))) {
             hot.top = top - 1;
             continue;
         }
         struct axp__digest *d = &run->digest[symbol];
-        if (axp__unlikely(d->what > WORKED)) break;
+        if (axp__unlikely(d->what > WORKED)) {
+            r->tally.top = top;
+            fold_rare(run->fold, r, s, s->first + i);
+            take(&hot, &r->tally);
+            continue;
+        }
         d->seen = seen + (uint32_t)i;
         struct axp__entry *e = axp__tally_peek(&hot, top->path, d->label);
         if (axp__unlikely(!e || top + 1 == hot.limit)) {
             r->tally.top = top;
-            if (!begin_slow(r, d, ticks[i])) break;
+            if (!begin_slow(r, d, ticks[i])) return false;
             take(&hot, &r->tally);
             continue;
         }
@@ -340,7 +352,7 @@ static inline size_t fold_run(struct run *run, struct axp__fold_row *r,
         if (d->what == WORKED) add_declared(e->record, d);
     }
     r->tally.top = hot.top;
-    return i;
+    return true;
 }
 
 /* ---- a pack ---------------------------------------------------------------------------- */
@@ -353,48 +365,38 @@ bool axp__fold_can_do(struct axp__fold *f, const struct axp__symbols *s)
     return f->digest && !memchr(s->low, AXP__SYM_STOP, s->n_symbols);
 }
 
-/* The loop leaves it to this to say when the last scope ended. */
-static void set_last(const struct axp__fold *f, struct axp__fold_row *r,
-                     const struct axp__symbols *s)
-{
-    for (size_t i = s->end; i-- > s->first;) {
-        uint32_t symbol = axp__symbol_at(s, i);
-        if (symbol == AXP__SYM_END) r->last_ticks = s->ticks[i - s->first];
-        if (f->digest[symbol].what > WORKED) return;
-    }
-}
-
-/* A slice; false: no memory, or too deep. */
-static bool fold_slice(struct axp__fold *f, struct run *run,
-                       struct axp__fold_row *r, struct axp__symbols *s)
+/* From when to when it is. The loop leaves it to this to say when the last
+ * scope of a slice ended. */
+static void note_times(struct axp__fold *f, struct axp__fold_row *r,
+                       const struct axp__symbols *s)
 {
     const uint64_t *ticks = s->ticks;
     const size_t n = s->end - s->first;
     if (ticks[0] < r->first_ticks) r->first_ticks = ticks[0];
     if (ticks[n - 1] > f->end_ticks) f->end_ticks = ticks[n - 1];
-    /* so that no end is the root's */
-    axp__frame_set_flags(r->tally.frames, AXP__F_MOVED);
-    for (size_t i = 0; (i = fold_run(run, r, s, i)) < n; i++) {
+    for (size_t i = n; i--;) {
         uint32_t symbol = axp__symbol_at(s, s->first + i);
-        if (f->digest[symbol].what <= WORKED) return false;
-        fold_rare(f, r, s, s->first + i);
+        if (symbol == AXP__SYM_END) r->last_ticks = ticks[i];
+        if (f->digest[symbol].what > WORKED) return;
     }
-    set_last(f, r, s);
-    return true;
 }
 
 bool axp__fold_symbols(struct axp__fold *f, struct axp__fold_row *r,
                        struct axp__symbols *s)
 {
-    struct run run = {.digest = f->digest};
+    struct run run = {.fold = f, .row = r, .digest = f->digest};
     for (uint32_t i = 0; i < AXP__SYM_TEMPLATE; i++)
         f->digest[i].what = OTHER;
     for (uint32_t i = 0; i < s->n_templates; i++)
         make_digest(&f->digest[i + AXP__SYM_TEMPLATE], s, &s->templates[i]);
     for (uint32_t i = 0; i < LATE; i++)
         run.late[i] = &run.nowhere;
-    while (!f->is_out_of_memory && axp__symbols_next(s))
-        if (!fold_slice(f, &run, r, s)) f->is_out_of_memory = true;
+    /* so that no end is the root's */
+    axp__frame_set_flags(r->tally.frames, AXP__F_MOVED);
+    while (!f->is_out_of_memory && axp__symbols_next(s)) {
+        if (!fold_slice(&run, s)) f->is_out_of_memory = true;
+        note_times(f, r, s);
+    }
     for (uint32_t i = 0; i < LATE; i++)
         ++*run.late[i];
     settle_dims(f, r, s);

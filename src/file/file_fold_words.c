@@ -121,7 +121,7 @@ static void add_dims(struct axp__fold_row *r, const uint64_t *payload)
     if (top != r->tally.frames && dims[0]) axp__tally_set_dims(top->op, dims);
 }
 
-static void set_category(struct axp__fold_row *r, uint32_t category)
+void axp__fold_set_category(struct axp__fold_row *r, uint64_t category)
 {
     struct axp__frame *top = r->tally.top;
     if (top != r->tally.frames && category <= AXP_CAT_IO)
@@ -209,7 +209,7 @@ static void fold_ext(struct axp__fold *f, struct axp__fold_row *r,
     case AXP__X_ASYNC_END: add_loose(r, e, e->payload[1]); break;
     case AXP__X_CROSS_STOP: add_loose(r, e, e->payload[0]); break;
     case AXP__X_DROP: drop(r, e); break;
-    case AXP__X_CATEGORY: set_category(r, e->argument); break;
+    case AXP__X_CATEGORY: axp__fold_set_category(r, e->argument); break;
     case AXP__X_DIMS: add_dims(r, e->payload); break;
     case AXP__X_SPAN: add_span(r, e); break;
     case AXP__X_TRACK_ALLOC:

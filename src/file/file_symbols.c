@@ -276,9 +276,11 @@ static bool read_counts(struct opener *o, struct axp__bytes *b,
 
 #define BLOCK 64u /* symbols whose flags are one word */
 
-static __attribute__((noinline)) uint64_t get_exception(
-    struct axp__symbol_times *t)
+/* A time all of whose bits are set: in the second window an exception. */
+static __attribute__((noinline)) uint64_t get_full(struct axp__symbol_times *t,
+                                                   uint64_t flag, uint64_t w)
 {
+    if (!flag) return ((uint64_t)1 << (w & 63)) - 1 + (w >> 8);
     size_t i = t->at_exception++;
     return i < t->n_exceptions ? axp__get_u64(t->exceptions + 8 * i) : 0;
 }
@@ -307,11 +309,8 @@ static void read_block(struct axp__symbols *s, size_t first)
         uint64_t mask = ((uint64_t)1 << (w & 63)) - 1;
         uint64_t v = axp__get_u64(bits + n_bits / 8) >> n_bits % 8 & mask;
         n_bits += (uint8_t)w;
-        if (axp__unlikely(v == mask) && flag)
-            now += get_exception(t);
-        else
-            now += v + (w >> 8);
-        ticks[i] = now;
+        v = axp__unlikely(v == mask) ? get_full(t, flag, w) : v + (w >> 8);
+        ticks[i] = now += v;
     }
     t->n_times += BLOCK;
     t->now = now;
@@ -340,7 +339,7 @@ static void read_one(struct axp__symbols *s, size_t i)
     if (at > t->n_bytes) at = t->n_bytes;
     uint64_t v = axp__get_u64(t->bits + at) >> t->n_bits % 8 & mask;
     t->n_bits += w & 63;
-    *ticks = t->now += flag && v == mask ? get_exception(t) : v + (w >> 8);
+    *ticks = t->now += v == mask ? get_full(t, flag, w) : v + (w >> 8);
 }
 
 static uint8_t most_of(const uint8_t *bytes, size_t n)
