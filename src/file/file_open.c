@@ -53,6 +53,11 @@ static bool add_warnings(const struct axp__opened *o)
                        "recording without its statistics: they were counted "
                        "again from the timeline, and miss what it misses",
                        o->origin == AXP__FROM_WORDS) &&
+           add_warning(c, "folded_paths",
+                       "scopes whose call path found no room when they were "
+                       "counted again; counted in their operation, shown "
+                       "under (other) in the call tree",
+                       o->n_folded) &&
            add_warning(c, "cut_file",
                        "bytes after the last whole block of the file; ignored",
                        is_cut ? f->bytes - f->end : 0) &&
@@ -152,6 +157,7 @@ static bool fold(struct axp__opened *o)
     c->rows = NULL;
     c->n_rows = 0;
     bool ok = folded && axp__fold_to_capture(folded, c, rows, n);
+    if (folded) o->n_folded = axp__fold_lost(folded);
     axp__fold_destroy(folded);
     return ok;
 }
