@@ -189,6 +189,7 @@ size_t axp__outside_step(struct axp__outside *o)
             taken[n_taken++] = c;
         }
     }
+    o->trace.is_hasty = axp__pool_is_pressed(&o->prof->pool);
     if (n_sound && o->keep)
         axp__keep_take(o->keep, &o->trace, sound, n_sound);
     else if (n_sound)

@@ -3,11 +3,15 @@
  * back.
  *
  * It looks every millisecond while there is much to do, every 20 when there
- * is little, and writes once it has a whole batch or a second has passed, so
+ * is little, and writes once chunks are many or a second has passed, so
  * that blocks are large enough to pack well. Nobody wakes it: that would be a
  * system call in a recording thread. Ahead of the writers it keeps some free
  * chunks with their pages in place, since a thread that must fault them in
  * pays for it (18 against 14 ns a scope).
+ *
+ * Packing takes some 40 ns a scope, writing words as they are 3. So a drain
+ * that falls behind (half of the spool waits) stops packing until it has
+ * caught up: a larger file, and not a cut one. `axprof pack` packs the rest.
  *
  * Where writing fails the timeline ends: chunks go round as in a ring, and
  * what they held is counted as cut.
@@ -76,6 +80,7 @@ static bool drain_batch(struct axp__tape *tape)
     size_t found = axp__pool_drain(pool, taken, AXP__TAPE_BATCH), n = 0;
     for (size_t i = 0; i < found; i++)
         if (is_current(tape, taken[i])) tape->batch[n++] = taken[i];
+    tape->trace.is_hasty = axp__pool_is_pressed(pool);
     if (n && (!axp__trace_news(&tape->trace, tape->p) ||
               !axp__trace_chunks(&tape->trace, tape->batch, n)))
         tell(tape);
@@ -84,10 +89,17 @@ static bool drain_batch(struct axp__tape *tape)
     return found;
 }
 
-static size_t count_full(const struct axp__pool *pool)
+/* A large block packs well; a small spool cannot wait for one. */
+static size_t enough_of(const struct axp__pool *pool)
+{
+    uint64_t part = pool->max_chunks / 4;
+    return part < ENOUGH_CHUNKS ? (size_t)part + 1 : ENOUGH_CHUNKS;
+}
+
+static size_t count_full(const struct axp__pool *pool, size_t most)
 {
     size_t n = axp__pool_size(pool), full = 0;
-    for (size_t i = 0; i < n && full < ENOUGH_CHUNKS; i++) {
+    for (size_t i = 0; i < n && full < most; i++) {
         const struct axp__chunk *c = axp__pool_at(pool, i);
         full += c && axp__get(&c->state) == AXP__CHUNK_FULL;
     }
@@ -152,15 +164,14 @@ static void *run(void *arg)
                 return NULL;
         }
         keep_reserve(&tape->p->pool);
-        size_t full = count_full(&tape->p->pool);
-        if (full >= ENOUGH_CHUNKS ||
-            (full && now_ns() - last_ns > WRITE_AFTER_NS)) {
+        size_t enough = enough_of(&tape->p->pool);
+        size_t full = count_full(&tape->p->pool, enough);
+        if (full >= enough || (full && now_ns() - last_ns > WRITE_AFTER_NS)) {
             drain_batch(tape);
             last_ns = now_ns();
-            if (full >= ENOUGH_CHUNKS) continue;
+            if (full >= enough) continue;
         }
-        wait_on(&tape->n_asked, asked,
-                full > ENOUGH_CHUNKS / 8 ? BUSY_NS : IDLE_NS);
+        wait_on(&tape->n_asked, asked, full > enough / 8 ? BUSY_NS : IDLE_NS);
     }
 }
 

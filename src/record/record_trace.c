@@ -259,7 +259,7 @@ static bool put_raw(struct axp__trace *t, const struct axp__chunk *chunk)
 static bool put_run(struct axp__trace *t, struct axp__chunk **chunks, size_t n)
 {
     size_t bytes = 0;
-    if (t->packer)
+    if (t->packer && !t->is_hasty)
         bytes =
             packing->pack(t->packer, (const struct axp__chunk *const *)chunks,
                           n, t->body, BODY_BYTES);

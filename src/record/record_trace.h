@@ -24,6 +24,7 @@ struct axp__trace {
     uint64_t limit_bytes;  /* 0: none */
     uint64_t n_cut_events; /* that gave way to the limit */
     uint32_t n_names;      /* ids below this are in the file */
+    bool is_hasty;         /* there is no time to pack */
     uint8_t *body;         /* room for one packed block */
     void *packer;
     const char *path;
