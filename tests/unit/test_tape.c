@@ -217,6 +217,23 @@ static void after_a_flush_all_so_far_is_in_the_file(void **state)
     expect_calls(path, 3002, 12008);
 }
 
+/* More names than the first table of who compares has room for. */
+static void a_file_of_many_names_is_sound(void **state)
+{
+    (void)state;
+    const char *path = in_folder("many.axp");
+    axp_profiler *p = record_to(path, (axp_options){0});
+    for (int i = 0; i < 1000; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "name %d", i);
+        AXP_SCOPE_IN(p, name);
+        axp_counter(p, name, i);
+        axp_record_alloc(p, name, 100);
+    }
+    axp_profiler_destroy(p);
+    assert_int_equal(axp_file_check(path, stderr), AXP_OK);
+}
+
 /* ---- limits ------------------------------------------------------------------------- */
 
 #define MANY (TS_SLOW ? 60000u : 600000u)
@@ -532,6 +549,7 @@ int main(int argc, char **argv)
         T(destroying_completes_the_file),
         T(a_reset_begins_the_file_anew),
         T(after_a_flush_all_so_far_is_in_the_file),
+        T(a_file_of_many_names_is_sound),
         T(the_oldest_gives_way_to_file_limit),
         T(what_the_spool_cannot_hold_is_cut_and_counted),
         T(a_limit_on_files_does_not_harm_the_program),
