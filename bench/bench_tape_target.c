@@ -95,8 +95,10 @@ static uint64_t count_cut(void)
 {
     struct axp__prof *p = axp__prof_of(axp_global());
     uint64_t n = p->n_merged_unlogged + axp__get(&p->pool.n_cut_events);
-    for (struct axp__lane *l = p->lanes; l; l = l->next)
+    for (struct axp__lane *l = p->lanes; l; l = l->next) {
         n += axp__get(&l->n_unlogged);
+        if (!l->chunk) n += (uint64_t)(l->cur - l->words) - l->n_extra;
+    }
     return n;
 }
 

@@ -13,7 +13,9 @@
  * Small pieces are carved from extents by an atomic add, in powers of two,
  * and used again through free lists; large ones are extents of their own.
  * Every byte is allocated in the file before it is mapped: a full /dev/shm is
- * NULL here, and never SIGBUS at a store.
+ * no SIGBUS at a store. Chunks then find no room, and leave some of it to the
+ * others; lanes and accumulators lie in anonymous memory instead, so that
+ * statistics stay whole, though a kill would lose what lies there.
  *
  * Place      what axp__map is without a file. NULL as space means axp__map.
  * Ownership  the space owns descriptor and mappings; close gives both back.
@@ -74,6 +76,8 @@ struct axp__space *axp__space_create(int fd, uint64_t limit_bytes,
 /* Zeroed. space NULL: anonymous memory. */
 void *axp__space_map(struct axp__space *s, enum axp__extent_kind kind,
                      size_t bytes);
+/* Whether that lies in the file. */
+bool axp__space_holds(struct axp__space *s, const void *memory);
 /* The same bytes as were asked for. NULL allowed. */
 void axp__space_unmap(struct axp__space *s, void *memory, size_t bytes);
 

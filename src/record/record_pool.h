@@ -95,6 +95,8 @@ static inline bool axp__pool_is_pressed(const struct axp__pool *pool)
         (int64_t)axp__get(&pool->n_chunks) - (int64_t)axp__get(&pool->n_free);
     return n_used > (int64_t)(pool->max_chunks / 2);
 }
+/* Not drained after all: FULL again. */
+void axp__pool_put_back(struct axp__chunk *chunk);
 /* Drained: free again. */
 void axp__pool_free(struct axp__pool *pool, struct axp__chunk *chunk);
 /* Makes `n` free chunks more, up to the limit, with their pages in place. */

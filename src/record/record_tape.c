@@ -363,6 +363,7 @@ axp_status axp__tape_finish(struct axp__prof *p)
     if (!c || !tape->is_whole) {
         /* The spool stays: it has what the trace has not. */
         int error = tape->trace.error ? tape->trace.error : ENOMEM;
+        if (!tape->is_told) axp__warn(p, AXP__WARN_WRITE_FAILED, 0);
         axp__trace_close(&tape->trace);
         return axp__fail(AXP_E_IO, "%s is not complete: %s", tape->path,
                          strerror(error));

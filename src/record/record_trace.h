@@ -41,9 +41,10 @@ void axp__trace_begin(struct axp__trace *t, struct axp__prof *p);
 bool axp__trace_constants(struct axp__trace *t);
 /* Names and rows that are new. False: nothing (more) can be written. */
 bool axp__trace_news(struct axp__trace *t, struct axp__prof *p);
-/* Chunks in any order; sorts them. The words must be valid. */
-AXP_API bool axp__trace_chunks(struct axp__trace *t, struct axp__chunk **chunks,
-                               size_t n);
+/* Chunks in any order; sorts them. The words must be valid. Returns how many,
+ * from the first on, are in the file now: all, unless writing failed. */
+AXP_API size_t axp__trace_chunks(struct axp__trace *t,
+                                 struct axp__chunk **chunks, size_t n);
 /* Blocks of the timeline that lie before `from` give way: the others are
  * copied into a new file, which takes the name. False: nothing has changed. */
 AXP_API bool axp__trace_forget(struct axp__trace *t, uint64_t from);

@@ -12,6 +12,7 @@
 
 #include "axprof/axprof_file.h"
 #include "os/os_space.h"
+#include "outside/outside_recover.h"
 #include "test_support.h"
 
 #if defined(__SANITIZE_THREAD__)
@@ -44,13 +45,14 @@ static int count_files(const char *where, const char *word)
     return n;
 }
 
-/* Spools in memory that a process has made since this test began; others may
- * have some at any time, and process ids come again. */
-static int count_spools(pid_t pid)
+/* Spools in memory that a process has made since this test began, and what
+ * they take; others may have some at any time, and process ids come again. */
+static int count_spools_and_bytes(pid_t pid, uint64_t *bytes)
 {
     char path[512];
     DIR *d = opendir("/dev/shm");
     int n = 0;
+    *bytes = 0;
     for (struct dirent *e; d && (e = readdir(d));) {
         uint64_t words[offsetof(struct axp__space, pid) / 8 + 1];
         if (strncmp(e->d_name, "axprof-", 7)) continue;
@@ -59,20 +61,35 @@ static int count_spools(pid_t pid)
         if (fd < 0) continue;
         struct stat st;
         if (!fstat(fd, &st) && st.st_ctime >= began &&
-            read(fd, words, sizeof words) == sizeof words)
-            n += words[sizeof words / 8 - 1] == (uint64_t)pid;
+            read(fd, words, sizeof words) == sizeof words &&
+            words[sizeof words / 8 - 1] == (uint64_t)pid) {
+            n++;
+            *bytes += (uint64_t)st.st_blocks * 512;
+        }
         close(fd);
     }
     if (d) closedir(d);
     return n;
 }
 
+static int count_spools(pid_t pid)
+{
+    uint64_t unused;
+    return count_spools_and_bytes(pid, &unused);
+}
+
 static int clean(void **state)
 {
     (void)state;
     DIR *d = opendir(folder);
-    for (struct dirent *e; d && (e = readdir(d));)
-        if (e->d_name[0] != '.') unlink(in_folder(e->d_name));
+    for (struct dirent *e; d && (e = readdir(d));) {
+        if (e->d_name[0] == '.') continue;
+        const char *path = in_folder(e->d_name);
+        int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+        if (fd >= 0) axp__spool_unlink_for(fd, path);
+        if (fd >= 0) close(fd);
+        unlink(path);
+    }
     if (d) closedir(d);
     return 0;
 }
@@ -326,6 +343,9 @@ static void record_in_little_space(void)
     if (!p) return;
     some_scopes(p, MANY);
     if (axp_call_count(p, "inner") != MANY) _exit(3);
+    uint64_t bytes;
+    count_spools_and_bytes(getpid(), &bytes);
+    if (bytes > limit.rlim_cur) _exit(4); /* more than could be mapped */
     axp_profiler_destroy(p);
 }
 
