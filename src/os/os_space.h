@@ -101,8 +101,8 @@ bool axp__space_move_in(struct axp__space *s, enum axp__extent_kind kind,
 /* Everything is unmapped, but lanes and slot stay where they are, as private
  * memory with their content: others may still look at them. */
 void axp__space_close(struct axp__space *s);
-/* In the child of a fork: nothing is shared any more, lanes and slot keep
- * their content. */
+/* In the child of a fork, or where the file outlives its owner: nothing is
+ * shared any more, all but chunks keep their content. */
 void axp__space_leave(struct axp__space *s);
 
 /* Whether the descriptor is still ours: programs close what they do not

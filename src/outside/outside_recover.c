@@ -281,6 +281,7 @@ static bool get_lane(struct axp__image *m, const struct axp__lane *lane,
         get_small(&t, to);
         ok = get_frames(&t, to, refs);
         axp__cap_declare(to);
+        m->c->warnings[AXP__WARN_FOLDED].count += lane->tally.n_folded;
         m->c->n_lanes++;
     }
     free(refs);

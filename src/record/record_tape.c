@@ -373,6 +373,16 @@ axp_status axp__tape_finish(struct axp__prof *p)
     return AXP_OK;
 }
 
+void axp__tape_leave(struct axp__prof *p)
+{
+    struct axp__space *s = p->budget.space;
+    if (!s || p->tape->is_whole) return;
+    axp__space_leave(s);
+    p->budget.space = NULL;
+    p->pool.space = NULL;
+    axp__pool_fini(&p->pool);
+}
+
 void axp__tape_close(struct axp__prof *p)
 {
     struct axp__space *s = p->budget.space;

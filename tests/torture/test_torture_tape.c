@@ -285,6 +285,22 @@ static uint64_t cut_by_recorder(void)
     return n;
 }
 
+/* Whether the file alone, without its spool, has its statistics: then all but
+ * the index was written. */
+static bool has_statistics(void)
+{
+    char copy[80], command[200];
+    axp_view *v = NULL;
+    const char *paths[] = {copy};
+    snprintf(copy, sizeof copy, "%s.copy", path);
+    snprintf(command, sizeof command, "cp '%s' '%s'", path, copy);
+    CHECK(!system(command) && !axp_open(paths, 1, &v));
+    bool is_whole = !stress_view_warning(v, "folded_again");
+    axp_view_destroy(v);
+    unlink(copy);
+    return is_whole;
+}
+
 static void check_file(bool is_whole, uint64_t n_cut)
 {
     axp_view *v = NULL;
@@ -294,14 +310,16 @@ static void check_file(bool is_whole, uint64_t n_cut)
         _exit(1);
     }
     check_view(v);
-    CHECK(is_whole || reports(v, "write_failed"));
+    CHECK(is_whole || reports(v, "write_failed") || has_statistics());
     if (n_cut != UINT64_MAX) CHECK_EQ(axp_view_cut_count(v), n_cut);
     axp_view_destroy(v);
     if (!is_whole) CHECK_EQ(axp_file_pack(path, NULL), AXP_OK);
-    FILE *nowhere = fopen("/dev/null", "w");
+    FILE *nowhere =
+        fopen(getenv("TORTURE_SHOW") ? "/dev/stderr" : "/dev/null", "w");
     CHECK(nowhere != NULL);
-    CHECK_EQ(axp_file_check(path, nowhere), AXP_OK);
+    axp_status sound = axp_file_check(path, nowhere);
     fclose(nowhere);
+    CHECK_EQ(sound, AXP_OK);
     CHECK_EQ(axp_open(paths, 1, &v), AXP_OK);
     check_view(v);
     axp_view_destroy(v);
@@ -420,7 +438,7 @@ static bool one_turn(void (*scenario)(void), uint64_t nth, enum mode mode)
     return *torture.n_failed > 0;
 }
 
-/* The first 24 and every stride-th after them. */
+/* The first 12 and every stride-th after them. */
 static uint64_t all_turns(void (*scenario)(void), uint64_t stride)
 {
     uint64_t n_all = 0;
@@ -428,7 +446,7 @@ static uint64_t all_turns(void (*scenario)(void), uint64_t stride)
         uint64_t n = 0, nth = 1;
         while (n_bad < 50 && one_turn(scenario, nth, mode)) {
             n++;
-            nth += n < 24 ? 1 : stride;
+            nth += n < 12 ? 1 : stride;
         }
         n_all += n;
     }
