@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -322,6 +323,7 @@ struct axp__space *axp__space_create(int fd, uint64_t limit_bytes,
         close(fd);
         return NULL;
     }
+    (void)flock(fd, LOCK_EX | LOCK_NB); /* not everywhere */
     memcpy(s->magic, AXP__SPACE_MAGIC, sizeof s->magic);
     s->layout = AXP__SPACE_LAYOUT;
     s->machine = MACHINE;

@@ -17,6 +17,10 @@
  * others; lanes and accumulators lie in anonymous memory instead, so that
  * statistics stay whole, though a kill would lose what lies there.
  *
+ * The file is locked (flock) as long as its process has it mapped: whoever
+ * finds it without a lock knows that nobody writes to it any more, whatever
+ * process ids say where he is.
+ *
  * Place      what axp__map is without a file. NULL as space means axp__map.
  * Ownership  the space owns descriptor and mappings; close gives both back.
  * Threads    map and unmap from any thread and from handlers, lock-free.
@@ -50,7 +54,8 @@ struct axp__extent {
 #define AXP__SPACE_EXTENTS 4096u
 #define AXP__SPACE_CLASSES 10u /* free lists: 4 KiB … 2 MiB */
 #define AXP__SPACE_MAGIC "AXSPOOL"
-#define AXP__SPACE_LAYOUT 1u
+#define AXP__SPACE_LAYOUT 2u
+#define AXP__SPACE_OWNER 1024u
 
 struct axp__space { /* the beginning of the file */
     char magic[8];
@@ -68,6 +73,7 @@ struct axp__space { /* the beginning of the file */
     int32_t fd;
     uint32_t n_extents;
     struct axp__extent extent[AXP__SPACE_EXTENTS];
+    char owner[AXP__SPACE_OWNER]; /* the trace's path; "": too long */
 };
 
 /* Takes the descriptor over, also on failure. id: 16 bytes. */

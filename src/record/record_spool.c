@@ -103,6 +103,22 @@ static struct axp__space *try_at(const char *path, const uint8_t id[16],
     return s;
 }
 
+/* Whoever finds the spool alone learns what it belongs to. */
+static void set_owner(struct axp__space *s, const char *trace)
+{
+    size_t n = 0;
+    if (!s) return;
+    if (trace[0] != '/') {
+        if (!getcwd(s->owner, sizeof s->owner - 1)) return;
+        n = strlen(s->owner);
+        s->owner[n++] = '/';
+    }
+    if (n + strlen(trace) < sizeof s->owner)
+        strcpy(s->owner + n, trace);
+    else
+        s->owner[0] = 0;
+}
+
 struct axp__space *axp__spool_create(const char *beside, const uint8_t id[16],
                                      uint64_t limit_bytes, char *path,
                                      size_t size)
@@ -114,12 +130,15 @@ struct axp__space *axp__spool_create(const char *beside, const uint8_t id[16],
              (unsigned)geteuid(), hex);
     struct axp__space *s =
         is_shm_large() ? try_at(path, id, limit_bytes) : NULL;
+    set_owner(s, beside);
     if (s) return s;
     if ((size_t)snprintf(path, size, "%s" AXP__SPOOL_SUFFIX, beside) >= size) {
         errno = ENAMETOOLONG;
         return NULL;
     }
-    return try_at(path, id, limit_bytes);
+    s = try_at(path, id, limit_bytes);
+    set_owner(s, beside);
+    return s;
 }
 
 /* ---- names -------------------------------------------------------------------------- */
