@@ -448,6 +448,7 @@ void axp_reset(axp_profiler *handle)
 /* Gives back what a profiler holds; nobody inside. */
 static void release(struct axp__prof *p)
 {
+    if (p->tape) axp__tape_leave(p);
     forget(p);
     for (struct axp__lane *l = p->lanes; l;) {
         struct axp__lane *next = l->next;
