@@ -179,12 +179,14 @@ static bool take_arrays(struct join *j)
         live += p->n_live;
         warnings += p->n_warnings;
     }
+    c->processes = axp__cap_take(c, j->n_parts, sizeof *c->processes);
     c->rows = axp__cap_take(c, rows, sizeof *c->rows);
     c->lanes = axp__cap_take(c, lanes, sizeof *c->lanes);
     c->chunks = axp__cap_take(c, chunks, sizeof *c->chunks);
     c->live = axp__cap_take(c, live, sizeof *c->live);
     c->warnings = axp__cap_take(c, warnings, sizeof *c->warnings);
-    return c->rows && c->lanes && c->chunks && c->live && c->warnings;
+    return c->processes && c->rows && c->lanes && c->chunks && c->live &&
+           c->warnings;
 }
 
 static void add_live(struct join *j, size_t i)
@@ -217,6 +219,8 @@ static bool add_part(struct join *j, size_t i)
     struct axp__capture *p = j->parts[i].capture;
     struct axp__shift *s = j->shift[i];
     size_t first = c->n_rows;
+    c->processes[c->n_processes++] = (struct axp__cap_process){
+        p->title, p->process_id, p->rank, s->first_row};
     for (size_t k = 0; k < p->n_rows; k++) {
         c->rows[c->n_rows] = p->rows[k];
         axp__shift_row(s, &c->rows[c->n_rows++]);
@@ -286,6 +290,7 @@ static bool fill(struct join *j)
     const struct axp__capture *first = j->parts[0].capture;
     uint64_t cost = 0, n_peaks = 0;
     c->rate_mult = first->rate_mult;
+    c->clock = first->clock;
     c->process_id = first->process_id;
     c->rank = -1;
     c->is_finished = true;

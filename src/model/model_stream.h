@@ -104,9 +104,11 @@ struct axp__record {
 struct axp__stream_row {
     const struct axp__cap_row *cap; /* NULL: known by its words alone */
     const char *name;               /* "": none */
+    const char *title;              /* of its process */
     uint64_t process_id, thread_id;
-    int32_t rank;   /* -1: none */
-    uint32_t track; /* 0: a thread */
+    uint32_t process; /* the how manieth of those that were joined, from 0 */
+    int32_t rank;     /* -1: none */
+    uint32_t track;   /* 0: a thread */
 };
 
 /* An open scope. */

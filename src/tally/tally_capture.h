@@ -139,6 +139,14 @@ struct axp__cap_name {
     uint32_t flags; /* enum axp__name_flag */
 };
 
+/* One of several processes that were joined. */
+struct axp__cap_process {
+    const char *title;
+    uint64_t process_id;
+    int32_t rank;       /* -1: none */
+    uint32_t first_row; /* ids of its rows go up to the next one's */
+};
+
 struct axp__capture {
     const char *title;
     const char *trace_path; /* where the words are, once finished; or NULL */
@@ -146,18 +154,22 @@ struct axp__capture {
     int32_t rank; /* -1: none */
     uint64_t start_ticks, end_ticks;
     uint64_t rate_mult; /* ns = ticks * mult / 2^32 */
+    struct {            /* the clocks at one moment; ticks 0: not known */
+        uint64_t ticks, monotonic_ns, realtime_ns;
+    } clock;
     uint64_t own_cost_ticks;
     uint64_t timeline_capacity;
     uint64_t n_events; /* ever recorded for the timeline */
     uint64_t n_steps;
     bool is_finished, has_timeline;
 
+    struct axp__cap_process *processes; /* NULL: one, and it is the capture's */
     struct axp__cap_row *rows;
     struct axp__cap_lane *lanes;
     struct axp__cap_live *live;
     struct axp__cap_chunk *chunks;
     struct axp__cap_warning *warnings;
-    size_t n_rows, n_lanes, n_live, n_chunks, n_warnings;
+    size_t n_processes, n_rows, n_lanes, n_live, n_chunks, n_warnings;
     uint64_t current_bytes, peak_bytes, peak_ticks;
 
     uint32_t n_names; /* ids that may be known are below this */
