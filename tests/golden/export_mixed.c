@@ -22,11 +22,12 @@
 #include "axprof/axprof_read.h"
 
 #define ROUNDS 600
+#define ROUNDS_OF_RANKS 100
 
 struct worker {
     axp_profiler *p;
     axp_track *track;
-    uint64_t seed, index;
+    uint64_t seed, index, n_rounds;
 };
 
 static uint64_t draw(uint64_t *state)
@@ -57,9 +58,11 @@ static void overlap(axp_profiler *p)
     axp_stop(p, "second");
 }
 
-static void allocate(axp_profiler *p, uint64_t x)
+/* No two threads have an address in common. */
+static void allocate(axp_profiler *p, uint64_t x, uint64_t thread)
 {
-    void *at = (void *)(uintptr_t)((x >> 8 & 0xffff) << 12 | 1u << 30);
+    void *at =
+        (void *)(uintptr_t)((x >> 8 & 0xffff) << 12 | (thread + 1) << 30);
     axp_track_alloc(p, x & 16 ? "tensor" : "buffer", at, 64 + (x & 1023));
     if (x & 32) axp_track_free(p, at);
     axp_record_alloc(p, "by name", 100 + (x & 7));
@@ -70,11 +73,11 @@ static void *work(void *arg)
 {
     struct worker *w = arg;
     axp_profiler *p = w->p;
-    for (uint64_t i = 0; i < ROUNDS; i++) {
+    for (uint64_t i = 0; i < w->n_rounds; i++) {
         uint64_t x = draw(&w->seed), at = i * 1000 + (x & 511);
         descend(p, x >> 40 & 0x3ff);
         if (x % 5 == 0) overlap(p);
-        if (x % 3 == 0) allocate(p, x);
+        if (x % 3 == 0) allocate(p, x, w->index);
         if (x % 7 == 0) axp_counter(p, "value", (double)(x & 255) / 4);
         if (x % 11 == 0) axp_instant(p, "mark");
         if (x % 13 == 0) axp_event(p, "note", AXP_EVENT_CUSTOM, "a \"b\"\n");
@@ -143,14 +146,14 @@ static void export_all(const axp_view *v, const char *folder, const char *name)
 }
 
 /* Everything there is, on four threads and four tracks. */
-static void record(axp_profiler *p)
+static void record(axp_profiler *p, uint64_t n_rounds)
 {
     pthread_t threads[3];
     struct worker workers[4];
     for (uint64_t i = 0; i < 4; i++)
         workers[i] =
             (struct worker){p, axp_track_create(p, i & 1 ? "odd" : "even"),
-                            88172645463325252u + i, i};
+                            88172645463325252u + i, i, n_rounds};
     axp_start(p, "handed over");
     for (int i = 0; i < 3; i++)
         pthread_create(&threads[i], NULL, work, &workers[i]);
@@ -168,7 +171,7 @@ static void run(const char *folder, const char *name, uint64_t capacity)
 {
     axp_profiler *p = axp_profiler_create(
         &(axp_options){.title = name, .timeline_capacity = capacity});
-    record(p);
+    record(p, ROUNDS);
     axp_finish(p);
     axp_view *v = axp_snapshot(p);
     if (!v) exit(1);
@@ -204,7 +207,7 @@ static void run_file(const char *folder)
     axp_view *v = NULL;
     snprintf(path, sizeof path, "%s/file.axp", folder);
     axp_profiler *p = create(path, "file");
-    record(p);
+    record(p, ROUNDS);
     axp_finish(p);
     axp_profiler_destroy(p);
     if (axp_open(paths, 1, &v)) exit(1);
@@ -226,7 +229,7 @@ static void be_member(struct member *m, axp_profiler *p)
     m->before_ns = real_ns();
     axp_instant(p, "here");
     m->after_ns = real_ns();
-    record(p);
+    record(p, ROUNDS_OF_RANKS);
     if (axp_finish(p)) exit(1);
     exit(0);
 }
