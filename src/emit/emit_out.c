@@ -47,7 +47,10 @@ axp_status axp__out_fini(struct axp__out *o)
     errno = 0;
     if (!o->error && fflush(o->to)) o->error = errno ? errno : EIO;
     if (!o->error) return AXP_OK;
-    return axp__fail(AXP_E_IO, "cannot write: %s", strerror(o->error));
+    axp_status status =
+        axp__fail(AXP_E_IO, "cannot write: %s", strerror(o->error));
+    errno = o->error;
+    return status;
 }
 
 void axp__out_bytes(struct axp__out *o, const void *bytes, size_t len)
@@ -226,7 +229,9 @@ axp_status axp__out_to_file(FILE *to, axp__emit_fn fn, void *ctx)
     axp__out_init(o, to);
     axp_status status = fn(o, ctx);
     axp_status written = axp__out_fini(o);
+    int error = errno;
     free(o);
+    errno = error;
     return status ? status : written;
 }
 

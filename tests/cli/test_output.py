@@ -8,9 +8,11 @@ close, places that cannot be written to.
 import json
 import os
 import pathlib
+import signal
 import stat
 import subprocess
 import sys
+import time
 
 import run_support
 from run_support import check, environment, equal, run
@@ -98,6 +100,68 @@ def test_cannot_write(c, folder):
     check(b"No space left" in done.err, done.err)
 
 
+def test_says_what_to_do(c, folder):
+    """Every format, when there is no room: the file, the reason, the advice."""
+    file = record(c, folder)
+    for form in ("perfetto", "chrome", "speedscope", "folded", "pprof",
+                 "memory-viz", "openmetrics", "csv-ops", "csv-events", "json"):
+        done = axprof(c, folder, "export", "-f", form, file, "-o", "/dev/full")
+        equal(done.status, 1, form)
+        equal(done.err, b"axprof export: cannot write /dev/full: No space left "
+              b"on device; make room, or choose another disk with -o\n", form)
+
+
+def test_limit_on_files(c, folder):
+    """ulimit -f ends no program, and leaves no half file."""
+    file = record(c, folder)
+    for verb, form in (("export", "chrome"), ("report", "html")):
+        done = run(["sh", "-c", "ulimit -f 64 && exec "
+                    f"'{c.axprof}' {verb} -f {form} '{file}' -o out"], folder,
+                   env=environment())
+        equal(done.status, 1, verb)
+        check(b"ulimit -f" in done.err, verb, done.err)
+    equal(others(folder), [], "half files")
+
+
+def test_no_right(c, folder):
+    file = record(c, folder)
+    (folder / "locked").mkdir(mode=0o555)
+    if os.access(folder / "locked", os.W_OK):
+        return  # root may
+    done = axprof(c, folder, "export", "-f", "chrome", file, "-o", "locked/x")
+    equal(done.status, 1, "status")
+    check(b"Permission denied; choose a place" in done.err, done.err)
+
+
+def interrupt_export(c, folder, file, number):
+    """True if the signal came while the file was being written."""
+    process = subprocess.Popen(
+        [c.axprof, "export", "-f", "chrome", "-o", "out.json", file],
+        cwd=folder, stderr=subprocess.PIPE, env=environment())
+    while process.poll() is None and not list(folder.glob("out.json.*")):
+        time.sleep(0.001)
+    process.send_signal(number)
+    error = process.stderr.read()
+    process.wait()
+    if process.returncode == 0:
+        (folder / "out.json").unlink()
+        return False
+    equal((process.returncode, error), (-number, b""), "status")
+    return True
+
+
+def test_interrupted(c, folder):
+    """Ctrl-C and its like leave nothing behind."""
+    result = run([c.programs / "record_program", "scopes", 300000], folder,
+                 env=environment(AXPROF_OUT=str(folder / "x.axp")))
+    equal(result.status, 0, result.err)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        hit = any(interrupt_export(c, folder, folder / "x.axp", number)
+                  for _ in range(20))
+        check(hit, "never in time")
+        equal(others(folder), [], number)
+
+
 def test_device(c, folder):
     file = record(c, folder)
     done = axprof(c, folder, "report", file, "-o", "/dev/null")
@@ -110,7 +174,7 @@ def test_closed_pipe(c, folder):
     file = record(c, folder)
     for restore in (True, False):
         process = subprocess.Popen(
-            [c.axprof, "export", "-f", "json-events", "-o", "-", file],
+            [c.axprof, "export", "-f", "json", "-o", "-", file],
             cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             env=environment(), restore_signals=restore)
         process.stdout.read(1)

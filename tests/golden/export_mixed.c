@@ -6,7 +6,8 @@
  *
  * mixed    four threads that do everything there is, at random
  * cut      the same with a timeline that keeps the newest 2000 events
- * file     the same as mixed, recorded to file.axp and read from there
+ * file     the same as mixed, recorded to file.axp and read from there; also
+ *          its reports, and on standard output its summary
  * ranks    three processes with ranks, and a child that one of them forked:
  *          ranks.*.axp, read together. Each notes what the real-time clock
  *          says before and after it marks an instant.
@@ -200,6 +201,16 @@ static axp_profiler *create(const char *path, const char *title)
     exit(1);
 }
 
+static void report_all(const axp_view *v, const char *folder)
+{
+    static const char *const names[] = {"text", "json", "markdown", "html"};
+    char path[600];
+    for (int i = 0; i < 4; i++) {
+        snprintf(path, sizeof path, "%s/report.%s", folder, names[i]);
+        if (axp_report_export(v, path, (axp_format)i)) exit(1);
+    }
+}
+
 static void run_file(const char *folder)
 {
     char path[600];
@@ -209,9 +220,11 @@ static void run_file(const char *folder)
     axp_profiler *p = create(path, "file");
     record(p, ROUNDS);
     axp_finish(p);
+    axp_print_summary(p);
     axp_profiler_destroy(p);
     if (axp_open(paths, 1, &v)) exit(1);
     export_all(v, folder, "file");
+    report_all(v, folder);
     axp_view_destroy(v);
 }
 
