@@ -412,7 +412,9 @@ static void put_tail(struct axp__chrome *c)
     struct axp__chrome_place p;
     axp__asyncs_sort(&c->asyncs);
     for (size_t i = 0; i < c->asyncs.n; i++)
-        put_pair(c, &c->asyncs.at[i], c->last_ns, NULL, AXP__R_OPEN);
+        put_pair(c, &c->asyncs.at[i],
+                 axp__async_end_ns(&c->asyncs.at[i], c->s, c->last_ns), NULL,
+                 AXP__R_OPEN);
     axp__chrome_set_place(&p, c->v->capture->process_id,
                           c->v->capture->process_id);
     axp__out_text(c->o, "{\"ph\":\"i\",\"s\":\"g\",\"name\":\"Record Window "

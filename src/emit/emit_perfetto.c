@@ -317,7 +317,9 @@ static void put_all(struct axp__pf *p)
     }
     axp__asyncs_sort(&p->asyncs);
     for (size_t i = 0; i < p->asyncs.n; i++)
-        put_async_pair(p, &p->asyncs.at[i], p->last_ns, AXP__R_OPEN, true);
+        put_async_pair(p, &p->asyncs.at[i],
+                       axp__async_end_ns(&p->asyncs.at[i], p->s, p->last_ns),
+                       AXP__R_OPEN, true);
 }
 
 static bool init(struct axp__pf *p)

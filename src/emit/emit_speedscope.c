@@ -222,7 +222,9 @@ static void sum_asyncs(struct speedscope *p)
     }
     for (size_t i = 0; i < asyncs.n_slots; i++)
         if (asyncs.at[i].is_open)
-            add_sum(p, asyncs.at[i].name, end_ns - asyncs.at[i].begin_ns);
+            add_sum(p, asyncs.at[i].name,
+                    axp__async_end_ns(&asyncs.at[i], s, end_ns) -
+                        asyncs.at[i].begin_ns);
     if (axp__stream_status(s) || asyncs.has_failed) p->has_failed = true;
     axp__asyncs_fini(&asyncs);
     axp__stream_close(s);

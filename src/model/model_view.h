@@ -25,7 +25,9 @@ struct axp__view_counter {
 
 struct axp__view_track {
     uint32_t id;
+    int32_t rank;
     const char *name;
+    uint64_t process_id;
     axp_ns begin, end, busy_ns;
     uint64_t events;
 };

@@ -145,6 +145,7 @@ struct axp__cap_process {
     uint64_t process_id;
     int32_t rank;       /* -1: none */
     uint32_t first_row; /* ids of its rows go up to the next one's */
+    uint64_t end_ticks;
 };
 
 struct axp__capture {
@@ -203,6 +204,38 @@ static inline void axp__words_unload(struct axp__cap_words *words)
 {
     if (words->unload) words->unload(words);
     *words = (struct axp__cap_words){0};
+}
+
+/* Of the processes that were joined, whose a row is; 0 where there is one. */
+static inline uint32_t axp__cap_process_of(const struct axp__capture *c,
+                                           uint32_t row_id)
+{
+    size_t low = 0, high = c->n_processes;
+    while (low + 1 < high) {
+        size_t mid = (low + high) / 2;
+        if (c->processes[mid].first_row <= row_id)
+            low = mid;
+        else
+            high = mid;
+    }
+    return (uint32_t)low;
+}
+
+/* Where what a row has left open ends: with its process. */
+static inline uint64_t axp__cap_end_of(const struct axp__capture *c,
+                                       uint32_t row_id)
+{
+    return c->n_processes
+               ? c->processes[axp__cap_process_of(c, row_id)].end_ticks
+               : c->end_ticks;
+}
+
+/* The same of a lane. */
+static inline uint64_t axp__cap_lane_end(const struct axp__capture *c,
+                                         const struct axp__cap_lane *lane)
+{
+    return lane->row < 0 ? c->end_ticks
+                         : axp__cap_end_of(c, c->rows[lane->row].id);
 }
 
 /* Ids of warnings that the view itself adds, by code. */
