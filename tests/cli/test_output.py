@@ -162,6 +162,33 @@ def test_interrupted(c, folder):
         equal(others(folder), [], number)
 
 
+def most_memory(c, folder, words):
+    """KiB that a command had at its largest."""
+    process = subprocess.Popen([c.axprof, *words], cwd=folder,
+                               env=environment(), stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = status  # reaped
+    equal(status, 0, words)
+    return usage.ru_maxrss
+
+
+def test_memory_does_not_grow(c, folder):
+    """Twenty times the events, the same memory; all there is by event."""
+    n = {"small": 25000, "large": 500000}  # 4 events each
+    for name, scopes in n.items():
+        result = run([c.programs / "record_program", "scopes", scopes], folder,
+                     env=environment(AXPROF_OUT=str(folder / f"{name}.axp")))
+        equal(result.status, 0, result.err)
+    for words in (["export", "-f", "perfetto"], ["export", "-f", "chrome"],
+                  ["export", "-f", "speedscope"], ["export", "-f", "json"],
+                  ["export", "-f", "csv-events"],
+                  ["export", "-f", "memory-viz"], ["report"]):
+        small, large = (most_memory(c, folder, words + [f"{name}.axp", "-o",
+                                                        "/dev/null"])
+                        for name in n)
+        check(large < small + 3072, words, small, "KiB and", large)
+
+
 def test_device(c, folder):
     file = record(c, folder)
     done = axprof(c, folder, "report", file, "-o", "/dev/null")
