@@ -23,6 +23,7 @@
 
 struct axp__out {
     FILE *to;
+    const char *path; /* of it, for messages; NULL: not known */
     size_t len;
     uint64_t n_bytes; /* that have left the buffer */
     int error;        /* errno of the first failure */
