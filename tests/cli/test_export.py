@@ -64,10 +64,12 @@ def test_exports(c, folder):
 def test_reports(c, folder):
     summary = record(c, folder)
     for form in shown_formats(c, folder, "report"):
-        done = axprof(c, folder, "report", "-f", form, folder / "file.axp")
-        equal((done.status, done.err), (0, b""), form)
-        expected = (folder / f"report.{form}").read_bytes()
-        check(done.out == expected, form, "by axp_report_export")
+        for stem, files in (("ranks", members(folder)),
+                            ("file", [folder / "file.axp"])):
+            done = axprof(c, folder, "report", "-f", form, *files)
+            equal((done.status, done.err), (0, b""), form)
+            expected = (folder / f"{stem}-report.{form}").read_bytes()
+            check(done.out == expected, stem, form, "by axp_report_export")
         if form == "text":
             check(done.out == summary, "by axp_print_summary")
             check(len(summary) > 1000, "too short to be a test")

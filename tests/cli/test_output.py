@@ -5,13 +5,18 @@ close, places that cannot be written to.
 
   test_output.py AXPROF PROGRAMS [test ...]
 """
+import fcntl
 import json
 import os
 import pathlib
+import pty
+import re
 import signal
 import stat
+import struct
 import subprocess
 import sys
+import termios
 import time
 
 import run_support
@@ -160,6 +165,53 @@ def test_interrupted(c, folder):
                   for _ in range(20))
         check(hit, "never in time")
         equal(others(folder), [], number)
+
+
+def on_terminal(c, folder, columns, *words, **more):
+    """What a command writes on a terminal so wide."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ,
+                struct.pack("HHHH", 24, columns, 0, 0))
+    env = environment(TERM="xterm", **more)
+    if "NO_COLOR" not in more:
+        env.pop("NO_COLOR", None)
+    process = subprocess.Popen([c.axprof, *words], cwd=folder, env=env,
+                               stdout=theirs, stderr=theirs)
+    os.close(theirs)
+    text = b""
+    while True:
+        try:
+            part = os.read(ours, 65536)
+        except OSError:  # closed at the other end
+            break
+        if not part:
+            break
+        text += part
+    os.close(ours)
+    equal(process.wait(), 0, text)
+    return text.decode().replace("\r\n", "\n")
+
+
+def test_terminal(c, folder):
+    """Width and colour follow the terminal; NO_COLOR and pipes have none."""
+    file = record(c, folder)
+    plain = axprof(c, folder, "report", file).out.decode()
+    check("\x1b" not in plain, "colour in a pipe")
+    for columns in (60, 80, 120):
+        shown = on_terminal(c, folder, columns, "report", file)
+        check("\x1b[" in shown, "no colour on a terminal")
+        bare = on_terminal(c, folder, columns, "report", file, NO_COLOR="1")
+        check("\x1b" not in bare, "NO_COLOR")
+        equal(re.sub(r"\x1b\[[0-9;]*m", "", shown), bare, "but for colour")
+        equal(max(map(len, bare.splitlines())), columns, "width")
+        if columns == 80:
+            equal(bare, plain, "as in a pipe")
+    shown = on_terminal(c, folder, 80, "report", "--color", "never", file)
+    check("\x1b" not in shown, "--color never")
+    colored = axprof(c, folder, "report", "--color", "always", file).out
+    check(b"\x1b[" in colored, "--color always")
+    equal(on_terminal(c, folder, 80, "report", file, "-o", "r.txt"), "", "-o")
+    check("\x1b" not in (folder / "r.txt").read_text(), "colour in a file")
 
 
 def most_memory(c, folder, words):

@@ -9,7 +9,7 @@
  * file     the same as mixed, recorded to file.axp and read from there; also
  *          its reports, and on standard output its summary
  * ranks    three processes with ranks, and a child that one of them forked:
- *          ranks.*.axp, read together. Each notes what the real-time clock
+ *          ranks.*.axp, read together, with reports. Each notes what the real-time clock
  *          says before and after it marks an instant.
  */
 #include <pthread.h>
@@ -201,12 +201,12 @@ static axp_profiler *create(const char *path, const char *title)
     exit(1);
 }
 
-static void report_all(const axp_view *v, const char *folder)
+static void report_all(const axp_view *v, const char *folder, const char *name)
 {
     static const char *const names[] = {"text", "json", "markdown", "html"};
     char path[600];
     for (int i = 0; i < 4; i++) {
-        snprintf(path, sizeof path, "%s/report.%s", folder, names[i]);
+        snprintf(path, sizeof path, "%s/%s-report.%s", folder, name, names[i]);
         if (axp_report_export(v, path, (axp_format)i)) exit(1);
     }
 }
@@ -224,7 +224,7 @@ static void run_file(const char *folder)
     axp_profiler_destroy(p);
     if (axp_open(paths, 1, &v)) exit(1);
     export_all(v, folder, "file");
-    report_all(v, folder);
+    report_all(v, folder, "file");
     axp_view_destroy(v);
 }
 
@@ -306,6 +306,7 @@ static void run_ranks(const char *folder)
         exit(1);
     }
     export_all(v, folder, "ranks");
+    report_all(v, folder, "ranks");
     write_members(members, folder);
     axp_view_destroy(v);
 }
