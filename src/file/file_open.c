@@ -272,6 +272,14 @@ static bool has_state(const struct axp__file *f)
     return false;
 }
 
+static void copy_clock(struct axp__capture *c,
+                       const struct axp__file_head *head)
+{
+    c->clock.ticks = head->clock.ticks;
+    c->clock.monotonic_ns = head->clock.monotonic_ns;
+    c->clock.realtime_ns = head->clock.realtime_ns;
+}
+
 axp_status axp__trace_open(const char *path, struct axp__opened *out)
 {
     struct axp__opened o = {0};
@@ -285,6 +293,7 @@ axp_status axp__trace_open(const char *path, struct axp__opened *out)
     }
     if (!status && !add_warnings(&o)) status = AXP_E_NO_MEMORY;
     if (!status) {
+        copy_clock(o.capture, &f->head);
         *out = o;
         return AXP_OK;
     }

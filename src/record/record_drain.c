@@ -28,6 +28,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "record/record_log.h"
 #include "record/record_process.h"
 #include "record/record_spool.h"
 
@@ -65,6 +66,10 @@ static void tell_errors(struct axp__tape *tape)
     if (!tape->trace.error || tape->is_told) return;
     tape->is_told = true;
     axp__warn(tape->p, AXP__WARN_WRITE_FAILED, 0);
+    axp__log(
+        tape->p, AXP_LOG_ERROR,
+        "cannot write %s: %s; its timeline ends here, and counting goes on",
+        tape->path, strerror(tape->trace.error));
 }
 
 static bool is_current(const struct axp__tape *tape, const struct axp__chunk *c)
