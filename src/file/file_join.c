@@ -2,6 +2,7 @@
 /* Joining captures; see file_join.h. */
 #include "file/file_join.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -280,6 +281,52 @@ static void merge_live(struct axp__capture *c)
     c->n_live = kept;
 }
 
+/* ---- what ran, where and when ---------------------------------------------------------- */
+
+#define MOST_HOSTS 4
+
+static bool is_new_host(const struct join *j, size_t i)
+{
+    const char *host = j->parts[i].capture->about.host;
+    for (size_t k = 0; host && k < i; k++) {
+        const char *other = j->parts[k].capture->about.host;
+        if (other && !strcmp(other, host)) return false;
+    }
+    return host;
+}
+
+/* "a, b, c, d and 3 more" */
+static const char *join_hosts(const struct join *j)
+{
+    size_t n = 0, len = 64;
+    for (size_t i = 0; i < j->n_parts; i++)
+        if (is_new_host(j, i) && n++ < MOST_HOSTS)
+            len += strlen(j->parts[i].capture->about.host) + 2;
+    char *text = axp__cap_take(j->c, len, 1), *to = text;
+    if (!n || !text) return NULL;
+    for (size_t i = 0, k = 0; i < j->n_parts && k < MOST_HOSTS; i++) {
+        if (!is_new_host(j, i)) continue;
+        if (k++) to = stpcpy(to, ", ");
+        to = stpcpy(to, j->parts[i].capture->about.host);
+    }
+    if (n > MOST_HOSTS)
+        snprintf(to, len - (size_t)(to - text), " and %zu more",
+                 n - MOST_HOSTS);
+    return text;
+}
+
+/* The first's program, everyone's hosts, the earliest start. */
+static void join_about(struct join *j)
+{
+    struct axp__cap_about *a = &j->c->about;
+    *a = j->parts[0].capture->about;
+    for (size_t i = 1; i < j->n_parts; i++) {
+        const struct axp__cap_about *b = &j->parts[i].capture->about;
+        if (b->started_ns < a->started_ns) a->started_ns = b->started_ns;
+    }
+    a->host = join_hosts(j);
+}
+
 static bool fill(struct join *j)
 {
     struct axp__capture *c = j->c;
@@ -290,6 +337,7 @@ static bool fill(struct join *j)
     c->rank = -1;
     c->is_finished = true;
     c->title = first->title; /* its part stays as long as c */
+    join_about(j);
     if (!number_rows(j) || !take_arrays(j)) return false;
     for (size_t i = 0; i < j->n_parts; i++) {
         set_time(j, i);
