@@ -444,7 +444,7 @@ static void put_machine(struct json *j)
     if (!(gflops > 0) && !(gbps > 0)) return;
     key(j, "machine");
     begin(j, '{');
-    put_text(j, "name", "the peaks given");
+    put_text(j, "name", "the machine, as given");
     put_u64(j, "cores", 0);
     key(j, "gflops");
     axp__out_char(j->o, '[');

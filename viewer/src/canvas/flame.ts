@@ -10,7 +10,7 @@ import {fit, sizeCanvas, SLICE_FONT} from "./text";
 import {Viewport} from "./viewport";
 
 export const FLAME_ROW = 19;
-const MAX_DEPTH = 120;
+export const MAX_DEPTH = 400;
 
 export interface Box {
     tree: Tree | null; // null: a slice of the timeline

@@ -103,7 +103,7 @@ export function drawMemory(tl: Timeline, ctx: CanvasRenderingContext2D, box: Lan
 export function drawCounter(tl: Timeline, ctx: CanvasRenderingContext2D, box: LaneBox): void {
     const s = box.lane.series!;
     ctx.beginPath();
-    tracePath(tl, ctx, {time: s.time, value: s.value, low: Math.min(0, s.min), high: s.max, steps: false}, box.y + 4, box.lane.h - 7);
+    tracePath(tl, ctx, {time: s.time, value: s.value, low: Math.min(0, s.min), high: s.max, steps: true}, box.y + 4, box.lane.h - 7);
     ctx.strokeStyle = tl.theme.text;
     ctx.globalAlpha = 0.75;
     ctx.lineWidth = 1;

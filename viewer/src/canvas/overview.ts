@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Above the lanes: the whole run in small (how many rows were busy, and the
 // window that is shown below), then the time axis with its marks.
-import {axisTime, niceStep, time} from "../format";
+import {axisTime, time, timeStep} from "../format";
+import {isLoose} from "../data/trace";
 import {SLICE_FONT} from "./text";
 import {type Timeline} from "./timeline";
 
@@ -26,7 +27,7 @@ function profileOf(tl: Timeline): Profile | null {
     const busy = new Float64Array(width);
     const pixel = tl.report.duration / width;
     for (const track of trace.tracks) {
-        if (track.kind !== "slices" || track.depth === 0) continue;
+        if (track.kind !== "slices" || track.depth === 0 || isLoose(track)) continue;
         const row = trace.rows[track.rows]!;
         let at = row.first;
         for (let p = 0; p < width && at < row.end; p++) {
@@ -106,7 +107,7 @@ function drawOverview(tl: Timeline, ctx: CanvasRenderingContext2D): void {
 function drawAxis(tl: Timeline, ctx: CanvasRenderingContext2D): void {
     const {theme, view, gutter} = tl;
     const y = OVERVIEW_HEIGHT;
-    const step = niceStep(view.span, Math.max(2, tl.plotWidth / 110));
+    const step = timeStep(view.span, Math.max(2, tl.plotWidth / 110));
     ctx.font = SLICE_FONT;
     ctx.textBaseline = "middle";
     ctx.textAlign = "left";

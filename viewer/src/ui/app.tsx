@@ -5,14 +5,14 @@ import {useEffect, useRef, useState} from "preact/hooks";
 import {type Timeline} from "../canvas/timeline";
 import {eventsOf, nextHit} from "../data/search";
 import {type Report} from "../data/report";
-import {label} from "../format";
+import {label, startedText} from "../format";
 import {useStore, type Store} from "../state";
 import {Details, SelectionBar} from "./details";
 import {FlameView} from "./flame_view";
 import {go, handleKey, KEYS} from "./keys";
 import {Memory} from "./memory";
 import {Operations} from "./operations";
-import {Tooltip} from "./parts";
+import {Jump, Tooltip} from "./parts";
 import {About, Counters, Threads} from "./rest";
 import {Roofline} from "./roofline";
 import {Steps} from "./steps";
@@ -39,7 +39,7 @@ function Search({report, store, tl}: {report: Report; store: Store; tl: Timeline
 function ThemeButton({store}: {store: Store}): JSX.Element {
     const theme = useStore(store, (s) => s.theme);
     const next = theme === "auto" ? "dark" : theme === "dark" ? "light" : "auto";
-    return <button type="button" class="quiet" aria-label={`Theme: ${theme}; change to ${next}`} data-tip={`Theme: ${theme}`} onClick={() => store.set({theme: next})}>{theme === "auto" ? "◐" : theme === "dark" ? "●" : "○"}</button>;
+    return <button class="quiet" aria-label={`Theme: ${theme}; change to ${next}`} data-tip={`Theme: ${theme}`} onClick={() => store.set({theme: next})}>{theme === "auto" ? "◐" : theme === "dark" ? "●" : "○"}</button>;
 }
 
 function Header({report, store, tl}: {report: Report; store: Store; tl: Timeline | null}): JSX.Element {
@@ -50,7 +50,7 @@ function Header({report, store, tl}: {report: Report; store: Store; tl: Timeline
         ["steps", "Steps", report.steps.length > 0], ["memory", "Memory", !!meta.memory?.n_allocs], ["roofline", "Roofline", report.ops.some((o) => o.intensity > 0)],
         ["counters", "Counters", report.counters.length > 0], ["threads", "Threads", meta.threads.length + (meta.queues?.length ?? 0) > 1],
     ];
-    const where = [run.host, run.started?.replace("T", " ").replace("Z", " UTC"), run.process_id ? `process ${run.process_id}` : ""].filter(Boolean).join(" · ");
+    const where = [run.host, run.started && startedText(run.started), run.process_id ? `process ${run.process_id}` : ""].filter(Boolean).join(" · ");
     return (
         <header>
             <div class="head-row">
@@ -64,7 +64,7 @@ function Header({report, store, tl}: {report: Report; store: Store; tl: Timeline
                 </div>
             </div>
             <nav aria-label="Sections">
-                {sections.filter((s) => s[2]).map(([id, text]) => <a key={id} href={`#${id}`} onClick={(e) => { e.preventDefault(); const el = document.getElementById(id); el?.scrollIntoView(); }}>{text}</a>)}
+                {sections.filter((s) => s[2]).map(([id, text]) => <Jump key={id} to={id}>{text}</Jump>)}
             </nav>
         </header>
     );
@@ -86,7 +86,7 @@ function Help({store}: {store: Store}): JSX.Element | null {
             <h2 id="help-title">Keys</h2>
             <dl>{KEYS.map(([k, what]) => <div key={k}><dt>{k.split(" ").length < 4 && !/drag|wheel/.test(k) ? k.split(" ").map((x) => <kbd key={x}>{x}</kbd>) : k}</dt><dd>{what}</dd></div>)}</dl>
             <p class="muted">The address of this page holds what is selected: copy it to come back to the same view.</p>
-            <button type="button" onClick={() => store.set({help: false})}>Close</button>
+            <button onClick={() => store.set({help: false})}>Close</button>
         </dialog>
     );
 }
@@ -103,7 +103,7 @@ export function App({report, store}: {report: Report; store: Store}): JSX.Elemen
     const empty = !report.ops.length && !report.meta.memory && !report.meta.run.events;
     return (
         <>
-            <a class="skip" href="#operations" onClick={(e) => { e.preventDefault(); document.getElementById("operations")?.scrollIntoView(); }}>Skip to the table</a>
+            <Jump class="skip" to={report.ops.length ? "operations" : "summary"}>Skip to the {report.ops.length ? "table" : "summary"}</Jump>
             <Header report={report} store={store} tl={tl} />
             <main>
                 <Summary report={report} store={store} tl={tl} />

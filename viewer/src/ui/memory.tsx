@@ -7,7 +7,7 @@ import {useMemo} from "preact/hooks";
 import {MEMORY_KINDS, type Leak, type MemoryName} from "../data/meta";
 import {type Report} from "../data/report";
 import {lowerBound} from "../data/trace";
-import {bytes, count, time} from "../format";
+import {bytes, count, many, time} from "../format";
 import {Plot} from "../charts/plot";
 import {seriesColor} from "../canvas/palette";
 import {useStore, type Store} from "../state";
@@ -53,16 +53,23 @@ export function Memory({report, store}: {report: Report; store: Store}): JSX.Ele
         return {...n, here, share: here / at.total, series: k};
     });
     return (
-        <Section id="memory" title="Memory" note={`Peak ${bytes(mem.peak)} at ${time(mem.peak_at)}; ${bytes(mem.current)} still live at the end. ${count(mem.n_allocs)} allocations of ${bytes(mem.allocated)} in all, ${count(mem.n_frees)} freed.`}>
+        <Section id="memory" title="Memory" note={`Peak ${bytes(mem.peak)} at ${time(mem.peak_at)}; ${bytes(mem.current)} still live at the end. ${many(mem.n_allocs, "allocation")} of ${bytes(mem.allocated)} in all, ${count(mem.n_frees)} freed.`}>
             {data && report.memory && (
                 <Plot store={store} data={data as unknown as [number[], number[]]} height={220} label={`Live bytes over time; peak ${bytes(mem.peak)}`} formatY={bytes} binary fromZero xMax={report.duration}
                     options={(theme) => plotOptions(report, theme.dark)} onClick={(x) => store.set({cursor: Math.max(0, Math.round(x))})} />
             )}
             {report.memory && report.memory.time.length > 1 && (
-                <input class="slider" type="range" min={0} max={report.memory.time.length - 1} value={at.line >= 0 ? at.line : lineAt(report, mem.peak_at)} aria-label="Moment that the table shows"
-                    aria-valuetext={at.title} onInput={(e) => store.set({cursor: report.memory!.time[Number(e.currentTarget.value)]!})} />
+                <input class="slider" type="range" min={0} max={report.duration} step="any" value={at.line >= 0 ? report.memory.time[at.line] : mem.peak_at} aria-label="Moment that the table shows; arrow keys go from change to change"
+                    aria-valuetext={at.title} onInput={(e) => store.set({cursor: Math.round(Number(e.currentTarget.value))})}
+                    onKeyDown={(e) => {
+                        const times = report.memory!.time, line = at.line >= 0 ? at.line : lineAt(report, mem.peak_at);
+                        const to = {ArrowRight: line + 1, ArrowUp: line + 1, ArrowLeft: line - 1, ArrowDown: line - 1, Home: 0, End: times.length - 1}[e.key];
+                        if (to === undefined) return;
+                        e.preventDefault();
+                        store.set({cursor: times[Math.max(0, Math.min(times.length - 1, to))]!});
+                    }} />
             )}
-            <h3>{at.title} <span class="muted">{bytes(at.total)}</span>{at.line >= 0 && cursor >= 0 && <button type="button" class="quiet" onClick={() => store.set({cursor: -1})}>Back to the peak</button>}</h3>
+            <h3>{at.title} <span class="muted">{bytes(at.total)}</span>{at.line >= 0 && cursor >= 0 && <button class="quiet" onClick={() => store.set({cursor: -1})}>Back to the peak</button>}</h3>
             <DataTable caption={at.title} columns={nameColumns(report, dark)} rows={rows} sort="bytes" id={(r) => r.name} chosen={op >= 0 ? op : undefined} onChoose={(r) => store.chooseOp(r.name)} limit={10} />
             {mem.leaks.length > 0 && <Leaks report={report} leaks={mem.leaks} store={store} />}
         </Section>
@@ -117,7 +124,7 @@ function Leaks({report, leaks, store}: {report: Report; leaks: Leak[]; store: St
     ];
     return (
         <>
-            <h3>Not freed <span class="muted">{candidates.length ? `${candidates.length} leak candidate${candidates.length === 1 ? "" : "s"}` : "no leak candidates"}</span></h3>
+            <h3>Not freed <span class="muted">{candidates.length ? many(candidates.length, "leak candidate") : "no leak candidates"}</span></h3>
             <DataTable caption="Not freed at the end" columns={columns} rows={leaks} sort="bytes" id={(l) => l.name} limit={6} onChoose={(l) => store.chooseOp(l.name)} />
         </>
     );

@@ -16,6 +16,17 @@ export function Num({q}: {q: Quantity}): JSX.Element {
     );
 }
 
+/** Goes to a section, with the keyboard's focus. */
+export function jump(id: string): void {
+    const el = document.getElementById(id);
+    el?.scrollIntoView();
+    el?.focus({preventScroll: true});
+}
+
+export function Jump({to, children, ...rest}: {to: string; children: ComponentChildren; class?: string}): JSX.Element {
+    return <a href={`#${to}`} {...rest} onClick={(e) => { e.preventDefault(); jump(to); }}>{children}</a>;
+}
+
 /** A word with an explanation on hover and on focus. */
 export function Term({tip, children}: {tip: string; children: ComponentChildren}): JSX.Element {
     return (
@@ -44,7 +55,7 @@ export function Bar({share, label}: {share: number; label?: string}): JSX.Elemen
 
 export function Section(props: {id: string; title: string; note?: ComponentChildren; children: ComponentChildren; class?: string}): JSX.Element {
     return (
-        <section id={props.id} class={`section ${props.class ?? ""}`} aria-labelledby={`${props.id}-title`}>
+        <section id={props.id} class={`section ${props.class ?? ""}`} aria-labelledby={`${props.id}-title`} tabIndex={-1}>
             <div class="section-head">
                 <h2 id={`${props.id}-title`}>{props.title}</h2>
                 {props.note && <p class="note">{props.note}</p>}

@@ -106,7 +106,7 @@ export function Roofline({report, store}: {report: Report; store: Store}): JSX.E
     const most = Math.max(...points.map((o) => o.total));
     const radius = (o: Op): number => 3 + 12 * Math.sqrt(o.total / most);
     return (
-        <Section id="roofline" title="Roofline" note={m ? <>Measured on <bdi>{m.name.slice(0, 80)}</bdi>. Under the slope an operation waits for memory, under the flat line for arithmetic; the distance to the line is what could be gained.</> : "The machine's peaks are not known; run the report where they were measured to see the roof."}>
+        <Section id="roofline" title="Roofline" note={m ? <>Peaks of <bdi>{m.name.slice(0, 80)}</bdi>. Under the slope an operation waits for memory, under the flat line for arithmetic; the distance to the line is what could be gained.</> : "The machine's peaks are not known, so there is no roof; axprof report --set low_throughput.peak_gflops=… and peak_gbps=… give them."}>
             <div ref={box}><svg class="roofline" viewBox={`0 0 ${W} ${H}`} role="group" aria-label="Roofline: compute rate by arithmetic intensity; the table below has the same data">
                 {f.xs.map((v) => <g key={v} class="grid"><line x1={f.x(v)} x2={f.x(v)} y1={TOP} y2={H - BOTTOM} /><text x={f.x(v)} y={H - BOTTOM + 14} text-anchor="middle" class="small">{plain(v)}</text></g>)}
                 {f.ys.map((v) => <g key={v} class="grid"><line x1={LEFT} x2={W - RIGHT} y1={f.y(v)} y2={f.y(v)} /><text x={LEFT - 6} y={f.y(v) + 4} text-anchor="end" class="small">{rate(v * 1e9, "FLOP/s").replace("FLOP/s", "")}</text></g>)}

@@ -5,7 +5,7 @@ import {Fragment, type JSX} from "preact";
 import {useEffect, useMemo} from "preact/hooks";
 import {type Report, type Step} from "../data/report";
 import {byName, sumRange} from "../data/aggregate";
-import {count, percent, signedTime, time} from "../format";
+import {count, many, percent, signedTime, time} from "../format";
 import {Flame, FLAME_ROW} from "../canvas/flame";
 import {Plot} from "../charts/plot";
 import {useStore, type Store} from "../state";
@@ -49,14 +49,15 @@ function Histogram({report, store}: {report: Report; store: Store}): JSX.Element
     return (
         <div ref={box}><svg class="histogram" viewBox={`0 0 ${W} ${H + foot}`} role="group" aria-label="Histogram of step times">
             {bins.map((b, i) => {
-                const h = b.n ? Math.max(3, (b.n / most) * (H - 14)) : 0;
-                const text = `${count(b.n)} step${b.n === 1 ? "" : "s"} of ${time(b.from)} to ${time(b.to)}: choose the slowest of them`;
+                const h = b.n ? Math.max(3, (b.n / most) * (H - 28)) : 0;
+                const text = `${many(b.n, "step")} of ${time(b.from)} to ${time(b.to)}: choose the slowest of them`;
                 const isChosen = chosenTime >= b.from - 1 && chosenTime <= b.to + 1;
                 return b.n ? (
                     <g key={i} class={`bin ${isChosen ? "chosen" : ""}`} role="button" tabindex={0} aria-label={text} data-tip={text} onClick={() => choose(b)}
                         onKeyDown={(e) => { if (e.key === "Enter" || e.key === " ") { e.preventDefault(); choose(b); } }}>
                         <rect class="hit" x={x(b.from)} y={0} width={W / bins.length} height={H} />
                         <rect class="fill" x={x(b.from) + 0.5} y={H - h} width={Math.max(1, W / bins.length - 1)} height={h} />
+                        <text x={x(b.from) + W / bins.length / 2} y={H - h - 3} text-anchor="middle" class="small">{W / bins.length > 24 ? count(b.n) : ""}</text>
                     </g>
                 ) : null;
             })}
@@ -162,14 +163,14 @@ export function Steps({report, store}: {report: Report; store: Store}): JSX.Elem
     const rows = report.steps.map((x, at) => ({...x, at}));
     const shown = report.steps.length;
     return (
-        <Section id="steps" title="Steps" note={`${count(s.count)} steps: median ${time(s.p50)}, average ${time(s.avg)}, p95 ${time(s.p95)}, p99 ${time(s.p99)}, slowest ${time(s.max)} (${percent(s.max / s.p50 - 1)} over the median).${shown < s.count ? ` ${count(shown)} of them are kept whole.` : ""}`}>
+        <Section id="steps" title="Steps" note={`${many(s.count, "step")}: median ${time(s.p50)}, average ${time(s.avg)}, p95 ${time(s.p95)}, p99 ${time(s.p99)}, slowest ${time(s.max)} (${percent(s.max / s.p50 - 1)} over the median).${shown < s.count ? ` ${count(shown)} of them are kept whole.` : ""}`}>
             <div class="columns">
                 <div>
                     <h3>Spread</h3>
                     <Histogram report={report} store={store} />
                 </div>
                 <div>
-                    <h3>Over the run</h3>
+                    <h3>Step by step</h3>
                     <Plot store={store} data={data} height={170} label="Step time over the run" formatY={time} fromZero formatX={(v) => String(Math.round(v))}
                         options={(theme) => ({series: [{}, {stroke: theme.accent, width: 1.2, points: {show: shown < 300, size: 3, fill: theme.accent}}]})}
                         onClick={(x) => { const at = nearest(report.steps, x); if (at >= 0) store.chooseStep(at); }} />
