@@ -29,19 +29,7 @@ function profileOf(tl: Timeline): Profile | null {
     for (const track of trace.tracks) {
         if (track.kind !== "slices" || track.depth === 0 || isLoose(track)) continue;
         const row = trace.rows[track.rows]!;
-        let at = row.first;
-        for (let p = 0; p < width && at < row.end; p++) {
-            const from = p * pixel, to = from + pixel;
-            const end = trace.lowerStart(row, to);
-            const first = trace.firstAfter(row, from);
-            if (end > first) {
-                let sum = trace.sumDur(first, end);
-                sum -= Math.max(0, from - trace.start[first]!);
-                sum -= Math.max(0, trace.start[end - 1]! + trace.dur[end - 1]! - to);
-                busy[p]! += Math.max(0, Math.min(1, sum / pixel));
-            }
-            at = first;
-        }
+        for (let p = 0; p < width; p++) busy[p]! += Math.max(0, Math.min(1, trace.covered(row, p * pixel, (p + 1) * pixel) / pixel));
     }
     const m = tl.report.memory;
     if (!trace.n && m) {

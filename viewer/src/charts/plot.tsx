@@ -26,6 +26,9 @@ interface Props {
     formatX?: (v: number, step: number) => string;
 }
 
+/** Steps between ticks: 1, 2, 5, 10 … */
+const ROUND = Array.from({length: 90}, (_, k) => [1, 2, 5][k % 3]! * 10 ** (Math.floor(k / 3) - 9));
+
 /** Room for the labels of an axis. */
 function axisSize(u: uPlot, texts: string[] | null): number {
     if (!texts) return 50;
@@ -53,6 +56,7 @@ export function Plot(props: Props): JSX.Element {
         if (width < 50) return;
         const colors = readTheme();
         const axis = {stroke: colors.muted, font: "11px system-ui, sans-serif", grid: {stroke: colors.line, width: 1}, ticks: {stroke: colors.line, width: 1, size: 4}};
+        const isWhole = !props.data.slice(1).some((s) => (s as number[]).some((v) => !Number.isInteger(v)));
         const formatX = props.formatX ?? axisTime;
         const u = new uPlot({
             width, height: props.height, legend: {show: false}, padding: [8, 12, 0, 0],
@@ -60,16 +64,15 @@ export function Plot(props: Props): JSX.Element {
             scales: {x: {time: false, ...(props.xMax ? {range: (): [number, number] => [0, props.xMax!]} : {})}, ...(props.fromZero ? {y: {range: (_u: uPlot, _lo: number, hi: number): [number, number] => [0, hi * 1.06 || 1]}} : {})},
             axes: [
                 {...axis, values: (_u, ticks) => ticks.map((t) => formatX(t, ticks.length > 1 ? ticks[1]! - ticks[0]! : 1)), space: 90, size: 26, splits: (u2) => splits(u2.scales.x!.min!, u2.scales.x!.max!, u2.width / 110, props.formatX ? niceStep : timeStep)},
-                {...axis, values: (_u, ticks) => ticks.map((t) => (t ? props.formatY(t) : "0")), size: (u2, texts) => axisSize(u2, texts), space: 34, ...(props.binary ? {splits: (u2: uPlot) => binarySplits(u2.scales.y!.max!, props.height / 44)} : {})},
+                {...axis, values: (_u, ticks) => ticks.map((t) => (t ? props.formatY(t) : "0")), size: (u2, texts) => axisSize(u2, texts), space: 34, incrs: ROUND.filter((x) => x >= 1 || !isWhole), ...(props.binary ? {splits: (u2: uPlot) => binarySplits(u2.scales.y!.max!, props.height / 44)} : {})},
             ],
-            hooks: {setCursor: [(u2) => latest.current.onCursor?.(u2.cursor.left! >= 0 ? u2.posToVal(u2.cursor.left!, "x") : null)]},
+            hooks: {draw: [(u2) => box.current?.parentElement!.style.setProperty("--inset", `${u2.bbox.left / devicePixelRatio}px`)], setCursor: [(u2) => latest.current.onCursor?.(u2.cursor.left! >= 0 ? u2.posToVal(u2.cursor.left!, "x") : null)]},
             ...props.options(colors),
         }, props.data, box.current!);
         const click = (): void => {
             if (u.cursor.left! >= 0) latest.current.onClick?.(u.posToVal(u.cursor.left!, "x"));
         };
         u.over.addEventListener("click", click);
-        box.current!.parentElement!.style.setProperty("--inset", `${u.bbox.left / devicePixelRatio}px`);
         return () => u.destroy();
     }, [props.data, width, dark, props.height]);
     return <div ref={box} class="plot" role="img" aria-label={props.label} style={{height: `${props.height}px`}} />;

@@ -217,6 +217,14 @@ export class Trace {
         return this.dur[i]! - this.sumDur(a, b);
     }
 
+    /** How much of the time from a to b the events of a row fill. */
+    covered(row: Row, a: number, b: number): number {
+        const first = this.firstAfter(row, a), end = this.lowerStart(row, b);
+        if (end <= first) return 0;
+        const sticksOut = Math.max(0, a - this.start[first]!) + Math.max(0, this.start[end - 1]! + this.dur[end - 1]! - b);
+        return this.sumDur(first, end) - sticksOut;
+    }
+
     /** Sum of the durations of events a … b − 1. */
     sumDur(a: number, b: number): number {
         let sum = 0;

@@ -91,34 +91,44 @@ function Help({store}: {store: Store}): JSX.Element | null {
     );
 }
 
-export function App({report, store}: {report: Report; store: Store}): JSX.Element {
+function Rest({report, store, tl, onReady}: {report: Report; store: Store; tl: Timeline | null; onReady: (tl: Timeline) => void}): JSX.Element {
+    const loaded = useStore(store, (s) => s.loaded);
+    const empty = !report.ops.length && !report.meta.memory && !report.meta.run.events;
+    return (
+        <>
+            <SelectionBar report={report} store={store} />
+            {!empty && hasTimeline(report) && <TimelineView report={report} store={store} onReady={onReady} />}
+            {loaded === -1 && <p class="problem" role="alert">{report.problems.join(" ")}</p>}
+            <Details report={report} store={store} tl={tl} />
+            <Operations report={report} store={store} />
+            {report.meta.tree && <FlameView report={report} store={store} />}
+            <Steps report={report} store={store} />
+            <Memory report={report} store={store} />
+            <Roofline report={report} store={store} />
+            <Counters report={report} store={store} />
+            <Threads report={report} />
+            <About report={report} />
+        </>
+    );
+}
+
+/** `all` false: the first screen only, which is there at once. */
+export function App({report, store, all}: {report: Report; store: Store; all: boolean}): JSX.Element {
     const [tl, setTl] = useState<Timeline | null>(null);
-    const dark = useStore(store, (s) => s.dark), loaded = useStore(store, (s) => s.loaded);
+    const dark = useStore(store, (s) => s.dark);
     useEffect(() => {
         const f = (e: KeyboardEvent): void => handleKey(e, store, tl);
         document.addEventListener("keydown", f);
         return () => document.removeEventListener("keydown", f);
     }, [tl]);
     useEffect(() => tl?.setTheme(), [dark, tl]);
-    const empty = !report.ops.length && !report.meta.memory && !report.meta.run.events;
     return (
         <>
             <Jump class="skip" to={report.ops.length ? "operations" : "summary"}>Skip to the {report.ops.length ? "table" : "summary"}</Jump>
             <Header report={report} store={store} tl={tl} />
             <main>
                 <Summary report={report} store={store} tl={tl} />
-                <SelectionBar report={report} store={store} />
-                {!empty && hasTimeline(report) && <TimelineView report={report} store={store} onReady={setTl} />}
-                {loaded === -1 && <p class="problem" role="alert">{report.problems.join(" ")}</p>}
-                <Details report={report} store={store} tl={tl} />
-                <Operations report={report} store={store} />
-                {report.meta.tree && <FlameView report={report} store={store} />}
-                <Steps report={report} store={store} />
-                <Memory report={report} store={store} />
-                <Roofline report={report} store={store} />
-                <Counters report={report} store={store} />
-                <Threads report={report} />
-                <About report={report} />
+                {all && <Rest report={report} store={store} tl={tl} onReady={setTl} />}
             </main>
             <Help store={store} />
             <Tooltip />

@@ -12,7 +12,7 @@ import {Plot} from "../charts/plot";
 import {seriesColor} from "../canvas/palette";
 import {useStore, type Store} from "../state";
 import {Name, Section} from "./parts";
-import {bytesColumn, countColumn, DataTable, shareColumn, timeColumn, type Column} from "./table";
+import {bytesColumn, countColumn, DataTable, largest, shareColumn, timeColumn, type Column} from "./table";
 
 interface Row extends MemoryName {
     here: number;
@@ -70,7 +70,7 @@ export function Memory({report, store}: {report: Report; store: Store}): JSX.Ele
                     }} />
             )}
             <h3>{at.title} <span class="muted">{bytes(at.total)}</span>{at.line >= 0 && cursor >= 0 && <button class="quiet" onClick={() => store.set({cursor: -1})}>Back to the peak</button>}</h3>
-            <DataTable caption={at.title} columns={nameColumns(report, dark)} rows={rows} sort="bytes" id={(r) => r.name} chosen={op >= 0 ? op : undefined} onChoose={(r) => store.chooseOp(r.name)} limit={10} />
+            <DataTable caption={at.title} columns={nameColumns(report, dark, largest(rows, (r) => r.share))} rows={rows} sort="bytes" id={(r) => r.name} chosen={op >= 0 ? op : undefined} onChoose={(r) => store.chooseOp(r.name)} limit={10} />
             {mem.leaks.length > 0 && <Leaks report={report} leaks={mem.leaks} store={store} />}
         </Section>
     );
@@ -100,12 +100,12 @@ function plotOptions(report: Report, dark: boolean): {series: object[]; bands: {
     return {series, bands};
 }
 
-function nameColumns(report: Report, dark: boolean): Column<Row>[] {
+function nameColumns(report: Report, dark: boolean, most: number): Column<Row>[] {
     return [
         {key: "name", head: "Name", cell: (r) => <><span class="swatch" style={{background: r.series >= 0 ? seriesColor(r.series, dark) : "transparent"}} aria-hidden="true" /><Name report={report} id={r.name} max={70} /></>, value: (r) => report.label(r.name)},
         {key: "kind", head: "Kind", minor: true, cell: (r) => MEMORY_KINDS[r.kind] ?? "", value: (r) => MEMORY_KINDS[r.kind] ?? ""},
         bytesColumn("bytes", "Live then", (r) => r.here, {tip: "Bytes of this name that were live at that moment."}),
-        shareColumn("share", "Share", (r) => r.share, {tip: "Of all bytes that were live at that moment."}),
+        shareColumn("share", "Share", (r) => r.share, {tip: "Of all bytes that were live at that moment. The longest bar is the largest share."}, most),
         bytesColumn("peak", "Own peak", (r) => r.peak, {minor: true, tip: "The most that this name ever held."}),
         bytesColumn("current", "At the end", (r) => r.current, {minor: true}),
         countColumn("n_allocs", "Allocations", (r) => r.n_allocs, {minor: true}),

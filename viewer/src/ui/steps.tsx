@@ -96,6 +96,13 @@ function medianStep(report: Report): Step {
     return report.steps.reduce((a, b) => (Math.abs(b.end - b.begin - p50) < Math.abs(a.end - a.begin - p50) ? b : a));
 }
 
+/** How long the busiest row was in no scope during a step. */
+function outside(report: Report, s: Step): number {
+    const trace = report.trace!;
+    const track = trace.tracks[busiestTrack(report)];
+    return track ? s.end - s.begin - trace.covered(trace.rows[track.rows]!, s.begin, s.end) : 0;
+}
+
 /** The busiest row during two steps, on one scale of time. */
 function PairOfSteps({report, store, steps}: {report: Report; store: Store; steps: Step[]}): JSX.Element {
     const [box, width] = useWidth<HTMLDivElement>(900);
@@ -128,6 +135,7 @@ function Compare({report, store}: {report: Report; store: Store}): JSX.Element |
     if (!rows.length || slow === usual) return null;
     const extra = slow.end - slow.begin - (usual.end - usual.begin);
     const top = rows.find((r) => Math.sign(r.more) === Math.sign(extra)) ?? rows[0]!;
+    const idle = outside(report, slow) - outside(report, usual);
     const most = Math.max(1, ...rows.slice(0, 8).map((r) => Math.max(r.slow, r.usual)));
     const columns: Column<Difference>[] = [
         {key: "name", head: "Operation", cell: (r) => <Name report={report} id={r.name} max={60} />, value: (r) => report.label(r.name)},
@@ -141,7 +149,9 @@ function Compare({report, store}: {report: Report; store: Store}): JSX.Element |
     return (
         <div class="compare">
             <h3>Step {slow.index} beside the median step {usual.index}</h3>
-            <p>{time(slow.end - slow.begin)} against {time(usual.end - usual.begin)}: {signedTime(extra)}. {extra !== 0 && <>Most of the difference is in <code><Name report={report} id={top.name} max={60} /></code> ({signedTime(top.more)}).</>}</p>
+            <p>{time(slow.end - slow.begin)} against {time(usual.end - usual.begin)}: {signedTime(extra)}. {extra !== 0 && (idle / extra > Math.max(0.5, top.more / extra)
+                ? `Most of it is time in no scope on the row below (${signedTime(idle)}).`
+                : <>The largest part of it is in <code><Name report={report} id={top.name} max={60} /></code> ({signedTime(top.more)}).</>)}</p>
             <PairOfSteps report={report} store={store} steps={[slow, usual]} />
             <DataTable caption={`Step ${slow.index} beside step ${usual.index}`} columns={columns} rows={rows} sort="more_ns" id={(r) => r.name} limit={8} onChoose={(r) => store.chooseOp(r.name)} />
         </div>

@@ -54,10 +54,15 @@ export function percentColumn<R>(key: string, head: string, get: (r: R) => numbe
     return {key, head, num: true, value: get, cell: text, text, ...rest};
 }
 
-/** A share with a bar. */
-export function shareColumn<R>(key: string, head: string, get: (r: R) => number, rest: Rest<R> = {}): Column<R> {
+/** A share with a bar, which is full at `most`. */
+export function shareColumn<R>(key: string, head: string, get: (r: R) => number, rest: Rest<R> = {}, most = 1): Column<R> {
     const text = (r: R): string => percent(get(r));
-    return {key, head, num: true, value: get, cell: (r) => (Number.isFinite(get(r)) ? <span class="share"><Bar share={get(r)} /><span class="share-text">{text(r)}</span></span> : "–"), text, ...rest};
+    return {key, head, num: true, value: get, cell: (r) => (Number.isFinite(get(r)) ? <span class="share"><Bar share={get(r) / most} /><span class="share-text">{text(r)}</span></span> : "–"), text, ...rest};
+}
+
+/** The largest of many; a spread of as many arguments would be too much. */
+export function largest<R>(rows: R[], get: (r: R) => number): number {
+    return rows.reduce((most, r) => Math.max(most, get(r) || 0), 0) || 1;
 }
 
 interface Props<R> {
