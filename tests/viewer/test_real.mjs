@@ -111,3 +111,31 @@ test("examples/gpt under axprof run", "quick", async (bench) => {
     // A span that lasts as long as the run is no reason for a slow step.
     assert.doesNotMatch(await page.locator(".compare p").innerText(), /process gpt/);
 });
+
+test("hostile names that were really recorded", "quick", async (bench) => {
+    const {axprof, program} = bench.options;
+    if (!axprof) return;
+    const [trace, live, file] = ["hostile.axp", "hostile-live.html", "hostile-real.html"].map((f) => path.join(bench.dir, f));
+    const bad = "</script><script>window.hacked=1</script>";
+    run("sh", ["-c", 'exec "$0" "$@" "$(printf "\\377\\342\\200\\250")"', program, trace, live, "hostile", bad]);
+    run(axprof, ["report", trace, "-o", file]);
+    assert.ok(fs.readFileSync(live).equals(fs.readFileSync(file)));
+    const html = fs.readFileSync(file, "latin1");
+    assert.equal(html.split("<script").length, html.split("</script>").length, "a name opened or closed a script");
+    const json = JSON.parse(run(axprof, ["report", trace, "-f", "json"]));
+    assert.ok(json.ops.length >= 11);
+    const page = await bench.openFile(file);
+    const names = await page.evaluate(() => window.axprofTimeline.report.ops.map((o) => window.axprofTimeline.report.text(o.name)));
+    assert.deepEqual([...names].sort(), json.ops.map((o) => o.name).sort());
+    assert.ok(names.some((n) => n.length > 4000) && names.includes(bad) && names.some((n) => n.includes("\u2028")) && names.some((n) => n.startsWith("invalid \ufffd")));
+    const head = await page.locator("header").innerText();
+    assert.ok(head.includes(`hostile '${bad}'`) && head.includes("\ufffd␣"), head);
+    for (const key of ["1", "3", "2"]) await page.keyboard.press(key);
+    await page.locator("#search").fill("script");
+    for (const summary of await page.locator("details.as-table summary").all()) await summary.click();
+    await page.evaluate(() => window.axprofTimeline.store.chooseSlice(0));
+    await page.locator(".details h3").waitFor();
+    assert.equal(await page.evaluate(() => window.hacked), undefined);
+    assert.equal(await page.evaluate(() => document.querySelectorAll("img, main script, iframe, svg svg").length), 0);
+    assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 1280);
+});
