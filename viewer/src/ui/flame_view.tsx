@@ -156,7 +156,7 @@ export function FlameView({report, store}: {report: Report; store: Store}): JSX.
                 </div>
                 {mode !== 1 ? (
                     <div class="segments" role="group" aria-label="Width by">
-                        {(["time", "calls", ...(hasBytes ? ["bytes"] : [])] as Weight[]).map((w) => <button key={w} aria-pressed={weight === w} data-tip={w === "bytes" ? "Bytes allocated inside" : undefined} onClick={() => store.set({flameWeight: w})}>by {w}</button>)}
+                        {(["time", "calls", ...(hasBytes ? ["bytes"] : [])] as Weight[]).map((w) => <button key={w} aria-pressed={weight === w} data-tip={w === "bytes" ? "Bytes allocated inside" : w === "time" ? "Total time" : "How often it ran"} onClick={() => store.set({flameWeight: w})}>by {w}</button>)}
                     </div>
                 ) : <TrackChoice report={report} track={track} onChoose={(t) => store.set({flameTrack: t})} />}
                 {zoomed && <button class="quiet" onClick={reset}>Reset zoom</button>}
@@ -187,10 +187,10 @@ function PathTable({report, tree, weight, store}: {report: Report; tree: Tree; w
     const rows = useMemo(() => (open ? pathRows(report, tree) : []), [open, tree]);
     const format = weightFormat(weight);
     const columns: Column<PathRow>[] = [
-        {key: "path", head: "Path", cell: (r) => <bdi class="path">{r.path}</bdi>, value: (r) => r.path},
-        {key: weight, head: weight === "time" ? "Total" : weight === "bytes" ? "Bytes" : "Calls", num: true, cell: (r) => format(r.weight), value: (r) => r.weight, text: (r) => format(r.weight)},
+        {key: "path", head: "Path", tip: "From the outermost scope inwards.", cell: (r) => <bdi class="path">{r.path}</bdi>, value: (r) => r.path},
+        {key: weight, head: weight === "time" ? "Total" : weight === "bytes" ? "Bytes" : "Calls", tip: "With all that is below it on the path.", num: true, cell: (r) => format(r.weight), value: (r) => r.weight, text: (r) => format(r.weight)},
         shareColumn("share", "Share", (r) => r.share, {tip: "Of the whole tree."}),
-        countColumn("calls", "Calls", (r) => r.calls),
+        countColumn("calls", "Calls", (r) => r.calls, {tip: "On this path."}),
     ];
     return (
         <details class="as-table" open={open} onToggle={(e) => setOpen((e.target as HTMLDetailsElement).open)}>

@@ -103,13 +103,13 @@ function plotOptions(report: Report, dark: boolean): {series: object[]; bands: {
 function nameColumns(report: Report, dark: boolean, most: number): Column<Row>[] {
     return [
         {key: "name", head: "Name", cell: (r) => <><span class="swatch" style={{background: r.series >= 0 ? seriesColor(r.series, dark) : "transparent"}} aria-hidden="true" /><Name report={report} id={r.name} max={70} /></>, value: (r) => report.label(r.name)},
-        {key: "kind", head: "Kind", minor: true, cell: (r) => MEMORY_KINDS[r.kind] ?? "", value: (r) => MEMORY_KINDS[r.kind] ?? ""},
+        {key: "kind", head: "Kind", tip: "What the program said that it holds.", minor: true, cell: (r) => MEMORY_KINDS[r.kind] ?? "", value: (r) => MEMORY_KINDS[r.kind] ?? ""},
         bytesColumn("bytes", "Live then", (r) => r.here, {tip: "Bytes of this name that were live at that moment."}),
         shareColumn("share", "Share", (r) => r.share, {tip: "Of all bytes that were live at that moment. The longest bar is the largest share."}, most),
         bytesColumn("peak", "Own peak", (r) => r.peak, {minor: true, tip: "The most that this name ever held."}),
-        bytesColumn("current", "At the end", (r) => r.current, {minor: true}),
-        countColumn("n_allocs", "Allocations", (r) => r.n_allocs, {minor: true}),
-        bytesColumn("allocated", "Allocated in all", (r) => r.allocated, {minor: true}),
+        bytesColumn("current", "At the end", (r) => r.current, {minor: true, tip: "Live when recording ended."}),
+        countColumn("n_allocs", "Allocations", (r) => r.n_allocs, {minor: true, tip: "How often something of this name was allocated."}),
+        bytesColumn("allocated", "Allocated in all", (r) => r.allocated, {minor: true, tip: "The sum of all allocations, freed or not."}),
     ];
 }
 
@@ -117,10 +117,10 @@ function Leaks({report, leaks, store}: {report: Report; leaks: Leak[]; store: St
     const candidates = leaks.filter((l) => !l.is_retained);
     const columns: Column<Leak>[] = [
         {key: "name", head: "Name", cell: (l) => <Name report={report} id={l.name} max={70} />, value: (l) => report.label(l.name)},
-        bytesColumn("bytes", "Not freed", (l) => l.bytes),
-        countColumn("blocks", "Blocks", (l) => l.n_blocks, {minor: true}),
+        bytesColumn("bytes", "Not freed", (l) => l.bytes, {tip: "Bytes of this name that were live at the end."}),
+        countColumn("blocks", "Blocks", (l) => l.n_blocks, {minor: true, tip: "Allocations that were not freed."}),
         timeColumn("since_ns", "Since", (l) => l.at, {tip: "When something of that name first was live and stayed so."}),
-        {key: "retained", head: "Judgement", cell: (l) => (l.is_retained ? "kept on purpose: live since the first step and not grown" : "leak candidate"), value: (l) => (l.is_retained ? "retained" : "candidate")},
+        {key: "retained", head: "Judgement", tip: "Live since the first step and not grown since: weights, say, and no leak.", cell: (l) => (l.is_retained ? "kept: live since the first step and not grown" : "leak candidate"), value: (l) => (l.is_retained ? "retained" : "candidate")},
     ];
     return (
         <>

@@ -51,7 +51,7 @@ function columnsFor(report: Report, scope: Scope): Column<Op>[] {
         has((o) => o.gflops) && rateColumn("flops_per_s", "Compute", (o) => o.gflops * 1e9, "FLOP/s", {minor: true, tip: "Declared floating-point operations per second of the calls that declared any."}),
         has((o) => o.gbps) && rateColumn("bytes_per_s", "Bandwidth", (o) => o.gbps * 1e9, "B/s", {minor: true, tip: "Declared bytes read and written per second. 1 GB/s is 10^9 B/s."}),
         has((o) => o.roof) && percentColumn("roof_share", "Of roof", (o) => o.roof, {minor: true, tip: "What it reaches of what the machine allows an operation with its ratio of FLOPs to bytes (see Roofline)."}),
-        scope.ops.some((o) => o.file) && {key: "source", head: "Source", minor: true, cell: (o) => (o.file ? <bdi class="source" data-tip={`${o.file}:${o.line}`}>{o.file.split("/").pop()}:{o.line}</bdi> : ""), value: (o) => (o.file ? `${o.file}:${o.line}` : "")},
+        scope.ops.some((o) => o.file) && {key: "source", head: "Source", tip: "Where the scope stands in the code.", minor: true, cell: (o) => (o.file ? <bdi class="source" data-tip={`${o.file}:${o.line}`}>{o.file.split("/").pop()}:{o.line}</bdi> : ""), value: (o) => (o.file ? `${o.file}:${o.line}` : "")},
     ];
     return c.filter((x): x is Column<Op> => x !== false);
 }

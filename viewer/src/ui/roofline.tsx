@@ -91,11 +91,11 @@ export function Roofline({report, store}: {report: Report; store: Store}): JSX.E
     const m = report.meta.machine;
     const columns: Column<Op>[] = [
         {key: "name", head: "Operation", cell: (o) => <Name report={report} id={o.name} max={70} />, value: (o) => report.label(o.name)},
-        timeColumn("total_ns", "Total", (o) => o.total),
+        timeColumn("total_ns", "Total", (o) => o.total, {tip: "With the scopes inside it."}),
         {key: "intensity", head: "Intensity", num: true, tip: "Floating-point operations per byte moved.", cell: (o) => `${plain(o.intensity)} FLOP/B`, value: (o) => o.intensity, text: (o) => `${plain(o.intensity)} FLOP/B`},
-        rateColumn("flops_per_s", "Compute", (o) => o.gflops * 1e9, "FLOP/s"),
-        rateColumn("bytes_per_s", "Bandwidth", (o) => o.gbps * 1e9, "B/s"),
-        ...(m ? [shareColumn<Op>("roof_share", "Of roof", (o) => o.roof)] : []),
+        rateColumn("flops_per_s", "Compute", (o) => o.gflops * 1e9, "FLOP/s", {tip: "Declared work per second of its calls."}),
+        rateColumn("bytes_per_s", "Bandwidth", (o) => o.gbps * 1e9, "B/s", {tip: "Declared bytes per second of its calls."}),
+        ...(m ? [shareColumn<Op>("roof_share", "Of roof", (o) => o.roof, {tip: "What it reaches of what the lines above allow it."})] : []),
     ];
     if (!points.length) return <Section id="roofline" title="Roofline" note="No operation in the selected range has declared its work."><div ref={box} /></Section>;
     const f = frameFor(width - 2, points, m?.gflops.map((g) => g[1]) ?? [], m?.gbps.map((g) => g[1]) ?? []);

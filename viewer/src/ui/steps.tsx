@@ -10,7 +10,7 @@ import {Flame, FLAME_ROW} from "../canvas/flame";
 import {Plot} from "../charts/plot";
 import {useStore, type Store} from "../state";
 import {busiestTrack} from "./flame_view";
-import {Name, Section, useWidth} from "./parts";
+import {Name, Section, Term, useWidth} from "./parts";
 import {bytesColumn, countColumn, DataTable, timeColumn, type Column} from "./table";
 
 interface Bin {
@@ -141,9 +141,9 @@ function Compare({report, store}: {report: Report; store: Store}): JSX.Element |
         {key: "name", head: "Operation", cell: (r) => <Name report={report} id={r.name} max={60} />, value: (r) => report.label(r.name)},
         timeColumn("step_ns", `Step ${slow.index}`, (r) => r.slow, {tip: "Self time in that step, all rows."}),
         timeColumn("median_ns", `Median step ${usual.index}`, (r) => r.usual, {tip: "Self time in the step whose time is the median."}),
-        {key: "bars", head: "Side by side", minor: true, value: (r) => r.more, cell: (r) => (
+        {key: "bars", head: "Side by side", tip: "Above that step, below the median one.", minor: true, value: (r) => r.more, cell: (r) => (
             <span class="pair" aria-hidden="true"><span class="a" style={{width: `${(r.slow / most) * 100}%`}} /><span class="b" style={{width: `${(r.usual / most) * 100}%`}} /></span>), text: () => ""},
-        {key: "more_ns", head: "Difference", num: true, cell: (r) => signedTime(r.more), value: (r) => Math.abs(r.more), text: (r) => signedTime(r.more)},
+        {key: "more_ns", head: "Difference", tip: "More or less time than in the median step.", num: true, cell: (r) => signedTime(r.more), value: (r) => Math.abs(r.more), text: (r) => signedTime(r.more)},
         {key: "more_calls", head: "Calls", num: true, minor: true, tip: "More or fewer calls than in the median step.", cell: (r) => (r.calls > 0 ? `+${count(r.calls)}` : r.calls < 0 ? `−${count(-r.calls)}` : "="), value: (r) => r.calls},
     ];
     return (
@@ -165,15 +165,15 @@ export function Steps({report, store}: {report: Report; store: Store}): JSX.Elem
     if (!s?.count || !report.steps.length) return null;
     const columns: Column<Step & {at: number}>[] = [
         countColumn("step", "Step", (r) => r.index),
-        timeColumn("time_ns", "Time", (r) => r.end - r.begin),
-        {key: "against_median", head: "Against median", num: true, value: (r) => (r.end - r.begin) / s.p50, cell: (r) => `${((r.end - r.begin) / s.p50).toFixed(2)} ×`, text: (r) => `${((r.end - r.begin) / s.p50).toFixed(2)} ×`},
-        timeColumn("begins_ns", "Begins at", (r) => r.begin, {minor: true}),
+        timeColumn("time_ns", "Time", (r) => r.end - r.begin, {tip: "From the mark before it to its own."}),
+        {key: "against_median", head: "Against median", tip: "Its time by the median step's.", num: true, value: (r) => (r.end - r.begin) / s.p50, cell: (r) => `${((r.end - r.begin) / s.p50).toFixed(2)} ×`, text: (r) => `${((r.end - r.begin) / s.p50).toFixed(2)} ×`},
+        timeColumn("begins_ns", "Begins at", (r) => r.begin, {minor: true, tip: "On the timeline."}),
         ...(report.steps.some((x) => x.live) ? [bytesColumn<Step & {at: number}>("live_bytes", "Live at end", (r) => r.live ?? NaN, {minor: true, tip: "Bytes live when the step ended."})] : []),
     ];
     const rows = report.steps.map((x, at) => ({...x, at}));
     const shown = report.steps.length;
     return (
-        <Section id="steps" title="Steps" note={`${many(s.count, "step")}: median ${time(s.p50)}, average ${time(s.avg)}, p95 ${time(s.p95)}, p99 ${time(s.p99)}, slowest ${time(s.max)} (${percent(s.max / s.p50 - 1)} over the median).${shown < s.count ? ` ${count(shown)} of them are kept whole.` : ""}`}>
+        <Section id="steps" title="Steps" note={<>{many(s.count, "step")}: <Term tip="Half of the steps are faster, half slower.">median</Term> {time(s.p50)}, average {time(s.avg)}, <Term tip="95 of 100 steps are faster.">p95</Term> {time(s.p95)}, <Term tip="99 of 100 steps are faster.">p99</Term> {time(s.p99)}, slowest {time(s.max)} ({percent(s.max / s.p50 - 1)} over the median).{shown < s.count ? ` ${count(shown)} of them are kept whole.` : ""}</>}>
             <div class="columns">
                 <div>
                     <h3>Spread</h3>

@@ -143,7 +143,7 @@ function FindingCard({report, store, f, rank, tl}: {report: Report; store: Store
                 <h3>
                     <span class="rank">{rank}</span> {typeWords(f.type)}
                     {f.name >= 0 && <>{" "}<code><Name report={report} id={f.name} max={80} /></code></>}
-                    <span class="severity" data-tip="By the part of the wall time to regain: low below 5 %, medium from 5 %, high from 15 %, critical from 35 %; where none is known, by the rule."><span aria-hidden="true">{SEVERITY_SIGN[f.severity] ?? ""}</span> {f.severity}</span>
+                    <span class="severity" tabIndex={0} data-tip="By the part of the wall time to regain: low below 5 %, medium from 5 %, high from 15 %, critical from 35 %; where none is known, by the rule."><span aria-hidden="true">{SEVERITY_SIGN[f.severity] ?? ""}</span> {f.severity}</span>
                 </h3>
                 <p>{f.description}</p>
                 <p class="suggestion"><span class="muted">Do:</span> {f.suggestion}</p>
