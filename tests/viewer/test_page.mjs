@@ -335,6 +335,26 @@ test("the keyboard reaches everything", "full", async (bench) => {
     assert.ok(charts >= 6, `${charts} tables`);
 });
 
+test("the flame graph of a range has a root, and async spans are not in it", "quick", async (bench) => {
+    const run = training(6000);
+    const span = run.also("a0", "slices", 0, "epoch");
+    span.span("epoch", 0, run.tracks[0].last);
+    const page = await bench.openRun("async", run);
+    await page.evaluate(() => window.axprofTimeline.store.set({range: [20e6, 60e6]}));
+    await page.locator("#flame canvas").focus();
+    await page.keyboard.press("ArrowDown");
+    assert.match(await page.locator("#flame .said").innerText(), /^all — .* 100 %$/);
+    await page.getByText("As a table: the heaviest paths").click();
+    const paths = await page.locator("#flame tbody th").allInnerTexts();
+    assert.ok(paths.length > 5 && !paths.some((p) => p.includes("epoch") || p.includes("unknown")), paths.join("; "));
+    const epoch = await page.evaluate(() => {
+        const {report} = window.axprofTimeline;
+        const o = report.opsIn(20e6, 60e6).ops.find((x) => report.text(x.name) === "epoch");
+        return [o.calls, o.total, o.self];
+    });
+    assert.deepEqual(epoch, [1, 40e6, 0]);
+});
+
 test("columns explain themselves, by pointer and by keyboard", "quick", async (bench) => {
     const page = await bench.openRun("training", RUN);
     for (const summary of await page.locator("details.as-table summary").all()) await summary.click();

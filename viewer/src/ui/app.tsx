@@ -83,10 +83,10 @@ function Help({store}: {store: Store}): JSX.Element | null {
     }, [open]);
     return (
         <dialog ref={dialog} class="help" aria-labelledby="help-title" onClose={() => store.state.help && store.set({help: false})} onClick={(e) => { if (e.target === dialog.current) store.set({help: false}); }}>
+            <button class="close" onClick={() => store.set({help: false})}>Close</button>
             <h2 id="help-title">Keys</h2>
             <dl>{KEYS.map(([k, what]) => <div key={k}><dt>{k.split(" ").length < 4 && !/drag|wheel/.test(k) ? k.split(" ").map((x) => <kbd key={x}>{x}</kbd>) : k}</dt><dd>{what}</dd></div>)}</dl>
             <p class="muted">The address of this page holds what is selected: copy it to come back to the same view.</p>
-            <button onClick={() => store.set({help: false})}>Close</button>
         </dialog>
     );
 }
