@@ -194,7 +194,7 @@ def test_keep_steps(c, folder):
 
 
 def test_trigger(c, folder):
-    data, _ = profile(c, folder, c.program(), "steps", 100, 2, 20,
+    data, _ = profile(c, folder, c.program(), "steps", 100, 4, 20,
                       options=("--trigger", "step > 5x"))
     equal(count_steps_of(data), 100, "steps")
     equal(calls(data, "outer"), 100 * 600, "statistics")
