@@ -17,6 +17,19 @@ static axp_status no_memory(const char *path)
     return axp__fail(AXP_E_NO_MEMORY, "no memory to read %s", path);
 }
 
+/* What ran, where and when, as the file says it. */
+static void keep_about(const struct axp__file *f, const struct axp__about *a,
+                       struct axp__capture *c)
+{
+    c->about = (struct axp__cap_about){
+        .program = axp__about_text(a, "program"),
+        .arguments = axp__about_text(a, "arguments"),
+        .host = axp__about_text(a, "host"),
+        .cpu = axp__about_text(a, "cpu"),
+    };
+    axp__cap_start_at(c, f->head.clock.ticks, f->head.clock.realtime_ns);
+}
+
 /* ---- warnings ------------------------------------------------------------------ */
 
 static bool add_warning(struct axp__capture *c, const char *code,
@@ -294,6 +307,7 @@ axp_status axp__trace_open(const char *path, struct axp__opened *out)
     if (!status && !add_warnings(&o)) status = AXP_E_NO_MEMORY;
     if (!status) {
         copy_clock(o.capture, &f->head);
+        keep_about(f, &o.about, o.capture);
         *out = o;
         return AXP_OK;
     }
@@ -312,6 +326,7 @@ static __attribute__((constructor)) void give_packing(void)
 axp_status axp__trace_attach(struct axp__capture *c, const char *path)
 {
     struct axp__file *f = NULL;
+    struct axp__about about;
     uint32_t epoch = 0;
     axp_status status = axp__file_open(path, &f);
     if (status) return status;
@@ -319,6 +334,7 @@ axp_status axp__trace_attach(struct axp__capture *c, const char *path)
         if (f->entry[i].block.kind == AXP__B_STATE)
             epoch = f->entry[i].block.epoch;
     c->n_chunks = 0; /* copies of what is in the file */
+    if (axp__file_about(f, c, &about)) keep_about(f, &about, c);
     if (axp__file_as_source(f, c, epoch)) return AXP_OK;
     axp__file_close(f);
     return no_memory(path);
