@@ -95,6 +95,7 @@ static int start(cli_run *r)
     cli_watch_signals(&blocked);
     int rc = cli_launch_fork(&r->launch, &blocked, &r->target, r->args->rest);
     if (rc != CLI_OK) return rc;
+    cli_witness_init(&r->watch.witness);
     signal(SIGPIPE, SIG_IGN); /* the child has its caller's */
     leave_streams(r);
     cli_files_begin(&r->files, r->launch.pid);
@@ -181,11 +182,11 @@ static void watch(cli_run *r)
     cli_status_init(&r->status, !r->is_quiet);
     r->next_line_ns = r->begin_ns + SECOND;
     r->line_ns = r->begin_ns;
-    r->watch = (cli_watch){.pid = r->launch.pid,
-                           .on_time = on_time,
-                           .on_user = on_user,
-                           .on_screen = on_screen,
-                           .ctx = r};
+    r->watch.pid = r->launch.pid;
+    r->watch.on_time = on_time;
+    r->watch.on_user = on_user;
+    r->watch.on_screen = on_screen;
+    r->watch.ctx = r;
     cli_watch_run(&r->watch);
     cli_status_hide(&r->status);
     if (r->sampler) cli_sampler_end(r->sampler);
@@ -193,6 +194,7 @@ static void watch(cli_run *r)
 
 static void finish(cli_run *r)
 {
+    cli_witness_fini(&r->watch.witness);
     cli_drains_destroy(r->drains);
     cli_sampler_destroy(r->sampler);
     axp_profiler_destroy(r->profiler);

@@ -6,8 +6,8 @@
  * exists and the program starts with what its caller had set.
  *   From the terminal (Ctrl-C, Ctrl-\, Ctrl-Z, a change of its size) the
  *   program has had them itself, being in the same process group: nothing to
- *   do. Those that were sent to us are passed on. One that was sent to the
- *   whole group cannot be told from those, and arrives twice.
+ *   do. Those that were sent to us are passed on, unless the whole group got
+ *   them (cli_witness.h).
  *   When the program stops, so do we, if a shell with job control waits for
  *   us; when we are continued, so is the program.
  *   SIGUSR1 is for us: what was recorded so far is written.
@@ -19,8 +19,11 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
+#include "cli/cli_witness.h"
+
 typedef struct cli_watch {
     pid_t pid;
+    cli_witness witness; /* the caller's: it is there before the program runs */
     /* Called at *due_ns (CLOCK_MONOTONIC), which it moves on. */
     void (*on_time)(void *ctx, uint64_t now_ns, uint64_t *due_ns);
     void (*on_user)(void *ctx);   /* SIGUSR1 */
