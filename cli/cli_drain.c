@@ -233,3 +233,8 @@ cli_drains_now cli_drains_look(const cli_drains *d)
     }
     return now;
 }
+
+size_t cli_drains_count(const cli_drains *d)
+{
+    return d->n;
+}

@@ -54,6 +54,8 @@ static void start_profiler(cli_run *r)
         options.path = NULL;
         r->profiler = axp_profiler_create(&options);
     }
+    /* Reports know by this name that it is no thread of the program. */
+    axp_thread_name(r->profiler, "(seen from outside)");
     free(path);
 }
 

@@ -161,7 +161,7 @@ static size_t count_processes(const axp_view *v)
 {
     size_t n = 0;
     for (size_t i = 0; i < v->n_threads; i++) {
-        size_t k = 0;
+        size_t k = axp__is_outside(&v->threads[i]) ? i + 1 : 0;
         while (k < i && v->threads[k].process_id != v->threads[i].process_id)
             k++;
         if (k == i) n++;
@@ -173,11 +173,14 @@ static void put_counts(struct axp__text *t, const axp_view *v)
 {
     struct words w = {.len = 0};
     uint64_t calls = 0;
-    size_t n_processes = count_processes(v);
+    size_t n_processes = count_processes(v), n_threads = axp__view_n_inside(v);
     for (size_t i = 0; i < v->n_ops; i++)
         calls += v->ops[i].calls;
     if (n_processes > 1) add_count(&w, n_processes, "process", "processes");
-    add_count(&w, v->n_threads, "thread", "threads");
+    if (n_threads || !v->n_threads)
+        add_count(&w, n_threads, "thread", "threads");
+    else
+        add(&w, "seen from outside");
     if (v->n_tracks) add_count(&w, v->n_tracks, "track", "tracks");
     add_count(&w, v->n_ops, "operation", "operations");
     add_count(&w, calls, "call", "calls");

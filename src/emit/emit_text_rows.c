@@ -91,16 +91,17 @@ static void put_threads(struct axp__text *t, axp_thread_info *all, size_t n)
 void axp__text_threads(struct axp__text *t, const axp_view *v)
 {
     axp__cell count;
-    if (!v->n_threads) return;
+    size_t n = 0;
+    if (!axp__view_n_inside(v)) return;
     axp_thread_info *all = calloc(v->n_threads, sizeof *all);
     if (!all) {
         t->has_failed = true;
         return;
     }
-    memcpy(all, v->threads, v->n_threads * sizeof *all);
-    axp__text_heading(t, "Threads", "%s",
-                      axp__short_count(count, v->n_threads));
-    put_threads(t, all, v->n_threads);
+    for (size_t i = 0; i < v->n_threads; i++)
+        if (!axp__is_outside(&v->threads[i])) all[n++] = v->threads[i];
+    axp__text_heading(t, "Threads", "%s", axp__short_count(count, n));
+    put_threads(t, all, n);
     free(all);
 }
 
