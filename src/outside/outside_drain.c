@@ -209,6 +209,11 @@ bool axp__outside_keep(struct axp__outside *o,
     return o->keep != NULL;
 }
 
+uint64_t axp__outside_wanted_from(const struct axp__outside *o)
+{
+    return o->keep ? axp__keep_wanted_from(o->keep) : 0;
+}
+
 struct mapped {
     char *base; /* NULL: not there */
     uint64_t bytes;
