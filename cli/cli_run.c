@@ -191,7 +191,7 @@ static void watch(cli_run *r)
     r->watch.ctx = r;
     cli_watch_run(&r->watch);
     cli_status_hide(&r->status);
-    if (r->sampler) cli_sampler_end(r->sampler);
+    if (r->sampler) cli_sampler_end(r->sampler, &r->watch.usage);
 }
 
 static void finish(cli_run *r)

@@ -478,7 +478,7 @@ def child_of(pid):
 
 def test_axprof_is_killed(c, folder):
     """The program goes on unharmed."""
-    process = start(c, folder, c.program(), "count", 300)
+    process = start(c, folder, c.program(), "count", 300, options=("-q",))
     program = child_of(process.pid)
     try:
         process.send_signal(signal.SIGKILL)
@@ -488,6 +488,8 @@ def test_axprof_is_killed(c, folder):
         equal(out, b"signal 12: 1\n", "the program went on")
     finally:
         end(process)
+        for spool in run_support.spools(folder):  # of what axprof saw
+            spool.unlink()
 
 
 def test_program_is_killed(c, folder):

@@ -72,6 +72,16 @@ def test_untouched_program(c, folder):
     check(1.1e9 < span["total_ns"] < 30e9, "run time", span)
 
 
+def test_short_program(c, folder):
+    """Over before it can be looked at twice: what the kernel tells."""
+    data, _ = profile(c, folder, "true")
+    seen = counters(data)
+    equal(seen["process.count"]["min"], 1, "processes")
+    check(100000 < seen["process.rss_bytes"]["max"] < 100e6, "resident",
+          seen["process.rss_bytes"])
+    check(seen["process.minor_faults"]["max"] > 10, "faults")
+
+
 def test_memory_over_time(c, folder):
     """A program that grows is seen growing."""
     script = "b = []\n" \
