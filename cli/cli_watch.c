@@ -57,6 +57,14 @@ static void continue_program(const cli_watch *w)
     if (is_stopped(w->pid)) kill(w->pid, SIGCONT);
 }
 
+/* Without a witness the kernel's signals are taken for the terminal's, and
+ * those for the group's. */
+static bool is_from_terminal(const cli_watch *w,
+                             const struct signalfd_siginfo *info)
+{
+    return !w->witness.pid && info->ssi_code == SI_KERNEL;
+}
+
 /* Adds what is to be passed on to *set. */
 static void take_signal(cli_watch *w, const struct signalfd_siginfo *info,
                         uint64_t *set)
@@ -67,7 +75,7 @@ static void take_signal(cli_watch *w, const struct signalfd_siginfo *info,
         w->on_user(w->ctx);
     else if (number == SIGCONT)
         continue_program(w);
-    else if (info->ssi_code != SI_KERNEL && info->ssi_pid != (uint32_t)w->pid)
+    else if (info->ssi_pid != (uint32_t)w->pid && !is_from_terminal(w, info))
         *set |= (uint64_t)1 << (number - 1);
 }
 

@@ -4,10 +4,11 @@
  *
  * Signals are blocked and read from a descriptor, so that no handler of ours
  * exists and the program starts with what its caller had set.
- *   From the terminal (Ctrl-C, Ctrl-\, Ctrl-Z, a change of its size) the
- *   program has had them itself, being in the same process group: nothing to
- *   do. Those that were sent to us are passed on, unless the whole group got
- *   them (cli_witness.h).
+ *   Those that the whole process group gets (Ctrl-C, Ctrl-\, Ctrl-Z, a change
+ *   of the terminal's size, kill of the group) the program has had itself,
+ *   being in the group: nothing to do (cli_witness.h tells). Those that were
+ *   sent to us alone are passed on; so is SIGHUP when the terminal goes, which
+ *   the kernel sends to the first process of a session.
  *   When the program stops, so do we, if a shell with job control waits for
  *   us; when we are continued, so is the program.
  *   SIGUSR1 is for us: what was recorded so far is written.
