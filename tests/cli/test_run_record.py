@@ -44,6 +44,35 @@ def test_program_with_rt(c, folder):
             (folder / file).unlink()
 
 
+def test_cleared_environment(c, folder):
+    """What run asked for is read before the program can clear it: there is no
+    thread of ours in it, and one drain."""
+    for _ in range(5):
+        data, files = profile(c, folder, c.program(), "clear", 100000)
+        equal(calls(data, "outer"), 100000, "outer")
+        equal(data["run"]["cut_events"], 0, "cut")
+        equal([t["name"] for t in data["threads"]
+               if "axprof" in t["name"]], [], "threads")
+        for file in files:
+            (folder / file).unlink()
+
+
+def test_recording_of_its_own(c, folder):
+    """A profiler that the program makes for itself is none of ours."""
+    data, files = profile(c, folder, c.program(), "own", 1000)
+    equal(calls(data, "outer"), 1000, "outer")
+    check("own.axp" in files, files)
+    equal([t["name"] for t in data["threads"] if "axprof" in t["name"]], [],
+          "threads")
+    result = run([c.axprof, "report", "-f", "json", "own.axp"], folder,
+                 env=environment())
+    own = json.loads(result.out)
+    equal(calls(own, "mine"), 1000, "its own recording")
+    check("recovered" not in warnings(own), own["warnings"])
+    result = run([c.axprof, "check", "own.axp"], folder, env=environment())
+    equal(result.status, 0, result.err)
+
+
 def test_report_again(c, folder):
     """The files give the same report as the run did."""
     data, files = profile(c, folder, c.program(), "scopes", 1000)
