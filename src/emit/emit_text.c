@@ -172,18 +172,24 @@ static size_t count_processes(const axp_view *v)
 static void put_counts(struct axp__text *t, const axp_view *v)
 {
     struct words w = {.len = 0};
-    uint64_t calls = 0;
+    uint64_t calls = 0, n_ops = 0;
     size_t n_processes = count_processes(v), n_threads = axp__view_n_inside(v);
-    for (size_t i = 0; i < v->n_ops; i++)
+    for (size_t i = 0; i < v->n_ops; i++) {
+        if (axp__text_process(v, &v->ops[i])) continue;
         calls += v->ops[i].calls;
+        n_ops++;
+    }
     if (n_processes > 1) add_count(&w, n_processes, "process", "processes");
-    if (n_threads || !v->n_threads)
-        add_count(&w, n_threads, "thread", "threads");
+    bool is_outside_alone = v->n_threads && !n_threads;
+    if (is_outside_alone)
+        add(&w, "seen from outside alone");
     else
-        add(&w, "seen from outside");
+        add_count(&w, n_threads, "thread", "threads");
     if (v->n_tracks) add_count(&w, v->n_tracks, "track", "tracks");
-    add_count(&w, v->n_ops, "operation", "operations");
-    add_count(&w, calls, "call", "calls");
+    if (n_ops || !is_outside_alone) {
+        add_count(&w, n_ops, "operation", "operations");
+        add_count(&w, calls, "call", "calls");
+    }
     if (v->steps.count) add_count(&w, v->steps.count, "step", "steps");
     char bytes[32];
     if (v->memory.peak_bytes)
@@ -262,6 +268,7 @@ axp_status axp__emit_text(const axp_view *v, const axp_findings *f,
     axp__text_tree(&t, v);
     axp__text_memory(&t, v);
     axp__text_steps(&t, v);
+    axp__text_processes(&t, v);
     axp__text_threads(&t, v);
     axp__text_tracks(&t, v);
     axp__text_counters(&t, v);
