@@ -101,6 +101,19 @@ def test_untouched_program(c, folder):
     check(1.1e9 < span["total_ns"] < 30e9, "run time", span)
 
 
+def test_text_of_an_untouched_program(c, folder):
+    """Its own processes and threads are counted, ours is not."""
+    result = run([c.axprof, "run", "--no-file", "--", "sh", "-c",
+                  "sleep 0.3; sleep 0.3"], folder, env=environment())
+    text = result.err.decode()
+    check("seen from outside alone" in text, text)
+    check(re.search(r"^sleep +2 ", text, re.M), text)
+    check("axprof doctor sh" in text, text)
+    result = run([c.axprof, "run", "--no-file", "--", c.program(), "scopes",
+                  "10"], folder, env=environment())
+    check(b"\n1 thread, 2 operations, 20 calls\n" in result.err, result.err)
+
+
 def test_short_program(c, folder):
     """Over before it can be looked at twice: what the kernel tells."""
     data, _ = profile(c, folder, "true")
