@@ -19,7 +19,8 @@
  * Cost       a scope is two clock reads and a few stores. No recording call
  *            waits for another thread, calls malloc, or changes errno; memory
  *            is mapped only at a thread's first event, at a change of chunk,
- *            for a new name and for a new place in the call tree.
+ *            for a new name, for a new place in the call tree and for the
+ *            first duration of another order in an operation's histogram.
  * Wrong use  never harms: it is counted, and shown among the warnings.
  * Strings    are copied before the call returns; NULL and "" are counted as
  *            wrong use and recorded as "(unnamed)".

@@ -272,7 +272,7 @@ static void put_hist(struct json *j)
     if (!w) axp__html_fail(j->job, AXP_E_NO_MEMORY);
     key(j, "hist");
     axp__out_char(j->o, '[');
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; w && i < n; i++) {
         if (!w[i].count) continue;
         axp__out_text(j->o, shown++ ? ",[" : "[");
         axp__out_u64(j->o, w[i].value);

@@ -203,6 +203,8 @@ static void add_small(struct table *t, const struct axp__cap_lane *lane,
 static void add_lane(struct table *t, const struct axp__cap_lane *lane,
                      int side, bool is_merged)
 {
+    if (!t->at && !widen(t)) t->is_out_of_memory = true;
+    if (t->is_out_of_memory) return;
     add_nodes(t, lane, side);
     add_ops(t, lane, side, is_merged);
     add_small(t, lane, side, is_merged);

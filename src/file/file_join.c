@@ -42,7 +42,7 @@ static uint32_t *find_slot(const struct join *j, const char *text)
     uint64_t k = axp__text_hash(text, strlen(text));
     uint32_t *slot;
     while (*(slot = &j->slots[k & (j->n_slots - 1)]) &&
-           strcmp(j->names[*slot - 1].text, text))
+           strcmp(j->names[*slot - 1].text, text) != 0)
         k++;
     return slot;
 }

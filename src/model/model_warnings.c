@@ -126,6 +126,7 @@ bool axp__view_make_warnings(axp_view *v)
 {
     const struct axp__capture *c = v->capture;
     v->warnings = calloc(c->n_warnings + 8, sizeof *v->warnings);
+    v->n_warnings = 0;
     if (!v->warnings) return false;
     for (size_t i = 0; i < c->n_warnings; i++) {
         const struct axp__cap_warning *w = &c->warnings[i];

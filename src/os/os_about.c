@@ -229,10 +229,9 @@ static void tell_group(struct teller *t, const char *key, const char *file)
     int len = group ? (int)strcspn(group + 3, "\n") : 0;
     snprintf(path, sizeof path, "/sys/fs/cgroup%.*s/%s", len,
              group ? group + 3 : "", file);
-    size_t n = read_start(path, text, sizeof text);
-    if (!n) {
+    if (!read_start(path, text, sizeof text)) {
         snprintf(path, sizeof path, "/sys/fs/cgroup/%s", file);
-        n = read_start(path, text, sizeof text);
+        read_start(path, text, sizeof text);
     }
     tell(t, key, text, strcspn(text, "\n"));
 }

@@ -183,7 +183,7 @@ uint32_t axp__thread_name_slow(struct axp__thread *t, const char *name)
     return id;
 }
 
-axp_status axp__fail(axp_status status, const char *format, ...)
+axp_status(axp__fail)(axp_status status, const char *format, ...)
 {
     struct axp__thread *t = axp__thread_get();
     int keep = errno;

@@ -5,7 +5,7 @@
  *   record_program workers N SCOPES    N children that record, one that does
  *                                      not, and the program itself
  *   record_program steps N MS SLOW     N steps of MS ms; every SLOWth takes
- *                                      ten times as long
+ *                                      thirty times as long
  *   record_program serve MS            scopes for so long, one every 100 us
  *   record_program kill N              N scopes, and then SIGKILL
  *   record_program clear N             clears its environment, N scopes
@@ -57,7 +57,7 @@ static void steps(long n, long ms, long slow)
         AXP_SCOPE("step");
         /* Enough to fill a chunk: then the drain sees it. */
         scopes(600);
-        sleep_us(1000 * ms * (slow && i % slow == 0 ? 10 : 1));
+        sleep_us(1000 * ms * (slow && i % slow == 0 ? 30 : 1));
         axp_step(axp_global());
     }
 }

@@ -94,21 +94,23 @@ def test_keep_time(c, folder):
 
 
 def test_slow_steps(c, folder):
-    """Every 12th step takes 300 ms, the others 30."""
+    """Every 12th step takes 300 ms, the others 10: or longer, on a busy
+    machine, and may then be among the slow ones."""
     for trigger in ("step > 5x", "step>150ms"):
-        data, files = profile(c, folder, c.program(), "steps", 36, 30, 12,
+        data, files = profile(c, folder, c.program(), "steps", 36, 10, 12,
                               options=("--trigger", trigger))
         check_whole(data, 36)
         events = timeline(c, folder, files)
-        slow = [(b, e) for b, e in steps_of(events) if e - b > 150e6]
+        slow = [(b, e) for b, e in steps_of(events) if e - b > 290e6]
         check(len(slow) >= 3, trigger, "kept", len(slow), "slow steps")
-        inside = 0
         for begin, end_ns in slow:
             equal(count_between(events, "outer", begin, end_ns), SCOPES,
                   "a slow step")
-            inside += sum(begin <= e["time_ns"] <= end_ns for e in events)
-        check(len(events) - inside <= len(slow) * 2 * CHUNK,
-              len(events) - inside, "events outside of slow steps")
+        late = [(b, e) for b, e in steps_of(events) if e - b > 30e6]
+        outside = sum(all(not b <= e["time_ns"] <= e_ns for b, e_ns in late)
+                      for e in events)
+        check(outside <= len(late) * 2 * CHUNK, outside,
+              "events outside of slow steps")
         for file in files:
             (folder / file).unlink()
 
