@@ -19,9 +19,10 @@
 #define LIST_MOST_NS (250 * MS)
 
 enum {
-    A_LOT = 64,     /* chunks in one step: come again at once */
-    SOME = 8,       /* come again soon */
-    MAX_ROUNDS = 64 /* of 256 chunks, for one process before the next */
+    A_LOT = 64,      /* chunks in one step: come again at once */
+    SOME = 8,        /* come again soon */
+    MAX_ROUNDS = 64, /* of 256 chunks, for one process before the next */
+    MAX_TRIES = 50   /* soon after each other, to open a new recording */
 };
 
 enum state { FOUND, DRAINING, COMPLETE };
@@ -31,6 +32,7 @@ typedef struct recording {
     axp_drain *drain; /* while DRAINING */
     int pid_fd;       /* readable when the process has ended; -1: unknown */
     enum state state;
+    unsigned n_tries;
     bool is_stopped;
 } recording;
 
@@ -108,6 +110,7 @@ static void find_new(cli_drains *d, uint64_t now_ns)
 static void open_recording(cli_drains *d, recording *r)
 {
     r->drain = axp_drain_open(r->path);
+    r->n_tries++;
     if (!r->drain) return;
     if (d->has_keep) axp_drain_set_keep(r->drain, &d->keep);
     r->pid_fd = (int)syscall(SYS_pidfd_open,
@@ -177,7 +180,7 @@ uint64_t cli_drains_step(cli_drains *d, uint64_t now_ns)
     for (size_t i = 0; i < d->n; i++) {
         size_t n = step_one(d, &d->list[i], now_ns);
         if (n > most) most = n;
-        is_new |= d->list[i].state == FOUND;
+        is_new |= d->list[i].state == FOUND && d->list[i].n_tries < MAX_TRIES;
     }
     uint64_t next = now_ns + (most >= A_LOT  ? MS
                               : is_new       ? 5 * MS

@@ -91,6 +91,15 @@ static void leave_streams(const cli_run *r)
     close(fd);
 }
 
+/* Each process that records takes three descriptors here. */
+static void allow_descriptors(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit)) return;
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 static int start(cli_run *r)
 {
     sigset_t blocked;
@@ -98,7 +107,8 @@ static int start(cli_run *r)
     int rc = cli_launch_fork(&r->launch, &blocked, &r->target, r->args->rest);
     if (rc != CLI_OK) return rc;
     cli_witness_init(&r->watch.witness);
-    signal(SIGPIPE, SIG_IGN); /* the child has its caller's */
+    signal(SIGPIPE, SIG_IGN); /* the child has its caller's, and its limits */
+    allow_descriptors();
     leave_streams(r);
     cli_files_begin(&r->files, r->launch.pid);
     r->begin_ns = cli_watch_clock();

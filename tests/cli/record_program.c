@@ -8,6 +8,7 @@
  *                                      thirty times as long
  *   record_program serve MS            scopes for so long, one every 100 us
  *   record_program kill N              N scopes, and then SIGKILL
+ *   record_program idle N MS           N scopes, and then nothing for so long
  *   record_program clear N             clears its environment, N scopes
  *   record_program own N               N scopes, and as many in a profiler of
  *                                      its own that records to own.axp
@@ -95,6 +96,10 @@ int main(int argc, char **argv)
     if (!strcmp(word, "workers")) workers(a[0], a[1]);
     if (!strcmp(word, "steps")) steps(a[0], a[1], a[2]);
     if (!strcmp(word, "serve")) serve(a[0]);
+    if (!strcmp(word, "idle")) {
+        scopes(a[0]);
+        sleep_us(1000 * a[1]);
+    }
     if (!strcmp(word, "clear")) {
         clearenv();
         scopes(a[0]);

@@ -253,6 +253,16 @@ def test_status_line_of_a_recording(c, folder):
     t.end()
 
 
+def test_status_line_of_few_events(c, folder):
+    """What no buffer is full of counts, too: 10 scopes with one inside."""
+    t = Terminal([c.axprof, "run", "--no-file", "--",
+                  c.programs / "record_program", "idle", "10", "50000"],
+                 folder, columns=120)
+    t.until(b"  40 events  file ")
+    t.type(b"\x03")
+    t.end()
+
+
 def test_status_line_follows_the_size(c, folder):
     t = open_terminal(c, folder, "sleep", "3500")
     t.until(REGION)
