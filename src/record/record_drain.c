@@ -33,7 +33,8 @@
 #include "record/record_spool.h"
 
 #define BUSY_NS 1000000
-#define IDLE_NS 20000000
+#define IDLE_NS 20000000 /* and longer, while no chunk is full */
+#define IDLE_MOST_NS 100000000
 #define WRITE_AFTER_NS 1000000000u
 #define ENOUGH_CHUNKS 128u
 #define RESERVE_CHUNKS 64u
@@ -173,6 +174,7 @@ static void *run(void *arg)
 {
     struct axp__tape *tape = arg;
     uint64_t last_ns = now_ns();
+    long idle_ns = IDLE_NS;
     pthread_setname_np(pthread_self(), "axprof-drain");
     find_constants(tape);
     for (;;) {
@@ -193,7 +195,9 @@ static void *run(void *arg)
             last_ns = now_ns();
             if (is_done && full >= enough) continue;
         }
-        wait_on(&tape->n_asked, asked, full > enough / 8 ? BUSY_NS : IDLE_NS);
+        idle_ns = full ? IDLE_NS : idle_ns + idle_ns / 4;
+        if (idle_ns > IDLE_MOST_NS) idle_ns = IDLE_MOST_NS;
+        wait_on(&tape->n_asked, asked, full > enough / 8 ? BUSY_NS : idle_ns);
     }
 }
 
