@@ -82,7 +82,7 @@ static bool is_current(const struct axp__tape *tape, const struct axp__chunk *c)
 static size_t write_batch(struct axp__tape *tape, size_t n)
 {
     tape->trace.is_hasty = axp__pool_is_pressed(&tape->p->pool);
-    if (!n || !axp__trace_news(&tape->trace, tape->p)) return 0;
+    if (!n || !axp__trace_news(&tape->trace, tape->p, false)) return 0;
     return axp__trace_chunks(&tape->trace, tape->batch, n);
 }
 

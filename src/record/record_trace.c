@@ -170,16 +170,20 @@ static bool put_end(struct axp__trace *t)
     return put_filled(&f);
 }
 
-/* Those that are not there yet. */
-static bool put_names(struct axp__trace *t)
+/* Those that are not there yet, up to one that is still being written; at the
+ * end nobody waits for those, which no event has. */
+static bool put_names(struct axp__trace *t, bool is_end)
 {
+    static const struct axp__name none = {.text = ""};
     uint32_t n = axp__name_count();
     uint32_t id = t->n_names;
     struct fill f = {t, {.kind = AXP__B_NAMES, .seq = id}, 0};
     while (id < n) {
-        const struct axp__name *name = axp__name_at(id);
+        const struct axp__name *name = axp__name_ready(id);
+        if (!name && !is_end) break;
+        if (!name) name = &none;
         struct axp__name_record r = {
-            .text = {name->text ? name->text : "", name->len},
+            .text = {name->text, name->len},
             .file = {name->file, name->file ? strlen(name->file) : 0},
             .line = (uint32_t)name->line,
             .flags = name->flags};
@@ -194,7 +198,7 @@ static bool put_names(struct axp__trace *t)
         }
     }
     if (!put_filled(&f)) return false;
-    t->n_names = n;
+    t->n_names = id;
     return true;
 }
 
@@ -346,9 +350,9 @@ bool axp__trace_forget(struct axp__trace *t, uint64_t from)
     return true;
 }
 
-bool axp__trace_news(struct axp__trace *t, struct axp__prof *p)
+bool axp__trace_news(struct axp__trace *t, struct axp__prof *p, bool is_end)
 {
-    return is_ours(t) && put_names(t) && put_rows(t, p);
+    return is_ours(t) && put_names(t, is_end) && put_rows(t, p);
 }
 
 size_t axp__trace_chunks(struct axp__trace *t, struct axp__chunk **chunks,
@@ -466,7 +470,7 @@ bool axp__trace_finish(struct axp__trace *t, struct axp__prof *p,
 {
     struct axp__file_io io = {read_at, write_at, t};
     uint64_t end;
-    if (!axp__trace_news(t, p) || !put_end(t) ||
+    if (!axp__trace_news(t, p, true) || !put_end(t) ||
         !put_state(t, (uint32_t)(axp__get(&p->gate) >> 8), c))
         return false;
     end = t->end;

@@ -223,7 +223,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < n; i++)
         n_both += kill_once();
     printf("%d kills, %d of them with words in trace and spool\n", n, n_both);
-    CHECK(n_both * 5 >= n);
+    if (!STRESS_TSAN) CHECK(n_both * 5 >= n); /* it records too slowly */
     CHECK(!rmdir(folder));
     return 0;
 }
