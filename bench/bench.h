@@ -15,6 +15,7 @@ struct bench_case {
     double limit;   /* ratio to the floor that must be reached; 0: none */
     double limit_x; /* the same on x86-64, where it differs; 0: the same */
     bool is_pair;   /* two threads at once: against the floor on two */
+    double of_last; /* ratio to the case before, instead; 0: none */
 };
 
 double bench_floor(uint64_t n);
@@ -47,5 +48,9 @@ static inline void bench_keep(uint64_t v)
 
 /* The cases of a file. */
 extern const struct bench_case bench_scopes[], bench_memory[];
+
+/* Runs 50 M scopes of each shape in a process of its own, and prints how many
+ * were counted and what it had resident. False: wrong, or too much. */
+bool bench_scopes_exact(void);
 
 #endif

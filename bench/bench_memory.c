@@ -74,10 +74,11 @@ static double random_victim(uint64_t n)
 }
 
 const struct bench_case bench_memory[] = {
-    {"alloc + free by name", by_name, 10000000, 3, 0, false},
-    {"alloc + free by name, 100 k live", among_live, 5000000, 3, 0, false},
-    {"alloc + free by name, 2 threads", by_name, 5000000, 6, 0, true},
-    {"track + free, freed at once", freed_at_once, 10000000, 4, 0, false},
-    {"track + free, random of 1 M live", random_victim, 2000000, 15, 0, false},
+    {"alloc + free by name", by_name, 10000000, 3, 0, false, 0},
+    {"alloc + free by name, 100 k live", among_live, 5000000, 3, 0, false, 0},
+    {"alloc + free by name, 2 threads", by_name, 5000000, 6, 0, true, 0},
+    {"track + free, freed at once", freed_at_once, 10000000, 4, 0, false, 0},
+    {"track + free, random of 1 M live", random_victim, 2000000, 15, 0, false,
+     0},
     {0},
 };

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Scopes: what one costs, in the shapes that programs have. */
+#define _GNU_SOURCE
 #include <axprof/axprof.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "bench.h"
 
@@ -252,22 +256,62 @@ static double query_50m(uint64_t n)
 }
 
 const struct bench_case bench_scopes[] = {
-    {"scope, one site", one_site, 50000000, 1.15, 1.6, false},
-    {"scope, nested 3 deep", nested, 50000000, 1.15, 1.6, false},
-    {"scope, three sites in turn", in_turn, 50000000, 1.2, 1.6, false},
-    {"scope, 64 sites in random order", sixty_four, 20000000, 1.35, 0, false},
-    {"scope, 64 places, random calls", by_places, 20000000, 1.35, 0, false},
+    {"scope, one site", one_site, 50000000, 1.15, 1.6, false, 0},
+    {"scope, nested 3 deep", nested, 50000000, 1.15, 1.6, false, 0},
+    {"scope, three sites in turn", in_turn, 50000000, 1.2, 1.6, false, 0},
+    {"scope, 64 sites in random order", sixty_four, 20000000, 1.35, 0, false,
+     0},
+    {"scope, 64 places, random calls", by_places, 20000000, 1.35, 0, false, 0},
     {"  two clock reads at those places", reads_by_places, 20000000, 0, 0,
-     false},
-    {"scope, one site, 2 threads at once", one_site, 20000000, 1.2, 0, true},
-    {"start/stop by name, 64 names", by_name, 10000000, 2.5, 0, false},
-    {"scope with FLOPs and bytes", with_work, 20000000, 1.5, 0, false},
-    {"scope, disabled", disabled, 50000000, 0.1, 0, false},
-    {"timeline overwriting, 1 k events", capacity_1k, 10000000, 0, 0, false},
-    {"timeline overwriting, 100 k events", capacity_100k, 10000000, 0, 0,
-     false},
-    {"timeline overwriting, 10 M events", capacity_10m, 10000000, 0, 0, false},
-    {"axp_total_time after 1,000 scopes", query_1k, 100000, 0, 0, false},
-    {"axp_total_time after 50 M scopes", query_50m, 100000, 0, 0, false},
+     false, 0},
+    {"scope, one site, 2 threads at once", one_site, 20000000, 1.2, 0, true, 0},
+    {"start/stop by name, 64 names", by_name, 10000000, 2.5, 0, false, 0},
+    {"scope with FLOPs and bytes", with_work, 20000000, 1.5, 0, false, 0},
+    {"scope, disabled", disabled, 50000000, 0.1, 0, false, 0},
+    {"timeline overwriting, 1 k events", capacity_1k, 10000000, 0, 0, false, 0},
+    {"timeline overwriting, 100 k events", capacity_100k, 10000000, 0, 0, false,
+     1.5},
+    {"timeline overwriting, 10 M events", capacity_10m, 10000000, 0, 0, false,
+     1.5},
+    {"axp_total_time after 1,000 scopes", query_1k, 100000, 0, 0, false, 0},
+    {"axp_total_time after 50 M scopes", query_50m, 100000, 0, 0, false, 1.5},
     {0},
 };
+
+#define EACH 50000000u
+#define MEMORY_MIB (64 + 16) /* the default memory_limit, and 16 */
+
+static bool count_all(void)
+{
+    static const struct {
+        const char *name;
+        uint64_t calls;
+    } expected[] = {
+        {"one", EACH},       {"outer", EACH / 3}, {"middle", EACH / 3},
+        {"inner", EACH / 3}, {"first", EACH / 3}, {"second", EACH / 3},
+        {"third", EACH / 3},
+    };
+    bool is_exact = true;
+    one_site(EACH);
+    nested(EACH);
+    in_turn(EACH);
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
+        is_exact &=
+            axp_call_count(axp_global(), expected[i].name) == expected[i].calls;
+    return is_exact;
+}
+
+bool bench_scopes_exact(void)
+{
+    int status = 1;
+    struct rusage use;
+    pid_t child = fork();
+    if (!child) _exit(count_all() ? 0 : 1);
+    if (child < 0 || wait4(child, &status, 0, &use) != child) return false;
+    double mib = (double)use.ru_maxrss / 1024;
+    bool ok = status == 0 && mib <= MEMORY_MIB;
+    printf("150 M scopes in a process of their own: counts %s, %.1f MiB "
+           "resident, must be <= %d %s\n",
+           status ? "WRONG" : "exact", mib, MEMORY_MIB, ok ? "ok" : "MISSED");
+    return ok;
+}

@@ -43,6 +43,12 @@ char *axp__applied(const axp_findings *f)
     return line;
 }
 
+static const char all_formats[] =
+#define REPORT(which, word, function) " " word
+#include "emit/emit_report.def"
+#undef REPORT
+    ;
+
 static axp_status find(axp_format format, axp__report_fn *fn)
 {
     const char *name = NULL;
@@ -60,12 +66,8 @@ static axp_status find(axp_format format, axp__report_fn *fn)
     if (name)
         return axp__fail(AXP_E_UNSUPPORTED,
                          "%s reports are not part of this version", name);
-    return axp__fail(AXP_E_INVALID, "%d is no report format: use one of"
-#define REPORT(which, word, function) " " word
-#include "emit/emit_report.def"
-#undef REPORT
-                     ,
-                     (int)format);
+    return axp__fail(AXP_E_INVALID, "%d is no report format: use one of%s",
+                     (int)format, all_formats);
 }
 
 static axp_status emit(struct axp__out *o, void *ctx)

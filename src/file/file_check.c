@@ -198,6 +198,8 @@ static const char *why_not(const struct check *c)
     if (k->n_events != c->n_events) return "its timeline was cut";
     if (warning_count(k, "folded_paths"))
         return "paths were folded for want of memory";
+    if (warning_count(k, "no_memory"))
+        return "events were not recorded for want of memory";
     return NULL;
 }
 

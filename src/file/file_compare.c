@@ -82,7 +82,8 @@ static uint32_t get(struct table *t, uint32_t parent, uint32_t name)
 static struct sums *sums_of(struct table *t, uint32_t parent, uint32_t name,
                             int side)
 {
-    struct sums *s = &t->at[get(t, parent, name)];
+    uint32_t i = get(t, parent, name); /* which may move t->at */
+    struct sums *s = &t->at[i];
     s->is_there[side] = 1;
     return s;
 }
@@ -203,6 +204,8 @@ static void add_small(struct table *t, const struct axp__cap_lane *lane,
 static void add_lane(struct table *t, const struct axp__cap_lane *lane,
                      int side, bool is_merged)
 {
+    if (!t->at && !widen(t)) t->is_out_of_memory = true;
+    if (t->is_out_of_memory) return;
     add_nodes(t, lane, side);
     add_ops(t, lane, side, is_merged);
     add_small(t, lane, side, is_merged);

@@ -36,7 +36,7 @@ static bool put_about(FILE *to, const struct axp__opened *o, const char *label,
 {
     const struct axp__about *a = &o->about;
     for (size_t i = a->n; i--;) {
-        if (strcmp(a->pair[i].key, key)) continue;
+        if (strcmp(a->pair[i].key, key) != 0) continue;
         fprintf(to, "%s", label);
         put_text(to, a->pair[i].value, a->pair[i].len);
         return true;
@@ -212,7 +212,7 @@ axp_status axp_file_info_write(const char *const *paths, size_t n, FILE *to)
         return axp__fail(AXP_E_INVALID, "axp_file_info_write needs paths and a "
                                         "file to write to");
     for (size_t i = 0; i < n; i++) {
-        struct axp__opened o;
+        struct axp__opened o = {0};
         axp_status status = paths[i] ? axp__trace_open(paths[i], &o)
                                      : axp__fail(AXP_E_INVALID, "NULL path");
         if (status) return status;

@@ -20,7 +20,7 @@ axp_status axp_open(const char *const *paths, size_t n_paths, axp_view **out)
         parts ? AXP_OK : axp__fail(AXP_E_NO_MEMORY, "no memory to read files");
     size_t n = 0;
     for (; !status && n < n_paths; n++) {
-        struct axp__opened o;
+        struct axp__opened o = {0};
         if (!paths[n])
             status = axp__fail(AXP_E_INVALID, "a path is NULL");
         else

@@ -233,7 +233,7 @@ void axp__image_free_extents(struct axp__image *m)
 
 static axp_status check_head(const struct axp__space *h)
 {
-    if (memcmp(h->magic, AXP__SPACE_MAGIC, sizeof h->magic))
+    if (memcmp(h->magic, AXP__SPACE_MAGIC, sizeof h->magic) != 0)
         return axp__fail(AXP_E_FORMAT, "not a spool of axprof");
     if (h->layout != AXP__SPACE_LAYOUT)
         return axp__fail(AXP_E_UNSUPPORTED,

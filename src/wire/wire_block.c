@@ -51,7 +51,7 @@ enum axp__block_error axp__file_head_get(const uint8_t in[AXP__FILE_HEAD],
                                          struct axp__file_head *out)
 {
     *out = (struct axp__file_head){.version = axp__get_u32(in + 8)};
-    if (memcmp(in, file_magic, 8)) return AXP__BLOCK_NOT_ONE;
+    if (memcmp(in, file_magic, 8) != 0) return AXP__BLOCK_NOT_ONE;
     if (out->version > AXP__FILE_VERSION) return AXP__BLOCK_NEWER;
     if (!has_crc(in, AXP__FILE_HEAD)) return AXP__BLOCK_CHECKSUM;
     if (out->version == 0 || axp__get_u32(in + 12) != AXP__FILE_HEAD)
@@ -85,7 +85,7 @@ enum axp__block_error axp__file_tail_get(const uint8_t in[AXP__FILE_TAIL],
                                          struct axp__file_tail *out)
 {
     *out = (struct axp__file_tail){axp__get_u64(in + 8), axp__get_u64(in + 16)};
-    if (memcmp(in, tail_magic, 8)) return AXP__BLOCK_NOT_ONE;
+    if (memcmp(in, tail_magic, 8) != 0) return AXP__BLOCK_NOT_ONE;
     if (!has_crc(in, AXP__FILE_TAIL)) return AXP__BLOCK_CHECKSUM;
     if (out->file_bytes % 8 || out->index_at % 8 ||
         out->index_at < AXP__FILE_HEAD || out->index_at > out->file_bytes ||
