@@ -8,6 +8,8 @@
  *                                      thirty times as long
  *   record_program serve MS            scopes for so long, one every 100 us
  *   record_program kill N              N scopes, and then SIGKILL
+ *   record_program die N SIGNAL        N scopes in "train" and "forward", and
+ *                                      then the signal, in "backward"
  *
  * Each prints what a recording of it must hold.
  */
@@ -68,6 +70,18 @@ static void serve(long ms)
     }
 }
 
+static void die(long n, long signal)
+{
+    AXP_SCOPE("train");
+    {
+        AXP_SCOPE("forward");
+        scopes(n);
+    }
+    AXP_SCOPE("backward");
+    if (signal == SIGABRT) abort();
+    raise((int)signal);
+}
+
 int main(int argc, char **argv)
 {
     long a[3] = {0, 0, 0};
@@ -80,6 +94,7 @@ int main(int argc, char **argv)
     if (!strcmp(word, "workers")) workers(a[0], a[1]);
     if (!strcmp(word, "steps")) steps(a[0], a[1], a[2]);
     if (!strcmp(word, "serve")) serve(a[0]);
+    if (!strcmp(word, "die")) die(a[0], a[1]);
     if (!strcmp(word, "kill")) {
         scopes(a[0]);
         kill(getpid(), SIGKILL);

@@ -319,6 +319,7 @@ def test_nested(c, folder):
     entries = preload.split(":") if preload else []
     equal(len(entries), len(set(entries)), "each adapter once")
     check("/inner." in out, out)
+    equal(run_support.spools(folder), [], "spools")
 
 
 # ---- children --------------------------------------------------------------
@@ -400,11 +401,11 @@ def test_name_of_a_script(c, folder):
 
 # ---- signals ---------------------------------------------------------------
 
-def start(c, folder, *command, options=("-q", "--no-file")):
+def start(c, folder, *command, options=("-q", "--no-file"), **env):
     process = subprocess.Popen(
         [str(c.axprof), "run", *options, "--", *map(str, command)],
         cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        env=environment(), start_new_session=True)
+        env=environment(**env), start_new_session=True)
     equal(process.stdout.readline(), b"ready\n", "first line")
     return process
 
@@ -454,7 +455,7 @@ def child_of(pid):
 
 def test_axprof_is_killed(c, folder):
     """The program goes on unharmed."""
-    process = start(c, folder, c.program(), "count", 300)
+    process = start(c, folder, c.program(), "count", 300, TMPDIR=str(folder))
     program = child_of(process.pid)
     try:
         process.send_signal(signal.SIGKILL)
@@ -464,6 +465,9 @@ def test_axprof_is_killed(c, folder):
         equal(out, b"signal 12: 1\n", "the program went on")
     finally:
         end(process)
+        for left in folder.glob("axprof-*"):
+            for spool in run_support.spools(left):
+                spool.unlink()
 
 
 def test_program_is_killed(c, folder):
