@@ -68,7 +68,7 @@ _axprof()
         COMPREPLY=($(compgen -W "" -- "$cur"))
         return ;;
     export:--format | export:-f)
-        COMPREPLY=($(compgen -W "perfetto chrome speedscope folded pprof memory-viz openmetrics csv csv-events json-events" -- "$cur"))
+        COMPREPLY=($(compgen -W "perfetto chrome speedscope folded pprof memory-viz openmetrics csv-ops csv-events json" -- "$cur"))
         return ;;
     export:--output | export:-o)
         COMPREPLY=($(compgen -f -- "$cur"))

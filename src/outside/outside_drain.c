@@ -242,6 +242,11 @@ bool axp__outside_keep(struct axp__outside *o,
     return o->keep != NULL;
 }
 
+uint64_t axp__outside_wanted_from(const struct axp__outside *o)
+{
+    return o->keep ? axp__keep_wanted_from(o->keep) : 0;
+}
+
 struct mapped {
     char *base; /* NULL: not there */
     uint64_t bytes;
@@ -297,9 +302,34 @@ uint64_t axp__outside_bytes(const struct axp__outside *o)
     return o->trace.end;
 }
 
+static uint64_t count_words(const struct axp__chunk *c)
+{
+    struct axp__decoder d;
+    struct axp__wire_event e;
+    uint64_t n = 0;
+    axp__decoder_init(&d, c->words, AXP__CHUNK_WORDS, c->base_ticks);
+    while (axp__decoder_next(&d, &e))
+        n += axp__word_events(
+            e.kind, e.kind == AXP__W_EXT ? e.ext : (enum axp__ext_kind)0);
+    return n;
+}
+
+/* Those in chunks that are being written to, too: a program that records little
+ * may take minutes to fill one. */
 uint64_t axp__outside_events(const struct axp__outside *o)
 {
-    return o->n_events;
+    uint64_t n = o->n_events;
+    for (uint32_t i = 1; i < AXP__SPACE_EXTENTS; i++)
+        for (uint64_t k = 0;
+             o->extent[i] && k + AXP__CHUNK_BYTES <= o->extent_bytes[i];
+             k += AXP__CHUNK_BYTES) {
+            const void *at = o->extent[i] + k;
+            const struct axp__chunk *c = at;
+            if (axp__get(&c->state) != AXP__CHUNK_WRITING) continue;
+            memcpy(&o->copy[0], c, sizeof *c);
+            n += count_words(&o->copy[0]);
+        }
+    return n;
 }
 
 uint64_t axp__outside_steps(const struct axp__outside *o)

@@ -28,11 +28,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "record/record_log.h"
 #include "record/record_process.h"
 #include "record/record_spool.h"
 
 #define BUSY_NS 1000000
-#define IDLE_NS 20000000
+#define IDLE_NS 20000000 /* and longer, while no chunk is full */
+#define IDLE_MOST_NS 100000000
 #define WRITE_AFTER_NS 1000000000u
 #define ENOUGH_CHUNKS 128u
 #define RESERVE_CHUNKS 64u
@@ -65,6 +67,10 @@ static void tell_errors(struct axp__tape *tape)
     if (!tape->trace.error || tape->is_told) return;
     tape->is_told = true;
     axp__warn(tape->p, AXP__WARN_WRITE_FAILED, 0);
+    axp__log(
+        tape->p, AXP_LOG_ERROR,
+        "cannot write %s: %s; its timeline ends here, and counting goes on",
+        tape->path, strerror(tape->trace.error));
 }
 
 static bool is_current(const struct axp__tape *tape, const struct axp__chunk *c)
@@ -169,6 +175,7 @@ static void *run(void *arg)
 {
     struct axp__tape *tape = arg;
     uint64_t last_ns = now_ns();
+    long idle_ns = IDLE_NS;
     pthread_setname_np(pthread_self(), "axprof-drain");
     find_constants(tape);
     for (;;) {
@@ -192,7 +199,9 @@ static void *run(void *arg)
             last_ns = now_ns();
             if (is_done && full >= enough) continue;
         }
-        wait_on(&tape->n_asked, asked, full > enough / 8 ? BUSY_NS : IDLE_NS);
+        idle_ns = full ? IDLE_NS : idle_ns + idle_ns / 4;
+        if (idle_ns > IDLE_MOST_NS) idle_ns = IDLE_MOST_NS;
+        wait_on(&tape->n_asked, asked, full > enough / 8 ? BUSY_NS : idle_ns);
     }
 }
 

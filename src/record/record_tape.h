@@ -11,8 +11,8 @@
  *          on files is an error and no SIGXFSZ. It sleeps until chunks are
  *          many or old: the spool keeps them as safe as the trace would.
  *          Without the thread finish does its work. Under axprof run (the
- *          variable AXPROF_DRAIN is "parent") there is none: the parent
- *          drains, and completes the file when the process is gone.
+ *          variable AXPROF_DRAIN is "parent") the global profiler has none:
+ *          the parent drains, and completes the file when the process is gone.
  * Death    whatever ends the process: the spool has every word that was
  *          written, and the accumulators. outside_recover.c reads them.
  * Fork     the child's tape is WANTED again, under a name of its own.
@@ -70,6 +70,10 @@ struct axp__tape {
 
 /* A tape for p, WANTED; NULL: no memory, or the path is too long. */
 struct axp__tape *axp__tape_create(const char *path, const axp_options *o);
+/* What the environment asks of the global profiler; NULL: nothing. All of it is
+ * read here, when the library is loaded: the program may change it later, and
+ * a tape that is drained by two is lost. */
+struct axp__tape *axp__tape_create_global(void);
 void axp__tape_destroy(struct axp__tape *tape); /* not while it is open */
 /* Makes it OPEN, or FAILED with the reason in axp_last_error. The caller
  * knows that nobody has a lane in p. */
