@@ -325,29 +325,43 @@ static bool copy_newer(struct axp__trace *old, struct axp__trace *fresh,
     return true;
 }
 
-bool axp__trace_forget(struct axp__trace *t, uint64_t from)
+/* A file beside t's, to take its place: who has the old one open keeps it. */
+static bool make_fresh(const struct axp__trace *t, struct axp__trace *fresh,
+                       char *name, size_t size)
 {
-    char name[4096];
-    struct axp__trace fresh = *t;
-    if ((size_t)snprintf(name, sizeof name, "%s.tmp", t->path) >= sizeof name)
-        return false;
+    *fresh = *t;
+    if ((size_t)snprintf(name, size, "%s.tmp", t->path) >= size) return false;
     (void)unlink(name);
-    if (axp__trace_create(&fresh, name, true)) return false;
-    fresh.end = 0;
-    bool ok = copy_range(t, &fresh, 0, AXP__FILE_HEAD) &&
-              copy_newer(t, &fresh, from) && !rename(name, t->path);
-    if (!ok) {
-        close(fresh.fd);
+    if (axp__trace_create(fresh, name, true)) return false;
+    fresh->end = 0;
+    return true;
+}
+
+static bool take_over(struct axp__trace *t, const struct axp__trace *fresh,
+                      const char *name, bool is_good)
+{
+    if (!is_good || rename(name, t->path)) {
+        close(fresh->fd);
         (void)unlink(name);
         return false;
     }
     close(t->fd);
-    t->fd = fresh.fd;
-    t->device = fresh.device;
-    t->inode = fresh.inode;
-    t->end = fresh.end;
-    t->n_cut_events = fresh.n_cut_events;
+    t->fd = fresh->fd;
+    t->device = fresh->device;
+    t->inode = fresh->inode;
+    t->end = fresh->end;
+    t->n_cut_events = fresh->n_cut_events;
     return true;
+}
+
+bool axp__trace_forget(struct axp__trace *t, uint64_t from)
+{
+    char name[4200];
+    struct axp__trace fresh;
+    return make_fresh(t, &fresh, name, sizeof name) &&
+           take_over(t, &fresh, name,
+                     copy_range(t, &fresh, 0, AXP__FILE_HEAD) &&
+                         copy_newer(t, &fresh, from));
 }
 
 bool axp__trace_news(struct axp__trace *t, struct axp__prof *p, bool is_end)
@@ -422,8 +436,14 @@ void axp__trace_begin(struct axp__trace *t, struct axp__prof *p)
 
 void axp__trace_restart(struct axp__trace *t, struct axp__prof *p)
 {
+    char name[4200];
+    struct axp__trace fresh;
     if (!is_ours(t)) return;
-    if (ftruncate(t->fd, 0)) t->error = errno;
+    /* Views have the old file open, and do not change. */
+    if ((!make_fresh(t, &fresh, name, sizeof name) ||
+         !take_over(t, &fresh, name, true)) &&
+        ftruncate(t->fd, 0))
+        t->error = errno;
     t->head.start_ticks = p->start_ticks;
     t->n_cut_events = 0;
     axp__trace_begin(t, p);
