@@ -66,7 +66,8 @@ static int write_report(const cli_args *args, const axp_report_options *o,
 {
     axp_view *view = NULL;
     cli_output out;
-    int rc = cli_trace_open(args, &view);
+    int rc = cli_trace_spare(args, path);
+    if (rc == CLI_OK) rc = cli_trace_open(args, &view);
     if (rc == CLI_OK) rc = cli_output_open(&out, path);
     if (rc == CLI_OK) {
         axp_status status = axp_report_write_ex(view, format, o, out.to);

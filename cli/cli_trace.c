@@ -94,3 +94,16 @@ int cli_trace_open(const cli_args *args, axp_view **out)
         return cli_fail("%s", axp_last_error());
     return CLI_OK;
 }
+
+int cli_trace_spare(const cli_args *args, const char *path)
+{
+    struct stat to, from;
+    if (!path || !strcmp(path, "-") || stat(path, &to)) return CLI_OK;
+    for (size_t i = 0; i < args->n_rest; i++)
+        if (!stat(args->rest[i], &from) && from.st_dev == to.st_dev &&
+            from.st_ino == to.st_ino)
+            return cli_wrong("%s is the recording itself; choose another name "
+                             "with -o",
+                             path);
+    return CLI_OK;
+}

@@ -12,5 +12,7 @@
 /* Is there at least one, and does each look like a file? */
 int cli_trace_check(const cli_args *args);
 int cli_trace_open(const cli_args *args, axp_view **out);
+/* Refuses to write over a recording that was given. */
+int cli_trace_spare(const cli_args *args, const char *path);
 
 #endif

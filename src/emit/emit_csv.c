@@ -102,6 +102,8 @@ static void put_event(struct axp__out *o, struct axp__names *names,
     axp__out_char(o, ',');
     axp__out_u64(o, row->process_id);
     axp__out_char(o, ',');
+    if (row->rank >= 0) axp__out_u64(o, (uint64_t)row->rank);
+    axp__out_char(o, ',');
     axp__out_u64(o, r->thread_id);
     axp__out_char(o, ',');
     put_text(o, row->track ? row->name : NULL);
@@ -124,8 +126,8 @@ axp_status axp__emit_csv_events(const axp_view *v, struct axp__out *o)
     axp_status status = AXP_E_NO_MEMORY;
     if (axp__names_init(&names, v, make_name, NULL))
         status = axp__stream_open(v, AXP__STREAM_RAW, &s);
-    axp__out_text(o, "time_ns,type,name,process_id,thread_id,track,value,id,"
-                     "metadata\n");
+    axp__out_text(o, "time_ns,type,name,process_id,rank,thread_id,track,value,"
+                     "id,metadata\n");
     while (s && (r = axp__stream_next(s)))
         if (axp__record_is_event(r)) put_event(o, &names, s, r);
     if (s) status = axp__stream_status(s);

@@ -36,6 +36,7 @@ static void put_event(struct axp__out *o, struct axp__names *names,
     else
         axp__out_bytes(o, name->at, name->len);
     put_key_u64(o, ",\"process_id\":", row->process_id);
+    if (row->rank >= 0) put_key_u64(o, ",\"rank\":", (uint64_t)row->rank);
     put_key_u64(o, ",\"thread_id\":", r->thread_id);
     if (row->track) {
         axp__out_text(o, ",\"track\":");

@@ -119,14 +119,15 @@ static void put_warnings(struct markdown *m, const axp_view *v)
 {
     for (size_t i = 0; i < v->n_warnings; i++) {
         const axp_warning *w = &v->warnings[i];
-        axp__cell count;
-        axp__out_format(m->o, "> ⚠️ %s (%s", w->text,
-                        axp__short_count(count, w->count));
+        axp__cell many;
+        axp__out_format(m->o, "> ⚠️ %s%s", axp__short_many(many, w),
+                        w->text);
         if (w->name) {
-            axp__out_text(m->o, ", last: ");
+            axp__out_text(m->o, *many ? " (last: " : " (");
             put_name(m, w->name);
+            axp__out_char(m->o, ')');
         }
-        axp__out_text(m->o, ")  \n");
+        axp__out_text(m->o, "  \n");
     }
     if (v->n_warnings) axp__out_char(m->o, '\n');
 }

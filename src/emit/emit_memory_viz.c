@@ -388,12 +388,14 @@ static void put_devices(struct viz *z)
     BEGIN_LIST(z);
     for (uint32_t i = 0; i < z->live.n_places; i++) {
         uint32_t row = 0;
-        char name[320];
+        char name[320], rank[24] = "";
         while (z->live.place_of[row] != i)
             row++;
         const struct axp__stream_row *r = axp__stream_row(z->s, row);
-        snprintf(name, sizeof name, "process %llu%s%.256s",
-                 (unsigned long long)r->process_id, r->track ? ", " : "",
+        if (r->rank >= 0)
+            snprintf(rank, sizeof rank, ", rank %d", (int)r->rank);
+        snprintf(name, sizeof name, "process %llu%s%s%.256s",
+                 (unsigned long long)r->process_id, rank, r->track ? ", " : "",
                  r->track ? r->name : "");
         put_string(z, name);
         END_ITEM(z);

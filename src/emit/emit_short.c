@@ -84,3 +84,12 @@ char *axp__short_number(axp__cell out, double value)
         return axp__fixed(out, AXP__CELL, value, 0);
     return axp__digits3(out, AXP__CELL, value);
 }
+
+const char *axp__short_many(axp__cell out, const axp_warning *w)
+{
+    out[0] = 0;
+    if (w->count < 2 || !strncmp(w->text, "the ", 4)) return out;
+    axp__short_count(out, w->count);
+    axp__append(out, AXP__CELL, strlen(out), " ");
+    return out;
+}

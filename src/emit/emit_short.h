@@ -3,7 +3,7 @@
  * axp_format_ns and axp_format_bytes are for sentences. */
 #ifndef AXP_EMIT_SHORT_H
 #define AXP_EMIT_SHORT_H
-#include "axprof/axprof.h"
+#include "axprof/axprof_read.h"
 
 #define AXP__CELL 24
 typedef char axp__cell[AXP__CELL]; /* what each of these fits into */
@@ -14,5 +14,9 @@ char *axp__short_count(axp__cell out, uint64_t count); /* 12,345 or 1.23 G */
 char *axp__short_rate(axp__cell out, double value);    /* 123; "": unknown */
 char *axp__short_percent(axp__cell out, double share); /* 0.5: 50.0% */
 char *axp__short_number(axp__cell out, double value);  /* of any size */
+
+/* What stands before a warning's text: how many there were, where there were
+ * several: "16 scopes still open". */
+const char *axp__short_many(axp__cell out, const axp_warning *w);
 
 #endif

@@ -219,16 +219,18 @@ static void put_warnings(struct axp__text *t, const axp_view *v)
         const axp_warning *w = &v->warnings[i];
         struct axp__fit name = {w->name ? w->name : "", 30, NULL};
         struct words words = {.len = 0};
-        axp__cell count;
+        axp__cell many;
         if (!axp__fit_names(&name, 1)) {
             t->has_failed = true;
             free(name.shown);
             break;
         }
         if (!i) axp__out_char(t->o, '\n');
-        add(&words, "%s (%s", w->text, axp__short_count(count, w->count));
-        if (w->name) add(&words, "last: %s", name.shown);
-        words.len = axp__append(words.text, sizeof words.text, words.len, ")");
+        add(&words, "%s%s", axp__short_many(many, w), w->text);
+        if (w->name)
+            words.len += (size_t)snprintf(
+                words.text + words.len, sizeof words.text - words.len,
+                " (%s%s)", *many ? "last: " : "", name.shown);
         axp__text_style(t, AXP__YELLOW);
         axp__text_wrap(t, "! ", words.text);
         axp__text_style(t, NULL);

@@ -128,6 +128,19 @@ def test_limit_on_files(c, folder):
     equal(others(folder), [], "half files")
 
 
+def test_keeps_the_recording(c, folder):
+    """What is read is not written over, under whatever name."""
+    file = record(c, folder)
+    before = file.read_bytes()
+    (folder / "link").symlink_to("x.axp")
+    for words in (["export", "-f", "chrome"], ["report"]):
+        for path in ("x.axp", "./x.axp", "link"):
+            done = axprof(c, folder, *words, file, "-o", path)
+            equal(done.status, 2, path)
+            check(b"is the recording itself" in done.err, done.err)
+    check(file.read_bytes() == before, "it changed")
+
+
 def test_no_right(c, folder):
     file = record(c, folder)
     (folder / "locked").mkdir(mode=0o555)

@@ -546,16 +546,21 @@ def check_members(folder, name):
     check(len(members) > 3, "too few to be a test")
     check_chrome_processes(folder / f"{name}.chrome", members)
     check_perfetto_processes(folder / f"{name}.perfetto", members)
-    pids = {m.pid for m in members}
     events = read_json(folder / f"{name}.json")
-    equal({e["process_id"] for e in events}, pids, name, "json")
+    ranks = {(m.pid, m.rank) for m in members}
+    equal({(e["process_id"], e["rank"]) for e in events}, ranks, name, "json")
     here = sorted((e for e in events if e["name"] == "here"),
                   key=lambda e: e["time_ns"])
     equal([e["process_id"] for e in here],
           [m.pid for m in sorted(members, key=lambda m: m.before)], name,
           "order in time")
     rows = read_csv(folder / f"{name}.csv-events")
-    equal({int(r["process_id"]) for r in rows}, pids, name, "csv-events")
+    equal({(int(r["process_id"]), int(r["rank"])) for r in rows}, ranks, name,
+          "csv-events")
+    snapshot = pickle.loads((folder / f"{name}.memory-viz").read_bytes())
+    equal({d for d in snapshot["axprof_devices"] if d.count(",") == 1},
+          {f"process {m.pid}, rank {m.rank}" for m in members}, name,
+          "memory-viz")
     shown = [p["name"] for p in
              read_json(folder / f"{name}.speedscope")["profiles"]]
     equal(len(shown), len(set(shown)), name, "profiles of one name", shown)

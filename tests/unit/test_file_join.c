@@ -290,6 +290,33 @@ static void open_scopes_end_with_their_process(void **state)
     axp_view_destroy(v);
 }
 
+/* Process ids come again, on other hosts or in time: exports keep apart what
+ * viewers would take for one. */
+static void one_process_id_twice(void **state)
+{
+    (void)state;
+    const char *a = fs_path("a.axp"), *b = fs_path("b.axp");
+    char *text = NULL, expected[128];
+    size_t len;
+    record_a(a);
+    record_b(b); /* this process, too */
+    axp_view *v = open_two(a, b);
+    FILE *f = open_memstream(&text, &len);
+    assert_int_equal(axp_export_write(v, AXP_EXPORT_CHROME, f), AXP_OK);
+    fclose(f);
+    for (int i = 0; i < 2; i++) {
+        long pid = i ? 2000000001 : (long)getpid();
+        snprintf(expected, sizeof expected,
+                 "\"process_name\",\"pid\":%ld,\"tid\":%ld,\"ts\":0,"
+                 "\"args\":{\"name\":\"%s\"}",
+                 pid, pid, i ? "b" : "a");
+        if (!strstr(text, expected)) fail_msg("no %s", expected);
+    }
+    assert_non_null(strstr(text, "\"traceName\":\"a and 1 more\""));
+    free(text);
+    axp_view_destroy(v);
+}
+
 static void many_files(void **state)
 {
     (void)state;
@@ -329,6 +356,7 @@ int main(void)
         FS_TEST(hosts_meet_by_their_real_time),
         FS_TEST(other_rates_are_stretched),
         FS_TEST(open_scopes_end_with_their_process),
+        FS_TEST(one_process_id_twice),
         FS_TEST(many_files),
     };
     return TS_RUN(tests);
