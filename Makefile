@@ -30,6 +30,7 @@ bench: release ## measure the cost of recording, and how fast exports are
 	@build/release/bench/axp_bench
 	@build/release/bench/axp_bench_emit
 	@build/release/bench/axp_bench_file
+	@build/release/bench/axp_bench_tape
 
 bench-run: release ## measure what `axprof run` costs a program
 	@bench/bench_run.py build/release

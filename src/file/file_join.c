@@ -180,12 +180,14 @@ static bool take_arrays(struct join *j)
         live += p->n_live;
         warnings += p->n_warnings;
     }
+    c->processes = axp__cap_take(c, j->n_parts, sizeof *c->processes);
     c->rows = axp__cap_take(c, rows, sizeof *c->rows);
     c->lanes = axp__cap_take(c, lanes, sizeof *c->lanes);
     c->chunks = axp__cap_take(c, chunks, sizeof *c->chunks);
     c->live = axp__cap_take(c, live, sizeof *c->live);
     c->warnings = axp__cap_take(c, warnings, sizeof *c->warnings);
-    return c->rows && c->lanes && c->chunks && c->live && c->warnings;
+    return c->processes && c->rows && c->lanes && c->chunks && c->live &&
+           c->warnings;
 }
 
 static void add_live(struct join *j, size_t i)
@@ -218,6 +220,9 @@ static bool add_part(struct join *j, size_t i)
     struct axp__capture *p = j->parts[i].capture;
     struct axp__shift *s = j->shift[i];
     size_t first = c->n_rows;
+    c->processes[c->n_processes++] = (struct axp__cap_process){
+        p->title, p->process_id, p->rank, s->first_row,
+        axp__shift_ticks(s, p->end_ticks)};
     for (size_t k = 0; k < p->n_rows; k++) {
         c->rows[c->n_rows] = p->rows[k];
         axp__shift_row(s, &c->rows[c->n_rows++]);
@@ -281,6 +286,20 @@ static void merge_live(struct axp__capture *c)
     c->n_live = kept;
 }
 
+/* The parts' title, if they have one in common; else the first one's and how
+ * many others there are. */
+static const char *join_titles(struct join *j)
+{
+    const char *first = j->parts[0].capture->title;
+    size_t n_others = 0, size = strlen(first) + 40;
+    for (size_t i = 1; i < j->n_parts; i++)
+        n_others += strcmp(j->parts[i].capture->title, first) != 0;
+    if (!n_others) return first; /* its part stays as long as c */
+    char *text = axp__cap_take(j->c, size, 1);
+    if (text) snprintf(text, size, "%s and %zu more", first, n_others);
+    return text;
+}
+
 /* ---- what ran, where and when ---------------------------------------------------------- */
 
 #define MOST_HOSTS 4
@@ -333,12 +352,13 @@ static bool fill(struct join *j)
     const struct axp__capture *first = j->parts[0].capture;
     uint64_t cost = 0, n_peaks = 0;
     c->rate_mult = first->rate_mult;
+    c->clock = first->clock;
     c->process_id = first->process_id;
     c->rank = -1;
     c->is_finished = true;
-    c->title = first->title; /* its part stays as long as c */
+    c->title = join_titles(j);
     join_about(j);
-    if (!number_rows(j) || !take_arrays(j)) return false;
+    if (!c->title || !number_rows(j) || !take_arrays(j)) return false;
     for (size_t i = 0; i < j->n_parts; i++) {
         set_time(j, i);
         if (!join_names(j, i)) return false;

@@ -25,7 +25,9 @@ struct axp__view_counter {
 
 struct axp__view_track {
     uint32_t id;
+    int32_t rank;
     const char *name;
+    uint64_t process_id;
     axp_ns begin, end, busy_ns;
     uint64_t events;
 };
@@ -78,6 +80,13 @@ static inline const char *axp__view_name(const axp_view *v, uint32_t id)
     return v->capture->name_at(v->capture, id).text;
 }
 
+/* What the system's clocks said when the view's time was 0; false: that is not
+ * known. */
+struct axp__view_clocks {
+    uint64_t monotonic_ns, realtime_ns;
+};
+bool axp__view_clocks(const axp_view *v, struct axp__view_clocks *out);
+
 const struct axp__cap_row *axp__view_row(const axp_view *v, uint64_t id);
 
 /* Each fills its part; false: no memory. In this order. */
@@ -85,7 +94,12 @@ bool axp__view_make_ops(axp_view *v);
 bool axp__view_make_tree(axp_view *v);
 bool axp__view_make_memory(axp_view *v);
 bool axp__view_make_rows(axp_view *v); /* threads, tracks, duration */
-bool axp__view_make_rest(axp_view *v); /* steps, counters */
+/* A row of this name holds what `axprof run` saw of a program from outside: it
+ * is no thread of the program, and is not counted as one. */
+#define AXP__OUTSIDE "(seen from outside)"
+bool axp__is_outside(const axp_thread_info *thread);
+size_t axp__view_n_inside(const axp_view *v); /* threads of the program */
+bool axp__view_make_rest(axp_view *v);        /* steps, counters */
 bool axp__view_make_events(axp_view *v);
 bool axp__view_make_warnings(axp_view *v);
 

@@ -529,6 +529,19 @@ static const char *copy_text(struct axp__capture *c, const char *text)
     return to ? memcpy(to, text, n) : NULL;
 }
 
+/* What its file says, where it has one. */
+static void copy_clock(struct axp__capture *c, const struct axp__prof *p)
+{
+    struct axp__clock_pair pair = axp__clock_pair_first();
+    c->clock.ticks = pair.ticks;
+    c->clock.monotonic_ns = pair.monotonic_ns;
+    c->clock.realtime_ns = pair.realtime_ns;
+    if (!p->tape || !p->tape->trace.head.version) return;
+    c->clock.ticks = p->tape->trace.head.clock.ticks;
+    c->clock.monotonic_ns = p->tape->trace.head.clock.monotonic_ns;
+    c->clock.realtime_ns = p->tape->trace.head.clock.realtime_ns;
+}
+
 static bool fill(struct axp__capture *c, struct axp__prof *p, bool with_words)
 {
     uint64_t gate = axp__get(&p->gate);
@@ -546,6 +559,7 @@ static bool fill(struct axp__capture *c, struct axp__prof *p, bool with_words)
     c->n_names = axp__name_count();
     c->release = axp__cap_free;
     c->rank = p->rank;
+    copy_clock(c, p);
     if (c->is_finished && p->tape && p->tape->is_whole) {
         c->trace_path = copy_text(c, p->tape->path);
         if (!c->trace_path) return false;
