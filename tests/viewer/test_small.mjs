@@ -101,7 +101,7 @@ test("300 deep", "full", async (bench) => {
     // The flame graph scrolls with the keys, down to the innermost.
     await page.locator("#flame canvas").focus();
     for (let i = 0; i < 302; i++) await page.keyboard.press("ArrowDown");
-    assert.match(await page.locator("#flame .said").innerText(), /level 299/);
+    await page.locator("#flame .said", {hasText: "level 299"}).waitFor();
     assert.ok(await page.evaluate(() => document.querySelector(".flame-box").scrollTop > 3000));
 });
 
