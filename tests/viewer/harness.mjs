@@ -14,6 +14,16 @@ export function test(name, level, fn) {
     tests.push({name, level, fn});
 }
 
+/** Asks until the answer is right, for ten seconds: frames come when they come. */
+export async function eventually(ask, isRight) {
+    let got;
+    for (let i = 0; i < 100; i++) {
+        if (isRight((got = await ask()))) return;
+        await new Promise((r) => setTimeout(r, 100));
+    }
+    assert.fail(`in the end it was ${JSON.stringify(got)}`);
+}
+
 export class Bench {
     constructor(browser, options) {
         this.browser = browser;

@@ -228,7 +228,7 @@ test("the flame graph in three ways", "full", async (bench) => {
     assert.ok(op >= 0, "Enter did not choose");
     await page.getByRole("button", {name: "Reset zoom"}).waitFor();
     await page.locator("#flame summary").click();
-    assert.ok((await page.locator("#flame tbody tr").count()) > 5);
+    await page.locator("#flame tbody tr").nth(5).waitFor();
 });
 
 test("a finding leads to its slices and its row", "full", async (bench) => {
@@ -343,8 +343,9 @@ test("the flame graph of a range has a root, and async spans are not in it", "qu
     await page.evaluate(() => window.axprofTimeline.store.set({range: [20e6, 60e6]}));
     await page.locator("#flame canvas").focus();
     await page.keyboard.press("ArrowDown");
-    assert.match(await page.locator("#flame .said").innerText(), /^all — .* 100 %$/);
+    await page.locator("#flame .said", {hasText: /^all — .* 100 %$/}).waitFor();
     await page.getByText("As a table: the heaviest paths").click();
+    await page.locator("#flame tbody tr").first().waitFor();
     const paths = await page.locator("#flame tbody th").allInnerTexts();
     assert.ok(paths.length > 5 && !paths.some((p) => p.includes("epoch") || p.includes("unknown")), paths.join("; "));
     const epoch = await page.evaluate(() => {

@@ -98,11 +98,22 @@ export function Tooltip(): JSX.Element {
     const [tip, setTip] = useState<{text: string; x: number; y: number; above: boolean} | null>(null);
     const shownFor = useRef<Element | null>(null);
     useEffect(() => {
+        // Where the pointer was: what scrolls under it is not what it was moved to.
+        let x = -1, y = -1;
+        const follow = (e: MouseEvent): void => {
+            x = e.clientX;
+            y = e.clientY;
+        };
+        const over = (e: MouseEvent): void => {
+            const isStill = x === e.clientX && y === e.clientY;
+            follow(e);
+            if (!isStill || !isFocused()) show(e);
+        };
         const show = (e: Event): void => {
             const at = e.target as Element | null;
             // the keyboard stops at the button around a name
             const el = at?.closest?.("[data-tip]") ?? (at?.matches?.("button, a") ? at.querySelector("[data-tip]") : null);
-            if (el !== shownFor.current && (el || !isFocused())) place(el);
+            if (el !== shownFor.current) place(el);
         };
         const isFocused = (): boolean => {
             const el = shownFor.current, at = document.activeElement;
@@ -119,12 +130,14 @@ export function Tooltip(): JSX.Element {
         const hide = (): void => place(null);
         // Focus that scrolls the page keeps its explanation.
         const move = (): void => place(isFocused() ? shownFor.current : null);
-        document.addEventListener("mouseover", show);
+        document.addEventListener("mouseover", over);
+        document.addEventListener("mousemove", follow);
         document.addEventListener("focusin", show);
         document.addEventListener("focusout", hide);
         addEventListener("scroll", move, true);
         return () => {
-            document.removeEventListener("mouseover", show);
+            document.removeEventListener("mouseover", over);
+            document.removeEventListener("mousemove", follow);
             document.removeEventListener("focusin", show);
             document.removeEventListener("focusout", hide);
             removeEventListener("scroll", move, true);

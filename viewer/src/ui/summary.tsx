@@ -91,7 +91,7 @@ function machineShare(report: Report): Tile | null {
     if (!line)
         return {label: "Throughput", tip: "Declared floating-point operations per second of wall time. The machine's peak is not known.", q: rateParts(achieved * 1e9, "FLOP/s"), sub: "over the whole run", to: "roofline"};
     return {
-        label: "Of machine peak", tip: `Declared work per second of wall time: ${plain(achieved)} GFLOP/s, of the measured peak for ${line[0]}.`,
+        label: "Of machine peak", tip: `Declared work per second of wall time: ${plain(achieved)} GFLOP/s, of the peak for ${line[0]}.`,
         q: {value: ((achieved / line[1]) * 100).toFixed(1), unit: "%"}, sub: `${rateParts(achieved * 1e9, "FLOP/s").value} of ${rateParts(line[1] * 1e9, "FLOP/s").value} ${rateParts(line[1] * 1e9, "FLOP/s").unit} ${line[0]}`, to: "roofline",
     };
 }
