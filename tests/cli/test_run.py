@@ -293,6 +293,33 @@ def test_environment(c, folder):
     check(chain.startswith(env["LD_PRELOAD"]), chain)
 
 
+def test_list(c, folder):
+    """Which adapters there are, and why one is not."""
+    result = run([c.axprof, "run", "--list", "--without", "pthread"], folder,
+                 env=environment())
+    states = dict(l.split()[:2] for l in result.out.decode().splitlines())
+    equal(states, {"exec": "on", "functions": "on", "pthread": "off"}, "list")
+    for name, adapters, words in (("bare", (), b"(not installed)"),
+                                  ("with space", ("pthread",), b"a space")):
+        home = folder / name
+        (home / "cli").mkdir(parents=True)
+        (home / "adapters").mkdir()
+        shutil.copy(c.axprof, home / "cli")
+        for adapter in adapters:
+            library = f"libaxprof_{adapter}.so"
+            shutil.copy(c.axprof.parent.parent / "adapters" / library,
+                        home / "adapters")
+        moved = home / "cli" / "axprof"
+        result = run([moved, "run", "--list"], folder, env=environment())
+        check(words in result.out, result.out)
+        result = run([moved, "run", "--with", "pthread", "--", "true"], folder,
+                     env=environment())
+        equal(result.status, 125, "one that cannot be loaded")
+        result = run([moved, "run", "-q", "--no-file", "--", "true"], folder,
+                     env=environment())
+        equal(result.status, 0, "without it")
+
+
 def test_clear_environment(c, folder):
     both(c, folder, [c.program(), "clear"])
 
