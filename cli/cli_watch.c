@@ -145,6 +145,18 @@ void cli_watch_run(cli_watch *w)
     if (fd >= 0) close(fd);
 }
 
+void cli_watch_release_keys(void)
+{
+    static const struct timespec at_once;
+    sigset_t keys;
+    sigemptyset(&keys);
+    sigaddset(&keys, SIGINT);
+    sigaddset(&keys, SIGQUIT);
+    while (sigtimedwait(&keys, NULL, &at_once) > 0)
+        continue;
+    sigprocmask(SIG_UNBLOCK, &keys, NULL);
+}
+
 int cli_watch_exit_status(int status)
 {
     if (WIFEXITED(status)) return WEXITSTATUS(status);
