@@ -13,8 +13,10 @@
 
 #include "cli/cli_proc.h"
 
-static const int passed_on[] = {SIGHUP,  SIGINT,  SIGQUIT,  SIGTERM,
-                                SIGUSR2, SIGALRM, SIGWINCH, SIGTSTP};
+/* What others send; not what a process does to itself. */
+static const int passed_on[] = {SIGHUP,  SIGINT,   SIGQUIT, SIGTERM, SIGUSR2,
+                                SIGALRM, SIGWINCH, SIGTSTP, SIGXCPU, SIGVTALRM,
+                                SIGPROF, SIGIO,    SIGPWR,  SIGURG};
 enum { N_PASSED_ON = sizeof passed_on / sizeof *passed_on };
 
 uint64_t cli_watch_clock(void)
@@ -32,6 +34,8 @@ void cli_watch_signals(sigset_t *set)
     sigaddset(set, SIGUSR1);
     for (int i = 0; i < N_PASSED_ON; i++)
         sigaddset(set, passed_on[i]);
+    for (int number = SIGRTMIN; number <= SIGRTMAX; number++)
+        sigaddset(set, number);
 }
 
 /* Does a shell with job control wait for us? Then it has put us into a group

@@ -438,7 +438,8 @@ def start(c, folder, *command, options=("-q", "--no-file")):
 
 def test_signals_are_passed_on(c, folder):
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT,
-                   signal.SIGQUIT, signal.SIGUSR2, signal.SIGWINCH):
+                   signal.SIGQUIT, signal.SIGUSR2, signal.SIGWINCH,
+                   signal.SIGXCPU, signal.SIGRTMIN + 3):
         process = start(c, folder, c.program(), "count", 300)
         try:
             os.kill(process.pid, number)
