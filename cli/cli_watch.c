@@ -102,15 +102,20 @@ static void pass_on(cli_watch *w, int fd, uint64_t set)
         if (set & 1) kill(w->pid, number);
 }
 
-/* true: it has ended. */
+/* true: it has ended. The witness may have, too, and as process 1 of a
+ * container we have orphans, which nobody else waits for. */
 static bool reap(cli_watch *w)
 {
     int status;
+    struct rusage usage;
     for (;;) {
-        pid_t pid = wait4(w->pid, &status, WNOHANG | WUNTRACED, &w->usage);
-        if (pid != w->pid) return pid < 0 && errno == ECHILD;
+        pid_t pid = wait4(-1, &status, WNOHANG | WUNTRACED, &usage);
+        if (pid <= 0) return pid < 0 && errno == ECHILD;
+        if (pid == w->witness.pid && !WIFSTOPPED(status)) w->witness.pid = 0;
+        if (pid != w->pid) continue;
         if (!WIFSTOPPED(status)) {
             w->status = status;
+            w->usage = usage;
             w->end_ns = cli_watch_clock();
             return true;
         }

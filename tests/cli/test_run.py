@@ -368,6 +368,19 @@ def test_orphan(c, folder):
     equal(result.out, b"left\n", "output")
 
 
+def test_first_process(c, folder):
+    """In a container axprof may be process 1, to which orphans fall."""
+    script = "(sleep 0.1 &); sleep 0.6; grep -l '^State:.*zombie' " \
+             "/proc/[0-9]*/status; echo end; exit 6"
+    command = ["unshare", "--pid", "--fork", "--mount-proc", c.axprof, "run",
+               "-q", "--no-file", "--", "sh", "-c", script]
+    if run(["unshare", "--pid", "--fork", "--mount-proc", "true"],
+           folder).status:
+        return  # not allowed here
+    result = run(command, folder, env=environment())
+    equal((result.status, result.out), (6, b"end\n"), "zombies")
+
+
 # ---- files -----------------------------------------------------------------
 
 def kept(folder):
