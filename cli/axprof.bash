@@ -68,7 +68,7 @@ _axprof()
         COMPREPLY=($(compgen -W "" -- "$cur"))
         return ;;
     export:--format | export:-f)
-        COMPREPLY=($(compgen -W "perfetto chrome speedscope folded pprof memory-viz openmetrics csv csv-events json-events" -- "$cur"))
+        COMPREPLY=($(compgen -W "perfetto chrome speedscope folded pprof memory-viz openmetrics csv-ops csv-events json" -- "$cur"))
         return ;;
     export:--output | export:-o)
         COMPREPLY=($(compgen -f -- "$cur"))
@@ -84,7 +84,7 @@ _axprof()
     info) words="--help" ;;
     check) words="--help" ;;
     pack) words="--help --output" ;;
-    doctor) words="--help" ;;
+    doctor) words="--help --clean" ;;
     esac
     if [[ $cur == -* ]]; then
         COMPREPLY=($(compgen -W "$words" -- "$cur"))

@@ -53,7 +53,7 @@ static int unknown_choice(const cli_option *option, const char *value)
     char known[512] = "";
     size_t n = 0;
     for (size_t i = 0; i < cli_n_choices && n < 64; i++) {
-        if (cli_choices[i].option != id) continue;
+        if (!cli_choice_is_shown(i, id)) continue;
         words[n++] = cli_choices[i].word;
         size_t used = strlen(known);
         snprintf(known + used, sizeof known - used, "%s%s", used ? ", " : "",

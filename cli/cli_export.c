@@ -41,8 +41,7 @@ int cli_export_main(const cli_args *args)
     if (rc == CLI_OK) {
         axp_status status =
             axp_export_write(view, (axp_export_format)format, out.to);
-        if (status != AXP_OK) cli_fail("%s", axp_last_error());
-        rc = cli_output_close(&out, status == AXP_OK);
+        rc = cli_output_close(&out, status);
     }
     axp_view_destroy(view);
     return rc;

@@ -43,7 +43,7 @@ static void write_man_choices(cli_option_id option, FILE *to)
     bool is_first = true;
     for (size_t i = 0; i < cli_n_choices; i++) {
         const cli_choice *c = &cli_choices[i];
-        if (c->option != option) continue;
+        if (!cli_choice_is_shown(i, option)) continue;
         if (is_first) fputs(".RS\n", to);
         is_first = false;
         char text[256];
@@ -140,7 +140,7 @@ static void write_value_case(cli_option_id id, FILE *to)
     else {
         fputs("COMPREPLY=($(compgen -W \"", to);
         for (size_t i = 0; i < cli_n_choices; i++) {
-            if (cli_choices[i].option != id) continue;
+            if (!cli_choice_is_shown(i, id)) continue;
             fprintf(to, "%s%s", is_first ? "" : " ", cli_choices[i].word);
             is_first = false;
         }

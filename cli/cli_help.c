@@ -60,7 +60,7 @@ static void write_choices(cli_option_id option, FILE *to)
     const cli_option *o = &cli_options[option];
     bool is_first = true;
     for (size_t i = 0; i < cli_n_choices; i++) {
-        if (cli_choices[i].option != option) continue;
+        if (!cli_choice_is_shown(i, option)) continue;
         if (is_first) fprintf(to, "\n%s:\n", o->argument);
         is_first = false;
         char text[256];

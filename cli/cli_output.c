@@ -28,6 +28,7 @@ static void remove_half_file(int signal_number)
 
 static void watch_signals(void)
 {
+    signal(SIGXFSZ, SIG_IGN); /* a limit on files is an error like others */
     for (int i = 0; i < N_DEADLY; i++) {
         struct sigaction now, ours = {.sa_handler = remove_half_file,
                                       .sa_flags = (int)SA_RESETHAND};
@@ -46,6 +47,8 @@ static int say_errno(const char *path, int error)
         help = "; choose a place that you may write to with -o";
     else if (error == ENOSPC || error == EDQUOT)
         help = "; make room, or choose another disk with -o";
+    else if (error == EFBIG)
+        help = "; it is larger than files may be here (ulimit -f)";
     return cli_fail("cannot write %s: %s%s", path, strerror(error), help);
 }
 
@@ -114,25 +117,32 @@ int cli_output_open(cli_output *out, const char *path)
     return say_errno(path, error);
 }
 
-int cli_output_close(cli_output *out, bool is_good)
+/* Everything is in the file, under its own name; else the reason. */
+static int finish(cli_output *out)
 {
-    const char *shown = out->shown;
-    bool is_stdout = out->to == stdout;
+    int error = 0;
     errno = 0;
-    bool arrived = !fflush(out->to) && !ferror(out->to);
-    int error = errno;
-    if (!is_stdout && fclose(out->to) && arrived) {
-        arrived = false;
+    if (fflush(out->to) || ferror(out->to)) error = errno ? errno : EIO;
+    if (out->to != stdout && fclose(out->to) && !error) error = errno;
+    if (!error && out->temporary && rename(out->temporary, out->path))
         error = errno;
+    return error;
+}
+
+int cli_output_close(cli_output *out, axp_status status)
+{
+    int error = errno, rc = CLI_FAILED;
+    const char *shown = out->shown;
+    if (status == AXP_OK) {
+        error = finish(out);
+    } else {
+        if (!ferror(out->to)) error = 0;
+        if (out->to != stdout) fclose(out->to);
+        if (!error) cli_fail("%s", axp_last_error());
     }
-    bool is_wanted = arrived && is_good;
-    if (is_wanted && out->temporary && rename(out->temporary, out->path)) {
-        is_wanted = arrived = false;
-        error = errno;
-    }
-    if (!is_wanted && out->temporary) unlink(out->temporary);
+    if (status == AXP_OK && !error) rc = CLI_OK;
+    if (rc != CLI_OK && out->temporary) unlink(out->temporary);
     forget(out);
-    if (!arrived && is_good && error != EPIPE)
-        return say_errno(shown, error ? error : EIO);
-    return is_wanted ? CLI_OK : CLI_FAILED;
+    if (error && error != EPIPE) say_errno(shown, error);
+    return rc;
 }

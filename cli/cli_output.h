@@ -4,7 +4,7 @@
  *   cli_output out;
  *   if (cli_output_open(&out, path) != CLI_OK) return CLI_FAILED;
  *   … write to out.to …
- *   return cli_output_close(&out, is_good);
+ *   return cli_output_close(&out, status);
  *
  * A file is written under a temporary name beside it and renamed at the end:
  * an error, Ctrl-C or a full disk leaves what was there before and no half
@@ -19,6 +19,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include <axprof/axprof.h>
+
 typedef struct cli_output {
     FILE *to;
     char *path; /* as renamed; NULL: nothing to rename */
@@ -28,8 +30,9 @@ typedef struct cli_output {
 
 /* path NULL or "-": standard output. */
 int cli_output_open(cli_output *out, const char *path);
-/* is_good false: what was written is thrown away. Returns CLI_OK only if all
- * of it arrived. */
-int cli_output_close(cli_output *out, bool is_good);
+/* status: of the call that wrote, whose errno still is the reason where writing
+ * failed. Unless it is AXP_OK the reason is said and what was written is thrown
+ * away. Returns CLI_OK only if all of it arrived. */
+int cli_output_close(cli_output *out, axp_status status);
 
 #endif

@@ -70,8 +70,7 @@ static int write_report(const cli_args *args, const axp_report_options *o,
     if (rc == CLI_OK) rc = cli_output_open(&out, path);
     if (rc == CLI_OK) {
         axp_status status = axp_report_write_ex(view, format, o, out.to);
-        if (status != AXP_OK) cli_fail("%s", axp_last_error());
-        rc = cli_output_close(&out, status == AXP_OK);
+        rc = cli_output_close(&out, status);
     }
     axp_view_destroy(view);
     return rc;

@@ -64,8 +64,10 @@ static void write_report(const cli_run *r, axp_view *view)
     if (path && cli_output_open(&out, path) != CLI_OK) return;
     axp_status status =
         axp_report_write_ex(view, (axp_format)format, &options, out.to);
-    if (status != AXP_OK) cli_note("no report: %s", axp_last_error());
-    if (path) cli_output_close(&out, status == AXP_OK);
+    if (path)
+        cli_output_close(&out, status);
+    else if (status != AXP_OK)
+        cli_note("no report: %s", axp_last_error());
 }
 
 /* Where nothing can be loaded into the program that was said at the start. */

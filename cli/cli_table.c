@@ -36,6 +36,11 @@ const cli_exit cli_exits[] = {
 };
 const size_t cli_n_exits = sizeof cli_exits / sizeof *cli_exits;
 
+bool cli_choice_is_shown(size_t i, cli_option_id option)
+{
+    return cli_choices[i].option == option && cli_choices[i].text;
+}
+
 const cli_choice *cli_choice_find(cli_option_id option, const char *word)
 {
     for (size_t i = 0; i < cli_n_choices; i++)

@@ -39,7 +39,7 @@ typedef struct cli_choice {
     const char *word;
     int value;
     const char *ending; /* NULL: none */
-    const char *text;
+    const char *text;   /* NULL: not shown */
 } cli_choice;
 typedef struct cli_example {
     cli_verb_id verb;
@@ -60,6 +60,8 @@ extern const size_t cli_n_examples;
 extern const cli_exit cli_exits[];
 extern const size_t cli_n_exits;
 
+/* Whether the ith choice belongs to the option, and help lists it. */
+bool cli_choice_is_shown(size_t i, cli_option_id option);
 /* NULL: no such choice. */
 const cli_choice *cli_choice_find(cli_option_id option, const char *word);
 /* The choice whose ending is the longest that the path ends with; or NULL. */

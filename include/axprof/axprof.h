@@ -77,6 +77,12 @@ AXP_API const char *axp_last_error(void);
 
 /* ---- profilers ---------------------------------------------------------- */
 enum { AXP_START_DISABLED = 1, AXP_NO_TIMELINE = 2, AXP_OVERWRITE = 4 };
+/* What a program may want to say of a recording as it goes: that its file
+ * begins, is complete, or cannot be written; and at the end every warning that
+ * a report would show. Called by axp_profiler_create, axp_flush, axp_finish,
+ * axp_profiler_destroy and by the thread that writes the file, and never by a
+ * recording call. It may record; it must make no other call of axprof's. */
+enum { AXP_LOG_ERROR = 1, AXP_LOG_WARNING = 2, AXP_LOG_INFO = 3 };
 typedef void (*axp_log_fn)(int level, const char *message, void *ctx);
 
 typedef struct axp_options { /* all zero = defaults */

@@ -148,11 +148,29 @@ typedef struct axp_warning {
     uint64_t count;
     const char *text;
 } axp_warning;
+typedef struct axp_track_info {
+    const char *name;
+    uint64_t process_id;
+    int rank; /* -1: none */
+    axp_ns begin, end;
+    axp_ns busy_ns;  /* sum of its spans, which may overlap */
+    uint64_t events; /* two a span */
+} axp_track_info;
+typedef struct axp_counter_info {
+    const char *name;
+    uint64_t count; /* of its readings */
+    double last, mean, min, max;
+    axp_ns last_at;
+} axp_counter_info;
 /* Threads merged, parents first, root's parent -1. */
 AXP_API size_t axp_view_tree(const axp_view *v, axp_tree_node *out, size_t cap);
 AXP_API axp_step_stats axp_view_steps(const axp_view *v);
 AXP_API size_t axp_view_threads(const axp_view *v, axp_thread_info *out,
                                 size_t cap);
+AXP_API size_t axp_view_tracks(const axp_view *v, axp_track_info *out,
+                               size_t cap);
+AXP_API size_t axp_view_counters(const axp_view *v, axp_counter_info *out,
+                                 size_t cap);
 AXP_API size_t axp_view_warnings(const axp_view *v, axp_warning *out,
                                  size_t cap);
 

@@ -33,7 +33,7 @@ static struct life life_of(const axp_view *v, const struct axp__cap_lane *lane)
     const struct axp__cap_row *row = &c->rows[lane->row];
     if (lane->is_track)
         return (struct life){(double)row->first, (double)row->last};
-    uint64_t last = lane->n_frames ? c->end_ticks : row->last;
+    uint64_t last = lane->n_frames ? axp__cap_lane_end(c, lane) : row->last;
     return (struct life){(double)axp__view_time(v, row->first),
                          (double)axp__view_time(v, last)};
 }

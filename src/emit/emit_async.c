@@ -95,3 +95,11 @@ void axp__asyncs_sort(struct axp__asyncs *a)
 {
     if (a->n) qsort(a->at, a->n_slots, sizeof *a->at, by_begin);
 }
+
+axp_ns axp__async_end_ns(const struct axp__async *a,
+                         const struct axp__stream *s, axp_ns last_ns)
+{
+    axp_ns end_ns = axp__stream_row(s, a->row)->end_ns;
+    if (!axp__stream_is_joined(s)) end_ns = last_ns;
+    return end_ns > a->begin_ns ? end_ns : a->begin_ns;
+}

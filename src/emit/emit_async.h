@@ -34,6 +34,10 @@ bool axp__asyncs_begin(struct axp__asyncs *a, const struct axp__record *r,
 /* Forgets it at its ASYNC_END; the row where it began, if that is known. */
 uint32_t axp__asyncs_end(struct axp__asyncs *a, const struct axp__record *r,
                          uint32_t process);
+/* Where one that never ended is shown to end: with its process, where there are
+ * several, else at the last time there is. */
+axp_ns axp__async_end_ns(const struct axp__async *a,
+                         const struct axp__stream *s, axp_ns last_ns);
 /* At the end: at[0 … n-1] are what is left, by begin, name and id. */
 void axp__asyncs_sort(struct axp__asyncs *a);
 

@@ -14,7 +14,9 @@
  *   allocations            i, [memory], with what is live after it
  *   counters, arrows       C; s and f
  *
- * Times are microseconds with three decimals: nanoseconds, exactly.
+ * Times are microseconds with three decimals: nanoseconds, exactly. They count
+ * from baseTimeNanoseconds, which is real time, so that files of several
+ * recordings can be put on one axis.
  */
 #include "emit/emit_chrome.h"
 
@@ -385,10 +387,16 @@ static void put_record(struct axp__chrome *c, const struct axp__record *r)
 static void put_head(struct axp__chrome *c)
 {
     struct axp__out *o = c->o;
+    struct axp__view_clocks at_zero;
     axp__out_text(o, "{\"schemaVersion\":1,\"deviceProperties\":[],");
     if (c->v->capture->rank >= 0)
         axp__out_format(o, "\"distributedInfo\":{\"rank\":%d},",
                         (int)c->v->capture->rank);
+    if (axp__view_clocks(c->v, &at_zero)) {
+        axp__out_text(o, "\"baseTimeNanoseconds\":");
+        axp__out_u64(o, at_zero.realtime_ns);
+        axp__out_char(o, ',');
+    }
     axp__out_text(o, "\"displayTimeUnit\":\"ns\",\"traceName\":");
     axp__out_json(o, c->v->capture->title);
     axp__out_text(o, ",\"otherData\":{\"exporter\":\"axprof " AXP_VERSION
@@ -404,7 +412,9 @@ static void put_tail(struct axp__chrome *c)
     struct axp__chrome_place p;
     axp__asyncs_sort(&c->asyncs);
     for (size_t i = 0; i < c->asyncs.n; i++)
-        put_pair(c, &c->asyncs.at[i], c->last_ns, NULL, AXP__R_OPEN);
+        put_pair(c, &c->asyncs.at[i],
+                 axp__async_end_ns(&c->asyncs.at[i], c->s, c->last_ns), NULL,
+                 AXP__R_OPEN);
     axp__chrome_set_place(&p, c->v->capture->process_id,
                           c->v->capture->process_id);
     axp__out_text(c->o, "{\"ph\":\"i\",\"s\":\"g\",\"name\":\"Record Window "

@@ -42,15 +42,16 @@ static void put_line_order(struct axp__chrome *c,
     axp__out_text(c->o, "}},\n");
 }
 
-static void put_process(struct axp__chrome *c,
-                        const struct axp__stream_row *row, uint32_t order)
+static void put_process(struct axp__chrome *c, uint32_t i, uint32_t order)
 {
+    const struct axp__stream_row *row = axp__stream_row(c->s, i);
     struct axp__chrome_place p;
-    axp__chrome_set_place(&p, row->process_id, row->process_id);
+    axp__chrome_set_place(&p, axp__live_pid(&c->live, i),
+                          axp__live_pid(&c->live, i));
     axp__out_text(c->o, "{\"ph\":\"M\",\"name\":\"process_name\",");
     axp__out_bytes(c->o, p.text, p.len);
     axp__out_text(c->o, "0,\"args\":{\"name\":");
-    axp__out_json(c->o, c->v->capture->title);
+    axp__out_json(c->o, row->title);
     axp__out_text(c->o, "}},\n");
     if (row->rank >= 0) {
         axp__out_text(c->o, "{\"ph\":\"M\",\"name\":\"process_labels\",");
@@ -71,7 +72,7 @@ static uint64_t choose_tid(struct axp__chrome *c, uint32_t i)
     for (uint32_t k = 0; k < i; k++) {
         const struct axp__stream_row *other = axp__stream_row(c->s, k);
         if (!other->track && other->thread_id == row->thread_id &&
-            other->process_id == row->process_id)
+            other->process == row->process)
             return c->next_tid++;
     }
     return row->thread_id;
@@ -85,8 +86,9 @@ void axp__chrome_put_lines(struct axp__chrome *c)
         const struct axp__stream_row *row = axp__stream_row(c->s, i);
         struct axp__chrome_row *r = &c->rows[i];
         if (axp__live_process(&c->live, i) == n_processes)
-            put_process(c, row, n_processes++);
-        axp__chrome_set_place(&r->place, row->process_id, choose_tid(c, i));
+            put_process(c, i, n_processes++);
+        axp__chrome_set_place(&r->place, axp__live_pid(&c->live, i),
+                              choose_tid(c, i));
         r->tie.at = UINT64_MAX;
         put_line_name(c, &r->place, *row->name ? row->name : "thread", "");
         put_line_order(c, &r->place, row->track ? 1000 + i : i);
@@ -109,7 +111,7 @@ const struct axp__chrome_place *axp__chrome_lane_place(struct axp__chrome *c,
         }
         char more[24];
         r->lanes = wider;
-        axp__chrome_set_place(&wider[r->n_lanes], row->process_id,
+        axp__chrome_set_place(&wider[r->n_lanes], axp__live_pid(&c->live, i),
                               c->next_tid++);
         snprintf(more, sizeof more, " (%u)", r->n_lanes + 2);
         put_line_name(c, &wider[r->n_lanes], row->name, more);
@@ -124,8 +126,7 @@ const struct axp__chrome_place *axp__chrome_step_place(struct axp__chrome *c,
 {
     struct axp__chrome_place *p = &c->steps[axp__live_process(&c->live, row)];
     if (!p->len) {
-        axp__chrome_set_place(p, axp__stream_row(c->s, row)->process_id,
-                              c->next_tid++);
+        axp__chrome_set_place(p, axp__live_pid(&c->live, row), c->next_tid++);
         put_line_name(c, p, "steps", "");
         put_line_order(c, p, 0);
     }

@@ -7,10 +7,8 @@
 #include "record/record_thread.h"
 
 static const struct axp__export_format formats[] = {
-#define X(id, name, extension, media_type, kind, function, description)        \
-    {AXP_EXPORT_##id,     name,        extension,                              \
-     media_type,          description, AXP__EMIT_##kind,                       \
-     axp__emit_##function},
+#define X(id, name, function, description)                                     \
+    {AXP_EXPORT_##id, name, description, axp__emit_##function},
 #include "emit/emit_formats.def"
 #undef X
 };
@@ -35,11 +33,28 @@ static axp_status fail_unknown(const char *what)
                      what, known);
 }
 
+/* Names that the table does not show, but people type. */
+static const struct {
+    axp_export_format id;
+    const char *name;
+} other_names[] = {
+#define X(id, name, function, description)
+#define OTHER(id, name) {AXP_EXPORT_##id, name},
+#include "emit/emit_formats.def"
+#undef X
+};
+
 axp_status axp_export_format_by_name(const char *name, axp_export_format *out)
 {
     for (size_t i = 0; name && out && i < N_FORMATS; i++)
         if (!strcmp(formats[i].name, name)) {
             *out = formats[i].id;
+            return AXP_OK;
+        }
+    for (size_t i = 0;
+         name && out && i < sizeof other_names / sizeof *other_names; i++)
+        if (!strcmp(other_names[i].name, name)) {
+            *out = other_names[i].id;
             return AXP_OK;
         }
     return fail_unknown(name && *name ? name : "without a name");

@@ -4,27 +4,24 @@
  * Place      behind axp_export and axp_export_write.
  * Output     each writes through struct axp__out, whose failures are told at
  *            its end: a format goes on and need not look.
- * Memory     a STREAM format holds a buffer, what each name is written as, and
- *            what is open: nothing that grows with the number of events.
+ * Memory     a format holds a buffer, what each name is written as, and what is
+ *            open: nothing that grows with the number of events.
  */
 #ifndef AXP_EMIT_EXPORT_H
 #define AXP_EMIT_EXPORT_H
 #include "emit/emit_out.h"
 #include "model/model_view.h"
 
-enum axp__emit_kind { AXP__EMIT_STREAM, AXP__EMIT_VIEW };
-
 struct axp__export_format {
     axp_export_format id;
-    const char *name, *extension, *media_type, *description;
-    enum axp__emit_kind kind;
+    const char *name, *description;
     axp_status (*write)(const axp_view *v, struct axp__out *o);
 };
 
 /* NULL: no such format. */
 const struct axp__export_format *axp__export_format_at(axp_export_format id);
 
-#define X(id, name, extension, media_type, kind, function, description)        \
+#define X(id, name, function, description)                                     \
     axp_status axp__emit_##function(const axp_view *v, struct axp__out *o);
 #include "emit/emit_formats.def"
 #undef X

@@ -338,6 +338,8 @@ static void put_tracks(struct json *j, const axp_view *v)
         begin_item(j, i, "    ");
         put_u64(j, "id", t->id);
         put_text(j, "name", t->name);
+        put_u64(j, "process_id", t->process_id);
+        put_known(j, "rank", t->rank >= 0, t->rank);
         put_u64(j, "begin", t->begin);
         put_u64(j, "end", t->end);
         put_u64(j, "busy_ns", t->busy_ns);

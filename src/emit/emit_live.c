@@ -6,10 +6,14 @@
 
 /* ---- places ------------------------------------------------------------------------ */
 
-static bool is_same_process(const struct axp__live_place *p,
-                            const struct axp__stream_row *row)
+#define OUR_PIDS 2000000000u /* past any process's */
+
+static uint32_t choose_pid(const struct axp__live *m, uint64_t process_id)
 {
-    return p->process_id == row->process_id && p->rank == row->rank;
+    uint32_t pid = (uint32_t)(process_id & INT32_MAX); /* as readers have it */
+    for (uint32_t i = 0; i < m->n_processes; i++)
+        if (m->pids[i] == pid) return OUR_PIDS + m->n_processes;
+    return pid;
 }
 
 /* The place of a row, made when it is the first of it. */
@@ -18,13 +22,16 @@ static uint32_t place_for(struct axp__live *m,
 {
     uint32_t process = m->n_processes;
     for (uint32_t i = 0; i < m->n_places; i++) {
-        if (!is_same_process(&m->places[i], row)) continue;
+        if (m->places[i].joined != row->process) continue;
         if (m->places[i].track == row->track) return i;
         process = m->places[i].process;
     }
-    if (process == m->n_processes) m->n_processes++;
-    m->places[m->n_places] = (struct axp__live_place){
-        row->process_id, row->rank, row->track, process, 0};
+    if (process == m->n_processes) {
+        m->pids[process] = choose_pid(m, row->process_id);
+        m->n_processes++;
+    }
+    m->places[m->n_places] =
+        (struct axp__live_place){row->process, row->track, process, 0};
     return m->n_places++;
 }
 
@@ -58,7 +65,8 @@ bool axp__live_init(struct axp__live *m, const axp_view *v,
     *m = (struct axp__live){0};
     m->places = calloc(n + 1, sizeof *m->places);
     m->place_of = calloc(n + 1, sizeof *m->place_of);
-    if (!m->places || !m->place_of) return false;
+    m->pids = calloc(n + 1, sizeof *m->pids);
+    if (!m->places || !m->place_of || !m->pids) return false;
     for (uint32_t i = 0; i < n; i++)
         m->place_of[i] = place_for(m, axp__stream_row(s, i));
     bool is_cut = axp_view_cut_count(v) > 0;
@@ -69,6 +77,7 @@ void axp__live_fini(struct axp__live *m)
 {
     free(m->places);
     free(m->place_of);
+    free(m->pids);
 }
 
 const struct axp__live_place *axp__live_add(struct axp__live *m,

@@ -3,6 +3,8 @@
  * allocation and free. A place is a process, or a track of one.
  *
  * Place      exports that draw memory over time, fed from a stream by time.
+ * Processes  are numbered here too, and have an id each: their own, unless
+ *            another host's or an earlier program's is the same.
  * Cut        where the timeline has lost its beginning, it is read once to
  *            find what must have been live before it.
  */
@@ -11,8 +13,7 @@
 #include "model/model_stream.h"
 
 struct axp__live_place {
-    uint64_t process_id;
-    int32_t rank;
+    uint32_t joined;  /* the stream's number of its process */
     uint32_t track;   /* 0: the process's own memory */
     uint32_t process; /* numbered from 0 in the order of rows */
     uint64_t bytes;
@@ -21,6 +22,7 @@ struct axp__live_place {
 struct axp__live {
     struct axp__live_place *places;
     uint32_t *place_of; /* by row of the stream */
+    uint32_t *pids;     /* by process */
     uint32_t n_places, n_processes;
 };
 
@@ -36,6 +38,12 @@ static inline uint32_t axp__live_process(const struct axp__live *m,
                                          uint32_t row)
 {
     return m->places[m->place_of[row]].process;
+}
+
+/* Its id, which no other process has. */
+static inline uint32_t axp__live_pid(const struct axp__live *m, uint32_t row)
+{
+    return m->pids[axp__live_process(m, row)];
 }
 
 #endif

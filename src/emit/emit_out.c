@@ -18,6 +18,7 @@ static const char replacement[] = "\xef\xbf\xbd"; /* U+FFFD */
 void axp__out_init(struct axp__out *o, FILE *to)
 {
     o->to = to;
+    o->path = NULL;
     o->len = 0;
     o->n_bytes = 0;
     o->error = 0;
@@ -47,7 +48,11 @@ axp_status axp__out_fini(struct axp__out *o)
     errno = 0;
     if (!o->error && fflush(o->to)) o->error = errno ? errno : EIO;
     if (!o->error) return AXP_OK;
-    return axp__fail(AXP_E_IO, "cannot write: %s", strerror(o->error));
+    axp_status status =
+        axp__fail(AXP_E_IO, "cannot write%s%s: %s", o->path ? " " : "",
+                  o->path ? o->path : "", strerror(o->error));
+    errno = o->error;
+    return status;
 }
 
 void axp__out_bytes(struct axp__out *o, const void *bytes, size_t len)
@@ -219,15 +224,24 @@ void axp__out_json(struct axp__out *o, const char *text)
 
 /* ---- whole files -------------------------------------------------------------------------- */
 
-axp_status axp__out_to_file(FILE *to, axp__emit_fn fn, void *ctx)
+static axp_status to_file(FILE *to, const char *path, axp__emit_fn fn,
+                          void *ctx)
 {
     struct axp__out *o = malloc(sizeof *o);
     if (!o) return axp__fail(AXP_E_NO_MEMORY, "no memory to write");
     axp__out_init(o, to);
+    o->path = path;
     axp_status status = fn(o, ctx);
     axp_status written = axp__out_fini(o);
+    int error = errno;
     free(o);
+    errno = error;
     return status ? status : written;
+}
+
+axp_status axp__out_to_file(FILE *to, axp__emit_fn fn, void *ctx)
+{
+    return to_file(to, NULL, fn, ctx);
 }
 
 /* A new file beside path, with the rights that fopen would give. */
@@ -264,7 +278,7 @@ static axp_status to_special(const char *path, axp__emit_fn fn, void *ctx)
     if (!f)
         return axp__fail(AXP_E_IO, "cannot write %s: %s", path,
                          strerror(errno));
-    axp_status status = axp__out_to_file(f, fn, ctx);
+    axp_status status = to_file(f, path, fn, ctx);
     if (fclose(f) && !status)
         status =
             axp__fail(AXP_E_IO, "cannot write %s: %s", path, strerror(errno));
@@ -284,7 +298,7 @@ axp_status axp__out_to_path(const char *path, axp__emit_fn fn, void *ctx)
         return axp__fail(AXP_E_IO, "cannot write %s: %s", path,
                          strerror(reason));
     }
-    axp_status status = axp__out_to_file(f, fn, ctx);
+    axp_status status = to_file(f, path, fn, ctx);
     if (fclose(f) && !status)
         status =
             axp__fail(AXP_E_IO, "cannot write %s: %s", path, strerror(errno));

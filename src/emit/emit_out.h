@@ -23,6 +23,7 @@
 
 struct axp__out {
     FILE *to;
+    const char *path; /* of it, for messages; NULL: not known */
     size_t len;
     uint64_t n_bytes; /* that have left the buffer */
     int error;        /* errno of the first failure */
@@ -32,7 +33,8 @@ struct axp__out {
 /* to NULL: nothing leaves the buffer, and more than it holds is a failure. */
 void axp__out_init(struct axp__out *o, FILE *to);
 void axp__out_flush(struct axp__out *o);
-/* Flushes; AXP_E_IO, with the reason in axp_last_error, if anything failed. */
+/* Flushes; AXP_E_IO, with the reason in axp_last_error and errno, if anything
+ * failed. */
 axp_status axp__out_fini(struct axp__out *o);
 
 void axp__out_bytes(struct axp__out *o, const void *bytes, size_t len);

@@ -14,6 +14,8 @@
  * and, at the same time, keep the order of the file, in which no lane's end
  * comes after the beginning that follows it.
  *
+ * Time       counts from our own 0, in a clock of our own, which is tied to the
+ *            system's by a snapshot of all three.
  * Hot        put_begin and put_end write a scope's packets byte by byte.
  */
 #include "emit/emit_perfetto.h"
@@ -315,7 +317,9 @@ static void put_all(struct axp__pf *p)
     }
     axp__asyncs_sort(&p->asyncs);
     for (size_t i = 0; i < p->asyncs.n; i++)
-        put_async_pair(p, &p->asyncs.at[i], p->last_ns, AXP__R_OPEN, true);
+        put_async_pair(p, &p->asyncs.at[i],
+                       axp__async_end_ns(&p->asyncs.at[i], p->s, p->last_ns),
+                       AXP__R_OPEN, true);
 }
 
 static bool init(struct axp__pf *p)
@@ -376,7 +380,7 @@ axp_status axp__emit_perfetto(const axp_view *v, struct axp__out *o)
         fini(&p);
         return axp__fail(AXP_E_NO_MEMORY, "no memory to export");
     }
-    axp__pf_first_packet(&p);
+    axp__pf_first_packets(&p);
     axp__pf_rows(&p);
     put_all(&p);
     status = axp__stream_status(p.s);

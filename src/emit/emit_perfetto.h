@@ -78,7 +78,8 @@ void axp__pf_end_event(struct axp__pf *p, size_t event);
 void axp__pf_string(struct axp__pf *p, unsigned field, const char *text);
 void axp__pf_category(struct axp__pf *p, unsigned category);
 void axp__pf_name(struct axp__pf *p, const struct axp__bytes *name);
-void axp__pf_first_packet(struct axp__pf *p);
+/* What the rest refers to: names of categories and annotations, the clock. */
+void axp__pf_first_packets(struct axp__pf *p);
 /* Interns a name; its bytes refer to it. */
 void axp__pf_make_name(struct axp__names *n, uint32_t id, struct axp__out *to);
 /* Each describes a track and returns its uuid. */

@@ -9,6 +9,9 @@
 
 #define MOST_TEXT 8192u
 
+/* Clocks: from 64 on they are the sequence's own. */
+enum { CLOCK_REAL = 1, CLOCK_OF_TRACE = 3 /* monotonic */, OUR_CLOCK = 64 };
+
 /* ---- packets ------------------------------------------------------------------------- */
 
 /* sequence_flags 2: it refers to what was interned. */
@@ -65,7 +68,7 @@ void axp__pf_name(struct axp__pf *p, const struct axp__bytes *name)
     axp__out_bytes(p->m, name->at, name->len);
 }
 
-/* ---- what is interned ------------------------------------------------------------------- */
+/* ---- clocks and what is interned ------------------------------------------------------------------- */
 
 static void intern(struct axp__pf *p, unsigned field, uint64_t iid,
                    const char *text)
@@ -76,8 +79,32 @@ static void intern(struct axp__pf *p, unsigned field, uint64_t iid,
     axp__pb_end(p->m, entry);
 }
 
-void axp__pf_first_packet(struct axp__pf *p)
+static void put_clock(struct axp__pf *p, unsigned id, uint64_t ns)
 {
+    size_t clock = axp__pb_begin(p->m, 1);
+    axp__pb_u64(p->m, 1, id);
+    axp__pb_u64(p->m, 2, ns);
+    axp__pb_end(p->m, clock);
+}
+
+/* What the system's clocks said at our 0, so that traces of other recorders of
+ * the same time can be laid beside this one. */
+static void put_clocks(struct axp__pf *p, const struct axp__view_clocks *at)
+{
+    begin_packet(p);
+    size_t snapshot = axp__pb_begin(p->m, 6);
+    put_clock(p, OUR_CLOCK, 0);
+    put_clock(p, CLOCK_OF_TRACE, at->monotonic_ns);
+    put_clock(p, CLOCK_REAL, at->realtime_ns);
+    axp__pb_u64(p->m, 2, CLOCK_OF_TRACE); /* primary_trace_clock */
+    axp__pb_end(p->m, snapshot);
+    end_packet(p);
+}
+
+void axp__pf_first_packets(struct axp__pf *p)
+{
+    struct axp__view_clocks at_zero;
+    bool has_clocks = axp__view_clocks(p->v, &at_zero);
     static const char *const annotations[] = {
 #define X(id, name) name,
 #include "emit/emit_perfetto.def"
@@ -96,7 +123,13 @@ void axp__pf_first_packet(struct axp__pf *p)
     for (unsigned i = 0; i < sizeof annotations / sizeof *annotations; i++)
         intern(p, 3, i + 1, annotations[i]);
     axp__pb_end(p->m, data);
+    if (has_clocks) {
+        size_t defaults = axp__pb_begin(p->m, 59);
+        axp__pb_u64(p->m, 58, OUR_CLOCK); /* timestamp_clock_id */
+        axp__pb_end(p->m, defaults);
+    }
     end_packet(p);
+    if (has_clocks) put_clocks(p, &at_zero);
 }
 
 /* Interns a name, and its place in the source where that is known. */
@@ -167,21 +200,22 @@ uint64_t axp__pf_counter_track(struct axp__pf *p, const char *name,
     return uuid;
 }
 
+/* A thread's id: */
 static uint64_t positive(uint64_t id)
 {
     return id & INT32_MAX; /* an int32 there */
 }
 
-static uint64_t put_process(struct axp__pf *p,
-                            const struct axp__stream_row *row)
+static uint64_t put_process(struct axp__pf *p, uint32_t i)
 {
+    const struct axp__stream_row *row = axp__stream_row(p->s, i);
     size_t descriptor;
     char text[96];
     uint64_t cut = axp_view_cut_count(p->v);
     uint64_t uuid = begin_track(p, &descriptor, 0);
     size_t process = axp__pb_begin(p->m, 3);
-    axp__pb_u64(p->m, 1, positive(row->process_id));
-    axp__pf_string(p, 6, p->v->capture->title);
+    axp__pb_u64(p->m, 1, axp__live_pid(&p->live, i));
+    axp__pf_string(p, 6, row->title);
     if (row->rank >= 0) {
         snprintf(text, sizeof text, "rank %d", (int)row->rank);
         axp__pf_string(p, 8, text);
@@ -204,7 +238,7 @@ static bool is_repeated(const struct axp__pf *p, uint32_t i)
     for (uint32_t k = 0; k < i; k++) {
         const struct axp__stream_row *other = axp__stream_row(p->s, k);
         if (!other->track && other->thread_id == row->thread_id &&
-            other->process_id == row->process_id)
+            other->process == row->process)
             return true;
     }
     return false;
@@ -219,7 +253,7 @@ static uint64_t put_row(struct axp__pf *p, uint32_t i, uint64_t parent)
         return axp__pf_track(p, *row->name ? row->name : "thread", parent);
     uint64_t uuid = begin_track(p, &descriptor, parent);
     size_t thread = axp__pb_begin(p->m, 4);
-    axp__pb_u64(p->m, 1, positive(row->process_id));
+    axp__pb_u64(p->m, 1, axp__live_pid(&p->live, i));
     axp__pb_u64(p->m, 2, positive(row->thread_id));
     if (*row->name) axp__pf_string(p, 5, row->name);
     axp__pb_end(p->m, thread);
@@ -233,8 +267,7 @@ void axp__pf_rows(struct axp__pf *p)
     for (uint32_t i = 0; i < axp__stream_n_rows(p->s); i++) {
         struct axp__pf_row *r = &p->rows[i];
         uint32_t process = axp__live_process(&p->live, i);
-        if (process == n)
-            p->processes[n++].uuid = put_process(p, axp__stream_row(p->s, i));
+        if (process == n) p->processes[n++].uuid = put_process(p, i);
         r->uuid = put_row(p, i, p->processes[process].uuid);
         r->track[0] = 0x58; /* TrackEvent.track_uuid */
         r->track_len =

@@ -218,6 +218,9 @@ static void put_head(struct pprof *p)
         axp__pb_u64(p->m, 2, types[i][1]);
         axp__pb_end(p->m, at);
     }
+    struct axp__view_clocks at_zero;
+    if (axp__view_clocks(p->v, &at_zero))
+        axp__pb_u64(p->m, 9, at_zero.realtime_ns);
     axp__pb_u64(p->m, 10, p->v->duration_ns);
     axp__pb_u64(p->m, 14, 1); /* default_sample_type: wall */
     size_t mapping = axp__pb_begin(p->m, 3);

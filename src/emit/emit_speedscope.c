@@ -178,6 +178,9 @@ static void end_profile(struct speedscope *p, uint32_t row)
         snprintf(name, sizeof name, "%.200s %s %llu",
                  *r->name ? r->name : "thread", r->track ? "track" : "thread",
                  (unsigned long long)(r->track ? r->track : r->thread_id));
+    if (p->v->capture->n_processes > 1)
+        len += snprintf(name + len, sizeof name - (size_t)len, " process %llu",
+                        (unsigned long long)r->process_id);
     if (r->rank >= 0)
         len += snprintf(name + len, sizeof name - (size_t)len, " rank %d",
                         (int)r->rank);
@@ -207,17 +210,21 @@ static void sum_asyncs(struct speedscope *p)
     axp_ns end_ns = axp__stream_end_ns(s);
     while ((r = axp__stream_next(s))) {
         if (r->kind == AXP__R_ASYNC_END) {
-            axp__asyncs_end(&asyncs, r, 0);
+            axp__asyncs_end(&asyncs, r, axp__stream_row(s, r->row)->process);
             add_sum(p, r->name, r->time_ns - r->begin_ns);
         } else if (r->kind == AXP__R_ASYNC_BEGIN &&
-                   axp__asyncs_begin(&asyncs, r, 0, &left)) {
+                   axp__asyncs_begin(&asyncs, r,
+                                     axp__stream_row(s, r->row)->process,
+                                     &left)) {
             add_sum(p, left.name, r->time_ns - left.begin_ns);
         }
         if (r->time_ns > end_ns) end_ns = r->time_ns;
     }
     for (size_t i = 0; i < asyncs.n_slots; i++)
         if (asyncs.at[i].is_open)
-            add_sum(p, asyncs.at[i].name, end_ns - asyncs.at[i].begin_ns);
+            add_sum(p, asyncs.at[i].name,
+                    axp__async_end_ns(&asyncs.at[i], s, end_ns) -
+                        asyncs.at[i].begin_ns);
     if (axp__stream_status(s) || asyncs.has_failed) p->has_failed = true;
     axp__asyncs_fini(&asyncs);
     axp__stream_close(s);

@@ -104,8 +104,9 @@ void axp__text_findings(struct axp__text *t, const axp_findings *f,
         axp__out_text(t->o, "No bottlenecks detected.\n");
         return;
     }
-    axp__text_say(t, "Found %zu bottleneck%s%s:", f->n, f->n == 1 ? "" : "s",
-                  f->n == 1 ? "" : ", most time to regain first");
+    axp__text_say(
+        t, "Found %zu bottleneck%s%s:", f->n, f->n == 1 ? "" : "s",
+        f->n == 1 || !f->all[0].saving_ns ? "" : ", most time to regain first");
     put_all(t, f, shown < f->n ? shown : f->n);
     if (shown < f->n) {
         axp__out_char(t->o, '\n');

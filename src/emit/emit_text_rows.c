@@ -169,27 +169,38 @@ void axp__text_threads(struct axp__text *t, const axp_view *v)
 
 /* ---- tracks and counters --------------------------------------------------------------- */
 
+static void put_track(struct axp__table *table, const struct axp__view_track *k,
+                      bool has_processes)
+{
+    axp__cell *cells = axp__table_row(table, k->name);
+    axp_ns span = k->end - k->begin;
+    if (has_processes)
+        axp__fixed(cells[0], AXP__CELL, (double)k->process_id, 0);
+    if (k->rank >= 0) axp__fixed(cells[1], AXP__CELL, k->rank, 0);
+    axp__short_ns(cells[2], k->begin);
+    axp__short_ns(cells[3], span);
+    axp__short_ns(cells[4], k->busy_ns);
+    axp__short_percent(cells[5], span ? (double)k->busy_ns / (double)span : 0);
+    axp__short_count(cells[6], k->events);
+}
+
 void axp__text_tracks(struct axp__text *t, const axp_view *v)
 {
     static const struct axp__column columns[] = {
-        {"track", true, 0}, {"begin", false, 2}, {"span", false, 1},
-        {"busy", false, 0}, {"share", false, 0}, {"events", false, 3}};
+        {"track", true, 0},  {"process", false, 4}, {"rank", false, 0},
+        {"begin", false, 2}, {"span", false, 1},    {"busy", false, 0},
+        {"share", false, 0}, {"events", false, 3}};
+    bool has_processes = false;
     axp__cell count;
     if (!v->n_tracks) return;
+    for (size_t i = 0; i < v->n_tracks; i++)
+        if (v->tracks[i].process_id != v->tracks[0].process_id)
+            has_processes = true;
     axp__text_heading(t, "Tracks", "%s", axp__short_count(count, v->n_tracks));
     struct axp__table *table = axp__table_create(
         t, columns, sizeof columns / sizeof *columns, SHOWN_ROWS);
-    for (size_t i = 0; table && i < v->n_tracks && i < SHOWN_ROWS; i++) {
-        const struct axp__view_track *track = &v->tracks[i];
-        axp__cell *cells = axp__table_row(table, track->name);
-        axp_ns span = track->end - track->begin;
-        axp__short_ns(cells[0], track->begin);
-        axp__short_ns(cells[1], span);
-        axp__short_ns(cells[2], track->busy_ns);
-        axp__short_percent(cells[3],
-                           span ? (double)track->busy_ns / (double)span : 0);
-        axp__short_count(cells[4], track->events);
-    }
+    for (size_t i = 0; table && i < v->n_tracks && i < SHOWN_ROWS; i++)
+        put_track(table, &v->tracks[i], has_processes);
     axp__table_print(t, table);
     if (v->n_tracks > SHOWN_ROWS)
         axp__text_say(t, "and %zu more", v->n_tracks - SHOWN_ROWS);

@@ -2,6 +2,7 @@
 /* Joining captures; see file_join.h. */
 #include "file/file_join.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -179,12 +180,14 @@ static bool take_arrays(struct join *j)
         live += p->n_live;
         warnings += p->n_warnings;
     }
+    c->processes = axp__cap_take(c, j->n_parts, sizeof *c->processes);
     c->rows = axp__cap_take(c, rows, sizeof *c->rows);
     c->lanes = axp__cap_take(c, lanes, sizeof *c->lanes);
     c->chunks = axp__cap_take(c, chunks, sizeof *c->chunks);
     c->live = axp__cap_take(c, live, sizeof *c->live);
     c->warnings = axp__cap_take(c, warnings, sizeof *c->warnings);
-    return c->rows && c->lanes && c->chunks && c->live && c->warnings;
+    return c->processes && c->rows && c->lanes && c->chunks && c->live &&
+           c->warnings;
 }
 
 static void add_live(struct join *j, size_t i)
@@ -217,6 +220,9 @@ static bool add_part(struct join *j, size_t i)
     struct axp__capture *p = j->parts[i].capture;
     struct axp__shift *s = j->shift[i];
     size_t first = c->n_rows;
+    c->processes[c->n_processes++] = (struct axp__cap_process){
+        p->title, p->process_id, p->rank, s->first_row,
+        axp__shift_ticks(s, p->end_ticks)};
     for (size_t k = 0; k < p->n_rows; k++) {
         c->rows[c->n_rows] = p->rows[k];
         axp__shift_row(s, &c->rows[c->n_rows++]);
@@ -280,17 +286,79 @@ static void merge_live(struct axp__capture *c)
     c->n_live = kept;
 }
 
+/* The parts' title, if they have one in common; else the first one's and how
+ * many others there are. */
+static const char *join_titles(struct join *j)
+{
+    const char *first = j->parts[0].capture->title;
+    size_t n_others = 0, size = strlen(first) + 40;
+    for (size_t i = 1; i < j->n_parts; i++)
+        n_others += strcmp(j->parts[i].capture->title, first) != 0;
+    if (!n_others) return first; /* its part stays as long as c */
+    char *text = axp__cap_take(j->c, size, 1);
+    if (text) snprintf(text, size, "%s and %zu more", first, n_others);
+    return text;
+}
+
+/* ---- what ran, where and when ---------------------------------------------------------- */
+
+#define MOST_HOSTS 4
+
+static bool is_new_host(const struct join *j, size_t i)
+{
+    const char *host = j->parts[i].capture->about.host;
+    for (size_t k = 0; host && k < i; k++) {
+        const char *other = j->parts[k].capture->about.host;
+        if (other && !strcmp(other, host)) return false;
+    }
+    return host;
+}
+
+/* "a, b, c, d and 3 more" */
+static const char *join_hosts(const struct join *j)
+{
+    size_t n = 0, len = 64;
+    for (size_t i = 0; i < j->n_parts; i++)
+        if (is_new_host(j, i) && n++ < MOST_HOSTS)
+            len += strlen(j->parts[i].capture->about.host) + 2;
+    char *text = axp__cap_take(j->c, len, 1), *to = text;
+    if (!n || !text) return NULL;
+    for (size_t i = 0, k = 0; i < j->n_parts && k < MOST_HOSTS; i++) {
+        if (!is_new_host(j, i)) continue;
+        if (k++) to = stpcpy(to, ", ");
+        to = stpcpy(to, j->parts[i].capture->about.host);
+    }
+    if (n > MOST_HOSTS)
+        snprintf(to, len - (size_t)(to - text), " and %zu more",
+                 n - MOST_HOSTS);
+    return text;
+}
+
+/* The first's program, everyone's hosts, the earliest start. */
+static void join_about(struct join *j)
+{
+    struct axp__cap_about *a = &j->c->about;
+    *a = j->parts[0].capture->about;
+    for (size_t i = 1; i < j->n_parts; i++) {
+        const struct axp__cap_about *b = &j->parts[i].capture->about;
+        if (b->started_ns < a->started_ns) a->started_ns = b->started_ns;
+    }
+    a->host = join_hosts(j);
+}
+
 static bool fill(struct join *j)
 {
     struct axp__capture *c = j->c;
     const struct axp__capture *first = j->parts[0].capture;
     uint64_t cost = 0, n_peaks = 0;
     c->rate_mult = first->rate_mult;
+    c->clock = first->clock;
     c->process_id = first->process_id;
     c->rank = -1;
     c->is_finished = true;
-    c->title = first->title; /* its part stays as long as c */
-    if (!number_rows(j) || !take_arrays(j)) return false;
+    c->title = join_titles(j);
+    join_about(j);
+    if (!c->title || !number_rows(j) || !take_arrays(j)) return false;
     for (size_t i = 0; i < j->n_parts; i++) {
         set_time(j, i);
         if (!join_names(j, i)) return false;

@@ -3,7 +3,8 @@
  *
  * Names      are one table: each capture's ids are mapped to it, those in its
  *            accumulators here, those in its words when they are loaded.
- * Rows       follow each other; each knows its process and rank.
+ * Rows       follow each other; each knows its process and rank, and by its
+ *            number which part it came from.
  * Time       on one host the ticks are the same. Other hosts' are shifted, and
  *            where their clock runs at another rate stretched, by the pairs
  *            of ticks and real time that every file begins with: as far as

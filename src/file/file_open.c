@@ -18,6 +18,19 @@ static axp_status no_memory(const char *path)
     return axp__fail(AXP_E_NO_MEMORY, "no memory to read %s", path);
 }
 
+/* What ran, where and when, as the file says it. */
+static void keep_about(const struct axp__file *f, const struct axp__about *a,
+                       struct axp__capture *c)
+{
+    c->about = (struct axp__cap_about){
+        .program = axp__about_text(a, "program"),
+        .arguments = axp__about_text(a, "arguments"),
+        .host = axp__about_text(a, "host"),
+        .cpu = axp__about_text(a, "cpu"),
+    };
+    axp__cap_start_at(c, f->head.clock.ticks, f->head.clock.realtime_ns);
+}
+
 /* ---- warnings ------------------------------------------------------------------ */
 
 static bool add_warning(struct axp__capture *c, const char *code,
@@ -94,6 +107,11 @@ static bool add_warnings(const struct axp__opened *o)
                        "recording without its statistics: they were counted "
                        "again from the timeline, and miss what it misses",
                        o->origin == AXP__FROM_WORDS) &&
+           add_warning(c, "folded_paths",
+                       "scopes whose call path found no room when they were "
+                       "counted again; counted in their operation, shown "
+                       "under (other) in the call tree",
+                       o->n_folded) &&
            add_warning(c, "cut_file",
                        "bytes after the last whole block of the file; ignored",
                        is_cut ? f->bytes - f->end : 0) &&
@@ -194,6 +212,7 @@ static bool fold(struct axp__opened *o)
     c->rows = NULL;
     c->n_rows = 0;
     bool ok = folded && axp__fold_to_capture(folded, c, rows, n);
+    if (folded) o->n_folded = axp__fold_lost(folded);
     axp__fold_destroy(folded);
     return ok;
 }
@@ -308,6 +327,14 @@ static bool has_state(const struct axp__file *f)
     return false;
 }
 
+static void copy_clock(struct axp__capture *c,
+                       const struct axp__file_head *head)
+{
+    c->clock.ticks = head->clock.ticks;
+    c->clock.monotonic_ns = head->clock.monotonic_ns;
+    c->clock.realtime_ns = head->clock.realtime_ns;
+}
+
 axp_status axp__trace_open(const char *path, struct axp__opened *out)
 {
     struct axp__opened o = {0};
@@ -321,6 +348,8 @@ axp_status axp__trace_open(const char *path, struct axp__opened *out)
     }
     if (!status && !add_warnings(&o)) status = AXP_E_NO_MEMORY;
     if (!status) {
+        copy_clock(o.capture, &f->head);
+        keep_about(f, &o.about, o.capture);
         *out = o;
         return AXP_OK;
     }
@@ -339,6 +368,7 @@ static __attribute__((constructor)) void give_packing(void)
 axp_status axp__trace_attach(struct axp__capture *c, const char *path)
 {
     struct axp__file *f = NULL;
+    struct axp__about about;
     uint32_t epoch = 0;
     axp_status status = axp__file_open(path, &f);
     if (status) return status;
@@ -346,6 +376,7 @@ axp_status axp__trace_attach(struct axp__capture *c, const char *path)
         if (f->entry[i].block.kind == AXP__B_STATE)
             epoch = f->entry[i].block.epoch;
     c->n_chunks = 0; /* copies of what is in the file */
+    if (axp__file_about(f, c, &about)) keep_about(f, &about, c);
     if (axp__file_as_source(f, c, epoch)) return AXP_OK;
     axp__file_close(f);
     return no_memory(path);

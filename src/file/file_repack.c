@@ -25,9 +25,8 @@ static axp_status write_whole(struct axp__opened *o, const char *path,
                                  .epoch = o->epoch,
                                  .from_ticks = from_ticks};
     axp_status status = axp__file_write(out ? out : path, !out, &what);
-    /* What the spool had is in the file now. */
-    if (!status && !out && o->origin == AXP__FROM_SPOOL)
-        axp__spool_unlink_for(o->file->fd, path);
+    /* What the spool had is in the file now, or was before. */
+    if (!status && !out) axp__spool_unlink_for(o->file->fd, path);
     return status;
 }
 

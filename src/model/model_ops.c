@@ -76,7 +76,7 @@ static bool init_table(struct table *t, const struct axp__capture *c)
 uint64_t axp__frame_total(const axp_view *v, const struct axp__cap_lane *lane,
                           uint32_t i)
 {
-    uint64_t end = v->capture->end_ticks;
+    uint64_t end = axp__cap_lane_end(v->capture, lane);
     uint64_t begin = lane->frames[i].begin_ticks;
     return end > begin ? end - begin : 0;
 }
@@ -87,7 +87,7 @@ uint64_t axp__frame_self(const axp_view *v, const struct axp__cap_lane *lane,
     uint64_t total = axp__frame_total(v, lane, i);
     uint64_t within = lane->frames[i].child_ticks;
     if (i + 1 < lane->n_frames) { /* the open child's part */
-        uint64_t end = v->capture->end_ticks;
+        uint64_t end = axp__cap_lane_end(v->capture, lane);
         uint64_t from = lane->frames[i + 1].charged_ticks;
         within += end > from ? end - from : 0;
     }
@@ -215,7 +215,7 @@ static void add_lifetimes(const axp_view *v, struct table *t,
     if (lane->row < 0) return; /* merged ones brought theirs */
     const struct axp__cap_row *row = &c->rows[lane->row];
     uint64_t last = row->last;
-    if (lane->n_frames && !lane->is_track) last = c->end_ticks;
+    if (lane->n_frames && !lane->is_track) last = axp__cap_lane_end(c, lane);
     uint64_t life = last > row->first ? last - row->first : 0;
     for (uint32_t i = 0; i < lane->n_ops; i++) {
         struct sums *s = get(t, lane->ops[i].name);

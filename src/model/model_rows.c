@@ -25,7 +25,7 @@ static uint64_t busy_of(const axp_view *v, const struct axp__cap_lane *lane)
 static void add_thread(axp_view *v, const struct axp__cap_row *row,
                        uint64_t busy, bool has_open)
 {
-    uint64_t last = has_open ? v->capture->end_ticks : row->last;
+    uint64_t last = has_open ? axp__cap_end_of(v->capture, row->id) : row->last;
     v->threads[v->n_threads++] =
         (axp_thread_info){.id = row->tid,
                           .name = row->name ? axp__view_name(v, row->name) : "",
@@ -47,6 +47,8 @@ static void add_track(axp_view *v, const struct axp__cap_row *row,
     if (t == v->tracks + v->n_tracks) {
         v->n_tracks++;
         *t = (struct axp__view_track){.id = row->track,
+                                      .rank = row->rank,
+                                      .process_id = row->process_id,
                                       .name = axp__view_name(v, row->name),
                                       .begin = row->first,
                                       .end = row->last};
@@ -123,6 +125,17 @@ size_t axp_view_threads(const axp_view *v, axp_thread_info *out, size_t cap)
     for (size_t i = 0; out && i < cap && i < v->n_threads; i++)
         out[i] = v->threads[i];
     return v->n_threads;
+}
+
+size_t axp_view_tracks(const axp_view *v, axp_track_info *out, size_t cap)
+{
+    if (!v) return 0;
+    for (size_t i = 0; out && i < cap && i < v->n_tracks; i++) {
+        const struct axp__view_track *t = &v->tracks[i];
+        out[i] = (axp_track_info){t->name, t->process_id, t->rank,  t->begin,
+                                  t->end,  t->busy_ns,    t->events};
+    }
+    return v->n_tracks;
 }
 
 axp_ns axp_view_duration(const axp_view *v)

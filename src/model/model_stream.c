@@ -155,20 +155,27 @@ static int by_row_and_seq(const void *a, const void *b)
 }
 
 /* A track's row is one for all that feed it. */
-static uint32_t row_for(struct axp__stream *s, const struct axp__cap_row *cap)
+static uint32_t row_for(struct axp__stream *s, const struct axp__cap_row *cap,
+                        uint32_t row_id)
 {
-    for (uint32_t i = 0; cap && cap->track && i < s->n_rows; i++)
-        if (s->rows[i].track == cap->track && s->rows[i].rank == cap->rank &&
-            s->rows[i].process_id == cap->process_id)
-            return i;
     const struct axp__capture *c = s->v->capture;
-    struct axp__stream_row *r = &s->rows[s->n_rows++];
-    *r = (struct axp__stream_row){
+    uint32_t process = axp__cap_process_of(c, row_id);
+    for (uint32_t i = 0; cap && cap->track && i < s->n_rows; i++)
+        if (s->rows[i].track == cap->track && s->rows[i].process == process)
+            return i;
+    struct axp__cap_process alone = {c->title, c->process_id, c->rank, 0,
+                                     c->end_ticks};
+    const struct axp__cap_process *of =
+        c->n_processes ? &c->processes[process] : &alone;
+    s->rows[s->n_rows++] = (struct axp__stream_row){
         .cap = cap,
         .name = cap && cap->name ? axp__view_name(s->v, cap->name) : "",
-        .process_id = cap ? cap->process_id : c->process_id,
+        .title = of->title,
+        .end_ns = axp__view_time(s->v, of->end_ticks),
+        .process = process,
+        .process_id = cap ? cap->process_id : of->process_id,
         .thread_id = cap ? cap->tid : 0,
-        .rank = cap ? cap->rank : c->rank,
+        .rank = cap ? cap->rank : of->rank,
         .track = cap ? cap->track : 0,
     };
     return s->n_rows - 1;
@@ -187,9 +194,9 @@ static bool add_source(struct axp__stream *s, const struct axp__cap_chunk *from,
     r->cap = axp__view_row(s->v, from->row);
     r->words = words;
     r->overlaps = s->overlaps;
-    r->end_ns = s->end_ns;
     source->row_id = from->row;
-    source->row = row_for(s, r->cap);
+    source->row = row_for(s, r->cap, from->row);
+    r->end_ns = s->rows[source->row].end_ns;
     r->next.row = source->row;
     r->next.thread_id = r->cap ? r->cap->tid : 0;
     if (!r->cap || !r->cap->track) return true;
@@ -335,4 +342,9 @@ const struct axp__scope *axp__stream_scopes(const struct axp__stream *s,
 axp_ns axp__stream_end_ns(const struct axp__stream *s)
 {
     return s->end_ns;
+}
+
+bool axp__stream_is_joined(const struct axp__stream *s)
+{
+    return s->v->capture->n_processes > 1;
 }

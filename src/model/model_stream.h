@@ -22,7 +22,8 @@
  *   - those without OVERLAPS nest;
  *   - a scope that began before the timeline's window has a BEGIN, marked
  *     CUT, before everything else of its row;
- *   - a scope that is open has an END, marked OPEN, at the last time there is;
+ *   - a scope that is open has an END, marked OPEN, at the last time there is
+ *     of its process;
  *   - a scope whose end was lost (a damaged chunk) ends, marked LOST, with the
  *     one around it.
  *
@@ -104,9 +105,12 @@ struct axp__record {
 struct axp__stream_row {
     const struct axp__cap_row *cap; /* NULL: known by its words alone */
     const char *name;               /* "": none */
+    const char *title;              /* of its process … */
+    axp_ns end_ns;                  /* … which ended then */
     uint64_t process_id, thread_id;
-    int32_t rank;   /* -1: none */
-    uint32_t track; /* 0: a thread */
+    uint32_t process; /* the how manieth of those that were joined, from 0 */
+    int32_t rank;     /* -1: none */
+    uint32_t track;   /* 0: a thread */
 };
 
 /* An open scope. */
@@ -132,13 +136,15 @@ axp_status axp__stream_status(const struct axp__stream *s);
 size_t axp__stream_n_rows(const struct axp__stream *s);
 const struct axp__stream_row *axp__stream_row(const struct axp__stream *s,
                                               uint32_t row);
+/* Whether there are several processes. */
+bool axp__stream_is_joined(const struct axp__stream *s);
 /* By the id that the capture gives it; UINT32_MAX: it has no events. */
 uint32_t axp__stream_find_row(const struct axp__stream *s, uint32_t row_id);
 /* The scopes open in the row of the last record, once that is done, outermost
  * first; until the next call of next. A track has none. */
 const struct axp__scope *axp__stream_scopes(const struct axp__stream *s,
                                             size_t *n);
-/* The last time there is, where open scopes end. */
+/* The last time there is. */
 axp_ns axp__stream_end_ns(const struct axp__stream *s);
 
 /* Of a record that is an event. */

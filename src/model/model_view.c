@@ -25,6 +25,24 @@ axp_view *axp__view_make(struct axp__capture *capture)
     return NULL;
 }
 
+bool axp__view_clocks(const axp_view *v, struct axp__view_clocks *out)
+{
+    const struct axp__capture *c = v->capture;
+    bool is_later = c->clock.ticks > c->start_ticks;
+    uint64_t ns = axp__view_ns(v, is_later ? c->clock.ticks - c->start_ticks
+                                           : c->start_ticks - c->clock.ticks);
+    uint64_t least = c->clock.monotonic_ns, most = INT64_MAX;
+    if (c->clock.realtime_ns < least) least = c->clock.realtime_ns;
+    /* a file may claim anything */
+    if (!c->clock.ticks || c->clock.monotonic_ns > most / 2 ||
+        c->clock.realtime_ns > most / 2 || ns > (is_later ? least : most / 2))
+        return false;
+    if (is_later) ns = 0 - ns;
+    *out = (struct axp__view_clocks){c->clock.monotonic_ns + ns,
+                                     c->clock.realtime_ns + ns};
+    return true;
+}
+
 axp_view *axp_snapshot(axp_profiler *p)
 {
     struct axp__capture *c = axp__capture_take(p);

@@ -25,7 +25,9 @@ struct axp__view_counter {
 
 struct axp__view_track {
     uint32_t id;
+    int32_t rank;
     const char *name;
+    uint64_t process_id;
     axp_ns begin, end, busy_ns;
     uint64_t events;
 };
@@ -77,6 +79,13 @@ static inline const char *axp__view_name(const axp_view *v, uint32_t id)
 {
     return v->capture->name_at(v->capture, id).text;
 }
+
+/* What the system's clocks said when the view's time was 0; false: that is not
+ * known. */
+struct axp__view_clocks {
+    uint64_t monotonic_ns, realtime_ns;
+};
+bool axp__view_clocks(const axp_view *v, struct axp__view_clocks *out);
 
 const struct axp__cap_row *axp__view_row(const axp_view *v, uint64_t id);
 

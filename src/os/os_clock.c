@@ -81,6 +81,14 @@ void axp__clock_init(void)
     axp__put_release(&first_pair_state, 2);
 }
 
+struct axp__clock_pair axp__clock_pair_first(void)
+{
+    if (axp__get(&test_read)) return (struct axp__clock_pair){0, 0, 0};
+    while (axp__get_acquire(&first_pair_state) != 2)
+        axp__clock_init();
+    return first_pair;
+}
+
 uint64_t axp__clock_read_slow(void)
 {
     uint64_t (*read)(void) = axp__get(&test_read);

@@ -79,6 +79,8 @@ struct axp__clock_pair {
     uint64_t ticks, monotonic_ns, realtime_ns;
 };
 struct axp__clock_pair axp__clock_pair_now(void);
+/* The pair of this process's beginning; ticks 0: a test's clock runs. */
+struct axp__clock_pair axp__clock_pair_first(void);
 
 /* Tests only: replaces the source; NULL restores it. */
 void axp__clock_set_test(uint64_t (*read)(void));

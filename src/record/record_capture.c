@@ -19,6 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "os/os_about.h"
 #include "os/os_map.h"
 #include "record/record_lane.h"
 #include "record/record_named.h"
@@ -528,6 +529,19 @@ static const char *copy_text(struct axp__capture *c, const char *text)
     return to ? memcpy(to, text, n) : NULL;
 }
 
+/* What its file says, where it has one. */
+static void copy_clock(struct axp__capture *c, const struct axp__prof *p)
+{
+    struct axp__clock_pair pair = axp__clock_pair_first();
+    c->clock.ticks = pair.ticks;
+    c->clock.monotonic_ns = pair.monotonic_ns;
+    c->clock.realtime_ns = pair.realtime_ns;
+    if (!p->tape || !p->tape->trace.head.version) return;
+    c->clock.ticks = p->tape->trace.head.clock.ticks;
+    c->clock.monotonic_ns = p->tape->trace.head.clock.monotonic_ns;
+    c->clock.realtime_ns = p->tape->trace.head.clock.realtime_ns;
+}
+
 static bool fill(struct axp__capture *c, struct axp__prof *p, bool with_words)
 {
     uint64_t gate = axp__get(&p->gate);
@@ -545,6 +559,7 @@ static bool fill(struct axp__capture *c, struct axp__prof *p, bool with_words)
     c->n_names = axp__name_count();
     c->release = axp__cap_free;
     c->rank = p->rank;
+    copy_clock(c, p);
     if (c->is_finished && p->tape && p->tape->is_whole) {
         c->trace_path = copy_text(c, p->tape->path);
         if (!c->trace_path) return false;
@@ -581,6 +596,30 @@ void axp__capture_free(struct axp__capture *c)
     axp__cap_free(c);
 }
 
+/* Keeps what captures have of the process. */
+static bool keep_about(void *ctx, const char *key, const char *value,
+                       size_t len)
+{
+    struct axp__capture *c = ctx;
+    struct axp__cap_about *a = &c->about;
+    const char **to = !strcmp(key, "program")     ? &a->program
+                      : !strcmp(key, "arguments") ? &a->arguments
+                      : !strcmp(key, "host")      ? &a->host
+                      : !strcmp(key, "cpu")       ? &a->cpu
+                                                  : NULL;
+    if (!to) return true;
+    char *text = axp__cap_take(c, len + 1, 1);
+    if (text) *to = memcpy(text, value, len);
+    return text;
+}
+
+static void tell_about(struct axp__capture *c)
+{
+    struct axp__clock_pair now = axp__clock_pair_now();
+    axp__cap_start_at(c, now.ticks, now.realtime_ns);
+    axp__about_run(keep_about, c);
+}
+
 struct axp__capture *axp__capture_take(axp_profiler *handle)
 {
     int keep = errno;
@@ -596,7 +635,10 @@ struct axp__capture *axp__capture_take(axp_profiler *handle)
     axp__trash_empty(p);
     if (axp__prof_check(handle) == p) c = make(p, true);
     pthread_mutex_unlock(&p->mutex);
-    if (!c) axp__fail(AXP_E_NO_MEMORY, "no memory for a snapshot");
+    if (c)
+        tell_about(c);
+    else
+        axp__fail(AXP_E_NO_MEMORY, "no memory for a snapshot");
     errno = keep;
     return c;
 }

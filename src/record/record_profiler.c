@@ -15,6 +15,7 @@
 #include "os/os_thread.h"
 #include "record/record_fork.h"
 #include "record/record_lane.h"
+#include "record/record_log.h"
 #include "record/record_tape.h"
 #include "record/record_track.h"
 #include "record/record_window.h"
@@ -209,7 +210,7 @@ static axp_status open_file(struct axp__prof *p, const axp_options *o)
     return axp__tape_open(p);
 }
 
-axp_profiler *axp_profiler_create(const axp_options *options)
+static axp_profiler *create(const axp_options *options)
 {
     static const axp_options defaults;
     struct axp__process *process = axp__process();
@@ -236,7 +237,18 @@ axp_profiler *axp_profiler_create(const axp_options *options)
         return NULL;
     }
     open_prof(p);
+    if (p->tape) axp__log(p, AXP_LOG_INFO, "recording to %s", p->tape->path);
     return handle_of(p);
+}
+
+axp_profiler *axp_profiler_create(const axp_options *options)
+{
+    axp_profiler *p = create(options);
+    bool is_whole =
+        options && (!options->size || options->size == sizeof *options);
+    if (!p && is_whole && options->log)
+        options->log(AXP_LOG_ERROR, axp_last_error(), options->log_ctx);
+    return p;
 }
 
 /* The global profiler never fails: without memory for a pool it has no
@@ -291,7 +303,9 @@ static __attribute__((destructor)) void finish_files(void)
             (struct axp__prof *)((char *)page +
                                  (size_t)(i % AXP__SLOTS_A_PAGE) *
                                      AXP__PROF_BYTES);
-        if (axp__get(&p->generation) && p->tape) axp_finish(handle_of(p));
+        if (!axp__get(&p->generation) || !p->tape) continue;
+        p->log = NULL;
+        axp_finish(handle_of(p));
     }
 }
 
@@ -374,7 +388,13 @@ static axp_status finish(struct axp__prof *p)
     p->end_ticks = axp__clock_ticks();
     set_gate_bits(p, AXP__GATE_FINISHED, AXP__GATE_SHUT | AXP__GATE_ENABLED);
     if (p->index == 0) axp__process_set_flags(0);
-    return p->tape ? axp__tape_finish(p) : AXP_OK;
+    axp_status status = p->tape ? axp__tape_finish(p) : AXP_OK;
+    axp__log_warnings(p);
+    if (status)
+        axp__log(p, AXP_LOG_ERROR, "%s", axp_last_error());
+    else if (p->tape && p->tape->is_whole)
+        axp__log(p, AXP_LOG_INFO, "%s is complete", p->tape->path);
+    return status;
 }
 
 axp_status axp_finish(axp_profiler *handle)
@@ -391,6 +411,7 @@ axp_status axp_flush(axp_profiler *handle)
     struct axp__prof *p = lock_prof(handle);
     if (!p) return axp__fail(AXP_E_STATE, "this profiler is gone");
     axp_status status = p->tape ? axp__tape_flush(p) : AXP_OK;
+    if (status) axp__log(p, AXP_LOG_ERROR, "%s", axp_last_error());
     pthread_mutex_unlock(&p->mutex);
     return status;
 }
@@ -446,6 +467,7 @@ void axp_reset(axp_profiler *handle)
 /* Gives back what a profiler holds; nobody inside. */
 static void release(struct axp__prof *p)
 {
+    if (p->tape) axp__tape_leave(p);
     forget(p);
     for (struct axp__lane *l = p->lanes; l;) {
         struct axp__lane *next = l->next;
@@ -467,7 +489,8 @@ void axp_profiler_destroy(axp_profiler *handle)
     struct axp__thread *t = axp__thread_get();
     if (t && axp__thread_is_inside(t)) return; /* a handler in an event */
     pthread_mutex_lock(&p->mutex);
-    if (p->tape && axp__get(&p->generation) == generation) finish(p);
+    if ((p->tape || p->log) && axp__get(&p->generation) == generation)
+        finish(p);
     bool is_mine = axp__cas(&p->generation, &generation, 0);
     /* If somebody is still inside after a second, slot and memory are left as
      * they are, shut, for good. */

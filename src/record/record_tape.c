@@ -375,6 +375,7 @@ axp_status axp__tape_finish(struct axp__prof *p)
     if (!c || !tape->is_whole) {
         /* The spool stays: it has what the trace has not. */
         int error = tape->trace.error ? tape->trace.error : ENOMEM;
+        if (!tape->is_told) axp__warn(p, AXP__WARN_WRITE_FAILED, 0);
         axp__trace_close(&tape->trace);
         return axp__fail(AXP_E_IO, "%s is not complete: %s", tape->path,
                          strerror(error));
@@ -382,6 +383,16 @@ axp_status axp__tape_finish(struct axp__prof *p)
     axp__trace_close(&tape->trace);
     unlink(tape->spool_path);
     return AXP_OK;
+}
+
+void axp__tape_leave(struct axp__prof *p)
+{
+    struct axp__space *s = p->budget.space;
+    if (!s || p->tape->is_whole) return;
+    axp__space_leave(s);
+    p->budget.space = NULL;
+    p->pool.space = NULL;
+    axp__pool_fini(&p->pool);
 }
 
 void axp__tape_close(struct axp__prof *p)

@@ -82,6 +82,9 @@ void axp__tape_start(struct axp__prof *p);
 axp_status axp__tape_flush(struct axp__prof *p);
 axp_status axp__tape_finish(struct axp__prof *p); /* p is finished, quiesced */
 void axp__tape_restart(struct axp__prof *p);      /* p is quiesced */
+/* Before the profiler is cleared: a spool that others still need, since the
+ * trace is not complete, is left as it is. */
+void axp__tape_leave(struct axp__prof *p);
 /* Gives the profiler's memory back to this process; nobody is inside. */
 void axp__tape_close(struct axp__prof *p);
 /* In the child of a fork. */

@@ -15,6 +15,7 @@
 #include <stddef.h>
 
 #include "axprof/axprof.h"
+#include "os/os_clock.h"
 #include "tally/tally_step.h"
 
 #define AXP__CAP_ROOT (-1)
@@ -139,25 +140,47 @@ struct axp__cap_name {
     uint32_t flags; /* enum axp__name_flag */
 };
 
+/* One of several processes that were joined. */
+struct axp__cap_process {
+    const char *title;
+    uint64_t process_id;
+    int32_t rank;       /* -1: none */
+    uint32_t first_row; /* ids of its rows go up to the next one's */
+    uint64_t end_ticks;
+};
+
+/* What ran, where and when. NULL, 0: unknown. */
+struct axp__cap_about {
+    const char *program;   /* its path */
+    const char *arguments; /* 0x1f between them */
+    const char *host, *cpu;
+    uint64_t started_ns; /* real time of start_ticks, since 1970 */
+};
+
 struct axp__capture {
     const char *title;
+    struct axp__cap_about about;
     const char *trace_path; /* where the words are, once finished; or NULL */
     uint64_t process_id;
     int32_t rank; /* -1: none */
     uint64_t start_ticks, end_ticks;
     uint64_t rate_mult; /* ns = ticks * mult / 2^32 */
+    struct {            /* the clocks at one moment; ticks 0: not known */
+        uint64_t ticks, monotonic_ns, realtime_ns;
+    } clock;
     uint64_t own_cost_ticks;
     uint64_t timeline_capacity;
     uint64_t n_events; /* ever recorded for the timeline */
     uint64_t n_steps;
     bool is_finished, has_timeline;
 
+    struct axp__cap_process *processes; /* NULL: one, and it is the capture's */
     struct axp__cap_row *rows;
     struct axp__cap_lane *lanes;
     struct axp__cap_live *live;
     struct axp__cap_chunk *chunks;
     struct axp__cap_warning *warnings;
-    size_t n_rows, n_lanes, n_live, n_chunks, n_warnings;
+    size_t n_processes, n_rows, n_lanes, n_live, n_chunks, n_warnings;
     uint64_t current_bytes, peak_bytes, peak_ticks;
 
     uint32_t n_names; /* ids that may be known are below this */
@@ -179,6 +202,20 @@ AXP_API void axp__cap_free(struct axp__capture *c); /* NULL allowed */
 /* For captures that were read: no index points outside. tally_repair.c */
 AXP_API void axp__cap_repair(struct axp__capture *c);
 
+/* Given what the clocks said at one moment: sets about.started_ns. */
+static inline void axp__cap_start_at(struct axp__capture *c, uint64_t ticks,
+                                     uint64_t realtime_ns)
+{
+    bool is_before = c->start_ticks < ticks;
+    uint64_t apart =
+        is_before ? ticks - c->start_ticks : c->start_ticks - ticks;
+    uint64_t ns =
+        axp__rate_to_ns((struct axp__rate){.mult = c->rate_mult}, apart);
+    c->about.started_ns = !is_before         ? realtime_ns + ns
+                          : ns < realtime_ns ? realtime_ns - ns
+                                             : 0;
+}
+
 static inline bool axp__words_load(const struct axp__cap_chunk *at,
                                    struct axp__cap_words *out)
 {
@@ -191,6 +228,38 @@ static inline void axp__words_unload(struct axp__cap_words *words)
 {
     if (words->unload) words->unload(words);
     *words = (struct axp__cap_words){0};
+}
+
+/* Of the processes that were joined, whose a row is; 0 where there is one. */
+static inline uint32_t axp__cap_process_of(const struct axp__capture *c,
+                                           uint32_t row_id)
+{
+    size_t low = 0, high = c->n_processes;
+    while (low + 1 < high) {
+        size_t mid = (low + high) / 2;
+        if (c->processes[mid].first_row <= row_id)
+            low = mid;
+        else
+            high = mid;
+    }
+    return (uint32_t)low;
+}
+
+/* Where what a row has left open ends: with its process. */
+static inline uint64_t axp__cap_end_of(const struct axp__capture *c,
+                                       uint32_t row_id)
+{
+    return c->n_processes
+               ? c->processes[axp__cap_process_of(c, row_id)].end_ticks
+               : c->end_ticks;
+}
+
+/* The same of a lane. */
+static inline uint64_t axp__cap_lane_end(const struct axp__capture *c,
+                                         const struct axp__cap_lane *lane)
+{
+    return lane->row < 0 ? c->end_ticks
+                         : axp__cap_end_of(c, c->rows[lane->row].id);
 }
 
 /* Ids of warnings that the view itself adds, by code. */

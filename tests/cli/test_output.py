@@ -5,12 +5,19 @@ close, places that cannot be written to.
 
   test_output.py AXPROF PROGRAMS [test ...]
 """
+import fcntl
 import json
 import os
 import pathlib
+import pty
+import re
+import signal
 import stat
+import struct
 import subprocess
 import sys
+import termios
+import time
 
 import run_support
 from run_support import check, environment, equal, run
@@ -98,6 +105,142 @@ def test_cannot_write(c, folder):
     check(b"No space left" in done.err, done.err)
 
 
+def test_says_what_to_do(c, folder):
+    """Every format, when there is no room: the file, the reason, the advice."""
+    file = record(c, folder)
+    for form in ("perfetto", "chrome", "speedscope", "folded", "pprof",
+                 "memory-viz", "openmetrics", "csv-ops", "csv-events", "json"):
+        done = axprof(c, folder, "export", "-f", form, file, "-o", "/dev/full")
+        equal(done.status, 1, form)
+        equal(done.err, b"axprof export: cannot write /dev/full: No space left "
+              b"on device; make room, or choose another disk with -o\n", form)
+
+
+def test_limit_on_files(c, folder):
+    """ulimit -f ends no program, and leaves no half file."""
+    file = record(c, folder)
+    for verb, form in (("export", "chrome"), ("report", "html")):
+        done = run(["sh", "-c", "ulimit -f 64 && exec "
+                    f"'{c.axprof}' {verb} -f {form} '{file}' -o out"], folder,
+                   env=environment())
+        equal(done.status, 1, verb)
+        check(b"ulimit -f" in done.err, verb, done.err)
+    equal(others(folder), [], "half files")
+
+
+def test_no_right(c, folder):
+    file = record(c, folder)
+    (folder / "locked").mkdir(mode=0o555)
+    if os.access(folder / "locked", os.W_OK):
+        return  # root may
+    done = axprof(c, folder, "export", "-f", "chrome", file, "-o", "locked/x")
+    equal(done.status, 1, "status")
+    check(b"Permission denied; choose a place" in done.err, done.err)
+
+
+def interrupt_export(c, folder, file, number):
+    """True if the signal came while the file was being written."""
+    process = subprocess.Popen(
+        [c.axprof, "export", "-f", "chrome", "-o", "out.json", file],
+        cwd=folder, stderr=subprocess.PIPE, env=environment())
+    while process.poll() is None and not list(folder.glob("out.json.*")):
+        time.sleep(0.001)
+    process.send_signal(number)
+    error = process.stderr.read()
+    process.wait()
+    if process.returncode == 0:
+        (folder / "out.json").unlink()
+        return False
+    equal((process.returncode, error), (-number, b""), "status")
+    return True
+
+
+def test_interrupted(c, folder):
+    """Ctrl-C and its like leave nothing behind."""
+    result = run([c.programs / "record_program", "scopes", 300000], folder,
+                 env=environment(AXPROF_OUT=str(folder / "x.axp")))
+    equal(result.status, 0, result.err)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        hit = any(interrupt_export(c, folder, folder / "x.axp", number)
+                  for _ in range(20))
+        check(hit, "never in time")
+        equal(others(folder), [], number)
+
+
+def on_terminal(c, folder, columns, *words, **more):
+    """What a command writes on a terminal so wide."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ,
+                struct.pack("HHHH", 24, columns, 0, 0))
+    env = environment(TERM="xterm", **more)
+    if "NO_COLOR" not in more:
+        env.pop("NO_COLOR", None)
+    process = subprocess.Popen([c.axprof, *words], cwd=folder, env=env,
+                               stdout=theirs, stderr=theirs)
+    os.close(theirs)
+    text = b""
+    while True:
+        try:
+            part = os.read(ours, 65536)
+        except OSError:  # closed at the other end
+            break
+        if not part:
+            break
+        text += part
+    os.close(ours)
+    equal(process.wait(), 0, text)
+    return text.decode().replace("\r\n", "\n")
+
+
+def test_terminal(c, folder):
+    """Width and colour follow the terminal; NO_COLOR and pipes have none."""
+    file = record(c, folder)
+    plain = axprof(c, folder, "report", file).out.decode()
+    check("\x1b" not in plain, "colour in a pipe")
+    for columns in (60, 80, 120):
+        shown = on_terminal(c, folder, columns, "report", file)
+        check("\x1b[" in shown, "no colour on a terminal")
+        bare = on_terminal(c, folder, columns, "report", file, NO_COLOR="1")
+        check("\x1b" not in bare, "NO_COLOR")
+        equal(re.sub(r"\x1b\[[0-9;]*m", "", shown), bare, "but for colour")
+        equal(max(map(len, bare.splitlines())), columns, "width")
+        if columns == 80:
+            equal(bare, plain, "as in a pipe")
+    shown = on_terminal(c, folder, 80, "report", "--color", "never", file)
+    check("\x1b" not in shown, "--color never")
+    colored = axprof(c, folder, "report", "--color", "always", file).out
+    check(b"\x1b[" in colored, "--color always")
+    equal(on_terminal(c, folder, 80, "report", file, "-o", "r.txt"), "", "-o")
+    check("\x1b" not in (folder / "r.txt").read_text(), "colour in a file")
+
+
+def most_memory(c, folder, words):
+    """KiB that a command had at its largest."""
+    process = subprocess.Popen([c.axprof, *words], cwd=folder,
+                               env=environment(), stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = status  # reaped
+    equal(status, 0, words)
+    return usage.ru_maxrss
+
+
+def test_memory_does_not_grow(c, folder):
+    """Twenty times the events, the same memory; all there is by event."""
+    n = {"small": 25000, "large": 500000}  # 4 events each
+    for name, scopes in n.items():
+        result = run([c.programs / "record_program", "scopes", scopes], folder,
+                     env=environment(AXPROF_OUT=str(folder / f"{name}.axp")))
+        equal(result.status, 0, result.err)
+    for words in (["export", "-f", "perfetto"], ["export", "-f", "chrome"],
+                  ["export", "-f", "speedscope"], ["export", "-f", "json"],
+                  ["export", "-f", "csv-events"],
+                  ["export", "-f", "memory-viz"], ["report"]):
+        small, large = (most_memory(c, folder, words + [f"{name}.axp", "-o",
+                                                        "/dev/null"])
+                        for name in n)
+        check(large < small + 3072, words, small, "KiB and", large)
+
+
 def test_device(c, folder):
     file = record(c, folder)
     done = axprof(c, folder, "report", file, "-o", "/dev/null")
@@ -110,7 +253,7 @@ def test_closed_pipe(c, folder):
     file = record(c, folder)
     for restore in (True, False):
         process = subprocess.Popen(
-            [c.axprof, "export", "-f", "json-events", "-o", "-", file],
+            [c.axprof, "export", "-f", "json", "-o", "-", file],
             cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             env=environment(), restore_signals=restore)
         process.stdout.read(1)

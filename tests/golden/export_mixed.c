@@ -1,24 +1,34 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Writes every export of two larger runs, for test_export_readers.py, and what
+/* Writes every export of some larger runs, for test_export_readers.py, and what
  * the view says about them.
  *
  *   export_mixed FOLDER
  *
- * mixed: four threads that do everything there is, at random; cut: the same
- * with a timeline that keeps the newest 2000 events.
+ * mixed    four threads that do everything there is, at random
+ * cut      the same with a timeline that keeps the newest 2000 events
+ * file     the same as mixed, recorded to file.axp and read from there; also
+ *          its reports, and on standard output its summary
+ * ranks    three processes with ranks, and a child that one of them forked:
+ *          ranks.*.axp, read together, with reports. Each notes what the real-time clock
+ *          says before and after it marks an instant.
  */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "axprof/axprof_read.h"
 
 #define ROUNDS 600
+#define ROUNDS_OF_RANKS 100
 
 struct worker {
     axp_profiler *p;
     axp_track *track;
-    uint64_t seed, index;
+    uint64_t seed, index, n_rounds;
 };
 
 static uint64_t draw(uint64_t *state)
@@ -49,9 +59,11 @@ static void overlap(axp_profiler *p)
     axp_stop(p, "second");
 }
 
-static void allocate(axp_profiler *p, uint64_t x)
+/* No two threads have an address in common. */
+static void allocate(axp_profiler *p, uint64_t x, uint64_t thread)
 {
-    void *at = (void *)(uintptr_t)((x >> 8 & 0xffff) << 12 | 1u << 30);
+    void *at =
+        (void *)(uintptr_t)((x >> 8 & 0xffff) << 12 | (thread + 1) << 30);
     axp_track_alloc(p, x & 16 ? "tensor" : "buffer", at, 64 + (x & 1023));
     if (x & 32) axp_track_free(p, at);
     axp_record_alloc(p, "by name", 100 + (x & 7));
@@ -62,11 +74,11 @@ static void *work(void *arg)
 {
     struct worker *w = arg;
     axp_profiler *p = w->p;
-    for (uint64_t i = 0; i < ROUNDS; i++) {
+    for (uint64_t i = 0; i < w->n_rounds; i++) {
         uint64_t x = draw(&w->seed), at = i * 1000 + (x & 511);
         descend(p, x >> 40 & 0x3ff);
         if (x % 5 == 0) overlap(p);
-        if (x % 3 == 0) allocate(p, x);
+        if (x % 3 == 0) allocate(p, x, w->index);
         if (x % 7 == 0) axp_counter(p, "value", (double)(x & 255) / 4);
         if (x % 11 == 0) axp_instant(p, "mark");
         if (x % 13 == 0) axp_event(p, "note", AXP_EVENT_CUSTOM, "a \"b\"\n");
@@ -134,16 +146,15 @@ static void export_all(const axp_view *v, const char *folder, const char *name)
     write_facts(v, path);
 }
 
-static void run(const char *folder, const char *name, uint64_t capacity)
+/* Everything there is, on four threads and four tracks. */
+static void record(axp_profiler *p, uint64_t n_rounds)
 {
-    axp_profiler *p = axp_profiler_create(
-        &(axp_options){.title = name, .timeline_capacity = capacity});
     pthread_t threads[3];
     struct worker workers[4];
     for (uint64_t i = 0; i < 4; i++)
         workers[i] =
             (struct worker){p, axp_track_create(p, i & 1 ? "odd" : "even"),
-                            88172645463325252u + i, i};
+                            88172645463325252u + i, i, n_rounds};
     axp_start(p, "handed over");
     for (int i = 0; i < 3; i++)
         pthread_create(&threads[i], NULL, work, &workers[i]);
@@ -155,6 +166,13 @@ static void run(const char *folder, const char *name, uint64_t capacity)
         axp_stop(p, "inside a step");
         axp_step(p);
     }
+}
+
+static void run(const char *folder, const char *name, uint64_t capacity)
+{
+    axp_profiler *p = axp_profiler_create(
+        &(axp_options){.title = name, .timeline_capacity = capacity});
+    record(p, ROUNDS);
     axp_finish(p);
     axp_view *v = axp_snapshot(p);
     if (!v) exit(1);
@@ -163,10 +181,142 @@ static void run(const char *folder, const char *name, uint64_t capacity)
     axp_profiler_destroy(p);
 }
 
+/* ---- from files ---------------------------------------------------------------- */
+
+#define N_RANKS 3
+#define N_PROCESSES (N_RANKS + 1)
+
+struct member { /* one of several processes, as it describes itself */
+    char path[600], title[32];
+    int pid, rank;
+    uint64_t before_ns, after_ns; /* real time around the instant "here" */
+};
+
+static axp_profiler *create(const char *path, const char *title)
+{
+    axp_profiler *p = axp_profiler_create(
+        &(axp_options){.path = path, .title = title, .flags = AXP_OVERWRITE});
+    if (p) return p;
+    fprintf(stderr, "%s: %s\n", path, axp_last_error());
+    exit(1);
+}
+
+static void report_all(const axp_view *v, const char *folder, const char *name)
+{
+    static const char *const names[] = {"text", "json", "markdown", "html"};
+    char path[600];
+    for (int i = 0; i < 4; i++) {
+        snprintf(path, sizeof path, "%s/%s-report.%s", folder, name, names[i]);
+        if (axp_report_export(v, path, (axp_format)i)) exit(1);
+    }
+}
+
+static void run_file(const char *folder)
+{
+    char path[600];
+    const char *paths[] = {path};
+    axp_view *v = NULL;
+    snprintf(path, sizeof path, "%s/file.axp", folder);
+    axp_profiler *p = create(path, "file");
+    record(p, ROUNDS);
+    axp_finish(p);
+    axp_print_summary(p);
+    axp_profiler_destroy(p);
+    if (axp_open(paths, 1, &v)) exit(1);
+    export_all(v, folder, "file");
+    report_all(v, folder, "file");
+    axp_view_destroy(v);
+}
+
+static uint64_t real_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void be_member(struct member *m, axp_profiler *p)
+{
+    m->pid = getpid();
+    usleep(50000 * (unsigned)(m->rank + 1)); /* far apart in time */
+    m->before_ns = real_ns();
+    axp_instant(p, "here");
+    m->after_ns = real_ns();
+    record(p, ROUNDS_OF_RANKS);
+    if (axp_finish(p)) exit(1);
+    exit(0);
+}
+
+static void be_rank(const char *folder, struct member *m)
+{
+    char rank[8];
+    snprintf(rank, sizeof rank, "%d", m->rank);
+    setenv("RANK", rank, 1);
+    snprintf(m->title, sizeof m->title, "train \"%d\"", m->rank);
+    snprintf(m->path, sizeof m->path, "%s/ranks.%d.axp", folder, m->rank);
+    axp_profiler *p = create(m->path, m->title);
+    if (m->rank == N_RANKS - 1) { /* its child records too, on its own */
+        struct member *child = m + 1;
+        *child = *m;
+        fflush(NULL);
+        pid_t pid = fork();
+        if (!pid) be_member(child, p);
+        if (pid < 0 || waitpid(pid, NULL, 0) != pid) exit(1);
+    }
+    be_member(m, p);
+}
+
+static void write_members(const struct member *members, const char *folder)
+{
+    char path[600];
+    snprintf(path, sizeof path, "%s/ranks.members", folder);
+    FILE *f = fopen(path, "w");
+    if (!f) exit(1);
+    for (int i = 0; i < N_PROCESSES; i++)
+        fprintf(f, "%d %d %llu %llu %s\n", members[i].pid, members[i].rank,
+                (unsigned long long)members[i].before_ns,
+                (unsigned long long)members[i].after_ns, members[i].title);
+    fclose(f);
+}
+
+static void run_ranks(const char *folder)
+{
+    struct member *members =
+        mmap(NULL, N_PROCESSES * sizeof *members, PROT_READ | PROT_WRITE,
+             MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    const char *paths[N_PROCESSES];
+    char child[640];
+    axp_view *v = NULL;
+    int status;
+    if (members == MAP_FAILED) exit(1);
+    for (int i = 0; i < N_RANKS; i++) {
+        members[i].rank = i;
+        fflush(NULL);
+        if (!fork()) be_rank(folder, &members[i]);
+    }
+    while (wait(&status) > 0)
+        if (status) exit(1);
+    for (int i = 0; i < N_RANKS; i++)
+        paths[i] = members[i].path;
+    snprintf(child, sizeof child, "%s/ranks.%d-%d.axp", folder, N_RANKS - 1,
+             members[N_RANKS].pid);
+    paths[N_RANKS] = child;
+    if (axp_open(paths, N_PROCESSES, &v)) {
+        fprintf(stderr, "%s\n", axp_last_error());
+        exit(1);
+    }
+    export_all(v, folder, "ranks");
+    report_all(v, folder, "ranks");
+    write_members(members, folder);
+    axp_view_destroy(v);
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 2) return 2;
     run(argv[1], "mixed", 0);
     run(argv[1], "cut", 2000);
+    run_file(argv[1]);
+    run_ranks(argv[1]);
     return 0;
 }

@@ -4,8 +4,9 @@
 
   test_export_readers.py EXPORT_MIXED GOLDEN_FOLDER
 
-EXPORT_MIXED writes two larger runs with what the view says about them; the
-golden exports of the six tiny runs are read too. Perfetto and pprof: protoc,
+EXPORT_MIXED writes larger runs with what the view says about them, from memory
+and from files of one and of several processes; the golden exports of the six
+tiny runs are read too. Perfetto and pprof: protoc,
 with a schema of the public field numbers. Chrome, json and speedscope: jq and
 Python's json. memory-viz: Python's pickle. openmetrics: Prometheus' own
 parser. csv: Python's csv. What they find is counted and compared with the
@@ -24,6 +25,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 try:
@@ -157,6 +159,36 @@ def check_json_events(path, facts):
             equal(types[key], facts[key], path, key)
         equal(len(events), facts["events"], path)
     return events
+
+
+def check_chrome_processes(path, members):
+    """Names, ranks and the time axis of several processes."""
+    trace = read_json(path)
+    named, ranks, here = {}, {}, {}
+    for e in trace["traceEvents"]:
+        if e["name"] == "process_name":
+            check(e["pid"] not in named, path, "a process twice")
+            named[e["pid"]] = e["args"]["name"]
+        elif e["name"] == "process_labels":
+            ranks[e["pid"]] = e["args"]["labels"]
+        elif e["name"] == "here":
+            check(e["pid"] not in here, path, "two instants")
+            here[e["pid"]] = trace["baseTimeNanoseconds"] + ns(e["ts"])
+    equal(named, {m.pid: m.title for m in members}, path, "processes")
+    equal(ranks, {m.pid: f"rank {m.rank}" for m in members}, path, "ranks")
+    check_real_times(path, here, members)
+
+
+# As far as a slewed clock, or one whose rate was measured, may be off.
+CLOCK_ERROR_NS = 10_000_000
+
+
+def check_real_times(path, here, members):
+    equal(sorted(here), sorted(m.pid for m in members), path, "instants")
+    for m in members:
+        check(m.before - CLOCK_ERROR_NS <= here.get(m.pid, 0)
+              <= m.after + CLOCK_ERROR_NS, path, "rank", m.rank, "is at",
+              here.get(m.pid), "and not at", m.before)
 
 
 # ---- speedscope -------------------------------------------------------------
@@ -300,6 +332,39 @@ def read_perfetto(path):
     return slices, counts
 
 
+def check_perfetto_processes(path, members):
+    trace = decode(path.read_bytes(), "perfetto_subset.proto", "Trace")
+    defaults = one(trace["packet"][0], "trace_packet_defaults")
+    clock = one(defaults, "timestamp_clock_id")
+    snapshots = [p for p in trace["packet"] if "clock_snapshot" in p]
+    equal(len(snapshots), 1, path, "snapshots of the clocks")
+    check("timestamp" not in snapshots[0], path)
+    snapshot = one(snapshots[0], "clock_snapshot")
+    clocks = {one(c, "clock_id"): one(c, "timestamp")
+              for c in snapshot["clocks"]}
+    equal(sorted(clocks), [1, 3, clock], path, "clocks")
+    check(64 <= clock < 128, path, "the sequence's own clock")
+    equal(one(snapshot, "primary_trace_clock"), 3, path)
+    names, process_of, here, processes = {}, {}, {}, {}
+    for packet in trace["packet"]:
+        for data in packet.get("interned_data", []):
+            names.update((one(e, "iid"), one(e, "name"))
+                         for e in data.get("event_names", []))
+        for track in packet.get("track_descriptor", []):
+            for p in track.get("process", []):
+                processes[one(p, "pid")] = (one(p, "process_name"),
+                                            one(p, "process_labels"))
+            for t in track.get("thread", []):
+                process_of[one(track, "uuid")] = one(t, "pid")
+        for event in packet.get("track_event", []):
+            if names.get(one(event, "name_iid")) == "here":
+                here[process_of[one(event, "track_uuid")]] = (
+                    one(packet, "timestamp") - clocks[clock] + clocks[1])
+    equal(processes, {m.pid: (m.title, f"rank {m.rank}") for m in members},
+          path, "processes")
+    check_real_times(path, here, members)
+
+
 def check_perfetto(path, facts, chrome):
     slices, counts = read_perfetto(path)
     steps = [s for s in slices if re.fullmatch(r"step \d+", s[0])]
@@ -339,6 +404,8 @@ def check_pprof(path, data, facts):
         equal(len(sample["value"]), len(types), path)
         sums = [a + b for a, b in zip(sums, sample["value"])]
     if facts:
+        check(abs(one(p, "time_nanos") - time.time_ns()) < 600e9, path,
+              "began at", one(p, "time_nanos"))
         equal(sums[0], facts["self_ns"], path, "wall")
         equal(sums[1], facts["tree_calls"], path, "calls")
         equal(sums[4], facts["total_allocated"], path, "alloc_space")
@@ -467,6 +534,36 @@ def check_run(folder, name, facts, is_packed):
     check_openmetrics(path["openmetrics"], ops)
 
 
+Member = collections.namedtuple("Member", "pid rank before after title")
+
+
+def check_members(folder, name):
+    """Several processes: who is who, on one axis."""
+    members = []
+    for line in (folder / f"{name}.members").read_text().splitlines():
+        *numbers, title = line.split(" ", 4)
+        members.append(Member(*map(int, numbers), title))
+    check(len(members) > 3, "too few to be a test")
+    check_chrome_processes(folder / f"{name}.chrome", members)
+    check_perfetto_processes(folder / f"{name}.perfetto", members)
+    pids = {m.pid for m in members}
+    events = read_json(folder / f"{name}.json")
+    equal({e["process_id"] for e in events}, pids, name, "json")
+    here = sorted((e for e in events if e["name"] == "here"),
+                  key=lambda e: e["time_ns"])
+    equal([e["process_id"] for e in here],
+          [m.pid for m in sorted(members, key=lambda m: m.before)], name,
+          "order in time")
+    rows = read_csv(folder / f"{name}.csv-events")
+    equal({int(r["process_id"]) for r in rows}, pids, name, "csv-events")
+    shown = [p["name"] for p in
+             read_json(folder / f"{name}.speedscope")["profiles"]]
+    equal(len(shown), len(set(shown)), name, "profiles of one name", shown)
+    for m in members:
+        check(any(f"rank {m.rank}" in n for n in shown), name, "speedscope",
+              m.rank, shown)
+
+
 def main():
     program, golden = sys.argv[1], pathlib.Path(sys.argv[2])
     for name in ["empty", "one_scope", "nested", "threads", "memory",
@@ -474,11 +571,12 @@ def main():
         check_run(golden, name, None, False)
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([program, folder], check=True)
-        for name in ["mixed", "cut"]:
+        for name in ["mixed", "cut", "file", "ranks"]:
             facts = json.loads(pathlib.Path(folder, name + ".facts")
                                .read_text())
             check(facts["events"] > 1000, "too little to be a test")
             check_run(pathlib.Path(folder), name, facts, True)
+        check_members(pathlib.Path(folder), "ranks")
     for failure in failures[:20]:
         print("FAILED ", failure[:500])
     print(f"{n_checks} checks, {len(failures)} failed")

@@ -479,6 +479,7 @@ static void what_cannot_be_written(void **state)
     fclose(full);
     assert_int_equal(axp_report_export(v, "/dev/full", AXP_FORMAT_JSON),
                      AXP_E_IO);
+    assert_non_null(strstr(axp_last_error(), "/dev/full: No space left"));
     assert_int_equal(
         axp_report_export(v, "/no/such/dir/x.txt", AXP_FORMAT_TEXT), AXP_E_IO);
     assert_non_null(strstr(axp_last_error(), "/no/such/dir/x.txt"));

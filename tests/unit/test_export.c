@@ -188,6 +188,54 @@ struct meter {
     uint64_t n_bytes;
 };
 
+/* ---- clocks -------------------------------------------------------------------- */
+
+static bool says(const axp_view *v, const char *text)
+{
+    size_t len;
+    char *bytes = export(v, AXP_EXPORT_CHROME, &len);
+    bool is_found = strstr(bytes, text);
+    free(bytes);
+    return is_found;
+}
+
+/* The clocks were read at one moment; what is said is what they were at our 0,
+ * before or after it. What cannot be is not said. */
+static void clocks_are_those_of_the_beginning(void **state)
+{
+    (void)state;
+    axp_profiler *p = ts_profiler();
+    axp_view *v = ts_snapshot(p);
+    struct axp__capture *c = v->capture;
+    struct axp__view_clocks at;
+    assert_false(axp__view_clocks(v, &at)); /* of a test's clock: none */
+    c->rate_mult = (uint64_t)1 << 32;       /* a tick is a nanosecond */
+    c->start_ticks = 5000;
+    c->clock.ticks = 7000;
+    c->clock.monotonic_ns = 1000000;
+    c->clock.realtime_ns = 1700000000000000000;
+    assert_true(axp__view_clocks(v, &at));
+    assert_int_equal(at.monotonic_ns, 998000);
+    assert_true(says(v, "\"baseTimeNanoseconds\":1699999999999998000,"));
+    c->clock.ticks = 4000;
+    assert_true(axp__view_clocks(v, &at));
+    assert_int_equal(at.monotonic_ns, 1001000);
+    assert_int_equal(at.realtime_ns, 1700000000000001000);
+    c->clock.ticks = 5000 + 1000001; /* before the monotonic clock began */
+    assert_false(axp__view_clocks(v, &at));
+    assert_false(says(v, "baseTimeNanoseconds"));
+    c->clock.ticks = 0; /* not known */
+    assert_false(axp__view_clocks(v, &at));
+    c->clock.ticks = 4000;
+    c->clock.realtime_ns = UINT64_MAX;
+    assert_false(axp__view_clocks(v, &at));
+    c->clock.realtime_ns = 1;
+    c->start_ticks = UINT64_MAX;
+    assert_false(axp__view_clocks(v, &at));
+    axp_view_destroy(v);
+    axp_profiler_destroy(p);
+}
+
 static size_t heap_in_use(void)
 {
     struct mallinfo2 m = mallinfo2();
@@ -288,6 +336,7 @@ int main(void)
         cmocka_unit_test(an_unknown_format_lists_the_known),
         cmocka_unit_test(a_failure_leaves_no_file),
         cmocka_unit_test(a_place_goes_with_its_name),
+        cmocka_unit_test(clocks_are_those_of_the_beginning),
         cmocka_unit_test(memory_does_not_grow_with_events),
         cmocka_unit_test(nothing_in_a_capture_breaks_an_export),
         cmocka_unit_test(a_scope_stands_before_those_it_holds),

@@ -7,6 +7,7 @@
 
 #include "file/file_open.h"
 #include "file/file_write.h"
+#include "model/model_stream.h"
 #include "view_dump.h"
 
 static void record_a(const char *path)
@@ -253,6 +254,41 @@ static void other_rates_are_stretched(void **state)
     axp_view_destroy(v);
 }
 
+/* What a process left open ends with it, however long others go on. */
+static void open_scopes_end_with_their_process(void **state)
+{
+    (void)state;
+    const char *a = fs_path("a.axp"), *b = fs_path("b.axp");
+    record_b(b); /* has an open scope */
+    ts_sleep_ms(30);
+    record_a(a);
+    axp_view *alone = fs_open(b), *v = open_two(b, a);
+    axp_thread_info thread[2], one;
+    ts_assert_between((double)ts_view_op(alone, "open").total_ns,
+                      (double)ts_view_op(v, "open").total_ns,
+                      (double)ts_view_op(alone, "open").total_ns + 1);
+    assert_int_equal(axp_view_threads(v, thread, 2), 2);
+    assert_int_equal(axp_view_threads(alone, &one, 1), 1);
+    assert_int_equal(thread[0].end, one.end);
+    assert_int_equal(thread[0].busy_ns, one.busy_ns);
+    assert_true(ts_view_op(v, "open").total_ns < 30000000);
+    double share = ts_view_op(alone, "open").time_share;
+    ts_assert_between(share - 0.001, ts_view_op(v, "open").time_share,
+                      share + 0.001);
+
+    /* and in the timeline */
+    struct axp__stream *s;
+    const struct axp__record *r;
+    axp_ns end = 0;
+    assert_int_equal(axp__stream_open(v, 0, &s), AXP_OK);
+    while ((r = axp__stream_next(s)))
+        if (r->kind == AXP__R_END && r->flags & AXP__R_OPEN) end = r->time_ns;
+    axp__stream_close(s);
+    assert_int_equal(end, one.end);
+    axp_view_destroy(alone);
+    axp_view_destroy(v);
+}
+
 static void many_files(void **state)
 {
     (void)state;
@@ -291,6 +327,7 @@ int main(void)
         FS_TEST(a_child_of_a_fork_joins_its_parent),
         FS_TEST(hosts_meet_by_their_real_time),
         FS_TEST(other_rates_are_stretched),
+        FS_TEST(open_scopes_end_with_their_process),
         FS_TEST(many_files),
     };
     return TS_RUN(tests);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Tracks: rows whose times the caller gives are shown as given. */
+#include <unistd.h>
+
 #include "test_support.h"
 
 static void spans_are_exact_to_the_nanosecond(void **state)
@@ -34,6 +36,62 @@ static void spans_and_scopes_of_one_name_add_up(void **state)
     axp_op op = ts_op(p, "op");
     assert_int_equal(op.calls, 2);
     assert_true(op.total_ns >= 100);
+    axp_profiler_destroy(p);
+}
+
+static void a_view_lists_tracks_and_counters(void **state)
+{
+    (void)state;
+    axp_profiler *p = ts_profiler();
+    axp_track *t = axp_track_create(p, "stream 0");
+    axp_track *other = axp_track_create(p, "stream 1");
+    axp_track_span(t, "kernel", 100, 300, NULL);
+    axp_track_span(t, "kernel", 250, 400, NULL);
+    axp_track_span(other, "copy", 7, 9, NULL);
+    axp_counter(p, "loss", 4);
+    axp_counter(p, "loss", 1);
+    axp_counter(p, "loss", 2.5);
+    axp_view *v = ts_snapshot(p);
+    axp_track_info track[3] = {{0}};
+    axp_counter_info counter[2] = {{0}};
+    assert_int_equal(axp_view_tracks(v, NULL, 0), 2);
+    assert_int_equal(axp_view_tracks(v, track, 3), 2);
+    int i = strcmp(track[0].name, "stream 0") != 0;
+    assert_string_equal(track[i].name, "stream 0");
+    assert_int_equal(track[i].begin, 100);
+    assert_int_equal(track[i].end, 400);
+    assert_int_equal(track[i].busy_ns, 350);
+    assert_int_equal(track[i].events, 4);
+    assert_int_equal(track[i].process_id, getpid());
+    assert_int_equal(track[i].rank, -1);
+    assert_string_equal(track[!i].name, "stream 1");
+    assert_null(track[2].name);
+    assert_int_equal(axp_view_counters(v, counter, 2), 1);
+    assert_string_equal(counter[0].name, "loss");
+    assert_int_equal(counter[0].count, 3);
+    assert_true(counter[0].last == 2.5 && counter[0].mean == 2.5);
+    assert_true(counter[0].min == 1 && counter[0].max == 4);
+    assert_true(counter[0].last_at > 0);
+    assert_int_equal(axp_view_tracks(NULL, NULL, 0), 0);
+    assert_int_equal(axp_view_counters(NULL, NULL, 0), 0);
+    axp_view_destroy(v);
+    axp_profiler_destroy(p);
+}
+
+/* What others measured costs this program's threads nothing. */
+static void spans_are_no_overhead_of_threads(void **state)
+{
+    (void)state;
+    axp_profiler *p = ts_profiler();
+    axp_track *t = axp_track_create(p, "stream 0");
+    for (axp_ns i = 0; i < 20000; i++)
+        axp_track_span(t, "kernel", i * 100, i * 100 + 90, NULL);
+    axp_instant(p, "alive");
+    ts_sleep_ms(1);
+    axp_instant(p, "alive");
+    axp_view *v = ts_snapshot(p);
+    assert_int_equal(ts_view_warnings(v, "own_overhead"), 0);
+    axp_view_destroy(v);
     axp_profiler_destroy(p);
 }
 
@@ -179,6 +237,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(spans_are_exact_to_the_nanosecond),
         cmocka_unit_test(spans_and_scopes_of_one_name_add_up),
+        cmocka_unit_test(a_view_lists_tracks_and_counters),
+        cmocka_unit_test(spans_are_no_overhead_of_threads),
         cmocka_unit_test(spans_given_in_any_order_are_events_in_time),
         cmocka_unit_test(each_track_has_its_own_addresses),
         cmocka_unit_test(a_span_that_ends_before_it_begins_warns),
