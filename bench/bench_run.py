@@ -5,11 +5,11 @@
   bench_run.py BUILD [figure ...]
 
 BUILD is a build directory. Figures: start, gpt, print, drain; all unless some
-are named. Each is measured with and without axprof in turn, so that what else
-the machine does meets both, and is the median of the turns' differences or
-ratios. In brackets: the least and the greatest of them, and the same in
-processor time, with all that axprof itself uses, which a busy machine disturbs
-less. Exits with 1 if a figure misses.
+are named. Each is measured with and without axprof in turn, now the one first
+and now the other, so that what else the machine does meets both, and is the
+median of the turns' differences or ratios. In brackets: the least and the
+greatest of them, and the same in processor time, with all that axprof itself
+uses, which a busy machine disturbs less. Exits with 1 if a figure misses.
 """
 import collections
 import hashlib
@@ -67,9 +67,11 @@ def timed(command, folder, reader=None, **more):
 def in_turn(plain, ours, folder, clean=None, **more):
     """Costs of both, [(plain, ours), ...]; and what was read, all together."""
     pairs, reads = [], []
-    for _ in range(TURNS):
-        done = [timed(command, folder, **more) for command in (plain, ours)]
-        pairs.append(tuple(cost for cost, _ in done))
+    for turn in range(TURNS):
+        order = (plain, ours) if turn % 2 == 0 else (ours, plain)
+        done = [timed(command, folder, **more) for command in order]
+        costs = [cost for cost, _ in done]
+        pairs.append(tuple(costs if turn % 2 == 0 else reversed(costs)))
         reads += [read for _, read in done]
         for path in folder.glob(clean) if clean else ():
             path.unlink()

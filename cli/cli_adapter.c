@@ -27,7 +27,7 @@ static char *own_folder(void)
     return self;
 }
 
-char *cli_adapter_path(const cli_adapter *adapter)
+char *cli_adapter_path(const cli_adapter *adapter, const char **why)
 {
     static const char *const places[] = {"../" AXP_LIBDIR "/axprof",
                                          "../adapters"};
@@ -39,12 +39,13 @@ char *cli_adapter_path(const cli_adapter *adapter)
         free(path);
     }
     free(folder);
-    /* The loader splits LD_PRELOAD at both. */
-    if (found && strpbrk(found, ": ")) {
-        free(found);
-        found = NULL;
-    }
-    return found;
+    if (why) *why = "not installed";
+    if (!found || !strpbrk(found, ": ")) return found;
+    if (why)
+        *why = "its folder's name has a space or a colon, where the loader "
+               "splits LD_PRELOAD";
+    free(found);
+    return NULL;
 }
 
 static bool is_named(const cli_args *args, cli_option_id option,
@@ -94,11 +95,12 @@ int cli_adapter_choose(const cli_args *args, char **out)
     if (rc != CLI_OK) return rc;
     for (size_t i = 0; i < cli_n_adapters; i++) {
         if (!is_wanted(args, &cli_adapters[i])) continue;
-        char *path = cli_adapter_path(&cli_adapters[i]);
+        const char *why;
+        char *path = cli_adapter_path(&cli_adapters[i], &why);
         if (!path && is_named(args, OPT_run_with, cli_adapters[i].name)) {
             free(list);
-            return cli_wrong("the adapter \"%s\" is not installed",
-                             cli_adapters[i].name);
+            return cli_wrong("the adapter \"%s\" cannot be loaded: %s",
+                             cli_adapters[i].name, why);
         }
         if (!path) continue;
         char *longer =
@@ -117,10 +119,11 @@ int cli_adapter_list(const cli_args *args)
     if (rc != CLI_OK) return rc;
     for (size_t i = 0; i < cli_n_adapters; i++) {
         const cli_adapter *a = &cli_adapters[i];
-        char *path = cli_adapter_path(a);
-        printf("%-10s %-4s %s%s\n", a->name,
+        const char *why;
+        char *path = cli_adapter_path(a, &why);
+        printf("%-10s %-4s %s%s%s%s\n", a->name,
                path && is_wanted(args, a) ? "on" : "off", a->text,
-               path ? "" : " (not installed)");
+               path ? "" : " (", path ? "" : why, path ? "" : ")");
         free(path);
     }
     return CLI_OK;

@@ -17,8 +17,9 @@ typedef struct cli_adapter {
 extern const cli_adapter cli_adapters[];
 extern const size_t cli_n_adapters;
 
-/* Where the adapter's library is; caller frees. NULL: not installed. */
-char *cli_adapter_path(const cli_adapter *adapter);
+/* Where the adapter's library is; caller frees. NULL: it cannot be loaded, and
+ * *why says so; why may be NULL. */
+char *cli_adapter_path(const cli_adapter *adapter, const char **why);
 /* By --with and --without: paths joined by ":", or NULL where none is wanted.
  * Names that no adapter has are answered with the nearest. Caller frees. */
 int cli_adapter_choose(const cli_args *args, char **out);

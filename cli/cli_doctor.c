@@ -228,13 +228,16 @@ static void check_library(const char *what, const char *library,
 static void check_adapters(void)
 {
     for (size_t i = 0; i < cli_n_adapters; i++) {
-        char *path = cli_adapter_path(&cli_adapters[i]);
+        const char *why;
+        char *path = cli_adapter_path(&cli_adapters[i], &why);
         if (path)
             cli_doctor_ok("adapter", "%s: %s", cli_adapters[i].name,
                           cli_adapters[i].text);
         else
-            cli_doctor_better("adapter", "install axprof with its libraries",
-                              "%s: not installed", cli_adapters[i].name);
+            cli_doctor_better("adapter",
+                              "install axprof with its libraries, in a folder "
+                              "whose name has no space",
+                              "%s: %s", cli_adapters[i].name, why);
         free(path);
     }
 }

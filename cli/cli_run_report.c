@@ -143,6 +143,7 @@ void cli_run_report(cli_run *r)
     cli_drains_finish(r->drains);
     if (r->profiler) axp_finish(r->profiler);
     cli_files_collect(&r->files, r->launch.pid);
+    cli_watch_release_keys(); /* a report of a long run may take seconds */
     if (!r->is_quiet || cli_args_has(r->args, OPT_run_report)) report_files(r);
     if (r->is_quiet) return;
     say_how_it_ended(r);

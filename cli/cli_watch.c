@@ -13,8 +13,10 @@
 
 #include "cli/cli_proc.h"
 
-static const int passed_on[] = {SIGHUP,  SIGINT,  SIGQUIT,  SIGTERM,
-                                SIGUSR2, SIGALRM, SIGWINCH, SIGTSTP};
+/* What others send; not what a process does to itself. */
+static const int passed_on[] = {SIGHUP,  SIGINT,   SIGQUIT, SIGTERM, SIGUSR2,
+                                SIGALRM, SIGWINCH, SIGTSTP, SIGXCPU, SIGVTALRM,
+                                SIGPROF, SIGIO,    SIGPWR,  SIGURG};
 enum { N_PASSED_ON = sizeof passed_on / sizeof *passed_on };
 
 uint64_t cli_watch_clock(void)
@@ -32,6 +34,8 @@ void cli_watch_signals(sigset_t *set)
     sigaddset(set, SIGUSR1);
     for (int i = 0; i < N_PASSED_ON; i++)
         sigaddset(set, passed_on[i]);
+    for (int number = SIGRTMIN; number <= SIGRTMAX; number++)
+        sigaddset(set, number);
 }
 
 /* Does a shell with job control wait for us? Then it has put us into a group
@@ -98,15 +102,20 @@ static void pass_on(cli_watch *w, int fd, uint64_t set)
         if (set & 1) kill(w->pid, number);
 }
 
-/* true: it has ended. */
+/* true: it has ended. The witness may have, too, and as process 1 of a
+ * container we have orphans, which nobody else waits for. */
 static bool reap(cli_watch *w)
 {
     int status;
+    struct rusage usage;
     for (;;) {
-        pid_t pid = wait4(w->pid, &status, WNOHANG | WUNTRACED, &w->usage);
-        if (pid != w->pid) return pid < 0 && errno == ECHILD;
+        pid_t pid = wait4(-1, &status, WNOHANG | WUNTRACED, &usage);
+        if (pid <= 0) return pid < 0 && errno == ECHILD;
+        if (pid == w->witness.pid && !WIFSTOPPED(status)) w->witness.pid = 0;
+        if (pid != w->pid) continue;
         if (!WIFSTOPPED(status)) {
             w->status = status;
+            w->usage = usage;
             w->end_ns = cli_watch_clock();
             return true;
         }
@@ -143,6 +152,18 @@ void cli_watch_run(cli_watch *w)
         if (now >= due_ns) w->on_time(w->ctx, now, &due_ns);
     }
     if (fd >= 0) close(fd);
+}
+
+void cli_watch_release_keys(void)
+{
+    static const struct timespec at_once;
+    sigset_t keys;
+    sigemptyset(&keys);
+    sigaddset(&keys, SIGINT);
+    sigaddset(&keys, SIGQUIT);
+    while (sigtimedwait(&keys, NULL, &at_once) > 0)
+        continue;
+    sigprocmask(SIG_UNBLOCK, &keys, NULL);
 }
 
 int cli_watch_exit_status(int status)

@@ -40,6 +40,9 @@ typedef struct cli_watch {
 void cli_watch_signals(sigset_t *set);
 /* Returns when the program has ended. */
 void cli_watch_run(cli_watch *w);
+/* From here on the keys that interrupt end us, as they end anyone: what was
+ * pressed until now was for the program. */
+void cli_watch_release_keys(void);
 uint64_t cli_watch_clock(void);
 /* Ends this process as the program ended: the same exit status, or death by
  * the same signal. Returns an exit status if that is what it takes. */

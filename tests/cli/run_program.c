@@ -139,8 +139,8 @@ static void on_signal(int number)
 /* Counts each signal for some time, or until the first one of `until`. */
 static int count_signals(long ms)
 {
-    static const int numbers[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM,
-                                  SIGUSR1, SIGUSR2, SIGWINCH};
+    const int numbers[] = {SIGHUP,  SIGINT,   SIGQUIT, SIGTERM,     SIGUSR1,
+                           SIGUSR2, SIGWINCH, SIGXCPU, SIGRTMIN + 3};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         signal(numbers[i], on_signal);
     puts("ready");

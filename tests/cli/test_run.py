@@ -293,6 +293,33 @@ def test_environment(c, folder):
     check(chain.startswith(env["LD_PRELOAD"]), chain)
 
 
+def test_list(c, folder):
+    """Which adapters there are, and why one is not."""
+    result = run([c.axprof, "run", "--list", "--without", "pthread"], folder,
+                 env=environment())
+    states = dict(l.split()[:2] for l in result.out.decode().splitlines())
+    equal(states, {"exec": "on", "functions": "on", "pthread": "off"}, "list")
+    for name, adapters, words in (("bare", (), b"(not installed)"),
+                                  ("with space", ("pthread",), b"a space")):
+        home = folder / name
+        (home / "cli").mkdir(parents=True)
+        (home / "adapters").mkdir()
+        shutil.copy(c.axprof, home / "cli")
+        for adapter in adapters:
+            library = f"libaxprof_{adapter}.so"
+            shutil.copy(c.axprof.parent.parent / "adapters" / library,
+                        home / "adapters")
+        moved = home / "cli" / "axprof"
+        result = run([moved, "run", "--list"], folder, env=environment())
+        check(words in result.out, result.out)
+        result = run([moved, "run", "--with", "pthread", "--", "true"], folder,
+                     env=environment())
+        equal(result.status, 125, "one that cannot be loaded")
+        result = run([moved, "run", "-q", "--no-file", "--", "true"], folder,
+                     env=environment())
+        equal(result.status, 0, "without it")
+
+
 def test_clear_environment(c, folder):
     both(c, folder, [c.program(), "clear"])
 
@@ -340,6 +367,19 @@ def test_orphan(c, folder):
     result = both(c, folder, [c.program(), "orphan"])
     check(time.monotonic() - began < 20, "waited for an orphan")
     equal(result.out, b"left\n", "output")
+
+
+def test_first_process(c, folder):
+    """In a container axprof may be process 1, to which orphans fall."""
+    script = "(sleep 0.1 &); sleep 0.6; grep -l '^State:.*zombie' " \
+             "/proc/[0-9]*/status; echo end; exit 6"
+    command = ["unshare", "--pid", "--fork", "--mount-proc", c.axprof, "run",
+               "-q", "--no-file", "--", "sh", "-c", script]
+    if run(["unshare", "--pid", "--fork", "--mount-proc", "true"],
+           folder).status:
+        return  # not allowed here
+    result = run(command, folder, env=environment())
+    equal((result.status, result.out), (6, b"end\n"), "zombies")
 
 
 # ---- files -----------------------------------------------------------------
@@ -412,7 +452,8 @@ def start(c, folder, *command, options=("-q", "--no-file"), **env):
 
 def test_signals_are_passed_on(c, folder):
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT,
-                   signal.SIGQUIT, signal.SIGUSR2, signal.SIGWINCH):
+                   signal.SIGQUIT, signal.SIGUSR2, signal.SIGWINCH,
+                   signal.SIGXCPU, signal.SIGRTMIN + 3):
         process = start(c, folder, c.program(), "count", 300)
         try:
             os.kill(process.pid, number)

@@ -155,6 +155,25 @@ def test_interrupt_ends_and_reports(c, folder):
     check(b"<signal 2>" in screen, screen)
 
 
+def test_interrupt_of_the_report(c, folder):
+    """A report that does not come to an end (here, nobody reads it) can be
+    interrupted; the recording is there."""
+    os.mkfifo(folder / "fifo")
+    t = open_terminal(c, folder, "exit", "3", options=(
+        "--output", "x.axp", "-o", "fifo", "-f", "json"))
+    for _ in range(50 * LIMIT_S):
+        if (folder / "x.axp").exists():
+            break
+        time.sleep(0.02)
+    while b"<" not in t.screen:
+        check(time.monotonic() < t.deadline, "no end:", t.screen)
+        t.type(b"\x03")  # what comes too early is for the program
+        t.read(0.3)
+    check(b"<signal 2>" in t.end(), t.screen)
+    done = run([c.axprof, "check", "x.axp"], folder, env=environment())
+    equal(done.status, 0, done.err)
+
+
 def test_quit(c, folder):
     t = open_terminal(c, folder, "count", "400")
     t.until(b"ready")
