@@ -30,6 +30,7 @@ bench: release ## measure the cost of recording, and how fast exports are
 	@build/release/bench/axp_bench
 	@build/release/bench/axp_bench_emit
 	@build/release/bench/axp_bench_file
+	@build/release/bench/axp_bench_tape
 
 bench-run: release ## measure what `axprof run` costs a program
 	@bench/bench_run.py build/release
@@ -39,7 +40,8 @@ demo: release ## train a small GPT, show where its time goes, write profile.html
 	@build/release/cli/axprof run --output build/demo/ -- \
 		build/release/examples/gpt/gpt
 	@build/release/cli/axprof report build/demo/*.axp -o profile.html
-	@echo "profile.html shows the same with its timeline"
+	@echo "profile.html shows the same with its timeline; open it in a browser:"
+	@echo "  xdg-open $(CURDIR)/profile.html"
 
 install: release ## install under PREFIX (/usr/local); DESTDIR is honoured
 	@DESTDIR="$(DESTDIR)" cmake --install build/release --prefix "$(PREFIX)"

@@ -2,12 +2,19 @@
 /* Trace files: bytes a scope, and how fast they are packed, unpacked, folded
  * again and opened.
  *
- *   axp_bench_file [--no-fail] [--keep DIR]
+ *   axp_bench_file [--no-fail]
  *
- * Three timelines: examples/gpt's (a small model, so that some seconds give
- * 200,000 scopes; and its default run, for the bytes alone), 64 names with
- * log-uniform durations of 100 ns to 1 ms, and a random tree of 64 names.
- * Files are in the page cache. Times are the thread's CPU time, the median of
+ * Timelines: examples/gpt's (a small model, so that some seconds give 400,000
+ * scopes; and its default run, for the bytes alone), and made ones with
+ * log-uniform durations of 100 ns to 1 ms:
+ *
+ *   64 names, random  one after the other
+ *   random tree       a tree of 4096 places drawn at random, 64 names, up to 8
+ *                     deep, walked at random: histograms miss the cache
+ *   random nesting    any of 64 names under any other, up to 8 deep: most scopes
+ *                     have a place of their own until there is no room for more
+ *
+ * And a file of 100 M scopes (bench_file_long.c). Files are in the page cache. Times are the thread's CPU time, the median of
  * some runs, and beside them their ratio to the floor (bench/floor.c).
  */
 #include <fcntl.h>
@@ -23,6 +30,7 @@
 #include "axprof/axprof_file.h"
 #include "axprof/axprof_read.h"
 #include "bench.h"
+#include "bench_file.h"
 #include "file/file_fold.h"
 #include "file/file_open.h"
 #include "file/file_pack.h"
@@ -34,6 +42,7 @@
 #define NAMES 64u
 #define FIRST_NAME 3u
 #define DEPTH 8u
+#define PLACES 4096u
 
 static int n_missed;
 static double floor_ns;
@@ -51,8 +60,8 @@ static double median(double *v, int n)
     return v[n / 2];
 }
 
-static void show(const char *what, const char *of, double value,
-                 const char *unit, double limit)
+void bench_show(const char *what, const char *of, double value,
+                const char *unit, double limit)
 {
     bool ok = limit <= 0 || value <= limit;
     n_missed += !ok;
@@ -66,7 +75,7 @@ static void show(const char *what, const char *of, double value,
 static void show_time(const char *what, const char *of, double ns, double limit)
 {
     printf("%-28s %-18s %8.2f ns\n", what, of, ns);
-    if (limit > 0) show(what, of, ns / floor_ns, "floors", limit);
+    if (limit > 0) bench_show(what, of, ns / floor_ns, "floors", limit);
 }
 
 /* ---- timelines --------------------------------------------------------------------- */
@@ -117,19 +126,68 @@ static void make_flat(struct maker *m, uint64_t n)
     }
 }
 
-static void make_tree(struct maker *m, uint64_t n)
+/* A walk: from each scope on into another one or back, as the coin falls;
+ * `next` chooses the place to go to. */
+struct place {
+    uint32_t name, first, n; /* its children lie side by side */
+};
+
+static const struct place *any_child(const struct place *tree,
+                                     const struct place *at)
 {
-    uint32_t open[DEPTH], depth = 0;
+    return at->n ? &tree[at->first + random64() % at->n] : NULL;
+}
+
+static const struct place *anything(const struct place *tree,
+                                    const struct place *at)
+{
+    static struct place places[NAMES];
+    (void)tree;
+    (void)at;
+    struct place *to = &places[random64() % NAMES];
+    to->name = FIRST_NAME + (uint32_t)(to - places);
+    return to;
+}
+
+typedef const struct place *next_fn(const struct place *, const struct place *);
+
+static void walk(struct maker *m, uint64_t n, const struct place *tree,
+                 next_fn *next)
+{
+    const struct place *open[DEPTH + 1] = {tree}, *to;
+    uint32_t depth = 0;
     while (n || depth) {
         m->now += 10 + duration() / (1 + depth);
-        if (n && depth < DEPTH && (!depth || random64() % 2)) {
-            open[depth] = FIRST_NAME + (uint32_t)(random64() % NAMES);
-            put(m, AXP__W_BEGIN, open[depth++]);
+        to = n && depth < DEPTH && (!depth || random64() % 2)
+                 ? next(tree, open[depth])
+                 : NULL;
+        if (to) {
+            open[++depth] = to;
+            put(m, AXP__W_BEGIN, to->name);
             n--;
         } else {
-            put(m, AXP__W_END, open[--depth]);
+            put(m, AXP__W_END, open[depth--]->name);
         }
     }
+}
+
+/* Up to 8 children each, by levels, until there are enough places. */
+static void make_tree(struct maker *m, uint64_t n)
+{
+    static struct place tree[PLACES];
+    uint32_t n_places = 1;
+    for (uint32_t i = 0; i < n_places; i++) {
+        tree[i].first = n_places;
+        for (uint64_t k = i ? random64() % 8 : 8; k && n_places < PLACES; k--)
+            tree[n_places++].name = FIRST_NAME + (uint32_t)(random64() % NAMES);
+        tree[i].n = n_places - tree[i].first;
+    }
+    walk(m, n, tree, any_child);
+}
+
+static void make_nesting(struct maker *m, uint64_t n)
+{
+    walk(m, n, NULL, anything);
 }
 
 static struct axp__cap_name name_at(const struct axp__capture *c, uint32_t id)
@@ -213,8 +271,8 @@ static void measure_bytes(const char *path, const char *of, double limit)
     for (size_t i = 0; i < o.file->n_entries; i++)
         if (axp__block_is_timeline(&o.file->entry[i].block))
             bytes += axp__block_span(&o.file->entry[i].block);
-    show("timeline, bytes a scope", of,
-         (double)bytes / (double)count_scopes(o.capture), "bytes", limit);
+    bench_show("timeline, bytes a scope", of,
+               (double)bytes / (double)count_scopes(o.capture), "bytes", limit);
     o.capture->release(o.capture);
 }
 
@@ -306,8 +364,8 @@ static void measure_open(struct maker *m, const char *path)
         if (axp_file_pack(path, NULL)) exit(1); /* with statistics */
         ns[i] = open_ns(path);
     }
-    show("open and info, long file", "", ns[1] / 1e3, "us", 0);
-    show("… against 1/16 of it", "", ns[1] / ns[0], "times", 1.5);
+    bench_show("open and info, long file", "", ns[1] / 1e3, "us", 0);
+    bench_show("… against 1/16 of it", "", ns[1] / ns[0], "times", 1.5);
 }
 
 static void measure_crc(void)
@@ -321,8 +379,8 @@ static void measure_crc(void)
                          : axp__crc32c(0, bytes, sizeof bytes));
             ns[k][i] = (bench_thread_ns() - from) / (double)sizeof bytes;
         }
-    show("checksum a byte", "", median(ns[0], RUNS), "ns", 0);
-    show("checksum a byte", "by tables", median(ns[1], RUNS), "ns", 0);
+    bench_show("checksum a byte", "", median(ns[0], RUNS), "ns", 0);
+    bench_show("checksum a byte", "by tables", median(ns[1], RUNS), "ns", 0);
 }
 
 static void measure_made(const char *of, void (*make)(struct maker *, uint64_t),
@@ -347,7 +405,7 @@ static void measure_made(const char *of, void (*make)(struct maker *, uint64_t),
 static void measure_gpt(void)
 {
     char path[96];
-    char *const small[] = {"gpt",   "--steps", "1500",    "--width", "32",
+    char *const small[] = {"gpt",   "--steps", "3000",    "--width", "32",
                            "--seq", "16",      "--batch", "2",       NULL};
     char *const usual[] = {"gpt", NULL};
     snprintf(path, sizeof path, "%s/gpt.axp", folder);
@@ -371,10 +429,12 @@ int main(int argc, char **argv)
         floors[i] = bench_floor(2000000);
     floor_ns = median(floors, RUNS);
     printf("floor: two raw clock reads, %.2f ns\n\n", floor_ns);
+    bench_long(); /* first: see there */
     measure_crc();
     measure_gpt();
     measure_made("64 names, random", make_flat, 6.5, 0);
     measure_made("random tree", make_tree, 0, 4);
+    measure_made("random nesting", make_nesting, 0, 0);
     rmdir(folder);
     struct rusage use;
     getrusage(RUSAGE_SELF, &use);

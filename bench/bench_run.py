@@ -5,9 +5,13 @@
   bench_run.py BUILD [figure ...]
 
 BUILD is a build directory. Figures: start, gpt, print, drain; all unless some
-are named. Each is the median of 5, with and without axprof in turn, so that
-what else the machine does meets both. Exits with 1 if a figure misses.
+are named. Each is measured with and without axprof in turn, so that what else
+the machine does meets both, and is the median of the turns' differences or
+ratios. In brackets: the least and the greatest of them, and the same in
+processor time, with all that axprof itself uses, which a busy machine disturbs
+less. Exits with 1 if a figure misses.
 """
+import collections
 import hashlib
 import json
 import os
@@ -18,7 +22,8 @@ import sys
 import tempfile
 import time
 
-TURNS = 5
+TURNS = int(os.environ.get("BENCH_TURNS", "7"))  # fewer, for a look
+Cost = collections.namedtuple("Cost", "wall_s cpu_s")
 
 
 class Bench:
@@ -29,34 +34,64 @@ class Bench:
         self.gpt = build / "examples" / "gpt" / "gpt"
         self.gpt_plain = build / "examples" / "gpt" / "gpt_plain"
         self.n_missed = 0
+        load = os.getloadavg()[0]
+        print(f"{os.cpu_count()} processors, load {load:.1f}"
+              f"{': not a quiet machine' if load > 0.5 else ''}")
         print(f"{'what':44}{'measured':>14}{'must reach':>14}")
 
-    def tell(self, what, measured, must, is_good):
+    def tell(self, what, measured, must, is_good, more=""):
         mark = "" if is_good else "  MISSED"
         self.n_missed += not is_good
-        print(f"{what:44}{measured:>14}{must:>14}{mark}", flush=True)
+        print(f"{what:44}{measured:>14}{must:>14}{mark}{more}", flush=True)
 
 
-def timed(command, folder, **more):
-    """Seconds, and seconds of the processor with all children."""
+def timed(command, folder, reader=None, **more):
+    """What it cost, with all its children; and what the reader made of its
+    output."""
     begin = time.perf_counter()
     process = subprocess.Popen([str(c) for c in command], cwd=folder,
+                               stdout=subprocess.PIPE if reader else
+                               subprocess.DEVNULL,
                                stderr=subprocess.DEVNULL, **more)
+    read = reader(process.stdout) if reader else None
     _, status, usage = os.wait4(process.pid, 0)
+    wall = time.perf_counter() - begin
     process.returncode = status
+    if process.stdout:
+        process.stdout.close()
     if status:
         sys.exit(f"{command} ended with {status}")
-    return time.perf_counter() - begin, usage.ru_utime + usage.ru_stime
+    return Cost(wall, usage.ru_utime + usage.ru_stime), read
 
 
-def in_turn(plain, ours, folder, **more):
-    """Medians of both, measured in turn: (plain, ours) of each."""
-    a, b = [], []
+def in_turn(plain, ours, folder, clean=None, **more):
+    """Costs of both, [(plain, ours), ...]; and what was read, all together."""
+    pairs, reads = [], []
     for _ in range(TURNS):
-        a.append(timed(plain, folder, **more))
-        b.append(timed(ours, folder, **more))
-    return [tuple(statistics.median(column) for column in zip(*rows))
-            for rows in (a, b)]
+        done = [timed(command, folder, **more) for command in (plain, ours)]
+        pairs.append(tuple(cost for cost, _ in done))
+        reads += [read for _, read in done]
+        for path in folder.glob(clean) if clean else ():
+            path.unlink()
+    return pairs, reads
+
+
+def percents(pairs, field):
+    """How much more each turn's second one took."""
+    return [(getattr(ours, field) / getattr(plain, field) - 1) * 100
+            for plain, ours in pairs]
+
+
+def spread(pairs):
+    wall, cpu = percents(pairs, "wall_s"), percents(pairs, "cpu_s")
+    return (f"  ({min(wall):+.1f} to {max(wall):+.1f}; processor time "
+            f"{statistics.median(cpu):+.1f} %, {min(cpu):+.1f} to "
+            f"{max(cpu):+.1f})")
+
+
+def tell_percent(b, what, pairs, most):
+    more = statistics.median(percents(pairs, "wall_s"))
+    b.tell(what, f"{more:+.1f} %", f"<= {most} %", more <= most, spread(pairs))
 
 
 def start(b, folder):
@@ -64,71 +99,68 @@ def start(b, folder):
     Python's own children is outside."""
     loop = "i=0; while [ $i -lt 10 ]; do {}; i=$((i+1)); done"
     run = f"'{b.axprof}' run -- /bin/true"
-    plain, ours = in_turn(["sh", "-c", loop.format("/bin/true")],
-                          ["sh", "-c", loop.format(run)], folder)
-    added = (ours[0] - plain[0]) / 10 * 1000
+    pairs, _ = in_turn(["sh", "-c", loop.format("/bin/true")],
+                       ["sh", "-c", loop.format(run)], folder, "*.axp")
+    wall, cpu = ([(getattr(ours, field) - getattr(plain, field)) * 100
+                  for plain, ours in pairs] for field in Cost._fields)
+    added = statistics.median(wall)
     b.tell("start-up added to true", f"{added:.1f} ms", "<= 30 ms",
-           added <= 30)
+           added <= 30, f"  ({min(wall):.1f} to {max(wall):.1f}; processor "
+           f"time {statistics.median(cpu):.1f} ms)")
 
 
 def gpt(b, folder):
-    options = ["--steps", "40"]
+    """All defaults: its report is written and its recording is kept. The other
+    is the same source compiled without axprof, and linked without it."""
     env = dict(os.environ, OMP_WAIT_POLICY="passive")
-    plain, ours = in_turn([b.gpt_plain, *options],
-                          [b.axprof, "run", "-q", "--no-file", "--", b.gpt,
-                           *options], folder, env=env,
-                          stdout=subprocess.DEVNULL)
-    more = (ours[0] / plain[0] - 1) * 100
-    b.tell("examples/gpt, over itself uninstrumented", f"{more:+.1f} %",
-           "<= 2 %", more <= 2)
-    # What a busy machine disturbs less; axprof's own time is in it.
-    print(f"  in processor time {(ours[1] / plain[1] - 1) * 100:+.1f} %")
+    pairs, _ = in_turn([b.gpt_plain], [b.axprof, "run", "--", b.gpt], folder,
+                       "*.axp", env=env)
+    tell_percent(b, "examples/gpt, over itself uninstrumented", pairs, 2)
 
 
-def digest(command, folder):
-    """Of standard output, through a pipe; and seconds."""
-    begin = time.perf_counter()
-    process = subprocess.Popen([str(c) for c in command], cwd=folder,
-                               stdout=subprocess.PIPE,
-                               stderr=subprocess.DEVNULL)
-    reader, n = hashlib.blake2b(), 0
-    for block in iter(lambda: process.stdout.read(1 << 20), b""):
-        reader.update(block)
+def digest(pipe):
+    """Of standard output, through a pipe, and its length."""
+    total, n = hashlib.blake2b(), 0
+    for block in iter(lambda: pipe.read(1 << 20), b""):
+        total.update(block)
         n += len(block)
-    process.wait()
-    return (reader.hexdigest(), n), time.perf_counter() - begin
+    return total.hexdigest(), n
 
 
 def printing(b, folder):
-    command = [b.target, "print", "100"]
-    ours = [b.axprof, "run", "-q", "--no-file", "--", *command]
-    times, digests = ([], []), ([], [])
-    for _ in range(TURNS):
-        for i, one in enumerate((command, ours)):
-            what, seconds = digest(one, folder)
-            times[i].append(seconds)
-            digests[i].append(what)
-    is_same = len(set(digests[0] + digests[1])) == 1 and \
-        digests[0][0][1] == 100 << 20
-    more = (statistics.median(times[1]) / statistics.median(times[0]) - 1) * 100
+    """Lines of a log, as printf makes them, take the program some time; blocks
+    of 64 KiB take next to none, so that what is added is the start-up."""
+    command = [b.target, "lines", "100"]
+    pairs, reads = in_turn(command, [b.axprof, "run", "--", *command], folder,
+                           "*.axp", reader=digest)
+    is_same = len(set(reads)) == 1 and reads[0][1] >= 100 << 20
     b.tell("a program that prints 100 MB, output",
            "the same" if is_same else "DIFFERS", "the same", is_same)
-    b.tell("... and its time", f"{more:+.1f} %", "<= 3 %", more <= 3)
+    tell_percent(b, "... and its time", pairs, 3)
+    command = [b.target, "blocks", "100"]
+    pairs, reads = in_turn(command, [b.axprof, "run", "--", *command], folder,
+                           "*.axp", reader=digest)
+    is_same = len(set(reads)) == 1 and reads[0][1] == 100 << 20
+    added = statistics.median(ours.wall_s - plain.wall_s
+                              for plain, ours in pairs) * 1000
+    b.tell("... in blocks of 64 KiB, added", f"{added:.1f} ms", "<= 30 ms",
+           is_same and added <= 30)
 
 
 def drain(b, folder, seconds=60):
     """10 M scopes/s on one thread, drained by the parent."""
     report = folder / "report.json"
-    done = subprocess.run([b.axprof, "run", "-q", "-o", report, "--output",
-                           "drain.axp", "--", b.target, "scopes", "10",
-                           str(seconds)], cwd=folder, check=True, text=True,
-                          stdout=subprocess.PIPE)
-    n = int(done.stdout.split()[0])
+    cost, text = timed([b.axprof, "run", "-q", "-o", report, "--output",
+                        "drain.axp", "--", b.target, "scopes", "10",
+                        str(seconds)], folder,
+                       lambda pipe: pipe.read().decode())
+    n = int(text.split()[0])
     run = json.loads(report.read_text())["run"]
     size = sum(p.stat().st_size for p in folder.glob("drain*.axp"))
-    print(f"  {done.stdout.strip()}; {size / n:.2f} bytes a scope")
     b.tell(f"10 M scopes/s for {seconds} s, cut", f"{run['cut_events']}", "0",
-           run["cut_events"] == 0)
+           run["cut_events"] == 0,
+           f"  ({text.strip()}; {size / n:.2f} bytes a scope; processor time "
+           f"{cost.cpu_s:.1f} s)")
 
 
 FIGURES = {"start": start, "gpt": gpt, "print": printing, "drain": drain}

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Programs that `make bench-run` profiles:
  *
- *   bench_target print MEGABYTES       bytes on standard output, 64 KiB a write
+ *   bench_target lines MEGABYTES       lines of a training log on standard
+ *                                      output, as printf makes them
+ *   bench_target blocks MEGABYTES      bytes on standard output, 64 KiB a write
  *   bench_target scopes MILLIONS SECONDS
  *       so many million scopes a second on one thread, evenly; prints how many
  *       there were and by how much the last one was late
@@ -23,7 +25,20 @@ static double now_s(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-static int print(long megabytes)
+static int lines(long megabytes)
+{
+    long bytes = megabytes << 20, done = 0;
+    for (long i = 0; done < bytes; i++) {
+        double loss = 4.0 / (1.0 + (double)i * 1e-5);
+        int n = printf("step %8ld  loss %8.5f  rate %.3e  %6.1f ms\n", i, loss,
+                       3e-4 * loss, 100 + loss);
+        if (n < 0) return 1;
+        done += n;
+    }
+    return fflush(stdout) != 0;
+}
+
+static int blocks(long megabytes)
 {
     static char block[1 << 16];
     unsigned x = 1;
@@ -60,9 +75,11 @@ static int scopes(double millions, double seconds)
 
 int main(int argc, char **argv)
 {
-    if (argc == 3 && !strcmp(argv[1], "print")) return print(atol(argv[2]));
+    if (argc == 3 && !strcmp(argv[1], "lines")) return lines(atol(argv[2]));
+    if (argc == 3 && !strcmp(argv[1], "blocks")) return blocks(atol(argv[2]));
     if (argc == 4 && !strcmp(argv[1], "scopes"))
         return scopes(atof(argv[2]), atof(argv[3]));
-    fprintf(stderr, "usage: bench_target print MB | scopes MILLIONS SECONDS\n");
+    fprintf(stderr, "usage: bench_target lines|blocks MB | scopes MILLIONS "
+                    "SECONDS\n");
     return 2;
 }

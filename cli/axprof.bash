@@ -84,7 +84,7 @@ _axprof()
     info) words="--help" ;;
     check) words="--help" ;;
     pack) words="--help --output" ;;
-    doctor) words="--help" ;;
+    doctor) words="--help --clean" ;;
     esac
     if [[ $cur == -* ]]; then
         COMPREPLY=($(compgen -W "$words" -- "$cur"))

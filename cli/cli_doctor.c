@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* axprof doctor: what would give better data, and how to get it.
  *
- * Each check is a function that says one line. Nothing is changed, nothing
- * needs rights.
+ * Each check is a function that says one line. Nothing is changed, but for
+ * --clean, and nothing needs rights.
  */
 #include "cli/cli_doctor.h"
 
@@ -242,6 +242,7 @@ static void check_adapters(void)
 int cli_doctor_main(const cli_args *args)
 {
     n_better = 0;
+    if (cli_args_has(args, OPT_doctor_clean)) return cli_doctor_clean();
     check_clock();
     check_cpus();
     check_shm();
@@ -253,6 +254,7 @@ int cli_doctor_main(const cli_args *args)
     check_library("C++ names", "libstdc++.so.6", "sudo apt install libstdc++6",
                   "they stay mangled");
     check_adapters();
+    cli_doctor_spools();
     if (args->n_rest) {
         int rc = cli_doctor_program(args->rest);
         if (rc != CLI_OK) return rc;

@@ -14,11 +14,15 @@
 
 #define MS 1000000ull
 
+/* Between looks at the folder: at first, and when nothing new appears. */
 #define LIST_NS (50 * MS)
+#define LIST_MOST_NS (250 * MS)
 
 enum {
-    A_LOT = 64,     /* chunks in one step: come again at once */
-    MAX_ROUNDS = 64 /* of 256 chunks, for one process before the next */
+    A_LOT = 64,      /* chunks in one step: come again at once */
+    SOME = 8,        /* come again soon */
+    MAX_ROUNDS = 64, /* of 256 chunks, for one process before the next */
+    MAX_TRIES = 50   /* soon after each other, to open a new recording */
 };
 
 enum state { FOUND, DRAINING, COMPLETE };
@@ -28,6 +32,7 @@ typedef struct recording {
     axp_drain *drain; /* while DRAINING */
     int pid_fd;       /* readable when the process has ended; -1: unknown */
     enum state state;
+    unsigned n_tries;
     bool is_stopped;
 } recording;
 
@@ -36,7 +41,7 @@ struct cli_drains {
     axp_drain_keep keep;
     bool has_keep;
     uint64_t stop_ns;
-    uint64_t next_list_ns;
+    uint64_t next_list_ns, list_ns;
     recording *list;
     size_t n, cap;
     cli_drains_now past; /* of those that are complete */
@@ -88,10 +93,15 @@ static void list_folder(cli_drains *d)
  * kernel.) */
 static void find_new(cli_drains *d, uint64_t now_ns)
 {
+    size_t n = d->n;
     if (now_ns < d->next_list_ns) return;
     list_folder(d);
     uint64_t cost = cli_watch_clock() - now_ns;
-    d->next_list_ns = now_ns + (100 * cost > LIST_NS ? 100 * cost : LIST_NS);
+    d->list_ns += d->list_ns / 4;
+    if (d->list_ns > LIST_MOST_NS) d->list_ns = LIST_MOST_NS;
+    if (d->n > n) d->list_ns = LIST_NS;
+    d->next_list_ns =
+        now_ns + (100 * cost > d->list_ns ? 100 * cost : d->list_ns);
 }
 
 /* ---- draining ----------------------------------------------------------- */
@@ -100,6 +110,7 @@ static void find_new(cli_drains *d, uint64_t now_ns)
 static void open_recording(cli_drains *d, recording *r)
 {
     r->drain = axp_drain_open(r->path);
+    r->n_tries++;
     if (!r->drain) return;
     if (d->has_keep) axp_drain_set_keep(r->drain, &d->keep);
     r->pid_fd = (int)syscall(SYS_pidfd_open,
@@ -164,18 +175,17 @@ static size_t step_one(cli_drains *d, recording *r, uint64_t now_ns)
 uint64_t cli_drains_step(cli_drains *d, uint64_t now_ns)
 {
     size_t most = 0;
-    bool is_draining = false, is_new = false;
+    bool is_new = false;
     find_new(d, now_ns);
     for (size_t i = 0; i < d->n; i++) {
         size_t n = step_one(d, &d->list[i], now_ns);
         if (n > most) most = n;
-        is_draining |= d->list[i].state == DRAINING;
-        is_new |= d->list[i].state == FOUND;
+        is_new |= d->list[i].state == FOUND && d->list[i].n_tries < MAX_TRIES;
     }
-    uint64_t next = now_ns + (most >= A_LOT ? MS
-                              : is_new      ? 5 * MS
-                              : is_draining ? 20 * MS
-                                            : 100 * MS);
+    uint64_t next = now_ns + (most >= A_LOT  ? MS
+                              : is_new       ? 5 * MS
+                              : most >= SOME ? 20 * MS
+                                             : 100 * MS);
     return d->stop_ns > now_ns && d->stop_ns < next ? d->stop_ns : next;
 }
 
@@ -190,6 +200,7 @@ cli_drains *cli_drains_create(const cli_files *files,
     d->keep = *keep;
     d->has_keep = memcmp(keep, &everything, sizeof everything) != 0;
     d->stop_ns = stop_ns;
+    d->list_ns = LIST_NS;
     return d;
 }
 
@@ -232,4 +243,9 @@ cli_drains_now cli_drains_look(const cli_drains *d)
         now.n_steps += info.steps;
     }
     return now;
+}
+
+size_t cli_drains_count(const cli_drains *d)
+{
+    return d->n;
 }

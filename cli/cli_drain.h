@@ -3,12 +3,14 @@
  * folder and leaves its timeline in a spool, from where it is moved here, so
  * that no thread of ours is in the program.
  *
- * The folder is looked at 20 times a second; until a file is found the spool
- * holds what is recorded. When a process has ended its file is completed and
- * its spool goes.
+ * The folder is looked at 20 times a second, and less often while nothing new
+ * appears; until a file is found the spool holds what is recorded. When a
+ * process has ended its file is completed and its spool goes.
  *
  * Cost       while there is much to move it asks to be called every
- *            millisecond, else every 20, and with nothing to drain every 50.
+ *            millisecond, while there is something every 20, else every 100:
+ *            each time a processor is taken from the program for 50 us or so,
+ *            and its other threads wait at their next barrier.
  * Threads    one.
  */
 #ifndef CLI_DRAIN_H
@@ -36,5 +38,7 @@ void cli_drains_destroy(cli_drains *d); /* NULL allowed */
 /* What went wrong first, as a sentence; NULL: nothing. */
 const char *cli_drains_problem(const cli_drains *d);
 cli_drains_now cli_drains_look(const cli_drains *d);
+/* Processes that have recorded something. */
+size_t cli_drains_count(const cli_drains *d);
 
 #endif

@@ -91,6 +91,16 @@ bool cli_proc_read_memory(pid_t pid, cli_proc_memory *out)
     return true;
 }
 
+uint64_t cli_proc_pending(pid_t pid)
+{
+    static const char name[] = "\nShdPnd:";
+    char path[64], text[4096];
+    snprintf(path, sizeof path, "/proc/%ld/status", (long)pid);
+    const char *at =
+        read_path(path, text, sizeof text) ? strstr(text, name) : NULL;
+    return at ? strtoull(at + strlen(name), NULL, 16) : 0;
+}
+
 /* ---- the control group -------------------------------------------------- */
 
 /* Lines of /proc/PID/cgroup: "4:memory:/path" (version 1), "0::/path" (2). */

@@ -34,6 +34,8 @@ typedef struct cli_cgroup {
 int cli_proc_open(pid_t pid);
 bool cli_proc_read(int fd, cli_proc_stat *out);
 bool cli_proc_read_memory(pid_t pid, cli_proc_memory *out);
+/* Signals that were sent to it and wait; bit n - 1 is signal n. */
+uint64_t cli_proc_pending(pid_t pid);
 
 void cli_cgroup_find(pid_t pid, cli_cgroup *out);
 /* UINT64_MAX: no limit. false: unknown. */

@@ -54,6 +54,8 @@ static void start_profiler(cli_run *r)
         options.path = NULL;
         r->profiler = axp_profiler_create(&options);
     }
+    /* Reports know by this name that it is no thread of the program. */
+    axp_thread_name(r->profiler, "(seen from outside)");
     free(path);
 }
 
@@ -89,13 +91,24 @@ static void leave_streams(const cli_run *r)
     close(fd);
 }
 
+/* Each process that records takes three descriptors here. */
+static void allow_descriptors(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit)) return;
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 static int start(cli_run *r)
 {
     sigset_t blocked;
     cli_watch_signals(&blocked);
     int rc = cli_launch_fork(&r->launch, &blocked, &r->target, r->args->rest);
     if (rc != CLI_OK) return rc;
-    signal(SIGPIPE, SIG_IGN); /* the child has its caller's */
+    cli_witness_init(&r->watch.witness);
+    signal(SIGPIPE, SIG_IGN); /* the child has its caller's, and its limits */
+    allow_descriptors();
     leave_streams(r);
     cli_files_begin(&r->files, r->launch.pid);
     r->begin_ns = cli_watch_clock();
@@ -181,18 +194,19 @@ static void watch(cli_run *r)
     cli_status_init(&r->status, !r->is_quiet);
     r->next_line_ns = r->begin_ns + SECOND;
     r->line_ns = r->begin_ns;
-    r->watch = (cli_watch){.pid = r->launch.pid,
-                           .on_time = on_time,
-                           .on_user = on_user,
-                           .on_screen = on_screen,
-                           .ctx = r};
+    r->watch.pid = r->launch.pid;
+    r->watch.on_time = on_time;
+    r->watch.on_user = on_user;
+    r->watch.on_screen = on_screen;
+    r->watch.ctx = r;
     cli_watch_run(&r->watch);
     cli_status_hide(&r->status);
-    if (r->sampler) cli_sampler_end(r->sampler);
+    if (r->sampler) cli_sampler_end(r->sampler, &r->watch.usage);
 }
 
 static void finish(cli_run *r)
 {
+    cli_witness_fini(&r->watch.witness);
     cli_drains_destroy(r->drains);
     cli_sampler_destroy(r->sampler);
     axp_profiler_destroy(r->profiler);

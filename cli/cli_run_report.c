@@ -35,7 +35,15 @@ static void say_how_it_ended(const cli_run *r)
         cli_note("%s ended with status %d after %s; CPU time %s, largest "
                  "process %s",
                  r->target.name, WEXITSTATUS(status), time, cpu, rss);
-    uint64_t n_left = r->sampler ? cli_sampler_now(r->sampler).n_left : 0;
+    cli_sample_now seen = {0};
+    if (r->sampler) seen = cli_sampler_now(r->sampler);
+    if (seen.n_processes_seen > 1)
+        cli_note("%llu processes were seen, at most %s of memory and %llu "
+                 "threads at once",
+                 (unsigned long long)seen.n_processes_seen,
+                 axp_format_bytes(rss, sizeof rss, seen.max_rss_bytes),
+                 (unsigned long long)seen.max_threads);
+    uint64_t n_left = seen.n_left;
     if (n_left)
         cli_note("%llu process%s that it started go%s on",
                  (unsigned long long)n_left, n_left == 1 ? "" : "es",
@@ -62,11 +70,22 @@ static void write_report(const cli_run *r, axp_view *view)
         cli_note("no report: %s", axp_last_error());
 }
 
-static void say_window(const cli_run *r)
+/* Where nothing can be loaded into the program that was said at the start. */
+static void say_what_was_recorded(const cli_run *r)
 {
-    char *text = cli_window_text(&r->window);
-    if (text) cli_note("recorded was a part of the run: %s", text);
-    free(text);
+    char *part = cli_window_text(&r->window);
+    bool is_any = cli_drains_count(r->drains) > 0;
+    if (part && is_any)
+        cli_note("recorded was a part of the run: %s", part);
+    else if (part)
+        cli_note("nothing was recorded in the part of the run that was asked "
+                 "for: %s",
+                 part);
+    else if (!is_any && !r->target.why_not)
+        cli_note("nothing in it records what it does: this is what was seen "
+                 "from outside; \"axprof doctor %s\" says how to see more",
+                 r->args->rest[0]);
+    free(part);
 }
 
 /* What to type to see the files: with their folder, unless it is this one. */
@@ -127,6 +146,6 @@ void cli_run_report(cli_run *r)
     if (!r->is_quiet || cli_args_has(r->args, OPT_run_report)) report_files(r);
     if (r->is_quiet) return;
     say_how_it_ended(r);
-    say_window(r);
+    say_what_was_recorded(r);
     say_files(r);
 }

@@ -70,7 +70,7 @@ struct cli_sampler {
     process *list;       /* the first process first, while it lives */
     size_t n, cap;
     pid_t first;
-    unsigned n_named;
+    unsigned n_named, n_looks;
     uint64_t interval_ns, next_memory_ns;
     uint64_t cpu_mark_ns, cpu_mark_at_ns;
     cli_cgroup group;
@@ -231,6 +231,8 @@ static void count(cli_sampler *s, counter which, uint64_t value)
 static void record_sums(cli_sampler *s)
 {
     uint64_t threads = 0, rss = 0, minor = 0, major = 0, cpu = 0;
+    if (!s->n) return; /* all have ended */
+    s->n_looks++;
     for (size_t i = 0; i < s->n; i++) {
         const cli_proc_stat *stat = &s->list[i].stat;
         threads += stat->n_threads;
@@ -241,7 +243,7 @@ static void record_sums(cli_sampler *s)
     }
     count(s, COUNT, s->n);
     count(s, THREADS, threads);
-    count(s, RSS, rss);
+    if (rss) count(s, RSS, rss); /* 0: it is being loaded */
     count(s, MINOR_FAULTS, minor);
     count(s, MAJOR_FAULTS, major);
     s->now.n_processes = s->n;
@@ -325,6 +327,7 @@ cli_sampler *cli_sampler_create(axp_profiler *p, pid_t first, const char *name)
         add(s, fd, &stat, s->cpu_mark_at_ns, name);
     else if (fd >= 0)
         close(fd);
+    record_sums(s);
     see_older(s);
     cli_cgroup_find(first, &s->group);
     return s;
@@ -357,8 +360,13 @@ uint64_t cli_sampler_look(cli_sampler *s, uint64_t now)
     return now + (least > s->interval_ns ? least : s->interval_ns);
 }
 
-void cli_sampler_end(cli_sampler *s)
+void cli_sampler_end(cli_sampler *s, const struct rusage *usage)
 {
+    if (s->n_looks < 3) {
+        count(s, RSS, (uint64_t)usage->ru_maxrss * 1024);
+        count(s, MINOR_FAULTS, (uint64_t)usage->ru_minflt);
+        count(s, MAJOR_FAULTS, (uint64_t)usage->ru_majflt);
+    }
     read_all(s);
     s->now.n_left = s->n;
     s->now.n_processes = s->n;

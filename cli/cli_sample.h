@@ -19,7 +19,9 @@
  *
  * A process belongs to the run when its parent does when it is first seen;
  * if it is orphaned later it still does. Processes shorter than the interval
- * may never be seen: their CPU time and faults are in their parents' sums.
+ * may never be seen: their CPU time and faults are in their parents' sums. Of
+ * a run that was over before a second look there is what the kernel tells at
+ * its end: the largest process's memory, and faults.
  *
  * Cost       the interval begins at 10 ms and grows to 250 ms, and is never
  *            less than 200 times what a sample took: 0.5 % of one core.
@@ -27,6 +29,8 @@
  */
 #ifndef CLI_SAMPLE_H
 #define CLI_SAMPLE_H
+#include <sys/resource.h>
+
 #include <axprof/axprof.h>
 
 #include "cli/cli_proc.h"
@@ -46,8 +50,8 @@ cli_sampler *cli_sampler_create(axp_profiler *p, pid_t first, const char *name);
 void cli_sampler_destroy(cli_sampler *s);
 /* Looks, records, and returns when to look next (CLOCK_MONOTONIC). */
 uint64_t cli_sampler_look(cli_sampler *s, uint64_t now_ns);
-/* The first process has ended and was waited for. */
-void cli_sampler_end(cli_sampler *s);
+/* The first process has ended and was waited for; usage is what wait told. */
+void cli_sampler_end(cli_sampler *s, const struct rusage *usage);
 cli_sample_now cli_sampler_now(const cli_sampler *s);
 
 #endif

@@ -57,7 +57,17 @@ static void continue_program(const cli_watch *w)
     if (is_stopped(w->pid)) kill(w->pid, SIGCONT);
 }
 
-static void take_signal(cli_watch *w, const struct signalfd_siginfo *info)
+/* Without a witness the kernel's signals are taken for the terminal's, and
+ * those for the group's. */
+static bool is_from_terminal(const cli_watch *w,
+                             const struct signalfd_siginfo *info)
+{
+    return !w->witness.pid && info->ssi_code == SI_KERNEL;
+}
+
+/* Adds what is to be passed on to *set. */
+static void take_signal(cli_watch *w, const struct signalfd_siginfo *info,
+                        uint64_t *set)
 {
     int number = (int)info->ssi_signo;
     if (number == SIGCHLD) return;
@@ -65,8 +75,27 @@ static void take_signal(cli_watch *w, const struct signalfd_siginfo *info)
         w->on_user(w->ctx);
     else if (number == SIGCONT)
         continue_program(w);
-    else if (info->ssi_code != SI_KERNEL && info->ssi_pid != (uint32_t)w->pid)
-        kill(w->pid, number);
+    else if (info->ssi_pid != (uint32_t)w->pid && !is_from_terminal(w, info))
+        *set |= (uint64_t)1 << (number - 1);
+}
+
+static void take_signals(cli_watch *w, int fd, uint64_t *set)
+{
+    struct signalfd_siginfo info;
+    while (fd >= 0 && read(fd, &info, sizeof info) == sizeof info)
+        take_signal(w, &info, set);
+}
+
+/* Whoever sends one to the group may be at it, or, as timeout does, send it to
+ * us first and then to the group: so there is some time before it is asked
+ * whether it went there. */
+static void pass_on(cli_watch *w, int fd, uint64_t set)
+{
+    nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
+    take_signals(w, fd, &set);
+    set &= ~cli_witness_saw(&w->witness);
+    for (int number = 1; set; number++, set >>= 1)
+        if (set & 1) kill(w->pid, number);
 }
 
 /* true: it has ended. */
@@ -104,12 +133,12 @@ void cli_watch_run(cli_watch *w)
     int fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     while (!reap(w)) {
         struct pollfd ready = {.fd = fd, .events = POLLIN};
-        struct signalfd_siginfo info;
+        uint64_t to_pass = 0;
         /* Without a descriptor (no more of them) it is asked now and then. */
         int wait_ms = timeout_ms(due_ns);
         poll(&ready, fd >= 0, fd >= 0 || wait_ms < 50 ? wait_ms : 50);
-        while (fd >= 0 && read(fd, &info, sizeof info) == sizeof info)
-            take_signal(w, &info);
+        take_signals(w, fd, &to_pass);
+        if (to_pass) pass_on(w, fd, to_pass);
         uint64_t now = cli_watch_clock();
         if (now >= due_ns) w->on_time(w->ctx, now, &due_ns);
     }

@@ -4,10 +4,11 @@
  *
  * Signals are blocked and read from a descriptor, so that no handler of ours
  * exists and the program starts with what its caller had set.
- *   From the terminal (Ctrl-C, Ctrl-\, Ctrl-Z, a change of its size) the
- *   program has had them itself, being in the same process group: nothing to
- *   do. Those that were sent to us are passed on. One that was sent to the
- *   whole group cannot be told from those, and arrives twice.
+ *   Those that the whole process group gets (Ctrl-C, Ctrl-\, Ctrl-Z, a change
+ *   of the terminal's size, kill of the group) the program has had itself,
+ *   being in the group: nothing to do (cli_witness.h tells). Those that were
+ *   sent to us alone are passed on; so is SIGHUP when the terminal goes, which
+ *   the kernel sends to the first process of a session.
  *   When the program stops, so do we, if a shell with job control waits for
  *   us; when we are continued, so is the program.
  *   SIGUSR1 is for us: what was recorded so far is written.
@@ -19,8 +20,11 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
+#include "cli/cli_witness.h"
+
 typedef struct cli_watch {
     pid_t pid;
+    cli_witness witness; /* the caller's: it is there before the program runs */
     /* Called at *due_ns (CLOCK_MONOTONIC), which it moves on. */
     void (*on_time)(void *ctx, uint64_t now_ns, uint64_t *due_ns);
     void (*on_user)(void *ctx);   /* SIGUSR1 */

@@ -94,8 +94,9 @@ char *cli_window_variable(const cli_window *w, uint64_t begin_ns)
         return cli_format("AXPROF_WINDOW=steps:%" PRIu64 ":%" PRIu64,
                           w->first_step, w->end_step);
     if (!w->delay_ns && !w->duration_ns) return NULL;
-    return cli_format("AXPROF_WINDOW=time:%" PRIu64 ":%" PRIu64,
-                      begin_ns + w->delay_ns, cli_window_end(w, begin_ns));
+    return cli_format("AXPROF_WINDOW=time:%" PRIu64 ":%" PRIu64 ":%" PRIu64,
+                      begin_ns + w->delay_ns, cli_window_end(w, begin_ns),
+                      begin_ns);
 }
 
 char *cli_window_text(const cli_window *w)

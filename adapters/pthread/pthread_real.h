@@ -16,10 +16,20 @@
     REAL(pthread_mutex_trylock, (pthread_mutex_t *))                           \
     REAL(pthread_mutex_timedlock,                                              \
          (pthread_mutex_t *, const struct timespec *))                         \
+    REAL(pthread_mutex_clocklock,                                              \
+         (pthread_mutex_t *, clockid_t, const struct timespec *))              \
     REAL(pthread_rwlock_rdlock, (pthread_rwlock_t *))                          \
     REAL(pthread_rwlock_tryrdlock, (pthread_rwlock_t *))                       \
     REAL(pthread_rwlock_wrlock, (pthread_rwlock_t *))                          \
     REAL(pthread_rwlock_trywrlock, (pthread_rwlock_t *))                       \
+    REAL(pthread_rwlock_timedrdlock,                                           \
+         (pthread_rwlock_t *, const struct timespec *))                        \
+    REAL(pthread_rwlock_timedwrlock,                                           \
+         (pthread_rwlock_t *, const struct timespec *))                        \
+    REAL(pthread_rwlock_clockrdlock,                                           \
+         (pthread_rwlock_t *, clockid_t, const struct timespec *))             \
+    REAL(pthread_rwlock_clockwrlock,                                           \
+         (pthread_rwlock_t *, clockid_t, const struct timespec *))             \
     REAL(pthread_cond_wait, (pthread_cond_t *, pthread_mutex_t *))             \
     REAL(pthread_cond_timedwait,                                               \
          (pthread_cond_t *, pthread_mutex_t *, const struct timespec *))       \
@@ -27,6 +37,8 @@
                                   clockid_t, const struct timespec *))         \
     REAL(pthread_barrier_wait, (pthread_barrier_t *))                          \
     REAL(sem_wait, (sem_t *))                                                  \
+    REAL(sem_timedwait, (sem_t *, const struct timespec *))                    \
+    REAL(sem_clockwait, (sem_t *, clockid_t, const struct timespec *))         \
     REAL(pthread_join, (pthread_t, void **))                                   \
     REAL(pthread_create,                                                       \
          (pthread_t *, const pthread_attr_t *, void *(*)(void *), void *))     \

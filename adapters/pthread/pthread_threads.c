@@ -4,9 +4,17 @@
  * A thread's row in the recording goes from its first to its last event: so
  * one is recorded at either end. The first thread has none, so that a program
  * without threads records nothing here and leaves nothing.
+ *
+ * Names      a row is called what its thread was called at its first event. A
+ *            thread that names itself is heard at once; one that others name,
+ *            or that asks the kernel directly, when it ends.
  */
+#include <dlfcn.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
 
 #include <axprof/axprof.h>
 
@@ -19,10 +27,21 @@ struct start {
     void *argument;
 };
 
+/* What the recorder knows this thread as. */
+static __thread char known[16] __attribute__((tls_model("initial-exec")));
+
+static void get_name(char name[16])
+{
+    if (prctl(PR_GET_NAME, name)) name[0] = 0;
+}
+
 static void on_end(void *unused)
 {
     int error = errno;
+    char name[16];
     (void)unused;
+    get_name(name);
+    if (strcmp(name, known) != 0) axp_thread_name(axp_global(), name);
     axp_instant(axp_global(), "thread ends");
     errno = error;
 }
@@ -33,6 +52,7 @@ static void *thread_main(void *p)
     struct start start = *(struct start *)p;
     void *result;
     free(p);
+    get_name(known);
     axp_instant(axp_global(), "thread begins");
     pthread_cleanup_push(on_end, NULL);
     result = start.function(start.argument);
@@ -40,11 +60,23 @@ static void *thread_main(void *p)
     return result;
 }
 
+/* The drain of a program that records to a file by itself. */
+static bool is_recorders(void *(*function)(void *))
+{
+    Dl_info its, ours;
+    void *at, *of = NULL;
+    void (*instant)(axp_profiler *, const char *) = axp_instant;
+    memcpy(&at, &function, sizeof at);
+    memcpy(&of, &instant, sizeof of);
+    return dladdr(at, &its) && dladdr(of, &ours) &&
+           its.dli_fbase == ours.dli_fbase;
+}
+
 WRAPPER int pthread_create(pthread_t *thread, const pthread_attr_t *attr,
                            void *(*function)(void *), void *argument)
 {
     const struct pthread_real *real = pthread_real();
-    struct start *start = malloc(sizeof *start);
+    struct start *start = is_recorders(function) ? NULL : malloc(sizeof *start);
     if (!start) return real->pthread_create(thread, attr, function, argument);
     *start = (struct start){function, argument};
     int rc = real->pthread_create(thread, attr, thread_main, start);
@@ -55,7 +87,9 @@ WRAPPER int pthread_create(pthread_t *thread, const pthread_attr_t *attr,
 WRAPPER int pthread_setname_np(pthread_t thread, const char *name)
 {
     int rc = pthread_real()->pthread_setname_np(thread, name);
-    if (rc == 0 && pthread_equal(thread, pthread_self()))
+    if (rc == 0 && pthread_equal(thread, pthread_self())) {
+        get_name(known);
         axp_thread_name(axp_global(), name);
+    }
     return rc;
 }

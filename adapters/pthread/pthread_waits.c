@@ -4,8 +4,9 @@
  * A lock that is free is taken by trying, which costs what locking costs:
  * nothing is measured then. Else two clock reads surround the real call.
  *
- * Not here   what the C library locks inside itself, and futexes called
- *            directly (libgomp's barriers): those do not pass through here.
+ * Not here   what the C library locks inside itself (mtx_lock and its kin of
+ *            C11 too), and futexes called directly (libgomp's barriers): those
+ *            do not pass through here.
  */
 #include <errno.h>
 #include <stdint.h>
@@ -75,6 +76,19 @@ LOCK(pthread_rwlock_rdlock, pthread_rwlock_tryrdlock, pthread_rwlock_t,
 
 WAIT(pthread_mutex_timedlock, "mutex wait",
      (pthread_mutex_t * m, const struct timespec *until), (m, until))
+WAIT(pthread_mutex_clocklock, "mutex wait",
+     (pthread_mutex_t * m, clockid_t clock, const struct timespec *until),
+     (m, clock, until))
+WAIT(pthread_rwlock_timedrdlock, "read lock wait",
+     (pthread_rwlock_t * l, const struct timespec *until), (l, until))
+WAIT(pthread_rwlock_timedwrlock, "write lock wait",
+     (pthread_rwlock_t * l, const struct timespec *until), (l, until))
+WAIT(pthread_rwlock_clockrdlock, "read lock wait",
+     (pthread_rwlock_t * l, clockid_t clock, const struct timespec *until),
+     (l, clock, until))
+WAIT(pthread_rwlock_clockwrlock, "write lock wait",
+     (pthread_rwlock_t * l, clockid_t clock, const struct timespec *until),
+     (l, clock, until))
 WAIT(pthread_cond_wait, "condition wait",
      (pthread_cond_t * c, pthread_mutex_t *m), (c, m))
 WAIT(pthread_cond_timedwait, "condition wait",
@@ -86,5 +100,10 @@ WAIT(pthread_cond_clockwait, "condition wait",
      (c, m, clock, until))
 WAIT(pthread_barrier_wait, "barrier wait", (pthread_barrier_t * b), (b))
 WAIT(sem_wait, "semaphore wait", (sem_t * s), (s))
+WAIT(sem_timedwait, "semaphore wait", (sem_t * s, const struct timespec *until),
+     (s, until))
+WAIT(sem_clockwait, "semaphore wait",
+     (sem_t * s, clockid_t clock, const struct timespec *until),
+     (s, clock, until))
 WAIT(pthread_join, "join wait", (pthread_t thread, void **result),
      (thread, result))

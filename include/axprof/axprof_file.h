@@ -26,6 +26,23 @@ AXP_API axp_status axp_file_check(const char *path, FILE *to);
 /* Spool and file into one clean file; out NULL: in place. */
 AXP_API axp_status axp_file_pack(const char *path, const char *out);
 
+/* ---- what killed programs leave ------------------------------------------
+ * The spool of a program that was killed stays in /dev/shm, since it has what
+ * its recording has not. axp_file_pack of the recording moves it there. */
+typedef struct axp_spool_info {
+    const char *path;
+    const char *recording; /* that it belongs to; "": not known */
+    uint64_t process_id, bytes;
+    bool is_in_use; /* its process is still there */
+} axp_spool_info;
+/* Every spool of this user in /dev/shm; a return value other than 0 ends the
+ * list. The strings are valid during the call. */
+AXP_API axp_status axp_spools_list(int (*fn)(const axp_spool_info *s,
+                                             void *ctx),
+                                   void *ctx);
+/* Removes one that was listed, unless it is in use. */
+AXP_API axp_status axp_spool_remove(const char *path);
+
 /* ---- draining another process -------------------------------------------
  * A process that was started with AXPROF_DRAIN=parent has no drain of its own:
  * its parent moves what it records from its spool into its trace, and

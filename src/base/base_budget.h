@@ -18,8 +18,10 @@ struct axp__budget {
 static inline bool axp__budget_take_part(struct axp__budget *b, uint64_t n,
                                          uint64_t part, uint64_t whole)
 {
+    uint64_t most = axp__get(&b->limit_bytes) / whole * part;
+    if (axp__get(&b->used_bytes) + n > most) return false; /* costs less */
     uint64_t used = axp__add(&b->used_bytes, n) + n;
-    if (used <= axp__get(&b->limit_bytes) / whole * part) return true;
+    if (used <= most) return true;
     axp__add(&b->used_bytes, -n);
     return false;
 }

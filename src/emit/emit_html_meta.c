@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "emit/emit_run.h"
 #include "emit/emit_words.h"
 
 /* ---- pieces ----------------------------------------------------------------------- */
@@ -113,6 +114,21 @@ static void known(struct json *j, bool is_known, double value)
 
 /* ---- run and findings ---------------------------------------------------------------- */
 
+/* What ran, where and when. */
+static void put_where(struct json *j)
+{
+    const struct axp__capture *c = j->job->v->capture;
+    char *command = axp__run_command(j->job->v);
+    char started[32];
+    axp__run_started(j->job->v, started);
+    if (command) put_text(j, "command", command);
+    if (c->about.host) put_text(j, "host", c->about.host);
+    if (c->about.cpu) put_text(j, "cpu", c->about.cpu);
+    if (*started) put_text(j, "started", started);
+    put_u64(j, "process_id", c->process_id);
+    free(command);
+}
+
 static void put_run(struct json *j)
 {
     const axp_view *v = j->job->v;
@@ -131,7 +147,7 @@ static void put_run(struct json *j)
     put_u64(j, "events", v->n_events);
     put_u64(j, "cut_events", axp_view_cut_count(v));
     put_u64(j, "own_cost_ns", axp__view_ns(v, c->own_cost_ticks));
-    put_u64(j, "process_id", c->process_id);
+    put_where(j);
     put_text(j, "version", AXP_VERSION);
     end(j, '}');
 }
@@ -428,7 +444,7 @@ static void put_machine(struct json *j)
     if (!(gflops > 0) && !(gbps > 0)) return;
     key(j, "machine");
     begin(j, '{');
-    put_text(j, "name", "the peaks given");
+    put_text(j, "name", "the machine, as given");
     put_u64(j, "cores", 0);
     key(j, "gflops");
     axp__out_char(j->o, '[');

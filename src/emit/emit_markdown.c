@@ -94,12 +94,13 @@ static void end_row(struct markdown *m)
 static void put_run(struct markdown *m, const axp_view *v)
 {
     char time[32], bytes[32];
+    size_t n_threads = axp__view_n_inside(v);
     axp__out_text(m->o, "# Profile of ");
     put_name(m, v->capture->title);
     axp__out_format(m->o, "\n\n**%s**, %zu %s, %zu %s",
-                    axp_format_ns(time, sizeof time, v->duration_ns),
-                    v->n_threads, v->n_threads == 1 ? "thread" : "threads",
-                    v->n_ops, v->n_ops == 1 ? "operation" : "operations");
+                    axp_format_ns(time, sizeof time, v->duration_ns), n_threads,
+                    n_threads == 1 ? "thread" : "threads", v->n_ops,
+                    v->n_ops == 1 ? "operation" : "operations");
     if (v->steps.count) {
         axp__out_text(m->o, ", ");
         axp__out_u64(m->o, v->steps.count);

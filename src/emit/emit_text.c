@@ -161,7 +161,7 @@ static size_t count_processes(const axp_view *v)
 {
     size_t n = 0;
     for (size_t i = 0; i < v->n_threads; i++) {
-        size_t k = 0;
+        size_t k = axp__is_outside(&v->threads[i]) ? i + 1 : 0;
         while (k < i && v->threads[k].process_id != v->threads[i].process_id)
             k++;
         if (k == i) n++;
@@ -172,15 +172,24 @@ static size_t count_processes(const axp_view *v)
 static void put_counts(struct axp__text *t, const axp_view *v)
 {
     struct words w = {.len = 0};
-    uint64_t calls = 0;
-    size_t n_processes = count_processes(v);
-    for (size_t i = 0; i < v->n_ops; i++)
+    uint64_t calls = 0, n_ops = 0;
+    size_t n_processes = count_processes(v), n_threads = axp__view_n_inside(v);
+    for (size_t i = 0; i < v->n_ops; i++) {
+        if (axp__text_process(v, &v->ops[i])) continue;
         calls += v->ops[i].calls;
+        n_ops++;
+    }
     if (n_processes > 1) add_count(&w, n_processes, "process", "processes");
-    add_count(&w, v->n_threads, "thread", "threads");
+    bool is_outside_alone = v->n_threads && !n_threads;
+    if (is_outside_alone)
+        add(&w, "seen from outside alone");
+    else
+        add_count(&w, n_threads, "thread", "threads");
     if (v->n_tracks) add_count(&w, v->n_tracks, "track", "tracks");
-    add_count(&w, v->n_ops, "operation", "operations");
-    add_count(&w, calls, "call", "calls");
+    if (n_ops || !is_outside_alone) {
+        add_count(&w, n_ops, "operation", "operations");
+        add_count(&w, calls, "call", "calls");
+    }
     if (v->steps.count) add_count(&w, v->steps.count, "step", "steps");
     char bytes[32];
     if (v->memory.peak_bytes)
@@ -261,6 +270,7 @@ axp_status axp__emit_text(const axp_view *v, const axp_findings *f,
     axp__text_tree(&t, v);
     axp__text_memory(&t, v);
     axp__text_steps(&t, v);
+    axp__text_processes(&t, v);
     axp__text_threads(&t, v);
     axp__text_tracks(&t, v);
     axp__text_counters(&t, v);

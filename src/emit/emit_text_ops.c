@@ -32,22 +32,26 @@ void axp__text_ops(struct axp__text *t, const axp_view *v)
         {"share", false, 0},    {"GFLOP/s", false, 1}, {"GB/s", false, 5}};
     axp_ns rest = 0;
     char text[32];
-    if (!v->n_ops) {
+    size_t n = 0;
+    for (size_t i = 0; i < v->n_ops; i++)
+        n += !axp__text_process(v, &v->ops[i]);
+    if (!n) {
         axp__text_heading(t, "Compute Statistics", "no operation was recorded");
         return;
     }
     axp__text_heading(t, "Compute Statistics", "operations by self time");
     struct axp__table *table = axp__table_create(
         t, columns, sizeof columns / sizeof *columns, SHOWN_OPS);
-    for (size_t i = 0; table && i < v->n_ops; i++) {
-        if (i < SHOWN_OPS)
+    for (size_t i = 0, shown = 0; table && i < v->n_ops; i++) {
+        if (axp__text_process(v, &v->ops[i])) continue;
+        if (shown++ < SHOWN_OPS)
             put_op(table, &v->ops[i]);
         else
             rest += v->ops[i].self_ns;
     }
     axp__table_print(t, table);
-    if (v->n_ops > SHOWN_OPS)
-        axp__text_say(t, "and %zu more, %s self", v->n_ops - SHOWN_OPS,
+    if (n > SHOWN_OPS)
+        axp__text_say(t, "and %zu more, %s self", n - SHOWN_OPS,
                       axp_format_ns(text, sizeof text, rest));
 }
 

@@ -29,6 +29,68 @@ void axp__text_steps(struct axp__text *t, const axp_view *v)
     axp__text_wrap(t, "", line);
 }
 
+/* ---- processes ------------------------------------------------------------------- */
+
+const char *axp__text_process(const axp_view *v, const axp_op *op)
+{
+    static const char prefix[] = "process ";
+    bool is_outside = axp__view_n_inside(v) < v->n_threads;
+    if (!is_outside || strncmp(op->name, prefix, sizeof prefix - 1) != 0)
+        return NULL;
+    return op->name + sizeof prefix - 1;
+}
+
+static int by_total(const void *a, const void *b)
+{
+    const axp_op *x = *(const axp_op *const *)a, *y = *(const axp_op *const *)b;
+    if (x->total_ns != y->total_ns) return x->total_ns < y->total_ns ? 1 : -1;
+    return strcmp(x->name, y->name);
+}
+
+static void put_processes(struct axp__text *t, const axp_view *v,
+                          const axp_op **list, size_t n)
+{
+    static const struct axp__column columns[] = {{"process", true, 0},
+                                                 {"number", false, 0},
+                                                 {"lived together", false, 1},
+                                                 {"mean", false, 0},
+                                                 {"longest", false, 0}};
+    size_t shown = n < SHOWN_ROWS ? n : SHOWN_ROWS;
+    struct axp__table *table =
+        axp__table_create(t, columns, sizeof columns / sizeof *columns, shown);
+    for (size_t i = 0; table && i < shown; i++) {
+        axp__cell *cells = axp__table_row(table, axp__text_process(v, list[i]));
+        axp__short_count(cells[0], list[i]->calls);
+        axp__short_ns(cells[1], list[i]->total_ns);
+        axp__short_ns(cells[2], list[i]->avg_ns);
+        axp__short_ns(cells[3], list[i]->max_ns);
+    }
+    axp__table_print(t, table);
+    if (n > shown) axp__text_say(t, "and %zu more names", n - shown);
+}
+
+/* By name: a run may have thousands. */
+void axp__text_processes(struct axp__text *t, const axp_view *v)
+{
+    axp__cell count;
+    uint64_t n_all = 0;
+    size_t n = 0;
+    const axp_op **list = malloc((v->n_ops + 1) * sizeof *list);
+    if (!list) t->has_failed = true;
+    for (size_t i = 0; list && i < v->n_ops; i++) {
+        if (!axp__text_process(v, &v->ops[i])) continue;
+        list[n++] = &v->ops[i];
+        n_all += v->ops[i].calls;
+    }
+    if (n) {
+        qsort(list, n, sizeof *list, by_total);
+        axp__text_heading(t, "Processes", "%s seen from outside",
+                          axp__short_count(count, n_all));
+        put_processes(t, v, list, n);
+    }
+    free(list);
+}
+
 /* ---- threads --------------------------------------------------------------------- */
 
 static int by_busy(const void *a, const void *b)
@@ -91,16 +153,17 @@ static void put_threads(struct axp__text *t, axp_thread_info *all, size_t n)
 void axp__text_threads(struct axp__text *t, const axp_view *v)
 {
     axp__cell count;
-    if (!v->n_threads) return;
+    size_t n = 0;
+    if (!axp__view_n_inside(v)) return;
     axp_thread_info *all = calloc(v->n_threads, sizeof *all);
     if (!all) {
         t->has_failed = true;
         return;
     }
-    memcpy(all, v->threads, v->n_threads * sizeof *all);
-    axp__text_heading(t, "Threads", "%s",
-                      axp__short_count(count, v->n_threads));
-    put_threads(t, all, v->n_threads);
+    for (size_t i = 0; i < v->n_threads; i++)
+        if (!axp__is_outside(&v->threads[i])) all[n++] = v->threads[i];
+    axp__text_heading(t, "Threads", "%s", axp__short_count(count, n));
+    put_threads(t, all, n);
     free(all);
 }
 

@@ -198,18 +198,22 @@ static const char *why_not(const struct check *c)
     if (k->n_events != c->n_events) return "its timeline was cut";
     if (warning_count(k, "folded_paths"))
         return "paths were folded for want of memory";
+    if (warning_count(k, "no_memory"))
+        return "events were not recorded for want of memory";
     return NULL;
 }
 
 static axp_status check_statistics(struct check *c)
 {
     const char *why = why_not(c);
-    if (why) {
+    struct axp__fold *fold = why ? NULL : axp__fold_create(c->o->capture);
+    axp_status status = AXP_OK;
+    if (!why && !fold) return AXP_E_NO_MEMORY;
+    if (!why && axp__fold_lost(fold)) why = "its call tree is too large for it";
+    if (why)
         fprintf(c->to, "  statistics not counted again: %s\n", why);
-        return AXP_OK;
-    }
-    struct axp__fold *fold = axp__fold_create(c->o->capture);
-    axp_status status = fold ? compare(c, fold) : AXP_E_NO_MEMORY;
+    else
+        status = compare(c, fold);
     axp__fold_destroy(fold);
     return status;
 }

@@ -82,7 +82,8 @@ static uint32_t get(struct table *t, uint32_t parent, uint32_t name)
 static struct sums *sums_of(struct table *t, uint32_t parent, uint32_t name,
                             int side)
 {
-    struct sums *s = &t->at[get(t, parent, name)];
+    uint32_t i = get(t, parent, name); /* which may move t->at */
+    struct sums *s = &t->at[i];
     s->is_there[side] = 1;
     return s;
 }

@@ -13,6 +13,12 @@
 
 #define OTHER_NAME 1u /* "(other)"; AXP__NAME_OTHER of the recorder */
 
+/* New places are refused past three quarters of the budget (tally_arena.h).
+ * Operations and histograms are not, however many rows there are: so much more
+ * is granted before each block. */
+#define TREE_BYTES ((uint64_t)96 << 20)
+#define GRANT_BYTES ((uint64_t)16 << 20)
+
 /* ---- rows ----------------------------------------------------------------------- */
 
 static void retire(void *ctx, void *memory, size_t bytes)
@@ -256,31 +262,38 @@ static void fold_by_words(struct axp__fold *f, struct axp__fold_row *r,
     axp__words_unload(&words);
 }
 
-static void fold_chunk(struct axp__fold *f, struct axp__symbols *s,
+/* Memory that one block after the other is read into. */
+struct reading {
+    struct axp__body body;
+    struct axp__symbols symbols;
+};
+
+static void fold_chunk(struct axp__fold *f, struct reading *reading,
                        const struct axp__cap_chunk *chunk)
 {
     struct axp__fold_row *r = axp__fold_row(f, chunk->row);
+    uint64_t granted = f->budget.used_bytes + GRANT_BYTES;
     if (!r) {
         f->is_out_of_memory = true;
         return;
     }
+    if (f->budget.limit_bytes < granted) f->budget.limit_bytes = granted;
     if (chunk->n_events != UINT64_MAX) r->n_events += chunk->n_events;
     const struct axp__index_entry *e = axp__file_entry_of(chunk);
     if (!e || e->block.kind != AXP__B_PACK) {
         fold_by_words(f, r, chunk);
         return;
     }
-    axp_status status;
     const struct axp__file *file =
         (const struct axp__file *)(const void *)chunk->source;
-    uint8_t *body = axp__file_body(file, e, &status);
-    if (!body || axp__symbols_open(s, &e->block, body))
+    struct axp__symbols *s = &reading->symbols;
+    if (axp__file_body_into(file, e, &reading->body) ||
+        axp__symbols_open(s, &e->block, reading->body.bytes))
         f->n_damaged++;
-    else if (axp__fold_can_do(f, s))
-        axp__fold_symbols(f, r, s);
-    else
+    else if (!axp__fold_can_do(f, s))
         fold_by_words(f, r, chunk);
-    free(body);
+    else if (!axp__fold_symbols(f, r, s))
+        f->n_damaged++;
 }
 
 static void mark_tracks(struct axp__fold *f, const struct axp__capture *c)
@@ -295,26 +308,35 @@ static void mark_tracks(struct axp__fold *f, const struct axp__capture *c)
 struct axp__fold *axp__fold_create(const struct axp__capture *c)
 {
     struct axp__fold *f = calloc(1, sizeof *f);
-    struct axp__symbols symbols;
+    struct reading reading = {0};
     if (!f) return NULL;
-    f->budget.limit_bytes = UINT64_MAX / 4;
+    f->budget.limit_bytes = TREE_BYTES / 3 * 4;
     f->memory.budget = &f->budget;
     f->start_ticks = f->end_ticks = c->start_ticks;
     f->rate = (struct axp__rate){c->rate_mult};
     struct turn *turns = make_turns(c);
     if (!turns) f->is_out_of_memory = true;
     mark_tracks(f, c);
-    axp__symbols_init(&symbols);
+    axp__symbols_init(&reading.symbols);
     for (size_t i = 0; turns && i < c->n_chunks && !f->is_out_of_memory; i++) {
-        fold_chunk(f, &symbols, turns[i].chunk);
+        fold_chunk(f, &reading, turns[i].chunk);
         axp__fold_memory(f,
                          i + 1 < c->n_chunks ? turns[i + 1].key : UINT64_MAX);
     }
-    axp__symbols_fini(&symbols);
+    axp__symbols_fini(&reading.symbols);
+    free(reading.body.bytes);
     free(turns);
     if (!f->is_out_of_memory) return f;
     axp__fold_destroy(f);
     return NULL;
+}
+
+uint64_t axp__fold_lost(const struct axp__fold *f)
+{
+    uint64_t n = 0;
+    for (size_t i = 0; i < f->n_rows; i++)
+        n += f->row[i]->tally.n_folded;
+    return n;
 }
 
 void axp__fold_destroy(struct axp__fold *f)

@@ -13,7 +13,9 @@
  *            blocks are taken in the order of their beginnings, and what
  *            they say of memory waits until no block that is still to come
  *            can say something earlier.
- * Memory     a tally a row, one block, and what waits.
+ * Memory     a tally a row, one block, and what waits. All call trees together
+ *            take 96 MiB, twice what a recorder gives them unless it is told
+ *            otherwise; past that new places fold into "(other)".
  * Input      untrusted: an end without a beginning and the like are counted
  *            and passed over.
  * Cost       bench/bench_file.c: with decoding under 1.5 floors a scope on
@@ -70,6 +72,8 @@ struct axp__fold {
 /* The whole timeline of a capture; NULL: no memory. */
 struct axp__fold *axp__fold_create(const struct axp__capture *c);
 void axp__fold_destroy(struct axp__fold *f);
+/* Scopes that found no room for a place of their own. */
+uint64_t axp__fold_lost(const struct axp__fold *f);
 
 /* Rows, lanes and memory of c from a fold. c has none of these yet; rows that
  * it should know of by name are given. False: no memory. */
@@ -82,10 +86,19 @@ struct axp__symbols;
 struct axp__fold_row *axp__fold_row(struct axp__fold *f, uint32_t id);
 void axp__fold_words(struct axp__fold *f, struct axp__fold_row *r,
                      const uint64_t *words, size_t n, uint64_t base_ticks);
+/* What a WORK record says. */
+struct axp__work axp__fold_work(const uint64_t *words);
+/* Of the innermost scope. */
+void axp__fold_set_category(struct axp__fold_row *r, uint64_t category);
+struct axp__wire_event;
+void axp__fold_put_memory(struct axp__fold *f, struct axp__fold_row *r,
+                          const struct axp__wire_event *e,
+                          uint64_t bytes_and_kind, bool is_alloc);
 /* The same for a pack. Not if it holds stops: which scope a stop ends is a
  * matter of its name, which a symbol does not have. */
 bool axp__fold_can_do(struct axp__fold *f, const struct axp__symbols *s);
-void axp__fold_symbols(struct axp__fold *f, struct axp__fold_row *r,
+/* False: it is damaged, and what follows was left out. */
+bool axp__fold_symbols(struct axp__fold *f, struct axp__fold_row *r,
                        struct axp__symbols *s);
 /* What was said of memory before a moment. */
 void axp__fold_memory(struct axp__fold *f, uint64_t before_ticks);

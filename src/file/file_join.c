@@ -300,6 +300,52 @@ static const char *join_titles(struct join *j)
     return text;
 }
 
+/* ---- what ran, where and when ---------------------------------------------------------- */
+
+#define MOST_HOSTS 4
+
+static bool is_new_host(const struct join *j, size_t i)
+{
+    const char *host = j->parts[i].capture->about.host;
+    for (size_t k = 0; host && k < i; k++) {
+        const char *other = j->parts[k].capture->about.host;
+        if (other && !strcmp(other, host)) return false;
+    }
+    return host;
+}
+
+/* "a, b, c, d and 3 more" */
+static const char *join_hosts(const struct join *j)
+{
+    size_t n = 0, len = 64;
+    for (size_t i = 0; i < j->n_parts; i++)
+        if (is_new_host(j, i) && n++ < MOST_HOSTS)
+            len += strlen(j->parts[i].capture->about.host) + 2;
+    char *text = axp__cap_take(j->c, len, 1), *to = text;
+    if (!n || !text) return NULL;
+    for (size_t i = 0, k = 0; i < j->n_parts && k < MOST_HOSTS; i++) {
+        if (!is_new_host(j, i)) continue;
+        if (k++) to = stpcpy(to, ", ");
+        to = stpcpy(to, j->parts[i].capture->about.host);
+    }
+    if (n > MOST_HOSTS)
+        snprintf(to, len - (size_t)(to - text), " and %zu more",
+                 n - MOST_HOSTS);
+    return text;
+}
+
+/* The first's program, everyone's hosts, the earliest start. */
+static void join_about(struct join *j)
+{
+    struct axp__cap_about *a = &j->c->about;
+    *a = j->parts[0].capture->about;
+    for (size_t i = 1; i < j->n_parts; i++) {
+        const struct axp__cap_about *b = &j->parts[i].capture->about;
+        if (b->started_ns < a->started_ns) a->started_ns = b->started_ns;
+    }
+    a->host = join_hosts(j);
+}
+
 static bool fill(struct join *j)
 {
     struct axp__capture *c = j->c;
@@ -311,6 +357,7 @@ static bool fill(struct join *j)
     c->rank = -1;
     c->is_finished = true;
     c->title = join_titles(j);
+    join_about(j);
     if (!c->title || !number_rows(j) || !take_arrays(j)) return false;
     for (size_t i = 0; i < j->n_parts; i++) {
         set_time(j, i);

@@ -2,6 +2,7 @@
 /* From a path to a capture; see file_open.h. */
 #include "file/file_open.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +16,19 @@
 static axp_status no_memory(const char *path)
 {
     return axp__fail(AXP_E_NO_MEMORY, "no memory to read %s", path);
+}
+
+/* What ran, where and when, as the file says it. */
+static void keep_about(const struct axp__file *f, const struct axp__about *a,
+                       struct axp__capture *c)
+{
+    c->about = (struct axp__cap_about){
+        .program = axp__about_text(a, "program"),
+        .arguments = axp__about_text(a, "arguments"),
+        .host = axp__about_text(a, "host"),
+        .cpu = axp__about_text(a, "cpu"),
+    };
+    axp__cap_start_at(c, f->head.clock.ticks, f->head.clock.realtime_ns);
 }
 
 /* ---- warnings ------------------------------------------------------------------ */
@@ -34,12 +48,52 @@ static bool add_warning(struct axp__capture *c, const char *code,
     return true;
 }
 
-/* What was not as it should be. Nothing is, of a file that ended well. */
+static void put_span(char *text, size_t size, uint64_t from_ns, uint64_t to_ns)
+{
+    char from[32], to[32];
+    axp_format_ns(from, sizeof from, from_ns);
+    axp_format_ns(to, sizeof to, to_ns);
+    if (to_ns)
+        snprintf(text, size, "from %s to %s after its start", from, to);
+    else
+        snprintf(text, size, "from %s after its start on", from);
+}
+
+/* "steps:100:120", "time:BEGIN:END:START" (CLOCK_MONOTONIC): what axprof run
+ * was asked to record. NULL: everything, or it is said already, in a file that
+ * was packed; else in the capture's memory. */
+static const char *window_text(const struct axp__opened *o)
+{
+    enum { ROOM = 200 };
+    const char *window = axp__about_text(&o->about, "env.AXPROF_WINDOW");
+    unsigned long long begin, end, start = 0;
+    char *text = window ? axp__cap_take(o->capture, ROOM, 1) : NULL, span[96];
+    for (size_t i = 0; i < o->capture->n_warnings; i++)
+        if (!strcmp(o->capture->warnings[i].code, "window")) return NULL;
+    if (!text) return NULL;
+    if (sscanf(window, "steps:%20llu:%20llu", &begin, &end) == 2)
+        snprintf(span, sizeof span,
+                 end ? "steps %llu to %llu" : "steps %llu on", begin, end - 1);
+    else if (sscanf(window, "time:%20llu:%20llu:%20llu", &begin, &end,
+                    &start) >= 2)
+        put_span(span, sizeof span, begin - start, end ? end - start : 0);
+    else
+        return NULL;
+    snprintf(text, ROOM,
+             "part of a run was recorded, as axprof run was asked: %s; "
+             "statistics cover that part",
+             span);
+    return text;
+}
+
+/* What was not as it should be, or is not all. Nothing is, of a file of a
+ * whole run that ended well. */
 static bool add_warnings(const struct axp__opened *o)
 {
     struct axp__capture *c = o->capture;
     const struct axp__file *f = o->file;
     bool is_cut = !f->is_finished && f->end < f->bytes;
+    const char *window = window_text(o);
     return add_warning(c, "recovered",
                        "recording that its process did not end: read from its "
                        "spool, up to the last event",
@@ -53,6 +107,11 @@ static bool add_warnings(const struct axp__opened *o)
                        "recording without its statistics: they were counted "
                        "again from the timeline, and miss what it misses",
                        o->origin == AXP__FROM_WORDS) &&
+           add_warning(c, "folded_paths",
+                       "scopes whose call path found no room when they were "
+                       "counted again; counted in their operation, shown "
+                       "under (other) in the call tree",
+                       o->n_folded) &&
            add_warning(c, "cut_file",
                        "bytes after the last whole block of the file; ignored",
                        is_cut ? f->bytes - f->end : 0) &&
@@ -61,7 +120,8 @@ static bool add_warnings(const struct axp__opened *o)
                        f->n_damaged) &&
            add_warning(c, "unknown_blocks",
                        "blocks of a kind that this version does not know",
-                       f->n_unknown);
+                       f->n_unknown) &&
+           add_warning(c, "window", window, window != NULL);
 }
 
 /* ---- by the file alone ------------------------------------------------------------- */
@@ -152,6 +212,7 @@ static bool fold(struct axp__opened *o)
     c->rows = NULL;
     c->n_rows = 0;
     bool ok = folded && axp__fold_to_capture(folded, c, rows, n);
+    if (folded) o->n_folded = axp__fold_lost(folded);
     axp__fold_destroy(folded);
     return ok;
 }
@@ -288,6 +349,7 @@ axp_status axp__trace_open(const char *path, struct axp__opened *out)
     if (!status && !add_warnings(&o)) status = AXP_E_NO_MEMORY;
     if (!status) {
         copy_clock(o.capture, &f->head);
+        keep_about(f, &o.about, o.capture);
         *out = o;
         return AXP_OK;
     }
@@ -306,6 +368,7 @@ static __attribute__((constructor)) void give_packing(void)
 axp_status axp__trace_attach(struct axp__capture *c, const char *path)
 {
     struct axp__file *f = NULL;
+    struct axp__about about;
     uint32_t epoch = 0;
     axp_status status = axp__file_open(path, &f);
     if (status) return status;
@@ -313,6 +376,7 @@ axp_status axp__trace_attach(struct axp__capture *c, const char *path)
         if (f->entry[i].block.kind == AXP__B_STATE)
             epoch = f->entry[i].block.epoch;
     c->n_chunks = 0; /* copies of what is in the file */
+    if (axp__file_about(f, c, &about)) keep_about(f, &about, c);
     if (axp__file_as_source(f, c, epoch)) return AXP_OK;
     axp__file_close(f);
     return no_memory(path);

@@ -21,7 +21,8 @@ struct axp__opened {
     const struct axp__file *file; /* the capture's */
     struct axp__about about;      /* in the capture's memory */
     enum axp__origin origin;
-    bool is_alive; /* the process is still there, and records */
+    uint64_t n_folded; /* scopes that lost their place, counting again */
+    bool is_alive;     /* the process is still there, and records */
     uint32_t epoch;
 };
 

@@ -53,22 +53,32 @@ static bool add_entry(struct axp__file *f, const struct axp__index_entry *e)
     return true;
 }
 
+axp_status axp__file_body_into(const struct axp__file *f,
+                               const struct axp__index_entry *e,
+                               struct axp__body *body)
+{
+    uint64_t n = e->block.body_bytes, at = e->at + AXP__BLOCK_HEAD;
+    if (at > f->bytes || n > f->bytes - at) return AXP_E_FORMAT;
+    if (n + 8 > body->cap) {
+        free(body->bytes);
+        body->bytes = malloc((size_t)n + 8);
+        body->cap = body->bytes ? (size_t)n + 8 : 0;
+    }
+    if (!body->bytes) return AXP_E_NO_MEMORY;
+    memset(body->bytes + n, 0, 8);
+    return axp__file_read_at(f, at, body->bytes, (size_t)n) &&
+                   axp__crc32c(0, body->bytes, (size_t)n) == e->block.body_crc
+               ? AXP_OK
+               : AXP_E_FORMAT;
+}
+
 uint8_t *axp__file_body(const struct axp__file *f,
                         const struct axp__index_entry *e, axp_status *status)
 {
-    uint64_t n = e->block.body_bytes, at = e->at + AXP__BLOCK_HEAD;
-    *status = AXP_E_FORMAT;
-    if (at > f->bytes || n > f->bytes - at) return NULL;
-    uint8_t *body = malloc((size_t)n + 8);
-    if (!body) *status = AXP_E_NO_MEMORY;
-    if (!body) return NULL;
-    if (axp__file_read_at(f, at, body, (size_t)n) &&
-        axp__crc32c(0, body, (size_t)n) == e->block.body_crc) {
-        memset(body + n, 0, 8);
-        *status = AXP_OK;
-        return body;
-    }
-    free(body);
+    struct axp__body body = {0};
+    *status = axp__file_body_into(f, e, &body);
+    if (!*status) return body.bytes;
+    free(body.bytes);
     return NULL;
 }
 

@@ -49,6 +49,15 @@ void axp__file_close(struct axp__file *f); /* NULL allowed */
  * NULL: damaged, or no memory (then *status is AXP_E_NO_MEMORY). */
 uint8_t *axp__file_body(const struct axp__file *f,
                         const struct axp__index_entry *e, axp_status *status);
+/* The same into memory that the next body finds again; the caller frees
+ * bytes, also after a failure. */
+struct axp__body {
+    uint8_t *bytes;
+    size_t cap;
+};
+axp_status axp__file_body_into(const struct axp__file *f,
+                               const struct axp__index_entry *e,
+                               struct axp__body *body);
 bool axp__file_read_at(const struct axp__file *f, uint64_t at, void *bytes,
                        size_t n);
 /* Whether what is stored at an entry's place is what the entry says. */

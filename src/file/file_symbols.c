@@ -18,21 +18,19 @@
 /* What a symbol does, as one number, and a window likewise: the loop over
  * symbols loads each once, and does not branch on what comes next, which is
  * noise.
- *   action  bits 0-15 context of its time, 16-31 of its end's, which is pushed,
- *           32 its context is the one pushed last, 33 there is no such symbol,
- *           34 nothing is pushed, 40-63 the step of the depth
+ *   action  bits 0-7 context of its time, 9 nothing is pushed, 16-31 context of
+ *           its end's, which is pushed, 32 its context is the one pushed last,
+ *           40-63 the step of the depth, in bytes of the stack
  *   window  bits 0-7 width, 8-63 beginning */
+#define NO_PUSH 512u /* as bytes, the distance to where it does no harm */
 #define IS_END ((uint64_t)1 << 32)
-#define IS_UNKNOWN ((uint64_t)1 << 33)
-#define IS_NO_PUSH_BIT 34
 #define STEP_SHIFT 40
 
 static inline uint64_t make_action(uint32_t context, uint32_t end_context,
                                    int64_t step)
 {
-    return context | (uint64_t)end_context << 16 |
-           (uint64_t)(step <= 0) << IS_NO_PUSH_BIT |
-           (uint64_t)step << STEP_SHIFT;
+    return context | (step <= 0 ? NO_PUSH : 0) | (uint64_t)end_context << 16 |
+           (uint64_t)(step * (int64_t)sizeof(uint16_t)) << STEP_SHIFT;
 }
 
 #define WIDE_SYMBOLS 8192u
@@ -46,8 +44,21 @@ struct opener {
     uint64_t packed[AXP__N_COLUMNS];
     uint32_t n_contexts;
     bool is_wide;
+    struct axp__symbol_times *times;
+};
+
+/* Where the times of a pack are, and how far they were read. */
+struct axp__symbol_times {
+    const uint8_t *flags, *bits, *exceptions;
+    size_t n_bytes, n_exceptions; /* of bits, of exceptions */
+    size_t at_exception;
+    uint64_t now, n_bits, n_times;
+    uint64_t depth; /* of the next in open, as if that had no end */
+    bool is_plain;  /* symbols are narrow, and each has a time */
+    /* contexts of their ends; behind them what is not pushed goes */
+    uint16_t open[2 * AXP__OPEN_SCOPES];
     uint64_t windows[AXP__PACK_CONTEXTS * 2]; /* by flag */
-    uint64_t *actions;                        /* by symbol */
+    uint64_t actions[WIDE_SYMBOLS];
 };
 
 /* ---- memory ------------------------------------------------------------------ */
@@ -60,6 +71,7 @@ void axp__symbols_init(struct axp__symbols *s)
 void axp__symbols_fini(struct axp__symbols *s)
 {
     free(s->memory);
+    free(s->times);
     ZSTD_freeDCtx(s->zstd);
     memset(s, 0, sizeof *s);
 }
@@ -67,12 +79,13 @@ void axp__symbols_fini(struct axp__symbols *s)
 static bool reserve(struct axp__symbols *s, size_t bytes)
 {
     if (!s->zstd) s->zstd = ZSTD_createDCtx();
+    if (!s->times) s->times = malloc(sizeof *s->times);
     if (bytes > s->memory_bytes) {
         free(s->memory);
         s->memory = malloc(bytes);
         s->memory_bytes = s->memory ? bytes : 0;
     }
-    return s->zstd && s->memory;
+    return s->zstd && s->times && s->memory;
 }
 
 /* Room for n bytes and some that are read past them, at a multiple of 64. */
@@ -170,7 +183,7 @@ static bool read_contexts(struct opener *o, struct axp__bytes *b)
             if (b->is_bad || bits[k] > AXP__WINDOW_BITS || begin > UINT32_MAX)
                 return false;
             begin <<= axp__window_unit((unsigned)bits[k]);
-            o->windows[2 * i + k] = begin << 8 | bits[k];
+            o->times->windows[2 * i + k] = begin << 8 | bits[k];
         }
     }
     return true;
@@ -220,7 +233,7 @@ static bool read_templates(struct opener *o, struct axp__bytes *b)
                                            .n_words = (uint32_t)n,
                                            .n_literals = (uint32_t)n_literals};
         if (!find_heads(s->words + first, t)) return false;
-        o->actions[i + AXP__SYM_TEMPLATE] =
+        o->times->actions[i + AXP__SYM_TEMPLATE] =
             make_action((uint32_t)context, (uint32_t)end,
                         step_of(axp__word_kind(s->words[first])));
         first += n;
@@ -230,12 +243,12 @@ static bool read_templates(struct opener *o, struct axp__bytes *b)
 
 static void set_first_actions(struct opener *o)
 {
-    for (size_t i = 0; i < (o->is_wide ? WIDE_SYMBOLS : 256u); i++)
-        o->actions[i] = IS_UNKNOWN;
-    o->actions[AXP__SYM_END] = o->actions[AXP__SYM_STOP] =
+    memset(o->times->actions, 0,
+           (o->is_wide ? WIDE_SYMBOLS : 256u) * sizeof *o->times->actions);
+    o->times->actions[AXP__SYM_END] = o->times->actions[AXP__SYM_STOP] =
         IS_END | make_action(0, 0, -1);
-    o->actions[AXP__SYM_RECORD] = make_action(AXP__CTX_TIME, 0, 0);
-    o->actions[AXP__SYM_TIME] = 0;
+    o->times->actions[AXP__SYM_RECORD] = make_action(AXP__CTX_TIME, 0, 0);
+    o->times->actions[AXP__SYM_TIME] = 0;
 }
 
 /* The counts at the beginning of the shape. */
@@ -263,112 +276,140 @@ static bool read_counts(struct opener *o, struct axp__bytes *b,
 
 #define BLOCK 64u /* symbols whose flags are one word */
 
-struct times {
-    uint64_t now, n_bits, n_times;
-    uint64_t depth;
-    uint64_t all_actions; /* in one */
-    size_t n_exceptions;  /* used */
-    /* contexts of their ends; behind them what is not pushed goes */
-    uint16_t open[2 * AXP__OPEN_SCOPES];
-};
-
-static __attribute__((noinline)) uint64_t get_exception(const struct opener *o,
-                                                        size_t i)
+/* A time all of whose bits are set: in the second window an exception. */
+static __attribute__((noinline)) uint64_t get_full(struct axp__symbol_times *t,
+                                                   uint64_t flag, uint64_t w)
 {
-    if (i >= o->len[AXP__COL_EXCEPTIONS] / 8) return 0;
-    return axp__get_u64(o->column[AXP__COL_EXCEPTIONS] + 8 * i);
+    if (!flag) return ((uint64_t)1 << (w & 63)) - 1 + (w >> 8);
+    size_t i = t->at_exception++;
+    return i < t->n_exceptions ? axp__get_u64(t->exceptions + 8 * i) : 0;
 }
 
-/* The times of n symbols from `first` on, BLOCK at most. Careful: symbols may
- * be wide, one may have no time, and the bits may end. Else some 33
- * instructions a symbol. */
-static inline __attribute__((always_inline)) void read_block(
-    const struct opener *o, struct times *t, size_t first, size_t n,
-    const bool is_careful)
+/* The times of BLOCK symbols from `first` on, where all is as usual: symbols
+ * are narrow and have a time each, there are bits enough, and the ring of open
+ * scopes does not come round. Some 28 instructions a symbol. */
+static void read_block(struct axp__symbols *s, size_t first)
 {
-    const struct axp__symbols *s = o->s;
-    const uint8_t *low = s->low + first, *high = s->high, *flags;
-    const uint8_t *bits = o->column[AXP__COL_TIMES];
-    const uint64_t *actions = o->actions, *windows = o->windows;
-    const size_t n_bytes = o->len[AXP__COL_TIMES];
-    uint64_t now = t->now, n_bits = t->n_bits, depth = t->depth, all = 0;
-    uint64_t *ticks = s->ticks + first, flag_word;
-    if (high) high += first;
-    flags = o->column[AXP__COL_FLAGS];
-    flag_word = axp__get_u64(flags + t->n_times / 8);
-    for (size_t i = 0; i < n; i++) {
-        uint32_t symbol = low[i];
-        if (is_careful && high) symbol |= high[i] % (WIDE_SYMBOLS / 256) << 8;
-        uint64_t a = actions[symbol], at = n_bits / 8;
-        all |= a;
-        if (is_careful && symbol == AXP__SYM_TIME) {
-            ticks[i] = now;
-            continue;
-        }
-        uint64_t context = t->open[(depth - 1) % AXP__OPEN_SCOPES];
-        context = a & IS_END ? context : a & 0xffff;
-        _Static_assert(AXP__OPEN_SCOPES == 256, "the bit is its own offset");
-        t->open[depth % 256 | (a >> (IS_NO_PUSH_BIT - 8) & 256)] =
-            (uint16_t)(a >> 16);
-        depth += (uint64_t)((int64_t)a >> STEP_SHIFT);
-        uint64_t flag = is_careful ? flags[t->n_times / 8] >> t->n_times % 8 & 1
-                                   : flag_word & 1;
-        flag_word >>= 1;
-        if (is_careful) {
-            t->n_times++;
-            if (at > n_bytes) at = n_bytes;
-        }
+    struct axp__symbol_times *t = s->times;
+    const uint8_t *low = s->low + first, *bits = t->bits;
+    const uint64_t *actions = t->actions, *windows = t->windows;
+    uint64_t now = t->now, n_bits = t->n_bits;
+    uint64_t *ticks = s->ticks + (first - s->first);
+    uint64_t flags = axp__get_u64(t->flags + t->n_times / 8);
+    char *open = (char *)(t->open + t->depth);
+#pragma GCC unroll 4
+    for (size_t i = 0; i < BLOCK; i++) {
+        uint64_t a = actions[low[i]], flag = flags & 1;
+        uint64_t context = *(uint16_t *)(void *)(open - sizeof(uint16_t));
+        context = a & IS_END ? context : a & 0xff;
+        *(uint16_t *)(void *)(open + (a & NO_PUSH)) = (uint16_t)(a >> 16);
+        open += (int64_t)a >> STEP_SHIFT;
+        flags >>= 1;
         uint64_t w = windows[2 * context + flag];
         uint64_t mask = ((uint64_t)1 << (w & 63)) - 1;
-        uint64_t v = axp__get_u64(bits + at) >> n_bits % 8 & mask;
-        n_bits += w & 63;
-        if (axp__unlikely(flag & (v == mask)))
-            now += get_exception(o, t->n_exceptions++);
-        else
-            now += v + (w >> 8);
-        ticks[i] = now;
+        uint64_t v = axp__get_u64(bits + n_bits / 8) >> n_bits % 8 & mask;
+        n_bits += (uint8_t)w;
+        v = axp__unlikely(v == mask) ? get_full(t, flag, w) : v + (w >> 8);
+        ticks[i] = now += v;
     }
-    if (!is_careful) t->n_times += n;
+    t->n_times += BLOCK;
     t->now = now;
     t->n_bits = n_bits;
-    t->depth = depth;
-    t->all_actions |= all;
+    t->depth = (uint64_t)((uint16_t *)(void *)open - t->open);
 }
 
-/* Whether no high byte was cut off above. */
-static bool are_narrow_enough(const struct axp__symbols *s)
+/* The same for one, whatever it is and whatever is left. */
+static void read_one(struct axp__symbols *s, size_t i)
 {
-    uint8_t all = 0;
-    for (uint32_t i = 0; s->high && i < s->n_symbols; i++)
-        all |= s->high[i];
-    return all < WIDE_SYMBOLS / 256;
+    struct axp__symbol_times *t = s->times;
+    uint32_t symbol = axp__symbol_at(s, i);
+    uint64_t a = t->actions[symbol], at = t->n_bits / 8;
+    uint64_t *ticks = &s->ticks[i - s->first];
+    *ticks = t->now;
+    if (symbol == AXP__SYM_TIME) return;
+    uint64_t context = t->open[(t->depth - 1) % AXP__OPEN_SCOPES];
+    if (!(a & IS_END)) context = a & 0xff;
+    if (!(a & NO_PUSH))
+        t->open[t->depth % AXP__OPEN_SCOPES] = (uint16_t)(a >> 16);
+    t->depth += (uint64_t)((int64_t)a >> STEP_SHIFT) / sizeof(uint16_t);
+    unsigned flag = t->flags[t->n_times / 8] >> t->n_times % 8 & 1;
+    t->n_times++;
+    uint64_t w = t->windows[2 * context + flag];
+    uint64_t mask = ((uint64_t)1 << (w & 63)) - 1;
+    if (at > t->n_bytes) at = t->n_bytes;
+    uint64_t v = axp__get_u64(t->bits + at) >> t->n_bits % 8 & mask;
+    t->n_bits += w & 63;
+    *ticks = t->now += v == mask ? get_full(t, flag, w) : v + (w >> 8);
 }
 
-static void read_carefully(const struct opener *o, struct times *t,
-                           size_t first, size_t n)
+static uint8_t most_of(const uint8_t *bytes, size_t n)
 {
-    read_block(o, t, first, n, true);
+    uint8_t most = 0;
+    for (size_t i = 0; i < n; i++)
+        most = bytes[i] > most ? bytes[i] : most;
+    return most;
 }
 
-/* The time of every symbol; false: a symbol is unknown, or the columns are
- * not used up. */
-static bool read_times(struct opener *o)
+/* Whether n symbols from i on exist. */
+static bool are_known(const struct axp__symbols *s, size_t i, size_t n)
+{
+    uint32_t end = s->n_templates + AXP__SYM_TEMPLATE;
+    if (!s->high) return most_of(s->low + i, n) < end;
+    for (size_t k = i; k < i + n; k++)
+        if (axp__symbol_at(s, k) >= end) return false;
+    return true;
+}
+
+static bool is_usual(const struct axp__symbol_times *t, size_t n)
+{
+    return t->is_plain && n == BLOCK &&
+           t->n_bits / 8 + BLOCK * AXP__WINDOW_BITS / 8 < t->n_bytes &&
+           t->depth - BLOCK < AXP__OPEN_SCOPES - 2 * BLOCK;
+}
+
+/* Whether the columns are used up. */
+static bool is_all_read(const struct axp__symbol_times *t)
+{
+    return (t->n_bits + 7) / 8 == t->n_bytes &&
+           t->at_exception == t->n_exceptions;
+}
+
+bool axp__symbols_next(struct axp__symbols *s)
+{
+    size_t left = s->n_symbols - s->end, i = s->end;
+    size_t end = i + (left < AXP__SLICE ? left : AXP__SLICE);
+    if (!left || !are_known(s, i, end - i)) return false;
+    s->first = s->end;
+    for (; i < end; i += BLOCK) {
+        size_t n = end - i < BLOCK ? end - i : BLOCK;
+        if (axp__likely(is_usual(s->times, n)))
+            read_block(s, i);
+        else
+            for (size_t k = 0; k < n; k++)
+                read_one(s, i + k);
+    }
+    if (end == s->n_symbols && !is_all_read(s->times)) return false;
+    s->end = (uint32_t)end;
+    return true;
+}
+
+static bool begin_times(struct opener *o)
 {
     struct axp__symbols *s = o->s;
-    size_t n_bytes = o->len[AXP__COL_TIMES];
-    struct times t = {.now = s->chunk[0].base_ticks};
-    bool is_plain = !s->high && !memchr(s->low, AXP__SYM_TIME, s->n_symbols);
-    for (size_t i = 0; i < s->n_symbols; i += BLOCK) {
-        size_t n = s->n_symbols - i < BLOCK ? s->n_symbols - i : BLOCK;
-        if (axp__likely(is_plain && n == BLOCK &&
-                        t.n_bits / 8 + BLOCK * AXP__WINDOW_BITS / 8 < n_bytes))
-            read_block(o, &t, i, BLOCK, false);
-        else
-            read_carefully(o, &t, i, n);
-    }
-    return !(t.all_actions & IS_UNKNOWN) && are_narrow_enough(s) &&
-           (t.n_bits + 7) / 8 == n_bytes &&
-           t.n_exceptions == o->len[AXP__COL_EXCEPTIONS] / 8;
+    struct axp__symbol_times *t = o->times;
+    t->flags = o->column[AXP__COL_FLAGS];
+    t->bits = o->column[AXP__COL_TIMES];
+    t->exceptions = o->column[AXP__COL_EXCEPTIONS];
+    t->n_bytes = o->len[AXP__COL_TIMES];
+    t->n_exceptions = o->len[AXP__COL_EXCEPTIONS] / 8;
+    t->at_exception = 0;
+    t->now = s->chunk[0].base_ticks;
+    t->n_bits = t->n_times = 0;
+    t->depth = AXP__OPEN_SCOPES / 2; /* so that it seldom comes round */
+    t->is_plain = !s->high && !memchr(s->low, AXP__SYM_TIME, s->n_symbols);
+    memset(t->open, 0, sizeof t->open);
+    s->first = s->end = 0;
+    return s->n_symbols || is_all_read(t);
 }
 
 /* ---- opening ----------------------------------------------------------------------------- */
@@ -402,17 +443,12 @@ enum axp__unpack_result axp__symbols_open(struct axp__symbols *s,
     size_t columns;
     o.s = s;
     if (!read_lengths(&o, &b, &columns)) return AXP__UNPACK_DAMAGED;
-    size_t actions = room_of(sizeof *o.actions * WIDE_SYMBOLS);
-    size_t ticks = room_of(sizeof *s->ticks * head->n_words);
     size_t templates = room_of(sizeof *s->templates * AXP__PACK_TEMPLATES);
-    if (!reserve(s, columns + actions + ticks + templates))
-        return AXP__UNPACK_NO_MEMORY;
+    if (!reserve(s, columns + templates)) return AXP__UNPACK_NO_MEMORY;
+    o.times = s->times;
     char *after = (char *)s->memory + columns;
-    o.actions = (uint64_t *)(void *)after;
-    s->ticks = (uint64_t *)(void *)(after + actions);
-    s->templates =
-        (struct axp__symbol_template *)(void *)(after + actions + ticks);
-    return fill_columns(&o, &b) && read_shape(&o, head) && read_times(&o)
+    s->templates = (struct axp__symbol_template *)(void *)after;
+    return fill_columns(&o, &b) && read_shape(&o, head) && begin_times(&o)
                ? AXP__UNPACK_OK
                : AXP__UNPACK_DAMAGED;
 }

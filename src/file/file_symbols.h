@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* A PACK opened: its symbols and the time of each. From here words are made
- * (file_unpack.c), or statistics without a detour over words (file_fold.c).
+ * (file_unpack.c), or statistics without a detour over words
+ * (file_fold_symbols.c).
+ *
+ * Times are made a slice at a time, into memory that stays in the nearest
+ * cache.
  *
  * Input      untrusted. What the columns claim is held against their lengths
  *            before anything is allocated for it; indices are checked once,
- *            here, so that whoever goes on may trust: symbols are below
- *            n_symbols_known, templates are whole records, contexts exist.
- *            Literals are taken as they come: ask axp__symbols_literals.
+ *            here, so that whoever goes on may trust: the symbols of a slice
+ *            exist, templates are whole records. Literals are taken as they
+ *            come: ask axp__symbols_literals. That times are not as many as
+ *            they should be shows when the last slice is asked for.
  * Ownership  all memory is the struct's, kept and used again for the next
- *            pack; init, any number of opens, fini.
+ *            pack; init, any number of opens, fini. The body is not needed
+ *            once it is open.
  * Threads    one user at a time.
  */
 #ifndef AXP_FILE_SYMBOLS_H
@@ -29,10 +35,14 @@ struct axp__symbol_chunk {
     uint32_t n_words, n_symbols;
 };
 
+#define AXP__SLICE 4096u
+
+struct axp__symbol_times;
 struct axp__symbols {
     uint32_t n_symbols, n_templates;
-    const uint8_t *low, *high; /* high NULL: all are below 256 */
-    uint64_t *ticks;           /* of each symbol */
+    const uint8_t *low, *high;  /* high NULL: all are below 256 */
+    uint32_t first, end;        /* the slice: symbols whose times are there */
+    uint64_t ticks[AXP__SLICE]; /* of symbol first + i */
     struct axp__symbol_template *templates;
     const uint64_t *words; /* of the templates */
     struct axp__symbol_chunk chunk[AXP__PACK_CHUNKS];
@@ -40,6 +50,7 @@ struct axp__symbols {
     const uint8_t *literals;
     size_t n_literals, at_literal;
     /* private */
+    struct axp__symbol_times *times;
     void *memory;
     size_t memory_bytes;
     void *zstd;
@@ -51,6 +62,14 @@ void axp__symbols_fini(struct axp__symbols *s);
 enum axp__unpack_result axp__symbols_open(struct axp__symbols *s,
                                           const struct axp__block *head,
                                           const uint8_t *body);
+
+/* Goes to the next slice; false: there is none, or it is damaged. */
+bool axp__symbols_next(struct axp__symbols *s);
+/* Whether the slice is the last one. */
+static inline bool axp__symbols_are_through(const struct axp__symbols *s)
+{
+    return s->end == s->n_symbols;
+}
 
 static inline uint32_t axp__symbol_at(const struct axp__symbols *s, size_t i)
 {

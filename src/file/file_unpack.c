@@ -102,7 +102,7 @@ static bool put_symbol(struct axp__symbols *s, struct writer *w, size_t i,
                        size_t n_after)
 {
     uint32_t symbol = axp__symbol_at(s, i);
-    uint64_t ticks = s->ticks[i];
+    uint64_t ticks = s->ticks[i - s->first];
     if (axp__likely(symbol >= AXP__SYM_TEMPLATE))
         return put_template(s, w, symbol - AXP__SYM_TEMPLATE, ticks, n_after);
     if (symbol == AXP__SYM_TIME) return put_time(s, w, n_after);
@@ -118,9 +118,11 @@ static bool put_symbol(struct axp__symbols *s, struct writer *w, size_t i,
 static bool put_chunk(struct axp__symbols *s, struct writer *w, size_t first,
                       size_t n)
 {
-    for (size_t i = 0; i < n; i++)
-        if (axp__unlikely(!put_symbol(s, w, first + i, n - 1 - i)))
+    for (size_t i = first; i < first + n; i++) {
+        if (axp__unlikely(i == s->end) && !axp__symbols_next(s)) return false;
+        if (axp__unlikely(!put_symbol(s, w, i, first + n - 1 - i)))
             return false;
+    }
     return !w->is_bad && w->at == w->end;
 }
 

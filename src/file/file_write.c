@@ -181,9 +181,10 @@ static bool put_chunks(struct writer *w)
     return true;
 }
 
-/* Whole records from the beginning; and how many events they are. */
+/* Whole records from the beginning; how many events they are, and when the
+ * last was. */
 static uint64_t count_events(const uint64_t *words, size_t *n_words,
-                             uint64_t base_ticks)
+                             uint64_t base_ticks, uint64_t *last_ticks)
 {
     struct axp__decoder d;
     struct axp__wire_event e;
@@ -193,9 +194,20 @@ static uint64_t count_events(const uint64_t *words, size_t *n_words,
         n += axp__word_events(
             e.kind, e.kind == AXP__W_EXT ? e.ext : (enum axp__ext_kind)0);
         whole = d.at;
+        *last_ticks = e.ticks;
     }
     *n_words = (size_t)whole;
     return n;
+}
+
+/* Is it older than what is wanted? Tracks have a time of their own. */
+static bool is_old(const struct writer *w, uint32_t row, uint64_t last_ticks)
+{
+    const struct axp__capture *c = w->what->capture;
+    if (last_ticks >= w->what->from_ticks) return false;
+    for (size_t i = 0; i < c->n_rows; i++)
+        if (c->rows[i].id == row) return !c->rows[i].track;
+    return true;
 }
 
 /* Gathers one chunk of words. */
@@ -204,7 +216,8 @@ static bool gather(struct writer *w, const struct axp__cap_chunk *of,
                    const uint64_t *words)
 {
     size_t n = from->n_words;
-    uint64_t n_events = count_events(words, &n, from->base_ticks);
+    uint64_t last_ticks = from->base_ticks;
+    uint64_t n_events = count_events(words, &n, from->base_ticks, &last_ticks);
     const struct axp__chunk *last =
         w->n_chunks ? &w->chunk[w->n_chunks - 1] : NULL;
     if (last &&
@@ -212,7 +225,7 @@ static bool gather(struct writer *w, const struct axp__cap_chunk *of,
          w->n_chunks == AXP__PACK_CHUNKS) &&
         !put_chunks(w))
         return false;
-    if (!n) return true;
+    if (!n || is_old(w, of->row, last_ticks)) return true;
     struct axp__chunk *c = &w->chunk[w->n_chunks++];
     c->seq = from->seq; /* NOLINT: begin() has made the chunks */
     c->base_ticks = from->base_ticks;
@@ -229,7 +242,7 @@ static bool gather(struct writer *w, const struct axp__cap_chunk *of,
 static bool is_well_packed(const struct writer *w, const struct axp__block *b)
 {
     return b->n >= AXP__PACK_CHUNKS / 2 && b->epoch == w->what->epoch &&
-           !w->what->is_raw;
+           b->base_ticks >= w->what->from_ticks && !w->what->is_raw;
 }
 
 /* A block of a file may be several chunks. False: no memory, or writing

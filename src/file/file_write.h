@@ -18,6 +18,8 @@ struct axp__to_write {
     const struct axp__file_head *head;
     const struct axp__about *about; /* NULL: none but the title */
     uint32_t epoch;
+    /* Chunks of threads that end before this are left out; 0: none. */
+    uint64_t from_ticks;
     bool is_raw;       /* chunks as they are, for tests */
     bool is_stateless; /* without accumulators, for tests */
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Threads and tracks, and the time that all of them together cover. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "model/model_view.h"
 
@@ -103,6 +104,19 @@ bool axp__view_make_rows(axp_view *v)
     qsort(v->threads, v->n_threads, sizeof *v->threads, by_begin);
     set_duration(v);
     return true;
+}
+
+bool axp__is_outside(const axp_thread_info *thread)
+{
+    return !strcmp(thread->name, AXP__OUTSIDE);
+}
+
+size_t axp__view_n_inside(const axp_view *v)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < v->n_threads; i++)
+        n += !axp__is_outside(&v->threads[i]);
+    return n;
 }
 
 size_t axp_view_threads(const axp_view *v, axp_thread_info *out, size_t cap)

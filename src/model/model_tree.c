@@ -3,6 +3,7 @@
  * come before their children; node 0 is the root. */
 #include <stdlib.h>
 
+#include "base/base_text.h"
 #include "model/model_view.h"
 
 struct merged { /* beside the public node */
@@ -24,7 +25,7 @@ struct table {
 static int32_t get(struct table *t, int32_t parent, uint32_t name)
 {
     uint64_t key = (uint64_t)(uint32_t)parent << 32 | name;
-    size_t i = (key * 0x9e3779b97f4a7c15u >> 20) & (t->n_slots - 1);
+    size_t i = axp__mix64(key) & (t->n_slots - 1);
     for (; t->slots[i]; i = (i + 1) & (t->n_slots - 1)) {
         struct merged *m = &t->at[t->slots[i] - 1];
         if (m->name == name && m->parent == parent)

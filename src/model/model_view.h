@@ -94,7 +94,12 @@ bool axp__view_make_ops(axp_view *v);
 bool axp__view_make_tree(axp_view *v);
 bool axp__view_make_memory(axp_view *v);
 bool axp__view_make_rows(axp_view *v); /* threads, tracks, duration */
-bool axp__view_make_rest(axp_view *v); /* steps, counters */
+/* A row of this name holds what `axprof run` saw of a program from outside: it
+ * is no thread of the program, and is not counted as one. */
+#define AXP__OUTSIDE "(seen from outside)"
+bool axp__is_outside(const axp_thread_info *thread);
+size_t axp__view_n_inside(const axp_view *v); /* threads of the program */
+bool axp__view_make_rest(axp_view *v);        /* steps, counters */
 bool axp__view_make_events(axp_view *v);
 bool axp__view_make_warnings(axp_view *v);
 

@@ -257,13 +257,26 @@ static void tell_limits(struct teller *t)
     tell_group(t, "limit.group_cpu", "cpu.max");
 }
 
+static void tell_run(struct teller *t)
+{
+    tell_program(t);
+    tell_system(t);
+    tell_processor(t);
+}
+
+void axp__about_run(axp__about_fn put, void *ctx)
+{
+    struct teller t = {put, ctx, false};
+    int keep = errno;
+    tell_run(&t);
+    errno = keep;
+}
+
 void axp__about_process(axp__about_fn put, void *ctx)
 {
     struct teller t = {put, ctx, false};
     int keep = errno;
-    tell_program(&t);
-    tell_system(&t);
-    tell_processor(&t);
+    tell_run(&t);
     tell_limits(&t);
     tell_environment(&t);
     errno = keep;

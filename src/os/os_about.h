@@ -21,6 +21,8 @@ typedef bool (*axp__about_fn)(void *ctx, const char *key, const char *value,
                               size_t len);
 
 void axp__about_process(axp__about_fn put, void *ctx); /* all but the maps */
+/* Of that the program and its host only. */
+void axp__about_run(axp__about_fn put, void *ctx);
 /* "map.0" …: "bias first last build-id path", the numbers in hexadecimal; an
  * address a of the process is a - bias in the object's file. */
 void axp__about_maps(axp__about_fn put, void *ctx);

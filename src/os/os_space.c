@@ -6,9 +6,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -19,6 +21,7 @@
 #define FIRST_CARVED ((uint64_t)128 << 10)
 #define LAST_CARVED ((uint64_t)2 << 20)
 #define LARGEST_CARVED ((size_t)256 << 10)
+#define LEFT_BY_CHUNKS ((uint64_t)4 << 20)
 #define ADDRESS_BITS 48
 #define HIGH_FD 400
 
@@ -76,15 +79,34 @@ static uint64_t round_up(uint64_t n, uint64_t to)
     return (n + to - 1) / to * to;
 }
 
-/* Room at the end of the file, made sure of; its offset, or 0. */
-static uint64_t take_file(struct axp__space *s, uint64_t bytes)
+/* A place at the end of the file, not yet made sure of; its offset, or 0. */
+static uint64_t take_place(struct axp__space *s, uint64_t bytes)
 {
     uint64_t end = axp__get(&s->end_bytes);
+    if (!axp__fd_is(s->fd, s->device, s->inode)) return 0;
     do
         if (end + bytes > s->limit_bytes) return 0;
     while (!axp__cas(&s->end_bytes, &end, end + bytes));
-    if (!axp__fd_is(s->fd, s->device, s->inode)) return 0;
-    return axp__fd_allocate(s->fd, end, bytes) ? end : 0;
+    return end;
+}
+
+/* Nothing came of it. Where others took places after it, it stays a hole. */
+static void give_place(struct axp__space *s, uint64_t offset, uint64_t bytes)
+{
+    uint64_t end = offset + bytes;
+    axp__cas(&s->end_bytes, &end, offset);
+}
+
+/* Maps a place and makes sure of it; NULL: nothing is taken. In this order, so
+ * that where nothing can be mapped the file does not grow. */
+static void *map_place(struct axp__space *s, uint64_t offset, uint64_t bytes)
+{
+    void *m = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, s->fd,
+                   (off_t)offset);
+    if (m == MAP_FAILED) return NULL;
+    if (axp__fd_allocate(s->fd, offset, bytes)) return m;
+    munmap(m, bytes);
+    return NULL;
 }
 
 static struct axp__extent *new_entry(struct axp__space *s)
@@ -96,17 +118,18 @@ static struct axp__extent *new_entry(struct axp__space *s)
     return &s->extent[i];
 }
 
-/* An extent at `where`, or wherever there is room. */
 static struct axp__extent *add_extent(struct axp__space *s,
                                       enum axp__extent_kind kind,
-                                      uint64_t bytes, void *where)
+                                      uint64_t bytes)
 {
-    uint64_t offset = take_file(s, bytes);
-    struct axp__extent *e = offset ? new_entry(s) : NULL;
-    if (!e) return NULL;
-    void *m = mmap(where, bytes, PROT_READ | PROT_WRITE,
-                   MAP_SHARED | (where ? MAP_FIXED : 0), s->fd, (off_t)offset);
-    if (m == MAP_FAILED) return NULL;
+    uint64_t offset = take_place(s, bytes);
+    void *m = offset ? map_place(s, offset, bytes) : NULL;
+    struct axp__extent *e = m ? new_entry(s) : NULL;
+    if (!e) {
+        if (m) munmap(m, bytes);
+        if (offset) give_place(s, offset, bytes);
+        return NULL;
+    }
     e->address = (uintptr_t)m;
     e->offset = offset;
     e->bytes = bytes;
@@ -182,7 +205,7 @@ static void *carve(struct axp__space *s, enum axp__extent_kind kind,
         uint64_t size = e ? e->bytes * 2 : FIRST_CARVED;
         size = size < LAST_CARVED ? size : LAST_CARVED;
         size = round_up(size > bytes ? size : bytes, page_bytes());
-        struct axp__extent *fresh = add_extent(s, kind, size, NULL);
+        struct axp__extent *fresh = add_extent(s, kind, size);
         if (!fresh) return NULL;
         m = carve_from(fresh, bytes);
         /* Where another was faster, the rest of this one is left. */
@@ -201,7 +224,7 @@ static void *map_in(struct axp__space *s, enum axp__extent_kind kind,
 {
     if (!is_carved(kind, bytes)) {
         struct axp__extent *e =
-            add_extent(s, kind, round_up(bytes, page_bytes()), NULL);
+            add_extent(s, kind, round_up(bytes, page_bytes()));
         return e ? (void *)(uintptr_t)e->address : NULL;
     }
     unsigned c = class_of(bytes);
@@ -212,14 +235,33 @@ static void *map_in(struct axp__space *s, enum axp__extent_kind kind,
     return carve(s, kind, (size_t)UNIT << c);
 }
 
+/* Chunks are worth less than what comes after them: an eighth of a small file
+ * system is left to it. */
+static bool has_room(const struct axp__space *s, uint64_t bytes)
+{
+    struct statvfs fs;
+    if (fstatvfs(s->fd, &fs)) return true; /* the allocation will tell */
+    uint64_t left = (uint64_t)fs.f_blocks * fs.f_frsize / 8;
+    if (left > LEFT_BY_CHUNKS) left = LEFT_BY_CHUNKS;
+    return (uint64_t)fs.f_bavail * fs.f_frsize >= bytes + left;
+}
+
 void *axp__space_map(struct axp__space *s, enum axp__extent_kind kind,
                      size_t bytes)
 {
     int keep = errno;
     if (!s) return axp__map(bytes);
-    void *m = map_in(s, kind, bytes);
+    bool is_chunks = kind == AXP__EXTENT_CHUNKS;
+    void *m = is_chunks && !has_room(s, bytes) ? NULL : map_in(s, kind, bytes);
+    if (!m && (kind == AXP__EXTENT_LANES || kind == AXP__EXTENT_OTHER))
+        m = axp__map(bytes);
     errno = keep;
     return m;
+}
+
+bool axp__space_holds(struct axp__space *s, const void *memory)
+{
+    return extent_of(s, memory) != NULL;
 }
 
 void axp__space_unmap(struct axp__space *s, void *memory, size_t bytes)
@@ -239,6 +281,8 @@ void axp__space_unmap(struct axp__space *s, void *memory, size_t bytes)
             (void)fallocate(s->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
                             (off_t)e->offset, (off_t)e->bytes);
         munmap(memory, e->bytes);
+    } else {
+        axp__unmap(memory, bytes);
     }
     errno = keep;
 }
@@ -249,7 +293,7 @@ bool axp__space_move_in(struct axp__space *s, enum axp__extent_kind kind,
     uint64_t page = page_bytes();
     if (bytes % page || (uintptr_t)memory % page) return false;
     /* First elsewhere, with the content; then the same pages here. */
-    struct axp__extent *e = add_extent(s, AXP__EXTENT_NONE, bytes, NULL);
+    struct axp__extent *e = add_extent(s, AXP__EXTENT_NONE, bytes);
     if (!e) return false;
     void *copy = (void *)(uintptr_t)e->address;
     memcpy(copy, memory, bytes);
@@ -279,6 +323,7 @@ struct axp__space *axp__space_create(int fd, uint64_t limit_bytes,
         close(fd);
         return NULL;
     }
+    (void)flock(fd, LOCK_EX | LOCK_NB); /* not everywhere */
     memcpy(s->magic, AXP__SPACE_MAGIC, sizeof s->magic);
     s->layout = AXP__SPACE_LAYOUT;
     s->machine = MACHINE;

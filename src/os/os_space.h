@@ -13,7 +13,13 @@
  * Small pieces are carved from extents by an atomic add, in powers of two,
  * and used again through free lists; large ones are extents of their own.
  * Every byte is allocated in the file before it is mapped: a full /dev/shm is
- * NULL here, and never SIGBUS at a store.
+ * no SIGBUS at a store. Chunks then find no room, and leave some of it to the
+ * others; lanes and accumulators lie in anonymous memory instead, so that
+ * statistics stay whole, though a kill would lose what lies there.
+ *
+ * The file is locked (flock) as long as its process has it mapped: whoever
+ * finds it without a lock knows that nobody writes to it any more, whatever
+ * process ids say where he is.
  *
  * Place      what axp__map is without a file. NULL as space means axp__map.
  * Ownership  the space owns descriptor and mappings; close gives both back.
@@ -48,7 +54,8 @@ struct axp__extent {
 #define AXP__SPACE_EXTENTS 4096u
 #define AXP__SPACE_CLASSES 10u /* free lists: 4 KiB … 2 MiB */
 #define AXP__SPACE_MAGIC "AXSPOOL"
-#define AXP__SPACE_LAYOUT 1u
+#define AXP__SPACE_LAYOUT 2u
+#define AXP__SPACE_OWNER 1024u
 
 struct axp__space { /* the beginning of the file */
     char magic[8];
@@ -66,6 +73,7 @@ struct axp__space { /* the beginning of the file */
     int32_t fd;
     uint32_t n_extents;
     struct axp__extent extent[AXP__SPACE_EXTENTS];
+    char owner[AXP__SPACE_OWNER]; /* the trace's path; "": too long */
 };
 
 /* Takes the descriptor over, also on failure. id: 16 bytes. */
@@ -74,6 +82,8 @@ struct axp__space *axp__space_create(int fd, uint64_t limit_bytes,
 /* Zeroed. space NULL: anonymous memory. */
 void *axp__space_map(struct axp__space *s, enum axp__extent_kind kind,
                      size_t bytes);
+/* Whether that lies in the file. */
+bool axp__space_holds(struct axp__space *s, const void *memory);
 /* The same bytes as were asked for. NULL allowed. */
 void axp__space_unmap(struct axp__space *s, void *memory, size_t bytes);
 
@@ -97,8 +107,8 @@ bool axp__space_move_in(struct axp__space *s, enum axp__extent_kind kind,
 /* Everything is unmapped, but lanes and slot stay where they are, as private
  * memory with their content: others may still look at them. */
 void axp__space_close(struct axp__space *s);
-/* In the child of a fork: nothing is shared any more, lanes and slot keep
- * their content. */
+/* In the child of a fork, or where the file outlives its owner: nothing is
+ * shared any more, all but chunks keep their content. */
 void axp__space_leave(struct axp__space *s);
 
 /* Whether the descriptor is still ours: programs close what they do not

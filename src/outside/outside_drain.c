@@ -43,6 +43,7 @@ struct axp__outside {
     struct axp__chunk *copy; /* BATCH of them */
     uint64_t n_events;       /* moved so far */
     struct axp__keep *keep;  /* NULL: everything */
+    bool is_told;            /* that writing failed */
 };
 
 static void *map_at(int fd, uint64_t offset, uint64_t bytes)
@@ -155,6 +156,14 @@ static bool is_sound(const struct axp__chunk *c, uint32_t epoch)
     return !d.is_damaged && d.at == c->n_words;
 }
 
+/* The process's own drain would have warned. */
+static void tell_errors(struct axp__outside *o)
+{
+    if (!o->trace.error || o->is_told) return;
+    o->is_told = true;
+    axp__add(&o->prof->warning[AXP__WARN_WRITE_FAILED].count, 1);
+}
+
 static void give_back(struct axp__outside *o, struct axp__chunk *c)
 {
     axp__put(&c->seq, 0);
@@ -162,41 +171,65 @@ static void give_back(struct axp__outside *o, struct axp__chunk *c)
     axp__add(&o->prof->pool.n_free, 1);
 }
 
+/* Takes what is full in one extent, with a copy of each; how many there are
+ * now. */
+static size_t take_full(struct axp__outside *o, uint32_t i,
+                        struct axp__chunk **taken, size_t n)
+{
+    uint64_t bytes = o->extent[i] ? o->extent_bytes[i] : 0;
+    for (uint64_t k = 0; k + AXP__CHUNK_BYTES <= bytes && n < BATCH;
+         k += AXP__CHUNK_BYTES) {
+        struct axp__chunk *c = (struct axp__chunk *)(void *)(o->extent[i] + k);
+        uint64_t full = AXP__CHUNK_FULL;
+        if (axp__get(&c->state) != full ||
+            !axp__cas(&c->state, &full, AXP__CHUNK_DRAINING))
+            continue;
+        memcpy(&o->copy[n], c, sizeof *c);
+        taken[n++] = c;
+    }
+    return n;
+}
+
+/* The copies that are sound; what could not be written stays in the spool. */
+static void write_sound(struct axp__outside *o, struct axp__chunk **taken,
+                        size_t n_taken)
+{
+    struct axp__chunk *sound[BATCH];
+    uint32_t epoch = (uint32_t)(axp__get(&o->prof->gate) >> 8);
+    size_t n = 0;
+    for (size_t i = 0; i < n_taken; i++) {
+        if (!is_sound(&o->copy[i], epoch)) continue;
+        o->n_events += o->copy[i].n_events;
+        sound[n++] = &o->copy[i];
+    }
+    o->trace.is_hasty = axp__pool_is_pressed(&o->prof->pool);
+    if (n && o->keep) {
+        axp__keep_take(o->keep, &o->trace, sound, n);
+        return;
+    }
+    for (size_t i = n ? axp__trace_chunks(&o->trace, sound, n) : 0; i < n;
+         i++) {
+        struct axp__chunk **c = &taken[sound[i] - o->copy];
+        axp__put_release(&(*c)->state, AXP__CHUNK_FULL);
+        *c = NULL;
+    }
+}
+
 size_t axp__outside_step(struct axp__outside *o)
 {
-    struct axp__chunk *taken[BATCH], *sound[BATCH];
-    size_t n_taken = 0, n_sound = 0;
+    struct axp__chunk *taken[BATCH];
+    size_t n_taken = 0;
     uint32_t n = axp__get_acquire(&o->head->n_extents);
-    uint32_t epoch = (uint32_t)(axp__get(&o->prof->gate) >> 8);
+    if (o->trace.error) return 0; /* the spool goes on as a ring */
     if (n > AXP__SPACE_EXTENTS) n = AXP__SPACE_EXTENTS;
     map_new(o, n);
-    for (uint32_t i = 1; i < n && n_taken < BATCH; i++) {
-        uint64_t bytes = o->extent[i] ? o->extent_bytes[i] : 0;
-        for (uint64_t k = 0; k + AXP__CHUNK_BYTES <= bytes && n_taken < BATCH;
-             k += AXP__CHUNK_BYTES) {
-            struct axp__chunk *c =
-                (struct axp__chunk *)(void *)(o->extent[i] + k);
-            uint64_t full = AXP__CHUNK_FULL;
-            if (axp__get(&c->state) != full ||
-                !axp__cas(&c->state, &full, AXP__CHUNK_DRAINING))
-                continue;
-            struct axp__chunk *copy = &o->copy[n_taken];
-            memcpy(copy, c, sizeof *copy);
-            if (is_sound(copy, epoch)) {
-                o->n_events += copy->n_events;
-                sound[n_sound++] = copy;
-            }
-            taken[n_taken++] = c;
-        }
-    }
-    if (n_sound && o->keep)
-        axp__keep_take(o->keep, &o->trace, sound, n_sound);
-    else if (n_sound)
-        axp__trace_chunks(&o->trace, sound, n_sound);
-    /* Where writing failed they are cut: the target must not stand still. */
+    for (uint32_t i = 1; i < n && n_taken < BATCH; i++)
+        n_taken = take_full(o, i, taken, n_taken);
+    write_sound(o, taken, n_taken);
+    tell_errors(o);
     for (size_t i = 0; i < n_taken; i++)
-        give_back(o, taken[i]);
-    return n_taken;
+        if (taken[i]) give_back(o, taken[i]);
+    return o->trace.error ? 0 : n_taken;
 }
 
 /* ---- what is wanted --------------------------------------------------------------------- */
@@ -207,6 +240,11 @@ bool axp__outside_keep(struct axp__outside *o,
     axp__keep_destroy(o->keep);
     o->keep = axp__keep_create(rule);
     return o->keep != NULL;
+}
+
+uint64_t axp__outside_wanted_from(const struct axp__outside *o)
+{
+    return o->keep ? axp__keep_wanted_from(o->keep) : 0;
 }
 
 struct mapped {
@@ -264,9 +302,34 @@ uint64_t axp__outside_bytes(const struct axp__outside *o)
     return o->trace.end;
 }
 
+static uint64_t count_words(const struct axp__chunk *c)
+{
+    struct axp__decoder d;
+    struct axp__wire_event e;
+    uint64_t n = 0;
+    axp__decoder_init(&d, c->words, AXP__CHUNK_WORDS, c->base_ticks);
+    while (axp__decoder_next(&d, &e))
+        n += axp__word_events(
+            e.kind, e.kind == AXP__W_EXT ? e.ext : (enum axp__ext_kind)0);
+    return n;
+}
+
+/* Those in chunks that are being written to, too: a program that records little
+ * may take minutes to fill one. */
 uint64_t axp__outside_events(const struct axp__outside *o)
 {
-    return o->n_events;
+    uint64_t n = o->n_events;
+    for (uint32_t i = 1; i < AXP__SPACE_EXTENTS; i++)
+        for (uint64_t k = 0;
+             o->extent[i] && k + AXP__CHUNK_BYTES <= o->extent_bytes[i];
+             k += AXP__CHUNK_BYTES) {
+            const void *at = o->extent[i] + k;
+            const struct axp__chunk *c = at;
+            if (axp__get(&c->state) != AXP__CHUNK_WRITING) continue;
+            memcpy(&o->copy[0], c, sizeof *c);
+            n += count_words(&o->copy[0]);
+        }
+    return n;
 }
 
 uint64_t axp__outside_steps(const struct axp__outside *o)

@@ -17,6 +17,8 @@ size_t axp__outside_step(struct axp__outside *o);
 struct axp__keep_rule;
 bool axp__outside_keep(struct axp__outside *o,
                        const struct axp__keep_rule *rule);
+/* Where that part begins, in ticks; 0: everything is kept. */
+uint64_t axp__outside_wanted_from(const struct axp__outside *o);
 /* The process records no more, as if it had disabled its profiler. */
 void axp__outside_stop(struct axp__outside *o);
 /* Of the trace so far, and events that the process has recorded. */

@@ -224,10 +224,20 @@ static void set_mark(struct axp__keep *k, const struct axp__trace *t)
 
 /* ---- the drain's calls ------------------------------------------------------------------ */
 
+static int by_time(const void *a, const void *b)
+{
+    const struct axp__chunk *x = *(struct axp__chunk *const *)a;
+    const struct axp__chunk *y = *(struct axp__chunk *const *)b;
+    return (x->base_ticks > y->base_ticks) - (x->base_ticks < y->base_ticks);
+}
+
+/* A pass finds chunks in the order of the spool's memory; steps count in the
+ * order of time. */
 void axp__keep_take(struct axp__keep *k, struct axp__trace *t,
                     struct axp__chunk **chunks, size_t n)
 {
     bool is_slow_only = k->rule.slow_times > 0 || k->rule.slow_ticks;
+    qsort(chunks, n, sizeof *chunks, by_time);
     if (!is_slow_only) set_mark(k, t);
     for (size_t i = 0; i < n; i++) {
         struct span span = read_chunk(k, chunks[i]);
@@ -245,4 +255,9 @@ void axp__keep_finish(struct axp__keep *k, struct axp__trace *t)
 {
     decide(k, t, true);
     trim(k, t, true);
+}
+
+uint64_t axp__keep_wanted_from(const struct axp__keep *k)
+{
+    return wanted_from(k, axp__clock_now());
 }

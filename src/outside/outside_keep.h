@@ -34,6 +34,9 @@ void axp__keep_destroy(struct axp__keep *k);
 /* Chunks of one pass, checked; they are the caller's. Sorts them. */
 void axp__keep_take(struct axp__keep *k, struct axp__trace *t,
                     struct axp__chunk **chunks, size_t n);
+/* Where the newest part begins that is wanted, now; 0: everything is, or slow
+ * steps are, which are told when they are taken. */
+uint64_t axp__keep_wanted_from(const struct axp__keep *k);
 /* Nothing more comes: what waits is decided, the rest cut to size. */
 void axp__keep_finish(struct axp__keep *k, struct axp__trace *t);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Draining by path: axprof_file.h. The trace says which spool is its own
  * (outside_spool.c); both must be plain files of our own user, so that
- * nobody else can make us append to something. */
+ * nobody else can make us append to something. Closing packs: file_repack.c. */
 #include "axprof/axprof_file.h"
 
 #include <errno.h>
@@ -78,19 +78,4 @@ axp_drain_info axp_drain_info_of(const axp_drain *d)
                             .file_bytes = axp__outside_bytes(o),
                             .events = axp__outside_events(o),
                             .steps = axp__outside_steps(o)};
-}
-
-axp_status axp_drain_close(axp_drain *d, bool is_over)
-{
-    struct axp__outside *o = (struct axp__outside *)d;
-    if (!o) return AXP_OK;
-    char *path = is_over ? strdup(axp__outside_path(o)) : NULL;
-    while (is_over && axp__outside_step(o))
-        continue;
-    axp__outside_close(o);
-    if (!is_over) return AXP_OK;
-    if (!path) return axp__fail(AXP_E_NO_MEMORY, "no memory to end a drain");
-    axp_status status = axp_file_pack(path, NULL);
-    free(path);
-    return status;
 }

@@ -281,6 +281,7 @@ static bool get_lane(struct axp__image *m, const struct axp__lane *lane,
         get_small(&t, to);
         ok = get_frames(&t, to, refs);
         axp__cap_declare(to);
+        m->c->warnings[AXP__WARN_FOLDED].count += lane->tally.n_folded;
         m->c->n_lanes++;
     }
     free(refs);
@@ -529,9 +530,7 @@ static void release(struct axp__capture *c)
     free(m);
 }
 
-/* Is there such a process, and not only its exit status, which a parent that
- * does not ask leaves there for ever? */
-static bool is_running(pid_t pid)
+bool axp__process_is_running(pid_t pid)
 {
     char path[64], text[512] = "";
     if (kill(pid, 0) && errno != EPERM) return false;
@@ -578,7 +577,7 @@ axp_status axp__spool_recover(int fd, struct axp__recovered *out)
     axp__image_free_extents(m); /* all that is needed was copied */
     memcpy(out->id, m->head->id, sizeof out->id);
     out->epoch = m->epoch;
-    out->is_alive = !c->is_finished && is_running((pid_t)m->head->pid);
+    out->is_alive = !c->is_finished && axp__process_is_running((pid_t)m->head->pid);
     out->capture = c;
     return AXP_OK;
 }

@@ -4,6 +4,8 @@
  * target needs it. */
 #ifndef AXP_OUTSIDE_RECOVER_H
 #define AXP_OUTSIDE_RECOVER_H
+#include <sys/types.h>
+
 #include "tally/tally_capture.h"
 
 struct axp__recovered {
@@ -19,6 +21,10 @@ struct axp__recovered {
 int axp__spool_open_for(int trace_fd, const char *trace_path);
 /* Removes it: what it held is in the trace. */
 void axp__spool_unlink_for(int trace_fd, const char *trace_path);
+
+/* Whether there is such a process, and not only its exit status, which a
+ * parent that does not ask leaves there for ever. */
+bool axp__process_is_running(pid_t pid);
 
 /* Reads a spool; takes the descriptor over, also on failure. NULL in
  * capture, and the reason in axp_last_error, if it is none. */

@@ -19,6 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "os/os_about.h"
 #include "os/os_map.h"
 #include "record/record_lane.h"
 #include "record/record_named.h"
@@ -595,6 +596,30 @@ void axp__capture_free(struct axp__capture *c)
     axp__cap_free(c);
 }
 
+/* Keeps what captures have of the process. */
+static bool keep_about(void *ctx, const char *key, const char *value,
+                       size_t len)
+{
+    struct axp__capture *c = ctx;
+    struct axp__cap_about *a = &c->about;
+    const char **to = !strcmp(key, "program")     ? &a->program
+                      : !strcmp(key, "arguments") ? &a->arguments
+                      : !strcmp(key, "host")      ? &a->host
+                      : !strcmp(key, "cpu")       ? &a->cpu
+                                                  : NULL;
+    if (!to) return true;
+    char *text = axp__cap_take(c, len + 1, 1);
+    if (text) *to = memcpy(text, value, len);
+    return text;
+}
+
+static void tell_about(struct axp__capture *c)
+{
+    struct axp__clock_pair now = axp__clock_pair_now();
+    axp__cap_start_at(c, now.ticks, now.realtime_ns);
+    axp__about_run(keep_about, c);
+}
+
 struct axp__capture *axp__capture_take(axp_profiler *handle)
 {
     int keep = errno;
@@ -610,7 +635,10 @@ struct axp__capture *axp__capture_take(axp_profiler *handle)
     axp__trash_empty(p);
     if (axp__prof_check(handle) == p) c = make(p, true);
     pthread_mutex_unlock(&p->mutex);
-    if (!c) axp__fail(AXP_E_NO_MEMORY, "no memory for a snapshot");
+    if (c)
+        tell_about(c);
+    else
+        axp__fail(AXP_E_NO_MEMORY, "no memory for a snapshot");
     errno = keep;
     return c;
 }

@@ -3,14 +3,18 @@
  * back.
  *
  * It looks every millisecond while there is much to do, every 20 when there
- * is little, and writes once it has a whole batch or a second has passed, so
+ * is little, and writes once chunks are many or a second has passed, so
  * that blocks are large enough to pack well. Nobody wakes it: that would be a
  * system call in a recording thread. Ahead of the writers it keeps some free
  * chunks with their pages in place, since a thread that must fault them in
  * pays for it (18 against 14 ns a scope).
  *
- * Where writing fails the timeline ends: chunks go round as in a ring, and
- * what they held is counted as cut.
+ * Packing takes some 40 ns a scope, writing words as they are 3. So a drain
+ * that falls behind (half of the spool waits) stops packing until it has
+ * caught up: a larger file, and not a cut one. `axprof pack` packs the rest.
+ *
+ * Where writing fails the file ends: chunks stay in the spool and go round as
+ * in a ring, its newest window, and what is overwritten is counted as cut.
  */
 #include "record/record_drain.h"
 
@@ -29,7 +33,8 @@
 #include "record/record_spool.h"
 
 #define BUSY_NS 1000000
-#define IDLE_NS 20000000
+#define IDLE_NS 20000000 /* and longer, while no chunk is full */
+#define IDLE_MOST_NS 100000000
 #define WRITE_AFTER_NS 1000000000u
 #define ENOUGH_CHUNKS 128u
 #define RESERVE_CHUNKS 64u
@@ -57,9 +62,9 @@ static uint64_t now_ns(void)
 
 /* ---- chunks ---------------------------------------------------------------------- */
 
-static void tell(struct axp__tape *tape)
+static void tell_errors(struct axp__tape *tape)
 {
-    if (tape->is_told) return;
+    if (!tape->trace.error || tape->is_told) return;
     tape->is_told = true;
     axp__warn(tape->p, AXP__WARN_WRITE_FAILED, 0);
     axp__log(
@@ -73,26 +78,47 @@ static bool is_current(const struct axp__tape *tape, const struct axp__chunk *c)
     return c->seq && c->epoch == (uint32_t)(axp__get(&tape->p->gate) >> 8);
 }
 
-/* One batch; false: there was nothing to drain. */
+/* How many of the batch are in the file now, from the first on. */
+static size_t write_batch(struct axp__tape *tape, size_t n)
+{
+    tape->trace.is_hasty = axp__pool_is_pressed(&tape->p->pool);
+    if (!n || !axp__trace_news(&tape->trace, tape->p)) return 0;
+    return axp__trace_chunks(&tape->trace, tape->batch, n);
+}
+
+/* One batch; false: there was nothing to drain, or nowhere to put it. */
 static bool drain_batch(struct axp__tape *tape)
 {
     struct axp__pool *pool = &tape->p->pool;
     struct axp__chunk *taken[AXP__TAPE_BATCH];
+    if (tape->trace.error) return false;
     size_t found = axp__pool_drain(pool, taken, AXP__TAPE_BATCH), n = 0;
     for (size_t i = 0; i < found; i++)
-        if (is_current(tape, taken[i])) tape->batch[n++] = taken[i];
-    if (n && (!axp__trace_news(&tape->trace, tape->p) ||
-              !axp__trace_chunks(&tape->trace, tape->batch, n)))
-        tell(tape);
-    for (size_t i = 0; i < found; i++)
-        axp__pool_free(pool, taken[i]);
-    return found;
+        if (is_current(tape, taken[i]))
+            tape->batch[n++] = taken[i];
+        else
+            axp__pool_free(pool, taken[i]);
+    size_t written = write_batch(tape, n);
+    for (size_t i = 0; i < n; i++)
+        if (i < written)
+            axp__pool_free(pool, tape->batch[i]);
+        else
+            axp__pool_put_back(tape->batch[i]);
+    tell_errors(tape);
+    return found && written == n;
 }
 
-static size_t count_full(const struct axp__pool *pool)
+/* A large block packs well; a small spool cannot wait for one. */
+static size_t enough_of(const struct axp__pool *pool)
+{
+    uint64_t part = pool->max_chunks / 4;
+    return part < ENOUGH_CHUNKS ? (size_t)part + 1 : ENOUGH_CHUNKS;
+}
+
+static size_t count_full(const struct axp__pool *pool, size_t most)
 {
     size_t n = axp__pool_size(pool), full = 0;
-    for (size_t i = 0; i < n && full < ENOUGH_CHUNKS; i++) {
+    for (size_t i = 0; i < n && full < most; i++) {
         const struct axp__chunk *c = axp__pool_at(pool, i);
         full += c && axp__get(&c->state) == AXP__CHUNK_FULL;
     }
@@ -116,34 +142,39 @@ static void find_constants(struct axp__tape *tape)
     axp__put(&s->root[AXP__ROOT_COST], axp__own_cost_ticks());
     axp__put_release(&s->root[AXP__ROOT_RATE], axp__clock_rate().mult);
     axp__trace_constants(&tape->trace);
+    tell_errors(tape);
+}
+
+static void restart(struct axp__tape *tape)
+{
+    axp__trace_restart(&tape->trace, tape->p);
+    axp__trace_constants(&tape->trace);
 }
 
 static void carry_out(struct axp__tape *tape, enum axp__tape_order order)
 {
     find_constants(tape);
-    if (order == AXP__ORDER_RESTART) {
-        axp__trace_restart(&tape->trace, tape->p);
-        axp__trace_constants(&tape->trace);
-        return;
-    }
-    while (drain_batch(tape))
-        ;
-    if (tape->n_started) {
+    if (order == AXP__ORDER_RESTART)
+        restart(tape);
+    else
+        while (drain_batch(tape))
+            ;
+    if (order == AXP__ORDER_FLUSH) {
         for (size_t i = 0; i < tape->n_started; i++)
             tape->batch[i] = &tape->started[i];
-        if (!axp__trace_news(&tape->trace, tape->p) ||
-            !axp__trace_chunks(&tape->trace, tape->batch, tape->n_started))
-            tell(tape);
+        write_batch(tape, tape->n_started);
     }
     if (order == AXP__ORDER_FINISH)
         tape->is_whole =
             axp__trace_finish(&tape->trace, tape->p, tape->capture);
+    tell_errors(tape);
 }
 
 static void *run(void *arg)
 {
     struct axp__tape *tape = arg;
     uint64_t last_ns = now_ns();
+    long idle_ns = IDLE_NS;
     pthread_setname_np(pthread_self(), "axprof-drain");
     find_constants(tape);
     for (;;) {
@@ -157,15 +188,16 @@ static void *run(void *arg)
                 return NULL;
         }
         keep_reserve(&tape->p->pool);
-        size_t full = count_full(&tape->p->pool);
-        if (full >= ENOUGH_CHUNKS ||
-            (full && now_ns() - last_ns > WRITE_AFTER_NS)) {
-            drain_batch(tape);
+        size_t enough = enough_of(&tape->p->pool);
+        size_t full = count_full(&tape->p->pool, enough);
+        if (full >= enough || (full && now_ns() - last_ns > WRITE_AFTER_NS)) {
+            bool is_done = drain_batch(tape);
             last_ns = now_ns();
-            if (full >= ENOUGH_CHUNKS) continue;
+            if (is_done && full >= enough) continue;
         }
-        wait_on(&tape->n_asked, asked,
-                full > ENOUGH_CHUNKS / 8 ? BUSY_NS : IDLE_NS);
+        idle_ns = full ? IDLE_NS : idle_ns + idle_ns / 4;
+        if (idle_ns > IDLE_MOST_NS) idle_ns = IDLE_MOST_NS;
+        wait_on(&tape->n_asked, asked, full > enough / 8 ? BUSY_NS : idle_ns);
     }
 }
 

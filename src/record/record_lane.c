@@ -165,8 +165,25 @@ static struct axp__lane *reclaim(struct axp__prof *p)
     return NULL;
 }
 
+/* At the end, where a reader of the spool, which has no such lane, finds all
+ * the others before it. */
+static void append(struct axp__prof *p, struct axp__lane *lane)
+{
+    struct axp__lane **at = &p->lanes, *none = NULL;
+    axp__put(&lane->next, NULL);
+    while (!axp__cas(at, &none, lane)) {
+        at = &none->next;
+        none = NULL;
+    }
+}
+
 static void push(struct axp__prof *p, struct axp__lane *lane)
 {
+    struct axp__space *space = p->budget.space;
+    if (space && !axp__space_holds(space, lane)) {
+        append(p, lane);
+        return;
+    }
     struct axp__lane *head = axp__get(&p->lanes);
     do
         axp__put(&lane->next, head);

@@ -216,6 +216,11 @@ size_t axp__pool_drain(struct axp__pool *pool, struct axp__chunk **out,
     return found;
 }
 
+void axp__pool_put_back(struct axp__chunk *chunk)
+{
+    axp__put_release(&chunk->state, AXP__CHUNK_FULL);
+}
+
 void axp__pool_free(struct axp__pool *pool, struct axp__chunk *chunk)
 {
     clear_chunk(chunk);

@@ -32,6 +32,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/base_atomic.h"
 #include "base/base_budget.h"
 #include "wire/wire_word.h"
 
@@ -86,6 +87,16 @@ struct axp__chunk *axp__pool_at(const struct axp__pool *pool, size_t i);
 /* Full chunks, now DRAINING: at most `cap` of them, in no order. */
 size_t axp__pool_drain(struct axp__pool *pool, struct axp__chunk **out,
                        size_t cap);
+/* Whether the drain must hurry: so many chunks wait that the writers may soon
+ * find none. A guess, also from outside. */
+static inline bool axp__pool_is_pressed(const struct axp__pool *pool)
+{
+    int64_t n_used =
+        (int64_t)axp__get(&pool->n_chunks) - (int64_t)axp__get(&pool->n_free);
+    return n_used > (int64_t)(pool->max_chunks / 2);
+}
+/* Not drained after all: FULL again. */
+void axp__pool_put_back(struct axp__chunk *chunk);
 /* Drained: free again. */
 void axp__pool_free(struct axp__pool *pool, struct axp__chunk *chunk);
 /* Makes `n` free chunks more, up to the limit, with their pages in place. */

@@ -262,9 +262,7 @@ static struct axp__prof *make_global(struct axp__process *process)
     struct axp__prof *p = process->slot_page[0];
     if (!process->n_slots) axp__put_release(&process->n_slots, 1);
     if (!init_prof(p, &defaults)) (void)init_prof(p, &bare);
-    const char *path = secure_getenv("AXPROF_OUT");
-    if (path && *path) p->tape = axp__tape_create(path, &defaults);
-    if (p->tape) p->tape->may_rename = true;
+    p->tape = axp__tape_create_global();
     open_prof(p);
     axp__window_begin(p);
     return p;
@@ -469,6 +467,7 @@ void axp_reset(axp_profiler *handle)
 /* Gives back what a profiler holds; nobody inside. */
 static void release(struct axp__prof *p)
 {
+    if (p->tape) axp__tape_leave(p);
     forget(p);
     for (struct axp__lane *l = p->lanes; l;) {
         struct axp__lane *next = l->next;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/base_atomic.h"
@@ -17,6 +18,7 @@
 
 #define CGROUP_PART 20
 #define LEAST_BYTES ((uint64_t)1 << 20)
+#define LEAST_SHM_BYTES ((uint64_t)8 << 20)
 
 /* ---- limits --------------------------------------------------------------------- */
 
@@ -75,6 +77,14 @@ static int open_new(const char *path)
     return open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 }
 
+/* In less a timeline would be cut at once: then rather on the disk. */
+static bool is_shm_large(void)
+{
+    struct statvfs fs;
+    return !statvfs("/dev/shm", &fs) &&
+           (uint64_t)fs.f_bavail * fs.f_frsize >= LEAST_SHM_BYTES;
+}
+
 /* Whether a mapping can be made sure of there. */
 static struct axp__space *try_at(const char *path, const uint8_t id[16],
                                  uint64_t limit_bytes)
@@ -93,6 +103,22 @@ static struct axp__space *try_at(const char *path, const uint8_t id[16],
     return s;
 }
 
+/* Whoever finds the spool alone learns what it belongs to. */
+static void set_owner(struct axp__space *s, const char *trace)
+{
+    size_t n = 0;
+    if (!s) return;
+    if (trace[0] != '/') {
+        if (!getcwd(s->owner, sizeof s->owner - 1)) return;
+        n = strlen(s->owner);
+        s->owner[n++] = '/';
+    }
+    if (n + strlen(trace) < sizeof s->owner)
+        strcpy(s->owner + n, trace);
+    else
+        s->owner[0] = 0;
+}
+
 struct axp__space *axp__spool_create(const char *beside, const uint8_t id[16],
                                      uint64_t limit_bytes, char *path,
                                      size_t size)
@@ -102,13 +128,17 @@ struct axp__space *axp__spool_create(const char *beside, const uint8_t id[16],
         snprintf(hex + 2 * i, 3, "%02x", id[i]);
     snprintf(path, size, AXP__SPOOL_PREFIX "%u-%s" AXP__SPOOL_SUFFIX,
              (unsigned)geteuid(), hex);
-    struct axp__space *s = try_at(path, id, limit_bytes);
+    struct axp__space *s =
+        is_shm_large() ? try_at(path, id, limit_bytes) : NULL;
+    set_owner(s, beside);
     if (s) return s;
     if ((size_t)snprintf(path, size, "%s" AXP__SPOOL_SUFFIX, beside) >= size) {
         errno = ENAMETOOLONG;
         return NULL;
     }
-    return try_at(path, id, limit_bytes);
+    s = try_at(path, id, limit_bytes);
+    set_owner(s, beside);
+    return s;
 }
 
 /* ---- names -------------------------------------------------------------------------- */

@@ -26,6 +26,14 @@
 #define MAX_INCARNATIONS 1000u
 #define START_TRIES 100000
 
+static void random_bytes(uint8_t *out, size_t n)
+{
+    if (getrandom(out, n, GRND_NONBLOCK) == (ssize_t)n) return;
+    uint64_t seed = axp__clock_ticks() ^ (uint64_t)getpid() << 32;
+    for (size_t i = 0; i < n; i++)
+        out[i] = (uint8_t)axp__mix64(seed + i);
+}
+
 struct axp__tape *axp__tape_create(const char *path, const axp_options *o)
 {
     if (strlen(path) >= sizeof((struct axp__tape *)0)->base) return NULL;
@@ -36,6 +44,33 @@ struct axp__tape *axp__tape_create(const char *path, const axp_options *o)
     tape->file_limit = o->file_limit;
     tape->is_overwriting = o->flags & AXP_OVERWRITE;
     tape->trace.fd = -1;
+    return tape;
+}
+
+/* What axprof run gave to all processes of a run, or this process's own. */
+static void get_run_id(struct axp__tape *tape)
+{
+    const char *hex = secure_getenv("AXPROF_RUN_ID");
+    random_bytes(tape->run_id, sizeof tape->run_id);
+    tape->has_run_id = true;
+    if (!hex || strlen(hex) != 32) return;
+    for (int i = 0; i < 16; i++) {
+        char two[3] = {hex[2 * i], hex[2 * i + 1], 0};
+        tape->run_id[i] = (uint8_t)strtoul(two, NULL, 16);
+    }
+}
+
+struct axp__tape *axp__tape_create_global(void)
+{
+    static const axp_options defaults;
+    const char *path = secure_getenv("AXPROF_OUT");
+    const char *who = secure_getenv("AXPROF_DRAIN");
+    struct axp__tape *tape =
+        path && *path ? axp__tape_create(path, &defaults) : NULL;
+    if (!tape) return NULL;
+    tape->may_rename = true;
+    tape->is_outside = who && !strcmp(who, "parent");
+    get_run_id(tape);
     return tape;
 }
 
@@ -110,34 +145,13 @@ static axp_status create_trace(struct axp__tape *tape)
 
 /* ---- opening ----------------------------------------------------------------------------- */
 
-static void random_bytes(uint8_t *out, size_t n)
-{
-    if (getrandom(out, n, GRND_NONBLOCK) == (ssize_t)n) return;
-    uint64_t seed = axp__clock_ticks() ^ (uint64_t)getpid() << 32;
-    for (size_t i = 0; i < n; i++)
-        out[i] = (uint8_t)axp__mix64(seed + i);
-}
-
-/* What axprof run gave to all processes of a run, or this process's own. */
-static void get_run_id(uint8_t out[16])
-{
-    const char *hex = secure_getenv("AXPROF_RUN_ID");
-    random_bytes(out, 16);
-    if (!hex || strlen(hex) != 32) return;
-    for (int i = 0; i < 16; i++) {
-        char two[3] = {hex[2 * i], hex[2 * i + 1], 0};
-        out[i] = (uint8_t)strtoul(two, NULL, 16);
-    }
-}
-
 static void fill_head(struct axp__tape *tape, const uint8_t id[16])
 {
     struct axp__trace *t = &tape->trace;
     struct axp__clock_pair pair = axp__clock_pair_now();
     t->head.version = AXP__FILE_VERSION;
     /* the child of a fork belongs to its parent's run */
-    if (!tape->has_run_id) get_run_id(tape->run_id);
-    tape->has_run_id = true;
+    if (!tape->has_run_id) get_run_id(tape);
     memcpy(t->head.run_id, tape->run_id, sizeof tape->run_id);
     axp__about_boot_id(t->head.boot_id);
     t->head.process_id = (uint64_t)getpid();
@@ -201,8 +215,6 @@ static axp_status open_tape(struct axp__prof *p)
 {
     struct axp__tape *tape = p->tape;
     uint8_t id[16];
-    const char *who = secure_getenv("AXPROF_DRAIN");
-    tape->is_outside = who && !strcmp(who, "parent");
     tape->p = p;
     random_bytes(id, sizeof id);
     axp_status status = create_trace(tape);
@@ -363,6 +375,7 @@ axp_status axp__tape_finish(struct axp__prof *p)
     if (!c || !tape->is_whole) {
         /* The spool stays: it has what the trace has not. */
         int error = tape->trace.error ? tape->trace.error : ENOMEM;
+        if (!tape->is_told) axp__warn(p, AXP__WARN_WRITE_FAILED, 0);
         axp__trace_close(&tape->trace);
         return axp__fail(AXP_E_IO, "%s is not complete: %s", tape->path,
                          strerror(error));
@@ -370,6 +383,16 @@ axp_status axp__tape_finish(struct axp__prof *p)
     axp__trace_close(&tape->trace);
     unlink(tape->spool_path);
     return AXP_OK;
+}
+
+void axp__tape_leave(struct axp__prof *p)
+{
+    struct axp__space *s = p->budget.space;
+    if (!s || p->tape->is_whole) return;
+    axp__space_leave(s);
+    p->budget.space = NULL;
+    p->pool.space = NULL;
+    axp__pool_fini(&p->pool);
 }
 
 void axp__tape_close(struct axp__prof *p)

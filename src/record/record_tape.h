@@ -11,8 +11,8 @@
  *          on files is an error and no SIGXFSZ. It sleeps until chunks are
  *          many or old: the spool keeps them as safe as the trace would.
  *          Without the thread finish does its work. Under axprof run (the
- *          variable AXPROF_DRAIN is "parent") there is none: the parent
- *          drains, and completes the file when the process is gone.
+ *          variable AXPROF_DRAIN is "parent") the global profiler has none:
+ *          the parent drains, and completes the file when the process is gone.
  * Death    whatever ends the process: the spool has every word that was
  *          written, and the accumulators. outside_recover.c reads them.
  * Fork     the child's tape is WANTED again, under a name of its own.
@@ -68,6 +68,10 @@ struct axp__tape {
 
 /* A tape for p, WANTED; NULL: no memory, or the path is too long. */
 struct axp__tape *axp__tape_create(const char *path, const axp_options *o);
+/* What the environment asks of the global profiler; NULL: nothing. All of it is
+ * read here, when the library is loaded: the program may change it later, and
+ * a tape that is drained by two is lost. */
+struct axp__tape *axp__tape_create_global(void);
 void axp__tape_destroy(struct axp__tape *tape); /* not while it is open */
 /* Makes it OPEN, or FAILED with the reason in axp_last_error. The caller
  * knows that nobody has a lane in p. */
@@ -78,6 +82,9 @@ void axp__tape_start(struct axp__prof *p);
 axp_status axp__tape_flush(struct axp__prof *p);
 axp_status axp__tape_finish(struct axp__prof *p); /* p is finished, quiesced */
 void axp__tape_restart(struct axp__prof *p);      /* p is quiesced */
+/* Before the profiler is cleared: a spool that others still need, since the
+ * trace is not complete, is left as it is. */
+void axp__tape_leave(struct axp__prof *p);
 /* Gives the profiler's memory back to this process; nobody is inside. */
 void axp__tape_close(struct axp__prof *p);
 /* In the child of a fork. */

@@ -147,16 +147,20 @@ bool axp__thread_reserve(struct axp__thread *t, uint32_t index)
     return true;
 }
 
+/* The key first: if a handler forks in here, the child finds the block wiped
+ * and writes the rest. A key that stays then has all the rest with it. */
 static void cache_name(struct axp__cached_name *c, const char *name,
                        uint32_t id)
 {
     size_t len = strlen(name) + 1;
+    bool is_short = len <= 16;
     char bytes[16] = {0}, mask[16] = {0};
+    c->short_at = is_short ? name : NULL;
+    c->long_at = is_short ? NULL : name;
+    axp__signal_fence();
     c->text = axp__name_at(id)->text;
     c->id = id;
-    c->short_at = len <= sizeof bytes ? name : NULL;
-    c->long_at = len <= sizeof bytes ? NULL : name;
-    if (!c->short_at) return;
+    if (!is_short) return;
     memcpy(bytes, name, len);
     memset(mask, 0xff, len);
     memcpy(c->word, bytes, sizeof bytes);
@@ -173,8 +177,11 @@ uint32_t axp__thread_name_slow(struct axp__thread *t, const char *name)
         if (c->long_at == name || c->short_at == name) same = c;
         if (!c->text && !to) to = c;
     }
-    if (same && !strcmp(same->text, name)) return same->id;
-    uint32_t id = axp__name_register(name, NULL);
+    uint32_t id = same ? same->id : 0;
+    axp__signal_fence(); /* a text that is still there: so was the id */
+    const char *text = same ? axp__get(&same->text) : NULL;
+    if (text && !strcmp(text, name)) return id;
+    id = axp__name_register(name, NULL);
     if (id == AXP__NAME_OTHER) return id; /* to be counted each time */
     if (same) to = same;                  /* a buffer that was used again */
     if (!to)

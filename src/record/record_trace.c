@@ -84,7 +84,7 @@ static bool put_block(struct axp__trace *t, struct axp__block *b,
                        (size_t)(axp__block_span(b) - sizeof head - n));
     if (ok)
         t->end = at + axp__block_span(b);
-    else if (is_ours(t))
+    else if (axp__fd_is(t->fd, t->device, t->inode))
         (void)!ftruncate(t->fd, (off_t)at); /* no half block */
     return ok;
 }
@@ -256,17 +256,19 @@ static bool put_raw(struct axp__trace *t, const struct axp__chunk *chunk)
     return put_block(t, &b, chunk->words, chunk->n_words * 8);
 }
 
-static bool put_run(struct axp__trace *t, struct axp__chunk **chunks, size_t n)
+/* How many of them are written. */
+static size_t put_run(struct axp__trace *t, struct axp__chunk **chunks,
+                      size_t n)
 {
     size_t bytes = 0;
-    if (t->packer)
+    if (t->packer && !t->is_hasty)
         bytes =
             packing->pack(t->packer, (const struct axp__chunk *const *)chunks,
                           n, t->body, BODY_BYTES);
     if (!bytes) {
         for (size_t i = 0; i < n; i++)
-            if (!put_raw(t, chunks[i])) return false;
-        return true;
+            if (!put_raw(t, chunks[i])) return i;
+        return n;
     }
     struct axp__block b;
     axp__block_of_chunk(&b, chunks[0], 0, 0);
@@ -276,7 +278,7 @@ static bool put_run(struct axp__trace *t, struct axp__chunk **chunks, size_t n)
         b.n_words += (uint32_t)chunks[i]->n_words;
         b.n_events += chunks[i]->n_events;
     }
-    return put_block(t, &b, t->body, bytes);
+    return put_block(t, &b, t->body, bytes) ? n : 0;
 }
 
 /* ---- the limit ------------------------------------------------------------------------------ */
@@ -349,20 +351,21 @@ bool axp__trace_news(struct axp__trace *t, struct axp__prof *p)
     return is_ours(t) && put_names(t) && put_rows(t, p);
 }
 
-bool axp__trace_chunks(struct axp__trace *t, struct axp__chunk **chunks,
-                       size_t n)
+size_t axp__trace_chunks(struct axp__trace *t, struct axp__chunk **chunks,
+                         size_t n)
 {
-    if (!is_ours(t)) return false;
+    if (!is_ours(t)) return 0;
     sort_chunks(chunks, n);
     for (size_t i = 0, k; i < n; i += k) {
         k = run_of(chunks + i, n - i);
-        if (!put_run(t, chunks + i, k)) return false;
+        size_t done = put_run(t, chunks + i, k);
+        if (done < k) return i + done;
         if (t->limit_bytes && t->end > t->limit_bytes &&
             !axp__trace_forget(t, t->end - t->limit_bytes / 2)) {
             t->limit_bytes = 0; /* it was tried: rather too long than none */
         }
     }
-    return true;
+    return n;
 }
 
 /* ---- beginning and end ------------------------------------------------------------------------- */

@@ -24,6 +24,7 @@ struct axp__trace {
     uint64_t limit_bytes;  /* 0: none */
     uint64_t n_cut_events; /* that gave way to the limit */
     uint32_t n_names;      /* ids below this are in the file */
+    bool is_hasty;         /* there is no time to pack */
     uint8_t *body;         /* room for one packed block */
     void *packer;
     const char *path;
@@ -40,9 +41,10 @@ void axp__trace_begin(struct axp__trace *t, struct axp__prof *p);
 bool axp__trace_constants(struct axp__trace *t);
 /* Names and rows that are new. False: nothing (more) can be written. */
 bool axp__trace_news(struct axp__trace *t, struct axp__prof *p);
-/* Chunks in any order; sorts them. The words must be valid. */
-AXP_API bool axp__trace_chunks(struct axp__trace *t, struct axp__chunk **chunks,
-                               size_t n);
+/* Chunks in any order; sorts them. The words must be valid. Returns how many,
+ * from the first on, are in the file now: all, unless writing failed. */
+AXP_API size_t axp__trace_chunks(struct axp__trace *t,
+                                 struct axp__chunk **chunks, size_t n);
 /* Blocks of the timeline that lie before `from` give way: the others are
  * copied into a new file, which takes the name. False: nothing has changed. */
 AXP_API bool axp__trace_forget(struct axp__trace *t, uint64_t from);

@@ -31,6 +31,7 @@ static bool read_window(const char *text, struct axp__window *w)
     text = read_number(strchr(text, ':') + 1, &w->begin);
     if (*text != ':') return false;
     text = read_number(text + 1, &w->end);
+    if (!w->is_by_steps && *text == ':') text += strlen(text); /* the start */
     return !*text && (!w->end || w->end > w->begin);
 }
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* The part of a run that is recorded, as axprof run passes it on:
  *
- *   AXPROF_WINDOW=time:BEGIN:END    CLOCK_MONOTONIC, ns; END 0: none
+ *   AXPROF_WINDOW=time:BEGIN:END[:START]
+ *                                   CLOCK_MONOTONIC, ns; END 0: none. START of
+ *                                   the run is for whoever reads the recording
  *   AXPROF_WINDOW=steps:FIRST:END   steps from FIRST on, up to END and without
  *                                   it; the first of a program is 0
  *

@@ -15,6 +15,7 @@
 #include <stddef.h>
 
 #include "axprof/axprof.h"
+#include "os/os_clock.h"
 #include "tally/tally_step.h"
 
 #define AXP__CAP_ROOT (-1)
@@ -148,8 +149,17 @@ struct axp__cap_process {
     uint64_t end_ticks;
 };
 
+/* What ran, where and when. NULL, 0: unknown. */
+struct axp__cap_about {
+    const char *program;   /* its path */
+    const char *arguments; /* 0x1f between them */
+    const char *host, *cpu;
+    uint64_t started_ns; /* real time of start_ticks, since 1970 */
+};
+
 struct axp__capture {
     const char *title;
+    struct axp__cap_about about;
     const char *trace_path; /* where the words are, once finished; or NULL */
     uint64_t process_id;
     int32_t rank; /* -1: none */
@@ -191,6 +201,20 @@ AXP_API void axp__cap_free(struct axp__capture *c); /* NULL allowed */
 
 /* For captures that were read: no index points outside. tally_repair.c */
 AXP_API void axp__cap_repair(struct axp__capture *c);
+
+/* Given what the clocks said at one moment: sets about.started_ns. */
+static inline void axp__cap_start_at(struct axp__capture *c, uint64_t ticks,
+                                     uint64_t realtime_ns)
+{
+    bool is_before = c->start_ticks < ticks;
+    uint64_t apart =
+        is_before ? ticks - c->start_ticks : c->start_ticks - ticks;
+    uint64_t ns =
+        axp__rate_to_ns((struct axp__rate){.mult = c->rate_mult}, apart);
+    c->about.started_ns = !is_before         ? realtime_ns + ns
+                          : ns < realtime_ns ? realtime_ns - ns
+                                             : 0;
+}
 
 static inline bool axp__words_load(const struct axp__cap_chunk *at,
                                    struct axp__cap_words *out)

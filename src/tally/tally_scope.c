@@ -18,6 +18,10 @@
 #define OF_OPS ((axp__ref)0xffffffffu) /* → op alone */
 #define OF_TRAFFIC AXP__OF_TRAFFIC
 #define OF_COUNTERS ((axp__ref)0xfffffffdu) /* → axp__counter */
+/* The parent of what is begun below "(other)", where paths are lost: nothing
+ * is found under it. One for all, so that who looks in vain looks at few
+ * places. */
+#define OF_FOLDED ((axp__ref)0xfffffffcu)
 
 static inline uint64_t path_of(axp__ref ref)
 {
@@ -171,7 +175,7 @@ static bool grow_hash(struct axp__tally *t, bool is_optional)
     size_t bytes = 2 * (size_t)cap * sizeof *t->hash;
     if (!axp__budget_take_part(t->budget, bytes, is_optional ? 3 : 4, 4))
         return false;
-    struct axp__entry *wider = axp__map(bytes);
+    struct axp__entry *wider = axp__map_scattered(bytes);
     if (!wider) {
         axp__budget_give(t->budget, bytes);
         return false;
@@ -185,13 +189,14 @@ static bool grow_hash(struct axp__tally *t, bool is_optional)
     return true;
 }
 
-/* Room for one more: a quarter full at most, or what is left where memory is
- * out. */
+/* Room for one more: a quarter full at most; where memory is out half full,
+ * so that who looks for what is not there finds an empty place soon, and the
+ * rest for what must not be refused. */
 static bool has_room(struct axp__tally *t, bool is_optional)
 {
     uint32_t cap = hash_cap(t);
     if (t->hash_used < cap / 4 || grow_hash(t, is_optional)) return true;
-    return t->hash_used < (is_optional ? cap / 4 * 3 : cap - 1);
+    return t->hash_used < (is_optional ? cap / 2 : cap - 1);
 }
 
 static struct axp__entry *lookup(struct axp__tally *t, uint64_t key)
@@ -229,6 +234,7 @@ struct axp__op *axp__tally_op(struct axp__tally *t, uint32_t name)
 static struct axp__entry *make_node(struct axp__tally *t, axp__ref parent,
                                     uint64_t label, bool is_optional)
 {
+    if (!has_room(t, is_optional)) return NULL; /* most often, if ever */
     struct axp__entry *of = op_entry(t, name_of(label));
     if (!of) return NULL;
     axp__ref op_ref = axp__path_ref(of->path);
@@ -245,8 +251,11 @@ static struct axp__entry *fold(struct axp__tally *t, uint64_t label)
 {
     t->n_folded++;
     struct axp__entry *e = lookup(t, t->other.path + label);
-    if (!e) e = make_node(t, axp__path_ref(t->other.path), label, false);
-    return e ? e : &t->other;
+    if (e) return e;
+    e = make_node(t, axp__path_ref(t->other.path), label, false);
+    if (!e) return &t->other;
+    e->path = path_of(OF_FOLDED);
+    return e;
 }
 
 /* An entry was found away from its place, where the hot path looks. If two
@@ -277,21 +286,15 @@ static struct axp__entry *bring_home(struct axp__tally *t, struct axp__entry *e)
     return home;
 }
 
-/* Below "(other)" paths are lost, so nothing there has a path of its own. */
-static bool is_folded(const struct axp__tally *t, axp__ref ref)
-{
-    const struct axp__node *node = axp__arena_at(&t->arena, ref);
-    axp__ref other = axp__path_ref(t->other.path);
-    return ref == other || node->parent == other;
-}
-
 struct axp__entry *axp__tally_find_slow(struct axp__tally *t, uint64_t path,
                                         uint64_t label)
 {
+    axp__ref parent = axp__path_ref(path);
+    if (parent == OF_FOLDED || parent == axp__path_ref(t->other.path))
+        return fold(t, label);
     struct axp__entry *e = lookup(t, path + label);
     if (e) return bring_home(t, e);
-    axp__ref parent = axp__path_ref(path);
-    e = is_folded(t, parent) ? NULL : make_node(t, parent, label, true);
+    e = make_node(t, parent, label, true);
     return e ? e : fold(t, label);
 }
 

@@ -42,11 +42,13 @@ static void keep_slowest(struct axp__steps *s, const struct axp__step *step)
         axp__put(&s->n_slowest, s->n_slowest + 1);
         return;
     }
-    for (uint32_t i = 1; i < AXP__STEPS_SLOWEST; i++)
-        if (duration(&s->slowest[i]) < duration(&s->slowest[fastest]))
-            fastest = i;
-    if (duration(step) > duration(&s->slowest[fastest]))
-        put_step(&s->slowest[fastest], step);
+    uint64_t least = duration(&s->slowest[0]);
+    for (uint32_t i = 1; i < AXP__STEPS_SLOWEST; i++) {
+        uint64_t ticks = duration(&s->slowest[i]);
+        fastest = ticks < least ? i : fastest;
+        least = ticks < least ? ticks : least;
+    }
+    if (duration(step) > least) put_step(&s->slowest[fastest], step);
 }
 
 static void keep_sampled(struct axp__steps *s, const struct axp__step *step)

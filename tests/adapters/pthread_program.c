@@ -26,7 +26,7 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
 static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
 static pthread_barrier_t barrier;
-static sem_t semaphore, ready;
+static sem_t semaphore, ready, named, never;
 static int is_set;
 static int phase; /* of the waiter: about to wait for the nth thing */
 static pid_t waiter_id;
@@ -158,17 +158,51 @@ static void wait_for_each_other(void)
     pthread_join(thread, NULL);
 }
 
+static axp_thread_info thread_of(const axp_view *view, const char *name)
+{
+    static axp_thread_info threads[64];
+    size_t n = axp_view_threads(view, threads, 64);
+    for (size_t i = 0; i < n && i < 64; i++)
+        if (!strcmp(threads[i].name, name)) return threads[i];
+    fprintf(stderr, "no thread called %s\n", name);
+    exit(1);
+}
+
+/* Its whole life, of which it waited for 100 ms. */
 static void check_thread(const axp_view *view)
 {
-    axp_thread_info threads[64];
-    size_t n = axp_view_threads(view, threads, 64);
-    for (size_t i = 0; i < n && i < 64; i++) {
-        if (strcmp(threads[i].name, "waiter") != 0) continue;
-        /* Its whole life, of which it waited for 100 ms. */
-        CHECK(threads[i].end - threads[i].begin >= 100 * MS);
-        return;
-    }
-    CHECK(!"a thread called waiter");
+    axp_thread_info waiter_info = thread_of(view, "waiter");
+    CHECK(waiter_info.end - waiter_info.begin >= 100 * MS);
+}
+
+/* Waits with a limit, which nothing ends before: 20 ms each. */
+static void *wait_with_limit(void *unused)
+{
+    struct timespec until;
+    (void)unused;
+    while (sem_wait(&named))
+        continue;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += 20 * (long)MS;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    CHECK(pthread_rwlock_timedwrlock(&rwlock, &until) == ETIMEDOUT);
+    CHECK(sem_timedwait(&never, &until) && errno == ETIMEDOUT);
+    return NULL;
+}
+
+/* A thread that another one names. */
+static void wait_in_a_thread(void)
+{
+    pthread_t thread;
+    sem_init(&named, 0, 0);
+    sem_init(&never, 0, 0);
+    pthread_rwlock_rdlock(&rwlock);
+    CHECK(pthread_create(&thread, NULL, wait_with_limit, NULL) == 0);
+    pthread_setname_np(thread, "limited");
+    sem_post(&named);
+    pthread_join(thread, NULL);
+    pthread_rwlock_unlock(&rwlock);
 }
 
 int main(void)
@@ -194,6 +228,12 @@ int main(void)
     /* The first event of a thread, too, has its whole time. */
     CHECK(op_of(view, "semaphore wait").calls == 2);
     check_thread(view);
+    axp_view_destroy(view);
+
+    wait_in_a_thread();
+    view = axp_snapshot(axp_global());
+    check_wait(view, "write lock wait");
+    thread_of(view, "limited");
     axp_view_destroy(view);
     puts("waits are recorded");
     return 0;

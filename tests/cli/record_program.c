@@ -8,6 +8,10 @@
  *                                      thirty times as long
  *   record_program serve MS            scopes for so long, one every 100 us
  *   record_program kill N              N scopes, and then SIGKILL
+ *   record_program idle N MS           N scopes, and then nothing for so long
+ *   record_program clear N             clears its environment, N scopes
+ *   record_program own N               N scopes, and as many in a profiler of
+ *                                      its own that records to own.axp
  *
  * Each prints what a recording of it must hold.
  */
@@ -68,6 +72,18 @@ static void serve(long ms)
     }
 }
 
+static void own(long n)
+{
+    axp_options options = {.path = "own.axp"};
+    axp_profiler *p = axp_profiler_create(&options);
+    scopes(n);
+    for (long i = 0; i < n; i++) {
+        axp_start(p, "mine");
+        axp_stop(p, "mine");
+    }
+    axp_profiler_destroy(p);
+}
+
 int main(int argc, char **argv)
 {
     long a[3] = {0, 0, 0};
@@ -80,6 +96,15 @@ int main(int argc, char **argv)
     if (!strcmp(word, "workers")) workers(a[0], a[1]);
     if (!strcmp(word, "steps")) steps(a[0], a[1], a[2]);
     if (!strcmp(word, "serve")) serve(a[0]);
+    if (!strcmp(word, "idle")) {
+        scopes(a[0]);
+        sleep_us(1000 * a[1]);
+    }
+    if (!strcmp(word, "clear")) {
+        clearenv();
+        scopes(a[0]);
+    }
+    if (!strcmp(word, "own")) own(a[0]);
     if (!strcmp(word, "kill")) {
         scopes(a[0]);
         kill(getpid(), SIGKILL);

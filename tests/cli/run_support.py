@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """What the tests of `axprof run` share: a folder for each test, a command with
-and without axprof, and what must be the same."""
+and without axprof, what must be the same, and what was recorded."""
+import json
 import os
 import pathlib
 import re
@@ -91,3 +92,42 @@ def end(process):
     if process.poll() is None:
         process.send_signal(signal.SIGKILL)
     process.wait()
+
+
+# ---- what was recorded -----------------------------------------------------
+
+def profile(c, folder, *command, options=(), status=0, env=None):
+    """The report of a run as JSON, and the files that it left."""
+    report = folder / "report.json"
+    result = run([c.axprof, "run", "-q", "-o", report, *options, "--",
+                  *command], folder, env=env or environment())
+    equal(result.status, status, f"status of {command}; {result.err}")
+    equal(spools(folder), [], "spools that were left")
+    data = json.loads(report.read_text())
+    report.unlink()
+    return data, sorted(p.name for p in folder.glob("*.axp"))
+
+
+def ops(data):
+    return {op["name"]: op for op in data["ops"]}
+
+
+def calls(data, name):
+    return ops(data).get(name, {"calls": 0})["calls"]
+
+
+def counters(data):
+    return {counter["name"]: counter for counter in data["counters"]}
+
+
+def warnings(data):
+    return {warning["code"] for warning in data["warnings"]}
+
+
+def start(c, folder, *command, options=("-q",)):
+    process = subprocess.Popen(
+        [str(c.axprof), "run", *map(str, options), "--", *map(str, command)],
+        cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        env=environment(), start_new_session=True)
+    equal(process.stdout.readline(), b"ready\n", "first line")
+    return process

@@ -76,6 +76,65 @@ def test_no_program(c, folder):
     check(b"command not found" in result.err, result.err)
 
 
+APART = ["unshare", "-Urm", "--", "sh", "-c",
+         "mount -t tmpfs none /dev/shm && exec \"$@\"", "sh"]
+
+
+def apart(c, folder, script):
+    """A shell script with a /dev/shm of its own, which --clean may empty;
+    None where that is not allowed."""
+    if run(APART + ["true"], folder).status != 0:
+        print("        no namespace: nothing is cleaned here")
+        return None
+    env = environment(AXPROF=str(c.axprof), PROGRAMS=str(c.programs))
+    return run(APART + ["sh", "-c", script], folder, env=env)
+
+
+def test_spools(c, folder):
+    """A killed program's spool is listed, packed, removed; one that is in use
+    is left."""
+    done = apart(c, folder, """
+        kill_one() {
+            AXPROF_OUT=$1 "$PROGRAMS"/record_program kill 10 >/dev/null 2>&1
+        }
+        "$AXPROF" doctor | grep spool
+        kill_one a.axp
+        echo -- killed
+        "$AXPROF" doctor | grep -A1 spool
+        "$AXPROF" pack a.axp
+        ls /dev/shm
+        echo -- packed
+        kill_one b.axp
+        rm b.axp
+        "$AXPROF" doctor | grep -A1 spool
+        AXPROF_OUT=c.axp "$PROGRAMS"/record_program serve 60000 >/dev/null &
+        while [ $(ls /dev/shm | wc -l) -lt 2 ]; do sleep 0.05; done
+        "$AXPROF" doctor --clean
+        ls /dev/shm | wc -l
+        "$AXPROF" doctor --clean
+        kill -9 $!
+    """)
+    if done is None:
+        return
+    text = done.out.decode()
+    size, name = r"[0-9.]+ [KM]B", "/dev/shm/axprof-0-[0-9a-f]{32}.spool"
+    expected = (
+        r"ok      spools         none is left behind, 0 in use\n"
+        r"-- killed\n"
+        rf"better  spool          {size} of process \d+, which has ended: "
+        rf"{re.escape(str(folder))}/a.axp\n"
+        rf" +axprof pack '{re.escape(str(folder))}/a.axp' moves it into the "
+        r"recording\n"
+        r"-- packed\n"
+        rf"better  spool          {size} of process \d+, which has ended: its "
+        r"recording is gone\n"
+        r" +axprof doctor --clean removes it\n"
+        rf"removed {name} \({size}, of {re.escape(str(folder))}/b.axp\)\n"
+        r"1\n"
+        r"nothing to remove\n")
+    check(re.fullmatch(expected, text), "said:\n" + text, done.err.decode())
+
+
 if __name__ == "__main__":
     run_support.main([value for name, value in list(globals().items())
                       if name.startswith("test_")],

@@ -422,6 +422,30 @@ def test_signals_are_passed_on(c, folder):
             end(process)
 
 
+def test_signals_to_the_group(c, folder):
+    """They reach the program once, as without us; and so do those after."""
+    process = start(c, folder, c.program(), "count", 600)
+    try:
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGUSR2):
+            os.killpg(process.pid, number)
+        time.sleep(0.1)
+        os.kill(process.pid, signal.SIGTERM)
+        time.sleep(0.1)
+        os.killpg(process.pid, signal.SIGINT)
+        out, _ = process.communicate(timeout=60)
+        equal(out, b"signal 2: 2\nsignal 15: 2\nsignal 12: 1\n", "signals")
+    finally:
+        end(process)
+
+
+def test_timeout_around_us(c, folder):
+    """timeout(1) sends its signal to us and then to the group."""
+    result = run(["timeout", "0.5", c.axprof, "run", "-q", "--no-file", "--",
+                  c.program(), "count", "1000"], folder, env=environment())
+    equal(result.out, b"ready\nsignal 15: 1\n", "signals")
+    equal(result.status, 124, "status of timeout")
+
+
 def test_usr1_is_ours(c, folder):
     process = start(c, folder, c.program(), "count", 300)
     try:
@@ -454,7 +478,7 @@ def child_of(pid):
 
 def test_axprof_is_killed(c, folder):
     """The program goes on unharmed."""
-    process = start(c, folder, c.program(), "count", 300)
+    process = start(c, folder, c.program(), "count", 300, options=("-q",))
     program = child_of(process.pid)
     try:
         process.send_signal(signal.SIGKILL)
@@ -464,6 +488,8 @@ def test_axprof_is_killed(c, folder):
         equal(out, b"signal 12: 1\n", "the program went on")
     finally:
         end(process)
+        for spool in run_support.spools(folder):  # of what axprof saw
+            spool.unlink()
 
 
 def test_program_is_killed(c, folder):

@@ -21,7 +21,7 @@ import termios
 import time
 
 import run_support
-from run_support import check, environment, equal
+from run_support import check, environment, equal, run
 
 LIMIT_S = 60
 
@@ -162,6 +162,32 @@ def test_quit(c, folder):
     check(b"signal 3: 1\r" in t.end(), t.screen)
 
 
+def test_terminal_goes(c, folder):
+    """Where the command is the first of its session, the kernel tells it alone
+    that the terminal has gone."""
+    pid, master = pty.fork()
+    if pid == 0:
+        os.chdir(folder)
+        os.execve(c.axprof, [str(c.axprof), "run", "--output", "x.axp", "--",
+                             str(c.programs / "run_program"), "sleep",
+                             "50000"], environment())
+    check(b"ready" in os.read(master, 100), "not started")
+    os.close(master)
+    status = 0
+    for _ in range(50 * LIMIT_S):
+        ended, status = os.waitpid(pid, os.WNOHANG)
+        if ended:
+            break
+        time.sleep(0.02)
+    else:
+        os.killpg(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        check(False, "it went on")
+    equal(os.WTERMSIG(status), signal.SIGHUP, "signal")
+    done = run([c.axprof, "check", "x.axp"], folder, env=environment())
+    equal(done.status, 0, done.err)
+
+
 def test_stop_and_continue(c, folder):
     t = open_terminal(c, folder, "sleep", "700")
     t.until(b"ready")
@@ -223,6 +249,16 @@ def test_status_line_of_a_recording(c, folder):
                  folder, columns=120)
     t.until(b" steps/s  ")
     t.until(b" events  file ")
+    t.type(b"\x03")
+    t.end()
+
+
+def test_status_line_of_few_events(c, folder):
+    """What no buffer is full of counts, too: 10 scopes with one inside."""
+    t = Terminal([c.axprof, "run", "--no-file", "--",
+                  c.programs / "record_program", "idle", "10", "50000"],
+                 folder, columns=120)
+    t.until(b"  40 events  file ")
     t.type(b"\x03")
     t.end()
 

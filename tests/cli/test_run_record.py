@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """What `axprof run` records: programs with and without libaxprof_rt, several
-processes, parts of a run, what is left when something is killed.
+processes, what is left when something is killed.
 
   test_run_record.py AXPROF PROGRAMS [test ...]
 """
@@ -15,7 +15,8 @@ import sys
 import time
 
 import run_support
-from run_support import check, end, environment, equal, run, spools
+from run_support import (calls, check, counters, end, environment, equal, ops,
+                         profile, run, spools, start, warnings)
 
 
 class Context:
@@ -25,34 +26,6 @@ class Context:
 
     def program(self, name="record_program"):
         return self.programs / name
-
-
-def profile(c, folder, *command, options=(), status=0, env=None):
-    """The report of a run as JSON, and the files that it left."""
-    report = folder / "report.json"
-    result = run([c.axprof, "run", "-q", "-o", report, *options, "--",
-                  *command], folder, env=env or environment())
-    equal(result.status, status, f"status of {command}; {result.err}")
-    equal(spools(folder), [], "spools that were left")
-    data = json.loads(report.read_text())
-    report.unlink()
-    return data, sorted(p.name for p in folder.glob("*.axp"))
-
-
-def ops(data):
-    return {op["name"]: op for op in data["ops"]}
-
-
-def calls(data, name):
-    return ops(data).get(name, {"calls": 0})["calls"]
-
-
-def counters(data):
-    return {counter["name"]: counter for counter in data["counters"]}
-
-
-def warnings(data):
-    return {warning["code"] for warning in data["warnings"]}
 
 
 # ---- programs --------------------------------------------------------------
@@ -69,6 +42,35 @@ def test_program_with_rt(c, folder):
         check("recovered" not in warnings(data), data["warnings"])
         for file in files:
             (folder / file).unlink()
+
+
+def test_cleared_environment(c, folder):
+    """What run asked for is read before the program can clear it: there is no
+    thread of ours in it, and one drain."""
+    for _ in range(5):
+        data, files = profile(c, folder, c.program(), "clear", 100000)
+        equal(calls(data, "outer"), 100000, "outer")
+        equal(data["run"]["cut_events"], 0, "cut")
+        equal([t["name"] for t in data["threads"]
+               if "axprof" in t["name"]], [], "threads")
+        for file in files:
+            (folder / file).unlink()
+
+
+def test_recording_of_its_own(c, folder):
+    """A profiler that the program makes for itself is none of ours."""
+    data, files = profile(c, folder, c.program(), "own", 1000)
+    equal(calls(data, "outer"), 1000, "outer")
+    check("own.axp" in files, files)
+    equal([t["name"] for t in data["threads"] if "axprof" in t["name"]], [],
+          "threads")
+    result = run([c.axprof, "report", "-f", "json", "own.axp"], folder,
+                 env=environment())
+    own = json.loads(result.out)
+    equal(calls(own, "mine"), 1000, "its own recording")
+    check("recovered" not in warnings(own), own["warnings"])
+    result = run([c.axprof, "check", "own.axp"], folder, env=environment())
+    equal(result.status, 0, result.err)
 
 
 def test_report_again(c, folder):
@@ -97,6 +99,29 @@ def test_untouched_program(c, folder):
     span = ops(data)["process sleep"]
     equal(span["calls"], 1, "processes")
     check(1.1e9 < span["total_ns"] < 30e9, "run time", span)
+
+
+def test_text_of_an_untouched_program(c, folder):
+    """Its own processes and threads are counted, ours is not."""
+    result = run([c.axprof, "run", "--no-file", "--", "sh", "-c",
+                  "sleep 0.3; sleep 0.3"], folder, env=environment())
+    text = result.err.decode()
+    check("seen from outside alone" in text, text)
+    check(re.search(r"^sleep +2 ", text, re.M), text)
+    check("axprof doctor sh" in text, text)
+    result = run([c.axprof, "run", "--no-file", "--", c.program(), "scopes",
+                  "10"], folder, env=environment())
+    check(b"\n1 thread, 2 operations, 20 calls\n" in result.err, result.err)
+
+
+def test_short_program(c, folder):
+    """Over before it can be looked at twice: what the kernel tells."""
+    data, _ = profile(c, folder, "true")
+    seen = counters(data)
+    equal(seen["process.count"]["min"], 1, "processes")
+    check(100000 < seen["process.rss_bytes"]["max"] < 100e6, "resident",
+          seen["process.rss_bytes"])
+    check(seen["process.minor_faults"]["max"] > 10, "faults")
 
 
 def test_memory_over_time(c, folder):
@@ -158,94 +183,6 @@ def test_ranks(c, folder):
     data, _ = profile(c, folder, c.program(), "scopes", 10,
                       env=environment(RANK="3", WORLD_SIZE="8"))
     check(3 in {t["rank"] for t in data["threads"]}, data["threads"])
-
-
-# ---- parts of a run --------------------------------------------------------
-
-def test_steps_window(c, folder):
-    data, _ = profile(c, folder, c.program(), "steps", 30, 1, 0,
-                      options=("--steps", "10:15"))
-    equal(data["steps"]["count"], 5, "steps")
-    equal(calls(data, "outer"), 5 * 600, "scopes")
-
-
-def test_time_window(c, folder):
-    """Of 2 s, half a second."""
-    data, _ = profile(c, folder, c.program(), "serve", 2000,
-                      options=("--delay", "0.5s", "--duration", "500ms"))
-    check(data["run"]["duration_ns"] < 60e9, data["run"])
-    n = calls(data, "request")
-    everything, _ = profile(c, folder, c.program(), "serve", 2000)
-    check(0 < n < calls(everything, "request"), n, calls(everything,
-                                                         "request"))
-
-
-def count_steps_of(data):
-    return data["steps"]["count"]
-
-
-def test_keep_steps(c, folder):
-    """Statistics of all, the timeline of the last ones."""
-    data, files = profile(c, folder, c.program(), "steps", 100, 1, 0,
-                          options=("--keep-steps", "10"))
-    equal(count_steps_of(data), 100, "steps")
-    equal(calls(data, "outer"), 100 * 600, "statistics")
-    check(data["run"]["cut_events"] > 50 * 2400, "cut", data["run"])
-
-
-def test_trigger(c, folder):
-    data, _ = profile(c, folder, c.program(), "steps", 100, 4, 20,
-                      options=("--trigger", "step > 5x"))
-    equal(count_steps_of(data), 100, "steps")
-    equal(calls(data, "outer"), 100 * 600, "statistics")
-    n_all = 100 * 2403
-    check(data["run"]["cut_events"] > n_all / 2, "cut", data["run"])
-    check(data["run"]["event_count"] > 2400, "kept", data["run"])
-
-
-def test_wrong_windows(c, folder):
-    for options, words in (
-            (("--keep", "soon"), "--keep wants a time"),
-            (("--trigger", "memory > 3x"), "step > 3x"),
-            (("--steps", "5"), "100:120"),
-            (("--steps", "9:5"), "100:120"),
-            (("--delay", "1s", "--steps", "1:2"), "do not go together"),
-            (("--keep", "1s", "--keep-steps", "3"), "do not go together")):
-        result = run([c.axprof, "run", *options, "--", "true"], folder,
-                     env=environment())
-        equal(result.status, 125, options)
-        check(words in result.err.decode(), options, result.err)
-
-
-def start(c, folder, *command, options=("-q",)):
-    process = subprocess.Popen(
-        [str(c.axprof), "run", *map(str, options), "--", *map(str, command)],
-        cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        env=environment(), start_new_session=True)
-    equal(process.stdout.readline(), b"ready\n", "first line")
-    return process
-
-
-def test_report_while_it_runs(c, folder):
-    """SIGUSR1: a report of what there is, and the program goes on."""
-    report = folder / "report.json"
-    process = start(c, folder, c.program(), "serve", 1500,
-                    options=("-q", "-o", report))
-    try:
-        time.sleep(0.5)
-        os.kill(process.pid, signal.SIGUSR1)
-        for _ in range(500):
-            if report.exists():
-                break
-            time.sleep(0.02)
-        n = calls(json.loads(report.read_text()), "request")
-        check(n > 0, "requests so far")
-        process.communicate(timeout=60)
-        equal(process.returncode, 0, "status")
-        check(calls(json.loads(report.read_text()), "request") == 15000,
-              "requests in all")
-    finally:
-        end(process)
 
 
 # ---- deaths ----------------------------------------------------------------

@@ -19,14 +19,25 @@
 
 #if defined(__SANITIZE_THREAD__)
 #define STRESS_TSAN 1
+#elif defined(__SANITIZE_ADDRESS__)
+#define STRESS_ASAN 1
 #elif defined(__has_feature)
 #if __has_feature(thread_sanitizer)
 #define STRESS_TSAN 1
+#elif __has_feature(address_sanitizer)
+#define STRESS_ASAN 1
 #endif
 #endif
 #ifndef STRESS_TSAN
 #define STRESS_TSAN 0
 #endif
+#ifndef STRESS_ASAN
+#define STRESS_ASAN 0
+#endif
+
+/* Whether the child of a fork beside busy threads may call malloc. A
+ * sanitizer's allocator lets it inherit locks that nobody will open. */
+#define STRESS_CHILD_ALLOCATES (!STRESS_TSAN && !STRESS_ASAN)
 
 #define CHECK(condition)                                                       \
     ((condition) ? (void)0 : stress_fail(__FILE__, __LINE__, #condition))

@@ -138,6 +138,32 @@ static void test_newest_steps(void **state)
     close_trace(t);
 }
 
+/* One pass of the drain brings many chunks, in the order of memory. */
+static void test_passes_out_of_order(void **state)
+{
+    enum { N = 32 };
+    (void)state;
+    struct axp__trace *t = open_trace();
+    struct axp__keep *k =
+        axp__keep_create(&(struct axp__keep_rule){.newest_steps = N / 2});
+    static struct axp__chunk copies[N];
+    uint64_t begins[2 * N + 1];
+    for (uint64_t pass = 0; pass < 2; pass++) {
+        struct axp__chunk *list[N];
+        for (uint64_t i = 0; i < N; i++) {
+            uint64_t n = pass * N + i, begin = begins[n] = axp__clock_ticks();
+            copies[i] = *make_chunk(1, n + 1, SECOND, begin);
+            list[N - 1 - i] = &copies[i];
+        }
+        axp__keep_take(k, t, list, N);
+    }
+    assert_int_equal(axp__keep_wanted_from(k), begins[N + N / 2]);
+    axp__keep_finish(k, t);
+    assert_int_equal(read_file(t).newest, begins[2 * N - 1]);
+    axp__keep_destroy(k);
+    close_trace(t);
+}
+
 /* Every 50th step takes five times as long: those, and what another thread did
  * meanwhile, are kept, and nothing else. */
 static void test_slow_steps(void **state)
@@ -208,8 +234,11 @@ static void test_no_steps(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_newest_time), cmocka_unit_test(test_newest_steps),
-        cmocka_unit_test(test_slow_steps),  cmocka_unit_test(test_slow_by_time),
+        cmocka_unit_test(test_newest_time),
+        cmocka_unit_test(test_newest_steps),
+        cmocka_unit_test(test_passes_out_of_order),
+        cmocka_unit_test(test_slow_steps),
+        cmocka_unit_test(test_slow_by_time),
         cmocka_unit_test(test_no_steps),
     };
     ts_use_fake_clock();

@@ -227,6 +227,35 @@ static void odd_orders(void **state)
     free_pool(&p);
 }
 
+/* One name within itself, far below and far above where the pack began, with
+ * times that differ by name and by begin and end: who takes one scope for
+ * another reads other times. */
+static void deep_walks(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= (TS_SLOW ? 4 : 16); seed++) {
+        struct pool p = make_pool(seed * 104729);
+        int depth = 0, target = 0;
+        uint32_t name[2048];
+        for (size_t i = 0; i < 2048; i++)
+            name[i] = 40 + (uint32_t)(i % (1 + seed % 3));
+        for (int i = 0; i < 30000; i++) {
+            if (i % 1500 == 0) target = (int)(ts_random(&p.rng) % 1000) - 400;
+            int noise = (int)(ts_random(&p.rng) % 64) - 32;
+            bool is_begin = depth + noise < target;
+            uint32_t *at = &name[1024 + depth - !is_begin];
+            if (is_begin && depth > 0)
+                *at = 40 + (uint32_t)(ts_random(&p.rng) % (1 + seed % 3));
+            p.now += (1 + *at % 40) * (is_begin ? 100 : 3000) +
+                     ts_random(&p.rng) % 16;
+            put(&p, is_begin ? AXP__W_BEGIN : AXP__W_END, *at, NULL, 0);
+            depth += is_begin ? 1 : -1;
+        }
+        assert_true(there_and_back(&p) > 0);
+        free_pool(&p);
+    }
+}
+
 static void what_is_not_ours_is_not_packed(void **state)
 {
     (void)state;
@@ -285,6 +314,7 @@ int main(void)
         cmocka_unit_test(scopes_that_say_much),
         cmocka_unit_test(anything_that_is_a_record),
         cmocka_unit_test(odd_orders),
+        cmocka_unit_test(deep_walks),
         cmocka_unit_test(what_is_not_ours_is_not_packed),
         cmocka_unit_test(windows_hold_what_they_should),
     };

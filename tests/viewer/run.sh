@@ -4,10 +4,11 @@
 # installed.
 #
 #   run.sh build        viewer/ still builds dist/report.html, byte for byte
-#   run.sh quick PAGES  the page in a browser, in a minute
-#   run.sh full PAGES   all of it
+#   run.sh quick PAGES AXPROF PROGRAM [GPT]   the page in a browser, in a minute
+#   run.sh full PAGES AXPROF PROGRAM [GPT]    all of it
 #
-# PAGES is the program that writes pages (pages.c).
+# PAGES is the program that writes pages (pages.c), AXPROF the command, PROGRAM
+# one that records itself (real_program.c), GPT examples/gpt.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 viewer=$here/../../viewer
@@ -33,9 +34,9 @@ case $1 in
             exit 1
         }
         ;;
-    quick | full) exec node "$here/run.mjs" "$1" --pages "$2" ;;
+    quick | full) exec node "$here/run.mjs" "$1" --pages "$2" --axprof "$3" --program "$4" ${5:+--gpt "$5"} ;;
     *)
-        sed -n '3,12s/^# \{0,1\}//p' "$0" >&2
+        sed -n '3,13s/^# \{0,1\}//p' "$0" >&2
         exit 2
         ;;
 esac

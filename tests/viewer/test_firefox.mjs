@@ -9,7 +9,7 @@ import path from "node:path";
 import {pathToFileURL} from "node:url";
 import {TEMPLATE, TOP} from "./browser.mjs";
 import {assert, test} from "./harness.mjs";
-import {training} from "./scenarios.mjs";
+import {hostile, training} from "./scenarios.mjs";
 import {aggregate, writePage} from "./synth.mjs";
 
 function findFirefox() {
@@ -54,7 +54,7 @@ async function startFirefox(program, profile) {
     return {send, stop};
 }
 
-test("Firefox decodes and sums the same", "full", async (bench) => {
+test("Firefox decodes and sums the same, and runs nothing that a name says", "full", async (bench) => {
     const program = findFirefox();
     if (!program) return console.log("        (no Firefox here)");
     const run = training(6000);
@@ -70,7 +70,8 @@ test("Firefox decodes and sums the same", "full", async (bench) => {
             if (r.type !== "success") throw new Error(JSON.stringify(r.exceptionDetails).slice(0, 500));
             return JSON.parse(r.result.value);
         };
-        await evaluate(`(async () => { while (!document.documentElement.hasAttribute("data-ready")) await new Promise((r) => setTimeout(r, 50)); return "1"; })()`);
+        const ready = `(async () => { while (!document.documentElement.hasAttribute("data-ready")) await new Promise((r) => setTimeout(r, 50)); return "1"; })()`;
+        await evaluate(ready);
         const end = run.tracks[0].last, a = Math.round(end * 0.3), b = Math.round(end * 0.6);
         const got = await evaluate(`(() => { const {report} = window.axprofTimeline; return JSON.stringify({n: report.trace.n, problems: report.problems, ops: Object.fromEntries(report.opsIn(${a}, ${b}).ops.map((o) => [report.text(o.name), [o.calls, o.total, o.self]]))}); })()`);
         assert.equal(got.n, run.tracks.reduce((s, t) => s + t.start.length, 0));
@@ -79,6 +80,12 @@ test("Firefox decodes and sums the same", "full", async (bench) => {
         assert.deepEqual(got.ops, Object.fromEntries([...ops.values()].map((o) => [run.strings[o.name], [o.calls, o.total, o.self]])));
         const drawn = await evaluate(`(() => { const c = document.querySelector(".tl-stick canvas"); const d = c.getContext("2d").getImageData(0, 0, c.width, c.height).data; const seen = new Set(); for (let i = 0; i < d.length; i += 4) seen.add((d[i] << 16) | (d[i + 1] << 8) | d[i + 2]); return String(seen.size); })()`);
         assert.ok(drawn > 20, `${drawn} colours on the timeline`);
+        // Names that would run something, if they could.
+        const bad = path.join(bench.dir, "firefox-hostile.html");
+        writePage(TEMPLATE, hostile(), bad);
+        await send("browsingContext.navigate", {context, url: pathToFileURL(bad).href, wait: "complete"});
+        await evaluate(ready);
+        assert.deepEqual(await evaluate(`JSON.stringify({hacked: window.hacked ?? 0, rows: document.querySelectorAll("#operations tbody tr").length, foreign: document.querySelectorAll("img, main script, iframe").length})`), {hacked: 0, rows: 15, foreign: 0});
     } finally {
         await stop();
     }

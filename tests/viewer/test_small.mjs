@@ -51,9 +51,58 @@ test("times beyond 104 days", "full", async (bench) => {
     await page.getByText("40.0 days", {exact: false}).first().waitFor();
 });
 
+test("long times have an axis in days, hours, minutes", "quick", async (bench) => {
+    const before = (page) => page.addInitScript(() => {
+        window.written = [];
+        const real = CanvasRenderingContext2D.prototype.fillText;
+        CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) {
+            window.written.push(text);
+            real.call(this, text, ...rest);
+        };
+    });
+    const page = await bench.openRun("longTime", longTime(), {before});
+    const axis = async (days) => {
+        await page.evaluate((span) => {
+            window.written.length = 0;
+            window.axprofTimeline.setView(10 * 86400e9, (10 + span) * 86400e9);
+            window.axprofTimeline.redraw(true);
+        }, days);
+        await page.waitForTimeout(150);
+        return page.evaluate(() => window.written);
+    };
+    const whole = await page.evaluate(() => window.written);
+    assert.ok(whole.includes("5 days") && whole.includes("35 days"), whole.join());
+    assert.ok((await axis(1)).includes("246 h"));
+    assert.ok((await axis(1 / 24)).includes("14,420 min"));
+    assert.ok((await axis(1e-5)).includes("864,000.2 s"));
+});
+
+test("a counter holds its value; one that never changes is no chart", "quick", async (bench) => {
+    const run = one();
+    run.counters.push({name: "queue", time: [1e5, 2e5], value: [1, 3]}, {name: "batch", time: [1e5], value: [8]});
+    const page = await bench.openRun("counters", run);
+    assert.equal(await page.locator("#counters figure").count(), 1);
+    await page.getByText("Never changed: batch 8").waitFor();
+    assert.equal(await page.locator(".lane-label.kind-counter").count(), 1);
+    // the line goes on to the end of the run
+    const right = await page.evaluate(() => {
+        const c = document.querySelector("#counters canvas"), d = c.getContext("2d").getImageData(0, 0, c.width, c.height).data;
+        const [r, g, b] = getComputedStyle(document.querySelector("#counters summary")).color.match(/\d+/g).map(Number);
+        let most = 0;
+        for (let i = 0; i < d.length; i += 4) if (d[i + 3] > 200 && Math.abs(d[i] - r) + Math.abs(d[i + 1] - g) + Math.abs(d[i + 2] - b) < 60) most = Math.max(most, (i / 4) % c.width);
+        return most / c.width;
+    });
+    assert.ok(right > 0.95, `the line ends at ${right}`);
+});
+
 test("300 deep", "full", async (bench) => {
     const page = await bench.openRun("deep", deep(300));
     assert.equal(await page.evaluate(() => window.axprofTimeline.report.trace.tracks[0].depth), 300);
+    // The flame graph scrolls with the keys, down to the innermost.
+    await page.locator("#flame canvas").focus();
+    for (let i = 0; i < 302; i++) await page.keyboard.press("ArrowDown");
+    assert.match(await page.locator("#flame .said").innerText(), /level 299/);
+    assert.ok(await page.evaluate(() => document.querySelector(".flame-box").scrollTop > 3000));
 });
 
 test("ranks are compared", "full", async (bench) => {

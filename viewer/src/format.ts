@@ -69,6 +69,11 @@ export function count(n: number): string {
     return `${digits(n / (d as number))} ${u}`;
 }
 
+/** 1 call, 2 calls. */
+export function many(n: number, one: string): string {
+    return `${count(n)} ${one}${n === 1 ? "" : "s"}`;
+}
+
 export function percent(share: number): string {
     if (!Number.isFinite(share)) return "–";
     const p = share * 100;
@@ -115,14 +120,33 @@ export function niceStep(span: number, n: number): number {
     return 10 * p;
 }
 
+const LONG: [number, string, number[]][] = [[60e9, "min", [1, 2, 5, 10, 30]], [3600e9, "h", [1, 2, 6, 12]], [86400e9, "days", []]];
+
+/** The same in a unit that a clock has. */
+export function timeStep(span: number, n: number): number {
+    const raw = span / Math.max(1, n);
+    if (raw < 30e9) return niceStep(span, n);
+    for (const [unit, , steps] of LONG) for (const s of steps) if (s * unit >= raw) return s * unit;
+    return niceStep(span / 86400e9, n) * 86400e9;
+}
+
 /** A time on an axis whose ticks are `step` apart: as precise as needed. */
 export function axisTime(ns: number, step: number): string {
     if (ns === 0) return "0";
     const a = Math.abs(ns);
+    if (step >= 60e9) {
+        const [unit, word] = LONG.findLast((l) => l[0] <= step)!;
+        return `${group(ns / unit)} ${word}`;
+    }
     const [d, u] = a >= 1e9 ? [1e9, "s"] : a >= 1e6 ? [1e6, "ms"] : a >= 1e3 ? [1e3, "µs"] : [1, "ns"];
     const places = Math.max(0, Math.min(9, Math.ceil(Math.log10((d as number) / step) - 1e-9)));
-    const text = (ns / (d as number)).toFixed(places);
-    return `${a >= 1e12 ? text.replace(/\B(?=(\d{3})+(?!\d))/, ",") : text} ${u}`;
+    const [whole, part] = (ns / (d as number)).toFixed(places).split(".");
+    return `${whole!.replace(/\B(?=(\d{3})+$)/g, ",")}${part ? `.${part}` : ""} ${u}`;
+}
+
+/** 2031-05-06T14:03:11Z, for people. */
+export function startedText(iso: string): string {
+    return iso.replace("T", " ").replace("Z", " UTC");
 }
 
 /** A name as a label: bounded, on one line, never empty. */

@@ -10,6 +10,8 @@ import {App} from "./ui/app";
 import "./style.css";
 
 let store: Store | null = null;
+/** When the first screen has been seen, and what is below it is there too. */
+let drawn = Promise.resolve();
 
 const prefersDark = matchMedia("(prefers-color-scheme: dark)");
 
@@ -45,9 +47,17 @@ function begin(): boolean {
     store.subscribe((c) => c.theme && applyTheme());
     const app = document.getElementById("app")!;
     app.replaceChildren();
-    render(<App report={report} store={store} />, app);
-    requestAnimationFrame(() => setTimeout(() => performance.mark("axp-text"), 0)); // on the screen
+    const draw = (all: boolean): void => render(<App report={report} store={store!} all={all} />, app);
+    draw(false);
+    drawn = afterPaint().then(() => {
+        performance.mark("axp-text");
+        draw(true);
+    });
     return true;
+}
+
+function afterPaint(): Promise<void> {
+    return new Promise((r) => requestAnimationFrame(() => setTimeout(r, 0)));
 }
 
 async function loadTimeline(s: Store): Promise<void> {
@@ -98,10 +108,9 @@ document.addEventListener("DOMContentLoaded", () => {
     }
     if (store) {
         const s = store;
-        // After the first text is on the screen.
-        requestAnimationFrame(() => setTimeout(() => void loadTimeline(s).catch((e: Error) => {
+        void drawn.then(afterPaint).then(() => loadTimeline(s)).catch((e: Error) => {
             s.report.problems.push(`The timeline could not be read: ${e.message}.`);
             s.set({loaded: -1});
-        }), 0));
+        });
     }
 });

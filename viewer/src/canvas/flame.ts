@@ -3,6 +3,7 @@
 // drawn with the same rows, colours and viewport as the timeline.
 import {label as cutLabel, percent} from "../format";
 import {type Report} from "../data/report";
+import {NONE} from "../data/trace";
 import {type Tree} from "../data/tree";
 import {paintRow} from "./painter";
 import {css, mix, nameColor, readTheme, type Theme} from "./palette";
@@ -10,7 +11,7 @@ import {fit, sizeCanvas, SLICE_FONT} from "./text";
 import {Viewport} from "./viewport";
 
 export const FLAME_ROW = 19;
-const MAX_DEPTH = 120;
+export const MAX_DEPTH = 400;
 
 export interface Box {
     tree: Tree | null; // null: a slice of the timeline
@@ -98,7 +99,7 @@ export class Flame {
         const y = layer.up ? layer.top - (depth + 1) * FLAME_ROW : layer.top + depth * FLAME_ROW;
         const x = Math.max(0, a), w = Math.min(this.width, b) - x;
         const name = tree.name[node]!;
-        const isRoot = node === 0 && tree.parent[0] === -1 && this.report.text(name) === "(root)";
+        const isRoot = this.#isRoot(tree, node);
         this.#drawBox(ctx, {tree, node, depth, x, y, w, name}, isRoot, marked, isRoot ? "all" : this.report.label(name));
         let at = from;
         for (const c of tree.children(node)) {
@@ -106,6 +107,11 @@ export class Flame {
             at += tree.weight[c]!;
             if (this.view.x(at / total, this.width) > this.width) break;
         }
+    }
+
+    /** "all": the root of a whole tree, and not the name that a sandwich is about. */
+    #isRoot(tree: Tree, node: number): boolean {
+        return node === 0 && tree.parent[0] === -1 && (tree.name[0] === NONE || this.report.text(tree.name[0]!) === "(root)");
     }
 
     #drawBox(ctx: CanvasRenderingContext2D, box: Box, isRoot: boolean, marked: Marked, text: string): void {
@@ -195,7 +201,7 @@ export class Flame {
     }
 
     describe(b: Box, format: (w: number) => string): string {
-        const text = cutLabel(this.report.text(b.name), 120);
+        const text = b.tree && this.#isRoot(b.tree, b.node) ? "all" : cutLabel(this.report.text(b.name), 120);
         if (!b.tree) return text;
         return `${text} — ${format(b.tree.weight[b.node]!)}, ${percent(b.tree.weight[b.node]! / b.tree.weight[0]!)}`;
     }

@@ -36,7 +36,10 @@ export function drawSteps(tl: Timeline, ctx: CanvasRenderingContext2D, box: Lane
         else if (s.index % every === 0) labels.push([`${s.index}${b - a > 100 ? ` · ${time(s.end - s.begin)}` : ""}`, a]);
     });
     ctx.fillStyle = theme.text;
-    for (const [text, x] of labels) ctx.fillText(text, x + 3, box.y + box.lane.h / 2 + 0.5);
+    labels.forEach(([text, x], k) => {
+        const next = labels[k + 1]?.[1] ?? Infinity;
+        if (text[0] === "▲" || x + 5 + ctx.measureText(text).width < next) ctx.fillText(text, x + 3, box.y + box.lane.h / 2 + 0.5);
+    });
 }
 
 /** Numbers that have room: every step, every 5th, 10th, 50th … */
@@ -103,7 +106,7 @@ export function drawMemory(tl: Timeline, ctx: CanvasRenderingContext2D, box: Lan
 export function drawCounter(tl: Timeline, ctx: CanvasRenderingContext2D, box: LaneBox): void {
     const s = box.lane.series!;
     ctx.beginPath();
-    tracePath(tl, ctx, {time: s.time, value: s.value, low: Math.min(0, s.min), high: s.max, steps: false}, box.y + 4, box.lane.h - 7);
+    tracePath(tl, ctx, {time: s.time, value: s.value, low: Math.min(0, s.min), high: s.max, steps: true}, box.y + 4, box.lane.h - 7);
     ctx.strokeStyle = tl.theme.text;
     ctx.globalAlpha = 0.75;
     ctx.lineWidth = 1;

@@ -2,7 +2,7 @@
 // What stands below what on the timeline: steps, memory, counters, then
 // threads and queues, grouped by rank or process where there are several.
 import {bytes, valueFormat} from "../format";
-import {type Report, type Series} from "../data/report";
+import {isFlat, type Report, type Series} from "../data/report";
 import {type Track} from "../data/trace";
 
 export const ROW = 18;
@@ -59,7 +59,7 @@ function head(report: Report): Lane[] {
 }
 
 function counters(report: Report): Lane[] {
-    return report.counters.slice(0, 32).map((series, i) => {
+    return report.counters.filter((s) => !isFlat(s)).slice(0, 32).map((series, i) => {
         const f = valueFormat(series.name);
         return lane({kind: "counter", key: `c${i}`, label: series.name, sub: `${f(series.min)} … ${f(series.max)}`, h: 38, series});
     });
@@ -70,8 +70,8 @@ export function makeLanes(report: Report, toggled: Set<string>): Lane[] {
     const lanes = head(report);
     const trace = report.trace;
     // A few counters stand beside the steps, many below the threads.
-    const few = report.counters.length <= 3;
-    if (few || !trace) lanes.push(...counters(report));
+    const values = counters(report), few = values.length <= 3;
+    if (few || !trace) lanes.push(...values);
     if (!trace) return place(lanes);
     const groups = new Map<string, Track[]>();
     for (const t of trace.tracks) {
@@ -84,20 +84,23 @@ export function makeLanes(report: Report, toggled: Set<string>): Lane[] {
     let height = lanes.reduce((h, l) => h + l.h, 0);
     for (const [group, tracks] of groups) {
         if (named) lanes.push(lane({kind: "group", key: group, label: group, h: 22}));
-        for (const track of tracks.sort(byPlace)) {
+        for (const track of tracks.sort((a, b) => byPlace(report, a, b))) {
             const one = trackLane(report, track, toggled, height);
             lanes.push(one);
             height += one.h;
         }
     }
-    if (!few) lanes.push(...counters(report));
+    if (!few) lanes.push(...values);
     return place(lanes);
 }
 
-/** Threads, queues, spans; a thread's marks below its slices. */
-function byPlace(a: Track, b: Track): number {
+/** Threads, the main one first, queues, spans; a thread's marks below its slices. */
+function byPlace(report: Report, a: Track, b: Track): number {
     const kind = (t: Track): number => "tqa".indexOf(t.row[0]!);
-    const at = (t: Track): number => Number(t.row.slice(1)) || 0;
+    const at = (t: Track): number => {
+        const i = Number(t.row.slice(1)) || 0, thread = report.meta.threads[i];
+        return !kind(t) && thread?.id === thread?.process ? -1 : i;
+    };
     return kind(a) - kind(b) || at(a) - at(b) || Number(a.kind === "marks") - Number(b.kind === "marks") || a.lane - b.lane;
 }
 

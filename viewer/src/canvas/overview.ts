@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Above the lanes: the whole run in small (how many rows were busy, and the
 // window that is shown below), then the time axis with its marks.
-import {axisTime, niceStep, time} from "../format";
+import {axisTime, time, timeStep} from "../format";
+import {isLoose} from "../data/trace";
 import {SLICE_FONT} from "./text";
 import {type Timeline} from "./timeline";
 
@@ -26,21 +27,9 @@ function profileOf(tl: Timeline): Profile | null {
     const busy = new Float64Array(width);
     const pixel = tl.report.duration / width;
     for (const track of trace.tracks) {
-        if (track.kind !== "slices" || track.depth === 0) continue;
+        if (track.kind !== "slices" || track.depth === 0 || isLoose(track)) continue;
         const row = trace.rows[track.rows]!;
-        let at = row.first;
-        for (let p = 0; p < width && at < row.end; p++) {
-            const from = p * pixel, to = from + pixel;
-            const end = trace.lowerStart(row, to);
-            const first = trace.firstAfter(row, from);
-            if (end > first) {
-                let sum = trace.sumDur(first, end);
-                sum -= Math.max(0, from - trace.start[first]!);
-                sum -= Math.max(0, trace.start[end - 1]! + trace.dur[end - 1]! - to);
-                busy[p]! += Math.max(0, Math.min(1, sum / pixel));
-            }
-            at = first;
-        }
+        for (let p = 0; p < width; p++) busy[p]! += Math.max(0, Math.min(1, trace.covered(row, p * pixel, (p + 1) * pixel) / pixel));
     }
     const m = tl.report.memory;
     if (!trace.n && m) {
@@ -106,7 +95,7 @@ function drawOverview(tl: Timeline, ctx: CanvasRenderingContext2D): void {
 function drawAxis(tl: Timeline, ctx: CanvasRenderingContext2D): void {
     const {theme, view, gutter} = tl;
     const y = OVERVIEW_HEIGHT;
-    const step = niceStep(view.span, Math.max(2, tl.plotWidth / 110));
+    const step = timeStep(view.span, Math.max(2, tl.plotWidth / 110));
     ctx.font = SLICE_FONT;
     ctx.textBaseline = "middle";
     ctx.textAlign = "left";

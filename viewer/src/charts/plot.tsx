@@ -5,7 +5,7 @@ import {type JSX} from "preact";
 import {useEffect, useRef, useState} from "preact/hooks";
 import uPlot from "uplot";
 import {readTheme, type Theme} from "../canvas/palette";
-import {axisTime, niceStep} from "../format";
+import {axisTime, niceStep, timeStep} from "../format";
 import {useStore, type Store} from "../state";
 
 interface Props {
@@ -25,6 +25,9 @@ interface Props {
     binary?: boolean;
     formatX?: (v: number, step: number) => string;
 }
+
+/** Steps between ticks: 1, 2, 5, 10 … */
+const ROUND = Array.from({length: 90}, (_, k) => [1, 2, 5][k % 3]! * 10 ** (Math.floor(k / 3) - 9));
 
 /** Room for the labels of an axis. */
 function axisSize(u: uPlot, texts: string[] | null): number {
@@ -53,16 +56,17 @@ export function Plot(props: Props): JSX.Element {
         if (width < 50) return;
         const colors = readTheme();
         const axis = {stroke: colors.muted, font: "11px system-ui, sans-serif", grid: {stroke: colors.line, width: 1}, ticks: {stroke: colors.line, width: 1, size: 4}};
+        const isWhole = !props.data.slice(1).some((s) => (s as number[]).some((v) => !Number.isInteger(v)));
         const formatX = props.formatX ?? axisTime;
         const u = new uPlot({
             width, height: props.height, legend: {show: false}, padding: [8, 12, 0, 0],
             cursor: {drag: {x: false, y: false}, y: false, points: {show: false}},
             scales: {x: {time: false, ...(props.xMax ? {range: (): [number, number] => [0, props.xMax!]} : {})}, ...(props.fromZero ? {y: {range: (_u: uPlot, _lo: number, hi: number): [number, number] => [0, hi * 1.06 || 1]}} : {})},
             axes: [
-                {...axis, values: (_u, ticks) => ticks.map((t) => formatX(t, ticks.length > 1 ? ticks[1]! - ticks[0]! : 1)), space: 90, size: 26, splits: (u2) => splits(u2.scales.x!.min!, u2.scales.x!.max!, u2.width / 110)},
-                {...axis, values: (_u, ticks) => ticks.map(props.formatY), size: (u2, texts) => axisSize(u2, texts), space: 34, ...(props.binary ? {splits: (u2: uPlot) => binarySplits(u2.scales.y!.max!, props.height / 44)} : {})},
+                {...axis, values: (_u, ticks) => ticks.map((t) => formatX(t, ticks.length > 1 ? ticks[1]! - ticks[0]! : 1)), space: 90, size: 26, splits: (u2) => splits(u2.scales.x!.min!, u2.scales.x!.max!, u2.width / 110, props.formatX ? niceStep : timeStep)},
+                {...axis, values: (_u, ticks) => ticks.map((t) => (t ? props.formatY(t) : "0")), size: (u2, texts) => axisSize(u2, texts), space: 34, incrs: ROUND.filter((x) => x >= 1 || !isWhole), ...(props.binary ? {splits: (u2: uPlot) => binarySplits(u2.scales.y!.max!, props.height / 44)} : {})},
             ],
-            hooks: {setCursor: [(u2) => latest.current.onCursor?.(u2.cursor.left! >= 0 ? u2.posToVal(u2.cursor.left!, "x") : null)]},
+            hooks: {draw: [(u2) => box.current?.parentElement!.style.setProperty("--inset", `${u2.bbox.left / devicePixelRatio}px`)], setCursor: [(u2) => latest.current.onCursor?.(u2.cursor.left! >= 0 ? u2.posToVal(u2.cursor.left!, "x") : null)]},
             ...props.options(colors),
         }, props.data, box.current!);
         const click = (): void => {
@@ -81,8 +85,8 @@ function binarySplits(max: number, n: number): number[] {
     return out;
 }
 
-function splits(min: number, max: number, n: number): number[] {
-    const step = Math.max(1, niceStep(max - min, Math.max(2, n)));
+function splits(min: number, max: number, n: number, round: (span: number, n: number) => number): number[] {
+    const step = Math.max(1, round(max - min, Math.max(2, n)));
     const out: number[] = [];
     for (let t = Math.ceil(min / step) * step; t <= max; t += step) out.push(t);
     return out;

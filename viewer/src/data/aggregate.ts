@@ -91,6 +91,7 @@ export interface NameSums {
 export function byName(trace: Trace, s: NodeSums): Map<number, NameSums> {
     const {parent, name, recursive, n} = trace.nodes;
     const self = s.total.slice(0, n);
+    const loose = trace.nodes.loose();
     for (let k = n - 1; k > 0; k--) self[parent[k]!]! -= s.total[k]!;
     const out = new Map<number, NameSums>();
     for (let k = 1; k < n; k++) {
@@ -98,7 +99,7 @@ export function byName(trace: Trace, s: NodeSums): Map<number, NameSums> {
         let o = out.get(name[k]!);
         if (!o) out.set(name[k]!, (o = {calls: 0, total: 0, self: 0, min: Infinity, max: 0, flops: 0, bytes: 0}));
         o.calls += s.calls[k]!;
-        o.self += self[k]!;
+        if (!loose[k]) o.self += self[k]!;
         if (!recursive[k]) o.total += s.total[k]!;
         o.min = Math.min(o.min, s.min[k]!);
         o.max = Math.max(o.max, s.max[k]!);

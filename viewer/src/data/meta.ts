@@ -14,6 +14,7 @@ export interface RunInfo {
     own_cost_ns: number;
     version: string;
     host?: string;
+    cpu?: string;
     command?: string;
     started?: string;
     process_id?: number;

@@ -3,7 +3,7 @@
 // chunks are decoded. The rest of the page asks here and never the DOM.
 import {doubles, loadChunk, running, runningZigzag, values, type Chunk} from "./decode";
 import {CATEGORIES, DTYPES, type Args, type Index, type Meta, type TableInfo} from "./meta";
-import {NONE, Trace, TraceBuilder} from "./trace";
+import {isLoose, NONE, Trace, TraceBuilder} from "./trace";
 import {label} from "../format";
 import {byName, sumRange, type NameSums, type NodeSums, type WorkTable} from "./aggregate";
 
@@ -36,6 +36,10 @@ export interface Series {
     value: Float64Array;
     min: number;
     max: number;
+}
+
+export function isFlat(s: Series): boolean {
+    return s.min === s.max;
 }
 
 export interface MemorySeries {
@@ -146,7 +150,7 @@ export class Report {
     opsIn(a: number, b: number): {ops: Op[]; sums: NodeSums} | null {
         if (!this.trace) return null;
         const sums = sumRange(this.trace, a, b, this.work);
-        const rows = this.trace.tracks.filter((t) => t.kind === "slices" && t.lane === 0).length;
+        const rows = this.trace.tracks.filter((t) => t.kind === "slices" && !isLoose(t) && t.lane === 0).length;
         const all = (b - a) * Math.max(1, rows);
         const ops: Op[] = [];
         for (const [name, s] of byName(this.trace, sums)) ops.push(this.#rangeOp(name, s, all));

@@ -32,18 +32,35 @@ export interface Track extends TrackInfo {
     depth: number; // how many rows
 }
 
-/** The call tree; node 0 is the root. */
+/** Above what belongs to no thread's call tree: asynchronous spans, and scopes
+ *  that overlap their siblings. Such events have calls and time, and no time of
+ *  their own: it is others' at the same moment. */
+export const LOOSE = 1;
+
+export function isLoose(t: TrackInfo): boolean {
+    return t.row[0] === "a" || (t.row[0] === "t" && t.lane > 0);
+}
+
+/** The call tree; node 0 is the root, node 1 stands for all that is loose. */
 export class Nodes {
     name = new Uint32Array(1024);
     parent = new Int32Array(1024);
     /** Its name also stands above it on the path. */
     recursive = new Uint8Array(1024);
-    n = 1;
+    n = 2;
     #slots = new Int32Array(4096);
 
     constructor() {
         this.parent[0] = -1;
-        this.name[0] = 0xffffffff;
+        this.name[0] = this.name[LOOSE] = NONE;
+    }
+
+    /** Which nodes are loose; parents come before their children. */
+    loose(): Uint8Array {
+        const out = new Uint8Array(this.n);
+        out[LOOSE] = 1;
+        for (let k = 2; k < this.n; k++) out[k] = out[this.parent[k]!]!;
+        return out;
     }
 
     child(parent: number, name: number): number {
@@ -85,7 +102,7 @@ export class Nodes {
     #rehash(): void {
         const mask = this.#slots.length * 2 - 1;
         const slots = new Int32Array(mask + 1);
-        for (let node = 1; node < this.n; node++) {
+        for (let node = 2; node < this.n; node++) {
             let h = (Math.imul(this.parent[node]!, 0x9e3779b1) ^ Math.imul(this.name[node]!, 0x85ebca6b)) >>> 0;
             h = (h ^ (h >>> 15)) & mask;
             while (slots[h]) h = (h + 1) & mask;
@@ -200,6 +217,14 @@ export class Trace {
         return this.dur[i]! - this.sumDur(a, b);
     }
 
+    /** How much of the time from a to b the events of a row fill. */
+    covered(row: Row, a: number, b: number): number {
+        const first = this.firstAfter(row, a), end = this.lowerStart(row, b);
+        if (end <= first) return 0;
+        const sticksOut = Math.max(0, a - this.start[first]!) + Math.max(0, this.start[end - 1]! + this.dur[end - 1]! - b);
+        return this.sumDur(first, end) - sticksOut;
+    }
+
     /** Sum of the durations of events a … b − 1. */
     sumDur(a: number, b: number): number {
         let sum = 0;
@@ -241,6 +266,7 @@ export class TraceBuilder {
     #ends: number[] = [];
     #path: number[] = [];
     #depth = 0;
+    #root = 0;
     #counts: number[][] = []; // events by track and depth
     #taken = 0;
     #number = 0; // taken and skipped
@@ -266,7 +292,7 @@ export class TraceBuilder {
             this.#nest(s, cf?.lo ? cf.lo[i]! : 0);
             const d = this.#depth;
             const name = cn.lo ? cn.lo[i]! : 0;
-            const node = this.nodes.child(d ? this.#path[d - 1]! : 0, name < this.nNames ? name : 0);
+            const node = this.nodes.child(d ? this.#path[d - 1]! : this.#root, name < this.nNames ? name : 0);
             this.#ends[d] = e;
             this.#path[d] = node;
             this.#depth = d + 1;
@@ -298,6 +324,7 @@ export class TraceBuilder {
             const info = this.infos[++this.#track];
             if (!info) return false;
             this.#counts.push([]);
+            this.#root = isLoose(info) ? LOOSE : 0;
             this.#left = info.n;
             this.#before = 0;
             this.#depth = 0;

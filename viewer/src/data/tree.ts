@@ -73,7 +73,8 @@ export function wholeTree(t: TreeColumns, weight: Weight): Tree {
 
 export function rangeTree(trace: Trace, sums: NodeSums, weight: Weight): Tree {
     const {nodes} = trace;
-    const own = weight === "calls" ? sums.calls : sums.total;
+    const loose = nodes.loose();
+    const own = (weight === "calls" ? sums.calls : sums.total).map((x, k) => (loose[k] ? 0 : x));
     const parent = nodes.parent.subarray(0, nodes.n);
     return new Tree(nodes.name.subarray(0, nodes.n), parent, atLeastChildren(parent, own), sums.calls);
 }

@@ -5,14 +5,14 @@ import {useEffect, useRef, useState} from "preact/hooks";
 import {type Timeline} from "../canvas/timeline";
 import {eventsOf, nextHit} from "../data/search";
 import {type Report} from "../data/report";
-import {label} from "../format";
+import {label, startedText} from "../format";
 import {useStore, type Store} from "../state";
 import {Details, SelectionBar} from "./details";
 import {FlameView} from "./flame_view";
 import {go, handleKey, KEYS} from "./keys";
 import {Memory} from "./memory";
 import {Operations} from "./operations";
-import {Tooltip} from "./parts";
+import {Jump, Tooltip} from "./parts";
 import {About, Counters, Threads} from "./rest";
 import {Roofline} from "./roofline";
 import {Steps} from "./steps";
@@ -39,7 +39,7 @@ function Search({report, store, tl}: {report: Report; store: Store; tl: Timeline
 function ThemeButton({store}: {store: Store}): JSX.Element {
     const theme = useStore(store, (s) => s.theme);
     const next = theme === "auto" ? "dark" : theme === "dark" ? "light" : "auto";
-    return <button type="button" class="quiet" aria-label={`Theme: ${theme}; change to ${next}`} data-tip={`Theme: ${theme}`} onClick={() => store.set({theme: next})}>{theme === "auto" ? "◐" : theme === "dark" ? "●" : "○"}</button>;
+    return <button class="quiet" aria-label={`Theme: ${theme}; change to ${next}`} data-tip={`Theme: ${theme}`} onClick={() => store.set({theme: next})}>{theme === "auto" ? "◐" : theme === "dark" ? "●" : "○"}</button>;
 }
 
 function Header({report, store, tl}: {report: Report; store: Store; tl: Timeline | null}): JSX.Element {
@@ -50,7 +50,7 @@ function Header({report, store, tl}: {report: Report; store: Store; tl: Timeline
         ["steps", "Steps", report.steps.length > 0], ["memory", "Memory", !!meta.memory?.n_allocs], ["roofline", "Roofline", report.ops.some((o) => o.intensity > 0)],
         ["counters", "Counters", report.counters.length > 0], ["threads", "Threads", meta.threads.length + (meta.queues?.length ?? 0) > 1],
     ];
-    const where = [run.host, run.started?.replace("T", " ").replace("Z", " UTC"), run.process_id ? `process ${run.process_id}` : ""].filter(Boolean).join(" · ");
+    const where = [run.host, run.started && startedText(run.started), run.process_id ? `process ${run.process_id}` : ""].filter(Boolean).join(" · ");
     return (
         <header>
             <div class="head-row">
@@ -64,7 +64,7 @@ function Header({report, store, tl}: {report: Report; store: Store; tl: Timeline
                 </div>
             </div>
             <nav aria-label="Sections">
-                {sections.filter((s) => s[2]).map(([id, text]) => <a key={id} href={`#${id}`} onClick={(e) => { e.preventDefault(); const el = document.getElementById(id); el?.scrollIntoView(); }}>{text}</a>)}
+                {sections.filter((s) => s[2]).map(([id, text]) => <Jump key={id} to={id}>{text}</Jump>)}
             </nav>
         </header>
     );
@@ -83,42 +83,52 @@ function Help({store}: {store: Store}): JSX.Element | null {
     }, [open]);
     return (
         <dialog ref={dialog} class="help" aria-labelledby="help-title" onClose={() => store.state.help && store.set({help: false})} onClick={(e) => { if (e.target === dialog.current) store.set({help: false}); }}>
+            <button class="close" onClick={() => store.set({help: false})}>Close</button>
             <h2 id="help-title">Keys</h2>
             <dl>{KEYS.map(([k, what]) => <div key={k}><dt>{k.split(" ").length < 4 && !/drag|wheel/.test(k) ? k.split(" ").map((x) => <kbd key={x}>{x}</kbd>) : k}</dt><dd>{what}</dd></div>)}</dl>
             <p class="muted">The address of this page holds what is selected: copy it to come back to the same view.</p>
-            <button type="button" onClick={() => store.set({help: false})}>Close</button>
         </dialog>
     );
 }
 
-export function App({report, store}: {report: Report; store: Store}): JSX.Element {
+function Rest({report, store, tl, onReady}: {report: Report; store: Store; tl: Timeline | null; onReady: (tl: Timeline) => void}): JSX.Element {
+    const loaded = useStore(store, (s) => s.loaded);
+    const empty = !report.ops.length && !report.meta.memory && !report.meta.run.events;
+    return (
+        <>
+            <SelectionBar report={report} store={store} />
+            {!empty && hasTimeline(report) && <TimelineView report={report} store={store} onReady={onReady} />}
+            {loaded === -1 && <p class="problem" role="alert">{report.problems.join(" ")}</p>}
+            <Details report={report} store={store} tl={tl} />
+            <Operations report={report} store={store} />
+            {report.meta.tree && <FlameView report={report} store={store} />}
+            <Steps report={report} store={store} />
+            <Memory report={report} store={store} />
+            <Roofline report={report} store={store} />
+            <Counters report={report} store={store} />
+            <Threads report={report} />
+            <About report={report} />
+        </>
+    );
+}
+
+/** `all` false: the first screen only, which is there at once. */
+export function App({report, store, all}: {report: Report; store: Store; all: boolean}): JSX.Element {
     const [tl, setTl] = useState<Timeline | null>(null);
-    const dark = useStore(store, (s) => s.dark), loaded = useStore(store, (s) => s.loaded);
+    const dark = useStore(store, (s) => s.dark);
     useEffect(() => {
         const f = (e: KeyboardEvent): void => handleKey(e, store, tl);
         document.addEventListener("keydown", f);
         return () => document.removeEventListener("keydown", f);
     }, [tl]);
     useEffect(() => tl?.setTheme(), [dark, tl]);
-    const empty = !report.ops.length && !report.meta.memory && !report.meta.run.events;
     return (
         <>
-            <a class="skip" href="#operations" onClick={(e) => { e.preventDefault(); document.getElementById("operations")?.scrollIntoView(); }}>Skip to the table</a>
+            <Jump class="skip" to={report.ops.length ? "operations" : "summary"}>Skip to the {report.ops.length ? "table" : "summary"}</Jump>
             <Header report={report} store={store} tl={tl} />
             <main>
                 <Summary report={report} store={store} tl={tl} />
-                <SelectionBar report={report} store={store} />
-                {!empty && hasTimeline(report) && <TimelineView report={report} store={store} onReady={setTl} />}
-                {loaded === -1 && <p class="problem" role="alert">{report.problems.join(" ")}</p>}
-                <Details report={report} store={store} tl={tl} />
-                <Operations report={report} store={store} />
-                {report.meta.tree && <FlameView report={report} store={store} />}
-                <Steps report={report} store={store} />
-                <Memory report={report} store={store} />
-                <Roofline report={report} store={store} />
-                <Counters report={report} store={store} />
-                <Threads report={report} />
-                <About report={report} />
+                {all && <Rest report={report} store={store} tl={tl} onReady={setTl} />}
             </main>
             <Help store={store} />
             <Tooltip />

@@ -6,10 +6,10 @@ import {type Timeline} from "../canvas/timeline";
 import {flowInto, flowsFrom} from "../data/gaps";
 import {DTYPES} from "../data/meta";
 import {type Report} from "../data/report";
-import {count, digits, exactTime, percent, rate, time} from "../format";
+import {count, digits, exactTime, many, percent, rate, time} from "../format";
 import {useStore, type Store} from "../state";
 import {go} from "./keys";
-import {Name} from "./parts";
+import {Name, Term} from "./parts";
 
 export function SelectionBar({report, store}: {report: Report; store: Store}): JSX.Element | null {
     const op = useStore(store, (s) => s.op), range = useStore(store, (s) => s.range), step = useStore(store, (s) => s.step);
@@ -21,30 +21,30 @@ export function SelectionBar({report, store}: {report: Report; store: Store}): J
             {range && (
                 <span class="chip">
                     {step >= 0 ? `step ${report.steps[step]!.index}` : "range"} {time(range[0])} – {time(range[1])} <strong>{time(range[1] - range[0])}</strong>
-                    <button type="button" aria-label="Clear the range" onClick={() => store.chooseRange(null)}>×</button>
+                    <button aria-label="Clear the range" onClick={() => store.chooseRange(null)}>×</button>
                 </span>
             )}
             {op >= 0 && (
                 <span class="chip">
                     <Name report={report} id={op} max={60} />
-                    <button type="button" aria-label="Clear the operation" onClick={() => store.set({op: -1, slice: -1})}>×</button>
+                    <button aria-label="Clear the operation" onClick={() => store.set({op: -1, slice: -1})}>×</button>
                 </span>
             )}
             {hits && (
                 <span class="chip">
-                    “{search.slice(0, 40)}” <strong>{hits.events ? `${count(hits.events.length)} slices` : `${count(hits.names.size)} names`}, {percent(hits.share)} of recorded time</strong>
-                    <button type="button" aria-label="Clear the search" onClick={() => store.searchFor("")}>×</button>
+                    “{search.slice(0, 40)}” <strong>{hits.events ? many(hits.events.length, "slice") : many(hits.names.size, "name")}, {percent(hits.share)} of recorded time</strong>
+                    <button aria-label="Clear the search" onClick={() => store.searchFor("")}>×</button>
                 </span>
             )}
             <span class="spacer" />
-            {range && <button type="button" class="quiet" onClick={() => store.focus(range[0], range[1])}>Zoom to range</button>}
-            <button type="button" class="quiet" onClick={() => store.clear()}>Clear all</button>
+            {range && <button class="quiet" onClick={() => store.focus(range[0], range[1])}>Zoom to range</button>}
+            <button class="quiet" onClick={() => store.clear()}>Clear all</button>
         </div>
     );
 }
 
 function Fact({name, tip, children}: {name: string; tip?: string; children: ComponentChildren}): JSX.Element {
-    return <div><dt data-tip={tip}>{name}</dt><dd>{children}</dd></div>;
+    return <div><dt>{tip ? <Term tip={tip}>{name}</Term> : name}</dt><dd>{children}</dd></div>;
 }
 
 function ownerName(report: Report, track: number): string {
@@ -92,11 +92,11 @@ export function Details({report, store, tl}: {report: Report; store: Store; tl: 
                     : <Fact name="Self" tip="Without the slices inside it.">{time(self)}{dur ? <span class="muted"> {percent(self / dur)}</span> : null}</Fact>}
                 <Fact name="Starts at">{time(start)}{step ? <span class="muted"> in step {step.index}</span> : null}</Fact>
                 <Fact name="On"><bdi>{ownerName(report, row.track).slice(0, 80)}</bdi>{row.depth ? <span class="muted"> depth {row.depth + 1}</span> : null}</Fact>
-                {op && op.calls > 1 && op.p50 > 0 && <Fact name="Against its median" tip="The median (p50) of all calls of this operation in the run.">{digits(dur / op.p50)} × <span class="muted">{time(op.p50)}, of {count(op.calls)} calls</span></Fact>}
-                {parent >= 0 && <Fact name="Inside"><button type="button" class="link" onClick={() => go(tl, parent)}><Name report={report} id={trace.name(parent)} max={50} /></button>{trace.dur[parent]! > 0 ? <span class="muted"> {percent(dur / trace.dur[parent]!)} of it</span> : null}</Fact>}
+                {op && op.calls > 1 && op.p50 > 0 && <Fact name="Against its median" tip="The median (p50) of all calls of this operation in the run.">{digits(dur / op.p50)} × <span class="muted">{time(op.p50)}, of {many(op.calls, "call")}</span></Fact>}
+                {parent >= 0 && <Fact name="Inside"><button class="link" onClick={() => go(tl, parent)}><Name report={report} id={trace.name(parent)} max={50} /></button>{trace.dur[parent]! > 0 ? <span class="muted"> {percent(dur / trace.dur[parent]!)} of it</span> : null}</Fact>}
                 {work(report, i)}
-                {into >= 0 && <Fact name="Launched by"><button type="button" class="link" onClick={() => go(tl, into)}><Name report={report} id={trace.name(into)} max={50} /></button><span class="muted"> {time(start - trace.start[into]!)} before</span></Fact>}
-                {out.length > 0 && <Fact name="Launches">{out.slice(0, 3).map((o) => <span key={o}><button type="button" class="link" onClick={() => go(tl, o)}><Name report={report} id={trace.name(o)} max={50} /></button><span class="muted"> {time(trace.start[o]! - start)} later </span></span>)}{out.length > 3 ? `and ${out.length - 3} more` : ""}</Fact>}
+                {into >= 0 && <Fact name="Launched by"><button class="link" onClick={() => go(tl, into)}><Name report={report} id={trace.name(into)} max={50} /></button><span class="muted"> {time(start - trace.start[into]!)} before</span></Fact>}
+                {out.length > 0 && <Fact name="Launches">{out.slice(0, 3).map((o) => <span key={o}><button class="link" onClick={() => go(tl, o)}><Name report={report} id={trace.name(o)} max={50} /></button><span class="muted"> {time(trace.start[o]! - start)} later </span></span>)}{out.length > 3 ? `and ${out.length - 3} more` : ""}</Fact>}
                 {op?.file && <Fact name="Source"><bdi>{op.file.slice(-120)}:{op.line}</bdi></Fact>}
             </dl>
         </div>

@@ -5,9 +5,10 @@ import {type JSX} from "preact";
 import {useEffect, useLayoutEffect, useMemo, useRef, useState} from "preact/hooks";
 import {type Report} from "../data/report";
 import {callees, callers, rangeTree, wholeTree, type Tree, type Weight} from "../data/tree";
-import {bytes, count, time} from "../format";
+import {isLoose} from "../data/trace";
+import {bytes, many, time} from "../format";
 import {useStore, type FlameMode, type Store} from "../state";
-import {Flame, FLAME_ROW, type Box, type Layer} from "../canvas/flame";
+import {Flame, FLAME_ROW, MAX_DEPTH, type Box, type Layer} from "../canvas/flame";
 import {useScope} from "./operations";
 import {Section} from "./parts";
 import {countColumn, DataTable, shareColumn, type Column} from "./table";
@@ -19,7 +20,7 @@ const MODES: [FlameMode, string, string][] = [
 ];
 
 export function weightFormat(w: Weight): (x: number) => string {
-    return w === "time" ? time : w === "bytes" ? bytes : (x) => `${count(x)} calls`;
+    return w === "time" ? time : w === "bytes" ? bytes : (x) => many(x, "call");
 }
 
 interface PathRow {
@@ -69,7 +70,7 @@ export function FlameView({report, store}: {report: Report; store: Store}): JSX.
     const sandwich = useMemo(() => (mode === 3 && tree && focus >= 0 ? {up: callers(tree, focus), down: callees(tree, focus)} : null), [mode, tree, focus]);
 
     const plan = useMemo((): {layers: Layer[]; height: number} => {
-        if (mode === 1 && report.trace && track >= 0) return {layers: [], height: Math.min(report.trace.tracks[track]!.depth, 40) * FLAME_ROW};
+        if (mode === 1 && report.trace && track >= 0) return {layers: [], height: Math.min(report.trace.tracks[track]!.depth, MAX_DEPTH) * FLAME_ROW};
         if (sandwich) {
             const above = Flame.depthOf(sandwich.up), below = Flame.depthOf(sandwich.down);
             const top = (above - 1) * FLAME_ROW;
@@ -77,7 +78,7 @@ export function FlameView({report, store}: {report: Report; store: Store}): JSX.
         }
         return tree ? {layers: [{tree, top: 0, up: false}], height: Flame.depthOf(tree) * FLAME_ROW} : {layers: [], height: 0};
     }, [tree, mode, sandwich, track, loaded]);
-    const height = Math.max(FLAME_ROW * 2, Math.min(plan.height, 900));
+    const height = Math.max(FLAME_ROW * 2, plan.height);
 
     const draw = (): void => {
         const f = flame.current;
@@ -138,6 +139,8 @@ export function FlameView({report, store}: {report: Report; store: Store}): JSX.
             e.preventDefault();
             e.stopPropagation();
             hover(next);
+            const b = box.current!;
+            b.scrollTop = Math.max(next.y + 2 * FLAME_ROW - b.clientHeight, Math.min(next.y, b.scrollTop));
         } else if (e.key === "Enter" && flame.current!.hover) {
             e.preventDefault();
             const b = flame.current!.hover;
@@ -149,14 +152,14 @@ export function FlameView({report, store}: {report: Report; store: Store}): JSX.
         <Section id="flame" title="Flame graph" note={mode === 1 ? "One thread in time order." : mode === 3 && focus >= 0 ? `Callers above, callees below ${report.label(focus).slice(0, 60)}. ${note}` : note}>
             <div class="tools">
                 <div class="segments" role="group" aria-label="Way">
-                    {MODES.map(([m, text, tip]) => <button key={m} type="button" aria-pressed={mode === m} data-tip={tip} disabled={m === 1 && loaded !== 2} onClick={() => store.set({flameMode: m})}>{text}</button>)}
+                    {MODES.map(([m, text, tip]) => <button key={m} aria-pressed={mode === m} data-tip={tip} disabled={m === 1 && loaded !== 2} onClick={() => store.set({flameMode: m})}>{text}</button>)}
                 </div>
                 {mode !== 1 ? (
                     <div class="segments" role="group" aria-label="Width by">
-                        {(["time", "calls", ...(hasBytes ? ["bytes"] : [])] as Weight[]).map((w) => <button key={w} type="button" aria-pressed={weight === w} data-tip={w === "bytes" ? "Bytes allocated inside" : undefined} onClick={() => store.set({flameWeight: w})}>by {w}</button>)}
+                        {(["time", "calls", ...(hasBytes ? ["bytes"] : [])] as Weight[]).map((w) => <button key={w} aria-pressed={weight === w} data-tip={w === "bytes" ? "Bytes allocated inside" : w === "time" ? "Total time" : "How often it ran"} onClick={() => store.set({flameWeight: w})}>by {w}</button>)}
                     </div>
                 ) : <TrackChoice report={report} track={track} onChoose={(t) => store.set({flameTrack: t})} />}
-                {zoomed && <button type="button" class="quiet" onClick={reset}>Reset zoom</button>}
+                {zoomed && <button class="quiet" onClick={reset}>Reset zoom</button>}
                 <span class="spacer" />
                 <span class="muted said" role="status">{said}</span>
             </div>
@@ -184,10 +187,10 @@ function PathTable({report, tree, weight, store}: {report: Report; tree: Tree; w
     const rows = useMemo(() => (open ? pathRows(report, tree) : []), [open, tree]);
     const format = weightFormat(weight);
     const columns: Column<PathRow>[] = [
-        {key: "path", head: "Path", cell: (r) => <bdi class="path">{r.path}</bdi>, value: (r) => r.path},
-        {key: weight, head: weight === "time" ? "Total" : weight === "bytes" ? "Bytes" : "Calls", num: true, cell: (r) => format(r.weight), value: (r) => r.weight, text: (r) => format(r.weight)},
+        {key: "path", head: "Path", tip: "From the outermost scope inwards.", cell: (r) => <bdi class="path">{r.path}</bdi>, value: (r) => r.path},
+        {key: weight, head: weight === "time" ? "Total" : weight === "bytes" ? "Bytes" : "Calls", tip: "With all that is below it on the path.", num: true, cell: (r) => format(r.weight), value: (r) => r.weight, text: (r) => format(r.weight)},
         shareColumn("share", "Share", (r) => r.share, {tip: "Of the whole tree."}),
-        countColumn("calls", "Calls", (r) => r.calls),
+        countColumn("calls", "Calls", (r) => r.calls, {tip: "On this path."}),
     ];
     return (
         <details class="as-table" open={open} onToggle={(e) => setOpen((e.target as HTMLDetailsElement).open)}>
@@ -219,7 +222,7 @@ export function busiestTrack(report: Report): number {
     if (!trace) return -1;
     let best = -1, most = -1;
     for (const t of trace.tracks) {
-        if (t.kind !== "slices" || t.depth === 0) continue;
+        if (t.kind !== "slices" || t.depth === 0 || isLoose(t)) continue;
         const score = t.depth * 1e9 + t.n;
         if (score > most) (most = score), (best = t.index);
     }

@@ -7,12 +7,12 @@ import {useMemo} from "preact/hooks";
 import {MEMORY_KINDS, type Leak, type MemoryName} from "../data/meta";
 import {type Report} from "../data/report";
 import {lowerBound} from "../data/trace";
-import {bytes, count, time} from "../format";
+import {bytes, count, many, time} from "../format";
 import {Plot} from "../charts/plot";
 import {seriesColor} from "../canvas/palette";
 import {useStore, type Store} from "../state";
 import {Name, Section} from "./parts";
-import {bytesColumn, countColumn, DataTable, shareColumn, timeColumn, type Column} from "./table";
+import {bytesColumn, countColumn, DataTable, largest, shareColumn, timeColumn, type Column} from "./table";
 
 interface Row extends MemoryName {
     here: number;
@@ -53,17 +53,24 @@ export function Memory({report, store}: {report: Report; store: Store}): JSX.Ele
         return {...n, here, share: here / at.total, series: k};
     });
     return (
-        <Section id="memory" title="Memory" note={`Peak ${bytes(mem.peak)} at ${time(mem.peak_at)}; ${bytes(mem.current)} still live at the end. ${count(mem.n_allocs)} allocations of ${bytes(mem.allocated)} in all, ${count(mem.n_frees)} freed.`}>
+        <Section id="memory" title="Memory" note={`Peak ${bytes(mem.peak)} at ${time(mem.peak_at)}; ${bytes(mem.current)} still live at the end. ${many(mem.n_allocs, "allocation")} of ${bytes(mem.allocated)} in all, ${count(mem.n_frees)} freed.`}>
             {data && report.memory && (
                 <Plot store={store} data={data as unknown as [number[], number[]]} height={220} label={`Live bytes over time; peak ${bytes(mem.peak)}`} formatY={bytes} binary fromZero xMax={report.duration}
                     options={(theme) => plotOptions(report, theme.dark)} onClick={(x) => store.set({cursor: Math.max(0, Math.round(x))})} />
             )}
             {report.memory && report.memory.time.length > 1 && (
-                <input class="slider" type="range" min={0} max={report.memory.time.length - 1} value={at.line >= 0 ? at.line : lineAt(report, mem.peak_at)} aria-label="Moment that the table shows"
-                    aria-valuetext={at.title} onInput={(e) => store.set({cursor: report.memory!.time[Number(e.currentTarget.value)]!})} />
+                <input class="slider" type="range" min={0} max={report.duration} step="any" value={at.line >= 0 ? report.memory.time[at.line] : mem.peak_at} aria-label="Moment that the table shows; arrow keys go from change to change"
+                    aria-valuetext={at.title} onInput={(e) => store.set({cursor: Math.round(Number(e.currentTarget.value))})}
+                    onKeyDown={(e) => {
+                        const times = report.memory!.time, line = at.line >= 0 ? at.line : lineAt(report, mem.peak_at);
+                        const to = {ArrowRight: line + 1, ArrowUp: line + 1, ArrowLeft: line - 1, ArrowDown: line - 1, Home: 0, End: times.length - 1}[e.key];
+                        if (to === undefined) return;
+                        e.preventDefault();
+                        store.set({cursor: times[Math.max(0, Math.min(times.length - 1, to))]!});
+                    }} />
             )}
-            <h3>{at.title} <span class="muted">{bytes(at.total)}</span>{at.line >= 0 && cursor >= 0 && <button type="button" class="quiet" onClick={() => store.set({cursor: -1})}>Back to the peak</button>}</h3>
-            <DataTable caption={at.title} columns={nameColumns(report, dark)} rows={rows} sort="bytes" id={(r) => r.name} chosen={op >= 0 ? op : undefined} onChoose={(r) => store.chooseOp(r.name)} limit={10} />
+            <h3>{at.title} <span class="muted">{bytes(at.total)}</span>{at.line >= 0 && cursor >= 0 && <button class="quiet" onClick={() => store.set({cursor: -1})}>Back to the peak</button>}</h3>
+            <DataTable caption={at.title} columns={nameColumns(report, dark, largest(rows, (r) => r.share))} rows={rows} sort="bytes" id={(r) => r.name} chosen={op >= 0 ? op : undefined} onChoose={(r) => store.chooseOp(r.name)} limit={10} />
             {mem.leaks.length > 0 && <Leaks report={report} leaks={mem.leaks} store={store} />}
         </Section>
     );
@@ -93,16 +100,16 @@ function plotOptions(report: Report, dark: boolean): {series: object[]; bands: {
     return {series, bands};
 }
 
-function nameColumns(report: Report, dark: boolean): Column<Row>[] {
+function nameColumns(report: Report, dark: boolean, most: number): Column<Row>[] {
     return [
         {key: "name", head: "Name", cell: (r) => <><span class="swatch" style={{background: r.series >= 0 ? seriesColor(r.series, dark) : "transparent"}} aria-hidden="true" /><Name report={report} id={r.name} max={70} /></>, value: (r) => report.label(r.name)},
-        {key: "kind", head: "Kind", minor: true, cell: (r) => MEMORY_KINDS[r.kind] ?? "", value: (r) => MEMORY_KINDS[r.kind] ?? ""},
+        {key: "kind", head: "Kind", tip: "What the program said that it holds.", minor: true, cell: (r) => MEMORY_KINDS[r.kind] ?? "", value: (r) => MEMORY_KINDS[r.kind] ?? ""},
         bytesColumn("bytes", "Live then", (r) => r.here, {tip: "Bytes of this name that were live at that moment."}),
-        shareColumn("share", "Share", (r) => r.share, {tip: "Of all bytes that were live at that moment."}),
+        shareColumn("share", "Share", (r) => r.share, {tip: "Of all bytes that were live at that moment. The longest bar is the largest share."}, most),
         bytesColumn("peak", "Own peak", (r) => r.peak, {minor: true, tip: "The most that this name ever held."}),
-        bytesColumn("current", "At the end", (r) => r.current, {minor: true}),
-        countColumn("n_allocs", "Allocations", (r) => r.n_allocs, {minor: true}),
-        bytesColumn("allocated", "Allocated in all", (r) => r.allocated, {minor: true}),
+        bytesColumn("current", "At the end", (r) => r.current, {minor: true, tip: "Live when recording ended."}),
+        countColumn("n_allocs", "Allocations", (r) => r.n_allocs, {minor: true, tip: "How often something of this name was allocated."}),
+        bytesColumn("allocated", "Allocated in all", (r) => r.allocated, {minor: true, tip: "The sum of all allocations, freed or not."}),
     ];
 }
 
@@ -110,14 +117,14 @@ function Leaks({report, leaks, store}: {report: Report; leaks: Leak[]; store: St
     const candidates = leaks.filter((l) => !l.is_retained);
     const columns: Column<Leak>[] = [
         {key: "name", head: "Name", cell: (l) => <Name report={report} id={l.name} max={70} />, value: (l) => report.label(l.name)},
-        bytesColumn("bytes", "Not freed", (l) => l.bytes),
-        countColumn("blocks", "Blocks", (l) => l.n_blocks, {minor: true}),
+        bytesColumn("bytes", "Not freed", (l) => l.bytes, {tip: "Bytes of this name that were live at the end."}),
+        countColumn("blocks", "Blocks", (l) => l.n_blocks, {minor: true, tip: "Allocations that were not freed."}),
         timeColumn("since_ns", "Since", (l) => l.at, {tip: "When something of that name first was live and stayed so."}),
-        {key: "retained", head: "Judgement", cell: (l) => (l.is_retained ? "kept on purpose: live since the first step and not grown" : "leak candidate"), value: (l) => (l.is_retained ? "retained" : "candidate")},
+        {key: "retained", head: "Judgement", tip: "Live since the first step and not grown since: weights, say, and no leak.", cell: (l) => (l.is_retained ? "kept: live since the first step and not grown" : "leak candidate"), value: (l) => (l.is_retained ? "retained" : "candidate")},
     ];
     return (
         <>
-            <h3>Not freed <span class="muted">{candidates.length ? `${candidates.length} leak candidate${candidates.length === 1 ? "" : "s"}` : "no leak candidates"}</span></h3>
+            <h3>Not freed <span class="muted">{candidates.length ? many(candidates.length, "leak candidate") : "no leak candidates"}</span></h3>
             <DataTable caption="Not freed at the end" columns={columns} rows={leaks} sort="bytes" id={(l) => l.name} limit={6} onChoose={(l) => store.chooseOp(l.name)} />
         </>
     );

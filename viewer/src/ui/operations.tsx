@@ -9,7 +9,7 @@ import {type NodeSums} from "../data/aggregate";
 import {time} from "../format";
 import {useStore, type Store} from "../state";
 import {Name, Section} from "./parts";
-import {countColumn, DataTable, percentColumn, rateColumn, shareColumn, timeColumn, type Column} from "./table";
+import {countColumn, DataTable, largest, percentColumn, rateColumn, shareColumn, timeColumn, type Column} from "./table";
 
 export interface Scope {
     ops: Op[];
@@ -39,7 +39,7 @@ function columnsFor(report: Report, scope: Scope): Column<Op>[] {
     const c: (Column<Op> | false)[] = [
         {key: "name", head: "Operation", tip: "Choose one to see it in every part of the page.", cell: (o) => <><Name report={report} id={o.name} />{o.category ? <span class="tag">{CATEGORIES[o.category] ?? ""}</span> : null}</>, value: (o) => report.label(o.name)},
         timeColumn("self_ns", "Self", (o) => o.self, {tip: whole ? "Time in the operation itself, without the scopes inside it; the profiler's own cost is taken off." : "Time in the operation itself within the range."}),
-        shareColumn("share", "Share", (o) => o.share, {tip: whole ? "Self time, of the time of the threads that it ran on." : "Self time, of the range on all rows."}, Math.max(...scope.ops.map((o) => o.share))),
+        shareColumn("share", "Share", (o) => o.share, {tip: (whole ? "Self time, of the time of the threads that it ran on." : "Self time, of the range on all rows.") + " The longest bar is the largest share."}, largest(scope.ops, (o) => o.share)),
         timeColumn("total_ns", "Total", (o) => o.total, {tip: "With the scopes inside it; recursion counted once."}),
         countColumn("calls", "Calls", (o) => o.calls, {tip: whole ? "How often it ran." : "Calls that touch the range."}),
         timeColumn("avg_ns", "Average", (o) => o.avg, {minor: true, tip: whole ? "Total time by calls." : "Time inside the range by calls."}),
@@ -51,7 +51,7 @@ function columnsFor(report: Report, scope: Scope): Column<Op>[] {
         has((o) => o.gflops) && rateColumn("flops_per_s", "Compute", (o) => o.gflops * 1e9, "FLOP/s", {minor: true, tip: "Declared floating-point operations per second of the calls that declared any."}),
         has((o) => o.gbps) && rateColumn("bytes_per_s", "Bandwidth", (o) => o.gbps * 1e9, "B/s", {minor: true, tip: "Declared bytes read and written per second. 1 GB/s is 10^9 B/s."}),
         has((o) => o.roof) && percentColumn("roof_share", "Of roof", (o) => o.roof, {minor: true, tip: "What it reaches of what the machine allows an operation with its ratio of FLOPs to bytes (see Roofline)."}),
-        scope.ops.some((o) => o.file) && {key: "source", head: "Source", minor: true, cell: (o) => (o.file ? <bdi class="source" data-tip={`${o.file}:${o.line}`}>{o.file.split("/").pop()}:{o.line}</bdi> : ""), value: (o) => (o.file ? `${o.file}:${o.line}` : "")},
+        scope.ops.some((o) => o.file) && {key: "source", head: "Source", tip: "Where the scope stands in the code.", minor: true, cell: (o) => (o.file ? <bdi class="source" data-tip={`${o.file}:${o.line}`}>{o.file.split("/").pop()}:{o.line}</bdi> : ""), value: (o) => (o.file ? `${o.file}:${o.line}` : "")},
     ];
     return c.filter((x): x is Column<Op> => x !== false);
 }

@@ -16,6 +16,17 @@ export function Num({q}: {q: Quantity}): JSX.Element {
     );
 }
 
+/** Goes to a section, with the keyboard's focus. */
+export function jump(id: string): void {
+    const el = document.getElementById(id);
+    el?.scrollIntoView();
+    el?.focus({preventScroll: true});
+}
+
+export function Jump({to, children, ...rest}: {to: string; children: ComponentChildren; class?: string}): JSX.Element {
+    return <a href={`#${to}`} {...rest} onClick={(e) => { e.preventDefault(); jump(to); }}>{children}</a>;
+}
+
 /** A word with an explanation on hover and on focus. */
 export function Term({tip, children}: {tip: string; children: ComponentChildren}): JSX.Element {
     return (
@@ -44,7 +55,7 @@ export function Bar({share, label}: {share: number; label?: string}): JSX.Elemen
 
 export function Section(props: {id: string; title: string; note?: ComponentChildren; children: ComponentChildren; class?: string}): JSX.Element {
     return (
-        <section id={props.id} class={`section ${props.class ?? ""}`} aria-labelledby={`${props.id}-title`}>
+        <section id={props.id} class={`section ${props.class ?? ""}`} aria-labelledby={`${props.id}-title`} tabIndex={-1}>
             <div class="section-head">
                 <h2 id={`${props.id}-title`}>{props.title}</h2>
                 {props.note && <p class="note">{props.note}</p>}
@@ -88,8 +99,16 @@ export function Tooltip(): JSX.Element {
     const shownFor = useRef<Element | null>(null);
     useEffect(() => {
         const show = (e: Event): void => {
-            const el = (e.target as Element | null)?.closest?.("[data-tip]") ?? null;
-            if (el === shownFor.current) return;
+            const at = e.target as Element | null;
+            // the keyboard stops at the button around a name
+            const el = at?.closest?.("[data-tip]") ?? (at?.matches?.("button, a") ? at.querySelector("[data-tip]") : null);
+            if (el !== shownFor.current && (el || !isFocused())) place(el);
+        };
+        const isFocused = (): boolean => {
+            const el = shownFor.current, at = document.activeElement;
+            return !!el && !!at && at !== document.body && (el.contains(at) || at.contains(el));
+        };
+        const place = (el: Element | null): void => {
             shownFor.current = el;
             const text = el?.getAttribute("data-tip");
             if (!el || !text) return setTip(null);
@@ -97,19 +116,18 @@ export function Tooltip(): JSX.Element {
             const above = box.bottom > innerHeight - 110;
             setTip({text, x: Math.max(8, Math.min(innerWidth - 330, box.left)), y: above ? box.top - 6 : box.bottom + 6, above});
         };
-        const hide = (): void => {
-            shownFor.current = null;
-            setTip(null);
-        };
+        const hide = (): void => place(null);
+        // Focus that scrolls the page keeps its explanation.
+        const move = (): void => place(isFocused() ? shownFor.current : null);
         document.addEventListener("mouseover", show);
         document.addEventListener("focusin", show);
         document.addEventListener("focusout", hide);
-        addEventListener("scroll", hide, true);
+        addEventListener("scroll", move, true);
         return () => {
             document.removeEventListener("mouseover", show);
             document.removeEventListener("focusin", show);
             document.removeEventListener("focusout", hide);
-            removeEventListener("scroll", hide, true);
+            removeEventListener("scroll", move, true);
         };
     }, []);
     if (!tip) return <div class="tip" hidden />;

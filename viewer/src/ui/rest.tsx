@@ -2,9 +2,10 @@
 // Ranks, threads and queues, counters, and what the page itself rests on.
 import {type JSX} from "preact";
 import {useMemo} from "preact/hooks";
-import {type Report, type Series} from "../data/report";
+import uPlot from "uplot";
+import {isFlat, type Report, type Series} from "../data/report";
 import {lowerBound} from "../data/trace";
-import {bytes, count, plain, rate, time, valueFormat} from "../format";
+import {bytes, count, label, many, plain, rate, startedText, time, valueFormat} from "../format";
 import {Plot} from "../charts/plot";
 import {useStore, type Store} from "../state";
 import {Section} from "./parts";
@@ -23,7 +24,7 @@ interface RowInfo {
 
 function rowsOf(report: Report): RowInfo[] {
     const threads = report.meta.threads.map((t, i) => ({id: `t${i}`, name: t.name || `thread ${t.id}`, kind: "thread", rank: t.rank, process: t.process, life: t.end - t.begin, busy: t.busy, events: t.events}));
-    const queues = (report.meta.queues ?? []).map((q, i) => ({id: `q${i}`, name: q.name, kind: "queue", rank: -1, process: -1, life: q.end - q.begin, busy: q.busy, events: q.events}));
+    const queues = (report.meta.queues ?? []).map((q, i) => ({id: `q${i}`, name: q.name, kind: "queue", rank: q.rank, process: q.process, life: q.end - q.begin, busy: q.busy, events: q.events}));
     return [...threads, ...queues];
 }
 
@@ -33,12 +34,13 @@ export function Threads({report}: {report: Report}): JSX.Element | null {
     const some = (f: (r: RowInfo) => boolean): boolean => rows.some(f);
     const columns: Column<RowInfo>[] = [
         {key: "name", head: "Name", cell: (r) => <bdi class="name">{r.name.slice(0, 120)}</bdi>, value: (r) => r.name},
-        {key: "kind", head: "Kind", minor: true, cell: (r) => r.kind, value: (r) => r.kind},
+        {key: "kind", head: "Kind", tip: "A thread of the program, or a queue with times of its own: a device, a link.", minor: true, cell: (r) => r.kind, value: (r) => r.kind},
+        ...(some((r) => r.process !== rows[0]!.process) ? [{key: "process", head: "Process", num: true, minor: true, cell: (r: RowInfo) => String(r.process), value: (r: RowInfo) => r.process}] : []),
         ...(some((r) => r.rank >= 0) ? [countColumn<RowInfo>("rank", "Rank", (r) => (r.rank >= 0 ? r.rank : NaN))] : []),
         timeColumn("busy_ns", "Busy", (r) => r.busy, {tip: "Time in outermost scopes."}),
         shareColumn("busy_share", "Of its life", (r) => (r.life > 0 ? Math.min(1, r.busy / r.life) : NaN), {tip: "Busy time, of the time from its first to its last event."}),
         timeColumn("life_ns", "Life", (r) => r.life, {minor: true, tip: "From its first to its last event."}),
-        countColumn("events", "Events", (r) => r.events, {minor: true}),
+        countColumn("events", "Events", (r) => r.events, {minor: true, tip: "In its timeline: begins, ends, marks, counters, allocations."}),
     ];
     return (
         <Section id="threads" title={report.meta.queues?.length ? "Threads and queues" : "Threads"}>
@@ -76,7 +78,7 @@ function Ranks({report}: {report: Report}): JSX.Element | null {
     const columns: Column<RankInfo>[] = [
         countColumn("rank", "Rank", (r) => r.rank),
         timeColumn("life_ns", "Time", (r) => r.life, {tip: "From its first to its last event."}),
-        {key: "against_median", head: "Against median", num: true, cell: (r) => `${r.against.toFixed(2)} ×`, value: (r) => r.against, text: (r) => `${r.against.toFixed(2)} ×`},
+        {key: "against_median", head: "Against median", tip: "Its time by the median rank's.", num: true, cell: (r) => `${r.against.toFixed(2)} ×`, value: (r) => r.against, text: (r) => `${r.against.toFixed(2)} ×`},
         timeColumn("busy_ns", "Busy", (r) => r.busy, {tip: "Sum over its threads of the time in outermost scopes."}),
         countColumn("threads", "Threads", (r) => r.threads, {minor: true}),
     ];
@@ -92,13 +94,14 @@ function Ranks({report}: {report: Report}): JSX.Element | null {
 // ---- counters --------------------------------------------------------------------------
 
 function Counter({s, store, end}: {s: Series; store: Store; end: number}): JSX.Element {
-    const data = useMemo((): [number[], number[]] => [Array.from(s.time), Array.from(s.value)], [s]);
+    // a value holds until the next
+    const data = useMemo((): [number[], number[]] => [[...s.time, end], [...s.value, s.value.at(-1)!]], [s]);
     const f = valueFormat(s.name);
     return (
         <figure class="counter">
             <figcaption><strong><bdi>{s.name.slice(0, 80)}</bdi></strong> <span class="muted">last {f(s.value[s.value.length - 1] ?? NaN)} · {f(s.min)} … {f(s.max)}</span></figcaption>
             <Plot store={store} data={data} height={150} label={`${s.name.slice(0, 80)} over time, from ${f(s.min)} to ${f(s.max)}`} formatY={f} binary={f === bytes} fromZero={f === bytes} xMax={end}
-                options={(theme) => ({series: [{}, {stroke: theme.accent, width: 1.3, points: {show: s.time.length < 3}}]})}
+                options={(theme) => ({series: [{}, {stroke: theme.accent, width: 1.3, paths: uPlot.paths.stepped!({align: 1}), points: {show: false}}]})}
                 onClick={(x) => store.set({cursor: Math.max(0, Math.round(x))})} />
         </figure>
     );
@@ -120,9 +123,10 @@ export function Counters({report, store}: {report: Report; store: Store}): JSX.E
         ...(cursor >= 0 ? [number("at_cursor", `At ${time(cursor)}`, (r) => r.at)] : []),
         countColumn("values", "Values shown", (r) => r.s.time.length, {minor: true}),
     ];
+    const flat = report.counters.filter(isFlat);
     return (
-        <Section id="counters" title="Counters">
-            <div class="columns">{report.counters.slice(0, 8).map((s, i) => <Counter key={i} s={s} store={store} end={report.duration} />)}</div>
+        <Section id="counters" title="Counters" note={flat.length ? `Never changed: ${flat.slice(0, 12).map((s) => `${s.name.slice(0, 60)} ${valueFormat(s.name)(s.min)}`).join(" · ")}${flat.length > 12 ? ` · and ${flat.length - 12} more` : ""}` : ""}>
+            <div class="columns">{report.counters.filter((s) => !isFlat(s)).slice(0, 8).map((s, i) => <Counter key={i} s={s} store={store} end={report.duration} />)}</div>
             <details class="as-table"><summary>As a table</summary><DataTable caption="Counters" columns={columns} rows={rows} id={(r) => r.s.name} /></details>
         </Section>
     );
@@ -132,18 +136,20 @@ export function Counters({report, store}: {report: Report; store: Store}): JSX.E
 
 export function About({report}: {report: Report}): JSX.Element {
     const {run, machine, thresholds} = report.meta;
-    const facts: [string, string | JSX.Element][] = [
+    const facts: [string, string][] = [
+        ...([["Command", run.command], ["Host", run.host], ["Processor", run.cpu], ["Started", run.started && startedText(run.started)]] as [string, string][]).filter((f) => f[1]),
         ["Events recorded", `${count(run.events + run.cut_events)}${run.cut_events ? `, of which ${count(run.cut_events)} are no longer in the timeline` : ""}`],
-        ["Cost of recording", `${run.own_cost_ns} ns a scope, measured; taken off self times`],
-        ["Sum of self times", `${time(run.total_time_ns)} over ${count(run.operation_count)} operations`],
-        ["Times count from", run.t0 === "0" ? "the start of the profiler" : `${run.t0} ns after the start of the profiler`],
+        ["Cost of recording", `${run.own_cost_ns ? `${run.own_cost_ns} ns a scope, measured` : "less than the clock can tell"}; taken off self times`],
+        ["Sum of self times", `${time(run.total_time_ns)} over ${many(run.operation_count, "operation")}`],
+        ["Times count from", `${run.t0 === "0" ? "" : `${run.t0.replace(/\B(?=(\d{3})+$)/g, ",")} ns after `}the start of the profiler`],
     ];
-    if (machine) facts.push(["Machine", `${machine.name}, ${machine.cores} cores`], ["Measured peaks", [...machine.gflops.map(([l, v]) => `${l} ${rate(v * 1e9, "FLOP/s")}`), ...machine.gbps.map(([l, v]) => `${l} ${rate(v * 1e9, "B/s")}`)].join(" · ")]);
+    if (machine?.cores) facts.push(["Machine", `${machine.name}, ${machine.cores} cores`]);
+    if (machine) facts.push(["Peaks", [...machine.gflops.map(([l, v]) => `${l} ${rate(v * 1e9, "FLOP/s")}`), ...machine.gbps.map(([l, v]) => `${l} ${rate(v * 1e9, "B/s")}`)].join(" · ")]);
     if (thresholds?.length) facts.push(["Thresholds in force", thresholds.filter((t) => t[1] !== 0).map(([k, v]) => `${k} = ${plain(v)}`).join(", ")]);
     if (run.version) facts.push(["Written by", `axprof ${run.version}`]);
     return (
         <Section id="about" title="About these data">
-            <dl class="facts">{facts.map(([k, v]) => <div key={k}><dt>{k}</dt><dd>{typeof v === "string" ? <bdi>{v.slice(0, 1000)}</bdi> : v}</dd></div>)}</dl>
+            <dl class="facts">{facts.map(([k, v]) => <div key={k}><dt>{k}</dt><dd><bdi>{label(v, 1000)}</bdi></dd></div>)}</dl>
         </Section>
     );
 }

@@ -91,11 +91,11 @@ export function Roofline({report, store}: {report: Report; store: Store}): JSX.E
     const m = report.meta.machine;
     const columns: Column<Op>[] = [
         {key: "name", head: "Operation", cell: (o) => <Name report={report} id={o.name} max={70} />, value: (o) => report.label(o.name)},
-        timeColumn("total_ns", "Total", (o) => o.total),
+        timeColumn("total_ns", "Total", (o) => o.total, {tip: "With the scopes inside it."}),
         {key: "intensity", head: "Intensity", num: true, tip: "Floating-point operations per byte moved.", cell: (o) => `${plain(o.intensity)} FLOP/B`, value: (o) => o.intensity, text: (o) => `${plain(o.intensity)} FLOP/B`},
-        rateColumn("flops_per_s", "Compute", (o) => o.gflops * 1e9, "FLOP/s"),
-        rateColumn("bytes_per_s", "Bandwidth", (o) => o.gbps * 1e9, "B/s"),
-        ...(m ? [shareColumn<Op>("roof_share", "Of roof", (o) => o.roof)] : []),
+        rateColumn("flops_per_s", "Compute", (o) => o.gflops * 1e9, "FLOP/s", {tip: "Declared work per second of its calls."}),
+        rateColumn("bytes_per_s", "Bandwidth", (o) => o.gbps * 1e9, "B/s", {tip: "Declared bytes per second of its calls."}),
+        ...(m ? [shareColumn<Op>("roof_share", "Of roof", (o) => o.roof, {tip: "What it reaches of what the lines above allow it."})] : []),
     ];
     if (!points.length) return <Section id="roofline" title="Roofline" note="No operation in the selected range has declared its work."><div ref={box} /></Section>;
     const f = frameFor(width - 2, points, m?.gflops.map((g) => g[1]) ?? [], m?.gbps.map((g) => g[1]) ?? []);
@@ -106,7 +106,7 @@ export function Roofline({report, store}: {report: Report; store: Store}): JSX.E
     const most = Math.max(...points.map((o) => o.total));
     const radius = (o: Op): number => 3 + 12 * Math.sqrt(o.total / most);
     return (
-        <Section id="roofline" title="Roofline" note={m ? <>Measured on <bdi>{m.name.slice(0, 80)}</bdi>. Under the slope an operation waits for memory, under the flat line for arithmetic; the distance to the line is what could be gained.</> : "The machine's peaks are not known; run the report where they were measured to see the roof."}>
+        <Section id="roofline" title="Roofline" note={m ? <>Peaks of <bdi>{m.name.slice(0, 80)}</bdi>. Under the slope an operation waits for memory, under the flat line for arithmetic; the distance to the line is what could be gained.</> : "The machine's peaks are not known, so there is no roof; axprof report --set low_throughput.peak_gflops=… and peak_gbps=… give them."}>
             <div ref={box}><svg class="roofline" viewBox={`0 0 ${W} ${H}`} role="group" aria-label="Roofline: compute rate by arithmetic intensity; the table below has the same data">
                 {f.xs.map((v) => <g key={v} class="grid"><line x1={f.x(v)} x2={f.x(v)} y1={TOP} y2={H - BOTTOM} /><text x={f.x(v)} y={H - BOTTOM + 14} text-anchor="middle" class="small">{plain(v)}</text></g>)}
                 {f.ys.map((v) => <g key={v} class="grid"><line x1={LEFT} x2={W - RIGHT} y1={f.y(v)} y2={f.y(v)} /><text x={LEFT - 6} y={f.y(v) + 4} text-anchor="end" class="small">{rate(v * 1e9, "FLOP/s").replace("FLOP/s", "")}</text></g>)}

@@ -5,12 +5,12 @@ import {Fragment, type JSX} from "preact";
 import {useEffect, useMemo} from "preact/hooks";
 import {type Report, type Step} from "../data/report";
 import {byName, sumRange} from "../data/aggregate";
-import {count, percent, signedTime, time} from "../format";
+import {count, many, percent, signedTime, time} from "../format";
 import {Flame, FLAME_ROW} from "../canvas/flame";
 import {Plot} from "../charts/plot";
 import {useStore, type Store} from "../state";
 import {busiestTrack} from "./flame_view";
-import {Name, Section, useWidth} from "./parts";
+import {Name, Section, Term, useWidth} from "./parts";
 import {bytesColumn, countColumn, DataTable, timeColumn, type Column} from "./table";
 
 interface Bin {
@@ -49,14 +49,15 @@ function Histogram({report, store}: {report: Report; store: Store}): JSX.Element
     return (
         <div ref={box}><svg class="histogram" viewBox={`0 0 ${W} ${H + foot}`} role="group" aria-label="Histogram of step times">
             {bins.map((b, i) => {
-                const h = b.n ? Math.max(3, (b.n / most) * (H - 14)) : 0;
-                const text = `${count(b.n)} step${b.n === 1 ? "" : "s"} of ${time(b.from)} to ${time(b.to)}: choose the slowest of them`;
+                const h = b.n ? Math.max(3, (b.n / most) * (H - 28)) : 0;
+                const text = `${many(b.n, "step")} of ${time(b.from)} to ${time(b.to)}: choose the slowest of them`;
                 const isChosen = chosenTime >= b.from - 1 && chosenTime <= b.to + 1;
                 return b.n ? (
                     <g key={i} class={`bin ${isChosen ? "chosen" : ""}`} role="button" tabindex={0} aria-label={text} data-tip={text} onClick={() => choose(b)}
                         onKeyDown={(e) => { if (e.key === "Enter" || e.key === " ") { e.preventDefault(); choose(b); } }}>
                         <rect class="hit" x={x(b.from)} y={0} width={W / bins.length} height={H} />
                         <rect class="fill" x={x(b.from) + 0.5} y={H - h} width={Math.max(1, W / bins.length - 1)} height={h} />
+                        <text x={x(b.from) + W / bins.length / 2} y={H - h - 3} text-anchor="middle" class="small">{W / bins.length > 24 ? count(b.n) : ""}</text>
                     </g>
                 ) : null;
             })}
@@ -95,6 +96,13 @@ function medianStep(report: Report): Step {
     return report.steps.reduce((a, b) => (Math.abs(b.end - b.begin - p50) < Math.abs(a.end - a.begin - p50) ? b : a));
 }
 
+/** How long the busiest row was in no scope during a step. */
+function outside(report: Report, s: Step): number {
+    const trace = report.trace!;
+    const track = trace.tracks[busiestTrack(report)];
+    return track ? s.end - s.begin - trace.covered(trace.rows[track.rows]!, s.begin, s.end) : 0;
+}
+
 /** The busiest row during two steps, on one scale of time. */
 function PairOfSteps({report, store, steps}: {report: Report; store: Store; steps: Step[]}): JSX.Element {
     const [box, width] = useWidth<HTMLDivElement>(900);
@@ -127,20 +135,23 @@ function Compare({report, store}: {report: Report; store: Store}): JSX.Element |
     if (!rows.length || slow === usual) return null;
     const extra = slow.end - slow.begin - (usual.end - usual.begin);
     const top = rows.find((r) => Math.sign(r.more) === Math.sign(extra)) ?? rows[0]!;
+    const idle = outside(report, slow) - outside(report, usual);
     const most = Math.max(1, ...rows.slice(0, 8).map((r) => Math.max(r.slow, r.usual)));
     const columns: Column<Difference>[] = [
         {key: "name", head: "Operation", cell: (r) => <Name report={report} id={r.name} max={60} />, value: (r) => report.label(r.name)},
         timeColumn("step_ns", `Step ${slow.index}`, (r) => r.slow, {tip: "Self time in that step, all rows."}),
         timeColumn("median_ns", `Median step ${usual.index}`, (r) => r.usual, {tip: "Self time in the step whose time is the median."}),
-        {key: "bars", head: "Side by side", minor: true, value: (r) => r.more, cell: (r) => (
+        {key: "bars", head: "Side by side", tip: "Above that step, below the median one.", minor: true, value: (r) => r.more, cell: (r) => (
             <span class="pair" aria-hidden="true"><span class="a" style={{width: `${(r.slow / most) * 100}%`}} /><span class="b" style={{width: `${(r.usual / most) * 100}%`}} /></span>), text: () => ""},
-        {key: "more_ns", head: "Difference", num: true, cell: (r) => signedTime(r.more), value: (r) => Math.abs(r.more), text: (r) => signedTime(r.more)},
+        {key: "more_ns", head: "Difference", tip: "More or less time than in the median step.", num: true, cell: (r) => signedTime(r.more), value: (r) => Math.abs(r.more), text: (r) => signedTime(r.more)},
         {key: "more_calls", head: "Calls", num: true, minor: true, tip: "More or fewer calls than in the median step.", cell: (r) => (r.calls > 0 ? `+${count(r.calls)}` : r.calls < 0 ? `−${count(-r.calls)}` : "="), value: (r) => r.calls},
     ];
     return (
         <div class="compare">
             <h3>Step {slow.index} beside the median step {usual.index}</h3>
-            <p>{time(slow.end - slow.begin)} against {time(usual.end - usual.begin)}: {signedTime(extra)}. {extra !== 0 && <>Most of the difference is in <code><Name report={report} id={top.name} max={60} /></code> ({signedTime(top.more)}).</>}</p>
+            <p>{time(slow.end - slow.begin)} against {time(usual.end - usual.begin)}: {signedTime(extra)}. {extra !== 0 && (idle / extra > Math.max(0.5, top.more / extra)
+                ? `Most of it is time in no scope on the row below (${signedTime(idle)}).`
+                : <>The largest part of it is in <code><Name report={report} id={top.name} max={60} /></code> ({signedTime(top.more)}).</>)}</p>
             <PairOfSteps report={report} store={store} steps={[slow, usual]} />
             <DataTable caption={`Step ${slow.index} beside step ${usual.index}`} columns={columns} rows={rows} sort="more_ns" id={(r) => r.name} limit={8} onChoose={(r) => store.chooseOp(r.name)} />
         </div>
@@ -154,22 +165,22 @@ export function Steps({report, store}: {report: Report; store: Store}): JSX.Elem
     if (!s?.count || !report.steps.length) return null;
     const columns: Column<Step & {at: number}>[] = [
         countColumn("step", "Step", (r) => r.index),
-        timeColumn("time_ns", "Time", (r) => r.end - r.begin),
-        {key: "against_median", head: "Against median", num: true, value: (r) => (r.end - r.begin) / s.p50, cell: (r) => `${((r.end - r.begin) / s.p50).toFixed(2)} ×`, text: (r) => `${((r.end - r.begin) / s.p50).toFixed(2)} ×`},
-        timeColumn("begins_ns", "Begins at", (r) => r.begin, {minor: true}),
+        timeColumn("time_ns", "Time", (r) => r.end - r.begin, {tip: "From the mark before it to its own."}),
+        {key: "against_median", head: "Against median", tip: "Its time by the median step's.", num: true, value: (r) => (r.end - r.begin) / s.p50, cell: (r) => `${((r.end - r.begin) / s.p50).toFixed(2)} ×`, text: (r) => `${((r.end - r.begin) / s.p50).toFixed(2)} ×`},
+        timeColumn("begins_ns", "Begins at", (r) => r.begin, {minor: true, tip: "On the timeline."}),
         ...(report.steps.some((x) => x.live) ? [bytesColumn<Step & {at: number}>("live_bytes", "Live at end", (r) => r.live ?? NaN, {minor: true, tip: "Bytes live when the step ended."})] : []),
     ];
     const rows = report.steps.map((x, at) => ({...x, at}));
     const shown = report.steps.length;
     return (
-        <Section id="steps" title="Steps" note={`${count(s.count)} steps: median ${time(s.p50)}, average ${time(s.avg)}, p95 ${time(s.p95)}, p99 ${time(s.p99)}, slowest ${time(s.max)} (${percent(s.max / s.p50 - 1)} over the median).${shown < s.count ? ` ${count(shown)} of them are kept whole.` : ""}`}>
+        <Section id="steps" title="Steps" note={<>{many(s.count, "step")}: <Term tip="Half of the steps are faster, half slower.">median</Term> {time(s.p50)}, average {time(s.avg)}, <Term tip="95 of 100 steps are faster.">p95</Term> {time(s.p95)}, <Term tip="99 of 100 steps are faster.">p99</Term> {time(s.p99)}, slowest {time(s.max)} ({percent(s.max / s.p50 - 1)} over the median).{shown < s.count ? ` ${count(shown)} of them are kept whole.` : ""}</>}>
             <div class="columns">
                 <div>
                     <h3>Spread</h3>
                     <Histogram report={report} store={store} />
                 </div>
                 <div>
-                    <h3>Over the run</h3>
+                    <h3>Step by step</h3>
                     <Plot store={store} data={data} height={170} label="Step time over the run" formatY={time} fromZero formatX={(v) => String(Math.round(v))}
                         options={(theme) => ({series: [{}, {stroke: theme.accent, width: 1.2, points: {show: shown < 300, size: 3, fill: theme.accent}}]})}
                         onClick={(x) => { const at = nearest(report.steps, x); if (at >= 0) store.chooseStep(at); }} />

@@ -3,13 +3,13 @@
 // and the findings by the time that each would give back.
 import {type JSX} from "preact";
 import {useState} from "preact/hooks";
-import {bytes, bytesParts, count, percent, plain, rate, rateParts, time, timeParts, type Quantity} from "../format";
+import {bytes, bytesParts, count, many, percent, plain, rate, rateParts, time, timeParts, type Quantity} from "../format";
 import {type Finding} from "../data/meta";
 import {type Report} from "../data/report";
 import {type Timeline} from "../canvas/timeline";
 import {longestOf} from "../data/search";
 import {useStore, type Store} from "../state";
-import {copyText, Name, Term} from "./parts";
+import {copyText, jump, Jump, Name, Term} from "./parts";
 
 /** "DeviceIdle" → "Device idle". */
 export function typeWords(type: string): string {
@@ -17,13 +17,18 @@ export function typeWords(type: string): string {
     return words.charAt(0) + words.slice(1).toLowerCase();
 }
 
+const OF: Record<string, string> = {time_percentage: "its threads' time", memory_percentage: "the peak", leak_percentage: "all that was allocated"};
+
 /** "idle_percentage", 21.3 → "idle 21.3 %": the key's last word is the unit. */
 function metricText(key: string, v: number): string {
     const words = (n: number): string => key.slice(0, key.length - n).replace(/_/g, " ").trim();
+    const of = OF[key];
+    if (of) return `${plain(Math.round(v * 10) / 10)} % of ${of}`;
     if (/_(percentage|pct)$/.test(key)) return `${words(key.endsWith("pct") ? 4 : 11)} ${plain(Math.round(v * 10) / 10)} %`;
     if (key.endsWith("_bytes")) return `${words(6)} ${bytes(v)}`;
     if (key.endsWith("_ms")) return `${words(3)} ${time(v * 1e6)}`;
     if (key.endsWith("_ns")) return `${words(3)} ${time(v)}`;
+    if (key === "total_gflops") return `${rate(v * 1e9, "FLOP")} in all`;
     if (key === "gflops_per_sec") return rate(v * 1e9, "FLOP/s");
     if (key === "gbps") return rate(v * 1e9, "B/s");
     return `${words(0)} ${plain(v)}`;
@@ -34,7 +39,7 @@ function verdict(report: Report): string {
     if (given) return given;
     const wall = time(run.duration_ns);
     const top = findings[0];
-    if (!report.ops.length && !report.meta.memory) return "Nothing was recorded in this run.";
+    if (!report.ops.length && !report.meta.memory) return "Nothing was recorded in this run. Mark scopes with AXP_SCOPE, or start the program with axprof run.";
     if (!top) return `Nothing stands out: no finding would give back a noticeable part of the ${wall}.`;
     const name = top.name >= 0 ? ` (${report.label(top.name)})` : "";
     if (top.saving_ns <= 0) return `${typeWords(top.type)}${name} is the first thing to look at.`;
@@ -53,7 +58,7 @@ function tiles(report: Report): Tile[] {
     const {run, steps, memory, threads, queues} = report.meta;
     const out: Tile[] = [{
         label: "Wall time", tip: "From the first to the last recorded event.", q: timeParts(run.duration_ns),
-        sub: !threads.length ? "no scopes" : `${threads.length} thread${threads.length === 1 ? "" : "s"}${queues?.length ? `, ${queues.length} queue${queues.length === 1 ? "" : "s"}` : ""}`,
+        sub: !threads.length ? "no scopes" : many(threads.length, "thread") + (queues?.length ? `, ${many(queues.length, "queue")}` : ""),
     }];
     if (steps?.count)
         out.push({
@@ -64,14 +69,14 @@ function tiles(report: Report): Tile[] {
         const top = memory.names[0];
         out.push({
             label: "Memory peak", tip: "The most bytes that were live at one moment, of those that the program reported. 1 MB is 1024 KB.", q: bytesParts(memory.peak),
-            sub: top ? `${percent(top.at_peak / memory.peak)} ${report.label(top.name).slice(0, 28)}` : `at ${time(memory.peak_at)}`, to: "memory",
+            sub: top ? `${percent(top.at_peak / memory.peak)} of it ${report.label(top.name).slice(0, 28)}` : `at ${time(memory.peak_at)}`, to: "memory",
         });
     }
     const share = machineShare(report);
     if (share) out.push(share);
     if (report.ops.length) {
         const calls = report.ops.reduce((s, o) => s + o.calls, 0);
-        out.push({label: "Operations", tip: "Distinct names, and how often they ran in all.", q: {value: count(report.ops.length), unit: ""}, sub: `${count(calls)} calls`, to: "operations"});
+        out.push({label: "Operations", tip: "Distinct names, and how often they ran in all.", q: {value: count(report.ops.length), unit: ""}, sub: many(calls, "call"), to: "operations"});
     }
     return out;
 }
@@ -112,17 +117,17 @@ function FindingCard({report, store, f, rank, tl}: {report: Report; store: Store
             store.chooseSlice(i);
             store.focus(report.trace.start[i]!, report.trace.start[i]! + report.trace.dur[i]!);
         }
-        document.getElementById("timeline")?.scrollIntoView();
+        jump("timeline");
     };
     const showRow = (): void => {
         store.set({op: f.name});
-        document.getElementById("operations")?.scrollIntoView();
+        jump("operations");
     };
     // Findings about a queue or a thread lead to its row.
     const lane = !op && f.name >= 0 && loaded ? tl?.lanes.find((l) => l.label === report.text(f.name)) : undefined;
     const showLane = (): void => {
         tl!.parts.scroll.scrollTop = lane!.y - 40;
-        document.getElementById("timeline")?.scrollIntoView();
+        jump("timeline");
     };
     const isMemory = f.type.startsWith("Memory") && !op;
     const source = op?.file ? `${op.file}:${op.line}` : "";
@@ -138,18 +143,18 @@ function FindingCard({report, store, f, rank, tl}: {report: Report; store: Store
                 <h3>
                     <span class="rank">{rank}</span> {typeWords(f.type)}
                     {f.name >= 0 && <>{" "}<code><Name report={report} id={f.name} max={80} /></code></>}
-                    <span class="severity"><span aria-hidden="true">{SEVERITY_SIGN[f.severity] ?? ""}</span> {f.severity}</span>
+                    <span class="severity" tabIndex={0} data-tip="By the part of the wall time to regain: low below 5 %, medium from 5 %, high from 15 %, critical from 35 %; where none is known, by the rule."><span aria-hidden="true">{SEVERITY_SIGN[f.severity] ?? ""}</span> {f.severity}</span>
                 </h3>
                 <p>{f.description}</p>
                 <p class="suggestion"><span class="muted">Do:</span> {f.suggestion}</p>
                 <p class="links">
-                    {op && loaded && report.trace && <button type="button" class="link" onClick={showSlices}>show in timeline</button>}
-                    {lane && <button type="button" class="link" onClick={showLane}>show in timeline</button>}
-                    {op && <button type="button" class="link" onClick={showRow}>table row</button>}
-                    {isMemory && report.meta.memory && <a href="#" class="link" onClick={(e) => { e.preventDefault(); document.getElementById("memory")?.scrollIntoView(); }}>memory</a>}
-                    {source && <button type="button" class="link" data-tip={`${source} – click to copy`} onClick={() => void copyText(source).then(setCopied)}><bdi>{source.split("/").slice(-2).join("/")}</bdi>{copied ? " ✓" : ""}</button>}
+                    {op && loaded && report.trace && <button class="link" onClick={showSlices}>show in timeline</button>}
+                    {lane && <button class="link" onClick={showLane}>show in timeline</button>}
+                    {op && <button class="link" onClick={showRow}>table row</button>}
+                    {isMemory && report.meta.memory && <Jump to="memory" class="link">memory</Jump>}
+                    {source && <button class="link" data-tip={`${source} – click to copy`} onClick={() => void copyText(source).then(setCopied)}><bdi>{source.split("/").slice(-2).join("/")}</bdi>{copied ? " ✓" : ""}</button>}
                     {metrics.length > 0 && <span class="muted metrics">{metrics.slice(0, 3).map(([k, v]) => `${metricText(k.slice(0, 40), v)}`).join(" · ")}</span>}
-                    {f.confidence < 0.7 && <span class="muted">confidence {percent(f.confidence)}</span>}
+                    {f.confidence < 0.7 && <span class="muted"><Term tip="How sure the rule is that this is a cost that can be taken away; 100 % is certain.">confidence</Term> {Math.round(f.confidence * 100)} %</span>}
                 </p>
             </div>
         </li>
@@ -161,20 +166,20 @@ export function Summary({report, store, tl}: {report: Report; store: Store; tl: 
     const {findings, warnings, run} = report.meta;
     const shown = all ? findings : findings.slice(0, 3);
     return (
-        <section id="summary" class="section summary" aria-label="Summary">
+        <section id="summary" class="section summary" aria-label="Summary" tabIndex={-1}>
             <p class="verdict">{verdict(report)}</p>
             <dl class="tiles">
                 {tiles(report).map((t) => (
                     <div class="tile" key={t.label}>
                         <dt><Term tip={t.tip}>{t.label}</Term></dt>
                         <dd class="big"><span>{t.q.value}</span> <span class="unit">{t.q.unit}</span></dd>
-                        <dd class="muted">{t.to ? <a href="#" onClick={(e) => { e.preventDefault(); document.getElementById(t.to!)?.scrollIntoView(); }}>{t.sub}</a> : t.sub}</dd>
+                        <dd class="muted">{t.to ? <Jump to={t.to}>{t.sub}</Jump> : t.sub}</dd>
                     </div>
                 ))}
             </dl>
             {warnings.length > 0 && (
                 <details class="warnings" open={warnings.length <= 2}>
-                    <summary>{warnings.length} warning{warnings.length === 1 ? "" : "s"}: how far to believe these data</summary>
+                    <summary>{many(warnings.length, "warning")}: how far to believe these data</summary>
                     <ul>{warnings.map((w, i) => <li key={i}>{w.text}{w.count > 1 ? ` (${count(w.count)} times${w.name ? `, last on ${w.name.slice(0, 80)}` : ""})` : ""}</li>)}</ul>
                 </details>
             )}
@@ -185,7 +190,7 @@ export function Summary({report, store, tl}: {report: Report; store: Store; tl: 
                         {shown.map((f, i) => <FindingCard key={i} report={report} store={store} f={f} rank={i + 1} tl={tl} />)}
                     </ol>
                     {findings.length > 3 && (
-                        <button type="button" class="quiet" aria-expanded={all} onClick={() => setAll(!all)}>{all ? "Show the first three" : `Show ${findings.length - 3} more`}</button>
+                        <button class="quiet" aria-expanded={all} onClick={() => setAll(!all)}>{all ? "Show the first three" : `Show ${findings.length - 3} more`}</button>
                     )}
                 </>
             )}

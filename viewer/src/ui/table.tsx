@@ -60,6 +60,11 @@ export function shareColumn<R>(key: string, head: string, get: (r: R) => number,
     return {key, head, num: true, value: get, cell: (r) => (Number.isFinite(get(r)) ? <span class="share"><Bar share={get(r) / most} /><span class="share-text">{text(r)}</span></span> : "–"), text, ...rest};
 }
 
+/** The largest of many; a spread of as many arguments would be too much. */
+export function largest<R>(rows: R[], get: (r: R) => number): number {
+    return rows.reduce((most, r) => Math.max(most, get(r) || 0), 0) || 1;
+}
+
 interface Props<R> {
     caption: string;
     columns: Column<R>[];
@@ -111,7 +116,7 @@ export function DataTable<R>(props: Props<R>): JSX.Element {
                         <tr>
                             {columns.map((c) => (
                                 <th key={c.key} scope="col" class={cls(c)} aria-sort={sort.key === c.key ? (sort.ascending ? "ascending" : "descending") : "none"}>
-                                    <button type="button" data-tip={c.tip} disabled={rows.length === 0} onClick={() => choose(c.key)}>
+                                    <button data-tip={c.tip} aria-description={c.tip} disabled={rows.length === 0} onClick={() => choose(c.key)}>
                                         {c.head}
                                         <span class="sort-mark" aria-hidden="true">{sort.key === c.key ? (sort.ascending ? "▴" : "▾") : ""}</span>
                                     </button>
@@ -127,7 +132,7 @@ export function DataTable<R>(props: Props<R>): JSX.Element {
                                     data-row={props.id(r)} onClick={props.onChoose && (() => props.onChoose!(r))}>
                                     {columns.map((c, k) => (k === 0
                                         ? <th key={c.key} scope="row" class={cls(c)}>{props.onChoose
-                                            ? <button type="button" class="row-button" aria-pressed={isChosen} onClick={(e) => { e.stopPropagation(); props.onChoose!(r); }}>{c.cell(r)}</button>
+                                            ? <button class="row-button" aria-pressed={isChosen} onClick={(e) => { e.stopPropagation(); props.onChoose!(r); }}>{c.cell(r)}</button>
                                             : c.cell(r)}</th>
                                         : <td key={c.key} class={cls(c)}>{c.cell(r)}</td>))}
                                 </tr>
@@ -138,7 +143,7 @@ export function DataTable<R>(props: Props<R>): JSX.Element {
             </div>
             <div class="table-foot">
                 {sorted.length > shown && (
-                    <button type="button" class="quiet" onClick={() => setShown(shown + Math.min(200, Math.max(50, limit * 2)))}>
+                    <button class="quiet" onClick={() => setShown(shown + Math.min(200, Math.max(50, limit * 2)))}>
                         Show more ({shown} of {sorted.length.toLocaleString("en")})
                     </button>
                 )}
@@ -183,8 +188,8 @@ function CopyButtons<R>({columns, rows, caption}: {columns: Column<R>[]; rows: R
     return (
         <span class="copy">
             <span class="muted">Copy as</span>
-            <button type="button" class="quiet" aria-label={`Copy ${caption} as CSV`} onClick={() => void copy("CSV", toCsv(columns, rows))}>CSV</button>
-            <button type="button" class="quiet" aria-label={`Copy ${caption} as Markdown`} onClick={() => void copy("Markdown", toMarkdown(columns, rows))}>Markdown</button>
+            <button class="quiet" aria-label={`Copy ${caption} as CSV`} onClick={() => void copy("CSV", toCsv(columns, rows))}>CSV</button>
+            <button class="quiet" aria-label={`Copy ${caption} as Markdown`} onClick={() => void copy("Markdown", toMarkdown(columns, rows))}>Markdown</button>
             <span role="status" class="muted">{done}</span>
         </span>
     );

@@ -7,7 +7,7 @@ import {CATEGORIES} from "../data/meta";
 import {gapBefore} from "../data/gaps";
 import {type Report} from "../data/report";
 import {lowerBound} from "../data/trace";
-import {bytes, count, time, valueFormat} from "../format";
+import {bytes, count, many, time, valueFormat} from "../format";
 import {useStore, type State, type Store} from "../state";
 import {Input} from "../canvas/input";
 import {categoryColor} from "../canvas/palette";
@@ -108,11 +108,11 @@ export function TimelineView({report, store, onReady}: {report: Report; store: S
             <div class="tl-tools">
                 <Legend report={report} store={store} />
                 <span class="spacer" />
-                <button type="button" aria-label="Zoom in" data-tip="Zoom in (W)" onClick={() => zoom(1.5)}>+</button>
-                <button type="button" aria-label="Zoom out" data-tip="Zoom out (S)" onClick={() => zoom(1 / 1.5)}>−</button>
-                <button type="button" data-tip="The whole run (0)" onClick={() => store.set({view: [0, report.duration]})}>Fit</button>
-                {content > 460 && <button type="button" aria-pressed={tall} onClick={() => setTall(!tall)}>{tall ? "Less height" : "All rows"}</button>}
-                <button type="button" data-tip="All keys (?)" onClick={() => store.set({help: true})}>Keys</button>
+                <button aria-label="Zoom in" data-tip="Zoom in (W)" onClick={() => zoom(1.5)}>+</button>
+                <button aria-label="Zoom out" data-tip="Zoom out (S)" onClick={() => zoom(1 / 1.5)}>−</button>
+                <button data-tip="The whole run (0)" onClick={() => store.set({view: [0, report.duration]})}>Fit</button>
+                {content > 460 && <button aria-pressed={tall} onClick={() => setTall(!tall)}>{tall ? "Less height" : "All rows"}</button>}
+                <button data-tip="All keys (?)" onClick={() => store.set({help: true})}>Keys</button>
             </div>
             <div class="tl">
                 <canvas ref={top} class="tl-top" aria-hidden="true" style={{height: `${TOP_HEIGHT}px`}} />
@@ -123,7 +123,7 @@ export function TimelineView({report, store, onReady}: {report: Report; store: S
                         {tl?.lanes.map((l) => (
                             <div key={l.key} class={`lane-label kind-${l.kind}`} style={{top: `${l.y}px`, height: `${l.h}px`, width: `${tl.gutter}px`}}>
                                 {l.canToggle
-                                    ? <button type="button" aria-expanded={l.isOpen} data-tip={l.label.length > 18 ? l.label : undefined} onClick={() => { toggle(tl.toggled, l.key); tl.relayout(); }}><span aria-hidden="true">{l.isOpen ? "▾" : "▸"}</span> <bdi>{l.label.slice(0, 60)}</bdi></button>
+                                    ? <button aria-expanded={l.isOpen} data-tip={l.label.length > 18 ? l.label : undefined} onClick={() => { toggle(tl.toggled, l.key); tl.relayout(); }}><span aria-hidden="true">{l.isOpen ? "▾" : "▸"}</span> <bdi>{l.label.slice(0, 60)}</bdi></button>
                                     : <span data-tip={l.label.length > 18 ? l.label.slice(0, 400) : undefined}><bdi>{l.label.slice(0, 60)}</bdi></span>}
                                 {l.sub && l.h > 30 && <span class="muted">{l.sub}</span>}
                             </div>
@@ -167,7 +167,7 @@ function Limits({report, loaded}: {report: Report; loaded: number}): JSX.Element
     else if (index && report.trace) {
         const all = index.shown + index.merged;
         if (index.merged) parts.push(`${count(index.shown)} of ${count(all)} slices shown; the ${count(index.merged)} shortest are merged into ${count(index.blocks)} marked blocks (--events raises the limit).`);
-        else if (all) parts.push(`All ${count(all)} slices of ${time(duration_ns)}.`);
+        else if (all) parts.push(`${all > 1 ? "All " : ""}${many(all, "slice")} of ${time(duration_ns)}.`);
     }
     if (index?.left_out) parts.push(`${count(index.left_out)} marks and overlapping spans past the limit are left out.`);
     if (cut_events) parts.push(`${count(cut_events)} older events were no longer in the recorder's memory; statistics include them.`);

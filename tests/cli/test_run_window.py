@@ -1,0 +1,222 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Parts of a run: what is in the timeline that was kept, what the statistics
+cover, and that the report says so.
+
+  test_run_window.py AXPROF PROGRAMS [test ...]
+
+A timeline is kept by the chunk: at most CHUNK events of a thread more than was
+asked for, on either side.
+"""
+import json
+import os
+import pathlib
+import signal
+import sys
+import time
+
+import run_support
+from run_support import (calls, check, end, environment, equal, profile, run,
+                         start, warnings)
+
+CHUNK = 2039
+SCOPES = 600  # "outer" in a step of record_program
+
+
+class Context:
+    def __init__(self, axprof, programs):
+        self.axprof = pathlib.Path(axprof).resolve()
+        self.programs = pathlib.Path(programs).resolve()
+
+    def program(self, name="record_program"):
+        return self.programs / name
+
+
+def timeline(c, folder, files):
+    """Every event in the files, on the time axis of the run."""
+    result = run([c.axprof, "export", "-f", "json-events", "-o", "events.json",
+                  *files], folder, env=environment())
+    equal(result.status, 0, result.err)
+    events = json.loads((folder / "events.json").read_text())
+    return [e for e in events if e["name"] != "process record_program"
+            and e["type"] != "counter"]
+
+
+def steps_of(events):
+    """(begin, end) of each step that is there whole: from the mark of the one
+    before it to its own."""
+    marks = {e["value"]: e["time_ns"] for e in events if e["type"] == "step"}
+    return [(marks[n - 1], marks[n]) for n in sorted(marks) if n - 1 in marks]
+
+
+def count_between(events, name, begin, end_ns):
+    return sum(e["name"] == name and e["type"] == "start" and
+               begin <= e["time_ns"] <= end_ns for e in events)
+
+
+def check_whole(data, n_steps):
+    """Statistics of the whole run, and a word about the timeline."""
+    equal(data["steps"]["count"], n_steps, "steps")
+    equal(calls(data, "outer"), n_steps * SCOPES, "statistics")
+    check("cut_timeline" in warnings(data), data["warnings"])
+    check("window" not in warnings(data), data["warnings"])
+
+
+# ---- what is kept ----------------------------------------------------------
+
+def test_keep_steps(c, folder):
+    data, files = profile(c, folder, c.program(), "steps", 100, 1, 0,
+                          options=("--keep-steps", "10"))
+    check_whole(data, 100)
+    events = timeline(c, folder, files)
+    equal(len(events) + data["run"]["cut_events"], 100 * (4 * SCOPES + 3),
+          "kept and cut")
+    outer = count_between(events, "outer", 0, 1e18)
+    check(10 * SCOPES <= outer <= 10 * SCOPES + 2 * CHUNK / 4, outer,
+          "scopes were kept")
+    equal([e["value"] for e in events if e["type"] == "step"][-10:],
+          list(range(90, 100)), "steps that were kept")
+
+
+def test_keep_time(c, folder):
+    data, files = profile(c, folder, c.program(), "serve", 1500,
+                          options=("--keep", "700ms"))
+    equal(calls(data, "request"), 15000, "statistics")
+    check("cut_timeline" in warnings(data), data["warnings"])
+    events = timeline(c, folder, files)
+    equal(len(events) + data["run"]["cut_events"], 15000 * 202, "kept and cut")
+    equal((events[-1]["name"], events[-1]["type"]), ("request", "end"),
+          "the newest event")
+    last = events[-1]["time_ns"]
+    older = sum(e["time_ns"] < last - 700e6 for e in events)
+    check(older <= CHUNK, older, "events that are older")
+    check(len(events) > older, "nothing was kept")
+
+
+def test_slow_steps(c, folder):
+    """Every 12th step takes 300 ms, the others 10: or longer, on a busy
+    machine, and may then be among the slow ones."""
+    for trigger in ("step > 5x", "step>150ms"):
+        data, files = profile(c, folder, c.program(), "steps", 36, 10, 12,
+                              options=("--trigger", trigger))
+        check_whole(data, 36)
+        events = timeline(c, folder, files)
+        slow = [(b, e) for b, e in steps_of(events) if e - b > 290e6]
+        check(len(slow) >= 3, trigger, "kept", len(slow), "slow steps")
+        for begin, end_ns in slow:
+            equal(count_between(events, "outer", begin, end_ns), SCOPES,
+                  "a slow step")
+        late = [(b, e) for b, e in steps_of(events) if e - b > 30e6]
+        outside = sum(all(not b <= e["time_ns"] <= e_ns for b, e_ns in late)
+                      for e in events)
+        check(outside <= len(late) * 2 * CHUNK, outside,
+              "events outside of slow steps")
+        for file in files:
+            (folder / file).unlink()
+
+
+# ---- what is recorded ------------------------------------------------------
+
+def window_of(data):
+    return [w["text"] for w in data["warnings"] if w["code"] == "window"]
+
+
+def test_steps(c, folder):
+    data, files = profile(c, folder, c.program(), "steps", 30, 1, 0,
+                          options=("--steps", "10:15"))
+    equal(data["steps"]["count"], 5, "steps")
+    equal(calls(data, "outer"), 5 * SCOPES, "scopes")
+    equal(data["run"]["cut_events"], 0, "cut")
+    events = timeline(c, folder, files)
+    equal([e["value"] for e in events if e["type"] == "step"],
+          list(range(10, 15)), "in the timeline")
+    check(len(window_of(data)) == 1 and "steps 10 to 14;" in window_of(data)[0],
+          data["warnings"])
+    again = run([c.axprof, "report", *files], folder, env=environment())
+    check(b"steps 10 to 14;" in b" ".join(again.out.split()), again.out)
+
+
+def test_steps_without_end(c, folder):
+    data, _ = profile(c, folder, c.program(), "steps", 30, 1, 0,
+                      options=("--steps", "25:"))
+    equal(data["steps"]["count"], 5, "steps")
+    check("steps 25 on;" in window_of(data)[0], data["warnings"])
+
+
+def test_part_that_never_comes(c, folder):
+    result = run([c.axprof, "run", "--no-file", "--steps", "50:60", "--",
+                  c.program(), "steps", 3, 1, 0], folder, env=environment())
+    equal(result.status, 0, "status")
+    check(b"nothing was recorded in the part" in result.err, result.err)
+
+
+def test_time(c, folder):
+    """Of 3 s, one; when it ends is told to the program by axprof, which may
+    be late on a busy machine, but not by a second."""
+    data, files = profile(c, folder, c.program(), "serve", 3000,
+                          options=("--delay", "0.8s", "--duration", "1s"))
+    n = calls(data, "request")
+    check(0 < n < 30000, n, "requests")
+    events = timeline(c, folder, files)
+    # The axis begins when axprof has started the program.
+    check(events[0]["time_ns"] > 0.6e9, events[0])
+    check(events[-1]["time_ns"] < 2.8e9, events[-1])
+    equal(sum(e["name"] == "request" and e["type"] == "start"
+              for e in events), n, "statistics and timeline")
+    check("from 800.000 ms to 1.800 s after" in window_of(data)[0],
+          data["warnings"])
+
+
+def test_delay(c, folder):
+    data, _ = profile(c, folder, c.program(), "serve", 1000,
+                      options=("--delay", "400ms"))
+    check(0 < calls(data, "request") < 10000, calls(data, "request"))
+    check("from 400.000 ms after its start on" in window_of(data)[0],
+          data["warnings"])
+
+
+def test_wrong_windows(c, folder):
+    for options, words in (
+            (("--keep", "soon"), "--keep wants a time"),
+            (("--trigger", "memory > 3x"), "step > 3x"),
+            (("--steps", "5"), "100:120"),
+            (("--steps", "9:5"), "100:120"),
+            (("--delay", "1s", "--steps", "1:2"), "do not go together"),
+            (("--keep", "1s", "--keep-steps", "3"), "do not go together")):
+        result = run([c.axprof, "run", *options, "--", "true"], folder,
+                     env=environment())
+        equal(result.status, 125, options)
+        check(words in result.err.decode(), options, result.err)
+
+
+# ---- what there is so far --------------------------------------------------
+
+def test_report_while_it_runs(c, folder):
+    """SIGUSR1: a report of what there is, and the program goes on."""
+    report = folder / "report.json"
+    process = start(c, folder, c.program(), "serve", 1500,
+                    options=("-q", "-o", report))
+    try:
+        time.sleep(0.5)
+        os.kill(process.pid, signal.SIGUSR1)
+        for _ in range(500):
+            if report.exists():
+                break
+            time.sleep(0.02)
+        so_far = json.loads(report.read_text())
+        check(calls(so_far, "request") > 0, "requests so far")
+        check("still_recording" in warnings(so_far) or
+              calls(so_far, "request") == 15000, so_far["warnings"])
+        process.communicate(timeout=60)
+        equal(process.returncode, 0, "status")
+        data = json.loads(report.read_text())
+        equal(calls(data, "request"), 15000, "requests in all")
+        check("still_recording" not in warnings(data), data["warnings"])
+    finally:
+        end(process)
+
+
+if __name__ == "__main__":
+    run_support.main([value for name, value in list(globals().items())
+                      if name.startswith("test_")],
+                     Context(sys.argv[1], sys.argv[2]))
