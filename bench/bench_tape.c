@@ -2,7 +2,7 @@
 /* Recording to a trace file: what a scope costs meanwhile, and whether the
  * drain keeps up.
  *
- *   axp_bench_tape [--long] [--packing] [--only TEXT] [--no-fail]
+ *   axp_bench_tape [--long] [--packing] [--only TEXT] [--dir DIR] [--no-fail]
  *
  *   bursts       1 M scopes at a time, with pauses for the drain
  *   no pause     50 M scopes on one thread, the drain on another core
@@ -11,7 +11,8 @@
  *
  * Each in a process of its own (bench_tape_target.c), once with the drain that
  * packs (libaxprof) and once with the one that does not (rt alone). --long:
- * the longer ones, packed. --packing: the packed ones alone. Files lie in /dev/shm.
+ * the longer ones, packed. --packing: the packed ones alone. Files lie in
+ * /dev/shm, or in DIR: on a busy machine up to 10 GB of them (--long).
  *
  * Events are counted independently: those that the program recorded; those
  * that the recorder says it cut; and those in the file, each word decoded.
@@ -56,7 +57,7 @@ struct result {
 };
 
 static int n_missed;
-static char path[64];
+static char path[256];
 
 static int by_value(const void *a, const void *b)
 {
@@ -168,7 +169,7 @@ static void run_case(const struct tape_case *c, bool is_packing, bool is_long)
 int main(int argc, char **argv)
 {
     bool may_fail = true, is_long = false, is_raw = true;
-    const char *only = NULL;
+    const char *only = NULL, *folder = "/dev/shm";
     for (int i = 1; i < argc; i++) {
         if (!strcmp(argv[i], "--long"))
             is_long = true;
@@ -178,13 +179,16 @@ int main(int argc, char **argv)
             is_raw = false;
         else if (!strcmp(argv[i], "--only") && i + 1 < argc)
             only = argv[++i];
+        else if (!strcmp(argv[i], "--dir") && i + 1 < argc)
+            folder = argv[++i];
         else {
             fprintf(stderr, "usage: axp_bench_tape [--long] [--packing] "
-                            "[--only TEXT] [--no-fail]\n");
+                            "[--only TEXT] [--dir DIR] "
+                            "[--no-fail]\n");
             return 2;
         }
     }
-    snprintf(path, sizeof path, "/dev/shm/axp-bench-%ld.axp", (long)getpid());
+    snprintf(path, sizeof path, "%s/axp-bench-%ld.axp", folder, (long)getpid());
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         if (only && !strstr(cases[i].shape, only)) continue;
         run_case(&cases[i], true, is_long);

@@ -49,6 +49,8 @@ static void start_profiler(cli_run *r)
 {
     char *path = cli_files_own(&r->files);
     axp_options options = {.title = r->target.name, .path = path};
+    /* of an axprof around this one; what is seen here nobody else drains */
+    unsetenv("AXPROF_DRAIN");
     r->profiler = axp_profiler_create(&options);
     if (!r->profiler) {
         options.path = NULL;

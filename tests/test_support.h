@@ -29,6 +29,16 @@
 #ifndef TS_SLOW
 #define TS_SLOW 0
 #endif
+#if defined(__SANITIZE_THREAD__)
+#define TS_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define TS_TSAN 1
+#endif
+#endif
+#ifndef TS_TSAN
+#define TS_TSAN 0
+#endif
 
 /* ---- a clock moved by hand ----------------------------------------------- */
 

@@ -30,6 +30,10 @@ extern "C" {
 
 /* ---- views -------------------------------------------------------------- */
 typedef struct axp_view axp_view;
+/* What p has recorded so far. Statistics are exact and complete. The timeline
+ * is what memory still holds and, of a profiler that records to a file, what
+ * is in the file already (where axprof run writes the file, memory's part
+ * alone); axp_view_cut_count says how many events are in neither. */
 AXP_API axp_view *axp_snapshot(axp_profiler *p); /* NULL: axp_last_error() */
 AXP_API axp_status axp_open(const char *const *paths, size_t n_paths,
                             axp_view **out);

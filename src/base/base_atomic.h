@@ -25,6 +25,7 @@
 #if defined(AXP__ALONE)
 /* In a file that says so nobody else looks at what it changes: a reader that
  * folds words into accumulators of its own. */
+#define AXP__IS_ALONE 1
 #define axp__get(p) (*(p))
 #define axp__put(p, v) ((void)(*(p) = (v)))
 #define axp__set(p, v) axp__put(p, v)
@@ -40,6 +41,9 @@
 #define axp__put(p, v) ((void)(*(volatile __typeof__(*(p)) *)(p) = (v)))
 /* Within a version: the order among these does not matter. */
 #define axp__set(p, v) ((void)(*(p) = (v)))
+#endif
+#ifndef AXP__IS_ALONE
+#define AXP__IS_ALONE 0
 #endif
 /* A pointer that is followed next: the address orders that by itself, which
  * the race detector does not know. */
@@ -119,7 +123,7 @@ static inline void axp__version_end(uint32_t *version)
 /* A signal handler on this thread sees the stores in program order. */
 static inline void axp__signal_fence(void)
 {
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    if (!AXP__IS_ALONE) __atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
 #endif

@@ -266,6 +266,7 @@ axp_status axp__emit_text(const axp_view *v, const axp_findings *f,
     put_warnings(&t, v);
     axp__out_char(o, '\n');
     axp__text_findings(&t, f, axp__shown_findings(f, options));
+    axp__text_open(&t, v);
     axp__text_ops(&t, v);
     axp__text_tree(&t, v);
     axp__text_memory(&t, v);

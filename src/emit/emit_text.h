@@ -3,6 +3,7 @@
  *
  *   emit_text.c           the frame: run, warnings, order of the sections
  *   emit_text_findings.c  findings, and axp_findings_write
+ *   emit_text_open.c      what was running when a process died
  *   emit_text_ops.c       operations, call tree
  *   emit_text_memory.c    memory at the peak, what was not freed
  *   emit_text_rows.c      steps, threads, tracks, counters
@@ -67,6 +68,7 @@ void axp__table_print(struct axp__text *t, struct axp__table *table);
 /* ---- sections ------------------------------------------------------------- */
 void axp__text_findings(struct axp__text *t, const axp_findings *f,
                         size_t shown);
+void axp__text_open(struct axp__text *t, const axp_view *v);
 void axp__text_ops(struct axp__text *t, const axp_view *v);
 /* The life of a process, seen from outside: its name; NULL: an operation. */
 const char *axp__text_process(const axp_view *v, const axp_op *op);

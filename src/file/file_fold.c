@@ -125,24 +125,26 @@ static void enter_heap(struct axp__fold *f, struct axp__fold_row *r)
     f->heap[i] = r;
 }
 
-bool axp__fold_wait(struct axp__fold *f, struct axp__fold_row *r,
-                    const struct axp__mem_word *word)
+struct axp__mem_word *axp__fold_room(struct axp__fold *f,
+                                     struct axp__fold_row *r)
 {
-    bool was_empty = r->at_waiting == r->n_waiting;
-    if (was_empty) r->at_waiting = r->n_waiting = 0;
+    if (r->at_waiting == r->n_waiting) r->at_waiting = r->n_waiting = 0;
     if (r->n_waiting == r->cap_waiting) {
         size_t cap = r->cap_waiting ? r->cap_waiting * 2 : 256;
         struct axp__mem_word *wider = realloc(r->waiting, cap * sizeof *wider);
         if (!wider) {
             f->is_out_of_memory = true;
-            return false;
+            return NULL;
         }
         r->waiting = wider;
         r->cap_waiting = cap;
     }
-    r->waiting[r->n_waiting++] = *word;
-    if (was_empty) enter_heap(f, r);
-    return true;
+    return &r->waiting[r->n_waiting];
+}
+
+void axp__fold_wait(struct axp__fold *f, struct axp__fold_row *r)
+{
+    if (r->at_waiting == r->n_waiting++) enter_heap(f, r);
 }
 
 /* The row's purses, as record_memory.c has them. */

@@ -95,14 +95,17 @@ void axp__fold_put_memory(struct axp__fold *f, struct axp__fold_row *r,
                           const struct axp__wire_event *e,
                           uint64_t bytes_and_kind, bool is_alloc);
 /* The same for a pack. Not if it holds stops: which scope a stop ends is a
- * matter of its name, which a symbol does not have. */
+ * matter of its name, which a symbol does not have. Nor if it has records that
+ * are no template, because there are too many of those. */
 bool axp__fold_can_do(struct axp__fold *f, const struct axp__symbols *s);
 /* False: it is damaged, and what follows was left out. */
 bool axp__fold_symbols(struct axp__fold *f, struct axp__fold_row *r,
                        struct axp__symbols *s);
 /* What was said of memory before a moment. */
 void axp__fold_memory(struct axp__fold *f, uint64_t before_ticks);
-bool axp__fold_wait(struct axp__fold *f, struct axp__fold_row *r,
-                    const struct axp__mem_word *word);
+/* Where the next such word goes, NULL without memory; and that it is there. */
+struct axp__mem_word *axp__fold_room(struct axp__fold *f,
+                                     struct axp__fold_row *r);
+void axp__fold_wait(struct axp__fold *f, struct axp__fold_row *r);
 
 #endif

@@ -35,30 +35,26 @@ enum what { PLAIN, WORKED, MEMORY, CATEGORY, OTHER };
 struct axp__digest {
     uint64_t label; /* with what it declares; or the category */
     double flops, bytes;
-    uint32_t seen; /* 1 + where it was last; 0: nowhere, or that is settled */
+    uint32_t seen; /* 1 + where it was last */
     uint16_t dtype;
     uint8_t what;    /* enum what */
     uint8_t dims_at; /* in its words; 0: it has none */
 };
 _Static_assert(sizeof(struct axp__digest) == 32, "half a cache line");
 
-/* Where in a template the words of its dims are; 0: it has none. */
+/* Where in a template the words of its dims are, the last if it says them more
+ * than once; 0: it has none. */
 static uint8_t find_dims(const uint64_t *w,
                          const struct axp__symbol_template *t)
 {
-    for (unsigned i = 0; i < t->n_heads; i++) {
+    for (unsigned i = t->n_heads; i--;) {
         const uint64_t *at = w + t->heads[i];
         if (axp__word_kind(at[0]) == AXP__W_EXT &&
             (at[1] & 255) == AXP__X_DIMS &&
-            (size_t)t->heads[i] + 5 <= t->n_words)
+            (size_t)t->heads[i] + 5 <= t->n_words && (uint32_t)at[2])
             return (uint8_t)(t->heads[i] + 2);
     }
     return 0;
-}
-
-static bool has_sizes(const uint64_t *w, uint8_t dims_at)
-{
-    return dims_at && (uint32_t)w[dims_at]; /* the first of them */
 }
 
 /* BEGIN, perhaps with WORK, perhaps with DIMS after it. */
@@ -77,7 +73,7 @@ static void make_digest(struct axp__digest *d, const struct axp__symbols *s,
     if (kind != AXP__W_BEGIN || t->n_literals) return;
     bool has_work = t->n_heads > 1 && axp__word_kind(w[1]) == AXP__W_WORK;
     unsigned n_more = t->n_heads - 1u - has_work;
-    if (n_more > 1 || (n_more && !has_sizes(w, dims_at))) return;
+    if (n_more > 1 || (n_more && !dims_at)) return;
     struct axp__work work = {0};
     if (has_work) work = axp__fold_work(w + 1);
     uint32_t declares = axp__work_flags(&work);
@@ -103,7 +99,7 @@ static int by_place(const void *a, const void *b)
     return (x->at > y->at) - (x->at < y->at);
 }
 
-/* Sets the dims of what was seen since this was last done. */
+/* Sets the dims of what was seen. */
 static void settle_dims(struct axp__fold *f, struct axp__fold_row *r,
                         const struct axp__symbols *s)
 {
@@ -112,7 +108,6 @@ static void settle_dims(struct axp__fold *f, struct axp__fold_row *r,
     for (uint32_t i = 0; i < s->n_templates; i++) {
         struct axp__digest *d = &f->digest[i + AXP__SYM_TEMPLATE];
         if (d->seen && d->dims_at) list[n++] = (struct seen){d->seen, i};
-        d->seen = 0;
     }
     qsort(list, n, sizeof *list, by_place);
     for (size_t i = 0; i < n; i++) {
@@ -164,27 +159,6 @@ static void fold_memory(struct axp__fold *f, struct axp__fold_row *r,
     r->last_ticks = ticks;
 }
 
-/* A record that is all literals. */
-static void fold_literal(struct axp__fold *f, struct axp__fold_row *r,
-                         struct axp__symbols *s, uint64_t ticks)
-{
-    uint64_t words[1 + AXP__CHUNK_WORDS], n;
-    const uint8_t *from = axp__symbols_literals(s, 1);
-    if (!from) return;
-    words[0] = axp__get_u64(from);
-    n = axp__payload_words(axp__word_kind(words[0]));
-    from = axp__symbols_literals(s, n);
-    if (!from) return;
-    if (axp__word_kind(words[0]) == AXP__W_EXT) {
-        n = axp__get_u64(from) >> 8 & 0xffff;
-        if (!n || n > AXP__CHUNK_WORDS || !axp__symbols_literals(s, n - 1))
-            return;
-    }
-    for (uint64_t i = 0; i < n; i++)
-        words[1 + i] = axp__get_u64(from + 8 * i);
-    axp__fold_words(f, r, words, 1 + n, ticks);
-}
-
 static void end_slow(struct axp__fold_row *r, uint64_t now)
 {
     struct axp__tally *t = &r->tally;
@@ -195,18 +169,15 @@ static void end_slow(struct axp__fold_row *r, uint64_t now)
     r->last_ticks = now;
 }
 
-/* Whether a template is nothing but the dims of the scope that is open: they
- * stand alone where a chunk ended between them and its begin. */
-static bool are_its_dims(const struct axp__fold_row *r,
-                         const struct axp__symbols *s, uint32_t i,
-                         const struct axp__digest *d)
+/* Whether dims of a template that was folded are those of the scope that they
+ * name: they are, but where the timeline has gaps. They stand alone where a
+ * chunk ended between them and the begin. */
+static bool is_its(const struct axp__fold_row *r, const struct axp__symbols *s,
+                   uint32_t i)
 {
-    const struct axp__symbol_template *t = &s->templates[i];
-    const uint64_t *w = s->words + t->first;
-    const struct axp__tally *tally = &r->tally;
-    return d->dims_at == 2 && t->n_heads == 1 && !t->n_literals &&
-           has_sizes(w, 2) && tally->top != tally->frames &&
-           tally->top->op->name == axp__word_name(w[0]);
+    const struct axp__frame *top = r->tally.top;
+    return top != r->tally.frames &&
+           top->op->name == axp__word_name(s->words[s->templates[i].first]);
 }
 
 /* A new extreme, a page of a histogram, records that are no scopes. */
@@ -225,17 +196,11 @@ static __attribute__((noinline)) void fold_rare(struct axp__fold *f,
     } else if (d->what == CATEGORY) {
         axp__fold_set_category(r, d->label);
         r->last_ticks = ticks;
-    } else if (symbol >= AXP__SYM_TEMPLATE && are_its_dims(r, s, i, d)) {
-        d->seen = (uint32_t)at + 1;
-        r->last_ticks = ticks;
-    } else if (symbol >= AXP__SYM_TEMPLATE) {
-        if (d->dims_at) settle_dims(f, r, s);
-        fold_template(f, r, s, i, ticks);
-    } else if (symbol == AXP__SYM_RECORD) {
-        settle_dims(f, r, s);
-        fold_literal(f, r, s, ticks);
+    } else if (symbol == AXP__SYM_TIME) {
+        (void)axp__symbols_literals(s, 1);
     } else {
-        (void)axp__symbols_literals(s, 1); /* TIME */
+        fold_template(f, r, s, i, ticks);
+        if (is_its(r, s, i)) d->seen = (uint32_t)at + 1;
     }
 }
 
@@ -280,14 +245,11 @@ static inline bool end_one(struct run *run, struct axp__frame *top,
 {
     struct axp__ending end;
     if (axp__unlikely(!axp__tally_may_end(top, now, 0, &end))) return false;
-    uint64_t **late = &run->late[i % LATE];
+    uint64_t **late = &run->late[i % LATE], *due = *late;
     __builtin_prefetch(end.bucket, 1);
-    ++**late;
     *late = end.bucket;
-    top[-1].child_ticks += end.ticks;
-    top->node->total_ticks += end.ticks;
-    top->node->self_ticks += end.self_ticks;
-    top->node->calls++;
+    end.bucket = due;
+    axp__tally_end(top, &end);
     return true;
 }
 
@@ -300,17 +262,6 @@ static inline void add_declared(struct axp__node *node,
     x->flops += d->flops;
     x->bytes += d->bytes;
     if (axp__unlikely(d->dtype != x->dtype) && d->dtype) x->dtype = d->dtype;
-}
-
-/* The same as axp__tally_open, but for what a fold has no use for. */
-static inline void open_one(struct axp__frame *frame,
-                            const struct axp__entry *e, uint64_t now)
-{
-    frame->begin_ticks = now;
-    frame->child_ticks = 0;
-    frame->node = e->record;
-    frame->op = e->other;
-    frame->path = e->path;
 }
 
 /* A slice; false: no memory, or too deep. */
@@ -347,7 +298,7 @@ static bool fold_slice(struct run *run, struct axp__symbols *s)
             take(&hot, &r->tally);
             continue;
         }
-        open_one(top + 1, e, ticks[i]);
+        axp__tally_open(top + 1, e, (struct axp__frame_init){.now = ticks[i]});
         hot.top = top + 1;
         if (d->what == WORKED) add_declared(e->record, d);
     }
@@ -357,12 +308,21 @@ static bool fold_slice(struct run *run, struct axp__symbols *s)
 
 /* ---- a pack ---------------------------------------------------------------------------- */
 
+static bool has_symbol(const struct axp__symbols *s, uint32_t symbol)
+{
+    if (!s->high) return memchr(s->low, (int)symbol, s->n_symbols);
+    for (uint32_t i = 0; i < s->n_symbols; i++)
+        if (axp__symbol_at(s, i) == symbol) return true;
+    return false;
+}
+
 bool axp__fold_can_do(struct axp__fold *f, const struct axp__symbols *s)
 {
     if (!f->digest)
         f->digest =
             calloc(AXP__SYM_TEMPLATE + AXP__PACK_TEMPLATES, sizeof *f->digest);
-    return f->digest && !memchr(s->low, AXP__SYM_STOP, s->n_symbols);
+    return f->digest && !has_symbol(s, AXP__SYM_STOP) &&
+           !has_symbol(s, AXP__SYM_RECORD);
 }
 
 /* From when to when it is. The loop leaves it to this to say when the last

@@ -136,21 +136,24 @@ void axp__fold_put_memory(struct axp__fold *f, struct axp__fold_row *r,
                           const struct axp__wire_event *e,
                           uint64_t bytes_and_kind, bool is_alloc)
 {
-    struct axp__mem_word word = {
+    struct axp__mem_word *word = axp__fold_room(f, r);
+    uint8_t kind = (uint8_t)(bytes_and_kind >> 56);
+    uint64_t bytes = bytes_and_kind & BYTES_MASK, now = e->ticks;
+    if (!word) return;
+    if (r->is_track)
+        now = f->start_ticks + axp__rate_to_ticks(f->rate, e->payload[0]);
+    *word = (struct axp__mem_word){
         .ticks = e->ticks,
-        .now = e->ticks,
-        .bytes = bytes_and_kind & BYTES_MASK,
+        .now = now,
+        .bytes = bytes,
         .name = e->name,
         .what = is_alloc ? AXP__MEM_ALLOC : AXP__MEM_FREE,
-        .kind = (uint8_t)(bytes_and_kind >> 56),
+        .kind = kind > AXP_MEM_CACHE ? AXP_MEM_NONE : kind,
     };
-    if (r->is_track)
-        word.now = f->start_ticks + axp__rate_to_ticks(f->rate, e->payload[0]);
-    if (word.kind > AXP_MEM_CACHE) word.kind = AXP_MEM_NONE;
-    axp__fold_wait(f, r, &word);
+    axp__fold_wait(f, r);
     if (!is_alloc) return;
     struct axp__node_extra *x = axp__tally_extra(&r->tally, r->tally.top->node);
-    if (x) x->allocated_bytes += word.bytes;
+    if (x) x->allocated_bytes += bytes;
 }
 
 /* ---- records ------------------------------------------------------------------------- */
@@ -183,10 +186,11 @@ static void add_step(struct axp__fold *f, struct axp__fold_row *r,
     if (step.begin_ticks > step.end_ticks) step.begin_ticks = step.end_ticks;
     if (!axp__tally_add_step(&r->tally, &step)) f->is_out_of_memory = true;
     f->n_steps++;
-    if (step.index == 0)
-        axp__fold_wait(f, r,
-                       &(struct axp__mem_word){.ticks = e->ticks,
-                                               .what = AXP__MEM_FIRST_STEP});
+    struct axp__mem_word *word = step.index ? NULL : axp__fold_room(f, r);
+    if (!word) return;
+    *word =
+        (struct axp__mem_word){.ticks = e->ticks, .what = AXP__MEM_FIRST_STEP};
+    axp__fold_wait(f, r);
 }
 
 static void add_loose(struct axp__fold_row *r, const struct axp__wire_event *e,

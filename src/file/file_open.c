@@ -365,19 +365,21 @@ static __attribute__((constructor)) void give_packing(void)
     axp__trace_set_packing(&axp__file_packing);
 }
 
-axp_status axp__trace_attach(struct axp__capture *c, const char *path)
+axp_status axp__trace_attach(struct axp__capture *c)
 {
     struct axp__file *f = NULL;
     struct axp__about about;
-    uint32_t epoch = 0;
-    axp_status status = axp__file_open(path, &f);
+    bool is_whole = c->trace_bytes == UINT64_MAX;
+    axp_status status = axp__file_open_own(c->trace_fd, c->trace_bytes, &f);
+    c->has_trace = false;
     if (status) return status;
-    for (size_t i = 0; i < f->n_entries; i++)
-        if (f->entry[i].block.kind == AXP__B_STATE)
-            epoch = f->entry[i].block.epoch;
-    c->n_chunks = 0; /* copies of what is in the file */
     if (axp__file_about(f, c, &about)) keep_about(f, &about, c);
-    if (axp__file_as_source(f, c, epoch)) return AXP_OK;
-    axp__file_close(f);
-    return no_memory(path);
+    size_t n = is_whole ? 0 : c->n_chunks; /* else copies of what it has */
+    c->n_chunks = n;
+    if (!axp__file_as_source(f, c, c->trace_epoch)) {
+        axp__file_close(f);
+        return no_memory("a recording");
+    }
+    leave_out_doubles(c, n);
+    return AXP_OK;
 }

@@ -28,8 +28,8 @@ struct axp__opened {
 
 axp_status axp__trace_open(const char *path, struct axp__opened *out);
 
-/* A live profiler that was finished has its timeline in its file: adds it to
- * the capture's chunks. */
-axp_status axp__trace_attach(struct axp__capture *c, const char *path);
+/* A live profiler has its timeline, or the older part of it, in its file: adds
+ * that to the capture's chunks. Takes the descriptor over. */
+axp_status axp__trace_attach(struct axp__capture *c);
 
 #endif

@@ -156,6 +156,7 @@ struct scan {
     struct axp__file *f;
     uint8_t *buffer; /* READ_BYTES */
     uint64_t at;
+    bool is_own; /* what it says of itself is true */
 };
 
 /* The checksum of a body, in pieces. */
@@ -163,7 +164,7 @@ static bool has_body(struct scan *s, const struct axp__block *b)
 {
     uint64_t at = s->at + AXP__BLOCK_HEAD, left = b->body_bytes;
     uint32_t crc = 0;
-    if (b->kind == AXP__B_VOID) return true;
+    if (b->kind == AXP__B_VOID || s->is_own) return true;
     while (left) {
         size_t n = left < READ_BYTES ? (size_t)left : READ_BYTES;
         if (!axp__file_read_at(s->f, at, s->buffer, n)) return false;
@@ -226,9 +227,9 @@ static bool scan_one(struct scan *s, axp_status *status)
     return !*status && s->at < f->bytes;
 }
 
-static axp_status scan_blocks(struct axp__file *f)
+static axp_status scan_blocks(struct axp__file *f, bool is_own)
 {
-    struct scan s = {f, malloc(READ_BYTES), AXP__FILE_HEAD};
+    struct scan s = {f, malloc(READ_BYTES), AXP__FILE_HEAD, is_own};
     axp_status status = s.buffer ? AXP_OK : AXP_E_NO_MEMORY;
     f->end = AXP__FILE_HEAD;
     while (!status && scan_one(&s, &status))
@@ -262,29 +263,33 @@ static axp_status read_head(struct axp__file *f)
     }
 }
 
-static axp_status open_file(struct axp__file *f, const char *path)
+static axp_status look_at(struct axp__file *f)
 {
     struct stat st;
-    f->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (f->fd < 0 || fstat(f->fd, &st))
         return axp__fail(errno == ENOENT ? AXP_E_NOT_FOUND : AXP_E_IO, "%s: %s",
-                         path, strerror(errno));
+                         f->path, strerror(errno));
     if (!S_ISREG(st.st_mode))
-        return axp__fail(AXP_E_FORMAT, "%s is not a regular file", path);
+        return axp__fail(AXP_E_FORMAT, "%s is not a regular file", f->path);
     f->bytes = (uint64_t)st.st_size;
     return read_head(f);
 }
 
-axp_status axp__file_open(const char *path, struct axp__file **out)
+/* own_bytes 0: it is somebody's. Takes the descriptor over. */
+static axp_status open_fd(int fd, const char *path, uint64_t own_bytes,
+                          struct axp__file **out)
 {
     struct axp__file *f = calloc(1, sizeof *f);
     axp_status status = AXP_E_NO_MEMORY;
     if (f) {
-        f->fd = -1;
+        f->fd = fd;
         f->path = strdup(path);
-        if (f->path) status = open_file(f, path);
+        if (f->path) status = look_at(f);
+        if (own_bytes && own_bytes < f->bytes) f->bytes = own_bytes;
         if (!status) f->is_finished = read_index(f, &status);
-        if (!status && !f->is_finished) status = scan_blocks(f);
+        if (!status && !f->is_finished) status = scan_blocks(f, own_bytes);
+    } else if (fd >= 0) {
+        close(fd);
     }
     if (!status) {
         *out = f;
@@ -294,6 +299,17 @@ axp_status axp__file_open(const char *path, struct axp__file **out)
     if (status == AXP_E_NO_MEMORY)
         axp__fail(status, "no memory to read %s", path);
     return status;
+}
+
+axp_status axp__file_open(const char *path, struct axp__file **out)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    return open_fd(fd, path, 0, out);
+}
+
+axp_status axp__file_open_own(int fd, uint64_t bytes, struct axp__file **out)
+{
+    return open_fd(fd, "the recording of this process", bytes, out);
 }
 
 void axp__file_close(struct axp__file *f)

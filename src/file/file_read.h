@@ -43,6 +43,10 @@ struct axp__file {
 };
 
 axp_status axp__file_open(const char *path, struct axp__file **out);
+/* The same of a file that this process writes: its first `bytes`, or all of it
+ * (UINT64_MAX). Bodies are compared with their checksums when they are read
+ * and not before. Takes the descriptor over, also on failure. */
+axp_status axp__file_open_own(int fd, uint64_t bytes, struct axp__file **out);
 void axp__file_close(struct axp__file *f); /* NULL allowed */
 
 /* The body of a block, checksum compared; malloc, with 8 zero bytes behind it.

@@ -287,7 +287,7 @@ static __attribute__((noinline)) uint64_t get_full(struct axp__symbol_times *t,
 
 /* The times of BLOCK symbols from `first` on, where all is as usual: symbols
  * are narrow and have a time each, there are bits enough, and the ring of open
- * scopes does not come round. Some 28 instructions a symbol. */
+ * scopes does not come round. Some 32 instructions a symbol. */
 static void read_block(struct axp__symbols *s, size_t first)
 {
     struct axp__symbol_times *t = s->times;
@@ -297,7 +297,6 @@ static void read_block(struct axp__symbols *s, size_t first)
     uint64_t *ticks = s->ticks + (first - s->first);
     uint64_t flags = axp__get_u64(t->flags + t->n_times / 8);
     char *open = (char *)(t->open + t->depth);
-#pragma GCC unroll 4
     for (size_t i = 0; i < BLOCK; i++) {
         uint64_t a = actions[low[i]], flag = flags & 1;
         uint64_t context = *(uint16_t *)(void *)(open - sizeof(uint16_t));

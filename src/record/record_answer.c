@@ -68,7 +68,9 @@ static void add_open(struct answer *a, const struct axp__lane *lane,
         struct axp__op *op = axp__get(&f->op);
         uint64_t begin = axp__get(&f->begin_ticks);
         /* NULL: the frame is just being filled, as seen from here */
-        if (!op || op->name != name || axp__named_is_claimed(lane, f)) continue;
+        if (!op || axp__get(&op->name) != name ||
+            axp__named_is_claimed(lane, f))
+            continue;
         uint64_t so_far = now > begin ? now - begin : 0;
         a->calls++;
         a->sum[0] += so_far;

@@ -21,6 +21,7 @@
 
 #include "os/os_about.h"
 #include "os/os_map.h"
+#include "record/record_drain.h"
 #include "record/record_lane.h"
 #include "record/record_named.h"
 #include "record/record_tape.h"
@@ -522,13 +523,6 @@ static uint64_t count_folded(const struct axp__prof *p)
     return n;
 }
 
-static const char *copy_text(struct axp__capture *c, const char *text)
-{
-    size_t n = strlen(text) + 1;
-    char *to = axp__cap_take(c, n, 1);
-    return to ? memcpy(to, text, n) : NULL;
-}
-
 /* What its file says, where it has one. */
 static void copy_clock(struct axp__capture *c, const struct axp__prof *p)
 {
@@ -560,10 +554,6 @@ static bool fill(struct axp__capture *c, struct axp__prof *p, bool with_words)
     c->release = axp__cap_free;
     c->rank = p->rank;
     copy_clock(c, p);
-    if (c->is_finished && p->tape && p->tape->is_whole) {
-        c->trace_path = copy_text(c, p->tape->path);
-        if (!c->trace_path) return false;
-    }
     if (!copy_lanes(c, p, gate >> 8) || !copy_memory(c, &p->memory) ||
         (with_words && !copy_chunks(c, p, (uint32_t)(gate >> 8))) ||
         !copy_warnings(c, p))
@@ -584,6 +574,21 @@ static struct axp__capture *make(struct axp__prof *p, bool with_words)
     if (fill(c, p, with_words)) return c;
     axp__cap_free(c);
     return NULL;
+}
+
+/* Of a profiler with a file the words that have left memory are in it: a chunk
+ * is in one or in the other as long as the drain stands still. */
+static struct axp__capture *make_with_trace(struct axp__prof *p)
+{
+    axp__drain_hold(p->tape);
+    struct axp__capture *c = make(p, true);
+    if (c) {
+        c->trace_fd = axp__tape_reader(p, &c->trace_bytes);
+        c->trace_epoch = (uint32_t)(axp__get(&p->gate) >> 8);
+        c->has_trace = c->trace_fd >= 0;
+    }
+    axp__drain_let_go(p->tape);
+    return c;
 }
 
 struct axp__capture *axp__capture_of(struct axp__prof *p)
@@ -633,7 +638,8 @@ struct axp__capture *axp__capture_take(axp_profiler *handle)
     axp__own_cost_ticks(); /* measured without the mutex */
     pthread_mutex_lock(&p->mutex);
     axp__trash_empty(p);
-    if (axp__prof_check(handle) == p) c = make(p, true);
+    if (axp__prof_check(handle) == p)
+        c = p->tape ? make_with_trace(p) : make(p, true);
     pthread_mutex_unlock(&p->mutex);
     if (c)
         tell_about(c);

@@ -82,7 +82,7 @@ static bool is_current(const struct axp__tape *tape, const struct axp__chunk *c)
 static size_t write_batch(struct axp__tape *tape, size_t n)
 {
     tape->trace.is_hasty = axp__pool_is_pressed(&tape->p->pool);
-    if (!n || !axp__trace_news(&tape->trace, tape->p)) return 0;
+    if (!n || !axp__trace_news(&tape->trace, tape->p, false)) return 0;
     return axp__trace_chunks(&tape->trace, tape->batch, n);
 }
 
@@ -153,6 +153,7 @@ static void restart(struct axp__tape *tape)
 
 static void carry_out(struct axp__tape *tape, enum axp__tape_order order)
 {
+    if (order == AXP__ORDER_HOLD) return;
     find_constants(tape);
     if (order == AXP__ORDER_RESTART)
         restart(tape);
@@ -186,6 +187,9 @@ static void *run(void *arg)
             wake(&tape->n_done);
             if (order == AXP__ORDER_FINISH || order == AXP__ORDER_NONE)
                 return NULL;
+            while (order == AXP__ORDER_HOLD &&
+                   axp__get_acquire(&tape->held_by) == asked)
+                wait_on(&tape->held_by, asked, 0);
         }
         keep_reserve(&tape->p->pool);
         size_t enough = enough_of(&tape->p->pool);
@@ -236,6 +240,20 @@ void axp__drain_ask(struct axp__tape *tape, enum axp__tape_order order)
     uint32_t done;
     while ((done = axp__get_acquire(&tape->n_done)) != turn)
         wait_on(&tape->n_done, done, 0);
+}
+
+void axp__drain_hold(struct axp__tape *tape)
+{
+    if (!tape->has_thread) return;
+    axp__put_release(&tape->held_by, tape->n_asked + 1);
+    axp__drain_ask(tape, AXP__ORDER_HOLD);
+}
+
+void axp__drain_let_go(struct axp__tape *tape)
+{
+    if (!tape->has_thread) return;
+    axp__put_release(&tape->held_by, 0);
+    wake(&tape->held_by);
 }
 
 void axp__drain_end(struct axp__tape *tape)

@@ -8,6 +8,10 @@
 void axp__drain_begin(struct axp__tape *tape);
 /* Returns when the order has been carried out; by the profiler's mutex. */
 void axp__drain_ask(struct axp__tape *tape, enum axp__tape_order order);
+/* Between the two what is in the file and what is in chunks does not change
+ * hands. By the profiler's mutex, and not for long. */
+void axp__drain_hold(struct axp__tape *tape);
+void axp__drain_let_go(struct axp__tape *tape);
 /* The thread is gone. After ORDER_FINISH, or instead of it. */
 void axp__drain_end(struct axp__tape *tape);
 

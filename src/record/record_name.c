@@ -79,6 +79,15 @@ const struct axp__name *axp__name_at(uint32_t id)
     return page ? &page[id % AXP__NAMES_A_PAGE] : &special[1];
 }
 
+const struct axp__name *axp__name_ready(uint32_t id)
+{
+    if (id <= AXP__NAME_UNNAMED) return axp__name_at(id);
+    struct axp__name *page =
+        axp__get_acquire(&names()->page[id / AXP__NAMES_A_PAGE]);
+    struct axp__name *e = page ? &page[id % AXP__NAMES_A_PAGE] : NULL;
+    return e && axp__get_acquire(&e->text) ? e : NULL;
+}
+
 uint32_t axp__name_count(void)
 {
     uint32_t n = axp__get(&names()->n_used);
@@ -167,13 +176,12 @@ static uint32_t prepare_entry(const struct stored *s, const char *place)
     if (!text) return 0;
     memcpy(text, s->text, s->len);
     if (file_len) memcpy(text + s->len + 1, place, file_len);
-    *e = (struct axp__name){.text = text,
-                            .len = s->len,
-                            .flags = s->flags,
-                            .hash = s->hash,
-                            .file = file_len ? text + s->len + 1 : NULL,
-                            .line =
-                                file_len ? to_line(place + file_len + 1) : 0};
+    e->len = s->len;
+    e->flags = s->flags;
+    e->hash = s->hash;
+    e->file = file_len ? text + s->len + 1 : NULL;
+    e->line = file_len ? to_line(place + file_len + 1) : 0;
+    axp__put_release(&e->text, text); /* pairs with axp__name_ready */
     return id;
 }
 

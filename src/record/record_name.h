@@ -38,5 +38,8 @@ uint32_t axp__name_find(const char *text);
 /* Valid for every id that was handed out; lives as long as the process. */
 const struct axp__name *axp__name_at(uint32_t id);
 uint32_t axp__name_count(void); /* ids are below this */
+/* The same for any id below the count; NULL: another thread is still writing
+ * it, or it found no memory. */
+const struct axp__name *axp__name_ready(uint32_t id);
 
 #endif

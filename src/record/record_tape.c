@@ -324,6 +324,36 @@ static void collect_started(struct axp__prof *p, struct axp__tape *tape)
             tape->n_started++;
 }
 
+/* Whether it is our trace, which may have been packed again since. */
+static bool is_same_trace(int fd, const struct axp__trace *t)
+{
+    uint8_t head[AXP__FILE_HEAD];
+    struct axp__file_head h;
+    return pread(fd, head, sizeof head, 0) == (ssize_t)sizeof head &&
+           axp__file_head_get(head, &h) == AXP__BLOCK_OK &&
+           !memcmp(h.run_id, t->head.run_id, sizeof h.run_id) &&
+           h.process_id == t->head.process_id &&
+           h.start_ticks == t->head.start_ticks;
+}
+
+int axp__tape_reader(struct axp__prof *p, uint64_t *bytes)
+{
+    const struct axp__tape *tape = p->tape;
+    const struct axp__trace *t = &tape->trace;
+    uint32_t state = axp__get(&tape->state);
+    int fd = -1;
+    if (tape->is_outside) return -1;
+    if (state == AXP__TAPE_OPEN)
+        fd = fcntl(t->fd, F_DUPFD_CLOEXEC, 3);
+    else if (state == AXP__TAPE_CLOSED)
+        fd = open(tape->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    *bytes = tape->is_whole ? UINT64_MAX : t->end;
+    if (fd < 0 || axp__fd_is(fd, t->device, t->inode)) return fd;
+    if (tape->is_whole && is_same_trace(fd, t)) return fd;
+    close(fd);
+    return -1;
+}
+
 axp_status axp__tape_flush(struct axp__prof *p)
 {
     struct axp__tape *tape = p->tape;
@@ -421,7 +451,7 @@ void axp__tape_fork(struct axp__prof *p)
     tape->is_overwriting = false;
     tape->is_told = false;
     tape->order = AXP__ORDER_NONE;
-    tape->n_asked = tape->n_done = 0;
+    tape->n_asked = tape->n_done = tape->held_by = 0;
     p->flags |= AXP__FLAG_CHILD;
     axp__put(&tape->state, AXP__TAPE_WANTED);
 }

@@ -35,6 +35,7 @@ enum axp__tape_order {
     AXP__ORDER_NONE,
     AXP__ORDER_FLUSH,   /* every full chunk */
     AXP__ORDER_RESTART, /* the file begins anew */
+    AXP__ORDER_HOLD,    /* stand still until it is let go */
     AXP__ORDER_FINISH   /* the rest, the accumulators, the index; and end */
 };
 
@@ -55,6 +56,7 @@ struct axp__tape {
     pthread_t thread;
     uint32_t order; /* enum axp__tape_order; the drain waits on it */
     uint32_t n_asked, n_done;
+    uint32_t held_by; /* the turn of an ORDER_HOLD that is not over */
     const struct axp__capture *capture; /* of ORDER_FINISH */
     struct axp__chunk *started; /* of ORDER_FLUSH: copies of chunks that … */
     size_t n_started;           /* … are being written to */
@@ -79,6 +81,9 @@ axp_status axp__tape_open(struct axp__prof *p);
 /* At a thread's first event: opens what is WANTED, waits for who does it. */
 void axp__tape_start(struct axp__prof *p);
 
+/* A descriptor of the trace, the caller's, and how much of it is written;
+ * UINT64_MAX: it is complete. -1: there is none. The drain is held. */
+int axp__tape_reader(struct axp__prof *p, uint64_t *bytes);
 axp_status axp__tape_flush(struct axp__prof *p);
 axp_status axp__tape_finish(struct axp__prof *p); /* p is finished, quiesced */
 void axp__tape_restart(struct axp__prof *p);      /* p is quiesced */

@@ -170,16 +170,20 @@ static bool put_end(struct axp__trace *t)
     return put_filled(&f);
 }
 
-/* Those that are not there yet. */
-static bool put_names(struct axp__trace *t)
+/* Those that are not there yet, up to one that is still being written; at the
+ * end nobody waits for those, which no event has. */
+static bool put_names(struct axp__trace *t, bool is_end)
 {
+    static const struct axp__name none = {.text = ""};
     uint32_t n = axp__name_count();
     uint32_t id = t->n_names;
     struct fill f = {t, {.kind = AXP__B_NAMES, .seq = id}, 0};
     while (id < n) {
-        const struct axp__name *name = axp__name_at(id);
+        const struct axp__name *name = axp__name_ready(id);
+        if (!name && !is_end) break;
+        if (!name) name = &none;
         struct axp__name_record r = {
-            .text = {name->text ? name->text : "", name->len},
+            .text = {name->text, name->len},
             .file = {name->file, name->file ? strlen(name->file) : 0},
             .line = (uint32_t)name->line,
             .flags = name->flags};
@@ -194,7 +198,7 @@ static bool put_names(struct axp__trace *t)
         }
     }
     if (!put_filled(&f)) return false;
-    t->n_names = n;
+    t->n_names = id;
     return true;
 }
 
@@ -321,34 +325,48 @@ static bool copy_newer(struct axp__trace *old, struct axp__trace *fresh,
     return true;
 }
 
-bool axp__trace_forget(struct axp__trace *t, uint64_t from)
+/* A file beside t's, to take its place: who has the old one open keeps it. */
+static bool make_fresh(const struct axp__trace *t, struct axp__trace *fresh,
+                       char *name, size_t size)
 {
-    char name[4096];
-    struct axp__trace fresh = *t;
-    if ((size_t)snprintf(name, sizeof name, "%s.tmp", t->path) >= sizeof name)
-        return false;
+    *fresh = *t;
+    if ((size_t)snprintf(name, size, "%s.tmp", t->path) >= size) return false;
     (void)unlink(name);
-    if (axp__trace_create(&fresh, name, true)) return false;
-    fresh.end = 0;
-    bool ok = copy_range(t, &fresh, 0, AXP__FILE_HEAD) &&
-              copy_newer(t, &fresh, from) && !rename(name, t->path);
-    if (!ok) {
-        close(fresh.fd);
+    if (axp__trace_create(fresh, name, true)) return false;
+    fresh->end = 0;
+    return true;
+}
+
+static bool take_over(struct axp__trace *t, const struct axp__trace *fresh,
+                      const char *name, bool is_good)
+{
+    if (!is_good || rename(name, t->path)) {
+        close(fresh->fd);
         (void)unlink(name);
         return false;
     }
     close(t->fd);
-    t->fd = fresh.fd;
-    t->device = fresh.device;
-    t->inode = fresh.inode;
-    t->end = fresh.end;
-    t->n_cut_events = fresh.n_cut_events;
+    t->fd = fresh->fd;
+    t->device = fresh->device;
+    t->inode = fresh->inode;
+    t->end = fresh->end;
+    t->n_cut_events = fresh->n_cut_events;
     return true;
 }
 
-bool axp__trace_news(struct axp__trace *t, struct axp__prof *p)
+bool axp__trace_forget(struct axp__trace *t, uint64_t from)
 {
-    return is_ours(t) && put_names(t) && put_rows(t, p);
+    char name[4200];
+    struct axp__trace fresh;
+    return make_fresh(t, &fresh, name, sizeof name) &&
+           take_over(t, &fresh, name,
+                     copy_range(t, &fresh, 0, AXP__FILE_HEAD) &&
+                         copy_newer(t, &fresh, from));
+}
+
+bool axp__trace_news(struct axp__trace *t, struct axp__prof *p, bool is_end)
+{
+    return is_ours(t) && put_names(t, is_end) && put_rows(t, p);
 }
 
 size_t axp__trace_chunks(struct axp__trace *t, struct axp__chunk **chunks,
@@ -418,8 +436,14 @@ void axp__trace_begin(struct axp__trace *t, struct axp__prof *p)
 
 void axp__trace_restart(struct axp__trace *t, struct axp__prof *p)
 {
+    char name[4200];
+    struct axp__trace fresh;
     if (!is_ours(t)) return;
-    if (ftruncate(t->fd, 0)) t->error = errno;
+    /* Views have the old file open, and do not change. */
+    if ((!make_fresh(t, &fresh, name, sizeof name) ||
+         !take_over(t, &fresh, name, true)) &&
+        ftruncate(t->fd, 0))
+        t->error = errno;
     t->head.start_ticks = p->start_ticks;
     t->n_cut_events = 0;
     axp__trace_begin(t, p);
@@ -466,7 +490,7 @@ bool axp__trace_finish(struct axp__trace *t, struct axp__prof *p,
 {
     struct axp__file_io io = {read_at, write_at, t};
     uint64_t end;
-    if (!axp__trace_news(t, p) || !put_end(t) ||
+    if (!axp__trace_news(t, p, true) || !put_end(t) ||
         !put_state(t, (uint32_t)(axp__get(&p->gate) >> 8), c))
         return false;
     end = t->end;

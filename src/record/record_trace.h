@@ -40,7 +40,7 @@ void axp__trace_begin(struct axp__trace *t, struct axp__prof *p);
 /* What takes a while to find out: the clock's rate, our own cost. */
 bool axp__trace_constants(struct axp__trace *t);
 /* Names and rows that are new. False: nothing (more) can be written. */
-bool axp__trace_news(struct axp__trace *t, struct axp__prof *p);
+bool axp__trace_news(struct axp__trace *t, struct axp__prof *p, bool is_end);
 /* Chunks in any order; sorts them. The words must be valid. Returns how many,
  * from the first on, are in the file now: all, unless writing failed. */
 AXP_API size_t axp__trace_chunks(struct axp__trace *t,

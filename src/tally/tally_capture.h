@@ -160,7 +160,10 @@ struct axp__cap_about {
 struct axp__capture {
     const char *title;
     struct axp__cap_about about;
-    const char *trace_path; /* where the words are, once finished; or NULL */
+    bool has_trace;       /* words are in a file too, if trace_bytes is … */
+    int trace_fd;         /* … UINT64_MAX there alone; the taker's */
+    uint32_t trace_epoch; /* of its blocks */
+    uint64_t trace_bytes; /* that were written; UINT64_MAX: it is complete */
     uint64_t process_id;
     int32_t rank; /* -1: none */
     uint64_t start_ticks, end_ticks;

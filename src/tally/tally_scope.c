@@ -55,7 +55,7 @@ static axp__ref new_op(struct axp__tally *t, uint32_t name)
     axp__ref ref = axp__arena_alloc(&t->arena, sizeof(struct axp__op), false);
     if (!ref) return 0;
     struct axp__op *op = axp__arena_at(&t->arena, ref);
-    op->name = name;
+    axp__put(&op->name, name);
     op->end_label = axp__word(AXP__W_END, name, 0);
     op->min_ticks = UINT64_MAX;
     LINK(t, ops, ref, axp__op);

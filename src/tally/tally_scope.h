@@ -237,7 +237,8 @@ struct axp__frame_init {
     uint64_t token;
 };
 
-/* Fills a frame; the caller then sets top. Stores to one block of 32 bytes
+/* Fills a frame; the caller then sets top. A reader has no anchor, site or
+ * token. Stores to one block of 32 bytes
  * leave a Neoverse V1 together if they follow each other, and each other block
  * costs 0.6 ns of the time that a scope has. HOT */
 static inline void axp__tally_open(struct axp__frame *f,
@@ -248,13 +249,13 @@ static inline void axp__tally_open(struct axp__frame *f,
     struct axp__op *op = e->other;
     axp__set(&f->begin_ticks, o.now);
     axp__set(&f->child_ticks, AXP__FLAG(o.flags));
-    axp__set(&f->anchor, o.anchor);
-    axp__set(&f->site, o.site);
+    if (!AXP__IS_ALONE) axp__set(&f->anchor, o.anchor);
+    if (!AXP__IS_ALONE) axp__set(&f->site, o.site);
     axp__signal_fence();
     axp__set(&f->node, node);
     axp__set(&f->op, op);
     axp__set(&f->path, e->path);
-    axp__set(&f->token, o.token);
+    if (!AXP__IS_ALONE) axp__set(&f->token, o.token);
     axp__signal_fence();
 }
 
@@ -265,13 +266,13 @@ static inline void axp__tally_add(struct axp__op *op, struct axp__node *node,
                                   uint64_t self_ticks)
 {
     uint32_t version = op->version;
-    axp__put(&op->version, version + 1);
+    if (!AXP__IS_ALONE) axp__put(&op->version, version + 1);
     axp__store_barrier();
     axp__bump(&node->total_ticks, ticks);
     axp__bump(&node->self_ticks, self_ticks);
     axp__bump(&node->calls, 1);
     axp__bump(bucket, 1);
-    axp__put_release(&op->version, version + 2);
+    if (!AXP__IS_ALONE) axp__put_release(&op->version, version + 2);
 }
 
 static inline struct axp__node_extra *axp__tally_peek_extra(

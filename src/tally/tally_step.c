@@ -34,21 +34,29 @@ static uint64_t duration(const struct axp__step *s)
     return s->end_ticks - s->begin_ticks;
 }
 
-static void keep_slowest(struct axp__steps *s, const struct axp__step *step)
+/* The fastest of the slowest, all of which are there. */
+static uint32_t find_fastest(const struct axp__steps *s)
 {
     uint32_t fastest = 0;
+    for (uint32_t i = 1; i < AXP__STEPS_SLOWEST; i++)
+        if (duration(&s->slowest[i]) < duration(&s->slowest[fastest]))
+            fastest = i;
+    return fastest;
+}
+
+static void keep_slowest(struct axp__steps *s, const struct axp__step *step)
+{
+    uint32_t *known = &s->stats.hint; /* 1 + the fastest of them; 0: not */
     if (s->n_slowest < AXP__STEPS_SLOWEST) {
         put_step(&s->slowest[s->n_slowest], step);
         axp__put(&s->n_slowest, s->n_slowest + 1);
         return;
     }
-    uint64_t least = duration(&s->slowest[0]);
-    for (uint32_t i = 1; i < AXP__STEPS_SLOWEST; i++) {
-        uint64_t ticks = duration(&s->slowest[i]);
-        fastest = ticks < least ? i : fastest;
-        least = ticks < least ? ticks : least;
-    }
-    if (duration(step) > least) put_step(&s->slowest[fastest], step);
+    if (!*known || *known > AXP__STEPS_SLOWEST) *known = find_fastest(s) + 1;
+    struct axp__step *fastest = &s->slowest[*known - 1];
+    if (duration(step) <= duration(fastest)) return;
+    put_step(fastest, step);
+    *known = 0;
 }
 
 static void keep_sampled(struct axp__steps *s, const struct axp__step *step)

@@ -8,6 +8,8 @@
  *                                      thirty times as long
  *   record_program serve MS            scopes for so long, one every 100 us
  *   record_program kill N              N scopes, and then SIGKILL
+ *   record_program die N SIGNAL        N scopes in "train" and "forward", and
+ *                                      then the signal, in "backward"
  *   record_program idle N MS           N scopes, and then nothing for so long
  *   record_program clear N             clears its environment, N scopes
  *   record_program own N               N scopes, and as many in a profiler of
@@ -72,6 +74,18 @@ static void serve(long ms)
     }
 }
 
+static void die(long n, long signal)
+{
+    AXP_SCOPE("train");
+    {
+        AXP_SCOPE("forward");
+        scopes(n);
+    }
+    AXP_SCOPE("backward");
+    if (signal == SIGABRT) abort();
+    raise((int)signal);
+}
+
 static void own(long n)
 {
     axp_options options = {.path = "own.axp"};
@@ -96,6 +110,7 @@ int main(int argc, char **argv)
     if (!strcmp(word, "workers")) workers(a[0], a[1]);
     if (!strcmp(word, "steps")) steps(a[0], a[1], a[2]);
     if (!strcmp(word, "serve")) serve(a[0]);
+    if (!strcmp(word, "die")) die(a[0], a[1]);
     if (!strcmp(word, "idle")) {
         scopes(a[0]);
         sleep_us(1000 * a[1]);

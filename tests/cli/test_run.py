@@ -319,6 +319,7 @@ def test_nested(c, folder):
     entries = preload.split(":") if preload else []
     equal(len(entries), len(set(entries)), "each adapter once")
     check("/inner." in out, out)
+    equal(run_support.spools(folder), [], "spools")
 
 
 # ---- children --------------------------------------------------------------
@@ -400,11 +401,11 @@ def test_name_of_a_script(c, folder):
 
 # ---- signals ---------------------------------------------------------------
 
-def start(c, folder, *command, options=("-q", "--no-file")):
+def start(c, folder, *command, options=("-q", "--no-file"), **env):
     process = subprocess.Popen(
         [str(c.axprof), "run", *options, "--", *map(str, command)],
         cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        env=environment(), start_new_session=True)
+        env=environment(**env), start_new_session=True)
     equal(process.stdout.readline(), b"ready\n", "first line")
     return process
 

@@ -21,6 +21,8 @@
 #define IS_TSAN 0
 #endif
 
+#define MANY (TS_SLOW ? 60000u : 600000u)
+
 static char folder[] = "/tmp/axprof-tape-XXXXXX";
 static const char *self; /* this program */
 static time_t began;
@@ -108,6 +110,15 @@ static void some_scopes(axp_profiler *p, unsigned n)
         AXP_SCOPE_IN(p, "outer");
         AXP_SCOPE_IN(p, "inner");
     }
+}
+
+static bool is_enough;
+
+static int count_event(const axp_event_info *e, void *ctx)
+{
+    (void)e;
+    ++*(uint64_t *)ctx;
+    return 0;
 }
 
 static axp_view *open_file(const char *path)
@@ -234,6 +245,69 @@ static void after_a_flush_all_so_far_is_in_the_file(void **state)
     expect_calls(path, 3002, 12008);
 }
 
+/* A view of a profiler that goes on: what has left memory is in the file. */
+static void a_snapshot_has_what_is_in_the_file_already(void **state)
+{
+    (void)state;
+    const char *path = in_folder("snap.axp");
+    axp_profiler *p = record_to(path, (axp_options){0});
+    axp_view *v[4];
+    uint64_t n = 0;
+    for (int i = 0; i < 4; i++) {
+        some_scopes(p, MANY / 20);
+        n += MANY / 5;
+        if (i % 2) axp_flush(p);
+        v[i] = ts_snapshot(p);
+        assert_int_equal(axp_view_event_count(v[i]), n);
+        assert_int_equal(axp_view_cut_count(v[i]), 0);
+    }
+    axp_reset(p); /* and none of them changes */
+    some_scopes(p, MANY / 20);
+    axp_flush(p);
+    for (int i = 0; i < 4; i++) {
+        uint64_t seen = 0;
+        axp_view_events(v[i], NULL, count_event, &seen);
+        assert_int_equal(seen, (uint64_t)(i + 1) * (MANY / 5));
+        axp_view_destroy(v[i]);
+    }
+    axp_profiler_destroy(p);
+    expect_calls(path, MANY / 20, MANY / 5);
+}
+
+static void *scopes_until(void *arg)
+{
+    axp_profiler *p = arg;
+    while (!__atomic_load_n(&is_enough, __ATOMIC_RELAXED)) {
+        some_scopes(p, 2000);
+        usleep(1000);
+    }
+    return NULL;
+}
+
+/* Snapshots while threads and the drain are at work: each is whole. */
+static void snapshots_beside_the_drain_are_whole(void **state)
+{
+    (void)state;
+    const char *path = in_folder("beside.axp");
+    axp_profiler *p = record_to(path, (axp_options){0});
+    pthread_t t[2];
+    is_enough = false;
+    for (int i = 0; i < 2; i++)
+        t[i] = ts_spawn(scopes_until, p);
+    for (int i = 0; i < 6; i++) {
+        axp_view *v = ts_snapshot(p);
+        uint64_t seen = 0;
+        assert_int_equal(axp_view_events(v, NULL, count_event, &seen), AXP_OK);
+        assert_int_equal(seen, axp_view_event_count(v));
+        assert_int_equal(axp_view_cut_count(v), 0);
+        axp_view_destroy(v);
+    }
+    __atomic_store_n(&is_enough, true, __ATOMIC_RELAXED);
+    for (int i = 0; i < 2; i++)
+        ts_join(t[i]);
+    axp_profiler_destroy(p);
+}
+
 /* More names than the first table of who compares has room for. */
 static void a_file_of_many_names_is_sound(void **state)
 {
@@ -253,7 +327,6 @@ static void a_file_of_many_names_is_sound(void **state)
 
 /* ---- limits ------------------------------------------------------------------------- */
 
-#define MANY (TS_SLOW ? 60000u : 600000u)
 #define FEW_BYTES ((TS_SLOW ? 32u : 256u) << 10) /* for so many */
 
 static void the_oldest_gives_way_to_file_limit(void **state)
@@ -573,6 +646,8 @@ int main(int argc, char **argv)
         T(destroying_completes_the_file),
         T(a_reset_begins_the_file_anew),
         T(after_a_flush_all_so_far_is_in_the_file),
+        T(a_snapshot_has_what_is_in_the_file_already),
+        T(snapshots_beside_the_drain_are_whole),
         T(a_file_of_many_names_is_sound),
         T(the_oldest_gives_way_to_file_limit),
         T(what_the_spool_cannot_hold_is_cut_and_counted),

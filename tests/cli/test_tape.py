@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Programs that record by themselves (AXPROF_OUT): how they may end, whose the
+files are, and how ranks join.
+
+  test_tape.py AXPROF PROGRAMS [test ...]
+"""
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+
+import run_support
+from run_support import check, environment, equal, run, spools
+
+
+class Context:
+    def __init__(self, axprof, programs):
+        self.axprof = pathlib.Path(axprof).resolve()
+        self.programs = pathlib.Path(programs).resolve()
+
+
+def record(c, folder, out, *words, **env):
+    return run([c.programs / "record_program", *words], folder,
+               env=environment(AXPROF_OUT=str(out), **env))
+
+
+def report(c, folder, *paths):
+    done = run([c.axprof, "report", "-f", "json", *paths], folder)
+    equal(done.status, 0, done.err)
+    return json.loads(done.out)
+
+
+def calls(data, name):
+    return {op["name"]: op["calls"] for op in data["ops"]}.get(name, 0)
+
+
+def test_deaths(c, folder):
+    """What was running is said, nothing is lost, pack makes one clean file."""
+    for number in (signal.SIGABRT, signal.SIGKILL, signal.SIGSEGV,
+                   signal.SIGTERM):
+        out = folder / f"{number.name}.axp"
+        done = record(c, folder, out, "die", "3000", str(int(number)))
+        equal(done.status, -number, "status")
+        text = run([c.axprof, "report", out], folder).out.decode()
+        check("read from its spool" in text, text)
+        check("Running when it ended" in text, text)
+        check("record_program: train > backward, since" in text, text)
+        before = report(c, folder, out)
+        equal(calls(before, "inner"), 3000, "calls")
+        equal(before["run"]["cut_events"], 0, "cut")
+        equal(len(spools(folder)), 1, "spools")
+        equal(run([c.axprof, "pack", out], folder).status, 0, "pack")
+        equal(spools(folder), [], "spools")
+        equal(run([c.axprof, "check", out], folder).status, 0, "check")
+        equal(report(c, folder, out), before, "the report after pack")
+        out.unlink()
+
+
+def test_files_are_private(c, folder):
+    old = os.umask(0)
+    try:
+        record(c, folder, folder / "x.axp", "scopes", "10")
+        record(c, folder, folder / "k.axp", "kill", "10")
+    finally:
+        os.umask(old)
+    left = list(folder.iterdir()) + spools(folder)
+    equal(len(left), 3, "files")
+    for path in left:
+        equal(path.stat().st_mode & 0o777, 0o600, path)
+    equal(run([c.axprof, "pack", folder / "k.axp"], folder).status, 0, "pack")
+    equal((folder / "k.axp").stat().st_mode & 0o777, 0o600, "packed")
+
+
+def test_links_are_not_followed(c, folder):
+    """A link that somebody planted, also where the spool would lie."""
+    target = folder / "target"
+    (folder / "x.axp").symlink_to(target)
+    equal(record(c, folder, folder / "x.axp", "scopes", "10").status, 0, "run")
+    check(not target.exists(), "the link was followed")
+    names = sorted(p.name for p in folder.iterdir())
+    equal(len(names), 2, names)  # the link, and a name that was free
+    (folder / "y.axp.spool").symlink_to(target)
+    equal(record(c, folder, folder / "y.axp", "scopes", "10").status, 0, "run")
+    check(not target.exists(), "the link was followed")
+    target.write_text("mine")
+    equal(run([c.axprof, "pack", folder / names[0], "-o", folder / "x.axp"],
+              folder).status, 1, "pack onto a link")
+    equal(target.read_text(), "mine", "target")
+
+
+def test_taken_and_unwritable_paths(c, folder):
+    taken = folder / "taken.axp"
+    taken.write_text("mine")
+    record(c, folder, taken, "scopes", "10")
+    equal(taken.read_text(), "mine", "taken")
+    equal(len(list(folder.glob("taken-*.axp"))), 1, "another name")
+    done = record(c, folder, "/no/such/folder/x.axp", "scopes", "10")
+    equal((done.status, done.err), (0, b""), "unwritable")
+
+
+def test_children(c, folder):
+    """A child that records has a file, one that does not has none."""
+    record(c, folder, folder / "w.axp", "workers", "3", "50")
+    files = sorted(folder.iterdir())
+    equal(len(files), 4, files)
+    data = report(c, folder, *files)
+    equal(calls(data, "inner"), 200, "calls")
+    equal(len({t["process_id"] for t in data["threads"]}), 4, "processes")
+
+
+def test_ranks(c, folder):
+    """Four ranks, one of them with a child, on one axis."""
+    running = [subprocess.Popen(
+        [c.programs / "record_program", "workers" if rank == 3 else "scopes",
+         "1" if rank == 3 else "100", "100"], cwd=folder,
+        stdout=subprocess.DEVNULL,
+        env=environment(AXPROF_OUT=str(folder / "r-%p.axp"), RANK=str(rank),
+                        AXPROF_RUN_ID="0123456789abcdef" * 2))
+        for rank in range(4)]
+    equal([p.wait(run_support.TIMEOUT_S) for p in running], [0] * 4, "status")
+    files = sorted(folder.glob("r-*.axp"))
+    equal(len(files), 5, files)
+    data = report(c, folder, *files)
+    equal(sorted(t["rank"] for t in data["threads"]), [0, 1, 2, 3, 3], "ranks")
+    equal(calls(data, "inner"), 500, "calls")
+    equal([w["code"] for w in data["warnings"]
+           if "run" in w["code"] or "clock" in w["code"]], [], "warnings")
+    # one axis: from the first to the last it is what the run took
+    begins = [t["begin"] for t in data["threads"]]
+    ends = [t["end"] for t in data["threads"]]
+    check(min(begins) >= 0, begins)
+    equal(max(ends) - min(begins), data["run"]["duration_ns"], "duration")
+    check(len({t["begin"] for t in data["threads"]}) > 1, data["threads"])
+    done = run([c.axprof, "info", *files], folder)
+    equal(done.status, 0, "info")
+    check(done.out.count(b"rank") >= 4, done.out)
+
+
+if __name__ == "__main__":
+    run_support.main([value for name, value in list(globals().items())
+                      if name.startswith("test_")],
+                     Context(sys.argv[1], sys.argv[2]))
