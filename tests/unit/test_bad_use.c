@@ -502,6 +502,7 @@ static void named_scopes_100000_deep(void **state)
 static void past_the_greatest_depth_scopes_are_dropped_and_counted(void **state)
 {
     (void)state;
+    if (TS_TSAN) skip();
     const uint64_t depth = 1100000; /* more than 2^20 */
     axp_options o = {.memory_limit = 512u * MIB, .flags = AXP_NO_TIMELINE};
     struct dive d = {.p = axp_profiler_create(&o), .depth = depth};
