@@ -577,7 +577,8 @@ axp_status axp__spool_recover(int fd, struct axp__recovered *out)
     axp__image_free_extents(m); /* all that is needed was copied */
     memcpy(out->id, m->head->id, sizeof out->id);
     out->epoch = m->epoch;
-    out->is_alive = !c->is_finished && axp__process_is_running((pid_t)m->head->pid);
+    out->is_alive =
+        !c->is_finished && axp__process_is_running((pid_t)m->head->pid);
     out->capture = c;
     return AXP_OK;
 }
