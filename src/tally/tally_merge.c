@@ -98,7 +98,9 @@ static void merge_nodes(struct axp__tally *to, struct axp__tally *from)
         a->self_ticks += b->self_ticks;
         if (b->extra) merge_extra(to, a, from, b);
         if (b->category) a->category = b->category;
-        b->parent = axp__path_ref(e->path);
+        /* below "(other)" an entry's path is not its node's */
+        b->parent =
+            axp__path_ref(e->path == a->path ? a->path : to->other.path);
     }
 }
 

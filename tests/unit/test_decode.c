@@ -101,7 +101,7 @@ static void garbage_is_never_read_past_its_end(void **state)
         axp__decoder_init(&d, words, n, ts_random(&rng));
         while (axp__decoder_next(&d, &e)) {
             assert_true(++events <= n);
-            assert_true(e.payload + e.n_payload <= words + n);
+            if (e.n_payload) assert_true(e.payload + e.n_payload <= words + n);
             for (size_t i = 0; i < e.n_payload; i++)
                 sum += e.payload[i];
         }
