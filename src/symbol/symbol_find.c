@@ -33,6 +33,8 @@ struct module {
     Dwfl *session;       /* NULL: cannot be used */
     Dwfl_Module *handle; /* of the session */
     GElf_Addr bias;
+    Dwarf_Die *unit; /* where the last search by hand ended; NULL: none */
+    Dwarf_Addr unit_bias;
 };
 
 struct axp__symbolizer {
@@ -149,14 +151,32 @@ void axp__symbolizer_destroy(struct axp__symbolizer *s)
 
 /* ---- frames ------------------------------------------------------------- */
 
+/* The unit that an address belongs to. libdw knows by .debug_aranges, which
+ * clang does not write: then every unit is asked, the last one found first. */
+static Dwarf_Die *find_unit(struct module *m, Dwarf_Addr at, Dwarf_Addr *bias)
+{
+    Dwarf_Die *unit = dw->dwfl_module_addrdie(m->handle, at, bias);
+    if (unit) return unit;
+    *bias = m->unit_bias;
+    if (m->unit && dw->dwarf_haspc(m->unit, at - *bias) == 1) return m->unit;
+    while ((unit = dw->dwfl_module_nextcu(m->handle, unit, bias)))
+        if (dw->dwarf_haspc(unit, at - *bias) == 1) {
+            m->unit = unit;
+            m->unit_bias = *bias;
+            return unit;
+        }
+    return NULL;
+}
+
 static void set_line(struct axp__symbolizer *s, struct module *m, Dwarf_Addr at,
                      struct axp__symbol *out)
 {
     int number = 0;
-    Dwfl_Line *line = dw->dwfl_module_getsrc(m->handle, at);
-    const char *file =
-        line ? dw->dwfl_lineinfo(line, NULL, &number, NULL, NULL, NULL) : NULL;
-    if (!file) return;
+    Dwarf_Addr bias;
+    Dwarf_Die *unit = find_unit(m, at, &bias);
+    Dwarf_Line *line = unit ? dw->dwarf_getsrc_die(unit, at - bias) : NULL;
+    const char *file = line ? dw->dwarf_linesrc(line, NULL, NULL) : NULL;
+    if (!file || dw->dwarf_lineno(line, &number)) return;
     out->file = keep(s, file);
     out->line = number;
 }
@@ -196,8 +216,7 @@ static size_t find_inlined(struct axp__symbolizer *s, struct module *m,
                            struct axp__symbol *last)
 {
     Dwarf_Addr bias;
-    Dwarf_Die *cu = dw->dwfl_module_addrdie(m->handle, at, &bias),
-              *scopes = NULL;
+    Dwarf_Die *cu = find_unit(m, at, &bias), *scopes = NULL;
     int n = cu ? dw->dwarf_getscopes(cu, at - bias, &scopes) : 0;
     size_t n_out = 0;
     for (int i = 0; i < n && n_out < MAX_FRAMES - 1; i++) {
@@ -218,8 +237,7 @@ static void set_begin_line(struct axp__symbolizer *s, struct module *m,
                            Dwarf_Addr at, struct axp__symbol *out)
 {
     Dwarf_Addr bias;
-    Dwarf_Die *cu = dw->dwfl_module_addrdie(m->handle, at, &bias),
-              *scopes = NULL;
+    Dwarf_Die *cu = find_unit(m, at, &bias), *scopes = NULL;
     int n = cu ? dw->dwarf_getscopes(cu, at - bias, &scopes) : 0, line = 0;
     for (int i = 0; i < n; i++) {
         if (dw->dwarf_tag(&scopes[i]) != DW_TAG_subprogram) continue;
