@@ -466,13 +466,13 @@ def test_signals_are_passed_on(c, folder):
 
 def test_signals_to_the_group(c, folder):
     """They reach the program once, as without us; and so do those after."""
-    process = start(c, folder, c.program(), "count", 600)
+    process = start(c, folder, c.program(), "count", 2500)
     try:
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGUSR2):
             os.killpg(process.pid, number)
-        time.sleep(0.1)
+        time.sleep(0.5)
         os.kill(process.pid, signal.SIGTERM)
-        time.sleep(0.1)
+        time.sleep(0.5)
         os.killpg(process.pid, signal.SIGINT)
         out, _ = process.communicate(timeout=60)
         equal(out, b"signal 2: 2\nsignal 15: 2\nsignal 12: 1\n", "signals")
