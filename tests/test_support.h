@@ -39,6 +39,9 @@
 #ifndef TS_TSAN
 #define TS_TSAN 0
 #endif
+#ifndef AXP_EMULATED /* by qemu-user: no threads in the child of a fork, and */
+#define AXP_EMULATED 0 /* what was built here cannot be executed by itself */
+#endif
 
 /* ---- a clock moved by hand ----------------------------------------------- */
 

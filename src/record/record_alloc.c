@@ -66,8 +66,8 @@ static inline bool enter_hot(const axp_profiler *p, struct spot *s)
     s->now = axp__clock_raw(); /* or lim would be NULL */
     if (axp__likely((s->hot || !axp__get(&t->global)) &&
                     axp__get(&lane->owner) == t)) {
-        s->w = lane->cur;
-        s->delta = s->now - lane->base_ticks;
+        s->w = axp__get(&lane->cur); /* of a stopped lane too: ask lim */
+        s->delta = s->now - axp__get(&lane->base_ticks);
         if (axp__likely(s->w + 2 < axp__get(&lane->lim) &&
                         !(s->delta >> AXP__TIME_BITS)))
             return true;

@@ -103,7 +103,7 @@ static void begin(struct axp__lane *lane, struct axp__prof *p)
     axp__put(&lane->handle,
              (const axp_profiler *)((char *)p + axp__get(&p->generation)));
     lane->epoch = axp__get(&p->gate) >> 8;
-    lane->base_ticks = now;
+    axp__put(&lane->base_ticks, now);
     axp__put(&lane->first_ticks, 0);
     axp__put(&lane->last_ticks, now);
     axp__put(&lane->has_span, 0);

@@ -434,7 +434,8 @@ int main(int argc, char **argv)
     printf("%" PRIu64 " failures injected: %" PRIu64 " alone, %" PRIu64
            " with all that follow; %d limits of address space; %d bad\n",
            one + on, one, on, limits, n_bad);
-    if (one + on < expected_number(argv[1], stride)) {
+    /* the race detector has mappings of its own where we have ours */
+    if (!STRESS_TSAN && one + on < expected_number(argv[1], stride)) {
         printf("FAILED  fewer than tests/torture/EXPECTED says\n");
         return 1;
     }

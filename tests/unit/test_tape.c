@@ -450,6 +450,7 @@ static void record_nothing(void)
 
 static void a_child_has_a_file_of_its_own_if_it_records(void **state)
 {
+    if (AXP_EMULATED) skip();
     (void)state;
     if (IS_TSAN) skip();
     const char *path = in_folder("run.axp");
@@ -522,6 +523,7 @@ static int be_run(const char *what)
 
 static void axprof_out_records_a_program_that_only_links(void **state)
 {
+    if (AXP_EMULATED) skip();
     (void)state;
     const char *out = in_folder("p-%p.axp");
     assert_int_equal(run_self(out, "nothing"), 0);
@@ -538,6 +540,7 @@ static void axprof_out_records_a_program_that_only_links(void **state)
 
 static void threads_that_begin_together_share_one_file(void **state)
 {
+    if (AXP_EMULATED) skip();
     (void)state;
     for (int i = 0; i < 20; i++) {
         const char *out = in_folder("t.axp");
@@ -549,6 +552,7 @@ static void threads_that_begin_together_share_one_file(void **state)
 
 static void what_ends_without_a_word_is_found_in_the_spool(void **state)
 {
+    if (AXP_EMULATED) skip();
     (void)state;
     const char *out = in_folder("q.axp");
     assert_int_equal(run_self(out, "quick"), 0);
@@ -591,6 +595,7 @@ static void close_everything_and_go_on(void)
 
 static void a_program_that_closes_all_descriptors_is_not_harmed(void **state)
 {
+    if (AXP_EMULATED) skip();
     (void)state;
     if (IS_TSAN) skip();
     struct rlimit limit;
