@@ -49,8 +49,10 @@
  * the race detector does not know. */
 #ifdef AXP__TSAN
 #define axp__get_pointer(p) axp__get_acquire(p)
+#define axp__set_pointer(p, v) axp__put_release(p, v)
 #else
 #define axp__get_pointer(p) axp__get(p)
+#define axp__set_pointer(p, v) axp__set(p, v)
 #endif
 #define axp__get_acquire(p) __atomic_load_n((p), __ATOMIC_ACQUIRE)
 #if defined(AXP__ALONE)

@@ -65,7 +65,7 @@ static void add_open(struct answer *a, const struct axp__lane *lane,
     struct axp__frame *top = axp__get_acquire(&t->top);
     bool is_outermost = true;
     for (struct axp__frame *f = frames + 1; f <= top; f++) {
-        struct axp__op *op = axp__get(&f->op);
+        struct axp__op *op = axp__get_pointer(&f->op);
         uint64_t begin = axp__get(&f->begin_ticks);
         /* NULL: the frame is just being filled, as seen from here */
         if (!op || axp__get(&op->name) != name ||

@@ -240,7 +240,7 @@ static void copy_frame(struct axp__cap_frame *to, const struct axp__lane *lane,
                        const struct axp__frame *f, const axp__ref *refs,
                        uint32_t n_refs)
 {
-    const struct axp__node *node = axp__get(&f->node);
+    const struct axp__node *node = axp__get_pointer(&f->node);
     to->node = node ? index_of(refs, n_refs, axp__path_ref(node->path))
                     : AXP__CAP_ROOT;
     to->flags = axp__frame_flags(f);

@@ -147,7 +147,7 @@ void axp__lane_discard(struct axp__lane *lane)
     axp__tally_fini(&lane->tally);
     free_named_pages(lane);
     pthread_mutex_lock(&process->mutex);
-    lane->next = process->free_lanes;
+    axp__put(&lane->next, process->free_lanes);
     axp__put(&process->free_lanes, lane);
     pthread_mutex_unlock(&process->mutex);
 }
@@ -226,7 +226,8 @@ struct axp__lane *axp__lane_take(struct axp__thread *t, struct axp__prof *p,
 void axp__lane_end(struct axp__lane *lane)
 {
     struct axp__prof *p = lane->p;
-    if (axp__get(&p->gate) & AXP__GATE_SHUT) return; /* cleared by others */
+    /* Acquire: what a reset that is over has made of the lane. */
+    if (axp__get_acquire(&p->gate) & AXP__GATE_SHUT) return; /* by others */
     axp__named_settle(lane);
     axp__lane_seal(lane);
     axp__lane_stop(lane);

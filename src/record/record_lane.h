@@ -181,7 +181,7 @@ struct axp__lane *axp__enter_slow(const axp_profiler *handle, unsigned flags);
  * after it has seen the mark gone. The race detector does not know that. */
 static inline void axp__thread_leave(struct axp__thread *t)
 {
-    struct axp__frame *hot = t->global ? t->global->tally.top : NULL;
+    struct axp__frame *hot = t->global ? axp__get(&t->global->tally.top) : NULL;
     axp__signal_fence();
 #ifdef AXP__TSAN
     axp__put_release(&t->hot, hot);

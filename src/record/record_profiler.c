@@ -37,7 +37,8 @@ struct axp__prof *axp__prof_check(const axp_profiler *handle)
     struct axp__prof *p = axp__prof_of(handle);
     if (!p) return NULL;
     uint32_t generation = axp__generation_of(handle);
-    return generation && axp__get(&p->generation) == generation ? p : NULL;
+    return generation && axp__get_acquire(&p->generation) == generation ? p
+                                                                        : NULL;
 }
 
 /* By the process's mutex. */

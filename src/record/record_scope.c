@@ -125,7 +125,7 @@ static uint32_t register_site(struct axp__lane *lane, uint32_t *site,
 static const axp_profiler *hot_profiler(void)
 {
     const struct axp__lane *lane = axp__tls->global;
-    return lane ? lane->handle : axp_global();
+    return lane ? axp__get(&lane->handle) : axp_global();
 }
 
 struct site {
@@ -458,8 +458,8 @@ void axp__scope_add_work(struct axp__lane *lane, struct axp__frame *f,
     uint64_t *at = lane->cur;
     if (lane->end - at >= 3) {
         axp__put(&at[3], 0);
-        __builtin_memcpy(&at[1], &work->flops, 8);
-        __builtin_memcpy(&at[2], &work->bytes, 8);
+        axp__put(&at[1], axp__bits_of(work->flops));
+        axp__put(&at[2], axp__bits_of(work->bytes));
         axp__put_release(&at[0], axp__word(AXP__W_WORK, work->dtype,
                                            now - lane->base_ticks));
         axp__put(&lane->n_extra, lane->n_extra + 3);

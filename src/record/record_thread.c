@@ -38,10 +38,11 @@ static void end_thread(void *block)
         return;
     }
     axp__thread_enter(t);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* as axp__enter_slow */
     for (uint32_t i = 0; i < t->n_lanes; i++) {
         struct axp__lane *lane = t->lanes[i];
         t->lanes[i] = NULL;
-        if (lane && lane->owner == t) axp__lane_end(lane);
+        if (lane && axp__get(&lane->owner) == t) axp__lane_end(lane);
     }
     axp__put(&t->global, NULL);
     axp__thread_leave(t);

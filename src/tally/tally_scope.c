@@ -454,8 +454,8 @@ void axp__tally_pop(struct axp__tally *t, uint64_t now)
 
 static void move_frame(struct axp__frame *to, const struct axp__frame *from)
 {
-    axp__put(&to->node, from->node);
-    axp__put(&to->op, from->op);
+    axp__set_pointer(&to->node, from->node);
+    axp__set_pointer(&to->op, from->op);
     axp__put(&to->begin_ticks, from->begin_ticks);
     axp__put(&to->child_ticks, from->child_ticks);
     axp__put(&to->token, from->token);
@@ -485,7 +485,7 @@ static void repath(struct axp__tally *t, struct axp__frame *f, uint64_t now)
     uint64_t label = AXP__LABEL(op->name) + AXP__DECLARES(f->node->declares);
     struct axp__entry *e = axp__tally_find(t, f[-1].path, label);
     if (e->other != op) return; /* no memory: all share one */
-    axp__put(&f->node, (struct axp__node *)e->record);
+    axp__set_pointer(&f->node, (struct axp__node *)e->record);
     f->path = e->path;
     bool is_within = is_open_below(t, f);
     if (is_within && !f->node->is_recursive)
@@ -614,11 +614,16 @@ void axp__tally_add_span(struct axp__tally *t, uint32_t name, uint64_t ticks,
 void axp__tally_init(struct axp__tally *t, struct axp__tally_seed *seed,
                      struct axp__budget *budget, uint32_t other_name)
 {
-    *t = (struct axp__tally){.budget = budget};
+    /* All but top: the owner of a lane that is being cleared may look at it on
+     * his way out, and NULL would mean that he is inside an event. */
+    _Static_assert(!offsetof(struct axp__tally, top), "it is left alone");
+    memset((char *)t + sizeof t->top, 0, sizeof *t - sizeof t->top);
+    t->budget = budget;
     axp__arena_init(&t->arena, budget, seed->arena, sizeof seed->arena);
     t->inline_frames = sizeof seed->frames / sizeof seed->frames[0];
     t->inline_entries = sizeof seed->entries / sizeof seed->entries[0];
-    t->frames = t->top = seed->frames;
+    t->frames = seed->frames;
+    axp__put(&t->top, seed->frames);
     t->limit = seed->frames + t->inline_frames;
     t->hash = seed->entries;
     t->hash_mask = (t->inline_entries - 1) * sizeof *t->hash;

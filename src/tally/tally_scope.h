@@ -252,8 +252,8 @@ static inline void axp__tally_open(struct axp__frame *f,
     if (!AXP__IS_ALONE) axp__set(&f->anchor, o.anchor);
     if (!AXP__IS_ALONE) axp__set(&f->site, o.site);
     axp__signal_fence();
-    axp__set(&f->node, node);
-    axp__set(&f->op, op);
+    axp__set_pointer(&f->node, node);
+    axp__set_pointer(&f->op, op);
     axp__set(&f->path, e->path);
     if (!AXP__IS_ALONE) axp__set(&f->token, o.token);
     axp__signal_fence();

@@ -52,11 +52,12 @@ static void keep_slowest(struct axp__steps *s, const struct axp__step *step)
         axp__put(&s->n_slowest, s->n_slowest + 1);
         return;
     }
-    if (!*known || *known > AXP__STEPS_SLOWEST) *known = find_fastest(s) + 1;
+    if (!*known || *known > AXP__STEPS_SLOWEST)
+        axp__put(known, find_fastest(s) + 1);
     struct axp__step *fastest = &s->slowest[*known - 1];
     if (duration(step) <= duration(fastest)) return;
     put_step(fastest, step);
-    *known = 0;
+    axp__put(known, 0);
 }
 
 static void keep_sampled(struct axp__steps *s, const struct axp__step *step)
