@@ -88,6 +88,11 @@ static bool ask(axp_profiler *handle, const char *name, struct answer *a)
     *a = (struct answer){0};
     if (!p || !id || !t || axp__thread_is_inside(t)) return false;
     pthread_mutex_lock(&p->mutex);
+    if (axp__prof_check(handle) != p) { /* destroyed meanwhile */
+        pthread_mutex_unlock(&p->mutex);
+        errno = keep;
+        return false;
+    }
     axp__trash_empty(p);
     uint64_t gate = axp__get(&p->gate);
     uint64_t now =

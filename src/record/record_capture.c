@@ -502,7 +502,8 @@ static bool copy_warnings(struct axp__capture *c, const struct axp__prof *p)
 static struct axp__cap_name name_at(const struct axp__capture *c, uint32_t id)
 {
     (void)c;
-    const struct axp__name *n = axp__name_at(id);
+    const struct axp__name *n = axp__name_ready(id);
+    if (!n) n = axp__name_at(AXP__NAME_OTHER);
     return (struct axp__cap_name){n->text, n->file, n->line, n->flags};
 }
 
@@ -637,9 +638,10 @@ struct axp__capture *axp__capture_take(axp_profiler *handle)
     }
     axp__own_cost_ticks(); /* measured without the mutex */
     pthread_mutex_lock(&p->mutex);
-    axp__trash_empty(p);
-    if (axp__prof_check(handle) == p)
+    if (axp__prof_check(handle) == p) {
+        axp__trash_empty(p);
         c = p->tape ? make_with_trace(p) : make(p, true);
+    }
     pthread_mutex_unlock(&p->mutex);
     if (c)
         tell_about(c);

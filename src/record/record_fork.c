@@ -47,6 +47,8 @@ void axp__fork_begin_child(void)
     process->free_lanes = NULL;
     process->free_threads = NULL;
     process->n_spools = process->n_logging = 0;
+    for (unsigned i = 0; i < AXP__ENTERING; i++)
+        process->n_entering[i] = 0;
     for (int i = 0; i < AXP__MAX_SPOOLS; i++)
         process->spools[i] = NULL;
     for (uint32_t i = 0; i < process->n_slots; i++) {

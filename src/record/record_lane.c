@@ -378,6 +378,16 @@ static void admit(struct axp__lane *lane, uint64_t gate)
     if (axp__get(&lane->has_mail)) axp__named_settle(lane);
 }
 
+static uint32_t *entering(const struct axp__prof *p)
+{
+    return &axp__process()->n_entering[p->index % AXP__ENTERING];
+}
+
+bool axp__lane_is_entered(const struct axp__prof *p)
+{
+    return axp__get_acquire(entering(p)) != 0;
+}
+
 struct axp__lane *axp__enter_slow(const axp_profiler *handle, unsigned flags)
 {
     int keep = errno;
@@ -396,6 +406,7 @@ struct axp__lane *axp__enter_slow(const axp_profiler *handle, unsigned flags)
     }
     if (axp__window_is(p, AXP__WINDOW_WAITING)) axp__window_look(p);
     axp__thread_enter(t);
+    __atomic_fetch_add(entering(p), 1, __ATOMIC_SEQ_CST);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     uint64_t gate = axp__get_acquire(&p->gate); /* what a reset made */
     bool is_open = axp__prof_check(handle) == p &&
@@ -410,6 +421,8 @@ struct axp__lane *axp__enter_slow(const axp_profiler *handle, unsigned flags)
         else if (gate & AXP__GATE_ENABLED)
             axp__warn(p, AXP__WARN_NO_MEMORY, 0);
     }
+    if (axp__get(entering(p))) /* 0: the child of a fork in a handler */
+        __atomic_fetch_sub(entering(p), 1, __ATOMIC_RELEASE);
     if (!lane) axp__thread_leave(t);
 done:
     errno = keep;

@@ -163,6 +163,8 @@ struct axp__lane *axp__lane_take(struct axp__thread *t, struct axp__prof *p,
                                  uint32_t track, uint32_t name);
 void axp__lane_end(struct axp__lane *lane);     /* its thread has ended */
 void axp__lane_discard(struct axp__lane *lane); /* by mutex, nobody inside */
+/* Whether some thread is on the general way in, perhaps without a lane. */
+bool axp__lane_is_entered(const struct axp__prof *p);
 /* Forgets what was recorded; nobody inside. */
 void axp__lane_clear(struct axp__lane *lane);
 /* Merges the lanes of ended threads; by mutex. */
@@ -204,7 +206,7 @@ static inline struct axp__lane *axp__enter_quick(struct axp__thread *t,
     struct axp__lane *lane = t->lanes[p->index];
     if (axp__unlikely(!lane)) return NULL;
     axp__thread_enter(t);
-    if (axp__likely(axp__get(&lane->go) && lane->owner == t &&
+    if (axp__likely(axp__get(&lane->go) && axp__get(&lane->owner) == t &&
                     axp__get(&lane->handle) == handle))
         return lane;
     axp__thread_leave(t);

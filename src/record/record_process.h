@@ -42,6 +42,8 @@ struct axp__window {
     uint64_t n_marks;    /* steps marked so far */
 };
 
+#define AXP__ENTERING 64u
+
 struct axp__process {
     uint32_t layout; /* AXP__PROCESS_LAYOUT */
     uint32_t reserved;
@@ -65,9 +67,11 @@ struct axp__process {
     uint32_t n_spools;
     uint32_t n_logging; /* threads that write a name into them */
     struct axp__window window;
+    /* Threads on the general way in, by slot: they may have no lane yet. */
+    uint32_t n_entering[AXP__ENTERING];
 };
 
-#define AXP__PROCESS_LAYOUT 2
+#define AXP__PROCESS_LAYOUT 3
 
 struct axp__alive {
     uint32_t is_alive;

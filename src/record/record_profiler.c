@@ -320,6 +320,7 @@ static void pause_ns(long ns)
 
 static bool is_anyone_inside(struct axp__prof *p, const struct axp__thread *me)
 {
+    if (axp__lane_is_entered(p)) return true;
     struct axp__lane *lane = axp__get_acquire(&p->lanes);
     for (; lane; lane = axp__get(&lane->next)) {
         struct axp__thread *t = axp__get(&lane->owner);
@@ -447,7 +448,8 @@ void axp_reset(axp_profiler *handle)
         uint64_t gate = new_gate(bits);
         axp__put(&p->gate, gate | AXP__GATE_SHUT);
         forget(p);
-        for (struct axp__lane *l = p->lanes; l; l = l->next) {
+        struct axp__lane *l = axp__get_acquire(&p->lanes);
+        for (; l; l = axp__get(&l->next)) {
             if (l->state == AXP__LANE_ENDED) {
                 axp__add(&p->n_ended, -1);
                 axp__put(&l->owner, NULL);
@@ -475,7 +477,7 @@ static void release(struct axp__prof *p)
         axp__lane_discard(l);
         l = next;
     }
-    p->lanes = NULL;
+    axp__put(&p->lanes, NULL);
     axp__pool_fini(&p->pool);
     axp__budget_unmap(&p->budget, p->rows, p->cap_rows * sizeof *p->rows);
     p->rows = NULL;
