@@ -256,7 +256,9 @@ static void the_peak_of_racing_threads(void **state)
         assert_int_equal(current_of(w, 0), all);
         assert_true(peak >= most);
         assert_true(peak <= before);
-        assert_int_equal(w->live[0]->account.peak_bytes, peak);
+        /* Name and total are two accounts: a thread may be between them. */
+        assert_in_range(w->live[0]->account.peak_bytes + BLOCK * THREADS, peak,
+                        peak + 2 * BLOCK * THREADS);
     }
     for (uint32_t i = 0; i < THREADS; i++) {
         ts_join(t[i]);
