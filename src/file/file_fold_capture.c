@@ -97,20 +97,6 @@ static bool size_lane(struct axp__capture *c, struct axp__cap_lane *to,
            to->counters && (to->steps || !steps);
 }
 
-/* Nodes lie in the order in which they were made, and refs rise with it. */
-static int32_t index_of(const axp__ref *refs, uint32_t n, axp__ref ref)
-{
-    uint32_t low = 0, high = n;
-    while (low < high) {
-        uint32_t mid = (low + high) / 2;
-        if (refs[mid] < ref)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low < n && refs[low] == ref ? (int32_t)low : AXP__CAP_ROOT;
-}
-
 static void copy_frames(struct axp__cap_lane *to, const struct axp__tally *t,
                         const axp__ref *refs)
 {
@@ -118,7 +104,8 @@ static void copy_frames(struct axp__cap_lane *to, const struct axp__tally *t,
         const struct axp__frame *f = &t->frames[i + 1];
         uint32_t flags = axp__frame_flags(f);
         to->frames[i] = (struct axp__cap_frame){
-            .node = index_of(refs, to->n_nodes, axp__path_ref(f->node->path)),
+            .node = axp__cap_index_of(refs, to->n_nodes,
+                                      axp__path_ref(f->node->path)),
             .flags = flags,
             .begin_ticks = f->begin_ticks,
             .charged_ticks =
@@ -138,7 +125,7 @@ static bool copy_lane(struct axp__capture *c, struct axp__cap_lane *to,
     for (EACH(t, axp__node, n, t->first.nodes)) {
         refs[i] = ref;
         copy_node(&to->nodes[i], t, n);
-        to->nodes[i].parent = index_of(refs, i, n->parent);
+        to->nodes[i].parent = axp__cap_index_of(refs, i, n->parent);
         ref = n->next;
         i++;
     }

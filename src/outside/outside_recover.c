@@ -130,19 +130,6 @@ static void get_node(const struct tally *t, struct axp__cap_node *to,
     to->dtype = x->dtype;
 }
 
-static int32_t index_of(const axp__ref *refs, uint32_t n, axp__ref ref)
-{
-    uint32_t low = 0, high = n;
-    while (low < high) {
-        uint32_t mid = (low + high) / 2;
-        if (refs[mid] < ref)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low < n && refs[low] == ref ? (int32_t)low : AXP__CAP_ROOT;
-}
-
 static bool get_nodes(const struct tally *t, struct axp__cap_lane *to,
                       axp__ref *refs)
 {
@@ -151,7 +138,7 @@ static bool get_nodes(const struct tally *t, struct axp__cap_lane *to,
         if (i == to->n_nodes) break;
         refs[i] = at_;
         get_node(t, &to->nodes[i], n);
-        to->nodes[i].parent = index_of(refs, i, n->parent);
+        to->nodes[i].parent = axp__cap_index_of(refs, i, n->parent);
         if (i && to->nodes[i].parent < 0) to->nodes[i].parent = 0;
         i++;
     }
@@ -230,7 +217,7 @@ static void get_frame(const struct tally *t, struct axp__cap_frame *to,
                       uint32_t n_refs)
 {
     const struct axp__node *node = axp__image_at(t->m, f->node, sizeof *node);
-    to->node = node ? index_of(refs, n_refs, axp__path_ref(node->path))
+    to->node = node ? axp__cap_index_of(refs, n_refs, axp__path_ref(node->path))
                     : AXP__CAP_ROOT;
     to->flags = axp__frame_flags(f);
     to->begin_ticks = f->begin_ticks;

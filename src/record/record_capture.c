@@ -140,19 +140,6 @@ static bool size_lane(struct axp__capture *c, struct axp__cap_lane *to,
 
 /* Nodes are listed in order of creation; `index_of` maps their refs, which
  * rise with it, to where they are in the capture. */
-static int32_t index_of(const axp__ref *refs, uint32_t n, axp__ref ref)
-{
-    uint32_t low = 0, high = n;
-    while (low < high) {
-        uint32_t mid = (low + high) / 2;
-        if (refs[mid] < ref)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low < n && refs[low] == ref ? (int32_t)low : AXP__CAP_ROOT;
-}
-
 static void copy_nodes(struct axp__cap_lane *to, axp__ref *refs,
                        const struct axp__tally *t)
 {
@@ -165,7 +152,7 @@ static void copy_nodes(struct axp__cap_lane *to, axp__ref *refs,
         const uint32_t *version = op ? &op->version : &no_version;
         CONSISTENTLY(version, copy_node(&to->nodes[i], t, n));
         refs[i] = ref;
-        to->nodes[i].parent = index_of(refs, i, n->parent);
+        to->nodes[i].parent = axp__cap_index_of(refs, i, n->parent);
         ref = axp__get_acquire(&n->next);
     }
 }
@@ -241,7 +228,7 @@ static void copy_frame(struct axp__cap_frame *to, const struct axp__lane *lane,
                        uint32_t n_refs)
 {
     const struct axp__node *node = axp__get_pointer(&f->node);
-    to->node = node ? index_of(refs, n_refs, axp__path_ref(node->path))
+    to->node = node ? axp__cap_index_of(refs, n_refs, axp__path_ref(node->path))
                     : AXP__CAP_ROOT;
     to->flags = axp__frame_flags(f);
     to->begin_ticks = axp__get(&f->begin_ticks);

@@ -268,4 +268,20 @@ static inline uint64_t axp__cap_lane_end(const struct axp__capture *c,
 /* Ids of warnings that the view itself adds, by code. */
 #define AXP__CODE_OPEN "open_scopes"
 
+/* The place of a node among the refs of a lane's nodes, which rise: nodes lie
+ * in the order in which they were made. */
+static inline int32_t axp__cap_index_of(const uint32_t *refs, uint32_t n,
+                                        uint32_t ref)
+{
+    uint32_t low = 0, high = n;
+    while (low < high) {
+        uint32_t mid = (low + high) / 2;
+        if (refs[mid] < ref)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low < n && refs[low] == ref ? (int32_t)low : AXP__CAP_ROOT;
+}
+
 #endif

@@ -4,37 +4,7 @@
 #include "golden/golden_traces.h"
 
 #include "test_support.h"
-
-static struct {
-    bool is_armed;
-    uint64_t n_calls, nth;
-} torture;
-
-static bool is_failing(void)
-{
-    return torture.is_armed && ++torture.n_calls == torture.nth;
-}
-
-void *__real_malloc(size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_malloc(size_t size)
-{
-    return is_failing() ? NULL : __real_malloc(size);
-}
-
-void *__real_calloc(size_t n, size_t size);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_calloc(size_t n, size_t size)
-{
-    return is_failing() ? NULL : __real_calloc(n, size);
-}
-
-void *__real_realloc(void *old, size_t size);
-void *__wrap_realloc(void *old, size_t size);
-void *__wrap_realloc(void *old, size_t size)
-{
-    return is_failing() ? NULL : __real_realloc(old, size);
-}
+#include "torture/torture_alloc.h"
 
 char *__real_strdup(const char *text);
 char *__wrap_strdup(const char *text);
