@@ -27,6 +27,7 @@
 #include "record/record_lane.h"
 #include "outside/outside_image.h"
 #include "record/record_spool.h"
+#include "record/record_warning.h"
 #include "tally/tally_memory.h"
 
 /* ---- records by ref ----------------------------------------------------------------- */
@@ -375,26 +376,6 @@ static bool get_lanes(struct axp__image *m, const struct axp__prof *p,
 
 /* ---- memory, warnings, the rest ----------------------------------------------------------------- */
 
-static bool get_warnings(struct axp__capture *c, const struct axp__prof *p)
-{
-    static const char *const codes[] = {
-#define X(id, code, text) code,
-#include "record/record_warning.def"
-#undef X
-    };
-    static const char *const texts[] = {
-#define X(id, code, text) text,
-#include "record/record_warning.def"
-#undef X
-    };
-    c->warnings = axp__cap_take(c, AXP__N_WARNINGS, sizeof *c->warnings);
-    if (!c->warnings) return false;
-    for (int i = 0; i < AXP__N_WARNINGS; i++)
-        c->warnings[c->n_warnings++] = (struct axp__cap_warning){
-            codes[i], texts[i], p->warning[i].count, p->warning[i].name};
-    return true;
-}
-
 /* A record of the memory's slab. */
 static const void *by_slab(struct axp__image *m, const struct axp__slab *s,
                            axp__ref ref)
@@ -496,8 +477,8 @@ static bool get_prof(struct axp__image *m)
     uint64_t epoch = p->gate >> 8;
     m->epoch = (uint32_t)epoch;
     c->is_finished = p->gate & AXP__GATE_FINISHED;
-    if (!get_warnings(c, p) || !get_lanes(m, p, epoch) || !get_memory(m, p) ||
-        !axp__image_chunks(m, (uint32_t)epoch))
+    if (!axp__warnings_copy(c, p) || !get_lanes(m, p, epoch) ||
+        !get_memory(m, p) || !axp__image_chunks(m, (uint32_t)epoch))
         return false;
     for (size_t i = 0; i < c->n_rows; i++)
         c->n_events += c->has_timeline ? c->rows[i].n_events : 0;

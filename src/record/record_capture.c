@@ -25,6 +25,7 @@
 #include "record/record_lane.h"
 #include "record/record_named.h"
 #include "record/record_tape.h"
+#include "record/record_warning.h"
 
 /* ---- accumulators ------------------------------------------------------------ */
 
@@ -465,27 +466,6 @@ static bool copy_chunks(struct axp__capture *c, const struct axp__prof *p,
     return true;
 }
 
-static bool copy_warnings(struct axp__capture *c, const struct axp__prof *p)
-{
-    static const char *const codes[] = {
-#define X(id, code, text) code,
-#include "record/record_warning.def"
-#undef X
-    };
-    static const char *const texts[] = {
-#define X(id, code, text) text,
-#include "record/record_warning.def"
-#undef X
-    };
-    c->warnings = axp__cap_take(c, AXP__N_WARNINGS, sizeof *c->warnings);
-    if (!c->warnings) return false;
-    for (int i = 0; i < AXP__N_WARNINGS; i++)
-        c->warnings[c->n_warnings++] = (struct axp__cap_warning){
-            codes[i], texts[i], axp__get(&p->warning[i].count),
-            axp__get(&p->warning[i].name)};
-    return true;
-}
-
 static struct axp__cap_name name_at(const struct axp__capture *c, uint32_t id)
 {
     (void)c;
@@ -544,7 +524,7 @@ static bool fill(struct axp__capture *c, struct axp__prof *p, bool with_words)
     copy_clock(c, p);
     if (!copy_lanes(c, p, gate >> 8) || !copy_memory(c, &p->memory) ||
         (with_words && !copy_chunks(c, p, (uint32_t)(gate >> 8))) ||
-        !copy_warnings(c, p))
+        !axp__warnings_copy(c, p))
         return false;
     c->warnings[AXP__WARN_FOLDED].count += count_folded(p);
     c->n_steps = axp__get(&p->n_steps);
