@@ -43,15 +43,21 @@ def run(command, folder, stdin=b"", env=None, **more):
     return Result(done)
 
 
+def number_of(path):
+    """A recording's number is in its first block, and its spool is called by
+    it; None as long as that block is not written."""
+    number = re.search(rb"\x02id\x20([0-9a-f]{32})",
+                       path.read_bytes()[:65536])
+    return number and number.group(1).decode()
+
+
 def spools(folder):
-    """Spools of the recordings in a folder: a recording's first block has the
-    number that its spool is called by."""
+    """Spools of the recordings in a folder."""
     left = []
     for path in folder.glob("*.axp"):
-        number = re.search(rb"\x02id\x20([0-9a-f]{32})",
-                           path.read_bytes()[:65536])
+        number = number_of(path)
         check(number, path.name, "has no number")
-        name = f"axprof-{os.geteuid()}-{number.group(1).decode()}.spool"
+        name = f"axprof-{os.geteuid()}-{number}.spool"
         left += [p for p in (pathlib.Path("/dev/shm") / name,
                              pathlib.Path(f"{path}.spool")) if p.exists()]
     return left

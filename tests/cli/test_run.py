@@ -509,20 +509,28 @@ def test_term_ends_and_reports(c, folder):
         end(process)
 
 
-def child_of(pid):
-    for _ in range(200):
-        text = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text()
-        if text.split():
-            return int(text.split()[0])
+def wait_for(look, what):
+    """What look() finds, once it finds something."""
+    for _ in range(500):
+        found = look()
+        if found:
+            return found
         time.sleep(0.01)
-    raise run_support.Failure("no child")
+    raise run_support.Failure(f"no {what}")
+
+
+def child_of(pid):
+    children = pathlib.Path(f"/proc/{pid}/task/{pid}/children")
+    return int(wait_for(lambda: children.read_text().split(), "child")[0])
 
 
 def test_axprof_is_killed(c, folder):
     """The program goes on unharmed."""
-    process = start(c, folder, c.program(), "count", 300, options=("-q",))
+    process = start(c, folder, c.program(), "count", 2000, options=("-q",))
     program = child_of(process.pid)
     try:
+        for path in wait_for(lambda: list(folder.glob("*.axp")), "file"):
+            wait_for(lambda: run_support.number_of(path), "number")
         process.send_signal(signal.SIGKILL)
         process.wait()
         os.kill(program, signal.SIGUSR2)
