@@ -227,31 +227,34 @@ def test_terminal(c, folder):
     check("\x1b" not in (folder / "r.txt").read_text(), "colour in a file")
 
 
-def most_memory(c, folder, words):
+def most_memory(c, folder, *words):
     """KiB that a command had at its largest."""
-    process = subprocess.Popen([c.axprof, *words], cwd=folder,
-                               env=environment(), stdout=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = status  # reaped
-    equal(status, 0, words)
-    return usage.ru_maxrss
+    done = run([c.programs / "peak_of", c.axprof, *words], folder,
+               env=environment())
+    equal((done.status, done.err), (0, b""), words)
+    return int(done.out)
 
 
 def test_memory_does_not_grow(c, folder):
-    """Twenty times the events, the same memory; all there is by event."""
-    n = {"small": 25000, "large": 500000}  # 4 events each
-    for name, scopes in n.items():
+    """Twenty-five times the events, the same memory: of a packed file all
+    that there is by event, and of one that holds chunks as they were recorded,
+    5,000 blocks, all that there is by block."""
+    names = ("small", "large")
+    for name, scopes in zip(names, (100000, 2500000)):  # 4 events each
         result = run([c.programs / "record_program", "scopes", scopes], folder,
                      env=environment(AXPROF_OUT=str(folder / f"{name}.axp")))
         equal(result.status, 0, result.err)
-    for words in (["export", "-f", "perfetto"], ["export", "-f", "chrome"],
-                  ["export", "-f", "speedscope"], ["export", "-f", "json"],
-                  ["export", "-f", "csv-events"],
-                  ["export", "-f", "memory-viz"], ["report"]):
-        small, large = (most_memory(c, folder, words + [f"{name}.axp", "-o",
-                                                        "/dev/null"])
-                        for name in n)
-        check(large < small + 3072, words, small, "KiB and", large)
+        equal(axprof(c, folder, "pack", f"{name}.axp", "-o",
+                     f"packed-{name}.axp").status, 0, "pack")
+    raw = ("perfetto", "folded")
+    packed = ("perfetto", "chrome", "speedscope", "json", "csv-events",
+              "memory-viz")
+    for stem, forms in (("", raw), ("packed-", packed)):
+        for words in [("export", "-f", form, "-o", "/dev/null")
+                      for form in forms] + [("report",), ("info",)]:
+            small, large = (most_memory(c, folder, *words, f"{stem}{name}.axp")
+                            for name in names)
+            check(large < small + 700, stem, words, small, "KiB and", large)
 
 
 def test_device(c, folder):
