@@ -123,7 +123,7 @@ static void put_warnings(struct markdown *m, const axp_view *v)
         axp__out_format(m->o, "> ⚠️ %s%s", axp__short_many(many, w),
                         w->text);
         if (w->name) {
-            axp__out_text(m->o, *many ? " (last: " : " (");
+            axp__out_format(m->o, " (%s", axp__short_last(w));
             put_name(m, w->name);
             axp__out_char(m->o, ')');
         }

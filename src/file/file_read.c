@@ -269,7 +269,9 @@ static axp_status read_head(struct axp__file *f)
         return axp__fail(AXP_E_FORMAT, "%s: the header is damaged (byte 0)",
                          f->path);
     default:
-        return axp__fail(AXP_E_FORMAT, "%s is no trace of axprof", f->path);
+        return axp__fail(AXP_E_FORMAT,
+                         "%s is no trace of axprof; recordings end in .axp",
+                         f->path);
     }
 }
 

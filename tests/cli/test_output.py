@@ -94,7 +94,8 @@ def test_failure_leaves_what_was_there(c, folder):
 def test_cannot_write(c, folder):
     file = record(c, folder)
     for path, words in (("no/such/r.txt", "make the folder first"),
-                        (".", "directory"), ("/dev/full", "No space left")):
+                        (".", "Is a directory; name a file in it"),
+                        ("/dev/full", "No space left")):
         done = axprof(c, folder, "report", file, "-o", path)
         equal(done.status, 1, path)
         check(words in done.err.decode(), path, done.err)
@@ -309,6 +310,33 @@ def test_file_verbs(c, folder):
     a = axprof(c, folder, "report", "-f", "json", file).out
     b = axprof(c, folder, "report", "-f", "json", "packed.axp").out
     equal(b, a, "the same report")
+
+
+def test_same_recording_twice(c, folder):
+    """Named twice, or with a packed copy of it beside it (*.axp): nothing is
+    counted twice."""
+    file = record(c, folder)
+    equal(axprof(c, folder, "pack", file, "-o", "y.axp").status, 0, "pack")
+    for files in (("x.axp", "x.axp"), ("x.axp", "y.axp")):
+        for words in (("report",), ("export", "-f", "folded")):
+            done = axprof(c, folder, *words, *files)
+            equal((done.status, done.out), (2, b""), words)
+            equal(done.err.decode().partition(": ")[2],
+                  f"{files[0]} and {files[1]} are the same recording; name it "
+                  "once\n", words)
+
+
+def test_no_recordings(c, folder):
+    (folder / "notes.txt").write_text("x" * 4096)
+    for name, status, words in (
+            ("", 2, b"an empty name; give a recording"),
+            ("-", 2, b"recordings cannot be read from standard input"),
+            ("notes.txt", 1, b"notes.txt is no trace of axprof; recordings "
+             b"end in .axp")):
+        for verb in ("report", "info", "check"):
+            done = axprof(c, folder, verb, name)
+            equal((done.status, done.out), (status, b""), name)
+            check(words in done.err, name, done.err)
 
 
 def test_check_finds_damage(c, folder):
