@@ -104,6 +104,12 @@ def test_cannot_write(c, folder):
                 ">/dev/full"], folder, env=environment())
     equal(done.status, 1, "standard output is full")
     check(b"No space left" in done.err, done.err)
+    for words in ("--help", "--version", f"info '{file}'", "run --list"):
+        done = run(["sh", "-c", f"'{c.axprof}' {words} >/dev/full"], folder,
+                   env=environment())
+        equal(done.status, 1, words)
+        check(b"cannot write standard output: No space left" in done.err,
+              words, done.err)
 
 
 def test_says_what_to_do(c, folder):
