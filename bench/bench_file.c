@@ -33,6 +33,7 @@
 #include "bench_file.h"
 #include "file/file_fold.h"
 #include "file/file_open.h"
+#include "file/file_walk.h"
 #include "file/file_pack.h"
 #include "file/file_write.h"
 #include "wire/wire_block.h"
@@ -268,9 +269,11 @@ static void measure_bytes(const char *path, const char *of, double limit)
     struct axp__opened o;
     uint64_t bytes = 0;
     if (axp__trace_open(path, &o)) exit(1);
-    for (size_t i = 0; i < o.file->n_entries; i++)
-        if (axp__block_is_timeline(&o.file->entry[i].block))
-            bytes += axp__block_span(&o.file->entry[i].block);
+    struct axp__file_walk walk;
+    axp__file_walk_begin(&walk, o.file);
+    while (axp__file_walk_next(&walk))
+        if (axp__block_is_timeline(&walk.entry.block))
+            bytes += axp__block_span(&walk.entry.block);
     bench_show("timeline, bytes a scope", of,
                (double)bytes / (double)count_scopes(o.capture), "bytes", limit);
     o.capture->release(o.capture);
@@ -301,12 +304,13 @@ static void measure_load(const char *path, const char *of)
     uint64_t n = count_scopes(o.capture), sum = 0;
     for (int i = 0; i < RUNS; i++) {
         double from = bench_thread_ns();
-        for (size_t k = 0; k < o.capture->n_chunks; k++) {
-            struct axp__cap_words w;
-            if (!axp__words_load(&o.capture->chunks[k], &w)) exit(1);
-            sum += w.n_words;
-            axp__words_unload(&w);
-        }
+        for (size_t k = 0; k < o.capture->n_chunks; k++)
+            for (uint32_t j = 0; j <= o.capture->chunks[k].n_more; j++) {
+                struct axp__cap_words w;
+                if (!axp__words_load(&o.capture->chunks[k], j, &w)) exit(1);
+                sum += w.n_words;
+                axp__words_unload(&w);
+            }
         ns[i] = (bench_thread_ns() - from) / (double)n;
     }
     bench_keep(sum);

@@ -86,14 +86,15 @@ static uint64_t count_in_file(void)
     struct axp__wire_event e;
     uint64_t n = 0;
     if (axp__trace_open(path, &o)) give_up(axp_last_error());
-    for (size_t i = 0; i < o.capture->n_chunks; i++) {
-        struct axp__cap_words w;
-        if (!axp__words_load(&o.capture->chunks[i], &w)) continue;
-        axp__decoder_init(&d, w.words, w.n_words, w.base_ticks);
-        while (axp__decoder_next(&d, &e))
-            n += axp__word_events(e.kind, e.kind == AXP__W_EXT ? e.ext : 0);
-        axp__words_unload(&w);
-    }
+    for (size_t i = 0; i < o.capture->n_chunks; i++)
+        for (uint32_t k = 0; k <= o.capture->chunks[i].n_more; k++) {
+            struct axp__cap_words w;
+            if (!axp__words_load(&o.capture->chunks[i], k, &w)) continue;
+            axp__decoder_init(&d, w.words, w.n_words, w.base_ticks);
+            while (axp__decoder_next(&d, &e))
+                n += axp__word_events(e.kind, e.kind == AXP__W_EXT ? e.ext : 0);
+            axp__words_unload(&w);
+        }
     o.capture->release(o.capture);
     return n;
 }

@@ -6,6 +6,7 @@
  * Place      a client of the public headers, as any program is.
  * Not here   what a verb does: one file each, cli_VERB.c.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -114,7 +115,9 @@ int main(int argc, char **argv)
     if (argc < 2 || strcmp(argv[1], "run") != 0) signal(SIGPIPE, SIG_DFL);
     int rc = start(argc, argv);
     /* A full disk shows only now when standard output is a file. */
+    errno = 0;
     if (rc == CLI_OK && (fflush(stdout) || ferror(stdout)))
-        rc = cli_fail("cannot write standard output");
+        rc = cli_fail("cannot write standard output%s%s", errno ? ": " : "",
+                      errno ? strerror(errno) : "");
     return rc;
 }

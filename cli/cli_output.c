@@ -47,6 +47,8 @@ static int say_errno(const char *path, int error)
         help = "; choose a place that you may write to with -o";
     else if (error == ENOSPC || error == EDQUOT)
         help = "; make room, or choose another disk with -o";
+    else if (error == EISDIR)
+        help = "; name a file in it";
     else if (error == EFBIG)
         help = "; it is larger than files may be here (ulimit -f)";
     return cli_fail("cannot write %s: %s%s", path, strerror(error), help);

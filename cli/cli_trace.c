@@ -63,7 +63,11 @@ static int is_missing(const char *path)
 static int check_path(const char *path)
 {
     struct stat st;
+    if (!*path) return cli_wrong("an empty name; give a recording, NAME.axp");
     if (stat(path, &st)) {
+        if (errno == ENOENT && !strcmp(path, "-"))
+            return cli_wrong("recordings cannot be read from standard input; "
+                             "give a file, NAME.axp");
         if (errno == ENOENT) return is_missing(path);
         return cli_fail("%s: %s", path, strerror(errno));
     }
@@ -90,9 +94,10 @@ int cli_trace_open(const cli_args *args, axp_view **out)
 {
     int rc = cli_trace_check(args);
     if (rc != CLI_OK) return rc;
-    if (axp_open((const char *const *)args->rest, args->n_rest, out) != AXP_OK)
-        return cli_fail("%s", axp_last_error());
-    return CLI_OK;
+    axp_status status =
+        axp_open((const char *const *)args->rest, args->n_rest, out);
+    if (status == AXP_E_INVALID) return cli_wrong("%s", axp_last_error());
+    return status ? cli_fail("%s", axp_last_error()) : CLI_OK;
 }
 
 int cli_trace_spare(const cli_args *args, const char *path)

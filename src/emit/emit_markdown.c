@@ -14,6 +14,7 @@
 #include "emit/emit_name.h"
 #include "emit/emit_report.h"
 #include "emit/emit_short.h"
+#include "emit/emit_text.h"
 #include "emit/emit_words.h"
 #include "record/record_thread.h"
 
@@ -68,13 +69,15 @@ static void put_cell(struct markdown *m, const char *text)
     axp__out_bytes(m->o, text, len);
 }
 
-static void put_heads(struct markdown *m, const char *const *heads, size_t n)
+/* The first n_texts columns are texts, the rest numbers. */
+static void put_heads(struct markdown *m, const char *const *heads, size_t n,
+                      size_t n_texts)
 {
     for (size_t i = 0; i < n; i++)
         axp__out_format(m->o, "| %s ", heads[i]);
     axp__out_text(m->o, "|\n");
     for (size_t i = 0; i < n; i++)
-        axp__out_text(m->o, i ? "|--:" : "|:--");
+        axp__out_text(m->o, i < n_texts ? "|:--" : "|--:");
     axp__out_text(m->o, "|\n");
 }
 
@@ -91,16 +94,34 @@ static void end_row(struct markdown *m)
 
 /* ---- sections --------------------------------------------------------------------- */
 
+/* Without the lives of processes, which `axprof run` saw from outside. */
+static size_t count_ops(const axp_view *v)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < v->n_ops; i++)
+        n += !axp__text_process(v, &v->ops[i]);
+    return n;
+}
+
+static void put_counts(struct markdown *m, const axp_view *v)
+{
+    size_t n_threads = axp__view_n_inside(v), n_ops = count_ops(v);
+    if (v->n_threads && !n_threads)
+        axp__out_text(m->o, "seen from outside alone");
+    else
+        axp__out_format(m->o, "%zu %s, %zu %s", n_threads,
+                        n_threads == 1 ? "thread" : "threads", n_ops,
+                        n_ops == 1 ? "operation" : "operations");
+}
+
 static void put_run(struct markdown *m, const axp_view *v)
 {
     char time[32], bytes[32];
-    size_t n_threads = axp__view_n_inside(v);
     axp__out_text(m->o, "# Profile of ");
     put_name(m, v->capture->title);
-    axp__out_format(m->o, "\n\n**%s**, %zu %s, %zu %s",
-                    axp_format_ns(time, sizeof time, v->duration_ns), n_threads,
-                    n_threads == 1 ? "thread" : "threads", v->n_ops,
-                    v->n_ops == 1 ? "operation" : "operations");
+    axp__out_format(m->o, "\n\n**%s**, ",
+                    axp_format_ns(time, sizeof time, v->duration_ns));
+    put_counts(m, v);
     if (v->steps.count) {
         axp__out_text(m->o, ", ");
         axp__out_u64(m->o, v->steps.count);
@@ -123,7 +144,7 @@ static void put_warnings(struct markdown *m, const axp_view *v)
         axp__out_format(m->o, "> ⚠️ %s%s", axp__short_many(many, w),
                         w->text);
         if (w->name) {
-            axp__out_text(m->o, *many ? " (last: " : " (");
+            axp__out_format(m->o, " (%s", axp__short_last(w));
             put_name(m, w->name);
             axp__out_char(m->o, ')');
         }
@@ -183,24 +204,29 @@ static void put_ops(struct markdown *m, const axp_view *v)
     static const char *const heads[] = {"operation", "calls",   "total",
                                         "self",      "mean",    "p99",
                                         "share",     "GFLOP/s", "GB/s"};
-    size_t shown = v->n_ops < SHOWN_OPS ? v->n_ops : SHOWN_OPS;
+    size_t n_ops = count_ops(v), shown = 0;
     bool has_work = false;
     char text[32];
     axp_ns rest = 0;
     axp__out_text(m->o, "## Compute Statistics\n\n");
-    if (!shown) {
+    if (!n_ops) {
         axp__out_text(m->o, "No operation was recorded.\n\n");
         return;
     }
-    for (size_t i = 0; i < shown; i++)
+    for (size_t i = 0; i < v->n_ops && i < SHOWN_OPS; i++)
         has_work |= v->ops[i].n_flops_calls || v->ops[i].n_bytes_calls;
-    put_heads(m, heads, has_work ? 9 : 7);
-    for (size_t i = 0; i < shown; i++)
+    put_heads(m, heads, has_work ? 9 : 7, 1);
+    for (size_t i = 0; i < v->n_ops; i++) {
+        if (axp__text_process(v, &v->ops[i])) continue;
+        if (shown == SHOWN_OPS) {
+            rest += v->ops[i].self_ns;
+            continue;
+        }
         put_op(m, &v->ops[i], has_work);
-    for (size_t i = shown; i < v->n_ops; i++)
-        rest += v->ops[i].self_ns;
-    if (shown < v->n_ops)
-        axp__out_format(m->o, "\nand %zu more, %s self\n", v->n_ops - shown,
+        shown++;
+    }
+    if (shown < n_ops)
+        axp__out_format(m->o, "\nand %zu more, %s self\n", n_ops - shown,
                         axp_format_ns(text, sizeof text, rest));
     axp__out_char(m->o, '\n');
 }
@@ -212,7 +238,7 @@ static void put_memory_names(struct markdown *m, const axp_view *v)
                                         "not freed"};
     axp__cell cell;
     size_t shown = 0;
-    put_heads(m, heads, sizeof heads / sizeof *heads);
+    put_heads(m, heads, sizeof heads / sizeof *heads, 2);
     for (; shown < v->n_memory_names && shown < SHOWN_NAMES; shown++) {
         const axp_memory_name *n = &v->memory_names[shown];
         const char *kind = axp__word_mem(n->kind);

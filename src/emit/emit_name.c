@@ -65,11 +65,12 @@ char *axp__plain(const char *text)
     size_t left = text ? strlen(text) : 0, len = 0;
     char *out = calloc(left + 2, 4);
     if (!out) return NULL;
+    bool is_blank = left && text[strspn(text, " ")] == 0;
     while (left) {
         size_t n = axp__utf8_len(text, left);
         uint32_t code = n ? code_at(text, n) : 0xfffd;
         enum kind kind = kind_of(code);
-        if (kind == HIDDEN) {
+        if (kind == HIDDEN || is_blank) {
             len += put_hidden(out + len, code);
         } else {
             /* a mark on nothing gets something to stand on */

@@ -85,10 +85,21 @@ char *axp__short_number(axp__cell out, double value)
     return axp__digits3(out, AXP__CELL, value);
 }
 
+static bool has_many(const axp_warning *w)
+{
+    return w->count >= 2 && strncmp(w->text, "the ", 4) != 0;
+}
+
+const char *axp__short_last(const axp_warning *w)
+{
+    bool is_most = !strcmp(w->code, "own_overhead"); /* called most often */
+    return has_many(w) && !is_most ? "last: " : "";
+}
+
 const char *axp__short_many(axp__cell out, const axp_warning *w)
 {
     out[0] = 0;
-    if (w->count < 2 || !strncmp(w->text, "the ", 4)) return out;
+    if (!has_many(w)) return out;
     axp__short_count(out, w->count);
     axp__append(out, AXP__CELL, strlen(out), " ");
     return out;

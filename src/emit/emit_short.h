@@ -18,5 +18,7 @@ char *axp__short_number(axp__cell out, double value);  /* of any size */
 /* What stands before a warning's text: how many there were, where there were
  * several: "16 scopes still open". */
 const char *axp__short_many(axp__cell out, const axp_warning *w);
+/* And before its name: "last: " where it is that of one among several. */
+const char *axp__short_last(const axp_warning *w);
 
 #endif

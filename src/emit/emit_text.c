@@ -230,7 +230,7 @@ static void put_warnings(struct axp__text *t, const axp_view *v)
         if (w->name)
             words.len += (size_t)snprintf(
                 words.text + words.len, sizeof words.text - words.len,
-                " (%s%s)", *many ? "last: " : "", name.shown);
+                " (%s%s)", axp__short_last(w), name.shown);
         axp__text_style(t, AXP__YELLOW);
         axp__text_wrap(t, "! ", words.text);
         axp__text_style(t, NULL);

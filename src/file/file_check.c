@@ -10,6 +10,7 @@
 #include "file/file_fold.h"
 #include "file/file_open.h"
 #include "file/file_pack.h"
+#include "file/file_walk.h"
 #include "record/record_thread.h"
 #include "wire/wire_decode.h"
 
@@ -107,16 +108,12 @@ static void check_block(struct check *c, const struct axp__index_entry *e)
 }
 
 /* Between what the index lists there may be free space alone. */
-static void check_gap(struct check *c, size_t i)
+static void check_gap(struct check *c, uint64_t at, uint64_t end)
 {
     const struct axp__file *f = c->o->file;
-    uint64_t at = f->entry[i].at + axp__block_span(&f->entry[i].block);
-    uint64_t end = i + 1 < f->n_entries ? f->entry[i + 1].at : f->end;
     while (f->is_finished && at < end) {
-        uint8_t head[AXP__BLOCK_HEAD];
         struct axp__block b;
-        if (!axp__file_read_at(f, at, head, sizeof head) ||
-            axp__block_get(head, &b) || b.kind != AXP__B_VOID) {
+        if (!axp__file_head_at(f, at, &b) || b.kind != AXP__B_VOID) {
             tell(c, at, AXP__B_NONE, "the index does not know it");
             return;
         }
@@ -129,10 +126,9 @@ static void check_index(struct check *c)
 {
     const struct axp__file *f = c->o->file;
     struct axp__index_entry index = {.at = f->end};
-    uint8_t head[AXP__BLOCK_HEAD];
     if (!f->is_finished) return;
-    if (!axp__file_read_at(f, f->end, head, sizeof head) ||
-        axp__block_get(head, &index.block) || !has_clean_padding(f, &index) ||
+    if (!axp__file_head_at(f, f->end, &index.block) ||
+        !has_clean_padding(f, &index) ||
         f->end + axp__block_span(&index.block) + AXP__FILE_TAIL != f->bytes)
         tell(c, f->end, AXP__B_INDEX,
              "something lies between it and the trailer");
@@ -141,14 +137,19 @@ static void check_index(struct check *c)
 static void check_blocks(struct check *c)
 {
     const struct axp__file *f = c->o->file;
+    uint64_t end = AXP__FILE_HEAD; /* of the block before */
+    struct axp__file_walk w;
     if (f->fault.what) {
         c->n_wrong++;
         fprintf(c->to, "  byte %" PRIu64 ": %s\n", f->fault.at, f->fault.what);
     }
-    for (size_t i = 0; i < f->n_entries; i++) {
-        check_block(c, &f->entry[i]);
-        check_gap(c, i);
+    axp__file_walk_begin(&w, f);
+    while (axp__file_walk_next(&w)) {
+        check_gap(c, end, w.entry.at);
+        check_block(c, &w.entry);
+        end = w.entry.at + axp__block_span(&w.entry.block);
     }
+    check_gap(c, end, f->end);
     check_index(c);
     for (size_t i = 0; i < c->o->capture->n_chunks; i++)
         if (c->o->capture->chunks[i].n_events != UINT64_MAX)
@@ -228,7 +229,7 @@ axp_status axp_file_check(const char *path, FILE *to)
     if (status) return status;
     struct check c = {.o = &o, .to = to};
     check_blocks(&c);
-    fprintf(to, "  %zu blocks, %" PRIu64 " bytes\n", o.file->n_entries,
+    fprintf(to, "  %" PRIu64 " blocks, %" PRIu64 " bytes\n", o.file->n_blocks,
             o.file->bytes);
     status = check_statistics(&c);
     bool is_finished = o.file->is_finished;

@@ -253,10 +253,10 @@ static struct turn *make_turns(const struct axp__capture *c)
 }
 
 static void fold_by_words(struct axp__fold *f, struct axp__fold_row *r,
-                          const struct axp__cap_chunk *chunk)
+                          const struct axp__cap_chunk *chunk, uint32_t part)
 {
     struct axp__cap_words words;
-    if (!axp__words_load(chunk, &words)) {
+    if (!axp__words_load(chunk, part, &words)) {
         f->n_damaged++;
         return;
     }
@@ -270,30 +270,28 @@ struct reading {
     struct axp__symbols symbols;
 };
 
-static void fold_chunk(struct axp__fold *f, struct reading *reading,
-                       const struct axp__cap_chunk *chunk)
+static void fold_part(struct axp__fold *f, struct reading *reading,
+                      const struct axp__cap_chunk *chunk, uint32_t part)
 {
     struct axp__fold_row *r = axp__fold_row(f, chunk->row);
     uint64_t granted = f->budget.used_bytes + GRANT_BYTES;
+    struct axp__index_entry e;
     if (!r) {
         f->is_out_of_memory = true;
         return;
     }
     if (f->budget.limit_bytes < granted) f->budget.limit_bytes = granted;
-    if (chunk->n_events != UINT64_MAX) r->n_events += chunk->n_events;
-    const struct axp__index_entry *e = axp__file_entry_of(chunk);
-    if (!e || e->block.kind != AXP__B_PACK) {
-        fold_by_words(f, r, chunk);
+    if (!part && chunk->n_events != UINT64_MAX) r->n_events += chunk->n_events;
+    if (!axp__file_part(chunk, part, &e) || e.block.kind != AXP__B_PACK) {
+        fold_by_words(f, r, chunk, part);
         return;
     }
-    const struct axp__file *file =
-        (const struct axp__file *)(const void *)chunk->source;
     struct axp__symbols *s = &reading->symbols;
-    if (axp__file_body_into(file, e, &reading->body) ||
-        axp__symbols_open(s, &e->block, reading->body.bytes))
+    if (axp__file_body_into(axp__file_of(chunk), &e, &reading->body) ||
+        axp__symbols_open(s, &e.block, reading->body.bytes))
         f->n_damaged++;
     else if (!axp__fold_can_do(f, s))
-        fold_by_words(f, r, chunk);
+        fold_by_words(f, r, chunk, part);
     else if (!axp__fold_symbols(f, r, s))
         f->n_damaged++;
 }
@@ -321,7 +319,8 @@ struct axp__fold *axp__fold_create(const struct axp__capture *c)
     mark_tracks(f, c);
     axp__symbols_init(&reading.symbols);
     for (size_t i = 0; turns && i < c->n_chunks && !f->is_out_of_memory; i++) {
-        fold_chunk(f, &reading, turns[i].chunk);
+        for (uint32_t k = 0; k <= turns[i].chunk->n_more; k++)
+            fold_part(f, &reading, turns[i].chunk, k);
         axp__fold_memory(f,
                          i + 1 < c->n_chunks ? turns[i + 1].key : UINT64_MAX);
     }

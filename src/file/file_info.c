@@ -11,6 +11,7 @@
 #include "axprof/axprof_file.h"
 #include "base/base_text.h"
 #include "file/file_open.h"
+#include "file/file_walk.h"
 #include "os/os_clock.h"
 #include "record/record_thread.h"
 #include "wire/wire_decode.h"
@@ -139,7 +140,7 @@ static uint64_t count_events(const struct axp__cap_chunk *chunk)
     struct axp__wire_event e;
     uint64_t n = 0;
     if (chunk->n_events != UINT64_MAX) return chunk->n_events;
-    if (!axp__words_load(chunk, &w)) return 0;
+    if (!axp__words_load(chunk, 0, &w)) return 0;
     axp__decoder_init(&d, w.words, w.n_words, w.base_ticks);
     while (axp__decoder_next(&d, &e))
         n += axp__word_events(
@@ -148,16 +149,31 @@ static uint64_t count_events(const struct axp__cap_chunk *chunk)
     return n;
 }
 
-static void put_events(FILE *to, const struct axp__opened *o)
+struct blocks { /* of a kind */
+    uint64_t n, bytes;
+};
+
+static void count_blocks(const struct axp__file *f,
+                         struct blocks blocks[AXP__B_N_KINDS])
+{
+    struct axp__file_walk w;
+    axp__file_walk_begin(&w, f);
+    while (axp__file_walk_next(&w)) {
+        if (w.entry.block.kind >= AXP__B_N_KINDS) continue;
+        blocks[w.entry.block.kind].n++;
+        blocks[w.entry.block.kind].bytes += axp__block_span(&w.entry.block);
+    }
+}
+
+static void put_events(FILE *to, const struct axp__opened *o,
+                       const struct blocks blocks[AXP__B_N_KINDS])
 {
     const struct axp__capture *c = o->capture;
     struct kinds k = count_kinds(c);
-    uint64_t here = 0, bytes = 0, tracks = 0, open = 0;
+    uint64_t here = 0, tracks = 0, open = 0;
+    uint64_t bytes = blocks[AXP__B_CHUNK].bytes + blocks[AXP__B_PACK].bytes;
     for (size_t i = 0; i < c->n_chunks; i++)
         here += count_events(&c->chunks[i]);
-    for (size_t i = 0; i < o->file->n_entries; i++)
-        if (axp__block_is_timeline(&o->file->entry[i].block))
-            bytes += axp__block_span(&o->file->entry[i].block);
     for (size_t i = 0; i < c->n_rows; i++)
         tracks += c->rows[i].track != 0;
     for (size_t i = 0; i < c->n_lanes; i++)
@@ -180,19 +196,13 @@ static void put_events(FILE *to, const struct axp__opened *o)
     fputc('\n', to);
 }
 
-static void put_blocks(FILE *to, const struct axp__opened *o)
+static void put_blocks(FILE *to, const struct blocks blocks[AXP__B_N_KINDS])
 {
-    for (uint32_t kind = 1; kind < AXP__B_N_KINDS; kind++) {
-        uint64_t n = 0, bytes = 0;
-        for (size_t i = 0; i < o->file->n_entries; i++) {
-            if (o->file->entry[i].block.kind != kind) continue;
-            n++;
-            bytes += axp__block_span(&o->file->entry[i].block);
-        }
-        if (n)
+    for (uint32_t kind = 1; kind < AXP__B_N_KINDS; kind++)
+        if (blocks[kind].n)
             fprintf(to, "  blocks    %-6s %6" PRIu64 " of %" PRIu64 " bytes\n",
-                    axp__block_kind_name((enum axp__block_kind)kind), n, bytes);
-    }
+                    axp__block_kind_name((enum axp__block_kind)kind),
+                    blocks[kind].n, blocks[kind].bytes);
 }
 
 static void put_warnings(FILE *to, const struct axp__capture *c)
@@ -213,14 +223,16 @@ axp_status axp_file_info_write(const char *const *paths, size_t n, FILE *to)
                                         "file to write to");
     for (size_t i = 0; i < n; i++) {
         struct axp__opened o = {0};
+        struct blocks blocks[AXP__B_N_KINDS] = {0};
         axp_status status = paths[i] ? axp__trace_open(paths[i], &o)
                                      : axp__fail(AXP_E_INVALID, "NULL path");
         if (status) return status;
         if (i) fputc('\n', to);
         put_file(to, &o);
         put_run(to, &o);
-        put_events(to, &o);
-        put_blocks(to, &o);
+        count_blocks(o.file, blocks);
+        put_events(to, &o, blocks);
+        put_blocks(to, blocks);
         put_warnings(to, o.capture);
         o.capture->release(o.capture);
     }

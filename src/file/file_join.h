@@ -21,6 +21,7 @@
 struct axp__part {
     struct axp__capture *capture;
     const struct axp__file_head *head; /* of its file: host and clock */
+    const char *id; /* of the recording, in the capture; NULL: unknown */
 };
 
 /* NULL: no memory. One part is given back as it is. */

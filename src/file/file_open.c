@@ -9,6 +9,7 @@
 #include "file/file_fold.h"
 #include "file/file_image.h"
 #include "file/file_pack.h"
+#include "file/file_walk.h"
 #include "outside/outside_recover.h"
 #include "record/record_thread.h"
 #include "record/record_trace.h"
@@ -157,11 +158,13 @@ static axp_status read_state(const struct axp__file *f, struct axp__capture *c,
 
 static uint32_t newest_epoch(const struct axp__file *f)
 {
+    struct axp__file_walk w;
     uint32_t epoch = 0;
-    for (size_t i = 0; i < f->n_entries; i++)
-        if (axp__block_is_timeline(&f->entry[i].block) &&
-            f->entry[i].block.epoch > epoch)
-            epoch = f->entry[i].block.epoch;
+    axp__file_walk_begin(&w, f);
+    while (axp__file_walk_next(&w))
+        if (axp__block_is_timeline(&w.entry.block) &&
+            w.entry.block.epoch > epoch)
+            epoch = w.entry.block.epoch;
     return epoch;
 }
 
@@ -239,10 +242,12 @@ static axp_status by_file(struct axp__file *f, struct axp__opened *o)
 /* ---- with a spool -------------------------------------------------------------------- */
 
 /* The file's block that holds a chunk of the spool too; they lie from `first`
- * on, by row and seq. */
+ * on, by row and seq, each with a chunk of its own. */
 static struct axp__cap_chunk *find_in_file(struct axp__capture *c, size_t first,
-                                           const struct axp__cap_chunk *chunk)
+                                           const struct axp__cap_chunk *chunk,
+                                           struct axp__block *block)
 {
+    struct axp__index_entry e;
     size_t low = first, high = c->n_chunks;
     while (low < high) { /* the first that begins after the chunk */
         size_t mid = (low + high) / 2;
@@ -255,7 +260,9 @@ static struct axp__cap_chunk *find_in_file(struct axp__capture *c, size_t first,
     }
     if (low == first || c->chunks[low - 1].row != chunk->row) return NULL;
     struct axp__cap_chunk *k = &c->chunks[low - 1];
-    return chunk->seq - k->seq < axp__file_entry_of(k)->block.n ? k : NULL;
+    if (!axp__file_part(k, 0, &e)) return NULL;
+    *block = e.block;
+    return chunk->seq - k->seq < e.block.n ? k : NULL;
 }
 
 /* Whether the file has it, and has all of it. If the file's is an older copy,
@@ -263,10 +270,10 @@ static struct axp__cap_chunk *find_in_file(struct axp__capture *c, size_t first,
 static bool is_in_file(struct axp__capture *c, size_t first,
                        const struct axp__cap_chunk *chunk)
 {
-    struct axp__cap_chunk *k = find_in_file(c, first, chunk);
+    struct axp__block b;
+    struct axp__cap_chunk *k = find_in_file(c, first, chunk, &b);
     if (!k) return false;
-    const struct axp__block *b = &axp__file_entry_of(k)->block;
-    if (b->n > 1 || b->n_words >= chunk->n_words) return true;
+    if (b.n > 1 || b.n_words >= chunk->n_words) return true;
     memmove(k, k + 1, (size_t)(c->chunks + c->n_chunks - k - 1) * sizeof *k);
     c->n_chunks--;
     return false;

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "file/file_walk.h"
 #include "record/record_thread.h"
 
 #define READ_BYTES ((size_t)1 << 18)
@@ -36,8 +37,23 @@ static void set_fault(struct axp__file *f, uint64_t at, const char *what)
     if (!f->fault.what) f->fault = (struct axp__file_fault){at, what};
 }
 
+/* Grows by half: that much lies idle at most. */
+static bool add_place(struct axp__file *f, uint64_t at)
+{
+    if (f->n_blocks == f->cap_block_at) {
+        size_t cap = f->cap_block_at + f->cap_block_at / 2 + 256;
+        uint8_t *wider = realloc(f->block_at, cap * AXP__PLACE_BYTES);
+        if (!wider) return false;
+        f->block_at = wider;
+        f->cap_block_at = cap;
+    }
+    axp__place_put(f->block_at, f->n_blocks++, at);
+    return true;
+}
+
 static bool add_entry(struct axp__file *f, const struct axp__index_entry *e)
 {
+    if (axp__block_is_timeline(&e->block)) return true;
     if (f->n_entries == f->cap_entries) {
         size_t cap = f->cap_entries ? f->cap_entries * 2 : 64;
         struct axp__index_entry *wider = realloc(f->entry, cap * sizeof *wider);
@@ -82,6 +98,14 @@ uint8_t *axp__file_body(const struct axp__file *f,
     return NULL;
 }
 
+bool axp__file_head_at(const struct axp__file *f, uint64_t at,
+                       struct axp__block *out)
+{
+    uint8_t head[AXP__BLOCK_HEAD];
+    return axp__file_read_at(f, at, head, sizeof head) &&
+           !axp__block_get(head, out);
+}
+
 bool axp__file_entry_is_true(const struct axp__file *f,
                              const struct axp__index_entry *e)
 {
@@ -91,63 +115,59 @@ bool axp__file_entry_is_true(const struct axp__file *f,
            !memcmp(head, again, sizeof head);
 }
 
-/* ---- by the index ------------------------------------------------------------------ */
-
-/* A claim of the index is held against what its own head would be held
- * against, and against the file. */
-static bool is_sound(const struct axp__index_entry *e, uint64_t from,
-                     uint64_t end)
+/* The checksum of a body, in pieces. */
+static bool has_body(const struct axp__file *f, uint64_t at,
+                     const struct axp__block *b, uint8_t *buffer, size_t size)
 {
-    uint8_t head[AXP__BLOCK_HEAD];
-    struct axp__block b;
-    axp__block_put(head, &e->block);
-    return e->at >= from && e->at < end && e->at % 8 == 0 &&
-           axp__block_get(head, &b) == AXP__BLOCK_OK &&
-           axp__block_span(&b) <= end - e->at;
+    uint64_t left = b->body_bytes;
+    uint32_t crc = 0;
+    at += AXP__BLOCK_HEAD;
+    while (left) {
+        size_t n = left < size ? (size_t)left : size;
+        if (!axp__file_read_at(f, at, buffer, n)) return false;
+        crc = axp__crc32c(crc, buffer, n);
+        at += n;
+        left -= n;
+    }
+    return crc == b->body_crc;
 }
 
-static bool read_entries(struct axp__file *f, const uint8_t *body,
-                         const struct axp__index_entry *index,
-                         axp_status *status)
+/* ---- by the index ------------------------------------------------------------------ */
+
+static bool read_entries(struct axp__file *f, uint64_t n, axp_status *status)
 {
-    struct axp__bytes b = {body, body + index->block.body_bytes, false};
-    struct axp__index_entry e = {0};
-    uint64_t from = AXP__FILE_HEAD;
-    while (axp__index_get(&b, &e)) {
-        if (!is_sound(&e, from, index->at)) return false;
-        from = e.at + axp__block_span(&e.block);
-        if (!add_entry(f, &e)) {
+    struct axp__file_walk w;
+    axp__file_walk_begin(&w, f);
+    while (axp__file_walk_next(&w))
+        if (!add_entry(f, &w.entry)) {
             *status = AXP_E_NO_MEMORY;
             return false;
         }
-    }
-    return !b.is_bad && f->n_entries == index->block.n;
+    f->n_blocks = w.n;
+    return !w.is_bad && w.n == n;
 }
 
 /* False: there is none, or it is damaged. */
 static bool read_index(struct axp__file *f, axp_status *status)
 {
-    uint8_t tail[AXP__FILE_TAIL], head[AXP__BLOCK_HEAD];
+    uint8_t tail[AXP__FILE_TAIL], buffer[4096];
     struct axp__file_tail t;
-    struct axp__index_entry index;
+    struct axp__block index;
     if (f->bytes < AXP__FILE_HEAD + AXP__BLOCK_HEAD + AXP__FILE_TAIL ||
         !axp__file_read_at(f, f->bytes - AXP__FILE_TAIL, tail, sizeof tail) ||
         axp__file_tail_get(tail, &t) || t.file_bytes != f->bytes ||
-        !axp__file_read_at(f, t.index_at, head, sizeof head) ||
-        axp__block_get(head, &index.block) || index.block.kind != AXP__B_INDEX)
+        !axp__file_head_at(f, t.index_at, &index) ||
+        index.kind != AXP__B_INDEX ||
+        !has_body(f, t.index_at, &index, buffer, sizeof buffer))
         return false;
-    index.at = t.index_at;
-    uint8_t *body = axp__file_body(f, &index, status);
-    bool ok = body && read_entries(f, body, &index, status);
-    free(body);
-    if (*status == AXP_E_FORMAT) *status = AXP_OK;
-    if (!ok) {
-        f->n_entries = 0;
-        f->n_unknown = 0;
-        return false;
-    }
     f->end = t.index_at;
-    return true;
+    f->index_bytes = index.body_bytes;
+    if (read_entries(f, index.n, status)) return true;
+    f->n_entries = 0;
+    f->n_unknown = 0;
+    f->n_blocks = 0;
+    f->index_bytes = 0;
+    return false;
 }
 
 /* ---- from block to block -------------------------------------------------------------- */
@@ -159,20 +179,10 @@ struct scan {
     bool is_own; /* what it says of itself is true */
 };
 
-/* The checksum of a body, in pieces. */
-static bool has_body(struct scan *s, const struct axp__block *b)
+static bool is_whole(struct scan *s, const struct axp__block *b)
 {
-    uint64_t at = s->at + AXP__BLOCK_HEAD, left = b->body_bytes;
-    uint32_t crc = 0;
-    if (b->kind == AXP__B_VOID || s->is_own) return true;
-    while (left) {
-        size_t n = left < READ_BYTES ? (size_t)left : READ_BYTES;
-        if (!axp__file_read_at(s->f, at, s->buffer, n)) return false;
-        crc = axp__crc32c(crc, s->buffer, n);
-        at += n;
-        left -= n;
-    }
-    return crc == b->body_crc;
+    return b->kind == AXP__B_VOID || s->is_own ||
+           has_body(s->f, s->at, b, s->buffer, READ_BYTES);
 }
 
 /* Moves to the next place where a block may begin; false: there is none. */
@@ -216,11 +226,11 @@ static bool scan_one(struct scan *s, axp_status *status)
         set_fault(f, s->at, "the file ends within a block");
         return false;
     }
-    if (!has_body(s, &e.block)) {
+    if (!is_whole(s, &e.block)) {
         set_fault(f, s->at, "a block is damaged");
         f->n_damaged++;
     } else if (e.block.kind != AXP__B_VOID && e.block.kind != AXP__B_INDEX) {
-        if (!add_entry(f, &e)) *status = AXP_E_NO_MEMORY;
+        if (!add_place(f, e.at) || !add_entry(f, &e)) *status = AXP_E_NO_MEMORY;
     }
     s->at += axp__block_span(&e.block);
     f->end = s->at;
@@ -259,7 +269,9 @@ static axp_status read_head(struct axp__file *f)
         return axp__fail(AXP_E_FORMAT, "%s: the header is damaged (byte 0)",
                          f->path);
     default:
-        return axp__fail(AXP_E_FORMAT, "%s is no trace of axprof", f->path);
+        return axp__fail(AXP_E_FORMAT,
+                         "%s is no trace of axprof; recordings end in .axp",
+                         f->path);
     }
 }
 
@@ -272,6 +284,9 @@ static axp_status look_at(struct axp__file *f)
     if (!S_ISREG(st.st_mode))
         return axp__fail(AXP_E_FORMAT, "%s is not a regular file", f->path);
     f->bytes = (uint64_t)st.st_size;
+    if (f->bytes >= AXP__PLACE_END)
+        return axp__fail(AXP_E_FORMAT, "%s is longer than a trace can be",
+                         f->path);
     return read_head(f);
 }
 
@@ -317,6 +332,8 @@ void axp__file_close(struct axp__file *f)
     if (!f) return;
     if (f->fd >= 0) close(f->fd);
     free(f->entry);
+    free(f->block_at);
+    free(f->chunk_at);
     free(f->path);
     free(f);
 }

@@ -80,12 +80,14 @@ static void unload(struct axp__cap_words *words)
 }
 
 static bool load(const struct axp__cap_source *source,
-                 const struct axp__cap_chunk *at, struct axp__cap_words *out)
+                 const struct axp__cap_chunk *at, uint32_t part,
+                 struct axp__cap_words *out)
 {
     const struct axp__shift *s =
         (const struct axp__shift *)(const void *)source;
     struct axp__cap_words words;
-    if (!axp__words_load(&s->part->chunks[at->place], &words)) return false;
+    if (!axp__words_load(&s->part->chunks[at->place], part, &words))
+        return false;
     uint64_t *copy = malloc((words.n_words + 1) * 8);
     if (copy) {
         if (words.n_words) memcpy(copy, words.words, words.n_words * 8);
@@ -113,6 +115,7 @@ bool axp__shift_chunks(struct axp__shift *s, struct axp__cap_chunk *to)
         const struct axp__cap_chunk *from = &s->part->chunks[i];
         to[i] = (struct axp__cap_chunk){
             .row = s->first_row + from->row,
+            .n_more = from->n_more,
             .seq = from->seq,
             .base_ticks = axp__shift_ticks(s, from->base_ticks),
             .source = &s->source,

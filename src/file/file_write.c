@@ -245,34 +245,41 @@ static bool is_well_packed(const struct writer *w, const struct axp__block *b)
            b->base_ticks >= w->what->from_ticks && !w->what->is_raw;
 }
 
+/* One chunk of words, which has this seq. */
+static bool gather_words(struct writer *w, const struct axp__cap_chunk *k,
+                         uint32_t part, uint64_t seq)
+{
+    struct axp__cap_words words;
+    if (!axp__words_load(k, part, &words)) return true;
+    struct axp__unpacked_chunk one = {seq, words.base_ticks, 0, words.n_words,
+                                      0};
+    bool ok =
+        words.n_words > AXP__CHUNK_WORDS || gather(w, k, &one, words.words);
+    axp__words_unload(&words);
+    return ok;
+}
+
 /* A block of a file may be several chunks. False: no memory, or writing
  * failed; what cannot be read is left out. */
-static bool gather_block(struct writer *w, const struct axp__cap_chunk *k)
+static bool gather_part(struct writer *w, const struct axp__cap_chunk *k,
+                        uint32_t part)
 {
-    const struct axp__index_entry *e = axp__file_entry_of(k);
-    struct axp__cap_words words;
-    if (!e || e->block.kind != AXP__B_PACK) {
-        if (!axp__words_load(k, &words)) return true;
-        struct axp__unpacked_chunk one = {k->seq, words.base_ticks, 0,
-                                          words.n_words, 0};
-        bool ok =
-            words.n_words > AXP__CHUNK_WORDS || gather(w, k, &one, words.words);
-        axp__words_unload(&words);
-        return ok;
-    }
+    struct axp__index_entry e;
+    if (!axp__file_of(k)) return gather_words(w, k, part, k->seq);
+    if (!axp__file_part(k, part, &e)) return true;
+    if (e.block.kind != AXP__B_PACK)
+        return gather_words(w, k, part, e.block.seq);
     axp_status status;
     struct axp__unpacked u;
-    uint8_t *body = axp__file_body(
-        (const struct axp__file *)(const void *)k->source, e, &status);
+    uint8_t *body = axp__file_body(axp__file_of(k), &e, &status);
     if (!body) return status != AXP_E_NO_MEMORY;
     bool ok = true;
-    if (is_well_packed(w, &e->block)) {
-        struct axp__block b = e->block;
-        ok = put_chunks(w) && put_block(w, &b, body, b.body_bytes);
+    if (is_well_packed(w, &e.block)) {
+        ok = put_chunks(w) && put_block(w, &e.block, body, e.block.body_bytes);
         free(body);
         return ok;
     }
-    if (axp__file_unpack(&e->block, body, &u) == AXP__UNPACK_OK)
+    if (axp__file_unpack(&e.block, body, &u) == AXP__UNPACK_OK)
         for (size_t i = 0; ok && i < u.n_chunks; i++)
             ok = gather(w, k, &u.chunk[i], u.words + u.chunk[i].first);
     axp__unpacked_fini(&u);
@@ -299,7 +306,8 @@ static bool put_timeline(struct writer *w)
         list[i] = &c->chunks[i];
     if (ok) qsort(list, c->n_chunks, sizeof *list, by_row_and_seq);
     for (size_t i = 0; ok && i < c->n_chunks; i++)
-        ok = gather_block(w, list[i]);
+        for (uint32_t part = 0; ok && part <= list[i]->n_more; part++)
+            ok = gather_part(w, list[i], part);
     free(list);
     return ok && put_chunks(w);
 }

@@ -9,17 +9,25 @@
 
 /* ---- counting, and the public calls ------------------------------------------------------ */
 
-static uint64_t count_chunk(const struct axp__cap_chunk *chunk)
+static uint64_t count_part(const struct axp__cap_chunk *chunk, uint32_t part)
 {
     struct axp__cap_words words;
     struct axp__decoder d;
     struct axp__wire_event w;
     uint64_t n = 0;
-    if (!axp__words_load(chunk, &words)) return 0;
+    if (!axp__words_load(chunk, part, &words)) return 0;
     axp__decoder_init(&d, words.words, words.n_words, words.base_ticks);
     while (axp__decoder_next(&d, &w))
         n += axp__word_events(w.kind, w.kind == AXP__W_EXT ? w.ext : 0);
     axp__words_unload(&words);
+    return n;
+}
+
+static uint64_t count_chunk(const struct axp__cap_chunk *chunk)
+{
+    uint64_t n = 0;
+    for (uint32_t part = 0; part <= chunk->n_more; part++)
+        n += count_part(chunk, part);
     return n;
 }
 

@@ -1,14 +1,27 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* axp_open: files to a view. Several files are the processes of a run; that
- * they are is checked by their run id, and where it differs a view is made all
- * the same: the caller named them. */
+ * they are is not checked: the caller named them. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "file/file_join.h"
 #include "file/file_open.h"
 #include "model/model_symbols.h"
 #include "model/model_view.h"
 #include "record/record_thread.h"
+
+/* A recording that is counted twice is wrong without a sign of it: "*.axp"
+ * where one is a packed copy of another. */
+static axp_status check_once(const char *const *paths,
+                             const struct axp__part *parts, size_t n)
+{
+    for (size_t i = 0; parts[n].id && i < n; i++)
+        if (parts[i].id && !strcmp(parts[i].id, parts[n].id))
+            return axp__fail(AXP_E_INVALID,
+                             "%s and %s are the same recording; name it once",
+                             paths[i], paths[n]);
+    return AXP_OK;
+}
 
 axp_status axp_open(const char *const *paths, size_t n_paths, axp_view **out)
 {
@@ -27,7 +40,9 @@ axp_status axp_open(const char *const *paths, size_t n_paths, axp_view **out)
             status = axp__trace_open(paths[n], &o);
         if (status) break;
         axp__model_name_functions(o.capture, &o.about);
-        parts[n] = (struct axp__part){o.capture, &o.file->head};
+        parts[n] = (struct axp__part){o.capture, &o.file->head,
+                                      axp__about_text(&o.about, "id")};
+        status = check_once(paths, parts, n);
     }
     if (status) {
         while (n--)

@@ -10,7 +10,7 @@
 static void load(struct axp__words *w)
 {
     axp__words_unload(&w->loaded);
-    if (w->chunk == w->end || !axp__words_load(w->chunk, &w->loaded))
+    if (w->chunk == w->end || !axp__words_load(w->chunk, w->part, &w->loaded))
         w->loaded = (struct axp__cap_words){0};
     axp__decoder_init(&w->decoder, w->loaded.words, w->loaded.n_words,
                       w->loaded.base_ticks);
@@ -21,6 +21,7 @@ void axp__words_rewind(struct axp__words *w)
     axp__words_unload(&w->loaded);
     axp__decoder_init(&w->decoder, NULL, 0, 0);
     w->chunk = w->first;
+    w->part = 0;
     w->is_begun = false;
 }
 
@@ -31,7 +32,10 @@ void axp__words_fini(struct axp__words *w)
 
 bool axp__words_next_chunk(struct axp__words *w)
 {
-    if (w->is_begun && w->chunk < w->end) w->chunk++;
+    if (w->is_begun && w->chunk < w->end && w->part++ == w->chunk->n_more) {
+        w->chunk++;
+        w->part = 0;
+    }
     w->is_begun = true;
     load(w);
     return w->chunk < w->end;
@@ -191,10 +195,12 @@ static axp_ns next_time(const struct axp__track *t)
     return t->open.n && t->open.at[0].end_ns < at ? t->open.at[0].end_ns : at;
 }
 
-/* The index of the chunk that would be read next. */
+/* The index of the chunk of which a part would be read next. */
 static size_t unread(const struct axp__words *w)
 {
-    return (size_t)(w->chunk - w->first) + (w->is_begun ? 1 : 0);
+    bool is_through =
+        w->is_begun && w->chunk < w->end && w->part == w->chunk->n_more;
+    return (size_t)(w->chunk - w->first) + is_through;
 }
 
 /* Reads chunks until what comes next can come before nothing unread. */

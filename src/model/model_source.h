@@ -17,15 +17,17 @@
 struct axp__words {
     const struct axp__capture *capture;
     const struct axp__cap_chunk *first, *chunk, *end; /* by seq */
-    struct axp__cap_words loaded;                     /* of chunk */
+    struct axp__cap_words loaded;                     /* a part of chunk */
     struct axp__decoder decoder;
+    uint32_t part;
     bool is_begun;
 };
 
 /* Begins again at the first chunk; loads nothing yet. */
 void axp__words_rewind(struct axp__words *w);
 void axp__words_fini(struct axp__words *w);
-/* The next chunk that can be read, loaded; false: there is none. */
+/* The next part of a chunk, loaded; one that cannot be read is empty. False:
+ * there is none. */
 bool axp__words_next_chunk(struct axp__words *w);
 
 static inline bool axp__words_next(struct axp__words *w,

@@ -53,30 +53,41 @@ static void add_open(axp_view *v)
     add_known(v, AXP__CODE_OPEN, n, n ? axp__view_name(v, name) : NULL);
 }
 
-static void note_name(const axp_view *v, uint32_t id, uint32_t flag,
-                      uint64_t *n, const char **name)
+/* Names with a flag, each once. */
+struct flagged {
+    uint32_t flag;
+    uint8_t *is_seen; /* a bit a name; NULL: none was, or no memory */
+    uint64_t n;
+    const char *name;
+};
+
+static void note_name(const axp_view *v, uint32_t id, struct flagged *f)
 {
-    struct axp__cap_name found = v->capture->name_at(v->capture, id);
-    if (!(found.flags & flag)) return;
-    ++*n;
-    *name = found.text;
+    const struct axp__capture *c = v->capture;
+    struct axp__cap_name found = c->name_at(c, id);
+    if (!(found.flags & f->flag) || id >= c->n_names) return;
+    if (!f->is_seen) f->is_seen = calloc(c->n_names / 8 + 1, 1);
+    if (!f->is_seen || f->is_seen[id / 8] >> id % 8 & 1) return;
+    f->is_seen[id / 8] |= (uint8_t)(1u << id % 8);
+    f->n++;
+    f->name = found.text;
 }
 
 static void add_names(axp_view *v, const char *code, uint32_t flag)
 {
     const struct axp__capture *c = v->capture;
-    const char *name = NULL;
-    uint64_t n = 0;
+    struct flagged f = {.flag = flag};
     for (size_t i = 0; i < c->n_lanes; i++) {
         const struct axp__cap_lane *lane = &c->lanes[i];
         for (uint32_t k = 0; k < lane->n_ops; k++)
-            note_name(v, lane->ops[k].name, flag, &n, &name);
+            note_name(v, lane->ops[k].name, &f);
         for (uint32_t k = 0; k < lane->n_traffic; k++)
-            note_name(v, lane->traffic[k].name, flag, &n, &name);
+            note_name(v, lane->traffic[k].name, &f);
         for (uint32_t k = 0; k < lane->n_counters; k++)
-            note_name(v, lane->counters[k].name, flag, &n, &name);
+            note_name(v, lane->counters[k].name, &f);
     }
-    add_known(v, code, n, name);
+    free(f.is_seen);
+    add_known(v, code, f.n, f.name);
 }
 
 static void add_short(axp_view *v)

@@ -89,8 +89,10 @@ static void unload(struct axp__cap_words *w)
 }
 
 static bool load(const struct axp__cap_source *s,
-                 const struct axp__cap_chunk *chunk, struct axp__cap_words *out)
+                 const struct axp__cap_chunk *chunk, uint32_t part,
+                 struct axp__cap_words *out)
 {
+    (void)part; /* there is one */
     const struct axp__image *m = (const struct axp__image *)s;
     uint64_t *words = malloc(chunk->n_words * 8);
     if (!words ||

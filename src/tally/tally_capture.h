@@ -110,16 +110,18 @@ struct axp__cap_words {
 struct axp__cap_source {
     /* False if they cannot be read. From any thread. */
     bool (*load)(const struct axp__cap_source *s,
-                 const struct axp__cap_chunk *at, struct axp__cap_words *out);
+                 const struct axp__cap_chunk *at, uint32_t part,
+                 struct axp__cap_words *out);
     /* Of those that a capture owns: called when it is freed. */
     void (*close)(struct axp__cap_source *s);
     struct axp__cap_source *next;
 };
 
 /* Words of a row, in order. Those of a live profiler are there, those of a
- * file are loaded while they are read. */
+ * file are loaded while they are read, part by part. */
 struct axp__cap_chunk {
-    uint32_t row; /* id, not index */
+    uint32_t row;    /* id, not index */
+    uint32_t n_more; /* parts after the first */
     uint64_t seq, base_ticks;
     const uint64_t *words;                /* NULL: to be loaded … */
     const struct axp__cap_source *source; /* … from here … */
@@ -219,12 +221,14 @@ static inline void axp__cap_start_at(struct axp__capture *c, uint64_t ticks,
                                              : 0;
 }
 
+/* Parts are counted from 0; words that are there are one. */
 static inline bool axp__words_load(const struct axp__cap_chunk *at,
-                                   struct axp__cap_words *out)
+                                   uint32_t part, struct axp__cap_words *out)
 {
     *out = (struct axp__cap_words){at->words, at->n_words, at->base_ticks, NULL,
                                    NULL};
-    return at->words || (at->source && at->source->load(at->source, at, out));
+    return at->words ||
+           (at->source && at->source->load(at->source, at, part, out));
 }
 
 static inline void axp__words_unload(struct axp__cap_words *words)

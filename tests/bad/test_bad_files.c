@@ -6,6 +6,7 @@
 
 #include "file/file_fold.h"
 #include "file/file_open.h"
+#include "file/file_walk.h"
 #include "file/file_pack.h"
 #include "file/file_write.h"
 #include "view_dump.h"
@@ -35,10 +36,12 @@ static struct axp__index_entry find_block(const char *path,
                                           enum axp__block_kind kind)
 {
     struct axp__file *f;
+    struct axp__file_walk w;
     struct axp__index_entry found = {0};
     assert_int_equal(axp__file_open(path, &f), AXP_OK);
-    for (size_t i = f->n_entries; i--;)
-        if (f->entry[i].block.kind == kind) found = f->entry[i];
+    axp__file_walk_begin(&w, f);
+    while (!found.at && axp__file_walk_next(&w))
+        if (w.entry.block.kind == kind) found = w.entry;
     axp__file_close(f);
     assert_true(found.at);
     return found;
@@ -281,7 +284,7 @@ static void write_changed(const char *path, const char *to,
     assert_true(c->n_chunks < 64);
     for (size_t i = 0; i < c->n_chunks; i++) {
         struct axp__cap_words w;
-        assert_true(axp__words_load(&c->chunks[i], &w));
+        assert_true(axp__words_load(&c->chunks[i], 0, &w));
         copies[i] = malloc(w.n_words * 8);
         memcpy(copies[i], w.words, w.n_words * 8);
         assert_true(w.n_words <= AXP__CHUNK_WORDS);

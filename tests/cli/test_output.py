@@ -20,7 +20,7 @@ import termios
 import time
 
 import run_support
-from run_support import check, environment, equal, run
+from run_support import check, environment, equal, give_up_override, run
 
 
 class Context:
@@ -94,7 +94,8 @@ def test_failure_leaves_what_was_there(c, folder):
 def test_cannot_write(c, folder):
     file = record(c, folder)
     for path, words in (("no/such/r.txt", "make the folder first"),
-                        (".", "directory"), ("/dev/full", "No space left")):
+                        (".", "Is a directory; name a file in it"),
+                        ("/dev/full", "No space left")):
         done = axprof(c, folder, "report", file, "-o", path)
         equal(done.status, 1, path)
         check(words in done.err.decode(), path, done.err)
@@ -103,6 +104,12 @@ def test_cannot_write(c, folder):
                 ">/dev/full"], folder, env=environment())
     equal(done.status, 1, "standard output is full")
     check(b"No space left" in done.err, done.err)
+    for words in ("--help", "--version", f"info '{file}'", "run --list"):
+        done = run(["sh", "-c", f"'{c.axprof}' {words} >/dev/full"], folder,
+                   env=environment())
+        equal(done.status, 1, words)
+        check(b"cannot write standard output: No space left" in done.err,
+              words, done.err)
 
 
 def test_says_what_to_do(c, folder):
@@ -144,11 +151,13 @@ def test_keeps_the_recording(c, folder):
 def test_no_right(c, folder):
     file = record(c, folder)
     (folder / "locked").mkdir(mode=0o555)
-    if os.access(folder / "locked", os.W_OK):
-        return  # root may
-    done = axprof(c, folder, "export", "-f", "chrome", file, "-o", "locked/x")
-    equal(done.status, 1, "status")
-    check(b"Permission denied; choose a place" in done.err, done.err)
+    for words in (["export", "-f", "chrome"], ["report"]):
+        done = run([c.axprof, *words, file, "-o", "locked/x"], folder,
+                   env=environment(), preexec_fn=give_up_override)
+        equal(done.status, 1, "status")
+        check(b"cannot write locked/x: Permission denied; choose a place" in
+              done.err, done.err)
+    equal(list((folder / "locked").iterdir()), [], "half files")
 
 
 def interrupt_export(c, folder, file, number):
@@ -227,31 +236,34 @@ def test_terminal(c, folder):
     check("\x1b" not in (folder / "r.txt").read_text(), "colour in a file")
 
 
-def most_memory(c, folder, words):
+def most_memory(c, folder, *words):
     """KiB that a command had at its largest."""
-    process = subprocess.Popen([c.axprof, *words], cwd=folder,
-                               env=environment(), stdout=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = status  # reaped
-    equal(status, 0, words)
-    return usage.ru_maxrss
+    done = run([c.programs / "peak_of", c.axprof, *words], folder,
+               env=environment())
+    equal((done.status, done.err), (0, b""), words)
+    return int(done.out)
 
 
 def test_memory_does_not_grow(c, folder):
-    """Twenty times the events, the same memory; all there is by event."""
-    n = {"small": 25000, "large": 500000}  # 4 events each
-    for name, scopes in n.items():
+    """Twenty-five times the events, the same memory: of a packed file all
+    that there is by event, and of one that holds chunks as they were recorded,
+    5,000 blocks, all that there is by block."""
+    names = ("small", "large")
+    for name, scopes in zip(names, (100000, 2500000)):  # 4 events each
         result = run([c.programs / "record_program", "scopes", scopes], folder,
                      env=environment(AXPROF_OUT=str(folder / f"{name}.axp")))
         equal(result.status, 0, result.err)
-    for words in (["export", "-f", "perfetto"], ["export", "-f", "chrome"],
-                  ["export", "-f", "speedscope"], ["export", "-f", "json"],
-                  ["export", "-f", "csv-events"],
-                  ["export", "-f", "memory-viz"], ["report"]):
-        small, large = (most_memory(c, folder, words + [f"{name}.axp", "-o",
-                                                        "/dev/null"])
-                        for name in n)
-        check(large < small + 3072, words, small, "KiB and", large)
+        equal(axprof(c, folder, "pack", f"{name}.axp", "-o",
+                     f"packed-{name}.axp").status, 0, "pack")
+    raw = ("perfetto", "folded")
+    packed = ("perfetto", "chrome", "speedscope", "json", "csv-events",
+              "memory-viz")
+    for stem, forms in (("", raw), ("packed-", packed)):
+        for words in [("export", "-f", form, "-o", "/dev/null")
+                      for form in forms] + [("report",), ("info",)]:
+            small, large = (most_memory(c, folder, *words, f"{stem}{name}.axp")
+                            for name in names)
+            check(large < small + 700, stem, words, small, "KiB and", large)
 
 
 def test_device(c, folder):
@@ -304,6 +316,33 @@ def test_file_verbs(c, folder):
     a = axprof(c, folder, "report", "-f", "json", file).out
     b = axprof(c, folder, "report", "-f", "json", "packed.axp").out
     equal(b, a, "the same report")
+
+
+def test_same_recording_twice(c, folder):
+    """Named twice, or with a packed copy of it beside it (*.axp): nothing is
+    counted twice."""
+    file = record(c, folder)
+    equal(axprof(c, folder, "pack", file, "-o", "y.axp").status, 0, "pack")
+    for files in (("x.axp", "x.axp"), ("x.axp", "y.axp")):
+        for words in (("report",), ("export", "-f", "folded")):
+            done = axprof(c, folder, *words, *files)
+            equal((done.status, done.out), (2, b""), words)
+            equal(done.err.decode().partition(": ")[2],
+                  f"{files[0]} and {files[1]} are the same recording; name it "
+                  "once\n", words)
+
+
+def test_no_recordings(c, folder):
+    (folder / "notes.txt").write_text("x" * 4096)
+    for name, status, words in (
+            ("", 2, b"an empty name; give a recording"),
+            ("-", 2, b"recordings cannot be read from standard input"),
+            ("notes.txt", 1, b"notes.txt is no trace of axprof; recordings "
+             b"end in .axp")):
+        for verb in ("report", "info", "check"):
+            done = axprof(c, folder, verb, name)
+            equal((done.status, done.out), (status, b""), name)
+            check(words in done.err, name, done.err)
 
 
 def test_check_finds_damage(c, folder):

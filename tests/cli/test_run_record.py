@@ -298,6 +298,21 @@ def test_report_formats(c, folder):
     check(b"cannot write no/such/folder/r.txt" in result.err, result.err)
 
 
+def test_markdown_counts_as_text_does(c, folder):
+    """What was seen from outside is no operation of the program."""
+    for program, counts in ((("record_program", "scopes", 10),
+                             "1 thread, 2 operations"),
+                            (("run_program", "exit", 0),
+                             "seen from outside alone")):
+        for name in ("r.txt", "r.md"):
+            run([c.axprof, "run", "--no-file", "-o", name, "--without", "all",
+                 "--", c.program(program[0]), *program[1:]], folder,
+                env=environment())
+            text = (folder / name).read_text()
+            check(counts in text, name, text[:200])
+        check("`process " not in text, text)
+
+
 if __name__ == "__main__":
     run_support.main([value for name, value in list(globals().items())
                       if name.startswith("test_")],

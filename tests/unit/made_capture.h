@@ -34,10 +34,10 @@ static inline void made_release(struct axp__capture *c)
 }
 
 static inline bool made_load(const struct axp__cap_source *c,
-                             const struct axp__cap_chunk *at,
+                             const struct axp__cap_chunk *at, uint32_t part,
                              struct axp__cap_words *out)
 {
-    (void)c, (void)at, (void)out;
+    (void)c, (void)at, (void)part, (void)out;
     return false;
 }
 

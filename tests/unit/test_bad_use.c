@@ -112,6 +112,29 @@ static void names_that_are_not_utf8_are_kept_and_counted(void **state)
     axp_profiler_destroy(p);
 }
 
+static void *use_bad_name(void *p)
+{
+    one_call(p, "a\xff");
+    axp_record_alloc(p, "a\xff", 8);
+    axp_counter(p, "a\xff", 1);
+    return NULL;
+}
+
+/* However many threads use it, and for what. */
+static void a_bad_name_is_one(void **state)
+{
+    (void)state;
+    axp_profiler *p = ts_profiler();
+    use_bad_name(p);
+    for (int i = 0; i < 3; i++) {
+        pthread_t thread;
+        assert_int_equal(pthread_create(&thread, NULL, use_bad_name, p), 0);
+        pthread_join(thread, NULL);
+    }
+    assert_int_equal(ts_warnings(p, "names_not_utf8"), 1);
+    axp_profiler_destroy(p);
+}
+
 /* ---- numbers ------------------------------------------------------------- */
 
 static void work_that_is_no_number_is_ignored(void **state)
@@ -671,6 +694,7 @@ int main(void)
         cmocka_unit_test(quick_answers_to_bad_names_are_zero),
         cmocka_unit_test(names_of_a_mebibyte_are_cut_and_stay_distinct),
         cmocka_unit_test(names_that_are_not_utf8_are_kept_and_counted),
+        cmocka_unit_test(a_bad_name_is_one),
         cmocka_unit_test(work_that_is_no_number_is_ignored),
         cmocka_unit_test(bad_work_added_or_on_a_track_is_ignored),
         cmocka_unit_test(work_and_category_outside_of_scopes_warn),

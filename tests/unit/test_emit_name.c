@@ -24,6 +24,8 @@ static void what_is_not_printed_raw(void **state)
                  "31m",
                  "\\u009b31m");              /* C1: a CSI in one character */
     assert_plain("\xe2\x80\xae", "\\u202e"); /* turns what follows round */
+    assert_plain("  ", "\\x20\\x20");        /* else nothing is seen */
+    assert_plain(" a ", " a ");
     assert_plain("\xe2\x80\x8b\xef\xbb\xbf", "\\u200b\\ufeff");
     assert_plain("\xe2\x80\xa8\xe2\x80\xa9", "\\u2028\\u2029");
     assert_plain("\xf3\xa0\x80\x81", "\\ue0001"); /* tags */

@@ -7,6 +7,7 @@
 #include "emit/emit_lanes.h"
 #include "emit/emit_live.h"
 #include "emit/emit_number.h"
+#include "emit/emit_short.h"
 
 #include "test_support.h"
 
@@ -332,6 +333,26 @@ static void a_name_is_made_once(void **state)
     axp__names_fini(&n);
 }
 
+/* ---- warnings ---------------------------------------------------------------------- */
+
+/* A name is the last of those that a warning counts, but for what is called
+ * most often. */
+static void names_of_warnings(void **state)
+{
+    (void)state;
+    axp__cell many;
+    axp_warning w = {.code = "bad_names", .text = "empty names", .count = 3};
+    assert_string_equal(axp__short_many(many, &w), "3 ");
+    assert_string_equal(axp__short_last(&w), "last: ");
+    w.count = 1;
+    assert_string_equal(axp__short_many(many, &w), "");
+    assert_string_equal(axp__short_last(&w), "");
+    w = (axp_warning){
+        .code = "own_overhead", .text = "scopes: widen it", .count = 4000};
+    assert_string_equal(axp__short_many(many, &w), "4,000 ");
+    assert_string_equal(axp__short_last(&w), "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -346,6 +367,7 @@ int main(void)
         cmocka_unit_test(paths_are_told_apart),
         cmocka_unit_test(live_memory_ends_where_the_view_says),
         cmocka_unit_test(a_name_is_made_once),
+        cmocka_unit_test(names_of_warnings),
     };
     return TS_RUN(tests);
 }

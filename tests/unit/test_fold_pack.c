@@ -8,6 +8,7 @@
 #include "file/file_compare.h"
 #include "file/file_fold.h"
 #include "file/file_open.h"
+#include "file/file_walk.h"
 #include "file/file_write.h"
 #include "wire/wire_word.h"
 
@@ -158,8 +159,10 @@ static void compare(struct timeline *t)
     struct axp__opened o;
     open_packed(&c, &o);
     size_t n_packs = 0;
-    for (size_t i = 0; i < o.file->n_entries; i++)
-        n_packs += o.file->entry[i].block.kind == AXP__B_PACK;
+    struct axp__file_walk w;
+    axp__file_walk_begin(&w, o.file);
+    while (axp__file_walk_next(&w))
+        n_packs += w.entry.block.kind == AXP__B_PACK;
     assert_true(n_packs > 0);
     struct axp__fold *f = axp__fold_create(&c);
     assert_non_null(f);

@@ -414,10 +414,10 @@ static void unload_made(struct axp__cap_words *words)
 }
 
 static bool load_made(const struct axp__cap_source *s,
-                      const struct axp__cap_chunk *at,
+                      const struct axp__cap_chunk *at, uint32_t part,
                       struct axp__cap_words *out)
 {
-    (void)s;
+    (void)s, (void)part;
     uint64_t *copy = malloc(sizeof disk.from->words[0]);
     memcpy(copy, disk.from->words[at->seq], sizeof disk.from->words[0]);
     *out = (struct axp__cap_words){copy, MADE_WORDS, at->base_ticks,
