@@ -553,6 +553,44 @@ def test_axprof_is_killed(c, folder):
             spool.unlink()
 
 
+def test_no_file_is_killed(c, folder):
+    """What is left by an axprof that kept nothing, the next one removes; not
+    what is in use."""
+    temporary = folder / "tmp"
+    temporary.mkdir()
+
+    def folders():
+        return sorted(temporary.iterdir())
+
+    def begin():
+        process = start(c, folder, c.program(), "count", 1, 10,
+                        TMPDIR=str(temporary))
+        return process, child_of(process.pid)
+    runs = [begin()]
+    try:
+        equal(len(folders()), 1, "a folder")
+        left = folders()[0]
+        run_support.wait_for_files(left, 1)
+        spools = run_support.spools(left)
+        check(spools, "no spool")
+        runs[0][0].send_signal(signal.SIGKILL)
+        runs[0][0].wait()
+        equal(folders(), [left], "nobody can remove it")
+        runs.append(begin())
+        check(left not in folders(), "the next run did not")
+        equal([s for s in spools if s.exists()], [], "spools")
+        used = folders()
+        runs.append(begin())
+        equal(len(folders()), 2, "folders in use")
+        check(used[0] in folders(), "it was in use")
+    finally:
+        for process, program in runs:
+            os.kill(program, signal.SIGUSR2)
+            process.stdout.read()  # until the program has ended
+            process.wait()
+        equal(folders(), [], "folders in the end")
+
+
 def test_program_is_killed(c, folder):
     process = start(c, folder, c.program(), "sleep", 60000)
     try:
