@@ -127,9 +127,9 @@ static void put_thread(struct axp__table *table, const axp_thread_info *i,
 static void put_threads(struct axp__text *t, axp_thread_info *all, size_t n)
 {
     static const struct axp__column columns[] = {
-        {"thread", true, 0}, {"id", false, 3},    {"process", false, 2},
-        {"rank", false, 0},  {"begin", false, 4}, {"lived", false, 1},
-        {"busy", false, 0},  {"share", false, 0}, {"events", false, 5}};
+        {"thread", true, 0},     {"id", false, 3},    {"process", false, 2},
+        {"rank", false, 0},      {"begin", false, 4}, {"lived", false, 1},
+        {"in scopes", false, 0}, {"share", false, 0}, {"events", false, 5}};
     size_t shown = n < SHOWN_ROWS ? n : SHOWN_ROWS;
     bool has_processes = false;
     axp_ns rest = 0;
@@ -146,7 +146,7 @@ static void put_threads(struct axp__text *t, axp_thread_info *all, size_t n)
         put_thread(table, &all[i], has_processes);
     axp__table_print(t, table);
     if (shown < n)
-        axp__text_say(t, "and %zu more, busy for %s together", n - shown,
+        axp__text_say(t, "and %zu more, in scopes for %s together", n - shown,
                       axp_format_ns(text, sizeof text, rest));
 }
 

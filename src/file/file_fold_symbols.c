@@ -240,15 +240,21 @@ static inline void take(struct axp__tally *hot, const struct axp__tally *t)
     hot->hash_mask = t->hash_mask;
 }
 
+/* Keeps a bucket; returns the one that is due instead. */
+static inline uint64_t *count_later(struct run *run, uint64_t *bucket, size_t i)
+{
+    uint64_t **late = &run->late[i % LATE], *due = *late;
+    __builtin_prefetch(bucket, 1);
+    *late = bucket;
+    return due;
+}
+
 static inline bool end_one(struct run *run, struct axp__frame *top,
                            uint64_t now, size_t i)
 {
     struct axp__ending end;
     if (axp__unlikely(!axp__tally_may_end(top, now, 0, &end))) return false;
-    uint64_t **late = &run->late[i % LATE], *due = *late;
-    __builtin_prefetch(end.bucket, 1);
-    *late = end.bucket;
-    end.bucket = due;
+    end.bucket = count_later(run, end.bucket, i);
     axp__tally_end(top, &end);
     return true;
 }
@@ -262,6 +268,21 @@ static inline void add_declared(struct axp__node *node,
     x->flops += d->flops;
     x->bytes += d->bytes;
     if (axp__unlikely(d->dtype != x->dtype) && d->dtype) x->dtype = d->dtype;
+}
+
+/* A scope that ends before anything else happens, as most do: the frame that
+ * it would have is not written. */
+static inline bool pass_leaf(struct run *run, struct axp__frame *top,
+                             const struct axp__entry *e, const uint64_t *ticks,
+                             size_t i)
+{
+    struct axp__op *op = e->other;
+    uint64_t took = ticks[i + 1] - ticks[i];
+    uint64_t *bucket = axp__tally_peek_bucket(op, took);
+    if (axp__unlikely(!bucket)) return false;
+    axp__set(&top->child_ticks, top->child_ticks + took);
+    axp__tally_add(op, e->record, count_later(run, bucket, i), took, took);
+    return true;
 }
 
 /* A slice; false: no memory, or too deep. */
@@ -298,9 +319,14 @@ static bool fold_slice(struct run *run, struct axp__symbols *s)
             take(&hot, &r->tally);
             continue;
         }
+        if (d->what == WORKED) add_declared(e->record, d);
+        if (i + 1 < n && !low[i + 1] && !(high && high[i + 1]) &&
+            axp__likely(pass_leaf(run, top, e, ticks, i))) {
+            i++;
+            continue;
+        }
         axp__tally_open(top + 1, e, (struct axp__frame_init){.now = ticks[i]});
         hot.top = top + 1;
-        if (d->what == WORKED) add_declared(e->record, d);
     }
     r->tally.top = hot.top;
     return true;

@@ -282,7 +282,7 @@ static void very_many_threads(void **state)
         ts_run(one_scope, p);
     char *text = report(p, 80);
     check_lines(text, 80);
-    snprintf(want, sizeof want, "and %s more, busy for",
+    snprintf(want, sizeof want, "and %s more, in scopes for",
              TS_SLOW ? "290" : "2990");
     assert_non_null(strstr(text, want));
     assert_true(strlen(text) < 8000);

@@ -122,7 +122,7 @@ function busySub(report: Report, track: Track): string {
     const o = list[Number(track.row.slice(1))];
     if (!o || track.lane > 0) return "";
     const life = o.end - o.begin;
-    return life > 0 ? `${Math.round((Math.min(o.busy, life) / life) * 100)} % busy` : "";
+    return life > 0 ? `${Math.round((Math.min(o.busy, life) / life) * 100)} % in scopes` : "";
 }
 
 function place(lanes: Lane[]): Lane[] {

@@ -37,8 +37,8 @@ export function Threads({report}: {report: Report}): JSX.Element | null {
         {key: "kind", head: "Kind", tip: "A thread of the program, or a queue with times of its own: a device, a link.", minor: true, cell: (r) => r.kind, value: (r) => r.kind},
         ...(some((r) => r.process !== rows[0]!.process) ? [{key: "process", head: "Process", num: true, minor: true, cell: (r: RowInfo) => String(r.process), value: (r: RowInfo) => r.process}] : []),
         ...(some((r) => r.rank >= 0) ? [countColumn<RowInfo>("rank", "Rank", (r) => (r.rank >= 0 ? r.rank : NaN))] : []),
-        timeColumn("busy_ns", "Busy", (r) => r.busy, {tip: "Time in outermost scopes."}),
-        shareColumn("busy_share", "Of its life", (r) => (r.life > 0 ? Math.min(1, r.busy / r.life) : NaN), {tip: "Busy time, of the time from its first to its last event."}),
+        timeColumn("busy_ns", "In scopes", (r) => r.busy, {tip: "Time in outermost scopes, waits that were recorded included; of a queue, in its spans."}),
+        shareColumn("busy_share", "Of its life", (r) => (r.life > 0 ? Math.min(1, r.busy / r.life) : NaN), {tip: "Time in scopes, of the time from its first to its last event."}),
         timeColumn("life_ns", "Life", (r) => r.life, {minor: true, tip: "From its first to its last event."}),
         countColumn("events", "Events", (r) => r.events, {minor: true, tip: "In its timeline: begins, ends, marks, counters, allocations."}),
     ];
@@ -79,7 +79,7 @@ function Ranks({report}: {report: Report}): JSX.Element | null {
         countColumn("rank", "Rank", (r) => r.rank),
         timeColumn("life_ns", "Time", (r) => r.life, {tip: "From its first to its last event."}),
         {key: "against_median", head: "Against median", tip: "Its time by the median rank's.", num: true, cell: (r) => `${r.against.toFixed(2)} ×`, value: (r) => r.against, text: (r) => `${r.against.toFixed(2)} ×`},
-        timeColumn("busy_ns", "Busy", (r) => r.busy, {tip: "Sum over its threads of the time in outermost scopes."}),
+        timeColumn("busy_ns", "In scopes", (r) => r.busy, {tip: "Sum over its threads of the time in outermost scopes."}),
         countColumn("threads", "Threads", (r) => r.threads, {minor: true}),
     ];
     return (
