@@ -257,7 +257,7 @@ int cli_doctor_main(const cli_args *args)
     check_library("C++ names", "libstdc++.so.6", "sudo apt install libstdc++6",
                   "they stay mangled");
     check_adapters();
-    cli_doctor_spools();
+    cli_doctor_left();
     if (args->n_rest) {
         int rc = cli_doctor_program(args->rest);
         if (rc != CLI_OK) return rc;

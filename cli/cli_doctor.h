@@ -10,8 +10,8 @@ void cli_doctor_ok(const char *what, const char *format, ...)
 /* "better  …", then the advice on lines of its own. */
 void cli_doctor_better(const char *what, const char *advice, const char *format,
                        ...) __attribute__((format(printf, 3, 4)));
-/* What killed programs have left; clean removes it. */
-void cli_doctor_spools(void);
+/* What was left by those that were killed; clean removes it. */
+void cli_doctor_left(void);
 int cli_doctor_clean(void);
 /* Of the program that was given. */
 int cli_doctor_program(char *const *argv);

@@ -39,20 +39,15 @@ static bool ends_with(const char *text, const char *end)
 
 static int use_temporary(cli_files *f)
 {
-    const char *parent = getenv("TMPDIR");
-    if (!parent || *parent != '/') parent = "/tmp";
-    char *path = cli_format("%s/axprof-XXXXXX", parent);
     free(f->folder);
-    f->folder = mkdtemp(path);
-    if (!f->folder) {
-        int error = errno;
-        free(path);
+    f->folder = NULL;
+    if (!cli_temporary_init(&f->temporary)) {
         cli_fail("no place for the recording: neither here nor in %s (%s); "
                  "choose one with --output",
-                 parent, strerror(error));
+                 cli_temporary_parent(), strerror(errno));
         return CLI_CANNOT;
     }
-    f->is_temporary = true;
+    f->folder = cli_format("%s", f->temporary.path);
     return CLI_OK;
 }
 
@@ -228,19 +223,9 @@ uint64_t cli_files_size(const cli_files *f)
     return bytes;
 }
 
-static void remove_folder(const char *folder)
-{
-    DIR *dir = opendir(folder);
-    if (!dir) return;
-    for (struct dirent *e; (e = readdir(dir));)
-        unlinkat(dirfd(dir), e->d_name, 0); /* "." and ".." fail, as folders */
-    closedir(dir);
-    rmdir(folder);
-}
-
 void cli_files_fini(cli_files *f)
 {
-    if (f->is_temporary && f->folder) remove_folder(f->folder);
+    cli_temporary_fini(&f->temporary);
     forget_paths(f);
     free(f->folder);
     free(f->stem);

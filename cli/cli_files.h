@@ -18,13 +18,14 @@
 #include <sys/types.h>
 
 #include "cli/cli_args.h"
+#include "cli/cli_temporary.h"
 
 typedef struct cli_files {
     char *folder;             /* absolute */
     char *stem;               /* NULL until the pid is known */
     char *name;               /* of the program */
     char *exact;              /* the stem that --output asked for, or NULL */
-    bool is_temporary;        /* the folder is ours: removed at the end */
+    cli_temporary temporary;  /* the folder, where nothing is kept */
     const char *why_not_kept; /* NULL: kept, or not asked to be */
     char **paths;             /* after list or collect, sorted */
     size_t n_paths;

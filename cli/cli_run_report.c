@@ -105,7 +105,7 @@ static void say_files(const cli_run *r)
                  f->why_not_kept);
     if (cli_drains_problem(r->drains))
         cli_note("%s", cli_drains_problem(r->drains));
-    if (f->is_temporary || !f->n_paths) return;
+    if (f->temporary.path || !f->n_paths) return;
     char *prefix = shown_prefix(f);
     if (f->n_paths == 1)
         cli_note("recorded %s.axp; \"axprof report %s.axp\" shows this again",

@@ -69,21 +69,27 @@ static bool is_from_terminal(const cli_watch *w,
     return !w->witness.pid && info->ssi_code == SI_KERNEL;
 }
 
-/* Adds what is to be passed on to *set. */
+/* Signals that have come; bit n - 1 is signal n. */
+struct signals {
+    uint64_t all, to_pass;
+};
+
 static void take_signal(cli_watch *w, const struct signalfd_siginfo *info,
-                        uint64_t *set)
+                        struct signals *set)
 {
     int number = (int)info->ssi_signo;
+    uint64_t bit = (uint64_t)1 << (number - 1);
     if (number == SIGCHLD) return;
+    set->all |= bit;
     if (number == SIGUSR1)
         w->on_user(w->ctx);
     else if (number == SIGCONT)
         continue_program(w);
     else if (info->ssi_pid != (uint32_t)w->pid && !is_from_terminal(w, info))
-        *set |= (uint64_t)1 << (number - 1);
+        set->to_pass |= bit;
 }
 
-static void take_signals(cli_watch *w, int fd, uint64_t *set)
+static void take_signals(cli_watch *w, int fd, struct signals *set)
 {
     struct signalfd_siginfo info;
     while (fd >= 0 && read(fd, &info, sizeof info) == sizeof info)
@@ -93,13 +99,13 @@ static void take_signals(cli_watch *w, int fd, uint64_t *set)
 /* Whoever sends one to the group may be at it, or, as timeout does, send it to
  * us first and then to the group: so there is some time before it is asked
  * whether it went there. */
-static void pass_on(cli_watch *w, int fd, uint64_t set)
+static void pass_on(cli_watch *w, int fd, struct signals set)
 {
-    nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
+    nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
     take_signals(w, fd, &set);
-    set &= ~cli_witness_saw(&w->witness);
-    for (int number = 1; set; number++, set >>= 1)
-        if (set & 1) kill(w->pid, number);
+    set.to_pass &= ~cli_witness_saw(&w->witness, set.all);
+    for (int number = 1; set.to_pass; number++, set.to_pass >>= 1)
+        if (set.to_pass & 1) kill(w->pid, number);
 }
 
 /* true: it has ended. The witness may have, too, and as process 1 of a
@@ -142,12 +148,12 @@ void cli_watch_run(cli_watch *w)
     int fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     while (!reap(w)) {
         struct pollfd ready = {.fd = fd, .events = POLLIN};
-        uint64_t to_pass = 0;
+        struct signals came = {0, 0};
         /* Without a descriptor (no more of them) it is asked now and then. */
         int wait_ms = timeout_ms(due_ns);
         poll(&ready, fd >= 0, fd >= 0 || wait_ms < 50 ? wait_ms : 50);
-        take_signals(w, fd, &to_pass);
-        if (to_pass) pass_on(w, fd, to_pass);
+        take_signals(w, fd, &came);
+        if (came.all) pass_on(w, fd, came);
         uint64_t now = cli_watch_clock();
         if (now >= due_ns) w->on_time(w->ctx, now, &due_ns);
     }

@@ -32,16 +32,24 @@ void cli_witness_init(cli_witness *w)
     sigprocmask(SIG_SETMASK, &before, NULL);
 }
 
-uint64_t cli_witness_saw(cli_witness *w)
+/* They stay pending: the next ones are for another witness. It is there before
+ * this one is asked for the last time, so that none passes both by. */
+static uint64_t take_pending(cli_witness *w)
 {
-    uint64_t pending = w->pid ? cli_proc_pending(w->pid) : 0;
-    if (!pending) return 0;
-    /* They stay pending: the next ones are for another witness, which is there
-     * before this one goes. */
-    cli_witness old = *w;
+    pid_t old = w->pid;
+    if (!old || !cli_proc_pending(old)) return 0;
     cli_witness_init(w);
-    cli_witness_fini(&old);
+    uint64_t pending = cli_proc_pending(old);
+    kill(old, SIGKILL);
+    waitpid(old, NULL, 0);
     return pending;
+}
+
+uint64_t cli_witness_saw(cli_witness *w, uint64_t came)
+{
+    uint64_t seen = w->early | take_pending(w);
+    w->early = seen & ~came;
+    return seen & came;
 }
 
 void cli_witness_fini(cli_witness *w)

@@ -16,13 +16,14 @@
 #include <sys/types.h>
 
 typedef struct cli_witness {
-    pid_t pid; /* 0: there is none */
+    pid_t pid;      /* 0: there is none */
+    uint64_t early; /* what it has seen, and we are still to get */
 } cli_witness;
 
 void cli_witness_init(cli_witness *w);
-/* The signals that the group has got since this was last asked; bit n - 1 is
+/* Which of the signals that have come to us went to the group; bit n - 1 is
  * signal n. */
-uint64_t cli_witness_saw(cli_witness *w);
+uint64_t cli_witness_saw(cli_witness *w, uint64_t came);
 void cli_witness_fini(cli_witness *w);
 
 #endif

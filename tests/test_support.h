@@ -78,6 +78,14 @@ static inline void ts_sleep_ms(long ms)
         ;
 }
 
+/* Of the kernel's clock, for what must not be longer than it took. */
+static inline uint64_t ts_now_ns(void)
+{
+    struct timespec ts;
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
 /* ---- profilers and views ------------------------------------------------- */
 
 static inline axp_profiler *ts_profiler(void)

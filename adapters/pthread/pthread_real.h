@@ -8,6 +8,7 @@
 #define PTHREAD_REAL_H
 #include <pthread.h>
 #include <semaphore.h>
+#include <threads.h>
 #include <time.h>
 
 /* REAL(name, parameters) */
@@ -42,7 +43,14 @@
     REAL(pthread_join, (pthread_t, void **))                                   \
     REAL(pthread_create,                                                       \
          (pthread_t *, const pthread_attr_t *, void *(*)(void *), void *))     \
-    REAL(pthread_setname_np, (pthread_t, const char *))
+    REAL(pthread_setname_np, (pthread_t, const char *))                        \
+    REAL(mtx_lock, (mtx_t *))                                                  \
+    REAL(mtx_trylock, (mtx_t *))                                               \
+    REAL(mtx_timedlock, (mtx_t *, const struct timespec *))                    \
+    REAL(cnd_wait, (cnd_t *, mtx_t *))                                         \
+    REAL(cnd_timedwait, (cnd_t *, mtx_t *, const struct timespec *))           \
+    REAL(thrd_join, (thrd_t, int *))                                           \
+    REAL(thrd_create, (thrd_t *, thrd_start_t, void *))
 
 struct pthread_real {
 #define REAL(name, parameters) int(*name) parameters;

@@ -23,7 +23,10 @@
 #define WRAPPER __attribute__((visibility("default")))
 
 struct start {
-    void *(*function)(void *);
+    union {
+        void *(*posix)(void *);
+        thrd_start_t c11;
+    } function;
     void *argument;
 };
 
@@ -33,6 +36,15 @@ static __thread char known[16] __attribute__((tls_model("initial-exec")));
 static void get_name(char name[16])
 {
     if (prctl(PR_GET_NAME, name)) name[0] = 0;
+}
+
+static struct start on_begin(void *p)
+{
+    struct start start = *(struct start *)p;
+    free(p);
+    get_name(known);
+    axp_instant(axp_global(), "thread begins");
+    return start;
 }
 
 static void on_end(void *unused)
@@ -47,15 +59,23 @@ static void on_end(void *unused)
 }
 
 /* A cancelled thread, and one that calls pthread_exit, passes on_end too. */
-static void *thread_main(void *p)
+static void *posix_main(void *p)
 {
-    struct start start = *(struct start *)p;
+    struct start start = on_begin(p);
     void *result;
-    free(p);
-    get_name(known);
-    axp_instant(axp_global(), "thread begins");
     pthread_cleanup_push(on_end, NULL);
-    result = start.function(start.argument);
+    result = start.function.posix(start.argument);
+    pthread_cleanup_pop(1);
+    return result;
+}
+
+/* The same of one that calls thrd_exit. */
+static int c11_main(void *p)
+{
+    struct start start = on_begin(p);
+    int result;
+    pthread_cleanup_push(on_end, NULL);
+    result = start.function.c11(start.argument);
     pthread_cleanup_pop(1);
     return result;
 }
@@ -78,9 +98,20 @@ WRAPPER int pthread_create(pthread_t *thread, const pthread_attr_t *attr,
     const struct pthread_real *real = pthread_real();
     struct start *start = is_recorders(function) ? NULL : malloc(sizeof *start);
     if (!start) return real->pthread_create(thread, attr, function, argument);
-    *start = (struct start){function, argument};
-    int rc = real->pthread_create(thread, attr, thread_main, start);
+    *start = (struct start){{.posix = function}, argument};
+    int rc = real->pthread_create(thread, attr, posix_main, start);
     if (rc) free(start);
+    return rc;
+}
+
+WRAPPER int thrd_create(thrd_t *thread, thrd_start_t function, void *argument)
+{
+    const struct pthread_real *real = pthread_real();
+    struct start *start = malloc(sizeof *start);
+    if (!start) return real->thrd_create(thread, function, argument);
+    *start = (struct start){{.c11 = function}, argument};
+    int rc = real->thrd_create(thread, c11_main, start);
+    if (rc != thrd_success) free(start);
     return rc;
 }
 

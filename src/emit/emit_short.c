@@ -43,15 +43,17 @@ char *axp__short_bytes(axp__cell out, uint64_t bytes)
 
 char *axp__short_count(axp__cell out, uint64_t count)
 {
-    axp__cell digits;
+    char digits[10]; /* the last one first */
+    size_t n = 0, len = 0;
     if (count >= 1000000000000u)
         return with_unit(out, (double)count / 1e12, "T");
     if (count >= 1000000000) return with_unit(out, (double)count / 1e9, "G");
-    size_t n = strlen(axp__fixed(digits, sizeof digits, (double)count, 0));
-    size_t len = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (i && (n - i) % 3 == 0) out[len++] = ',';
-        out[len++] = digits[i];
+    do
+        digits[n++] = (char)('0' + count % 10);
+    while (count /= 10);
+    while (n--) {
+        out[len++] = digits[n];
+        if (n && n % 3 == 0) out[len++] = ',';
     }
     out[len] = 0;
     return out;

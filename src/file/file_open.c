@@ -60,6 +60,18 @@ static void put_span(char *text, size_t size, uint64_t from_ns, uint64_t to_ns)
         snprintf(text, size, "from %s after its start on", from);
 }
 
+/* Up to three numbers, a colon before each; how many there are. */
+static size_t read_numbers(const char *text, uint64_t out[3])
+{
+    size_t n = 0;
+    while (n < 3 && text[0] == ':' && text[1] >= '0' && text[1] <= '9') {
+        char *end;
+        out[n++] = strtoull(text + 1, &end, 10);
+        text = end;
+    }
+    return n;
+}
+
 /* "steps:100:120", "time:BEGIN:END:START" (CLOCK_MONOTONIC): what axprof run
  * was asked to record. NULL: everything, or it is said already, in a file that
  * was packed; else in the capture's memory. */
@@ -67,17 +79,17 @@ static const char *window_text(const struct axp__opened *o)
 {
     enum { ROOM = 200 };
     const char *window = axp__about_text(&o->about, "env.AXPROF_WINDOW");
-    unsigned long long begin, end, start = 0;
+    uint64_t at[3] = {0}; /* begin, end, start */
     char *text = window ? axp__cap_take(o->capture, ROOM, 1) : NULL, span[96];
     for (size_t i = 0; i < o->capture->n_warnings; i++)
         if (!strcmp(o->capture->warnings[i].code, "window")) return NULL;
     if (!text) return NULL;
-    if (sscanf(window, "steps:%20llu:%20llu", &begin, &end) == 2)
+    if (!strncmp(window, "steps:", 6) && read_numbers(window + 5, at) == 2)
         snprintf(span, sizeof span,
-                 end ? "steps %llu to %llu" : "steps %llu on", begin, end - 1);
-    else if (sscanf(window, "time:%20llu:%20llu:%20llu", &begin, &end,
-                    &start) >= 2)
-        put_span(span, sizeof span, begin - start, end ? end - start : 0);
+                 at[1] ? "steps %llu to %llu" : "steps %llu on",
+                 (unsigned long long)at[0], (unsigned long long)at[1] - 1);
+    else if (!strncmp(window, "time:", 5) && read_numbers(window + 4, at) >= 2)
+        put_span(span, sizeof span, at[0] - at[2], at[1] ? at[1] - at[2] : 0);
     else
         return NULL;
     snprintf(text, ROOM,

@@ -174,7 +174,8 @@ static bool read_index(struct axp__file *f, axp_status *status)
 
 struct scan {
     struct axp__file *f;
-    uint8_t *buffer; /* READ_BYTES */
+    uint8_t *buffer;
+    size_t cap; /* READ_BYTES, or the whole file */
     uint64_t at;
     bool is_own; /* what it says of itself is true */
 };
@@ -182,7 +183,7 @@ struct scan {
 static bool is_whole(struct scan *s, const struct axp__block *b)
 {
     return b->kind == AXP__B_VOID || s->is_own ||
-           has_body(s->f, s->at, b, s->buffer, READ_BYTES);
+           has_body(s->f, s->at, b, s->buffer, s->cap);
 }
 
 /* Moves to the next place where a block may begin; false: there is none. */
@@ -191,7 +192,7 @@ static bool find_next(struct scan *s)
     struct axp__block b;
     for (s->at += 8; s->f->bytes - s->at >= AXP__BLOCK_HEAD;) {
         uint64_t left = s->f->bytes - s->at;
-        size_t n = left < READ_BYTES ? (size_t)left : READ_BYTES;
+        size_t n = left < s->cap ? (size_t)left : s->cap;
         if (!axp__file_read_at(s->f, s->at, s->buffer, n)) return false;
         for (size_t i = 0; i + AXP__BLOCK_HEAD <= n; i += 8) {
             if (axp__block_get(s->buffer + i, &b)) continue;
@@ -239,7 +240,8 @@ static bool scan_one(struct scan *s, axp_status *status)
 
 static axp_status scan_blocks(struct axp__file *f, bool is_own)
 {
-    struct scan s = {f, malloc(READ_BYTES), AXP__FILE_HEAD, is_own};
+    size_t cap = f->bytes < READ_BYTES ? (size_t)f->bytes : READ_BYTES;
+    struct scan s = {f, malloc(cap), cap, AXP__FILE_HEAD, is_own};
     axp_status status = s.buffer ? AXP_OK : AXP_E_NO_MEMORY;
     f->end = AXP__FILE_HEAD;
     while (!status && scan_one(&s, &status))

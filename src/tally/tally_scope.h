@@ -265,8 +265,11 @@ static inline void axp__tally_add(struct axp__op *op, struct axp__node *node,
                                   uint64_t *bucket, uint64_t ticks,
                                   uint64_t self_ticks)
 {
-    uint32_t version = op->version;
-    if (!AXP__IS_ALONE) axp__put(&op->version, version + 1);
+    uint32_t version = 0;
+    if (!AXP__IS_ALONE) {
+        version = op->version;
+        axp__put(&op->version, version + 1);
+    }
     axp__store_barrier();
     axp__bump(&node->total_ticks, ticks);
     axp__bump(&node->self_ticks, self_ticks);

@@ -6,7 +6,7 @@
 #include "file/file_read.h"
 #include "view_dump.h"
 
-#define STRIDE (TS_SLOW ? 11u : 1u)
+#define STRIDE (TS_SLOW || AXP_EMULATED ? 11u : 1u)
 
 static uint8_t *make_file(const char *path, size_t *len)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Programs that `axprof run` must leave as they are, one a word:
  *
- *   run_program WORD [NUMBER]
+ *   run_program WORD [NUMBER [NUMBER]]
  *
  * Built several times: as it comes, without PIE, stripped, static.
  */
@@ -136,20 +136,29 @@ static void on_signal(int number)
     n_caught[number]++;
 }
 
-/* Counts each signal for some time, or until the first one of `until`. */
-static int count_signals(long ms)
+/* How often each signal has come, said when it comes: until n have (a minute
+ * at most), and then for some time more, in which none should. */
+static int count_signals(long n, long ms)
 {
     const int numbers[] = {SIGHUP,  SIGINT,   SIGQUIT, SIGTERM,     SIGUSR1,
                            SIGUSR2, SIGWINCH, SIGXCPU, SIGRTMIN + 3};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+    enum { N = sizeof numbers / sizeof *numbers };
+    int said[N] = {0};
+    long n_said = 0;
+    for (size_t i = 0; i < N; i++)
         signal(numbers[i], on_signal);
     puts("ready");
-    fflush(stdout);
-    for (long waited = 0; waited < ms; waited += 10)
+    for (long left = ms, waited = 0; left > 0; waited += 10) {
         sleep_ms(10);
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        if (n_caught[numbers[i]])
-            printf("signal %d: %d\n", numbers[i], (int)n_caught[numbers[i]]);
+        if (n_said >= n || waited > 60000) left -= 10;
+        for (size_t i = 0; i < N; i++) {
+            int now = n_caught[numbers[i]];
+            if (now == said[i]) continue;
+            printf("signal %d: %d\n", numbers[i], now);
+            n_said += now - said[i];
+            said[i] = now;
+        }
+    }
     return 5;
 }
 
@@ -169,9 +178,10 @@ static int raw_terminal(long ms)
     raw = old;
     cfmakeraw(&raw);
     tcsetattr(0, TCSANOW, &raw);
+    puts("raw");
     sleep_ms(ms);
+    puts("no longer");
     tcsetattr(0, TCSANOW, &old);
-    puts("cooked");
     return 0;
 }
 
@@ -179,6 +189,7 @@ int main(int argc, char **argv)
 {
     const char *word = argc > 1 ? argv[1] : "";
     long number = argc > 2 ? strtol(argv[2], NULL, 10) : 0;
+    long number_2 = argc > 3 ? strtol(argv[3], NULL, 10) : 0;
     setvbuf(stdout, NULL, _IOLBF, 0);
 #define IS(text) !strcmp(word, text)
     if (IS("exit")) exit((int)number);
@@ -197,11 +208,12 @@ int main(int argc, char **argv)
     if (IS("fork")) return fork_many(number);
     if (IS("threads")) return many_threads(number);
     if (IS("orphan")) return leave_orphan();
-    if (IS("count")) return count_signals(number);
+    if (IS("count")) return count_signals(number, number_2);
     if (IS("terminal")) return say_terminal();
     if (IS("raw")) return raw_terminal(number);
     if (IS("sleep")) return puts("ready"), sleep_ms(number), 0;
     if (IS("cat")) {
+        puts("ready");
         for (int c; (c = getchar()) != EOF;)
             putchar(c);
         return 3;

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import traceback
 
 TIMEOUT_S = 120
@@ -52,12 +53,31 @@ def give_up_override():
         raise OSError(ctypes.get_errno(), "CAP_DAC_OVERRIDE stays")
 
 
+def wait_for(look, what):
+    """What look() finds, once it finds something."""
+    deadline = time.monotonic() + TIMEOUT_S
+    while time.monotonic() < deadline:
+        found = look()
+        if found:
+            return found
+        time.sleep(0.01)
+    raise Failure(f"no {what}")
+
+
 def number_of(path):
     """A recording's number is in its first block, and its spool is called by
     it; None as long as that block is not written."""
     number = re.search(rb"\x02id\x20([0-9a-f]{32})",
                        path.read_bytes()[:65536])
     return number and number.group(1).decode()
+
+
+def wait_for_files(folder, n):
+    """Until so many recordings are there, each with its number."""
+    def are_there():
+        files = list(folder.glob("*.axp"))
+        return len(files) >= n and all(map(number_of, files))
+    wait_for(are_there, f"{n} recordings")
 
 
 def spools(folder):

@@ -5,6 +5,7 @@ were built to have or to lack something.
 
   test_doctor.py AXPROF PROGRAMS [test ...]
 """
+import os
 import pathlib
 import re
 import sys
@@ -86,7 +87,8 @@ def apart(c, folder, script):
     if run(APART + ["true"], folder).status != 0:
         print("        no namespace: nothing is cleaned here")
         return None
-    env = environment(AXPROF=str(c.axprof), PROGRAMS=str(c.programs))
+    env = environment(AXPROF=str(c.axprof), PROGRAMS=str(c.programs),
+                      TMPDIR=str(folder))
     return run(APART + ["sh", "-c", script], folder, env=env)
 
 
@@ -133,6 +135,38 @@ def test_spools(c, folder):
         r"1\n"
         r"nothing to remove\n")
     check(re.fullmatch(expected, text), "said:\n" + text, done.err.decode())
+
+
+def test_folders(c, folder):
+    """The folder of a killed run that was to keep nothing is listed, and
+    removed with its spools."""
+    os.mkfifo(folder / "fifo")
+    done = apart(c, folder, """
+        "$AXPROF" run --no-file -- "$PROGRAMS"/run_program cat <fifo >out &
+        exec 3>fifo
+        until grep -q ready out; do sleep 0.01; done
+        until ls /dev/shm | grep -q spool; do sleep 0.01; done
+        "$AXPROF" doctor | grep folder
+        "$AXPROF" doctor --clean
+        kill -9 $!
+        wait $! 2>/dev/null
+        exec 3>&-
+        "$AXPROF" doctor | grep -A1 folder
+        "$AXPROF" doctor --clean
+        ls -d axprof-run-* /dev/shm/*.spool
+        "$AXPROF" doctor --clean
+    """)
+    if done is None:
+        return
+    text = done.out.decode()
+    name = rf"{re.escape(str(folder))}/axprof-run-\w{{6}}"
+    check(re.fullmatch(
+        r"nothing to remove\n"
+        rf"better  folder         [0-9.]+ [KM]?B of a run without a file that "
+        rf"was killed: {name}\n"
+        r" +axprof doctor --clean removes it\n"
+        rf"removed {name} \([0-9.]+ [KM]?B\)\n"
+        r"nothing to remove\n", text), "said:\n" + text, done.err.decode())
 
 
 if __name__ == "__main__":

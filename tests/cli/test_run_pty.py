@@ -57,7 +57,8 @@ class Terminal:
             signal.signal(signal.SIGINT, signal.SIG_IGN)
             signal.signal(signal.SIGQUIT, signal.SIG_IGN)
             signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
-            time.sleep(0.05)  # the size of the terminal is set meanwhile
+            while Terminal.rows() == 0:  # until our caller has set the size
+                time.sleep(0.001)
             job = os.fork()
             if job == 0:
                 os.setpgid(0, 0)
@@ -88,6 +89,11 @@ class Terminal:
             os.write(1, repr(error).encode())
             os._exit(1)
 
+    @staticmethod
+    def rows():
+        return struct.unpack("HHHH", fcntl.ioctl(0, termios.TIOCGWINSZ,
+                                                 bytes(8)))[0]
+
     def resize(self, rows, columns):
         fcntl.ioctl(self.master, termios.TIOCSWINSZ,
                     struct.pack("HHHH", rows, columns, 0, 0))
@@ -111,11 +117,20 @@ class Terminal:
             check(time.monotonic() < self.deadline and self.read(0.2),
                   f"{text!r} did not appear:", self.screen)
 
+    def until_stopped(self):
+        self.until(b"<stopped ")
+        while not self.screen.rpartition(b"<stopped ")[2].endswith(b"\n"):
+            check(self.read(0.2), "closed:", self.screen)
+
     def type(self, keys):
         os.write(self.master, keys)
 
     def fg(self):
+        """Continues the job; from then on keys are the job's."""
+        job = int(self.screen.rpartition(b"<stopped ")[2].partition(b">")[0])
         os.kill(self.shell, signal.SIGUSR1)
+        run_support.wait_for(lambda: os.tcgetpgrp(self.master) == job,
+                             "job in the foreground")
 
     def end(self):
         """Reads to the end; the shell's last line is the job's status."""
@@ -140,11 +155,12 @@ def test_is_a_terminal(c, folder):
 
 
 def test_interrupt_is_seen_once(c, folder):
-    t = open_terminal(c, folder, "count", "400")
+    t = open_terminal(c, folder, "count", "1", "300")
     t.until(b"ready")
     t.type(b"\x03")
     screen = t.end()
     check(b"signal 2: 1\r" in screen, screen)
+    check(b"signal 2: 2" not in screen, screen)
     check(b"<exit 5>" in screen, screen)
     check(b"ended with status 5" in screen, screen)
 
@@ -179,10 +195,11 @@ def test_interrupt_of_the_report(c, folder):
 
 
 def test_quit(c, folder):
-    t = open_terminal(c, folder, "count", "400")
+    t = open_terminal(c, folder, "count", "1", "300")
     t.until(b"ready")
     t.type(b"\x1c")
     check(b"signal 3: 1\r" in t.end(), t.screen)
+    check(b"signal 3: 2" not in t.screen, t.screen)
 
 
 def test_terminal_goes(c, folder):
@@ -212,34 +229,35 @@ def test_terminal_goes(c, folder):
 
 
 def test_stop_and_continue(c, folder):
-    t = open_terminal(c, folder, "sleep", "700")
+    t = open_terminal(c, folder, "cat")
     t.until(b"ready")
     t.type(b"\x1a")
-    t.until(b"<stopped ")
+    t.until_stopped()
     t.fg()
-    check(b"<exit 0>" in t.end(), t.screen)
+    t.type(b"typed\n\x04")
+    check(b"<exit 3>" in t.end(), t.screen)
 
 
 def test_program_stops_itself(c, folder):
     """As an editor does on Ctrl-Z: the shell must see that the job stopped."""
     t = open_terminal(c, folder, "signal", str(int(signal.SIGSTOP)))
-    t.until(b"<stopped ")
+    t.until_stopped()
     t.fg()
-    time.sleep(0.2)
     t.type(b"\x03")
     check(b"<signal 2>" in t.end(), t.screen)
 
 
 def test_window_size(c, folder):
-    t = open_terminal(c, folder, "count", "400")
+    t = open_terminal(c, folder, "count", "1", "300")
     t.until(b"ready")
     t.resize(30, 100)
     check(b"signal 28: 1\r" in t.end(), t.screen)
+    check(b"signal 28: 2" not in t.screen, t.screen)
 
 
 def test_typing_arrives(c, folder):
     t = open_terminal(c, folder, "cat")
-    time.sleep(0.2)
+    t.until(b"ready")
     t.type(b"typed\n\x04")
     screen = t.end()
     equal(screen.count(b"typed"), 2, "echo and output")
@@ -253,8 +271,9 @@ REGION = b"\x1b[1;23r"
 
 
 def test_status_line(c, folder):
-    t = open_terminal(c, folder, "sleep", "2500")
+    t = open_terminal(c, folder, "cat")
     t.until(LINE)
+    t.type(b"\x04")
     screen = t.end()
     before, _, after = screen.partition(LINE)
     # Not in the first second; the last row is taken out of the region that
@@ -268,7 +287,7 @@ def test_status_line(c, folder):
 def test_status_line_of_a_recording(c, folder):
     """Steps a second, events and the size of the file."""
     t = Terminal([c.axprof, "run", "--no-file", "--",
-                  c.programs / "record_program", "steps", "2000", "1", "0"],
+                  c.programs / "record_program", "steps", "99999", "1", "0"],
                  folder, columns=120)
     t.until(b" steps/s  ")
     t.until(b" events  file ")
@@ -287,10 +306,11 @@ def test_status_line_of_few_events(c, folder):
 
 
 def test_status_line_follows_the_size(c, folder):
-    t = open_terminal(c, folder, "sleep", "3500")
+    t = open_terminal(c, folder, "cat")
     t.until(REGION)
     t.resize(40, 100)
     t.until(b"\x1b[1;39r")
+    t.type(b"\x04")
     t.end()
 
 
@@ -305,8 +325,10 @@ def test_colour(c, folder):
 def test_no_status_line(c, folder):
     """For short runs, with --quiet, when standard error is a file, and while
     the program has the terminal in a mode of its own."""
-    screen = open_terminal(c, folder, "sleep", "300").end()
-    check(LINE not in screen and REGION not in screen, screen)
+    began = time.monotonic()
+    screen = open_terminal(c, folder, "exit", "0").end()
+    check(LINE not in screen and REGION not in screen or
+          time.monotonic() - began > 1, screen)
     screen = open_terminal(c, folder, "sleep", "1800",
                            options=("-q", "--no-file")).end()
     equal(screen, b"ready\r\n<exit 0>\r\n", "quiet")
@@ -314,17 +336,19 @@ def test_no_status_line(c, folder):
     check(b"\x1b" not in screen, screen)
     check(b"\x1b" not in (folder / "error").read_bytes(), "escapes in a file")
     screen = open_terminal(c, folder, "raw", "1800").end()
+    screen = screen.partition(b"raw\n")[2].partition(b"no longer\n")[0]
     check(LINE not in screen and REGION not in screen, screen)
 
 
 def test_status_line_is_hidden_when_stopped(c, folder):
-    t = open_terminal(c, folder, "sleep", "3000")
+    t = open_terminal(c, folder, "cat")
     t.until(LINE)
     t.type(b"\x1a")
-    t.until(b"<stopped ")
+    t.until_stopped()
     check(t.screen.rindex(b"\x1b[r") < t.screen.index(b"<stopped "), t.screen)
     t.fg()
-    check(b"<exit 0>" in t.end(), t.screen)
+    t.type(b"\x04")
+    check(b"<exit 3>" in t.end(), t.screen)
 
 
 if __name__ == "__main__":

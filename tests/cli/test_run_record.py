@@ -12,11 +12,11 @@ import re
 import signal
 import subprocess
 import sys
-import time
 
 import run_support
 from run_support import (calls, check, counters, end, environment, equal, ops,
-                         profile, run, spools, start, warnings)
+                         profile, run, spools, start, wait_for, wait_for_files,
+                         warnings)
 
 
 class Context:
@@ -104,7 +104,7 @@ def test_untouched_program(c, folder):
 def test_text_of_an_untouched_program(c, folder):
     """Its own processes and threads are counted, ours is not."""
     result = run([c.axprof, "run", "--no-file", "--", "sh", "-c",
-                  "sleep 0.3; sleep 0.3"], folder, env=environment())
+                  "sleep 0.8; sleep 0.8"], folder, env=environment())
     text = result.err.decode()
     check("seen from outside alone" in text, text)
     check(re.search(r"^sleep +2 ", text, re.M), text)
@@ -128,8 +128,10 @@ def test_memory_over_time(c, folder):
     """A program that grows is seen growing."""
     script = "b = []\n" \
              "import time\n" \
+             "time.sleep(0.5)\n" \
              "for i in range(20):\n" \
-             "    b.append(bytearray(4 << 20)); time.sleep(0.03)\n"
+             "    b.append(bytearray(4 << 20)); time.sleep(0.02)\n" \
+             "time.sleep(0.5)\n"
     data, _ = profile(c, folder, "python3", "-c", script)
     rss = counters(data)["process.rss_bytes"]
     check(rss["n"] >= 5, "readings", rss)
@@ -207,7 +209,7 @@ def test_axprof_is_killed(c, folder):
     """The program goes on, and what it recorded after that is read too."""
     process = start(c, folder, c.program(), "serve", 800)
     try:
-        time.sleep(0.2)
+        wait_for_files(folder, 2)
         process.send_signal(signal.SIGKILL)
         process.wait()
         process.stdout.read()  # until the program, too, has closed it
@@ -221,7 +223,8 @@ def test_axprof_is_killed(c, folder):
 def test_both_are_killed(c, folder):
     process = start(c, folder, c.program(), "serve", 60000)
     try:
-        time.sleep(0.4)
+        wait_for_files(folder, 2)
+        wait_for(lambda: calls(read_files(c, folder), "request"), "request")
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         process.stdout.read()

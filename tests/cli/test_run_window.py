@@ -13,11 +13,10 @@ import os
 import pathlib
 import signal
 import sys
-import time
 
 import run_support
 from run_support import (calls, check, end, environment, equal, profile, run,
-                         start, warnings)
+                         start, wait_for, wait_for_files, warnings)
 
 CHUNK = 2039
 SCOPES = 600  # "outer" in a step of record_program
@@ -191,18 +190,24 @@ def test_wrong_windows(c, folder):
 
 # ---- what there is so far --------------------------------------------------
 
+def requests(c, folder):
+    """Those that have been recorded so far."""
+    result = run([c.axprof, "report", "-f", "json", *folder.glob("*.axp")],
+                 folder, env=environment())
+    equal(result.status, 0, result.err)
+    return calls(json.loads(result.out), "request")
+
+
 def test_report_while_it_runs(c, folder):
     """SIGUSR1: a report of what there is, and the program goes on."""
     report = folder / "report.json"
     process = start(c, folder, c.program(), "serve", 1500,
                     options=("-q", "-o", report))
     try:
-        time.sleep(0.5)
+        wait_for_files(folder, 2)
+        wait_for(lambda: requests(c, folder), "request")
         os.kill(process.pid, signal.SIGUSR1)
-        for _ in range(500):
-            if report.exists():
-                break
-            time.sleep(0.02)
+        wait_for(report.exists, "report")
         so_far = json.loads(report.read_text())
         check(calls(so_far, "request") > 0, "requests so far")
         check("still_recording" in warnings(so_far) or

@@ -16,6 +16,7 @@ import collections
 import csv
 import gzip
 import io
+import itertools
 import json
 import os
 import pathlib
@@ -551,9 +552,11 @@ def check_members(folder, name):
     equal({(e["process_id"], e["rank"]) for e in events}, ranks, name, "json")
     here = sorted((e for e in events if e["name"] == "here"),
                   key=lambda e: e["time_ns"])
-    equal([e["process_id"] for e in here],
-          [m.pid for m in sorted(members, key=lambda m: m.before)], name,
-          "order in time")
+    order = [next(m for m in members if m.pid == e["process_id"]) for e in here]
+    equal(len(set(order)), len(members), name, "one of each")
+    for earlier, later in itertools.combinations(order, 2):
+        check(earlier.before <= later.after + CLOCK_ERROR_NS, name,
+              "order in time:", earlier, later)
     rows = read_csv(folder / f"{name}.csv-events")
     equal({(int(r["process_id"]), int(r["rank"])) for r in rows}, ranks, name,
           "csv-events")

@@ -59,11 +59,12 @@ static inline void stress_equal(const char *file, int line, const char *text,
     _exit(1);
 }
 
-/* A hang is a failure: SIGALRM kills the process after so many seconds. */
+/* A hang is a failure: SIGALRM kills the process after so many seconds, or
+ * four times as many, since the machine may be busy. */
 static inline void stress_watch(unsigned seconds)
 {
     signal(SIGALRM, SIG_DFL);
-    alarm(seconds);
+    alarm(4 * seconds);
 }
 
 /* The wait status of fn in a child of its own; with a watchdog. */

@@ -179,14 +179,17 @@ static bool has_words_in_trace(void)
     return !stat(path, &st) && st.st_size > 100000; /* more than a header */
 }
 
-/* Whether the kill found words in both places. */
-static bool kill_once(void)
+/* Whether the kill found words in both places; is_late: it waits until it
+ * does. */
+static bool kill_once(bool is_late)
 {
     memset(shared, 0, sizeof *shared);
     pid_t pid = fork();
     CHECK(pid >= 0);
     if (!pid) child();
     while (!__atomic_load_n(&shared->is_ready, __ATOMIC_RELAXED))
+        wait_us(100);
+    while (is_late && !has_words_in_trace())
         wait_us(100);
     wait_us(draw() % 200000);
     kill(pid, SIGKILL);
@@ -222,9 +225,9 @@ int main(int argc, char **argv)
     CHECK(shared != MAP_FAILED);
     stress_watch(60 + (unsigned)n);
     for (int i = 0; i < n; i++)
-        n_both += kill_once();
+        n_both += kill_once(!STRESS_TSAN && i % 4 == 0);
     printf("%d kills, %d of them with words in trace and spool\n", n, n_both);
-    if (!STRESS_TSAN) CHECK(n_both * 5 >= n); /* it records too slowly */
+    if (!STRESS_TSAN) CHECK(n_both * 4 >= n);
     CHECK(!rmdir(folder));
     return 0;
 }

@@ -77,6 +77,9 @@ static int run_time(void)
     is_enabled = axp_is_enabled(axp_global());
     if (monotonic_ns() < end) CHECK(n > 0 && n <= most && is_enabled);
     scopes_until(end + SECOND / 5);
+    for (int i = 0; i < 10000; i++) { /* it is noticed when a chunk is full */
+        AXP_SCOPE("work");
+    }
     CHECK(!axp_is_enabled(axp_global()));
     n = calls_now();
     scopes_until(end + SECOND / 4);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // The page used as people use it: mouse, wheel and keyboard.
-import {assert, test} from "./harness.mjs";
+import {assert, eventually, test} from "./harness.mjs";
 import {names, one, training} from "./scenarios.mjs";
 import {aggregate} from "./synth.mjs";
 
@@ -65,9 +65,8 @@ test("wheel and keys zoom and pan", "quick", async (bench) => {
     const before = await page.evaluate(() => scrollY);
     await page.mouse.move(box.x + 700, box.y + 20);
     await page.mouse.wheel(0, 240);
-    await page.waitForTimeout(200);
-    const moved = (await page.evaluate(() => scrollY)) - before + (await page.evaluate(() => window.axprofTimeline.parts.scroll.scrollTop));
-    assert.ok(moved > 50, "a plain wheel does not scroll");
+    const moved = () => page.evaluate(() => scrollY + window.axprofTimeline.parts.scroll.scrollTop);
+    await eventually(moved, (y) => y - before > 50); // a plain wheel scrolls
     assert.deepEqual((await view(page)).map(Math.round), all.map(Math.round));
 });
 
@@ -274,7 +273,8 @@ test("a deep link restores everything", "quick", async (bench) => {
     await page.evaluate((i) => window.axprofTimeline.store.chooseSlice(i), p.event);
     await page.keyboard.press("3");
     await page.keyboard.press("KeyM");
-    await page.waitForTimeout(400);
+    // The mark was made last: with it all is in the address.
+    await eventually(() => new URL(page.url()).hash, (h) => new URLSearchParams(h.slice(1)).has("m"));
     const keys = ["op", "range", "slice", "flameMode", "marks"];
     const before = await Promise.all(keys.map((k) => state(page, k)));
     const saw = await view(page);

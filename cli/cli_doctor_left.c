@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What `doctor` says about spools: those that killed programs have left, what
- * they belong to, and how they are recovered or removed. */
+/* What `doctor` says about what was left by something that was killed: spools
+ * of programs, what they belong to, and how they are recovered or removed;
+ * folders of runs that were to keep nothing. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 
 #include "cli/cli_doctor.h"
 #include "cli/cli_say.h"
+#include "cli/cli_temporary.h"
 
 enum { MOST_SHOWN = 8 };
 
@@ -77,7 +79,25 @@ static int look(const axp_spool_info *s, void *ctx)
     return 0;
 }
 
-void cli_doctor_spools(void)
+static void show_folder(const char *path, uint64_t bytes)
+{
+    char size[32], *text = shown(path);
+    axp_format_bytes(size, sizeof size, bytes);
+    cli_doctor_better("folder", "axprof doctor --clean removes it",
+                      "%s of a run without a file that was killed: %s", size,
+                      text);
+    free(text);
+}
+
+static void say_removed(const char *path, uint64_t bytes)
+{
+    char size[32], *text = shown(path);
+    axp_format_bytes(size, sizeof size, bytes);
+    printf("removed %s (%s)\n", text, size);
+    free(text);
+}
+
+void cli_doctor_left(void)
 {
     struct spools all = {0};
     if (axp_spools_list(look, &all) != AXP_OK) return;
@@ -86,6 +106,7 @@ void cli_doctor_spools(void)
                           "and %zu more", all.n_left - MOST_SHOWN);
     else if (!all.n_left)
         cli_doctor_ok("spools", "none is left behind, %zu in use", all.n_used);
+    cli_temporary_left(false, show_folder);
 }
 
 static int count(const axp_spool_info *s, void *ctx)
@@ -115,8 +136,9 @@ int cli_doctor_clean(void)
     if (axp_spools_list(count, &n) != AXP_OK)
         return cli_fail("%s", axp_last_error());
     if (!may_remove(n)) return CLI_FAILED;
+    size_t n_folders = cli_temporary_left(true, say_removed);
     if (axp_spools_list(look, &all) != AXP_OK)
         return cli_fail("%s", axp_last_error());
-    if (!all.n_left) printf("nothing to remove\n");
+    if (!all.n_left && !n_folders) printf("nothing to remove\n");
     return all.rc;
 }
