@@ -14,8 +14,11 @@
  *   random nesting    any of 64 names under any other, up to 8 deep: most scopes
  *                     have a place of their own until there is no room for more
  *
- * And a file of 100 M scopes (bench_file_long.c). Files are in the page cache. Times are the thread's CPU time, the median of
- * some runs, and beside them their ratio to the floor (bench/floor.c).
+ * And a file of 100 M scopes (bench_file_long.c). Files are in the page cache.
+ * Times are the thread's CPU time, the median of some runs, and beside them
+ * their ratio to the floor (bench/floor.c). Bytes a scope are those of the
+ * whole timeline; of gpt's default run also those of its scopes alone
+ * (bench_file_scopes.c).
  */
 #include <fcntl.h>
 #include <math.h>
@@ -279,6 +282,16 @@ static void measure_bytes(const char *path, const char *of, double limit)
     o.capture->release(o.capture);
 }
 
+static void measure_scopes(const char *path, const char *of, double limit)
+{
+    struct axp__opened o;
+    if (axp__trace_open(path, &o)) exit(1);
+    double bytes = (double)bench_scopes_bytes(o.capture);
+    bench_show("… without other events", of,
+               bytes / (double)count_scopes(o.capture), "bytes", limit);
+    o.capture->release(o.capture);
+}
+
 static void measure_fold(const char *path, const char *of, double limit)
 {
     struct axp__opened o;
@@ -420,6 +433,7 @@ static void measure_gpt(void)
     unlink(path);
     run_gpt(path, usual);
     measure_bytes(path, "gpt, as it comes", 0);
+    measure_scopes(path, "gpt, as it comes", 3.5);
     unlink(path);
 }
 
