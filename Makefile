@@ -26,11 +26,9 @@ test: ## install missing packages, build, run the tests (not the long ones)
 check-all: ## every check: layers, format, tidy, sanitizers, valgrind, cross
 	@tools/check_all
 
-bench: release ## measure the cost of recording, and how fast exports are
-	@build/release/bench/axp_bench
-	@build/release/bench/axp_bench_emit
-	@build/release/bench/axp_bench_file
-	@build/release/bench/axp_bench_tape
+bench: release ## measure recording, trace files and exports; 1: a figure missed
+	@rc=0; for part in axp_bench axp_bench_emit axp_bench_file axp_bench_tape; \
+	do echo; echo "== $$part"; build/release/bench/$$part || rc=1; done; exit $$rc
 
 bench-run: release ## measure what `axprof run` costs a program
 	@bench/bench_run.py build/release
