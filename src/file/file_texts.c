@@ -126,6 +126,8 @@ struct name_reader {
     struct names *names;
 };
 
+#define LEAST_NAME 4u /* bytes that one takes */
+
 static bool read_names(void *ctx, const struct axp__block *b,
                        struct axp__bytes body)
 {
@@ -152,11 +154,13 @@ bool axp__file_names(const struct axp__file *f, struct axp__capture *c)
     if (!names) return false;
     for (size_t i = 0; i < f->n_entries; i++) {
         const struct axp__block *b = &f->entry[i].block;
-        /* a name takes 4 bytes at least */
-        uint64_t most = b->body_bytes / 4 < b->n ? b->body_bytes / 4 : b->n;
+        uint64_t most = b->body_bytes / LEAST_NAME;
+        if (b->n < most) most = b->n;
         if (b->kind != AXP__B_NAMES || b->seq >= AXP__MAX_NAMES) continue;
         if (b->seq + most > end) end = b->seq + most;
     }
+    /* Names before those of a block are in the file too, if only damaged. */
+    if (end > f->bytes / LEAST_NAME) end = f->bytes / LEAST_NAME;
     if (end > AXP__MAX_NAMES) end = AXP__MAX_NAMES;
     names->at = axp__cap_take(c, (size_t)end, sizeof *names->at);
     if (!names->at) return false;

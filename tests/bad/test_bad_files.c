@@ -225,6 +225,33 @@ static void a_claim_of_two_gigabytes_is_not_believed(void **state)
     free(bytes);
 }
 
+/* Room is made for the names that a file of its length may have. */
+static void names_past_a_million_are_not_believed(void **state)
+{
+    (void)state;
+    const char *path = fs_path("x.axp");
+    size_t len;
+    uint8_t *bytes = make_file(path, &len, 2);
+    struct axp__file_tail tail;
+    assert_int_equal(axp__file_tail_get(bytes + len - AXP__FILE_TAIL, &tail),
+                     AXP__BLOCK_OK);
+    bytes = realloc(bytes, len + 1000);
+    size_t end =
+        append(bytes, (size_t)tail.index_at,
+               (struct axp__block){
+                   .kind = AXP__B_NAMES, .seq = AXP__MAX_NAMES - 2, .n = 1},
+               "\0\0\1\0x", 5);
+    fs_write(path, bytes, end);
+    struct axp__opened o;
+    assert_int_equal(axp__trace_open(path, &o), AXP_OK);
+    assert_true(o.capture->n_names >= 20 && o.capture->n_names <= end / 4);
+    o.capture->release(o.capture);
+    axp_view *v = fs_open(path);
+    assert_true(ts_view_op(v, "matmul").calls > 0);
+    axp_view_destroy(v);
+    free(bytes);
+}
+
 /* Statistics that cannot be read are counted again from the timeline. */
 static void without_state_the_timeline_is_folded(void **state)
 {
@@ -369,6 +396,7 @@ int main(void)
         FS_TEST(damage_in_a_finished_file),
         FS_TEST(unknown_kinds_are_named),
         FS_TEST(a_claim_of_two_gigabytes_is_not_believed),
+        FS_TEST(names_past_a_million_are_not_believed),
         FS_TEST(without_state_the_timeline_is_folded),
         FS_TEST(names_that_are_lost),
         FS_TEST(one_end_a_tick_later_is_found),
