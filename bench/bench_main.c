@@ -91,7 +91,7 @@ static bool run_case(const struct bench_case *c, int reps, double *last_ns)
     if (c->of_last > 0) {
         ok = ns[reps / 2] <= c->of_last * *last_ns;
         limit = c->of_last;
-        snprintf(must, sizeof must, "<= %.2f of it", limit);
+        snprintf(must, sizeof must, "<= %.1f of it", limit);
     }
     *last_ns = ns[reps / 2];
     printf("%-36s %8.2f %8.2f %7.2f %6.2f..%-6.2f %8s %s\n", c->name,

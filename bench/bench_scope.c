@@ -96,8 +96,8 @@ static double sixty_four(uint64_t n)
 /* The same as programs have it: 64 places in the code, reached by calls in
  * random order, which no processor foresees. What such a loop costs with 64
  * empty functions that are one is taken off, but not the wrong guesses, nor
- * what a scope could have hidden behind them: so its floor is two raw clock
- * reads at 64 places that are reached in the same way. */
+ * what a scope could have hidden behind them. What those come to shows in the
+ * line with two raw clock reads at the same 64 places. */
 static uint64_t read_ticks[N_SITES];
 #define PLACE(n)                                                               \
     static __attribute__((noinline)) void place_##n(uint64_t v)                \
@@ -261,9 +261,9 @@ const struct bench_case bench_scopes[] = {
     {"scope, three sites in turn", in_turn, 50000000, 1.2, 1.6, false, 0},
     {"scope, 64 sites in random order", sixty_four, 20000000, 1.35, 0, false,
      0},
-    {"two clock reads at 64 places", reads_by_places, 20000000, 0, 0, false, 0},
-    {"scope at 64 places, random calls", by_places, 20000000, 0, 0, false,
-     1.35},
+    {"scope, 64 places, random calls", by_places, 20000000, 1.35, 0, false, 0},
+    {"  two clock reads at those places", reads_by_places, 20000000, 0, 0,
+     false, 0},
     {"scope, one site, 2 threads at once", one_site, 20000000, 1.2, 0, true, 0},
     {"start/stop by name, 64 names", by_name, 10000000, 2.5, 0, false, 0},
     {"scope with FLOPs and bytes", with_work, 20000000, 1.5, 0, false, 0},
