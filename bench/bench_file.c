@@ -52,18 +52,6 @@ static int n_missed;
 static double floor_ns;
 static char folder[64];
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(double *v, int n)
-{
-    qsort(v, (size_t)n, sizeof *v, by_value);
-    return v[n / 2];
-}
-
 void bench_show(const char *what, const char *of, double value,
                 const char *unit, double limit)
 {
@@ -306,7 +294,7 @@ static void measure_fold(const char *path, const char *of, double limit)
         axp__fold_destroy(f);
     }
     o.capture->release(o.capture);
-    show_time("decode and fold a scope", of, median(ns, RUNS), limit);
+    show_time("decode and fold a scope", of, bench_median(ns, RUNS), limit);
 }
 
 static void measure_load(const char *path, const char *of)
@@ -328,7 +316,7 @@ static void measure_load(const char *path, const char *of)
     }
     bench_keep(sum);
     o.capture->release(o.capture);
-    show_time("unpack a scope", of, median(ns, RUNS), 0);
+    show_time("unpack a scope", of, bench_median(ns, RUNS), 0);
 }
 
 static void measure_pack(const struct maker *m, const char *of, uint64_t n)
@@ -351,7 +339,7 @@ static void measure_pack(const struct maker *m, const char *of, uint64_t n)
     }
     axp__packer_destroy(p);
     free(out);
-    show_time("pack a scope", of, median(ns, RUNS), 0);
+    show_time("pack a scope", of, bench_median(ns, RUNS), 0);
 }
 
 static double open_ns(const char *path)
@@ -367,7 +355,7 @@ static double open_ns(const char *path)
         ns[i] = bench_thread_ns() - from;
     }
     fclose(nowhere);
-    return median(ns, RUNS);
+    return bench_median(ns, RUNS);
 }
 
 /* Opening a file, and one that is 16 times as long. */
@@ -396,8 +384,9 @@ static void measure_crc(void)
                          : axp__crc32c(0, bytes, sizeof bytes));
             ns[k][i] = (bench_thread_ns() - from) / (double)sizeof bytes;
         }
-    bench_show("checksum a byte", "", median(ns[0], RUNS), "ns", 0);
-    bench_show("checksum a byte", "by tables", median(ns[1], RUNS), "ns", 0);
+    bench_show("checksum a byte", "", bench_median(ns[0], RUNS), "ns", 0);
+    bench_show("checksum a byte", "by tables", bench_median(ns[1], RUNS), "ns",
+               0);
 }
 
 static void measure_made(const char *of, void (*make)(struct maker *, uint64_t),
@@ -445,7 +434,7 @@ int main(int argc, char **argv)
     if (!mkdtemp(folder)) return 1;
     for (int i = 0; i < RUNS; i++)
         floors[i] = bench_floor(2000000);
-    floor_ns = median(floors, RUNS);
+    floor_ns = bench_median(floors, RUNS);
     printf("floor: two raw clock reads, %.2f ns\n\n", floor_ns);
     bench_long(); /* first: see there */
     measure_crc();

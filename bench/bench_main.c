@@ -44,12 +44,6 @@ double bench_on_two(double (*run)(uint64_t), uint64_t n)
     return (a.ns + b.ns) / 2;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static void print_machine(void)
 {
     struct utsname u;
@@ -81,22 +75,20 @@ static bool run_case(const struct bench_case *c, int reps, double *last_ns)
         floor_ns[i] = (before + after) / 2;
         ratio[i] = ns[i] / floor_ns[i];
     }
-    qsort(ratio, (size_t)reps, sizeof *ratio, by_value);
-    qsort(ns, (size_t)reps, sizeof *ns, by_value);
-    qsort(floor_ns, (size_t)reps, sizeof *floor_ns, by_value);
-    double median = ratio[reps / 2];
+    double median = bench_median(ratio, reps);
+    double median_ns = bench_median(ns, reps);
+    double median_floor_ns = bench_median(floor_ns, reps);
     bool ok = limit <= 0 || median <= limit;
     char must[32] = "";
     if (limit > 0) snprintf(must, sizeof must, "<= %.2f", limit);
     if (c->of_last > 0) {
-        ok = ns[reps / 2] <= c->of_last * *last_ns;
+        ok = median_ns <= c->of_last * *last_ns;
         limit = c->of_last;
         snprintf(must, sizeof must, "<= %.1f of it", limit);
     }
-    *last_ns = ns[reps / 2];
-    printf("%-36s %8.2f %8.2f %7.2f %6.2f..%-6.2f %8s %s\n", c->name,
-           ns[reps / 2], floor_ns[reps / 2], median, ratio[0], ratio[reps - 1],
-           must,
+    *last_ns = median_ns;
+    printf("%-36s %8.2f %8.2f %7.2f %6.2f..%-6.2f %8s %s\n", c->name, median_ns,
+           median_floor_ns, median, ratio[0], ratio[reps - 1], must,
            limit <= 0 ? ""
            : ok       ? "ok"
                       : "MISSED");

@@ -59,18 +59,6 @@ struct result {
 static int n_missed;
 static char path[256];
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(double *v, int n)
-{
-    qsort(v, (size_t)n, sizeof *v, by_value);
-    return v[n / 2];
-}
-
 static void give_up(const char *why)
 {
     fprintf(stderr, "axp_bench_tape: %s\n", why);
@@ -150,12 +138,12 @@ static void run_case(const struct tape_case *c, bool is_packing, bool is_long)
         rate[i] = (double)r.n / r.seconds;
         judge_counts(c, &r);
     }
-    double of = median(ratio, c->reps);
+    double of = bench_median(ratio, c->reps);
     printf("%-14s %-8s %4.0f M %8.2f ns a scope  %6.2f floors "
            "(%.2f..%.2f)  %5.1f M/s",
            c->shape, is_packing ? "packing" : "raw", (double)n / 1e6,
-           median(ns, c->reps), of, ratio[0], ratio[c->reps - 1],
-           median(rate, c->reps) / 1e6);
+           bench_median(ns, c->reps), of, ratio[0], ratio[c->reps - 1],
+           bench_median(rate, c->reps) / 1e6);
     if (c->limit > 0) {
         snprintf(must, sizeof must, "must be <= %.2f", c->limit);
         judge(of <= c->limit, must);

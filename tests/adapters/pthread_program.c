@@ -14,23 +14,6 @@ static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
 static pthread_barrier_t barrier;
 static sem_t semaphore, ready, named, never;
 static int is_set;
-static int phase; /* of the waiter: about to wait for the nth thing */
-static pid_t waiter_id;
-
-static void enter_phase(int n)
-{
-    __atomic_store_n(&phase, n, __ATOMIC_RELEASE);
-}
-
-/* Lets the waiter wait for 20 ms, once it does. */
-static void let_wait(int n)
-{
-    while (__atomic_load_n(&phase, __ATOMIC_ACQUIRE) < n)
-        sleep_ms(1);
-    while (state_of(waiter_id) != 'S')
-        sleep_ms(1);
-    sleep_ms(20);
-}
 
 /* Each waits while main holds, or before main gives. */
 static void *waiter(void *unused)

@@ -11,23 +11,6 @@
 static mtx_t mutex;
 static cnd_t condition, never;
 static bool is_set;
-static int phase; /* of the waiter: about to wait for the nth thing */
-static pid_t waiter_id;
-
-static void enter_phase(int n)
-{
-    __atomic_store_n(&phase, n, __ATOMIC_RELEASE);
-}
-
-/* Lets the waiter wait for 20 ms, once it does. */
-static void let_wait(int n)
-{
-    while (__atomic_load_n(&phase, __ATOMIC_ACQUIRE) < n)
-        sleep_ms(1);
-    while (state_of(waiter_id) != 'S')
-        sleep_ms(1);
-    sleep_ms(20);
-}
 
 static int waiter(void *unused)
 {

@@ -36,6 +36,24 @@ static inline char state_of(pid_t thread)
     return end ? end[2] : '?';
 }
 
+static int phase; /* of the waiter: about to wait for the nth thing */
+static pid_t waiter_id;
+
+static inline void enter_phase(int n)
+{
+    __atomic_store_n(&phase, n, __ATOMIC_RELEASE);
+}
+
+/* Lets the waiter wait for 20 ms, once it does. */
+static inline void let_wait(int n)
+{
+    while (__atomic_load_n(&phase, __ATOMIC_ACQUIRE) < n)
+        sleep_ms(1);
+    while (state_of(waiter_id) != 'S')
+        sleep_ms(1);
+    sleep_ms(20);
+}
+
 static inline struct timespec in_20_ms(void)
 {
     struct timespec t;

@@ -178,17 +178,25 @@ static size_t append(uint8_t *bytes, size_t at, struct axp__block b,
     return at + (size_t)axp__block_span(&b);
 }
 
-static void unknown_kinds_are_named(void **state)
+/* A file to which a block can be added in the place of its index. */
+static uint8_t *make_extensible(const char *path, size_t *index_at)
 {
-    (void)state;
-    const char *path = fs_path("x.axp");
     size_t len;
     uint8_t *bytes = make_file(path, &len, 2);
     struct axp__file_tail tail;
     assert_int_equal(axp__file_tail_get(bytes + len - AXP__FILE_TAIL, &tail),
                      AXP__BLOCK_OK);
-    bytes = realloc(bytes, len + 1000);
-    size_t end = append(bytes, (size_t)tail.index_at,
+    *index_at = (size_t)tail.index_at;
+    return realloc(bytes, len + 1000);
+}
+
+static void unknown_kinds_are_named(void **state)
+{
+    (void)state;
+    const char *path = fs_path("x.axp");
+    size_t index_at;
+    uint8_t *bytes = make_extensible(path, &index_at);
+    size_t end = append(bytes, index_at,
                         (struct axp__block){.kind = (enum axp__block_kind)777},
                         "future", 6);
     fs_write(path, bytes, end);
@@ -230,14 +238,10 @@ static void names_past_a_million_are_not_believed(void **state)
 {
     (void)state;
     const char *path = fs_path("x.axp");
-    size_t len;
-    uint8_t *bytes = make_file(path, &len, 2);
-    struct axp__file_tail tail;
-    assert_int_equal(axp__file_tail_get(bytes + len - AXP__FILE_TAIL, &tail),
-                     AXP__BLOCK_OK);
-    bytes = realloc(bytes, len + 1000);
+    size_t index_at;
+    uint8_t *bytes = make_extensible(path, &index_at);
     size_t end =
-        append(bytes, (size_t)tail.index_at,
+        append(bytes, index_at,
                (struct axp__block){
                    .kind = AXP__B_NAMES, .seq = AXP__MAX_NAMES - 2, .n = 1},
                "\0\0\1\0x", 5);

@@ -101,6 +101,20 @@ static inline int stress_run(const char *name, void (*fn)(void),
 }
 #define STRESS_RUN(fn, seconds) stress_run(#fn, fn, seconds)
 
+/* Of all operations together. */
+static inline uint64_t stress_all_calls(const axp_view *v)
+{
+    size_t n = axp_view_ops(v, AXP_BY_CALLS, NULL, 0);
+    axp_op *ops = calloc(n + 1, sizeof *ops);
+    uint64_t calls = 0;
+    CHECK(ops != NULL);
+    axp_view_ops(v, AXP_BY_CALLS, ops, n);
+    for (size_t i = 0; i < n; i++)
+        calls += ops[i].calls;
+    free(ops);
+    return calls;
+}
+
 static inline uint64_t stress_view_warning(const axp_view *v, const char *code)
 {
     axp_warning list[64];

@@ -49,22 +49,11 @@ static void record(axp_profiler *p)
     }
 }
 
-static uint64_t all_calls(const axp_view *v)
-{
-    axp_op ops[80];
-    size_t n = axp_view_ops(v, AXP_BY_CALLS, ops, 80);
-    uint64_t calls = 0;
-    CHECK(n <= 80);
-    for (size_t i = 0; i < n; i++)
-        calls += ops[i].calls;
-    return calls;
-}
-
 static void check_view(const axp_view *v)
 {
     uint64_t seen = 0;
     stress_check_view(v);
-    CHECK_EQ(all_calls(v), N_SCOPES);
+    CHECK_EQ(stress_all_calls(v), N_SCOPES);
     CHECK_EQ(axp_view_events(v, NULL, stress_count_event, &seen), AXP_OK);
     CHECK_EQ(seen, axp_view_event_count(v));
     CHECK_EQ(seen + axp_view_cut_count(v), n_events);

@@ -18,6 +18,7 @@
 #include <sys/resource.h>
 
 #include "stress_check.h"
+#include "torture_wrap.h"
 
 /* ---- what fails ---------------------------------------------------------------- */
 
@@ -48,27 +49,6 @@ void *__wrap_mmap(void *at, size_t len, int prot, int flags, int fd, off_t off)
 {
     if (is_failing()) return MAP_FAILED;
     return __real_mmap(at, len, prot, flags, fd, off);
-}
-
-void *__real_malloc(size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_malloc(size_t size)
-{
-    return is_failing() ? NULL : __real_malloc(size);
-}
-
-void *__real_calloc(size_t n, size_t size);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_calloc(size_t n, size_t size)
-{
-    return is_failing() ? NULL : __real_calloc(n, size);
-}
-
-void *__real_realloc(void *old, size_t size);
-void *__wrap_realloc(void *old, size_t size);
-void *__wrap_realloc(void *old, size_t size)
-{
-    return is_failing() ? NULL : __real_realloc(old, size);
 }
 
 static void arm(bool is_armed)
@@ -194,19 +174,6 @@ static uint64_t accounted(axp_profiler *p)
     return n;
 }
 
-static uint64_t all_calls(const axp_view *v)
-{
-    size_t n = axp_view_ops(v, AXP_BY_CALLS, NULL, 0);
-    axp_op *ops = calloc(n + 1, sizeof *ops);
-    uint64_t calls = 0;
-    CHECK(ops != NULL);
-    axp_view_ops(v, AXP_BY_CALLS, ops, n);
-    for (size_t i = 0; i < n; i++)
-        calls += ops[i].calls;
-    free(ops);
-    return calls;
-}
-
 static uint64_t calls_of(const axp_view *v, const char *name)
 {
     axp_op op;
@@ -221,7 +188,7 @@ static void check_counts(bool is_scenario)
     axp_view *v = axp_snapshot(prof);
     CHECK(v != NULL);
     stress_check_view(v);
-    uint64_t calls = all_calls(v);
+    uint64_t calls = stress_all_calls(v);
     CHECK(calls <= expected);
     if (!lost) {
         CHECK_EQ(calls, expected);
@@ -240,7 +207,7 @@ static void check_counts(bool is_scenario)
 
     v = axp_snapshot(axp_global());
     CHECK(v != NULL);
-    calls = all_calls(v);
+    calls = stress_all_calls(v);
     CHECK(calls <= n_hot);
     CHECK(n_hot - calls <= lost_hot);
     if (!lost_hot) {

@@ -221,26 +221,13 @@ static int count_files(const char *suffix)
     return n;
 }
 
-static uint64_t all_calls(const axp_view *v)
-{
-    size_t n = axp_view_ops(v, AXP_BY_CALLS, NULL, 0);
-    axp_op *ops = calloc(n + 1, sizeof *ops);
-    uint64_t calls = 0;
-    CHECK(ops != NULL);
-    axp_view_ops(v, AXP_BY_CALLS, ops, n);
-    for (size_t i = 0; i < n; i++)
-        calls += ops[i].calls;
-    free(ops);
-    return calls;
-}
-
 /* Events that found no memory: with mmap failing there is none. */
 static uint64_t n_lost;
 
 /* Of a view of everything: the timeline and what is cut of it are all. */
 static void check_view(const axp_view *v)
 {
-    uint64_t seen = 0, calls = all_calls(v);
+    uint64_t seen = 0, calls = stress_all_calls(v);
     uint64_t allocs = axp_view_memory(v).n_allocs;
     stress_check_view(v);
     n_lost = stress_view_warning(v, "no_memory") +

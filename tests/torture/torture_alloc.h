@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The nth allocation fails: malloc, calloc and realloc, put before libc's by
- * the linker (tests/torture/CMakeLists.txt). */
+/* The nth allocation fails. */
 #ifndef AXP_TORTURE_ALLOC_H
 #define AXP_TORTURE_ALLOC_H
 #include <stdbool.h>
@@ -17,25 +16,6 @@ static bool is_failing(void)
     return torture.is_armed && ++torture.n_calls == torture.nth;
 }
 
-void *__real_malloc(size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_malloc(size_t size)
-{
-    return is_failing() ? NULL : __real_malloc(size);
-}
-
-void *__real_calloc(size_t n, size_t size);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_calloc(size_t n, size_t size)
-{
-    return is_failing() ? NULL : __real_calloc(n, size);
-}
-
-void *__real_realloc(void *old, size_t size);
-void *__wrap_realloc(void *old, size_t size);
-void *__wrap_realloc(void *old, size_t size)
-{
-    return is_failing() ? NULL : __real_realloc(old, size);
-}
+#include "torture_wrap.h"
 
 #endif
