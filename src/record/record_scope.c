@@ -359,8 +359,7 @@ struct foreign {
 static bool peek_foreign(struct axp__lane *lane, uint64_t token,
                          struct foreign *out)
 {
-    struct axp__frame *frames = axp__get_acquire(&lane->tally.frames);
-    struct axp__frame *f = axp__get_acquire(&lane->tally.top);
+    struct axp__frame *frames, *f = axp__tally_look(&lane->tally, &frames);
     for (; f > frames; f--) {
         if (!axp__frame_is(f, token) || axp__frame_flags(f) & AXP__F_NAMED)
             continue;
@@ -380,11 +379,13 @@ static bool find_foreign(struct axp__lane *mine, uint64_t token,
                          struct foreign *out)
 {
     unsigned n = 0;
+    axp__thread_set_errand(mine->owner, AXP__SEARCHING, mine->p);
     struct axp__lane *lane = axp__get_acquire(&mine->p->lanes);
     for (; lane; lane = axp__get(&lane->next))
         if (lane != mine && axp__lane_is_readable(lane) &&
             lane->epoch == mine->epoch)
             n += peek_foreign(lane, token, out);
+    axp__thread_set_errand(mine->owner, AXP__SEARCHING, NULL);
     return n == 1;
 }
 

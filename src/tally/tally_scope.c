@@ -365,6 +365,7 @@ static bool grow_frames(struct axp__tally *t)
         return false;
     }
     memcpy(wider, t->frames, cap * sizeof *wider);
+    wider[0].site = (const void *)(uintptr_t)wide;
     size_t depth = (size_t)(t->top - t->frames);
     struct axp__frame *old = t->frames;
     axp__put_release(&t->frames, wider);
@@ -644,6 +645,7 @@ void axp__tally_init(struct axp__tally *t, struct axp__tally_seed *seed,
         .path = path_of(root),
         .op = t->other.other,  /* so that an end may look at it */
         .anchor = UINTPTR_MAX, /* nothing is further out */
+        .site = (const void *)(uintptr_t)t->inline_frames,
     };
 }
 

@@ -65,7 +65,8 @@ struct axp__frame { /* an open scope */
         uint64_t charged_ticks; /* … if it was moved, since when its present
                                    parent is charged */
     };
-    const void *site; /* which scope of the caller; the named slot */
+    const void *site; /* which scope of the caller; the named slot; of the
+                         root, how many frames lie here */
     struct axp__node *node;
     struct axp__op *op;
     uint64_t path;  /* of its children: see axp__tally_peek */
@@ -134,6 +135,18 @@ struct axp__tally {
     void *retire_ctx;
     uint32_t inline_frames, inline_entries; /* these are not ours to unmap */
 };
+
+/* The innermost open scope as another thread may see it, and the root below
+ * it; the root itself while the frames move elsewhere. */
+static inline struct axp__frame *axp__tally_look(const struct axp__tally *t,
+                                                 struct axp__frame **frames)
+{
+    struct axp__frame *root = axp__get_acquire(&t->frames);
+    struct axp__frame *top = axp__get_acquire(&t->top);
+    size_t bytes = (size_t)(uintptr_t)axp__get(&root->site) * sizeof *root;
+    *frames = root;
+    return (uintptr_t)top - (uintptr_t)root < bytes ? top : root;
+}
 
 /* The caller's first memory, zeroed: a thread with a few scopes needs no
  * other mapping. */
