@@ -517,7 +517,6 @@ static void restore(struct axp__tape *tape)
                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
     *p = tape->kept;
     p->pool = (struct axp__pool){0};
-    p->budget.space = NULL;
     p->tape = tape;
 }
 
@@ -535,10 +534,12 @@ bool axp__tape_fork(struct axp__tape *tape)
     if (is_kept) axp__space_copy(tape->own, true);
     if (tape->own) axp__space_forget(tape->own);
     tape->own = NULL;
-    if (is_kept)
-        p->budget.space = p->pool.space = NULL;
-    else if (tape->is_moved)
+    if (is_kept) {
+        p->budget.space = NULL;
+        p->pool = (struct axp__pool){0}; /* its words are in the file */
+    } else if (tape->is_moved) {
         restore(tape);
+    }
     come_back(tape);
     if (axp__fd_is(tape->trace.fd, tape->trace.device, tape->trace.inode))
         close(tape->trace.fd);
