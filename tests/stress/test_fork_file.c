@@ -97,12 +97,12 @@ static uint64_t n_work;
 
 static void some_work(axp_profiler *p, unsigned i)
 {
-    char name[32], block[16];
+    char name[32];
     snprintf(name, sizeof name, "path %u", i % 30);
     record(p, name, 2);
     axp_start(p, "named");
-    axp_track_alloc(p, name, block, sizeof block);
-    axp_track_free(p, block);
+    axp_record_alloc(p, name, 16);
+    axp_record_free(p, name, 16);
     axp_stop(p, "named");
     record(p, "work", 1);
     __atomic_add_fetch(&n_work, 1, __ATOMIC_RELAXED);
