@@ -461,9 +461,10 @@ axp_status axp__tape_finish(struct axp__prof *p)
 void axp__tape_leave(struct axp__prof *p)
 {
     struct axp__space *s = p->budget.space;
-    if (!s || p->tape->is_whole) return;
+    struct axp__tape *tape = p->tape;
+    if (!s || tape->is_whole) return;
     axp__space_leave(s);
-    come_back(p->tape);
+    come_back(tape);
     p->budget.space = NULL;
     p->pool.space = NULL;
     axp__pool_fini(&p->pool);
@@ -472,10 +473,11 @@ void axp__tape_leave(struct axp__prof *p)
 void axp__tape_close(struct axp__prof *p)
 {
     struct axp__space *s = p->budget.space;
+    struct axp__tape *tape = p->tape; /* the slot may come back empty */
     p->budget.space = NULL;
     if (s && axp__spool_close_names(s)) axp__space_close(s);
-    come_back(p->tape);
-    axp__tape_destroy(p->tape);
+    come_back(tape);
+    axp__tape_destroy(tape);
     p->tape = NULL;
 }
 
