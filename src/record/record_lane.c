@@ -14,7 +14,7 @@
 #include "record/record_window.h"
 #include "tally/tally_merge.h"
 
-#define MERGE_PAST 32       /* ended lanes kept whole, by thread */
+#define MERGE_PAST 32      /* ended lanes kept whole, by thread */
 #define MOST_LEFT_OPEN 512 /* of threads that ended with scopes open */
 
 /* ---- memory of lanes -------------------------------------------------------- */
