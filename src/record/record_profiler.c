@@ -233,6 +233,7 @@ static axp_profiler *create(const axp_options *options)
         free_slot(p);
         return NULL;
     }
+    if (o->path) axp__own_cost_ticks();
     if (o->path && open_file(p, o)) {
         axp__pool_fini(&p->pool);
         axp__tape_destroy(p->tape);
@@ -292,8 +293,9 @@ axp_profiler *axp_global(void)
 
 static __attribute__((constructor)) void start_library(void)
 {
-    axp_global();
+    struct axp__prof *global = axp__prof_check(axp_global());
     pthread_atfork(NULL, NULL, axp__fork_in_child);
+    if (global && global->tape) axp__own_cost_ticks();
 }
 
 /* A program that ends without axp_finish: every file becomes whole. */

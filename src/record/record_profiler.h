@@ -131,5 +131,8 @@ void axp__trash_empty(struct axp__prof *p); /* by mutex */
 
 /* The cost of a scope outside its own time, measured once a process. */
 uint64_t axp__own_cost_ticks(void);
+/* The same where it must not be measured, as in a recording call; 0: nobody
+ * has. Who opens a file, or has one in sight, measures before. */
+uint64_t axp__own_cost_known(void);
 
 #endif
