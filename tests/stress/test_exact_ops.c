@@ -84,9 +84,11 @@ static pthread_barrier_t all_there;
 static void *stay(void *unused)
 {
     (void)unused;
-    for (unsigned i = 0; i < 3; i++) {
-        AXP_SCOPE_IN(prof, names[i % 2]);
-        __atomic_add_fetch(&n_calls[i % 2], 1, __ATOMIC_RELAXED);
+    for (unsigned i = 0; i < 4; i++) {
+        AXP_SCOPE_IN(prof, names[i]);
+        __atomic_add_fetch(&n_calls[i], 1, __ATOMIC_RELAXED);
+        for (volatile unsigned k = 0; k < 1u << 5 * i; k++)
+            ; /* each in a page of its histogram that is its own */
     }
     pthread_barrier_wait(&all_there); /* recorded, and not merged */
     pthread_barrier_wait(&all_there);
@@ -103,15 +105,18 @@ static void many_live_threads(void)
     CHECK(!pthread_attr_setstacksize(&small, 128 << 10));
     for (unsigned i = 0; i < LIVE_THREADS; i++) {
         int error = pthread_create(&t[i], &small, stay, NULL);
-        if (error == EAGAIN) _exit(0); /* the machine has a limit on threads */
+        if (error == EAGAIN) { /* a limit on threads */
+            dprintf(2, "only %u threads are possible\n", i);
+            _exit(0);
+        }
         CHECK(!error);
     }
     pthread_barrier_wait(&all_there);
-    check_ops(2);
+    check_ops(4);
     pthread_barrier_wait(&all_there);
     for (unsigned i = 0; i < LIVE_THREADS; i++)
         CHECK(!pthread_join(t[i], NULL));
-    check_ops(2);
+    check_ops(4);
     free(t);
 }
 
