@@ -56,13 +56,32 @@ static inline void end(struct axp__fold_row *r, uint64_t now)
         end_slow(r, now);
 }
 
+/* Whether frame i, counted from the top, may be looked at, or taken out. */
+static bool may_look(struct axp__fold *f, uint64_t n)
+{
+    if (f->n_looks < n) return false;
+    f->n_looks -= n;
+    return true;
+}
+
+/* What it takes to take a frame out: those above it move, and each looks for
+ * its op below. */
+static uint64_t cost_of(const struct axp__tally *t, const struct axp__frame *f)
+{
+    uint64_t above = (uint64_t)(t->top - f);
+    return above * (uint64_t)(t->top - t->frames);
+}
+
 /* The newest named scope of that name. */
-static void stop(struct axp__fold_row *r, uint32_t name, uint64_t now)
+static void stop(struct axp__fold *fold, struct axp__fold_row *r, uint32_t name,
+                 uint64_t now)
 {
     struct axp__tally *t = &r->tally;
-    for (struct axp__frame *f = t->top; f > t->frames; f--) {
+    for (struct axp__frame *f = t->top; f > t->frames && may_look(fold, 1);
+         f--) {
         if (!(axp__frame_flags(f) & AXP__F_NAMED) || f->op->name != name)
             continue;
+        if (!may_look(fold, cost_of(t, f))) break;
         axp__frame_clear_flags(f, AXP__F_NAMED);
         if (f == t->top)
             end(r, now);
@@ -74,15 +93,19 @@ static void stop(struct axp__fold_row *r, uint32_t name, uint64_t now)
 }
 
 /* A scope that another thread ended; it was counted there. */
-static void drop(struct axp__fold_row *r, const struct axp__wire_event *e)
+static void drop(struct axp__fold *fold, struct axp__fold_row *r,
+                 const struct axp__wire_event *e)
 {
     struct axp__tally *t = &r->tally;
-    for (struct axp__frame *f = t->top; f > t->frames; f--)
-        if (f->op->name == e->name &&
-            (!e->n_payload || f->begin_ticks == e->payload[0])) {
-            axp__tally_remove(t, f, e->ticks, false);
-            return;
-        }
+    for (struct axp__frame *f = t->top; f > t->frames && may_look(fold, 1);
+         f--) {
+        if (f->op->name != e->name ||
+            (e->n_payload && f->begin_ticks != e->payload[0]))
+            continue;
+        if (!may_look(fold, cost_of(t, f))) break;
+        axp__tally_remove(t, f, e->ticks, false);
+        return;
+    }
     r->n_unmatched++;
 }
 
@@ -212,7 +235,7 @@ static void fold_ext(struct axp__fold *f, struct axp__fold_row *r,
     switch (e->ext) {
     case AXP__X_ASYNC_END: add_loose(r, e, e->payload[1]); break;
     case AXP__X_CROSS_STOP: add_loose(r, e, e->payload[0]); break;
-    case AXP__X_DROP: drop(r, e); break;
+    case AXP__X_DROP: drop(f, r, e); break;
     case AXP__X_CATEGORY: axp__fold_set_category(r, e->argument); break;
     case AXP__X_DIMS: add_dims(r, e->payload); break;
     case AXP__X_SPAN: add_span(r, e); break;
@@ -232,7 +255,7 @@ static void fold_record(struct axp__fold *f, struct axp__fold_row *r,
     switch (e->kind) {
     case AXP__W_END:
     case AXP__W_ABANDON: end(r, e->ticks); break;
-    case AXP__W_STOP: stop(r, e->name, e->ticks); break;
+    case AXP__W_STOP: stop(f, r, e->name, e->ticks); break;
     case AXP__W_WORK:
         add_work(r, &(struct axp__work){.flops = as_double(e->payload[0]),
                                         .bytes = as_double(e->payload[1]),
