@@ -4,13 +4,13 @@
 
 #include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
+#include <linux/futex.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
+#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -23,7 +23,12 @@
 #define LARGEST_CARVED ((size_t)256 << 10)
 #define LEFT_BY_CHUNKS ((uint64_t)4 << 20)
 #define ADDRESS_BITS 48
-#define HIGH_FD 400
+#define LEAST_BYTES ((uint64_t)1 << 20)
+#define LEAST_STEP ((uint64_t)4 << 20)
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
 
 #if defined(__x86_64__)
 #define MACHINE EM_X86_64
@@ -32,40 +37,6 @@
 #else
 #define MACHINE EM_NONE
 #endif
-
-/* ---- descriptors ------------------------------------------------------------- */
-
-bool axp__fd_is(int fd, uint64_t device, uint64_t inode)
-{
-    struct stat st;
-    return fd >= 0 && !fstat(fd, &st) && (uint64_t)st.st_dev == device &&
-           (uint64_t)st.st_ino == inode;
-}
-
-int axp__fd_move_up(int fd)
-{
-    if (fd < 0) return fd;
-    int high = fcntl(fd, F_DUPFD_CLOEXEC, HIGH_FD);
-    if (high < 0) return fd; /* few are allowed: stay */
-    close(fd);
-    return high;
-}
-
-bool axp__fd_allocate(int fd, uint64_t offset, uint64_t bytes)
-{
-    static const char zeros[4096];
-    struct rlimit limit; /* past it would be SIGXFSZ */
-    if (!getrlimit(RLIMIT_FSIZE, &limit) && offset + bytes > limit.rlim_cur) {
-        errno = EFBIG;
-        return false;
-    }
-    if (!fallocate(fd, 0, (off_t)offset, (off_t)bytes)) return true;
-    if (errno != EOPNOTSUPP && errno != ENOSYS) return false;
-    for (uint64_t at = offset; at < offset + bytes; at += sizeof zeros)
-        if (pwrite(fd, zeros, sizeof zeros, (off_t)at) != sizeof zeros)
-            return false;
-    return true;
-}
 
 /* ---- extents --------------------------------------------------------------------- */
 
@@ -79,11 +50,30 @@ static uint64_t round_up(uint64_t n, uint64_t to)
     return (n + to - 1) / to * to;
 }
 
+/* A store by the kernel that changes nothing, in each page: on a full disk an
+ * error where ours would be SIGBUS. */
+static bool touch_pages(char *at, uint64_t bytes)
+{
+    static uint32_t nobody;
+    for (uint64_t i = 0; i < bytes; i += UNIT)
+        if (syscall(SYS_futex, &nobody, FUTEX_WAKE_OP_PRIVATE, 0, NULL, at + i,
+                    FUTEX_OP(FUTEX_OP_OR, 0, FUTEX_OP_CMP_EQ, 0)) < 0)
+            return false;
+    return true;
+}
+
+/* Memory of the file that is there from now on. Once more does no harm. */
+static bool make_sure(void *at, uint64_t bytes)
+{
+    if (!madvise(at, bytes, MADV_POPULATE_WRITE)) return true;
+    if (errno != EINVAL) return false;
+    return touch_pages(at, bytes); /* before Linux 5.14 */
+}
+
 /* A place at the end of the file, not yet made sure of; its offset, or 0. */
 static uint64_t take_place(struct axp__space *s, uint64_t bytes)
 {
     uint64_t end = axp__get(&s->end_bytes);
-    if (!axp__fd_is(s->fd, s->device, s->inode)) return 0;
     do
         if (end + bytes > s->limit_bytes) return 0;
     while (!axp__cas(&s->end_bytes, &end, end + bytes));
@@ -97,35 +87,64 @@ static void give_place(struct axp__space *s, uint64_t offset, uint64_t bytes)
     axp__cas(&s->end_bytes, &end, offset);
 }
 
-/* Maps a place and makes sure of it; NULL: nothing is taken. In this order, so
- * that where nothing can be mapped the file does not grow. */
+/* Maps what lies so far behind a page that is mapped: an old length of 0
+ * means the same pages a second time, and as many more as are asked for. */
+static void *map_behind(uint64_t page_at, uint64_t distance, uint64_t bytes)
+{
+    char *m =
+        mremap((void *)(uintptr_t)page_at, 0, distance + bytes, MREMAP_MAYMOVE);
+    if (m == MAP_FAILED) return NULL;
+    if (distance) munmap(m, distance);
+    return m + distance;
+}
+
+/* The page at a multiple of the step, for nothing but map_behind; 0: none. */
+static uint64_t anchor_at(struct axp__space *s, uint64_t i)
+{
+    uint64_t near = i, page = page_bytes();
+    while (!axp__get_acquire(&s->anchor[near])) /* the first is always there */
+        near--;
+    if (near == i) return axp__get(&s->anchor[i]);
+    char *m = map_behind(axp__get(&s->anchor[near]), (i - near) * s->step_bytes,
+                         page);
+    if (!m) return 0;
+    (void)madvise(m, page, MADV_DONTFORK); /* a child needs none, and no lock */
+    uint64_t none = 0;
+    if (axp__cas(&s->anchor[i], &none, (uintptr_t)m)) return (uintptr_t)m;
+    munmap(m, page);
+    return none;
+}
+
 static void *map_place(struct axp__space *s, uint64_t offset, uint64_t bytes)
 {
-    void *m = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, s->fd,
-                   (off_t)offset);
-    if (m == MAP_FAILED) return NULL;
-    if (axp__fd_allocate(s->fd, offset, bytes)) return m;
-    munmap(m, bytes);
-    return NULL;
+    uint64_t anchor = anchor_at(s, offset / s->step_bytes);
+    return anchor ? map_behind(anchor, offset % s->step_bytes, bytes) : NULL;
 }
 
 static struct axp__extent *new_entry(struct axp__space *s)
 {
     uint32_t i = axp__get(&s->n_extents);
     do
-        if (i == AXP__SPACE_EXTENTS) return NULL;
+        if (i == AXP__SPACE_EXTENTS ||
+            !make_sure((char *)&s->extent[i] - (uintptr_t)&s->extent[i] % UNIT,
+                       UNIT))
+            return NULL;
     while (!axp__cas(&s->n_extents, &i, i + 1));
     return &s->extent[i];
 }
 
+/* The first sure_bytes of it are made sure of; nothing is taken where that
+ * cannot be. */
 static struct axp__extent *add_extent(struct axp__space *s,
                                       enum axp__extent_kind kind,
-                                      uint64_t bytes)
+                                      uint64_t bytes, uint64_t sure_bytes)
 {
     uint64_t offset = take_place(s, bytes);
     void *m = offset ? map_place(s, offset, bytes) : NULL;
-    struct axp__extent *e = m ? new_entry(s) : NULL;
+    bool is_sure = m && (!sure_bytes || make_sure(m, sure_bytes));
+    struct axp__extent *e = is_sure ? new_entry(s) : NULL;
     if (!e) {
+        if (m && sure_bytes) (void)madvise(m, bytes, MADV_REMOVE);
         if (m) munmap(m, bytes);
         if (offset) give_place(s, offset, bytes);
         return NULL;
@@ -201,11 +220,11 @@ static void *carve(struct axp__space *s, enum axp__extent_kind kind,
         uint32_t now = axp__get_acquire(&s->carved[kind]);
         struct axp__extent *e = now ? &s->extent[now - 1] : NULL;
         void *m = e ? carve_from(e, bytes) : NULL;
-        if (m) return m;
+        if (m) return make_sure(m, bytes) ? m : NULL;
         uint64_t size = e ? e->bytes * 2 : FIRST_CARVED;
         size = size < LAST_CARVED ? size : LAST_CARVED;
         size = round_up(size > bytes ? size : bytes, page_bytes());
-        struct axp__extent *fresh = add_extent(s, kind, size);
+        struct axp__extent *fresh = add_extent(s, kind, size, bytes);
         if (!fresh) return NULL;
         m = carve_from(fresh, bytes);
         /* Where another was faster, the rest of this one is left. */
@@ -223,8 +242,9 @@ static void *map_in(struct axp__space *s, enum axp__extent_kind kind,
                     size_t bytes)
 {
     if (!is_carved(kind, bytes)) {
+        uint64_t all = round_up(bytes, page_bytes());
         struct axp__extent *e =
-            add_extent(s, kind, round_up(bytes, page_bytes()));
+            add_extent(s, kind, all, kind == AXP__EXTENT_CHUNKS ? 0 : all);
         return e ? (void *)(uintptr_t)e->address : NULL;
     }
     unsigned c = class_of(bytes);
@@ -239,11 +259,12 @@ static void *map_in(struct axp__space *s, enum axp__extent_kind kind,
  * system is left to it. */
 static bool has_room(const struct axp__space *s, uint64_t bytes)
 {
-    struct statvfs fs;
-    if (fstatvfs(s->fd, &fs)) return true; /* the allocation will tell */
-    uint64_t left = (uint64_t)fs.f_blocks * fs.f_frsize / 8;
+    struct statfs fs;
+    if (statfs((const char *)(uintptr_t)s->path, &fs)) return true;
+    uint64_t unit = (uint64_t)fs.f_frsize;
+    uint64_t left = (uint64_t)fs.f_blocks * unit / 8;
     if (left > LEFT_BY_CHUNKS) left = LEFT_BY_CHUNKS;
-    return (uint64_t)fs.f_bavail * fs.f_frsize >= bytes + left;
+    return (uint64_t)fs.f_bavail * unit >= bytes + left;
 }
 
 void *axp__space_map(struct axp__space *s, enum axp__extent_kind kind,
@@ -251,12 +272,29 @@ void *axp__space_map(struct axp__space *s, enum axp__extent_kind kind,
 {
     int keep = errno;
     if (!s) return axp__map(bytes);
-    bool is_chunks = kind == AXP__EXTENT_CHUNKS;
-    void *m = is_chunks && !has_room(s, bytes) ? NULL : map_in(s, kind, bytes);
+    void *m = map_in(s, kind, bytes);
     if (!m && (kind == AXP__EXTENT_LANES || kind == AXP__EXTENT_OTHER))
         m = axp__map(bytes);
     errno = keep;
     return m;
+}
+
+bool axp__space_fill(struct axp__space *s, void *memory, size_t bytes)
+{
+    int keep = errno;
+    bool is_there = has_room(s, bytes) && make_sure(memory, bytes);
+    errno = keep;
+    return is_there;
+}
+
+void axp__space_show(struct axp__space *s, const void *memory, size_t bytes)
+{
+    struct axp__extent *e = extent_of(s, memory);
+    if (!e) return;
+    uint32_t used = axp__get(&e->used);
+    uint64_t end = (uintptr_t)memory + bytes - e->address;
+    while (used < end / UNIT && !axp__cas(&e->used, &used, end / UNIT))
+        ;
 }
 
 bool axp__space_holds(struct axp__space *s, const void *memory)
@@ -277,9 +315,7 @@ void axp__space_unmap(struct axp__space *s, void *memory, size_t bytes)
             push_free(&s->free_list[class_of(bytes)], memory);
     } else if (e) {
         axp__put(&e->kind, AXP__EXTENT_NONE);
-        if (axp__fd_is(s->fd, s->device, s->inode))
-            (void)fallocate(s->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                            (off_t)e->offset, (off_t)e->bytes);
+        (void)madvise(memory, e->bytes, MADV_REMOVE);
         munmap(memory, e->bytes);
     } else {
         axp__unmap(memory, bytes);
@@ -288,69 +324,104 @@ void axp__space_unmap(struct axp__space *s, void *memory, size_t bytes)
 }
 
 bool axp__space_move_in(struct axp__space *s, enum axp__extent_kind kind,
-                        void *memory, size_t bytes)
+                        void *memory, size_t bytes, size_t used)
 {
     uint64_t page = page_bytes();
     if (bytes % page || (uintptr_t)memory % page) return false;
     /* First elsewhere, with the content; then the same pages here. */
-    struct axp__extent *e = add_extent(s, AXP__EXTENT_NONE, bytes);
+    used = round_up(used, page);
+    struct axp__extent *e = add_extent(s, AXP__EXTENT_NONE, bytes, used);
     if (!e) return false;
     void *copy = (void *)(uintptr_t)e->address;
-    memcpy(copy, memory, bytes);
-    /* Not by mmap, which the race detector takes for a write. */
-    void *m = (void *)syscall(SYS_mmap, memory, bytes, PROT_READ | PROT_WRITE,
-                              MAP_SHARED | MAP_FIXED, s->fd, e->offset);
-    munmap(copy, bytes);
-    if (m == MAP_FAILED) return false;
+    memcpy(copy, memory, used);
+    if (mremap(copy, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, memory) ==
+        MAP_FAILED) {
+        munmap(copy, bytes);
+        return false;
+    }
     e->address = (uintptr_t)memory;
+    e->used = (uint32_t)(used / UNIT);
     axp__put_release(&e->kind, (uint32_t)kind);
     return true;
 }
 
 /* ---- life ------------------------------------------------------------------------------ */
 
-struct axp__space *axp__space_create(int fd, uint64_t limit_bytes,
-                                     const uint8_t *id)
+/* The file has all of its length at once, as far as a limit allows, and takes
+ * no room yet. */
+static uint64_t stretch(int fd, uint64_t bytes)
 {
-    struct stat st;
-    uint64_t bytes = round_up(sizeof(struct axp__space), page_bytes());
-    if (fd < 0) return NULL;
-    fd = axp__fd_move_up(fd);
-    struct axp__space *s = MAP_FAILED;
-    if (!fstat(fd, &st) && axp__fd_allocate(fd, 0, bytes))
-        s = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (s == MAP_FAILED) {
-        close(fd);
-        return NULL;
+    struct rlimit limit; /* past it would be SIGXFSZ */
+    uint64_t page = page_bytes();
+    if (!getrlimit(RLIMIT_FSIZE, &limit) && bytes > limit.rlim_cur)
+        bytes = limit.rlim_cur;
+    for (; bytes >= LEAST_BYTES; bytes /= 2) {
+        bytes = bytes / page * page;
+        if (!ftruncate(fd, (off_t)bytes)) return bytes;
+        if (errno != EFBIG && errno != EINVAL) return 0;
     }
-    (void)flock(fd, LOCK_EX | LOCK_NB); /* not everywhere */
+    errno = EFBIG;
+    return 0;
+}
+
+static void begin(struct axp__space *s, const uint8_t *id, const char *path)
+{
+    uint64_t page = page_bytes();
     memcpy(s->magic, AXP__SPACE_MAGIC, sizeof s->magic);
     s->layout = AXP__SPACE_LAYOUT;
     s->machine = MACHINE;
     memcpy(s->id, id, sizeof s->id);
     s->pid = (uint64_t)getpid();
+    s->path = (uintptr_t)path;
+    s->step_bytes =
+        round_up(s->limit_bytes / AXP__SPACE_ANCHORS + LEAST_STEP, page);
+    s->anchor[0] = (uintptr_t)s;
+    s->n_extents = 1;
+    s->extent[0] =
+        (struct axp__extent){(uintptr_t)s, 0, s->end_bytes, AXP__EXTENT_HEAD,
+                             (uint32_t)(s->end_bytes / UNIT)};
+}
+
+struct axp__space *axp__space_create(int fd, const char *path,
+                                     uint64_t limit_bytes, const uint8_t *id)
+{
+    uint64_t bytes = round_up(sizeof(struct axp__space), page_bytes());
+    struct stat st;
+    if (fstat(fd, &st)) return NULL;
+    uint64_t length = stretch(fd, bytes + limit_bytes);
+    if (!length) return NULL;
+    struct axp__space *s =
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (s == MAP_FAILED) return NULL;
+    if (!make_sure(s, round_up(offsetof(struct axp__space, extent) + UNIT,
+                               page_bytes()))) {
+        munmap(s, bytes);
+        errno = ENOSPC;
+        return NULL;
+    }
+    (void)flock(fd, LOCK_EX | LOCK_NB); /* not everywhere */
     s->end_bytes = bytes;
-    s->limit_bytes = limit_bytes + bytes;
+    s->limit_bytes = length;
     s->device = (uint64_t)st.st_dev;
     s->inode = (uint64_t)st.st_ino;
-    s->fd = fd;
-    s->n_extents = 1;
-    s->extent[0] = (struct axp__extent){
-        (uintptr_t)s, 0, bytes, AXP__EXTENT_HEAD, (uint32_t)(bytes / UNIT)};
+    begin(s, id, path);
     return s;
 }
 
 /* Replaces what is shared by private pages: with the content where that may
  * still be looked at, else empty. */
-static void detach(struct axp__space *s, const struct axp__extent *e, bool keep)
+static void detach(const struct axp__extent *e, bool keep)
 {
     void *at = (void *)(uintptr_t)e->address;
-    int prot = PROT_READ | PROT_WRITE;
-    if (keep && axp__fd_is(s->fd, s->device, s->inode) &&
-        mmap(at, e->bytes, prot, MAP_PRIVATE | MAP_FIXED, s->fd,
-             (off_t)e->offset) != MAP_FAILED)
+    void *copy = keep ? axp__map(e->bytes) : NULL;
+    uint64_t used = (uint64_t)axp__get(&e->used) * UNIT;
+    if (!used || used > e->bytes) used = e->bytes;
+    if (copy) (void)axp__copy_mapped(copy, at, used);
+    if (copy && mremap(copy, e->bytes, e->bytes, MREMAP_MAYMOVE | MREMAP_FIXED,
+                       at) != MAP_FAILED)
         return;
-    (void)mmap(at, e->bytes, prot,
+    axp__unmap(copy, e->bytes);
+    (void)mmap(at, e->bytes, PROT_READ | PROT_WRITE,
                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }
 
@@ -359,12 +430,13 @@ static bool is_kept(const struct axp__extent *e)
     return e->kind == AXP__EXTENT_LANES || e->kind == AXP__EXTENT_SLOT;
 }
 
-static void end_space(struct axp__space *s)
+/* A child has no anchors: they were not copied to it. */
+static void end_space(struct axp__space *s, bool is_child)
 {
-    int fd = s->fd;
-    bool is_ours = axp__fd_is(fd, s->device, s->inode);
+    for (uint32_t i = 1; i < AXP__SPACE_ANCHORS && !is_child; i++)
+        if (s->anchor[i])
+            munmap((void *)(uintptr_t)s->anchor[i], page_bytes());
     munmap(s, s->extent[0].bytes);
-    if (is_ours) close(fd);
 }
 
 void axp__space_close(struct axp__space *s)
@@ -374,23 +446,23 @@ void axp__space_close(struct axp__space *s)
     for (uint32_t i = 1; i < s->n_extents; i++) {
         const struct axp__extent *e = &s->extent[i];
         if (is_kept(e))
-            detach(s, e, true);
+            detach(e, true);
         else if (e->kind)
             munmap((void *)(uintptr_t)e->address, e->bytes);
     }
-    end_space(s);
+    end_space(s, false);
     errno = keep;
 }
 
 /* The thread that forked may be in the middle of an event, in a handler: what
  * it wrote to stays there, as memory of its own. */
-void axp__space_leave(struct axp__space *s)
+void axp__space_leave(struct axp__space *s, bool is_child)
 {
     int keep = errno;
     if (!s) return;
     for (uint32_t i = 1; i < s->n_extents; i++)
         if (s->extent[i].kind)
-            detach(s, &s->extent[i], s->extent[i].kind != AXP__EXTENT_CHUNKS);
-    end_space(s);
+            detach(&s->extent[i], s->extent[i].kind != AXP__EXTENT_CHUNKS);
+    end_space(s, is_child);
     errno = keep;
 }

@@ -13,6 +13,7 @@
 #include "os/os_map.h"
 #include "os/os_space.h"
 #include "os/os_thread.h"
+#include "record/record_drain.h"
 #include "record/record_fork.h"
 #include "record/record_lane.h"
 #include "record/record_log.h"
@@ -208,7 +209,9 @@ static axp_status open_file(struct axp__prof *p, const axp_options *o)
     if (!p->tape)
         return axp__fail(AXP_E_INVALID, "no memory for a file, or its path "
                                         "is too long");
-    return axp__tape_open(p);
+    axp_status status = axp__tape_open(p);
+    if (!status) axp__drain_begin(p->tape);
+    return status;
 }
 
 static axp_profiler *create(const axp_options *options)
@@ -290,7 +293,8 @@ axp_profiler *axp_global(void)
 
 static __attribute__((constructor)) void start_library(void)
 {
-    axp_global();
+    struct axp__prof *p = axp__prof_of(axp_global());
+    if (p->tape) axp__drain_begin(p->tape); /* asleep until the first event */
     pthread_atfork(NULL, NULL, axp__fork_in_child);
 }
 
