@@ -366,13 +366,18 @@ static bool is_it(const char *path, const struct axp__trace *t)
            (uint64_t)st.st_ino == t->inode;
 }
 
+/* A device, a folder, a pipe: it is no file's name, and none is made from it. */
+static bool is_other(const struct stat *st)
+{
+    return !S_ISREG(st->st_mode) && !S_ISLNK(st->st_mode);
+}
+
 /* A new file in the folder of t's path, open; errno, or 0. */
 static int make_draft(struct axp__trace *t)
 {
     static uint32_t n;
     struct stat st;
-    if (!lstat(t->path, &st) && !S_ISREG(st.st_mode))
-        return S_ISLNK(st.st_mode) ? ELOOP : EINVAL;
+    if (!lstat(t->path, &st) && is_other(&st)) return EINVAL;
     const char *slash = strrchr(t->path, '/');
     int folder = slash ? (int)(slash + 1 - t->path) : 0;
     if ((size_t)snprintf(t->draft, sizeof t->draft, "%.*s.axprof-%s-%u.tmp",
@@ -425,8 +430,10 @@ int axp__trace_name(struct axp__trace *t, bool is_overwriting)
     bool is_there = !lstat(t->path, &st);
     int error;
     axp__file_head_put(head, &t->head); /* its incarnation may be another */
-    if (is_there && !S_ISREG(st.st_mode))
-        error = S_ISLNK(st.st_mode) ? ELOOP : EINVAL;
+    if (is_there && is_other(&st))
+        error = EINVAL;
+    else if (is_there && is_overwriting && S_ISLNK(st.st_mode))
+        error = ELOOP;
     else if (!write_at(t, 0, head, sizeof head))
         error = t->error;
     else if (!is_there || !is_overwriting)
