@@ -70,23 +70,6 @@ static bool make_sure(void *at, uint64_t bytes)
     return touch_pages(at, bytes); /* before Linux 5.14 */
 }
 
-/* A place at the end of the file, not yet made sure of; its offset, or 0. */
-static uint64_t take_place(struct axp__space *s, uint64_t bytes)
-{
-    uint64_t end = axp__get(&s->end_bytes);
-    do
-        if (end + bytes > s->limit_bytes) return 0;
-    while (!axp__cas(&s->end_bytes, &end, end + bytes));
-    return end;
-}
-
-/* Nothing came of it. Where others took places after it, it stays a hole. */
-static void give_place(struct axp__space *s, uint64_t offset, uint64_t bytes)
-{
-    uint64_t end = offset + bytes;
-    axp__cas(&s->end_bytes, &end, offset);
-}
-
 /* Maps what lies so far behind a page that is mapped: an old length of 0
  * means the same pages a second time, and as many more as are asked for. */
 static void *map_behind(uint64_t page_at, uint64_t distance, uint64_t bytes)
@@ -115,10 +98,25 @@ static uint64_t anchor_at(struct axp__space *s, uint64_t i)
     return none;
 }
 
-static void *map_place(struct axp__space *s, uint64_t offset, uint64_t bytes)
+/* A place that was given back, of the same length and kind: a reader outside
+ * may have it mapped. NULL: there is none. */
+static struct axp__extent *take_free(struct axp__space *s,
+                                     enum axp__extent_kind kind, uint64_t bytes)
 {
-    uint64_t anchor = anchor_at(s, offset / s->step_bytes);
-    return anchor ? map_behind(anchor, offset % s->step_bytes, bytes) : NULL;
+    uint32_t n = axp__get(&s->n_extents);
+    if (!axp__get(&s->n_free_extents)) return NULL;
+    for (uint32_t i = 1; i < n; i++) {
+        uint32_t free = AXP__EXTENT_FREE;
+        struct axp__extent *e = &s->extent[i];
+        if (axp__get_acquire(&e->kind) != free || e->bytes != bytes ||
+            e->used != (uint32_t)kind ||
+            !axp__cas(&e->kind, &free, (uint32_t)AXP__EXTENT_NONE))
+            continue;
+        axp__add(&s->n_free_extents, -1);
+        e->used = 0;
+        return e;
+    }
+    return NULL;
 }
 
 static struct axp__extent *new_entry(struct axp__space *s)
@@ -133,27 +131,86 @@ static struct axp__extent *new_entry(struct axp__space *s)
     return &s->extent[i];
 }
 
-/* The first sure_bytes of it are made sure of; nothing is taken where that
- * cannot be. */
+/* A place in the file, with an entry that says where. Several threads may want
+ * one at once, where one of them is enough: so it costs no memory yet. */
+static struct axp__extent *take_place(struct axp__space *s,
+                                      enum axp__extent_kind kind,
+                                      uint64_t bytes)
+{
+    struct axp__extent *e = take_free(s, kind, bytes);
+    if (e) return e;
+    uint64_t offset = axp__get(&s->end_bytes);
+    do
+        if (offset + bytes > s->length_bytes) return NULL;
+    while (!axp__cas(&s->end_bytes, &offset, offset + bytes));
+    e = new_entry(s);
+    if (!e) return NULL;
+    e->offset = offset;
+    e->bytes = bytes;
+    return e;
+}
+
+/* Nothing is mapped there, nothing is in it. */
+static void give_place(struct axp__space *s, enum axp__extent_kind kind,
+                       struct axp__extent *e)
+{
+    e->used = (uint32_t)kind;
+    axp__put_release(&e->kind, (uint32_t)AXP__EXTENT_FREE);
+    axp__add(&s->n_free_extents, 1);
+}
+
+/* Made sure of, within the limit; false: there is no room. */
+static bool back(struct axp__space *s, void *memory, uint64_t bytes)
+{
+    uint64_t before = axp__add(&s->backed_bytes, bytes);
+    if (before + bytes <= s->limit_bytes && make_sure(memory, bytes))
+        return true;
+    axp__add(&s->backed_bytes, -bytes);
+    return false;
+}
+
+static void *map_place(struct axp__space *s, const struct axp__extent *e)
+{
+    uint64_t anchor = anchor_at(s, e->offset / s->step_bytes);
+    if (!anchor) return NULL;
+    return map_behind(anchor, e->offset % s->step_bytes, e->bytes);
+}
+
+/* Mapped, and backed as far as it is wanted. In this order, so that where
+ * nothing can be mapped the file does not grow. */
 static struct axp__extent *add_extent(struct axp__space *s,
                                       enum axp__extent_kind kind,
-                                      uint64_t bytes, uint64_t sure_bytes)
+                                      uint64_t bytes, uint64_t backed_bytes)
 {
-    uint64_t offset = take_place(s, bytes);
-    void *m = offset ? map_place(s, offset, bytes) : NULL;
-    bool is_sure = m && (!sure_bytes || make_sure(m, sure_bytes));
-    struct axp__extent *e = is_sure ? new_entry(s) : NULL;
-    if (!e) {
-        if (m && sure_bytes) (void)madvise(m, bytes, MADV_REMOVE);
-        if (m) munmap(m, bytes);
-        if (offset) give_place(s, offset, bytes);
+    struct axp__extent *e = take_place(s, kind, bytes);
+    void *m = e ? map_place(s, e) : NULL;
+    if (m && backed_bytes && !back(s, m, backed_bytes)) {
+        (void)madvise(m, bytes, MADV_REMOVE);
+        munmap(m, bytes);
+        m = NULL;
+    }
+    if (!m) {
+        if (e) give_place(s, kind, e);
         return NULL;
     }
     e->address = (uintptr_t)m;
-    e->offset = offset;
-    e->bytes = bytes;
     axp__put_release(&e->kind, (uint32_t)kind);
     return e;
+}
+
+/* An extent that is not needed any more. What cannot be emptied stays a hole
+ * in the table. */
+static void drop_extent(struct axp__space *s, struct axp__extent *e,
+                        uint64_t backed_bytes)
+{
+    enum axp__extent_kind kind = e->kind;
+    void *memory = (void *)(uintptr_t)e->address;
+    axp__put(&e->kind, AXP__EXTENT_NONE);
+    bool is_empty = !madvise(memory, e->bytes, MADV_REMOVE);
+    munmap(memory, e->bytes);
+    if (!is_empty) return;
+    axp__add(&s->backed_bytes, -backed_bytes);
+    give_place(s, kind, e);
 }
 
 static struct axp__extent *extent_of(struct axp__space *s, const void *memory)
@@ -161,7 +218,8 @@ static struct axp__extent *extent_of(struct axp__space *s, const void *memory)
     uint32_t n = axp__get(&s->n_extents);
     for (uint32_t i = 0; i < n; i++) {
         struct axp__extent *e = &s->extent[i];
-        if (axp__get_acquire(&e->kind) && (uintptr_t)memory >= e->address &&
+        if (axp__extent_is_mapped(axp__get_acquire(&e->kind)) &&
+            (uintptr_t)memory >= e->address &&
             (uintptr_t)memory < e->address + e->bytes)
             return e;
     }
@@ -204,32 +262,41 @@ static void push_free(uint64_t *list, void *memory)
     } while (!axp__cas(list, &head, tag | (uintptr_t)memory));
 }
 
-static void *carve_from(struct axp__extent *e, size_t bytes)
+static void *carve_from(struct axp__space *s, struct axp__extent *e,
+                        size_t bytes)
 {
     uint32_t n = (uint32_t)(bytes / UNIT);
     uint32_t at = axp__add(&e->used, n);
-    if ((uint64_t)(at + n) * UNIT > e->bytes) return NULL;
-    return (char *)(uintptr_t)e->address + (size_t)at * UNIT;
+    char *m = (char *)(uintptr_t)e->address + (size_t)at * UNIT;
+    if ((uint64_t)(at + n) * UNIT > e->bytes || !back(s, m, bytes)) return NULL;
+    return m;
 }
 
-/* Each new extent of a kind is twice as large as the one before. */
+static bool is_used_up(const struct axp__extent *e, size_t bytes)
+{
+    return (uint64_t)axp__get(&e->used) * UNIT + bytes > e->bytes;
+}
+
+/* Each new extent of a kind is twice as large as the one before. Pieces are
+ * backed as they are taken: of several threads that find an extent used up all
+ * map a new one and one of them is kept, which may cost no memory. */
 static void *carve(struct axp__space *s, enum axp__extent_kind kind,
                    size_t bytes)
 {
     for (;;) {
         uint32_t now = axp__get_acquire(&s->carved[kind]);
         struct axp__extent *e = now ? &s->extent[now - 1] : NULL;
-        void *m = e ? carve_from(e, bytes) : NULL;
-        if (m) return make_sure(m, bytes) ? m : NULL;
+        void *m = e && !is_used_up(e, bytes) ? carve_from(s, e, bytes) : NULL;
+        if (m) return m;
+        if (e && !is_used_up(e, bytes)) return NULL; /* no room in the file */
         uint64_t size = e ? e->bytes * 2 : FIRST_CARVED;
         size = size < LAST_CARVED ? size : LAST_CARVED;
         size = round_up(size > bytes ? size : bytes, page_bytes());
-        struct axp__extent *fresh = add_extent(s, kind, size, bytes);
+        struct axp__extent *fresh = add_extent(s, kind, size, 0);
         if (!fresh) return NULL;
-        m = carve_from(fresh, bytes);
-        /* Where another was faster, the rest of this one is left. */
-        axp__cas(&s->carved[kind], &now, (uint32_t)(fresh - s->extent) + 1);
-        return m;
+        if (!axp__cas(&s->carved[kind], &now,
+                      (uint32_t)(fresh - s->extent) + 1))
+            drop_extent(s, fresh, 0); /* another was faster */
     }
 }
 
@@ -247,12 +314,11 @@ static void *map_in(struct axp__space *s, enum axp__extent_kind kind,
             add_extent(s, kind, all, kind == AXP__EXTENT_CHUNKS ? 0 : all);
         return e ? (void *)(uintptr_t)e->address : NULL;
     }
+    if (kind != AXP__EXTENT_OTHER) /* never given back */
+        return carve(s, kind, round_up(bytes, UNIT));
     unsigned c = class_of(bytes);
-    if (kind == AXP__EXTENT_OTHER) {
-        void *m = pop_free(&s->free_list[c]);
-        if (m) return memset(m, 0, bytes);
-    }
-    return carve(s, kind, (size_t)UNIT << c);
+    void *m = pop_free(&s->free_list[c]);
+    return m ? memset(m, 0, bytes) : carve(s, kind, (size_t)UNIT << c);
 }
 
 /* Chunks are worth less than what comes after them: an eighth of a small file
@@ -282,7 +348,8 @@ void *axp__space_map(struct axp__space *s, enum axp__extent_kind kind,
 bool axp__space_fill(struct axp__space *s, void *memory, size_t bytes)
 {
     int keep = errno;
-    bool is_there = has_room(s, bytes) && make_sure(memory, bytes);
+    bool is_there = axp__get(&s->backed_bytes) + bytes <= s->limit_bytes &&
+                    has_room(s, bytes) && make_sure(memory, bytes);
     errno = keep;
     return is_there;
 }
@@ -293,8 +360,10 @@ void axp__space_show(struct axp__space *s, const void *memory, size_t bytes)
     if (!e) return;
     uint32_t used = axp__get(&e->used);
     uint64_t end = (uintptr_t)memory + bytes - e->address;
-    while (used < end / UNIT && !axp__cas(&e->used, &used, end / UNIT))
+    while (used < end / UNIT &&
+           !axp__cas(&e->used, &used, (uint32_t)(end / UNIT)))
         ;
+    axp__add(&s->backed_bytes, bytes);
 }
 
 bool axp__space_holds(struct axp__space *s, const void *memory)
@@ -314,9 +383,8 @@ void axp__space_unmap(struct axp__space *s, void *memory, size_t bytes)
         if (e->kind == AXP__EXTENT_OTHER)
             push_free(&s->free_list[class_of(bytes)], memory);
     } else if (e) {
-        axp__put(&e->kind, AXP__EXTENT_NONE);
-        (void)madvise(memory, e->bytes, MADV_REMOVE);
-        munmap(memory, e->bytes);
+        bool is_chunks = e->kind == AXP__EXTENT_CHUNKS;
+        drop_extent(s, e, is_chunks ? (uint64_t)e->used * UNIT : e->bytes);
     } else {
         axp__unmap(memory, bytes);
     }
@@ -374,7 +442,7 @@ static void begin(struct axp__space *s, const uint8_t *id, const char *path)
     s->pid = (uint64_t)getpid();
     s->path = (uintptr_t)path;
     s->step_bytes =
-        round_up(s->limit_bytes / AXP__SPACE_ANCHORS + LEAST_STEP, page);
+        round_up(s->length_bytes / AXP__SPACE_ANCHORS + LEAST_STEP, page);
     s->anchor[0] = (uintptr_t)s;
     s->n_extents = 1;
     s->extent[0] =
@@ -388,7 +456,8 @@ struct axp__space *axp__space_create(int fd, const char *path,
     uint64_t bytes = round_up(sizeof(struct axp__space), page_bytes());
     struct stat st;
     if (fstat(fd, &st)) return NULL;
-    uint64_t length = stretch(fd, bytes + limit_bytes);
+    /* Twice, since there are holes. */
+    uint64_t length = stretch(fd, 2 * (bytes + limit_bytes));
     if (!length) return NULL;
     struct axp__space *s =
         mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -401,7 +470,9 @@ struct axp__space *axp__space_create(int fd, const char *path,
     }
     (void)flock(fd, LOCK_EX | LOCK_NB); /* not everywhere */
     s->end_bytes = bytes;
-    s->limit_bytes = length;
+    s->length_bytes = length;
+    s->limit_bytes = bytes + limit_bytes;
+    s->backed_bytes = bytes;
     s->device = (uint64_t)st.st_dev;
     s->inode = (uint64_t)st.st_ino;
     begin(s, id, path);
@@ -434,8 +505,7 @@ static bool is_kept(const struct axp__extent *e)
 static void end_space(struct axp__space *s, bool is_child)
 {
     for (uint32_t i = 1; i < AXP__SPACE_ANCHORS && !is_child; i++)
-        if (s->anchor[i])
-            munmap((void *)(uintptr_t)s->anchor[i], page_bytes());
+        if (s->anchor[i]) munmap((void *)(uintptr_t)s->anchor[i], page_bytes());
     munmap(s, s->extent[0].bytes);
 }
 
@@ -447,7 +517,7 @@ void axp__space_close(struct axp__space *s)
         const struct axp__extent *e = &s->extent[i];
         if (is_kept(e))
             detach(e, true);
-        else if (e->kind)
+        else if (axp__extent_is_mapped(e->kind))
             munmap((void *)(uintptr_t)e->address, e->bytes);
     }
     end_space(s, false);
@@ -461,7 +531,7 @@ void axp__space_leave(struct axp__space *s, bool is_child)
     int keep = errno;
     if (!s) return;
     for (uint32_t i = 1; i < s->n_extents; i++)
-        if (s->extent[i].kind)
+        if (axp__extent_is_mapped(s->extent[i].kind))
             detach(&s->extent[i], s->extent[i].kind != AXP__EXTENT_CHUNKS);
     end_space(s, is_child);
     errno = keep;

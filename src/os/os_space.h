@@ -10,8 +10,9 @@
  * (outside_recover.c). The kernel keeps each store, whatever happens to the
  * process next.
  *
- * Small pieces are carved from extents by an atomic add, in powers of two,
- * and used again through free lists; large ones are extents of their own.
+ * Small pieces are carved from extents by an atomic add, and used again through
+ * free lists, in powers of two; large ones are extents of their own. An extent
+ * is a place in the file, which is a hole at first.
  *
  * No descriptor is kept: the program could close it, and its number would be
  * the program's file. The file has its full length from the beginning, with
@@ -40,14 +41,20 @@
 #include "base/base_budget.h"
 
 enum axp__extent_kind {
-    AXP__EXTENT_NONE, /* free, or being made */
+    AXP__EXTENT_NONE, /* being made */
     AXP__EXTENT_HEAD,
     AXP__EXTENT_SLOT,   /* the profiler */
     AXP__EXTENT_LANES,  /* outlive the space: see close */
     AXP__EXTENT_CHUNKS, /* words */
     AXP__EXTENT_NAMES,
-    AXP__EXTENT_OTHER
+    AXP__EXTENT_OTHER,
+    AXP__EXTENT_FREE /* a place in the file that another may have */
 };
+
+static inline bool axp__extent_is_mapped(uint32_t kind)
+{
+    return kind != AXP__EXTENT_NONE && kind != AXP__EXTENT_FREE;
+}
 
 struct axp__extent {
     uint64_t address; /* in the process that made it */
@@ -59,7 +66,7 @@ struct axp__extent {
 #define AXP__SPACE_EXTENTS 4096u
 #define AXP__SPACE_CLASSES 10u /* free lists: 4 KiB … 2 MiB */
 #define AXP__SPACE_MAGIC "AXSPOOL"
-#define AXP__SPACE_LAYOUT 3u
+#define AXP__SPACE_LAYOUT 4u
 #define AXP__SPACE_OWNER 1024u
 #define AXP__SPACE_ANCHORS 256u
 
@@ -69,10 +76,12 @@ struct axp__space { /* the beginning of the file */
     uint32_t machine; /* which structs; ELF's e_machine */
     uint8_t id[16];   /* the same in the trace */
     uint64_t pid;
-    uint64_t is_complete; /* the rest may be believed */
-    uint64_t root[4];     /* addresses that the owner wants known */
-    uint64_t end_bytes;   /* that are taken */
-    uint64_t limit_bytes; /* the file's length */
+    uint64_t is_complete;  /* the rest may be believed */
+    uint64_t root[4];      /* addresses that the owner wants known */
+    uint64_t end_bytes;    /* of the places in it, holes and all */
+    uint64_t length_bytes; /* of the file */
+    uint64_t limit_bytes;  /* that may be backed, */
+    uint64_t backed_bytes; /* and that are */
     uint64_t free_list[AXP__SPACE_CLASSES]; /* tag << 48 | address */
     uint32_t carved[8];                     /* by kind: extent + 1, now */
     uint64_t device, inode;                 /* of the file */
@@ -80,7 +89,7 @@ struct axp__space { /* the beginning of the file */
     uint64_t step_bytes; /* from anchor to anchor */
     uint64_t anchor[AXP__SPACE_ANCHORS]; /* addresses of pages; 0: not yet */
     char owner[AXP__SPACE_OWNER];        /* the trace's path; "": too long */
-    uint32_t n_extents;
+    uint32_t n_extents, n_free_extents;
     /* A page's worth at a time is made sure of. */
     struct axp__extent extent[AXP__SPACE_EXTENTS]
         __attribute__((aligned(4096)));
@@ -94,8 +103,8 @@ struct axp__space *axp__space_create(int fd, const char *path,
  * yet. */
 void *axp__space_map(struct axp__space *s, enum axp__extent_kind kind,
                      size_t bytes);
-/* A part of CHUNKS is made sure of; false: no room. Then, once those before
- * it are, readers are told that it is there. */
+/* A part of CHUNKS is made sure of, once more if need be; false: no room. Then,
+ * once those before it are, readers are told that it is there. */
 bool axp__space_fill(struct axp__space *s, void *memory, size_t bytes);
 void axp__space_show(struct axp__space *s, const void *memory, size_t bytes);
 /* Whether that lies in the file. */

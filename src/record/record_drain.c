@@ -130,29 +130,11 @@ static void keep_reserve(struct axp__pool *pool)
 
 /* ---- orders -------------------------------------------------------------------------- */
 
-/* Not by a recording thread: on x86-64 the rate of the clock is measured. */
-static void find_constants(struct axp__tape *tape)
-{
-    struct axp__space *s = tape->p->budget.space;
-    if (axp__get(&s->root[AXP__ROOT_RATE])) return;
-    axp__put(&s->root[AXP__ROOT_COST], axp__own_cost_ticks());
-    axp__put_release(&s->root[AXP__ROOT_RATE], axp__clock_rate().mult);
-    axp__trace_constants(&tape->trace);
-    note_errors(tape);
-}
-
-static void restart(struct axp__tape *tape)
-{
-    axp__trace_restart(&tape->trace, tape->p);
-    axp__trace_constants(&tape->trace);
-}
-
 static void carry_out(struct axp__tape *tape, enum axp__tape_order order)
 {
     if (order == AXP__ORDER_HOLD || order == AXP__ORDER_NONE) return;
-    find_constants(tape);
     if (order == AXP__ORDER_RESTART)
-        restart(tape);
+        axp__trace_restart(&tape->trace, tape->p);
     else
         while (drain_batch(tape))
             ;
@@ -233,7 +215,8 @@ static void *run(void *arg)
             is_open = true;
             if (!is_apart) tape->trace.error = EPERM;
             take_pen(tape);
-            find_constants(tape);
+            axp__trace_maps(&tape->trace);
+            note_errors(tape);
         }
         if (asked != tape->n_done && !answer(tape, asked)) return NULL;
         long ns = is_open ? look(tape, &last_ns, &idle_ns) : 0;
@@ -284,7 +267,6 @@ static void ask_nobody(struct axp__tape *tape)
 {
     if (tape->order == AXP__ORDER_HOLD || tape->order == AXP__ORDER_NONE)
         return;
-    axp__own_cost_ticks(); /* by this thread, and not by its child */
     if (!axp__apart(carry_out_apart, tape) && !tape->trace.error) {
         tape->trace.error = errno;
         note_errors(tape);

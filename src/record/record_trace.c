@@ -167,6 +167,8 @@ static void put_begin(struct axp__trace *t, const struct axp__prof *p)
     about_text(&f, "title", p->title);
     about_text(&f, "id", t->id);
     about_text(&f, "spool", t->spool);
+    about_number(&f, "clock.mult", axp__clock_rate().mult);
+    about_number(&f, "own_cost_ticks", axp__own_cost_known());
     about_number(&f, "options.flags", p->flags);
     about_number(&f, "options.timeline_capacity", p->timeline_capacity);
     about_number(&f, "options.memory_bytes", p->budget.limit_bytes);
@@ -180,12 +182,11 @@ static void put_begin(struct axp__trace *t, const struct axp__prof *p)
     put_filled(&f);
 }
 
-bool axp__trace_constants(struct axp__trace *t)
+bool axp__trace_maps(struct axp__trace *t)
 {
     struct fill f = {t, {.kind = AXP__B_ABOUT}, 0};
-    about_number(&f, "clock.mult", axp__clock_rate().mult);
-    about_number(&f, "own_cost_ticks", axp__own_cost_ticks());
-    axp__about_maps(put_about, &f); /* loaded before the first event */
+    if (t->error) return false;
+    axp__about_maps(put_about, &f);
     return put_filled(&f);
 }
 

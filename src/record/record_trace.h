@@ -63,8 +63,8 @@ void axp__trace_drop_draft(struct axp__trace *t);
 bool axp__trace_reopen(struct axp__trace *t);
 /* Removes it by its path, if it is the one. */
 void axp__trace_remove(const struct axp__trace *t);
-/* What takes a while to find out: the clock's rate, our own cost. */
-bool axp__trace_constants(struct axp__trace *t);
+/* The loaded objects as they are now. Not in a recording call. */
+bool axp__trace_maps(struct axp__trace *t);
 /* Names and rows that are new. False: nothing (more) can be written. */
 bool axp__trace_news(struct axp__trace *t, struct axp__prof *p, bool is_end);
 /* Chunks in any order; sorts them. The words must be valid. Returns how many,
