@@ -131,6 +131,19 @@ static struct axp__extent *new_entry(struct axp__space *s)
     return &s->extent[i];
 }
 
+/* Says to this process's children where it is. */
+static void own_extent(struct axp__space *s, const struct axp__extent *e,
+                       bool stays, uint64_t address)
+{
+    struct axp__space_own *own = s->own;
+    uint32_t i = (uint32_t)(e - s->extent), n = axp__get(&own->n);
+    axp__put(&own->at[i].bytes, e->bytes);
+    axp__put(&own->at[i].stays, stays);
+    axp__put_release(&own->at[i].address, address);
+    while (n <= i && !axp__cas(&own->n, &n, i + 1))
+        ;
+}
+
 /* A place in the file, with an entry that says where. Several threads may want
  * one at once, where one of them is enough: so it costs no memory yet. */
 static struct axp__extent *take_place(struct axp__space *s,
@@ -195,6 +208,7 @@ static struct axp__extent *add_extent(struct axp__space *s,
     }
     e->address = (uintptr_t)m;
     axp__put_release(&e->kind, (uint32_t)kind);
+    own_extent(s, e, !backed_bytes && kind != AXP__EXTENT_CHUNKS, e->address);
     return e;
 }
 
@@ -206,6 +220,7 @@ static void drop_extent(struct axp__space *s, struct axp__extent *e,
     enum axp__extent_kind kind = e->kind;
     void *memory = (void *)(uintptr_t)e->address;
     axp__put(&e->kind, AXP__EXTENT_NONE);
+    own_extent(s, e, false, 0);
     bool is_empty = !madvise(memory, e->bytes, MADV_REMOVE);
     munmap(memory, e->bytes);
     if (!is_empty) return;
@@ -402,9 +417,11 @@ bool axp__space_move_in(struct axp__space *s, enum axp__extent_kind kind,
     if (!e) return false;
     void *copy = (void *)(uintptr_t)e->address;
     memcpy(copy, memory, used);
+    own_extent(s, e, true, (uintptr_t)memory);
     if (mremap(copy, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, memory) ==
         MAP_FAILED) {
         munmap(copy, bytes);
+        own_extent(s, e, false, 0);
         return false;
     }
     e->address = (uintptr_t)memory;
@@ -448,27 +465,37 @@ static void begin(struct axp__space *s, const uint8_t *id, const char *path)
     s->extent[0] =
         (struct axp__extent){(uintptr_t)s, 0, s->end_bytes, AXP__EXTENT_HEAD,
                              (uint32_t)(s->end_bytes / UNIT)};
+    own_extent(s, &s->extent[0], true, (uintptr_t)s);
+}
+
+/* The head of the file, with the first page of the table. */
+static struct axp__space *map_head(int fd, uint64_t bytes)
+{
+    uint64_t sure = offsetof(struct axp__space, extent) + UNIT;
+    void *m = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (m == MAP_FAILED) return NULL;
+    if (make_sure(m, round_up(sure, page_bytes()))) return m;
+    munmap(m, bytes);
+    errno = ENOSPC;
+    return NULL;
 }
 
 struct axp__space *axp__space_create(int fd, const char *path,
                                      uint64_t limit_bytes, const uint8_t *id)
 {
     uint64_t bytes = round_up(sizeof(struct axp__space), page_bytes());
-    struct stat st;
-    if (fstat(fd, &st)) return NULL;
     /* Twice, since there are holes. */
     uint64_t length = stretch(fd, 2 * (bytes + limit_bytes));
-    if (!length) return NULL;
-    struct axp__space *s =
-        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (s == MAP_FAILED) return NULL;
-    if (!make_sure(s, round_up(offsetof(struct axp__space, extent) + UNIT,
-                               page_bytes()))) {
-        munmap(s, bytes);
-        errno = ENOSPC;
+    struct stat st;
+    if (!length || fstat(fd, &st)) return NULL;
+    struct axp__space_own *own = axp__map(sizeof *own);
+    struct axp__space *s = own ? map_head(fd, bytes) : NULL;
+    if (!s) {
+        axp__space_release(own);
         return NULL;
     }
     (void)flock(fd, LOCK_EX | LOCK_NB); /* not everywhere */
+    s->own = own;
     s->end_bytes = bytes;
     s->length_bytes = length;
     s->limit_bytes = bytes + limit_bytes;
@@ -501,11 +528,11 @@ static bool is_kept(const struct axp__extent *e)
     return e->kind == AXP__EXTENT_LANES || e->kind == AXP__EXTENT_SLOT;
 }
 
-/* A child has no anchors: they were not copied to it. */
-static void end_space(struct axp__space *s, bool is_child)
+static void end_space(struct axp__space *s)
 {
-    for (uint32_t i = 1; i < AXP__SPACE_ANCHORS && !is_child; i++)
+    for (uint32_t i = 1; i < AXP__SPACE_ANCHORS; i++)
         if (s->anchor[i]) munmap((void *)(uintptr_t)s->anchor[i], page_bytes());
+    own_extent(s, &s->extent[0], false, 0);
     munmap(s, s->extent[0].bytes);
 }
 
@@ -515,24 +542,74 @@ void axp__space_close(struct axp__space *s)
     if (!s) return;
     for (uint32_t i = 1; i < s->n_extents; i++) {
         const struct axp__extent *e = &s->extent[i];
-        if (is_kept(e))
-            detach(e, true);
-        else if (axp__extent_is_mapped(e->kind))
+        if (is_kept(e)) detach(e, true);
+        own_extent(s, e, false, 0);
+        if (axp__extent_is_mapped(e->kind) && !is_kept(e))
             munmap((void *)(uintptr_t)e->address, e->bytes);
     }
-    end_space(s, false);
+    end_space(s);
     errno = keep;
 }
 
-/* The thread that forked may be in the middle of an event, in a handler: what
- * it wrote to stays there, as memory of its own. */
-void axp__space_leave(struct axp__space *s, bool is_child)
+void axp__space_leave(struct axp__space *s)
 {
     int keep = errno;
     if (!s) return;
-    for (uint32_t i = 1; i < s->n_extents; i++)
-        if (axp__extent_is_mapped(s->extent[i].kind))
-            detach(&s->extent[i], s->extent[i].kind != AXP__EXTENT_CHUNKS);
-    end_space(s, is_child);
+    for (uint32_t i = 1; i < s->n_extents; i++) {
+        const struct axp__extent *e = &s->extent[i];
+        if (axp__extent_is_mapped(e->kind))
+            detach(e, e->kind != AXP__EXTENT_CHUNKS);
+        own_extent(s, e, false, 0);
+    }
+    end_space(s);
+    errno = keep;
+}
+
+/* ---- in the child of a fork --------------------------------------------------------- */
+
+void axp__space_copy(struct axp__space_own *own, bool is_all)
+{
+    uint32_t n = axp__get(&own->n);
+    for (uint32_t i = 0; i < n; i++) {
+        struct axp__mapped *m = &own->at[i];
+        uint64_t address = axp__get_acquire(&m->address);
+        uint64_t bytes = axp__get(&m->bytes);
+        if (!address || m->copy || !(is_all || axp__get(&m->stays))) continue;
+        void *copy = axp__map(bytes);
+        if (copy)
+            axp__copy_mapped(copy, (const void *)(uintptr_t)address, bytes);
+        axp__put_release(&m->copy, copy);
+    }
+}
+
+void axp__space_drop_copies(struct axp__space_own *own)
+{
+    for (uint32_t i = 0; i < axp__get(&own->n); i++) {
+        void *copy = own->at[i].copy;
+        axp__put(&own->at[i].copy, NULL);
+        axp__unmap(copy, own->at[i].bytes);
+    }
+}
+
+void axp__space_release(struct axp__space_own *own)
+{
+    axp__unmap(own, own ? sizeof *own : 0);
+}
+
+void axp__space_forget(struct axp__space_own *own)
+{
+    int keep = errno;
+    for (uint32_t i = 0; i < own->n; i++) {
+        struct axp__mapped *m = &own->at[i];
+        void *at = (void *)(uintptr_t)m->address;
+        if (!at) continue;
+        if (m->copy && mremap(m->copy, m->bytes, m->bytes,
+                              MREMAP_MAYMOVE | MREMAP_FIXED, at) == at)
+            continue;
+        (void)mmap(at, m->bytes, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
+                   0);
+    }
+    axp__space_release(own);
     errno = keep;
 }

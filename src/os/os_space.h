@@ -28,7 +28,7 @@
  * process ids say where he is.
  *
  * Place      what axp__map is without a file. NULL as space means axp__map.
- * Ownership  the space owns the mappings; close gives them back.
+ * Ownership  the space owns the mappings; close gives them back, but for `own`.
  * Threads    map and unmap from any thread and from handlers, lock-free.
  * Failure    NULL; errno is left as it was.
  */
@@ -70,6 +70,20 @@ struct axp__extent {
 #define AXP__SPACE_OWNER 1024u
 #define AXP__SPACE_ANCHORS 256u
 
+/* What a space has mapped, and a copy of it where one was asked for. In memory
+ * of this process alone: all that the child of a fork may look at, since the
+ * space itself goes on changing under the parent's hands. */
+struct axp__mapped {
+    uint64_t address, bytes; /* address 0: nothing */
+    uint64_t stays;          /* as long as the space is open */
+    void *copy;
+};
+
+struct axp__space_own {
+    uint32_t n;
+    struct axp__mapped at[AXP__SPACE_EXTENTS]; /* as the table of extents */
+};
+
 struct axp__space { /* the beginning of the file */
     char magic[8];
     uint32_t layout;  /* of everything in it */
@@ -90,6 +104,7 @@ struct axp__space { /* the beginning of the file */
     uint64_t anchor[AXP__SPACE_ANCHORS]; /* addresses of pages; 0: not yet */
     char owner[AXP__SPACE_OWNER];        /* the trace's path; "": too long */
     uint32_t n_extents, n_free_extents;
+    struct axp__space_own *own; /* this process's; of no use to others */
     /* A page's worth at a time is made sure of. */
     struct axp__extent extent[AXP__SPACE_EXTENTS]
         __attribute__((aligned(4096)));
@@ -130,10 +145,20 @@ bool axp__space_move_in(struct axp__space *s, enum axp__extent_kind kind,
                         void *memory, size_t bytes, size_t used);
 
 /* Everything is unmapped, but lanes and slot stay where they are, as private
- * memory with their content: others may still look at them. */
+ * memory with their content: others may still look at them. `own` stays, for
+ * whoever has told children of it, until it is released. */
 void axp__space_close(struct axp__space *s);
-/* In the child of a fork, or where the file outlives its owner: nothing is
- * shared any more, all but chunks keep their content. */
-void axp__space_leave(struct axp__space *s, bool is_child);
+/* Where the file outlives its owner: nothing is shared any more, all but
+ * chunks keep their content. */
+void axp__space_leave(struct axp__space *s);
+
+/* Copies of what stays, or of all, as it is now; and away with them again.
+ * All: in the child, where nobody else unmaps. */
+void axp__space_copy(struct axp__space_own *own, bool is_all);
+void axp__space_drop_copies(struct axp__space_own *own);
+/* In the child of a fork: private pages take the place of all that is mapped,
+ * the copies where there are some. Releases `own`. */
+void axp__space_forget(struct axp__space_own *own);
+void axp__space_release(struct axp__space_own *own); /* NULL allowed */
 
 #endif

@@ -251,7 +251,11 @@ static bool may_be_in_handler(void)
 void axp__drain_begin_in_child(struct axp__tape *tape)
 {
     int keep = errno;
-    if (!tape->is_outside && !may_be_in_handler()) axp__drain_begin(tape);
+#if !defined(__SANITIZE_THREAD__) /* it has no threads in such a child */
+    if (!tape->is_outside && axp__get(&tape->state) == AXP__TAPE_WANTED &&
+        !may_be_in_handler())
+        axp__drain_begin(tape);
+#endif
     errno = keep;
 }
 

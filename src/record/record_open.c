@@ -135,8 +135,8 @@ static void make_files(void *ctx)
     struct opening *o = ctx;
     struct axp__tape *tape = o->tape;
     tape->chunk_bytes = axp__spool_limit(tape->spool_limit);
-    uint64_t room =
-        tape->chunk_bytes + NAMES_ROOM + o->p->budget.limit_bytes * 2;
+    uint64_t room = tape->chunk_bytes + NAMES_ROOM +
+                    o->p->budget.limit_bytes * 2 + o->p->budget.reserve_bytes;
     o->space = axp__spool_create(o->id, room, tape->spool_path,
                                  sizeof tape->spool_path);
     o->error = make_trace(o);
@@ -147,6 +147,7 @@ static void make_files(void *ctx)
         if (!o->space) o->error = errno;
     }
     if (!o->error) axp__spool_set_owner(o->space, tape->path);
+    if (o->space) axp__put_release(&tape->own, o->space->own);
 }
 
 /* ---- the profiler, here ------------------------------------------------------------------- */
@@ -159,8 +160,11 @@ static bool move_into(struct axp__prof *p, struct axp__space *s)
     if (has_timeline &&
         !axp__pool_init_spool(&spooled, p->tape->chunk_bytes, s))
         return false;
+    p->tape->kept = *p;
+    axp__put_release(&p->tape->is_moved, 1);
     if (!axp__space_move_in(s, AXP__EXTENT_SLOT, p, AXP__PROF_BYTES,
                             sizeof *p)) {
+        axp__put(&p->tape->is_moved, 0);
         if (has_timeline) axp__pool_fini(&spooled);
         return false;
     }
@@ -194,6 +198,7 @@ static axp_status fail(const struct opening *o)
     if (o->space) {
         axp__spool_remove(o->space);
         axp__space_close(o->space);
+        axp__tape_come_back(tape);
     }
     if (o->error == EEXIST)
         snprintf(to, size,
@@ -213,7 +218,6 @@ axp_status axp__tape_open(struct axp__prof *p)
 {
     struct axp__tape *tape = p->tape;
     struct opening o = {.tape = tape, .p = p};
-    tape->p = p;
     axp__random_bytes(o.id, sizeof o.id);
     tape->trace.head.process_id = (uint64_t)getpid();
     tape->trace.parent_id = (uint64_t)getppid();

@@ -47,6 +47,30 @@ static bool set_base(struct axp__tape *tape, const char *path)
     return true;
 }
 
+/* In the process's list from here on until it is destroyed: the child of a
+ * fork finds all that is shared by it. */
+static void enlist(struct axp__tape *tape)
+{
+    struct axp__process *process = axp__process();
+    struct axp__tape *head = axp__get(&process->tapes);
+    do
+        axp__put(&tape->next, head);
+    while (!axp__cas(&process->tapes, &head, tape));
+}
+
+static void strike_off(struct axp__tape *tape)
+{
+    struct axp__process *process = axp__process();
+    pthread_mutex_lock(&process->mutex);
+    struct axp__tape *first = tape;
+    if (!axp__cas(&process->tapes, &first, tape->next)) {
+        while (first && first->next != tape)
+            first = first->next;
+        if (first) axp__put(&first->next, tape->next);
+    }
+    pthread_mutex_unlock(&process->mutex);
+}
+
 /* What axprof run gave to all processes of a run, or this process's own. */
 static void set_run_id(struct axp__tape *tape)
 {
@@ -61,7 +85,8 @@ static void set_run_id(struct axp__tape *tape)
     }
 }
 
-struct axp__tape *axp__tape_create(const char *path, const axp_options *o)
+struct axp__tape *axp__tape_create(struct axp__prof *p, const char *path,
+                                   const axp_options *o)
 {
     struct axp__tape *tape = axp__map(sizeof *tape);
     if (!tape) return NULL;
@@ -75,16 +100,18 @@ struct axp__tape *axp__tape_create(const char *path, const axp_options *o)
     tape->trace.fd = -1;
     tape->about = axp__trace_keep_about();
     set_run_id(tape);
+    tape->p = p;
+    enlist(tape);
     return tape;
 }
 
-struct axp__tape *axp__tape_create_global(void)
+struct axp__tape *axp__tape_create_global(struct axp__prof *p)
 {
     static const axp_options defaults;
     const char *path = secure_getenv("AXPROF_OUT");
     const char *who = secure_getenv("AXPROF_DRAIN");
     struct axp__tape *tape =
-        path && *path ? axp__tape_create(path, &defaults) : NULL;
+        path && *path ? axp__tape_create(p, path, &defaults) : NULL;
     if (!tape) return NULL;
     tape->may_rename = true;
     tape->is_outside = who && !strcmp(who, "parent");
@@ -94,6 +121,7 @@ struct axp__tape *axp__tape_create_global(void)
 void axp__tape_destroy(struct axp__tape *tape)
 {
     if (!tape) return;
+    strike_off(tape);
     axp__drain_end(tape);
     axp__trace_drop_about(tape->about);
     axp__unmap(tape->started, AXP__TAPE_STARTED * sizeof *tape->started);
@@ -264,11 +292,21 @@ axp_status axp__tape_finish(struct axp__prof *p)
     return AXP_OK;
 }
 
+void axp__tape_come_back(struct axp__tape *tape)
+{
+    struct axp__space_own *own = tape->own;
+    axp__put(&tape->is_moved, 0);
+    axp__put(&tape->own, NULL);
+    axp__space_release(own);
+}
+
 void axp__tape_leave(struct axp__prof *p)
 {
     struct axp__space *s = p->budget.space;
-    if (!s || p->tape->is_whole) return;
-    axp__space_leave(s, false);
+    struct axp__tape *tape = p->tape;
+    if (!s || tape->is_whole) return;
+    axp__space_leave(s);
+    axp__tape_come_back(tape);
     p->budget.space = NULL;
     p->pool.space = NULL;
     axp__pool_fini(&p->pool);
@@ -277,23 +315,80 @@ void axp__tape_leave(struct axp__prof *p)
 void axp__tape_close(struct axp__prof *p)
 {
     struct axp__space *s = p->budget.space;
+    struct axp__tape *tape = p->tape; /* the slot may come back empty */
     p->budget.space = NULL;
-    axp__space_close(s);
-    axp__tape_destroy(p->tape);
+    if (s && axp__spool_close_names(s)) axp__space_close(s);
+    axp__tape_come_back(tape);
+    axp__tape_destroy(tape);
     p->tape = NULL;
 }
 
-void axp__tape_fork(struct axp__prof *p)
+/* ---- fork ---------------------------------------------------------------------------------- */
+
+void axp__tape_keep(struct axp__prof *p)
 {
     struct axp__tape *tape = p->tape;
-    struct axp__space *s = p->budget.space;
-    if (s) {
-        axp__space_leave(s, true);
+    if (!tape || !axp__get_acquire(&tape->is_moved)) return;
+    struct axp__prof *to = &tape->kept;
+    uint64_t gate;
+    axp__put(&to->generation, axp__get(&p->generation));
+    axp__put(&to->n_generations, axp__get(&p->n_generations));
+    axp__put(&to->n_tracks, axp__get(&p->n_tracks));
+    axp__put(&to->tracks, axp__get(&p->tracks));
+    do { /* another thread may have changed it again */
+        gate = axp__get(&p->gate);
+        axp__put(&to->gate, gate);
+        __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    } while (axp__get(&p->gate) != gate);
+}
+
+void axp__tape_copy(struct axp__tape *tape)
+{
+    struct axp__space_own *own = axp__get_acquire(&tape->own);
+    if (own) axp__space_copy(own, false);
+}
+
+void axp__tape_drop_copies(struct axp__tape *tape)
+{
+    struct axp__space_own *own = axp__get_acquire(&tape->own);
+    if (own) axp__space_drop_copies(own);
+}
+
+/* The slot is private again. */
+static void restore(struct axp__tape *tape)
+{
+    struct axp__prof *p = tape->p;
+    (void)mmap(p, AXP__PROF_BYTES, PROT_READ | PROT_WRITE,
+               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    *p = tape->kept;
+    p->pool = (struct axp__pool){0};
+    p->tape = tape;
+}
+
+/* A finished profiler changes no more, so all of it may be looked at. */
+static bool is_frozen(const struct axp__tape *tape)
+{
+    return tape->own && tape->state == AXP__TAPE_CLOSED &&
+           tape->kept.generation && tape->kept.gate & AXP__GATE_FINISHED;
+}
+
+bool axp__tape_fork(struct axp__tape *tape)
+{
+    struct axp__prof *p = tape->p;
+    bool is_kept = is_frozen(tape);
+    if (is_kept) axp__space_copy(tape->own, true);
+    if (tape->own) axp__space_forget(tape->own);
+    tape->own = NULL;
+    if (is_kept) {
         p->budget.space = NULL;
-        p->pool = (struct axp__pool){0};
+        p->pool = (struct axp__pool){0}; /* its words are in the file */
+    } else if (tape->is_moved) {
+        restore(tape);
     }
-    tape->trace = (struct axp__trace){.fd = -1, .body = tape->trace.body};
+    axp__tape_come_back(tape);
     tape->has_thread = false;
+    if (is_kept) return false;
+    tape->trace = (struct axp__trace){.fd = -1, .body = tape->trace.body};
     tape->may_rename = true;
     tape->is_overwriting = false;
     tape->is_warned = tape->is_told = false;
@@ -302,4 +397,5 @@ void axp__tape_fork(struct axp__prof *p)
     tape->n_asked = tape->n_done = tape->n_rung = tape->held_by = 0;
     p->flags |= AXP__FLAG_CHILD;
     axp__put(&tape->state, AXP__TAPE_WANTED);
+    return true;
 }
