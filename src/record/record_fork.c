@@ -21,6 +21,7 @@
 
 #include <pthread.h>
 
+#include "record/record_drain.h"
 #include "record/record_lane.h"
 #include "record/record_tape.h"
 #include "record/record_track.h"
@@ -126,6 +127,8 @@ static void in_child(void)
     }
     if (process->alive) process->alive->is_alive = 1;
     axp__fork_begin_child(false);
+    for (struct axp__tape *tape = process->tapes; tape; tape = tape->next)
+        axp__drain_begin_in_child(tape);
 }
 
 void axp__fork_watch(void)
