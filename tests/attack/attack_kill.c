@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* SIGKILL at random moments: nothing that was recorded is lost, nothing is
- * there twice.
+ * there twice. (attack_step.c does the same at every instruction, on one
+ * thread.)
  *
  * A child records on several threads as fast as it can. Each event carries a
  * number, and after each call has returned the child raises a counter in
  * memory that this process owns. Then it is killed, its trace and spool are
  * opened, and the numbers of every kind on every thread must be 0, 1, 2, …
  * in order, as many as the counter says, or one more: the call that was under
- * way. Statistics are compared with the same counters.
+ * way. Statistics are compared with the same counters, and what `pack` makes
+ * of the recording is sound: `check` says so.
  *
- * Usage: test_kill [KILLS]. How many of the kills came while trace and spool
+ * Usage: attack_kill [KILLS]. How many of the kills came while trace and spool
  * both held words is printed, and must be at least a fifth. */
 #include <pthread.h>
 #include <sys/mman.h>
@@ -20,12 +22,12 @@
 #include "stress_check.h"
 
 #define N_THREADS 4
-enum kind { SCOPE, COUNTER, TEXT, ALLOC, N_KINDS };
+enum kind { SCOPE, COUNTER, TEXT, ALLOC, ENDED, N_KINDS };
 static const char *const names[N_THREADS][N_KINDS] = {
-    {"scope 0", "counter 0", "text 0", "alloc 0"},
-    {"scope 1", "counter 1", "text 1", "alloc 1"},
-    {"scope 2", "counter 2", "text 2", "alloc 2"},
-    {"scope 3", "counter 3", "text 3", "alloc 3"},
+    {"scope 0", "counter 0", "text 0", "alloc 0", "ended 0"},
+    {"scope 1", "counter 1", "text 1", "alloc 1", "ended 1"},
+    {"scope 2", "counter 2", "text 2", "alloc 2", "ended 2"},
+    {"scope 3", "counter 3", "text 3", "alloc 3", "ended 3"},
 };
 
 struct shared { /* owned by the parent, raised by the child */
@@ -51,10 +53,11 @@ static void *record(void *arg)
         char text[24];
         {
             AXP_SCOPE_IN(prof, names[t][SCOPE]);
+            done(t, SCOPE);
             axp_counter(prof, names[t][COUNTER], (double)i);
             done(t, COUNTER);
         }
-        done(t, SCOPE);
+        done(t, ENDED);
         if (i % 8 == 0) {
             snprintf(text, sizeof text, "%" PRIu64, shared->n[t][TEXT]);
             axp_event(prof, names[t][TEXT], AXP_EVENT_INSTANT, text);
@@ -87,7 +90,6 @@ static void child(void)
 
 struct found {
     uint64_t n[N_THREADS][N_KINDS];
-    uint64_t n_ends[N_THREADS];
     uint64_t n_wrong;
 };
 
@@ -104,7 +106,7 @@ static int look(const axp_event_info *e, void *ctx)
     CHECK(t >= 0 && t < N_THREADS);
     switch (e->type) {
     case AXP_EVENT_START: f->n[t][SCOPE]++; break;
-    case AXP_EVENT_END: f->n_ends[t]++; break;
+    case AXP_EVENT_END: f->n[t][ENDED]++; break;
     case AXP_EVENT_COUNTER:
         expect(f, &f->n[t][COUNTER], (uint64_t)e->value);
         break;
@@ -147,7 +149,7 @@ static void check_view(const axp_view *v)
     for (int t = 0; t < N_THREADS; t++) {
         for (int k = 0; k < N_KINDS; k++)
             check_count(names[t][k], f.n[t][k], shared->n[t][k]);
-        CHECK(f.n[t][SCOPE] - f.n_ends[t] <= 1);
+        CHECK(f.n[t][SCOPE] - f.n[t][ENDED] <= 1);
         check_op(v, t);
     }
     uint64_t n_allocs = 0;
@@ -155,6 +157,19 @@ static void check_view(const axp_view *v)
         n_allocs += shared->n[t][ALLOC];
     uint64_t found = axp_view_memory(v).n_allocs;
     CHECK(found >= n_allocs && found <= n_allocs + N_THREADS);
+}
+
+static void check_file(void)
+{
+    FILE *to = tmpfile();
+    char line[200];
+    CHECK(to != NULL);
+    bool is_sound = !axp_file_check(path, to);
+    rewind(to);
+    while (!is_sound && fgets(line, sizeof line, to))
+        fputs(line, stderr);
+    fclose(to);
+    CHECK(is_sound);
 }
 
 /* ---- the parent ---------------------------------------------------------------------- */
@@ -210,6 +225,7 @@ static bool kill_once(bool is_late)
     CHECK_EQ(axp_open(paths, 1, &v), AXP_OK);
     check_view(v);
     axp_view_destroy(v);
+    check_file();
     CHECK(!unlink(path));
     return both;
 }
