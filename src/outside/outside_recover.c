@@ -484,9 +484,7 @@ static bool get_prof(struct axp__image *m)
     c->process_id = head->pid;
     c->rank = p->rank;
     c->start_ticks = c->end_ticks = p->start_ticks;
-    /* Not known yet when it died: the same clock, if this is the machine. */
-    c->rate_mult = head->root[AXP__ROOT_RATE] ? head->root[AXP__ROOT_RATE]
-                                              : axp__clock_rate().mult;
+    c->rate_mult = head->root[AXP__ROOT_RATE];
     c->own_cost_ticks = head->root[AXP__ROOT_COST];
     c->timeline_capacity = p->timeline_capacity;
     c->has_timeline = !(p->flags & AXP_NO_TIMELINE);

@@ -47,13 +47,16 @@ static uint64_t measure(void)
     return best;
 }
 
+uint64_t axp__own_cost_known(void)
+{
+    uint64_t known = axp__get(&axp__process()->own_cost_ticks);
+    return known ? known - 1 : 0;
+}
+
 uint64_t axp__own_cost_ticks(void)
 {
     struct axp__process *process = axp__process();
-    uint64_t known = axp__get(&process->own_cost_ticks);
-    if (!known) {
-        known = measure() + 1; /* 0 means not measured */
-        axp__put(&process->own_cost_ticks, known);
-    }
-    return known - 1;
+    if (!axp__get(&process->own_cost_ticks)) /* 0 means not measured */
+        axp__put(&process->own_cost_ticks, measure() + 1);
+    return axp__own_cost_known();
 }

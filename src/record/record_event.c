@@ -200,6 +200,9 @@ void axp_thread_name(axp_profiler *p, const char *name)
 {
     struct axp__lane *lane = axp__enter_as(p, AXP__ENTER_DISABLED);
     if (!lane) return;
-    axp__put(&lane->name, axp__lane_name(lane, name));
+    uint32_t id = name && *name ? axp__name_of_thread(name) : AXP__NAME_UNNAMED;
+    if (id == AXP__NAME_UNNAMED || id == AXP__NAME_OTHER)
+        axp__lane_warn_name(lane, id);
+    axp__put(&lane->name, id);
     axp__leave(lane);
 }
