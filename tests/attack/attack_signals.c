@@ -100,7 +100,7 @@ static void check_counts(void)
         recorded += calls_of(v, kinds[k]);
         CHECK(calls_of(v, kinds[k]) <= n_handled[k]);
     }
-    uint64_t dropped = stress_view_warning(v, "signal_drop");
+    uint64_t dropped = stress_view_warning(v, "signal_drops");
     printf("%" PRIu64 " scopes, %" PRIu64 " signals handled, %" PRIu64
            " of them recorded whole, %" PRIu64 " events dropped\n",
            n_scopes, n, recorded, dropped);
