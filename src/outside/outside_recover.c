@@ -513,19 +513,6 @@ static void release(struct axp__capture *c)
     free(m);
 }
 
-bool axp__process_is_running(pid_t pid)
-{
-    char path[64], text[512] = "";
-    if (kill(pid, 0) && errno != EPERM) return false;
-    snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return errno != ENOENT;
-    ssize_t n = read(fd, text, sizeof text - 1);
-    close(fd);
-    const char *end = n > 0 ? strrchr(text, ')') : NULL;
-    return !end || !end[1] || !strchr("ZX", end[2]);
-}
-
 /* Statistics that the timeline cannot give: paths that were folded, events
  * that were dropped. */
 static bool lost_paths_or_events(const struct axp__capture *c)
@@ -571,8 +558,7 @@ axp_status axp__spool_recover(int fd, struct axp__recovered *out)
     out->n_merged_rows = m->n_merged_rows;
     out->n_chunks = m->n_chunks;
     out->is_cut = m->is_cut || lost_paths_or_events(c);
-    out->is_alive =
-        !c->is_finished && axp__process_is_running((pid_t)m->head->pid);
+    out->is_alive = !c->is_finished && axp__spool_is_in_use(m->fd);
     out->capture = c;
     return AXP_OK;
 }

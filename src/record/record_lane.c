@@ -193,6 +193,8 @@ static void push(struct axp__prof *p, struct axp__lane *lane)
 {
     struct axp__space *space = p->budget.space;
     if (space && !axp__space_holds(space, lane)) {
+        if (p->tape && p->tape->is_outside)
+            axp__warn(p, AXP__WARN_SPOOL_FULL, lane->name);
         append(p, lane);
         return;
     }

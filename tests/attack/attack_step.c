@@ -18,7 +18,6 @@
 #include <sys/stat.h>
 
 #include "axprof/axprof_file.h"
-#include "os/os_space.h"
 #include "step_script.h"
 
 #define PAGE 4096u
@@ -241,16 +240,6 @@ static void copy_trace(void)
     free(bytes);
 }
 
-/* The pid of nobody: a copy's process has died. */
-static void write_spool(const struct image *m)
-{
-    struct axp__space *head = (struct axp__space *)(void *)m->at;
-    uint64_t pid = head->pid;
-    head->pid = 0x7ffffffe;
-    write_file(spool_path, m->at, m->len);
-    head->pid = pid;
-}
-
 /* What a report would see, then pack and check; false: something is wrong. */
 static bool recover(const struct image *m, struct found *f)
 {
@@ -258,7 +247,7 @@ static bool recover(const struct image *m, struct found *f)
     axp_view *v = NULL;
     f->n = 0;
     copy_trace();
-    write_spool(m);
+    write_file(spool_path, m->at, m->len); /* nobody has it locked */
     if (axp_open(paths, 1, &v)) {
         printf("  cannot be opened: %s\n", axp_last_error());
         return false;
