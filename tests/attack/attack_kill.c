@@ -3,7 +3,8 @@
  * there twice. (attack_step.c does the same at every instruction, on one
  * thread.)
  *
- * A child records on several threads as fast as it can. Each event carries a
+ * A child records on several threads as fast as it can, or, one time in four,
+ * on many that end soon. Each event carries a
  * number, and after each call has returned the child raises a counter in
  * memory that this process owns. Then it is killed, its trace and spool are
  * opened, and the numbers of every kind on every thread must be 0, 1, 2, …
@@ -46,33 +47,55 @@ static void done(int thread, enum kind kind)
                      __ATOMIC_RELEASE);
 }
 
+static void record_one(int t, uint64_t i)
+{
+    char text[24];
+    {
+        AXP_SCOPE_IN(prof, names[t][SCOPE]);
+        done(t, SCOPE);
+        axp_counter(prof, names[t][COUNTER], (double)shared->n[t][COUNTER]);
+        done(t, COUNTER);
+    }
+    done(t, ENDED);
+    if (i % 8 == 0) {
+        snprintf(text, sizeof text, "%" PRIu64, shared->n[t][TEXT]);
+        axp_event(prof, names[t][TEXT], AXP_EVENT_INSTANT, text);
+        done(t, TEXT);
+    }
+    if (i % 4 == 0) {
+        axp_record_alloc(prof, names[t][ALLOC], shared->n[t][ALLOC] + 1);
+        done(t, ALLOC);
+    }
+    __atomic_store_n(&shared->is_ready, 1, __ATOMIC_RELAXED);
+}
+
 static void *record(void *arg)
 {
-    int t = (int)(intptr_t)arg;
-    for (uint64_t i = 0;; i++) {
-        char text[24];
-        {
-            AXP_SCOPE_IN(prof, names[t][SCOPE]);
-            done(t, SCOPE);
-            axp_counter(prof, names[t][COUNTER], (double)i);
-            done(t, COUNTER);
-        }
-        done(t, ENDED);
-        if (i % 8 == 0) {
-            snprintf(text, sizeof text, "%" PRIu64, shared->n[t][TEXT]);
-            axp_event(prof, names[t][TEXT], AXP_EVENT_INSTANT, text);
-            done(t, TEXT);
-        }
-        if (i % 4 == 0) {
-            axp_record_alloc(prof, names[t][ALLOC], shared->n[t][ALLOC] + 1);
-            done(t, ALLOC);
-        }
-        __atomic_store_n(&shared->is_ready, 1, __ATOMIC_RELAXED);
+    for (uint64_t i = 0;; i++)
+        record_one((int)(intptr_t)arg, i);
+    return NULL;
+}
+
+static void *record_some(void *arg)
+{
+    for (uint64_t i = 0; i < 20; i++)
+        record_one((int)(intptr_t)arg, i);
+    return NULL;
+}
+
+/* The same by threads that end soon, one after the other: they are merged all
+ * the time. */
+static void *record_briefly(void *arg)
+{
+    for (;;) {
+        pthread_t thread;
+        CHECK(!pthread_create(&thread, NULL, record_some, arg));
+        CHECK(!pthread_join(thread, NULL));
     }
     return NULL;
 }
 
-static void child(void)
+static void child(bool is_brief)
 {
     pthread_t thread[N_THREADS];
     prof = axp_profiler_create(&(axp_options){.path = path});
@@ -81,7 +104,8 @@ static void child(void)
         _exit(1);
     }
     for (intptr_t i = 0; i < N_THREADS; i++)
-        CHECK(!pthread_create(&thread[i], NULL, record, (void *)i));
+        CHECK(!pthread_create(&thread[i], NULL,
+                              is_brief ? record_briefly : record, (void *)i));
     for (;;)
         pause();
 }
@@ -196,12 +220,12 @@ static bool has_words_in_trace(void)
 
 /* Whether the kill found words in both places; is_late: it waits until it
  * does. */
-static bool kill_once(bool is_late)
+static bool kill_once(bool is_late, bool is_brief)
 {
     memset(shared, 0, sizeof *shared);
     pid_t pid = fork();
     CHECK(pid >= 0);
-    if (!pid) child();
+    if (!pid) child(is_brief);
     while (!__atomic_load_n(&shared->is_ready, __ATOMIC_RELAXED))
         wait_us(100);
     while (is_late && !has_words_in_trace())
@@ -241,7 +265,7 @@ int main(int argc, char **argv)
     CHECK(shared != MAP_FAILED);
     stress_watch(60 + (unsigned)n);
     for (int i = 0; i < n; i++)
-        n_both += kill_once(!STRESS_TSAN && i % 4 == 0);
+        n_both += kill_once(!STRESS_TSAN && i % 4 == 0, i % 4 == 1);
     printf("%d kills, %d of them with words in trace and spool\n", n, n_both);
     if (!STRESS_TSAN) CHECK(n_both * 4 >= n);
     CHECK(!rmdir(folder));
