@@ -201,6 +201,24 @@ void axp__fold_memory(struct axp__fold *f, uint64_t before_ticks)
     }
 }
 
+/* ---- scopes that other threads ended --------------------------------------------------- */
+
+static int by_begin(const void *a, const void *b)
+{
+    const struct axp__fold_stop *x = a, *y = b;
+    if (x->begin_ticks != y->begin_ticks)
+        return x->begin_ticks > y->begin_ticks ? 1 : -1;
+    return (x->row > y->row) - (x->row < y->row);
+}
+
+bool axp__fold_is_stopped(const struct axp__fold *f, uint32_t row,
+                          uint64_t begin_ticks)
+{
+    const struct axp__fold_stop key = {begin_ticks, row};
+    return f->n_stops &&
+           bsearch(&key, f->stop, f->n_stops, sizeof key, by_begin);
+}
+
 /* ---- blocks ---------------------------------------------------------------------------- */
 
 struct turn { /* of a chunk */
@@ -339,6 +357,7 @@ struct axp__fold *axp__fold_create(const struct axp__capture *c)
     axp__symbols_fini(&reading.symbols);
     free(reading.body.bytes);
     free(turns);
+    if (f->n_stops) qsort(f->stop, f->n_stops, sizeof *f->stop, by_begin);
     if (!f->is_out_of_memory) return f;
     axp__fold_destroy(f);
     return NULL;
@@ -362,5 +381,6 @@ void axp__fold_destroy(struct axp__fold *f)
     free(f->row_id);
     free(f->heap);
     free(f->digest);
+    free(f->stop);
     free(f);
 }

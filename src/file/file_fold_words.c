@@ -235,6 +235,26 @@ static void add_loose(struct axp__fold_row *r, const struct axp__wire_event *e,
                          e->ticks > begin_ticks ? e->ticks - begin_ticks : 0);
 }
 
+/* A scope of another row, which ends here. */
+static void add_cross_stop(struct axp__fold *f, struct axp__fold_row *r,
+                           const struct axp__wire_event *e)
+{
+    add_loose(r, e, e->payload[0]);
+    if (e->n_payload < 2) return;
+    if (f->n_stops == f->cap_stops) {
+        size_t cap = f->cap_stops ? f->cap_stops * 2 : 64;
+        struct axp__fold_stop *wider = realloc(f->stop, cap * sizeof *wider);
+        if (!wider) {
+            f->is_out_of_memory = true;
+            return;
+        }
+        f->stop = wider;
+        f->cap_stops = cap;
+    }
+    f->stop[f->n_stops++] =
+        (struct axp__fold_stop){e->payload[0], e->payload[1]};
+}
+
 static void fold_ext(struct axp__fold *f, struct axp__fold_row *r,
                      const struct axp__wire_event *e)
 {
@@ -246,7 +266,7 @@ static void fold_ext(struct axp__fold *f, struct axp__fold_row *r,
     if (e->ext >= sizeof least || e->n_payload < least[e->ext]) return;
     switch (e->ext) {
     case AXP__X_ASYNC_END: add_loose(r, e, e->payload[1]); break;
-    case AXP__X_CROSS_STOP: add_loose(r, e, e->payload[0]); break;
+    case AXP__X_CROSS_STOP: add_cross_stop(f, r, e); break;
     case AXP__X_DROP: drop(f, r, e); break;
     case AXP__X_CATEGORY: axp__fold_set_category(r, e->argument); break;
     case AXP__X_DIMS: add_dims(r, e->payload); break;

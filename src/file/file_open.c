@@ -9,6 +9,7 @@
 #include "file/file_fold.h"
 #include "file/file_image.h"
 #include "file/file_pack.h"
+#include "file/file_recount.h"
 #include "file/file_walk.h"
 #include "outside/outside_recover.h"
 #include "record/record_thread.h"
@@ -325,7 +326,7 @@ static axp_status by_spool(struct axp__file *f, struct axp__opened *o)
         return AXP_E_NO_MEMORY;
     }
     leave_out_doubles(r.capture, n_spool);
-    return AXP_OK;
+    return r.is_alive ? AXP_OK : axp__recount(&r);
 }
 
 /* ---- opening ------------------------------------------------------------------------------ */
