@@ -231,7 +231,7 @@ static axp_profiler *create(const axp_options *options)
         free_slot(p);
         return NULL;
     }
-    if (o->path) axp__own_cost_ticks();
+    if (o->path) axp__own_cost();
     if (o->path && open_file(p, o)) {
         axp__pool_fini(&p->pool);
         axp__tape_destroy(p->tape);
@@ -293,7 +293,7 @@ static __attribute__((constructor)) void start_library(void)
 {
     struct axp__prof *global = axp__prof_check(axp_global());
     pthread_atfork(NULL, NULL, axp__fork_in_child);
-    if (global && global->tape) axp__own_cost_ticks();
+    if (global && global->tape) axp__own_cost();
 }
 
 /* A program that ends without axp_finish: every file becomes whole. */
