@@ -79,33 +79,24 @@ static uint64_t round_up(uint64_t n, uint64_t to)
     return (n + to - 1) / to * to;
 }
 
-/* A place at the end of the file, not yet made sure of; its offset, or 0. */
-static uint64_t take_place(struct axp__space *s, uint64_t bytes)
+/* A place that was given back, of the same length and kind: a reader outside
+ * may have it mapped. NULL: there is none. */
+static struct axp__extent *take_free(struct axp__space *s,
+                                     enum axp__extent_kind kind, uint64_t bytes)
 {
-    uint64_t end = axp__get(&s->end_bytes);
-    if (!axp__fd_is(s->fd, s->device, s->inode)) return 0;
-    do
-        if (end + bytes > s->limit_bytes) return 0;
-    while (!axp__cas(&s->end_bytes, &end, end + bytes));
-    return end;
-}
-
-/* Nothing came of it. Where others took places after it, it stays a hole. */
-static void give_place(struct axp__space *s, uint64_t offset, uint64_t bytes)
-{
-    uint64_t end = offset + bytes;
-    axp__cas(&s->end_bytes, &end, offset);
-}
-
-/* Maps a place and makes sure of it; NULL: nothing is taken. In this order, so
- * that where nothing can be mapped the file does not grow. */
-static void *map_place(struct axp__space *s, uint64_t offset, uint64_t bytes)
-{
-    void *m = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, s->fd,
-                   (off_t)offset);
-    if (m == MAP_FAILED) return NULL;
-    if (axp__fd_allocate(s->fd, offset, bytes)) return m;
-    munmap(m, bytes);
+    uint32_t n = axp__get(&s->n_extents);
+    if (!axp__get(&s->n_free_extents)) return NULL;
+    for (uint32_t i = 1; i < n; i++) {
+        uint32_t free = AXP__EXTENT_FREE;
+        struct axp__extent *e = &s->extent[i];
+        if (axp__get_acquire(&e->kind) != free || e->bytes != bytes ||
+            e->used != (uint32_t)kind ||
+            !axp__cas(&e->kind, &free, (uint32_t)AXP__EXTENT_NONE))
+            continue;
+        axp__add(&s->n_free_extents, -1);
+        e->used = 0;
+        return e;
+    }
     return NULL;
 }
 
@@ -118,23 +109,103 @@ static struct axp__extent *new_entry(struct axp__space *s)
     return &s->extent[i];
 }
 
-static struct axp__extent *add_extent(struct axp__space *s,
+/* Says to this process's children where it is. */
+static void own_extent(struct axp__space *s, const struct axp__extent *e,
+                       bool stays, uint64_t address)
+{
+    struct axp__space_own *own = s->own;
+    uint32_t i = (uint32_t)(e - s->extent), n = axp__get(&own->n);
+    axp__put(&own->at[i].bytes, e->bytes);
+    axp__put(&own->at[i].stays, stays);
+    axp__put_release(&own->at[i].address, address);
+    while (n <= i && !axp__cas(&own->n, &n, i + 1))
+        ;
+}
+
+/* A place in the file, with an entry that says where. Several threads may want
+ * one at once, where one of them is enough: so it costs no memory yet. */
+static struct axp__extent *take_place(struct axp__space *s,
                                       enum axp__extent_kind kind,
                                       uint64_t bytes)
 {
-    uint64_t offset = take_place(s, bytes);
-    void *m = offset ? map_place(s, offset, bytes) : NULL;
-    struct axp__extent *e = m ? new_entry(s) : NULL;
-    if (!e) {
-        if (m) munmap(m, bytes);
-        if (offset) give_place(s, offset, bytes);
+    struct axp__extent *e = take_free(s, kind, bytes);
+    if (e) return e;
+    e = new_entry(s);
+    if (!e) return NULL;
+    e->offset = axp__add(&s->end_bytes, bytes);
+    e->bytes = bytes;
+    return e;
+}
+
+/* Nothing is mapped there, nothing is in it. */
+static void give_place(struct axp__space *s, enum axp__extent_kind kind,
+                       struct axp__extent *e)
+{
+    e->used = (uint32_t)kind;
+    axp__put_release(&e->kind, (uint32_t)AXP__EXTENT_FREE);
+    axp__add(&s->n_free_extents, 1);
+}
+
+/* Bytes of an extent made sure of; false: there is no room for them. */
+static bool back(struct axp__space *s, const struct axp__extent *e, uint64_t at,
+                 uint64_t bytes)
+{
+    uint64_t before = axp__add(&s->backed_bytes, bytes);
+    if (before + bytes <= s->limit_bytes &&
+        axp__fd_is(s->fd, s->device, s->inode) &&
+        axp__fd_allocate(s->fd, e->offset + at, bytes))
+        return true;
+    axp__add(&s->backed_bytes, -bytes);
+    return false;
+}
+
+static void *map_place(struct axp__space *s, const struct axp__extent *e)
+{
+    if (!axp__fd_is(s->fd, s->device, s->inode)) return NULL;
+    void *m = mmap(NULL, e->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, s->fd,
+                   (off_t)e->offset);
+    return m == MAP_FAILED ? NULL : m;
+}
+
+/* Mapped, and backed if it is wanted whole; else its last page is, so that all
+ * of it lies within the file. In this order, so that where
+ * nothing can be mapped the file does not grow. */
+static struct axp__extent *add_extent(struct axp__space *s,
+                                      enum axp__extent_kind kind,
+                                      uint64_t bytes, bool is_backed)
+{
+    struct axp__extent *e = take_place(s, kind, bytes);
+    void *m = e ? map_place(s, e) : NULL;
+    uint64_t from = is_backed ? 0 : bytes - UNIT; /* the file is as long */
+    if (m && !back(s, e, from, bytes - from)) {
+        munmap(m, bytes);
+        m = NULL;
+    }
+    if (!m) {
+        if (e) give_place(s, kind, e);
         return NULL;
     }
     e->address = (uintptr_t)m;
-    e->offset = offset;
-    e->bytes = bytes;
     axp__put_release(&e->kind, (uint32_t)kind);
+    own_extent(s, e, !is_backed, e->address);
     return e;
+}
+
+/* An extent that is not needed any more. What cannot be emptied stays a hole
+ * in the table. */
+static void drop_extent(struct axp__space *s, struct axp__extent *e,
+                        uint64_t backed_bytes)
+{
+    enum axp__extent_kind kind = e->kind;
+    axp__put(&e->kind, AXP__EXTENT_NONE);
+    own_extent(s, e, false, 0);
+    munmap((void *)(uintptr_t)e->address, e->bytes);
+    if (!axp__fd_is(s->fd, s->device, s->inode) ||
+        fallocate(s->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                  (off_t)e->offset, (off_t)e->bytes))
+        return;
+    axp__add(&s->backed_bytes, -backed_bytes);
+    give_place(s, kind, e);
 }
 
 static struct axp__extent *extent_of(struct axp__space *s, const void *memory)
@@ -142,7 +213,8 @@ static struct axp__extent *extent_of(struct axp__space *s, const void *memory)
     uint32_t n = axp__get(&s->n_extents);
     for (uint32_t i = 0; i < n; i++) {
         struct axp__extent *e = &s->extent[i];
-        if (axp__get_acquire(&e->kind) && (uintptr_t)memory >= e->address &&
+        if (axp__extent_is_mapped(axp__get_acquire(&e->kind)) &&
+            (uintptr_t)memory >= e->address &&
             (uintptr_t)memory < e->address + e->bytes)
             return e;
     }
@@ -185,32 +257,42 @@ static void push_free(uint64_t *list, void *memory)
     } while (!axp__cas(list, &head, tag | (uintptr_t)memory));
 }
 
-static void *carve_from(struct axp__extent *e, size_t bytes)
+static void *carve_from(struct axp__space *s, struct axp__extent *e,
+                        size_t bytes)
 {
     uint32_t n = (uint32_t)(bytes / UNIT);
     uint32_t at = axp__add(&e->used, n);
-    if ((uint64_t)(at + n) * UNIT > e->bytes) return NULL;
+    if ((uint64_t)(at + n) * UNIT > e->bytes ||
+        !back(s, e, (uint64_t)at * UNIT, bytes))
+        return NULL;
     return (char *)(uintptr_t)e->address + (size_t)at * UNIT;
 }
 
-/* Each new extent of a kind is twice as large as the one before. */
+static bool is_used_up(const struct axp__extent *e, size_t bytes)
+{
+    return (uint64_t)axp__get(&e->used) * UNIT + bytes > e->bytes;
+}
+
+/* Each new extent of a kind is twice as large as the one before. Pieces are
+ * backed as they are taken: of several threads that find an extent used up all
+ * map a new one and one of them is kept, which may cost no memory. */
 static void *carve(struct axp__space *s, enum axp__extent_kind kind,
                    size_t bytes)
 {
     for (;;) {
         uint32_t now = axp__get_acquire(&s->carved[kind]);
         struct axp__extent *e = now ? &s->extent[now - 1] : NULL;
-        void *m = e ? carve_from(e, bytes) : NULL;
+        void *m = e && !is_used_up(e, bytes) ? carve_from(s, e, bytes) : NULL;
         if (m) return m;
+        if (e && !is_used_up(e, bytes)) return NULL; /* no room in the file */
         uint64_t size = e ? e->bytes * 2 : FIRST_CARVED;
         size = size < LAST_CARVED ? size : LAST_CARVED;
         size = round_up(size > bytes ? size : bytes, page_bytes());
-        struct axp__extent *fresh = add_extent(s, kind, size);
+        struct axp__extent *fresh = add_extent(s, kind, size, false);
         if (!fresh) return NULL;
-        m = carve_from(fresh, bytes);
-        /* Where another was faster, the rest of this one is left. */
-        axp__cas(&s->carved[kind], &now, (uint32_t)(fresh - s->extent) + 1);
-        return m;
+        if (!axp__cas(&s->carved[kind], &now,
+                      (uint32_t)(fresh - s->extent) + 1))
+            drop_extent(s, fresh, UNIT); /* another was faster */
     }
 }
 
@@ -224,15 +306,14 @@ static void *map_in(struct axp__space *s, enum axp__extent_kind kind,
 {
     if (!is_carved(kind, bytes)) {
         struct axp__extent *e =
-            add_extent(s, kind, round_up(bytes, page_bytes()));
+            add_extent(s, kind, round_up(bytes, page_bytes()), true);
         return e ? (void *)(uintptr_t)e->address : NULL;
     }
+    if (kind != AXP__EXTENT_OTHER) /* never given back */
+        return carve(s, kind, round_up(bytes, UNIT));
     unsigned c = class_of(bytes);
-    if (kind == AXP__EXTENT_OTHER) {
-        void *m = pop_free(&s->free_list[c]);
-        if (m) return memset(m, 0, bytes);
-    }
-    return carve(s, kind, (size_t)UNIT << c);
+    void *m = pop_free(&s->free_list[c]);
+    return m ? memset(m, 0, bytes) : carve(s, kind, (size_t)UNIT << c);
 }
 
 /* Chunks are worth less than what comes after them: an eighth of a small file
@@ -276,11 +357,7 @@ void axp__space_unmap(struct axp__space *s, void *memory, size_t bytes)
         if (e->kind == AXP__EXTENT_OTHER)
             push_free(&s->free_list[class_of(bytes)], memory);
     } else if (e) {
-        axp__put(&e->kind, AXP__EXTENT_NONE);
-        if (axp__fd_is(s->fd, s->device, s->inode))
-            (void)fallocate(s->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                            (off_t)e->offset, (off_t)e->bytes);
-        munmap(memory, e->bytes);
+        drop_extent(s, e, e->bytes);
     } else {
         axp__unmap(memory, bytes);
     }
@@ -293,15 +370,19 @@ bool axp__space_move_in(struct axp__space *s, enum axp__extent_kind kind,
     uint64_t page = page_bytes();
     if (bytes % page || (uintptr_t)memory % page) return false;
     /* First elsewhere, with the content; then the same pages here. */
-    struct axp__extent *e = add_extent(s, AXP__EXTENT_NONE, bytes);
+    struct axp__extent *e = add_extent(s, AXP__EXTENT_NONE, bytes, true);
     if (!e) return false;
     void *copy = (void *)(uintptr_t)e->address;
     memcpy(copy, memory, bytes);
+    own_extent(s, e, true, (uintptr_t)memory);
     /* Not by mmap, which the race detector takes for a write. */
     void *m = (void *)syscall(SYS_mmap, memory, bytes, PROT_READ | PROT_WRITE,
                               MAP_SHARED | MAP_FIXED, s->fd, e->offset);
     munmap(copy, bytes);
-    if (m == MAP_FAILED) return false;
+    if (m == MAP_FAILED) {
+        own_extent(s, e, false, 0);
+        return false;
+    }
     e->address = (uintptr_t)memory;
     axp__put_release(&e->kind, (uint32_t)kind);
     return true;
@@ -317,9 +398,11 @@ struct axp__space *axp__space_create(int fd, uint64_t limit_bytes,
     if (fd < 0) return NULL;
     fd = axp__fd_move_up(fd);
     struct axp__space *s = MAP_FAILED;
-    if (!fstat(fd, &st) && axp__fd_allocate(fd, 0, bytes))
+    struct axp__space_own *own = axp__map(sizeof *own);
+    if (own && !fstat(fd, &st) && axp__fd_allocate(fd, 0, bytes))
         s = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (s == MAP_FAILED) {
+        axp__unmap(own, sizeof *own);
         close(fd);
         return NULL;
     }
@@ -331,12 +414,18 @@ struct axp__space *axp__space_create(int fd, uint64_t limit_bytes,
     s->pid = (uint64_t)getpid();
     s->end_bytes = bytes;
     s->limit_bytes = limit_bytes + bytes;
+    s->backed_bytes = bytes;
     s->device = (uint64_t)st.st_dev;
     s->inode = (uint64_t)st.st_ino;
     s->fd = fd;
     s->n_extents = 1;
     s->extent[0] = (struct axp__extent){
         (uintptr_t)s, 0, bytes, AXP__EXTENT_HEAD, (uint32_t)(bytes / UNIT)};
+    s->own = own;
+    own->fd = fd;
+    own->device = s->device;
+    own->inode = s->inode;
+    own_extent(s, &s->extent[0], true, (uintptr_t)s);
     return s;
 }
 
@@ -363,6 +452,7 @@ static void end_space(struct axp__space *s)
 {
     int fd = s->fd;
     bool is_ours = axp__fd_is(fd, s->device, s->inode);
+    own_extent(s, &s->extent[0], false, 0);
     munmap(s, s->extent[0].bytes);
     if (is_ours) close(fd);
 }
@@ -373,24 +463,74 @@ void axp__space_close(struct axp__space *s)
     if (!s) return;
     for (uint32_t i = 1; i < s->n_extents; i++) {
         const struct axp__extent *e = &s->extent[i];
-        if (is_kept(e))
-            detach(s, e, true);
-        else if (e->kind)
+        if (is_kept(e)) detach(s, e, true);
+        own_extent(s, e, false, 0);
+        if (axp__extent_is_mapped(e->kind) && !is_kept(e))
             munmap((void *)(uintptr_t)e->address, e->bytes);
     }
     end_space(s);
     errno = keep;
 }
 
-/* The thread that forked may be in the middle of an event, in a handler: what
- * it wrote to stays there, as memory of its own. */
 void axp__space_leave(struct axp__space *s)
 {
     int keep = errno;
     if (!s) return;
-    for (uint32_t i = 1; i < s->n_extents; i++)
-        if (s->extent[i].kind)
-            detach(s, &s->extent[i], s->extent[i].kind != AXP__EXTENT_CHUNKS);
+    for (uint32_t i = 1; i < s->n_extents; i++) {
+        const struct axp__extent *e = &s->extent[i];
+        if (axp__extent_is_mapped(e->kind))
+            detach(s, e, e->kind != AXP__EXTENT_CHUNKS);
+        own_extent(s, e, false, 0);
+    }
     end_space(s);
+    errno = keep;
+}
+
+/* ---- in the child of a fork --------------------------------------------------------- */
+
+void axp__space_copy(struct axp__space_own *own, bool is_all)
+{
+    uint32_t n = axp__get(&own->n);
+    for (uint32_t i = 0; i < n; i++) {
+        struct axp__mapped *m = &own->at[i];
+        uint64_t address = axp__get_acquire(&m->address);
+        uint64_t bytes = axp__get(&m->bytes);
+        if (!address || m->copy || !(is_all || axp__get(&m->stays))) continue;
+        void *copy = axp__map(bytes);
+        if (copy) memcpy(copy, (const void *)(uintptr_t)address, bytes);
+        axp__put_release(&m->copy, copy);
+    }
+}
+
+void axp__space_drop_copies(struct axp__space_own *own)
+{
+    for (uint32_t i = 0; i < axp__get(&own->n); i++) {
+        void *copy = own->at[i].copy;
+        axp__put(&own->at[i].copy, NULL);
+        axp__unmap(copy, own->at[i].bytes);
+    }
+}
+
+void axp__space_release(struct axp__space_own *own)
+{
+    axp__unmap(own, own ? sizeof *own : 0);
+}
+
+void axp__space_forget(struct axp__space_own *own)
+{
+    int keep = errno;
+    for (uint32_t i = 0; i < own->n; i++) {
+        struct axp__mapped *m = &own->at[i];
+        void *at = (void *)(uintptr_t)m->address;
+        if (!at) continue;
+        if (m->copy && mremap(m->copy, m->bytes, m->bytes,
+                              MREMAP_MAYMOVE | MREMAP_FIXED, at) == at)
+            continue;
+        (void)mmap(at, m->bytes, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
+                   0);
+    }
+    if (axp__fd_is(own->fd, own->device, own->inode)) close(own->fd);
+    axp__space_release(own);
     errno = keep;
 }

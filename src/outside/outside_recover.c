@@ -298,15 +298,15 @@ static void get_row(struct axp__image *m, const struct axp__lane *lane,
         .first = lane->track ? lane->first_ns : lane->first_ticks,
         .last = lane->track ? lane->last_ns : lane->last_ticks,
         .n_events = lane->n_logged + lane->n_unlogged + events_here(lane),
-        .is_ended = lane->state == AXP__LANE_ENDED};
+        .is_ended = lane->state != AXP__LANE_ACTIVE};
     if (!lane->track && lane->last_ticks > m->c->end_ticks)
         m->c->end_ticks = lane->last_ticks;
 }
 
 static bool is_shown(const struct axp__lane *lane, uint64_t epoch)
 {
-    return (lane->state == AXP__LANE_ACTIVE ||
-            lane->state == AXP__LANE_ENDED) &&
+    return (lane->state == AXP__LANE_ACTIVE || lane->state == AXP__LANE_ENDED ||
+            lane->state == AXP__LANE_LEAVING) &&
            lane->epoch == epoch && lane->first_ticks;
 }
 
@@ -496,19 +496,6 @@ static void release(struct axp__capture *c)
     free(m);
 }
 
-bool axp__process_is_running(pid_t pid)
-{
-    char path[64], text[512] = "";
-    if (kill(pid, 0) && errno != EPERM) return false;
-    snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return errno != ENOENT;
-    ssize_t n = read(fd, text, sizeof text - 1);
-    close(fd);
-    const char *end = n > 0 ? strrchr(text, ')') : NULL;
-    return !end || !end[1] || !strchr("ZX", end[2]);
-}
-
 axp_status axp__spool_recover(int fd, struct axp__recovered *out)
 {
     struct axp__capture empty = {0};
@@ -543,8 +530,7 @@ axp_status axp__spool_recover(int fd, struct axp__recovered *out)
     axp__image_free_extents(m); /* all that is needed was copied */
     memcpy(out->id, m->head->id, sizeof out->id);
     out->epoch = m->epoch;
-    out->is_alive =
-        !c->is_finished && axp__process_is_running((pid_t)m->head->pid);
+    out->is_alive = !c->is_finished && axp__spool_is_in_use(m->fd);
     out->capture = c;
     return AXP_OK;
 }
