@@ -218,7 +218,10 @@ static bool fold(struct axp__opened *o)
     c->rank = file->head.rank;
     c->start_ticks = file->head.start_ticks;
     c->rate_mult = rate_of(file, &o->about);
-    c->own_cost_ticks = axp__about_number(&o->about, "own_cost_ticks", 0);
+    c->own_cost.around_ticks =
+        axp__about_number(&o->about, "own_cost_ticks", 0);
+    c->own_cost.inside_ticks =
+        axp__about_number(&o->about, "own_inside_ticks", 0);
     c->timeline_capacity =
         axp__about_number(&o->about, "options.timeline_capacity", 0);
     c->has_timeline = true;

@@ -485,7 +485,7 @@ static bool get_prof(struct axp__image *m)
     c->rank = p->rank;
     c->start_ticks = c->end_ticks = p->start_ticks;
     c->rate_mult = head->root[AXP__ROOT_RATE];
-    c->own_cost_ticks = head->root[AXP__ROOT_COST];
+    c->own_cost = axp__own_cost_unpack(head->root[AXP__ROOT_COST]);
     c->timeline_capacity = p->timeline_capacity;
     c->has_timeline = !(p->flags & AXP_NO_TIMELINE);
     c->n_steps = p->n_steps;

@@ -244,7 +244,7 @@ static axp_profiler *create(const axp_options *options)
         free_slot(p);
         return NULL;
     }
-    if (o->path) axp__own_cost_ticks();
+    if (o->path) axp__own_cost();
     if (o->path && open_file(p, o)) {
         axp__pool_fini(&p->pool);
         axp__tape_destroy(p->tape);
@@ -307,7 +307,7 @@ static __attribute__((constructor)) void start_library(void)
     struct axp__prof *global = axp__prof_check(axp_global());
     if (axp__process_is_own()) axp__fork_watch();
     if (!global || !global->tape) return;
-    axp__own_cost_ticks();
+    axp__own_cost();
     axp__drain_begin(global->tape); /* asleep until the first event */
 }
 
