@@ -22,7 +22,7 @@ bool axp__file_read_at(const struct axp__file *f, uint64_t at, void *bytes,
     char *to = bytes;
     if (at > f->bytes || n > f->bytes - at) return false;
     while (n) {
-        ssize_t k = pread(f->fd, to, n, (off_t)at);
+        ssize_t k = pread(f->fd, to, n, (off_t)(f->base + at));
         if (k < 0 && errno == EINTR) continue;
         if (k <= 0) return false; /* or shorter than it was */
         to += k;
@@ -277,7 +277,7 @@ static axp_status read_head(struct axp__file *f)
     }
 }
 
-static axp_status look_at(struct axp__file *f)
+static axp_status look_at(struct axp__file *f, const struct axp__span *span)
 {
     struct stat st;
     if (f->fd < 0 || fstat(f->fd, &st))
@@ -289,22 +289,31 @@ static axp_status look_at(struct axp__file *f)
     if (f->bytes >= AXP__PLACE_END)
         return axp__fail(AXP_E_FORMAT, "%s is longer than a trace can be",
                          f->path);
+    f->base = span->at < f->bytes ? span->at : f->bytes;
+    f->bytes -= f->base;
+    if (span->bytes < f->bytes) f->bytes = span->bytes;
     return read_head(f);
 }
 
-/* own_bytes 0: it is somebody's. Takes the descriptor over. */
-static axp_status open_fd(int fd, const char *path, uint64_t own_bytes,
+struct opening {
+    const char *path;
+    struct axp__span span;
+    bool is_own; /* this process writes it */
+};
+
+/* Takes the descriptor over. */
+static axp_status open_fd(int fd, const struct opening *o,
                           struct axp__file **out)
 {
+    const char *path = o->path;
     struct axp__file *f = calloc(1, sizeof *f);
     axp_status status = AXP_E_NO_MEMORY;
     if (f) {
         f->fd = fd;
         f->path = strdup(path);
-        if (f->path) status = look_at(f);
-        if (own_bytes && own_bytes < f->bytes) f->bytes = own_bytes;
+        if (f->path) status = look_at(f, &o->span);
         if (!status) f->is_finished = read_index(f, &status);
-        if (!status && !f->is_finished) status = scan_blocks(f, own_bytes);
+        if (!status && !f->is_finished) status = scan_blocks(f, o->is_own);
     } else if (fd >= 0) {
         close(fd);
     }
@@ -321,12 +330,22 @@ static axp_status open_fd(int fd, const char *path, uint64_t own_bytes,
 axp_status axp__file_open(const char *path, struct axp__file **out)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    return open_fd(fd, path, 0, out);
+    return open_fd(fd, &(struct opening){path, {0, UINT64_MAX}, false}, out);
+}
+
+axp_status axp__file_open_span(const char *path, const struct axp__span *span,
+                               struct axp__file **out)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    return open_fd(fd, &(struct opening){path, *span, false}, out);
 }
 
 axp_status axp__file_open_own(int fd, uint64_t bytes, struct axp__file **out)
 {
-    return open_fd(fd, "the recording of this process", bytes, out);
+    return open_fd(
+        fd,
+        &(struct opening){"the recording of this process", {0, bytes}, true},
+        out);
 }
 
 void axp__file_close(struct axp__file *f)

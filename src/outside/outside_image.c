@@ -39,8 +39,8 @@ static bool read_all(int fd, void *to, size_t n, uint64_t at)
 
 static bool is_in_file(const struct axp__image *m, const struct axp__extent *e)
 {
-    return e->kind && e->bytes && e->offset <= m->bytes &&
-           e->bytes <= m->bytes - e->offset;
+    return axp__extent_is_mapped(e->kind) && e->bytes &&
+           e->offset <= m->bytes && e->bytes <= m->bytes - e->offset;
 }
 
 static uint32_t n_extents(const struct axp__image *m)
