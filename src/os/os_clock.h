@@ -66,7 +66,7 @@ void axp__clock_init(void);
 __attribute__((visibility("default"))) struct axp__rate axp__clock_rate(void);
 
 /* The mult of a counter of so many Hz, rounded as Linux rounds its own
- * (clocks_calc_mult_shift, for 600 s): 0.5 × 10⁻⁷ beside the frequency for a
+ * (clocks_calc_mult_shift, for 600 s): up to 10⁻⁷ beside the frequency for a
  * counter of 2 GHz, and exactly CLOCK_MONOTONIC_RAW. */
 uint64_t axp__clock_mult_of(uint64_t hz);
 
