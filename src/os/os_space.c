@@ -109,6 +109,19 @@ static struct axp__extent *new_entry(struct axp__space *s)
     return &s->extent[i];
 }
 
+/* Says to this process's children where it is. */
+static void own_extent(struct axp__space *s, const struct axp__extent *e,
+                       bool stays, uint64_t address)
+{
+    struct axp__space_own *own = s->own;
+    uint32_t i = (uint32_t)(e - s->extent), n = axp__get(&own->n);
+    axp__put(&own->at[i].bytes, e->bytes);
+    axp__put(&own->at[i].stays, stays);
+    axp__put_release(&own->at[i].address, address);
+    while (n <= i && !axp__cas(&own->n, &n, i + 1))
+        ;
+}
+
 /* A place in the file, with an entry that says where. Several threads may want
  * one at once, where one of them is enough: so it costs no memory yet. */
 static struct axp__extent *take_place(struct axp__space *s,
@@ -175,6 +188,7 @@ static struct axp__extent *add_extent(struct axp__space *s,
     }
     e->address = (uintptr_t)m;
     axp__put_release(&e->kind, (uint32_t)kind);
+    own_extent(s, e, !is_backed, e->address);
     return e;
 }
 
@@ -185,6 +199,7 @@ static void drop_extent(struct axp__space *s, struct axp__extent *e,
 {
     enum axp__extent_kind kind = e->kind;
     axp__put(&e->kind, AXP__EXTENT_NONE);
+    own_extent(s, e, false, 0);
     munmap((void *)(uintptr_t)e->address, e->bytes);
     if (!axp__fd_is(s->fd, s->device, s->inode) ||
         fallocate(s->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
@@ -360,11 +375,15 @@ bool axp__space_move_in(struct axp__space *s, enum axp__extent_kind kind,
     if (!e) return false;
     void *copy = (void *)(uintptr_t)e->address;
     memcpy(copy, memory, bytes);
+    own_extent(s, e, true, (uintptr_t)memory);
     /* Not by mmap, which the race detector takes for a write. */
     void *m = (void *)syscall(SYS_mmap, memory, bytes, PROT_READ | PROT_WRITE,
                               MAP_SHARED | MAP_FIXED, s->fd, e->offset);
     munmap(copy, bytes);
-    if (m == MAP_FAILED) return false;
+    if (m == MAP_FAILED) {
+        own_extent(s, e, false, 0);
+        return false;
+    }
     e->address = (uintptr_t)memory;
     axp__put_release(&e->kind, (uint32_t)kind);
     return true;
@@ -380,9 +399,11 @@ struct axp__space *axp__space_create(int fd, uint64_t limit_bytes,
     if (fd < 0) return NULL;
     fd = axp__fd_move_up(fd);
     struct axp__space *s = MAP_FAILED;
-    if (!fstat(fd, &st) && axp__fd_allocate(fd, 0, bytes))
+    struct axp__space_own *own = axp__map(sizeof *own);
+    if (own && !fstat(fd, &st) && axp__fd_allocate(fd, 0, bytes))
         s = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (s == MAP_FAILED) {
+        axp__unmap(own, sizeof *own);
         close(fd);
         return NULL;
     }
@@ -401,6 +422,11 @@ struct axp__space *axp__space_create(int fd, uint64_t limit_bytes,
     s->n_extents = 1;
     s->extent[0] = (struct axp__extent){
         (uintptr_t)s, 0, bytes, AXP__EXTENT_HEAD, (uint32_t)(bytes / UNIT)};
+    s->own = own;
+    own->fd = fd;
+    own->device = s->device;
+    own->inode = s->inode;
+    own_extent(s, &s->extent[0], true, (uintptr_t)s);
     return s;
 }
 
@@ -427,6 +453,7 @@ static void end_space(struct axp__space *s)
 {
     int fd = s->fd;
     bool is_ours = axp__fd_is(fd, s->device, s->inode);
+    own_extent(s, &s->extent[0], false, 0);
     munmap(s, s->extent[0].bytes);
     if (is_ours) close(fd);
 }
@@ -437,24 +464,74 @@ void axp__space_close(struct axp__space *s)
     if (!s) return;
     for (uint32_t i = 1; i < s->n_extents; i++) {
         const struct axp__extent *e = &s->extent[i];
-        if (is_kept(e))
-            detach(s, e, true);
-        else if (axp__extent_is_mapped(e->kind))
+        if (is_kept(e)) detach(s, e, true);
+        own_extent(s, e, false, 0);
+        if (axp__extent_is_mapped(e->kind) && !is_kept(e))
             munmap((void *)(uintptr_t)e->address, e->bytes);
     }
     end_space(s);
     errno = keep;
 }
 
-/* The thread that forked may be in the middle of an event, in a handler: what
- * it wrote to stays there, as memory of its own. */
 void axp__space_leave(struct axp__space *s)
 {
     int keep = errno;
     if (!s) return;
-    for (uint32_t i = 1; i < s->n_extents; i++)
-        if (axp__extent_is_mapped(s->extent[i].kind))
-            detach(s, &s->extent[i], s->extent[i].kind != AXP__EXTENT_CHUNKS);
+    for (uint32_t i = 1; i < s->n_extents; i++) {
+        const struct axp__extent *e = &s->extent[i];
+        if (axp__extent_is_mapped(e->kind))
+            detach(s, e, e->kind != AXP__EXTENT_CHUNKS);
+        own_extent(s, e, false, 0);
+    }
     end_space(s);
+    errno = keep;
+}
+
+/* ---- in the child of a fork --------------------------------------------------------- */
+
+void axp__space_copy(struct axp__space_own *own, bool is_all)
+{
+    uint32_t n = axp__get(&own->n);
+    for (uint32_t i = 0; i < n; i++) {
+        struct axp__mapped *m = &own->at[i];
+        uint64_t address = axp__get_acquire(&m->address);
+        uint64_t bytes = axp__get(&m->bytes);
+        if (!address || m->copy || !(is_all || axp__get(&m->stays))) continue;
+        void *copy = axp__map(bytes);
+        if (copy) memcpy(copy, (const void *)(uintptr_t)address, bytes);
+        axp__put_release(&m->copy, copy);
+    }
+}
+
+void axp__space_drop_copies(struct axp__space_own *own)
+{
+    for (uint32_t i = 0; i < axp__get(&own->n); i++) {
+        void *copy = own->at[i].copy;
+        axp__put(&own->at[i].copy, NULL);
+        axp__unmap(copy, own->at[i].bytes);
+    }
+}
+
+void axp__space_release(struct axp__space_own *own)
+{
+    axp__unmap(own, own ? sizeof *own : 0);
+}
+
+void axp__space_forget(struct axp__space_own *own)
+{
+    int keep = errno;
+    for (uint32_t i = 0; i < own->n; i++) {
+        struct axp__mapped *m = &own->at[i];
+        void *at = (void *)(uintptr_t)m->address;
+        if (!at) continue;
+        if (m->copy && mremap(m->copy, m->bytes, m->bytes,
+                              MREMAP_MAYMOVE | MREMAP_FIXED, at) == at)
+            continue;
+        (void)mmap(at, m->bytes, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
+                   0);
+    }
+    if (axp__fd_is(own->fd, own->device, own->inode)) close(own->fd);
+    axp__space_release(own);
     errno = keep;
 }

@@ -22,7 +22,8 @@
  * process ids say where he is.
  *
  * Place      what axp__map is without a file. NULL as space means axp__map.
- * Ownership  the space owns descriptor and mappings; close gives both back.
+ * Ownership  the space owns descriptor and mappings; close gives both back, but
+ *            for `own`.
  * Threads    map and unmap from any thread and from handlers, lock-free.
  * Failure    NULL; errno is left as it was.
  */
@@ -63,6 +64,22 @@ struct axp__extent {
 #define AXP__SPACE_LAYOUT 3u
 #define AXP__SPACE_OWNER 1024u
 
+/* What a space has mapped, and a copy of it where one was asked for. In memory
+ * of this process alone: all that the child of a fork may look at, since the
+ * space itself goes on changing under the parent's hands. */
+struct axp__mapped {
+    uint64_t address, bytes; /* address 0: nothing */
+    uint64_t stays;          /* as long as the space is open */
+    void *copy;
+};
+
+struct axp__space_own {
+    uint64_t device, inode; /* of the descriptor */
+    int32_t fd;
+    uint32_t n;
+    struct axp__mapped at[AXP__SPACE_EXTENTS]; /* as the table of extents */
+};
+
 struct axp__space { /* the beginning of the file */
     char magic[8];
     uint32_t layout;  /* of everything in it */
@@ -82,6 +99,7 @@ struct axp__space { /* the beginning of the file */
     uint32_t unused;
     struct axp__extent extent[AXP__SPACE_EXTENTS];
     char owner[AXP__SPACE_OWNER]; /* the trace's path; "": too long */
+    struct axp__space_own *own;   /* this process's; of no use to others */
 };
 
 /* Takes the descriptor over, also on failure. id: 16 bytes. */
@@ -113,11 +131,21 @@ bool axp__space_move_in(struct axp__space *s, enum axp__extent_kind kind,
                         void *memory, size_t bytes);
 
 /* Everything is unmapped, but lanes and slot stay where they are, as private
- * memory with their content: others may still look at them. */
+ * memory with their content: others may still look at them. `own` stays, for
+ * whoever has told children of it, until it is released. */
 void axp__space_close(struct axp__space *s);
-/* In the child of a fork, or where the file outlives its owner: nothing is
- * shared any more, all but chunks keep their content. */
+/* Where the file outlives its owner: nothing is shared any more, all but
+ * chunks keep their content. */
 void axp__space_leave(struct axp__space *s);
+
+/* Copies of what stays, or of all, as it is now; and away with them again.
+ * All: in the child, where nobody else unmaps. */
+void axp__space_copy(struct axp__space_own *own, bool is_all);
+void axp__space_drop_copies(struct axp__space_own *own);
+/* In the child of a fork: private pages take the place of all that is mapped,
+ * the copies where there are some. Releases `own`. */
+void axp__space_forget(struct axp__space_own *own);
+void axp__space_release(struct axp__space_own *own); /* NULL allowed */
 
 /* Whether the descriptor is still ours: programs close what they do not
  * know, and the number becomes their file. */

@@ -298,15 +298,15 @@ static void get_row(struct axp__image *m, const struct axp__lane *lane,
         .first = lane->track ? lane->first_ns : lane->first_ticks,
         .last = lane->track ? lane->last_ns : lane->last_ticks,
         .n_events = lane->n_logged + lane->n_unlogged + events_here(lane),
-        .is_ended = lane->state == AXP__LANE_ENDED};
+        .is_ended = lane->state != AXP__LANE_ACTIVE};
     if (!lane->track && lane->last_ticks > m->c->end_ticks)
         m->c->end_ticks = lane->last_ticks;
 }
 
 static bool is_shown(const struct axp__lane *lane, uint64_t epoch)
 {
-    return (lane->state == AXP__LANE_ACTIVE ||
-            lane->state == AXP__LANE_ENDED) &&
+    return (lane->state == AXP__LANE_ACTIVE || lane->state == AXP__LANE_ENDED ||
+            lane->state == AXP__LANE_LEAVING) &&
            lane->epoch == epoch && lane->first_ticks;
 }
 

@@ -214,12 +214,9 @@ static void copy_small(struct axp__cap_lane *to, const struct axp__tally *t)
 static uint32_t look(const struct axp__tally *t, struct axp__frame **frames,
                      uint64_t *begins, uint32_t cap)
 {
-    struct axp__frame *base = axp__get_acquire(&t->frames);
-    struct axp__frame *top = axp__get_acquire(&t->top);
+    struct axp__frame *top = axp__tally_look(t, frames);
     uint32_t n = 0;
-    *frames = base;
-    if (top < base || top > base + AXP__MAX_DEPTH) return 0; /* moving */
-    for (struct axp__frame *f = base + 1; f <= top && n < cap; f++)
+    for (struct axp__frame *f = *frames + 1; f <= top && n < cap; f++)
         begins[n++] = axp__get(&f->begin_ticks);
     return n;
 }
@@ -243,10 +240,9 @@ static bool copy_frames(struct axp__capture *c, struct axp__cap_lane *to,
                         const struct axp__lane *lane, const axp__ref *refs)
 {
     const struct axp__tally *t = &lane->tally;
-    struct axp__frame *frames, *again;
-    uint64_t depth =
-        (uint64_t)(axp__get_acquire(&t->top) - axp__get_acquire(&t->frames));
-    if (depth == 0 || depth > AXP__MAX_DEPTH) return true;
+    struct axp__frame *frames, *again, *top = axp__tally_look(t, &frames);
+    uint64_t depth = (uint64_t)(top - frames);
+    if (depth == 0) return true;
     uint64_t *begins = axp__cap_take(c, 2 * (size_t)depth, sizeof *begins);
     to->frames = axp__cap_take(c, (size_t)depth, sizeof *to->frames);
     if (!begins || !to->frames) return false;
@@ -604,6 +600,7 @@ struct axp__capture *axp__capture_take(axp_profiler *handle)
         return NULL;
     }
     axp__own_cost_ticks(); /* measured without the mutex */
+    axp__thread_end_dead();
     pthread_mutex_lock(&p->mutex);
     if (axp__prof_check(handle) == p) {
         axp__trash_empty(p);

@@ -267,6 +267,7 @@ struct axp__chunk *axp__pool_take(struct axp__pool *pool)
 void axp__pool_seal(struct axp__pool *pool, struct axp__chunk *chunk,
                     uint64_t n_words, uint64_t n_events)
 {
+    if (!pool->block) return; /* the child of a fork in a handler */
     axp__put(&chunk->n_events, n_events);
     axp__put_release(&chunk->n_words, n_words);
     if (pool->space) {

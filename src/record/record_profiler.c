@@ -22,6 +22,7 @@
 
 #define DEFAULT_MEMORY ((uint64_t)64 << 20)
 #define LEAST_MEMORY ((uint64_t)256 << 10)
+#define RESERVE_PART 4 /* of the limit, for operations alone */
 #define MOST_CAPACITY ((uint64_t)1 << 32)
 #define CLOSE_WAIT_NS 1000000000u
 
@@ -102,15 +103,22 @@ void axp__trash_add(struct axp__prof *p, void *memory, size_t bytes)
     while (!axp__cas(&p->trash, &head, item));
 }
 
+/* Readers are kept away by the mutex, threads that search lanes are not. */
 void axp__trash_empty(struct axp__prof *p)
 {
     struct axp__trash *item =
         __atomic_exchange_n(&p->trash, NULL, __ATOMIC_ACQ_REL);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* pairs with set_errand's */
+    bool is_seen = item && axp__thread_is_any_at(AXP__SEARCHING, p);
     while (item) {
         struct axp__trash *next = item->next;
         size_t bytes = item->bytes;
-        axp__budget_give(&p->budget, bytes);
-        axp__budget_unmap(&p->budget, item, bytes);
+        if (is_seen) {
+            axp__trash_add(p, item, bytes); /* another time */
+        } else {
+            axp__budget_give(&p->budget, bytes);
+            axp__budget_unmap(&p->budget, item, bytes);
+        }
         item = next;
     }
 }
@@ -156,7 +164,8 @@ static bool init_pool(struct axp__prof *p, const axp_options *o)
             pool = need;
         }
     }
-    p->budget = (struct axp__budget){.limit_bytes = limit - pool};
+    p->budget = (struct axp__budget){.limit_bytes = limit - pool,
+                                     .reserve_bytes = limit * RESERVE_PART};
     if (p->flags & AXP_NO_TIMELINE) {
         p->budget.limit_bytes = limit;
         return true;
@@ -200,11 +209,12 @@ static void open_prof(struct axp__prof *p)
     axp__put(&p->gate,
              new_gate(p->flags & AXP_START_DISABLED ? 0 : AXP__GATE_ENABLED));
     axp__put_release(&p->generation, p->n_generations);
+    axp__tape_keep(p);
 }
 
 static axp_status open_file(struct axp__prof *p, const axp_options *o)
 {
-    p->tape = axp__tape_create(o->path, o);
+    p->tape = axp__tape_create(p, o->path, o);
     if (!p->tape)
         return axp__fail(AXP_E_INVALID, "no memory for a file, or its path "
                                         "is too long");
@@ -264,7 +274,7 @@ static struct axp__prof *make_global(struct axp__process *process)
     struct axp__prof *p = process->slot_page[0];
     if (!process->n_slots) axp__put_release(&process->n_slots, 1);
     if (!init_prof(p, &defaults)) (void)init_prof(p, &bare);
-    p->tape = axp__tape_create_global();
+    p->tape = axp__tape_create_global(p);
     open_prof(p);
     axp__window_begin(p);
     return p;
@@ -292,14 +302,16 @@ axp_profiler *axp_global(void)
 static __attribute__((constructor)) void start_library(void)
 {
     struct axp__prof *global = axp__prof_check(axp_global());
-    pthread_atfork(NULL, NULL, axp__fork_in_child);
+    if (axp__process_is_own()) axp__fork_watch();
     if (global && global->tape) axp__own_cost_ticks();
 }
 
-/* A program that ends without axp_finish: every file becomes whole. */
+/* A program that ends without axp_finish: every file becomes whole. A copy that
+ * is not the process's may be unloaded while the others go on. */
 static __attribute__((destructor)) void finish_files(void)
 {
     struct axp__process *process = axp__process();
+    if (!axp__process_is_own()) return;
     for (uint32_t i = 0; i < axp__get(&process->n_slots); i++) {
         struct axp__prof *page = process->slot_page[i / AXP__SLOTS_A_PAGE];
         struct axp__prof *p =
@@ -322,7 +334,7 @@ static void pause_ns(long ns)
 
 static bool is_anyone_inside(struct axp__prof *p, const struct axp__thread *me)
 {
-    if (axp__lane_is_entered(p)) return true;
+    if (axp__thread_is_any_at(AXP__ENTERING, p)) return true;
     struct axp__lane *lane = axp__get_acquire(&p->lanes);
     for (; lane; lane = axp__get(&lane->next)) {
         struct axp__thread *t = axp__get(&lane->owner);
@@ -388,6 +400,7 @@ static struct axp__prof *lock_prof(const axp_profiler *handle)
 static axp_status finish(struct axp__prof *p)
 {
     if (axp__get(&p->gate) & AXP__GATE_FINISHED) return AXP_OK;
+    axp__thread_end_dead();
     axp__prof_quiesce(p);
     p->end_ticks = axp__clock_ticks();
     set_gate_bits(p, AXP__GATE_FINISHED, AXP__GATE_SHUT | AXP__GATE_ENABLED);
@@ -398,6 +411,7 @@ static axp_status finish(struct axp__prof *p)
         axp__log(p, AXP_LOG_ERROR, "%s", axp_last_error());
     else if (p->tape && p->tape->is_whole)
         axp__log(p, AXP_LOG_INFO, "%s is complete", p->tape->path);
+    axp__tape_keep(p);
     return status;
 }
 
@@ -495,6 +509,7 @@ void axp_profiler_destroy(axp_profiler *handle)
     if ((p->tape || p->log) && axp__get(&p->generation) == generation)
         finish(p);
     bool is_mine = axp__cas(&p->generation, &generation, 0);
+    if (is_mine) axp__tape_keep(p);
     /* If somebody is still inside after a second, slot and memory are left as
      * they are, shut, for good. */
     bool is_free = is_mine && axp__prof_quiesce(p);
@@ -521,6 +536,7 @@ void axp_set_enabled(axp_profiler *handle, bool enabled)
     set_gate_bits(p, enabled ? AXP__GATE_ENABLED : 0,
                   enabled ? 0 : AXP__GATE_ENABLED);
     if (!enabled) stop_lanes(p);
+    axp__tape_keep(p);
     if (p->index == 0)
         axp__process_set_flags(enabled ? 1 : has_named_open(p) ? 2 : 0);
 }

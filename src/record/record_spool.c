@@ -4,20 +4,23 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/base_atomic.h"
 #include "record/record_name.h"
 #include "record/record_process.h"
+#include "record/record_thread.h"
 
 #define CGROUP_PART 20
 #define LEAST_BYTES ((uint64_t)1 << 20)
+#define CLOSE_TRIES 10000 /* a second, and then nobody waits any more */
+#define CLOSE_PAUSE_NS 100000
 #define LEAST_SHM_BYTES ((uint64_t)8 << 20)
 
 /* ---- limits --------------------------------------------------------------------- */
@@ -205,9 +208,10 @@ bool axp__spool_open_names(struct axp__space *s)
     return true;
 }
 
-void axp__spool_close_names(struct axp__space *s)
+bool axp__spool_close_names(struct axp__space *s)
 {
     struct axp__process *process = axp__process();
+    int tries = CLOSE_TRIES;
     for (int i = 0; i < AXP__MAX_SPOOLS; i++) {
         if (axp__get(&process->spools[i]) != s) continue;
         axp__put(&process->spools[i], NULL);
@@ -215,8 +219,9 @@ void axp__spool_close_names(struct axp__space *s)
     }
     /* Whoever found it before this is done with it after this. */
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    while (__atomic_load_n(&process->n_logging, __ATOMIC_SEQ_CST))
-        sched_yield();
+    while (axp__thread_is_any_at(AXP__LOGGING, process) && --tries)
+        nanosleep(&(struct timespec){0, CLOSE_PAUSE_NS}, NULL);
+    return tries;
 }
 
 void axp__spool_add_name(uint32_t id)
@@ -225,11 +230,13 @@ void axp__spool_add_name(uint32_t id)
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     if (!axp__get(&process->n_spools)) return;
     int keep = errno;
-    __atomic_fetch_add(&process->n_logging, 1, __ATOMIC_SEQ_CST);
+    struct axp__thread *t = axp__thread_get();
+    if (!t) return; /* no memory: nor will it record anything */
+    const void *before = axp__thread_set_errand(t, AXP__LOGGING, process);
     for (int i = 0; i < AXP__MAX_SPOOLS; i++) {
         struct axp__space *s = axp__get_acquire(&process->spools[i]);
         if (s) log_name(s, id);
     }
-    __atomic_fetch_add(&process->n_logging, -1, __ATOMIC_SEQ_CST);
+    axp__thread_set_errand(t, AXP__LOGGING, before);
     errno = keep;
 }

@@ -59,7 +59,8 @@ uint64_t axp__spool_limit(uint64_t asked);
 /* From here on new names are logged; those before it are logged now. False:
  * no memory, or too many spools. */
 bool axp__spool_open_names(struct axp__space *s);
-void axp__spool_close_names(struct axp__space *s);
+/* False: a thread is still copying one, after a second; the space must stay. */
+bool axp__spool_close_names(struct axp__space *s);
 /* A new name, to every open spool. */
 void axp__spool_add_name(uint32_t id);
 

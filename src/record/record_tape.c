@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
@@ -34,7 +35,32 @@ static void random_bytes(uint8_t *out, size_t n)
         out[i] = (uint8_t)axp__mix64(seed + i);
 }
 
-struct axp__tape *axp__tape_create(const char *path, const axp_options *o)
+/* In the process's list from here on until it is destroyed: the child of a
+ * fork finds all that is shared by it. */
+static void enlist(struct axp__tape *tape)
+{
+    struct axp__process *process = axp__process();
+    struct axp__tape *head = axp__get(&process->tapes);
+    do
+        axp__put(&tape->next, head);
+    while (!axp__cas(&process->tapes, &head, tape));
+}
+
+static void strike_off(struct axp__tape *tape)
+{
+    struct axp__process *process = axp__process();
+    pthread_mutex_lock(&process->mutex);
+    struct axp__tape *first = tape;
+    if (!axp__cas(&process->tapes, &first, tape->next)) {
+        while (first && first->next != tape)
+            first = first->next;
+        if (first) axp__put(&first->next, tape->next);
+    }
+    pthread_mutex_unlock(&process->mutex);
+}
+
+struct axp__tape *axp__tape_create(struct axp__prof *p, const char *path,
+                                   const axp_options *o)
 {
     if (strlen(path) >= sizeof((struct axp__tape *)0)->base) return NULL;
     struct axp__tape *tape = axp__map(sizeof *tape);
@@ -44,6 +70,8 @@ struct axp__tape *axp__tape_create(const char *path, const axp_options *o)
     tape->file_limit = o->file_limit;
     tape->is_overwriting = o->flags & AXP_OVERWRITE;
     tape->trace.fd = -1;
+    tape->p = p;
+    enlist(tape);
     return tape;
 }
 
@@ -60,13 +88,13 @@ static void get_run_id(struct axp__tape *tape)
     }
 }
 
-struct axp__tape *axp__tape_create_global(void)
+struct axp__tape *axp__tape_create_global(struct axp__prof *p)
 {
     static const axp_options defaults;
     const char *path = secure_getenv("AXPROF_OUT");
     const char *who = secure_getenv("AXPROF_DRAIN");
     struct axp__tape *tape =
-        path && *path ? axp__tape_create(path, &defaults) : NULL;
+        path && *path ? axp__tape_create(p, path, &defaults) : NULL;
     if (!tape) return NULL;
     tape->may_rename = true;
     tape->is_outside = who && !strcmp(who, "parent");
@@ -76,9 +104,10 @@ struct axp__tape *axp__tape_create_global(void)
 
 void axp__tape_destroy(struct axp__tape *tape)
 {
-    if (tape)
-        axp__unmap(tape->started, AXP__TAPE_STARTED * sizeof *tape->started);
-    axp__unmap(tape, tape ? sizeof *tape : 0);
+    if (!tape) return;
+    strike_off(tape);
+    axp__unmap(tape->started, AXP__TAPE_STARTED * sizeof *tape->started);
+    axp__unmap(tape, sizeof *tape);
 }
 
 /* ---- names of files ---------------------------------------------------------------- */
@@ -178,8 +207,11 @@ static bool move_into(struct axp__prof *p, struct axp__space *s)
     struct axp__pool spooled;
     bool has_timeline = !(p->flags & AXP_NO_TIMELINE);
     if (has_timeline && !axp__pool_init_spool(&spooled, bytes, s)) return false;
+    tape->kept = *p;
+    axp__put_release(&tape->is_moved, 1);
     if (!axp__space_move_in(s, AXP__EXTENT_SLOT, p, AXP__PROF_BYTES)) {
         if (has_timeline) axp__pool_fini(&spooled);
+        axp__put(&tape->is_moved, 0);
         return false;
     }
     if (has_timeline) {
@@ -193,6 +225,15 @@ static bool move_into(struct axp__prof *p, struct axp__space *s)
     return true;
 }
 
+/* From here on there is nothing that children would have to be told. */
+static void come_back(struct axp__tape *tape)
+{
+    struct axp__space_own *own = tape->own;
+    axp__put(&tape->is_moved, 0);
+    axp__put(&tape->own, NULL);
+    axp__space_release(own);
+}
+
 static axp_status fail_open(struct axp__tape *tape, struct axp__space *s,
                             const char *what, int error)
 {
@@ -200,6 +241,7 @@ static axp_status fail_open(struct axp__tape *tape, struct axp__space *s,
     unlink(tape->path);
     if (s) {
         axp__space_close(s);
+        come_back(tape);
         unlink(tape->spool_path);
     }
     return axp__fail(AXP_E_IO, "%s: %s", what, strerror(error));
@@ -216,12 +258,11 @@ static axp_status open_tape(struct axp__prof *p)
 {
     struct axp__tape *tape = p->tape;
     uint8_t id[16];
-    tape->p = p;
     random_bytes(id, sizeof id);
     axp_status status = create_trace(tape);
     if (status) return status;
     uint64_t room = axp__spool_limit(tape->spool_limit) + NAMES_ROOM +
-                    p->budget.limit_bytes * 2;
+                    p->budget.limit_bytes * 2 + p->budget.reserve_bytes;
     struct axp__space *s = axp__spool_create(
         tape->path, id, room, tape->spool_path, sizeof tape->spool_path);
     if (!s) {
@@ -230,6 +271,7 @@ static axp_status open_tape(struct axp__prof *p)
                  tape->spool_path);
         return fail_open(tape, NULL, what, errno);
     }
+    axp__put_release(&tape->own, s->own);
     fill_head(tape, id);
     axp__trace_begin(&tape->trace, p);
     if (tape->trace.error)
@@ -419,8 +461,10 @@ axp_status axp__tape_finish(struct axp__prof *p)
 void axp__tape_leave(struct axp__prof *p)
 {
     struct axp__space *s = p->budget.space;
-    if (!s || p->tape->is_whole) return;
+    struct axp__tape *tape = p->tape;
+    if (!s || tape->is_whole) return;
     axp__space_leave(s);
+    come_back(tape);
     p->budget.space = NULL;
     p->pool.space = NULL;
     axp__pool_fini(&p->pool);
@@ -429,25 +473,82 @@ void axp__tape_leave(struct axp__prof *p)
 void axp__tape_close(struct axp__prof *p)
 {
     struct axp__space *s = p->budget.space;
+    struct axp__tape *tape = p->tape; /* the slot may come back empty */
     p->budget.space = NULL;
-    axp__space_close(s);
-    axp__tape_destroy(p->tape);
+    if (s && axp__spool_close_names(s)) axp__space_close(s);
+    come_back(tape);
+    axp__tape_destroy(tape);
     p->tape = NULL;
 }
 
-void axp__tape_fork(struct axp__prof *p)
+/* ---- fork ---------------------------------------------------------------------------------- */
+
+void axp__tape_keep(struct axp__prof *p)
 {
     struct axp__tape *tape = p->tape;
-    struct axp__space *s = p->budget.space;
-    if (s) {
-        axp__space_leave(s);
+    if (!tape || !axp__get_acquire(&tape->is_moved)) return;
+    struct axp__prof *to = &tape->kept;
+    uint64_t gate;
+    axp__put(&to->generation, axp__get(&p->generation));
+    axp__put(&to->n_generations, axp__get(&p->n_generations));
+    axp__put(&to->n_tracks, axp__get(&p->n_tracks));
+    axp__put(&to->tracks, axp__get(&p->tracks));
+    do { /* another thread may have changed it again */
+        gate = axp__get(&p->gate);
+        axp__put(&to->gate, gate);
+        __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    } while (axp__get(&p->gate) != gate);
+}
+
+void axp__tape_copy(struct axp__tape *tape)
+{
+    struct axp__space_own *own = axp__get_acquire(&tape->own);
+    if (own) axp__space_copy(own, false);
+}
+
+void axp__tape_drop_copies(struct axp__tape *tape)
+{
+    struct axp__space_own *own = axp__get_acquire(&tape->own);
+    if (own) axp__space_drop_copies(own);
+}
+
+/* The slot is private again. */
+static void restore(struct axp__tape *tape)
+{
+    struct axp__prof *p = tape->p;
+    (void)mmap(p, AXP__PROF_BYTES, PROT_READ | PROT_WRITE,
+               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    *p = tape->kept;
+    p->pool = (struct axp__pool){0};
+    p->tape = tape;
+}
+
+/* A finished profiler changes no more, so all of it may be looked at. */
+static bool is_frozen(const struct axp__tape *tape)
+{
+    return tape->own && tape->state == AXP__TAPE_CLOSED &&
+           tape->kept.generation && tape->kept.gate & AXP__GATE_FINISHED;
+}
+
+bool axp__tape_fork(struct axp__tape *tape)
+{
+    struct axp__prof *p = tape->p;
+    bool is_kept = is_frozen(tape);
+    if (is_kept) axp__space_copy(tape->own, true);
+    if (tape->own) axp__space_forget(tape->own);
+    tape->own = NULL;
+    if (is_kept) {
         p->budget.space = NULL;
-        p->pool = (struct axp__pool){0};
+        p->pool = (struct axp__pool){0}; /* its words are in the file */
+    } else if (tape->is_moved) {
+        restore(tape);
     }
+    come_back(tape);
     if (axp__fd_is(tape->trace.fd, tape->trace.device, tape->trace.inode))
         close(tape->trace.fd);
-    tape->trace = (struct axp__trace){.fd = -1};
     tape->has_thread = false;
+    if (is_kept) return false;
+    tape->trace = (struct axp__trace){.fd = -1};
     tape->may_rename = true;
     tape->is_overwriting = false;
     tape->is_told = false;
@@ -455,4 +556,5 @@ void axp__tape_fork(struct axp__prof *p)
     tape->n_asked = tape->n_done = tape->held_by = 0;
     p->flags |= AXP__FLAG_CHILD;
     axp__put(&tape->state, AXP__TAPE_WANTED);
+    return true;
 }

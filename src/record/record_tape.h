@@ -15,7 +15,10 @@
  *          the parent drains, and completes the file when the process is gone.
  * Death    whatever ends the process: the spool has every word that was
  *          written, and the accumulators. outside_recover.c reads them.
- * Fork     the child's tape is WANTED again, under a name of its own.
+ * Fork     the child's tape is WANTED again, under a name of its own. What the
+ *          child needs to know of its profiler is kept here, in private
+ *          memory: the slot lies in the spool, which the parent's threads go
+ *          on changing.
  * Threads  open, flush, finish, reset and close by the profiler's mutex.
  */
 #ifndef AXP_RECORD_TAPE_H
@@ -43,15 +46,20 @@ enum axp__tape_order {
 #define AXP__TAPE_STARTED 256u
 
 struct axp__tape {
-    uint32_t state;  /* enum axp__tape_state */
-    bool may_rename; /* a path that is taken gives way to another one */
+    uint32_t state;             /* enum axp__tape_state */
+    uint32_t is_moved;          /* the slot is, or may be, in the spool */
+    struct axp__tape *next;     /* of the process; by its mutex */
+    struct axp__space_own *own; /* what the spool has mapped; NULL: none */
+    struct axp__prof kept; /* the profiler before it moved, and what has been
+                              decided of it since */
+    bool may_rename;       /* a path that is taken gives way to another one */
     bool is_overwriting;
     bool has_thread;
     bool is_outside; /* axprof run drains it, and completes the file */
     bool has_run_id;
     uint8_t run_id[16];
     uint64_t spool_limit, file_limit;
-    struct axp__prof *p;
+    struct axp__prof *p; /* whose it is */
     struct axp__trace trace;
     pthread_t thread;
     uint32_t order; /* enum axp__tape_order; the drain waits on it */
@@ -69,11 +77,12 @@ struct axp__tape {
 };
 
 /* A tape for p, WANTED; NULL: no memory, or the path is too long. */
-struct axp__tape *axp__tape_create(const char *path, const axp_options *o);
+struct axp__tape *axp__tape_create(struct axp__prof *p, const char *path,
+                                   const axp_options *o);
 /* What the environment asks of the global profiler; NULL: nothing. All of it is
  * read here, when the library is loaded: the program may change it later, and
  * a tape that is drained by two is lost. */
-struct axp__tape *axp__tape_create_global(void);
+struct axp__tape *axp__tape_create_global(struct axp__prof *p);
 void axp__tape_destroy(struct axp__tape *tape); /* not while it is open */
 /* Makes it OPEN, or FAILED with the reason in axp_last_error. The caller
  * knows that nobody has a lane in p. */
@@ -92,7 +101,14 @@ void axp__tape_restart(struct axp__prof *p);      /* p is quiesced */
 void axp__tape_leave(struct axp__prof *p);
 /* Gives the profiler's memory back to this process; nobody is inside. */
 void axp__tape_close(struct axp__prof *p);
-/* In the child of a fork. */
-void axp__tape_fork(struct axp__prof *p);
+/* After the handle, the gate or the tracks of p have changed: for children. */
+void axp__tape_keep(struct axp__prof *p);
+/* In the child of a fork: p is as it was kept, and nothing is shared. False: p
+ * is finished, and all there is of it is still there. */
+bool axp__tape_fork(struct axp__tape *tape);
+/* Copies of what the calling thread may be in the middle of changing, for the
+ * child of a fork; and away with them again. */
+void axp__tape_copy(struct axp__tape *tape);
+void axp__tape_drop_copies(struct axp__tape *tape);
 
 #endif
