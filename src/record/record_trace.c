@@ -132,6 +132,13 @@ static void about_number(struct fill *f, const char *key, uint64_t value)
     about_text(f, key, text);
 }
 
+/* What is loaded; but for an orphan, which would wait for the loader's lock for
+ * ever if another thread held it at the fork. */
+static void put_maps(struct fill *f)
+{
+    if (!axp__process()->is_orphan) axp__about_maps(put_about, f);
+}
+
 static void put_begin(struct axp__trace *t, const struct axp__prof *p)
 {
     struct fill f = {t, {.kind = AXP__B_ABOUT}, 0};
@@ -147,7 +154,7 @@ static void put_begin(struct axp__trace *t, const struct axp__prof *p)
                  p->pool.max_chunks * AXP__CHUNK_BYTES);
     about_number(&f, "options.file_limit", t->limit_bytes);
     axp__about_process(put_about, &f);
-    axp__about_maps(put_about, &f);
+    put_maps(&f);
     put_filled(&f);
 }
 
@@ -160,7 +167,7 @@ static bool put_end(struct axp__trace *t)
     about_number(&f, "end.monotonic_ns", now.monotonic_ns);
     about_number(&f, "end.realtime_ns", now.realtime_ns);
     about_number(&f, "cut.file_limit", t->n_cut_events);
-    axp__about_maps(put_about, &f);
+    put_maps(&f);
     return put_filled(&f);
 }
 
