@@ -13,11 +13,9 @@
 
 #define OTHER_NAME 1u /* "(other)"; AXP__NAME_OTHER of the recorder */
 
-/* New places are refused past three quarters of the budget (tally_arena.h).
- * Operations and histograms are not, however many rows there are: so much more
- * is granted before each block. */
+/* New places are refused past three quarters of the budget (base_budget.h).
+ * Operations and histograms are not, however many rows there are. */
 #define TREE_BYTES ((uint64_t)96 << 20)
-#define GRANT_BYTES ((uint64_t)16 << 20)
 
 /* ---- rows ----------------------------------------------------------------------- */
 
@@ -274,13 +272,11 @@ static void fold_part(struct axp__fold *f, struct reading *reading,
                       const struct axp__cap_chunk *chunk, uint32_t part)
 {
     struct axp__fold_row *r = axp__fold_row(f, chunk->row);
-    uint64_t granted = f->budget.used_bytes + GRANT_BYTES;
     struct axp__index_entry e;
     if (!r) {
         f->is_out_of_memory = true;
         return;
     }
-    if (f->budget.limit_bytes < granted) f->budget.limit_bytes = granted;
     if (!part && chunk->n_events != UINT64_MAX) r->n_events += chunk->n_events;
     if (!axp__file_part(chunk, part, &e) || e.block.kind != AXP__B_PACK) {
         fold_by_words(f, r, chunk, part);
@@ -311,6 +307,7 @@ struct axp__fold *axp__fold_create(const struct axp__capture *c)
     struct reading reading = {0};
     if (!f) return NULL;
     f->budget.limit_bytes = TREE_BYTES / 3 * 4;
+    f->budget.reserve_bytes = UINT64_MAX / 2;
     f->memory.budget = &f->budget;
     f->start_ticks = f->end_ticks = c->start_ticks;
     f->rate = (struct axp__rate){c->rate_mult};

@@ -88,6 +88,9 @@ void axp__fold_words(struct axp__fold *f, struct axp__fold_row *r,
                      const uint64_t *words, size_t n, uint64_t base_ticks);
 /* What a WORK record says. */
 struct axp__work axp__fold_work(const uint64_t *words);
+/* The end of a scope that is no usual one. abandoned: the name in an ABANDON
+ * word, else 0. */
+void axp__fold_end(struct axp__fold_row *r, uint64_t now, uint32_t abandoned);
 /* Of the innermost scope. */
 void axp__fold_set_category(struct axp__fold_row *r, uint64_t category);
 struct axp__wire_event;

@@ -36,24 +36,37 @@ static inline struct axp__frame *begin(struct axp__fold *f,
     return axp__tally_push_label(t, label, now);
 }
 
-static __attribute__((noinline)) void end_slow(struct axp__fold_row *r,
-                                               uint64_t now)
+static bool is_named(const struct axp__frame *f)
 {
-    struct axp__tally *t = &r->tally;
-    if (t->top == t->frames)
-        r->n_unmatched++;
-    else
-        axp__tally_pop(t, now);
+    return axp__frame_flags(f) & AXP__F_NAMED;
 }
 
-static inline void end(struct axp__fold_row *r, uint64_t now)
+/* The innermost that is not by name: those end by STOP alone. In recordings of
+ * earlier versions one that is innermost may be abandoned. */
+void axp__fold_end(struct axp__fold_row *r, uint64_t now, uint32_t abandoned)
+{
+    struct axp__tally *t = &r->tally;
+    struct axp__frame *f = t->top;
+    if (!abandoned || f == t->frames || f->op->name != abandoned)
+        while (f > t->frames && is_named(f))
+            f--;
+    if (f == t->frames)
+        r->n_unmatched++;
+    else if (f == t->top)
+        axp__tally_pop(t, now);
+    else
+        axp__tally_remove(t, f, now, true);
+}
+
+static inline void end(struct axp__fold_row *r, uint64_t now,
+                       uint32_t abandoned)
 {
     struct axp__tally *t = &r->tally;
     struct axp__frame *frame = t->top;
     if (axp__likely(frame != t->frames && axp__tally_pop_fast(frame, now)))
         t->top = frame - 1;
     else
-        end_slow(r, now);
+        axp__fold_end(r, now, abandoned);
 }
 
 /* The newest named scope of that name. */
@@ -61,11 +74,10 @@ static void stop(struct axp__fold_row *r, uint32_t name, uint64_t now)
 {
     struct axp__tally *t = &r->tally;
     for (struct axp__frame *f = t->top; f > t->frames; f--) {
-        if (!(axp__frame_flags(f) & AXP__F_NAMED) || f->op->name != name)
-            continue;
+        if (!is_named(f) || f->op->name != name) continue;
         axp__frame_clear_flags(f, AXP__F_NAMED);
         if (f == t->top)
-            end(r, now);
+            end(r, now, 0);
         else
             axp__tally_remove(t, f, now, true);
         return;
@@ -230,8 +242,8 @@ static void fold_record(struct axp__fold *f, struct axp__fold_row *r,
                         const struct axp__wire_event *e)
 {
     switch (e->kind) {
-    case AXP__W_END:
-    case AXP__W_ABANDON: end(r, e->ticks); break;
+    case AXP__W_END: end(r, e->ticks, 0); break;
+    case AXP__W_ABANDON: end(r, e->ticks, e->name); break;
     case AXP__W_STOP: stop(r, e->name, e->ticks); break;
     case AXP__W_WORK:
         add_work(r, &(struct axp__work){.flops = as_double(e->payload[0]),

@@ -37,6 +37,7 @@ static void forget(struct axp__prof *p)
     p->n_merged_unlogged = 0;
     p->trash = NULL;
     p->budget.limit_bytes += p->budget.used_bytes; /* which is forgotten */
+    p->budget.reserve_bytes += p->budget.reserve_used_bytes;
     p->memory = (struct axp__memory){.budget = &p->budget};
     p->asyncs = (struct axp__blocks){.budget = &p->budget};
     p->blocks = (struct axp__shadow){.rest = p->asyncs};

@@ -228,15 +228,8 @@ static bool stop_own(struct axp__lane *lane, uint32_t id, uint64_t now)
             continue;
         }
         free_slot(lane, slot);
-        if (f == lane->tally.top) {
-            axp__frame_clear_flags(f, AXP__F_NAMED);
-            axp__scope_close(lane, AXP__W_STOP, now);
-            return true;
-        }
-        now = axp__lane_room(lane, now, 1);
-        if (now < f->begin_ticks) now = f->begin_ticks;
-        axp__lane_put(lane, AXP__W_STOP, id, now);
-        axp__tally_remove(&lane->tally, f, now, true);
+        axp__frame_clear_flags(f, AXP__F_NAMED);
+        axp__scope_close(lane, f, AXP__W_STOP, now);
         return true;
     }
     return false;
@@ -253,7 +246,7 @@ void axp__named_abandon_all(struct axp__lane *lane)
         if (slot) free_slot(lane, slot);
         if (is_ours) {
             axp__warn(lane->p, AXP__WARN_ABANDONED, f->op->name);
-            axp__scope_close(lane, AXP__W_ABANDON, lane->last_ticks);
+            axp__scope_close(lane, f, AXP__W_ABANDON, lane->last_ticks);
         } else {
             drop_frame(lane, f, lane->last_ticks);
         }

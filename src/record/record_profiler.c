@@ -22,6 +22,7 @@
 
 #define DEFAULT_MEMORY ((uint64_t)64 << 20)
 #define LEAST_MEMORY ((uint64_t)256 << 10)
+#define RESERVE_PART 4 /* of the limit, for operations alone */
 #define MOST_CAPACITY ((uint64_t)1 << 32)
 #define CLOSE_WAIT_NS 1000000000u
 
@@ -163,7 +164,8 @@ static bool init_pool(struct axp__prof *p, const axp_options *o)
             pool = need;
         }
     }
-    p->budget = (struct axp__budget){.limit_bytes = limit - pool};
+    p->budget = (struct axp__budget){.limit_bytes = limit - pool,
+                                     .reserve_bytes = limit * RESERVE_PART};
     if (p->flags & AXP_NO_TIMELINE) {
         p->budget.limit_bytes = limit;
         return true;

@@ -80,7 +80,7 @@ struct axp__prof {
     bool was_disabled; /* ever, or inherited: unmatched stops are excused */
     struct axp__lane *lanes; /* newest first; pushed without the mutex */
     uint32_t n_rows;
-    uint32_t n_ended; /* lanes of threads that ended, not yet merged */
+    uint32_t n_ended;      /* lanes of threads that ended, not yet merged */
     uint32_t n_left_open;  /* of these, found with scopes open */
     uint32_t n_free_lanes; /* merged, and nobody's */
     uint64_t last_mark_ticks, n_steps; /* of axp_step */

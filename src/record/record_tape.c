@@ -262,7 +262,7 @@ static axp_status open_tape(struct axp__prof *p)
     axp_status status = create_trace(tape);
     if (status) return status;
     uint64_t room = axp__spool_limit(tape->spool_limit) + NAMES_ROOM +
-                    p->budget.limit_bytes * 2;
+                    p->budget.limit_bytes * 2 + p->budget.reserve_bytes;
     struct axp__space *s = axp__spool_create(
         tape->path, id, room, tape->spool_path, sizeof tape->spool_path);
     if (!s) {
