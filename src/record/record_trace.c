@@ -124,7 +124,9 @@ static void about_number(struct fill *f, const char *key, uint64_t value)
 }
 
 /* Objects that were loaded since are asked for where that is safe: in a
- * process of one thread, which waits for nobody. */
+ * process of one thread, which waits for nobody; but for an orphan, which
+ * would wait for the loader's lock for ever if another thread held it at the
+ * fork. */
 static void put_kept(struct fill *f, const struct axp__kept_about *about)
 {
     if (about) {
@@ -133,7 +135,8 @@ static void put_kept(struct fill *f, const struct axp__kept_about *about)
         f->used += about->used;
         f->block.n += about->n;
     }
-    if (__libc_single_threaded) axp__about_maps(put_about, f);
+    if (__libc_single_threaded && !axp__process()->is_orphan)
+        axp__about_maps(put_about, f);
 }
 
 static bool keep_about(void *ctx, const char *key, const char *value,
@@ -200,7 +203,7 @@ static bool put_end(struct axp__trace *t)
     about_number(&f, "end.monotonic_ns", now.monotonic_ns);
     about_number(&f, "end.realtime_ns", now.realtime_ns);
     about_number(&f, "cut.file_limit", t->n_cut_events);
-    axp__about_maps(put_about, &f);
+    put_maps(&f);
     return put_filled(&f);
 }
 
