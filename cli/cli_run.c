@@ -70,7 +70,11 @@ static char **make_environment(cli_run *r)
     char *run_id =
         cli_format("AXPROF_RUN_ID=%016" PRIx64 "%016" PRIx64, id[0], id[1]);
     char *window = cli_window_variable(&r->window, r->begin_ns);
-    char *own[] = {out, run_id, "AXPROF_DRAIN=parent", window, NULL};
+    char *own[6] = {out, run_id, "AXPROF_DRAIN=parent"};
+    size_t n = 3;
+    if (cli_args_choice(r->args, OPT_run_functions, 0))
+        own[n++] = "AXPROF_FUNCTIONS=all";
+    if (window) own[n++] = window;
     char **environment = cli_launch_environment(own, r->preload);
     /* Ours too, so that what the parent records joins the run. */
     setenv("AXPROF_RUN_ID", run_id + strlen("AXPROF_RUN_ID="), 1);
