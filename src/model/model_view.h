@@ -34,7 +34,9 @@ struct axp__view_track {
 
 struct axp_view {
     struct axp__capture *capture;
-    axp_op *ops; /* by self time */
+    uint64_t *row_keys;    /* id << 32 | index, sorted */
+    uint32_t *lane_of_row; /* 1 + its index; 0: none */
+    axp_op *ops;           /* by self time */
     size_t n_ops;
     axp_tree_node *tree;
     size_t n_tree;
@@ -92,9 +94,14 @@ struct axp__view_clocks {
 };
 bool axp__view_clocks(const axp_view *v, struct axp__view_clocks *out);
 
+/* NULL: none. Of several with one id the first. */
 const struct axp__cap_row *axp__view_row(const axp_view *v, uint64_t id);
+/* The accumulators of a row; NULL: it has none of its own. */
+const struct axp__cap_lane *axp__view_lane(const axp_view *v,
+                                           const struct axp__cap_row *row);
 
 /* Each fills its part; false: no memory. In this order. */
+bool axp__view_make_index(axp_view *v);
 bool axp__view_make_ops(axp_view *v);
 bool axp__view_make_tree(axp_view *v);
 bool axp__view_make_memory(axp_view *v);
