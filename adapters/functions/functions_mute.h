@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Functions that are recorded no longer, since recording them took too much.
  *
- * Rule       4096 calls of each function are recorded in any case. One that is
+ * Rule       16384 calls of each function are recorded in any case. One that is
  *            then called 1024 times within 3 ms takes more than 2 % of a
  *            thread's time to record (60 ns a call): from then on its calls
  *            are counted and not recorded. With n threads they must
@@ -24,7 +24,7 @@
 enum {
     FUNCTIONS_MUTED_MAX = 510,
     FUNCTIONS_TOO_OFTEN = 1024,
-    FUNCTIONS_FREE = 4096
+    FUNCTIONS_FREE = 16384
 };
 
 /* What a thread has. */

@@ -103,8 +103,8 @@ PLAIN int main(int argc, char **argv)
     CHECK(view);
     uint64_t n_tiny = calls_of(view, (uintptr_t)tiny);
     uint64_t n_deep = calls_of(view, (uintptr_t)deep);
-    CHECK(n_tiny >= 4096 && n_tiny < n_calls);
-    CHECK(n_deep >= 4096 && n_deep < n_calls);
+    CHECK(n_tiny >= 16384 && n_tiny < n_calls);
+    CHECK(n_deep >= 16384 && n_deep < n_calls);
     CHECK(n_tiny + n_deep + muted_calls(view) == 4 * n_calls);
     CHECK(calls_of(view, (uintptr_t)seldom) == 2 * 31);
     CHECK(calls_of(view, (uintptr_t)thread_main) == 2);

@@ -63,7 +63,7 @@ def test_own_cost(c, folder):
                              folder).out))["outer"]["self_ns"], "self time")
 
 
-def test_functions(c, folder):
+def test_muted_functions(c, folder):
     """Short functions that are called very often are muted and counted;
     --functions all records every call."""
     def run_with(*options):
