@@ -69,7 +69,7 @@ struct axp__process {
     struct axp__window window;
 };
 
-#define AXP__PROCESS_LAYOUT 4
+#define AXP__PROCESS_LAYOUT 5
 
 struct axp__alive {
     uint32_t is_alive;

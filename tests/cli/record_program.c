@@ -69,6 +69,7 @@ static void leave(long n, long n_scopes)
 
 static void steps(long n, long ms, long slow)
 {
+    axp_thread_name(axp_global(), "trainer");
     for (long i = 1; i <= n; i++) {
         AXP_SCOPE("step");
         /* Enough to fill a chunk: then the drain sees it. */

@@ -45,7 +45,7 @@ def test_deaths(c, folder):
         done = record(c, folder, out, "die", "3000", str(int(number)))
         equal(done.status, -number, "status")
         text = run([c.axprof, "report", out], folder).out.decode()
-        check("read from its spool" in text, text)
+        check("from their spools" in text, text)
         check("Running when it ended" in text, text)
         check("record_program: train > backward, since" in text, text)
         before = report(c, folder, out)
