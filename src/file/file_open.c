@@ -12,6 +12,7 @@
 #include "file/file_fold.h"
 #include "file/file_image.h"
 #include "file/file_pack.h"
+#include "file/file_recount.h"
 #include "file/file_walk.h"
 #include "outside/outside_recover.h"
 #include "record/record_thread.h"
@@ -230,7 +231,10 @@ static bool fold(struct axp__opened *o)
     c->rank = file->head.rank;
     c->start_ticks = file->head.start_ticks;
     c->rate_mult = rate_of(file, &o->about);
-    c->own_cost_ticks = axp__about_number(&o->about, "own_cost_ticks", 0);
+    c->own_cost.around_ticks =
+        axp__about_number(&o->about, "own_cost_ticks", 0);
+    c->own_cost.inside_ticks =
+        axp__about_number(&o->about, "own_inside_ticks", 0);
     c->timeline_capacity =
         axp__about_number(&o->about, "options.timeline_capacity", 0);
     c->has_timeline = true;
@@ -338,7 +342,7 @@ static axp_status by_spool(struct axp__file *f, struct axp__opened *o)
         return AXP_E_NO_MEMORY;
     }
     leave_out_doubles(r.capture, n_spool);
-    return AXP_OK;
+    return r.is_alive ? AXP_OK : axp__recount(&r);
 }
 
 /* ---- opening ------------------------------------------------------------------------------ */
@@ -424,8 +428,9 @@ axp_status axp__trace_attach(struct axp__capture *c)
     struct axp__file *f = NULL;
     struct axp__about about;
     bool is_whole = c->trace_bytes == UINT64_MAX;
-    axp_status status = axp__file_open_own(c->trace_fd, c->trace_bytes, &f);
-    c->has_trace = false;
+    axp_status status =
+        axp__file_open_own(c->trace, c->trace_mapped, c->trace_bytes, &f);
+    c->trace = NULL;
     if (status) return status;
     if (axp__file_about(f, c, &about)) keep_about(f, &about, c);
     size_t n = is_whole ? 0 : c->n_chunks; /* else copies of what it has */

@@ -534,7 +534,7 @@ static struct axp__capture *make(struct axp__prof *p, bool with_words)
     struct axp__capture empty = {0}, *c = axp__cap_take(&empty, 1, sizeof *c);
     if (!c) return NULL;
     *c = (struct axp__capture){.memory = empty.memory,
-                               .own_cost_ticks = axp__own_cost_ticks()};
+                               .own_cost = axp__own_cost()};
     if (fill(c, p, with_words)) return c;
     axp__cap_free(c);
     return NULL;
@@ -547,9 +547,8 @@ static struct axp__capture *make_with_trace(struct axp__prof *p)
     axp__drain_hold(p->tape);
     struct axp__capture *c = make(p, true);
     if (c) {
-        c->trace_fd = axp__tape_reader(p, &c->trace_bytes);
+        c->trace = axp__tape_map(p, &c->trace_mapped, &c->trace_bytes);
         c->trace_epoch = (uint32_t)(axp__get(&p->gate) >> 8);
-        c->has_trace = c->trace_fd >= 0;
     }
     axp__drain_let_go(p->tape);
     return c;
@@ -599,7 +598,7 @@ struct axp__capture *axp__capture_take(axp_profiler *handle)
         axp__fail(AXP_E_STATE, "this profiler is gone");
         return NULL;
     }
-    axp__own_cost_ticks(); /* measured without the mutex */
+    axp__own_cost(); /* measured without the mutex */
     axp__thread_end_dead();
     pthread_mutex_lock(&p->mutex);
     if (axp__prof_check(handle) == p) {

@@ -25,8 +25,8 @@ struct axp__process *axp__process_shared;
 /* Weak: a fully static program has no loader to ask. */
 extern void *dlsym(void *handle, const char *name) __attribute__((weak));
 extern void *dlopen(const char *path, int flags) __attribute__((weak));
-extern int dladdr1(const void *address, Dl_info *info, void **extra,
-                   int flags) __attribute__((weak));
+extern int dladdr1(const void *address, Dl_info *info, void **extra, int flags)
+    __attribute__((weak));
 
 struct axp__process *axp__process_v1(void)
 {

@@ -44,6 +44,25 @@ def test_program_with_rt(c, folder):
             (folder / file).unlink()
 
 
+def test_own_cost(c, folder):
+    """What recording costs is measured in the program, by itself and under
+    axprof run alike; joining with what others measured changes nothing."""
+    data, files = profile(c, folder, c.program(), "scopes", 1000)
+    alone = []
+    for file in files:
+        done = run([c.axprof, "report", "-f", "json", file], folder)
+        equal(done.status, 0, done.err)
+        part = json.loads(done.out)
+        if calls(part, "inner"):
+            alone.append(part["machine"]["own_cost_ns"])
+    equal(len(alone), 1, files)
+    check(alone[0] > 0, alone)
+    equal(data["machine"]["own_cost_ns"], alone[0], "own cost")
+    equal(ops(data)["outer"]["self_ns"],
+          ops(json.loads(run([c.axprof, "report", "-f", "json", *files],
+                             folder).out))["outer"]["self_ns"], "self time")
+
+
 def test_cleared_environment(c, folder):
     """What run asked for is read before the program can clear it: there is no
     thread of ours in it, and one drain."""
