@@ -102,8 +102,7 @@ static int write_report(const cli_args *args, const axp_report_options *o,
 {
     axp_view *view = NULL;
     cli_output out;
-    int rc = cli_trace_spare(args, path);
-    if (rc == CLI_OK) rc = cli_trace_open(args, &view);
+    int rc = cli_trace_open(args, &view);
     if (rc == CLI_OK) rc = cli_output_open(&out, path);
     if (rc == CLI_OK) {
         axp_status status = cli_report_write(view, format, o, out.to);
@@ -126,9 +125,9 @@ int cli_report_main(const cli_args *args)
     axp_thresholds thresholds = {0};
 
     read_thresholds(args, &thresholds);
-    int rc = cli_args_has(args, OPT_report_format)
-                 ? CLI_OK
-                 : cli_report_check_ending(OPT_report_format, path);
+    int rc = cli_trace_spare(args, path);
+    if (rc == CLI_OK && !cli_args_has(args, OPT_report_format))
+        rc = cli_report_check_ending(OPT_report_format, path);
     if (rc == CLI_OK)
         rc = read_options(args, is_file ? -1 : STDOUT_FILENO, &o, &thresholds);
     if (rc == CLI_OK) rc = write_report(args, &o, (axp_format)format, path);

@@ -123,10 +123,15 @@ static void about_number(struct fill *f, const char *key, uint64_t value)
     about_text(f, key, text);
 }
 
+/* What is loaded; but for an orphan, which would wait for the loader's lock for
+ * ever if another thread held it at the fork. */
+static void put_maps(struct fill *f)
+{
+    if (!axp__process()->is_orphan) axp__about_maps(put_about, f);
+}
+
 /* Objects that were loaded since are asked for where that is safe: in a
- * process of one thread, which waits for nobody; but for an orphan, which
- * would wait for the loader's lock for ever if another thread held it at the
- * fork. */
+ * process of one thread, which waits for nobody. */
 static void put_kept(struct fill *f, const struct axp__kept_about *about)
 {
     if (about) {
@@ -135,8 +140,7 @@ static void put_kept(struct fill *f, const struct axp__kept_about *about)
         f->used += about->used;
         f->block.n += about->n;
     }
-    if (__libc_single_threaded && !axp__process()->is_orphan)
-        axp__about_maps(put_about, f);
+    if (__libc_single_threaded) put_maps(f);
 }
 
 static bool keep_about(void *ctx, const char *key, const char *value,
@@ -190,7 +194,7 @@ bool axp__trace_maps(struct axp__trace *t)
 {
     struct fill f = {t, {.kind = AXP__B_ABOUT}, 0};
     if (t->error) return false;
-    axp__about_maps(put_about, &f);
+    put_maps(&f);
     return put_filled(&f);
 }
 
