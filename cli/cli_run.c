@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "cli/cli_adapter.h"
+#include "cli/cli_report.h"
 #include "cli/cli_say.h"
 #include "cli/cli_verbs.h"
 
@@ -41,6 +42,9 @@ static int check_output(const cli_args *args)
 static int prepare(cli_run *r)
 {
     int rc = check_output(r->args);
+    if (rc == CLI_OK && !cli_args_has(r->args, OPT_run_format))
+        rc = cli_report_check_ending(OPT_run_format,
+                                     cli_args_value(r->args, OPT_run_report));
     if (rc == CLI_OK) rc = cli_window_read(r->args, &r->window);
     if (rc == CLI_OK) rc = cli_target_find(&r->target, r->args->rest);
     if (rc == CLI_OK) rc = cli_adapter_choose(r->args, &r->preload);
