@@ -389,8 +389,9 @@ axp_status axp__trace_attach(struct axp__capture *c)
     struct axp__file *f = NULL;
     struct axp__about about;
     bool is_whole = c->trace_bytes == UINT64_MAX;
-    axp_status status = axp__file_open_own(c->trace_fd, c->trace_bytes, &f);
-    c->has_trace = false;
+    axp_status status =
+        axp__file_open_own(c->trace, c->trace_mapped, c->trace_bytes, &f);
+    c->trace = NULL;
     if (status) return status;
     if (axp__file_about(f, c, &about)) keep_about(f, &about, c);
     size_t n = is_whole ? 0 : c->n_chunks; /* else copies of what it has */

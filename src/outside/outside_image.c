@@ -39,8 +39,8 @@ static bool read_all(int fd, void *to, size_t n, uint64_t at)
 
 static bool is_in_file(const struct axp__image *m, const struct axp__extent *e)
 {
-    return e->kind && e->bytes && e->offset <= m->bytes &&
-           e->bytes <= m->bytes - e->offset;
+    return axp__extent_is_mapped(e->kind) && e->bytes &&
+           e->offset <= m->bytes && e->bytes <= m->bytes - e->offset;
 }
 
 static uint32_t n_extents(const struct axp__image *m)
@@ -137,21 +137,28 @@ static void get_chunk(struct axp__image *m, const struct axp__chunk *chunk,
         .n_events = is_full ? chunk->n_events : UINT64_MAX};
 }
 
+/* Bytes of an extent of chunks that are there: the others were never used. */
+static uint64_t chunk_bytes(const struct axp__image *m,
+                            const struct axp__extent *e)
+{
+    uint64_t used = (uint64_t)e->used * 4096;
+    if (e->kind != AXP__EXTENT_CHUNKS || !is_in_file(m, e)) return 0;
+    return used < e->bytes ? used : e->bytes;
+}
+
 bool axp__image_chunks(struct axp__image *m, uint32_t epoch)
 {
     struct axp__chunk *chunk = malloc(sizeof *chunk);
     uint64_t n = 0;
     for (uint32_t i = 1; i < n_extents(m); i++)
-        if (is_in_file(m, &m->head->extent[i]) &&
-            m->head->extent[i].kind == AXP__EXTENT_CHUNKS)
-            n += m->head->extent[i].bytes / sizeof *chunk;
+        n += chunk_bytes(m, &m->head->extent[i]) / sizeof *chunk;
     if (n > m->bytes / sizeof *chunk) n = m->bytes / sizeof *chunk;
     m->c->chunks = axp__cap_take(m->c, n, sizeof *m->c->chunks);
     bool ok = chunk && m->c->chunks;
     for (uint32_t i = 1; ok && i < n_extents(m); i++) {
         const struct axp__extent *e = &m->head->extent[i];
-        if (!is_in_file(m, e) || e->kind != AXP__EXTENT_CHUNKS) continue;
-        for (uint64_t k = 0; k + sizeof *chunk <= e->bytes; k += sizeof *chunk)
+        uint64_t bytes = chunk_bytes(m, e);
+        for (uint64_t k = 0; k + sizeof *chunk <= bytes; k += sizeof *chunk)
             if (m->c->n_chunks < n &&
                 read_all(m->fd, chunk, sizeof *chunk, e->offset + k))
                 get_chunk(m, chunk, e->offset + k, epoch);
@@ -264,7 +271,8 @@ axp_status axp__image_open(int fd, struct axp__image *m)
     if (fstat(fd, &st) || !S_ISREG(st.st_mode) ||
         !read_all(fd, m->head, sizeof *m->head, 0))
         return axp__fail(AXP_E_FORMAT, "not a spool of axprof");
-    m->bytes = (uint64_t)st.st_size;
+    m->bytes = (uint64_t)st.st_size; /* with room for what never came */
+    if (m->bytes > m->head->end_bytes) m->bytes = m->head->end_bytes;
     m->n_left = m->bytes / 4 + 1000; /* each is counted, then copied */
     return check_head(m->head);
 }

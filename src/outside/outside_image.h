@@ -15,7 +15,7 @@
 struct axp__image {
     struct axp__cap_source source; /* first: it is found by it */
     int fd;
-    uint64_t bytes; /* of the file */
+    uint64_t bytes; /* of the file, that were taken */
     struct axp__space *head;
     char **extent; /* as read; NULL: not yet */
     struct axp__cap_name *names;

@@ -547,9 +547,8 @@ static struct axp__capture *make_with_trace(struct axp__prof *p)
     axp__drain_hold(p->tape);
     struct axp__capture *c = make(p, true);
     if (c) {
-        c->trace_fd = axp__tape_reader(p, &c->trace_bytes);
+        c->trace = axp__tape_map(p, &c->trace_mapped, &c->trace_bytes);
         c->trace_epoch = (uint32_t)(axp__get(&p->gate) >> 8);
-        c->has_trace = c->trace_fd >= 0;
     }
     axp__drain_let_go(p->tape);
     return c;

@@ -22,6 +22,7 @@
 #include <pthread.h>
 #include <sys/single_threaded.h>
 
+#include "record/record_drain.h"
 #include "record/record_lane.h"
 #include "record/record_tape.h"
 #include "record/record_track.h"
@@ -76,9 +77,14 @@ void axp__fork_begin_child(bool is_raw)
     process->is_orphan = true;
     for (int i = 0; i < AXP__MAX_SPOOLS; i++)
         process->spools[i] = NULL;
-    for (struct axp__tape *tape = process->tapes; tape; tape = tape->next) {
+    for (struct axp__tape **at = &process->tapes; *at;) {
+        struct axp__tape *tape = *at;
         if (is_raw) axp__tape_copy(tape); /* nobody did so before the fork */
         axp__tape_fork(tape);             /* from here on its slot is our own */
+        if (tape->p->generation)
+            at = &tape->next;
+        else
+            *at = tape->next; /* it was being made, or destroyed */
     }
     for (uint32_t i = 0; i < process->n_slots; i++) {
         struct axp__prof *page = process->slot_page[i / AXP__SLOTS_A_PAGE];
@@ -108,7 +114,7 @@ static bool was_alone;
 
 static void before_fork(void)
 {
-    was_alone = __libc_single_threaded;
+    axp__put(&was_alone, (bool)__libc_single_threaded);
     with_tapes(axp__tape_copy);
 }
 
@@ -133,6 +139,8 @@ static void in_child(void)
     if (process->alive) process->alive->is_alive = 1;
     axp__fork_begin_child(false);
     process->is_orphan = !was_alone;
+    for (struct axp__tape *tape = process->tapes; tape; tape = tape->next)
+        axp__drain_begin_in_child(tape);
 }
 
 void axp__fork_watch(void)

@@ -396,8 +396,9 @@ static struct axp__lane *own_lane(struct axp__thread *t, struct axp__prof *p,
         return lane;
     if (!(gate & AXP__GATE_ENABLED)) return NULL;
     if (axp__unlikely(p->tape &&
-                      axp__get_acquire(&p->tape->state) <= AXP__TAPE_OPENING))
-        axp__tape_start(p);
+                      axp__get_acquire(&p->tape->state) <= AXP__TAPE_OPENING) &&
+        !axp__tape_start(p))
+        return NULL;
     lane = axp__lane_take(t, p, 0, 0);
     if (!lane) return NULL;
     t->lanes[p->index] = lane;

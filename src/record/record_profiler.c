@@ -13,6 +13,7 @@
 #include "os/os_map.h"
 #include "os/os_space.h"
 #include "os/os_thread.h"
+#include "record/record_drain.h"
 #include "record/record_fork.h"
 #include "record/record_lane.h"
 #include "record/record_log.h"
@@ -218,7 +219,9 @@ static axp_status open_file(struct axp__prof *p, const axp_options *o)
     if (!p->tape)
         return axp__fail(AXP_E_INVALID, "no memory for a file, or its path "
                                         "is too long");
-    return axp__tape_open(p);
+    axp_status status = axp__tape_open(p);
+    if (!status) axp__drain_begin(p->tape);
+    return status;
 }
 
 static axp_profiler *create(const axp_options *options)
@@ -303,7 +306,9 @@ static __attribute__((constructor)) void start_library(void)
 {
     struct axp__prof *global = axp__prof_check(axp_global());
     if (axp__process_is_own()) axp__fork_watch();
-    if (global && global->tape) axp__own_cost_ticks();
+    if (!global || !global->tape) return;
+    axp__own_cost_ticks();
+    axp__drain_begin(global->tape); /* asleep until the first event */
 }
 
 /* A program that ends without axp_finish: every file becomes whole. A copy that

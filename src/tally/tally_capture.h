@@ -162,10 +162,10 @@ struct axp__cap_about {
 struct axp__capture {
     const char *title;
     struct axp__cap_about about;
-    bool has_trace;       /* words are in a file too, if trace_bytes is … */
-    int trace_fd;         /* … UINT64_MAX there alone; the taker's */
-    uint32_t trace_epoch; /* of its blocks */
-    uint64_t trace_bytes; /* that were written; UINT64_MAX: it is complete */
+    void *trace; /* words are in a file too, mapped, the taker's; if … */
+    uint64_t trace_bytes;  /* … UINT64_MAX there alone, else so much of it */
+    uint64_t trace_mapped; /* bytes */
+    uint32_t trace_epoch;  /* of its blocks */
     uint64_t process_id;
     int32_t rank; /* -1: none */
     uint64_t start_ticks, end_ticks;
