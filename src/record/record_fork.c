@@ -44,7 +44,7 @@ static void forget(struct axp__prof *p)
     p->blocks = (struct axp__shadow){.rest = p->asyncs};
     for (int i = 0; i < AXP__N_WARNINGS; i++)
         p->warning[i] = (struct axp__warning){0, 0};
-    axp__pool_reset(&p->pool);
+    if (!p->pool.space) axp__pool_reset(&p->pool); /* else it goes soon */
     axp__track_forget_lanes(p);
 }
 

@@ -157,6 +157,7 @@ static bool move_into(struct axp__prof *p, struct axp__space *s)
 {
     struct axp__pool spooled;
     bool has_timeline = !(p->flags & AXP_NO_TIMELINE);
+    axp__tape_drop_pool(p->tape);
     if (has_timeline &&
         !axp__pool_init_spool(&spooled, p->tape->chunk_bytes, s))
         return false;
@@ -174,7 +175,7 @@ static bool move_into(struct axp__prof *p, struct axp__space *s)
     }
     p->budget.space = s;
     s->root[AXP__ROOT_RATE] = axp__clock_rate().mult;
-    s->root[AXP__ROOT_COST] = axp__own_cost_known();
+    s->root[AXP__ROOT_COST] = axp__own_cost_pack(axp__own_cost_known());
     s->root[AXP__ROOT_PROF] = (uintptr_t)p;
     return true;
 }
