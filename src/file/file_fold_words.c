@@ -72,6 +72,9 @@ static uint64_t cost_of(const struct axp__tally *t, const struct axp__frame *f)
     return above * (uint64_t)(t->top - t->frames);
 }
 
+/* What a named scope is found by: its frame alone is looked at. */
+#define TOKEN_OF(name) ((uint64_t)(name) + 1)
+
 /* The newest named scope of that name. */
 static void stop(struct axp__fold *fold, struct axp__fold_row *r, uint32_t name,
                  uint64_t now)
@@ -79,7 +82,7 @@ static void stop(struct axp__fold *fold, struct axp__fold_row *r, uint32_t name,
     struct axp__tally *t = &r->tally;
     for (struct axp__frame *f = t->top; f > t->frames && may_look(fold, 1);
          f--) {
-        if (!(axp__frame_flags(f) & AXP__F_NAMED) || f->op->name != name)
+        if (f->token != TOKEN_OF(name) || !(axp__frame_flags(f) & AXP__F_NAMED))
             continue;
         if (!may_look(fold, cost_of(t, f))) break;
         axp__frame_clear_flags(f, AXP__F_NAMED);
@@ -99,9 +102,7 @@ static void drop(struct axp__fold *fold, struct axp__fold_row *r,
     struct axp__tally *t = &r->tally;
     for (struct axp__frame *f = t->top; f > t->frames && may_look(fold, 1);
          f--) {
-        if (f->op->name != e->name ||
-            (e->n_payload && f->begin_ticks != e->payload[0]))
-            continue;
+        if (f->begin_ticks != e->payload[0] || f->op->name != e->name) continue;
         if (!may_look(fold, cost_of(t, f))) break;
         axp__tally_remove(t, f, e->ticks, false);
         return;
@@ -227,9 +228,10 @@ static void fold_ext(struct axp__fold *f, struct axp__fold_row *r,
                      const struct axp__wire_event *e)
 {
     static const uint8_t least[] = {
-        [AXP__X_ASYNC_END] = 2,   [AXP__X_CROSS_STOP] = 1,
-        [AXP__X_DIMS] = 3,        [AXP__X_SPAN] = 5,
-        [AXP__X_TRACK_ALLOC] = 2, [AXP__X_TRACK_FREE] = 2,
+        [AXP__X_ASYNC_END] = 2,  [AXP__X_CROSS_STOP] = 1,
+        [AXP__X_DROP] = 1,       [AXP__X_DIMS] = 3,
+        [AXP__X_SPAN] = 5,       [AXP__X_TRACK_ALLOC] = 2,
+        [AXP__X_TRACK_FREE] = 2,
     };
     if (e->ext >= sizeof least || e->n_payload < least[e->ext]) return;
     switch (e->ext) {
@@ -307,8 +309,10 @@ void axp__fold_words(struct axp__fold *f, struct axp__fold_row *r,
         }
         struct axp__frame *frame = begin(
             f, r, AXP__LABEL(e.name) + declared_next(&d, e.ticks), e.ticks);
-        if (frame && e.kind == AXP__W_START)
+        if (frame && e.kind == AXP__W_START) {
             axp__frame_set_flags(frame, AXP__F_NAMED);
+            frame->token = TOKEN_OF(e.name);
+        }
     }
     if (last > f->end_ticks) f->end_ticks = last;
 }
