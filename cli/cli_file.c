@@ -22,18 +22,22 @@ int cli_info_main(const cli_args *args)
 int cli_check_main(const cli_args *args)
 {
     int rc = cli_trace_check(args);
-    bool is_sound = true;
     if (rc != CLI_OK) return rc;
     for (size_t i = 0; i < args->n_rest; i++) {
         const char *path = args->rest[i];
-        if (axp_file_check(path, stdout) == AXP_OK) {
-            printf("%s: sound\n", path);
+        axp_status status = axp_file_check(path, stdout);
+        if (status == AXP_OK) {
+            cli_put(path);
+            puts(": sound");
             continue;
         }
-        is_sound = false;
         cli_fail("%s: %s", path, axp_last_error());
+        if (status != AXP_E_DAMAGED)
+            rc = CLI_FAILED;
+        else if (rc == CLI_OK)
+            rc = CLI_DAMAGED;
     }
-    return is_sound ? CLI_OK : CLI_FAILED;
+    return rc;
 }
 
 int cli_pack_main(const cli_args *args)
@@ -49,8 +53,14 @@ int cli_pack_main(const cli_args *args)
                          "give a name with -o");
     if (out && !lstat(out, &st))
         return cli_fail("%s exists; remove it or choose another name", out);
-    for (size_t i = 0; i < args->n_rest; i++)
-        if (axp_file_pack(args->rest[i], out) != AXP_OK)
-            rc = cli_fail("%s: %s", args->rest[i], axp_last_error());
+    for (size_t i = 0; i < args->n_rest; i++) {
+        axp_status status = axp_file_pack(args->rest[i], out);
+        if (status == AXP_OK) continue;
+        cli_fail("%s: %s", args->rest[i], axp_last_error());
+        if (status != AXP_E_DAMAGED)
+            rc = CLI_FAILED;
+        else if (rc == CLI_OK)
+            rc = CLI_DAMAGED;
+    }
     return rc;
 }

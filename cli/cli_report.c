@@ -73,6 +73,7 @@ static int write_report(const cli_args *args, const axp_report_options *o,
         axp_status status = axp_report_write_ex(view, format, o, out.to);
         rc = cli_output_close(&out, status);
     }
+    rc = cli_trace_damage(view, rc);
     axp_view_destroy(view);
     return rc;
 }

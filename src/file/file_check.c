@@ -233,6 +233,7 @@ axp_status axp_file_check(const char *path, FILE *to)
             o.file->bytes);
     status = check_statistics(&c);
     bool is_finished = o.file->is_finished;
+    bool was_damaged = axp__cap_damage(o.capture);
     o.capture->release(o.capture);
     if (status) return axp__fail(status, "no memory to check %s", path);
     if (c.n_wrong)
@@ -242,5 +243,9 @@ axp_status axp_file_check(const char *path, FILE *to)
         return axp__fail(AXP_E_STATE,
                          "the recording was not ended: axprof pack makes one "
                          "complete file of it");
+    if (was_damaged)
+        return axp__fail(AXP_E_DAMAGED,
+                         "the file is sound, but parts were missing when it "
+                         "was packed: axprof report says which");
     return AXP_OK;
 }

@@ -361,6 +361,19 @@ static bool put_all(struct writer *w)
 
 /* ---- the file ------------------------------------------------------------------------------------ */
 
+/* Blocks are missing, and none may be. */
+static bool is_broken(const struct writer *w)
+{
+    const struct axp__capture *c = w->what->capture;
+    uint64_t n = 0;
+    for (size_t i = 0; i < c->n_warnings; i++)
+        if (!strcmp(c->warnings[i].code, AXP__CODE_DAMAGED))
+            n += c->warnings[i].count;
+    for (const struct axp__cap_source *s = c->sources; s; s = s->next)
+        n += axp__get(&s->n_failed);
+    return w->what->is_whole && n;
+}
+
 /* Gives the file its name. */
 static bool take_name(struct writer *w, const char *from, const char *to,
                       bool may_replace)
@@ -399,7 +412,8 @@ axp_status axp__file_write(const char *path, bool may_replace,
         snprintf(name, len, "%s.XXXXXX", path);
         w.fd = mkostemp(name, O_CLOEXEC); /* mode 0600, never through a link */
         if (w.fd < 0) w.error = errno;
-        ok = w.fd >= 0 && put_all(&w) && take_name(&w, name, path, may_replace);
+        ok = w.fd >= 0 && put_all(&w) && !is_broken(&w) &&
+             take_name(&w, name, path, may_replace);
         if (w.fd >= 0) close(w.fd);
         if (!ok && w.fd >= 0) (void)unlink(name);
     }
@@ -408,6 +422,12 @@ axp_status axp__file_write(const char *path, bool may_replace,
     free(w.body);
     free(name);
     if (ok) return AXP_OK;
+    if (is_broken(&w))
+        return axp__fail(AXP_E_DAMAGED,
+                         "blocks of %s are damaged, and packing it in place "
+                         "would give them up: write what is left to another "
+                         "file (-o)",
+                         path);
     if (w.error)
         return axp__fail(w.error == EEXIST ? AXP_E_STATE : AXP_E_IO,
                          "cannot write %s: %s", path, strerror(w.error));

@@ -20,6 +20,7 @@ struct axp__to_write {
     uint32_t epoch;
     /* Chunks of threads that end before this are left out; 0: none. */
     uint64_t from_ticks;
+    bool is_whole;     /* fails where a block cannot be read */
     bool is_raw;       /* chunks as they are, for tests */
     bool is_stateless; /* without accumulators, for tests */
 };
