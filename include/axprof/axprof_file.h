@@ -28,6 +28,14 @@ AXP_API axp_status axp_file_check(const char *path, FILE *to);
  * was done, but parts of the recording are missing; in place it is done only
  * where nothing but the end is, so that no block is given up. */
 AXP_API axp_status axp_file_pack(const char *path, const char *out);
+/* Several recordings, as a rule the processes of a run, in one file, in this
+ * order; reading it is reading them together. Complete ones are copied as they
+ * are, others are packed; all of them stay where they are. */
+AXP_API axp_status axp_file_join(const char *const *paths, size_t n,
+                                 const char *out, bool may_replace);
+/* Whether nothing was recorded into a file: its program was killed while it
+ * made it. */
+AXP_API bool axp_file_is_empty(const char *path);
 
 /* ---- what killed programs leave ------------------------------------------
  * The spool of a program that was killed stays in /dev/shm, since it has what

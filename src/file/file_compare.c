@@ -393,15 +393,25 @@ static void compare_merged(struct axp__comparison *x,
 
 /* ---- memory -------------------------------------------------------------------------------------- */
 
-static uint64_t apart(uint64_t a, uint64_t b)
+uint64_t axp__compare_apart(uint64_t a, uint64_t b)
 {
     return a > b ? a - b : b - a;
+}
+
+/* One thread's peaks are exact. Of several each may have a block in flight. */
+uint64_t axp__compare_allowed(const struct axp__capture *folded,
+                              uint64_t largest_block)
+{
+    uint64_t n_rows = 0;
+    for (size_t i = 0; i < folded->n_lanes; i++)
+        n_rows += folded->lanes[i].n_traffic > 0;
+    return n_rows > 1 ? n_rows * largest_block : 0;
 }
 
 static void compare_about(struct axp__comparison *x, const char *what,
                           uint64_t stored, uint64_t folded, uint64_t allowed)
 {
-    if (apart(stored, folded) <= allowed)
+    if (axp__compare_apart(stored, folded) <= allowed)
         x->n_compared++;
     else
         compare_number(x, what, stored, folded);
@@ -428,11 +438,8 @@ static void compare_live(struct axp__comparison *x,
 static void compare_memory(struct axp__comparison *x)
 {
     const struct axp__capture *a = x->stored, *b = x->folded;
-    uint64_t n_rows = 0, allowed;
+    uint64_t allowed = axp__compare_allowed(b, x->largest_block);
     size_t k = 0;
-    for (size_t i = 0; i < b->n_lanes; i++)
-        n_rows += b->lanes[i].n_traffic > 0;
-    allowed = n_rows > 1 ? n_rows * x->largest_block : 0;
     compare_number(x, "live bytes", a->current_bytes, b->current_bytes);
     compare_about(x, "peak of memory", a->peak_bytes, b->peak_bytes, allowed);
     for (size_t i = 0; i < a->n_live; i++) {

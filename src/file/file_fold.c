@@ -13,11 +13,9 @@
 
 #define OTHER_NAME 1u /* "(other)"; AXP__NAME_OTHER of the recorder */
 
-/* New places are refused past three quarters of the budget (tally_arena.h).
- * Operations and histograms are not, however many rows there are: so much more
- * is granted before each block. */
+/* New places are refused past three quarters of the budget (base_budget.h).
+ * Operations and histograms are not, however many rows there are. */
 #define TREE_BYTES ((uint64_t)96 << 20)
-#define GRANT_BYTES ((uint64_t)16 << 20)
 
 /* ---- rows ----------------------------------------------------------------------- */
 
@@ -203,6 +201,24 @@ void axp__fold_memory(struct axp__fold *f, uint64_t before_ticks)
     }
 }
 
+/* ---- scopes that other threads ended --------------------------------------------------- */
+
+static int by_begin(const void *a, const void *b)
+{
+    const struct axp__fold_stop *x = a, *y = b;
+    if (x->begin_ticks != y->begin_ticks)
+        return x->begin_ticks > y->begin_ticks ? 1 : -1;
+    return (x->row > y->row) - (x->row < y->row);
+}
+
+bool axp__fold_is_stopped(const struct axp__fold *f, uint32_t row,
+                          uint64_t begin_ticks)
+{
+    const struct axp__fold_stop key = {begin_ticks, row};
+    return f->n_stops &&
+           bsearch(&key, f->stop, f->n_stops, sizeof key, by_begin);
+}
+
 /* ---- blocks ---------------------------------------------------------------------------- */
 
 struct turn { /* of a chunk */
@@ -284,13 +300,11 @@ static void fold_part(struct axp__fold *f, struct reading *reading,
                       const struct axp__cap_chunk *chunk, uint32_t part)
 {
     struct axp__fold_row *r = axp__fold_row(f, chunk->row);
-    uint64_t granted = f->budget.used_bytes + GRANT_BYTES;
     struct axp__index_entry e;
     if (!r) {
         f->is_out_of_memory = true;
         return;
     }
-    if (f->budget.limit_bytes < granted) f->budget.limit_bytes = granted;
     if (!part && chunk->n_events != UINT64_MAX) r->n_events += chunk->n_events;
     bool is_block = axp__file_part(chunk, part, &e);
     bool is_pack = is_block && e.block.kind == AXP__B_PACK;
@@ -325,6 +339,7 @@ struct axp__fold *axp__fold_create(const struct axp__capture *c)
     struct reading reading = {0};
     if (!f) return NULL;
     f->budget.limit_bytes = TREE_BYTES / 3 * 4;
+    f->budget.reserve_bytes = UINT64_MAX / 2;
     f->memory.budget = &f->budget;
     f->n_looks = AXP__FOLD_LOOKS_FREE;
     f->start_ticks = f->end_ticks = c->start_ticks;
@@ -342,6 +357,7 @@ struct axp__fold *axp__fold_create(const struct axp__capture *c)
     axp__symbols_fini(&reading.symbols);
     free(reading.body.bytes);
     free(turns);
+    if (f->n_stops) qsort(f->stop, f->n_stops, sizeof *f->stop, by_begin);
     if (!f->is_out_of_memory) return f;
     axp__fold_destroy(f);
     return NULL;
@@ -365,5 +381,6 @@ void axp__fold_destroy(struct axp__fold *f)
     free(f->row_id);
     free(f->heap);
     free(f->digest);
+    free(f->stop);
     free(f);
 }

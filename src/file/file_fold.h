@@ -57,6 +57,11 @@ struct axp__fold_row {
     size_t at_waiting, n_waiting, cap_waiting;
 };
 
+struct axp__fold_stop { /* a scope that another thread has ended */
+    uint64_t begin_ticks;
+    uint64_t row; /* where it began */
+};
+
 struct axp__fold {
     struct axp__budget budget;
     struct axp__memory memory;
@@ -69,16 +74,21 @@ struct axp__fold {
     struct axp__fold_row **heap; /* rows with memory that waits */
     size_t n_heap;
     uint64_t n_steps;
-    uint64_t largest_block;     /* that was allocated */
-    struct axp__digest *digest; /* of the templates of a pack */
-    uint64_t n_damaged;         /* blocks that could not be read */
-    uint64_t n_looks;           /* frames that may still be searched, moved */
+    uint64_t largest_block;      /* that was allocated */
+    struct axp__digest *digest;  /* of the templates of a pack */
+    uint64_t n_damaged;          /* blocks that could not be read */
+    uint64_t n_looks;            /* frames that may still be searched, moved */
+    struct axp__fold_stop *stop; /* of other threads' scopes */
+    size_t n_stops, cap_stops;
     bool is_out_of_memory;
 };
 
 /* The whole timeline of a capture; NULL: no memory. */
 struct axp__fold *axp__fold_create(const struct axp__capture *c);
 void axp__fold_destroy(struct axp__fold *f);
+/* Whether the scope that began in a row at a time was ended elsewhere. */
+bool axp__fold_is_stopped(const struct axp__fold *f, uint32_t row,
+                          uint64_t begin_ticks);
 /* Scopes that found no room for a place of their own. */
 uint64_t axp__fold_lost(const struct axp__fold *f);
 
@@ -95,6 +105,10 @@ void axp__fold_words(struct axp__fold *f, struct axp__fold_row *r,
                      const uint64_t *words, size_t n, uint64_t base_ticks);
 /* What a WORK record says. */
 struct axp__work axp__fold_work(const uint64_t *words);
+/* The end of a scope that is no usual one. abandoned: the name in an ABANDON
+ * word, else 0. */
+void axp__fold_end(struct axp__fold *fold, struct axp__fold_row *r,
+                   uint64_t now, uint32_t abandoned);
 /* Of the innermost scope. */
 void axp__fold_set_category(struct axp__fold_row *r, uint64_t category);
 struct axp__wire_event;

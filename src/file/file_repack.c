@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* axp_file_pack: one clean file of what a run left behind. axp_drain_close: the
- * same, when it was drained from outside. */
+ * same, when it was drained from outside. axp_file_join: one file of several.
+ * */
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,39 +14,107 @@
 #include "outside/outside_recover.h"
 #include "record/record_thread.h"
 
-/* is_whole: who asks wants to know if it is not. */
-static axp_status write_whole(struct axp__opened *o, const char *path,
-                              const char *out, uint64_t from_ticks,
-                              bool is_whole)
+static axp_status still_recorded(const struct axp__opened *o, const char *path)
 {
-    if (o->is_alive)
-        return axp__fail(AXP_E_STATE,
-                         "%s is still being recorded by process %llu", path,
-                         (unsigned long long)o->file->head.process_id);
-    struct axp__to_write what = {.capture = o->capture,
-                                 .head = &o->file->head,
-                                 .about = &o->about,
-                                 .epoch = o->epoch,
-                                 .from_ticks = from_ticks,
-                                 .is_whole = is_whole && !out};
-    axp_status status = axp__file_write(out ? out : path, !out, &what);
-    /* What the spool had is in the file now, or was before. */
-    if (!status && !out) axp__spool_unlink_for(o->file->fd, path);
-    uint64_t n = status ? 0 : axp__cap_damage(o->capture);
-    if (!n || !is_whole) return status;
-    return axp__fail(AXP_E_DAMAGED,
-                     "packed, but parts of the recording are damaged or "
-                     "missing: axprof report says which");
+    return axp__fail(AXP_E_STATE, "%s is still being recorded by process %llu",
+                     path, (unsigned long long)o->file->head.process_id);
 }
 
-static axp_status pack(const char *path, const char *out, uint64_t from_ticks,
-                       bool is_whole)
+static bool is_complete(const struct axp__opened *o)
+{
+    return o->file->is_finished && o->origin == AXP__FROM_FILE &&
+           !o->file->n_damaged;
+}
+
+/* What is written, and what showed while it was. */
+struct work {
+    struct axp__writer *to;
+    uint64_t from_ticks;
+    bool is_copied;  /* recordings that are complete, as they are */
+    bool is_careful; /* no block is given up */
+    bool has_spool;  /* what a spool had is written too */
+    bool is_damaged;
+};
+
+/* Blocks are missing that may be mended one day. */
+static bool is_broken(const struct axp__capture *c)
+{
+    for (size_t i = 0; i < c->n_warnings; i++)
+        if (!strcmp(c->warnings[i].code, AXP__CODE_DAMAGED) &&
+            c->warnings[i].count)
+            return true;
+    for (const struct axp__cap_source *s = c->sources; s; s = s->next)
+        if (axp__get(&s->n_failed)) return true;
+    return false;
+}
+
+static axp_status refuse(const char *path)
+{
+    return axp__fail(AXP_E_DAMAGED,
+                     "blocks of %s are damaged, and packing it in place would "
+                     "give them up: write what is left to another file (-o)",
+                     path);
+}
+
+/* One recording of a file. */
+static axp_status add_span(struct work *w, const char *path,
+                           const struct axp__span *span)
 {
     struct axp__opened o;
-    axp_status status = axp__trace_open(path, &o);
+    axp_status status = axp__trace_open_span(path, span, &o);
     if (status) return status;
-    status = write_whole(&o, path, out, from_ticks, is_whole);
+    struct axp__to_write what = {.capture = o.capture,
+                                 .head = &o.file->head,
+                                 .about = &o.about,
+                                 .epoch = o.epoch,
+                                 .from_ticks = w->from_ticks};
+    if (o.is_alive)
+        status = still_recorded(&o, path);
+    else if (w->is_copied && is_complete(&o))
+        axp__writer_copy(w->to, o.file);
+    else
+        axp__writer_add(w->to, &what);
+    w->has_spool |= o.origin == AXP__FROM_SPOOL;
+    w->is_damaged |= axp__cap_damage(o.capture) > 0;
+    if (!status && w->is_careful && is_broken(o.capture)) status = refuse(path);
     o.capture->release(o.capture);
+    return status;
+}
+
+static axp_status add_file(struct work *w, const char *path)
+{
+    struct axp__spans spans;
+    axp_status status = axp__spans_find(path, &spans);
+    for (size_t i = 0; !status && i < spans.n; i++)
+        status = add_span(w, path, &spans.span[i]);
+    axp__spans_fini(&spans);
+    return status;
+}
+
+/* What the spool had is in the file now, or was before. */
+static void remove_spool(int fd, const char *path)
+{
+    if (fd >= 0) axp__spool_unlink_for(fd, path);
+}
+
+/* is_told: who asks wants to know if something is missing. */
+static axp_status pack(const char *path, const char *out, uint64_t from_ticks,
+                       bool is_told)
+{
+    struct work w = {.to = axp__writer_open(out ? out : path),
+                     .from_ticks = from_ticks,
+                     .is_careful = is_told && !out};
+    if (!w.to) return AXP_E_NO_MEMORY;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    axp_status status = add_file(&w, path);
+    axp_status closed = axp__writer_close(w.to, !status, !out);
+    if (!status) status = closed;
+    if (!status && !out && w.has_spool) remove_spool(fd, path);
+    if (fd >= 0) close(fd);
+    if (!status && is_told && w.is_damaged)
+        status = axp__fail(AXP_E_DAMAGED,
+                           "packed, but parts of the recording are damaged or "
+                           "missing: axprof report says which");
     return status;
 }
 
@@ -54,6 +124,21 @@ axp_status axp_file_pack(const char *path, const char *out)
         return axp__fail(AXP_E_INVALID, "axp_file_pack needs the path of a "
                                         "recording");
     return pack(path, out, 0, true);
+}
+
+axp_status axp_file_join(const char *const *paths, size_t n, const char *out,
+                         bool may_replace)
+{
+    if (!paths || !n || !out)
+        return axp__fail(AXP_E_INVALID, "axp_file_join needs recordings and a "
+                                        "path for the one that it makes");
+    struct work w = {.to = axp__writer_open(out), .is_copied = true};
+    axp_status status = w.to ? AXP_OK : AXP_E_NO_MEMORY;
+    for (size_t i = 0; !status && i < n; i++)
+        status = add_file(&w, paths[i]);
+    axp_status closed =
+        w.to ? axp__writer_close(w.to, !status, may_replace) : AXP_OK;
+    return status ? status : closed;
 }
 
 /* The drain gives up old timeline by the pass; what is left of it goes here, by

@@ -47,7 +47,7 @@ axp_view *axp_snapshot(axp_profiler *p)
 {
     struct axp__capture *c = axp__capture_take(p);
     if (!c) return NULL;
-    if (c->has_trace && axp__trace_attach(c)) {
+    if (c->trace && axp__trace_attach(c)) {
         /* as well as memory has it */
     }
     axp_view *v = axp__view_make(c);

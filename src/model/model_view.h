@@ -58,6 +58,11 @@ struct axp_view {
     uint64_t n_events;  /* in the timeline */
     uint64_t n_skipped; /* older than timeline_capacity */
     axp_ns duration_ns;
+    /* Operations of which recording took so much that their own time is not
+     * known to 5 % of their threads' time; and the one it took most of. */
+    uint64_t n_doubtful;
+    const char *doubtful;
+    axp_ns doubtful_ns; /* that recording took of it */
 };
 
 /* Takes the capture over, also on failure. NULL: no memory. */
@@ -131,7 +136,12 @@ uint64_t axp__frame_total(const axp_view *v, const struct axp__cap_lane *lane,
                           uint32_t i);
 uint64_t axp__frame_self(const axp_view *v, const struct axp__cap_lane *lane,
                          uint32_t i);
-/* For each node of the lane, how many calls its children had; malloc. */
-uint64_t *axp__child_calls(const struct axp__cap_lane *lane);
+/* For each node of the lane, the ticks of its self time that recording took;
+ * malloc. */
+uint64_t *axp__lane_costs(const struct axp__capture *c,
+                          const struct axp__cap_lane *lane);
+/* All that recording took on the lane's thread. */
+uint64_t axp__lane_own_ticks(const struct axp__capture *c,
+                             const struct axp__cap_lane *lane);
 
 #endif

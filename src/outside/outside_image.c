@@ -44,9 +44,9 @@ static bool read_all(int fd, void *to, size_t n, uint64_t at)
 /* Where a recorder would put it: whole pages, in the file. */
 static bool is_in_file(const struct axp__image *m, const struct axp__extent *e)
 {
-    return e->kind && e->bytes && e->address % PAGE == 0 &&
-           e->offset % PAGE == 0 && e->offset <= m->bytes &&
-           e->bytes <= m->bytes - e->offset;
+    return axp__extent_is_mapped(e->kind) && e->bytes &&
+           e->address % PAGE == 0 && e->offset % PAGE == 0 &&
+           e->offset <= m->bytes && e->bytes <= m->bytes - e->offset;
 }
 
 static uint32_t n_extents(const struct axp__image *m)
@@ -148,14 +148,17 @@ static bool load(const struct axp__cap_source *s,
 }
 
 /* The words of a chunk that was being written to end before a head of 0. */
-static uint64_t find_end(const struct axp__chunk *chunk)
+static uint64_t find_end(const struct axp__chunk *chunk, uint64_t *n_events)
 {
     struct axp__decoder d;
     struct axp__wire_event e;
     uint64_t n = 0;
     axp__decoder_init(&d, chunk->words, AXP__CHUNK_WORDS, chunk->base_ticks);
-    while (axp__decoder_next(&d, &e))
+    while (axp__decoder_next(&d, &e)) {
         n = d.at;
+        *n_events += axp__word_events(
+            e.kind, e.kind == AXP__W_EXT ? e.ext : (enum axp__ext_kind)0);
+    }
     return d.is_damaged ? n : d.at;
 }
 
@@ -166,23 +169,34 @@ static void get_chunk(struct axp__image *m, const struct axp__chunk *chunk,
     if (!chunk->seq || chunk->epoch != epoch || chunk->state == AXP__CHUNK_FREE)
         return;
     bool is_full = chunk->n_words && chunk->n_words <= AXP__CHUNK_WORDS;
-    uint64_t n = is_full ? chunk->n_words : find_end(chunk);
+    uint64_t n_events = is_full ? chunk->n_events : 0;
+    uint64_t n = is_full ? chunk->n_words : find_end(chunk, &n_events);
     if (!n) return;
-    c->chunks[c->n_chunks++] = (struct axp__cap_chunk){
-        .row = chunk->row,
-        .seq = chunk->seq,
-        .base_ticks = chunk->base_ticks,
-        .source = &m->source,
-        .place = place,
-        .n_words = (size_t)n,
-        .n_events = is_full ? chunk->n_events : UINT64_MAX};
+    c->chunks[c->n_chunks++] =
+        (struct axp__cap_chunk){.row = chunk->row,
+                                .seq = chunk->seq,
+                                .base_ticks = chunk->base_ticks,
+                                .source = &m->source,
+                                .place = place,
+                                .n_words = (size_t)n,
+                                .n_events = n_events};
+}
+
+/* Bytes of an extent of chunks that are there: the others were never used. */
+static uint64_t chunk_bytes(const struct axp__image *m,
+                            const struct axp__extent *e)
+{
+    uint64_t used = (uint64_t)e->used * 4096;
+    if (e->kind != AXP__EXTENT_CHUNKS || !is_in_file(m, e)) return 0;
+    return used < e->bytes ? used : e->bytes;
 }
 
 /* The chunks of an extent that are backed, if only in part. */
 static void read_chunks(struct axp__image *m, const struct axp__extent *e,
                         struct axp__chunk *chunk, size_t cap)
 {
-    uint64_t end = e->offset + e->bytes / sizeof *chunk * sizeof *chunk;
+    uint64_t bytes = chunk_bytes(m, e);
+    uint64_t end = e->offset + bytes / sizeof *chunk * sizeof *chunk;
     uint64_t at = e->offset, data_end;
     while (m->c->n_chunks < cap && next_data(m, &at, end, &data_end)) {
         uint64_t place = at - (at - e->offset) % sizeof *chunk;
@@ -201,8 +215,7 @@ bool axp__image_chunks(struct axp__image *m)
     bool ok = chunk && m->c->chunks;
     for (uint32_t i = 1; ok && i < n_extents(m); i++) {
         const struct axp__extent *e = &m->head->extent[i];
-        if (is_in_file(m, e) && e->kind == AXP__EXTENT_CHUNKS)
-            read_chunks(m, e, chunk, n);
+        if (chunk_bytes(m, e)) read_chunks(m, e, chunk, n);
     }
     free(chunk);
     return ok;
@@ -312,7 +325,8 @@ axp_status axp__image_open(int fd, struct axp__image *m)
     if (fstat(fd, &st) || !S_ISREG(st.st_mode) ||
         !read_all(fd, m->head, sizeof *m->head, 0))
         return axp__fail(AXP_E_FORMAT, "not a spool of axprof");
-    m->bytes = (uint64_t)st.st_size;
+    m->bytes = (uint64_t)st.st_size; /* with room for what never came */
+    if (m->bytes > m->head->end_bytes) m->bytes = m->head->end_bytes;
     for (uint64_t at = 0, end; next_data(m, &at, m->bytes, &end); at = end)
         m->n_backed += end - at;
     m->n_bytes_left = 4 * m->n_backed + SLACK_BYTES;

@@ -17,7 +17,7 @@
 struct axp__image {
     struct axp__cap_source source; /* first: it is found by it */
     int fd;
-    uint64_t bytes;        /* of the file */
+    uint64_t bytes;        /* of the file, that were taken */
     uint64_t n_backed;     /* of these, that are not holes */
     uint64_t n_bytes_left; /* that may still be read */
     struct axp__space *head;
@@ -27,6 +27,9 @@ struct axp__image {
     uint32_t epoch;
     uint64_t n_left; /* records that may still be followed */
     struct axp__capture *c;
+    uint64_t *n_chunks; /* by row: see struct axp__recovered … */
+    size_t n_merged_rows;
+    bool is_cut; /* … from where the others come too */
 };
 
 /* Takes no descriptor over. */

@@ -3,6 +3,8 @@
  * nodes have left to be counted. */
 #include "tally/tally_capture.h"
 
+#include <string.h>
+
 #include "os/os_map.h"
 #include "tally/tally_scope.h"
 
