@@ -224,10 +224,9 @@ static bool copy_tracks(struct axp__capture *c,
 }
 
 /* Accumulators from the words of c, which has its chunks. */
-static bool fold(struct axp__opened *o)
+static bool fold(struct axp__opened *o, struct axp__file *file)
 {
     struct axp__capture *c = o->capture;
-    const struct axp__file *file = o->file;
     struct axp__row_record *rows;
     size_t n;
     c->process_id = file->head.process_id;
@@ -265,7 +264,7 @@ static axp_status by_file(struct axp__file *f, struct axp__opened *o)
         return AXP_E_NO_MEMORY;
     o->file = f;
     o->origin = found ? AXP__FROM_FILE : AXP__FROM_WORDS;
-    if (!found && !fold(o)) return AXP_E_NO_MEMORY;
+    if (!found && !fold(o, f)) return AXP_E_NO_MEMORY;
     c->title = axp__about_text(&o->about, "title");
     if (!c->title) c->title = "";
     return AXP_OK;
