@@ -69,7 +69,8 @@ typedef enum axp_status {
     AXP_E_INVALID = -6, /* bad argument or option */
     AXP_E_NO_MEMORY = -7,
     AXP_E_LIMIT = -8,
-    AXP_E_UNSUPPORTED = -9
+    AXP_E_UNSUPPORTED = -9,
+    AXP_E_DAMAGED = -10 /* done with what is left: parts are missing */
 } axp_status;
 AXP_API const char *axp_strerror(axp_status status);
 /* This thread's last failure as a sentence; never NULL. */
