@@ -318,6 +318,35 @@ axp_profiler *axp_global(void)
     return handle_of(axp__get(&process->slot_page[0]));
 }
 
+axp_status axp_global_open(const char *path)
+{
+    struct axp__prof *p = axp__prof_check(axp_global());
+    axp_status status = AXP_OK;
+    if (!p || !path || !*path)
+        return axp__fail(AXP_E_INVALID, "axp_global_open needs a path");
+    pthread_mutex_lock(&p->mutex);
+    if (p->tape && !p->tape->is_by_code) {
+        /* as the environment says */
+    } else if (p->tape || axp__get(&p->n_rows)) {
+        status = axp__fail(AXP_E_STATE,
+                           p->tape ? "the global profiler has a file already"
+                                   : "the global profiler has recorded "
+                                     "something already: open its file first");
+    } else {
+        axp__own_cost();
+        status = open_file(p, &(axp_options){.path = path});
+        if (status) {
+            axp__tape_destroy(p->tape);
+            p->tape = NULL;
+        } else {
+            p->tape->is_by_code = p->tape->may_rename = true;
+            axp__tape_keep(p);
+        }
+    }
+    pthread_mutex_unlock(&p->mutex);
+    return status;
+}
+
 static __attribute__((constructor)) void start_library(void)
 {
     struct axp__prof *global = axp__prof_check(axp_global());
