@@ -60,6 +60,7 @@ struct axp__tape {
                               decided of it since */
     bool may_rename;       /* a path that is taken gives way to another one */
     bool is_overwriting;
+    bool is_by_code; /* axp_global_open */
     bool has_thread;
     bool is_outside; /* axprof run drains it, and completes the file */
     uint8_t run_id[16];
