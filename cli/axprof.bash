@@ -81,7 +81,7 @@ _axprof()
         return ;;
     esac
     case $verb in
-    run) words="--help --output --report --format --quiet --no-file --delay --duration --steps --keep --keep-steps --trigger --with --without --functions --list" ;;
+    run) words="--help --output --report --format --quiet --no-file --delay --duration --steps --keep --keep-steps --trigger --with --without --functions --no-args --list" ;;
     report) words="--help --format --output --width --color --findings --events --set --ignore" ;;
     export) words="--help --format --output" ;;
     info) words="--help" ;;
