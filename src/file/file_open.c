@@ -122,17 +122,18 @@ static bool add_warnings(const struct axp__opened *o)
     bool is_cut =
         !f->is_finished && f->end < f->bytes && o->origin != AXP__FROM_SPOOL;
     const char *window = window_text(o);
-    return add_warning(c, "recovered",
-                       "process that was ended in the middle of a scope: read "
-                       "from its spool, up to the last event",
-                       o->origin == AXP__FROM_SPOOL && !o->is_alive &&
-                           !c->is_finished && has_open(c)) &&
+    return add_warning(
+               c, "recovered",
+               "processes that were ended in the middle of a scope: read "
+               "from their spools, up to the last event",
+               o->origin == AXP__FROM_SPOOL && !o->is_alive &&
+                   !c->is_finished && has_open(c)) &&
            add_warning(c, "still_recording",
-                       "recording whose process is still running: what it had "
-                       "recorded when it was read",
+                       "processes that are still running: what they had "
+                       "recorded when they were read",
                        o->origin == AXP__FROM_SPOOL && o->is_alive) &&
            add_warning(c, AXP__CODE_NO_END,
-                       "recording without its statistics: they were counted "
+                       "recordings without their statistics: counted "
                        "again from the timeline, and miss what it misses",
                        o->origin == AXP__FROM_WORDS) &&
            add_warning(c, "folded_paths",

@@ -366,6 +366,16 @@ def test_check_finds_damage(c, folder):
     check(b"wrong" in done.err, done.out, done.err)
 
 
+def test_ascii(c, folder):
+    """Where the locale is none of UTF-8, text is ASCII."""
+    file = record(c, folder)
+    for env, is_plain in ((dict(LC_ALL="C"), True),
+                          (dict(LC_ALL="C.UTF-8"), False)):
+        done = run([c.axprof, "report", file], folder, env=environment(**env))
+        equal(done.status, 0, done.err)
+        equal(done.out.isascii(), is_plain, (env, done.out[:400]))
+
+
 def names_body(data):
     """Where the body of the first NAMES block is."""
     at = 128
