@@ -34,9 +34,12 @@ static int n_better;
 static void say_line(const char *mark, const char *what, const char *format,
                      va_list list)
 {
+    char *text = NULL;
+    if (vasprintf(&text, format, list) < 0) return;
     printf("%-7s %-14s ", mark, what);
-    vprintf(format, list);
+    cli_put(text);
     putchar('\n');
+    free(text);
 }
 
 void cli_doctor_ok(const char *what, const char *format, ...)

@@ -25,6 +25,7 @@
 #include "file/file_fold.h"
 #include "file/file_image.h"
 #include "file/file_pack.h"
+#include "fuzz_cost.h"
 #include "fuzz_repair.h"
 #include "model/model_view.h"
 
@@ -129,6 +130,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size < 1 || size > MOST_BYTES) return 0;
     uint8_t *bytes = malloc(size);
     if (!bytes) return 0;
+    struct fuzz_cost cost = fuzz_cost_begin();
     memcpy(bytes, data + 1, size - 1);
     switch (data[0] % 5) {
     case 0: try_file(bytes, size - 1, false); break;
@@ -140,6 +142,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     case 3: try_pack(bytes, size - 1); break;
     default: try_image(bytes, size - 1); break;
     }
+    fuzz_cost_end(&cost, size);
     free(bytes);
     return 0;
 }
