@@ -312,15 +312,17 @@ void axp__tape_leave(struct axp__prof *p)
     axp__pool_fini(&p->pool);
 }
 
-void axp__tape_close(struct axp__prof *p)
+bool axp__tape_close(struct axp__prof *p)
 {
     struct axp__space *s = p->budget.space;
     struct axp__tape *tape = p->tape; /* the slot may come back empty */
     p->budget.space = NULL;
-    if (s && axp__spool_close_names(s)) axp__space_close(s);
+    bool is_closed = !s || axp__spool_close_names(s);
+    if (is_closed) axp__space_close(s);
     axp__tape_come_back(tape);
     axp__tape_destroy(tape);
     p->tape = NULL;
+    return is_closed;
 }
 
 /* ---- fork ---------------------------------------------------------------------------------- */

@@ -111,8 +111,9 @@ void axp__tape_restart(struct axp__prof *p);      /* p is quiesced */
 /* Before the profiler is cleared: a spool that others still need, since the
  * trace is not complete, is left as it is. */
 void axp__tape_leave(struct axp__prof *p);
-/* Gives the profiler's memory back to this process; nobody is inside. */
-void axp__tape_close(struct axp__prof *p);
+/* Gives the profiler's memory back to this process; nobody is inside. False:
+ * somebody may still be at the spool, and it stays as it is. */
+bool axp__tape_close(struct axp__prof *p);
 /* From here on there is nothing that children would have to be told. */
 void axp__tape_come_back(struct axp__tape *tape);
 /* After the handle, the gate or the tracks of p have changed: for children. */

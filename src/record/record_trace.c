@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/single_threaded.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -123,17 +122,13 @@ static void about_number(struct fill *f, const char *key, uint64_t value)
     about_text(f, key, text);
 }
 
-/* Objects that were loaded since are asked for where that is safe: in a
- * process of one thread, which waits for nobody. */
 static void put_kept(struct fill *f, const struct axp__kept_about *about)
 {
-    if (about) {
-        if (BODY_BYTES - f->used < about->used) put_filled(f);
-        memcpy(f->t->body + f->used, about->body, about->used);
-        f->used += about->used;
-        f->block.n += about->n;
-    }
-    if (__libc_single_threaded) axp__about_maps(put_about, f);
+    if (!about) return;
+    if (BODY_BYTES - f->used < about->used) put_filled(f);
+    memcpy(f->t->body + f->used, about->body, about->used);
+    f->used += about->used;
+    f->block.n += about->n;
 }
 
 static bool keep_about(void *ctx, const char *key, const char *value,
@@ -152,7 +147,6 @@ struct axp__kept_about *axp__trace_keep_about(void)
     struct axp__kept_about *k = axp__map_sparse(sizeof *k);
     if (!k) return NULL;
     axp__about_environment(keep_about, k);
-    axp__about_maps(keep_about, k);
     return k;
 }
 
@@ -179,15 +173,8 @@ static void put_begin(struct axp__trace *t, const struct axp__prof *p)
     about_number(&f, "parent_process_id", t->parent_id);
     axp__about_process(put_about, &f);
     put_kept(&f, t->about);
-    put_filled(&f);
-}
-
-bool axp__trace_maps(struct axp__trace *t)
-{
-    struct fill f = {t, {.kind = AXP__B_ABOUT}, 0};
-    if (t->error) return false;
     axp__about_maps(put_about, &f);
-    return put_filled(&f);
+    put_filled(&f);
 }
 
 /* The maps again: libraries are loaded while a program runs. */
