@@ -46,7 +46,8 @@ typedef struct axp_op {
     axp_ns self_ns;                /* exclusive, own cost taken off */
     axp_ns min_ns, max_ns, avg_ns; /* of single calls */
     axp_ns p50_ns, p95_ns, p99_ns; /* within 3 % */
-    /* Self, of the time of the threads it ran on; 0…1. */
+    /* Self, of the time of the threads it ran on, less what recording took of
+     * that; 0…1. */
     double time_share;
     double flops, bytes; /* sums of what was declared */
     /* Calls that declared any; 0 = unknown. */

@@ -180,7 +180,7 @@ static __attribute__((noinline)) void fold_rare(struct axp__fold *f,
     struct axp__digest *d = &f->digest[symbol];
     uint64_t ticks = s->ticks[at - s->first];
     if (symbol == AXP__SYM_END) {
-        axp__fold_end(r, ticks, 0);
+        axp__fold_end(f, r, ticks, 0);
         r->last_ticks = ticks;
     } else if (d->what == MEMORY) {
         fold_memory(f, r, s, i, ticks);

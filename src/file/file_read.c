@@ -22,9 +22,10 @@ bool axp__file_read_at(const struct axp__file *f, uint64_t at, void *bytes,
 {
     char *to = bytes;
     if (at > f->bytes || n > f->bytes - at) return false;
-    if (f->mapped) return axp__copy_mapped(to, (const char *)f->mapped + at, n);
+    if (f->mapped)
+        return axp__copy_mapped(to, (const char *)f->mapped + f->base + at, n);
     while (n) {
-        ssize_t k = pread(f->fd, to, n, (off_t)at);
+        ssize_t k = pread(f->fd, to, n, (off_t)(f->base + at));
         if (k < 0 && errno == EINTR) continue;
         if (k <= 0) return false; /* or shorter than it was */
         to += k;
@@ -285,12 +286,12 @@ static void release(const struct axp__file *f)
     axp__unmap(f->mapped, f->mapped_bytes);
 }
 
-static axp_status look_at(struct axp__file *f)
+static axp_status find_length(struct axp__file *f)
 {
     struct stat st;
     if (f->mapped) {
         f->bytes = f->mapped_bytes;
-        return read_head(f);
+        return AXP_OK;
     }
     if (f->fd < 0 || fstat(f->fd, &st))
         return axp__fail(errno == ENOENT ? AXP_E_NOT_FOUND : AXP_E_IO, "%s: %s",
@@ -301,22 +302,37 @@ static axp_status look_at(struct axp__file *f)
     if (f->bytes >= AXP__PLACE_END)
         return axp__fail(AXP_E_FORMAT, "%s is longer than a trace can be",
                          f->path);
+    return AXP_OK;
+}
+
+struct opening {
+    const char *path;
+    struct axp__span span;
+    bool is_own; /* this process writes it */
+};
+
+static axp_status look_at(struct axp__file *f, const struct axp__span *span)
+{
+    axp_status status = find_length(f);
+    if (status) return status;
+    f->base = span->at < f->bytes ? span->at : f->bytes;
+    f->bytes -= f->base;
+    if (span->bytes < f->bytes) f->bytes = span->bytes;
     return read_head(f);
 }
 
-/* own_bytes 0: it is somebody's. Takes over what `from` has open. */
-static axp_status open_from(struct axp__file from, const char *path,
-                            uint64_t own_bytes, struct axp__file **out)
+/* Takes over what `from` has open. */
+static axp_status open_from(struct axp__file from, const struct opening *o,
+                            struct axp__file **out)
 {
     struct axp__file *f = calloc(1, sizeof *f);
     axp_status status = AXP_E_NO_MEMORY;
     if (f) {
         *f = from;
-        f->path = strdup(path);
-        if (f->path) status = look_at(f);
-        if (own_bytes && own_bytes < f->bytes) f->bytes = own_bytes;
+        f->path = strdup(o->path);
+        if (f->path) status = look_at(f, &o->span);
         if (!status) f->is_finished = read_index(f, &status);
-        if (!status && !f->is_finished) status = scan_blocks(f, own_bytes);
+        if (!status && !f->is_finished) status = scan_blocks(f, o->is_own);
     } else {
         release(&from);
     }
@@ -326,14 +342,21 @@ static axp_status open_from(struct axp__file from, const char *path,
     }
     axp__file_close(f);
     if (status == AXP_E_NO_MEMORY)
-        axp__fail(status, "no memory to read %s", path);
+        axp__fail(status, "no memory to read %s", o->path);
     return status;
 }
 
 axp_status axp__file_open(const char *path, struct axp__file **out)
 {
+    return axp__file_open_span(path, &(struct axp__span){0, UINT64_MAX}, out);
+}
+
+axp_status axp__file_open_span(const char *path, const struct axp__span *span,
+                               struct axp__file **out)
+{
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    return open_from((struct axp__file){.fd = fd}, path, 0, out);
+    return open_from((struct axp__file){.fd = fd},
+                     &(struct opening){path, *span, false}, out);
 }
 
 axp_status axp__file_open_own(void *mapped, uint64_t mapped_bytes,
@@ -341,7 +364,8 @@ axp_status axp__file_open_own(void *mapped, uint64_t mapped_bytes,
 {
     struct axp__file from = {
         .fd = -1, .mapped = mapped, .mapped_bytes = mapped_bytes};
-    return open_from(from, "the recording of this process", bytes, out);
+    struct opening o = {"the recording of this process", {0, bytes}, true};
+    return open_from(from, &o, out);
 }
 
 void axp__file_close(struct axp__file *f)

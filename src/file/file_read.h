@@ -21,6 +21,7 @@
 #ifndef AXP_FILE_READ_H
 #define AXP_FILE_READ_H
 #include "base/base_bytes.h"
+#include "file/file_spans.h"
 #include "tally/tally_capture.h"
 #include "wire/wire_index.h"
 
@@ -52,7 +53,8 @@ struct axp__file {
     void *mapped;                  /* of this process's own recording */
     uint64_t mapped_bytes;
     char *path;
-    uint64_t bytes;
+    uint64_t base;  /* where it begins in the file that holds it */
+    uint64_t bytes; /* of it */
     struct axp__file_head head;
     /* Every block but the timeline's, in the order of the file. All of them:
      * file_walk.h. */
@@ -72,6 +74,9 @@ struct axp__file {
 };
 
 axp_status axp__file_open(const char *path, struct axp__file **out);
+/* One of several recordings in a file. */
+axp_status axp__file_open_span(const char *path, const struct axp__span *span,
+                               struct axp__file **out);
 /* The same of a file that this process writes: its first `bytes`, or all of it
  * (UINT64_MAX). Bodies are compared with their checksums when they are read
  * and not before. Takes the mapping over, also on failure: a descriptor would

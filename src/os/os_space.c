@@ -167,6 +167,7 @@ static struct axp__extent *take_place(struct axp__space *s,
 static void give_place(struct axp__space *s, enum axp__extent_kind kind,
                        struct axp__extent *e)
 {
+    e->address = 0;
     e->used = (uint32_t)kind;
     axp__put_release(&e->kind, (uint32_t)AXP__EXTENT_FREE);
     axp__add(&s->n_free_extents, 1);

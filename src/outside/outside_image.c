@@ -107,14 +107,17 @@ static bool load(const struct axp__cap_source *s,
 }
 
 /* The words of a chunk that was being written to end before a head of 0. */
-static uint64_t find_end(const struct axp__chunk *chunk)
+static uint64_t find_end(const struct axp__chunk *chunk, uint64_t *n_events)
 {
     struct axp__decoder d;
     struct axp__wire_event e;
     uint64_t n = 0;
     axp__decoder_init(&d, chunk->words, AXP__CHUNK_WORDS, chunk->base_ticks);
-    while (axp__decoder_next(&d, &e))
+    while (axp__decoder_next(&d, &e)) {
         n = d.at;
+        *n_events += axp__word_events(
+            e.kind, e.kind == AXP__W_EXT ? e.ext : (enum axp__ext_kind)0);
+    }
     return d.is_damaged ? n : d.at;
 }
 
@@ -125,16 +128,17 @@ static void get_chunk(struct axp__image *m, const struct axp__chunk *chunk,
     if (!chunk->seq || chunk->epoch != epoch || chunk->state == AXP__CHUNK_FREE)
         return;
     bool is_full = chunk->n_words && chunk->n_words <= AXP__CHUNK_WORDS;
-    uint64_t n = is_full ? chunk->n_words : find_end(chunk);
+    uint64_t n_events = is_full ? chunk->n_events : 0;
+    uint64_t n = is_full ? chunk->n_words : find_end(chunk, &n_events);
     if (!n) return;
-    c->chunks[c->n_chunks++] = (struct axp__cap_chunk){
-        .row = chunk->row,
-        .seq = chunk->seq,
-        .base_ticks = chunk->base_ticks,
-        .source = &m->source,
-        .place = place,
-        .n_words = (size_t)n,
-        .n_events = is_full ? chunk->n_events : UINT64_MAX};
+    c->chunks[c->n_chunks++] =
+        (struct axp__cap_chunk){.row = chunk->row,
+                                .seq = chunk->seq,
+                                .base_ticks = chunk->base_ticks,
+                                .source = &m->source,
+                                .place = place,
+                                .n_words = (size_t)n,
+                                .n_events = n_events};
 }
 
 /* Bytes of an extent of chunks that are there: the others were never used. */

@@ -23,6 +23,9 @@ struct axp__image {
     uint32_t epoch;
     uint64_t n_left; /* records that may still be followed */
     struct axp__capture *c;
+    uint64_t *n_chunks; /* by row: see struct axp__recovered … */
+    size_t n_merged_rows;
+    bool is_cut; /* … from where the others come too */
 };
 
 /* Takes no descriptor over. */

@@ -174,7 +174,7 @@ static bool move_into(struct axp__prof *p, struct axp__space *s)
     }
     p->budget.space = s;
     s->root[AXP__ROOT_RATE] = axp__clock_rate().mult;
-    s->root[AXP__ROOT_COST] = axp__own_cost_known();
+    s->root[AXP__ROOT_COST] = axp__own_cost_pack(axp__own_cost_known());
     s->root[AXP__ROOT_PROF] = (uintptr_t)p;
     return true;
 }

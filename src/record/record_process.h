@@ -61,7 +61,7 @@ struct axp__process {
     pthread_key_t key;        /* its destructor tells that a thread ends */
     uint8_t has_key;          /* and setting it never allocates */
     uint8_t global_state;     /* 0 none, 1 being made, 2 there */
-    uint64_t own_cost_ticks;  /* of a scope, outside its own time; +1 */
+    uint64_t own_cost;        /* packed; 0: not measured (record_cost.c) */
     struct axp__thread *(*thread_get)(void);
     uint8_t *flags[AXP__MAX_COPIES]; /* every copy's axp__recording */
     struct axp__space *spools[AXP__MAX_SPOOLS]; /* that want new names */
@@ -69,7 +69,7 @@ struct axp__process {
     struct axp__window window;
 };
 
-#define AXP__PROCESS_LAYOUT 4
+#define AXP__PROCESS_LAYOUT 5
 
 struct axp__alive {
     uint32_t is_alive;

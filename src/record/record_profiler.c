@@ -244,7 +244,7 @@ static axp_profiler *create(const axp_options *options)
         free_slot(p);
         return NULL;
     }
-    if (o->path) axp__own_cost_ticks();
+    if (o->path) axp__own_cost();
     if (o->path && open_file(p, o)) {
         axp__pool_fini(&p->pool);
         axp__tape_destroy(p->tape);
@@ -307,7 +307,7 @@ static __attribute__((constructor)) void start_library(void)
     struct axp__prof *global = axp__prof_check(axp_global());
     if (axp__process_is_own()) axp__fork_watch();
     if (!global || !global->tape) return;
-    axp__own_cost_ticks();
+    axp__own_cost();
     axp__drain_begin(global->tape); /* asleep until the first event */
 }
 
@@ -326,6 +326,7 @@ static __attribute__((destructor)) void finish_files(void)
         if (!axp__get(&p->generation) || !p->tape) continue;
         p->log = NULL;
         axp_finish(handle_of(p));
+        axp__tape_tell(p->tape);
     }
 }
 
@@ -337,16 +338,43 @@ static void pause_ns(long ns)
     nanosleep(&ts, NULL);
 }
 
-static bool is_anyone_inside(struct axp__prof *p, const struct axp__thread *me)
+/* Whether the thread of a lane may still be at work in it. One that has ended
+ * is not, though its block may be another thread's by now. */
+static bool is_at_work(const struct axp__lane *lane,
+                       const struct axp__thread *me)
 {
-    if (axp__thread_is_any_at(AXP__ENTERING, p)) return true;
+    uint32_t state = axp__get_acquire(&lane->state);
+    const struct axp__thread *t = axp__get(&lane->owner);
+    if (state == AXP__LANE_TAKEN) return true;
+    return state == AXP__LANE_ACTIVE && t && t != me &&
+           axp__thread_is_inside(t);
+}
+
+/* A little longer each time; false: long enough. */
+static bool wait_more(uint64_t *waited_ns)
+{
+    uint64_t ns = *waited_ns < 1000000 ? 1000 : 100000;
+    if (*waited_ns >= CLOSE_WAIT_NS) return false;
+    if (ns == 1000)
+        sched_yield();
+    else
+        pause_ns((long)ns);
+    *waited_ns += ns;
+    return true;
+}
+
+/* Waits until each thread was seen outside once, after the gate was shut: it
+ * cannot come in again, and what it does in other profilers is none of ours. */
+static bool wait_for_all(struct axp__prof *p, const struct axp__thread *me)
+{
+    uint64_t waited_ns = 0;
+    while (axp__thread_is_any_at(AXP__ENTERING, p))
+        if (!wait_more(&waited_ns)) return false;
     struct axp__lane *lane = axp__get_acquire(&p->lanes);
-    for (; lane; lane = axp__get(&lane->next)) {
-        struct axp__thread *t = axp__get(&lane->owner);
-        if (axp__get_acquire(&lane->state) == AXP__LANE_TAKEN) return true;
-        if (t && t != me && axp__thread_is_inside(t)) return true;
-    }
-    return false;
+    for (; lane; lane = axp__get(&lane->next))
+        while (is_at_work(lane, me))
+            if (!wait_more(&waited_ns)) return false;
+    return true;
 }
 
 static void set_gate_bits(struct axp__prof *p, uint64_t set, uint64_t clear)
@@ -368,20 +396,12 @@ static void stop_lanes(struct axp__prof *p)
 bool axp__prof_quiesce(struct axp__prof *p)
 {
     int keep = errno, cancel;
-    uint64_t waited = 0;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel); /* locks held */
     set_gate_bits(p, AXP__GATE_SHUT, 0);
     stop_lanes(p);
     bool has_barrier = axp__barrier_all_threads();
     if (!has_barrier) pause_ns(1000000);
-    while (is_anyone_inside(p, axp__tls) && waited < CLOSE_WAIT_NS) {
-        if (waited < 1000000)
-            sched_yield();
-        else
-            pause_ns(100000);
-        waited += waited < 1000000 ? 1000 : 100000;
-    }
-    bool alone = !is_anyone_inside(p, axp__tls);
+    bool alone = wait_for_all(p, axp__tls);
     if (!axp__barrier_all_threads()) pause_ns(1000000);
     pthread_setcancelstate(cancel, NULL);
     errno = keep;

@@ -24,6 +24,7 @@
 #include "axprof/axprof.h"
 #include "os/os_clock.h"
 #include "record/record_pool.h"
+#include "tally/tally_capture.h"
 #include "tally/tally_memory.h"
 #include "tally/tally_shadow.h"
 
@@ -129,10 +130,10 @@ bool axp__prof_quiesce(struct axp__prof *p);
 void axp__trash_add(struct axp__prof *p, void *memory, size_t bytes);
 void axp__trash_empty(struct axp__prof *p); /* by mutex */
 
-/* The cost of a scope outside its own time, measured once a process. */
-uint64_t axp__own_cost_ticks(void);
+/* What a scope costs, measured once a process. */
+struct axp__own_cost axp__own_cost(void);
 /* The same where it must not be measured, as in a recording call; 0: nobody
  * has. Who opens a file, or has one in sight, measures before. */
-uint64_t axp__own_cost_known(void);
+struct axp__own_cost axp__own_cost_known(void);
 
 #endif

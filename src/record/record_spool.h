@@ -27,7 +27,7 @@ enum axp__spool_root {
     AXP__ROOT_PROF,
     AXP__ROOT_NAMES,
     AXP__ROOT_RATE, /* ns = ticks * this / 2^32 */
-    AXP__ROOT_COST  /* own cost, in ticks */
+    AXP__ROOT_COST  /* axp__own_cost_pack */
 };
 
 #define AXP__SPOOL_PREFIX "/dev/shm/axprof-"

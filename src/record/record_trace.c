@@ -162,7 +162,8 @@ static void put_begin(struct axp__trace *t, const struct axp__prof *p)
     about_text(&f, "id", t->id);
     about_text(&f, "spool", t->spool);
     about_number(&f, "clock.mult", axp__clock_rate().mult);
-    about_number(&f, "own_cost_ticks", axp__own_cost_known());
+    about_number(&f, "own_cost_ticks", axp__own_cost_known().around_ticks);
+    about_number(&f, "own_inside_ticks", axp__own_cost_known().inside_ticks);
     about_number(&f, "options.flags", p->flags);
     about_number(&f, "options.timeline_capacity", p->timeline_capacity);
     about_number(&f, "options.memory_bytes", p->budget.limit_bytes);

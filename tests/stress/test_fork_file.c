@@ -2,7 +2,7 @@
 /* fork while threads record to a file: what the parent records stays whole,
  * each child has a file of its own with what it recorded, none hangs or dies.
  *
- *   test_fork_file [FORKS]
+ *   test_fork_file [FORKS]   100, of each of three cases
  *
  * Cases run in processes of their own; a child that hangs is ended by its
  * watchdog and counts as failed. Files are in a folder of this run. */
@@ -19,7 +19,7 @@
 #define N_THREADS 8
 #define OWN 50 /* scopes of a child */
 
-static unsigned n_forks = 200;
+static unsigned n_forks = 100;
 static char folder[64];
 static axp_profiler *prof;
 static int is_over;
@@ -49,8 +49,8 @@ static axp_profiler *create(const char *name)
 {
     char path[128];
     snprintf(path, sizeof path, "%s/%s.axp", folder, name);
-    return axp_profiler_create(&(axp_options){
-        .path = path, .memory_limit = 4 << 20, .spool_limit = 4 << 20});
+    return axp_profiler_create(
+        &(axp_options){.path = path, .spool_limit = 4 << 20});
 }
 
 static uint64_t calls_in(const axp_view *v, const char *name)
