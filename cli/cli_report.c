@@ -109,6 +109,7 @@ static int write_report(const cli_args *args, const axp_report_options *o,
         rc = cli_output_close(&out, status);
         if (status == AXP_E_INVALID) rc = CLI_USAGE; /* --set, --ignore */
     }
+    rc = cli_trace_damage(view, rc);
     axp_view_destroy(view);
     return rc;
 }

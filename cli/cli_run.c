@@ -86,13 +86,20 @@ static char **make_environment(cli_run *r)
         cli_format("AXPROF_RUN_ID=%016" PRIx64 "%016" PRIx64, id[0], id[1]);
     char *window = cli_window_variable(&r->window, r->begin_ns);
     char *count = r->count ? cli_format("AXPROF_COUNT=%s", r->count) : NULL;
-    char *own[6] = {run_id, "AXPROF_DRAIN=parent"}, **last = own + 2;
+    const char *args = getenv("AXPROF_ARGS");
+    bool no_args =
+        cli_args_has(r->args, OPT_run_no_args) || (args && !strcmp(args, "0"));
+    char *own[8] = {run_id, "AXPROF_DRAIN=parent"}, **last = own + 2;
     if (window) *last++ = window;
     if (out) *last++ = out;
     if (count) *last++ = count;
+    if (cli_args_choice(r->args, OPT_run_functions, 0))
+        *last++ = "AXPROF_FUNCTIONS=all";
+    if (no_args) *last++ = "AXPROF_ARGS=0";
     char **environment = cli_launch_environment(own, r->preload);
     /* Ours too, so that what the parent records joins the run. */
     setenv("AXPROF_RUN_ID", run_id + strlen("AXPROF_RUN_ID="), 1);
+    if (no_args) setenv("AXPROF_ARGS", "0", 1);
     free(pattern);
     free(count);
     free(out);

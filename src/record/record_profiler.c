@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "os/os_about.h"
+#include "os/os_cgroup.h"
 #include "os/os_map.h"
 #include "os/os_space.h"
 #include "os/os_thread.h"
@@ -23,6 +24,8 @@
 
 #define DEFAULT_MEMORY ((uint64_t)64 << 20)
 #define LEAST_MEMORY ((uint64_t)256 << 10)
+#define MOST_MEMORY ((uint64_t)1 << 40)
+#define CGROUP_PART 16 /* of what a control group allows, unless told */
 #define RESERVE_PART 4 /* of the limit, for operations alone */
 #define MOST_CAPACITY ((uint64_t)1 << 32)
 #define CLOSE_WAIT_NS 1000000000u
@@ -143,6 +146,12 @@ static axp_status check_options(const axp_options *o)
                          "are needed",
                          (unsigned long long)o->memory_limit,
                          (unsigned long long)LEAST_MEMORY);
+    if (o->memory_limit > MOST_MEMORY)
+        return axp__fail(AXP_E_INVALID,
+                         "options.memory_limit is %llu bytes; at most %llu "
+                         "are possible",
+                         (unsigned long long)o->memory_limit,
+                         (unsigned long long)MOST_MEMORY);
     if (o->timeline_capacity > MOST_CAPACITY)
         return axp__fail(AXP_E_INVALID,
                          "options.timeline_capacity is %llu events; at most "
@@ -154,9 +163,16 @@ static axp_status check_options(const axp_options *o)
     return AXP_OK;
 }
 
+static uint64_t default_memory(void)
+{
+    uint64_t most = axp__cgroup_memory() / CGROUP_PART;
+    if (most > DEFAULT_MEMORY) return DEFAULT_MEMORY;
+    return most > LEAST_MEMORY ? most : LEAST_MEMORY;
+}
+
 static bool init_pool(struct axp__prof *p, const axp_options *o)
 {
-    uint64_t limit = o->memory_limit ? o->memory_limit : DEFAULT_MEMORY;
+    uint64_t limit = o->memory_limit ? o->memory_limit : default_memory();
     uint64_t pool = limit / 2;
     if (o->timeline_capacity) {
         uint64_t need = axp__pool_bytes_for(o->timeline_capacity);
