@@ -175,6 +175,15 @@ char *cli_files_own(const cli_files *f)
     return cli_format("%s/outside-%ld.axp", f->parts, (long)f->pid);
 }
 
+char *cli_files_count(const cli_files *f)
+{
+    if (!f->parts) return NULL;
+    char *path = cli_format("%s/" CLI_PARTS_COUNT, f->parts);
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd >= 0) close(fd);
+    return path;
+}
+
 void cli_files_list(cli_files *f)
 {
     cli_parts_fini(&f->now);
@@ -219,6 +228,9 @@ bool cli_files_join(cli_files *f,
         free(f->now.paths);
         f->now = (cli_parts){on, n_on + 1};
         on = NULL;
+        char *count = cli_format("%s/" CLI_PARTS_COUNT, f->parts);
+        if (!n_on) unlink(count);
+        free(count);
         rmdir(f->parts); /* unless others go on in it */
     }
     free(ended);
@@ -234,7 +246,7 @@ bool cli_files_join(cli_files *f,
 void cli_files_fini(cli_files *f)
 {
     if (f->is_temporary && f->parts) cli_parts_remove(f->parts, false);
-    if (f->parts) rmdir(f->parts); /* nothing came into it */
+    if (f->parts) cli_parts_remove_empty(f->parts);
     if (f->is_temporary && f->folder) rmdir(f->folder);
     if (f->lock >= 0) close(f->lock);
     cli_parts_fini(&f->now);

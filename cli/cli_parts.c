@@ -206,6 +206,7 @@ static bool is_ours(const char *name)
     part p;
     char text[256];
     const char *end = strstr(name, ".axp");
+    if (!strcmp(name, CLI_PARTS_COUNT)) return true;
     if (!end || (size_t)(end - name) > sizeof text - 8) return false;
     snprintf(text, sizeof text, "%.*s.axp", (int)(end - name), name);
     end += 4;
@@ -223,4 +224,12 @@ void cli_parts_remove(const char *folder, bool with_spools)
         if (is_ours(e->d_name)) unlinkat(dirfd(dir), e->d_name, 0);
     closedir(dir);
     rmdir(folder);
+}
+
+void cli_parts_remove_empty(const char *folder)
+{
+    cli_parts parts;
+    cli_parts_list(folder, &parts);
+    if (!parts.n) cli_parts_remove(folder, false);
+    cli_parts_fini(&parts);
 }

@@ -23,6 +23,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* In the folder, too: where processes are counted (cli_sample.h). */
+#define CLI_PARTS_COUNT "processes"
+
 typedef struct cli_parts {
     char **paths; /* the program's first, what was seen from outside last */
     size_t n;
@@ -43,5 +46,7 @@ uint64_t cli_parts_bytes(const char *folder);
 /* Removes parts and folder; with spools: those of the parts too, unless they
  * are in use. What else is in it stays, and so does the folder then. */
 void cli_parts_remove(const char *folder, bool with_spools);
+/* Removes the folder if no part came into it. */
+void cli_parts_remove_empty(const char *folder);
 
 #endif

@@ -85,12 +85,14 @@ static char **make_environment(cli_run *r)
     char *run_id =
         cli_format("AXPROF_RUN_ID=%016" PRIx64 "%016" PRIx64, id[0], id[1]);
     char *window = cli_window_variable(&r->window, r->begin_ns);
+    char *count = r->count ? cli_format("AXPROF_COUNT=%s", r->count) : NULL;
     const char *args = getenv("AXPROF_ARGS");
     bool no_args =
         cli_args_has(r->args, OPT_run_no_args) || (args && !strcmp(args, "0"));
-    char *own[7] = {run_id, "AXPROF_DRAIN=parent"}, **last = own + 2;
+    char *own[8] = {run_id, "AXPROF_DRAIN=parent"}, **last = own + 2;
     if (window) *last++ = window;
     if (out) *last++ = out;
+    if (count) *last++ = count;
     if (cli_args_choice(r->args, OPT_run_functions, 0))
         *last++ = "AXPROF_FUNCTIONS=all";
     if (no_args) *last++ = "AXPROF_ARGS=0";
@@ -99,6 +101,7 @@ static char **make_environment(cli_run *r)
     setenv("AXPROF_RUN_ID", run_id + strlen("AXPROF_RUN_ID="), 1);
     if (no_args) setenv("AXPROF_ARGS", "0", 1);
     free(pattern);
+    free(count);
     free(out);
     free(run_id);
     free(window);
@@ -137,6 +140,7 @@ static int start(cli_run *r)
     allow_descriptors();
     leave_streams(r);
     cli_files_begin(&r->files, r->launch.pid);
+    r->count = cli_files_count(&r->files);
     r->begin_ns = cli_watch_clock();
     r->drains = cli_drains_create(&r->files, &r->window.keep,
                                   cli_window_end(&r->window, r->begin_ns));
@@ -228,7 +232,7 @@ static void watch(cli_run *r)
     r->watch.ctx = r;
     cli_watch_run(&r->watch);
     cli_status_hide(&r->status);
-    if (r->sampler) cli_sampler_end(r->sampler, &r->watch.usage);
+    if (r->sampler) cli_sampler_end(r->sampler, &r->watch.usage, r->count);
 }
 
 static void finish(cli_run *r)
@@ -239,6 +243,7 @@ static void finish(cli_run *r)
     axp_profiler_destroy(r->profiler);
     cli_files_fini(&r->files);
     cli_target_fini(&r->target);
+    free(r->count);
     free(r->preload);
 }
 

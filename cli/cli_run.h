@@ -18,6 +18,7 @@ typedef struct cli_run {
     bool is_quiet;
     cli_target target;
     char *preload; /* adapters; NULL: none */
+    char *count;   /* where processes count themselves; NULL: nowhere */
     cli_window window;
     cli_files files;
     cli_drains *drains;

@@ -43,6 +43,11 @@ static void say_how_it_ended(const cli_run *r)
                  (unsigned long long)seen.n_processes_seen,
                  axp_format_bytes(rss, sizeof rss, seen.max_rss_bytes),
                  (unsigned long long)seen.max_threads);
+    if (seen.n_missed)
+        cli_note("%llu more %s over before %s could be looked at",
+                 (unsigned long long)seen.n_missed,
+                 seen.n_missed == 1 ? "process was" : "processes were",
+                 seen.n_missed == 1 ? "it" : "they");
     uint64_t n_left = seen.n_left;
     if (n_left)
         cli_note("%llu process%s that it started go%s on",

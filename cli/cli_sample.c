@@ -7,6 +7,8 @@
  */
 #include "cli/cli_sample.h"
 
+#include "cli/cli_count.h"
+
 #include <dirent.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -67,6 +69,7 @@ struct cli_sampler {
     axp_profiler *p;
     DIR *proc;
     pid_list seen, look; /* in /proc at the last look, and at this one */
+    pid_list all;        /* of the run, ever */
     process *list;       /* the first process first, while it lives */
     size_t n, cap;
     pid_t first;
@@ -130,6 +133,8 @@ static void add(cli_sampler *s, int fd, const cli_proc_stat *stat, uint64_t now,
     *q = (process){
         .pid = stat->pid, .fd = fd, .first_seen_ns = now, .stat = *stat};
     s->now.n_processes_seen++;
+    if (grow((void **)&s->all.pids, &s->all.cap, s->all.n, sizeof *s->all.pids))
+        s->all.pids[s->all.n++] = stat->pid;
     begin_process(s, q, name);
 }
 
@@ -342,6 +347,7 @@ void cli_sampler_destroy(cli_sampler *s)
     free(s->list);
     free(s->seen.pids);
     free(s->look.pids);
+    free(s->all.pids);
     free(s);
 }
 
@@ -360,7 +366,8 @@ uint64_t cli_sampler_look(cli_sampler *s, uint64_t now)
     return now + (least > s->interval_ns ? least : s->interval_ns);
 }
 
-void cli_sampler_end(cli_sampler *s, const struct rusage *usage)
+void cli_sampler_end(cli_sampler *s, const struct rusage *usage,
+                     const char *count_path)
 {
     if (s->n_looks < 3) {
         count(s, RSS, (uint64_t)usage->ru_maxrss * 1024);
@@ -368,6 +375,9 @@ void cli_sampler_end(cli_sampler *s, const struct rusage *usage)
         count(s, MAJOR_FAULTS, (uint64_t)usage->ru_majflt);
     }
     read_all(s);
+    s->now.n_missed = cli_count_missed(count_path, s->all.pids, s->all.n);
+    if (s->now.n_missed)
+        axp_counter(s->p, "process.missed", (double)s->now.n_missed);
     s->now.n_left = s->n;
     s->now.n_processes = s->n;
 }

@@ -19,7 +19,8 @@
  *
  * A process belongs to the run when its parent does when it is first seen;
  * if it is orphaned later it still does. Processes shorter than the interval
- * may never be seen: their CPU time and faults are in their parents' sums. Of
+ * may never be seen: their CPU time and faults are in their parents' sums, and
+ * those that an adapter is in have counted themselves (process.missed). Of
  * a run that was over before a second look there is what the kernel tells at
  * its end: the largest process's memory, and faults.
  *
@@ -41,7 +42,8 @@ typedef struct cli_sampler cli_sampler;
 typedef struct cli_sample_now {
     uint64_t n_processes, n_threads, rss_bytes, cpu_ns;
     uint64_t n_processes_seen, max_threads, max_rss_bytes;
-    uint64_t n_left; /* that go on though the program has ended */
+    uint64_t n_left;   /* that go on though the program has ended */
+    uint64_t n_missed; /* were over before they were looked at */
 } cli_sample_now;
 
 /* NULL without memory. p is the caller's and outlives it; name is what the
@@ -50,8 +52,11 @@ cli_sampler *cli_sampler_create(axp_profiler *p, pid_t first, const char *name);
 void cli_sampler_destroy(cli_sampler *s);
 /* Looks, records, and returns when to look next (CLOCK_MONOTONIC). */
 uint64_t cli_sampler_look(cli_sampler *s, uint64_t now_ns);
-/* The first process has ended and was waited for; usage is what wait told. */
-void cli_sampler_end(cli_sampler *s, const struct rusage *usage);
+/* The first process has ended and was waited for; usage is what wait told.
+ * count: the file in which processes have counted themselves (the exec adapter
+ * does it for them); NULL: none. */
+void cli_sampler_end(cli_sampler *s, const struct rusage *usage,
+                     const char *count);
 cli_sample_now cli_sampler_now(const cli_sampler *s);
 
 #endif

@@ -222,6 +222,22 @@ def test_many_that_record_nothing(c, folder):
     equal(len(files), 1, files)
 
 
+def test_short_processes(c, folder):
+    """All are seen, or how many were not is said."""
+    n = 40
+    data, _ = profile(c, folder, "sh", "-c",
+                      f"i=0; while [ $i -lt {n} ]; do /bin/true; "
+                      "i=$((i + 1)); done")
+    seen = sum(op["calls"] for name, op in ops(data).items()
+               if name.startswith("process "))
+    missed = counters(data).get("process.missed", {"max": 0})["max"]
+    # a shell that has forked and not become the other program yet counts as
+    # what it was
+    check(seen + missed >= n + 1, "seen", seen, "missed", missed)
+    check(seen - n - 1 <= missed + seen <= 2 * n + 2, seen, missed)
+    equal(len(list(folder.glob("*.parts"))), 0, "parts")
+
+
 def test_ranks(c, folder):
     data, _ = profile(c, folder, c.program(), "scopes", 10,
                       env=environment(RANK="3", WORLD_SIZE="8"))
