@@ -57,7 +57,7 @@ static void start_profiler(cli_run *r)
         r->profiler = axp_profiler_create(&options);
     }
     /* Reports know by this name that it is no thread of the program. */
-    axp_thread_name(r->profiler, "(seen from outside)");
+    axp_outside_row(r->profiler);
     free(path);
 }
 

@@ -114,8 +114,8 @@ static process *find(cli_sampler *s, pid_t pid)
 
 static void begin_process(cli_sampler *s, process *q, const char *name)
 {
-    snprintf(q->label, sizeof q->label, "process %s", name);
-    axp_async_begin(s->p, q->label, (uint64_t)q->pid);
+    snprintf(q->label, sizeof q->label, "%s", name);
+    axp_process_begin(s->p, q->label, (uint64_t)q->pid);
 }
 
 static void add(cli_sampler *s, int fd, const cli_proc_stat *stat, uint64_t now,
@@ -137,14 +137,14 @@ static void add(cli_sampler *s, int fd, const cli_proc_stat *stat, uint64_t now,
 static void settle_name(cli_sampler *s, process *q, const cli_proc_stat *fresh)
 {
     if (!strcmp(q->stat.name, fresh->name)) return;
-    axp_async_end(s->p, q->label, (uint64_t)q->pid);
+    axp_process_end(s->p, q->label, (uint64_t)q->pid);
     q->stat = *fresh;
     begin_process(s, q, q->stat.name);
 }
 
 static void drop(cli_sampler *s, process *q)
 {
-    axp_async_end(s->p, q->label, (uint64_t)q->pid);
+    axp_process_end(s->p, q->label, (uint64_t)q->pid);
     close(q->fd);
     s->n--;
     memmove(q, q + 1, (size_t)(s->list + s->n - q) * sizeof *q);
@@ -225,7 +225,7 @@ static void count(cli_sampler *s, counter which, uint64_t value)
 {
     if (value == s->last[which]) return;
     s->last[which] = value;
-    axp_counter(s->p, counter_names[which], (double)value);
+    axp_outside_counter(s->p, counter_names[which], (double)value);
 }
 
 static void record_sums(cli_sampler *s)
@@ -259,8 +259,9 @@ static void record_cpu(cli_sampler *s, uint64_t now)
 {
     uint64_t span = now - s->cpu_mark_at_ns;
     if (span < CPU_WINDOW_MS * MS) return;
-    axp_counter(s->p, "process.cpu_cores",
-                (double)(s->now.cpu_ns - s->cpu_mark_ns) / (double)span);
+    axp_outside_counter(s->p, "process.cpu_cores",
+                        (double)(s->now.cpu_ns - s->cpu_mark_ns) /
+                            (double)span);
     s->cpu_mark_ns = s->now.cpu_ns;
     s->cpu_mark_at_ns = now;
 }
@@ -280,7 +281,7 @@ static void record_others(cli_sampler *s, uint64_t now)
         snprintf(name, sizeof name, "%s[%ld].rss_bytes", q->stat.name,
                  (long)q->pid);
         q->last_rss = q->stat.rss_bytes;
-        axp_counter(s->p, name, (double)q->last_rss);
+        axp_outside_counter(s->p, name, (double)q->last_rss);
     }
 }
 

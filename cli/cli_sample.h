@@ -2,9 +2,10 @@
 /* The run as seen from outside: its processes, from /proc, over time.
  *
  * Recorded into a profiler of the parent's own, so that it is part of the
- * run's files and of every report:
+ * run's files and of every report. Its row, counters and spans are of kinds of
+ * their own (axprof_adapter.h), whatever they are called:
  *
- *   process NAME            a span for each process (async, its id is the pid)
+ *   NAME                    a span for each process (its id is the pid)
  *   process.count           processes of the run at one time
  *   process.threads         and these below, summed over them
  *   process.rss_bytes       resident; shared pages count once a process
@@ -31,7 +32,7 @@
 #define CLI_SAMPLE_H
 #include <sys/resource.h>
 
-#include <axprof/axprof.h>
+#include <axprof/axprof_adapter.h>
 
 #include "cli/cli_proc.h"
 

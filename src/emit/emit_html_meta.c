@@ -254,6 +254,7 @@ static void put_ops(struct json *j)
     PUT_COLUMN(j, "file", n, file(j, op[i].file));
     PUT_COLUMN(j, "line", n, axp__out_i64(o, op[i].line));
     PUT_COLUMN(j, "sampled", n, axp__out_u64(o, op[i].is_sampled));
+    PUT_COLUMN(j, "wait", n, axp__out_u64(o, op[i].is_wait));
     end(j, '}');
 }
 
@@ -399,6 +400,8 @@ static void put_threads(struct json *j)
         put_time(j, "begin", t->begin);
         put_time(j, "end", t->end);
         put_u64(j, "busy", t->busy_ns);
+        put_u64(j, "wait", t->wait_ns);
+        if (t->cpu_ns) put_u64(j, "cpu", t->cpu_ns);
         put_u64(j, "events", t->events);
         end(j, '}');
     }

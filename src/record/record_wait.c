@@ -32,7 +32,7 @@ void axp_wait_end(uint64_t began, const char *name)
 {
     struct axp__lane *lane = began ? axp__enter(axp_global()) : NULL;
     if (!lane) return;
-    uint32_t id = axp__lane_name(lane, name);
+    uint32_t id = axp__lane_name_as(lane, AXP__KIND_WAIT, name);
     uint64_t now = axp__clock_ticks();
     if (!axp__tally_has_room(&lane->tally)) {
         axp__warn(lane->p, AXP__WARN_TOO_DEEP, id);
