@@ -3,11 +3,8 @@
 #include "cli/cli_drain.h"
 
 #include <dirent.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "cli/cli_say.h"
 #include "cli/cli_watch.h"
@@ -30,7 +27,6 @@ enum state { FOUND, DRAINING, COMPLETE };
 typedef struct recording {
     char *path;
     axp_drain *drain; /* while DRAINING */
-    int pid_fd;       /* readable when the process has ended; -1: unknown */
     enum state state;
     unsigned n_tries;
     bool is_stopped;
@@ -76,7 +72,7 @@ static void add(cli_drains *d, const char *name)
         d->list = more;
         d->cap = cap;
     }
-    d->list[d->n++] = (recording){.path = path, .pid_fd = -1};
+    d->list[d->n++] = (recording){.path = path};
 }
 
 static void list_folder(cli_drains *d)
@@ -113,15 +109,7 @@ static void open_recording(cli_drains *d, recording *r)
     r->n_tries++;
     if (!r->drain) return;
     if (d->has_keep) axp_drain_set_keep(r->drain, &d->keep);
-    r->pid_fd = (int)syscall(SYS_pidfd_open,
-                             (pid_t)axp_drain_info_of(r->drain).process_id, 0);
     r->state = DRAINING;
-}
-
-static bool has_ended(const recording *r)
-{
-    struct pollfd p = {.fd = r->pid_fd, .events = POLLIN};
-    return r->pid_fd < 0 || poll(&p, 1, 0) != 0;
 }
 
 static size_t drain(recording *r)
@@ -153,8 +141,6 @@ static void complete(cli_drains *d, recording *r)
     } else if (axp_file_pack(r->path, NULL) != AXP_OK) {
         note_problem(d, r); /* never drained, or drained by itself */
     }
-    if (r->pid_fd >= 0) close(r->pid_fd);
-    r->pid_fd = -1;
     r->state = COMPLETE;
 }
 
@@ -166,7 +152,7 @@ static size_t step_one(cli_drains *d, recording *r, uint64_t now_ns)
         axp_drain_stop(r->drain);
         r->is_stopped = true;
     }
-    bool is_over = has_ended(r);
+    bool is_over = axp_drain_is_over(r->drain);
     size_t n = drain(r);
     if (is_over) complete(d, r);
     return n;
@@ -210,7 +196,7 @@ void cli_drains_finish(cli_drains *d)
     for (size_t i = 0; i < d->n; i++) {
         recording *r = &d->list[i];
         if (r->state == FOUND) open_recording(d, r);
-        if (r->state == FOUND || (r->state == DRAINING && has_ended(r)))
+        if (r->state == FOUND || (r->state == DRAINING && axp_drain_is_over(r->drain)))
             complete(d, r);
     }
 }
@@ -220,7 +206,6 @@ void cli_drains_destroy(cli_drains *d)
     if (!d) return;
     for (size_t i = 0; i < d->n; i++) {
         axp_drain_close(d->list[i].drain, false);
-        if (d->list[i].pid_fd >= 0) close(d->list[i].pid_fd);
         free(d->list[i].path);
     }
     free(d->problem);

@@ -69,6 +69,9 @@ AXP_API axp_status axp_drain_set_keep(axp_drain *d, const axp_drain_keep *keep);
 /* From now on the process records nothing more. */
 AXP_API void axp_drain_stop(axp_drain *d);
 AXP_API axp_drain_info axp_drain_info_of(const axp_drain *d);
+/* Whether the process has let its spool go: it has ended, or has become
+ * another program. */
+AXP_API bool axp_drain_is_over(const axp_drain *d);
 /* Lets go. is_over: the process is gone, the trace becomes complete. NULL
  * allowed. */
 AXP_API axp_status axp_drain_close(axp_drain *d, bool is_over);

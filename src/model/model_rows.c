@@ -14,7 +14,7 @@ const struct axp__cap_row *axp__view_row(const axp_view *v, uint64_t id)
 
 /* ---- lives ------------------------------------------------------------------------- */
 
-static bool is_outside(const axp_view *v, const struct axp__cap_row *row)
+bool axp__row_is_outside(const axp_view *v, const struct axp__cap_row *row)
 {
     return !row->track && axp__view_kind(v, row->name) == AXP__KIND_OUTSIDE;
 }
@@ -29,7 +29,7 @@ static void set_events(axp_view *v)
                           ? (struct axp__span){row->first, row->last}
                           : (struct axp__span){axp__view_time(v, row->first),
                                                axp__view_time(v, row->last)};
-        v->is_outside |= is_outside(v, row);
+        v->is_outside |= axp__row_is_outside(v, row);
     }
     for (size_t i = 0; i < c->n_lanes; i++) {
         const struct axp__cap_lane *lane = &c->lanes[i];
@@ -43,7 +43,8 @@ static void set_wall(axp_view *v, bool with_outside)
 {
     axp_ns first = UINT64_MAX, last = 0;
     for (size_t i = 0; i < v->capture->n_rows; i++) {
-        if (is_outside(v, &v->capture->rows[i]) && !with_outside) continue;
+        if (axp__row_is_outside(v, &v->capture->rows[i]) && !with_outside)
+            continue;
         if (v->lives[i].begin < first) first = v->lives[i].begin;
         if (v->lives[i].end > last) last = v->lives[i].end;
     }
@@ -67,7 +68,8 @@ static void set_ends(axp_view *v)
     axp_ns wall = v->begin_ns + v->duration_ns;
     for (size_t i = 0; i < c->n_rows; i++) {
         const struct axp__cap_row *row = &c->rows[i];
-        if (row->is_ended || row->track || is_outside(v, row)) continue;
+        if (row->is_ended || row->track || axp__row_is_outside(v, row))
+            continue;
         axp_ns end = axp__view_time(v, axp__cap_end_of(c, row->id));
         if (end > wall) end = wall;
         if (end > v->lives[i].end) v->lives[i].end = end;
@@ -119,7 +121,7 @@ static uint64_t waited_in(const axp_view *v, const struct axp__cap_lane *lane)
 static void add_thread(axp_view *v, size_t i, uint64_t busy, uint64_t waited)
 {
     const struct axp__cap_row *row = &v->capture->rows[i];
-    if (is_outside(v, row)) return;
+    if (axp__row_is_outside(v, row)) return;
     v->threads[v->n_threads++] =
         (axp_thread_info){.id = row->tid,
                           .name = row->name ? axp__view_name(v, row->name) : "",
@@ -178,7 +180,8 @@ static bool count_processes(axp_view *v)
     uint64_t *of = calloc(c->n_rows + 1, sizeof *of);
     if (!of) return false;
     for (size_t i = 0; i < c->n_rows; i++)
-        if (!is_outside(v, &c->rows[i])) of[n++] = c->rows[i].process_id;
+        if (!axp__row_is_outside(v, &c->rows[i]))
+            of[n++] = c->rows[i].process_id;
     qsort(of, n, sizeof *of, by_number);
     for (size_t i = 0; i < n; i++)
         v->n_recorded += !i || of[i] != of[i - 1];

@@ -107,6 +107,9 @@ static inline enum axp__name_kind axp__view_kind(const axp_view *v, uint32_t id)
     return axp__kind_of(v->capture->name_at(v->capture, id).flags);
 }
 
+/* Is it axprof run's own, and no thread of the program? */
+bool axp__row_is_outside(const axp_view *v, const struct axp__cap_row *row);
+
 /* Threads of the program, processes and calls, as axprof_read.h defines
  * them. */
 size_t axp__view_n_processes(const axp_view *v);

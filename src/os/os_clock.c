@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Choice and calibration of the clock; see os_clock.h. */
+/* Choice of the clock, and its rate; see os_clock.h. */
 #include "os/os_clock.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <string.h>
 #include <time.h>
-#include <unistd.h>
 
-#define CALIBRATE_NS 20000000u
+#include "os/os_vvar.h"
+
+#define NS_PER_S 1000000000u
 
 uint8_t axp__clock_source = AXP__CLOCK_UNSET;
 static uint64_t (*test_read)(void);
-static uint64_t fixed_mult;
+static uint64_t raw_mult; /* known before the source is RAW */
 static struct axp__clock_pair first_pair;
 static uint8_t first_pair_state; /* 0 none, 1 being taken, 2 there */
 
@@ -20,37 +18,45 @@ static uint64_t os_ns(clockid_t id)
 {
     struct timespec ts;
     if (clock_gettime(id, &ts)) return 0;
-    return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+    return (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
 }
 
-#if defined(__x86_64__)
-/* Many virtual machines hide the invariant flag while the kernel itself runs
- * on the counter: believe the kernel. */
-static int kernel_runs_on_tsc(void)
+/* Of the counter, where the kernel keeps time by it; else 0. */
+static uint64_t find_mult(void)
 {
-    char name[8] = {0};
-    int keep = errno, ok = 0;
-    int fd = open("/sys/devices/system/clocksource/clocksource0/"
-                  "current_clocksource",
-                  O_RDONLY | O_CLOEXEC);
-    if (fd >= 0) {
-        ok = read(fd, name, sizeof name - 1) >= 3 && !memcmp(name, "tsc", 3);
-        close(fd);
-    }
-    errno = keep;
-    return ok;
-}
+#if defined(__aarch64__)
+    uint64_t hz;
+    __asm__("mrs %0, cntfrq_el0" : "=r"(hz));
+    return axp__clock_mult_of(hz);
+#else
+    return axp__vvar_mult();
 #endif
+}
+
+uint64_t axp__clock_mult_of(uint64_t hz)
+{
+    unsigned room = 32;
+    for (uint64_t high = 600 * hz >> 32; high; high >>= 1)
+        room--;
+    for (unsigned shift = 32; hz && shift; shift--) {
+        uint64_t mult = (((uint64_t)NS_PER_S << shift) + hz / 2) / hz;
+        if (mult >> room == 0) return mult << (32 - shift);
+    }
+    return 0;
+}
 
 static uint8_t choose_source(void)
 {
-#if defined(__aarch64__)
+    uint64_t mult = find_mult();
+    if (!mult) return AXP__CLOCK_OS;
+    axp__put(&raw_mult, mult);
     return AXP__CLOCK_RAW;
-#elif defined(__x86_64__)
-    return kernel_runs_on_tsc() ? AXP__CLOCK_RAW : AXP__CLOCK_OS;
-#else
-    return AXP__CLOCK_OS;
-#endif
+}
+
+static void choose_once(void)
+{
+    if (axp__get(&axp__clock_source) == AXP__CLOCK_UNSET)
+        axp__put_release(&axp__clock_source, choose_source());
 }
 
 struct axp__clock_pair axp__clock_pair_now(void)
@@ -74,8 +80,7 @@ struct axp__clock_pair axp__clock_pair_now(void)
 void axp__clock_init(void)
 {
     uint8_t none = 0;
-    if (axp__get(&axp__clock_source) == AXP__CLOCK_UNSET)
-        axp__put(&axp__clock_source, choose_source());
+    choose_once();
     if (!axp__cas(&first_pair_state, &none, 1)) return;
     first_pair = axp__clock_pair_now();
     axp__put_release(&first_pair_state, 2);
@@ -84,51 +89,18 @@ void axp__clock_init(void)
 struct axp__clock_pair axp__clock_pair_first(void)
 {
     if (axp__get(&test_read)) return (struct axp__clock_pair){0, 0, 0};
-    while (axp__get_acquire(&first_pair_state) != 2)
-        axp__clock_init();
-    return first_pair;
+    axp__clock_init();
+    /* Another thread may be taking it, or was when this process was forked. */
+    bool is_there = axp__get_acquire(&first_pair_state) == 2;
+    return is_there ? first_pair : axp__clock_pair_now();
 }
 
 uint64_t axp__clock_read_slow(void)
 {
     uint64_t (*read)(void) = axp__get(&test_read);
     if (read) return read();
-    if (axp__get(&axp__clock_source) == AXP__CLOCK_UNSET) {
-        axp__put(&axp__clock_source, choose_source());
-        if (axp__get(&axp__clock_source) == AXP__CLOCK_RAW)
-            return axp__clock_ticks();
-    }
-    return os_ns(CLOCK_MONOTONIC);
-}
-
-#if defined(__x86_64__)
-static uint64_t measured_mult(void)
-{
-    struct axp__clock_pair from, to;
-    while (axp__get_acquire(&first_pair_state) != 2)
-        axp__clock_init();
-    from = first_pair;
-    do
-        to = axp__clock_pair_now();
-    while (to.monotonic_ns - from.monotonic_ns < CALIBRATE_NS);
-    return (uint64_t)(((axp__wide)(to.monotonic_ns - from.monotonic_ns) << 32) /
-                      (to.ticks - from.ticks));
-}
-#endif
-
-static uint64_t find_mult(void)
-{
-    if (axp__get(&axp__clock_source) != AXP__CLOCK_RAW)
-        return (uint64_t)1 << 32;
-#if defined(__aarch64__)
-    uint64_t hz;
-    __asm__("mrs %0, cntfrq_el0" : "=r"(hz));
-    return (uint64_t)(((axp__wide)1000000000u << 32) / hz);
-#elif defined(__x86_64__)
-    return measured_mult();
-#else
-    return (uint64_t)1 << 32;
-#endif
+    choose_once();
+    return axp__clock_is_raw() ? axp__clock_raw() : os_ns(CLOCK_MONOTONIC);
 }
 
 uint64_t axp__clock_now(void)
@@ -138,12 +110,9 @@ uint64_t axp__clock_now(void)
 
 struct axp__rate axp__clock_rate(void)
 {
-    uint64_t mult = axp__get(&fixed_mult);
-    if (!mult) {
-        uint64_t found = find_mult();
-        mult = axp__cas(&fixed_mult, &mult, found) ? found : mult;
-    }
-    return (struct axp__rate){mult};
+    choose_once();
+    bool is_raw = axp__get_acquire(&axp__clock_source) == AXP__CLOCK_RAW;
+    return (struct axp__rate){is_raw ? axp__get(&raw_mult) : (uint64_t)1 << 32};
 }
 
 void axp__clock_set_test(uint64_t (*read)(void))

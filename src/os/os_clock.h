@@ -5,11 +5,13 @@
  *          (bench/floor.c): 6.7 ns on a Neoverse V1, 17–19 ns on the x86-64
  *          virtual machines tried. A fence would double it; order within a
  *          few nanoseconds does not matter to a profile.
- * Source   rdtsc or cntvct_el0 where the kernel itself keeps time by it,
- *          else clock_gettime (1 tick = 1 ns).
- * Rate     known from the hardware on aarch64; on x86-64 measured against
- *          CLOCK_MONOTONIC over at least 20 ms, once, by the first caller who
- *          asks for nanoseconds, and fixed from then on: time never bends.
+ * Source   rdtsc or cntvct_el0 where the kernel itself keeps time by it and
+ *          its rate is known, else clock_gettime (1 tick = 1 ns).
+ * Rate     the kernel's own, that of CLOCK_MONOTONIC_RAW: on x86-64 read where
+ *          the kernel keeps it (os_vvar), on aarch64 computed from the
+ *          counter's frequency as the kernel does. Nothing is measured, so
+ *          nobody waits, and all processes of a boot have one rate. It never
+ *          changes: time never bends.
  * Threads  all functions from any thread.
  * Not here converting what a file recorded: that uses the file's own rate.
  */
@@ -59,9 +61,14 @@ static inline uint64_t axp__clock_ticks(void)
 /* The same, for libaxprof. */
 __attribute__((visibility("default"))) uint64_t axp__clock_now(void);
 
-/* Chooses the source; harmless to repeat. */
+/* Chooses the source, about 10 µs; harmless to repeat. */
 void axp__clock_init(void);
 __attribute__((visibility("default"))) struct axp__rate axp__clock_rate(void);
+
+/* The mult of a counter of so many Hz, rounded as Linux rounds its own
+ * (clocks_calc_mult_shift, for 600 s): up to 10⁻⁷ beside the frequency for a
+ * counter of 2 GHz, and exactly CLOCK_MONOTONIC_RAW. */
+uint64_t axp__clock_mult_of(uint64_t hz);
 
 static inline uint64_t axp__rate_to_ns(struct axp__rate r, uint64_t ticks)
 {

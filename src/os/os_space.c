@@ -79,33 +79,24 @@ static uint64_t round_up(uint64_t n, uint64_t to)
     return (n + to - 1) / to * to;
 }
 
-/* A place at the end of the file, not yet made sure of; its offset, or 0. */
-static uint64_t take_place(struct axp__space *s, uint64_t bytes)
+/* A place that was given back, of the same length and kind: a reader outside
+ * may have it mapped. NULL: there is none. */
+static struct axp__extent *take_free(struct axp__space *s,
+                                     enum axp__extent_kind kind, uint64_t bytes)
 {
-    uint64_t end = axp__get(&s->end_bytes);
-    if (!axp__fd_is(s->fd, s->device, s->inode)) return 0;
-    do
-        if (end + bytes > s->limit_bytes) return 0;
-    while (!axp__cas(&s->end_bytes, &end, end + bytes));
-    return end;
-}
-
-/* Nothing came of it. Where others took places after it, it stays a hole. */
-static void give_place(struct axp__space *s, uint64_t offset, uint64_t bytes)
-{
-    uint64_t end = offset + bytes;
-    axp__cas(&s->end_bytes, &end, offset);
-}
-
-/* Maps a place and makes sure of it; NULL: nothing is taken. In this order, so
- * that where nothing can be mapped the file does not grow. */
-static void *map_place(struct axp__space *s, uint64_t offset, uint64_t bytes)
-{
-    void *m = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, s->fd,
-                   (off_t)offset);
-    if (m == MAP_FAILED) return NULL;
-    if (axp__fd_allocate(s->fd, offset, bytes)) return m;
-    munmap(m, bytes);
+    uint32_t n = axp__get(&s->n_extents);
+    if (!axp__get(&s->n_free_extents)) return NULL;
+    for (uint32_t i = 1; i < n; i++) {
+        uint32_t free = AXP__EXTENT_FREE;
+        struct axp__extent *e = &s->extent[i];
+        if (axp__get_acquire(&e->kind) != free || e->bytes != bytes ||
+            e->used != (uint32_t)kind ||
+            !axp__cas(&e->kind, &free, (uint32_t)AXP__EXTENT_NONE))
+            continue;
+        axp__add(&s->n_free_extents, -1);
+        e->used = 0;
+        return e;
+    }
     return NULL;
 }
 
@@ -118,23 +109,88 @@ static struct axp__extent *new_entry(struct axp__space *s)
     return &s->extent[i];
 }
 
-static struct axp__extent *add_extent(struct axp__space *s,
+/* A place in the file, with an entry that says where. Several threads may want
+ * one at once, where one of them is enough: so it costs no memory yet. */
+static struct axp__extent *take_place(struct axp__space *s,
                                       enum axp__extent_kind kind,
                                       uint64_t bytes)
 {
-    uint64_t offset = take_place(s, bytes);
-    void *m = offset ? map_place(s, offset, bytes) : NULL;
-    struct axp__extent *e = m ? new_entry(s) : NULL;
-    if (!e) {
-        if (m) munmap(m, bytes);
-        if (offset) give_place(s, offset, bytes);
+    struct axp__extent *e = take_free(s, kind, bytes);
+    if (e) return e;
+    e = new_entry(s);
+    if (!e) return NULL;
+    e->offset = axp__add(&s->end_bytes, bytes);
+    e->bytes = bytes;
+    return e;
+}
+
+/* Nothing is mapped there, nothing is in it. */
+static void give_place(struct axp__space *s, enum axp__extent_kind kind,
+                       struct axp__extent *e)
+{
+    e->used = (uint32_t)kind;
+    axp__put_release(&e->kind, (uint32_t)AXP__EXTENT_FREE);
+    axp__add(&s->n_free_extents, 1);
+}
+
+/* Bytes of an extent made sure of; false: there is no room for them. */
+static bool back(struct axp__space *s, const struct axp__extent *e, uint64_t at,
+                 uint64_t bytes)
+{
+    uint64_t before = axp__add(&s->backed_bytes, bytes);
+    if (before + bytes <= s->limit_bytes &&
+        axp__fd_is(s->fd, s->device, s->inode) &&
+        axp__fd_allocate(s->fd, e->offset + at, bytes))
+        return true;
+    axp__add(&s->backed_bytes, -bytes);
+    return false;
+}
+
+static void *map_place(struct axp__space *s, const struct axp__extent *e)
+{
+    if (!axp__fd_is(s->fd, s->device, s->inode)) return NULL;
+    void *m = mmap(NULL, e->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, s->fd,
+                   (off_t)e->offset);
+    return m == MAP_FAILED ? NULL : m;
+}
+
+/* Mapped, and backed if it is wanted whole; else its last page is, so that all
+ * of it lies within the file. In this order, so that where
+ * nothing can be mapped the file does not grow. */
+static struct axp__extent *add_extent(struct axp__space *s,
+                                      enum axp__extent_kind kind,
+                                      uint64_t bytes, bool is_backed)
+{
+    struct axp__extent *e = take_place(s, kind, bytes);
+    void *m = e ? map_place(s, e) : NULL;
+    uint64_t from = is_backed ? 0 : bytes - UNIT; /* the file is as long */
+    if (m && !back(s, e, from, bytes - from)) {
+        munmap(m, bytes);
+        m = NULL;
+    }
+    if (!m) {
+        if (e) give_place(s, kind, e);
         return NULL;
     }
     e->address = (uintptr_t)m;
-    e->offset = offset;
-    e->bytes = bytes;
     axp__put_release(&e->kind, (uint32_t)kind);
     return e;
+}
+
+/* An extent that is not needed any more. What cannot be emptied stays a hole
+ * in the table. */
+static void drop_extent(struct axp__space *s, struct axp__extent *e,
+                        uint64_t backed_bytes)
+{
+    enum axp__extent_kind kind = e->kind;
+    axp__put(&e->kind, AXP__EXTENT_NONE);
+    munmap((void *)(uintptr_t)e->address, e->bytes);
+    if (!axp__fd_is(s->fd, s->device, s->inode) ||
+        fallocate(s->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                  (off_t)e->offset, (off_t)e->bytes))
+        return;
+    axp__add(&s->backed_bytes, -backed_bytes);
+    give_place(s, kind, e);
 }
 
 static struct axp__extent *extent_of(struct axp__space *s, const void *memory)
@@ -142,7 +198,8 @@ static struct axp__extent *extent_of(struct axp__space *s, const void *memory)
     uint32_t n = axp__get(&s->n_extents);
     for (uint32_t i = 0; i < n; i++) {
         struct axp__extent *e = &s->extent[i];
-        if (axp__get_acquire(&e->kind) && (uintptr_t)memory >= e->address &&
+        if (axp__extent_is_mapped(axp__get_acquire(&e->kind)) &&
+            (uintptr_t)memory >= e->address &&
             (uintptr_t)memory < e->address + e->bytes)
             return e;
     }
@@ -185,32 +242,42 @@ static void push_free(uint64_t *list, void *memory)
     } while (!axp__cas(list, &head, tag | (uintptr_t)memory));
 }
 
-static void *carve_from(struct axp__extent *e, size_t bytes)
+static void *carve_from(struct axp__space *s, struct axp__extent *e,
+                        size_t bytes)
 {
     uint32_t n = (uint32_t)(bytes / UNIT);
     uint32_t at = axp__add(&e->used, n);
-    if ((uint64_t)(at + n) * UNIT > e->bytes) return NULL;
+    if ((uint64_t)(at + n) * UNIT > e->bytes ||
+        !back(s, e, (uint64_t)at * UNIT, bytes))
+        return NULL;
     return (char *)(uintptr_t)e->address + (size_t)at * UNIT;
 }
 
-/* Each new extent of a kind is twice as large as the one before. */
+static bool is_used_up(const struct axp__extent *e, size_t bytes)
+{
+    return (uint64_t)axp__get(&e->used) * UNIT + bytes > e->bytes;
+}
+
+/* Each new extent of a kind is twice as large as the one before. Pieces are
+ * backed as they are taken: of several threads that find an extent used up all
+ * map a new one and one of them is kept, which may cost no memory. */
 static void *carve(struct axp__space *s, enum axp__extent_kind kind,
                    size_t bytes)
 {
     for (;;) {
         uint32_t now = axp__get_acquire(&s->carved[kind]);
         struct axp__extent *e = now ? &s->extent[now - 1] : NULL;
-        void *m = e ? carve_from(e, bytes) : NULL;
+        void *m = e && !is_used_up(e, bytes) ? carve_from(s, e, bytes) : NULL;
         if (m) return m;
+        if (e && !is_used_up(e, bytes)) return NULL; /* no room in the file */
         uint64_t size = e ? e->bytes * 2 : FIRST_CARVED;
         size = size < LAST_CARVED ? size : LAST_CARVED;
         size = round_up(size > bytes ? size : bytes, page_bytes());
-        struct axp__extent *fresh = add_extent(s, kind, size);
+        struct axp__extent *fresh = add_extent(s, kind, size, false);
         if (!fresh) return NULL;
-        m = carve_from(fresh, bytes);
-        /* Where another was faster, the rest of this one is left. */
-        axp__cas(&s->carved[kind], &now, (uint32_t)(fresh - s->extent) + 1);
-        return m;
+        if (!axp__cas(&s->carved[kind], &now,
+                      (uint32_t)(fresh - s->extent) + 1))
+            drop_extent(s, fresh, UNIT); /* another was faster */
     }
 }
 
@@ -224,15 +291,14 @@ static void *map_in(struct axp__space *s, enum axp__extent_kind kind,
 {
     if (!is_carved(kind, bytes)) {
         struct axp__extent *e =
-            add_extent(s, kind, round_up(bytes, page_bytes()));
+            add_extent(s, kind, round_up(bytes, page_bytes()), true);
         return e ? (void *)(uintptr_t)e->address : NULL;
     }
+    if (kind != AXP__EXTENT_OTHER) /* never given back */
+        return carve(s, kind, round_up(bytes, UNIT));
     unsigned c = class_of(bytes);
-    if (kind == AXP__EXTENT_OTHER) {
-        void *m = pop_free(&s->free_list[c]);
-        if (m) return memset(m, 0, bytes);
-    }
-    return carve(s, kind, (size_t)UNIT << c);
+    void *m = pop_free(&s->free_list[c]);
+    return m ? memset(m, 0, bytes) : carve(s, kind, (size_t)UNIT << c);
 }
 
 /* Chunks are worth less than what comes after them: an eighth of a small file
@@ -276,11 +342,7 @@ void axp__space_unmap(struct axp__space *s, void *memory, size_t bytes)
         if (e->kind == AXP__EXTENT_OTHER)
             push_free(&s->free_list[class_of(bytes)], memory);
     } else if (e) {
-        axp__put(&e->kind, AXP__EXTENT_NONE);
-        if (axp__fd_is(s->fd, s->device, s->inode))
-            (void)fallocate(s->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                            (off_t)e->offset, (off_t)e->bytes);
-        munmap(memory, e->bytes);
+        drop_extent(s, e, e->bytes);
     } else {
         axp__unmap(memory, bytes);
     }
@@ -293,7 +355,7 @@ bool axp__space_move_in(struct axp__space *s, enum axp__extent_kind kind,
     uint64_t page = page_bytes();
     if (bytes % page || (uintptr_t)memory % page) return false;
     /* First elsewhere, with the content; then the same pages here. */
-    struct axp__extent *e = add_extent(s, AXP__EXTENT_NONE, bytes);
+    struct axp__extent *e = add_extent(s, AXP__EXTENT_NONE, bytes, true);
     if (!e) return false;
     void *copy = (void *)(uintptr_t)e->address;
     memcpy(copy, memory, bytes);
@@ -331,6 +393,7 @@ struct axp__space *axp__space_create(int fd, uint64_t limit_bytes,
     s->pid = (uint64_t)getpid();
     s->end_bytes = bytes;
     s->limit_bytes = limit_bytes + bytes;
+    s->backed_bytes = bytes;
     s->device = (uint64_t)st.st_dev;
     s->inode = (uint64_t)st.st_ino;
     s->fd = fd;
@@ -375,7 +438,7 @@ void axp__space_close(struct axp__space *s)
         const struct axp__extent *e = &s->extent[i];
         if (is_kept(e))
             detach(s, e, true);
-        else if (e->kind)
+        else if (axp__extent_is_mapped(e->kind))
             munmap((void *)(uintptr_t)e->address, e->bytes);
     }
     end_space(s);
@@ -389,7 +452,7 @@ void axp__space_leave(struct axp__space *s)
     int keep = errno;
     if (!s) return;
     for (uint32_t i = 1; i < s->n_extents; i++)
-        if (s->extent[i].kind)
+        if (axp__extent_is_mapped(s->extent[i].kind))
             detach(s, &s->extent[i], s->extent[i].kind != AXP__EXTENT_CHUNKS);
     end_space(s);
     errno = keep;

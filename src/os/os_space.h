@@ -10,10 +10,10 @@
  * (outside_recover.c). The kernel keeps each store, whatever happens to the
  * process next.
  *
- * Small pieces are carved from extents by an atomic add, in powers of two,
- * and used again through free lists; large ones are extents of their own.
- * Every byte is allocated in the file before it is mapped: a full /dev/shm is
- * no SIGBUS at a store. Chunks then find no room, and leave some of it to the
+ * Small pieces are carved from extents by an atomic add, and used again through
+ * free lists, in powers of two; large ones are extents of their own. An extent
+ * is a place in the file, which is a hole at first: every byte is allocated
+ * before it is handed out, so that a full /dev/shm is no SIGBUS at a store. Chunks then find no room, and leave some of it to the
  * others; lanes and accumulators lie in anonymous memory instead, so that
  * statistics stay whole, though a kill would lose what lies there.
  *
@@ -35,14 +35,20 @@
 #include "base/base_budget.h"
 
 enum axp__extent_kind {
-    AXP__EXTENT_NONE, /* free, or being made */
+    AXP__EXTENT_NONE, /* being made */
     AXP__EXTENT_HEAD,
     AXP__EXTENT_SLOT,   /* the profiler */
     AXP__EXTENT_LANES,  /* outlive the space: see close */
     AXP__EXTENT_CHUNKS, /* words */
     AXP__EXTENT_NAMES,
-    AXP__EXTENT_OTHER
+    AXP__EXTENT_OTHER,
+    AXP__EXTENT_FREE /* a place in the file that another may have */
 };
+
+static inline bool axp__extent_is_mapped(uint32_t kind)
+{
+    return kind != AXP__EXTENT_NONE && kind != AXP__EXTENT_FREE;
+}
 
 struct axp__extent {
     uint64_t address; /* in the process that made it */
@@ -65,13 +71,15 @@ struct axp__space { /* the beginning of the file */
     uint64_t pid;
     uint64_t is_complete;   /* the rest may be believed */
     uint64_t root[4];       /* addresses that the owner wants known */
-    uint64_t end_bytes;     /* of the file */
-    uint64_t limit_bytes;   /* that it may have */
+    uint64_t end_bytes;     /* of the file, holes and all */
+    uint64_t limit_bytes;   /* that may be backed, */
+    uint64_t backed_bytes;  /* and that are */
     uint64_t device, inode; /* of the descriptor */
     uint64_t free_list[AXP__SPACE_CLASSES]; /* tag << 48 | address */
     uint32_t carved[8];                     /* by kind: extent + 1, now */
     int32_t fd;
-    uint32_t n_extents;
+    uint32_t n_extents, n_free_extents;
+    uint32_t unused;
     struct axp__extent extent[AXP__SPACE_EXTENTS];
     char owner[AXP__SPACE_OWNER]; /* the trace's path; "": too long */
 };

@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "outside/outside_keep.h"
+#include "outside/outside_recover.h"
 #include "record/record_lane.h"
 #include "record/record_profiler.h"
 #include "record/record_thread.h"
@@ -340,6 +341,11 @@ uint64_t axp__outside_steps(const struct axp__outside *o)
 const char *axp__outside_path(const struct axp__outside *o)
 {
     return o->path;
+}
+
+bool axp__outside_is_over(const struct axp__outside *o)
+{
+    return !axp__spool_is_in_use(o->fd);
 }
 
 int axp__outside_pid(const struct axp__outside *o)

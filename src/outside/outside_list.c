@@ -5,8 +5,7 @@
  * Input    untrusted: anyone may put files of any name there. A spool is a
  *          regular file of this user, opened without following a link, that is
  *          called by the number in it.
- * In use   as long as it is locked (os_space.h). Those of older versions are
- *          not: there the process id tells.
+ * In use   as long as it is locked (os_space.h).
  */
 #include <dirent.h>
 #include <errno.h>
@@ -14,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -66,15 +64,6 @@ static int open_spool(const char *name, struct head *h)
     return -1;
 }
 
-static bool is_in_use(int fd, const struct axp__space *s)
-{
-    if (s->layout != AXP__SPACE_LAYOUT)
-        return axp__process_is_running((pid_t)s->pid);
-    if (flock(fd, LOCK_EX | LOCK_NB)) return true;
-    (void)flock(fd, LOCK_UN);
-    return false;
-}
-
 axp_status axp_spools_list(int (*fn)(const axp_spool_info *s, void *ctx),
                            void *ctx)
 {
@@ -88,7 +77,7 @@ axp_status axp_spools_list(int (*fn)(const axp_spool_info *s, void *ctx),
         bool is_ours = h->space.layout == AXP__SPACE_LAYOUT;
         axp_spool_info info = {h->path, is_ours ? h->space.owner : "",
                                h->space.pid, h->bytes,
-                               is_in_use(fd, &h->space)};
+                               axp__spool_is_in_use(fd)};
         close(fd);
         stop = fn(&info, ctx);
     }
@@ -109,7 +98,7 @@ axp_status axp_spool_remove(const char *path)
     if (fd < 0)
         status = axp__fail(AXP_E_NOT_FOUND, "%s is no spool of this user",
                            path ? path : "(null)");
-    else if (is_in_use(fd, &h->space))
+    else if (axp__spool_is_in_use(fd))
         status = axp__fail(AXP_E_STATE, "%s is in use by process %llu", path,
                            (unsigned long long)h->space.pid);
     else if (unlink(path))

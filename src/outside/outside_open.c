@@ -71,6 +71,11 @@ void axp_drain_stop(axp_drain *d)
     axp__outside_stop((struct axp__outside *)d);
 }
 
+bool axp_drain_is_over(const axp_drain *d)
+{
+    return axp__outside_is_over((const struct axp__outside *)d);
+}
+
 axp_drain_info axp_drain_info_of(const axp_drain *d)
 {
     const struct axp__outside *o = (const struct axp__outside *)d;

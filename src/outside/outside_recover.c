@@ -471,9 +471,7 @@ static bool get_prof(struct axp__image *m)
     c->process_id = head->pid;
     c->rank = p->rank;
     c->start_ticks = c->end_ticks = p->start_ticks;
-    /* Not known yet when it died: the same clock, if this is the machine. */
-    c->rate_mult = head->root[AXP__ROOT_RATE] ? head->root[AXP__ROOT_RATE]
-                                              : axp__clock_rate().mult;
+    c->rate_mult = head->root[AXP__ROOT_RATE];
     c->own_cost_ticks = head->root[AXP__ROOT_COST];
     c->timeline_capacity = p->timeline_capacity;
     c->has_timeline = !(p->flags & AXP_NO_TIMELINE);
@@ -500,19 +498,6 @@ static void release(struct axp__capture *c)
     free(m->head);
     close(m->fd);
     free(m);
-}
-
-bool axp__process_is_running(pid_t pid)
-{
-    char path[64], text[512] = "";
-    if (kill(pid, 0) && errno != EPERM) return false;
-    snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return errno != ENOENT;
-    ssize_t n = read(fd, text, sizeof text - 1);
-    close(fd);
-    const char *end = n > 0 ? strrchr(text, ')') : NULL;
-    return !end || !end[1] || !strchr("ZX", end[2]);
 }
 
 axp_status axp__spool_recover(int fd, struct axp__recovered *out)
@@ -549,8 +534,7 @@ axp_status axp__spool_recover(int fd, struct axp__recovered *out)
     axp__image_free_extents(m); /* all that is needed was copied */
     memcpy(out->id, m->head->id, sizeof out->id);
     out->epoch = m->epoch;
-    out->is_alive =
-        !c->is_finished && axp__process_is_running((pid_t)m->head->pid);
+    out->is_alive = !c->is_finished && axp__spool_is_in_use(m->fd);
     out->capture = c;
     return AXP_OK;
 }

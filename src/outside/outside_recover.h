@@ -4,8 +4,6 @@
  * target needs it. */
 #ifndef AXP_OUTSIDE_RECOVER_H
 #define AXP_OUTSIDE_RECOVER_H
-#include <sys/types.h>
-
 #include "tally/tally_capture.h"
 
 struct axp__recovered {
@@ -22,9 +20,11 @@ int axp__spool_open_for(int trace_fd, const char *trace_path);
 /* Removes it: what it held is in the trace. */
 void axp__spool_unlink_for(int trace_fd, const char *trace_path);
 
-/* Whether there is such a process, and not only its exit status, which a
- * parent that does not ask leaves there for ever. */
-bool axp__process_is_running(pid_t pid);
+/* Whether its process is still there: it is locked as long as somebody has it
+ * mapped who made it (os_space.h). Process ids tell nothing: they are used
+ * again, and are others in another namespace. Only of a file whose magic was
+ * seen, which is written after it was locked. */
+bool axp__spool_is_in_use(int fd);
 
 /* Reads a spool; takes the descriptor over, also on failure. NULL in
  * capture, and the reason in axp_last_error, if it is none. */

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -77,6 +78,13 @@ void axp__spool_unlink_for(int trace_fd, const char *trace_path)
     if (name) (void)unlink(name);
     if (fd >= 0) close(fd);
     free(name);
+}
+
+bool axp__spool_is_in_use(int fd)
+{
+    if (flock(fd, LOCK_EX | LOCK_NB)) return true; /* or it cannot be told */
+    (void)flock(fd, LOCK_UN);
+    return false;
 }
 
 int axp__spool_open_for(int trace_fd, const char *trace_path)

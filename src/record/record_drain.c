@@ -134,29 +134,11 @@ static void keep_reserve(struct axp__pool *pool)
 
 /* ---- orders -------------------------------------------------------------------------- */
 
-/* Not by a recording thread: on x86-64 the rate of the clock is measured. */
-static void find_constants(struct axp__tape *tape)
-{
-    struct axp__space *s = tape->p->budget.space;
-    if (axp__get(&s->root[AXP__ROOT_RATE])) return;
-    axp__put(&s->root[AXP__ROOT_COST], axp__own_cost_ticks());
-    axp__put_release(&s->root[AXP__ROOT_RATE], axp__clock_rate().mult);
-    axp__trace_constants(&tape->trace);
-    tell_errors(tape);
-}
-
-static void restart(struct axp__tape *tape)
-{
-    axp__trace_restart(&tape->trace, tape->p);
-    axp__trace_constants(&tape->trace);
-}
-
 static void carry_out(struct axp__tape *tape, enum axp__tape_order order)
 {
     if (order == AXP__ORDER_HOLD) return;
-    find_constants(tape);
     if (order == AXP__ORDER_RESTART)
-        restart(tape);
+        axp__trace_restart(&tape->trace, tape->p);
     else
         while (drain_batch(tape))
             ;
@@ -177,7 +159,6 @@ static void *run(void *arg)
     uint64_t last_ns = now_ns();
     long idle_ns = IDLE_NS;
     pthread_setname_np(pthread_self(), "axprof-drain");
-    find_constants(tape);
     for (;;) {
         uint32_t asked = axp__get_acquire(&tape->n_asked);
         if (asked != tape->n_done) {

@@ -232,21 +232,22 @@ void axp_category(axp_profiler *p, axp_cat cat)
 
 /* ---- rows -------------------------------------------------------------------------- */
 
-static void name_row(axp_profiler *p, enum axp__name_kind kind,
-                     const char *name)
+void axp_thread_name(axp_profiler *p, const char *name)
 {
     struct axp__lane *lane = axp__enter_as(p, AXP__ENTER_DISABLED);
     if (!lane) return;
-    axp__put(&lane->name, axp__lane_name_as(lane, kind, name));
+    uint32_t id = name && *name ? axp__name_of_thread(name) : AXP__NAME_UNNAMED;
+    if (id == AXP__NAME_UNNAMED || id == AXP__NAME_OTHER)
+        axp__lane_warn_name(lane, id);
+    axp__put(&lane->name, id);
     axp__leave(lane);
-}
-
-void axp_thread_name(axp_profiler *p, const char *name)
-{
-    name_row(p, AXP__KIND_PLAIN, name);
 }
 
 void axp_outside_row(axp_profiler *p)
 {
-    name_row(p, AXP__KIND_OUTSIDE, "(seen from outside)");
+    struct axp__lane *lane = axp__enter_as(p, AXP__ENTER_DISABLED);
+    if (!lane) return;
+    axp__put(&lane->name,
+             axp__lane_name_as(lane, AXP__KIND_OUTSIDE, "(seen from outside)"));
+    axp__leave(lane);
 }

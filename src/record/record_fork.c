@@ -24,7 +24,8 @@ static void begin_prof(struct axp__prof *p)
         axp__lane_stop(l); /* an interrupted event may bring one back */
     p->lanes = NULL;
     p->merged = NULL;
-    p->n_rows = p->n_ended = p->n_merged_rows = 0;
+    p->n_rows = p->n_ended = p->n_left_open = p->n_free_lanes = 0;
+    p->n_merged_rows = 0;
     p->n_merged_unlogged = 0;
     p->trash = NULL;
     p->budget.limit_bytes += p->budget.used_bytes; /* which is forgotten */

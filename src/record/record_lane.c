@@ -14,7 +14,8 @@
 #include "record/record_window.h"
 #include "tally/tally_merge.h"
 
-#define MERGE_PAST 32 /* ended lanes kept whole, by thread */
+#define MERGE_PAST 32       /* ended lanes kept whole, by thread */
+#define MOST_LEFT_OPEN 512 /* of threads that ended with scopes open */
 
 /* ---- memory of lanes -------------------------------------------------------- */
 
@@ -161,17 +162,28 @@ void axp__lane_discard(struct axp__lane *lane)
     pthread_mutex_unlock(&process->mutex);
 }
 
-/* One whose thread ended and whose data were merged. */
+/* One whose thread ended and whose data were merged. n_free is a guess, so
+ * that nobody looks through the lanes of a thousand live threads in vain. */
 static struct axp__lane *reclaim(struct axp__prof *p)
 {
+    if ((int32_t)axp__get(&p->n_free_lanes) <= 0) return NULL;
     struct axp__lane *lane = axp__get_acquire(&p->lanes);
     for (; lane; lane = lane->next) {
         uint32_t free = AXP__LANE_FREE;
         if (axp__get(&lane->state) == free &&
-            axp__cas(&lane->state, &free, AXP__LANE_TAKEN))
+            axp__cas(&lane->state, &free, AXP__LANE_TAKEN)) {
+            axp__add(&p->n_free_lanes, -1);
             return lane;
+        }
     }
     return NULL;
+}
+
+void axp__lane_free(struct axp__lane *lane)
+{
+    axp__put(&lane->owner, NULL);
+    axp__put_release(&lane->state, AXP__LANE_FREE);
+    axp__add(&lane->p->n_free_lanes, 1);
 }
 
 /* At the end, where a reader of the spool, which has no such lane, finds all
@@ -190,6 +202,8 @@ static void push(struct axp__prof *p, struct axp__lane *lane)
 {
     struct axp__space *space = p->budget.space;
     if (space && !axp__space_holds(space, lane)) {
+        if (p->tape && p->tape->is_outside)
+            axp__warn(p, AXP__WARN_SPOOL_FULL, lane->name);
         append(p, lane);
         return;
     }
@@ -203,13 +217,13 @@ struct axp__lane *axp__lane_take(struct axp__thread *t, struct axp__prof *p,
                                  uint32_t track, uint32_t name)
 {
     struct axp__lane *lane = NULL;
-    if (t && axp__get(&p->n_ended) > MERGE_PAST) {
+    if (t && axp__get(&p->n_ended) > MERGE_PAST + axp__get(&p->n_left_open)) {
         if (!pthread_mutex_trylock(&p->mutex)) {
             axp__lane_merge_ended(p);
             pthread_mutex_unlock(&p->mutex);
         }
-        lane = reclaim(p);
     }
+    if (t) lane = reclaim(p);
     bool is_new = !lane;
     if (is_new) lane = take_memory(p->budget.space);
     if (!lane) return NULL;
@@ -221,7 +235,7 @@ struct axp__lane *axp__lane_take(struct axp__thread *t, struct axp__prof *p,
     if (!name && t) {
         char comm[32];
         axp__thread_comm(comm, sizeof comm);
-        name = comm[0] ? axp__name_register(comm, NULL) : 0;
+        name = comm[0] ? axp__name_of_thread(comm) : 0;
     }
     axp__put(&lane->name, name);
     begin(lane, p);
@@ -310,7 +324,7 @@ uint64_t axp__lane_cpu_ns(const struct axp__lane *lane)
 }
 
 /* A place for the row of a merged lane; the last stands for all past the
- * limit. */
+ * limit, which are counted. */
 static struct axp__row *new_row(struct axp__prof *p)
 {
     if (p->n_merged_rows == p->cap_rows && p->cap_rows < AXP__MAX_ROWS) {
@@ -325,8 +339,12 @@ static struct axp__row *new_row(struct axp__prof *p)
         p->cap_rows = cap;
     }
     if (p->n_merged_rows < p->cap_rows) return &p->rows[p->n_merged_rows++];
-    p->rows[p->n_merged_rows - 1].n_merged++;
-    return &p->rows[p->n_merged_rows - 1];
+    struct axp__row *rest = &p->rows[p->n_merged_rows - 1];
+    rest->n_merged++;
+    rest->name = AXP__NAME_OTHER;
+    rest->tid = 0;
+    axp__warn(p, AXP__WARN_SHARED_ROW, 0);
+    return rest;
 }
 
 static void keep_row(struct axp__prof *p, const struct axp__lane *lane)
@@ -348,6 +366,15 @@ static void keep_row(struct axp__prof *p, const struct axp__lane *lane)
     r->n_events += axp__lane_logged(lane) + axp__lane_unlogged(lane);
 }
 
+/* Whether nothing is open in the lane of a thread that ended. is_over: what
+ * is, was left for good, and ends where the thread did. */
+static bool is_closed(struct axp__lane *lane, bool is_over)
+{
+    axp__named_settle(lane); /* others may have ended it since */
+    if (is_over) axp__named_abandon_all(lane);
+    return lane->tally.top == lane->tally.frames;
+}
+
 static void merge(struct axp__prof *p, struct axp__lane *lane)
 {
     if (!axp__tally_merge(&p->merged->tally, &lane->tally,
@@ -359,10 +386,16 @@ void axp__lane_merge_ended(struct axp__prof *p)
 {
     if (!p->merged) p->merged = axp__lane_take(NULL, p, 0, 0);
     if (!p->merged) return;
+    bool is_over = p->n_left_open > MOST_LEFT_OPEN;
+    p->n_left_open = 0;
     struct axp__lane *lane = axp__get_acquire(&p->lanes);
     for (; lane; lane = lane->next) {
-        if (axp__get_acquire(&lane->state) != AXP__LANE_ENDED) continue;
-        if (lane->tally.top != lane->tally.frames || lane->track) continue;
+        if (axp__get_acquire(&lane->state) != AXP__LANE_ENDED || lane->track)
+            continue;
+        if (!is_closed(lane, is_over)) {
+            p->n_left_open++;
+            continue;
+        }
         keep_row(p, lane); /* merging disturbs the nodes it looks at */
         if (lane->first_ticks) merge(p, lane);
         p->merged->tally.n_folded += lane->tally.n_folded;
@@ -371,9 +404,8 @@ void axp__lane_merge_ended(struct axp__prof *p)
         axp__memory_leave(lane);
         axp__tally_fini(&lane->tally);
         free_named_pages(lane);
-        axp__put(&lane->owner, NULL);
         axp__add(&p->n_ended, -1);
-        axp__put_release(&lane->state, AXP__LANE_FREE);
+        axp__lane_free(lane);
     }
 }
 

@@ -167,6 +167,8 @@ void axp__lane_end(struct axp__lane *lane);     /* its thread has ended */
 void axp__lane_discard(struct axp__lane *lane); /* by mutex, nobody inside */
 /* Whether some thread is on the general way in, perhaps without a lane. */
 bool axp__lane_is_entered(const struct axp__prof *p);
+/* For the next thread; it holds nothing any more. */
+void axp__lane_free(struct axp__lane *lane);
 /* Forgets what was recorded; nobody inside. */
 void axp__lane_clear(struct axp__lane *lane);
 /* Merges the lanes of ended threads; by mutex. */

@@ -217,3 +217,11 @@ uint32_t axp__name_find(const char *text)
     make_stored(&s, AXP__KIND_PLAIN, text);
     return probe(slots, &s, &at);
 }
+
+uint32_t axp__name_of_thread(const char *text)
+{
+    uint32_t id = axp__name_find(text);
+    if (id || axp__get(&names()->n_of_threads) >= AXP__THREAD_NAMES) return id;
+    axp__add(&names()->n_of_threads, 1);
+    return axp__name_register(text, NULL);
+}

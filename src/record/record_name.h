@@ -21,6 +21,7 @@
 #define AXP__NAME_UNNAMED 2u
 #define AXP__NAMES_LIMIT 500000u
 #define AXP__NAME_MAX_LEN 4096u
+#define AXP__THREAD_NAMES 16384u
 
 enum axp__name_flag { AXP__NAME_CUT = 1, AXP__NAME_NOT_UTF8 = 2 };
 
@@ -40,6 +41,9 @@ static inline uint32_t axp__name_register(const char *text, const char *place)
 {
     return axp__name_register_as(AXP__KIND_PLAIN, text, place);
 }
+/* The same for the name of a thread. Of those no more are registered than
+ * there are rows to show them, so that they leave room for operations: 0. */
+uint32_t axp__name_of_thread(const char *text);
 /* The id of a program's text that is registered, 0 if it is not. */
 uint32_t axp__name_find(const char *text);
 /* Valid for every id that was handed out; lives as long as the process. */

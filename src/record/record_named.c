@@ -240,6 +240,24 @@ static bool stop_own(struct axp__lane *lane, uint32_t id, uint64_t now)
     return false;
 }
 
+void axp__named_abandon_all(struct axp__lane *lane)
+{
+    while (lane->tally.top > lane->tally.frames) {
+        struct axp__frame *f = lane->tally.top;
+        bool is_named = axp__frame_flags(f) & AXP__F_NAMED;
+        struct axp__named *slot = is_named ? slot_of(f) : NULL;
+        uint64_t state = slot ? axp__get(&slot->state) : 0;
+        bool is_ours = !slot || (state & 1 && claim(slot, state));
+        if (slot) free_slot(lane, slot);
+        if (is_ours) {
+            axp__warn(lane->p, AXP__WARN_ABANDONED, f->op->name);
+            axp__scope_close(lane, AXP__W_ABANDON, lane->last_ticks);
+        } else {
+            drop_frame(lane, f, lane->last_ticks);
+        }
+    }
+}
+
 struct candidate {
     struct axp__lane *lane;
     struct axp__named *slot;

@@ -7,6 +7,9 @@
 /* Drops the frames of scopes that other threads ended. By the lane's owner,
  * or by anyone under the profiler's mutex once the owner is gone. */
 void axp__named_settle(struct axp__lane *lane);
+/* Closes what is open as abandoned, where its thread ended; by the profiler's
+ * mutex. */
+void axp__named_abandon_all(struct axp__lane *lane);
 /* Tells a lane that its scope with this token was ended here; false: it has
  * been told already, or has no room for the message. */
 bool axp__named_post(struct axp__lane *lane, uint64_t token);

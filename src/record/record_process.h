@@ -30,6 +30,7 @@
 struct axp__names {
     uint32_t *slots;
     uint32_t n_used;
+    uint32_t n_of_threads; /* that were registered as a thread's */
     struct axp__text_block *text;
     struct axp__name *page[AXP__NAME_PAGES];
 };

@@ -231,6 +231,7 @@ static axp_profiler *create(const axp_options *options)
         free_slot(p);
         return NULL;
     }
+    if (o->path) axp__own_cost_ticks();
     if (o->path && open_file(p, o)) {
         axp__pool_fini(&p->pool);
         axp__tape_destroy(p->tape);
@@ -290,8 +291,9 @@ axp_profiler *axp_global(void)
 
 static __attribute__((constructor)) void start_library(void)
 {
-    axp_global();
+    struct axp__prof *global = axp__prof_check(axp_global());
     pthread_atfork(NULL, NULL, axp__fork_in_child);
+    if (global && global->tape) axp__own_cost_ticks();
 }
 
 /* A program that ends without axp_finish: every file becomes whole. */
@@ -425,7 +427,7 @@ static void forget(struct axp__prof *p)
     axp__trash_empty(p);
     if (p->merged) axp__lane_discard(p->merged);
     p->merged = NULL;
-    p->n_merged_rows = 0;
+    p->n_merged_rows = p->n_left_open = 0;
     p->n_merged_unlogged = 0;
     axp__pool_reset(&p->pool);
     axp__memory_clear(&p->memory);
@@ -451,13 +453,11 @@ void axp_reset(axp_profiler *handle)
         forget(p);
         struct axp__lane *l = axp__get_acquire(&p->lanes);
         for (; l; l = axp__get(&l->next)) {
-            if (l->state == AXP__LANE_ENDED) {
-                axp__add(&p->n_ended, -1);
-                axp__put(&l->owner, NULL);
-            }
+            bool has_ended = l->state == AXP__LANE_ENDED;
             axp__lane_clear(l);
-            if (l->state == AXP__LANE_ENDED)
-                axp__put(&l->state, AXP__LANE_FREE);
+            if (!has_ended) continue;
+            axp__add(&p->n_ended, -1);
+            axp__lane_free(l);
         }
         uint64_t now = axp__clock_ticks();
         axp__put(&p->start_ticks, now);

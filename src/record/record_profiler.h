@@ -82,6 +82,8 @@ struct axp__prof {
     struct axp__lane *lanes; /* newest first; pushed without the mutex */
     uint32_t n_rows;
     uint32_t n_ended; /* lanes of threads that ended, not yet merged */
+    uint32_t n_left_open;  /* of these, found with scopes open */
+    uint32_t n_free_lanes; /* merged, and nobody's */
     uint64_t last_mark_ticks, n_steps; /* of axp_step */
     struct axp__tape *tape;            /* NULL: no file */
     struct axp__budget budget;         /* of everything but the pool */
@@ -130,5 +132,8 @@ void axp__trash_empty(struct axp__prof *p); /* by mutex */
 
 /* The cost of a scope outside its own time, measured once a process. */
 uint64_t axp__own_cost_ticks(void);
+/* The same where it must not be measured, as in a recording call; 0: nobody
+ * has. Who opens a file, or has one in sight, measures before. */
+uint64_t axp__own_cost_known(void);
 
 #endif

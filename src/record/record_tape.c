@@ -187,6 +187,8 @@ static bool move_into(struct axp__prof *p, struct axp__space *s)
         p->pool = spooled;
     }
     p->budget.space = s;
+    s->root[AXP__ROOT_RATE] = axp__clock_rate().mult;
+    s->root[AXP__ROOT_COST] = axp__own_cost_known();
     s->root[AXP__ROOT_PROF] = (uintptr_t)p;
     return true;
 }
@@ -207,7 +209,6 @@ static axp_status fail_open(struct axp__tape *tape, struct axp__space *s,
 static void leave_to_parent(struct axp__tape *tape)
 {
     axp__trace_close(&tape->trace);
-    /* On x86-64 the parent measures: it has the same clock. */
 }
 
 /* Nobody else may go on before it is decided: the state changes last. */

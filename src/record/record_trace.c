@@ -138,6 +138,8 @@ static void put_begin(struct axp__trace *t, const struct axp__prof *p)
     about_text(&f, "title", p->title);
     about_text(&f, "id", t->id);
     about_text(&f, "spool", t->spool);
+    about_number(&f, "clock.mult", axp__clock_rate().mult);
+    about_number(&f, "own_cost_ticks", axp__own_cost_known());
     about_number(&f, "options.flags", p->flags);
     about_number(&f, "options.timeline_capacity", p->timeline_capacity);
     about_number(&f, "options.memory_bytes", p->budget.limit_bytes);
@@ -147,14 +149,6 @@ static void put_begin(struct axp__trace *t, const struct axp__prof *p)
     axp__about_process(put_about, &f);
     axp__about_maps(put_about, &f);
     put_filled(&f);
-}
-
-bool axp__trace_constants(struct axp__trace *t)
-{
-    struct fill f = {t, {.kind = AXP__B_ABOUT}, 0};
-    about_number(&f, "clock.mult", axp__clock_rate().mult);
-    about_number(&f, "own_cost_ticks", axp__own_cost_ticks());
-    return is_ours(t) && put_filled(&f);
 }
 
 /* The maps again: libraries are loaded while a program runs. */

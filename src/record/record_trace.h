@@ -37,8 +37,6 @@ struct axp__trace {
 int axp__trace_create(struct axp__trace *t, const char *path, bool is_new);
 /* Header and what is known at the beginning. */
 void axp__trace_begin(struct axp__trace *t, struct axp__prof *p);
-/* What takes a while to find out: the clock's rate, our own cost. */
-bool axp__trace_constants(struct axp__trace *t);
 /* Names and rows that are new. False: nothing (more) can be written. */
 bool axp__trace_news(struct axp__trace *t, struct axp__prof *p, bool is_end);
 /* Chunks in any order; sorts them. The words must be valid. Returns how many,

@@ -38,7 +38,6 @@ axp_track *axp_track_create(axp_profiler *handle, const char *name)
         axp__fail(AXP_E_STATE, "this profiler is gone");
         return NULL;
     }
-    axp__clock_rate(); /* which may take a while, is known from here on */
     uint32_t id = axp__thread_name_id(thread, name);
     if (id == AXP__NAME_UNNAMED) axp__warn(p, AXP__WARN_BAD_NAME, id);
     pthread_mutex_lock(&process->mutex);

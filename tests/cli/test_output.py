@@ -244,12 +244,12 @@ def most_memory(c, folder, *words):
     return int(done.out)
 
 
-def test_memory_does_not_grow(c, folder):
-    """Twenty-five times the events, the same memory: of a packed file all
-    that there is by event, and of one that holds chunks as they were recorded,
-    5,000 blocks, all that there is by block."""
+def grown(c, folder):
+    """What takes more memory for a recording five times as long."""
     names = ("small", "large")
-    for name, scopes in zip(names, (100000, 2500000)):  # 4 events each
+    # 4 events each; the small one has blocks of full size as well
+    for name, scopes in zip(names, (500000, 2500000)):
+        (folder / f"{name}.axp").unlink(missing_ok=True)
         result = run([c.programs / "record_program", "scopes", scopes], folder,
                      env=environment(AXPROF_OUT=str(folder / f"{name}.axp")))
         equal(result.status, 0, result.err)
@@ -258,12 +258,23 @@ def test_memory_does_not_grow(c, folder):
     raw = ("perfetto", "folded")
     packed = ("perfetto", "chrome", "speedscope", "json", "csv-events",
               "memory-viz")
+    found = []
     for stem, forms in (("", raw), ("packed-", packed)):
         for words in [("export", "-f", form, "-o", "/dev/null")
                       for form in forms] + [("report",), ("info",)]:
             small, large = (most_memory(c, folder, *words, f"{stem}{name}.axp")
                             for name in names)
-            check(large < small + 700, stem, words, small, "KiB and", large)
+            if large >= small + 600:
+                found.append((stem, words, small, "KiB and", large))
+    return found
+
+
+def test_memory_does_not_grow(c, folder):
+    """Five times the events, the same memory: of a packed file all that there
+    is by event, and of one that holds chunks as they were recorded, 5,000
+    blocks, all that there is by block. How well times pack, and so the largest
+    block, depends on what else the machine does: growth shows every time."""
+    check(any(not (found := grown(c, folder)) for _ in range(3)), found)
 
 
 def test_device(c, folder):

@@ -59,6 +59,28 @@ def test_deaths(c, folder):
         out.unlink()
 
 
+def test_one_rate(c, folder):
+    """All processes have one rate and know their cost, however soon they die,
+    and a recording reads the same to the byte however often it is read."""
+    lives = (("scopes", "10"), ("kill", "1"), ("kill", "3000"),
+             ("idle", "10", "30"), ("workers", "2", "5"))
+    rates = set()
+    for i, words in enumerate(lives):
+        record(c, folder, folder / f"r{i}.axp", *words)
+    files = sorted(folder.glob("*.axp"))
+    equal(len(files), 7, files)
+    for path in files:
+        texts = {run([c.axprof, "report", "-f", "json", path], folder).out
+                 for _ in range(3)}
+        equal(len(texts), 1, path)
+        machine = json.loads(texts.pop())["machine"]
+        rates.add(machine["tick_ns"])
+        check(machine["own_cost_ns"] > 0, path)
+    equal(len(rates), 1, rates)
+    for path in files:
+        run([c.axprof, "pack", path], folder)
+
+
 def test_files_are_private(c, folder):
     old = os.umask(0)
     try:

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* A child that shares our memory; see os_apart.h. It is made as vfork makes
+ * one, so the calling thread waits until it is gone; it has the caller's
+ * thread-local memory meanwhile, errno too. Its end is no SIGCHLD, and no
+ * wait() of the program sees it. */
+#include "os/os_apart.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/base_atomic.h"
+#include "os/os_map.h"
+
+#define STACK_BYTES ((size_t)256 << 10)
+#define SIGNAL_BYTES 8 /* of the kernel's set */
+
+#ifndef SYS_close_range
+#define SYS_close_range 436
+#endif
+#define UNSHARE 2u /* CLOSE_RANGE_UNSHARE */
+
+struct work {
+    void (*fn)(void *);
+    void *arg;
+    bool is_shared, is_done;
+    int error;
+};
+
+/* Before Linux 5.9 copies of what the program has open stay in the table. */
+bool axp__apart_stay(void)
+{
+    return !syscall(SYS_close_range, 0u, UINT_MAX, UNSHARE) ||
+           !unshare(CLONE_FILES);
+}
+
+static int be_child(void *ctx)
+{
+    struct work *w = ctx;
+    w->is_shared = true;
+    if (!w->fn) return 0;
+    if (axp__apart_stay()) {
+        w->fn(w->arg);
+        w->is_done = true;
+    } else {
+        w->error = errno;
+    }
+    return 0;
+}
+
+/* False: there is no child. */
+static bool run_child(struct work *w)
+{
+    char *stack = axp__map(STACK_BYTES);
+    if (!stack) {
+        w->error = ENOMEM;
+        return false;
+    }
+    /* The table is shared until the child leaves it: a copy would have to
+     * close all that the program has open. Valgrind ends at that flag. */
+    int pid = clone(be_child, stack + STACK_BYTES,
+                    CLONE_VM | CLONE_VFORK | (w->fn ? CLONE_FILES : 0), w);
+    if (pid < 0) w->error = errno;
+    while (pid > 0 && syscall(SYS_wait4, pid, NULL, __WALL, NULL) < 0 &&
+           errno == EINTR)
+        ;
+    axp__unmap(stack, STACK_BYTES);
+    return pid > 0;
+}
+
+/* Whether such a child has our memory: emulators refuse it, or fork. */
+static bool is_possible(void)
+{
+    static uint8_t state; /* 0 unknown, 1 yes, 2 no */
+    if (!axp__get(&state)) {
+        struct work probe = {0};
+        if (run_child(&probe))
+            axp__put(&state, probe.is_shared ? 1 : 2);
+        else if (probe.error == EINVAL)
+            axp__put(&state, 2);
+    }
+    return axp__get(&state) != 2;
+}
+
+/* A limit on files is no signal here either. */
+static void run_here(struct work *w, uint64_t before)
+{
+    static const struct timespec none;
+    sigset_t xfsz;
+    w->fn(w->arg);
+    w->is_done = true;
+    sigemptyset(&xfsz);
+    sigaddset(&xfsz, SIGXFSZ);
+    if (!(before >> (SIGXFSZ - 1) & 1)) sigtimedwait(&xfsz, NULL, &none);
+}
+
+bool axp__apart(void (*fn)(void *), void *arg)
+{
+    struct work w = {.fn = fn, .arg = arg};
+    uint64_t all = UINT64_MAX, before = 0;
+    int keep = errno, cancel;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+    /* The kernel's own call: the library leaves two signals of its own. */
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, SIGNAL_BYTES);
+    if (is_possible())
+        run_child(&w);
+    else
+        run_here(&w, before);
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, SIGNAL_BYTES);
+    pthread_setcancelstate(cancel, NULL);
+    errno = w.is_done ? keep : w.error ? w.error : EAGAIN;
+    return w.is_done;
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Work apart: what it writes and maps is here, what it opens never is. */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "os/os_apart.h"
+#include "test_support.h"
+
+static char path[] = "/tmp/axprof-apart-XXXXXX";
+
+/* By those who make it a fork, and then it is done in place. */
+static bool is_emulated(void)
+{
+    const char *preload = getenv("LD_PRELOAD");
+    return AXP_EMULATED || (preload && strstr(preload, "vgpreload"));
+}
+
+static int count_open(void)
+{
+    int n = 0;
+    for (int fd = 0; fd < 1024; fd++)
+        n += fcntl(fd, F_GETFD) >= 0;
+    return n;
+}
+
+struct opened {
+    int fd;
+    int n_open;
+    char *memory;
+    int error;
+};
+
+static void open_and_map(void *ctx)
+{
+    struct opened *o = ctx;
+    o->fd = open(path, O_RDWR);
+    o->n_open = count_open();
+    o->memory = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, o->fd, 0);
+    if (flock(o->fd, LOCK_EX | LOCK_NB)) o->error = errno;
+    close(o->fd);
+}
+
+static bool is_locked(void)
+{
+    int fd = open(path, O_RDWR);
+    bool is = flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK;
+    close(fd);
+    return is;
+}
+
+static void what_is_mapped_stays_and_what_is_opened_does_not(void **state)
+{
+    (void)state;
+    struct opened o = {.fd = -1};
+    int before = count_open();
+    errno = EDOM;
+    assert_true(axp__apart(open_and_map, &o));
+    assert_int_equal(errno, EDOM);
+    assert_true(o.fd >= 0 && !o.error);
+    assert_true(o.memory != MAP_FAILED);
+    assert_int_equal(count_open(), before);
+    if (!is_emulated()) assert_int_equal(o.n_open, 1);
+    strcpy(o.memory, "here");
+    char text[5] = "";
+    int fd = open(path, O_RDONLY);
+    assert_int_equal(read(fd, text, 4), 4);
+    close(fd);
+    assert_string_equal(text, "here");
+    /* and the lock is held by the mapping */
+    assert_true(is_locked());
+    munmap(o.memory, 4096);
+    assert_false(is_locked());
+}
+
+static volatile sig_atomic_t n_children;
+
+static void count_child(int sig)
+{
+    (void)sig;
+    n_children++;
+}
+
+static void do_nothing(void *ctx)
+{
+    (void)ctx;
+}
+
+static void the_program_sees_no_child(void **state)
+{
+    (void)state;
+    signal(SIGCHLD, count_child);
+    for (int i = 0; i < 20; i++)
+        assert_true(axp__apart(do_nothing, NULL));
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+    assert_int_equal(errno, ECHILD);
+    if (!is_emulated()) assert_int_equal(n_children, 0);
+    signal(SIGCHLD, SIG_IGN);
+    for (int i = 0; i < 20; i++)
+        assert_true(axp__apart(do_nothing, NULL));
+    signal(SIGCHLD, SIG_DFL);
+}
+
+/* With every call in it a cancellation point. */
+static void read_and_sleep(void *ctx)
+{
+    char byte;
+    int fd = open(path, O_RDONLY);
+    *(int *)ctx += read(fd, &byte, 1) == 1;
+    usleep(1000);
+    close(fd);
+}
+
+static int n_read;
+
+static void *cancelled(void *arg)
+{
+    (void)arg;
+    pthread_cancel(pthread_self()); /* it is due at the next such point */
+    axp__apart(read_and_sleep, &n_read);
+    n_read += 10;
+    pthread_testcancel();
+    n_read += 100;
+    return NULL;
+}
+
+static void nobody_is_cancelled_in_it(void **state)
+{
+    (void)state;
+    void *result;
+    pthread_t t = ts_spawn(cancelled, NULL);
+    assert_int_equal(pthread_join(t, &result), 0);
+    assert_ptr_equal(result, PTHREAD_CANCELED);
+    assert_int_equal(n_read, 11);
+}
+
+static void write_far(void *ctx)
+{
+    int fd = open(path, O_RDWR);
+    *(bool *)ctx = pwrite(fd, "x", 1, 1 << 20) < 0 && errno == EFBIG;
+    close(fd);
+}
+
+/* SIGXFSZ would end the process. */
+static void a_limit_on_files_is_an_error(void **state)
+{
+    (void)state;
+    bool is_error = false;
+    struct rlimit old, limit;
+    getrlimit(RLIMIT_FSIZE, &old);
+    limit = old;
+    limit.rlim_cur = 65536;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    assert_true(axp__apart(write_far, &is_error));
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+    assert_true(is_error);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_mapped_stays_and_what_is_opened_does_not),
+        cmocka_unit_test(the_program_sees_no_child),
+        cmocka_unit_test(nobody_is_cancelled_in_it),
+        cmocka_unit_test(a_limit_on_files_is_an_error),
+    };
+    int fd = mkstemp(path);
+    if (fd < 0 || ftruncate(fd, 4096)) return 1;
+    close(fd);
+    int failed = TS_RUN(tests);
+    unlink(path);
+    return failed;
+}
