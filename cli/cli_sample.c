@@ -73,6 +73,8 @@ struct cli_sampler {
     unsigned n_named, n_looks;
     uint64_t interval_ns, next_memory_ns;
     uint64_t cpu_mark_ns, cpu_mark_at_ns;
+    cli_own_bytes own; /* NULL: nothing is ours */
+    const void *own_ctx;
     cli_cgroup group;
     uint64_t last[N_COUNTERS];
     cli_sample_now now;
@@ -204,6 +206,16 @@ static void see_older(cli_sampler *s)
     s->seen.n = n;
 }
 
+static uint64_t own_bytes(const cli_sampler *s, pid_t pid)
+{
+    return s->own ? s->own(s->own_ctx, pid) : 0;
+}
+
+static uint64_t less(uint64_t bytes, uint64_t own)
+{
+    return bytes > own ? bytes - own : 0;
+}
+
 static void read_all(cli_sampler *s)
 {
     for (size_t i = s->n; i-- > 0;) {
@@ -216,6 +228,7 @@ static void read_all(cli_sampler *s)
         }
         settle_name(s, q, &fresh);
         q->stat = fresh;
+        q->stat.rss_bytes = less(fresh.rss_bytes, own_bytes(s, q->pid));
     }
 }
 
@@ -294,7 +307,9 @@ static void record_memory(cli_sampler *s, uint64_t now)
     for (size_t i = 0; i < s->n; i++) {
         cli_proc_memory memory;
         if (!cli_proc_read_memory(s->list[i].pid, &memory)) continue;
-        pss += memory.pss_bytes;
+        uint64_t own = own_bytes(s, s->list[i].pid);
+        if (own > memory.pss_shared_bytes) own = memory.pss_shared_bytes;
+        pss += less(memory.pss_bytes, own);
         swap += memory.swap_bytes;
     }
     if (pss) {
@@ -334,6 +349,12 @@ cli_sampler *cli_sampler_create(axp_profiler *p, pid_t first, const char *name)
     return s;
 }
 
+void cli_sampler_set_own(cli_sampler *s, cli_own_bytes own, const void *ctx)
+{
+    s->own = own;
+    s->own_ctx = ctx;
+}
+
 void cli_sampler_destroy(cli_sampler *s)
 {
     if (!s) return;
@@ -364,7 +385,8 @@ uint64_t cli_sampler_look(cli_sampler *s, uint64_t now)
 void cli_sampler_end(cli_sampler *s, const struct rusage *usage)
 {
     if (s->n_looks < 3) {
-        count(s, RSS, (uint64_t)usage->ru_maxrss * 1024);
+        count(s, RSS,
+              less((uint64_t)usage->ru_maxrss * 1024, own_bytes(s, s->first)));
         count(s, MINOR_FAULTS, (uint64_t)usage->ru_minflt);
         count(s, MAJOR_FAULTS, (uint64_t)usage->ru_majflt);
     }

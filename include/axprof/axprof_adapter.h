@@ -27,6 +27,10 @@ AXP_API uint64_t axp_wait_begin(void);
  * signal handler may have: then the scope begins after it). */
 AXP_API void axp_wait_end(uint64_t began, const char *name);
 
+/* This thread, of which nothing is recorded yet, began at that moment: it gets
+ * a row of the global profiler's, from then on. */
+AXP_API void axp_thread_begin(uint64_t began);
+
 /* ---- looking at a program from outside ----------------------------------- */
 /* This thread's row in p is that of whoever looks, and no thread of the
  * program. */

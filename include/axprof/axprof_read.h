@@ -149,6 +149,7 @@ typedef struct axp_tree_node {
     double flops, bytes;
     uint64_t allocated_bytes;
     bool is_sampled;
+    bool is_wait; /* as axp_op's */
 } axp_tree_node;
 typedef struct axp_step_stats {
     uint64_t count;

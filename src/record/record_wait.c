@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Scopes that are recorded when they are over: axprof_adapter.h.
+/* Scopes that are recorded when they are over, and threads that were there
+ * before anything was recorded of them: axprof_adapter.h.
  *
  * Words of a lane are in the order of time, so a scope cannot begin before
  * what its thread recorded last. */
@@ -47,6 +48,18 @@ void axp_wait_end(uint64_t began, const char *name)
         axp__lane_put_ext(lane, AXP__X_CATEGORY, AXP_CAT_SYNC, id, began, NULL,
                           0);
         axp__scope_close(lane, AXP__W_END, now);
+    }
+    axp__leave(lane);
+}
+
+void axp_thread_begin(uint64_t began)
+{
+    struct axp__lane *lane = began ? axp__enter(axp_global()) : NULL;
+    if (!lane) return;
+    if (!axp__get(&lane->first_ticks)) {
+        uint32_t id = axp__name_register("thread begins", NULL);
+        began = axp__lane_room(lane, latest(lane, began), 1);
+        axp__lane_put(lane, AXP__W_INSTANT, id, began);
     }
     axp__leave(lane);
 }
