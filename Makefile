@@ -6,7 +6,7 @@ JOBS   ?= $(shell nproc)
 PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := release
-.PHONY: release dev test check-all bench bench-run demo install format tidy clean help
+.PHONY: release dev test check-all attack bench bench-run demo install format tidy clean help
 
 release: ## build the library and the tools, optimized (what `make` does)
 	@tools/install_deps build
@@ -25,6 +25,9 @@ test: ## install missing packages, build, run the tests (not the long ones)
 
 check-all: ## every check: layers, format, tidy, sanitizers, valgrind, cross
 	@tools/check_all
+
+attack: dev ## attack the recorder as often as tests/attack/ATTACKS says (long)
+	@tools/attack -j $(JOBS) build/dev/tests/attack
 
 bench: release ## measure recording, trace files and exports; 1: a figure missed
 	@rc=0; for part in axp_bench axp_bench_emit axp_bench_file axp_bench_tape; \

@@ -152,7 +152,7 @@ def printing(b, folder):
 def drain(b, folder, seconds=60):
     """10 M scopes/s on one thread, drained by the parent."""
     report = folder / "report.json"
-    cost, text = timed([b.axprof, "run", "-q", "-o", report, "--output",
+    cost, text = timed([b.axprof, "run", "-q", "--report", report, "-o",
                         "drain.axp", "--", b.target, "scopes", "10",
                         str(seconds)], folder,
                        lambda pipe: pipe.read().decode())

@@ -10,14 +10,14 @@ _axprof()
         return
     fi
     case $verb:$prev in
-    run:--report | run:-o)
+    run:--output | run:-o)
+        COMPREPLY=($(compgen -f -- "$cur"))
+        return ;;
+    run:--report)
         COMPREPLY=($(compgen -f -- "$cur"))
         return ;;
     run:--format | run:-f)
         COMPREPLY=($(compgen -W "text json markdown html" -- "$cur"))
-        return ;;
-    run:--output)
-        COMPREPLY=($(compgen -f -- "$cur"))
         return ;;
     run:--delay)
         COMPREPLY=($(compgen -W "" -- "$cur"))
@@ -78,7 +78,7 @@ _axprof()
         return ;;
     esac
     case $verb in
-    run) words="--help --report --format --quiet --output --no-file --delay --duration --steps --keep --keep-steps --trigger --with --without --list" ;;
+    run) words="--help --output --report --format --quiet --no-file --delay --duration --steps --keep --keep-steps --trigger --with --without --list" ;;
     report) words="--help --format --output --width --color --findings --events --set --ignore" ;;
     export) words="--help --format --output" ;;
     info) words="--help" ;;

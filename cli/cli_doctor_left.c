@@ -10,6 +10,7 @@
 #include <axprof/axprof_file.h>
 
 #include "cli/cli_doctor.h"
+#include "cli/cli_parts.h"
 #include "cli/cli_say.h"
 #include "cli/cli_temporary.h"
 
@@ -33,8 +34,10 @@ static char *shown(const char *path)
 static void show(const axp_spool_info *s)
 {
     char size[32];
-    char *recording = shown(s->recording);
+    char *whole = cli_parts_recording(s->recording);
+    char *recording = shown(whole ? whole : s->recording);
     bool is_there = s->recording[0] && !access(s->recording, F_OK);
+    free(whole);
     char *advice =
         is_there ? cli_format("axprof pack '%s' moves it into the recording",
                               recording)

@@ -2,7 +2,6 @@
 /* Finding recordings, draining them, completing them. */
 #include "cli/cli_drain.h"
 
-#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,24 +45,13 @@ struct cli_drains {
 
 /* ---- finding ------------------------------------------------------------ */
 
-/* A recording of a process of the run, and not what the parent records. */
-static bool is_recording(const cli_drains *d, const char *name)
+/* Of a process of the run, and not what the parent records. */
+static void add(cli_drains *d, const char *path)
 {
-    size_t len = strlen(d->files->stem), all = strlen(name);
-    return !strncmp(name, d->files->stem, len) && name[len] == '.' &&
-           all > len + 5 && !strcmp(name + all - 4, ".axp") &&
-           strcmp(name + len, ".run.axp") != 0;
-}
-
-static void add(cli_drains *d, const char *name)
-{
-    if (!is_recording(d, name)) return;
-    char *path = cli_format("%s/%s", d->files->folder, name);
+    const char *name = strrchr(path, '/');
+    if (!name || !strncmp(name, "/outside-", 9)) return;
     for (size_t i = 0; i < d->n; i++)
-        if (!strcmp(d->list[i].path, path)) {
-            free(path);
-            return;
-        }
+        if (!strcmp(d->list[i].path, path)) return;
     if (d->n == d->cap) {
         size_t cap = d->cap ? 2 * d->cap : 16;
         recording *more = cli_alloc(cap, sizeof *more);
@@ -72,20 +60,19 @@ static void add(cli_drains *d, const char *name)
         d->list = more;
         d->cap = cap;
     }
-    d->list[d->n++] = (recording){.path = path};
+    d->list[d->n++] = (recording){.path = cli_format("%s", path)};
 }
 
 static void list_folder(cli_drains *d)
 {
-    DIR *dir = opendir(d->files->folder);
-    if (!dir) return;
-    for (struct dirent *e; (e = readdir(dir));)
-        add(d, e->d_name);
-    closedir(dir);
+    cli_parts parts = {0};
+    if (d->files->parts) cli_parts_list(d->files->parts, &parts);
+    for (size_t i = 0; i < parts.n; i++)
+        add(d, parts.paths[i]);
+    cli_parts_fini(&parts);
 }
 
-/* The folder may hold much that is not ours: listing it takes at most 1 % of
- * the time. (inotify would tell, but closing it waits 10 ms and more for the
+/* There may be thousands of parts: listing them takes at most 1 % of the time. (inotify would tell, but closing it waits 10 ms and more for the
  * kernel.) */
 static void find_new(cli_drains *d, uint64_t now_ns)
 {
@@ -138,7 +125,8 @@ static void complete(cli_drains *d, recording *r)
         d->past.n_steps += last.steps;
         if (axp_drain_close(r->drain, true) != AXP_OK) note_problem(d, r);
         r->drain = NULL;
-    } else if (axp_file_pack(r->path, NULL) != AXP_OK) {
+    } else if (!axp_file_is_empty(r->path) &&
+               axp_file_pack(r->path, NULL) != AXP_OK) {
         note_problem(d, r); /* never drained, or drained by itself */
     }
     r->state = COMPLETE;
@@ -212,6 +200,13 @@ void cli_drains_destroy(cli_drains *d)
     free(d->problem);
     free(d->list);
     free(d);
+}
+
+bool cli_drains_has_ended(const cli_drains *d, const char *path)
+{
+    for (size_t i = 0; i < d->n; i++)
+        if (!strcmp(d->list[i].path, path)) return d->list[i].state == COMPLETE;
+    return true; /* what we record ourselves */
 }
 
 const char *cli_drains_problem(const cli_drains *d)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Draining the processes of a run: each that records makes a file in the run's
  * folder and leaves its timeline in a spool, from where it is moved here, so
- * that no thread of ours is in the program.
+ * that no thread of ours is in the program. A process has ended when it has let
+ * its spool go (axp_drain_is_over): no process id is asked.
  *
  * The folder is looked at 20 times a second, and less often while nothing new
  * appears; until a file is found the spool holds what is recorded. When a
@@ -34,6 +35,8 @@ uint64_t cli_drains_step(cli_drains *d, uint64_t now_ns);
 /* The program has ended: the rest is moved, and the files of all processes
  * that have ended are completed. */
 void cli_drains_finish(cli_drains *d);
+/* Of one of the run's parts: whether it is complete. */
+bool cli_drains_has_ended(const cli_drains *d, const char *path);
 void cli_drains_destroy(cli_drains *d); /* NULL allowed */
 /* What went wrong first, as a sentence; NULL: nothing. */
 const char *cli_drains_problem(const cli_drains *d);

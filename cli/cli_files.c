@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Where a run's files go, and which they were. */
+/* Where a run's file goes, and how it is made of its parts. */
 #include "cli/cli_files.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +11,10 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <axprof/axprof_file.h>
+
 #include "cli/cli_say.h"
+#include "cli/cli_temporary.h"
 
 #define LEAST_ROOM ((uint64_t)1 << 20)
 
@@ -23,11 +24,12 @@ static bool is_folder(const char *path)
     return !stat(path, &st) && S_ISDIR(st.st_mode);
 }
 
-/* For a recording that is worth beginning. */
+/* For a recording that is worth beginning. A file system that has no blocks at
+ * all (/proc, /sys) is no disk, and not full. */
 static bool has_room(const char *folder)
 {
     struct statvfs fs;
-    return statvfs(folder, &fs) ||
+    return statvfs(folder, &fs) || !fs.f_blocks ||
            (uint64_t)fs.f_bavail * fs.f_frsize >= LEAST_ROOM;
 }
 
@@ -37,18 +39,16 @@ static bool ends_with(const char *text, const char *end)
     return len >= end_len && !strcmp(text + len - end_len, end);
 }
 
-static int use_temporary(cli_files *f)
+/* Without a place the program runs nevertheless. */
+static void use_temporary(cli_files *f)
 {
     free(f->folder);
-    f->folder = NULL;
-    if (!cli_temporary_init(&f->temporary)) {
-        cli_fail("no place for the recording: neither here nor in %s (%s); "
-                 "choose one with --output",
-                 cli_temporary_parent(), strerror(errno));
-        return CLI_CANNOT;
-    }
-    f->folder = cli_format("%s", f->temporary.path);
-    return CLI_OK;
+    f->is_temporary = true;
+    f->folder = cli_temporary_make();
+    if (!f->folder)
+        cli_note("nothing is recorded in the program: no place for it in "
+                 "TMPDIR, /tmp or /dev/shm (%s)",
+                 strerror(errno));
 }
 
 /* --output FOLDER/ or FILE. */
@@ -79,157 +79,168 @@ static int use_output(cli_files *f, const char *output)
     return can_write ? CLI_OK : CLI_CANNOT;
 }
 
-/* Does a file of that stem exist? */
+/* Is there a recording of that stem, or what was left of one? */
 static bool is_taken(const cli_files *f, const char *stem)
 {
-    DIR *dir = opendir(f->folder);
-    size_t len = strlen(stem);
-    bool is_found = false;
-    if (!dir) return false;
-    for (struct dirent *e; !is_found && (e = readdir(dir));)
-        is_found = !strncmp(e->d_name, stem, len) && e->d_name[len] == '.' &&
-                   strstr(e->d_name + len, ".axp");
-    closedir(dir);
-    return is_found;
+    struct stat st;
+    char *path = cli_format("%s/%s.axp", f->folder, stem);
+    char *parts = cli_parts_folder(path);
+    bool is_there = !lstat(path, &st) || !lstat(parts, &st);
+    free(path);
+    free(parts);
+    return is_there;
 }
 
 int cli_files_init(cli_files *f, const cli_args *args, const char *name)
 {
     const char *output = cli_args_value(args, OPT_run_output);
-    *f = (cli_files){.name = cli_format("%s", name)};
-    if (cli_args_has(args, OPT_run_no_file)) return use_temporary(f);
-    if (output) {
+    *f = (cli_files){.name = cli_format("%s", name), .lock = -1};
+    if (output && !cli_args_has(args, OPT_run_no_file)) {
         int rc = use_output(f, output);
         if (rc != CLI_OK || !f->exact || !is_taken(f, f->exact)) return rc;
         cli_fail("%s exists; remove it or choose another name", output);
         return CLI_CANNOT;
     }
     f->folder = realpath(".", NULL);
-    if (!f->folder || access(f->folder, W_OK | X_OK))
+    if (cli_args_has(args, OPT_run_no_file))
+        use_temporary(f);
+    else if (!f->folder || access(f->folder, W_OK | X_OK))
         f->why_not_kept = errno == EROFS ? "this folder is read-only"
                                          : "this folder may not be written to";
     else if (!has_room(f->folder))
         f->why_not_kept = "the disk of this folder is full";
-    return f->why_not_kept ? use_temporary(f) : CLI_OK;
+    if (f->why_not_kept) use_temporary(f);
+    return CLI_OK;
+}
+
+/* The n-th stem: the pid was used before, and a file of that other run is in
+ * the way. */
+static char *make_stem(const cli_files *f, unsigned n)
+{
+    if (f->is_temporary) return cli_format(CLI_TEMPORARY_STEM);
+    if (f->exact) return cli_format("%s", f->exact);
+    if (n == 1) return cli_format("%s-%ld", f->name, (long)f->pid);
+    return cli_format("%s-%ld-%u", f->name, (long)f->pid, n);
+}
+
+static void forget(cli_files *f)
+{
+    free(f->stem);
+    free(f->path);
+    free(f->parts);
+    f->stem = f->path = f->parts = NULL;
+}
+
+static bool make_parts(cli_files *f)
+{
+    for (unsigned i = 1; f->folder && i < 1000; i++) {
+        forget(f);
+        f->stem = make_stem(f, i);
+        f->path = cli_format("%s/%s.axp", f->folder, f->stem);
+        f->parts = cli_parts_folder(f->path);
+        bool is_free = f->exact || f->is_temporary || !is_taken(f, f->stem);
+        if (is_free) f->lock = cli_parts_make(f->parts);
+        if (f->lock >= 0) return true;
+        if (is_free && errno != EEXIST) break;
+    }
+    forget(f);
+    return false;
 }
 
 void cli_files_begin(cli_files *f, pid_t pid)
 {
-    if (f->exact) {
-        f->stem = cli_format("%s", f->exact);
-        return;
-    }
-    f->stem = cli_format("%s-%ld", f->name, (long)pid);
-    /* The pid was used before: a file of that other run is in the way. */
-    for (unsigned i = 2; is_taken(f, f->stem) && i < 1000; i++) {
-        free(f->stem);
-        f->stem = cli_format("%s-%ld-%u", f->name, (long)pid, i);
-    }
+    f->pid = pid;
+    if (make_parts(f) || f->is_temporary) return;
+    f->why_not_kept = strerror(errno);
+    use_temporary(f);
+    make_parts(f);
 }
 
 /* "%" is written twice in a pattern. */
 char *cli_files_pattern(const cli_files *f)
 {
-    char *plain = cli_format("%s/%s", f->folder, f->stem);
-    char *pattern = cli_alloc(2 * strlen(plain) + 16, 1), *to = pattern;
-    for (const char *c = plain; *c; c++) {
+    if (!f->parts) return NULL;
+    char *pattern = cli_alloc(2 * strlen(f->parts) + 16, 1), *to = pattern;
+    for (const char *c = f->parts; *c; c++) {
         if (*c == '%') *to++ = '%';
         *to++ = *c;
     }
-    memcpy(to, ".%p.axp", 8);
-    free(plain);
+    memcpy(to, "/%p.axp", 8);
     return pattern;
 }
 
 char *cli_files_own(const cli_files *f)
 {
-    return cli_format("%s/%s.run.axp", f->folder, f->stem);
-}
-
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-/* Names in the folder that begin with the stem and end with .axp. */
-static void list_names(cli_files *f, bool is_filled)
-{
-    DIR *dir = f->stem ? opendir(f->folder) : NULL;
-    size_t len = f->stem ? strlen(f->stem) : 0, n = 0;
-    if (!dir) return;
-    for (struct dirent *e; (e = readdir(dir));) {
-        if (strncmp(e->d_name, f->stem, len) != 0 || e->d_name[len] != '.' ||
-            !ends_with(e->d_name + len, ".axp"))
-            continue;
-        if (is_filled && n < f->n_paths)
-            f->paths[n] = cli_format("%s/%s", f->folder, e->d_name);
-        n++;
-    }
-    closedir(dir);
-    if (!is_filled || n < f->n_paths) f->n_paths = n;
-}
-
-static bool move(const cli_files *f, const char *from, const char *to)
-{
-    char *a = cli_format("%s/%s%s", f->folder, f->stem, from);
-    char *b = cli_format("%s/%s%s", f->folder, f->stem, to);
-    bool is_moved = !renameat2(AT_FDCWD, a, AT_FDCWD, b, RENAME_NOREPLACE);
-    free(a);
-    free(b);
-    return is_moved;
-}
-
-static void forget_paths(cli_files *f)
-{
-    for (size_t i = 0; f->paths && i < f->n_paths; i++)
-        free(f->paths[i]);
-    free(f->paths);
-    f->paths = NULL;
-    f->n_paths = 0;
+    if (!f->parts) return NULL;
+    return cli_format("%s/outside-%ld.axp", f->parts, (long)f->pid);
 }
 
 void cli_files_list(cli_files *f)
 {
-    forget_paths(f);
-    list_names(f, false);
-    f->paths = cli_alloc(f->n_paths, sizeof *f->paths);
-    list_names(f, true);
-    qsort(f->paths, f->n_paths, sizeof *f->paths, by_name);
+    cli_parts_fini(&f->now);
+    if (f->parts) cli_parts_list(f->parts, &f->now);
 }
 
-void cli_files_collect(cli_files *f, pid_t pid)
+/* A part that is alone becomes the file; several are copied into it. */
+static bool make_one(const cli_files *f, char *const *parts, size_t n)
 {
-    char *own = cli_format(".%ld.axp", (long)pid);
-    if (f->stem && !move(f, own, ".axp")) {
-        cli_files_list(f);
-        if (f->n_paths == 1) move(f, ".run.axp", ".axp");
-    }
-    free(own);
+    if (n == 1 &&
+        !renameat2(AT_FDCWD, parts[0], AT_FDCWD, f->path, RENAME_NOREPLACE))
+        return true;
+    if (axp_file_join((const char *const *)parts, n, f->path, false) != AXP_OK)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        unlink(parts[i]);
+    return true;
+}
+
+bool cli_files_join(cli_files *f,
+                    bool (*has_ended)(void *ctx, const char *part), void *ctx)
+{
+    size_t n = 0, n_on = 0;
     cli_files_list(f);
-}
-
-uint64_t cli_files_size(const cli_files *f)
-{
-    DIR *dir = f->stem ? opendir(f->folder) : NULL;
-    size_t len = f->stem ? strlen(f->stem) : 0;
-    uint64_t bytes = 0;
-    struct stat st;
-    if (!dir) return 0;
-    for (struct dirent *e; (e = readdir(dir));)
-        if (!strncmp(e->d_name, f->stem, len) && e->d_name[len] == '.' &&
-            !fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW))
-            bytes += (uint64_t)st.st_size;
-    closedir(dir);
-    return bytes;
+    if (f->is_temporary || !f->now.n) return true;
+    char **ended = cli_alloc(f->now.n, sizeof *ended);
+    char **on = cli_alloc(f->now.n + 1, sizeof *on);
+    for (size_t i = 0; i < f->now.n; i++) {
+        char *path = f->now.paths[i];
+        if (!has_ended(ctx, path))
+            on[++n_on] = path;
+        else if (!axp_file_is_empty(path))
+            ended[n++] = path;
+        else if (!unlink(path))
+            free(path);
+    }
+    bool is_made = !n || make_one(f, ended, n);
+    if (is_made && n) {
+        for (size_t i = 0; i < n; i++)
+            free(ended[i]);
+        on[0] = cli_format("%s", f->path);
+        free(f->now.paths);
+        f->now = (cli_parts){on, n_on + 1};
+        on = NULL;
+        rmdir(f->parts); /* unless others go on in it */
+    }
+    free(ended);
+    free(on);
+    if (!is_made) {
+        free(f->now.paths);
+        f->now = (cli_parts){0};
+        cli_parts_list(f->parts, &f->now);
+    }
+    return is_made;
 }
 
 void cli_files_fini(cli_files *f)
 {
-    cli_temporary_fini(&f->temporary);
-    forget_paths(f);
+    if (f->is_temporary && f->parts) cli_parts_remove(f->parts, false);
+    if (f->parts) rmdir(f->parts); /* nothing came into it */
+    if (f->is_temporary && f->folder) rmdir(f->folder);
+    if (f->lock >= 0) close(f->lock);
+    cli_parts_fini(&f->now);
+    forget(f);
     free(f->folder);
-    free(f->stem);
     free(f->name);
     free(f->exact);
-    *f = (cli_files){0};
+    *f = (cli_files){.lock = -1};
 }

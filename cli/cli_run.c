@@ -28,9 +28,20 @@
 
 /* ---- before the program ------------------------------------------------- */
 
+/* What other profilers' -o, and an older one of ours, would be. */
+static int check_output(const cli_args *args)
+{
+    const char *output = cli_args_value(args, OPT_run_output);
+    if (!output || !cli_choice_by_ending(OPT_run_format, output)) return CLI_OK;
+    return cli_wrong("-o names the recording, NAME.axp; for a report: "
+                     "--report %s",
+                     output);
+}
+
 static int prepare(cli_run *r)
 {
-    int rc = cli_window_read(r->args, &r->window);
+    int rc = check_output(r->args);
+    if (rc == CLI_OK) rc = cli_window_read(r->args, &r->window);
     if (rc == CLI_OK) rc = cli_target_find(&r->target, r->args->rest);
     if (rc == CLI_OK) rc = cli_adapter_choose(r->args, &r->preload);
     if (rc == CLI_OK) rc = cli_files_init(&r->files, r->args, r->target.name);
@@ -66,11 +77,13 @@ static char **make_environment(cli_run *r)
     uint64_t id[2] = {cli_watch_clock(), (uint64_t)getpid()};
     (void)!getrandom(id, sizeof id, GRND_NONBLOCK);
     char *pattern = cli_files_pattern(&r->files);
-    char *out = cli_format("AXPROF_OUT=%s", pattern);
+    char *out = pattern ? cli_format("AXPROF_OUT=%s", pattern) : NULL;
     char *run_id =
         cli_format("AXPROF_RUN_ID=%016" PRIx64 "%016" PRIx64, id[0], id[1]);
     char *window = cli_window_variable(&r->window, r->begin_ns);
-    char *own[] = {out, run_id, "AXPROF_DRAIN=parent", window, NULL};
+    char *own[5] = {run_id, "AXPROF_DRAIN=parent"}, **last = own + 2;
+    if (window) *last++ = window;
+    if (out) *last++ = out;
     char **environment = cli_launch_environment(own, r->preload);
     /* Ours too, so that what the parent records joins the run. */
     setenv("AXPROF_RUN_ID", run_id + strlen("AXPROF_RUN_ID="), 1);
@@ -142,7 +155,8 @@ static void show_line(cli_run *r, uint64_t now_ns)
     cli_drains_now d = cli_drains_look(r->drains);
     uint64_t seconds = (now_ns - r->begin_ns) / SECOND;
     axp_format_bytes(rss, sizeof rss, s.rss_bytes);
-    axp_format_bytes(size, sizeof size, cli_files_size(&r->files));
+    axp_format_bytes(size, sizeof size,
+                     r->files.parts ? cli_parts_bytes(r->files.parts) : 0);
     put_steps(r, now_ns, d.n_steps, steps, sizeof steps);
     snprintf(text, sizeof text,
              "axprof  %" PRIu64 ":%02" PRIu64 ":%02" PRIu64 "  %s%" PRIu64

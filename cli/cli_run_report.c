@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* What `run` says: the report, how the program ended, where the files are. All
  * of it on standard error, or nothing with --quiet; the report alone goes to
- * the file of -o. */
+ * the file of --report. */
 #include "cli/cli_run.h"
 
 #include <stdlib.h>
@@ -88,16 +88,16 @@ static void say_what_was_recorded(const cli_run *r)
     free(part);
 }
 
-/* What to type to see the files: with their folder, unless it is this one. */
-static char *shown_prefix(const cli_files *f)
+/* What to type to see it: with its folder, unless it is this one. */
+static char *shown_path(const cli_files *f)
 {
     char here[4096];
     if (getcwd(here, sizeof here) && !strcmp(here, f->folder))
-        return cli_format("%s", f->stem);
-    return cli_format("%s/%s", f->folder, f->stem);
+        return cli_format("%s.axp", f->stem);
+    return cli_format("%s", f->path);
 }
 
-static void say_files(const cli_run *r)
+static void say_files(const cli_run *r, bool is_joined)
 {
     const cli_files *f = &r->files;
     if (f->why_not_kept)
@@ -105,26 +105,31 @@ static void say_files(const cli_run *r)
                  f->why_not_kept);
     if (cli_drains_problem(r->drains))
         cli_note("%s", cli_drains_problem(r->drains));
-    if (f->temporary.path || !f->n_paths) return;
-    char *prefix = shown_prefix(f);
-    if (f->n_paths == 1)
-        cli_note("recorded %s.axp; \"axprof report %s.axp\" shows this again",
-                 prefix, prefix);
+    if (f->is_temporary || !f->now.n) return;
+    char *path = shown_path(f);
+    if (!is_joined)
+        cli_note("its parts are in %s.parts: \"axprof pack %s\" makes one file "
+                 "of them",
+                 path, path);
+    else if (f->now.n > 1)
+        cli_note("recorded %s; what goes on is in %s.parts, and \"axprof pack "
+                 "%s\" adds it when it has ended",
+                 path, path, path);
     else
-        cli_note("recorded %zu files; \"axprof report %s.*axp\" shows this "
-                 "again",
-                 f->n_paths, prefix);
-    free(prefix);
+        cli_note("recorded %s; \"axprof report %s\" shows this again", path,
+                 path);
+    free(path);
 }
 
 /* Of the files that there are; without one (full disk) of what is in memory. */
 static void report_files(cli_run *r)
 {
+    const cli_parts *now = &r->files.now;
     axp_view *view = NULL;
-    if (r->files.n_paths && axp_open((const char *const *)r->files.paths,
-                                     r->files.n_paths, &view) != AXP_OK)
+    if (now->n &&
+        axp_open((const char *const *)now->paths, now->n, &view) != AXP_OK)
         cli_note("no report: %s", axp_last_error());
-    else if (!r->files.n_paths && r->profiler)
+    else if (!now->n && r->profiler)
         view = axp_snapshot(r->profiler);
     if (view) write_report(r, view);
     axp_view_destroy(view);
@@ -138,15 +143,21 @@ void cli_run_report_so_far(cli_run *r)
     report_files(r);
 }
 
+static bool has_ended(void *ctx, const char *part)
+{
+    return cli_drains_has_ended(ctx, part);
+}
+
 void cli_run_report(cli_run *r)
 {
     cli_drains_finish(r->drains);
     if (r->profiler) axp_finish(r->profiler);
-    cli_files_collect(&r->files, r->launch.pid);
+    bool is_joined = cli_files_join(&r->files, has_ended, r->drains);
+    if (!is_joined) cli_note("%s", axp_last_error());
     cli_watch_release_keys(); /* a report of a long run may take seconds */
     if (!r->is_quiet || cli_args_has(r->args, OPT_run_report)) report_files(r);
     if (r->is_quiet) return;
     say_how_it_ended(r);
     say_what_was_recorded(r);
-    say_files(r);
+    say_files(r, is_joined);
 }

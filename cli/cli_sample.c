@@ -56,6 +56,7 @@ typedef struct process {
     uint64_t first_seen_ns, last_rss;
     cli_proc_stat stat;
     bool has_counter;
+    bool is_settled; /* looked at after it began */
 } process;
 
 typedef struct pid_list {
@@ -139,6 +140,7 @@ static void add(cli_sampler *s, int fd, const cli_proc_stat *stat, uint64_t now,
 static void settle_name(cli_sampler *s, process *q, const cli_proc_stat *fresh)
 {
     if (!strcmp(q->stat.name, fresh->name)) return;
+    if (q->pid == s->first && !q->is_settled) return; /* it was ours before */
     axp_process_end(s->p, q->label, (uint64_t)q->pid);
     q->stat = *fresh;
     begin_process(s, q, q->stat.name);
@@ -227,6 +229,7 @@ static void read_all(cli_sampler *s)
             continue;
         }
         settle_name(s, q, &fresh);
+        q->is_settled = true;
         q->stat = fresh;
         q->stat.rss_bytes = less(fresh.rss_bytes, own_bytes(s, q->pid));
     }

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A folder for the recordings of a run that keeps none.
+/* A folder for a run that keeps no recording:
  *
- * It is locked as long as its axprof lives, so that it can be told when one was
- * killed: what is not locked is nobody's. The next run that keeps nothing
- * removes it, and `axprof doctor --clean` does, with the spools of what was
- * recorded there.
+ *   $TMPDIR/axprof-run-Kx72ab/no-file.axp.parts/   its parts (cli_parts.h)
+ *
+ * The folder of parts is locked as long as its axprof lives, so that it can be
+ * told when one was killed. The next run that keeps nothing removes it, and
+ * `axprof doctor --clean` does, with the spools of what was recorded there.
+ * Nothing else in the folder is touched: a user may have put it there.
  *
  * Place      below cli_files and cli_doctor.
  * Input      untrusted: TMPDIR may be everybody's. Only folders of this user's
  *            are looked into, and no link is followed.
- * Failure    where folders cannot be locked (NFS) none is removed by others.
  */
 #ifndef CLI_TEMPORARY_H
 #define CLI_TEMPORARY_H
@@ -17,16 +18,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef struct cli_temporary {
-    char *path; /* NULL: there is none */
-    int fd;     /* the lock */
-} cli_temporary;
+#define CLI_TEMPORARY_STEM "no-file"
 
-/* Removes what others left first. False: errno says why. */
-bool cli_temporary_init(cli_temporary *t);
-void cli_temporary_fini(cli_temporary *t); /* with all that is in it */
-/* Where they are. */
-const char *cli_temporary_parent(void);
+/* Makes one where that is possible: in TMPDIR, /tmp or /dev/shm. NULL: nowhere,
+ * errno says why. Removes what others left first. Caller frees. */
+char *cli_temporary_make(void);
 
 /* Calls fn (NULL allowed) with each that was left, and removes it if asked to;
  * returns how many there were. */

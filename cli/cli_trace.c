@@ -9,40 +9,51 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <axprof/axprof_file.h>
+
 #include "cli/cli_say.h"
+
+static bool is_folder(const char *path)
+{
+    struct stat st;
+    return !stat(path, &st) && S_ISDIR(st.st_mode);
+}
+
+/* A recording, or the parts of one that runs or was killed; the length of the
+ * recording's name, 0: none. */
+static size_t recording_len(const char *name)
+{
+    size_t len = strlen(name);
+    if (len > 10 && !strcmp(name + len - 10, ".axp.parts")) return len - 6;
+    return len > 4 && !strcmp(name + len - 4, ".axp") ? len : 0;
+}
+
+static bool is_later(struct timespec a, struct timespec b)
+{
+    return a.tv_sec != b.tv_sec ? a.tv_sec > b.tv_sec : a.tv_nsec > b.tv_nsec;
+}
 
 /* The newest recording in a folder; NULL: none. Caller frees. */
 static char *newest_in(const char *folder)
 {
     DIR *dir = opendir(folder);
     char *best = NULL;
-    time_t best_time = 0;
+    struct timespec best_time = {0, 0};
     if (!dir) return NULL;
     for (struct dirent *e; (e = readdir(dir));) {
-        size_t len = strlen(e->d_name);
+        size_t len = recording_len(e->d_name);
         struct stat st;
-        if (len < 5 || strcmp(e->d_name + len - 4, ".axp") != 0) continue;
-        if (fstatat(dirfd(dir), e->d_name, &st, 0) || !S_ISREG(st.st_mode))
-            continue;
-        if (best && st.st_mtime <= best_time) continue;
+        if (!len || fstatat(dirfd(dir), e->d_name, &st, 0)) continue;
+        if (!S_ISREG(st.st_mode) && !e->d_name[len]) continue;
+        if (best && !is_later(st.st_mtim, best_time)) continue;
         free(best);
-        best = !strcmp(folder, ".") ? cli_format("%s", e->d_name)
-                                    : cli_format("%s/%s", folder, e->d_name);
-        best_time = st.st_mtime;
+        best = !strcmp(folder, ".")
+                   ? cli_format("%.*s", (int)len, e->d_name)
+                   : cli_format("%s/%.*s", folder, (int)len, e->d_name);
+        best_time = st.st_mtim;
     }
     closedir(dir);
     return best;
-}
-
-static int none_given(const char *verb)
-{
-    char *newest = newest_in(".");
-    int rc = newest ? cli_wrong("no file given; the newest here: axprof %s %s",
-                                verb, newest)
-                    : cli_wrong("no file given; \"axprof run -- PROGRAM\" "
-                                "makes one");
-    free(newest);
-    return rc;
 }
 
 static int is_missing(const char *path)
@@ -80,24 +91,89 @@ static int check_path(const char *path)
     return CLI_OK;
 }
 
-int cli_trace_check(const cli_args *args)
+static void add(cli_parts *list, const char *path)
 {
-    if (!args->n_rest) return none_given(cli_verbs[args->verb].name);
-    for (size_t i = 0; i < args->n_rest; i++) {
-        int rc = check_path(args->rest[i]);
-        if (rc != CLI_OK) return rc;
+    char **more = cli_alloc(list->n + 2, sizeof *more);
+    if (list->n) memcpy(more, list->paths, list->n * sizeof *more);
+    free(list->paths);
+    list->paths = more;
+    list->paths[list->n++] = cli_format("%s", path);
+}
+
+/* A recording, and its parts if there are any. */
+static int add_recording(cli_parts *list, const char *path)
+{
+    struct stat st;
+    char *recording = is_folder(path) ? cli_parts_recording(path) : NULL;
+    if (!recording) recording = cli_format("%s", path);
+    char *folder = cli_parts_folder(recording);
+    cli_parts parts;
+    cli_parts_list(folder, &parts);
+    int rc = CLI_OK;
+    if (!parts.n || !stat(recording, &st)) rc = check_path(recording);
+    if (rc == CLI_OK && !stat(recording, &st)) add(list, recording);
+    for (size_t i = 0; rc == CLI_OK && i < parts.n; i++)
+        add(list, parts.paths[i]);
+    cli_parts_fini(&parts);
+    free(folder);
+    free(recording);
+    return rc;
+}
+
+/* Programs that are killed while they make their file leave it empty. */
+static void leave_out_empty(cli_parts *list)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < list->n; i++) {
+        bool is_last = i + 1 == list->n && !kept;
+        if (is_last || !axp_file_is_empty(list->paths[i])) {
+            list->paths[kept++] = list->paths[i];
+            continue;
+        }
+        cli_note("%s is left out: nothing was recorded into it",
+                 list->paths[i]);
+        free(list->paths[i]);
     }
-    return CLI_OK;
+    list->n = kept;
+}
+
+static int find_newest(cli_parts *list)
+{
+    char *newest = newest_in(".");
+    if (!newest)
+        return cli_wrong("no file given, and none is here; \"axprof run -- "
+                         "PROGRAM\" makes one");
+    cli_note("no file given: the newest here is %s", newest);
+    int rc = add_recording(list, newest);
+    free(newest);
+    return rc;
+}
+
+int cli_trace_find(const cli_args *args, cli_parts *list)
+{
+    *list = (cli_parts){0};
+    int rc = args->n_rest ? CLI_OK : find_newest(list);
+    for (size_t i = 0; rc == CLI_OK && i < args->n_rest; i++)
+        rc = add_recording(list, args->rest[i]);
+    if (rc == CLI_OK)
+        leave_out_empty(list);
+    else
+        cli_parts_fini(list);
+    return rc;
 }
 
 int cli_trace_open(const cli_args *args, axp_view **out)
 {
-    int rc = cli_trace_check(args);
+    cli_parts list;
+    int rc = cli_trace_find(args, &list);
     if (rc != CLI_OK) return rc;
-    axp_status status =
-        axp_open((const char *const *)args->rest, args->n_rest, out);
-    if (status == AXP_E_INVALID) return cli_wrong("%s", axp_last_error());
-    return status ? cli_fail("%s", axp_last_error()) : CLI_OK;
+    axp_status status = axp_open((const char *const *)list.paths, list.n, out);
+    if (status == AXP_E_INVALID)
+        rc = cli_wrong("%s", axp_last_error());
+    else if (status)
+        rc = cli_fail("%s", axp_last_error());
+    cli_parts_fini(&list);
+    return rc;
 }
 
 int cli_trace_spare(const cli_args *args, const char *path)

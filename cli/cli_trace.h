@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* The recordings a verb was given: opened, or a message that says what to do.
  *
- * Ownership  the view is the caller's.
+ * A recording is its file and, while its run goes on or after a kill, the parts
+ * beside it (cli_parts.h). Without a name it is the newest here, which is said.
+ *
+ * Ownership  view and list are the caller's.
  */
 #ifndef CLI_TRACE_H
 #define CLI_TRACE_H
 #include <axprof/axprof_read.h>
 
 #include "cli/cli_args.h"
+#include "cli/cli_parts.h"
 
-/* Is there at least one, and does each look like a file? */
-int cli_trace_check(const cli_args *args);
+/* Files to read, at least one. */
+int cli_trace_find(const cli_args *args, cli_parts *list);
 int cli_trace_open(const cli_args *args, axp_view **out);
 /* Refuses to write over a recording that was given. */
 int cli_trace_spare(const cli_args *args, const char *path);

@@ -25,6 +25,14 @@ AXP_API axp_status axp_file_info_write(const char *const *paths, size_t n,
 AXP_API axp_status axp_file_check(const char *path, FILE *to);
 /* Spool and file into one clean file; out NULL: in place. */
 AXP_API axp_status axp_file_pack(const char *path, const char *out);
+/* Several recordings, as a rule the processes of a run, in one file, in this
+ * order; reading it is reading them together. Complete ones are copied as they
+ * are, others are packed; all of them stay where they are. */
+AXP_API axp_status axp_file_join(const char *const *paths, size_t n,
+                                 const char *out, bool may_replace);
+/* Whether nothing was recorded into a file: its program was killed while it
+ * made it. */
+AXP_API bool axp_file_is_empty(const char *path);
 
 /* ---- what killed programs leave ------------------------------------------
  * The spool of a program that was killed stays in /dev/shm, since it has what

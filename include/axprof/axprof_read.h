@@ -61,7 +61,7 @@ typedef struct axp_op {
     axp_ns min_ns, max_ns, avg_ns; /* of single calls */
     axp_ns p50_ns, p95_ns, p99_ns; /* within 3 % */
     /* self_ns, of the thread time (see above) of the threads and tracks that it
-     * ran on; 0…1. */
+     * ran on, less what recording took of that; 0…1. */
     double time_share;
     double flops, bytes; /* sums of what was declared */
     /* Calls that declared any; 0 = unknown. */

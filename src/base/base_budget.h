@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* A budget of bytes that several threads draw on without a lock, and where
- * they come from. */
+ * they come from. Beside it is a reserve for what must be there for numbers to
+ * be right: it is not used up by what comes first. */
 #ifndef AXP_BASE_BUDGET_H
 #define AXP_BASE_BUDGET_H
 #include <stdbool.h>
@@ -12,6 +13,8 @@ struct axp__budget {
     uint64_t used_bytes;
     uint64_t limit_bytes;
     struct axp__space *space; /* NULL: anonymous memory (os_space.h) */
+    uint64_t reserve_used_bytes;
+    uint64_t reserve_bytes;
 };
 
 /* Takes n bytes if `part` of `whole` of the limit still holds them. */
@@ -31,6 +34,27 @@ static inline bool axp__budget_take(struct axp__budget *b, uint64_t n)
     return axp__budget_take_part(b, n, 1, 1);
 }
 
+/* What may be taken for what is optional: three quarters. */
+static inline bool axp__budget_take_optional(struct axp__budget *b, uint64_t n)
+{
+    return axp__budget_take_part(b, n, 3, 4);
+}
+
+/* For what makes numbers right: where three quarters are used up, from the
+ * reserve, and *reserved rises by it. */
+static inline bool axp__budget_take_sure(struct axp__budget *b, uint64_t n,
+                                         uint64_t *reserved)
+{
+    if (axp__budget_take_optional(b, n)) return true;
+    uint64_t used = axp__add(&b->reserve_used_bytes, n) + n;
+    if (used <= axp__get(&b->reserve_bytes)) {
+        *reserved += n;
+        return true;
+    }
+    axp__add(&b->reserve_used_bytes, -n);
+    return axp__budget_take(b, n);
+}
+
 /* For what must not be refused: where the budget is used up, the limit rises
  * with it, so that others find what they would have found. */
 static inline void axp__budget_force(struct axp__budget *b, uint64_t n)
@@ -43,6 +67,14 @@ static inline void axp__budget_force(struct axp__budget *b, uint64_t n)
 static inline void axp__budget_give(struct axp__budget *b, uint64_t n)
 {
     axp__add(&b->used_bytes, -n);
+}
+
+/* n bytes, of which so many came from the reserve. */
+static inline void axp__budget_give_sure(struct axp__budget *b, uint64_t n,
+                                         uint64_t reserved)
+{
+    axp__add(&b->reserve_used_bytes, -reserved);
+    axp__add(&b->used_bytes, reserved - n);
 }
 
 #endif

@@ -167,8 +167,7 @@ static void settle_tie(struct axp__chrome *c, const struct axp__record *r,
                        uint64_t start)
 {
     struct tie *tie = &c->rows[r->row].tie;
-    size_t depth;
-    axp__stream_scopes(c->s, &depth);
+    size_t depth = axp__stream_depth(c->s);
     bool is_tie = tie->at != UINT64_MAX && tie->begin_ns == r->begin_ns &&
                   tie->end_ns == r->time_ns && depth <= tie->depth;
     if (is_tie && depth < tie->depth && start >= c->o->n_bytes)

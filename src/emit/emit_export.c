@@ -2,6 +2,7 @@
 /* The table of exports and the public calls; see emit_export.h. */
 #include "emit/emit_export.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "record/record_thread.h"
@@ -19,6 +20,25 @@ const struct axp__export_format *axp__export_format_at(axp_export_format id)
     for (size_t i = 0; i < N_FORMATS; i++)
         if (formats[i].id == id) return &formats[i];
     return NULL;
+}
+
+#define MOST_FRAMES ((uint64_t)1 << 24)
+#define LEAST_DEPTH 64u
+
+size_t axp__export_depth(const axp_view *v)
+{
+    uint64_t n_frames = 0;
+    uint32_t *depth = malloc((v->n_tree + 1) * sizeof *depth);
+    for (size_t i = 0; depth && i < v->n_tree; i++) {
+        int32_t up = v->tree[i].parent;
+        depth[i] = up >= 0 ? depth[up] + 1 : 0;
+        n_frames += depth[i];
+    }
+    bool is_known = depth;
+    free(depth);
+    if (is_known && n_frames <= MOST_FRAMES) return SIZE_MAX;
+    size_t most = MOST_FRAMES / v->n_tree;
+    return most > LEAST_DEPTH ? most : LEAST_DEPTH;
 }
 
 static axp_status fail_unknown(const char *what)

@@ -21,6 +21,11 @@ struct axp__export_format {
 /* NULL: no such format. */
 const struct axp__export_format *axp__export_format_at(axp_export_format id);
 
+/* How many frames of a stack formats write that write a stack for each place of
+ * the call tree, the innermost: all, unless a tree is so deep that they would
+ * fill gigabytes. */
+size_t axp__export_depth(const axp_view *v);
+
 #define X(id, name, function, description)                                     \
     axp_status axp__emit_##function(const axp_view *v, struct axp__out *o);
 #include "emit/emit_formats.def"

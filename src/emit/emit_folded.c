@@ -24,15 +24,22 @@ static void put_name(struct axp__out *o, const char *name, bool is_first)
     }
 }
 
+struct stack {
+    int32_t *path;
+    size_t most; /* axp__export_depth */
+};
+
 static void put_line(struct axp__out *o, const axp_view *v, size_t node,
-                     int32_t *path)
+                     const struct stack *s)
 {
+    int32_t *path = s->path, i = (int32_t)node;
     size_t n = 0;
-    for (int32_t i = (int32_t)node; i > 0; i = v->tree[i].parent)
+    for (; i > 0 && n < s->most; i = v->tree[i].parent)
         path[n++] = i;
-    for (size_t i = n; i--;) {
-        put_name(o, v->tree[path[i]].name, i == n - 1);
-        axp__out_char(o, i ? ';' : ' ');
+    if (i > 0) axp__out_text(o, "...;");
+    for (size_t k = n; k--;) {
+        put_name(o, v->tree[path[k]].name, k == n - 1);
+        axp__out_char(o, k ? ';' : ' ');
     }
     axp__out_u64(o, v->tree[node].self_ns);
     axp__out_char(o, '\n');
@@ -40,10 +47,11 @@ static void put_line(struct axp__out *o, const axp_view *v, size_t node,
 
 axp_status axp__emit_folded(const axp_view *v, struct axp__out *o)
 {
-    int32_t *path = malloc((v->n_tree + 1) * sizeof *path);
-    if (!path) return axp__fail(AXP_E_NO_MEMORY, "no memory to export");
+    struct stack s = {malloc((v->n_tree + 1) * sizeof *s.path),
+                      axp__export_depth(v)};
+    if (!s.path) return axp__fail(AXP_E_NO_MEMORY, "no memory to export");
     for (size_t i = 1; i < v->n_tree; i++)
-        if (v->tree[i].self_ns) put_line(o, v, i, path);
-    free(path);
+        if (v->tree[i].self_ns) put_line(o, v, i, &s);
+    free(s.path);
     return AXP_OK;
 }

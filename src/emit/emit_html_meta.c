@@ -149,7 +149,9 @@ static void put_run(struct json *j)
     put_u64(j, "total_time_ns", self);
     put_u64(j, "events", v->n_events);
     put_u64(j, "cut_events", axp_view_cut_count(v));
-    put_u64(j, "own_cost_ns", axp__view_ns(v, c->own_cost_ticks));
+    put_u64(
+        j, "own_cost_ns",
+        axp__view_ns(v, c->own_cost.around_ticks + c->own_cost.inside_ticks));
     put_where(j);
     put_text(j, "version", AXP_VERSION);
     end(j, '}');

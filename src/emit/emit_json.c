@@ -403,7 +403,9 @@ static void put_machine(struct json *j, const axp_view *v,
     key(j, "machine");
     begin(j);
     put_f64(j, "tick_ns", tick_ns);
-    put_f64(j, "own_cost_ns", (double)c->own_cost_ticks * tick_ns);
+    put_f64(j, "own_cost_ns",
+            (double)(c->own_cost.around_ticks + c->own_cost.inside_ticks) *
+                tick_ns);
     put_known(j, "peak_gflops", gflops > 0, gflops);
     put_known(j, "peak_gbps", gbps > 0, gbps);
     end(j);

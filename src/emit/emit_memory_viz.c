@@ -198,7 +198,8 @@ static uint32_t path_of(struct viz *z, uint32_t name)
     const struct axp__scope *open = axp__stream_scopes(z->s, &n);
     uint32_t path = 0;
     for (size_t i = n > MOST_FRAMES ? n - MOST_FRAMES : 0; i < n; i++)
-        path = axp__paths_get(&z->paths, path, open[i].name);
+        if (open[i].name != AXP__SCOPE_GONE)
+            path = axp__paths_get(&z->paths, path, open[i].name);
     return axp__paths_get(&z->paths, path, name);
 }
 

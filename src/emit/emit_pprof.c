@@ -177,10 +177,12 @@ static void put_sample(struct pprof *p, const uint64_t *path, size_t n,
 static void put_tree(struct pprof *p)
 {
     uint64_t path[MOST_DEPTH];
+    size_t most = axp__export_depth(p->v);
+    if (most > MOST_DEPTH) most = MOST_DEPTH;
     for (size_t i = 1; i < p->v->n_tree; i++) {
         const axp_tree_node *node = &p->v->tree[i];
         size_t n = 0;
-        for (int32_t k = (int32_t)i; k > 0 && n < MOST_DEPTH;
+        for (int32_t k = (int32_t)i; k > 0 && n < most;
              k = p->v->tree[k].parent)
             path[n++] = function_of(p, p->v->tree[k].name);
         const uint64_t values[N_VALUES] = {

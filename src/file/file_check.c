@@ -219,13 +219,11 @@ static axp_status check_statistics(struct check *c)
     return status;
 }
 
-axp_status axp_file_check(const char *path, FILE *to)
+static axp_status check_span(const char *path, const struct axp__span *span,
+                             FILE *to)
 {
     struct axp__opened o;
-    if (!path || !to)
-        return axp__fail(AXP_E_INVALID, "axp_file_check needs a path and a "
-                                        "file to write to");
-    axp_status status = axp__trace_open(path, &o);
+    axp_status status = axp__trace_open_span(path, span, &o);
     if (status) return status;
     struct check c = {.o = &o, .to = to};
     check_blocks(&c);
@@ -236,11 +234,29 @@ axp_status axp_file_check(const char *path, FILE *to)
     o.capture->release(o.capture);
     if (status) return axp__fail(status, "no memory to check %s", path);
     if (c.n_wrong)
-        return axp__fail(AXP_E_FORMAT, "%llu things are wrong",
+        return axp__fail(AXP_E_FORMAT,
+                         c.n_wrong == 1 ? "%llu thing is wrong"
+                                        : "%llu things are wrong",
                          (unsigned long long)c.n_wrong);
     if (!is_finished)
         return axp__fail(AXP_E_STATE,
                          "the recording was not ended: axprof pack makes one "
                          "complete file of it");
     return AXP_OK;
+}
+
+/* All recordings in it, though one is wrong: what is, of the last. */
+axp_status axp_file_check(const char *path, FILE *to)
+{
+    struct axp__spans spans;
+    if (!path || !to)
+        return axp__fail(AXP_E_INVALID, "axp_file_check needs a path and a "
+                                        "file to write to");
+    axp_status worst = axp__spans_find(path, &spans);
+    for (size_t i = 0; i < spans.n; i++) {
+        axp_status status = check_span(path, &spans.span[i], to);
+        if (status) worst = status;
+    }
+    axp__spans_fini(&spans);
+    return worst;
 }

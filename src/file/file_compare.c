@@ -41,7 +41,7 @@ struct table {
 
 static bool widen(struct table *t)
 {
-    uint32_t cap = t->cap ? t->cap * 2 : 256;
+    uint32_t cap = t->cap ? t->cap * 2 : 32;
     struct sums *at = realloc(t->at, cap * sizeof *at);
     if (at) t->at = at;
     uint32_t *slots = calloc(2 * (size_t)cap, sizeof *slots);
@@ -311,20 +311,50 @@ static void compare_table(struct axp__comparison *x, const struct table *t,
 
 /* ---- rows ------------------------------------------------------------------------------------- */
 
-static const struct axp__cap_lane *lane_of(const struct axp__capture *c,
+/* The lanes of a capture's rows, by the ids of these. */
+struct lane_at {
+    uint32_t id;
+    const struct axp__cap_lane *lane;
+};
+
+struct lanes {
+    struct lane_at *at;
+    size_t n;
+};
+
+static int by_id(const void *a, const void *b)
+{
+    const struct lane_at *x = a, *y = b;
+    return (x->id > y->id) - (x->id < y->id);
+}
+
+static bool list_lanes(struct lanes *l, const struct axp__capture *c)
+{
+    l->n = 0;
+    l->at = malloc((c->n_lanes + 1) * sizeof *l->at);
+    for (size_t i = 0; l->at && i < c->n_lanes; i++)
+        if (c->lanes[i].row >= 0)
+            l->at[l->n++] =
+                (struct lane_at){c->rows[c->lanes[i].row].id, &c->lanes[i]};
+    if (l->n) qsort(l->at, l->n, sizeof *l->at, by_id);
+    return l->at;
+}
+
+static const struct axp__cap_lane *lane_of(const struct lanes *l,
                                            uint32_t row_id)
 {
-    for (size_t i = 0; i < c->n_lanes; i++)
-        if (c->lanes[i].row >= 0 && c->rows[c->lanes[i].row].id == row_id)
-            return &c->lanes[i];
-    return NULL;
+    struct lane_at key = {.id = row_id};
+    const struct lane_at *found =
+        l->n ? bsearch(&key, l->at, l->n, sizeof key, by_id) : NULL;
+    return found ? found->lane : NULL;
 }
 
 static void compare_row(struct axp__comparison *x,
-                        const struct axp__cap_lane *stored)
+                        const struct axp__cap_lane *stored,
+                        const struct lanes *again)
 {
     const struct axp__cap_row *row = &x->stored->rows[stored->row];
-    const struct axp__cap_lane *folded = lane_of(x->folded, row->id);
+    const struct axp__cap_lane *folded = lane_of(again, row->id);
     struct table t = {0};
     uint64_t n_hidden = 0;
     add_lane(&t, stored, 0, false);
@@ -333,18 +363,19 @@ static void compare_row(struct axp__comparison *x,
         n_hidden += stored->frames[i].node <= 0;
     compare_table(x, &t, row->id, false, n_hidden);
     if (folded) {
-        const struct axp__cap_row *again = &x->folded->rows[folded->row];
-        compare_number(x, "first event of a row", row->first, again->first);
-        compare_number(x, "events of a row", row->n_events, again->n_events);
-        if (again->last > row->last && !stored->n_frames)
-            compare_number(x, "last event of a row", row->last, again->last);
+        const struct axp__cap_row *other = &x->folded->rows[folded->row];
+        compare_number(x, "first event of a row", row->first, other->first);
+        compare_number(x, "events of a row", row->n_events, other->n_events);
+        if (other->last > row->last && !stored->n_frames)
+            compare_number(x, "last event of a row", row->last, other->last);
     }
     free(t.at);
     free(t.slots);
 }
 
 /* Rows whose threads were merged, against the sum that was stored. */
-static void compare_merged(struct axp__comparison *x)
+static void compare_merged(struct axp__comparison *x,
+                           const struct lanes *stored)
 {
     struct table t = {0};
     for (size_t i = 0; i < x->stored->n_lanes; i++)
@@ -352,7 +383,7 @@ static void compare_merged(struct axp__comparison *x)
             add_lane(&t, &x->stored->lanes[i], 0, true);
     for (size_t i = 0; i < x->folded->n_lanes; i++) {
         const struct axp__cap_lane *lane = &x->folded->lanes[i];
-        if (!lane_of(x->stored, x->folded->rows[lane->row].id))
+        if (!lane_of(stored, x->folded->rows[lane->row].id))
             add_lane(&t, lane, 1, true);
     }
     compare_table(x, &t, 0, true, 0);
@@ -362,15 +393,25 @@ static void compare_merged(struct axp__comparison *x)
 
 /* ---- memory -------------------------------------------------------------------------------------- */
 
-static uint64_t apart(uint64_t a, uint64_t b)
+uint64_t axp__compare_apart(uint64_t a, uint64_t b)
 {
     return a > b ? a - b : b - a;
+}
+
+/* One thread's peaks are exact. Of several each may have a block in flight. */
+uint64_t axp__compare_allowed(const struct axp__capture *folded,
+                              uint64_t largest_block)
+{
+    uint64_t n_rows = 0;
+    for (size_t i = 0; i < folded->n_lanes; i++)
+        n_rows += folded->lanes[i].n_traffic > 0;
+    return n_rows > 1 ? n_rows * largest_block : 0;
 }
 
 static void compare_about(struct axp__comparison *x, const char *what,
                           uint64_t stored, uint64_t folded, uint64_t allowed)
 {
-    if (apart(stored, folded) <= allowed)
+    if (axp__compare_apart(stored, folded) <= allowed)
         x->n_compared++;
     else
         compare_number(x, what, stored, folded);
@@ -397,11 +438,8 @@ static void compare_live(struct axp__comparison *x,
 static void compare_memory(struct axp__comparison *x)
 {
     const struct axp__capture *a = x->stored, *b = x->folded;
-    uint64_t n_rows = 0, allowed;
+    uint64_t allowed = axp__compare_allowed(b, x->largest_block);
     size_t k = 0;
-    for (size_t i = 0; i < b->n_lanes; i++)
-        n_rows += b->lanes[i].n_traffic > 0;
-    allowed = n_rows > 1 ? n_rows * x->largest_block : 0;
     compare_number(x, "live bytes", a->current_bytes, b->current_bytes);
     compare_about(x, "peak of memory", a->peak_bytes, b->peak_bytes, allowed);
     for (size_t i = 0; i < a->n_live; i++) {
@@ -416,9 +454,15 @@ static void compare_memory(struct axp__comparison *x)
 
 void axp__compare(struct axp__comparison *x)
 {
-    for (size_t i = 0; i < x->stored->n_lanes; i++)
-        if (x->stored->lanes[i].row >= 0) compare_row(x, &x->stored->lanes[i]);
-    compare_merged(x);
+    struct lanes stored = {0}, folded = {0};
+    if (!list_lanes(&stored, x->stored) || !list_lanes(&folded, x->folded))
+        x->is_out_of_memory = true;
+    for (size_t i = 0; i < x->stored->n_lanes && !x->is_out_of_memory; i++)
+        if (x->stored->lanes[i].row >= 0)
+            compare_row(x, &x->stored->lanes[i], &folded);
+    if (!x->is_out_of_memory) compare_merged(x, &stored);
+    free(stored.at);
+    free(folded.at);
     compare_memory(x);
     compare_number(x, "steps", x->stored->n_steps, x->folded->n_steps);
     compare_number(x, "events", x->stored->n_events, x->folded->n_events);

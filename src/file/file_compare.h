@@ -24,5 +24,9 @@ struct axp__comparison {
 };
 
 void axp__compare(struct axp__comparison *x);
+/* By how many bytes a peak of the recorder's may be apart from the fold's. */
+uint64_t axp__compare_allowed(const struct axp__capture *folded,
+                              uint64_t largest_block);
+uint64_t axp__compare_apart(uint64_t a, uint64_t b);
 
 #endif

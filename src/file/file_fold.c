@@ -13,11 +13,9 @@
 
 #define OTHER_NAME 1u /* "(other)"; AXP__NAME_OTHER of the recorder */
 
-/* New places are refused past three quarters of the budget (tally_arena.h).
- * Operations and histograms are not, however many rows there are: so much more
- * is granted before each block. */
+/* New places are refused past three quarters of the budget (base_budget.h).
+ * Operations and histograms are not, however many rows there are. */
 #define TREE_BYTES ((uint64_t)96 << 20)
-#define GRANT_BYTES ((uint64_t)16 << 20)
 
 /* ---- rows ----------------------------------------------------------------------- */
 
@@ -47,39 +45,26 @@ static struct axp__fold_row *make_row(struct axp__fold *f, uint32_t id)
     return r;
 }
 
+/* All rows that have chunks were listed by their ids before. NULL: it has none,
+ * or no memory. */
 struct axp__fold_row *axp__fold_row(struct axp__fold *f, uint32_t id)
 {
     size_t low = 0, high = f->n_rows;
     while (low < high) {
         size_t mid = (low + high) / 2;
-        if (f->row[mid]->id < id)
+        if (f->row_id[mid] < id)
             low = mid + 1;
         else
             high = mid;
     }
-    if (low < f->n_rows && f->row[low]->id == id) return f->row[low];
-    if (f->n_rows == f->cap_rows) {
-        size_t cap = f->cap_rows ? f->cap_rows * 2 : 16;
-        struct axp__fold_row **wider =
-            realloc(f->row, cap * sizeof(struct axp__fold_row *));
-        if (wider) f->row = wider;
-        struct axp__fold_row **heap =
-            realloc(f->heap, cap * sizeof(struct axp__fold_row *));
-        if (heap) f->heap = heap;
-        if (!wider || !heap) return NULL;
-        f->cap_rows = cap;
-    }
-    struct axp__fold_row *r = make_row(f, id);
-    if (!r) return NULL;
-    memmove(f->row + low + 1, f->row + low,
-            (f->n_rows - low) * sizeof(struct axp__fold_row *));
-    f->row[low] = r;
-    f->n_rows++;
-    return r;
+    if (low == f->n_rows || f->row_id[low] != id) return NULL;
+    if (!f->row[low]) f->row[low] = make_row(f, id);
+    return f->row[low];
 }
 
 static void destroy_row(struct axp__fold_row *r)
 {
+    if (!r) return;
     axp__tally_fini(&r->tally);
     free(r->seed);
     free(r->waiting);
@@ -130,7 +115,7 @@ struct axp__mem_word *axp__fold_room(struct axp__fold *f,
 {
     if (r->at_waiting == r->n_waiting) r->at_waiting = r->n_waiting = 0;
     if (r->n_waiting == r->cap_waiting) {
-        size_t cap = r->cap_waiting ? r->cap_waiting * 2 : 256;
+        size_t cap = r->cap_waiting ? r->cap_waiting * 2 : 4;
         struct axp__mem_word *wider = realloc(r->waiting, cap * sizeof *wider);
         if (!wider) {
             f->is_out_of_memory = true;
@@ -147,19 +132,21 @@ void axp__fold_wait(struct axp__fold *f, struct axp__fold_row *r)
     if (r->at_waiting == r->n_waiting++) enter_heap(f, r);
 }
 
-/* The row's purses, as record_memory.c has them. */
-static bool make_purses(struct axp__fold *f, struct axp__fold_row *r,
-                        struct axp__entry *e, bool is_alloc)
+/* Purses keep threads apart that record at the same time. Here is one for all
+ * of a name, and one for everything. */
+static struct axp__purse *purse_of(struct axp__fold *f, struct axp__entry *e,
+                                   bool is_alloc)
 {
     struct axp__traffic *t = e->record;
-    if (!r->purse) r->purse = axp__memory_join(&f->memory);
-    if (!e->other) {
-        struct axp__live_name *live =
-            is_alloc ? axp__memory_get(&f->memory, t->name)
-                     : axp__memory_find(&f->memory, t->name);
-        if (live) e->other = axp__memory_join_name(&f->memory, live);
-    }
-    return r->purse && (e->other || !is_alloc);
+    struct axp__memory *m = &f->memory;
+    if (e->other) return e->other;
+    struct axp__live_name *live =
+        is_alloc ? axp__memory_get(m, t->name) : axp__memory_find(m, t->name);
+    if (!live) return NULL;
+    axp__ref purse = live->account.purses;
+    e->other =
+        purse ? axp__slab_at(&m->slab, purse) : axp__memory_join_name(m, live);
+    return e->other;
 }
 
 /* As record_alloc and record_free there do it. */
@@ -173,12 +160,13 @@ static void apply(struct axp__fold *f, struct axp__fold_row *r,
     }
     bool is_alloc = w->what == AXP__MEM_ALLOC;
     struct axp__entry *e = axp__tally_traffic(&r->tally, w->name);
-    if (!e || !make_purses(f, r, e, is_alloc)) {
+    if (!f->purse) f->purse = axp__memory_join(m);
+    struct axp__purses x = {e ? purse_of(f, e, is_alloc) : NULL, f->purse};
+    if (!e || !x.all || (is_alloc && !x.own)) {
         f->is_out_of_memory = true;
         return;
     }
     struct axp__traffic *t = e->record;
-    struct axp__purses x = {e->other, r->purse};
     if (is_alloc) {
         if (w->bytes > f->largest_block) f->largest_block = w->bytes;
         if (w->kind) axp__memory_find(m, w->name)->kind = w->kind;
@@ -188,8 +176,7 @@ static void apply(struct axp__fold *f, struct axp__fold_row *r,
     } else {
         uint64_t excess =
             x.own ? axp__memory_free(m, x, w->bytes)
-                  : axp__memory_free_loose(m, axp__memory_find(m, w->name),
-                                           r->purse, w->bytes);
+                  : axp__memory_free_loose(m, NULL, x.all, w->bytes);
         t->n_frees++;
         t->freed_bytes += w->bytes - excess;
     }
@@ -214,6 +201,24 @@ void axp__fold_memory(struct axp__fold *f, uint64_t before_ticks)
     }
 }
 
+/* ---- scopes that other threads ended --------------------------------------------------- */
+
+static int by_begin(const void *a, const void *b)
+{
+    const struct axp__fold_stop *x = a, *y = b;
+    if (x->begin_ticks != y->begin_ticks)
+        return x->begin_ticks > y->begin_ticks ? 1 : -1;
+    return (x->row > y->row) - (x->row < y->row);
+}
+
+bool axp__fold_is_stopped(const struct axp__fold *f, uint32_t row,
+                          uint64_t begin_ticks)
+{
+    const struct axp__fold_stop key = {begin_ticks, row};
+    return f->n_stops &&
+           bsearch(&key, f->stop, f->n_stops, sizeof key, by_begin);
+}
+
 /* ---- blocks ---------------------------------------------------------------------------- */
 
 struct turn { /* of a chunk */
@@ -236,14 +241,35 @@ static int by_key(const void *a, const void *b)
     return by_row_and_seq(a, b);
 }
 
+/* The ids of all rows, from turns by row. */
+static bool list_rows(struct axp__fold *f, const struct turn *turns, size_t n)
+{
+    size_t n_rows = 0;
+    for (size_t i = 0; i < n; i++)
+        n_rows += !i || turns[i].chunk->row != turns[i - 1].chunk->row;
+    f->row_id = malloc((n_rows + 1) * sizeof *f->row_id);
+    f->row = calloc(n_rows + 1, sizeof(struct axp__fold_row *));
+    f->heap = calloc(n_rows + 1, sizeof(struct axp__fold_row *));
+    if (!f->row_id || !f->row || !f->heap) return false;
+    for (size_t i = 0; i < n; i++)
+        if (!i || turns[i].chunk->row != turns[i - 1].chunk->row)
+            f->row_id[f->n_rows++] = turns[i].chunk->row;
+    return true;
+}
+
 /* Chunks by their beginnings; within a row always by seq. */
-static struct turn *make_turns(const struct axp__capture *c)
+static struct turn *make_turns(struct axp__fold *f,
+                               const struct axp__capture *c)
 {
     struct turn *turns = malloc((c->n_chunks + 1) * sizeof *turns);
     if (!turns) return NULL;
     for (size_t i = 0; i < c->n_chunks; i++)
         turns[i] = (struct turn){c->chunks[i].base_ticks, &c->chunks[i]};
     qsort(turns, c->n_chunks, sizeof *turns, by_row_and_seq);
+    if (!list_rows(f, turns, c->n_chunks)) {
+        free(turns);
+        return NULL;
+    }
     for (size_t i = 1; i < c->n_chunks; i++)
         if (turns[i].chunk->row == turns[i - 1].chunk->row &&
             turns[i].key < turns[i - 1].key)
@@ -274,15 +300,17 @@ static void fold_part(struct axp__fold *f, struct reading *reading,
                       const struct axp__cap_chunk *chunk, uint32_t part)
 {
     struct axp__fold_row *r = axp__fold_row(f, chunk->row);
-    uint64_t granted = f->budget.used_bytes + GRANT_BYTES;
     struct axp__index_entry e;
     if (!r) {
         f->is_out_of_memory = true;
         return;
     }
-    if (f->budget.limit_bytes < granted) f->budget.limit_bytes = granted;
     if (!part && chunk->n_events != UINT64_MAX) r->n_events += chunk->n_events;
-    if (!axp__file_part(chunk, part, &e) || e.block.kind != AXP__B_PACK) {
+    bool is_pack =
+        axp__file_part(chunk, part, &e) && e.block.kind == AXP__B_PACK;
+    f->n_looks += AXP__FOLD_LOOKS_A_BYTE *
+                  (is_pack ? e.block.body_bytes : chunk->n_words * 8);
+    if (!is_pack) {
         fold_by_words(f, r, chunk, part);
         return;
     }
@@ -311,10 +339,12 @@ struct axp__fold *axp__fold_create(const struct axp__capture *c)
     struct reading reading = {0};
     if (!f) return NULL;
     f->budget.limit_bytes = TREE_BYTES / 3 * 4;
+    f->budget.reserve_bytes = UINT64_MAX / 2;
     f->memory.budget = &f->budget;
+    f->n_looks = AXP__FOLD_LOOKS_FREE;
     f->start_ticks = f->end_ticks = c->start_ticks;
     f->rate = (struct axp__rate){c->rate_mult};
-    struct turn *turns = make_turns(c);
+    struct turn *turns = make_turns(f, c);
     if (!turns) f->is_out_of_memory = true;
     mark_tracks(f, c);
     axp__symbols_init(&reading.symbols);
@@ -327,6 +357,7 @@ struct axp__fold *axp__fold_create(const struct axp__capture *c)
     axp__symbols_fini(&reading.symbols);
     free(reading.body.bytes);
     free(turns);
+    if (f->n_stops) qsort(f->stop, f->n_stops, sizeof *f->stop, by_begin);
     if (!f->is_out_of_memory) return f;
     axp__fold_destroy(f);
     return NULL;
@@ -336,7 +367,7 @@ uint64_t axp__fold_lost(const struct axp__fold *f)
 {
     uint64_t n = 0;
     for (size_t i = 0; i < f->n_rows; i++)
-        n += f->row[i]->tally.n_folded;
+        if (f->row[i]) n += f->row[i]->tally.n_folded;
     return n;
 }
 
@@ -347,7 +378,9 @@ void axp__fold_destroy(struct axp__fold *f)
         destroy_row(f->row[i]);
     axp__memory_clear(&f->memory);
     free(f->row);
+    free(f->row_id);
     free(f->heap);
     free(f->digest);
+    free(f->stop);
     free(f);
 }

@@ -17,7 +17,9 @@
  *            take 96 MiB, twice what a recorder gives them unless it is told
  *            otherwise; past that new places fold into "(other)".
  * Input      untrusted: an end without a beginning and the like are counted
- *            and passed over.
+ *            and passed over. A stop that is not the innermost's searches and
+ *            moves frames: so many for each byte that is read, and where they
+ *            are used up, it counts as one without a beginning.
  * Cost       bench/bench_file.c: with decoding under 1.5 floors a scope on
  *            examples/gpt's timeline.
  */
@@ -26,6 +28,9 @@
 #include "os/os_clock.h"
 #include "tally/tally_capture.h"
 #include "tally/tally_memory.h"
+
+#define AXP__FOLD_LOOKS_FREE ((uint64_t)1 << 24)
+#define AXP__FOLD_LOOKS_A_BYTE 8u
 
 struct axp__mem_word { /* waits in its row */
     uint64_t ticks;    /* of the word, which is the order */
@@ -43,7 +48,6 @@ struct axp__fold_row {
     bool is_track;
     struct axp__tally tally;
     struct axp__tally_seed *seed;
-    struct axp__purse *purse;      /* its part of what is live in all */
     uint64_t n_events;             /* as the blocks claim */
     uint64_t first_ticks;          /* UINT64_MAX: no event */
     uint64_t last_ticks;           /* of events that are no begins */
@@ -53,25 +57,38 @@ struct axp__fold_row {
     size_t at_waiting, n_waiting, cap_waiting;
 };
 
+struct axp__fold_stop { /* a scope that another thread has ended */
+    uint64_t begin_ticks;
+    uint64_t row; /* where it began */
+};
+
 struct axp__fold {
     struct axp__budget budget;
     struct axp__memory memory;
     uint64_t start_ticks, end_ticks; /* the latest event */
     struct axp__rate rate;
-    struct axp__fold_row **row; /* by id */
-    size_t n_rows, cap_rows;
+    struct axp__purse *purse;   /* of what is live in all */
+    struct axp__fold_row **row; /* by id; NULL: not met yet */
+    uint32_t *row_id;           /* beside them */
+    size_t n_rows;
     struct axp__fold_row **heap; /* rows with memory that waits */
     size_t n_heap;
     uint64_t n_steps;
-    uint64_t largest_block;     /* that was allocated */
-    struct axp__digest *digest; /* of the templates of a pack */
-    uint64_t n_damaged;         /* blocks that could not be read */
+    uint64_t largest_block;      /* that was allocated */
+    struct axp__digest *digest;  /* of the templates of a pack */
+    uint64_t n_damaged;          /* blocks that could not be read */
+    uint64_t n_looks;            /* frames that may still be searched, moved */
+    struct axp__fold_stop *stop; /* of other threads' scopes */
+    size_t n_stops, cap_stops;
     bool is_out_of_memory;
 };
 
 /* The whole timeline of a capture; NULL: no memory. */
 struct axp__fold *axp__fold_create(const struct axp__capture *c);
 void axp__fold_destroy(struct axp__fold *f);
+/* Whether the scope that began in a row at a time was ended elsewhere. */
+bool axp__fold_is_stopped(const struct axp__fold *f, uint32_t row,
+                          uint64_t begin_ticks);
 /* Scopes that found no room for a place of their own. */
 uint64_t axp__fold_lost(const struct axp__fold *f);
 
@@ -88,6 +105,10 @@ void axp__fold_words(struct axp__fold *f, struct axp__fold_row *r,
                      const uint64_t *words, size_t n, uint64_t base_ticks);
 /* What a WORK record says. */
 struct axp__work axp__fold_work(const uint64_t *words);
+/* The end of a scope that is no usual one. abandoned: the name in an ABANDON
+ * word, else 0. */
+void axp__fold_end(struct axp__fold *fold, struct axp__fold_row *r,
+                   uint64_t now, uint32_t abandoned);
 /* Of the innermost scope. */
 void axp__fold_set_category(struct axp__fold_row *r, uint64_t category);
 struct axp__wire_event;

@@ -194,12 +194,19 @@ static bool copy_memory(struct axp__fold *f, struct axp__capture *c)
     return true;
 }
 
+/* Records by id, each once. */
 static const struct axp__row_record *find_record(
     const struct axp__row_record *rows, size_t n, uint32_t id)
 {
-    while (n--)
-        if (rows[n].id == id) return &rows[n];
-    return NULL;
+    size_t low = 0, high = n;
+    while (low < high) {
+        size_t mid = (low + high) / 2;
+        if (rows[mid].id < id)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low < n && rows[low].id == id ? &rows[low] : NULL;
 }
 
 static void set_row(struct axp__cap_row *to, const struct axp__fold_row *r,
@@ -232,7 +239,7 @@ bool axp__fold_to_capture(struct axp__fold *f, struct axp__capture *c,
     for (size_t i = 0; i < f->n_rows; i++) {
         struct axp__fold_row *r = f->row[i];
         struct axp__cap_lane *lane = &c->lanes[c->n_lanes];
-        if (r->first_ticks == UINT64_MAX) continue;
+        if (!r || r->first_ticks == UINT64_MAX) continue;
         if (!copy_lane(c, lane, &r->tally)) return false;
         lane->row = (int32_t)c->n_rows;
         lane->is_track = r->is_track;

@@ -159,16 +159,6 @@ static void fold_memory(struct axp__fold *f, struct axp__fold_row *r,
     r->last_ticks = ticks;
 }
 
-static void end_slow(struct axp__fold_row *r, uint64_t now)
-{
-    struct axp__tally *t = &r->tally;
-    if (t->top == t->frames)
-        r->n_unmatched++;
-    else
-        axp__tally_pop(t, now);
-    r->last_ticks = now;
-}
-
 /* Whether dims of a template that was folded are those of the scope that they
  * name: they are, but where the timeline has gaps. They stand alone where a
  * chunk ended between them and the begin. */
@@ -190,7 +180,8 @@ static __attribute__((noinline)) void fold_rare(struct axp__fold *f,
     struct axp__digest *d = &f->digest[symbol];
     uint64_t ticks = s->ticks[at - s->first];
     if (symbol == AXP__SYM_END) {
-        end_slow(r, ticks);
+        axp__fold_end(f, r, ticks, 0);
+        r->last_ticks = ticks;
     } else if (d->what == MEMORY) {
         fold_memory(f, r, s, i, ticks);
     } else if (d->what == CATEGORY) {

@@ -36,36 +36,67 @@ static inline struct axp__frame *begin(struct axp__fold *f,
     return axp__tally_push_label(t, label, now);
 }
 
-static __attribute__((noinline)) void end_slow(struct axp__fold_row *r,
-                                               uint64_t now)
+static bool is_named(const struct axp__frame *f)
 {
-    struct axp__tally *t = &r->tally;
-    if (t->top == t->frames)
-        r->n_unmatched++;
-    else
-        axp__tally_pop(t, now);
+    return axp__frame_flags(f) & AXP__F_NAMED;
 }
 
-static inline void end(struct axp__fold_row *r, uint64_t now)
+/* Whether frame i, counted from the top, may be looked at, or taken out. */
+static bool may_look(struct axp__fold *f, uint64_t n)
+{
+    if (f->n_looks < n) return false;
+    f->n_looks -= n;
+    return true;
+}
+
+/* What it takes to take a frame out: one pass over all of them. */
+static uint64_t cost_of(const struct axp__tally *t)
+{
+    return (uint64_t)(t->top - t->frames);
+}
+
+/* The innermost that is not by name: those end by STOP alone. In recordings of
+ * earlier versions one that is innermost may be abandoned. */
+void axp__fold_end(struct axp__fold *fold, struct axp__fold_row *r,
+                   uint64_t now, uint32_t abandoned)
+{
+    struct axp__tally *t = &r->tally;
+    struct axp__frame *f = t->top;
+    if (f == t->frames || f->op->name != abandoned)
+        while (f > t->frames && is_named(f) && may_look(fold, 1))
+            f--;
+    bool is_it = f > t->frames && (!is_named(f) || f->op->name == abandoned);
+    if (is_it && f == t->top)
+        axp__tally_pop(t, now);
+    else if (!is_it || !may_look(fold, cost_of(t)))
+        r->n_unmatched++;
+    else
+        axp__tally_remove(t, f, now, true);
+}
+
+static inline void end(struct axp__fold *fold, struct axp__fold_row *r,
+                       uint64_t now, uint32_t abandoned)
 {
     struct axp__tally *t = &r->tally;
     struct axp__frame *frame = t->top;
     if (axp__likely(frame != t->frames && axp__tally_pop_fast(frame, now)))
         t->top = frame - 1;
     else
-        end_slow(r, now);
+        axp__fold_end(fold, r, now, abandoned);
 }
 
 /* The newest named scope of that name. */
-static void stop(struct axp__fold_row *r, uint32_t name, uint64_t now)
+static void stop(struct axp__fold *fold, struct axp__fold_row *r, uint32_t name,
+                 uint64_t now)
 {
     struct axp__tally *t = &r->tally;
-    for (struct axp__frame *f = t->top; f > t->frames; f--) {
-        if (!(axp__frame_flags(f) & AXP__F_NAMED) || f->op->name != name)
-            continue;
+    for (struct axp__frame *f = t->top; f > t->frames && may_look(fold, 1);
+         f--) {
+        if (!is_named(f) || f->op->name != name) continue;
+        if (f < t->top && !may_look(fold, cost_of(t))) break;
         axp__frame_clear_flags(f, AXP__F_NAMED);
         if (f == t->top)
-            end(r, now);
+            end(fold, r, now, 0);
         else
             axp__tally_remove(t, f, now, true);
         return;
@@ -74,15 +105,19 @@ static void stop(struct axp__fold_row *r, uint32_t name, uint64_t now)
 }
 
 /* A scope that another thread ended; it was counted there. */
-static void drop(struct axp__fold_row *r, const struct axp__wire_event *e)
+static void drop(struct axp__fold *fold, struct axp__fold_row *r,
+                 const struct axp__wire_event *e)
 {
     struct axp__tally *t = &r->tally;
-    for (struct axp__frame *f = t->top; f > t->frames; f--)
-        if (f->op->name == e->name &&
-            (!e->n_payload || f->begin_ticks == e->payload[0])) {
-            axp__tally_remove(t, f, e->ticks, false);
-            return;
-        }
+    for (struct axp__frame *f = t->top; f > t->frames && may_look(fold, 1);
+         f--) {
+        if (f->op->name != e->name ||
+            (e->n_payload && f->begin_ticks != e->payload[0]))
+            continue;
+        if (!may_look(fold, cost_of(t))) break;
+        axp__tally_remove(t, f, e->ticks, false);
+        return;
+    }
     r->n_unmatched++;
 }
 
@@ -200,6 +235,26 @@ static void add_loose(struct axp__fold_row *r, const struct axp__wire_event *e,
                          e->ticks > begin_ticks ? e->ticks - begin_ticks : 0);
 }
 
+/* A scope of another row, which ends here. */
+static void add_cross_stop(struct axp__fold *f, struct axp__fold_row *r,
+                           const struct axp__wire_event *e)
+{
+    add_loose(r, e, e->payload[0]);
+    if (e->n_payload < 2) return;
+    if (f->n_stops == f->cap_stops) {
+        size_t cap = f->cap_stops ? f->cap_stops * 2 : 64;
+        struct axp__fold_stop *wider = realloc(f->stop, cap * sizeof *wider);
+        if (!wider) {
+            f->is_out_of_memory = true;
+            return;
+        }
+        f->stop = wider;
+        f->cap_stops = cap;
+    }
+    f->stop[f->n_stops++] =
+        (struct axp__fold_stop){e->payload[0], e->payload[1]};
+}
+
 static void fold_ext(struct axp__fold *f, struct axp__fold_row *r,
                      const struct axp__wire_event *e)
 {
@@ -211,8 +266,8 @@ static void fold_ext(struct axp__fold *f, struct axp__fold_row *r,
     if (e->ext >= sizeof least || e->n_payload < least[e->ext]) return;
     switch (e->ext) {
     case AXP__X_ASYNC_END: add_loose(r, e, e->payload[1]); break;
-    case AXP__X_CROSS_STOP: add_loose(r, e, e->payload[0]); break;
-    case AXP__X_DROP: drop(r, e); break;
+    case AXP__X_CROSS_STOP: add_cross_stop(f, r, e); break;
+    case AXP__X_DROP: drop(f, r, e); break;
     case AXP__X_CATEGORY: axp__fold_set_category(r, e->argument); break;
     case AXP__X_DIMS: add_dims(r, e->payload); break;
     case AXP__X_SPAN: add_span(r, e); break;
@@ -230,9 +285,9 @@ static void fold_record(struct axp__fold *f, struct axp__fold_row *r,
                         const struct axp__wire_event *e)
 {
     switch (e->kind) {
-    case AXP__W_END:
-    case AXP__W_ABANDON: end(r, e->ticks); break;
-    case AXP__W_STOP: stop(r, e->name, e->ticks); break;
+    case AXP__W_END: end(f, r, e->ticks, 0); break;
+    case AXP__W_ABANDON: end(f, r, e->ticks, e->name); break;
+    case AXP__W_STOP: stop(f, r, e->name, e->ticks); break;
     case AXP__W_WORK:
         add_work(r, &(struct axp__work){.flops = as_double(e->payload[0]),
                                         .bytes = as_double(e->payload[1]),

@@ -143,7 +143,6 @@ static bool is_name(uint32_t name)
 
 static void check_ops(struct reader *r, const struct axp__cap_lane *lane)
 {
-    memset(r->is_op, 0, AXP__MAX_NAMES / 8);
     for (uint32_t i = 0; i < lane->n_ops; i++) {
         const struct axp__cap_op *op = &lane->ops[i];
         if (!is_name(op->name) || op->n_dims > 6) {
@@ -152,6 +151,13 @@ static void check_ops(struct reader *r, const struct axp__cap_lane *lane)
         }
         r->is_op[op->name / 64] |= (uint64_t)1 << op->name % 64;
     }
+}
+
+/* For the next lane. Cleared one by one: most lanes have few. */
+static void forget_ops(struct reader *r, const struct axp__cap_lane *lane)
+{
+    for (uint32_t i = 0; i < lane->n_ops && !r->is_damaged; i++)
+        r->is_op[lane->ops[i].name / 64] = 0;
 }
 
 /* Parents come first, and every node but the root is of an op. */
@@ -224,6 +230,7 @@ static bool read_lane(struct reader *r, struct axp__cap_lane *lane)
     if (!r->is_damaged) check_ops(r, lane);
     READ(r, NODE, lane->nodes, lane->n_nodes);
     if (!r->is_damaged) check_nodes(r, lane);
+    forget_ops(r, lane);
     read_hists(r, lane);
     READ(r, FRAME, lane->frames, lane->n_frames);
     READ(r, TRAFFIC, lane->traffic, lane->n_traffic);
@@ -384,7 +391,7 @@ enum axp__image_result axp__image_read(struct axp__capture *c,
 {
     struct reader reader = {.c = c, .room = ROOM_OF(axp__bytes_left(&body))};
     struct reader *r = &reader;
-    r->is_op = malloc(AXP__MAX_NAMES / 8);
+    r->is_op = calloc(AXP__MAX_NAMES / 64, 8);
     if (!r->is_op) return AXP__IMAGE_NO_MEMORY;
     find_tables(r, body);
     if (r->table[AXP__T_HEAD].n != 1) r->is_damaged = true;

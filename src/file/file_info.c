@@ -53,7 +53,12 @@ static void put_hex(FILE *to, const uint8_t *bytes, size_t n)
 
 /* ---- parts ----------------------------------------------------------------------- */
 
-static void put_file(FILE *to, const struct axp__opened *o)
+/* Which of the recordings in its file it is. */
+struct place {
+    size_t i, n;
+};
+
+static void put_file(FILE *to, const struct axp__opened *o, struct place at)
 {
     static const char *const origins[] = {
         [AXP__FROM_FILE] = "complete",
@@ -62,6 +67,7 @@ static void put_file(FILE *to, const struct axp__opened *o)
     };
     const struct axp__file *f = o->file;
     put_text(to, f->path, strlen(f->path));
+    if (at.n > 1) fprintf(to, ", %zu of %zu", at.i + 1, at.n);
     fprintf(to, "\n  format    version %u, %" PRIu64 " bytes, %s\n",
             f->head.version, f->bytes,
             o->is_alive ? "still being recorded"
@@ -216,25 +222,40 @@ static void put_warnings(FILE *to, const struct axp__capture *c)
     }
 }
 
+static axp_status put_span(FILE *to, const char *path,
+                           const struct axp__span *span, struct place at)
+{
+    struct axp__opened o = {0};
+    struct blocks blocks[AXP__B_N_KINDS] = {0};
+    axp_status status = axp__trace_open_span(path, span, &o);
+    if (status) return status;
+    if (at.i) fputc('\n', to);
+    put_file(to, &o, at);
+    put_run(to, &o);
+    count_blocks(o.file, blocks);
+    put_events(to, &o, blocks);
+    put_blocks(to, blocks);
+    put_warnings(to, o.capture);
+    o.capture->release(o.capture);
+    return AXP_OK;
+}
+
 axp_status axp_file_info_write(const char *const *paths, size_t n, FILE *to)
 {
+    axp_status status = AXP_OK;
     if (!paths || !n || !to)
         return axp__fail(AXP_E_INVALID, "axp_file_info_write needs paths and a "
                                         "file to write to");
-    for (size_t i = 0; i < n; i++) {
-        struct axp__opened o = {0};
-        struct blocks blocks[AXP__B_N_KINDS] = {0};
-        axp_status status = paths[i] ? axp__trace_open(paths[i], &o)
-                                     : axp__fail(AXP_E_INVALID, "NULL path");
-        if (status) return status;
+    for (size_t i = 0; !status && i < n; i++) {
+        struct axp__spans spans;
+        if (!paths[i]) return axp__fail(AXP_E_INVALID, "NULL path");
         if (i) fputc('\n', to);
-        put_file(to, &o);
-        put_run(to, &o);
-        count_blocks(o.file, blocks);
-        put_events(to, &o, blocks);
-        put_blocks(to, blocks);
-        put_warnings(to, o.capture);
-        o.capture->release(o.capture);
+        status = axp__spans_find(paths[i], &spans);
+        for (size_t k = 0; !status && k < spans.n; k++)
+            status = put_span(to, paths[i], &spans.span[k],
+                              (struct place){k, spans.n});
+        axp__spans_fini(&spans);
     }
+    if (status) return status;
     return ferror(to) ? axp__fail(AXP_E_IO, "cannot write") : AXP_OK;
 }

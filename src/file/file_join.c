@@ -222,6 +222,16 @@ static void add_warning(struct axp__capture *c, struct axp__cap_warning w)
     c->warnings[c->n_warnings++] = w;
 }
 
+/* Each process has measured its own. */
+static void set_cost(const struct axp__shift *s, const struct axp__capture *p,
+                     struct axp__cap_lane *to)
+{
+    struct axp__own_cost own = to->own_cost;
+    if (!own.around_ticks && !own.inside_ticks) own = p->own_cost;
+    to->own_cost.around_ticks = axp__shift_duration(s, own.around_ticks);
+    to->own_cost.inside_ticks = axp__shift_duration(s, own.inside_ticks);
+}
+
 static bool add_part(struct join *j, size_t i)
 {
     struct axp__capture *c = j->c;
@@ -239,6 +249,7 @@ static bool add_part(struct join *j, size_t i)
         struct axp__cap_lane *to = &c->lanes[c->n_lanes];
         if (!axp__shift_lane(s, c, &p->lanes[k], to)) return false;
         if (to->row >= 0) to->row += (int32_t)first;
+        set_cost(s, p, to);
         c->n_lanes++;
     }
     add_live(j, i);
@@ -354,11 +365,29 @@ static void join_about(struct join *j)
     a->host = join_hosts(j);
 }
 
+/* That of the lane with the most calls, to be shown: what is taken off is each
+ * lane's own. */
+static struct axp__own_cost main_cost(const struct axp__capture *c)
+{
+    struct axp__own_cost cost = {0, 0};
+    uint64_t most = 0;
+    for (size_t i = 0; i < c->n_lanes; i++) {
+        const struct axp__cap_lane *lane = &c->lanes[i];
+        uint64_t calls = 0;
+        for (uint32_t k = 1; k < lane->n_nodes && !lane->is_track; k++)
+            calls += lane->nodes[k].calls;
+        if (calls < most || lane->is_track) continue;
+        most = calls;
+        cost = lane->own_cost;
+    }
+    return cost;
+}
+
 static bool fill(struct join *j)
 {
     struct axp__capture *c = j->c;
     const struct axp__capture *first = j->parts[0].capture;
-    uint64_t cost = 0, n_peaks = 0;
+    uint64_t n_peaks = 0;
     c->rate_mult = first->rate_mult;
     c->clock = first->clock;
     c->process_id = first->process_id;
@@ -374,10 +403,9 @@ static bool fill(struct join *j)
     set_span(j);
     for (size_t i = 0; i < j->n_parts; i++) {
         if (!add_part(j, i)) return false;
-        cost += j->parts[i].capture->own_cost_ticks;
         n_peaks += j->parts[i].capture->peak_bytes > 0;
     }
-    c->own_cost_ticks = cost / j->n_parts;
+    c->own_cost = main_cost(c);
     merge_live(c);
     if (n_peaks > 1)
         add_warning(c, (struct axp__cap_warning){

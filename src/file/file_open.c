@@ -5,10 +5,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "axprof/axprof_file.h"
 #include "file/file_fold.h"
 #include "file/file_image.h"
 #include "file/file_pack.h"
+#include "file/file_recount.h"
 #include "file/file_walk.h"
 #include "outside/outside_recover.h"
 #include "record/record_thread.h"
@@ -100,7 +104,16 @@ static const char *window_text(const struct axp__opened *o)
     return text;
 }
 
-/* What was not as it should be, or is not all. Nothing is, of a file of a
+static bool has_open(const struct axp__capture *c)
+{
+    for (size_t i = 0; i < c->n_lanes; i++)
+        for (uint32_t k = 0; k < c->lanes[i].n_frames; k++)
+            if (c->lanes[i].frames[k].node > 0) return true;
+    return false;
+}
+
+/* What was not as it should be, or is not all. One that ended by _exit, or was
+ * killed between two scopes, has all that it did. Nothing is, of a file of a
  * whole run that ended well. */
 static bool add_warnings(const struct axp__opened *o)
 {
@@ -109,10 +122,10 @@ static bool add_warnings(const struct axp__opened *o)
     bool is_cut = !f->is_finished && f->end < f->bytes;
     const char *window = window_text(o);
     return add_warning(c, "recovered",
-                       "recording that its process did not end: read from its "
-                       "spool, up to the last event",
+                       "process that was ended in the middle of a scope: read "
+                       "from its spool, up to the last event",
                        o->origin == AXP__FROM_SPOOL && !o->is_alive &&
-                           !c->is_finished) &&
+                           !c->is_finished && has_open(c)) &&
            add_warning(c, "still_recording",
                        "recording whose process is still running: what it had "
                        "recorded when it was read",
@@ -218,7 +231,10 @@ static bool fold(struct axp__opened *o)
     c->rank = file->head.rank;
     c->start_ticks = file->head.start_ticks;
     c->rate_mult = rate_of(file, &o->about);
-    c->own_cost_ticks = axp__about_number(&o->about, "own_cost_ticks", 0);
+    c->own_cost.around_ticks =
+        axp__about_number(&o->about, "own_cost_ticks", 0);
+    c->own_cost.inside_ticks =
+        axp__about_number(&o->about, "own_inside_ticks", 0);
     c->timeline_capacity =
         axp__about_number(&o->about, "options.timeline_capacity", 0);
     c->has_timeline = true;
@@ -326,7 +342,7 @@ static axp_status by_spool(struct axp__file *f, struct axp__opened *o)
         return AXP_E_NO_MEMORY;
     }
     leave_out_doubles(r.capture, n_spool);
-    return AXP_OK;
+    return r.is_alive ? AXP_OK : axp__recount(&r);
 }
 
 /* ---- opening ------------------------------------------------------------------------------ */
@@ -357,11 +373,17 @@ static void copy_clock(struct axp__capture *c,
 
 axp_status axp__trace_open(const char *path, struct axp__opened *out)
 {
+    return axp__trace_open_span(path, &(struct axp__span){0, UINT64_MAX}, out);
+}
+
+axp_status axp__trace_open_span(const char *path, const struct axp__span *span,
+                                struct axp__opened *out)
+{
     struct axp__opened o = {0};
     struct axp__file *f = NULL;
-    axp_status status = axp__file_open(path, &f);
+    axp_status status = axp__file_open_span(path, span, &f);
     if (status) return status;
-    if (!has_state(f)) status = by_spool(f, &o);
+    if (!has_state(f) && !f->base) status = by_spool(f, &o);
     if (!status && !o.capture) {
         o.capture = new_capture();
         status = o.capture ? by_file(f, &o) : AXP_E_NO_MEMORY;
@@ -379,6 +401,22 @@ axp_status axp__trace_open(const char *path, struct axp__opened *out)
     return status == AXP_E_NO_MEMORY ? no_memory(path) : status;
 }
 
+/* A header, and perhaps what its program is, but nothing that it did. */
+bool axp_file_is_empty(const char *path)
+{
+    struct axp__file *f = NULL;
+    struct stat st;
+    if (!path || stat(path, &st) || !S_ISREG(st.st_mode)) return false;
+    if (st.st_size < (off_t)AXP__FILE_HEAD) return st.st_size == 0;
+    if (axp__file_open(path, &f)) return false;
+    bool is_empty = !f->n_damaged && f->end == f->bytes && f->n_blocks < 2 &&
+                    (!f->n_entries || f->entry[0].block.kind == AXP__B_ABOUT);
+    int spool = is_empty ? axp__spool_open_for(f->fd, path) : -1;
+    if (spool >= 0) close(spool);
+    axp__file_close(f);
+    return is_empty && spool < 0;
+}
+
 /* Where libaxprof is, drains pack what they write. */
 static __attribute__((constructor)) void give_packing(void)
 {
@@ -390,8 +428,9 @@ axp_status axp__trace_attach(struct axp__capture *c)
     struct axp__file *f = NULL;
     struct axp__about about;
     bool is_whole = c->trace_bytes == UINT64_MAX;
-    axp_status status = axp__file_open_own(c->trace_fd, c->trace_bytes, &f);
-    c->has_trace = false;
+    axp_status status =
+        axp__file_open_own(c->trace, c->trace_mapped, c->trace_bytes, &f);
+    c->trace = NULL;
     if (status) return status;
     if (axp__file_about(f, c, &about)) keep_about(f, &about, c);
     size_t n = is_whole ? 0 : c->n_chunks; /* else copies of what it has */

@@ -27,6 +27,9 @@ struct axp__opened {
 };
 
 axp_status axp__trace_open(const char *path, struct axp__opened *out);
+/* One of several recordings in a file (file_spans.h). */
+axp_status axp__trace_open_span(const char *path, const struct axp__span *span,
+                                struct axp__opened *out);
 
 /* A live profiler has its timeline, or the older part of it, in its file: adds
  * that to the capture's chunks. Takes the descriptor over. */

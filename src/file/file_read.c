@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "file/file_walk.h"
+#include "os/os_map.h"
 #include "record/record_thread.h"
 
 #define READ_BYTES ((size_t)1 << 18)
@@ -21,8 +22,10 @@ bool axp__file_read_at(const struct axp__file *f, uint64_t at, void *bytes,
 {
     char *to = bytes;
     if (at > f->bytes || n > f->bytes - at) return false;
+    if (f->mapped)
+        return axp__copy_mapped(to, (const char *)f->mapped + f->base + at, n);
     while (n) {
-        ssize_t k = pread(f->fd, to, n, (off_t)at);
+        ssize_t k = pread(f->fd, to, n, (off_t)(f->base + at));
         if (k < 0 && errno == EINTR) continue;
         if (k <= 0) return false; /* or shorter than it was */
         to += k;
@@ -277,9 +280,19 @@ static axp_status read_head(struct axp__file *f)
     }
 }
 
-static axp_status look_at(struct axp__file *f)
+static void release(const struct axp__file *f)
+{
+    if (f->fd >= 0) close(f->fd);
+    axp__unmap(f->mapped, f->mapped_bytes);
+}
+
+static axp_status find_length(struct axp__file *f)
 {
     struct stat st;
+    if (f->mapped) {
+        f->bytes = f->mapped_bytes;
+        return AXP_OK;
+    }
     if (f->fd < 0 || fstat(f->fd, &st))
         return axp__fail(errno == ENOENT ? AXP_E_NOT_FOUND : AXP_E_IO, "%s: %s",
                          f->path, strerror(errno));
@@ -289,24 +302,39 @@ static axp_status look_at(struct axp__file *f)
     if (f->bytes >= AXP__PLACE_END)
         return axp__fail(AXP_E_FORMAT, "%s is longer than a trace can be",
                          f->path);
+    return AXP_OK;
+}
+
+struct opening {
+    const char *path;
+    struct axp__span span;
+    bool is_own; /* this process writes it */
+};
+
+static axp_status look_at(struct axp__file *f, const struct axp__span *span)
+{
+    axp_status status = find_length(f);
+    if (status) return status;
+    f->base = span->at < f->bytes ? span->at : f->bytes;
+    f->bytes -= f->base;
+    if (span->bytes < f->bytes) f->bytes = span->bytes;
     return read_head(f);
 }
 
-/* own_bytes 0: it is somebody's. Takes the descriptor over. */
-static axp_status open_fd(int fd, const char *path, uint64_t own_bytes,
-                          struct axp__file **out)
+/* Takes over what `from` has open. */
+static axp_status open_from(struct axp__file from, const struct opening *o,
+                            struct axp__file **out)
 {
     struct axp__file *f = calloc(1, sizeof *f);
     axp_status status = AXP_E_NO_MEMORY;
     if (f) {
-        f->fd = fd;
-        f->path = strdup(path);
-        if (f->path) status = look_at(f);
-        if (own_bytes && own_bytes < f->bytes) f->bytes = own_bytes;
+        *f = from;
+        f->path = strdup(o->path);
+        if (f->path) status = look_at(f, &o->span);
         if (!status) f->is_finished = read_index(f, &status);
-        if (!status && !f->is_finished) status = scan_blocks(f, own_bytes);
-    } else if (fd >= 0) {
-        close(fd);
+        if (!status && !f->is_finished) status = scan_blocks(f, o->is_own);
+    } else {
+        release(&from);
     }
     if (!status) {
         *out = f;
@@ -314,25 +342,36 @@ static axp_status open_fd(int fd, const char *path, uint64_t own_bytes,
     }
     axp__file_close(f);
     if (status == AXP_E_NO_MEMORY)
-        axp__fail(status, "no memory to read %s", path);
+        axp__fail(status, "no memory to read %s", o->path);
     return status;
 }
 
 axp_status axp__file_open(const char *path, struct axp__file **out)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    return open_fd(fd, path, 0, out);
+    return axp__file_open_span(path, &(struct axp__span){0, UINT64_MAX}, out);
 }
 
-axp_status axp__file_open_own(int fd, uint64_t bytes, struct axp__file **out)
+axp_status axp__file_open_span(const char *path, const struct axp__span *span,
+                               struct axp__file **out)
 {
-    return open_fd(fd, "the recording of this process", bytes, out);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    return open_from((struct axp__file){.fd = fd},
+                     &(struct opening){path, *span, false}, out);
+}
+
+axp_status axp__file_open_own(void *mapped, uint64_t mapped_bytes,
+                              uint64_t bytes, struct axp__file **out)
+{
+    struct axp__file from = {
+        .fd = -1, .mapped = mapped, .mapped_bytes = mapped_bytes};
+    struct opening o = {"the recording of this process", {0, bytes}, true};
+    return open_from(from, &o, out);
 }
 
 void axp__file_close(struct axp__file *f)
 {
     if (!f) return;
-    if (f->fd >= 0) close(f->fd);
+    release(f);
     free(f->entry);
     free(f->block_at);
     free(f->chunk_at);

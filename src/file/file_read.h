@@ -21,6 +21,7 @@
 #ifndef AXP_FILE_READ_H
 #define AXP_FILE_READ_H
 #include "base/base_bytes.h"
+#include "file/file_spans.h"
 #include "tally/tally_capture.h"
 #include "wire/wire_index.h"
 
@@ -48,9 +49,12 @@ static inline void axp__place_put(uint8_t *places, uint64_t i, uint64_t at)
 
 struct axp__file {
     struct axp__cap_source source; /* first: chunks find the file by it */
-    int fd;
+    int fd;                        /* -1: mapped */
+    void *mapped;                  /* of this process's own recording */
+    uint64_t mapped_bytes;
     char *path;
-    uint64_t bytes;
+    uint64_t base;  /* where it begins in the file that holds it */
+    uint64_t bytes; /* of it */
     struct axp__file_head head;
     /* Every block but the timeline's, in the order of the file. All of them:
      * file_walk.h. */
@@ -70,10 +74,15 @@ struct axp__file {
 };
 
 axp_status axp__file_open(const char *path, struct axp__file **out);
+/* One of several recordings in a file. */
+axp_status axp__file_open_span(const char *path, const struct axp__span *span,
+                               struct axp__file **out);
 /* The same of a file that this process writes: its first `bytes`, or all of it
  * (UINT64_MAX). Bodies are compared with their checksums when they are read
- * and not before. Takes the descriptor over, also on failure. */
-axp_status axp__file_open_own(int fd, uint64_t bytes, struct axp__file **out);
+ * and not before. Takes the mapping over, also on failure: a descriptor would
+ * be one in the program's table. */
+axp_status axp__file_open_own(void *mapped, uint64_t mapped_bytes,
+                              uint64_t bytes, struct axp__file **out);
 void axp__file_close(struct axp__file *f); /* NULL allowed */
 
 /* The body of a block, checksum compared; malloc, with 8 zero bytes behind it.

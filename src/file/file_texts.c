@@ -190,6 +190,33 @@ static bool read_rows(void *ctx, const struct axp__block *b,
     return true;
 }
 
+static int by_id(const void *a, const void *b)
+{
+    const struct axp__row_record *x = *(const struct axp__row_record *const *)a;
+    const struct axp__row_record *y = *(const struct axp__row_record *const *)b;
+    if (x->id != y->id) return x->id > y->id ? 1 : -1;
+    return (x > y) - (x < y);
+}
+
+/* By id, and of each id the last one. */
+static bool settle_rows(struct axp__capture *c, struct row_reader *r)
+{
+    struct axp__row_record *rows = axp__cap_take(c, r->n, sizeof *rows);
+    const struct axp__row_record **list = malloc((r->n + 1) * sizeof *list);
+    size_t kept = 0;
+    for (size_t i = 0; list && i < r->n; i++)
+        list[i] = &r->at[i];
+    if (list && r->n) qsort(list, r->n, sizeof *list, by_id);
+    for (size_t i = 0; rows && list && i < r->n; i++)
+        if (i + 1 == r->n || list[i]->id != list[i + 1]->id)
+            rows[kept++] = *list[i];
+    bool ok = rows && list;
+    free(list);
+    r->at = rows;
+    r->n = kept;
+    return ok;
+}
+
 bool axp__file_rows(const struct axp__file *f, struct axp__capture *c,
                     struct axp__row_record **out, size_t *n)
 {
@@ -202,6 +229,7 @@ bool axp__file_rows(const struct axp__file *f, struct axp__capture *c,
     }
     r.at = axp__cap_take(c, r.cap, sizeof *r.at);
     if (!r.at || !each_body(f, AXP__B_ROWS, read_rows, &r)) return false;
+    if (!settle_rows(c, &r)) return false;
     *out = r.at;
     *n = r.n;
     return true;

@@ -17,12 +17,14 @@
 
 #define BODY_BYTES ((size_t)1 << 21)
 
-struct writer {
+struct axp__writer {
     const struct axp__to_write *what;
+    char *path, *name; /* that is wanted; while it is being written */
     int fd;
-    int error; /* errno of the first failure */
+    uint64_t base; /* where this recording begins */
+    int error;     /* errno of the first failure */
     bool is_out_of_memory;
-    uint64_t end;
+    uint64_t end;  /* of what was written, from there on */
     uint8_t *body; /* BODY_BYTES */
     size_t used;
     struct axp__packer *packer;
@@ -34,10 +36,10 @@ struct writer {
 
 static bool write_at(void *ctx, uint64_t at, const void *bytes, size_t n)
 {
-    struct writer *w = ctx;
+    struct axp__writer *w = ctx;
     const char *from = bytes;
     while (n && !w->error) {
-        ssize_t k = pwrite(w->fd, from, n, (off_t)at);
+        ssize_t k = pwrite(w->fd, from, n, (off_t)(w->base + at));
         if (k < 0 && errno != EINTR) w->error = errno;
         if (k == 0) w->error = EIO;
         if (k <= 0) continue;
@@ -50,14 +52,14 @@ static bool write_at(void *ctx, uint64_t at, const void *bytes, size_t n)
 
 static bool read_at(void *ctx, uint64_t at, void *bytes, size_t n)
 {
-    struct writer *w = ctx;
-    ssize_t k = pread(w->fd, bytes, n, (off_t)at);
+    struct axp__writer *w = ctx;
+    ssize_t k = pread(w->fd, bytes, n, (off_t)(w->base + at));
     if (k < 0) w->error = errno;
     return k == (ssize_t)n;
 }
 
-static bool put_block(struct writer *w, struct axp__block *b, const void *body,
-                      size_t n)
+static bool put_block(struct axp__writer *w, struct axp__block *b,
+                      const void *body, size_t n)
 {
     static const char zeros[8];
     uint8_t head[AXP__BLOCK_HEAD];
@@ -72,7 +74,7 @@ static bool put_block(struct writer *w, struct axp__block *b, const void *body,
 }
 
 /* What was gathered in the body. */
-static bool put_gathered(struct writer *w, struct axp__block *b)
+static bool put_gathered(struct axp__writer *w, struct axp__block *b)
 {
     bool ok = !w->used || put_block(w, b, w->body, w->used);
     w->used = 0;
@@ -82,8 +84,8 @@ static bool put_gathered(struct writer *w, struct axp__block *b)
 
 /* ---- texts, names, rows --------------------------------------------------------------- */
 
-static bool put_pair(struct writer *w, struct axp__block *b, const char *key,
-                     struct axp__text value)
+static bool put_pair(struct axp__writer *w, struct axp__block *b,
+                     const char *key, struct axp__text value)
 {
     size_t n =
         axp__about_put(w->body + w->used, BODY_BYTES - w->used, key, value);
@@ -96,7 +98,7 @@ static bool put_pair(struct writer *w, struct axp__block *b, const char *key,
     return true;
 }
 
-static bool put_about(struct writer *w)
+static bool put_about(struct axp__writer *w)
 {
     const struct axp__about *a = w->what->about;
     struct axp__block b = {.kind = AXP__B_ABOUT};
@@ -110,7 +112,7 @@ static bool put_about(struct writer *w)
     return ok && put_gathered(w, &b);
 }
 
-static bool put_names(struct writer *w)
+static bool put_names(struct axp__writer *w)
 {
     const struct axp__capture *c = w->what->capture;
     struct axp__block b = {.kind = AXP__B_NAMES};
@@ -134,7 +136,7 @@ static bool put_names(struct writer *w)
     return put_gathered(w, &b);
 }
 
-static bool put_rows(struct writer *w)
+static bool put_rows(struct axp__writer *w)
 {
     const struct axp__capture *c = w->what->capture;
     struct axp__block b = {.kind = AXP__B_ROWS};
@@ -151,7 +153,7 @@ static bool put_rows(struct writer *w)
 
 /* ---- the timeline ------------------------------------------------------------------------ */
 
-static bool put_raw(struct writer *w, struct axp__chunk *c)
+static bool put_raw(struct axp__writer *w, struct axp__chunk *c)
 {
     struct axp__block b;
     axp__block_of_chunk(&b, c, c->n_words, c->n_events);
@@ -161,7 +163,7 @@ static bool put_raw(struct writer *w, struct axp__chunk *c)
 }
 
 /* Writes what was gathered of a row. */
-static bool put_chunks(struct writer *w)
+static bool put_chunks(struct axp__writer *w)
 {
     const struct axp__chunk *list[AXP__PACK_CHUNKS];
     size_t n = w->n_chunks, bytes = 0;
@@ -201,7 +203,8 @@ static uint64_t count_events(const uint64_t *words, size_t *n_words,
 }
 
 /* Is it older than what is wanted? Tracks have a time of their own. */
-static bool is_old(const struct writer *w, uint32_t row, uint64_t last_ticks)
+static bool is_old(const struct axp__writer *w, uint32_t row,
+                   uint64_t last_ticks)
 {
     const struct axp__capture *c = w->what->capture;
     if (last_ticks >= w->what->from_ticks) return false;
@@ -211,7 +214,7 @@ static bool is_old(const struct writer *w, uint32_t row, uint64_t last_ticks)
 }
 
 /* Gathers one chunk of words. */
-static bool gather(struct writer *w, const struct axp__cap_chunk *of,
+static bool gather(struct axp__writer *w, const struct axp__cap_chunk *of,
                    const struct axp__unpacked_chunk *from,
                    const uint64_t *words)
 {
@@ -239,14 +242,15 @@ static bool gather(struct writer *w, const struct axp__cap_chunk *of,
 
 /* Whether a block can be copied: what a drain packed under load is as well
  * packed as it would be here, which is 20 times faster to leave. */
-static bool is_well_packed(const struct writer *w, const struct axp__block *b)
+static bool is_well_packed(const struct axp__writer *w,
+                           const struct axp__block *b)
 {
     return b->n >= AXP__PACK_CHUNKS / 2 && b->epoch == w->what->epoch &&
            b->base_ticks >= w->what->from_ticks && !w->what->is_raw;
 }
 
 /* One chunk of words, which has this seq. */
-static bool gather_words(struct writer *w, const struct axp__cap_chunk *k,
+static bool gather_words(struct axp__writer *w, const struct axp__cap_chunk *k,
                          uint32_t part, uint64_t seq)
 {
     struct axp__cap_words words;
@@ -261,7 +265,7 @@ static bool gather_words(struct writer *w, const struct axp__cap_chunk *k,
 
 /* A block of a file may be several chunks. False: no memory, or writing
  * failed; what cannot be read is left out. */
-static bool gather_part(struct writer *w, const struct axp__cap_chunk *k,
+static bool gather_part(struct axp__writer *w, const struct axp__cap_chunk *k,
                         uint32_t part)
 {
     struct axp__index_entry e;
@@ -295,7 +299,7 @@ static int by_row_and_seq(const void *a, const void *b)
     return (x->seq > y->seq) - (x->seq < y->seq);
 }
 
-static bool put_timeline(struct writer *w)
+static bool put_timeline(struct axp__writer *w)
 {
     const struct axp__capture *c = w->what->capture;
     const struct axp__cap_chunk **list =
@@ -315,7 +319,7 @@ static bool put_timeline(struct writer *w)
 /* ---- accumulators, index ---------------------------------------------------------------------- */
 
 struct state_sink {
-    struct writer *w;
+    struct axp__writer *w;
     uint64_t at;
     uint32_t crc;
 };
@@ -329,7 +333,7 @@ static bool put_state_bytes(void *ctx, const void *bytes, size_t n)
 }
 
 /* Its length is not known before: the head is written last. */
-static bool put_state(struct writer *w)
+static bool put_state(struct axp__writer *w)
 {
     static const char zeros[8];
     uint8_t head[AXP__BLOCK_HEAD];
@@ -347,7 +351,7 @@ static bool put_state(struct writer *w)
     return ok;
 }
 
-static bool put_all(struct writer *w)
+static bool put_all(struct axp__writer *w)
 {
     uint8_t head[AXP__FILE_HEAD];
     struct axp__file_io io = {read_at, write_at, w};
@@ -362,54 +366,111 @@ static bool put_all(struct writer *w)
 /* ---- the file ------------------------------------------------------------------------------------ */
 
 /* Gives the file its name. */
-static bool take_name(struct writer *w, const char *from, const char *to,
-                      bool may_replace)
+static bool take_name(struct axp__writer *w, bool may_replace)
 {
     if (fsync(w->fd) && errno != EINVAL && errno != EROFS) {
         w->error = errno;
         return false;
     }
-    if (may_replace ? !rename(from, to) : !link(from, to)) {
-        if (!may_replace) (void)unlink(from);
+    if (may_replace ? !rename(w->name, w->path) : !link(w->name, w->path)) {
+        if (!may_replace) (void)unlink(w->name);
         return true;
     }
     w->error = errno;
     return false;
 }
 
-static bool begin(struct writer *w)
+struct axp__writer *axp__writer_open(const char *path)
 {
+    struct axp__writer *w = calloc(1, sizeof *w);
+    size_t len = strlen(path) + 16;
+    if (!w) {
+        axp__fail(AXP_E_NO_MEMORY, "no memory to write %s", path);
+        return NULL;
+    }
+    w->fd = -1;
+    w->path = strdup(path);
+    w->name = malloc(len);
     w->body = malloc(BODY_BYTES);
     w->chunk = malloc(AXP__PACK_CHUNKS * sizeof *w->chunk);
     w->packer = axp__packer_create();
-    if (w->body && w->chunk && w->packer) return true;
-    w->is_out_of_memory = true;
-    return false;
+    if (!w->path || !w->name || !w->body || !w->chunk || !w->packer) {
+        w->is_out_of_memory = true;
+        return w;
+    }
+    snprintf(w->name, len, "%s.XXXXXX", path);
+    w->fd = mkostemp(w->name, O_CLOEXEC); /* 0600, never through a link */
+    if (w->fd < 0) w->error = errno;
+    return w;
+}
+
+static bool is_well(const struct axp__writer *w)
+{
+    return !w->error && !w->is_out_of_memory;
+}
+
+bool axp__writer_add(struct axp__writer *w, const struct axp__to_write *what)
+{
+    w->what = what;
+    if (is_well(w) && !put_all(w) && !w->error) w->is_out_of_memory = true;
+    w->base += w->end;
+    w->end = 0;
+    return is_well(w);
+}
+
+/* By the kernel, which may share what is on the disk; else through memory. */
+static bool copy_some(struct axp__writer *w, const struct axp__file *f)
+{
+    off_t from = (off_t)(f->base + w->end), to = (off_t)(w->base + w->end);
+    uint64_t left = f->bytes - w->end;
+    size_t most = left < (1u << 30) ? (size_t)left : 1u << 30;
+    ssize_t n = copy_file_range(f->fd, &from, w->fd, &to, most, 0);
+    if (n > 0) {
+        w->end += (uint64_t)n;
+        return true;
+    }
+    size_t piece = left < BODY_BYTES ? (size_t)left : BODY_BYTES;
+    if (!axp__file_read_at(f, w->end, w->body, piece)) w->error = EIO;
+    if (w->error || !write_at(w, w->end, w->body, piece)) return false;
+    w->end += piece;
+    return true;
+}
+
+bool axp__writer_copy(struct axp__writer *w, const struct axp__file *f)
+{
+    while (is_well(w) && w->end < f->bytes)
+        if (!copy_some(w, f)) return false;
+    w->base += w->end;
+    w->end = 0;
+    return is_well(w);
+}
+
+axp_status axp__writer_close(struct axp__writer *w, bool is_wanted,
+                             bool may_replace)
+{
+    bool ok = is_wanted && is_well(w) && take_name(w, may_replace);
+    axp_status status = AXP_OK;
+    if (is_wanted && w->error)
+        status = axp__fail(w->error == EEXIST ? AXP_E_STATE : AXP_E_IO,
+                           "cannot write %s: %s", w->path, strerror(w->error));
+    else if (is_wanted && !ok)
+        status = axp__fail(AXP_E_NO_MEMORY, "no memory to write a recording");
+    if (!ok && w->fd >= 0) (void)unlink(w->name);
+    if (w->fd >= 0) close(w->fd);
+    axp__packer_destroy(w->packer);
+    free(w->chunk);
+    free(w->body);
+    free(w->name);
+    free(w->path);
+    free(w);
+    return status;
 }
 
 axp_status axp__file_write(const char *path, bool may_replace,
                            const struct axp__to_write *what)
 {
-    struct writer w = {.what = what, .fd = -1};
-    size_t len = strlen(path) + 16;
-    char *name = malloc(len);
-    bool ok = name && begin(&w);
-    if (!name) w.is_out_of_memory = true;
-    if (ok) {
-        snprintf(name, len, "%s.XXXXXX", path);
-        w.fd = mkostemp(name, O_CLOEXEC); /* mode 0600, never through a link */
-        if (w.fd < 0) w.error = errno;
-        ok = w.fd >= 0 && put_all(&w) && take_name(&w, name, path, may_replace);
-        if (w.fd >= 0) close(w.fd);
-        if (!ok && w.fd >= 0) (void)unlink(name);
-    }
-    axp__packer_destroy(w.packer);
-    free(w.chunk);
-    free(w.body);
-    free(name);
-    if (ok) return AXP_OK;
-    if (w.error)
-        return axp__fail(w.error == EEXIST ? AXP_E_STATE : AXP_E_IO,
-                         "cannot write %s: %s", path, strerror(w.error));
-    return axp__fail(AXP_E_NO_MEMORY, "no memory to write %s", path);
+    struct axp__writer *w = axp__writer_open(path);
+    if (!w) return AXP_E_NO_MEMORY;
+    axp__writer_add(w, what);
+    return axp__writer_close(w, true, may_replace);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A capture written as a finished file: header, texts, names, rows, packed
+/* Captures written as a finished file: header, texts, names, rows, packed
  * timeline, accumulators, index.
  *
  * Place      axp_file_pack; tests make files with it.
@@ -25,6 +25,16 @@ struct axp__to_write {
 };
 
 axp_status axp__file_write(const char *path, bool may_replace,
-                           const struct axp__to_write *w);
+                           const struct axp__to_write *what);
+
+/* Several recordings into one file (file_spans.h), one after the other. What
+ * fails in between is told when it is closed. NULL: no memory. */
+struct axp__writer *axp__writer_open(const char *path);
+bool axp__writer_add(struct axp__writer *w, const struct axp__to_write *what);
+/* One that is complete, byte by byte. */
+bool axp__writer_copy(struct axp__writer *w, const struct axp__file *f);
+/* Gives the file its name, if it is wanted; else nothing is left. */
+axp_status axp__writer_close(struct axp__writer *w, bool is_wanted,
+                             bool may_replace);
 
 #endif

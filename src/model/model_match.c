@@ -131,9 +131,8 @@ static inline void give_end(struct axp__row_reader *r, uint32_t i,
     out->category = scope->category;
     out->begin_ns = scope->begin_ns;
     out->work = scope->has_work ? &r->work : NULL;
-    if (axp__likely(i + 1 == r->scopes.n && !scope->has_work))
-        r->scopes.n--;
-    else
+    if (axp__unlikely(i + 1 != r->scopes.n ||
+                      !axp__scopes_pop_fast(&r->scopes)))
         axp__scopes_remove(&r->scopes, i, &r->work);
 }
 
@@ -153,16 +152,18 @@ static void give_end_of(struct axp__row_reader *r,
                         const struct axp__wire_event *w, uint32_t i,
                         unsigned flags, bool closes_all)
 {
-    for (uint32_t k = r->scopes.n; --k > i;) {
-        if (!closes_all &&
-            (r->scopes.at[k].flags | r->scopes.at[i].flags) & AXP__R_OVERLAPS)
-            continue;
-        r->held = *w;
-        r->is_held = true;
-        give_end(r, k, AXP__R_LOST);
+    int64_t above = (int64_t)r->scopes.n - 1;
+    if (!closes_all)
+        above = r->scopes.at[i].flags & AXP__R_OVERLAPS
+                    ? -1
+                    : axp__scopes_solid_above(&r->scopes, i, r->overlaps);
+    if (above <= (int64_t)i) {
+        give_end(r, i, flags);
         return;
     }
-    give_end(r, i, flags);
+    r->held = *w;
+    r->is_held = true;
+    give_end(r, (uint32_t)above, AXP__R_LOST);
 }
 
 static void give_innermost(struct axp__row_reader *r,
@@ -174,7 +175,7 @@ static void give_innermost(struct axp__row_reader *r,
         give_end(r, n - 1, flags);
         return;
     }
-    int64_t i = axp__scopes_newest(&r->scopes, w->name, 0);
+    int64_t i = axp__scopes_newest(&r->scopes, w->name);
     if (i < 0)
         give_no_begin(r, w->name);
     else
@@ -184,7 +185,7 @@ static void give_innermost(struct axp__row_reader *r,
 static void give_named(struct axp__row_reader *r,
                        const struct axp__wire_event *w)
 {
-    int64_t i = axp__scopes_newest(&r->scopes, w->name, AXP__R_NAMED);
+    int64_t i = axp__scopes_newest_named(&r->scopes, w->name);
     if (i < 0)
         give_no_begin(r, w->name);
     else
@@ -308,25 +309,33 @@ static inline bool match_word(struct axp__row_reader *r,
     }
 }
 
+static axp_ns frame_time(const struct axp__row_reader *r,
+                         const struct axp__cap_lane *lane, uint32_t i)
+{
+    return axp__view_time(r->v, lane->frames[i].begin_ticks);
+}
+
 /* Whether the capture says that this scope is open; true where it does not
- * know the row. */
-static bool is_open_still(const struct axp__row_reader *r,
+ * know the row. Frames lie in the order of their beginnings, and scopes are
+ * asked for from the innermost on, so that each is passed once. */
+static bool is_open_still(struct axp__row_reader *r,
                           const struct axp__scope *scope)
 {
-    const struct axp__capture *c = r->v->capture;
-    for (size_t i = 0; r->cap && i < c->n_lanes; i++) {
-        const struct axp__cap_lane *lane = &c->lanes[i];
-        if (lane->row != r->cap - c->rows) continue;
-        for (uint32_t k = 0; k < lane->n_frames; k++) {
-            const struct axp__cap_frame *f = &lane->frames[k];
-            if (f->node > 0 && (uint32_t)f->node < lane->n_nodes &&
-                lane->nodes[f->node].name == scope->name &&
-                axp__view_time(r->v, f->begin_ticks) == scope->begin_ns)
-                return true;
-        }
-        return false;
+    enum { MOST = 256 }; /* that began at the same time */
+    const struct axp__cap_lane *lane = axp__view_lane(r->v, r->cap);
+    if (!lane) return true;
+    if (r->n_frames > lane->n_frames) r->n_frames = lane->n_frames;
+    while (r->n_frames &&
+           frame_time(r, lane, r->n_frames - 1) > scope->begin_ns)
+        r->n_frames--;
+    for (uint32_t k = r->n_frames, n = 0; k-- && n < MOST; n++) {
+        int32_t node = lane->frames[k].node;
+        if (frame_time(r, lane, k) != scope->begin_ns) return false;
+        if (node > 0 && (uint32_t)node < lane->n_nodes &&
+            lane->nodes[node].name == scope->name)
+            return true;
     }
-    return true;
+    return false;
 }
 
 /* A scope that another thread ended after its own thread had is not open,
@@ -401,8 +410,8 @@ bool axp__reader_begin(struct axp__row_reader *r)
     if (r->track) return begin_track(r);
     r->is_held = false;
     r->at_opening = 0;
-    r->scopes.n = 0;
-    r->scopes.n_deeper = 0;
+    axp__scopes_clear(&r->scopes);
+    r->n_frames = UINT32_MAX;
     axp__reader_skip(r);
     return axp__reader_next(r);
 }

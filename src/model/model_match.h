@@ -27,6 +27,7 @@ struct axp__row_reader {
     uint64_t n_skip;                /* events before the window */
     uint64_t *overlaps; /* names that overlap, a bit each; the stream's */
     axp_ns end_ns;      /* where open scopes end */
+    uint32_t n_frames;  /* of the lane, that are no later than what ends */
 
     struct axp__scopes scopes;
     struct axp__matched *opening; /* outermost first */

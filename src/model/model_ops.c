@@ -19,7 +19,7 @@ struct sums { /* index 0: ticks; 1: ns of tracks */
     uint64_t total[2], self[2], min[2], max[2];
     uint64_t sum[2]; /* of single calls: recursion each time */
     uint64_t flops_time[2], bytes_time[2], lifetime[2];
-    uint64_t cost_calls; /* of children */
+    uint64_t own; /* ticks in self[0] that recording took */
     uint64_t n_flops_calls, n_bytes_calls;
     double flops, bytes;
     uint32_t dtype;
@@ -94,15 +94,6 @@ uint64_t axp__frame_self(const axp_view *v, const struct axp__cap_lane *lane,
     return total > within ? total - within : 0;
 }
 
-uint64_t *axp__child_calls(const struct axp__cap_lane *lane)
-{
-    uint64_t *calls = calloc(lane->n_nodes + 1, sizeof *calls);
-    for (uint32_t i = 1; calls && i < lane->n_nodes; i++)
-        if (lane->nodes[i].parent >= 0)
-            calls[lane->nodes[i].parent] += lane->nodes[i].calls;
-    return calls;
-}
-
 uint64_t axp__view_percentile(const struct axp__weighted *w, size_t n, double q)
 {
     uint64_t all = 0, seen = 0;
@@ -154,12 +145,13 @@ static void add_op(struct table *t, const struct axp__cap_lane *lane,
     s->lifetime[u] += op->lifetime_ticks;
 }
 
-static bool add_nodes(struct table *t, const struct axp__cap_lane *lane)
+static bool add_nodes(struct table *t, const struct axp__capture *c,
+                      const struct axp__cap_lane *lane)
 {
     int u = lane->is_track;
-    uint64_t *child_calls = axp__child_calls(lane);
+    uint64_t *costs = axp__lane_costs(c, lane);
     uint16_t *category = calloc(lane->n_nodes + 1, sizeof *category);
-    bool ok = child_calls && category;
+    bool ok = costs && category;
     for (uint32_t i = 1; ok && i < lane->n_nodes; i++) {
         const struct axp__cap_node *n = &lane->nodes[i];
         category[i] = n->category      ? n->category
@@ -171,7 +163,7 @@ static bool add_nodes(struct table *t, const struct axp__cap_lane *lane)
         if (!n->is_recursive) s->total[u] += n->total_ticks;
         s->sum[u] += n->total_ticks;
         s->self[u] += n->self_ticks;
-        s->cost_calls += child_calls[i];
+        s->own += costs[i];
         s->n_flops_calls += n->n_flops_calls;
         s->n_bytes_calls += n->n_bytes_calls;
         s->flops_time[u] += n->flops_ticks;
@@ -181,7 +173,7 @@ static bool add_nodes(struct table *t, const struct axp__cap_lane *lane)
         if (n->dtype) s->dtype = n->dtype;
         s->category_self[category[i]] += n->self_ticks + 1;
     }
-    free(child_calls);
+    free(costs);
     free(category);
     return ok;
 }
@@ -207,15 +199,19 @@ static void add_frames(const axp_view *v, struct table *t,
     }
 }
 
-/* The lifetime of a row counts for each op that ran on it, once. */
+/* The lifetime of a row counts for each op that ran on it, once, without what
+ * recording took of it. */
 static void add_lifetimes(const axp_view *v, struct table *t,
                           const struct axp__cap_lane *lane)
 {
     if (lane->row < 0) return; /* merged ones brought theirs */
-    struct axp__span life = v->lives[lane->row];
+    struct axp__life at = v->lives[lane->row];
+    axp_ns life = at.end - at.begin, most = life / 10 * 9;
+    axp_ns own = axp__view_ns(v, axp__lane_own_ticks(v->capture, lane));
+    life -= own < most ? own : most; /* what is left is never quite nothing */
     for (uint32_t i = 0; i < lane->n_ops; i++) {
         struct sums *s = get(t, lane->ops[i].name);
-        if (s->calls) s->lifetime[1] += life.end - life.begin;
+        if (s->calls) s->lifetime[1] += life;
     }
 }
 
@@ -275,12 +271,22 @@ static void set_extremes(const axp_view *v, axp_op *op, struct sums *s)
         op->p50_ns = op->p95_ns = op->p99_ns = op->avg_ns;
 }
 
-static void make_op(const axp_view *v, axp_op *op, struct sums *s)
+/* The cost of a scope is known to about a quarter. */
+static void note_doubt(axp_view *v, const axp_op *op, axp_ns own, axp_ns life)
+{
+    if ((double)own * 0.25 <= (double)life * 0.05) return;
+    v->n_doubtful++;
+    if (own < v->doubtful_ns) return;
+    v->doubtful_ns = own;
+    v->doubtful = op->name;
+}
+
+static void make_op(axp_view *v, axp_op *op, struct sums *s)
 {
     const struct axp__capture *c = v->capture;
     struct axp__cap_name name = c->name_at(c, s->name);
-    uint64_t cost = s->cost_calls * c->own_cost_ticks;
-    uint64_t self[2] = {s->self[0] > cost ? s->self[0] - cost : 0, s->self[1]};
+    uint64_t own = s->own < s->self[0] ? s->own : s->self[0];
+    uint64_t self[2] = {s->self[0] - own, s->self[1]};
     uint64_t best = 0;
     *op = (axp_op){.name = name.text,
                    .calls = s->calls,
@@ -304,6 +310,7 @@ static void make_op(const axp_view *v, axp_op *op, struct sums *s)
     axp_ns life = in_ns(v, s->lifetime);
     op->time_share = life ? (double)op->self_ns / (double)life : 0;
     if (op->time_share > 1) op->time_share = 1;
+    note_doubt(v, op, axp__view_ns(v, s->own), life);
     set_extremes(v, op, s);
 }
 
@@ -357,7 +364,7 @@ bool axp__view_make_ops(axp_view *v)
         const struct axp__cap_lane *lane = &c->lanes[i];
         for (uint32_t k = 0; k < lane->n_ops; k++)
             add_op(&t, lane, &lane->ops[k]);
-        ok = add_nodes(&t, lane);
+        ok = add_nodes(&t, c, lane);
         add_frames(v, &t, lane);
     }
     for (size_t i = 0; ok && i < c->n_lanes; i++)

@@ -3,14 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base_text.h"
 #include "model/model_view.h"
-
-const struct axp__cap_row *axp__view_row(const axp_view *v, uint64_t id)
-{
-    for (size_t i = 0; i < v->capture->n_rows; i++)
-        if (v->capture->rows[i].id == id) return &v->capture->rows[i];
-    return NULL;
-}
 
 /* ---- lives ------------------------------------------------------------------------- */
 
@@ -26,8 +20,8 @@ static void set_events(axp_view *v)
     for (size_t i = 0; i < c->n_rows; i++) {
         const struct axp__cap_row *row = &c->rows[i];
         v->lives[i] = row->track
-                          ? (struct axp__span){row->first, row->last}
-                          : (struct axp__span){axp__view_time(v, row->first),
+                          ? (struct axp__life){row->first, row->last}
+                          : (struct axp__life){axp__view_time(v, row->first),
                                                axp__view_time(v, row->last)};
         v->is_outside |= axp__row_is_outside(v, row);
     }
@@ -135,14 +129,32 @@ static void add_thread(axp_view *v, size_t i, uint64_t busy, uint64_t waited)
                           .events = row->n_events};
 }
 
-/* Lanes of several threads may feed one track. */
-static void add_track(axp_view *v, const struct axp__cap_row *row,
-                      uint64_t busy)
+/* Tracks by their ids: 1 + index, in a table at most half full. */
+struct track_table {
+    uint32_t *at;
+    size_t n;
+};
+
+static bool make_table(struct track_table *t, size_t n_rows)
 {
-    struct axp__view_track *t = v->tracks;
-    while (t < v->tracks + v->n_tracks && t->id != row->track)
-        t++;
-    if (t == v->tracks + v->n_tracks) {
+    t->n = 16;
+    while (t->n < 2 * n_rows)
+        t->n *= 2;
+    t->at = calloc(t->n, sizeof *t->at);
+    return t->at;
+}
+
+/* Lanes of several threads may feed one track. */
+static void add_track(axp_view *v, struct track_table *table,
+                      const struct axp__cap_row *row, uint64_t busy)
+{
+    size_t i = axp__mix64(row->track) & (table->n - 1);
+    while (table->at[i] && v->tracks[table->at[i] - 1].id != row->track)
+        i = (i + 1) & (table->n - 1);
+    bool is_new = !table->at[i];
+    if (is_new) table->at[i] = (uint32_t)v->n_tracks + 1;
+    struct axp__view_track *t = &v->tracks[table->at[i] - 1];
+    if (is_new) {
         v->n_tracks++;
         *t = (struct axp__view_track){.id = row->track,
                                       .rank = row->rank,
@@ -211,13 +223,15 @@ bool axp__view_make_rows(axp_view *v)
     v->threads = calloc(c->n_rows + 1, sizeof *v->threads);
     v->tracks = calloc(c->n_rows + 1, sizeof *v->tracks);
     bool *has_lane = calloc(c->n_rows + 1, sizeof *has_lane);
-    bool ok = v->threads && v->tracks && has_lane;
+    struct track_table table = {0};
+    bool ok =
+        v->threads && v->tracks && has_lane && make_table(&table, c->n_rows);
     for (size_t i = 0; ok && i < c->n_lanes; i++) {
         const struct axp__cap_lane *lane = &c->lanes[i];
         if (lane->row < 0) continue;
         has_lane[lane->row] = true;
         if (lane->is_track)
-            add_track(v, &c->rows[lane->row], busy_of(v, lane));
+            add_track(v, &table, &c->rows[lane->row], busy_of(v, lane));
         else
             add_thread(v, (size_t)lane->row, busy_of(v, lane),
                        waited_in(v, lane));
@@ -225,6 +239,7 @@ bool axp__view_make_rows(axp_view *v)
     for (size_t i = 0; ok && i < c->n_rows; i++)
         if (!has_lane[i]) add_thread(v, i, c->rows[i].busy, c->rows[i].waited);
     free(has_lane);
+    free(table.at);
     if (ok) qsort(v->threads, v->n_threads, sizeof *v->threads, by_begin);
     return ok && count_processes(v);
 }

@@ -44,22 +44,18 @@ static bool add_opening(struct axp__row_reader *r, uint32_t name,
 /* Scopes that are open still, and began before the first word. */
 static bool add_frames(struct axp__row_reader *r, uint64_t first_ticks)
 {
-    const struct axp__capture *c = r->v->capture;
-    for (size_t i = 0; r->cap && i < c->n_lanes; i++) {
-        const struct axp__cap_lane *lane = &c->lanes[i];
-        if (lane->row != r->cap - c->rows) continue;
-        for (uint32_t k = 0; k < lane->n_frames; k++) {
-            const struct axp__cap_frame *f = &lane->frames[k];
-            unsigned flags = f->flags & AXP__F_NAMED ? AXP__R_NAMED : 0;
-            if (f->node <= 0 || (uint32_t)f->node >= lane->n_nodes ||
-                f->begin_ticks >= first_ticks)
-                continue;
-            uint32_t name = lane->nodes[f->node].name;
-            if (!add_opening(r, name, flags,
-                             axp__view_time(r->v, f->begin_ticks)) ||
-                !axp__scopes_push(&r->scopes, name, flags, f->begin_ticks))
-                return false;
-        }
+    const struct axp__cap_lane *lane = axp__view_lane(r->v, r->cap);
+    for (uint32_t k = 0; lane && k < lane->n_frames; k++) {
+        const struct axp__cap_frame *f = &lane->frames[k];
+        unsigned flags = f->flags & AXP__F_NAMED ? AXP__R_NAMED : 0;
+        if (f->node <= 0 || (uint32_t)f->node >= lane->n_nodes ||
+            f->begin_ticks >= first_ticks)
+            continue;
+        uint32_t name = lane->nodes[f->node].name;
+        if (!add_opening(r, name, flags,
+                         axp__view_time(r->v, f->begin_ticks)) ||
+            !axp__scopes_push(&r->scopes, name, flags, f->begin_ticks))
+            return false;
     }
     return true;
 }
@@ -75,16 +71,14 @@ static void end_anywhere(struct axp__row_reader *r, uint32_t i, bool is_foreign)
 {
     struct axp__scope_work unused;
     uint32_t name = r->scopes.at[i].name;
-    bool is_covered = is_foreign;
-    for (uint32_t k = r->scopes.n; !is_covered && --k > i;)
-        is_covered = !axp__reader_overlaps(r, r->scopes.at[k].name);
-    if (is_covered) mark_overlaps(r, name);
+    if (is_foreign || axp__scopes_solid_above(&r->scopes, i, r->overlaps) >= 0)
+        mark_overlaps(r, name);
     axp__scopes_remove(&r->scopes, i, &unused);
 }
 
-/* False: no memory. Of open scopes the beginning is kept in ticks. n_base: how many scopes were open before all words. */
+/* False: no memory. Of open scopes the beginning is kept in ticks. */
 static bool scan_word(struct axp__row_reader *r,
-                      const struct axp__wire_event *w, uint32_t *n_base)
+                      const struct axp__wire_event *w)
 {
     struct axp__scopes *s = &r->scopes;
     int64_t i = -1;
@@ -103,17 +97,17 @@ static bool scan_word(struct axp__row_reader *r,
         if (axp__likely(s->n && s->at[s->n - 1].name == w->name))
             i = s->n - 1;
         else
-            i = axp__scopes_newest(s, w->name, 0);
+            i = axp__scopes_newest(s, w->name);
         if (i < 0 && !add_opening(r, w->name, 0, UINT64_MAX)) return false;
-        s->n = i < 0 ? *n_base : (uint32_t)i;
+        axp__scopes_cut(s, i < 0 ? s->n_base : (uint32_t)i);
         break;
     case AXP__W_STOP:
-        i = axp__scopes_newest(s, w->name, AXP__R_NAMED);
+        i = axp__scopes_newest_named(s, w->name);
         if (i >= 0)
             end_anywhere(r, (uint32_t)i, false);
         else if (!add_opening(r, w->name, AXP__R_NAMED, UINT64_MAX))
             return false;
-        else if (s->n > *n_base)
+        else if (s->n > s->n_base)
             mark_overlaps(r, w->name);
         break;
     case AXP__W_EXT:
@@ -124,7 +118,6 @@ static bool scan_word(struct axp__row_reader *r,
         break;
     default: break;
     }
-    if (s->n < *n_base) *n_base = s->n;
     return true;
 }
 
@@ -143,18 +136,18 @@ bool axp__reader_prepare(struct axp__row_reader *r)
     struct axp__wire_event w;
     bool ok = true;
     r->n_opening = 0;
+    axp__scopes_clear(&r->scopes);
     axp__reader_skip(r);
     if (axp__words_next(&r->words, &w)) {
         ok = add_frames(r, w.ticks);
-        uint32_t n_base = r->scopes.n;
+        r->scopes.n_base = r->scopes.n;
         size_t n_frames = r->n_opening;
         do
-            ok = ok && scan_word(r, &w, &n_base);
+            ok = ok && scan_word(r, &w);
         while (ok && axp__words_next(&r->words, &w));
         reverse(r->opening + n_frames, r->n_opening - n_frames);
     }
-    r->scopes.n = 0;
-    r->scopes.n_deeper = 0;
+    axp__scopes_clear(&r->scopes);
     axp__words_rewind(&r->words);
     return ok;
 }

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base_text.h"
 #include "model/model_match.h"
 #include "record/record_thread.h"
 
@@ -23,6 +24,7 @@ struct source {
     uint32_t row;    /* of the stream */
     axp_ns key;      /* of the next record, or no later */
     bool is_started;
+    uint32_t next_in_row; /* 1 + the next source of the same row; 0: none */
 };
 
 struct axp__stream {
@@ -34,6 +36,9 @@ struct axp__stream {
     struct source *sources;        /* by row_id */
     size_t n_sources;
     struct axp__stream_row *rows;
+    uint32_t *first_in_row;    /* 1 + a source */
+    uint32_t *track_rows;      /* 1 + the row of a track, by hash */
+    size_t n_track_rows;       /* a power of 2 */
     uint32_t n_rows, next_row; /* next_row: where it is read row by row */
     struct source **heap;
     size_t n_heap;
@@ -107,8 +112,9 @@ static bool begin_row(struct axp__stream *s)
 {
     while (!s->n_heap && s->options & AXP__STREAM_BY_ROW &&
            s->next_row < s->n_rows) {
-        for (size_t i = 0; i < s->n_sources; i++)
-            if (s->sources[i].row == s->next_row) enter(s, &s->sources[i]);
+        for (uint32_t i = s->first_in_row[s->next_row]; i;
+             i = s->sources[i - 1].next_in_row)
+            enter(s, &s->sources[i - 1]);
         s->next_row++;
         for (size_t i = s->n_heap; i--;)
             sift_down(s, i);
@@ -154,15 +160,29 @@ static int by_row_and_seq(const void *a, const void *b)
     return (x->seq > y->seq) - (x->seq < y->seq);
 }
 
+/* 1 + the row of a track of a process, or where that belongs. */
+static uint32_t *row_of_track(struct axp__stream *s, uint32_t track,
+                              uint32_t process)
+{
+    uint64_t k = axp__mix64((uint64_t)track << 32 | process);
+    uint32_t *at;
+    for (; *(at = &s->track_rows[k & (s->n_track_rows - 1)]); k++) {
+        const struct axp__stream_row *row = &s->rows[*at - 1];
+        if (row->track == track && row->process == process) break;
+    }
+    return at;
+}
+
 /* A track's row is one for all that feed it. */
 static uint32_t row_for(struct axp__stream *s, const struct axp__cap_row *cap,
                         uint32_t row_id)
 {
     const struct axp__capture *c = s->v->capture;
     uint32_t process = axp__cap_process_of(c, row_id);
-    for (uint32_t i = 0; cap && cap->track && i < s->n_rows; i++)
-        if (s->rows[i].track == cap->track && s->rows[i].process == process)
-            return i;
+    uint32_t *known =
+        cap && cap->track ? row_of_track(s, cap->track, process) : NULL;
+    if (known && *known) return *known - 1;
+    if (known) *known = s->n_rows + 1;
     struct axp__cap_process alone = {c->title, c->process_id, c->rank, 0,
                                      c->end_ticks};
     const struct axp__cap_process *of =
@@ -197,6 +217,8 @@ static bool add_source(struct axp__stream *s, const struct axp__cap_chunk *from,
     r->overlaps = s->overlaps;
     source->row_id = from->row;
     source->row = row_for(s, r->cap, from->row);
+    source->next_in_row = s->first_in_row[source->row];
+    s->first_in_row[source->row] = (uint32_t)s->n_sources;
     r->end_ns = s->rows[source->row].end_ns;
     r->next.row = source->row;
     r->next.thread_id = r->cap ? r->cap->tid : 0;
@@ -220,7 +242,13 @@ static bool add_sources(struct axp__stream *s)
     s->sources = calloc(n + 1, sizeof *s->sources);
     s->rows = calloc(n + 1, sizeof *s->rows);
     s->heap = malloc((n + 1) * sizeof(struct source *));
-    if (!s->sources || !s->rows || !s->heap) return false;
+    s->first_in_row = calloc(n + 1, sizeof *s->first_in_row);
+    for (s->n_track_rows = 16; s->n_track_rows < 2 * n;)
+        s->n_track_rows *= 2;
+    s->track_rows = calloc(s->n_track_rows, sizeof *s->track_rows);
+    if (!s->sources || !s->rows || !s->heap || !s->first_in_row ||
+        !s->track_rows)
+        return false;
     for (size_t i = 0, k; i < c->n_chunks; i = k) {
         for (k = i; k < c->n_chunks && s->chunks[k].row == s->chunks[i].row;)
             k++;
@@ -295,6 +323,8 @@ void axp__stream_close(struct axp__stream *s)
     free(s->sources);
     free(s->chunks);
     free(s->rows);
+    free(s->first_in_row);
+    free(s->track_rows);
     free(s->heap);
     free(s->overlaps);
     free(s);
@@ -338,6 +368,12 @@ const struct axp__scope *axp__stream_scopes(const struct axp__stream *s,
 {
     *n = s->given ? s->given->reader.scopes.n : 0;
     return s->given ? s->given->reader.scopes.at : NULL;
+}
+
+size_t axp__stream_depth(const struct axp__stream *s)
+{
+    const struct axp__scopes *open = s->given ? &s->given->reader.scopes : NULL;
+    return open ? open->n - open->n_gone : 0;
 }
 
 axp_ns axp__stream_end_ns(const struct axp__stream *s)

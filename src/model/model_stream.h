@@ -121,7 +121,9 @@ struct axp__scope {
     uint16_t category;
     uint8_t flags; /* NAMED, OVERLAPS, CUT */
     uint8_t has_work;
+    uint32_t below, older; /* model_scopes.h: 1 + a place, or 0 */
 };
+#define AXP__SCOPE_GONE UINT32_MAX /* as its name: a gap */
 
 struct axp__stream;
 /* options: enum axp__stream_option. On failure *out is untouched. */
@@ -145,6 +147,8 @@ uint32_t axp__stream_find_row(const struct axp__stream *s, uint32_t row_id);
  * first; until the next call of next. A track has none. */
 const struct axp__scope *axp__stream_scopes(const struct axp__stream *s,
                                             size_t *n);
+/* How many these are, without the gaps (AXP__SCOPE_GONE) among them. */
+size_t axp__stream_depth(const struct axp__stream *s);
 /* The last time there is. */
 axp_ns axp__stream_end_ns(const struct axp__stream *s);
 

@@ -10,8 +10,8 @@ struct merged { /* beside the public node */
     uint32_t name;
     int32_t parent;
     uint64_t total_ticks, self_ticks, total_ns, self_ns;
-    uint64_t cost_calls;
-    bool is_used; /* called, or above one that was */
+    uint64_t own_ticks; /* in self_ticks, that recording took */
+    bool is_used;       /* called, or above one that was */
 };
 
 struct table {
@@ -44,7 +44,7 @@ static void mark_used(struct table *t, int32_t i)
 
 static void add_node(struct table *t, const struct axp__cap_lane *lane,
                      const struct axp__cap_node *from, int32_t i,
-                     uint64_t child_calls)
+                     uint64_t own_ticks)
 {
     struct merged *m = &t->at[i];
     axp_tree_node *n = &t->node[i];
@@ -54,7 +54,7 @@ static void add_node(struct table *t, const struct axp__cap_lane *lane,
     n->allocated_bytes += from->allocated_bytes;
     *(lane->is_track ? &m->total_ns : &m->total_ticks) += from->total_ticks;
     *(lane->is_track ? &m->self_ns : &m->self_ticks) += from->self_ticks;
-    m->cost_calls += child_calls;
+    m->own_ticks += own_ticks;
     if (from->calls || from->allocated_bytes) mark_used(t, i);
 }
 
@@ -62,13 +62,13 @@ static bool add_lane(const axp_view *v, struct table *t,
                      const struct axp__cap_lane *lane)
 {
     int32_t *image = calloc(lane->n_nodes + 1, sizeof *image);
-    uint64_t *child_calls = axp__child_calls(lane);
-    bool ok = image && child_calls;
+    uint64_t *costs = axp__lane_costs(v->capture, lane);
+    bool ok = image && costs;
     for (uint32_t i = 0; ok && i < lane->n_nodes; i++) {
         const struct axp__cap_node *n = &lane->nodes[i];
         if (i > 0)
             image[i] = get(t, n->parent > 0 ? image[n->parent] : 0, n->name);
-        add_node(t, lane, n, image[i], i ? child_calls[i] : 0);
+        add_node(t, lane, n, image[i], i ? costs[i] : 0);
     }
     for (uint32_t i = 0; ok && i < lane->n_frames; i++) {
         int32_t node = lane->frames[i].node;
@@ -80,21 +80,20 @@ static bool add_lane(const axp_view *v, struct table *t,
         mark_used(t, image[node]);
     }
     free(image);
-    free(child_calls);
+    free(costs);
     return ok;
 }
 
 /* Times in ns, own cost taken off, and unused nodes left out. */
 static void finish(axp_view *v, struct table *t)
 {
-    const struct axp__capture *c = v->capture;
     int32_t *moved = calloc(t->n, sizeof *moved);
     if (!moved) return;
     for (size_t i = 0; i < t->n; i++) {
         struct merged *m = &t->at[i];
         if (i && !m->is_used) continue;
-        uint64_t cost = m->cost_calls * c->own_cost_ticks;
-        uint64_t self = m->self_ticks > cost ? m->self_ticks - cost : 0;
+        uint64_t own = m->own_ticks;
+        uint64_t self = m->self_ticks > own ? m->self_ticks - own : 0;
         axp_tree_node n = t->node[i];
         n.name = axp__view_name(v, m->name);
         n.is_wait = axp__view_kind(v, m->name) == AXP__KIND_WAIT;

@@ -16,10 +16,11 @@ axp_view *axp__view_make(struct axp__capture *capture)
         return NULL;
     }
     v->capture = capture;
-    if (axp__view_make_lives(v) && axp__view_make_ops(v) &&
-        axp__view_make_tree(v) && axp__view_make_memory(v) &&
-        axp__view_make_rows(v) && axp__view_make_rest(v) &&
-        axp__view_make_events(v) && axp__view_make_warnings(v))
+    if (axp__view_make_index(v) && axp__view_make_lives(v) &&
+        axp__view_make_ops(v) && axp__view_make_tree(v) &&
+        axp__view_make_memory(v) && axp__view_make_rows(v) &&
+        axp__view_make_rest(v) && axp__view_make_events(v) &&
+        axp__view_make_warnings(v))
         return v;
     axp_view_destroy(v);
     return NULL;
@@ -47,7 +48,7 @@ axp_view *axp_snapshot(axp_profiler *p)
 {
     struct axp__capture *c = axp__capture_take(p);
     if (!c) return NULL;
-    if (c->has_trace && axp__trace_attach(c)) {
+    if (c->trace && axp__trace_attach(c)) {
         /* as well as memory has it */
     }
     axp_view *v = axp__view_make(c);
@@ -59,6 +60,8 @@ void axp_view_destroy(axp_view *v)
 {
     if (!v) return;
     v->capture->release(v->capture);
+    free(v->row_keys);
+    free(v->lane_of_row);
     free(v->ops);
     free(v->processes);
     free(v->lives);

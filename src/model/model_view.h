@@ -25,7 +25,7 @@ struct axp__view_counter {
     double sum, weighted, weight; /* for the mean */
 };
 
-struct axp__span {
+struct axp__life {
     axp_ns begin, end;
 };
 
@@ -40,7 +40,9 @@ struct axp__view_track {
 
 struct axp_view {
     struct axp__capture *capture;
-    axp_op *ops; /* by self time */
+    uint64_t *row_keys;    /* id << 32 | index, sorted */
+    uint32_t *lane_of_row; /* 1 + its index; 0: none */
+    axp_op *ops;           /* by self time */
     size_t n_ops;
     axp_process_info *processes; /* seen from outside, by total time */
     size_t n_processes;
@@ -53,7 +55,7 @@ struct axp_view {
     axp_leak *leaks;
     size_t n_leaks;
     axp_step_stats steps;
-    struct axp__span *lives;  /* of the capture's rows */
+    struct axp__life *lives;  /* of the capture's rows */
     axp_thread_info *threads; /* of the program */
     size_t n_threads;
     bool is_outside; /* axprof run looked on */
@@ -68,6 +70,11 @@ struct axp_view {
     uint64_t n_skipped; /* older than timeline_capacity */
     axp_ns begin_ns;    /* of the recorded part … */
     axp_ns duration_ns; /* … and how long it is: wall time */
+    /* Operations of which recording took so much that their own time is not
+     * known to 5 % of their threads' time; and the one it took most of. */
+    uint64_t n_doubtful;
+    const char *doubtful;
+    axp_ns doubtful_ns; /* that recording took of it */
 };
 
 /* Takes the capture over, also on failure. NULL: no memory. */
@@ -99,7 +106,11 @@ struct axp__view_clocks {
 };
 bool axp__view_clocks(const axp_view *v, struct axp__view_clocks *out);
 
+/* NULL: none. Of several with one id the first. */
 const struct axp__cap_row *axp__view_row(const axp_view *v, uint64_t id);
+/* The accumulators of a row; NULL: it has none of its own. */
+const struct axp__cap_lane *axp__view_lane(const axp_view *v,
+                                           const struct axp__cap_row *row);
 
 /* What a name stands for. */
 static inline enum axp__name_kind axp__view_kind(const axp_view *v, uint32_t id)
@@ -116,6 +127,7 @@ size_t axp__view_n_processes(const axp_view *v);
 uint64_t axp__view_n_calls(const axp_view *v);
 
 /* Each fills its part; false: no memory. In this order. */
+bool axp__view_make_index(axp_view *v);
 bool axp__view_make_lives(axp_view *v); /* of rows; wall time */
 bool axp__view_make_ops(axp_view *v);
 bool axp__view_make_tree(axp_view *v);
@@ -146,7 +158,12 @@ uint64_t axp__frame_total(const axp_view *v, const struct axp__cap_lane *lane,
                           uint32_t i);
 uint64_t axp__frame_self(const axp_view *v, const struct axp__cap_lane *lane,
                          uint32_t i);
-/* For each node of the lane, how many calls its children had; malloc. */
-uint64_t *axp__child_calls(const struct axp__cap_lane *lane);
+/* For each node of the lane, the ticks of its self time that recording took;
+ * malloc. */
+uint64_t *axp__lane_costs(const struct axp__capture *c,
+                          const struct axp__cap_lane *lane);
+/* All that recording took on the lane's thread. */
+uint64_t axp__lane_own_ticks(const struct axp__capture *c,
+                             const struct axp__cap_lane *lane);
 
 #endif

@@ -148,14 +148,33 @@ static uint64_t count_calls(const axp_view *v)
     return calls > spans ? calls - spans : 0;
 }
 
+/* Of the time of the program's threads. */
+static double own_share(const axp_view *v)
+{
+    const struct axp__capture *c = v->capture;
+    uint64_t own = 0;
+    axp_ns life = 0;
+    for (size_t i = 0; i < c->n_lanes; i++)
+        own += axp__lane_own_ticks(c, &c->lanes[i]);
+    for (size_t i = 0; i < v->n_threads; i++)
+        life += v->threads[i].end - v->threads[i].begin;
+    double share = life ? (double)axp__view_ns(v, own) / (double)life : 0;
+    return share < 1 ? share : 1;
+}
+
+static void add_doubtful(axp_view *v)
+{
+    add(v, "doubtful_times",
+        "operations whose own time and share are not known to 5 % of their "
+        "threads' time: recording took more than that; do not record the "
+        "short calls in them",
+        v->n_doubtful, v->doubtful);
+}
+
 static void add_overhead(axp_view *v)
 {
     uint64_t calls = count_calls(v);
-    axp_ns life = 0;
-    for (size_t i = 0; i < v->n_threads; i++)
-        life += v->threads[i].end - v->threads[i].begin;
-    double cost = (double)axp__view_ns(v, calls * v->capture->own_cost_ticks);
-    double share = life ? cost / (double)life : 0;
+    double share = own_share(v);
     if (share < OVERHEAD_SHARE) return;
     v->own_texts[0] = malloc(160);
     if (!v->own_texts[0]) return;
@@ -185,6 +204,7 @@ bool axp__view_make_warnings(axp_view *v)
         "events are no longer in the timeline; statistics include them",
         axp_view_cut_count(v), NULL);
     add_overhead(v);
+    add_doubtful(v);
     return true;
 }
 

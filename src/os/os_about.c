@@ -117,8 +117,6 @@ static void tell_program(struct teller *t)
         if (!text[i]) text[i] = 0x1f; /* ASCII's unit separator */
     tell(t, "arguments", text, len);
     tell_text(t, "directory", getcwd(text, sizeof text));
-    tell_number(t, "process_id", (uint64_t)getpid());
-    tell_number(t, "parent_process_id", (uint64_t)getppid());
 }
 
 static void tell_environment(struct teller *t)
@@ -278,8 +276,13 @@ void axp__about_process(axp__about_fn put, void *ctx)
     int keep = errno;
     tell_run(&t);
     tell_limits(&t);
-    tell_environment(&t);
     errno = keep;
+}
+
+void axp__about_environment(axp__about_fn put, void *ctx)
+{
+    struct teller t = {put, ctx, false};
+    tell_environment(&t);
 }
 
 /* ---- loaded objects ---------------------------------------------------------------------- */

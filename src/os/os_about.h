@@ -20,10 +20,13 @@
 typedef bool (*axp__about_fn)(void *ctx, const char *key, const char *value,
                               size_t len);
 
-void axp__about_process(axp__about_fn put, void *ctx); /* all but the maps */
+/* All but the environment and the maps, by the kernel alone. */
+void axp__about_process(axp__about_fn put, void *ctx);
+/* "env.NAME" of the allow list. Not while the environment may change. */
+void axp__about_environment(axp__about_fn put, void *ctx);
 /* Of that the program and its host only. */
 void axp__about_run(axp__about_fn put, void *ctx);
-/* "map.0" …: "bias first last build-id path", the numbers in hexadecimal; an
+/* Waits for who loads an object. "map.0" …: "bias first last build-id path", the numbers in hexadecimal; an
  * address a of the process is a - bias in the object's file. */
 void axp__about_maps(axp__about_fn put, void *ctx);
 

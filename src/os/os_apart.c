@@ -102,20 +102,31 @@ static void run_here(struct work *w, uint64_t before)
     if (!(before >> (SIGXFSZ - 1) & 1)) sigtimedwait(&xfsz, NULL, &none);
 }
 
+void axp__still_begin(struct axp__still *s)
+{
+    uint64_t all = UINT64_MAX;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &s->cancel);
+    /* The kernel's own call: the library leaves two signals of its own. */
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &s->signals, SIGNAL_BYTES);
+}
+
+void axp__still_end(const struct axp__still *s)
+{
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &s->signals, NULL, SIGNAL_BYTES);
+    pthread_setcancelstate(s->cancel, NULL);
+}
+
 bool axp__apart(void (*fn)(void *), void *arg)
 {
     struct work w = {.fn = fn, .arg = arg};
-    uint64_t all = UINT64_MAX, before = 0;
-    int keep = errno, cancel;
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-    /* The kernel's own call: the library leaves two signals of its own. */
-    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, SIGNAL_BYTES);
+    struct axp__still still = {0};
+    int keep = errno;
+    axp__still_begin(&still);
     if (is_possible())
         run_child(&w);
     else
-        run_here(&w, before);
-    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, SIGNAL_BYTES);
-    pthread_setcancelstate(cancel, NULL);
+        run_here(&w, still.signals);
+    axp__still_end(&still);
     errno = w.is_done ? keep : w.error ? w.error : EAGAIN;
     return w.is_done;
 }

@@ -18,11 +18,20 @@
 #ifndef AXP_OS_APART_H
 #define AXP_OS_APART_H
 #include <stdbool.h>
-#include <stddef.h>
+#include <stdint.h>
 
 /* fn closes what it opens, and leaves the program's own descriptors alone:
  * they are closed where it runs. */
 bool axp__apart(void (*fn)(void *), void *arg);
+
+/* Between the two nothing ends or interrupts the calling thread: others may
+ * wait for it. */
+struct axp__still {
+    uint64_t signals;
+    int cancel;
+};
+void axp__still_begin(struct axp__still *s);
+void axp__still_end(const struct axp__still *s);
 
 /* The calling thread gets a table of its own, empty, for ever. */
 bool axp__apart_stay(void);

@@ -22,6 +22,11 @@ void *axp__map_large(size_t bytes);
 void *axp__map_wiped_on_fork(size_t bytes);
 void axp__unmap(void *memory, size_t bytes); /* NULL allowed */
 
+/* Copies what may not be there any more (a mapped file that was shortened, a
+ * hole in one on a full disk); false: not all of it was, and zeros are in its
+ * place. */
+bool axp__copy_mapped(void *to, const void *from, size_t bytes);
+
 /* Every thread of this process passes a full barrier before this returns.
  * Pairs with plain, compiler-ordered stores on the recording side. False
  * where the kernel cannot; then the caller must not reclaim memory. */

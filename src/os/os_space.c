@@ -4,13 +4,13 @@
 
 #include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
+#include <linux/futex.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
+#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -23,7 +23,12 @@
 #define LARGEST_CARVED ((size_t)256 << 10)
 #define LEFT_BY_CHUNKS ((uint64_t)4 << 20)
 #define ADDRESS_BITS 48
-#define HIGH_FD 400
+#define LEAST_BYTES ((uint64_t)1 << 20)
+#define LEAST_STEP ((uint64_t)4 << 20)
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
 
 #if defined(__x86_64__)
 #define MACHINE EM_X86_64
@@ -32,40 +37,6 @@
 #else
 #define MACHINE EM_NONE
 #endif
-
-/* ---- descriptors ------------------------------------------------------------- */
-
-bool axp__fd_is(int fd, uint64_t device, uint64_t inode)
-{
-    struct stat st;
-    return fd >= 0 && !fstat(fd, &st) && (uint64_t)st.st_dev == device &&
-           (uint64_t)st.st_ino == inode;
-}
-
-int axp__fd_move_up(int fd)
-{
-    if (fd < 0) return fd;
-    int high = fcntl(fd, F_DUPFD_CLOEXEC, HIGH_FD);
-    if (high < 0) return fd; /* few are allowed: stay */
-    close(fd);
-    return high;
-}
-
-bool axp__fd_allocate(int fd, uint64_t offset, uint64_t bytes)
-{
-    static const char zeros[4096];
-    struct rlimit limit; /* past it would be SIGXFSZ */
-    if (!getrlimit(RLIMIT_FSIZE, &limit) && offset + bytes > limit.rlim_cur) {
-        errno = EFBIG;
-        return false;
-    }
-    if (!fallocate(fd, 0, (off_t)offset, (off_t)bytes)) return true;
-    if (errno != EOPNOTSUPP && errno != ENOSYS) return false;
-    for (uint64_t at = offset; at < offset + bytes; at += sizeof zeros)
-        if (pwrite(fd, zeros, sizeof zeros, (off_t)at) != sizeof zeros)
-            return false;
-    return true;
-}
 
 /* ---- extents --------------------------------------------------------------------- */
 
@@ -77,6 +48,54 @@ static uint64_t page_bytes(void)
 static uint64_t round_up(uint64_t n, uint64_t to)
 {
     return (n + to - 1) / to * to;
+}
+
+/* A store by the kernel that changes nothing, in each page: on a full disk an
+ * error where ours would be SIGBUS. */
+static bool touch_pages(char *at, uint64_t bytes)
+{
+    static uint32_t nobody;
+    for (uint64_t i = 0; i < bytes; i += UNIT)
+        if (syscall(SYS_futex, &nobody, FUTEX_WAKE_OP_PRIVATE, 0, NULL, at + i,
+                    FUTEX_OP(FUTEX_OP_OR, 0, FUTEX_OP_CMP_EQ, 0)) < 0)
+            return false;
+    return true;
+}
+
+/* Memory of the file that is there from now on. Once more does no harm. */
+static bool make_sure(void *at, uint64_t bytes)
+{
+    if (!madvise(at, bytes, MADV_POPULATE_WRITE)) return true;
+    if (errno != EINVAL) return false;
+    return touch_pages(at, bytes); /* before Linux 5.14 */
+}
+
+/* Maps what lies so far behind a page that is mapped: an old length of 0
+ * means the same pages a second time, and as many more as are asked for. */
+static void *map_behind(uint64_t page_at, uint64_t distance, uint64_t bytes)
+{
+    char *m =
+        mremap((void *)(uintptr_t)page_at, 0, distance + bytes, MREMAP_MAYMOVE);
+    if (m == MAP_FAILED) return NULL;
+    if (distance) munmap(m, distance);
+    return m + distance;
+}
+
+/* The page at a multiple of the step, for nothing but map_behind; 0: none. */
+static uint64_t anchor_at(struct axp__space *s, uint64_t i)
+{
+    uint64_t near = i, page = page_bytes();
+    while (!axp__get_acquire(&s->anchor[near])) /* the first is always there */
+        near--;
+    if (near == i) return axp__get(&s->anchor[i]);
+    char *m = map_behind(axp__get(&s->anchor[near]), (i - near) * s->step_bytes,
+                         page);
+    if (!m) return 0;
+    (void)madvise(m, page, MADV_DONTFORK); /* a child needs none, and no lock */
+    uint64_t none = 0;
+    if (axp__cas(&s->anchor[i], &none, (uintptr_t)m)) return (uintptr_t)m;
+    munmap(m, page);
+    return none;
 }
 
 /* A place that was given back, of the same length and kind: a reader outside
@@ -104,9 +123,25 @@ static struct axp__extent *new_entry(struct axp__space *s)
 {
     uint32_t i = axp__get(&s->n_extents);
     do
-        if (i == AXP__SPACE_EXTENTS) return NULL;
+        if (i == AXP__SPACE_EXTENTS ||
+            !make_sure((char *)&s->extent[i] - (uintptr_t)&s->extent[i] % UNIT,
+                       UNIT))
+            return NULL;
     while (!axp__cas(&s->n_extents, &i, i + 1));
     return &s->extent[i];
+}
+
+/* Says to this process's children where it is. */
+static void own_extent(struct axp__space *s, const struct axp__extent *e,
+                       bool stays, uint64_t address)
+{
+    struct axp__space_own *own = s->own;
+    uint32_t i = (uint32_t)(e - s->extent), n = axp__get(&own->n);
+    axp__put(&own->at[i].bytes, e->bytes);
+    axp__put(&own->at[i].stays, stays);
+    axp__put_release(&own->at[i].address, address);
+    while (n <= i && !axp__cas(&own->n, &n, i + 1))
+        ;
 }
 
 /* A place in the file, with an entry that says where. Several threads may want
@@ -117,9 +152,13 @@ static struct axp__extent *take_place(struct axp__space *s,
 {
     struct axp__extent *e = take_free(s, kind, bytes);
     if (e) return e;
+    uint64_t offset = axp__get(&s->end_bytes);
+    do
+        if (offset + bytes > s->length_bytes) return NULL;
+    while (!axp__cas(&s->end_bytes, &offset, offset + bytes));
     e = new_entry(s);
     if (!e) return NULL;
-    e->offset = axp__add(&s->end_bytes, bytes);
+    e->offset = offset;
     e->bytes = bytes;
     return e;
 }
@@ -128,19 +167,17 @@ static struct axp__extent *take_place(struct axp__space *s,
 static void give_place(struct axp__space *s, enum axp__extent_kind kind,
                        struct axp__extent *e)
 {
+    e->address = 0;
     e->used = (uint32_t)kind;
     axp__put_release(&e->kind, (uint32_t)AXP__EXTENT_FREE);
     axp__add(&s->n_free_extents, 1);
 }
 
-/* Bytes of an extent made sure of; false: there is no room for them. */
-static bool back(struct axp__space *s, const struct axp__extent *e, uint64_t at,
-                 uint64_t bytes)
+/* Made sure of, within the limit; false: there is no room. */
+static bool back(struct axp__space *s, void *memory, uint64_t bytes)
 {
     uint64_t before = axp__add(&s->backed_bytes, bytes);
-    if (before + bytes <= s->limit_bytes &&
-        axp__fd_is(s->fd, s->device, s->inode) &&
-        axp__fd_allocate(s->fd, e->offset + at, bytes))
+    if (before + bytes <= s->limit_bytes && make_sure(memory, bytes))
         return true;
     axp__add(&s->backed_bytes, -bytes);
     return false;
@@ -148,23 +185,21 @@ static bool back(struct axp__space *s, const struct axp__extent *e, uint64_t at,
 
 static void *map_place(struct axp__space *s, const struct axp__extent *e)
 {
-    if (!axp__fd_is(s->fd, s->device, s->inode)) return NULL;
-    void *m = mmap(NULL, e->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, s->fd,
-                   (off_t)e->offset);
-    return m == MAP_FAILED ? NULL : m;
+    uint64_t anchor = anchor_at(s, e->offset / s->step_bytes);
+    if (!anchor) return NULL;
+    return map_behind(anchor, e->offset % s->step_bytes, e->bytes);
 }
 
-/* Mapped, and backed if it is wanted whole; else its last page is, so that all
- * of it lies within the file. In this order, so that where
+/* Mapped, and backed as far as it is wanted. In this order, so that where
  * nothing can be mapped the file does not grow. */
 static struct axp__extent *add_extent(struct axp__space *s,
                                       enum axp__extent_kind kind,
-                                      uint64_t bytes, bool is_backed)
+                                      uint64_t bytes, uint64_t backed_bytes)
 {
     struct axp__extent *e = take_place(s, kind, bytes);
     void *m = e ? map_place(s, e) : NULL;
-    uint64_t from = is_backed ? 0 : bytes - UNIT; /* the file is as long */
-    if (m && !back(s, e, from, bytes - from)) {
+    if (m && backed_bytes && !back(s, m, backed_bytes)) {
+        (void)madvise(m, bytes, MADV_REMOVE);
         munmap(m, bytes);
         m = NULL;
     }
@@ -174,6 +209,7 @@ static struct axp__extent *add_extent(struct axp__space *s,
     }
     e->address = (uintptr_t)m;
     axp__put_release(&e->kind, (uint32_t)kind);
+    own_extent(s, e, !backed_bytes && kind != AXP__EXTENT_CHUNKS, e->address);
     return e;
 }
 
@@ -183,12 +219,12 @@ static void drop_extent(struct axp__space *s, struct axp__extent *e,
                         uint64_t backed_bytes)
 {
     enum axp__extent_kind kind = e->kind;
+    void *memory = (void *)(uintptr_t)e->address;
     axp__put(&e->kind, AXP__EXTENT_NONE);
-    munmap((void *)(uintptr_t)e->address, e->bytes);
-    if (!axp__fd_is(s->fd, s->device, s->inode) ||
-        fallocate(s->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                  (off_t)e->offset, (off_t)e->bytes))
-        return;
+    own_extent(s, e, false, 0);
+    bool is_empty = !madvise(memory, e->bytes, MADV_REMOVE);
+    munmap(memory, e->bytes);
+    if (!is_empty) return;
     axp__add(&s->backed_bytes, -backed_bytes);
     give_place(s, kind, e);
 }
@@ -247,10 +283,9 @@ static void *carve_from(struct axp__space *s, struct axp__extent *e,
 {
     uint32_t n = (uint32_t)(bytes / UNIT);
     uint32_t at = axp__add(&e->used, n);
-    if ((uint64_t)(at + n) * UNIT > e->bytes ||
-        !back(s, e, (uint64_t)at * UNIT, bytes))
-        return NULL;
-    return (char *)(uintptr_t)e->address + (size_t)at * UNIT;
+    char *m = (char *)(uintptr_t)e->address + (size_t)at * UNIT;
+    if ((uint64_t)(at + n) * UNIT > e->bytes || !back(s, m, bytes)) return NULL;
+    return m;
 }
 
 static bool is_used_up(const struct axp__extent *e, size_t bytes)
@@ -273,11 +308,11 @@ static void *carve(struct axp__space *s, enum axp__extent_kind kind,
         uint64_t size = e ? e->bytes * 2 : FIRST_CARVED;
         size = size < LAST_CARVED ? size : LAST_CARVED;
         size = round_up(size > bytes ? size : bytes, page_bytes());
-        struct axp__extent *fresh = add_extent(s, kind, size, false);
+        struct axp__extent *fresh = add_extent(s, kind, size, 0);
         if (!fresh) return NULL;
         if (!axp__cas(&s->carved[kind], &now,
                       (uint32_t)(fresh - s->extent) + 1))
-            drop_extent(s, fresh, UNIT); /* another was faster */
+            drop_extent(s, fresh, 0); /* another was faster */
     }
 }
 
@@ -290,8 +325,9 @@ static void *map_in(struct axp__space *s, enum axp__extent_kind kind,
                     size_t bytes)
 {
     if (!is_carved(kind, bytes)) {
+        uint64_t all = round_up(bytes, page_bytes());
         struct axp__extent *e =
-            add_extent(s, kind, round_up(bytes, page_bytes()), true);
+            add_extent(s, kind, all, kind == AXP__EXTENT_CHUNKS ? 0 : all);
         return e ? (void *)(uintptr_t)e->address : NULL;
     }
     if (kind != AXP__EXTENT_OTHER) /* never given back */
@@ -305,11 +341,12 @@ static void *map_in(struct axp__space *s, enum axp__extent_kind kind,
  * system is left to it. */
 static bool has_room(const struct axp__space *s, uint64_t bytes)
 {
-    struct statvfs fs;
-    if (fstatvfs(s->fd, &fs)) return true; /* the allocation will tell */
-    uint64_t left = (uint64_t)fs.f_blocks * fs.f_frsize / 8;
+    struct statfs fs;
+    if (statfs((const char *)(uintptr_t)s->path, &fs)) return true;
+    uint64_t unit = (uint64_t)fs.f_frsize;
+    uint64_t left = (uint64_t)fs.f_blocks * unit / 8;
     if (left > LEFT_BY_CHUNKS) left = LEFT_BY_CHUNKS;
-    return (uint64_t)fs.f_bavail * fs.f_frsize >= bytes + left;
+    return (uint64_t)fs.f_bavail * unit >= bytes + left;
 }
 
 void *axp__space_map(struct axp__space *s, enum axp__extent_kind kind,
@@ -317,12 +354,32 @@ void *axp__space_map(struct axp__space *s, enum axp__extent_kind kind,
 {
     int keep = errno;
     if (!s) return axp__map(bytes);
-    bool is_chunks = kind == AXP__EXTENT_CHUNKS;
-    void *m = is_chunks && !has_room(s, bytes) ? NULL : map_in(s, kind, bytes);
+    void *m = map_in(s, kind, bytes);
     if (!m && (kind == AXP__EXTENT_LANES || kind == AXP__EXTENT_OTHER))
         m = axp__map(bytes);
     errno = keep;
     return m;
+}
+
+bool axp__space_fill(struct axp__space *s, void *memory, size_t bytes)
+{
+    int keep = errno;
+    bool is_there = axp__get(&s->backed_bytes) + bytes <= s->limit_bytes &&
+                    has_room(s, bytes) && make_sure(memory, bytes);
+    errno = keep;
+    return is_there;
+}
+
+void axp__space_show(struct axp__space *s, const void *memory, size_t bytes)
+{
+    struct axp__extent *e = extent_of(s, memory);
+    if (!e) return;
+    uint32_t used = axp__get(&e->used);
+    uint64_t end = (uintptr_t)memory + bytes - e->address;
+    while (used < end / UNIT &&
+           !axp__cas(&e->used, &used, (uint32_t)(end / UNIT)))
+        ;
+    axp__add(&s->backed_bytes, bytes);
 }
 
 bool axp__space_holds(struct axp__space *s, const void *memory)
@@ -342,7 +399,8 @@ void axp__space_unmap(struct axp__space *s, void *memory, size_t bytes)
         if (e->kind == AXP__EXTENT_OTHER)
             push_free(&s->free_list[class_of(bytes)], memory);
     } else if (e) {
-        drop_extent(s, e, e->bytes);
+        bool is_chunks = e->kind == AXP__EXTENT_CHUNKS;
+        drop_extent(s, e, is_chunks ? (uint64_t)e->used * UNIT : e->bytes);
     } else {
         axp__unmap(memory, bytes);
     }
@@ -350,70 +408,119 @@ void axp__space_unmap(struct axp__space *s, void *memory, size_t bytes)
 }
 
 bool axp__space_move_in(struct axp__space *s, enum axp__extent_kind kind,
-                        void *memory, size_t bytes)
+                        void *memory, size_t bytes, size_t used)
 {
     uint64_t page = page_bytes();
     if (bytes % page || (uintptr_t)memory % page) return false;
     /* First elsewhere, with the content; then the same pages here. */
-    struct axp__extent *e = add_extent(s, AXP__EXTENT_NONE, bytes, true);
+    used = round_up(used, page);
+    struct axp__extent *e = add_extent(s, AXP__EXTENT_NONE, bytes, used);
     if (!e) return false;
     void *copy = (void *)(uintptr_t)e->address;
-    memcpy(copy, memory, bytes);
-    /* Not by mmap, which the race detector takes for a write. */
-    void *m = (void *)syscall(SYS_mmap, memory, bytes, PROT_READ | PROT_WRITE,
-                              MAP_SHARED | MAP_FIXED, s->fd, e->offset);
-    munmap(copy, bytes);
-    if (m == MAP_FAILED) return false;
+    memcpy(copy, memory, used);
+    own_extent(s, e, true, (uintptr_t)memory);
+    if (mremap(copy, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, memory) ==
+        MAP_FAILED) {
+        munmap(copy, bytes);
+        own_extent(s, e, false, 0);
+        return false;
+    }
     e->address = (uintptr_t)memory;
+    e->used = (uint32_t)(used / UNIT);
     axp__put_release(&e->kind, (uint32_t)kind);
     return true;
 }
 
 /* ---- life ------------------------------------------------------------------------------ */
 
-struct axp__space *axp__space_create(int fd, uint64_t limit_bytes,
-                                     const uint8_t *id)
+/* The file has all of its length at once, as far as a limit allows, and takes
+ * no room yet. */
+static uint64_t stretch(int fd, uint64_t bytes)
 {
-    struct stat st;
-    uint64_t bytes = round_up(sizeof(struct axp__space), page_bytes());
-    if (fd < 0) return NULL;
-    fd = axp__fd_move_up(fd);
-    struct axp__space *s = MAP_FAILED;
-    if (!fstat(fd, &st) && axp__fd_allocate(fd, 0, bytes))
-        s = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (s == MAP_FAILED) {
-        close(fd);
-        return NULL;
+    struct rlimit limit; /* past it would be SIGXFSZ */
+    uint64_t page = page_bytes();
+    if (!getrlimit(RLIMIT_FSIZE, &limit) && bytes > limit.rlim_cur)
+        bytes = limit.rlim_cur;
+    for (; bytes >= LEAST_BYTES; bytes /= 2) {
+        bytes = bytes / page * page;
+        if (!ftruncate(fd, (off_t)bytes)) return bytes;
+        if (errno != EFBIG && errno != EINVAL) return 0;
     }
-    (void)flock(fd, LOCK_EX | LOCK_NB); /* not everywhere */
+    errno = EFBIG;
+    return 0;
+}
+
+static void begin(struct axp__space *s, const uint8_t *id, const char *path)
+{
+    uint64_t page = page_bytes();
     memcpy(s->magic, AXP__SPACE_MAGIC, sizeof s->magic);
     s->layout = AXP__SPACE_LAYOUT;
     s->machine = MACHINE;
     memcpy(s->id, id, sizeof s->id);
     s->pid = (uint64_t)getpid();
+    s->path = (uintptr_t)path;
+    s->step_bytes =
+        round_up(s->length_bytes / AXP__SPACE_ANCHORS + LEAST_STEP, page);
+    s->anchor[0] = (uintptr_t)s;
+    s->n_extents = 1;
+    s->extent[0] =
+        (struct axp__extent){(uintptr_t)s, 0, s->end_bytes, AXP__EXTENT_HEAD,
+                             (uint32_t)(s->end_bytes / UNIT)};
+    own_extent(s, &s->extent[0], true, (uintptr_t)s);
+}
+
+/* The head of the file, with the first page of the table. */
+static struct axp__space *map_head(int fd, uint64_t bytes)
+{
+    uint64_t sure = offsetof(struct axp__space, extent) + UNIT;
+    void *m = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (m == MAP_FAILED) return NULL;
+    if (make_sure(m, round_up(sure, page_bytes()))) return m;
+    munmap(m, bytes);
+    errno = ENOSPC;
+    return NULL;
+}
+
+struct axp__space *axp__space_create(int fd, const char *path,
+                                     uint64_t limit_bytes, const uint8_t *id)
+{
+    uint64_t bytes = round_up(sizeof(struct axp__space), page_bytes());
+    /* Twice, since there are holes. */
+    uint64_t length = stretch(fd, 2 * (bytes + limit_bytes));
+    struct stat st;
+    if (!length || fstat(fd, &st)) return NULL;
+    struct axp__space_own *own = axp__map(sizeof *own);
+    struct axp__space *s = own ? map_head(fd, bytes) : NULL;
+    if (!s) {
+        axp__space_release(own);
+        return NULL;
+    }
+    (void)flock(fd, LOCK_EX | LOCK_NB); /* not everywhere */
+    s->own = own;
     s->end_bytes = bytes;
-    s->limit_bytes = limit_bytes + bytes;
+    s->length_bytes = length;
+    s->limit_bytes = bytes + limit_bytes;
     s->backed_bytes = bytes;
     s->device = (uint64_t)st.st_dev;
     s->inode = (uint64_t)st.st_ino;
-    s->fd = fd;
-    s->n_extents = 1;
-    s->extent[0] = (struct axp__extent){
-        (uintptr_t)s, 0, bytes, AXP__EXTENT_HEAD, (uint32_t)(bytes / UNIT)};
+    begin(s, id, path);
     return s;
 }
 
 /* Replaces what is shared by private pages: with the content where that may
  * still be looked at, else empty. */
-static void detach(struct axp__space *s, const struct axp__extent *e, bool keep)
+static void detach(const struct axp__extent *e, bool keep)
 {
     void *at = (void *)(uintptr_t)e->address;
-    int prot = PROT_READ | PROT_WRITE;
-    if (keep && axp__fd_is(s->fd, s->device, s->inode) &&
-        mmap(at, e->bytes, prot, MAP_PRIVATE | MAP_FIXED, s->fd,
-             (off_t)e->offset) != MAP_FAILED)
+    void *copy = keep ? axp__map(e->bytes) : NULL;
+    uint64_t used = (uint64_t)axp__get(&e->used) * UNIT;
+    if (!used || used > e->bytes) used = e->bytes;
+    if (copy) (void)axp__copy_mapped(copy, at, used);
+    if (copy && mremap(copy, e->bytes, e->bytes, MREMAP_MAYMOVE | MREMAP_FIXED,
+                       at) != MAP_FAILED)
         return;
-    (void)mmap(at, e->bytes, prot,
+    axp__unmap(copy, e->bytes);
+    (void)mmap(at, e->bytes, PROT_READ | PROT_WRITE,
                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }
 
@@ -424,10 +531,10 @@ static bool is_kept(const struct axp__extent *e)
 
 static void end_space(struct axp__space *s)
 {
-    int fd = s->fd;
-    bool is_ours = axp__fd_is(fd, s->device, s->inode);
+    for (uint32_t i = 1; i < AXP__SPACE_ANCHORS; i++)
+        if (s->anchor[i]) munmap((void *)(uintptr_t)s->anchor[i], page_bytes());
+    own_extent(s, &s->extent[0], false, 0);
     munmap(s, s->extent[0].bytes);
-    if (is_ours) close(fd);
 }
 
 void axp__space_close(struct axp__space *s)
@@ -436,24 +543,74 @@ void axp__space_close(struct axp__space *s)
     if (!s) return;
     for (uint32_t i = 1; i < s->n_extents; i++) {
         const struct axp__extent *e = &s->extent[i];
-        if (is_kept(e))
-            detach(s, e, true);
-        else if (axp__extent_is_mapped(e->kind))
+        if (is_kept(e)) detach(e, true);
+        own_extent(s, e, false, 0);
+        if (axp__extent_is_mapped(e->kind) && !is_kept(e))
             munmap((void *)(uintptr_t)e->address, e->bytes);
     }
     end_space(s);
     errno = keep;
 }
 
-/* The thread that forked may be in the middle of an event, in a handler: what
- * it wrote to stays there, as memory of its own. */
 void axp__space_leave(struct axp__space *s)
 {
     int keep = errno;
     if (!s) return;
-    for (uint32_t i = 1; i < s->n_extents; i++)
-        if (axp__extent_is_mapped(s->extent[i].kind))
-            detach(s, &s->extent[i], s->extent[i].kind != AXP__EXTENT_CHUNKS);
+    for (uint32_t i = 1; i < s->n_extents; i++) {
+        const struct axp__extent *e = &s->extent[i];
+        if (axp__extent_is_mapped(e->kind))
+            detach(e, e->kind != AXP__EXTENT_CHUNKS);
+        own_extent(s, e, false, 0);
+    }
     end_space(s);
+    errno = keep;
+}
+
+/* ---- in the child of a fork --------------------------------------------------------- */
+
+void axp__space_copy(struct axp__space_own *own, bool is_all)
+{
+    uint32_t n = axp__get(&own->n);
+    for (uint32_t i = 0; i < n; i++) {
+        struct axp__mapped *m = &own->at[i];
+        uint64_t address = axp__get_acquire(&m->address);
+        uint64_t bytes = axp__get(&m->bytes);
+        if (!address || m->copy || !(is_all || axp__get(&m->stays))) continue;
+        void *copy = axp__map(bytes);
+        if (copy)
+            axp__copy_mapped(copy, (const void *)(uintptr_t)address, bytes);
+        axp__put_release(&m->copy, copy);
+    }
+}
+
+void axp__space_drop_copies(struct axp__space_own *own)
+{
+    for (uint32_t i = 0; i < axp__get(&own->n); i++) {
+        void *copy = own->at[i].copy;
+        axp__put(&own->at[i].copy, NULL);
+        axp__unmap(copy, own->at[i].bytes);
+    }
+}
+
+void axp__space_release(struct axp__space_own *own)
+{
+    axp__unmap(own, own ? sizeof *own : 0);
+}
+
+void axp__space_forget(struct axp__space_own *own)
+{
+    int keep = errno;
+    for (uint32_t i = 0; i < own->n; i++) {
+        struct axp__mapped *m = &own->at[i];
+        void *at = (void *)(uintptr_t)m->address;
+        if (!at) continue;
+        if (m->copy && mremap(m->copy, m->bytes, m->bytes,
+                              MREMAP_MAYMOVE | MREMAP_FIXED, at) == at)
+            continue;
+        (void)mmap(at, m->bytes, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
+                   0);
+    }
+    axp__space_release(own);
     errno = keep;
 }

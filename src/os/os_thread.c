@@ -3,6 +3,8 @@
 #include "os/os_thread.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -45,4 +47,20 @@ void axp__program_name(char *buf, size_t size)
     snprintf(buf, size, "%s",
              program_invocation_short_name ? program_invocation_short_name
                                            : "");
+}
+
+void axp__futex_wait(uint32_t *word, uint32_t value, long ns)
+{
+    int keep = errno;
+    struct timespec ts = {ns / 1000000000, ns % 1000000000};
+    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, ns ? &ts : NULL, NULL,
+            0);
+    errno = keep;
+}
+
+void axp__futex_wake(uint32_t *word)
+{
+    int keep = errno;
+    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+    errno = keep;
 }

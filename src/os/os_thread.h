@@ -12,4 +12,9 @@ uint64_t axp__thread_cpu_ns(uint64_t id);
 void axp__thread_comm(char *buf, size_t size);  /* its name; "" if unknown */
 void axp__program_name(char *buf, size_t size); /* last part of its path */
 
+/* Sleeps while the word has the value, at most so long (0: for ever), and
+ * wakes all who do. Neither is a cancellation point. */
+void axp__futex_wait(uint32_t *word, uint32_t value, long ns);
+void axp__futex_wake(uint32_t *word);
+
 #endif

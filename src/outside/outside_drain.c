@@ -143,6 +143,15 @@ static void map_new(struct axp__outside *o, uint32_t n)
     }
 }
 
+/* What is there of an extent of chunks: a load from what is not might find no
+ * room, which is SIGBUS. */
+static uint64_t shown_bytes(const struct axp__outside *o, uint32_t i)
+{
+    if (!o->extent[i]) return 0;
+    uint64_t used = (uint64_t)axp__get_acquire(&o->head->extent[i].used) * 4096;
+    return used < o->extent_bytes[i] ? used : o->extent_bytes[i];
+}
+
 /* What may be packed: whole events, and nothing after them. */
 static bool is_sound(const struct axp__chunk *c, uint32_t epoch)
 {
@@ -177,7 +186,7 @@ static void give_back(struct axp__outside *o, struct axp__chunk *c)
 static size_t take_full(struct axp__outside *o, uint32_t i,
                         struct axp__chunk **taken, size_t n)
 {
-    uint64_t bytes = o->extent[i] ? o->extent_bytes[i] : 0;
+    uint64_t bytes = shown_bytes(o, i);
     for (uint64_t k = 0; k + AXP__CHUNK_BYTES <= bytes && n < BATCH;
          k += AXP__CHUNK_BYTES) {
         struct axp__chunk *c = (struct axp__chunk *)(void *)(o->extent[i] + k);
@@ -327,8 +336,7 @@ uint64_t axp__outside_events(const struct axp__outside *o)
 {
     uint64_t n = o->n_events;
     for (uint32_t i = 1; i < AXP__SPACE_EXTENTS; i++)
-        for (uint64_t k = 0;
-             o->extent[i] && k + AXP__CHUNK_BYTES <= o->extent_bytes[i];
+        for (uint64_t k = 0; k + AXP__CHUNK_BYTES <= shown_bytes(o, i);
              k += AXP__CHUNK_BYTES) {
             const void *at = o->extent[i] + k;
             const struct axp__chunk *c = at;

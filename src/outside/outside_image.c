@@ -39,8 +39,8 @@ static bool read_all(int fd, void *to, size_t n, uint64_t at)
 
 static bool is_in_file(const struct axp__image *m, const struct axp__extent *e)
 {
-    return e->kind && e->bytes && e->offset <= m->bytes &&
-           e->bytes <= m->bytes - e->offset;
+    return axp__extent_is_mapped(e->kind) && e->bytes &&
+           e->offset <= m->bytes && e->bytes <= m->bytes - e->offset;
 }
 
 static uint32_t n_extents(const struct axp__image *m)
@@ -107,14 +107,17 @@ static bool load(const struct axp__cap_source *s,
 }
 
 /* The words of a chunk that was being written to end before a head of 0. */
-static uint64_t find_end(const struct axp__chunk *chunk)
+static uint64_t find_end(const struct axp__chunk *chunk, uint64_t *n_events)
 {
     struct axp__decoder d;
     struct axp__wire_event e;
     uint64_t n = 0;
     axp__decoder_init(&d, chunk->words, AXP__CHUNK_WORDS, chunk->base_ticks);
-    while (axp__decoder_next(&d, &e))
+    while (axp__decoder_next(&d, &e)) {
         n = d.at;
+        *n_events += axp__word_events(
+            e.kind, e.kind == AXP__W_EXT ? e.ext : (enum axp__ext_kind)0);
+    }
     return d.is_damaged ? n : d.at;
 }
 
@@ -125,16 +128,26 @@ static void get_chunk(struct axp__image *m, const struct axp__chunk *chunk,
     if (!chunk->seq || chunk->epoch != epoch || chunk->state == AXP__CHUNK_FREE)
         return;
     bool is_full = chunk->n_words && chunk->n_words <= AXP__CHUNK_WORDS;
-    uint64_t n = is_full ? chunk->n_words : find_end(chunk);
+    uint64_t n_events = is_full ? chunk->n_events : 0;
+    uint64_t n = is_full ? chunk->n_words : find_end(chunk, &n_events);
     if (!n) return;
-    c->chunks[c->n_chunks++] = (struct axp__cap_chunk){
-        .row = chunk->row,
-        .seq = chunk->seq,
-        .base_ticks = chunk->base_ticks,
-        .source = &m->source,
-        .place = place,
-        .n_words = (size_t)n,
-        .n_events = is_full ? chunk->n_events : UINT64_MAX};
+    c->chunks[c->n_chunks++] =
+        (struct axp__cap_chunk){.row = chunk->row,
+                                .seq = chunk->seq,
+                                .base_ticks = chunk->base_ticks,
+                                .source = &m->source,
+                                .place = place,
+                                .n_words = (size_t)n,
+                                .n_events = n_events};
+}
+
+/* Bytes of an extent of chunks that are there: the others were never used. */
+static uint64_t chunk_bytes(const struct axp__image *m,
+                            const struct axp__extent *e)
+{
+    uint64_t used = (uint64_t)e->used * 4096;
+    if (e->kind != AXP__EXTENT_CHUNKS || !is_in_file(m, e)) return 0;
+    return used < e->bytes ? used : e->bytes;
 }
 
 bool axp__image_chunks(struct axp__image *m, uint32_t epoch)
@@ -142,16 +155,14 @@ bool axp__image_chunks(struct axp__image *m, uint32_t epoch)
     struct axp__chunk *chunk = malloc(sizeof *chunk);
     uint64_t n = 0;
     for (uint32_t i = 1; i < n_extents(m); i++)
-        if (is_in_file(m, &m->head->extent[i]) &&
-            m->head->extent[i].kind == AXP__EXTENT_CHUNKS)
-            n += m->head->extent[i].bytes / sizeof *chunk;
+        n += chunk_bytes(m, &m->head->extent[i]) / sizeof *chunk;
     if (n > m->bytes / sizeof *chunk) n = m->bytes / sizeof *chunk;
     m->c->chunks = axp__cap_take(m->c, n, sizeof *m->c->chunks);
     bool ok = chunk && m->c->chunks;
     for (uint32_t i = 1; ok && i < n_extents(m); i++) {
         const struct axp__extent *e = &m->head->extent[i];
-        if (!is_in_file(m, e) || e->kind != AXP__EXTENT_CHUNKS) continue;
-        for (uint64_t k = 0; k + sizeof *chunk <= e->bytes; k += sizeof *chunk)
+        uint64_t bytes = chunk_bytes(m, e);
+        for (uint64_t k = 0; k + sizeof *chunk <= bytes; k += sizeof *chunk)
             if (m->c->n_chunks < n &&
                 read_all(m->fd, chunk, sizeof *chunk, e->offset + k))
                 get_chunk(m, chunk, e->offset + k, epoch);
@@ -262,7 +273,8 @@ axp_status axp__image_open(int fd, struct axp__image *m)
     if (fstat(fd, &st) || !S_ISREG(st.st_mode) ||
         !read_all(fd, m->head, sizeof *m->head, 0))
         return axp__fail(AXP_E_FORMAT, "not a spool of axprof");
-    m->bytes = (uint64_t)st.st_size;
+    m->bytes = (uint64_t)st.st_size; /* with room for what never came */
+    if (m->bytes > m->head->end_bytes) m->bytes = m->head->end_bytes;
     m->n_left = m->bytes / 4 + 1000; /* each is counted, then copied */
     return check_head(m->head);
 }

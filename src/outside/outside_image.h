@@ -15,7 +15,7 @@
 struct axp__image {
     struct axp__cap_source source; /* first: it is found by it */
     int fd;
-    uint64_t bytes; /* of the file */
+    uint64_t bytes; /* of the file, that were taken */
     struct axp__space *head;
     char **extent; /* as read; NULL: not yet */
     struct axp__cap_name *names;
@@ -23,6 +23,9 @@ struct axp__image {
     uint32_t epoch;
     uint64_t n_left; /* records that may still be followed */
     struct axp__capture *c;
+    uint64_t *n_chunks; /* by row: see struct axp__recovered … */
+    size_t n_merged_rows;
+    bool is_cut; /* … from where the others come too */
 };
 
 /* Takes no descriptor over. */

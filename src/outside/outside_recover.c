@@ -10,8 +10,9 @@
  * Input    untrusted, and perhaps still being written to: read into memory of
  *          our own first, then checked. Lists are followed for so many steps
  *          as the file could hold records.
- * Halves   a record that was being changed has an odd version: it is taken as
- *          it is. It is off by at most the event that was not finished.
+ * Halves   a record that was being changed is taken as it is. It is off by at
+ *          most the event that was not finished; file_recount.c sets it right
+ *          from the words.
  * Words    of chunks stay in the file until they are asked for.
  */
 #include "outside/outside_recover.h"
@@ -277,6 +278,17 @@ static bool get_lane(struct axp__image *m, const struct axp__lane *lane,
     return ok;
 }
 
+/* Whether events of a lane went nowhere, for want of a chunk; `at` is where it
+ * lay. Between two chunks it has none for a moment, and its cursor may still
+ * be in the old one. */
+static bool is_cut(const struct axp__lane *lane, const struct axp__lane *at)
+{
+    uint64_t sink = (uintptr_t)at + offsetof(struct axp__lane, sink);
+    return lane->n_unlogged ||
+           (!lane->chunk && (uintptr_t)lane->cur > sink &&
+            (uintptr_t)lane->cur <= sink + sizeof lane->sink);
+}
+
 /* Events that a lane has logged in its present chunk. */
 static uint64_t events_here(const struct axp__lane *lane)
 {
@@ -299,16 +311,16 @@ static void get_row(struct axp__image *m, const struct axp__lane *lane,
         .first = lane->track ? lane->first_ns : lane->first_ticks,
         .last = lane->track ? lane->last_ns : lane->last_ticks,
         .n_events = lane->n_logged + lane->n_unlogged + events_here(lane),
-        .is_ended = lane->state == AXP__LANE_ENDED,
-        .cpu_ns = lane->state == AXP__LANE_ENDED ? lane->cpu_ns : 0};
+        .is_ended = lane->state != AXP__LANE_ACTIVE,
+        .cpu_ns = lane->state != AXP__LANE_ACTIVE ? lane->cpu_ns : 0};
     if (!lane->track && lane->last_ticks > m->c->end_ticks)
         m->c->end_ticks = lane->last_ticks;
 }
 
 static bool is_shown(const struct axp__lane *lane, uint64_t epoch)
 {
-    return (lane->state == AXP__LANE_ACTIVE ||
-            lane->state == AXP__LANE_ENDED) &&
+    return (lane->state == AXP__LANE_ACTIVE || lane->state == AXP__LANE_ENDED ||
+            lane->state == AXP__LANE_LEAVING) &&
            lane->epoch == epoch && lane->first_ticks;
 }
 
@@ -365,13 +377,18 @@ static bool get_lanes(struct axp__image *m, const struct axp__prof *p,
     const struct axp__lane **list = list_lanes(m, p, &n);
     c->rows = axp__cap_take(c, n + p->n_merged_rows, sizeof *c->rows);
     c->lanes = axp__cap_take(c, n + 1, sizeof *c->lanes);
-    bool ok = list && c->rows && c->lanes && get_rows(m, p);
+    m->n_chunks = axp__cap_take(c, n + p->n_merged_rows, sizeof *m->n_chunks);
+    bool ok = list && c->rows && c->lanes && m->n_chunks && get_rows(m, p);
+    m->n_merged_rows = c->n_rows;
+    m->is_cut = p->pool.n_cut_events || p->n_merged_unlogged;
     const struct axp__lane *merged =
         p->merged ? axp__image_at(m, p->merged, sizeof *merged) : NULL;
     if (ok && merged) ok = get_lane(m, merged, -1);
     for (size_t i = 0; ok && i < n; i++) {
         if (!is_shown(list[i], epoch)) continue;
         ok = get_lane(m, list[i], (int32_t)c->n_rows);
+        m->n_chunks[c->n_rows] = list[i]->n_chunks;
+        if (is_cut(list[i], i ? list[i - 1]->next : p->lanes)) m->is_cut = true;
         if (ok) get_row(m, list[i], &c->rows[c->n_rows++]);
     }
     free(list);
@@ -472,7 +489,7 @@ static bool get_prof(struct axp__image *m)
     c->rank = p->rank;
     c->start_ticks = c->end_ticks = p->start_ticks;
     c->rate_mult = head->root[AXP__ROOT_RATE];
-    c->own_cost_ticks = head->root[AXP__ROOT_COST];
+    c->own_cost = axp__own_cost_unpack(head->root[AXP__ROOT_COST]);
     c->timeline_capacity = p->timeline_capacity;
     c->has_timeline = !(p->flags & AXP_NO_TIMELINE);
     c->n_steps = p->n_steps;
@@ -498,6 +515,14 @@ static void release(struct axp__capture *c)
     free(m->head);
     close(m->fd);
     free(m);
+}
+
+/* Statistics that the timeline cannot give: paths that were folded, events
+ * that were dropped. */
+static bool lost_paths_or_events(const struct axp__capture *c)
+{
+    return c->warnings[AXP__WARN_FOLDED].count ||
+           c->warnings[AXP__WARN_NO_MEMORY].count;
 }
 
 axp_status axp__spool_recover(int fd, struct axp__recovered *out)
@@ -534,6 +559,9 @@ axp_status axp__spool_recover(int fd, struct axp__recovered *out)
     axp__image_free_extents(m); /* all that is needed was copied */
     memcpy(out->id, m->head->id, sizeof out->id);
     out->epoch = m->epoch;
+    out->n_merged_rows = m->n_merged_rows;
+    out->n_chunks = m->n_chunks;
+    out->is_cut = m->is_cut || lost_paths_or_events(c);
     out->is_alive = !c->is_finished && axp__spool_is_in_use(m->fd);
     out->capture = c;
     return AXP_OK;

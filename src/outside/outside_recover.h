@@ -11,6 +11,10 @@ struct axp__recovered {
     uint8_t id[16];               /* of the trace that it belongs to */
     uint32_t epoch;
     bool is_alive; /* its process is still there, and records */
+    /* Rows of threads that were merged come first; all others have a lane. */
+    size_t n_merged_rows;
+    uint64_t *n_chunks; /* of each row, as far as that is known */
+    bool is_cut; /* events are in the statistics that no chunk was given to */
 };
 
 /* The spool of a trace that is not complete; -1: it has none, or its process

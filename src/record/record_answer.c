@@ -61,8 +61,7 @@ static void add_open(struct answer *a, const struct axp__lane *lane,
                      uint32_t name, uint64_t now)
 {
     const struct axp__tally *t = &lane->tally;
-    struct axp__frame *frames = axp__get_acquire(&t->frames);
-    struct axp__frame *top = axp__get_acquire(&t->top);
+    struct axp__frame *frames, *top = axp__tally_look(t, &frames);
     bool is_outermost = true;
     for (struct axp__frame *f = frames + 1; f <= top; f++) {
         struct axp__op *op = axp__get_pointer(&f->op);

@@ -217,12 +217,9 @@ static void copy_small(struct axp__cap_lane *to, const struct axp__tally *t)
 static uint32_t look(const struct axp__tally *t, struct axp__frame **frames,
                      uint64_t *begins, uint32_t cap)
 {
-    struct axp__frame *base = axp__get_acquire(&t->frames);
-    struct axp__frame *top = axp__get_acquire(&t->top);
+    struct axp__frame *top = axp__tally_look(t, frames);
     uint32_t n = 0;
-    *frames = base;
-    if (top < base || top > base + AXP__MAX_DEPTH) return 0; /* moving */
-    for (struct axp__frame *f = base + 1; f <= top && n < cap; f++)
+    for (struct axp__frame *f = *frames + 1; f <= top && n < cap; f++)
         begins[n++] = axp__get(&f->begin_ticks);
     return n;
 }
@@ -246,10 +243,9 @@ static bool copy_frames(struct axp__capture *c, struct axp__cap_lane *to,
                         const struct axp__lane *lane, const axp__ref *refs)
 {
     const struct axp__tally *t = &lane->tally;
-    struct axp__frame *frames, *again;
-    uint64_t depth =
-        (uint64_t)(axp__get_acquire(&t->top) - axp__get_acquire(&t->frames));
-    if (depth == 0 || depth > AXP__MAX_DEPTH) return true;
+    struct axp__frame *frames, *again, *top = axp__tally_look(t, &frames);
+    uint64_t depth = (uint64_t)(top - frames);
+    if (depth == 0) return true;
     uint64_t *begins = axp__cap_take(c, 2 * (size_t)depth, sizeof *begins);
     to->frames = axp__cap_take(c, (size_t)depth, sizeof *to->frames);
     if (!begins || !to->frames) return false;
@@ -544,7 +540,7 @@ static struct axp__capture *make(struct axp__prof *p, bool with_words)
     struct axp__capture empty = {0}, *c = axp__cap_take(&empty, 1, sizeof *c);
     if (!c) return NULL;
     *c = (struct axp__capture){.memory = empty.memory,
-                               .own_cost_ticks = axp__own_cost_ticks()};
+                               .own_cost = axp__own_cost()};
     if (fill(c, p, with_words)) return c;
     axp__cap_free(c);
     return NULL;
@@ -557,9 +553,8 @@ static struct axp__capture *make_with_trace(struct axp__prof *p)
     axp__drain_hold(p->tape);
     struct axp__capture *c = make(p, true);
     if (c) {
-        c->trace_fd = axp__tape_reader(p, &c->trace_bytes);
+        c->trace = axp__tape_map(p, &c->trace_mapped, &c->trace_bytes);
         c->trace_epoch = (uint32_t)(axp__get(&p->gate) >> 8);
-        c->has_trace = c->trace_fd >= 0;
     }
     axp__drain_let_go(p->tape);
     return c;
@@ -611,7 +606,8 @@ struct axp__capture *axp__capture_take(axp_profiler *handle)
         axp__fail(AXP_E_STATE, "this profiler is gone");
         return NULL;
     }
-    axp__own_cost_ticks(); /* measured without the mutex */
+    axp__own_cost(); /* measured without the mutex */
+    axp__thread_end_dead();
     pthread_mutex_lock(&p->mutex);
     if (axp__prof_check(handle) == p) {
         axp__trash_empty(p);

@@ -13,21 +13,22 @@
  * that falls behind (half of the spool waits) stops packing until it has
  * caught up: a larger file, and not a cut one. `axprof pack` packs the rest.
  *
+ * It has a table of descriptors of its own, with the trace alone in it: there
+ * is no number of ours that the program could close, and none of the
+ * program's that would stay open here. So the program's log is not called from
+ * here, but by who asks for something next.
+ *
  * Where writing fails the file ends: chunks stay in the spool and go round as
  * in a ring, its newest window, and what is overwritten is counted as cut.
  */
 #include "record/record_drain.h"
 
 #include <errno.h>
-#include <limits.h>
-#include <linux/futex.h>
 #include <signal.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
+#include "os/os_apart.h"
+#include "os/os_thread.h"
 #include "record/record_log.h"
 #include "record/record_process.h"
 #include "record/record_spool.h"
@@ -41,18 +42,6 @@
 
 /* ---- waiting ------------------------------------------------------------------- */
 
-static void wait_on(uint32_t *word, uint32_t value, long ns)
-{
-    struct timespec ts = {ns / 1000000000, ns % 1000000000};
-    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, ns ? &ts : NULL, NULL,
-            0);
-}
-
-static void wake(uint32_t *word)
-{
-    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
-}
-
 static uint64_t now_ns(void)
 {
     struct timespec ts;
@@ -62,15 +51,22 @@ static uint64_t now_ns(void)
 
 /* ---- chunks ---------------------------------------------------------------------- */
 
+static void note_errors(struct axp__tape *tape)
+{
+    if (!tape->trace.error || tape->is_warned) return;
+    tape->is_warned = true;
+    axp__warn(tape->p, AXP__WARN_WRITE_FAILED, 0);
+}
+
+/* To the program, on a thread of its own. */
 static void tell_errors(struct axp__tape *tape)
 {
     if (!tape->trace.error || tape->is_told) return;
     tape->is_told = true;
-    axp__warn(tape->p, AXP__WARN_WRITE_FAILED, 0);
     axp__log(
         tape->p, AXP_LOG_ERROR,
         "cannot write %s: %s; its timeline ends here, and counting goes on",
-        tape->path, strerror(tape->trace.error));
+        tape->path, axp__error_text(tape->trace.error));
 }
 
 static bool is_current(const struct axp__tape *tape, const struct axp__chunk *c)
@@ -104,7 +100,7 @@ static bool drain_batch(struct axp__tape *tape)
             axp__pool_free(pool, tape->batch[i]);
         else
             axp__pool_put_back(tape->batch[i]);
-    tell_errors(tape);
+    note_errors(tape);
     return found && written == n;
 }
 
@@ -136,7 +132,7 @@ static void keep_reserve(struct axp__pool *pool)
 
 static void carry_out(struct axp__tape *tape, enum axp__tape_order order)
 {
-    if (order == AXP__ORDER_HOLD) return;
+    if (order == AXP__ORDER_HOLD || order == AXP__ORDER_NONE) return;
     if (order == AXP__ORDER_RESTART)
         axp__trace_restart(&tape->trace, tape->p);
     else
@@ -150,7 +146,59 @@ static void carry_out(struct axp__tape *tape, enum axp__tape_order order)
     if (order == AXP__ORDER_FINISH)
         tape->is_whole =
             axp__trace_finish(&tape->trace, tape->p, tape->capture);
-    tell_errors(tape);
+    note_errors(tape);
+}
+
+/* What writing needs, where the table is ours. */
+static void take_pen(struct axp__tape *tape)
+{
+    if (axp__trace_reopen(&tape->trace)) axp__trace_prepare(&tape->trace);
+}
+
+/* In the child that os_apart.h makes, by who asks. */
+static void carry_out_apart(void *ctx)
+{
+    struct axp__tape *tape = ctx;
+    take_pen(tape);
+    carry_out(tape, tape->order);
+    axp__trace_rest(&tape->trace);
+}
+
+/* ---- the thread --------------------------------------------------------------------- */
+
+/* False: that was the last. */
+static bool answer(struct axp__tape *tape, uint32_t asked)
+{
+    enum axp__tape_order order = tape->order;
+    carry_out(tape, order);
+    if (order == AXP__ORDER_FINISH || order == AXP__ORDER_NONE)
+        axp__trace_rest(&tape->trace);
+    axp__put_release(&tape->n_done, asked);
+    axp__futex_wake(&tape->n_done);
+    while (order == AXP__ORDER_HOLD &&
+           axp__get_acquire(&tape->held_by) == asked)
+        axp__futex_wait(&tape->held_by, asked, 0);
+    return order != AXP__ORDER_FINISH && order != AXP__ORDER_NONE;
+}
+
+/* How long it may sleep now. */
+static long look(struct axp__tape *tape, uint64_t *last_ns, long *idle_ns)
+{
+    struct axp__pool *pool = &tape->p->pool;
+    size_t enough = enough_of(pool), full;
+    keep_reserve(pool);
+    for (;;) {
+        full = count_full(pool, enough);
+        if (full < enough && (!full || now_ns() - *last_ns <= WRITE_AFTER_NS))
+            break;
+        bool is_done = drain_batch(tape);
+        *last_ns = now_ns();
+        if (!is_done || full < enough) break;
+        keep_reserve(pool);
+    }
+    *idle_ns = full ? IDLE_NS : *idle_ns + *idle_ns / 4;
+    if (*idle_ns > IDLE_MOST_NS) *idle_ns = IDLE_MOST_NS;
+    return full > enough / 8 ? BUSY_NS : *idle_ns;
 }
 
 static void *run(void *arg)
@@ -158,69 +206,90 @@ static void *run(void *arg)
     struct axp__tape *tape = arg;
     uint64_t last_ns = now_ns();
     long idle_ns = IDLE_NS;
+    bool is_apart = axp__apart_stay(), is_open = false;
     pthread_setname_np(pthread_self(), "axprof-drain");
     for (;;) {
+        uint32_t rung = axp__get_acquire(&tape->n_rung);
         uint32_t asked = axp__get_acquire(&tape->n_asked);
-        if (asked != tape->n_done) {
-            enum axp__tape_order order = tape->order;
-            carry_out(tape, order);
-            axp__put_release(&tape->n_done, asked);
-            wake(&tape->n_done);
-            if (order == AXP__ORDER_FINISH || order == AXP__ORDER_NONE)
-                return NULL;
-            while (order == AXP__ORDER_HOLD &&
-                   axp__get_acquire(&tape->held_by) == asked)
-                wait_on(&tape->held_by, asked, 0);
+        if (!is_open && axp__get_acquire(&tape->state) == AXP__TAPE_OPEN) {
+            is_open = true;
+            if (!is_apart) tape->trace.error = EPERM;
+            take_pen(tape);
+            axp__trace_maps(&tape->trace);
+            note_errors(tape);
         }
-        keep_reserve(&tape->p->pool);
-        size_t enough = enough_of(&tape->p->pool);
-        size_t full = count_full(&tape->p->pool, enough);
-        if (full >= enough || (full && now_ns() - last_ns > WRITE_AFTER_NS)) {
-            bool is_done = drain_batch(tape);
-            last_ns = now_ns();
-            if (is_done && full >= enough) continue;
-        }
-        idle_ns = full ? IDLE_NS : idle_ns + idle_ns / 4;
-        if (idle_ns > IDLE_MOST_NS) idle_ns = IDLE_MOST_NS;
-        wait_on(&tape->n_asked, asked, full > enough / 8 ? BUSY_NS : idle_ns);
+        if (asked != tape->n_done && !answer(tape, asked)) return NULL;
+        long ns = is_open ? look(tape, &last_ns, &idle_ns) : 0;
+        axp__futex_wait(&tape->n_rung, rung, ns);
     }
 }
 
 void axp__drain_begin(struct axp__tape *tape)
 {
     sigset_t all, before;
-    pthread_attr_t attr;
-    keep_reserve(&tape->p->pool);
+    if (tape->has_thread || tape->is_outside) return;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    pthread_attr_init(&attr);
-    tape->has_thread = !pthread_create(&tape->thread, &attr, run, tape);
-    pthread_attr_destroy(&attr);
+    tape->has_thread = !pthread_create(&tape->thread, NULL, run, tape);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+/* In a handler its signal is blocked, unless it asked for the contrary. */
+static bool may_be_in_handler(void)
+{
+    sigset_t blocked;
+    struct sigaction a;
+    if (sigprocmask(SIG_BLOCK, NULL, &blocked)) return true;
+    for (int sig = 1; sig < NSIG; sig++)
+        if (!sigaction(sig, NULL, &a) && a.sa_handler != SIG_DFL &&
+            a.sa_handler != SIG_IGN &&
+            (a.sa_flags & SA_NODEFER || sigismember(&blocked, sig) == 1))
+            return true;
+    return false;
+}
+
+void axp__drain_begin_in_child(struct axp__tape *tape)
+{
+    int keep = errno;
+#if !defined(__SANITIZE_THREAD__) /* it has no threads in such a child */
+    if (!tape->is_outside && axp__get(&tape->state) == AXP__TAPE_WANTED &&
+        !may_be_in_handler())
+        axp__drain_begin(tape);
+#endif
+    errno = keep;
+}
+
+/* ---- orders to it --------------------------------------------------------------------- */
+
+void axp__drain_ring(struct axp__tape *tape)
+{
+    axp__add(&tape->n_rung, 1);
+    axp__futex_wake(&tape->n_rung);
+}
+
+static void ask_nobody(struct axp__tape *tape)
+{
+    if (tape->order == AXP__ORDER_HOLD || tape->order == AXP__ORDER_NONE)
+        return;
+    if (!axp__apart(carry_out_apart, tape) && !tape->trace.error) {
+        tape->trace.error = errno;
+        note_errors(tape);
+    }
 }
 
 void axp__drain_ask(struct axp__tape *tape, enum axp__tape_order order)
 {
     tape->order = order;
     if (!tape->has_thread) {
-        sigset_t all, before; /* a limit on files is no signal here either */
-        sigfillset(&all);
-        pthread_sigmask(SIG_SETMASK, &all, &before);
-        carry_out(tape, order);
-        struct timespec none = {0, 0};
-        sigset_t xfsz;
-        sigemptyset(&xfsz);
-        sigaddset(&xfsz, SIGXFSZ);
-        if (!sigismember(&before, SIGXFSZ)) sigtimedwait(&xfsz, NULL, &none);
-        pthread_sigmask(SIG_SETMASK, &before, NULL);
-        return;
+        ask_nobody(tape);
+    } else {
+        uint32_t done, turn = tape->n_asked + 1;
+        axp__put_release(&tape->n_asked, turn);
+        axp__drain_ring(tape);
+        while ((done = axp__get_acquire(&tape->n_done)) != turn)
+            axp__futex_wait(&tape->n_done, done, 0);
     }
-    uint32_t turn = tape->n_asked + 1;
-    axp__put_release(&tape->n_asked, turn);
-    wake(&tape->n_asked);
-    uint32_t done;
-    while ((done = axp__get_acquire(&tape->n_done)) != turn)
-        wait_on(&tape->n_done, done, 0);
+    if (tape->p) tell_errors(tape);
 }
 
 void axp__drain_hold(struct axp__tape *tape)
@@ -234,7 +303,7 @@ void axp__drain_let_go(struct axp__tape *tape)
 {
     if (!tape->has_thread) return;
     axp__put_release(&tape->held_by, 0);
-    wake(&tape->held_by);
+    axp__futex_wake(&tape->held_by);
 }
 
 void axp__drain_end(struct axp__tape *tape)

@@ -6,20 +6,29 @@
  * are forgotten, not unmapped (the forking thread may itself be a handler
  * that interrupted an event, and goes on with it on the way out). Names stay:
  * ids are in the client's static variables. Scopes inherited open end
- * silently: no lane of the child has them. */
+ * silently: no lane of the child has them.
+ *
+ * Spools   are shared, and the parent's threads go on changing them. The child
+ *          does not look into one: it puts private pages in its place and
+ *          makes the profiler anew from what its tape has kept. If the
+ *          forking thread is inside an event, what that may touch is copied
+ *          before the fork.
+ * Locks    none is taken before a fork: it may come from a handler that
+ *          interrupted whoever holds one. All that the child reads changes
+ *          by single stores, each of which leaves it whole.
+ */
 #include "record/record_fork.h"
 
+#include <pthread.h>
+#include <sys/single_threaded.h>
+
+#include "record/record_drain.h"
 #include "record/record_lane.h"
 #include "record/record_tape.h"
 #include "record/record_track.h"
 
-static void begin_prof(struct axp__prof *p)
+static void forget(struct axp__prof *p)
 {
-    uint64_t enabled = p->gate & AXP__GATE_ENABLED;
-    if (p->tape) axp__tape_fork(p); /* from here on the slot is our own */
-    p->mutex = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
-    if (p->gate & AXP__GATE_FINISHED) return; /* frozen: as good here */
-    p->gate = ++axp__process()->last_epoch << 8 | enabled;
     for (struct axp__lane *l = p->lanes; l; l = l->next)
         axp__lane_stop(l); /* an interrupted event may bring one back */
     p->lanes = NULL;
@@ -29,6 +38,7 @@ static void begin_prof(struct axp__prof *p)
     p->n_merged_unlogged = 0;
     p->trash = NULL;
     p->budget.limit_bytes += p->budget.used_bytes; /* which is forgotten */
+    p->budget.reserve_bytes += p->budget.reserve_used_bytes;
     p->memory = (struct axp__memory){.budget = &p->budget};
     p->asyncs = (struct axp__blocks){.budget = &p->budget};
     p->blocks = (struct axp__shadow){.rest = p->asyncs};
@@ -36,39 +46,85 @@ static void begin_prof(struct axp__prof *p)
         p->warning[i] = (struct axp__warning){0, 0};
     axp__pool_reset(&p->pool);
     axp__track_forget_lanes(p);
+}
+
+static void begin_prof(struct axp__prof *p)
+{
+    uint64_t enabled = p->gate & AXP__GATE_ENABLED;
+    if (p->gate & AXP__GATE_FINISHED) return; /* frozen: as good here */
+    p->gate = ++axp__process()->last_epoch << 8 | enabled;
+    forget(p);
     p->was_disabled = true; /* stops of what the parent started */
     p->n_steps = 0;
     p->start_ticks = p->last_mark_ticks = axp__clock_ticks();
 }
 
-void axp__fork_begin_child(void)
+/* One whose profiler was being made or destroyed is free. */
+static void begin_slot(struct axp__prof *p)
+{
+    p->mutex = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    p->is_taken = p->generation != 0;
+    if (p->generation) begin_prof(p);
+}
+
+void axp__fork_begin_child(bool is_raw)
 {
     struct axp__process *process = axp__process();
     process->mutex = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     process->free_lanes = NULL;
-    process->free_threads = NULL;
-    process->n_spools = process->n_logging = 0;
-    for (unsigned i = 0; i < AXP__ENTERING; i++)
-        process->n_entering[i] = 0;
+    process->threads = process->look_at = NULL;
+    process->n_spools = 0;
+    process->is_orphan = true;
     for (int i = 0; i < AXP__MAX_SPOOLS; i++)
         process->spools[i] = NULL;
+    for (struct axp__tape *tape = process->tapes; tape; tape = tape->next) {
+        if (is_raw) axp__tape_copy(tape); /* nobody did so before the fork */
+        axp__tape_fork(tape);             /* from here on its slot is our own */
+    }
     for (uint32_t i = 0; i < process->n_slots; i++) {
         struct axp__prof *page = process->slot_page[i / AXP__SLOTS_A_PAGE];
-        struct axp__prof *p =
-            (struct axp__prof *)((char *)page +
-                                 (size_t)(i % AXP__SLOTS_A_PAGE) *
-                                     AXP__PROF_BYTES);
-        if (p->generation) begin_prof(p);
+        begin_slot((struct axp__prof *)((char *)page +
+                                        (size_t)(i % AXP__SLOTS_A_PAGE) *
+                                            AXP__PROF_BYTES));
     }
 }
 
+/* Does it with each tape that an interrupted event of this thread may be at.
+ * These are not closed meanwhile: whoever wants to finds the thread inside. */
+static void with_tapes(void (*fn)(struct axp__tape *tape))
+{
+    struct axp__thread *t = axp__tls;
+    if (!axp__thread_is_inside(t)) return;
+    const struct axp__prof *at = t->errand[AXP__ENTERING];
+    if (at && at->tape) fn(at->tape);
+    for (uint32_t i = 0; i < t->n_lanes; i++) {
+        const struct axp__lane *lane = t->lanes[i];
+        if (lane && axp__get(&lane->owner) == t && lane->p->tape)
+            fn(lane->p->tape);
+    }
+}
+
+/* Where several threads fork at once none of them is alone. */
+static bool was_alone;
+
+static void before_fork(void)
+{
+    was_alone = __libc_single_threaded;
+    with_tapes(axp__tape_copy);
+}
+
+static void in_parent(void)
+{
+    with_tapes(axp__tape_drop_copies);
+}
+
 /* Where the kernel cannot wipe a mapping at fork, this does it. */
-void axp__fork_in_child(void)
+static void in_child(void)
 {
     struct axp__process *process = axp__process();
     struct axp__thread *t = axp__tls;
-    if (t->is_alive) {
-        t->is_alive = t->busy = t->n_lanes = 0;
+    if (t->life) {
+        t->life = t->busy = t->n_lanes = 0;
         t->hot = NULL;
         t->global = NULL;
         t->lanes = NULL;
@@ -76,5 +132,13 @@ void axp__fork_in_child(void)
             t->near_lanes[i] = NULL;
     }
     if (process->alive) process->alive->is_alive = 1;
-    axp__fork_begin_child();
+    axp__fork_begin_child(false);
+    process->is_orphan = !was_alone;
+    for (struct axp__tape *tape = process->tapes; tape; tape = tape->next)
+        axp__drain_begin_in_child(tape);
+}
+
+void axp__fork_watch(void)
+{
+    pthread_atfork(before_fork, in_parent, in_child);
 }

@@ -14,7 +14,7 @@
 #include "record/record_window.h"
 #include "tally/tally_merge.h"
 
-#define MERGE_PAST 32       /* ended lanes kept whole, by thread */
+#define MERGE_PAST 32      /* ended lanes kept whole, by thread */
 #define MOST_LEFT_OPEN 512 /* of threads that ended with scopes open */
 
 /* ---- memory of lanes -------------------------------------------------------- */
@@ -245,18 +245,19 @@ struct axp__lane *axp__lane_take(struct axp__thread *t, struct axp__prof *p,
     return lane;
 }
 
-/* By the ending thread, marked busy. */
-void axp__lane_end(struct axp__lane *lane)
+/* By the ending thread, marked busy; or for it. */
+bool axp__lane_end(struct axp__lane *lane)
 {
     struct axp__prof *p = lane->p;
     /* Acquire: what a reset that is over has made of the lane. */
-    if (axp__get_acquire(&p->gate) & AXP__GATE_SHUT) return; /* by others */
+    if (axp__get_acquire(&p->gate) & AXP__GATE_SHUT) return false;
     axp__put(&lane->cpu_ns, axp__lane_cpu_ns(lane));
     axp__named_settle(lane);
     axp__lane_seal(lane);
     axp__lane_stop(lane);
     axp__add(&p->n_ended, 1);
     axp__put_release(&lane->state, AXP__LANE_ENDED);
+    return true;
 }
 
 void axp__lanes_finish(struct axp__prof *p)
@@ -382,30 +383,45 @@ static void merge(struct axp__prof *p, struct axp__lane *lane)
         axp__warn(p, AXP__WARN_NO_MEMORY, lane->name);
 }
 
+static void merge_lane(struct axp__prof *p, struct axp__lane *lane)
+{
+    keep_row(p, lane); /* merging disturbs the nodes it looks at */
+    if (lane->first_ticks) merge(p, lane);
+    p->merged->tally.n_folded += lane->tally.n_folded;
+    p->n_merged_unlogged += axp__lane_unlogged(lane);
+    p->merged->n_logged += axp__lane_logged(lane);
+    axp__memory_leave(lane);
+    axp__tally_fini(&lane->tally);
+    free_named_pages(lane);
+    axp__add(&p->n_ended, -1);
+    axp__lane_free(lane);
+}
+
+/* They are out of sight before anything of theirs is given back. A thread that
+ * searches lanes may have seen one before that: then it is for another time. */
 void axp__lane_merge_ended(struct axp__prof *p)
 {
     if (!p->merged) p->merged = axp__lane_take(NULL, p, 0, 0);
     if (!p->merged) return;
     bool is_over = p->n_left_open > MOST_LEFT_OPEN;
+    struct axp__lane *head = axp__get_acquire(&p->lanes);
     p->n_left_open = 0;
-    struct axp__lane *lane = axp__get_acquire(&p->lanes);
-    for (; lane; lane = lane->next) {
-        if (axp__get_acquire(&lane->state) != AXP__LANE_ENDED || lane->track)
+    for (struct axp__lane *l = head; l; l = axp__get(&l->next)) {
+        if (axp__get_acquire(&l->state) != AXP__LANE_ENDED || l->track)
             continue;
-        if (!is_closed(lane, is_over)) {
+        if (is_closed(l, is_over))
+            axp__put(&l->state, AXP__LANE_LEAVING);
+        else
             p->n_left_open++;
-            continue;
-        }
-        keep_row(p, lane); /* merging disturbs the nodes it looks at */
-        if (lane->first_ticks) merge(p, lane);
-        p->merged->tally.n_folded += lane->tally.n_folded;
-        p->n_merged_unlogged += axp__lane_unlogged(lane);
-        p->merged->n_logged += axp__lane_logged(lane);
-        axp__memory_leave(lane);
-        axp__tally_fini(&lane->tally);
-        free_named_pages(lane);
-        axp__add(&p->n_ended, -1);
-        axp__lane_free(lane);
+    }
+    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* pairs with set_errand's */
+    bool is_seen = axp__thread_is_any_at(AXP__SEARCHING, p);
+    for (struct axp__lane *l = head; l; l = axp__get(&l->next)) {
+        if (axp__get(&l->state) != AXP__LANE_LEAVING) continue;
+        if (is_seen)
+            axp__put_release(&l->state, AXP__LANE_ENDED);
+        else
+            merge_lane(p, l);
     }
 }
 
@@ -422,8 +438,9 @@ static struct axp__lane *own_lane(struct axp__thread *t, struct axp__prof *p,
         return lane;
     if (!(gate & AXP__GATE_ENABLED)) return NULL;
     if (axp__unlikely(p->tape &&
-                      axp__get_acquire(&p->tape->state) <= AXP__TAPE_OPENING))
-        axp__tape_start(p);
+                      axp__get_acquire(&p->tape->state) <= AXP__TAPE_OPENING) &&
+        !axp__tape_start(p))
+        return NULL;
     lane = axp__lane_take(t, p, 0, 0);
     if (!lane) return NULL;
     t->lanes[p->index] = lane;
@@ -452,16 +469,6 @@ static void admit(struct axp__lane *lane, uint64_t gate)
     if (axp__get(&lane->has_mail)) axp__named_settle(lane);
 }
 
-static uint32_t *entering(const struct axp__prof *p)
-{
-    return &axp__process()->n_entering[p->index % AXP__ENTERING];
-}
-
-bool axp__lane_is_entered(const struct axp__prof *p)
-{
-    return axp__get_acquire(entering(p)) != 0;
-}
-
 struct axp__lane *axp__enter_slow(const axp_profiler *handle, unsigned flags)
 {
     int keep = errno;
@@ -480,8 +487,7 @@ struct axp__lane *axp__enter_slow(const axp_profiler *handle, unsigned flags)
     }
     if (axp__window_is(p, AXP__WINDOW_WAITING)) axp__window_look(p);
     axp__thread_enter(t);
-    __atomic_fetch_add(entering(p), 1, __ATOMIC_SEQ_CST);
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    axp__thread_set_errand(t, AXP__ENTERING, p);
     uint64_t gate = axp__get_acquire(&p->gate); /* what a reset made */
     bool is_open = axp__prof_check(handle) == p &&
                    !(gate & (AXP__GATE_SHUT | AXP__GATE_FINISHED)) &&
@@ -495,8 +501,7 @@ struct axp__lane *axp__enter_slow(const axp_profiler *handle, unsigned flags)
         else if (gate & AXP__GATE_ENABLED)
             axp__warn(p, AXP__WARN_NO_MEMORY, 0);
     }
-    if (axp__get(entering(p))) /* 0: the child of a fork in a handler */
-        __atomic_fetch_sub(entering(p), 1, __ATOMIC_RELEASE);
+    axp__thread_set_errand(t, AXP__ENTERING, NULL);
     if (!lane) axp__thread_leave(t);
 done:
     errno = keep;

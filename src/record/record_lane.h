@@ -30,7 +30,8 @@ enum axp__lane_state {
     AXP__LANE_TAKEN, /* being made ready */
     AXP__LANE_ACTIVE,
     AXP__LANE_ENDED,
-    AXP__LANE_KEPT /* a profiler's merged one */
+    AXP__LANE_KEPT,   /* a profiler's merged one */
+    AXP__LANE_LEAVING /* ENDED, being merged */
 };
 
 #define AXP__SINK_WORDS 64u
@@ -163,10 +164,9 @@ struct axp__lane *axp__lane_at(uint32_t index); /* NULL: none */
 /* A lane for this thread in p; NULL without memory. */
 struct axp__lane *axp__lane_take(struct axp__thread *t, struct axp__prof *p,
                                  uint32_t track, uint32_t name);
-void axp__lane_end(struct axp__lane *lane);     /* its thread has ended */
+/* Its thread has ended; false: the profiler is being closed, try again. */
+bool axp__lane_end(struct axp__lane *lane);
 void axp__lane_discard(struct axp__lane *lane); /* by mutex, nobody inside */
-/* Whether some thread is on the general way in, perhaps without a lane. */
-bool axp__lane_is_entered(const struct axp__prof *p);
 /* For the next thread; it holds nothing any more. */
 void axp__lane_free(struct axp__lane *lane);
 /* Forgets what was recorded; nobody inside. */

@@ -56,7 +56,7 @@ static bool has_memos(struct axp__lane *lane)
     struct axp__arena *arena = &lane->tally.arena;
     if (lane->memos) return true;
     axp__ref ref =
-        axp__arena_alloc(arena, AXP__MEMOS * sizeof(struct axp__memo), true);
+        axp__arena_alloc(arena, AXP__MEMOS * sizeof(struct axp__memo), 0);
     if (!ref) return false;
     lane->memos = lane->guess = axp__arena_at(arena, ref);
     return true;

@@ -8,7 +8,9 @@
  * oldest elsewhere, whose call it counts in its own lane, in no call tree.
  * The owner drops the frame at its next event (settle): its children move up.
  *
- * Threads  slots are made by the owner and claimed by anyone.
+ * Threads  slots are made by the owner and claimed by anyone. While a thread
+ *          looks for one in others' lanes, nothing there is given back
+ *          (AXP__SEARCHING).
  * Failure  a start without memory is not recorded, and counted.
  */
 #include "record/record_named.h"
@@ -226,15 +228,8 @@ static bool stop_own(struct axp__lane *lane, uint32_t id, uint64_t now)
             continue;
         }
         free_slot(lane, slot);
-        if (f == lane->tally.top) {
-            axp__frame_clear_flags(f, AXP__F_NAMED);
-            axp__scope_close(lane, AXP__W_STOP, now);
-            return true;
-        }
-        now = axp__lane_room(lane, now, 1);
-        if (now < f->begin_ticks) now = f->begin_ticks;
-        axp__lane_put(lane, AXP__W_STOP, id, now);
-        axp__tally_remove(&lane->tally, f, now, true);
+        axp__frame_clear_flags(f, AXP__F_NAMED);
+        axp__scope_close(lane, f, AXP__W_STOP, now);
         return true;
     }
     return false;
@@ -251,7 +246,7 @@ void axp__named_abandon_all(struct axp__lane *lane)
         if (slot) free_slot(lane, slot);
         if (is_ours) {
             axp__warn(lane->p, AXP__WARN_ABANDONED, f->op->name);
-            axp__scope_close(lane, AXP__W_ABANDON, lane->last_ticks);
+            axp__scope_close(lane, f, AXP__W_ABANDON, lane->last_ticks);
         } else {
             drop_frame(lane, f, lane->last_ticks);
         }
@@ -304,14 +299,16 @@ void axp__named_count_cross(struct axp__lane *mine, uint32_t name,
 
 static bool stop_elsewhere(struct axp__lane *mine, uint32_t id, uint64_t now)
 {
-    for (;;) {
-        struct candidate c = oldest_elsewhere(mine, id);
-        if (!c.slot) return false;
-        if (!claim(c.slot, c.state)) continue; /* look for another */
-        ring(c.lane);
-        axp__named_count_cross(mine, id, c.begin_ticks, c.lane->row, now);
-        return true;
-    }
+    struct candidate c;
+    axp__thread_set_errand(mine->owner, AXP__SEARCHING, mine->p);
+    do /* until there is none, or no other thread was faster */
+        c = oldest_elsewhere(mine, id);
+    while (c.slot && !claim(c.slot, c.state));
+    axp__thread_set_errand(mine->owner, AXP__SEARCHING, NULL);
+    if (!c.slot) return false;
+    ring(c.lane);
+    axp__named_count_cross(mine, id, c.begin_ticks, c.lane->row, now);
+    return true;
 }
 
 static __attribute__((noinline)) void stop_slow(axp_profiler *p,

@@ -122,25 +122,34 @@ static struct axp__chunk *take_full(struct axp__pool *pool)
     }
 }
 
-/* The next chunk of new memory, up to `most` of them. */
+static struct axp__chunk *block_of(struct axp__pool *pool, uint64_t i)
+{
+    struct axp__chunk **where = &pool->block[i / pool->block_chunks];
+    struct axp__chunk *block = axp__get_acquire(where);
+    if (block) return block;
+    struct axp__chunk *fresh =
+        axp__space_map(pool->space, AXP__EXTENT_CHUNKS, block_bytes(pool));
+    if (!fresh) return NULL;
+    if (axp__cas(where, &block, fresh)) return fresh;
+    axp__space_unmap(pool->space, fresh, block_bytes(pool));
+    return block;
+}
+
+/* The next chunk of new memory, up to `most` of them. It is there before it
+ * is counted: others look at all that are. */
 static struct axp__chunk *take_new(struct axp__pool *pool, uint64_t most)
 {
     uint64_t i = axp__get(&pool->n_chunks);
-    do
-        if (i >= most) return NULL;
-    while (!axp__cas(&pool->n_chunks, &i, i + 1));
-    struct axp__chunk **where = &pool->block[i / pool->block_chunks];
-    struct axp__chunk *block = axp__get_acquire(where);
-    if (!block) {
-        struct axp__chunk *fresh =
-            axp__space_map(pool->space, AXP__EXTENT_CHUNKS, block_bytes(pool));
-        if (!fresh) return NULL;
-        if (axp__cas(where, &block, fresh))
-            block = fresh;
-        else
-            axp__space_unmap(pool->space, fresh, block_bytes(pool));
-    }
-    return block + i % pool->block_chunks;
+    struct axp__chunk *chunk;
+    do {
+        struct axp__chunk *block = i < most ? block_of(pool, i) : NULL;
+        if (!block) return NULL;
+        chunk = block + i % pool->block_chunks;
+        if (pool->space && !axp__space_fill(pool->space, chunk, sizeof *chunk))
+            return NULL;
+    } while (!axp__cas(&pool->n_chunks, &i, i + 1));
+    if (pool->space) axp__space_show(pool->space, chunk, sizeof *chunk);
+    return chunk;
 }
 
 /* Events that must be in full chunks before the oldest may go: the capacity,
@@ -267,6 +276,7 @@ struct axp__chunk *axp__pool_take(struct axp__pool *pool)
 void axp__pool_seal(struct axp__pool *pool, struct axp__chunk *chunk,
                     uint64_t n_words, uint64_t n_events)
 {
+    if (!pool->block) return; /* the child of a fork in a handler */
     axp__put(&chunk->n_events, n_events);
     axp__put_release(&chunk->n_words, n_words);
     if (pool->space) {

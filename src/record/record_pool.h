@@ -37,7 +37,7 @@
 #include "wire/wire_word.h"
 
 #define AXP__POOL_BLOCK 16u  /* chunks mapped together … */
-#define AXP__SPOOL_BLOCK 16u /* … at least, in a spool */
+#define AXP__SPOOL_BLOCK 64u /* … at least, in a spool */
 #define AXP__SPOOL_BLOCKS 2048u
 #define AXP__POOL_SLACK 1024u
 

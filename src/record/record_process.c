@@ -2,6 +2,8 @@
 /* Finding the process's one recorder; see record_process.h. */
 #include "record/record_process.h"
 
+#include <dlfcn.h>
+#include <link.h>
 #include <stddef.h>
 
 #include "axprof/axprof.h"
@@ -22,6 +24,9 @@ struct axp__process *axp__process_shared;
 
 /* Weak: a fully static program has no loader to ask. */
 extern void *dlsym(void *handle, const char *name) __attribute__((weak));
+extern void *dlopen(const char *path, int flags) __attribute__((weak));
+extern int dladdr1(const void *address, Dl_info *info, void **extra, int flags)
+    __attribute__((weak));
 
 struct axp__process *axp__process_v1(void)
 {
@@ -42,6 +47,44 @@ static struct axp__process *find_other(void)
     if (fn == own_v1) return NULL;
     struct axp__process *p = fn();
     return p && p->layout == AXP__PROCESS_LAYOUT ? p : NULL;
+}
+
+/* The object that this lies in stays loaded, whatever dlclose says. (Where the
+ * loader has no such call, dlclose never unloads.) */
+static void stay_loaded(void)
+{
+    Dl_info here;
+    struct link_map *map = NULL;
+    void *found = NULL;
+    if (!dlopen || !dladdr1 || !dladdr1(&own, &here, &found, RTLD_DL_LINKMAP))
+        return;
+    map = found;
+    if (!map || !map->l_name || !*map->l_name) return; /* the program */
+    (void)dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
+/* Where this copy owns the process's recorder: threads that recorded will call
+ * it when they end, drains and other copies run in it. */
+static __attribute__((constructor(101))) void start_copy(void)
+{
+    axp__thread_make_key();
+    if (axp__process_is_own()) stay_loaded();
+}
+
+/* Where it does not, it leaves nothing behind that leads into it. */
+static __attribute__((destructor(101))) void end_copy(void)
+{
+    struct axp__process *p = axp__process();
+    if (axp__process_is_own()) return;
+    for (int i = 0; i < AXP__MAX_COPIES; i++) {
+        uint8_t *mine = &axp__recording;
+        axp__cas(&p->flags[i], &mine, NULL);
+    }
+}
+
+bool axp__process_is_own(void)
+{
+    return axp__process() == &own;
 }
 
 static void follow_flags(struct axp__process *p)

@@ -43,8 +43,6 @@ struct axp__window {
     uint64_t n_marks;    /* steps marked so far */
 };
 
-#define AXP__ENTERING 64u
-
 struct axp__process {
     uint32_t layout; /* AXP__PROCESS_LAYOUT */
     uint32_t reserved;
@@ -53,26 +51,26 @@ struct axp__process {
     struct axp__names names;
     uint32_t n_lanes; /* ever made; a lane's memory is never unmapped */
     struct axp__lane **lane_page[AXP__LANE_PAGES];
-    struct axp__lane *free_lanes;     /* by mutex */
-    struct axp__thread *free_threads; /* by mutex */
-    uint32_t n_slots;                 /* by mutex */
+    struct axp__lane *free_lanes; /* by mutex */
+    struct axp__thread *threads;  /* every block, newest first, for ever */
+    struct axp__thread *look_at;  /* among them, where the next may be free */
+    struct axp__tape *tapes;      /* of every profiler with a file */
+    uint32_t n_slots;             /* by mutex */
     struct axp__prof *slot_page[AXP__SLOT_PAGES];
     struct axp__alive *alive; /* one page, zeroed in a forked child */
     pthread_key_t key;        /* its destructor tells that a thread ends */
-    uint8_t key_state;        /* 0 none, 1 being made, 2 there, 3 cannot */
-    uint8_t global_state;     /* likewise, of the global profiler */
-    uint64_t own_cost_ticks;  /* of a scope, outside its own time; +1 */
+    uint8_t has_key;          /* and setting it never allocates */
+    uint8_t global_state;     /* 0 none, 1 being made, 2 there */
+    uint64_t own_cost;        /* packed; 0: not measured (record_cost.c) */
     struct axp__thread *(*thread_get)(void);
     uint8_t *flags[AXP__MAX_COPIES]; /* every copy's axp__recording */
     struct axp__space *spools[AXP__MAX_SPOOLS]; /* that want new names */
     uint32_t n_spools;
-    uint32_t n_logging; /* threads that write a name into them */
+    bool is_orphan; /* forked beside threads that may hold the loader's lock */
     struct axp__window window;
-    /* Threads on the general way in, by slot: they may have no lane yet. */
-    uint32_t n_entering[AXP__ENTERING];
 };
 
-#define AXP__PROCESS_LAYOUT 3
+#define AXP__PROCESS_LAYOUT 5
 
 struct axp__alive {
     uint32_t is_alive;
@@ -88,6 +86,8 @@ static inline struct axp__process *axp__process(void)
     return p ? p : axp__process_join();
 }
 
+/* Whether it is this copy's; false: that of one which started before. */
+bool axp__process_is_own(void);
 /* What axp__recording says, in every copy. */
 void axp__process_set_flags(uint8_t value);
 /* Whether this is the first call in the child of a fork. */

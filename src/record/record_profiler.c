@@ -13,6 +13,7 @@
 #include "os/os_map.h"
 #include "os/os_space.h"
 #include "os/os_thread.h"
+#include "record/record_drain.h"
 #include "record/record_fork.h"
 #include "record/record_lane.h"
 #include "record/record_log.h"
@@ -22,6 +23,7 @@
 
 #define DEFAULT_MEMORY ((uint64_t)64 << 20)
 #define LEAST_MEMORY ((uint64_t)256 << 10)
+#define RESERVE_PART 4 /* of the limit, for operations alone */
 #define MOST_CAPACITY ((uint64_t)1 << 32)
 #define CLOSE_WAIT_NS 1000000000u
 
@@ -102,15 +104,22 @@ void axp__trash_add(struct axp__prof *p, void *memory, size_t bytes)
     while (!axp__cas(&p->trash, &head, item));
 }
 
+/* Readers are kept away by the mutex, threads that search lanes are not. */
 void axp__trash_empty(struct axp__prof *p)
 {
     struct axp__trash *item =
         __atomic_exchange_n(&p->trash, NULL, __ATOMIC_ACQ_REL);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* pairs with set_errand's */
+    bool is_seen = item && axp__thread_is_any_at(AXP__SEARCHING, p);
     while (item) {
         struct axp__trash *next = item->next;
         size_t bytes = item->bytes;
-        axp__budget_give(&p->budget, bytes);
-        axp__budget_unmap(&p->budget, item, bytes);
+        if (is_seen) {
+            axp__trash_add(p, item, bytes); /* another time */
+        } else {
+            axp__budget_give(&p->budget, bytes);
+            axp__budget_unmap(&p->budget, item, bytes);
+        }
         item = next;
     }
 }
@@ -156,7 +165,8 @@ static bool init_pool(struct axp__prof *p, const axp_options *o)
             pool = need;
         }
     }
-    p->budget = (struct axp__budget){.limit_bytes = limit - pool};
+    p->budget = (struct axp__budget){.limit_bytes = limit - pool,
+                                     .reserve_bytes = limit * RESERVE_PART};
     if (p->flags & AXP_NO_TIMELINE) {
         p->budget.limit_bytes = limit;
         return true;
@@ -200,15 +210,18 @@ static void open_prof(struct axp__prof *p)
     axp__put(&p->gate,
              new_gate(p->flags & AXP_START_DISABLED ? 0 : AXP__GATE_ENABLED));
     axp__put_release(&p->generation, p->n_generations);
+    axp__tape_keep(p);
 }
 
 static axp_status open_file(struct axp__prof *p, const axp_options *o)
 {
-    p->tape = axp__tape_create(o->path, o);
+    p->tape = axp__tape_create(p, o->path, o);
     if (!p->tape)
         return axp__fail(AXP_E_INVALID, "no memory for a file, or its path "
                                         "is too long");
-    return axp__tape_open(p);
+    axp_status status = axp__tape_open(p);
+    if (!status) axp__drain_begin(p->tape);
+    return status;
 }
 
 static axp_profiler *create(const axp_options *options)
@@ -231,7 +244,7 @@ static axp_profiler *create(const axp_options *options)
         free_slot(p);
         return NULL;
     }
-    if (o->path) axp__own_cost_ticks();
+    if (o->path) axp__own_cost();
     if (o->path && open_file(p, o)) {
         axp__pool_fini(&p->pool);
         axp__tape_destroy(p->tape);
@@ -264,7 +277,7 @@ static struct axp__prof *make_global(struct axp__process *process)
     struct axp__prof *p = process->slot_page[0];
     if (!process->n_slots) axp__put_release(&process->n_slots, 1);
     if (!init_prof(p, &defaults)) (void)init_prof(p, &bare);
-    p->tape = axp__tape_create_global();
+    p->tape = axp__tape_create_global(p);
     open_prof(p);
     axp__window_begin(p);
     return p;
@@ -292,14 +305,18 @@ axp_profiler *axp_global(void)
 static __attribute__((constructor)) void start_library(void)
 {
     struct axp__prof *global = axp__prof_check(axp_global());
-    pthread_atfork(NULL, NULL, axp__fork_in_child);
-    if (global && global->tape) axp__own_cost_ticks();
+    if (axp__process_is_own()) axp__fork_watch();
+    if (!global || !global->tape) return;
+    axp__own_cost();
+    axp__drain_begin(global->tape); /* asleep until the first event */
 }
 
-/* A program that ends without axp_finish: every file becomes whole. */
+/* A program that ends without axp_finish: every file becomes whole. A copy that
+ * is not the process's may be unloaded while the others go on. */
 static __attribute__((destructor)) void finish_files(void)
 {
     struct axp__process *process = axp__process();
+    if (!axp__process_is_own()) return;
     for (uint32_t i = 0; i < axp__get(&process->n_slots); i++) {
         struct axp__prof *page = process->slot_page[i / AXP__SLOTS_A_PAGE];
         struct axp__prof *p =
@@ -320,16 +337,43 @@ static void pause_ns(long ns)
     nanosleep(&ts, NULL);
 }
 
-static bool is_anyone_inside(struct axp__prof *p, const struct axp__thread *me)
+/* Whether the thread of a lane may still be at work in it. One that has ended
+ * is not, though its block may be another thread's by now. */
+static bool is_at_work(const struct axp__lane *lane,
+                       const struct axp__thread *me)
 {
-    if (axp__lane_is_entered(p)) return true;
+    uint32_t state = axp__get_acquire(&lane->state);
+    const struct axp__thread *t = axp__get(&lane->owner);
+    if (state == AXP__LANE_TAKEN) return true;
+    return state == AXP__LANE_ACTIVE && t && t != me &&
+           axp__thread_is_inside(t);
+}
+
+/* A little longer each time; false: long enough. */
+static bool wait_more(uint64_t *waited_ns)
+{
+    uint64_t ns = *waited_ns < 1000000 ? 1000 : 100000;
+    if (*waited_ns >= CLOSE_WAIT_NS) return false;
+    if (ns == 1000)
+        sched_yield();
+    else
+        pause_ns((long)ns);
+    *waited_ns += ns;
+    return true;
+}
+
+/* Waits until each thread was seen outside once, after the gate was shut: it
+ * cannot come in again, and what it does in other profilers is none of ours. */
+static bool wait_for_all(struct axp__prof *p, const struct axp__thread *me)
+{
+    uint64_t waited_ns = 0;
+    while (axp__thread_is_any_at(AXP__ENTERING, p))
+        if (!wait_more(&waited_ns)) return false;
     struct axp__lane *lane = axp__get_acquire(&p->lanes);
-    for (; lane; lane = axp__get(&lane->next)) {
-        struct axp__thread *t = axp__get(&lane->owner);
-        if (axp__get_acquire(&lane->state) == AXP__LANE_TAKEN) return true;
-        if (t && t != me && axp__thread_is_inside(t)) return true;
-    }
-    return false;
+    for (; lane; lane = axp__get(&lane->next))
+        while (is_at_work(lane, me))
+            if (!wait_more(&waited_ns)) return false;
+    return true;
 }
 
 static void set_gate_bits(struct axp__prof *p, uint64_t set, uint64_t clear)
@@ -351,20 +395,12 @@ static void stop_lanes(struct axp__prof *p)
 bool axp__prof_quiesce(struct axp__prof *p)
 {
     int keep = errno, cancel;
-    uint64_t waited = 0;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel); /* locks held */
     set_gate_bits(p, AXP__GATE_SHUT, 0);
     stop_lanes(p);
     bool has_barrier = axp__barrier_all_threads();
     if (!has_barrier) pause_ns(1000000);
-    while (is_anyone_inside(p, axp__tls) && waited < CLOSE_WAIT_NS) {
-        if (waited < 1000000)
-            sched_yield();
-        else
-            pause_ns(100000);
-        waited += waited < 1000000 ? 1000 : 100000;
-    }
-    bool alone = !is_anyone_inside(p, axp__tls);
+    bool alone = wait_for_all(p, axp__tls);
     if (!axp__barrier_all_threads()) pause_ns(1000000);
     pthread_setcancelstate(cancel, NULL);
     errno = keep;
@@ -388,6 +424,7 @@ static struct axp__prof *lock_prof(const axp_profiler *handle)
 static axp_status finish(struct axp__prof *p)
 {
     if (axp__get(&p->gate) & AXP__GATE_FINISHED) return AXP_OK;
+    axp__thread_end_dead();
     axp__prof_quiesce(p);
     p->end_ticks = axp__clock_ticks();
     axp__lanes_finish(p);
@@ -399,6 +436,7 @@ static axp_status finish(struct axp__prof *p)
         axp__log(p, AXP_LOG_ERROR, "%s", axp_last_error());
     else if (p->tape && p->tape->is_whole)
         axp__log(p, AXP_LOG_INFO, "%s is complete", p->tape->path);
+    axp__tape_keep(p);
     return status;
 }
 
@@ -496,6 +534,7 @@ void axp_profiler_destroy(axp_profiler *handle)
     if ((p->tape || p->log) && axp__get(&p->generation) == generation)
         finish(p);
     bool is_mine = axp__cas(&p->generation, &generation, 0);
+    if (is_mine) axp__tape_keep(p);
     /* If somebody is still inside after a second, slot and memory are left as
      * they are, shut, for good. */
     bool is_free = is_mine && axp__prof_quiesce(p);
@@ -522,6 +561,7 @@ void axp_set_enabled(axp_profiler *handle, bool enabled)
     set_gate_bits(p, enabled ? AXP__GATE_ENABLED : 0,
                   enabled ? 0 : AXP__GATE_ENABLED);
     if (!enabled) stop_lanes(p);
+    axp__tape_keep(p);
     if (p->index == 0)
         axp__process_set_flags(enabled ? 1 : has_named_open(p) ? 2 : 0);
 }

@@ -24,6 +24,7 @@
 #include "axprof/axprof.h"
 #include "os/os_clock.h"
 #include "record/record_pool.h"
+#include "tally/tally_capture.h"
 #include "tally/tally_memory.h"
 #include "tally/tally_shadow.h"
 
@@ -81,7 +82,7 @@ struct axp__prof {
     bool was_disabled; /* ever, or inherited: unmatched stops are excused */
     struct axp__lane *lanes; /* newest first; pushed without the mutex */
     uint32_t n_rows;
-    uint32_t n_ended; /* lanes of threads that ended, not yet merged */
+    uint32_t n_ended;      /* lanes of threads that ended, not yet merged */
     uint32_t n_left_open;  /* of these, found with scopes open */
     uint32_t n_free_lanes; /* merged, and nobody's */
     uint64_t last_mark_ticks, n_steps; /* of axp_step */
@@ -130,10 +131,10 @@ bool axp__prof_quiesce(struct axp__prof *p);
 void axp__trash_add(struct axp__prof *p, void *memory, size_t bytes);
 void axp__trash_empty(struct axp__prof *p); /* by mutex */
 
-/* The cost of a scope outside its own time, measured once a process. */
-uint64_t axp__own_cost_ticks(void);
+/* What a scope costs, measured once a process. */
+struct axp__own_cost axp__own_cost(void);
 /* The same where it must not be measured, as in a recording call; 0: nobody
  * has. Who opens a file, or has one in sight, measures before. */
-uint64_t axp__own_cost_known(void);
+struct axp__own_cost axp__own_cost_known(void);
 
 #endif

@@ -39,26 +39,42 @@ static __attribute__((noinline)) void put_dims(struct axp__lane *lane,
     axp__tally_set_dims(f->op, dims);
 }
 
-void axp__scope_close(struct axp__lane *lane, enum axp__word_kind kind,
-                      uint64_t now)
+void axp__scope_close(struct axp__lane *lane, struct axp__frame *f,
+                      enum axp__word_kind kind, uint64_t now)
 {
-    struct axp__frame *f = lane->tally.top;
     now = axp__lane_room(lane, now, 1);
     if (now < f->begin_ticks) {
         axp__warn(lane->p, AXP__WARN_CLOCK_BACK, f->op->name);
         now = f->begin_ticks;
     }
     axp__lane_put(lane, kind, f->op->name, now);
-    axp__tally_pop(&lane->tally, now);
+    if (f == lane->tally.top)
+        axp__tally_pop(&lane->tally, now);
+    else
+        axp__tally_remove(&lane->tally, f, now, true);
 }
 
-/* Closes scopes down to and including f, none of which saw its end. */
+/* The word for a scope that did not see its end. Recorders before this one
+ * abandoned scopes by name too, so where the innermost is one of this name a
+ * reader would take that. */
+static enum axp__word_kind abandon_word(const struct axp__lane *lane,
+                                        const struct axp__frame *f)
+{
+    const struct axp__frame *top = lane->tally.top;
+    bool is_like_top =
+        f != top && axp__frame_flags(top) & AXP__F_NAMED && top->op == f->op;
+    return is_like_top ? AXP__W_END : AXP__W_ABANDON;
+}
+
+/* Closes scopes down to and including f, none of which saw its end. Those by
+ * name overlap others as they like, and go on. */
 static void abandon_to(struct axp__lane *lane, const struct axp__frame *f,
                        uint64_t now)
 {
-    while (lane->tally.top >= f) {
-        axp__warn(lane->p, AXP__WARN_ABANDONED, lane->tally.top->op->name);
-        axp__scope_close(lane, AXP__W_ABANDON, now);
+    for (struct axp__frame *g = lane->tally.top; g >= f; g--) {
+        if (axp__frame_flags(g) & AXP__F_NAMED) continue;
+        axp__warn(lane->p, AXP__WARN_ABANDONED, g->op->name);
+        axp__scope_close(lane, g, abandon_word(lane, g), now);
     }
 }
 
@@ -344,7 +360,7 @@ static bool end_own(struct axp__lane *lane, uint64_t token, uint64_t now)
     struct axp__frame *f = find_token(lane, token);
     if (!f) return false;
     if (f < lane->tally.top) abandon_to(lane, f + 1, now);
-    axp__scope_close(lane, AXP__W_END, now);
+    axp__scope_close(lane, f, AXP__W_END, now);
     return true;
 }
 
@@ -359,8 +375,7 @@ struct foreign {
 static bool peek_foreign(struct axp__lane *lane, uint64_t token,
                          struct foreign *out)
 {
-    struct axp__frame *frames = axp__get_acquire(&lane->tally.frames);
-    struct axp__frame *f = axp__get_acquire(&lane->tally.top);
+    struct axp__frame *frames, *f = axp__tally_look(&lane->tally, &frames);
     for (; f > frames; f--) {
         if (!axp__frame_is(f, token) || axp__frame_flags(f) & AXP__F_NAMED)
             continue;
@@ -380,11 +395,13 @@ static bool find_foreign(struct axp__lane *mine, uint64_t token,
                          struct foreign *out)
 {
     unsigned n = 0;
+    axp__thread_set_errand(mine->owner, AXP__SEARCHING, mine->p);
     struct axp__lane *lane = axp__get_acquire(&mine->p->lanes);
     for (; lane; lane = axp__get(&lane->next))
         if (lane != mine && axp__lane_is_readable(lane) &&
             lane->epoch == mine->epoch)
             n += peek_foreign(lane, token, out);
+    axp__thread_set_errand(mine->owner, AXP__SEARCHING, NULL);
     return n == 1;
 }
 

@@ -4,9 +4,9 @@
 #define AXP_RECORD_SCOPE_H
 #include "record/record_lane.h"
 
-/* Closes the innermost scope at `now`, with a word of that kind. */
-void axp__scope_close(struct axp__lane *lane, enum axp__word_kind kind,
-                      uint64_t now);
+/* Closes a scope at `now`, with a word of that kind. */
+void axp__scope_close(struct axp__lane *lane, struct axp__frame *f,
+                      enum axp__word_kind kind, uint64_t now);
 #define AXP__MAX_WORK 1e300
 /* Declared work without what cannot be, which is counted. */
 struct axp__work axp__work_check(struct axp__lane *lane, const axp_work *work,

@@ -4,20 +4,24 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/statvfs.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/base_atomic.h"
 #include "record/record_name.h"
 #include "record/record_process.h"
+#include "record/record_thread.h"
 
 #define CGROUP_PART 20
 #define LEAST_BYTES ((uint64_t)1 << 20)
+#define CLOSE_TRIES 10000 /* a second, and then nobody waits any more */
+#define CLOSE_PAUSE_NS 100000
 #define LEAST_SHM_BYTES ((uint64_t)8 << 20)
 
 /* ---- limits --------------------------------------------------------------------- */
@@ -72,73 +76,62 @@ uint64_t axp__spool_limit(uint64_t asked)
 
 /* ---- the file -------------------------------------------------------------------- */
 
-static int open_new(const char *path)
-{
-    return open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-}
-
 /* In less a timeline would be cut at once: then rather on the disk. */
 static bool is_shm_large(void)
 {
-    struct statvfs fs;
-    return !statvfs("/dev/shm", &fs) &&
-           (uint64_t)fs.f_bavail * fs.f_frsize >= LEAST_SHM_BYTES;
+    struct statfs fs;
+    return !statfs("/dev/shm", &fs) &&
+           (uint64_t)fs.f_bavail * (uint64_t)fs.f_frsize >= LEAST_SHM_BYTES;
 }
 
-/* Whether a mapping can be made sure of there. */
-static struct axp__space *try_at(const char *path, const uint8_t id[16],
-                                 uint64_t limit_bytes)
+static struct axp__space *create_at(const char *path, const uint8_t id[16],
+                                    uint64_t limit_bytes)
 {
-    int fd = open_new(path);
+    int fd =
+        open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0) return NULL;
-    if (!axp__fd_allocate(fd, 0, LEAST_BYTES)) {
-        int reason = errno;
-        close(fd);
-        unlink(path);
-        errno = reason;
-        return NULL;
-    }
-    struct axp__space *s = axp__space_create(fd, limit_bytes, id);
-    if (!s) unlink(path);
+    struct axp__space *s = axp__space_create(fd, path, limit_bytes, id);
+    int reason = errno;
+    close(fd);
+    if (!s) (void)unlink(path);
+    errno = reason;
     return s;
 }
 
-/* Whoever finds the spool alone learns what it belongs to. */
-static void set_owner(struct axp__space *s, const char *trace)
-{
-    size_t n = 0;
-    if (!s) return;
-    if (trace[0] != '/') {
-        if (!getcwd(s->owner, sizeof s->owner - 1)) return;
-        n = strlen(s->owner);
-        s->owner[n++] = '/';
-    }
-    if (n + strlen(trace) < sizeof s->owner)
-        strcpy(s->owner + n, trace);
-    else
-        s->owner[0] = 0;
-}
-
-struct axp__space *axp__spool_create(const char *beside, const uint8_t id[16],
-                                     uint64_t limit_bytes, char *path,
-                                     size_t size)
+struct axp__space *axp__spool_create(const uint8_t id[16], uint64_t limit_bytes,
+                                     char *path, size_t size)
 {
     char hex[33];
     for (int i = 0; i < 16; i++)
         snprintf(hex + 2 * i, 3, "%02x", id[i]);
     snprintf(path, size, AXP__SPOOL_PREFIX "%u-%s" AXP__SPOOL_SUFFIX,
              (unsigned)geteuid(), hex);
-    struct axp__space *s =
-        is_shm_large() ? try_at(path, id, limit_bytes) : NULL;
-    set_owner(s, beside);
-    if (s) return s;
-    if ((size_t)snprintf(path, size, "%s" AXP__SPOOL_SUFFIX, beside) >= size) {
-        errno = ENAMETOOLONG;
-        return NULL;
-    }
-    s = try_at(path, id, limit_bytes);
-    set_owner(s, beside);
-    return s;
+    return is_shm_large() ? create_at(path, id, limit_bytes) : NULL;
+}
+
+struct axp__space *axp__spool_create_beside(const char *trace,
+                                            const uint8_t id[16],
+                                            uint64_t limit_bytes, char *path,
+                                            size_t size)
+{
+    if ((size_t)snprintf(path, size, "%s" AXP__SPOOL_SUFFIX, trace) < size)
+        return create_at(path, id, limit_bytes);
+    errno = ENAMETOOLONG;
+    return NULL;
+}
+
+void axp__spool_remove(const struct axp__space *s)
+{
+    const char *path = (const char *)(uintptr_t)s->path;
+    struct stat st;
+    if (!lstat(path, &st) && (uint64_t)st.st_dev == s->device &&
+        (uint64_t)st.st_ino == s->inode)
+        (void)unlink(path);
+}
+
+void axp__spool_set_owner(struct axp__space *s, const char *trace)
+{
+    if (strlen(trace) < sizeof s->owner) strcpy(s->owner, trace);
 }
 
 /* ---- names -------------------------------------------------------------------------- */
@@ -205,9 +198,10 @@ bool axp__spool_open_names(struct axp__space *s)
     return true;
 }
 
-void axp__spool_close_names(struct axp__space *s)
+bool axp__spool_close_names(struct axp__space *s)
 {
     struct axp__process *process = axp__process();
+    int tries = CLOSE_TRIES;
     for (int i = 0; i < AXP__MAX_SPOOLS; i++) {
         if (axp__get(&process->spools[i]) != s) continue;
         axp__put(&process->spools[i], NULL);
@@ -215,8 +209,9 @@ void axp__spool_close_names(struct axp__space *s)
     }
     /* Whoever found it before this is done with it after this. */
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    while (__atomic_load_n(&process->n_logging, __ATOMIC_SEQ_CST))
-        sched_yield();
+    while (axp__thread_is_any_at(AXP__LOGGING, process) && --tries)
+        nanosleep(&(struct timespec){0, CLOSE_PAUSE_NS}, NULL);
+    return tries;
 }
 
 void axp__spool_add_name(uint32_t id)
@@ -225,11 +220,13 @@ void axp__spool_add_name(uint32_t id)
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     if (!axp__get(&process->n_spools)) return;
     int keep = errno;
-    __atomic_fetch_add(&process->n_logging, 1, __ATOMIC_SEQ_CST);
+    struct axp__thread *t = axp__thread_get();
+    if (!t) return; /* no memory: nor will it record anything */
+    const void *before = axp__thread_set_errand(t, AXP__LOGGING, process);
     for (int i = 0; i < AXP__MAX_SPOOLS; i++) {
         struct axp__space *s = axp__get_acquire(&process->spools[i]);
         if (s) log_name(s, id);
     }
-    __atomic_fetch_add(&process->n_logging, -1, __ATOMIC_SEQ_CST);
+    axp__thread_set_errand(t, AXP__LOGGING, before);
     errno = keep;
 }

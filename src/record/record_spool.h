@@ -27,7 +27,7 @@ enum axp__spool_root {
     AXP__ROOT_PROF,
     AXP__ROOT_NAMES,
     AXP__ROOT_RATE, /* ns = ticks * this / 2^32 */
-    AXP__ROOT_COST  /* own cost, in ticks */
+    AXP__ROOT_COST  /* axp__own_cost_pack */
 };
 
 #define AXP__SPOOL_PREFIX "/dev/shm/axprof-"
@@ -41,25 +41,34 @@ struct axp__spool_name { /* in the log; followed by text and file */
     uint32_t flags;
 };
 
-#define AXP__SPOOL_NAMES_BYTES 65536u
+#define AXP__SPOOL_NAMES_BYTES 16384u
 struct axp__spool_names { /* a block of the log */
     uint64_t older;       /* address */
     uint64_t used;        /* may pass the end: then it is full */
     char bytes[AXP__SPOOL_NAMES_BYTES - 16];
 };
 
-/* Creates the file; its path goes to `path`. beside: the trace's path. NULL:
- * errno says why. */
-struct axp__space *axp__spool_create(const char *beside, const uint8_t id[16],
-                                     uint64_t limit_bytes, char *path,
-                                     size_t size);
-/* Bytes of chunks that a spool may have. */
+/* Creates the file in memory, or beside the trace; its path goes to `path`,
+ * which lives as long as the spool. NULL: errno says why. Both are for
+ * axp__apart, and leave nothing open. */
+struct axp__space *axp__spool_create(const uint8_t id[16], uint64_t limit_bytes,
+                                     char *path, size_t size);
+struct axp__space *axp__spool_create_beside(const char *trace,
+                                            const uint8_t id[16],
+                                            uint64_t limit_bytes, char *path,
+                                            size_t size);
+/* Removes the file, if it is still the one. */
+void axp__spool_remove(const struct axp__space *s);
+/* Whoever finds the spool alone learns what it belongs to. */
+void axp__spool_set_owner(struct axp__space *s, const char *trace);
+/* Bytes of chunks that a spool may have; for axp__apart too. */
 uint64_t axp__spool_limit(uint64_t asked);
 
 /* From here on new names are logged; those before it are logged now. False:
  * no memory, or too many spools. */
 bool axp__spool_open_names(struct axp__space *s);
-void axp__spool_close_names(struct axp__space *s);
+/* False: a thread is still copying one, after a second; the space must stay. */
+bool axp__spool_close_names(struct axp__space *s);
 /* A new name, to every open spool. */
 void axp__spool_add_name(uint32_t id);
 

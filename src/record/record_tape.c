@@ -4,15 +4,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
-#include <time.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#include "os/os_about.h"
+#include "os/os_apart.h"
 #include "os/os_map.h"
 #include "os/os_space.h"
 #include "record/record_capture.h"
@@ -22,258 +20,112 @@
 #include "wire/wire_decode.h"
 
 #define DEFAULT_SPOOL ((uint64_t)1 << 30)
-#define NAMES_ROOM ((uint64_t)256 << 20)
-#define MAX_INCARNATIONS 1000u
-#define START_TRIES 100000
 
-static void random_bytes(uint8_t *out, size_t n)
+const char *axp__error_text(int error)
 {
-    if (getrandom(out, n, GRND_NONBLOCK) == (ssize_t)n) return;
-    uint64_t seed = axp__clock_ticks() ^ (uint64_t)getpid() << 32;
-    for (size_t i = 0; i < n; i++)
-        out[i] = (uint8_t)axp__mix64(seed + i);
+    const char *text = strerrordesc_np(error);
+    return text ? text : "unknown error";
 }
 
-struct axp__tape *axp__tape_create(const char *path, const axp_options *o)
+/* As it is from the root on, since the program may go elsewhere; a % of the
+ * folder stands for itself. False: too long, or there is no folder. */
+static bool set_base(struct axp__tape *tape, const char *path)
 {
-    if (strlen(path) >= sizeof((struct axp__tape *)0)->base) return NULL;
-    struct axp__tape *tape = axp__map(sizeof *tape);
-    if (!tape) return NULL;
-    strcpy(tape->base, path);
-    tape->spool_limit = o->spool_limit ? o->spool_limit : DEFAULT_SPOOL;
-    tape->file_limit = o->file_limit;
-    tape->is_overwriting = o->flags & AXP_OVERWRITE;
-    tape->trace.fd = -1;
-    return tape;
+    char folder[sizeof tape->base];
+    size_t n = 0;
+    if (path[0] != '/') {
+        if (!getcwd(folder, sizeof folder)) return false;
+        for (const char *c = folder; *c; c++) {
+            if (n + 4 > sizeof tape->base) return false;
+            if (*c == '%') tape->base[n++] = '%';
+            tape->base[n++] = *c;
+        }
+        tape->base[n++] = '/';
+    }
+    if (n + strlen(path) >= sizeof tape->base) return false;
+    strcpy(tape->base + n, path);
+    return true;
+}
+
+/* In the process's list from here on until it is destroyed: the child of a
+ * fork finds all that is shared by it. */
+static void enlist(struct axp__tape *tape)
+{
+    struct axp__process *process = axp__process();
+    struct axp__tape *head = axp__get(&process->tapes);
+    do
+        axp__put(&tape->next, head);
+    while (!axp__cas(&process->tapes, &head, tape));
+}
+
+static void strike_off(struct axp__tape *tape)
+{
+    struct axp__process *process = axp__process();
+    pthread_mutex_lock(&process->mutex);
+    struct axp__tape *first = tape;
+    if (!axp__cas(&process->tapes, &first, tape->next)) {
+        while (first && first->next != tape)
+            first = first->next;
+        if (first) axp__put(&first->next, tape->next);
+    }
+    pthread_mutex_unlock(&process->mutex);
 }
 
 /* What axprof run gave to all processes of a run, or this process's own. */
-static void get_run_id(struct axp__tape *tape)
+static void set_run_id(struct axp__tape *tape)
 {
     const char *hex = secure_getenv("AXPROF_RUN_ID");
-    random_bytes(tape->run_id, sizeof tape->run_id);
-    tape->has_run_id = true;
-    if (!hex || strlen(hex) != 32) return;
+    if (!hex || strlen(hex) != 32) {
+        axp__random_bytes(tape->run_id, sizeof tape->run_id);
+        return;
+    }
     for (int i = 0; i < 16; i++) {
         char two[3] = {hex[2 * i], hex[2 * i + 1], 0};
         tape->run_id[i] = (uint8_t)strtoul(two, NULL, 16);
     }
 }
 
-struct axp__tape *axp__tape_create_global(void)
+struct axp__tape *axp__tape_create(struct axp__prof *p, const char *path,
+                                   const axp_options *o)
+{
+    struct axp__tape *tape = axp__map(sizeof *tape);
+    if (!tape) return NULL;
+    if (!set_base(tape, path)) {
+        axp__unmap(tape, sizeof *tape);
+        return NULL;
+    }
+    tape->spool_limit = o->spool_limit ? o->spool_limit : DEFAULT_SPOOL;
+    tape->file_limit = o->file_limit;
+    tape->is_overwriting = o->flags & AXP_OVERWRITE;
+    tape->trace.fd = -1;
+    tape->about = axp__trace_keep_about();
+    set_run_id(tape);
+    tape->p = p;
+    enlist(tape);
+    return tape;
+}
+
+struct axp__tape *axp__tape_create_global(struct axp__prof *p)
 {
     static const axp_options defaults;
     const char *path = secure_getenv("AXPROF_OUT");
     const char *who = secure_getenv("AXPROF_DRAIN");
     struct axp__tape *tape =
-        path && *path ? axp__tape_create(path, &defaults) : NULL;
+        path && *path ? axp__tape_create(p, path, &defaults) : NULL;
     if (!tape) return NULL;
     tape->may_rename = true;
     tape->is_outside = who && !strcmp(who, "parent");
-    get_run_id(tape);
     return tape;
 }
 
 void axp__tape_destroy(struct axp__tape *tape)
 {
-    if (tape)
-        axp__unmap(tape->started, AXP__TAPE_STARTED * sizeof *tape->started);
-    axp__unmap(tape, tape ? sizeof *tape : 0);
-}
-
-/* ---- names of files ---------------------------------------------------------------- */
-
-/* The base with %p, %i and %% replaced; -PID and -N before its extension where it
- * has no such places and is not the first. */
-static void make_path(struct axp__tape *tape, bool with_pid, uint32_t turn)
-{
-    char *to = tape->path, *end = tape->path + sizeof tape->path - 24;
-    const char *from = tape->base, *slash = strrchr(from, '/');
-    const char *dot = strrchr(slash ? slash : from, '.');
-    bool has_pid = false, has_turn = false;
-    if (!dot || dot == from || dot[-1] == '/') dot = from + strlen(from);
-    for (;; from++) {
-        if (from == dot && with_pid && !has_pid)
-            to += snprintf(to, 24, "-%ld", (long)getpid());
-        if (from == dot && turn > 1 && !has_turn)
-            to += snprintf(to, 24, "-%u", turn);
-        if (!*from || to >= end) break;
-        if (from[0] == '%' && from[1] == 'p') {
-            to += snprintf(to, 24, "%ld", (long)getpid());
-            has_pid = true;
-            from++;
-        } else if (from[0] == '%' && from[1] == 'i') {
-            to += snprintf(to, 24, "%u", turn);
-            has_turn = true;
-            from++;
-        } else {
-            if (from[0] == '%' && from[1] == '%') from++;
-            *to++ = *from;
-        }
-    }
-    *to = 0;
-}
-
-/* Creates the trace under the first name that is free. */
-static axp_status create_trace(struct axp__tape *tape)
-{
-    struct axp__trace *t = &tape->trace;
-    bool with_pid = tape->may_rename && tape->p->flags & AXP__FLAG_CHILD;
-    int error = 0;
-    for (uint32_t turn = 1; turn <= MAX_INCARNATIONS; turn++) {
-        make_path(tape, with_pid, turn);
-        t->head.incarnation = turn;
-        error = axp__trace_create(t, tape->path, !tape->is_overwriting);
-        if (error != EEXIST || !tape->may_rename) break;
-        if (!with_pid && !strstr(tape->base, "%p")) {
-            with_pid = true;
-            turn = 0;
-        }
-    }
-    if (!error) return AXP_OK;
-    if (error == EEXIST)
-        return axp__fail(AXP_E_STATE,
-                         "%s is there already; remove it, or set "
-                         "AXP_OVERWRITE",
-                         tape->path);
-    if (error == ELOOP)
-        return axp__fail(AXP_E_IO, "%s is a symbolic link, and is not followed",
-                         tape->path);
-    return axp__fail(AXP_E_IO, "cannot write %s: %s", tape->path,
-                     strerror(error));
-}
-
-/* ---- opening ----------------------------------------------------------------------------- */
-
-static void fill_head(struct axp__tape *tape, const uint8_t id[16])
-{
-    struct axp__trace *t = &tape->trace;
-    struct axp__clock_pair pair = axp__clock_pair_now();
-    t->head.version = AXP__FILE_VERSION;
-    /* the child of a fork belongs to its parent's run */
-    if (!tape->has_run_id) get_run_id(tape);
-    memcpy(t->head.run_id, tape->run_id, sizeof tape->run_id);
-    axp__about_boot_id(t->head.boot_id);
-    t->head.process_id = (uint64_t)getpid();
-    t->head.rank = axp__about_rank();
-    t->head.start_ticks = tape->p->start_ticks;
-    t->head.clock.ticks = pair.ticks;
-    t->head.clock.monotonic_ns = pair.monotonic_ns;
-    t->head.clock.realtime_ns = pair.realtime_ns;
-    t->head.clock_source = axp__get(&axp__clock_source);
-    for (int i = 0; i < 16; i++)
-        snprintf(t->id + 2 * i, 3, "%02x", id[i]);
-    bool is_beside = strncmp(tape->spool_path, "/dev/shm/", 9) != 0;
-    snprintf(t->spool, sizeof t->spool, "%s",
-             is_beside ? "beside" : "/dev/shm");
-    t->limit_bytes = tape->file_limit;
-    t->path = tape->path;
-}
-
-/* The profiler's slot and all that it will hold from now on is the spool's. */
-static bool move_into(struct axp__prof *p, struct axp__space *s)
-{
-    struct axp__tape *tape = p->tape;
-    uint64_t bytes = axp__spool_limit(tape->spool_limit);
-    struct axp__pool spooled;
-    bool has_timeline = !(p->flags & AXP_NO_TIMELINE);
-    if (has_timeline && !axp__pool_init_spool(&spooled, bytes, s)) return false;
-    if (!axp__space_move_in(s, AXP__EXTENT_SLOT, p, AXP__PROF_BYTES)) {
-        if (has_timeline) axp__pool_fini(&spooled);
-        return false;
-    }
-    if (has_timeline) {
-        axp__pool_fini(&p->pool);
-        p->pool = spooled;
-    }
-    p->budget.space = s;
-    s->root[AXP__ROOT_RATE] = axp__clock_rate().mult;
-    s->root[AXP__ROOT_COST] = axp__own_cost_known();
-    s->root[AXP__ROOT_PROF] = (uintptr_t)p;
-    return true;
-}
-
-static axp_status fail_open(struct axp__tape *tape, struct axp__space *s,
-                            const char *what, int error)
-{
-    axp__trace_close(&tape->trace);
-    unlink(tape->path);
-    if (s) {
-        axp__space_close(s);
-        unlink(tape->spool_path);
-    }
-    return axp__fail(AXP_E_IO, "%s: %s", what, strerror(error));
-}
-
-/* The parent appends from here on. */
-static void leave_to_parent(struct axp__tape *tape)
-{
-    axp__trace_close(&tape->trace);
-}
-
-/* Nobody else may go on before it is decided: the state changes last. */
-static axp_status open_tape(struct axp__prof *p)
-{
-    struct axp__tape *tape = p->tape;
-    uint8_t id[16];
-    tape->p = p;
-    random_bytes(id, sizeof id);
-    axp_status status = create_trace(tape);
-    if (status) return status;
-    uint64_t room = axp__spool_limit(tape->spool_limit) + NAMES_ROOM +
-                    p->budget.limit_bytes * 2;
-    struct axp__space *s = axp__spool_create(
-        tape->path, id, room, tape->spool_path, sizeof tape->spool_path);
-    if (!s) {
-        char what[4300];
-        snprintf(what, sizeof what, "cannot make a spool at %s",
-                 tape->spool_path);
-        return fail_open(tape, NULL, what, errno);
-    }
-    fill_head(tape, id);
-    axp__trace_begin(&tape->trace, p);
-    if (tape->trace.error)
-        return fail_open(tape, s, "cannot write the trace", tape->trace.error);
-    if (!axp__spool_open_names(s) || !move_into(p, s)) {
-        axp__spool_close_names(s);
-        return fail_open(tape, s, "cannot make the spool", ENOMEM);
-    }
-    axp__put_release(&s->is_complete, 1);
-    axp__put_release(&tape->state, AXP__TAPE_OPEN);
-    if (tape->is_outside)
-        leave_to_parent(tape);
-    else
-        axp__drain_begin(tape);
-    return AXP_OK;
-}
-
-axp_status axp__tape_open(struct axp__prof *p)
-{
-    axp_status status = open_tape(p);
-    if (status) axp__put_release(&p->tape->state, AXP__TAPE_FAILED);
-    return status;
-}
-
-void axp__tape_start(struct axp__prof *p)
-{
-    struct axp__tape *tape = p->tape;
-    uint32_t wanted = AXP__TAPE_WANTED;
-    if (!axp__cas(&tape->state, &wanted, AXP__TAPE_OPENING)) {
-        while (axp__get_acquire(&tape->state) == AXP__TAPE_OPENING)
-            sched_yield(); /* once in a process */
-        return;
-    }
-    /* The mutex lies in the slot, which moves. */
-    int tries = START_TRIES;
-    while (pthread_mutex_trylock(&p->mutex) && tries)
-        tries--, sched_yield();
-    if (!tries) {
-        axp__put_release(&tape->state, AXP__TAPE_FAILED);
-        axp__warn(p, AXP__WARN_NO_FILE, 0);
-        return;
-    }
-    if (axp__tape_open(p)) axp__warn(p, AXP__WARN_NO_FILE, 0);
-    pthread_mutex_unlock(&p->mutex);
+    if (!tape) return;
+    strike_off(tape);
+    axp__drain_end(tape);
+    axp__trace_drop_about(tape->about);
+    axp__unmap(tape->started, AXP__TAPE_STARTED * sizeof *tape->started);
+    axp__unmap(tape, sizeof *tape);
 }
 
 /* ---- the end ------------------------------------------------------------------------------- */
@@ -337,22 +189,43 @@ static bool is_same_trace(int fd, const struct axp__trace *t)
            h.start_ticks == t->head.start_ticks;
 }
 
-int axp__tape_reader(struct axp__prof *p, uint64_t *bytes)
+struct mapping {
+    const struct axp__tape *tape;
+    void *memory;
+    uint64_t bytes;
+};
+
+/* Apart. A mapping keeps the file, whatever comes to have its name. */
+static void map_trace(void *ctx)
 {
-    const struct axp__tape *tape = p->tape;
-    const struct axp__trace *t = &tape->trace;
-    uint32_t state = axp__get(&tape->state);
-    int fd = -1;
-    if (tape->is_outside) return -1;
-    if (state == AXP__TAPE_OPEN)
-        fd = fcntl(t->fd, F_DUPFD_CLOEXEC, 3);
-    else if (state == AXP__TAPE_CLOSED)
-        fd = open(tape->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    *bytes = tape->is_whole ? UINT64_MAX : t->end;
-    if (fd < 0 || axp__fd_is(fd, t->device, t->inode)) return fd;
-    if (tape->is_whole && is_same_trace(fd, t)) return fd;
+    struct mapping *m = ctx;
+    const struct axp__trace *t = &m->tape->trace;
+    struct stat st;
+    int fd =
+        open(m->tape->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0) return;
+    if (!fstat(fd, &st) && st.st_size > 0 &&
+        (((uint64_t)st.st_dev == t->device &&
+          (uint64_t)st.st_ino == t->inode) ||
+         (m->tape->is_whole && is_same_trace(fd, t)))) {
+        m->bytes = (uint64_t)st.st_size;
+        m->memory = mmap(NULL, m->bytes, PROT_READ, MAP_SHARED, fd, 0);
+        if (m->memory == MAP_FAILED) m->memory = NULL;
+    }
     close(fd);
-    return -1;
+}
+
+void *axp__tape_map(struct axp__prof *p, uint64_t *mapped, uint64_t *bytes)
+{
+    struct mapping m = {p->tape, NULL, 0};
+    uint32_t state = axp__get(&p->tape->state);
+    if (p->tape->is_outside ||
+        (state != AXP__TAPE_OPEN && state != AXP__TAPE_CLOSED) ||
+        !axp__apart(map_trace, &m))
+        return NULL;
+    *mapped = m.bytes;
+    *bytes = p->tape->is_whole ? UINT64_MAX : p->tape->trace.end;
+    return m.memory;
 }
 
 axp_status axp__tape_flush(struct axp__prof *p)
@@ -367,7 +240,7 @@ axp_status axp__tape_flush(struct axp__prof *p)
     tape->n_started = 0;
     if (tape->trace.error)
         return axp__fail(AXP_E_IO, "cannot write %s: %s", tape->path,
-                         strerror(tape->trace.error));
+                         axp__error_text(tape->trace.error));
     return AXP_OK;
 }
 
@@ -388,7 +261,10 @@ static void seal_lanes(struct axp__prof *p)
 axp_status axp__tape_finish(struct axp__prof *p)
 {
     struct axp__tape *tape = p->tape;
-    if (axp__get(&tape->state) != AXP__TAPE_OPEN) return AXP_OK;
+    if (axp__get(&tape->state) != AXP__TAPE_OPEN) {
+        axp__drain_end(tape);
+        return AXP_OK;
+    }
     seal_lanes(p);
     if (tape->is_outside) {
         axp__spool_close_names(p->budget.space);
@@ -406,21 +282,31 @@ axp_status axp__tape_finish(struct axp__prof *p)
     if (!c || !tape->is_whole) {
         /* The spool stays: it has what the trace has not. */
         int error = tape->trace.error ? tape->trace.error : ENOMEM;
-        if (!tape->is_told) axp__warn(p, AXP__WARN_WRITE_FAILED, 0);
+        if (!tape->is_warned) axp__warn(p, AXP__WARN_WRITE_FAILED, 0);
         axp__trace_close(&tape->trace);
         return axp__fail(AXP_E_IO, "%s is not complete: %s", tape->path,
-                         strerror(error));
+                         axp__error_text(error));
     }
     axp__trace_close(&tape->trace);
-    unlink(tape->spool_path);
+    axp__spool_remove(p->budget.space);
     return AXP_OK;
+}
+
+void axp__tape_come_back(struct axp__tape *tape)
+{
+    struct axp__space_own *own = tape->own;
+    axp__put(&tape->is_moved, 0);
+    axp__put(&tape->own, NULL);
+    axp__space_release(own);
 }
 
 void axp__tape_leave(struct axp__prof *p)
 {
     struct axp__space *s = p->budget.space;
-    if (!s || p->tape->is_whole) return;
+    struct axp__tape *tape = p->tape;
+    if (!s || tape->is_whole) return;
     axp__space_leave(s);
+    axp__tape_come_back(tape);
     p->budget.space = NULL;
     p->pool.space = NULL;
     axp__pool_fini(&p->pool);
@@ -429,30 +315,87 @@ void axp__tape_leave(struct axp__prof *p)
 void axp__tape_close(struct axp__prof *p)
 {
     struct axp__space *s = p->budget.space;
+    struct axp__tape *tape = p->tape; /* the slot may come back empty */
     p->budget.space = NULL;
-    axp__space_close(s);
-    axp__tape_destroy(p->tape);
+    if (s && axp__spool_close_names(s)) axp__space_close(s);
+    axp__tape_come_back(tape);
+    axp__tape_destroy(tape);
     p->tape = NULL;
 }
 
-void axp__tape_fork(struct axp__prof *p)
+/* ---- fork ---------------------------------------------------------------------------------- */
+
+void axp__tape_keep(struct axp__prof *p)
 {
     struct axp__tape *tape = p->tape;
-    struct axp__space *s = p->budget.space;
-    if (s) {
-        axp__space_leave(s);
+    if (!tape || !axp__get_acquire(&tape->is_moved)) return;
+    struct axp__prof *to = &tape->kept;
+    uint64_t gate;
+    axp__put(&to->generation, axp__get(&p->generation));
+    axp__put(&to->n_generations, axp__get(&p->n_generations));
+    axp__put(&to->n_tracks, axp__get(&p->n_tracks));
+    axp__put(&to->tracks, axp__get(&p->tracks));
+    do { /* another thread may have changed it again */
+        gate = axp__get(&p->gate);
+        axp__put(&to->gate, gate);
+        __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    } while (axp__get(&p->gate) != gate);
+}
+
+void axp__tape_copy(struct axp__tape *tape)
+{
+    struct axp__space_own *own = axp__get_acquire(&tape->own);
+    if (own) axp__space_copy(own, false);
+}
+
+void axp__tape_drop_copies(struct axp__tape *tape)
+{
+    struct axp__space_own *own = axp__get_acquire(&tape->own);
+    if (own) axp__space_drop_copies(own);
+}
+
+/* The slot is private again. */
+static void restore(struct axp__tape *tape)
+{
+    struct axp__prof *p = tape->p;
+    (void)mmap(p, AXP__PROF_BYTES, PROT_READ | PROT_WRITE,
+               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    *p = tape->kept;
+    p->pool = (struct axp__pool){0};
+    p->tape = tape;
+}
+
+/* A finished profiler changes no more, so all of it may be looked at. */
+static bool is_frozen(const struct axp__tape *tape)
+{
+    return tape->own && tape->state == AXP__TAPE_CLOSED &&
+           tape->kept.generation && tape->kept.gate & AXP__GATE_FINISHED;
+}
+
+bool axp__tape_fork(struct axp__tape *tape)
+{
+    struct axp__prof *p = tape->p;
+    bool is_kept = is_frozen(tape);
+    if (is_kept) axp__space_copy(tape->own, true);
+    if (tape->own) axp__space_forget(tape->own);
+    tape->own = NULL;
+    if (is_kept) {
         p->budget.space = NULL;
-        p->pool = (struct axp__pool){0};
+        p->pool = (struct axp__pool){0}; /* its words are in the file */
+    } else if (tape->is_moved) {
+        restore(tape);
     }
-    if (axp__fd_is(tape->trace.fd, tape->trace.device, tape->trace.inode))
-        close(tape->trace.fd);
-    tape->trace = (struct axp__trace){.fd = -1};
+    axp__tape_come_back(tape);
     tape->has_thread = false;
+    if (is_kept) return false;
+    tape->trace = (struct axp__trace){.fd = -1, .body = tape->trace.body};
     tape->may_rename = true;
     tape->is_overwriting = false;
-    tape->is_told = false;
+    tape->is_warned = tape->is_told = false;
+    tape->reason[0] = 0;
     tape->order = AXP__ORDER_NONE;
-    tape->n_asked = tape->n_done = tape->held_by = 0;
+    tape->n_asked = tape->n_done = tape->n_rung = tape->held_by = 0;
     p->flags |= AXP__FLAG_CHILD;
     axp__put(&tape->state, AXP__TAPE_WANTED);
+    return true;
 }

@@ -6,16 +6,24 @@
  *
  * States   WANTED (the first event opens it, so that a process which records
  *          nothing leaves nothing) → OPENING → OPEN → CLOSED; FAILED: the
- *          profiler goes on in memory, with a warning.
+ *          profiler goes on in memory, with a warning. record_open.c.
+ * Files    are opened, written and locked where the program's table of
+ *          descriptors is not touched: apart (os_apart.h), or by the drain,
+ *          which has one of its own.
  * Drain    a thread of this process with all signals blocked, so that a limit
  *          on files is an error and no SIGXFSZ. It sleeps until chunks are
- *          many or old: the spool keeps them as safe as the trace would.
- *          Without the thread finish does its work. Under axprof run (the
- *          variable AXPROF_DRAIN is "parent") the global profiler has none:
- *          the parent drains, and completes the file when the process is gone.
+ *          many or old: the spool keeps them as safe as the trace would. It is
+ *          made when the library is loaded, or the profiler, or in the child
+ *          of a fork, never by a recording call. Without it finish does its
+ *          work. Under axprof run (the variable AXPROF_DRAIN is "parent") the
+ *          global profiler has none: the parent drains, and completes the file
+ *          when the process is gone.
  * Death    whatever ends the process: the spool has every word that was
  *          written, and the accumulators. outside_recover.c reads them.
- * Fork     the child's tape is WANTED again, under a name of its own.
+ * Fork     the child's tape is WANTED again, under a name of its own. What the
+ *          child needs to know of its profiler is kept here, in private
+ *          memory: the slot lies in the spool, which the parent's threads go
+ *          on changing.
  * Threads  open, flush, finish, reset and close by the profiler's mutex.
  */
 #ifndef AXP_RECORD_TAPE_H
@@ -43,47 +51,60 @@ enum axp__tape_order {
 #define AXP__TAPE_STARTED 256u
 
 struct axp__tape {
-    uint32_t state;  /* enum axp__tape_state */
-    bool may_rename; /* a path that is taken gives way to another one */
+    uint32_t state;    /* enum axp__tape_state; who finds it OPENING waits */
+    uint32_t is_moved; /* the slot is, or may be, in the spool */
+    struct axp__tape *next;     /* of the process; by its mutex */
+    struct axp__space_own *own; /* what the spool has mapped; NULL: none */
+    struct axp__prof kept; /* the profiler before it moved, and what has been
+                              decided of it since */
+    bool may_rename;       /* a path that is taken gives way to another one */
     bool is_overwriting;
     bool has_thread;
     bool is_outside; /* axprof run drains it, and completes the file */
-    bool has_run_id;
     uint8_t run_id[16];
     uint64_t spool_limit, file_limit;
-    struct axp__prof *p;
+    uint64_t chunk_bytes; /* what the spool's limit comes to */
+    struct axp__prof *p;  /* whose it is */
     struct axp__trace trace;
+    struct axp__kept_about *about;
     pthread_t thread;
-    uint32_t order; /* enum axp__tape_order; the drain waits on it */
+    uint32_t order; /* enum axp__tape_order */
     uint32_t n_asked, n_done;
+    uint32_t n_rung;  /* the drain sleeps on it */
     uint32_t held_by; /* the turn of an ORDER_HOLD that is not over */
     const struct axp__capture *capture; /* of ORDER_FINISH */
     struct axp__chunk *started; /* of ORDER_FLUSH: copies of chunks that … */
     size_t n_started;           /* … are being written to */
     bool is_whole;              /* the answer to it */
-    bool is_told;               /* that writing failed */
+    bool is_warned, is_told;    /* that writing failed */
+    char reason[4400];          /* why there is no file; "": there is */
     struct axp__chunk *batch[AXP__TAPE_BATCH];
     char base[4096];      /* as it was asked for: %p, %i */
     char path[4096 + 32]; /* of the trace */
     char spool_path[4096 + 48];
 };
 
-/* A tape for p, WANTED; NULL: no memory, or the path is too long. */
-struct axp__tape *axp__tape_create(const char *path, const axp_options *o);
+/* A tape for p, WANTED, with its path as it is now; NULL: no memory, or the
+ * path is too long. */
+struct axp__tape *axp__tape_create(struct axp__prof *p, const char *path,
+                                   const axp_options *o);
 /* What the environment asks of the global profiler; NULL: nothing. All of it is
  * read here, when the library is loaded: the program may change it later, and
  * a tape that is drained by two is lost. */
-struct axp__tape *axp__tape_create_global(void);
+struct axp__tape *axp__tape_create_global(struct axp__prof *p);
 void axp__tape_destroy(struct axp__tape *tape); /* not while it is open */
 /* Makes it OPEN, or FAILED with the reason in axp_last_error. The caller
  * knows that nobody has a lane in p. */
 axp_status axp__tape_open(struct axp__prof *p);
-/* At a thread's first event: opens what is WANTED, waits for who does it. */
-void axp__tape_start(struct axp__prof *p);
+/* At a thread's first event: opens what is WANTED, waits for who does it. No
+ * allocator, no cancellation point. False: it could not be decided, since the
+ * profiler is in somebody's hands, and the event comes too early. */
+bool axp__tape_start(struct axp__prof *p);
 
-/* A descriptor of the trace, the caller's, and how much of it is written;
- * UINT64_MAX: it is complete. -1: there is none. The drain is held. */
-int axp__tape_reader(struct axp__prof *p, uint64_t *bytes);
+/* The trace, mapped, the caller's; how much of it is mapped, and how much is
+ * written (UINT64_MAX: it is complete). NULL: there is none. The drain is
+ * held. */
+void *axp__tape_map(struct axp__prof *p, uint64_t *mapped, uint64_t *bytes);
 axp_status axp__tape_flush(struct axp__prof *p);
 axp_status axp__tape_finish(struct axp__prof *p); /* p is finished, quiesced */
 void axp__tape_restart(struct axp__prof *p);      /* p is quiesced */
@@ -92,7 +113,20 @@ void axp__tape_restart(struct axp__prof *p);      /* p is quiesced */
 void axp__tape_leave(struct axp__prof *p);
 /* Gives the profiler's memory back to this process; nobody is inside. */
 void axp__tape_close(struct axp__prof *p);
-/* In the child of a fork. */
-void axp__tape_fork(struct axp__prof *p);
+/* From here on there is nothing that children would have to be told. */
+void axp__tape_come_back(struct axp__tape *tape);
+/* After the handle, the gate or the tracks of p have changed: for children. */
+void axp__tape_keep(struct axp__prof *p);
+/* In the child of a fork: p is as it was kept, and nothing is shared. False: p
+ * is finished, and all there is of it is still there. */
+bool axp__tape_fork(struct axp__tape *tape);
+/* Copies of what the calling thread may be in the middle of changing, for the
+ * child of a fork; and away with them again. */
+void axp__tape_copy(struct axp__tape *tape);
+void axp__tape_drop_copies(struct axp__tape *tape);
+
+void axp__random_bytes(uint8_t *out, size_t n);
+/* A system's error in words, without a lock or an allocation. */
+const char *axp__error_text(int error);
 
 #endif

@@ -25,86 +25,169 @@
 #define REARM_TIMES 3
 #endif
 
+#define LOOK_AT 32
+
 static struct axp__thread no_thread;
 AXP__TLS struct axp__thread *axp__tls = &no_thread;
 
-static void end_thread(void *block)
+/* ---- the end ------------------------------------------------------------------- */
+
+static uint32_t state_of(uint32_t life)
 {
-    struct axp__thread *t = block;
-    struct axp__process *process = axp__process();
-    if (!t->is_alive) return; /* wiped: this is a forked child */
-    if (t->n_rearmed++ < REARM_TIMES) {
-        pthread_setspecific(process->key, t);
-        return;
-    }
+    return life & AXP__THREAD_LIFE;
+}
+
+static void set_life(struct axp__thread *t, enum axp__thread_life state)
+{
+    axp__put_release(&t->life, (t->life & ~(uint32_t)AXP__THREAD_LIFE) | state);
+}
+
+/* By the thread itself, or once it is gone by whoever has TAKEN its block. False:
+ * a profiler is being closed, which looks after its lanes. */
+static bool end_lanes(struct axp__thread *t)
+{
+    bool is_done = true;
     axp__thread_enter(t);
     __atomic_thread_fence(__ATOMIC_SEQ_CST); /* as axp__enter_slow */
     for (uint32_t i = 0; i < t->n_lanes; i++) {
         struct axp__lane *lane = t->lanes[i];
-        t->lanes[i] = NULL;
-        if (lane && axp__get(&lane->owner) == t) axp__lane_end(lane);
+        if (lane && axp__get(&lane->owner) == t && !axp__lane_end(lane))
+            is_done = false;
+        else
+            t->lanes[i] = NULL;
     }
+    for (int i = 0; i < AXP__N_ERRANDS; i++)
+        axp__thread_set_errand(t, (enum axp__errand)i, NULL);
     axp__put(&t->global, NULL);
     axp__thread_leave(t);
-    if (pthread_mutex_trylock(&process->mutex)) return; /* not reused then */
-    t->next_free = process->free_threads;
-    axp__put(&process->free_threads, t);
-    pthread_mutex_unlock(&process->mutex);
+    return is_done;
 }
 
-/* Makes the key, once; a thread that comes while another makes it is armed
- * at its next chance. */
-static void arm(struct axp__thread *t, struct axp__process *process)
+static void end_thread(void *block)
 {
-    uint8_t none = 0;
-    if (axp__cas(&process->key_state, &none, 1)) {
-        bool ok = !pthread_key_create(&process->key, end_thread);
-        axp__put_release(&process->key_state, ok ? 2 : 3);
+    struct axp__thread *t = block;
+    if (!t->life) return; /* wiped: this is a forked child */
+    if (t->n_rearmed++ < REARM_TIMES) {
+        pthread_setspecific(axp__process()->key, t);
+        return;
     }
-    if (axp__get_acquire(&process->key_state) == 2)
-        pthread_setspecific(process->key, t);
+    end_lanes(t);
+    axp__put(&t->is_armed, 0);
+    set_life(t, AXP__THREAD_ENDED);
+}
+
+/* glibc has room for the first 32 keys in each thread, and calls calloc at the
+ * first use of a later one: which may be what is profiled, or what a handler
+ * has interrupted. */
+static bool is_near(pthread_key_t key)
+{
+#ifdef __GLIBC__
+    return key < 32;
+#else
+    (void)key;
+    return true;
+#endif
+}
+
+void axp__thread_make_key(void)
+{
+    struct axp__process *process = axp__process();
+    if (!axp__process_is_own()) return;
+    if (pthread_key_create(&process->key, end_thread)) return;
+    if (is_near(process->key))
+        axp__put_release(&process->has_key, 1);
+    else
+        pthread_key_delete(process->key);
 }
 
 static bool is_gone(uint64_t tid)
 {
+#ifdef AXP__TSAN /* cannot know what the kernel says: its thread is gone */
+    (void)tid;
+    return false;
+#else
     int keep = errno;
     bool gone = syscall(SYS_tgkill, getpid(), (pid_t)tid, 0) && errno == ESRCH;
     errno = keep;
     return gone;
-}
-
-static struct axp__thread *take_free(struct axp__process *process)
-{
-    struct axp__thread *t = NULL;
-#ifdef AXP__TSAN /* cannot know what the kernel says: its thread is gone */
-    return NULL;
 #endif
-    if (!axp__get(&process->free_threads)) return NULL;
-    if (pthread_mutex_trylock(&process->mutex)) return NULL;
-    for (struct axp__thread **at = &process->free_threads; *at;
-         at = &(*at)->next_free) {
-        if (!is_gone((*at)->tid)) continue;
-        t = *at;
-        axp__put(at, t->next_free);
-        break;
-    }
-    pthread_mutex_unlock(&process->mutex);
-    return t;
 }
 
-static void begin_thread(struct axp__thread *t, struct axp__process *process)
+/* Whether the thread of a block that was seen in this life is gone: then the
+ * block is TAKEN, with nothing left of its lanes. `tid`: the caller's, which
+ * another thread cannot have. */
+static bool take_dead(struct axp__thread *t, uint64_t tid, uint32_t life)
 {
+    uint64_t its = axp__get(&t->tid);
+    if (its != tid && !is_gone(its)) return false;
+    if (!axp__cas(&t->life, &life, life | AXP__THREAD_TAKEN)) return false;
+    axp__put(&t->is_armed, 0);
+    if (end_lanes(t)) return true;
+    set_life(t, AXP__THREAD_ENDED);
+    return false;
+}
+
+void axp__thread_end_dead(void)
+{
+    struct axp__thread *t = axp__get_acquire(&axp__process()->threads);
+    for (; t; t = axp__get(&t->next)) {
+        uint32_t life = axp__get_acquire(&t->life);
+        bool is_used = state_of(life) == AXP__THREAD_ALIVE ||
+                       state_of(life) == AXP__THREAD_ENDED;
+        if (t != axp__tls && is_used && take_dead(t, 0, life))
+            set_life(t, AXP__THREAD_ENDED);
+    }
+}
+
+/* One that is free, or whose thread nobody has told of; a few are looked at.
+ * Those that the key will tell of are not asked about. */
+static struct axp__thread *take_free(struct axp__process *process, uint64_t tid)
+{
+    struct axp__thread *head = axp__get_acquire(&process->threads);
+    struct axp__thread *first = axp__get_acquire(&process->look_at), *t;
+    if (!first) first = head;
+    t = first;
+    for (int i = 0; t && i < LOOK_AT; i++) {
+        struct axp__thread *next = axp__get(&t->next);
+        uint32_t life = axp__get_acquire(&t->life);
+        bool may_be = state_of(life) == AXP__THREAD_ENDED ||
+                      (state_of(life) == AXP__THREAD_ALIVE &&
+                       (!axp__get(&t->is_armed) || axp__get(&t->tid) == tid));
+        if (!next) next = head;
+        axp__put_release(&process->look_at, next);
+        if (may_be && take_dead(t, tid, life)) return t;
+        if (next == first) return NULL;
+        t = next;
+    }
+    return NULL;
+}
+
+/* ---- the beginning ---------------------------------------------------------------- */
+
+static void push(struct axp__process *process, struct axp__thread *t)
+{
+    struct axp__thread *head = axp__get(&process->threads);
+    do
+        axp__put(&t->next, head);
+    while (!axp__cas(&process->threads, &head, t));
+}
+
+static void begin_thread(struct axp__thread *t, uint64_t tid)
+{
+    struct axp__process *process = axp__process();
     if (!t->lanes) {
         t->lanes = t->near_lanes;
         t->n_lanes = AXP__NEAR_LANES;
     }
     t->n_rearmed = 0;
     t->error[0] = 0;
-    t->tid = axp__thread_id();
-    t->next_free = NULL;
-    axp__put(&t->is_alive, 1);
+    axp__put(&t->tid, tid);
+    axp__put_release(&t->life,
+                     ((t->life | AXP__THREAD_LIFE) + 1) | AXP__THREAD_ALIVE);
     axp__tls = t;
-    arm(t, process);
+    if (axp__get_acquire(&process->has_key) &&
+        !pthread_setspecific(process->key, t))
+        axp__put(&t->is_armed, 1);
 }
 
 struct axp__thread *axp__thread_get_own(void)
@@ -112,22 +195,34 @@ struct axp__thread *axp__thread_get_own(void)
     struct axp__thread *t = axp__tls;
     struct axp__process *process = axp__process();
     int keep = errno;
-    if (axp__get(&t->is_alive)) return t;
-    if (axp__process_was_forked(process)) axp__fork_begin_child();
+    if (axp__get(&t->life)) return t;
+    if (axp__process_was_forked(process)) axp__fork_begin_child(true);
     /* A block that fork wiped is left alone: an event that the forking handler
      * interrupted will write to it. */
     bool was_wiped = t != &no_thread;
-    t = was_wiped ? NULL : take_free(process);
-    if (!t) t = axp__map_wiped_on_fork(sizeof *t);
-    if (t) begin_thread(t, process);
+    uint64_t tid = axp__thread_id();
+    t = was_wiped ? NULL : take_free(process, tid);
+    if (!t) {
+        t = axp__map_wiped_on_fork(sizeof *t);
+        if (t) push(process, t);
+    }
+    if (t) begin_thread(t, tid);
     errno = keep;
     return t;
+}
+
+bool axp__thread_is_any_at(enum axp__errand e, const void *what)
+{
+    struct axp__thread *t = axp__get_acquire(&axp__process()->threads);
+    for (; t; t = axp__get(&t->next))
+        if (axp__get_acquire(&t->errand[e]) == what) return true;
+    return false;
 }
 
 struct axp__thread *axp__thread_get(void)
 {
     struct axp__thread *t = axp__tls;
-    if (axp__likely(axp__get(&t->is_alive))) return t;
+    if (axp__likely(axp__get(&t->life))) return t;
     /* In a second copy of the library, the first one's block. */
     t = axp__process()->thread_get();
     if (t) axp__tls = t;

@@ -11,10 +11,16 @@
  *          handler that finds the mark drops its own event; whoever closes a
  *          profiler waits until it is gone, with a barrier on that side
  *          alone (record_profiler.c).
- * The end  of a thread is told by a pthread key. Other keys' destructors may
- *          still record after ours: ours re-arms itself to run last, then
- *          orphans the lanes. The block itself is reused only when the
- *          kernel no longer knows the thread.
+ * Errands  what a thread is about beside its own lane stands in its block: who
+ *          takes something away that others may be looking at asks all
+ *          blocks. A thread that dies on the way has its block cleared, so
+ *          nobody waits for it for ever.
+ * The end  of a thread is told by a pthread key, where setting it cannot
+ *          allocate. Other keys' destructors may still record after ours:
+ *          ours re-arms itself to run last, then orphans the lanes. Of other
+ *          threads it is found out by those that come later (a new thread, a
+ *          capture, a finish): the kernel no longer knows the thread, or its
+ *          id is the caller's own. Only then is a block used again.
  */
 #ifndef AXP_RECORD_THREAD_H
 #define AXP_RECORD_THREAD_H
@@ -42,6 +48,21 @@ struct axp__cached_name {
     const char *text;
 } __attribute__((aligned(64)));
 
+enum axp__thread_life {
+    AXP__THREAD_NONE, /* not yet, or wiped */
+    AXP__THREAD_ALIVE,
+    AXP__THREAD_ENDED,   /* an event may still come */
+    AXP__THREAD_TAKEN,   /* being ended, or made another's */
+    AXP__THREAD_LIFE = 3 /* the bits of these; above them, which life it is */
+};
+
+enum axp__errand {
+    AXP__ENTERING,  /* on the general way into a profiler, perhaps no lane */
+    AXP__SEARCHING, /* looking through other threads' lanes of a profiler */
+    AXP__LOGGING,   /* copying a name into the process's spools */
+    AXP__N_ERRANDS
+};
+
 struct axp__frame;
 struct axp__thread {
     /* The innermost open scope of the global lane; NULL while an event is
@@ -49,7 +70,7 @@ struct axp__thread {
      * lane's lim was seen: what it points to may be gone with a reset. */
     struct axp__frame *hot;
     uint32_t busy;
-    uint32_t is_alive;
+    uint32_t life;            /* enum axp__thread_life; 0: not to be used */
     struct axp__lane *global; /* = lanes[0], once there is one */
     /* Where the last allocation went; NULL once the thread takes a lane. */
     const axp_profiler *alloc_handle;
@@ -57,10 +78,11 @@ struct axp__thread {
     struct axp__lane **lanes; /* by the profiler's index; NULL: none yet */
     uint32_t n_lanes;
     uint32_t n_rearmed;
-    uint32_t victim; /* which way of the cache gives way next */
-    uint32_t reserved;
+    uint32_t victim;   /* which way of the cache gives way next */
+    uint32_t is_armed; /* its end will be told */
     uint64_t tid;
-    struct axp__thread *next_free;
+    struct axp__thread *next;           /* of all blocks */
+    const void *errand[AXP__N_ERRANDS]; /* at what; NULL: not */
     struct axp__lane *near_lanes[AXP__NEAR_LANES];
     struct axp__cached_name names[AXP__NAME_CACHE];
     char error[256];
@@ -74,6 +96,30 @@ extern AXP__TLS struct axp__thread *axp__tls;
 /* The calling thread's block, made when it has none; NULL without memory. */
 struct axp__thread *axp__thread_get(void);
 struct axp__thread *axp__thread_get_own(void);
+/* Ends what threads left behind whose end nobody was told of. No recording
+ * call: it asks the kernel about every thread. */
+void axp__thread_end_dead(void);
+/* Whether any thread is on such an errand there. After a barrier: one that is
+ * not seen here will find what the caller has changed. */
+bool axp__thread_is_any_at(enum axp__errand e, const void *what);
+/* Once, as early as can be: the key, in the copy that owns the process. */
+void axp__thread_make_key(void);
+
+/* Sets out, or comes back (what: as it was before); returns what was. */
+static inline const void *axp__thread_set_errand(struct axp__thread *t,
+                                                 enum axp__errand e,
+                                                 const void *what)
+{
+    const void *before = axp__get(&t->errand[e]);
+    if (what) {
+        axp__put(&t->errand[e], what);
+        __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    } else {
+        axp__put_release(&t->errand[e], NULL);
+    }
+    return before;
+}
+
 /* Room for a lane at this index; false without memory. */
 bool axp__thread_reserve(struct axp__thread *t, uint32_t index);
 

@@ -6,12 +6,12 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/single_threaded.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "os/os_about.h"
 #include "os/os_map.h"
-#include "os/os_space.h"
 #include "record/record_lane.h"
 #include "tally/tally_image.h"
 #include "wire/wire_body.h"
@@ -59,15 +59,6 @@ static bool read_at(void *ctx, uint64_t at, void *bytes, size_t n)
     return true;
 }
 
-static bool is_ours(struct axp__trace *t)
-{
-    if (!t->error && !axp__fd_is(t->fd, t->device, t->inode)) {
-        t->fd = -1;
-        t->error = EBADF;
-    }
-    return !t->error;
-}
-
 /* The body first and its head last would be safer against a torn page; but
  * the checksums tell, and a kill leaves whole writes. */
 static bool put_block(struct axp__trace *t, struct axp__block *b,
@@ -84,7 +75,7 @@ static bool put_block(struct axp__trace *t, struct axp__block *b,
                        (size_t)(axp__block_span(b) - sizeof head - n));
     if (ok)
         t->end = at + axp__block_span(b);
-    else if (axp__fd_is(t->fd, t->device, t->inode))
+    else if (t->fd >= 0)
         (void)!ftruncate(t->fd, (off_t)at); /* no half block */
     return ok;
 }
@@ -132,6 +123,51 @@ static void about_number(struct fill *f, const char *key, uint64_t value)
     about_text(f, key, text);
 }
 
+/* What is loaded; but for an orphan, which would wait for the loader's lock for
+ * ever if another thread held it at the fork. */
+static void put_maps(struct fill *f)
+{
+    if (!axp__process()->is_orphan) axp__about_maps(put_about, f);
+}
+
+/* Objects that were loaded since are asked for where that is safe: in a
+ * process of one thread, which waits for nobody. */
+static void put_kept(struct fill *f, const struct axp__kept_about *about)
+{
+    if (about) {
+        if (BODY_BYTES - f->used < about->used) put_filled(f);
+        memcpy(f->t->body + f->used, about->body, about->used);
+        f->used += about->used;
+        f->block.n += about->n;
+    }
+    if (__libc_single_threaded) put_maps(f);
+}
+
+static bool keep_about(void *ctx, const char *key, const char *value,
+                       size_t len)
+{
+    struct axp__kept_about *k = ctx;
+    size_t n = axp__about_put(k->body + k->used, sizeof k->body - k->used, key,
+                              (struct axp__text){value, len});
+    k->used += (uint32_t)n;
+    k->n += n != 0;
+    return n;
+}
+
+struct axp__kept_about *axp__trace_keep_about(void)
+{
+    struct axp__kept_about *k = axp__map_sparse(sizeof *k);
+    if (!k) return NULL;
+    axp__about_environment(keep_about, k);
+    axp__about_maps(keep_about, k);
+    return k;
+}
+
+void axp__trace_drop_about(struct axp__kept_about *about)
+{
+    axp__unmap(about, sizeof *about);
+}
+
 static void put_begin(struct axp__trace *t, const struct axp__prof *p)
 {
     struct fill f = {t, {.kind = AXP__B_ABOUT}, 0};
@@ -139,16 +175,27 @@ static void put_begin(struct axp__trace *t, const struct axp__prof *p)
     about_text(&f, "id", t->id);
     about_text(&f, "spool", t->spool);
     about_number(&f, "clock.mult", axp__clock_rate().mult);
-    about_number(&f, "own_cost_ticks", axp__own_cost_known());
+    about_number(&f, "own_cost_ticks", axp__own_cost_known().around_ticks);
+    about_number(&f, "own_inside_ticks", axp__own_cost_known().inside_ticks);
     about_number(&f, "options.flags", p->flags);
     about_number(&f, "options.timeline_capacity", p->timeline_capacity);
     about_number(&f, "options.memory_bytes", p->budget.limit_bytes);
     about_number(&f, "options.spool_bytes",
                  p->pool.max_chunks * AXP__CHUNK_BYTES);
     about_number(&f, "options.file_limit", t->limit_bytes);
+    about_number(&f, "process_id", t->head.process_id);
+    about_number(&f, "parent_process_id", t->parent_id);
     axp__about_process(put_about, &f);
-    axp__about_maps(put_about, &f);
+    put_kept(&f, t->about);
     put_filled(&f);
+}
+
+bool axp__trace_maps(struct axp__trace *t)
+{
+    struct fill f = {t, {.kind = AXP__B_ABOUT}, 0};
+    if (t->error) return false;
+    put_maps(&f);
+    return put_filled(&f);
 }
 
 /* The maps again: libraries are loaded while a program runs. */
@@ -160,7 +207,7 @@ static bool put_end(struct axp__trace *t)
     about_number(&f, "end.monotonic_ns", now.monotonic_ns);
     about_number(&f, "end.realtime_ns", now.realtime_ns);
     about_number(&f, "cut.file_limit", t->n_cut_events);
-    axp__about_maps(put_about, &f);
+    put_maps(&f);
     return put_filled(&f);
 }
 
@@ -319,24 +366,120 @@ static bool copy_newer(struct axp__trace *old, struct axp__trace *fresh,
     return true;
 }
 
-/* A file beside t's, to take its place: who has the old one open keeps it. */
-static bool make_fresh(const struct axp__trace *t, struct axp__trace *fresh,
-                       char *name, size_t size)
+/* ---- names ----------------------------------------------------------------------- */
+
+static bool is_it(const char *path, const struct axp__trace *t)
 {
-    *fresh = *t;
-    if ((size_t)snprintf(name, size, "%s.tmp", t->path) >= size) return false;
-    (void)unlink(name);
-    if (axp__trace_create(fresh, name, true)) return false;
-    fresh->end = 0;
-    return true;
+    struct stat st;
+    return !lstat(path, &st) && (uint64_t)st.st_dev == t->device &&
+           (uint64_t)st.st_ino == t->inode;
 }
 
-static bool take_over(struct axp__trace *t, const struct axp__trace *fresh,
-                      const char *name, bool is_good)
+/* A device, a folder, a pipe: it is no file's name, and none is made from it. */
+static bool is_other(const struct stat *st)
 {
-    if (!is_good || rename(name, t->path)) {
-        close(fresh->fd);
-        (void)unlink(name);
+    return !S_ISREG(st->st_mode) && !S_ISLNK(st->st_mode);
+}
+
+/* A new file in the folder of t's path, open; errno, or 0. */
+static int make_draft(struct axp__trace *t)
+{
+    static uint32_t n;
+    struct stat st;
+    if (!lstat(t->path, &st) && is_other(&st)) return EINVAL;
+    const char *slash = strrchr(t->path, '/');
+    int folder = slash ? (int)(slash + 1 - t->path) : 0;
+    if ((size_t)snprintf(t->draft, sizeof t->draft, "%.*s.axprof-%s-%u.tmp",
+                         folder, t->path, t->id,
+                         axp__add(&n, 1)) >= sizeof t->draft) {
+        t->draft[0] = 0;
+        return ENAMETOOLONG;
+    }
+    t->error = 0;
+    t->end = 0;
+    t->fd = open(t->draft, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
+                 0600);
+    if (t->fd < 0 || fstat(t->fd, &st)) {
+        int error = errno;
+        axp__trace_rest(t);
+        t->draft[0] = 0; /* of another: it is left alone */
+        return error;
+    }
+    t->device = (uint64_t)st.st_dev;
+    t->inode = (uint64_t)st.st_ino;
+    return 0;
+}
+
+void axp__trace_drop_draft(struct axp__trace *t)
+{
+    if (t->draft[0]) (void)unlink(t->draft);
+    t->draft[0] = 0;
+    axp__trace_rest(t);
+}
+
+/* Where the file system cannot say no to a name that is taken, an empty file
+ * takes it first. */
+static int rename_new(const char *from, const char *to)
+{
+    if (!renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE)) return 0;
+    if (errno != EINVAL && errno != ENOSYS) return errno;
+    int fd = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0) return errno;
+    close(fd);
+    if (!rename(from, to)) return 0;
+    int error = errno;
+    (void)unlink(to);
+    return error;
+}
+
+int axp__trace_name(struct axp__trace *t, bool is_overwriting)
+{
+    uint8_t head[AXP__FILE_HEAD];
+    struct stat st;
+    bool is_there = !lstat(t->path, &st);
+    int error;
+    axp__file_head_put(head, &t->head); /* its incarnation may be another */
+    if (is_there && is_other(&st))
+        error = EINVAL;
+    else if (is_there && is_overwriting && S_ISLNK(st.st_mode))
+        error = ELOOP;
+    else if (!write_at(t, 0, head, sizeof head))
+        error = t->error;
+    else if (!is_there || !is_overwriting)
+        error = rename_new(t->draft, t->path);
+    else if (st.st_uid != geteuid())
+        error = EPERM; /* somebody else's, who could read it */
+    else
+        error = rename(t->draft, t->path) ? errno : 0;
+    if (!error) t->draft[0] = 0;
+    return error;
+}
+
+/* A file beside t's, to take its place: who has the old one open keeps it. */
+static bool make_fresh(const struct axp__trace *t, struct axp__trace *fresh)
+{
+    *fresh = *t;
+    return !t->error && !make_draft(fresh);
+}
+
+/* Changes places with what has t's name, and back if that is not t's. */
+static bool take_name(const struct axp__trace *t,
+                      const struct axp__trace *fresh)
+{
+    if (!is_it(t->path, t)) return false;
+    if (renameat2(AT_FDCWD, fresh->draft, AT_FDCWD, t->path, RENAME_EXCHANGE))
+        return (errno == EINVAL || errno == ENOSYS) &&
+               !rename(fresh->draft, t->path);
+    if (is_it(fresh->draft, t)) return !unlink(fresh->draft);
+    (void)renameat2(AT_FDCWD, fresh->draft, AT_FDCWD, t->path, RENAME_EXCHANGE);
+    return false;
+}
+
+static bool take_over(struct axp__trace *t, struct axp__trace *fresh,
+                      bool is_good)
+{
+    if (!is_good || !take_name(t, fresh)) {
+        axp__trace_drop_draft(fresh);
         return false;
     }
     close(t->fd);
@@ -348,25 +491,46 @@ static bool take_over(struct axp__trace *t, const struct axp__trace *fresh,
     return true;
 }
 
+bool axp__trace_reopen(struct axp__trace *t)
+{
+    struct stat st;
+    if (t->error || t->fd >= 0) return !t->error;
+    t->fd = open(t->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (t->fd < 0 || fstat(t->fd, &st)) {
+        t->error = errno;
+    } else if ((uint64_t)st.st_dev != t->device ||
+               (uint64_t)st.st_ino != t->inode) {
+        t->error = ESTALE; /* another file has its name */
+        axp__trace_rest(t);
+    }
+    return !t->error;
+}
+
+void axp__trace_remove(const struct axp__trace *t)
+{
+    if (t->inode && is_it(t->path, t)) (void)unlink(t->path);
+}
+
+/* ---- less of it ------------------------------------------------------------------- */
+
 bool axp__trace_forget(struct axp__trace *t, uint64_t from)
 {
-    char name[4200];
     struct axp__trace fresh;
-    return make_fresh(t, &fresh, name, sizeof name) &&
-           take_over(t, &fresh, name,
+    return make_fresh(t, &fresh) &&
+           take_over(t, &fresh,
                      copy_range(t, &fresh, 0, AXP__FILE_HEAD) &&
                          copy_newer(t, &fresh, from));
 }
 
 bool axp__trace_news(struct axp__trace *t, struct axp__prof *p, bool is_end)
 {
-    return is_ours(t) && put_names(t, is_end) && put_rows(t, p);
+    return !t->error && put_names(t, is_end) && put_rows(t, p);
 }
 
 size_t axp__trace_chunks(struct axp__trace *t, struct axp__chunk **chunks,
                          size_t n)
 {
-    if (!is_ours(t)) return 0;
+    if (t->error) return 0;
     sort_chunks(chunks, n);
     for (size_t i = 0, k; i < n; i += k) {
         k = run_of(chunks + i, n - i);
@@ -382,65 +546,50 @@ size_t axp__trace_chunks(struct axp__trace *t, struct axp__chunk **chunks,
 
 /* ---- beginning and end ------------------------------------------------------------------------- */
 
-int axp__trace_create(struct axp__trace *t, const char *path, bool is_new)
+static bool has_body(struct axp__trace *t)
 {
-    struct stat st;
-    int flags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
-    int fd = open(path, flags | (is_new ? O_EXCL : 0), 0600);
-    if (fd < 0) return errno;
-    fd = axp__fd_move_up(fd);
-    int error = 0;
-    if (fstat(fd, &st))
-        error = errno;
-    else if (!S_ISREG(st.st_mode))
-        error = EINVAL;
-    else if (!is_new && st.st_uid != geteuid())
-        error = EPERM; /* somebody else's, who could read it */
-    else if (!is_new && (fchmod(fd, 0600) || ftruncate(fd, 0)))
-        error = errno;
-    if (error) {
-        close(fd);
-        return error;
-    }
-    t->fd = fd;
-    t->error = 0;
-    t->device = (uint64_t)st.st_dev;
-    t->inode = (uint64_t)st.st_ino;
-    return 0;
+    if (!t->body) t->body = axp__map(BODY_BYTES);
+    if (!t->body) t->error = ENOMEM;
+    return !t->error;
 }
 
 bool axp__trace_prepare(struct axp__trace *t)
 {
     const struct axp__packing *how = axp__get_acquire(&packing);
-    if (!t->body) t->body = axp__map(BODY_BYTES);
-    if (!t->body) t->error = ENOMEM;
     if (how && !t->packer) t->packer = how->open();
-    return !t->error;
+    return has_body(t);
 }
 
-void axp__trace_begin(struct axp__trace *t, struct axp__prof *p)
+static void begin(struct axp__trace *t, const struct axp__prof *p)
 {
     uint8_t head[AXP__FILE_HEAD];
-    if (!axp__trace_prepare(t)) return;
+    if (!has_body(t)) return;
     axp__file_head_put(head, &t->head);
     t->end = AXP__FILE_HEAD;
     t->n_names = 0;
     if (write_at(t, 0, head, sizeof head)) put_begin(t, p);
 }
 
+int axp__trace_draft(struct axp__trace *t, const struct axp__prof *p)
+{
+    int error = make_draft(t);
+    if (error) return error;
+    begin(t, p);
+    if (t->error) axp__trace_drop_draft(t);
+    return t->error;
+}
+
 void axp__trace_restart(struct axp__trace *t, struct axp__prof *p)
 {
-    char name[4200];
     struct axp__trace fresh;
-    if (!is_ours(t)) return;
-    /* Views have the old file open, and do not change. */
-    if ((!make_fresh(t, &fresh, name, sizeof name) ||
-         !take_over(t, &fresh, name, true)) &&
+    if (t->error) return;
+    /* Views have the old file mapped, and do not change. */
+    if ((!make_fresh(t, &fresh) || !take_over(t, &fresh, true)) &&
         ftruncate(t->fd, 0))
         t->error = errno;
     t->head.start_ticks = p->start_ticks;
     t->n_cut_events = 0;
-    axp__trace_begin(t, p);
+    begin(t, p);
 }
 
 struct state_sink {
@@ -491,12 +640,17 @@ bool axp__trace_finish(struct axp__trace *t, struct axp__prof *p,
     return axp__index_write(&io, &end);
 }
 
+void axp__trace_rest(struct axp__trace *t)
+{
+    if (t->fd >= 0) close(t->fd);
+    t->fd = -1;
+}
+
 void axp__trace_close(struct axp__trace *t)
 {
     if (t->packer) packing->close(t->packer);
     t->packer = NULL;
     axp__unmap(t->body, BODY_BYTES);
     t->body = NULL;
-    if (t->fd >= 0 && axp__fd_is(t->fd, t->device, t->inode)) close(t->fd);
-    t->fd = -1;
+    axp__trace_rest(t);
 }

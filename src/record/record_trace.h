@@ -2,10 +2,14 @@
 /* The trace file as it is written: blocks appended, one after the other
  * (wire_block.h), by one thread at a time.
  *
- * Place    the drain's and finish's pen (record_tape.c says when).
+ * Place    the drain's and finish's pen (record_tape.c says when). Who writes
+ *          has a table of descriptors of its own (os_apart.h), or is a process
+ *          of ours.
  * Failure  the first error is kept, and nothing is written after it: what is
- *          in the file stays whole. A file that has been closed behind our
- *          back is such an error, since its number may be the program's by now.
+ *          in the file stays whole.
+ * Names    a file has its first blocks before it has its name: whatever ends
+ *          the process, a trace can be read. Where one file takes another's
+ *          place, that other one is ours, or it is put back.
  * Limit    where the file would pass it, the oldest half of its timeline gives
  *          way: the newer blocks are copied into a new file, which takes the
  *          name. What went is counted.
@@ -17,7 +21,7 @@
 #include "wire/wire_block.h"
 
 struct axp__trace {
-    int fd;
+    int fd;    /* where it is open now, else -1 */
     int error; /* errno of the first failure */
     uint64_t device, inode;
     uint64_t end;          /* where the next block goes */
@@ -28,15 +32,39 @@ struct axp__trace {
     uint8_t *body;         /* room for one packed block */
     void *packer;
     const char *path;
+    const struct axp__kept_about *about; /* found out when it was safe */
     struct axp__file_head head;
-    char spool[64]; /* what a reader may look for */
-    char id[33];    /* of file and spool */
+    uint64_t parent_id;
+    char spool[64];   /* what a reader may look for */
+    char id[33];      /* of file and spool */
+    char draft[4200]; /* a name for the time being; "": none */
 };
 
-/* Creates the file: errno, or 0. is_new: it must not be there yet. */
-int axp__trace_create(struct axp__trace *t, const char *path, bool is_new);
-/* Header and what is known at the beginning. */
-void axp__trace_begin(struct axp__trace *t, struct axp__prof *p);
+/* What of the process can only be asked while nothing is in the middle of
+ * being changed: its environment and the objects it has loaded, as the body of
+ * a block. Not in a recording call. */
+struct axp__kept_about {
+    uint32_t n;
+    uint32_t used;
+    uint8_t body[1u << 20];
+};
+struct axp__kept_about *axp__trace_keep_about(void); /* NULL: no memory */
+void axp__trace_drop_about(struct axp__kept_about *about);
+
+/* A file without a name of its own yet, in the folder of t's path, with its
+ * first blocks: errno, or 0. */
+int axp__trace_draft(struct axp__trace *t, const struct axp__prof *p);
+/* It gets t's path, which must be free, or with is_overwriting a file of this
+ * user: errno, or 0. */
+int axp__trace_name(struct axp__trace *t, bool is_overwriting);
+/* Instead of it. */
+void axp__trace_drop_draft(struct axp__trace *t);
+/* Opens the file again, if it is the one; else it is an error of the trace. */
+bool axp__trace_reopen(struct axp__trace *t);
+/* Removes it by its path, if it is the one. */
+void axp__trace_remove(const struct axp__trace *t);
+/* The loaded objects as they are now. Not in a recording call. */
+bool axp__trace_maps(struct axp__trace *t);
 /* Names and rows that are new. False: nothing (more) can be written. */
 bool axp__trace_news(struct axp__trace *t, struct axp__prof *p, bool is_end);
 /* Chunks in any order; sorts them. The words must be valid. Returns how many,
@@ -46,13 +74,15 @@ AXP_API size_t axp__trace_chunks(struct axp__trace *t,
 /* Blocks of the timeline that lie before `from` give way: the others are
  * copied into a new file, which takes the name. False: nothing has changed. */
 AXP_API bool axp__trace_forget(struct axp__trace *t, uint64_t from);
-/* What writing needs; for a file that others began. */
+/* What writing needs. Not in a recording call: packers allocate. */
 AXP_API bool axp__trace_prepare(struct axp__trace *t);
 /* The accumulators, then index and trailer. */
 bool axp__trace_finish(struct axp__trace *t, struct axp__prof *p,
                        const struct axp__capture *c);
 /* Back to an empty file: after a reset. */
 void axp__trace_restart(struct axp__trace *t, struct axp__prof *p);
+/* The descriptor alone: who goes on later opens it again. */
+void axp__trace_rest(struct axp__trace *t);
 AXP_API void axp__trace_close(struct axp__trace *t);
 
 /* libaxprof's way to pack; NULL: chunks are written as they are. */

@@ -12,6 +12,7 @@
 #include "os/os_map.h"
 #include "record/record_memory.h"
 #include "record/record_scope.h"
+#include "record/record_tape.h"
 
 #define PAGE_TRACKS 64u
 
@@ -50,6 +51,7 @@ axp_track *axp_track_create(axp_profiler *handle, const char *name)
         t->name = id;
         t->next = p->tracks;
         axp__put_release(&p->tracks, t);
+        axp__tape_keep(p);
     }
     pthread_mutex_unlock(&process->mutex);
     if (!t) axp__fail(AXP_E_NO_MEMORY, "no memory for a track");

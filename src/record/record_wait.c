@@ -47,7 +47,7 @@ void axp_wait_end(uint64_t began, const char *name)
         axp__put(&f->node->category, (uint16_t)AXP_CAT_SYNC);
         axp__lane_put_ext(lane, AXP__X_CATEGORY, AXP_CAT_SYNC, id, began, NULL,
                           0);
-        axp__scope_close(lane, AXP__W_END, now);
+        axp__scope_close(lane, lane->tally.top, AXP__W_END, now);
     }
     axp__leave(lane);
 }

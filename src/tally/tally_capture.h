@@ -79,10 +79,30 @@ struct axp__cap_row {
     uint64_t cpu_ns; /* CPU time since the first event; 0: not known */
 };
 
+/* What recording a scope costs: between its two looks at the clock, so within
+ * its own time, and around them, within its parent's. */
+struct axp__own_cost {
+    uint64_t around_ticks, inside_ticks;
+};
+
+static inline uint64_t axp__own_cost_pack(struct axp__own_cost c)
+{
+    uint64_t most = (1u << 31) - 1;
+    uint64_t around = c.around_ticks < most ? c.around_ticks : most;
+    uint64_t inside = c.inside_ticks < most ? c.inside_ticks : most;
+    return inside << 32 | around;
+}
+
+static inline struct axp__own_cost axp__own_cost_unpack(uint64_t packed)
+{
+    return (struct axp__own_cost){packed & UINT32_MAX, packed >> 32};
+}
+
 /* The accumulators of a row, or of all that were merged. */
 struct axp__cap_lane {
     int32_t row; /* index in rows; -1: the merged ones */
     bool is_track;
+    struct axp__own_cost own_cost; /* 0: the capture's */
     struct axp__cap_op *ops;
     struct axp__cap_node *nodes;
     struct axp__cap_hist *hists;
@@ -180,10 +200,10 @@ struct axp__cap_about {
 struct axp__capture {
     const char *title;
     struct axp__cap_about about;
-    bool has_trace;       /* words are in a file too, if trace_bytes is … */
-    int trace_fd;         /* … UINT64_MAX there alone; the taker's */
-    uint32_t trace_epoch; /* of its blocks */
-    uint64_t trace_bytes; /* that were written; UINT64_MAX: it is complete */
+    void *trace; /* words are in a file too, mapped, the taker's; if … */
+    uint64_t trace_bytes;  /* … UINT64_MAX there alone, else so much of it */
+    uint64_t trace_mapped; /* bytes */
+    uint32_t trace_epoch;  /* of its blocks */
     uint64_t process_id;
     int32_t rank; /* -1: none */
     uint64_t start_ticks, end_ticks;
@@ -191,7 +211,7 @@ struct axp__capture {
     struct {            /* the clocks at one moment; ticks 0: not known */
         uint64_t ticks, monotonic_ns, realtime_ns;
     } clock;
-    uint64_t own_cost_ticks;
+    struct axp__own_cost own_cost; /* where a lane has none of its own */
     uint64_t timeline_capacity;
     uint64_t n_events; /* ever recorded for the timeline */
     uint64_t n_steps;

@@ -96,6 +96,10 @@ static void merge_nodes(struct axp__tally *to, struct axp__tally *from)
         a->calls += b->calls;
         a->total_ticks += b->total_ticks;
         a->self_ticks += b->self_ticks;
+        if (b->is_recursive && !a->is_recursive) { /* it found no room */
+            struct axp__op *op = e->other;
+            op->repeat_ticks += b->total_ticks;
+        }
         if (b->extra) merge_extra(to, a, from, b);
         if (b->category) a->category = b->category;
         /* below "(other)" an entry's path is not its node's */

@@ -43,7 +43,8 @@ struct axp__node {
  * scopes are the sums of its nodes; recursive nodes give no total. What the end of a
  * short scope touches lies in one cache line. */
 struct axp__op {
-    uint64_t reserved; /* page 0 lies at 8 * its number of leading zeros */
+    uint64_t seen; /* the owner's: tally_remove.c. (Page 0 lies at 8 * its
+                      number of leading zeros.) */
     struct axp__hist_page *page[AXP__HIST_PAGES]; /* = hist, the owner's, by
                                                      slot */
     uint32_t version;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The tally's slow sides: new nodes, growing tables, pairs out of order.
+/* The tally's slow sides: new nodes, growing tables.
  * The design is in tally_scope.h. */
 #include "tally/tally_scope.h"
 
@@ -18,10 +18,7 @@
 #define OF_OPS ((axp__ref)0xffffffffu) /* → op alone */
 #define OF_TRAFFIC AXP__OF_TRAFFIC
 #define OF_COUNTERS ((axp__ref)0xfffffffdu) /* → axp__counter */
-/* The parent of what is begun below "(other)", where paths are lost: nothing
- * is found under it. One for all, so that who looks in vain looks at few
- * places. */
-#define OF_FOLDED ((axp__ref)0xfffffffcu)
+#define OF_FOLDED AXP__OF_FOLDED
 
 static inline uint64_t path_of(axp__ref ref)
 {
@@ -52,7 +49,8 @@ static void link_last(struct axp__tally *t, axp__ref *first, axp__ref *last,
 
 static axp__ref new_op(struct axp__tally *t, uint32_t name)
 {
-    axp__ref ref = axp__arena_alloc(&t->arena, sizeof(struct axp__op), false);
+    axp__ref ref =
+        axp__arena_alloc(&t->arena, sizeof(struct axp__op), AXP__ARENA_SURE);
     if (!ref) return 0;
     struct axp__op *op = axp__arena_at(&t->arena, ref);
     axp__put(&op->name, name);
@@ -81,7 +79,8 @@ static axp__ref new_node(struct axp__tally *t, uint64_t label, axp__ref parent,
     uint32_t declares = AXP__DECLARED(label);
     size_t extra = declares ? sizeof(struct axp__node_extra) : 0;
     axp__ref ref = axp__arena_alloc(
-        &t->arena, (uint32_t)(sizeof(struct axp__node) + extra), is_optional);
+        &t->arena, (uint32_t)(sizeof(struct axp__node) + extra),
+        AXP__ARENA_NODE | (is_optional ? 0 : AXP__ARENA_SURE));
     if (!ref) return 0;
     struct axp__node *node = axp__arena_at(&t->arena, ref);
     node->name = name_of(label);
@@ -115,8 +114,8 @@ uint64_t *axp__tally_bucket(struct axp__tally *t, struct axp__op *op,
 {
     struct axp__hist_at at = axp__hist_at(at_most(ticks));
     if (!op->page[at.slot]) {
-        axp__ref ref =
-            axp__arena_alloc(&t->arena, sizeof(struct axp__hist_page), false);
+        axp__ref ref = axp__arena_alloc(
+            &t->arena, sizeof(struct axp__hist_page), AXP__ARENA_SURE);
         if (!ref) return &t->lost_bucket;
         axp__put(&op->page[at.slot],
                  (struct axp__hist_page *)axp__arena_at(&t->arena, ref));
@@ -166,18 +165,21 @@ static void free_hash(struct axp__tally *t)
     uint32_t cap = hash_cap(t);
     if (cap == t->inline_entries) return;
     axp__unmap(t->hash, cap * sizeof *t->hash);
-    axp__budget_give(t->budget, cap * sizeof *t->hash);
+    axp__budget_give_sure(t->budget, cap * sizeof *t->hash, t->hash_reserved);
+    t->hash_reserved = 0;
 }
 
 static bool grow_hash(struct axp__tally *t, bool is_optional)
 {
     uint32_t cap = hash_cap(t);
     size_t bytes = 2 * (size_t)cap * sizeof *t->hash;
-    if (!axp__budget_take_part(t->budget, bytes, is_optional ? 3 : 4, 4))
+    uint64_t reserved = 0;
+    if (!(is_optional ? axp__budget_take_optional(t->budget, bytes)
+                      : axp__budget_take_sure(t->budget, bytes, &reserved)))
         return false;
     struct axp__entry *wider = axp__map_scattered(bytes);
     if (!wider) {
-        axp__budget_give(t->budget, bytes);
+        axp__budget_give_sure(t->budget, bytes, reserved);
         return false;
     }
     for (uint32_t i = 0; i < cap; i++)
@@ -185,18 +187,22 @@ static bool grow_hash(struct axp__tally *t, bool is_optional)
             *probe(wider, 2 * cap, t->hash[i].key) = t->hash[i];
     free_hash(t);
     t->hash = wider;
+    t->hash_reserved = reserved;
     t->hash_mask = (2 * (uint64_t)cap - 1) * sizeof *t->hash;
     return true;
 }
 
 /* Room for one more: a quarter full at most; where memory is out half full,
- * so that who looks for what is not there finds an empty place soon, and the
- * rest for what must not be refused. */
+ * so that who looks for what is not there finds an empty place soon. What must
+ * not be refused has a quarter more, and then a wider table from the reserve:
+ * not at once, since most of a large one are places that may be refused. */
 static bool has_room(struct axp__tally *t, bool is_optional)
 {
     uint32_t cap = hash_cap(t);
-    if (t->hash_used < cap / 4 || grow_hash(t, is_optional)) return true;
-    return t->hash_used < (is_optional ? cap / 2 : cap - 1);
+    if (t->hash_used < cap / 4 || grow_hash(t, true)) return true;
+    if (is_optional) return t->hash_used < cap / 2;
+    if (t->hash_used < cap / 4 * 3 || grow_hash(t, false)) return true;
+    return t->hash_used < cap - 1;
 }
 
 static struct axp__entry *lookup(struct axp__tally *t, uint64_t key)
@@ -246,8 +252,7 @@ static struct axp__entry *make_node(struct axp__tally *t, axp__ref parent,
                      op, ref);
 }
 
-/* No room for a node of its own: the one of that name under "(other)". */
-static struct axp__entry *fold(struct axp__tally *t, uint64_t label)
+struct axp__entry *axp__tally_fold(struct axp__tally *t, uint64_t label)
 {
     t->n_folded++;
     struct axp__entry *e = lookup(t, t->other.path + label);
@@ -291,11 +296,11 @@ struct axp__entry *axp__tally_find_slow(struct axp__tally *t, uint64_t path,
 {
     axp__ref parent = axp__path_ref(path);
     if (parent == OF_FOLDED || parent == axp__path_ref(t->other.path))
-        return fold(t, label);
+        return axp__tally_fold(t, label);
     struct axp__entry *e = lookup(t, path + label);
     if (e) return bring_home(t, e);
     e = make_node(t, parent, label, true);
-    return e ? e : fold(t, label);
+    return e ? e : axp__tally_fold(t, label);
 }
 
 struct axp__entry *axp__tally_traffic(struct axp__tally *t, uint32_t name)
@@ -307,8 +312,8 @@ struct axp__entry *axp__tally_traffic(struct axp__tally *t, uint32_t name)
     e = lookup(t, key);
     if (e) return bring_home(t, e);
     if (!has_room(t, false)) return NULL;
-    axp__ref ref =
-        axp__arena_alloc(&t->arena, sizeof(struct axp__traffic), false);
+    axp__ref ref = axp__arena_alloc(&t->arena, sizeof(struct axp__traffic),
+                                    AXP__ARENA_SURE);
     if (!ref) return NULL;
     struct axp__traffic *traffic = axp__arena_at(&t->arena, ref);
     traffic->name = name;
@@ -322,8 +327,8 @@ struct axp__counter *axp__tally_counter(struct axp__tally *t, uint32_t name)
     struct axp__entry *e = lookup(t, key);
     if (e) return e->record;
     if (!has_room(t, false)) return NULL;
-    axp__ref ref =
-        axp__arena_alloc(&t->arena, sizeof(struct axp__counter), false);
+    axp__ref ref = axp__arena_alloc(&t->arena, sizeof(struct axp__counter),
+                                    AXP__ARENA_SURE);
     if (!ref) return NULL;
     struct axp__counter *c = axp__arena_at(&t->arena, ref);
     c->name = name;
@@ -370,6 +375,7 @@ static bool grow_frames(struct axp__tally *t)
         return false;
     }
     memcpy(wider, t->frames, cap * sizeof *wider);
+    wider[0].site = (const void *)(uintptr_t)wide;
     size_t depth = (size_t)(t->top - t->frames);
     struct axp__frame *old = t->frames;
     axp__put_release(&t->frames, wider);
@@ -413,23 +419,15 @@ struct axp__frame *axp__tally_push_label(struct axp__tally *t, uint64_t label,
     return f;
 }
 
-/* Never into the flags, whatever the clock says. */
-static void charge(struct axp__frame *parent, uint64_t ticks)
-{
-    uint64_t most = AXP__MAX_CHILD_TICKS - axp__frame_child_ticks(parent);
-    axp__put(&parent->child_ticks,
-             parent->child_ticks + (ticks < most ? ticks : most));
-}
-
-/* Counts the call of a frame that ends now. */
-static void count(struct axp__tally *t, struct axp__frame *f, uint64_t now)
+void axp__tally_close(struct axp__tally *t, struct axp__frame *f, uint64_t now)
 {
     struct axp__op *op = f->op;
     uint32_t flags = axp__frame_flags(f);
     uint64_t within = axp__frame_child_ticks(f);
     uint64_t ticks = now > f->begin_ticks ? at_most(now - f->begin_ticks) : 0;
     uint64_t self = ticks > within ? ticks - within : 0;
-    charge(f - 1, flags & AXP__F_MOVED ? now - f->charged_ticks : ticks);
+    axp__frame_charge(f - 1,
+                      flags & AXP__F_MOVED ? now - f->charged_ticks : ticks);
 
     uint64_t *bucket = axp__tally_bucket(t, op, ticks);
     axp__version_begin(&op->version);
@@ -454,76 +452,7 @@ void axp__tally_pop(struct axp__tally *t, uint64_t now)
      * the call twice, as open and as ended. */
     struct axp__frame *f = t->top;
     axp__put(&t->top, f - 1);
-    count(t, f, now);
-}
-
-static void move_frame(struct axp__frame *to, const struct axp__frame *from)
-{
-    axp__set_pointer(&to->node, from->node);
-    axp__set_pointer(&to->op, from->op);
-    axp__put(&to->begin_ticks, from->begin_ticks);
-    axp__put(&to->child_ticks, from->child_ticks);
-    axp__put(&to->token, from->token);
-    axp__put(&to->site, from->site);
-    to->path = from->path;
-    axp__put(&to->anchor, from->anchor);
-}
-
-/* Whether a scope of the op is open below f. */
-static bool is_open_below(const struct axp__tally *t,
-                          const struct axp__frame *f)
-{
-    for (const struct axp__frame *g = f - 1; g > t->frames; g--)
-        if (g->op == f->op) return true;
-    return false;
-}
-
-/* A frame whose parent has changed goes on in the node that it would have
- * had, had it begun there: the path of a scope is always what is open. If it
- * was a repetition and now is the outermost of its op, its time so far was
- * counted with the one that ended. */
-static void repath(struct axp__tally *t, struct axp__frame *f, uint64_t now)
-{
-    struct axp__op *op = f->op;
-    bool is_repeat = axp__frame_flags(f) & AXP__F_REPEAT;
-    bool was_within = is_repeat || f->node->is_recursive;
-    uint64_t label = AXP__LABEL(op->name) + AXP__DECLARES(f->node->declares);
-    struct axp__entry *e = axp__tally_find(t, f[-1].path, label);
-    if (e->other != op) return; /* no memory: all share one */
-    axp__set_pointer(&f->node, (struct axp__node *)e->record);
-    f->path = e->path;
-    bool is_within = is_open_below(t, f);
-    if (is_within && !f->node->is_recursive)
-        axp__frame_set_flags(f, AXP__F_REPEAT);
-    else if (is_repeat)
-        axp__frame_clear_flags(f, AXP__F_REPEAT);
-    if (!was_within || is_within) return;
-    axp__version_begin(&op->version);
-    axp__bump(&op->repeat_ticks, now - f->begin_ticks);
-    axp__version_end(&op->version);
-}
-
-void axp__tally_remove(struct axp__tally *t, struct axp__frame *f, uint64_t now,
-                       bool is_counted)
-{
-    if (f < t->top) { /* the child's charge passes from f to f's parent */
-        struct axp__frame *child = f + 1;
-        uint64_t from = axp__frame_flags(child) & AXP__F_MOVED
-                            ? child->charged_ticks
-                            : child->begin_ticks;
-        charge(f, now > from ? now - from : 0);
-        axp__put(&child->charged_ticks, now);
-        axp__frame_set_flags(child, AXP__F_MOVED);
-    }
-    if (is_counted)
-        count(t, f, now);
-    else
-        charge(f - 1, axp__frame_child_ticks(f));
-    for (struct axp__frame *g = f; g < t->top; g++)
-        move_frame(g, g + 1);
-    axp__put(&t->top, t->top - 1);
-    for (; f <= t->top; f++)
-        repath(t, f, now);
+    axp__tally_close(t, f, now);
 }
 
 /* ---- other additions ------------------------------------------------------- */
@@ -540,8 +469,8 @@ struct axp__node_extra *axp__tally_extra(struct axp__tally *t,
                                          struct axp__node *node)
 {
     if (!node->extra) {
-        axp__ref ref =
-            axp__arena_alloc(&t->arena, sizeof(struct axp__node_extra), false);
+        axp__ref ref = axp__arena_alloc(
+            &t->arena, sizeof(struct axp__node_extra), AXP__ARENA_SURE);
         if (!ref) return NULL;
         axp__put_release(&node->extra, ref);
     }
@@ -649,6 +578,7 @@ void axp__tally_init(struct axp__tally *t, struct axp__tally_seed *seed,
         .path = path_of(root),
         .op = t->other.other,  /* so that an end may look at it */
         .anchor = UINTPTR_MAX, /* nothing is further out */
+        .site = (const void *)(uintptr_t)t->inline_frames,
     };
 }
 

@@ -18,7 +18,8 @@
  * Threads    one owner writes. Others may read records by their version, and
  *            frames by their token (record_capture.c).
  * Failure    where no memory is left a new node folds into "(other)": its op
- *            stays exact, its place in the tree does not.
+ *            stays exact, its place in the tree does not. For ops, and for
+ *            what a call adds to, the budget has a reserve.
  */
 #ifndef AXP_TALLY_SCOPE_H
 #define AXP_TALLY_SCOPE_H
@@ -65,7 +66,8 @@ struct axp__frame { /* an open scope */
         uint64_t charged_ticks; /* … if it was moved, since when its present
                                    parent is charged */
     };
-    const void *site; /* which scope of the caller; the named slot */
+    const void *site; /* which scope of the caller; the named slot; of the
+                         root, how many frames lie here */
     struct axp__node *node;
     struct axp__op *op;
     uint64_t path;  /* of its children: see axp__tally_peek */
@@ -92,6 +94,13 @@ static inline void axp__frame_clear_flags(struct axp__frame *f, uint32_t flags)
     axp__put(&f->child_ticks, f->child_ticks & ~AXP__FLAG(flags));
 }
 
+/* Never into the flags, whatever the clock says. */
+static inline void axp__frame_charge(struct axp__frame *f, uint64_t ticks)
+{
+    uint64_t most = AXP__MAX_CHILD_TICKS - axp__frame_child_ticks(f);
+    axp__put(&f->child_ticks, f->child_ticks + (ticks < most ? ticks : most));
+}
+
 struct axp__entry { /* 32 bytes: see axp__tally_peek */
     uint64_t key;   /* 0: empty */
     uint64_t path;  /* of what it stands for: its ref << 32 | … */
@@ -102,6 +111,10 @@ struct axp__entry { /* 32 bytes: see axp__tally_peek */
 /* Of the entries of traffic, as if they had a parent: → axp__traffic,
  * axp__purse. */
 #define AXP__OF_TRAFFIC ((axp__ref)0xfffffffeu)
+/* The parent of what is begun below "(other)", where paths are lost: nothing
+ * is found under it. One for all, so that who looks in vain looks at few
+ * places. */
+#define AXP__OF_FOLDED ((axp__ref)0xfffffffcu)
 
 /* Under 2^31 in its lower half, so that a label fits on top. */
 static inline uint64_t axp__path_of(axp__ref ref)
@@ -127,13 +140,27 @@ struct axp__tally {
     struct axp__lists first, last;
     struct axp__entry other; /* the node that new ones fold into */
     uint64_t lost_bucket;    /* where a histogram without memory counts */
+    uint64_t hash_reserved;  /* bytes of it from the budget's reserve */
     struct axp__budget *budget;
     uint64_t n_folded; /* scopes whose place in the tree was lost */
+    uint64_t n_removals;
     /* What growing leaves behind stays readable until release. */
     void (*retire)(void *ctx, void *memory, size_t bytes);
     void *retire_ctx;
     uint32_t inline_frames, inline_entries; /* these are not ours to unmap */
 };
+
+/* The innermost open scope as another thread may see it, and the root below
+ * it; the root itself while the frames move elsewhere. */
+static inline struct axp__frame *axp__tally_look(const struct axp__tally *t,
+                                                 struct axp__frame **frames)
+{
+    struct axp__frame *root = axp__get_acquire(&t->frames);
+    struct axp__frame *top = axp__get_acquire(&t->top);
+    size_t bytes = (size_t)(uintptr_t)axp__get(&root->site) * sizeof *root;
+    *frames = root;
+    return (uintptr_t)top - (uintptr_t)root < bytes ? top : root;
+}
 
 /* The caller's first memory, zeroed: a thread with a few scopes needs no
  * other mapping. */
@@ -165,9 +192,14 @@ struct axp__frame *axp__tally_push_label(struct axp__tally *t, uint64_t label,
 /* Closes the innermost scope. */
 void axp__tally_pop(struct axp__tally *t, uint64_t now);
 /* f is not the innermost: its children move up to its parent. Not counted:
- * as if it had never been there. */
+ * as if it had never been there. Takes time in proportion to how many scopes
+ * are open. (tally_remove.c) */
 void axp__tally_remove(struct axp__tally *t, struct axp__frame *f, uint64_t now,
                        bool is_counted);
+/* Counts the call of a frame that ends now, and charges the one below it. */
+void axp__tally_close(struct axp__tally *t, struct axp__frame *f, uint64_t now);
+/* Without a place of its own: the entry of that name under "(other)". */
+struct axp__entry *axp__tally_fold(struct axp__tally *t, uint64_t label);
 /* The op of a name, made when new; NULL without memory. */
 struct axp__op *axp__tally_op(struct axp__tally *t, uint32_t name);
 struct axp__entry *axp__tally_traffic(struct axp__tally *t, uint32_t name);

@@ -12,7 +12,7 @@ struct axp__steps *axp__tally_make_steps(struct axp__tally *t)
 {
     if (t->first.steps) return axp__tally_steps(t);
     axp__ref ref =
-        axp__arena_alloc(&t->arena, sizeof(struct axp__steps), false);
+        axp__arena_alloc(&t->arena, sizeof(struct axp__steps), AXP__ARENA_SURE);
     if (!ref) return NULL;
     struct axp__steps *s = axp__arena_at(&t->arena, ref);
     s->stats.min_ticks = UINT64_MAX;

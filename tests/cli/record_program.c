@@ -4,6 +4,7 @@
  *   record_program scopes N            N scopes "outer" with one "inner" each
  *   record_program workers N SCOPES    N children that record, one that does
  *                                      not, and the program itself
+ *   record_program leave N SCOPES      N children that record and _exit
  *   record_program steps N MS SLOW     N steps of MS ms; every SLOWth takes
  *                                      thirty times as long
  *   record_program serve MS            scopes for so long, one every 100 us
@@ -50,6 +51,18 @@ static void workers(long n, long n_scopes)
         exit(0);
     }
     scopes(n_scopes);
+    while (wait(NULL) > 0)
+        continue;
+}
+
+/* Children that end as os._exit does: without handlers. */
+static void leave(long n, long n_scopes)
+{
+    for (long i = 0; i < n; i++) {
+        if (fork() > 0) continue;
+        scopes(n_scopes);
+        _exit(0);
+    }
     while (wait(NULL) > 0)
         continue;
 }
@@ -108,6 +121,7 @@ int main(int argc, char **argv)
     puts("ready");
     if (!strcmp(word, "scopes")) scopes(a[0]);
     if (!strcmp(word, "workers")) workers(a[0], a[1]);
+    if (!strcmp(word, "leave")) leave(a[0], a[1]);
     if (!strcmp(word, "steps")) steps(a[0], a[1], a[2]);
     if (!strcmp(word, "serve")) serve(a[0]);
     if (!strcmp(word, "die")) die(a[0], a[1]);

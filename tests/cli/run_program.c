@@ -116,6 +116,29 @@ static int many_threads(long n)
     return 0;
 }
 
+static void *compute(void *argument)
+{
+    volatile double sum = 0;
+    for (int i = 0; i < 100000; i++)
+        sum += 1.0 / (i + 1);
+    return argument;
+}
+
+/* Threads that begin, work and end as the machine likes. */
+static int herd(long n)
+{
+    pthread_t *threads = calloc((size_t)n, sizeof *threads);
+    pthread_attr_t small;
+    pthread_attr_init(&small);
+    pthread_attr_setstacksize(&small, 64 << 10);
+    for (long i = 0; i < n; i++)
+        if (pthread_create(&threads[i], &small, compute, NULL)) return 1;
+    for (long i = 0; i < n; i++)
+        pthread_join(threads[i], NULL);
+    free(threads);
+    return 0;
+}
+
 /* A child that outlives its parent, and is nobody's concern. */
 static int leave_orphan(void)
 {
@@ -207,6 +230,7 @@ int main(int argc, char **argv)
         return environ = NULL, execl("/bin/sh", "sh", "-c", "echo clear", NULL);
     if (IS("fork")) return fork_many(number);
     if (IS("threads")) return many_threads(number);
+    if (IS("herd")) return herd(number);
     if (IS("orphan")) return leave_orphan();
     if (IS("count")) return count_signals(number, number_2);
     if (IS("terminal")) return say_terminal();

@@ -64,30 +64,37 @@ def wait_for(look, what):
     raise Failure(f"no {what}")
 
 
-def number_of(path):
-    """A recording's number is in its first block, and its spool is called by
-    it; None as long as that block is not written."""
-    number = re.search(rb"\x02id\x20([0-9a-f]{32})",
-                       path.read_bytes()[:65536])
-    return number and number.group(1).decode()
+def numbers_of(path):
+    """The numbers of the recordings in a file, each in its first block; spools
+    are called by them. None as long as that block is not written."""
+    return [number.decode() for number in
+            re.findall(rb"\x02id\x20([0-9a-f]{32})", path.read_bytes())]
+
+
+def recordings(folder):
+    """Recordings in a folder, and parts of those that are not joined yet."""
+    return [*folder.glob("*.axp"), *folder.glob("*.axp.parts/*.axp")]
 
 
 def wait_for_files(folder, n):
     """Until so many recordings are there, each with its number."""
     def are_there():
-        files = list(folder.glob("*.axp"))
-        return len(files) >= n and all(map(number_of, files))
+        try:
+            files = recordings(folder)
+            return len(files) >= n and all(map(numbers_of, files))
+        except FileNotFoundError:
+            return False
     wait_for(are_there, f"{n} recordings")
 
 
 def spools(folder):
     """Spools of the recordings in a folder."""
     left = []
-    for path in folder.glob("*.axp"):
-        number = number_of(path)
-        check(number, path.name, "has no number")
-        name = f"axprof-{os.geteuid()}-{number}.spool"
-        left += [p for p in (pathlib.Path("/dev/shm") / name,
+    for path in recordings(folder):
+        numbers = numbers_of(path)
+        check(numbers, path.name, "has no number")
+        names = [f"axprof-{os.geteuid()}-{n}.spool" for n in numbers]
+        left += [p for p in (*(pathlib.Path("/dev/shm") / n for n in names),
                              pathlib.Path(f"{path}.spool")) if p.exists()]
     return left
 
@@ -134,12 +141,13 @@ def end(process):
 def profile(c, folder, *command, options=(), status=0, env=None):
     """The report of a run as JSON, and the files that it left."""
     report = folder / "report.json"
-    result = run([c.axprof, "run", "-q", "-o", report, *options, "--",
-                  *command], folder, env=env or environment())
+    result = run([c.axprof, "run", "-q", "--report", report, *options,
+                  "--", *command], folder, env=env or environment())
     equal(result.status, status, f"status of {command}; {result.err}")
     equal(spools(folder), [], "spools that were left")
     data = json.loads(report.read_text())
     report.unlink()
+    equal(list(folder.glob("*.axp.parts")), [], "parts that were left")
     return data, sorted(p.name for p in folder.glob("*.axp"))
 
 

@@ -179,7 +179,7 @@ def test_interrupt_of_the_report(c, folder):
     interrupted; the recording is there."""
     os.mkfifo(folder / "fifo")
     t = open_terminal(c, folder, "exit", "3", options=(
-        "--output", "x.axp", "-o", "fifo", "-f", "json"))
+        "-o", "x.axp", "--report", "fifo", "-f", "json"))
     for _ in range(50 * LIMIT_S):
         if (folder / "x.axp").exists():
             break

@@ -202,7 +202,7 @@ def test_report_while_it_runs(c, folder):
     """SIGUSR1: a report of what there is, and the program goes on."""
     report = folder / "report.json"
     process = start(c, folder, c.program(), "serve", 1500,
-                    options=("-q", "-o", report))
+                    options=("-q", "--report", report))
     try:
         wait_for_files(folder, 2)
         wait_for(lambda: requests(c, folder), "request")

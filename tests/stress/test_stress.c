@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Everything at once, for as many seconds as the argument says (default 5).
  *
- * Rounds of two phases, each in a process of its own until time is up:
+ * Rounds of three phases, each in a process of its own until time is up:
  *   exact   threads begin and end, record on the global and on one more
  *           profiler, while snapshots are taken, other profilers come and go,
  *           children are forked and signal handlers record. Then every
  *           count is what was counted beside it, and a handler's events are
  *           recorded or among signal_drops, each once.
+ *   named   threads that hold many named scopes open and end, while others
+ *           stop what they find in all lanes, recording to a file. Every start
+ *           finds its stop.
  *   chaos   the same with resets, switches, finishes and destroys of the
  *           profilers under the threads' hands. Nothing is exact then; but
  *           afterwards a reset profiler counts exactly again. */
@@ -288,6 +291,115 @@ static void exact_phase(void)
             n_threads, 4 * n_work + 2 * n_hot, n_forks, n_views, n_sent);
 }
 
+/* ---- named scopes, threads that end, a file ------------------------------------- */
+
+#define N_OPEN 24 /* more than a lane has room for within itself */
+#define N_PAIRS 4
+
+static uint64_t n_overlapping, n_foreign;
+
+/* Holds many open; then stops them all, in no order. */
+static void *hold_many(void *arg)
+{
+    unsigned seed = (unsigned)(uintptr_t)arg;
+    char name[N_OPEN][24];
+    for (unsigned i = 0; i < N_OPEN; i++) {
+        snprintf(name[i], sizeof name[i], "held %u", (seed + i) % 40);
+        axp_start(prof, name[i]);
+    }
+    for (unsigned i = 0; i < N_OPEN; i++)
+        axp_stop(prof, name[(i * 7 + seed) % N_OPEN]);
+    count(&n_overlapping, N_OPEN);
+    return NULL;
+}
+
+/* One starts, another stops: which searches all lanes, those of threads that
+ * have ended too. */
+static int n_started[N_PAIRS];
+
+static void *start_only(void *arg)
+{
+    unsigned pair = (unsigned)(uintptr_t)arg % N_PAIRS;
+    static const char *const names[] = {"pair 0", "pair 1", "pair 2", "pair 3"};
+    if (__atomic_load_n(&n_started[pair], __ATOMIC_ACQUIRE) > 100)
+        return NULL; /* those who stop cannot keep up */
+    for (int i = 0; i < 20; i++) {
+        axp_start(prof, names[pair]);
+        __atomic_add_fetch(&n_started[pair], 1, __ATOMIC_RELEASE);
+    }
+    return NULL;
+}
+
+static void *stop_only(void *arg)
+{
+    static const char *const names[] = {"pair 0", "pair 1", "pair 2", "pair 3"};
+    (void)arg;
+    for (unsigned i = 0;; i++) {
+        int *n = &n_started[i % N_PAIRS];
+        int now = __atomic_load_n(n, __ATOMIC_ACQUIRE);
+        if (now &&
+            __atomic_compare_exchange_n(n, &now, now - 1, false,
+                                        __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+            axp_stop(prof, names[i % N_PAIRS]);
+            count(&n_foreign, 1);
+        } else if (over() && i % N_PAIRS == 0) {
+            bool is_left = false;
+            for (int k = 0; k < N_PAIRS; k++)
+                is_left |= __atomic_load_n(&n_started[k], __ATOMIC_ACQUIRE);
+            if (!is_left) return NULL;
+        }
+    }
+}
+
+static uint64_t calls_like(const axp_view *v, const char *start)
+{
+    size_t n = axp_view_ops(v, AXP_BY_CALLS, NULL, 0);
+    axp_op *ops = calloc(n + 1, sizeof *ops);
+    uint64_t calls = 0;
+    CHECK(ops != NULL);
+    axp_view_ops(v, AXP_BY_CALLS, ops, n);
+    for (size_t i = 0; i < n; i++)
+        if (!strncmp(ops[i].name, start, strlen(start))) calls += ops[i].calls;
+    free(ops);
+    return calls;
+}
+
+static void named_phase(void)
+{
+    static void *(*hold)(void *) = hold_many, *(*start)(void *) = start_only;
+    static bool is_exact = true;
+    char path[64];
+    void *(*const fn[])(void *) = {spawner,   spawner,   spawner, spawner,
+                                   stop_only, stop_only, forks,   snapshots};
+    void *const arg[] = {&hold, &hold, &hold,     &start,
+                         NULL,  NULL,  &is_exact, NULL};
+    snprintf(path, sizeof path, "/tmp/axprof-stress-%ld.axp", (long)getpid());
+    prof = axp_profiler_create(&(axp_options){.path = path});
+    CHECK(prof != NULL);
+    run_threads(fn, arg, 8);
+    for (int i = 0; i < N_PAIRS; i++) /* what began after the last stop */
+        for (; n_started[i]; n_started[i]--) {
+            char name[16];
+            snprintf(name, sizeof name, "pair %d", i);
+            axp_stop(prof, name);
+            n_foreign++;
+        }
+    axp_view *v = axp_snapshot(prof);
+    CHECK(v != NULL);
+    stress_check_view(v);
+    CHECK_EQ(calls_like(v, "held "), n_overlapping);
+    CHECK_EQ(calls_like(v, "pair "), n_foreign);
+    CHECK_EQ(stress_view_warning(v, "stop_without_start"), 0);
+    axp_view_destroy(v);
+    CHECK(axp_finish(prof) == AXP_OK);
+    axp_profiler_destroy(prof);
+    unlink(path);
+    dprintf(1,
+            "named: %" PRIu64 " threads, %" PRIu64 " held, %" PRIu64
+            " stopped elsewhere, %" PRIu64 " forks\n",
+            n_threads, n_overlapping, n_foreign, n_forks);
+}
+
 /* ---- chaos ------------------------------------------------------------------------ */
 
 static axp_profiler *handle(unsigned i)
@@ -388,6 +500,7 @@ int main(int argc, char **argv)
     time_t end = time(NULL) + (time_t)seconds;
     do {
         failed += STRESS_RUN(exact_phase, 60);
+        failed += STRESS_RUN(named_phase, 60);
         failed += STRESS_RUN(chaos_phase, 60);
     } while (time(NULL) < end && !failed);
     return failed ? 1 : 0;

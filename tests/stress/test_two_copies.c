@@ -4,9 +4,13 @@
  * into the same global profiler, handles and names work across, a switch in
  * one is seen in the other, on every thread.
  *
- *   test_two_copies PLUGIN */
+ * Plug-ins with a static copy of their own do the same, and are unloaded while
+ * the program goes on.
+ *
+ *   test_two_copies PLUGIN STATIC... */
 #include <dlfcn.h>
 #include <pthread.h>
+#include <semaphore.h>
 
 #include "stress_check.h"
 
@@ -25,9 +29,11 @@ static void get(void *library, const char *name, void *fn)
     memcpy(fn, &symbol, sizeof symbol);
 }
 
+static void *library;
+
 static void load(int how)
 {
-    void *library = dlopen(path, RTLD_NOW | how);
+    library = dlopen(path, RTLD_NOW | how);
     if (!library) dprintf(2, "%s\n", dlerror());
     CHECK(library != NULL);
     get(library, "plugin_record", &record);
@@ -132,13 +138,84 @@ static void plugin_first(void)
     use_both();
 }
 
+/* ---- unloaded ------------------------------------------------------------------ */
+
+static sem_t recorded, may_end;
+
+static void *live_on(void *arg)
+{
+    (void)arg;
+    record(prof, 10);
+    sem_post(&recorded);
+    while (sem_wait(&may_end))
+        ;
+    own_scopes(10);
+    return NULL;
+}
+
+static unsigned count_maps(void)
+{
+    FILE *f = fopen("/proc/self/maps", "r");
+    unsigned n = 0;
+    CHECK(f != NULL);
+    for (int c; (c = getc(f)) != EOF;)
+        n += c == '\n';
+    fclose(f);
+    return n;
+}
+
+/* The plug-in goes, its threads live on, and the program records on, to a
+ * file: which the plug-in's end does not finish. */
+static void plugin_goes(void)
+{
+    enum { N = 4, ROUNDS = 50 };
+    pthread_t t[N];
+    unsigned before = 0;
+    char file[64];
+    snprintf(file, sizeof file, "/tmp/axprof-copies-%ld.axp", (long)getpid());
+    sem_init(&recorded, 0, 0);
+    sem_init(&may_end, 0, 0);
+    own_scopes(20);
+    prof = axp_profiler_create(&(axp_options){.path = file});
+    CHECK(prof != NULL);
+    for (unsigned round = 1; round <= ROUNDS; round++) {
+        load(round % 2 ? RTLD_LOCAL : RTLD_GLOBAL);
+        for (int i = 0; i < N; i++)
+            CHECK(!pthread_create(&t[i], NULL, live_on, NULL));
+        for (int i = 0; i < N; i++)
+            while (sem_wait(&recorded))
+                ;
+        dlclose(library);
+        axp_set_enabled(axp_global(), false);
+        axp_set_enabled(axp_global(), true);
+        for (int i = 0; i < N; i++)
+            sem_post(&may_end);
+        for (int i = 0; i < N; i++)
+            CHECK(!pthread_join(t[i], NULL));
+        CHECK_EQ(axp_call_count(prof, "both in"), round * N * 20);
+        if (round == 20) before = count_maps();
+    }
+    CHECK(count_maps() < before + 10);
+    CHECK(axp_is_enabled(axp_global()));
+    CHECK(axp_finish(prof) == AXP_OK);
+    axp_profiler_destroy(prof);
+    unlink(file);
+}
+
 int main(int argc, char **argv)
 {
     int failed = 0;
-    CHECK(argc == 2);
+    CHECK(argc >= 2);
     path = argv[1];
     failed += STRESS_RUN(program_first_local, 30);
     failed += STRESS_RUN(program_first_global, 30);
     failed += STRESS_RUN(plugin_first, 30);
+    for (int i = 2; i < argc; i++) {
+        path = argv[i];
+        failed += STRESS_RUN(program_first_local, 30);
+        failed += STRESS_RUN(program_first_global, 30);
+        failed += STRESS_RUN(plugin_first, 30);
+        failed += STRESS_RUN(plugin_goes, 30);
+    }
     return failed ? 1 : 0;
 }

@@ -17,7 +17,6 @@
 #include <stdarg.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 
 #include "axprof/axprof_file.h"
 #include "record/record_lane.h"
@@ -26,7 +25,17 @@
 
 /* ---- what fails ---------------------------------------------------------------- */
 
-enum call { OPEN, MMAP, FALLOCATE, PWRITE, FTRUNCATE, RENAME, THREAD };
+enum call {
+    OPEN,
+    MMAP,
+    MREMAP,
+    MADVISE,
+    PWRITE,
+    FTRUNCATE,
+    RENAME,
+    THREAD,
+    CLONE
+};
 enum mode { ONE, FROM_ON };
 #define SHORT_WRITE (-1) /* no error: half of what was asked for */
 
@@ -38,15 +47,18 @@ struct turn {
 static const struct turn turns[] = {
     {OPEN, "open: EMFILE", EMFILE},
     {MMAP, "mmap: ENOMEM", ENOMEM},
-    {FALLOCATE, "fallocate: ENOSPC", ENOSPC},
-    {FALLOCATE, "fallocate: EOPNOTSUPP", EOPNOTSUPP},
+    {MREMAP, "mremap: ENOMEM", ENOMEM},
+    {MADVISE, "madvise: EFAULT", EFAULT}, /* no room */
+    {MADVISE, "madvise: EINVAL", EINVAL}, /* an old kernel */
     {PWRITE, "pwrite: ENOSPC", ENOSPC},
     {PWRITE, "pwrite: EIO", EIO},
     {PWRITE, "pwrite: EINTR", EINTR},
     {PWRITE, "pwrite: half", SHORT_WRITE},
     {FTRUNCATE, "ftruncate: EIO", EIO},
     {RENAME, "rename: EACCES", EACCES},
+    {RENAME, "rename: EINVAL", EINVAL}, /* an old file system */
     {THREAD, "pthread_create: EAGAIN", EAGAIN},
+    {CLONE, "clone: EAGAIN", EAGAIN},
 };
 
 static struct {
@@ -92,25 +104,30 @@ void *__wrap_mmap(void *at, size_t len, int prot, int flags, int fd, off_t off)
     return __real_mmap(at, len, prot, flags, fd, off);
 }
 
-long __real_syscall(long n, ...);
-long __wrap_syscall(long n, ...);
-long __wrap_syscall(long n, ...)
+void *__real_mremap(void *at, size_t len, size_t new_len, int flags, ...);
+void *__wrap_mremap(void *at, size_t len, size_t new_len, int flags, ...);
+void *__wrap_mremap(void *at, size_t len, size_t new_len, int flags, ...)
 {
-    long a[6];
     va_list list;
-    va_start(list, n);
-    for (int i = 0; i < 6; i++)
-        a[i] = va_arg(list, long);
+    va_start(list, flags);
+    void *to = flags & MREMAP_FIXED ? va_arg(list, void *) : NULL;
     va_end(list);
-    if (n == SYS_mmap && is_failing(MMAP)) return -1;
-    return __real_syscall(n, a[0], a[1], a[2], a[3], a[4], a[5]);
+    if (is_failing(MREMAP)) return MAP_FAILED;
+    return __real_mremap(at, len, new_len, flags, to);
 }
 
-int __real_fallocate(int fd, int mode, off_t at, off_t len);
-int __wrap_fallocate(int fd, int mode, off_t at, off_t len);
-int __wrap_fallocate(int fd, int mode, off_t at, off_t len)
+int __real_madvise(void *at, size_t len, int advice);
+int __wrap_madvise(void *at, size_t len, int advice);
+int __wrap_madvise(void *at, size_t len, int advice)
 {
-    return is_failing(FALLOCATE) ? -1 : __real_fallocate(fd, mode, at, len);
+    return is_failing(MADVISE) ? -1 : __real_madvise(at, len, advice);
+}
+
+int __real_clone(int (*fn)(void *), void *stack, int flags, void *arg);
+int __wrap_clone(int (*fn)(void *), void *stack, int flags, void *arg);
+int __wrap_clone(int (*fn)(void *), void *stack, int flags, void *arg)
+{
+    return is_failing(CLONE) ? -1 : __real_clone(fn, stack, flags, arg);
 }
 
 ssize_t __real_pwrite(int fd, const void *bytes, size_t n, off_t at);
@@ -129,11 +146,15 @@ int __wrap_ftruncate(int fd, off_t len)
     return is_failing(FTRUNCATE) ? -1 : __real_ftruncate(fd, len);
 }
 
-int __real_rename(const char *from, const char *to);
-int __wrap_rename(const char *from, const char *to);
-int __wrap_rename(const char *from, const char *to)
+int __real_renameat2(int from_in, const char *from, int to_in, const char *to,
+                     unsigned flags);
+int __wrap_renameat2(int from_in, const char *from, int to_in, const char *to,
+                     unsigned flags);
+int __wrap_renameat2(int from_in, const char *from, int to_in, const char *to,
+                     unsigned flags)
 {
-    return is_failing(RENAME) ? -1 : __real_rename(from, to);
+    if (is_failing(RENAME)) return -1;
+    return __real_renameat2(from_in, from, to_in, to, flags);
 }
 
 int __real_pthread_create(pthread_t *t, const pthread_attr_t *attr,
@@ -298,7 +319,8 @@ static void check_file(bool is_whole, uint64_t n_cut)
     }
     check_view(v);
     CHECK(is_whole || reports(v, "write_failed") || has_statistics());
-    if (n_cut != UINT64_MAX) CHECK_EQ(axp_view_cut_count(v), n_cut);
+    /* of a chunk that was overwritten a flush may have saved the beginning */
+    CHECK(axp_view_cut_count(v) <= n_cut);
     axp_view_destroy(v);
     if (!is_whole) CHECK_EQ(axp_file_pack(path, NULL), AXP_OK);
     FILE *nowhere =

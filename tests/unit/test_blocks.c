@@ -13,7 +13,7 @@ static uint64_t key_of(uint64_t i, uint64_t stride)
 
 static void against_an_array(uint64_t stride)
 {
-    struct axp__budget budget = {0, 1u << 28, NULL};
+    struct axp__budget budget = {.limit_bytes = 1u << 28};
     struct axp__blocks m = {.budget = &budget};
     uint64_t *held = calloc(KEYS, sizeof *held), rng = 5, got;
     for (uint64_t r = 0; r < 600000; r++) {
@@ -46,7 +46,7 @@ static void random_puts_and_takes(void **state)
 static void without_budget_it_is_full(void **state)
 {
     (void)state;
-    struct axp__budget budget = {0, 4096 * sizeof(struct axp__slot), NULL};
+    struct axp__budget budget = {.limit_bytes = 4096 * sizeof(struct axp__slot)};
     struct axp__blocks m = {.budget = &budget};
     uint64_t old, n = 0, value;
     while (axp__blocks_put(&m, key_of(n, 64), n, &old) == AXP__PUT_NEW)
@@ -96,7 +96,7 @@ static void *put_and_take(void *arg)
 static void four_threads(void **state)
 {
     (void)state;
-    struct axp__budget budget = {0, 1u << 28, NULL};
+    struct axp__budget budget = {.limit_bytes = 1u << 28};
     struct axp__blocks m = {.budget = &budget};
     struct party x[4];
     pthread_t t[4];

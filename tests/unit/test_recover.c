@@ -26,11 +26,10 @@ struct bytes {
 
 static struct bytes read_spool(void)
 {
-    struct stat st;
+    size_t used = axp__prof_of(prof)->budget.space->end_bytes;
     int fd = open(axp__prof_of(prof)->tape->spool_path, O_RDONLY);
     assert_true(fd >= 0);
-    assert_int_equal(fstat(fd, &st), 0);
-    struct bytes b = {malloc((size_t)st.st_size), (size_t)st.st_size};
+    struct bytes b = {malloc(used), used}; /* all that is in it */
     assert_int_equal(pread(fd, b.at, b.len, 0), b.len);
     close(fd);
     return b;

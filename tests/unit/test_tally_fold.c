@@ -11,7 +11,7 @@
 #define NAMES 12u
 #define FIRST 10u /* ids of the names */
 #define OTHER 1u
-#define MAX_OPEN 64u
+#define MAX_OPEN 300u
 
 struct sums {
     uint64_t calls, total, self;
@@ -31,13 +31,19 @@ static void retire(void *ctx, void *memory, size_t bytes)
     axp__budget_give(ctx, bytes);
 }
 
-static void init_owned(struct owned *o, uint64_t limit)
+static void init_with_reserve(struct owned *o, uint64_t limit, uint64_t reserve)
 {
     o->seed = calloc(1, sizeof *o->seed);
-    o->budget = (struct axp__budget){0, limit, NULL};
+    o->budget =
+        (struct axp__budget){.limit_bytes = limit, .reserve_bytes = reserve};
     axp__tally_init(&o->t, o->seed, &o->budget, OTHER);
     o->t.retire = retire;
     o->t.retire_ctx = &o->budget;
+}
+
+static void init_owned(struct owned *o, uint64_t limit)
+{
+    init_with_reserve(o, limit, 0);
 }
 
 static void fini_owned(struct owned *o)
@@ -116,7 +122,7 @@ static void compare(struct axp__tally *t, const struct model *m, bool is_tight)
     }
 }
 
-enum { NO_REMOVE = 1, NO_RECURSION = 2 };
+enum { NO_REMOVE = 1, NO_RECURSION = 2, DEEP = 4 };
 
 static bool is_open(const struct model *m, uint32_t name)
 {
@@ -136,7 +142,7 @@ static void run(struct owned *o, uint64_t seed, unsigned rounds, int how)
         model_tick(&m, pause);
         bool may_push = r < rounds && m.n_open < MAX_OPEN &&
                         !(how & NO_RECURSION && is_open(&m, name));
-        if (dice < 50 && may_push) {
+        if (dice < (how & DEEP ? 60 : 50) && may_push) {
             assert_true(axp__tally_has_room(&o->t));
             axp__tally_push(&o->t, FIRST + name, now);
             m.open[m.n_open++] = name;
@@ -152,17 +158,25 @@ static void run(struct owned *o, uint64_t seed, unsigned rounds, int how)
             model_close(&m, at);
         }
     }
-    compare(&o->t, &m, o->budget.limit_bytes < 1 << 20);
+    bool is_tight = o->budget.limit_bytes + o->budget.reserve_bytes < 1 << 20;
+    compare(&o->t, &m, is_tight);
+}
+
+static void run_with_reserve(uint64_t limit, uint64_t reserve, int how)
+{
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        struct owned o;
+        init_with_reserve(&o, limit, reserve);
+        run(&o, seed * 7919, 3000, how);
+        fini_owned(&o);
+        assert_int_equal(o.budget.used_bytes, 0);
+        assert_int_equal(o.budget.reserve_used_bytes, 0);
+    }
 }
 
 static void run_many(uint64_t limit, int how)
 {
-    for (uint64_t seed = 1; seed <= 20; seed++) {
-        struct owned o;
-        init_owned(&o, limit);
-        run(&o, seed * 7919, 3000, how);
-        fini_owned(&o);
-    }
+    run_with_reserve(limit, 0, how);
 }
 
 static void nested_scopes(void **state)
@@ -183,6 +197,24 @@ static void ended_out_of_order_with_recursion(void **state)
     run_many(1 << 26, 0);
 }
 
+/* So many above the one that ends that they fold: the ops stay exact. */
+static void ended_out_of_order_far_below(void **state)
+{
+    (void)state;
+    run_many(1 << 26, DEEP | NO_RECURSION);
+    run_many(1 << 26, DEEP);
+}
+
+/* Nothing is left for places: others took it all. */
+static void exact_from_the_reserve(void **state)
+{
+    (void)state;
+    run_with_reserve(0, 1 << 26, NO_REMOVE);
+    run_with_reserve(0, 1 << 26, 0);
+    run_with_reserve(0, 1 << 26, DEEP);
+    run_with_reserve(64 * 1024, 1 << 26, 0);
+}
+
 /* No room for new places in the tree: the ops stay exact. */
 static void folded_for_want_of_memory(void **state)
 {
@@ -196,11 +228,10 @@ static void folded_with_recursion(void **state)
     run_many(256 * 1024, NO_REMOVE);
 }
 
-static void merging_adds_everything_up(void **state)
+static void merge_into(uint64_t limit, uint64_t reserve)
 {
-    (void)state;
     struct owned sum, part;
-    init_owned(&sum, 1 << 26);
+    init_with_reserve(&sum, limit, reserve);
     struct sums want[NAMES] = {{0, 0, 0}};
     uint64_t counts[NAMES] = {0};
     for (uint64_t seed = 1; seed <= 10; seed++) {
@@ -227,6 +258,19 @@ static void merging_adds_everything_up(void **state)
     fini_owned(&sum);
 }
 
+static void merging_adds_everything_up(void **state)
+{
+    (void)state;
+    merge_into(1 << 26, 0);
+}
+
+/* Recursive places of the parts find none in the sum. */
+static void merging_into_a_full_one(void **state)
+{
+    (void)state;
+    merge_into(0, 1 << 26);
+}
+
 /* What was taken from the budget is given back. */
 static void memory_is_returned(void **state)
 {
@@ -245,9 +289,12 @@ int main(void)
         cmocka_unit_test(nested_scopes),
         cmocka_unit_test(ended_out_of_order),
         cmocka_unit_test(ended_out_of_order_with_recursion),
+        cmocka_unit_test(ended_out_of_order_far_below),
+        cmocka_unit_test(exact_from_the_reserve),
         cmocka_unit_test(folded_for_want_of_memory),
         cmocka_unit_test(folded_with_recursion),
         cmocka_unit_test(merging_adds_everything_up),
+        cmocka_unit_test(merging_into_a_full_one),
         cmocka_unit_test(memory_is_returned),
     };
     return TS_RUN(tests);

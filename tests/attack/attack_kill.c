@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* SIGKILL at random moments: nothing that was recorded is lost, nothing is
- * there twice.
+ * there twice. (attack_step.c does the same at every instruction, on one
+ * thread.)
  *
- * A child records on several threads as fast as it can. Each event carries a
+ * A child records on several threads as fast as it can, or, one time in four,
+ * on many that end soon. Each event carries a
  * number, and after each call has returned the child raises a counter in
  * memory that this process owns. Then it is killed, its trace and spool are
  * opened, and the numbers of every kind on every thread must be 0, 1, 2, …
  * in order, as many as the counter says, or one more: the call that was under
- * way. Statistics are compared with the same counters.
+ * way. Statistics are compared with the same counters, and what `pack` makes
+ * of the recording is sound: `check` says so.
  *
- * Usage: test_kill [KILLS]. How many of the kills came while trace and spool
+ * Usage: attack_kill [KILLS]. How many of the kills came while trace and spool
  * both held words is printed, and must be at least a fifth. */
 #include <pthread.h>
 #include <sys/mman.h>
@@ -20,12 +23,12 @@
 #include "stress_check.h"
 
 #define N_THREADS 4
-enum kind { SCOPE, COUNTER, TEXT, ALLOC, N_KINDS };
+enum kind { SCOPE, COUNTER, TEXT, ALLOC, ENDED, N_KINDS };
 static const char *const names[N_THREADS][N_KINDS] = {
-    {"scope 0", "counter 0", "text 0", "alloc 0"},
-    {"scope 1", "counter 1", "text 1", "alloc 1"},
-    {"scope 2", "counter 2", "text 2", "alloc 2"},
-    {"scope 3", "counter 3", "text 3", "alloc 3"},
+    {"scope 0", "counter 0", "text 0", "alloc 0", "ended 0"},
+    {"scope 1", "counter 1", "text 1", "alloc 1", "ended 1"},
+    {"scope 2", "counter 2", "text 2", "alloc 2", "ended 2"},
+    {"scope 3", "counter 3", "text 3", "alloc 3", "ended 3"},
 };
 
 struct shared { /* owned by the parent, raised by the child */
@@ -44,32 +47,55 @@ static void done(int thread, enum kind kind)
                      __ATOMIC_RELEASE);
 }
 
+static void record_one(int t, uint64_t i)
+{
+    char text[24];
+    {
+        AXP_SCOPE_IN(prof, names[t][SCOPE]);
+        done(t, SCOPE);
+        axp_counter(prof, names[t][COUNTER], (double)shared->n[t][COUNTER]);
+        done(t, COUNTER);
+    }
+    done(t, ENDED);
+    if (i % 8 == 0) {
+        snprintf(text, sizeof text, "%" PRIu64, shared->n[t][TEXT]);
+        axp_event(prof, names[t][TEXT], AXP_EVENT_INSTANT, text);
+        done(t, TEXT);
+    }
+    if (i % 4 == 0) {
+        axp_record_alloc(prof, names[t][ALLOC], shared->n[t][ALLOC] + 1);
+        done(t, ALLOC);
+    }
+    __atomic_store_n(&shared->is_ready, 1, __ATOMIC_RELAXED);
+}
+
 static void *record(void *arg)
 {
-    int t = (int)(intptr_t)arg;
-    for (uint64_t i = 0;; i++) {
-        char text[24];
-        {
-            AXP_SCOPE_IN(prof, names[t][SCOPE]);
-            axp_counter(prof, names[t][COUNTER], (double)i);
-            done(t, COUNTER);
-        }
-        done(t, SCOPE);
-        if (i % 8 == 0) {
-            snprintf(text, sizeof text, "%" PRIu64, shared->n[t][TEXT]);
-            axp_event(prof, names[t][TEXT], AXP_EVENT_INSTANT, text);
-            done(t, TEXT);
-        }
-        if (i % 4 == 0) {
-            axp_record_alloc(prof, names[t][ALLOC], shared->n[t][ALLOC] + 1);
-            done(t, ALLOC);
-        }
-        __atomic_store_n(&shared->is_ready, 1, __ATOMIC_RELAXED);
+    for (uint64_t i = 0;; i++)
+        record_one((int)(intptr_t)arg, i);
+    return NULL;
+}
+
+static void *record_some(void *arg)
+{
+    for (uint64_t i = 0; i < 20; i++)
+        record_one((int)(intptr_t)arg, i);
+    return NULL;
+}
+
+/* The same by threads that end soon, one after the other: they are merged all
+ * the time. */
+static void *record_briefly(void *arg)
+{
+    for (;;) {
+        pthread_t thread;
+        CHECK(!pthread_create(&thread, NULL, record_some, arg));
+        CHECK(!pthread_join(thread, NULL));
     }
     return NULL;
 }
 
-static void child(void)
+static void child(bool is_brief)
 {
     pthread_t thread[N_THREADS];
     prof = axp_profiler_create(&(axp_options){.path = path});
@@ -78,7 +104,8 @@ static void child(void)
         _exit(1);
     }
     for (intptr_t i = 0; i < N_THREADS; i++)
-        CHECK(!pthread_create(&thread[i], NULL, record, (void *)i));
+        CHECK(!pthread_create(&thread[i], NULL,
+                              is_brief ? record_briefly : record, (void *)i));
     for (;;)
         pause();
 }
@@ -87,7 +114,6 @@ static void child(void)
 
 struct found {
     uint64_t n[N_THREADS][N_KINDS];
-    uint64_t n_ends[N_THREADS];
     uint64_t n_wrong;
 };
 
@@ -104,7 +130,7 @@ static int look(const axp_event_info *e, void *ctx)
     CHECK(t >= 0 && t < N_THREADS);
     switch (e->type) {
     case AXP_EVENT_START: f->n[t][SCOPE]++; break;
-    case AXP_EVENT_END: f->n_ends[t]++; break;
+    case AXP_EVENT_END: f->n[t][ENDED]++; break;
     case AXP_EVENT_COUNTER:
         expect(f, &f->n[t][COUNTER], (uint64_t)e->value);
         break;
@@ -147,7 +173,7 @@ static void check_view(const axp_view *v)
     for (int t = 0; t < N_THREADS; t++) {
         for (int k = 0; k < N_KINDS; k++)
             check_count(names[t][k], f.n[t][k], shared->n[t][k]);
-        CHECK(f.n[t][SCOPE] - f.n_ends[t] <= 1);
+        CHECK(f.n[t][SCOPE] - f.n[t][ENDED] <= 1);
         check_op(v, t);
     }
     uint64_t n_allocs = 0;
@@ -155,6 +181,19 @@ static void check_view(const axp_view *v)
         n_allocs += shared->n[t][ALLOC];
     uint64_t found = axp_view_memory(v).n_allocs;
     CHECK(found >= n_allocs && found <= n_allocs + N_THREADS);
+}
+
+static void check_file(void)
+{
+    FILE *to = tmpfile();
+    char line[200];
+    CHECK(to != NULL);
+    bool is_sound = !axp_file_check(path, to);
+    rewind(to);
+    while (!is_sound && fgets(line, sizeof line, to))
+        fputs(line, stderr);
+    fclose(to);
+    CHECK(is_sound);
 }
 
 /* ---- the parent ---------------------------------------------------------------------- */
@@ -181,12 +220,12 @@ static bool has_words_in_trace(void)
 
 /* Whether the kill found words in both places; is_late: it waits until it
  * does. */
-static bool kill_once(bool is_late)
+static bool kill_once(bool is_late, bool is_brief)
 {
     memset(shared, 0, sizeof *shared);
     pid_t pid = fork();
     CHECK(pid >= 0);
-    if (!pid) child();
+    if (!pid) child(is_brief);
     while (!__atomic_load_n(&shared->is_ready, __ATOMIC_RELAXED))
         wait_us(100);
     while (is_late && !has_words_in_trace())
@@ -210,6 +249,7 @@ static bool kill_once(bool is_late)
     CHECK_EQ(axp_open(paths, 1, &v), AXP_OK);
     check_view(v);
     axp_view_destroy(v);
+    check_file();
     CHECK(!unlink(path));
     return both;
 }
@@ -225,7 +265,7 @@ int main(int argc, char **argv)
     CHECK(shared != MAP_FAILED);
     stress_watch(60 + (unsigned)n);
     for (int i = 0; i < n; i++)
-        n_both += kill_once(!STRESS_TSAN && i % 4 == 0);
+        n_both += kill_once(!STRESS_TSAN && i % 4 == 0, i % 4 == 1);
     printf("%d kills, %d of them with words in trace and spool\n", n, n_both);
     if (!STRESS_TSAN) CHECK(n_both * 4 >= n);
     CHECK(!rmdir(folder));

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* A recovered capture and its own timeline, folded, made one; see
+ * file_recount.h. */
+#include "file/file_recount.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "file/file_compare.h"
+#include "file/file_fold.h"
+#include "file/file_read.h"
+
+/* ---- whether all of it is there --------------------------------------------------- */
+
+struct seqs { /* of a row's chunks */
+    uint32_t row;
+    uint64_t n, last;
+};
+
+static int by_row(const void *a, const void *b)
+{
+    uint32_t x = ((const struct seqs *)a)->row,
+             y = ((const struct seqs *)b)->row;
+    return (x > y) - (x < y);
+}
+
+/* What a chunk of a capture holds; parts of a file's are blocks of some. */
+static bool get_seqs(const struct axp__cap_chunk *chunk, struct seqs *out)
+{
+    struct axp__index_entry e;
+    *out = (struct seqs){chunk->row, 0, 0};
+    for (uint32_t k = 0; k <= chunk->n_more; k++) {
+        uint64_t first = chunk->seq, n = 1;
+        if (axp__file_of(chunk)) {
+            if (!axp__file_part(chunk, k, &e)) return false;
+            first = e.block.seq;
+            n = e.block.n;
+        }
+        out->n += n;
+        if (first + n - 1 > out->last) out->last = first + n - 1;
+    }
+    return true;
+}
+
+/* The chunks of each row, summed up; malloc, *n rows. NULL: no memory, or a
+ * block that cannot be read. */
+static struct seqs *list_seqs(const struct axp__capture *c, size_t *n)
+{
+    struct seqs *list = malloc((c->n_chunks + 1) * sizeof *list);
+    *n = 0;
+    for (size_t i = 0; list && i < c->n_chunks; i++)
+        if (!get_seqs(&c->chunks[i], &list[i])) {
+            free(list);
+            return NULL;
+        }
+    if (!list) return NULL;
+    qsort(list, c->n_chunks, sizeof *list, by_row);
+    for (size_t i = 0; i < c->n_chunks; i++) {
+        if (*n && list[*n - 1].row == list[i].row) {
+            list[*n - 1].n += list[i].n;
+            if (list[i].last > list[*n - 1].last)
+                list[*n - 1].last = list[i].last;
+        } else {
+            list[(*n)++] = list[i];
+        }
+    }
+    return list;
+}
+
+/* The last chunk of a row has no words yet, perhaps. */
+static bool has_chunks(const struct seqs *list, size_t n, uint32_t row,
+                       uint64_t n_chunks)
+{
+    const struct seqs key = {row, 0, 0};
+    const struct seqs *s = bsearch(&key, list, n, sizeof *list, by_row);
+    return (s ? s->last : 0) + 1 >= n_chunks;
+}
+
+static bool is_whole(const struct axp__recovered *r)
+{
+    const struct axp__capture *c = r->capture;
+    size_t n;
+    if (r->is_cut || !c->has_timeline) return false;
+    struct seqs *list = list_seqs(c, &n);
+    bool ok = list != NULL;
+    for (size_t i = 0; ok && i < n; i++)
+        ok = list[i].n == list[i].last;
+    for (size_t i = 0; ok && i < c->n_rows; i++)
+        ok = has_chunks(list, n, c->rows[i].id, r->n_chunks[i]);
+    free(list);
+    return ok;
+}
+
+/* ---- rows and lanes ------------------------------------------------------------------ */
+
+struct recount {
+    const struct axp__recovered *r;
+    struct axp__fold *fold;
+    struct axp__capture again; /* the fold; rows by id, each with its lane */
+    bool *is_live;             /* of these: their thread had not been merged */
+    struct axp__cap_row *rows; /* what becomes of both */
+    struct axp__cap_lane *lanes;
+    size_t n_rows, n_lanes;
+};
+
+/* Among the rows of the fold; -1: nothing of it is in the timeline. */
+static ptrdiff_t find_row(const struct recount *x, uint32_t id)
+{
+    size_t low = 0, high = x->again.n_rows;
+    while (low < high) {
+        size_t mid = (low + high) / 2;
+        if (x->again.rows[mid].id < id)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low < x->again.n_rows && x->again.rows[low].id == id ? (ptrdiff_t)low
+                                                                : -1;
+}
+
+/* A scope that another thread has ended is open no more, though its own had
+ * not noticed yet. */
+static void hide_ended(const struct recount *x, struct axp__cap_lane *lane,
+                       uint32_t row)
+{
+    for (uint32_t i = 0; i < lane->n_frames; i++)
+        if (axp__fold_is_stopped(x->fold, row, lane->frames[i].begin_ticks))
+            lane->frames[i].node = AXP__CAP_ROOT;
+}
+
+/* Rows that have a lane: what the words say, under the name that the spool
+ * knows. A row without words had not finished its first event. */
+static void take_live(struct recount *x)
+{
+    const struct axp__capture *was = x->r->capture;
+    for (size_t i = x->r->n_merged_rows; i < was->n_rows; i++) {
+        ptrdiff_t at = find_row(x, was->rows[i].id);
+        if (at < 0 || x->is_live[at]) continue;
+        struct axp__cap_row *row = &x->rows[x->n_rows];
+        struct axp__cap_lane *lane = &x->lanes[x->n_lanes++];
+        *row = was->rows[i];
+        row->first = x->again.rows[at].first;
+        row->last = x->again.rows[at].last;
+        row->n_events = x->again.rows[at].n_events;
+        *lane = x->again.lanes[at];
+        lane->row = (int32_t)x->n_rows++;
+        hide_ended(x, lane, row->id);
+        x->is_live[at] = true;
+    }
+}
+
+/* Whether the rows of merged threads have as many events as the timeline has
+ * of them; if not, a thread was being merged, and nobody knows how far. */
+static bool is_merged_well(const struct recount *x)
+{
+    uint64_t n = 0;
+    for (size_t i = 0; i < x->r->n_merged_rows; i++)
+        n += x->r->capture->rows[i].n_events;
+    for (size_t i = 0; i < x->again.n_rows; i++)
+        if (!x->is_live[i]) n -= x->again.rows[i].n_events;
+    return n == 0;
+}
+
+/* Their sum as it was found, or each of them counted again. */
+static void take_merged(struct recount *x)
+{
+    const struct axp__capture *was = x->r->capture;
+    bool is_well = is_merged_well(x);
+    for (size_t i = 0; i < x->r->n_merged_rows; i++) {
+        ptrdiff_t at = find_row(x, was->rows[i].id);
+        if (is_well || (at >= 0 && !x->is_live[at]))
+            x->rows[x->n_rows++] = was->rows[i];
+    }
+    for (size_t i = 0; is_well && i < was->n_lanes; i++)
+        if (was->lanes[i].row < 0) x->lanes[x->n_lanes++] = was->lanes[i];
+    for (size_t i = 0; !is_well && i < x->again.n_rows; i++) {
+        if (x->is_live[i]) continue;
+        struct axp__cap_lane *lane = &x->lanes[x->n_lanes++];
+        *lane = x->again.lanes[i];
+        lane->row = -1;
+        for (uint32_t k = 0; k < lane->n_ops; k++)
+            lane->ops[k].lifetime_ticks =
+                x->again.rows[i].last - x->again.rows[i].first;
+    }
+}
+
+/* ---- memory ---------------------------------------------------------------------------- */
+
+static struct axp__cap_live *find_live(const struct axp__capture *c,
+                                       uint32_t name)
+{
+    for (size_t i = 0; i < c->n_live; i++)
+        if (c->live[i].name == name) return &c->live[i];
+    return NULL;
+}
+
+/* What is live follows from the words. Where threads raced for a peak the
+ * recorder alone knows it: believed as far as a check believes it. */
+static void take_memory(struct recount *x)
+{
+    struct axp__capture *c = x->r->capture, *again = &x->again;
+    uint64_t allowed = axp__compare_allowed(again, x->fold->largest_block);
+    for (size_t i = 0; allowed && i < again->n_live; i++) {
+        struct axp__cap_live *live = &again->live[i];
+        const struct axp__cap_live *was = find_live(c, live->name);
+        if (!was ||
+            axp__compare_apart(was->peak_bytes, live->peak_bytes) > allowed)
+            continue;
+        uint64_t current = live->current_bytes;
+        *live = *was;
+        live->current_bytes = current;
+        if (live->peak_bytes < current) live->peak_bytes = current;
+    }
+    c->live = again->live;
+    c->n_live = again->n_live;
+    c->current_bytes = again->current_bytes;
+    if (allowed && c->peak_bytes >= c->current_bytes &&
+        axp__compare_apart(c->peak_bytes, again->peak_bytes) <= allowed)
+        return;
+    c->peak_bytes = again->peak_bytes;
+    c->peak_ticks = again->peak_ticks;
+}
+
+/* ---- all of it --------------------------------------------------------------------------- */
+
+static axp_status count_again(struct recount *x)
+{
+    struct axp__capture *c = x->r->capture;
+    x->again = (struct axp__capture){
+        .memory = c->memory, .process_id = c->process_id, .rank = c->rank};
+    bool ok = axp__fold_to_capture(x->fold, &x->again, NULL, 0);
+    size_t n = c->n_rows + x->again.n_rows;
+    x->rows = axp__cap_take(&x->again, n, sizeof *x->rows);
+    x->lanes = axp__cap_take(&x->again, n + 1, sizeof *x->lanes);
+    x->is_live = axp__cap_take(&x->again, x->again.n_rows, 1);
+    c->memory = x->again.memory; /* whatever was taken */
+    if (!ok || !x->rows || !x->lanes || !x->is_live) return AXP_E_NO_MEMORY;
+    take_live(x);
+    take_merged(x);
+    take_memory(x);
+    c->rows = x->rows;
+    c->lanes = x->lanes;
+    c->n_rows = x->n_rows;
+    c->n_lanes = x->n_lanes;
+    c->n_events = x->again.n_events;
+    c->n_steps = x->again.n_steps;
+    c->end_ticks = x->again.end_ticks;
+    return AXP_OK;
+}
+
+axp_status axp__recount(const struct axp__recovered *r)
+{
+    struct recount x = {.r = r};
+    axp_status status = AXP_OK;
+    if (!is_whole(r)) return AXP_OK;
+    x.fold = axp__fold_create(r->capture);
+    if (!x.fold) return AXP_E_NO_MEMORY;
+    if (!axp__fold_lost(x.fold) && !x.fold->n_damaged) status = count_again(&x);
+    axp__fold_destroy(x.fold);
+    return status;
+}

@@ -1,0 +1,317 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""One run is one file, whatever its processes do: they end by _exit, have pids
+of another namespace, go on, are killed, leave empty files; and who is alive is
+told by locks.
+
+  test_run_parts.py AXPROF PROGRAMS [test ...]
+"""
+import json
+import os
+import pathlib
+import signal
+import struct
+import subprocess
+import sys
+
+import run_support
+from run_support import (calls, check, end, environment, equal, numbers_of,
+                         profile, recordings, run, spools, start, wait_for,
+                         wait_for_files, warnings)
+
+
+class Context:
+    def __init__(self, axprof, programs):
+        self.axprof = pathlib.Path(axprof).resolve()
+        self.programs = pathlib.Path(programs).resolve()
+
+    def program(self, name="record_program"):
+        return self.programs / name
+
+
+def report(c, folder, *files):
+    done = run([c.axprof, "report", "-f", "json", *files], folder,
+               env=environment())
+    equal(done.status, 0, done.err)
+    return json.loads(done.out)
+
+
+def split(path):
+    """The recordings in a file, by their trailers, as files of their own."""
+    data, parts = path.read_bytes(), []
+    while data:
+        length = struct.unpack_from("<Q", data, len(data) - 64 + 16)[0]
+        parts.insert(0, data[-length:])
+        data = data[:-length]
+    paths = []
+    for i, part in enumerate(parts):
+        paths.append(path.with_name(f"split{i}.axp"))
+        paths[-1].write_bytes(part)
+    return paths
+
+
+# ---- one file --------------------------------------------------------------
+
+def test_reads_as_its_parts(c, folder):
+    data, files = profile(c, folder, c.program(), "workers", 4, 1000)
+    equal(len(files), 1, "files")
+    parts = split(folder / files[0])
+    equal(len(parts), 6, "parts")
+    for form in ("json", "text", "html"):
+        one, many = (run([c.axprof, "report", "-f", form, *paths], folder,
+                         env=environment()).out
+                     for paths in ([files[0]], parts))
+        equal(one, many, form)
+    (folder / "cat.axp").write_bytes(b"".join(p.read_bytes() for p in parts))
+    equal((folder / "cat.axp").read_bytes(), (folder / files[0]).read_bytes(),
+          "as cat would make it")
+
+
+def test_cut_file(c, folder):
+    """What is whole of it is read, wherever it was cut."""
+    _, files = profile(c, folder, c.program(), "workers", 4, 1000)
+    data = (folder / files[0]).read_bytes()
+    for length in (len(data) - 1, len(data) // 2, 20000):
+        (folder / "cut.axp").write_bytes(data[:length])
+        there = report(c, folder, "cut.axp")
+        check(0 < calls(there, "outer") <= 5000, length, there["ops"])
+        check("cut_file" in warnings(there) or
+              "folded_again" in warnings(there), length, there["warnings"])
+
+
+def test_output_names_the_recording(c, folder):
+    done = run([c.axprof, "run", "-q", "-o", "x.axp", "--report", "r.json",
+                "--", c.program(), "scopes", "10"], folder, env=environment())
+    equal(done.status, 0, done.err)
+    equal(sorted(p.name for p in folder.iterdir()), ["r.json", "x.axp"],
+          "files")
+    equal(calls(json.loads((folder / "r.json").read_text()), "outer"), 10,
+          "the report")
+    done = run([c.axprof, "run", "-o", "r.html", "--", "true"], folder,
+               env=environment())
+    equal(done.status, 125, "-o report.html")
+    check(b"--report r.html" in done.err, done.err)
+
+
+def test_what_goes_on(c, folder):
+    """A process that outlives the run: read with it, added by pack when it has
+    ended."""
+    done = run([c.axprof, "run", "-q", "-o", "x.axp", "--", "sh", "-c",
+                f"{c.program()} serve 3000 >/dev/null 2>&1 & echo $! >pid; "
+                f"{c.program()} scopes 100; "
+                "until ls x.axp.parts | grep -q $(cat pid); do :; done"],
+               folder, env=environment())
+    equal(done.status, 0, done.err)
+    parts = folder / "x.axp.parts"
+    equal(len(recordings(folder)), 2, "a file and a part")
+    equal(calls(report(c, folder, "x.axp"), "outer") >= 100, True, "outer")
+    pid = int((folder / "pid").read_text())
+    done = run([c.axprof, "pack", "x.axp"], folder, env=environment())
+    if done.status:  # else it was over before
+        check(b"still being recorded" in done.err, done.err)
+        wait_for(lambda: not pathlib.Path(f"/proc/{pid}").exists(), "end")
+        done = run([c.axprof, "pack", "x.axp"], folder, env=environment())
+    equal(done.status, 0, done.err)
+    check(not parts.exists(), "parts are left")
+    equal(spools(folder), [], "spools")
+    equal(calls(report(c, folder, "x.axp"), "request"), 30000, "requests")
+
+
+def test_run_in_progress(c, folder):
+    """Its parts are read by the name that the file will have; pack waits."""
+    process = start(c, folder, c.program(), "serve", 60000,
+                    options=("-q", "-o", "x.axp"))
+    try:
+        wait_for_files(folder, 2)
+        wait_for(lambda: calls(report(c, folder, "x.axp"), "request"),
+                 "requests")
+        equal(calls(report(c, folder, "x.axp.parts"), "request") > 0, True,
+              "by the folder")
+        done = run([c.axprof, "pack", "x.axp"], folder, env=environment())
+        equal(done.status, 1, "pack")
+        check(b"its run goes on" in done.err, done.err)
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        process.stdout.read()
+        done = run([c.axprof, "doctor"], folder, env=environment())
+        check(f"axprof pack '{folder}/x.axp'".encode() in done.out, done.out)
+    finally:
+        end(process)
+        done = run([c.axprof, "pack", "x.axp"], folder, env=environment())
+        equal(done.status, 0, done.err)
+    equal([p.name for p in folder.iterdir()], ["x.axp"], "files")
+    equal(spools(folder), [], "spools")
+
+
+# ---- who is alive ----------------------------------------------------------
+
+def test_number_in_use_again(c, folder):
+    """The process id in a spool is somebody else's now."""
+    run([c.program(), "kill", "100"], folder,
+        env=environment(AXPROF_OUT=str(folder / "x.axp")))
+    left = spools(folder)
+    equal(len(left), 1, "spools")
+    with open(left[0], "r+b") as spool:
+        spool.seek(32)
+        spool.write(struct.pack("<Q", os.getpid()))
+    check("still_recording" not in warnings(report(c, folder, "x.axp")),
+          "a dead process is said to record")
+    done = run([c.axprof, "pack", "x.axp"], folder, env=environment())
+    equal(done.status, 0, done.err)
+    equal(spools(folder), [], "spools")
+
+
+def test_namespace(c, folder):
+    """Processes that have other ids there than here."""
+    apart = ["unshare", "-Urpf", "--mount-proc", "--"]
+    if run(apart + ["true"], folder).status != 0:
+        print("        no namespace of process ids: not tried")
+        return
+    data, files = profile(c, folder, *apart, "sh", "-c",
+                          f"{c.program()} scopes 200000; "
+                          f"{c.program()} kill 300; true")
+    equal(calls(data, "outer"), 200300, "outer")
+    equal(data["run"]["cut_events"], 0, "cut")
+    equal(len(files), 1, "files")
+
+
+def test_no_pidfd(c, folder):
+    """Where the kernel refuses descriptors of processes (old ones, containers)
+    draining goes on all the same."""
+    if not refuse_pidfd_works():
+        print("        no seccomp: not tried")
+        return
+    done = subprocess.run(
+        [c.axprof, "run", "-q", "--report", "r.json", "--", c.program(),
+         "scopes", "3000000"], cwd=folder, env=environment(),
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        preexec_fn=refuse_pidfd, timeout=run_support.TIMEOUT_S)
+    equal(done.returncode, 0, done.stderr)
+    data = json.loads((folder / "r.json").read_text())
+    equal(calls(data, "outer"), 3000000, "outer")
+    check("still_recording" not in warnings(data), data["warnings"])
+    equal(spools(folder), [], "spools")
+
+
+def refuse_pidfd():
+    """In a child: pidfd_open fails with EPERM from here on."""
+    import ctypes
+    libc = ctypes.CDLL(None, use_errno=True)
+    # load the number; is it pidfd_open (434)? then EPERM, else allow
+    code = b"".join(struct.pack("<HBBI", *i) for i in (
+        (0x20, 0, 0, 0), (0x15, 0, 1, 434), (0x06, 0, 0, 0x00050001),
+        (0x06, 0, 0, 0x7fff0000)))
+    buffer = ctypes.create_string_buffer(code)
+    program = struct.pack("<HxxxxxxQ", 4, ctypes.addressof(buffer))
+    if libc.prctl(38, 1, 0, 0, 0) or libc.prctl(22, 2, program, 0, 0):
+        raise OSError(ctypes.get_errno(), "seccomp")
+
+
+def refuse_pidfd_works():
+    try:
+        return subprocess.run(["true"], preexec_fn=refuse_pidfd).returncode == 0
+    except (OSError, subprocess.SubprocessError):
+        return False
+
+
+def test_children_that_leave(c, folder):
+    """By _exit, as forked workers of many libraries end: nothing is wrong."""
+    data, _ = profile(c, folder, c.program(), "leave", 5, 1000)
+    equal(calls(data, "outer"), 5000, "outer")
+    equal(warnings(data), set(), "warnings")
+
+
+def test_threads_at_once(c, folder):
+    """Each has its row, and little memory of the parent's."""
+    n = 3000
+    peak = [c.programs / "peak_of", c.axprof, "run", "-q", "--no-file",
+            "--report", "r.json", "--", c.program("run_program"), "herd", n]
+    for _ in range(3):
+        done = run(peak, folder, env=environment())
+        equal(done.status, 0, done.err)
+        data = json.loads((folder / "r.json").read_text())
+        threads = [t for t in data["threads"]
+                   if t["name"] != "(seen from outside)"]
+        equal(len(threads), n + 1, "threads")
+        check(int(done.out) < 150 << 10, "the parent had", done.out, "KiB")
+
+
+# ---- what is not ours, what is empty ---------------------------------------
+
+def test_recordings_in_a_folder_like_ours(c, folder):
+    """What a user keeps in a folder that is called as ours are."""
+    mine = folder / "axprof-run-abcdef"
+    mine.mkdir()
+    env = environment(TMPDIR=str(folder))
+    done = run([c.axprof, "run", "-q", "-o", mine, "--", "true"], folder,
+               env=env)
+    equal(done.status, 0, done.err)
+    before = {p.name: p.read_bytes() for p in mine.iterdir()}
+    equal(len(before), 1, "recordings")
+    run([c.axprof, "run", "-q", "--no-file", "--", "true"], folder, env=env)
+    equal({p.name: p.read_bytes() for p in mine.iterdir()}, before, "after")
+
+
+def test_user_file_in_our_folder(c, folder):
+    """A killed run's folder goes, but for what somebody put there."""
+    env = dict(TMPDIR=str(folder))
+    process = subprocess.Popen(
+        [c.axprof, "run", "-q", "--no-file", "--", c.program(), "serve",
+         "60000"], cwd=folder, stdout=subprocess.PIPE,
+        env=environment(**env), start_new_session=True)
+    try:
+        equal(process.stdout.readline(), b"ready\n", "first line")
+        left = wait_for(lambda: list(folder.glob("axprof-run-*")), "folder")[0]
+        parts = left / "no-file.axp.parts"
+        wait_for(lambda: len(list(parts.glob("*.axp"))) == 2, "parts")
+        (left / "mine.axp").write_text("mine")
+        (parts / "mine.axp").write_text("mine")
+        run([c.axprof, "run", "-q", "--no-file", "--", "true"], folder,
+            env=environment(**env))
+        equal(len(list(parts.glob("*.axp"))), 3, "it was in use")
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        process.stdout.read()
+    numbers = [n for p in parts.glob("*.axp") for n in numbers_of(p)]
+    run([c.axprof, "run", "-q", "--no-file", "--", "true"], folder,
+        env=environment(**env))
+    equal(sorted(p.name for p in left.rglob("*.axp")),
+          ["mine.axp", "mine.axp"], "what is left")
+    equal([n for n in numbers if
+           pathlib.Path(f"/dev/shm/axprof-{os.geteuid()}-{n}.spool").exists()],
+          [], "spools")
+
+
+def test_bad_temporary_folder(c, folder):
+    (folder / "file").write_text("")
+    for where in ("/no/such/folder", str(folder / "file")):
+        done = run([c.axprof, "run", "--no-file", "--", c.program("run_program"),
+                    "exit", "7"], folder, env=environment(TMPDIR=where))
+        equal(done.status, 7, done.err)
+
+
+def test_empty_files(c, folder):
+    """Left by programs that were killed while they made them."""
+    for name in ("b", "a"):
+        run([c.program(), "scopes", "10"], folder,
+            env=environment(AXPROF_OUT=str(folder / f"{name}.axp")))
+    whole = (folder / "a.axp").read_bytes()
+    (folder / "empty.axp").write_bytes(b"")
+    (folder / "head.axp").write_bytes(whole[:128])
+    for words in (["export", "-f", "folded"], ["report"], ["info"]):
+        done = run([c.axprof, *words, "empty.axp", "a.axp", "head.axp",
+                    "b.axp"], folder, env=environment())
+        equal(done.status, 0, (words, done.err))
+        for name in (b"empty.axp", b"head.axp"):
+            check(name + b" is left out: nothing was recorded" in done.err,
+                  done.err)
+    equal(run([c.axprof, "report", "empty.axp"], folder,
+              env=environment()).status, 1, "alone")
+
+
+if __name__ == "__main__":
+    sys.stdout.reconfigure(line_buffering=True)
+    run_support.main([value for name, value in list(globals().items())
+                      if name.startswith("test_")],
+                     Context(sys.argv[1], sys.argv[2]))
