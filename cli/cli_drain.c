@@ -232,6 +232,17 @@ cli_drains_now cli_drains_look(const cli_drains *d)
     return now;
 }
 
+uint64_t cli_drains_own_bytes(const cli_drains *d, pid_t pid)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < d->n; i++) {
+        if (!d->list[i].drain) continue;
+        axp_drain_info info = axp_drain_info_of(d->list[i].drain);
+        if (info.process_id == (uint64_t)pid) bytes += info.spool_bytes;
+    }
+    return bytes;
+}
+
 size_t cli_drains_count(const cli_drains *d)
 {
     return d->n;

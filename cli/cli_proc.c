@@ -87,6 +87,8 @@ bool cli_proc_read_memory(pid_t pid, cli_proc_memory *out)
     snprintf(path, sizeof path, "/proc/%ld/smaps_rollup", (long)pid);
     if (!read_path(path, text, sizeof text)) return false;
     out->pss_bytes = field_kb(text, "\nPss:");
+    out->pss_shared_bytes =
+        field_kb(text, "\nPss_Shmem:") + field_kb(text, "\nPss_File:");
     out->swap_bytes = field_kb(text, "\nSwap:");
     return true;
 }

@@ -72,7 +72,7 @@ static void start_profiler(cli_run *r)
         r->profiler = axp_profiler_create(&options);
     }
     /* Reports know by this name that it is no thread of the program. */
-    axp_thread_name(r->profiler, "(seen from outside)");
+    axp_outside_row(r->profiler);
     free(path);
 }
 
@@ -217,11 +217,18 @@ static void on_screen(void *ctx)
     cli_status_hide(&((cli_run *)ctx)->status);
 }
 
+static uint64_t own_bytes(const void *drains, pid_t pid)
+{
+    return cli_drains_own_bytes(drains, pid);
+}
+
 static void watch(cli_run *r)
 {
     r->sampler = r->profiler ? cli_sampler_create(r->profiler, r->launch.pid,
                                                   r->target.name)
                              : NULL;
+    if (r->sampler && r->drains)
+        cli_sampler_set_own(r->sampler, own_bytes, r->drains);
     cli_status_init(&r->status, !r->is_quiet);
     r->next_line_ns = r->begin_ns + SECOND;
     r->line_ns = r->begin_ns;

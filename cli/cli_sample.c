@@ -58,6 +58,7 @@ typedef struct process {
     uint64_t first_seen_ns, last_rss;
     cli_proc_stat stat;
     bool has_counter;
+    bool is_settled; /* looked at after it began */
 } process;
 
 typedef struct pid_list {
@@ -76,6 +77,8 @@ struct cli_sampler {
     unsigned n_named, n_looks;
     uint64_t interval_ns, next_memory_ns;
     uint64_t cpu_mark_ns, cpu_mark_at_ns;
+    cli_own_bytes own; /* NULL: nothing is ours */
+    const void *own_ctx;
     cli_cgroup group;
     uint64_t last[N_COUNTERS];
     cli_sample_now now;
@@ -117,8 +120,8 @@ static process *find(cli_sampler *s, pid_t pid)
 
 static void begin_process(cli_sampler *s, process *q, const char *name)
 {
-    snprintf(q->label, sizeof q->label, "process %s", name);
-    axp_async_begin(s->p, q->label, (uint64_t)q->pid);
+    snprintf(q->label, sizeof q->label, "%s", name);
+    axp_process_begin(s->p, q->label, (uint64_t)q->pid);
 }
 
 static void add(cli_sampler *s, int fd, const cli_proc_stat *stat, uint64_t now,
@@ -142,14 +145,15 @@ static void add(cli_sampler *s, int fd, const cli_proc_stat *stat, uint64_t now,
 static void settle_name(cli_sampler *s, process *q, const cli_proc_stat *fresh)
 {
     if (!strcmp(q->stat.name, fresh->name)) return;
-    axp_async_end(s->p, q->label, (uint64_t)q->pid);
+    if (q->pid == s->first && !q->is_settled) return; /* it was ours before */
+    axp_process_end(s->p, q->label, (uint64_t)q->pid);
     q->stat = *fresh;
     begin_process(s, q, q->stat.name);
 }
 
 static void drop(cli_sampler *s, process *q)
 {
-    axp_async_end(s->p, q->label, (uint64_t)q->pid);
+    axp_process_end(s->p, q->label, (uint64_t)q->pid);
     close(q->fd);
     s->n--;
     memmove(q, q + 1, (size_t)(s->list + s->n - q) * sizeof *q);
@@ -209,6 +213,16 @@ static void see_older(cli_sampler *s)
     s->seen.n = n;
 }
 
+static uint64_t own_bytes(const cli_sampler *s, pid_t pid)
+{
+    return s->own ? s->own(s->own_ctx, pid) : 0;
+}
+
+static uint64_t less(uint64_t bytes, uint64_t own)
+{
+    return bytes > own ? bytes - own : 0;
+}
+
 static void read_all(cli_sampler *s)
 {
     for (size_t i = s->n; i-- > 0;) {
@@ -220,7 +234,9 @@ static void read_all(cli_sampler *s)
             continue;
         }
         settle_name(s, q, &fresh);
+        q->is_settled = true;
         q->stat = fresh;
+        q->stat.rss_bytes = less(fresh.rss_bytes, own_bytes(s, q->pid));
     }
 }
 
@@ -230,7 +246,7 @@ static void count(cli_sampler *s, counter which, uint64_t value)
 {
     if (value == s->last[which]) return;
     s->last[which] = value;
-    axp_counter(s->p, counter_names[which], (double)value);
+    axp_outside_counter(s->p, counter_names[which], (double)value);
 }
 
 static void record_sums(cli_sampler *s)
@@ -264,8 +280,9 @@ static void record_cpu(cli_sampler *s, uint64_t now)
 {
     uint64_t span = now - s->cpu_mark_at_ns;
     if (span < CPU_WINDOW_MS * MS) return;
-    axp_counter(s->p, "process.cpu_cores",
-                (double)(s->now.cpu_ns - s->cpu_mark_ns) / (double)span);
+    axp_outside_counter(s->p, "process.cpu_cores",
+                        (double)(s->now.cpu_ns - s->cpu_mark_ns) /
+                            (double)span);
     s->cpu_mark_ns = s->now.cpu_ns;
     s->cpu_mark_at_ns = now;
 }
@@ -285,7 +302,7 @@ static void record_others(cli_sampler *s, uint64_t now)
         snprintf(name, sizeof name, "%s[%ld].rss_bytes", q->stat.name,
                  (long)q->pid);
         q->last_rss = q->stat.rss_bytes;
-        axp_counter(s->p, name, (double)q->last_rss);
+        axp_outside_counter(s->p, name, (double)q->last_rss);
     }
 }
 
@@ -298,7 +315,9 @@ static void record_memory(cli_sampler *s, uint64_t now)
     for (size_t i = 0; i < s->n; i++) {
         cli_proc_memory memory;
         if (!cli_proc_read_memory(s->list[i].pid, &memory)) continue;
-        pss += memory.pss_bytes;
+        uint64_t own = own_bytes(s, s->list[i].pid);
+        if (own > memory.pss_shared_bytes) own = memory.pss_shared_bytes;
+        pss += less(memory.pss_bytes, own);
         swap += memory.swap_bytes;
     }
     if (pss) {
@@ -338,6 +357,12 @@ cli_sampler *cli_sampler_create(axp_profiler *p, pid_t first, const char *name)
     return s;
 }
 
+void cli_sampler_set_own(cli_sampler *s, cli_own_bytes own, const void *ctx)
+{
+    s->own = own;
+    s->own_ctx = ctx;
+}
+
 void cli_sampler_destroy(cli_sampler *s)
 {
     if (!s) return;
@@ -370,7 +395,8 @@ void cli_sampler_end(cli_sampler *s, const struct rusage *usage,
                      const char *count_path)
 {
     if (s->n_looks < 3) {
-        count(s, RSS, (uint64_t)usage->ru_maxrss * 1024);
+        count(s, RSS,
+              less((uint64_t)usage->ru_maxrss * 1024, own_bytes(s, s->first)));
         count(s, MINOR_FAULTS, (uint64_t)usage->ru_minflt);
         count(s, MAJOR_FAULTS, (uint64_t)usage->ru_majflt);
     }

@@ -2,14 +2,16 @@
 /* The run as seen from outside: its processes, from /proc, over time.
  *
  * Recorded into a profiler of the parent's own, so that it is part of the
- * run's files and of every report:
+ * run's files and of every report. Its row, counters and spans are of kinds of
+ * their own (axprof_adapter.h), whatever they are called:
  *
- *   process NAME            a span for each process (async, its id is the pid)
+ *   NAME                    a span for each process (its id is the pid)
  *   process.count           processes of the run at one time
  *   process.threads         and these below, summed over them
- *   process.rss_bytes       resident; shared pages count once a process
- *   process.pss_bytes       resident; shared pages divided among those who
- *   process.swap_bytes      share them. Both at most once a second
+ *   process.rss_bytes       resident, the recorder's spool taken off; shared
+ *                           pages count once a process
+ *   process.pss_bytes       resident likewise; shared pages divided among those
+ *   process.swap_bytes      who share them. Both at most once a second
  *   process.cpu_cores       CPU time a second
  *   process.minor_faults    since the start, children that ended included
  *   process.major_faults
@@ -32,7 +34,7 @@
 #define CLI_SAMPLE_H
 #include <sys/resource.h>
 
-#include <axprof/axprof.h>
+#include <axprof/axprof_adapter.h>
 
 #include "cli/cli_proc.h"
 
@@ -50,6 +52,10 @@ typedef struct cli_sample_now {
  * first process is called, since the kernel cuts names at 15 bytes. */
 cli_sampler *cli_sampler_create(axp_profiler *p, pid_t first, const char *name);
 void cli_sampler_destroy(cli_sampler *s);
+/* Who knows how much of a process's memory is not the program's but the
+ * recorder's: it is taken off. */
+typedef uint64_t (*cli_own_bytes)(const void *ctx, pid_t pid);
+void cli_sampler_set_own(cli_sampler *s, cli_own_bytes own, const void *ctx);
 /* Looks, records, and returns when to look next (CLOCK_MONOTONIC). */
 uint64_t cli_sampler_look(cli_sampler *s, uint64_t now_ns);
 /* The first process has ended and was waited for; usage is what wait told.

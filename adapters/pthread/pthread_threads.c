@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Threads: when they begin and end, and what they are called.
  *
- * A thread's row in the recording goes from its first to its last event: so
- * one is recorded at either end. The first thread has none, so that a program
- * without threads records nothing here and leaves nothing.
+ * A thread's row in the recording begins with its first event: so one is
+ * recorded at either end. The first thread's is recorded when it makes another,
+ * and counts from when it began, so that a program without threads records
+ * nothing here and leaves nothing.
  *
  * Names      a row is called what its thread was called at its first event. A
  *            thread that names itself is heard at once; one that others name,
@@ -15,8 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
-#include <axprof/axprof.h>
+#include <axprof/axprof_adapter.h>
 
 #include "pthread_real.h"
 
@@ -32,6 +34,18 @@ struct start {
 
 /* What the recorder knows this thread as. */
 static __thread char known[16] __attribute__((tls_model("initial-exec")));
+
+static uint64_t first_began; /* when the first thread did */
+
+__attribute__((constructor)) static void see_first(void)
+{
+    first_began = axp_wait_begin();
+}
+
+static void on_create(void)
+{
+    if (gettid() == getpid()) axp_thread_begin(first_began);
+}
 
 static void get_name(char name[16])
 {
@@ -98,6 +112,7 @@ WRAPPER int pthread_create(pthread_t *thread, const pthread_attr_t *attr,
     const struct pthread_real *real = pthread_real();
     struct start *start = is_recorders(function) ? NULL : malloc(sizeof *start);
     if (!start) return real->pthread_create(thread, attr, function, argument);
+    on_create();
     *start = (struct start){{.posix = function}, argument};
     int rc = real->pthread_create(thread, attr, posix_main, start);
     if (rc) free(start);
@@ -109,6 +124,7 @@ WRAPPER int thrd_create(thrd_t *thread, thrd_start_t function, void *argument)
     const struct pthread_real *real = pthread_real();
     struct start *start = malloc(sizeof *start);
     if (!start) return real->thrd_create(thread, function, argument);
+    on_create();
     *start = (struct start){{.c11 = function}, argument};
     int rc = real->thrd_create(thread, c11_main, start);
     if (rc != thrd_success) free(start);

@@ -8,6 +8,9 @@
  *
  * A scope whose worth shows only when it is over: nothing is recorded of a
  * short one. Link with -laxprof_rt.
+ *
+ * Kinds      what is recorded by these calls is of a kind of its own: it is told
+ *            from what a program records by the call, never by a name.
  */
 #ifndef AXPROF_ADAPTER_H
 #define AXPROF_ADAPTER_H
@@ -28,6 +31,21 @@ AXP_API void axp_wait_end(uint64_t began, const char *name);
  * cost too much: `calls` more, `all` of them so far, which becomes a counter of
  * that name. Views say that there were such calls. */
 AXP_API void axp_muted(const char *name, uint64_t calls, uint64_t all);
+
+/* This thread, of which nothing is recorded yet, began at that moment: it gets
+ * a row of the global profiler's, from then on. */
+AXP_API void axp_thread_begin(uint64_t began);
+
+/* ---- looking at a program from outside ----------------------------------- */
+/* This thread's row in p is that of whoever looks, and no thread of the
+ * program. */
+AXP_API void axp_outside_row(axp_profiler *p);
+/* A counter of the run's, not of the program's own. */
+AXP_API void axp_outside_counter(axp_profiler *p, const char *name,
+                                 double value);
+/* The life of a process of that name; id is its process id. */
+AXP_API void axp_process_begin(axp_profiler *p, const char *name, uint64_t id);
+AXP_API void axp_process_end(axp_profiler *p, const char *name, uint64_t id);
 
 #ifdef __cplusplus
 }

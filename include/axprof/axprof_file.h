@@ -62,6 +62,7 @@ AXP_API axp_status axp_spool_remove(const char *path);
 typedef struct axp_drain axp_drain;
 typedef struct axp_drain_info {
     uint64_t process_id, events, steps, file_bytes;
+    uint64_t spool_bytes; /* of memory: ours, though the process has them */
 } axp_drain_info;
 /* How much of the timeline stays; all zero: everything. Statistics are whole
  * in any case. */

@@ -17,6 +17,20 @@
  *            as many as fit: call with cap 0 first, or with room enough.
  * Times      nanoseconds since the profiler was created or reset.
  * Open       a scope that was open counts as a call with its time so far.
+ *
+ * What is counted, here and in every report and export alike:
+ *   wall time   axp_view_duration: from the first to the last event of what was
+ *               recorded, of all threads and tracks together. Under axprof run
+ *               from the start of the program to its end, unless a part of it
+ *               was asked for: then of that part.
+ *   thread time a thread's life: from its first event to its end, or, where it
+ *               went on, to the end of the recorded part.
+ *   threads     those of the program that recorded anything
+ *   processes   those that recorded anything, or those that axprof run saw,
+ *               whichever are more
+ *   operations  names of scopes, waits, spans and async spans that were called
+ *   calls       of operations
+ *   events      records in the timeline, those of axprof run included
  */
 #ifndef AXPROF_READ_H
 #define AXPROF_READ_H
@@ -46,8 +60,8 @@ typedef struct axp_op {
     axp_ns self_ns;                /* exclusive, own cost taken off */
     axp_ns min_ns, max_ns, avg_ns; /* of single calls */
     axp_ns p50_ns, p95_ns, p99_ns; /* within 3 % */
-    /* Self, of the time of the threads it ran on, less what recording took of
-     * that; 0…1. */
+    /* self_ns, of the thread time (see above) of the threads and tracks that it
+     * ran on, less what recording took of that; 0…1. */
     double time_share;
     double flops, bytes; /* sums of what was declared */
     /* Calls that declared any; 0 = unknown. */
@@ -59,6 +73,7 @@ typedef struct axp_op {
     bool is_sampled; /* from samples, not from scopes */
     /* Time of the calls that declared FLOPs, bytes; 0 = unknown. */
     axp_ns flops_ns, bytes_ns;
+    bool is_wait; /* of a thread for another, as an adapter saw it */
 } axp_op;
 typedef enum axp_order {
     AXP_BY_TIME, /* total_ns */
@@ -123,7 +138,7 @@ AXP_API uint64_t axp_view_event_count(const axp_view *v); /* in it now */
 AXP_API uint64_t axp_view_cut_count(const axp_view *v);
 /* First start to last end in the timeline; 0: unknown. */
 AXP_API axp_ns axp_view_span(const axp_view *v, const char *name);
-/* First to last event. */
+/* Wall time; see above. */
 AXP_API axp_ns axp_view_duration(const axp_view *v);
 
 typedef struct axp_tree_node {
@@ -134,6 +149,7 @@ typedef struct axp_tree_node {
     double flops, bytes;
     uint64_t allocated_bytes;
     bool is_sampled;
+    bool is_wait; /* as axp_op's */
 } axp_tree_node;
 typedef struct axp_step_stats {
     uint64_t count;
@@ -143,10 +159,18 @@ typedef struct axp_thread_info {
     uint64_t id;
     const char *name;
     uint64_t process_id;
-    int rank; /* -1: none */
-    axp_ns begin, end, busy_ns;
+    int rank;          /* -1: none */
+    axp_ns begin, end; /* its life; see above */
+    axp_ns busy_ns;    /* in scopes, waits included */
     uint64_t events;
+    axp_ns wait_ns; /* in scopes of category sync, waits among them */
+    axp_ns cpu_ns;  /* CPU time since its first event; 0: not known */
 } axp_thread_info;
+typedef struct axp_process_info { /* processes of one name, from outside */
+    const char *name;
+    uint64_t count;
+    axp_ns total_ns, avg_ns, max_ns; /* that they lived */
+} axp_process_info;
 typedef struct axp_warning {
     const char *code;
     const char *name; /* of what it was last seen on; NULL: nothing */
@@ -164,14 +188,20 @@ typedef struct axp_track_info {
 typedef struct axp_counter_info {
     const char *name;
     uint64_t count; /* of its readings */
-    double last, mean, min, max;
+    double last;
+    double mean; /* weighted by the time that each value stood */
+    double min, max;
     axp_ns last_at;
+    bool is_outside; /* read by axprof run, not by the program */
 } axp_counter_info;
 /* Threads merged, parents first, root's parent -1. */
 AXP_API size_t axp_view_tree(const axp_view *v, axp_tree_node *out, size_t cap);
 AXP_API axp_step_stats axp_view_steps(const axp_view *v);
 AXP_API size_t axp_view_threads(const axp_view *v, axp_thread_info *out,
                                 size_t cap);
+/* What axprof run saw, longest together first. */
+AXP_API size_t axp_view_processes(const axp_view *v, axp_process_info *out,
+                                  size_t cap);
 AXP_API size_t axp_view_tracks(const axp_view *v, axp_track_info *out,
                                size_t cap);
 AXP_API size_t axp_view_counters(const axp_view *v, axp_counter_info *out,
@@ -208,11 +238,13 @@ typedef struct axp_finding {
     axp_severity severity;
     const char *name, *description, *suggestion;
     axp_ns saving_ns;
-    double saving_share;  /* 0: not estimable */
+    double saving_share;  /* of the wall time; 0: not estimable */
     bool saving_is_bound; /* "at most" */
     double confidence;    /* 0…1 */
     const axp_metric *metrics;
     size_t n_metrics;
+    const char *file; /* where it was first recorded; NULL, 0: not known */
+    int line;
 } axp_finding;
 typedef struct axp_thresholds { /* zero = default */
     /* 20, 30, 5, 1 */
@@ -228,7 +260,7 @@ typedef struct axp_findings axp_findings;
 AXP_API axp_findings *axp_analyze(const axp_view *v,
                                   const axp_thresholds *thresholds);
 AXP_API size_t axp_findings_count(const axp_findings *f);
-/* Most time regained first. */
+/* Most severe first, then most time regained. */
 AXP_API const axp_finding *axp_findings_at(const axp_findings *f, size_t i);
 AXP_API axp_status axp_findings_write(const axp_findings *f, FILE *to);
 AXP_API void axp_findings_destroy(axp_findings *f);

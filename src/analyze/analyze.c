@@ -9,6 +9,7 @@
 
 #include "analyze/analyze_wall.h"
 #include "base/base_number.h"
+#include "record/record_name.h"
 #include "record/record_thread.h"
 
 /* ---- drafts ------------------------------------------------------------------- */
@@ -17,7 +18,8 @@ struct axp__draft *axp__draft_add(struct axp__analysis *a,
                                   enum axp__rule_id rule, const char *name)
 {
     if (axp__is_ignored(a, rule, name)) return NULL;
-    if (!strcmp(name, "(other)")) return NULL; /* nobody's; a warning tells */
+    /* "(other)" itself is nobody's; a warning tells */
+    if (name == axp__view_name(a->v, AXP__NAME_OTHER)) return NULL;
     if (a->n_drafts == a->cap) {
         size_t cap = a->cap ? 2 * a->cap : 16;
         struct axp__draft *wider = realloc(a->drafts, cap * sizeof *wider);
@@ -128,6 +130,7 @@ static void share(struct axp__analysis *a)
         for (int k = 0; k < AXP__WALL_SLICES; k++)
             sum += part[k] / (wanted[k] > 1 ? wanted[k] : 1);
         d->saving_ns = (axp_ns)(sum * d->fraction * slice + 0.5);
+        if (d->saving_ns > d->op->self_ns) d->saving_ns = d->op->self_ns;
     }
 }
 
@@ -145,9 +148,9 @@ static axp_severity severity_of(const struct axp__draft *d, double saving_share)
 static int by_rank(const void *a, const void *b)
 {
     const axp_finding *x = a, *y = b;
+    if (x->severity != y->severity) return x->severity < y->severity ? 1 : -1;
     if (x->saving_ns != y->saving_ns)
         return x->saving_ns < y->saving_ns ? 1 : -1;
-    if (x->severity != y->severity) return x->severity < y->severity ? 1 : -1;
     int order = strcmp(x->name, y->name);
     return order ? order : (int)x->type - (int)y->type;
 }
@@ -173,7 +176,9 @@ static axp_finding finish(struct axp__draft *d, axp_ns wall)
                          .saving_is_bound = d->is_bound,
                          .confidence = d->confidence,
                          .metrics = d->metrics,
-                         .n_metrics = d->n_metrics};
+                         .n_metrics = d->n_metrics,
+                         .file = d->file,
+                         .line = d->line};
 }
 
 static bool copy_ignored(axp_findings *f, const axp_thresholds *t)
@@ -202,8 +207,11 @@ static axp_findings *make_findings(struct axp__analysis *a)
     a->n_drafts = 0;
     for (size_t i = 0; i < f->n; i++) {
         struct axp__draft *d = &f->drafts[i];
+        const char *file = d->op ? d->op->file : d->file;
+        if (d->op) d->line = d->op->line;
         d->name = ok ? strdup(d->name) : NULL;
-        ok = ok && d->name;
+        d->file = ok && file ? strdup(file) : NULL;
+        ok = ok && d->name && !d->file == !file;
         if (ok) f->all[i] = finish(d, a->v->duration_ns);
         d->op = NULL; /* the view's */
     }
@@ -285,6 +293,7 @@ void axp_findings_destroy(axp_findings *f)
     if (!f) return;
     for (size_t i = 0; i < f->n && f->drafts; i++) {
         free((char *)f->drafts[i].name);
+        free((char *)f->drafts[i].file);
         free(f->drafts[i].description);
     }
     for (size_t i = 0; i < f->n_ignored; i++)

@@ -50,5 +50,6 @@ void axp__rule_high_call_count(struct axp__analysis *a)
 {
     double least = a->threshold[AXP__T_high_call_count_calls];
     for (size_t i = 0; i < a->v->n_ops; i++)
-        if ((double)a->v->ops[i].calls >= least) add(a, &a->v->ops[i]);
+        if ((double)a->v->ops[i].calls >= least && !a->v->ops[i].is_wait)
+            add(a, &a->v->ops[i]);
 }

@@ -26,6 +26,17 @@ static const char *suggestion_for(axp_mem kind)
     }
 }
 
+#define SMALL_BYTES (256.0 * 1024 * 1024) /* on any machine */
+
+/* What fits many times into the machine is no trouble, however large a part of
+ * the program's memory it is. */
+static bool is_small(const struct axp__analysis *a, uint64_t bytes)
+{
+    double memory = (double)a->v->capture->about.memory_bytes;
+    double part = a->threshold[AXP__T_memory_hotspot_machine_percent] / 100;
+    return (double)bytes < part * memory && (double)bytes < SMALL_BYTES;
+}
+
 void axp__rule_memory_hotspot(struct axp__analysis *a)
 {
     static const double steps[3] = {45, 60, 0};
@@ -41,6 +52,7 @@ void axp__rule_memory_hotspot(struct axp__analysis *a)
             axp__draft_add(a, AXP__RULE_memory_hotspot, m->name);
         if (!d) continue;
         d->band = axp__band(percent, steps);
+        if (is_small(a, m->at_peak_bytes)) d->band = AXP_LOW;
         d->confidence = 1;
         d->suggestion = suggestion_for(m->kind);
         axp__draft_say(a, d, "holds %s %% of the memory at its peak: %s of %s",

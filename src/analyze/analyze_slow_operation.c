@@ -4,7 +4,8 @@
  *
  * Where its work and the machine's peaks are known, what could be regained is
  * its distance from the roof: most of the time in a product at 95 % of the
- * peak is nothing to act on. Else all of its time is the bound. */
+ * peak is nothing to act on. Else all of its time is the bound. Waiting is no
+ * operation that could be faster: who was waited for is. */
 #include <math.h>
 
 #include "analyze/analyze.h"
@@ -66,7 +67,7 @@ void axp__rule_slow_operation(struct axp__analysis *a)
                   a->threshold[AXP__T_slow_operation_min_wall_percent] / 100;
     for (size_t i = 0; i < a->v->n_ops; i++) {
         const axp_op *op = &a->v->ops[i];
-        if (op->time_share < least || op->self_ns == 0) continue;
+        if (op->is_wait || op->time_share < least || !op->self_ns) continue;
         if ((double)axp__wall_ns(a->wall, op) >= wall) add(a, op);
     }
 }

@@ -27,15 +27,10 @@ struct axp__wall {
 
 /* ---- lives ------------------------------------------------------------------------ */
 
-static struct life life_of(const axp_view *v, const struct axp__cap_lane *lane)
+static struct life life_of(const axp_view *v, size_t row)
 {
-    const struct axp__capture *c = v->capture;
-    const struct axp__cap_row *row = &c->rows[lane->row];
-    if (lane->is_track)
-        return (struct life){(double)row->first, (double)row->last};
-    uint64_t last = lane->n_frames ? axp__cap_lane_end(c, lane) : row->last;
-    return (struct life){(double)axp__view_time(v, row->first),
-                         (double)axp__view_time(v, last)};
+    return (struct life){(double)v->lives[row].begin,
+                         (double)v->lives[row].end};
 }
 
 /* The slices from..to that a life touches; of slice i the part it covers. */
@@ -57,31 +52,21 @@ static double covered(const struct axp__wall *w, struct life l, int i)
     return high > low ? (high - low) / slice : 0;
 }
 
-static void widen(struct life *all, axp_ns begin, axp_ns end)
-{
-    all->begin = fmin(all->begin, (double)begin);
-    all->end = fmax(all->end, (double)end);
-}
-
 static void set_lives(struct axp__wall *w, bool *has_lane)
 {
     const axp_view *v = w->v;
     const struct axp__capture *c = v->capture;
     int from, to;
-    w->all = (struct life){INFINITY, 0};
-    for (size_t i = 0; i < v->n_threads; i++)
-        widen(&w->all, v->threads[i].begin, v->threads[i].end);
-    for (size_t i = 0; i < v->n_tracks; i++)
-        widen(&w->all, v->tracks[i].begin, v->tracks[i].end);
+    w->all = (struct life){(double)v->begin_ns,
+                           (double)(v->begin_ns + v->duration_ns)};
     for (size_t i = 0; i < c->n_lanes; i++) {
         if (c->lanes[i].row < 0) continue;
         has_lane[c->lanes[i].row] = true;
-        w->lanes[i] = life_of(v, &c->lanes[i]);
+        w->lanes[i] = life_of(v, (size_t)c->lanes[i].row);
     }
     for (size_t i = 0; i < c->n_rows; i++) {
         if (has_lane[i]) continue;
-        struct life l = {(double)axp__view_time(v, c->rows[i].first),
-                         (double)axp__view_time(v, c->rows[i].last)};
+        struct life l = life_of(v, i);
         touched(w, l, &from, &to);
         for (; from < to; from++)
             w->merged[from] = fmin(1, w->merged[from] + covered(w, l, from));
@@ -237,6 +222,31 @@ static double scale_of(const struct pair *from, const struct pair *end,
     return sum > (double)op->self_ns ? (double)op->self_ns / sum : 1;
 }
 
+/* What a pair covers of the slices, its share of that, and never more than its
+ * own time: that it ran on merged threads is known, on which is not. */
+static void spread_pair(const struct axp__wall *w, const struct pair *p,
+                        double scale, double part[AXP__WALL_SLICES],
+                        double room[AXP__WALL_SLICES])
+{
+    bool is_merged = w->v->capture->lanes[p->lane].row < 0;
+    struct life l = is_merged ? w->all : w->lanes[p->lane];
+    double share = fmin(1, share_of(p) * scale), sum = 0;
+    double slice = (w->all.end - w->all.begin) / AXP__WALL_SLICES;
+    double more[AXP__WALL_SLICES];
+    int from, to;
+    touched(w, l, &from, &to);
+    for (int i = from; i < to; i++) {
+        more[i] = fmin(is_merged ? w->merged[i] : covered(w, l, i), room[i]);
+        sum += share * more[i] * slice;
+    }
+    double own = p->self_ns * scale;
+    if (sum > own) share *= own / sum;
+    for (int i = from; i < to; i++) {
+        part[i] += share * more[i];
+        room[i] -= more[i];
+    }
+}
+
 void axp__wall_spread(const struct axp__wall *w, const axp_op *op,
                       double part[AXP__WALL_SLICES])
 {
@@ -247,18 +257,8 @@ void axp__wall_spread(const struct axp__wall *w, const axp_op *op,
         part[i] = 0;
         room[i] = 1;
     }
-    for (; p < end; p++) {
-        bool is_merged = w->v->capture->lanes[p->lane].row < 0;
-        struct life l = is_merged ? w->all : w->lanes[p->lane];
-        double share = fmin(1, share_of(p) * scale);
-        int i, to;
-        for (touched(w, l, &i, &to); i < to; i++) {
-            double more = is_merged ? w->merged[i] : covered(w, l, i);
-            more = fmin(more, room[i]);
-            part[i] += share * more;
-            room[i] -= more;
-        }
-    }
+    for (; p < end; p++)
+        spread_pair(w, p, scale, part, room);
 }
 
 axp_ns axp__wall_ns(const struct axp__wall *w, const axp_op *op)

@@ -66,13 +66,12 @@ static axp_status fit_budget(struct axp__html_job *job)
 
 /* ---- the page -------------------------------------------------------------------------- */
 
+/* Of all rows: who looks from outside may begin before the recorded part. */
 static axp_ns first_time(const axp_view *v)
 {
     axp_ns first = UINT64_MAX;
-    for (size_t i = 0; i < v->n_threads; i++)
-        if (v->threads[i].begin < first) first = v->threads[i].begin;
-    for (size_t i = 0; i < v->n_tracks; i++)
-        if (v->tracks[i].begin < first) first = v->tracks[i].begin;
+    for (size_t i = 0; i < v->capture->n_rows; i++)
+        if (v->lives[i].begin < first) first = v->lives[i].begin;
     return first == UINT64_MAX ? 0 : first;
 }
 

@@ -60,8 +60,15 @@ static inline uint64_t axp__html_hash(const void *bytes, size_t len)
 }
 
 /* ---- texts (emit_html_strings.c) ---------------------------------------------------- */
+/* Texts that a program chose have class 0; a wait, and what was seen from
+ * outside, is another string, though its text may be the same. */
+enum axp__html_class { AXP__HTML_PLAIN, AXP__HTML_WAIT, AXP__HTML_OUTSIDE };
+struct axp__html_text {
+    const char *text; /* not owned */
+    enum axp__html_class class;
+};
 struct axp__html_strings {
-    const char **texts; /* by number; not owned */
+    struct axp__html_text *texts; /* by number */
     size_t n, cap;
     uint32_t *slots; /* number + 1 */
     size_t n_slots;
@@ -74,7 +81,13 @@ struct axp__html_strings {
 };
 void axp__html_strings_fini(struct axp__html_strings *s);
 /* The number of a text that lives as long as the view. */
-uint32_t axp__html_string(struct axp__html_strings *s, const char *text);
+uint32_t axp__html_string_as(struct axp__html_strings *s,
+                             enum axp__html_class class, const char *text);
+static inline uint32_t axp__html_string(struct axp__html_strings *s,
+                                        const char *text)
+{
+    return axp__html_string_as(s, AXP__HTML_PLAIN, text);
+}
 /* Of one that does not; UINT32_MAX: too much text, or no memory. */
 uint32_t axp__html_string_copy(struct axp__html_strings *s, const char *text);
 /* Of a name id of the view. */

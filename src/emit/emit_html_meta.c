@@ -142,7 +142,10 @@ static void put_run(struct json *j)
     put_u64(j, "duration_ns", v->duration_ns);
     key(j, "t0");
     axp__out_format(j->o, "\"%llu\"", (unsigned long long)j->job->t0);
+    put_u64(j, "process_count", axp__view_n_processes(v));
+    put_u64(j, "thread_count", v->n_threads);
     put_u64(j, "operation_count", v->n_ops);
+    put_u64(j, "call_count", axp__view_n_calls(v));
     put_u64(j, "total_time_ns", self);
     put_u64(j, "events", v->n_events);
     put_u64(j, "cut_events", axp_view_cut_count(v));
@@ -225,6 +228,13 @@ static void file(struct json *j, const char *path)
         axp__out_text(j->o, "-1");
 }
 
+static uint32_t name_of(struct axp__html_strings *s, bool is_wait,
+                        const char *name)
+{
+    return axp__html_string_as(s, is_wait ? AXP__HTML_WAIT : AXP__HTML_PLAIN,
+                               name);
+}
+
 static void put_ops(struct json *j)
 {
     const axp_view *v = j->job->v;
@@ -235,7 +245,8 @@ static void put_ops(struct json *j)
     if (!n) return;
     key(j, "ops");
     begin(j, '{');
-    PUT_COLUMN(j, "name", n, axp__out_u64(o, axp__html_string(s, op[i].name)));
+    PUT_COLUMN(j, "name", n,
+               axp__out_u64(o, name_of(s, op[i].is_wait, op[i].name)));
     PUT_COLUMN(j, "calls", n, axp__out_u64(o, op[i].calls));
     PUT_COLUMN(j, "total", n, axp__out_u64(o, op[i].total_ns));
     PUT_COLUMN(j, "self", n, axp__out_u64(o, op[i].self_ns));
@@ -256,6 +267,7 @@ static void put_ops(struct json *j)
     PUT_COLUMN(j, "file", n, file(j, op[i].file));
     PUT_COLUMN(j, "line", n, axp__out_i64(o, op[i].line));
     PUT_COLUMN(j, "sampled", n, axp__out_u64(o, op[i].is_sampled));
+    PUT_COLUMN(j, "wait", n, axp__out_u64(o, op[i].is_wait));
     end(j, '}');
 }
 
@@ -269,7 +281,8 @@ static void put_tree(struct json *j)
     if (n < 2) return; /* the root alone */
     key(j, "tree");
     begin(j, '{');
-    PUT_COLUMN(j, "name", n, axp__out_u64(o, axp__html_string(s, t[i].name)));
+    PUT_COLUMN(j, "name", n,
+               axp__out_u64(o, name_of(s, t[i].is_wait, t[i].name)));
     PUT_COLUMN(j, "parent", n, axp__out_i64(o, t[i].parent));
     PUT_COLUMN(j, "calls", n, axp__out_u64(o, t[i].calls));
     PUT_COLUMN(j, "total", n, axp__out_u64(o, t[i].total_ns));
@@ -401,6 +414,8 @@ static void put_threads(struct json *j)
         put_time(j, "begin", t->begin);
         put_time(j, "end", t->end);
         put_u64(j, "busy", t->busy_ns);
+        put_u64(j, "wait", t->wait_ns);
+        if (t->cpu_ns) put_u64(j, "cpu", t->cpu_ns);
         put_u64(j, "events", t->events);
         end(j, '}');
     }

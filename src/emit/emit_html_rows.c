@@ -215,7 +215,7 @@ static bool write_async(struct rows *r)
         struct axp__html_spans some = {all->all + i, end - i, 0};
         struct axp__html_track track = {.row = 'a'};
         if (!r->is_counting)
-            track.name = r->job->strings.texts[all->all[i].name];
+            track.name = r->job->strings.texts[all->all[i].name].text;
         ok = axp__html_lanes(r->job, &r->lane, &some, track);
     }
     return ok;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Texts, each once: operations, names of events and metadata refer to them by
- * number. Equal texts have one number though the view may have several ids
- * for them (a name with two places in the code). */
+ * number. Equal texts of a class have one number though the view may have
+ * several ids for them (a name with two places in the code). */
 #include "emit/emit_html.h"
 
 #include <stdlib.h>
@@ -27,10 +27,12 @@ void *axp__html_grow(void *list, size_t n, size_t *cap, size_t size)
     return moved;
 }
 
-static size_t slot_of(const struct axp__html_strings *s, const char *text)
+static size_t slot_of(const struct axp__html_strings *s,
+                      enum axp__html_class class, const char *text)
 {
     size_t i = axp__html_hash(text, strlen(text)) & (s->n_slots - 1);
-    while (s->slots[i] && strcmp(s->texts[s->slots[i] - 1], text) != 0)
+    while (s->slots[i] && (s->texts[s->slots[i] - 1].class != class ||
+                           strcmp(s->texts[s->slots[i] - 1].text, text) != 0))
         i = (i + 1) & (s->n_slots - 1);
     return i;
 }
@@ -46,11 +48,13 @@ static bool make_room(struct axp__html_strings *s)
     s->slots = slots;
     s->n_slots = n_slots;
     for (size_t i = 0; i < s->n; i++)
-        s->slots[slot_of(s, s->texts[i])] = (uint32_t)i + 1;
+        s->slots[slot_of(s, s->texts[i].class, s->texts[i].text)] =
+            (uint32_t)i + 1;
     return true;
 }
 
-uint32_t axp__html_string(struct axp__html_strings *s, const char *text)
+uint32_t axp__html_string_as(struct axp__html_strings *s,
+                             enum axp__html_class class, const char *text)
 {
     void *wider = axp__html_grow(s->texts, s->n, &s->cap, sizeof *s->texts);
     if (wider) s->texts = wider;
@@ -58,9 +62,9 @@ uint32_t axp__html_string(struct axp__html_strings *s, const char *text)
         s->has_failed = true;
         return 0;
     }
-    size_t slot = slot_of(s, text);
+    size_t slot = slot_of(s, class, text);
     if (!s->slots[slot]) {
-        s->texts[s->n++] = text;
+        s->texts[s->n++] = (struct axp__html_text){text, class};
         s->slots[slot] = (uint32_t)s->n;
     }
     return s->slots[slot] - 1;
@@ -70,7 +74,7 @@ uint32_t axp__html_string_copy(struct axp__html_strings *s, const char *text)
 {
     size_t len = strlen(text);
     if (s->n_slots) {
-        size_t slot = slot_of(s, text);
+        size_t slot = slot_of(s, AXP__HTML_PLAIN, text);
         if (s->slots[slot]) return s->slots[slot] - 1;
     }
     if (s->copied_bytes + len > MOST_COPIED) return UINT32_MAX;
@@ -87,11 +91,22 @@ uint32_t axp__html_string_copy(struct axp__html_strings *s, const char *text)
     return axp__html_string(s, copy);
 }
 
+static enum axp__html_class class_of(const axp_view *v, uint32_t name)
+{
+    switch (axp__view_kind(v, name)) {
+    case AXP__KIND_WAIT: return AXP__HTML_WAIT;
+    case AXP__KIND_PROCESS:
+    case AXP__KIND_OUTSIDE: return AXP__HTML_OUTSIDE;
+    default: return AXP__HTML_PLAIN;
+    }
+}
+
 uint32_t axp__html_name(struct axp__html_strings *s, const axp_view *v,
                         uint32_t name)
 {
     if (name < s->n_by_name && s->by_name[name]) return s->by_name[name] - 1;
-    uint32_t number = axp__html_string(s, axp__view_name(v, name));
+    uint32_t number =
+        axp__html_string_as(s, class_of(v, name), axp__view_name(v, name));
     if (name >= s->n_by_name && name < 1u << 24) {
         size_t wider = 1024;
         while (wider <= name)
@@ -115,7 +130,7 @@ void axp__html_strings_put(struct axp__html_strings *s, struct axp__out *o)
     axp__out_char(o, '[');
     for (size_t i = s->n_written; i < s->n; i++) {
         if (i > s->n_written) axp__out_char(o, ',');
-        axp__out_json(o, s->texts[i]);
+        axp__out_json(o, s->texts[i].text);
     }
     s->n_written = s->n;
     axp__out_char(o, ']');

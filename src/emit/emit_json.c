@@ -131,7 +131,10 @@ static void put_run(struct json *j, const axp_view *v, const axp_findings *f)
     begin(j);
     put_text(j, "title", c->title);
     put_u64(j, "duration_ns", v->duration_ns);
+    put_u64(j, "process_count", axp__view_n_processes(v));
+    put_u64(j, "thread_count", v->n_threads);
     put_u64(j, "operation_count", v->n_ops);
+    put_u64(j, "call_count", axp__view_n_calls(v));
     put_u64(j, "total_time_ns", self);
     put_u64(j, "event_count", v->n_events);
     put_u64(j, "cut_events", axp_view_cut_count(v));
@@ -151,6 +154,8 @@ static void put_finding(struct json *j, const axp_finding *f)
     put_text(j, "name", f->name);
     put_text(j, "description", f->description);
     put_text(j, "suggestion", f->suggestion);
+    put_text(j, "file", f->file);
+    put_known(j, "line", f->line > 0, f->line);
     put_known(j, "saving_ns", is_known, (double)f->saving_ns);
     put_known(j, "saving_share", is_known, f->saving_share);
     put_bool(j, "saving_is_bound", f->saving_is_bound);
@@ -205,6 +210,7 @@ static void put_op(struct json *j, const axp_op *op)
     put_text(j, "file", op->file);
     put_known(j, "line", op->line > 0, op->line);
     put_bool(j, "is_sampled", op->is_sampled);
+    put_bool(j, "is_wait", op->is_wait);
 }
 
 static void put_ops(struct json *j, const axp_view *v)
@@ -324,10 +330,28 @@ static void put_threads(struct json *j, const axp_view *v)
         put_u64(j, "begin", t->begin);
         put_u64(j, "end", t->end);
         put_u64(j, "busy_ns", t->busy_ns);
+        put_u64(j, "wait_ns", t->wait_ns);
+        put_known(j, "cpu_ns", t->cpu_ns, (double)t->cpu_ns);
         put_u64(j, "events", t->events);
         end(j);
     }
     end_list(j, v->n_threads, "  ");
+}
+
+static void put_processes(struct json *j, const axp_view *v)
+{
+    begin_list(j, "processes");
+    for (size_t i = 0; i < v->n_processes; i++) {
+        const axp_process_info *p = &v->processes[i];
+        begin_item(j, i, "    ");
+        put_text(j, "name", p->name);
+        put_u64(j, "count", p->count);
+        put_u64(j, "total_ns", p->total_ns);
+        put_u64(j, "avg_ns", p->avg_ns);
+        put_u64(j, "max_ns", p->max_ns);
+        end(j);
+    }
+    end_list(j, v->n_processes, "  ");
 }
 
 static void put_tracks(struct json *j, const axp_view *v)
@@ -361,7 +385,8 @@ static void put_counters(struct json *j, const axp_view *v)
         put_u64(j, "last_at", k->last_at);
         put_f64(j, "min", k->min);
         put_f64(j, "max", k->max);
-        put_f64(j, "avg", k->sum / (double)k->n);
+        put_f64(j, "avg", k->mean);
+        put_bool(j, "is_outside", k->is_outside);
         end(j);
     }
     end_list(j, v->n_counters, "  ");
@@ -405,8 +430,8 @@ axp_status axp__emit_json(const axp_view *v, const axp_findings *f,
                           const axp_report_options *options, struct axp__out *o)
 {
     static void (*const sections[])(struct json *, const axp_view *) = {
-        put_ops,     put_tree,   put_memory,  put_steps,
-        put_threads, put_tracks, put_counters};
+        put_ops,     put_tree,      put_memory, put_steps,
+        put_threads, put_processes, put_tracks, put_counters};
     struct json j = {.o = o};
     axp__out_char(o, '{');
     begin_section(&j);

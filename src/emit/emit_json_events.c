@@ -38,6 +38,7 @@ static void put_event(struct axp__out *o, struct axp__names *names,
     put_key_u64(o, ",\"process_id\":", row->process_id);
     if (row->rank >= 0) put_key_u64(o, ",\"rank\":", (uint64_t)row->rank);
     put_key_u64(o, ",\"thread_id\":", r->thread_id);
+    if (row->is_outside) axp__out_text(o, ",\"is_outside\":true");
     if (row->track) {
         axp__out_text(o, ",\"track\":");
         axp__out_json(o, row->name);

@@ -20,6 +20,7 @@
 
 #define SHOWN_OPS 20
 #define SHOWN_NAMES 10
+#define SHOWN_THREADS 10
 #define MAX_NAME 400 /* columns; longer ones are cut */
 
 struct markdown {
@@ -94,24 +95,30 @@ static void end_row(struct markdown *m)
 
 /* ---- sections --------------------------------------------------------------------- */
 
-/* Without the lives of processes, which `axprof run` saw from outside. */
-static size_t count_ops(const axp_view *v)
+static void put_count(struct markdown *m, uint64_t n, const char *one,
+                      const char *many)
 {
-    size_t n = 0;
-    for (size_t i = 0; i < v->n_ops; i++)
-        n += !axp__text_process(v, &v->ops[i]);
-    return n;
+    axp__out_u64(m->o, n);
+    axp__out_format(m->o, " %s", n == 1 ? one : many);
 }
 
 static void put_counts(struct markdown *m, const axp_view *v)
 {
-    size_t n_threads = axp__view_n_inside(v), n_ops = count_ops(v);
-    if (v->n_threads && !n_threads)
+    bool is_outside_alone = v->is_outside && !v->n_threads;
+    size_t n_processes = axp__view_n_processes(v);
+    if (n_processes > 1) {
+        put_count(m, n_processes, "process", "processes");
+        axp__out_text(m->o, ", ");
+    }
+    if (is_outside_alone)
         axp__out_text(m->o, "seen from outside alone");
     else
-        axp__out_format(m->o, "%zu %s, %zu %s", n_threads,
-                        n_threads == 1 ? "thread" : "threads", n_ops,
-                        n_ops == 1 ? "operation" : "operations");
+        put_count(m, v->n_threads, "thread", "threads");
+    if (is_outside_alone && !v->n_ops) return;
+    axp__out_text(m->o, ", ");
+    put_count(m, v->n_ops, "operation", "operations");
+    axp__out_text(m->o, ", ");
+    put_count(m, axp__view_n_calls(v), "call", "calls");
 }
 
 static void put_run(struct markdown *m, const axp_view *v)
@@ -153,6 +160,14 @@ static void put_warnings(struct markdown *m, const axp_view *v)
     if (v->n_warnings) axp__out_char(m->o, '\n');
 }
 
+static void put_place(struct markdown *m, const char *file, int line)
+{
+    char place[AXP__PLACE_BYTES];
+    if (!axp__short_place(place, file, line, 60)) return;
+    axp__out_text(m->o, " at ");
+    put_name(m, place);
+}
+
 static void put_finding(struct markdown *m, const axp_finding *f)
 {
     static const char *const marks[] = {"🟢 Low", "🟡 Medium", "🟠 High",
@@ -166,6 +181,7 @@ static void put_finding(struct markdown *m, const axp_finding *f)
             f->saving_is_bound ? "at most" : "saves",
             axp_format_ns(time, sizeof time, f->saving_ns),
             axp__fixed(share, sizeof share, 100 * f->saving_share, 1));
+    put_place(m, f->file, f->line);
     axp__out_format(m->o, "  \n   %s  \n   *%s*\n", f->description,
                     f->suggestion);
 }
@@ -179,8 +195,7 @@ static void put_findings(struct markdown *m, const axp_findings *f,
                         unjudged ? unjudged : "No bottlenecks detected.");
     for (size_t i = 0; i < shown; i++)
         put_finding(m, &f->all[i]);
-    if (shown < f->n)
-        axp__out_format(m->o, "\nand %zu more that save less\n", f->n - shown);
+    if (shown < f->n) axp__out_format(m->o, "\nand %zu more\n", f->n - shown);
     axp__out_char(m->o, '\n');
 }
 
@@ -198,37 +213,38 @@ static void put_op(struct markdown *m, const axp_op *op, bool has_work)
         put_cell(m, axp__short_rate(cell, axp_op_gflops(op)));
         put_cell(m, axp__short_rate(cell, axp_op_gbps(op)));
     }
+    axp__out_text(m->o, " | ");
+    char place[AXP__PLACE_BYTES];
+    if (axp__short_place(place, op->file, op->line, 60)) put_name(m, place);
     end_row(m);
 }
 
 static void put_ops(struct markdown *m, const axp_view *v)
 {
-    static const char *const heads[] = {"operation", "calls",   "total",
-                                        "self",      "mean",    "p99",
-                                        "share",     "GFLOP/s", "GB/s"};
-    size_t n_ops = count_ops(v), shown = 0;
+    static const char *const heads[] = {"operation", "calls", "total", "self",
+                                        "mean",      "p99",   "share", "at"};
+    static const char *const all_heads[] = {
+        "operation", "calls", "total",   "self", "mean",
+        "p99",       "share", "GFLOP/s", "GB/s", "at"};
     bool has_work = false;
     char text[32];
     axp_ns rest = 0;
     axp__out_text(m->o, "## Compute Statistics\n\n");
-    if (!n_ops) {
+    if (!v->n_ops) {
         axp__out_text(m->o, "No operation was recorded.\n\n");
         return;
     }
     for (size_t i = 0; i < v->n_ops && i < SHOWN_OPS; i++)
         has_work |= v->ops[i].n_flops_calls || v->ops[i].n_bytes_calls;
-    put_heads(m, heads, has_work ? 9 : 7, 1);
-    for (size_t i = 0; i < v->n_ops; i++) {
-        if (axp__text_process(v, &v->ops[i])) continue;
-        if (shown == SHOWN_OPS) {
+    axp__out_text(m->o, "Share is of the time of an operation's threads.\n\n");
+    put_heads(m, has_work ? all_heads : heads, has_work ? 10 : 8, 1);
+    for (size_t i = 0; i < v->n_ops; i++)
+        if (i < SHOWN_OPS)
+            put_op(m, &v->ops[i], has_work);
+        else
             rest += v->ops[i].self_ns;
-            continue;
-        }
-        put_op(m, &v->ops[i], has_work);
-        shown++;
-    }
-    if (shown < n_ops)
-        axp__out_format(m->o, "\nand %zu more, %s self\n", n_ops - shown,
+    if (v->n_ops > SHOWN_OPS)
+        axp__out_format(m->o, "\nand %zu more, %s self\n", v->n_ops - SHOWN_OPS,
                         axp_format_ns(text, sizeof text, rest));
     axp__out_char(m->o, '\n');
 }
@@ -270,11 +286,38 @@ static void put_memory(struct markdown *m, const axp_view *v)
         return;
     }
     axp__out_format(
-        m->o, "Peak %s after %s, %s not freed.\n\n",
+        m->o, "Peak %s after %s, %s not freed. Share is of the peak.\n\n",
         axp_format_bytes(peak, sizeof peak, v->memory.peak_bytes),
         axp_format_ns(at, sizeof at, v->memory.peak_at),
         axp_format_bytes(live, sizeof live, v->memory.current_bytes));
     put_memory_names(m, v);
+}
+
+static void put_thread(struct markdown *m, const axp_thread_info *t)
+{
+    axp__cell cell;
+    begin_row(m, *t->name ? t->name : "(thread)");
+    put_cell(m, axp__fixed(cell, sizeof cell, (double)t->id, 0));
+    put_cell(m, axp__short_ns(cell, t->end - t->begin));
+    put_cell(m, t->cpu_ns ? axp__short_ns(cell, t->cpu_ns) : "");
+    put_cell(m, axp__short_ns(cell, t->busy_ns));
+    put_cell(m, t->wait_ns ? axp__short_ns(cell, t->wait_ns) : "");
+    put_cell(m, axp__short_count(cell, t->events));
+    end_row(m);
+}
+
+static void put_threads(struct markdown *m, const axp_view *v)
+{
+    static const char *const heads[] = {"thread",    "id",      "lived", "CPU",
+                                        "in scopes", "waiting", "events"};
+    if (!v->n_threads) return;
+    axp__out_text(m->o, "## Threads\n\n");
+    put_heads(m, heads, sizeof heads / sizeof *heads, 1);
+    for (size_t i = 0; i < v->n_threads && i < SHOWN_THREADS; i++)
+        put_thread(m, &v->threads[i]);
+    if (v->n_threads > SHOWN_THREADS)
+        axp__out_format(m->o, "\nand %zu more\n", v->n_threads - SHOWN_THREADS);
+    axp__out_char(m->o, '\n');
 }
 
 static void put_applied(struct markdown *m, const axp_findings *f)
@@ -300,6 +343,7 @@ axp_status axp__emit_markdown(const axp_view *v, const axp_findings *f,
     put_findings(&m, f, axp__shown_findings(f, options), axp__text_unjudged(v));
     put_ops(&m, v);
     put_memory(&m, v);
+    put_threads(&m, v);
     put_applied(&m, f);
     if (!m.has_failed) return AXP_OK;
     return axp__fail(AXP_E_NO_MEMORY, "no memory for a report");

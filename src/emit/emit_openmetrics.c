@@ -50,18 +50,31 @@ static void begin_family(struct axp__out *o, const char *name, const char *type,
     if (unit) axp__out_format(o, "# UNIT axprof_%s %s\n", name, unit);
 }
 
-/* A sample up to its value. label NULL: none. */
-static void begin_sample(struct axp__out *o, const char *name, const char *key,
-                         const char *label)
+/* A sample up to its value. label NULL: none. kind: what it is, where a label
+ * of the program's might be the same; NULL: the program's. */
+static void begin_kind(struct axp__out *o, const char *name, const char *key,
+                       const char *label, const char *kind)
 {
     axp__out_text(o, "axprof_");
     axp__out_text(o, name);
     if (label) {
         axp__out_char(o, '{');
         put_label(o, key, label);
+        if (kind) axp__out_format(o, ",kind=\"%s\"", kind);
         axp__out_char(o, '}');
     }
     axp__out_char(o, ' ');
+}
+
+static void begin_sample(struct axp__out *o, const char *name, const char *key,
+                         const char *label)
+{
+    begin_kind(o, name, key, label, NULL);
+}
+
+static void begin_op(struct axp__out *o, const char *name, const axp_op *op)
+{
+    begin_kind(o, name, "op", op->name, op->is_wait ? "wait" : NULL);
 }
 
 static void put_whole(struct axp__out *o, uint64_t value)
@@ -84,14 +97,15 @@ static void put_value(struct axp__out *o, double value)
 
 /* ---- operations --------------------------------------------------------------------- */
 
-static void put_quantile(struct axp__out *o, const char *name, const char *op,
+static void put_quantile(struct axp__out *o, const char *name, const axp_op *op,
                          const char *quantile, axp_ns ns)
 {
     axp__out_text(o, "axprof_");
     axp__out_text(o, name);
     axp__out_char(o, '{');
     if (op) {
-        put_label(o, "op", op);
+        put_label(o, "op", op->name);
+        if (op->is_wait) axp__out_text(o, ",kind=\"wait\"");
         axp__out_char(o, ',');
     }
     axp__out_text(o, "quantile=\"");
@@ -106,18 +120,18 @@ static void put_op_times(struct axp__out *o, const axp_view *v)
                  "Time of single calls, inclusive.");
     for (size_t i = 0; i < v->n_ops; i++) {
         const axp_op *op = &v->ops[i];
-        put_quantile(o, "op_duration_seconds", op->name, "0.5", op->p50_ns);
-        put_quantile(o, "op_duration_seconds", op->name, "0.95", op->p95_ns);
-        put_quantile(o, "op_duration_seconds", op->name, "0.99", op->p99_ns);
-        begin_sample(o, "op_duration_seconds_count", "op", op->name);
+        put_quantile(o, "op_duration_seconds", op, "0.5", op->p50_ns);
+        put_quantile(o, "op_duration_seconds", op, "0.95", op->p95_ns);
+        put_quantile(o, "op_duration_seconds", op, "0.99", op->p99_ns);
+        begin_op(o, "op_duration_seconds_count", op);
         put_whole(o, op->calls);
-        begin_sample(o, "op_duration_seconds_sum", "op", op->name);
+        begin_op(o, "op_duration_seconds_sum", op);
         put_time(o, op->total_ns);
     }
     begin_family(o, "op_self_seconds", "counter", "seconds",
                  "Time outside of what was called.");
     for (size_t i = 0; i < v->n_ops; i++) {
-        begin_sample(o, "op_self_seconds_total", "op", v->ops[i].name);
+        begin_op(o, "op_self_seconds_total", &v->ops[i]);
         put_time(o, v->ops[i].self_ns);
     }
 }
@@ -131,7 +145,7 @@ static void put_op_work(struct axp__out *o, const axp_view *v)
             begin_family(o, "op_flops", "counter", NULL,
                          "Declared floating-point operations.");
         has_flops = true;
-        begin_sample(o, "op_flops_total", "op", v->ops[i].name);
+        begin_op(o, "op_flops_total", &v->ops[i]);
         put_value(o, v->ops[i].flops);
     }
     for (size_t i = 0; i < v->n_ops; i++) {
@@ -140,7 +154,7 @@ static void put_op_work(struct axp__out *o, const axp_view *v)
             begin_family(o, "op_moved_bytes", "counter", "bytes",
                          "Declared bytes read and written.");
         has_bytes = true;
-        begin_sample(o, "op_moved_bytes_total", "op", v->ops[i].name);
+        begin_op(o, "op_moved_bytes_total", &v->ops[i]);
         put_value(o, v->ops[i].bytes);
     }
 }
@@ -220,7 +234,8 @@ static void put_counters(struct axp__out *o, const axp_view *v)
     begin_family(o, "counter_last", "gauge", NULL,
                  "The last value of each counter.");
     for (size_t i = 0; i < v->n_counters; i++) {
-        begin_sample(o, "counter_last", "name", v->counters[i].name);
+        begin_kind(o, "counter_last", "name", v->counters[i].name,
+                   v->counters[i].is_outside ? "outside" : NULL);
         put_value(o, v->counters[i].last);
     }
 }

@@ -2,6 +2,7 @@
 /* Numbers in few columns; see emit_short.h. */
 #include "emit/emit_short.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/base_number.h"
@@ -96,6 +97,35 @@ const char *axp__short_last(const axp_warning *w)
 {
     bool is_most = !strcmp(w->code, "own_overhead"); /* called most often */
     return has_many(w) && !is_most ? "last: " : "";
+}
+
+char *axp__short_place(char out[AXP__PLACE_BYTES], const char *file, int line,
+                       size_t columns)
+{
+    char text[4200];
+    if (!file || !*file || line <= 0) return NULL;
+    if (columns >= AXP__PLACE_BYTES) columns = AXP__PLACE_BYTES - 1;
+    int n = snprintf(text, sizeof text, "%s:%d", file, line);
+    size_t len = n < (int)sizeof text ? (size_t)n : sizeof text - 1;
+    for (size_t i = 0; i < len; i++)
+        if (text[i] < ' ' || text[i] > '~') text[i] = '?';
+    const char *from = text;
+    if (len > columns) {
+        from = text + len - columns + 3;
+        const char *folder = strchr(from, '/');
+        if (folder) from = folder + 1;
+    }
+    size_t at = axp__append(out, AXP__PLACE_BYTES, 0, from > text ? "..." : "");
+    axp__append(out, AXP__PLACE_BYTES, at, from);
+    return out;
+}
+
+char *axp__cell_place(axp__cell out, const char *file, int line)
+{
+    char place[AXP__PLACE_BYTES];
+    bool is_known = axp__short_place(place, file, line, AXP__CELL - 4);
+    axp__append(out, AXP__CELL, 0, is_known ? place : "");
+    return out;
 }
 
 const char *axp__short_many(axp__cell out, const axp_warning *w)

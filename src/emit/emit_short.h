@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Numbers for the cells of a table: three digits, a unit, few columns.
+/* Numbers and places for the cells of a table: three digits, a unit, few
+ * columns.
  * axp_format_ns and axp_format_bytes are for sentences. */
 #ifndef AXP_EMIT_SHORT_H
 #define AXP_EMIT_SHORT_H
@@ -14,6 +15,16 @@ char *axp__short_count(axp__cell out, uint64_t count); /* 12,345 or 1.23 G */
 char *axp__short_rate(axp__cell out, double value);    /* 123; "": unknown */
 char *axp__short_percent(axp__cell out, double share); /* 0.5: 50.0% */
 char *axp__short_number(axp__cell out, double value);  /* of any size */
+
+/* "model/train.c:120" in as many columns, folders left out from the front
+ * where it is longer ("...train.c:120"); printable ASCII. NULL: no place is
+ * known. */
+#define AXP__PLACE_BYTES 128
+char *axp__short_place(char out[AXP__PLACE_BYTES], const char *file, int line,
+                       size_t columns);
+
+/* The same for a cell; "": none. */
+char *axp__cell_place(axp__cell out, const char *file, int line);
 
 /* What stands before a warning's text: how many there were, where there were
  * several: "16 scopes still open". */

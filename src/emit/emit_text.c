@@ -157,38 +157,20 @@ static void add_count(struct words *w, uint64_t n, const char *one,
     add(w, "%s %s", axp__short_count(count, n), n == 1 ? one : many);
 }
 
-static size_t count_processes(const axp_view *v)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < v->n_threads; i++) {
-        size_t k = axp__is_outside(&v->threads[i]) ? i + 1 : 0;
-        while (k < i && v->threads[k].process_id != v->threads[i].process_id)
-            k++;
-        if (k == i) n++;
-    }
-    return n;
-}
-
 static void put_counts(struct axp__text *t, const axp_view *v)
 {
     struct words w = {.len = 0};
-    uint64_t calls = 0, n_ops = 0;
-    size_t n_processes = count_processes(v), n_threads = axp__view_n_inside(v);
-    for (size_t i = 0; i < v->n_ops; i++) {
-        if (axp__text_process(v, &v->ops[i])) continue;
-        calls += v->ops[i].calls;
-        n_ops++;
-    }
+    size_t n_processes = axp__view_n_processes(v);
     if (n_processes > 1) add_count(&w, n_processes, "process", "processes");
-    bool is_outside_alone = v->n_threads && !n_threads;
+    bool is_outside_alone = v->is_outside && !v->n_threads;
     if (is_outside_alone)
         add(&w, "seen from outside alone");
     else
-        add_count(&w, n_threads, "thread", "threads");
+        add_count(&w, v->n_threads, "thread", "threads");
     if (v->n_tracks) add_count(&w, v->n_tracks, "track", "tracks");
-    if (n_ops || !is_outside_alone) {
-        add_count(&w, n_ops, "operation", "operations");
-        add_count(&w, calls, "call", "calls");
+    if (v->n_ops || !is_outside_alone) {
+        add_count(&w, v->n_ops, "operation", "operations");
+        add_count(&w, axp__view_n_calls(v), "call", "calls");
     }
     if (v->steps.count) add_count(&w, v->steps.count, "step", "steps");
     char bytes[32];

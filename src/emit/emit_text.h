@@ -70,8 +70,6 @@ void axp__text_findings(struct axp__text *t, const axp_findings *f,
                         size_t shown);
 void axp__text_open(struct axp__text *t, const axp_view *v);
 void axp__text_ops(struct axp__text *t, const axp_view *v);
-/* The life of a process, seen from outside: its name; NULL: an operation. */
-const char *axp__text_process(const axp_view *v, const axp_op *op);
 void axp__text_processes(struct axp__text *t, const axp_view *v);
 void axp__text_tree(struct axp__text *t, const axp_view *v);
 void axp__text_memory(struct axp__text *t, const axp_view *v);

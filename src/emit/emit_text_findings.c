@@ -76,6 +76,15 @@ static void put_head(struct axp__text *t, const axp_finding *f, size_t number,
     if (*saving && !is_beside) axp__text_wrap(t, "   ", saving);
 }
 
+/* "at train.c:120"; of a path that is too long for a line the end. */
+static void put_place(struct axp__text *t, const axp_finding *f)
+{
+    char place[AXP__PLACE_BYTES];
+    if (!axp__short_place(place, f->file, f->line, t->width - 6)) return;
+    axp__out_text(t->o, "   at ");
+    axp__text_wrap(t, "", place);
+}
+
 static void put_all(struct axp__text *t, const axp_findings *f, size_t shown)
 {
     struct axp__fit *names = calloc(shown + 1, sizeof *names);
@@ -88,6 +97,7 @@ static void put_all(struct axp__text *t, const axp_findings *f, size_t shown)
     for (size_t i = 0; ok && i < shown; i++) {
         axp__out_char(t->o, '\n');
         put_head(t, &f->all[i], i + 1, &names[i]);
+        put_place(t, &f->all[i]);
         axp__text_wrap(t, "   ", f->all[i].description);
         axp__text_wrap(t, "   → ", f->all[i].suggestion);
     }
@@ -104,13 +114,12 @@ void axp__text_findings(struct axp__text *t, const axp_findings *f,
         axp__out_text(t->o, "No bottlenecks detected.\n");
         return;
     }
-    axp__text_say(
-        t, "Found %zu bottleneck%s%s:", f->n, f->n == 1 ? "" : "s",
-        f->n == 1 || !f->all[0].saving_ns ? "" : ", most time to regain first");
+    axp__text_say(t, "Found %zu bottleneck%s%s:", f->n, f->n == 1 ? "" : "s",
+                  f->n == 1 ? "" : ", the most severe first");
     put_all(t, f, shown < f->n ? shown : f->n);
     if (shown < f->n) {
         axp__out_char(t->o, '\n');
-        axp__text_say(t, "and %zu more that save less", f->n - shown);
+        axp__text_say(t, "and %zu more", f->n - shown);
     }
 }
 

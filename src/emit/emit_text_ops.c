@@ -22,36 +22,35 @@ static void put_op(struct axp__table *table, const axp_op *op)
     axp__short_percent(cells[5], op->time_share);
     axp__short_rate(cells[6], axp_op_gflops(op));
     axp__short_rate(cells[7], axp_op_gbps(op));
+    axp__cell_place(cells[8], op->file, op->line);
 }
 
 void axp__text_ops(struct axp__text *t, const axp_view *v)
 {
     static const struct axp__column columns[] = {
-        {"operation", true, 0}, {"calls", false, 0},   {"total", false, 3},
-        {"self", false, 0},     {"mean", false, 2},    {"p99", false, 4},
-        {"share", false, 0},    {"GFLOP/s", false, 1}, {"GB/s", false, 5}};
+        {"operation", true, 0}, {"calls", false, 0},   {"total", false, 4},
+        {"self", false, 0},     {"mean", false, 2},    {"p99", false, 5},
+        {"share", false, 0},    {"GFLOP/s", false, 1}, {"GB/s", false, 6},
+        {"at", true, 3}};
     axp_ns rest = 0;
     char text[32];
-    size_t n = 0;
-    for (size_t i = 0; i < v->n_ops; i++)
-        n += !axp__text_process(v, &v->ops[i]);
-    if (!n) {
+    if (!v->n_ops) {
         axp__text_heading(t, "Compute Statistics", "no operation was recorded");
         return;
     }
-    axp__text_heading(t, "Compute Statistics", "operations by self time");
+    axp__text_heading(t, "Compute Statistics",
+                      "operations by self time; share of their "
+                      "threads' time");
     struct axp__table *table = axp__table_create(
         t, columns, sizeof columns / sizeof *columns, SHOWN_OPS);
-    for (size_t i = 0, shown = 0; table && i < v->n_ops; i++) {
-        if (axp__text_process(v, &v->ops[i])) continue;
-        if (shown++ < SHOWN_OPS)
+    for (size_t i = 0; table && i < v->n_ops; i++)
+        if (i < SHOWN_OPS)
             put_op(table, &v->ops[i]);
         else
             rest += v->ops[i].self_ns;
-    }
     axp__table_print(t, table);
-    if (n > SHOWN_OPS)
-        axp__text_say(t, "and %zu more, %s self", n - SHOWN_OPS,
+    if (v->n_ops > SHOWN_OPS)
+        axp__text_say(t, "and %zu more, %s self", v->n_ops - SHOWN_OPS,
                       axp_format_ns(text, sizeof text, rest));
 }
 
@@ -160,7 +159,7 @@ void axp__text_tree(struct axp__text *t, const axp_view *v)
     if (!ok) t->has_failed = true;
     if (ok && !is_flat(&tree)) {
         axp__text_heading(
-            t, "Call tree", "%s in scopes, what took 1 %% or more of it",
+            t, "Call tree", "share of %s in scopes, from 1 %% on",
             axp_format_ns(text, sizeof text, v->tree[0].total_ns));
         tree.table = axp__table_create(
             t, columns, sizeof columns / sizeof *columns, SHOWN_PLACES);

@@ -31,39 +31,23 @@ void axp__text_steps(struct axp__text *t, const axp_view *v)
 
 /* ---- processes ------------------------------------------------------------------- */
 
-const char *axp__text_process(const axp_view *v, const axp_op *op)
-{
-    static const char prefix[] = "process ";
-    bool is_outside = axp__view_n_inside(v) < v->n_threads;
-    if (!is_outside || strncmp(op->name, prefix, sizeof prefix - 1) != 0)
-        return NULL;
-    return op->name + sizeof prefix - 1;
-}
-
-static int by_total(const void *a, const void *b)
-{
-    const axp_op *x = *(const axp_op *const *)a, *y = *(const axp_op *const *)b;
-    if (x->total_ns != y->total_ns) return x->total_ns < y->total_ns ? 1 : -1;
-    return strcmp(x->name, y->name);
-}
-
-static void put_processes(struct axp__text *t, const axp_view *v,
-                          const axp_op **list, size_t n)
+static void put_processes(struct axp__text *t, const axp_view *v)
 {
     static const struct axp__column columns[] = {{"process", true, 0},
                                                  {"number", false, 0},
                                                  {"lived together", false, 1},
                                                  {"mean", false, 0},
                                                  {"longest", false, 0}};
-    size_t shown = n < SHOWN_ROWS ? n : SHOWN_ROWS;
+    size_t n = v->n_processes, shown = n < SHOWN_ROWS ? n : SHOWN_ROWS;
     struct axp__table *table =
         axp__table_create(t, columns, sizeof columns / sizeof *columns, shown);
     for (size_t i = 0; table && i < shown; i++) {
-        axp__cell *cells = axp__table_row(table, axp__text_process(v, list[i]));
-        axp__short_count(cells[0], list[i]->calls);
-        axp__short_ns(cells[1], list[i]->total_ns);
-        axp__short_ns(cells[2], list[i]->avg_ns);
-        axp__short_ns(cells[3], list[i]->max_ns);
+        const axp_process_info *p = &v->processes[i];
+        axp__cell *cells = axp__table_row(table, p->name);
+        axp__short_count(cells[0], p->count);
+        axp__short_ns(cells[1], p->total_ns);
+        axp__short_ns(cells[2], p->avg_ns);
+        axp__short_ns(cells[3], p->max_ns);
     }
     axp__table_print(t, table);
     if (n > shown) axp__text_say(t, "and %zu more names", n - shown);
@@ -74,29 +58,25 @@ void axp__text_processes(struct axp__text *t, const axp_view *v)
 {
     axp__cell count;
     uint64_t n_all = 0;
-    size_t n = 0;
-    const axp_op **list = malloc((v->n_ops + 1) * sizeof *list);
-    if (!list) t->has_failed = true;
-    for (size_t i = 0; list && i < v->n_ops; i++) {
-        if (!axp__text_process(v, &v->ops[i])) continue;
-        list[n++] = &v->ops[i];
-        n_all += v->ops[i].calls;
-    }
-    if (n) {
-        qsort(list, n, sizeof *list, by_total);
-        axp__text_heading(t, "Processes", "%s seen from outside",
-                          axp__short_count(count, n_all));
-        put_processes(t, v, list, n);
-    }
-    free(list);
+    for (size_t i = 0; i < v->n_processes; i++)
+        n_all += v->processes[i].count;
+    if (!n_all) return;
+    axp__text_heading(t, "Processes", "%s seen from outside",
+                      axp__short_count(count, n_all));
+    put_processes(t, v);
 }
 
 /* ---- threads --------------------------------------------------------------------- */
 
-static int by_busy(const void *a, const void *b)
+static axp_ns used(const axp_thread_info *i)
+{
+    return i->cpu_ns > i->busy_ns ? i->cpu_ns : i->busy_ns;
+}
+
+static int by_use(const void *a, const void *b)
 {
     const axp_thread_info *x = a, *y = b;
-    if (x->busy_ns != y->busy_ns) return x->busy_ns < y->busy_ns ? 1 : -1;
+    if (used(x) != used(y)) return used(x) < used(y) ? 1 : -1;
     return (x->id > y->id) - (x->id < y->id);
 }
 
@@ -111,32 +91,33 @@ static void put_thread(struct axp__table *table, const axp_thread_info *i,
                        bool has_processes)
 {
     axp__cell *cells = axp__table_row(table, *i->name ? i->name : "(thread)");
-    axp_ns life = i->end - i->begin;
     axp__fixed(cells[0], AXP__CELL, (double)i->id, 0);
     if (has_processes)
         axp__fixed(cells[1], AXP__CELL, (double)i->process_id, 0);
     if (i->rank >= 0) axp__fixed(cells[2], AXP__CELL, i->rank, 0);
     axp__short_ns(cells[3], i->begin);
-    axp__short_ns(cells[4], life);
-    axp__short_ns(cells[5], i->busy_ns);
-    axp__short_percent(cells[6], life ? (double)i->busy_ns / (double)life : 0);
-    axp__short_count(cells[7], i->events);
+    axp__short_ns(cells[4], i->end - i->begin);
+    if (i->cpu_ns) axp__short_ns(cells[5], i->cpu_ns);
+    axp__short_ns(cells[6], i->busy_ns);
+    if (i->wait_ns) axp__short_ns(cells[7], i->wait_ns);
+    axp__short_count(cells[8], i->events);
 }
 
 /* The busiest ones, in the order in which they began. */
 static void put_threads(struct axp__text *t, axp_thread_info *all, size_t n)
 {
     static const struct axp__column columns[] = {
-        {"thread", true, 0},     {"id", false, 3},    {"process", false, 2},
-        {"rank", false, 0},      {"begin", false, 4}, {"lived", false, 1},
-        {"in scopes", false, 0}, {"share", false, 0}, {"events", false, 5}};
+        {"thread", true, 0}, {"id", false, 3},        {"process", false, 2},
+        {"rank", false, 0},  {"begin", false, 4},     {"lived", false, 0},
+        {"CPU", false, 0},   {"in scopes", false, 0}, {"waiting", false, 0},
+        {"events", false, 5}};
     size_t shown = n < SHOWN_ROWS ? n : SHOWN_ROWS;
     bool has_processes = false;
     axp_ns rest = 0;
     char text[32];
     for (size_t i = 0; i < n; i++)
         if (all[i].process_id != all[0].process_id) has_processes = true;
-    qsort(all, n, sizeof *all, by_busy);
+    qsort(all, n, sizeof *all, by_use);
     for (size_t i = shown; i < n; i++)
         rest += all[i].busy_ns;
     qsort(all, shown, sizeof *all, by_begin);
@@ -153,17 +134,16 @@ static void put_threads(struct axp__text *t, axp_thread_info *all, size_t n)
 void axp__text_threads(struct axp__text *t, const axp_view *v)
 {
     axp__cell count;
-    size_t n = 0;
-    if (!axp__view_n_inside(v)) return;
+    if (!v->n_threads) return;
     axp_thread_info *all = calloc(v->n_threads, sizeof *all);
     if (!all) {
         t->has_failed = true;
         return;
     }
-    for (size_t i = 0; i < v->n_threads; i++)
-        if (!axp__is_outside(&v->threads[i])) all[n++] = v->threads[i];
-    axp__text_heading(t, "Threads", "%s", axp__short_count(count, n));
-    put_threads(t, all, n);
+    memcpy(all, v->threads, v->n_threads * sizeof *all);
+    axp__text_heading(t, "Threads", "%s",
+                      axp__short_count(count, v->n_threads));
+    put_threads(t, all, v->n_threads);
     free(all);
 }
 
@@ -196,7 +176,8 @@ void axp__text_tracks(struct axp__text *t, const axp_view *v)
     for (size_t i = 0; i < v->n_tracks; i++)
         if (v->tracks[i].process_id != v->tracks[0].process_id)
             has_processes = true;
-    axp__text_heading(t, "Tracks", "%s", axp__short_count(count, v->n_tracks));
+    axp__text_heading(t, "Tracks", "%s; share of their span",
+                      axp__short_count(count, v->n_tracks));
     struct axp__table *table = axp__table_create(
         t, columns, sizeof columns / sizeof *columns, SHOWN_ROWS);
     for (size_t i = 0; table && i < v->n_tracks && i < SHOWN_ROWS; i++)
@@ -240,7 +221,7 @@ void axp__text_counters(struct axp__text *t, const axp_view *v)
         axp__cell *cells = axp__table_row(table, k->name);
         axp__short_count(cells[0], k->n);
         put_value(cells[1], k->name, k->last);
-        put_value(cells[2], k->name, k->sum / (double)k->n);
+        put_value(cells[2], k->name, k->mean);
         put_value(cells[3], k->name, k->min);
         put_value(cells[4], k->name, k->max);
     }

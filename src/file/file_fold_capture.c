@@ -146,7 +146,8 @@ static bool copy_lane(struct axp__capture *c, struct axp__cap_lane *to,
     i = 0;
     for (EACH(t, axp__counter, r, t->first.counters))
         to->counters[i++] = (struct axp__cap_counter){
-            r->name, r->n, r->last_ticks, r->last, r->min, r->max, r->sum};
+            r->name, r->n,   r->last_ticks, r->last, r->min,
+            r->max,  r->sum, r->held_ticks, r->area};
     copy_frames(to, t, refs);
     axp__cap_declare(to);
     return true;

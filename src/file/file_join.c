@@ -19,7 +19,7 @@ struct join {
     size_t n_parts;
     struct axp__cap_name *names; /* joined; in c's memory at the end */
     uint32_t n_names, cap_names;
-    uint32_t *slots; /* id + 1, by text */
+    uint32_t *slots; /* id + 1, by text and kind */
     uint32_t n_slots;
     bool has_hosts; /* several */
 };
@@ -35,15 +35,23 @@ static struct axp__cap_name name_at(const struct axp__capture *c, uint32_t id)
 {
     const struct names *names = c->own;
     if (id < names->n) return names->at[id];
-    return (struct axp__cap_name){.text = "(unknown)"};
+    return axp__cap_special(id);
 }
 
-static uint32_t *find_slot(const struct join *j, const char *text)
+static bool is_same(const struct axp__cap_name *a,
+                    const struct axp__cap_name *b)
 {
-    uint64_t k = axp__text_hash(text, strlen(text));
+    return axp__kind_of(a->flags) == axp__kind_of(b->flags) &&
+           !strcmp(a->text, b->text);
+}
+
+static uint32_t *find_slot(const struct join *j,
+                           const struct axp__cap_name *name)
+{
+    uint64_t k = axp__text_hash(name->text, strlen(name->text));
     uint32_t *slot;
     while (*(slot = &j->slots[k & (j->n_slots - 1)]) &&
-           strcmp(j->names[*slot - 1].text, text) != 0)
+           !is_same(&j->names[*slot - 1], name))
         k++;
     return slot;
 }
@@ -63,7 +71,7 @@ static bool widen_names(struct join *j)
     j->n_slots = 4 * cap;
     j->cap_names = cap;
     for (uint32_t i = 0; i < j->n_names; i++)
-        *find_slot(j, j->names[i].text) = i + 1;
+        *find_slot(j, &j->names[i]) = i + 1;
     return true;
 }
 
@@ -72,7 +80,7 @@ static bool widen_names(struct join *j)
 static uint32_t join_name(struct join *j, struct axp__cap_name name)
 {
     if (j->n_names == j->cap_names && !widen_names(j)) return UINT32_MAX;
-    uint32_t *slot = find_slot(j, name.text);
+    uint32_t *slot = find_slot(j, &name);
     if (*slot) {
         struct axp__cap_name *there = &j->names[*slot - 1];
         if (!there->file && name.file) *there = name;

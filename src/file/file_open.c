@@ -32,6 +32,7 @@ static void keep_about(const struct axp__file *f, const struct axp__about *a,
         .arguments = axp__about_text(a, "arguments"),
         .host = axp__about_text(a, "host"),
         .cpu = axp__about_text(a, "cpu"),
+        .memory_bytes = axp__about_number(a, "memory.bytes", 0),
     };
     axp__cap_start_at(c, f->head.clock.ticks, f->head.clock.realtime_ns);
 }

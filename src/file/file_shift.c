@@ -141,6 +141,7 @@ void axp__shift_row(const struct axp__shift *s, struct axp__cap_row *row)
     row->first = axp__shift_ticks(s, row->first);
     row->last = axp__shift_ticks(s, row->last);
     row->busy = axp__shift_duration(s, row->busy);
+    row->waited = axp__shift_duration(s, row->waited);
 }
 
 static void shift_op(const struct axp__shift *s, struct axp__cap_op *op)
@@ -244,6 +245,13 @@ static bool copy_lane(struct axp__capture *c, const struct axp__cap_lane *from,
     return to->steps;
 }
 
+static void shift_held(const struct axp__shift *s, struct axp__cap_counter *c)
+{
+    uint64_t held = axp__shift_duration(s, c->held_ticks);
+    if (c->held_ticks) c->area *= (double)held / (double)c->held_ticks;
+    c->held_ticks = held;
+}
+
 bool axp__shift_lane(const struct axp__shift *s, struct axp__capture *c,
                      const struct axp__cap_lane *from, struct axp__cap_lane *to)
 {
@@ -268,6 +276,7 @@ bool axp__shift_lane(const struct axp__shift *s, struct axp__capture *c,
         to->counters[i].name = axp__shift_name(s, to->counters[i].name);
         to->counters[i].last_ticks =
             axp__shift_ticks(s, to->counters[i].last_ticks);
+        shift_held(s, &to->counters[i]);
     }
     if (to->steps) shift_steps(s, to->steps);
     return to->is_track || shift_hists(s, c, to);

@@ -118,8 +118,9 @@ struct names {
 static struct axp__cap_name name_at(const struct axp__capture *c, uint32_t id)
 {
     const struct names *names = c->own;
-    if (id < names->n && names->at[id].text) return names->at[id];
-    return (struct axp__cap_name){.text = "(unknown)"};
+    if (id >= AXP__CAP_SPECIALS && id < names->n && names->at[id].text)
+        return names->at[id];
+    return axp__cap_special(id);
 }
 
 struct name_reader {

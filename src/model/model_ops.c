@@ -204,17 +204,14 @@ static void add_frames(const axp_view *v, struct table *t,
 static void add_lifetimes(const axp_view *v, struct table *t,
                           const struct axp__cap_lane *lane)
 {
-    const struct axp__capture *c = v->capture;
     if (lane->row < 0) return; /* merged ones brought theirs */
-    const struct axp__cap_row *row = &c->rows[lane->row];
-    uint64_t last = row->last;
-    if (lane->n_frames && !lane->is_track) last = axp__cap_lane_end(c, lane);
-    uint64_t life = last > row->first ? last - row->first : 0;
-    uint64_t own = axp__lane_own_ticks(c, lane), most = life / 10 * 9;
+    struct axp__life at = v->lives[lane->row];
+    axp_ns life = at.end - at.begin, most = life / 10 * 9;
+    axp_ns own = axp__view_ns(v, axp__lane_own_ticks(v->capture, lane));
     life -= own < most ? own : most; /* what is left is never quite nothing */
     for (uint32_t i = 0; i < lane->n_ops; i++) {
         struct sums *s = get(t, lane->ops[i].name);
-        if (s->calls) s->lifetime[lane->is_track] += life;
+        if (s->calls) s->lifetime[1] += life;
     }
 }
 
@@ -303,7 +300,8 @@ static void make_op(axp_view *v, axp_op *op, struct sums *s)
                    .bytes_ns = in_ns(v, s->bytes_time),
                    .dtype = (axp_dtype)s->dtype,
                    .file = name.file,
-                   .line = name.line};
+                   .line = name.line,
+                   .is_wait = axp__kind_of(name.flags) == AXP__KIND_WAIT};
     for (int i = 1; i < N_CATEGORIES; i++)
         if (s->category_self[i] > best) {
             best = s->category_self[i];
@@ -323,6 +321,40 @@ static int by_self(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
+static void make_process(axp_view *v, struct sums *s)
+{
+    axp_op op;
+    make_op(v, &op, s);
+    v->processes[v->n_processes++] = (axp_process_info){
+        op.name, op.calls, op.total_ns, op.avg_ns, op.max_ns};
+}
+
+static int by_life(const void *a, const void *b)
+{
+    const axp_process_info *x = a, *y = b;
+    if (x->total_ns != y->total_ns) return x->total_ns < y->total_ns ? 1 : -1;
+    return strcmp(x->name, y->name);
+}
+
+/* The lives of processes are no operations. */
+static bool make_lists(axp_view *v, struct table *t)
+{
+    v->ops = calloc(t->n + 1, sizeof *v->ops);
+    v->processes = calloc(t->n + 1, sizeof *v->processes);
+    if (!v->ops || !v->processes) return false;
+    for (size_t i = 0; i < t->n; i++) {
+        struct sums *s = &t->sums[i];
+        if (!s->calls) continue;
+        if (axp__view_kind(v, s->name) == AXP__KIND_PROCESS)
+            make_process(v, s);
+        else
+            make_op(v, &v->ops[v->n_ops++], s);
+    }
+    qsort(v->ops, v->n_ops, sizeof *v->ops, by_self);
+    qsort(v->processes, v->n_processes, sizeof *v->processes, by_life);
+    return true;
+}
+
 bool axp__view_make_ops(axp_view *v)
 {
     struct axp__capture *c = v->capture;
@@ -337,27 +369,26 @@ bool axp__view_make_ops(axp_view *v)
     }
     for (size_t i = 0; ok && i < c->n_lanes; i++)
         add_lifetimes(v, &t, &c->lanes[i]);
-    ok = ok && add_pages(v, &t);
-    v->ops = ok ? calloc(t.n + 1, sizeof *v->ops) : NULL;
-    for (size_t i = 0; v->ops && i < t.n; i++)
-        if (t.sums[i].calls) make_op(v, &v->ops[v->n_ops++], &t.sums[i]);
-    if (v->ops) qsort(v->ops, v->n_ops, sizeof *v->ops, by_self);
+    ok = ok && add_pages(v, &t) && make_lists(v, &t);
     for (size_t i = 0; t.sums && i < t.n; i++)
         free(t.sums[i].weighted);
     free(t.sums);
     free(t.slots);
-    return v->ops != NULL;
+    return ok;
 }
 
 /* ---- the public calls ----------------------------------------------------------------- */
 
 axp_status axp_view_op(const axp_view *v, const char *name, axp_op *out)
 {
+    const axp_op *found = NULL;
     for (size_t i = 0; v && name && i < v->n_ops; i++)
-        if (!strcmp(v->ops[i].name, name)) {
-            *out = v->ops[i];
-            return AXP_OK;
-        }
+        if (!strcmp(v->ops[i].name, name) && (!found || found->is_wait))
+            found = &v->ops[i];
+    if (found) {
+        *out = *found;
+        return AXP_OK;
+    }
     return axp__fail(AXP_E_NOT_FOUND, "no operation '%.200s' was recorded",
                      name ? name : "");
 }

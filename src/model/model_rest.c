@@ -56,7 +56,17 @@ static bool add_steps(axp_view *v)
     return true;
 }
 
-static void add_counter(axp_view *v, const struct axp__cap_counter *from)
+/* The last value of a thread's counter stands as long as the thread. */
+static uint64_t tail_of(const axp_view *v, const struct axp__cap_lane *lane,
+                        axp_ns last)
+{
+    if (lane->row < 0) return 0;
+    axp_ns end = v->lives[lane->row].end;
+    return end > last ? end - last : 0;
+}
+
+static void add_counter(axp_view *v, const struct axp__cap_lane *lane,
+                        const struct axp__cap_counter *from)
 {
     const char *name = axp__view_name(v, from->name);
     axp_ns at = axp__view_time(v, from->last_ticks);
@@ -65,8 +75,13 @@ static void add_counter(axp_view *v, const struct axp__cap_counter *from)
         k++;
     if (k == v->counters + v->n_counters) {
         v->n_counters++;
-        *k = (struct axp__view_counter){name,      0, from->last, from->min,
-                                        from->max, 0, at};
+        *k = (struct axp__view_counter){
+            .name = name,
+            .last = from->last,
+            .min = from->min,
+            .max = from->max,
+            .last_at = at,
+            .is_outside = axp__view_kind(v, from->name) == AXP__KIND_OUTSIDE};
     }
     if (from->min < k->min) k->min = from->min;
     if (from->max > k->max) k->max = from->max;
@@ -74,8 +89,13 @@ static void add_counter(axp_view *v, const struct axp__cap_counter *from)
         k->last = from->last;
         k->last_at = at;
     }
+    double tail = (double)tail_of(v, lane, at);
+    double ns = (double)axp__view_ns(v, from->held_ticks);
+    double mean = from->held_ticks ? from->area / (double)from->held_ticks : 0;
     k->n += from->n;
     k->sum += from->sum;
+    k->weighted += mean * ns + from->last * tail;
+    k->weight += ns + tail;
 }
 
 bool axp__view_make_rest(axp_view *v)
@@ -89,7 +109,14 @@ bool axp__view_make_rest(axp_view *v)
     for (size_t i = 0; i < c->n_lanes; i++)
         for (uint32_t k = 0; k < c->lanes[i].n_counters; k++)
             if (c->lanes[i].counters[k].n)
-                add_counter(v, &c->lanes[i].counters[k]);
+                add_counter(v, &c->lanes[i], &c->lanes[i].counters[k]);
+    for (size_t i = 0; i < v->n_counters; i++) {
+        struct axp__view_counter *k = &v->counters[i];
+        k->mean =
+            k->weight > 0 ? k->weighted / k->weight : k->sum / (double)k->n;
+        if (k->mean < k->min) k->mean = k->min; /* rounding */
+        if (k->mean > k->max) k->mean = k->max;
+    }
     return true;
 }
 
@@ -98,9 +125,8 @@ size_t axp_view_counters(const axp_view *v, axp_counter_info *out, size_t cap)
     if (!v) return 0;
     for (size_t i = 0; out && i < cap && i < v->n_counters; i++) {
         const struct axp__view_counter *k = &v->counters[i];
-        out[i] = (axp_counter_info){
-            k->name, k->n,   k->last,   k->sum / (double)k->n,
-            k->min,  k->max, k->last_at};
+        out[i] = (axp_counter_info){k->name, k->n,   k->last,    k->mean,
+                                    k->min,  k->max, k->last_at, k->is_outside};
     }
     return v->n_counters;
 }

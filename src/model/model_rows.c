@@ -6,6 +6,87 @@
 #include "base/base_text.h"
 #include "model/model_view.h"
 
+/* ---- lives ------------------------------------------------------------------------- */
+
+bool axp__row_is_outside(const axp_view *v, const struct axp__cap_row *row)
+{
+    return !row->track && axp__view_kind(v, row->name) == AXP__KIND_OUTSIDE;
+}
+
+/* From its first to its last event; what is open goes on to the end. */
+static void set_events(axp_view *v)
+{
+    const struct axp__capture *c = v->capture;
+    for (size_t i = 0; i < c->n_rows; i++) {
+        const struct axp__cap_row *row = &c->rows[i];
+        v->lives[i] = row->track
+                          ? (struct axp__life){row->first, row->last}
+                          : (struct axp__life){axp__view_time(v, row->first),
+                                               axp__view_time(v, row->last)};
+        v->is_outside |= axp__row_is_outside(v, row);
+    }
+    for (size_t i = 0; i < c->n_lanes; i++) {
+        const struct axp__cap_lane *lane = &c->lanes[i];
+        if (lane->row >= 0 && lane->n_frames && !lane->is_track)
+            v->lives[lane->row].end =
+                axp__view_time(v, axp__cap_lane_end(c, lane));
+    }
+}
+
+static void set_wall(axp_view *v, bool with_outside)
+{
+    axp_ns first = UINT64_MAX, last = 0;
+    for (size_t i = 0; i < v->capture->n_rows; i++) {
+        if (axp__row_is_outside(v, &v->capture->rows[i]) && !with_outside)
+            continue;
+        if (v->lives[i].begin < first) first = v->lives[i].begin;
+        if (v->lives[i].end > last) last = v->lives[i].end;
+    }
+    v->begin_ns = last > first ? first : 0;
+    v->duration_ns = last > first ? last - first : 0;
+}
+
+/* Was a part of the run asked for? Whoever looks from outside sees all. */
+static bool is_part(const struct axp__capture *c)
+{
+    for (size_t i = 0; i < c->n_warnings; i++)
+        if (c->warnings[i].count && !strcmp(c->warnings[i].code, "window"))
+            return true;
+    return false;
+}
+
+/* A thread that has not ended lives as long as its process is recorded. */
+static void set_ends(axp_view *v)
+{
+    const struct axp__capture *c = v->capture;
+    axp_ns wall = v->begin_ns + v->duration_ns;
+    for (size_t i = 0; i < c->n_rows; i++) {
+        const struct axp__cap_row *row = &c->rows[i];
+        if (row->is_ended || row->track || axp__row_is_outside(v, row))
+            continue;
+        axp_ns end = axp__view_time(v, axp__cap_end_of(c, row->id));
+        if (end > wall) end = wall;
+        if (end > v->lives[i].end) v->lives[i].end = end;
+    }
+}
+
+bool axp__view_make_lives(axp_view *v)
+{
+    const struct axp__capture *c = v->capture;
+    v->lives = calloc(c->n_rows + 1, sizeof *v->lives);
+    if (!v->lives) return false;
+    set_events(v);
+    set_wall(v, !is_part(c));
+    if (!v->duration_ns) set_wall(v, true);
+    set_ends(v);
+    for (size_t i = 0; i < c->n_rows; i++)
+        if (v->lives[i].end < v->lives[i].begin)
+            v->lives[i].end = v->lives[i].begin;
+    return true;
+}
+
+/* ---- threads ----------------------------------------------------------------------- */
+
 /* Time in outermost scopes, open ones included; in the lane's unit. */
 static uint64_t busy_of(const axp_view *v, const struct axp__cap_lane *lane)
 {
@@ -16,18 +97,35 @@ static uint64_t busy_of(const axp_view *v, const struct axp__cap_lane *lane)
     return busy;
 }
 
-static void add_thread(axp_view *v, const struct axp__cap_row *row,
-                       uint64_t busy, bool has_open)
+/* Own time of scopes of category sync, open ones included. */
+static uint64_t waited_in(const axp_view *v, const struct axp__cap_lane *lane)
 {
-    uint64_t last = has_open ? axp__cap_end_of(v->capture, row->id) : row->last;
+    uint64_t waited = 0;
+    for (uint32_t i = 1; i < lane->n_nodes; i++)
+        if (lane->nodes[i].category == AXP_CAT_SYNC)
+            waited += lane->nodes[i].self_ticks;
+    for (uint32_t i = 0; i < lane->n_frames; i++) {
+        int32_t node = lane->frames[i].node;
+        if (node > 0 && lane->nodes[node].category == AXP_CAT_SYNC)
+            waited += axp__frame_self(v, lane, i);
+    }
+    return waited;
+}
+
+static void add_thread(axp_view *v, size_t i, uint64_t busy, uint64_t waited)
+{
+    const struct axp__cap_row *row = &v->capture->rows[i];
+    if (axp__row_is_outside(v, row)) return;
     v->threads[v->n_threads++] =
         (axp_thread_info){.id = row->tid,
                           .name = row->name ? axp__view_name(v, row->name) : "",
                           .process_id = row->process_id,
                           .rank = row->rank,
-                          .begin = axp__view_time(v, row->first),
-                          .end = axp__view_time(v, last),
+                          .begin = v->lives[i].begin,
+                          .end = v->lives[i].end,
                           .busy_ns = axp__view_ns(v, busy),
+                          .wait_ns = axp__view_ns(v, waited),
+                          .cpu_ns = row->cpu_ns,
                           .events = row->n_events};
 }
 
@@ -78,18 +176,45 @@ static int by_begin(const void *a, const void *b)
     return (x->id > y->id) - (x->id < y->id);
 }
 
-static void set_duration(axp_view *v)
+/* ---- counting ----------------------------------------------------------------------- */
+
+static int by_number(const void *a, const void *b)
 {
-    axp_ns first = UINT64_MAX, last = 0;
-    for (size_t i = 0; i < v->n_threads; i++) {
-        if (v->threads[i].begin < first) first = v->threads[i].begin;
-        if (v->threads[i].end > last) last = v->threads[i].end;
-    }
-    for (size_t i = 0; i < v->n_tracks; i++) {
-        if (v->tracks[i].begin < first) first = v->tracks[i].begin;
-        if (v->tracks[i].end > last) last = v->tracks[i].end;
-    }
-    v->duration_ns = last > first ? last - first : 0;
+    const uint64_t *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+/* Of the rows that are the program's. */
+static bool count_processes(axp_view *v)
+{
+    const struct axp__capture *c = v->capture;
+    size_t n = 0;
+    uint64_t *of = calloc(c->n_rows + 1, sizeof *of);
+    if (!of) return false;
+    for (size_t i = 0; i < c->n_rows; i++)
+        if (!axp__row_is_outside(v, &c->rows[i]))
+            of[n++] = c->rows[i].process_id;
+    qsort(of, n, sizeof *of, by_number);
+    for (size_t i = 0; i < n; i++)
+        v->n_recorded += !i || of[i] != of[i - 1];
+    free(of);
+    return true;
+}
+
+size_t axp__view_n_processes(const axp_view *v)
+{
+    size_t seen = 0;
+    for (size_t i = 0; i < v->n_processes; i++)
+        seen += v->processes[i].count;
+    return seen > v->n_recorded ? seen : v->n_recorded;
+}
+
+uint64_t axp__view_n_calls(const axp_view *v)
+{
+    uint64_t calls = 0;
+    for (size_t i = 0; i < v->n_ops; i++)
+        calls += v->ops[i].calls;
+    return calls;
 }
 
 bool axp__view_make_rows(axp_view *v)
@@ -108,30 +233,25 @@ bool axp__view_make_rows(axp_view *v)
         if (lane->is_track)
             add_track(v, &table, &c->rows[lane->row], busy_of(v, lane));
         else
-            add_thread(v, &c->rows[lane->row], busy_of(v, lane),
-                       lane->n_frames > 0);
+            add_thread(v, (size_t)lane->row, busy_of(v, lane),
+                       waited_in(v, lane));
     }
     for (size_t i = 0; ok && i < c->n_rows; i++)
-        if (!has_lane[i]) add_thread(v, &c->rows[i], c->rows[i].busy, false);
+        if (!has_lane[i]) add_thread(v, i, c->rows[i].busy, c->rows[i].waited);
     free(has_lane);
     free(table.at);
-    if (!ok) return false;
-    qsort(v->threads, v->n_threads, sizeof *v->threads, by_begin);
-    set_duration(v);
-    return true;
+    if (ok) qsort(v->threads, v->n_threads, sizeof *v->threads, by_begin);
+    return ok && count_processes(v);
 }
 
-bool axp__is_outside(const axp_thread_info *thread)
-{
-    return !strcmp(thread->name, AXP__OUTSIDE);
-}
+/* ---- the public calls ----------------------------------------------------------------- */
 
-size_t axp__view_n_inside(const axp_view *v)
+size_t axp_view_processes(const axp_view *v, axp_process_info *out, size_t cap)
 {
-    size_t n = 0;
-    for (size_t i = 0; i < v->n_threads; i++)
-        n += !axp__is_outside(&v->threads[i]);
-    return n;
+    if (!v) return 0;
+    for (size_t i = 0; out && i < cap && i < v->n_processes; i++)
+        out[i] = v->processes[i];
+    return v->n_processes;
 }
 
 size_t axp_view_threads(const axp_view *v, axp_thread_info *out, size_t cap)

@@ -197,6 +197,7 @@ static uint32_t row_for(struct axp__stream *s, const struct axp__cap_row *cap,
         .thread_id = cap ? cap->tid : 0,
         .rank = cap ? cap->rank : of->rank,
         .track = cap ? cap->track : 0,
+        .is_outside = cap && axp__row_is_outside(s->v, cap),
     };
     return s->n_rows - 1;
 }

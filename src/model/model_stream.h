@@ -111,6 +111,7 @@ struct axp__stream_row {
     uint32_t process; /* its number among those that were joined, from 0 */
     int32_t rank;     /* -1: none */
     uint32_t track;   /* 0: a thread */
+    bool is_outside;  /* axprof run's own */
 };
 
 /* An open scope. */

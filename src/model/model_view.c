@@ -16,10 +16,11 @@ axp_view *axp__view_make(struct axp__capture *capture)
         return NULL;
     }
     v->capture = capture;
-    if (axp__view_make_index(v) && axp__view_make_ops(v) &&
-        axp__view_make_tree(v) && axp__view_make_memory(v) &&
-        axp__view_make_rows(v) && axp__view_make_rest(v) &&
-        axp__view_make_events(v) && axp__view_make_warnings(v))
+    if (axp__view_make_index(v) && axp__view_make_lives(v) &&
+        axp__view_make_ops(v) && axp__view_make_tree(v) &&
+        axp__view_make_memory(v) && axp__view_make_rows(v) &&
+        axp__view_make_rest(v) && axp__view_make_events(v) &&
+        axp__view_make_warnings(v))
         return v;
     axp_view_destroy(v);
     return NULL;
@@ -62,6 +63,8 @@ void axp_view_destroy(axp_view *v)
     free(v->row_keys);
     free(v->lane_of_row);
     free(v->ops);
+    free(v->processes);
+    free(v->lives);
     free(v->tree);
     free(v->memory_names);
     free(v->leaks);

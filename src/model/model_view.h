@@ -19,8 +19,14 @@
 struct axp__view_counter {
     const char *name;
     uint64_t n;
-    double last, min, max, sum;
+    double last, min, max, mean;
     axp_ns last_at;
+    bool is_outside;
+    double sum, weighted, weight; /* for the mean */
+};
+
+struct axp__life {
+    axp_ns begin, end;
 };
 
 struct axp__view_track {
@@ -38,6 +44,9 @@ struct axp_view {
     uint32_t *lane_of_row; /* 1 + its index; 0: none */
     axp_op *ops;           /* by self time */
     size_t n_ops;
+    axp_process_info *processes; /* seen from outside, by total time */
+    size_t n_processes;
+    size_t n_recorded; /* processes whose rows there are */
     axp_tree_node *tree;
     size_t n_tree;
     axp_memory memory;
@@ -46,8 +55,10 @@ struct axp_view {
     axp_leak *leaks;
     size_t n_leaks;
     axp_step_stats steps;
-    axp_thread_info *threads;
+    struct axp__life *lives;  /* of the capture's rows */
+    axp_thread_info *threads; /* of the program */
     size_t n_threads;
+    bool is_outside; /* axprof run looked on */
     struct axp__view_track *tracks;
     size_t n_tracks;
     struct axp__view_counter *counters;
@@ -57,7 +68,8 @@ struct axp_view {
     char *own_texts[4]; /* of warnings that are made here */
     uint64_t n_events;  /* in the timeline */
     uint64_t n_skipped; /* older than timeline_capacity */
-    axp_ns duration_ns;
+    axp_ns begin_ns;    /* of the recorded part … */
+    axp_ns duration_ns; /* … and how long it is: wall time */
     /* Operations of which recording took so much that their own time is not
      * known to 5 % of their threads' time; and the one it took most of. */
     uint64_t n_doubtful;
@@ -100,18 +112,28 @@ const struct axp__cap_row *axp__view_row(const axp_view *v, uint64_t id);
 const struct axp__cap_lane *axp__view_lane(const axp_view *v,
                                            const struct axp__cap_row *row);
 
+/* What a name stands for. */
+static inline enum axp__name_kind axp__view_kind(const axp_view *v, uint32_t id)
+{
+    return axp__kind_of(v->capture->name_at(v->capture, id).flags);
+}
+
+/* Is it axprof run's own, and no thread of the program? */
+bool axp__row_is_outside(const axp_view *v, const struct axp__cap_row *row);
+
+/* Threads of the program, processes and calls, as axprof_read.h defines
+ * them. */
+size_t axp__view_n_processes(const axp_view *v);
+uint64_t axp__view_n_calls(const axp_view *v);
+
 /* Each fills its part; false: no memory. In this order. */
 bool axp__view_make_index(axp_view *v);
+bool axp__view_make_lives(axp_view *v); /* of rows; wall time */
 bool axp__view_make_ops(axp_view *v);
 bool axp__view_make_tree(axp_view *v);
 bool axp__view_make_memory(axp_view *v);
-bool axp__view_make_rows(axp_view *v); /* threads, tracks, duration */
-/* A row of this name holds what `axprof run` saw of a program from outside: it
- * is no thread of the program, and is not counted as one. */
-#define AXP__OUTSIDE "(seen from outside)"
-bool axp__is_outside(const axp_thread_info *thread);
-size_t axp__view_n_inside(const axp_view *v); /* threads of the program */
-bool axp__view_make_rest(axp_view *v);        /* steps, counters */
+bool axp__view_make_rows(axp_view *v); /* threads, tracks */
+bool axp__view_make_rest(axp_view *v); /* steps, counters */
 bool axp__view_make_events(axp_view *v);
 bool axp__view_make_warnings(axp_view *v);
 

@@ -157,8 +157,7 @@ static double own_share(const axp_view *v)
     for (size_t i = 0; i < c->n_lanes; i++)
         own += axp__lane_own_ticks(c, &c->lanes[i]);
     for (size_t i = 0; i < v->n_threads; i++)
-        if (!axp__is_outside(&v->threads[i]))
-            life += v->threads[i].end - v->threads[i].begin;
+        life += v->threads[i].end - v->threads[i].begin;
     double share = life ? (double)axp__view_ns(v, own) / (double)life : 0;
     return share < 1 ? share : 1;
 }

@@ -307,6 +307,12 @@ void axp__outside_stop(struct axp__outside *o)
 
 /* ---- what a status line says ------------------------------------------------------------ */
 
+uint64_t axp__outside_spool_bytes(const struct axp__outside *o)
+{
+    struct stat st;
+    return fstat(o->fd, &st) ? 0 : (uint64_t)st.st_blocks * 512;
+}
+
 uint64_t axp__outside_bytes(const struct axp__outside *o)
 {
     return o->trace.end;

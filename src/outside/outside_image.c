@@ -225,12 +225,10 @@ bool axp__image_chunks(struct axp__image *m)
 
 struct axp__cap_name axp__image_name(const struct axp__capture *c, uint32_t id)
 {
-    static const char *const special[] = {"(root)", "(other)", "(unnamed)"};
     const struct axp__image *m = c->own;
-    if (id <= AXP__NAME_UNNAMED)
-        return (struct axp__cap_name){special[id], NULL, 0, 0};
-    if (id < m->n_names && m->names[id].text) return m->names[id];
-    return (struct axp__cap_name){special[1], NULL, 0, 0};
+    if (id > AXP__NAME_UNNAMED && id < m->n_names && m->names[id].text)
+        return m->names[id];
+    return axp__cap_special(id > AXP__NAME_UNNAMED ? AXP__NAME_OTHER : id);
 }
 
 static const char *keep_text(struct axp__image *m, const char *from,

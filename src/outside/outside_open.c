@@ -82,5 +82,6 @@ axp_drain_info axp_drain_info_of(const axp_drain *d)
     return (axp_drain_info){.process_id = (uint64_t)axp__outside_pid(o),
                             .file_bytes = axp__outside_bytes(o),
                             .events = axp__outside_events(o),
-                            .steps = axp__outside_steps(o)};
+                            .steps = axp__outside_steps(o),
+                            .spool_bytes = axp__outside_spool_bytes(o)};
 }

@@ -175,7 +175,8 @@ static void get_small(const struct tally *t, struct axp__cap_lane *to)
     for (EACH(t, struct axp__counter, r, t->lane->tally.first.counters)) {
         if (i == to->n_counters) break;
         to->counters[i++] = (struct axp__cap_counter){
-            r->name, r->n, r->last_ticks, r->last, r->min, r->max, r->sum};
+            r->name, r->n,   r->last_ticks, r->last, r->min,
+            r->max,  r->sum, r->held_ticks, r->area};
     }
 }
 
@@ -311,7 +312,8 @@ static void get_row(struct axp__image *m, const struct axp__lane *lane,
         .first = lane->track ? lane->first_ns : lane->first_ticks,
         .last = lane->track ? lane->last_ns : lane->last_ticks,
         .n_events = lane->n_logged + lane->n_unlogged + events_here(lane),
-        .is_ended = lane->state != AXP__LANE_ACTIVE};
+        .is_ended = lane->state != AXP__LANE_ACTIVE,
+        .cpu_ns = lane->state != AXP__LANE_ACTIVE ? lane->cpu_ns : 0};
     if (!lane->track && lane->last_ticks > m->c->end_ticks)
         m->c->end_ticks = lane->last_ticks;
 }
@@ -344,6 +346,8 @@ static bool get_rows(struct axp__image *m, const struct axp__prof *p)
                                   .last = r->last_ticks,
                                   .busy = r->busy_ticks,
                                   .n_events = r->n_events,
+                                  .waited = r->wait_ticks,
+                                  .cpu_ns = r->cpu_ns,
                                   .is_ended = true};
     }
     return true;

@@ -16,6 +16,7 @@
 #include "record/record_capture.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -203,7 +204,9 @@ static void copy_small(struct axp__cap_lane *to, const struct axp__tally *t)
                                       .last = axp__get_f64(&r->last),
                                       .min = axp__get_f64(&r->min),
                                       .max = axp__get_f64(&r->max),
-                                      .sum = axp__get_f64(&r->sum)}));
+                                      .sum = axp__get_f64(&r->sum),
+                                      .held_ticks = axp__get(&r->held_ticks),
+                                      .area = axp__get_f64(&r->area)}));
         ref = axp__get_acquire(&r->next);
     }
 }
@@ -292,6 +295,7 @@ static void copy_row(struct axp__cap_row *to, const struct axp__lane *lane)
         .last = axp__get(&lane->last_ticks),
         .n_events = axp__lane_logged(lane) + axp__lane_unlogged(lane),
         .is_ended = axp__get(&lane->state) == AXP__LANE_ENDED,
+        .cpu_ns = axp__lane_cpu_ns(lane),
     };
     if (lane->track) {
         to->first = axp__get(&lane->first_ns);
@@ -330,6 +334,8 @@ static bool copy_lanes(struct axp__capture *c, struct axp__prof *p,
                                   .last = r->last_ticks,
                                   .busy = r->busy_ticks,
                                   .n_events = r->n_events,
+                                  .waited = r->wait_ticks,
+                                  .cpu_ns = r->cpu_ns,
                                   .is_ended = true};
     }
     if (p->merged && !copy_lane(c, p->merged, -1)) return false;
@@ -575,6 +581,8 @@ static bool keep_about(void *ctx, const char *key, const char *value,
                       : !strcmp(key, "host")      ? &a->host
                       : !strcmp(key, "cpu")       ? &a->cpu
                                                   : NULL;
+    if (!strcmp(key, "memory.bytes"))
+        a->memory_bytes = strtoull(value, NULL, 10);
     if (!to) return true;
     char *text = axp__cap_take(c, len + 1, 1);
     if (text) *to = memcpy(text, value, len);

@@ -3,6 +3,7 @@
  * and what is said of the innermost scope (work, category). */
 #include <string.h>
 
+#include "axprof/axprof_adapter.h"
 #include "base/base_text.h"
 #include "record/record_scope.h"
 #include "record/record_window.h"
@@ -55,16 +56,27 @@ void axp_event(axp_profiler *p, const char *name, axp_event_type type,
     axp__leave(lane);
 }
 
-void axp_counter(axp_profiler *p, const char *name, double value)
+static void count(axp_profiler *p, enum axp__name_kind kind, const char *name,
+                  double value)
 {
     struct axp__lane *lane = axp__enter(p);
     if (!lane) return;
-    uint32_t id = axp__lane_name(lane, name);
+    uint32_t id = axp__lane_name_as(lane, kind, name);
     uint64_t now = axp__lane_room(lane, axp__clock_ticks(), 2), bits;
     memcpy(&bits, &value, 8);
     axp__lane_put_payload(lane, AXP__W_COUNTER, id, now, &bits, 1);
     axp__tally_count(&lane->tally, id, value, now);
     axp__leave(lane);
+}
+
+void axp_counter(axp_profiler *p, const char *name, double value)
+{
+    count(p, AXP__KIND_PLAIN, name, value);
+}
+
+void axp_outside_counter(axp_profiler *p, const char *name, double value)
+{
+    count(p, AXP__KIND_OUTSIDE, name, value);
 }
 
 static void record_step(struct axp__lane *lane)
@@ -103,11 +115,12 @@ static uint64_t async_key(uint32_t name, uint64_t id)
     return axp__mix64(id) ^ axp__mix64(~(uint64_t)name);
 }
 
-void axp_async_begin(axp_profiler *p, const char *name, uint64_t id)
+static void begin_async(axp_profiler *p, enum axp__name_kind kind,
+                        const char *name, uint64_t id)
 {
     struct axp__lane *lane = axp__enter(p);
     if (!lane) return;
-    uint32_t name_id = axp__lane_name(lane, name);
+    uint32_t name_id = axp__lane_name_as(lane, kind, name);
     uint64_t old, now = axp__clock_ticks();
     axp__lane_put_ext(lane, AXP__X_ASYNC_BEGIN, 0, name_id, now, &id, 1);
     switch (
@@ -121,12 +134,13 @@ void axp_async_begin(axp_profiler *p, const char *name, uint64_t id)
     axp__leave(lane);
 }
 
-void axp_async_end(axp_profiler *p, const char *name, uint64_t id)
+static void end_async(axp_profiler *p, enum axp__name_kind kind,
+                      const char *name, uint64_t id)
 {
     uint64_t now = axp__clock_ticks();
     struct axp__lane *lane = axp__enter_as(p, AXP__ENTER_DISABLED);
     if (!lane) return;
-    uint32_t name_id = axp__lane_name(lane, name);
+    uint32_t name_id = axp__lane_name_as(lane, kind, name);
     uint64_t begin_ticks;
     if (axp__blocks_take(&lane->p->asyncs, async_key(name_id, id),
                          &begin_ticks)) {
@@ -139,6 +153,26 @@ void axp_async_end(axp_profiler *p, const char *name, uint64_t id)
         axp__warn(lane->p, AXP__WARN_ASYNC_END, name_id);
     }
     axp__leave(lane);
+}
+
+void axp_async_begin(axp_profiler *p, const char *name, uint64_t id)
+{
+    begin_async(p, AXP__KIND_PLAIN, name, id);
+}
+
+void axp_async_end(axp_profiler *p, const char *name, uint64_t id)
+{
+    end_async(p, AXP__KIND_PLAIN, name, id);
+}
+
+void axp_process_begin(axp_profiler *p, const char *name, uint64_t id)
+{
+    begin_async(p, AXP__KIND_PROCESS, name, id);
+}
+
+void axp_process_end(axp_profiler *p, const char *name, uint64_t id)
+{
+    end_async(p, AXP__KIND_PROCESS, name, id);
 }
 
 static void flow(axp_profiler *p, enum axp__ext_kind kind, uint64_t id)
@@ -196,6 +230,8 @@ void axp_category(axp_profiler *p, axp_cat cat)
     axp__leave(lane);
 }
 
+/* ---- rows -------------------------------------------------------------------------- */
+
 void axp_thread_name(axp_profiler *p, const char *name)
 {
     struct axp__lane *lane = axp__enter_as(p, AXP__ENTER_DISABLED);
@@ -208,5 +244,14 @@ void axp_thread_name(axp_profiler *p, const char *name)
     if (id == AXP__NAME_UNNAMED || id == AXP__NAME_OTHER)
         axp__lane_warn_name(lane, id);
     axp__put(&lane->name, id);
+    axp__leave(lane);
+}
+
+void axp_outside_row(axp_profiler *p)
+{
+    struct axp__lane *lane = axp__enter_as(p, AXP__ENTER_DISABLED);
+    if (!lane) return;
+    axp__put(&lane->name,
+             axp__lane_name_as(lane, AXP__KIND_OUTSIDE, "(seen from outside)"));
     axp__leave(lane);
 }

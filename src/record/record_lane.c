@@ -107,6 +107,13 @@ static void to_sink(struct axp__lane *lane)
     axp__put(&lane->n_extra, 0);
 }
 
+/* 0: not known; beside a test's clock it would mean nothing. */
+static uint64_t cpu_now(const struct axp__lane *lane)
+{
+    if (lane->track || !axp__clock_pair_first().ticks) return 0;
+    return axp__thread_cpu_ns(axp__get(&lane->tid));
+}
+
 /* An empty lane of p; the caller knows that nobody else is inside. */
 static void begin(struct axp__lane *lane, struct axp__prof *p)
 {
@@ -121,6 +128,8 @@ static void begin(struct axp__lane *lane, struct axp__prof *p)
     axp__put(&lane->base_ticks, now);
     axp__put(&lane->first_ticks, 0);
     axp__put(&lane->last_ticks, now);
+    axp__put(&lane->cpu_begin_ns, cpu_now(lane));
+    axp__put(&lane->cpu_ns, 0);
     axp__put(&lane->has_span, 0);
     axp__put(&lane->n_chunks, 0);
     axp__put(&lane->n_logged, 0);
@@ -267,12 +276,21 @@ bool axp__lane_end(struct axp__lane *lane)
     struct axp__prof *p = lane->p;
     /* Acquire: what a reset that is over has made of the lane. */
     if (axp__get_acquire(&p->gate) & AXP__GATE_SHUT) return false;
+    axp__put(&lane->cpu_ns, axp__lane_cpu_ns(lane));
     axp__named_settle(lane);
     axp__lane_seal(lane);
     axp__lane_stop(lane);
     axp__add(&p->n_ended, 1);
     axp__put_release(&lane->state, AXP__LANE_ENDED);
     return true;
+}
+
+void axp__lanes_finish(struct axp__prof *p)
+{
+    struct axp__lane *lane = axp__get_acquire(&p->lanes);
+    for (; lane; lane = axp__get(&lane->next))
+        if (axp__lane_is_readable(lane))
+            axp__put(&lane->cpu_ns, axp__lane_cpu_ns(lane));
 }
 
 /* ---- merging ------------------------------------------------------------------ */
@@ -307,6 +325,28 @@ uint64_t axp__lane_busy_ticks(const struct axp__lane *lane)
         ref = axp__get_acquire(&n->next);
     }
     return busy;
+}
+
+/* Own time of scopes of category sync. */
+static uint64_t wait_ticks(const struct axp__lane *lane)
+{
+    const struct axp__tally *t = &lane->tally;
+    uint64_t waited = 0;
+    for (axp__ref ref = t->first.nodes; ref;) {
+        const struct axp__node *n = axp__arena_at(&t->arena, ref);
+        if (n->category == AXP_CAT_SYNC) waited += n->self_ticks;
+        ref = n->next;
+    }
+    return waited;
+}
+
+uint64_t axp__lane_cpu_ns(const struct axp__lane *lane)
+{
+    if (axp__get(&lane->state) == AXP__LANE_ENDED ||
+        axp__get(&lane->p->gate) & AXP__GATE_FINISHED)
+        return axp__get(&lane->cpu_ns);
+    uint64_t begin = axp__get(&lane->cpu_begin_ns), now = cpu_now(lane);
+    return begin && now > begin ? now - begin : 0;
 }
 
 /* A place for the row of a merged lane; the last stands for all past the
@@ -347,6 +387,8 @@ static void keep_row(struct axp__prof *p, const struct axp__lane *lane)
     if (lane->first_ticks < r->first_ticks) r->first_ticks = lane->first_ticks;
     if (lane->last_ticks > r->last_ticks) r->last_ticks = lane->last_ticks;
     r->busy_ticks += axp__lane_busy_ticks(lane);
+    r->wait_ticks += wait_ticks(lane);
+    r->cpu_ns += lane->cpu_ns;
     r->n_events += axp__lane_logged(lane) + axp__lane_unlogged(lane);
 }
 

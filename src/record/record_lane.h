@@ -82,6 +82,8 @@ struct axp__lane { /* what a scope touches lies in its first lines */
     uint64_t epoch;       /* of the profiler */
     uint64_t tid;
     uint64_t first_ticks;
+    uint64_t cpu_begin_ns;  /* the thread's CPU time when the lane began … */
+    uint64_t cpu_ns;        /* … and since then, when it ended */
     struct axp__lane *next; /* in the profiler, or among the free */
     struct axp__lane *next_in_track;
     uint64_t first_ns, last_ns; /* of a track's spans */
@@ -176,6 +178,11 @@ void axp__lane_clear(struct axp__lane *lane);
 /* Merges the lanes of ended threads; by mutex. */
 void axp__lane_merge_ended(struct axp__prof *p);
 uint64_t axp__lane_busy_ticks(const struct axp__lane *lane);
+/* By the profiler's mutex, nobody inside: what will be known of the threads
+ * that go on. */
+void axp__lanes_finish(struct axp__prof *p);
+/* CPU time of its thread since it began; 0: not known. */
+uint64_t axp__lane_cpu_ns(const struct axp__lane *lane);
 /* Events in the timeline and not in it, since the beginning. */
 uint64_t axp__lane_logged(const struct axp__lane *lane);
 uint64_t axp__lane_unlogged(const struct axp__lane *lane);
@@ -315,6 +322,18 @@ static inline uint32_t axp__lane_name(struct axp__lane *lane, const char *name)
 {
     uint32_t id = axp__thread_name_id(lane->owner, name);
     if (axp__unlikely(id <= AXP__NAME_UNNAMED)) axp__lane_warn_name(lane, id);
+    return id;
+}
+
+/* The same for a name that is not the program's. */
+static inline uint32_t axp__lane_name_as(struct axp__lane *lane,
+                                         enum axp__name_kind kind,
+                                         const char *name)
+{
+    if (kind == AXP__KIND_PLAIN || !name || !*name)
+        return axp__lane_name(lane, name);
+    uint32_t id = axp__name_register_as(kind, name, NULL);
+    if (id == AXP__NAME_OTHER) axp__lane_warn_name(lane, id);
     return id;
 }
 

@@ -68,10 +68,11 @@ static struct axp__name *new_entry(uint32_t id)
 
 const struct axp__name *axp__name_at(uint32_t id)
 {
+    enum { FLAGS = AXP__KIND_FLAGS(AXP__KIND_SPECIAL) };
     static const struct axp__name special[] = {
-        {"(root)", 6, 0, 0, NULL, 0},
-        {"(other)", 7, 0, 0, NULL, 0},
-        {"(unnamed)", 9, 0, 0, NULL, 0},
+        {"(root)", 6, FLAGS, 0, NULL, 0},
+        {"(other)", 7, FLAGS, 0, NULL, 0},
+        {"(unnamed)", 9, FLAGS, 0, NULL, 0},
     };
     if (id <= AXP__NAME_UNNAMED) return &special[id];
     struct axp__name *page =
@@ -117,11 +118,13 @@ struct stored {
     char cut[AXP__NAME_MAX_LEN + 1];
 };
 
-static void make_stored(struct stored *s, const char *text)
+static void make_stored(struct stored *s, enum axp__name_kind kind,
+                        const char *text)
 {
     size_t len = strlen(text);
     s->hash = axp__text_hash(text, len);
     s->flags = axp__text_is_utf8(text, len) ? 0 : AXP__NAME_NOT_UTF8;
+    s->flags |= AXP__KIND_FLAGS(kind);
     s->text = text;
     s->len = (uint32_t)len;
     if (len <= AXP__NAME_MAX_LEN) return;
@@ -146,6 +149,7 @@ static uint32_t probe(uint32_t *slots, const struct stored *s, uint32_t *at)
         if (!id) return 0;
         const struct axp__name *e = axp__name_at(id);
         if (e->hash == s->hash && e->len == s->len &&
+            axp__kind_of(e->flags) == axp__kind_of(s->flags) &&
             !memcmp(e->text, s->text, s->len))
             return id;
     }
@@ -185,12 +189,13 @@ static uint32_t prepare_entry(const struct stored *s, const char *place)
     return id;
 }
 
-uint32_t axp__name_register(const char *text, const char *place)
+uint32_t axp__name_register_as(enum axp__name_kind kind, const char *text,
+                               const char *place)
 {
     struct stored s;
     uint32_t at, *slots = get_slots();
     if (!slots) return AXP__NAME_OTHER;
-    make_stored(&s, text);
+    make_stored(&s, kind, text);
     uint32_t fresh = 0, id = probe(slots, &s, &at);
     while (!id) {
         if (!fresh) fresh = prepare_entry(&s, place);
@@ -209,7 +214,7 @@ uint32_t axp__name_find(const char *text)
     struct stored s;
     uint32_t at, *slots = axp__get_acquire(&names()->slots);
     if (!slots) return 0;
-    make_stored(&s, text);
+    make_stored(&s, AXP__KIND_PLAIN, text);
     return probe(slots, &s, &at);
 }
 

@@ -473,6 +473,7 @@ static axp_status finish(struct axp__prof *p)
     axp__thread_end_dead();
     axp__prof_quiesce(p);
     p->end_ticks = axp__clock_ticks();
+    axp__lanes_finish(p);
     set_gate_bits(p, AXP__GATE_FINISHED, AXP__GATE_SHUT | AXP__GATE_ENABLED);
     if (p->index == 0) axp__process_set_flags(0);
     axp_status status = p->tape ? axp__tape_finish(p) : AXP_OK;

@@ -59,7 +59,8 @@ struct axp__row {
     uint32_t name;
     uint32_t n_merged; /* further ones that this row stands for */
     uint64_t tid;
-    uint64_t first_ticks, last_ticks, busy_ticks;
+    uint64_t first_ticks, last_ticks, busy_ticks, wait_ticks;
+    uint64_t cpu_ns;
     uint64_t n_events;
 };
 #define AXP__MAX_ROWS 8192u

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* What adapters tell: axprof_adapter.h. Scopes that are recorded when they are
- * over, and calls that were not recorded.
+ * over, calls that were not recorded, and threads that were there before
+ * anything was recorded of them.
  *
  * Words of a lane are in the order of time, so a scope cannot begin before
  * what its thread recorded last. */
@@ -33,7 +34,7 @@ void axp_wait_end(uint64_t began, const char *name)
 {
     struct axp__lane *lane = began ? axp__enter(axp_global()) : NULL;
     if (!lane) return;
-    uint32_t id = axp__lane_name(lane, name);
+    uint32_t id = axp__lane_name_as(lane, AXP__KIND_WAIT, name);
     uint64_t now = axp__clock_ticks();
     if (!axp__tally_has_room(&lane->tally)) {
         axp__warn(lane->p, AXP__WARN_TOO_DEEP, id);
@@ -61,4 +62,16 @@ void axp_muted(const char *name, uint64_t calls, uint64_t all)
     axp__put(&p->warning[AXP__WARN_MUTED].name, axp__lane_name(lane, name));
     axp__leave(lane);
     axp_counter(axp_global(), name, (double)all);
+}
+
+void axp_thread_begin(uint64_t began)
+{
+    struct axp__lane *lane = began ? axp__enter(axp_global()) : NULL;
+    if (!lane) return;
+    if (!axp__get(&lane->first_ticks)) {
+        uint32_t id = axp__name_register("thread begins", NULL);
+        began = axp__lane_room(lane, latest(lane, began), 1);
+        axp__lane_put(lane, AXP__W_INSTANT, id, began);
+    }
+    axp__leave(lane);
 }

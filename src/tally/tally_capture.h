@@ -17,6 +17,7 @@
 #include "axprof/axprof.h"
 #include "os/os_clock.h"
 #include "tally/tally_step.h"
+#include "wire/wire_kind.h"
 
 #define AXP__CAP_ROOT (-1)
 
@@ -60,6 +61,8 @@ struct axp__cap_counter {
     uint32_t name;
     uint64_t n, last_ticks;
     double last, min, max, sum;
+    uint64_t held_ticks; /* up to the last value … */
+    double area;         /* … and values times the ticks that they stood */
 };
 
 /* A thread or track. Merged ones have a row and no lane of their own. */
@@ -72,6 +75,8 @@ struct axp__cap_row {
     uint64_t busy;
     uint64_t n_events;
     bool is_ended;
+    uint64_t waited; /* of merged ones: in scopes of category sync; ticks */
+    uint64_t cpu_ns; /* CPU time since the first event; 0: not known */
 };
 
 /* What recording a scope costs: between its two looks at the clock, so within
@@ -160,8 +165,20 @@ struct axp__cap_warning {
 struct axp__cap_name {
     const char *text, *file; /* file NULL: unknown */
     int line;
-    uint32_t flags; /* enum axp__name_flag */
+    uint32_t flags; /* enum axp__name_flag, and the kind (wire_kind.h) */
 };
+
+/* The names that every recording has, ids 0 to 2, and that of any id that it
+ * has no name for. */
+#define AXP__CAP_SPECIALS 3u
+static inline struct axp__cap_name axp__cap_special(uint32_t id)
+{
+    static const char *const texts[] = {"(root)", "(other)", "(unnamed)",
+                                        "(unknown)"};
+    return (struct axp__cap_name){
+        .text = texts[id < AXP__CAP_SPECIALS ? id : AXP__CAP_SPECIALS],
+        .flags = AXP__KIND_FLAGS(AXP__KIND_SPECIAL)};
+}
 
 /* One of several processes that were joined. */
 struct axp__cap_process {
@@ -177,7 +194,8 @@ struct axp__cap_about {
     const char *program;   /* its path */
     const char *arguments; /* 0x1f between them */
     const char *host, *cpu;
-    uint64_t started_ns; /* real time of start_ticks, since 1970 */
+    uint64_t memory_bytes; /* of the machine */
+    uint64_t started_ns;   /* real time of start_ticks, since 1970 */
 };
 
 struct axp__capture {

@@ -145,6 +145,8 @@ static bool merge_counters(struct axp__tally *to, struct axp__tally *from)
         }
         a->n += b->n;
         a->sum += b->sum;
+        a->held_ticks += b->held_ticks;
+        a->area += b->area;
     }
     return ok;
 }

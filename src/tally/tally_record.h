@@ -84,6 +84,10 @@ struct axp__counter {
     uint32_t reserved;
     uint64_t n, last_ticks;
     double last, min, max, sum;
+    /* Up to the last value: for how many ticks values stood, and each of them
+     * times its ticks. */
+    uint64_t held_ticks;
+    double area;
 };
 
 /* The heads of a tally's lists. */

@@ -345,6 +345,11 @@ void axp__tally_count(struct axp__tally *t, uint32_t name, double value,
     axp__version_begin(&c->version);
     if (c->n == 0 || value < c->min) axp__put_f64(&c->min, value);
     if (c->n == 0 || value > c->max) axp__put_f64(&c->max, value);
+    if (c->n && now > c->last_ticks) {
+        uint64_t stood = now - c->last_ticks;
+        axp__put_f64(&c->area, c->area + c->last * (double)stood);
+        axp__bump(&c->held_ticks, stood);
+    }
     axp__bump(&c->n, 1);
     axp__put_f64(&c->last, value);
     axp__put_f64(&c->sum, c->sum + value);

@@ -3,7 +3,8 @@
  * without a count of their own, so that a writer may append while they fit.
  *
  *   ABOUT   key length, key, value length, value …
- *   NAMES   flags, line, length of text, 1 + length of file or 0, text, file …
+ *   NAMES   flags (kind << 8), line, length of text, 1 + length of file or 0,
+ *           text, file …
  *   ROWS    id, track, name, tid, first ticks …
  *
  * All numbers are varints (base_bytes.h).
@@ -16,6 +17,7 @@
 #define AXP_WIRE_BODY_H
 #include "base/base_bytes.h"
 #include "wire/wire_block.h"
+#include "wire/wire_kind.h"
 
 #define AXP__ABOUT_KEY_MAX 128u
 #define AXP__ABOUT_VALUE_MAX 65536u

@@ -98,6 +98,7 @@ static void wait_for_each_other(void)
 static void check_thread(const axp_view *view)
 {
     axp_thread_info waiter_info = thread_of(view, "waiter");
+    check_first(view);
     CHECK(waiter_info.end - waiter_info.begin >= 100 * MS);
 }
 

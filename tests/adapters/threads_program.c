@@ -101,6 +101,7 @@ int main(void)
     check_wait(view, "mutex wait");
     check_wait(view, "condition wait");
     axp_thread_info info = thread_of(view, "waiter");
+    check_first(view);
     CHECK(info.end - info.begin >= 40 * MS); /* its whole life */
     axp_view_destroy(view);
 

@@ -90,4 +90,21 @@ static inline axp_thread_info thread_of(const axp_view *view, const char *name)
     exit(1);
 }
 
+/* The first thread is listed, though it may have recorded nothing itself, and
+ * each thread with its life, its CPU time and its time waiting. */
+static inline void check_first(const axp_view *view)
+{
+    axp_thread_info threads[64];
+    size_t n = axp_view_threads(view, threads, 64), first = 64;
+    for (size_t i = 0; i < n && i < 64; i++) {
+        if (threads[i].id == (uint64_t)getpid()) first = i;
+        CHECK(threads[i].cpu_ns > 0);
+        CHECK(threads[i].end > threads[i].begin);
+    }
+    CHECK(first == 0); /* by begin */
+    axp_thread_info waiter = thread_of(view, "waiter");
+    CHECK(waiter.wait_ns >= 30 * MS && waiter.wait_ns <= waiter.busy_ns);
+    CHECK(waiter.cpu_ns < waiter.end - waiter.begin);
+}
+
 #endif

@@ -190,7 +190,9 @@ def check_markdown(folder, reports):
         check(page.tags <= ALLOWED, name, "tags:", page.tags - ALLOWED)
         check(page.attributes <= {"align"}, name, page.attributes)
         report = reports[name]
-        wanted = [report["ops"][:20], report["memory"]["names"][:10]]
+        threads = [{"name": t["name"] or "(thread)"}
+                   for t in report["threads"][:10]]
+        wanted = [report["ops"][:20], report["memory"]["names"][:10], threads]
         wanted = [w for w in wanted if w]
         check(len(page.tables) == len(wanted), name, "tables:",
               len(page.tables))

@@ -169,15 +169,15 @@ static void bands_of_slow_operations(void **state)
         assert_int_equal(slow_severity(want[i].per_mille), want[i].severity);
 }
 
-static int hotspot_severity(unsigned percent)
+static int hotspot_severity(unsigned percent, uint64_t unit)
 {
     axp_profiler *p = ts_profiler();
     char name[16];
     int severity = -1;
-    axp_record_alloc(p, "op", percent * 1000);
+    axp_record_alloc(p, "op", percent * 10 * unit);
     for (unsigned i = 0; i < 10; i++) {
         snprintf(name, sizeof name, "other %u", i);
-        axp_record_alloc(p, name, (100 - percent) * 100);
+        axp_record_alloc(p, name, (100 - percent) * unit);
     }
     axp_findings *f = analyze(p, NULL);
     const axp_finding *x = find(f, AXP_MEMORY_HOTSPOT, "op");
@@ -203,12 +203,14 @@ static int leak_severity(unsigned percent)
 
 static void bands_of_memory(void **state)
 {
+    const uint64_t large = 1000000; /* 300 MB and more */
     (void)state;
-    assert_int_equal(hotspot_severity(29), -1);
-    assert_int_equal(hotspot_severity(30), AXP_LOW);
-    assert_int_equal(hotspot_severity(44), AXP_LOW);
-    assert_int_equal(hotspot_severity(45), AXP_MEDIUM);
-    assert_int_equal(hotspot_severity(60), AXP_HIGH);
+    assert_int_equal(hotspot_severity(60, 10000), AXP_LOW); /* 6 MB */
+    assert_int_equal(hotspot_severity(29, large), -1);
+    assert_int_equal(hotspot_severity(30, large), AXP_LOW);
+    assert_int_equal(hotspot_severity(44, large), AXP_LOW);
+    assert_int_equal(hotspot_severity(45, large), AXP_MEDIUM);
+    assert_int_equal(hotspot_severity(60, large), AXP_HIGH);
     assert_int_equal(leak_severity(5), -1); /* more than 5 */
     assert_int_equal(leak_severity(6), AXP_LOW);
     assert_int_equal(leak_severity(10), AXP_MEDIUM);
@@ -419,6 +421,101 @@ static void savings_of_merged_threads(void **state)
     axp_profiler_destroy(p);
 }
 
+/* Whatever ran where, for however long: no finding promises more than its
+ * operation's own time, and all together no more than the wall time. */
+struct random_thread {
+    axp_profiler *p;
+    uint64_t *seed;
+};
+
+static void *random_scopes(void *arg)
+{
+    static const char *const names[] = {"a", "b", "c", "d", "e", "f"};
+    struct random_thread *r = arg;
+    unsigned n = ts_random(r->seed) % 4;
+    for (unsigned i = 0; i < n; i++) {
+        const char *name = names[ts_random(r->seed) % 6];
+        uint64_t idle = ts_random(r->seed) % 3 ? 0 : ts_random(r->seed) % MS;
+        axp_start(r->p, name);
+        ts_tick(ts_random(r->seed) % (1u << ts_random(r->seed) % 24));
+        axp_stop(r->p, name);
+        ts_tick(idle);
+    }
+    axp_instant(r->p, "here");
+    return NULL;
+}
+
+static void check_savings(axp_profiler *p)
+{
+    static const char *const set[] = {
+        "slow_operation.percent=0.001", "slow_operation.min_wall_percent=0",
+        "high_call_count.calls=1", "low_throughput.wall_percent=0"};
+    axp_view *v = ts_snapshot(p);
+    axp_findings *f = axp_analyze(v, &(axp_thresholds){.set = set, .n_set = 4});
+    axp_ns sum = 0, wall = axp_view_duration(v);
+    for (size_t i = 0; i < axp_findings_count(f); i++) {
+        const axp_finding *x = axp_findings_at(f, i);
+        axp_op op;
+        if (!x->saving_ns) continue;
+        assert_int_equal(axp_view_op(v, x->name, &op), AXP_OK);
+        assert_true(x->saving_ns <= op.self_ns);
+        sum += x->saving_ns;
+    }
+    assert_true(sum <= wall + axp_findings_count(f));
+    axp_findings_destroy(f);
+    axp_view_destroy(v);
+}
+
+static void no_saving_is_more_than_own_time(void **state)
+{
+    (void)state;
+    uint64_t seed = 12;
+    for (int round = 0; round < 30; round++) {
+        axp_profiler *p = ts_profiler();
+        struct random_thread r = {p, &seed};
+        unsigned n = 1 + ts_random(&seed) % 120;
+        for (unsigned i = 0; i < n; i++) {
+            ts_run(random_scopes, &r);
+            if (!(ts_random(&seed) % 4)) random_scopes(&r);
+        }
+        check_savings(p);
+        axp_profiler_destroy(p);
+    }
+}
+
+/* 400 threads, each mostly idle but for one: what ran on which of those that
+ * were merged is not known. */
+static void *mostly_idle(void *arg)
+{
+    struct random_thread *r = arg;
+    scope(r->p, "work", *r->seed * MS);
+    axp_instant(r->p, "begins to idle");
+    ts_tick(2 * MS);
+    axp_instant(r->p, "ends");
+    return NULL;
+}
+
+static void *idle_alone(void *arg)
+{
+    struct random_thread *r = arg;
+    axp_instant(r->p, "begins to idle");
+    ts_tick(5 * MS);
+    axp_instant(r->p, "ends");
+    return NULL;
+}
+
+static void savings_of_few_among_merged(void **state)
+{
+    (void)state;
+    uint64_t ms = 3;
+    axp_profiler *p = ts_profiler();
+    struct random_thread r = {p, &ms};
+    for (int i = 0; i < 400; i++)
+        ts_run(i % 8 ? idle_alone : mostly_idle, &r);
+    check_savings(p);
+    axp_profiler_destroy(p);
+}
+
 /* A short thread's own business is no bottleneck of the run. */
 static void *short_life(void *arg)
 {
@@ -575,7 +672,7 @@ static void thresholds_that_are_not_understood(void **state)
     axp_profiler_destroy(p);
 }
 
-static void ranked_by_saving_then_severity_then_name(void **state)
+static void ranked_by_severity_then_saving_then_name(void **state)
 {
     (void)state;
     axp_profiler *p = ts_profiler();
@@ -584,9 +681,9 @@ static void ranked_by_saving_then_severity_then_name(void **state)
     axp_record_alloc(p, "x", 350);
     axp_record_alloc(p, "y", 650);
     axp_findings *f = analyze(p, NULL);
-    static const char *const want[] = {"b", "a", "y", "y", "x"};
+    static const char *const want[] = {"b", "y", "a", "x", "y"};
     static const axp_finding_type types[] = {
-        AXP_SLOW_OPERATION, AXP_SLOW_OPERATION, AXP_MEMORY_LEAK,
+        AXP_SLOW_OPERATION, AXP_MEMORY_LEAK, AXP_SLOW_OPERATION,
         AXP_MEMORY_HOTSPOT, AXP_MEMORY_HOTSPOT};
     assert_int_equal(axp_findings_count(f), 5);
     for (size_t i = 0; i < 5; i++) {
@@ -594,6 +691,9 @@ static void ranked_by_saving_then_severity_then_name(void **state)
         assert_int_equal(axp_findings_at(f, i)->type, types[i]);
     }
     assert_null(axp_findings_at(f, 5));
+    for (size_t i = 1; i < 5; i++)
+        assert_true(axp_findings_at(f, i)->severity <=
+                    axp_findings_at(f, i - 1)->severity);
     axp_findings_destroy(f);
     axp_profiler_destroy(p);
 }
@@ -614,12 +714,14 @@ int main(void)
         cmocka_unit_test(savings_are_wall_time),
         cmocka_unit_test(savings_are_shared),
         cmocka_unit_test(savings_of_merged_threads),
+        cmocka_unit_test(no_saving_is_more_than_own_time),
+        cmocka_unit_test(savings_of_few_among_merged),
         cmocka_unit_test(what_is_small_in_the_run),
         cmocka_unit_test(what_is_retained_is_no_leak),
         cmocka_unit_test(small_leaks_add_up),
         cmocka_unit_test(thresholds_by_field_and_string),
         cmocka_unit_test(thresholds_that_are_not_understood),
-        cmocka_unit_test(ranked_by_saving_then_severity_then_name),
+        cmocka_unit_test(ranked_by_severity_then_saving_then_name),
     };
     return TS_RUN(tests);
 }

@@ -7,7 +7,10 @@ export interface RunInfo {
     title: string;
     duration_ns: number;
     t0: string;
+    process_count: number;
+    thread_count: number;
     operation_count: number;
+    call_count: number;
     total_time_ns: number;
     events: number;
     cut_events: number;
@@ -127,6 +130,8 @@ export interface Thread {
     begin: number;
     end: number;
     busy: number;
+    wait: number;
+    cpu?: number; // not there: not known
     events: number;
 }
 

@@ -39,7 +39,7 @@ function columnsFor(report: Report, scope: Scope): Column<Op>[] {
     const c: (Column<Op> | false)[] = [
         {key: "name", head: "Operation", tip: "Choose one to see it in every part of the page.", cell: (o) => <><Name report={report} id={o.name} />{o.category ? <span class="tag">{CATEGORIES[o.category] ?? ""}</span> : null}</>, value: (o) => report.label(o.name)},
         timeColumn("self_ns", "Self", (o) => o.self, {tip: whole ? "Time in the operation itself, without the scopes inside it; the profiler's own cost is taken off." : "Time in the operation itself within the range."}),
-        shareColumn("share", "Share", (o) => o.share, {tip: (whole ? "Self time, of the time of the threads that it ran on." : "Self time, of the range on all rows.") + " The longest bar is the largest share."}, largest(scope.ops, (o) => o.share)),
+        shareColumn("share", "Share", (o) => o.share, {tip: (whole ? "Self time, of the lives of the threads that it ran on (thread time)." : "Self time, of the range on all rows.") + " The longest bar is the largest share."}, largest(scope.ops, (o) => o.share)),
         timeColumn("total_ns", "Total", (o) => o.total, {tip: "With the scopes inside it; recursion counted once."}),
         countColumn("calls", "Calls", (o) => o.calls, {tip: whole ? "How often it ran." : "Calls that touch the range."}),
         timeColumn("avg_ns", "Average", (o) => o.avg, {minor: true, tip: whole ? "Total time by calls." : "Time inside the range by calls."}),

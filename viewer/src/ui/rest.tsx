@@ -19,12 +19,14 @@ interface RowInfo {
     process: number;
     life: number;
     busy: number;
+    cpu: number;
+    wait: number;
     events: number;
 }
 
 function rowsOf(report: Report): RowInfo[] {
-    const threads = report.meta.threads.map((t, i) => ({id: `t${i}`, name: t.name || `thread ${t.id}`, kind: "thread", rank: t.rank, process: t.process, life: t.end - t.begin, busy: t.busy, events: t.events}));
-    const queues = (report.meta.queues ?? []).map((q, i) => ({id: `q${i}`, name: q.name, kind: "queue", rank: q.rank, process: q.process, life: q.end - q.begin, busy: q.busy, events: q.events}));
+    const threads = report.meta.threads.map((t, i) => ({id: `t${i}`, name: t.name || `thread ${t.id}`, kind: "thread", rank: t.rank, process: t.process, life: t.end - t.begin, busy: t.busy, cpu: t.cpu ?? NaN, wait: t.wait, events: t.events}));
+    const queues = (report.meta.queues ?? []).map((q, i) => ({id: `q${i}`, name: q.name, kind: "queue", rank: q.rank, process: q.process, life: q.end - q.begin, busy: q.busy, cpu: NaN, wait: NaN, events: q.events}));
     return [...threads, ...queues];
 }
 
@@ -38,8 +40,10 @@ export function Threads({report}: {report: Report}): JSX.Element | null {
         ...(some((r) => r.process !== rows[0]!.process) ? [{key: "process", head: "Process", num: true, minor: true, cell: (r: RowInfo) => String(r.process), value: (r: RowInfo) => r.process}] : []),
         ...(some((r) => r.rank >= 0) ? [countColumn<RowInfo>("rank", "Rank", (r) => (r.rank >= 0 ? r.rank : NaN))] : []),
         timeColumn("busy_ns", "In scopes", (r) => r.busy, {tip: "Time in outermost scopes, waits that were recorded included; of a queue, in its spans."}),
-        shareColumn("busy_share", "Of its life", (r) => (r.life > 0 ? Math.min(1, r.busy / r.life) : NaN), {tip: "Time in scopes, of the time from its first to its last event."}),
-        timeColumn("life_ns", "Life", (r) => r.life, {minor: true, tip: "From its first to its last event."}),
+        shareColumn("busy_share", "Of its life", (r) => (r.life > 0 ? Math.min(1, r.busy / r.life) : NaN), {tip: "Time in scopes, of its life."}),
+        ...(some((r) => r.cpu >= 0) ? [timeColumn<RowInfo>("cpu_ns", "CPU", (r) => r.cpu, {tip: "CPU time since its first event."})] : []),
+        ...(some((r) => r.wait > 0) ? [timeColumn<RowInfo>("wait_ns", "Waiting", (r) => r.wait, {tip: "Own time of scopes of category sync, waits that were recorded among them."})] : []),
+        timeColumn("life_ns", "Life", (r) => r.life, {minor: true, tip: "From its first event to its end, or to the end of what was recorded."}),
         countColumn("events", "Events", (r) => r.events, {minor: true, tip: "In its timeline: begins, ends, marks, counters, allocations."}),
     ];
     return (
@@ -140,6 +144,7 @@ export function About({report}: {report: Report}): JSX.Element {
         ...([["Command", run.command], ["Host", run.host], ["Processor", run.cpu], ["Started", run.started && startedText(run.started)]] as [string, string][]).filter((f) => f[1]),
         ["Events recorded", `${count(run.events + run.cut_events)}${run.cut_events ? `, of which ${count(run.cut_events)} are no longer in the timeline` : ""}`],
         ["Cost of recording", `${run.own_cost_ns ? `${run.own_cost_ns} ns a scope, measured` : "less than the clock can tell"}; taken off self times`],
+        ["Processes, threads, calls", `${count(run.process_count)}, ${count(run.thread_count)}, ${count(run.call_count)}`],
         ["Sum of self times", `${time(run.total_time_ns)} over ${many(run.operation_count, "operation")}`],
         ["Times count from", `${run.t0 === "0" ? "" : `${run.t0.replace(/\B(?=(\d{3})+$)/g, ",")} ns after `}the start of the profiler`],
     ];

@@ -136,7 +136,7 @@ function FindingCard({report, store, f, rank, tl}: {report: Report; store: Store
         <li class={`finding sev-${f.severity} ${chosen ? "chosen" : ""}`}>
             <div class="finding-gain">
                 {f.saving_ns > 0
-                    ? <><span class="gain">{f.saving_is_bound ? "≤ " : ""}{time(f.saving_ns)}</span><span class="muted">{percent(f.saving_share)} of the run</span></>
+                    ? <><span class="gain">{f.saving_is_bound ? "≤ " : ""}{time(f.saving_ns)}</span><span class="muted">{percent(f.saving_share)} of wall time</span></>
                     : <Held f={f} />}
             </div>
             <div class="finding-body">

@@ -1,0 +1,203 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""One story: wall time, processes, threads, operations, calls and events of a
+run are the same in every output; and no name that a program chooses changes
+anything but its label.
+
+  test_run_story.py AXPROF PROGRAMS [TEST …]
+"""
+import csv
+import io
+import json
+import pathlib
+import re
+import sys
+
+import run_support
+from run_support import check, counters, environment, equal, profile, run
+
+
+class Context:
+    def __init__(self, axprof, programs):
+        self.axprof = pathlib.Path(axprof).resolve()
+        self.programs = pathlib.Path(programs).resolve()
+
+    def program(self, name):
+        return self.programs / name
+
+
+def output(c, folder, name, *words):
+    """What a verb writes to a file of that name."""
+    result = run([c.axprof, *words, "-o", name, *c.files], folder,
+                 env=environment())
+    equal(result.status, 0, result.err)
+    return (folder / name).read_text()
+
+
+def many(n, what):
+    return f"{n:,} {what}{'' if n == 1 else 's'}"
+
+
+def duration(ns):
+    for unit, size in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
+        if ns >= size:
+            return f"{ns / size:.3f} {unit}"
+    return f"{ns} ns"
+
+
+def check_outputs(c, folder, data):
+    run_info = data["run"]
+    counts = [many(run_info["thread_count"], "thread"),
+              many(run_info["operation_count"], "operation"),
+              many(run_info["call_count"], "call")]
+    if data["processes"] and not data["threads"]:
+        counts = ["seen from outside alone"]
+    if run_info["process_count"] > 1:
+        counts.insert(0, f"{run_info['process_count']} processes")
+    wall = duration(run_info["duration_ns"])
+
+    text = output(c, folder, "r.txt", "report")
+    markdown = output(c, folder, "r.md", "report")
+    for made in (text, markdown):
+        for count in counts:
+            plain = made.replace(",\n", ", ").replace("\n", " ")
+            check(count in plain or count.replace(",", "") in plain,
+                  count, "is not in", made[:400])
+        check(wall in made, wall, "is not in", made[:300])
+
+    page = output(c, folder, "r.html", "report")
+    meta = json.loads(re.search(r'id="axp-meta">(.*?)</script>', page,
+                                re.S).group(1))
+    for key in ("duration_ns", "process_count", "thread_count",
+                "operation_count", "call_count", "cut_events"):
+        equal(meta["run"][key], run_info[key], f"{key} of the page")
+    equal(meta["run"]["events"], run_info["event_count"], "events of the page")
+    equal(len(meta["threads"]), run_info["thread_count"], "threads, page")
+    names = meta["strings"]
+    shown = sorted((names[n], k) for n, k in
+                   zip(meta.get("ops", {}).get("name", []),
+                       meta.get("ops", {}).get("calls", [])))
+    equal(shown, sorted((o["name"], o["calls"]) for o in data["ops"]),
+          "operations of the page")
+
+    table = list(csv.DictReader(io.StringIO(
+        output(c, folder, "r.csv", "export", "-f", "csv-ops"))))
+    equal(sorted((row["name"].lstrip("'"), int(row["calls"]), row["self_ns"])
+                 for row in table),
+          sorted((o["name"], o["calls"], str(o["self_ns"]))
+                 for o in data["ops"]), "operations of the table")
+    events = json.loads(output(c, folder, "r.json", "export", "-f",
+                               "json-events"))
+    equal(len(events), run_info["event_count"], "events of the export")
+    metrics = output(c, folder, "r.om", "export", "-f", "openmetrics")
+    samples = [line.rsplit(" ", 1)[0] for line in metrics.splitlines()
+               if not line.startswith("#")]
+    equal(len(samples), len(set(samples)), "samples that are there once")
+
+
+def check_report(data):
+    run_info = data["run"]
+    equal(run_info["thread_count"], len(data["threads"]), "threads")
+    equal(run_info["operation_count"], len(data["ops"]), "operations")
+    equal(run_info["call_count"], sum(o["calls"] for o in data["ops"]), "calls")
+    wall = run_info["duration_ns"]
+    for thread in data["threads"]:
+        check(0 <= thread["end"] - thread["begin"] <= wall, "life", thread)
+        check(thread["wait_ns"] <= thread["busy_ns"], "waiting", thread)
+    by_name = {}
+    for op in data["ops"]:
+        by_name[op["name"]] = by_name.get(op["name"], 0) + op["self_ns"]
+    order = ["low", "medium", "high", "critical"]
+    ranks = [order.index(f["severity"]) for f in data["findings"]]
+    equal(ranks, sorted(ranks, reverse=True), "rank and severity")
+    for finding in data["findings"]:
+        if finding["saving_ns"]:
+            check(finding["saving_ns"] <= by_name[finding["name"]], finding)
+
+
+def story(c, folder, *command, options=()):
+    data, c.files = profile(c, folder, *command, options=options)
+    check_report(data)
+    check_outputs(c, folder, data)
+    return data
+
+
+def test_scopes(c, folder):
+    data = story(c, folder, c.program("record_program"), "scopes", 1000)
+    equal((data["run"]["process_count"], data["run"]["thread_count"],
+           data["run"]["call_count"]), (1, 1, 2000), "counts")
+
+
+def test_threads(c, folder):
+    """Waits are no findings; each thread has its life, and the first is there."""
+    data = story(c, folder, c.program("pthread_program"))
+    pids = {t["process_id"] for t in data["threads"]}
+    check(any(t["id"] in pids for t in data["threads"]), "no first thread")
+    waits = {o["name"] for o in data["ops"] if o["is_wait"]}
+    check("mutex wait" in waits and "join wait" in waits, waits)
+    found = {f["name"] for f in data["findings"]}
+    equal(found & waits, set(), "findings about waits")
+
+
+def test_children(c, folder):
+    data = story(c, folder, "sh", "-c",
+                 f"{c.program('record_program')} scopes 10; sleep 0.5")
+    equal(data["run"]["thread_count"], 1, "threads")
+    check(data["run"]["process_count"] >= 2, "processes", data["run"])
+
+
+def test_nothing_recorded(c, folder):
+    data = story(c, folder, "sleep", "0.3")
+    equal((data["ops"], data["threads"]), ([], []), "nothing of the program")
+    check(data["run"]["duration_ns"] > 0, "wall time", data["run"])
+
+
+def test_texts_are_labels(c, folder):
+    """Everything is where the program put it, whatever it is called."""
+    data = story(c, folder, c.program("texts_program"))
+    texts = {o["name"] for o in data["ops"]}
+    equal(len(texts), 13, "texts")
+    check(all(o["calls"] == 2 and not o["is_wait"] for o in data["ops"]),
+          data["ops"])
+    equal([p["name"] for p in data["processes"]], ["texts_program"],
+          "processes")
+    equal([t["name"] for t in data["threads"]], ["(seen from outside)"],
+          "threads")
+    equal({t["name"] for t in data["tracks"]}, texts, "tracks")
+    equal({m["name"] for m in data["memory"]["names"]}, texts, "memory")
+    equal({k["name"] for k in data["counters"] if not k["is_outside"]}, texts,
+          "counters")
+    check(all(k["last"] == 7 and k["n"] == 1 for k in data["counters"]
+              if not k["is_outside"]), data["counters"])
+    check(re.search(r"^process batch +2 ", (folder / "r.txt").read_text(),
+                    re.M), "it is in the table")
+
+
+def test_our_memory_is_not_the_programs(c, folder):
+    """3 million scopes go through a spool of 100 MB and more."""
+    data, _ = profile(c, folder, c.program("record_program"), "scopes",
+                      3000000, options=("--without", "all"))
+    rss = counters(data)["process.rss_bytes"]
+    check(rss["max"] < 16e6, rss)
+
+
+def test_a_part(c, folder):
+    """Shares are of the part that was recorded."""
+    whole = story(c, folder, c.program("record_program"), "steps", 40)
+    for name in c.files:
+        (folder / name).unlink()
+    data = story(c, folder, c.program("record_program"), "steps", 40,
+                 options=("--steps", "10:20"))
+    steps = data["steps"]
+    equal(steps["count"], 10, "steps")
+    wall = data["run"]["duration_ns"]
+    check(wall <= 2 * steps["count"] * steps["max_ns"], "wall time", wall,
+          steps)
+    check(wall < whole["run"]["duration_ns"], "wall time", wall)
+    check(sum(o["time_share"] for o in data["ops"]) > 0.5, data["ops"])
+
+
+if __name__ == "__main__":
+    run_support.main([value for name, value in list(globals().items())
+                      if name.startswith("test_")],
+                     Context(sys.argv[1], sys.argv[2]))
