@@ -184,7 +184,7 @@ const char *axp__text_unjudged(const axp_view *v)
 {
     bool is_any = v->n_tracks || v->memory.n_allocs || v->steps.count;
     for (size_t i = 0; !is_any && i < v->n_ops; i++)
-        is_any = !axp__text_process(v, &v->ops[i]);
+        is_any = !v->ops[i].is_wait;
     if (is_any) return NULL;
     return "Nothing could be judged: no scope, allocation or step was "
            "recorded. Mark what matters with AXP_SCOPE, or build with "
