@@ -245,6 +245,17 @@ static const char *behind_group(const char *text, char open, char close)
     return NULL;
 }
 
+/* Template arguments stand behind a name, or behind an operator and a space;
+ * others behind these too. */
+static bool is_behind(const char *text, const char *begin)
+{
+    char before = text > begin ? text[-1] : 0;
+    if (*text == '<' && before == ' ')
+        return text - begin > 9 && strchr("<>=", text[-2]) != NULL;
+    return is_word(before) ||
+           (*text == '(' && before && strchr("<>=-+*/%&|^~!,)", before));
+}
+
 /* <what is inside> becomes <…>, likewise for other brackets, up to one that
  * nothing closes. Malloc'd. */
 static char *fold(const char *plain, char open, char close)
@@ -253,7 +264,7 @@ static char *fold(const char *plain, char open, char close)
     bool is_open = false;
     for (const char *s = plain; out && *s;) {
         size_t n = operator_len(s, plain);
-        bool is_group = !n && *s == open && !is_open;
+        bool is_group = !n && *s == open && !is_open && is_behind(s, plain);
         const char *end = is_group ? behind_group(s, open, close) : NULL;
         is_open |= is_group && !end;
         if (end && end - s > 3 && strncmp(s, "(anonymous", 10) != 0) {

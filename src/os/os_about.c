@@ -2,11 +2,8 @@
 /* Texts about process and machine; the keys are in docs/trace-format.md. */
 #include "os/os_about.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <link.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -296,77 +293,4 @@ void axp__about_environment(axp__about_fn put, void *ctx)
 {
     struct teller t = {put, ctx, false};
     tell_environment(&t);
-}
-
-/* ---- loaded objects ---------------------------------------------------------------------- */
-
-struct object {
-    struct teller t;
-    unsigned n;
-};
-
-#define BUILD_ID_MAX 32u
-
-/* The build id in an object's notes, in hexadecimal. */
-static void find_build_id(const struct dl_phdr_info *info,
-                          char out[2 * BUILD_ID_MAX + 1])
-{
-    snprintf(out, 2, "-");
-    for (int i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
-        if (p->p_type != PT_NOTE) continue;
-        const char *at = (const char *)(info->dlpi_addr + p->p_vaddr);
-        const char *end = at + p->p_memsz;
-        while ((size_t)(end - at) > sizeof(ElfW(Nhdr))) {
-            ElfW(Nhdr) note;
-            memcpy(&note, at, sizeof note);
-            const char *name = at + sizeof note;
-            const char *id = name + ((note.n_namesz + 3) & ~3u);
-            if (id > end || note.n_descsz > (size_t)(end - id)) break;
-            if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
-                !memcmp(name, "GNU", 4) && note.n_descsz <= BUILD_ID_MAX) {
-                for (unsigned k = 0; k < note.n_descsz; k++)
-                    snprintf(out + 2 * k, 3, "%02x", (unsigned char)id[k]);
-                return;
-            }
-            at = id + ((note.n_descsz + 3) & ~3u);
-        }
-    }
-}
-
-static int tell_object(struct dl_phdr_info *info, size_t size, void *ctx)
-{
-    struct object *o = ctx;
-    ElfW(Addr) first = UINTPTR_MAX, last = 0;
-    (void)size;
-    for (int i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
-        if (p->p_type != PT_LOAD) continue;
-        ElfW(Addr) at = info->dlpi_addr + p->p_vaddr;
-        if (at < first) first = at;
-        if (at + p->p_memsz > last) last = at + p->p_memsz;
-    }
-    char key[24], id[2 * BUILD_ID_MAX + 1], path[PATH_MAX] = "",
-                                            text[PATH_MAX + 128];
-    find_build_id(info, id);
-    if (info->dlpi_name && *info->dlpi_name) {
-        snprintf(path, sizeof path, "%s", info->dlpi_name);
-    } else if (o->n == 0) { /* the program itself comes first, unnamed */
-        ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
-        path[n > 0 ? n : 0] = 0;
-    }
-    snprintf(key, sizeof key, "map.%u", o->n++);
-    snprintf(text, sizeof text, "%llx %llx %llx %s %s",
-             (unsigned long long)info->dlpi_addr, (unsigned long long)first,
-             (unsigned long long)last, id, path);
-    tell_text(&o->t, key, text);
-    return o->t.is_done;
-}
-
-void axp__about_maps(axp__about_fn put, void *ctx)
-{
-    struct object o = {{put, ctx, false}, 0};
-    int keep = errno;
-    dl_iterate_phdr(tell_object, &o);
-    errno = keep;
 }

@@ -26,7 +26,7 @@ void axp__about_process(axp__about_fn put, void *ctx);
 void axp__about_environment(axp__about_fn put, void *ctx);
 /* Of that the program and its host only. */
 void axp__about_run(axp__about_fn put, void *ctx);
-/* Waits for who loads an object. "map.0" …: "bias first last build-id path", the numbers in hexadecimal; an
+/* os_objects.c. "map.0" …: "bias first last build-id path", the numbers in hexadecimal; an
  * address a of the process is a - bias in the object's file. */
 void axp__about_maps(axp__about_fn put, void *ctx);
 

@@ -185,9 +185,9 @@ static bool back(struct axp__space *s, void *memory, uint64_t bytes)
 
 static void *map_place(struct axp__space *s, const struct axp__extent *e)
 {
-    uint64_t anchor = anchor_at(s, e->offset / s->step_bytes);
-    if (!anchor) return NULL;
-    return map_behind(anchor, e->offset % s->step_bytes, e->bytes);
+    uint64_t step = axp__get(&s->step_bytes); /* 0: in the child of a fork */
+    uint64_t anchor = step ? anchor_at(s, e->offset / step) : 0;
+    return anchor ? map_behind(anchor, e->offset % step, e->bytes) : NULL;
 }
 
 /* Mapped, and backed as far as it is wanted. In this order, so that where
@@ -604,6 +604,8 @@ void axp__space_forget(struct axp__space_own *own)
         struct axp__mapped *m = &own->at[i];
         void *at = (void *)(uintptr_t)m->address;
         if (!at) continue;
+        if (m->copy && i == 0) /* it has no anchors here */
+            ((struct axp__space *)m->copy)->step_bytes = 0;
         if (m->copy && mremap(m->copy, m->bytes, m->bytes,
                               MREMAP_MAYMOVE | MREMAP_FIXED, at) == at)
             continue;

@@ -215,7 +215,6 @@ void *axp__drain_run(void *arg)
             is_open = true;
             if (!is_apart) tape->trace.error = EPERM;
             take_pen(tape);
-            axp__trace_maps(&tape->trace);
             note_errors(tape);
         }
         if (asked != tape->n_done && !answer(tape, asked)) return NULL;

@@ -20,7 +20,6 @@
 #include "record/record_fork.h"
 
 #include <pthread.h>
-#include <sys/single_threaded.h>
 
 #include "record/record_drain.h"
 #include "record/record_lane.h"
@@ -74,7 +73,6 @@ void axp__fork_begin_child(bool is_raw)
     process->free_lanes = NULL;
     process->threads = process->look_at = NULL;
     process->n_spools = 0;
-    process->is_orphan = true;
     for (int i = 0; i < AXP__MAX_SPOOLS; i++)
         process->spools[i] = NULL;
     for (struct axp__tape **at = &process->tapes; *at;) {
@@ -109,12 +107,8 @@ static void with_tapes(void (*fn)(struct axp__tape *tape))
     }
 }
 
-/* Where several threads fork at once none of them is alone. */
-static bool was_alone;
-
 static void before_fork(void)
 {
-    axp__put(&was_alone, (bool)__libc_single_threaded);
     with_tapes(axp__tape_copy);
 }
 
@@ -138,7 +132,6 @@ static void in_child(void)
     }
     if (process->alive) process->alive->is_alive = 1;
     axp__fork_begin_child(false);
-    process->is_orphan = !was_alone;
     for (struct axp__tape *tape = process->tapes; tape; tape = tape->next)
         axp__drain_begin_in_child(tape);
 }

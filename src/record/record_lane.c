@@ -14,6 +14,7 @@
 #include "record/record_window.h"
 #include "tally/tally_merge.h"
 
+#define MOST_MOVED_IN 1024u
 #define MERGE_PAST 32      /* ended lanes kept whole, by thread */
 #define MOST_LEFT_OPEN 512 /* of threads that ended with scopes open */
 
@@ -48,17 +49,30 @@ static bool publish(struct axp__process *process, struct axp__lane *lane)
     return true;
 }
 
-/* A profiler with a file has its lanes there, for itself alone. */
-static struct axp__lane *take_memory(struct axp__space *space)
+/* One that a profiler has left. */
+static struct axp__lane *take_left(struct axp__process *process)
 {
-    struct axp__process *process = axp__process();
     struct axp__lane *lane = NULL;
-    if (!space && axp__get(&process->free_lanes) &&
+    if (axp__get(&process->free_lanes) &&
         !pthread_mutex_trylock(&process->mutex)) {
         lane = process->free_lanes;
         if (lane) axp__put(&process->free_lanes, lane->next);
         pthread_mutex_unlock(&process->mutex);
     }
+    return lane;
+}
+
+/* A profiler with a file has its lanes there; one that others have left moves
+ * in. Those are extents of their own, of which there are so many. */
+static struct axp__lane *take_memory(struct axp__space *space)
+{
+    struct axp__process *process = axp__process();
+    size_t bytes = (sizeof(struct axp__lane) + 4095) & ~(size_t)4095;
+    struct axp__lane *lane = NULL;
+    if (!space || axp__get(&space->n_extents) < MOST_MOVED_IN)
+        lane = take_left(process);
+    if (lane && space)
+        (void)axp__space_move_in(space, AXP__EXTENT_LANES, lane, bytes, bytes);
     if (lane) return lane;
     lane = axp__space_map(space, AXP__EXTENT_LANES, sizeof *lane);
     if (lane && publish(process, lane)) return lane;
@@ -141,12 +155,16 @@ void axp__lane_clear(struct axp__lane *lane)
 
 void axp__lane_discard(struct axp__lane *lane)
 {
-    struct axp__process *process = axp__process();
     axp__lane_stop(lane);
     axp__put(&lane->owner, NULL);
     axp__put(&lane->state, AXP__LANE_FREE);
     axp__tally_fini(&lane->tally);
     free_named_pages(lane);
+}
+
+void axp__lane_leave(struct axp__lane *lane)
+{
+    struct axp__process *process = axp__process();
     pthread_mutex_lock(&process->mutex);
     axp__put(&lane->next, process->free_lanes);
     axp__put(&process->free_lanes, lane);
@@ -202,6 +220,12 @@ static void push(struct axp__prof *p, struct axp__lane *lane)
     do
         axp__put(&lane->next, head);
     while (!axp__cas(&p->lanes, &head, lane));
+}
+
+void axp__lane_keep(struct axp__lane *lane)
+{
+    push(lane->p, lane);
+    axp__add(&lane->p->n_free_lanes, 1);
 }
 
 struct axp__lane *axp__lane_take(struct axp__thread *t, struct axp__prof *p,
@@ -364,15 +388,16 @@ void axp__lane_merge_ended(struct axp__prof *p)
     if (!p->merged) return;
     bool is_over = p->n_left_open > MOST_LEFT_OPEN;
     struct axp__lane *head = axp__get_acquire(&p->lanes);
-    p->n_left_open = 0;
+    uint32_t n_left_open = 0;
     for (struct axp__lane *l = head; l; l = axp__get(&l->next)) {
         if (axp__get_acquire(&l->state) != AXP__LANE_ENDED || l->track)
             continue;
         if (is_closed(l, is_over))
             axp__put(&l->state, AXP__LANE_LEAVING);
         else
-            p->n_left_open++;
+            n_left_open++;
     }
+    axp__put(&p->n_left_open, n_left_open);
     __atomic_thread_fence(__ATOMIC_SEQ_CST); /* pairs with set_errand's */
     bool is_seen = axp__thread_is_any_at(AXP__SEARCHING, p);
     for (struct axp__lane *l = head; l; l = axp__get(&l->next)) {

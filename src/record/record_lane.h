@@ -165,6 +165,10 @@ struct axp__lane *axp__lane_take(struct axp__thread *t, struct axp__prof *p,
 /* Its thread has ended; false: the profiler is being closed, try again. */
 bool axp__lane_end(struct axp__lane *lane);
 void axp__lane_discard(struct axp__lane *lane); /* by mutex, nobody inside */
+/* One that was discarded: for its profiler again, or for any, once its memory
+ * is no spool's any more. */
+void axp__lane_keep(struct axp__lane *lane);
+void axp__lane_leave(struct axp__lane *lane);
 /* For the next thread; it holds nothing any more. */
 void axp__lane_free(struct axp__lane *lane);
 /* Forgets what was recorded; nobody inside. */

@@ -86,9 +86,11 @@ size_t axp__pool_size(const struct axp__pool *pool)
 
 struct axp__chunk *axp__pool_at(const struct axp__pool *pool, size_t i)
 {
-    struct axp__chunk *b =
-        axp__get_acquire(&pool->block[i / pool->block_chunks]);
-    return b ? b + i % pool->block_chunks : NULL;
+    uint64_t per = axp__get(&pool->block_chunks);
+    struct axp__chunk **blocks = axp__get(&pool->block);
+    if (!per || !blocks) return NULL; /* as in take_new */
+    struct axp__chunk *b = axp__get_acquire(&blocks[i / per]);
+    return b ? b + i % per : NULL;
 }
 
 static bool put_full(struct axp__pool *pool, struct axp__chunk *chunk)
@@ -125,9 +127,9 @@ static struct axp__chunk *take_full(struct axp__pool *pool)
     }
 }
 
-static struct axp__chunk *block_of(struct axp__pool *pool, uint64_t i)
+static struct axp__chunk *block_at(struct axp__pool *pool,
+                                   struct axp__chunk **where)
 {
-    struct axp__chunk **where = &pool->block[i / pool->block_chunks];
     struct axp__chunk *block = axp__get_acquire(where);
     if (block) return block;
     struct axp__chunk *fresh =
@@ -139,19 +141,22 @@ static struct axp__chunk *block_of(struct axp__pool *pool, uint64_t i)
 }
 
 /* The next chunk of new memory, up to `most` of them. It is there before it
- * is counted: others look at all that are. */
+ * is counted: others look at all that are. After a fork in a handler that
+ * interrupted this the pool is another, empty one. */
 static struct axp__chunk *take_new(struct axp__pool *pool, uint64_t most)
 {
     uint64_t i = axp__get(&pool->n_chunks);
-    struct axp__chunk *chunk;
+    uint64_t per = axp__get(&pool->block_chunks);
+    struct axp__chunk **blocks = axp__get(&pool->block), *chunk;
+    struct axp__space *space = axp__get(&pool->space);
     do {
-        struct axp__chunk *block = i < most ? block_of(pool, i) : NULL;
+        if (i >= most || !per || !blocks) return NULL;
+        struct axp__chunk *block = block_at(pool, &blocks[i / per]);
         if (!block) return NULL;
-        chunk = block + i % pool->block_chunks;
-        if (pool->space && !axp__space_fill(pool->space, chunk, sizeof *chunk))
-            return NULL;
+        chunk = block + i % per;
+        if (space && !axp__space_fill(space, chunk, sizeof *chunk)) return NULL;
     } while (!axp__cas(&pool->n_chunks, &i, i + 1));
-    if (pool->space) axp__space_show(pool->space, chunk, sizeof *chunk);
+    if (space) axp__space_show(space, chunk, sizeof *chunk);
     return chunk;
 }
 

@@ -67,7 +67,6 @@ struct axp__process {
     uint8_t *flags[AXP__MAX_COPIES];         /* every copy's axp__recording */
     struct axp__space *spools[AXP__MAX_SPOOLS]; /* that want new names */
     uint32_t n_spools;
-    bool is_orphan; /* forked beside threads that may hold the loader's lock */
     struct axp__window window;
 };
 

@@ -371,6 +371,7 @@ static __attribute__((destructor)) void finish_files(void)
         if (!axp__get(&p->generation) || !p->tape) continue;
         p->log = NULL;
         axp_finish(handle_of(p));
+        axp__tape_tell(p->tape);
     }
 }
 
@@ -507,7 +508,10 @@ axp_status axp_flush(axp_profiler *handle)
 static void forget(struct axp__prof *p)
 {
     axp__trash_empty(p);
-    if (p->merged) axp__lane_discard(p->merged);
+    if (p->merged) {
+        axp__lane_discard(p->merged);
+        axp__lane_keep(p->merged);
+    }
     p->merged = NULL;
     p->n_merged_rows = p->n_left_open = 0;
     p->n_merged_unlogged = 0;
@@ -555,16 +559,18 @@ static void release(struct axp__prof *p)
 {
     if (p->tape) axp__tape_leave(p);
     forget(p);
-    for (struct axp__lane *l = p->lanes; l;) {
-        struct axp__lane *next = l->next;
+    struct axp__lane *lanes = p->lanes;
+    for (struct axp__lane *l = lanes; l; l = l->next)
         axp__lane_discard(l);
-        l = next;
-    }
     axp__put(&p->lanes, NULL);
     axp__pool_fini(&p->pool);
     axp__budget_unmap(&p->budget, p->rows, p->cap_rows * sizeof *p->rows);
     p->rows = NULL;
-    if (p->tape) axp__tape_close(p);
+    if (p->tape && !axp__tape_close(p)) return;
+    for (struct axp__lane *next; lanes; lanes = next) {
+        next = lanes->next;
+        axp__lane_leave(lanes);
+    }
 }
 
 void axp_profiler_destroy(axp_profiler *handle)

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -115,6 +116,11 @@ struct axp__tape *axp__tape_create_global(struct axp__prof *p)
     if (!tape) return NULL;
     tape->may_rename = true;
     tape->is_outside = who && !strcmp(who, "parent");
+    struct stat st;
+    if (!fstat(STDERR_FILENO, &st)) {
+        tape->stderr_device = (uint64_t)st.st_dev;
+        tape->stderr_inode = (uint64_t)st.st_ino;
+    }
     return tape;
 }
 
@@ -313,15 +319,30 @@ void axp__tape_leave(struct axp__prof *p)
     axp__pool_fini(&p->pool);
 }
 
-void axp__tape_close(struct axp__prof *p)
+bool axp__tape_close(struct axp__prof *p)
 {
     struct axp__space *s = p->budget.space;
     struct axp__tape *tape = p->tape; /* the slot may come back empty */
     p->budget.space = NULL;
-    if (s && axp__spool_close_names(s)) axp__space_close(s);
+    bool is_closed = !s || axp__spool_close_names(s);
+    if (is_closed) axp__space_close(s);
     axp__tape_come_back(tape);
     axp__tape_destroy(tape);
     p->tape = NULL;
+    return is_closed;
+}
+
+/* Not into what the program has opened in its place since. */
+void axp__tape_tell(const struct axp__tape *tape)
+{
+    struct stat st;
+    if (axp__get(&tape->state) != AXP__TAPE_FAILED || !tape->stderr_inode ||
+        tape->is_outside || fstat(STDERR_FILENO, &st) ||
+        (uint64_t)st.st_dev != tape->stderr_device ||
+        (uint64_t)st.st_ino != tape->stderr_inode)
+        return;
+    dprintf(STDERR_FILENO, "axprof: AXPROF_OUT: %s; nothing was recorded\n",
+            tape->reason);
 }
 
 /* ---- fork ---------------------------------------------------------------------------------- */

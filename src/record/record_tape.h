@@ -80,6 +80,7 @@ struct axp__tape {
     bool is_whole;              /* the answer to it */
     bool is_warned, is_told;    /* that writing failed */
     char reason[4400];          /* why there is no file; "": there is */
+    uint64_t stderr_device, stderr_inode; /* when the library was loaded */
     struct axp__chunk *batch[AXP__TAPE_BATCH];
     char base[4096];      /* as it was asked for: %p, %i */
     char path[4096 + 32]; /* of the trace */
@@ -113,8 +114,9 @@ void axp__tape_restart(struct axp__prof *p);      /* p is quiesced */
 /* Before the profiler is cleared: a spool that others still need, since the
  * trace is not complete, is left as it is. */
 void axp__tape_leave(struct axp__prof *p);
-/* Gives the profiler's memory back to this process; nobody is inside. */
-void axp__tape_close(struct axp__prof *p);
+/* Gives the profiler's memory back to this process; nobody is inside. False:
+ * somebody may still be at the spool, and it stays as it is. */
+bool axp__tape_close(struct axp__prof *p);
 /* From here on there is nothing that children would have to be told. */
 void axp__tape_come_back(struct axp__tape *tape);
 /* After the handle, the gate or the tracks of p have changed: for children. */
@@ -130,6 +132,8 @@ void axp__tape_copy(struct axp__tape *tape);
 void axp__tape_drop_copies(struct axp__tape *tape);
 
 void axp__random_bytes(uint8_t *out, size_t n);
+/* When the program ends: one line where AXPROF_OUT came to nothing. */
+void axp__tape_tell(const struct axp__tape *tape);
 /* A system's error in words, without a lock or an allocation. */
 const char *axp__error_text(int error);
 

@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/single_threaded.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -123,24 +122,13 @@ static void about_number(struct fill *f, const char *key, uint64_t value)
     about_text(f, key, text);
 }
 
-/* What is loaded; but for an orphan, which would wait for the loader's lock for
- * ever if another thread held it at the fork. */
-static void tell_maps(axp__about_fn put, void *ctx)
-{
-    if (!axp__process()->is_orphan) axp__about_maps(put, ctx);
-}
-
-/* Objects that were loaded since are asked for where that is safe: in a
- * process of one thread, which waits for nobody. */
 static void put_kept(struct fill *f, const struct axp__kept_about *about)
 {
-    if (about) {
-        if (BODY_BYTES - f->used < about->used) put_filled(f);
-        memcpy(f->t->body + f->used, about->body, about->used);
-        f->used += about->used;
-        f->block.n += about->n;
-    }
-    if (__libc_single_threaded) tell_maps(put_about, f);
+    if (!about) return;
+    if (BODY_BYTES - f->used < about->used) put_filled(f);
+    memcpy(f->t->body + f->used, about->body, about->used);
+    f->used += about->used;
+    f->block.n += about->n;
 }
 
 static bool keep_about(void *ctx, const char *key, const char *value,
@@ -159,7 +147,6 @@ struct axp__kept_about *axp__trace_keep_about(void)
     struct axp__kept_about *k = axp__map_sparse(sizeof *k);
     if (!k) return NULL;
     axp__about_environment(keep_about, k);
-    tell_maps(keep_about, k);
     return k;
 }
 
@@ -187,15 +174,8 @@ static void put_begin(struct axp__trace *t, const struct axp__prof *p)
     about_number(&f, "parent_process_id", t->parent_id);
     axp__about_process(put_about, &f);
     put_kept(&f, t->about);
+    axp__about_maps(put_about, &f);
     put_filled(&f);
-}
-
-bool axp__trace_maps(struct axp__trace *t)
-{
-    struct fill f = {t, {.kind = AXP__B_ABOUT}, 0};
-    if (t->error) return false;
-    tell_maps(put_about, &f);
-    return put_filled(&f);
 }
 
 /* The maps again: libraries are loaded while a program runs. */
@@ -207,7 +187,7 @@ static bool put_end(struct axp__trace *t)
     about_number(&f, "end.monotonic_ns", now.monotonic_ns);
     about_number(&f, "end.realtime_ns", now.realtime_ns);
     about_number(&f, "cut.file_limit", t->n_cut_events);
-    tell_maps(put_about, &f);
+    axp__about_maps(put_about, &f);
     return put_filled(&f);
 }
 

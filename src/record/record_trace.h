@@ -40,13 +40,13 @@ struct axp__trace {
     char draft[4200]; /* a name for the time being; "": none */
 };
 
-/* What of the process can only be asked while nothing is in the middle of
- * being changed: its environment and the objects it has loaded, as the body of
- * a block. Not in a recording call. */
+/* What of the process can only be asked while nobody is in the middle of
+ * changing it: its environment, as the body of a block. Not in a recording
+ * call. */
 struct axp__kept_about {
     uint32_t n;
     uint32_t used;
-    uint8_t body[1u << 20];
+    uint8_t body[1u << 18];
 };
 struct axp__kept_about *axp__trace_keep_about(void); /* NULL: no memory */
 void axp__trace_drop_about(struct axp__kept_about *about);
@@ -63,8 +63,6 @@ void axp__trace_drop_draft(struct axp__trace *t);
 bool axp__trace_reopen(struct axp__trace *t);
 /* Removes it by its path, if it is the one. */
 void axp__trace_remove(const struct axp__trace *t);
-/* The loaded objects as they are now. Not in a recording call. */
-bool axp__trace_maps(struct axp__trace *t);
 /* Names and rows that are new. False: nothing (more) can be written. */
 bool axp__trace_news(struct axp__trace *t, struct axp__prof *p, bool is_end);
 /* Chunks in any order; sorts them. The words must be valid. Returns how many,
