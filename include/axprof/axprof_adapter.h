@@ -24,6 +24,11 @@ AXP_API uint64_t axp_wait_begin(void);
  * signal handler may have: then the scope begins after it). */
 AXP_API void axp_wait_end(uint64_t began, const char *name);
 
+/* Calls of `name` that were counted and not recorded, since recording them
+ * cost too much: `calls` more, `all` of them so far, which becomes a counter of
+ * that name. Views say that there were such calls. */
+AXP_API void axp_muted(const char *name, uint64_t calls, uint64_t all);
+
 #ifdef __cplusplus
 }
 #endif

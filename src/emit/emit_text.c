@@ -198,6 +198,18 @@ static void put_counts(struct axp__text *t, const axp_view *v)
     axp__text_wrap(t, "", w.text);
 }
 
+const char *axp__text_unjudged(const axp_view *v)
+{
+    bool is_any = v->n_tracks || v->memory.n_allocs || v->steps.count;
+    for (size_t i = 0; !is_any && i < v->n_ops; i++)
+        is_any = !axp__text_process(v, &v->ops[i]);
+    if (is_any) return NULL;
+    return "Nothing could be judged: no scope, allocation or step was "
+           "recorded. Mark what matters with AXP_SCOPE, or build with "
+           "-finstrument-functions; \"axprof doctor PROGRAM\" says what fits "
+           "a program.";
+}
+
 static void put_run(struct axp__text *t, const axp_view *v)
 {
     char time[32];
@@ -265,7 +277,11 @@ axp_status axp__emit_text(const axp_view *v, const axp_findings *f,
     put_run(&t, v);
     put_warnings(&t, v);
     axp__out_char(o, '\n');
-    axp__text_findings(&t, f, axp__shown_findings(f, options));
+    const char *unjudged = f->n ? NULL : axp__text_unjudged(v);
+    if (unjudged)
+        axp__text_wrap(&t, "", unjudged);
+    else
+        axp__text_findings(&t, f, axp__shown_findings(f, options));
     axp__text_open(&t, v);
     axp__text_ops(&t, v);
     axp__text_tree(&t, v);

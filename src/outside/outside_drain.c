@@ -213,12 +213,12 @@ static void write_sound(struct axp__outside *o, struct axp__chunk **taken,
         sound[n++] = &o->copy[i];
     }
     o->trace.is_hasty = axp__pool_is_pressed(&o->prof->pool);
-    if (n && o->keep) {
-        axp__keep_take(o->keep, &o->trace, sound, n);
-        return;
-    }
-    for (size_t i = n ? axp__trace_chunks(&o->trace, sound, n) : 0; i < n;
-         i++) {
+    size_t n_written = 0;
+    if (n && o->keep)
+        n_written = axp__keep_take(o->keep, &o->trace, sound, n);
+    else if (n)
+        n_written = axp__trace_chunks(&o->trace, sound, n);
+    for (size_t i = n_written; i < n; i++) {
         struct axp__chunk **c = &taken[sound[i] - o->copy];
         axp__put_release(&(*c)->state, AXP__CHUNK_FULL);
         *c = NULL;

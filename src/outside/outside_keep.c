@@ -141,19 +141,20 @@ static void decide(struct axp__keep *k, struct axp__trace *t, bool is_end)
     while (k->first && (is_end || k->first->end <= k->last_end ||
                         k->n_waiting > N_WAITING)) {
         struct axp__chunk *chunk = &k->first->chunk;
-        if (is_wanted(k, k->first))
-            axp__trace_chunks(t, &chunk, 1);
-        else
+        if (!is_wanted(k, k->first))
             t->n_cut_events += chunk->n_events;
+        else if (!axp__trace_chunks(t, &chunk, 1))
+            return; /* what cannot be written goes on waiting */
         let_go(k);
     }
 }
 
-static void put_waiting(struct axp__keep *k, const struct axp__chunk *c,
-                        struct span span)
+/* False: no memory. */
+static bool put_waiting(struct axp__keep *k, const struct axp__chunk *c)
 {
     struct waiting *w = malloc(sizeof *w);
-    if (!w) return; /* cut */
+    if (!w) return false;
+    struct span span = read_chunk(k, c);
     w->next = NULL;
     w->begin = span.begin;
     w->end = span.end;
@@ -161,6 +162,7 @@ static void put_waiting(struct axp__keep *k, const struct axp__chunk *c,
     *k->last = w;
     k->last = &w->next;
     k->n_waiting++;
+    return true;
 }
 
 /* ---- the newest ---------------------------------------------------------------------- */
@@ -233,22 +235,23 @@ static int by_time(const void *a, const void *b)
 
 /* A pass finds chunks in the order of the spool's memory; steps count in the
  * order of time. */
-void axp__keep_take(struct axp__keep *k, struct axp__trace *t,
-                    struct axp__chunk **chunks, size_t n)
+size_t axp__keep_take(struct axp__keep *k, struct axp__trace *t,
+                      struct axp__chunk **chunks, size_t n)
 {
-    bool is_slow_only = k->rule.slow_times > 0 || k->rule.slow_ticks;
+    size_t n_taken = 0;
     qsort(chunks, n, sizeof *chunks, by_time);
-    if (!is_slow_only) set_mark(k, t);
-    for (size_t i = 0; i < n; i++) {
-        struct span span = read_chunk(k, chunks[i]);
-        if (is_slow_only) put_waiting(k, chunks[i], span);
-    }
-    if (is_slow_only) {
+    if (k->rule.slow_times > 0 || k->rule.slow_ticks) {
+        while (n_taken < n && put_waiting(k, chunks[n_taken]))
+            n_taken++;
         decide(k, t, false);
-    } else {
-        axp__trace_chunks(t, chunks, n);
-        trim(k, t, false);
+        return n_taken;
     }
+    set_mark(k, t);
+    for (size_t i = 0; i < n; i++)
+        (void)read_chunk(k, chunks[i]);
+    n_taken = axp__trace_chunks(t, chunks, n);
+    trim(k, t, false);
+    return n_taken;
 }
 
 void axp__keep_finish(struct axp__keep *k, struct axp__trace *t)

@@ -31,9 +31,10 @@ struct axp__keep;
 /* NULL: no memory. */
 struct axp__keep *axp__keep_create(const struct axp__keep_rule *rule);
 void axp__keep_destroy(struct axp__keep *k);
-/* Chunks of one pass, checked; they are the caller's. Sorts them. */
-void axp__keep_take(struct axp__keep *k, struct axp__trace *t,
-                    struct axp__chunk **chunks, size_t n);
+/* Chunks of one pass, checked; they are the caller's. Sorts them. Returns how many
+ * of the first were written or wait; the others must not be given up. */
+size_t axp__keep_take(struct axp__keep *k, struct axp__trace *t,
+                      struct axp__chunk **chunks, size_t n);
 /* Where the newest part begins that is wanted, now; 0: everything is, or slow
  * steps are, which are told when they are taken. */
 uint64_t axp__keep_wanted_from(const struct axp__keep *k);

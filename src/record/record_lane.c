@@ -247,6 +247,7 @@ struct axp__lane *axp__lane_take(struct axp__thread *t, struct axp__prof *p,
     lane->track = track;
     axp__put(&lane->tid, t ? t->tid : 0);
     if (t) t->alloc_handle = NULL; /* it may have been that one's */
+    if (!name && t) name = axp__get(&t->name);
     if (!name && t) {
         char comm[32];
         axp__thread_comm(comm, sizeof comm);
@@ -387,15 +388,16 @@ void axp__lane_merge_ended(struct axp__prof *p)
     if (!p->merged) return;
     bool is_over = p->n_left_open > MOST_LEFT_OPEN;
     struct axp__lane *head = axp__get_acquire(&p->lanes);
-    p->n_left_open = 0;
+    uint32_t n_left_open = 0;
     for (struct axp__lane *l = head; l; l = axp__get(&l->next)) {
         if (axp__get_acquire(&l->state) != AXP__LANE_ENDED || l->track)
             continue;
         if (is_closed(l, is_over))
             axp__put(&l->state, AXP__LANE_LEAVING);
         else
-            p->n_left_open++;
+            n_left_open++;
     }
+    axp__put(&p->n_left_open, n_left_open);
     __atomic_thread_fence(__ATOMIC_SEQ_CST); /* pairs with set_errand's */
     bool is_seen = axp__thread_is_any_at(AXP__SEARCHING, p);
     for (struct axp__lane *l = head; l; l = axp__get(&l->next)) {

@@ -57,8 +57,9 @@ static void free_slot(struct axp__lane *lane, struct axp__named *slot)
 
 /* ---- what other threads ended --------------------------------------------------- */
 
-static void drop_frame(struct axp__lane *lane, struct axp__frame *f,
-                       uint64_t now)
+/* Leaves a gap: see axp__tally_take_out. */
+static uint64_t take_out(struct axp__lane *lane, struct axp__frame *f,
+                         uint64_t now)
 {
     uint32_t name = f->op->name;
     uint64_t begin_ticks = f->begin_ticks;
@@ -66,7 +67,15 @@ static void drop_frame(struct axp__lane *lane, struct axp__frame *f,
         now = axp__lane_room(lane, now, 3);
         axp__lane_put_ext(lane, AXP__X_DROP, 0, name, now, &begin_ticks, 1);
     }
-    axp__tally_remove(&lane->tally, f, now, false);
+    axp__tally_take_out(&lane->tally, f, now, false);
+    return now;
+}
+
+static void drop_frame(struct axp__lane *lane, struct axp__frame *f,
+                       uint64_t now)
+{
+    now = take_out(lane, f, now);
+    axp__tally_close_gaps(&lane->tally, f, now);
 }
 
 static void take_mail(struct axp__lane *lane, uint64_t now)
@@ -89,13 +98,16 @@ void axp__named_settle(struct axp__lane *lane)
     uint64_t now = axp__clock_ticks();
     if (!__atomic_exchange_n(&lane->has_mail, 0, __ATOMIC_ACQ_REL)) return;
     take_mail(lane, now);
+    struct axp__frame *lowest = NULL;
     for (struct axp__frame *f = lane->tally.top; f > lane->tally.frames; f--) {
         struct axp__named *slot = slot_of(f);
         if (!(axp__frame_flags(f) & AXP__F_NAMED) || axp__get(&slot->state) & 1)
             continue;
-        drop_frame(lane, f, now);
+        (void)take_out(lane, f, now);
         free_slot(lane, slot);
+        lowest = f;
     }
+    if (lowest) axp__tally_close_gaps(&lane->tally, lowest, now);
 }
 
 static void ring(struct axp__lane *lane)

@@ -39,8 +39,9 @@ static __attribute__((noinline)) void put_dims(struct axp__lane *lane,
     axp__tally_set_dims(f->op, dims);
 }
 
-void axp__scope_close(struct axp__lane *lane, struct axp__frame *f,
-                      enum axp__word_kind kind, uint64_t now)
+/* Writes the word of an end; returns when it is. */
+static uint64_t put_end(struct axp__lane *lane, const struct axp__frame *f,
+                        enum axp__word_kind kind, uint64_t now)
 {
     now = axp__lane_room(lane, now, 1);
     if (now < f->begin_ticks) {
@@ -48,34 +49,41 @@ void axp__scope_close(struct axp__lane *lane, struct axp__frame *f,
         now = f->begin_ticks;
     }
     axp__lane_put(lane, kind, f->op->name, now);
+    return now;
+}
+
+void axp__scope_close(struct axp__lane *lane, struct axp__frame *f,
+                      enum axp__word_kind kind, uint64_t now)
+{
+    now = put_end(lane, f, kind, now);
     if (f == lane->tally.top)
         axp__tally_pop(&lane->tally, now);
     else
         axp__tally_remove(&lane->tally, f, now, true);
 }
 
-/* The word for a scope that did not see its end. Recorders before this one
- * abandoned scopes by name too, so where the innermost is one of this name a
- * reader would take that. */
-static enum axp__word_kind abandon_word(const struct axp__lane *lane,
-                                        const struct axp__frame *f)
-{
-    const struct axp__frame *top = lane->tally.top;
-    bool is_like_top =
-        f != top && axp__frame_flags(top) & AXP__F_NAMED && top->op == f->op;
-    return is_like_top ? AXP__W_END : AXP__W_ABANDON;
-}
-
 /* Closes scopes down to and including f, none of which saw its end. Those by
- * name overlap others as they like, and go on. */
+ * name overlap others as they like, and go on. Recorders before this one
+ * abandoned those too: where the innermost that goes on is one of the same
+ * name, a reader would take that for what an ABANDON means. */
 static void abandon_to(struct axp__lane *lane, const struct axp__frame *f,
                        uint64_t now)
 {
-    for (struct axp__frame *g = lane->tally.top; g >= f; g--) {
-        if (axp__frame_flags(g) & AXP__F_NAMED) continue;
+    struct axp__tally *t = &lane->tally;
+    struct axp__frame *lowest = NULL, *innermost = NULL;
+    for (struct axp__frame *g = t->top; g >= f; g--) {
+        if (axp__frame_flags(g) & AXP__F_NAMED) {
+            if (!innermost) innermost = g;
+            continue;
+        }
+        bool is_like = innermost && innermost->op == g->op;
         axp__warn(lane->p, AXP__WARN_ABANDONED, g->op->name);
-        axp__scope_close(lane, g, abandon_word(lane, g), now);
+        uint64_t at =
+            put_end(lane, g, is_like ? AXP__W_END : AXP__W_ABANDON, now);
+        axp__tally_take_out(t, g, at, true);
+        lowest = g;
     }
+    if (lowest) axp__tally_close_gaps(t, lowest, now);
 }
 
 /* A scope that was moved, or begun by name, has none: nothing is unwound past

@@ -74,10 +74,12 @@ static void repath(struct axp__tally *t, struct axp__frame *f, uint64_t now)
     }
 }
 
-void axp__tally_remove(struct axp__tally *t, struct axp__frame *f, uint64_t now,
-                       bool is_counted)
+void axp__tally_take_out(struct axp__tally *t, struct axp__frame *f,
+                         uint64_t now, bool is_counted)
 {
-    if (f < t->top) { /* the child's charge passes from f to f's parent */
+    /* The child's charge passes from f to f's parent; that of one that was
+     * taken out has. */
+    if (f < t->top && f[1].op) {
         struct axp__frame *child = f + 1;
         uint64_t from = axp__frame_flags(child) & AXP__F_MOVED
                             ? child->charged_ticks
@@ -90,8 +92,25 @@ void axp__tally_remove(struct axp__tally *t, struct axp__frame *f, uint64_t now,
         axp__tally_close(t, f, now);
     else
         axp__frame_charge(f - 1, axp__frame_child_ticks(f));
-    for (struct axp__frame *g = f; g < t->top; g++)
-        move_frame(g, g + 1);
-    axp__put(&t->top, t->top - 1);
+    axp__set_pointer(&f->op, (struct axp__op *)NULL);
+}
+
+void axp__tally_close_gaps(struct axp__tally *t, struct axp__frame *f,
+                           uint64_t now)
+{
+    struct axp__frame *to = f;
+    for (struct axp__frame *g = f; g <= t->top; g++) {
+        if (!g->op) continue;
+        if (to != g) move_frame(to, g);
+        to++;
+    }
+    axp__put(&t->top, to - 1);
     if (f <= t->top) repath(t, f, now);
+}
+
+void axp__tally_remove(struct axp__tally *t, struct axp__frame *f, uint64_t now,
+                       bool is_counted)
+{
+    axp__tally_take_out(t, f, now, is_counted);
+    axp__tally_close_gaps(t, f, now);
 }

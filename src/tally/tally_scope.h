@@ -196,6 +196,12 @@ void axp__tally_pop(struct axp__tally *t, uint64_t now);
  * are open. (tally_remove.c) */
 void axp__tally_remove(struct axp__tally *t, struct axp__frame *f, uint64_t now,
                        bool is_counted);
+/* The same for several, from the innermost on: each is taken out, which leaves
+ * a gap (no op), and then all are closed up from the lowest on. */
+void axp__tally_take_out(struct axp__tally *t, struct axp__frame *f,
+                         uint64_t now, bool is_counted);
+void axp__tally_close_gaps(struct axp__tally *t, struct axp__frame *f,
+                           uint64_t now);
 /* Counts the call of a frame that ends now, and charges the one below it. */
 void axp__tally_close(struct axp__tally *t, struct axp__frame *f, uint64_t now);
 /* Without a place of its own: the entry of that name under "(other)". */

@@ -10,7 +10,7 @@
  *   - packed, the file is sound: `check` folds the timeline again and finds
  *     the same numbers.
  *
- * Usage: attack_step [EVERY]: of the states, each EVERYth is looked at (10).
+ * Usage: attack_step [EVERY]: each EVERYth call is walked through (10).
  * Skips where nobody may be traced (emulators). */
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -25,7 +25,7 @@
 
 static char folder[] = "/tmp/axprof-step-XXXXXX";
 static char trace_path[300], live_path[400], spool_path[300], copy_path[300];
-static uint64_t every = 10, n_states, n_looked, n_instructions, n_failures;
+static uint64_t every = 10, n_calls, n_states, n_instructions, n_failures;
 
 /* ---- the spool as it changes ------------------------------------------------------- */
 
@@ -47,46 +47,49 @@ struct state { /* of one instruction: what it changed */
 static struct state *states;
 static size_t n_call_states, cap_states;
 
+/* Holes take no memory: they are never touched. */
 static void widen(struct image *m, size_t len)
 {
     if (len > m->cap) {
-        size_t cap = (len + (1 << 20)) & ~(size_t)(PAGE - 1);
-        m->at = realloc(m->at, cap);
-        CHECK(m->at != NULL);
-        memset(m->at + m->cap, 0, cap - m->cap);
+        size_t cap = len + ((size_t)64 << 20);
+        char *wider =
+            m->at ? mremap(m->at, m->cap, cap, MREMAP_MAYMOVE)
+                  : mmap(NULL, cap, PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        CHECK(wider != MAP_FAILED);
+        m->at = wider;
         m->cap = cap;
     }
     if (len > m->len) m->len = len;
 }
 
 /* The live spool as the tracer has it mapped, and the parts of it that are no
- * holes: looked for again when it has grown. */
+ * holes. These are asked for each time: what was allocated and not yet written
+ * is a hole as well. */
 static struct {
     const char *at;
     off_t bytes;
-    blkcnt_t blocks;
     size_t n;
     struct {
         off_t at, end;
-    } part[64];
+    } part[256];
 } live;
 
 static void map_live(int fd)
 {
     struct stat st;
     CHECK(!fstat(fd, &st));
-    if (live.at && st.st_size == live.bytes && st.st_blocks == live.blocks)
-        return;
-    if (live.at) munmap((void *)(uintptr_t)live.at, (size_t)live.bytes);
-    live.at = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
-    CHECK(live.at != MAP_FAILED);
-    live.bytes = st.st_size;
-    live.blocks = st.st_blocks;
+    if (!live.at || st.st_size != live.bytes) {
+        if (live.at) munmap((void *)(uintptr_t)live.at, (size_t)live.bytes);
+        live.at = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
+        CHECK(live.at != MAP_FAILED);
+        live.bytes = st.st_size;
+    }
     live.n = 0;
     off_t at = lseek(fd, 0, SEEK_DATA), end;
     for (; at >= 0; at = lseek(fd, end, SEEK_DATA)) {
         end = lseek(fd, at, SEEK_HOLE);
-        CHECK(live.n < 64);
+        CHECK(live.n < 256);
         live.part[live.n].at = at;
         live.part[live.n++].end = end;
     }
@@ -216,14 +219,26 @@ static bool is_counted(const axp_view *v, const struct found *f)
            ok;
 }
 
-static void write_file(const char *path, const void *bytes, size_t len)
+static void write_at(int fd, const char *bytes, size_t len, off_t at)
 {
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    CHECK(fd >= 0);
-    for (size_t at = 0; at < len;) {
-        ssize_t n = write(fd, (const char *)bytes + at, len - at);
+    while (len) {
+        ssize_t n = pwrite(fd, bytes, len, at);
         CHECK(n > 0);
-        at += (size_t)n;
+        bytes += n;
+        len -= (size_t)n;
+        at += n;
+    }
+}
+
+/* With the holes that the live one has. */
+static void write_spool(const struct image *m)
+{
+    int fd = open(spool_path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    CHECK(fd >= 0 && !ftruncate(fd, (off_t)m->len));
+    for (size_t i = 0; i < live.n; i++) {
+        off_t at = live.part[i].at, end = live.part[i].end;
+        if (end > (off_t)m->len) end = (off_t)m->len;
+        if (at < end) write_at(fd, m->at + at, (size_t)(end - at), at);
     }
     close(fd);
 }
@@ -236,7 +251,10 @@ static void copy_trace(void)
     char *bytes = malloc((size_t)st.st_size + 1);
     CHECK(bytes && pread(fd, bytes, (size_t)st.st_size, 0) == st.st_size);
     close(fd);
-    write_file(copy_path, bytes, (size_t)st.st_size);
+    fd = open(copy_path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    CHECK(fd >= 0);
+    write_at(fd, bytes, (size_t)st.st_size, 0);
+    close(fd);
     free(bytes);
 }
 
@@ -247,7 +265,7 @@ static bool recover(const struct image *m, struct found *f)
     axp_view *v = NULL;
     f->n = 0;
     copy_trace();
-    write_file(spool_path, m->at, m->len); /* nobody has it locked */
+    write_spool(m); /* nobody has it locked */
     if (axp_open(paths, 1, &v)) {
         printf("  cannot be opened: %s\n", axp_last_error());
         return false;
@@ -298,8 +316,7 @@ static void verify(size_t call, struct image *then, struct found *before)
             memcpy(then->at + c->at, c->bytes, PAGE);
             free(c);
         }
-        if (n_states++ % every) continue;
-        n_looked++;
+        n_states++;
         bool is_right = recover(then, &at);
         if (!is_prefix(before, &at) || !is_prefix(&at, &after)) {
             printf("  %zu events, not between %zu and %zu\n", at.n, before->n,
@@ -337,19 +354,20 @@ static void run_until_stop(pid_t pid)
     } while (sig != SIGSTOP);
 }
 
+static int is_ours(const axp_spool_info *s, void *ctx)
+{
+    (void)ctx;
+    if (strcmp(s->recording, trace_path) != 0) return 0;
+    snprintf(spool_path, sizeof spool_path, "%s", s->path);
+    return 1;
+}
+
 /* Where the recorder's spool is; it is given another name, so that the copies
  * may have its own. */
 static int take_spool(void)
 {
-    char command[800];
-    snprintf(command, sizeof command,
-             "for s in /dev/shm/axprof-*.spool %s.spool; do "
-             "grep -lasF %s \"$s\"; done | head -1",
-             trace_path, trace_path);
-    FILE *list = popen(command, "r");
-    CHECK(list && fgets(spool_path, sizeof spool_path, list));
-    pclose(list);
-    spool_path[strcspn(spool_path, "\n")] = 0;
+    axp_spools_list(is_ours, NULL);
+    CHECK(spool_path[0]);
     snprintf(live_path, sizeof live_path, "%s.live", spool_path);
     CHECK(!rename(spool_path, live_path));
     int fd = open(live_path, O_RDONLY);
@@ -376,13 +394,20 @@ static void attack(pid_t pid)
     run_until_stop(pid); /* files are open */
     int spool = take_spool();
     for (size_t call = 0; !step_shared->is_over; call++) {
+        if (call % every) {
+            run_until_stop(pid);
+            continue;
+        }
+        n_calls++;
         struct change *unseen = look(spool, &now);
         for (struct change *next; unseen; unseen = next) {
             next = unseen->next;
             free(unseen);
         }
         widen(&then, now.len);
-        memcpy(then.at, now.at, now.len);
+        for (size_t i = 0; i < live.n; i++)
+            memcpy(then.at + live.part[i].at, now.at + live.part[i].at,
+                   (size_t)(live.part[i].end - live.part[i].at));
         if (!recover(&now, &before)) {
             printf("before call %zu\n", call);
             n_failures++;
@@ -391,7 +416,6 @@ static void attack(pid_t pid)
         verify(call, &then, &before);
         run_until_stop(pid);
     }
-    free(then.at);
     free(before.event);
     close(spool);
 }
@@ -455,8 +479,9 @@ int main(int argc, char **argv)
     kill(pid, SIGKILL);
     waitpid(pid, &status, __WALL);
     clean_up();
-    printf("%" PRIu64 " instructions, %" PRIu64 " of them changed the spool, "
-           "%" PRIu64 " states recovered, %" PRIu64 " failures\n",
-           n_instructions, n_states, n_looked, n_failures);
+    printf("%" PRIu64 " calls, %" PRIu64 " instructions, %" PRIu64
+           " of which changed the spool and were recovered from, %" PRIu64
+           " failures\n",
+           n_calls, n_instructions, n_states, n_failures);
     return n_failures != 0;
 }

@@ -22,6 +22,7 @@ struct step_shared { /* a file that both have mapped */
 static struct step_shared *step_shared;
 static uint64_t step_token[8];
 static char step_block[64];
+static axp_track *step_track;
 
 #define P axp_global()
 #define BEGIN(i, name)                                                         \
@@ -142,6 +143,25 @@ static void stop_cross(void)
     axp_stop(P, "x:cross");
 }
 
+static void span_at(void)
+{
+    axp_ns now = axp_now(P);
+    axp_track_span(step_track, "t:span", now, now + 100,
+                   &(axp_work){.flops = 3, .dtype = AXP_F64});
+}
+static void alloc_at(void)
+{
+    axp_track_alloc_at(step_track, "m:device", 4096, 300, axp_now(P));
+}
+static void free_at(void)
+{
+    axp_track_free_at(step_track, 4096, axp_now(P));
+}
+static void instant(void)
+{
+    axp_instant(P, "instant");
+}
+
 static void (*const step_calls[])(void) = {
     begin_outer, alloc_name,    begin_inner, begin_flops, count,
     end_flops,   begin_dims,    end_dims,    end_inner,   begin_in,
@@ -149,6 +169,7 @@ static void (*const step_calls[])(void) = {
     stop_b,      end_outer,     alloc_block, mark_step,   free_block,
     begin_outer, begin_skipped, end_outer,   tell,        start_work,
     stop_work,   async_begin,   async_end,   stop_cross,  alloc_name,
+    span_at,     alloc_at,      instant,     free_at,
 };
 #define STEP_CALLS (sizeof step_calls / sizeof *step_calls)
 #define STEP_ROUNDS 3 /* first use; hot; across the end of a chunk */
@@ -218,6 +239,8 @@ static void step_child(void)
     while (!__atomic_load_n(&step_shared->name_is_ready, __ATOMIC_ACQUIRE))
         sched_yield();
     axp_instant(P, "first"); /* opens the files */
+    step_track = axp_track_create(P, "device");
+    CHECK(step_track != NULL);
     for (int round = 0; round < STEP_ROUNDS; round++) {
         if (round == 1) step_warm();
         if (round == 2) step_fill();

@@ -81,7 +81,7 @@ static inline void make_capture(struct made *m, uint64_t *seed, uint64_t wild)
             m->words[i][k] = made_word(seed, wild);
         if (!(i & 1)) /* an EXT that is one, somewhere */
             m->words[i][11] = axp__ext_word(AXP__X_DROP, 1, 0);
-        static const struct axp__cap_source source = {.load = made_load};
+        static struct axp__cap_source source = {.load = made_load};
         m->chunks[i] = (struct axp__cap_chunk){
             .source = &source,
             .row = (uint32_t)(i % 4) + 1, /* of 4 there is no row */

@@ -4,6 +4,7 @@
  * file is read block by block. */
 #include "test_support.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -235,9 +236,29 @@ static void test_no_steps(void **state)
     close_trace(t);
 }
 
+/* A full disk: what was not written is not taken, so that the spool keeps it. */
+static void test_write_error(void **state)
+{
+    (void)state;
+    struct axp__trace *t = open_trace();
+    struct axp__keep *k =
+        axp__keep_create(&(struct axp__keep_rule){.newest_ticks = 1u << 30});
+    struct axp__chunk *c = make_chunk(1, 1, 1000, 0);
+    assert_int_equal(axp__keep_take(k, t, &c, 1), 1);
+    t->error = ENOSPC;
+    c = make_chunk(1, 2, 1000, 0);
+    assert_int_equal(axp__keep_take(k, t, &c, 1), 0);
+    t->error = 0;
+    axp__keep_finish(k, t);
+    assert_int_equal(read_file(t).n, 1);
+    axp__keep_destroy(k);
+    close_trace(t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_write_error),
         cmocka_unit_test(test_newest_time),
         cmocka_unit_test(test_newest_steps),
         cmocka_unit_test(test_passes_out_of_order),
