@@ -346,7 +346,7 @@ static void check_recording(bool is_limited)
     CHECK(status == AXP_OK || reports(v, "write_failed"));
     /* what gave way to a limit was in the file once */
     uint64_t n_cut = is_limited ? UINT64_MAX : cut_by_recorder();
-    if (!is_limited) CHECK_EQ(axp_view_cut_count(v), n_cut);
+    CHECK(axp_view_cut_count(v) <= n_cut); /* as in check_file */
     axp_view_destroy(v);
     check_file(status == AXP_OK, n_cut);
     axp_profiler_destroy(prof);
