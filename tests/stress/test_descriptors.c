@@ -15,7 +15,7 @@
 
 static char folder[] = "/tmp/axprof-numbers-XXXXXX";
 static char path[64], users[64];
-static unsigned n_rounds = 20;
+static unsigned n_rounds = 400;
 static int is_over;
 static uint64_t n_calls;
 static axp_profiler *prof;
