@@ -43,6 +43,9 @@ _axprof()
     run:--without)
         COMPREPLY=($(compgen -W "" -- "$cur"))
         return ;;
+    run:--functions)
+        COMPREPLY=($(compgen -W "most all" -- "$cur"))
+        return ;;
     report:--format | report:-f)
         COMPREPLY=($(compgen -W "text json markdown html" -- "$cur"))
         return ;;
@@ -78,7 +81,7 @@ _axprof()
         return ;;
     esac
     case $verb in
-    run) words="--help --output --report --format --quiet --no-file --delay --duration --steps --keep --keep-steps --trigger --with --without --list" ;;
+    run) words="--help --output --report --format --quiet --no-file --delay --duration --steps --keep --keep-steps --trigger --with --without --functions --no-args --list" ;;
     report) words="--help --format --output --width --color --findings --events --set --ignore" ;;
     export) words="--help --format --output" ;;
     info) words="--help" ;;

@@ -246,6 +246,8 @@ int cli_doctor_main(const cli_args *args)
 {
     n_better = 0;
     if (cli_args_has(args, OPT_doctor_clean)) return cli_doctor_clean();
+    int rc = args->n_rest ? cli_doctor_program(args->rest) : CLI_OK;
+    if (rc != CLI_OK) return rc;
     check_clock();
     check_cpus();
     check_shm();
@@ -258,9 +260,5 @@ int cli_doctor_main(const cli_args *args)
                   "they stay mangled");
     check_adapters();
     cli_doctor_left();
-    if (args->n_rest) {
-        int rc = cli_doctor_program(args->rest);
-        if (rc != CLI_OK) return rc;
-    }
     return n_better ? CLI_FAILED : CLI_OK;
 }

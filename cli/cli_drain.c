@@ -115,6 +115,12 @@ static void note_problem(cli_drains *d, const recording *r)
         d->problem = cli_format("%s: %s", r->path, axp_last_error());
 }
 
+/* Done, if only with what is there. */
+static bool is_packed(axp_status status)
+{
+    return status == AXP_OK || status == AXP_E_DAMAGED;
+}
+
 /* The process is gone: nothing changes its spool any more. */
 static void complete(cli_drains *d, recording *r)
 {
@@ -126,7 +132,7 @@ static void complete(cli_drains *d, recording *r)
         if (axp_drain_close(r->drain, true) != AXP_OK) note_problem(d, r);
         r->drain = NULL;
     } else if (!axp_file_is_empty(r->path) &&
-               axp_file_pack(r->path, NULL) != AXP_OK) {
+               !is_packed(axp_file_pack(r->path, NULL))) {
         note_problem(d, r); /* never drained, or drained by itself */
     }
     r->state = COMPLETE;

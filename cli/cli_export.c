@@ -44,6 +44,7 @@ int cli_export_main(const cli_args *args)
             axp_export_write(view, (axp_export_format)format, out.to);
         rc = cli_output_close(&out, status);
     }
+    rc = cli_trace_damage(view, rc);
     axp_view_destroy(view);
     return rc;
 }

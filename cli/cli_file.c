@@ -24,6 +24,14 @@ int cli_info_main(const cli_args *args)
     return rc;
 }
 
+/* The exit status of one thing that went wrong after others: a failure counts
+ * more than damage. */
+static int worse(int rc, axp_status status)
+{
+    if (status != AXP_E_DAMAGED) return CLI_FAILED;
+    return rc == CLI_OK ? CLI_DAMAGED : rc;
+}
+
 int cli_check_main(const cli_args *args)
 {
     cli_parts list;
@@ -31,16 +39,28 @@ int cli_check_main(const cli_args *args)
     if (rc != CLI_OK) return rc;
     for (size_t i = 0; i < list.n; i++) {
         const char *path = list.paths[i];
-        if (axp_file_check(path, stdout) == AXP_OK)
-            printf("%s: sound\n", path);
-        else
-            rc = cli_fail("%s: %s", path, axp_last_error());
+        axp_status status = axp_file_check(path, stdout);
+        if (status == AXP_OK) {
+            cli_put(path);
+            puts(": sound");
+        } else {
+            cli_fail("%s: %s", path, axp_last_error());
+            rc = worse(rc, status);
+        }
     }
     cli_parts_fini(&list);
     return rc;
 }
 
 /* ---- pack --------------------------------------------------------------- */
+
+static int pack_file(const char *path, const char *out, int rc)
+{
+    axp_status status = axp_file_pack(path, out);
+    if (status == AXP_OK) return rc;
+    cli_fail("%s: %s", path, axp_last_error());
+    return worse(rc, status);
+}
 
 /* The file, if there is one already, and the parts, each made complete. */
 static int join_parts(const char *recording, const cli_parts *parts,
@@ -52,17 +72,16 @@ static int join_parts(const char *recording, const cli_parts *parts,
     bool is_there = !lstat(recording, &st);
     int rc = CLI_OK;
     if (is_there) paths[n++] = recording;
-    for (size_t i = 0; rc == CLI_OK && i < parts->n; i++) {
+    for (size_t i = 0; rc != CLI_FAILED && i < parts->n; i++) {
         const char *path = parts->paths[i];
         if (axp_file_is_empty(path)) continue;
-        if (!out && axp_file_pack(path, NULL) != AXP_OK)
-            rc = cli_fail("%s: %s", path, axp_last_error());
+        if (!out) rc = pack_file(path, NULL, rc);
         paths[n++] = path;
     }
-    if (rc == CLI_OK && !n)
+    if (rc != CLI_FAILED && !n)
         rc = cli_fail("%s: nothing was recorded into it", recording);
-    if (rc == CLI_OK && axp_file_join(paths, n, out ? out : recording,
-                                      is_there && !out) != AXP_OK)
+    if (rc != CLI_FAILED && axp_file_join(paths, n, out ? out : recording,
+                                          is_there && !out) != AXP_OK)
         rc = cli_fail("%s: %s", recording, axp_last_error());
     free(paths);
     return rc;
@@ -79,7 +98,7 @@ static int pack_parts(const char *recording, const char *folder,
                         recording);
     cli_parts_list(folder, &parts);
     int rc = join_parts(recording, &parts, out);
-    if (rc == CLI_OK && !out) cli_parts_remove(folder, true);
+    if (rc != CLI_FAILED && !out) cli_parts_remove(folder, true);
     cli_parts_fini(&parts);
     close(lock);
     return rc;
@@ -97,8 +116,8 @@ static int pack_one(const char *path, const char *out)
     int rc = CLI_OK;
     if (!stat(folder, &st) && S_ISDIR(st.st_mode))
         rc = pack_parts(recording, folder, out);
-    else if (axp_file_pack(recording, out) != AXP_OK)
-        rc = cli_fail("%s: %s", recording, axp_last_error());
+    else
+        rc = pack_file(recording, out, rc);
     free(folder);
     free(recording);
     return rc;
@@ -124,7 +143,7 @@ int cli_pack_main(const cli_args *args)
         return cli_fail("%s exists; remove it or choose another name", out);
     for (size_t i = 0; i < args->n_rest; i++) {
         int one = pack_one(args->rest[i], out);
-        if (one != CLI_OK) rc = one;
+        if (one != CLI_OK && rc != CLI_FAILED) rc = one;
     }
     return rc;
 }

@@ -151,7 +151,7 @@ void cli_files_begin(cli_files *f, pid_t pid)
 {
     f->pid = pid;
     if (make_parts(f) || f->is_temporary) return;
-    f->why_not_kept = strerror(errno);
+    f->why_not_kept = "no folder can be made here for its parts";
     use_temporary(f);
     make_parts(f);
 }

@@ -76,9 +76,21 @@ static void write_man_verbs(FILE *to)
             write_term(cli_verbs[i].name, cli_verbs[i].summary, to);
 }
 
+static void write_man_environment(cli_verb_id verb, FILE *to)
+{
+    bool is_any = false;
+    for (size_t i = 0; i < cli_n_variables; i++) {
+        if (cli_variables[i].verb != verb) continue;
+        if (!is_any) fputs(".SH ENVIRONMENT\n", to);
+        write_term(cli_variables[i].name, cli_variables[i].text, to);
+        is_any = true;
+    }
+}
+
 static void write_man_rest(cli_verb_id verb, FILE *to)
 {
     char code[16];
+    write_man_environment(verb, to);
     fputs(".SH \"EXIT STATUS\"\n", to);
     for (size_t i = 0; i < cli_n_exits; i++) {
         if (cli_exits[i].verb != verb) continue;

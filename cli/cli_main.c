@@ -35,6 +35,25 @@ static void fill_standard_streams(void)
                         (fd == 0 ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
 }
 
+/* What other tools call it. */
+static const char *other_word(const char *word)
+{
+    static const struct {
+        const char *theirs, *ours;
+    } words[] = {{"record", "run"},     {"profile", "run"}, {"exec", "run"},
+                 {"launch", "run"},     {"start", "run"},   {"stat", "run"},
+                 {"trace", "run"},      {"show", "report"}, {"view", "report"},
+                 {"print", "report"},   {"open", "report"}, {"html", "report"},
+                 {"analyze", "report"}, {"top", "report"},  {"stats", "report"},
+                 {"convert", "export"}, {"dump", "export"}, {"verify", "check"},
+                 {"merge", "pack"},     {"join", "pack"},   {"recover", "pack"},
+                 {"repair", "pack"},    {"ls", "info"},     {"list", "info"},
+                 {"clean", "doctor"}};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (!strcmp(word, words[i].theirs)) return words[i].ours;
+    return NULL;
+}
+
 static int find_verb(const char *word, cli_verb_id *out)
 {
     for (int i = 0; i < N_VERBS; i++) {
@@ -42,8 +61,10 @@ static int find_verb(const char *word, cli_verb_id *out)
         *out = (cli_verb_id)i;
         return CLI_OK;
     }
-    const char *near =
-        cli_nearest(word, &cli_verbs[1].name, N_VERBS - 1, sizeof *cli_verbs);
+    const char *near = other_word(word);
+    if (!near)
+        near = cli_nearest(word, &cli_verbs[1].name, N_VERBS - 1,
+                           sizeof *cli_verbs);
     if (near) return cli_wrong("no verb \"%s\"; did you mean %s?", word, near);
     return cli_wrong("no verb \"%s\"; \"axprof --help\" lists them", word);
 }

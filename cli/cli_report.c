@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include "cli/cli_output.h"
+#include "cli/cli_plain.h"
+#include "cli/cli_progress.h"
 #include "cli/cli_say.h"
 #include "cli/cli_trace.h"
 #include "cli/cli_verbs.h"
@@ -61,18 +63,53 @@ static void read_thresholds(const cli_args *args, axp_thresholds *t)
     t->ignore = ignore;
 }
 
+axp_status cli_report_write(axp_view *view, axp_format format,
+                            const axp_report_options *o, FILE *to)
+{
+    cli_progress progress;
+    bool is_plain = format == AXP_FORMAT_TEXT && cli_plain_is_wanted();
+    FILE *plain = is_plain ? cli_plain_open(to) : NULL;
+    cli_progress_begin(&progress, "axprof: writing the report", to);
+    axp_status status =
+        axp_report_write_ex(view, format, o, plain ? plain : to);
+    if (plain) fclose(plain);
+    cli_progress_end(&progress);
+    return status;
+}
+
+/* An ending that means another kind of file: "r.pdf" would be text. */
+int cli_report_check_ending(cli_option_id formats, const char *path)
+{
+    const char *base = path ? strrchr(path, '/') : NULL;
+    const char *dot = strrchr(base ? base : path ? path : "", '.');
+    size_t len = dot ? strlen(dot + 1) : 0;
+    char known[128] = "";
+    if (len < 2 || len > 5 || !strcmp(dot, ".log") || !strcmp(dot, ".out") ||
+        strspn(dot + 1, "abcdefghijklmnopqrstuvwxyz") != len ||
+        cli_choice_by_ending(formats, path))
+        return CLI_OK;
+    for (size_t i = 0; i < cli_n_choices; i++)
+        if (cli_choices[i].option == formats && cli_choices[i].ending)
+            snprintf(known + strlen(known), sizeof known - strlen(known),
+                     "%s%s", *known ? ", " : "", cli_choices[i].ending);
+    return cli_wrong("no report is a %s file; there are: %s (or choose with "
+                     "--format)",
+                     dot, known);
+}
+
 static int write_report(const cli_args *args, const axp_report_options *o,
                         axp_format format, const char *path)
 {
     axp_view *view = NULL;
     cli_output out;
-    int rc = cli_trace_spare(args, path);
-    if (rc == CLI_OK) rc = cli_trace_open(args, &view);
+    int rc = cli_trace_open(args, &view);
     if (rc == CLI_OK) rc = cli_output_open(&out, path);
     if (rc == CLI_OK) {
-        axp_status status = axp_report_write_ex(view, format, o, out.to);
+        axp_status status = cli_report_write(view, format, o, out.to);
         rc = cli_output_close(&out, status);
+        if (status == AXP_E_INVALID) rc = CLI_USAGE; /* --set, --ignore */
     }
+    rc = cli_trace_damage(view, rc);
     axp_view_destroy(view);
     return rc;
 }
@@ -89,7 +126,11 @@ int cli_report_main(const cli_args *args)
     axp_thresholds thresholds = {0};
 
     read_thresholds(args, &thresholds);
-    int rc = read_options(args, is_file ? -1 : STDOUT_FILENO, &o, &thresholds);
+    int rc = cli_trace_spare(args, path);
+    if (rc == CLI_OK && !cli_args_has(args, OPT_report_format))
+        rc = cli_report_check_ending(OPT_report_format, path);
+    if (rc == CLI_OK)
+        rc = read_options(args, is_file ? -1 : STDOUT_FILENO, &o, &thresholds);
     if (rc == CLI_OK) rc = write_report(args, &o, (axp_format)format, path);
     free((void *)thresholds.set);
     free((void *)thresholds.ignore);

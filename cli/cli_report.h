@@ -4,9 +4,17 @@
 #define CLI_REPORT_H
 #include <axprof/axprof_read.h>
 
+#include "cli/cli_table.h"
+
 /* Columns of the terminal behind fd; 80 where there is none. */
 int cli_report_width(int fd);
 /* when: CLI_COLOR_*. */
 bool cli_report_has_color(int when, int fd);
+
+/* ASCII where the terminal wants it; shows how it goes if that takes long. */
+axp_status cli_report_write(axp_view *view, axp_format format,
+                            const axp_report_options *o, FILE *to);
+/* Refuses a report's name whose ending means another kind of file. */
+int cli_report_check_ending(cli_option_id formats, const char *path);
 
 #endif

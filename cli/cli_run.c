@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "cli/cli_adapter.h"
+#include "cli/cli_report.h"
 #include "cli/cli_say.h"
 #include "cli/cli_verbs.h"
 
@@ -41,6 +42,9 @@ static int check_output(const cli_args *args)
 static int prepare(cli_run *r)
 {
     int rc = check_output(r->args);
+    if (rc == CLI_OK && !cli_args_has(r->args, OPT_run_format))
+        rc = cli_report_check_ending(OPT_run_format,
+                                     cli_args_value(r->args, OPT_run_report));
     if (rc == CLI_OK) rc = cli_window_read(r->args, &r->window);
     if (rc == CLI_OK) rc = cli_target_find(&r->target, r->args->rest);
     if (rc == CLI_OK) rc = cli_adapter_choose(r->args, &r->preload);
@@ -81,12 +85,19 @@ static char **make_environment(cli_run *r)
     char *run_id =
         cli_format("AXPROF_RUN_ID=%016" PRIx64 "%016" PRIx64, id[0], id[1]);
     char *window = cli_window_variable(&r->window, r->begin_ns);
-    char *own[5] = {run_id, "AXPROF_DRAIN=parent"}, **last = own + 2;
+    const char *args = getenv("AXPROF_ARGS");
+    bool no_args =
+        cli_args_has(r->args, OPT_run_no_args) || (args && !strcmp(args, "0"));
+    char *own[7] = {run_id, "AXPROF_DRAIN=parent"}, **last = own + 2;
     if (window) *last++ = window;
     if (out) *last++ = out;
+    if (cli_args_choice(r->args, OPT_run_functions, 0))
+        *last++ = "AXPROF_FUNCTIONS=all";
+    if (no_args) *last++ = "AXPROF_ARGS=0";
     char **environment = cli_launch_environment(own, r->preload);
     /* Ours too, so that what the parent records joins the run. */
     setenv("AXPROF_RUN_ID", run_id + strlen("AXPROF_RUN_ID="), 1);
+    if (no_args) setenv("AXPROF_ARGS", "0", 1);
     free(pattern);
     free(out);
     free(run_id);

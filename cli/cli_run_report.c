@@ -63,7 +63,7 @@ static void write_report(const cli_run *r, axp_view *view)
     cli_output out = {.to = stderr};
     if (path && cli_output_open(&out, path) != CLI_OK) return;
     axp_status status =
-        axp_report_write_ex(view, (axp_format)format, &options, out.to);
+        cli_report_write(view, (axp_format)format, &options, out.to);
     if (path)
         cli_output_close(&out, status);
     else if (status != AXP_OK)

@@ -46,15 +46,29 @@ char *cli_format(const char *format, ...)
     return text;
 }
 
-/* One write for the whole line, so that lines of several programs on one
- * terminal do not mix. C1 controls arrive as UTF-8 (0xc2 0x80 … 0x9f). */
-static void say(const char *format, va_list list)
+/* C1 controls arrive as UTF-8 (0xc2 0x80 … 0x9f). */
+static void make_plain(char *text)
 {
-    char *text = format_list(format, list);
     for (unsigned char *c = (unsigned char *)text; *c; c++) {
         if (*c < 0x20 || *c == 0x7f) *c = '?';
         if (*c == 0xc2 && c[1] >= 0x80 && c[1] <= 0x9f) c[0] = c[1] = '?';
     }
+}
+
+void cli_put(const char *text)
+{
+    char *plain = cli_format("%s", text);
+    make_plain(plain);
+    fputs(plain, stdout);
+    free(plain);
+}
+
+/* One write for the whole line, so that lines of several programs on one
+ * terminal do not mix. */
+static void say(const char *format, va_list list)
+{
+    char *text = format_list(format, list);
+    make_plain(text);
     char *line = cli_format("axprof%s%s: %s\n", verb_said ? " " : "",
                             verb_said ? verb_said : "", text);
     fflush(stdout);

@@ -15,6 +15,7 @@ enum {
     CLI_OK = 0,
     CLI_FAILED = 1,
     CLI_USAGE = 2,
+    CLI_DAMAGED = 3,          /* done with what a damaged recording has */
     CLI_CANNOT = 125,         /* run: axprof itself failed */
     CLI_NOT_EXECUTABLE = 126, /* run: as a shell says it */
     CLI_NOT_FOUND = 127
@@ -26,6 +27,8 @@ void cli_say_verb(const char *verb);
 int cli_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int cli_wrong(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void cli_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Text of others on standard output: control characters as question marks. */
+void cli_put(const char *text);
 
 /* Never NULL: without memory the command ends with a message. */
 void *cli_alloc(size_t n, size_t size);

@@ -36,6 +36,12 @@ const cli_exit cli_exits[] = {
 };
 const size_t cli_n_exits = sizeof cli_exits / sizeof *cli_exits;
 
+const cli_variable cli_variables[] = {
+#define VARIABLE(verb, name, text) {VERB_##verb, name, text},
+#include "cli/cli_table.def"
+};
+const size_t cli_n_variables = sizeof cli_variables / sizeof *cli_variables;
+
 bool cli_choice_is_shown(size_t i, cli_option_id option)
 {
     return cli_choices[i].option == option && cli_choices[i].text;

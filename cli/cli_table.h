@@ -50,6 +50,10 @@ typedef struct cli_exit {
     int code;
     const char *text;
 } cli_exit;
+typedef struct cli_variable {
+    cli_verb_id verb;
+    const char *name, *text;
+} cli_variable;
 
 extern const cli_verb cli_verbs[N_VERBS];
 extern const cli_option cli_options[N_OPTIONS];
@@ -59,6 +63,8 @@ extern const cli_example cli_examples[];
 extern const size_t cli_n_examples;
 extern const cli_exit cli_exits[];
 extern const size_t cli_n_exits;
+extern const cli_variable cli_variables[];
+extern const size_t cli_n_variables;
 
 /* Whether the ith choice belongs to the option, and help lists it. */
 bool cli_choice_is_shown(size_t i, cli_option_id option);

@@ -50,7 +50,11 @@ static char *search_path(const char *word)
 static int cannot(const char *word, int error)
 {
     bool is_missing = error == ENOENT || error == ENOTDIR;
-    if (is_missing && !strchr(word, '/'))
+    if (is_missing && strchr(word, ' '))
+        cli_fail("%s: no such program; a command and its arguments are words "
+                 "of their own, without quotes: axprof run -- %s",
+                 word, word);
+    else if (is_missing && !strchr(word, '/'))
         cli_fail("%s: command not found%s%s", word,
                  is_executable(word) ? "; it is here, so write ./" : "",
                  is_executable(word) ? word : "");

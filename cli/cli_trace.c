@@ -188,3 +188,19 @@ int cli_trace_spare(const cli_args *args, const char *path)
                              path);
     return CLI_OK;
 }
+
+int cli_trace_damage(const axp_view *view, int rc)
+{
+    axp_warning list[64];
+    size_t n = axp_view_warnings(view, list, 64);
+    if (rc != CLI_OK || !axp_view_damage(view)) return rc;
+    for (size_t i = 0; i < n && i < 64; i++)
+        if (!strcmp(list[i].code, "damaged_blocks") ||
+            !strcmp(list[i].code, "cut_file") ||
+            !strcmp(list[i].code, "folded_again"))
+            cli_note("%llu %s", (unsigned long long)list[i].count,
+                     list[i].text);
+    cli_note("parts of the recording are damaged or missing; what is left was "
+             "written (\"axprof check\" says where)");
+    return CLI_DAMAGED;
+}

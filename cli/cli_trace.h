@@ -18,5 +18,8 @@ int cli_trace_find(const cli_args *args, cli_parts *list);
 int cli_trace_open(const cli_args *args, axp_view **out);
 /* Refuses to write over a recording that was given. */
 int cli_trace_spare(const cli_args *args, const char *path);
+/* What was written of the view went well with rc: says what the recording lacks,
+ * CLI_DAMAGED if it lacks anything. */
+int cli_trace_damage(const axp_view *view, int rc);
 
 #endif

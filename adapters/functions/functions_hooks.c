@@ -10,7 +10,12 @@
  * Signals    a handler may come at any point: an entry is reserved before it
  *            is filled, and while a stack grows a handler's functions are
  *            counted and not recorded.
- * Cost       a lookup and a scope; a thread's first call maps a page.
+ * Muted      functions that are called too often for that (functions_mute.h)
+ *            leave nothing on the stack; only if one is called by itself, its
+ *            entry counts how many of its calls are open that it knows
+ *            nothing of, so that their exits are not taken for its own.
+ * Cost       a lookup and a scope, of a muted function two lookups; a thread's
+ *            first call maps some pages.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -19,6 +24,7 @@
 
 #include <axprof/axprof.h>
 
+#include "functions_mute.h"
 #include "functions_sites.h"
 
 #define HOOK __attribute__((visibility("default"), no_instrument_function))
@@ -26,11 +32,13 @@
 struct call {
     const void *function;
     uint64_t token;
+    uint64_t n_muted; /* of the same function, above it, without an entry */
 };
 
 /* A thread's open calls, in a mapping of its own. */
 struct stack {
     size_t n, cap, bytes;
+    struct functions_counts *counts;
     struct call calls[];
 };
 
@@ -49,6 +57,7 @@ static void free_stack(void *p)
     struct stack *s = p;
     busy++; /* what is called from here on is not recorded */
     stack = NULL;
+    functions_counts_give(s->counts);
     munmap(s, s->bytes);
 }
 
@@ -64,6 +73,10 @@ static struct stack *resize(struct stack *old)
                           : mmap(NULL, bytes, PROT_READ | PROT_WRITE,
                                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (s == MAP_FAILED) return NULL;
+    if (!s->counts && !(s->counts = functions_counts_take())) {
+        munmap(s, bytes);
+        return NULL;
+    }
     s->bytes = bytes;
     s->cap = (bytes - sizeof *s) / sizeof *s->calls;
     return s;
@@ -96,17 +109,34 @@ static __attribute__((noinline)) uint64_t begin_first(uint32_t *site,
     return axp__scope_begin(site, text);
 }
 
-static inline uint64_t begin(const void *function)
+static inline uint64_t begin(struct functions_site *site)
 {
-    uint32_t *site = functions_site(function);
-    if (!site) return 0;
-    if (__builtin_expect(!__atomic_load_n(site, __ATOMIC_RELAXED), 0))
-        return begin_first(site, function);
-    return axp__scope_begin(site, "\0\0"); /* the text is known */
+    if (__builtin_expect(functions_is_hot(site), 0)) functions_judge(site);
+    if (__builtin_expect(!__atomic_load_n(&site->site, __ATOMIC_RELAXED), 0))
+        return begin_first(&site->site, site->function);
+    return axp__scope_begin(&site->site, "\0\0"); /* the text is known */
+}
+
+static __attribute__((noinline)) void tell(struct functions_counts *c,
+                                           uint32_t number)
+{
+    int error = errno;
+    functions_count_tell(c, number);
+    errno = error;
 }
 
 HOOK void __cyg_profile_func_enter(void *function, void *call_site);
 HOOK void __cyg_profile_func_exit(void *function, void *call_site);
+
+static inline void enter_muted(struct stack *s, const void *function,
+                               uint32_t number)
+{
+    struct call *top = s->n ? &s->calls[s->n - 1] : NULL;
+    if (top && top->function == function) top->n_muted++;
+    if (!axp__is_on()) return;
+    if (__builtin_expect(functions_count(s->counts, number), 0))
+        tell(s->counts, number);
+}
 
 void __cyg_profile_func_enter(void *function, void *call_site)
 {
@@ -117,11 +147,30 @@ void __cyg_profile_func_enter(void *function, void *call_site)
         n_skipped++;
         return;
     }
+    struct functions_site *site = functions_site(function);
+    uint32_t number =
+        site ? __atomic_load_n(&site->muted, __ATOMIC_RELAXED) : 0;
+    if (number) {
+        enter_muted(s, function, number);
+        return;
+    }
     struct call *call = &s->calls[s->n];
     s->n++;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     call->function = function;
-    call->token = axp__is_on() ? begin(function) : 0;
+    call->n_muted = 0;
+    call->token = site && axp__is_on() ? begin(site) : 0;
+}
+
+static void leave(struct call *call, size_t at)
+{
+    if (call->n_muted) {
+        call->n_muted--;
+        return;
+    }
+    uint64_t token = call->token;
+    stack->n = at;
+    if (token) axp__scope_end(token);
 }
 
 void __cyg_profile_func_exit(void *function, void *call_site)
@@ -132,11 +181,15 @@ void __cyg_profile_func_exit(void *function, void *call_site)
         if (n_skipped) n_skipped--;
         return;
     }
+    if (s->n && s->calls[s->n - 1].function == function) {
+        leave(&s->calls[s->n - 1], s->n - 1);
+        return;
+    }
+    const struct functions_site *site = functions_site(function);
+    if (site && __atomic_load_n(&site->muted, __ATOMIC_RELAXED)) return;
     for (size_t i = s->n; i-- > 0;) {
         if (s->calls[i].function != function) continue;
-        uint64_t token = s->calls[i].token;
-        s->n = i;
-        if (token) axp__scope_end(token);
+        leave(&s->calls[i], i);
         return;
     }
 }

@@ -11,17 +11,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define SLOT_BITS 20
-#define N_SLOTS ((size_t)1 << SLOT_BITS)
+#define N_SLOTS ((size_t)1 << FUNCTIONS_SLOT_BITS)
 #define MAX_PROBES 64
 
-struct slot {
-    const void *function; /* NULL: free */
-    uint32_t site;
-    uint32_t unused;
-};
-
-static struct slot *slots; /* NULL until the first call */
+struct functions_site *functions_table;
 static char program[PATH_MAX], folder[PATH_MAX];
 
 /* Before main, when no signal handler of the program's exists yet. */
@@ -34,35 +27,37 @@ __attribute__((constructor)) static void remember_paths(void)
     errno = error;
 }
 
-static struct slot *map_slots(void)
+static struct functions_site *map_slots(void)
 {
-    size_t size = N_SLOTS * sizeof(struct slot);
-    struct slot *fresh =
+    size_t size = N_SLOTS * sizeof(struct functions_site);
+    struct functions_site *fresh =
         mmap(NULL, size, PROT_READ | PROT_WRITE,
              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    struct slot *none = NULL;
+    struct functions_site *none = NULL;
     if (fresh == MAP_FAILED) return NULL;
-    if (__atomic_compare_exchange_n(&slots, &none, fresh, 0, __ATOMIC_ACQ_REL,
-                                    __ATOMIC_ACQUIRE))
+    if (__atomic_compare_exchange_n(&functions_table, &none, fresh, 0,
+                                    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
         return fresh;
     munmap(fresh, size);
     return none; /* another thread was first */
 }
 
-uint32_t *functions_site(const void *function)
+struct functions_site *functions_site_find(const void *function)
 {
-    struct slot *table = __atomic_load_n(&slots, __ATOMIC_ACQUIRE);
+    struct functions_site *table =
+        __atomic_load_n(&functions_table, __ATOMIC_ACQUIRE);
     if (!table && !(table = map_slots())) return NULL;
-    size_t i = ((uintptr_t)function * 0x9e3779b97f4a7c15u) >> (64 - SLOT_BITS);
+    size_t i = ((uintptr_t)function * 0x9e3779b97f4a7c15u) >>
+               (64 - FUNCTIONS_SLOT_BITS);
     for (unsigned probe = 0; probe < MAX_PROBES; probe++) {
-        struct slot *s = &table[(i + probe) % N_SLOTS];
+        struct functions_site *s = &table[(i + probe) % N_SLOTS];
         const void *is = __atomic_load_n(&s->function, __ATOMIC_RELAXED);
-        if (is == function) return &s->site;
+        if (is == function) return s;
         if (is) continue;
         if (__atomic_compare_exchange_n(&s->function, &is, function, 0,
                                         __ATOMIC_RELAXED, __ATOMIC_RELAXED) ||
             is == function)
-            return &s->site;
+            return s;
     }
     return NULL;
 }

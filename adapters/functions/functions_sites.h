@@ -2,7 +2,7 @@
 /* From a function's address to its site.
  *
  * A table of all functions seen, by address, shared by all threads and never
- * emptied: 2^20 places of 16 bytes, touched sparsely.
+ * emptied: 2^20 places of 32 bytes, touched sparsely.
  *
  * Names      are not looked up here. A function is recorded as MODULE+0xOFFSET
  *            with the module's path as its file; the reader finds the name in
@@ -18,8 +18,32 @@
 
 enum { FUNCTIONS_TEXT_MAX = 1024 };
 
+struct functions_site {
+    const void *function; /* NULL: free */
+    uint32_t site;        /* of axp__scope_begin */
+    uint32_t muted;       /* functions_mute.h; 0: recorded */
+    uint32_t n_calls;     /* recorded, since … */
+    uint64_t since_ns;    /* … then; about right, as any thread adds */
+};
+
+#define FUNCTIONS_SLOT_BITS 20
+
+extern struct functions_site *functions_table; /* NULL until the first call */
+
 /* NULL: no room for another function. */
-uint32_t *functions_site(const void *function);
+struct functions_site *functions_site_find(const void *function);
+
+/* The same, mostly at once. HOT */
+static inline struct functions_site *functions_site(const void *function)
+{
+    struct functions_site *table =
+        __atomic_load_n(&functions_table, __ATOMIC_ACQUIRE);
+    uintptr_t at = ((uintptr_t)function * (uintptr_t)0x9e3779b97f4a7c15u) >>
+                   (64 - FUNCTIONS_SLOT_BITS);
+    if (__builtin_expect(table && table[at].function == function, 1))
+        return &table[at];
+    return functions_site_find(function);
+}
 /* What axp__scope_begin wants beside a site that is still 0: name, file and
  * line with 0 bytes between. text has FUNCTIONS_TEXT_MAX bytes. */
 void functions_text(const void *function, char *text);

@@ -69,7 +69,8 @@ typedef enum axp_status {
     AXP_E_INVALID = -6, /* bad argument or option */
     AXP_E_NO_MEMORY = -7,
     AXP_E_LIMIT = -8,
-    AXP_E_UNSUPPORTED = -9
+    AXP_E_UNSUPPORTED = -9,
+    AXP_E_DAMAGED = -10 /* done with what is left: parts are missing */
 } axp_status;
 AXP_API const char *axp_strerror(axp_status status);
 /* This thread's last failure as a sentence; never NULL. */
@@ -91,8 +92,11 @@ typedef struct axp_options { /* all zero = defaults */
     const char *path;        /* record to this file; NULL: memory only */
     /* A view shows exactly the newest N events; 0: what memory_limit holds. */
     uint64_t timeline_capacity;
-    /* Bytes of the pool and accumulators; default 64 MiB; at least what
-     * timeline_capacity needs. */
+    /* Bytes of the pool and accumulators, at most 1 TiB; default 64 MiB, or
+     * a sixteenth of what the control group allows; at least what
+     * timeline_capacity needs. A thread that is there takes 12 KiB more. Call
+     * paths that find no room fold into "(other)". Operations do not: they may
+     * take four times as much again, 2 to 3 KiB for each name on a thread. */
     uint64_t memory_limit;
     uint64_t spool_limit; /* bytes the spool may grow to; default 1 GiB */
     uint64_t file_limit;  /* bytes of the .axp; 0: none */
@@ -109,6 +113,12 @@ AXP_API axp_status axp_finish(axp_profiler *p);
 AXP_API axp_status axp_flush(axp_profiler *p); /* all so far is in the file */
 /* Created on first use; never NULL, never destroyed. */
 AXP_API axp_profiler *axp_global(void);
+/* The global profiler, which the macros use, records to this file from its first
+ * event on: called before that, else AXP_E_STATE. "%p" stands for the process
+ * id; a file that is there stays, AXP_E_STATE. Where AXPROF_OUT or axprof run
+ * has chosen a file already that one stays: AXP_OK. options.path is the file of
+ * a profiler that the program makes for itself. */
+AXP_API axp_status axp_global_open(const char *path);
 AXP_API void axp_set_enabled(axp_profiler *p, bool enabled);
 AXP_API bool axp_is_enabled(const axp_profiler *p);
 /* Forgets everything, open scopes too; time starts at 0. */

@@ -27,6 +27,11 @@ AXP_API uint64_t axp_wait_begin(void);
  * signal handler may have: then the scope begins after it). */
 AXP_API void axp_wait_end(uint64_t began, const char *name);
 
+/* Calls of `name` that were counted and not recorded, since recording them
+ * cost too much: `calls` more, `all` of them so far, which becomes a counter of
+ * that name. Views say that there were such calls. */
+AXP_API void axp_muted(const char *name, uint64_t calls, uint64_t all);
+
 /* This thread, of which nothing is recorded yet, began at that moment: it gets
  * a row of the global profiler's, from then on. */
 AXP_API void axp_thread_begin(uint64_t began);

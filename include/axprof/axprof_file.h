@@ -21,9 +21,12 @@ extern "C" {
 AXP_API axp_status axp_file_info_write(const char *const *paths, size_t n,
                                        FILE *to);
 /* Every block; the timeline folded again agrees with the stored statistics.
- * AXP_OK: sound; else what is wrong, on `to`. */
+ * AXP_OK: sound; else what is wrong, on `to`. AXP_E_DAMAGED: the file is, but
+ * what it was packed from was not whole. */
 AXP_API axp_status axp_file_check(const char *path, FILE *to);
-/* Spool and file into one clean file; out NULL: in place. */
+/* Spool and file into one clean file; out NULL: in place. AXP_E_DAMAGED: that
+ * was done, but parts of the recording are missing; in place it is done only
+ * where nothing but the end is, so that no block is given up. */
 AXP_API axp_status axp_file_pack(const char *path, const char *out);
 /* Several recordings, as a rule the processes of a run, in one file, in this
  * order; reading it is reading them together. Complete ones are copied as they

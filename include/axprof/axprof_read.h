@@ -208,6 +208,9 @@ AXP_API size_t axp_view_counters(const axp_view *v, axp_counter_info *out,
                                  size_t cap);
 AXP_API size_t axp_view_warnings(const axp_view *v, axp_warning *out,
                                  size_t cap);
+/* Parts of its files that are damaged or missing, as far as they have been read:
+ * the timeline is read when it is asked for. 0: none. */
+AXP_API uint64_t axp_view_damage(const axp_view *v);
 
 /* ---- diagnosis ---------------------------------------------------------- */
 typedef enum axp_finding_type {

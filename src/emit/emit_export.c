@@ -22,7 +22,7 @@ const struct axp__export_format *axp__export_format_at(axp_export_format id)
     return NULL;
 }
 
-#define MOST_FRAMES ((uint64_t)1 << 24)
+#define MOST_FRAMES ((uint64_t)1 << 22)
 #define LEAST_DEPTH 64u
 
 size_t axp__export_depth(const axp_view *v)

@@ -187,10 +187,12 @@ static void put_finding(struct markdown *m, const axp_finding *f)
 }
 
 static void put_findings(struct markdown *m, const axp_findings *f,
-                         size_t shown)
+                         size_t shown, const char *unjudged)
 {
     axp__out_text(m->o, "## Bottlenecks\n\n");
-    if (!f->n) axp__out_text(m->o, "No bottlenecks detected.\n");
+    if (!f->n)
+        axp__out_format(m->o, "%s\n",
+                        unjudged ? unjudged : "No bottlenecks detected.");
     for (size_t i = 0; i < shown; i++)
         put_finding(m, &f->all[i]);
     if (shown < f->n) axp__out_format(m->o, "\nand %zu more\n", f->n - shown);
@@ -338,7 +340,7 @@ axp_status axp__emit_markdown(const axp_view *v, const axp_findings *f,
     struct markdown m = {.o = o};
     put_run(&m, v);
     put_warnings(&m, v);
-    put_findings(&m, f, axp__shown_findings(f, options));
+    put_findings(&m, f, axp__shown_findings(f, options), axp__text_unjudged(v));
     put_ops(&m, v);
     put_memory(&m, v);
     put_threads(&m, v);

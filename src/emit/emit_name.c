@@ -213,6 +213,88 @@ static char *cut_numbered(char *out, const struct text *t, size_t columns,
     return put_text(out, mark);
 }
 
+/* ---- C++ ------------------------------------------------------------------------- */
+
+static bool is_word(char c)
+{
+    return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+           (c >= 'A' && c <= 'Z');
+}
+
+/* The symbols of an operator's name are no brackets. */
+static size_t operator_len(const char *text, const char *begin)
+{
+    if (strncmp(text, "operator", 8) != 0) return 0;
+    if (text > begin && is_word(text[-1])) return 0;
+    size_t n = strspn(text + 8, "<>=!-+*/%&|^~,");
+    if (!n && !strncmp(text + 8, "()", 2)) n = 2;
+    return n ? 8 + n : 0;
+}
+
+/* Behind the bracket that closes the one at `text`; NULL: none does. */
+static const char *behind_group(const char *text, char open, char close)
+{
+    size_t depth = 0;
+    for (const char *s = text; *s;) {
+        size_t n = operator_len(s, text);
+        if (!n && *s == open) depth++;
+        if (!n && *s == close && !(s > text && s[-1] == '-') && !--depth)
+            return s + 1;
+        s += n ? n : 1;
+    }
+    return NULL;
+}
+
+/* <what is inside> becomes <…>, likewise for other brackets, up to one that
+ * nothing closes. Malloc'd. */
+static char *fold(const char *plain, char open, char close)
+{
+    char *out = malloc(2 * strlen(plain) + 8), *to = out;
+    bool is_open = false;
+    for (const char *s = plain; out && *s;) {
+        size_t n = operator_len(s, plain);
+        bool is_group = !n && *s == open && !is_open;
+        const char *end = is_group ? behind_group(s, open, close) : NULL;
+        is_open |= is_group && !end;
+        if (end && end - s > 3 && strncmp(s, "(anonymous", 10) != 0) {
+            *to++ = open;
+            to = put_text(to, AXP__ELLIPSIS);
+            *to++ = close;
+            s = end;
+            continue;
+        }
+        for (n = n ? n : 1; n; n--)
+            *to++ = *s++;
+    }
+    if (out) *to = 0;
+    return out;
+}
+
+/* Where the name of a function does not fit, its template arguments go first,
+ * then its own: they are what a reader looks at least. */
+static bool cut_name(char *out, const struct text *t, size_t columns)
+{
+    char *types = NULL, *all = NULL;
+    struct text folded = *t;
+    bool ok = true;
+    if (t->columns > columns) {
+        types = fold(t->plain, '<', '>');
+        bool is_enough = types && axp__columns(types) <= columns;
+        all = types && !is_enough ? fold(types, '(', ')') : NULL;
+        folded = (struct text){0};
+        ok = types && (is_enough || all) &&
+             init_text(&folded, is_enough ? types : all);
+    }
+    if (ok) cut_middle(out, &folded, columns);
+    if (folded.plain != t->plain) {
+        free(folded.plain);
+        free(folded.cells);
+    }
+    free(types);
+    free(all);
+    return ok;
+}
+
 /* ---- staying distinct ---------------------------------------------------------------- */
 
 static bool is_same(const char *a, const char *b)
@@ -327,7 +409,7 @@ bool axp__fit_names(struct axp__fit *fits, size_t n)
         /* its parts may overlap; ellipses and a number */
         fits[i].shown = ok ? malloc(3 * strlen(texts[i].plain) + 32) : NULL;
         ok = fits[i].shown != NULL;
-        if (ok) cut_middle(fits[i].shown, &texts[i], fits[i].columns);
+        ok = ok && cut_name(fits[i].shown, &texts[i], fits[i].columns);
     }
     ok = ok && keep_distinct(fits, texts, n);
     for (size_t i = 0; texts && i < n; i++) {

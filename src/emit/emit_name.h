@@ -8,6 +8,9 @@
  *                                     tran…11.at…ion   the difference is shown
  *                                     tran…12.at…ion
  *
+ *   "void std::sort<std::vector<…>>(…)"   what is between < and >, and then ( and
+ *                                     ), gives way first
+ *
  * Input      any bytes. What is not UTF-8 becomes U+FFFD; control characters,
  *            line separators and marks that turn or hide text are written
  *            out (\n, \x1b, \u202e).

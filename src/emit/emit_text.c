@@ -180,6 +180,16 @@ static void put_counts(struct axp__text *t, const axp_view *v)
     axp__text_wrap(t, "", w.text);
 }
 
+const char *axp__text_unjudged(const axp_view *v)
+{
+    if (v->n_ops || v->n_tracks || v->memory.n_allocs || v->steps.count)
+        return NULL;
+    return "Nothing could be judged: no scope, allocation or step was "
+           "recorded. Mark what matters with AXP_SCOPE, or build with "
+           "-finstrument-functions; \"axprof doctor PROGRAM\" says what fits "
+           "a program.";
+}
+
 static void put_run(struct axp__text *t, const axp_view *v)
 {
     char time[32];
@@ -247,7 +257,11 @@ axp_status axp__emit_text(const axp_view *v, const axp_findings *f,
     put_run(&t, v);
     put_warnings(&t, v);
     axp__out_char(o, '\n');
-    axp__text_findings(&t, f, axp__shown_findings(f, options));
+    const char *unjudged = f->n ? NULL : axp__text_unjudged(v);
+    if (unjudged)
+        axp__text_wrap(&t, "", unjudged);
+    else
+        axp__text_findings(&t, f, axp__shown_findings(f, options));
     axp__text_open(&t, v);
     axp__text_ops(&t, v);
     axp__text_tree(&t, v);

@@ -231,6 +231,7 @@ static axp_status check_span(const char *path, const struct axp__span *span,
             o.file->bytes);
     status = check_statistics(&c);
     bool is_finished = o.file->is_finished;
+    bool was_damaged = axp__cap_damage(o.capture);
     o.capture->release(o.capture);
     if (status) return axp__fail(status, "no memory to check %s", path);
     if (c.n_wrong)
@@ -242,6 +243,10 @@ static axp_status check_span(const char *path, const struct axp__span *span,
         return axp__fail(AXP_E_STATE,
                          "the recording was not ended: axprof pack makes one "
                          "complete file of it");
+    if (was_damaged)
+        return axp__fail(AXP_E_DAMAGED,
+                         "the file is sound, but parts were missing when it "
+                         "was packed: axprof report says which");
     return AXP_OK;
 }
 

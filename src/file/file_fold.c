@@ -306,10 +306,10 @@ static void fold_part(struct axp__fold *f, struct reading *reading,
         return;
     }
     if (!part && chunk->n_events != UINT64_MAX) r->n_events += chunk->n_events;
-    bool is_pack =
-        axp__file_part(chunk, part, &e) && e.block.kind == AXP__B_PACK;
+    bool is_block = axp__file_part(chunk, part, &e);
+    bool is_pack = is_block && e.block.kind == AXP__B_PACK;
     f->n_looks += AXP__FOLD_LOOKS_A_BYTE *
-                  (is_pack ? e.block.body_bytes : chunk->n_words * 8);
+                  (is_block ? e.block.body_bytes : chunk->n_words * 8);
     if (!is_pack) {
         fold_by_words(f, r, chunk, part);
         return;

@@ -85,6 +85,9 @@ static inline void end(struct axp__fold *fold, struct axp__fold_row *r,
         axp__fold_end(fold, r, now, abandoned);
 }
 
+/* What a named scope is found by: its frame alone is looked at. */
+#define TOKEN_OF(name) ((uint64_t)(name) + 1)
+
 /* The newest named scope of that name. */
 static void stop(struct axp__fold *fold, struct axp__fold_row *r, uint32_t name,
                  uint64_t now)
@@ -92,7 +95,7 @@ static void stop(struct axp__fold *fold, struct axp__fold_row *r, uint32_t name,
     struct axp__tally *t = &r->tally;
     for (struct axp__frame *f = t->top; f > t->frames && may_look(fold, 1);
          f--) {
-        if (!is_named(f) || f->op->name != name) continue;
+        if (f->token != TOKEN_OF(name) || !is_named(f)) continue;
         if (f < t->top && !may_look(fold, cost_of(t))) break;
         axp__frame_clear_flags(f, AXP__F_NAMED);
         if (f == t->top)
@@ -111,9 +114,7 @@ static void drop(struct axp__fold *fold, struct axp__fold_row *r,
     struct axp__tally *t = &r->tally;
     for (struct axp__frame *f = t->top; f > t->frames && may_look(fold, 1);
          f--) {
-        if (f->op->name != e->name ||
-            (e->n_payload && f->begin_ticks != e->payload[0]))
-            continue;
+        if (f->begin_ticks != e->payload[0] || f->op->name != e->name) continue;
         if (!may_look(fold, cost_of(t))) break;
         axp__tally_remove(t, f, e->ticks, false);
         return;
@@ -259,9 +260,10 @@ static void fold_ext(struct axp__fold *f, struct axp__fold_row *r,
                      const struct axp__wire_event *e)
 {
     static const uint8_t least[] = {
-        [AXP__X_ASYNC_END] = 2,   [AXP__X_CROSS_STOP] = 1,
-        [AXP__X_DIMS] = 3,        [AXP__X_SPAN] = 5,
-        [AXP__X_TRACK_ALLOC] = 2, [AXP__X_TRACK_FREE] = 2,
+        [AXP__X_ASYNC_END] = 2,  [AXP__X_CROSS_STOP] = 1,
+        [AXP__X_DROP] = 1,       [AXP__X_DIMS] = 3,
+        [AXP__X_SPAN] = 5,       [AXP__X_TRACK_ALLOC] = 2,
+        [AXP__X_TRACK_FREE] = 2,
     };
     if (e->ext >= sizeof least || e->n_payload < least[e->ext]) return;
     switch (e->ext) {
@@ -339,8 +341,10 @@ void axp__fold_words(struct axp__fold *f, struct axp__fold_row *r,
         }
         struct axp__frame *frame = begin(
             f, r, AXP__LABEL(e.name) + declared_next(&d, e.ticks), e.ticks);
-        if (frame && e.kind == AXP__W_START)
+        if (frame && e.kind == AXP__W_START) {
             axp__frame_set_flags(frame, AXP__F_NAMED);
+            frame->token = TOKEN_OF(e.name);
+        }
     }
     if (last > f->end_ticks) f->end_ticks = last;
 }

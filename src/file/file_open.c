@@ -119,19 +119,22 @@ static bool add_warnings(const struct axp__opened *o)
 {
     struct axp__capture *c = o->capture;
     const struct axp__file *f = o->file;
-    bool is_cut = !f->is_finished && f->end < f->bytes;
+    /* What was cut off there is in the spool still, if that is here. */
+    bool is_cut =
+        !f->is_finished && f->end < f->bytes && o->origin != AXP__FROM_SPOOL;
     const char *window = window_text(o);
-    return add_warning(c, "recovered",
-                       "process that was ended in the middle of a scope: read "
-                       "from its spool, up to the last event",
-                       o->origin == AXP__FROM_SPOOL && !o->is_alive &&
-                           !c->is_finished && has_open(c)) &&
+    return add_warning(
+               c, "recovered",
+               "processes that were ended in the middle of a scope: read "
+               "from their spools, up to the last event",
+               o->origin == AXP__FROM_SPOOL && !o->is_alive &&
+                   !c->is_finished && has_open(c)) &&
            add_warning(c, "still_recording",
-                       "recording whose process is still running: what it had "
-                       "recorded when it was read",
+                       "processes that are still running: what they had "
+                       "recorded when they were read",
                        o->origin == AXP__FROM_SPOOL && o->is_alive) &&
-           add_warning(c, "folded_again",
-                       "recording without its statistics: they were counted "
+           add_warning(c, AXP__CODE_NO_END,
+                       "recordings without their statistics: counted "
                        "again from the timeline, and miss what it misses",
                        o->origin == AXP__FROM_WORDS) &&
            add_warning(c, "folded_paths",
@@ -139,10 +142,10 @@ static bool add_warnings(const struct axp__opened *o)
                        "counted again; counted in their operation, shown "
                        "under (other) in the call tree",
                        o->n_folded) &&
-           add_warning(c, "cut_file",
+           add_warning(c, AXP__CODE_CUT,
                        "bytes after the last whole block of the file; ignored",
                        is_cut ? f->bytes - f->end : 0) &&
-           add_warning(c, "damaged_blocks",
+           add_warning(c, AXP__CODE_DAMAGED,
                        "damaged blocks of the file; what they held is missing",
                        f->n_damaged) &&
            add_warning(c, "unknown_blocks",
@@ -154,7 +157,7 @@ static bool add_warnings(const struct axp__opened *o)
 /* ---- by the file alone ------------------------------------------------------------- */
 
 /* The newest STATE that can be read into c; false in *found: there is none. */
-static axp_status read_state(const struct axp__file *f, struct axp__capture *c,
+static axp_status read_state(struct axp__file *f, struct axp__capture *c,
                              uint32_t *epoch, bool *found)
 {
     *found = false;
@@ -164,6 +167,7 @@ static axp_status read_state(const struct axp__file *f, struct axp__capture *c,
         if (e->block.kind != AXP__B_STATE) continue;
         uint8_t *body = axp__file_body(f, e, &status);
         if (!body && status == AXP_E_NO_MEMORY) return status;
+        if (!body) f->n_damaged++;
         if (!body) continue;
         enum axp__image_result result = axp__image_read(
             c, (struct axp__bytes){body, body + e->block.body_bytes, false});
@@ -172,6 +176,7 @@ static axp_status read_state(const struct axp__file *f, struct axp__capture *c,
         *found = result == AXP__IMAGE_OK;
         *epoch = e->block.epoch;
         if (*found) return AXP_OK;
+        f->n_damaged++;
         /* what was filled so far means nothing */
         *c = (struct axp__capture){.memory = c->memory,
                                    .own = c->own,
@@ -221,10 +226,9 @@ static bool copy_tracks(struct axp__capture *c,
 }
 
 /* Accumulators from the words of c, which has its chunks. */
-static bool fold(struct axp__opened *o)
+static bool fold(struct axp__opened *o, struct axp__file *file)
 {
     struct axp__capture *c = o->capture;
-    const struct axp__file *file = o->file;
     struct axp__row_record *rows;
     size_t n;
     c->process_id = file->head.process_id;
@@ -262,7 +266,7 @@ static axp_status by_file(struct axp__file *f, struct axp__opened *o)
         return AXP_E_NO_MEMORY;
     o->file = f;
     o->origin = found ? AXP__FROM_FILE : AXP__FROM_WORDS;
-    if (!found && !fold(o)) return AXP_E_NO_MEMORY;
+    if (!found && !fold(o, f)) return AXP_E_NO_MEMORY;
     c->title = axp__about_text(&o->about, "title");
     if (!c->title) c->title = "";
     return AXP_OK;

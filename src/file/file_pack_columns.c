@@ -183,7 +183,7 @@ static size_t put_column(struct axp__packer *p, const void *column, size_t n,
                          uint8_t *out, size_t cap, size_t *packed)
 {
     *packed = 0;
-    if (n >= LEAST_COLUMN) {
+    if (n >= LEAST_COLUMN && !p->is_plain) {
         size_t len = ZSTD_compressCCtx(p->zstd, out, cap, column, n, LEVEL);
         if (!ZSTD_isError(len) && len < n - n / 16) return *packed = len;
     }
@@ -204,6 +204,28 @@ struct column {
     const void *bytes;
     size_t n;
 };
+
+/* The columns, and their lengths before them; 0: does not fit, or pay. */
+static size_t put_columns(struct axp__packer *p,
+                          const struct column columns[AXP__N_COLUMNS],
+                          size_t most, uint8_t *out, size_t cap)
+{
+    uint8_t lengths[AXP__N_COLUMNS * 2 * AXP__VARINT_MAX], *end = lengths;
+    size_t at = sizeof lengths;
+    if (cap < at) return 0;
+    for (int i = 0; i < AXP__N_COLUMNS; i++) {
+        size_t packed, len = put_column(p, columns[i].bytes, columns[i].n,
+                                        out + at, cap - at, &packed);
+        if (len == SIZE_MAX) return 0;
+        end = axp__put_varint(axp__put_varint(end, columns[i].n), packed);
+        at += len;
+    }
+    size_t n_lengths = (size_t)(end - lengths);
+    if (at >= most) return 0;
+    memmove(out + n_lengths, out + sizeof lengths, at - sizeof lengths);
+    memcpy(out, lengths, n_lengths);
+    return at - sizeof lengths + n_lengths;
+}
 
 size_t axp__packer_write(struct axp__packer *p,
                          const struct axp__chunk *const *chunks, size_t n,
@@ -227,19 +249,12 @@ size_t axp__packer_write(struct axp__packer *p,
         [AXP__COL_EXCEPTIONS] = {p->exceptions, p->n_exceptions * 8},
         [AXP__COL_LITERALS] = {p->literals, p->n_literals * 8},
     };
-    uint8_t lengths[AXP__N_COLUMNS * 2 * AXP__VARINT_MAX], *end = lengths;
-    size_t at = sizeof lengths;
-    if (cap < at) return 0;
-    for (int i = 0; i < AXP__N_COLUMNS; i++) {
-        size_t packed, len = put_column(p, columns[i].bytes, columns[i].n,
-                                        out + at, cap - at, &packed);
-        if (len == SIZE_MAX) return 0;
-        end = axp__put_varint(axp__put_varint(end, columns[i].n), packed);
-        at += len;
-    }
-    size_t n_lengths = (size_t)(end - lengths);
-    if (at >= raw_bytes(chunks, n)) return 0;
-    memmove(out + n_lengths, out + sizeof lengths, at - sizeof lengths);
-    memcpy(out, lengths, n_lengths);
-    return at - sizeof lengths + n_lengths;
+    size_t bytes = raw_bytes(chunks, n);
+    p->is_plain = false;
+    size_t len = put_columns(p, columns, bytes, out, cap);
+    /* Readers hold what a file claims against its length. */
+    p->is_plain = true;
+    if (len && bytes / 8 > len * AXP__WORDS_A_BYTE)
+        len = put_columns(p, columns, bytes, out, cap);
+    return len;
 }

@@ -31,6 +31,7 @@ struct axp__template {
 };
 
 struct axp__packer {
+    bool is_plain; /* without zstd */
     ZSTD_CCtx *zstd;
     uint32_t n_symbols, n_templates, n_words, n_contexts;
     uint32_t n_far_times, n_literals, n_exceptions;

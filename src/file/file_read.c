@@ -56,6 +56,7 @@ static bool add_place(struct axp__file *f, uint64_t at)
 
 static bool add_entry(struct axp__file *f, const struct axp__index_entry *e)
 {
+    f->n_words += e->block.n_words;
     if (axp__block_is_timeline(&e->block)) return true;
     if (f->n_entries == f->cap_entries) {
         size_t cap = f->cap_entries ? f->cap_entries * 2 : 64;
@@ -169,6 +170,7 @@ static bool read_index(struct axp__file *f, axp_status *status)
     f->n_entries = 0;
     f->n_unknown = 0;
     f->n_blocks = 0;
+    f->n_words = 0;
     f->index_bytes = 0;
     return false;
 }
@@ -321,6 +323,17 @@ static axp_status look_at(struct axp__file *f, const struct axp__span *span)
     return read_head(f);
 }
 
+static axp_status check_claim(const struct axp__file *f)
+{
+    if (f->n_words <= AXP__WORDS_FREE + f->bytes * AXP__WORDS_A_BYTE)
+        return AXP_OK;
+    return axp__fail(AXP_E_FORMAT,
+                     "%s claims %llu words in %llu bytes: no recorder packs "
+                     "them so tightly",
+                     f->path, (unsigned long long)f->n_words,
+                     (unsigned long long)f->bytes);
+}
+
 /* Takes over what `from` has open. */
 static axp_status open_from(struct axp__file from, const struct opening *o,
                             struct axp__file **out)
@@ -333,6 +346,7 @@ static axp_status open_from(struct axp__file from, const struct opening *o,
         if (f->path) status = look_at(f, &o->span);
         if (!status) f->is_finished = read_index(f, &status);
         if (!status && !f->is_finished) status = scan_blocks(f, o->is_own);
+        if (!status && !o->is_own) status = check_claim(f);
     } else {
         release(&from);
     }

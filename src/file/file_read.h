@@ -68,6 +68,7 @@ struct axp__file {
     bool is_finished;   /* has trailer and index, which were used */
     uint64_t end;       /* of the last whole block; there the index begins */
     uint64_t n_damaged; /* blocks, or stretches, that were passed over */
+    uint64_t n_words;   /* that timelines claim */
     uint64_t n_unknown; /* blocks of a kind that this version does not know */
     uint32_t unknown;   /* the last of these kinds */
     struct axp__file_fault fault;

@@ -26,10 +26,39 @@ static bool is_complete(const struct axp__opened *o)
            !o->file->n_damaged;
 }
 
-/* One recording of a file; *has_spool: what a spool had is written too. */
-static axp_status add_span(struct axp__writer *w, const char *path,
-                           const struct axp__span *span, uint64_t from_ticks,
-                           bool is_copied, bool *has_spool)
+/* What is written, and what showed while it was. */
+struct work {
+    struct axp__writer *to;
+    uint64_t from_ticks;
+    bool is_copied;  /* recordings that are complete, as they are */
+    bool is_careful; /* no block is given up */
+    bool has_spool;  /* what a spool had is written too */
+    bool is_damaged;
+};
+
+/* Blocks are missing that may be mended one day. */
+static bool is_broken(const struct axp__capture *c)
+{
+    for (size_t i = 0; i < c->n_warnings; i++)
+        if (!strcmp(c->warnings[i].code, AXP__CODE_DAMAGED) &&
+            c->warnings[i].count)
+            return true;
+    for (const struct axp__cap_source *s = c->sources; s; s = s->next)
+        if (axp__get(&s->n_failed)) return true;
+    return false;
+}
+
+static axp_status refuse(const char *path)
+{
+    return axp__fail(AXP_E_DAMAGED,
+                     "blocks of %s are damaged, and packing it in place would "
+                     "give them up: write what is left to another file (-o)",
+                     path);
+}
+
+/* One recording of a file. */
+static axp_status add_span(struct work *w, const char *path,
+                           const struct axp__span *span)
 {
     struct axp__opened o;
     axp_status status = axp__trace_open_span(path, span, &o);
@@ -38,26 +67,26 @@ static axp_status add_span(struct axp__writer *w, const char *path,
                                  .head = &o.file->head,
                                  .about = &o.about,
                                  .epoch = o.epoch,
-                                 .from_ticks = from_ticks};
+                                 .from_ticks = w->from_ticks};
     if (o.is_alive)
         status = still_recorded(&o, path);
-    else if (is_copied && is_complete(&o))
-        axp__writer_copy(w, o.file);
+    else if (w->is_copied && is_complete(&o))
+        axp__writer_copy(w->to, o.file);
     else
-        axp__writer_add(w, &what);
-    *has_spool |= o.origin == AXP__FROM_SPOOL;
+        axp__writer_add(w->to, &what);
+    w->has_spool |= o.origin == AXP__FROM_SPOOL;
+    w->is_damaged |= axp__cap_damage(o.capture) > 0;
+    if (!status && w->is_careful && is_broken(o.capture)) status = refuse(path);
     o.capture->release(o.capture);
     return status;
 }
 
-static axp_status add_file(struct axp__writer *w, const char *path,
-                           uint64_t from_ticks, bool is_copied, bool *has_spool)
+static axp_status add_file(struct work *w, const char *path)
 {
     struct axp__spans spans;
     axp_status status = axp__spans_find(path, &spans);
     for (size_t i = 0; !status && i < spans.n; i++)
-        status =
-            add_span(w, path, &spans.span[i], from_ticks, is_copied, has_spool);
+        status = add_span(w, path, &spans.span[i]);
     axp__spans_fini(&spans);
     return status;
 }
@@ -68,17 +97,24 @@ static void remove_spool(int fd, const char *path)
     if (fd >= 0) axp__spool_unlink_for(fd, path);
 }
 
-static axp_status pack(const char *path, const char *out, uint64_t from_ticks)
+/* is_told: who asks wants to know if something is missing. */
+static axp_status pack(const char *path, const char *out, uint64_t from_ticks,
+                       bool is_told)
 {
-    struct axp__writer *w = axp__writer_open(out ? out : path);
-    bool has_spool = false;
-    if (!w) return AXP_E_NO_MEMORY;
+    struct work w = {.to = axp__writer_open(out ? out : path),
+                     .from_ticks = from_ticks,
+                     .is_careful = is_told && !out};
+    if (!w.to) return AXP_E_NO_MEMORY;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    axp_status status = add_file(w, path, from_ticks, false, &has_spool);
-    axp_status closed = axp__writer_close(w, !status, !out);
+    axp_status status = add_file(&w, path);
+    axp_status closed = axp__writer_close(w.to, !status, !out);
     if (!status) status = closed;
-    if (!status && !out && has_spool) remove_spool(fd, path);
+    if (!status && !out && w.has_spool) remove_spool(fd, path);
     if (fd >= 0) close(fd);
+    if (!status && is_told && w.is_damaged)
+        status = axp__fail(AXP_E_DAMAGED,
+                           "packed, but parts of the recording are damaged or "
+                           "missing: axprof report says which");
     return status;
 }
 
@@ -87,7 +123,7 @@ axp_status axp_file_pack(const char *path, const char *out)
     if (!path)
         return axp__fail(AXP_E_INVALID, "axp_file_pack needs the path of a "
                                         "recording");
-    return pack(path, out, 0);
+    return pack(path, out, 0, true);
 }
 
 axp_status axp_file_join(const char *const *paths, size_t n, const char *out,
@@ -96,12 +132,12 @@ axp_status axp_file_join(const char *const *paths, size_t n, const char *out,
     if (!paths || !n || !out)
         return axp__fail(AXP_E_INVALID, "axp_file_join needs recordings and a "
                                         "path for the one that it makes");
-    struct axp__writer *w = axp__writer_open(out);
-    axp_status status = w ? AXP_OK : AXP_E_NO_MEMORY;
-    bool has_spool = false;
+    struct work w = {.to = axp__writer_open(out), .is_copied = true};
+    axp_status status = w.to ? AXP_OK : AXP_E_NO_MEMORY;
     for (size_t i = 0; !status && i < n; i++)
-        status = add_file(w, paths[i], 0, true, &has_spool);
-    axp_status closed = w ? axp__writer_close(w, !status, may_replace) : AXP_OK;
+        status = add_file(&w, paths[i]);
+    axp_status closed =
+        w.to ? axp__writer_close(w.to, !status, may_replace) : AXP_OK;
     return status ? status : closed;
 }
 
@@ -118,7 +154,7 @@ axp_status axp_drain_close(axp_drain *d, bool is_over)
     axp__outside_close(o);
     if (!is_over) return AXP_OK;
     if (!path) return axp__fail(AXP_E_NO_MEMORY, "no memory to end a drain");
-    axp_status status = pack(path, NULL, from_ticks);
+    axp_status status = pack(path, NULL, from_ticks, false);
     free(path);
     return status;
 }

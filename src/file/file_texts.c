@@ -10,7 +10,7 @@
 typedef bool (*body_fn)(void *ctx, const struct axp__block *b,
                         struct axp__bytes body);
 
-static bool each_body(const struct axp__file *f, enum axp__block_kind kind,
+static bool each_body(struct axp__file *f, enum axp__block_kind kind,
                       body_fn fn, void *ctx)
 {
     for (size_t i = 0; i < f->n_entries; i++) {
@@ -19,6 +19,7 @@ static bool each_body(const struct axp__file *f, enum axp__block_kind kind,
         if (b->kind != kind) continue;
         uint8_t *body = axp__file_body(f, &f->entry[i], &status);
         if (!body && status == AXP_E_NO_MEMORY) return false;
+        if (!body) f->n_damaged++;
         if (!body) continue;
         bool ok =
             fn(ctx, b, (struct axp__bytes){body, body + b->body_bytes, false});
@@ -77,7 +78,7 @@ static bool read_about(void *ctx, const struct axp__block *b,
     return true;
 }
 
-bool axp__file_about(const struct axp__file *f, struct axp__capture *c,
+bool axp__file_about(struct axp__file *f, struct axp__capture *c,
                      struct axp__about *out)
 {
     struct about_reader r = {c, out};
@@ -148,7 +149,7 @@ static bool read_names(void *ctx, const struct axp__block *b,
     return true;
 }
 
-bool axp__file_names(const struct axp__file *f, struct axp__capture *c)
+bool axp__file_names(struct axp__file *f, struct axp__capture *c)
 {
     struct names *names = axp__cap_take(c, 1, sizeof *names);
     uint64_t end = 0;
@@ -217,7 +218,7 @@ static bool settle_rows(struct axp__capture *c, struct row_reader *r)
     return ok;
 }
 
-bool axp__file_rows(const struct axp__file *f, struct axp__capture *c,
+bool axp__file_rows(struct axp__file *f, struct axp__capture *c,
                     struct axp__row_record **out, size_t *n)
 {
     struct row_reader r = {0};

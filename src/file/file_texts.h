@@ -21,12 +21,12 @@ struct axp__about {
 };
 
 /* Each false: no memory. */
-bool axp__file_about(const struct axp__file *f, struct axp__capture *c,
+bool axp__file_about(struct axp__file *f, struct axp__capture *c,
                      struct axp__about *out);
 /* Sets name_at and own of c. */
-bool axp__file_names(const struct axp__file *f, struct axp__capture *c);
+bool axp__file_names(struct axp__file *f, struct axp__capture *c);
 /* *out in c's memory, *n of them, by id; the last of an id counts. */
-bool axp__file_rows(const struct axp__file *f, struct axp__capture *c,
+bool axp__file_rows(struct axp__file *f, struct axp__capture *c,
                     struct axp__row_record **out, size_t *n);
 
 /* The last value of a key, NULL: there is none. */

@@ -150,13 +150,11 @@ static void give_no_begin(struct axp__row_reader *r, uint32_t name)
  * the word to be read again. */
 static void give_end_of(struct axp__row_reader *r,
                         const struct axp__wire_event *w, uint32_t i,
-                        unsigned flags, bool closes_all)
+                        unsigned flags)
 {
-    int64_t above = (int64_t)r->scopes.n - 1;
-    if (!closes_all)
-        above = r->scopes.at[i].flags & AXP__R_OVERLAPS
-                    ? -1
-                    : axp__scopes_solid_above(&r->scopes, i, r->overlaps);
+    int64_t above = -1;
+    if (i + 1 < r->scopes.n && !(r->scopes.at[i].flags & AXP__R_OVERLAPS))
+        above = axp__scopes_solid_above(&r->scopes, i, r->overlaps);
     if (above <= (int64_t)i) {
         give_end(r, i, flags);
         return;
@@ -170,16 +168,11 @@ static void give_innermost(struct axp__row_reader *r,
                            const struct axp__wire_event *w)
 {
     unsigned flags = w->kind == AXP__W_ABANDON ? AXP__R_ABANDONED : 0;
-    uint32_t n = r->scopes.n;
-    if (axp__likely(n && r->scopes.at[n - 1].name == w->name)) {
-        give_end(r, n - 1, flags);
-        return;
-    }
-    int64_t i = axp__scopes_newest(&r->scopes, w->name);
+    int64_t i = axp__scopes_ended(&r->scopes, w);
     if (i < 0)
         give_no_begin(r, w->name);
     else
-        give_end_of(r, w, (uint32_t)i, flags, true);
+        give_end_of(r, w, (uint32_t)i, flags);
 }
 
 static void give_named(struct axp__row_reader *r,
@@ -189,7 +182,7 @@ static void give_named(struct axp__row_reader *r,
     if (i < 0)
         give_no_begin(r, w->name);
     else
-        give_end_of(r, w, (uint32_t)i, 0, false);
+        give_end_of(r, w, (uint32_t)i, 0);
 }
 
 /* ---- matched ---------------------------------------------------------------------------- */
@@ -280,7 +273,7 @@ static bool annotate(struct axp__row_reader *r, const struct axp__wire_event *w)
     if (w->n_payload)
         i = axp__scopes_begun(s, w->name, time_before(r, w->payload[0]));
     if (i < 0) return false;
-    give_end_of(r, w, (uint32_t)i, AXP__R_ELSEWHERE, false);
+    give_end_of(r, w, (uint32_t)i, AXP__R_ELSEWHERE);
     return true;
 }
 

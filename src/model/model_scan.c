@@ -76,6 +76,36 @@ static void end_anywhere(struct axp__row_reader *r, uint32_t i, bool is_foreign)
     axp__scopes_remove(&r->scopes, i, &unused);
 }
 
+/* Takes out what is above scope i, which is not by name, or above what was
+ * there before all words (-1). Those by name go on, and overlap it; others
+ * were lost. False: places have changed. */
+static bool clear_above(struct axp__row_reader *r, int64_t i)
+{
+    struct axp__scopes *s = &r->scopes;
+    struct axp__scope_work unused;
+    uint32_t from = i < 0 ? s->n_base : (uint32_t)i + 1;
+    int64_t k;
+    while ((k = axp__scopes_solid_above(s, from - 1, r->overlaps)) >= 0) {
+        if (s->at[k].flags & AXP__R_NAMED) {
+            mark_overlaps(r, s->at[k].name);
+            continue;
+        }
+        bool is_innermost = (uint32_t)k + 1 == s->n;
+        axp__scopes_remove(s, (uint32_t)k, &unused);
+        if (!is_innermost && !s->n_gone) return false;
+    }
+    return true;
+}
+
+static void end_block(struct axp__row_reader *r,
+                      const struct axp__wire_event *w, int64_t i)
+{
+    struct axp__scope_work unused;
+    while (!clear_above(r, i))
+        if (i >= 0) i = axp__scopes_ended(&r->scopes, w);
+    if (i >= 0) axp__scopes_remove(&r->scopes, (uint32_t)i, &unused);
+}
+
 /* False: no memory. Of open scopes the beginning is kept in ticks. */
 static bool scan_word(struct axp__row_reader *r,
                       const struct axp__wire_event *w)
@@ -94,12 +124,9 @@ static bool scan_word(struct axp__row_reader *r,
         return axp__scopes_push(s, w->name, AXP__R_NAMED, w->ticks);
     case AXP__W_END:
     case AXP__W_ABANDON:
-        if (axp__likely(s->n && s->at[s->n - 1].name == w->name))
-            i = s->n - 1;
-        else
-            i = axp__scopes_newest(s, w->name);
+        i = axp__scopes_ended(s, w);
         if (i < 0 && !add_opening(r, w->name, 0, UINT64_MAX)) return false;
-        axp__scopes_cut(s, i < 0 ? s->n_base : (uint32_t)i);
+        end_block(r, w, i);
         break;
     case AXP__W_STOP:
         i = axp__scopes_newest_named(s, w->name);

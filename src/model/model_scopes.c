@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "wire/wire_decode.h"
+
 /* ---- named scopes by name ----------------------------------------------------- */
 
 /* A table with open addressing, at most half full. A name stays in it until
@@ -161,19 +163,20 @@ void axp__scopes_remove(struct axp__scopes *s, uint32_t i,
     if (s->n_gone > 64 && s->n_gone > s->n / 2) compact(s);
 }
 
-void axp__scopes_cut(struct axp__scopes *s, uint32_t n)
-{
-    while (s->n > n)
-        pop(s);
-}
-
 /* ---- finding ----------------------------------------------------------------------- */
 
-int64_t axp__scopes_newest(struct axp__scopes *s, uint32_t name)
+int64_t axp__scopes_ended(struct axp__scopes *s,
+                          const struct axp__wire_event *w)
 {
+    const struct axp__scope *top = s->n ? &s->at[s->n - 1] : NULL;
+    if (axp__likely(
+            top && top->name == w->name &&
+            (!(top->flags & AXP__R_NAMED) || w->kind == AXP__W_ABANDON)))
+        return (int64_t)s->n - 1;
     s->n_looks += AXP__SCOPE_LOOKS_A_WORD;
     for (uint32_t i = s->n; i-- && s->n_looks; s->n_looks--)
-        if (s->at[i].name == name) return i;
+        if (s->at[i].name == w->name && !(s->at[i].flags & AXP__R_NAMED))
+            return i;
     return -1;
 }
 

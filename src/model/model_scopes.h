@@ -47,11 +47,12 @@ bool axp__scopes_add_named(struct axp__scopes *s);
 /* Takes scope i out; its work, if any, goes to *work. */
 void axp__scopes_remove(struct axp__scopes *s, uint32_t i,
                         struct axp__scope_work *work);
-/* Takes all out from place n on. */
-void axp__scopes_cut(struct axp__scopes *s, uint32_t n);
-/* The newest open scope of that name; the newest named one; the one that began
- * then. -1: none. */
-int64_t axp__scopes_newest(struct axp__scopes *s, uint32_t name);
+/* The scope that an END or ABANDON ends: the innermost of its name that is not
+ * named. (An earlier recorder abandoned named ones too, where they were
+ * innermost.) The newest named one; the one that began then. -1: none. */
+struct axp__wire_event;
+int64_t axp__scopes_ended(struct axp__scopes *s,
+                          const struct axp__wire_event *w);
 int64_t axp__scopes_newest_named(const struct axp__scopes *s, uint32_t name);
 int64_t axp__scopes_begun(const struct axp__scopes *s, uint32_t name,
                           uint64_t begin);

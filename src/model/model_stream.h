@@ -108,7 +108,7 @@ struct axp__stream_row {
     const char *title;              /* of its process … */
     axp_ns end_ns;                  /* … which ended then */
     uint64_t process_id, thread_id;
-    uint32_t process; /* the how manieth of those that were joined, from 0 */
+    uint32_t process; /* its number among those that were joined, from 0 */
     int32_t rank;     /* -1: none */
     uint32_t track;   /* 0: a thread */
     bool is_outside;  /* axprof run's own */

@@ -215,3 +215,8 @@ size_t axp_view_warnings(const axp_view *v, axp_warning *out, size_t cap)
         out[i] = v->warnings[i];
     return v->n_warnings;
 }
+
+uint64_t axp_view_damage(const axp_view *v)
+{
+    return v ? axp__cap_damage(v->capture) : 0;
+}

@@ -15,6 +15,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "os/os_secret.h"
+
 #define VALUE_MAX 4096u
 
 /* The whole allow list. */
@@ -105,17 +107,28 @@ static size_t read_start(const char *path, char *out, size_t size)
 
 /* ---- process ------------------------------------------------------------------- */
 
+/* AXPROF_ARGS=0: the program's name alone. Values that look like secrets are
+ * hidden in any case. */
+static void tell_arguments(struct teller *t)
+{
+    char from[VALUE_MAX], text[VALUE_MAX];
+    const char *wanted = secure_getenv("AXPROF_ARGS");
+    size_t len = read_start("/proc/self/cmdline", from, sizeof from);
+    if (wanted && !strcmp(wanted, "0")) len = strnlen(from, len);
+    while (len && !from[len - 1])
+        len--;
+    len = axp__secret_hide(from, len, text, sizeof text);
+    for (size_t i = 0; i < len; i++)
+        if (!text[i]) text[i] = 0x1f; /* ASCII's unit separator */
+    tell(t, "arguments", text, len);
+}
+
 static void tell_program(struct teller *t)
 {
     char text[VALUE_MAX];
     ssize_t n = readlink("/proc/self/exe", text, sizeof text);
     if (n > 0) tell(t, "program", text, (size_t)n);
-    size_t len = read_start("/proc/self/cmdline", text, sizeof text);
-    while (len && !text[len - 1])
-        len--;
-    for (size_t i = 0; i < len; i++)
-        if (!text[i]) text[i] = 0x1f; /* ASCII's unit separator */
-    tell(t, "arguments", text, len);
+    tell_arguments(t);
     tell_text(t, "directory", getcwd(text, sizeof text));
 }
 

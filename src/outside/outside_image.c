@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "os/os_map.h"
 #include "record/record_name.h"
 #include "record/record_spool.h"
 #include "record/record_thread.h"
@@ -20,6 +21,9 @@
 #else
 #define MACHINE 0u
 #endif
+
+#define PAGE 4096u
+#define SLACK_BYTES ((uint64_t)1 << 20)
 
 /* ---- bytes by address ---------------------------------------------------------- */
 
@@ -37,9 +41,11 @@ static bool read_all(int fd, void *to, size_t n, uint64_t at)
     return true;
 }
 
+/* Where a recorder would put it: whole pages, in the file. */
 static bool is_in_file(const struct axp__image *m, const struct axp__extent *e)
 {
     return axp__extent_is_mapped(e->kind) && e->bytes &&
+           e->address % PAGE == 0 && e->offset % PAGE == 0 &&
            e->offset <= m->bytes && e->bytes <= m->bytes - e->offset;
 }
 
@@ -62,6 +68,47 @@ static const struct axp__extent *find_extent(const struct axp__image *m,
     return NULL;
 }
 
+/* The next part of the file from `at` on that is not a hole, up to `end`;
+ * false: there is none. A spool is made as long as it may grow and backed as
+ * it does, so most of it is not there. */
+static bool next_data(const struct axp__image *m, uint64_t *at, uint64_t end,
+                      uint64_t *data_end)
+{
+    off_t from = lseek(m->fd, (off_t)*at, SEEK_DATA);
+    if (from < 0 && errno != ENXIO) from = (off_t)*at; /* cannot tell */
+    if (from < 0 || (uint64_t)from >= end) return false;
+    off_t to = lseek(m->fd, from, SEEK_HOLE);
+    *at = (uint64_t)from;
+    *data_end = to < 0 || (uint64_t)to > end ? end : (uint64_t)to;
+    return *data_end > *at;
+}
+
+/* Bytes that may still be read: extents that claim the same place over and
+ * over are not believed. Of a chunk one page in four may be backed. */
+static bool may_read(struct axp__image *m, uint64_t bytes)
+{
+    if (bytes > m->n_bytes_left) return false;
+    m->n_bytes_left -= bytes;
+    return true;
+}
+
+/* Memory that is backed where the file is. */
+static char *read_extent(struct axp__image *m, const struct axp__extent *e)
+{
+    char *copy = axp__map(e->bytes);
+    uint64_t end = e->offset + e->bytes, data_end;
+    if (!copy) return NULL;
+    for (uint64_t at = e->offset; next_data(m, &at, end, &data_end);
+         at = data_end) {
+        if (may_read(m, data_end - at) &&
+            read_all(m->fd, copy + (at - e->offset), data_end - at, at))
+            continue;
+        axp__unmap(copy, e->bytes);
+        return NULL;
+    }
+    return copy;
+}
+
 /* What lay at an address; NULL: nothing that we have. */
 const void *axp__image_at(struct axp__image *m, const void *pointer,
                           size_t bytes)
@@ -71,13 +118,7 @@ const void *axp__image_at(struct axp__image *m, const void *pointer,
     if (!e || address % (bytes % 64 ? 8 : 64) || e->kind == AXP__EXTENT_CHUNKS)
         return NULL;
     char **copy = &m->extent[e - m->head->extent];
-    if (!*copy) {
-        *copy = aligned_alloc(4096, (e->bytes + 4095) & ~(uint64_t)4095);
-        if (*copy && !read_all(m->fd, *copy, e->bytes, e->offset)) {
-            free(*copy);
-            *copy = NULL;
-        }
-    }
+    if (!*copy) *copy = read_extent(m, e);
     return *copy ? *copy + (address - e->address) : NULL;
 }
 
@@ -150,22 +191,31 @@ static uint64_t chunk_bytes(const struct axp__image *m,
     return used < e->bytes ? used : e->bytes;
 }
 
-bool axp__image_chunks(struct axp__image *m, uint32_t epoch)
+/* The chunks of an extent that are backed, if only in part. */
+static void read_chunks(struct axp__image *m, const struct axp__extent *e,
+                        struct axp__chunk *chunk, size_t cap)
+{
+    uint64_t bytes = chunk_bytes(m, e);
+    uint64_t end = e->offset + bytes / sizeof *chunk * sizeof *chunk;
+    uint64_t at = e->offset, data_end;
+    while (m->c->n_chunks < cap && next_data(m, &at, end, &data_end)) {
+        uint64_t place = at - (at - e->offset) % sizeof *chunk;
+        if (!may_read(m, sizeof *chunk)) return;
+        if (read_all(m->fd, chunk, sizeof *chunk, place))
+            get_chunk(m, chunk, place, m->epoch);
+        at = place + sizeof *chunk;
+    }
+}
+
+bool axp__image_chunks(struct axp__image *m)
 {
     struct axp__chunk *chunk = malloc(sizeof *chunk);
-    uint64_t n = 0;
-    for (uint32_t i = 1; i < n_extents(m); i++)
-        n += chunk_bytes(m, &m->head->extent[i]) / sizeof *chunk;
-    if (n > m->bytes / sizeof *chunk) n = m->bytes / sizeof *chunk;
+    uint64_t n = m->n_backed / PAGE + 1; /* of each a page at least */
     m->c->chunks = axp__cap_take(m->c, n, sizeof *m->c->chunks);
     bool ok = chunk && m->c->chunks;
     for (uint32_t i = 1; ok && i < n_extents(m); i++) {
         const struct axp__extent *e = &m->head->extent[i];
-        uint64_t bytes = chunk_bytes(m, e);
-        for (uint64_t k = 0; k + sizeof *chunk <= bytes; k += sizeof *chunk)
-            if (m->c->n_chunks < n &&
-                read_all(m->fd, chunk, sizeof *chunk, e->offset + k))
-                get_chunk(m, chunk, e->offset + k, epoch);
+        if (chunk_bytes(m, e)) read_chunks(m, e, chunk, n);
     }
     free(chunk);
     return ok;
@@ -211,7 +261,7 @@ static bool add_name(struct axp__image *m, const struct axp__spool_name *r)
 
 bool axp__image_names(struct axp__image *m)
 {
-    uint64_t most = m->bytes / sizeof(struct axp__spool_names) + 1;
+    uint64_t most = m->n_backed / PAGE + 1;
     const struct axp__spool_names *b;
     uint64_t address = m->head->root[AXP__ROOT_NAMES];
     for (; address && most--; address = b->older) {
@@ -237,7 +287,7 @@ bool axp__image_names(struct axp__image *m)
 void axp__image_free_extents(struct axp__image *m)
 {
     for (uint32_t i = 0; m->extent && i < AXP__SPACE_EXTENTS; i++)
-        free(m->extent[i]);
+        axp__unmap(m->extent[i], m->head->extent[i].bytes);
     free(m->extent);
     m->extent = NULL;
 }
@@ -275,6 +325,9 @@ axp_status axp__image_open(int fd, struct axp__image *m)
         return axp__fail(AXP_E_FORMAT, "not a spool of axprof");
     m->bytes = (uint64_t)st.st_size; /* with room for what never came */
     if (m->bytes > m->head->end_bytes) m->bytes = m->head->end_bytes;
-    m->n_left = m->bytes / 4 + 1000; /* each is counted, then copied */
+    for (uint64_t at = 0, end; next_data(m, &at, m->bytes, &end); at = end)
+        m->n_backed += end - at;
+    m->n_bytes_left = 4 * m->n_backed + SLACK_BYTES;
+    m->n_left = m->n_backed / 4 + 1000; /* each is counted, then copied */
     return check_head(m->head);
 }

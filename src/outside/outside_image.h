@@ -5,6 +5,8 @@
  * Input    untrusted, and perhaps still being written to: extents are read
  *          into memory of our own as they are first needed, and what no
  *          extent holds is not there.
+ * Memory   as much as the file has blocks, however long it claims to be: holes
+ *          are not read.
  */
 #ifndef AXP_OUTSIDE_IMAGE_H
 #define AXP_OUTSIDE_IMAGE_H
@@ -15,9 +17,11 @@
 struct axp__image {
     struct axp__cap_source source; /* first: it is found by it */
     int fd;
-    uint64_t bytes; /* of the file, that were taken */
+    uint64_t bytes;        /* of the file, that were taken */
+    uint64_t n_backed;     /* of these, that are not holes */
+    uint64_t n_bytes_left; /* that may still be read */
     struct axp__space *head;
-    char **extent; /* as read; NULL: not yet */
+    char **extent; /* as read, mapped; NULL: not yet */
     struct axp__cap_name *names;
     uint32_t n_names;
     uint32_t epoch;
@@ -34,7 +38,7 @@ axp_status axp__image_open(int fd, struct axp__image *m);
 const void *axp__image_at(struct axp__image *m, const void *pointer,
                           size_t bytes);
 /* Into the capture; false: no memory. */
-bool axp__image_chunks(struct axp__image *m, uint32_t epoch);
+bool axp__image_chunks(struct axp__image *m); /* of m->epoch */
 bool axp__image_names(struct axp__image *m);
 struct axp__cap_name axp__image_name(const struct axp__capture *c, uint32_t id);
 void axp__image_free_extents(struct axp__image *m);

@@ -25,6 +25,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/base_text.h"
 #include "record/record_lane.h"
 #include "outside/outside_image.h"
 #include "record/record_spool.h"
@@ -182,7 +183,7 @@ static void get_small(const struct tally *t, struct axp__cap_lane *to)
 /* A page of a histogram is as large as 16 of the smallest records. */
 static uint32_t count_hists(const struct tally *t)
 {
-    uint64_t n = AXP__HIST_PAGES, most = t->m->bytes / 512 + n;
+    uint64_t n = AXP__HIST_PAGES, most = t->m->n_backed / 512 + n;
     for (EACH(t, struct axp__op, op, t->lane->tally.first.ops))
         for (uint32_t k = 0; k < AXP__HIST_PAGES && n < most; k++)
             n += op->hist[k] != 0;
@@ -352,19 +353,37 @@ static bool get_rows(struct axp__image *m, const struct axp__prof *p)
     return true;
 }
 
+/* A set of addresses: whether this one was there. */
+static bool was_seen(const void **set, size_t cap, const void *p)
+{
+    size_t i = axp__mix64((uintptr_t)p) & (cap - 1);
+    for (; set[i] && set[i] != p; i = (i + 1) & (cap - 1))
+        ;
+    bool is_known = set[i];
+    set[i] = p;
+    return is_known;
+}
+
 /* The addresses of all lanes, each once; malloc. */
 static const struct axp__lane **list_lanes(struct axp__image *m,
                                            const struct axp__prof *p, size_t *n)
 {
-    size_t most = m->bytes / sizeof(struct axp__lane) + 1;
+    size_t most = m->n_backed / sizeof(struct axp__lane) + 16, cap = 64;
+    while (cap < 2 * most)
+        cap *= 2;
     const struct axp__lane **list = malloc(most * sizeof *list);
+    const void **seen = calloc(cap, sizeof *seen);
     const struct axp__lane *l = axp__image_at(m, p->lanes, sizeof *l);
-    for (*n = 0; list && l && *n < most;) {
-        for (size_t i = 0; i < *n; i++)
-            if (list[i] == l) return list; /* a circle */
+    *n = 0;
+    while (list && seen && l && *n < most && !was_seen(seen, cap, l)) {
         list[(*n)++] = l;
         l = l->next ? axp__image_at(m, l->next, sizeof *l) : NULL;
     }
+    if (!seen) {
+        free(list);
+        list = NULL;
+    }
+    free(seen);
     return list;
 }
 
@@ -497,7 +516,7 @@ static bool get_prof(struct axp__image *m)
     m->epoch = (uint32_t)epoch;
     c->is_finished = p->gate & AXP__GATE_FINISHED;
     if (!axp__warnings_copy(c, p) || !get_lanes(m, p, epoch) ||
-        !get_memory(m, p) || !axp__image_chunks(m, (uint32_t)epoch))
+        !get_memory(m, p) || !axp__image_chunks(m))
         return false;
     for (size_t i = 0; i < c->n_rows; i++)
         c->n_events += c->has_timeline ? c->rows[i].n_events : 0;

@@ -201,7 +201,7 @@ static long look(struct axp__tape *tape, uint64_t *last_ns, long *idle_ns)
     return full > enough / 8 ? BUSY_NS : *idle_ns;
 }
 
-static void *run(void *arg)
+void *axp__drain_run(void *arg)
 {
     struct axp__tape *tape = arg;
     uint64_t last_ns = now_ns();
@@ -230,7 +230,8 @@ void axp__drain_begin(struct axp__tape *tape)
     if (tape->has_thread || tape->is_outside) return;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    tape->has_thread = !pthread_create(&tape->thread, NULL, run, tape);
+    tape->has_thread =
+        !pthread_create(&tape->thread, NULL, axp__process()->run_drain, tape);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 

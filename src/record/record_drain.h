@@ -21,4 +21,8 @@ void axp__drain_let_go(struct axp__tape *tape);
 /* The thread is gone, if there was one. After ORDER_FINISH, or instead. */
 void axp__drain_end(struct axp__tape *tape);
 
+/* What its thread runs: in the copy that owns the process, since another may be
+ * unloaded. */
+void *axp__drain_run(void *tape);
+
 #endif

@@ -235,8 +235,12 @@ void axp_category(axp_profiler *p, axp_cat cat)
 void axp_thread_name(axp_profiler *p, const char *name)
 {
     struct axp__lane *lane = axp__enter_as(p, AXP__ENTER_DISABLED);
-    if (!lane) return;
     uint32_t id = name && *name ? axp__name_of_thread(name) : AXP__NAME_UNNAMED;
+    if (!lane) { /* before the part of the run that is recorded */
+        struct axp__thread *t = axp__thread_get();
+        if (t) axp__put(&t->name, id);
+        return;
+    }
     if (id == AXP__NAME_UNNAMED || id == AXP__NAME_OTHER)
         axp__lane_warn_name(lane, id);
     axp__put(&lane->name, id);

@@ -44,7 +44,7 @@ static void forget(struct axp__prof *p)
     p->blocks = (struct axp__shadow){.rest = p->asyncs};
     for (int i = 0; i < AXP__N_WARNINGS; i++)
         p->warning[i] = (struct axp__warning){0, 0};
-    axp__pool_reset(&p->pool);
+    if (!p->pool.space) axp__pool_reset(&p->pool); /* else it goes soon */
     axp__track_forget_lanes(p);
 }
 
@@ -77,9 +77,14 @@ void axp__fork_begin_child(bool is_raw)
     process->is_orphan = true;
     for (int i = 0; i < AXP__MAX_SPOOLS; i++)
         process->spools[i] = NULL;
-    for (struct axp__tape *tape = process->tapes; tape; tape = tape->next) {
+    for (struct axp__tape **at = &process->tapes; *at;) {
+        struct axp__tape *tape = *at;
         if (is_raw) axp__tape_copy(tape); /* nobody did so before the fork */
         axp__tape_fork(tape);             /* from here on its slot is our own */
+        if (tape->p->generation)
+            at = &tape->next;
+        else
+            *at = tape->next; /* it was being made, or destroyed */
     }
     for (uint32_t i = 0; i < process->n_slots; i++) {
         struct axp__prof *page = process->slot_page[i / AXP__SLOTS_A_PAGE];
@@ -109,7 +114,7 @@ static bool was_alone;
 
 static void before_fork(void)
 {
-    was_alone = __libc_single_threaded;
+    axp__put(&was_alone, (bool)__libc_single_threaded);
     with_tapes(axp__tape_copy);
 }
 

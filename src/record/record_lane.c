@@ -232,6 +232,7 @@ struct axp__lane *axp__lane_take(struct axp__thread *t, struct axp__prof *p,
     lane->track = track;
     axp__put(&lane->tid, t ? t->tid : 0);
     if (t) t->alloc_handle = NULL; /* it may have been that one's */
+    if (!name && t) name = axp__get(&t->name);
     if (!name && t) {
         char comm[32];
         axp__thread_comm(comm, sizeof comm);

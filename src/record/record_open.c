@@ -157,6 +157,7 @@ static bool move_into(struct axp__prof *p, struct axp__space *s)
 {
     struct axp__pool spooled;
     bool has_timeline = !(p->flags & AXP_NO_TIMELINE);
+    axp__tape_drop_pool(p->tape);
     if (has_timeline &&
         !axp__pool_init_spool(&spooled, p->tape->chunk_bytes, s))
         return false;

@@ -19,10 +19,12 @@ uint64_t axp__pool_bytes_for(uint64_t capacity_events)
     return chunks * AXP__CHUNK_BYTES;
 }
 
+/* What was never used is not touched: a large pool costs what it holds. */
 static void clear_queue(struct axp__pool *pool)
 {
-    for (uint64_t i = 0; i < pool->n_cells; i++)
-        pool->cell[i] = (struct axp__full){i, NULL};
+    uint64_t n = pool->put_at < pool->n_cells ? pool->put_at : pool->n_cells;
+    for (uint64_t i = 0; i < n; i++)
+        pool->cell[i] = (struct axp__full){0, NULL};
     pool->put_at = pool->take_at = 0;
     pool->n_full_events = 0;
     pool->n_writers = 0;
@@ -47,7 +49,6 @@ bool axp__pool_init(struct axp__pool *pool, uint64_t bytes,
         axp__pool_fini(pool);
         return false;
     }
-    clear_queue(pool);
     return true;
 }
 
@@ -94,11 +95,12 @@ static bool put_full(struct axp__pool *pool, struct axp__chunk *chunk)
 {
     uint64_t at = axp__get(&pool->put_at);
     for (;;) {
-        struct axp__full *c = &pool->cell[at & (pool->n_cells - 1)];
-        uint64_t turn = axp__get_acquire(&c->turn);
+        uint64_t i = at & (pool->n_cells - 1);
+        struct axp__full *c = &pool->cell[i];
+        uint64_t turn = axp__get_acquire(&c->turn) + i;
         if (turn == at && axp__cas(&pool->put_at, &at, at + 1)) {
             c->chunk = chunk;
-            axp__put_release(&c->turn, at + 1);
+            axp__put_release(&c->turn, at + 1 - i);
             return true;
         }
         if (turn < at) return false; /* cannot be: more cells than chunks */
@@ -110,11 +112,12 @@ static struct axp__chunk *take_full(struct axp__pool *pool)
 {
     uint64_t at = axp__get(&pool->take_at);
     for (;;) {
-        struct axp__full *c = &pool->cell[at & (pool->n_cells - 1)];
-        uint64_t turn = axp__get_acquire(&c->turn);
+        uint64_t i = at & (pool->n_cells - 1);
+        struct axp__full *c = &pool->cell[i];
+        uint64_t turn = axp__get_acquire(&c->turn) + i;
         if (turn == at + 1 && axp__cas(&pool->take_at, &at, at + 1)) {
             struct axp__chunk *chunk = c->chunk;
-            axp__put_release(&c->turn, at + pool->n_cells);
+            axp__put_release(&c->turn, at + pool->n_cells - i);
             return chunk;
         }
         if (turn < at + 1) return NULL; /* empty, or its put is under way */

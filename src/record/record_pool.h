@@ -42,7 +42,7 @@
 #define AXP__POOL_SLACK 1024u
 
 struct axp__full { /* a cell of the queue */
-    uint64_t turn;
+    uint64_t turn; /* less the cell's number, so that zeroed memory is empty */
     struct axp__chunk *chunk;
 };
 

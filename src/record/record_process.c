@@ -10,6 +10,7 @@
 #include "base/base_atomic.h"
 #include "os/os_clock.h"
 #include "os/os_map.h"
+#include "record/record_drain.h"
 #include "record/record_thread.h"
 
 uint8_t axp__recording = 1;
@@ -18,6 +19,7 @@ static struct axp__process own = {
     .layout = AXP__PROCESS_LAYOUT,
     .mutex = PTHREAD_MUTEX_INITIALIZER,
     .thread_get = axp__thread_get_own,
+    .run_drain = axp__drain_run,
     .flags = {&axp__recording},
 };
 struct axp__process *axp__process_shared;

@@ -62,8 +62,9 @@ struct axp__process {
     uint8_t has_key;          /* and setting it never allocates */
     uint8_t global_state;     /* 0 none, 1 being made, 2 there */
     uint64_t own_cost;        /* packed; 0: not measured (record_cost.c) */
-    struct axp__thread *(*thread_get)(void);
-    uint8_t *flags[AXP__MAX_COPIES]; /* every copy's axp__recording */
+    struct axp__thread *(*thread_get)(void); /* the owning copy's … */
+    void *(*run_drain)(void *tape);          /* … own functions */
+    uint8_t *flags[AXP__MAX_COPIES];         /* every copy's axp__recording */
     struct axp__space *spools[AXP__MAX_SPOOLS]; /* that want new names */
     uint32_t n_spools;
     bool is_orphan; /* forked beside threads that may hold the loader's lock */

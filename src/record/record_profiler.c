@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "os/os_about.h"
+#include "os/os_cgroup.h"
 #include "os/os_map.h"
 #include "os/os_space.h"
 #include "os/os_thread.h"
@@ -23,6 +24,8 @@
 
 #define DEFAULT_MEMORY ((uint64_t)64 << 20)
 #define LEAST_MEMORY ((uint64_t)256 << 10)
+#define MOST_MEMORY ((uint64_t)1 << 40)
+#define CGROUP_PART 16 /* of what a control group allows, unless told */
 #define RESERVE_PART 4 /* of the limit, for operations alone */
 #define MOST_CAPACITY ((uint64_t)1 << 32)
 #define CLOSE_WAIT_NS 1000000000u
@@ -143,6 +146,12 @@ static axp_status check_options(const axp_options *o)
                          "are needed",
                          (unsigned long long)o->memory_limit,
                          (unsigned long long)LEAST_MEMORY);
+    if (o->memory_limit > MOST_MEMORY)
+        return axp__fail(AXP_E_INVALID,
+                         "options.memory_limit is %llu bytes; at most %llu "
+                         "are possible",
+                         (unsigned long long)o->memory_limit,
+                         (unsigned long long)MOST_MEMORY);
     if (o->timeline_capacity > MOST_CAPACITY)
         return axp__fail(AXP_E_INVALID,
                          "options.timeline_capacity is %llu events; at most "
@@ -154,9 +163,16 @@ static axp_status check_options(const axp_options *o)
     return AXP_OK;
 }
 
+static uint64_t default_memory(void)
+{
+    uint64_t most = axp__cgroup_memory() / CGROUP_PART;
+    if (most > DEFAULT_MEMORY) return DEFAULT_MEMORY;
+    return most > LEAST_MEMORY ? most : LEAST_MEMORY;
+}
+
 static bool init_pool(struct axp__prof *p, const axp_options *o)
 {
-    uint64_t limit = o->memory_limit ? o->memory_limit : DEFAULT_MEMORY;
+    uint64_t limit = o->memory_limit ? o->memory_limit : default_memory();
     uint64_t pool = limit / 2;
     if (o->timeline_capacity) {
         uint64_t need = axp__pool_bytes_for(o->timeline_capacity);
@@ -300,6 +316,35 @@ axp_profiler *axp_global(void)
     while (axp__get_acquire(&process->global_state) != 2)
         sched_yield();
     return handle_of(axp__get(&process->slot_page[0]));
+}
+
+axp_status axp_global_open(const char *path)
+{
+    struct axp__prof *p = axp__prof_check(axp_global());
+    axp_status status = AXP_OK;
+    if (!p || !path || !*path)
+        return axp__fail(AXP_E_INVALID, "axp_global_open needs a path");
+    pthread_mutex_lock(&p->mutex);
+    if (p->tape && !p->tape->is_by_code) {
+        /* as the environment says */
+    } else if (p->tape || axp__get(&p->n_rows)) {
+        status = axp__fail(AXP_E_STATE,
+                           p->tape ? "the global profiler has a file already"
+                                   : "the global profiler has recorded "
+                                     "something already: open its file first");
+    } else {
+        axp__own_cost();
+        status = open_file(p, &(axp_options){.path = path});
+        if (status) {
+            axp__tape_destroy(p->tape);
+            p->tape = NULL;
+        } else {
+            p->tape->is_by_code = p->tape->may_rename = true;
+            axp__tape_keep(p);
+        }
+    }
+    pthread_mutex_unlock(&p->mutex);
+    return status;
 }
 
 static __attribute__((constructor)) void start_library(void)

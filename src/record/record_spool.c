@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/base_atomic.h"
+#include "os/os_cgroup.h"
 #include "record/record_name.h"
 #include "record/record_process.h"
 #include "record/record_thread.h"
@@ -26,48 +27,15 @@
 
 /* ---- limits --------------------------------------------------------------------- */
 
-static size_t read_text(const char *path, char *text, size_t size)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? -1 : read(fd, text, size - 1);
-    if (fd >= 0) close(fd);
-    text[n > 0 ? n : 0] = 0;
-    return n > 0 ? (size_t)n : 0;
-}
-
-/* UINT64_MAX: none ("max", or no such file). */
-static uint64_t read_limit(const char *path)
-{
-    char text[64];
-    if (!read_text(path, text, sizeof text) || text[0] < '0' || text[0] > '9')
-        return UINT64_MAX;
-    return strtoull(text, NULL, 10);
-}
-
 static uint64_t least(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
 }
 
-/* Of this process's cgroup and of the root that a container sees. */
-static uint64_t cgroup_limit(void)
-{
-    char groups[1024], path[1200];
-    uint64_t limit =
-        least(read_limit("/sys/fs/cgroup/memory.max"),
-              read_limit("/sys/fs/cgroup/memory/memory.limit_in_bytes"));
-    read_text("/proc/self/cgroup", groups, sizeof groups);
-    char *own = strstr(groups, "0::/");
-    if (!own) return limit;
-    own[strcspn(own, "\n")] = 0;
-    snprintf(path, sizeof path, "/sys/fs/cgroup%s/memory.max", own + 3);
-    return least(limit, read_limit(path));
-}
-
 uint64_t axp__spool_limit(uint64_t asked)
 {
     struct rlimit file;
-    uint64_t limit = least(asked, cgroup_limit() / CGROUP_PART);
+    uint64_t limit = least(asked, axp__cgroup_memory() / CGROUP_PART);
     if (!getrlimit(RLIMIT_FSIZE, &file) && file.rlim_cur != RLIM_INFINITY)
         limit =
             least(limit, file.rlim_cur / 2); /* accumulators lie there too */

@@ -304,6 +304,7 @@ void axp__tape_leave(struct axp__prof *p)
 {
     struct axp__space *s = p->budget.space;
     struct axp__tape *tape = p->tape;
+    axp__tape_drop_pool(tape);
     if (!s || tape->is_whole) return;
     axp__space_leave(s);
     axp__tape_come_back(tape);
@@ -354,15 +355,24 @@ void axp__tape_drop_copies(struct axp__tape *tape)
     if (own) axp__space_drop_copies(own);
 }
 
-/* The slot is private again. */
+void axp__tape_drop_pool(struct axp__tape *tape)
+{
+    if (tape->has_old_pool) tape->p->pool = (struct axp__pool){0};
+    tape->has_old_pool = false;
+}
+
+/* The slot is private again. Where it was copied, an interrupted event goes on
+ * with the pool as it was, until the tape opens; else that is empty. */
 static void restore(struct axp__tape *tape)
 {
     struct axp__prof *p = tape->p;
+    struct axp__pool pool = p->pool;
     (void)mmap(p, AXP__PROF_BYTES, PROT_READ | PROT_WRITE,
                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
     *p = tape->kept;
-    p->pool = (struct axp__pool){0};
+    p->pool = pool;
     p->tape = tape;
+    tape->has_old_pool = pool.block;
 }
 
 /* A finished profiler changes no more, so all of it may be looked at. */

@@ -53,12 +53,14 @@ enum axp__tape_order {
 struct axp__tape {
     uint32_t state;    /* enum axp__tape_state; who finds it OPENING waits */
     uint32_t is_moved; /* the slot is, or may be, in the spool */
+    bool has_old_pool; /* of before a fork: see axp__tape_drop_pool */
     struct axp__tape *next;     /* of the process; by its mutex */
     struct axp__space_own *own; /* what the spool has mapped; NULL: none */
     struct axp__prof kept; /* the profiler before it moved, and what has been
                               decided of it since */
     bool may_rename;       /* a path that is taken gives way to another one */
     bool is_overwriting;
+    bool is_by_code; /* axp_global_open */
     bool has_thread;
     bool is_outside; /* axprof run drains it, and completes the file */
     uint8_t run_id[16];
@@ -120,6 +122,8 @@ void axp__tape_keep(struct axp__prof *p);
 /* In the child of a fork: p is as it was kept, and nothing is shared. False: p
  * is finished, and all there is of it is still there. */
 bool axp__tape_fork(struct axp__tape *tape);
+/* Forgets the pool that an interrupted event went on with in a child. */
+void axp__tape_drop_pool(struct axp__tape *tape);
 /* Copies of what the calling thread may be in the middle of changing, for the
  * child of a fork; and away with them again. */
 void axp__tape_copy(struct axp__tape *tape);

@@ -180,6 +180,7 @@ static void begin_thread(struct axp__thread *t, uint64_t tid)
         t->n_lanes = AXP__NEAR_LANES;
     }
     t->n_rearmed = 0;
+    t->name = 0;
     t->error[0] = 0;
     axp__put(&t->tid, tid);
     axp__put_release(&t->life,

@@ -125,9 +125,9 @@ static void about_number(struct fill *f, const char *key, uint64_t value)
 
 /* What is loaded; but for an orphan, which would wait for the loader's lock for
  * ever if another thread held it at the fork. */
-static void put_maps(struct fill *f)
+static void tell_maps(axp__about_fn put, void *ctx)
 {
-    if (!axp__process()->is_orphan) axp__about_maps(put_about, f);
+    if (!axp__process()->is_orphan) axp__about_maps(put, ctx);
 }
 
 /* Objects that were loaded since are asked for where that is safe: in a
@@ -140,7 +140,7 @@ static void put_kept(struct fill *f, const struct axp__kept_about *about)
         f->used += about->used;
         f->block.n += about->n;
     }
-    if (__libc_single_threaded) put_maps(f);
+    if (__libc_single_threaded) tell_maps(put_about, f);
 }
 
 static bool keep_about(void *ctx, const char *key, const char *value,
@@ -159,7 +159,7 @@ struct axp__kept_about *axp__trace_keep_about(void)
     struct axp__kept_about *k = axp__map_sparse(sizeof *k);
     if (!k) return NULL;
     axp__about_environment(keep_about, k);
-    axp__about_maps(keep_about, k);
+    tell_maps(keep_about, k);
     return k;
 }
 
@@ -194,7 +194,7 @@ bool axp__trace_maps(struct axp__trace *t)
 {
     struct fill f = {t, {.kind = AXP__B_ABOUT}, 0};
     if (t->error) return false;
-    put_maps(&f);
+    tell_maps(put_about, &f);
     return put_filled(&f);
 }
 
@@ -207,7 +207,7 @@ static bool put_end(struct axp__trace *t)
     about_number(&f, "end.monotonic_ns", now.monotonic_ns);
     about_number(&f, "end.realtime_ns", now.realtime_ns);
     about_number(&f, "cut.file_limit", t->n_cut_events);
-    put_maps(&f);
+    tell_maps(put_about, &f);
     return put_filled(&f);
 }
 

@@ -15,8 +15,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <unistd.h>
 
+#include "symbol/symbol_build_id.h"
 #include "symbol/symbol_demangle.h"
 #include "symbol/symbol_libdw.h"
 
@@ -67,44 +68,27 @@ static const char *keep_name(struct axp__symbolizer *s, const char *name)
 
 /* ---- modules ------------------------------------------------------------ */
 
-static bool is_plain_file(const char *path)
-{
-    struct stat st;
-    return path[0] == '/' && !stat(path, &st) && S_ISREG(st.st_mode);
-}
-
-static bool is_same_build(Dwfl_Module *handle, const char *build_id)
-{
-    const unsigned char *bits;
-    GElf_Addr at;
-    if (!build_id || !*build_id) return true;
-    int len = dw->dwfl_module_build_id(handle, &bits, &at);
-    if (len <= 0 || strlen(build_id) != 2 * (size_t)len) return false;
-    for (int i = 0; i < len; i++) {
-        char hex[3];
-        snprintf(hex, sizeof hex, "%02x", bits[i]);
-        if (memcmp(hex, build_id + 2 * i, 2) != 0) return false;
-    }
-    return true;
-}
-
 static void open_module(struct module *m, const char *build_id)
 {
     static Dwfl_Callbacks callbacks;
-    if (!is_plain_file(m->path)) return;
+    int fd = axp__module_open(m->path, build_id);
+    if (fd < 0) return;
     callbacks.find_elf = dw->dwfl_build_id_find_elf;
     callbacks.find_debuginfo = dw->dwfl_standard_find_debuginfo;
     callbacks.section_address = dw->dwfl_offline_section_address;
     m->session = dw->dwfl_begin(&callbacks);
-    if (!m->session) return;
-    dw->dwfl_report_begin(m->session);
-    m->handle = dw->dwfl_report_offline(m->session, m->path, m->path, -1);
-    dw->dwfl_report_end(m->session, NULL, NULL);
-    if (m->handle && is_same_build(m->handle, build_id) &&
-        dw->dwfl_module_getelf(m->handle, &m->bias))
-        return;
-    dw->dwfl_end(m->session);
-    m->session = NULL;
+    if (m->session) {
+        dw->dwfl_report_begin(m->session);
+        m->handle = dw->dwfl_report_offline(m->session, m->path, m->path, fd);
+        dw->dwfl_report_end(m->session, NULL, NULL);
+        if (m->handle) {
+            fd = -1; /* the session's now */
+            if (dw->dwfl_module_getelf(m->handle, &m->bias)) return;
+        }
+        dw->dwfl_end(m->session);
+        m->session = NULL;
+    }
+    if (fd >= 0) close(fd);
 }
 
 static struct module *find_module(struct axp__symbolizer *s,
@@ -123,7 +107,8 @@ static struct module *find_module(struct axp__symbolizer *s,
     }
     m->next = s->modules;
     s->modules = m;
-    if (dw) open_module(m, place->build_id);
+    if (dw && place->path[0] == '/' && place->build_id && *place->build_id)
+        open_module(m, place->build_id);
     return m;
 }
 

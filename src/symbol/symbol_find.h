@@ -9,9 +9,10 @@
  *
  * Place      after a run, when a view is made: modules and addresses come from
  *            the recording, names from the files that lie on this machine.
- * Input      not trusted: any path, any number. Only plain files are opened,
- *            and where the recording has a build id, only the file that has
- *            the same: names of another build would be lies.
+ * Input      not trusted: any path, any number. A recording does not choose
+ *            what is read here: only a regular file that has the build id
+ *            that the recording has of it is given to libdw. Names of
+ *            another build would be lies, too.
  * Debug      information is taken from the module, else from the file that its
  *            build id or its debug link names (/usr/lib/debug).
  * Ownership  strings live as long as the axp__symbolizer.
@@ -29,7 +30,7 @@ struct axp__symbolizer;
 
 struct axp__place {
     const char *path;     /* of the module */
-    const char *build_id; /* as hex digits; NULL: not known */
+    const char *build_id; /* as hex digits; NULL: not known, no symbols */
     uint64_t address;     /* as the module's own headers count */
 };
 

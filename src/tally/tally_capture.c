@@ -3,6 +3,8 @@
  * nodes have left to be counted. */
 #include "tally/tally_capture.h"
 
+#include <string.h>
+
 #include "os/os_map.h"
 #include "tally/tally_scope.h"
 
@@ -74,4 +76,18 @@ void axp__cap_declare(struct axp__cap_lane *lane)
         f->flags |= lane->nodes[f->node].declares;
         declare(&lane->nodes[f->node], 1, 0); /* its time is the view's */
     }
+}
+
+uint64_t axp__cap_damage(const struct axp__capture *c)
+{
+    static const char *const codes[] = {AXP__CODE_CUT, AXP__CODE_DAMAGED,
+                                        AXP__CODE_NO_END};
+    uint64_t n = 0;
+    for (size_t i = 0; i < c->n_warnings; i++)
+        for (size_t k = 0; k < sizeof codes / sizeof *codes; k++)
+            if (!strcmp(c->warnings[i].code, codes[k]))
+                n += c->warnings[i].count > 0;
+    for (const struct axp__cap_source *s = c->sources; s; s = s->next)
+        n += axp__get(&s->n_failed);
+    return n;
 }

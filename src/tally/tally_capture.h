@@ -140,6 +140,7 @@ struct axp__cap_source {
     /* Of those that a capture owns: called when it is freed. */
     void (*close)(struct axp__cap_source *s);
     struct axp__cap_source *next;
+    uint64_t n_failed; /* loads that gave nothing, from any thread */
 };
 
 /* Words of a row, in order. Those of a live profiler are there, those of a
@@ -242,6 +243,10 @@ AXP_API void axp__cap_declare(struct axp__cap_lane *lane);
 AXP_API void *axp__cap_take(struct axp__capture *c, size_t count, size_t size);
 AXP_API void axp__cap_free(struct axp__capture *c); /* NULL allowed */
 
+/* What is damaged or missing in the files that a capture was read from, as far
+ * as they have been read; 0: nothing. */
+AXP_API uint64_t axp__cap_damage(const struct axp__capture *c);
+
 /* For captures that were read: no index points outside. tally_repair.c */
 AXP_API void axp__cap_repair(struct axp__capture *c);
 
@@ -265,8 +270,13 @@ static inline bool axp__words_load(const struct axp__cap_chunk *at,
 {
     *out = (struct axp__cap_words){at->words, at->n_words, at->base_ticks, NULL,
                                    NULL};
-    return at->words ||
-           (at->source && at->source->load(at->source, at, part, out));
+    if (at->words) return true;
+    if (at->source && at->source->load(at->source, at, part, out)) return true;
+    /* the one thing of a source that changes while it is read */
+    if (at->source)
+        axp__add(&((struct axp__cap_source *)(uintptr_t)at->source)->n_failed,
+                 1);
+    return false;
 }
 
 static inline void axp__words_unload(struct axp__cap_words *words)
@@ -309,6 +319,10 @@ static inline uint64_t axp__cap_lane_end(const struct axp__capture *c,
 
 /* Ids of warnings that the view itself adds, by code. */
 #define AXP__CODE_OPEN "open_scopes"
+/* Of warnings that say that something is missing: bytes, blocks, the end. */
+#define AXP__CODE_CUT "cut_file"
+#define AXP__CODE_DAMAGED "damaged_blocks"
+#define AXP__CODE_NO_END "folded_again"
 
 /* The place of a node among the refs of a lane's nodes, which rise: nodes lie
  * in the order in which they were made. */

@@ -36,6 +36,11 @@
 /* Bounds that readers hold claims against before they allocate. */
 #define AXP__BODY_MAX ((uint64_t)1 << 31)
 #define AXP__PACK_CHUNKS 128u /* chunks in a PACK, at most */
+/* Words that a file may claim to hold: so many for each of its bytes, and some
+ * for short ones. What repeats packs more tightly than that only where somebody
+ * wants to keep readers busy. */
+#define AXP__WORDS_A_BYTE 16u
+#define AXP__WORDS_FREE ((uint64_t)1 << 24)
 
 enum axp__block_kind {
     AXP__B_NONE,

@@ -27,10 +27,10 @@
 enum axp__word_kind {
     AXP__W_NONE,
     AXP__W_BEGIN,   /* a scope opens */
-    AXP__W_END,     /* the innermost scope closes */
+    AXP__W_END,     /* the innermost scope that is not named closes */
     AXP__W_START,   /* a named scope opens */
     AXP__W_STOP,    /* the newest open named scope of that name closes */
-    AXP__W_ABANDON, /* the innermost scope was unwound without an end */
+    AXP__W_ABANDON, /* likewise, unwound without an end */
     AXP__W_TIME,    /* payload: the base of all words after it */
     AXP__W_WORK,    /* of the innermost scope; name: dtype. flops, bytes */
     AXP__W_ALLOC,   /* bytes | kind << 56, address */

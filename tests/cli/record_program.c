@@ -12,6 +12,9 @@
  *   record_program die N SIGNAL        N scopes in "train" and "forward", and
  *                                      then the signal, in "backward"
  *   record_program idle N MS           N scopes, and then nothing for so long
+ *   record_program open N              N scopes to open.axp, by code, and in a
+ *                                      child
+ *   record_program late                opens a file after its first scope
  *   record_program clear N             clears its environment, N scopes
  *   record_program own N               N scopes, and as many in a profiler of
  *                                      its own that records to own.axp
@@ -69,6 +72,7 @@ static void leave(long n, long n_scopes)
 
 static void steps(long n, long ms, long slow)
 {
+    axp_thread_name(axp_global(), "trainer");
     for (long i = 1; i <= n; i++) {
         AXP_SCOPE("step");
         /* Enough to fill a chunk: then the drain sees it. */
@@ -128,6 +132,22 @@ int main(int argc, char **argv)
     if (!strcmp(word, "idle")) {
         scopes(a[0]);
         sleep_us(1000 * a[1]);
+    }
+    if (!strcmp(word, "open")) {
+        if (axp_global_open("") != AXP_E_INVALID) return 1;
+        if (axp_global_open("open.axp") != AXP_OK) return 2;
+        scopes(a[0]);
+        axp_status again = axp_global_open("again.axp");
+        if (again != (getenv("AXPROF_OUT") ? AXP_OK : AXP_E_STATE)) return 3;
+        if (fork() == 0) {
+            scopes(a[0]);
+            exit(0);
+        }
+        wait(NULL);
+    }
+    if (!strcmp(word, "late")) {
+        scopes(1);
+        return axp_global_open("late.axp") == AXP_E_STATE ? 0 : 1;
     }
     if (!strcmp(word, "clear")) {
         clearenv();

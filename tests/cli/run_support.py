@@ -103,6 +103,7 @@ def environment(**more):
     """Without what a surrounding run or a test runner may have set."""
     env = {k: v for k, v in os.environ.items()
            if not k.startswith("AXPROF_") and k != "LD_PRELOAD"}
+    env["LC_ALL"] = "C.UTF-8"
     env.update(more)
     return env
 

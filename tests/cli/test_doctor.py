@@ -62,6 +62,12 @@ def test_builds(c, folder):
           "no frames")
 
 
+def test_begins_with_the_program(c, folder):
+    text = run([c.axprof, "doctor", c.programs / "run_program"],
+               folder).out.decode()
+    check(text.split()[1] == "program", text)
+
+
 def test_script(c, folder):
     script = folder / "x.py"
     script.write_text("#!/usr/bin/env python3\n")

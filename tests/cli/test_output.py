@@ -366,6 +366,116 @@ def test_check_finds_damage(c, folder):
     check(b"wrong" in done.err, done.out, done.err)
 
 
+def test_ascii(c, folder):
+    """Where the locale is none of UTF-8, text is ASCII."""
+    file = record(c, folder)
+    for env, is_plain in ((dict(LC_ALL="C"), True),
+                          (dict(LC_ALL="C.UTF-8"), False)):
+        done = run([c.axprof, "report", file], folder, env=environment(**env))
+        equal(done.status, 0, done.err)
+        equal(done.out.isascii(), is_plain, (env, done.out[:400]))
+
+
+def names_body(data):
+    """Where the body of the first NAMES block is."""
+    at = 128
+    while True:
+        kind, = struct.unpack_from("<H", data, at + 4)
+        length, = struct.unpack_from("<Q", data, at + 8)
+        if kind == 2 and length:
+            return at + 64
+        at += 64 + (length + 7) // 8 * 8
+
+
+def test_damage_is_said(c, folder):
+    """A byte of the names: the report is written, and ends with 3."""
+    file = record(c, folder)
+    whole = file.read_bytes()
+    data = bytearray(whole)
+    data[names_body(data) + 3] ^= 0x20
+    file.write_bytes(data)
+    for verb in (("report",), ("report", "-f", "json"), ("export", "-f", "folded"),
+                 ("export", "-f", "chrome", "-o", "out.json")):
+        done = axprof(c, folder, *verb, file)
+        equal(done.status, 3, verb)
+        check(b"damaged" in done.err, verb, done.err)
+    done = axprof(c, folder, "pack", file)
+    equal(done.status, 3, "in place")
+    equal(file.read_bytes(), bytes(data), "nothing is given up")
+    done = axprof(c, folder, "pack", "-o", "rest.axp", file)
+    equal(done.status, 3, "to another file")
+    for verb in ("check", "report"):
+        equal(axprof(c, folder, verb, "rest.axp").status, 3, verb)
+    file.write_bytes(whole)
+    equal(axprof(c, folder, "report", file).status, 0, "mended")
+
+
+def test_damage_in_the_timeline(c, folder):
+    """Shows where the timeline is read."""
+    file = record(c, folder)
+    data = bytearray(file.read_bytes())
+    at = 128
+    while struct.unpack_from("<H", data, at + 4)[0] not in (4, 5):
+        at += 64 + (struct.unpack_from("<Q", data, at + 8)[0] + 7) // 8 * 8
+    data[at + 64 + 9] ^= 1
+    file.write_bytes(data)
+    done = axprof(c, folder, "export", "-f", "chrome", "-o", "out.json", file)
+    equal(done.status, 3, done.err)
+
+
+def test_cut_files(c, folder):
+    """What is missing is said, and a clean file of the rest is not sound."""
+    file = record(c, folder)
+    whole = file.read_bytes()
+    for length in (128, 200, len(whole) // 2, len(whole) - 100):
+        file.write_bytes(whole[:length])
+        done = axprof(c, folder, "report", file)
+        check(done.status in (1, 3), length, done.status)
+        done = axprof(c, folder, "pack", "-o", f"{length}.axp", file)
+        equal(done.status, 3, (length, done.err))
+        done = axprof(c, folder, "check", f"{length}.axp")
+        check(done.status != 0 and b": sound" not in done.out, length, done.out)
+
+
+def test_no_control_characters(c, folder):
+    """Of names of files, too."""
+    file = record(c, folder)
+    evil = folder / "a\x1b]0;b\x07c.axp"
+    file.rename(evil)
+    for verb in ("check", "info", "report", "pack"):
+        done = axprof(c, folder, verb, evil)
+        check(b"\x1b" not in done.out + done.err, verb, done.out, done.err)
+    data = evil.read_bytes()
+    evil.write_bytes(data[:len(data) // 2])
+    for verb in ("check", "info", "report", "pack"):
+        done = axprof(c, folder, verb, evil)
+        check(b"\x1b" not in done.out + done.err, verb, done.out, done.err)
+
+
+def test_arguments(c, folder):
+    """Secrets are not stored, and nothing is where nothing is wanted."""
+    for more, there, hidden in (
+            ({}, [b"1000", b"--token=***"], [b"hunter2"]),
+            ({"AXPROF_ARGS": "0"}, [b"record_program"], [b"hunter2", b"1000"])):
+        file = folder / "x.axp"
+        result = run([c.programs / "record_program", "scopes", 1000,
+                      "--token=hunter2"], folder,
+                     env=environment(AXPROF_OUT=str(file), **more))
+        equal(result.status, 0, result.err)
+        done = axprof(c, folder, "info", file)
+        for words in there:
+            check(words in done.out, words, done.out)
+        for words in hidden:
+            check(words not in file.read_bytes(), words)
+        file.unlink()
+    run([c.axprof, "run", "-q", "--no-args", "--output", "y.axp", "--",
+         c.programs / "record_program", "scopes", "1000", "--token=hunter2"],
+        folder, env=environment())
+    for path in folder.glob("*.axp"):
+        check(b"hunter2" not in path.read_bytes(), path)
+        check(b"scopes\x1f" not in path.read_bytes(), path)
+
+
 if __name__ == "__main__":
     run_support.main([value for name, value in list(globals().items())
                       if name.startswith("test_")],

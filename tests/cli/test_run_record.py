@@ -63,6 +63,26 @@ def test_own_cost(c, folder):
                              folder).out))["outer"]["self_ns"], "self time")
 
 
+def test_muted_functions(c, folder):
+    """Short functions that are called very often are muted and counted;
+    --functions all records every call."""
+    def run_with(*options):
+        data, files = profile(c, folder, c.program("muted_program"), 40000,
+                              options=options)
+        for file in files:
+            (folder / file).unlink()
+        muted = [w for w in data["warnings"] if w["code"] == "muted_calls"]
+        return calls(data, "tiny"), calls(data, "deep"), muted, data
+    tiny, deep, muted, _ = run_with("--functions", "all")
+    equal((tiny, deep, muted), (80000, 80000, []), "all")
+    tiny, deep, muted, data = run_with()
+    equal(tiny + deep + sum(w["count"] for w in muted), 160000, "most")
+    for name in ("tiny", "deep"):
+        if calls(data, name) < 80000:
+            equal(counters(data)[name]["last"] + calls(data, name), 80000,
+                  name)
+
+
 def test_cleared_environment(c, folder):
     """What run asked for is read before the program can clear it: there is no
     thread of ours in it, and one drain."""

@@ -126,6 +126,8 @@ def test_steps(c, folder):
     equal(data["steps"]["count"], 5, "steps")
     equal(calls(data, "outer"), 5 * SCOPES, "scopes")
     equal(data["run"]["cut_events"], 0, "cut")
+    check("trainer" in [t["name"] for t in data["threads"]],
+          "a name that was given before:", data["threads"])
     events = timeline(c, folder, files)
     equal([e["value"] for e in events if e["type"] == "step"],
           list(range(10, 15)), "in the timeline")

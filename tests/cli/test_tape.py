@@ -45,7 +45,7 @@ def test_deaths(c, folder):
         done = record(c, folder, out, "die", "3000", str(int(number)))
         equal(done.status, -number, "status")
         text = run([c.axprof, "report", out], folder).out.decode()
-        check("read from its spool" in text, text)
+        check("from their spools" in text, text)
         check("Running when it ended" in text, text)
         check("record_program: train > backward, since" in text, text)
         before = report(c, folder, out)
@@ -159,6 +159,28 @@ def test_ranks(c, folder):
     done = run([c.axprof, "info", *files], folder)
     equal(done.status, 0, "info")
     check(done.out.count(b"rank") >= 4, done.out)
+
+
+def test_file_by_code(c, folder):
+    """axp_global_open: what the macros record, in a file that the program
+    names; the environment comes first."""
+    program = c.programs / "record_program"
+    done = run([program, "open", "100"], folder, env=environment())
+    equal(done.status, 0, "by code")
+    files = sorted(p.name for p in folder.iterdir())
+    equal(len(files), 2, files)
+    check(files[1] == "open.axp" and files[0].startswith("open-"), files)
+    for name in files:
+        equal(calls(report(c, folder, folder / name), "outer"), 100, name)
+    equal(run([program, "open", "100"], folder, env=environment()).status, 2,
+          "a file that is there")
+    for name in files:
+        (folder / name).unlink()
+    equal(record(c, folder, folder / "env.axp", "open", "100").status, 0,
+          "with AXPROF_OUT")
+    check(not (folder / "open.axp").exists(), "AXPROF_OUT was overruled")
+    equal(calls(report(c, folder, folder / "env.axp"), "outer"), 100, "env")
+    equal(run([program, "late"], folder, env=environment()).status, 0, "late")
 
 
 if __name__ == "__main__":

@@ -25,6 +25,7 @@
 #include "file/file_fold.h"
 #include "file/file_image.h"
 #include "file/file_pack.h"
+#include "fuzz_repair.h"
 #include "model/model_view.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -50,35 +51,6 @@ static void look_at(axp_view *v)
     if (nowhere) {
         axp_report_write(v, AXP_FORMAT_JSON, nowhere);
         fclose(nowhere);
-    }
-}
-
-/* Heads as they should be: magic, lengths that fit, checksums. */
-static void repair(uint8_t *bytes, size_t size)
-{
-    static const uint8_t magic[8] = {0x89, 'A',  'X',  'P',
-                                     '\r', '\n', 0x1a, '\n'};
-    if (size < AXP__FILE_HEAD) return;
-    memcpy(bytes, magic, 8);
-    axp__put_u32(bytes + 8, AXP__FILE_VERSION);
-    axp__put_u32(bytes + 12, AXP__FILE_HEAD);
-    axp__put_u32(bytes + 124, axp__crc32c(0, bytes, 124));
-    for (size_t at = AXP__FILE_HEAD; size - at >= AXP__BLOCK_HEAD;) {
-        uint8_t *head = bytes + at;
-        size_t left = size - at - AXP__BLOCK_HEAD;
-        if (!memcmp(head, "AXP end\n", 8) && left == 0) {
-            axp__put_u32(head + 60, axp__crc32c(0, head, 60));
-            return;
-        }
-        uint64_t len = axp__get_u64(head + 8);
-        if (len > left) len %= left + 1;
-        memcpy(head, "AXPB", 4);
-        axp__put_u64(head + 8, len);
-        axp__put_u32(head + 56,
-                     axp__crc32c(0, head + AXP__BLOCK_HEAD, (size_t)len));
-        axp__put_u32(head + 60, axp__crc32c(0, head, 60));
-        at += AXP__BLOCK_HEAD + (((size_t)len + 7) & ~(size_t)7);
-        if (at > size) return;
     }
 }
 
@@ -162,7 +134,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     case 0: try_file(bytes, size - 1, false); break;
     case 1:
     case 2:
-        repair(bytes, size - 1);
+        fuzz_repair(bytes, size - 1);
         try_file(bytes, size - 1, data[0] % 5 == 2);
         break;
     case 3: try_pack(bytes, size - 1); break;

@@ -202,6 +202,27 @@ static void plugin_goes(void)
     unlink(file);
 }
 
+/* Of a profiler that it made, and whose drain runs, the program has the
+ * handle. */
+static void maker_goes(void)
+{
+    axp_profiler *(*make)(const char *path);
+    char file[64];
+    snprintf(file, sizeof file, "/tmp/axprof-copies-%ld.axp", (long)getpid());
+    load(RTLD_LOCAL);
+    get(library, "plugin_create", &make);
+    prof = make(file);
+    CHECK(prof != NULL);
+    record(prof, 10);
+    dlclose(library);
+    own_scopes(20000);
+    CHECK(axp_flush(prof) == AXP_OK);
+    CHECK_EQ(axp_call_count(prof, "both in"), 20010);
+    CHECK(axp_finish(prof) == AXP_OK);
+    axp_profiler_destroy(prof);
+    unlink(file);
+}
+
 int main(int argc, char **argv)
 {
     int failed = 0;
@@ -216,6 +237,7 @@ int main(int argc, char **argv)
         failed += STRESS_RUN(program_first_global, 30);
         failed += STRESS_RUN(plugin_first, 30);
         failed += STRESS_RUN(plugin_goes, 30);
+        failed += STRESS_RUN(maker_goes, 30);
     }
     return failed ? 1 : 0;
 }

@@ -6,6 +6,7 @@
 
 PLUGIN void plugin_record(axp_profiler *p, int n);
 PLUGIN axp_profiler *plugin_global(void);
+PLUGIN axp_profiler *plugin_create(const char *path);
 PLUGIN uint64_t plugin_count(axp_profiler *p, const char *name);
 PLUGIN void plugin_enable(bool enabled);
 PLUGIN void plugin_stop(axp_profiler *p, const char *name);
@@ -23,6 +24,11 @@ void plugin_record(axp_profiler *p, int n)
 axp_profiler *plugin_global(void)
 {
     return axp_global();
+}
+
+axp_profiler *plugin_create(const char *path)
+{
+    return axp_profiler_create(&(axp_options){.path = path});
 }
 
 uint64_t plugin_count(axp_profiler *p, const char *name)

@@ -86,6 +86,27 @@ static void assert_fit(const char *name, size_t width, const char *expected)
     free(fit.shown);
 }
 
+/* Of a function what it is called stays: arguments give way. */
+static void arguments_give_way(void **state)
+{
+    (void)state;
+    const char *name =
+        "void std::__introsort_loop<__gnu_cxx::__normal_iterator<V*, "
+        "std::vector<V, std::allocator<V> > >, long>(__gnu_cxx::"
+        "__normal_iterator<V*, int>, long)";
+    assert_fit(name, 200, name);
+    assert_fit(name, 80,
+               "void std::__introsort_loop<…>(__gnu_cxx::__normal_iterator<…>, "
+               "long)");
+    assert_fit(name, 40, "void std::__introsort_loop<…>(…)");
+    assert_fit("bool operator< <long, char>(T<int, int> const&)", 30,
+               "bool operator< <…>(…)");
+    assert_fit("T::operator->(int, int, int, int)", 20, "T::operator->(…)");
+    assert_fit("(anonymous namespace)::run(int, int, int)", 30,
+               "(anonymous namespace)::run(…)");
+    assert_fit("a < b and much more text", 12, "a < b … text");
+}
+
 static void cut_in_the_middle(void **state)
 {
     (void)state;
@@ -164,6 +185,7 @@ int main(void)
         cmocka_unit_test(what_is_not_printed_raw),
         cmocka_unit_test(any_bytes),
         cmocka_unit_test(columns),
+        cmocka_unit_test(arguments_give_way),
         cmocka_unit_test(cut_in_the_middle),
         cmocka_unit_test(what_differs_stays_different),
         cmocka_unit_test(many_alike),

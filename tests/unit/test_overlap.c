@@ -234,6 +234,57 @@ static void all_agree(void **state)
     }
 }
 
+static unsigned count_in(const char *text, const char *what)
+{
+    unsigned n = 0;
+    while ((text = strstr(text, what)) && ++n)
+        text++;
+    return n;
+}
+
+/* What an export pairs: nothing is without its beginning or its end. */
+static void exports_pair_them(void **state)
+{
+    (void)state;
+    const char *path = fs_path("pairs.axp"), *to = fs_path("pairs.json");
+    axp_profiler *p = fs_record(path, (axp_options){0});
+    for (int i = 0; i < 3; i++) {
+        {
+            AXP_SCOPE_IN(p, "outer");
+            ts_tick(1000);
+            axp_start(p, "x");
+            ts_tick(1000);
+            {
+                AXP_SCOPE_IN(p, "inner");
+                ts_tick(1000);
+            }
+        }
+        ts_tick(1000);
+        axp_stop(p, "x");
+    }
+    assert_int_equal(axp_finish(p), AXP_OK);
+    axp_profiler_destroy(p);
+    assert_int_equal(axp_file_check(path, stderr), AXP_OK);
+    axp_view *v = fs_open(path);
+    assert_int_equal(axp_export(v, to, AXP_EXPORT_CHROME), AXP_OK);
+    axp_view_destroy(v);
+    char *text = calloc(1, 1 << 16);
+    FILE *f = fopen(to, "r");
+    assert_true(text && f && fread(text, 1, (1 << 16) - 1, f));
+    fclose(f);
+    assert_null(strstr(text, "\"args\":{\"lost\""));
+    assert_int_equal(count_in(text, "\"name\":\"outer\""), 3);
+    assert_int_equal(count_in(text, "\"ph\":\"b\",\"cat\":\"async\",\"name\":"
+                                    "\"x\""),
+                     3);
+    assert_int_equal(count_in(text, "\"ph\":\"e\",\"cat\":\"async\",\"name\":"
+                                    "\"x\""),
+                     3);
+    assert_int_equal(count_in(text, "\"dur\":3.000"), 3);        /* outer */
+    assert_int_equal(count_in(text, "\"ts\":12.000,\"id\""), 1); /* x's end */
+    free(text);
+}
+
 /* ---- thousands -------------------------------------------------------------------- */
 
 /* Each stop moves thousands up, and makes no tree of its own for them. */
@@ -273,6 +324,7 @@ int main(void)
         cmocka_unit_test(blocks_left_around_a_scope_by_name),
         cmocka_unit_test(a_long_queue),
         FS_TEST(all_agree),
+        FS_TEST(exports_pair_them),
     };
     ts_use_fake_clock();
     return TS_RUN(tests);

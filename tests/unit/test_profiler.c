@@ -409,9 +409,44 @@ static void use_in_an_atexit_handler(void **state)
     assert_int_equal(WEXITSTATUS(status), 5);
 }
 
+static uint64_t resident_pages(void)
+{
+    unsigned long size = 0, pages = 0;
+    FILE *f = fopen("/proc/self/statm", "r");
+    assert_non_null(f);
+    assert_int_equal(fscanf(f, "%lu %lu", &size, &pages), 2);
+    fclose(f);
+    return pages;
+}
+
+/* A limit costs nothing until it is used; what no machine has is refused. */
+static void the_largest_memory_limit(void **state)
+{
+    (void)state;
+    axp_options o = {.memory_limit = ((uint64_t)1 << 40) + 1};
+    assert_null(axp_profiler_create(&o));
+    assert_non_null(strstr(axp_last_error(), "memory_limit is 1099511627777 "
+                                             "bytes; at most 1099511627776"));
+    o.memory_limit = UINT64_MAX;
+    assert_null(axp_profiler_create(&o));
+    o.memory_limit = (uint64_t)1 << 38;
+    uint64_t before = resident_pages();
+    axp_profiler *p = axp_profiler_create(&o);
+    if (!p) skip(); /* no such address space: ulimit -v, an emulator */
+    assert_true(resident_pages() < before + 4096 || TS_SLOW);
+    axp_start(p, "a");
+    axp_stop(p, "a");
+    axp_reset(p);
+    axp_start(p, "a");
+    axp_stop(p, "a");
+    assert_int_equal(axp_call_count(p, "a"), 1);
+    axp_profiler_destroy(p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_largest_memory_limit),
         cmocka_unit_test(use_before_main_counts),
         cmocka_unit_test(invalid_options_are_refused_with_a_reason),
         cmocka_unit_test(a_refusal_creates_nothing),

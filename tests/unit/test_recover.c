@@ -4,7 +4,9 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "model/model_view.h"
@@ -237,6 +239,90 @@ static void shortened_spools_too(void **state)
     free(whole.at);
 }
 
+/* Whatever lies in an extent has the alignment it had in its process. */
+static void extents_begin_with_pages(void **state)
+{
+    (void)state;
+    struct bytes b = read_spool();
+    struct axp__space *s = (struct axp__space *)(void *)b.at;
+    for (uint32_t i = 1; i < s->n_extents && i < 64; i++) {
+        struct axp__extent saved = s->extent[i];
+        for (uint64_t off = 1; off <= 2048; off *= 2) {
+            struct axp__recovered r;
+            s->extent[i].address = saved.address + off;
+            axp_status status = axp__spool_recover(file_of(b), &r);
+            if (!status) look_at_all(r.capture);
+            if (saved.kind == AXP__EXTENT_SLOT)
+                assert_int_equal(status, AXP_E_FORMAT);
+        }
+        s->extent[i] = saved;
+    }
+    free(b.at);
+}
+
+/* Reads the spool in a process of its own; its memory at most, in bytes. */
+static uint64_t memory_to_read(int fd)
+{
+    struct rusage use;
+    int status;
+    pid_t pid = fork();
+    if (!pid) {
+        struct axp__recovered r;
+        if (!axp__spool_recover(fd, &r)) look_at_all(r.capture);
+        _exit(0);
+    }
+    close(fd);
+    assert_int_equal(wait4(pid, &status, 0, &use), pid);
+    assert_int_equal(status, 0);
+    return (uint64_t)use.ru_maxrss * 1024;
+}
+
+/* A spool is as long as it may grow and backed as it does: what it claims and
+ * has not costs nothing, in however many extents. */
+static void holes_take_no_memory(void **state)
+{
+    (void)state;
+    struct bytes b = read_spool();
+    struct axp__space *s = (struct axp__space *)(void *)b.at;
+    const uint64_t far = (uint64_t)1 << 40, long_one = (uint64_t)3 << 30;
+    const uint64_t end = (b.len + 4095) / 4096 * 4096;
+    int fd = file_of(b);
+    uint64_t before = memory_to_read(dup(fd));
+    uint32_t n = s->n_extents;
+    for (uint32_t i = 0; i < 2; i++)
+        s->extent[n + i] =
+            (struct axp__extent){far + i * long_one, end, long_one,
+                                 i ? AXP__EXTENT_CHUNKS : AXP__EXTENT_NAMES, 0};
+    s->n_extents = n + 2;
+    s->root[AXP__ROOT_NAMES] = far;
+    assert_int_equal(pwrite(fd, b.at, b.len, 0), b.len);
+    assert_int_equal(ftruncate(fd, (off_t)(end + long_one)), 0);
+    uint64_t after = memory_to_read(fd);
+    if (after > before + ((uint64_t)64 << 20))
+        fail_msg("%llu bytes instead of %llu", (unsigned long long)after,
+                 (unsigned long long)before);
+    free(b.at);
+}
+
+/* The same pages claimed by every extent there can be. */
+static void one_place_is_read_once(void **state)
+{
+    (void)state;
+    struct bytes b = read_spool();
+    struct axp__space *s = (struct axp__space *)(void *)b.at;
+    int fd = file_of(b);
+    uint64_t before = memory_to_read(dup(fd));
+    uint32_t n = s->n_extents;
+    for (uint32_t i = n; i < AXP__SPACE_EXTENTS; i++)
+        s->extent[i] = (struct axp__extent){
+            ((uint64_t)i << 32), 0, b.len / 4096 * 4096, AXP__EXTENT_CHUNKS, 0};
+    s->n_extents = AXP__SPACE_EXTENTS;
+    assert_int_equal(pwrite(fd, b.at, b.len, 0), b.len);
+    uint64_t after = memory_to_read(fd);
+    assert_true(after < before + 8 * b.len + ((uint64_t)64 << 20));
+    free(b.at);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -244,6 +330,9 @@ int main(void)
         cmocka_unit_test(open_scopes_are_there),
         cmocka_unit_test(spoiled_spools_are_read_or_refused),
         cmocka_unit_test(shortened_spools_too),
+        cmocka_unit_test(extents_begin_with_pages),
+        cmocka_unit_test(holes_take_no_memory),
+        cmocka_unit_test(one_place_is_read_once),
     };
     int fd = mkstemp(path);
     if (fd < 0) return 1;

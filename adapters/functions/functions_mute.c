@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Muted functions: who they are, and who has counted how many of their calls;
+ * see functions_mute.h. */
+#include "functions_mute.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include <axprof/axprof_adapter.h>
+
+#define TOO_OFTEN_NS 3000000u
+
+static struct functions_counts *all; /* grows at its head */
+static const void *muted[FUNCTIONS_MUTED_MAX];
+static uint64_t told[FUNCTIONS_MUTED_MAX];
+static uint32_t n_muted, n_threads;
+static int is_off; /* AXPROF_FUNCTIONS=all: every call is wanted */
+
+static uint64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* ---- which functions ---------------------------------------------------- */
+
+static uint32_t mute(const void *function)
+{
+    uint32_t number = __atomic_add_fetch(&n_muted, 1, __ATOMIC_RELAXED);
+    if (number >= FUNCTIONS_MUTED_MAX - 1) return FUNCTIONS_MUTED_MAX - 1;
+    __atomic_store_n(&muted[number], function, __ATOMIC_RELEASE);
+    return number;
+}
+
+void functions_judge(struct functions_site *s)
+{
+    int error = errno;
+    uint64_t now = now_ns(), since = s->since_ns;
+    uint32_t threads = __atomic_load_n(&n_threads, __ATOMIC_RELAXED), none = 0;
+    uint64_t few = TOO_OFTEN_NS / (threads ? threads : 1);
+    s->since_ns = now;
+    if (s->n_calls > FUNCTIONS_FREE && !is_off && now - since < few)
+        __atomic_compare_exchange_n(&s->muted, &none, mute(s->function), 0,
+                                    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    errno = error;
+}
+
+/* ---- how many calls ----------------------------------------------------- */
+
+void functions_count_tell(struct functions_counts *c, uint32_t number)
+{
+    char text[FUNCTIONS_TEXT_MAX] = "(other functions)";
+    const void *function = __atomic_load_n(&muted[number], __ATOMIC_ACQUIRE);
+    uint64_t n = __atomic_exchange_n(&c->n_calls[number], 0, __ATOMIC_RELAXED);
+    if (!n) return;
+    if (function) functions_text(function, text);
+    axp_muted(text, n, __atomic_add_fetch(&told[number], n, __ATOMIC_RELAXED));
+}
+
+static void tell_all(struct functions_counts *c)
+{
+    for (uint32_t i = 1; i < FUNCTIONS_MUTED_MAX; i++)
+        functions_count_tell(c, i);
+}
+
+struct functions_counts *functions_counts_take(void)
+{
+    struct functions_counts *c = __atomic_load_n(&all, __ATOMIC_ACQUIRE);
+    __atomic_fetch_add(&n_threads, 1, __ATOMIC_RELAXED);
+    for (; c; c = c->next)
+        if (!__atomic_exchange_n(&c->is_taken, 1, __ATOMIC_ACQUIRE)) return c;
+    c = mmap(NULL, sizeof *c, PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (c == MAP_FAILED) return NULL;
+    c->is_taken = 1;
+    c->next = __atomic_load_n(&all, __ATOMIC_RELAXED);
+    while (!__atomic_compare_exchange_n(&all, &c->next, c, 0, __ATOMIC_RELEASE,
+                                        __ATOMIC_RELAXED))
+        ;
+    return c;
+}
+
+void functions_counts_give(struct functions_counts *c)
+{
+    tell_all(c);
+    __atomic_fetch_sub(&n_threads, 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&c->is_taken, 0, __ATOMIC_RELEASE);
+}
+
+/* What the parent counted is the parent's. */
+static void forget_in_child(void)
+{
+    memset(told, 0, sizeof told);
+    for (struct functions_counts *c = all; c; c = c->next)
+        memset(c->n_calls, 0, sizeof c->n_calls);
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+    const char *wish = secure_getenv("AXPROF_FUNCTIONS");
+    is_off = wish && !strcmp(wish, "all");
+    pthread_atfork(NULL, NULL, forget_in_child);
+}
+
+/* Before the recorder's own, which ends the file. Threads that go on count
+ * what nobody will ask for. */
+__attribute__((destructor)) static void tell_at_end(void)
+{
+    int error = errno;
+    struct functions_counts *c = __atomic_load_n(&all, __ATOMIC_ACQUIRE);
+    for (; c; c = c->next)
+        tell_all(c);
+    errno = error;
+}

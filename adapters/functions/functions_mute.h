@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Functions that are recorded no longer, since recording them took too much.
+ *
+ * Rule       16384 calls of each function are recorded in any case. One that is
+ *            then called 1024 times within 3 ms takes more than 2 % of a
+ *            thread's time to record (60 ns a call): from then on its calls
+ *            are counted and not recorded. With n threads they must
+ *            come n times as fast. A function that takes 3 us never comes so
+ *            far.
+ * Counts     each thread counts muted calls by itself, exactly; what it has
+ *            counted is told to the recorder (axp_muted) now and then, when
+ *            the thread ends, and for all when the process ends.
+ * Memory     a page of counts a thread, used again by later threads and never
+ *            unmapped: the last one reads them all.
+ * Threads    functions_count by its own thread alone.
+ */
+#ifndef FUNCTIONS_MUTE_H
+#define FUNCTIONS_MUTE_H
+#include <stdint.h>
+
+#include "functions_sites.h"
+
+/* Muted functions have numbers from 1; those past the last share it. */
+enum {
+    FUNCTIONS_MUTED_MAX = 510,
+    FUNCTIONS_TOO_OFTEN = 1024,
+    FUNCTIONS_FREE = 16384
+};
+
+/* What a thread has. */
+struct functions_counts {
+    struct functions_counts *next;
+    uint32_t is_taken;
+    uint64_t n_calls[FUNCTIONS_MUTED_MAX]; /* by number, not told yet */
+};
+
+/* NULL: no memory. */
+struct functions_counts *functions_counts_take(void);
+/* Tells what was counted, and lets another thread have it. */
+void functions_counts_give(struct functions_counts *c);
+
+/* A recorded call. HOT */
+static inline int functions_is_hot(struct functions_site *s)
+{
+    return s->n_calls++ % FUNCTIONS_TOO_OFTEN == 0;
+}
+/* When that says so: looks at the clock, and mutes it or not. */
+void functions_judge(struct functions_site *s);
+
+/* A call of muted function `number`. HOT */
+static inline int functions_count(struct functions_counts *c, uint32_t number)
+{
+    return (++c->n_calls[number] & ((1u << 20) - 1)) == 0;
+}
+/* When that says so: tells. */
+void functions_count_tell(struct functions_counts *c, uint32_t number);
+
+#endif

@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""What recording is stated to take, and what it takes.
+
+  bench_overhead.py BUILD [program ...]
+
+BUILD is a build directory. Each program runs with and without recording in
+turn; what recording took is the difference of the processor times, those of
+the program's thread where it prints them; what is stated is the cost that
+the recording itself gives for its events. Both are the median of the turns.
+They must agree within 25 %, where recording takes at least 5 % (below that
+the difference is the machine's noise). Exits with 1 if one does not.
+"""
+import json
+import os
+import pathlib
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+
+TURNS = int(os.environ.get("BENCH_TURNS", "5"))
+WITHIN = 0.25
+LEAST = 0.05
+
+
+def cpu_of(command, folder, env):
+    """Processor time of a command's thread, if it says so, else of all."""
+    before = os.times()
+    done = subprocess.run([str(c) for c in command], cwd=folder, check=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                          env=env)
+    after = os.times()
+    try:
+        return float(done.stdout)
+    except ValueError:
+        return (after.children_user + after.children_system -
+                before.children_user - before.children_system)
+
+
+def stated(axprof, folder):
+    """Seconds that the recordings in the folder say recording took."""
+    files = sorted(str(p) for p in folder.glob("*.axp"))
+    done = subprocess.run([str(axprof), "report", "-f", "json", *files],
+                          cwd=folder, check=True, stdout=subprocess.PIPE)
+    data = json.loads(done.stdout)
+    for path in files:
+        os.unlink(path)
+    share = 0.0
+    for warning in data["warnings"]:
+        found = re.search(r"about ([0-9.]+) % of the threads", warning["text"])
+        if warning["code"] == "own_overhead" and found:
+            share = float(found.group(1)) / 100
+    life = sum(t["end"] - t["begin"] for t in data["threads"])
+    return share * life / 1e9
+
+
+def measure(name, plain, recorded, build, folder):
+    env = dict(os.environ, AXPROF_OUT=str(folder / "r-%p.axp"),
+               OMP_NUM_THREADS="1")
+    bare = dict(os.environ, OMP_NUM_THREADS="1")
+    real, said, base = [], [], []
+    for _ in range(TURNS):
+        without = cpu_of(plain, folder, bare)
+        took = cpu_of(recorded, folder, env) - without
+        real.append(took)
+        base.append(without)
+        said.append(stated(build / "cli" / "axprof", folder))
+    took, says = statistics.median(real), statistics.median(said)
+    share = took / (took + statistics.median(base))
+    is_good = share < LEAST or abs(says - took) <= WITHIN * took
+    mark = "" if is_good else "  MISSED"
+    print(f"{name:10}{statistics.median(base):10.3f} s{took:10.3f} s"
+          f"{says:10.3f} s{100 * share:8.1f} %"
+          f"{100 * (says / took - 1) if took > 0 else 0:+8.0f} %{mark}",
+          flush=True)
+    return is_good
+
+
+def programs(build):
+    bench = build / "bench"
+    for name, times in (("tiny", 20000000), ("medium", 200000),
+                        ("named", 5000000), ("allocs", 5000000),
+                        ("deep", 500000)):
+        yield (name, [bench / "bench_overhead_plain", name, times],
+               [bench / "bench_overhead_target", name, times])
+    gpt = build / "examples" / "gpt"
+    if (gpt / "gpt").exists():
+        yield "gpt", [gpt / "gpt_plain"], [gpt / "gpt"]
+
+
+def main():
+    build = pathlib.Path(sys.argv[1]).resolve()
+    print(f"{'program':10}{'plain':>12}{'took':>12}{'stated':>12}"
+          f"{'share':>10}{'off by':>10}")
+    results = []
+    for name, plain, recorded in programs(build):
+        if sys.argv[2:] and name not in sys.argv[2:]:
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            results.append(measure(name, plain, recorded, build,
+                                   pathlib.Path(folder)))
+    sys.exit(0 if all(results) else 1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Notes of an ELF file; see symbol_build_id.h. */
+#include "symbol/symbol_build_id.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MOST_HEADERS 256u
+#define MOST_NOTES 65536u
+#define MOST_ID 64u
+
+static bool read_at(int fd, void *to, size_t n, uint64_t at)
+{
+    return pread(fd, to, n, (off_t)at) == (ssize_t)n;
+}
+
+/* Whether a note is the build id, and is this one. */
+static bool is_id(const ElfW(Nhdr) * note, const char *name, const char *desc,
+                  const char *build_id)
+{
+    if (note->n_type != NT_GNU_BUILD_ID || note->n_namesz != 4 ||
+        memcmp(name, "GNU", 4) != 0 || note->n_descsz > MOST_ID ||
+        strlen(build_id) != 2 * (size_t)note->n_descsz)
+        return false;
+    for (uint32_t i = 0; i < note->n_descsz; i++) {
+        char hex[3];
+        snprintf(hex, sizeof hex, "%02x", (unsigned char)desc[i]);
+        if (memcmp(hex, build_id + 2 * i, 2) != 0) return false;
+    }
+    return true;
+}
+
+static bool find_id(const char *notes, size_t n, const char *build_id)
+{
+    size_t at = 0;
+    while (n - at > sizeof(ElfW(Nhdr))) {
+        ElfW(Nhdr) note;
+        memcpy(&note, notes + at, sizeof note);
+        size_t name = at + sizeof note;
+        size_t desc = name + (((size_t)note.n_namesz + 3) & ~(size_t)3);
+        if (note.n_namesz > n || desc > n || note.n_descsz > n - desc)
+            return false;
+        if (is_id(&note, notes + name, notes + desc, build_id)) return true;
+        at = desc + (((size_t)note.n_descsz + 3) & ~(size_t)3);
+        if (at > n) return false;
+    }
+    return false;
+}
+
+static bool has_id(int fd, const char *build_id)
+{
+    ElfW(Ehdr) head;
+    bool found = false;
+    char *notes = malloc(MOST_NOTES);
+    if (!notes || !read_at(fd, &head, sizeof head, 0) ||
+        memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 ||
+        head.e_phentsize != sizeof(ElfW(Phdr)) || head.e_phnum > MOST_HEADERS)
+        head.e_phnum = 0;
+    for (unsigned i = 0; !found && i < head.e_phnum; i++) {
+        ElfW(Phdr) p;
+        if (!read_at(fd, &p, sizeof p, head.e_phoff + i * sizeof p)) break;
+        if (p.p_type == PT_NOTE && p.p_filesz <= MOST_NOTES &&
+            read_at(fd, notes, p.p_filesz, p.p_offset))
+            found = find_id(notes, p.p_filesz, build_id);
+    }
+    free(notes);
+    return found;
+}
+
+int axp__module_open(const char *path, const char *build_id)
+{
+    struct stat st;
+    /* O_NONBLOCK: a FIFO is not waited for, and O_NOCTTY: no terminal is taken,
+     * before it is known what it is. */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0) return -1;
+    if (!fstat(fd, &st) && S_ISREG(st.st_mode) && has_id(fd, build_id))
+        return fd;
+    close(fd);
+    return -1;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The build id of an ELF file, read before anything else is done with it.
+ *
+ * Place  symbol_find.c: a recording says which modules it was made with, and
+ *        a file that lies there is given to libdw only if it is the same.
+ * Input  any file. What is no ELF file of this machine's word size has no id.
+ */
+#ifndef AXP_SYMBOL_BUILD_ID_H
+#define AXP_SYMBOL_BUILD_ID_H
+#include <stdbool.h>
+
+/* A regular file of that path, with that build id (hex digits), open for
+ * reading; -1: there is none. Never waits, and opens no device. */
+int axp__module_open(const char *path, const char *build_id);
+
+#endif
