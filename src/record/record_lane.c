@@ -252,6 +252,7 @@ struct axp__lane *axp__lane_take(struct axp__thread *t, struct axp__prof *p,
     if (is_new) lane = take_memory(p->budget.space);
     if (!lane) return NULL;
     if (is_new) axp__budget_force(&p->budget, sizeof *lane);
+    axp__put(&lane->row_in_file, 0); /* that was another file's */
     axp__put(&lane->row, axp__add(&p->n_rows, 1) + 1);
     lane->track = track;
     axp__put(&lane->tid, t ? t->tid : 0);
