@@ -36,7 +36,8 @@ size_t axp__export_depth(const axp_view *v)
     }
     bool is_known = depth;
     free(depth);
-    if (is_known && n_frames <= MOST_FRAMES) return SIZE_MAX;
+    if (!is_known) return 0;
+    if (n_frames <= MOST_FRAMES) return SIZE_MAX;
     size_t most = MOST_FRAMES / v->n_tree;
     return most > LEAST_DEPTH ? most : LEAST_DEPTH;
 }
