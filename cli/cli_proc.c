@@ -59,10 +59,11 @@ bool cli_proc_read(int fd, cli_proc_stat *out)
         sscanf(rest,
                " %c %ld %*d %*d %*d %*d %*u %" SCNu64 " %" SCNu64 " %" SCNu64
                " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNd64 " %" SCNd64
-               " %*d %*d %" SCNu64 " %*d %" SCNu64 " %*u %" SCNd64,
+               " %*d %*d %" SCNu64 " %*d %" SCNu64 " %*u %" SCNd64
+               " %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %d",
                &out->state, &parent, &minor, &minor_kids, &major, &major_kids,
                &user, &system, &user_kids, &system_kids, &out->n_threads,
-               &out->start_ticks, &rss) != 13)
+               &out->start_ticks, &rss, &out->exit_signal) != 14)
         return false;
     uint64_t hz = (uint64_t)sysconf(_SC_CLK_TCK);
     out->parent = (pid_t)parent;

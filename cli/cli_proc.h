@@ -16,6 +16,7 @@ typedef struct cli_proc_stat {
     char name[32];
     char state;
     uint64_t n_threads, rss_bytes, start_ticks;
+    int exit_signal; /* that its parent gets; 0: none */
     /* Its own, and of its children that were waited for. */
     uint64_t minor_faults, major_faults, cpu_ns;
 } cli_proc_stat;

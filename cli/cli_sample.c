@@ -58,7 +58,6 @@ typedef struct process {
     uint64_t first_seen_ns, last_rss;
     cli_proc_stat stat;
     bool has_counter;
-    bool is_settled; /* looked at after it began */
 } process;
 
 typedef struct pid_list {
@@ -145,7 +144,8 @@ static void add(cli_sampler *s, int fd, const cli_proc_stat *stat, uint64_t now,
 static void settle_name(cli_sampler *s, process *q, const cli_proc_stat *fresh)
 {
     if (!strcmp(q->stat.name, fresh->name)) return;
-    if (q->pid == s->first && !q->is_settled) return; /* it was ours before */
+    /* The first was called what we are until it became the program. */
+    if (!strncmp(q->label, fresh->name, strlen(fresh->name))) return;
     axp_process_end(s->p, q->label, (uint64_t)q->pid);
     q->stat = *fresh;
     begin_process(s, q, q->stat.name);
@@ -166,7 +166,9 @@ static void take_new(cli_sampler *s, pid_t pid, uint64_t now)
     cli_proc_stat stat;
     int fd = cli_proc_open(pid);
     if (fd < 0) return;
-    if (cli_proc_read(fd, &stat) && find(s, stat.parent) && !find(s, stat.pid))
+    /* Without a signal at its end: the recorder's own, for an instant. */
+    if (cli_proc_read(fd, &stat) && stat.exit_signal && find(s, stat.parent) &&
+        !find(s, stat.pid))
         add(s, fd, &stat, now, stat.name);
     else
         close(fd);
@@ -234,7 +236,6 @@ static void read_all(cli_sampler *s)
             continue;
         }
         settle_name(s, q, &fresh);
-        q->is_settled = true;
         q->stat = fresh;
         q->stat.rss_bytes = less(fresh.rss_bytes, own_bytes(s, q->pid));
     }

@@ -313,7 +313,7 @@ static void get_row(struct axp__image *m, const struct axp__lane *lane,
         .last = lane->track ? lane->last_ns : lane->last_ticks,
         .n_events = lane->n_logged + lane->n_unlogged + events_here(lane),
         .is_ended = lane->state != AXP__LANE_ACTIVE,
-        .cpu_ns = lane->state != AXP__LANE_ACTIVE ? lane->cpu_ns : 0};
+        .cpu_ns = lane->cpu_ns}; /* 0 until it, or recording, ended */
     if (!lane->track && lane->last_ticks > m->c->end_ticks)
         m->c->end_ticks = lane->last_ticks;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* What adapters tell: axprof_adapter.h. Scopes that are recorded when they are
- * over, calls that were not recorded, and threads that were there before
- * anything was recorded of them.
+ * over, threads that were there before anything was recorded of them, and
+ * calls that were not recorded.
  *
  * Words of a lane are in the order of time, so a scope cannot begin before
  * what its thread recorded last. */
@@ -53,17 +53,6 @@ void axp_wait_end(uint64_t began, const char *name)
     axp__leave(lane);
 }
 
-void axp_muted(const char *name, uint64_t calls, uint64_t all)
-{
-    struct axp__lane *lane = axp__enter(axp_global());
-    if (!lane) return;
-    struct axp__prof *p = lane->p;
-    axp__add(&p->warning[AXP__WARN_MUTED].count, calls);
-    axp__put(&p->warning[AXP__WARN_MUTED].name, axp__lane_name(lane, name));
-    axp__leave(lane);
-    axp_counter(axp_global(), name, (double)all);
-}
-
 void axp_thread_begin(uint64_t began)
 {
     struct axp__lane *lane = began ? axp__enter(axp_global()) : NULL;
@@ -74,4 +63,15 @@ void axp_thread_begin(uint64_t began)
         axp__lane_put(lane, AXP__W_INSTANT, id, began);
     }
     axp__leave(lane);
+}
+
+void axp_muted(const char *name, uint64_t calls, uint64_t all)
+{
+    struct axp__lane *lane = axp__enter(axp_global());
+    if (!lane) return;
+    struct axp__prof *p = lane->p;
+    axp__add(&p->warning[AXP__WARN_MUTED].count, calls);
+    axp__put(&p->warning[AXP__WARN_MUTED].name, axp__lane_name(lane, name));
+    axp__leave(lane);
+    axp_counter(axp_global(), name, (double)all);
 }

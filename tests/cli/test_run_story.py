@@ -133,6 +133,7 @@ def test_threads(c, folder):
     data = story(c, folder, c.program("pthread_program"))
     pids = {t["process_id"] for t in data["threads"]}
     check(any(t["id"] in pids for t in data["threads"]), "no first thread")
+    check(all(t["cpu_ns"] for t in data["threads"]), "CPU", data["threads"])
     waits = {o["name"] for o in data["ops"] if o["is_wait"]}
     check("mutex wait" in waits and "join wait" in waits, waits)
     found = {f["name"] for f in data["findings"]}

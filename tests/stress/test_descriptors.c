@@ -15,7 +15,7 @@
 
 static char folder[] = "/tmp/axprof-numbers-XXXXXX";
 static char path[64], users[64];
-static unsigned n_rounds = 60;
+static unsigned n_rounds = 400;
 static int is_over;
 static uint64_t n_calls;
 static axp_profiler *prof;
@@ -28,6 +28,7 @@ static void *record(void *arg)
             AXP_SCOPE_IN(prof, "scope");
         }
         __atomic_add_fetch(&n_calls, 500, __ATOMIC_RELAXED);
+        usleep(200); /* many batches, and not many bytes */
     }
     return NULL;
 }
