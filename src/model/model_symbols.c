@@ -18,9 +18,11 @@ struct resolved {
     struct axp__cap_name name[]; /* text NULL: as it was */
 };
 
-/* "train+0x1149" in "/home/me/train": the offset; false: another name. */
+/* "train+0x1149" in "/home/me/train": the offset; false: another name. What a
+ * program calls something is never one, whatever it reads like. */
 static bool is_address(const struct axp__cap_name *name, uint64_t *out)
 {
+    if (axp__kind_of(name->flags) != AXP__KIND_FUNCTION) return false;
     if (!name->text || !name->file || name->line || name->file[0] != '/')
         return false;
     const char *base = strrchr(name->file, '/') + 1;

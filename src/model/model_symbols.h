@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Names of functions for what was recorded by address.
  *
- * An adapter that knows only where a function is records it as MODULE+0xOFFSET
- * with the module's path as its file and no line. Here that becomes the
+ * An adapter that knows only where a function is records it, by a call of its
+ * own that gives the name its kind, as MODULE+0xOFFSET with the module's path
+ * as its file and no line. Here that becomes the
  * function's name, file and line, from the module's symbols on this machine;
  * where those are missing, or of another build, it stays.
  *
