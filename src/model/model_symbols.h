@@ -13,10 +13,12 @@
 #ifndef AXP_MODEL_SYMBOLS_H
 #define AXP_MODEL_SYMBOLS_H
 #include "file/file_texts.h"
+#include "symbol/symbol_find.h"
 
-/* Replaces c's name_at where there is something to replace. Without memory
- * names stay as they are. */
+/* Replaces c's name_at where there is something to replace; the folders are not
+ * kept. Without memory names stay as they are. */
 void axp__model_name_functions(struct axp__capture *c,
-                               const struct axp__about *about);
+                               const struct axp__about *about,
+                               struct axp__folders folders);
 
 #endif
