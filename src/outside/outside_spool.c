@@ -80,9 +80,10 @@ void axp__spool_unlink_for(int trace_fd, const char *trace_path)
     free(name);
 }
 
+/* Its owner's lock excludes others; two who ask at once do not. */
 bool axp__spool_is_in_use(int fd)
 {
-    if (flock(fd, LOCK_EX | LOCK_NB)) return true; /* or it cannot be told */
+    if (flock(fd, LOCK_SH | LOCK_NB)) return true; /* or it cannot be told */
     (void)flock(fd, LOCK_UN);
     return false;
 }

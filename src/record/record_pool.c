@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Chunks without locks; see record_pool.h. The queue is a ring of cells whose
- * `turn` tells whose turn it is: put at turn i, take at i + 1. */
+/* Chunks without locks; see record_pool.h.
+ *
+ * The queue is a ring of cells, one word each: which time round the ring it
+ * is, whether it is full, and of what chunk. A cell changes by one exchange,
+ * and the position behind it by a second one, which whoever finds it missing
+ * makes up for: a thread that is stopped in between stops nobody. */
 #include "record/record_pool.h"
 
 #include "os/os_map.h"
@@ -22,9 +26,10 @@ uint64_t axp__pool_bytes_for(uint64_t capacity_events)
 /* What was never used is not touched: a large pool costs what it holds. */
 static void clear_queue(struct axp__pool *pool)
 {
-    uint64_t n = pool->put_at < pool->n_cells ? pool->put_at : pool->n_cells;
+    uint64_t n = pool->put_at + 1; /* a cell may be ahead of it */
+    if (n > pool->n_cells) n = pool->n_cells;
     for (uint64_t i = 0; i < n; i++)
-        pool->cell[i] = (struct axp__full){0, NULL};
+        pool->cell[i] = 0;
     pool->put_at = pool->take_at = 0;
     pool->n_full_events = 0;
     pool->n_writers = 0;
@@ -93,38 +98,53 @@ struct axp__chunk *axp__pool_at(const struct axp__pool *pool, size_t i)
     return b ? b + i % per : NULL;
 }
 
-static bool put_full(struct axp__pool *pool, struct axp__chunk *chunk)
+#define NUMBER_BITS 28 /* of a cell: the chunk's, from 1; above it its turn */
+#define NUMBER_MASK (((uint64_t)1 << NUMBER_BITS) - 1)
+
+struct cell {
+    uint64_t at;   /* its position */
+    uint64_t turn; /* what its turn is there while it is empty; 1 more: full */
+    uint64_t *word;
+};
+
+/* The cell that is next; false: as in take_new. */
+static bool find_cell(const struct axp__pool *pool, const uint64_t *position,
+                      struct cell *c)
 {
-    uint64_t at = axp__get(&pool->put_at);
-    for (;;) {
-        uint64_t i = at & (pool->n_cells - 1);
-        struct axp__full *c = &pool->cell[i];
-        uint64_t turn = axp__get_acquire(&c->turn) + i;
-        if (turn == at && axp__cas(&pool->put_at, &at, at + 1)) {
-            c->chunk = chunk;
-            axp__put_release(&c->turn, at + 1 - i);
-            return true;
-        }
-        if (turn < at) return false; /* cannot be: more cells than chunks */
-        if (turn != at) at = axp__get(&pool->put_at);
+    uint64_t n = axp__get(&pool->n_cells);
+    uint64_t *words = axp__get(&pool->cell);
+    if (!n || !words) return false;
+    c->at = axp__get_acquire(position);
+    c->turn = c->at / n * 2;
+    c->word = &words[c->at % n];
+    return true;
+}
+
+/* There is an empty cell: there are no fewer of them than chunks. */
+static void put_full(struct axp__pool *pool, const struct axp__chunk *chunk)
+{
+    struct cell c;
+    while (find_cell(pool, &pool->put_at, &c)) {
+        uint64_t empty = c.turn << NUMBER_BITS;
+        uint64_t full = (c.turn + 1) << NUMBER_BITS | (chunk->number + 1);
+        bool is_done = axp__cas(c.word, &empty, full);
+        axp__cas(&pool->put_at, &c.at, c.at + 1);
+        if (is_done) return;
     }
 }
 
 static struct axp__chunk *take_full(struct axp__pool *pool)
 {
-    uint64_t at = axp__get(&pool->take_at);
-    for (;;) {
-        uint64_t i = at & (pool->n_cells - 1);
-        struct axp__full *c = &pool->cell[i];
-        uint64_t turn = axp__get_acquire(&c->turn) + i;
-        if (turn == at + 1 && axp__cas(&pool->take_at, &at, at + 1)) {
-            struct axp__chunk *chunk = c->chunk;
-            axp__put_release(&c->turn, at + pool->n_cells - i);
-            return chunk;
-        }
-        if (turn < at + 1) return NULL; /* empty, or its put is under way */
-        if (turn != at + 1) at = axp__get(&pool->take_at);
+    struct cell c;
+    while (find_cell(pool, &pool->take_at, &c)) {
+        uint64_t word = axp__get_acquire(c.word), turn = word >> NUMBER_BITS;
+        if (turn <= c.turn) return NULL; /* empty */
+        bool is_done = turn == c.turn + 1 &&
+                       axp__cas(c.word, &word, (c.turn + 2) << NUMBER_BITS);
+        axp__cas(&pool->take_at, &c.at, c.at + 1);
+        if (is_done) return axp__pool_at(pool, (word & NUMBER_MASK) - 1);
     }
+    return NULL;
 }
 
 static struct axp__chunk *block_at(struct axp__pool *pool,
@@ -156,7 +176,10 @@ static struct axp__chunk *take_new(struct axp__pool *pool, uint64_t most)
         chunk = block + i % per;
         if (space && !axp__space_fill(space, chunk, sizeof *chunk)) return NULL;
     } while (!axp__cas(&pool->n_chunks, &i, i + 1));
-    if (space) axp__space_show(space, chunk, sizeof *chunk);
+    if (space)
+        axp__space_show(space, chunk, sizeof *chunk);
+    else
+        chunk->number = i;
     return chunk;
 }
 

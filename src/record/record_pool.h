@@ -20,9 +20,9 @@
  *                 └─────────┘ no free one and no more room: the words of the
  *                             oldest are lost, and counted as cut
  *
- * Threads  take and seal from any thread. Nobody waits: where another thread
- *          is in the middle of taking the oldest, the pool grows by a chunk
- *          past its limit instead (at most one a thread).
+ * Threads  take and seal from any thread. Nobody waits, wherever another
+ *          thread was stopped. While every chunk is being written to, the pool
+ *          grows past its limit (at most by one a thread).
  * Readers  walk all chunks and believe those whose seq is the same before
  *          and after the copy (record_capture.c).
  * Failure  NULL: the thread goes on without a timeline.
@@ -41,11 +41,6 @@
 #define AXP__SPOOL_BLOCKS 2048u
 #define AXP__POOL_SLACK 1024u
 
-struct axp__full { /* a cell of the queue */
-    uint64_t turn; /* less the cell's number, so that zeroed memory is empty */
-    struct axp__chunk *chunk;
-};
-
 struct axp__pool {
     uint64_t max_chunks;
     uint64_t capacity_events; /* 0: by size alone */
@@ -55,7 +50,7 @@ struct axp__pool {
     uint64_t n_blocks, n_cells;
     uint64_t block_chunks; /* chunks mapped together */
     struct axp__chunk **block;
-    struct axp__full *cell;   /* NULL with a spool */
+    uint64_t *cell;           /* of the queue; NULL with a spool */
     struct axp__space *space; /* the spool; NULL: none */
     uint64_t n_free;          /* of a spool: chunks that are FREE */
     uint64_t look_at;         /* where the next free one may be */

@@ -85,7 +85,8 @@ struct axp__chunk {
     uint64_t n_words;    /* once full; 0: still written to */
     uint64_t n_events;   /* likewise */
     uint64_t state;      /* enum axp__chunk_state; in a spool */
-    uint64_t reserved[2];
+    uint64_t number;     /* in its pool; without a spool */
+    uint64_t reserved;
     uint64_t words[AXP__CHUNK_WORDS + 1]; /* and the last 0 */
 };
 _Static_assert(sizeof(struct axp__chunk) == AXP__CHUNK_BYTES, "chunk size");

@@ -2,6 +2,8 @@
 /* The pool of chunks: grows to its size, then gives the oldest full one. */
 #include "test_support.h"
 
+#include <signal.h>
+
 #include "record/record_pool.h"
 
 /* No words, as a reader sees it: a 0 where the first head should be. */
@@ -134,6 +136,66 @@ static void a_chunk_has_one_owner(void **state)
     axp__pool_fini(&pool);
 }
 
+/* ---- a thread that is stopped ------------------------------------------------ */
+
+#define STOPS (TS_SLOW ? 50 : 400)
+#define TURNS_MEANWHILE 4000u /* more than the pool has chunks and cells */
+
+static struct {
+    struct axp__pool pool;
+    uint64_t n_turns, n_none; /* of those that go on */
+    uint32_t is_over, n_stops;
+} stopped;
+
+static uint64_t count(const uint64_t *n)
+{
+    return __atomic_load_n(n, __ATOMIC_RELAXED);
+}
+
+/* Wherever the thread is: the others go on for a while. */
+static void stop_here(int sig)
+{
+    (void)sig;
+    uint64_t until = count(&stopped.n_turns) + TURNS_MEANWHILE;
+    while (count(&stopped.n_turns) < until)
+        sched_yield();
+    __atomic_add_fetch(&stopped.n_stops, 1, __ATOMIC_RELEASE);
+}
+
+static void *turn_over(void *is_stopped)
+{
+    while (!__atomic_load_n(&stopped.is_over, __ATOMIC_RELAXED)) {
+        struct axp__chunk *c = axp__pool_take(&stopped.pool);
+        if (c) seal(&stopped.pool, c, 1);
+        if (is_stopped) continue;
+        if (!c) __atomic_add_fetch(&stopped.n_none, 1, __ATOMIC_RELAXED);
+        __atomic_add_fetch(&stopped.n_turns, 1, __ATOMIC_RELAXED);
+    }
+    return NULL;
+}
+
+static void a_thread_that_is_stopped_stops_nobody(void **state)
+{
+    (void)state;
+    struct sigaction act = {.sa_handler = stop_here, .sa_flags = SA_RESTART};
+    pthread_t t[2];
+    assert_true(axp__pool_init(&stopped.pool, 6 * AXP__CHUNK_BYTES, 0));
+    assert_int_equal(sigaction(SIGUSR1, &act, NULL), 0);
+    t[0] = ts_spawn(turn_over, &stopped);
+    t[1] = ts_spawn(turn_over, NULL);
+    for (uint32_t i = 0; i < STOPS; i++) {
+        assert_int_equal(pthread_kill(t[0], SIGUSR1), 0);
+        while (__atomic_load_n(&stopped.n_stops, __ATOMIC_ACQUIRE) <= i)
+            sched_yield();
+    }
+    __atomic_store_n(&stopped.is_over, 1, __ATOMIC_RELAXED);
+    ts_join(t[0]);
+    ts_join(t[1]);
+    assert_int_equal(stopped.n_none, 0);
+    assert_true(axp__pool_size(&stopped.pool) <= 6);
+    axp__pool_fini(&stopped.pool);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -142,6 +204,7 @@ int main(void)
         cmocka_unit_test(with_a_capacity_it_stays_small),
         cmocka_unit_test(reset_frees_all),
         cmocka_unit_test(a_chunk_has_one_owner),
+        cmocka_unit_test(a_thread_that_is_stopped_stops_nobody),
     };
     return TS_RUN(tests);
 }
