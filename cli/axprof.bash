@@ -70,11 +70,17 @@ _axprof()
     report:--ignore)
         COMPREPLY=($(compgen -W "" -- "$cur"))
         return ;;
+    report:--symbols)
+        COMPREPLY=($(compgen -d -- "$cur"))
+        return ;;
     export:--format | export:-f)
         COMPREPLY=($(compgen -W "perfetto chrome speedscope folded pprof memory-viz openmetrics csv-ops csv-events json" -- "$cur"))
         return ;;
     export:--output | export:-o)
         COMPREPLY=($(compgen -f -- "$cur"))
+        return ;;
+    export:--symbols)
+        COMPREPLY=($(compgen -d -- "$cur"))
         return ;;
     pack:--output | pack:-o)
         COMPREPLY=($(compgen -f -- "$cur"))
@@ -82,8 +88,8 @@ _axprof()
     esac
     case $verb in
     run) words="--help --output --report --format --quiet --no-file --delay --duration --steps --keep --keep-steps --trigger --with --without --functions --no-args --list" ;;
-    report) words="--help --format --output --width --color --findings --events --set --ignore" ;;
-    export) words="--help --format --output" ;;
+    report) words="--help --format --output --width --color --findings --events --set --ignore --symbols" ;;
+    export) words="--help --format --output --symbols" ;;
     info) words="--help" ;;
     check) words="--help" ;;
     pack) words="--help --output" ;;

@@ -37,7 +37,7 @@ int cli_export_main(const cli_args *args)
         return cli_wrong("where to? A terminal is no place for a trace: "
                          "-o FILE, or \"-o -\" if it is meant");
     rc = cli_trace_spare(args, path);
-    if (rc == CLI_OK) rc = cli_trace_open(args, &view);
+    if (rc == CLI_OK) rc = cli_trace_open(args, OPT_export_symbols, &view);
     if (rc == CLI_OK) rc = cli_output_open(&out, path);
     if (rc == CLI_OK) {
         axp_status status =

@@ -162,17 +162,40 @@ int cli_trace_find(const cli_args *args, cli_parts *list)
     return rc;
 }
 
-int cli_trace_open(const cli_args *args, axp_view **out)
+/* The folders of the option; the caller frees the list. */
+static int read_symbols(const cli_args *args, cli_option_id option,
+                        axp_open_options *o)
+{
+    const char **folders = cli_alloc(args->n_given, sizeof *folders);
+    o->n_symbols = cli_args_values(args, option, folders, args->n_given);
+    o->symbols = folders;
+    for (size_t i = 0; i < o->n_symbols; i++)
+        if (!is_folder(folders[i]))
+            return cli_wrong("--symbols %s: there is no such folder",
+                             folders[i]);
+    return CLI_OK;
+}
+
+static int open_list(const cli_parts *list, const axp_open_options *o,
+                     axp_view **out)
+{
+    axp_status status =
+        axp_open_ex((const char *const *)list->paths, list->n, o, out);
+    if (status == AXP_E_INVALID) return cli_wrong("%s", axp_last_error());
+    return status ? cli_fail("%s", axp_last_error()) : CLI_OK;
+}
+
+int cli_trace_open(const cli_args *args, cli_option_id symbols, axp_view **out)
 {
     cli_parts list;
-    int rc = cli_trace_find(args, &list);
-    if (rc != CLI_OK) return rc;
-    axp_status status = axp_open((const char *const *)list.paths, list.n, out);
-    if (status == AXP_E_INVALID)
-        rc = cli_wrong("%s", axp_last_error());
-    else if (status)
-        rc = cli_fail("%s", axp_last_error());
-    cli_parts_fini(&list);
+    axp_open_options o;
+    int rc = read_symbols(args, symbols, &o);
+    if (rc == CLI_OK) rc = cli_trace_find(args, &list);
+    if (rc == CLI_OK) {
+        rc = open_list(&list, &o, out);
+        cli_parts_fini(&list);
+    }
+    free((void *)o.symbols);
     return rc;
 }
 

@@ -15,7 +15,8 @@
 
 /* Files to read, at least one. */
 int cli_trace_find(const cli_args *args, cli_parts *list);
-int cli_trace_open(const cli_args *args, axp_view **out);
+/* symbols: the option that names folders with symbols. */
+int cli_trace_open(const cli_args *args, cli_option_id symbols, axp_view **out);
 /* Refuses to write over a recording that was given. */
 int cli_trace_spare(const cli_args *args, const char *path);
 /* What was written of the view went well with rc: says what the recording lacks,

@@ -22,7 +22,7 @@
 #include <stddef.h>
 #include <sys/mman.h>
 
-#include <axprof/axprof.h>
+#include <axprof/axprof_adapter.h>
 
 #include "functions_mute.h"
 #include "functions_sites.h"
@@ -106,7 +106,7 @@ static __attribute__((noinline)) uint64_t begin_first(uint32_t *site,
 {
     char text[FUNCTIONS_TEXT_MAX];
     functions_text(function, text);
-    return axp__scope_begin(site, text);
+    return axp_function_begin(site, text);
 }
 
 static inline uint64_t begin(struct functions_site *site)

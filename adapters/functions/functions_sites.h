@@ -20,7 +20,7 @@ enum { FUNCTIONS_TEXT_MAX = 1024 };
 
 struct functions_site {
     const void *function; /* NULL: free */
-    uint32_t site;        /* of axp__scope_begin */
+    uint32_t site;        /* of axp_function_begin */
     uint32_t muted;       /* functions_mute.h; 0: recorded */
     uint32_t n_calls;     /* recorded, since … */
     uint64_t since_ns;    /* … then; about right, as any thread adds */
@@ -44,7 +44,7 @@ static inline struct functions_site *functions_site(const void *function)
         return &table[at];
     return functions_site_find(function);
 }
-/* What axp__scope_begin wants beside a site that is still 0: name, file and
+/* What axp_function_begin wants beside a site that is still 0: name, file and
  * line with 0 bytes between. text has FUNCTIONS_TEXT_MAX bytes. */
 void functions_text(const void *function, char *text);
 

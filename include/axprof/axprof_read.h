@@ -51,6 +51,17 @@ typedef struct axp_view axp_view;
 AXP_API axp_view *axp_snapshot(axp_profiler *p); /* NULL: axp_last_error() */
 AXP_API axp_status axp_open(const char *const *paths, size_t n_paths,
                             axp_view **out);
+typedef struct axp_open_options {
+    /* Folders where modules and their debug files are looked for, beside the
+     * recorded path and the system's: as FOLDER/.build-id/xx/yyy.debug,
+     * FOLDER/NAME.debug, FOLDER/NAME, or the recorded path below FOLDER. Only
+     * a regular file that has the recorded build id is taken. */
+    const char *const *symbols;
+    size_t n_symbols;
+} axp_open_options;
+AXP_API axp_status axp_open_ex(const char *const *paths, size_t n_paths,
+                               const axp_open_options *options, /* or NULL */
+                               axp_view **out);
 AXP_API void axp_view_destroy(axp_view *v); /* NULL allowed */
 
 typedef struct axp_op {

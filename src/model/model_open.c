@@ -15,6 +15,7 @@ struct parts {
     struct axp__part *at;
     const char **path; /* of each */
     size_t n, cap;
+    struct axp__folders symbols;
 };
 
 static bool widen(struct parts *p)
@@ -50,7 +51,7 @@ static axp_status add_span(struct parts *p, const char *path,
         return axp__fail(AXP_E_NO_MEMORY, "no memory to read files");
     axp_status status = axp__trace_open_span(path, span, &o);
     if (status) return status;
-    axp__model_name_functions(o.capture, &o.about);
+    axp__model_name_functions(o.capture, &o.about, p->symbols);
     p->path[p->n] = path;
     p->at[p->n++] = (struct axp__part){o.capture, &o.file->head,
                                        axp__about_text(&o.about, "id")};
@@ -70,7 +71,15 @@ static axp_status add_file(struct parts *p, const char *path)
 
 axp_status axp_open(const char *const *paths, size_t n_paths, axp_view **out)
 {
+    return axp_open_ex(paths, n_paths, NULL, out);
+}
+
+axp_status axp_open_ex(const char *const *paths, size_t n_paths,
+                       const axp_open_options *options, axp_view **out)
+{
     struct parts p = {0};
+    if (options)
+        p.symbols = (struct axp__folders){options->symbols, options->n_symbols};
     axp_status status = AXP_OK;
     if (!paths || !n_paths || !out)
         return axp__fail(AXP_E_INVALID, "axp_open needs paths and a place for "

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbol/symbol_find.h"
-
 /* What the capture had before, and the names that are found. */
 struct resolved {
     struct axp__cap_name (*name_at)(const struct axp__capture *c, uint32_t id);
@@ -18,9 +16,11 @@ struct resolved {
     struct axp__cap_name name[]; /* text NULL: as it was */
 };
 
-/* "train+0x1149" in "/home/me/train": the offset; false: another name. */
+/* "train+0x1149" in "/home/me/train": the offset; false: another name. What a
+ * program calls something is never one, whatever it reads like. */
 static bool is_address(const struct axp__cap_name *name, uint64_t *out)
 {
+    if (axp__kind_of(name->flags) != AXP__KIND_FUNCTION) return false;
     if (!name->text || !name->file || name->line || name->file[0] != '/')
         return false;
     const char *base = strrchr(name->file, '/') + 1;
@@ -104,13 +104,14 @@ static bool has_addresses(const struct axp__capture *c)
 }
 
 void axp__model_name_functions(struct axp__capture *c,
-                               const struct axp__about *about)
+                               const struct axp__about *about,
+                               struct axp__folders folders)
 {
     if (!has_addresses(c)) return;
     struct resolved *r =
         calloc(1, sizeof *r + (size_t)c->n_names * sizeof *r->name);
     if (!r) return;
-    r->symbols = axp__symbolizer_create();
+    r->symbols = axp__symbolizer_create(folders);
     r->n = c->n_names;
     for (uint32_t id = 0; r->symbols && id < r->n; id++) {
         struct axp__cap_name name = c->name_at(c, id);

@@ -79,6 +79,18 @@ void axp_outside_counter(axp_profiler *p, const char *name, double value)
     count(p, AXP__KIND_OUTSIDE, name, value);
 }
 
+void axp_muted(const char *function, uint64_t calls, uint64_t all)
+{
+    struct axp__lane *lane = axp__enter(axp_global());
+    if (!lane) return;
+    struct axp__prof *p = lane->p;
+    axp__add(&p->warning[AXP__WARN_MUTED].count, calls);
+    axp__put(&p->warning[AXP__WARN_MUTED].name,
+             axp__lane_name_as(lane, AXP__KIND_FUNCTION, function));
+    axp__leave(lane);
+    count(axp_global(), AXP__KIND_FUNCTION, function, (double)all);
+}
+
 static void record_step(struct axp__lane *lane)
 {
     struct axp__prof *prof = lane->p;

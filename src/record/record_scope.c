@@ -17,6 +17,9 @@
  */
 #include "record/record_scope.h"
 
+#include <string.h>
+
+#include "axprof/axprof_adapter.h"
 #include "record/record_hot.h"
 #include "record/record_named.h"
 
@@ -131,16 +134,21 @@ static uint64_t open_scope(struct axp__lane *lane, const void *site,
     return f->token;
 }
 
+struct site {
+    uint32_t *label;
+    const char *name, *place;
+    enum axp__name_kind kind;
+};
+
 /* Gives a site its label. */
-static uint32_t register_site(struct axp__lane *lane, uint32_t *site,
-                              const char *name, const char *place)
+static uint32_t register_site(struct axp__lane *lane, const struct site *site)
 {
-    if (!*name) return axp__lane_name(lane, name);
-    uint32_t id = axp__name_register(name, place);
+    if (!*site->name) return axp__lane_name(lane, site->name);
+    uint32_t id = axp__name_register_as(site->kind, site->name, site->place);
     if (id == AXP__NAME_OTHER)
         axp__warn(lane->p, AXP__WARN_NAMES_FULL, id); /* and try again */
     else
-        axp__put(site, (uint32_t)AXP__LABEL(id));
+        axp__put(site->label, (uint32_t)AXP__LABEL(id));
     return id;
 }
 
@@ -152,11 +160,6 @@ static const axp_profiler *hot_profiler(void)
     return lane ? axp__get(&lane->handle) : axp_global();
 }
 
-struct site {
-    uint32_t *label;
-    const char *name, *place;
-};
-
 static __attribute__((noinline)) uint64_t begin_slow(struct site site,
                                                      uintptr_t anchor,
                                                      const axp_work *work)
@@ -164,9 +167,7 @@ static __attribute__((noinline)) uint64_t begin_slow(struct site site,
     struct axp__lane *lane = axp__enter(hot_profiler());
     if (!lane) return 0;
     uint32_t label = axp__get(site.label);
-    uint32_t id = label
-                      ? AXP__LABEL_NAME(label)
-                      : register_site(lane, site.label, site.name, site.place);
+    uint32_t id = label ? AXP__LABEL_NAME(label) : register_site(lane, &site);
     uint64_t token = open_scope(lane, site.label, id, anchor, work);
     axp__leave(lane);
     return token;
@@ -177,10 +178,14 @@ static __attribute__((noinline)) uint64_t begin_text(uint32_t *site,
                                                      uintptr_t anchor,
                                                      const axp_work *work)
 {
-    const char *place = text;
-    while (*place)
-        place++;
-    return begin_slow((struct site){site, text, place + 1}, anchor, work);
+    struct site s = {site, text, text + strlen(text) + 1, AXP__KIND_PLAIN};
+    return begin_slow(s, anchor, work);
+}
+
+uint64_t axp_function_begin(uint32_t *site, const char *text)
+{
+    struct site s = {site, text, text + strlen(text) + 1, AXP__KIND_FUNCTION};
+    return begin_slow(s, CALLER_STACK(), NULL);
 }
 
 /* ---- the hot way --------------------------------------------------------------- */
@@ -224,7 +229,8 @@ uint64_t axp__scope_begin_function(uint32_t *site, const char *name,
                                .anchor = CALLER_STACK()};
     uint64_t token = begin_hot(b, NULL);
     if (axp__likely(token != 0)) return token;
-    return begin_slow((struct site){site, name, place}, CALLER_STACK(), NULL);
+    struct site s = {site, name, place, AXP__KIND_PLAIN};
+    return begin_slow(s, CALLER_STACK(), NULL);
 }
 
 static __attribute__((noinline)) uint64_t begin_flops(uint32_t *site,

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* What adapters tell: axprof_adapter.h. Scopes that are recorded when they are
- * over, threads that were there before anything was recorded of them, and
- * calls that were not recorded.
+ * over, and threads that were there before anything was recorded of them.
  *
  * Words of a lane are in the order of time, so a scope cannot begin before
  * what its thread recorded last. */
@@ -63,15 +62,4 @@ void axp_thread_begin(uint64_t began)
         axp__lane_put(lane, AXP__W_INSTANT, id, began);
     }
     axp__leave(lane);
-}
-
-void axp_muted(const char *name, uint64_t calls, uint64_t all)
-{
-    struct axp__lane *lane = axp__enter(axp_global());
-    if (!lane) return;
-    struct axp__prof *p = lane->p;
-    axp__add(&p->warning[AXP__WARN_MUTED].count, calls);
-    axp__put(&p->warning[AXP__WARN_MUTED].name, axp__lane_name(lane, name));
-    axp__leave(lane);
-    axp_counter(axp_global(), name, (double)all);
 }

@@ -53,23 +53,52 @@ static bool find_id(const char *notes, size_t n, const char *build_id)
     return false;
 }
 
+struct looked_for {
+    int fd;
+    const char *build_id;
+    char *notes; /* of MOST_NOTES bytes */
+};
+
+static bool is_in(const struct looked_for *l, uint64_t at, uint64_t n)
+{
+    return n <= MOST_NOTES && read_at(l->fd, l->notes, n, at) &&
+           find_id(l->notes, n, l->build_id);
+}
+
+static bool is_in_segments(const struct looked_for *l, const ElfW(Ehdr) * head)
+{
+    ElfW(Phdr) p;
+    if (head->e_phentsize != sizeof p || head->e_phnum > MOST_HEADERS)
+        return false;
+    for (unsigned i = 0; i < head->e_phnum; i++) {
+        if (!read_at(l->fd, &p, sizeof p, head->e_phoff + i * sizeof p)) break;
+        if (p.p_type == PT_NOTE && is_in(l, p.p_offset, p.p_filesz))
+            return true;
+    }
+    return false;
+}
+
+static bool is_in_sections(const struct looked_for *l, const ElfW(Ehdr) * head)
+{
+    ElfW(Shdr) s;
+    if (head->e_shentsize != sizeof s || head->e_shnum > MOST_HEADERS)
+        return false;
+    for (unsigned i = 0; i < head->e_shnum; i++) {
+        if (!read_at(l->fd, &s, sizeof s, head->e_shoff + i * sizeof s)) break;
+        if (s.sh_type == SHT_NOTE && is_in(l, s.sh_offset, s.sh_size))
+            return true;
+    }
+    return false;
+}
+
 static bool has_id(int fd, const char *build_id)
 {
     ElfW(Ehdr) head;
-    bool found = false;
-    char *notes = malloc(MOST_NOTES);
-    if (!notes || !read_at(fd, &head, sizeof head, 0) ||
-        memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 ||
-        head.e_phentsize != sizeof(ElfW(Phdr)) || head.e_phnum > MOST_HEADERS)
-        head.e_phnum = 0;
-    for (unsigned i = 0; !found && i < head.e_phnum; i++) {
-        ElfW(Phdr) p;
-        if (!read_at(fd, &p, sizeof p, head.e_phoff + i * sizeof p)) break;
-        if (p.p_type == PT_NOTE && p.p_filesz <= MOST_NOTES &&
-            read_at(fd, notes, p.p_filesz, p.p_offset))
-            found = find_id(notes, p.p_filesz, build_id);
-    }
-    free(notes);
+    struct looked_for l = {fd, build_id, malloc(MOST_NOTES)};
+    bool found = l.notes && read_at(fd, &head, sizeof head, 0) &&
+                 !memcmp(head.e_ident, ELFMAG, SELFMAG) &&
+                 (is_in_segments(&l, &head) || is_in_sections(&l, &head));
+    free(l.notes);
     return found;
 }
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* The build id of an ELF file, read before anything else is done with it.
  *
- * Place  symbol_find.c: a recording says which modules it was made with, and
+ * Place  symbol_module.c: a recording says which modules it was made with, and
  *        a file that lies there is given to libdw only if it is the same.
+ *        Files of debug information have the id in a section alone: their
+ *        segments are as in the module, with nothing in them.
  * Input  any file. What is no ELF file of this machine's word size has no id.
  */
 #ifndef AXP_SYMBOL_BUILD_ID_H

@@ -17,7 +17,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "symbol/symbol_build_id.h"
 #include "symbol/symbol_demangle.h"
 #include "symbol/symbol_libdw.h"
 
@@ -39,6 +38,7 @@ struct module {
 };
 
 struct axp__symbolizer {
+    struct axp__folders folders;
     struct module *modules;
     struct text *texts;
 };
@@ -68,10 +68,12 @@ static const char *keep_name(struct axp__symbolizer *s, const char *name)
 
 /* ---- modules ------------------------------------------------------------ */
 
-static void open_module(struct module *m, const char *build_id)
+static void open_module(const struct axp__symbolizer *s, struct module *m,
+                        const char *build_id)
 {
     static Dwfl_Callbacks callbacks;
-    int fd = axp__module_open(m->path, build_id);
+    char path[AXP__MODULE_PATH];
+    int fd = axp__module_find(s->folders, m->path, build_id, path);
     if (fd < 0) return;
     callbacks.find_elf = dw->dwfl_build_id_find_elf;
     callbacks.find_debuginfo = dw->dwfl_standard_find_debuginfo;
@@ -79,7 +81,7 @@ static void open_module(struct module *m, const char *build_id)
     m->session = dw->dwfl_begin(&callbacks);
     if (m->session) {
         dw->dwfl_report_begin(m->session);
-        m->handle = dw->dwfl_report_offline(m->session, m->path, m->path, fd);
+        m->handle = dw->dwfl_report_offline(m->session, path, path, fd);
         dw->dwfl_report_end(m->session, NULL, NULL);
         if (m->handle) {
             fd = -1; /* the session's now */
@@ -108,14 +110,16 @@ static struct module *find_module(struct axp__symbolizer *s,
     m->next = s->modules;
     s->modules = m;
     if (dw && place->path[0] == '/' && place->build_id && *place->build_id)
-        open_module(m, place->build_id);
+        open_module(s, m, place->build_id);
     return m;
 }
 
-struct axp__symbolizer *axp__symbolizer_create(void)
+struct axp__symbolizer *axp__symbolizer_create(struct axp__folders folders)
 {
+    struct axp__symbolizer *s = calloc(1, sizeof *s);
     dw = axp__libdw_load();
-    return calloc(1, sizeof(struct axp__symbolizer));
+    if (s) s->folders = folders;
+    return s;
 }
 
 void axp__symbolizer_destroy(struct axp__symbolizer *s)

@@ -2,7 +2,7 @@
 /* From an address in a module (a program or a library) to the function it is
  * in, its file and line, and what was inlined there.
  *
- *   struct axp__symbolizer *s = axp__symbolizer_create();
+ *   struct axp__symbolizer *s = axp__symbolizer_create(folders);
  *   struct axp__symbol frames[8];
  *   size_t n = axp__symbol_find(s, &(struct axp__place){path, id, 0x1149},
  *                               frames, 8);
@@ -13,8 +13,9 @@
  *            what is read here: only a regular file that has the build id
  *            that the recording has of it is given to libdw. Names of
  *            another build would be lies, too.
- * Debug      information is taken from the module, else from the file that its
- *            build id or its debug link names (/usr/lib/debug).
+ * Debug      information is taken from the folders given (symbol_module.h),
+ *            else from the module, else from the file that its build id or its
+ *            debug link names (/usr/lib/debug).
  * Ownership  strings live as long as the axp__symbolizer.
  * Threads    one at a time.
  * Cost       opening a module is some ms for a program, more for libraries
@@ -25,6 +26,8 @@
 #define AXP_SYMBOL_FIND_H
 #include <stddef.h>
 #include <stdint.h>
+
+#include "symbol/symbol_module.h"
 
 struct axp__symbolizer;
 
@@ -40,7 +43,8 @@ struct axp__symbol {
     int line;         /* 0: unknown */
 };
 
-struct axp__symbolizer *axp__symbolizer_create(void); /* NULL: no memory */
+/* Looks in these folders too, while it finds. NULL: no memory. */
+struct axp__symbolizer *axp__symbolizer_create(struct axp__folders folders);
 void axp__symbolizer_destroy(struct axp__symbolizer *s);
 
 /* Fills as many frames as fit: the innermost inlined function first, the

@@ -82,7 +82,8 @@ static void test_function(void **state)
 {
     (void)state;
     struct axp__symbol frames[8] = {{0}};
-    struct axp__symbolizer *s = axp__symbolizer_create();
+    struct axp__symbolizer *s =
+        axp__symbolizer_create((struct axp__folders){0});
     struct axp__place place = place_of((uintptr_t)test_function);
     size_t n = axp__symbol_find(s, &place, frames, 8);
     assert_int_equal(n, 1);
@@ -97,7 +98,8 @@ static void test_inlined(void **state)
 {
     (void)state;
     struct axp__symbol frames[8] = {{0}};
-    struct axp__symbolizer *s = axp__symbolizer_create();
+    struct axp__symbolizer *s =
+        axp__symbolizer_create((struct axp__folders){0});
     struct axp__place place = place_of((uintptr_t)outer());
     place.address--; /* as for a return address */
     size_t n = axp__symbol_find(s, &place, frames, 8);
@@ -113,7 +115,8 @@ static void test_inlined(void **state)
 
 static size_t n_found(const char *path, const char *build_id)
 {
-    struct axp__symbolizer *s = axp__symbolizer_create();
+    struct axp__symbolizer *s =
+        axp__symbolizer_create((struct axp__folders){0});
     struct axp__place place = place_of((uintptr_t)outer);
     struct axp__symbol frame;
     place.path = path;
@@ -190,7 +193,8 @@ static void test_cut_module(void **state)
 static void test_far_address(void **state)
 {
     (void)state;
-    struct axp__symbolizer *s = axp__symbolizer_create();
+    struct axp__symbolizer *s =
+        axp__symbolizer_create((struct axp__folders){0});
     struct axp__symbol frame;
     const uint64_t far[] = {0, UINT64_MAX, 1ull << 63, 1ull << 40};
     for (size_t i = 0; i < 4; i++) {

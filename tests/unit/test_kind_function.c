@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* A function that is recorded by its address gets its name from the module; a
+ * program's own text that reads the same, with the same file, stays as it is. */
+#include "axprof/axprof_adapter.h"
+#include "file_support.h"
+
+#include <link.h>
+#include <unistd.h>
+
+static int take_bias(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+    (void)size;
+    *(uintptr_t *)ctx = info->dlpi_addr; /* the first is the program */
+    return 1;
+}
+
+/* As the adapter has it: MODULE+0xOFFSET, the module's path, no line. */
+static const char *own_address(char text[8192])
+{
+    static char path[4000];
+    uintptr_t bias = 0;
+    dl_iterate_phdr(take_bias, &bias);
+    ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+    assert_true(n > 0);
+    snprintf(text, 8192, "%s+0x%lx%c%s%c0", strrchr(path, '/') + 1,
+             (unsigned long)((uintptr_t)own_address - bias), 0, path, 0);
+    return text;
+}
+
+static axp_op op_named(const axp_view *v, const char *name)
+{
+    axp_op op = {0};
+    axp_view_op(v, name, &op);
+    return op;
+}
+
+static void only_the_typed_call_names_a_function(void **state)
+{
+    (void)state;
+    char text[8192];
+    const char *file = fs_path("functions.axp");
+    uint32_t plain = 0, function = 0;
+    own_address(text);
+    assert_int_equal(axp_global_open(file), AXP_OK);
+    for (int i = 0; i < 3; i++)
+        axp__scope_end(axp__scope_begin(&plain, text));
+    for (int i = 0; i < 5; i++)
+        axp__scope_end(axp_function_begin(&function, text));
+    axp_muted(text, 2, 7);
+    axp_counter(axp_global(), text, 9);
+    assert_int_equal(axp_finish(axp_global()), AXP_OK);
+
+    axp_view *v = fs_open(file);
+    axp_counter_info counters[4];
+    assert_int_equal(op_named(v, text).calls, 3);
+    assert_int_equal(op_named(v, "own_address").calls, 5);
+    assert_non_null(
+        strstr(op_named(v, "own_address").file, "test_kind_function.c"));
+    assert_int_equal(axp_view_counters(v, counters, 4), 2);
+    int of_program = !strcmp(counters[0].name, text) ? 0 : 1;
+    assert_string_equal(counters[of_program].name, text);
+    assert_true(counters[of_program].last == 9);
+    assert_string_equal(counters[!of_program].name, "own_address");
+    assert_true(counters[!of_program].last == 7);
+    axp_view_destroy(v);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        FS_TEST(only_the_typed_call_names_a_function),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
