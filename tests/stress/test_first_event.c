@@ -22,12 +22,6 @@
 #include "axprof/axprof_file.h"
 #include "stress_check.h"
 
-#ifdef AXP_EMULATED /* what was built cannot be executed by itself */
-#define EMULATED 1
-#else
-#define EMULATED 0
-#endif
-
 static char folder[] = "/tmp/axprof-first-XXXXXX";
 static char path[64];
 static const char *self;
@@ -187,9 +181,8 @@ static pthread_t victim;
 static void about_to_call(enum call call)
 {
     if (!victim || !pthread_equal(victim, pthread_self())) return;
-    n_of[call]++;
-    if (__atomic_add_fetch(&n_calls, 1, __ATOMIC_SEQ_CST) == cancel_at)
-        pthread_cancel(victim);
+    __atomic_add_fetch(&n_of[call], 1, __ATOMIC_SEQ_CST);
+    if (++n_calls == cancel_at) pthread_cancel(victim);
 }
 
 #define WRAP(type, name, parameters, arguments)                                \
@@ -278,11 +271,11 @@ static void *record_first(void *arg)
     return NULL;
 }
 
-/* While the first opens the file: it is the first that does. */
+/* While the first opens the file, which begins with an id for it. */
 static void *record_second(void *arg)
 {
     (void)arg;
-    while (!__atomic_load_n(&n_calls, __ATOMIC_SEQ_CST))
+    while (!__atomic_load_n(&n_of[CALL_getrandom], __ATOMIC_SEQ_CST))
         sched_yield();
     for (int i = 0; i < 3; i++) {
         AXP_SCOPE("second");
@@ -401,7 +394,7 @@ int main(int argc, char **argv)
     if (argc > 1 && !strcmp(argv[1], "guarded")) return be_guarded();
     if (argc > 2 && !strcmp(argv[1], "cancelled")) return be_cancelled(argv[2]);
     if (argc > 1) n_rounds = (unsigned)atoi(argv[1]);
-    if (STRESS_TSAN || STRESS_ASAN || EMULATED) {
+    if (STRESS_TSAN || STRESS_ASAN || STRESS_EMULATED) {
         printf("skipped: not with an allocator of its own\n");
         return 77;
     }
