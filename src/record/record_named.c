@@ -309,13 +309,32 @@ void axp__named_count_cross(struct axp__lane *mine, uint32_t name,
     axp__lane_put_ext(mine, AXP__X_CROSS_STOP, 0, name, now, payload, 2);
 }
 
+/* Said before it is done: whoever finds the slot claimed finds the count
+ * changed, and looks again. */
+static bool claim_elsewhere(struct axp__prof *p, const struct candidate *c)
+{
+    uint64_t state = c->state;
+    __atomic_fetch_add(&p->n_claims, 1, __ATOMIC_SEQ_CST);
+    return __atomic_compare_exchange_n(&c->slot->state, &state,
+                                       state & ~(uint64_t)1, false,
+                                       __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
+}
+
+/* There is none only if nobody took one during the search: who did may have
+ * left another behind, in a lane that was looked at before it was started. */
 static bool stop_elsewhere(struct axp__lane *mine, uint32_t id, uint64_t now)
 {
     struct candidate c;
+    uint64_t *n_claims = &mine->p->n_claims, before;
+    bool is_over;
     axp__thread_set_errand(mine->owner, AXP__SEARCHING, mine->p);
-    do /* until there is none, or no other thread was faster */
+    do {
+        before = __atomic_load_n(n_claims, __ATOMIC_SEQ_CST);
         c = oldest_elsewhere(mine, id);
-    while (c.slot && !claim(c.slot, c.state));
+        is_over = c.slot
+                      ? claim_elsewhere(mine->p, &c)
+                      : __atomic_load_n(n_claims, __ATOMIC_SEQ_CST) == before;
+    } while (!is_over);
     axp__thread_set_errand(mine->owner, AXP__SEARCHING, NULL);
     if (!c.slot) return false;
     ring(c.lane);

@@ -85,6 +85,7 @@ struct axp__prof {
     uint32_t n_ended;      /* lanes of threads that ended, not yet merged */
     uint32_t n_left_open;  /* of these, found with scopes open */
     uint32_t n_free_lanes; /* merged, and nobody's */
+    uint64_t n_claims;     /* tries of threads to stop what others started */
     uint64_t last_mark_ticks, n_steps; /* of axp_step */
     struct axp__tape *tape;            /* NULL: no file */
     struct axp__budget budget;         /* of everything but the pool */
