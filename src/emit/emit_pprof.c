@@ -178,6 +178,7 @@ static void put_tree(struct pprof *p)
 {
     uint64_t path[MOST_DEPTH];
     size_t most = axp__export_depth(p->v);
+    if (!most) p->has_failed = true;
     if (most > MOST_DEPTH) most = MOST_DEPTH;
     for (size_t i = 1; i < p->v->n_tree; i++) {
         const axp_tree_node *node = &p->v->tree[i];
