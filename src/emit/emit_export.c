@@ -29,13 +29,14 @@ size_t axp__export_depth(const axp_view *v)
 {
     uint64_t n_frames = 0;
     uint32_t *depth = malloc((v->n_tree + 1) * sizeof *depth);
-    if (!depth) return 0;
-    for (size_t i = 0; i < v->n_tree; i++) {
+    for (size_t i = 0; depth && i < v->n_tree; i++) {
         int32_t up = v->tree[i].parent;
         depth[i] = up >= 0 ? depth[up] + 1 : 0;
         n_frames += depth[i];
     }
+    bool is_known = depth;
     free(depth);
+    if (!is_known) return 0;
     if (n_frames <= MOST_FRAMES) return SIZE_MAX;
     size_t most = MOST_FRAMES / v->n_tree;
     return most > LEAST_DEPTH ? most : LEAST_DEPTH;

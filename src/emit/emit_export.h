@@ -23,7 +23,7 @@ const struct axp__export_format *axp__export_format_at(axp_export_format id);
 
 /* How many frames of a stack formats write that write a stack for each place of
  * the call tree, the innermost: all, unless a tree is so deep that they would
- * fill gigabytes. 0: no memory. */
+ * fill gigabytes. 0: no memory to find out. */
 size_t axp__export_depth(const axp_view *v);
 
 #define X(id, name, function, description)                                     \

@@ -49,10 +49,12 @@ axp_status axp__emit_folded(const axp_view *v, struct axp__out *o)
 {
     struct stack s = {malloc((v->n_tree + 1) * sizeof *s.path),
                       axp__export_depth(v)};
-    bool has_memory = s.path && s.most;
-    for (size_t i = 1; has_memory && i < v->n_tree; i++)
+    if (!s.path || !s.most) {
+        free(s.path);
+        return axp__fail(AXP_E_NO_MEMORY, "no memory to export");
+    }
+    for (size_t i = 1; i < v->n_tree; i++)
         if (v->tree[i].self_ns) put_line(o, v, i, &s);
     free(s.path);
-    return has_memory ? AXP_OK
-                      : axp__fail(AXP_E_NO_MEMORY, "no memory to export");
+    return AXP_OK;
 }

@@ -121,8 +121,7 @@ static bool add_warnings(const struct axp__opened *o)
     const struct axp__file *f = o->file;
     /* What was cut off there is in the spool still, if that is here; behind
      * statistics it was the index alone. */
-    bool is_cut =
-        !f->is_finished && f->end < f->bytes && o->origin == AXP__FROM_WORDS;
+    uint64_t n_cut = f->is_finished ? 0 : f->bytes - f->end;
     const char *window = window_text(o);
     return add_warning(
                c, "recovered",
@@ -145,7 +144,11 @@ static bool add_warnings(const struct axp__opened *o)
                        o->n_folded) &&
            add_warning(c, AXP__CODE_CUT,
                        "bytes after the last whole block of the file; ignored",
-                       is_cut ? f->bytes - f->end : 0) &&
+                       o->origin == AXP__FROM_WORDS ? n_cut : 0) &&
+           add_warning(c, AXP__CODE_CUT_INDEX,
+                       "bytes of an index that is cut off; nothing that was "
+                       "recorded is missing",
+                       o->origin == AXP__FROM_FILE ? n_cut : 0) &&
            add_warning(c, AXP__CODE_DAMAGED,
                        "damaged blocks of the file; what they held is missing",
                        f->n_damaged) &&

@@ -48,6 +48,15 @@ static bool is_broken(const struct axp__capture *c)
     return false;
 }
 
+static void forget_cut_index(struct axp__capture *c)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < c->n_warnings; i++)
+        if (strcmp(c->warnings[i].code, AXP__CODE_CUT_INDEX) != 0)
+            c->warnings[kept++] = c->warnings[i];
+    c->n_warnings = kept;
+}
+
 static axp_status refuse(const char *path)
 {
     return axp__fail(AXP_E_DAMAGED,
@@ -68,6 +77,7 @@ static axp_status add_span(struct work *w, const char *path,
                                  .about = &o.about,
                                  .epoch = o.epoch,
                                  .from_ticks = w->from_ticks};
+    forget_cut_index(o.capture); /* what is written has one */
     if (o.is_alive)
         status = still_recorded(&o, path);
     else if (w->is_copied && is_complete(&o))

@@ -90,6 +90,15 @@ static bool is_possible(void)
     return axp__get(&state) != 2;
 }
 
+bool axp__apart_is_possible(void)
+{
+    struct axp__still still;
+    axp__still_begin(&still);
+    bool is = is_possible();
+    axp__still_end(&still);
+    return is;
+}
+
 /* A limit on files is no signal here either. */
 static void run_here(struct work *w, uint64_t before)
 {

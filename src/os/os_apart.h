@@ -24,6 +24,9 @@
  * they are closed where it runs. */
 bool axp__apart(void (*fn)(void *), void *arg);
 
+/* False: under an emulator, where it is done in place. */
+bool axp__apart_is_possible(void);
+
 /* Between the two nothing ends or interrupts the calling thread: others may
  * wait for it. */
 struct axp__still {

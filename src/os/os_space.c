@@ -4,6 +4,7 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <string.h>
 #include <sys/file.h>
@@ -15,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/base_atomic.h"
+#include "os/os_apart.h"
 #include "os/os_map.h"
 
 #define UNIT 4096u
@@ -183,9 +185,37 @@ static bool back(struct axp__space *s, void *memory, uint64_t bytes)
     return false;
 }
 
+struct by_path {
+    const struct axp__space *space;
+    const struct axp__extent *extent;
+    void *memory; /* NULL: it is not our file any more */
+};
+
+/* Apart. */
+static void map_by_path(void *ctx)
+{
+    struct by_path *b = ctx;
+    const struct axp__space *s = b->space;
+    struct stat st;
+    int fd = open((const char *)(uintptr_t)s->path,
+                  O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0) return;
+    if (!fstat(fd, &st) && (uint64_t)st.st_dev == s->device &&
+        (uint64_t)st.st_ino == s->inode) {
+        void *m = mmap(NULL, b->extent->bytes, PROT_READ | PROT_WRITE,
+                       MAP_SHARED, fd, (off_t)b->extent->offset);
+        if (m != MAP_FAILED) b->memory = m;
+    }
+    close(fd);
+}
+
 static void *map_place(struct axp__space *s, const struct axp__extent *e)
 {
     uint64_t step = axp__get(&s->step_bytes); /* 0: in the child of a fork */
+    if (step && s->own->is_by_path) {
+        struct by_path b = {s, e, NULL};
+        return axp__apart(map_by_path, &b) ? b.memory : NULL;
+    }
     uint64_t anchor = step ? anchor_at(s, e->offset / step) : 0;
     return anchor ? map_behind(anchor, e->offset % step, e->bytes) : NULL;
 }
@@ -450,6 +480,15 @@ static uint64_t stretch(int fd, uint64_t bytes)
     return 0;
 }
 
+/* Emulators refuse it, and so may a sandbox. */
+static bool can_map_behind(const struct axp__space *s)
+{
+    uint64_t page = page_bytes();
+    void *m = map_behind((uintptr_t)s, page, page);
+    if (m) munmap(m, page);
+    return m;
+}
+
 static void begin(struct axp__space *s, const uint8_t *id, const char *path)
 {
     uint64_t page = page_bytes();
@@ -496,6 +535,7 @@ struct axp__space *axp__space_create(int fd, const char *path,
         return NULL;
     }
     (void)flock(fd, LOCK_EX | LOCK_NB); /* not everywhere */
+    own->is_by_path = !can_map_behind(s);
     s->own = own;
     s->end_bytes = bytes;
     s->length_bytes = length;

@@ -17,7 +17,8 @@
  * No descriptor is kept: the program could close it, and its number would be
  * the program's file. The file has its full length from the beginning, with
  * nothing in it; what is mapped is mapped by way of what is mapped already
- * (an anchor every few megabytes). Every byte is made sure of before it is
+ * (an anchor every few megabytes), or where that is refused by opening the
+ * file again, apart (os_apart.h). Every byte is made sure of before it is
  * used: a full /dev/shm is no SIGBUS at a store. Chunks then find no room, and
  * leave some of it to the others; lanes and accumulators lie in anonymous
  * memory instead, so that statistics stay whole, though a kill would lose what
@@ -81,6 +82,7 @@ struct axp__mapped {
 
 struct axp__space_own {
     uint32_t n;
+    uint32_t is_by_path; /* the file is opened again for each extent */
     struct axp__mapped at[AXP__SPACE_EXTENTS]; /* as the table of extents */
 };
 

@@ -77,7 +77,7 @@ axp_status axp_spools_list(int (*fn)(const axp_spool_info *s, void *ctx),
         bool is_ours = h->space.layout == AXP__SPACE_LAYOUT;
         axp_spool_info info = {h->path, is_ours ? h->space.owner : "",
                                h->space.pid, h->bytes,
-                               axp__spool_is_in_use(fd)};
+                               axp__spool_is_in_use_by(fd, h->space.pid)};
         close(fd);
         stop = fn(&info, ctx);
     }
@@ -98,7 +98,7 @@ axp_status axp_spool_remove(const char *path)
     if (fd < 0)
         status = axp__fail(AXP_E_NOT_FOUND, "%s is no spool of this user",
                            path ? path : "(null)");
-    else if (axp__spool_is_in_use(fd))
+    else if (axp__spool_is_in_use_by(fd, h->space.pid))
         status = axp__fail(AXP_E_STATE, "%s is in use by process %llu", path,
                            (unsigned long long)h->space.pid);
     else if (unlink(path))

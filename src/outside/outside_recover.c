@@ -581,7 +581,8 @@ axp_status axp__spool_recover(int fd, struct axp__recovered *out)
     out->n_merged_rows = m->n_merged_rows;
     out->n_chunks = m->n_chunks;
     out->is_cut = m->is_cut || lost_paths_or_events(c);
-    out->is_alive = !c->is_finished && axp__spool_is_in_use(m->fd);
+    out->is_alive =
+        !c->is_finished && axp__spool_is_in_use_by(m->fd, m->head->pid);
     out->capture = c;
     return AXP_OK;
 }

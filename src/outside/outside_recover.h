@@ -29,6 +29,10 @@ void axp__spool_unlink_for(int trace_fd, const char *trace_path);
  * again, and are others in another namespace. Only of a file whose magic was
  * seen, which is written after it was locked. */
 bool axp__spool_is_in_use(int fd);
+/* The same, for who asks once. The kernel may let go of the lock some
+ * milliseconds after a killed process was waited for: where no process has the
+ * id, the lock gets half a second to go. It alone decides. */
+bool axp__spool_is_in_use_by(int fd, uint64_t pid);
 
 /* Reads a spool; takes the descriptor over, also on failure. NULL in
  * capture, and the reason in axp_last_error, if it is none. */

@@ -7,12 +7,15 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "outside/outside_recover.h"
@@ -85,6 +88,23 @@ bool axp__spool_is_in_use(int fd)
 {
     if (flock(fd, LOCK_SH | LOCK_NB)) return true; /* or it cannot be told */
     (void)flock(fd, LOCK_UN);
+    return false;
+}
+
+#define LINGER_MS 500
+
+/* Not here at least: it may be one of another namespace. */
+static bool is_gone(uint64_t pid)
+{
+    return pid && pid <= INT_MAX && kill((pid_t)pid, 0) && errno == ESRCH;
+}
+
+bool axp__spool_is_in_use_by(int fd, uint64_t pid)
+{
+    for (int i = 0; axp__spool_is_in_use(fd); i++) {
+        if (i == LINGER_MS || !is_gone(pid)) return true;
+        (void)nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    }
     return false;
 }
 

@@ -8,10 +8,12 @@
  * up to their writer's cursor and believed if their seq has not changed.
  *
  * Frames have no version. A frame is taken as open if it holds the same begin
- * before and after its fields were copied and is below the top both times,
- * with a barrier through all threads in between: then whatever changed it is
- * seen. Nodes are read before frames, so a scope that ends meanwhile is
- * missed, never counted twice.
+ * before and after all else of its lane was copied and is below the top both
+ * times, with a barrier through all threads in between: then whatever changed
+ * it is seen. Where one has ended meanwhile the nodes, which have its call now,
+ * are copied again, and what is left of the frames is looked at again. So no
+ * call is counted twice, and none that a capture has seen open is missing from
+ * the next.
  */
 #include "record/record_capture.h"
 
@@ -27,6 +29,8 @@
 #include "record/record_named.h"
 #include "record/record_tape.h"
 #include "record/record_warning.h"
+
+#define MOST_LOOKS 100 /* at a thread in the middle of an event */
 
 /* ---- accumulators ------------------------------------------------------------ */
 
@@ -159,11 +163,11 @@ static void copy_nodes(struct axp__cap_lane *to, axp__ref *refs,
     }
 }
 
-static void copy_ops(struct axp__cap_lane *to, const struct axp__tally *t)
+static void copy_ops(struct axp__cap_lane *to, uint32_t cap,
+                     const struct axp__tally *t)
 {
-    uint32_t cap = to->n_hists;
     axp__ref ref = axp__get_acquire(&t->first.ops);
-    to->n_hists = 0;
+    to->n_hists = 0; /* of cap */
     for (uint32_t i = 0; i < to->n_ops; i++) {
         const struct axp__op *op = axp__arena_at(&t->arena, ref);
         CONSISTENTLY(&op->version, copy_op(&to->ops[i], op));
@@ -239,46 +243,87 @@ static void copy_frame(struct axp__cap_frame *to, const struct axp__lane *lane,
     if (axp__named_is_claimed(lane, f)) to->node = AXP__CAP_ROOT;
 }
 
-static bool copy_frames(struct axp__capture *c, struct axp__cap_lane *to,
-                        const struct axp__lane *lane, const axp__ref *refs)
+/* What the owner was about when it was last looked at is done: a scope that is
+ * not open any more has been counted. Unless he was stopped in there: nobody
+ * waits for that. False: nothing was under way. */
+static bool let_finish(const struct axp__lane *lane)
 {
-    const struct axp__tally *t = &lane->tally;
-    struct axp__frame *frames, *again, *top = axp__tally_look(t, &frames);
-    uint64_t depth = (uint64_t)(top - frames);
-    if (depth == 0) return true;
-    uint64_t *begins = axp__cap_take(c, 2 * (size_t)depth, sizeof *begins);
-    to->frames = axp__cap_take(c, (size_t)depth, sizeof *to->frames);
-    if (!begins || !to->frames) return false;
+    const struct axp__thread *t = axp__get(&lane->owner);
+    int i = 0;
+    if (!t || t == axp__tls || axp__get(&lane->state) != AXP__LANE_ACTIVE)
+        return false;
+    while (i < MOST_LOOKS && axp__thread_is_inside(t))
+        i++;
+    return i > 0;
+}
 
-    bool is_own = lane->owner == axp__tls;
-    uint32_t n = look(t, &frames, begins, (uint32_t)depth);
-    if (!is_own) axp__barrier_all_threads();
-    for (uint32_t i = 0; i < n; i++)
-        copy_frame(&to->frames[i], lane, frames + 1 + i, refs, to->n_nodes);
-    if (!is_own) axp__barrier_all_threads();
-    uint32_t m = look(t, &again, begins + depth, n);
-    if (again != frames) m = 0;
-    while (to->n_frames < m &&
-           begins[to->n_frames] == begins[depth + to->n_frames])
-        to->n_frames++;
+static void pass_barrier(const struct axp__lane *lane)
+{
+    if (lane->owner != axp__tls) axp__barrier_all_threads();
+}
+
+/* The frames of a lane: when each began, at first and when last looked at. */
+struct open {
+    struct axp__frame *frames;
+    uint64_t *first, *again;
+    uint32_t n;
+};
+
+/* First of all that is looked at. */
+static bool begin_frames(struct axp__capture *c, struct axp__cap_lane *to,
+                         const struct axp__lane *lane, struct open *o)
+{
+    struct axp__frame *top = axp__tally_look(&lane->tally, &o->frames);
+    size_t depth = (size_t)(top - o->frames);
+    *o = (struct open){.first = axp__cap_take(c, depth, sizeof *o->first),
+                       .again = axp__cap_take(c, depth, sizeof *o->again)};
+    to->frames = axp__cap_take(c, depth, sizeof *to->frames);
+    if (!o->first || !o->again || !to->frames) return false;
+    o->n = look(&lane->tally, &o->frames, o->first, (uint32_t)depth);
+    if (let_finish(lane) || o->n) pass_barrier(lane);
     return true;
+}
+
+/* Whether all that were left are open still, and where they were. */
+static bool are_open(const struct axp__lane *lane, struct open *o)
+{
+    struct axp__frame *before = o->frames;
+    uint32_t n = 0, n_before = o->n;
+    if (o->n) pass_barrier(lane);
+    uint32_t m = look(&lane->tally, &o->frames, o->again, o->n);
+    while (n < m && o->first[n] == o->again[n])
+        n++;
+    o->n = n;
+    if (n == n_before && o->frames == before) return true;
+    let_finish(lane);
+    pass_barrier(lane);
+    return false;
 }
 
 /* ---- lanes and rows ---------------------------------------------------------------- */
 
+/* A call is seen with its extremes: nodes before ops. */
 static bool copy_lane(struct axp__capture *c, const struct axp__lane *lane,
                       int32_t row)
 {
     struct axp__cap_lane *to = &c->lanes[c->n_lanes];
+    struct open open = {0};
     to->row = row;
     to->is_track = lane->track != 0;
-    if (!size_lane(c, to, &lane->tally)) return false;
+    if (!begin_frames(c, to, lane, &open) || !size_lane(c, to, &lane->tally))
+        return false;
+    uint32_t n_hists = to->n_hists;
     axp__ref *refs = axp__cap_take(c, to->n_nodes, sizeof *refs);
     if (!refs) return false;
-    copy_nodes(to, refs, &lane->tally); /* a call is seen with its extremes */
-    copy_ops(to, &lane->tally);
     copy_small(to, &lane->tally);
-    if (!copy_frames(c, to, lane, refs)) return false;
+    do {
+        copy_nodes(to, refs, &lane->tally);
+        copy_ops(to, n_hists, &lane->tally);
+        for (uint32_t i = 0; i < open.n; i++)
+            copy_frame(&to->frames[i], lane, open.frames + 1 + i, refs,
+                       to->n_nodes);
+    } while (!are_open(lane, &open));
+    to->n_frames = open.n;
     axp__cap_declare(to);
     c->n_lanes++;
     return true;
@@ -612,6 +657,8 @@ struct axp__capture *axp__capture_take(axp_profiler *handle)
     if (axp__prof_check(handle) == p) {
         axp__trash_empty(p);
         c = p->tape ? make_with_trace(p) : make(p, true);
+        if (!(axp__get(&p->gate) & AXP__GATE_FINISHED))
+            axp__lane_merge_many(p); /* others could not meanwhile */
     }
     pthread_mutex_unlock(&p->mutex);
     if (c)

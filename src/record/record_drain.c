@@ -38,7 +38,8 @@
 #define IDLE_MOST_NS 100000000
 #define WRITE_AFTER_NS 1000000000u
 #define ENOUGH_CHUNKS 128u
-#define RESERVE_CHUNKS 64u
+#define LEAST_RESERVE 4
+#define MOST_RESERVE 64
 
 /* ---- waiting ------------------------------------------------------------------- */
 
@@ -121,11 +122,14 @@ static size_t count_full(const struct axp__pool *pool, size_t most)
     return full;
 }
 
+/* As many as are in use: who records little has a small spool. */
 static void keep_reserve(struct axp__pool *pool)
 {
     int64_t n_free = (int64_t)axp__get(&pool->n_free);
-    if (pool->block && n_free < (int64_t)RESERVE_CHUNKS / 2)
-        axp__pool_grow(pool, RESERVE_CHUNKS);
+    int64_t want = (int64_t)axp__get(&pool->n_chunks) - n_free;
+    if (want < LEAST_RESERVE) want = LEAST_RESERVE;
+    if (want > MOST_RESERVE) want = MOST_RESERVE;
+    if (pool->block && n_free < want / 2) axp__pool_grow(pool, (size_t)want);
 }
 
 /* ---- orders -------------------------------------------------------------------------- */
@@ -252,8 +256,9 @@ void axp__drain_begin_in_child(struct axp__tape *tape)
 {
     int keep = errno;
 #if !defined(__SANITIZE_THREAD__) /* it has no threads in such a child */
+    /* Nor have emulators: qemu-user ends at the first. */
     if (!tape->is_outside && axp__get(&tape->state) == AXP__TAPE_WANTED &&
-        !may_be_in_handler())
+        !may_be_in_handler() && axp__apart_is_possible())
         axp__drain_begin(tape);
 #endif
     errno = keep;

@@ -3,6 +3,7 @@
 #include "record/record_lane.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <string.h>
 
 #include "os/os_map.h"
@@ -16,6 +17,8 @@
 
 #define MOST_MOVED_IN 1024u
 #define MERGE_PAST 32      /* ended lanes kept whole, by thread */
+#define WAIT_PAST 64       /* … of which so many hold too much memory … */
+#define MOST_YIELDS 1000   /* … to go on without having tried this often */
 #define MOST_LEFT_OPEN 512 /* of threads that ended with scopes open */
 
 /* ---- memory of lanes -------------------------------------------------------- */
@@ -237,21 +240,38 @@ void axp__lane_keep(struct axp__lane *lane)
     axp__add(&lane->p->n_free_lanes, 1);
 }
 
+static bool have_ended(const struct axp__prof *p, uint32_t more_than)
+{
+    return axp__get(&p->n_ended) > more_than + axp__get(&p->n_left_open);
+}
+
+/* The mutex may be the calling thread's, which a handler has interrupted, so
+ * nobody waits for it. But who has it may not be running, and then threads
+ * could come and go until the memory is used up. */
+static void merge_if_many(struct axp__prof *p)
+{
+    for (int i = 0; have_ended(p, i ? WAIT_PAST : MERGE_PAST); i++) {
+        if (!pthread_mutex_trylock(&p->mutex)) {
+            axp__lane_merge_many(p);
+            pthread_mutex_unlock(&p->mutex);
+            return;
+        }
+        if (i == MOST_YIELDS) return;
+        if (have_ended(p, WAIT_PAST)) sched_yield();
+    }
+}
+
 struct axp__lane *axp__lane_take(struct axp__thread *t, struct axp__prof *p,
                                  uint32_t track, uint32_t name)
 {
     struct axp__lane *lane = NULL;
-    if (t && axp__get(&p->n_ended) > MERGE_PAST + axp__get(&p->n_left_open)) {
-        if (!pthread_mutex_trylock(&p->mutex)) {
-            axp__lane_merge_ended(p);
-            pthread_mutex_unlock(&p->mutex);
-        }
-    }
+    if (t) merge_if_many(p);
     if (t) lane = reclaim(p);
     bool is_new = !lane;
     if (is_new) lane = take_memory(p->budget.space);
     if (!lane) return NULL;
     if (is_new) axp__budget_force(&p->budget, sizeof *lane);
+    axp__put(&lane->row_in_file, 0); /* that was another file's */
     axp__put(&lane->row, axp__add(&p->n_rows, 1) + 1);
     lane->track = track;
     axp__put(&lane->tid, t ? t->tid : 0);
@@ -424,8 +444,9 @@ static void merge_lane(struct axp__prof *p, struct axp__lane *lane)
 
 /* They are out of sight before anything of theirs is given back. A thread that
  * searches lanes may have seen one before that: then it is for another time. */
-void axp__lane_merge_ended(struct axp__prof *p)
+void axp__lane_merge_many(struct axp__prof *p)
 {
+    if (!have_ended(p, MERGE_PAST)) return;
     if (!p->merged) p->merged = axp__lane_take(NULL, p, 0, 0);
     if (!p->merged) return;
     bool is_over = p->n_left_open > MOST_LEFT_OPEN;

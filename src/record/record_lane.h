@@ -175,8 +175,8 @@ void axp__lane_leave(struct axp__lane *lane);
 void axp__lane_free(struct axp__lane *lane);
 /* Forgets what was recorded; nobody inside. */
 void axp__lane_clear(struct axp__lane *lane);
-/* Merges the lanes of ended threads; by mutex. */
-void axp__lane_merge_ended(struct axp__prof *p);
+/* Merges the lanes of ended threads if they are many; by mutex. */
+void axp__lane_merge_many(struct axp__prof *p);
 uint64_t axp__lane_busy_ticks(const struct axp__lane *lane);
 /* By the profiler's mutex, nobody inside: what will be known of the threads
  * that go on. */

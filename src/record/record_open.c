@@ -13,6 +13,7 @@
  * it, or none.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
@@ -75,6 +76,22 @@ static void make_path(struct axp__tape *tape, bool with_pid, uint32_t turn)
     *to = 0;
 }
 
+/* Whether what has the name is our parent's recording, or our own of before an
+ * exec: then another name is a matter of course. */
+static bool is_of_this_run(const struct axp__trace *t)
+{
+    uint8_t bytes[AXP__FILE_HEAD];
+    struct axp__file_head h;
+    int fd = open(t->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0) return false;
+    bool is =
+        pread(fd, bytes, sizeof bytes, 0) == (ssize_t)sizeof bytes &&
+        axp__file_head_get(bytes, &h) == AXP__BLOCK_OK &&
+        (h.process_id == t->parent_id || h.process_id == t->head.process_id);
+    close(fd);
+    return is;
+}
+
 /* The trace under the first name that is free. */
 static int name_trace(struct axp__tape *tape, bool with_pid)
 {
@@ -86,6 +103,9 @@ static int name_trace(struct axp__tape *tape, bool with_pid)
         error = axp__trace_name(t, tape->is_overwriting);
         if (error != EEXIST || !tape->may_rename) break;
         if (!with_pid && !strstr(tape->base, "%p")) {
+            if (!is_of_this_run(t)) /* for axp__tape_tell */
+                snprintf(tape->reason, sizeof tape->reason,
+                         "%s is there already", tape->path);
             with_pid = true;
             turn = 0;
         }

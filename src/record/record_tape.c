@@ -336,13 +336,15 @@ bool axp__tape_close(struct axp__prof *p)
 void axp__tape_tell(const struct axp__tape *tape)
 {
     struct stat st;
-    if (axp__get(&tape->state) != AXP__TAPE_FAILED || !tape->stderr_inode ||
-        tape->is_outside || fstat(STDERR_FILENO, &st) ||
+    bool has_failed = axp__get(&tape->state) == AXP__TAPE_FAILED;
+    if (!tape->reason[0] || !tape->stderr_inode || tape->is_outside ||
+        fstat(STDERR_FILENO, &st) ||
         (uint64_t)st.st_dev != tape->stderr_device ||
         (uint64_t)st.st_ino != tape->stderr_inode)
         return;
-    dprintf(STDERR_FILENO, "axprof: AXPROF_OUT: %s; nothing was recorded\n",
-            tape->reason);
+    dprintf(STDERR_FILENO, "axprof: AXPROF_OUT: %s; %s%s\n", tape->reason,
+            has_failed ? "nothing was recorded" : "recorded to ",
+            has_failed ? "" : tape->path);
 }
 
 /* ---- fork ---------------------------------------------------------------------------------- */

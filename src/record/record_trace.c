@@ -229,13 +229,14 @@ static bool put_rows(struct axp__trace *t, struct axp__prof *p)
     struct axp__lane *l = axp__get_acquire(&p->lanes);
     for (; l; l = axp__get(&l->next)) {
         uint32_t row = axp__get(&l->row);
-        if (!axp__lane_is_readable(l) || l->row_in_file == row) continue;
+        if (!axp__lane_is_readable(l) || axp__get(&l->row_in_file) == row)
+            continue;
         struct axp__row_record r = {row, l->track, axp__get(&l->name),
                                     axp__get(&l->tid),
                                     axp__get(&l->first_ticks)};
         size_t k = axp__row_put(t->body + f.used, BODY_BYTES - f.used, &r);
         if (!k) continue; /* next time */
-        l->row_in_file = row;
+        axp__put(&l->row_in_file, row);
         f.used += k;
         f.block.n++;
     }

@@ -318,6 +318,8 @@ static inline uint64_t axp__cap_lane_end(const struct axp__capture *c,
 #define AXP__CODE_CUT "cut_file"
 #define AXP__CODE_DAMAGED "damaged_blocks"
 #define AXP__CODE_NO_END "folded_again"
+/* Of one that says that nothing is but an index, which packing makes anew. */
+#define AXP__CODE_CUT_INDEX "cut_index"
 
 /* The place of a node among the refs of a lane's nodes, which rise: nodes lie
  * in the order in which they were made. */

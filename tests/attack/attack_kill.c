@@ -218,6 +218,12 @@ static bool has_words_in_trace(void)
     return !stat(path, &st) && st.st_size > 100000; /* more than a header */
 }
 
+static void expect_ok(axp_status status)
+{
+    if (status) dprintf(2, "%s\n", axp_last_error());
+    CHECK_EQ(status, AXP_OK);
+}
+
 /* Whether the kill found words in both places; is_late: it waits until it
  * does. */
 static bool kill_once(bool is_late, bool is_brief)
@@ -239,14 +245,11 @@ static bool kill_once(bool is_late, bool is_brief)
     axp_view *v = NULL;
     const char *paths[] = {path};
     bool both = has_words_in_trace();
-    if (axp_open(paths, 1, &v)) {
-        dprintf(2, "%s\n", axp_last_error());
-        _exit(1);
-    }
+    expect_ok(axp_open(paths, 1, &v));
     check_view(v);
     axp_view_destroy(v);
-    CHECK_EQ(axp_file_pack(path, NULL), AXP_OK); /* the spool is gone */
-    CHECK_EQ(axp_open(paths, 1, &v), AXP_OK);
+    expect_ok(axp_file_pack(path, NULL)); /* the spool is gone */
+    expect_ok(axp_open(paths, 1, &v));
     check_view(v);
     axp_view_destroy(v);
     check_file();

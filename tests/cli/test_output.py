@@ -437,6 +437,21 @@ def test_cut_files(c, folder):
         check(done.status != 0 and b": sound" not in done.out, length, done.out)
 
 
+def test_cut_index(c, folder):
+    """All that was recorded is there: it is said, and packing mends it."""
+    file = record(c, folder)
+    file.write_bytes(file.read_bytes()[:-100])
+    for verb, codes in (("report", {"cut_index"}), ("pack", set()),
+                        ("report", set())):
+        done = axprof(c, folder, verb, *(["-f", "json"] * (verb == "report")),
+                      file)
+        equal(done.status, 0, (verb, done.err))
+        if verb == "report":
+            found = {w["code"] for w in json.loads(done.out)["warnings"]}
+            equal(found & {"cut_index", "cut_file"}, codes, "warnings")
+    equal(axprof(c, folder, "check", file).status, 0, "check")
+
+
 def test_no_control_characters(c, folder):
     """Of names of files, too."""
     file = record(c, folder)

@@ -9,7 +9,6 @@ import json
 import os
 import pathlib
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -192,48 +191,6 @@ def test_functions(c, folder):
     equal(calls(data, "leaf"), 0, "without the adapter")
 
 
-def test_symbols(c, folder):
-    """--symbols: a stripped program, or none at all, and its debug file in a
-    folder; another build's is not taken."""
-    def make(*command):
-        equal(run(command, folder).status, 0, command)
-    program = folder / "stripped"
-    shutil.copy(c.program("functions_program"), program)
-    for name in ("byname", "byid", "another", "empty"):
-        (folder / name).mkdir()
-    debug = folder / "byname" / "stripped.debug"
-    make("objcopy", "--only-keep-debug", program, debug)
-    make("strip", "--strip-all", program)
-    data, files = profile(c, folder, program)
-    equal(calls(data, "leaf"), 0, "stripped")
-    build_id = re.search(rb"Build ID: (\w+)",
-                         run(["readelf", "-n", debug], folder).out)[1].decode()
-    by_id = folder / "byid" / ".build-id" / build_id[:2]
-    by_id.mkdir(parents=True)
-    (by_id / (build_id[2:] + ".debug")).symlink_to(debug)
-    shutil.copy(c.program("record_program"), folder / "another/stripped")
-    os.mkfifo(folder / "another/stripped.debug")
-
-    def leaf(*folders):
-        options = [o for name in folders for o in ("--symbols", name)]
-        done = run([c.axprof, "report", "-f", "json", *options, *files],
-                   folder)
-        equal(done.status, 0, done.err)
-        return ops(json.loads(done.out)).get("leaf", {"calls": 0, "file": ""})
-    for _ in range(2):
-        equal(leaf("another", "empty")["calls"], 0, "nothing that fits")
-        for name in ("byname", "byid"):
-            found = leaf("another", name, "empty")
-            equal(found["calls"], 100 + 3 + 1 + 4 * 2001, name)
-            check(found["file"].endswith("functions_program.c"), found)
-        folded = run([c.axprof, "export", "-f", "folded", "--symbols",
-                      "byname", *files], folder)
-        check(b"recurse;leaf " in folded.out, folded.out[:300], folded.err)
-        program.unlink(missing_ok=True)
-    wrong = run([c.axprof, "report", "--symbols", "nowhere", *files], folder)
-    equal(wrong.status, 2, wrong.err)
-
-
 def test_waits(c, folder):
     data, _ = profile(c, folder, c.program("pthread_program"))
     for name in ("mutex wait", "condition wait", "semaphore wait"):
@@ -272,7 +229,7 @@ def test_short_processes(c, folder):
     data, _ = profile(c, folder, "sh", "-c",
                       f"i=0; while [ $i -lt {n} ]; do /bin/true; "
                       "i=$((i + 1)); done")
-    seen = sum(p["count"] for p in data["processes"])
+    seen = sum(process["count"] for process in data["processes"])
     missed = counters(data).get("process.missed", {"max": 0})["max"]
     # a shell that has forked and not become the other program yet counts as
     # what it was

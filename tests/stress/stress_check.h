@@ -34,6 +34,11 @@
 #ifndef STRESS_ASAN
 #define STRESS_ASAN 0
 #endif
+#ifdef AXP_EMULATED /* by qemu-user: no vfork, no threads in the child of a */
+#define STRESS_EMULATED 1 /* fork, and nothing that a program starts runs */
+#else
+#define STRESS_EMULATED 0
+#endif
 
 /* Whether the child of a fork beside busy threads may call malloc. A
  * sanitizer's allocator lets it inherit locks that nobody will open. */

@@ -28,9 +28,12 @@ static uint64_t resident(void)
     return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
+/* A lane holds 115 KiB here, and there are twice as many as threads at a time:
+ * those of the last time have ended, but need not have been merged yet. */
 static void begin_case(void)
 {
     const axp_options options = {.path = path,
+                                 .memory_limit = 128 << 20,
                                  .spool_limit = 16 << 20,
                                  .flags = path ? AXP_OVERWRITE : 0};
     for (int i = 0; i < NAMES; i++)
@@ -153,6 +156,33 @@ static void to_a_file_many_at_a_time(void)
     to_a_file(AT_A_TIME);
 }
 
+/* ---- beside others -------------------------------------------------------------- */
+
+static uint32_t is_over;
+
+static void *take_snapshots(void *unused)
+{
+    while (!__atomic_load_n(&is_over, __ATOMIC_RELAXED)) {
+        axp_view *v = axp_snapshot(prof);
+        CHECK(v != NULL);
+        axp_view_destroy(v);
+    }
+    return unused;
+}
+
+/* Threads that have ended give their memory back, though the profiler is
+ * hardly ever free. */
+static void while_snapshots_are_taken(void)
+{
+    pthread_t t;
+    begin_case();
+    CHECK(!pthread_create(&t, NULL, take_snapshots, NULL));
+    run_threads(n_threads / 2, AT_A_TIME, record);
+    __atomic_store_n(&is_over, 1, __ATOMIC_RELAXED);
+    CHECK(!pthread_join(t, NULL));
+    check_snapshot();
+}
+
 /* ---- names ------------------------------------------------------------------ */
 
 static void *record_named(void *unused)
@@ -240,6 +270,7 @@ int main(int argc, char **argv)
     failed += STRESS_RUN(many_at_a_time, seconds);
     failed += STRESS_RUN(to_a_file_one_after_another, seconds);
     failed += STRESS_RUN(to_a_file_many_at_a_time, seconds);
+    failed += STRESS_RUN(while_snapshots_are_taken, seconds);
     failed += STRESS_RUN(with_names_of_their_own, seconds);
     failed += STRESS_RUN(with_scopes_left_open, seconds);
     failed += STRESS_RUN(with_scopes_that_others_stop, seconds);

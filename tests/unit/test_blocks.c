@@ -46,7 +46,8 @@ static void random_puts_and_takes(void **state)
 static void without_budget_it_is_full(void **state)
 {
     (void)state;
-    struct axp__budget budget = {.limit_bytes = 4096 * sizeof(struct axp__slot)};
+    struct axp__budget budget = {.limit_bytes =
+                                     4096 * sizeof(struct axp__slot)};
     struct axp__blocks m = {.budget = &budget};
     uint64_t old, n = 0, value;
     while (axp__blocks_put(&m, key_of(n, 64), n, &old) == AXP__PUT_NEW)

@@ -149,6 +149,36 @@ static void snapshots_of_a_running_program(void **state)
     axp_profiler_destroy(w.p);
 }
 
+static void *record_slowly(void *arg)
+{
+    struct work *w = arg;
+    while (!__atomic_load_n(&w->is_over, __ATOMIC_RELAXED)) {
+        AXP_SCOPE_IN(w->p, "slow");
+        sched_yield();
+    }
+    return NULL;
+}
+
+/* A call that a snapshot saw open is in the next, open or ended. */
+static void no_call_is_lost_on_its_way_out(void **state)
+{
+    (void)state;
+    struct work w = {
+        .p = axp_profiler_create(&(axp_options){.flags = AXP_NO_TIMELINE})};
+    pthread_t t = ts_spawn(record_slowly, &w);
+    uint64_t calls = 0;
+    for (int r = 0; r < (TS_SLOW ? 200 : 1500); r++) {
+        axp_view *v = ts_snapshot(w.p);
+        axp_op op = ts_view_op(v, "slow");
+        axp_view_destroy(v);
+        assert_true(op.calls >= calls);
+        calls = op.calls;
+    }
+    __atomic_store_n(&w.is_over, true, __ATOMIC_RELAXED);
+    ts_join(t);
+    axp_profiler_destroy(w.p);
+}
+
 static void threads_are_listed(void **state)
 {
     (void)state;
@@ -241,6 +271,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(snapshots_of_a_running_program),
+        cmocka_unit_test(no_call_is_lost_on_its_way_out),
         cmocka_unit_test(threads_are_listed),
         cmocka_unit_test(a_view_outlives_its_profiler),
         cmocka_unit_test(an_empty_profiler_has_an_empty_view),

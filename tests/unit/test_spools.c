@@ -3,11 +3,14 @@
  * when nobody uses them, and never anything else. */
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "axprof/axprof_file.h"
+#include "outside/outside_recover.h"
 #include "test_support.h"
 
 static char folder[] = "/tmp/axprof-spools-XXXXXX";
@@ -148,6 +151,40 @@ static void nothing_else_is_removed(void **state)
     unlink(path);
 }
 
+/* ---- the lock --------------------------------------------------------------------- */
+
+static int locked_fd;
+
+static void let_go(int number)
+{
+    (void)number;
+    (void)flock(locked_fd, LOCK_UN);
+}
+
+/* As of a killed process whose memory the kernel has not given back yet. */
+static void a_lock_may_outlive_its_process(void **state)
+{
+    (void)state;
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL, 0600);
+    locked_fd = open(path, O_RDWR);
+    assert_true(fd >= 0 && locked_fd >= 0);
+    pid_t gone = fork();
+    if (!gone) _exit(0);
+    assert_int_equal(waitpid(gone, NULL, 0), gone);
+    assert_int_equal(flock(locked_fd, LOCK_EX), 0);
+    assert_true(axp__spool_is_in_use_by(fd, (uint64_t)getpid()));
+    assert_true(
+        axp__spool_is_in_use_by(fd, (uint64_t)gone)); /* a lock is one */
+    signal(SIGALRM, let_go);
+    struct itimerval soon = {.it_value.tv_usec = 20000};
+    assert_int_equal(setitimer(ITIMER_REAL, &soon, NULL), 0);
+    assert_false(axp__spool_is_in_use_by(fd, (uint64_t)gone));
+    signal(SIGALRM, SIG_DFL);
+    close(locked_fd);
+    close(fd);
+    unlink(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -155,6 +192,7 @@ int main(void)
         cmocka_unit_test(one_that_nobody_uses_can_be_removed),
         cmocka_unit_test(it_is_in_use_though_its_descriptor_is_closed),
         cmocka_unit_test(nothing_else_is_removed),
+        cmocka_unit_test(a_lock_may_outlive_its_process),
     };
 #if defined(__SANITIZE_THREAD__)
     return 77; /* it has no threads in the child of a fork */

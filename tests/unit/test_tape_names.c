@@ -193,6 +193,44 @@ static void what_is_no_file_is_refused_with_one_line(void **state)
     unlink(errors);
 }
 
+static const char *line_of(const char *path)
+{
+    static char line[512];
+    FILE *f = fopen(path, "r");
+    assert_non_null(f);
+    if (!fgets(line, sizeof line, f)) line[0] = 0;
+    assert_null(fgets(line + 256, 256, f)); /* one at most */
+    fclose(f);
+    return line;
+}
+
+/* Said by who was started with it; a child in the same run has another name as
+ * a matter of course, made by fork or by exec. */
+static void a_name_that_is_taken_is_said_with_the_other(void **state)
+{
+    if (AXP_EMULATED || TS_TSAN) skip();
+    (void)state;
+    char errors[512], out[512];
+    snprintf(errors, sizeof errors, "%s/errors", folder);
+    snprintf(out, sizeof out, "%s/run.axp", folder);
+    static const char *const ways[] = {"forks", "execs"};
+    char expected[2048];
+    assert_int_equal(run_self(out, "some", errors), 0);
+    assert_string_equal(line_of(errors), "");
+    assert_int_equal(run_self(out, "some", errors), 0);
+    snprintf(expected, sizeof expected,
+             "axprof: AXPROF_OUT: %s is there already; recorded to "
+             "%s/run-%ld.axp\n",
+             out, folder, (long)last_child);
+    assert_string_equal(line_of(errors), expected);
+    for (int i = 0; i < 2; i++) {
+        clean(NULL);
+        assert_int_equal(run_self(out, ways[i], errors), 0);
+        assert_string_equal(line_of(errors), "");
+        assert_int_equal(count_files(), 3); /* of both, and errors */
+    }
+}
+
 /* ---- ends that come early ------------------------------------------------------------ */
 
 /* Killed at any moment of the first event: no file, or one that can be read. */
@@ -323,7 +361,16 @@ static int be_run(const char *what)
         AXP_SCOPE("scope");
     }
     if (!strcmp(what, "tell")) pause();
-    return 0;
+    bool is_by_fork = !strcmp(what, "forks");
+    if (!is_by_fork && strcmp(what, "execs") != 0) return 0;
+    pid_t pid = fork();
+    if (!pid && !is_by_fork) execl("/proc/self/exe", "x", "some", (char *)NULL);
+    if (!pid) {
+        AXP_SCOPE("scope");
+    }
+    if (!pid) exit(0);
+    int status = 1;
+    return waitpid(pid, &status, 0) == pid ? status : 1;
 }
 
 int main(int argc, char **argv)
@@ -334,6 +381,7 @@ int main(int argc, char **argv)
         T(a_path_is_what_it_was_at_the_beginning),
         T(nothing_of_others_is_replaced_or_removed),
         T(what_is_no_file_is_refused_with_one_line),
+        T(a_name_that_is_taken_is_said_with_the_other),
         T(a_program_killed_while_it_opens_leaves_what_can_be_read),
         T(a_child_that_just_ends_leaves_little),
         T(rounds_with_a_file_leave_no_memory),
