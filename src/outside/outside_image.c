@@ -316,7 +316,7 @@ axp_status axp__image_open(int fd, struct axp__image *m)
     struct stat st;
     m->source.load = load;
     m->fd = fd;
-    m->head = malloc(sizeof *m->head);
+    m->head = aligned_alloc(_Alignof(struct axp__space), sizeof *m->head);
     m->extent = calloc(AXP__SPACE_EXTENTS, sizeof *m->extent);
     if (!m->head || !m->extent)
         return axp__fail(AXP_E_NO_MEMORY, "no memory to read a spool");

@@ -67,7 +67,7 @@ static int open_spool(const char *name, struct head *h)
 axp_status axp_spools_list(int (*fn)(const axp_spool_info *s, void *ctx),
                            void *ctx)
 {
-    struct head *h = malloc(sizeof *h);
+    struct head *h = aligned_alloc(_Alignof(struct head), sizeof *h);
     DIR *d = h ? opendir(WHERE) : NULL;
     int stop = 0;
     for (struct dirent *e; d && !stop && (e = readdir(d));) {
@@ -89,7 +89,7 @@ axp_status axp_spools_list(int (*fn)(const axp_spool_info *s, void *ctx),
 axp_status axp_spool_remove(const char *path)
 {
     size_t n = sizeof WHERE - 1;
-    struct head *h = malloc(sizeof *h);
+    struct head *h = aligned_alloc(_Alignof(struct head), sizeof *h);
     if (!h) return axp__fail(AXP_E_NO_MEMORY, "no memory to remove a spool");
     int fd = path && !strncmp(path, WHERE, n) && !strchr(path + n, '/')
                  ? open_spool(path + n, h)

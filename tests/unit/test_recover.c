@@ -26,12 +26,19 @@ struct bytes {
     size_t len;
 };
 
+/* As aligned as the struct that it begins with. */
+static void *alloc_spool(size_t len)
+{
+    size_t align = _Alignof(struct axp__space);
+    return aligned_alloc(align, (len + align - 1) / align * align);
+}
+
 static struct bytes read_spool(void)
 {
     size_t used = axp__prof_of(prof)->budget.space->end_bytes;
     int fd = open(axp__prof_of(prof)->tape->spool_path, O_RDONLY);
     assert_true(fd >= 0);
-    struct bytes b = {malloc(used), used}; /* all that is in it */
+    struct bytes b = {alloc_spool(used), used}; /* all that is in it */
     assert_int_equal(pread(fd, b.at, b.len, 0), b.len);
     close(fd);
     return b;
@@ -210,7 +217,7 @@ static void spoiled_spools_are_read_or_refused(void **state)
 {
     (void)state;
     struct bytes whole = read_spool();
-    struct bytes b = {malloc(whole.len), whole.len};
+    struct bytes b = {alloc_spool(whole.len), whole.len};
     uint64_t seed = 12345;
     int n_read = 0;
     for (int i = 0; i < (TS_SLOW ? 300 : 1000); i++) {
