@@ -154,14 +154,14 @@ static inline uint64_t ts_warnings(axp_profiler *p, const char *code)
 static inline uint64_t ts_all_warnings(axp_profiler *p)
 {
     static const char *const harmless[] = {"short_scopes", "own_overhead",
-                                           "cut_timeline"};
+                                           "doubtful_times", "cut_timeline"};
     axp_view *v = ts_snapshot(p);
     axp_warning w[64];
     uint64_t count = 0;
     size_t n = axp_view_warnings(v, w, 64);
     for (size_t i = 0; i < n && i < 64; i++) {
         bool counts = true;
-        for (size_t k = 0; k < 3; k++)
+        for (size_t k = 0; k < sizeof harmless / sizeof *harmless; k++)
             if (!strcmp(w[i].code, harmless[k])) counts = false;
         if (counts) count += w[i].count;
     }

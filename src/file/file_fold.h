@@ -29,7 +29,7 @@
 #include "tally/tally_capture.h"
 #include "tally/tally_memory.h"
 
-#define AXP__FOLD_LOOKS_FREE ((uint64_t)1 << 24)
+#define AXP__FOLD_LOOKS_FREE ((uint64_t)1 << 22)
 #define AXP__FOLD_LOOKS_A_BYTE 8u
 
 struct axp__mem_word { /* waits in its row */

@@ -39,6 +39,12 @@ struct tally { /* one that is being read */
     const struct axp__lane *lane;
 };
 
+/* An address in the process that was; it may be any number. */
+static const void *past(const void *base, size_t offset)
+{
+    return (const void *)((uintptr_t)base + offset);
+}
+
 static const void *by_ref(const struct tally *t, axp__ref ref, size_t bytes)
 {
     const struct axp__arena *a = &t->lane->tally.arena;
@@ -54,7 +60,7 @@ static const void *by_ref(const struct tally *t, axp__ref ref, size_t bytes)
         if (!far || seg - AXP__SEGS_NEAR >= AXP__SEGS_FAR) return NULL;
         base = far[seg - AXP__SEGS_NEAR];
     }
-    return base ? axp__image_at(t->m, base + offset, bytes) : NULL;
+    return base ? axp__image_at(t->m, past(base, offset), bytes) : NULL;
 }
 
 /* The record after one of a list; refs rise from record to record, and all
@@ -431,7 +437,7 @@ static const void *by_slab(struct axp__image *m, const struct axp__slab *s,
         base = far ? (const char *)far[block - AXP__SLAB_NEAR] : NULL;
     }
     size_t offset = (ref & ((1u << AXP__SLAB_SHIFT) - 1)) * AXP__SLAB_RECORD;
-    return base ? axp__image_at(m, base + offset, AXP__SLAB_RECORD) : NULL;
+    return base ? axp__image_at(m, past(base, offset), AXP__SLAB_RECORD) : NULL;
 }
 
 static struct axp__live_state get_account(struct axp__image *m,
