@@ -121,6 +121,7 @@ static void *compute(void *argument)
     volatile double sum = 0;
     for (int i = 0; i < 100000; i++)
         sum += 1.0 / (i + 1);
+    (void)sum;
     return argument;
 }
 

@@ -175,8 +175,8 @@ static void test_names_stay_in_their_scripts(void **state)
                                         "<!--",
                                         "]]>",
                                         "\xff\xfe\x80",
-                                        "a\xe2\x80\xa8"
-                                        "b",
+                                        ("a\xe2\x80\xa8"
+                                         "b"),
                                         "\"\\\n\t\x01",
                                         ""};
     axp_profiler *p = ts_profiler();
