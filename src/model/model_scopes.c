@@ -2,6 +2,7 @@
 /* The open scopes of a row; see model_scopes.h. */
 #include "model/model_scopes.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,6 +50,7 @@ static bool widen(struct axp__scopes *s)
 /* Place i is the newest of its name. */
 static void link_named(struct axp__scopes *s, uint32_t i)
 {
+    assert(s->newest); /* widened before */
     struct entry *e = find(s->newest, s->at[i].name);
     if (!e->name_1) s->newest->n_used++;
     e->name_1 = s->at[i].name + 1;
@@ -68,6 +70,7 @@ bool axp__scopes_add_named(struct axp__scopes *s)
  * before go with it: what a table names is never one. */
 static void unlink_named(struct axp__scopes *s, uint32_t i)
 {
+    assert(s->newest); /* it was added */
     struct entry *e = find(s->newest, s->at[i].name);
     if (e->place != i + 1) return;
     do

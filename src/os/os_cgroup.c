@@ -150,7 +150,7 @@ static void walk_up(struct search *s, const char *mounted, const char *group,
 static const char *below_mount(const char *group, const char *top)
 {
     size_t len = strcmp(top, "/") ? strlen(top) : 0;
-    if (strncmp(group, top, len) || (group[len] && group[len] != '/'))
+    if (strncmp(group, top, len) != 0 || (group[len] && group[len] != '/'))
         return "";
     return group + len;
 }

@@ -102,8 +102,8 @@ static void tell_object(struct list *l)
     snprintf(key, sizeof key, "map.%u", l->n++);
     int len =
         snprintf(text, sizeof text, "%llx %llx %llx %s %s",
-                 (unsigned long long)bias, (unsigned long long)(bias + first),
-                 (unsigned long long)(bias + last), id, l->now.path);
+                 (unsigned long long)bias, (unsigned long long)bias + first,
+                 (unsigned long long)bias + last, id, l->now.path);
     l->is_done = !l->put(l->ctx, key, text, (size_t)len);
 }
 

@@ -23,6 +23,6 @@ void axp__drain_end(struct axp__tape *tape);
 
 /* What its thread runs: in the copy that owns the process, since another may be
  * unloaded. */
-void *axp__drain_run(void *tape);
+void *axp__drain_run(void *arg);
 
 #endif

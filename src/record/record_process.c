@@ -25,10 +25,12 @@ static struct axp__process own = {
 struct axp__process *axp__process_shared;
 
 /* Weak: a fully static program has no loader to ask. */
+/* NOLINTBEGIN(readability-*): declared again to be weak */
 extern void *dlsym(void *handle, const char *name) __attribute__((weak));
 extern void *dlopen(const char *path, int flags) __attribute__((weak));
 extern int dladdr1(const void *address, Dl_info *info, void **extra, int flags)
     __attribute__((weak));
+/* NOLINTEND(readability-*) */
 
 struct axp__process *axp__process_v1(void)
 {
