@@ -195,7 +195,6 @@ static bool move_into(struct axp__prof *p, struct axp__space *s)
     }
     p->budget.space = s;
     s->root[AXP__ROOT_RATE] = axp__clock_rate().mult;
-    s->root[AXP__ROOT_COST] = axp__own_cost_pack(axp__own_cost_known());
     s->root[AXP__ROOT_PROF] = (uintptr_t)p;
     return true;
 }
@@ -234,6 +233,16 @@ static axp_status fail(const struct opening *o)
     return axp__fail(o->error == EEXIST ? AXP_E_STATE : AXP_E_IO, "%s", to);
 }
 
+/* Either this finds the tape open, or who opens it finds the cost: both look
+ * after a full fence. */
+void axp__tape_tell_cost(struct axp__prof *p)
+{
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    if (axp__get_acquire(&p->tape->state) == AXP__TAPE_OPEN)
+        axp__put(&p->budget.space->root[AXP__ROOT_COST],
+                 axp__own_cost_pack(axp__own_cost_known()));
+}
+
 /* Nobody else may go on before it is decided: the state changes last. */
 axp_status axp__tape_open(struct axp__prof *p)
 {
@@ -256,6 +265,7 @@ axp_status axp__tape_open(struct axp__prof *p)
     axp_status status = o.error ? fail(&o) : AXP_OK;
     if (tape->is_outside) axp__trace_close(&tape->trace); /* the parent's now */
     axp__put_release(&tape->state, status ? AXP__TAPE_FAILED : AXP__TAPE_OPEN);
+    axp__tape_tell_cost(p);
     axp__drain_ring(tape);
     return status;
 }

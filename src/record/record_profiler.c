@@ -353,6 +353,7 @@ static __attribute__((constructor)) void start_library(void)
     if (axp__process_is_own()) axp__fork_watch();
     if (!global || !global->tape) return;
     axp__own_cost();
+    axp__tape_tell_cost(global);
     axp__drain_begin(global->tape); /* asleep until the first event */
 }
 

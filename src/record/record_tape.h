@@ -100,6 +100,9 @@ void axp__tape_destroy(struct axp__tape *tape); /* not while it is open */
 /* Makes it OPEN, or FAILED with the reason in axp_last_error. The caller
  * knows that nobody has a lane in p. */
 axp_status axp__tape_open(struct axp__prof *p);
+/* What a scope costs is known now: who reads the spool is told. Libraries that
+ * are made ready before ours may have recorded already. */
+void axp__tape_tell_cost(struct axp__prof *p);
 /* At a thread's first event: opens what is WANTED, waits for who does it. No
  * allocator, no cancellation point. False: it could not be decided, since the
  * profiler is in somebody's hands, and the event comes too early. */

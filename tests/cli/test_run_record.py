@@ -63,6 +63,15 @@ def test_own_cost(c, folder):
                              folder).out))["outer"]["self_ns"], "self time")
 
 
+def test_own_cost_of_an_early_event(c, folder):
+    """A library begins a thread before ours is made ready, and so before the
+    cost is known."""
+    data, _ = profile(c, folder, c.program("record_program_early"), "scopes",
+                      1000)
+    equal(calls(data, "inner"), 1000, "calls")
+    check(data["machine"]["own_cost_ns"] > 0, data["machine"])
+
+
 def test_muted_functions(c, folder):
     """Short functions that are called very often are muted and counted;
     --functions all records every call."""
