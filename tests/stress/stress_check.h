@@ -181,4 +181,16 @@ static inline int stress_count_event(const axp_event_info *event, void *ctx)
     return 0;
 }
 
+/* Mappings of this process. */
+static inline unsigned stress_count_maps(void)
+{
+    FILE *f = fopen("/proc/self/maps", "r");
+    unsigned n = 0;
+    CHECK(f != NULL);
+    for (int c; (c = getc(f)) != EOF;)
+        n += c == '\n';
+    fclose(f);
+    return n;
+}
+
 #endif

@@ -124,17 +124,6 @@ static void run_threads(void *(*fn)(void *))
     }
 }
 
-static unsigned count_maps(void)
-{
-    FILE *f = fopen("/proc/self/maps", "r");
-    unsigned n = 0;
-    CHECK(f != NULL);
-    for (int c; (c = getc(f)) != EOF;)
-        n += c == '\n';
-    fclose(f);
-    return n;
-}
-
 static int run(void)
 {
     struct sigaction action = {.sa_handler = on_signal};
@@ -142,10 +131,10 @@ static int run(void)
     CHECK(!sigaction(SIGUSR1, &action, NULL));
     run_threads(in_malloc);
     run_threads(in_handler);
-    unsigned before = count_maps();
+    unsigned before = stress_count_maps();
     run_threads(in_malloc);
     run_threads(in_handler);
-    unsigned after = count_maps();
+    unsigned after = stress_count_maps();
     CHECK_EQ(axp_call_count(axp_global(), "malloc"), n_mallocs);
     CHECK_EQ(axp_call_count(axp_global(), "handler"), n_signals);
     CHECK_EQ(axp_call_count(axp_global(), "thread"), 2 * N_THREADS);

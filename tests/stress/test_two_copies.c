@@ -153,17 +153,6 @@ static void *live_on(void *arg)
     return NULL;
 }
 
-static unsigned count_maps(void)
-{
-    FILE *f = fopen("/proc/self/maps", "r");
-    unsigned n = 0;
-    CHECK(f != NULL);
-    for (int c; (c = getc(f)) != EOF;)
-        n += c == '\n';
-    fclose(f);
-    return n;
-}
-
 /* The plug-in goes, its threads live on, and the program records on, to a
  * file: which the plug-in's end does not finish. */
 static void plugin_goes(void)
@@ -193,9 +182,9 @@ static void plugin_goes(void)
         for (int i = 0; i < N; i++)
             CHECK(!pthread_join(t[i], NULL));
         CHECK_EQ(axp_call_count(prof, "both in"), round * N * 20);
-        if (round == 20) before = count_maps();
+        if (round == 20) before = stress_count_maps();
     }
-    CHECK(count_maps() < before + 10);
+    CHECK(stress_count_maps() < before + 10);
     CHECK(axp_is_enabled(axp_global()));
     CHECK(axp_finish(prof) == AXP_OK);
     axp_profiler_destroy(prof);
