@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 
 #include "cli/cli_say.h"
 #include "cli/cli_watch.h"
@@ -37,6 +39,7 @@ struct cli_drains {
     bool has_keep;
     uint64_t stop_ns;
     uint64_t next_list_ns, list_ns;
+    struct timespec changed_at; /* the folder, as it was last asked */
     recording *list;
     size_t n, cap;
     cli_drains_now past; /* of those that are complete */
@@ -72,8 +75,8 @@ static void list_folder(cli_drains *d)
     cli_parts_fini(&parts);
 }
 
-/* There may be thousands of parts: listing them takes at most 1 % of the time. (inotify would tell, but closing it waits 10 ms and more for the
- * kernel.) */
+/* There may be thousands of parts: listing them takes at most 1 % of the time.
+ * (inotify would tell, but closing it waits 10 ms and more for the kernel.) */
 static void find_new(cli_drains *d, uint64_t now_ns)
 {
     size_t n = d->n;
@@ -232,7 +235,7 @@ cli_drains_now cli_drains_look(const cli_drains *d)
     return now;
 }
 
-uint64_t cli_drains_own_bytes(const cli_drains *d, pid_t pid)
+static uint64_t known_bytes(const cli_drains *d, pid_t pid)
 {
     uint64_t bytes = 0;
     for (size_t i = 0; i < d->n; i++) {
@@ -241,6 +244,30 @@ uint64_t cli_drains_own_bytes(const cli_drains *d, pid_t pid)
         if (info.process_id == (uint64_t)pid) bytes += info.spool_bytes;
     }
     return bytes;
+}
+
+/* Whether the folder may have changed since it was last asked. Its time goes by
+ * the kernel's ticks: a change in the tick of the last look shows none. */
+static bool has_changed(cli_drains *d)
+{
+    struct stat st;
+    struct timespec now;
+    if (!d->files->parts || stat(d->files->parts, &st)) return false;
+    clock_gettime(CLOCK_REALTIME_COARSE, &now);
+    bool is_same = st.st_mtim.tv_sec == d->changed_at.tv_sec &&
+                   st.st_mtim.tv_nsec == d->changed_at.tv_nsec;
+    d->changed_at = st.st_mtim;
+    return !is_same || now.tv_sec - st.st_mtim.tv_sec <= 1;
+}
+
+uint64_t cli_drains_own_bytes(cli_drains *d, pid_t pid)
+{
+    uint64_t bytes = known_bytes(d, pid);
+    if (bytes || !has_changed(d)) return bytes;
+    list_folder(d);
+    for (size_t i = 0; i < d->n; i++)
+        if (d->list[i].state == FOUND) open_recording(d, &d->list[i]);
+    return known_bytes(d, pid);
 }
 
 size_t cli_drains_count(const cli_drains *d)

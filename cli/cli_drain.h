@@ -41,8 +41,9 @@ void cli_drains_destroy(cli_drains *d); /* NULL allowed */
 /* What went wrong first, as a sentence; NULL: nothing. */
 const char *cli_drains_problem(const cli_drains *d);
 cli_drains_now cli_drains_look(const cli_drains *d);
-/* Memory of a process that is its spool's. */
-uint64_t cli_drains_own_bytes(const cli_drains *d, pid_t pid);
+/* Memory of a process that is its spool's; a process that is not known yet is
+ * looked for. */
+uint64_t cli_drains_own_bytes(cli_drains *d, pid_t pid);
 /* Processes that have recorded something. */
 size_t cli_drains_count(const cli_drains *d);
 

@@ -217,7 +217,7 @@ static void on_screen(void *ctx)
     cli_status_hide(&((cli_run *)ctx)->status);
 }
 
-static uint64_t own_bytes(const void *drains, pid_t pid)
+static uint64_t own_bytes(void *drains, pid_t pid)
 {
     return cli_drains_own_bytes(drains, pid);
 }

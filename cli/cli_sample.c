@@ -77,7 +77,7 @@ struct cli_sampler {
     uint64_t interval_ns, next_memory_ns;
     uint64_t cpu_mark_ns, cpu_mark_at_ns;
     cli_own_bytes own; /* NULL: nothing is ours */
-    const void *own_ctx;
+    void *own_ctx;
     cli_cgroup group;
     uint64_t last[N_COUNTERS];
     cli_sample_now now;
@@ -358,7 +358,7 @@ cli_sampler *cli_sampler_create(axp_profiler *p, pid_t first, const char *name)
     return s;
 }
 
-void cli_sampler_set_own(cli_sampler *s, cli_own_bytes own, const void *ctx)
+void cli_sampler_set_own(cli_sampler *s, cli_own_bytes own, void *ctx)
 {
     s->own = own;
     s->own_ctx = ctx;

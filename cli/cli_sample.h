@@ -54,8 +54,8 @@ cli_sampler *cli_sampler_create(axp_profiler *p, pid_t first, const char *name);
 void cli_sampler_destroy(cli_sampler *s);
 /* Who knows how much of a process's memory is not the program's but the
  * recorder's: it is taken off. */
-typedef uint64_t (*cli_own_bytes)(const void *ctx, pid_t pid);
-void cli_sampler_set_own(cli_sampler *s, cli_own_bytes own, const void *ctx);
+typedef uint64_t (*cli_own_bytes)(void *ctx, pid_t pid);
+void cli_sampler_set_own(cli_sampler *s, cli_own_bytes own, void *ctx);
 /* Looks, records, and returns when to look next (CLOCK_MONOTONIC). */
 uint64_t cli_sampler_look(cli_sampler *s, uint64_t now_ns);
 /* The first process has ended and was waited for; usage is what wait told.
