@@ -179,7 +179,7 @@ def test_our_memory_is_not_the_programs(c, folder):
     data, _ = profile(c, folder, c.program("record_program"), "scopes",
                       3000000, options=("--without", "all"))
     rss = counters(data)["process.rss_bytes"]
-    check(rss["max"] < 16e6, rss)
+    check(rss["max"] < 6e6, rss)
 
 
 def test_a_part(c, folder):
