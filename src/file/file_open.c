@@ -115,7 +115,7 @@ static bool has_open(const struct axp__capture *c)
 /* What was not as it should be, or is not all. One that ended by _exit, or was
  * killed between two scopes, has all that it did. Nothing is, of a file of a
  * whole run that ended well. */
-static bool add_warnings(const struct axp__opened *o)
+static bool add_warnings(const struct axp__opened *o, uint32_t n_missing)
 {
     struct axp__capture *c = o->capture;
     const struct axp__file *f = o->file;
@@ -152,6 +152,10 @@ static bool add_warnings(const struct axp__opened *o)
            add_warning(c, AXP__CODE_DAMAGED,
                        "damaged blocks of the file; what they held is missing",
                        f->n_damaged) &&
+           add_warning(c, AXP__CODE_MISSING,
+                       "recordings of other processes that the file had, and "
+                       "has no more: it was cut",
+                       n_missing) &&
            add_warning(c, "unknown_blocks",
                        "blocks of a kind that this version does not know",
                        f->n_unknown) &&
@@ -381,7 +385,8 @@ static void copy_clock(struct axp__capture *c,
 
 axp_status axp__trace_open(const char *path, struct axp__opened *out)
 {
-    return axp__trace_open_span(path, &(struct axp__span){0, UINT64_MAX}, out);
+    return axp__trace_open_span(path, &(struct axp__span){.bytes = UINT64_MAX},
+                                out);
 }
 
 axp_status axp__trace_open_span(const char *path, const struct axp__span *span,
@@ -396,7 +401,7 @@ axp_status axp__trace_open_span(const char *path, const struct axp__span *span,
         o.capture = new_capture();
         status = o.capture ? by_file(f, &o) : AXP_E_NO_MEMORY;
     }
-    if (!status && !add_warnings(&o)) status = AXP_E_NO_MEMORY;
+    if (!status && !add_warnings(&o, span->n_missing)) status = AXP_E_NO_MEMORY;
     if (!status) {
         copy_clock(o.capture, &f->head);
         keep_about(f, &o.about, o.capture);

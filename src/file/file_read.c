@@ -362,7 +362,8 @@ static axp_status open_from(struct axp__file from, const struct opening *o,
 
 axp_status axp__file_open(const char *path, struct axp__file **out)
 {
-    return axp__file_open_span(path, &(struct axp__span){0, UINT64_MAX}, out);
+    return axp__file_open_span(path, &(struct axp__span){.bytes = UINT64_MAX},
+                               out);
 }
 
 axp_status axp__file_open_span(const char *path, const struct axp__span *span,
@@ -378,7 +379,8 @@ axp_status axp__file_open_own(void *mapped, uint64_t mapped_bytes,
 {
     struct axp__file from = {
         .fd = -1, .mapped = mapped, .mapped_bytes = mapped_bytes};
-    struct opening o = {"the recording of this process", {0, bytes}, true};
+    struct opening o = {
+        "the recording of this process", {.bytes = bytes}, true};
     return open_from(from, &o, out);
 }
 

@@ -32,7 +32,7 @@ static bool add(struct axp__spans *s, uint64_t at, uint64_t bytes)
         s->span = wider;
         s->cap = cap;
     }
-    s->span[s->n++] = (struct axp__span){at, bytes};
+    s->span[s->n++] = (struct axp__span){.at = at, .bytes = bytes};
     return true;
 }
 
@@ -91,6 +91,23 @@ static bool by_headers(int fd, uint64_t end, struct axp__spans *s)
     return ok;
 }
 
+/* Those that a recording says follow it, but for those that do: what follows
+ * the last one of a file may be another file, that somebody put there. */
+static void find_missing(int fd, struct axp__spans *s)
+{
+    uint32_t n_there = 0;
+    for (size_t i = s->n; i-- > 0;) {
+        uint8_t bytes[AXP__FILE_HEAD];
+        struct axp__file_head head = {0};
+        if (!read_at(fd, s->span[i].at, bytes, sizeof bytes) ||
+            axp__file_head_get(bytes, &head))
+            head.n_after = 0; /* opening it will say what is wrong */
+        s->span[i].n_missing =
+            head.n_after - (n_there <= head.n_after ? n_there : 0);
+        n_there = head.n_after + 1;
+    }
+}
+
 static bool find(int fd, uint64_t bytes, struct axp__spans *out)
 {
     struct axp__spans last = {0};
@@ -100,6 +117,7 @@ static bool find(int fd, uint64_t bytes, struct axp__spans *out)
     for (size_t i = 0; ok && i < last.n; i++)
         ok = add(out, last.span[i].at, last.span[i].bytes);
     free(last.span);
+    if (ok) find_missing(fd, out);
     return ok;
 }
 
@@ -125,4 +143,25 @@ void axp__spans_fini(struct axp__spans *s)
 {
     free(s->span);
     *s = (struct axp__spans){0};
+}
+
+/* ---- writing ----------------------------------------------------------------- */
+
+bool axp__spans_number(int fd, uint64_t bytes)
+{
+    uint32_t n_after = 0;
+    uint64_t length;
+    for (; bytes && (length = length_before(fd, bytes)); n_after++) {
+        uint8_t head[AXP__FILE_HEAD];
+        struct axp__file_head h;
+        bytes -= length;
+        if (!read_at(fd, bytes, head, sizeof head)) return false;
+        axp__file_head_get(head, &h); /* as length_before has */
+        if (h.n_after == n_after) continue;
+        h.n_after = n_after;
+        axp__file_head_put(head, &h);
+        if (pwrite(fd, head, sizeof head, (off_t)bytes) != (ssize_t)sizeof head)
+            return false;
+    }
+    return !bytes;
 }

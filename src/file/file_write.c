@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "file/file_pack.h"
+#include "file/file_spans.h"
 #include "record/record_thread.h"
 #include "tally/tally_image.h"
 #include "wire/wire_decode.h"
@@ -448,6 +449,8 @@ bool axp__writer_copy(struct axp__writer *w, const struct axp__file *f)
 axp_status axp__writer_close(struct axp__writer *w, bool is_wanted,
                              bool may_replace)
 {
+    if (is_wanted && is_well(w) && !axp__spans_number(w->fd, w->base))
+        w->error = errno ? errno : EIO;
     bool ok = is_wanted && is_well(w) && take_name(w, may_replace);
     axp_status status = AXP_OK;
     if (is_wanted && w->error)

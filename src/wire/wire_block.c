@@ -43,6 +43,7 @@ void axp__file_head_put(uint8_t out[AXP__FILE_HEAD],
     axp__put_u64(out + 80, head->clock.monotonic_ns);
     axp__put_u64(out + 88, head->clock.realtime_ns);
     axp__put_u32(out + 96, head->clock_source);
+    axp__put_u32(out + 100, head->n_after);
     put_crc(out, AXP__FILE_HEAD);
 }
 
@@ -66,6 +67,7 @@ enum axp__block_error axp__file_head_get(const uint8_t in[AXP__FILE_HEAD],
     out->clock.monotonic_ns = axp__get_u64(in + 80);
     out->clock.realtime_ns = axp__get_u64(in + 88);
     out->clock_source = axp__get_u32(in + 96);
+    out->n_after = axp__get_u32(in + 100);
     return AXP__BLOCK_OK;
 }
 

@@ -83,6 +83,7 @@ struct axp__file_head {
         uint64_t ticks, monotonic_ns, realtime_ns;
     } clock;
     uint32_t clock_source; /* enum axp__clock_source */
+    uint32_t n_after;      /* recordings that follow it in its file */
 };
 
 struct axp__file_tail {

@@ -36,6 +36,21 @@ def report(c, folder, *files, status=0):
     return json.loads(done.out)
 
 
+def crc32c(data):
+    crc = 0xffffffff
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82f63b78 if crc & 1 else 0)
+    return crc ^ 0xffffffff
+
+
+def alone(part):
+    """A recording that none follows."""
+    head = part[:100] + bytes(4) + part[104:124]
+    return head + struct.pack("<I", crc32c(head)) + part[128:]
+
+
 def split(path):
     """The recordings in a file, by their trailers, as files of their own."""
     data, parts = path.read_bytes(), []
@@ -46,7 +61,9 @@ def split(path):
     paths = []
     for i, part in enumerate(parts):
         paths.append(path.with_name(f"split{i}.axp"))
-        paths[-1].write_bytes(part)
+        equal(struct.unpack_from("<I", part, 100)[0], len(parts) - 1 - i,
+              "recordings after it")
+        paths[-1].write_bytes(alone(part))
     return paths
 
 
@@ -63,8 +80,9 @@ def test_reads_as_its_parts(c, folder):
                      for paths in ([files[0]], parts))
         equal(one, many, form)
     (folder / "cat.axp").write_bytes(b"".join(p.read_bytes() for p in parts))
-    equal((folder / "cat.axp").read_bytes(), (folder / files[0]).read_bytes(),
-          "as cat would make it")
+    one, cat = (run([c.axprof, "report", "-f", "json", path], folder,
+                    env=environment()).out for path in (files[0], "cat.axp"))
+    equal(one, cat, "as cat would make it")
 
 
 def test_cut_file(c, folder):
@@ -81,6 +99,26 @@ def test_cut_file(c, folder):
         check(code in warnings(there), length, there["warnings"])
         if not status:
             equal(calls(there, "outer"), 5000, "calls")
+
+
+def test_cut_between(c, folder):
+    """A file that has some of its recordings, and these whole, or all but
+    their index, says how many are missing; so does what is packed of it."""
+    _, files = profile(c, folder, c.program(), "workers", 4, 1000)
+    sizes = [p.stat().st_size for p in split(folder / files[0])]
+    data = (folder / files[0]).read_bytes()
+    for kept in range(1, len(sizes)):
+        for less in (0, 1, 64):
+            (folder / "cut.axp").write_bytes(data[:sum(sizes[:kept]) - less])
+            there = report(c, folder, "cut.axp", status=3)
+            equal([w["count"] for w in there["warnings"]
+                   if w["code"] == "missing_recordings"],
+                  [len(sizes) - kept], there["warnings"])
+    done = run([c.axprof, "pack", "cut.axp", "-o", "packed.axp"], folder,
+               env=environment())
+    equal(done.status, 3, done.err)
+    check("missing_recordings" in warnings(
+        report(c, folder, "packed.axp", status=3)), "packed")
 
 
 def test_output_names_the_recording(c, folder):

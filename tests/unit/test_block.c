@@ -51,6 +51,7 @@ static const struct axp__file_head some_head = {
     .start_ticks = 123456789012345,
     .clock = {1, 2, 3},
     .clock_source = 1,
+    .n_after = 3,
 };
 
 static const struct axp__block some_block = {
@@ -83,6 +84,7 @@ static void expect_same_head(const struct axp__file_head *a,
     SAME(clock.monotonic_ns);
     SAME(clock.realtime_ns);
     SAME(clock_source);
+    SAME(n_after);
 }
 
 static void expect_same_block(const struct axp__block *a,
