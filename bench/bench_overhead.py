@@ -9,7 +9,13 @@ turn; what recording took is the difference of the processor times, those of
 the program's thread where it prints them; what is stated is the cost that
 the recording itself gives for its events. Both are the median of the turns.
 They must agree within 25 %, where recording takes at least 5 % (below that
-the difference is the machine's noise). Exits with 1 if one does not.
+the difference is the machine's noise).
+
+Of a program that prints what its parts took, the shares that are reported are
+compared with those of the run without recording: they must agree within 5
+points, but for those that the report says are not to be believed.
+
+Exits with 1 if one does not.
 """
 import json
 import os
@@ -23,24 +29,30 @@ import tempfile
 TURNS = int(os.environ.get("BENCH_TURNS", "5"))
 WITHIN = 0.25
 LEAST = 0.05
+POINTS = 5
 
 
 def cpu_of(command, folder, env):
-    """Processor time of a command's thread, if it says so, else of all."""
+    """Processor time of a command's thread, if it says so, else of all; and
+    that of its parts, by name."""
     before = os.times()
     done = subprocess.run([str(c) for c in command], cwd=folder, check=True,
                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                           env=env)
     after = os.times()
+    first, *rest = done.stdout.decode(errors="replace").split("\n")
     try:
-        return float(done.stdout)
+        took = float(first)
     except ValueError:
         return (after.children_user + after.children_system -
-                before.children_user - before.children_system)
+                before.children_user - before.children_system), {}
+    pairs = [line.split() for line in rest if line]
+    return took, {name: float(seconds) for name, seconds in pairs}
 
 
 def stated(axprof, folder):
-    """Seconds that the recordings in the folder say recording took."""
+    """Seconds that the recordings in the folder say recording took, and what
+    they say else."""
     files = sorted(str(p) for p in folder.glob("*.axp"))
     done = subprocess.run([str(axprof), "report", "-f", "json", *files],
                           cwd=folder, check=True, stdout=subprocess.PIPE)
@@ -53,7 +65,25 @@ def stated(axprof, folder):
         if warning["code"] == "own_overhead" and found:
             share = float(found.group(1)) / 100
     life = sum(t["end"] - t["begin"] for t in data["threads"])
-    return share * life / 1e9
+    return share * life / 1e9, data
+
+
+def judge_shares(parts, data):
+    """Of the parts of a run, how much each is of all: in truth and reported."""
+    total = {op["name"].split("(")[0]: op["total_ns"] for op in data["ops"]}
+    seen = {name: total.get(name, 0) for name in parts}
+    worst = 0
+    for name, seconds in parts.items():
+        true = 100 * seconds / sum(parts.values())
+        told = 100 * seen[name] / sum(seen.values())
+        worst = max(worst, abs(told - true))
+        print(f"  {name:20}{true:8.1f} %{told:8.1f} %")
+    is_doubted = any(w["code"] == "doubtful_times" for w in data["warnings"])
+    is_good = worst <= POINTS or is_doubted
+    print(f"  off by {worst:.1f} points at most"
+          + (", and said to be doubtful" if is_doubted else "")
+          + ("" if is_good else "  MISSED"))
+    return is_good
 
 
 def measure(name, plain, recorded, build, folder):
@@ -62,11 +92,12 @@ def measure(name, plain, recorded, build, folder):
     bare = dict(os.environ, OMP_NUM_THREADS="1")
     real, said, base = [], [], []
     for _ in range(TURNS):
-        without = cpu_of(plain, folder, bare)
-        took = cpu_of(recorded, folder, env) - without
+        without, parts = cpu_of(plain, folder, bare)
+        took = cpu_of(recorded, folder, env)[0] - without
         real.append(took)
         base.append(without)
-        said.append(stated(build / "cli" / "axprof", folder))
+        says, data = stated(build / "cli" / "axprof", folder)
+        said.append(says)
     took, says = statistics.median(real), statistics.median(said)
     share = took / (took + statistics.median(base))
     is_good = share < LEAST or abs(says - took) <= WITHIN * took
@@ -75,7 +106,7 @@ def measure(name, plain, recorded, build, folder):
           f"{says:10.3f} s{100 * share:8.1f} %"
           f"{100 * (says / took - 1) if took > 0 else 0:+8.0f} %{mark}",
           flush=True)
-    return is_good
+    return (not parts or judge_shares(parts, data)) and is_good
 
 
 def programs(build):
@@ -85,6 +116,9 @@ def programs(build):
                         ("deep", 500000)):
         yield (name, [bench / "bench_overhead_plain", name, times],
                [bench / "bench_overhead_target", name, times])
+    hooks = [bench / "bench_overhead_hooks", 20]
+    yield ("hooks", hooks, [build / "cli" / "axprof", "run", "-q", "-o",
+                            "hooks.axp", "--", *hooks])
     gpt = build / "examples" / "gpt"
     if (gpt / "gpt").exists():
         yield "gpt", [gpt / "gpt_plain"], [gpt / "gpt"]

@@ -13,14 +13,18 @@
 #include <axprof/axprof_adapter.h>
 
 #define TOO_OFTEN_NS 3000000u
+#define MEASUREMENTS 1024
 
 static struct functions_counts *all; /* grows at its head */
 static const void *muted[FUNCTIONS_MUTED_MAX];
 static uint64_t told[FUNCTIONS_MUTED_MAX];
 static uint32_t n_muted, n_threads;
+/* Of a muted call: what was measured, in all, and how often. One measurement
+ * is as good as the moment it was made in. */
+static uint64_t cost_sum_ps, n_measured;
 static int is_off; /* AXPROF_FUNCTIONS=all: every call is wanted */
 
-static uint64_t now_ns(void)
+uint64_t functions_now_ns(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -37,16 +41,33 @@ static uint32_t mute(const void *function)
     return number;
 }
 
+/* Two threads may both add theirs before one counts it: a little too much. */
+void functions_measure_again(void)
+{
+    if (__atomic_load_n(&n_measured, __ATOMIC_RELAXED) >= MEASUREMENTS) return;
+    __atomic_fetch_add(&cost_sum_ps, functions_measure(), __ATOMIC_RELAXED);
+    __atomic_fetch_add(&n_measured, 1, __ATOMIC_RELAXED);
+}
+
+static uint64_t cost_ns(uint64_t calls)
+{
+    uint64_t n = __atomic_load_n(&n_measured, __ATOMIC_RELAXED);
+    uint64_t sum = __atomic_load_n(&cost_sum_ps, __ATOMIC_RELAXED);
+    return n ? (uint64_t)((double)calls * (double)sum / (double)n / 1000) : 0;
+}
+
 void functions_judge(struct functions_site *s)
 {
     int error = errno;
-    uint64_t now = now_ns(), since = s->since_ns;
+    uint64_t now = functions_now_ns(), since = s->since_ns;
     uint32_t threads = __atomic_load_n(&n_threads, __ATOMIC_RELAXED), none = 0;
     uint64_t few = TOO_OFTEN_NS / (threads ? threads : 1);
     s->since_ns = now;
-    if (s->n_calls > FUNCTIONS_FREE && !is_off && now - since < few)
+    if (s->n_calls > FUNCTIONS_FREE && !is_off && now - since < few) {
+        functions_measure_again();
         __atomic_compare_exchange_n(&s->muted, &none, mute(s->function), 0,
                                     __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    }
     errno = error;
 }
 
@@ -59,7 +80,8 @@ void functions_count_tell(struct functions_counts *c, uint32_t number)
     uint64_t n = __atomic_exchange_n(&c->n_calls[number], 0, __ATOMIC_RELAXED);
     if (!n) return;
     if (function) functions_text(function, text);
-    axp_muted(text, n, __atomic_add_fetch(&told[number], n, __ATOMIC_RELAXED));
+    axp_muted(text, n, __atomic_add_fetch(&told[number], n, __ATOMIC_RELAXED),
+              cost_ns(n));
 }
 
 static void tell_all(struct functions_counts *c)

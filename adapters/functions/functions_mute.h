@@ -10,6 +10,8 @@
  * Counts     each thread counts muted calls by itself, exactly; what it has
  *            counted is told to the recorder (axp_muted) now and then, when
  *            the thread ends, and for all when the process ends.
+ * Cost       of a muted call is measured now and then, some 25 us each time,
+ *            and told with the counts, so that reports say what it came to.
  * Memory     a page of counts a thread, used again by later threads and never
  *            unmapped: the last one reads them all.
  * Threads    functions_count by its own thread alone.
@@ -31,8 +33,11 @@ enum {
 struct functions_counts {
     struct functions_counts *next;
     uint32_t is_taken;
-    uint64_t n_calls[FUNCTIONS_MUTED_MAX]; /* by number, not told yet */
+    /* By number, not told yet; the last is for measuring. */
+    uint64_t n_calls[FUNCTIONS_MUTED_MAX + 1];
 };
+
+uint64_t functions_now_ns(void);
 
 /* NULL: no memory. */
 struct functions_counts *functions_counts_take(void);
@@ -52,6 +57,11 @@ static inline int functions_count(struct functions_counts *c, uint32_t number)
 {
     return (++c->n_calls[number] & ((1u << 20) - 1)) == 0;
 }
+/* What a muted call takes more than one of the C library's empty hooks, in
+ * picoseconds: calls the hooks of this thread's. (functions_hooks.c) */
+uint64_t functions_measure(void);
+/* One more time, of which the mean is told. */
+void functions_measure_again(void);
 /* When that says so: tells. */
 void functions_count_tell(struct functions_counts *c, uint32_t number);
 

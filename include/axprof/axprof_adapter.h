@@ -35,8 +35,10 @@ AXP_API void axp_wait_end(uint64_t began, const char *name);
 AXP_API uint64_t axp_function_begin(uint32_t *site, const char *text);
 /* Calls of such a function that were counted and not recorded, since recording
  * them cost too much: `calls` more, `all` of them so far, which becomes a
- * counter of its name. Views say that there were such calls. */
-AXP_API void axp_muted(const char *function, uint64_t calls, uint64_t all);
+ * counter of its name, and what counting the `calls` took. Views say that there
+ * were such calls. */
+AXP_API void axp_muted(const char *function, uint64_t calls, uint64_t all,
+                       axp_ns took);
 
 /* This thread, of which nothing is recorded yet, began at that moment: it gets
  * a row of the global profiler's, from then on. */

@@ -32,6 +32,7 @@ struct sums {
 #define ROOT 0xfffffff5u
 
 struct table {
+    const struct axp__capture *names; /* ids are the same on both sides */
     struct sums *at;
     uint32_t n, cap;
     uint32_t *slots;
@@ -183,6 +184,8 @@ static void add_small(struct table *t, const struct axp__cap_lane *lane,
     }
     for (uint32_t i = 0; i < lane->n_counters; i++) {
         const struct axp__cap_counter *r = &lane->counters[i];
+        struct axp__cap_name name = t->names->name_at(t->names, r->name);
+        if (axp__kind_of(name.flags) == AXP__KIND_COST) continue;
         struct sums *s = sums_of(t, COUNTERS, r->name, side);
         bool is_first = !s->number[side][0];
         s->number[side][0] += r->n;
@@ -355,7 +358,7 @@ static void compare_row(struct axp__comparison *x,
 {
     const struct axp__cap_row *row = &x->stored->rows[stored->row];
     const struct axp__cap_lane *folded = lane_of(again, row->id);
-    struct table t = {0};
+    struct table t = {.names = x->stored};
     uint64_t n_hidden = 0;
     add_lane(&t, stored, 0, false);
     if (folded) add_lane(&t, folded, 1, false);
@@ -377,7 +380,7 @@ static void compare_row(struct axp__comparison *x,
 static void compare_merged(struct axp__comparison *x,
                            const struct lanes *stored)
 {
-    struct table t = {0};
+    struct table t = {.names = x->stored};
     for (size_t i = 0; i < x->stored->n_lanes; i++)
         if (x->stored->lanes[i].row < 0)
             add_lane(&t, &x->stored->lanes[i], 0, true);

@@ -3,8 +3,10 @@
  * spent so much inside its own time, and so much around it, in its parent's
  * (record_cost.c measured both). Other events are counted as parts of a scope,
  * as bench_overhead measured them: an allocation or free two thirds, a value
- * of a counter half. A start and stop by name is a third more than a scope,
- * which nobody counts: such programs are told a quarter too little.
+ * of a counter half. What starts and stops by name take more than scopes, and
+ * what calls of muted functions took, was measured and is told beside them
+ * (AXP__KIND_COST): it is in the time of whoever called them, nobody knows
+ * whose.
  *
  * Not here  tracks: their spans are made up of given times. */
 #include <stdlib.h>
@@ -34,10 +36,18 @@ uint64_t *axp__lane_costs(const struct axp__capture *c,
     return costs;
 }
 
-uint64_t axp__lane_own_ticks(const struct axp__capture *c,
-                             const struct axp__cap_lane *lane)
+axp_ns axp__lane_beside_ns(const axp_view *v, const struct axp__cap_lane *lane)
 {
-    struct axp__own_cost own = cost_of(c, lane);
+    double sum = 0;
+    for (uint32_t i = 0; i < lane->n_counters; i++)
+        if (axp__view_kind(v, lane->counters[i].name) == AXP__KIND_COST)
+            sum += lane->counters[i].sum;
+    return sum > 0 && sum < 1e18 ? (axp_ns)sum : 0;
+}
+
+axp_ns axp__lane_own_ns(const axp_view *v, const struct axp__cap_lane *lane)
+{
+    struct axp__own_cost own = cost_of(v->capture, lane);
     uint64_t sixths = 0;
     for (uint32_t i = 1; i < lane->n_nodes; i++)
         sixths += 6 * lane->nodes[i].calls;
@@ -47,5 +57,6 @@ uint64_t axp__lane_own_ticks(const struct axp__capture *c,
         sixths += 4 * (lane->traffic[i].n_allocs + lane->traffic[i].n_frees);
     for (uint32_t i = 0; i < lane->n_counters; i++)
         sixths += 3 * lane->counters[i].n;
-    return sixths * (own.around_ticks + own.inside_ticks) / 6;
+    return axp__view_ns(v, sixths * (own.around_ticks + own.inside_ticks) / 6) +
+           axp__lane_beside_ns(v, lane);
 }

@@ -19,7 +19,8 @@ struct sums { /* index 0: ticks; 1: ns of tracks */
     uint64_t total[2], self[2], min[2], max[2];
     uint64_t sum[2]; /* of single calls: recursion each time */
     uint64_t flops_time[2], bytes_time[2], lifetime[2];
-    uint64_t own; /* ticks in self[0] that recording took */
+    uint64_t own;  /* ticks in self[0] that recording took */
+    axp_ns beside; /* that was told beside scopes, and may be in it */
     uint64_t n_flops_calls, n_bytes_calls;
     double flops, bytes;
     uint32_t dtype;
@@ -207,12 +208,22 @@ static void add_lifetimes(const axp_view *v, struct table *t,
     if (lane->row < 0) return; /* merged ones brought theirs */
     struct axp__life at = v->lives[lane->row];
     axp_ns life = at.end - at.begin, most = life / 10 * 9;
-    axp_ns own = axp__view_ns(v, axp__lane_own_ticks(v->capture, lane));
+    axp_ns own = axp__lane_own_ns(v, lane);
     life -= own < most ? own : most; /* what is left is never quite nothing */
     for (uint32_t i = 0; i < lane->n_ops; i++) {
         struct sums *s = get(t, lane->ops[i].name);
         if (s->calls) s->lifetime[1] += life;
     }
+}
+
+/* What calls of muted functions and calls by name took is in the time of those
+ * that called them, which may be any of the lane's. */
+static void add_beside(const axp_view *v, struct table *t,
+                       const struct axp__cap_lane *lane)
+{
+    axp_ns beside = axp__lane_beside_ns(v, lane);
+    for (uint32_t i = 0; beside && i < lane->n_ops; i++)
+        get(t, lane->ops[i].name)->beside += beside;
 }
 
 /* First how many there are, then they themselves. */
@@ -271,10 +282,14 @@ static void set_extremes(const axp_view *v, axp_op *op, struct sums *s)
         op->p50_ns = op->p95_ns = op->p99_ns = op->avg_ns;
 }
 
-/* The cost of a scope is known to about a quarter. */
-static void note_doubt(axp_view *v, const axp_op *op, axp_ns own, axp_ns life)
+/* The cost of a scope is known to about a quarter; of what was told beside
+ * scopes no more is known than that it is in somebody's time. */
+static void note_doubt(axp_view *v, const axp_op *op, axp_ns own, axp_ns beside,
+                       axp_ns life)
 {
-    if ((double)own * 0.25 <= (double)life * 0.05) return;
+    if (beside > op->total_ns) beside = op->total_ns;
+    if ((double)own * 0.25 + (double)beside <= (double)life * 0.05) return;
+    own += beside;
     v->n_doubtful++;
     if (own < v->doubtful_ns) return;
     v->doubtful_ns = own;
@@ -310,7 +325,7 @@ static void make_op(axp_view *v, axp_op *op, struct sums *s)
     axp_ns life = in_ns(v, s->lifetime);
     op->time_share = life ? (double)op->self_ns / (double)life : 0;
     if (op->time_share > 1) op->time_share = 1;
-    note_doubt(v, op, axp__view_ns(v, s->own), life);
+    note_doubt(v, op, axp__view_ns(v, s->own), s->beside, life);
     set_extremes(v, op, s);
 }
 
@@ -367,8 +382,10 @@ bool axp__view_make_ops(axp_view *v)
         ok = add_nodes(&t, c, lane);
         add_frames(v, &t, lane);
     }
-    for (size_t i = 0; ok && i < c->n_lanes; i++)
+    for (size_t i = 0; ok && i < c->n_lanes; i++) {
         add_lifetimes(v, &t, &c->lanes[i]);
+        add_beside(v, &t, &c->lanes[i]);
+    }
     ok = ok && add_pages(v, &t) && make_lists(v, &t);
     for (size_t i = 0; t.sums && i < t.n; i++)
         free(t.sums[i].weighted);

@@ -108,7 +108,9 @@ bool axp__view_make_rest(axp_view *v)
     if (!v->counters || !add_steps(v)) return false;
     for (size_t i = 0; i < c->n_lanes; i++)
         for (uint32_t k = 0; k < c->lanes[i].n_counters; k++)
-            if (c->lanes[i].counters[k].n)
+            if (c->lanes[i].counters[k].n &&
+                axp__view_kind(v, c->lanes[i].counters[k].name) !=
+                    AXP__KIND_COST)
                 add_counter(v, &c->lanes[i], &c->lanes[i].counters[k]);
     for (size_t i = 0; i < v->n_counters; i++) {
         struct axp__view_counter *k = &v->counters[i];

@@ -163,7 +163,8 @@ uint64_t axp__frame_self(const axp_view *v, const struct axp__cap_lane *lane,
 uint64_t *axp__lane_costs(const struct axp__capture *c,
                           const struct axp__cap_lane *lane);
 /* All that recording took on the lane's thread. */
-uint64_t axp__lane_own_ticks(const struct axp__capture *c,
-                             const struct axp__cap_lane *lane);
+axp_ns axp__lane_own_ns(const axp_view *v, const struct axp__cap_lane *lane);
+/* Of that, what was told beside the scopes: muted calls, calls by name. */
+axp_ns axp__lane_beside_ns(const axp_view *v, const struct axp__cap_lane *lane);
 
 #endif

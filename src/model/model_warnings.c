@@ -152,20 +152,19 @@ static uint64_t count_calls(const axp_view *v)
 static double own_share(const axp_view *v)
 {
     const struct axp__capture *c = v->capture;
-    uint64_t own = 0;
-    axp_ns life = 0;
+    axp_ns own = 0, life = 0;
     for (size_t i = 0; i < c->n_lanes; i++)
-        own += axp__lane_own_ticks(c, &c->lanes[i]);
+        own += axp__lane_own_ns(v, &c->lanes[i]);
     for (size_t i = 0; i < v->n_threads; i++)
         life += v->threads[i].end - v->threads[i].begin;
-    double share = life ? (double)axp__view_ns(v, own) / (double)life : 0;
+    double share = life ? (double)own / (double)life : 0;
     return share < 1 ? share : 1;
 }
 
 static void add_doubtful(axp_view *v)
 {
     add(v, "doubtful_times",
-        "operations whose own time and share are not known to 5 % of their "
+        "operations whose time and share are not known to 5 % of their "
         "threads' time: recording took more than that; do not record the "
         "short calls in them",
         v->n_doubtful, v->doubtful);

@@ -79,7 +79,16 @@ void axp_outside_counter(axp_profiler *p, const char *name, double value)
     count(p, AXP__KIND_OUTSIDE, name, value);
 }
 
-void axp_muted(const char *function, uint64_t calls, uint64_t all)
+void axp__count_cost(axp_profiler *p, const char *of, double took_ns)
+{
+    struct axp__lane *lane = axp__enter(p);
+    if (!lane) return;
+    uint32_t id = axp__lane_name_as(lane, AXP__KIND_COST, of);
+    axp__tally_count(&lane->tally, id, took_ns, axp__clock_ticks());
+    axp__leave(lane);
+}
+
+void axp_muted(const char *function, uint64_t calls, uint64_t all, axp_ns took)
 {
     struct axp__lane *lane = axp__enter(axp_global());
     if (!lane) return;
@@ -89,6 +98,7 @@ void axp_muted(const char *function, uint64_t calls, uint64_t all)
              axp__lane_name_as(lane, AXP__KIND_FUNCTION, function));
     axp__leave(lane);
     count(axp_global(), AXP__KIND_FUNCTION, function, (double)all);
+    axp__count_cost(axp_global(), "axprof.muted_ns", (double)took);
 }
 
 static void record_step(struct axp__lane *lane)

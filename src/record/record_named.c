@@ -145,12 +145,23 @@ bool axp__named_is_claimed(const struct axp__lane *lane,
 
 /* ---- start --------------------------------------------------------------------- */
 
+/* Statistics count scopes, however they began: what those by name take more
+ * than others is told now and then. */
+#define TOLD_AT_ONCE 4096u
+
+static __attribute__((noinline)) void tell_cost(axp_profiler *p)
+{
+    axp__count_cost(p, "axprof.by_name_ns",
+                    TOLD_AT_ONCE * axp__own_cost_by_name());
+}
+
 static struct axp__named *take_slot(struct axp__lane *lane, uint32_t id,
                                     uint64_t now)
 {
     struct axp__named *slot = lane->free_named;
     lane->free_named = slot->next_free;
     axp__put(&lane->n_named, lane->n_named + 1);
+    lane->n_started++;
     uint64_t state = axp__lane_serial(lane) << 1 | 1;
     axp__put(&slot->name, id);
     axp__put(&slot->begin_ticks, now);
@@ -204,8 +215,12 @@ void axp_start(axp_profiler *p, const char *name)
                                                       .anchor = UINTPTR_MAX,
                                                       .is_named = true});
         if (axp__likely(f != NULL)) take_slot(lane, id, now);
+        bool is_told = lane->n_started % TOLD_AT_ONCE;
         axp__hot_leave_any(t, lane);
-        if (axp__likely(f != NULL)) return;
+        if (axp__likely(f != NULL)) {
+            if (axp__unlikely(!is_told)) tell_cost(p);
+            return;
+        }
     }
     start_slow(p, name, NULL);
 }

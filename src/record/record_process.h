@@ -62,6 +62,7 @@ struct axp__process {
     uint8_t has_key;          /* and setting it never allocates */
     uint8_t global_state;     /* 0 none, 1 being made, 2 there */
     uint64_t own_cost;        /* packed; 0: not measured (record_cost.c) */
+    uint64_t by_name_ticks;   /* more than that of a batch of scopes by name */
     struct axp__thread *(*thread_get)(void); /* the owning copy's … */
     void *(*run_drain)(void *tape);          /* … own functions */
     uint8_t *flags[AXP__MAX_COPIES];         /* every copy's axp__recording */
@@ -70,7 +71,7 @@ struct axp__process {
     struct axp__window window;
 };
 
-#define AXP__PROCESS_LAYOUT 5
+#define AXP__PROCESS_LAYOUT 6
 
 struct axp__alive {
     uint32_t is_alive;

@@ -137,5 +137,9 @@ struct axp__own_cost axp__own_cost(void);
 /* The same where it must not be measured, as in a recording call; 0: nobody
  * has. Who opens a file, or has one in sight, measures before. */
 struct axp__own_cost axp__own_cost_known(void);
+/* What a start and stop by name takes more than that, in ns; 0: not known. */
+double axp__own_cost_by_name(void);
+/* Adds to what recording took beside scopes, on this thread. */
+void axp__count_cost(axp_profiler *p, const char *of, double took_ns);
 
 #endif

@@ -13,7 +13,8 @@ enum axp__name_kind {
     AXP__KIND_FUNCTION, /* an address in a module; read, it gets a name */
     AXP__KIND_WAIT,     /* waiting for another, as an adapter saw it */
     AXP__KIND_PROCESS,  /* the life of a process, seen from outside */
-    AXP__KIND_OUTSIDE   /* a row or counter of who looks from outside */
+    AXP__KIND_OUTSIDE,  /* a row or counter of who looks from outside */
+    AXP__KIND_COST /* a counter of ns that recording took; in no timeline */
 };
 #define AXP__KIND_SHIFT 8
 #define AXP__KIND_FLAGS(kind) ((uint32_t)(kind) << AXP__KIND_SHIFT)

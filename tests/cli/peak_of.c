@@ -3,43 +3,55 @@
  *
  *   peak_of COMMAND ARGUMENT…
  *
- * The command's own: what wait4 says counts what it was before it became that
- * program, and what those it waited for had. The kernel keeps the peak, so that
- * only what came in the last millisecond is missed. What the command writes
- * goes nowhere; its status is ours. */
+ * The command's own: what wait4 says is the most of it and of those that it
+ * waited for. So it is stopped where it exits, and its peak read there; where
+ * that cannot be (an emulator), wait4 it is. What the command writes goes
+ * nowhere; its status is ours. */
 #include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-static void read_peak(const char *path, long *kib)
+static void read_peak(pid_t pid, long *kib)
 {
-    char line[256];
+    char text[256];
     long value;
-    FILE *f = fopen(path, "r");
-    while (f && fgets(line, sizeof line, f))
-        if (sscanf(line, "VmHWM: %ld", &value) == 1) *kib = value;
+    snprintf(text, sizeof text, "/proc/%ld/status", (long)pid);
+    FILE *f = fopen(text, "r");
+    while (f && fgets(text, sizeof text, f))
+        if (sscanf(text, "VmHWM: %ld", &value) == 1) *kib = value;
     if (f) fclose(f);
 }
 
 int main(int argc, char **argv)
 {
-    char path[64];
+    struct rusage use;
     long kib = 0;
-    int status = -1;
-    pid_t child = argc > 1 ? fork() : -1, ended = 0;
+    int status = -1, ready[2];
+    char c;
+    if (argc < 2 || pipe(ready)) return 126;
+    pid_t child = fork();
     if (child == 0) {
+        close(ready[1]);
+        (void)!read(ready[0], &c, 1);
+        close(ready[0]);
         dup2(open("/dev/null", O_WRONLY), 1);
         execv(argv[1], argv + 1);
         _exit(127);
     }
-    if (child < 0) return 126;
-    snprintf(path, sizeof path, "/proc/%ld/status", (long)child);
-    while (!(ended = waitpid(child, &status, WNOHANG))) {
-        read_peak(path, &kib);
-        usleep(1000);
+    ptrace(PTRACE_SEIZE, child, NULL, (void *)PTRACE_O_TRACEEXIT);
+    close(ready[0]);
+    close(ready[1]);
+    while (wait4(child, &status, 0, &use) == child && WIFSTOPPED(status)) {
+        bool is_exit = status >> 8 == (SIGTRAP | PTRACE_EVENT_EXIT << 8);
+        if (is_exit) read_peak(child, &kib);
+        long number = is_exit ? 0 : WSTOPSIG(status);
+        ptrace(PTRACE_CONT, child, NULL, (void *)number);
     }
-    if (ended != child) return 126;
-    printf("%ld\n", kib);
+    printf("%ld\n", kib ? kib : use.ru_maxrss);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 125;
 }

@@ -249,7 +249,8 @@ def grown(c, folder):
     names = ("small", "large")
     # 4 events each; the small one has blocks of full size as well
     for name, scopes in zip(names, (500000, 2500000)):
-        (folder / f"{name}.axp").unlink(missing_ok=True)
+        for old in folder.glob(f"*{name}.axp"):
+            old.unlink()
         result = run([c.programs / "record_program", "scopes", scopes], folder,
                      env=environment(AXPROF_OUT=str(folder / f"{name}.axp")))
         equal(result.status, 0, result.err)

@@ -34,6 +34,19 @@ static axp_op op_named(const axp_view *v, const char *name)
     return op;
 }
 
+/* What muted calls took is part of what recording took, no counter of the
+ * program's, and in no timeline. */
+static void expect_cost_said(const axp_view *v)
+{
+    axp_warning warnings[8];
+    bool is_said = false;
+    size_t n = axp_view_warnings(v, warnings, 8);
+    for (size_t i = 0; i < n && i < 8; i++)
+        is_said |= !strcmp(warnings[i].code, "own_overhead") &&
+                   strstr(warnings[i].text, "about 100.0 %") != NULL;
+    assert_true(is_said);
+}
+
 static void only_the_typed_call_names_a_function(void **state)
 {
     (void)state;
@@ -46,7 +59,7 @@ static void only_the_typed_call_names_a_function(void **state)
         axp__scope_end(axp__scope_begin(&plain, text));
     for (int i = 0; i < 5; i++)
         axp__scope_end(axp_function_begin(&function, text));
-    axp_muted(text, 2, 7);
+    axp_muted(text, 2, 7, 60000000000u);
     axp_counter(axp_global(), text, 9);
     assert_int_equal(axp_finish(axp_global()), AXP_OK);
 
@@ -56,6 +69,8 @@ static void only_the_typed_call_names_a_function(void **state)
     assert_int_equal(op_named(v, "own_address").calls, 5);
     assert_non_null(
         strstr(op_named(v, "own_address").file, "test_kind_function.c"));
+    expect_cost_said(v);
+    assert_int_equal(axp_view_event_count(v), 2 * 3 + 2 * 5 + 2);
     assert_int_equal(axp_view_counters(v, counters, 4), 2);
     int of_program = !strcmp(counters[0].name, text) ? 0 : 1;
     assert_string_equal(counters[of_program].name, text);
@@ -63,6 +78,7 @@ static void only_the_typed_call_names_a_function(void **state)
     assert_string_equal(counters[!of_program].name, "own_address");
     assert_true(counters[!of_program].last == 7);
     axp_view_destroy(v);
+    assert_int_equal(axp_file_check(file, stderr), AXP_OK);
 }
 
 int main(void)
