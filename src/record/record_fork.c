@@ -70,7 +70,7 @@ void axp__fork_begin_child(bool is_raw)
 {
     struct axp__process *process = axp__process();
     process->mutex = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
-    process->free_lanes = NULL;
+    process->left_lanes = 0;
     process->threads = process->look_at = NULL;
     process->n_spools = 0;
     for (int i = 0; i < AXP__MAX_SPOOLS; i++)

@@ -52,17 +52,37 @@ static bool publish(struct axp__process *process, struct axp__lane *lane)
     return true;
 }
 
-/* One that a profiler has left. */
+/* Lanes that their profilers have left, as a stack: the index of the topmost,
+ * and above it how often the stack has changed, so that who was interrupted
+ * between his look and his change does not take one for another. No lock: who
+ * came while it is held would have to wait, or take new memory, and lanes are
+ * never given back. */
+#define LEFT_CHANGES ((uint64_t)1 << 32)
+
+static uint64_t left_after(uint64_t now, uint32_t top)
+{
+    return ((now & ~(uint64_t)UINT32_MAX) + LEFT_CHANGES) | top;
+}
+
+void axp__lane_leave(struct axp__lane *lane)
+{
+    struct axp__process *process = axp__process();
+    uint64_t now = axp__get(&process->left_lanes);
+    do
+        axp__put(&lane->left_below, (uint32_t)now);
+    while (!axp__cas(&process->left_lanes, &now, left_after(now, lane->index)));
+}
+
 static struct axp__lane *take_left(struct axp__process *process)
 {
-    struct axp__lane *lane = NULL;
-    if (axp__get(&process->free_lanes) &&
-        !pthread_mutex_trylock(&process->mutex)) {
-        lane = process->free_lanes;
-        if (lane) axp__put(&process->free_lanes, lane->next);
-        pthread_mutex_unlock(&process->mutex);
+    uint64_t now = axp__get_acquire(&process->left_lanes);
+    while ((uint32_t)now) {
+        struct axp__lane *lane = axp__lane_at((uint32_t)now);
+        uint32_t below = axp__get(&lane->left_below); /* or anything, if late */
+        if (axp__cas(&process->left_lanes, &now, left_after(now, below)))
+            return lane;
     }
-    return lane;
+    return NULL;
 }
 
 /* A profiler with a file has its lanes there; one that others have left moves
@@ -172,15 +192,6 @@ void axp__lane_discard(struct axp__lane *lane)
     axp__put(&lane->state, AXP__LANE_FREE);
     axp__tally_fini(&lane->tally);
     free_named_pages(lane);
-}
-
-void axp__lane_leave(struct axp__lane *lane)
-{
-    struct axp__process *process = axp__process();
-    pthread_mutex_lock(&process->mutex);
-    axp__put(&lane->next, process->free_lanes);
-    axp__put(&process->free_lanes, lane);
-    pthread_mutex_unlock(&process->mutex);
 }
 
 /* One whose thread ended and whose data were merged. n_free is a guess, so

@@ -84,10 +84,11 @@ struct axp__lane { /* what a scope touches lies in its first lines */
     uint64_t first_ticks;
     uint64_t cpu_begin_ns;  /* the thread's CPU time when the lane began … */
     uint64_t cpu_ns;        /* … and since then, when it ended */
-    struct axp__lane *next; /* in the profiler, or among the free */
+    struct axp__lane *next; /* in the profiler */
     struct axp__lane *next_in_track;
     uint64_t first_ns, last_ns; /* of a track's spans */
     uint32_t has_span;
+    uint32_t left_below;      /* among those that were left: record_lane.c */
     struct axp__purse *purse; /* its part of all live bytes; NULL: none yet */
     struct axp__memo *memos;  /* names of allocations: record_memory.h … */
     struct axp__memo *guess;  /* … and the last of them */

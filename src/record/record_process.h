@@ -51,7 +51,7 @@ struct axp__process {
     struct axp__names names;
     uint32_t n_lanes; /* ever made; a lane's memory is never unmapped */
     struct axp__lane **lane_page[AXP__LANE_PAGES];
-    struct axp__lane *free_lanes; /* by mutex */
+    uint64_t left_lanes; /* a stack of indices: record_lane.c */
     struct axp__thread *threads;  /* every block, newest first, for ever */
     struct axp__thread *look_at;  /* among them, where the next may be free */
     struct axp__tape *tapes;      /* of every profiler with a file */
