@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -272,6 +273,23 @@ static void a_program_killed_while_it_opens_leaves_what_can_be_read(
     (void)n_files;
 }
 
+static uint64_t allocated(void)
+{
+    struct mallinfo2 m = mallinfo2();
+    return m.uordblks + m.hblkhd;
+}
+
+/* Sanitizers and valgrind have one of their own, which mallinfo does not count;
+ * and as a process ends valgrind reads all memory, for leaks. */
+static bool malloc_is_glibc(void)
+{
+    uint64_t before = allocated();
+    void *volatile p = malloc(1 << 20);
+    bool is = allocated() > before;
+    free(p);
+    return is;
+}
+
 static int add_bytes(const axp_spool_info *s, void *ctx)
 {
     if (strstr(s->recording, folder)) *(uint64_t *)ctx += s->bytes;
@@ -309,7 +327,8 @@ static void a_child_that_just_ends_leaves_little(void **state)
     axp_spools_list(add_bytes, &bytes);
     printf("        %llu KiB a child\n",
            (unsigned long long)(bytes - before) * 2 / (unsigned)n / 1024);
-    assert_true(bytes - before < (uint64_t)n / 2 * (400 << 10));
+    if (malloc_is_glibc()) /* a hole of a spool that was read has pages */
+        assert_true(bytes - before < (uint64_t)n / 2 * (400 << 10));
     axp_profiler_destroy(p);
 }
 
@@ -353,6 +372,48 @@ static void rounds_with_a_file_leave_no_memory(void **state)
     assert_true(after <= before + 8192);
 }
 
+/* A child that records and forks, and so on: what the last one has allocated,
+ * compared with the first. 0: no more. */
+static int beget(axp_profiler *p, uint64_t before, int n)
+{
+    int status;
+    pid_t pid = fork();
+    if (pid) return waitpid(pid, &status, 0) == pid ? status : -1;
+    some_scopes(p, 10);
+    if (axp_flush(p)) _exit(2); /* from here on the drain sleeps */
+    uint64_t now = allocated();
+    if (n) _exit(beget(p, before ? before : now, n - 1) ? 1 : 0);
+    printf("        %llu to %llu KiB\n", (unsigned long long)before / 1024,
+           (unsigned long long)now / 1024);
+    exit(now <= before + (1 << 20) ? 0 : 1);
+}
+
+/* Each has what packing needs once: 6.7 MB more in each it was. */
+static void generations_of_children_leave_no_memory(void **state)
+{
+    (void)state;
+    if (AXP_EMULATED || !malloc_is_glibc()) skip();
+    axp_profiler *p =
+        axp_profiler_create(&(axp_options){.path = in_folder("g.axp")});
+    assert_non_null(p);
+    some_scopes(p, 10);
+    assert_int_equal(axp_flush(p), AXP_OK);
+    fflush(NULL);
+    assert_int_equal(beget(p, 0, 5), 0);
+    axp_profiler_destroy(p);
+}
+
+static bool is_child; /* of a fork */
+
+/* Asked by the address sanitizer as a process ends. In the child of a fork it
+ * still has the parent's threads in its list, and writes a line to stderr about
+ * each that it could not stop; what our own lines are is compared. */
+__attribute__((visibility("default"))) int __lsan_is_turned_off(void);
+int __lsan_is_turned_off(void)
+{
+    return is_child;
+}
+
 static int be_run(const char *what)
 {
     if (!strcmp(what, "nothing")) return 0;
@@ -364,6 +425,7 @@ static int be_run(const char *what)
     bool is_by_fork = !strcmp(what, "forks");
     if (!is_by_fork && strcmp(what, "execs") != 0) return 0;
     pid_t pid = fork();
+    is_child = !pid;
     if (!pid && !is_by_fork) execl("/proc/self/exe", "x", "some", (char *)NULL);
     if (!pid) {
         AXP_SCOPE("scope");
@@ -385,6 +447,7 @@ int main(int argc, char **argv)
         T(a_program_killed_while_it_opens_leaves_what_can_be_read),
         T(a_child_that_just_ends_leaves_little),
         T(rounds_with_a_file_leave_no_memory),
+        T(generations_of_children_leave_no_memory),
     };
     static char exe[4096];
     if (readlink("/proc/self/exe", exe, sizeof exe - 1) < 0) return 1;
