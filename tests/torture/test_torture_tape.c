@@ -123,11 +123,11 @@ int __wrap_madvise(void *at, size_t len, int advice)
     return is_failing(MADVISE) ? -1 : __real_madvise(at, len, advice);
 }
 
-int __real_clone(int (*fn)(void *), void *stack, int flags, void *arg);
-int __wrap_clone(int (*fn)(void *), void *stack, int flags, void *arg);
-int __wrap_clone(int (*fn)(void *), void *stack, int flags, void *arg)
+int __real___clone(int (*fn)(void *), void *stack, int flags, void *arg);
+int __wrap___clone(int (*fn)(void *), void *stack, int flags, void *arg);
+int __wrap___clone(int (*fn)(void *), void *stack, int flags, void *arg)
 {
-    return is_failing(CLONE) ? -1 : __real_clone(fn, stack, flags, arg);
+    return is_failing(CLONE) ? -1 : __real___clone(fn, stack, flags, arg);
 }
 
 ssize_t __real_pwrite(int fd, const void *bytes, size_t n, off_t at);
