@@ -228,12 +228,15 @@ static bool put_rows(struct axp__trace *t, struct axp__prof *p)
     struct fill f = {t, {.kind = AXP__B_ROWS}, 0};
     struct axp__lane *l = axp__get_acquire(&p->lanes);
     for (; l; l = axp__get(&l->next)) {
-        uint32_t row = axp__get(&l->row);
+        /* Acquire: a lane with this row is not readable before it is whole. */
+        uint32_t row = axp__get_acquire(&l->row);
         if (!axp__lane_is_readable(l) || axp__get(&l->row_in_file) == row)
             continue;
-        struct axp__row_record r = {row, l->track, axp__get(&l->name),
-                                    axp__get(&l->tid),
+        struct axp__row_record r = {row, axp__get(&l->track),
+                                    axp__get(&l->name), axp__get(&l->tid),
                                     axp__get(&l->first_ticks)};
+        __atomic_thread_fence(__ATOMIC_ACQUIRE); /* with axp__lane_take's */
+        if (axp__get(&l->row) != row) continue;  /* it changes hands */
         size_t k = axp__row_put(t->body + f.used, BODY_BYTES - f.used, &r);
         if (!k) continue; /* next time */
         axp__put(&l->row_in_file, row);

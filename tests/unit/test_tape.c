@@ -246,6 +246,31 @@ static void after_a_flush_all_so_far_is_in_the_file(void **state)
 }
 
 /* A view of a profiler that goes on: what has left memory is in the file. */
+/* A copy of before the end, whose spool is gone; also of a file that began
+ * anew, where rows are counted from 1 again. */
+static void a_file_alone_says_whose_its_rows_are(void **state)
+{
+    (void)state;
+    const char *path = in_folder("whose.axp");
+    const char *copy[2] = {in_folder("whose0.axp"), in_folder("whose1.axp")};
+    axp_profiler *p = record_to(path, (axp_options){0});
+    axp_thread_name(p, "worker");
+    for (int i = 0; i < 2; i++) {
+        some_scopes(p, 10);
+        assert_int_equal(axp_flush(p), AXP_OK);
+        copy_file(path, copy[i]);
+        axp_reset(p);
+    }
+    axp_profiler_destroy(p);
+    for (int i = 0; i < 2; i++) {
+        axp_thread_info of[2];
+        axp_view *v = open_file(copy[i]);
+        assert_int_equal(axp_view_threads(v, of, 2), 1);
+        assert_string_equal(of[0].name, "worker");
+        axp_view_destroy(v);
+    }
+}
+
 static void a_snapshot_has_what_is_in_the_file_already(void **state)
 {
     (void)state;
@@ -651,6 +676,7 @@ int main(int argc, char **argv)
         T(destroying_completes_the_file),
         T(a_reset_begins_the_file_anew),
         T(after_a_flush_all_so_far_is_in_the_file),
+        T(a_file_alone_says_whose_its_rows_are),
         T(a_snapshot_has_what_is_in_the_file_already),
         T(snapshots_beside_the_drain_are_whole),
         T(a_file_of_many_names_is_sound),
