@@ -124,11 +124,11 @@ static struct axp__extent *take_free(struct axp__space *s,
         uint32_t free = AXP__EXTENT_FREE;
         struct axp__extent *e = &s->extent[i];
         if (axp__get_acquire(&e->kind) != free || e->bytes != bytes ||
-            e->used != (uint32_t)kind ||
+            axp__get(&e->used) != (uint32_t)kind ||
             !axp__cas(&e->kind, &free, (uint32_t)AXP__EXTENT_NONE))
             continue;
         axp__add(&s->n_free_extents, -1);
-        e->used = 0;
+        axp__put(&e->used, 0);
         return e;
     }
     return NULL;
@@ -178,12 +178,13 @@ static struct axp__extent *take_place(struct axp__space *s,
     return e;
 }
 
-/* Nothing is mapped there, nothing is in it. */
+/* Nothing is mapped there, nothing is in it. Others may be looking at it for
+ * what they hold: they find that it is not here, before and after. */
 static void give_place(struct axp__space *s, enum axp__extent_kind kind,
                        struct axp__extent *e)
 {
-    e->address = 0;
-    e->used = (uint32_t)kind;
+    axp__put(&e->address, 0);
+    axp__put(&e->used, (uint32_t)kind);
     axp__put_release(&e->kind, (uint32_t)AXP__EXTENT_FREE);
     axp__add(&s->n_free_extents, 1);
 }
@@ -250,7 +251,7 @@ static struct axp__extent *add_extent(struct axp__space *s,
         if (e) give_place(s, kind, e);
         return NULL;
     }
-    e->address = (uintptr_t)m;
+    axp__put(&e->address, (uintptr_t)m);
     axp__put_release(&e->kind, (uint32_t)kind);
     own_extent(s, e, !backed_bytes && kind != AXP__EXTENT_CHUNKS, e->address);
     return e;
@@ -277,9 +278,10 @@ static struct axp__extent *extent_of(struct axp__space *s, const void *memory)
     uint32_t n = axp__get(&s->n_extents);
     for (uint32_t i = 0; i < n; i++) {
         struct axp__extent *e = &s->extent[i];
-        if (axp__extent_is_mapped(axp__get_acquire(&e->kind)) &&
-            (uintptr_t)memory >= e->address &&
-            (uintptr_t)memory < e->address + e->bytes)
+        if (!axp__extent_is_mapped(axp__get_acquire(&e->kind))) continue;
+        uint64_t address = axp__get(&e->address);
+        if ((uintptr_t)memory >= address &&
+            (uintptr_t)memory < address + e->bytes)
             return e;
     }
     return NULL;
@@ -477,8 +479,8 @@ bool axp__space_move_in(struct axp__space *s, enum axp__extent_kind kind,
         own_extent(s, e, false, 0);
         return false;
     }
-    e->address = (uintptr_t)memory;
-    e->used = (uint32_t)(used / UNIT);
+    axp__put(&e->address, (uintptr_t)memory);
+    axp__put(&e->used, (uint32_t)(used / UNIT));
     axp__put_release(&e->kind, (uint32_t)kind);
     return true;
 }
