@@ -184,7 +184,8 @@ static void plugin_goes(void)
         CHECK_EQ(axp_call_count(prof, "both in"), round * N * 20);
         if (round == 20) before = stress_count_maps();
     }
-    CHECK(stress_count_maps() < before + 10);
+    /* The race detector has mappings of its own for each thread. */
+    CHECK(stress_count_maps() < before + 10 || STRESS_TSAN);
     CHECK(axp_is_enabled(axp_global()));
     CHECK(axp_finish(prof) == AXP_OK);
     axp_profiler_destroy(prof);
