@@ -149,7 +149,14 @@ static void export_all(const axp_view *v, const char *folder, const char *name)
 #ifndef AXP_EMULATED
 #define AXP_EMULATED 0
 #endif
-static bool has_no_threads; /* the child of a threaded process, under qemu */
+#ifdef __SANITIZE_THREAD__
+#define AXP_DETECTOR 1
+#else
+#define AXP_DETECTOR 0
+#endif
+/* The child of a threaded process, under qemu, or under the race detector,
+ * which looks away there and has no threads. */
+static bool has_no_threads;
 
 /* Everything there is, on four threads and four tracks. */
 static void record(axp_profiler *p, uint64_t n_rounds)
@@ -267,7 +274,7 @@ static void be_rank(const char *folder, struct member *m)
         *child = *m;
         fflush(NULL);
         pid_t pid = fork();
-        has_no_threads = !pid && AXP_EMULATED;
+        has_no_threads = !pid && (AXP_EMULATED || AXP_DETECTOR);
         if (!pid) be_member(child, p);
         if (pid < 0 || waitpid(pid, NULL, 0) != pid) exit(1);
     }
