@@ -17,6 +17,7 @@
 
 #include "base/base_atomic.h"
 #include "os/os_apart.h"
+#include "os/os_file.h"
 #include "os/os_map.h"
 
 #define UNIT 4096u
@@ -211,16 +212,14 @@ static void map_by_path(void *ctx)
     struct by_path *b = ctx;
     const struct axp__space *s = b->space;
     struct stat st;
-    int fd = open((const char *)(uintptr_t)s->path,
-                  O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    int fd = axp__file_open((const char *)(uintptr_t)s->path,
+                            O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
     if (fd < 0) return;
-    if (!fstat(fd, &st) && (uint64_t)st.st_dev == s->device &&
-        (uint64_t)st.st_ino == s->inode) {
-        void *m = mmap(NULL, b->extent->bytes, PROT_READ | PROT_WRITE,
-                       MAP_SHARED, fd, (off_t)b->extent->offset);
-        if (m != MAP_FAILED) b->memory = m;
-    }
-    close(fd);
+    if (axp__file_stat(fd, &st) && (uint64_t)st.st_dev == s->device &&
+        (uint64_t)st.st_ino == s->inode)
+        b->memory = axp__file_map(fd, PROT_READ | PROT_WRITE,
+                                  (off_t)b->extent->offset, b->extent->bytes);
+    axp__file_close(fd);
 }
 
 static void *map_place(struct axp__space *s, const struct axp__extent *e)
@@ -536,8 +535,8 @@ static void begin(struct axp__space *s, const uint8_t *id, const char *path)
 static struct axp__space *map_head(int fd, uint64_t bytes)
 {
     uint64_t sure = offsetof(struct axp__space, extent) + UNIT;
-    void *m = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (m == MAP_FAILED) return NULL;
+    void *m = axp__file_map(fd, PROT_READ | PROT_WRITE, 0, bytes);
+    if (!m) return NULL;
     if (make_sure(m, round_up(sure, page_bytes()))) return m;
     munmap(m, bytes);
     errno = ENOSPC;
@@ -551,7 +550,7 @@ struct axp__space *axp__space_create(int fd, const char *path,
     /* Twice, since there are holes. */
     uint64_t length = stretch(fd, 2 * (bytes + limit_bytes));
     struct stat st;
-    if (!length || fstat(fd, &st)) return NULL;
+    if (!length || !axp__file_stat(fd, &st)) return NULL;
     struct axp__space_own *own = axp__map(sizeof *own);
     struct axp__space *s = own ? map_head(fd, bytes) : NULL;
     if (!s) {

@@ -15,12 +15,6 @@
 #include "outside/outside_recover.h"
 #include "test_support.h"
 
-#if defined(__SANITIZE_THREAD__)
-#define IS_TSAN 1 /* it has no threads in the child of a fork */
-#else
-#define IS_TSAN 0
-#endif
-
 #define MANY (TS_SLOW ? 60000u : 600000u)
 
 static char folder[] = "/tmp/axprof-tape-XXXXXX";
@@ -425,7 +419,6 @@ static void record_under_a_file_limit(void)
 static void a_limit_on_files_does_not_harm_the_program(void **state)
 {
     (void)state;
-    if (IS_TSAN) skip();
     /* 2: where even the smallest spool does not fit; also without harm. */
     int status = in_child(record_under_a_file_limit);
     assert_true(WIFEXITED(status));
@@ -477,7 +470,6 @@ static void a_child_has_a_file_of_its_own_if_it_records(void **state)
 {
     if (AXP_EMULATED) skip();
     (void)state;
-    if (IS_TSAN) skip();
     const char *path = in_folder("run.axp");
     shared = record_to(path, (axp_options){0});
     some_scopes(shared, 10);
@@ -622,7 +614,6 @@ static void a_program_that_closes_all_descriptors_is_not_harmed(void **state)
 {
     if (AXP_EMULATED) skip();
     (void)state;
-    if (IS_TSAN) skip();
     struct rlimit limit;
     getrlimit(RLIMIT_NOFILE, &limit);
     if (limit.rlim_cur < 2048) {
