@@ -22,6 +22,12 @@
 #endif
 #endif
 
+#ifdef AXP__TSAN
+#define AXP__IS_TSAN 1
+#else
+#define AXP__IS_TSAN 0
+#endif
+
 #if defined(AXP__ALONE)
 /* In a file that says so nobody else looks at what it changes: a reader that
  * folds words into accumulators of its own. */

@@ -28,6 +28,16 @@
 #endif
 #define UNSHARE 2u /* CLOSE_RANGE_UNSHARE */
 
+/* Race detectors take the place of clone() and believe that every child is a
+ * fork: one with our memory would unlock what they locked, and its thread
+ * would not be looked at any more. It is that thread going on, so by libc's
+ * other name for it they learn nothing and are right. */
+#ifdef __GLIBC__
+int __clone(int (*fn)(void *), void *stack, int flags, void *arg, ...);
+#else
+#define __clone clone
+#endif
+
 struct work {
     void (*fn)(void *);
     void *arg;
@@ -66,8 +76,8 @@ static bool run_child(struct work *w)
     }
     /* The table is shared until the child leaves it: a copy would have to
      * close all that the program has open. Valgrind ends at that flag. */
-    int pid = clone(be_child, stack + STACK_BYTES,
-                    CLONE_VM | CLONE_VFORK | (w->fn ? CLONE_FILES : 0), w);
+    int pid = __clone(be_child, stack + STACK_BYTES,
+                      CLONE_VM | CLONE_VFORK | (w->fn ? CLONE_FILES : 0), w);
     if (pid < 0) w->error = errno;
     while (pid > 0 && syscall(SYS_wait4, pid, NULL, __WALL, NULL) < 0 &&
            errno == EINTR)

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "os/os_about.h"
+#include "os/os_file.h"
 #include "os/os_map.h"
 
 #define BUILD_ID_MAX 32u
@@ -163,9 +164,9 @@ void axp__about_maps(axp__about_fn put, void *ctx)
     char text[2 * PATH_MAX];
     size_t have = 0;
     int keep = errno;
-    int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+    int fd = axp__file_open("/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
     while (fd >= 0 && !l.is_done) {
-        ssize_t n = read(fd, text + have, sizeof text - 1 - have);
+        ssize_t n = axp__file_read(fd, text + have, sizeof text - 1 - have);
         if (n < 0 && errno == EINTR) continue;
         if (n <= 0) break;
         have += (size_t)n;
@@ -180,6 +181,6 @@ void axp__about_maps(axp__about_fn put, void *ctx)
         if (have == sizeof text - 1) have = 0; /* no line is so long */
     }
     take_line(&l, ""); /* the last one */
-    if (fd >= 0) close(fd);
+    if (fd >= 0) axp__file_close(fd);
     errno = keep;
 }

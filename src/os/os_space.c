@@ -17,6 +17,7 @@
 
 #include "base/base_atomic.h"
 #include "os/os_apart.h"
+#include "os/os_file.h"
 #include "os/os_map.h"
 
 #define UNIT 4096u
@@ -76,9 +77,22 @@ static bool make_sure(void *at, uint64_t bytes)
  * means the same pages a second time, and as many more as are asked for. */
 static void *map_behind(uint64_t page_at, uint64_t distance, uint64_t bytes)
 {
+    int flags = MREMAP_MAYMOVE;
+    void *where = NULL;
+#ifdef AXP__TSAN
+    /* It knows mmap alone: else what others did there long ago, when the
+     * address was another mapping's, races with what is done now. */
+    where = mmap(NULL, distance + bytes, PROT_NONE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (where == MAP_FAILED) return NULL;
+    flags |= MREMAP_FIXED;
+#endif
     char *m =
-        mremap((void *)(uintptr_t)page_at, 0, distance + bytes, MREMAP_MAYMOVE);
-    if (m == MAP_FAILED) return NULL;
+        mremap((void *)(uintptr_t)page_at, 0, distance + bytes, flags, where);
+    if (m == MAP_FAILED) {
+        if (where) munmap(where, distance + bytes);
+        return NULL;
+    }
     if (distance) munmap(m, distance);
     return m + distance;
 }
@@ -111,11 +125,11 @@ static struct axp__extent *take_free(struct axp__space *s,
         uint32_t free = AXP__EXTENT_FREE;
         struct axp__extent *e = &s->extent[i];
         if (axp__get_acquire(&e->kind) != free || e->bytes != bytes ||
-            e->used != (uint32_t)kind ||
+            axp__get(&e->used) != (uint32_t)kind ||
             !axp__cas(&e->kind, &free, (uint32_t)AXP__EXTENT_NONE))
             continue;
         axp__add(&s->n_free_extents, -1);
-        e->used = 0;
+        axp__put(&e->used, 0);
         return e;
     }
     return NULL;
@@ -165,12 +179,13 @@ static struct axp__extent *take_place(struct axp__space *s,
     return e;
 }
 
-/* Nothing is mapped there, nothing is in it. */
+/* Nothing is mapped there, nothing is in it. Others may be looking at it for
+ * what they hold: they find that it is not here, before and after. */
 static void give_place(struct axp__space *s, enum axp__extent_kind kind,
                        struct axp__extent *e)
 {
-    e->address = 0;
-    e->used = (uint32_t)kind;
+    axp__put(&e->address, 0);
+    axp__put(&e->used, (uint32_t)kind);
     axp__put_release(&e->kind, (uint32_t)AXP__EXTENT_FREE);
     axp__add(&s->n_free_extents, 1);
 }
@@ -197,16 +212,14 @@ static void map_by_path(void *ctx)
     struct by_path *b = ctx;
     const struct axp__space *s = b->space;
     struct stat st;
-    int fd = open((const char *)(uintptr_t)s->path,
-                  O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    int fd = axp__file_open((const char *)(uintptr_t)s->path,
+                            O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
     if (fd < 0) return;
-    if (!fstat(fd, &st) && (uint64_t)st.st_dev == s->device &&
-        (uint64_t)st.st_ino == s->inode) {
-        void *m = mmap(NULL, b->extent->bytes, PROT_READ | PROT_WRITE,
-                       MAP_SHARED, fd, (off_t)b->extent->offset);
-        if (m != MAP_FAILED) b->memory = m;
-    }
-    close(fd);
+    if (axp__file_stat(fd, &st) && (uint64_t)st.st_dev == s->device &&
+        (uint64_t)st.st_ino == s->inode)
+        b->memory = axp__file_map(fd, PROT_READ | PROT_WRITE,
+                                  (off_t)b->extent->offset, b->extent->bytes);
+    axp__file_close(fd);
 }
 
 static void *map_place(struct axp__space *s, const struct axp__extent *e)
@@ -237,7 +250,7 @@ static struct axp__extent *add_extent(struct axp__space *s,
         if (e) give_place(s, kind, e);
         return NULL;
     }
-    e->address = (uintptr_t)m;
+    axp__put(&e->address, (uintptr_t)m);
     axp__put_release(&e->kind, (uint32_t)kind);
     own_extent(s, e, !backed_bytes && kind != AXP__EXTENT_CHUNKS, e->address);
     return e;
@@ -264,9 +277,10 @@ static struct axp__extent *extent_of(struct axp__space *s, const void *memory)
     uint32_t n = axp__get(&s->n_extents);
     for (uint32_t i = 0; i < n; i++) {
         struct axp__extent *e = &s->extent[i];
-        if (axp__extent_is_mapped(axp__get_acquire(&e->kind)) &&
-            (uintptr_t)memory >= e->address &&
-            (uintptr_t)memory < e->address + e->bytes)
+        if (!axp__extent_is_mapped(axp__get_acquire(&e->kind))) continue;
+        uint64_t address = axp__get(&e->address);
+        if ((uintptr_t)memory >= address &&
+            (uintptr_t)memory < address + e->bytes)
             return e;
     }
     return NULL;
@@ -282,6 +296,15 @@ static unsigned class_of(size_t bytes)
     return c;
 }
 
+/* The link in a piece that may be another's by now, who writes what he likes
+ * there: then the value is of no use, and the tag says so. No annotation would
+ * fit all that is ever kept in pieces, so the race detector is not told of
+ * this one load. */
+__attribute__((no_sanitize("thread"))) static uint64_t peek_link(uint64_t piece)
+{
+    return *(const volatile uint64_t *)(uintptr_t)piece;
+}
+
 static void *pop_free(uint64_t *list)
 {
     const uint64_t mask = ((uint64_t)1 << ADDRESS_BITS) - 1;
@@ -289,7 +312,7 @@ static void *pop_free(uint64_t *list)
     while (head & mask) {
         /* Pieces are never unmapped while the space is open: if another has
          * taken this one, what is read here is stale and the tag differs. */
-        uint64_t next = axp__get((uint64_t *)(uintptr_t)(head & mask));
+        uint64_t next = peek_link(head & mask);
         uint64_t tag = (head & ~mask) + ((uint64_t)1 << ADDRESS_BITS);
         if (axp__cas(list, &head, tag | (next & mask)))
             return (void *)(uintptr_t)(head & mask);
@@ -455,8 +478,8 @@ bool axp__space_move_in(struct axp__space *s, enum axp__extent_kind kind,
         own_extent(s, e, false, 0);
         return false;
     }
-    e->address = (uintptr_t)memory;
-    e->used = (uint32_t)(used / UNIT);
+    axp__put(&e->address, (uintptr_t)memory);
+    axp__put(&e->used, (uint32_t)(used / UNIT));
     axp__put_release(&e->kind, (uint32_t)kind);
     return true;
 }
@@ -512,8 +535,8 @@ static void begin(struct axp__space *s, const uint8_t *id, const char *path)
 static struct axp__space *map_head(int fd, uint64_t bytes)
 {
     uint64_t sure = offsetof(struct axp__space, extent) + UNIT;
-    void *m = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (m == MAP_FAILED) return NULL;
+    void *m = axp__file_map(fd, PROT_READ | PROT_WRITE, 0, bytes);
+    if (!m) return NULL;
     if (make_sure(m, round_up(sure, page_bytes()))) return m;
     munmap(m, bytes);
     errno = ENOSPC;
@@ -527,7 +550,7 @@ struct axp__space *axp__space_create(int fd, const char *path,
     /* Twice, since there are holes. */
     uint64_t length = stretch(fd, 2 * (bytes + limit_bytes));
     struct stat st;
-    if (!length || fstat(fd, &st)) return NULL;
+    if (!length || !axp__file_stat(fd, &st)) return NULL;
     struct axp__space_own *own = axp__map(sizeof *own);
     struct axp__space *s = own ? map_head(fd, bytes) : NULL;
     if (!s) {

@@ -255,12 +255,12 @@ static bool may_be_in_handler(void)
 void axp__drain_begin_in_child(struct axp__tape *tape)
 {
     int keep = errno;
-#if !defined(__SANITIZE_THREAD__) /* it has no threads in such a child */
-    /* Nor have emulators: qemu-user ends at the first. */
-    if (!tape->is_outside && axp__get(&tape->state) == AXP__TAPE_WANTED &&
-        !may_be_in_handler() && axp__apart_is_possible())
+    /* The race detector has no threads in such a child. Nor have emulators:
+     * qemu-user ends at the first. */
+    if (!AXP__IS_TSAN && !tape->is_outside &&
+        axp__get(&tape->state) == AXP__TAPE_WANTED && !may_be_in_handler() &&
+        axp__apart_is_possible())
         axp__drain_begin(tape);
-#endif
     errno = keep;
 }
 

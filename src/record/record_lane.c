@@ -183,6 +183,7 @@ void axp__lane_clear(struct axp__lane *lane)
     free_named_pages(lane);
     begin(lane, lane->p);
     axp__put(&lane->row, row);
+    axp__put(&lane->row_in_file, 0); /* the file begins anew, as rows do */
 }
 
 void axp__lane_discard(struct axp__lane *lane)
@@ -283,8 +284,11 @@ struct axp__lane *axp__lane_take(struct axp__thread *t, struct axp__prof *p,
     if (!lane) return NULL;
     if (is_new) axp__budget_force(&p->budget, sizeof *lane);
     axp__put(&lane->row_in_file, 0); /* that was another file's */
-    axp__put(&lane->row, axp__add(&p->n_rows, 1) + 1);
-    lane->track = track;
+    /* The drain looks without a lock, and knows by a new row that what it has
+     * seen since is another's: put_rows. */
+    axp__put_release(&lane->row, axp__add(&p->n_rows, 1) + 1);
+    axp__store_barrier();
+    axp__put(&lane->track, track);
     axp__put(&lane->tid, t ? t->tid : 0);
     if (t) t->alloc_handle = NULL; /* it may have been that one's */
     if (!name && t) name = axp__get(&t->name);

@@ -341,6 +341,7 @@ static bool stop_elsewhere(struct axp__lane *mine, uint32_t id, uint64_t now)
 {
     struct candidate c;
     uint64_t *n_claims = &mine->p->n_claims, before;
+    uint32_t row = 0;
     bool is_over;
     axp__thread_set_errand(mine->owner, AXP__SEARCHING, mine->p);
     do {
@@ -350,11 +351,13 @@ static bool stop_elsewhere(struct axp__lane *mine, uint32_t id, uint64_t now)
                       ? claim_elsewhere(mine->p, &c)
                       : __atomic_load_n(n_claims, __ATOMIC_SEQ_CST) == before;
     } while (!is_over);
+    if (c.slot) { /* while we search no lane becomes another thread's */
+        row = axp__get(&c.lane->row);
+        ring(c.lane);
+    }
     axp__thread_set_errand(mine->owner, AXP__SEARCHING, NULL);
-    if (!c.slot) return false;
-    ring(c.lane);
-    axp__named_count_cross(mine, id, c.begin_ticks, c.lane->row, now);
-    return true;
+    if (c.slot) axp__named_count_cross(mine, id, c.begin_ticks, row, now);
+    return c.slot;
 }
 
 static __attribute__((noinline)) void stop_slow(axp_profiler *p,

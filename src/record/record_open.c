@@ -23,6 +23,7 @@
 
 #include "os/os_about.h"
 #include "os/os_apart.h"
+#include "os/os_file.h"
 #include "os/os_space.h"
 #include "os/os_thread.h"
 #include "record/record_drain.h"
@@ -82,13 +83,15 @@ static bool is_of_this_run(const struct axp__trace *t)
 {
     uint8_t bytes[AXP__FILE_HEAD];
     struct axp__file_head h;
-    int fd = open(t->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    int fd = axp__file_open(t->path,
+                            O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
     if (fd < 0) return false;
     bool is =
-        pread(fd, bytes, sizeof bytes, 0) == (ssize_t)sizeof bytes &&
+        axp__file_read_at(fd, bytes, sizeof bytes, 0) ==
+            (ssize_t)sizeof bytes &&
         axp__file_head_get(bytes, &h) == AXP__BLOCK_OK &&
         (h.process_id == t->parent_id || h.process_id == t->head.process_id);
-    close(fd);
+    axp__file_close(fd);
     return is;
 }
 

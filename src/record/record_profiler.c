@@ -538,6 +538,7 @@ void axp_reset(axp_profiler *handle)
     if (!(axp__get(&p->gate) & AXP__GATE_FINISHED) && axp__prof_quiesce(p)) {
         uint64_t gate = new_gate(bits);
         axp__put(&p->gate, gate | AXP__GATE_SHUT);
+        if (p->tape) axp__drain_hold(p->tape); /* it looks at lanes, chunks */
         forget(p);
         struct axp__lane *l = axp__get_acquire(&p->lanes);
         for (; l; l = axp__get(&l->next)) {
@@ -550,6 +551,7 @@ void axp_reset(axp_profiler *handle)
         uint64_t now = axp__clock_ticks();
         axp__put(&p->start_ticks, now);
         axp__put(&p->last_mark_ticks, now);
+        if (p->tape) axp__drain_let_go(p->tape);
         if (p->tape) axp__tape_restart(p);
     }
     set_gate_bits(p, 0, AXP__GATE_SHUT);

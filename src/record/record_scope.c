@@ -382,7 +382,7 @@ static bool end_own(struct axp__lane *lane, uint64_t token, uint64_t now)
  * began. */
 struct foreign {
     struct axp__lane *lane;
-    uint32_t name;
+    uint32_t name, row;
     uint64_t begin_ticks;
 };
 
@@ -397,6 +397,7 @@ static bool peek_foreign(struct axp__lane *lane, uint64_t token,
         if (!op) return false; /* begun without telling this thread */
         out->lane = lane;
         out->name = op->name;
+        out->row = axp__get(&lane->row);
         out->begin_ticks = axp__get(&f->begin_ticks);
         return true;
     }
@@ -409,23 +410,26 @@ static bool find_foreign(struct axp__lane *mine, uint64_t token,
                          struct foreign *out)
 {
     unsigned n = 0;
-    axp__thread_set_errand(mine->owner, AXP__SEARCHING, mine->p);
     struct axp__lane *lane = axp__get_acquire(&mine->p->lanes);
     for (; lane; lane = axp__get(&lane->next))
         if (lane != mine && axp__lane_is_readable(lane) &&
             lane->epoch == mine->epoch)
             n += peek_foreign(lane, token, out);
-    axp__thread_set_errand(mine->owner, AXP__SEARCHING, NULL);
     return n == 1;
 }
 
 static void end_foreign(struct axp__lane *mine, uint64_t token, uint64_t now)
 {
     struct foreign at;
-    if (!find_foreign(mine, token, &at) || !axp__named_post(at.lane, token))
+    /* Meanwhile no lane becomes another thread's. */
+    axp__thread_set_errand(mine->owner, AXP__SEARCHING, mine->p);
+    bool is_posted =
+        find_foreign(mine, token, &at) && axp__named_post(at.lane, token);
+    axp__thread_set_errand(mine->owner, AXP__SEARCHING, NULL);
+    if (!is_posted)
         return; /* reset, or closed as abandoned, or forked, since it began */
     axp__warn(mine->p, AXP__WARN_FOREIGN_END, at.name);
-    axp__named_count_cross(mine, at.name, at.begin_ticks, at.lane->row, now);
+    axp__named_count_cross(mine, at.name, at.begin_ticks, at.row, now);
 }
 
 /* The profiler that a token belongs to; NULL: it is gone. */

@@ -15,6 +15,7 @@
 
 #include "base/base_atomic.h"
 #include "os/os_cgroup.h"
+#include "os/os_file.h"
 #include "record/record_name.h"
 #include "record/record_process.h"
 #include "record/record_thread.h"
@@ -55,12 +56,12 @@ static bool is_shm_large(void)
 static struct axp__space *create_at(const char *path, const uint8_t id[16],
                                     uint64_t limit_bytes)
 {
-    int fd =
-        open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    int fd = axp__file_open(
+        path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0) return NULL;
     struct axp__space *s = axp__space_create(fd, path, limit_bytes, id);
     int reason = errno;
-    close(fd);
+    axp__file_close(fd);
     if (!s) (void)unlink(path);
     errno = reason;
     return s;

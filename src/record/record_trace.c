@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "os/os_about.h"
+#include "os/os_file.h"
 #include "os/os_map.h"
 #include "record/record_lane.h"
 #include "tally/tally_image.h"
@@ -32,7 +33,7 @@ static bool write_at(void *ctx, uint64_t at, const void *bytes, size_t n)
     struct axp__trace *t = ctx;
     const char *from = bytes;
     while (n && !t->error) {
-        ssize_t k = pwrite(t->fd, from, n, (off_t)at);
+        ssize_t k = axp__file_write_at(t->fd, from, n, (off_t)at);
         if (k < 0 && errno != EINTR) t->error = errno;
         if (k == 0) t->error = EIO;
         if (k <= 0) continue;
@@ -48,7 +49,7 @@ static bool read_at(void *ctx, uint64_t at, void *bytes, size_t n)
     struct axp__trace *t = ctx;
     char *to = bytes;
     while (n) {
-        ssize_t k = pread(t->fd, to, n, (off_t)at);
+        ssize_t k = axp__file_read_at(t->fd, to, n, (off_t)at);
         if (k < 0 && errno == EINTR) continue;
         if (k <= 0) return false;
         to += k;
@@ -228,12 +229,15 @@ static bool put_rows(struct axp__trace *t, struct axp__prof *p)
     struct fill f = {t, {.kind = AXP__B_ROWS}, 0};
     struct axp__lane *l = axp__get_acquire(&p->lanes);
     for (; l; l = axp__get(&l->next)) {
-        uint32_t row = axp__get(&l->row);
+        /* Acquire: a lane with this row is not readable before it is whole. */
+        uint32_t row = axp__get_acquire(&l->row);
         if (!axp__lane_is_readable(l) || axp__get(&l->row_in_file) == row)
             continue;
-        struct axp__row_record r = {row, l->track, axp__get(&l->name),
-                                    axp__get(&l->tid),
+        struct axp__row_record r = {row, axp__get(&l->track),
+                                    axp__get(&l->name), axp__get(&l->tid),
                                     axp__get(&l->first_ticks)};
+        __atomic_thread_fence(__ATOMIC_ACQUIRE); /* with axp__lane_take's */
+        if (axp__get(&l->row) != row) continue;  /* it changes hands */
         size_t k = axp__row_put(t->body + f.used, BODY_BYTES - f.used, &r);
         if (!k) continue; /* next time */
         axp__put(&l->row_in_file, row);
@@ -397,9 +401,9 @@ static int make_draft(struct axp__trace *t)
     }
     t->error = 0;
     t->end = 0;
-    t->fd = open(t->draft, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
-                 0600);
-    if (t->fd < 0 || fstat(t->fd, &st)) {
+    t->fd = axp__file_open(
+        t->draft, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (t->fd < 0 || !axp__file_stat(t->fd, &st)) {
         int error = errno;
         axp__trace_rest(t);
         t->draft[0] = 0; /* of another: it is left alone */
@@ -423,9 +427,9 @@ static int rename_new(const char *from, const char *to)
 {
     if (!renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE)) return 0;
     if (errno != EINVAL && errno != ENOSYS) return errno;
-    int fd = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    int fd = axp__file_open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0) return errno;
-    close(fd);
+    axp__file_close(fd);
     if (!rename(from, to)) return 0;
     int error = errno;
     (void)unlink(to);
@@ -482,7 +486,7 @@ static bool take_over(struct axp__trace *t, struct axp__trace *fresh,
         axp__trace_drop_draft(fresh);
         return false;
     }
-    close(t->fd);
+    axp__file_close(t->fd);
     t->fd = fresh->fd;
     t->device = fresh->device;
     t->inode = fresh->inode;
@@ -495,8 +499,9 @@ bool axp__trace_reopen(struct axp__trace *t)
 {
     struct stat st;
     if (t->error || t->fd >= 0) return !t->error;
-    t->fd = open(t->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (t->fd < 0 || fstat(t->fd, &st)) {
+    t->fd = axp__file_open(t->path,
+                           O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
+    if (t->fd < 0 || !axp__file_stat(t->fd, &st)) {
         t->error = errno;
     } else if ((uint64_t)st.st_dev != t->device ||
                (uint64_t)st.st_ino != t->inode) {
@@ -642,7 +647,7 @@ bool axp__trace_finish(struct axp__trace *t, struct axp__prof *p,
 
 void axp__trace_rest(struct axp__trace *t)
 {
-    if (t->fd >= 0) close(t->fd);
+    if (t->fd >= 0) axp__file_close(t->fd);
     t->fd = -1;
 }
 

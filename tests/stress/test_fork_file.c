@@ -403,7 +403,6 @@ int main(int argc, char **argv)
 {
     int failed = 0;
     if (argc > 1) n_forks = (unsigned)atoi(argv[1]);
-    if (STRESS_TSAN) return 77; /* it has no threads in the child of threads */
     if (STRESS_EMULATED) return 77;
     const char *given = getenv("TEST_FOLDER");
     if (!given) { /* once more, with the global profiler's file there */

@@ -209,7 +209,7 @@ static const char *line_of(const char *path)
  * a matter of course, made by fork or by exec. */
 static void a_name_that_is_taken_is_said_with_the_other(void **state)
 {
-    if (AXP_EMULATED || TS_TSAN) skip();
+    if (AXP_EMULATED) skip();
     (void)state;
     char errors[512], out[512];
     snprintf(errors, sizeof errors, "%s/errors", folder);
@@ -300,7 +300,7 @@ static int add_bytes(const axp_spool_info *s, void *ctx)
  * little: 1.4 MB it was. */
 static void a_child_that_just_ends_leaves_little(void **state)
 {
-    if (AXP_EMULATED || TS_TSAN) skip();
+    if (AXP_EMULATED) skip();
     (void)state;
     uint64_t bytes = 0;
     int n = 8;
