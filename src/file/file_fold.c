@@ -155,7 +155,8 @@ static void apply(struct axp__fold *f, struct axp__fold_row *r,
 {
     struct axp__memory *m = &f->memory;
     if (w->what == AXP__MEM_FIRST_STEP) {
-        axp__memory_mark_first_step(m);
+        if (!f->has_first_step) axp__memory_mark_first_step(m);
+        f->has_first_step = true; /* it looks at all names: once */
         return;
     }
     bool is_alloc = w->what == AXP__MEM_ALLOC;

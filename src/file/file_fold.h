@@ -80,6 +80,7 @@ struct axp__fold {
     uint64_t n_looks;            /* frames that may still be searched, moved */
     struct axp__fold_stop *stop; /* of other threads' scopes */
     size_t n_stops, cap_stops;
+    bool has_first_step;
     bool is_out_of_memory;
 };
 
