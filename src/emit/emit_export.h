@@ -21,10 +21,16 @@ struct axp__export_format {
 /* NULL: no such format. */
 const struct axp__export_format *axp__export_format_at(axp_export_format id);
 
-/* How many frames of a stack formats write that write a stack for each place of
- * the call tree, the innermost: all, unless a tree is so deep that they would
- * fill gigabytes. 0: no memory to find out. */
-size_t axp__export_depth(const axp_view *v);
+/* What formats write of a stack that write one for each place of the call tree:
+ * all, unless a tree is so deep, or its names are so long, that they would fill
+ * gigabytes. */
+#define AXP__MOST_NAME 8192u
+struct axp__stack_limit {
+    size_t n_frames;   /* the innermost */
+    size_t name_bytes; /* of each name, from its beginning */
+};
+/* False: no memory to find out. */
+bool axp__export_stack(const axp_view *v, struct axp__stack_limit *most);
 
 #define X(id, name, function, description)                                     \
     axp_status axp__emit_##function(const axp_view *v, struct axp__out *o);

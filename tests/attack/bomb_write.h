@@ -117,9 +117,10 @@ static inline void bomb_ext(struct bomb *b, enum axp__ext_kind ext,
     bomb_record(b, AXP__W_EXT, name, payload, n + 1);
 }
 
-static inline void bomb_raw(struct bomb *b, uint32_t row)
+static inline void bomb_raw(struct bomb *b, uint32_t row, size_t from,
+                            size_t to)
 {
-    for (size_t i = 0; i < b->n_chunks; i++) {
+    for (size_t i = from; i < to; i++) {
         struct axp__block block;
         struct axp__chunk *c = &b->chunk[i];
         c->row = row;
@@ -142,9 +143,12 @@ static inline void bomb_pack(struct bomb *b, uint32_t row)
             list[n++] = &b->chunk[i];
         }
         size_t len = axp__packer_pack(p, list, n, out, sizeof out);
-        if (!len) abort();
-        axp__pack_head(&block, list, n);
-        bomb_block(b, block, out, len);
+        if (len) {
+            axp__pack_head(&block, list, n);
+            bomb_block(b, block, out, len);
+        } else { /* it does not pay: as a recorder does */
+            bomb_raw(b, row, i - n, i);
+        }
     }
     axp__packer_destroy(p);
 }
@@ -154,7 +158,7 @@ static inline void bomb_row_end(struct bomb *b, uint32_t row, bool is_packed)
     if (is_packed)
         bomb_pack(b, row);
     else
-        bomb_raw(b, row);
+        bomb_raw(b, row, 0, b->n_chunks);
     b->n_chunks = 0;
     b->seq = 0;
 }
