@@ -5,7 +5,8 @@
  * Output     each writes through struct axp__out, whose failures are told at
  *            its end: a format goes on and need not look.
  * Memory     a format holds a buffer, what each name is written as, and what is
- *            open: nothing that grows with the number of events.
+ *            open: nothing that grows with the number of events, but where
+ *            memory-viz has many devices and millions of events.
  */
 #ifndef AXP_EMIT_EXPORT_H
 #define AXP_EMIT_EXPORT_H
