@@ -41,21 +41,27 @@ static inline void bomb_bytes(struct bomb *b, const void *from, size_t n)
     b->n += n;
 }
 
-static inline void bomb_init(struct bomb *b)
+/* A recording begins. */
+static inline void bomb_head(struct bomb *b, uint64_t process_id)
 {
     struct axp__file_head head = {
         .version = AXP__FILE_VERSION,
-        .process_id = 1,
+        .process_id = process_id,
         .rank = -1,
         .start_ticks = 1000,
         .clock = {1000, 1000, 1700000000000000000u},
         .clock_source = 1,
     };
     uint8_t out[AXP__FILE_HEAD];
-    memset(b, 0, sizeof *b);
-    b->now = 2000;
     axp__file_head_put(out, &head);
     bomb_bytes(b, out, sizeof out);
+    b->now = 2000;
+}
+
+static inline void bomb_init(struct bomb *b)
+{
+    memset(b, 0, sizeof *b);
+    bomb_head(b, 1);
 }
 
 static inline void bomb_block(struct bomb *b, struct axp__block block,
