@@ -288,7 +288,7 @@ static void measure_fold(const char *path, const char *of, double limit)
     uint64_t n = count_scopes(o.capture);
     for (int i = 0; i < RUNS; i++) {
         double from = bench_thread_ns();
-        struct axp__fold *f = axp__fold_create(o.capture);
+        struct axp__fold *f = axp__fold_create(o.capture, false);
         ns[i] = (bench_thread_ns() - from) / (double)n;
         if (!f || f->n_damaged) exit(1);
         axp__fold_destroy(f);

@@ -102,7 +102,7 @@ static double read_s(void)
     struct axp__opened o;
     double from = bench_thread_ns();
     if (axp__trace_open(path, &o)) exit(1);
-    struct axp__fold *f = axp__fold_create(o.capture);
+    struct axp__fold *f = axp__fold_create(o.capture, false);
     double s = (bench_thread_ns() - from) / 1e9;
     uint64_t n = 0;
     for (size_t i = 0; i < o.capture->n_chunks; i++)

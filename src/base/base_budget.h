@@ -15,6 +15,7 @@ struct axp__budget {
     struct axp__space *space; /* NULL: anonymous memory (os_space.h) */
     uint64_t reserve_used_bytes;
     uint64_t reserve_bytes;
+    uint64_t n_refused; /* what makes numbers right, and was not given */
 };
 
 /* Takes n bytes if `part` of `whole` of the limit still holds them. */
@@ -52,7 +53,9 @@ static inline bool axp__budget_take_sure(struct axp__budget *b, uint64_t n,
         return true;
     }
     axp__add(&b->reserve_used_bytes, -n);
-    return axp__budget_take(b, n);
+    if (axp__budget_take(b, n)) return true;
+    axp__add(&b->n_refused, 1);
+    return false;
 }
 
 /* For what must not be refused: where the budget is used up, the limit rises

@@ -169,9 +169,8 @@ static uint64_t new_address(struct axp__made_blocks *m, uint64_t bytes)
     return address;
 }
 
-uint64_t axp__made_blocks_add(struct axp__made_blocks *m,
-                              const struct axp__record *r, uint32_t path,
-                              uint64_t bytes)
+uint64_t axp__made_blocks_add(struct axp__made_blocks *m, uint32_t name,
+                              uint32_t path, uint64_t bytes)
 {
     uint64_t address = new_address(m, bytes);
     if (!m->newest) m->newest = calloc(AXP__MAX_NAMES, sizeof *m->newest);
@@ -179,12 +178,12 @@ uint64_t axp__made_blocks_add(struct axp__made_blocks *m,
         m->map.has_failed = true;
         return address;
     }
-    uint64_t *newest = &m->newest[r->name & (AXP__MAX_NAMES - 1)];
+    uint64_t *newest = &m->newest[name & (AXP__MAX_NAMES - 1)];
     struct axp__block_at block = {.address = address,
                                   .bytes = bytes,
                                   .older = *newest,
                                   .path = path,
-                                  .name = r->name};
+                                  .name = name};
     if (axp__block_map_add(&m->map, block)) *newest = address;
     return address;
 }

@@ -67,16 +67,15 @@ struct axp__made_blocks {
 };
 
 void axp__made_blocks_fini(struct axp__made_blocks *m);
-uint64_t axp__made_blocks_add(struct axp__made_blocks *m,
-                              const struct axp__record *r, uint32_t path,
-                              uint64_t bytes);
+uint64_t axp__made_blocks_add(struct axp__made_blocks *m, uint32_t name,
+                              uint32_t path, uint64_t bytes);
 /* The newest of a name, taken out; false: none. */
 bool axp__made_blocks_take(struct axp__made_blocks *m, uint32_t name,
                            struct axp__block_at *out);
 
 /* ---- where they were ------------------------------------------------------------------- */
-#define AXP__REGION_SHIFT 26 /* 64 MiB */
-#define AXP__MOST_REGIONS 65536u
+#define AXP__REGION_SHIFT 26    /* 64 MiB */
+#define AXP__MOST_REGIONS 8192u /* they move for each one that comes between */
 
 struct axp__regions { /* of the address space, sorted, apart */
     struct axp__region {

@@ -22,25 +22,53 @@ const struct axp__export_format *axp__export_format_at(axp_export_format id)
     return NULL;
 }
 
+/* ---- stacks ------------------------------------------------------------------------- */
+
 #define MOST_FRAMES ((uint64_t)1 << 22)
 #define LEAST_DEPTH 64u
+#define MOST_BYTES ((uint64_t)1 << 27)
+#define LEAST_BYTES 64u
 
-size_t axp__export_depth(const axp_view *v)
+struct sums { /* over the stacks of all places */
+    uint64_t n_frames, n_bytes;
+};
+
+static bool add_stacks(const axp_view *v, struct sums *all)
 {
-    uint64_t n_frames = 0;
-    uint32_t *depth = malloc((v->n_tree + 1) * sizeof *depth);
-    for (size_t i = 0; depth && i < v->n_tree; i++) {
+    struct sums *own = malloc((v->n_tree + 1) * sizeof *own);
+    for (size_t i = 0; own && i < v->n_tree; i++) {
         int32_t up = v->tree[i].parent;
-        depth[i] = up >= 0 ? depth[up] + 1 : 0;
-        n_frames += depth[i];
+        own[i] = up >= 0 ? own[up] : (struct sums){0};
+        if (up >= 0) {
+            own[i].n_frames++;
+            own[i].n_bytes += axp__len_to(v->tree[i].name, AXP__MOST_NAME);
+        }
+        all->n_frames += own[i].n_frames;
+        all->n_bytes += own[i].n_bytes;
     }
-    bool is_known = depth;
-    free(depth);
-    if (!is_known) return 0;
-    if (n_frames <= MOST_FRAMES) return SIZE_MAX;
-    size_t most = MOST_FRAMES / v->n_tree;
-    return most > LEAST_DEPTH ? most : LEAST_DEPTH;
+    bool is_known = own;
+    free(own);
+    return is_known;
 }
+
+bool axp__export_stack(const axp_view *v, struct axp__stack_limit *most)
+{
+    struct sums all = {0};
+    if (!add_stacks(v, &all)) return false;
+    *most = (struct axp__stack_limit){SIZE_MAX, AXP__MOST_NAME};
+    if (all.n_frames > MOST_FRAMES) {
+        size_t frames = MOST_FRAMES / v->n_tree;
+        most->n_frames = frames > LEAST_DEPTH ? frames : LEAST_DEPTH;
+        all.n_frames = most->n_frames * v->n_tree;
+    }
+    if (all.n_bytes > MOST_BYTES) {
+        size_t bytes = MOST_BYTES / all.n_frames;
+        most->name_bytes = bytes > LEAST_BYTES ? bytes : LEAST_BYTES;
+    }
+    return true;
+}
+
+/* ---- names of formats --------------------------------------------------------------- */
 
 static axp_status fail_unknown(const char *what)
 {

@@ -5,7 +5,8 @@
  * Output     each writes through struct axp__out, whose failures are told at
  *            its end: a format goes on and need not look.
  * Memory     a format holds a buffer, what each name is written as, and what is
- *            open: nothing that grows with the number of events.
+ *            open: nothing that grows with the number of events, but where
+ *            memory-viz has many devices and millions of events.
  */
 #ifndef AXP_EMIT_EXPORT_H
 #define AXP_EMIT_EXPORT_H
@@ -21,10 +22,16 @@ struct axp__export_format {
 /* NULL: no such format. */
 const struct axp__export_format *axp__export_format_at(axp_export_format id);
 
-/* How many frames of a stack formats write that write a stack for each place of
- * the call tree, the innermost: all, unless a tree is so deep that they would
- * fill gigabytes. 0: no memory to find out. */
-size_t axp__export_depth(const axp_view *v);
+/* What formats write of a stack that write one for each place of the call tree:
+ * all, unless a tree is so deep, or its names are so long, that they would fill
+ * gigabytes. */
+#define AXP__MOST_NAME 8192u
+struct axp__stack_limit {
+    size_t n_frames;   /* the innermost */
+    size_t name_bytes; /* of each name, from its beginning */
+};
+/* False: no memory to find out. */
+bool axp__export_stack(const axp_view *v, struct axp__stack_limit *most);
 
 #define X(id, name, function, description)                                     \
     axp_status axp__emit_##function(const axp_view *v, struct axp__out *o);

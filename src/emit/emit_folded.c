@@ -8,17 +8,19 @@
 #include "record/record_thread.h"
 
 /* A name has no ; and no control characters in it, and begins no comment. */
-static void put_name(struct axp__out *o, const char *name, bool is_first)
+static void put_name(struct axp__out *o, const char *name, size_t most,
+                     bool is_first)
 {
+    const char *end = name + axp__len_to(name, most);
     if (is_first && *name == '#') axp__out_char(o, '_');
-    while (*name) {
+    while (name < end) {
         size_t n = 0;
-        while ((unsigned char)name[n] >= ' ' && name[n] != 127 &&
-               name[n] != ';')
+        while (name + n < end && (unsigned char)name[n] >= ' ' &&
+               name[n] != 127 && name[n] != ';')
             n++;
         axp__out_utf8(o, name, n);
         name += n;
-        if (!*name) break;
+        if (name == end) break;
         axp__out_char(o, *name == ';' ? ':' : ' ');
         name++;
     }
@@ -26,7 +28,7 @@ static void put_name(struct axp__out *o, const char *name, bool is_first)
 
 struct stack {
     int32_t *path;
-    size_t most; /* axp__export_depth */
+    struct axp__stack_limit most;
 };
 
 static void put_line(struct axp__out *o, const axp_view *v, size_t node,
@@ -34,11 +36,11 @@ static void put_line(struct axp__out *o, const axp_view *v, size_t node,
 {
     int32_t *path = s->path, i = (int32_t)node;
     size_t n = 0;
-    for (; i > 0 && n < s->most; i = v->tree[i].parent)
+    for (; i > 0 && n < s->most.n_frames; i = v->tree[i].parent)
         path[n++] = i;
     if (i > 0) axp__out_text(o, "...;");
     for (size_t k = n; k--;) {
-        put_name(o, v->tree[path[k]].name, k == n - 1);
+        put_name(o, v->tree[path[k]].name, s->most.name_bytes, k == n - 1);
         axp__out_char(o, k ? ';' : ' ');
     }
     axp__out_u64(o, v->tree[node].self_ns);
@@ -47,9 +49,8 @@ static void put_line(struct axp__out *o, const axp_view *v, size_t node,
 
 axp_status axp__emit_folded(const axp_view *v, struct axp__out *o)
 {
-    struct stack s = {malloc((v->n_tree + 1) * sizeof *s.path),
-                      axp__export_depth(v)};
-    if (!s.path || !s.most) {
+    struct stack s = {.path = malloc((v->n_tree + 1) * sizeof *s.path)};
+    if (!s.path || !axp__export_stack(v, &s.most)) {
         free(s.path);
         return axp__fail(AXP_E_NO_MEMORY, "no memory to export");
     }

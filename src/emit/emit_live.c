@@ -8,31 +8,93 @@
 
 #define OUR_PIDS 2000000000u /* past any process's */
 
-static uint32_t choose_pid(const struct axp__live *m, uint64_t process_id)
+struct sorted { /* a row by what it belongs to; or a process by its id */
+    uint32_t major, minor, index;
+};
+
+static int by_key(const void *a, const void *b)
 {
-    uint32_t pid = (uint32_t)(process_id & INT32_MAX); /* as readers have it */
-    for (uint32_t i = 0; i < m->n_processes; i++)
-        if (m->pids[i] == pid) return OUR_PIDS + m->n_processes;
-    return pid;
+    const struct sorted *x = a, *y = b;
+    if (x->major != y->major) return x->major > y->major ? 1 : -1;
+    if (x->minor != y->minor) return x->minor > y->minor ? 1 : -1;
+    return (x->index > y->index) - (x->index < y->index);
 }
 
-/* The place of a row, made when it is the first of it. */
-static uint32_t place_for(struct axp__live *m,
-                          const struct axp__stream_row *row)
+/* The first row of each row's place, and of its process. */
+static void find_firsts(struct axp__live *m, const struct axp__stream *s,
+                        struct sorted *keys, uint32_t *of_process)
 {
-    uint32_t process = m->n_processes;
-    for (uint32_t i = 0; i < m->n_places; i++) {
-        if (m->places[i].joined != row->process) continue;
-        if (m->places[i].track == row->track) return i;
-        process = m->places[i].process;
+    uint32_t n = (uint32_t)axp__stream_n_rows(s);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct axp__stream_row *r = axp__stream_row(s, i);
+        keys[i] = (struct sorted){r->process, r->track, i};
     }
-    if (process == m->n_processes) {
-        m->pids[process] = choose_pid(m, row->process_id);
-        m->n_processes++;
+    qsort(keys, n, sizeof *keys, by_key);
+    for (uint32_t i = 0, k; i < n; i = k) {
+        uint32_t place = 0, first = UINT32_MAX;
+        for (k = i; k < n && keys[k].major == keys[i].major; k++) {
+            if (k == i || keys[k].minor != keys[k - 1].minor)
+                place = keys[k].index;
+            m->place_of[keys[k].index] = place;
+            if (place < first) first = place;
+        }
+        for (k = i; k < n && keys[k].major == keys[i].major; k++)
+            of_process[keys[k].index] = first;
     }
-    m->places[m->n_places] =
-        (struct axp__live_place){row->process, row->track, process, 0};
-    return m->n_places++;
+}
+
+/* Places and processes get numbers in the order of rows; the first rows'
+ * entries then hold these. */
+static void number_places(struct axp__live *m, const struct axp__stream *s,
+                          struct sorted *ids, uint32_t *of_process)
+{
+    size_t n = axp__stream_n_rows(s);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct axp__stream_row *r = axp__stream_row(s, i);
+        bool is_first = m->place_of[i] == i;
+        if (of_process[i] == i) {
+            uint32_t pid = (uint32_t)(r->process_id & INT32_MAX);
+            ids[m->n_processes] = (struct sorted){pid, 0, m->n_processes};
+            of_process[i] = m->n_processes++;
+        } else {
+            of_process[i] = of_process[of_process[i]];
+        }
+        if (!is_first) {
+            m->place_of[i] = m->place_of[m->place_of[i]];
+            continue;
+        }
+        m->places[m->n_places] =
+            (struct axp__live_place){r->process, r->track, of_process[i], 0};
+        m->place_of[i] = m->n_places++;
+    }
+}
+
+/* Their own, as readers have it; the first of those that have one keeps it. */
+static void choose_pids(struct axp__live *m, struct sorted *ids)
+{
+    qsort(ids, m->n_processes, sizeof *ids, by_key);
+    for (uint32_t i = 0; i < m->n_processes; i++) {
+        bool is_ours =
+            ids[i].major >= OUR_PIDS || (i && ids[i].major == ids[i - 1].major);
+        m->pids[ids[i].index] =
+            is_ours ? OUR_PIDS + ids[i].index : ids[i].major;
+    }
+}
+
+static bool make_places(struct axp__live *m, const struct axp__stream *s)
+{
+    size_t n = axp__stream_n_rows(s);
+    struct sorted *keys = malloc((n + 1) * sizeof *keys);
+    uint32_t *of_process = malloc((n + 1) * sizeof *of_process);
+    bool ok = keys && of_process;
+    if (ok) {
+        find_firsts(m, s, keys, of_process);
+        number_places(m, s, keys, of_process);
+        choose_pids(m, keys);
+    }
+    free(keys);
+    free(of_process);
+    return ok;
 }
 
 /* What was live before the first event: what is live now, less what the
@@ -67,8 +129,7 @@ bool axp__live_init(struct axp__live *m, const axp_view *v,
     m->place_of = calloc(n + 1, sizeof *m->place_of);
     m->pids = calloc(n + 1, sizeof *m->pids);
     if (!m->places || !m->place_of || !m->pids) return false;
-    for (uint32_t i = 0; i < n; i++)
-        m->place_of[i] = place_for(m, axp__stream_row(s, i));
+    if (!make_places(m, s)) return false;
     bool is_cut = axp_view_cut_count(v) > 0;
     return !is_cut || m->n_processes != 1 || find_base(m, v);
 }

@@ -7,8 +7,11 @@
  * Pickle     protocol 2, only opcodes that the viewer's own reader knows.
  *            Keys, frames and lists of frames are written once and then
  *            referred to, so that an event is some 60 bytes.
- * Devices    the format wants one list each, one after the other: the
- *            timeline is read once a device.
+ * Devices    the format wants one list each, one after the other. The timeline
+ *            is read once for several of them: what happens on the first is
+ *            written at once, that of the others kept for as long: 65,536
+ *            events, or an eighth of all, so that it is read a few times
+ *            however many devices there are.
  * Segments   64 MiB pieces of address space in which blocks were seen, since
  *            the viewer finds each block in one.
  */
@@ -30,6 +33,13 @@ enum key {
     N_KEYS
 };
 
+struct event { /* of a device */
+    uint64_t address, bytes;
+    axp_ns time_ns;
+    uint32_t path, name; /* of an allocation */
+    bool is_alloc;
+};
+
 struct viz {
     const axp_view *v;
     struct axp__out *o;
@@ -40,7 +50,9 @@ struct viz {
     uint32_t *path_memo, *name_memo; /* 0: not written yet */
     uint32_t cap_path_memo, next_memo;
     bool is_known[N_KEYS]; /* key: written, and remembered as its number */
-    uint32_t device;
+    struct event *kept;
+    uint64_t *next_kept; /* by device: where its next one goes */
+    uint64_t n_kept;     /* of all devices that are read together */
     struct axp__block_map blocks;
     struct axp__made_blocks made;
     struct axp__regions regions;
@@ -235,48 +247,56 @@ static void put_free(struct viz *z, axp_ns time_ns,
     put_entry(z, K_FREE_COMPLETED, time_ns, b);
 }
 
-static void add_alloc(struct viz *z, const struct axp__record *r)
+static void add_alloc(struct viz *z, const struct event *e)
 {
-    struct axp__block_at b = {.address = r->id,
-                              .bytes = r->bytes,
-                              .path = path_of(z, r->name),
-                              .name = r->name};
-    if (r->id)
+    struct axp__block_at b = {.address = e->address,
+                              .bytes = e->bytes,
+                              .path = e->path,
+                              .name = e->name};
+    if (e->address)
         axp__block_map_add(&z->blocks, b);
     else
-        b.address = axp__made_blocks_add(&z->made, r, b.path, b.bytes);
-    put_alloc(z, r->time_ns, &b);
+        b.address = axp__made_blocks_add(&z->made, e->name, e->path, e->bytes);
+    put_alloc(z, e->time_ns, &b);
 }
 
 /* By name: whole blocks, the newest first; what is left of the last one is
  * a block again. More than there is lowers nothing. */
-static void free_by_name(struct viz *z, const struct axp__record *r)
+static void free_by_name(struct viz *z, const struct event *e)
 {
     struct axp__block_at b;
-    uint64_t left = r->bytes;
-    while (left && axp__made_blocks_take(&z->made, r->name, &b)) {
-        put_free(z, r->time_ns, &b);
+    uint64_t left = e->bytes;
+    while (left && axp__made_blocks_take(&z->made, e->name, &b)) {
+        put_free(z, e->time_ns, &b);
         if (b.bytes <= left) {
             left -= b.bytes;
             continue;
         }
         b.bytes -= left;
         left = 0;
-        b.address = axp__made_blocks_add(&z->made, r, b.path, b.bytes);
-        put_alloc(z, r->time_ns, &b);
+        b.address = axp__made_blocks_add(&z->made, e->name, b.path, b.bytes);
+        put_alloc(z, e->time_ns, &b);
     }
 }
 
-static void add_free(struct viz *z, const struct axp__record *r)
+static void add_free(struct viz *z, const struct event *e)
 {
     struct axp__block_at b;
-    if (!r->id) {
-        free_by_name(z, r);
+    if (!e->address) {
+        free_by_name(z, e);
         return;
     }
-    if (!axp__block_map_take(&z->blocks, r->id, &b))
-        b = (struct axp__block_at){.address = r->id, .bytes = r->bytes};
-    put_free(z, r->time_ns, &b);
+    if (!axp__block_map_take(&z->blocks, e->address, &b))
+        b = (struct axp__block_at){.address = e->address, .bytes = e->bytes};
+    put_free(z, e->time_ns, &b);
+}
+
+static void add_event(struct viz *z, const struct event *e)
+{
+    if (e->is_alloc)
+        add_alloc(z, e);
+    else
+        add_free(z, e);
 }
 
 /* ---- segments --------------------------------------------------------------------------------- */
@@ -366,31 +386,111 @@ static void keep_segments(struct viz *z, struct segment_list *list)
 
 /* ---- the whole ----------------------------------------------------------------------------------- */
 
-static axp_status put_device(struct viz *z)
+static bool is_of_memory(const struct axp__record *r)
+{
+    return r->kind == AXP__R_ALLOC || r->kind == AXP__R_FREE;
+}
+
+/* Writes what happens on a device, and keeps it of those after it up to
+ * another. */
+static axp_status read_devices(struct viz *z, uint32_t device, uint32_t end)
 {
     const struct axp__record *r;
     axp_status status = axp__stream_open(z->v, 0, &z->s);
-    BEGIN_LIST(z);
     while (!status && (r = axp__stream_next(z->s))) {
-        if (z->live.place_of[r->row] != z->device) continue;
-        if (r->kind == AXP__R_ALLOC) add_alloc(z, r);
-        if (r->kind == AXP__R_FREE) add_free(z, r);
+        uint32_t place = z->live.place_of[r->row];
+        if (place < device || place >= end || !is_of_memory(r)) continue;
+        bool is_alloc = r->kind == AXP__R_ALLOC;
+        struct event e = {.address = r->id,
+                          .bytes = r->bytes,
+                          .time_ns = r->time_ns,
+                          .path = is_alloc ? path_of(z, r->name) : 0,
+                          .name = r->name,
+                          .is_alloc = is_alloc};
+        if (place == device)
+            add_event(z, &e);
+        else if (z->next_kept[place] < z->n_kept) /* the file may change */
+            z->kept[z->next_kept[place]++] = e;
     }
     if (!status) status = axp__stream_status(z->s);
     axp__stream_close(z->s);
     z->s = NULL;
+    return status;
+}
+
+/* A trace a device. n_events: of each. */
+static axp_status put_group(struct viz *z, const uint64_t *n_events,
+                            uint32_t device, uint32_t end)
+{
+    uint64_t at = 0;
+    z->n_kept = 0;
+    for (uint32_t i = device + 1; i < end; i++) {
+        z->next_kept[i] = z->n_kept;
+        z->n_kept += n_events[i];
+    }
+    BEGIN_LIST(z);
+    axp_status status = read_devices(z, device, end);
     END_ITEM(z);
+    keep_segments(z, &z->segments[device]);
+    for (uint32_t i = device + 1; i < end && !status; i++) {
+        BEGIN_LIST(z);
+        for (uint64_t k = at; k < z->next_kept[i]; k++)
+            add_event(z, &z->kept[k]);
+        at += n_events[i];
+        END_ITEM(z);
+        keep_segments(z, &z->segments[i]);
+    }
+    return status;
+}
+
+static axp_status count_events(struct viz *z, uint64_t *n_events,
+                               uint64_t *n_all)
+{
+    const struct axp__record *r;
+    axp_status status = axp__stream_open(z->v, 0, &z->s);
+    while (!status && (r = axp__stream_next(z->s)))
+        if (is_of_memory(r)) {
+            n_events[z->live.place_of[r->row]]++;
+            ++*n_all;
+        }
+    if (!status) status = axp__stream_status(z->s);
+    axp__stream_close(z->s);
+    z->s = NULL;
+    return status;
+}
+
+#define LEAST_KEPT ((uint64_t)1 << 16)
+#define MOST_READS 8u /* or twice that, if devices are large */
+
+static axp_status put_traces(struct viz *z)
+{
+    uint32_t n = z->live.n_places, end;
+    uint64_t n_all = 0, *n_events = calloc(n + 1, sizeof *n_events);
+    axp_status status = AXP_OK;
+    z->has_failed |= !n_events;
+    if (n_events && n > 1) status = count_events(z, n_events, &n_all);
+    uint64_t most = n_all / MOST_READS;
+    if (most < LEAST_KEPT) most = LEAST_KEPT;
+    z->kept = malloc((n > 1 ? most : 1) * sizeof *z->kept);
+    z->has_failed |= !z->kept;
+    for (uint32_t i = 0; i < n && !status && !z->has_failed; i = end) {
+        uint64_t n_kept = 0;
+        for (end = i + 1; end < n && n_kept + n_events[end] <= most; end++)
+            n_kept += n_events[end];
+        status = put_group(z, n_events, i, end);
+    }
+    free(n_events);
     return status;
 }
 
 static void put_devices(struct viz *z)
 {
+    uint32_t row = 0;
     put_string(z, "axprof_devices");
     BEGIN_LIST(z);
     for (uint32_t i = 0; i < z->live.n_places; i++) {
-        uint32_t row = 0;
         char name[320], rank[24] = "";
-        while (z->live.place_of[row] != i)
+        while (z->live.place_of[row] != i) /* they come in this order */
             row++;
         const struct axp__stream_row *r = axp__stream_row(z->s, row);
         if (r->rank >= 0)
@@ -405,21 +505,16 @@ static void put_devices(struct viz *z)
 
 static axp_status put_all(struct viz *z)
 {
-    axp_status status = AXP_OK;
-    uint32_t n = z->live.n_places;
     axp__out_bytes(z->o, "\x80\x02}(", 4); /* protocol 2; a dict */
     put_devices(z);
     axp__stream_close(z->s);
     z->s = NULL;
     put_string(z, "device_traces");
     BEGIN_LIST(z);
-    for (z->device = 0; z->device < n && !status; z->device++) {
-        status = put_device(z);
-        keep_segments(z, &z->segments[z->device]);
-    }
+    axp_status status = put_traces(z);
     put_string(z, "segments");
     BEGIN_LIST(z);
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < z->live.n_places; i++)
         put_segments_of(z, &z->segments[i], i);
     axp__out_bytes(z->o, "u.", 2);
     if (!status && (z->has_failed || z->paths.has_failed))
@@ -434,7 +529,8 @@ static bool init(struct viz *z)
     if (!z->text || !z->name_memo || !axp__live_init(&z->live, z->v, z->s))
         return false;
     z->segments = calloc(z->live.n_places + 1, sizeof *z->segments);
-    return z->segments != NULL;
+    z->next_kept = calloc(z->live.n_places + 1, sizeof *z->next_kept);
+    return z->segments && z->next_kept;
 }
 
 static void fini(struct viz *z)
@@ -444,6 +540,8 @@ static void fini(struct viz *z)
         free(z->segments[i].regions.at);
     }
     free(z->segments);
+    free(z->next_kept);
+    free(z->kept);
     axp__block_map_fini(&z->blocks);
     axp__made_blocks_fini(&z->made);
     free(z->regions.at);

@@ -17,8 +17,8 @@
 #include "emit/emit_proto.h"
 #include "record/record_thread.h"
 
-#define MOST_TEXT 8192u
 #define N_VALUES 6
+#define N_KNOWN 1024u
 
 struct function {
     const char *name, *file;
@@ -33,6 +33,10 @@ struct pprof {
     struct function *functions;
     uint32_t *slots; /* hash by text: index + 1 */
     size_t n_functions, n_slots;
+    struct known { /* by address: long names are not hashed at each place */
+        const char *name;
+        uint64_t function;
+    } known[N_KNOWN];
     bool has_failed;
 };
 
@@ -74,7 +78,7 @@ static uint64_t hash(const char *text)
 }
 
 /* From 1; the same text the same number. */
-static uint64_t function_of(struct pprof *p, const char *name)
+static uint64_t find_function(struct pprof *p, const char *name)
 {
     size_t i = (size_t)hash(name) & (p->n_slots - 1);
     for (; p->slots[i]; i = (i + 1) & (p->n_slots - 1))
@@ -83,6 +87,14 @@ static uint64_t function_of(struct pprof *p, const char *name)
     p->functions[p->n_functions] = (struct function){.name = name};
     p->slots[i] = (uint32_t)++p->n_functions;
     return p->n_functions;
+}
+
+static uint64_t function_of(struct pprof *p, const char *name)
+{
+    struct known *k = &p->known[axp__mix64((uintptr_t)name) % N_KNOWN];
+    if (k->name != name)
+        *k = (struct known){.name = name, .function = find_function(p, name)};
+    return k->function;
 }
 
 static bool init_functions(struct pprof *p)
@@ -111,7 +123,7 @@ static const char *const fixed_strings[] = {
 
 static void put_string(struct pprof *p, const char *text)
 {
-    axp__pb_text(p->m, 6, text, axp__len_to(text, MOST_TEXT));
+    axp__pb_text(p->m, 6, text, axp__len_to(text, AXP__MOST_NAME));
     put_message(p);
 }
 
@@ -177,20 +189,27 @@ static void put_sample(struct pprof *p, const uint64_t *path, size_t n,
 static void put_tree(struct pprof *p)
 {
     uint64_t path[MOST_DEPTH];
-    size_t most = axp__export_depth(p->v);
-    if (!most) p->has_failed = true;
-    if (most > MOST_DEPTH) most = MOST_DEPTH;
+    struct axp__stack_limit most;
+    uint32_t *function = malloc((p->v->n_tree + 1) * sizeof *function);
+    if (!function || !axp__export_stack(p->v, &most)) {
+        p->has_failed = true;
+        free(function);
+        return;
+    }
+    if (most.n_frames > MOST_DEPTH) most.n_frames = MOST_DEPTH;
     for (size_t i = 1; i < p->v->n_tree; i++) {
         const axp_tree_node *node = &p->v->tree[i];
         size_t n = 0;
-        for (int32_t k = (int32_t)i; k > 0 && n < most;
+        function[i] = (uint32_t)function_of(p, node->name);
+        for (int32_t k = (int32_t)i; k > 0 && n < most.n_frames;
              k = p->v->tree[k].parent)
-            path[n++] = function_of(p, p->v->tree[k].name);
+            path[n++] = function[k];
         const uint64_t values[N_VALUES] = {
             node->self_ns,       node->calls,           to_int(node->flops),
             to_int(node->bytes), node->allocated_bytes, 0};
         put_sample(p, path, n, values);
     }
+    free(function);
 }
 
 static void put_memory(struct pprof *p)

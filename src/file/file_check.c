@@ -177,7 +177,8 @@ static axp_status compare(struct check *c, struct axp__fold *fold)
     struct axp__comparison x = {.stored = stored,
                                 .folded = folded,
                                 .to = c->to,
-                                .largest_block = fold->largest_block};
+                                .largest_block = fold->largest_block,
+                                .n_with_memory = fold->n_with_memory};
     bool ok = axp__fold_to_capture(fold, folded, NULL, 0);
     if (ok) axp__compare(&x);
     axp__cap_free(folded);
@@ -207,7 +208,8 @@ static const char *why_not(const struct check *c)
 static axp_status check_statistics(struct check *c)
 {
     const char *why = why_not(c);
-    struct axp__fold *fold = why ? NULL : axp__fold_create(c->o->capture);
+    struct axp__fold *fold =
+        why ? NULL : axp__fold_create(c->o->capture, false);
     axp_status status = AXP_OK;
     if (!why && !fold) return AXP_E_NO_MEMORY;
     if (!why && axp__fold_lost(fold)) why = "its call tree is too large for it";

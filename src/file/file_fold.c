@@ -13,9 +13,11 @@
 
 #define OTHER_NAME 1u /* "(other)"; AXP__NAME_OTHER of the recorder */
 
-/* New places are refused past three quarters of the budget (base_budget.h).
- * Operations and histograms are not, however many rows there are. */
-#define TREE_BYTES ((uint64_t)96 << 20)
+/* New places are refused past three quarters of the budget (base_budget.h),
+ * operations and histograms where the file does not explain them. */
+#define TREE_BYTES ((uint64_t)72 << 20)
+#define SURE_BYTES ((uint64_t)8 << 20)
+#define SURE_A_BYTE 48u /* of the file: a name and its first call are some 30 */
 
 /* ---- rows ----------------------------------------------------------------------- */
 
@@ -25,7 +27,7 @@ static void retire(void *ctx, void *memory, size_t bytes)
     axp__budget_give(ctx, bytes);
 }
 
-static struct axp__fold_row *make_row(struct axp__fold *f, uint32_t id)
+struct axp__fold_row *axp__fold_make_row(struct axp__fold *f, uint32_t id)
 {
     struct axp__fold_row *r = calloc(1, sizeof *r);
     struct axp__tally_seed *seed =
@@ -42,6 +44,7 @@ static struct axp__fold_row *make_row(struct axp__fold *f, uint32_t id)
     axp__tally_init(&r->tally, seed, &f->budget, OTHER_NAME);
     r->tally.retire = retire;
     r->tally.retire_ctx = &f->budget;
+    f->n_whole++;
     return r;
 }
 
@@ -58,16 +61,24 @@ struct axp__fold_row *axp__fold_row(struct axp__fold *f, uint32_t id)
             high = mid;
     }
     if (low == f->n_rows || f->row_id[low] != id) return NULL;
-    if (!f->row[low]) f->row[low] = make_row(f, id);
+    if (!f->row[low]) f->row[low] = axp__fold_make_row(f, id);
     return f->row[low];
+}
+
+void axp__fold_release(struct axp__fold_row *r)
+{
+    axp__tally_fini(&r->tally);
+    free(r->seed);
+    free(r->waiting);
+    r->seed = NULL;
+    r->waiting = NULL;
+    r->cap_waiting = r->n_waiting = r->at_waiting = 0;
 }
 
 static void destroy_row(struct axp__fold_row *r)
 {
     if (!r) return;
-    axp__tally_fini(&r->tally);
-    free(r->seed);
-    free(r->waiting);
+    if (!r->is_merged) axp__fold_release(r);
     free(r);
 }
 
@@ -155,15 +166,18 @@ static void apply(struct axp__fold *f, struct axp__fold_row *r,
 {
     struct axp__memory *m = &f->memory;
     if (w->what == AXP__MEM_FIRST_STEP) {
-        axp__memory_mark_first_step(m);
+        if (!f->has_first_step) axp__memory_mark_first_step(m);
+        f->has_first_step = true; /* it looks at all names: once */
         return;
     }
     bool is_alloc = w->what == AXP__MEM_ALLOC;
+    f->n_with_memory += !r->has_memory;
+    r->has_memory = true;
     struct axp__entry *e = axp__tally_traffic(&r->tally, w->name);
     if (!f->purse) f->purse = axp__memory_join(m);
     struct axp__purses x = {e ? purse_of(f, e, is_alloc) : NULL, f->purse};
     if (!e || !x.all || (is_alloc && !x.own)) {
-        f->is_out_of_memory = true;
+        f->n_lost++;
         return;
     }
     struct axp__traffic *t = e->record;
@@ -250,10 +264,15 @@ static bool list_rows(struct axp__fold *f, const struct turn *turns, size_t n)
     f->row_id = malloc((n_rows + 1) * sizeof *f->row_id);
     f->row = calloc(n_rows + 1, sizeof(struct axp__fold_row *));
     f->heap = calloc(n_rows + 1, sizeof(struct axp__fold_row *));
-    if (!f->row_id || !f->row || !f->heap) return false;
-    for (size_t i = 0; i < n; i++)
+    f->finished = calloc(n_rows + 1, sizeof(struct axp__fold_row *));
+    f->n_turns = calloc(n_rows + 1, sizeof *f->n_turns);
+    if (!f->row_id || !f->row || !f->heap || !f->finished || !f->n_turns)
+        return false;
+    for (size_t i = 0; i < n; i++) {
         if (!i || turns[i].chunk->row != turns[i - 1].chunk->row)
             f->row_id[f->n_rows++] = turns[i].chunk->row;
+        f->n_turns[f->n_rows - 1]++;
+    }
     return true;
 }
 
@@ -333,26 +352,40 @@ static void mark_tracks(struct axp__fold *f, const struct axp__capture *c)
     }
 }
 
-struct axp__fold *axp__fold_create(const struct axp__capture *c)
+/* What there is to read: the file, or the words of a spool. */
+static uint64_t bytes_of(const struct axp__capture *c)
+{
+    const struct axp__file *file =
+        c->n_chunks ? axp__file_of(&c->chunks[0]) : NULL;
+    uint64_t n = file ? file->bytes : 0;
+    for (size_t i = 0; !file && i < c->n_chunks; i++)
+        n += c->chunks[i].n_words * 8;
+    return n;
+}
+
+struct axp__fold *axp__fold_create(const struct axp__capture *c, bool is_apart)
 {
     struct axp__fold *f = calloc(1, sizeof *f);
     struct reading reading = {0};
     if (!f) return NULL;
     f->budget.limit_bytes = TREE_BYTES / 3 * 4;
-    f->budget.reserve_bytes = UINT64_MAX / 2;
+    f->budget.reserve_bytes = SURE_BYTES + SURE_A_BYTE * bytes_of(c);
     f->memory.budget = &f->budget;
     f->n_looks = AXP__FOLD_LOOKS_FREE;
+    f->merge_at = AXP__FOLD_APART;
     f->start_ticks = f->end_ticks = c->start_ticks;
     f->rate = (struct axp__rate){c->rate_mult};
     struct turn *turns = make_turns(f, c);
     if (!turns) f->is_out_of_memory = true;
     mark_tracks(f, c);
+    if (turns && !is_apart) axp__fold_keep_rows(f, c);
     axp__symbols_init(&reading.symbols);
     for (size_t i = 0; turns && i < c->n_chunks && !f->is_out_of_memory; i++) {
         for (uint32_t k = 0; k <= turns[i].chunk->n_more; k++)
             fold_part(f, &reading, turns[i].chunk, k);
         axp__fold_memory(f,
                          i + 1 < c->n_chunks ? turns[i + 1].key : UINT64_MAX);
+        if (!is_apart) axp__fold_turn_done(f, turns[i].chunk->row);
     }
     axp__symbols_fini(&reading.symbols);
     free(reading.body.bytes);
@@ -365,9 +398,10 @@ struct axp__fold *axp__fold_create(const struct axp__capture *c)
 
 uint64_t axp__fold_lost(const struct axp__fold *f)
 {
-    uint64_t n = 0;
+    uint64_t n = f->n_lost + f->budget.n_refused;
+    if (f->merged) n += f->merged->tally.n_folded;
     for (size_t i = 0; i < f->n_rows; i++)
-        if (f->row[i]) n += f->row[i]->tally.n_folded;
+        if (f->row[i] && !f->row[i]->is_merged) n += f->row[i]->tally.n_folded;
     return n;
 }
 
@@ -376,8 +410,11 @@ void axp__fold_destroy(struct axp__fold *f)
     if (!f) return;
     for (size_t i = 0; i < f->n_rows; i++)
         destroy_row(f->row[i]);
+    destroy_row(f->merged);
     axp__memory_clear(&f->memory);
     free(f->row);
+    free(f->n_turns);
+    free(f->finished);
     free(f->row_id);
     free(f->heap);
     free(f->digest);

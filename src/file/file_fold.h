@@ -13,9 +13,12 @@
  *            blocks are taken in the order of their beginnings, and what
  *            they say of memory waits until no block that is still to come
  *            can say something earlier.
- * Memory     a tally a row, one block, and what waits. All call trees together
- *            take 96 MiB, twice what a recorder gives them unless it is told
- *            otherwise; past that new places fold into "(other)".
+ * Memory     a tally a row, one block, and what waits. Rows that came to their
+ *            end are added up where there are many (file_fold_merge.c). All
+ *            call trees together take 72 MiB, half as much again as a recorder
+ *            gives them unless it is told otherwise; past that new places fold
+ *            into "(other)". What makes numbers right has more, in proportion to
+ *            what is read; past that they are not right, and counted as lost.
  * Input      untrusted: an end without a beginning and the like are counted
  *            and passed over. A stop that is not the innermost's searches and
  *            moves frames: so many for each byte that is read, and where they
@@ -31,6 +34,8 @@
 
 #define AXP__FOLD_LOOKS_FREE ((uint64_t)1 << 22)
 #define AXP__FOLD_LOOKS_A_BYTE 8u
+#define AXP__FOLD_APART                                                        \
+    64u /* rows that came to their end and are not added up */
 
 struct axp__mem_word { /* waits in its row */
     uint64_t ticks;    /* of the word, which is the order */
@@ -46,14 +51,17 @@ enum axp__mem_what { AXP__MEM_ALLOC, AXP__MEM_FREE, AXP__MEM_FIRST_STEP };
 struct axp__fold_row {
     uint32_t id;
     bool is_track;
+    bool is_merged;  /* and has neither tally nor seed any more */
+    bool has_memory; /* it said something of it */
     struct axp__tally tally;
     struct axp__tally_seed *seed;
-    uint64_t n_events;             /* as the blocks claim */
-    uint64_t first_ticks;          /* UINT64_MAX: no event */
-    uint64_t last_ticks;           /* of events that are no begins */
-    uint64_t first_ns, last_ns;    /* of a track */
-    uint64_t n_unmatched;          /* ends without a beginning */
-    struct axp__mem_word *waiting; /* from at_waiting to n_waiting */
+    uint64_t n_events;                 /* as the blocks claim */
+    uint64_t first_ticks;              /* UINT64_MAX: no event */
+    uint64_t last_ticks;               /* of events that are no begins */
+    uint64_t first_ns, last_ns;        /* of a track */
+    uint64_t n_unmatched;              /* ends without a beginning */
+    uint64_t busy_ticks, waited_ticks; /* of a merged one */
+    struct axp__mem_word *waiting;     /* from at_waiting to n_waiting */
     size_t at_waiting, n_waiting, cap_waiting;
 };
 
@@ -70,26 +78,37 @@ struct axp__fold {
     struct axp__purse *purse;   /* of what is live in all */
     struct axp__fold_row **row; /* by id; NULL: not met yet */
     uint32_t *row_id;           /* beside them */
+    uint32_t *n_turns;          /* and what is still to come of them;
+                                   UINT32_MAX: never merged */
     size_t n_rows;
+    size_t n_whole;                  /* that have a tally of their own */
+    struct axp__fold_row *merged;    /* the others' sum; NULL: none */
+    struct axp__fold_row **finished; /* that may be merged */
+    size_t n_finished, merge_at;
     struct axp__fold_row **heap; /* rows with memory that waits */
     size_t n_heap;
     uint64_t n_steps;
     uint64_t largest_block;      /* that was allocated */
     struct axp__digest *digest;  /* of the templates of a pack */
+    uint64_t n_lost;             /* scopes without a place, of merged rows */
+    uint64_t n_with_memory;      /* rows */
     uint64_t n_damaged;          /* blocks that could not be read */
     uint64_t n_looks;            /* frames that may still be searched, moved */
     struct axp__fold_stop *stop; /* of other threads' scopes */
     size_t n_stops, cap_stops;
+    bool has_first_step;
     bool is_out_of_memory;
 };
 
-/* The whole timeline of a capture; NULL: no memory. */
-struct axp__fold *axp__fold_create(const struct axp__capture *c);
+/* The whole timeline of a capture; NULL: no memory. is_apart: each row has a
+ * lane of its own, however many there are; else those that have one in c. */
+struct axp__fold *axp__fold_create(const struct axp__capture *c, bool is_apart);
 void axp__fold_destroy(struct axp__fold *f);
 /* Whether the scope that began in a row at a time was ended elsewhere. */
 bool axp__fold_is_stopped(const struct axp__fold *f, uint32_t row,
                           uint64_t begin_ticks);
-/* Scopes that found no room for a place of their own. */
+/* What was refused for want of room: scopes without a place of their own, and
+ * numbers that are not right. */
 uint64_t axp__fold_lost(const struct axp__fold *f);
 
 /* Rows, lanes and memory of c from a fold. c has none of these yet; rows that
@@ -101,6 +120,13 @@ bool axp__fold_to_capture(struct axp__fold *f, struct axp__capture *c,
 /* ---- what its files share ------------------------------------------------------ */
 struct axp__symbols;
 struct axp__fold_row *axp__fold_row(struct axp__fold *f, uint32_t id);
+struct axp__fold_row *axp__fold_make_row(struct axp__fold *f, uint32_t id);
+/* Gives back all but the row itself. */
+void axp__fold_release(struct axp__fold_row *r);
+/* Rows that have a lane in c are never merged. */
+void axp__fold_keep_rows(struct axp__fold *f, const struct axp__capture *c);
+/* One of a row's chunks was read, and what it said of memory waits. */
+void axp__fold_turn_done(struct axp__fold *f, uint32_t row_id);
 void axp__fold_words(struct axp__fold *f, struct axp__fold_row *r,
                      const uint64_t *words, size_t n, uint64_t base_ticks);
 /* What a WORK record says. */

@@ -218,7 +218,9 @@ static void set_row(struct axp__cap_row *to, const struct axp__fold_row *r,
                                 .rank = c->rank,
                                 .first = r->first_ticks,
                                 .last = r->last_ticks,
-                                .n_events = r->n_events};
+                                .n_events = r->n_events,
+                                .busy = r->busy_ticks,
+                                .waited = r->waited_ticks};
     if (to->last < to->first) to->last = to->first;
     if (known) {
         to->track = known->track;
@@ -234,18 +236,24 @@ bool axp__fold_to_capture(struct axp__fold *f, struct axp__capture *c,
                           const struct axp__row_record *rows, size_t n_rows)
 {
     c->rows = axp__cap_take(c, f->n_rows, sizeof *c->rows);
-    c->lanes = axp__cap_take(c, f->n_rows, sizeof *c->lanes);
+    c->lanes = axp__cap_take(c, f->n_rows + 1, sizeof *c->lanes);
     if (!c->rows || !c->lanes || !copy_memory(f, c)) return false;
     for (size_t i = 0; i < f->n_rows; i++) {
         struct axp__fold_row *r = f->row[i];
-        struct axp__cap_lane *lane = &c->lanes[c->n_lanes];
         if (!r || r->first_ticks == UINT64_MAX) continue;
-        if (!copy_lane(c, lane, &r->tally)) return false;
-        lane->row = (int32_t)c->n_rows;
-        lane->is_track = r->is_track;
+        if (!r->is_merged) {
+            struct axp__cap_lane *lane = &c->lanes[c->n_lanes++];
+            if (!copy_lane(c, lane, &r->tally)) return false;
+            lane->row = (int32_t)c->n_rows;
+            lane->is_track = r->is_track;
+        }
         set_row(&c->rows[c->n_rows++], r, find_record(rows, n_rows, r->id), c);
-        c->n_lanes++;
         c->n_events += r->n_events;
+    }
+    if (f->merged) {
+        struct axp__cap_lane *lane = &c->lanes[c->n_lanes++];
+        if (!copy_lane(c, lane, &f->merged->tally)) return false;
+        lane->row = -1;
     }
     c->n_steps = f->n_steps;
     c->end_ticks = f->end_ticks;

@@ -220,7 +220,7 @@ static void add_step(struct axp__fold *f, struct axp__fold_row *r,
                              .end_ticks = e->ticks,
                              .live_bytes = e->payload[1]};
     if (step.begin_ticks > step.end_ticks) step.begin_ticks = step.end_ticks;
-    if (!axp__tally_add_step(&r->tally, &step)) f->is_out_of_memory = true;
+    if (!axp__tally_add_step(&r->tally, &step)) f->n_lost++;
     f->n_steps++;
     struct axp__mem_word *word = step.index ? NULL : axp__fold_room(f, r);
     if (!word) return;

@@ -252,7 +252,7 @@ static bool fold(struct axp__opened *o, struct axp__file *file)
     c->has_timeline = true;
     if (!axp__file_rows(file, c, &rows, &n) || !copy_tracks(c, rows, n))
         return false;
-    struct axp__fold *folded = axp__fold_create(c);
+    struct axp__fold *folded = axp__fold_create(c, false);
     c->rows = NULL;
     c->n_rows = 0;
     bool ok = folded && axp__fold_to_capture(folded, c, rows, n);

@@ -317,15 +317,21 @@ static axp_status look_at(struct axp__file *f, const struct axp__span *span)
 {
     axp_status status = find_length(f);
     if (status) return status;
+    uint64_t whole = f->bytes;
     f->base = span->at < f->bytes ? span->at : f->bytes;
     f->bytes -= f->base;
     if (span->bytes < f->bytes) f->bytes = span->bytes;
+    /* Recordings in one file share what is free. */
+    f->words_free = AXP__WORDS_FREE_EACH;
+    if (whole)
+        f->words_free += (uint64_t)((double)AXP__WORDS_FREE *
+                                    ((double)f->bytes / (double)whole));
     return read_head(f);
 }
 
 static axp_status check_claim(const struct axp__file *f)
 {
-    if (f->n_words <= AXP__WORDS_FREE + f->bytes * AXP__WORDS_A_BYTE)
+    if (f->n_words <= f->words_free + f->bytes * AXP__WORDS_A_BYTE)
         return AXP_OK;
     return axp__fail(AXP_E_FORMAT,
                      "%s claims %llu words in %llu bytes: no recorder packs "

@@ -64,13 +64,14 @@ struct axp__file {
     uint64_t index_bytes; /* of the index's body */
     uint8_t *block_at;    /* places of all blocks; NULL: the index has them */
     size_t cap_block_at;
-    uint8_t *chunk_at;  /* places of the timeline's, by row and seq */
-    bool is_finished;   /* has trailer and index, which were used */
-    uint64_t end;       /* of the last whole block; there the index begins */
-    uint64_t n_damaged; /* blocks, or stretches, that were passed over */
-    uint64_t n_words;   /* that timelines claim */
-    uint64_t n_unknown; /* blocks of a kind that this version does not know */
-    uint32_t unknown;   /* the last of these kinds */
+    uint8_t *chunk_at;   /* places of the timeline's, by row and seq */
+    bool is_finished;    /* has trailer and index, which were used */
+    uint64_t end;        /* of the last whole block; there the index begins */
+    uint64_t n_damaged;  /* blocks, or stretches, that were passed over */
+    uint64_t n_words;    /* that timelines claim … */
+    uint64_t words_free; /* … and may whatever its length */
+    uint64_t n_unknown;  /* blocks of a kind that this version does not know */
+    uint32_t unknown;    /* the last of these kinds */
     struct axp__file_fault fault;
 };
 

@@ -199,7 +199,8 @@ static struct axp__cap_live *find_live(const struct axp__capture *c,
 static void take_memory(struct recount *x)
 {
     struct axp__capture *c = x->r->capture, *again = &x->again;
-    uint64_t allowed = axp__compare_allowed(again, x->fold->largest_block);
+    uint64_t allowed =
+        axp__compare_allowed(x->fold->n_with_memory, x->fold->largest_block);
     for (size_t i = 0; allowed && i < again->n_live; i++) {
         struct axp__cap_live *live = &again->live[i];
         const struct axp__cap_live *was = find_live(c, live->name);
@@ -253,7 +254,7 @@ axp_status axp__recount(const struct axp__recovered *r)
     struct recount x = {.r = r};
     axp_status status = AXP_OK;
     if (!is_whole(r)) return AXP_OK;
-    x.fold = axp__fold_create(r->capture);
+    x.fold = axp__fold_create(r->capture, true);
     if (!x.fold) return AXP_E_NO_MEMORY;
     if (!axp__fold_lost(x.fold) && !x.fold->n_damaged) status = count_again(&x);
     axp__fold_destroy(x.fold);

@@ -81,7 +81,8 @@ static void merge_extra(struct axp__tally *to, struct axp__node *a,
 static void merge_nodes(struct axp__tally *to, struct axp__tally *from)
 {
     struct axp__node *root = axp__arena_at(&from->arena, from->first.nodes);
-    axp__ref image_of_root = to->first.nodes;
+    const struct axp__node *lost = to->other.record;
+    axp__ref image_of_root = to->first.nodes, other = axp__path_ref(lost->path);
     if (root->extra) /* what was allocated outside of any scope */
         merge_extra(to, axp__arena_at(&to->arena, image_of_root), from, root);
     for (axp__ref ref = root->next; ref;) {
@@ -103,8 +104,7 @@ static void merge_nodes(struct axp__tally *to, struct axp__tally *from)
         if (b->extra) merge_extra(to, a, from, b);
         if (b->category) a->category = b->category;
         /* below "(other)" an entry's path is not its node's */
-        b->parent =
-            axp__path_ref(e->path == a->path ? a->path : to->other.path);
+        b->parent = e->path == a->path ? axp__path_ref(a->path) : other;
     }
 }
 

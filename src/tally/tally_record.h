@@ -33,9 +33,10 @@ struct axp__node {
     axp__ref next_of_op; /* another node of the same op; newest first */
     axp__ref extra;      /* 0: none yet */
     uint64_t total_ticks, self_ticks, calls; /* in one block of 32 bytes */
-    uint16_t category;     /* children inherit it, where a view is made */
-    uint16_t is_recursive; /* its op is open above it too */
-    uint32_t declares;     /* enum axp__frame_flag: each of its calls, and then
+    uint16_t category;    /* children inherit it, where a view is made */
+    uint8_t is_recursive; /* its op is open above it too */
+    uint8_t is_marked;    /* the owner's: tally_above.c */
+    uint32_t declares;    /* enum axp__frame_flag: each of its calls, and then
                               its extra lies next to it */
 } __attribute__((aligned(64)));
 
@@ -61,6 +62,7 @@ struct axp__op {
     uint32_t dims[6];        /* … and they */
     uint64_t lifetime_ticks; /* of merged threads it ran on */
     axp__ref hist[AXP__HIST_PAGES];
+    uint32_t n_marked, low; /* the owner's: tally_above.c */
 } __attribute__((aligned(64)));
 
 struct axp__hist_page {

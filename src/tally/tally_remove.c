@@ -41,6 +41,8 @@ static void change_node(struct axp__frame *f, const struct axp__entry *e,
     if (e && e->other == op) { /* else no memory: all share one */
         axp__set_pointer(&f->node, (struct axp__node *)e->record);
         f->path = e->path;
+    } else if (e) {
+        f->path = axp__path_of(AXP__OF_FOLDED);
     }
     if (is_within && !f->node->is_recursive)
         axp__frame_set_flags(f, AXP__F_REPEAT);
@@ -66,11 +68,12 @@ static void repath(struct axp__tally *t, struct axp__frame *f, uint64_t now)
 {
     bool is_folded = t->top - f >= MOST_PATHS;
     uint64_t seen = ++t->n_removals; /* marks the ops that are open below */
+    t->fold_base = 0;
     for (struct axp__frame *g = t->frames + 1; g <= t->top; g++) {
         bool is_within = g->op->seen == seen;
         g->op->seen = seen;
-        if (g < f) continue;
-        change_node(g, place_for(t, g, is_folded), is_within, now);
+        if (g >= f) change_node(g, place_for(t, g, is_folded), is_within, now);
+        axp__tally_see_frame(t, g, !is_within);
     }
 }
 

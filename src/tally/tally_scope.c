@@ -60,17 +60,13 @@ static axp__ref new_op(struct axp__tally *t, uint32_t name)
     return ref;
 }
 
-/* Whether a node's op is open above it wherever it is open. */
+/* Below "(other)" the frames say what is open: AXP__F_REPEAT. */
 static bool is_recursive(struct axp__tally *t, const struct axp__op *op,
                          axp__ref parent)
 {
-    if (!op->nodes) return false;
-    while (parent) {
-        const struct axp__node *up = axp__arena_at(&t->arena, parent);
-        if (up->name == op->name && up->parent) return true;
-        parent = up->parent;
-    }
-    return false;
+    const struct axp__node *other = t->other.record;
+    if (other && parent == axp__path_ref(other->path)) return false;
+    return axp__tally_is_above(t, op, parent);
 }
 
 static axp__ref new_node(struct axp__tally *t, uint64_t label, axp__ref parent,
@@ -255,9 +251,10 @@ static struct axp__entry *make_node(struct axp__tally *t, axp__ref parent,
 struct axp__entry *axp__tally_fold(struct axp__tally *t, uint64_t label)
 {
     t->n_folded++;
-    struct axp__entry *e = lookup(t, t->other.path + label);
+    const struct axp__node *other = t->other.record;
+    struct axp__entry *e = lookup(t, other->path + label);
     if (e) return e;
-    e = make_node(t, axp__path_ref(t->other.path), label, false);
+    e = make_node(t, axp__path_ref(other->path), label, false);
     if (!e) return &t->other;
     e->path = path_of(OF_FOLDED);
     return e;
@@ -295,10 +292,12 @@ struct axp__entry *axp__tally_find_slow(struct axp__tally *t, uint64_t path,
                                         uint64_t label)
 {
     axp__ref parent = axp__path_ref(path);
-    if (parent == OF_FOLDED || parent == axp__path_ref(t->other.path))
+    const struct axp__node *other = t->other.record;
+    if (parent == OF_FOLDED || parent == axp__path_ref(other->path))
         return axp__tally_fold(t, label);
     struct axp__entry *e = lookup(t, path + label);
     if (e) return bring_home(t, e);
+    if (path + label == t->other.key) return &t->other;
     e = make_node(t, parent, label, true);
     return e ? e : axp__tally_fold(t, label);
 }
@@ -391,14 +390,6 @@ bool axp__tally_has_room(struct axp__tally *t)
     return t->top + 1 != t->limit || grow_frames(t);
 }
 
-/* Whether a scope of the op is open already. */
-static bool is_open(const struct axp__tally *t, const struct axp__op *op)
-{
-    for (const struct axp__frame *f = t->top; f > t->frames; f--)
-        if (f->op == op) return true;
-    return false;
-}
-
 struct axp__frame *axp__tally_push(struct axp__tally *t, uint32_t name,
                                    uint64_t now)
 {
@@ -409,9 +400,9 @@ struct axp__frame *axp__tally_push_label(struct axp__tally *t, uint64_t label,
                                          uint64_t now)
 {
     struct axp__frame *f = t->top + 1;
-    uint64_t n_folded = t->n_folded;
     struct axp__entry *e = axp__tally_find(t, t->top->path, label);
-    bool is_repeat = t->n_folded != n_folded && is_open(t, e->other);
+    bool is_folded = axp__path_ref(e->path) == OF_FOLDED;
+    bool is_repeat = is_folded && axp__tally_is_open(t, e->other);
     axp__tally_open(f, e,
                     (struct axp__frame_init){
                         .now = now, .flags = is_repeat ? AXP__F_REPEAT : 0});
@@ -568,11 +559,10 @@ void axp__tally_init(struct axp__tally *t, struct axp__tally_seed *seed,
     axp__ref other = new_node(t, AXP__LABEL(other_name), root, other_op, false);
     t->other = (struct axp__entry){
         .key = path_of(root) + AXP__LABEL(other_name),
-        .path = path_of(other),
+        .path = path_of(OF_FOLDED),
         .record = axp__arena_at(&t->arena, other),
         .other = axp__arena_at(&t->arena, other_op),
     };
-    add_entry(t, t->other.key, t->other.record, t->other.other, other);
     t->frames[0] = (struct axp__frame){
         .node = axp__arena_at(&t->arena, root),
         .path = path_of(root),

@@ -138,7 +138,8 @@ struct axp__tally {
     struct axp__frame *frames;
     struct axp__arena arena;
     struct axp__lists first, last;
-    struct axp__entry other; /* the node that new ones fold into */
+    struct axp__entry other; /* the node that new ones fold into; a scope of
+                                its name is folded itself */
     uint64_t lost_bucket;    /* where a histogram without memory counts */
     uint64_t hash_reserved;  /* bytes of it from the budget's reserve */
     struct axp__budget *budget;
@@ -148,6 +149,8 @@ struct axp__tally {
     void (*retire)(void *ctx, void *memory, size_t bytes);
     void *retire_ctx;
     uint32_t inline_frames, inline_entries; /* these are not ours to unmap */
+    axp__ref marked;    /* the node from which all are marked: tally_above.c */
+    uint32_t fold_base; /* the frame below the folded ones, if there are any */
 };
 
 /* The innermost open scope as another thread may see it, and the root below
@@ -204,6 +207,15 @@ void axp__tally_close_gaps(struct axp__tally *t, struct axp__frame *f,
                            uint64_t now);
 /* Counts the call of a frame that ends now, and charges the one below it. */
 void axp__tally_close(struct axp__tally *t, struct axp__frame *f, uint64_t now);
+/* Whether a scope of the op is open in a place or above it. (tally_above.c) */
+bool axp__tally_is_above(struct axp__tally *t, const struct axp__op *op,
+                         axp__ref place);
+/* Whether a scope of the op is open already, where one is pushed that was
+ * folded. */
+bool axp__tally_is_open(struct axp__tally *t, struct axp__op *op);
+/* Of each frame, from the lowest on, where some were moved. */
+void axp__tally_see_frame(struct axp__tally *t, struct axp__frame *f,
+                          bool is_lowest);
 /* Without a place of its own: the entry of that name under "(other)". */
 struct axp__entry *axp__tally_fold(struct axp__tally *t, uint64_t label);
 /* The op of a name, made when new; NULL without memory. */

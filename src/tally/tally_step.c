@@ -65,6 +65,7 @@ static void keep_sampled(struct axp__steps *s, const struct axp__step *step)
     if (step->index % s->stride) return;
     if (s->n_sampled == AXP__STEPS_SAMPLED) { /* thin out: every second */
         uint32_t kept = 0;
+        if (s->stride > UINT64_MAX / 2) return; /* a file's: one index again */
         axp__put(&s->stride, s->stride * 2);
         for (uint32_t i = 0; i < AXP__STEPS_SAMPLED; i++)
             if (s->sampled[i].index % s->stride == 0)

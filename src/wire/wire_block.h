@@ -41,6 +41,7 @@
  * wants to keep readers busy. */
 #define AXP__WORDS_A_BYTE 16u
 #define AXP__WORDS_FREE ((uint64_t)1 << 24)
+#define AXP__WORDS_FREE_EACH 4096u /* where a file holds several recordings */
 
 enum axp__block_kind {
     AXP__B_NONE,

@@ -5,6 +5,7 @@
  */
 #ifndef BOMB_FAMILY_H
 #define BOMB_FAMILY_H
+#include "base/base_text.h"
 #include "bomb_write.h"
 
 typedef void (*bomb_fn)(struct bomb *b, size_t n);
@@ -198,6 +199,24 @@ static void async_pairs(struct bomb *b, size_t n)
         bomb_ext(b, AXP__X_ASYNC_END, 5, (uint64_t[]){7, b->now - 9}, 2);
 }
 
+/* The oldest of each id ends first, and ids are alike in their low bits. */
+static void async_in_turn(struct bomb *b, size_t n)
+{
+    for (size_t i = 0; i < n / 7; i++)
+        bomb_ext(b, AXP__X_ASYNC_BEGIN, 5, &(uint64_t){(i % 5000) << 40}, 1);
+    for (size_t i = 0; i < n / 7; i++)
+        bomb_ext(b, AXP__X_ASYNC_END, 5,
+                 (uint64_t[]){(i % 5000) << 40, 2000 + i}, 2);
+}
+
+static void flows_of_one(struct bomb *b, size_t n)
+{
+    for (size_t i = 0; i < n / 6; i++)
+        bomb_ext(b, AXP__X_FLOW_OUT, 5, &(uint64_t){7}, 1);
+    for (size_t i = 0; i < n / 6; i++)
+        bomb_ext(b, AXP__X_FLOW_IN, 5, &(uint64_t){7}, 1);
+}
+
 static void async_ends(struct bomb *b, size_t n)
 {
     for (size_t i = 0; i < n / 4; i++)
@@ -250,6 +269,22 @@ static void allocs_at_one_place(struct bomb *b, size_t n)
     for (size_t i = 0; i < n / 8; i++) {
         bomb_record(b, AXP__W_ALLOC, 5, (uint64_t[]){1ull << 40, 4096}, 2);
         bomb_ext(b, AXP__X_STACK, 5, (uint64_t[]){i, i, i}, 3);
+    }
+}
+
+/* Addresses from the top down, each far from the one before. */
+static void allocs_downwards(struct bomb *b, size_t n)
+{
+    for (size_t i = n / 3; i--;)
+        bomb_record(b, AXP__W_ALLOC, 5, (uint64_t[]){64, (1 + i) << 28}, 2);
+}
+
+/* No two have the same scopes around them. */
+static void allocs_deeper_and_deeper(struct bomb *b, size_t n)
+{
+    for (size_t i = 0; i < n / 4; i++) {
+        bomb_word(b, AXP__W_BEGIN, 5 + (uint32_t)(i * i % 60000));
+        bomb_record(b, AXP__W_ALLOC, 5, (uint64_t[]){64, 4096 + 16 * i}, 2);
     }
 }
 
@@ -410,7 +445,139 @@ static void feeders_of_a_track(struct bomb *b, size_t n)
     rows_with(b, n / 2, put_span);
 }
 
+/* ---- rows that go on at once --------------------------------------------------------------- */
+
+/* Each is read at the same time as all others. */
+static void rows_at_once(struct bomb *b, size_t n)
+{
+    for (uint32_t i = 0; i < n / 110; i++) {
+        b->now = 2000;
+        for (uint32_t k = 0; k < 100; k++)
+            bomb_word(b, AXP__W_INSTANT, 5);
+        bomb_row_end(b, 1 + i, true);
+    }
+}
+
+/* Every row begins what the next one ends. */
+static void stops_of_other_rows(struct bomb *b, size_t n)
+{
+    for (uint32_t i = 0; i < n / 24; i++) {
+        uint64_t began = b->now;
+        for (uint32_t k = 0; k < 4; k++)
+            bomb_word(b, AXP__W_START, 5 + k);
+        for (uint32_t k = 0; k < 4; k++)
+            bomb_ext(b, AXP__X_CROSS_STOP, 5 + k,
+                     (uint64_t[]){began - 16 + k, i}, 2);
+        bomb_row_end(b, 1 + i, false);
+    }
+}
+
+/* All that one row began is ended by another, and it finds out later. */
+static void starts_stopped_elsewhere(struct bomb *b, size_t n)
+{
+    uint64_t first = b->now;
+    many_words(b, AXP__W_START, 5, n / 8);
+    uint64_t next = b->now;
+    bomb_row_end(b, 1, true);
+    for (size_t i = 0; i < n / 8; i++)
+        bomb_ext(b, AXP__X_CROSS_STOP, 5, (uint64_t[]){first + i, 1}, 2);
+    bomb_row_end(b, 2, true);
+    b->now = next;
+    for (size_t i = n / 8; i--;)
+        bomb_ext(b, AXP__X_DROP, 5, &(uint64_t){first + i}, 1);
+}
+
+static void tracks_allocs(struct bomb *b, size_t n)
+{
+    for (uint32_t i = 0; i < n / 25; i++)
+        one_track(b, 1 + i, 1 + i);
+    for (uint32_t i = 0; i < n / 25; i++) {
+        for (uint32_t k = 0; k < 2; k++)
+            bomb_ext(b, k ? AXP__X_TRACK_FREE : AXP__X_TRACK_ALLOC, 5,
+                     (uint64_t[]){i, 64, i / 3}, 3);
+        bomb_row_end(b, 1 + i, false);
+    }
+}
+
+/* ---- what is large when it is read ---------------------------------------------------------- */
+
+/* As many words a byte as readers believe (AXP__WORDS_A_BYTE): what repeats
+ * packs more tightly, and a packer then leaves it as it is. So some noise is
+ * among it. */
+static void noise(struct bomb *b, size_t i)
+{
+    if (i % 110) return;
+    bomb_record(b, AXP__W_COUNTER, 6,
+                &(uint64_t){axp__mix64(i) | axp__mix64(i + 1) << 32}, 1);
+}
+
+static void pairs_again(struct bomb *b, size_t n)
+{
+    for (size_t i = 0; i < 32 * n; i += 2) {
+        bomb_word(b, AXP__W_BEGIN, 5);
+        bomb_word(b, AXP__W_END, 5);
+        noise(b, i);
+    }
+    bomb_row_end(b, 1, true);
+}
+
+static void instants_again(struct bomb *b, size_t n)
+{
+    for (size_t i = 0; i < 32 * n; i++) {
+        bomb_word(b, AXP__W_INSTANT, 5);
+        noise(b, i);
+    }
+    bomb_row_end(b, 1, true);
+}
+
 /* ---- blocks ------------------------------------------------------------------------------- */
+
+/* As many as fit a block of 60 KB: each takes a few bytes. */
+static void rows_in_a_block(struct bomb *b, size_t n)
+{
+    uint8_t body[61000];
+    uint32_t id = 0;
+    while (id < n / 2) {
+        size_t len = 0, k = 0;
+        for (; len + 64 < sizeof body && id < n / 2; k++, id++) {
+            struct axp__row_record r = {.id = 1 + id, .track = 1 + id};
+            len += axp__row_put(body + len, sizeof body - len, &r);
+        }
+        bomb_block(b, (struct axp__block){.kind = AXP__B_ROWS, .n = k}, body,
+                   len);
+    }
+    put_span(b, 1);
+}
+
+static void names_in_a_block(struct bomb *b, size_t n)
+{
+    uint8_t body[61000];
+    uint32_t id = 3;
+    while (id < n) {
+        size_t len = 0, k = 0;
+        uint32_t first = id;
+        for (; len + 64 < sizeof body && id < n; k++, id++) {
+            struct axp__name_record name = {.text = {"x", 1}};
+            len += axp__name_put(body + len, sizeof body - len, &name);
+        }
+        bomb_block(
+            b, (struct axp__block){.kind = AXP__B_NAMES, .seq = first, .n = k},
+            body, len);
+    }
+    wide(b, n / 8);
+}
+
+/* One file, many recordings. */
+static void recordings(struct bomb *b, size_t n)
+{
+    for (uint32_t i = 0; i < n / 60; i++) {
+        put_alloc(b, i);
+        put_begin(b, i);
+        bomb_row_end(b, 1, false);
+        bomb_head(b, 2 + i % 100);
+    }
+    put_alloc(b, 0);
+}
 
 static void empty_blocks(struct bomb *b, size_t n)
 {
@@ -724,14 +891,18 @@ static const struct bomb_case bomb_cases[] = {
     BOMB(first_steps),
     BOMB(async_begins),
     BOMB(async_pairs),
+    BOMB(async_in_turn),
     BOMB(async_ends),
     BOMB(cross_stops),
     BOMB(flows),
+    BOMB(flows_of_one),
     BOMB(events),
     BOMB(instants),
     BOMB(allocs),
     BOMB(frees),
     BOMB(allocs_at_one_place),
+    BOMB(allocs_downwards),
+    BOMB(allocs_deeper_and_deeper),
     BOMB(allocs_deep_down),
     BOMB(samples_deep_down),
     BOMB(times),
@@ -748,6 +919,15 @@ static const struct bomb_case bomb_cases[] = {
     BOMB(rows_cross),
     BOMB(tracks),
     BOMB(feeders_of_a_track),
+    BOMB(rows_at_once),
+    BOMB(stops_of_other_rows),
+    BOMB(starts_stopped_elsewhere),
+    BOMB(tracks_allocs),
+    BOMB(pairs_again),
+    BOMB(instants_again),
+    BOMB(rows_in_a_block),
+    BOMB(names_in_a_block),
+    BOMB(recordings),
     BOMB(empty_blocks),
     BOMB(cuts),
     BOMB(states),

@@ -41,21 +41,27 @@ static inline void bomb_bytes(struct bomb *b, const void *from, size_t n)
     b->n += n;
 }
 
-static inline void bomb_init(struct bomb *b)
+/* A recording begins. */
+static inline void bomb_head(struct bomb *b, uint64_t process_id)
 {
     struct axp__file_head head = {
         .version = AXP__FILE_VERSION,
-        .process_id = 1,
+        .process_id = process_id,
         .rank = -1,
         .start_ticks = 1000,
         .clock = {1000, 1000, 1700000000000000000u},
         .clock_source = 1,
     };
     uint8_t out[AXP__FILE_HEAD];
-    memset(b, 0, sizeof *b);
-    b->now = 2000;
     axp__file_head_put(out, &head);
     bomb_bytes(b, out, sizeof out);
+    b->now = 2000;
+}
+
+static inline void bomb_init(struct bomb *b)
+{
+    memset(b, 0, sizeof *b);
+    bomb_head(b, 1);
 }
 
 static inline void bomb_block(struct bomb *b, struct axp__block block,
@@ -117,9 +123,10 @@ static inline void bomb_ext(struct bomb *b, enum axp__ext_kind ext,
     bomb_record(b, AXP__W_EXT, name, payload, n + 1);
 }
 
-static inline void bomb_raw(struct bomb *b, uint32_t row)
+static inline void bomb_raw(struct bomb *b, uint32_t row, size_t from,
+                            size_t to)
 {
-    for (size_t i = 0; i < b->n_chunks; i++) {
+    for (size_t i = from; i < to; i++) {
         struct axp__block block;
         struct axp__chunk *c = &b->chunk[i];
         c->row = row;
@@ -142,9 +149,12 @@ static inline void bomb_pack(struct bomb *b, uint32_t row)
             list[n++] = &b->chunk[i];
         }
         size_t len = axp__packer_pack(p, list, n, out, sizeof out);
-        if (!len) abort();
-        axp__pack_head(&block, list, n);
-        bomb_block(b, block, out, len);
+        if (len) {
+            axp__pack_head(&block, list, n);
+            bomb_block(b, block, out, len);
+        } else { /* it does not pay: as a recorder does */
+            bomb_raw(b, row, i - n, i);
+        }
     }
     axp__packer_destroy(p);
 }
@@ -154,7 +164,7 @@ static inline void bomb_row_end(struct bomb *b, uint32_t row, bool is_packed)
     if (is_packed)
         bomb_pack(b, row);
     else
-        bomb_raw(b, row);
+        bomb_raw(b, row, 0, b->n_chunks);
     b->n_chunks = 0;
     b->seq = 0;
 }

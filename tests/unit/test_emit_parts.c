@@ -212,14 +212,14 @@ static void made_addresses_are_used_again(void **state)
     struct axp__made_blocks m = {0};
     const struct axp__record r = {.name = 5};
     struct axp__block_at b;
-    uint64_t first = axp__made_blocks_add(&m, &r, 1, 1000);
-    uint64_t second = axp__made_blocks_add(&m, &r, 2, 1000);
+    uint64_t first = axp__made_blocks_add(&m, r.name, 1, 1000);
+    uint64_t second = axp__made_blocks_add(&m, r.name, 2, 1000);
     assert_true(second >= first + 1000);
     assert_true(axp__made_blocks_take(&m, 5, &b)); /* the newest */
     assert_int_equal(b.address, second);
     assert_int_equal(b.path, 2);
     assert_false(axp__made_blocks_take(&m, 6, &b));
-    assert_int_equal(axp__made_blocks_add(&m, &r, 3, 1000), second);
+    assert_int_equal(axp__made_blocks_add(&m, r.name, 3, 1000), second);
     assert_true(axp__made_blocks_take(&m, 5, &b));
     assert_true(axp__made_blocks_take(&m, 5, &b));
     assert_int_equal(b.address, first);

@@ -66,7 +66,7 @@ static void there_is_room(void **state)
     (void)state;
     struct timeline t;
     make_timeline(&t, 60);
-    struct axp__fold *f = axp__fold_create(&t.capture);
+    struct axp__fold *f = axp__fold_create(&t.capture, false);
     assert_non_null(f);
     assert_int_equal(axp__fold_lost(f), 0);
     assert_int_equal(count_calls(&f->row[0]->tally, 0), 60 + 60 * 60);
@@ -79,7 +79,7 @@ static void there_is_none(void **state)
     (void)state;
     struct timeline t;
     make_timeline(&t, WIDTH);
-    struct axp__fold *f = axp__fold_create(&t.capture);
+    struct axp__fold *f = axp__fold_create(&t.capture, false);
     assert_non_null(f);
     uint64_t lost = axp__fold_lost(f);
     assert_true(lost > 0 && lost < WIDTH * WIDTH / 2);

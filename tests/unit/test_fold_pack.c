@@ -164,7 +164,7 @@ static void compare(struct timeline *t)
     while (axp__file_walk_next(&w))
         n_packs += w.entry.block.kind == AXP__B_PACK;
     assert_true(n_packs > 0);
-    struct axp__fold *f = axp__fold_create(&c);
+    struct axp__fold *f = axp__fold_create(&c, false);
     assert_non_null(f);
     assert_true(axp__fold_to_capture(f, &folded, NULL, 0));
     struct axp__comparison x = {

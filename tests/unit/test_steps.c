@@ -4,6 +4,7 @@
 #include "test_support.h"
 
 #include "record/record_profiler.h"
+#include "tally/tally_step.h"
 
 static void no_steps_no_statistics(void **state)
 {
@@ -92,6 +93,22 @@ static void millions_of_steps_are_bounded(void **state)
     axp_profiler_destroy(p);
 }
 
+/* What a file says: a recorder counts them. */
+static void one_index_again_and_again(void **state)
+{
+    (void)state;
+    static struct axp__tally_seed seed;
+    struct axp__budget budget = {.limit_bytes = 1 << 20};
+    struct axp__tally t;
+    axp__tally_init(&t, &seed, &budget, 1);
+    for (uint64_t i = 0; i < 1000; i++)
+        assert_true(axp__tally_add_step(
+            &t, &(struct axp__step){.begin_ticks = i, .end_ticks = i + 3}));
+    assert_int_equal(axp__tally_steps(&t)->stats.loose_calls, 1000);
+    assert_int_equal(axp__tally_steps(&t)->n_sampled, AXP__STEPS_SAMPLED);
+    axp__tally_fini(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -99,6 +116,7 @@ int main(void)
         cmocka_unit_test(statistics_of_known_steps),
         cmocka_unit_test(steps_of_several_threads_are_one_row),
         cmocka_unit_test(millions_of_steps_are_bounded),
+        cmocka_unit_test(one_index_again_and_again),
     };
     ts_use_fake_clock();
     return TS_RUN(tests);
