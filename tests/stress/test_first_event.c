@@ -147,7 +147,7 @@ static int be_guarded(void)
  * be a cancellation point or come before one; by the linker. Those with a 1
  * are part of each opening, whatever the kernel. */
 #define CALLS(X)                                                               \
-    X(open, 1)                                                                 \
+    X(openat, 1)                                                               \
     X(close, 1)                                                                \
     X(read, 0)                                                                 \
     X(pread, 0)                                                                \
@@ -165,7 +165,7 @@ static int be_guarded(void)
     X(munmap, 1)                                                               \
     X(mremap, 1)                                                               \
     X(madvise, 1)                                                              \
-    X(clone, 1)                                                                \
+    X(__clone, 1)                                                              \
     X(unshare, 0)                                                              \
     X(getrandom, 1)                                                            \
     X(getrlimit, 1)                                                            \
@@ -213,7 +213,7 @@ WRAP(void *, mmap, (void *m, size_t n, int prot, int flags, int fd, off_t at),
      (m, n, prot, flags, fd, at))
 WRAP(int, munmap, (void *m, size_t n), (m, n))
 WRAP(int, madvise, (void *m, size_t n, int how), (m, n, how))
-WRAP(int, clone, (int (*fn)(void *), void *stack, int flags, void *arg),
+WRAP(int, __clone, (int (*fn)(void *), void *stack, int flags, void *arg),
      (fn, stack, flags, arg))
 WRAP(int, unshare, (int what), (what))
 WRAP(ssize_t, getrandom, (void *to, size_t n, unsigned how), (to, n, how))
@@ -221,16 +221,16 @@ WRAP(int, getrlimit, (int what, struct rlimit *limit), (what, limit))
 WRAP(int, nanosleep, (const struct timespec *time, struct timespec *left),
      (time, left))
 
-int __real_open(const char *name, int flags, ...);
-int __wrap_open(const char *name, int flags, ...);
-int __wrap_open(const char *name, int flags, ...)
+int __real_openat(int in, const char *name, int flags, ...);
+int __wrap_openat(int in, const char *name, int flags, ...);
+int __wrap_openat(int in, const char *name, int flags, ...)
 {
     va_list list;
     va_start(list, flags);
     int mode = flags & O_CREAT ? va_arg(list, int) : 0;
     va_end(list);
-    about_to_call(CALL_open);
-    return __real_open(name, flags, mode);
+    about_to_call(CALL_openat);
+    return __real_openat(in, name, flags, mode);
 }
 
 void *__real_mremap(void *m, size_t before, size_t n, int flags, ...);
