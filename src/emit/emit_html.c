@@ -8,6 +8,7 @@
 
 #define MARKER "<!--axprof-data-->"
 #define FAST_FROM 2000000 /* events from which speed counts more than size */
+#define READ_FOR_ONE 20u  /* events are read, at most, for one in the budget */
 
 axp_status axp__html_fail(struct axp__html_job *job, axp_status status)
 {
@@ -24,6 +25,12 @@ static uint64_t most_slices(const axp_view *v)
     for (size_t i = 0; i < v->n_ops; i++)
         n += v->ops[i].calls;
     return v->n_events < n ? v->n_events : n;
+}
+
+static uint64_t most_read(uint64_t budget)
+{
+    return budget < UINT64_MAX / READ_FOR_ONE ? budget * READ_FOR_ONE
+                                              : UINT64_MAX;
 }
 
 /* How many events a page would have; also how long they are, where asked. */
@@ -53,7 +60,7 @@ static axp_ns length_for(const uint64_t *lengths, uint64_t most)
 static axp_status fit_budget(struct axp__html_job *job)
 {
     uint64_t lengths[AXP__HTML_LENGTHS] = {0}, n = 0;
-    if (most_slices(job->v) <= job->budget) return AXP_OK;
+    if (most_slices(job->timeline.view) <= job->budget) return AXP_OK;
     job->lengths = lengths;
     axp_status status = count_events(job, &n);
     job->lengths = NULL;
@@ -78,7 +85,7 @@ static axp_ns first_time(const axp_view *v)
 static void write_data(struct axp__html_job *job)
 {
     struct axp__html_events *e = &job->events;
-    bool is_fast = most_slices(job->v) > FAST_FROM;
+    bool is_fast = most_slices(job->timeline.view) > FAST_FROM;
     struct axp__html_packer *packer = axp__html_packer_create(is_fast ? 1 : 6);
     axp__html_events_init(e, job->o, packer, job->t0);
     axp__html_meta_put(job);
@@ -106,7 +113,10 @@ axp_status axp__emit_html(const axp_view *v, const axp_findings *f,
         return axp__fail(AXP_E_FORMAT, "the page's template has no marker");
     job.t0 = first_time(v);
     job.budget = options->max_events ? options->max_events : AXP__HTML_BUDGET;
-    axp__html_fail(&job, axp__html_around_read(v, job.t0, &job.around));
+    if (!axp__part_begin(&job.timeline, v, most_read(job.budget)))
+        return axp__fail(AXP_E_NO_MEMORY, "no memory to write the page");
+    axp__html_fail(
+        &job, axp__html_around_read(job.timeline.view, job.t0, &job.around));
     /* the first step began with the profiler, before any event */
     if (job.around.n_steps && job.around.steps[0].begin < job.t0)
         job.t0 = job.around.steps[0].begin;
@@ -118,6 +128,7 @@ axp_status axp__emit_html(const axp_view *v, const axp_findings *f,
         axp__out_text(o, marker + strlen(MARKER));
     }
     axp__html_around_fini(&job.around);
+    axp__part_end(&job.timeline);
     axp__html_tables_fini(&job.tables);
     axp__html_strings_fini(&job.strings);
     free(job.index);

@@ -31,6 +31,7 @@
 #define AXP_EMIT_HTML_H
 #include "analyze/analyze.h"
 #include "emit/emit_out.h"
+#include "model/model_part.h"
 #include "model/model_stream.h"
 
 #define AXP__HTML_FORMAT 1
@@ -215,6 +216,7 @@ void axp__html_series_write(struct axp__html_job *job);
 /* ---- the job ------------------------------------------------------------------------------ */
 struct axp__html_job {
     const axp_view *v;
+    struct axp__part timeline; /* what of it is shown */
     const axp_findings *f;
     const axp_report_options *options;
     struct axp__out *o;

@@ -74,6 +74,10 @@ void axp__html_index_put(struct axp__html_job *job)
     put_count(o, "merged", job->n_merged);
     put_count(o, "blocks", e->n_blocks);
     put_count(o, "left_out", job->n_left_out);
+    if (job->timeline.n_unread) {
+        put_count(o, "unread", job->timeline.n_unread);
+        put_count(o, "unread_from_ns", job->timeline.end_ns - job->t0);
+    }
     put_count(o, "budget", job->budget);
     axp__out_text(o, ",\"tables\":[");
     for (size_t i = 0; i < job->n_index; i++) {

@@ -241,7 +241,8 @@ static bool read_rows(struct rows *r)
 axp_status axp__html_rows(struct axp__html_job *job)
 {
     struct rows r = {.job = job, .is_counting = !job->events.o};
-    axp_status status = axp__stream_open(job->v, AXP__STREAM_BY_ROW, &r.stream);
+    axp_status status =
+        axp__stream_open(job->timeline.view, AXP__STREAM_BY_ROW, &r.stream);
     if (status) return status;
     bool ok = read_rows(&r);
     status = axp__stream_status(r.stream);

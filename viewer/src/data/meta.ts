@@ -199,6 +199,9 @@ export interface Index {
     merged: number;
     blocks: number;
     left_out?: number;
+    /** Events after that time, which were not read. */
+    unread?: number;
+    unread_from_ns?: number;
     budget: number;
     tables: TableInfo[];
 }

@@ -169,6 +169,7 @@ function Limits({report, loaded}: {report: Report; loaded: number}): JSX.Element
         if (index.merged) parts.push(`${count(index.shown)} of ${count(all)} slices shown; the ${count(index.merged)} shortest are merged into ${count(index.blocks)} marked blocks (--events raises the limit).`);
         else if (all) parts.push(`${all > 1 ? "All " : ""}${many(all, "slice")} of ${time(duration_ns)}.`);
     }
+    if (index?.unread) parts.push(`This is the first ${time(index.unread_from_ns ?? 0)} of ${time(duration_ns)}: the ${count(index.unread)} events after it were not read (--events raises the limit); the tables are of all.`);
     if (index?.left_out) parts.push(`${count(index.left_out)} marks and overlapping spans past the limit are left out.`);
     if (cut_events) parts.push(`${count(cut_events)} older events were no longer in the recorder's memory; statistics include them.`);
     return <>{parts.join(" ")}{report.meta.run.t0 !== "0" && parts.length ? <span data-tip={`${report.meta.run.t0} ns after the profiler started`}> Times count from the first event.</span> : null}{loaded === 2 && report.problems.map((p) => <strong class="problem" role="alert" key={p}> {p}</strong>)}</>;
