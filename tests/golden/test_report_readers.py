@@ -26,6 +26,7 @@ import jsonschema
 
 TRACES = ["empty", "one_scope", "nested", "threads", "memory", "hostile"]
 RECORDED = ["file", "ranks"]
+SEVERITIES = ["low", "medium", "high", "critical"]
 failures = []
 
 
@@ -72,7 +73,10 @@ def check_sums(name, report):
         check(rest == 0 or (rest > 0 and is_odd) or is_elsewhere, name,
               "self and children of", node["name"])
     savings = [f["saving_ns"] or 0 for f in report["findings"]]
-    check(savings == sorted(savings, reverse=True), name, "findings by saving")
+    ranks = [(SEVERITIES.index(f["severity"]), saving)
+             for f, saving in zip(report["findings"], savings)]
+    check(ranks == sorted(ranks, reverse=True), name,
+          "findings by severity and saving:", ranks)
     check(sum(savings) <= run["duration_ns"] * (1 + 1e-6) + len(savings), name,
           "savings add up to more than there is")
     memory = report["memory"]
