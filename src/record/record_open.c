@@ -214,7 +214,7 @@ static axp_status fail(const struct opening *o)
     char *to = tape->reason;
     size_t size = sizeof tape->reason;
     axp__trace_remove(&tape->trace);
-    axp__trace_close(&tape->trace);
+    axp__trace_give_up(&tape->trace);
     if (o->space) {
         axp__spool_remove(o->space);
         axp__space_close(o->space);
@@ -263,7 +263,7 @@ axp_status axp__tape_open(struct axp__prof *p)
     }
     if (!o.error) axp__put_release(&o.space->is_complete, 1);
     axp_status status = o.error ? fail(&o) : AXP_OK;
-    if (tape->is_outside) axp__trace_close(&tape->trace); /* the parent's now */
+    if (tape->is_outside) axp__trace_give_up(&tape->trace); /* its parent's */
     axp__put_release(&tape->state, status ? AXP__TAPE_FAILED : AXP__TAPE_OPEN);
     axp__tape_tell_cost(p);
     axp__drain_ring(tape);

@@ -129,6 +129,7 @@ void axp__tape_destroy(struct axp__tape *tape)
     if (!tape) return;
     strike_off(tape);
     axp__drain_end(tape);
+    axp__trace_close(&tape->trace);
     axp__trace_drop_about(tape->about);
     axp__unmap(tape->started, AXP__TAPE_STARTED * sizeof *tape->started);
     axp__unmap(tape, sizeof *tape);
@@ -269,6 +270,7 @@ axp_status axp__tape_finish(struct axp__prof *p)
     struct axp__tape *tape = p->tape;
     if (axp__get(&tape->state) != AXP__TAPE_OPEN) {
         axp__drain_end(tape);
+        axp__trace_close(&tape->trace); /* the child of a fork has its packer */
         return AXP_OK;
     }
     seal_lanes(p);
@@ -421,7 +423,8 @@ bool axp__tape_fork(struct axp__tape *tape)
     axp__tape_come_back(tape);
     tape->has_thread = false;
     if (is_kept) return false;
-    tape->trace = (struct axp__trace){.fd = -1, .body = tape->trace.body};
+    tape->trace = (struct axp__trace){
+        .fd = -1, .body = tape->trace.body, .packer = tape->trace.packer};
     tape->may_rename = true;
     tape->is_overwriting = false;
     tape->is_warned = tape->is_told = false;

@@ -282,15 +282,34 @@ static bool put_raw(struct axp__trace *t, const struct axp__chunk *chunk)
     return put_block(t, &b, chunk->words, chunk->n_words * 8);
 }
 
+/* It is not in its place while it changes or goes: the child of a fork keeps
+ * one that it finds there, and forgets one that somebody was inside. */
+static void *take_packer(struct axp__trace *t)
+{
+    void *packer = t->packer;
+    axp__put(&t->packer, NULL);
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    return packer;
+}
+
+/* 0: it does not fit, or cannot be packed. */
+static size_t pack_run(struct axp__trace *t, struct axp__chunk **chunks,
+                       size_t n)
+{
+    void *packer = take_packer(t);
+    size_t bytes =
+        packer ? packing->pack(packer, (const struct axp__chunk *const *)chunks,
+                               n, t->body, BODY_BYTES)
+               : 0;
+    axp__put_release(&t->packer, packer);
+    return bytes;
+}
+
 /* How many of them are written. */
 static size_t put_run(struct axp__trace *t, struct axp__chunk **chunks,
                       size_t n)
 {
-    size_t bytes = 0;
-    if (t->packer && !t->is_hasty)
-        bytes =
-            packing->pack(t->packer, (const struct axp__chunk *const *)chunks,
-                          n, t->body, BODY_BYTES);
+    size_t bytes = t->is_hasty ? 0 : pack_run(t, chunks, n);
     if (!bytes) {
         for (size_t i = 0; i < n; i++)
             if (!put_raw(t, chunks[i])) return i;
@@ -537,7 +556,7 @@ static bool has_body(struct axp__trace *t)
 bool axp__trace_prepare(struct axp__trace *t)
 {
     const struct axp__packing *how = axp__get_acquire(&packing);
-    if (how && !t->packer) t->packer = how->open();
+    if (how && !t->packer) axp__put_release(&t->packer, how->open());
     return has_body(t);
 }
 
@@ -627,11 +646,16 @@ void axp__trace_rest(struct axp__trace *t)
     t->fd = -1;
 }
 
-void axp__trace_close(struct axp__trace *t)
+void axp__trace_give_up(struct axp__trace *t)
 {
-    if (t->packer) packing->close(t->packer);
-    t->packer = NULL;
     axp__unmap(t->body, BODY_BYTES);
     t->body = NULL;
     axp__trace_rest(t);
+}
+
+void axp__trace_close(struct axp__trace *t)
+{
+    void *packer = take_packer(t);
+    if (packer) packing->close(packer);
+    axp__trace_give_up(t);
 }

@@ -30,7 +30,7 @@ struct axp__trace {
     uint32_t n_names;      /* ids below this are in the file */
     bool is_hasty;         /* there is no time to pack */
     uint8_t *body;         /* room for one packed block */
-    void *packer;
+    void *packer;          /* not there while somebody is inside it */
     const char *path;
     const struct axp__kept_about *about; /* found out when it was safe */
     struct axp__file_head head;
@@ -81,6 +81,8 @@ bool axp__trace_finish(struct axp__trace *t, struct axp__prof *p,
 void axp__trace_restart(struct axp__trace *t, struct axp__prof *p);
 /* The descriptor alone: who goes on later opens it again. */
 void axp__trace_rest(struct axp__trace *t);
+/* All but the packer, which a recording call may not free. */
+void axp__trace_give_up(struct axp__trace *t);
 AXP_API void axp__trace_close(struct axp__trace *t);
 
 /* libaxprof's way to pack; NULL: chunks are written as they are. */
