@@ -273,6 +273,23 @@ static void a_program_killed_while_it_opens_leaves_what_can_be_read(
     (void)n_files;
 }
 
+static uint64_t allocated(void)
+{
+    struct mallinfo2 m = mallinfo2();
+    return m.uordblks + m.hblkhd;
+}
+
+/* Sanitizers and valgrind have one of their own, which mallinfo does not count;
+ * and as a process ends valgrind reads all memory, for leaks. */
+static bool malloc_is_glibc(void)
+{
+    uint64_t before = allocated();
+    void *volatile p = malloc(1 << 20);
+    bool is = allocated() > before;
+    free(p);
+    return is;
+}
+
 static int add_bytes(const axp_spool_info *s, void *ctx)
 {
     if (strstr(s->recording, folder)) *(uint64_t *)ctx += s->bytes;
@@ -310,7 +327,8 @@ static void a_child_that_just_ends_leaves_little(void **state)
     axp_spools_list(add_bytes, &bytes);
     printf("        %llu KiB a child\n",
            (unsigned long long)(bytes - before) * 2 / (unsigned)n / 1024);
-    assert_true(bytes - before < (uint64_t)n / 2 * (400 << 10));
+    if (malloc_is_glibc()) /* a hole of a spool that was read has pages */
+        assert_true(bytes - before < (uint64_t)n / 2 * (400 << 10));
     axp_profiler_destroy(p);
 }
 
@@ -354,12 +372,6 @@ static void rounds_with_a_file_leave_no_memory(void **state)
     assert_true(after <= before + 8192);
 }
 
-static uint64_t allocated(void)
-{
-    struct mallinfo2 m = mallinfo2();
-    return m.uordblks + m.hblkhd;
-}
-
 /* A child that records and forks, and so on: what the last one has allocated,
  * compared with the first. 0: no more. */
 static int beget(axp_profiler *p, uint64_t before, int n)
@@ -380,7 +392,7 @@ static int beget(axp_profiler *p, uint64_t before, int n)
 static void generations_of_children_leave_no_memory(void **state)
 {
     (void)state;
-    if (TS_SLOW || AXP_EMULATED) skip(); /* a sanitizer has its own malloc */
+    if (AXP_EMULATED || !malloc_is_glibc()) skip();
     axp_profiler *p =
         axp_profiler_create(&(axp_options){.path = in_folder("g.axp")});
     assert_non_null(p);
