@@ -134,8 +134,11 @@ static __attribute__((noinline)) uint64_t begin_deeper(axp_profiler *p,
 {
     static size_t n;
     volatile char *below = __builtin_alloca(++n % 4096 * 64 + 64);
+    uint64_t token = axp__scope_begin_in(p, name);
+    /* Until here it is there: else clang makes a jump of the call, with the
+     * stack as it was before. */
     below[0] = 0;
-    return axp__scope_begin_in(p, name);
+    return token;
 }
 
 static void open_one(axp_profiler *p, struct model *m, uint32_t i,

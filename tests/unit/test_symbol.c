@@ -90,7 +90,8 @@ static void test_function(void **state)
     assert_string_equal(frames[0].name, "test_function");
     assert_non_null(frames[0].file);
     assert_non_null(strstr(frames[0].file, "test_symbol.c"));
-    assert_int_equal(frames[0].line, FUNCTION_LINE - 1);
+    /* gcc has it begin at its name, clang at its brace. */
+    assert_in_range(frames[0].line, FUNCTION_LINE - 1, FUNCTION_LINE);
     axp__symbolizer_destroy(s);
 }
 
