@@ -6,6 +6,8 @@
  *   test_bombs             some of them, by some verbs
  *   test_bombs all         all, raw by all verbs, packed by the usual ones
  *   test_bombs NAME        that one alone, with what each verb took
+ *   test_bombs NAME WORDS  the same of that many words, by the usual verbs: what
+ *                          grows faster than the file shows in longer ones
  *
  * A verb runs in a process of its own, which the kernel ends when it is over
  * its time. Time is CPU time, so that a busy machine changes nothing.
@@ -210,6 +212,7 @@ int main(int argc, char **argv)
     char made[] = "/dev/shm/axprof-bombs-XXXXXX";
     bool is_all = argc > 1 && !strcmp(argv[1], "all");
     const char *only = argc > 1 && !is_all ? argv[1] : NULL;
+    size_t n_words = argc > 2 ? strtoul(argv[2], NULL, 10) : 0;
     folder = mkdtemp(made);
     if (!folder) return 1;
     is_talking = only != NULL;
@@ -218,6 +221,11 @@ int main(int argc, char **argv)
         if (only ? strcmp(c->name, only) != 0
                  : !is_all && !is_quick_one(c->name))
             continue;
+        if (n_words) {
+            try_bomb(c, n_words, false, USUAL);
+            try_bomb(c, n_words, true, USUAL);
+            continue;
+        }
         try_bomb(c, (size_t)1 << 17, false, argc < 2 ? QUICK : ALL);
         try_bomb(c, 260000, true, argc < 2 ? QUICK : only ? ALL : USUAL);
     }
