@@ -82,8 +82,8 @@ static void *map_behind(uint64_t page_at, uint64_t distance, uint64_t bytes)
 #ifdef AXP__TSAN
     /* It knows mmap alone: else what others did there long ago, when the
      * address was another mapping's, races with what is done now. */
-    where = mmap(NULL, distance + bytes, PROT_NONE,
-                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    where = mmap64(NULL, distance + bytes, PROT_NONE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (where == MAP_FAILED) return NULL;
     flags |= MREMAP_FIXED;
 #endif
