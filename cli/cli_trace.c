@@ -49,7 +49,9 @@ static char *newest_in(const char *folder)
         free(best);
         best = !strcmp(folder, ".")
                    ? cli_format("%.*s", (int)len, e->d_name)
-                   : cli_format("%s/%.*s", folder, (int)len, e->d_name);
+                   : cli_format("%s%s%.*s", folder,
+                                !strcmp(folder, "/") ? "" : "/", (int)len,
+                                e->d_name);
         best_time = st.st_mtim;
     }
     closedir(dir);
@@ -59,7 +61,8 @@ static char *newest_in(const char *folder)
 static int is_missing(const char *path)
 {
     const char *slash = strrchr(path, '/');
-    char *folder = slash ? strndup(path, (size_t)(slash - path) + 1) : NULL;
+    size_t len = !slash ? 0 : slash == path ? 1 : (size_t)(slash - path);
+    char *folder = slash ? strndup(path, len) : NULL;
     char *newest = newest_in(folder ? folder : ".");
     int rc = newest ? cli_fail("%s: no such file; the newest there is %s", path,
                                newest)
