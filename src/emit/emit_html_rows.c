@@ -13,42 +13,90 @@
 
 #define MARKS_SHARE 4 /* of the budget that marks may have */
 
+struct owner { /* a thread of the view, or a track, by what a row says of it */
+    uint64_t process_id, id;
+    axp_ns begin;
+    uint32_t index;
+};
+
 struct rows {
     struct axp__html_job *job;
     struct axp__stream *stream;
     struct axp__html_track track; /* of the row that is being read */
     struct axp__html_stack stack, lane;
     struct axp__html_spans loose, marks, async;
-    struct axp__html_spans same; /* spans of a queue that begin together */
+    struct axp__html_spans same;    /* spans of a queue that begin together */
+    struct owner *threads, *tracks; /* sorted */
     uint64_t n_marks;
     bool is_counting;
 };
 
 /* ---- whose a row is -------------------------------------------------------------------- */
 
-static struct axp__html_track thread_track(const axp_view *v,
-                                           const struct axp__stream_row *row)
+static int by_key(const void *a, const void *b)
 {
-    axp_ns begin = row->cap ? axp__view_time(v, row->cap->first) : 0;
-    for (size_t i = 0; i < v->n_threads; i++) {
-        const axp_thread_info *t = &v->threads[i];
-        if (t->id == row->thread_id && t->process_id == row->process_id &&
-            (!row->cap || t->begin == begin))
-            return (struct axp__html_track){.row = 't',
-                                            .row_index = (uint32_t)i};
-    }
-    return (struct axp__html_track){.row = 'x', .name = row->name};
+    const struct owner *x = a, *y = b;
+    if (x->process_id != y->process_id)
+        return x->process_id > y->process_id ? 1 : -1;
+    if (x->id != y->id) return x->id > y->id ? 1 : -1;
+    if (x->begin != y->begin) return x->begin > y->begin ? 1 : -1;
+    return (x->index > y->index) - (x->index < y->index);
 }
 
-static struct axp__html_track track_of(const axp_view *v,
+static bool list_owners(struct rows *r)
+{
+    const axp_view *v = r->job->v;
+    r->threads = malloc((v->n_threads + 1) * sizeof *r->threads);
+    r->tracks = malloc((v->n_tracks + 1) * sizeof *r->tracks);
+    if (!r->threads || !r->tracks) return false;
+    for (size_t i = 0; i < v->n_threads; i++) {
+        const axp_thread_info *t = &v->threads[i];
+        r->threads[i] =
+            (struct owner){t->process_id, t->id, t->begin, (uint32_t)i};
+    }
+    for (size_t i = 0; i < v->n_tracks; i++)
+        r->tracks[i] =
+            (struct owner){.id = v->tracks[i].id, .index = (uint32_t)i};
+    qsort(r->threads, v->n_threads, sizeof *r->threads, by_key);
+    qsort(r->tracks, v->n_tracks, sizeof *r->tracks, by_key);
+    return true;
+}
+
+/* The first of a list that is not before the key. */
+static const struct owner *find_owner(const struct owner *list, size_t n,
+                                      const struct owner *key)
+{
+    size_t low = 0, high = n;
+    while (low < high) {
+        size_t mid = (low + high) / 2;
+        if (by_key(&list[mid], key) < 0)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    bool is_it = low < n && list[low].id == key->id &&
+                 list[low].process_id == key->process_id;
+    return is_it ? &list[low] : NULL;
+}
+
+static struct axp__html_track track_of(const struct rows *r,
                                        const struct axp__stream_row *row)
 {
-    if (!row->track) return thread_track(v, row);
-    for (size_t i = 0; i < v->n_tracks; i++)
-        if (v->tracks[i].id == row->track)
-            return (struct axp__html_track){.row = 'q',
-                                            .row_index = (uint32_t)i};
-    return (struct axp__html_track){.row = 'x', .name = row->name};
+    const axp_view *v = r->job->v;
+    struct owner key = {.id = row->track};
+    const struct owner *o;
+    if (row->track) {
+        o = find_owner(r->tracks, v->n_tracks, &key);
+    } else {
+        key.process_id = row->process_id;
+        key.id = row->thread_id;
+        key.begin = row->cap ? axp__view_time(v, row->cap->first) : 0;
+        o = find_owner(r->threads, v->n_threads, &key);
+        if (o && row->cap && o->begin != key.begin) o = NULL;
+    }
+    if (!o) return (struct axp__html_track){.row = 'x', .name = row->name};
+    return (struct axp__html_track){.row = row->track ? 'q' : 't',
+                                    .row_index = o->index};
 }
 
 /* ---- records --------------------------------------------------------------------------------- */
@@ -169,7 +217,7 @@ static bool add_record(struct rows *r, const struct axp__record *record)
 
 static bool begin_row(struct rows *r, uint32_t row)
 {
-    r->track = track_of(r->job->v, axp__stream_row(r->stream, row));
+    r->track = track_of(r, axp__stream_row(r->stream, row));
     axp__html_track_begin(&r->job->events, &r->track);
     return axp__html_stack_begin(&r->stack);
 }
@@ -244,7 +292,7 @@ axp_status axp__html_rows(struct axp__html_job *job)
     axp_status status =
         axp__stream_open(job->timeline.view, AXP__STREAM_BY_ROW, &r.stream);
     if (status) return status;
-    bool ok = read_rows(&r);
+    bool ok = list_owners(&r) && read_rows(&r);
     status = axp__stream_status(r.stream);
     axp__stream_close(r.stream);
     free(r.stack.frames);
@@ -253,5 +301,7 @@ axp_status axp__html_rows(struct axp__html_job *job)
     free(r.marks.all);
     free(r.async.all);
     free(r.same.all);
+    free(r.threads);
+    free(r.tracks);
     return status ? status : ok ? AXP_OK : AXP_E_NO_MEMORY;
 }
