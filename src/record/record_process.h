@@ -51,11 +51,11 @@ struct axp__process {
     struct axp__names names;
     uint32_t n_lanes; /* ever made; a lane's memory is never unmapped */
     struct axp__lane **lane_page[AXP__LANE_PAGES];
-    uint64_t left_lanes; /* a stack of indices: record_lane.c */
-    struct axp__thread *threads;  /* every block, newest first, for ever */
-    struct axp__thread *look_at;  /* among them, where the next may be free */
-    struct axp__tape *tapes;      /* of every profiler with a file */
-    uint32_t n_slots;             /* by mutex */
+    uint64_t left_lanes;         /* a stack of indices: record_lane.c */
+    struct axp__thread *threads; /* every block, newest first, for ever */
+    struct axp__thread *look_at; /* among them, where the next may be free */
+    struct axp__tape *tapes;     /* of every profiler with a file */
+    uint32_t n_slots;            /* by mutex */
     struct axp__prof *slot_page[AXP__SLOT_PAGES];
     struct axp__alive *alive; /* one page, zeroed in a forked child */
     pthread_key_t key;        /* its destructor tells that a thread ends */
