@@ -67,6 +67,27 @@ static inline void axp__budget_force(struct axp__budget *b, uint64_t n)
     axp__add(&b->used_bytes, n);
 }
 
+/* For what several threads may make at once, of which one is kept: it is paid
+ * for by who made that, once it is in its place. A crowd that paid first would
+ * use up in passing what one of them needs, and be refused. So who is told that
+ * there is no room looks whether it is there by now. */
+static inline bool axp__budget_has_part(const struct axp__budget *b, uint64_t n,
+                                        uint64_t part, uint64_t whole)
+{
+    uint64_t most = axp__get(&b->limit_bytes) / whole * part;
+    return axp__get_acquire(&b->used_bytes) + n <= most; /* pairs with pay's */
+}
+
+static inline bool axp__budget_has(const struct axp__budget *b, uint64_t n)
+{
+    return axp__budget_has_part(b, n, 1, 1);
+}
+
+static inline void axp__budget_pay(struct axp__budget *b, uint64_t n)
+{
+    __atomic_fetch_add(&b->used_bytes, n, __ATOMIC_RELEASE);
+}
+
 static inline void axp__budget_give(struct axp__budget *b, uint64_t n)
 {
     axp__add(&b->used_bytes, -n);

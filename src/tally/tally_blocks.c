@@ -41,12 +41,13 @@ static bool add_table(struct axp__blocks *m, unsigned i)
 {
     if (i >= AXP__BLOCKS_TABLES) return false;
     size_t bytes = table_slots(i) * sizeof(struct axp__slot);
-    if (!axp__budget_take(m->budget, bytes)) return false;
-    struct axp__slot *fresh = axp__map_scattered(bytes), *none = NULL;
-    if (fresh && axp__cas(&m->table[i], &none, fresh)) return true;
-    axp__unmap(fresh, bytes);
-    axp__budget_give(m->budget, bytes);
-    return none != NULL; /* another thread was faster */
+    struct axp__slot *fresh = NULL, *none = NULL;
+    if (axp__budget_has(m->budget, bytes)) fresh = axp__map_scattered(bytes);
+    if (fresh && axp__cas(&m->table[i], &none, fresh))
+        axp__budget_pay(m->budget, bytes);
+    else
+        axp__unmap(fresh, bytes);
+    return axp__get(&m->table[i]) != NULL; /* or another thread was faster */
 }
 
 static bool claim(struct axp__slot *w, uint64_t key, uint64_t value)

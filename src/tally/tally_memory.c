@@ -32,12 +32,14 @@ static axp__ref *get_page(struct axp__memory *m, uint32_t name)
     axp__ref **where = &m->page[name / AXP__LIVE_PAGE];
     axp__ref *page = axp__get_acquire(where);
     if (page) return page;
-    if (!axp__budget_take(m->budget, PAGE_BYTES)) return NULL;
-    axp__ref *fresh = axp__budget_map(m->budget, PAGE_BYTES);
-    if (fresh && axp__cas(where, &page, fresh)) return fresh;
-    axp__budget_unmap(m->budget, fresh, PAGE_BYTES);
-    axp__budget_give(m->budget, PAGE_BYTES);
-    return page;
+    axp__ref *fresh = axp__budget_has(m->budget, PAGE_BYTES)
+                          ? axp__budget_map(m->budget, PAGE_BYTES)
+                          : NULL;
+    if (fresh && axp__cas(where, &page, fresh))
+        axp__budget_pay(m->budget, PAGE_BYTES);
+    else
+        axp__budget_unmap(m->budget, fresh, PAGE_BYTES);
+    return axp__get_acquire(where);
 }
 
 struct axp__live_name *axp__memory_get(struct axp__memory *m, uint32_t name)

@@ -24,15 +24,13 @@ static struct axp__region *get_table(struct axp__shadow *s)
     struct axp__region *there = axp__get_acquire(&s->regions), *fresh = NULL;
     struct axp__budget *budget = s->rest.budget;
     if (there) return there == no_regions ? NULL : there;
-    bool is_paid = axp__budget_take_part(budget, TABLE_BYTES, 1, 4);
-    if (is_paid) fresh = axp__map(TABLE_BYTES);
+    if (axp__budget_has_part(budget, TABLE_BYTES, 1, 4))
+        fresh = axp__map(TABLE_BYTES);
     if (axp__cas(&s->regions, &there, fresh ? fresh : no_regions)) {
-        there = fresh;
-    } else {
-        axp__unmap(fresh, TABLE_BYTES);
-        fresh = NULL;
+        if (fresh) axp__budget_pay(budget, TABLE_BYTES);
+        return fresh;
     }
-    if (is_paid && !fresh) axp__budget_give(budget, TABLE_BYTES);
+    axp__unmap(fresh, TABLE_BYTES);
     return there == no_regions ? NULL : there;
 }
 

@@ -21,12 +21,11 @@ static uint32_t block_records(uint32_t block)
     return block ? RECORDS : FIRST_RECORDS;
 }
 
-static void *map_charged(struct axp__budget *budget, size_t bytes)
+/* To be paid for by who puts it in its place. */
+static void *map_if_room(struct axp__budget *budget, size_t bytes)
 {
-    if (!axp__budget_take(budget, bytes)) return NULL;
-    void *fresh = axp__budget_map(budget, bytes);
-    if (!fresh) axp__budget_give(budget, bytes);
-    return fresh;
+    return axp__budget_has(budget, bytes) ? axp__budget_map(budget, bytes)
+                                          : NULL;
 }
 
 static void unmap_charged(struct axp__budget *budget, void *memory,
@@ -54,10 +53,11 @@ static struct axp__slab_block **make_place(struct axp__slab *s,
 {
     if (block >= AXP__SLAB_NEAR && !axp__get_acquire(&s->far_blocks)) {
         struct axp__slab_block **none = NULL;
-        struct axp__slab_block **fresh = map_charged(budget, FAR_BYTES);
-        if (!fresh) return NULL;
-        if (!axp__cas(&s->far_blocks, &none, fresh))
-            unmap_charged(budget, fresh, FAR_BYTES);
+        struct axp__slab_block **fresh = map_if_room(budget, FAR_BYTES);
+        if (fresh && axp__cas(&s->far_blocks, &none, fresh))
+            axp__budget_pay(budget, FAR_BYTES);
+        else
+            axp__budget_unmap(budget, fresh, FAR_BYTES);
     }
     return place(s, block);
 }
@@ -70,10 +70,13 @@ static bool add_block(struct axp__slab *s, struct axp__budget *budget,
     size_t bytes = (size_t)block_records(n) * LINE;
     if (!where) return false;
     if (!axp__get(where)) {
-        struct axp__slab_block *fresh = map_charged(budget, bytes);
-        if (!fresh) return false;
-        fresh->n_used = 1;
-        if (!axp__cas(where, &none, fresh)) unmap_charged(budget, fresh, bytes);
+        struct axp__slab_block *fresh = map_if_room(budget, bytes);
+        if (fresh) fresh->n_used = 1;
+        if (fresh && axp__cas(where, &none, fresh))
+            axp__budget_pay(budget, bytes);
+        else
+            axp__budget_unmap(budget, fresh, bytes);
+        if (!axp__get(where)) return false;
     }
     (void)axp__cas(&s->n_blocks, &n, n + 1); /* or another thread did */
     return true;

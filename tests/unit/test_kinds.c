@@ -160,11 +160,11 @@ static void *wait_long(void *arg)
     (void)arg;
     for (int i = 0; i < 3; i++) {
         uint64_t began = axp_wait_begin();
-        ts_sleep_ms(2);
+        ts_tick(2000000);
         axp_wait_end(began, "mutex wait");
     }
     AXP_START("mutex wait");
-    ts_sleep_ms(6);
+    ts_tick(6000000);
     AXP_STOP("mutex wait");
     return NULL;
 }
@@ -202,5 +202,6 @@ int main(void)
         FS_TEST(in_files_and_joined),
         cmocka_unit_test(a_wait_is_told_from_a_scope),
     };
+    ts_use_fake_clock();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
