@@ -35,7 +35,7 @@ struct sums { /* over the stacks of all places */
 
 static bool add_stacks(const axp_view *v, struct sums *all)
 {
-    struct sums *own = malloc((v->n_tree + 1) * sizeof *own);
+    struct sums *own = calloc(v->n_tree + 1, sizeof *own);
     for (size_t i = 0; own && i < v->n_tree; i++) {
         int32_t up = v->tree[i].parent;
         own[i] = up >= 0 ? own[up] : (struct sums){0};

@@ -84,8 +84,8 @@ static void choose_pids(struct axp__live *m, struct sorted *ids)
 static bool make_places(struct axp__live *m, const struct axp__stream *s)
 {
     size_t n = axp__stream_n_rows(s);
-    struct sorted *keys = malloc((n + 1) * sizeof *keys);
-    uint32_t *of_process = malloc((n + 1) * sizeof *of_process);
+    struct sorted *keys = calloc(n + 1, sizeof *keys);
+    uint32_t *of_process = calloc(n + 1, sizeof *of_process);
     bool ok = keys && of_process;
     if (ok) {
         find_firsts(m, s, keys, of_process);

@@ -32,7 +32,6 @@ struct sums {
 #define ROOT 0xfffffff5u
 
 struct table {
-    const struct axp__capture *names; /* ids are the same on both sides */
     struct sums *at;
     uint32_t n, cap;
     uint32_t *slots;
@@ -53,13 +52,13 @@ static bool widen(struct table *t)
     free(t->slots);
     t->slots = slots;
     t->n_slots = 2 * cap;
-    t->cap = cap;
     for (uint32_t i = 0; i < t->n; i++) {
         uint64_t k = axp__mix64((uint64_t)at[i].parent << 32 | at[i].name);
         while (slots[k & (t->n_slots - 1)])
             k++;
         slots[k & (t->n_slots - 1)] = i + 1;
     }
+    t->cap = cap;
     return true;
 }
 
@@ -171,8 +170,15 @@ static void add_ops(struct table *t, const struct axp__cap_lane *lane, int side,
     add_hists(t, lane, side);
 }
 
-static void add_small(struct table *t, const struct axp__cap_lane *lane,
-                      int side, bool is_merged)
+/* What recording took is in no timeline. */
+static bool is_cost(const struct axp__capture *c, uint32_t name)
+{
+    return axp__kind_of(c->name_at(c, name).flags) == AXP__KIND_COST;
+}
+
+static void add_small(struct table *t, const struct axp__capture *c,
+                      const struct axp__cap_lane *lane, int side,
+                      bool is_merged)
 {
     for (uint32_t i = 0; i < lane->n_traffic; i++) {
         const struct axp__cap_traffic *r = &lane->traffic[i];
@@ -184,8 +190,7 @@ static void add_small(struct table *t, const struct axp__cap_lane *lane,
     }
     for (uint32_t i = 0; i < lane->n_counters; i++) {
         const struct axp__cap_counter *r = &lane->counters[i];
-        struct axp__cap_name name = t->names->name_at(t->names, r->name);
-        if (axp__kind_of(name.flags) == AXP__KIND_COST) continue;
+        if (is_cost(c, r->name)) continue;
         struct sums *s = sums_of(t, COUNTERS, r->name, side);
         bool is_first = !s->number[side][0];
         s->number[side][0] += r->n;
@@ -204,14 +209,14 @@ static void add_small(struct table *t, const struct axp__cap_lane *lane,
     add_extremes(s, side, stats->min_ticks, stats->max_ticks);
 }
 
-static void add_lane(struct table *t, const struct axp__cap_lane *lane,
-                     int side, bool is_merged)
+static void add_lane(struct table *t, const struct axp__capture *c,
+                     const struct axp__cap_lane *lane, int side, bool is_merged)
 {
     if (!t->at && !widen(t)) t->is_out_of_memory = true;
     if (t->is_out_of_memory) return;
     add_nodes(t, lane, side);
     add_ops(t, lane, side, is_merged);
-    add_small(t, lane, side, is_merged);
+    add_small(t, c, lane, side, is_merged);
 }
 
 /* ---- differences --------------------------------------------------------------------------- */
@@ -358,10 +363,10 @@ static void compare_row(struct axp__comparison *x,
 {
     const struct axp__cap_row *row = &x->stored->rows[stored->row];
     const struct axp__cap_lane *folded = lane_of(again, row->id);
-    struct table t = {.names = x->stored};
+    struct table t = {0};
     uint64_t n_hidden = 0;
-    add_lane(&t, stored, 0, false);
-    if (folded) add_lane(&t, folded, 1, false);
+    add_lane(&t, x->stored, stored, 0, false);
+    if (folded) add_lane(&t, x->folded, folded, 1, false);
     for (uint32_t i = 0; i < stored->n_frames; i++)
         n_hidden += stored->frames[i].node <= 0;
     compare_table(x, &t, row->id, false, n_hidden);
@@ -380,14 +385,14 @@ static void compare_row(struct axp__comparison *x,
 static void compare_merged(struct axp__comparison *x,
                            const struct lanes *stored)
 {
-    struct table t = {.names = x->stored};
+    struct table t = {0};
     for (size_t i = 0; i < x->stored->n_lanes; i++)
         if (x->stored->lanes[i].row < 0)
-            add_lane(&t, &x->stored->lanes[i], 0, true);
+            add_lane(&t, x->stored, &x->stored->lanes[i], 0, true);
     for (size_t i = 0; i < x->folded->n_lanes; i++) {
         const struct axp__cap_lane *lane = &x->folded->lanes[i];
         if (lane->row < 0 || !lane_of(stored, x->folded->rows[lane->row].id))
-            add_lane(&t, lane, 1, true);
+            add_lane(&t, x->folded, lane, 1, true);
     }
     compare_table(x, &t, 0, true, 0);
     free(t.at);

@@ -47,8 +47,8 @@ bool axp__part_begin(struct axp__part *part, const axp_view *v, uint64_t most)
     part->capture = *c;
     part->copy.capture = &part->capture;
     size_t n_chunks = c->n_chunks, n_processes = c->n_processes;
-    part->capture.chunks = malloc((n_chunks + 1) * sizeof *c->chunks);
-    part->capture.processes = malloc((n_processes + 1) * sizeof *c->processes);
+    part->capture.chunks = calloc(n_chunks + 1, sizeof *c->chunks);
+    part->capture.processes = calloc(n_processes + 1, sizeof *c->processes);
     if (!part->capture.chunks || !part->capture.processes) {
         axp__part_end(part);
         return false;
