@@ -19,11 +19,7 @@
 
 /* glibc runs destructors 4 times. The race detector takes its own state of a
  * thread away in one of them. */
-#ifdef AXP__TSAN
-#define REARM_TIMES 0
-#else
-#define REARM_TIMES 3
-#endif
+#define REARM_TIMES (AXP__IS_TSAN ? 0 : 3)
 
 #define LOOK_AT 32
 
@@ -67,7 +63,7 @@ static void end_thread(void *block)
 {
     struct axp__thread *t = block;
     if (!t->life) return; /* wiped: this is a forked child */
-    if (t->n_rearmed++ < REARM_TIMES) {
+    if ((int)t->n_rearmed++ < REARM_TIMES) {
         pthread_setspecific(axp__process()->key, t);
         return;
     }
