@@ -170,7 +170,7 @@ static void add_ops(struct table *t, const struct axp__cap_lane *lane, int side,
     add_hists(t, lane, side);
 }
 
-/* What recording took is in no timeline. */
+/* What recording took is in no timeline. (Names are those of the file.) */
 static bool is_cost(const struct axp__capture *c, uint32_t name)
 {
     return axp__kind_of(c->name_at(c, name).flags) == AXP__KIND_COST;
@@ -366,7 +366,7 @@ static void compare_row(struct axp__comparison *x,
     struct table t = {0};
     uint64_t n_hidden = 0;
     add_lane(&t, x->stored, stored, 0, false);
-    if (folded) add_lane(&t, x->folded, folded, 1, false);
+    if (folded) add_lane(&t, x->stored, folded, 1, false);
     for (uint32_t i = 0; i < stored->n_frames; i++)
         n_hidden += stored->frames[i].node <= 0;
     compare_table(x, &t, row->id, false, n_hidden);
@@ -392,7 +392,7 @@ static void compare_merged(struct axp__comparison *x,
     for (size_t i = 0; i < x->folded->n_lanes; i++) {
         const struct axp__cap_lane *lane = &x->folded->lanes[i];
         if (lane->row < 0 || !lane_of(stored, x->folded->rows[lane->row].id))
-            add_lane(&t, x->folded, lane, 1, true);
+            add_lane(&t, x->stored, lane, 1, true);
     }
     compare_table(x, &t, 0, true, 0);
     free(t.at);
