@@ -83,13 +83,14 @@ static size_t write_batch(struct axp__tape *tape, size_t n)
     return axp__trace_chunks(&tape->trace, tape->batch, n);
 }
 
-/* One batch; false: there was nothing to drain, or nowhere to put it. */
-static bool drain_batch(struct axp__tape *tape)
+/* One batch, from a place in the pool on; false: there was nothing to drain, or
+ * nowhere to put it. */
+static bool drain_batch(struct axp__tape *tape, size_t *from)
 {
     struct axp__pool *pool = &tape->p->pool;
     struct axp__chunk *taken[AXP__TAPE_BATCH];
     if (tape->trace.error) return false;
-    size_t found = axp__pool_drain(pool, taken, AXP__TAPE_BATCH), n = 0;
+    size_t found = axp__pool_drain(pool, from, taken, AXP__TAPE_BATCH), n = 0;
     for (size_t i = 0; i < found; i++)
         if (is_current(tape, taken[i]))
             tape->batch[n++] = taken[i];
@@ -136,11 +137,12 @@ static void keep_reserve(struct axp__pool *pool)
 
 static void carry_out(struct axp__tape *tape, enum axp__tape_order order)
 {
+    size_t from = 0;
     if (order == AXP__ORDER_HOLD || order == AXP__ORDER_NONE) return;
     if (order == AXP__ORDER_RESTART)
         axp__trace_restart(&tape->trace, tape->p);
-    else
-        while (drain_batch(tape))
+    else /* once: what is full by now, and not what comes meanwhile */
+        while (drain_batch(tape, &from))
             ;
     if (order == AXP__ORDER_FLUSH) {
         for (size_t i = 0; i < tape->n_started; i++)
@@ -185,7 +187,13 @@ static bool answer(struct axp__tape *tape, uint32_t asked)
     return order != AXP__ORDER_FINISH && order != AXP__ORDER_NONE;
 }
 
-/* How long it may sleep now. */
+static bool is_asked(const struct axp__tape *tape)
+{
+    return axp__get_acquire(&tape->n_asked) != tape->n_done;
+}
+
+/* How long it may sleep now. Where the writers are faster it could go on for
+ * ever, so who asks for something comes in between. */
 static long look(struct axp__tape *tape, uint64_t *last_ns, long *idle_ns)
 {
     struct axp__pool *pool = &tape->p->pool;
@@ -195,9 +203,10 @@ static long look(struct axp__tape *tape, uint64_t *last_ns, long *idle_ns)
         full = count_full(pool, enough);
         if (full < enough && (!full || now_ns() - *last_ns <= WRITE_AFTER_NS))
             break;
-        bool is_done = drain_batch(tape);
+        size_t from = 0;
+        bool is_done = drain_batch(tape, &from);
         *last_ns = now_ns();
-        if (!is_done || full < enough) break;
+        if (!is_done || full < enough || is_asked(tape)) break;
         keep_reserve(pool);
     }
     *idle_ns = full ? IDLE_NS : *idle_ns + *idle_ns / 4;

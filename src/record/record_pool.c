@@ -242,12 +242,12 @@ static struct axp__chunk *take_spooled(struct axp__pool *pool)
     return chunk;
 }
 
-size_t axp__pool_drain(struct axp__pool *pool, struct axp__chunk **out,
-                       size_t cap)
+size_t axp__pool_drain(struct axp__pool *pool, size_t *from,
+                       struct axp__chunk **out, size_t cap)
 {
     size_t n = axp__pool_size(pool), found = 0;
-    for (size_t i = 0; i < n && found < cap; i++) {
-        struct axp__chunk *chunk = axp__pool_at(pool, i);
+    for (; *from < n && found < cap; ++*from) {
+        struct axp__chunk *chunk = axp__pool_at(pool, *from);
         uint64_t full = AXP__CHUNK_FULL;
         if (chunk && axp__get(&chunk->state) == full &&
             axp__cas(&chunk->state, &full, AXP__CHUNK_DRAINING))

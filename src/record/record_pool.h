@@ -79,9 +79,11 @@ size_t axp__pool_size(const struct axp__pool *pool);
 struct axp__chunk *axp__pool_at(const struct axp__pool *pool, size_t i);
 
 /* ---- the side of the drain --------------------------------------------------------- */
-/* Full chunks, now DRAINING: at most `cap` of them, in no order. */
-size_t axp__pool_drain(struct axp__pool *pool, struct axp__chunk **out,
-                       size_t cap);
+/* Full chunks, now DRAINING: at most `cap` of them, in no order, from a place
+ * in the pool on, which moves. Past the last none is found, though writers may
+ * have filled others meanwhile. */
+size_t axp__pool_drain(struct axp__pool *pool, size_t *from,
+                       struct axp__chunk **out, size_t cap);
 /* Whether the drain must hurry: so many chunks wait that the writers may soon
  * find none. A guess, also from outside. */
 static inline bool axp__pool_is_pressed(const struct axp__pool *pool)
