@@ -131,8 +131,8 @@ static struct axp__spool_name *new_record(struct axp__space *s, uint32_t bytes)
 
 static void log_name(struct axp__space *s, uint32_t id)
 {
-    const struct axp__name *n = axp__name_at(id);
-    if (!n->text) return; /* never shown */
+    const struct axp__name *n = axp__name_ready(id);
+    if (!n) return; /* who registers it finds the spool, or nobody knows it */
     uint32_t file_len = n->file ? (uint32_t)strlen(n->file) : 0;
     uint32_t bytes =
         ((uint32_t)sizeof(struct axp__spool_name) + n->len + file_len + 7) &
