@@ -261,12 +261,16 @@ static bool may_be_in_handler(void)
     return false;
 }
 
+/* There where the program has the address sanitizer, whose allocator lets the
+ * child of a fork inherit locks that nobody opens: and a new thread allocates. */
+extern void __asan_init(void) __attribute__((weak));
+
 void axp__drain_begin_in_child(struct axp__tape *tape)
 {
     int keep = errno;
     /* The race detector has no threads in such a child. Nor have emulators:
      * qemu-user ends at the first. */
-    if (!AXP__IS_TSAN && !tape->is_outside &&
+    if (!AXP__IS_TSAN && !__asan_init && !tape->is_outside &&
         axp__get(&tape->state) == AXP__TAPE_WANTED && !may_be_in_handler() &&
         axp__apart_is_possible())
         axp__drain_begin(tape);

@@ -273,6 +273,8 @@ static void be_rank(const char *folder, struct member *m)
         struct member *child = m + 1;
         *child = *m;
         fflush(NULL);
+        axp_flush(p); /* so that the drain sleeps: while it begins it allocates,
+                         and a sanitizer's child would inherit its lock */
         pid_t pid = fork();
         has_no_threads = !pid && (AXP_EMULATED || AXP_DETECTOR);
         if (!pid) be_member(child, p);
