@@ -129,7 +129,7 @@ static void share(struct axp__analysis *a)
         axp__wall_spread(a->wall, d->op, part);
         for (int k = 0; k < AXP__WALL_SLICES; k++)
             sum += part[k] / (wanted[k] > 1 ? wanted[k] : 1);
-        d->saving_ns = (axp_ns)(sum * d->fraction * slice + 0.5);
+        d->saving_ns = axp__whole(sum * d->fraction * slice);
         if (d->saving_ns > d->op->self_ns) d->saving_ns = d->op->self_ns;
     }
 }

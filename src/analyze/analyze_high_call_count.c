@@ -5,6 +5,7 @@
  * Short calls are the cause of whatever else is said about the operation, and
  * speak for it; where a call is long, its count is evidence for the others. */
 #include "analyze/analyze.h"
+#include "base/base_number.h"
 
 #define SMALL_WALL 0.01
 
@@ -41,7 +42,7 @@ static void add(struct axp__analysis *a, const axp_op *op)
                     "results where inputs repeat";
     axp__draft_say(a, d, "called %llu times, %s a call",
                    (unsigned long long)op->calls,
-                   axp_format_ns(time, sizeof time, (axp_ns)each));
+                   axp_format_ns(time, sizeof time, axp__whole(each)));
     axp__draft_metric(d, "call_count", (double)op->calls);
     axp__draft_metric(d, "avg_time_ns", each);
 }

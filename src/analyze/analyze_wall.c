@@ -5,6 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/base_number.h"
+
 struct pair { /* an operation on a lane */
     const char *name;
     uint32_t lane;
@@ -269,5 +271,5 @@ axp_ns axp__wall_ns(const struct axp__wall *w, const axp_op *op)
     for (int i = 0; i < AXP__WALL_SLICES; i++)
         sum += part[i];
     double ns = sum / AXP__WALL_SLICES * (w->all.end - w->all.begin);
-    return ns < (double)op->self_ns ? (axp_ns)(ns + 0.5) : op->self_ns;
+    return ns < (double)op->self_ns ? axp__whole(ns) : op->self_ns;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Numbers as text, the same in every locale: printf's decimal point is the
- * program's choice, and reports must not depend on it.
+/* Numbers from and to text, the same in every locale: printf's decimal point
+ * is the program's choice, and reports must not depend on it.
  *
  * Like snprintf they write at most size bytes with the final 0; size is not 0.
  */
@@ -10,6 +10,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* The nearest whole number from 0 to the largest there is; 0 for NaN. What a
+ * damaged file claims can be any double, and a plain cast is undefined. */
+static inline uint64_t axp__whole(double value)
+{
+    if (!(value > 0)) return 0;
+    return value < 0x1p64 ? (uint64_t)(value + 0.5) : UINT64_MAX;
+}
 
 /* Puts text after the first `at` bytes of buf; returns the new length. */
 static inline size_t axp__append(char *buf, size_t size, size_t at,

@@ -7,6 +7,7 @@
  */
 #ifndef AXP_FILE_SHIFT_H
 #define AXP_FILE_SHIFT_H
+#include "base/base_number.h"
 #include "tally/tally_capture.h"
 
 struct axp__shift {
@@ -26,7 +27,9 @@ static inline uint64_t axp__shift_ticks(const struct axp__shift *s,
 {
     uint64_t since = ticks - s->from_ticks;
     if (s->ratio == 1) return s->to_ticks + since;
-    return s->to_ticks + (uint64_t)(int64_t)((double)(int64_t)since * s->ratio);
+    if (since <= INT64_MAX)
+        return s->to_ticks + axp__whole((double)since * s->ratio);
+    return s->to_ticks - axp__whole((double)(0 - since) * s->ratio);
 }
 
 /* A duration; a rate that is off by less than a thousandth changes times of
@@ -35,7 +38,7 @@ static inline uint64_t axp__shift_duration(const struct axp__shift *s,
                                            uint64_t ticks)
 {
     if (s->ratio > 0.999 && s->ratio < 1.001) return ticks;
-    return (uint64_t)((double)ticks * s->ratio + 0.5);
+    return axp__whole((double)ticks * s->ratio);
 }
 
 static inline uint32_t axp__shift_name(const struct axp__shift *s,

@@ -11,6 +11,7 @@
  * Not here  tracks: their spans are made up of given times. */
 #include <stdlib.h>
 
+#include "base/base_number.h"
 #include "model/model_view.h"
 
 static struct axp__own_cost cost_of(const struct axp__capture *c,
@@ -42,7 +43,7 @@ axp_ns axp__lane_beside_ns(const axp_view *v, const struct axp__cap_lane *lane)
     for (uint32_t i = 0; i < lane->n_counters; i++)
         if (axp__view_kind(v, lane->counters[i].name) == AXP__KIND_COST)
             sum += lane->counters[i].sum;
-    return sum > 0 && sum < 1e18 ? (axp_ns)sum : 0;
+    return sum < 1e18 ? axp__whole(sum) : 0;
 }
 
 axp_ns axp__lane_own_ns(const axp_view *v, const struct axp__cap_lane *lane)

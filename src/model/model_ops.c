@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base_number.h"
 #include "model/model_view.h"
 #include "record/record_thread.h"
 
@@ -100,7 +101,7 @@ uint64_t axp__view_percentile(const struct axp__weighted *w, size_t n, double q)
     uint64_t all = 0, seen = 0;
     for (size_t i = 0; i < n; i++)
         all += w[i].count;
-    uint64_t rank = (uint64_t)ceil(q * (double)all);
+    uint64_t rank = axp__whole(ceil(q * (double)all));
     for (size_t i = 0; i < n; i++) {
         seen += w[i].count;
         if (seen >= rank && w[i].count) return w[i].value;

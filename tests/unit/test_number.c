@@ -112,6 +112,20 @@ static void short_forms(void **state)
     assert_string_equal(axp__short_number(c, 2.5), "2.50");
 }
 
+static void whole(void **state)
+{
+    (void)state;
+    assert_int_equal(axp__whole(0), 0);
+    assert_int_equal(axp__whole(-1), 0);
+    assert_int_equal(axp__whole(NAN), 0);
+    assert_int_equal(axp__whole(0.4), 0);
+    assert_int_equal(axp__whole(0.5), 1);
+    assert_true(axp__whole(0x1p63) == (uint64_t)1 << 63);
+    assert_true(axp__whole(nextafter(0x1p64, 0)) == UINT64_MAX - 2047);
+    assert_true(axp__whole(0x1p64) == UINT64_MAX);
+    assert_true(axp__whole(INFINITY) == UINT64_MAX);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -120,6 +134,7 @@ int main(void)
         cmocka_unit_test(three_digits),
         cmocka_unit_test(parsing),
         cmocka_unit_test(short_forms),
+        cmocka_unit_test(whole),
     };
     return TS_RUN(tests);
 }
