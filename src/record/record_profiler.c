@@ -414,7 +414,8 @@ static bool wait_more(uint64_t *waited_ns)
 static bool wait_for_all(struct axp__prof *p, const struct axp__thread *me)
 {
     uint64_t waited_ns = 0;
-    while (axp__thread_is_any_at(AXP__ENTERING, p))
+    while (axp__thread_is_any_at(AXP__ENTERING, p) ||
+           axp__thread_is_any_at(AXP__SWITCHING, p))
         if (!wait_more(&waited_ns)) return false;
     struct axp__lane *lane = axp__get_acquire(&p->lanes);
     for (; lane; lane = axp__get(&lane->next))
@@ -607,17 +608,32 @@ static bool has_named_open(struct axp__prof *p)
     return false;
 }
 
-void axp_set_enabled(axp_profiler *handle, bool enabled)
+static void set_enabled(struct axp__prof *p, bool enabled, bool is_held)
 {
-    struct axp__prof *p = axp__prof_check(handle);
-    if (!p || axp__get(&p->gate) & AXP__GATE_FINISHED) return;
     if (!enabled) axp__put(&p->was_disabled, true);
     set_gate_bits(p, enabled ? AXP__GATE_ENABLED : 0,
                   enabled ? 0 : AXP__GATE_ENABLED);
     if (!enabled) stop_lanes(p);
-    axp__tape_keep(p);
+    if (is_held) axp__tape_keep(p);
     if (p->index == 0)
         axp__process_set_flags(enabled ? 1 : has_named_open(p) ? 2 : 0);
+}
+
+/* Without a lock, since it may come from a handler: who destroys the profiler
+ * waits for who is at it. A handler in the middle of another switch is not
+ * waited for, and does not touch what goes with the profiler. */
+void axp_set_enabled(axp_profiler *handle, bool enabled)
+{
+    int keep = errno;
+    struct axp__thread *t = axp__thread_get();
+    struct axp__prof *p = axp__prof_check(handle);
+    bool is_held = p && t && !axp__get(&t->errand[AXP__SWITCHING]);
+    if (is_held) axp__thread_set_errand(t, AXP__SWITCHING, p);
+    if (p && axp__prof_check(handle) == p &&
+        !(axp__get(&p->gate) & AXP__GATE_FINISHED))
+        set_enabled(p, enabled, is_held);
+    if (is_held) axp__thread_set_errand(t, AXP__SWITCHING, NULL);
+    errno = keep;
 }
 
 bool axp_is_enabled(const axp_profiler *handle)

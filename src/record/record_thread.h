@@ -60,6 +60,7 @@ enum axp__errand {
     AXP__ENTERING,  /* on the general way into a profiler, perhaps no lane */
     AXP__SEARCHING, /* looking through other threads' lanes of a profiler */
     AXP__LOGGING,   /* copying a name into the process's spools */
+    AXP__SWITCHING, /* enabling a profiler, or disabling it */
     AXP__N_ERRANDS
 };
 
