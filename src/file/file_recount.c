@@ -128,11 +128,43 @@ static void hide_ended(const struct recount *x, struct axp__cap_lane *lane,
             lane->frames[i].node = AXP__CAP_ROOT;
 }
 
+/* What recording took is in no timeline: it is what the spool says. False: no
+ * memory. */
+static bool keep_costs(struct recount *x, struct axp__cap_lane *lane,
+                       const struct axp__cap_lane *was)
+{
+    const struct axp__capture *c = x->r->capture;
+    uint32_t n = lane->n_counters;
+    struct axp__cap_counter *all =
+        axp__cap_take(&x->again, (size_t)n + was->n_counters, sizeof *all);
+    if (!all) return false;
+    if (n) memcpy(all, lane->counters, n * sizeof *all);
+    for (uint32_t i = 0; i < was->n_counters; i++)
+        if (axp__kind_of(c->name_at(c, was->counters[i].name).flags) ==
+            AXP__KIND_COST)
+            all[n++] = was->counters[i];
+    lane->counters = all;
+    lane->n_counters = n;
+    return true;
+}
+
+/* The lane of a row that was found; NULL: none. */
+static const struct axp__cap_lane *lane_of(const struct axp__capture *c,
+                                           size_t row, size_t *at)
+{
+    while (*at < c->n_lanes && c->lanes[*at].row < (int64_t)row)
+        ++*at;
+    return *at < c->n_lanes && c->lanes[*at].row == (int64_t)row
+               ? &c->lanes[*at]
+               : NULL;
+}
+
 /* Rows that have a lane: what the words say, under the name that the spool
  * knows. A row without words had not finished its first event. */
-static void take_live(struct recount *x)
+static bool take_live(struct recount *x)
 {
     const struct axp__capture *was = x->r->capture;
+    size_t n_passed = 0;
     for (size_t i = x->r->n_merged_rows; i < was->n_rows; i++) {
         ptrdiff_t at = find_row(x, was->rows[i].id);
         if (at < 0 || x->is_live[at]) continue;
@@ -146,7 +178,10 @@ static void take_live(struct recount *x)
         lane->row = (int32_t)x->n_rows++;
         hide_ended(x, lane, row->id);
         x->is_live[at] = true;
+        const struct axp__cap_lane *found = lane_of(was, i, &n_passed);
+        if (found && !keep_costs(x, lane, found)) return false;
     }
+    return true;
 }
 
 /* Whether the rows of merged threads have as many events as the timeline has
@@ -162,10 +197,12 @@ static bool is_merged_well(const struct recount *x)
 }
 
 /* Their sum as it was found, or each of them counted again. */
-static void take_merged(struct recount *x)
+static bool take_merged(struct recount *x)
 {
     const struct axp__capture *was = x->r->capture;
     bool is_well = is_merged_well(x);
+    const struct axp__cap_lane *sum = /* which comes first */
+        was->n_lanes && was->lanes[0].row < 0 ? &was->lanes[0] : NULL;
     for (size_t i = 0; i < x->r->n_merged_rows; i++) {
         ptrdiff_t at = find_row(x, was->rows[i].id);
         if (is_well || (at >= 0 && !x->is_live[at]))
@@ -181,7 +218,10 @@ static void take_merged(struct recount *x)
         for (uint32_t k = 0; k < lane->n_ops; k++)
             lane->ops[k].lifetime_ticks =
                 x->again.rows[i].last - x->again.rows[i].first;
+        if (sum && !keep_costs(x, lane, sum)) return false;
+        sum = NULL; /* once */
     }
+    return true;
 }
 
 /* ---- memory ---------------------------------------------------------------------------- */
@@ -234,10 +274,10 @@ static axp_status count_again(struct recount *x)
     x->rows = axp__cap_take(&x->again, n, sizeof *x->rows);
     x->lanes = axp__cap_take(&x->again, n + 1, sizeof *x->lanes);
     x->is_live = axp__cap_take(&x->again, x->again.n_rows, 1);
+    ok = ok && x->rows && x->lanes && x->is_live && take_live(x) &&
+         take_merged(x);
     c->memory = x->again.memory; /* whatever was taken */
-    if (!ok || !x->rows || !x->lanes || !x->is_live) return AXP_E_NO_MEMORY;
-    take_live(x);
-    take_merged(x);
+    if (!ok) return AXP_E_NO_MEMORY;
     take_memory(x);
     c->rows = x->rows;
     c->lanes = x->lanes;

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "file/file_recount.h"
 #include "model/model_view.h"
 #include "os/os_space.h"
 #include "record/record_profiler.h"
@@ -160,6 +161,22 @@ static void it_says_what_the_profiler_says(void **state)
     axp_view_destroy(dead);
     axp_view_destroy(live);
     free(b.at);
+}
+
+/* In no timeline, from which the rest is counted again. */
+static void what_recording_took_is_kept(void **state)
+{
+    (void)state;
+    struct axp__recovered r;
+    axp__count_cost(prof, "test", 1e9);
+    assert_int_equal(axp__spool_recover(file_of(read_spool()), &r), AXP_OK);
+    assert_int_equal(axp__recount(&r), AXP_OK);
+    axp_view *v = axp__view_make(r.capture);
+    axp_ns took = 0;
+    for (size_t i = 0; i < r.capture->n_lanes; i++)
+        took += axp__lane_beside_ns(v, &r.capture->lanes[i]);
+    assert_true(took >= 1000000000);
+    axp_view_destroy(v);
 }
 
 static void open_scopes_are_there(void **state)
@@ -336,6 +353,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_says_what_the_profiler_says),
+        cmocka_unit_test(what_recording_took_is_kept),
         cmocka_unit_test(open_scopes_are_there),
         cmocka_unit_test(spoiled_spools_are_read_or_refused),
         cmocka_unit_test(shortened_spools_too),
