@@ -8,19 +8,23 @@
 #include <string.h>
 
 #include "base/base_text.h"
+#include "tally/tally_fields.def"
 
 #define MOST_SHOWN 20u
 
 /* ---- sums by key ----------------------------------------------------------------- */
 
-/* What is compared of a node, an op, an allocation name or a counter. */
-#define NUMBERS 10
-#define DOUBLES 6
+/* What is compared of a node, an op, an allocation name or a counter: its
+ * fields in the order of tally_fields.def, doubles by their bits. Of ops two
+ * more: calls in the histogram, and a number that stands for all of it. */
+#define VALUES 16
+#define HIST_CALLS 14
+#define HIST_ALL 15
 struct sums {
     uint32_t parent, name; /* the key: a path, or one of the lists below */
-    uint64_t number[2][NUMBERS];
-    double real[2][DOUBLES];
+    uint64_t value[2][VALUES];
     uint8_t is_there[2];
+    uint8_t has_values[2];
 };
 
 /* In place of a path. */
@@ -90,16 +94,71 @@ static struct sums *sums_of(struct table *t, uint32_t parent, uint32_t name,
 
 /* ---- lanes into sums ------------------------------------------------------------------- */
 
-static void add_node(struct sums *s, const struct axp__cap_node *n, int side)
+static double real_of(uint64_t bits)
 {
-    const uint64_t v[] = {
-        n->calls,         n->total_ticks,   n->self_ticks,  n->allocated_bytes,
-        n->n_flops_calls, n->n_bytes_calls, n->flops_ticks, n->bytes_ticks};
-    for (size_t i = 0; i < sizeof v / sizeof *v; i++)
-        s->number[side][i] += v[i];
-    if (n->category) s->number[side][8] = n->category;
-    s->real[side][0] += n->flops;
-    s->real[side][1] += n->bytes;
+    double value;
+    memcpy(&value, &bits, 8);
+    return value;
+}
+
+static uint64_t bits_of(double value)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, 8);
+    return bits;
+}
+
+/* One value added to what there is (is_first: nothing), as the table says. */
+#define SUM_U(is, v) (is_first ? (v) : (is) + (v))
+#define SUM_D(is, v) (is_first ? bits_of(v) : bits_of(real_of(is) + (v)))
+#define MIN_U(is, v) (is_first || (v) < (is) ? (v) : (is))
+#define MIN_D(is, v) (is_first || (v) < real_of(is) ? bits_of(v) : (is))
+#define MAX_U(is, v) (is_first || (v) > (is) ? (v) : (is))
+#define MAX_D(is, v) (is_first || (v) > real_of(is) ? bits_of(v) : (is))
+#define LAST_U(is, v) ((v) ? (v) : (is))
+/* Of several that were merged nobody knows which was the last. */
+#define NEWEST_T(is, v) (is_merged ? 0 : (v))
+#define NEWEST_D(is, v) (is_merged ? 0 : bits_of(v))
+#define DIMS_U(is, v) (is_merged ? 0 : (v))
+#define KEY_U(is, v) 0
+#define KEY_I(is, v) 0
+
+#define ADD(coding, member, unit, place, sum, ...)                             \
+    *value = sum##_##coding(*value, r->member);                                \
+    value++;
+
+/* Before the values of a side change: where they are, and whether they are
+ * the first. */
+#define BEGIN(s, side)                                                         \
+    uint64_t *value = (s)->value[side];                                        \
+    bool is_first = !(s)->has_values[side];                                    \
+    (s)->has_values[side] = 1
+
+static void add_node(struct sums *s, const struct axp__cap_node *r, int side)
+{
+    BEGIN(s, side);
+    AXP__FIELDS_NODE(ADD)
+}
+
+static void add_op(struct sums *s, const struct axp__cap_op *r, int side,
+                   bool is_merged)
+{
+    BEGIN(s, side);
+    AXP__FIELDS_OP(ADD)
+}
+
+static void add_traffic(struct sums *s, const struct axp__cap_traffic *r,
+                        int side)
+{
+    BEGIN(s, side);
+    AXP__FIELDS_TRAFFIC(ADD)
+}
+
+static void add_counter(struct sums *s, const struct axp__cap_counter *r,
+                        int side, bool is_merged)
+{
+    BEGIN(s, side);
+    AXP__FIELDS_COUNTER(ADD)
 }
 
 static void add_nodes(struct table *t, const struct axp__cap_lane *lane,
@@ -121,14 +180,14 @@ static void add_nodes(struct table *t, const struct axp__cap_lane *lane,
         if (f->node <= 0) continue;
         /* by path and beginning, whatever else is open */
         struct sums *s = sums_of(t, FRAMES, (uint32_t)f->begin_ticks, side);
-        s->number[side][0] += path[f->node];
-        s->number[side][1] += f->begin_ticks;
-        s->number[side][2] += f->child_ticks;
+        s->value[side][0] += path[f->node];
+        s->value[side][1] += f->begin_ticks;
+        s->value[side][2] += f->child_ticks;
     }
     free(path);
 }
 
-/* A number that stands for all buckets of an op, and adds up. */
+/* What stands for all buckets of an op adds up. */
 static void add_hists(struct table *t, const struct axp__cap_lane *lane,
                       int side)
 {
@@ -138,18 +197,11 @@ static void add_hists(struct table *t, const struct axp__cap_lane *lane,
         struct sums *s = sums_of(t, is_step ? STEPS : OPS,
                                  is_step ? 0 : lane->ops[h->op].name, side);
         for (uint32_t k = 0; k < AXP__HIST_BUCKETS; k++) {
-            s->number[side][8] += h->count[k];
-            s->number[side][9] +=
+            s->value[side][HIST_CALLS] += h->count[k];
+            s->value[side][HIST_ALL] +=
                 h->count[k] * axp__mix64(h->page * AXP__HIST_BUCKETS + k + 1);
         }
     }
-}
-
-static void add_extremes(struct sums *s, int side, uint64_t low, uint64_t high)
-{
-    if (!s->number[side][3] || low < s->number[side][3] - 1)
-        s->number[side][3] = low + 1;
-    if (high > s->number[side][4]) s->number[side][4] = high;
 }
 
 static void add_ops(struct table *t, const struct axp__cap_lane *lane, int side,
@@ -158,16 +210,21 @@ static void add_ops(struct table *t, const struct axp__cap_lane *lane, int side,
     for (uint32_t i = 0; i < lane->n_ops; i++) {
         const struct axp__cap_op *op = &lane->ops[i];
         if (op->min_ticks > op->max_ticks) continue; /* never ended */
-        struct sums *s = sums_of(t, OPS, op->name, side);
-        s->number[side][0] += op->loose_calls;
-        s->number[side][1] += op->loose_ticks;
-        s->number[side][2] += op->repeat_ticks;
-        add_extremes(s, side, op->min_ticks, op->max_ticks);
-        if (is_merged) continue; /* which came last is not known */
-        for (uint32_t k = 0; k < op->n_dims; k++)
-            s->number[side][5] = axp__mix64(s->number[side][5] ^ op->dims[k]);
+        add_op(sums_of(t, OPS, op->name, side), op, side, is_merged);
     }
     add_hists(t, lane, side);
+}
+
+/* As an op: all that its statistics have. */
+static void add_steps(struct table *t, const struct axp__steps *steps, int side,
+                      bool is_merged)
+{
+    const struct axp__op *stats = &steps->stats;
+    struct axp__cap_op op = {.loose_calls = stats->loose_calls,
+                             .loose_ticks = stats->loose_ticks,
+                             .min_ticks = stats->min_ticks,
+                             .max_ticks = stats->max_ticks};
+    add_op(sums_of(t, STEPS, 0, side), &op, side, is_merged);
 }
 
 /* What recording took is in no timeline. (Names are those of the file.) */
@@ -182,31 +239,14 @@ static void add_small(struct table *t, const struct axp__capture *c,
 {
     for (uint32_t i = 0; i < lane->n_traffic; i++) {
         const struct axp__cap_traffic *r = &lane->traffic[i];
-        struct sums *s = sums_of(t, TRAFFIC, r->name, side);
-        s->number[side][0] += r->n_allocs;
-        s->number[side][1] += r->n_frees;
-        s->number[side][2] += r->allocated_bytes;
-        s->number[side][3] += r->freed_bytes;
+        add_traffic(sums_of(t, TRAFFIC, r->name, side), r, side);
     }
     for (uint32_t i = 0; i < lane->n_counters; i++) {
         const struct axp__cap_counter *r = &lane->counters[i];
         if (is_cost(c, r->name)) continue;
-        struct sums *s = sums_of(t, COUNTERS, r->name, side);
-        bool is_first = !s->number[side][0];
-        s->number[side][0] += r->n;
-        if (is_first || r->min < s->real[side][0]) s->real[side][0] = r->min;
-        if (is_first || r->max > s->real[side][1]) s->real[side][1] = r->max;
-        s->real[side][2] += r->sum;
-        if (is_merged) continue;
-        s->number[side][1] = r->last_ticks;
-        s->real[side][3] = r->last;
+        add_counter(sums_of(t, COUNTERS, r->name, side), r, side, is_merged);
     }
-    if (!lane->steps) return;
-    const struct axp__op *stats = &lane->steps->stats;
-    struct sums *s = sums_of(t, STEPS, 0, side);
-    s->number[side][0] += stats->loose_calls;
-    s->number[side][1] += stats->loose_ticks;
-    add_extremes(s, side, stats->min_ticks, stats->max_ticks);
+    if (lane->steps) add_steps(t, lane->steps, side, is_merged);
 }
 
 static void add_lane(struct table *t, const struct axp__capture *c,
@@ -235,33 +275,34 @@ static void compare_number(struct axp__comparison *x, const char *what,
             stored, folded);
 }
 
-static const char *field_name(const struct sums *s, int i)
+struct field {
+    const char *label; /* NULL: not compared */
+    bool is_double;
+};
+
+#define IS_DOUBLE_U false
+#define IS_DOUBLE_I false
+#define IS_DOUBLE_T false
+#define IS_DOUBLE_D true
+#define FIELD(coding, member, unit, place, sum, label)                         \
+    {label, IS_DOUBLE_##coding},
+
+static struct field field_of(const struct sums *s, int i)
 {
-    static const char *const node[NUMBERS] = {"calls",       "total ticks",
-                                              "self ticks",  "allocated bytes",
-                                              "FLOPs calls", "bytes calls",
-                                              "FLOPs ticks", "bytes ticks",
-                                              "category",    ""};
-    static const char *const op[NUMBERS] = {"loose calls",
-                                            "loose ticks",
-                                            "repeat ticks",
-                                            "minimum + 1",
-                                            "maximum",
-                                            "dims",
-                                            "",
-                                            "",
-                                            "calls in histogram",
-                                            "histogram"};
-    static const char *const traffic[NUMBERS] = {
-        "allocations", "frees", "allocated bytes", "freed bytes"};
-    static const char *const counter[NUMBERS] = {"values", "last ticks"};
-    static const char *const frame[NUMBERS] = {"path", "begin", "child ticks"};
-    const char *const *names = s->parent == OPS || s->parent == STEPS ? op
-                               : s->parent == TRAFFIC                 ? traffic
-                               : s->parent == COUNTERS                ? counter
-                               : s->parent == FRAMES                  ? frame
-                                                                      : node;
-    return names[i] ? names[i] : "";
+    static const struct field node[VALUES] = {AXP__FIELDS_NODE(FIELD)};
+    static const struct field op[VALUES] = {
+        AXP__FIELDS_OP(FIELD){"calls in histogram", false},
+        {"histogram", false}};
+    static const struct field traffic[VALUES] = {AXP__FIELDS_TRAFFIC(FIELD)};
+    static const struct field counter[VALUES] = {AXP__FIELDS_COUNTER(FIELD)};
+    static const struct field frame[VALUES] = {
+        {"path", false}, {"begin", false}, {"child ticks", false}};
+    const struct field *fields = s->parent == OPS || s->parent == STEPS ? op
+                                 : s->parent == TRAFFIC  ? traffic
+                                 : s->parent == COUNTERS ? counter
+                                 : s->parent == FRAMES   ? frame
+                                                         : node;
+    return fields[i];
 }
 
 /* The name in a message: what a file says reaches the terminal as ASCII. */
@@ -275,26 +316,31 @@ static void put_name(struct axp__comparison *x, const struct sums *s)
         fputc(text[i] < 0x20 || text[i] > 0x7e ? '?' : text[i], x->to);
 }
 
+/* Sums of doubles depend on the order in which threads were merged. */
+static bool is_same(struct field f, uint64_t a, uint64_t b, bool is_merged)
+{
+    if (a == b || !f.is_double || !is_merged) return a == b;
+    double x = real_of(a), y = real_of(b);
+    return fabs(x - y) <= 1e-9 * (fabs(x) + fabs(y));
+}
+
 static void compare_sums(struct axp__comparison *x, const struct sums *s,
                          uint32_t row, bool is_merged)
 {
-    for (int i = 0; i < NUMBERS; i++) {
+    for (int i = 0; i < VALUES; i++) {
+        struct field f = field_of(s, i);
+        uint64_t a = s->value[0][i], b = s->value[1][i];
+        if (!f.label) continue;
         x->n_compared++;
-        if (s->number[0][i] == s->number[1][i] || !differ(x)) continue;
+        if (is_same(f, a, b, is_merged) || !differ(x)) continue;
         fprintf(x->to, "  row %" PRIu32 ", ", row);
         put_name(x, s);
-        fprintf(x->to, ", %s: stored %" PRIu64 ", folded %" PRIu64 "\n",
-                field_name(s, i), s->number[0][i], s->number[1][i]);
-    }
-    for (int i = 0; i < DOUBLES; i++) {
-        double a = s->real[0][i], b = s->real[1][i];
-        double allowed = is_merged ? 1e-9 * (fabs(a) + fabs(b)) : 0;
-        x->n_compared++;
-        if (memcmp(&a, &b, 8) == 0 || fabs(a - b) <= allowed || !differ(x))
-            continue;
-        fprintf(x->to, "  row %" PRIu32 ", ", row);
-        put_name(x, s);
-        fprintf(x->to, ", value %d: stored %.17g, folded %.17g\n", i, a, b);
+        if (f.is_double)
+            fprintf(x->to, ", %s: stored %.17g, folded %.17g\n", f.label,
+                    real_of(a), real_of(b));
+        else
+            fprintf(x->to, ", %s: stored %" PRIu64 ", folded %" PRIu64 "\n",
+                    f.label, a, b);
     }
 }
 

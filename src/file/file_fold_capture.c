@@ -1,154 +1,29 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* What was folded, as a capture: the counterpart of record_capture.c, where
  * nobody else changes anything. */
-#include <string.h>
-
 #include "file/file_fold.h"
+#include "tally/tally_copy.h"
 #include "wire/wire_body.h"
 
-#define EACH(t, type, r, first)                                                \
-    struct type *r = (first) ? axp__arena_at(&(t)->arena, first) : NULL;       \
-    r;                                                                         \
-    r = r->next ? axp__arena_at(&(t)->arena, r->next) : NULL
-
-static void copy_op(struct axp__cap_op *to, const struct axp__op *op)
-{
-    *to = (struct axp__cap_op){.name = op->name,
-                               .loose_calls = op->loose_calls,
-                               .loose_ticks = op->loose_ticks,
-                               .repeat_ticks = op->repeat_ticks,
-                               .min_ticks = op->min_ticks,
-                               .max_ticks = op->max_ticks,
-                               .n_dims = op->n_dims,
-                               .lifetime_ticks = op->lifetime_ticks};
-    memcpy(to->dims, op->dims, sizeof to->dims);
-}
-
-static void copy_node(struct axp__cap_node *to, const struct axp__tally *t,
-                      const struct axp__node *n)
-{
-    *to = (struct axp__cap_node){.name = n->name,
-                                 .category = n->category,
-                                 .is_recursive = n->is_recursive,
-                                 .declares = n->declares,
-                                 .calls = n->calls,
-                                 .total_ticks = n->total_ticks,
-                                 .self_ticks = n->self_ticks};
-    const struct axp__node_extra *x = axp__tally_peek_extra(t, n);
-    if (!x) return;
-    to->allocated_bytes = x->allocated_bytes;
-    to->flops = x->flops;
-    to->bytes = x->bytes;
-    to->n_flops_calls = x->n_flops_calls;
-    to->n_bytes_calls = x->n_bytes_calls;
-    to->flops_ticks = x->flops_ticks;
-    to->bytes_ticks = x->bytes_ticks;
-    to->dtype = x->dtype;
-}
-
-static void copy_hists(struct axp__cap_lane *to, const struct axp__tally *t,
-                       const struct axp__op *op, uint32_t index)
-{
-    for (uint32_t i = 0; i < AXP__HIST_PAGES; i++) {
-        if (!op->hist[i]) continue;
-        struct axp__cap_hist *h = &to->hists[to->n_hists++];
-        h->op = index;
-        h->page = i;
-        const struct axp__hist_page *page =
-            axp__arena_at(&t->arena, op->hist[i]);
-        memcpy(h->count, page->count, sizeof h->count);
-    }
-}
-
-static uint32_t count_hists(const struct axp__op *op)
-{
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < AXP__HIST_PAGES; i++)
-        n += op->hist[i] != 0;
-    return n;
-}
-
-/* How many of each there are, and room for them. */
-static bool size_lane(struct axp__capture *c, struct axp__cap_lane *to,
-                      struct axp__tally *t)
-{
-    uint32_t n_hists = 0;
-    for (EACH(t, axp__node, n, t->first.nodes))
-        to->n_nodes++;
-    for (EACH(t, axp__op, op, t->first.ops)) {
-        to->n_ops++;
-        n_hists += count_hists(op);
-    }
-    for (EACH(t, axp__traffic, r, t->first.traffic))
-        to->n_traffic++;
-    for (EACH(t, axp__counter, r, t->first.counters))
-        to->n_counters++;
-    struct axp__steps *steps = axp__tally_steps(t);
-    if (steps) n_hists += count_hists(&steps->stats);
-    to->n_frames = (uint32_t)(t->top - t->frames);
-    to->ops = axp__cap_take(c, to->n_ops, sizeof *to->ops);
-    to->nodes = axp__cap_take(c, to->n_nodes, sizeof *to->nodes);
-    to->hists = axp__cap_take(c, n_hists, sizeof *to->hists);
-    to->frames = axp__cap_take(c, to->n_frames, sizeof *to->frames);
-    to->traffic = axp__cap_take(c, to->n_traffic, sizeof *to->traffic);
-    to->counters = axp__cap_take(c, to->n_counters, sizeof *to->counters);
-    if (steps) to->steps = axp__cap_take(c, 1, sizeof *to->steps);
-    return to->ops && to->nodes && to->hists && to->frames && to->traffic &&
-           to->counters && (to->steps || !steps);
-}
-
-static void copy_frames(struct axp__cap_lane *to, const struct axp__tally *t,
-                        const axp__ref *refs)
-{
-    for (uint32_t i = 0; i < to->n_frames; i++) {
-        const struct axp__frame *f = &t->frames[i + 1];
-        uint32_t flags = axp__frame_flags(f);
-        to->frames[i] = (struct axp__cap_frame){
-            .node = axp__cap_index_of(refs, to->n_nodes,
-                                      axp__path_ref(f->node->path)),
-            .flags = flags,
-            .begin_ticks = f->begin_ticks,
-            .charged_ticks =
-                flags & AXP__F_MOVED ? f->charged_ticks : f->begin_ticks,
-            .child_ticks = axp__frame_child_ticks(f)};
-    }
-}
-
 static bool copy_lane(struct axp__capture *c, struct axp__cap_lane *to,
-                      struct axp__tally *t)
+                      const struct axp__tally *t)
 {
-    uint32_t i = 0;
-    if (!size_lane(c, to, t)) return false;
+    struct axp__copy_source from = axp__copy_from(t, false);
+    if (!axp__copy_size(c, to, &from)) return false;
+    uint32_t n_pages = to->n_hists;
+    uint32_t n_frames = (uint32_t)(t->top - t->frames);
     axp__ref *refs = axp__cap_take(c, to->n_nodes, sizeof *refs);
-    if (!refs) return false;
-    axp__ref ref = t->first.nodes;
-    for (EACH(t, axp__node, n, t->first.nodes)) {
-        refs[i] = ref;
-        copy_node(&to->nodes[i], t, n);
-        to->nodes[i].parent = axp__cap_index_of(refs, i, n->parent);
-        ref = n->next;
-        i++;
+    to->frames = axp__cap_take(c, n_frames, sizeof *to->frames);
+    if (!refs || !to->frames) return false;
+    axp__copy_nodes(to, refs, &from);
+    axp__copy_ops(to, n_pages, &from);
+    axp__copy_small(to, &from);
+    for (; to->n_frames < n_frames; to->n_frames++) {
+        const struct axp__frame *f = &t->frames[to->n_frames + 1];
+        axp__copy_frame(
+            &to->frames[to->n_frames], f,
+            axp__cap_index_of(refs, to->n_nodes, axp__path_ref(f->node->path)));
     }
-    i = 0;
-    for (EACH(t, axp__op, op, t->first.ops)) {
-        copy_op(&to->ops[i], op);
-        copy_hists(to, t, op, i++);
-    }
-    if (to->steps) {
-        *to->steps = *axp__tally_steps(t);
-        copy_hists(to, t, &to->steps->stats, UINT32_MAX);
-    }
-    i = 0;
-    for (EACH(t, axp__traffic, r, t->first.traffic))
-        to->traffic[i++] =
-            (struct axp__cap_traffic){r->name, r->n_allocs, r->n_frees,
-                                      r->allocated_bytes, r->freed_bytes};
-    i = 0;
-    for (EACH(t, axp__counter, r, t->first.counters))
-        to->counters[i++] = (struct axp__cap_counter){
-            r->name, r->n,   r->last_ticks, r->last, r->min,
-            r->max,  r->sum, r->held_ticks, r->area};
-    copy_frames(to, t, refs);
     axp__cap_declare(to);
     return true;
 }

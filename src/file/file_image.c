@@ -77,7 +77,7 @@ static void end_record(struct record *r)
 }
 
 /* Values must come back from the member as they went in: it may be narrow. */
-#define GET(coding, member)                                                    \
+#define GET(coding, member, ...)                                               \
     do {                                                                       \
         __typeof__(get_##coding(&in)) got = get_##coding(&in);                 \
         to->member = (__typeof__(to->member))got;                              \
@@ -93,7 +93,7 @@ static void end_record(struct record *r)
             __typeof__(&(to_)[0]) to = &(to_)[i_];                             \
             struct record in = {&t_->body, t_->n_fields, &(r)->c->start_ticks, \
                                 false};                                        \
-            AXP__IMAGE_##T(GET) end_record(&in);                               \
+            AXP__FIELDS_##T(GET) end_record(&in);                              \
             if (t_->body.is_bad || in.is_bad) (r)->is_damaged = true;          \
         }                                                                      \
     } while (0)

@@ -203,11 +203,9 @@ static void add_live(struct join *j, size_t i)
     struct axp__capture *c = j->c;
     const struct axp__capture *p = j->parts[i].capture;
     for (size_t k = 0; k < p->n_live; k++) {
-        struct axp__cap_live live = p->live[k];
-        live.name = axp__shift_name(j->shift[i], live.name);
-        live.since_ticks = axp__shift_ticks(j->shift[i], live.since_ticks);
-        live.since_row += j->shift[i]->first_row;
-        c->live[c->n_live++] = live;
+        struct axp__cap_live *live = &c->live[c->n_live++];
+        *live = p->live[k];
+        axp__shift_live(j->shift[i], live);
     }
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tally/tally_fields.def"
 #include "wire/wire_decode.h"
 
 /* ---- words ---------------------------------------------------------------------- */
@@ -130,38 +131,57 @@ bool axp__shift_chunks(struct axp__shift *s, struct axp__cap_chunk *to)
 
 /* ---- accumulators ------------------------------------------------------------------- */
 
-void axp__shift_row(const struct axp__shift *s, struct axp__cap_row *row)
+#define SHIFT(coding, member, unit, ...) SHIFT_##unit(r->member)
+#define SHIFT_plain(x)
+#define SHIFT_apart(x)
+#define SHIFT_name(x) (x) = axp__shift_name(s, x);
+#define SHIFT_row(x) (x) += s->first_row;
+#define SHIFT_at(x) (x) = is_track ? (x) + s->shift_ns : axp__shift_ticks(s, x);
+#define SHIFT_ticks(x)                                                         \
+    if (!is_track) (x) = axp__shift_duration(s, x);
+#define SHIFT_area(x)                                                          \
+    if (!is_track) (x) *= axp__shift_scale(s);
+
+void axp__shift_row(const struct axp__shift *s, struct axp__cap_row *r)
 {
-    row->id += s->first_row;
-    row->name = axp__shift_name(s, row->name);
-    if (row->track) {
-        row->track += s->first_row; /* tracks of several are several */
-        row->first += s->shift_ns;
-        row->last += s->shift_ns;
-        return;
+    bool is_track = r->track;
+    AXP__FIELDS_ROW(SHIFT)
+    if (is_track) r->track += s->first_row; /* tracks of several are several */
+}
+
+static void shift_op(const struct axp__shift *s, struct axp__cap_op *r,
+                     bool is_track)
+{
+    AXP__FIELDS_OP(SHIFT)
+}
+
+static void shift_node(const struct axp__shift *s, struct axp__cap_node *r,
+                       bool is_track)
+{
+    AXP__FIELDS_NODE(SHIFT)
+}
+
+static void shift_small(const struct axp__shift *s, struct axp__cap_lane *lane)
+{
+    bool is_track = lane->is_track;
+    for (uint32_t i = 0; i < lane->n_frames; i++) {
+        struct axp__cap_frame *r = &lane->frames[i];
+        AXP__FIELDS_FRAME(SHIFT)
     }
-    row->first = axp__shift_ticks(s, row->first);
-    row->last = axp__shift_ticks(s, row->last);
-    row->busy = axp__shift_duration(s, row->busy);
-    row->waited = axp__shift_duration(s, row->waited);
+    for (uint32_t i = 0; i < lane->n_traffic; i++) {
+        struct axp__cap_traffic *r = &lane->traffic[i];
+        AXP__FIELDS_TRAFFIC(SHIFT)
+    }
+    for (uint32_t i = 0; i < lane->n_counters; i++) {
+        struct axp__cap_counter *r = &lane->counters[i];
+        AXP__FIELDS_COUNTER(SHIFT)
+    }
 }
 
-static void shift_op(const struct axp__shift *s, struct axp__cap_op *op)
+void axp__shift_live(const struct axp__shift *s, struct axp__cap_live *r)
 {
-    op->loose_ticks = axp__shift_duration(s, op->loose_ticks);
-    op->repeat_ticks = axp__shift_duration(s, op->repeat_ticks);
-    if (op->min_ticks != UINT64_MAX)
-        op->min_ticks = axp__shift_duration(s, op->min_ticks);
-    op->max_ticks = axp__shift_duration(s, op->max_ticks);
-    op->lifetime_ticks = axp__shift_duration(s, op->lifetime_ticks);
-}
-
-static void shift_node(const struct axp__shift *s, struct axp__cap_node *n)
-{
-    n->total_ticks = axp__shift_duration(s, n->total_ticks);
-    n->self_ticks = axp__shift_duration(s, n->self_ticks);
-    n->flops_ticks = axp__shift_duration(s, n->flops_ticks);
-    n->bytes_ticks = axp__shift_duration(s, n->bytes_ticks);
+    bool is_track = false;
+    AXP__FIELDS_LIVE(SHIFT)
 }
 
 /* The pages of one op counted again, each bucket as its middle. */
@@ -201,21 +221,19 @@ static bool shift_hists(const struct axp__shift *s, struct axp__capture *c,
     return ok;
 }
 
-static void shift_step(const struct axp__shift *s, struct axp__step *step)
+static void shift_step(const struct axp__shift *s, struct axp__step *r)
 {
-    step->begin_ticks = axp__shift_ticks(s, step->begin_ticks);
-    step->end_ticks = axp__shift_ticks(s, step->end_ticks);
+    bool is_track = false;
+    AXP__FIELDS_STEP(SHIFT)
 }
 
 static void shift_steps(const struct axp__shift *s, struct axp__steps *steps)
 {
-    struct axp__op *op = &steps->stats;
-    op->loose_ticks = axp__shift_duration(s, op->loose_ticks);
-    if (op->min_ticks != UINT64_MAX)
-        op->min_ticks = axp__shift_duration(s, op->min_ticks);
-    op->max_ticks = axp__shift_duration(s, op->max_ticks);
-    for (uint32_t i = 0; i < AXP__STEPS_RECENT; i++)
-        shift_step(s, &steps->recent[i]);
+    bool is_track = false;
+    struct axp__op *r = &steps->stats;
+    SHIFT_ticks(r->loose_ticks) SHIFT_ticks(r->min_ticks)
+        SHIFT_ticks(r->max_ticks) for (uint32_t i = 0; i < AXP__STEPS_RECENT;
+                                       i++) shift_step(s, &steps->recent[i]);
     for (uint32_t i = 0; i < steps->n_slowest; i++)
         shift_step(s, &steps->slowest[i]);
     for (uint32_t i = 0; i < steps->n_sampled; i++)
@@ -247,39 +265,15 @@ static bool copy_lane(struct axp__capture *c, const struct axp__cap_lane *from,
     return to->steps;
 }
 
-static void shift_held(const struct axp__shift *s, struct axp__cap_counter *c)
-{
-    uint64_t held = axp__shift_duration(s, c->held_ticks);
-    if (c->held_ticks) c->area *= (double)held / (double)c->held_ticks;
-    c->held_ticks = held;
-}
-
 bool axp__shift_lane(const struct axp__shift *s, struct axp__capture *c,
                      const struct axp__cap_lane *from, struct axp__cap_lane *to)
 {
     if (!copy_lane(c, from, to)) return false;
-    for (uint32_t i = 0; i < to->n_ops; i++) {
-        to->ops[i].name = axp__shift_name(s, to->ops[i].name);
-        if (!to->is_track) shift_op(s, &to->ops[i]);
-    }
-    for (uint32_t i = 0; i < to->n_nodes; i++) {
-        to->nodes[i].name = axp__shift_name(s, to->nodes[i].name);
-        if (!to->is_track) shift_node(s, &to->nodes[i]);
-    }
-    for (uint32_t i = 0; i < to->n_frames; i++) {
-        struct axp__cap_frame *f = &to->frames[i];
-        f->begin_ticks = axp__shift_ticks(s, f->begin_ticks);
-        f->charged_ticks = axp__shift_ticks(s, f->charged_ticks);
-        f->child_ticks = axp__shift_duration(s, f->child_ticks);
-    }
-    for (uint32_t i = 0; i < to->n_traffic; i++)
-        to->traffic[i].name = axp__shift_name(s, to->traffic[i].name);
-    for (uint32_t i = 0; i < to->n_counters; i++) {
-        to->counters[i].name = axp__shift_name(s, to->counters[i].name);
-        to->counters[i].last_ticks =
-            axp__shift_ticks(s, to->counters[i].last_ticks);
-        shift_held(s, &to->counters[i]);
-    }
+    for (uint32_t i = 0; i < to->n_ops; i++)
+        shift_op(s, &to->ops[i], to->is_track);
+    for (uint32_t i = 0; i < to->n_nodes; i++)
+        shift_node(s, &to->nodes[i], to->is_track);
+    shift_small(s, to);
     if (to->steps) shift_steps(s, to->steps);
     return to->is_track || shift_hists(s, c, to);
 }

@@ -32,13 +32,21 @@ static inline uint64_t axp__shift_ticks(const struct axp__shift *s,
     return s->to_ticks - axp__whole((double)(0 - since) * s->ratio);
 }
 
-/* A duration; a rate that is off by less than a thousandth changes times of
+/* Of durations; a rate that is off by less than a thousandth changes times of
  * day, and no duration that anyone looks at. */
+static inline double axp__shift_scale(const struct axp__shift *s)
+{
+    return s->ratio > 0.999 && s->ratio < 1.001 ? 1 : s->ratio;
+}
+
+/* The largest: there is none yet. */
 static inline uint64_t axp__shift_duration(const struct axp__shift *s,
                                            uint64_t ticks)
 {
-    if (s->ratio > 0.999 && s->ratio < 1.001) return ticks;
-    return axp__whole((double)ticks * s->ratio);
+    double scale = axp__shift_scale(s);
+    return scale == 1 || ticks == UINT64_MAX
+               ? ticks
+               : axp__whole((double)ticks * scale);
 }
 
 static inline uint32_t axp__shift_name(const struct axp__shift *s,
@@ -49,8 +57,10 @@ static inline uint32_t axp__shift_name(const struct axp__shift *s,
 
 /* The chunks of the part, as to's. False: no memory. */
 bool axp__shift_chunks(struct axp__shift *s, struct axp__cap_chunk *to);
-/* A row, a lane and what is in it, of the part, copied into c. */
+/* A row, an allocation name, in place; a lane and what is in it, of the part,
+ * copied into c. */
 void axp__shift_row(const struct axp__shift *s, struct axp__cap_row *row);
+void axp__shift_live(const struct axp__shift *s, struct axp__cap_live *live);
 bool axp__shift_lane(const struct axp__shift *s, struct axp__capture *c,
                      const struct axp__cap_lane *from,
                      struct axp__cap_lane *to);

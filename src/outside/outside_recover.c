@@ -26,10 +26,12 @@
 #include <unistd.h>
 
 #include "base/base_text.h"
-#include "record/record_lane.h"
 #include "outside/outside_image.h"
+#include "record/record_capture.h"
+#include "record/record_lane.h"
 #include "record/record_spool.h"
 #include "record/record_warning.h"
+#include "tally/tally_copy.h"
 #include "tally/tally_memory.h"
 
 /* ---- records by ref ----------------------------------------------------------------- */
@@ -45,13 +47,15 @@ static const void *past(const void *base, size_t offset)
     return (const void *)((uintptr_t)base + offset);
 }
 
-static const void *by_ref(const struct tally *t, axp__ref ref, size_t bytes)
+static const void *by_ref(const struct axp__copy_source *s, axp__ref ref,
+                          size_t bytes)
 {
+    const struct tally *t = s->ctx;
     const struct axp__arena *a = &t->lane->tally.arena;
     uint32_t seg = ref >> AXP__SEG_SHIFT;
     size_t offset = (size_t)(ref & ((1u << AXP__SEG_SHIFT) - 1)) * 8;
     const char *base;
-    if (!ref || offset + bytes > AXP__SEG_BYTES) return NULL;
+    if (offset + bytes > AXP__SEG_BYTES) return NULL;
     if (seg < AXP__SEGS_NEAR) {
         base = a->near_segs[seg];
     } else {
@@ -63,161 +67,17 @@ static const void *by_ref(const struct tally *t, axp__ref ref, size_t bytes)
     return base ? axp__image_at(t->m, past(base, offset), bytes) : NULL;
 }
 
-/* The record after one of a list; refs rise from record to record, and all
- * lists together have no more records than the file could hold. So one that
- * goes in circles ends. */
-static const void *next_of(const struct tally *t, axp__ref *at, axp__ref next,
-                           size_t bytes)
+/* All lists together have no more records than the file could hold, and a page
+ * of a histogram is as large as 16 of the smallest. */
+static struct axp__copy_source source_of(const struct tally *t)
 {
-    if (next <= *at || !t->m->n_left) return NULL;
-    t->m->n_left--;
-    *at = next;
-    return by_ref(t, next, bytes);
-}
-
-#define EACH(t, type, r, first)                                                \
-    axp__ref at_ = 0, go_ = 1;                                                 \
-    go_;                                                                       \
-    go_ = 0)                                                                   \
-    for (const type *r = next_of(t, &at_, first, sizeof(type)); r;             \
-         r = next_of(t, &at_, r->next, sizeof(type))
-
-#define COUNT(t, type, first, n)                                               \
-    do                                                                         \
-        for (EACH(t, type, r_, first))                                         \
-            (n)++;                                                             \
-    while (0)
-
-static void add_hists(const struct tally *t, struct axp__cap_lane *to,
-                      uint32_t cap, const struct axp__op *op, uint32_t index)
-{
-    for (uint32_t i = 0; i < AXP__HIST_PAGES; i++) {
-        const struct axp__hist_page *page =
-            op->hist[i] ? by_ref(t, op->hist[i], sizeof *page) : NULL;
-        if (!page) continue;
-        if (to->n_hists == cap) return;
-        struct axp__cap_hist *h = &to->hists[to->n_hists++];
-        h->op = index;
-        h->page = i;
-        memcpy(h->count, page->count, sizeof h->count);
-    }
-}
-
-static void get_op(struct axp__cap_op *to, const struct axp__op *op)
-{
-    to->name = op->name;
-    to->loose_calls = op->loose_calls;
-    to->loose_ticks = op->loose_ticks;
-    to->repeat_ticks = op->repeat_ticks;
-    to->min_ticks = op->min_ticks;
-    to->max_ticks = op->max_ticks;
-    to->n_dims = op->n_dims <= 6 ? op->n_dims : 0;
-    memcpy(to->dims, op->dims, sizeof to->dims);
-    to->lifetime_ticks = op->lifetime_ticks;
-}
-
-static void get_node(const struct tally *t, struct axp__cap_node *to,
-                     const struct axp__node *n)
-{
-    const struct axp__node_extra *x =
-        n->extra ? by_ref(t, n->extra, sizeof *x) : NULL;
-    to->name = n->name;
-    to->category = n->category;
-    to->is_recursive = n->is_recursive;
-    to->declares = n->declares & (AXP__F_FLOPS | AXP__F_BYTES);
-    to->calls = n->calls;
-    to->total_ticks = n->total_ticks;
-    to->self_ticks = n->self_ticks;
-    if (!x) return;
-    to->allocated_bytes = x->allocated_bytes;
-    to->flops = x->flops;
-    to->bytes = x->bytes;
-    to->n_flops_calls = x->n_flops_calls;
-    to->n_bytes_calls = x->n_bytes_calls;
-    to->flops_ticks = x->flops_ticks;
-    to->bytes_ticks = x->bytes_ticks;
-    to->dtype = x->dtype;
-}
-
-static bool get_nodes(const struct tally *t, struct axp__cap_lane *to,
-                      axp__ref *refs)
-{
-    uint32_t i = 0;
-    for (EACH(t, struct axp__node, n, t->lane->tally.first.nodes)) {
-        if (i == to->n_nodes) break;
-        refs[i] = at_;
-        get_node(t, &to->nodes[i], n);
-        to->nodes[i].parent = axp__cap_index_of(refs, i, n->parent);
-        if (i && to->nodes[i].parent < 0) to->nodes[i].parent = 0;
-        i++;
-    }
-    to->n_nodes = i;
-    return i > 0;
-}
-
-static void get_ops(const struct tally *t, struct axp__cap_lane *to)
-{
-    uint32_t i = 0, cap = to->n_hists;
-    to->n_hists = 0;
-    for (EACH(t, struct axp__op, op, t->lane->tally.first.ops)) {
-        if (i == to->n_ops) break;
-        get_op(&to->ops[i], op);
-        add_hists(t, to, cap, op, i++);
-    }
-    to->n_ops = i;
-    if (to->steps) add_hists(t, to, cap, &to->steps->stats, UINT32_MAX);
-}
-
-static void get_small(const struct tally *t, struct axp__cap_lane *to)
-{
-    uint32_t i = 0;
-    for (EACH(t, struct axp__traffic, r, t->lane->tally.first.traffic)) {
-        if (i == to->n_traffic) break;
-        to->traffic[i++] =
-            (struct axp__cap_traffic){r->name, r->n_allocs, r->n_frees,
-                                      r->allocated_bytes, r->freed_bytes};
-    }
-    i = 0;
-    for (EACH(t, struct axp__counter, r, t->lane->tally.first.counters)) {
-        if (i == to->n_counters) break;
-        to->counters[i++] = (struct axp__cap_counter){
-            r->name, r->n,   r->last_ticks, r->last, r->min,
-            r->max,  r->sum, r->held_ticks, r->area};
-    }
-}
-
-/* A page of a histogram is as large as 16 of the smallest records. */
-static uint32_t count_hists(const struct tally *t)
-{
-    uint64_t n = AXP__HIST_PAGES, most = t->m->n_backed / 512 + n;
-    for (EACH(t, struct axp__op, op, t->lane->tally.first.ops))
-        for (uint32_t k = 0; k < AXP__HIST_PAGES && n < most; k++)
-            n += op->hist[k] != 0;
-    return (uint32_t)n;
-}
-
-static bool size_lane(const struct tally *t, struct axp__cap_lane *to)
-{
-    struct axp__capture *c = t->m->c;
-    const struct axp__lists *first = &t->lane->tally.first;
-    COUNT(t, struct axp__node, first->nodes, to->n_nodes);
-    COUNT(t, struct axp__op, first->ops, to->n_ops);
-    COUNT(t, struct axp__traffic, first->traffic, to->n_traffic);
-    COUNT(t, struct axp__counter, first->counters, to->n_counters);
-    to->n_hists = count_hists(t);
-    to->nodes = axp__cap_take(c, to->n_nodes, sizeof *to->nodes);
-    to->ops = axp__cap_take(c, to->n_ops, sizeof *to->ops);
-    to->traffic = axp__cap_take(c, to->n_traffic, sizeof *to->traffic);
-    to->counters = axp__cap_take(c, to->n_counters, sizeof *to->counters);
-    to->hists = axp__cap_take(c, to->n_hists, sizeof *to->hists);
-    const struct axp__steps *steps =
-        first->steps ? by_ref(t, first->steps, sizeof *steps) : NULL;
-    if (steps) {
-        to->steps = axp__cap_take(c, 1, sizeof *steps);
-        if (to->steps) *to->steps = *steps;
-    }
-    return to->nodes && to->ops && to->traffic && to->counters && to->hists &&
-           (to->steps || !steps);
+    return (struct axp__copy_source){.at = by_ref,
+                                     .ctx = t,
+                                     .first = &t->lane->tally.first,
+                                     .n_left = &t->m->n_left,
+                                     .most_pages =
+                                         t->m->n_backed / 512 + AXP__HIST_PAGES,
+                                     .most_tries = 1};
 }
 
 /* ---- open scopes ---------------------------------------------------------------------- */
@@ -227,13 +87,10 @@ static void get_frame(const struct tally *t, struct axp__cap_frame *to,
                       uint32_t n_refs)
 {
     const struct axp__node *node = axp__image_at(t->m, f->node, sizeof *node);
-    to->node = node ? axp__cap_index_of(refs, n_refs, axp__path_ref(node->path))
-                    : AXP__CAP_ROOT;
-    to->flags = axp__frame_flags(f);
-    to->begin_ticks = f->begin_ticks;
-    to->charged_ticks =
-        to->flags & AXP__F_MOVED ? f->charged_ticks : f->begin_ticks;
-    to->child_ticks = axp__frame_child_ticks(f);
+    int32_t index =
+        node ? axp__cap_index_of(refs, n_refs, axp__path_ref(node->path))
+             : AXP__CAP_ROOT;
+    axp__copy_frame(to, f, index);
     if (to->flags & AXP__F_NAMED) { /* ended by another, not settled yet? */
         const struct axp__named *slot =
             axp__image_at(t->m, f->site, sizeof *slot);
@@ -269,13 +126,16 @@ static bool get_lane(struct axp__image *m, const struct axp__lane *lane,
     memset(to, 0, sizeof *to);
     to->row = row;
     to->is_track = lane->track != 0;
-    if (!size_lane(&t, to)) return false;
+    struct axp__copy_source from = source_of(&t);
+    if (!axp__copy_size(m->c, to, &from)) return false;
+    uint32_t n_pages = to->n_hists;
     axp__ref *refs = malloc((to->n_nodes + 1) * sizeof *refs);
     if (!refs) return false;
     bool ok = true;
-    if (get_nodes(&t, to, refs)) {
-        get_ops(&t, to);
-        get_small(&t, to);
+    axp__copy_nodes(to, refs, &from);
+    if (to->n_nodes) {
+        axp__copy_ops(to, n_pages, &from);
+        axp__copy_small(to, &from);
         ok = get_frames(&t, to, refs);
         axp__cap_declare(to);
         m->c->warnings[AXP__WARN_FOLDED].count += lane->tally.n_folded;
@@ -338,24 +198,8 @@ static bool get_rows(struct axp__image *m, const struct axp__prof *p)
     const struct axp__row *rows =
         axp__image_at(m, p->rows, (size_t)n * sizeof *rows);
     if (!rows) return true;
-    for (uint32_t i = 0; i < n; i++) {
-        const struct axp__row *r = &rows[i];
-        c->rows[c->n_rows++] =
-            (struct axp__cap_row){.id = r->id,
-                                  .track = r->track,
-                                  .name = r->name,
-                                  .n_merged = r->n_merged,
-                                  .tid = r->tid,
-                                  .process_id = c->process_id,
-                                  .rank = c->rank,
-                                  .first = r->first_ticks,
-                                  .last = r->last_ticks,
-                                  .busy = r->busy_ticks,
-                                  .n_events = r->n_events,
-                                  .waited = r->wait_ticks,
-                                  .cpu_ns = r->cpu_ns,
-                                  .is_ended = true};
-    }
+    for (uint32_t i = 0; i < n; i++)
+        axp__capture_merged_row(c, &rows[i]);
     return true;
 }
 

@@ -2,10 +2,9 @@
 /* Taking a capture of a live profiler.
  *
  * Under the profiler's mutex, so that nothing a reader looks at is freed; the
- * recording threads do not notice. Records are copied one by one, each between
- * two equal, even versions of its op: the node is the unit of consistency,
- * since a whole thread at 14 ns a scope never holds still. Chunks are copied
- * up to their writer's cursor and believed if their seq has not changed.
+ * recording threads do not notice. Records are copied by their versions
+ * (tally_copy.h). Chunks are copied up to their writer's cursor and believed if
+ * their seq has not changed.
  *
  * Frames have no version. A frame is taken as open if it holds the same begin
  * before and after all else of its lane was copied and is below the top both
@@ -29,191 +28,9 @@
 #include "record/record_named.h"
 #include "record/record_tape.h"
 #include "record/record_warning.h"
+#include "tally/tally_copy.h"
 
 #define MOST_LOOKS 100 /* at a thread in the middle of an event */
-
-/* ---- accumulators ------------------------------------------------------------ */
-
-/* Repeats `copy` until the version was even and the same throughout. A writer
- * that was stopped in the middle (by a debugger, or in a handler that waits)
- * must not stop the reader: what is there is then taken as it is. */
-#define CONSISTENTLY(version, copy)                                            \
-    do {                                                                       \
-        uint32_t before_, after_, tries_ = 0;                                  \
-        do {                                                                   \
-            before_ = axp__get_acquire(version);                               \
-            copy;                                                              \
-            __atomic_thread_fence(__ATOMIC_ACQUIRE);                           \
-            after_ = axp__get(version);                                        \
-        } while ((before_ != after_ || before_ & 1) &&                         \
-                 ++tries_ < AXP__MAX_TRIES);                                   \
-    } while (0)
-
-static void copy_op(struct axp__cap_op *to, const struct axp__op *op)
-{
-    to->name = op->name;
-    to->loose_calls = axp__get(&op->loose_calls);
-    to->loose_ticks = axp__get(&op->loose_ticks);
-    to->repeat_ticks = axp__get(&op->repeat_ticks);
-    to->min_ticks = axp__get(&op->min_ticks);
-    to->max_ticks = axp__get(&op->max_ticks);
-    to->n_dims = axp__get(&op->n_dims);
-    for (int i = 0; i < 6; i++)
-        to->dims[i] = axp__get(&op->dims[i]);
-    to->lifetime_ticks = axp__get(&op->lifetime_ticks);
-}
-
-static void copy_node(struct axp__cap_node *to, const struct axp__tally *t,
-                      const struct axp__node *n)
-{
-    axp__ref extra = axp__get_acquire(&n->extra);
-    const struct axp__node_extra *x =
-        extra ? axp__arena_at(&t->arena, extra) : NULL;
-    to->name = n->name;
-    to->category = axp__get(&n->category);
-    to->is_recursive = n->is_recursive;
-    to->declares = n->declares;
-    to->calls = axp__get(&n->calls);
-    to->total_ticks = axp__get(&n->total_ticks);
-    to->self_ticks = axp__get(&n->self_ticks);
-    if (!x) return;
-    to->allocated_bytes = axp__get(&x->allocated_bytes);
-    to->flops = axp__get_f64(&x->flops);
-    to->bytes = axp__get_f64(&x->bytes);
-    to->n_flops_calls = axp__get(&x->n_flops_calls);
-    to->n_bytes_calls = axp__get(&x->n_bytes_calls);
-    to->flops_ticks = axp__get(&x->flops_ticks);
-    to->bytes_ticks = axp__get(&x->bytes_ticks);
-    to->dtype = axp__get(&x->dtype);
-}
-
-static uint32_t count_hists(const struct axp__op *op)
-{
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < AXP__HIST_PAGES; i++)
-        n += axp__get_acquire(&op->hist[i]) != 0;
-    return n;
-}
-
-static void copy_hists(struct axp__cap_lane *to, uint32_t cap,
-                       const struct axp__tally *t, const struct axp__op *op,
-                       uint32_t index)
-{
-    for (uint32_t i = 0; i < AXP__HIST_PAGES && to->n_hists < cap; i++) {
-        axp__ref ref = axp__get_acquire(&op->hist[i]);
-        if (!ref) continue;
-        const struct axp__hist_page *page = axp__arena_at(&t->arena, ref);
-        struct axp__cap_hist *h = &to->hists[to->n_hists++];
-        h->op = index;
-        h->page = i;
-        for (uint32_t k = 0; k < AXP__HIST_BUCKETS; k++)
-            h->count[k] = axp__get(&page->count[k]);
-    }
-}
-
-/* How many there are of each now; what is added meanwhile is left out. Nodes
- * before ops: an op is there before its nodes. */
-static bool size_lane(struct axp__capture *c, struct axp__cap_lane *to,
-                      const struct axp__tally *t)
-{
-    uint32_t n_hists = 0;
-    for (axp__ref r = axp__get_acquire(&t->first.nodes); r; to->n_nodes++)
-        r = axp__get_acquire(
-            &((struct axp__node *)axp__arena_at(&t->arena, r))->next);
-    for (axp__ref r = axp__get_acquire(&t->first.ops); r; to->n_ops++) {
-        const struct axp__op *op = axp__arena_at(&t->arena, r);
-        n_hists += count_hists(op);
-        r = axp__get_acquire(&op->next);
-    }
-    for (axp__ref r = axp__get_acquire(&t->first.traffic); r; to->n_traffic++)
-        r = axp__get_acquire(
-            &((struct axp__traffic *)axp__arena_at(&t->arena, r))->next);
-    for (axp__ref r = axp__get_acquire(&t->first.counters); r; to->n_counters++)
-        r = axp__get_acquire(
-            &((struct axp__counter *)axp__arena_at(&t->arena, r))->next);
-    struct axp__steps *steps = axp__tally_steps((struct axp__tally *)t);
-    if (steps) n_hists += count_hists(&steps->stats) + 1;
-    to->n_hists = n_hists;
-    to->ops = axp__cap_take(c, to->n_ops, sizeof *to->ops);
-    to->nodes = axp__cap_take(c, to->n_nodes, sizeof *to->nodes);
-    to->hists = axp__cap_take(c, n_hists, sizeof *to->hists);
-    to->traffic = axp__cap_take(c, to->n_traffic, sizeof *to->traffic);
-    to->counters = axp__cap_take(c, to->n_counters, sizeof *to->counters);
-    if (steps) to->steps = axp__cap_take(c, 1, sizeof *to->steps);
-    return to->ops && to->nodes && to->hists && to->traffic && to->counters &&
-           (to->steps || !steps);
-}
-
-/* Nodes are listed in order of creation; `index_of` maps their refs, which
- * rise with it, to where they are in the capture. */
-static void copy_nodes(struct axp__cap_lane *to, axp__ref *refs,
-                       const struct axp__tally *t)
-{
-    axp__ref ref = axp__get_acquire(&t->first.nodes);
-    for (uint32_t i = 0; i < to->n_nodes; i++) {
-        const struct axp__node *n = axp__arena_at(&t->arena, ref);
-        static const uint32_t no_version = 0;
-        const struct axp__op *op =
-            n->op ? axp__arena_at(&t->arena, n->op) : NULL;
-        const uint32_t *version = op ? &op->version : &no_version;
-        CONSISTENTLY(version, copy_node(&to->nodes[i], t, n));
-        refs[i] = ref;
-        to->nodes[i].parent = axp__cap_index_of(refs, i, n->parent);
-        ref = axp__get_acquire(&n->next);
-    }
-}
-
-static void copy_ops(struct axp__cap_lane *to, uint32_t cap,
-                     const struct axp__tally *t)
-{
-    axp__ref ref = axp__get_acquire(&t->first.ops);
-    to->n_hists = 0; /* of cap */
-    for (uint32_t i = 0; i < to->n_ops; i++) {
-        const struct axp__op *op = axp__arena_at(&t->arena, ref);
-        CONSISTENTLY(&op->version, copy_op(&to->ops[i], op));
-        copy_hists(to, cap, t, op, i);
-        ref = axp__get_acquire(&op->next);
-    }
-    const struct axp__steps *steps = axp__tally_steps((struct axp__tally *)t);
-    if (!steps || !to->steps) return;
-    const uint64_t *from = (const uint64_t *)(const void *)steps;
-    uint64_t *words = (uint64_t *)(void *)to->steps;
-    _Static_assert(sizeof *steps % 8 == 0, "copied by words");
-    CONSISTENTLY(&steps->stats.version,
-                 for (size_t k = 0; k < sizeof *steps / 8; k++) words[k] =
-                     axp__get(&from[k]));
-    copy_hists(to, cap, t, &steps->stats, UINT32_MAX);
-}
-
-static void copy_small(struct axp__cap_lane *to, const struct axp__tally *t)
-{
-    axp__ref ref = axp__get_acquire(&t->first.traffic);
-    for (uint32_t i = 0; i < to->n_traffic; i++) {
-        const struct axp__traffic *r = axp__arena_at(&t->arena, ref);
-        to->traffic[i] = (struct axp__cap_traffic){
-            .name = r->name,
-            .n_allocs = axp__get(&r->n_allocs),
-            .n_frees = axp__get(&r->n_frees),
-            .allocated_bytes = axp__get(&r->allocated_bytes),
-            .freed_bytes = axp__get(&r->freed_bytes)};
-        ref = axp__get_acquire(&r->next);
-    }
-    ref = axp__get_acquire(&t->first.counters);
-    for (uint32_t i = 0; i < to->n_counters; i++) {
-        const struct axp__counter *r = axp__arena_at(&t->arena, ref);
-        CONSISTENTLY(&r->version, to->counters[i] = ((struct axp__cap_counter){
-                                      .name = r->name,
-                                      .n = axp__get(&r->n),
-                                      .last_ticks = axp__get(&r->last_ticks),
-                                      .last = axp__get_f64(&r->last),
-                                      .min = axp__get_f64(&r->min),
-                                      .max = axp__get_f64(&r->max),
-                                      .sum = axp__get_f64(&r->sum),
-                                      .held_ticks = axp__get(&r->held_ticks),
-                                      .area = axp__get_f64(&r->area)}));
-        ref = axp__get_acquire(&r->next);
-    }
-}
 
 /* ---- open scopes ---------------------------------------------------------------- */
 
@@ -233,13 +50,10 @@ static void copy_frame(struct axp__cap_frame *to, const struct axp__lane *lane,
                        uint32_t n_refs)
 {
     const struct axp__node *node = axp__get_pointer(&f->node);
-    to->node = node ? axp__cap_index_of(refs, n_refs, axp__path_ref(node->path))
-                    : AXP__CAP_ROOT;
-    to->flags = axp__frame_flags(f);
-    to->begin_ticks = axp__get(&f->begin_ticks);
-    to->charged_ticks = to->flags & AXP__F_MOVED ? axp__get(&f->charged_ticks)
-                                                 : to->begin_ticks;
-    to->child_ticks = axp__frame_child_ticks(f);
+    int32_t index =
+        node ? axp__cap_index_of(refs, n_refs, axp__path_ref(node->path))
+             : AXP__CAP_ROOT;
+    axp__copy_frame(to, f, index);
     if (axp__named_is_claimed(lane, f)) to->node = AXP__CAP_ROOT;
 }
 
@@ -302,23 +116,23 @@ static bool are_open(const struct axp__lane *lane, struct open *o)
 
 /* ---- lanes and rows ---------------------------------------------------------------- */
 
-/* A call is seen with its extremes: nodes before ops. */
 static bool copy_lane(struct axp__capture *c, const struct axp__lane *lane,
                       int32_t row)
 {
     struct axp__cap_lane *to = &c->lanes[c->n_lanes];
+    struct axp__copy_source from = axp__copy_from(&lane->tally, true);
     struct open open = {0};
     to->row = row;
     to->is_track = lane->track != 0;
-    if (!begin_frames(c, to, lane, &open) || !size_lane(c, to, &lane->tally))
+    if (!begin_frames(c, to, lane, &open) || !axp__copy_size(c, to, &from))
         return false;
-    uint32_t n_hists = to->n_hists;
+    uint32_t n_pages = to->n_hists;
     axp__ref *refs = axp__cap_take(c, to->n_nodes, sizeof *refs);
     if (!refs) return false;
-    copy_small(to, &lane->tally);
+    axp__copy_small(to, &from);
     do {
-        copy_nodes(to, refs, &lane->tally);
-        copy_ops(to, n_hists, &lane->tally);
+        axp__copy_nodes(to, refs, &from);
+        axp__copy_ops(to, n_pages, &from);
         for (uint32_t i = 0; i < open.n; i++)
             copy_frame(&to->frames[i], lane, open.frames + 1 + i, refs,
                        to->n_nodes);
@@ -365,24 +179,8 @@ static bool copy_lanes(struct axp__capture *c, struct axp__prof *p,
     c->lanes = axp__cap_take(c, n + 1, sizeof *c->lanes);
     if (!c->rows || !c->lanes) return false;
 
-    for (uint32_t i = 0; i < p->n_merged_rows; i++) {
-        const struct axp__row *r = &p->rows[i];
-        c->rows[c->n_rows++] =
-            (struct axp__cap_row){.id = r->id,
-                                  .track = r->track,
-                                  .name = r->name,
-                                  .n_merged = r->n_merged,
-                                  .tid = r->tid,
-                                  .process_id = c->process_id,
-                                  .rank = c->rank,
-                                  .first = r->first_ticks,
-                                  .last = r->last_ticks,
-                                  .busy = r->busy_ticks,
-                                  .n_events = r->n_events,
-                                  .waited = r->wait_ticks,
-                                  .cpu_ns = r->cpu_ns,
-                                  .is_ended = true};
-    }
+    for (uint32_t i = 0; i < p->n_merged_rows; i++)
+        axp__capture_merged_row(c, &p->rows[i]);
     if (p->merged && !copy_lane(c, p->merged, -1)) return false;
     for (struct axp__lane *l = head; l && n; l = axp__get(&l->next)) {
         if (!is_shown(l, epoch)) continue;

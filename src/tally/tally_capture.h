@@ -236,10 +236,10 @@ struct axp__capture {
     struct axp__cap_block *memory;           /* private */
 };
 
-/* Zeroed, until the capture is freed; NULL: no memory. */
 /* Counts, from calls and times, what nodes that declare work did not count as
  * it happened (tally_scope.h). Once for a lane that is complete. */
 AXP_API void axp__cap_declare(struct axp__cap_lane *lane);
+/* Zeroed, until the capture is freed; NULL: no memory. */
 AXP_API void *axp__cap_take(struct axp__capture *c, size_t count, size_t size);
 AXP_API void axp__cap_free(struct axp__capture *c); /* NULL allowed */
 

@@ -57,9 +57,9 @@ static void begin_table(struct writer *w, enum axp__image_table table, size_t n,
     put_U(w, n_fields);
 }
 
-#define ONE(coding, member) +1
-#define PUT(coding, member) put_##coding(w, r->member);
-#define FIELDS(table) (0 AXP__IMAGE_##table(ONE))
+#define ONE(...) +1
+#define PUT(coding, member, ...) put_##coding(w, r->member);
+#define FIELDS(table) (0 AXP__FIELDS_##table(ONE))
 
 /* The records of an array that the whole capture has. */
 #define WRITE_ALL(table, type, array, n_records)                               \
@@ -67,7 +67,7 @@ static void begin_table(struct writer *w, enum axp__image_table table, size_t n,
         begin_table(w, AXP__T_##table, n_records, FIELDS(table));              \
         for (size_t k = 0; k < (n_records); k++) {                             \
             const struct type *r = &(array)[k];                                \
-            AXP__IMAGE_##table(PUT)                                            \
+            AXP__FIELDS_##table(PUT)                                           \
         }                                                                      \
     } while (0)
 
@@ -81,7 +81,7 @@ static void begin_table(struct writer *w, enum axp__image_table table, size_t n,
         for (size_t i = 0; i < c->n_lanes; i++)                                \
             for (size_t k = 0; k < c->lanes[i].count; k++) {                   \
                 const struct type *r = &c->lanes[i].array[k];                  \
-                AXP__IMAGE_##table(PUT)                                        \
+                AXP__FIELDS_##table(PUT)                                       \
             }                                                                  \
     } while (0)
 
@@ -107,7 +107,7 @@ static void write_hists(struct writer *w, const struct axp__capture *c)
         for (size_t k = 0; k < c->lanes[i].n_hists; k++) {
             struct axp__image_hist page = page_of(&c->lanes[i].hists[k]);
             const struct axp__image_hist *r = &page;
-            AXP__IMAGE_HIST(PUT)
+            AXP__FIELDS_HIST(PUT)
         }
     begin_table(w, AXP__T_BUCKET, n_buckets, 1);
     for (size_t i = 0; i < c->n_lanes; i++)
@@ -130,7 +130,7 @@ static void write_step_list(struct writer *w, const struct axp__step *steps,
 {
     for (uint32_t i = 0; i < n; i++) {
         const struct axp__step *r = &steps[i];
-        AXP__IMAGE_STEP(PUT)
+        AXP__FIELDS_STEP(PUT)
     }
 }
 
@@ -159,7 +159,7 @@ static void write_steps(struct writer *w, const struct axp__capture *c)
             .n_sampled = s->n_sampled,
         };
         const struct axp__image_steps *r = &steps;
-        AXP__IMAGE_STEPS(PUT)
+        AXP__FIELDS_STEPS(PUT)
     }
     begin_table(w, AXP__T_STEP, n_kept, FIELDS(STEP));
     for (size_t i = 0; i < c->n_lanes; i++) {

@@ -6,7 +6,7 @@
  * (base_bytes.h). A reader that knows fewer fields skips the rest; one that
  * knows more takes 0: tables grow at their end and keep their numbers. A table
  * with 0 fields is so many raw bytes. Which tables and fields there are is in
- * tally_image.def, read by the writer here and the reader in src/file.
+ * tally_fields.def, read by the writer here and the reader in src/file.
  *
  * Place    finish in src/record writes one; file_image.c reads it.
  * Holds    everything of a capture but its title, its chunks, and the names
@@ -17,7 +17,7 @@
 #define AXP_TALLY_IMAGE_H
 #include "axprof/axprof.h"
 #include "tally/tally_capture.h"
-#include "tally/tally_image.def"
+#include "tally/tally_fields.def"
 
 enum axp__image_table {
 #define X(number, table) AXP__T_##table = number,

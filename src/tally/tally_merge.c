@@ -2,6 +2,7 @@
 /* Record by record; see tally_merge.h. */
 #include "tally/tally_merge.h"
 
+#include "tally/tally_fields.def"
 #include "tally/tally_step.h"
 
 static void merge_hist(struct axp__tally *to, struct axp__op *a,
@@ -19,20 +20,33 @@ static void merge_hist(struct axp__tally *to, struct axp__op *a,
     }
 }
 
+/* What two of one name have together: see tally_fields.def. */
+#define ADD_SUM(member) a->member += b->member;
+#define ADD_MIN(member)                                                        \
+    if (b->member < a->member) a->member = b->member;
+#define ADD_MAX(member)                                                        \
+    if (b->member > a->member) a->member = b->member;
+#define ADD_LAST(member)                                                       \
+    if (b->member) a->member = b->member;
+#define ADD_DIMS(member)                                                       \
+    if (b->n_dims) a->member = b->member;
+#define ADD_NEWEST(member)                                                     \
+    if (is_newer) a->member = b->member;
+#define ADD_KEY(member)
+
+#define OWN(coding, member, unit, place, sum, ...) OWN_##place(member, sum)
+#define OWN_own(member, sum) ADD_##sum(member)
+#define OWN_extra(member, sum)
+#define OWN_apart(member, sum)
+#define EXTRA(coding, member, unit, place, sum, ...) EXTRA_##place(member, sum)
+#define EXTRA_own(member, sum)
+#define EXTRA_extra(member, sum) ADD_##sum(member)
+#define EXTRA_apart(member, sum)
+
 static void merge_op(struct axp__tally *to, struct axp__op *a,
                      const struct axp__tally *from, const struct axp__op *b)
 {
-    a->loose_calls += b->loose_calls;
-    a->loose_ticks += b->loose_ticks;
-    a->repeat_ticks += b->repeat_ticks;
-    if (b->min_ticks < a->min_ticks) a->min_ticks = b->min_ticks;
-    if (b->max_ticks > a->max_ticks) a->max_ticks = b->max_ticks;
-    if (b->n_dims) {
-        a->n_dims = b->n_dims;
-        for (int i = 0; i < 6; i++)
-            a->dims[i] = b->dims[i];
-    }
-    a->lifetime_ticks += b->lifetime_ticks;
+    AXP__FIELDS_OP(OWN)
     merge_hist(to, a, from, b);
 }
 
@@ -50,30 +64,23 @@ static void merge_ops(struct axp__tally *to, struct axp__tally *from,
     }
 }
 
-static void merge_extra(struct axp__tally *to, struct axp__node *a,
+static void merge_extra(struct axp__tally *to, struct axp__node *node,
                         const struct axp__tally *from,
-                        const struct axp__node *b)
+                        const struct axp__node *added)
 {
-    struct axp__node_extra *x = axp__tally_extra(to, a);
-    const struct axp__node_extra *y = axp__arena_at(&from->arena, b->extra);
-    uint32_t lost = b->declares & ~a->declares; /* to "(other)" */
-    if (!x) return;
+    struct axp__node_extra *a = axp__tally_extra(to, node);
+    const struct axp__node_extra *b = axp__arena_at(&from->arena, added->extra);
+    uint32_t lost = added->declares & ~node->declares; /* to "(other)" */
+    if (!a) return;
     if (lost & AXP__F_FLOPS) {
-        x->n_flops_calls += b->calls;
-        x->flops_ticks += b->total_ticks;
+        a->n_flops_calls += added->calls;
+        a->flops_ticks += added->total_ticks;
     }
     if (lost & AXP__F_BYTES) {
-        x->n_bytes_calls += b->calls;
-        x->bytes_ticks += b->total_ticks;
+        a->n_bytes_calls += added->calls;
+        a->bytes_ticks += added->total_ticks;
     }
-    x->flops += y->flops;
-    x->bytes += y->bytes;
-    x->n_flops_calls += y->n_flops_calls;
-    x->n_bytes_calls += y->n_bytes_calls;
-    x->flops_ticks += y->flops_ticks;
-    x->bytes_ticks += y->bytes_ticks;
-    if (y->dtype) x->dtype = y->dtype;
-    x->allocated_bytes += y->allocated_bytes;
+    AXP__FIELDS_NODE(EXTRA)
 }
 
 /* Parents come before their children, so each finds its parent's image; it
@@ -94,15 +101,12 @@ static void merge_nodes(struct axp__tally *to, struct axp__tally *from)
         struct axp__entry *e = axp__tally_find(
             to, at->path, AXP__LABEL(b->name) + AXP__DECLARES(b->declares));
         struct axp__node *a = e->record;
-        a->calls += b->calls;
-        a->total_ticks += b->total_ticks;
-        a->self_ticks += b->self_ticks;
+        AXP__FIELDS_NODE(OWN)
         if (b->is_recursive && !a->is_recursive) { /* it found no room */
             struct axp__op *op = e->other;
             op->repeat_ticks += b->total_ticks;
         }
         if (b->extra) merge_extra(to, a, from, b);
-        if (b->category) a->category = b->category;
         /* below "(other)" an entry's path is not its node's */
         b->parent = e->path == a->path ? axp__path_ref(a->path) : other;
     }
@@ -120,10 +124,7 @@ static bool merge_traffic(struct axp__tally *to, struct axp__tally *from)
             continue;
         }
         struct axp__traffic *a = e->record;
-        a->n_allocs += b->n_allocs;
-        a->n_frees += b->n_frees;
-        a->allocated_bytes += b->allocated_bytes;
-        a->freed_bytes += b->freed_bytes;
+        AXP__FIELDS_TRAFFIC(OWN)
     }
     return ok;
 }
@@ -137,16 +138,12 @@ static bool merge_counters(struct axp__tally *to, struct axp__tally *from)
         ref = b->next;
         if (!a) ok = false;
         if (!a || !b->n) continue;
-        if (!a->n || b->min < a->min) a->min = b->min;
-        if (!a->n || b->max > a->max) a->max = b->max;
-        if (b->last_ticks >= a->last_ticks) {
-            a->last = b->last;
-            a->last_ticks = b->last_ticks;
+        bool is_newer = b->last_ticks >= a->last_ticks;
+        if (!a->n) {
+            a->min = b->min;
+            a->max = b->max;
         }
-        a->n += b->n;
-        a->sum += b->sum;
-        a->held_ticks += b->held_ticks;
-        a->area += b->area;
+        AXP__FIELDS_COUNTER(OWN)
     }
     return ok;
 }
