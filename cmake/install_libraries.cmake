@@ -25,10 +25,10 @@ install(TARGETS axprof axprof_static EXPORT axprof-targets
         LIBRARY DESTINATION ${lib} NAMELINK_SKIP ARCHIVE DESTINATION ${lib})
 set(scripts ${CMAKE_CURRENT_BINARY_DIR}/scripts)
 file(WRITE ${scripts}/libaxprof.so "/* GNU ld script */
-INPUT(-l:libaxprof.so.0 AS_NEEDED(-l:libaxprof_rt.so.0))
+INPUT(libaxprof.so.0 AS_NEEDED(libaxprof_rt.so.0))
 ")
 file(WRITE ${scripts}/libaxprof.a "/* GNU ld script */
-INPUT(-l:libaxprof_read.a -l:libaxprof_rt.a -lzstd -lz -lm -ldl -lpthread)
+INPUT(libaxprof_read.a libaxprof_rt.a -lzstd -lz -lm -ldl -lpthread)
 ")
 install(FILES ${scripts}/libaxprof.so ${scripts}/libaxprof.a
         DESTINATION ${lib})
@@ -38,7 +38,7 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/axprof
 include(CMakePackageConfigHelpers)
 write_basic_package_version_file(
     ${CMAKE_CURRENT_BINARY_DIR}/axprof-config-version.cmake
-    COMPATIBILITY SameMinorVersion)
+    VERSION ${PROJECT_VERSION} COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/axprof-config-version.cmake
               ${PROJECT_SOURCE_DIR}/cmake/axprof-config.cmake
         DESTINATION ${lib}/cmake/axprof)
