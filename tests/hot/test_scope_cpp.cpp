@@ -196,11 +196,11 @@ void run(int n)
 static uint64_t calls(const char *gcc, const char *clang)
 {
 #ifdef __clang__
-    return axp_call_count(axp_global(), clang);
+    bool is_clang = true;
 #else
-    (void)clang;
-    return axp_call_count(axp_global(), gcc);
+    bool is_clang = false;
 #endif
+    return axp_call_count(axp_global(), is_clang ? clang : gcc);
 }
 
 static void functions()
