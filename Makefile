@@ -6,7 +6,7 @@ JOBS   ?= $(shell nproc)
 PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := release
-.PHONY: release dev test check-all attack bench bench-run bench-overhead demo install format tidy clean help
+.PHONY: release dev test check-all attack bench bench-run bench-overhead demo install uninstall format tidy clean help
 
 release: ## build the library and the tools, optimized (what `make` does)
 	@tools/install_deps build
@@ -49,6 +49,9 @@ demo: release ## train a small GPT, show where its time goes, write profile.html
 
 install: release ## install under PREFIX (/usr/local); DESTDIR is honoured
 	@DESTDIR="$(DESTDIR)" cmake --install build/release --prefix "$(PREFIX)"
+
+uninstall: ## remove what install put under PREFIX; DESTDIR is honoured
+	@tools/uninstall "$(DESTDIR)$(PREFIX)"
 
 format: ## let clang-format lay out every C file
 	@tools/list_sources | xargs -r clang-format -i

@@ -51,7 +51,7 @@ void gpt_text_batch(gpt_text *text, uint32_t *tokens, uint32_t *targets,
                     size_t count)
 {
     AXP_SCOPE("data");
-    GPT_PROFILE(axp_category(axp_global(), AXP_CAT_DATA));
+    AXP_CATEGORY(AXP_CAT_DATA);
     {
         /* Integers: no flops, and two words written for each. */
         AXP_SCOPE_WORK("batch", .bytes = 2.0 * (double)count * sizeof *tokens);

@@ -163,7 +163,7 @@ static void name_threads(void)
         const int thread = omp_get_thread_num();
         char name[32] = "main";
         if (thread > 0) snprintf(name, sizeof name, "worker %d", thread);
-        GPT_PROFILE(axp_thread_name(axp_global(), name));
+        AXP_THREAD_NAME(name);
     }
 }
 
@@ -250,7 +250,7 @@ int main(int argc, char **argv)
 
     putchar('\n');
     /* `axprof run` shows the same report when the program has ended. */
-    if (!getenv("AXPROF_RUN_ID")) GPT_PROFILE(axp_print_summary(axp_global()));
+    if (!getenv("AXPROF_RUN_ID")) AXP_CALL(axp_print_summary(axp_global()));
     if (s.page && !write_page(s.page)) return 1;
     return fflush(stdout) == 0 ? 0 : 1;
 }

@@ -28,15 +28,13 @@ void *gpt_alloc(const char *name, axp_mem kind, size_t count, size_t size)
         exit(1);
     }
     memset(ptr, 0, bytes);
-    const axp_alloc block = {
-        .name = name, .ptr = ptr, .bytes = bytes, .kind = kind};
-    GPT_PROFILE(axp_record_alloc_ex(axp_global(), &block));
+    AXP_TRACK_ALLOC_KIND(name, ptr, bytes, kind);
     return ptr;
 }
 
 void gpt_free(void *ptr)
 {
     if (!ptr) return;
-    GPT_PROFILE(axp_track_free(axp_global(), ptr)); /* while it is still ours */
+    AXP_TRACK_FREE(ptr); /* while it is still ours */
     free(ptr);
 }

@@ -72,7 +72,7 @@ static void adamw(const gpt_optim *optim, const gpt_model *model, update u)
 void gpt_optim_step(gpt_optim *optim, gpt_model *model)
 {
     AXP_SCOPE("optimizer");
-    GPT_PROFILE(axp_category(axp_global(), AXP_CAT_OPTIMIZER));
+    AXP_CATEGORY(AXP_CAT_OPTIMIZER);
 
     const double step = (double)++optim->step;
     adamw(optim, model,

@@ -57,7 +57,7 @@ double gpt_forward(gpt_model *model, const uint32_t *tokens,
                    const uint32_t *targets)
 {
     AXP_SCOPE("forward");
-    GPT_PROFILE(axp_category(axp_global(), AXP_CAT_FORWARD));
+    AXP_CATEGORY(AXP_CAT_FORWARD);
     const gpt_config *config = &model->config;
     const gpt_weights *w = &model->weights;
     const pass_sizes s = sizes_of(config);
@@ -126,7 +126,7 @@ static void clear_gradients(gpt_model *model)
 void gpt_backward(gpt_model *model, const uint32_t *tokens)
 {
     AXP_SCOPE("backward");
-    GPT_PROFILE(axp_category(axp_global(), AXP_CAT_BACKWARD));
+    AXP_CATEGORY(AXP_CAT_BACKWARD);
     const gpt_config *config = &model->config;
     const gpt_weights *w = &model->weights;
     const gpt_trace *t = &model->trace;

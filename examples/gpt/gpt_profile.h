@@ -1,20 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* gpt_profile.h: what this program adds to axprof's own macros: a way to write
- * the plain calls, and the work of an operation in one line. */
+/* gpt_profile.h: what this program adds to axprof's own macros: the work of an
+ * operation in one line. */
 #ifndef GPT_PROFILE_H
 #define GPT_PROFILE_H
 #include <axprof/axprof.h>
 
 #include "gpt_real.h"
-
-/* axprof's macros vanish under AXP_DISABLE, its functions do not. Written as
- * GPT_PROFILE(axp_step(axp_global())) they vanish too, and the program then
- * needs no library. */
-#ifndef AXP_DISABLE
-#define GPT_PROFILE(call) (call)
-#else
-#define GPT_PROFILE(call) ((void)sizeof((call), 0))
-#endif
 
 /* Arguments for AXP_SCOPE_WORK. A product of m x k and k x n is m n k
  * multiply-adds, and touches each of its three matrices once. */

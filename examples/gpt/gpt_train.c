@@ -41,8 +41,8 @@ double gpt_train_step(gpt_trainer *trainer)
     gpt_optim_step(&trainer->optim, &trainer->model);
 
     const double speed = (double)rows / (omp_get_wtime() - begin);
-    GPT_PROFILE(axp_counter(axp_global(), "loss", loss));
-    GPT_PROFILE(axp_counter(axp_global(), "tokens/s", speed));
-    GPT_PROFILE(axp_step(axp_global()));
+    AXP_COUNTER("loss", loss);
+    AXP_COUNTER("tokens/s", speed);
+    AXP_STEP();
     return loss;
 }

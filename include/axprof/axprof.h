@@ -47,6 +47,14 @@
 #define AXP__HOT AXP_API
 #endif
 
+/* On what makes something that its caller has to release. */
+#if defined(__cplusplus) && __cplusplus >= 201703L ||                          \
+    defined(__STDC_VERSION__) && __STDC_VERSION__ >= 202000L
+#define AXP__NODISCARD [[nodiscard]]
+#else
+#define AXP__NODISCARD
+#endif
+
 #ifdef __cplusplus
 #define AXP__ZERO = {} /* so that partial initialisers do not warn in C++ */
 extern "C" {
@@ -106,7 +114,8 @@ typedef struct axp_options { /* all zero = defaults */
 } axp_options;
 
 /* options may be NULL. NULL on failure: see axp_last_error(). */
-AXP_API axp_profiler *axp_profiler_create(const axp_options *options);
+AXP__NODISCARD AXP_API axp_profiler *axp_profiler_create(
+    const axp_options *options);
 AXP_API void axp_profiler_destroy(axp_profiler *p); /* NULL allowed */
 /* Freezes: nothing is recorded after it; the file, if any, is complete. */
 AXP_API axp_status axp_finish(axp_profiler *p);
@@ -225,7 +234,8 @@ AXP_API void axp_flow_in(axp_profiler *p, uint64_t id);
 
 /* Rows with explicit times, in axp_now()'s clock; spans count as operations
  * like scopes. A track lives as long as its profiler. */
-AXP_API axp_track *axp_track_create(axp_profiler *p, const char *name);
+AXP__NODISCARD AXP_API axp_track *axp_track_create(axp_profiler *p,
+                                                   const char *name);
 AXP_API void axp_track_span(axp_track *t, const char *name, axp_ns begin,
                             axp_ns end, const axp_work *work);
 AXP_API void axp_track_alloc_at(axp_track *t, const char *name,
@@ -247,119 +257,37 @@ AXP_API void axp_print_summary(axp_profiler *p);
 AXP_API char *axp_format_bytes(char *buf, size_t size, uint64_t bytes);
 AXP_API char *axp_format_ns(char *buf, size_t size, axp_ns ns);
 
-/* ---- macros ------------------------------------------------------------- */
-/* Statements that end with the enclosing block:
- *   AXP_SCOPE("literal")          global profiler; only a literal compiles
- *   AXP_SCOPE_NAME(expression)    global profiler; any string
- *   AXP_FUNCTION()                global profiler; the function's name
- *   AXP_SCOPE_IN(p, name)         any profiler, any string
- *   AXP_SCOPE_WORK("literal", .flops = x, .bytes = y, …)
- * and for the global profiler
- *   AXP_START(name) AXP_STOP(name) AXP_ALLOC(name, bytes) AXP_FREE(name, bytes)
- * With AXP_DISABLE defined they leave nothing in the object code. */
-
-/* These are the macros' own: call them through the macros only. A site's text
- * is its name, file and line with 0 bytes between; the site itself remembers what the
- * text was registered as. */
-AXP__HOT uint64_t axp__scope_begin(uint32_t *site, const char *text);
-AXP__HOT uint64_t axp__scope_begin_flops(uint32_t *site, const char *text,
-                                         double flops, double bytes,
-                                         axp_dtype dtype);
-AXP_API uint64_t axp__scope_begin_work(uint32_t *site, const char *text,
-                                       const axp_work *work);
-AXP__HOT uint64_t axp__scope_begin_function(uint32_t *site, const char *name,
-                                            const char *place);
-AXP_API uint64_t axp__scope_begin_in(axp_profiler *p, const char *name);
-AXP__HOT void axp__scope_end(uint64_t token);
-/* Bit 0: the global profiler records. Bit 1: named scopes that were open when
- * it was disabled may still be stopped. */
-AXP_API extern uint8_t axp__recording;
-
-static inline bool axp__is_on(void)
-{
-    return __builtin_expect(
-        (__atomic_load_n(&axp__recording, __ATOMIC_RELAXED) & 1) != 0, 1);
-}
-
-/* Work without dims goes in registers: what is not said costs nothing. */
-static inline uint64_t axp__scope_begin_with(uint32_t *site, const char *text,
-                                             const axp_work work)
-{
-    const axp_work copy = work; /* the one whose address is taken */
-    if (work.dims[0]) return axp__scope_begin_work(site, text, &copy);
-    return axp__scope_begin_flops(site, text, work.flops, work.bytes,
-                                  work.dtype);
-}
-
-static inline void axp__scope_cleanup(const uint64_t *token)
-{
-    if (*token) axp__scope_end(*token);
-}
-
 #ifdef __cplusplus
 }
 #endif
 
-#define AXP__JOIN2(a, b) a##b
-#define AXP__JOIN(a, b) AXP__JOIN2(a, b)
-#define AXP__TEXT2(a) #a
-#define AXP__TEXT(a) AXP__TEXT2(a)
-#define AXP__PLACE __FILE__ "\0" AXP__TEXT(__LINE__)
-#define AXP__SITE(n) AXP__JOIN(axp__site_, n)
-#define AXP__TOKEN(n)                                                          \
-    const uint64_t AXP__JOIN(axp__token_, n)                                   \
-        __attribute__((cleanup(axp__scope_cleanup), unused))
-#define AXP__SCOPE(n, name)                                                    \
-    static uint32_t AXP__SITE(n);                                              \
-    AXP__TOKEN(n) =                                                            \
-        axp__is_on() ? axp__scope_begin(&AXP__SITE(n), name "\0" AXP__PLACE)   \
-                     : 0
-#define AXP__SCOPE_FUNCTION(n)                                                 \
-    static uint32_t AXP__SITE(n);                                              \
-    AXP__TOKEN(n) =                                                            \
-        axp__is_on()                                                           \
-            ? axp__scope_begin_function(&AXP__SITE(n), __func__, AXP__PLACE)   \
-            : 0
-#define AXP__SCOPE_WORK(n, name, ...)                                          \
-    static uint32_t AXP__SITE(n);                                              \
-    AXP__TOKEN(n) =                                                            \
-        axp__is_on()                                                           \
-            ? axp__scope_begin_with(&AXP__SITE(n), name "\0" AXP__PLACE,       \
-                                    __extension__(axp_work){__VA_ARGS__})      \
-            : 0
-#define AXP__SCOPE_NAME(n, name)                                               \
-    AXP__TOKEN(n) = axp__is_on() ? axp__scope_begin_in(axp_global(), name) : 0
-#define AXP__SCOPE_IN(n, p, name) AXP__TOKEN(n) = axp__scope_begin_in(p, name)
-
-#ifndef AXP_DISABLE
-#define AXP_SCOPE(name) AXP__SCOPE(__COUNTER__, "" name "")
-#define AXP_FUNCTION() AXP__SCOPE_FUNCTION(__COUNTER__)
-#define AXP_SCOPE_NAME(name) AXP__SCOPE_NAME(__COUNTER__, name)
-#define AXP_SCOPE_IN(p, name) AXP__SCOPE_IN(__COUNTER__, p, name)
-#define AXP_SCOPE_WORK(name, ...)                                              \
-    AXP__SCOPE_WORK(__COUNTER__, "" name "", __VA_ARGS__)
-#define AXP_START(name)                                                        \
-    ((void)(axp__is_on() ? axp_start(axp_global(), name) : (void)0))
-#define AXP_STOP(name)                                                         \
-    ((void)(__atomic_load_n(&axp__recording, __ATOMIC_RELAXED)                 \
-                ? axp_stop(axp_global(), name)                                 \
-                : (void)0))
-#define AXP_ALLOC(name, bytes)                                                 \
-    ((void)(axp__is_on() ? axp_record_alloc(axp_global(), name, bytes)         \
-                         : (void)0))
-#define AXP_FREE(name, bytes)                                                  \
-    ((void)(axp__is_on() ? axp_record_free(axp_global(), name, bytes)          \
-                         : (void)0))
-#else
-#define AXP_SCOPE(name) ((void)sizeof("" name ""))
-#define AXP_FUNCTION() ((void)0)
-#define AXP_SCOPE_NAME(name) ((void)sizeof(name))
-#define AXP_SCOPE_IN(p, name) ((void)sizeof(p), (void)sizeof(name))
-#define AXP_SCOPE_WORK(name, ...) ((void)sizeof("" name ""))
-#define AXP_START(name) ((void)sizeof(name))
-#define AXP_STOP(name) ((void)sizeof(name))
-#define AXP_ALLOC(name, bytes) ((void)sizeof(name), (void)sizeof(bytes))
-#define AXP_FREE(name, bytes) ((void)sizeof(name), (void)sizeof(bytes))
-#endif
+/* ---- macros ------------------------------------------------------------- */
+/* Statements that end with the enclosing block:
+ *   AXP_SCOPE("literal")          global profiler; only a literal compiles
+ *   AXP_SCOPE_NAME(expression)    global profiler; any string
+ *   AXP_FUNCTION()                global profiler; the function's name, in C++
+ *                                 with its class and namespace
+ *   AXP_SCOPE_IN(p, name)         any profiler, any string
+ *   AXP_SCOPE_WORK("literal", .flops = x, .bytes = y, …)
+ * They declare something: a brace-less if or loop around one does not compile,
+ * nor does a goto or a case that jumps past one into its block, nor, in C++, a
+ * co_await while one is open (axprof.hpp has axp::async_scope for that).
+ *
+ * Expressions, for the global profiler:
+ *   AXP_START(name) AXP_STOP(name) AXP_START_WORK(name, .flops = x, …)
+ *   AXP_ADD_WORK(.flops = x, …) AXP_CATEGORY(cat)
+ *   AXP_ALLOC(name, bytes) AXP_FREE(name, bytes)
+ *   AXP_TRACK_ALLOC(name, ptr, bytes) AXP_TRACK_FREE(ptr)
+ *   AXP_TRACK_ALLOC_KIND(name, ptr, bytes, kind)
+ *   AXP_STEP() AXP_COUNTER(name, value)
+ *   AXP_INSTANT(name) AXP_EVENT(name, type, metadata)
+ *   AXP_ASYNC_BEGIN(name, id) AXP_ASYNC_END(name, id)
+ *   AXP_FLOW_OUT(id) AXP_FLOW_IN(id) AXP_THREAD_NAME(name)
+ * and AXP_CALL(call) for any other call: AXP_CALL(axp_print_summary(p)).
+ *
+ * With AXP_DISABLE defined they leave nothing in the object code: arguments are
+ * not evaluated, and no library is needed. In C++ a name may be a std::string
+ * or a std::string_view. */
+#include "axprof_macros.h"
 
 #endif

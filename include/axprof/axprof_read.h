@@ -48,7 +48,8 @@ typedef struct axp_view axp_view;
  * is what memory still holds and, of a profiler that records to a file, what
  * is in the file already (where axprof run writes the file, memory's part
  * alone); axp_view_cut_count says how many events are in neither. */
-AXP_API axp_view *axp_snapshot(axp_profiler *p); /* NULL: axp_last_error() */
+/* NULL: axp_last_error() */
+AXP__NODISCARD AXP_API axp_view *axp_snapshot(axp_profiler *p);
 AXP_API axp_status axp_open(const char *const *paths, size_t n_paths,
                             axp_view **out);
 typedef struct axp_open_options {
@@ -268,8 +269,8 @@ typedef struct axp_thresholds { /* zero = default */
     size_t n_ignore;
 } axp_thresholds;
 typedef struct axp_findings axp_findings;
-AXP_API axp_findings *axp_analyze(const axp_view *v,
-                                  const axp_thresholds *thresholds);
+AXP__NODISCARD AXP_API axp_findings *axp_analyze(
+    const axp_view *v, const axp_thresholds *thresholds);
 AXP_API size_t axp_findings_count(const axp_findings *f);
 /* Most severe first, then most time regained. */
 AXP_API const axp_finding *axp_findings_at(const axp_findings *f, size_t i);

@@ -1,37 +1,64 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Each public header compiles alone, as C11 and C++17, with gcc and clang and
-every warning an error; and so does a unit that uses every macro.
+"""Each public header compiles alone, as C99 to C23 and C++14 to C++23, with gcc
+and clang and every warning an error; and so does a unit that uses every macro.
 
   test_headers.py INCLUDE_DIR
 """
+import concurrent.futures
 import pathlib
 import shutil
 import subprocess
 import sys
 import tempfile
 
-FLAGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror"]
+FLAGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Wvla",
+         "-Wundef", "-Wcast-qual", "-Wwrite-strings", "-Wpointer-arith",
+         "-Wformat=2", "-Wredundant-decls", "-Werror"]
+C_FLAGS = ["-Wstrict-prototypes", "-Wmissing-prototypes", "-Wnested-externs"]
+CPP_FLAGS = ["-Wold-style-cast", "-Wnon-virtual-dtor", "-Woverloaded-virtual"]
+C_STANDARDS = ["c99", "c11", "c17", "c2x"]
+CPP_STANDARDS = ["c++14", "c++17", "c++20", "c++2b"]
+# Variables that nothing but a macro's argument uses must stay used.
 MACROS = r"""
 #include <axprof/axprof.h>
 #include <axprof/axprof_read.h>
-int all(int n, const char *name, axp_profiler *p);
-int all(int n, const char *name, axp_profiler *p)
+int all(int n, const char *name, axp_profiler *p, const void *ptr);
+int all(int n, const char *name, axp_profiler *p, const void *ptr)
 {
+    double only_flops = 2.0 * n, only_bytes;
+    size_t only_size = sizeof n;
+    only_bytes = 4.0 * n;
     AXP_SCOPE("literal");
     AXP_SCOPE("second on its own line"); AXP_SCOPE("third on the same");
     AXP_SCOPE_NAME(name);
     AXP_SCOPE_IN(p, name);
     AXP_FUNCTION();
-    AXP_SCOPE_WORK("work", .flops = 2.0 * n);
-    AXP_SCOPE_WORK("more work", .flops = 2.0 * n, .bytes = 4.0,
+    AXP_SCOPE_WORK("work", .flops = only_flops);
+    AXP_SCOPE_WORK("more work", .flops = 2.0 * n, .bytes = only_bytes,
                    .dtype = AXP_F32, .dims = {1, 2, 3});
     if (n)
         AXP_START(name);
     else
         AXP_STOP(name);
+    AXP_START_WORK(name, .flops = 2.0 * n);
+    AXP_ADD_WORK(.flops = 2.0 * n, .bytes = 4.0);
+    AXP_CATEGORY(AXP_CAT_FORWARD);
     AXP_ALLOC(name, (size_t)n);
-    AXP_FREE(name, (size_t)n);
+    AXP_FREE(name, only_size);
+    AXP_TRACK_ALLOC(name, ptr, sizeof n);
+    AXP_TRACK_ALLOC_KIND(name, ptr, sizeof n, AXP_MEM_WEIGHT);
+    AXP_TRACK_FREE(ptr);
+    AXP_STEP();
+    AXP_COUNTER(name, 2.5);
+    AXP_INSTANT(name);
+    AXP_EVENT(name, AXP_EVENT_CUSTOM, "metadata");
+    AXP_ASYNC_BEGIN(name, 7);
+    AXP_ASYNC_END(name, 7);
+    AXP_FLOW_OUT(8);
+    AXP_FLOW_IN(8);
+    AXP_THREAD_NAME(name);
+    AXP_CALL(axp_finish(p));
     for (int i = 0; i < n; i++) {
         AXP_SCOPE("in a loop");
         if (i == 3) continue;
@@ -42,54 +69,96 @@ out:
 }
 """
 # Designated initialisers are C++20's: gcc and clang say so under -Wpedantic.
-CPP_MACROS = MACROS.replace(".flops = 2.0 * n, .bytes = 4.0",
-                            "2.0 * n, 4.0") \
+CPP_MACROS = MACROS.replace(".flops = 2.0 * n, .bytes = ", "2.0 * n, ") \
     .replace(".dtype = AXP_F32, .dims = {1, 2, 3}", "AXP_F32, {1, 2, 3}") \
-    .replace(".flops = 2.0 * n", "2.0 * n") \
-    .replace("goto out", "break").replace("out:\n", "")
+    .replace(".flops = ", "") \
+    .replace("(size_t)n", "sizeof n") \
+    .replace("goto out", "break").replace("out:\n", "") + r"""
+#include <axprof/axprof.hpp>
+#include <string>
+axp::scope strings(axp_profiler *p, const std::string &name);
+axp::scope strings(axp_profiler *p, const std::string &name)
+{
+    AXP_SCOPE_NAME(name);
+    AXP_SCOPE_IN(p, name + "2");
+    AXP_COUNTER(name, 1);
+    AXP_START(name);
+    AXP_STOP(name.c_str());
+    axp::scope s(name), t(p, "t");
+    axp::async_scope a("a"), b(p, "b");
+    return axp::scope(p, name, axp_work{});
+}
+#if __cplusplus >= 201703L
+#include <string_view>
+void views(std::string_view name);
+void views(std::string_view name)
+{
+    AXP_SCOPE_NAME(name.substr(1));
+    AXP_THREAD_NAME(name);
+    axp::scope s(name);
+}
+#endif
+namespace outer { template <class T> struct layer {
+    T run(T x) const { AXP_FUNCTION(); return x; }
+}; }
+int functions();
+int functions()
+{
+    return outer::layer<int>().run([](auto x) { AXP_FUNCTION(); return x; }(1));
+}
+"""
 
 
-def compiles(compiler, language, text, options, include):
-    suffix, std = (".c", "-std=c11") if language == "c" else \
-        (".cpp", "-std=c++17")
+def compiles(compiler, std, text, options, include):
+    is_cpp = std.startswith("c++")
     with tempfile.TemporaryDirectory() as folder:
-        source = pathlib.Path(folder) / ("unit" + suffix)
+        source = pathlib.Path(folder) / ("unit.cpp" if is_cpp else "unit.c")
         source.write_text(text)
-        done = subprocess.run([compiler, std, *FLAGS, *options, "-I", include,
-                               "-c", "-o", "/dev/null", str(source)],
-                              stderr=subprocess.PIPE, text=True)
+        done = subprocess.run(
+            [compiler, f"-std={std}", *FLAGS,
+             *(CPP_FLAGS if is_cpp else C_FLAGS), *options, "-I", include,
+             "-c", "-o", "/dev/null", str(source)],
+            stderr=subprocess.PIPE, text=True)
     return done.returncode == 0, done.stderr
+
+
+def units_of(compiler, std, headers):
+    """[(name, text, options)]"""
+    is_cpp = std.startswith("c++")
+    units = [(h.name, f"#include <axprof/{h.name}>\n" * 2, [])
+             for h in headers if is_cpp or h.suffix == ".h"]
+    macros = CPP_MACROS if is_cpp else MACROS
+    return units + [("every macro", macros, options)
+                    for options in [[], ["-O2"], ["-DAXP_DISABLE"]]]
 
 
 def main():
     include = sys.argv[1]
-    compilers = [(c, l) for c, l in [("gcc", "c"), ("clang", "c"),
-                                     ("g++", "c++"), ("clang++", "c++")]
-                 if shutil.which(c)]
+    compilers = [(c, s) for c, standards in
+                 [("gcc", C_STANDARDS), ("clang", C_STANDARDS),
+                  ("g++", CPP_STANDARDS), ("clang++", CPP_STANDARDS)]
+                 if shutil.which(c) for s in standards]
     headers = sorted(pathlib.Path(include, "axprof").iterdir())
-    failed = n = 0
-    for compiler, language in compilers:
-        units = {h.name: f"#include <axprof/{h.name}>\n"
-                         f"#include <axprof/{h.name}>\n"
-                 for h in headers if language == "c++" or h.suffix == ".h"}
-        units["every macro"] = MACROS if language == "c" else CPP_MACROS
-        for name, text in units.items():
-            for options in [[], ["-O2"], ["-DAXP_DISABLE"]]:
-                n += 1
-                ok, errors = compiles(compiler, language, text, options,
-                                      include)
-                if not ok:
-                    failed += 1
-                    print(f"FAILED  {compiler} {' '.join(options)} {name}\n"
-                          f"{errors}")
+    work = [(c, s, *unit) for c, s in compilers
+            for unit in units_of(c, s, headers)]
+    failed = 0
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        results = pool.map(lambda w: compiles(w[0], w[1], w[3], w[4], include),
+                           work)
+        for (compiler, std, name, _, options), (ok, errors) in zip(work,
+                                                                   results):
+            if not ok:
+                failed += 1
+                print(f"FAILED  {compiler} {std} {' '.join(options)} {name}\n"
+                      f"{errors}")
     # That a warning would be seen:
-    ok, _ = compiles("gcc" if shutil.which("gcc") else "clang", "c",
+    ok, _ = compiles("gcc" if shutil.which("gcc") else "clang", "c11",
                      "int f(int n);\nint f(int n) { int m; return 0; }\n", [],
                      include)
-    if ok or n < 12:
+    if ok or len(work) < 40:
         failed += 1
         print("FAILED  this test notices nothing")
-    print(f"{n} units, {failed} failed")
+    print(f"{len(work)} units, {failed} failed")
     return 1 if failed else 0
 
 

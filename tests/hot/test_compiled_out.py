@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Compiled out, the macros leave nothing in the object code; and only a
-literal compiles as the name of AXP_SCOPE.
+"""Compiled out, the macros leave nothing in the object code, and a program that
+uses nothing else needs no library; and only a literal compiles as the name of
+AXP_SCOPE.
 
   test_compiled_out.py INCLUDE_DIR
 
@@ -26,6 +27,8 @@ BODY = r"""
 int work(int n, const char *name, axp_profiler *p);
 int work(int n, const char *name, axp_profiler *p)
 {
+    M(AXP_THREAD_NAME(name))
+    M(AXP_CATEGORY(AXP_CAT_DATA))
     M(AXP_SCOPE("literal"))
     M(AXP_SCOPE_NAME(name))
     M(AXP_SCOPE_IN(p, name))
@@ -42,11 +45,26 @@ int work(int n, const char *name, axp_profiler *p)
     sum ^= n;
     M(AXP_FREE(name, (size_t)n))
     M(AXP_STOP(name))
+    M(AXP_START_WORK(name, .flops = 2.0 * n))
+    M(AXP_ADD_WORK(.bytes = 2.0 * n))
+    M(AXP_TRACK_ALLOC(name, name, sizeof sum))
+    M(AXP_TRACK_ALLOC_KIND(name, name, sizeof sum, AXP_MEM_WEIGHT))
+    M(AXP_TRACK_FREE(name))
+    M(AXP_COUNTER(name, 1.0 / n))
+    M(AXP_INSTANT(name))
+    M(AXP_EVENT(name, AXP_EVENT_CUSTOM, "said"))
+    M(AXP_ASYNC_BEGIN(name, (uint64_t)n))
+    M(AXP_ASYNC_END(name, (uint64_t)n))
+    M(AXP_FLOW_OUT((uint64_t)n))
+    M(AXP_FLOW_IN((uint64_t)n))
+    M(AXP_STEP())
+    M(AXP_CALL(axp_print_summary(p)))
     (void)name;
     (void)p;
     return sum;
 }
 """
+MAIN = "int main(void) { return work(1, \"x\", 0); }\n"
 LITERAL = '#include <axprof/axprof.h>\nvoid f(void);\n' \
           'void f(void) { AXP_SCOPE("x"); }\n'
 VARIABLE = '#include <axprof/axprof.h>\nvoid f(const char *n);\n' \
@@ -70,6 +88,24 @@ def sections(path):
     text = subprocess.run(["objdump", "-s", "-r", "-t", str(path)], check=True,
                           stdout=subprocess.PIPE, text=True).stdout
     return text.split("\n", 3)[3]  # not the file's own name
+
+
+def links_alone(compiler, language, folder):
+    """A program of all the macros: without our library, and without a symbol
+    of ours, when it is disabled; not otherwise."""
+    def link(name, *options):
+        unit = compile_to(compiler, language, options, BODY + MAIN, folder,
+                          name)
+        done = unit and subprocess.run(
+            [compiler, "-o", str(folder / name), str(unit)],
+            stderr=subprocess.PIPE, text=True)
+        return unit if done and done.returncode == 0 else None
+    off, on = link("alone", "-DAXP_DISABLE"), link("not_alone")
+    if not off or on:
+        return False
+    names = subprocess.run(["nm", str(folder / "alone")], check=True,
+                           stdout=subprocess.PIPE, text=True).stdout
+    return " axp" not in names and "work" in names
 
 
 def main():
@@ -100,6 +136,10 @@ def main():
                       f"{compiler} {level}: compiled out "
                       f"{'is nothing' if same else 'LEAVES SOMETHING'}, "
                       f"enabled {'differs' if differs else 'IS THE SAME'}")
+            right = links_alone(compiler, language, folder)
+            failed += not right
+            print(f"{'ok     ' if right else 'FAILED '} {compiler}: disabled, "
+                  "a program of macros needs no library")
             for options in [[], ["-DAXP_DISABLE"]]:
                 good = compile_to(compiler, language, options, LITERAL,
                                   folder, "literal")

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Scopes in C++: they end on exceptions, by macro and by axp::scope, which
- * moves, ends early and carries work. */
+ * moves, ends early and carries work; functions have their class and namespace;
+ * names are strings of any kind. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -133,6 +135,119 @@ static void disabled(axp_profiler *p)
     CHECK(!none);
 }
 
+namespace net
+{
+namespace
+{
+void hidden(int)
+{
+    AXP_FUNCTION();
+}
+} // namespace
+
+template <class T> struct layer {
+    static T *make(T)
+    {
+        AXP_FUNCTION();
+        return nullptr;
+    }
+
+    bool operator<(int) const
+    {
+        AXP_FUNCTION();
+        return true;
+    }
+
+    explicit operator bool() const
+    {
+        AXP_FUNCTION();
+        return true;
+    }
+
+    void operator()(const std::string &) const { AXP_FUNCTION(); }
+
+    struct inner {
+        ~inner() { AXP_FUNCTION(); }
+    };
+};
+
+template <class T> void multiply(T)
+{
+    AXP_FUNCTION();
+}
+
+void run(int n)
+{
+    for (int i = 0; i < n; i++) {
+        hidden(i);
+        layer<int>::make(1);
+        CHECK(layer<int>() < 1 && layer<int>());
+        layer<int>()("x");
+        layer<int>::inner();
+        multiply(1.0F);
+        multiply(1.0);
+        [](auto) { AXP_FUNCTION(); }(1);
+    }
+}
+} // namespace net
+
+/* gcc and clang write a template's arguments and unnamed things each in its
+ * own way. */
+static uint64_t calls(const char *gcc, const char *clang)
+{
+#ifdef __clang__
+    bool is_clang = true;
+#else
+    bool is_clang = false;
+#endif
+    return axp_call_count(axp_global(), is_clang ? clang : gcc);
+}
+
+static void functions()
+{
+    net::run(5);
+    CHECK(calls("net::{anonymous}::hidden",
+                "net::(anonymous namespace)::hidden") == 5);
+    CHECK(calls("net::layer<T>::make [T = int]",
+                "net::layer<int>::make [T = int]") == 5);
+    CHECK(calls("net::layer<T>::operator< [T = int]",
+                "net::layer<int>::operator< [T = int]") == 5);
+    CHECK(calls("net::layer<T>::operator bool [T = int]",
+                "net::layer<int>::operator bool [T = int]") == 5);
+    CHECK(calls("net::layer<T>::operator() [T = int]",
+                "net::layer<int>::operator() [T = int]") == 5);
+    CHECK(calls("net::layer<T>::inner::~inner [T = int]",
+                "net::layer<int>::inner::~inner [T = int]") == 5);
+    CHECK(calls("net::multiply [T = float]", "net::multiply [T = float]") == 5);
+    CHECK(calls("net::multiply [T = double]", "net::multiply [T = double]") ==
+          5);
+}
+
+static void strings(axp_profiler *p)
+{
+    const std::string name("a string"), longest(5000, 'x');
+    const std::string_view view(std::string_view("view, cut").substr(0, 4));
+    for (int i = 0; i < 3; i++) {
+        AXP_SCOPE_NAME(name);
+        AXP_SCOPE_NAME(view);
+        AXP_SCOPE_IN(p, name + " more");
+        AXP_SCOPE_IN(p, std::string_view());
+        axp::scope a(p, name), b(p, view), c(name), d(p, longest);
+        axp::scope e(p, std::string_view(longest));
+        AXP_START(view);
+        AXP_STOP(name.substr(0, 0) + "view");
+        axp::async_scope f(p, "async");
+    }
+    CHECK(axp_call_count(axp_global(), "a string") == 6);
+    CHECK(axp_call_count(axp_global(), "view") == 6);
+    CHECK(axp_call_count(p, "a string more") == 3);
+    CHECK(axp_call_count(p, "a string") == 3);
+    CHECK(axp_call_count(p, "view") == 3);
+    CHECK(warning(p, "bad_names") == 3);
+    CHECK(axp_call_count(p, "async") == 3);
+    CHECK(axp_call_count(p, longest.c_str()) == 3);
+}
+
 int main()
 {
     axp_profiler *p = axp_profiler_create(nullptr);
@@ -140,6 +255,8 @@ int main()
     exceptions(p);
     moves(p);
     disabled(p);
+    functions();
+    strings(p);
     axp_profiler_destroy(p);
     return 0;
 }
