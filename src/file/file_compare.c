@@ -2,6 +2,7 @@
 /* Field by field; see file_compare.h. */
 #include "file/file_compare.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -46,6 +47,7 @@ struct table {
 static bool widen(struct table *t)
 {
     uint32_t cap = t->cap ? t->cap * 2 : 32;
+    assert(t->at || !t->n);
     struct sums *at = realloc(t->at, cap * sizeof *at);
     if (at) t->at = at;
     uint32_t *slots = calloc(2 * (size_t)cap, sizeof *slots);

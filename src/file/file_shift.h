@@ -59,8 +59,8 @@ static inline uint32_t axp__shift_name(const struct axp__shift *s,
 bool axp__shift_chunks(struct axp__shift *s, struct axp__cap_chunk *to);
 /* A row, an allocation name, in place; a lane and what is in it, of the part,
  * copied into c. */
-void axp__shift_row(const struct axp__shift *s, struct axp__cap_row *row);
-void axp__shift_live(const struct axp__shift *s, struct axp__cap_live *live);
+void axp__shift_row(const struct axp__shift *s, struct axp__cap_row *r);
+void axp__shift_live(const struct axp__shift *s, struct axp__cap_live *r);
 bool axp__shift_lane(const struct axp__shift *s, struct axp__capture *c,
                      const struct axp__cap_lane *from,
                      struct axp__cap_lane *to);
