@@ -259,13 +259,7 @@ static void add_cross_stop(struct axp__fold *f, struct axp__fold_row *r,
 static void fold_ext(struct axp__fold *f, struct axp__fold_row *r,
                      const struct axp__wire_event *e)
 {
-    static const uint8_t least[] = {
-        [AXP__X_ASYNC_END] = 2,  [AXP__X_CROSS_STOP] = 1,
-        [AXP__X_DROP] = 1,       [AXP__X_DIMS] = 3,
-        [AXP__X_SPAN] = 5,       [AXP__X_TRACK_ALLOC] = 2,
-        [AXP__X_TRACK_FREE] = 2,
-    };
-    if (e->ext >= sizeof least || e->n_payload < least[e->ext]) return;
+    if (e->n_payload < axp__ext_shape(e->ext).least) return;
     switch (e->ext) {
     case AXP__X_ASYNC_END: add_loose(r, e, e->payload[1]); break;
     case AXP__X_CROSS_STOP: add_cross_stop(f, r, e); break;

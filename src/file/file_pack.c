@@ -121,11 +121,7 @@ static inline void put_symbol(struct axp__packer *p, uint32_t symbol,
 /* Words of the record at r, its head included; 0: not one of ours. */
 static size_t record_words(const struct reader *r)
 {
-    enum axp__word_kind kind = axp__word_kind(*r->at);
-    size_t left = (size_t)(r->end - r->at), n = axp__payload_words(kind);
-    if (kind == AXP__W_NONE || kind >= AXP__W_N_KINDS || n >= left) return 0;
-    if (kind == AXP__W_EXT) n = r->at[1] >> 8 & 0xffff;
-    return n >= left || (kind == AXP__W_EXT && n == 0) ? 0 : n + 1;
+    return axp__record_words(r->at, (size_t)(r->end - r->at));
 }
 
 /* What is said of a scope: the same each time. */

@@ -10,40 +10,33 @@
 
 /* ---- words ---------------------------------------------------------------------- */
 
-static void shift_payload(const struct axp__shift *s, enum axp__word_kind kind,
-                          uint64_t *payload, size_t n)
+static void shift_payload(const struct axp__shift *s, const char *units,
+                          uint64_t *p, size_t n)
 {
-    if (kind == AXP__W_STEP) payload[2] = axp__shift_ticks(s, payload[2]);
-    if (kind != AXP__W_EXT) return;
-    uint64_t *p = payload + 1; /* after its own first word */
-    n--;
-    switch (payload[0] & 255) {
-    case AXP__X_ASYNC_END:
-        if (n > 1) p[1] = axp__shift_ticks(s, p[1]);
-        break;
-    case AXP__X_CROSS_STOP:
-        if (n > 0) p[0] = axp__shift_ticks(s, p[0]);
-        if (n > 1) p[1] += s->first_row;
-        break;
-    case AXP__X_DROP:
-        if (n > 0) p[0] = axp__shift_ticks(s, p[0]);
-        break;
-    case AXP__X_SPAN:
-        if (n > 1) p[1] += s->shift_ns;
-        if (n > 0) p[0] += s->shift_ns;
-        break;
-    case AXP__X_TRACK_ALLOC:
-    case AXP__X_TRACK_FREE:
-        if (n > 0) p[0] += s->shift_ns;
-        break;
-    default: break;
+    for (size_t i = 0; i < n && units[i]; i++) {
+        if (units[i] == 't') p[i] = axp__shift_ticks(s, p[i]);
+        if (units[i] == 'n') p[i] += s->shift_ns;
+        if (units[i] == 'r') p[i] += s->first_row;
     }
 }
 
-/* Whose field for a name holds one. */
-static bool has_name(enum axp__word_kind kind)
+/* A record of n words but TIME; new_base is the one before it. */
+static void shift_record(const struct axp__shift *s, uint64_t *w, size_t n,
+                         uint64_t base, uint64_t new_base)
 {
-    return kind != AXP__W_WORK && kind != AXP__W_TIME && kind != AXP__W_STEP;
+    enum axp__word_kind kind = axp__word_kind(w[0]);
+    uint32_t name = axp__word_name(w[0]);
+    uint64_t ticks = axp__shift_ticks(s, base + axp__word_delta(w[0]));
+    uint64_t delta = ticks > new_base ? ticks - new_base : 0;
+    uint64_t most = ((uint64_t)1 << AXP__TIME_BITS) - 1;
+    if (axp__has_name(kind)) name = axp__shift_name(s, name);
+    w[0] = axp__word(kind, name, delta < most ? delta : most);
+    if (kind == AXP__W_EXT)
+        shift_payload(s,
+                      axp__ext_shape((enum axp__ext_kind)(w[1] & 255)).payload,
+                      w + 2, n - 2);
+    else
+        shift_payload(s, axp__payload_of(kind), w + 1, n - 1);
 }
 
 /* Rewrites n words; returns how many are whole. */
@@ -53,24 +46,15 @@ static size_t shift_words(const struct axp__shift *s, uint64_t *w, size_t n,
     uint64_t new_base = axp__shift_ticks(s, base);
     size_t at = 0;
     while (at < n && w[at]) {
-        enum axp__word_kind kind = axp__word_kind(w[at]);
-        uint32_t name = axp__word_name(w[at]);
-        size_t n_payload = axp__payload_words(kind);
-        if (kind >= AXP__W_N_KINDS || n_payload >= n - at) break;
-        if (kind == AXP__W_EXT) n_payload = w[at + 1] >> 8 & 0xffff;
-        if (n_payload >= n - at || (kind == AXP__W_EXT && !n_payload)) break;
-        if (kind == AXP__W_TIME) {
+        size_t more = axp__record_words(w + at, n - at);
+        if (!more) break;
+        if (axp__word_kind(w[at]) == AXP__W_TIME) {
             base = w[at + 1];
             w[at + 1] = new_base = axp__shift_ticks(s, base);
         } else {
-            uint64_t ticks = axp__shift_ticks(s, base + axp__word_delta(w[at]));
-            uint64_t delta = ticks > new_base ? ticks - new_base : 0;
-            uint64_t most = ((uint64_t)1 << AXP__TIME_BITS) - 1;
-            if (has_name(kind)) name = axp__shift_name(s, name);
-            w[at] = axp__word(kind, name, delta < most ? delta : most);
-            shift_payload(s, kind, w + at + 1, n_payload);
+            shift_record(s, w + at, more, base, new_base);
         }
-        at += 1 + n_payload;
+        at += more;
     }
     return at;
 }

@@ -197,17 +197,15 @@ static bool find_heads(const uint64_t *w, struct axp__symbol_template *t)
     t->is_begin = axp__is_begin(axp__word_kind(w[0]));
     while (at < t->n_words) {
         enum axp__word_kind kind = axp__word_kind(w[at]);
-        if (w[at] & ~AXP__HEAD_MASK || kind == AXP__W_NONE ||
-            kind == AXP__W_TIME || kind >= AXP__W_N_KINDS)
+        bool is_ext = kind == AXP__W_EXT;
+        if (w[at] & ~AXP__HEAD_MASK || kind == AXP__W_TIME ||
+            (is_ext && at + 1 >= t->n_words))
             return false;
-        uint64_t n = axp__payload_words(kind);
-        if (kind == AXP__W_EXT) {
-            if (at + 1 >= t->n_words) return false;
-            n = w[at + 1] >> 8 & 0xffff;
-            if (!n) return false;
-        }
+        /* an EXT's length is there, the rest may be literals */
+        size_t n = axp__record_words(w + at, SIZE_MAX);
+        if (!n) return false;
         t->heads[t->n_heads++] = (uint8_t)at;
-        at += 1 + n;
+        at += n;
     }
     return at == (uint64_t)t->n_words + t->n_literals;
 }

@@ -94,7 +94,7 @@ static bool put_record(struct axp__symbols *s, struct writer *w, uint64_t ticks,
         return false;
     *head |= delta;
     if (kind != AXP__W_EXT) return true;
-    n = head[1] >> 8 & 0xffff;
+    n = axp__ext_words(head[1]);
     return n && left >= 1 + n + n_after && put_literals(s, w, n - 1);
 }
 

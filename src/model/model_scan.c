@@ -8,10 +8,8 @@
 
 static bool is_event(const struct axp__wire_event *w)
 {
-    if (w->kind == AXP__W_EXT &&
-        (w->ext == AXP__X_SPAN || w->ext == AXP__X_TRACK_ALLOC ||
-         w->ext == AXP__X_TRACK_FREE))
-        return false; /* not on a thread */
+    if (w->kind == AXP__W_EXT && axp__ext_shape(w->ext).is_on_track)
+        return false;
     return axp__word_events(w->kind, w->kind == AXP__W_EXT ? w->ext : 0) > 0;
 }
 

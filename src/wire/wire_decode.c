@@ -24,15 +24,10 @@ bool axp__decoder_next_slow(struct axp__decoder *d, struct axp__wire_event *out)
     while (d->at < d->n_words && d->words[d->at]) {
         uint64_t head = d->words[d->at];
         enum axp__word_kind kind = axp__word_kind(head);
-        if (kind >= AXP__W_N_KINDS) return stop_damaged(d);
-
+        size_t n = axp__record_words(d->words + d->at, d->n_words - d->at);
+        if (!n) return stop_damaged(d);
         const uint64_t *payload = d->words + d->at + 1;
-        size_t left = d->n_words - d->at - 1;
-        size_t n = axp__payload_words(kind);
-        if (n > left) return stop_damaged(d);
-        if (kind == AXP__W_EXT) n = payload[0] >> 8 & 0xffff;
-        if (n > left || (kind == AXP__W_EXT && n == 0)) return stop_damaged(d);
-        d->at += 1 + n;
+        d->at += n;
 
         if (kind == AXP__W_TIME) {
             d->base_ticks = payload[0];
@@ -42,7 +37,7 @@ bool axp__decoder_next_slow(struct axp__decoder *d, struct axp__wire_event *out)
         out->name = axp__word_name(head);
         out->ticks = d->base_ticks + axp__word_delta(head);
         out->payload = payload;
-        out->n_payload = n;
+        out->n_payload = n - 1;
         if (kind == AXP__W_EXT) {
             out->ext = (enum axp__ext_kind)(payload[0] & 255);
             out->argument = (uint32_t)(payload[0] >> 32);

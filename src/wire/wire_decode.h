@@ -35,11 +35,6 @@ void axp__decoder_init(struct axp__decoder *d, const uint64_t *words,
 bool axp__decoder_next_slow(struct axp__decoder *d,
                             struct axp__wire_event *out);
 
-/* Kinds of one word. */
-#define AXP__PLAIN_KINDS                                                       \
-    (1u << AXP__W_BEGIN | 1u << AXP__W_END | 1u << AXP__W_START |              \
-     1u << AXP__W_STOP | 1u << AXP__W_ABANDON | 1u << AXP__W_INSTANT)
-
 /* False at the end. */
 static inline bool axp__decoder_next(struct axp__decoder *d,
                                      struct axp__wire_event *out)

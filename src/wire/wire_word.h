@@ -22,41 +22,26 @@
  */
 #ifndef AXP_WIRE_WORD_H
 #define AXP_WIRE_WORD_H
+#include <stddef.h>
 #include <stdint.h>
+
+#include "wire/wire_events.def"
 
 enum axp__word_kind {
     AXP__W_NONE,
-    AXP__W_BEGIN,   /* a scope opens */
-    AXP__W_END,     /* the innermost scope that is not named closes */
-    AXP__W_START,   /* a named scope opens */
-    AXP__W_STOP,    /* the newest open named scope of that name closes */
-    AXP__W_ABANDON, /* likewise, unwound without an end */
-    AXP__W_TIME,    /* payload: the base of all words after it */
-    AXP__W_WORK,    /* of the innermost scope; name: dtype. flops, bytes */
-    AXP__W_ALLOC,   /* bytes | kind << 56, address */
-    AXP__W_FREE,    /* bytes, address */
-    AXP__W_INSTANT,
-    AXP__W_COUNTER, /* the double's bits */
-    AXP__W_STEP,    /* index, live bytes, begin ticks */
-    AXP__W_EXT,     /* enum axp__ext_kind | words << 8 | argument << 32, … */
-    AXP__W_N_KINDS
+#define AXP__ONE(kind, number, ...) AXP__W_##kind = (number),
+    AXP__WORD_KINDS(AXP__ONE)
+#undef AXP__ONE
+        AXP__W_N_KINDS
 };
 
 /* What follows the first payload word of an AXP__W_EXT. */
 enum axp__ext_kind {
-    AXP__X_EVENT = 1,   /* argument: axp_event_type. metadata bytes, 0 */
-    AXP__X_ASYNC_BEGIN, /* id */
-    AXP__X_ASYNC_END,   /* id, begin ticks */
-    AXP__X_CROSS_STOP,  /* a scope begun on another thread. begin, its row */
-    AXP__X_DROP,        /* a scope of this row that another ended. begin */
-    AXP__X_FLOW_OUT,    /* id */
-    AXP__X_FLOW_IN,     /* id */
-    AXP__X_CATEGORY,    /* argument: axp_cat, of the innermost scope */
-    AXP__X_DIMS,        /* of the work before. 6 × 32 bits */
-    AXP__X_SPAN,        /* on a track. begin ns, end ns, flops, bytes, dtype */
-    AXP__X_STACK,       /* of the allocation before. return addresses */
-    AXP__X_TRACK_ALLOC, /* ns, bytes | kind << 56, address */
-    AXP__X_TRACK_FREE   /* ns, bytes, address */
+    AXP__X_NONE,
+#define AXP__ONE(kind, number, ...) AXP__X_##kind = (number),
+    AXP__EXT_KINDS(AXP__ONE)
+#undef AXP__ONE
+        AXP__X_N_KINDS
 };
 
 #define AXP__NAME_BITS 20
@@ -117,11 +102,35 @@ static inline uint64_t axp__word_delta(uint64_t word)
 static inline unsigned axp__payload_words(enum axp__word_kind kind)
 {
     static const uint8_t n[16] = {
-        [AXP__W_TIME] = 1,    [AXP__W_WORK] = 2, [AXP__W_ALLOC] = 2,
-        [AXP__W_FREE] = 2,    [AXP__W_STEP] = 3, [AXP__W_EXT] = 1,
-        [AXP__W_COUNTER] = 1,
+#define AXP__ONE(kind, number, events, field, payload)                         \
+    [number] = sizeof(payload) - 1,
+        AXP__WORD_KINDS(AXP__ONE)
+#undef AXP__ONE
     };
     return n[kind & 15];
+}
+
+/* Kinds of one word, as bits. */
+#define AXP__IS_PLAIN(kind, number, events, field, payload)                    \
+    | (uint32_t)(sizeof(payload) == 1) << (number)
+#define AXP__PLAIN_KINDS (0u AXP__WORD_KINDS(AXP__IS_PLAIN))
+
+/* Words of payload of an EXT, its first included, which says so. */
+static inline size_t axp__ext_words(uint64_t first)
+{
+    return first >> 8 & 0xffff;
+}
+
+/* Words of the record that begins with the head at `at`, of which `left` are
+ * there; 0: it is none, or does not end. */
+static inline size_t axp__record_words(const uint64_t *at, size_t left)
+{
+    enum axp__word_kind kind = (enum axp__word_kind)(at[0] & 15);
+    size_t n = axp__payload_words(kind);
+    if (kind == AXP__W_NONE || kind >= AXP__W_N_KINDS || n >= left) return 0;
+    if (kind != AXP__W_EXT) return n + 1;
+    n = axp__ext_words(at[1]);
+    return n && n < left ? n + 1 : 0;
 }
 
 static inline uint64_t axp__ext_word(enum axp__ext_kind kind, uint32_t n_words,
@@ -130,16 +139,57 @@ static inline uint64_t axp__ext_word(enum axp__ext_kind kind, uint32_t n_words,
     return (uint64_t)kind | (uint64_t)n_words << 8 | (uint64_t)argument << 32;
 }
 
+/* What is to be known of an EXT; of one that is not known, nothing. */
+struct axp__ext_shape {
+    uint8_t events, is_on_track, least;
+    const char *payload;
+};
+
+static inline struct axp__ext_shape axp__ext_shape(enum axp__ext_kind ext)
+{
+    enum { thread, track };
+    static const struct axp__ext_shape shapes[] = {{0, 0, 0, ""},
+#define AXP__EXT(kind, number, events, place, least, payload)                  \
+    [number] = {events, place == track, least, payload},
+                                                   AXP__EXT_KINDS(AXP__EXT)
+#undef AXP__EXT
+    };
+    return shapes[(unsigned)ext < AXP__X_N_KINDS ? (unsigned)ext : 0];
+}
+
 /* How many events of the timeline a record stands for. */
 static inline unsigned axp__word_events(enum axp__word_kind kind,
                                         enum axp__ext_kind ext)
 {
-    if (kind == AXP__W_TIME || kind == AXP__W_WORK) return 0;
-    if (kind != AXP__W_EXT) return 1;
-    if (ext == AXP__X_SPAN) return 2;
-    return ext == AXP__X_EVENT || ext == AXP__X_ASYNC_BEGIN ||
-           ext == AXP__X_ASYNC_END || ext == AXP__X_CROSS_STOP ||
-           ext == AXP__X_TRACK_ALLOC || ext == AXP__X_TRACK_FREE;
+    static const uint8_t n[16] = {
+#define AXP__EVENTS(kind, number, events, ...) [number] = events,
+        AXP__WORD_KINDS(AXP__EVENTS)
+#undef AXP__EVENTS
+    };
+    return kind == AXP__W_EXT ? axp__ext_shape(ext).events : n[kind & 15];
+}
+
+/* Whether the head's field for a name holds one. */
+static inline int axp__has_name(enum axp__word_kind kind)
+{
+    enum { other, name };
+    static const uint8_t is[16] = {
+#define AXP__FIELD(kind, number, events, field, ...) [number] = field == name,
+        AXP__WORD_KINDS(AXP__FIELD)
+#undef AXP__FIELD
+    };
+    return is[kind & 15];
+}
+
+/* The payload of a kind that is no EXT, a letter a word. */
+static inline const char *axp__payload_of(enum axp__word_kind kind)
+{
+    static const char *const payloads[16] = {
+#define AXP__PAYLOAD(kind, number, events, field, payload) [number] = payload,
+        AXP__WORD_KINDS(AXP__PAYLOAD)
+#undef AXP__PAYLOAD
+    };
+    return payloads[kind & 15] ? payloads[kind & 15] : "";
 }
 
 #endif
