@@ -208,8 +208,8 @@ void axp__regions_add(struct axp__regions *r, uint64_t address, uint64_t bytes)
 {
     uint64_t last =
         bytes && address + bytes - 1 >= address ? address + bytes - 1 : address;
-    uint64_t from = address >> AXP__REGION_SHIFT;
-    uint64_t to = (last >> AXP__REGION_SHIFT) + 1;
+    uint64_t from = address >> AXP__BLOCKS_SHIFT;
+    uint64_t to = (last >> AXP__BLOCKS_SHIFT) + 1;
     size_t low = 0, high = r->n;
     while (low < high) { /* the first that ends at `from` or later */
         size_t mid = (low + high) / 2;
@@ -225,7 +225,8 @@ void axp__regions_add(struct axp__regions *r, uint64_t address, uint64_t bytes)
         if (r->n == AXP__MOST_REGIONS) return;
         if (r->n == r->cap) {
             size_t cap = r->cap ? r->cap * 2 : 16;
-            struct axp__region *wider = realloc(r->at, cap * sizeof *wider);
+            struct axp__blocks_region *wider =
+                realloc(r->at, cap * sizeof *wider);
             if (!wider) {
                 r->has_failed = true;
                 return;
@@ -234,13 +235,13 @@ void axp__regions_add(struct axp__regions *r, uint64_t address, uint64_t bytes)
             r->cap = cap;
         }
         memmove(r->at + low + 1, r->at + low, (r->n - low) * sizeof *r->at);
-        r->at[low] = (struct axp__region){from, to};
+        r->at[low] = (struct axp__blocks_region){from, to};
         r->n++;
         return;
     }
     if (r->at[low].from < from) from = r->at[low].from;
     if (r->at[end - 1].to > to) to = r->at[end - 1].to;
-    r->at[low] = (struct axp__region){from, to};
+    r->at[low] = (struct axp__blocks_region){from, to};
     memmove(r->at + low + 1, r->at + end, (r->n - end) * sizeof *r->at);
     r->n -= end - low - 1;
 }

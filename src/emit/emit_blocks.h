@@ -74,12 +74,12 @@ bool axp__made_blocks_take(struct axp__made_blocks *m, uint32_t name,
                            struct axp__block_at *out);
 
 /* ---- where they were ------------------------------------------------------------------- */
-#define AXP__REGION_SHIFT 26    /* 64 MiB */
+#define AXP__BLOCKS_SHIFT 26    /* 64 MiB */
 #define AXP__MOST_REGIONS 8192u /* they move for each one that comes between */
 
 struct axp__regions { /* of the address space, sorted, apart */
-    struct axp__region {
-        uint64_t from, to; /* in units of 1 << AXP__REGION_SHIFT */
+    struct axp__blocks_region {
+        uint64_t from, to; /* in units of 1 << AXP__BLOCKS_SHIFT */
     } * at;
     size_t n, cap;
     bool has_failed;

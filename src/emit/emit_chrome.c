@@ -32,7 +32,8 @@
 
 /* ---- pieces ---------------------------------------------------------------------------- */
 
-static void make_name(struct axp__names *n, uint32_t id, struct axp__out *to)
+static void make_name(struct axp__name_cache *n, uint32_t id,
+                      struct axp__out *to)
 {
     const char *text = axp__view_name(n->v, id);
     axp__out_text(to, "\"name\":");
@@ -42,7 +43,7 @@ static void make_name(struct axp__names *n, uint32_t id, struct axp__out *to)
 
 /* Room for an event of that name but for its args. */
 static inline char *begin_event(struct axp__chrome *c,
-                                const struct axp__bytes *name)
+                                const struct axp__name_bytes *name)
 {
     return axp__out_room(c->o, name->len + 512);
 }
@@ -62,7 +63,7 @@ static inline char *put_place(char *at, const struct axp__chrome_place *p)
 static char *begin_at(struct axp__chrome *c, const char *head, uint32_t name,
                       const struct axp__chrome_place *place, axp_ns time_ns)
 {
-    const struct axp__bytes *b = axp__names_get(&c->names, name);
+    const struct axp__name_bytes *b = axp__name_cache_get(&c->names, name);
     char *at = begin_event(c, b);
     at = axp__put_bytes(at, head, strlen(head));
     at = axp__put_bytes(at, b->at, b->len);
@@ -180,7 +181,7 @@ static void settle_tie(struct axp__chrome *c, const struct axp__record *r,
 
 static inline void put_scope(struct axp__chrome *c, const struct axp__record *r)
 {
-    const struct axp__bytes *b = axp__names_get(&c->names, r->name);
+    const struct axp__name_bytes *b = axp__name_cache_get(&c->names, r->name);
     char *at = begin_event(c, b);
     uint64_t start = c->o->n_bytes + c->o->len;
     at = AXP__PUT_TEXT(at, "{\"ph\":\"X\",\"cat\":\"cpu_op\",");
@@ -319,7 +320,8 @@ static void put_memory(struct axp__chrome *c, const struct axp__record *r)
 {
     const struct axp__live_place *live = axp__live_add(&c->live, r);
     const struct axp__chrome_place *place = &c->rows[r->row].place;
-    const struct axp__bytes *name = axp__names_get(&c->names, r->name);
+    const struct axp__name_bytes *name =
+        axp__name_cache_get(&c->names, r->name);
     const char *kind =
         r->kind == AXP__R_ALLOC ? axp__word_mem((axp_mem)r->argument) : NULL;
     axp__out_text(c->o, "{\"ph\":\"i\",\"s\":\"t\",\"cat\":"
@@ -429,7 +431,7 @@ static bool init(struct axp__chrome *c)
     c->last_ns = axp__stream_end_ns(c->s);
     c->rows = calloc(n + 1, sizeof *c->rows);
     c->steps = calloc(n + 1, sizeof *c->steps);
-    return axp__names_init(&c->names, c->v, make_name, NULL) &&
+    return axp__name_cache_init(&c->names, c->v, make_name, NULL) &&
            axp__live_init(&c->live, c->v, c->s) && c->rows && c->steps;
 }
 
@@ -443,7 +445,7 @@ static void fini(struct axp__chrome *c)
     free(c->steps);
     axp__asyncs_fini(&c->asyncs);
     axp__live_fini(&c->live);
-    axp__names_fini(&c->names);
+    axp__name_cache_fini(&c->names);
     axp__stream_close(c->s);
 }
 

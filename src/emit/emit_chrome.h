@@ -4,7 +4,7 @@
 #ifndef AXP_EMIT_CHROME_H
 #define AXP_EMIT_CHROME_H
 #include "emit/emit_async.h"
-#include "emit/emit_bytes.h"
+#include "emit/emit_name_cache.h"
 #include "emit/emit_lanes.h"
 #include "emit/emit_live.h"
 #include "emit/emit_number.h"
@@ -33,7 +33,7 @@ struct axp__chrome {
     const axp_view *v;
     struct axp__out *o;
     struct axp__stream *s;
-    struct axp__names names; /* `"name":"x",` */
+    struct axp__name_cache names; /* `"name":"x",` */
     struct axp__live live;
     struct axp__asyncs asyncs;
     struct axp__chrome_row *rows;

@@ -11,9 +11,9 @@ void axp__chrome_set_place(struct axp__chrome_place *p, uint64_t pid,
                            uint64_t tid)
 {
     char *at = AXP__PUT_TEXT(p->text, "\"pid\":");
-    at = axp__put_u64(at, pid);
+    at = axp__print_u64(at, pid);
     at = AXP__PUT_TEXT(at, ",\"tid\":");
-    at = axp__put_u64(at, tid);
+    at = axp__print_u64(at, tid);
     at = AXP__PUT_TEXT(at, ",\"ts\":");
     p->len = (uint32_t)(at - p->text);
 }

@@ -7,7 +7,7 @@
  */
 #include <math.h>
 
-#include "emit/emit_bytes.h"
+#include "emit/emit_name_cache.h"
 #include "emit/emit_export.h"
 #include "emit/emit_record.h"
 #include "emit/emit_words.h"
@@ -80,16 +80,17 @@ axp_status axp__emit_csv_ops(const axp_view *v, struct axp__out *o)
 
 /* ---- events ---------------------------------------------------------------------------- */
 
-static void make_name(struct axp__names *n, uint32_t id, struct axp__out *to)
+static void make_name(struct axp__name_cache *n, uint32_t id,
+                      struct axp__out *to)
 {
     put_text(to, axp__view_name(n->v, id));
 }
 
-static void put_event(struct axp__out *o, struct axp__names *names,
+static void put_event(struct axp__out *o, struct axp__name_cache *names,
                       const struct axp__stream *s, const struct axp__record *r)
 {
     const struct axp__stream_row *row = axp__stream_row(s, r->row);
-    const struct axp__bytes *name = axp__names_get(names, r->name);
+    const struct axp__name_bytes *name = axp__name_cache_get(names, r->name);
     axp_event_type type = axp__record_type(r);
     axp__out_u64(o, r->time_ns);
     axp__out_char(o, ',');
@@ -120,11 +121,11 @@ static void put_event(struct axp__out *o, struct axp__names *names,
 
 axp_status axp__emit_csv_events(const axp_view *v, struct axp__out *o)
 {
-    struct axp__names names;
+    struct axp__name_cache names;
     struct axp__stream *s = NULL;
     const struct axp__record *r;
     axp_status status = AXP_E_NO_MEMORY;
-    if (axp__names_init(&names, v, make_name, NULL))
+    if (axp__name_cache_init(&names, v, make_name, NULL))
         status = axp__stream_open(v, AXP__STREAM_RAW, &s);
     axp__out_text(o, "time_ns,type,name,process_id,rank,thread_id,track,value,"
                      "id,metadata\n");
@@ -133,6 +134,6 @@ axp_status axp__emit_csv_events(const axp_view *v, struct axp__out *o)
     if (s) status = axp__stream_status(s);
     if (names.has_failed) status = AXP_E_NO_MEMORY;
     axp__stream_close(s);
-    axp__names_fini(&names);
+    axp__name_cache_fini(&names);
     return status ? axp__fail(status, "no memory to export") : AXP_OK;
 }

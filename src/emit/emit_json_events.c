@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Events as a JSON array, one a line, as axp_view_events gives them: time,
  * type and name, and what else there is to say. */
-#include "emit/emit_bytes.h"
+#include "emit/emit_name_cache.h"
 #include "emit/emit_export.h"
 #include "emit/emit_record.h"
 #include "record/record_thread.h"
 
 #define MOST_NAME 8192u
 
-static void make_name(struct axp__names *n, uint32_t id, struct axp__out *to)
+static void make_name(struct axp__name_cache *n, uint32_t id,
+                      struct axp__out *to)
 {
     const char *text = axp__view_name(n->v, id);
     axp__out_json_n(to, text, axp__len_to(text, MOST_NAME));
@@ -20,11 +21,11 @@ static void put_key_u64(struct axp__out *o, const char *key, uint64_t value)
     axp__out_u64(o, value);
 }
 
-static void put_event(struct axp__out *o, struct axp__names *names,
+static void put_event(struct axp__out *o, struct axp__name_cache *names,
                       const struct axp__stream *s, const struct axp__record *r)
 {
     const struct axp__stream_row *row = axp__stream_row(s, r->row);
-    const struct axp__bytes *name = axp__names_get(names, r->name);
+    const struct axp__name_bytes *name = axp__name_cache_get(names, r->name);
     double value;
     uint64_t id;
     put_key_u64(o, "{\"time_ns\":", r->time_ns);
@@ -57,12 +58,12 @@ static void put_event(struct axp__out *o, struct axp__names *names,
 
 axp_status axp__emit_json_events(const axp_view *v, struct axp__out *o)
 {
-    struct axp__names names;
+    struct axp__name_cache names;
     struct axp__stream *s = NULL;
     const struct axp__record *r;
     axp_status status = AXP_E_NO_MEMORY;
     bool is_first = true;
-    if (axp__names_init(&names, v, make_name, NULL))
+    if (axp__name_cache_init(&names, v, make_name, NULL))
         status = axp__stream_open(v, AXP__STREAM_RAW, &s);
     axp__out_char(o, '[');
     while (s && (r = axp__stream_next(s))) {
@@ -75,6 +76,6 @@ axp_status axp__emit_json_events(const axp_view *v, struct axp__out *o)
     if (s) status = axp__stream_status(s);
     if (names.has_failed) status = AXP_E_NO_MEMORY;
     axp__stream_close(s);
-    axp__names_fini(&names);
+    axp__name_cache_fini(&names);
     return status ? axp__fail(status, "no memory to export") : AXP_OK;
 }

@@ -162,7 +162,7 @@ static void put_warnings(struct markdown *m, const axp_view *v)
 
 static void put_place(struct markdown *m, const char *file, int line)
 {
-    char place[AXP__PLACE_BYTES];
+    char place[AXP__SHORT_PLACE_BYTES];
     if (!axp__short_place(place, file, line, 60)) return;
     axp__out_text(m->o, " at ");
     put_name(m, place);
@@ -214,7 +214,7 @@ static void put_op(struct markdown *m, const axp_op *op, bool has_work)
         put_cell(m, axp__short_rate(cell, axp_op_gbps(op)));
     }
     axp__out_text(m->o, " | ");
-    char place[AXP__PLACE_BYTES];
+    char place[AXP__SHORT_PLACE_BYTES];
     if (axp__short_place(place, op->file, op->line, 60)) put_name(m, place);
     end_row(m);
 }

@@ -345,8 +345,8 @@ static void put_segments_of(struct viz *z, const struct segment_list *list,
 {
     size_t next = 0;
     for (size_t i = 0; i < list->regions.n; i++) {
-        uint64_t from = list->regions.at[i].from << AXP__REGION_SHIFT;
-        uint64_t to = list->regions.at[i].to << AXP__REGION_SHIFT;
+        uint64_t from = list->regions.at[i].from << AXP__BLOCKS_SHIFT;
+        uint64_t to = list->regions.at[i].to << AXP__BLOCKS_SHIFT;
         if (to <= from) to = UINT64_MAX;
         BEGIN_DICT(z);
         key_int(z, K_DEVICE, device);

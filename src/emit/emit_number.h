@@ -52,7 +52,7 @@ static inline unsigned axp__count_digits(uint64_t value)
     return guess + (value >= powers[guess]);
 }
 
-static inline char *axp__put_u64(char *at, uint64_t value)
+static inline char *axp__print_u64(char *at, uint64_t value)
 {
     unsigned n = axp__count_digits(value);
     char *end = at + n, *p = end;
@@ -72,7 +72,7 @@ static inline char *axp__put_u64(char *at, uint64_t value)
 static inline char *axp__put_us(char *at, uint64_t ns)
 {
     unsigned rest = (unsigned)(ns % 1000);
-    at = axp__put_u64(at, ns / 1000);
+    at = axp__print_u64(at, ns / 1000);
     at[0] = '.';
     at[1] = (char)('0' + rest / 100);
     memcpy(at + 2, axp__two_digits + 2 * (rest % 100), 2);
@@ -80,7 +80,7 @@ static inline char *axp__put_us(char *at, uint64_t ns)
 }
 
 /* As protobuf has it: 7 bits a byte, the lowest first. */
-static inline char *axp__put_varint(char *at, uint64_t value)
+static inline char *axp__print_varint(char *at, uint64_t value)
 {
     while (value >= 128) {
         *at++ = (char)(value | 128);
@@ -95,7 +95,7 @@ static inline char *axp__put_varint(char *at, uint64_t value)
 static inline char *axp__put_varint_fast(char *at, uint64_t value)
 {
     if (__builtin_expect(value >> 56 != 0, 0))
-        return axp__put_varint(at, value);
+        return axp__print_varint(at, value);
     uint64_t x = value;
     unsigned bits = 64 - (unsigned)__builtin_clzll(x | 1);
     unsigned n = (bits + 6) * 37 >> 8; /* / 7 */

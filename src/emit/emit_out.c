@@ -73,7 +73,7 @@ void axp__out_bytes(struct axp__out *o, const void *bytes, size_t len)
 void axp__out_u64(struct axp__out *o, uint64_t value)
 {
     char *at = axp__out_room(o, AXP__NUMBER_ROOM);
-    o->len += (size_t)(axp__put_u64(at, value) - at);
+    o->len += (size_t)(axp__print_u64(at, value) - at);
 }
 
 void axp__out_i64(struct axp__out *o, int64_t value)

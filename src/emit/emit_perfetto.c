@@ -36,7 +36,8 @@
 /* HOT */
 static inline void put_begin(struct axp__pf *p, const struct axp__record *r)
 {
-    const struct axp__bytes *name = axp__names_get(&p->names, r->name);
+    const struct axp__name_bytes *name =
+        axp__name_cache_get(&p->names, r->name);
     const struct axp__pf_row *row = &p->rows[r->row];
     char *packet = axp__out_room(p->o, PACKET_ROOM), *at = packet + 2;
     *at++ = 0x40; /* timestamp */
@@ -101,7 +102,8 @@ struct pair {
 
 static void put_pair(struct axp__pf *p, const struct pair *x, uint32_t name_id)
 {
-    const struct axp__bytes *name = axp__names_get(&p->names, name_id);
+    const struct axp__name_bytes *name =
+        axp__name_cache_get(&p->names, name_id);
     size_t event =
         axp__pf_begin_event(p, AXP__PF_SLICE_BEGIN, x->track, x->begin_ns);
     axp__pf_category(p, x->category);
@@ -197,7 +199,8 @@ static void put_step(struct axp__pf *p, const struct axp__record *r)
 
 static void put_mark(struct axp__pf *p, const struct axp__record *r)
 {
-    const struct axp__bytes *name = axp__names_get(&p->names, r->name);
+    const struct axp__name_bytes *name =
+        axp__name_cache_get(&p->names, r->name);
     size_t event = axp__pf_begin_event(p, AXP__PF_INSTANT, p->rows[r->row].uuid,
                                        r->time_ns);
     axp__pf_name(p, name);
@@ -261,7 +264,8 @@ static void put_live(struct axp__pf *p, const struct axp__record *r)
 
 static void put_memory(struct axp__pf *p, const struct axp__record *r)
 {
-    const struct axp__bytes *name = axp__names_get(&p->names, r->name);
+    const struct axp__name_bytes *name =
+        axp__name_cache_get(&p->names, r->name);
     bool is_alloc = r->kind == AXP__R_ALLOC;
     const char *kind = is_alloc ? axp__word_mem((axp_mem)r->argument) : NULL;
     size_t event = axp__pf_begin_event(p, AXP__PF_INSTANT, p->rows[r->row].uuid,
@@ -331,7 +335,7 @@ static bool init(struct axp__pf *p)
     p->processes = calloc(n + 1, sizeof *p->processes);
     p->memory_uuids = calloc(n + 1, sizeof *p->memory_uuids);
     return p->m && p->rows && p->processes && p->memory_uuids &&
-           axp__names_init(&p->names, p->v, axp__pf_make_name, p) &&
+           axp__name_cache_init(&p->names, p->v, axp__pf_make_name, p) &&
            axp__live_init(&p->live, p->v, p->s);
 }
 
@@ -357,7 +361,7 @@ static void fini(struct axp__pf *p)
     free(p->memory_uuids);
     axp__asyncs_fini(&p->asyncs);
     axp__live_fini(&p->live);
-    axp__names_fini(&p->names);
+    axp__name_cache_fini(&p->names);
     axp__stream_close(p->s);
 }
 

@@ -10,7 +10,7 @@
 #ifndef AXP_EMIT_PERFETTO_H
 #define AXP_EMIT_PERFETTO_H
 #include "emit/emit_async.h"
-#include "emit/emit_bytes.h"
+#include "emit/emit_name_cache.h"
 #include "emit/emit_lanes.h"
 #include "emit/emit_live.h"
 #include "emit/emit_proto.h"
@@ -59,7 +59,8 @@ struct axp__pf {
     struct axp__out *o;
     struct axp__out *m; /* a packet that is being made */
     struct axp__stream *s;
-    struct axp__names names; /* the fields name_iid and source_location_iid */
+    struct axp__name_cache
+        names; /* the fields name_iid and source_location_iid */
     struct axp__live live;
     struct axp__asyncs asyncs;
     struct axp__pf_row *rows;
@@ -77,11 +78,12 @@ size_t axp__pf_begin_event(struct axp__pf *p, unsigned type, uint64_t uuid,
 void axp__pf_end_event(struct axp__pf *p, size_t event);
 void axp__pf_string(struct axp__pf *p, unsigned field, const char *text);
 void axp__pf_category(struct axp__pf *p, unsigned category);
-void axp__pf_name(struct axp__pf *p, const struct axp__bytes *name);
+void axp__pf_name(struct axp__pf *p, const struct axp__name_bytes *name);
 /* What the rest refers to: names of categories and annotations, the clock. */
 void axp__pf_first_packets(struct axp__pf *p);
 /* Interns a name; its bytes refer to it. */
-void axp__pf_make_name(struct axp__names *n, uint32_t id, struct axp__out *to);
+void axp__pf_make_name(struct axp__name_cache *n, uint32_t id,
+                       struct axp__out *to);
 /* Each describes a track and returns its uuid. */
 uint64_t axp__pf_track(struct axp__pf *p, const char *name, uint64_t parent);
 /* unit 3: bytes; 0: none. */

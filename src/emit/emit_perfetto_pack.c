@@ -30,7 +30,7 @@ static void end_packet(struct axp__pf *p)
         return;
     }
     *at++ = 0x0a; /* Trace.packet */
-    at = axp__put_varint(at, p->m->len);
+    at = axp__print_varint(at, p->m->len);
     axp__out_bytes(p->o, head, (size_t)(at - head));
     axp__out_bytes(p->o, p->m->buffer, p->m->len);
 }
@@ -63,7 +63,7 @@ void axp__pf_category(struct axp__pf *p, unsigned category)
     if (category) axp__pb_u64(p->m, 3, category);
 }
 
-void axp__pf_name(struct axp__pf *p, const struct axp__bytes *name)
+void axp__pf_name(struct axp__pf *p, const struct axp__name_bytes *name)
 {
     axp__out_bytes(p->m, name->at, name->len);
 }
@@ -133,7 +133,8 @@ void axp__pf_first_packets(struct axp__pf *p)
 }
 
 /* Interns a name, and its place in the source where that is known. */
-void axp__pf_make_name(struct axp__names *n, uint32_t id, struct axp__out *to)
+void axp__pf_make_name(struct axp__name_cache *n, uint32_t id,
+                       struct axp__out *to)
 {
     struct axp__pf *p = n->ctx;
     struct axp__cap_name name = n->v->capture->name_at(n->v->capture, id);
@@ -271,7 +272,7 @@ void axp__pf_rows(struct axp__pf *p)
         r->uuid = put_row(p, i, p->processes[process].uuid);
         r->track[0] = 0x58; /* TrackEvent.track_uuid */
         r->track_len =
-            (uint32_t)(axp__put_varint(r->track + 1, r->uuid) - r->track);
+            (uint32_t)(axp__print_varint(r->track + 1, r->uuid) - r->track);
     }
 }
 

@@ -14,7 +14,7 @@ enum { AXP__PB_VARINT = 0, AXP__PB_FIXED64 = 1, AXP__PB_BYTES = 2 };
 static inline void axp__pb_raw(struct axp__out *m, uint64_t value)
 {
     char *at = axp__out_room(m, AXP__NUMBER_ROOM);
-    m->len += (size_t)(axp__put_varint(at, value) - at);
+    m->len += (size_t)(axp__print_varint(at, value) - at);
 }
 
 static inline void axp__pb_tag(struct axp__out *m, unsigned field,

@@ -99,12 +99,12 @@ const char *axp__short_last(const axp_warning *w)
     return has_many(w) && !is_most ? "last: " : "";
 }
 
-char *axp__short_place(char out[AXP__PLACE_BYTES], const char *file, int line,
-                       size_t columns)
+char *axp__short_place(char out[AXP__SHORT_PLACE_BYTES], const char *file,
+                       int line, size_t columns)
 {
     char text[4200];
     if (!file || !*file || line <= 0) return NULL;
-    if (columns >= AXP__PLACE_BYTES) columns = AXP__PLACE_BYTES - 1;
+    if (columns >= AXP__SHORT_PLACE_BYTES) columns = AXP__SHORT_PLACE_BYTES - 1;
     int n = snprintf(text, sizeof text, "%s:%d", file, line);
     size_t len = n < (int)sizeof text ? (size_t)n : sizeof text - 1;
     for (size_t i = 0; i < len; i++)
@@ -115,14 +115,15 @@ char *axp__short_place(char out[AXP__PLACE_BYTES], const char *file, int line,
         const char *folder = strchr(from, '/');
         if (folder) from = folder + 1;
     }
-    size_t at = axp__append(out, AXP__PLACE_BYTES, 0, from > text ? "..." : "");
-    axp__append(out, AXP__PLACE_BYTES, at, from);
+    size_t at =
+        axp__append(out, AXP__SHORT_PLACE_BYTES, 0, from > text ? "..." : "");
+    axp__append(out, AXP__SHORT_PLACE_BYTES, at, from);
     return out;
 }
 
 char *axp__cell_place(axp__cell out, const char *file, int line)
 {
-    char place[AXP__PLACE_BYTES];
+    char place[AXP__SHORT_PLACE_BYTES];
     bool is_known = axp__short_place(place, file, line, AXP__CELL - 4);
     axp__append(out, AXP__CELL, 0, is_known ? place : "");
     return out;

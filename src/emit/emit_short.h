@@ -19,9 +19,9 @@ char *axp__short_number(axp__cell out, double value);  /* of any size */
 /* "model/train.c:120" in as many columns, folders left out from the front
  * where it is longer ("...train.c:120"); printable ASCII. NULL: no place is
  * known. */
-#define AXP__PLACE_BYTES 128
-char *axp__short_place(char out[AXP__PLACE_BYTES], const char *file, int line,
-                       size_t columns);
+#define AXP__SHORT_PLACE_BYTES 128
+char *axp__short_place(char out[AXP__SHORT_PLACE_BYTES], const char *file,
+                       int line, size_t columns);
 
 /* The same for a cell; "": none. */
 char *axp__cell_place(axp__cell out, const char *file, int line);

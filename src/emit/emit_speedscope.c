@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 #include "emit/emit_async.h"
-#include "emit/emit_bytes.h"
+#include "emit/emit_name_cache.h"
 #include "emit/emit_export.h"
 #include "emit/emit_number.h"
 #include "record/record_thread.h"
@@ -29,8 +29,8 @@ struct speedscope {
     const axp_view *v;
     struct axp__out *o;
     struct axp__stream *s;
-    struct axp__names names; /* `"frame":7,"at":`; number: the frame */
-    uint32_t *frames;        /* name of a frame */
+    struct axp__name_cache names; /* `"frame":7,"at":`; number: the frame */
+    uint32_t *frames;             /* name of a frame */
     uint32_t cap_frames;
     uint64_t *sums;   /* ns by name, of what does not nest; NULL: nothing */
     uint32_t *summed; /* names, in the order of their first */
@@ -43,7 +43,8 @@ struct speedscope {
     bool has_events, has_failed;
 };
 
-static void make_frame(struct axp__names *n, uint32_t id, struct axp__out *to)
+static void make_frame(struct axp__name_cache *n, uint32_t id,
+                       struct axp__out *to)
 {
     struct speedscope *p = n->ctx;
     uint32_t frame = n->next_number++;
@@ -69,7 +70,7 @@ static void make_frame(struct axp__names *n, uint32_t id, struct axp__out *to)
 static void put_event(struct speedscope *p, bool is_open, uint32_t name,
                       axp_ns time_ns)
 {
-    const struct axp__bytes *b = axp__names_get(&p->names, name);
+    const struct axp__name_bytes *b = axp__name_cache_get(&p->names, name);
     if (!p->has_events) p->first_ns = p->last_ns = time_ns;
     if (time_ns > p->last_ns) p->last_ns = time_ns;
     char *start = axp__out_room(p->o, 128), *at = start;
@@ -78,7 +79,7 @@ static void put_event(struct speedscope *p, bool is_open, uint32_t name,
     *at++ = is_open ? 'O' : 'C';
     at = AXP__PUT_TEXT(at, "\",");
     at = axp__put_bytes(at, b->at, b->len);
-    at = axp__put_u64(at, p->last_ns);
+    at = axp__print_u64(at, p->last_ns);
     *at++ = '}';
     p->o->len += (size_t)(at - start);
     p->has_events = true;
@@ -240,7 +241,8 @@ static void put_sums(struct speedscope *p)
                         "\"startValue\":0,\"samples\":[");
     for (uint32_t i = 0; i < p->n_summed; i++) {
         axp__out_text(p->o, i ? ",[" : "[");
-        axp__out_u64(p->o, axp__names_get(&p->names, p->summed[i])->number);
+        axp__out_u64(p->o,
+                     axp__name_cache_get(&p->names, p->summed[i])->number);
         axp__out_char(p->o, ']');
     }
     axp__out_text(p->o, "],\"weights\":[");
@@ -302,7 +304,7 @@ axp_status axp__emit_speedscope(const axp_view *v, struct axp__out *o)
     struct speedscope p = {.v = v, .o = o};
     axp_status status = axp__stream_open(v, AXP__STREAM_BY_ROW, &p.s);
     if (status) return status;
-    if (axp__names_init(&p.names, v, make_frame, &p)) {
+    if (axp__name_cache_init(&p.names, v, make_frame, &p)) {
         axp__out_text(o, "{\"$schema\":\"https://www.speedscope.app/"
                          "file-format-schema.json\",\"exporter\":"
                          "\"axprof@" AXP_VERSION "\",\"name\":");
@@ -316,7 +318,7 @@ axp_status axp__emit_speedscope(const axp_view *v, struct axp__out *o)
     }
     if (!status && (p.has_failed || p.names.has_failed))
         status = axp__fail(AXP_E_NO_MEMORY, "no memory to export");
-    axp__names_fini(&p.names);
+    axp__name_cache_fini(&p.names);
     axp__stream_close(p.s);
     free(p.frames);
     free(p.sums);

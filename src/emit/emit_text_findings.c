@@ -79,7 +79,7 @@ static void put_head(struct axp__text *t, const axp_finding *f, size_t number,
 /* "at train.c:120"; of a path that is too long for a line the end. */
 static void put_place(struct axp__text *t, const axp_finding *f)
 {
-    char place[AXP__PLACE_BYTES];
+    char place[AXP__SHORT_PLACE_BYTES];
     if (!axp__short_place(place, f->file, f->line, t->width - 6)) return;
     axp__out_text(t->o, "   at ");
     axp__text_wrap(t, "", place);

@@ -24,7 +24,7 @@
 
 #include "wire/wire_word.h"
 
-enum axp__column {
+enum axp__pack_column {
     AXP__COL_SHAPE,
     AXP__COL_TEMPLATES,
     AXP__COL_SYMBOLS,
@@ -36,7 +36,7 @@ enum axp__column {
 };
 
 /* The first symbols are no templates. */
-enum axp__symbol {
+enum axp__pack_symbol {
     AXP__SYM_END,     /* END of the scope begun last */
     AXP__SYM_STOP,    /* STOP likewise */
     AXP__SYM_RECORD,  /* head and payload are literals */

@@ -14,7 +14,7 @@
 
 struct join {
     struct axp__capture *c;
-    struct axp__part *parts;
+    struct axp__join_part *parts;
     struct axp__shift **shift; /* of each part */
     size_t n_parts;
     struct axp__cap_name *names; /* joined; in c's memory at the end */
@@ -119,7 +119,7 @@ static bool is_same_host(const struct axp__file_head *a,
 /* How the ticks of a part become those of the first. */
 static void set_time(struct join *j, size_t i)
 {
-    const struct axp__part *first = &j->parts[0], *p = &j->parts[i];
+    const struct axp__join_part *first = &j->parts[0], *p = &j->parts[i];
     struct axp__shift *s = j->shift[i];
     s->ratio = 1;
     if (i == 0 || is_same_host(first->head, p->head)) return;
@@ -448,7 +448,7 @@ static void give_up(struct join *j)
     j->c = NULL;
 }
 
-struct axp__capture *axp__join(struct axp__part *parts, size_t n)
+struct axp__capture *axp__join(struct axp__join_part *parts, size_t n)
 {
     struct axp__capture empty = {0};
     struct join j = {.parts = parts, .n_parts = n};

@@ -18,13 +18,13 @@
 #include "tally/tally_capture.h"
 #include "wire/wire_block.h"
 
-struct axp__part {
+struct axp__join_part {
     struct axp__capture *capture;
     const struct axp__file_head *head; /* of its file: host and clock */
     const char *id; /* of the recording, in the capture; NULL: unknown */
 };
 
 /* NULL: no memory. One part is given back as it is. */
-struct axp__capture *axp__join(struct axp__part *parts, size_t n);
+struct axp__capture *axp__join(struct axp__join_part *parts, size_t n);
 
 #endif

@@ -89,7 +89,7 @@ static size_t write_times(struct axp__packer *p)
     memset(p->flags, 0, p->n_symbols / 8 + 8);
     for (uint32_t i = 0; i < p->n_symbols; i++) {
         if (axp__unlikely(p->symbol[i] == AXP__SYM_TIME)) continue;
-        const struct axp__window *window = &p->windows[p->owner[i]];
+        const struct axp__bit_window *window = &p->windows[p->owner[i]];
         uint32_t time = p->time[i];
         uint32_t first = time - window->begin[0];
         bool flag = time < window->begin[0] ||
@@ -142,7 +142,7 @@ static size_t write_shape(struct axp__packer *p,
     at = axp__put_varint(at, is_wide);
     at = shape_chunks(p, chunks, n, at);
     for (uint32_t i = 0; i < p->n_contexts; i++) {
-        const struct axp__window *w = &p->windows[i];
+        const struct axp__bit_window *w = &p->windows[i];
         *at++ = w->bits[0];
         *at++ = w->bits[1];
         for (int k = 0; k < 2; k++)

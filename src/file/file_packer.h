@@ -49,7 +49,7 @@ struct axp__packer {
     uint64_t far_times[AXP__PACK_FAR], exceptions[AXP__PACK_FAR];
     uint64_t literals[AXP__PACK_SYMBOLS];
     struct axp__window_counts counts[AXP__PACK_CONTEXTS];
-    struct axp__window windows[AXP__PACK_CONTEXTS];
+    struct axp__bit_window windows[AXP__PACK_CONTEXTS];
     uint8_t shape[AXP__PACK_SHAPE];
     uint8_t narrow[2 * AXP__PACK_SYMBOLS]; /* symbols as bytes */
     uint8_t flags[AXP__PACK_SYMBOLS / 8 + 8];

@@ -122,7 +122,7 @@ static bool read_lengths(struct opener *o, struct axp__bytes *b, size_t *room)
     return true;
 }
 
-static bool fill_column(struct opener *o, enum axp__column c, uint8_t *to,
+static bool fill_column(struct opener *o, enum axp__pack_column c, uint8_t *to,
                         struct axp__bytes *b)
 {
     size_t len = o->len[c], packed = (size_t)o->packed[c];
@@ -140,7 +140,7 @@ static bool fill_columns(struct opener *o, struct axp__bytes *b)
 {
     uint8_t *to = o->s->memory;
     for (int i = 0; i < AXP__N_COLUMNS; i++) {
-        if (!fill_column(o, (enum axp__column)i, to, b)) return false;
+        if (!fill_column(o, (enum axp__pack_column)i, to, b)) return false;
         to += room_of(o->len[i]);
     }
     return b->at == b->end;

@@ -30,7 +30,7 @@ static bool each_body(struct axp__file *f, enum axp__block_kind kind,
 }
 
 /* Where texts go, each with a 0 behind it. */
-static const char *keep(char **to, struct axp__text text)
+static const char *keep(char **to, struct axp__slice text)
 {
     char *at = *to;
     if (text.len) memcpy(at, text.at, text.len);
@@ -65,7 +65,7 @@ static bool read_about(void *ctx, const struct axp__block *b,
                        struct axp__bytes body)
 {
     struct about_reader *r = ctx;
-    struct axp__text key, value;
+    struct axp__slice key, value;
     /* two varints become two zeros */
     char *to = axp__cap_take(r->c, (size_t)b->body_bytes + 2, 1);
     if (!to) return false;

@@ -72,10 +72,11 @@ static unsigned bits_of(uint64_t v)
 /* Narrower by more than this never pays: too few would be inside. */
 #define NARROWER 10u
 
-struct axp__window axp__window_choose(const struct axp__window_counts *counts)
+struct axp__bit_window axp__window_choose(
+    const struct axp__window_counts *counts)
 {
     struct sums s = sum_up(counts);
-    struct axp__window best = {{0, 0}, {0, 0}};
+    struct axp__bit_window best = {{0, 0}, {0, 0}};
     uint32_t from[AXP__WINDOW_BITS + 1], n_held[AXP__WINDOW_BITS + 1];
     uint64_t least = UINT64_MAX;
     if (!counts->n) return best;
@@ -95,8 +96,8 @@ struct axp__window axp__window_choose(const struct axp__window_counts *counts)
                             (uint64_t)(counts->n - n) * (wide + EXCEPTION_BITS);
             if (cost >= least) continue;
             least = cost;
-            best = (struct axp__window){{begin, from[wide]},
-                                        {(uint8_t)narrow, (uint8_t)wide}};
+            best = (struct axp__bit_window){{begin, from[wide]},
+                                            {(uint8_t)narrow, (uint8_t)wide}};
         }
     }
     return best;

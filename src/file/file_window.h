@@ -14,7 +14,7 @@
 
 #define AXP__WINDOW_BUCKETS 128u
 
-struct axp__window {
+struct axp__bit_window {
     uint32_t begin[2];
     uint8_t bits[2];
 };
@@ -38,6 +38,7 @@ static inline unsigned axp__window_unit(unsigned bits)
     return bits > 3 ? bits - 3 : 0;
 }
 
-struct axp__window axp__window_choose(const struct axp__window_counts *counts);
+struct axp__bit_window axp__window_choose(
+    const struct axp__window_counts *counts);
 
 #endif

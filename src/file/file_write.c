@@ -86,7 +86,7 @@ static bool put_gathered(struct axp__writer *w, struct axp__block *b)
 /* ---- texts, names, rows --------------------------------------------------------------- */
 
 static bool put_pair(struct axp__writer *w, struct axp__block *b,
-                     const char *key, struct axp__text value)
+                     const char *key, struct axp__slice value)
 {
     size_t n =
         axp__about_put(w->body + w->used, BODY_BYTES - w->used, key, value);
@@ -106,10 +106,11 @@ static bool put_about(struct axp__writer *w)
     const char *title = w->what->capture->title;
     bool ok = true;
     if (!a || !axp__about_text(a, "title"))
-        ok = put_pair(w, &b, "title", (struct axp__text){title, strlen(title)});
+        ok =
+            put_pair(w, &b, "title", (struct axp__slice){title, strlen(title)});
     for (size_t i = 0; a && ok && i < a->n; i++)
         ok = put_pair(w, &b, a->pair[i].key,
-                      (struct axp__text){a->pair[i].value, a->pair[i].len});
+                      (struct axp__slice){a->pair[i].value, a->pair[i].len});
     return ok && put_gathered(w, &b);
 }
 

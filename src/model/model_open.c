@@ -12,7 +12,7 @@
 #include "record/record_thread.h"
 
 struct parts {
-    struct axp__part *at;
+    struct axp__join_part *at;
     const char **path; /* of each */
     size_t n, cap;
     struct axp__folders symbols;
@@ -21,7 +21,7 @@ struct parts {
 static bool widen(struct parts *p)
 {
     size_t cap = p->cap ? 2 * p->cap : 16;
-    struct axp__part *at = realloc(p->at, cap * sizeof *at);
+    struct axp__join_part *at = realloc(p->at, cap * sizeof *at);
     if (at) p->at = at;
     const char **path = realloc(p->path, cap * sizeof *path);
     if (path) p->path = path;
@@ -34,7 +34,7 @@ static bool widen(struct parts *p)
  * where one is a packed copy of another. */
 static axp_status check_once(const struct parts *p)
 {
-    const struct axp__part *last = &p->at[p->n - 1];
+    const struct axp__join_part *last = &p->at[p->n - 1];
     for (size_t i = 0; last->id && i + 1 < p->n; i++)
         if (p->at[i].id && !strcmp(p->at[i].id, last->id))
             return axp__fail(AXP_E_INVALID,
@@ -53,8 +53,8 @@ static axp_status add_span(struct parts *p, const char *path,
     if (status) return status;
     axp__model_name_functions(o.capture, &o.about, p->symbols);
     p->path[p->n] = path;
-    p->at[p->n++] = (struct axp__part){o.capture, &o.file->head,
-                                       axp__about_text(&o.about, "id")};
+    p->at[p->n++] = (struct axp__join_part){o.capture, &o.file->head,
+                                            axp__about_text(&o.about, "id")};
     return check_once(p);
 }
 

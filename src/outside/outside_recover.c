@@ -291,7 +291,7 @@ static struct axp__live_state get_account(struct axp__image *m,
     struct axp__live_state s = {0};
     const struct axp__purse *p = by_slab(m, &mem->slab, account->purses);
     for (; p && m->n_left; p = by_slab(m, &mem->slab, p->next), m->n_left--)
-        axp__live_add(&s, p, mem->stamp);
+        axp__live_add_purse(&s, p, mem->stamp);
     return s;
 }
 

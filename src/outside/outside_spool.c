@@ -41,7 +41,7 @@ static bool read_about(int fd, char id[33], bool *is_beside)
     if (body &&
         read_all(fd, body, b.body_bytes, AXP__FILE_HEAD + AXP__BLOCK_HEAD)) {
         struct axp__bytes in = {body, body + b.body_bytes, false};
-        struct axp__text key, value;
+        struct axp__slice key, value;
         while (axp__about_get(&in, &key, &value)) {
             if (key.len == 2 && !memcmp(key.at, "id", 2) && value.len == 32) {
                 memcpy(id, value.at, 32);

@@ -99,7 +99,7 @@ static bool put_filled(struct fill *f)
 static bool put_about(void *ctx, const char *key, const char *value, size_t len)
 {
     struct fill *f = ctx;
-    struct axp__text text = {value, len};
+    struct axp__slice text = {value, len};
     size_t n =
         axp__about_put(f->t->body + f->used, BODY_BYTES - f->used, key, text);
     if (!n) {
@@ -137,7 +137,7 @@ static bool keep_about(void *ctx, const char *key, const char *value,
 {
     struct axp__kept_about *k = ctx;
     size_t n = axp__about_put(k->body + k->used, sizeof k->body - k->used, key,
-                              (struct axp__text){value, len});
+                              (struct axp__slice){value, len});
     k->used += (uint32_t)n;
     k->n += n != 0;
     return n;

@@ -147,7 +147,7 @@ struct axp__live_state axp__memory_read(const struct axp__memory *m,
     struct axp__live_state s = {0};
     for (axp__ref ref = axp__get_acquire(&account->purses); ref;) {
         const struct axp__purse *p = axp__slab_at(&m->slab, ref);
-        axp__live_add(&s, p, stamp);
+        axp__live_add_purse(&s, p, stamp);
         ref = p->next;
     }
     return s;

@@ -143,8 +143,9 @@ struct axp__live_state {
     uint64_t since_ticks, since_row;
 };
 /* Adds a purse; stamp: the memory's. */
-static inline void axp__live_add(struct axp__live_state *s,
-                                 const struct axp__purse *p, uint32_t stamp)
+static inline void axp__live_add_purse(struct axp__live_state *s,
+                                       const struct axp__purse *p,
+                                       uint32_t stamp)
 {
     int64_t held = axp__purse_held(p);
     uint64_t since = axp__get(&p->since_ticks);

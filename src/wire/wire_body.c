@@ -6,7 +6,7 @@
 
 /* Longer keys and values are cut. */
 size_t axp__about_put(uint8_t *out, size_t cap, const char *key,
-                      struct axp__text value)
+                      struct axp__slice value)
 {
     size_t key_len = strnlen(key, AXP__ABOUT_KEY_MAX);
     size_t len =
@@ -50,12 +50,12 @@ size_t axp__row_put(uint8_t *out, size_t cap, const struct axp__row_record *row)
 
 /* ---- getting -------------------------------------------------------------------- */
 
-static struct axp__text get_text(struct axp__bytes *b, uint64_t len,
-                                 uint64_t most)
+static struct axp__slice get_text(struct axp__bytes *b, uint64_t len,
+                                  uint64_t most)
 {
     if (len > most) b->is_bad = true;
     const uint8_t *at = b->is_bad ? NULL : axp__get_bytes(b, len);
-    return (struct axp__text){(const char *)at, at ? (size_t)len : 0};
+    return (struct axp__slice){(const char *)at, at ? (size_t)len : 0};
 }
 
 static uint32_t get_u32(struct axp__bytes *b)
@@ -65,8 +65,8 @@ static uint32_t get_u32(struct axp__bytes *b)
     return (uint32_t)v;
 }
 
-bool axp__about_get(struct axp__bytes *b, struct axp__text *key,
-                    struct axp__text *value)
+bool axp__about_get(struct axp__bytes *b, struct axp__slice *key,
+                    struct axp__slice *value)
 {
     if (b->at == b->end) return false;
     *key = get_text(b, axp__get_varint(b), AXP__ABOUT_KEY_MAX);

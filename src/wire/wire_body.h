@@ -23,13 +23,13 @@
 #define AXP__ABOUT_VALUE_MAX 65536u
 #define AXP__NAME_TEXT_MAX 8192u /* longer than any that is recorded */
 
-struct axp__text { /* not ended by 0 */
+struct axp__slice { /* not ended by 0 */
     const char *at;
     size_t len;
 };
 
 struct axp__name_record {
-    struct axp__text text, file; /* file.at NULL: unknown */
+    struct axp__slice text, file; /* file.at NULL: unknown */
     uint32_t line, flags;
 };
 
@@ -40,14 +40,14 @@ struct axp__row_record {
 
 /* Each returns the bytes written. */
 AXP_API size_t axp__about_put(uint8_t *out, size_t cap, const char *key,
-                              struct axp__text value);
+                              struct axp__slice value);
 AXP_API size_t axp__name_put(uint8_t *out, size_t cap,
                              const struct axp__name_record *name);
 AXP_API size_t axp__row_put(uint8_t *out, size_t cap,
                             const struct axp__row_record *row);
 
-AXP_API bool axp__about_get(struct axp__bytes *b, struct axp__text *key,
-                            struct axp__text *value);
+AXP_API bool axp__about_get(struct axp__bytes *b, struct axp__slice *key,
+                            struct axp__slice *value);
 AXP_API bool axp__name_get(struct axp__bytes *b, struct axp__name_record *out);
 AXP_API bool axp__row_get(struct axp__bytes *b, struct axp__row_record *out);
 

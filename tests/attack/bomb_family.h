@@ -669,7 +669,7 @@ static void abouts(struct bomb *b, size_t n)
     for (uint32_t i = 0; i < n / 16; i++) {
         snprintf(key, sizeof key, i % 2 ? "map.%u" : "env.%u", i);
         size_t len = axp__about_put(body, sizeof body, key,
-                                    (struct axp__text){"0 0 0 00 /bin/x", 15});
+                                    (struct axp__slice){"0 0 0 00 /bin/x", 15});
         bomb_block(b, (struct axp__block){.kind = AXP__B_ABOUT}, body, len);
     }
 }

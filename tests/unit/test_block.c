@@ -264,11 +264,11 @@ static void bodies_come_back_from_any_prefix(void **state)
 {
     (void)state;
     uint8_t bytes[512];
-    struct axp__text long_value = {"value\0with zero", 15};
+    struct axp__slice long_value = {"value\0with zero", 15};
     size_t len = axp__about_put(bytes, sizeof bytes, "key", long_value);
     len += axp__about_put(bytes + len, sizeof bytes - len, "empty",
-                          (struct axp__text){NULL, 0});
-    struct axp__text key, value;
+                          (struct axp__slice){NULL, 0});
+    struct axp__slice key, value;
     for (size_t n = 0; n <= len; n++) {
         struct axp__bytes b = {bytes, bytes + n, false};
         unsigned got = 0;

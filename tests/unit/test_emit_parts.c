@@ -3,7 +3,7 @@
  * the plainest way to do the same. */
 #include "emit/emit_async.h"
 #include "emit/emit_blocks.h"
-#include "emit/emit_bytes.h"
+#include "emit/emit_name_cache.h"
 #include "emit/emit_lanes.h"
 #include "emit/emit_live.h"
 #include "emit/emit_number.h"
@@ -22,14 +22,14 @@ static uint64_t any_number(uint64_t *seed)
 static void check_number(uint64_t x)
 {
     char got[64] = {0}, want[64], fast[64] = {0};
-    *axp__put_u64(got, x) = 0;
+    *axp__print_u64(got, x) = 0;
     snprintf(want, sizeof want, "%llu", (unsigned long long)x);
     assert_string_equal(got, want);
     *axp__put_us(got, x) = 0;
     snprintf(want, sizeof want, "%llu.%03u", (unsigned long long)(x / 1000),
              (unsigned)(x % 1000));
     assert_string_equal(got, want);
-    size_t n = (size_t)(axp__put_varint(got, x) - got);
+    size_t n = (size_t)(axp__print_varint(got, x) - got);
     assert_int_equal(axp__put_varint_fast(fast, x) - fast, n);
     assert_memory_equal(got, fast, n);
     uint64_t back = 0;
@@ -237,7 +237,7 @@ static void regions_cover_what_was_added(void **state)
     bool is_in[UNITS + 8] = {0};
     for (int i = 0; i < 400; i++) {
         uint64_t at = ts_random(&seed) % UNITS, n = 1 + ts_random(&seed) % 3;
-        axp__regions_add(&r, at << AXP__REGION_SHIFT, n << AXP__REGION_SHIFT);
+        axp__regions_add(&r, at << AXP__BLOCKS_SHIFT, n << AXP__BLOCKS_SHIFT);
         for (uint64_t k = at; k < at + n; k++)
             is_in[k] = true;
     }
@@ -308,7 +308,7 @@ static void live_memory_ends_where_the_view_says(void **state)
 
 /* ---- bytes of names ---------------------------------------------------------------------- */
 
-static void make(struct axp__names *n, uint32_t id, struct axp__out *to)
+static void make(struct axp__name_cache *n, uint32_t id, struct axp__out *to)
 {
     ++*(int *)n->ctx;
     axp__out_format(to, "name %u", id);
@@ -318,19 +318,19 @@ static void a_name_is_made_once(void **state)
 {
     (void)state;
     int n_made = 0;
-    struct axp__names n;
-    assert_true(axp__names_init(&n, NULL, make, &n_made));
+    struct axp__name_cache n;
+    assert_true(axp__name_cache_init(&n, NULL, make, &n_made));
     for (uint32_t round = 0; round < 3; round++)
         for (uint32_t id = 0; id < 20000; id++) {
             char want[32];
-            const struct axp__bytes *b = axp__names_get(&n, id);
+            const struct axp__name_bytes *b = axp__name_cache_get(&n, id);
             int len = snprintf(want, sizeof want, "name %u", id);
             assert_int_equal(b->len, len);
             assert_memory_equal(b->at, want, (size_t)len);
         }
     assert_int_equal(n_made, 20000);
     assert_false(n.has_failed);
-    axp__names_fini(&n);
+    axp__name_cache_fini(&n);
 }
 
 /* ---- warnings ---------------------------------------------------------------------- */

@@ -295,7 +295,7 @@ static void windows_hold_what_they_should(void **state)
             counts.n++;
             counts.count[axp__window_bucket(values[i])]++;
         }
-        struct axp__window w = axp__window_choose(&counts);
+        struct axp__bit_window w = axp__window_choose(&counts);
         assert_true(w.bits[0] <= w.bits[1] && w.bits[1] <= 32);
         unsigned n_out = 0;
         for (int i = 0; i < 400; i++) {

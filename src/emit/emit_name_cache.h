@@ -5,8 +5,8 @@
  * Ownership  init with a function that writes a name's bytes; fini frees.
  * Failure    without memory a name is "" and has_failed is set.
  */
-#ifndef AXP_EMIT_BYTES_H
-#define AXP_EMIT_BYTES_H
+#ifndef AXP_EMIT_NAME_CACHE_H
+#define AXP_EMIT_NAME_CACHE_H
 #include "base/base_atomic.h"
 #include "emit/emit_out.h"
 #include "model/model_view.h"
@@ -14,23 +14,24 @@
 
 #define AXP__BYTES_ROOM 16u
 
-struct axp__bytes {
+struct axp__name_bytes {
     /* NULL: not made yet. At least AXP__BYTES_ROOM may be read. */
     const char *at;
     uint32_t len;
     uint32_t number; /* the maker's own, if it sets one */
 };
 
-struct axp__names;
+struct axp__name_cache;
 /* Writes the bytes of a name to `to`, which keeps 64 KiB. */
-typedef void (*axp__name_fn)(struct axp__names *n, uint32_t id,
+typedef void (*axp__name_fn)(struct axp__name_cache *n, uint32_t id,
                              struct axp__out *to);
 
-struct axp__names {
+struct axp__name_cache {
     const axp_view *v;
     axp__name_fn make;
-    void *ctx;                /* the maker's */
-    struct axp__bytes *by_id; /* AXP__MAX_NAMES of them, touched sparsely */
+    void *ctx; /* the maker's */
+    struct axp__name_bytes
+        *by_id; /* AXP__MAX_NAMES of them, touched sparsely */
     struct axp__out *scratch;
     char **blocks; /* of text */
     size_t n_blocks, left;
@@ -39,16 +40,17 @@ struct axp__names {
 };
 
 /* False: no memory. */
-bool axp__names_init(struct axp__names *n, const axp_view *v, axp__name_fn make,
-                     void *ctx);
-void axp__names_fini(struct axp__names *n);
-const struct axp__bytes *axp__names_make(struct axp__names *n, uint32_t id);
+bool axp__name_cache_init(struct axp__name_cache *n, const axp_view *v,
+                          axp__name_fn make, void *ctx);
+void axp__name_cache_fini(struct axp__name_cache *n);
+const struct axp__name_bytes *axp__name_cache_make(struct axp__name_cache *n,
+                                                   uint32_t id);
 
-static inline const struct axp__bytes *axp__names_get(struct axp__names *n,
-                                                      uint32_t id)
+static inline const struct axp__name_bytes *axp__name_cache_get(
+    struct axp__name_cache *n, uint32_t id)
 {
-    const struct axp__bytes *b = &n->by_id[id & (AXP__MAX_NAMES - 1)];
-    return axp__likely(b->at != NULL) ? b : axp__names_make(n, id);
+    const struct axp__name_bytes *b = &n->by_id[id & (AXP__MAX_NAMES - 1)];
+    return axp__likely(b->at != NULL) ? b : axp__name_cache_make(n, id);
 }
 
 #endif

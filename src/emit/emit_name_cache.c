@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Bytes of names; see emit_bytes.h. */
-#include "emit/emit_bytes.h"
+/* Bytes of names; see emit_name_cache.h. */
+#include "emit/emit_name_cache.h"
 
 #include <stdlib.h>
 
@@ -8,16 +8,16 @@
 
 static const char nothing[AXP__BYTES_ROOM];
 
-bool axp__names_init(struct axp__names *n, const axp_view *v, axp__name_fn make,
-                     void *ctx)
+bool axp__name_cache_init(struct axp__name_cache *n, const axp_view *v,
+                          axp__name_fn make, void *ctx)
 {
-    *n = (struct axp__names){.v = v, .make = make, .ctx = ctx};
+    *n = (struct axp__name_cache){.v = v, .make = make, .ctx = ctx};
     n->by_id = calloc(AXP__MAX_NAMES, sizeof *n->by_id);
     n->scratch = malloc(sizeof *n->scratch);
     return n->by_id && n->scratch;
 }
 
-void axp__names_fini(struct axp__names *n)
+void axp__name_cache_fini(struct axp__name_cache *n)
 {
     for (size_t i = 0; i < n->n_blocks; i++)
         free(n->blocks[i]);
@@ -27,7 +27,8 @@ void axp__names_fini(struct axp__names *n)
 }
 
 /* Text that stays; NULL: no memory. */
-static char *keep(struct axp__names *n, const char *bytes, size_t bytes_len)
+static char *keep(struct axp__name_cache *n, const char *bytes,
+                  size_t bytes_len)
 {
     size_t len =
         bytes_len > AXP__BYTES_ROOM ? bytes_len : (size_t)AXP__BYTES_ROOM;
@@ -46,9 +47,10 @@ static char *keep(struct axp__names *n, const char *bytes, size_t bytes_len)
     return memcpy(n->blocks[n->n_blocks - 1] + n->left, bytes, bytes_len);
 }
 
-const struct axp__bytes *axp__names_make(struct axp__names *n, uint32_t id)
+const struct axp__name_bytes *axp__name_cache_make(struct axp__name_cache *n,
+                                                   uint32_t id)
 {
-    struct axp__bytes *b = &n->by_id[id & (AXP__MAX_NAMES - 1)];
+    struct axp__name_bytes *b = &n->by_id[id & (AXP__MAX_NAMES - 1)];
     axp__out_init(n->scratch, NULL);
     n->make(n, id, n->scratch);
     if (n->scratch->error) n->has_failed = true;
