@@ -72,11 +72,9 @@ typedef enum axp_status {
     AXP_E_NOT_FOUND = -1, /* no such operation, name, file */
     AXP_E_STATE = -2,     /* not possible now */
     AXP_E_IO = -3,
-    AXP_E_FORMAT = -4, /* malformed or unknown data */
-    AXP_E_TIMER = -5,
+    AXP_E_FORMAT = -4,  /* malformed or unknown data */
     AXP_E_INVALID = -6, /* bad argument or option */
     AXP_E_NO_MEMORY = -7,
-    AXP_E_LIMIT = -8,
     AXP_E_UNSUPPORTED = -9,
     AXP_E_DAMAGED = -10 /* done with what is left: parts are missing */
 } axp_status;

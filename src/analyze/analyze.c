@@ -161,7 +161,7 @@ static axp_finding finish(struct axp__draft *d, axp_ns wall)
         axp_finding_type type;
         const char *name;
     } types[AXP__N_RULES] = {
-#define RULE(type, id, name, inputs, least, is_scale_free) {type, name},
+#define RULE(type, id, name, inputs, least) {type, name},
 #include "analyze/rules.def"
     };
     double saving = wall ? (double)d->saving_ns / (double)wall : 0;
@@ -238,7 +238,7 @@ static void run_rules(struct axp__analysis *a)
     uint64_t n = a->v->memory.n_allocs;
     for (size_t i = 0; i < a->v->n_ops; i++)
         n += a->v->ops[i].calls;
-#define RULE(type, id, name, needs, least, is_scale_free)                      \
+#define RULE(type, id, name, needs, least)                                     \
     if ((inputs & (needs)) == (needs) && n >= (least) &&                       \
         !axp__is_ignored(a, AXP__RULE_##id, NULL))                             \
         axp__rule_##id(a);

@@ -28,7 +28,7 @@
 enum axp__input { AXP__IN_OPS = 1, AXP__IN_WORK = 2, AXP__IN_MEMORY = 4 };
 
 enum axp__rule_id {
-#define RULE(type, id, name, inputs, least, is_scale_free) AXP__RULE_##id,
+#define RULE(type, id, name, inputs, least) AXP__RULE_##id,
 #include "analyze/rules.def"
     AXP__N_RULES
 };
@@ -102,7 +102,7 @@ bool axp__is_ignored(const struct axp__analysis *a, enum axp__rule_id rule,
  * Critical; 0 ends them. */
 axp_severity axp__band(double value, const double steps[3]);
 
-#define RULE(type, id, name, inputs, least, is_scale_free)                     \
+#define RULE(type, id, name, inputs, least)                                    \
     void axp__rule_##id(struct axp__analysis *a);
 #include "analyze/rules.def"
 

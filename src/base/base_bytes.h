@@ -18,31 +18,23 @@
 
 #define AXP__VARINT_MAX 10u /* bytes of the longest */
 
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-#define AXP__LE16(v) __builtin_bswap16(v)
-#define AXP__LE32(v) __builtin_bswap32(v)
-#define AXP__LE64(v) __builtin_bswap64(v)
-#else
-#define AXP__LE16(v) (v)
-#define AXP__LE32(v) (v)
-#define AXP__LE64(v) (v)
-#endif
+/* Here alone: words are written and read as they lie in memory. */
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+               "traces, spools and exports are little-endian, and so must be "
+               "the machine");
 
 static inline void axp__put_u16(void *at, uint16_t v)
 {
-    v = AXP__LE16(v);
     memcpy(at, &v, 2);
 }
 
 static inline void axp__put_u32(void *at, uint32_t v)
 {
-    v = AXP__LE32(v);
     memcpy(at, &v, 4);
 }
 
 static inline void axp__put_u64(void *at, uint64_t v)
 {
-    v = AXP__LE64(v);
     memcpy(at, &v, 8);
 }
 
@@ -50,21 +42,21 @@ static inline uint16_t axp__get_u16(const void *at)
 {
     uint16_t v;
     memcpy(&v, at, 2);
-    return AXP__LE16(v);
+    return v;
 }
 
 static inline uint32_t axp__get_u32(const void *at)
 {
     uint32_t v;
     memcpy(&v, at, 4);
-    return AXP__LE32(v);
+    return v;
 }
 
 static inline uint64_t axp__get_u64(const void *at)
 {
     uint64_t v;
     memcpy(&v, at, 8);
-    return AXP__LE64(v);
+    return v;
 }
 
 /* Returns where the next goes; room for AXP__VARINT_MAX bytes is there. */

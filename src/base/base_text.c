@@ -11,9 +11,6 @@ uint64_t axp__text_hash(const char *text, size_t len)
     for (; len >= 8; text += 8, len -= 8) {
         uint64_t word;
         memcpy(&word, text, 8);
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-        word = __builtin_bswap64(word);
-#endif
         h = axp__mix64(h ^ word);
     }
     uint64_t tail = 0;

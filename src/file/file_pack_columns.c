@@ -171,13 +171,6 @@ static bool narrow_symbols(struct axp__packer *p)
 
 /* ---- columns ------------------------------------------------------------------------ */
 
-/* On machines of the other byte order. */
-static void to_little_endian(uint64_t *words, size_t n)
-{
-    for (size_t i = 0; i < n && AXP__LE64((uint64_t)1) != 1; i++)
-        words[i] = AXP__LE64(words[i]);
-}
-
 /* Packed where it pays; its length, 0 in *packed: as it is. */
 static size_t put_column(struct axp__packer *p, const void *column, size_t n,
                          uint8_t *out, size_t cap, size_t *packed)
@@ -237,9 +230,6 @@ size_t axp__packer_write(struct axp__packer *p,
     bool is_wide = narrow_symbols(p);
     size_t n_shape = write_shape(p, chunks, n, is_wide);
     if (p->n_exceptions > AXP__PACK_FAR) return 0;
-    to_little_endian(p->words, p->n_words);
-    to_little_endian(p->exceptions, p->n_exceptions);
-    to_little_endian(p->literals, p->n_literals);
     const struct column columns[AXP__N_COLUMNS] = {
         [AXP__COL_SHAPE] = {p->shape, n_shape},
         [AXP__COL_TEMPLATES] = {p->words, p->n_words * 8},

@@ -187,8 +187,7 @@ struct scan {
 
 static bool is_whole(struct scan *s, const struct axp__block *b)
 {
-    return b->kind == AXP__B_VOID || s->is_own ||
-           has_body(s->f, s->at, b, s->buffer, s->cap);
+    return s->is_own || has_body(s->f, s->at, b, s->buffer, s->cap);
 }
 
 /* Moves to the next place where a block may begin; false: there is none. */
@@ -235,7 +234,7 @@ static bool scan_one(struct scan *s, axp_status *status)
     if (!is_whole(s, &e.block)) {
         set_fault(f, s->at, "a block is damaged");
         f->n_damaged++;
-    } else if (e.block.kind != AXP__B_VOID && e.block.kind != AXP__B_INDEX) {
+    } else if (e.block.kind != AXP__B_INDEX) {
         if (!add_place(f, e.at) || !add_entry(f, &e)) *status = AXP_E_NO_MEMORY;
     }
     s->at += axp__block_span(&e.block);

@@ -18,9 +18,7 @@ static void unload(struct axp__cap_words *words)
 static bool load_chunk(const struct axp__block *b, uint8_t *body,
                        struct axp__cap_words *out)
 {
-    uint64_t *words = (uint64_t *)(void *)body;
-    for (uint32_t i = 0; i < b->n_words; i++)
-        words[i] = AXP__LE64(words[i]);
+    const uint64_t *words = (const uint64_t *)(const void *)body;
     *out =
         (struct axp__cap_words){words, b->n_words, b->base_ticks, unload, body};
     return true;

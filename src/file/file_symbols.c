@@ -424,9 +424,6 @@ static bool read_shape(struct opener *o, const struct axp__block *head)
     s->n_literals = o->len[AXP__COL_LITERALS] / 8;
     s->at_literal = 0;
     set_first_actions(o);
-    for (size_t i = 0;
-         AXP__LE64((uint64_t)1) != 1 && i < o->len[AXP__COL_TEMPLATES] / 8; i++)
-        ((uint64_t *)(uintptr_t)s->words)[i] = AXP__LE64(s->words[i]);
     return read_chunks(s, &b, head) && read_contexts(o, &b) &&
            read_templates(o, &b) && b.at == b.end;
 }

@@ -159,8 +159,6 @@ static bool put_raw(struct axp__writer *w, struct axp__chunk *c)
 {
     struct axp__block b;
     axp__block_of_chunk(&b, c, c->n_words, c->n_events);
-    for (uint64_t i = 0; i < c->n_words; i++)
-        c->words[i] = AXP__LE64(c->words[i]);
     return put_block(w, &b, c->words, c->n_words * 8);
 }
 

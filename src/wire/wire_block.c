@@ -150,7 +150,7 @@ void axp__block_of_chunk(struct axp__block *out, const struct axp__chunk *chunk,
  * is that of the chunks. */
 static bool is_possible(const struct axp__block *b)
 {
-    if (b->body_bytes > AXP__BODY_MAX) return b->kind == AXP__B_VOID;
+    if (b->body_bytes > AXP__BODY_MAX) return false;
     if (b->kind == AXP__B_CHUNK)
         return b->n == 1 && b->n_words <= AXP__CHUNK_WORDS &&
                b->body_bytes == (uint64_t)b->n_words * 8 &&
@@ -190,8 +190,7 @@ const char *axp__block_kind_name(enum axp__block_kind kind)
         [AXP__B_NONE] = "none",   [AXP__B_ABOUT] = "about",
         [AXP__B_NAMES] = "names", [AXP__B_ROWS] = "rows",
         [AXP__B_CHUNK] = "chunk", [AXP__B_PACK] = "pack",
-        [AXP__B_STATE] = "state", [AXP__B_CUT] = "cut",
-        [AXP__B_VOID] = "void",   [AXP__B_INDEX] = "index",
+        [AXP__B_STATE] = "state", [AXP__B_INDEX] = "index",
     };
-    return kind < AXP__B_N_KINDS ? names[kind] : "unknown";
+    return kind < AXP__B_N_KINDS && names[kind] ? names[kind] : "unknown";
 }

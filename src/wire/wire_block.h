@@ -51,9 +51,8 @@ enum axp__block_kind {
     AXP__B_CHUNK, /* the n_words words of one chunk, as they were written */
     AXP__B_PACK,  /* n chunks of a row in columns (file_pack.h) */
     AXP__B_STATE, /* the accumulators (tally_image.h); the last one counts */
-    AXP__B_CUT,   /* no body: n chunks from seq on, n_events, were dropped */
-    AXP__B_VOID,  /* nothing: space to be used again, its body not checked */
-    AXP__B_INDEX, /* where all blocks before it are (wire_index.h) */
+    AXP__B_INDEX =
+        9, /* 7 and 8 were never written: where all blocks before it are (wire_index.h) */
     AXP__B_N_KINDS
 };
 
@@ -61,7 +60,7 @@ struct axp__block { /* a block's head */
     enum axp__block_kind kind;
     uint32_t flags;      /* 16 bits; none is defined yet */
     uint64_t body_bytes; /* without the padding to a multiple of 8 */
-    /* Of timelines: CHUNK, PACK, CUT. Others 0 but for what the kind says. */
+    /* Of timelines: CHUNK, PACK. Others 0 but for what the kind says. */
     uint64_t seq; /* of the (first) chunk */
     uint32_t row;
     uint32_t n;     /* chunks, names, rows, entries */

@@ -89,7 +89,6 @@ static bool write_entries(struct writer *w, uint64_t end)
             axp__block_get(head, &e.block))
             return false;
         at += axp__block_span(&e.block);
-        if (e.block.kind == AXP__B_VOID) continue;
         if (BUFFER - w->len < ENTRY_MAX && !flush(w)) return false;
         w->len = (size_t)(put_entry(w->buffer + w->len, &e, &last) - w->buffer);
         w->n_entries++;

@@ -581,9 +581,16 @@ static void recordings(struct bomb *b, size_t n)
 
 static void empty_blocks(struct bomb *b, size_t n)
 {
-    static const enum axp__block_kind kinds[] = {
-        AXP__B_ABOUT, AXP__B_NAMES, AXP__B_ROWS, AXP__B_CHUNK, AXP__B_PACK,
-        AXP__B_STATE, AXP__B_CUT,   AXP__B_VOID, AXP__B_INDEX, 77};
+    static const enum axp__block_kind kinds[] = {AXP__B_ABOUT,
+                                                 AXP__B_NAMES,
+                                                 AXP__B_ROWS,
+                                                 AXP__B_CHUNK,
+                                                 AXP__B_PACK,
+                                                 AXP__B_STATE,
+                                                 7,
+                                                 8,
+                                                 AXP__B_INDEX,
+                                                 77};
     for (uint32_t i = 0; i < n / 8; i++)
         bomb_block(b,
                    (struct axp__block){.kind = kinds[i % 10], .n = 1, .seq = i},
@@ -593,10 +600,9 @@ static void empty_blocks(struct bomb *b, size_t n)
 static void cuts(struct bomb *b, size_t n)
 {
     for (uint32_t i = 0; i < n / 8; i++)
-        bomb_block(
-            b,
-            (struct axp__block){.kind = AXP__B_CUT, .row = i, .n = 1, .seq = i},
-            "", 0);
+        bomb_block(b,
+                   (struct axp__block){.kind = 7, .row = i, .n = 1, .seq = i},
+                   "", 0);
 }
 
 static void states(struct bomb *b, size_t n)

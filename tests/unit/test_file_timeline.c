@@ -46,8 +46,7 @@ static void add_chunk(uint32_t row, uint64_t seq, uint32_t n_words,
     } out = {.words = {0}};
     assert_true(n_words <= 8);
     for (uint32_t i = 0; i < n_words; i++)
-        out.words[i] =
-            AXP__LE64(axp__word(i % 2 ? AXP__W_END : AXP__W_BEGIN, 3, i));
+        out.words[i] = axp__word(i % 2 ? AXP__W_END : AXP__W_BEGIN, 3, i);
     struct axp__block b = {.kind = AXP__B_CHUNK,
                            .body_bytes = n_words * 8,
                            .seq = seq,

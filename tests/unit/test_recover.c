@@ -169,7 +169,9 @@ static void what_recording_took_is_kept(void **state)
     (void)state;
     struct axp__recovered r;
     axp__count_cost(prof, "test", 1e9);
-    assert_int_equal(axp__spool_recover(file_of(read_spool()), &r), AXP_OK);
+    struct bytes b = read_spool();
+    assert_int_equal(axp__spool_recover(file_of(b), &r), AXP_OK);
+    free(b.at);
     assert_int_equal(axp__recount(&r), AXP_OK);
     axp_view *v = axp__view_make(r.capture);
     axp_ns took = 0;
