@@ -57,7 +57,24 @@ static inline struct axp__lane *axp__hot_enter(struct axp__thread *t)
         return NULL;
     }
 #endif
+#if AXP__HAS_HINTS
+    struct axp__lane *lane = axp__get(&axp__own.global);
+    if (axp__unlikely(axp__get(&t->global) != lane)) return NULL;
+    if (!lane) __builtin_unreachable();
+    return lane;
+#else
     return t->global;
+#endif
+}
+
+/* The innermost open scope of the global lane; NULL: inside an event. HOT */
+static inline struct axp__frame *axp__hot_top(struct axp__thread *t)
+{
+#if AXP__HAS_HINTS
+    struct axp__frame *f = axp__get(&axp__own.hot);
+    if (axp__likely(axp__get(&t->hot) == f && f)) return f;
+#endif
+    return axp__get(&t->hot);
 }
 
 /* hot: the innermost scope, or what was found there if nothing was done. */
@@ -67,6 +84,7 @@ static inline void axp__hot_leave(struct axp__thread *t, struct axp__frame *hot)
 #ifdef AXP__TSAN
     axp__put_release(&t->hot, hot);
 #else
+    if (AXP__HAS_HINTS) axp__put(&axp__own.hot, hot);
     axp__put(&t->hot, hot);
 #endif
 }

@@ -194,7 +194,7 @@ uint64_t axp_function_begin(uint32_t *site, const char *text)
 static inline uint64_t begin_hot(struct axp__hot_begin b, const uint32_t *dims)
 {
     struct axp__thread *t = axp__tls;
-    struct axp__frame *f = NULL, *parent = axp__get(&t->hot);
+    struct axp__frame *f = NULL, *parent = axp__hot_top(t);
     if (axp__unlikely(!parent)) return 0;
     struct axp__lane *lane = axp__hot_enter(t);
     if (axp__likely(lane != NULL)) f = axp__hot_open(lane, parent, b);

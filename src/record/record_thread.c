@@ -24,7 +24,7 @@
 #define LOOK_AT 32
 
 static struct axp__thread no_thread;
-AXP__TLS struct axp__thread *axp__tls = &no_thread;
+AXP__TLS struct axp__own axp__own = {.thread = &no_thread};
 
 /* ---- the end ------------------------------------------------------------------- */
 

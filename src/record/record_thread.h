@@ -93,8 +93,24 @@ struct axp__thread {
 
 #define AXP__TLS                                                               \
     __thread __attribute__((tls_model("initial-exec"), visibility("hidden")))
-/* Never NULL: a thread without a block has one that is not alive. */
-extern AXP__TLS struct axp__thread *axp__tls;
+struct axp__own {
+    /* Never NULL: a thread without a block has one that is not alive. */
+    struct axp__thread *thread;
+    /* What its block most likely has as `global` and `hot`. Hints, to be
+     * compared with those before anything is changed: what is loaded from
+     * where they point need not wait for the block. (On x86-64, where each
+     * load that waits for another shows: record_hot.h.) */
+    struct axp__lane *global;
+    struct axp__frame *hot;
+};
+extern AXP__TLS struct axp__own axp__own;
+#define axp__tls axp__own.thread
+
+#if defined(__x86_64__) && !defined(AXP__TSAN)
+#define AXP__HAS_HINTS 1
+#else
+#define AXP__HAS_HINTS 0
+#endif
 
 /* The calling thread's block, made when it has none; NULL without memory. */
 struct axp__thread *axp__thread_get(void);
@@ -107,6 +123,14 @@ void axp__thread_end_dead(void);
 bool axp__thread_is_any_at(enum axp__errand e, const void *what);
 /* Once, as early as can be: the key, in the copy that owns the process. */
 void axp__thread_make_key(void);
+
+/* By the thread itself, inside an event. */
+static inline void axp__thread_set_global(struct axp__thread *t,
+                                          struct axp__lane *lane)
+{
+    axp__put(&axp__own.global, lane);
+    axp__put(&t->global, lane);
+}
 
 /* Sets out, or comes back (what: as it was before); returns what was. */
 static inline const void *axp__thread_set_errand(struct axp__thread *t,
