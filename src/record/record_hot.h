@@ -59,7 +59,7 @@ static inline struct axp__lane *axp__hot_enter(struct axp__thread *t)
 #endif
 #if AXP__HAS_HINTS
     struct axp__lane *lane = axp__get(&axp__own.global);
-    if (axp__unlikely(axp__get(&t->global) != lane)) return NULL;
+    if (axp__unlikely(axp__peek(&t->global) != lane)) return NULL;
     if (!lane) __builtin_unreachable();
     return lane;
 #else
@@ -71,8 +71,13 @@ static inline struct axp__lane *axp__hot_enter(struct axp__thread *t)
 static inline struct axp__frame *axp__hot_top(struct axp__thread *t)
 {
 #if AXP__HAS_HINTS
-    struct axp__frame *f = axp__get(&axp__own.hot);
-    if (axp__likely(axp__get(&t->hot) == f && f)) return f;
+    struct axp__frame *f = axp__get(&axp__own.hot), *same = f;
+    /* Of two equal values the compiler would take the one from memory. */
+    __asm__("" : "+r"(f));
+    if (axp__likely(axp__peek(&t->hot) == same)) {
+        if (!f) __builtin_unreachable();
+        return f;
+    }
 #endif
     return axp__get(&t->hot);
 }
@@ -195,17 +200,17 @@ static inline struct axp__frame *axp__hot_open(struct axp__lane *lane,
     uint64_t *w = lane->cur;
     /* First: a lane that was stopped may be cleared by another thread, and
      * nothing that it points to is there then. */
-    if (axp__unlikely(w + (b.work ? 3 : 0) >= axp__get(&lane->lim)))
+    if (axp__unlikely(w + (b.work ? 3 : 0) >= axp__peek(&lane->lim)))
         return NULL;
     _Static_assert(AXP__W_BEGIN == 1, "a label is the begin word's low bits");
-    uint64_t kind = b.is_named ? AXP__W_START - AXP__W_BEGIN : 0;
-    uint64_t delta = b.now - lane->base_ticks;
-    uint64_t word = delta << AXP__TIME_SHIFT | (b.label + kind);
-    if (axp__unlikely(delta >> AXP__TIME_BITS != 0)) return NULL;
     struct axp__entry *e = axp__tally_peek(&lane->tally, parent->path,
                                            b.label + axp__hot_declares(b.work));
     if (axp__unlikely(!e || (b.work && !axp__hot_work_is_usual(b.work))))
         return NULL;
+    uint64_t kind = b.is_named ? AXP__W_START - AXP__W_BEGIN : 0;
+    uint64_t delta = b.now - lane->base_ticks;
+    uint64_t word = delta << AXP__TIME_SHIFT | (b.label + kind);
+    if (axp__unlikely(delta >> AXP__TIME_BITS != 0)) return NULL;
     struct axp__frame *f = parent + 1;
     if (axp__unlikely(f == lane->tally.limit)) return NULL;
     if (!b.is_named && b.anchor >= parent->anchor &&
@@ -245,15 +250,16 @@ static inline bool axp__hot_may_close(const struct axp__lane *lane,
                                       struct axp__hot_end *end)
 {
     uint64_t *w = lane->cur;
-    if (axp__unlikely(w >= axp__get(&lane->lim))) return false; /* first */
+    if (axp__unlikely(w >= axp__peek(&lane->lim))) return false; /* first */
+    if (axp__unlikely(!axp__tally_may_end(
+            f, end->now, end->is_named ? AXP__F_NAMED : 0, &end->ending)))
+        return false;
     if (axp__unlikely(f->token != end->token)) return false;
     uint64_t delta = end->now - lane->base_ticks;
     uint64_t kind = end->is_named ? AXP__W_STOP - AXP__W_END : 0;
     end->w = w;
     end->word = delta << AXP__TIME_SHIFT | (f->op->end_label + kind);
-    if (axp__unlikely(delta >> AXP__TIME_BITS != 0)) return false;
-    return axp__tally_may_end(f, end->now, end->is_named ? AXP__F_NAMED : 0,
-                              &end->ending);
+    return axp__likely(delta >> AXP__TIME_BITS == 0);
 }
 
 /* It is not open any more before it is counted: a process that dies in

@@ -342,7 +342,7 @@ void axp__scope_end(uint64_t token)
     struct axp__frame *f = axp__token_frame(token), *same = f;
     /* Of two equal values the compiler would take the one from memory. */
     __asm__("" : "+r"(f));
-    if (axp__likely(axp__get(&t->hot) == same)) {
+    if (axp__likely(axp__peek(&t->hot) == same)) {
         struct axp__lane *lane = axp__hot_enter(t);
         if (axp__likely(lane && axp__hot_may_close(lane, f, &end))) {
             axp__hot_close(lane, f, &end);

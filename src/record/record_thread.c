@@ -24,7 +24,8 @@
 #define LOOK_AT 32
 
 static struct axp__thread no_thread;
-AXP__TLS struct axp__own axp__own = {.thread = &no_thread};
+AXP__TLS struct axp__own axp__own = {
+    .thread = &no_thread, .hot = (struct axp__frame *)(void *)&no_thread};
 
 /* ---- the end ------------------------------------------------------------------- */
 

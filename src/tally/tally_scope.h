@@ -278,6 +278,15 @@ static inline struct axp__entry *axp__tally_find(struct axp__tally *t,
     return e ? e : axp__tally_find_slow(t, path, label);
 }
 
+#if defined(__SSE2__) && !defined(AXP__TSAN)
+#define AXP__COPIES_TWO 0
+struct axp__two {
+    long long v __attribute__((vector_size(16), aligned(8), may_alias));
+};
+#else
+#define AXP__COPIES_TWO 0
+#endif
+
 /* What a scope begins with. */
 struct axp__frame_init {
     uint64_t now;
@@ -302,8 +311,14 @@ static inline void axp__tally_open(struct axp__frame *f,
     if (!AXP__IS_ALONE) axp__set(&f->anchor, o.anchor);
     if (!AXP__IS_ALONE) axp__set(&f->site, o.site);
     axp__signal_fence();
+#if AXP__COPIES_TWO
+    (void)node, (void)op;
+    *(struct axp__two *)(void *)&f->node =
+        *(const struct axp__two *)(const void *)&e->record;
+#else
     axp__set_pointer(&f->node, node);
     axp__set_pointer(&f->op, op);
+#endif
     axp__set(&f->path, e->path);
     if (!AXP__IS_ALONE) axp__set(&f->token, o.token);
     axp__signal_fence();
@@ -357,12 +372,12 @@ static inline bool axp__tally_may_end(const struct axp__frame *f, uint64_t now,
                                       uint32_t flags, struct axp__ending *end)
 {
     end->ticks = now - f->begin_ticks;
-    /* Children that took longer: other flags, or a clock that jumped. */
-    if (axp__unlikely(__builtin_sub_overflow(
-            end->ticks, f->child_ticks - AXP__FLAG(flags), &end->self_ticks)))
-        return false;
     end->bucket = axp__tally_peek_bucket(f->op, end->ticks);
-    return axp__likely(end->bucket != NULL);
+    /* Children that took longer: other flags, or a clock that jumped. */
+    return axp__likely(end->bucket != NULL) &&
+           axp__likely(!__builtin_sub_overflow(
+               end->ticks, f->child_ticks - AXP__FLAG(flags),
+               &end->self_ticks));
 }
 
 /* Counts it; the caller then sets top. HOT */
