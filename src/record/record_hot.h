@@ -39,13 +39,32 @@ static inline uint64_t axp__hot_clock(void)
 #endif
 }
 
+/* Where the calling thread's things are, and then the clock. A read of it on
+ * x86-64 begins when all before it is done and lets nothing after it begin, so
+ * what is loaded before runs beside what is left of the call before. HOT */
+static inline uint64_t axp__hot_start(struct axp__own *own)
+{
+#if AXP__HAS_HINTS
+    own->thread = axp__tls;
+    own->global = axp__get(&axp__own.global);
+    own->hot = axp__get(&axp__own.hot);
+    __asm__ volatile("" : "+r"(own->thread), "+r"(own->global), "+r"(own->hot));
+    return axp__hot_clock();
+#else
+    uint64_t now = axp__hot_clock();
+    own->thread = axp__tls;
+    return now;
+#endif
+}
+
 /* ---- inside ------------------------------------------------------------------ */
 
 /* The global profiler's lane of this thread, which is inside an event now;
  * NULL: the kernel wiped it away at a fork. Whether recording may go on
  * without a question shows in lim, which is to be read first. HOT */
-static inline struct axp__lane *axp__hot_enter(struct axp__thread *t)
+static inline struct axp__lane *axp__hot_enter(const struct axp__own *own)
 {
+    struct axp__thread *t = own->thread;
 #ifdef AXP__TSAN
     struct axp__frame *hot = axp__get(&t->hot);
 #endif
@@ -58,7 +77,7 @@ static inline struct axp__lane *axp__hot_enter(struct axp__thread *t)
     }
 #endif
 #if AXP__HAS_HINTS
-    struct axp__lane *lane = axp__get(&axp__own.global);
+    struct axp__lane *lane = own->global;
     if (axp__unlikely(axp__peek(&t->global) != lane)) return NULL;
     if (!lane) __builtin_unreachable();
     return lane;
@@ -68,18 +87,18 @@ static inline struct axp__lane *axp__hot_enter(struct axp__thread *t)
 }
 
 /* The innermost open scope of the global lane; NULL: inside an event. HOT */
-static inline struct axp__frame *axp__hot_top(struct axp__thread *t)
+static inline struct axp__frame *axp__hot_top(const struct axp__own *own)
 {
 #if AXP__HAS_HINTS
-    struct axp__frame *f = axp__get(&axp__own.hot), *same = f;
+    struct axp__frame *f = own->hot, *same = f;
     /* Of two equal values the compiler would take the one from memory. */
     __asm__("" : "+r"(f));
-    if (axp__likely(axp__peek(&t->hot) == same)) {
+    if (axp__likely(axp__peek(&own->thread->hot) == same)) {
         if (!f) __builtin_unreachable();
         return f;
     }
 #endif
-    return axp__get(&t->hot);
+    return axp__get(&own->thread->hot);
 }
 
 /* hot: the innermost scope, or what was found there if nothing was done. */
@@ -96,14 +115,15 @@ static inline void axp__hot_leave(struct axp__thread *t, struct axp__frame *hot)
 
 /* The same for a call that names its profiler: the thread's lane there, marked
  * as inside; NULL: ask axp__enter_slow. Left by axp__hot_leave_any. HOT */
-static inline struct axp__lane *axp__hot_enter_any(struct axp__thread *t,
+static inline struct axp__lane *axp__hot_enter_any(const struct axp__own *own,
                                                    const axp_profiler *handle)
 {
+    struct axp__thread *t = own->thread;
     struct axp__lane *lane = t->global;
     if (axp__unlikely(!lane || axp__get(&lane->handle) != handle))
         return axp__enter_quick(t, handle);
     if (axp__unlikely(!axp__get(&t->hot))) return NULL;
-    return axp__hot_enter(t);
+    return axp__hot_enter(own);
 }
 
 static inline void axp__hot_leave_any(struct axp__thread *t,

@@ -200,9 +200,10 @@ static __attribute__((noinline)) void start_slow(axp_profiler *p,
 /* HOT */
 void axp_start(axp_profiler *p, const char *name)
 {
-    uint64_t now = axp__hot_clock();
-    struct axp__thread *t = axp__tls;
-    struct axp__lane *lane = axp__hot_enter_any(t, p);
+    struct axp__own own;
+    uint64_t now = axp__hot_start(&own);
+    struct axp__thread *t = own.thread;
+    struct axp__lane *lane = axp__hot_enter_any(&own, p);
     if (axp__likely(lane != NULL)) {
         uint32_t id = axp__thread_peek_name(t, name);
         struct axp__named *slot = lane->free_named;
@@ -391,9 +392,10 @@ static inline bool stop_hot(struct axp__lane *lane, uint32_t id, uint64_t now)
 /* HOT */
 void axp_stop(axp_profiler *p, const char *name)
 {
-    uint64_t now = axp__hot_clock();
-    struct axp__thread *t = axp__tls;
-    struct axp__lane *lane = axp__hot_enter_any(t, p);
+    struct axp__own own;
+    uint64_t now = axp__hot_start(&own);
+    struct axp__thread *t = own.thread;
+    struct axp__lane *lane = axp__hot_enter_any(&own, p);
     if (axp__likely(lane != NULL)) {
         uint32_t id = axp__thread_peek_name(t, name);
         bool is_done = stop_hot(lane, id, now);
