@@ -39,22 +39,30 @@ static inline uint64_t axp__hot_clock(void)
 #endif
 }
 
-/* Where the calling thread's things are, and then the clock. A read of it on
- * x86-64 begins when all before it is done and lets nothing after it begin, so
- * what is loaded before runs beside what is left of the call before. HOT */
-static inline uint64_t axp__hot_start(struct axp__own *own)
+/* Where the calling thread's things are: loaded here, and not later. HOT */
+static inline void axp__hot_own(struct axp__own *own, bool is_begin)
 {
+    own->thread = axp__tls;
 #if AXP__HAS_HINTS
-    own->thread = axp__tls;
     own->global = axp__get(&axp__own.global);
+    __asm__ volatile("" : "+r"(own->thread), "+r"(own->global));
+    if (!is_begin) return;
     own->hot = axp__get(&axp__own.hot);
-    __asm__ volatile("" : "+r"(own->thread), "+r"(own->global), "+r"(own->hot));
-    return axp__hot_clock();
+    __asm__ volatile("" : "+r"(own->hot));
 #else
-    uint64_t now = axp__hot_clock();
-    own->thread = axp__tls;
-    return now;
+    (void)is_begin;
 #endif
+}
+
+/* The same and the clock. A read of it on x86-64 begins when all before it is
+ * done and lets nothing after it begin, so what is loaded before runs beside
+ * what is left of the call before. HOT */
+static inline uint64_t axp__hot_start(struct axp__own *own, bool is_begin)
+{
+    if (AXP__HAS_HINTS) axp__hot_own(own, is_begin);
+    uint64_t now = axp__hot_clock();
+    if (!AXP__HAS_HINTS) axp__hot_own(own, is_begin);
+    return now;
 }
 
 /* ---- inside ------------------------------------------------------------------ */
@@ -119,7 +127,7 @@ static inline struct axp__lane *axp__hot_enter_any(const struct axp__own *own,
                                                    const axp_profiler *handle)
 {
     struct axp__thread *t = own->thread;
-    struct axp__lane *lane = t->global;
+    struct axp__lane *lane = AXP__HAS_HINTS ? own->global : t->global;
     if (axp__unlikely(!lane || axp__get(&lane->handle) != handle))
         return axp__enter_quick(t, handle);
     if (axp__unlikely(!axp__get(&t->hot))) return NULL;

@@ -195,7 +195,7 @@ static inline void start_at(const uint32_t *site, struct axp__own *own,
                             struct axp__hot_begin *b)
 {
     if (AXP__HAS_HINTS) b->label = axp__get(site);
-    b->now = axp__hot_start(own);
+    b->now = axp__hot_start(own, true);
     if (!AXP__HAS_HINTS) b->label = axp__get(site);
     b->site = site;
 }
@@ -296,7 +296,7 @@ static __attribute__((noinline)) uint64_t begin_in_slow(axp_profiler *p,
 uint64_t axp__scope_begin_in(axp_profiler *p, const char *name)
 {
     struct axp__own own;
-    struct axp__hot_begin b = {.now = axp__hot_start(&own),
+    struct axp__hot_begin b = {.now = axp__hot_start(&own, false),
                                .site = __builtin_return_address(0),
                                .anchor = CALLER_STACK()};
     struct axp__thread *t = own.thread;
@@ -344,7 +344,7 @@ static __attribute__((noinline)) void end_in(uint64_t token, uint64_t now)
 void axp__scope_end(uint64_t token)
 {
     struct axp__own own;
-    struct axp__hot_end end = {.now = axp__hot_start(&own), .token = token};
+    struct axp__hot_end end = {.now = axp__hot_start(&own, false), .token = token};
     struct axp__thread *t = own.thread;
     struct axp__frame *f = axp__token_frame(token), *same = f;
     /* Of two equal values the compiler would take the one from memory. */
