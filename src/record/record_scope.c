@@ -344,11 +344,13 @@ static __attribute__((noinline)) void end_in(uint64_t token, uint64_t now)
 void axp__scope_end(uint64_t token)
 {
     struct axp__own own;
-    struct axp__hot_end end = {.now = axp__hot_start(&own, false), .token = token};
-    struct axp__thread *t = own.thread;
+    volatile uint64_t kept = token;
     struct axp__frame *f = axp__token_frame(token), *same = f;
     /* Of two equal values the compiler would take the one from memory. */
-    __asm__("" : "+r"(f));
+    __asm__ volatile("" : "+r"(f));
+    struct axp__hot_end end = {.now = axp__hot_start(&own, false),
+                               .token = token};
+    struct axp__thread *t = own.thread;
     if (axp__likely(axp__peek(&t->hot) == same)) {
         struct axp__lane *lane = axp__hot_enter(&own);
         if (axp__likely(lane && axp__hot_may_close(lane, f, &end))) {
@@ -357,11 +359,11 @@ void axp__scope_end(uint64_t token)
             return;
         }
         axp__hot_leave(t, f);
-    } else if (token & AXP__TOKEN_LANE) {
-        end_in(token, end.now);
+    } else if (kept & AXP__TOKEN_LANE) {
+        end_in(kept, end.now);
         return;
     }
-    end_slow(token, end.now);
+    end_slow(kept, end.now);
 }
 
 /* ---- ends -------------------------------------------------------------------- */
