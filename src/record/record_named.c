@@ -151,8 +151,9 @@ struct by_name {
     uint64_t now;
 };
 
-/* The clock is read first, but last where that hides the search: see
- * axp__hot_start. HOT */
+/* The clock is read first, but last where that hides the search (see
+ * axp__hot_start); inside, since a handler's names may take this one's place
+ * in the cache. HOT */
 static inline struct by_name enter_by_name(axp_profiler *p, const char *name)
 {
     struct axp__own own;
@@ -233,12 +234,13 @@ void axp_start(axp_profiler *p, const char *name)
         struct axp__named *slot = lane->free_named;
         struct axp__frame *f = NULL;
         if (axp__likely(slot != NULL))
-            f = axp__hot_open(lane, lane->tally.top,
-                              (struct axp__hot_begin){.now = by.now,
-                                                      .label = AXP__LABEL(by.id),
-                                                      .site = slot,
-                                                      .anchor = UINTPTR_MAX,
-                                                      .is_named = true});
+            f = axp__hot_open(
+                lane, lane->tally.top,
+                (struct axp__hot_begin){.now = by.now,
+                                        .label = AXP__LABEL(by.id),
+                                        .site = slot,
+                                        .anchor = UINTPTR_MAX,
+                                        .is_named = true});
         if (axp__likely(f != NULL)) take_slot(lane, by.id, by.now);
         bool is_told = lane->n_started % TOLD_AT_ONCE;
         axp__hot_leave_any(by.thread, lane);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* What a thread has: its lanes, its cache of names, its last error.
  *
- * Found by one 8-byte initial-exec TLS pointer, so that the first touch
+ * Found by one initial-exec TLS pointer (beside it two hints), so that the first touch
  * allocates nothing and works inside malloc and in handlers. The block is a
  * mapping of its own that fork wipes: in a child every field is 0, which
  * leads each call to its slow path.
@@ -96,16 +96,17 @@ struct axp__thread {
 struct axp__own {
     /* Never NULL: a thread without a block has one that is not alive. */
     struct axp__thread *thread;
-    /* What its block most likely has as `global` and `hot`. Hints, to be
-     * compared with those before anything is changed: what is loaded from
-     * where they point need not wait for the block. (On x86-64, where each
-     * load that waits for another shows: record_hot.h.) */
+    /* What its block most likely has as `global` and `hot`: hints, so that
+     * what lies there is loaded without waiting for the block, and compared
+     * with the block's before anything is changed. A fork does not wipe them.
+     * Never NULL, which the block's may be: then they are not equal. */
     struct axp__lane *global;
     struct axp__frame *hot;
 };
 extern AXP__TLS struct axp__own axp__own;
 #define axp__tls axp__own.thread
 
+/* Where loads that wait for each other show: record_hot.h. */
 #if defined(__x86_64__) && !defined(AXP__TSAN)
 #define AXP__HAS_HINTS 1
 #else
@@ -128,7 +129,7 @@ void axp__thread_make_key(void);
 static inline void axp__thread_set_global(struct axp__thread *t,
                                           struct axp__lane *lane)
 {
-    axp__put(&axp__own.global, lane);
+    if (lane) axp__put(&axp__own.global, lane);
     axp__put(&t->global, lane);
 }
 

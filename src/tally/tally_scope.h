@@ -278,15 +278,6 @@ static inline struct axp__entry *axp__tally_find(struct axp__tally *t,
     return e ? e : axp__tally_find_slow(t, path, label);
 }
 
-#if defined(__SSE2__) && !defined(AXP__TSAN)
-#define AXP__COPIES_TWO 0
-struct axp__two {
-    long long v __attribute__((vector_size(16), aligned(8), may_alias));
-};
-#else
-#define AXP__COPIES_TWO 0
-#endif
-
 /* What a scope begins with. */
 struct axp__frame_init {
     uint64_t now;
@@ -311,14 +302,8 @@ static inline void axp__tally_open(struct axp__frame *f,
     if (!AXP__IS_ALONE) axp__set(&f->anchor, o.anchor);
     if (!AXP__IS_ALONE) axp__set(&f->site, o.site);
     axp__signal_fence();
-#if AXP__COPIES_TWO
-    (void)node, (void)op;
-    *(struct axp__two *)(void *)&f->node =
-        *(const struct axp__two *)(const void *)&e->record;
-#else
     axp__set_pointer(&f->node, node);
     axp__set_pointer(&f->op, op);
-#endif
     axp__set(&f->path, e->path);
     if (!AXP__IS_ALONE) axp__set(&f->token, o.token);
     axp__signal_fence();
