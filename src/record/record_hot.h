@@ -283,6 +283,13 @@ struct axp__hot_end {
     struct axp__ending ending;
 };
 
+static inline bool axp__hot_may_count(const struct axp__frame *f,
+                                      struct axp__hot_end *end)
+{
+    return axp__tally_may_end(f, end->now, end->is_named ? AXP__F_NAMED : 0,
+                              &end->ending);
+}
+
 /* Whether the innermost scope is the one and ends as usual. Nothing is
  * changed. HOT */
 static inline bool axp__hot_may_close(const struct axp__lane *lane,
@@ -291,15 +298,15 @@ static inline bool axp__hot_may_close(const struct axp__lane *lane,
 {
     uint64_t *w = lane->cur;
     if (axp__unlikely(w >= axp__peek(&lane->lim))) return false; /* first */
-    if (axp__unlikely(!axp__tally_may_end(
-            f, end->now, end->is_named ? AXP__F_NAMED : 0, &end->ending)))
+    if (AXP__HAS_HINTS && axp__unlikely(!axp__hot_may_count(f, end)))
         return false;
     if (axp__unlikely(f->token != end->token)) return false;
     uint64_t delta = end->now - lane->base_ticks;
     uint64_t kind = end->is_named ? AXP__W_STOP - AXP__W_END : 0;
     end->w = w;
     end->word = delta << AXP__TIME_SHIFT | (f->op->end_label + kind);
-    return axp__likely(delta >> AXP__TIME_BITS == 0);
+    if (axp__unlikely(delta >> AXP__TIME_BITS != 0)) return false;
+    return AXP__HAS_HINTS || axp__hot_may_count(f, end);
 }
 
 /* It is not open any more before it is counted: a process that dies in

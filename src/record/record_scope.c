@@ -353,16 +353,18 @@ void axp__scope_end(uint64_t token)
 {
     struct axp__own own;
     KEPT uint64_t kept = token;
-    struct axp__frame *f = axp__token_frame(token), *same = f;
     /* Of two equal values the compiler would take the one from memory. */
 #if AXP__HAS_HINTS
+    struct axp__frame *f = axp__token_frame(token), *same = f;
     __asm__ volatile("" : "+r"(f)); /* and that before the clock */
-#else
-    __asm__("" : "+r"(f));
 #endif
     struct axp__hot_end end = {.now = axp__hot_start(&own, false),
                                .token = token};
     struct axp__thread *t = own.thread;
+#if !AXP__HAS_HINTS
+    struct axp__frame *f = axp__token_frame(token), *same = f;
+    __asm__("" : "+r"(f));
+#endif
     if (axp__likely(axp__peek(&t->hot) == same)) {
         struct axp__lane *lane = axp__hot_enter(&own);
         if (axp__likely(lane && axp__hot_may_close(lane, f, &end))) {
