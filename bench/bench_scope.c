@@ -256,16 +256,17 @@ static double query_50m(uint64_t n)
 }
 
 const struct bench_case bench_scopes[] = {
-    {"scope, one site", one_site, 50000000, 1.15, 1.6, false, 0},
-    {"scope, nested 3 deep", nested, 50000000, 1.15, 1.6, false, 0},
+    {"scope, one site", one_site, 50000000, 1.15, 1.3, false, 0},
+    {"scope, nested 3 deep", nested, 50000000, 1.15, 1.3, false, 0},
     {"scope, three sites in turn", in_turn, 50000000, 1.2, 1.6, false, 0},
     {"scope, 64 sites in random order", sixty_four, 20000000, 1.35, 0, false,
      0},
     {"scope, 64 places, random calls", by_places, 20000000, 1.35, 0, false, 0},
     {"  two clock reads at those places", reads_by_places, 20000000, 0, 0,
      false, 0},
-    {"scope, one site, 2 threads at once", one_site, 20000000, 1.2, 0, true, 0},
-    {"start/stop by name, 64 names", by_name, 10000000, 2.5, 0, false, 0},
+    {"scope, one site, 2 threads at once", one_site, 20000000, 1.2, 1.35, true,
+     0},
+    {"start/stop by name, 64 names", by_name, 10000000, 2.5, 1.8, false, 0},
     {"scope with FLOPs and bytes", with_work, 20000000, 1.5, 0, false, 0},
     {"scope, disabled", disabled, 50000000, 0.1, 0, false, 0},
     {"timeline overwriting, 1 k events", capacity_1k, 10000000, 0, 0, false, 0},

@@ -51,6 +51,13 @@
 #ifndef AXP__IS_ALONE
 #define AXP__IS_ALONE 0
 #endif
+/* A value that is compared once, after a fence, and not kept: gcc folds a
+ * plain load into the comparison, and no volatile one. */
+#ifdef AXP__TSAN
+#define axp__peek(p) axp__get(p)
+#else
+#define axp__peek(p) (*(p))
+#endif
 /* A pointer that is followed next: the address orders that by itself, which
  * the race detector does not know. */
 #ifdef AXP__TSAN

@@ -79,14 +79,14 @@ static struct axp__own_cost measure(void)
     if (!p || !t) return costs[0];
     struct axp__lane *lane = axp__enter(p), *keep = t->global;
     if (!lane) return costs[0];
-    axp__put(&t->global, lane);
+    axp__thread_set_global(t, lane);
     axp__leave(lane);
     for (int i = 0; i < 2; i++) /* fills the caches */
         measure_batch(lane, &site);
     for (int i = 0; i < BATCHES; i++)
         costs[i] = measure_batch(lane, &site);
     axp__thread_enter(t);
-    axp__put(&t->global, keep);
+    axp__thread_set_global(t, keep);
     axp__thread_leave(t);
     qsort(costs, BATCHES, sizeof *costs, by_sum);
     axp__put(&axp__process()->by_name_ticks,

@@ -16,6 +16,18 @@
  *           block takes 0.6 ns. So what changes together lies together and is
  *           written in a row.
  *         - what stands in the way of the next read: see axp__hot_clock.
+ *         On x86-64 (an Emerald Rapids virtual machine) rdtsc hides nothing:
+ *         it begins when all before it is done, and nothing after it begins
+ *         before it is. Between two reads a scope takes what its instructions
+ *         take at six a cycle, or its longest chain of loads less some 16
+ *         cycles, whichever is more: 128 no-ops cost 0.24 floors, each load
+ *         that waits for another 0.05. So
+ *         - what needs no time is loaded before the read: it runs beside what
+ *           is left of the call before (axp__hot_start).
+ *         - where to look is a hint that is compared, and not the end of a
+ *           chain (struct axp__own).
+ *         - the longest chain is begun first: a begin's entry in the hash, an
+ *           end's bucket. The rest of the questions run beside it.
  */
 #ifndef AXP_RECORD_HOT_H
 #define AXP_RECORD_HOT_H
@@ -39,13 +51,40 @@ static inline uint64_t axp__hot_clock(void)
 #endif
 }
 
+/* Where the calling thread's things are: loaded here, and not later. HOT */
+static inline void axp__hot_own(struct axp__own *own, bool is_begin)
+{
+    own->thread = axp__tls;
+#if AXP__HAS_HINTS
+    own->global = axp__get(&axp__own.global);
+    __asm__ volatile("" : "+r"(own->thread), "+r"(own->global));
+    if (!is_begin) return;
+    own->hot = axp__get(&axp__own.hot);
+    __asm__ volatile("" : "+r"(own->hot));
+#else
+    (void)is_begin;
+#endif
+}
+
+/* The same and the clock. A read of it on x86-64 begins when all before it is
+ * done and lets nothing after it begin, so what is loaded before runs beside
+ * what is left of the call before. HOT */
+static inline uint64_t axp__hot_start(struct axp__own *own, bool is_begin)
+{
+    if (AXP__HAS_HINTS) axp__hot_own(own, is_begin);
+    uint64_t now = axp__hot_clock();
+    if (!AXP__HAS_HINTS) axp__hot_own(own, is_begin);
+    return now;
+}
+
 /* ---- inside ------------------------------------------------------------------ */
 
 /* The global profiler's lane of this thread, which is inside an event now;
  * NULL: the kernel wiped it away at a fork. Whether recording may go on
  * without a question shows in lim, which is to be read first. HOT */
-static inline struct axp__lane *axp__hot_enter(struct axp__thread *t)
+static inline struct axp__lane *axp__hot_enter(const struct axp__own *own)
 {
+    struct axp__thread *t = own->thread;
 #ifdef AXP__TSAN
     struct axp__frame *hot = axp__get(&t->hot);
 #endif
@@ -57,7 +96,29 @@ static inline struct axp__lane *axp__hot_enter(struct axp__thread *t)
         return NULL;
     }
 #endif
+#if AXP__HAS_HINTS
+    struct axp__lane *lane = own->global;
+    if (axp__unlikely(axp__peek(&t->global) != lane)) return NULL;
+    if (!lane) __builtin_unreachable(); /* hints are never NULL */
+    return lane;
+#else
     return t->global;
+#endif
+}
+
+/* The innermost open scope of the global lane; NULL: inside an event. HOT */
+static inline struct axp__frame *axp__hot_top(const struct axp__own *own)
+{
+#if AXP__HAS_HINTS
+    struct axp__frame *f = own->hot, *same = f;
+    /* Of two equal values the compiler would take the one from memory. */
+    __asm__("" : "+r"(f));
+    if (axp__likely(axp__peek(&own->thread->hot) == same)) {
+        if (!f) __builtin_unreachable();
+        return f;
+    }
+#endif
+    return axp__get(&own->thread->hot);
 }
 
 /* hot: the innermost scope, or what was found there if nothing was done. */
@@ -67,20 +128,22 @@ static inline void axp__hot_leave(struct axp__thread *t, struct axp__frame *hot)
 #ifdef AXP__TSAN
     axp__put_release(&t->hot, hot);
 #else
+    if (AXP__HAS_HINTS) axp__put(&axp__own.hot, hot);
     axp__put(&t->hot, hot);
 #endif
 }
 
 /* The same for a call that names its profiler: the thread's lane there, marked
  * as inside; NULL: ask axp__enter_slow. Left by axp__hot_leave_any. HOT */
-static inline struct axp__lane *axp__hot_enter_any(struct axp__thread *t,
+static inline struct axp__lane *axp__hot_enter_any(const struct axp__own *own,
                                                    const axp_profiler *handle)
 {
-    struct axp__lane *lane = t->global;
+    struct axp__thread *t = own->thread;
+    struct axp__lane *lane = AXP__HAS_HINTS ? own->global : t->global;
     if (axp__unlikely(!lane || axp__get(&lane->handle) != handle))
         return axp__enter_quick(t, handle);
     if (axp__unlikely(!axp__get(&t->hot))) return NULL;
-    return axp__hot_enter(t);
+    return axp__hot_enter(own);
 }
 
 static inline void axp__hot_leave_any(struct axp__thread *t,
@@ -177,17 +240,17 @@ static inline struct axp__frame *axp__hot_open(struct axp__lane *lane,
     uint64_t *w = lane->cur;
     /* First: a lane that was stopped may be cleared by another thread, and
      * nothing that it points to is there then. */
-    if (axp__unlikely(w + (b.work ? 3 : 0) >= axp__get(&lane->lim)))
+    if (axp__unlikely(w + (b.work ? 3 : 0) >= axp__peek(&lane->lim)))
         return NULL;
     _Static_assert(AXP__W_BEGIN == 1, "a label is the begin word's low bits");
-    uint64_t kind = b.is_named ? AXP__W_START - AXP__W_BEGIN : 0;
-    uint64_t delta = b.now - lane->base_ticks;
-    uint64_t word = delta << AXP__TIME_SHIFT | (b.label + kind);
-    if (axp__unlikely(delta >> AXP__TIME_BITS != 0)) return NULL;
     struct axp__entry *e = axp__tally_peek(&lane->tally, parent->path,
                                            b.label + axp__hot_declares(b.work));
     if (axp__unlikely(!e || (b.work && !axp__hot_work_is_usual(b.work))))
         return NULL;
+    uint64_t kind = b.is_named ? AXP__W_START - AXP__W_BEGIN : 0;
+    uint64_t delta = b.now - lane->base_ticks;
+    uint64_t word = delta << AXP__TIME_SHIFT | (b.label + kind);
+    if (axp__unlikely(delta >> AXP__TIME_BITS != 0)) return NULL;
     struct axp__frame *f = parent + 1;
     if (axp__unlikely(f == lane->tally.limit)) return NULL;
     if (!b.is_named && b.anchor >= parent->anchor &&
@@ -220,6 +283,13 @@ struct axp__hot_end {
     struct axp__ending ending;
 };
 
+static inline bool axp__hot_may_count(const struct axp__frame *f,
+                                      struct axp__hot_end *end)
+{
+    return axp__tally_may_end(f, end->now, end->is_named ? AXP__F_NAMED : 0,
+                              &end->ending);
+}
+
 /* Whether the innermost scope is the one and ends as usual. Nothing is
  * changed. HOT */
 static inline bool axp__hot_may_close(const struct axp__lane *lane,
@@ -227,15 +297,16 @@ static inline bool axp__hot_may_close(const struct axp__lane *lane,
                                       struct axp__hot_end *end)
 {
     uint64_t *w = lane->cur;
-    if (axp__unlikely(w >= axp__get(&lane->lim))) return false; /* first */
+    if (axp__unlikely(w >= axp__peek(&lane->lim))) return false; /* first */
+    if (AXP__HAS_HINTS && axp__unlikely(!axp__hot_may_count(f, end)))
+        return false;
     if (axp__unlikely(f->token != end->token)) return false;
     uint64_t delta = end->now - lane->base_ticks;
     uint64_t kind = end->is_named ? AXP__W_STOP - AXP__W_END : 0;
     end->w = w;
     end->word = delta << AXP__TIME_SHIFT | (f->op->end_label + kind);
     if (axp__unlikely(delta >> AXP__TIME_BITS != 0)) return false;
-    return axp__tally_may_end(f, end->now, end->is_named ? AXP__F_NAMED : 0,
-                              &end->ending);
+    return AXP__HAS_HINTS || axp__hot_may_count(f, end);
 }
 
 /* It is not open any more before it is counted: a process that dies in

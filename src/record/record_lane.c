@@ -506,7 +506,7 @@ static struct axp__lane *own_lane(struct axp__thread *t, struct axp__prof *p,
     lane = axp__lane_take(t, p, 0, 0);
     if (!lane) return NULL;
     t->lanes[p->index] = lane;
-    if (p->index == 0) axp__put(&t->global, lane);
+    if (p->index == 0) axp__thread_set_global(t, lane);
     return lane;
 }
 

@@ -277,8 +277,13 @@ static inline uint64_t axp__lane_room(struct axp__lane *lane, uint64_t now,
 static inline void axp__lane_write(struct axp__lane *lane, uint64_t *w,
                                    uint64_t word)
 {
+#if defined(__aarch64__) /* one store of two words */
     axp__set(&w[1], 0);
     axp__set(&w[0], word);
+#else
+    axp__put(&w[1], 0);
+    axp__put(&w[0], word);
+#endif
     axp__put(&lane->cur, w + 1);
 }
 

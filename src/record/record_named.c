@@ -143,6 +143,34 @@ bool axp__named_is_claimed(const struct axp__lane *lane,
     return false;
 }
 
+/* What both begin with. */
+struct by_name {
+    struct axp__thread *thread;
+    struct axp__lane *lane; /* entered; NULL: not */
+    uint32_t id;            /* of the name; 0: not cached */
+    uint64_t now;
+};
+
+/* The clock is read first, but last where that hides the search (see
+ * axp__hot_start); inside, since a handler's names may take this one's place
+ * in the cache. HOT */
+static inline struct by_name enter_by_name(axp_profiler *p, const char *name)
+{
+    struct axp__own own;
+    struct by_name by = {.id = 0};
+    if (!AXP__HAS_HINTS) by.now = axp__hot_clock();
+    axp__hot_own(&own, false);
+    by.thread = own.thread;
+    by.lane = axp__hot_enter_any(&own, p);
+    if (axp__likely(by.lane != NULL))
+        by.id = axp__thread_peek_name(by.thread, name);
+    if (AXP__HAS_HINTS) {
+        __asm__ volatile("" : "+r"(by.id)); /* before, and not after */
+        by.now = axp__hot_clock();
+    }
+    return by;
+}
+
 /* ---- start --------------------------------------------------------------------- */
 
 /* Statistics count scopes, however they began: what those by name take more
@@ -200,23 +228,22 @@ static __attribute__((noinline)) void start_slow(axp_profiler *p,
 /* HOT */
 void axp_start(axp_profiler *p, const char *name)
 {
-    uint64_t now = axp__hot_clock();
-    struct axp__thread *t = axp__tls;
-    struct axp__lane *lane = axp__hot_enter_any(t, p);
+    struct by_name by = enter_by_name(p, name);
+    struct axp__lane *lane = by.lane;
     if (axp__likely(lane != NULL)) {
-        uint32_t id = axp__thread_peek_name(t, name);
         struct axp__named *slot = lane->free_named;
         struct axp__frame *f = NULL;
         if (axp__likely(slot != NULL))
-            f = axp__hot_open(lane, lane->tally.top,
-                              (struct axp__hot_begin){.now = now,
-                                                      .label = AXP__LABEL(id),
-                                                      .site = slot,
-                                                      .anchor = UINTPTR_MAX,
-                                                      .is_named = true});
-        if (axp__likely(f != NULL)) take_slot(lane, id, now);
+            f = axp__hot_open(
+                lane, lane->tally.top,
+                (struct axp__hot_begin){.now = by.now,
+                                        .label = AXP__LABEL(by.id),
+                                        .site = slot,
+                                        .anchor = UINTPTR_MAX,
+                                        .is_named = true});
+        if (axp__likely(f != NULL)) take_slot(lane, by.id, by.now);
         bool is_told = lane->n_started % TOLD_AT_ONCE;
-        axp__hot_leave_any(t, lane);
+        axp__hot_leave_any(by.thread, lane);
         if (axp__likely(f != NULL)) {
             if (axp__unlikely(!is_told)) tell_cost(p);
             return;
@@ -391,14 +418,12 @@ static inline bool stop_hot(struct axp__lane *lane, uint32_t id, uint64_t now)
 /* HOT */
 void axp_stop(axp_profiler *p, const char *name)
 {
-    uint64_t now = axp__hot_clock();
-    struct axp__thread *t = axp__tls;
-    struct axp__lane *lane = axp__hot_enter_any(t, p);
+    struct by_name by = enter_by_name(p, name);
+    struct axp__lane *lane = by.lane;
     if (axp__likely(lane != NULL)) {
-        uint32_t id = axp__thread_peek_name(t, name);
-        bool is_done = stop_hot(lane, id, now);
-        axp__hot_leave_any(t, lane);
+        bool is_done = stop_hot(lane, by.id, by.now);
+        axp__hot_leave_any(by.thread, lane);
         if (axp__likely(is_done)) return;
     }
-    stop_slow(p, name, now);
+    stop_slow(p, name, by.now);
 }

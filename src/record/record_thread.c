@@ -24,7 +24,11 @@
 #define LOOK_AT 32
 
 static struct axp__thread no_thread;
-AXP__TLS struct axp__thread *axp__tls = &no_thread;
+AXP__TLS struct axp__own axp__own = {
+    .thread = &no_thread,
+    .global = (struct axp__lane *)(void *)&no_thread,
+    .hot = (struct axp__frame *)(void *)&no_thread,
+};
 
 /* ---- the end ------------------------------------------------------------------- */
 

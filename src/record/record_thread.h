@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* What a thread has: its lanes, its cache of names, its last error.
  *
- * Found by one 8-byte initial-exec TLS pointer, so that the first touch
+ * Found by one initial-exec TLS pointer (beside it two hints), so that the first touch
  * allocates nothing and works inside malloc and in handlers. The block is a
  * mapping of its own that fork wipes: in a child every field is 0, which
  * leads each call to its slow path.
@@ -93,8 +93,25 @@ struct axp__thread {
 
 #define AXP__TLS                                                               \
     __thread __attribute__((tls_model("initial-exec"), visibility("hidden")))
-/* Never NULL: a thread without a block has one that is not alive. */
-extern AXP__TLS struct axp__thread *axp__tls;
+struct axp__own {
+    /* Never NULL: a thread without a block has one that is not alive. */
+    struct axp__thread *thread;
+    /* What its block most likely has as `global` and `hot`: hints, so that
+     * what lies there is loaded without waiting for the block, and compared
+     * with the block's before anything is changed. A fork does not wipe them.
+     * Never NULL, which the block's may be: then they are not equal. */
+    struct axp__lane *global;
+    struct axp__frame *hot;
+};
+extern AXP__TLS struct axp__own axp__own;
+#define axp__tls axp__own.thread
+
+/* Where loads that wait for each other show: record_hot.h. */
+#if defined(__x86_64__) && !defined(AXP__TSAN)
+#define AXP__HAS_HINTS 1
+#else
+#define AXP__HAS_HINTS 0
+#endif
 
 /* The calling thread's block, made when it has none; NULL without memory. */
 struct axp__thread *axp__thread_get(void);
@@ -107,6 +124,14 @@ void axp__thread_end_dead(void);
 bool axp__thread_is_any_at(enum axp__errand e, const void *what);
 /* Once, as early as can be: the key, in the copy that owns the process. */
 void axp__thread_make_key(void);
+
+/* By the thread itself, inside an event. */
+static inline void axp__thread_set_global(struct axp__thread *t,
+                                          struct axp__lane *lane)
+{
+    if (lane) axp__put(&axp__own.global, lane);
+    axp__put(&t->global, lane);
+}
 
 /* Sets out, or comes back (what: as it was before); returns what was. */
 static inline const void *axp__thread_set_errand(struct axp__thread *t,

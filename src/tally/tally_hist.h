@@ -26,7 +26,8 @@ static inline struct axp__hist_at axp__hist_at(uint64_t value)
 {
     uint64_t u = value + 64;
 #if defined(__x86_64__) /* which counts from below, and shifts in cl alone */
-    uint64_t top = 63u ^ (unsigned)__builtin_clzll(u);
+    uint64_t top;       /* (gcc makes an int of it, and 64 bits of that) */
+    __asm__("bsrq %1, %0" : "=r"(top) : "r"(u) : "cc");
     return (struct axp__hist_at){62 - top, u >> (top - 6) & 63, top - 6};
 #else
     uint64_t zeros = (unsigned)__builtin_clzll(u);

@@ -357,11 +357,17 @@ static inline bool axp__tally_may_end(const struct axp__frame *f, uint64_t now,
                                       uint32_t flags, struct axp__ending *end)
 {
     end->ticks = now - f->begin_ticks;
+#if defined(__x86_64__) /* what takes longest first: record_hot.h */
+    end->bucket = axp__tally_peek_bucket(f->op, end->ticks);
+    if (axp__unlikely(!end->bucket)) return false;
+#endif
     /* Children that took longer: other flags, or a clock that jumped. */
     if (axp__unlikely(__builtin_sub_overflow(
             end->ticks, f->child_ticks - AXP__FLAG(flags), &end->self_ticks)))
         return false;
+#if !defined(__x86_64__)
     end->bucket = axp__tally_peek_bucket(f->op, end->ticks);
+#endif
     return axp__likely(end->bucket != NULL);
 }
 
