@@ -79,6 +79,16 @@ static inline uint64_t axp__hot_start(struct axp__own *own, bool is_begin)
 
 /* ---- inside ------------------------------------------------------------------ */
 
+/* Sets a hint at the thread's global lane right, where it is not: another copy
+ * of the library may have given it the lane. False: it was right. */
+static inline bool axp__hot_learn(struct axp__thread *t, struct axp__lane *hint)
+{
+    struct axp__lane *lane = axp__get(&t->global);
+    if (!lane || lane == hint) return false;
+    axp__put(&axp__own.global, lane);
+    return true;
+}
+
 /* The global profiler's lane of this thread, which is inside an event now;
  * NULL: the kernel wiped it away at a fork. Whether recording may go on
  * without a question shows in lim, which is to be read first. HOT */
@@ -98,7 +108,10 @@ static inline struct axp__lane *axp__hot_enter(const struct axp__own *own)
 #endif
 #if AXP__HAS_HINTS
     struct axp__lane *lane = own->global;
-    if (axp__unlikely(axp__peek(&t->global) != lane)) return NULL;
+    if (axp__unlikely(axp__peek(&t->global) != lane)) {
+        axp__hot_learn(t, lane);
+        return NULL;
+    }
     if (!lane) __builtin_unreachable(); /* hints are never NULL */
     return lane;
 #else
@@ -140,8 +153,11 @@ static inline struct axp__lane *axp__hot_enter_any(const struct axp__own *own,
 {
     struct axp__thread *t = own->thread;
     struct axp__lane *lane = AXP__HAS_HINTS ? own->global : t->global;
-    if (axp__unlikely(!lane || axp__get(&lane->handle) != handle))
+    if (axp__unlikely(!lane || axp__get(&lane->handle) != handle)) {
+        /* The global lane is left by hot alone: not to be entered by busy. */
+        if (AXP__HAS_HINTS && axp__hot_learn(t, lane)) return NULL;
         return axp__enter_quick(t, handle);
+    }
     if (axp__unlikely(!axp__get(&t->hot))) return NULL;
     return axp__hot_enter(own);
 }

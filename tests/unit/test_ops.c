@@ -214,12 +214,16 @@ static void bytes_and_times_as_people_read_them(void **state)
 static void every_status_has_its_own_sentence(void **state)
 {
     (void)state;
-    for (int i = 0; i >= AXP_E_UNSUPPORTED; i--) {
-        const char *text = axp_strerror((axp_status)i);
+    static const axp_status all[] = {
+        AXP_OK,          AXP_E_NOT_FOUND,   AXP_E_STATE,
+        AXP_E_IO,        AXP_E_FORMAT,      AXP_E_INVALID,
+        AXP_E_NO_MEMORY, AXP_E_UNSUPPORTED, AXP_E_DAMAGED};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        const char *text = axp_strerror(all[i]);
         assert_non_null(text);
         assert_string_not_equal(text, "unknown status");
-        for (int k = i + 1; k <= 0; k++)
-            assert_string_not_equal(text, axp_strerror((axp_status)k));
+        for (size_t k = 0; k < i; k++)
+            assert_string_not_equal(text, axp_strerror(all[k]));
     }
     assert_non_null(axp_strerror((axp_status)12345));
     assert_non_null(axp_last_error());
