@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Numbers from and to text, the same in every locale: printf's decimal point
- * is the program's choice, and reports must not depend on it.
+/* Doubles as whole numbers, and numbers from and to text, the same in every
+ * locale: printf's decimal point is the program's choice, and reports must not
+ * depend on it.
  *
  * Like snprintf they write at most size bytes with the final 0; size is not 0.
  */

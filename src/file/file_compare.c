@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base_bytes.h"
 #include "base/base_text.h"
 #include "tally/tally_fields.def"
 
@@ -16,7 +17,7 @@
 /* ---- sums by key ----------------------------------------------------------------- */
 
 /* What is compared of a node, an op, an allocation name or a counter: its
- * fields in the order of tally_fields.def, doubles by their bits. Of ops two
+ * fields in the order of tally_fields.def, doubles as axp__f64_bits. Of ops two
  * more: calls in the histogram, and a number that stands for all of it. */
 #define VALUES 16
 #define HIST_CALLS 14
@@ -96,31 +97,20 @@ static struct sums *sums_of(struct table *t, uint32_t parent, uint32_t name,
 
 /* ---- lanes into sums ------------------------------------------------------------------- */
 
-static double real_of(uint64_t bits)
-{
-    double value;
-    memcpy(&value, &bits, 8);
-    return value;
-}
-
-static uint64_t bits_of(double value)
-{
-    uint64_t bits;
-    memcpy(&bits, &value, 8);
-    return bits;
-}
-
 /* One value added to what there is (is_first: nothing), as the table says. */
 #define SUM_U(is, v) (is_first ? (v) : (is) + (v))
-#define SUM_D(is, v) (is_first ? bits_of(v) : bits_of(real_of(is) + (v)))
+#define SUM_D(is, v)                                                           \
+    (is_first ? axp__f64_bits(v) : axp__f64_bits(axp__f64_of_bits(is) + (v)))
 #define MIN_U(is, v) (is_first || (v) < (is) ? (v) : (is))
-#define MIN_D(is, v) (is_first || (v) < real_of(is) ? bits_of(v) : (is))
+#define MIN_D(is, v)                                                           \
+    (is_first || (v) < axp__f64_of_bits(is) ? axp__f64_bits(v) : (is))
 #define MAX_U(is, v) (is_first || (v) > (is) ? (v) : (is))
-#define MAX_D(is, v) (is_first || (v) > real_of(is) ? bits_of(v) : (is))
+#define MAX_D(is, v)                                                           \
+    (is_first || (v) > axp__f64_of_bits(is) ? axp__f64_bits(v) : (is))
 #define LAST_U(is, v) ((v) ? (v) : (is))
 /* Of several that were merged nobody knows which was the last. */
 #define NEWEST_T(is, v) (is_merged ? 0 : (v))
-#define NEWEST_D(is, v) (is_merged ? 0 : bits_of(v))
+#define NEWEST_D(is, v) (is_merged ? 0 : axp__f64_bits(v))
 #define DIMS_U(is, v) (is_merged ? 0 : (v))
 #define KEY_U(is, v) 0
 #define KEY_I(is, v) 0
@@ -322,7 +312,7 @@ static void put_name(struct axp__comparison *x, const struct sums *s)
 static bool is_same(struct field f, uint64_t a, uint64_t b, bool is_merged)
 {
     if (a == b || !f.is_double || !is_merged) return a == b;
-    double x = real_of(a), y = real_of(b);
+    double x = axp__f64_of_bits(a), y = axp__f64_of_bits(b);
     return fabs(x - y) <= 1e-9 * (fabs(x) + fabs(y));
 }
 
@@ -339,7 +329,7 @@ static void compare_sums(struct axp__comparison *x, const struct sums *s,
         put_name(x, s);
         if (f.is_double)
             fprintf(x->to, ", %s: stored %.17g, folded %.17g\n", f.label,
-                    real_of(a), real_of(b));
+                    axp__f64_of_bits(a), axp__f64_of_bits(b));
         else
             fprintf(x->to, ", %s: stored %" PRIu64 ", folded %" PRIu64 "\n",
                     f.label, a, b);
