@@ -86,9 +86,9 @@ static double sixty_four(uint64_t n)
     double from = bench_thread_ns();
     for (uint64_t i = 0; i < n; i++) {
         unsigned k = order[i % sizeof order];
-        uint64_t token = axp__scope_begin(&sites[k], texts[k]);
+        uint64_t token = axp_begin_site(&sites[k], texts[k]);
         bench_keep(i);
-        axp__scope_end(token);
+        axp_end(token);
     }
     return (bench_thread_ns() - from) / (double)n;
 }

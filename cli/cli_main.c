@@ -116,7 +116,7 @@ static int start(int argc, char **argv)
     if (!strcmp(word, "--help") || !strcmp(word, "-h"))
         return cli_top_main(&(cli_args){.verb = VERB_top});
     if (!strcmp(word, "--version")) {
-        printf("axprof %s\n", AXP_VERSION);
+        printf("axprof %s\n", axp_version());
         return CLI_OK;
     }
     if (!strcmp(word, "help")) {

@@ -114,7 +114,7 @@ static inline uint64_t begin(struct functions_site *site)
     if (__builtin_expect(functions_is_hot(site), 0)) functions_judge(site);
     if (__builtin_expect(!__atomic_load_n(&site->site, __ATOMIC_RELAXED), 0))
         return begin_first(&site->site, site->function);
-    return axp__scope_begin(&site->site, "\0\0"); /* the text is known */
+    return axp_begin_site(&site->site, "\0\0"); /* the text is known */
 }
 
 static __attribute__((noinline)) void tell(struct functions_counts *c,
@@ -171,7 +171,7 @@ static void leave(struct call *call, size_t at)
     }
     uint64_t token = call->token;
     stack->n = at;
-    if (token) axp__scope_end(token);
+    if (token) axp_end(token);
 }
 
 void __cyg_profile_func_exit(void *function, void *call_site)

@@ -24,6 +24,9 @@
  * Wrong use  never harms: it is counted, and shown among the warnings.
  * Strings    are copied before the call returns; NULL and "" are counted as
  *            wrong use and recorded as "(unnamed)".
+ * Growth     structs that a caller fills begin with their size, or 0: that of
+ *            the first version; axp_work's goes beside it. Fields are added at
+ *            the end, values to enums, and nothing is taken away.
  */
 #ifndef AXPROF_H
 #define AXPROF_H
@@ -31,7 +34,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define AXP_VERSION "0.1.0"
+#define AXP_VERSION "0.1.0" /* of this header */
 
 #ifndef AXP_API
 #define AXP_API __attribute__((visibility("default")))
@@ -57,17 +60,23 @@
 
 #ifdef __cplusplus
 #define AXP__ZERO = {} /* so that partial initialisers do not warn in C++ */
+#define AXP__INT : int /* so that a later version's values are values */
 extern "C" {
 #else
 #define AXP__ZERO
+#define AXP__INT
 #endif
 
 typedef uint64_t axp_ns; /* nanoseconds */
 typedef struct axp_profiler axp_profiler;
 typedef struct axp_track axp_track; /* a row of its own: device queue, link */
 
+/* Of the library that is loaded: "0.1.0". It may be newer than this header, or
+ * older, back to the first one that had the calls that a program makes. */
+AXP_API const char *axp_version(void);
+
 /* ---- errors ------------------------------------------------------------- */
-typedef enum axp_status {
+typedef enum axp_status AXP__INT {
     AXP_OK = 0,
     AXP_E_NOT_FOUND = -1, /* no such operation, name, file */
     AXP_E_STATE = -2,     /* not possible now */
@@ -134,7 +143,7 @@ AXP_API axp_ns axp_now(const axp_profiler *p); /* since creation or reset */
 AXP_API void axp_thread_name(axp_profiler *p, const char *name);
 
 /* ---- work --------------------------------------------------------------- */
-typedef enum axp_dtype {
+typedef enum axp_dtype AXP__INT {
     AXP_DTYPE_UNKNOWN,
     AXP_F64,
     AXP_F32,
@@ -155,16 +164,44 @@ typedef struct axp_work {   /* 0 = not declared, shown as unknown */
 } axp_work;
 
 /* ---- scopes ------------------------------------------------------------- */
+/* By token, for objects, bindings and generated code; the macros below are made
+ * of these. The token, which is 0 if nothing was begun, is ended once, by any
+ * thread; ending 0 does nothing. Scopes of a thread nest: one that ends takes
+ * those above it that have not ended with it. */
+AXP__HOT uint64_t axp_begin(axp_profiler *p, const char *name);
+AXP__HOT void axp_end(uint64_t token);
+/* The same for a place in a program, in the global profiler: name, file and line
+ * are one text with 0 bytes between ("layer\0net.py\00012"; file and line may be
+ * empty). The site, which is 0 at first and lives as long as the program,
+ * remembers the text, so that the next time it is not looked at. */
+AXP__HOT uint64_t axp_begin_site(uint32_t *site, const char *text);
+/* A string that has a length and no end, as every call takes it: axprof's own
+ * copy, which ends and lives as long as the program, and is found faster than
+ * others. Equal names are one pointer; a 0 byte ends a name; "" of NULL or
+ * nothing. */
+AXP_API const char *axp_name(const char *text, size_t length);
+
 /* By name: any string, freely nested or overlapping, across threads. A stop
  * takes this thread's newest open one of that name, else the oldest of
  * another thread. */
 AXP_API void axp_start(axp_profiler *p, const char *name);
-AXP_API void axp_start_work(axp_profiler *p, const char *name, axp_work work);
+AXP_API void axp_start_work_sized(axp_profiler *p, const char *name,
+                                  const axp_work *work, size_t size);
+static inline void axp_start_work(axp_profiler *p, const char *name,
+                                  axp_work work)
+{
+    axp_start_work_sized(p, name, &work, sizeof work);
+}
 AXP_API void axp_stop(axp_profiler *p, const char *name);
 /* To the innermost open scope of this thread. */
-AXP_API void axp_add_work(axp_profiler *p, axp_work work);
+AXP_API void axp_add_work_sized(axp_profiler *p, const axp_work *work,
+                                size_t size);
+static inline void axp_add_work(axp_profiler *p, axp_work work)
+{
+    axp_add_work_sized(p, &work, sizeof work);
+}
 
-typedef enum axp_cat {
+typedef enum axp_cat AXP__INT {
     AXP_CAT_NONE,
     AXP_CAT_FORWARD,
     AXP_CAT_BACKWARD,
@@ -179,7 +216,7 @@ typedef enum axp_cat {
 AXP_API void axp_category(axp_profiler *p, axp_cat cat);
 
 /* ---- memory ------------------------------------------------------------- */
-typedef enum axp_mem {
+typedef enum axp_mem AXP__INT {
     AXP_MEM_NONE,
     AXP_MEM_WEIGHT,
     AXP_MEM_GRADIENT,
@@ -190,6 +227,7 @@ typedef enum axp_mem {
     AXP_MEM_CACHE
 } axp_mem;
 typedef struct axp_alloc {
+    size_t size;      /* sizeof(axp_alloc), or 0 */
     const char *name; /* NULL: the innermost open scope's */
     const void *ptr;  /* NULL: by name and size alone */
     size_t bytes;
@@ -206,7 +244,7 @@ AXP_API void axp_track_free(axp_profiler *p, const void *ptr);
 AXP_API void axp_record_alloc_ex(axp_profiler *p, const axp_alloc *alloc);
 
 /* ---- timeline ----------------------------------------------------------- */
-typedef enum axp_event_type {
+typedef enum axp_event_type AXP__INT {
     AXP_EVENT_START,
     AXP_EVENT_END,
     AXP_EVENT_INSTANT,

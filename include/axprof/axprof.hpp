@@ -51,7 +51,7 @@ class AXP__NODISCARD scope
 
     template <class Name>
     AXP__NODISCARD scope(axp_profiler *p, const Name &name) noexcept
-        : token_(p ? axp__scope_begin_in(p, detail::name_of(name, 0)) : 0)
+        : token_(p ? axp_begin(p, detail::name_of(name, 0)) : 0)
     {
     }
 
@@ -110,7 +110,7 @@ class AXP__NODISCARD scope
     void end() noexcept
     {
 #ifndef AXP_DISABLE
-        if (token_) axp__scope_end(token_);
+        if (token_) axp_end(token_);
 #endif
         token_ = 0;
     }

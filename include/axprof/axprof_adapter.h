@@ -28,10 +28,10 @@ AXP_API uint64_t axp_wait_begin(void);
 AXP_API void axp_wait_end(uint64_t began, const char *name);
 
 /* Begins a scope, in the global profiler, of a function that is known by its
- * address alone; its end is axp__scope_end's. The text is MODULE+0xOFFSET, the
+ * address alone; its end is axp_end's. The text is MODULE+0xOFFSET, the
  * module's path, which is absolute, and "0", with 0 bytes between; readers look
  * up what the function is called. The site, which is 0 at first, remembers it:
- * axp__scope_begin may begin later scopes of it. */
+ * axp_begin_site may begin later scopes of it. */
 AXP_API uint64_t axp_function_begin(uint32_t *site, const char *text);
 /* Calls of such a function that were counted and not recorded, since recording
  * them cost too much: `calls` more, `all` of them so far, which becomes a

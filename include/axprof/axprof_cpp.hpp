@@ -3,7 +3,7 @@
  * axprof.hpp, which include this.
  *
  * Names      std::string, std::string_view and what looks like them become C
- *            strings; a view, which may have no end, is copied to the stack.
+ *            strings; a view, which may have no end, by axp_name.
  * Functions  "void ns::layer<T>::run(int) const [with T = float]", which the
  *            compiler has, becomes "ns::layer<T>::run [T = float]" while it
  *            compiles.
@@ -26,23 +26,6 @@ namespace detail
 
 /* ---- names -------------------------------------------------------------- */
 
-/* One more than the recorder keeps of a name, so that it sees what is cut. */
-class copied_name
-{
-  public:
-    copied_name(const char *text, size_t size) noexcept
-    {
-        size_t n = size < sizeof text_ ? size : sizeof text_ - 1;
-        if (n) __builtin_memcpy(text_, text, n);
-        text_[n] = 0;
-    }
-
-    operator const char *() const noexcept { return text_; }
-
-  private:
-    char text_[4096 + 2];
-};
-
 inline const char *name_of(const char *name, int) noexcept
 {
     return name;
@@ -57,9 +40,9 @@ inline auto name_of(const S &s, int) noexcept
 
 template <class S>
 inline auto name_of(const S &s, long) noexcept
-    -> decltype(copied_name(s.data(), s.size()))
+    -> decltype(axp_name(s.data(), s.size()))
 {
-    return copied_name(s.data(), s.size());
+    return axp_name(s.data(), s.size());
 }
 
 /* ---- functions ---------------------------------------------------------- */

@@ -67,6 +67,7 @@ typedef struct axp_drain_info {
 /* How much of the timeline stays; all zero: everything. Statistics are whole
  * in any case. */
 typedef struct axp_drain_keep {
+    size_t size;           /* sizeof(axp_drain_keep), or 0 */
     axp_ns newest_ns;      /* the last so long, */
     uint64_t newest_steps; /* or the last so many steps, */
     double slow_times;     /* or steps that took so many times the median, */
@@ -80,7 +81,14 @@ AXP_API size_t axp_drain_step(axp_drain *d);
 AXP_API axp_status axp_drain_set_keep(axp_drain *d, const axp_drain_keep *keep);
 /* From now on the process records nothing more. */
 AXP_API void axp_drain_stop(axp_drain *d);
-AXP_API axp_drain_info axp_drain_info_of(const axp_drain *d);
+AXP_API void axp_drain_info_sized(const axp_drain *d, axp_drain_info *out,
+                                  size_t size);
+static inline axp_drain_info axp_drain_info_of(const axp_drain *d)
+{
+    axp_drain_info out;
+    axp_drain_info_sized(d, &out, sizeof out);
+    return out;
+}
 /* Whether the process has let its spool go: it has ended, or has become
  * another program. */
 AXP_API bool axp_drain_is_over(const axp_drain *d);

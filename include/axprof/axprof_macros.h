@@ -19,19 +19,14 @@
 extern "C" {
 #endif
 
-/* These are the macros' own: call them through the macros only. A site's text
- * is its name, file and line with 0 bytes between; the site itself remembers
- * what the text was registered as. */
-AXP__HOT uint64_t axp__scope_begin(uint32_t *site, const char *text);
+/* These are the macros' own: call them through the macros only. */
 AXP__HOT uint64_t axp__scope_begin_flops(uint32_t *site, const char *text,
                                          double flops, double bytes,
                                          axp_dtype dtype);
 AXP_API uint64_t axp__scope_begin_work(uint32_t *site, const char *text,
-                                       const axp_work *work);
+                                       const axp_work *work, size_t size);
 AXP__HOT uint64_t axp__scope_begin_function(uint32_t *site, const char *name,
                                             const char *place);
-AXP_API uint64_t axp__scope_begin_in(axp_profiler *p, const char *name);
-AXP__HOT void axp__scope_end(uint64_t token);
 /* Bit 0: the global profiler records. Bit 1: named scopes that were open when
  * it was disabled may still be stopped. */
 AXP_API extern uint8_t axp__recording;
@@ -47,14 +42,15 @@ static inline uint64_t axp__scope_begin_with(uint32_t *site, const char *text,
                                              const axp_work work)
 {
     const axp_work copy = work; /* the one whose address is taken */
-    if (work.dims[0]) return axp__scope_begin_work(site, text, &copy);
+    if (work.dims[0])
+        return axp__scope_begin_work(site, text, &copy, sizeof copy);
     return axp__scope_begin_flops(site, text, work.flops, work.bytes,
                                   work.dtype);
 }
 
 static inline void axp__scope_cleanup(const uint64_t *token)
 {
-    if (*token) axp__scope_end(*token);
+    if (*token) axp_end(*token);
 }
 
 static inline void axp__track_alloc_kind(const char *name, const void *ptr,
@@ -62,6 +58,7 @@ static inline void axp__track_alloc_kind(const char *name, const void *ptr,
 {
     axp_alloc alloc;
     __builtin_memset(&alloc, 0, sizeof alloc);
+    alloc.size = sizeof alloc;
     alloc.name = name;
     alloc.ptr = ptr;
     alloc.bytes = bytes;
@@ -131,9 +128,9 @@ static inline void axp__track_alloc_kind(const char *name, const void *ptr,
 #define AXP__SCOPE(n, name)                                                    \
     static uint32_t AXP__SITE(n);                                              \
     AXP__LITERAL(n, name, "AXP_SCOPE");                                        \
-    AXP__TOKEN(n) = axp__is_on() ? axp__scope_begin(&AXP__SITE(n),             \
-                                                    "" name "\0" AXP__PLACE)   \
-                                 : 0
+    AXP__TOKEN(n) =                                                            \
+        axp__is_on() ? axp_begin_site(&AXP__SITE(n), "" name "\0" AXP__PLACE)  \
+                     : 0
 #define AXP__SCOPE_WORK(n, name, ...)                                          \
     static uint32_t AXP__SITE(n);                                              \
     AXP__LITERAL(n, name, "AXP_SCOPE_WORK");                                   \
@@ -163,11 +160,10 @@ static inline void axp__track_alloc_kind(const char *name, const void *ptr,
 #endif
 #define AXP__SCOPE_NAME(n, name)                                               \
     AXP__NO_SITE(n);                                                           \
-    AXP__TOKEN(n) =                                                            \
-        axp__is_on() ? axp__scope_begin_in(axp_global(), AXP__NAME(name)) : 0
+    AXP__TOKEN(n) = axp__is_on() ? axp_begin(axp_global(), AXP__NAME(name)) : 0
 #define AXP__SCOPE_IN(n, p, name)                                              \
     AXP__NO_SITE(n);                                                           \
-    AXP__TOKEN(n) = axp__scope_begin_in(p, AXP__NAME(name))
+    AXP__TOKEN(n) = axp_begin(p, AXP__NAME(name))
 
 #define AXP__WORK(...) (__extension__(axp_work){__VA_ARGS__})
 #define AXP__IF_ON(call) (axp__is_on() ? (call) : (void)0)

@@ -15,6 +15,11 @@
  *            at once.
  * Lists      functions that fill an array return how many there are, and fill
  *            as many as fit: call with cap 0 first, or with room enough.
+ * Sizes      structs that a caller fills begin with their size, or 0; those
+ *            that are filled for it have a call that takes their size, _sized,
+ *            and a plain one that passes sizeof. So either side may be older:
+ *            what one of them does not know is 0. Enums grow too: a value that
+ *            a program does not know is none of those that it does.
  * Times      nanoseconds since the profiler was created or reset.
  * Open       a scope that was open counts as a call with its time so far.
  *
@@ -52,7 +57,8 @@ typedef struct axp_view axp_view;
 AXP__NODISCARD AXP_API axp_view *axp_snapshot(axp_profiler *p);
 AXP_API axp_status axp_open(const char *const *paths, size_t n_paths,
                             axp_view **out);
-typedef struct axp_open_options {
+typedef struct axp_open_options { /* zero = default */
+    size_t size;                  /* sizeof(axp_open_options), or 0 */
     /* Folders where modules and their debug files are looked for, beside the
      * recorded path and the system's: as FOLDER/.build-id/xx/yyy.debug,
      * FOLDER/NAME.debug, FOLDER/NAME, or the recorded path below FOLDER. Only
@@ -87,15 +93,15 @@ typedef struct axp_op {
     axp_ns flops_ns, bytes_ns;
     bool is_wait; /* of a thread for another, as an adapter saw it */
 } axp_op;
-typedef enum axp_order {
+typedef enum axp_order AXP__INT {
     AXP_BY_TIME, /* total_ns */
     AXP_BY_SELF,
     AXP_BY_CALLS
 } axp_order;
-AXP_API axp_status axp_view_op(const axp_view *v, const char *name,
-                               axp_op *out);
-AXP_API size_t axp_view_ops(const axp_view *v, axp_order order, axp_op *out,
-                            size_t cap);
+static inline axp_status axp_view_op(const axp_view *v, const char *name,
+                                     axp_op *out);
+static inline size_t axp_view_ops(const axp_view *v, axp_order order,
+                                  axp_op *out, size_t cap);
 /* Per second of the calls that declared; NaN if unknown. GB is 1e9. */
 AXP_API double axp_op_gflops(const axp_op *op);
 AXP_API double axp_op_gbps(const axp_op *op);
@@ -119,12 +125,13 @@ typedef struct axp_leak {
     bool is_retained; /* held since the first step, and not grown */
     uint64_t n_blocks;
 } axp_leak;
-AXP_API axp_memory axp_view_memory(const axp_view *v);
+static inline axp_memory axp_view_memory(const axp_view *v);
 /* By at_peak_bytes. */
-AXP_API size_t axp_view_memory_names(const axp_view *v, axp_memory_name *out,
-                                     size_t cap);
+static inline size_t axp_view_memory_names(const axp_view *v,
+                                           axp_memory_name *out, size_t cap);
 /* Everything not freed, largest first; retained ones flagged. */
-AXP_API size_t axp_view_leaks(const axp_view *v, axp_leak *out, size_t cap);
+static inline size_t axp_view_leaks(const axp_view *v, axp_leak *out,
+                                    size_t cap);
 
 typedef struct axp_event_info {
     const char *name;
@@ -135,6 +142,7 @@ typedef struct axp_event_info {
     double value;         /* of a counter; bytes; the step's number */
 } axp_event_info;
 typedef struct axp_event_filter { /* zero: all */
+    size_t size;                  /* sizeof(axp_event_filter), or 0 */
     const char *name;
     const axp_event_type *type;
     axp_ns from, to; /* to 0: the end */
@@ -207,25 +215,26 @@ typedef struct axp_counter_info {
     bool is_outside; /* read by axprof run, not by the program */
 } axp_counter_info;
 /* Threads merged, parents first, root's parent -1. */
-AXP_API size_t axp_view_tree(const axp_view *v, axp_tree_node *out, size_t cap);
-AXP_API axp_step_stats axp_view_steps(const axp_view *v);
-AXP_API size_t axp_view_threads(const axp_view *v, axp_thread_info *out,
-                                size_t cap);
+static inline size_t axp_view_tree(const axp_view *v, axp_tree_node *out,
+                                   size_t cap);
+static inline axp_step_stats axp_view_steps(const axp_view *v);
+static inline size_t axp_view_threads(const axp_view *v, axp_thread_info *out,
+                                      size_t cap);
 /* What axprof run saw, longest together first. */
-AXP_API size_t axp_view_processes(const axp_view *v, axp_process_info *out,
-                                  size_t cap);
-AXP_API size_t axp_view_tracks(const axp_view *v, axp_track_info *out,
-                               size_t cap);
-AXP_API size_t axp_view_counters(const axp_view *v, axp_counter_info *out,
-                                 size_t cap);
-AXP_API size_t axp_view_warnings(const axp_view *v, axp_warning *out,
-                                 size_t cap);
+static inline size_t axp_view_processes(const axp_view *v,
+                                        axp_process_info *out, size_t cap);
+static inline size_t axp_view_tracks(const axp_view *v, axp_track_info *out,
+                                     size_t cap);
+static inline size_t axp_view_counters(const axp_view *v, axp_counter_info *out,
+                                       size_t cap);
+static inline size_t axp_view_warnings(const axp_view *v, axp_warning *out,
+                                       size_t cap);
 /* Parts of its files that are damaged or missing, as far as they have been read:
  * the timeline is read when it is asked for. 0: none. */
 AXP_API uint64_t axp_view_damage(const axp_view *v);
 
 /* ---- diagnosis ---------------------------------------------------------- */
-typedef enum axp_finding_type {
+typedef enum axp_finding_type AXP__INT {
     AXP_SLOW_OPERATION,
     AXP_HIGH_CALL_COUNT,
     AXP_MEMORY_HOTSPOT,
@@ -234,7 +243,7 @@ typedef enum axp_finding_type {
     AXP_MEMORY_BOUND,
     AXP_LOAD_IMBALANCE
 } axp_finding_type;
-typedef enum axp_severity {
+typedef enum axp_severity AXP__INT {
     AXP_LOW,
     AXP_MEDIUM,
     AXP_HIGH,
@@ -259,6 +268,7 @@ typedef struct axp_finding {
     int line;
 } axp_finding;
 typedef struct axp_thresholds { /* zero = default */
+    size_t size;                /* sizeof(axp_thresholds), or 0 */
     /* 20, 30, 5, 1 */
     double slow_op_pct, memory_hotspot_pct, leak_pct, min_gflops;
     uint64_t high_call_count; /* 10000 */
@@ -278,13 +288,13 @@ AXP_API axp_status axp_findings_write(const axp_findings *f, FILE *to);
 AXP_API void axp_findings_destroy(axp_findings *f);
 
 /* ---- reports and exports ------------------------------------------------ */
-typedef enum axp_format {
+typedef enum axp_format AXP__INT {
     AXP_FORMAT_TEXT,
     AXP_FORMAT_JSON,
     AXP_FORMAT_MARKDOWN,
     AXP_FORMAT_HTML
 } axp_format;
-typedef enum axp_export_format {
+typedef enum axp_export_format AXP__INT {
     AXP_EXPORT_CHROME,
     AXP_EXPORT_PERFETTO,
     AXP_EXPORT_SPEEDSCOPE,
@@ -297,6 +307,7 @@ typedef enum axp_export_format {
     AXP_EXPORT_OPENMETRICS
 } axp_export_format;
 typedef struct axp_report_options { /* zero = default */
+    size_t size;                    /* sizeof(axp_report_options), or 0 */
     int width;                      /* columns of a text report; 0: 80 */
     bool color;          /* of a text report: the caller knows the terminal */
     size_t max_findings; /* 0: ten; in JSON all */
@@ -325,4 +336,6 @@ AXP_API const char *axp_export_format_name(axp_export_format f,
 #ifdef __cplusplus
 }
 #endif
+#include "axprof_sized.h"
+
 #endif

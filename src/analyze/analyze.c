@@ -200,7 +200,7 @@ static axp_findings *make_findings(struct axp__analysis *a)
     if (!f) return NULL;
     memcpy(f->threshold, a->threshold, sizeof f->threshold);
     f->all = calloc(a->n_drafts + 1, sizeof *f->all);
-    bool ok = f->all && copy_ignored(f, a->given);
+    bool ok = f->all && copy_ignored(f, &a->given);
     f->drafts = a->drafts;
     f->n = a->n_drafts;
     a->drafts = NULL;

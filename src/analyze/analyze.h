@@ -68,7 +68,7 @@ struct axp__draft {
 struct axp__wall;
 struct axp__analysis {
     const axp_view *v;
-    const axp_thresholds *given;
+    axp_thresholds given; /* all 0: none */
     double threshold[AXP__N_THRESHOLDS];
     struct axp__wall *wall;
     struct axp__draft *drafts;

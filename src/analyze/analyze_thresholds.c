@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/base_sized.h"
 #include "analyze/analyze.h"
 #include "base/base_number.h"
 #include "record/record_thread.h"
@@ -130,16 +131,17 @@ static axp_status set_fields(struct axp__analysis *a, const axp_thresholds *t)
 axp_status axp__thresholds_read(struct axp__analysis *a,
                                 const axp_thresholds *given)
 {
-    static const axp_thresholds none = {0};
     axp_status status = AXP_OK;
-    a->given = given ? given : &none;
+    if (given && !axp__sized_take(&a->given, sizeof a->given, given,
+                                  AXP__SIZE_TO(axp_thresholds, n_ignore)))
+        return axp__fail(AXP_E_INVALID, "axp_thresholds has no valid size");
     for (size_t i = 0; i < AXP__N_THRESHOLDS; i++)
         a->threshold[i] = axp__thresholds[i].value;
-    status = set_fields(a, a->given);
-    for (size_t i = 0; !status && i < a->given->n_set; i++)
-        status = set_one(a, a->given->set[i]);
-    for (size_t i = 0; !status && i < a->given->n_ignore; i++) {
-        const char *text = a->given->ignore[i] ? a->given->ignore[i] : "";
+    status = set_fields(a, &a->given);
+    for (size_t i = 0; !status && i < a->given.n_set; i++)
+        status = set_one(a, a->given.set[i]);
+    for (size_t i = 0; !status && i < a->given.n_ignore; i++) {
+        const char *text = a->given.ignore[i] ? a->given.ignore[i] : "";
         if (rule_of(text, ":") == AXP__N_RULES) status = bad_rule(text);
     }
     return status;
@@ -148,11 +150,11 @@ axp_status axp__thresholds_read(struct axp__analysis *a,
 bool axp__is_ignored(const struct axp__analysis *a, enum axp__rule_id rule,
                      const char *name)
 {
-    if (rule == AXP__RULE_memory_leak && a->given->skip_memory_leaks)
+    if (rule == AXP__RULE_memory_leak && a->given.skip_memory_leaks)
         return true;
-    for (size_t i = 0; i < a->given->n_ignore; i++) {
-        const char *only = strchr(a->given->ignore[i], ':');
-        if (rule_of(a->given->ignore[i], ":") != rule) continue;
+    for (size_t i = 0; i < a->given.n_ignore; i++) {
+        const char *only = strchr(a->given.ignore[i], ':');
+        if (rule_of(a->given.ignore[i], ":") != rule) continue;
         if (!only || (name && !strcmp(only + 1, name))) return true;
     }
     return false;

@@ -4,6 +4,7 @@
  * the end, and 0 means what it meant before they were there. */
 #ifndef AXP_BASE_SIZED_H
 #define AXP_BASE_SIZED_H
+#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -21,13 +22,16 @@ static inline void axp__sized_copy(void *to, size_t to_size, const void *from,
     (offsetof(type, field) + sizeof(((type *)0)->field))
 
 /* A caller's struct as ours. Its first field is its size, or 0: that of the
- * first version, `first`. */
-static inline void axp__sized_take(void *ours, size_t size, const void *theirs,
+ * first version, `first`. false: that is no size, nobody has set it. */
+static inline bool axp__sized_take(void *ours, size_t size, const void *theirs,
                                    size_t first)
 {
     size_t their_size;
     memcpy(&their_size, theirs, sizeof their_size);
-    axp__sized_copy(ours, size, theirs, their_size ? their_size : first);
+    if (!their_size) their_size = first;
+    if (their_size < sizeof their_size || their_size > 4096) return false;
+    axp__sized_copy(ours, size, theirs, their_size);
+    return true;
 }
 
 #endif

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "base/base_sized.h"
 #include "base/base_number.h"
 #include "emit/emit_short.h"
 #include "record/record_thread.h"
@@ -72,16 +73,19 @@ static axp_status find(axp_format format, axp__report_fn *fn)
 
 static axp_status emit(struct axp__out *o, void *ctx)
 {
-    static const axp_report_options defaults = {0};
     const struct job *job = ctx;
-    const axp_report_options *options = job->options ? job->options : &defaults;
+    axp_report_options options = {0};
+    if (job->options &&
+        !axp__sized_take(&options, sizeof options, job->options,
+                         AXP__SIZE_TO(axp_report_options, thresholds)))
+        return axp__fail(AXP_E_INVALID, "axp_report_options has no valid size");
     axp__report_fn fn;
     axp_status status = find(job->format, &fn);
     if (status) return status;
     axp_findings *f;
-    status = axp__analyze(job->v, options->thresholds, &f);
+    status = axp__analyze(job->v, options.thresholds, &f);
     if (status) return status;
-    status = fn(job->v, f, options, o);
+    status = fn(job->v, f, &options, o);
     axp_findings_destroy(f);
     return status;
 }

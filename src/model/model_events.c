@@ -3,6 +3,7 @@
  * model_stream.c gives them. */
 #include <string.h>
 
+#include "base/base_sized.h"
 #include "model/model_stream.h"
 #include "record/record_thread.h"
 #include "wire/wire_decode.h"
@@ -131,15 +132,19 @@ axp_status axp_view_events(const axp_view *v, const axp_event_filter *filter,
     const struct axp__record *r;
     struct name_cache cache = {{0}, {0}};
     axp_event_info e;
+    axp_event_filter f = {0};
     if (!v || !fn)
         return axp__fail(AXP_E_INVALID, "axp_view_events needs a view and a "
                                         "function");
+    if (filter && !axp__sized_take(&f, sizeof f, filter,
+                                   AXP__SIZE_TO(axp_event_filter, to)))
+        return axp__fail(AXP_E_INVALID, "axp_event_filter has no valid size");
     axp_status status = axp__stream_open(v, AXP__STREAM_RAW, &s);
     if (status) return status;
     while ((r = axp__stream_next(s))) {
         if (!axp__record_is_event(r)) continue;
         to_event(r, name_of(&cache, v, r->name), &e);
-        if (matches(filter, &e) && fn(&e, ctx)) break;
+        if (matches(&f, &e) && fn(&e, ctx)) break;
     }
     status = axp__stream_status(s);
     axp__stream_close(s);

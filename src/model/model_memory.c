@@ -116,25 +116,3 @@ bool axp__view_make_memory(axp_view *v)
     free(all);
     return ok;
 }
-
-axp_memory axp_view_memory(const axp_view *v)
-{
-    return v ? v->memory : (axp_memory){0};
-}
-
-size_t axp_view_memory_names(const axp_view *v, axp_memory_name *out,
-                             size_t cap)
-{
-    if (!v) return 0;
-    for (size_t i = 0; out && i < cap && i < v->n_memory_names; i++)
-        out[i] = v->memory_names[i];
-    return v->n_memory_names;
-}
-
-size_t axp_view_leaks(const axp_view *v, axp_leak *out, size_t cap)
-{
-    if (!v) return 0;
-    for (size_t i = 0; out && i < cap && i < v->n_leaks; i++)
-        out[i] = v->leaks[i];
-    return v->n_leaks;
-}

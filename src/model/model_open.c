@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base_sized.h"
 #include "file/file_join.h"
 #include "file/file_open.h"
 #include "model/model_symbols.h"
@@ -78,8 +79,11 @@ axp_status axp_open_ex(const char *const *paths, size_t n_paths,
                        const axp_open_options *options, axp_view **out)
 {
     struct parts p = {0};
-    if (options)
-        p.symbols = (struct axp__folders){options->symbols, options->n_symbols};
+    axp_open_options o = {0};
+    if (options && !axp__sized_take(&o, sizeof o, options,
+                                    AXP__SIZE_TO(axp_open_options, n_symbols)))
+        return axp__fail(AXP_E_INVALID, "axp_open_options has no valid size");
+    p.symbols = (struct axp__folders){o.symbols, o.n_symbols};
     axp_status status = AXP_OK;
     if (!paths || !n_paths || !out)
         return axp__fail(AXP_E_INVALID, "axp_open needs paths and a place for "

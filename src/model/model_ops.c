@@ -397,53 +397,6 @@ bool axp__view_make_ops(axp_view *v)
 
 /* ---- the public calls ----------------------------------------------------------------- */
 
-axp_status axp_view_op(const axp_view *v, const char *name, axp_op *out)
-{
-    const axp_op *found = NULL;
-    for (size_t i = 0; v && name && i < v->n_ops; i++)
-        if (!strcmp(v->ops[i].name, name) && (!found || found->is_wait))
-            found = &v->ops[i];
-    if (found) {
-        *out = *found;
-        return AXP_OK;
-    }
-    return axp__fail(AXP_E_NOT_FOUND, "no operation '%.200s' was recorded",
-                     name ? name : "");
-}
-
-static int by_total(const void *a, const void *b)
-{
-    const axp_op *x = a, *y = b;
-    if (x->total_ns != y->total_ns) return x->total_ns < y->total_ns ? 1 : -1;
-    return strcmp(x->name, y->name);
-}
-
-static int by_calls(const void *a, const void *b)
-{
-    const axp_op *x = a, *y = b;
-    if (x->calls != y->calls) return x->calls < y->calls ? 1 : -1;
-    return strcmp(x->name, y->name);
-}
-
-size_t axp_view_ops(const axp_view *v, axp_order order, axp_op *out, size_t cap)
-{
-    if (!v) return 0;
-    if (!out || !cap || !v->n_ops) return v->n_ops;
-    size_t n = cap < v->n_ops ? cap : v->n_ops;
-    axp_op *sorted = malloc(v->n_ops * sizeof *sorted);
-    if (!sorted) { /* in the order that is there */
-        memcpy(out, v->ops, n * sizeof *out);
-        return v->n_ops;
-    }
-    memcpy(sorted, v->ops, v->n_ops * sizeof *sorted);
-    if (order != AXP_BY_SELF)
-        qsort(sorted, v->n_ops, sizeof *sorted,
-              order == AXP_BY_CALLS ? by_calls : by_total);
-    memcpy(out, sorted, n * sizeof *out);
-    free(sorted);
-    return v->n_ops;
-}
-
 /* Time of the calls that declared: known, or their part of the total. */
 static double rate(double amount, uint64_t n, axp_ns known, const axp_op *op)
 {

@@ -121,19 +121,3 @@ bool axp__view_make_rest(axp_view *v)
     }
     return true;
 }
-
-size_t axp_view_counters(const axp_view *v, axp_counter_info *out, size_t cap)
-{
-    if (!v) return 0;
-    for (size_t i = 0; out && i < cap && i < v->n_counters; i++) {
-        const struct axp__view_counter *k = &v->counters[i];
-        out[i] = (axp_counter_info){k->name, k->n,   k->last,    k->mean,
-                                    k->min,  k->max, k->last_at, k->is_outside};
-    }
-    return v->n_counters;
-}
-
-axp_step_stats axp_view_steps(const axp_view *v)
-{
-    return v ? v->steps : (axp_step_stats){0};
-}

@@ -246,33 +246,6 @@ bool axp__view_make_rows(axp_view *v)
 
 /* ---- the public calls ----------------------------------------------------------------- */
 
-size_t axp_view_processes(const axp_view *v, axp_process_info *out, size_t cap)
-{
-    if (!v) return 0;
-    for (size_t i = 0; out && i < cap && i < v->n_processes; i++)
-        out[i] = v->processes[i];
-    return v->n_processes;
-}
-
-size_t axp_view_threads(const axp_view *v, axp_thread_info *out, size_t cap)
-{
-    if (!v) return 0;
-    for (size_t i = 0; out && i < cap && i < v->n_threads; i++)
-        out[i] = v->threads[i];
-    return v->n_threads;
-}
-
-size_t axp_view_tracks(const axp_view *v, axp_track_info *out, size_t cap)
-{
-    if (!v) return 0;
-    for (size_t i = 0; out && i < cap && i < v->n_tracks; i++) {
-        const struct axp__view_track *t = &v->tracks[i];
-        out[i] = (axp_track_info){t->name, t->process_id, t->rank,  t->begin,
-                                  t->end,  t->busy_ns,    t->events};
-    }
-    return v->n_tracks;
-}
-
 axp_ns axp_view_duration(const axp_view *v)
 {
     return v ? v->duration_ns : 0;

@@ -135,11 +135,3 @@ bool axp__view_make_tree(axp_view *v)
     free(t.slots);
     return ok && v->n_tree;
 }
-
-size_t axp_view_tree(const axp_view *v, axp_tree_node *out, size_t cap)
-{
-    if (!v) return 0;
-    for (size_t i = 0; out && i < cap && i < v->n_tree; i++)
-        out[i] = v->tree[i];
-    return v->n_tree;
-}

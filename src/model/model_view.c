@@ -4,9 +4,12 @@
 
 #include <stdlib.h>
 
+#include "base/base_version.h"
 #include "file/file_open.h"
 #include "record/record_capture.h"
 #include "record/record_thread.h"
+
+static const char *const rt __attribute__((used)) = &AXP__RT_OF_VERSION;
 
 axp_view *axp__view_make(struct axp__capture *capture)
 {

@@ -207,14 +207,6 @@ bool axp__view_make_warnings(axp_view *v)
     return true;
 }
 
-size_t axp_view_warnings(const axp_view *v, axp_warning *out, size_t cap)
-{
-    if (!v) return 0;
-    for (size_t i = 0; out && i < cap && i < v->n_warnings; i++)
-        out[i] = v->warnings[i];
-    return v->n_warnings;
-}
-
 uint64_t axp_view_damage(const axp_view *v)
 {
     return v ? axp__cap_damage(v->capture) : 0;

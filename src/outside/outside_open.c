@@ -2,6 +2,7 @@
 /* Draining by path: axprof_file.h. The trace says which spool is its own
  * (outside_spool.c); both must be plain files of our own user, so that
  * nobody else can make us append to something. Closing packs: file_repack.c. */
+#include "base/base_sized.h"
 #include "axprof/axprof_file.h"
 
 #include <errno.h>
@@ -58,10 +59,14 @@ static uint64_t ticks_of(axp_ns ns)
 
 axp_status axp_drain_set_keep(axp_drain *d, const axp_drain_keep *keep)
 {
-    struct axp__keep_rule rule = {.newest_ticks = ticks_of(keep->newest_ns),
-                                  .newest_steps = keep->newest_steps,
-                                  .slow_times = keep->slow_times,
-                                  .slow_ticks = ticks_of(keep->slow_ns)};
+    axp_drain_keep k;
+    if (!axp__sized_take(&k, sizeof k, keep,
+                         AXP__SIZE_TO(axp_drain_keep, slow_ns)))
+        return axp__fail(AXP_E_INVALID, "axp_drain_keep has no valid size");
+    struct axp__keep_rule rule = {.newest_ticks = ticks_of(k.newest_ns),
+                                  .newest_steps = k.newest_steps,
+                                  .slow_times = k.slow_times,
+                                  .slow_ticks = ticks_of(k.slow_ns)};
     if (axp__outside_keep((struct axp__outside *)d, &rule)) return AXP_OK;
     return axp__fail(AXP_E_NO_MEMORY, "no memory to keep a part of a run");
 }
@@ -76,12 +81,13 @@ bool axp_drain_is_over(const axp_drain *d)
     return axp__outside_is_over((const struct axp__outside *)d);
 }
 
-axp_drain_info axp_drain_info_of(const axp_drain *d)
+void axp_drain_info_sized(const axp_drain *d, axp_drain_info *out, size_t size)
 {
     const struct axp__outside *o = (const struct axp__outside *)d;
-    return (axp_drain_info){.process_id = (uint64_t)axp__outside_pid(o),
-                            .file_bytes = axp__outside_bytes(o),
-                            .events = axp__outside_events(o),
-                            .steps = axp__outside_steps(o),
-                            .spool_bytes = axp__outside_spool_bytes(o)};
+    axp_drain_info info = {.process_id = (uint64_t)axp__outside_pid(o),
+                           .file_bytes = axp__outside_bytes(o),
+                           .events = axp__outside_events(o),
+                           .steps = axp__outside_steps(o),
+                           .spool_bytes = axp__outside_spool_bytes(o)};
+    axp__sized_copy(out, size, &info, sizeof info);
 }

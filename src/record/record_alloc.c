@@ -15,6 +15,8 @@
  */
 #include "record/record_memory.h"
 
+#include "base/base_sized.h"
+
 #define MAX_STACK 64u
 #define PREFETCH_WORDS 64 /* as in record_scope.c */
 
@@ -414,14 +416,21 @@ static uint32_t alloc_name(struct axp__lane *lane, const char *name)
     return lane->tally.top->op->name;
 }
 
-void axp_record_alloc_ex(axp_profiler *p, const axp_alloc *alloc)
+void axp_record_alloc_ex(axp_profiler *p, const axp_alloc *given)
 {
-    struct axp__lane *lane = alloc ? enter(p) : NULL;
+    axp_alloc alloc;
+    struct axp__lane *lane = given ? enter(p) : NULL;
     if (!lane) return;
-    struct axp__mem_event e = {.name = alloc_name(lane, alloc->name),
-                               .bytes = alloc->bytes,
-                               .address = (uintptr_t)alloc->ptr,
-                               .kind = (uint32_t)alloc->kind,
+    if (!axp__sized_take(&alloc, sizeof alloc, given,
+                         AXP__SIZE_TO(axp_alloc, n_frames))) {
+        axp__warn(lane->p, AXP__WARN_BAD_STRUCT, 0);
+        axp__leave(lane);
+        return;
+    }
+    struct axp__mem_event e = {.name = alloc_name(lane, alloc.name),
+                               .bytes = alloc.bytes,
+                               .address = (uintptr_t)alloc.ptr,
+                               .kind = (uint32_t)alloc.kind,
                                .now = axp__clock_ticks()};
     if (e.kind > AXP_MEM_CACHE) {
         axp__warn(lane->p, AXP__WARN_BAD_ENUM, e.name);
@@ -432,7 +441,7 @@ void axp_record_alloc_ex(axp_profiler *p, const axp_alloc *alloc)
             axp__memory_record_block(lane, e.address, &e);
         else
             axp__memory_record_alloc(lane, &e);
-        if (alloc->stack) put_stack(lane, alloc, &e);
+        if (alloc.stack) put_stack(lane, &alloc, &e);
     }
     axp__leave(lane);
 }

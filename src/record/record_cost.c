@@ -24,7 +24,7 @@ static struct axp__own_cost measure_batch(struct axp__lane *lane,
     uint64_t recorded = root->child_ticks;
     uint64_t from = axp__clock_ticks();
     for (unsigned k = 0; k < BATCH_SCOPES; k++)
-        axp__scope_end(axp__scope_begin(site, "(own cost)\0\0"));
+        axp_end(axp_begin_site(site, "(own cost)\0\0"));
     uint64_t all = axp__clock_ticks() - from;
     recorded = root->child_ticks - recorded;
     uint64_t around = all > recorded ? (all - recorded) / BATCH_SCOPES : 0;

@@ -225,13 +225,15 @@ static struct axp__frame *innermost(struct axp__lane *lane)
     return NULL;
 }
 
-void axp_add_work(axp_profiler *p, axp_work work)
+void axp_add_work_sized(axp_profiler *p, const axp_work *work, size_t size)
 {
+    axp_work room;
     struct axp__lane *lane = axp__enter(p);
     if (!lane) return;
     struct axp__frame *f = innermost(lane);
     if (f) {
-        struct axp__work w = axp__work_check(lane, &work, f->op->name);
+        struct axp__work w =
+            axp__work_check(lane, axp__work_of(work, size, &room), f->op->name);
         axp__scope_add_work(lane, f, &w, axp__clock_ticks());
     }
     axp__leave(lane);

@@ -119,9 +119,8 @@ struct stored {
 };
 
 static void make_stored(struct stored *s, enum axp__name_kind kind,
-                        const char *text)
+                        const char *text, size_t len)
 {
-    size_t len = strlen(text);
     s->hash = axp__text_hash(text, len);
     s->flags = axp__text_is_utf8(text, len) ? 0 : AXP__NAME_NOT_UTF8;
     s->flags |= AXP__KIND_FLAGS(kind);
@@ -136,6 +135,7 @@ static void make_stored(struct stored *s, enum axp__name_kind kind,
                         (unsigned long long)s->hash);
     s->text = s->cut;
     s->len = (uint32_t)keep + (uint32_t)tail;
+    s->hash = axp__text_hash(s->cut, s->len); /* so that it finds itself */
     s->flags |= AXP__NAME_CUT;
 }
 
@@ -189,13 +189,13 @@ static uint32_t prepare_entry(const struct stored *s, const char *place)
     return id;
 }
 
-uint32_t axp__name_register_as(enum axp__name_kind kind, const char *text,
-                               const char *place)
+static uint32_t register_text(enum axp__name_kind kind, const char *text,
+                              size_t len, const char *place)
 {
     struct stored s;
     uint32_t at, *slots = get_slots();
     if (!slots) return AXP__NAME_OTHER;
-    make_stored(&s, kind, text);
+    make_stored(&s, kind, text, len);
     uint32_t fresh = 0, id = probe(slots, &s, &at);
     while (!id) {
         if (!fresh) fresh = prepare_entry(&s, place);
@@ -209,12 +209,26 @@ uint32_t axp__name_register_as(enum axp__name_kind kind, const char *text,
     return id;
 }
 
+uint32_t axp__name_register_as(enum axp__name_kind kind, const char *text,
+                               const char *place)
+{
+    return register_text(kind, text, strlen(text), place);
+}
+
+const char *axp_name(const char *text, size_t length)
+{
+    size_t len = text ? strnlen(text, length) : 0;
+    if (!len) return "";
+    uint32_t id = register_text(AXP__KIND_PLAIN, text, len, NULL);
+    return axp__name_at(id)->text;
+}
+
 uint32_t axp__name_find(const char *text)
 {
     struct stored s;
     uint32_t at, *slots = axp__get_acquire(&names()->slots);
     if (!slots) return 0;
-    make_stored(&s, AXP__KIND_PLAIN, text);
+    make_stored(&s, AXP__KIND_PLAIN, text, strlen(text));
     return probe(slots, &s, &at);
 }
 

@@ -252,9 +252,11 @@ void axp_start(axp_profiler *p, const char *name)
     start_slow(p, name, NULL);
 }
 
-void axp_start_work(axp_profiler *p, const char *name, axp_work work)
+void axp_start_work_sized(axp_profiler *p, const char *name,
+                          const axp_work *work, size_t size)
 {
-    start_slow(p, name, &work);
+    axp_work room;
+    start_slow(p, name, axp__work_of(work, size, &room));
 }
 
 /* ---- stop ---------------------------------------------------------------------- */

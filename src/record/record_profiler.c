@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/base_sized.h"
 #include "os/os_about.h"
 #include "os/os_cgroup.h"
 #include "os/os_map.h"
@@ -132,11 +133,6 @@ void axp__trash_empty(struct axp__prof *p)
 static axp_status check_options(const axp_options *o)
 {
     const uint32_t known = AXP_START_DISABLED | AXP_NO_TIMELINE | AXP_OVERWRITE;
-    if (o->size && o->size != sizeof *o)
-        return axp__fail(AXP_E_INVALID,
-                         "options.size is %zu; 0 or sizeof(axp_options), "
-                         "%zu, is valid",
-                         o->size, sizeof *o);
     if (o->flags & ~known)
         return axp__fail(AXP_E_INVALID, "options.flags has unknown bits 0x%x",
                          o->flags & ~known);
@@ -240,11 +236,9 @@ static axp_status open_file(struct axp__prof *p, const axp_options *o)
     return status;
 }
 
-static axp_profiler *create(const axp_options *options)
+static axp_profiler *create(const axp_options *o)
 {
-    static const axp_options defaults;
     struct axp__process *process = axp__process();
-    const axp_options *o = options ? options : &defaults;
     if (check_options(o)) return NULL;
 
     axp_global(); /* slot 0 is its own */
@@ -274,11 +268,16 @@ static axp_profiler *create(const axp_options *options)
 
 axp_profiler *axp_profiler_create(const axp_options *options)
 {
-    axp_profiler *p = create(options);
-    bool is_whole =
-        options && (!options->size || options->size == sizeof *options);
-    if (!p && is_whole && options->log)
-        options->log(AXP_LOG_ERROR, axp_last_error(), options->log_ctx);
+    axp_options o = {0};
+    if (options && !axp__sized_take(&o, sizeof o, options,
+                                    AXP__SIZE_TO(axp_options, log_ctx))) {
+        axp__fail(AXP_E_INVALID,
+                  "options.size is %zu; 0 or sizeof(axp_options) is valid",
+                  options->size);
+        return NULL;
+    }
+    axp_profiler *p = create(&o);
+    if (!p && o.log) o.log(AXP_LOG_ERROR, axp_last_error(), o.log_ctx);
     return p;
 }
 

@@ -219,7 +219,7 @@ static inline uint64_t begin_hot(const struct axp__own *own,
 }
 
 /* HOT */
-uint64_t axp__scope_begin(uint32_t *site, const char *text)
+uint64_t axp_begin_site(uint32_t *site, const char *text)
 {
     struct axp__own own;
     struct axp__hot_begin b = {.anchor = CALLER_STACK()};
@@ -268,8 +268,10 @@ uint64_t axp__scope_begin_flops(uint32_t *site, const char *text, double flops,
 
 /* With dims: the usual way and then some. HOT */
 uint64_t axp__scope_begin_work(uint32_t *site, const char *text,
-                               const axp_work *all)
+                               const axp_work *given, size_t size)
 {
+    axp_work room;
+    const axp_work *all = axp__work_of(given, size, &room);
     struct axp__hot_work work = {all->flops, all->bytes, (uint32_t)all->dtype};
     struct axp__own own;
     struct axp__hot_begin b = {.anchor = CALLER_STACK(), .work = &work};
@@ -293,7 +295,7 @@ static __attribute__((noinline)) uint64_t begin_in_slow(axp_profiler *p,
 }
 
 /* HOT */
-uint64_t axp__scope_begin_in(axp_profiler *p, const char *name)
+uint64_t axp_begin(axp_profiler *p, const char *name)
 {
     struct axp__own own;
     struct axp__hot_begin b = {.now = axp__hot_start(&own, false),
@@ -349,7 +351,7 @@ static __attribute__((noinline)) void end_in(uint64_t token, uint64_t now)
 #endif
 
 /* HOT */
-void axp__scope_end(uint64_t token)
+void axp_end(uint64_t token)
 {
     struct axp__own own;
     KEPT uint64_t kept = token;

@@ -27,7 +27,7 @@ static axp_track *step_track;
 #define P axp_global()
 #define BEGIN(i, name)                                                         \
     static uint32_t site;                                                      \
-    step_token[i] = axp__scope_begin(&site, name "\0step.c\0001")
+    step_token[i] = axp_begin_site(&site, name "\0step.c\0001")
 
 static void begin_outer(void)
 {
@@ -51,31 +51,32 @@ static void begin_dims(void)
 {
     static uint32_t site;
     const axp_work work = {.flops = 7, .dims = {2, 3, 4}};
-    step_token[4] = axp__scope_begin_work(&site, "s:dims\0step.c\0001", &work);
+    step_token[4] =
+        axp__scope_begin_work(&site, "s:dims\0step.c\0001", &work, sizeof work);
 }
 static void begin_in(void)
 {
-    step_token[5] = axp__scope_begin_in(P, "s:in");
+    step_token[5] = axp_begin(P, "s:in");
 }
 static void end_outer(void)
 {
-    axp__scope_end(step_token[0]);
+    axp_end(step_token[0]);
 }
 static void end_inner(void)
 {
-    axp__scope_end(step_token[1]);
+    axp_end(step_token[1]);
 }
 static void end_flops(void)
 {
-    axp__scope_end(step_token[3]);
+    axp_end(step_token[3]);
 }
 static void end_dims(void)
 {
-    axp__scope_end(step_token[4]);
+    axp_end(step_token[4]);
 }
 static void end_in(void)
 {
-    axp__scope_end(step_token[5]);
+    axp_end(step_token[5]);
 }
 static void start_a(void)
 {

@@ -371,9 +371,9 @@ static void fork_here(int sig)
     (void)sig;
     int keep = errno;
     if (is_child || n_inside >= WANTED_INSIDE) return;
-    uint64_t token = axp__scope_begin_in(prof, "probe");
+    uint64_t token = axp_begin(prof, "probe");
     if (token) {
-        axp__scope_end(token);
+        axp_end(token);
         n_outside = n_outside + 1;
         return; /* nothing was interrupted: not what is asked for */
     }

@@ -211,7 +211,7 @@ static void *leave_open(void *arg)
 {
     (void)arg;
     axp_start(prof, "left by name");
-    (void)axp__scope_begin_in(prof, "left open");
+    (void)axp_begin(prof, "left open");
     record("inside", 1);
     pthread_exit(NULL);
 }
@@ -338,9 +338,9 @@ static volatile sig_atomic_t is_held;
 static void hold(int sig)
 {
     (void)sig;
-    uint64_t token = axp__scope_begin_in(prof, "probe");
+    uint64_t token = axp_begin(prof, "probe");
     if (token) {
-        axp__scope_end(token);
+        axp_end(token);
         return;
     }
     is_held = 1;

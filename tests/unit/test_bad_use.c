@@ -449,11 +449,11 @@ static void dive(struct dive *d, uint64_t level)
         d->at_bottom = axp_call_count(d->p, "odd");
         return;
     }
-    uint64_t token = axp__scope_begin_in(d->p, level % 2 ? "odd" : "even");
+    uint64_t token = axp_begin(d->p, level % 2 ? "odd" : "even");
     ts_tick(1);
     dive(d, level + 1);
     if (token)
-        axp__scope_end(token);
+        axp_end(token);
     else
         d->dropped++;
 }
@@ -549,10 +549,10 @@ static void walk(axp_profiler *p, unsigned level)
                                                  "F", "G", "H", "I", "J"};
     if (!level) return;
     for (unsigned i = 0; i < ALPHABET; i++) {
-        uint64_t token = axp__scope_begin_in(p, letter[i]);
+        uint64_t token = axp_begin(p, letter[i]);
         ts_tick(1);
         walk(p, level - 1);
-        axp__scope_end(token);
+        axp_end(token);
     }
 }
 
@@ -628,9 +628,9 @@ struct crowd {
 static void *call_in_crowd(void *arg)
 {
     struct crowd *c = arg;
-    uint64_t token = axp__scope_begin_in(c->p, "crowd");
+    uint64_t token = axp_begin(c->p, "crowd");
     pthread_barrier_wait(&c->barrier);
-    axp__scope_end(token);
+    axp_end(token);
     axp_record_alloc(c->p, "memory", 3);
     return NULL;
 }

@@ -17,21 +17,21 @@ static void set_cost(uint64_t around, uint64_t inside)
 static void call(const char *name, uint64_t ns)
 {
     ts_tick(AROUND / 2);
-    uint64_t token = axp__scope_begin_in(axp_global(), name);
+    uint64_t token = axp_begin(axp_global(), name);
     ts_tick(INSIDE + ns);
-    axp__scope_end(token);
+    axp_end(token);
     ts_tick(AROUND / 2);
 }
 
 static void run(unsigned n, uint64_t ns)
 {
     axp_reset(axp_global());
-    uint64_t outer = axp__scope_begin_in(axp_global(), "outer");
+    uint64_t outer = axp_begin(axp_global(), "outer");
     ts_tick(INSIDE);
     for (unsigned i = 0; i < n; i++)
         call("inner", ns);
     call("work", 100000);
-    axp__scope_end(outer);
+    axp_end(outer);
 }
 
 static bool is_found(axp_view *v, const char *name)

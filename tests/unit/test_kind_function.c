@@ -58,9 +58,9 @@ static void only_the_typed_call_names_a_function(void **state)
     own_address(text);
     assert_int_equal(axp_global_open(file), AXP_OK);
     for (int i = 0; i < 3; i++)
-        axp__scope_end(axp__scope_begin(&plain, text));
+        axp_end(axp_begin_site(&plain, text));
     for (int i = 0; i < 5; i++)
-        axp__scope_end(axp_function_begin(&function, text));
+        axp_end(axp_function_begin(&function, text));
     axp_muted(text, 2, 7, 60000000000u);
     axp_counter(axp_global(), text, 9);
     assert_int_equal(axp_finish(axp_global()), AXP_OK);

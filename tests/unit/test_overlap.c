@@ -69,12 +69,12 @@ static void blocks_left_around_a_scope_by_name(void **state)
     (void)state;
     for (int i = 0; i < 3; i++) {
         axp_profiler *p = ts_profiler();
-        uint64_t outer = axp__scope_begin_in(p, "outer");
-        axp__scope_begin_in(p, "inner");
+        uint64_t outer = axp_begin(p, "outer");
+        axp_begin(p, "inner");
         axp_start(p, names[i]);
-        axp__scope_begin_in(p, "y");
+        axp_begin(p, "y");
         ts_tick(10);
-        axp__scope_end(outer);
+        axp_end(outer);
         ts_tick(5);
         axp_stop(p, names[i]);
         assert_int_equal(ts_warnings(p, "abandoned_scopes"), 2);
@@ -134,7 +134,7 @@ static __attribute__((noinline)) uint64_t begin_deeper(axp_profiler *p,
 {
     static size_t n;
     volatile char *below = __builtin_alloca(++n % 4096 * 64 + 64);
-    uint64_t token = axp__scope_begin_in(p, name);
+    uint64_t token = axp_begin(p, name);
     /* Until here it is there: else clang makes a jump of the call, with the
      * stack as it was before. */
     below[0] = 0;
@@ -159,7 +159,7 @@ static void open_one(axp_profiler *p, struct model *m, uint32_t i,
 static void close_one(axp_profiler *p, struct model *m, unsigned at)
 {
     if (m->open[at].token) {
-        axp__scope_end(m->open[at].token);
+        axp_end(m->open[at].token);
         model_end(m, at);
         return;
     }

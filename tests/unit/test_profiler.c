@@ -32,7 +32,7 @@ static void invalid_options_are_refused_with_a_reason(void **state)
 {
     (void)state;
     refuse((axp_options){.size = 3}, "size");
-    refuse((axp_options){.size = sizeof(axp_options) + 8}, "size");
+    refuse((axp_options){.size = 0x7ffc00000000}, "size");
     refuse((axp_options){.flags = 0x80}, "flags");
     refuse((axp_options){.memory_limit = 1}, "memory_limit");
     refuse((axp_options){.timeline_capacity = UINT64_MAX}, "capacity");

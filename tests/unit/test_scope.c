@@ -380,14 +380,14 @@ struct handed {
 static void *end_it(void *arg)
 {
     struct handed *h = arg;
-    axp__scope_end(h->token);
+    axp_end(h->token);
     return NULL;
 }
 
 static void *begin_it(void *arg)
 {
     struct handed *h = arg;
-    h->token = axp__scope_begin_in(h->p, "moved");
+    h->token = axp_begin(h->p, "moved");
     return NULL;
 }
 
@@ -406,7 +406,7 @@ static void a_token_ended_on_another_thread(void **state)
 {
     (void)state;
     struct handed h = {.p = ts_profiler()};
-    h.token = axp__scope_begin_in(h.p, "moved");
+    h.token = axp_begin(h.p, "moved");
     ts_sleep_ms(1);
     ts_run(end_it, &h);
     check_moved(h.p);
@@ -426,9 +426,9 @@ static void a_token_of_a_thread_that_has_ended(void **state)
     struct handed h = {.p = ts_profiler()};
     ts_run(begin_it, &h);
     ts_sleep_ms(1);
-    axp__scope_end(h.token);
+    axp_end(h.token);
     check_moved(h.p);
-    axp__scope_end(h.token); /* again: nothing */
+    axp_end(h.token); /* again: nothing */
     check_moved(h.p);
     axp_profiler_destroy(h.p);
 }
@@ -437,19 +437,19 @@ static void tokens_of_the_past_do_nothing(void **state)
 {
     (void)state;
     axp_profiler *p = ts_profiler();
-    uint64_t token = axp__scope_begin_in(p, "op");
+    uint64_t token = axp_begin(p, "op");
     axp_reset(p);
-    axp__scope_end(token);
+    axp_end(token);
     assert_int_equal(ts_op(p, "op").calls, 0);
-    token = axp__scope_begin_in(p, "op");
-    axp__scope_end(token);
-    axp__scope_end(token);
+    token = axp_begin(p, "op");
+    axp_end(token);
+    axp_end(token);
     assert_int_equal(ts_op(p, "op").calls, 1);
-    token = axp__scope_begin_in(p, "op");
+    token = axp_begin(p, "op");
     axp_profiler_destroy(p);
-    axp__scope_end(token);
-    axp__scope_end(0x123456789);
-    axp__scope_end(UINT64_MAX);
+    axp_end(token);
+    axp_end(0x123456789);
+    axp_end(UINT64_MAX);
 }
 
 #define T(f) cmocka_unit_test_setup(f, begin_test)

@@ -149,14 +149,14 @@ static void layer(axp_profiler *p, uint64_t *seed)
     static const char *const ops[] = {"layernorm", "qkv",  "scores",
                                       "softmax",   "proj", "residual",
                                       "fc1",       "gelu", "fc2"};
-    uint64_t block = axp__scope_begin_in(p, "block");
+    uint64_t block = axp_begin(p, "block");
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
-        uint64_t t = axp__scope_begin_in(p, ops[i]);
+        uint64_t t = axp_begin(p, ops[i]);
         ts_tick(2000 + ts_random(seed) % (4000 * (i + 1)));
-        axp__scope_end(t);
+        axp_end(t);
         ts_tick(100 + ts_random(seed) % 400);
     }
-    axp__scope_end(block);
+    axp_end(block);
 }
 
 static int write_big(const char *dir, uint64_t n, uint64_t budget)
@@ -167,10 +167,10 @@ static int write_big(const char *dir, uint64_t n, uint64_t budget)
     uint64_t seed = 42;
     if (!p) abort();
     for (uint64_t i = 0; i < n; i += 122) {
-        uint64_t t = axp__scope_begin_in(p, "step");
+        uint64_t t = axp_begin(p, "step");
         for (int l = 0; l < 12; l++)
             layer(p, &seed);
-        axp__scope_end(t);
+        axp_end(t);
         axp_counter(p, "loss", 1000.0 / (double)(i + 1));
         axp_step(p);
     }
