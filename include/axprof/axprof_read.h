@@ -77,7 +77,7 @@ typedef struct axp_op {
     axp_ns total_ns;               /* inclusive, recursion once */
     axp_ns self_ns;                /* exclusive, own cost taken off */
     axp_ns min_ns, max_ns, avg_ns; /* of single calls */
-    axp_ns p50_ns, p95_ns, p99_ns; /* within 3 % */
+    axp_ns p50_ns, p95_ns, p99_ns; /* within 1.6 % */
     /* self_ns, of the thread time (see above) of the threads and tracks that it
      * ran on, less what recording took of that; 0…1. */
     double time_share;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* What packing and unpacking agree on: docs/trace-format.md, "PACK".
  *
- *   body     8 times: length, length packed or 0; then the columns themselves
+ *   body     for each column: length, length packed or 0; then the columns themselves
  *
  *   SHAPE       varints: number of symbols, templates, contexts; wide symbols?
  *               for each chunk   seq (less the one before), base (zigzag, less
