@@ -72,7 +72,7 @@ static axp_status emit(struct axp__out *o, void *ctx)
         !axp__sized_take(&options, sizeof options, job->options,
                          AXP__SIZE_TO(axp_report_options, thresholds)))
         return axp__fail(AXP_E_INVALID, "axp_report_options has no valid size");
-    axp__report_fn fn;
+    axp__report_fn fn = NULL;
     axp_status status = find(job->format, &fn);
     if (status) return status;
     axp_findings *f;
