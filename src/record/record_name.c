@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "axprof/axprof.h"
 #include "base/base_atomic.h"
 #include "base/base_text.h"
 #include "os/os_map.h"
