@@ -24,6 +24,7 @@
 #include <stdlib.h>
 
 #include "emit/emit_export.h"
+#include "emit/emit_json_out.h"
 #include "emit/emit_record.h"
 #include "emit/emit_words.h"
 #include "record/record_thread.h"
@@ -71,52 +72,61 @@ static char *begin_at(struct axp__chrome *c, const char *head, uint32_t name,
     return axp__put_us(at, time_ns);
 }
 
-static void out_double(struct axp__out *o, double value)
-{
-    if (isfinite(value))
-        axp__out_f64(o, value);
-    else
-        axp__out_text(o, isnan(value) ? "\"NaN\""
-                         : value > 0  ? "\"Infinity\""
-                                      : "\"-Infinity\"");
-}
-
 /* ---- args ---------------------------------------------------------------------------------- */
 
-static void begin_arg(struct axp__out *o, bool *has_args, const char *key)
+/* Of an event that is written but for its args, which come when there is
+ * one. */
+struct args {
+    struct axp__json j;
+    bool has_any;
+};
+
+static struct args args_of(struct axp__chrome *c)
 {
-    axp__out_text(o, *has_args ? ",\"" : ",\"args\":{\"");
-    axp__out_text(o, key);
-    axp__out_text(o, "\":");
-    *has_args = true;
+    return (struct args){{.o = c->o, .has_member = true}, false};
 }
 
-static void put_work(struct axp__out *o, bool *has_args,
-                     const struct axp__scope_work *w)
+static struct axp__json *open_args(struct args *a)
+{
+    if (!a->has_any) axp__json_key(&a->j, "args");
+    if (!a->has_any) axp__json_begin(&a->j, '{');
+    a->has_any = true;
+    return &a->j;
+}
+
+static void end_args(struct args *a)
+{
+    axp__out_text(a->j.o, a->has_any ? "}},\n" : "},\n");
+}
+
+static void put_double(struct args *a, const char *key, double value)
+{
+    axp__json_key(open_args(a), key);
+    if (isfinite(value))
+        axp__out_f64(a->j.o, value);
+    else
+        axp__out_text(a->j.o, isnan(value) ? "\"NaN\""
+                              : value > 0  ? "\"Infinity\""
+                                           : "\"-Infinity\"");
+}
+
+static void put_work(struct args *a, const struct axp__scope_work *w)
 {
     const char *dtype = axp__word_dtype((axp_dtype)w->dtype);
-    if (w->flops > 0) {
-        begin_arg(o, has_args, "flops");
-        out_double(o, w->flops);
-    }
-    if (w->bytes > 0) {
-        begin_arg(o, has_args, "bytes");
-        out_double(o, w->bytes);
-    }
-    if (dtype) {
-        begin_arg(o, has_args, "dtype");
-        axp__out_json(o, dtype);
-    }
+    if (w->flops > 0) put_double(a, "flops", w->flops);
+    if (w->bytes > 0) put_double(a, "bytes", w->bytes);
+    if (dtype) axp__json_text(open_args(a), "dtype", dtype);
     if (!w->n_dims) return;
-    begin_arg(o, has_args, "dims");
+    axp__json_key(open_args(a), "dims");
+    axp__json_begin(&a->j, '[');
     for (uint32_t i = 0; i < w->n_dims; i++) {
-        axp__out_char(o, i ? ',' : '[');
-        axp__out_u64(o, w->dims[i]);
+        axp__json_next(&a->j);
+        axp__out_u64(a->j.o, w->dims[i]);
     }
-    axp__out_char(o, ']');
+    axp__json_end(&a->j, ']');
 }
 
-static void put_marks(struct axp__out *o, bool *has_args, unsigned flags)
+static void put_marks(struct args *a, unsigned flags)
 {
     static const struct {
         unsigned flag;
@@ -125,25 +135,20 @@ static void put_marks(struct axp__out *o, bool *has_args, unsigned flags)
                  {AXP__R_CUT, "cut"},
                  {AXP__R_LOST, "lost"},
                  {AXP__R_ABANDONED, "abandoned"}};
-    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
-        if (!(flags & marks[i].flag)) continue;
-        begin_arg(o, has_args, marks[i].key);
-        axp__out_text(o, "true");
-    }
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+        if (flags & marks[i].flag)
+            axp__json_bool(open_args(a), marks[i].key, true);
 }
 
 static void put_args(struct axp__chrome *c, unsigned category, unsigned flags,
                      const struct axp__scope_work *work)
 {
-    bool has_args = false;
+    struct args a = args_of(c);
     const char *word = axp__word_cat((axp_cat)category);
-    if (word) {
-        begin_arg(c->o, &has_args, "category");
-        axp__out_json(c->o, word);
-    }
-    if (work) put_work(c->o, &has_args, work);
-    put_marks(c->o, &has_args, flags);
-    axp__out_text(c->o, has_args ? "}},\n" : "},\n");
+    if (word) axp__json_text(open_args(&a), "category", word);
+    if (work) put_work(&a, work);
+    put_marks(&a, flags);
+    end_args(&a);
 }
 
 /* ---- scopes ----------------------------------------------------------------------------------- */
@@ -264,11 +269,11 @@ static void put_span(struct axp__chrome *c, const struct axp__record *r)
                         r->begin_ns);
     at = AXP__PUT_TEXT(at, ",\"dur\":");
     end_event(c, axp__put_us(at, r->end_ns - r->begin_ns));
-    axp__out_text(c->o, ",\"args\":{\"stream\":");
-    axp__out_u64(c->o, axp__stream_row(c->s, r->row)->track);
-    bool has_args = true;
-    if (r->work) put_work(c->o, &has_args, r->work);
-    axp__out_text(c->o, "}},\n");
+    struct args a = args_of(c);
+    axp__json_u64(open_args(&a), "stream",
+                  axp__stream_row(c->s, r->row)->track);
+    if (r->work) put_work(&a, r->work);
+    end_args(&a);
     if (r->end_ns > c->last_ns) c->last_ns = r->end_ns;
 }
 
@@ -283,9 +288,9 @@ static void put_step(struct axp__chrome *c, const struct axp__record *r)
     axp__out_us(c->o, r->begin_ns);
     axp__out_text(c->o, ",\"dur\":");
     axp__out_us(c->o, r->time_ns - r->begin_ns);
-    axp__out_text(c->o, ",\"args\":{\"live_bytes\":");
-    axp__out_u64(c->o, r->bytes);
-    axp__out_text(c->o, "}},\n");
+    struct args a = args_of(c);
+    axp__json_u64(open_args(&a), "live_bytes", r->bytes);
+    end_args(&a);
 }
 
 static void put_mark(struct axp__chrome *c, const struct axp__record *r)
@@ -294,26 +299,21 @@ static void put_mark(struct axp__chrome *c, const struct axp__record *r)
                           "{\"ph\":\"i\",\"s\":\"t\",\"cat\":"
                           "\"cpu_instant_event\",",
                           r->name, &c->rows[r->row].place, r->time_ns));
+    struct args a = args_of(c);
     if (r->kind == AXP__R_EVENT) {
-        axp__out_text(c->o, ",\"args\":{\"type\":\"");
-        axp__out_text(c->o, axp__word_event(r->argument));
-        axp__out_char(c->o, '"');
-        if (r->metadata) {
-            axp__out_text(c->o, ",\"metadata\":");
-            axp__out_json(c->o, r->metadata);
-        }
-        axp__out_char(c->o, '}');
+        axp__json_text(open_args(&a), "type", axp__word_event(r->argument));
+        if (r->metadata) axp__json_text(open_args(&a), "metadata", r->metadata);
     }
-    axp__out_text(c->o, "},\n");
+    end_args(&a);
 }
 
 static void put_counter(struct axp__chrome *c, const struct axp__record *r)
 {
     end_event(c, begin_at(c, "{\"ph\":\"C\",", r->name, &c->rows[r->row].place,
                           r->time_ns));
-    axp__out_text(c->o, ",\"args\":{\"value\":");
-    out_double(c->o, r->value);
-    axp__out_text(c->o, "}},\n");
+    struct args a = args_of(c);
+    put_double(&a, "value", r->value);
+    end_args(&a);
 }
 
 static void put_memory(struct axp__chrome *c, const struct axp__record *r)
@@ -328,23 +328,18 @@ static void put_memory(struct axp__chrome *c, const struct axp__record *r)
                         "\"cpu_instant_event\",\"name\":\"[memory]\",");
     axp__out_bytes(c->o, place->text, place->len);
     axp__out_us(c->o, r->time_ns);
-    axp__out_text(c->o, ",\"args\":{");
-    axp__out_bytes(c->o, name->at, name->len);
-    axp__out_text(c->o, "\"Addr\":");
-    axp__out_u64(c->o, r->id);
-    axp__out_text(c->o, r->kind == AXP__R_FREE && r->bytes ? ",\"Bytes\":-"
-                                                           : ",\"Bytes\":");
+    struct args a = args_of(c);
+    struct axp__json *j = open_args(&a);
+    axp__out_bytes(c->o, name->at, name->len); /* with its comma */
+    axp__json_u64(j, "Addr", r->id);
+    axp__json_key(j, "Bytes");
+    if (r->kind == AXP__R_FREE && r->bytes) axp__out_char(c->o, '-');
     axp__out_u64(c->o, r->bytes);
-    axp__out_text(c->o, live->track ? ",\"Device Type\":1,\"Device Id\":"
-                                    : ",\"Device Type\":0,\"Device Id\":");
-    axp__out_i64(c->o, live->track ? (int64_t)live->track : -1);
-    axp__out_text(c->o, ",\"Total Allocated\":");
-    axp__out_u64(c->o, live->bytes);
-    if (kind) {
-        axp__out_text(c->o, ",\"kind\":");
-        axp__out_json(c->o, kind);
-    }
-    axp__out_text(c->o, "}},\n");
+    axp__json_u64(j, "Device Type", live->track ? 1 : 0);
+    axp__json_i64(j, "Device Id", live->track ? (int64_t)live->track : -1);
+    axp__json_u64(j, "Total Allocated", live->bytes);
+    if (kind) axp__json_text(j, "kind", kind);
+    end_args(&a);
 }
 
 /* Ids are a process's own. */
@@ -387,25 +382,28 @@ static void put_record(struct axp__chrome *c, const struct axp__record *r)
 
 static void put_head(struct axp__chrome *c)
 {
-    struct axp__out *o = c->o;
+    struct axp__json j = {.o = c->o};
     struct axp__view_clocks at_zero;
-    axp__out_text(o, "{\"schemaVersion\":1,\"deviceProperties\":[],");
-    if (c->v->capture->rank >= 0)
-        axp__out_format(o, "\"distributedInfo\":{\"rank\":%d},",
-                        (int)c->v->capture->rank);
-    if (axp__view_clocks(c->v, &at_zero)) {
-        axp__out_text(o, "\"baseTimeNanoseconds\":");
-        axp__out_u64(o, at_zero.realtime_ns);
-        axp__out_char(o, ',');
+    axp__json_begin(&j, '{');
+    axp__json_u64(&j, "schemaVersion", 1);
+    axp__json_list(&j, "deviceProperties");
+    axp__json_end(&j, ']');
+    if (c->v->capture->rank >= 0) {
+        axp__json_object(&j, "distributedInfo");
+        axp__json_i64(&j, "rank", c->v->capture->rank);
+        axp__json_end(&j, '}');
     }
-    axp__out_text(o, "\"displayTimeUnit\":\"ns\",\"traceName\":");
-    axp__out_json(o, c->v->capture->title);
-    axp__out_text(o, ",\"otherData\":{\"exporter\":\"axprof " AXP_VERSION
-                     "\",\"events\":");
-    axp__out_u64(o, axp_view_event_count(c->v));
-    axp__out_text(o, ",\"cut_events\":");
-    axp__out_u64(o, axp_view_cut_count(c->v));
-    axp__out_text(o, "},\"traceEvents\":[\n");
+    if (axp__view_clocks(c->v, &at_zero))
+        axp__json_u64(&j, "baseTimeNanoseconds", at_zero.realtime_ns);
+    axp__json_text(&j, "displayTimeUnit", "ns");
+    axp__json_text(&j, "traceName", c->v->capture->title);
+    axp__json_object(&j, "otherData");
+    axp__json_text(&j, "exporter", "axprof " AXP_VERSION);
+    axp__json_u64(&j, "events", axp_view_event_count(c->v));
+    axp__json_u64(&j, "cut_events", axp_view_cut_count(c->v));
+    axp__json_end(&j, '}');
+    axp__json_key(&j, "traceEvents");
+    axp__out_text(c->o, "[\n");
 }
 
 static void put_tail(struct axp__chrome *c)

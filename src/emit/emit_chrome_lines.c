@@ -5,6 +5,8 @@
 
 #include <stdlib.h>
 
+#include "emit/emit_json_out.h"
+
 #define OUR_TIDS 2000000000u /* past any thread's */
 
 void axp__chrome_set_place(struct axp__chrome_place *p, uint64_t pid,
@@ -18,50 +20,58 @@ void axp__chrome_set_place(struct axp__chrome_place *p, uint64_t pid,
     p->len = (uint32_t)(at - p->text);
 }
 
-/* Metadata of a line: key "name" with a text, or a number. */
-static void put_line_name(struct axp__chrome *c,
-                          const struct axp__chrome_place *p, const char *name,
-                          const char *more)
+/* Metadata of a line, up to its one argument. */
+static struct axp__json begin_meta(struct axp__chrome *c,
+                                   const struct axp__chrome_place *p,
+                                   const char *what)
 {
-    axp__out_text(c->o, "{\"ph\":\"M\",\"name\":\"thread_name\",");
+    struct axp__json j = {.o = c->o};
+    axp__json_begin(&j, '{');
+    axp__json_text(&j, "ph", "M");
+    axp__json_text(&j, "name", what);
+    axp__json_next(&j);
     axp__out_bytes(c->o, p->text, p->len);
-    axp__out_text(c->o, "0,\"args\":{\"name\":");
-    char text[300];
-    snprintf(text, sizeof text, "%.256s%s", name, more);
-    axp__out_json(c->o, text);
+    axp__out_char(c->o, '0');
+    axp__json_object(&j, "args");
+    return j;
+}
+
+static void put_text(struct axp__chrome *c, const struct axp__chrome_place *p,
+                     const char *what, const char *key, const char *text)
+{
+    struct axp__json j = begin_meta(c, p, what);
+    axp__json_text(&j, key, text);
     axp__out_text(c->o, "}},\n");
 }
 
-static void put_line_order(struct axp__chrome *c,
-                           const struct axp__chrome_place *p, uint32_t order)
+static void put_order(struct axp__chrome *c, const struct axp__chrome_place *p,
+                      const char *what, uint32_t order)
 {
-    axp__out_text(c->o, "{\"ph\":\"M\",\"name\":\"thread_sort_index\",");
-    axp__out_bytes(c->o, p->text, p->len);
-    axp__out_text(c->o, "0,\"args\":{\"sort_index\":");
-    axp__out_u64(c->o, order);
+    struct axp__json j = begin_meta(c, p, what);
+    axp__json_u64(&j, "sort_index", order);
     axp__out_text(c->o, "}},\n");
+}
+
+static void put_line(struct axp__chrome *c, const struct axp__chrome_place *p,
+                     const char *name, const char *more, uint32_t order)
+{
+    char text[300];
+    snprintf(text, sizeof text, "%.256s%s", name, more);
+    put_text(c, p, "thread_name", "name", text);
+    put_order(c, p, "thread_sort_index", order);
 }
 
 static void put_process(struct axp__chrome *c, uint32_t i, uint32_t order)
 {
     const struct axp__stream_row *row = axp__stream_row(c->s, i);
     struct axp__chrome_place p;
+    char rank[24];
     axp__chrome_set_place(&p, axp__live_pid(&c->live, i),
                           axp__live_pid(&c->live, i));
-    axp__out_text(c->o, "{\"ph\":\"M\",\"name\":\"process_name\",");
-    axp__out_bytes(c->o, p.text, p.len);
-    axp__out_text(c->o, "0,\"args\":{\"name\":");
-    axp__out_json(c->o, row->title);
-    axp__out_text(c->o, "}},\n");
-    if (row->rank >= 0) {
-        axp__out_text(c->o, "{\"ph\":\"M\",\"name\":\"process_labels\",");
-        axp__out_bytes(c->o, p.text, p.len);
-        axp__out_format(c->o, "0,\"args\":{\"labels\":\"rank %d\"}},\n",
-                        (int)row->rank);
-    }
-    axp__out_text(c->o, "{\"ph\":\"M\",\"name\":\"process_sort_index\",");
-    axp__out_bytes(c->o, p.text, p.len);
-    axp__out_format(c->o, "0,\"args\":{\"sort_index\":%u}},\n", order);
+    snprintf(rank, sizeof rank, "rank %d", (int)row->rank);
+    put_text(c, &p, "process_name", "name", row->title);
+    if (row->rank >= 0) put_text(c, &p, "process_labels", "labels", rank);
+    put_order(c, &p, "process_sort_index", order);
 }
 
 /* A thread keeps its id, unless another line of its process has it. */
@@ -90,8 +100,8 @@ void axp__chrome_put_lines(struct axp__chrome *c)
         axp__chrome_set_place(&r->place, axp__live_pid(&c->live, i),
                               choose_tid(c, i));
         r->tie.at = UINT64_MAX;
-        put_line_name(c, &r->place, *row->name ? row->name : "thread", "");
-        put_line_order(c, &r->place, row->track ? 1000 + i : i);
+        put_line(c, &r->place, *row->name ? row->name : "thread", "",
+                 row->track ? 1000 + i : i);
     }
 }
 
@@ -114,8 +124,7 @@ const struct axp__chrome_place *axp__chrome_lane_place(struct axp__chrome *c,
         axp__chrome_set_place(&wider[r->n_lanes], axp__live_pid(&c->live, i),
                               c->next_tid++);
         snprintf(more, sizeof more, " (%u)", r->n_lanes + 2);
-        put_line_name(c, &wider[r->n_lanes], row->name, more);
-        put_line_order(c, &wider[r->n_lanes], 1000 + i);
+        put_line(c, &wider[r->n_lanes], row->name, more, 1000 + i);
         r->n_lanes++;
     }
     return &r->lanes[lane - 1];
@@ -127,8 +136,7 @@ const struct axp__chrome_place *axp__chrome_step_place(struct axp__chrome *c,
     struct axp__chrome_place *p = &c->steps[axp__live_process(&c->live, row)];
     if (!p->len) {
         axp__chrome_set_place(p, axp__live_pid(&c->live, row), c->next_tid++);
-        put_line_name(c, p, "steps", "");
-        put_line_order(c, p, 0);
+        put_line(c, p, "steps", "", 0);
     }
     return p;
 }

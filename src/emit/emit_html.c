@@ -108,7 +108,8 @@ axp_status axp__emit_html(const axp_view *v, const axp_findings *f,
                           const axp_report_options *options, struct axp__out *o)
 {
     const char *marker = strstr(axp__html_template, MARKER);
-    struct axp__html_job job = {.v = v, .f = f, .options = options, .o = o};
+    struct axp__html_job job = {
+        .v = v, .f = f, .options = options, .o = o, .json = {.o = o}};
     if (!marker)
         return axp__fail(AXP_E_FORMAT, "the page's template has no marker");
     job.t0 = first_time(v);

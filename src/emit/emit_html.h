@@ -30,7 +30,7 @@
 #ifndef AXP_EMIT_HTML_H
 #define AXP_EMIT_HTML_H
 #include "analyze/analyze.h"
-#include "emit/emit_out.h"
+#include "emit/emit_json_out.h"
 #include "model/model_part.h"
 #include "model/model_stream.h"
 
@@ -95,7 +95,7 @@ uint32_t axp__html_string_copy(struct axp__html_strings *s, const char *text);
 uint32_t axp__html_name(struct axp__html_strings *s, const axp_view *v,
                         uint32_t name);
 /* Those that have not been written yet, as a JSON list. */
-void axp__html_strings_put(struct axp__html_strings *s, struct axp__out *o);
+void axp__html_strings_put(struct axp__html_strings *s, struct axp__json *j);
 
 /* ---- columns (emit_html_pack.c) ------------------------------------------------------- */
 struct axp__html_packer; /* keeps its buffers and zlib's from chunk to chunk */
@@ -185,7 +185,7 @@ void axp__html_flow(struct axp__html_tables *t, const struct axp__record *r,
                     uint64_t event);
 /* Flows of events after this one are this one's: they were merged. */
 void axp__html_flows_move(struct axp__html_tables *t, uint64_t event);
-void axp__html_args_put(const struct axp__html_tables *t, struct axp__out *o);
+void axp__html_args_put(const struct axp__html_tables *t, struct axp__json *j);
 
 /* ---- series (emit_html_series.c) ------------------------------------------------------- */
 struct axp__html_step {
@@ -220,13 +220,14 @@ struct axp__html_job {
     const axp_findings *f;
     const axp_report_options *options;
     struct axp__out *o;
-    axp_ns t0;           /* earliest time there is */
-    axp_ns keep_ns;      /* shorter ones are merged; 0: none */
-    uint64_t budget;     /* events that the page may have */
-    uint64_t n_merged;   /* events that blocks stand for */
-    uint64_t n_left_out; /* marks past the budget */
-    uint64_t n_slices;   /* counted: all that there are */
-    uint64_t *lengths;   /* counted: by class of length, or NULL */
+    struct axp__json json; /* to it */
+    axp_ns t0;             /* earliest time there is */
+    axp_ns keep_ns;        /* shorter ones are merged; 0: none */
+    uint64_t budget;       /* events that the page may have */
+    uint64_t n_merged;     /* events that blocks stand for */
+    uint64_t n_left_out;   /* marks past the budget */
+    uint64_t n_slices;     /* counted: all that there are */
+    uint64_t *lengths;     /* counted: by class of length, or NULL */
     struct axp__html_strings strings;
     struct axp__html_events events;
     struct axp__html_tables tables;

@@ -17,72 +17,77 @@ void axp__html_add_table(struct axp__html_job *job,
     job->index[job->n_index++].chunk = job->events.n_chunks++;
 }
 
-static void put_track(struct axp__out *o, const struct axp__html_track *t)
+static void put_track(struct axp__json *j, const struct axp__html_track *t)
 {
-    axp__out_format(o, "{\"kind\":\"%s\",\"row\":\"%c%u\",\"lane\":%u,\"n\":",
-                    t->is_marks ? "marks" : "slices", t->row, t->row_index,
-                    t->lane);
-    axp__out_u64(o, t->n);
-    if (t->name) {
-        axp__out_text(o, ",\"name\":");
-        axp__out_json(o, t->name);
-    }
-    axp__out_char(o, '}');
+    axp__json_next(j);
+    axp__json_begin(j, '{');
+    axp__json_text(j, "kind", t->is_marks ? "marks" : "slices");
+    axp__json_key(j, "row");
+    axp__out_format(j->o, "\"%c%u\"", t->row, t->row_index);
+    axp__json_u64(j, "lane", t->lane);
+    axp__json_u64(j, "n", t->n);
+    if (t->name) axp__json_text(j, "name", t->name);
+    axp__json_end(j, '}');
 }
 
-static void put_table(struct axp__out *o, const struct axp__html_table *t)
+static void put_table(struct axp__json *j, const struct axp__html_table *t)
 {
-    axp__out_format(o, "{\"chunk\":%u,\"kind\":\"%s\",\"columns\":%u,\"n\":%u",
-                    t->chunk, t->kind, t->n_columns, t->n);
+    axp__json_next(j);
+    axp__json_begin(j, '{');
+    axp__json_u64(j, "chunk", t->chunk);
+    axp__json_text(j, "kind", t->kind);
+    axp__json_u64(j, "columns", t->n_columns);
+    axp__json_u64(j, "n", t->n);
     if (t->n_names) {
-        axp__out_text(o, ",\"names\":[");
+        axp__json_list(j, "names");
         for (size_t i = 0; i < t->n_names; i++) {
-            if (i) axp__out_char(o, ',');
-            axp__out_i64(o,
+            axp__json_next(j);
+            axp__out_i64(j->o,
                          t->names[i] == UINT32_MAX ? -1 : (int64_t)t->names[i]);
         }
-        axp__out_format(o, "],\"exact\":%s", t->is_exact ? "true" : "false");
+        axp__json_end(j, ']');
+        axp__json_bool(j, "exact", t->is_exact);
     } else if (!strcmp(t->kind, "counter")) {
-        axp__out_format(o, ",\"name\":%u", t->name);
+        axp__json_u64(j, "name", t->name);
     }
-    axp__out_char(o, '}');
+    axp__json_end(j, '}');
 }
 
-static void put_count(struct axp__out *o, const char *name, uint64_t value)
+static void put_counts(struct axp__json *j, const struct axp__html_job *job)
 {
-    axp__out_format(o, ",\"%s\":", name);
-    axp__out_u64(o, value);
+    axp__json_u64(j, "shown", job->events.n - job->events.n_blocks);
+    axp__json_u64(j, "merged", job->n_merged);
+    axp__json_u64(j, "blocks", job->events.n_blocks);
+    axp__json_u64(j, "left_out", job->n_left_out);
+    if (job->timeline.n_unread) {
+        axp__json_u64(j, "unread", job->timeline.n_unread);
+        axp__json_u64(j, "unread_from_ns", job->timeline.end_ns - job->t0);
+    }
+    axp__json_u64(j, "budget", job->budget);
 }
 
 void axp__html_index_put(struct axp__html_job *job)
 {
-    struct axp__out *o = job->o;
+    struct axp__json *j = &job->json;
     const struct axp__html_events *e = &job->events;
-    axp__out_text(o, "<script type=\"application/json\" id=\"axp-index\">");
-    axp__out_text(o, "{\"strings\":");
-    axp__html_strings_put(&job->strings, o);
-    put_count(o, "chunks", e->n_chunks);
-    put_count(o, "chunk_events", AXP__HTML_CHUNK);
-    axp__out_text(o, ",\"tracks\":[");
-    for (size_t i = 0; i < e->n_tracks; i++) {
-        if (i) axp__out_char(o, ',');
-        put_track(o, &e->tracks[i]);
-    }
-    axp__out_text(o, "],\"args\":");
-    axp__html_args_put(&job->tables, o);
-    put_count(o, "shown", e->n - e->n_blocks);
-    put_count(o, "merged", job->n_merged);
-    put_count(o, "blocks", e->n_blocks);
-    put_count(o, "left_out", job->n_left_out);
-    if (job->timeline.n_unread) {
-        put_count(o, "unread", job->timeline.n_unread);
-        put_count(o, "unread_from_ns", job->timeline.end_ns - job->t0);
-    }
-    put_count(o, "budget", job->budget);
-    axp__out_text(o, ",\"tables\":[");
-    for (size_t i = 0; i < job->n_index; i++) {
-        if (i) axp__out_char(o, ',');
-        put_table(o, &job->index[i]);
-    }
-    axp__out_text(o, "]}</script>\n");
+    axp__out_text(job->o,
+                  "<script type=\"application/json\" id=\"axp-index\">");
+    axp__json_begin(j, '{');
+    axp__json_key(j, "strings");
+    axp__html_strings_put(&job->strings, j);
+    axp__json_u64(j, "chunks", e->n_chunks);
+    axp__json_u64(j, "chunk_events", AXP__HTML_CHUNK);
+    axp__json_list(j, "tracks");
+    for (size_t i = 0; i < e->n_tracks; i++)
+        put_track(j, &e->tracks[i]);
+    axp__json_end(j, ']');
+    axp__json_key(j, "args");
+    axp__html_args_put(&job->tables, j);
+    put_counts(j, job);
+    axp__json_list(j, "tables");
+    for (size_t i = 0; i < job->n_index; i++)
+        put_table(j, &job->index[i]);
+    axp__json_end(j, ']');
+    axp__json_end(j, '}');
+    axp__out_text(job->o, "</script>\n");
 }

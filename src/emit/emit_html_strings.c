@@ -125,13 +125,12 @@ uint32_t axp__html_name(struct axp__html_strings *s, const axp_view *v,
     return number;
 }
 
-void axp__html_strings_put(struct axp__html_strings *s, struct axp__out *o)
+void axp__html_strings_put(struct axp__html_strings *s, struct axp__json *j)
 {
-    axp__out_char(o, '[');
-    for (size_t i = s->n_written; i < s->n; i++) {
-        if (i > s->n_written) axp__out_char(o, ',');
-        axp__out_json(o, s->texts[i].text);
+    axp__json_begin(j, '[');
+    for (; s->n_written < s->n; s->n_written++) {
+        axp__json_next(j);
+        axp__out_json(j->o, s->texts[s->n_written].text);
     }
-    s->n_written = s->n;
-    axp__out_char(o, ']');
+    axp__json_end(j, ']');
 }

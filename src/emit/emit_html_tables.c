@@ -3,6 +3,7 @@
  * thing once; arrows between them; and what merged blocks stand for. */
 #include "emit/emit_html.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #define MOST_ARGS 65535u
@@ -100,31 +101,40 @@ uint32_t axp__html_text(struct axp__html_tables *t, uint32_t string)
     return args_id(t, &e);
 }
 
-static void put_known(struct axp__out *o, uint64_t bits)
+static void put_known(struct axp__json *j, uint64_t bits)
 {
     double value;
     memcpy(&value, &bits, sizeof value);
-    if (value > 0)
-        axp__out_f64(o, value);
-    else
-        axp__out_text(o, "null");
+    axp__json_next(j);
+    axp__out_f64(j->o, value > 0 ? value : NAN); /* null */
 }
 
-void axp__html_args_put(const struct axp__html_tables *t, struct axp__out *o)
+static void put_entry(struct axp__json *j, const struct entry *e)
 {
-    axp__out_char(o, '[');
-    for (size_t i = 0; t->args && i < t->args->n; i++) {
-        const struct entry *e = &t->args->all[i];
-        axp__out_text(o, i ? ",[" : "[");
-        put_known(o, e->flops);
-        axp__out_char(o, ',');
-        put_known(o, e->bytes);
-        axp__out_format(o, ",%u,[", e->dtype);
-        for (uint32_t k = 0; k < e->n_dims; k++)
-            axp__out_format(o, k ? ",%u" : "%u", e->dims[k]);
-        axp__out_format(o, "],%lld]", (long long)e->string - 1);
+    axp__json_next(j);
+    axp__json_begin(j, '[');
+    put_known(j, e->flops);
+    put_known(j, e->bytes);
+    axp__json_next(j);
+    axp__out_u64(j->o, e->dtype);
+    axp__json_next(j);
+    axp__json_begin(j, '[');
+    for (uint32_t k = 0; k < e->n_dims; k++) {
+        axp__json_next(j);
+        axp__out_u64(j->o, e->dims[k]);
     }
-    axp__out_char(o, ']');
+    axp__json_end(j, ']');
+    axp__json_next(j);
+    axp__out_i64(j->o, (int64_t)e->string - 1);
+    axp__json_end(j, ']');
+}
+
+void axp__html_args_put(const struct axp__html_tables *t, struct axp__json *j)
+{
+    axp__json_begin(j, '[');
+    for (size_t i = 0; t->args && i < t->args->n; i++)
+        put_entry(j, &t->args->all[i]);
+    axp__json_end(j, ']');
 }
 
 /* ---- flows -------------------------------------------------------------------------- */

@@ -14,6 +14,7 @@
 #include "emit/emit_async.h"
 #include "emit/emit_name_cache.h"
 #include "emit/emit_export.h"
+#include "emit/emit_json_out.h"
 #include "emit/emit_number.h"
 #include "record/record_thread.h"
 #include "wire/wire_word.h"
@@ -28,6 +29,7 @@ struct span { /* of a track, in its profile */
 struct speedscope {
     const axp_view *v;
     struct axp__out *o;
+    struct axp__json json; /* to it */
     struct axp__stream *s;
     struct axp__name_cache names; /* `"frame":7,"at":`; number: the frame */
     uint32_t *frames;             /* name of a frame */
@@ -39,7 +41,6 @@ struct speedscope {
     size_t n_spans, cap_spans;
     axp_ns first_ns, last_ns;
     uint64_t n_open;
-    uint32_t n_profiles;
     bool has_events, has_failed;
 };
 
@@ -160,18 +161,25 @@ static void put_record(struct speedscope *p, const struct axp__record *r)
 
 /* ---- profiles ---------------------------------------------------------------------------- */
 
-static void begin_profile(struct speedscope *p)
+static void begin_profile(struct speedscope *p, const char *type)
 {
-    axp__out_text(p->o, p->n_profiles++ ? ",\n" : "\n");
-    axp__out_text(p->o, "{\"type\":\"evented\",\"unit\":\"nanoseconds\","
-                        "\"events\":[");
+    axp__json_line(&p->json, "");
+    axp__json_begin(&p->json, '{');
+    axp__json_text(&p->json, "type", type);
+    axp__json_text(&p->json, "unit", "nanoseconds");
+}
+
+static void begin_row(struct speedscope *p)
+{
+    begin_profile(p, "evented");
+    axp__json_list(&p->json, "events");
     p->has_events = false;
     p->first_ns = p->last_ns = 0;
     p->n_spans = 0;
     p->n_open = 0;
 }
 
-static void end_profile(struct speedscope *p, uint32_t row)
+static void end_row(struct speedscope *p, uint32_t row)
 {
     const struct axp__stream_row *r = axp__stream_row(p->s, row);
     char name[320];
@@ -188,13 +196,12 @@ static void end_profile(struct speedscope *p, uint32_t row)
     if (p->n_open)
         snprintf(name + len, sizeof name - (size_t)len,
                  " (%llu open at the end)", (unsigned long long)p->n_open);
-    axp__out_text(p->o, "\n],\"startValue\":");
-    axp__out_u64(p->o, p->first_ns);
-    axp__out_text(p->o, ",\"endValue\":");
-    axp__out_u64(p->o, p->last_ns);
-    axp__out_text(p->o, ",\"name\":");
-    axp__out_json(p->o, name);
-    axp__out_char(p->o, '}');
+    axp__out_char(p->o, '\n');
+    axp__json_end(&p->json, ']');
+    axp__json_u64(&p->json, "startValue", p->first_ns);
+    axp__json_u64(&p->json, "endValue", p->last_ns);
+    axp__json_text(&p->json, "name", name);
+    axp__json_end(&p->json, '}');
 }
 
 /* Async spans cross rows: they are read once more, by time. */
@@ -233,48 +240,59 @@ static void sum_asyncs(struct speedscope *p)
 
 static void put_sums(struct speedscope *p)
 {
+    struct axp__json *j = &p->json;
     uint64_t total = 0;
     if (!p->n_summed) return;
-    axp__out_text(p->o, p->n_profiles++ ? ",\n" : "\n");
-    axp__out_text(p->o, "{\"type\":\"sampled\",\"unit\":\"nanoseconds\","
-                        "\"name\":\"async and overlapping, sum of each\","
-                        "\"startValue\":0,\"samples\":[");
+    begin_profile(p, "sampled");
+    axp__json_text(j, "name", "async and overlapping, sum of each");
+    axp__json_u64(j, "startValue", 0);
+    axp__json_list(j, "samples");
     for (uint32_t i = 0; i < p->n_summed; i++) {
-        axp__out_text(p->o, i ? ",[" : "[");
+        axp__json_next(j);
+        axp__json_begin(j, '[');
         axp__out_u64(p->o,
                      axp__name_cache_get(&p->names, p->summed[i])->number);
-        axp__out_char(p->o, ']');
+        axp__json_end(j, ']');
     }
-    axp__out_text(p->o, "],\"weights\":[");
+    axp__json_end(j, ']');
+    axp__json_list(j, "weights");
     for (uint32_t i = 0; i < p->n_summed; i++) {
-        if (i) axp__out_char(p->o, ',');
+        axp__json_next(j);
         axp__out_u64(p->o, p->sums[p->summed[i]]);
         total += p->sums[p->summed[i]];
     }
-    axp__out_text(p->o, "],\"endValue\":");
-    axp__out_u64(p->o, total);
-    axp__out_char(p->o, '}');
+    axp__json_end(j, ']');
+    axp__json_u64(j, "endValue", total);
+    axp__json_end(j, '}');
+}
+
+static void put_frame(struct axp__json *j, const struct axp__cap_name *name)
+{
+    axp__json_line(j, "");
+    axp__json_begin(j, '{');
+    axp__json_key(j, "name");
+    axp__out_json_n(j->o, name->text, axp__len_to(name->text, MOST_NAME));
+    if (name->file) {
+        axp__json_key(j, "file");
+        axp__out_json_n(j->o, name->file, axp__len_to(name->file, MOST_NAME));
+        if (name->line > 0) axp__json_u64(j, "line", (uint64_t)name->line);
+    }
+    axp__json_end(j, '}');
 }
 
 static void put_frames(struct speedscope *p)
 {
-    axp__out_text(p->o, "\n],\"shared\":{\"frames\":[");
+    const struct axp__capture *c = p->v->capture;
+    struct axp__json *j = &p->json;
+    axp__json_object(j, "shared");
+    axp__json_list(j, "frames");
     for (uint32_t i = 0; i < p->names.next_number; i++) {
-        const struct axp__capture *c = p->v->capture;
         struct axp__cap_name name = c->name_at(c, p->frames[i]);
-        axp__out_text(p->o, i ? ",\n{\"name\":" : "\n{\"name\":");
-        axp__out_json_n(p->o, name.text, axp__len_to(name.text, MOST_NAME));
-        if (name.file) {
-            axp__out_text(p->o, ",\"file\":");
-            axp__out_json_n(p->o, name.file, axp__len_to(name.file, MOST_NAME));
-            if (name.line > 0) {
-                axp__out_text(p->o, ",\"line\":");
-                axp__out_u64(p->o, (uint64_t)name.line);
-            }
-        }
-        axp__out_char(p->o, '}');
+        put_frame(j, &name);
     }
-    axp__out_text(p->o, "\n]}}\n");
+    axp__out_char(p->o, '\n');
+    axp__json_end(j, ']');
+    axp__json_end(j, '}');
 }
 
 /* ---- the whole -------------------------------------------------------------------------------- */
@@ -286,32 +304,43 @@ static void put_rows(struct speedscope *p)
     bool has_asyncs = false;
     while ((r = axp__stream_next(p->s))) {
         if (r->row != row) {
-            if (row != UINT32_MAX) end_profile(p, row);
-            begin_profile(p);
+            if (row != UINT32_MAX) end_row(p, row);
+            begin_row(p);
             row = r->row;
         }
         has_asyncs |=
             r->kind == AXP__R_ASYNC_BEGIN || r->kind == AXP__R_ASYNC_END;
         put_record(p, r);
     }
-    if (row != UINT32_MAX) end_profile(p, row);
+    if (row != UINT32_MAX) end_row(p, row);
     if (has_asyncs) sum_asyncs(p);
     put_sums(p);
 }
 
+static void put_all(struct speedscope *p)
+{
+    struct axp__json *j = &p->json;
+    axp__json_begin(j, '{');
+    axp__json_text(j, "$schema",
+                   "https://www.speedscope.app/file-format-schema.json");
+    axp__json_text(j, "exporter", "axprof@" AXP_VERSION);
+    axp__json_text(j, "name", p->v->capture->title);
+    axp__json_list(j, "profiles");
+    put_rows(p);
+    axp__out_char(p->o, '\n');
+    axp__json_end(j, ']');
+    put_frames(p);
+    axp__json_end(j, '}');
+    axp__out_char(p->o, '\n');
+}
+
 axp_status axp__emit_speedscope(const axp_view *v, struct axp__out *o)
 {
-    struct speedscope p = {.v = v, .o = o};
+    struct speedscope p = {.v = v, .o = o, .json = {.o = o}};
     axp_status status = axp__stream_open(v, AXP__STREAM_BY_ROW, &p.s);
     if (status) return status;
     if (axp__name_cache_init(&p.names, v, make_frame, &p)) {
-        axp__out_text(o, "{\"$schema\":\"https://www.speedscope.app/"
-                         "file-format-schema.json\",\"exporter\":"
-                         "\"axprof@" AXP_VERSION "\",\"name\":");
-        axp__out_json(o, v->capture->title);
-        axp__out_text(o, ",\"profiles\":[");
-        put_rows(&p);
-        put_frames(&p);
+        put_all(&p);
         status = axp__stream_status(p.s);
     } else {
         p.has_failed = true;

@@ -79,12 +79,12 @@ static bool open_trace(struct axp__outside *o, int fd, const char *path)
 {
     struct stat st;
     o->path = strdup(path);
-    o->trace.fd = fd;
+    o->trace.pen.fd = fd;
     if (!o->path || fstat(fd, &st)) return false;
     o->trace.path = o->path;
     o->trace.device = (uint64_t)st.st_dev;
     o->trace.inode = (uint64_t)st.st_ino;
-    o->trace.end = ((uint64_t)st.st_size + 7) & ~(uint64_t)7;
+    o->trace.pen.end = ((uint64_t)st.st_size + 7) & ~(uint64_t)7;
     return axp__trace_prepare(&o->trace);
 }
 
@@ -99,7 +99,7 @@ struct axp__outside *axp__outside_open(int trace_fd, int spool_fd,
         return NULL;
     }
     o->fd = spool_fd;
-    o->trace.fd = trace_fd;
+    o->trace.pen.fd = trace_fd;
     o->copy = malloc(BATCH * sizeof *o->copy);
     o->head = map_at(spool_fd, 0, sizeof *o->head);
     bool ok = o->copy && o->head &&
@@ -169,7 +169,7 @@ static bool is_sound(const struct axp__chunk *c, uint32_t epoch)
 /* The process's own drain would have warned. */
 static void tell_errors(struct axp__outside *o)
 {
-    if (!o->trace.error || o->is_told) return;
+    if (!o->trace.pen.error || o->is_told) return;
     o->is_told = true;
     axp__add(&o->prof->warning[AXP__WARN_WRITE_FAILED].count, 1);
 }
@@ -230,7 +230,7 @@ size_t axp__outside_step(struct axp__outside *o)
     struct axp__chunk *taken[BATCH];
     size_t n_taken = 0;
     uint32_t n = axp__get_acquire(&o->head->n_extents);
-    if (o->trace.error) return 0; /* the spool goes on as a ring */
+    if (o->trace.pen.error) return 0; /* the spool goes on as a ring */
     if (n > AXP__SPACE_EXTENTS) n = AXP__SPACE_EXTENTS;
     map_new(o, n);
     for (uint32_t i = 1; i < n && n_taken < BATCH; i++)
@@ -239,7 +239,7 @@ size_t axp__outside_step(struct axp__outside *o)
     tell_errors(o);
     for (size_t i = 0; i < n_taken; i++)
         if (taken[i]) give_back(o, taken[i]);
-    return o->trace.error ? 0 : n_taken;
+    return o->trace.pen.error ? 0 : n_taken;
 }
 
 /* ---- what is wanted --------------------------------------------------------------------- */
@@ -315,7 +315,7 @@ uint64_t axp__outside_spool_bytes(const struct axp__outside *o)
 
 uint64_t axp__outside_bytes(const struct axp__outside *o)
 {
-    return o->trace.end;
+    return o->trace.pen.end;
 }
 
 static uint64_t count_words(const struct axp__chunk *c)

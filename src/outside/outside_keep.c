@@ -192,9 +192,9 @@ static uint64_t offset_of(const struct axp__keep *k, uint64_t ticks)
 static void cut_before(struct axp__keep *k, struct axp__trace *t,
                        uint64_t offset)
 {
-    uint64_t length = t->end;
+    uint64_t length = t->pen.end;
     if (!axp__trace_forget(t, offset)) return;
-    uint64_t gone = length - t->end;
+    uint64_t gone = length - t->pen.end;
     for (size_t i = 0; i < N_MARKS; i++)
         k->marks[i].offset =
             k->marks[i].offset > gone ? k->marks[i].offset - gone : 0;
@@ -204,7 +204,7 @@ static void trim(struct axp__keep *k, struct axp__trace *t, bool is_end)
 {
     uint64_t from = wanted_from(k, axp__clock_now());
     uint64_t offset = from ? offset_of(k, from) : 0;
-    if (is_end ? offset > 0 : offset > LEAST_CUT && offset > t->end / 2)
+    if (is_end ? offset > 0 : offset > LEAST_CUT && offset > t->pen.end / 2)
         cut_before(k, t, offset);
 }
 
@@ -221,7 +221,7 @@ static void set_mark(struct axp__keep *k, const struct axp__trace *t)
             k->marks[i] = k->marks[2 * i];
         k->n_marks = N_MARKS / 2;
     }
-    k->marks[k->n_marks++ % N_MARKS] = (struct mark){now, t->end};
+    k->marks[k->n_marks++ % N_MARKS] = (struct mark){now, t->pen.end};
 }
 
 /* ---- the drain's calls ------------------------------------------------------------------ */

@@ -54,7 +54,7 @@ static uint64_t now_ns(void)
 
 static void note_errors(struct axp__tape *tape)
 {
-    if (!tape->trace.error || tape->is_warned) return;
+    if (!tape->trace.pen.error || tape->is_warned) return;
     tape->is_warned = true;
     axp__warn(tape->p, AXP__WARN_WRITE_FAILED, 0);
 }
@@ -62,12 +62,12 @@ static void note_errors(struct axp__tape *tape)
 /* To the program, on a thread of its own. */
 static void tell_errors(struct axp__tape *tape)
 {
-    if (!tape->trace.error || tape->is_told) return;
+    if (!tape->trace.pen.error || tape->is_told) return;
     tape->is_told = true;
     axp__log(
         tape->p, AXP_LOG_ERROR,
         "cannot write %s: %s; its timeline ends here, and counting goes on",
-        tape->path, axp__error_text(tape->trace.error));
+        tape->path, axp__error_text(tape->trace.pen.error));
 }
 
 static bool is_current(const struct axp__tape *tape, const struct axp__chunk *c)
@@ -89,7 +89,7 @@ static bool drain_batch(struct axp__tape *tape, size_t *from)
 {
     struct axp__pool *pool = &tape->p->pool;
     struct axp__chunk *taken[AXP__TAPE_BATCH];
-    if (tape->trace.error) return false;
+    if (tape->trace.pen.error) return false;
     size_t found = axp__pool_drain(pool, from, taken, AXP__TAPE_BATCH), n = 0;
     for (size_t i = 0; i < found; i++)
         if (is_current(tape, taken[i]))
@@ -226,7 +226,7 @@ void *axp__drain_run(void *arg)
         uint32_t asked = axp__get_acquire(&tape->n_asked);
         if (!is_open && axp__get_acquire(&tape->state) == AXP__TAPE_OPEN) {
             is_open = true;
-            if (!is_apart) tape->trace.error = EPERM;
+            if (!is_apart) tape->trace.pen.error = EPERM;
             take_pen(tape);
             note_errors(tape);
         }
@@ -289,8 +289,8 @@ static void ask_nobody(struct axp__tape *tape)
 {
     if (tape->order == AXP__ORDER_HOLD || tape->order == AXP__ORDER_NONE)
         return;
-    if (!axp__apart(carry_out_apart, tape) && !tape->trace.error) {
-        tape->trace.error = errno;
+    if (!axp__apart(carry_out_apart, tape) && !tape->trace.pen.error) {
+        tape->trace.pen.error = errno;
         note_errors(tape);
     }
 }

@@ -71,7 +71,7 @@ struct axp__process {
     struct axp__window window;
 };
 
-#define AXP__PROCESS_LAYOUT 6
+#define AXP__PROCESS_LAYOUT 7
 
 struct axp__alive {
     uint32_t is_alive;

@@ -99,7 +99,7 @@ struct axp__tape *axp__tape_create(struct axp__prof *p, const char *path,
     tape->spool_limit = o->spool_limit ? o->spool_limit : DEFAULT_SPOOL;
     tape->file_limit = o->file_limit;
     tape->is_overwriting = o->flags & AXP_OVERWRITE;
-    tape->trace.fd = -1;
+    tape->trace.pen.fd = -1;
     tape->about = axp__trace_keep_about();
     set_run_id(tape);
     tape->p = p;
@@ -232,7 +232,7 @@ void *axp__tape_map(struct axp__prof *p, uint64_t *mapped, uint64_t *bytes)
         !axp__apart(map_trace, &m))
         return NULL;
     *mapped = m.bytes;
-    *bytes = p->tape->is_whole ? UINT64_MAX : p->tape->trace.end;
+    *bytes = p->tape->is_whole ? UINT64_MAX : p->tape->trace.pen.end;
     return m.memory;
 }
 
@@ -246,9 +246,9 @@ axp_status axp__tape_flush(struct axp__prof *p)
     if (tape->started) collect_started(p, tape);
     axp__drain_ask(tape, AXP__ORDER_FLUSH);
     tape->n_started = 0;
-    if (tape->trace.error)
+    if (tape->trace.pen.error)
         return axp__fail(AXP_E_IO, "cannot write %s: %s", tape->path,
-                         axp__error_text(tape->trace.error));
+                         axp__error_text(tape->trace.pen.error));
     return AXP_OK;
 }
 
@@ -290,7 +290,7 @@ axp_status axp__tape_finish(struct axp__prof *p)
     axp__put(&tape->state, AXP__TAPE_CLOSED);
     if (!c || !tape->is_whole) {
         /* The spool stays: it has what the trace has not. */
-        int error = tape->trace.error ? tape->trace.error : ENOMEM;
+        int error = tape->trace.pen.error ? tape->trace.pen.error : ENOMEM;
         if (!tape->is_warned) axp__warn(p, AXP__WARN_WRITE_FAILED, 0);
         axp__trace_close(&tape->trace);
         return axp__fail(AXP_E_IO, "%s is not complete: %s", tape->path,
@@ -424,8 +424,9 @@ bool axp__tape_fork(struct axp__tape *tape)
     axp__tape_come_back(tape);
     tape->has_thread = false;
     if (is_kept) return false;
-    tape->trace = (struct axp__trace){
-        .fd = -1, .body = tape->trace.body, .packer = tape->trace.packer};
+    tape->trace =
+        (struct axp__trace){.pen = {.fd = -1, .body = tape->trace.pen.body},
+                            .packer = tape->trace.packer};
     tape->may_rename = true;
     tape->is_overwriting = false;
     tape->is_warned = tape->is_told = false;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The trace file as it is written: blocks appended, one after the other
- * (wire_block.h), by one thread at a time.
+/* The trace file as it is written: what of a profiler goes into it, and its
+ * name, by one thread at a time.
  *
- * Place    the drain's and finish's pen (record_tape.c says when). Who writes
- *          has a table of descriptors of its own (os_apart.h), or is a process
+ * Place    the drain and finish (record_tape.c says when) write with its pen
+ *          (wire_pen.h). Who does has a table of descriptors of its own (os_apart.h), or is a process
  *          of ours.
  * Failure  the first error is kept, and nothing is written after it: what is
  *          in the file stays whole.
@@ -18,18 +18,15 @@
 #define AXP_RECORD_TRACE_H
 #include "record/record_profiler.h"
 #include "tally/tally_capture.h"
-#include "wire/wire_block.h"
+#include "wire/wire_pen.h"
 
 struct axp__trace {
-    int fd;    /* where it is open now, else -1 */
-    int error; /* errno of the first failure */
+    struct axp__pen pen;
     uint64_t device, inode;
-    uint64_t end;          /* where the next block goes */
     uint64_t limit_bytes;  /* 0: none */
     uint64_t n_cut_events; /* that gave way to the limit */
     uint32_t n_names;      /* ids below this are in the file */
     bool is_hasty;         /* there is no time to pack */
-    uint8_t *body;         /* room for one packed block */
     void *packer;          /* not there while somebody is inside it */
     const char *path;
     const struct axp__kept_about *about; /* found out when it was safe */
@@ -50,6 +47,15 @@ struct axp__kept_about {
 };
 struct axp__kept_about *axp__trace_keep_about(void); /* NULL: no memory */
 void axp__trace_drop_about(struct axp__kept_about *about);
+
+/* record_trace_name.c for record_trace.c: a new file in the folder of t's path,
+ * open (errno, or 0); one beside t's, to take its place; and t's name for it,
+ * if it is good, while who has the old one open keeps that. */
+int axp__trace_make_draft(struct axp__trace *t);
+bool axp__trace_make_fresh(const struct axp__trace *t,
+                           struct axp__trace *fresh);
+bool axp__trace_take_over(struct axp__trace *t, struct axp__trace *fresh,
+                          bool is_good);
 
 /* A file without a name of its own yet, in the folder of t's path, with its
  * first blocks: errno, or 0. */

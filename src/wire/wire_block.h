@@ -109,19 +109,17 @@ uint32_t axp__crc32c_by_table(uint32_t crc, const void *bytes, size_t n);
 /* ---- writing ----------------------------------------------------------------- */
 AXP_API void axp__file_head_put(uint8_t out[AXP__FILE_HEAD],
                                 const struct axp__file_head *head);
-AXP_API void axp__file_tail_put(uint8_t out[AXP__FILE_TAIL],
-                                const struct axp__file_tail *tail);
+void axp__file_tail_put(uint8_t out[AXP__FILE_TAIL],
+                        const struct axp__file_tail *tail);
 /* The head of a block whose length and checksum are filled in already. */
 AXP_API void axp__block_put(uint8_t out[AXP__BLOCK_HEAD],
                             const struct axp__block *block);
 /* The same for a body that lies in pieces: sets length and checksum. */
-AXP_API void axp__block_seal(uint8_t out[AXP__BLOCK_HEAD],
-                             struct axp__block *block, const struct iovec *body,
-                             int n_pieces);
+void axp__block_seal(uint8_t out[AXP__BLOCK_HEAD], struct axp__block *block,
+                     const struct iovec *body, int n_pieces);
 /* A chunk's block: its body is chunk->words, n_words of them. */
-AXP_API void axp__block_of_chunk(struct axp__block *out,
-                                 const struct axp__chunk *chunk,
-                                 uint64_t n_words, uint64_t n_events);
+void axp__block_of_chunk(struct axp__block *out, const struct axp__chunk *chunk,
+                         uint64_t n_words, uint64_t n_events);
 
 /* ---- reading ----------------------------------------------------------------- */
 AXP_API enum axp__block_error axp__file_head_get(

@@ -39,12 +39,12 @@ struct axp__row_record {
 };
 
 /* Each returns the bytes written. */
-AXP_API size_t axp__about_put(uint8_t *out, size_t cap, const char *key,
-                              struct axp__slice value);
-AXP_API size_t axp__name_put(uint8_t *out, size_t cap,
-                             const struct axp__name_record *name);
-AXP_API size_t axp__row_put(uint8_t *out, size_t cap,
-                            const struct axp__row_record *row);
+size_t axp__about_put(uint8_t *out, size_t cap, const char *key,
+                      struct axp__slice value);
+size_t axp__name_put(uint8_t *out, size_t cap,
+                     const struct axp__name_record *name);
+size_t axp__row_put(uint8_t *out, size_t cap,
+                    const struct axp__row_record *row);
 
 AXP_API bool axp__about_get(struct axp__bytes *b, struct axp__slice *key,
                             struct axp__slice *value);

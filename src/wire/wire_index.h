@@ -33,7 +33,7 @@ struct axp__index_entry {
 /* Appends INDEX and trailer to a file whose blocks end at `end`. Leaves a
  * file with a trailer alone in one order: body, trailer, head of the INDEX
  * last, so that a file which has it is whole. *end becomes its length. */
-AXP_API bool axp__index_write(const struct axp__file_io *io, uint64_t *end);
+bool axp__index_write(const struct axp__file_io *io, uint64_t *end);
 
 /* The next entry; `last` is the one before, zero at first. */
 AXP_API bool axp__index_get(struct axp__bytes *b,

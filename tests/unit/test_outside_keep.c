@@ -25,13 +25,13 @@ static struct axp__trace *open_trace(void)
     strcpy(path, "/tmp/axprof-keep-XXXXXX");
     struct stat st;
     t.path = path;
-    t.fd = mkstemp(path);
-    assert_true(t.fd >= 0 && !fstat(t.fd, &st));
+    t.pen.fd = mkstemp(path);
+    assert_true(t.pen.fd >= 0 && !fstat(t.pen.fd, &st));
     t.device = (uint64_t)st.st_dev;
     t.inode = (uint64_t)st.st_ino;
     axp__file_head_put(head, &t.head);
-    assert_int_equal(pwrite(t.fd, head, sizeof head, 0), (int)sizeof head);
-    t.end = AXP__FILE_HEAD;
+    assert_int_equal(pwrite(t.pen.fd, head, sizeof head, 0), (int)sizeof head);
+    t.pen.end = AXP__FILE_HEAD;
     assert_true(axp__trace_prepare(&t));
     return &t;
 }
@@ -80,10 +80,10 @@ struct found {
 static struct found read_file(const struct axp__trace *t)
 {
     struct found f = {UINT64_MAX, 0, 0};
-    for (uint64_t at = AXP__FILE_HEAD; at < t->end;) {
+    for (uint64_t at = AXP__FILE_HEAD; at < t->pen.end;) {
         uint8_t head[AXP__BLOCK_HEAD];
         struct axp__block b;
-        assert_int_equal(pread(t->fd, head, sizeof head, (off_t)at),
+        assert_int_equal(pread(t->pen.fd, head, sizeof head, (off_t)at),
                          (int)sizeof head);
         assert_int_equal(axp__block_get(head, &b), AXP__BLOCK_OK);
         assert_int_equal(b.kind, AXP__B_CHUNK);
@@ -106,7 +106,7 @@ static void test_newest_time(void **state)
     for (uint64_t i = 1; i <= 1000; i++) {
         struct axp__chunk *c = make_chunk((uint32_t)i % 2, i, SECOND, 0);
         axp__keep_take(k, t, &c, 1);
-        if (t->end > most) most = t->end;
+        if (t->pen.end > most) most = t->pen.end;
     }
     uint64_t now = axp__clock_ticks();
     axp__keep_finish(k, t);
@@ -245,10 +245,10 @@ static void test_write_error(void **state)
         axp__keep_create(&(struct axp__keep_rule){.newest_ticks = 1u << 30});
     struct axp__chunk *c = make_chunk(1, 1, 1000, 0);
     assert_int_equal(axp__keep_take(k, t, &c, 1), 1);
-    t->error = ENOSPC;
+    t->pen.error = ENOSPC;
     c = make_chunk(1, 2, 1000, 0);
     assert_int_equal(axp__keep_take(k, t, &c, 1), 0);
-    t->error = 0;
+    t->pen.error = 0;
     axp__keep_finish(k, t);
     assert_int_equal(read_file(t).n, 1);
     axp__keep_destroy(k);
