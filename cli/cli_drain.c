@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "cli/cli_clock.h"
 #include "cli/cli_say.h"
 #include "cli/cli_watch.h"
 
@@ -82,7 +83,7 @@ static void find_new(cli_drains *d, uint64_t now_ns)
     size_t n = d->n;
     if (now_ns < d->next_list_ns) return;
     list_folder(d);
-    uint64_t cost = cli_watch_clock() - now_ns;
+    uint64_t cost = cli_clock_ns(CLOCK_MONOTONIC) - now_ns;
     d->list_ns += d->list_ns / 4;
     if (d->list_ns > LIST_MOST_NS) d->list_ns = LIST_MOST_NS;
     if (d->n > n) d->list_ns = LIST_NS;

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "cli/cli_adapter.h"
+#include "cli/cli_clock.h"
 #include "cli/cli_report.h"
 #include "cli/cli_say.h"
 #include "cli/cli_verbs.h"
@@ -78,7 +79,7 @@ static void start_profiler(cli_run *r)
 
 static char **make_environment(cli_run *r)
 {
-    uint64_t id[2] = {cli_watch_clock(), (uint64_t)getpid()};
+    uint64_t id[2] = {cli_clock_ns(CLOCK_MONOTONIC), (uint64_t)getpid()};
     (void)!getrandom(id, sizeof id, GRND_NONBLOCK);
     char *pattern = cli_files_pattern(&r->files);
     char *out = pattern ? cli_format("AXPROF_OUT=%s", pattern) : NULL;
@@ -141,7 +142,7 @@ static int start(cli_run *r)
     leave_streams(r);
     cli_files_begin(&r->files, r->launch.pid);
     r->count = cli_files_count(&r->files);
-    r->begin_ns = cli_watch_clock();
+    r->begin_ns = cli_clock_ns(CLOCK_MONOTONIC);
     r->drains = cli_drains_create(&r->files, &r->window.keep,
                                   cli_window_end(&r->window, r->begin_ns));
     char **environment = make_environment(r);

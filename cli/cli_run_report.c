@@ -11,6 +11,7 @@
 
 #include <axprof/axprof_read.h>
 
+#include "cli/cli_clock.h"
 #include "cli/cli_output.h"
 #include "cli/cli_report.h"
 #include "cli/cli_say.h"
@@ -143,7 +144,7 @@ static void report_files(cli_run *r)
 void cli_run_report_so_far(cli_run *r)
 {
     if (r->profiler) axp_flush(r->profiler);
-    cli_drains_step(r->drains, cli_watch_clock());
+    cli_drains_step(r->drains, cli_clock_ns(CLOCK_MONOTONIC));
     cli_files_list(&r->files);
     report_files(r);
 }

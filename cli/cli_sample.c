@@ -7,6 +7,7 @@
  */
 #include "cli/cli_sample.h"
 
+#include "cli/cli_clock.h"
 #include "cli/cli_count.h"
 
 #include <dirent.h>
@@ -14,7 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #define MS 1000000ull
@@ -83,18 +83,11 @@ struct cli_sampler {
     cli_sample_now now;
 };
 
-static uint64_t read_clock(clockid_t clock)
-{
-    struct timespec t;
-    clock_gettime(clock, &t);
-    return (uint64_t)t.tv_sec * SECOND + (uint64_t)t.tv_nsec;
-}
-
 /* What we have used of the processor: on a busy machine a look may take long
  * and cost little. */
 static uint64_t cost_ns(void)
 {
-    return read_clock(CLOCK_THREAD_CPUTIME_ID);
+    return cli_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
 /* ---- the list ----------------------------------------------------------- */
@@ -345,7 +338,7 @@ cli_sampler *cli_sampler_create(axp_profiler *p, pid_t first, const char *name)
     memset(s->last, 0xff, sizeof s->last);
     s->interval_ns = 10 * MS;
     s->proc = opendir("/proc");
-    s->cpu_mark_at_ns = read_clock(CLOCK_MONOTONIC);
+    s->cpu_mark_at_ns = cli_clock_ns(CLOCK_MONOTONIC);
     s->next_memory_ns = s->cpu_mark_at_ns + SECOND / 5;
     int fd = cli_proc_open(first);
     if (fd >= 0 && cli_proc_read(fd, &stat))

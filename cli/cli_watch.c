@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "cli/cli_clock.h"
 #include "cli/cli_proc.h"
 
 /* What others send; not what a process does to itself. */
@@ -18,13 +18,6 @@ static const int passed_on[] = {SIGHUP,  SIGINT,   SIGQUIT, SIGTERM, SIGUSR2,
                                 SIGALRM, SIGWINCH, SIGTSTP, SIGXCPU, SIGVTALRM,
                                 SIGPROF, SIGIO,    SIGPWR,  SIGURG};
 enum { N_PASSED_ON = sizeof passed_on / sizeof *passed_on };
-
-uint64_t cli_watch_clock(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 void cli_watch_signals(sigset_t *set)
 {
@@ -122,7 +115,7 @@ static bool reap(cli_watch *w)
         if (!WIFSTOPPED(status)) {
             w->status = status;
             w->usage = usage;
-            w->end_ns = cli_watch_clock();
+            w->end_ns = cli_clock_ns(CLOCK_MONOTONIC);
             return true;
         }
         if (is_job()) {
@@ -134,7 +127,7 @@ static bool reap(cli_watch *w)
 
 static int timeout_ms(uint64_t due_ns)
 {
-    uint64_t now = cli_watch_clock();
+    uint64_t now = cli_clock_ns(CLOCK_MONOTONIC);
     if (due_ns <= now) return 0;
     uint64_t ms = (due_ns - now + 999999) / 1000000;
     return ms > 60000 ? 60000 : (int)ms;
@@ -154,7 +147,7 @@ void cli_watch_run(cli_watch *w)
         poll(&ready, fd >= 0, fd >= 0 || wait_ms < 50 ? wait_ms : 50);
         take_signals(w, fd, &came);
         if (came.all) pass_on(w, fd, came);
-        uint64_t now = cli_watch_clock();
+        uint64_t now = cli_clock_ns(CLOCK_MONOTONIC);
         if (now >= due_ns) w->on_time(w->ctx, now, &due_ns);
     }
     if (fd >= 0) close(fd);

@@ -43,7 +43,6 @@ void cli_watch_run(cli_watch *w);
 /* From here on the keys that interrupt end us, as they end anyone: what was
  * pressed until now was for the program. */
 void cli_watch_release_keys(void);
-uint64_t cli_watch_clock(void);
 /* Ends this process as the program ended: the same exit status, or death by
  * the same signal. Returns an exit status if that is what it takes. */
 int cli_watch_exit_status(int status);

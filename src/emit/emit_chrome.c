@@ -29,8 +29,6 @@
 #include "emit/emit_words.h"
 #include "record/record_thread.h"
 
-#define MOST_NAME 8192u
-
 /* ---- pieces ---------------------------------------------------------------------------- */
 
 static void make_name(struct axp__name_cache *n, uint32_t id,
@@ -38,7 +36,7 @@ static void make_name(struct axp__name_cache *n, uint32_t id,
 {
     const char *text = axp__view_name(n->v, id);
     axp__out_text(to, "\"name\":");
-    axp__out_json_n(to, text, axp__len_to(text, MOST_NAME));
+    axp__out_json_n(to, text, axp__len_to(text, AXP__MOST_NAME));
     axp__out_char(to, ',');
 }
 

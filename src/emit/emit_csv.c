@@ -13,12 +13,10 @@
 #include "emit/emit_words.h"
 #include "record/record_thread.h"
 
-#define MOST_TEXT 8192u
-
 static void put_text(struct axp__out *o, const char *text)
 {
     if (!text) return;
-    size_t len = axp__len_to(text, MOST_TEXT);
+    size_t len = axp__len_to(text, AXP__MOST_NAME);
     axp__out_char(o, '"');
     if (len && strchr("=+-@\t\r", *text)) axp__out_char(o, '\'');
     for (const char *end = text + len; text < end;) {

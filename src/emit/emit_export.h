@@ -22,10 +22,12 @@ struct axp__export_format {
 /* NULL: no such format. */
 const struct axp__export_format *axp__export_format_at(axp_export_format id);
 
+/* Bytes of a name or another text that formats write, at most. */
+#define AXP__MOST_NAME 8192u
+
 /* What formats write of a stack that write one for each place of the call tree:
  * all, unless a tree is so deep, or its names are so long, that they would fill
  * gigabytes. */
-#define AXP__MOST_NAME 8192u
 struct axp__stack_limit {
     size_t n_frames;   /* the innermost */
     size_t name_bytes; /* of each name, from its beginning */

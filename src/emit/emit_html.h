@@ -73,10 +73,9 @@ struct axp__html_strings {
     size_t n, cap;
     uint32_t *slots; /* number + 1 */
     size_t n_slots;
-    uint32_t *by_name; /* name id of the view → number + 1 */
-    size_t n_by_name;
-    size_t n_written; /* that meta has */
-    char **copies;    /* of texts that the view does not keep */
+    uint32_t *by_name; /* name id of the view → number + 1; sparse */
+    size_t n_written;  /* that meta has */
+    char **copies;     /* of texts that the view does not keep */
     size_t n_copies, copies_cap, copied_bytes;
     bool has_failed;
 };

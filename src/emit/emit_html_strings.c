@@ -6,6 +6,8 @@
 
 #include <stdlib.h>
 
+#include "wire/wire_word.h"
+
 #define MOST_COPIED ((size_t)16 << 20) /* bytes of metadata */
 
 void axp__html_strings_fini(struct axp__html_strings *s)
@@ -104,25 +106,16 @@ static enum axp__html_class class_of(const axp_view *v, uint32_t name)
 uint32_t axp__html_name(struct axp__html_strings *s, const axp_view *v,
                         uint32_t name)
 {
-    if (name < s->n_by_name && s->by_name[name]) return s->by_name[name] - 1;
-    uint32_t number =
-        axp__html_string_as(s, class_of(v, name), axp__view_name(v, name));
-    if (name >= s->n_by_name && name < 1u << 24) {
-        size_t wider = 1024;
-        while (wider <= name)
-            wider *= 2;
-        uint32_t *by_name = realloc(s->by_name, wider * sizeof *by_name);
-        if (!by_name) {
-            s->has_failed = true;
-            return number;
-        }
-        memset(by_name + s->n_by_name, 0,
-               (wider - s->n_by_name) * sizeof *by_name);
-        s->by_name = by_name;
-        s->n_by_name = wider;
-    }
-    if (name < s->n_by_name) s->by_name[name] = number + 1;
-    return number;
+    if (!s->by_name) s->by_name = calloc(AXP__MAX_NAMES, sizeof *s->by_name);
+    uint32_t none = 0;
+    uint32_t *known =
+        s->by_name ? &s->by_name[name & (AXP__MAX_NAMES - 1)] : &none;
+    if (!s->by_name) s->has_failed = true;
+    if (!*known)
+        *known =
+            axp__html_string_as(s, class_of(v, name), axp__view_name(v, name)) +
+            1;
+    return *known - 1;
 }
 
 void axp__html_strings_put(struct axp__html_strings *s, struct axp__json *j)

@@ -8,13 +8,11 @@
 #include "emit/emit_record.h"
 #include "record/record_thread.h"
 
-#define MOST_NAME 8192u
-
 static void make_name(struct axp__name_cache *n, uint32_t id,
                       struct axp__out *to)
 {
     const char *text = axp__view_name(n->v, id);
-    axp__out_json_n(to, text, axp__len_to(text, MOST_NAME));
+    axp__out_json_n(to, text, axp__len_to(text, AXP__MOST_NAME));
 }
 
 /* What every event has. */

@@ -23,7 +23,6 @@
 #include "record/record_thread.h"
 #include "wire/wire_word.h"
 
-#define MOST_TEXT 8192u
 #define MOST_FRAMES 64u /* of an allocation; the outermost are left out */
 
 enum key {
@@ -102,7 +101,7 @@ static void put_int(struct viz *z, uint64_t value)
 static void put_string(struct viz *z, const char *text)
 {
     axp__out_init(z->text, NULL);
-    axp__out_utf8(z->text, text, axp__len_to(text, MOST_TEXT));
+    axp__out_utf8(z->text, text, axp__len_to(text, AXP__MOST_NAME));
     uint32_t n = (uint32_t)z->text->len;
     char head[5] = {'X', (char)n, (char)(n >> 8), (char)(n >> 16),
                     (char)(n >> 24)};

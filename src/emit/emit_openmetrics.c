@@ -6,11 +6,9 @@
 
 #include "emit/emit_export.h"
 
-#define MOST_TEXT 8192u
-
 static void put_label(struct axp__out *o, const char *key, const char *text)
 {
-    size_t len = axp__len_to(text, MOST_TEXT);
+    size_t len = axp__len_to(text, AXP__MOST_NAME);
     axp__out_text(o, key);
     axp__out_text(o, "=\"");
     for (const char *end = text + len; text < end;) {

@@ -5,9 +5,8 @@
 
 #include <stdlib.h>
 
+#include "emit/emit_export.h"
 #include "emit/emit_words.h"
-
-#define MOST_TEXT 8192u
 
 /* Clocks: from 64 on they are the sequence's own. */
 enum { CLOCK_REAL = 1, CLOCK_OF_TRACE = 3 /* monotonic */, OUR_CLOCK = 64 };
@@ -37,7 +36,7 @@ static void end_packet(struct axp__pf *p)
 
 void axp__pf_string(struct axp__pf *p, unsigned field, const char *text)
 {
-    axp__pb_text(p->m, field, text, axp__len_to(text, MOST_TEXT));
+    axp__pb_text(p->m, field, text, axp__len_to(text, AXP__MOST_NAME));
 }
 
 /* A track event up to its track; end_event ends both. */

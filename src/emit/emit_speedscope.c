@@ -19,8 +19,6 @@
 #include "record/record_thread.h"
 #include "wire/wire_word.h"
 
-#define MOST_NAME 8192u
-
 struct span { /* of a track, in its profile */
     axp_ns begin_ns, end_ns;
     uint32_t name;
@@ -271,10 +269,11 @@ static void put_frame(struct axp__json *j, const struct axp__cap_name *name)
     axp__json_line(j, "");
     axp__json_begin(j, '{');
     axp__json_key(j, "name");
-    axp__out_json_n(j->o, name->text, axp__len_to(name->text, MOST_NAME));
+    axp__out_json_n(j->o, name->text, axp__len_to(name->text, AXP__MOST_NAME));
     if (name->file) {
         axp__json_key(j, "file");
-        axp__out_json_n(j->o, name->file, axp__len_to(name->file, MOST_NAME));
+        axp__out_json_n(j->o, name->file,
+                        axp__len_to(name->file, AXP__MOST_NAME));
         if (name->line > 0) axp__json_u64(j, "line", (uint64_t)name->line);
     }
     axp__json_end(j, '}');

@@ -12,6 +12,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "os/os_cgroup.h"
 #include "os/os_file.h"
 #include "os/os_secret.h"
 
@@ -228,20 +229,13 @@ static void tell_system(struct teller *t)
 
 /* ---- limits --------------------------------------------------------------------------- */
 
-/* A file of the process's control group; of the whole machine's where that
- * one is not to be seen, as in most containers. */
 static void tell_group(struct teller *t, const char *key, const char *file)
 {
-    char text[256], groups[1024], path[1400];
-    read_start("/proc/self/cgroup", groups, sizeof groups);
-    const char *group = strstr(groups, "0::");
-    int len = group ? (int)strcspn(group + 3, "\n") : 0;
-    snprintf(path, sizeof path, "/sys/fs/cgroup%.*s/%s", len,
-             group ? group + 3 : "", file);
-    if (!read_start(path, text, sizeof text)) {
-        snprintf(path, sizeof path, "/sys/fs/cgroup/%s", file);
-        read_start(path, text, sizeof text);
-    }
+    char text[256], path[4400];
+    const char *folder = axp__cgroup_folder();
+    if (!*folder) return;
+    snprintf(path, sizeof path, "%s/%s", folder, file);
+    read_start(path, text, sizeof text);
     tell(t, key, text, strcspn(text, "\n"));
 }
 

@@ -24,7 +24,7 @@
 
 #include "os/os_file.h"
 
-#define PATH_BYTES 4096u
+#define PATH_BYTES AXP__CGROUP_PATH
 
 struct reader {
     int fd;
@@ -37,6 +37,7 @@ struct search {
     char group[2][PATH_BYTES]; /* of the process, in version 1 and 2 */
     bool has_group[2];
     uint64_t least;
+    char *folder; /* of the group of version 2; NULL: not asked */
 };
 
 static bool read_byte(struct reader *r, char *out)
@@ -180,6 +181,8 @@ static void note_mount(struct search *s, char *line)
     if (!s->has_group[is_second]) return;
     const char *group = below_mount(s->group[is_second], field[3]);
     if (strstr(group, "..")) group = "";
+    if (is_second && s->folder && !join(s->folder, field[4], group, "", ""))
+        s->folder[0] = 0;
     walk_up(s, field[4], group,
             is_second ? "memory.max" : "memory.limit_in_bytes");
 }
@@ -195,9 +198,9 @@ static void each_line(struct search *s, const char *path,
     axp__file_close(r.fd);
 }
 
-uint64_t axp__cgroup_read_memory(const char *root)
+uint64_t axp__cgroup_read_memory(const char *root, char *folder)
 {
-    struct search s = {.root = root, .least = UINT64_MAX};
+    struct search s = {.root = root, .least = UINT64_MAX, .folder = folder};
     int keep = errno;
     each_line(&s, "/proc/self/cgroup", note_group);
     each_line(&s, "/proc/self/mountinfo", note_mount);
@@ -207,10 +210,16 @@ uint64_t axp__cgroup_read_memory(const char *root)
 }
 
 static uint64_t memory = UINT64_MAX;
+static char own_folder[PATH_BYTES];
 
 static __attribute__((constructor)) void read_early(void)
 {
-    memory = axp__cgroup_read_memory("");
+    memory = axp__cgroup_read_memory("", own_folder);
+}
+
+const char *axp__cgroup_folder(void)
+{
+    return own_folder;
 }
 
 uint64_t axp__cgroup_memory(void)

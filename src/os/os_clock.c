@@ -2,8 +2,6 @@
 /* Choice of the clock, and its rate; see os_clock.h. */
 #include "os/os_clock.h"
 
-#include <time.h>
-
 #include "os/os_vvar.h"
 
 #define NS_PER_S 1000000000u
@@ -14,7 +12,7 @@ static uint64_t raw_mult; /* known before the source is RAW */
 static struct axp__clock_pair first_pair;
 static uint8_t first_pair_state; /* 0 none, 1 being taken, 2 there */
 
-static uint64_t os_ns(clockid_t id)
+uint64_t axp__clock_of(clockid_t id)
 {
     struct timespec ts;
     if (clock_gettime(id, &ts)) return 0;
@@ -65,15 +63,15 @@ struct axp__clock_pair axp__clock_pair_now(void)
     uint64_t best_window = UINT64_MAX;
     for (int i = 0; i < 5; i++) {
         uint64_t before = axp__clock_ticks();
-        uint64_t mono = os_ns(CLOCK_MONOTONIC);
+        uint64_t mono = axp__clock_of(CLOCK_MONOTONIC);
         uint64_t after = axp__clock_ticks();
         if (after - before >= best_window) continue;
         best_window = after - before;
         best.ticks = before + best_window / 2;
         best.monotonic_ns = mono;
     }
-    best.realtime_ns =
-        os_ns(CLOCK_REALTIME) - (os_ns(CLOCK_MONOTONIC) - best.monotonic_ns);
+    best.realtime_ns = axp__clock_of(CLOCK_REALTIME) -
+                       (axp__clock_of(CLOCK_MONOTONIC) - best.monotonic_ns);
     return best;
 }
 
@@ -100,7 +98,8 @@ uint64_t axp__clock_read_slow(void)
     uint64_t (*read)(void) = axp__get(&test_read);
     if (read) return read();
     choose_once();
-    return axp__clock_is_raw() ? axp__clock_raw() : os_ns(CLOCK_MONOTONIC);
+    return axp__clock_is_raw() ? axp__clock_raw()
+                               : axp__clock_of(CLOCK_MONOTONIC);
 }
 
 uint64_t axp__clock_now(void)

@@ -18,6 +18,7 @@
 #ifndef AXP_OS_CLOCK_H
 #define AXP_OS_CLOCK_H
 #include <stdint.h>
+#include <time.h>
 
 #include "base/base_atomic.h"
 
@@ -80,6 +81,9 @@ static inline uint64_t axp__rate_to_ticks(struct axp__rate r, uint64_t ns)
 {
     return (uint64_t)((((axp__wide)ns << 32) + r.mult / 2) / r.mult);
 }
+
+/* A clock of the system, in nanoseconds; 0: there is none such. */
+uint64_t axp__clock_of(clockid_t id);
 
 /* Both clocks of the system beside the ticks, as close together as can be. */
 struct axp__clock_pair {

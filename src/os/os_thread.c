@@ -10,8 +10,9 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "os/os_clock.h"
 
 uint64_t axp__thread_id(void)
 {
@@ -25,12 +26,10 @@ uint64_t axp__thread_cpu_ns(uint64_t id)
     enum { OF_A_THREAD = 4, AS_SCHEDULED = 2 };
     clockid_t clock =
         (clockid_t)(~(uint32_t)id << 3 | OF_A_THREAD | AS_SCHEDULED);
-    struct timespec t;
     int keep = errno;
-    bool is_known = id && clock_gettime(clock, &t) == 0;
+    uint64_t ns = id ? axp__clock_of(clock) : 0;
     errno = keep;
-    return is_known ? (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec
-                    : 0;
+    return ns;
 }
 
 void axp__thread_comm(char *buf, size_t size)

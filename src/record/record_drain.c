@@ -41,15 +41,6 @@
 #define LEAST_RESERVE 4
 #define MOST_RESERVE 64
 
-/* ---- waiting ------------------------------------------------------------------- */
-
-static uint64_t now_ns(void)
-{
-    struct timespec ts;
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
 /* ---- chunks ---------------------------------------------------------------------- */
 
 static void note_errors(struct axp__tape *tape)
@@ -201,11 +192,13 @@ static long look(struct axp__tape *tape, uint64_t *last_ns, long *idle_ns)
     keep_reserve(pool);
     for (;;) {
         full = count_full(pool, enough);
-        if (full < enough && (!full || now_ns() - *last_ns <= WRITE_AFTER_NS))
+        if (full < enough &&
+            (!full ||
+             axp__clock_of(CLOCK_MONOTONIC) - *last_ns <= WRITE_AFTER_NS))
             break;
         size_t from = 0;
         bool is_done = drain_batch(tape, &from);
-        *last_ns = now_ns();
+        *last_ns = axp__clock_of(CLOCK_MONOTONIC);
         if (!is_done || full < enough || is_asked(tape)) break;
         keep_reserve(pool);
     }
@@ -217,7 +210,7 @@ static long look(struct axp__tape *tape, uint64_t *last_ns, long *idle_ns)
 void *axp__drain_run(void *arg)
 {
     struct axp__tape *tape = arg;
-    uint64_t last_ns = now_ns();
+    uint64_t last_ns = axp__clock_of(CLOCK_MONOTONIC);
     long idle_ns = IDLE_NS;
     bool is_apart = axp__apart_stay(), is_open = false;
     pthread_setname_np(pthread_self(), "axprof-drain");

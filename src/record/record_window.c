@@ -4,16 +4,8 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "os/os_clock.h"
-
-static uint64_t monotonic_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 static const char *read_number(const char *text, uint64_t *out)
 {
@@ -78,7 +70,7 @@ void axp__window_look(struct axp__prof *p)
 {
     struct axp__window *w = &axp__process()->window;
     if (w->is_by_steps) return;
-    uint64_t now = monotonic_ns();
+    uint64_t now = axp__clock_of(CLOCK_MONOTONIC);
     if (now >= w->begin) enter(w, p);
     if (w->end && now >= w->end) leave(w, p);
 }

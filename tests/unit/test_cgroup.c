@@ -19,9 +19,12 @@ static void make_file(const char *path, const char *text)
     fclose(f);
 }
 
+static char own[AXP__CGROUP_PATH];
+
 static uint64_t read_limit(void)
 {
-    return axp__cgroup_read_memory(fs_folder);
+    own[0] = 0;
+    return axp__cgroup_read_memory(fs_folder, own);
 }
 
 static int remove_all(void **state)
@@ -38,6 +41,7 @@ static void nothing_there(void **state)
     assert_true(read_limit() == UINT64_MAX);
     make_file("/proc/self/cgroup", "0::/a\n");
     assert_true(read_limit() == UINT64_MAX);
+    assert_string_equal(own, "");
 }
 
 #define SECOND                                                                 \
@@ -60,6 +64,7 @@ static void second_version_nested(void **state)
     assert_int_equal(read_limit(), 5000000);
     make_file("/sys/fs/cgroup/memory.max", "4000000\n");
     assert_int_equal(read_limit(), 4000000);
+    assert_string_equal(own, "/sys/fs/cgroup/job/step");
 }
 
 #define FIRST                                                                  \
