@@ -226,24 +226,20 @@ static bool take_merged(struct recount *x)
 
 /* ---- memory ---------------------------------------------------------------------------- */
 
-static struct axp__cap_live *find_live(const struct axp__capture *c,
-                                       uint32_t name)
-{
-    for (size_t i = 0; i < c->n_live; i++)
-        if (c->live[i].name == name) return &c->live[i];
-    return NULL;
-}
-
-/* What is live follows from the words. Where threads raced for a peak the
- * recorder alone knows it: believed as far as a check believes it. */
-static void take_memory(struct recount *x)
+/* Where threads raced for a peak the recorder alone knows it: believed as far
+ * as a check believes it. */
+static bool take_peaks(struct recount *x, uint64_t allowed)
 {
     struct axp__capture *c = x->r->capture, *again = &x->again;
-    uint64_t allowed =
-        axp__compare_allowed(x->fold->n_with_memory, x->fold->largest_block);
-    for (size_t i = 0; allowed && i < again->n_live; i++) {
+    const struct axp__cap_live **by_name =
+        calloc(AXP__MAX_NAMES, sizeof(const struct axp__cap_live *));
+    if (!by_name) return false;
+    for (size_t i = c->n_live; i--;) /* of two the first */
+        if (c->live[i].name < AXP__MAX_NAMES)
+            by_name[c->live[i].name] = &c->live[i];
+    for (size_t i = 0; i < again->n_live; i++) {
         struct axp__cap_live *live = &again->live[i];
-        const struct axp__cap_live *was = find_live(c, live->name);
+        const struct axp__cap_live *was = by_name[live->name];
         if (!was ||
             axp__compare_apart(was->peak_bytes, live->peak_bytes) > allowed)
             continue;
@@ -252,14 +248,26 @@ static void take_memory(struct recount *x)
         live->current_bytes = current;
         if (live->peak_bytes < current) live->peak_bytes = current;
     }
+    free(by_name);
+    return true;
+}
+
+/* What is live follows from the words. */
+static bool take_memory(struct recount *x)
+{
+    struct axp__capture *c = x->r->capture, *again = &x->again;
+    uint64_t allowed =
+        axp__compare_allowed(x->fold->n_with_memory, x->fold->largest_block);
+    if (allowed && !take_peaks(x, allowed)) return false;
     c->live = again->live;
     c->n_live = again->n_live;
     c->current_bytes = again->current_bytes;
     if (allowed && c->peak_bytes >= c->current_bytes &&
         axp__compare_apart(c->peak_bytes, again->peak_bytes) <= allowed)
-        return;
+        return true;
     c->peak_bytes = again->peak_bytes;
     c->peak_ticks = again->peak_ticks;
+    return true;
 }
 
 /* ---- all of it --------------------------------------------------------------------------- */
@@ -277,8 +285,7 @@ static axp_status count_again(struct recount *x)
     ok = ok && x->rows && x->lanes && x->is_live && take_live(x) &&
          take_merged(x);
     c->memory = x->again.memory; /* whatever was taken */
-    if (!ok) return AXP_E_NO_MEMORY;
-    take_memory(x);
+    if (!ok || !take_memory(x)) return AXP_E_NO_MEMORY;
     c->rows = x->rows;
     c->lanes = x->lanes;
     c->n_rows = x->n_rows;

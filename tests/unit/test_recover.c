@@ -181,6 +181,43 @@ static void what_recording_took_is_kept(void **state)
     axp_view_destroy(v);
 }
 
+enum { MANY = 20000 };
+
+static void *many_names(void *is_freed)
+{
+    for (int i = 0; i < MANY; i++) {
+        char name[24];
+        snprintf(name, sizeof name, "one of many %d", i);
+        axp_record_alloc(prof, name, 64);
+        if (is_freed) axp_record_free(prof, name, 64);
+    }
+    return NULL;
+}
+
+/* On two threads, so that peaks are those that the spool knows. */
+static void names_of_memory_may_be_many(void **state)
+{
+    (void)state;
+    struct axp__recovered r;
+    for (int i = 0; i < 2; i++)
+        ts_join(ts_spawn(many_names, i ? &r : NULL));
+    struct bytes b = read_spool();
+    assert_int_equal(axp__spool_recover(file_of(b), &r), AXP_OK);
+    free(b.at);
+    assert_int_equal(axp__recount(&r), AXP_OK);
+    size_t n = 0;
+    for (size_t i = 0; i < r.capture->n_live; i++) {
+        const struct axp__cap_live *live = &r.capture->live[i];
+        const char *name = r.capture->name_at(r.capture, live->name).text;
+        if (strncmp(name, "one of many ", 12) != 0) continue;
+        n++;
+        assert_int_equal(live->current_bytes, 64);
+        assert_int_equal(live->peak_bytes, 128);
+    }
+    assert_int_equal(n, MANY);
+    axp_view_destroy(axp__view_make(r.capture));
+}
+
 static void open_scopes_are_there(void **state)
 {
     (void)state;
@@ -362,6 +399,7 @@ int main(void)
         cmocka_unit_test(extents_begin_with_pages),
         cmocka_unit_test(holes_take_no_memory),
         cmocka_unit_test(one_place_is_read_once),
+        cmocka_unit_test(names_of_memory_may_be_many),
     };
     int fd = mkstemp(path);
     if (fd < 0) return 1;
