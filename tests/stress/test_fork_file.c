@@ -49,8 +49,10 @@ static axp_profiler *create(const char *name)
 {
     char path[128];
     snprintf(path, sizeof path, "%s/%s.axp", folder, name);
-    return axp_profiler_create(
-        &(axp_options){.path = path, .spool_limit = 4 << 20});
+    return axp_profiler_create(&(axp_options){
+        .path = path,
+        .spool_limit = 4 << 20,
+        .file_limit = (uint64_t)1 << 30}); /* the long one would fill a disk */
 }
 
 static uint64_t calls_in(const axp_view *v, const char *name)
