@@ -11,6 +11,13 @@
 #include "axprof/axprof_read.h"
 #include "model/model_view.h"
 
+/* Ends a line; what is on a device says so. */
+static inline void vd_end(FILE *to, const char *device)
+{
+    if (device) fprintf(to, " on %s", device);
+    fputc('\n', to);
+}
+
 static inline void vd_ops(FILE *to, const axp_view *v, axp_order order)
 {
     size_t n = axp_view_ops(v, order, NULL, 0);
@@ -23,12 +30,13 @@ static inline void vd_ops(FILE *to, const axp_view *v, axp_order order)
             "op %s %" PRIu64 " total %" PRIu64 " self %" PRIu64 " min %" PRIu64
             " max %" PRIu64 " avg %" PRIu64 " p %" PRIu64 " %" PRIu64
             " %" PRIu64 " share %a work %a %a %" PRIu64 " %" PRIu64
-            " %d cat %d at %s:%d %d %" PRIu64 " %" PRIu64 " %a %a\n",
+            " %d cat %d at %s:%d %d %" PRIu64 " %" PRIu64 " %a %a",
             o->name, o->calls, o->total_ns, o->self_ns, o->min_ns, o->max_ns,
             o->avg_ns, o->p50_ns, o->p95_ns, o->p99_ns, o->time_share, o->flops,
             o->bytes, o->n_flops_calls, o->n_bytes_calls, (int)o->dtype,
             (int)o->category, o->file ? o->file : "-", o->line, o->is_sampled,
             o->flops_ns, o->bytes_ns, axp_op_gflops(o), axp_op_gbps(o));
+        vd_end(to, o->device);
     }
     free(ops);
 }
@@ -38,43 +46,55 @@ static inline void vd_tree(FILE *to, const axp_view *v)
     size_t n = axp_view_tree(v, NULL, 0);
     axp_tree_node *tree = calloc(n + 1, sizeof *tree);
     axp_view_tree(v, tree, n);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         fprintf(to,
                 "node %s %d %" PRIu64 " %" PRIu64 " %" PRIu64 " %a %a %" PRIu64
-                " %d\n",
+                " %d",
                 tree[i].name, tree[i].parent, tree[i].calls, tree[i].total_ns,
                 tree[i].self_ns, tree[i].flops, tree[i].bytes,
                 tree[i].allocated_bytes, tree[i].is_sampled);
+        vd_end(to, tree[i].device);
+    }
     free(tree);
+}
+
+static inline void vd_domain(FILE *to, axp_memory m, const char *device)
+{
+    fprintf(to,
+            "memory %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
+            " %" PRIu64 " %" PRIu64,
+            m.current_bytes, m.peak_bytes, m.total_allocated, m.total_freed,
+            m.n_allocs, m.n_frees, m.peak_at);
+    vd_end(to, device);
 }
 
 static inline void vd_memory(FILE *to, const axp_view *v)
 {
-    axp_memory m = axp_view_memory(v);
-    fprintf(to,
-            "memory %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
-            " %" PRIu64 " %" PRIu64 "\n",
-            m.current_bytes, m.peak_bytes, m.total_allocated, m.total_freed,
-            m.n_allocs, m.n_frees, m.peak_at);
+    vd_domain(to, axp_view_memory(v), NULL);
+    for (size_t i = 1; i < v->n_domains; i++)
+        vd_domain(to, v->domains[i].memory, v->domains[i].device);
     size_t n = axp_view_memory_names(v, NULL, 0);
     axp_memory_name *names = calloc(n + 1, sizeof *names);
     axp_view_memory_names(v, names, n);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         fprintf(to,
                 "name %s %d %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
-                " %" PRIu64 " %" PRIu64 "\n",
+                " %" PRIu64 " %" PRIu64,
                 names[i].name, (int)names[i].kind, names[i].current_bytes,
                 names[i].peak_bytes, names[i].at_peak_bytes,
                 names[i].total_allocated, names[i].n_allocs, names[i].n_frees);
+        vd_end(to, names[i].device);
+    }
     free(names);
     n = axp_view_leaks(v, NULL, 0);
     axp_leak *leaks = calloc(n + 1, sizeof *leaks);
     axp_view_leaks(v, leaks, n);
-    for (size_t i = 0; i < n; i++)
-        fprintf(to,
-                "leak %s %" PRIu64 " %" PRIu64 " %" PRIu64 " %d %" PRIu64 "\n",
+    for (size_t i = 0; i < n; i++) {
+        fprintf(to, "leak %s %" PRIu64 " %" PRIu64 " %" PRIu64 " %d %" PRIu64,
                 leaks[i].name, leaks[i].bytes, leaks[i].at, leaks[i].thread_id,
                 leaks[i].is_retained, leaks[i].n_blocks);
+        vd_end(to, leaks[i].device);
+    }
     free(leaks);
 }
 
@@ -90,11 +110,12 @@ static inline void vd_rows(FILE *to, const axp_view *v)
                 rows[i].id, rows[i].name, rows[i].process_id, rows[i].rank,
                 rows[i].begin, rows[i].end, rows[i].busy_ns, rows[i].events);
     free(rows);
-    for (size_t i = 0; i < v->n_tracks; i++)
-        fprintf(to,
-                "track %u %s %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n",
+    for (size_t i = 0; i < v->n_tracks; i++) {
+        fprintf(to, "track %u %s %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64,
                 v->tracks[i].id, v->tracks[i].name, v->tracks[i].begin,
                 v->tracks[i].end, v->tracks[i].busy_ns, v->tracks[i].events);
+        vd_end(to, v->tracks[i].device);
+    }
     for (size_t i = 0; i < v->n_counters; i++)
         fprintf(to, "counter %s %" PRIu64 " %a %a %a %a %" PRIu64 "\n",
                 v->counters[i].name, v->counters[i].n, v->counters[i].last,

@@ -278,8 +278,45 @@ AXP_API void axp_track_alloc_at(axp_track *t, const char *name,
                                 uint64_t address, size_t bytes, axp_ns at);
 AXP_API void axp_track_free_at(axp_track *t, uint64_t address, axp_ns at);
 
+/* Tracks of a device. What is recorded on them is the device's: an operation
+ * there is another than the host's of the same name, and memory there is in no
+ * total of the host's. Tracks of one device and process share its addresses: a
+ * block may be allocated on one and freed on another. A process has up to 254
+ * devices; further ones are counted, and are all "(other devices)". */
+typedef struct axp_track_options {
+    size_t size; /* sizeof(axp_track_options), or 0 */
+    const char *name;
+    const char *device;  /* "cuda:0"; NULL: none, the host */
+    uint64_t process_id; /* whose track it is; 0: this process's */
+} axp_track_options;
+AXP__NODISCARD AXP_API axp_track *axp_track_create_ex(
+    axp_profiler *p, const axp_track_options *options);
+typedef struct axp_span { /* zero: none, not known */
+    size_t size;          /* sizeof(axp_span), or 0 */
+    const char *name;
+    axp_ns begin, end;
+    const axp_work *work;
+    size_t work_size; /* sizeof(axp_work), or 0 */
+    axp_cat category;
+    /* The id that the scope which caused it gave to axp_flow_out: exports draw
+     * the arrow from there to the span. */
+    uint64_t flow;
+    uint64_t step; /* 1 + the number of its step; 0: by its time */
+} axp_span;
+AXP_API void axp_track_span_ex(axp_track *t, const axp_span *span);
+typedef struct axp_alloc_at {
+    size_t size; /* sizeof(axp_alloc_at), or 0 */
+    const char *name;
+    uint64_t address;
+    size_t bytes;
+    axp_ns at;
+    axp_mem kind;
+} axp_alloc_at;
+AXP_API void axp_track_alloc_at_ex(axp_track *t, const axp_alloc_at *alloc);
+
 /* ---- quick answers ------------------------------------------------------ */
-/* A scope that is still open counts as a call with its time so far. */
+/* A scope that is still open counts as a call with its time so far. All are of
+ * the host: devices are in views (axprof_read.h). */
 AXP_API axp_ns axp_total_time(axp_profiler *p, const char *name);
 AXP_API axp_ns axp_avg_time(axp_profiler *p, const char *name);
 AXP_API uint64_t axp_call_count(axp_profiler *p, const char *name);

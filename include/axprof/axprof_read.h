@@ -92,12 +92,16 @@ typedef struct axp_op {
     /* Time of the calls that declared FLOPs, bytes; 0 = unknown. */
     axp_ns flops_ns, bytes_ns;
     bool is_wait; /* of a thread for another, as an adapter saw it */
+    /* Where it ran; NULL: the host. Operations of one name on several devices
+     * are several. */
+    const char *device;
 } axp_op;
 typedef enum axp_order AXP__INT {
     AXP_BY_TIME, /* total_ns */
     AXP_BY_SELF,
     AXP_BY_CALLS
 } axp_order;
+/* The host's, if it has one of that name. */
 static inline axp_status axp_view_op(const axp_view *v, const char *name,
                                      axp_op *out);
 static inline size_t axp_view_ops(const axp_view *v, axp_order order,
@@ -116,7 +120,12 @@ typedef struct axp_memory_name {
     axp_mem kind;
     uint64_t current_bytes, peak_bytes, at_peak_bytes, total_allocated;
     uint64_t n_allocs, n_frees;
+    const char *device; /* NULL: the host */
 } axp_memory_name;
+typedef struct axp_memory_domain {
+    const char *device; /* NULL: the host */
+    axp_memory memory;
+} axp_memory_domain;
 typedef struct axp_leak {
     const char *name;
     uint64_t bytes;
@@ -124,9 +133,14 @@ typedef struct axp_leak {
     uint64_t thread_id;
     bool is_retained; /* held since the first step, and not grown */
     uint64_t n_blocks;
+    const char *device; /* NULL: the host */
 } axp_leak;
-static inline axp_memory axp_view_memory(const axp_view *v);
-/* By at_peak_bytes. */
+static inline axp_memory axp_view_memory(const axp_view *v); /* the host's */
+/* The host's, then that of each device that allocated, by name. */
+static inline size_t axp_view_memory_domains(const axp_view *v,
+                                             axp_memory_domain *out,
+                                             size_t cap);
+/* By at_peak_bytes, each at the peak of its own domain. */
 static inline size_t axp_view_memory_names(const axp_view *v,
                                            axp_memory_name *out, size_t cap);
 /* Everything not freed, largest first; retained ones flagged. */
@@ -169,7 +183,8 @@ typedef struct axp_tree_node {
     double flops, bytes;
     uint64_t allocated_bytes;
     bool is_sampled;
-    bool is_wait; /* as axp_op's */
+    bool is_wait;       /* as axp_op's */
+    const char *device; /* NULL: the host */
 } axp_tree_node;
 typedef struct axp_step_stats {
     uint64_t count;
@@ -202,8 +217,9 @@ typedef struct axp_track_info {
     uint64_t process_id;
     int rank; /* -1: none */
     axp_ns begin, end;
-    axp_ns busy_ns;  /* sum of its spans, which may overlap */
-    uint64_t events; /* two a span */
+    axp_ns busy_ns;     /* sum of its spans, which may overlap */
+    uint64_t events;    /* two a span */
+    const char *device; /* NULL: none */
 } axp_track_info;
 typedef struct axp_counter_info {
     const char *name;
@@ -266,6 +282,7 @@ typedef struct axp_finding {
     size_t n_metrics;
     const char *file; /* where it was first recorded; NULL, 0: not known */
     int line;
+    const char *device; /* NULL: the host */
 } axp_finding;
 typedef struct axp_thresholds { /* zero = default */
     size_t size;                /* sizeof(axp_thresholds), or 0 */

@@ -37,6 +37,15 @@ static inline axp_memory axp_view_memory(const axp_view *v)
     return out;
 }
 
+AXP_API size_t axp_view_memory_domains_sized(const axp_view *v,
+                                             axp_memory_domain *out, size_t cap,
+                                             size_t size);
+static inline size_t axp_view_memory_domains(const axp_view *v,
+                                             axp_memory_domain *out, size_t cap)
+{
+    return axp_view_memory_domains_sized(v, out, cap, sizeof *out);
+}
+
 AXP_API size_t axp_view_memory_names_sized(const axp_view *v,
                                            axp_memory_name *out, size_t cap,
                                            size_t size);

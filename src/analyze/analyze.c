@@ -152,7 +152,8 @@ static int by_rank(const void *a, const void *b)
     if (x->saving_ns != y->saving_ns)
         return x->saving_ns < y->saving_ns ? 1 : -1;
     int order = strcmp(x->name, y->name);
-    return order ? order : (int)x->type - (int)y->type;
+    if (!order) order = (int)x->type - (int)y->type;
+    return order ? order : axp__view_by_device(x->device, y->device);
 }
 
 static axp_finding finish(struct axp__draft *d, axp_ns wall)
@@ -178,7 +179,8 @@ static axp_finding finish(struct axp__draft *d, axp_ns wall)
                          .metrics = d->metrics,
                          .n_metrics = d->n_metrics,
                          .file = d->file,
-                         .line = d->line};
+                         .line = d->line,
+                         .device = d->device};
 }
 
 static bool copy_ignored(axp_findings *f, const axp_thresholds *t)
@@ -208,10 +210,12 @@ static axp_findings *make_findings(struct axp__analysis *a)
     for (size_t i = 0; i < f->n; i++) {
         struct axp__draft *d = &f->drafts[i];
         const char *file = d->op ? d->op->file : d->file;
+        const char *device = d->op ? d->op->device : d->device;
         if (d->op) d->line = d->op->line;
         d->name = ok ? strdup(d->name) : NULL;
         d->file = ok && file ? strdup(file) : NULL;
-        ok = ok && d->name && !d->file == !file;
+        d->device = ok && device ? strdup(device) : NULL;
+        ok = ok && d->name && !d->file == !file && !d->device == !device;
         if (ok) f->all[i] = finish(d, a->v->duration_ns);
         d->op = NULL; /* the view's */
     }
@@ -223,19 +227,27 @@ static axp_findings *make_findings(struct axp__analysis *a)
 
 /* ---- the rules ---------------------------------------------------------------------------- */
 
+static uint64_t count_allocs(const axp_view *v)
+{
+    uint64_t n = 0;
+    for (size_t i = 0; i < v->n_domains; i++)
+        n += v->domains[i].memory.n_allocs;
+    return n;
+}
+
 static unsigned inputs_of(const axp_view *v)
 {
     unsigned inputs = v->n_ops ? AXP__IN_OPS : 0;
     for (size_t i = 0; i < v->n_ops && !(inputs & AXP__IN_WORK); i++)
         if (v->ops[i].n_flops_calls) inputs |= AXP__IN_WORK;
-    if (v->memory.n_allocs) inputs |= AXP__IN_MEMORY;
+    if (count_allocs(v)) inputs |= AXP__IN_MEMORY;
     return inputs;
 }
 
 static void run_rules(struct axp__analysis *a)
 {
     unsigned inputs = inputs_of(a->v);
-    uint64_t n = a->v->memory.n_allocs;
+    uint64_t n = count_allocs(a->v);
     for (size_t i = 0; i < a->v->n_ops; i++)
         n += a->v->ops[i].calls;
 #define RULE(type, id, name, needs, least)                                     \
@@ -294,6 +306,7 @@ void axp_findings_destroy(axp_findings *f)
     for (size_t i = 0; i < f->n && f->drafts; i++) {
         free((char *)f->drafts[i].name);
         free((char *)f->drafts[i].file);
+        free((char *)f->drafts[i].device);
         free(f->drafts[i].description);
     }
     for (size_t i = 0; i < f->n_ignored; i++)

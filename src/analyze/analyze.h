@@ -51,7 +51,8 @@ struct axp__draft {
     axp_severity band; /* where the saving does not decide */
     bool is_capped;    /* and never above what the saving would give */
     const char *name;
-    const char *file; /* of what it is about; NULL: not known */
+    const char *device; /* NULL: the host */
+    const char *file;   /* of what it is about; NULL: not known */
     int line;
     const char *suggestion; /* static */
     char *description;      /* malloc */

@@ -15,6 +15,7 @@ double axp__roof_gflops(const struct axp__analysis *a, const axp_op *op)
 {
     double peak = a->threshold[AXP__T_low_throughput_peak_gflops];
     double bandwidth = a->threshold[AXP__T_low_throughput_peak_gbps];
+    if (op->device) return 0; /* the peaks are the host's */
     if (!op->n_flops_calls || op->flops <= 0) return 0;
     if (bandwidth <= 0 || !op->n_bytes_calls || op->bytes <= 0) return peak;
     double allowed = op->flops / op->bytes * bandwidth;

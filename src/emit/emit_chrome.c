@@ -257,6 +257,36 @@ static void put_cross(struct axp__chrome *c, const struct axp__record *r)
 
 /* ---- the rest ------------------------------------------------------------------------------------ */
 
+/* Ids are a process's own. */
+static void put_flow(struct axp__chrome *c, const struct axp__record *r,
+                     const struct axp__chrome_place *place, bool is_out)
+{
+    axp__out_text(c->o,
+                  is_out ? "{\"ph\":\"s\"," : "{\"ph\":\"f\",\"bp\":\"e\",");
+    axp__out_format(
+        c->o, "\"cat\":\"flow\",\"name\":\"flow\",\"id\":\"%u:0x%llx\",",
+        axp__live_process(&c->live, r->row), (unsigned long long)r->id);
+    axp__out_bytes(c->o, place->text, place->len);
+    axp__out_us(c->o, r->time_ns);
+    axp__out_text(c->o, "},\n");
+}
+
+/* What a span says of itself beside its work. */
+static void put_span_args(struct axp__chrome *c, struct args *a,
+                          const struct axp__record *r)
+{
+    const struct axp__stream_row *row = axp__stream_row(c->s, r->row);
+    const char *word = axp__word_cat((axp_cat)r->category);
+    struct axp__json *j = open_args(a);
+    axp__json_u64(j, "stream", row->track);
+    if (row->device)
+        axp__json_text(j, "device",
+                       axp__cap_device(c->v->capture, row->device));
+    if (word) axp__json_text(j, "category", word);
+    if (r->id) axp__json_u64(j, "correlation", r->id);
+    if (r->bytes) axp__json_u64(j, "step", r->bytes - 1);
+}
+
 static void put_span(struct axp__chrome *c, const struct axp__record *r)
 {
     uint32_t lane =
@@ -268,10 +298,10 @@ static void put_span(struct axp__chrome *c, const struct axp__record *r)
     at = AXP__PUT_TEXT(at, ",\"dur\":");
     end_event(c, axp__put_us(at, r->end_ns - r->begin_ns));
     struct args a = args_of(c);
-    axp__json_u64(open_args(&a), "stream",
-                  axp__stream_row(c->s, r->row)->track);
+    put_span_args(c, &a, r);
     if (r->work) put_work(&a, r->work);
     end_args(&a);
+    if (r->id) put_flow(c, r, place, false);
     if (r->end_ns > c->last_ns) c->last_ns = r->end_ns;
 }
 
@@ -334,25 +364,13 @@ static void put_memory(struct axp__chrome *c, const struct axp__record *r)
     if (r->kind == AXP__R_FREE && r->bytes) axp__out_char(c->o, '-');
     axp__out_u64(c->o, r->bytes);
     axp__json_u64(j, "Device Type", live->track ? 1 : 0);
-    axp__json_i64(j, "Device Id", live->track ? (int64_t)live->track : -1);
+    axp__json_i64(j, "Device Id",
+                  live->device  ? (int64_t)live->device
+                  : live->track ? (int64_t)live->track
+                                : -1);
     axp__json_u64(j, "Total Allocated", live->bytes);
     if (kind) axp__json_text(j, "kind", kind);
     end_args(&a);
-}
-
-/* Ids are a process's own. */
-static void put_flow(struct axp__chrome *c, const struct axp__record *r)
-{
-    const struct axp__chrome_place *place = &c->rows[r->row].place;
-    axp__out_text(c->o, r->kind == AXP__R_FLOW_OUT
-                            ? "{\"ph\":\"s\","
-                            : "{\"ph\":\"f\",\"bp\":\"e\",");
-    axp__out_format(
-        c->o, "\"cat\":\"flow\",\"name\":\"flow\",\"id\":\"%u:0x%llx\",",
-        axp__live_process(&c->live, r->row), (unsigned long long)r->id);
-    axp__out_bytes(c->o, place->text, place->len);
-    axp__out_us(c->o, r->time_ns);
-    axp__out_text(c->o, "},\n");
 }
 
 static void put_record(struct axp__chrome *c, const struct axp__record *r)
@@ -371,7 +389,9 @@ static void put_record(struct axp__chrome *c, const struct axp__record *r)
     case AXP__R_FREE: put_memory(c, r); break;
     case AXP__R_STEP: put_step(c, r); break;
     case AXP__R_FLOW_OUT:
-    case AXP__R_FLOW_IN: put_flow(c, r); break;
+    case AXP__R_FLOW_IN:
+        put_flow(c, r, &c->rows[r->row].place, r->kind == AXP__R_FLOW_OUT);
+        break;
     case AXP__R_SPAN: put_span(c, r); break;
     }
 }

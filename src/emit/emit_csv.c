@@ -39,7 +39,7 @@ static void put_known(struct axp__out *o, bool is_known, double value)
 
 /* ---- operations -------------------------------------------------------------------- */
 
-static void put_op(struct axp__out *o, const axp_op *op)
+static void put_op(struct axp__out *o, const axp_op *op, bool has_devices)
 {
     const uint64_t times[] = {op->calls,  op->total_ns, op->self_ns,
                               op->min_ns, op->max_ns,   op->avg_ns,
@@ -63,16 +63,23 @@ static void put_op(struct axp__out *o, const axp_op *op)
     put_text(o, op->file);
     axp__out_char(o, ',');
     if (op->line > 0) axp__out_i64(o, op->line);
+    if (has_devices) axp__out_char(o, ',');
+    put_text(o, op->device);
     axp__out_char(o, '\n');
 }
 
+/* The last column is there where one has something in it. */
 axp_status axp__emit_csv_ops(const axp_view *v, struct axp__out *o)
 {
+    bool has_devices = false;
+    for (size_t i = 0; i < v->n_ops; i++)
+        has_devices |= v->ops[i].device != NULL;
     axp__out_text(o, "name,calls,total_ns,self_ns,min_ns,max_ns,avg_ns,p50_ns,"
                      "p95_ns,p99_ns,time_share,flops,bytes,gflops,gbps,dtype,"
-                     "category,file,line\n");
+                     "category,file,line");
+    axp__out_text(o, has_devices ? ",device\n" : "\n");
     for (size_t i = 0; i < v->n_ops; i++)
-        put_op(o, &v->ops[i]);
+        put_op(o, &v->ops[i], has_devices);
     return AXP_OK;
 }
 

@@ -40,7 +40,12 @@ static void put_line(struct axp__out *o, const axp_view *v, size_t node,
         path[n++] = i;
     if (i > 0) axp__out_text(o, "...;");
     for (size_t k = n; k--;) {
-        put_name(o, v->tree[path[k]].name, s->most.name_bytes, k == n - 1);
+        const axp_tree_node *at = &v->tree[path[k]];
+        put_name(o, at->name, s->most.name_bytes, k == n - 1);
+        if (at->device) {
+            axp__out_text(o, " on ");
+            put_name(o, at->device, s->most.name_bytes, false);
+        }
         axp__out_char(o, k ? ';' : ' ');
     }
     axp__out_u64(o, v->tree[node].self_ns);

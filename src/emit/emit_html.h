@@ -63,7 +63,12 @@ static inline uint64_t axp__html_hash(const void *bytes, size_t len)
 /* ---- texts (emit_html_strings.c) ---------------------------------------------------- */
 /* Texts that a program chose have class 0; a wait, and what was seen from
  * outside, is another string, though its text may be the same. */
-enum axp__html_class { AXP__HTML_PLAIN, AXP__HTML_WAIT, AXP__HTML_OUTSIDE };
+enum axp__html_class {
+    AXP__HTML_PLAIN,
+    AXP__HTML_WAIT,
+    AXP__HTML_OUTSIDE,
+    AXP__HTML_DEVICE
+};
 struct axp__html_text {
     const char *text; /* not owned */
     enum axp__html_class class;
@@ -91,6 +96,9 @@ static inline uint32_t axp__html_string(struct axp__html_strings *s,
 /* Of one that does not; UINT32_MAX: too much text, or no memory. */
 uint32_t axp__html_string_copy(struct axp__html_strings *s, const char *text);
 /* Of a name id of the view. */
+/* The same for an operation; device NULL: the host. */
+uint32_t axp__html_op(struct axp__html_strings *s, bool is_wait,
+                      const char *name, const char *device);
 uint32_t axp__html_name(struct axp__html_strings *s, const axp_view *v,
                         uint32_t name);
 /* Those that have not been written yet, as a JSON list. */
@@ -180,8 +188,7 @@ void axp__html_tables_fini(struct axp__html_tables *t);
 uint32_t axp__html_work(struct axp__html_tables *t,
                         const struct axp__scope_work *work);
 uint32_t axp__html_text(struct axp__html_tables *t, uint32_t string);
-void axp__html_flow(struct axp__html_tables *t, const struct axp__record *r,
-                    uint64_t event);
+void axp__html_flow(struct axp__html_tables *t, struct axp__html_flow flow);
 /* Flows of events after this one are this one's: they were merged. */
 void axp__html_flows_move(struct axp__html_tables *t, uint64_t event);
 void axp__html_args_put(const struct axp__html_tables *t, struct axp__json *j);
@@ -277,6 +284,7 @@ void axp__html_blocks_write(struct axp__html_job *job);
 struct axp__html_span {
     axp_ns begin, end;
     uint32_t name, args;
+    uint64_t flow; /* of the arrow that ends in it; 0: none */
 };
 struct axp__html_frame {
     uint64_t event;

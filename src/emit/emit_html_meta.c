@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "emit/emit_name.h"
 #include "emit/emit_run.h"
 #include "emit/emit_words.h"
 
@@ -110,7 +111,8 @@ static void put_finding(struct axp__html_job *job, const axp_finding *f)
     bool is_known = f->saving_share > 0;
     axp__json_text(j, "type", f->type_name);
     axp__json_text(j, "severity", axp__word_severity(f->severity));
-    put_name(job, "name", f->name);
+    axp__json_key(j, "name");
+    axp__out_u64(j->o, axp__html_op(&job->strings, false, f->name, f->device));
     axp__json_text(j, "description", f->description);
     axp__json_text(j, "suggestion", f->suggestion);
     axp__json_u64(j, "saving_ns", is_known ? f->saving_ns : 0);
@@ -182,13 +184,6 @@ static void file(struct axp__html_job *job, const char *path)
         axp__out_text(j->o, "-1");
 }
 
-static uint32_t name_of(struct axp__html_strings *s, bool is_wait,
-                        const char *name)
-{
-    return axp__html_string_as(s, is_wait ? AXP__HTML_WAIT : AXP__HTML_PLAIN,
-                               name);
-}
-
 static void put_ops(struct axp__html_job *job)
 {
     struct axp__json *j = &job->json;
@@ -200,7 +195,8 @@ static void put_ops(struct axp__html_job *job)
     if (!n) return;
     axp__json_object(j, "ops");
     PUT_COLUMN(j, "name", n,
-               axp__out_u64(o, name_of(s, op[i].is_wait, op[i].name)));
+               axp__out_u64(o, axp__html_op(s, op[i].is_wait, op[i].name,
+                                            op[i].device)));
     PUT_COLUMN(j, "calls", n, axp__out_u64(o, op[i].calls));
     PUT_COLUMN(j, "total", n, axp__out_u64(o, op[i].total_ns));
     PUT_COLUMN(j, "self", n, axp__out_u64(o, op[i].self_ns));
@@ -235,8 +231,9 @@ static void put_tree(struct axp__html_job *job)
     size_t n = v->n_tree;
     if (n < 2) return; /* the root alone */
     axp__json_object(j, "tree");
-    PUT_COLUMN(j, "name", n,
-               axp__out_u64(o, name_of(s, t[i].is_wait, t[i].name)));
+    PUT_COLUMN(
+        j, "name", n,
+        axp__out_u64(o, axp__html_op(s, t[i].is_wait, t[i].name, t[i].device)));
     PUT_COLUMN(j, "parent", n, axp__out_i64(o, t[i].parent));
     PUT_COLUMN(j, "calls", n, axp__out_u64(o, t[i].calls));
     PUT_COLUMN(j, "total", n, axp__out_u64(o, t[i].total_ns));
@@ -306,6 +303,7 @@ static void put_memory_names(struct axp__html_job *job)
     axp__json_list(j, "names");
     for (size_t i = 0; i < v->n_memory_names; i++) {
         const axp_memory_name *m = &v->memory_names[i];
+        if (m->device) continue; /* this is the host's memory */
         next_record(j);
         put_name(job, "name", m->name);
         axp__json_u64(j, "kind", (uint64_t)m->kind);
@@ -321,6 +319,7 @@ static void put_memory_names(struct axp__html_job *job)
     axp__json_list(j, "leaks");
     for (size_t i = 0; i < v->n_leaks; i++) {
         const axp_leak *l = &v->leaks[i];
+        if (l->device) continue;
         next_record(j);
         put_name(job, "name", l->name);
         axp__json_u64(j, "bytes", l->bytes);
@@ -392,8 +391,10 @@ static void put_queues(struct axp__html_job *job)
     for (size_t i = 0; i < v->n_tracks; i++) {
         const struct axp__view_track *t = &v->tracks[i];
         const struct axp__cap_row *row = row_of(v, t->id);
+        char *name = axp__name_on(t->name, t->device);
         next_record(j);
-        axp__json_text(j, "name", t->name);
+        axp__json_text(j, "name", name ? name : t->name);
+        free(name);
         axp__json_u64(j, "process",
                       row ? row->process_id : v->capture->process_id);
         axp__json_i64(j, "rank", row ? row->rank : -1);

@@ -105,7 +105,7 @@ static struct axp__html_span span_of(struct rows *r,
                                      const struct axp__record *record,
                                      axp_ns begin, axp_ns end)
 {
-    struct axp__html_span span = {begin < end ? begin : end, end, 0, 0};
+    struct axp__html_span span = {begin < end ? begin : end, end, 0, 0, 0};
     if (r->is_counting) return span;
     span.name = axp__html_name(&r->job->strings, r->job->v, record->name);
     return span;
@@ -168,6 +168,7 @@ static bool add_span(struct rows *r, const struct axp__record *record)
     struct axp__html_span span = span_of(
         r, record, begin, record->end_ns > begin ? record->end_ns : begin);
     span.args = work_of(r, record);
+    if (!r->is_counting) span.flow = record->id;
     if (r->same.n && r->same.all[0].begin != span.begin && !place_same(r))
         return false;
     return axp__html_span_add(&r->same, &span);
@@ -206,8 +207,11 @@ static bool add_record(struct rows *r, const struct axp__record *record)
     case AXP__R_FLOW_OUT:
     case AXP__R_FLOW_IN:
         if (r->stack.n > 1 && !r->is_counting)
-            axp__html_flow(&r->job->tables, record,
-                           r->stack.frames[r->stack.n - 1].event);
+            axp__html_flow(
+                &r->job->tables,
+                (struct axp__html_flow){
+                    record->id, r->stack.frames[r->stack.n - 1].event,
+                    record->time_ns, record->kind == AXP__R_FLOW_IN});
         return true;
     default: return true; /* series: emit_html_series.c */
     }

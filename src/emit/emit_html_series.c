@@ -58,9 +58,14 @@ struct axp__html_series {
 static void choose_names(struct axp__html_series *s)
 {
     const axp_view *v = s->v;
-    for (size_t i = 0; i < v->n_memory_names && s->n_names < NAMES; i++)
-        s->texts[s->n_names++] = v->memory_names[i].name;
-    s->has_others = v->n_memory_names > s->n_names;
+    for (size_t i = 0; i < v->n_memory_names; i++) {
+        const axp_memory_name *m = &v->memory_names[i];
+        if (m->device) continue; /* the host's alone is drawn */
+        if (s->n_names == NAMES)
+            s->has_others = true;
+        else
+            s->texts[s->n_names++] = m->name;
+    }
     s->is_exact = v->memory.n_allocs + v->memory.n_frees <= AXP__HTML_LINES;
 }
 
@@ -149,9 +154,12 @@ static void add_base(struct axp__html_series *s)
     const axp_view *v = s->v;
     int64_t base[NAMES + 2] = {0};
     base[0] = (int64_t)v->memory.current_bytes - s->now.level[0];
-    for (size_t i = 0; i < v->n_memory_names; i++)
-        base[i < s->n_names ? i + 1 : s->n_names + 1] +=
-            (int64_t)v->memory_names[i].current_bytes;
+    for (size_t i = 0, k = 0; i < v->n_memory_names; i++) {
+        const axp_memory_name *m = &v->memory_names[i];
+        if (m->device) continue;
+        if (k <= s->n_names) k++;
+        base[k] += (int64_t)m->current_bytes;
+    }
     for (size_t k = 1; k < NAMES + 2; k++)
         base[k] -= s->now.level[k];
     for (size_t i = 0; i < s->n_lines; i++)
@@ -245,7 +253,8 @@ static bool read_all(struct axp__html_around *a, struct axp__stream *stream,
     const struct axp__record *r;
     bool is_long = is_long_counter(v), ok = true;
     while (ok && (r = axp__stream_next(stream))) {
-        if (r->kind == AXP__R_ALLOC || r->kind == AXP__R_FREE)
+        bool is_memory = r->kind == AXP__R_ALLOC || r->kind == AXP__R_FREE;
+        if (is_memory && !axp__stream_row(stream, r->row)->device)
             change_memory(s, r);
         else if (r->kind == AXP__R_COUNTER)
             count(s, r, is_long);

@@ -44,6 +44,10 @@ bool axp__html_push(struct axp__html_job *job, struct axp__html_stack *s,
     *f = (struct axp__html_frame){
         axp__html_open(&job->events, span->begin, span->name), span->begin,
         span->end, AXP__HTML_NONE, span->args};
+    if (span->flow)
+        axp__html_flow(
+            &job->tables,
+            (struct axp__html_flow){span->flow, f->event, span->begin, true});
     return true;
 }
 

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Texts, each once: operations, names of events and metadata refer to them by
  * number. Equal texts of a class have one number though the view may have
- * several ids for them (a name with two places in the code). */
+ * several ids for them (a name with two places in the code). What is on a device
+ * is of a class of its own, and says so. */
 #include "emit/emit_html.h"
 
 #include <stdlib.h>
+
+#include "emit/emit_name.h"
 
 #include "wire/wire_word.h"
 
@@ -72,25 +75,52 @@ uint32_t axp__html_string_as(struct axp__html_strings *s,
     return s->slots[slot] - 1;
 }
 
-uint32_t axp__html_string_copy(struct axp__html_strings *s, const char *text)
+/* 1 + its number; 0: it is not there. */
+static uint32_t find(const struct axp__html_strings *s,
+                     enum axp__html_class class, const char *text)
 {
-    size_t len = strlen(text);
-    if (s->n_slots) {
-        size_t slot = slot_of(s, AXP__HTML_PLAIN, text);
-        if (s->slots[slot]) return s->slots[slot] - 1;
-    }
-    if (s->copied_bytes + len > MOST_COPIED) return UINT32_MAX;
+    return s->n_slots ? s->slots[slot_of(s, class, text)] : 0;
+}
+
+/* Takes over a text of malloc, which may be NULL. */
+static uint32_t own(struct axp__html_strings *s, enum axp__html_class class,
+                    char *text)
+{
     void *wider =
         axp__html_grow(s->copies, s->n_copies, &s->copies_cap, sizeof(char *));
     if (wider) s->copies = wider;
-    char *copy = wider ? strdup(text) : NULL;
-    if (!copy) {
+    if (!wider || !text) {
+        free(text);
         s->has_failed = true;
         return UINT32_MAX;
     }
-    s->copies[s->n_copies++] = copy;
+    s->copies[s->n_copies++] = text;
+    return axp__html_string_as(s, class, text);
+}
+
+uint32_t axp__html_string_copy(struct axp__html_strings *s, const char *text)
+{
+    size_t len = strlen(text);
+    uint32_t known = find(s, AXP__HTML_PLAIN, text);
+    if (known) return known - 1;
+    if (s->copied_bytes + len > MOST_COPIED) return UINT32_MAX;
     s->copied_bytes += len + 1;
-    return axp__html_string(s, copy);
+    return own(s, AXP__HTML_PLAIN, strdup(text));
+}
+
+uint32_t axp__html_op(struct axp__html_strings *s, bool is_wait,
+                      const char *name, const char *device)
+{
+    if (!device)
+        return axp__html_string_as(
+            s, is_wait ? AXP__HTML_WAIT : AXP__HTML_PLAIN, name);
+    char *text = axp__name_on(name, device);
+    uint32_t known = text ? find(s, AXP__HTML_DEVICE, text) : 0;
+    if (!known)
+        known = own(s, AXP__HTML_DEVICE, text) + 1;
+    else
+        free(text);
+    return known ? known - 1 : 0;
 }
 
 static enum axp__html_class class_of(const axp_view *v, uint32_t name)
@@ -111,10 +141,11 @@ uint32_t axp__html_name(struct axp__html_strings *s, const axp_view *v,
     uint32_t *known =
         s->by_name ? &s->by_name[name & (AXP__MAX_NAMES - 1)] : &none;
     if (!s->by_name) s->has_failed = true;
-    if (!*known)
-        *known =
-            axp__html_string_as(s, class_of(v, name), axp__view_name(v, name)) +
-            1;
+    if (*known) return *known - 1;
+    const char *text = axp__view_name(v, name);
+    const char *device = axp__view_device(v, name);
+    *known = 1 + (device ? axp__html_op(s, false, text, device)
+                         : axp__html_string_as(s, class_of(v, name), text));
     return *known - 1;
 }
 

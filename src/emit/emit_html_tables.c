@@ -139,8 +139,7 @@ void axp__html_args_put(const struct axp__html_tables *t, struct axp__json *j)
 
 /* ---- flows -------------------------------------------------------------------------- */
 
-void axp__html_flow(struct axp__html_tables *t, const struct axp__record *r,
-                    uint64_t event)
+void axp__html_flow(struct axp__html_tables *t, struct axp__html_flow flow)
 {
     if (t->n_flows == MOST_FLOWS) return;
     struct axp__html_flow *wider =
@@ -150,8 +149,7 @@ void axp__html_flow(struct axp__html_tables *t, const struct axp__record *r,
         return;
     }
     t->flows = wider;
-    t->flows[t->n_flows++] = (struct axp__html_flow){r->id, event, r->time_ns,
-                                                     r->kind == AXP__R_FLOW_IN};
+    t->flows[t->n_flows++] = flow;
 }
 
 void axp__html_flows_move(struct axp__html_tables *t, uint64_t event)

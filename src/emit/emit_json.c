@@ -27,6 +27,12 @@ static void end_list(struct axp__json *j)
     axp__json_end(j, ']');
 }
 
+/* Nothing of what is the host's. */
+static void put_device(struct axp__json *j, const char *device)
+{
+    if (device) axp__json_text(j, "device", device);
+}
+
 /* ---- run and findings -------------------------------------------------------------- */
 
 static void put_applied(struct axp__json *j, const axp_findings *f)
@@ -86,6 +92,7 @@ static void put_finding(struct axp__json *j, const axp_finding *f)
     for (size_t i = 0; i < f->n_metrics; i++)
         axp__json_f64(j, f->metrics[i].key, f->metrics[i].value);
     axp__json_end(j, '}');
+    put_device(j, f->device);
 }
 
 static void put_findings(struct axp__json *j, const axp_findings *f,
@@ -132,6 +139,7 @@ static void put_op(struct axp__json *j, const axp_op *op)
     axp__json_known(j, "line", op->line > 0, op->line);
     axp__json_bool(j, "is_sampled", op->is_sampled);
     axp__json_bool(j, "is_wait", op->is_wait);
+    put_device(j, op->device);
 }
 
 static void put_ops(struct axp__json *j, const axp_view *v)
@@ -160,6 +168,7 @@ static void put_tree(struct axp__json *j, const axp_view *v)
         axp__json_known(j, "bytes", n->bytes > 0, n->bytes);
         axp__json_u64(j, "allocated_bytes", n->allocated_bytes);
         axp__json_bool(j, "is_sampled", n->is_sampled);
+        put_device(j, n->device);
         axp__json_end(j, '}');
     }
     end_list(j);
@@ -177,6 +186,7 @@ static void put_memory_name(struct axp__json *j, const axp_memory_name *m)
     axp__json_u64(j, "total_allocated", m->total_allocated);
     axp__json_u64(j, "n_allocs", m->n_allocs);
     axp__json_u64(j, "n_frees", m->n_frees);
+    put_device(j, m->device);
 }
 
 static void put_leak(struct axp__json *j, const axp_leak *l)
@@ -187,12 +197,11 @@ static void put_leak(struct axp__json *j, const axp_leak *l)
     axp__json_u64(j, "at", l->at);
     axp__json_u64(j, "thread_id", l->thread_id);
     axp__json_bool(j, "is_retained", l->is_retained);
+    put_device(j, l->device);
 }
 
-static void put_memory(struct axp__json *j, const axp_view *v)
+static void put_total(struct axp__json *j, const axp_memory *m)
 {
-    const axp_memory *m = &v->memory;
-    axp__json_object(j, "memory");
     axp__json_u64(j, "current_bytes", m->current_bytes);
     axp__json_u64(j, "peak_bytes", m->peak_bytes);
     axp__json_known(j, "peak_at", m->peak_bytes, (double)m->peak_at);
@@ -200,6 +209,20 @@ static void put_memory(struct axp__json *j, const axp_view *v)
     axp__json_u64(j, "total_freed", m->total_freed);
     axp__json_u64(j, "n_allocs", m->n_allocs);
     axp__json_u64(j, "n_frees", m->n_frees);
+}
+
+static void put_memory(struct axp__json *j, const axp_view *v)
+{
+    axp__json_object(j, "memory");
+    put_total(j, &v->memory);
+    if (v->n_domains > 1) axp__json_list(j, "devices");
+    for (size_t i = 1; i < v->n_domains; i++) {
+        begin_item(j);
+        put_device(j, v->domains[i].device);
+        put_total(j, &v->domains[i].memory);
+        axp__json_end(j, '}');
+    }
+    if (v->n_domains > 1) end_list(j);
     axp__json_list(j, "names");
     for (size_t i = 0; i < v->n_memory_names; i++) {
         begin_item(j);
@@ -286,6 +309,7 @@ static void put_tracks(struct axp__json *j, const axp_view *v)
         axp__json_u64(j, "end", t->end);
         axp__json_u64(j, "busy_ns", t->busy_ns);
         axp__json_u64(j, "events", t->events);
+        put_device(j, t->device);
         axp__json_end(j, '}');
     }
     end_list(j);

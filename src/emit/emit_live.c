@@ -6,7 +6,8 @@
 
 /* ---- places ------------------------------------------------------------------------ */
 
-#define OUR_PIDS 2000000000u /* past any process's */
+#define OUR_PIDS 2000000000u            /* past any process's */
+#define OF_DEVICES (UINT32_MAX / 4 * 3) /* past any track: file_join.c */
 
 struct sorted { /* a row by what it belongs to; or a process by its id */
     uint32_t major, minor, index;
@@ -20,6 +21,12 @@ static int by_key(const void *a, const void *b)
     return (x->index > y->index) - (x->index < y->index);
 }
 
+/* A track's own memory, or that of its device. */
+static uint32_t place_of(const struct axp__stream_row *r)
+{
+    return r->device ? OF_DEVICES + r->device : r->track;
+}
+
 /* The first row of each row's place, and of its process. */
 static void find_firsts(struct axp__live *m, const struct axp__stream *s,
                         struct sorted *keys, uint32_t *of_process)
@@ -27,7 +34,7 @@ static void find_firsts(struct axp__live *m, const struct axp__stream *s,
     uint32_t n = (uint32_t)axp__stream_n_rows(s);
     for (uint32_t i = 0; i < n; i++) {
         const struct axp__stream_row *r = axp__stream_row(s, i);
-        keys[i] = (struct sorted){r->process, r->track, i};
+        keys[i] = (struct sorted){r->process, place_of(r), i};
     }
     qsort(keys, n, sizeof *keys, by_key);
     for (uint32_t i = 0, k; i < n; i = k) {
@@ -63,8 +70,8 @@ static void number_places(struct axp__live *m, const struct axp__stream *s,
             m->place_of[i] = m->place_of[m->place_of[i]];
             continue;
         }
-        m->places[m->n_places] =
-            (struct axp__live_place){r->process, r->track, of_process[i], 0};
+        m->places[m->n_places] = (struct axp__live_place){
+            r->process, r->track, r->device, of_process[i], 0};
         m->place_of[i] = m->n_places++;
     }
 }
@@ -97,26 +104,48 @@ static bool make_places(struct axp__live *m, const struct axp__stream *s)
     return ok;
 }
 
-/* What was live before the first event: what is live now, less what the
- * timeline adds. */
+/* What was live before the first event, in a domain of which so much is live
+ * now: less what the timeline adds. */
+static uint64_t before_all(uint64_t current, uint64_t more, uint64_t less)
+{
+    uint64_t before = current + less;
+    return before > more ? before - more : 0;
+}
+
+/* The host's is its process's; a device's is its own. */
+static void set_base(struct axp__live *m, const axp_view *v,
+                     const uint64_t more[AXP__DEVICES],
+                     const uint64_t less[AXP__DEVICES])
+{
+    const struct axp__capture *c = v->capture;
+    bool has_host = false;
+    for (uint32_t i = 0; i < m->n_places; i++) {
+        struct axp__live_place *p = &m->places[i];
+        uint32_t d = p->device;
+        const struct axp__cap_domain *domain =
+            d ? axp__cap_find_domain(c, d) : NULL;
+        if (domain)
+            p->bytes = before_all(domain->current_bytes, more[d], less[d]);
+        if (d || p->track || has_host) continue;
+        has_host = true;
+        p->bytes = before_all(c->current_bytes, more[0], less[0]);
+    }
+}
+
 static bool find_base(struct axp__live *m, const axp_view *v)
 {
     struct axp__stream *s;
     const struct axp__record *r;
-    uint64_t more = 0, less = 0;
+    uint64_t more[AXP__DEVICES] = {0}, less[AXP__DEVICES] = {0};
     if (axp__stream_open(v, AXP__STREAM_RAW, &s)) return false;
     while ((r = axp__stream_next(s))) {
-        if (r->kind == AXP__R_ALLOC) more += r->bytes;
-        if (r->kind == AXP__R_FREE) less += r->bytes;
+        if (r->kind != AXP__R_ALLOC && r->kind != AXP__R_FREE) continue;
+        uint32_t device = axp__stream_row(s, r->row)->device;
+        *(r->kind == AXP__R_ALLOC ? &more[device] : &less[device]) += r->bytes;
     }
     bool ok = !axp__stream_status(s);
     axp__stream_close(s);
-    for (uint32_t i = 0; i < m->n_places; i++)
-        if (!m->places[i].track) {
-            uint64_t before = v->capture->current_bytes + less;
-            m->places[i].bytes = before > more ? before - more : 0;
-            break;
-        }
+    set_base(m, v, more, less);
     return ok;
 }
 

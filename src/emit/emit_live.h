@@ -14,7 +14,8 @@
 
 struct axp__live_place {
     uint32_t joined;  /* the stream's number of its process */
-    uint32_t track;   /* 0: the process's own memory */
+    uint32_t track;   /* 0: the process's own memory; the first of … */
+    uint32_t device;  /* … this device, which tracks share; 0: the host */
     uint32_t process; /* numbered from 0 in the order of rows */
     uint64_t bytes;
 };

@@ -88,6 +88,13 @@ static void begin_row(struct markdown *m, const char *name)
     put_name(m, name);
 }
 
+static void put_device(struct markdown *m, const char *device)
+{
+    if (!device) return;
+    axp__out_text(m->o, " on ");
+    put_name(m, device);
+}
+
 static void end_row(struct markdown *m)
 {
     axp__out_text(m->o, " |\n");
@@ -175,6 +182,7 @@ static void put_finding(struct markdown *m, const axp_finding *f)
     char time[32], share[32];
     axp__out_format(m->o, "1. **%s** %s ", marks[f->severity], f->type_name);
     put_name(m, f->name);
+    put_device(m, f->device);
     if (f->saving_ns)
         axp__out_format(
             m->o, ", %s **%s** (%s %%)",
@@ -203,6 +211,7 @@ static void put_op(struct markdown *m, const axp_op *op, bool has_work)
 {
     axp__cell cell;
     begin_row(m, op->name);
+    put_device(m, op->device);
     put_cell(m, axp__short_count(cell, op->calls));
     put_cell(m, axp__short_ns(cell, op->total_ns));
     put_cell(m, axp__short_ns(cell, op->self_ns));
@@ -249,48 +258,72 @@ static void put_ops(struct markdown *m, const axp_view *v)
     axp__out_char(m->o, '\n');
 }
 
-static void put_memory_names(struct markdown *m, const axp_view *v)
+static void put_memory_name(struct markdown *m, const axp_memory_name *n,
+                            double peak)
+{
+    const char *kind = axp__word_mem(n->kind);
+    axp__cell cell;
+    begin_row(m, n->name);
+    put_cell(m, kind ? kind : "");
+    put_cell(m, axp__short_bytes(cell, n->at_peak_bytes));
+    put_cell(m, axp__short_percent(
+                    cell, peak > 0 ? (double)n->at_peak_bytes / peak : 0));
+    put_cell(m, axp__short_bytes(cell, n->total_allocated));
+    put_cell(m, axp__short_count(cell, n->n_allocs));
+    put_cell(m, axp__short_bytes(cell, n->current_bytes));
+    end_row(m);
+}
+
+/* Of one domain. */
+static void put_memory_names(struct markdown *m, const axp_view *v,
+                             const axp_memory_domain *of)
 {
     static const char *const heads[] = {"at the peak", "kind",      "held",
                                         "share",       "allocated", "allocs",
                                         "not freed"};
-    axp__cell cell;
-    size_t shown = 0;
+    size_t n = 0, shown = 0;
     put_heads(m, heads, sizeof heads / sizeof *heads, 2);
-    for (; shown < v->n_memory_names && shown < SHOWN_NAMES; shown++) {
-        const axp_memory_name *n = &v->memory_names[shown];
-        const char *kind = axp__word_mem(n->kind);
-        double peak = (double)v->memory.peak_bytes;
-        if (shown && !n->at_peak_bytes && !n->current_bytes) break;
-        begin_row(m, n->name);
-        put_cell(m, kind ? kind : "");
-        put_cell(m, axp__short_bytes(cell, n->at_peak_bytes));
-        put_cell(m, axp__short_percent(
-                        cell, peak > 0 ? (double)n->at_peak_bytes / peak : 0));
-        put_cell(m, axp__short_bytes(cell, n->total_allocated));
-        put_cell(m, axp__short_count(cell, n->n_allocs));
-        put_cell(m, axp__short_bytes(cell, n->current_bytes));
-        end_row(m);
+    for (size_t i = 0; i < v->n_memory_names; i++) {
+        const axp_memory_name *name = &v->memory_names[i];
+        if (axp__view_by_device(name->device, of->device)) continue;
+        bool is_shown = !n || name->at_peak_bytes || name->current_bytes;
+        if (shown == n++ && shown < SHOWN_NAMES && is_shown) {
+            put_memory_name(m, name, (double)of->memory.peak_bytes);
+            shown++;
+        }
     }
-    if (shown < v->n_memory_names)
-        axp__out_format(m->o, "\nand %zu more\n", v->n_memory_names - shown);
+    if (shown < n) axp__out_format(m->o, "\nand %zu more\n", n - shown);
     axp__out_char(m->o, '\n');
+}
+
+static void put_domain(struct markdown *m, const axp_view *v,
+                       const axp_memory_domain *of)
+{
+    const axp_memory *is = &of->memory;
+    char peak[32], at[32], live[32];
+    axp__out_format(m->o,
+                    "Peak %s after %s, %s not freed. Share is of the peak.\n\n",
+                    axp_format_bytes(peak, sizeof peak, is->peak_bytes),
+                    axp_format_ns(at, sizeof at, is->peak_at),
+                    axp_format_bytes(live, sizeof live, is->current_bytes));
+    put_memory_names(m, v, of);
 }
 
 static void put_memory(struct markdown *m, const axp_view *v)
 {
-    char peak[32], at[32], live[32];
     axp__out_text(m->o, "## Memory Statistics\n\n");
-    if (!v->memory.n_allocs && !v->memory.n_frees) {
-        axp__out_text(m->o, "No allocation was recorded.\n\n");
-        return;
+    if (v->memory.n_allocs || v->memory.n_frees)
+        put_domain(m, v, &v->domains[0]);
+    else
+        axp__out_text(m->o, v->n_domains > 1
+                                ? "No allocation of the host was recorded.\n\n"
+                                : "No allocation was recorded.\n\n");
+    for (size_t i = 1; i < v->n_domains; i++) {
+        axp__out_text(m->o, "### Memory of ");
+        put_name(m, v->domains[i].device);
+        axp__out_text(m->o, "\n\n");
+        put_domain(m, v, &v->domains[i]);
     }
-    axp__out_format(
-        m->o, "Peak %s after %s, %s not freed. Share is of the peak.\n\n",
-        axp_format_bytes(peak, sizeof peak, v->memory.peak_bytes),
-        axp_format_ns(at, sizeof at, v->memory.peak_at),
-        axp_format_bytes(live, sizeof live, v->memory.current_bytes));
-    put_memory_names(m, v);
 }
 
 static void put_thread(struct markdown *m, const axp_thread_info *t)

@@ -430,3 +430,15 @@ bool axp__fit_names(struct axp__fit *fits, size_t n)
     free(texts);
     return ok;
 }
+
+/* ---- devices ----------------------------------------------------------------- */
+
+char *axp__name_on(const char *name, const char *device)
+{
+    size_t len = strlen(name) + (device ? strlen(device) + 4 : 0) + 1;
+    char *text = malloc(len), *at = text;
+    if (!text) return NULL;
+    at = stpcpy(at, name);
+    if (device) stpcpy(stpcpy(at, " on "), device);
+    return text;
+}

@@ -26,6 +26,8 @@
 
 #define AXP__ELLIPSIS "\xe2\x80\xa6" /* … */
 
+/* "NAME on DEVICE", or the name alone where there is none. */
+char *axp__name_on(const char *name, const char *device);
 /* The text as it may be printed, uncut. */
 char *axp__plain(const char *text);
 /* Columns of a text that axp__plain made. */

@@ -48,17 +48,28 @@ static void begin_family(struct axp__out *o, const char *name, const char *type,
     if (unit) axp__out_format(o, "# UNIT axprof_%s %s\n", name, unit);
 }
 
-/* A sample up to its value. label NULL: none. kind: what it is, where a label
- * of the program's might be the same; NULL: the program's. */
-static void begin_kind(struct axp__out *o, const char *name, const char *key,
-                       const char *label, const char *kind)
+/* What tells a sample from others of its family; NULL: nothing. kind: what it
+ * is, where a label of the program's might be the same. */
+struct labels {
+    const char *key, *label, *kind, *device;
+};
+
+static void put_labels(struct axp__out *o, const struct labels *l)
+{
+    if (l->label) put_label(o, l->key, l->label);
+    if (l->kind) axp__out_format(o, ",kind=\"%s\"", l->kind);
+    if (l->device && l->label) axp__out_char(o, ',');
+    if (l->device) put_label(o, "device", l->device);
+}
+
+/* A sample up to its value. */
+static void begin_with(struct axp__out *o, const char *name, struct labels l)
 {
     axp__out_text(o, "axprof_");
     axp__out_text(o, name);
-    if (label) {
+    if (l.label || l.device) {
         axp__out_char(o, '{');
-        put_label(o, key, label);
-        if (kind) axp__out_format(o, ",kind=\"%s\"", kind);
+        put_labels(o, &l);
         axp__out_char(o, '}');
     }
     axp__out_char(o, ' ');
@@ -67,12 +78,18 @@ static void begin_kind(struct axp__out *o, const char *name, const char *key,
 static void begin_sample(struct axp__out *o, const char *name, const char *key,
                          const char *label)
 {
-    begin_kind(o, name, key, label, NULL);
+    begin_with(o, name, (struct labels){key, label, NULL, NULL});
+}
+
+static struct labels labels_of(const axp_op *op)
+{
+    return (struct labels){"op", op->name, op->is_wait ? "wait" : NULL,
+                           op->device};
 }
 
 static void begin_op(struct axp__out *o, const char *name, const axp_op *op)
 {
-    begin_kind(o, name, "op", op->name, op->is_wait ? "wait" : NULL);
+    begin_with(o, name, labels_of(op));
 }
 
 static void put_whole(struct axp__out *o, uint64_t value)
@@ -102,8 +119,8 @@ static void put_quantile(struct axp__out *o, const char *name, const axp_op *op,
     axp__out_text(o, name);
     axp__out_char(o, '{');
     if (op) {
-        put_label(o, "op", op->name);
-        if (op->is_wait) axp__out_text(o, ",kind=\"wait\"");
+        struct labels l = labels_of(op);
+        put_labels(o, &l);
         axp__out_char(o, ',');
     }
     axp__out_text(o, "quantile=\"");
@@ -159,6 +176,17 @@ static void put_op_work(struct axp__out *o, const axp_view *v)
 
 /* ---- memory ---------------------------------------------------------------------------- */
 
+/* The host's, and each device's. */
+static void put_domains(struct axp__out *o, const axp_view *v,
+                        const char *family, bool is_peak)
+{
+    for (size_t i = 0; i < v->n_domains; i++) {
+        const axp_memory_domain *d = &v->domains[i];
+        begin_with(o, family, (struct labels){.device = d->device});
+        put_whole(o, is_peak ? d->memory.peak_bytes : d->memory.current_bytes);
+    }
+}
+
 static void put_memory(struct axp__out *o, const axp_view *v)
 {
     static const struct {
@@ -181,18 +209,17 @@ static void put_memory(struct axp__out *o, const axp_view *v)
             const uint64_t values[] = {m->current_bytes, m->peak_bytes,
                                        m->total_allocated, m->n_allocs,
                                        m->n_frees};
-            begin_sample(o, sample, "name", m->name);
+            begin_with(o, sample,
+                       (struct labels){"name", m->name, NULL, m->device});
             put_whole(o, values[f]);
         }
     }
     begin_family(o, "memory_all_live_bytes", "gauge", "bytes",
                  "Allocated and not freed, all names.");
-    begin_sample(o, "memory_all_live_bytes", NULL, NULL);
-    put_whole(o, v->memory.current_bytes);
+    put_domains(o, v, "memory_all_live_bytes", false);
     begin_family(o, "memory_all_peak_bytes", "gauge", "bytes",
                  "The most that was live, all names.");
-    begin_sample(o, "memory_all_peak_bytes", NULL, NULL);
-    put_whole(o, v->memory.peak_bytes);
+    put_domains(o, v, "memory_all_peak_bytes", true);
 }
 
 /* ---- the rest ------------------------------------------------------------------------------ */
@@ -232,8 +259,10 @@ static void put_counters(struct axp__out *o, const axp_view *v)
     begin_family(o, "counter_last", "gauge", NULL,
                  "The last value of each counter.");
     for (size_t i = 0; i < v->n_counters; i++) {
-        begin_kind(o, "counter_last", "name", v->counters[i].name,
-                   v->counters[i].is_outside ? "outside" : NULL);
+        begin_with(o, "counter_last",
+                   (struct labels){"name", v->counters[i].name,
+                                   v->counters[i].is_outside ? "outside" : NULL,
+                                   NULL});
         put_value(o, v->counters[i].last);
     }
 }

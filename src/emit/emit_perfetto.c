@@ -97,8 +97,17 @@ struct pair {
     axp_ns begin_ns, end_ns;
     unsigned category, flags;
     const struct axp__scope_work *work;
-    const uint64_t *id; /* NULL: none */
+    const uint64_t *id;             /* NULL: none */
+    const struct axp__record *flow; /* that ends in it; NULL: none */
 };
+
+/* Ids are a process's own: another process's differ in the high bits. */
+static void put_flow_id(struct axp__pf *p, const struct axp__record *r,
+                        bool is_out)
+{
+    uint64_t process = axp__live_process(&p->live, r->row);
+    axp__pb_fixed64(p->m, is_out ? 47 : 48, r->id ^ process << 48);
+}
 
 static void put_pair(struct axp__pf *p, const struct pair *x, uint32_t name_id)
 {
@@ -110,6 +119,7 @@ static void put_pair(struct axp__pf *p, const struct pair *x, uint32_t name_id)
     axp__pf_name(p, name);
     if (x->id) axp__pf_annotate_u64(p, AXP__PF_A_ID, *x->id);
     axp__pf_annotate_scope(p, x->flags, x->work);
+    if (x->flow) put_flow_id(p, x->flow, false);
     axp__pf_end_event(p, event);
     axp__pf_end_event(
         p, axp__pf_begin_event(p, AXP__PF_SLICE_END, x->track, x->end_ns));
@@ -128,6 +138,7 @@ static void put_overlapping(struct axp__pf *p, const struct axp__record *r)
         r->category,
         r->flags,
         r->work,
+        NULL,
         NULL};
     put_pair(p, &x, r->name);
 }
@@ -170,7 +181,9 @@ static void put_span(struct axp__pf *p, const struct axp__record *r)
     struct pair x = {.track = row->uuid,
                      .begin_ns = r->begin_ns,
                      .end_ns = r->end_ns,
-                     .work = r->work};
+                     .category = r->category,
+                     .work = r->work,
+                     .flow = r->id ? r : NULL};
     if (lane)
         x.track = axp__pf_lane_track(p, &row->lanes, lane - 1,
                                      axp__stream_row(p->s, r->row)->name,
@@ -217,12 +230,10 @@ static void put_mark(struct axp__pf *p, const struct axp__record *r)
 static void put_flow(struct axp__pf *p, const struct axp__record *r)
 {
     bool is_out = r->kind == AXP__R_FLOW_OUT;
-    uint64_t process = axp__live_process(&p->live, r->row);
     size_t event = axp__pf_begin_event(p, AXP__PF_INSTANT, p->rows[r->row].uuid,
                                        r->time_ns);
     axp__pf_string(p, 23, is_out ? "flow out" : "flow in");
-    /* ids are a process's own: another process's differ in the high bits */
-    axp__pb_fixed64(p->m, is_out ? 47 : 48, r->id ^ process << 48);
+    put_flow_id(p, r, is_out);
     axp__pf_end_event(p, event);
 }
 
@@ -249,8 +260,10 @@ static void put_live(struct axp__pf *p, const struct axp__record *r)
     const struct axp__live_place *place = axp__live_add(&p->live, r);
     uint64_t *uuid = &p->memory_uuids[place - p->live.places];
     if (!*uuid) {
-        const char *track =
-            place->track ? axp__stream_row(p->s, r->row)->name : "";
+        const char *device = axp__cap_device(p->v->capture, place->device);
+        const char *track = device         ? device
+                            : place->track ? axp__stream_row(p->s, r->row)->name
+                                           : "";
         char name[300];
         snprintf(name, sizeof name, "memory%s%.256s", *track ? " of " : "",
                  track);

@@ -14,6 +14,7 @@
 
 #include "base/base_text.h"
 #include "emit/emit_export.h"
+#include "emit/emit_name.h"
 #include "emit/emit_proto.h"
 #include "record/record_thread.h"
 
@@ -23,6 +24,7 @@
 struct function {
     const char *name, *file;
     int line;
+    char *own; /* its name, where that was made here */
 };
 
 struct pprof {
@@ -89,12 +91,22 @@ static uint64_t find_function(struct pprof *p, const char *name)
     return p->n_functions;
 }
 
-static uint64_t function_of(struct pprof *p, const char *name)
+/* By address: a name has one for each device. */
+static uint64_t function_of(struct pprof *p, const char *name,
+                            const char *device)
 {
     struct known *k = &p->known[axp__mix64((uintptr_t)name) % N_KNOWN];
-    if (k->name != name)
-        *k = (struct known){.name = name, .function = find_function(p, name)};
-    return k->function;
+    if (k->name == name) return k->function;
+    char *own = device ? axp__name_on(name, device) : NULL;
+    if (device && !own) p->has_failed = true;
+    uint64_t function = find_function(p, own ? own : name);
+    struct function *f = &p->functions[function - 1];
+    if (own && f->name == own)
+        f->own = own;
+    else
+        free(own);
+    *k = (struct known){.name = name, .function = function};
+    return function;
 }
 
 static bool init_functions(struct pprof *p)
@@ -108,7 +120,8 @@ static bool init_functions(struct pprof *p)
     if (!p->functions || !p->slots) return false;
     for (size_t i = 0; i < p->v->n_ops; i++) {
         const axp_op *op = &p->v->ops[i];
-        struct function *f = &p->functions[function_of(p, op->name) - 1];
+        struct function *f =
+            &p->functions[function_of(p, op->name, op->device) - 1];
         f->file = op->file;
         f->line = op->line;
     }
@@ -200,7 +213,7 @@ static void put_tree(struct pprof *p)
     for (size_t i = 1; i < p->v->n_tree; i++) {
         const axp_tree_node *node = &p->v->tree[i];
         size_t n = 0;
-        function[i] = (uint32_t)function_of(p, node->name);
+        function[i] = (uint32_t)function_of(p, node->name, node->device);
         for (int32_t k = (int32_t)i; k > 0 && n < most.n_frames;
              k = p->v->tree[k].parent)
             path[n++] = function[k];
@@ -216,15 +229,15 @@ static void put_memory(struct pprof *p)
 {
     uint64_t outside = p->v->n_tree ? p->v->tree[0].allocated_bytes : 0;
     if (outside) {
-        const uint64_t path[1] = {function_of(p, "[outside of scopes]")};
+        const uint64_t path[1] = {function_of(p, "[outside of scopes]", NULL)};
         const uint64_t values[N_VALUES] = {0, 0, 0, 0, outside, 0};
         put_sample(p, path, 1, values);
     }
     for (size_t i = 0; i < p->v->n_memory_names; i++) {
         const axp_memory_name *m = &p->v->memory_names[i];
         if (!m->current_bytes) continue;
-        const uint64_t path[2] = {function_of(p, m->name),
-                                  function_of(p, "[memory]")};
+        const uint64_t path[2] = {function_of(p, m->name, m->device),
+                                  function_of(p, "[memory]", NULL)};
         const uint64_t values[N_VALUES] = {0, 0, 0, 0, 0, m->current_bytes};
         put_sample(p, path, 2, values);
     }
@@ -272,6 +285,8 @@ axp_status axp__emit_pprof(const axp_view *v, struct axp__out *o)
     }
     if (has_gzip) deflateEnd(&p.z);
     free(p.m);
+    for (size_t i = 0; p.functions && i < p.n_functions; i++)
+        free(p.functions[i].own);
     free(p.functions);
     free(p.slots);
     return p.has_failed ? axp__fail(AXP_E_NO_MEMORY, "no memory to export")

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "emit/emit_async.h"
+#include "emit/emit_name.h"
 #include "emit/emit_name_cache.h"
 #include "emit/emit_export.h"
 #include "emit/emit_json_out.h"
@@ -264,12 +265,19 @@ static void put_sums(struct speedscope *p)
     axp__json_end(j, '}');
 }
 
-static void put_frame(struct axp__json *j, const struct axp__cap_name *name)
+static void put_frame(struct speedscope *p, const struct axp__cap_name *name)
 {
+    struct axp__json *j = &p->json;
+    char *text =
+        axp__name_on(name->text, axp__cap_device(p->v->capture,
+                                                 axp__device_of(name->flags)));
+    if (!text) p->has_failed = true;
     axp__json_line(j, "");
     axp__json_begin(j, '{');
     axp__json_key(j, "name");
-    axp__out_json_n(j->o, name->text, axp__len_to(name->text, AXP__MOST_NAME));
+    axp__out_json_n(j->o, text ? text : "",
+                    text ? axp__len_to(text, AXP__MOST_NAME) : 0);
+    free(text);
     if (name->file) {
         axp__json_key(j, "file");
         axp__out_json_n(j->o, name->file,
@@ -287,7 +295,7 @@ static void put_frames(struct speedscope *p)
     axp__json_list(j, "frames");
     for (uint32_t i = 0; i < p->names.next_number; i++) {
         struct axp__cap_name name = c->name_at(c, p->frames[i]);
-        put_frame(j, &name);
+        put_frame(p, &name);
     }
     axp__out_char(p->o, '\n');
     axp__json_end(j, ']');

@@ -14,7 +14,7 @@ struct row {
     const char *name;
     unsigned depth;
     uint64_t has_next;
-    char *shown;
+    char *shown, *own; /* own: a name that was made for the row */
     axp__cell cells[MAX_COLUMNS];
 };
 
@@ -23,6 +23,7 @@ struct axp__table {
     size_t n_columns, n_rows, max_rows;
     size_t widths[MAX_COLUMNS]; /* 0: left out */
     size_t gap, name_width;
+    bool has_failed;
     struct row rows[]; /* and one that takes what has no room */
 };
 
@@ -48,6 +49,20 @@ axp__cell *axp__table_row(struct axp__table *table, const char *name)
     if (table->n_rows < table->max_rows) table->n_rows++;
     row->name = name;
     return row->cells;
+}
+
+axp__cell *axp__table_row_on(struct axp__table *table, const char *name,
+                             const char *device)
+{
+    struct row *row = &table->rows[table->n_rows];
+    axp__cell *cells = axp__table_row(table, name);
+    if (!device || row->own) return cells;
+    row->own = axp__name_on(name, device);
+    if (row->own)
+        row->name = row->own;
+    else
+        table->has_failed = true;
+    return cells;
 }
 
 void axp__table_branch(struct axp__table *table, unsigned depth,
@@ -230,14 +245,16 @@ static void put_heads(struct axp__text *t, const struct axp__table *table)
 void axp__table_print(struct axp__text *t, struct axp__table *table)
 {
     if (!table) return;
-    if (lay_out(table, t->width) && fit(table)) {
+    if (!table->has_failed && lay_out(table, t->width) && fit(table)) {
         put_heads(t, table);
         for (size_t r = 0; r < table->n_rows; r++)
             put_row(t, table, &table->rows[r]);
     } else {
         t->has_failed = true;
     }
-    for (size_t r = 0; r < table->n_rows; r++)
+    for (size_t r = 0; r <= table->max_rows; r++) {
         free(table->rows[r].shown);
+        free(table->rows[r].own);
+    }
     free(table);
 }

@@ -60,6 +60,9 @@ struct axp__table *axp__table_create(struct axp__text *t,
 /* Cells of the columns after the name, to be filled; empty ones stay empty,
  * and a column of empty ones is left out. NULL table: cells into nothing. */
 axp__cell *axp__table_row(struct axp__table *table, const char *name);
+/* The same for a name on a device, if that is not NULL. */
+axp__cell *axp__table_row_on(struct axp__table *table, const char *name,
+                             const char *device);
 /* The row is a branch: its depth, and at which levels siblings follow. */
 void axp__table_branch(struct axp__table *table, unsigned depth,
                        uint64_t has_next);

@@ -85,15 +85,22 @@ static void put_place(struct axp__text *t, const axp_finding *f)
     axp__text_wrap(t, "", place);
 }
 
+static bool name_all(const struct axp__text *t, const axp_findings *f,
+                     struct axp__fit *names, size_t shown)
+{
+    for (size_t i = 0; i < shown; i++) {
+        bool is_beside;
+        names[i].name = axp__name_on(f->all[i].name, f->all[i].device);
+        names[i].columns = room_for_name(t, &f->all[i], i + 1, &is_beside);
+        if (!names[i].name) return false;
+    }
+    return axp__fit_names(names, shown);
+}
+
 static void put_all(struct axp__text *t, const axp_findings *f, size_t shown)
 {
     struct axp__fit *names = calloc(shown + 1, sizeof *names);
-    for (size_t i = 0; names && i < shown; i++) {
-        bool is_beside;
-        names[i].name = f->all[i].name;
-        names[i].columns = room_for_name(t, &f->all[i], i + 1, &is_beside);
-    }
-    bool ok = names && axp__fit_names(names, shown);
+    bool ok = names && name_all(t, f, names, shown);
     for (size_t i = 0; ok && i < shown; i++) {
         axp__out_char(t->o, '\n');
         put_head(t, &f->all[i], i + 1, &names[i]);
@@ -101,8 +108,10 @@ static void put_all(struct axp__text *t, const axp_findings *f, size_t shown)
         axp__text_wrap(t, "   ", f->all[i].description);
         axp__text_wrap(t, "   → ", f->all[i].suggestion);
     }
-    for (size_t i = 0; names && i < shown; i++)
+    for (size_t i = 0; names && i < shown; i++) {
+        free((char *)names[i].name);
         free(names[i].shown);
+    }
     free(names);
     if (!ok) t->has_failed = true;
 }

@@ -9,7 +9,7 @@
 static void put_name(struct axp__table *table, const axp_memory_name *m,
                      uint64_t peak)
 {
-    axp__cell *cells = axp__table_row(table, m->name);
+    axp__cell *cells = axp__table_row_on(table, m->name, m->device);
     const char *kind = axp__word_mem(m->kind);
     if (kind) axp__append(cells[0], AXP__CELL, 0, kind);
     axp__short_bytes(cells[1], m->at_peak_bytes);
@@ -21,7 +21,9 @@ static void put_name(struct axp__table *table, const axp_memory_name *m,
     axp__short_count(cells[6], m->n_frees);
 }
 
-static void put_names(struct axp__text *t, const axp_view *v)
+/* Of one domain. */
+static void put_names(struct axp__text *t, const axp_view *v,
+                      const axp_memory_domain *of)
 {
     static const struct axp__column columns[] = {
         {"at the peak", true, 0}, {"kind", true, 4},
@@ -31,21 +33,22 @@ static void put_names(struct axp__text *t, const axp_view *v)
     struct axp__table *table = axp__table_create(
         t, columns, sizeof columns / sizeof *columns, SHOWN_NAMES);
     uint64_t rest = 0;
-    size_t shown = 0;
+    size_t shown = 0, n = 0;
     char text[32];
     for (size_t i = 0; table && i < v->n_memory_names; i++) {
         const axp_memory_name *m = &v->memory_names[i];
-        if (!i || (i < SHOWN_NAMES && m->at_peak_bytes)) {
-            put_name(table, m, v->memory.peak_bytes);
+        if (axp__view_by_device(m->device, of->device)) continue;
+        if (!n || (n < SHOWN_NAMES && m->at_peak_bytes)) {
+            put_name(table, m, of->memory.peak_bytes);
             shown++;
         } else {
             rest += m->at_peak_bytes;
         }
+        n++;
     }
     axp__table_print(t, table);
-    if (shown < v->n_memory_names)
-        axp__text_say(t, "and %zu more, %s at the peak",
-                      v->n_memory_names - shown,
+    if (shown < n)
+        axp__text_say(t, "and %zu more, %s at the peak", n - shown,
                       axp_format_bytes(text, sizeof text, rest));
 }
 
@@ -64,7 +67,7 @@ static void put_leaks(struct axp__text *t, const axp_view *v)
             rest += leak->bytes;
             continue;
         }
-        axp__cell *cells = axp__table_row(table, leak->name);
+        axp__cell *cells = axp__table_row_on(table, leak->name, leak->device);
         axp__short_bytes(cells[0], leak->bytes);
         axp__short_count(cells[1], leak->n_blocks);
         axp__short_ns(cells[2], leak->at);
@@ -78,19 +81,44 @@ static void put_leaks(struct axp__text *t, const axp_view *v)
                       axp_format_bytes(text, sizeof text, rest));
 }
 
+static bool is_used(const axp_memory *m)
+{
+    return m->n_allocs || m->n_frees;
+}
+
+/* cuda:0: peak 5.57 KB after 20 ns, 760 B not freed */
+static void put_device(struct axp__text *t, const axp_view *v,
+                       const axp_memory_domain *d)
+{
+    char peak[32], at[32], live[32], line[256];
+    snprintf(line, sizeof line, "%.100s: peak %s after %s, %s not freed",
+             d->device,
+             axp_format_bytes(peak, sizeof peak, d->memory.peak_bytes),
+             axp_format_ns(at, sizeof at, d->memory.peak_at),
+             axp_format_bytes(live, sizeof live, d->memory.current_bytes));
+    axp__out_char(t->o, '\n');
+    axp__text_wrap(t, "", line);
+    if (is_used(&d->memory)) put_names(t, v, d);
+}
+
 void axp__text_memory(struct axp__text *t, const axp_view *v)
 {
     const axp_memory *m = &v->memory;
     char peak[32], at[32], live[32];
-    if (!m->n_allocs && !m->n_frees) {
-        axp__text_heading(t, "Memory Statistics", "no allocation was recorded");
-        return;
+    if (is_used(m)) {
+        axp_format_bytes(peak, sizeof peak, m->peak_bytes);
+        axp_format_ns(at, sizeof at, m->peak_at);
+        axp_format_bytes(live, sizeof live, m->current_bytes);
+        axp__text_heading(t, "Memory Statistics",
+                          "peak %s after %s, %s not freed", peak, at, live);
+        put_names(t, v, &v->domains[0]);
+    } else {
+        axp__text_heading(t, "Memory Statistics",
+                          v->n_domains > 1
+                              ? "no allocation of the host was recorded"
+                              : "no allocation was recorded");
     }
-    axp_format_bytes(peak, sizeof peak, m->peak_bytes);
-    axp_format_ns(at, sizeof at, m->peak_at);
-    axp_format_bytes(live, sizeof live, m->current_bytes);
-    axp__text_heading(t, "Memory Statistics", "peak %s after %s, %s not freed",
-                      peak, at, live);
-    put_names(t, v);
+    for (size_t i = 1; i < v->n_domains; i++)
+        put_device(t, v, &v->domains[i]);
     if (v->n_leaks) put_leaks(t, v);
 }

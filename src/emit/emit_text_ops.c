@@ -13,7 +13,7 @@
 
 static void put_op(struct axp__table *table, const axp_op *op)
 {
-    axp__cell *cells = axp__table_row(table, op->name);
+    axp__cell *cells = axp__table_row_on(table, op->name, op->device);
     axp__short_count(cells[0], op->calls);
     axp__short_ns(cells[1], op->total_ns);
     axp__short_ns(cells[2], op->self_ns);
@@ -116,7 +116,7 @@ static void put_place(struct tree *tree, size_t at, unsigned depth,
                       uint64_t has_next)
 {
     const axp_tree_node *n = &tree->v->tree[tree->places[at].node];
-    axp__cell *cells = axp__table_row(tree->table, n->name);
+    axp__cell *cells = axp__table_row_on(tree->table, n->name, n->device);
     axp__table_branch(tree->table, depth, has_next);
     axp__short_count(cells[0], n->calls);
     axp__short_ns(cells[1], n->total_ns);

@@ -152,7 +152,7 @@ void axp__text_threads(struct axp__text *t, const axp_view *v)
 static void put_track(struct axp__table *table, const struct axp__view_track *k,
                       bool has_processes)
 {
-    axp__cell *cells = axp__table_row(table, k->name);
+    axp__cell *cells = axp__table_row_on(table, k->name, k->device);
     axp_ns span = k->end - k->begin;
     if (has_processes)
         axp__fixed(cells[0], AXP__CELL, (double)k->process_id, 0);

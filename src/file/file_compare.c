@@ -484,6 +484,17 @@ static void compare_memory(struct axp__comparison *x)
     size_t k = 0;
     compare_number(x, "live bytes", a->current_bytes, b->current_bytes);
     compare_about(x, "peak of memory", a->peak_bytes, b->peak_bytes, allowed);
+    compare_number(x, "devices with memory", a->n_domains, b->n_domains);
+    for (size_t i = 0; i < a->n_domains; i++) {
+        const struct axp__cap_domain *stored = &a->domains[i];
+        const struct axp__cap_domain *folded =
+            axp__cap_find_domain(b, stored->device);
+        if (!folded) continue;
+        compare_number(x, "live bytes of a device", stored->current_bytes,
+                       folded->current_bytes);
+        compare_about(x, "peak of a device", stored->peak_bytes,
+                      folded->peak_bytes, allowed);
+    }
     for (size_t i = 0; i < a->n_live; i++) {
         while (k < b->n_live && b->live[k].name < a->live[i].name)
             k++;

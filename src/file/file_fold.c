@@ -143,13 +143,23 @@ void axp__fold_wait(struct axp__fold *f, struct axp__fold_row *r)
     if (r->at_waiting == r->n_waiting++) enter_heap(f, r);
 }
 
+/* The memory that a name's allocations are in; NULL: no memory. */
+static struct axp__memory *memory_of(struct axp__fold *f, uint32_t name)
+{
+    const struct axp__capture *c = f->capture;
+    uint32_t device = c->devices ? axp__cap_device_of(c, name) : 0;
+    struct axp__memory **m = &f->memory_of[device];
+    if (!device) return &f->memory;
+    if (!*m) *m = axp__domain_get(&f->domains, &f->budget, device);
+    return *m;
+}
+
 /* Purses keep threads apart that record at the same time. Here is one for all
  * of a name, and one for everything. */
-static struct axp__purse *purse_of(struct axp__fold *f, struct axp__entry *e,
+static struct axp__purse *purse_of(struct axp__memory *m, struct axp__entry *e,
                                    bool is_alloc)
 {
     struct axp__traffic *t = e->record;
-    struct axp__memory *m = &f->memory;
     if (e->other) return e->other;
     struct axp__live_name *live =
         is_alloc ? axp__memory_get(m, t->name) : axp__memory_find(m, t->name);
@@ -160,22 +170,36 @@ static struct axp__purse *purse_of(struct axp__fold *f, struct axp__entry *e,
     return e->other;
 }
 
+static struct axp__purse *purse_of_all(struct axp__memory *m)
+{
+    axp__ref purse = m->all.purses;
+    return purse ? axp__slab_at(&m->slab, purse) : axp__memory_join(m);
+}
+
+static void mark_first_step(struct axp__fold *f)
+{
+    if (f->has_first_step) return; /* it looks at all names: once */
+    f->has_first_step = true;
+    axp__memory_mark_first_step(&f->memory);
+    for (struct axp__domain *d = f->domains; d; d = d->next)
+        axp__memory_mark_first_step(&d->memory);
+}
+
 /* As record_alloc and record_free there do it. */
 static void apply(struct axp__fold *f, struct axp__fold_row *r,
                   const struct axp__mem_word *w)
 {
-    struct axp__memory *m = &f->memory;
     if (w->what == AXP__MEM_FIRST_STEP) {
-        if (!f->has_first_step) axp__memory_mark_first_step(m);
-        f->has_first_step = true; /* it looks at all names: once */
+        mark_first_step(f);
         return;
     }
     bool is_alloc = w->what == AXP__MEM_ALLOC;
     f->n_with_memory += !r->has_memory;
     r->has_memory = true;
-    struct axp__entry *e = axp__tally_traffic(&r->tally, w->name);
-    if (!f->purse) f->purse = axp__memory_join(m);
-    struct axp__purses x = {e ? purse_of(f, e, is_alloc) : NULL, f->purse};
+    struct axp__memory *m = memory_of(f, w->name);
+    struct axp__entry *e = m ? axp__tally_traffic(&r->tally, w->name) : NULL;
+    struct axp__purses x = {e ? purse_of(m, e, is_alloc) : NULL,
+                            m ? purse_of_all(m) : NULL};
     if (!e || !x.all || (is_alloc && !x.own)) {
         f->n_lost++;
         return;
@@ -370,6 +394,7 @@ struct axp__fold *axp__fold_create(const struct axp__capture *c, bool is_apart)
     if (!f) return NULL;
     f->budget.limit_bytes = TREE_BYTES / 3 * 4;
     f->budget.reserve_bytes = SURE_BYTES + SURE_A_BYTE * bytes_of(c);
+    f->capture = c;
     f->memory.budget = &f->budget;
     f->n_looks = AXP__FOLD_LOOKS_FREE;
     f->merge_at = AXP__FOLD_APART;
@@ -412,6 +437,7 @@ void axp__fold_destroy(struct axp__fold *f)
         destroy_row(f->row[i]);
     destroy_row(f->merged);
     axp__memory_clear(&f->memory);
+    axp__domains_clear(&f->domains, &f->budget);
     free(f->row);
     free(f->n_turns);
     free(f->finished);

@@ -30,7 +30,7 @@
 #define AXP_FILE_FOLD_H
 #include "os/os_clock.h"
 #include "tally/tally_capture.h"
-#include "tally/tally_memory.h"
+#include "tally/tally_domain.h"
 
 #define AXP__FOLD_LOOKS_FREE ((uint64_t)1 << 22)
 #define AXP__FOLD_LOOKS_A_BYTE 8u
@@ -59,6 +59,7 @@ struct axp__fold_row {
     uint64_t first_ticks;              /* UINT64_MAX: no event */
     uint64_t last_ticks;               /* of events that are no begins */
     uint64_t first_ns, last_ns;        /* of a track */
+    uint64_t process_id;               /* of a track; 0: the recording's */
     uint64_t n_unmatched;              /* ends without a beginning */
     uint64_t busy_ticks, waited_ticks; /* of a merged one */
     struct axp__mem_word *waiting;     /* from at_waiting to n_waiting */
@@ -71,11 +72,13 @@ struct axp__fold_stop { /* a scope that another thread has ended */
 };
 
 struct axp__fold {
+    const struct axp__capture *capture; /* that is folded */
     struct axp__budget budget;
-    struct axp__memory memory;
+    struct axp__memory memory; /* of the host */
+    struct axp__domain *domains;
+    struct axp__memory *memory_of[AXP__DEVICES]; /* theirs, at hand */
     uint64_t start_ticks, end_ticks; /* the latest event */
     struct axp__rate rate;
-    struct axp__purse *purse;   /* of what is live in all */
     struct axp__fold_row **row; /* by id; NULL: not met yet */
     uint32_t *row_id;           /* beside them */
     uint32_t *n_turns;          /* and what is still to come of them;

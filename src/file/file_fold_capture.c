@@ -28,46 +28,7 @@ static bool copy_lane(struct axp__capture *c, struct axp__cap_lane *to,
     return true;
 }
 
-/* ---- memory and rows ------------------------------------------------------------ */
-
-static void count_live(void *ctx, struct axp__live_name *live)
-{
-    (void)live;
-    ++*(size_t *)ctx;
-}
-
-struct live_copy {
-    struct axp__capture *c;
-    struct axp__memory *m;
-};
-
-static void copy_live(void *ctx, struct axp__live_name *live)
-{
-    struct live_copy *x = ctx;
-    struct axp__live_state s = axp__memory_read(x->m, &live->account);
-    x->c->live[x->c->n_live++] =
-        (struct axp__cap_live){.name = live->name,
-                               .kind = live->kind,
-                               .current_bytes = axp__live_bytes(s.held),
-                               .peak_bytes = live->account.peak_bytes,
-                               .at_peak_bytes = axp__live_bytes(s.held_at_peak),
-                               .first_step_bytes = live->first_step_bytes,
-                               .since_ticks = s.since_ticks,
-                               .since_row = s.since_row};
-}
-
-static bool copy_memory(struct axp__fold *f, struct axp__capture *c)
-{
-    size_t n = 0;
-    axp__memory_each(&f->memory, count_live, &n);
-    c->live = axp__cap_take(c, n, sizeof *c->live);
-    if (!c->live) return false;
-    axp__memory_each(&f->memory, copy_live, &(struct live_copy){c, &f->memory});
-    c->current_bytes = axp__memory_current(&f->memory);
-    c->peak_bytes = axp__memory_peak(&f->memory);
-    c->peak_ticks = f->memory.peak_ticks;
-    return true;
-}
+/* ---- rows ---------------------------------------------------------------------- */
 
 /* Records by id, each once. */
 static const struct axp__row_record *find_record(
@@ -89,7 +50,8 @@ static void set_row(struct axp__cap_row *to, const struct axp__fold_row *r,
                     const struct axp__capture *c)
 {
     *to = (struct axp__cap_row){.id = r->id,
-                                .process_id = c->process_id,
+                                .process_id = r->process_id ? r->process_id
+                                                            : c->process_id,
                                 .rank = c->rank,
                                 .first = r->first_ticks,
                                 .last = r->last_ticks,
@@ -112,7 +74,8 @@ bool axp__fold_to_capture(struct axp__fold *f, struct axp__capture *c,
 {
     c->rows = axp__cap_take(c, f->n_rows, sizeof *c->rows);
     c->lanes = axp__cap_take(c, f->n_rows + 1, sizeof *c->lanes);
-    if (!c->rows || !c->lanes || !copy_memory(f, c)) return false;
+    if (!c->rows || !c->lanes || !axp__domains_copy(c, &f->memory, &f->domains))
+        return false;
     for (size_t i = 0; i < f->n_rows; i++) {
         struct axp__fold_row *r = f->row[i];
         if (!r || r->first_ticks == UINT64_MAX) continue;

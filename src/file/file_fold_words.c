@@ -148,12 +148,18 @@ static void add_work(struct axp__fold_row *r, const struct axp__work *work)
     if (top != r->tally.frames) axp__tally_add_work(&r->tally, top, work);
 }
 
+/* The words of DIMS. */
+static void get_dims(const uint64_t *words, uint32_t dims[6])
+{
+    for (unsigned i = 0; i < 6; i++)
+        dims[i] = (uint32_t)(words[i / 2] >> 32 * (i % 2));
+}
+
 static void add_dims(struct axp__fold_row *r, const uint64_t *payload)
 {
     struct axp__frame *top = r->tally.top;
     uint32_t dims[6];
-    for (unsigned i = 0; i < 6; i++)
-        dims[i] = (uint32_t)(payload[i / 2] >> 32 * (i % 2));
+    get_dims(payload, dims);
     if (top != r->tally.frames && dims[0]) axp__tally_set_dims(top->op, dims);
 }
 
@@ -167,6 +173,11 @@ void axp__fold_set_category(struct axp__fold_row *r, uint64_t category)
 /* ---- memory ------------------------------------------------------------------------ */
 
 #define BYTES_MASK (((uint64_t)1 << 56) - 1)
+
+static bool is_on_device(const struct axp__fold *f, uint32_t name)
+{
+    return f->capture->devices && axp__cap_device_of(f->capture, name);
+}
 
 void axp__fold_put_memory(struct axp__fold *f, struct axp__fold_row *r,
                           const struct axp__wire_event *e,
@@ -187,7 +198,7 @@ void axp__fold_put_memory(struct axp__fold *f, struct axp__fold_row *r,
         .kind = kind > AXP_MEM_CACHE ? AXP_MEM_NONE : kind,
     };
     axp__fold_wait(f, r);
-    if (!is_alloc) return;
+    if (!is_alloc || is_on_device(f, e->name)) return;
     struct axp__node_extra *x = axp__tally_extra(&r->tally, r->tally.top->node);
     if (x) x->allocated_bytes += bytes;
 }
@@ -200,15 +211,22 @@ static void widen(struct axp__fold_row *r, uint64_t begin_ns, uint64_t end_ns)
     if (end_ns > r->last_ns) r->last_ns = end_ns;
 }
 
+/* SPAN, or SPAN_EX, which may have left out what is 0. */
 static void add_span(struct axp__fold_row *r, const struct axp__wire_event *e)
 {
-    const uint64_t *p = e->payload;
+    uint64_t p[10] = {0};
+    uint32_t dims[6];
+    bool is_ex = e->ext == AXP__X_SPAN_EX;
+    size_t most = is_ex ? 10 : 5;
+    memcpy(p, e->payload, (e->n_payload < most ? e->n_payload : most) * 8);
+    get_dims(p + 7, dims);
     struct axp__work work = {as_double(p[2]), as_double(p[3]), (uint32_t)p[4],
-                             NULL};
+                             dims};
     if (work.dtype > AXP_C128) work.dtype = 0;
     uint64_t ns = p[1] > p[0] ? p[1] - p[0] : 0;
     axp__tally_add_span(&r->tally, e->name, ns,
-                        p[2] || p[3] || p[4] ? &work : NULL);
+                        p[2] || p[3] || p[4] || dims[0] ? &work : NULL,
+                        is_ex && e->argument <= AXP_CAT_IO ? e->argument : 0);
     widen(r, p[0], p[0] + ns);
 }
 
@@ -266,7 +284,9 @@ static void fold_ext(struct axp__fold *f, struct axp__fold_row *r,
     case AXP__X_DROP: drop(f, r, e); break;
     case AXP__X_CATEGORY: axp__fold_set_category(r, e->argument); break;
     case AXP__X_DIMS: add_dims(r, e->payload); break;
-    case AXP__X_SPAN: add_span(r, e); break;
+    case AXP__X_SPAN:
+    case AXP__X_SPAN_EX: add_span(r, e); break;
+    case AXP__X_TRACK_OF: r->process_id = e->payload[0]; break;
     case AXP__X_TRACK_ALLOC:
     case AXP__X_TRACK_FREE:
         axp__fold_put_memory(f, r, e, e->payload[1],

@@ -373,6 +373,24 @@ static bool read_live(struct reader *r)
     return true;
 }
 
+/* Each device once; the host has none. */
+static bool read_domains(struct reader *r)
+{
+    struct axp__capture *c = r->c;
+    uint64_t n = r->table[AXP__T_DOMAIN].n;
+    struct axp__cap_domain *in_file = take(r, n, sizeof *in_file);
+    c->domains = take(r, n, sizeof *c->domains);
+    if (!in_file || !c->domains) return false;
+    READ(r, DOMAIN, in_file, n);
+    for (uint64_t i = 0; i < n && !r->is_damaged; i++) {
+        size_t before = c->n_domains;
+        if (in_file[i].device && in_file[i].device < AXP__DEVICES)
+            axp__cap_add_domain(c, in_file[i]);
+        if (c->n_domains == before) r->is_damaged = true;
+    }
+    return true;
+}
+
 static bool read_rows(struct reader *r)
 {
     struct axp__capture *c = r->c;
@@ -399,7 +417,7 @@ enum axp__image_result axp__image_read(struct axp__capture *c,
     if (c->rate_mult == 0) r->is_damaged = true;
     bool ok =
         r->is_damaged || (read_rows(r) && read_lanes(r) && read_steps(r) &&
-                          read_live(r) && read_warnings(r));
+                          read_live(r) && read_domains(r) && read_warnings(r));
     check_step_pages(r);
     free(r->is_op);
     if (r->is_damaged) return AXP__IMAGE_DAMAGED;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/base_text.h"
+#include "file/file_join_names.h"
 #include "file/file_shift.h"
 #include "os/os_clock.h"
 
@@ -17,93 +17,10 @@ struct join {
     struct axp__join_part *parts;
     struct axp__shift **shift; /* of each part */
     size_t n_parts;
-    struct axp__cap_name *names; /* joined; in c's memory at the end */
-    uint32_t n_names, cap_names;
-    uint32_t *slots; /* id + 1, by text and kind */
-    uint32_t n_slots;
-    bool has_hosts; /* several */
+    struct axp__join_names names;
+    bool has_hosts;   /* several */
+    bool has_devices; /* that several have memory of */
 };
-
-/* ---- names ----------------------------------------------------------------------- */
-
-struct names {
-    struct axp__cap_name *at;
-    uint32_t n;
-};
-
-static struct axp__cap_name name_at(const struct axp__capture *c, uint32_t id)
-{
-    const struct names *names = c->own;
-    if (id < names->n) return names->at[id];
-    return axp__cap_special(id);
-}
-
-static bool is_same(const struct axp__cap_name *a,
-                    const struct axp__cap_name *b)
-{
-    return axp__kind_of(a->flags) == axp__kind_of(b->flags) &&
-           !strcmp(a->text, b->text);
-}
-
-static uint32_t *find_slot(const struct join *j,
-                           const struct axp__cap_name *name)
-{
-    uint64_t k = axp__text_hash(name->text, strlen(name->text));
-    uint32_t *slot;
-    while (*(slot = &j->slots[k & (j->n_slots - 1)]) &&
-           !is_same(&j->names[*slot - 1], name))
-        k++;
-    return slot;
-}
-
-static bool widen_names(struct join *j)
-{
-    uint32_t cap = j->cap_names ? j->cap_names * 2 : 1024;
-    struct axp__cap_name *names = realloc(j->names, cap * sizeof *names);
-    if (names) j->names = names;
-    uint32_t *slots = calloc(4 * (size_t)cap, sizeof *slots);
-    if (!names || !slots) {
-        free(slots);
-        return false;
-    }
-    free(j->slots);
-    j->slots = slots;
-    j->n_slots = 4 * cap;
-    j->cap_names = cap;
-    for (uint32_t i = 0; i < j->n_names; i++)
-        *find_slot(j, &j->names[i]) = i + 1;
-    return true;
-}
-
-/* The id of a name in the joined table. Past the last it is 1, "(other)";
- * UINT32_MAX: no memory. */
-static uint32_t join_name(struct join *j, struct axp__cap_name name)
-{
-    if (j->n_names == j->cap_names && !widen_names(j)) return UINT32_MAX;
-    uint32_t *slot = find_slot(j, &name);
-    if (*slot) {
-        struct axp__cap_name *there = &j->names[*slot - 1];
-        if (!there->file && name.file) *there = name;
-        return *slot - 1;
-    }
-    if (j->n_names == AXP__MAX_NAMES) return 1;
-    j->names[j->n_names] = name;
-    return (*slot = ++j->n_names) - 1;
-}
-
-static bool join_names(struct join *j, size_t i)
-{
-    const struct axp__capture *from = j->parts[i].capture;
-    struct axp__shift *s = j->shift[i];
-    s->n_names = from->n_names;
-    s->name = malloc((s->n_names + (size_t)1) * sizeof *s->name);
-    if (!s->name) return false;
-    for (uint32_t id = 0; id <= s->n_names; id++) {
-        s->name[id] = join_name(j, from->name_at(from, id));
-        if (s->name[id] == UINT32_MAX) return false;
-    }
-    return true;
-}
 
 /* ---- time ------------------------------------------------------------------------------ */
 
@@ -180,12 +97,14 @@ static bool take_arrays(struct join *j)
 {
     struct axp__capture *c = j->c;
     size_t rows = 0, lanes = 0, chunks = 0, live = 0, warnings = 2;
+    size_t domains = 0;
     for (size_t i = 0; i < j->n_parts; i++) {
         const struct axp__capture *p = j->parts[i].capture;
         rows += p->n_rows;
         lanes += p->n_lanes;
         chunks += p->n_chunks;
         live += p->n_live;
+        domains += p->n_domains;
         warnings += p->n_warnings;
     }
     c->processes = axp__cap_take(c, j->n_parts, sizeof *c->processes);
@@ -193,9 +112,10 @@ static bool take_arrays(struct join *j)
     c->lanes = axp__cap_take(c, lanes, sizeof *c->lanes);
     c->chunks = axp__cap_take(c, chunks, sizeof *c->chunks);
     c->live = axp__cap_take(c, live, sizeof *c->live);
+    c->domains = axp__cap_take(c, domains, sizeof *c->domains);
     c->warnings = axp__cap_take(c, warnings, sizeof *c->warnings);
     return c->processes && c->rows && c->lanes && c->chunks && c->live &&
-           c->warnings;
+           c->domains && c->warnings;
 }
 
 static void add_live(struct join *j, size_t i)
@@ -207,6 +127,30 @@ static void add_live(struct join *j, size_t i)
         *live = p->live[k];
         axp__shift_live(j->shift[i], live);
     }
+}
+
+/* Several of one device are added, as the hosts' are. */
+static bool add_domains(struct join *j, size_t i)
+{
+    const struct axp__capture *p = j->parts[i].capture;
+    struct axp__shift *s = j->shift[i];
+    for (size_t k = 0; k < p->n_domains; k++) {
+        struct axp__cap_domain from = p->domains[k];
+        from.device = axp__join_device(j->c, s, from.device);
+        if (!from.device) return false;
+        from.peak_ticks = axp__shift_ticks(s, from.peak_ticks);
+        struct axp__cap_domain *to = axp__cap_find_domain(j->c, from.device);
+        if (to) {
+            j->has_devices = true;
+            to->current_bytes += from.current_bytes;
+            to->peak_bytes += from.peak_bytes;
+            if (from.peak_ticks > to->peak_ticks)
+                to->peak_ticks = from.peak_ticks;
+        } else {
+            axp__cap_add_domain(j->c, from);
+        }
+    }
+    return true;
 }
 
 static void add_warning(struct axp__capture *c, struct axp__cap_warning w)
@@ -251,6 +195,7 @@ static bool add_part(struct join *j, size_t i)
         c->n_lanes++;
     }
     add_live(j, i);
+    if (!add_domains(j, i)) return false;
     for (size_t k = 0; k < p->n_warnings; k++) {
         struct axp__cap_warning w = p->warnings[k];
         w.name = w.name ? axp__shift_name(s, w.name) : 0;
@@ -385,7 +330,7 @@ static bool fill(struct join *j)
 {
     struct axp__capture *c = j->c;
     const struct axp__capture *first = j->parts[0].capture;
-    uint64_t n_peaks = 0;
+    uint64_t n_peaks = 0, n_of_devices = 0;
     c->rate_mult = first->rate_mult;
     c->clock = first->clock;
     c->process_id = first->process_id;
@@ -396,15 +341,18 @@ static bool fill(struct join *j)
     if (!c->title || !number_rows(j) || !take_arrays(j)) return false;
     for (size_t i = 0; i < j->n_parts; i++) {
         set_time(j, i);
-        if (!join_names(j, i)) return false;
+        if (!axp__join_names(&j->names, j->c, j->shift[i])) return false;
     }
     set_span(j);
     for (size_t i = 0; i < j->n_parts; i++) {
         if (!add_part(j, i)) return false;
-        n_peaks += j->parts[i].capture->peak_bytes > 0;
+        const struct axp__capture *part = j->parts[i].capture;
+        n_peaks += part->peak_bytes > 0;
+        n_of_devices += part->n_domains > 0;
     }
     c->own_cost = main_cost(c);
     merge_live(c);
+    if (j->has_devices && n_of_devices > n_peaks) n_peaks = n_of_devices;
     if (n_peaks > 1)
         add_warning(c, (struct axp__cap_warning){
                            "joined_peaks",
@@ -417,15 +365,7 @@ static bool fill(struct join *j)
                            "recordings of several hosts, put on one time axis "
                            "by their real-time clocks",
                            j->n_parts, 0});
-    struct names *names = axp__cap_take(c, 1, sizeof *names);
-    struct axp__cap_name *at = axp__cap_take(c, j->n_names, sizeof *at);
-    if (!names || !at) return false;
-    memcpy(at, j->names, j->n_names * sizeof *at);
-    *names = (struct names){at, j->n_names};
-    c->own = names;
-    c->name_at = name_at;
-    c->n_names = j->n_names;
-    return true;
+    return axp__join_names_end(&j->names, c);
 }
 
 /* From here on the capture owns the parts, by their shifts. */
@@ -469,7 +409,6 @@ struct axp__capture *axp__join(struct axp__join_part *parts, size_t n)
     else
         give_up(&j);
     free(j.shift);
-    free(j.names);
-    free(j.slots);
+    axp__join_names_fini(&j.names);
     return j.c;
 }

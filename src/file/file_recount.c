@@ -226,6 +226,23 @@ static bool take_merged(struct recount *x)
 
 /* ---- memory ---------------------------------------------------------------------------- */
 
+static struct axp__cap_domain host_of(const struct axp__capture *c)
+{
+    return (struct axp__cap_domain){0, c->current_bytes, c->peak_bytes,
+                                    c->peak_ticks};
+}
+
+/* was: as it was found; NULL: it was not. */
+static void take_peak(struct axp__cap_domain *is,
+                      const struct axp__cap_domain *was, uint64_t allowed)
+{
+    if (!was || !allowed || was->peak_bytes < is->current_bytes ||
+        axp__compare_apart(was->peak_bytes, is->peak_bytes) > allowed)
+        return;
+    is->peak_bytes = was->peak_bytes;
+    is->peak_ticks = was->peak_ticks;
+}
+
 /* Where threads raced for a peak the recorder alone knows it: believed as far
  * as a check believes it. */
 static bool take_peaks(struct recount *x, uint64_t allowed)
@@ -261,12 +278,16 @@ static bool take_memory(struct recount *x)
     if (allowed && !take_peaks(x, allowed)) return false;
     c->live = again->live;
     c->n_live = again->n_live;
-    c->current_bytes = again->current_bytes;
-    if (allowed && c->peak_bytes >= c->current_bytes &&
-        axp__compare_apart(c->peak_bytes, again->peak_bytes) <= allowed)
-        return true;
-    c->peak_bytes = again->peak_bytes;
-    c->peak_ticks = again->peak_ticks;
+    struct axp__cap_domain was = host_of(c), is = host_of(again);
+    take_peak(&is, &was, allowed);
+    c->current_bytes = is.current_bytes;
+    c->peak_bytes = is.peak_bytes;
+    c->peak_ticks = is.peak_ticks;
+    for (size_t i = 0; i < again->n_domains; i++)
+        take_peak(&again->domains[i],
+                  axp__cap_find_domain(c, again->domains[i].device), allowed);
+    c->domains = again->domains;
+    c->n_domains = again->n_domains;
     return true;
 }
 

@@ -15,7 +15,8 @@ struct axp__shift {
     struct axp__capture *part; /* released with the source */
     uint32_t *name;            /* by the part's id; the last: any other */
     uint32_t n_names;
-    uint32_t first_row; /* added to ids of rows */
+    uint8_t device[AXP__DEVICES]; /* by the part's number; 0: not met yet */
+    uint32_t first_row;           /* added to ids of rows */
     /* ticks of the part t ↦ to_ticks + (t - from_ticks) * ratio */
     uint64_t from_ticks, to_ticks;
     double ratio;

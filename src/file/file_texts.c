@@ -171,7 +171,8 @@ bool axp__file_names(struct axp__file *f, struct axp__capture *c)
     c->name_at = name_at;
     c->n_names = names->n;
     struct name_reader r = {c, names};
-    return each_body(f, AXP__B_NAMES, read_names, &r);
+    return each_body(f, AXP__B_NAMES, read_names, &r) &&
+           axp__cap_list_devices(c);
 }
 
 /* ---- rows --------------------------------------------------------------------------- */

@@ -27,12 +27,19 @@ static size_t put_all(struct place p, const void *from, size_t n, size_t size)
 
 /* ---- operations ----------------------------------------------------------------------- */
 
+/* The program's own on the host, its waits there, what is on a device. */
+static int rank_of(const axp_op *op)
+{
+    return op->device ? 2 : op->is_wait;
+}
+
 axp_status axp_view_op_sized(const axp_view *v, const char *name, axp_op *out,
                              size_t size)
 {
     const axp_op *found = NULL;
     for (size_t i = 0; v && name && i < v->n_ops; i++)
-        if (!strcmp(v->ops[i].name, name) && (!found || found->is_wait))
+        if (!strcmp(v->ops[i].name, name) &&
+            (!found || rank_of(&v->ops[i]) < rank_of(found)))
             found = &v->ops[i];
     if (found) {
         axp__sized_copy(out, size, found, sizeof *found);
@@ -46,14 +53,14 @@ static int by_total(const void *a, const void *b)
 {
     const axp_op *x = a, *y = b;
     if (x->total_ns != y->total_ns) return x->total_ns < y->total_ns ? 1 : -1;
-    return strcmp(x->name, y->name);
+    return axp__view_by_name(x, y);
 }
 
 static int by_calls(const void *a, const void *b)
 {
     const axp_op *x = a, *y = b;
     if (x->calls != y->calls) return x->calls < y->calls ? 1 : -1;
-    return strcmp(x->name, y->name);
+    return axp__view_by_name(x, y);
 }
 
 size_t axp_view_ops_sized(const axp_view *v, axp_order order, axp_op *out,
@@ -92,6 +99,13 @@ void axp_view_memory_sized(const axp_view *v, axp_memory *out, size_t size)
 {
     static const axp_memory none;
     axp__sized_copy(out, size, v ? &v->memory : &none, sizeof none);
+}
+
+size_t axp_view_memory_domains_sized(const axp_view *v, axp_memory_domain *out,
+                                     size_t cap, size_t size)
+{
+    struct place p = {out, cap, size};
+    return v ? put_all(p, v->domains, v->n_domains, sizeof *v->domains) : 0;
 }
 
 size_t axp_view_memory_names_sized(const axp_view *v, axp_memory_name *out,
@@ -134,8 +148,8 @@ size_t axp_view_tracks_sized(const axp_view *v, axp_track_info *out, size_t cap,
     if (!v) return 0;
     for (size_t i = 0; out && i < cap && i < v->n_tracks; i++) {
         const struct axp__view_track *t = &v->tracks[i];
-        axp_track_info info = {t->name, t->process_id, t->rank,  t->begin,
-                               t->end,  t->busy_ns,    t->events};
+        axp_track_info info = {t->name, t->process_id, t->rank,   t->begin,
+                               t->end,  t->busy_ns,    t->events, t->device};
         put(p, i, &info, sizeof info);
     }
     return v->n_tracks;

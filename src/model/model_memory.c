@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Memory: totals, names with what each held at the peak, what is unfreed. */
+/* Memory: totals by domain, names with what each held at its domain's peak, what
+ * is unfreed. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,14 +47,16 @@ static int by_at_peak(const void *a, const void *b)
         return x->at_peak_bytes < y->at_peak_bytes ? 1 : -1;
     if (x->peak_bytes != y->peak_bytes)
         return x->peak_bytes < y->peak_bytes ? 1 : -1;
-    return strcmp(x->name, y->name);
+    int order = strcmp(x->name, y->name);
+    return order ? order : axp__view_by_device(x->device, y->device);
 }
 
 static int by_bytes(const void *a, const void *b)
 {
     const axp_leak *x = a, *y = b;
     if (x->bytes != y->bytes) return x->bytes < y->bytes ? 1 : -1;
-    return strcmp(x->name, y->name);
+    int order = strcmp(x->name, y->name);
+    return order ? order : axp__view_by_device(x->device, y->device);
 }
 
 static void add_leak(axp_view *v, const struct axp__cap_live *live,
@@ -62,6 +65,7 @@ static void add_leak(axp_view *v, const struct axp__cap_live *live,
     const struct axp__cap_row *row = axp__view_row(v, live->since_row);
     v->leaks[v->n_leaks++] = (axp_leak){
         .name = axp__view_name(v, live->name),
+        .device = axp__view_device(v, live->name),
         .bytes = live->current_bytes,
         .at = axp__view_time(v, live->since_ticks),
         .thread_id = row ? row->tid : 0,
@@ -71,47 +75,94 @@ static void add_leak(axp_view *v, const struct axp__cap_live *live,
     };
 }
 
+/* ---- domains ------------------------------------------------------------------- */
+
+static int by_device(const void *a, const void *b)
+{
+    const axp_memory_domain *x = a, *y = b;
+    return axp__view_by_device(x->device, y->device);
+}
+
+static axp_memory_domain make_domain(const axp_view *v,
+                                     const struct axp__cap_domain *d)
+{
+    return (axp_memory_domain){
+        .device = axp__cap_device(v->capture, d->device),
+        .memory = {.current_bytes = d->current_bytes,
+                   .peak_bytes = d->peak_bytes,
+                   .peak_at =
+                       d->peak_bytes ? axp__view_time(v, d->peak_ticks) : 0}};
+}
+
+/* The host's, and those of devices by number; of_device says where each is. */
+static bool make_domains(axp_view *v, uint32_t of_device[AXP__DEVICES])
+{
+    const struct axp__capture *c = v->capture;
+    struct axp__cap_domain host = {0, c->current_bytes, c->peak_bytes,
+                                   c->peak_ticks};
+    v->domains = calloc(c->n_domains + 1, sizeof *v->domains);
+    if (!v->domains) return false;
+    v->domains[v->n_domains++] = make_domain(v, &host);
+    for (size_t i = 0; i < c->n_domains; i++) {
+        of_device[c->domains[i].device] = (uint32_t)v->n_domains;
+        v->domains[v->n_domains++] = make_domain(v, &c->domains[i]);
+    }
+    return true;
+}
+
+/* ---- names --------------------------------------------------------------------- */
+
+static void add_traffic(axp_memory *m, const struct axp__cap_traffic *t)
+{
+    m->total_allocated += t->allocated_bytes;
+    m->total_freed += t->freed_bytes;
+    m->n_allocs += t->n_allocs;
+    m->n_frees += t->n_frees;
+}
+
+static void add_name(axp_view *v, const struct axp__cap_traffic *t,
+                     const struct axp__cap_live *live)
+{
+    axp_memory_name *m = &v->memory_names[v->n_memory_names++];
+    *m = (axp_memory_name){.name = axp__view_name(v, t->name),
+                           .device = axp__view_device(v, t->name),
+                           .total_allocated = t->allocated_bytes,
+                           .n_allocs = t->n_allocs,
+                           .n_frees = t->n_frees};
+    if (!live) return; /* it was only ever freed */
+    m->kind = (axp_mem)live->kind;
+    m->current_bytes = live->current_bytes;
+    m->peak_bytes = live->peak_bytes;
+    m->at_peak_bytes = live->at_peak_bytes;
+    if (live->current_bytes) add_leak(v, live, t);
+}
+
 bool axp__view_make_memory(axp_view *v)
 {
     const struct axp__capture *c = v->capture;
+    uint32_t of_device[AXP__DEVICES] = {0};
     size_t n = 0, next = 0;
     struct axp__cap_traffic *all = all_traffic(c, &n);
     v->memory_names = calloc(n + 1, sizeof *v->memory_names);
     v->leaks = calloc(n + 1, sizeof *v->leaks);
-    v->memory = (axp_memory){
-        .current_bytes = c->current_bytes,
-        .peak_bytes = c->peak_bytes,
-        .peak_at = c->peak_bytes ? axp__view_time(v, c->peak_ticks) : 0};
-    bool ok = all && v->memory_names && v->leaks;
+    bool ok = all && v->memory_names && v->leaks && make_domains(v, of_device);
     for (size_t i = 0; ok && i < n; i++) {
         const struct axp__cap_traffic *t = &all[i];
+        uint32_t device = axp__cap_device_of(c, t->name);
+        if (!device || of_device[device])
+            add_traffic(&v->domains[of_device[device]].memory, t);
         /* live names come in the order of their ids, as traffic does now */
         while (next < c->n_live && c->live[next].name < t->name)
             next++;
-        const struct axp__cap_live *live =
-            next < c->n_live && c->live[next].name == t->name
-                ? &c->live[next]
-                : NULL; /* it was only ever freed */
-        v->memory.total_allocated += t->allocated_bytes;
-        v->memory.total_freed += t->freed_bytes;
-        v->memory.n_allocs += t->n_allocs;
-        v->memory.n_frees += t->n_frees;
-        axp_memory_name *m = &v->memory_names[v->n_memory_names++];
-        *m = (axp_memory_name){.name = axp__view_name(v, t->name),
-                               .total_allocated = t->allocated_bytes,
-                               .n_allocs = t->n_allocs,
-                               .n_frees = t->n_frees};
-        if (!live) continue;
-        m->kind = (axp_mem)live->kind;
-        m->current_bytes = live->current_bytes;
-        m->peak_bytes = live->peak_bytes;
-        m->at_peak_bytes = live->at_peak_bytes;
-        if (live->current_bytes) add_leak(v, live, t);
+        bool is_live = next < c->n_live && c->live[next].name == t->name;
+        add_name(v, t, is_live ? &c->live[next] : NULL);
     }
     if (ok) {
+        v->memory = v->domains[0].memory;
         qsort(v->memory_names, v->n_memory_names, sizeof *v->memory_names,
               by_at_peak);
         qsort(v->leaks, v->n_leaks, sizeof *v->leaks, by_bytes);
+        qsort(v->domains, v->n_domains, sizeof *v->domains, by_device);
     }
     free(all);
     return ok;

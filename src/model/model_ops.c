@@ -317,7 +317,8 @@ static void make_op(axp_view *v, axp_op *op, struct sums *s)
                    .dtype = (axp_dtype)s->dtype,
                    .file = name.file,
                    .line = name.line,
-                   .is_wait = axp__kind_of(name.flags) == AXP__KIND_WAIT};
+                   .is_wait = axp__kind_of(name.flags) == AXP__KIND_WAIT,
+                   .device = axp__cap_device(c, axp__device_of(name.flags))};
     for (int i = 1; i < N_CATEGORIES; i++)
         if (s->category_self[i] > best) {
             best = s->category_self[i];
@@ -334,7 +335,7 @@ static int by_self(const void *a, const void *b)
 {
     const axp_op *x = a, *y = b;
     if (x->self_ns != y->self_ns) return x->self_ns < y->self_ns ? 1 : -1;
-    return strcmp(x->name, y->name);
+    return axp__view_by_name(x, y);
 }
 
 static void make_process(axp_view *v, struct sums *s)

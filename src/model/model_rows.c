@@ -160,6 +160,7 @@ static void add_track(axp_view *v, struct track_table *table,
                                       .rank = row->rank,
                                       .process_id = row->process_id,
                                       .name = axp__view_name(v, row->name),
+                                      .device = axp__view_device(v, row->name),
                                       .begin = row->first,
                                       .end = row->last};
     }

@@ -50,20 +50,40 @@ static double as_double(uint64_t bits)
     return value;
 }
 
+/* Words that a record has left out are 0. */
+static uint64_t word(const struct axp__wire_event *w, size_t i)
+{
+    return i < w->n_payload ? w->payload[i] : 0;
+}
+
+static void to_span(const struct axp__wire_event *w, struct axp__track_item *t)
+{
+    const uint64_t *p = w->payload;
+    t->kind = AXP__R_SPAN;
+    t->end_ns = p[1] > p[0] ? p[1] : p[0];
+    if (w->n_payload < 5) return;
+    t->work.flops = as_double(p[2]);
+    t->work.bytes = as_double(p[3]);
+    t->work.dtype = (uint32_t)p[4];
+    t->has_work = p[2] || p[3];
+    if (w->ext == AXP__X_SPAN) return;
+    t->address = word(w, 5);
+    t->bytes = word(w, 6);
+    t->category = w->argument <= AXP_CAT_IO ? (uint8_t)w->argument : 0;
+    for (uint32_t i = 0; i < 6; i++)
+        t->work.dims[i] = (uint32_t)(word(w, 7 + i / 2) >> 32 * (i % 2));
+    while (t->work.n_dims < 6 && t->work.dims[t->work.n_dims])
+        t->work.n_dims++;
+    t->has_work |= t->work.n_dims > 0;
+}
+
 static bool to_item(const struct axp__wire_event *w, struct axp__track_item *t)
 {
     const uint64_t *p = w->payload;
     if (w->kind != AXP__W_EXT || w->n_payload < 2) return false;
     *t = (struct axp__track_item){.name = w->name, .time_ns = p[0]};
-    if (w->ext == AXP__X_SPAN) {
-        t->kind = AXP__R_SPAN;
-        t->end_ns = p[1] > p[0] ? p[1] : p[0];
-        if (w->n_payload >= 5) {
-            t->work.flops = as_double(p[2]);
-            t->work.bytes = as_double(p[3]);
-            t->work.dtype = (uint32_t)p[4];
-            t->has_work = p[2] || p[3];
-        }
+    if (w->ext == AXP__X_SPAN || w->ext == AXP__X_SPAN_EX) {
+        to_span(w, t);
         return true;
     }
     if (w->ext != AXP__X_TRACK_ALLOC && w->ext != AXP__X_TRACK_FREE)
@@ -232,6 +252,7 @@ static void fill(struct axp__record *out, const struct axp__track_item *item)
     out->id = item->address;
     out->bytes = item->bytes;
     out->argument = item->mem;
+    out->category = item->category;
     out->work = item->has_work ? &item->work : NULL;
     out->stack = NULL;
     out->n_stack = 0;

@@ -42,11 +42,11 @@ static inline bool axp__words_next(struct axp__words *w,
 struct axp__track_item {
     axp_ns time_ns, end_ns; /* begin and end of a span */
     uint64_t order;
-    uint64_t address, bytes;
+    uint64_t address, bytes; /* of a span: its flow, 1 + its step */
     struct axp__scope_work work;
     uint32_t name;
     uint8_t kind; /* AXP__R_SPAN, _ALLOC, _FREE */
-    uint8_t mem, has_work, is_cut;
+    uint8_t mem, category, has_work, is_cut;
 };
 
 struct axp__track_heap {

@@ -198,6 +198,7 @@ static uint32_t row_for(struct axp__stream *s, const struct axp__cap_row *cap,
         .rank = cap ? cap->rank : of->rank,
         .track = cap ? cap->track : 0,
         .is_outside = cap && axp__row_is_outside(s->v, cap),
+        .device = cap && cap->track ? axp__cap_device_of(c, cap->name) : 0,
     };
     return s->n_rows - 1;
 }

@@ -59,7 +59,8 @@ enum axp__record_kind {
     AXP__R_STEP, /* ends here; begin_ns. id: its number; bytes: live; no name */
     AXP__R_FLOW_OUT, /* id; no name; not an event */
     AXP__R_FLOW_IN,
-    AXP__R_SPAN,     /* of a track, when it begins: end_ns, work */
+    AXP__R_SPAN,     /* of a track, when it begins: end_ns, category, work;
+                        id: its flow, bytes: 1 + its step; 0: none */
     AXP__R_SPAN_END, /* the same when it ends: begin_ns */
 };
 
@@ -112,6 +113,7 @@ struct axp__stream_row {
     int32_t rank;     /* -1: none */
     uint32_t track;   /* 0: a thread */
     bool is_outside;  /* axprof run's own */
+    uint32_t device;  /* of a track; 0: the host */
 };
 
 /* An open scope. */

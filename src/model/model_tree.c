@@ -97,6 +97,7 @@ static void finish(axp_view *v, struct table *t)
         axp_tree_node n = t->node[i];
         n.name = axp__view_name(v, m->name);
         n.is_wait = axp__view_kind(v, m->name) == AXP__KIND_WAIT;
+        n.device = axp__view_device(v, m->name);
         n.parent = i ? moved[m->parent] : -1;
         n.total_ns = axp__view_ns(v, m->total_ticks) + m->total_ns;
         n.self_ns = axp__view_ns(v, self) + m->self_ns;

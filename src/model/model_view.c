@@ -69,6 +69,7 @@ void axp_view_destroy(axp_view *v)
     free(v->processes);
     free(v->lives);
     free(v->tree);
+    free(v->domains);
     free(v->memory_names);
     free(v->leaks);
     free(v->threads);

@@ -12,6 +12,8 @@
  */
 #ifndef AXP_MODEL_VIEW_H
 #define AXP_MODEL_VIEW_H
+#include <string.h>
+
 #include "axprof/axprof_read.h"
 #include "os/os_clock.h"
 #include "tally/tally_capture.h"
@@ -33,6 +35,7 @@ struct axp__view_track {
     uint32_t id;
     int32_t rank;
     const char *name;
+    const char *device; /* NULL: none */
     uint64_t process_id;
     axp_ns begin, end, busy_ns;
     uint64_t events;
@@ -49,7 +52,9 @@ struct axp_view {
     size_t n_recorded; /* processes whose rows there are */
     axp_tree_node *tree;
     size_t n_tree;
-    axp_memory memory;
+    axp_memory memory; /* the host's */
+    axp_memory_domain *domains;
+    size_t n_domains;
     axp_memory_name *memory_names;
     size_t n_memory_names;
     axp_leak *leaks;
@@ -97,6 +102,25 @@ static inline axp_ns axp__view_time(const axp_view *v, uint64_t ticks)
 static inline const char *axp__view_name(const axp_view *v, uint32_t id)
 {
     return v->capture->name_at(v->capture, id).text;
+}
+
+/* What the device of a name is called; NULL: the host. */
+static inline const char *axp__view_device(const axp_view *v, uint32_t id)
+{
+    return axp__cap_device(v->capture, axp__cap_device_of(v->capture, id));
+}
+
+/* By text; the host first. For orders in which nothing else differs. */
+static inline int axp__view_by_device(const char *a, const char *b)
+{
+    if (a == b || !a || !b) return (a != NULL) - (b != NULL);
+    return strcmp(a, b);
+}
+
+static inline int axp__view_by_name(const axp_op *a, const axp_op *b)
+{
+    int order = strcmp(a->name, b->name);
+    return order ? order : axp__view_by_device(a->device, b->device);
 }
 
 /* What the system's clocks said when the view's time was 0; false: that is not

@@ -173,7 +173,8 @@ static void get_row(struct axp__image *m, const struct axp__lane *lane,
         .track = lane->track,
         .name = lane->name,
         .tid = lane->tid,
-        .process_id = m->c->process_id,
+        .process_id = lane->track && lane->process_id ? lane->process_id
+                                                      : m->c->process_id,
         .rank = m->c->rank,
         .first = lane->track ? lane->first_ns : lane->first_ticks,
         .last = lane->track ? lane->last_ns : lane->last_ticks,
@@ -295,24 +296,25 @@ static struct axp__live_state get_account(struct axp__image *m,
     return s;
 }
 
-static void get_live(struct axp__image *m, const struct axp__memory *mem,
-                     const struct axp__live_name *live)
+static struct axp__cap_live get_live(struct axp__image *m,
+                                     const struct axp__memory *mem,
+                                     const struct axp__live_name *live)
 {
     struct axp__live_state s = get_account(m, mem, &live->account);
-    m->c->live[m->c->n_live++] =
-        (struct axp__cap_live){.name = live->name,
-                               .kind = live->kind,
-                               .current_bytes = axp__live_bytes(s.held),
-                               .peak_bytes = live->account.peak_bytes,
-                               .at_peak_bytes = axp__live_bytes(s.held_at_peak),
-                               .first_step_bytes = live->first_step_bytes,
-                               .since_ticks = s.since_ticks,
-                               .since_row = s.since_row};
+    return (struct axp__cap_live){.name = live->name,
+                                  .kind = live->kind,
+                                  .current_bytes = axp__live_bytes(s.held),
+                                  .peak_bytes = live->account.peak_bytes,
+                                  .at_peak_bytes =
+                                      axp__live_bytes(s.held_at_peak),
+                                  .first_step_bytes = live->first_step_bytes,
+                                  .since_ticks = s.since_ticks,
+                                  .since_row = s.since_row};
 }
 
 /* Counts first, then copies. */
 static uint64_t each_live(struct axp__image *m, const struct axp__memory *mem,
-                          uint64_t cap)
+                          struct axp__cap_live *to, uint64_t cap)
 {
     uint64_t n = 0;
     for (uint32_t i = 0; i < AXP__LIVE_PAGES; i++) {
@@ -323,23 +325,48 @@ static uint64_t each_live(struct axp__image *m, const struct axp__memory *mem,
         for (uint32_t k = 0; page && k < AXP__LIVE_PAGE; k++) {
             const struct axp__live_name *live = by_slab(m, &mem->slab, page[k]);
             if (!live) continue;
-            if (n++ < cap) get_live(m, mem, live);
+            if (n < cap) to[n] = get_live(m, mem, live);
+            n++;
         }
     }
     return n;
 }
 
-static bool get_memory(struct axp__image *m, const struct axp__prof *p)
+static bool get_memory(struct axp__image *m, const struct axp__memory *mem,
+                       struct axp__cap_domain *all)
 {
     struct axp__capture *c = m->c;
-    const struct axp__memory *mem = &p->memory;
-    uint64_t n = each_live(m, mem, 0);
-    c->live = axp__cap_take(c, n, sizeof *c->live);
-    if (!c->live) return false;
-    each_live(m, mem, n);
-    c->current_bytes = axp__live_bytes(get_account(m, mem, &mem->all).held);
-    c->peak_bytes = axp__memory_peak(mem);
-    c->peak_ticks = mem->peak_ticks;
+    uint64_t n = each_live(m, mem, NULL, 0);
+    struct axp__cap_live *live = axp__cap_take(c, n, sizeof *live);
+    if (!live) return false;
+    each_live(m, mem, live, n);
+    all->current_bytes = axp__live_bytes(get_account(m, mem, &mem->all).held);
+    all->peak_bytes = axp__memory_peak(mem);
+    all->peak_ticks = mem->peak_ticks;
+    return axp__cap_add_live(c, live, n);
+}
+
+/* The host's, and a list of devices', each of which is there once. */
+static bool get_domains(struct axp__image *m, const struct axp__prof *p)
+{
+    struct axp__capture *c = m->c;
+    struct axp__cap_domain all = {0};
+    const struct axp__domain *d = p->domains;
+    c->domains = axp__cap_take(c, AXP__DEVICES, sizeof *c->domains);
+    if (!c->domains || !get_memory(m, &p->memory, &all)) return false;
+    c->current_bytes = all.current_bytes;
+    c->peak_bytes = all.peak_bytes;
+    c->peak_ticks = all.peak_ticks;
+    while (d && (d = axp__image_at(m, d, sizeof *d))) {
+        size_t before = c->n_domains;
+        all.device = d->device;
+        if (all.device && all.device < AXP__DEVICES)
+            axp__cap_add_domain(c, all);
+        if (c->n_domains == before) break; /* it goes in circles, or nowhere */
+        if (!get_memory(m, &d->memory, &all)) return false;
+        *axp__cap_find_domain(c, all.device) = all;
+        d = d->next;
+    }
     return true;
 }
 
@@ -366,7 +393,7 @@ static bool get_prof(struct axp__image *m)
     m->epoch = (uint32_t)epoch;
     c->is_finished = p->gate & AXP__GATE_FINISHED;
     if (!axp__warnings_copy(c, p) || !get_lanes(m, p, epoch) ||
-        !get_memory(m, p) || !axp__image_chunks(m))
+        !get_domains(m, p) || !axp__image_chunks(m))
         return false;
     for (size_t i = 0; i < c->n_rows; i++)
         c->n_events += c->has_timeline ? c->rows[i].n_events : 0;
@@ -424,6 +451,10 @@ axp_status axp__spool_recover(int fd, struct axp__recovered *out)
                                        "no memory to read it");
     }
     c->n_names = m->n_names;
+    if (!axp__cap_list_devices(c)) {
+        release(c);
+        return axp__fail(AXP_E_NO_MEMORY, "no memory to read a spool");
+    }
     axp__cap_repair(c);
     axp__image_free_extents(m); /* all that is needed was copied */
     memcpy(out->id, m->head->id, sizeof out->id);

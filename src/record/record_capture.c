@@ -150,6 +150,7 @@ static void copy_row(struct axp__cap_row *to, const struct axp__lane *lane)
         .track = lane->track,
         .name = axp__get(&lane->name),
         .tid = axp__get(&lane->tid),
+        .process_id = axp__get(&lane->process_id),
         .first = axp__get(&lane->first_ticks),
         .last = axp__get(&lane->last_ticks),
         .n_events = axp__lane_logged(lane) + axp__lane_unlogged(lane),
@@ -187,54 +188,14 @@ static bool copy_lanes(struct axp__capture *c, struct axp__prof *p,
         n--;
         if (!copy_lane(c, l, (int32_t)c->n_rows)) return false;
         copy_row(&c->rows[c->n_rows], l);
-        c->rows[c->n_rows].process_id = c->process_id;
+        if (!c->rows[c->n_rows].process_id)
+            c->rows[c->n_rows].process_id = c->process_id;
         c->rows[c->n_rows++].rank = c->rank;
     }
     return true;
 }
 
 /* ---- memory, words, the rest --------------------------------------------------------- */
-
-struct live_copy {
-    struct axp__capture *c;
-    const struct axp__memory *m;
-    size_t cap;
-};
-
-static void count_live(void *ctx, struct axp__live_name *live)
-{
-    (void)live;
-    ++*(size_t *)ctx;
-}
-
-static void copy_live(void *ctx, struct axp__live_name *live)
-{
-    struct live_copy *x = ctx;
-    struct axp__live_state s = axp__memory_read(x->m, &live->account);
-    if (x->c->n_live == x->cap) return;
-    x->c->live[x->c->n_live++] = (struct axp__cap_live){
-        .name = live->name,
-        .kind = axp__get(&live->kind),
-        .current_bytes = axp__live_bytes(s.held),
-        .peak_bytes = axp__get(&live->account.peak_bytes),
-        .at_peak_bytes = axp__live_bytes(s.held_at_peak),
-        .first_step_bytes = axp__get(&live->first_step_bytes),
-        .since_ticks = s.since_ticks,
-        .since_row = s.since_row};
-}
-
-static bool copy_memory(struct axp__capture *c, struct axp__memory *m)
-{
-    struct live_copy x = {c, m, 0};
-    axp__memory_each(m, count_live, &x.cap);
-    c->live = axp__cap_take(c, x.cap, sizeof *c->live);
-    if (!c->live) return false;
-    axp__memory_each(m, copy_live, &x);
-    c->current_bytes = axp__memory_current(m);
-    c->peak_bytes = axp__memory_peak(m);
-    c->peak_ticks = axp__get(&m->peak_ticks);
-    return true;
-}
 
 /* How far the chunks that are being written to go: cursors, read behind a
  * barrier, so that the words before them are there. */
@@ -367,10 +328,13 @@ static bool fill(struct axp__capture *c, struct axp__prof *p, bool with_words)
     c->release = axp__cap_free;
     c->rank = p->rank;
     copy_clock(c, p);
-    if (!copy_lanes(c, p, gate >> 8) || !copy_memory(c, &p->memory) ||
+    if (!copy_lanes(c, p, gate >> 8) ||
+        !axp__domains_copy(c, &p->memory, &p->domains) ||
         (with_words && !copy_chunks(c, p, (uint32_t)(gate >> 8))) ||
         !axp__warnings_copy(c, p))
         return false;
+    c->n_names = axp__name_count(); /* of what was just copied too */
+    if (!axp__cap_list_devices(c)) return false;
     c->warnings[AXP__WARN_FOLDED].count += count_folded(p);
     c->n_steps = axp__get(&p->n_steps);
     c->n_events = c->has_timeline ? count_events(c) : 0;

@@ -113,7 +113,12 @@ static void record_step(struct axp__lane *lane)
         .end_ticks = now,
         .live_bytes = axp__memory_current(&prof->memory),
     };
-    if (step.index == 0) axp__memory_mark_first_step(&prof->memory);
+    if (step.index == 0) {
+        axp__memory_mark_first_step(&prof->memory);
+        struct axp__domain *d = axp__get_acquire(&prof->domains);
+        for (; d; d = d->next)
+            axp__memory_mark_first_step(&d->memory);
+    }
     if (!axp__tally_add_step(&lane->tally, &step))
         axp__warn(prof, AXP__WARN_NO_MEMORY, 0);
     uint64_t payload[3] = {step.index, step.live_bytes, step.begin_ticks};

@@ -12,6 +12,7 @@
 #include "record/record_memory.h"
 #include "record/record_named.h"
 #include "record/record_tape.h"
+#include "record/record_track.h"
 #include "record/record_window.h"
 #include "tally/tally_merge.h"
 
@@ -159,6 +160,7 @@ static void begin(struct axp__lane *lane, struct axp__prof *p)
     axp__put(&lane->n_unlogged, 0);
     axp__put(&lane->n_named, 0);
     axp__put(&lane->has_mail, 0);
+    lane->memory = lane->device ? NULL : &p->memory;
     lane->purse = NULL;
     lane->memos = lane->guess = NULL;
     lane->alloc_node = NULL;
@@ -168,7 +170,9 @@ static void begin(struct axp__lane *lane, struct axp__prof *p)
         lane->near_named[i].next_free = lane->free_named;
         lane->free_named = &lane->near_named[i];
     }
-    axp__tally_init(&lane->tally, &lane->seed, &p->budget, AXP__NAME_OTHER);
+    axp__tally_init(&lane->tally, &lane->seed, &p->budget,
+                    lane->device ? axp__process()->device[lane->device].other
+                                 : AXP__NAME_OTHER);
     lane->tally.retire = retire;
     lane->tally.retire_ctx = p;
     to_sink(lane);
@@ -274,9 +278,10 @@ static void merge_if_many(struct axp__prof *p)
 }
 
 struct axp__lane *axp__lane_take(struct axp__thread *t, struct axp__prof *p,
-                                 uint32_t track, uint32_t name)
+                                 const struct axp_track *track)
 {
     struct axp__lane *lane = NULL;
+    uint32_t name = track ? track->name : 0;
     if (t) merge_if_many(p);
     if (t) lane = reclaim(p);
     bool is_new = !lane;
@@ -288,7 +293,9 @@ struct axp__lane *axp__lane_take(struct axp__thread *t, struct axp__prof *p,
      * seen since is another's: put_rows. */
     axp__put_release(&lane->row, axp__add(&p->n_rows, 1) + 1);
     axp__store_barrier();
-    axp__put(&lane->track, track);
+    axp__put(&lane->track, track ? track->id : 0);
+    lane->device = track ? track->device : 0;
+    axp__put(&lane->process_id, track ? track->process_id : 0);
     axp__put(&lane->tid, t ? t->tid : 0);
     if (t) t->alloc_handle = NULL; /* it may have been that one's */
     if (!name && t) name = axp__get(&t->name);
@@ -462,7 +469,7 @@ static void merge_lane(struct axp__prof *p, struct axp__lane *lane)
 void axp__lane_merge_many(struct axp__prof *p)
 {
     if (!have_ended(p, MERGE_PAST)) return;
-    if (!p->merged) p->merged = axp__lane_take(NULL, p, 0, 0);
+    if (!p->merged) p->merged = axp__lane_take(NULL, p, NULL);
     if (!p->merged) return;
     bool is_over = p->n_left_open > MOST_LEFT_OPEN;
     struct axp__lane *head = axp__get_acquire(&p->lanes);
@@ -503,7 +510,7 @@ static struct axp__lane *own_lane(struct axp__thread *t, struct axp__prof *p,
                       axp__get_acquire(&p->tape->state) <= AXP__TAPE_OPENING) &&
         !axp__tape_start(p))
         return NULL;
-    lane = axp__lane_take(t, p, 0, 0);
+    lane = axp__lane_take(t, p, NULL);
     if (!lane) return NULL;
     t->lanes[p->index] = lane;
     if (p->index == 0) axp__thread_set_global(t, lane);

@@ -88,10 +88,14 @@ struct axp__lane { /* what a scope touches lies in its first lines */
     struct axp__lane *next_in_track;
     uint64_t first_ns, last_ns; /* of a track's spans */
     uint32_t has_span;
-    uint32_t left_below;      /* among those that were left: record_lane.c */
-    struct axp__purse *purse; /* its part of all live bytes; NULL: none yet */
-    struct axp__memo *memos;  /* names of allocations: record_memory.h … */
-    struct axp__memo *guess;  /* … and the last of them */
+    uint32_t left_below; /* among those that were left: record_lane.c */
+    uint32_t device;     /* of a track's; 0: the host's */
+    uint32_t reserved_too;
+    uint64_t process_id;        /* of a track's; 0: this one */
+    struct axp__memory *memory; /* what it allocates in; NULL: none yet … */
+    struct axp__purse *purse;   /* … its part of all live bytes; likewise */
+    struct axp__memo *memos;    /* names of allocations: record_memory.h … */
+    struct axp__memo *guess;    /* … and the last of them */
     struct axp__node *alloc_node; /* where something was last allocated … */
     uint64_t *allocated_bytes;    /* … and where that is counted */
 
@@ -163,9 +167,9 @@ static inline bool axp__lane_is_readable(const struct axp__lane *lane)
 }
 
 struct axp__lane *axp__lane_at(uint32_t index); /* NULL: none */
-/* A lane for this thread in p; NULL without memory. */
+/* A lane for this thread in p, or in a track of it; NULL without memory. */
 struct axp__lane *axp__lane_take(struct axp__thread *t, struct axp__prof *p,
-                                 uint32_t track, uint32_t name);
+                                 const struct axp_track *track);
 /* Its thread has ended; false: the profiler is being closed, try again. */
 bool axp__lane_end(struct axp__lane *lane);
 void axp__lane_discard(struct axp__lane *lane); /* by mutex, nobody inside */

@@ -14,8 +14,12 @@
 static bool make_purses(struct axp__lane *lane, struct axp__entry *e,
                         bool is_alloc)
 {
-    struct axp__memory *m = &lane->p->memory;
+    struct axp__prof *p = lane->p;
     struct axp__traffic *t = e->record;
+    if (!lane->memory)
+        lane->memory = axp__domain_get(&p->domains, &p->budget, lane->device);
+    struct axp__memory *m = lane->memory;
+    if (!m) return false;
     if (!lane->purse) lane->purse = axp__memory_join(m);
     if (lane->purse && !e->other) {
         struct axp__live_name *live = is_alloc ? axp__memory_get(m, t->name)
@@ -80,7 +84,8 @@ void axp__memory_remember(struct axp__lane *lane, const char *name, uint32_t id)
 
 void axp__memory_leave(struct axp__lane *lane)
 {
-    struct axp__memory *m = &lane->p->memory;
+    struct axp__memory *m = lane->memory;
+    if (!m) return;
     const struct axp__tally *t = &lane->tally;
     for (axp__ref ref = t->first.traffic; ref;) {
         const struct axp__traffic *r = axp__arena_at(&t->arena, ref);
@@ -107,10 +112,11 @@ static inline void put_words(struct axp__lane *lane,
     }
 }
 
-/* The innermost scope allocated so much. */
+/* The innermost scope allocated so much; of devices nobody says who did. */
 static void count_in_scope(struct axp__lane *lane, uint64_t bytes)
 {
     struct axp__node *node = lane->tally.top->node;
+    if (lane->device) return; /* what scopes allocate is the host's */
     struct axp__node_extra *x = axp__tally_extra(&lane->tally, node);
     if (!x) return;
     axp__bump(&x->allocated_bytes, bytes);
@@ -121,9 +127,9 @@ static void count_in_scope(struct axp__lane *lane, uint64_t bytes)
 void axp__memory_record_alloc(struct axp__lane *lane,
                               const struct axp__mem_event *e)
 {
-    struct axp__memory *m = &lane->p->memory;
     struct axp__entry *entry = find_entry(lane, e->name, true);
     if (axp__unlikely(!entry)) return;
+    struct axp__memory *m = lane->memory;
     struct axp__traffic *t = entry->record;
     struct axp__purses x = {entry->other, lane->purse};
     if (e->kind) axp__put(&axp__memory_find(m, e->name)->kind, e->kind);
@@ -138,7 +144,7 @@ void axp__memory_record_alloc(struct axp__lane *lane,
 static uint64_t free_loose(struct axp__lane *lane,
                            const struct axp__mem_event *e)
 {
-    struct axp__memory *m = &lane->p->memory;
+    struct axp__memory *m = lane->memory;
     return axp__memory_free_loose(m, axp__memory_find(m, e->name), lane->purse,
                                   e->bytes);
 }
@@ -147,17 +153,17 @@ void axp__memory_warn_excess(struct axp__lane *lane, uint32_t name)
 {
     if (axp__get(&lane->p->was_disabled)) return;
     axp__warn(lane->p,
-              axp__memory_find(&lane->p->memory, name) ? AXP__WARN_FREE_TOO_MUCH
-                                                       : AXP__WARN_FREE_UNKNOWN,
+              axp__memory_find(lane->memory, name) ? AXP__WARN_FREE_TOO_MUCH
+                                                   : AXP__WARN_FREE_UNKNOWN,
               name);
 }
 
 void axp__memory_record_free(struct axp__lane *lane,
                              const struct axp__mem_event *e)
 {
-    struct axp__memory *m = &lane->p->memory;
     struct axp__entry *entry = find_entry(lane, e->name, false);
     if (axp__unlikely(!entry)) return;
+    struct axp__memory *m = lane->memory;
     struct axp__traffic *t = entry->record;
     struct axp__purses x = {entry->other, lane->purse};
     uint64_t excess = axp__likely(x.own != NULL)

@@ -119,12 +119,12 @@ struct stored {
     char cut[AXP__NAME_MAX_LEN + 1];
 };
 
-static void make_stored(struct stored *s, enum axp__name_kind kind,
-                        const char *text, size_t len)
+static void make_stored(struct stored *s, uint32_t type, const char *text,
+                        size_t len)
 {
     s->hash = axp__text_hash(text, len);
     s->flags = axp__text_is_utf8(text, len) ? 0 : AXP__NAME_NOT_UTF8;
-    s->flags |= AXP__KIND_FLAGS(kind);
+    s->flags |= type;
     s->text = text;
     s->len = (uint32_t)len;
     if (len <= AXP__NAME_MAX_LEN) return;
@@ -150,7 +150,7 @@ static uint32_t probe(uint32_t *slots, const struct stored *s, uint32_t *at)
         if (!id) return 0;
         const struct axp__name *e = axp__name_at(id);
         if (e->hash == s->hash && e->len == s->len &&
-            axp__kind_of(e->flags) == axp__kind_of(s->flags) &&
+            !((e->flags ^ s->flags) & AXP__TYPE_FLAGS) &&
             !memcmp(e->text, s->text, s->len))
             return id;
     }
@@ -190,13 +190,13 @@ static uint32_t prepare_entry(const struct stored *s, const char *place)
     return id;
 }
 
-static uint32_t register_text(enum axp__name_kind kind, const char *text,
-                              size_t len, const char *place)
+static uint32_t register_text(uint32_t type, const char *text, size_t len,
+                              const char *place)
 {
     struct stored s;
     uint32_t at, *slots = get_slots();
     if (!slots) return AXP__NAME_OTHER;
-    make_stored(&s, kind, text, len);
+    make_stored(&s, type, text, len);
     uint32_t fresh = 0, id = probe(slots, &s, &at);
     while (!id) {
         if (!fresh) fresh = prepare_entry(&s, place);
@@ -210,26 +210,27 @@ static uint32_t register_text(enum axp__name_kind kind, const char *text,
     return id;
 }
 
-uint32_t axp__name_register_as(enum axp__name_kind kind, const char *text,
+uint32_t axp__name_register_of(uint32_t type, const char *text,
                                const char *place)
 {
-    return register_text(kind, text, strlen(text), place);
+    return register_text(type, text, strlen(text), place);
 }
 
 const char *axp_name(const char *text, size_t length)
 {
     size_t len = text ? strnlen(text, length) : 0;
     if (!len) return "";
-    uint32_t id = register_text(AXP__KIND_PLAIN, text, len, NULL);
+    uint32_t id =
+        register_text(AXP__KIND_FLAGS(AXP__KIND_PLAIN), text, len, NULL);
     return axp__name_at(id)->text;
 }
 
-uint32_t axp__name_find(const char *text)
+uint32_t axp__name_find_of(uint32_t type, const char *text)
 {
     struct stored s;
     uint32_t at, *slots = axp__get_acquire(&names()->slots);
     if (!slots) return 0;
-    make_stored(&s, AXP__KIND_PLAIN, text, strlen(text));
+    make_stored(&s, type, text, strlen(text));
     return probe(slots, &s, &at);
 }
 

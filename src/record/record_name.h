@@ -2,7 +2,7 @@
 /* Names to ids, for the whole process.
  *
  * Registering copies the text, so nothing keeps a pointer into a client that
- * may be unloaded, and equal texts of a kind get equal ids. At most 500,000 names; the
+ * may be unloaded, and equal texts of a type get equal ids. At most 500,000 names; the
  * rest share "(other)". A name longer than 4 KiB is cut and ends in a hash
  * of the whole. The place of its first registration is kept with it.
  *
@@ -28,15 +28,22 @@ enum axp__name_flag { AXP__NAME_CUT = 1, AXP__NAME_NOT_UTF8 = 2 };
 struct axp__name {
     const char *text;
     uint32_t len;
-    uint32_t flags; /* enum axp__name_flag, and the kind */
+    uint32_t flags; /* enum axp__name_flag, and the type: wire_kind.h */
     uint64_t hash;
     const char *file; /* NULL: unknown */
     int line;
 };
 
-/* text is neither NULL nor empty; place is "file" 0 "line", or NULL. */
-uint32_t axp__name_register_as(enum axp__name_kind kind, const char *text,
+/* type: AXP__KIND_FLAGS, AXP__DEVICE_FLAGS. text is neither NULL nor empty;
+ * place is "file" 0 "line", or NULL. */
+uint32_t axp__name_register_of(uint32_t type, const char *text,
                                const char *place);
+static inline uint32_t axp__name_register_as(enum axp__name_kind kind,
+                                             const char *text,
+                                             const char *place)
+{
+    return axp__name_register_of(AXP__KIND_FLAGS(kind), text, place);
+}
 static inline uint32_t axp__name_register(const char *text, const char *place)
 {
     return axp__name_register_as(AXP__KIND_PLAIN, text, place);
@@ -44,8 +51,13 @@ static inline uint32_t axp__name_register(const char *text, const char *place)
 /* The same for the name of a thread. Of those no more are registered than
  * there are rows to show them, so that they leave room for operations: 0. */
 uint32_t axp__name_of_thread(const char *text);
-/* The id of a program's text that is registered, 0 if it is not. */
-uint32_t axp__name_find(const char *text);
+/* The id of a text that is registered, 0 if it is not. */
+uint32_t axp__name_find_of(uint32_t type, const char *text);
+/* The same for a program's text, on the host. */
+static inline uint32_t axp__name_find(const char *text)
+{
+    return axp__name_find_of(AXP__KIND_FLAGS(AXP__KIND_PLAIN), text);
+}
 /* Valid for every id that was handed out; lives as long as the process. */
 const struct axp__name *axp__name_at(uint32_t id);
 uint32_t axp__name_count(void); /* ids are below this */

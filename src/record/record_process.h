@@ -18,6 +18,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "wire/wire_kind.h"
+
 #define AXP__NAMES_A_PAGE 1024u
 #define AXP__NAME_PAGES 512u
 #define AXP__SLOTS_A_PAGE 64u
@@ -33,6 +35,11 @@ struct axp__names {
     uint32_t n_of_threads; /* that were registered as a thread's */
     struct axp__text_block *text;
     struct axp__name *page[AXP__NAME_PAGES];
+};
+
+/* Ids of names that a device has: record_device.h. */
+struct axp__device {
+    uint32_t name, other, unnamed;
 };
 
 /* Which part of the run is recorded: record_window.h. */
@@ -69,6 +76,8 @@ struct axp__process {
     struct axp__space *spools[AXP__MAX_SPOOLS]; /* that want new names */
     uint32_t n_spools;
     struct axp__window window;
+    struct axp__device device[AXP__DEVICES]; /* by number */
+    uint32_t n_devices;                      /* from 1 on; by mutex */
 };
 
 #define AXP__PROCESS_LAYOUT 7

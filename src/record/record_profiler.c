@@ -519,6 +519,7 @@ static void forget(struct axp__prof *p)
     p->n_merged_unlogged = 0;
     axp__pool_reset(&p->pool);
     axp__memory_clear(&p->memory);
+    axp__domains_clear(&p->domains, &p->budget);
     axp__shadow_clear(&p->blocks);
     axp__blocks_clear(&p->asyncs);
     for (int i = 0; i < AXP__N_WARNINGS; i++) {

@@ -25,7 +25,7 @@
 #include "os/os_clock.h"
 #include "record/record_pool.h"
 #include "tally/tally_capture.h"
-#include "tally/tally_memory.h"
+#include "tally/tally_domain.h"
 #include "tally/tally_shadow.h"
 
 #define AXP__PROF_BYTES 65536u /* the largest page: a slot may be mapped */
@@ -105,7 +105,8 @@ struct axp__prof {
     void *log_ctx;
     uint64_t timeline_capacity;
     char title[256];
-    struct axp__memory memory;
+    struct axp__memory memory;   /* of the host */
+    struct axp__domain *domains; /* of devices */
 };
 _Static_assert(sizeof(struct axp__prof) <= AXP__PROF_BYTES, "slot size");
 

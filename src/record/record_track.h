@@ -9,6 +9,8 @@ struct axp_track {
     axp_profiler *handle; /* tells whether p is still the same */
     uint32_t id;          /* in the profiler, from 1 */
     uint32_t name;
+    uint32_t device;         /* number: record_device.h; 0: the host */
+    uint64_t process_id;     /* 0: this one */
     struct axp__lane *lanes; /* one a thread that feeds it */
     struct axp_track *next;
 };

@@ -53,6 +53,48 @@ void axp__cap_free(struct axp__capture *c)
     }
 }
 
+bool axp__cap_add_live(struct axp__capture *c, struct axp__cap_live *live,
+                       size_t n)
+{
+    size_t i = 0, k = 0, n_live = c->n_live;
+    struct axp__cap_live *all =
+        n_live ? axp__cap_take(c, n_live + n, sizeof *all) : live;
+    if (!all) return false;
+    while (n_live && i + k < n_live + n) {
+        bool is_old = k == n || (i < n_live && c->live[i].name <= live[k].name);
+        all[i + k] = is_old ? c->live[i] : live[k];
+        i += is_old;
+        k += !is_old;
+    }
+    c->live = all;
+    c->n_live = n_live + n;
+    return true;
+}
+
+void axp__cap_add_domain(struct axp__capture *c, struct axp__cap_domain domain)
+{
+    size_t i = c->n_domains;
+    if (axp__cap_find_domain(c, domain.device)) return;
+    for (; i && c->domains[i - 1].device > domain.device; i--)
+        c->domains[i] = c->domains[i - 1];
+    c->domains[i] = domain;
+    c->n_domains++;
+}
+
+bool axp__cap_list_devices(struct axp__capture *c)
+{
+    for (uint32_t id = AXP__CAP_SPECIALS; id < c->n_names; id++) {
+        struct axp__cap_name name = c->name_at(c, id);
+        uint32_t device = axp__device_of(name.flags);
+        if (axp__kind_of(name.flags) != AXP__KIND_DEVICE || !device) continue;
+        if (!c->devices)
+            c->devices = axp__cap_take(c, AXP__DEVICES, sizeof(char *));
+        if (!c->devices) return false;
+        if (!c->devices[device]) c->devices[device] = name.text;
+    }
+    return true;
+}
+
 static void declare(struct axp__cap_node *n, uint64_t calls, uint64_t ticks)
 {
     if (n->declares & AXP__F_FLOPS) {

@@ -119,6 +119,12 @@ struct axp__cap_live { /* an allocation name */
     uint64_t since_ticks, since_row;
 };
 
+/* The memory of a device; the host's is the capture's own. */
+struct axp__cap_domain {
+    uint32_t device; /* number: wire_kind.h */
+    uint64_t current_bytes, peak_bytes, peak_ticks;
+};
+
 struct axp__cap_chunk;
 
 /* Words in memory until they are unloaded. */
@@ -165,7 +171,7 @@ struct axp__cap_warning {
 struct axp__cap_name {
     const char *text, *file; /* file NULL: unknown */
     int line;
-    uint32_t flags; /* enum axp__name_flag, and the kind (wire_kind.h) */
+    uint32_t flags; /* enum axp__name_flag, and the type (wire_kind.h) */
 };
 
 /* The names that every recording has, ids 0 to 2, and that of any id that it
@@ -224,8 +230,11 @@ struct axp__capture {
     struct axp__cap_live *live;
     struct axp__cap_chunk *chunks;
     struct axp__cap_warning *warnings;
-    size_t n_processes, n_rows, n_lanes, n_live, n_chunks, n_warnings;
-    uint64_t current_bytes, peak_bytes, peak_ticks;
+    struct axp__cap_domain *domains; /* by device */
+    size_t n_processes, n_rows, n_lanes, n_live, n_chunks, n_warnings,
+        n_domains;
+    uint64_t current_bytes, peak_bytes, peak_ticks; /* the host's */
+    const char **devices; /* by number: axp__cap_device; NULL: none */
 
     uint32_t n_names; /* ids that may be known are below this */
     /* Of any id, known or not. */
@@ -242,6 +251,41 @@ AXP_API void axp__cap_declare(struct axp__cap_lane *lane);
 /* Zeroed, until the capture is freed; NULL: no memory. */
 AXP_API void *axp__cap_take(struct axp__capture *c, size_t count, size_t size);
 AXP_API void axp__cap_free(struct axp__capture *c); /* NULL allowed */
+
+/* Adds n names of c's memory, which are in the order of their ids, to those
+ * that are there, which keep it. False: no memory. */
+AXP_API bool axp__cap_add_live(struct axp__capture *c,
+                               struct axp__cap_live *live, size_t n);
+/* The same for a domain; room was made. One that is there already is left. */
+AXP_API void axp__cap_add_domain(struct axp__capture *c,
+                                 struct axp__cap_domain domain);
+/* That of a device; NULL: it has none. */
+static inline struct axp__cap_domain *axp__cap_find_domain(
+    const struct axp__capture *c, uint32_t device)
+{
+    for (size_t i = 0; i < c->n_domains; i++)
+        if (c->domains[i].device == device) return &c->domains[i];
+    return NULL;
+}
+
+/* Looks for the names of devices. Once names are known; false: no memory. */
+AXP_API bool axp__cap_list_devices(struct axp__capture *c);
+/* What a device is called; NULL: the host. */
+static inline const char *axp__cap_device(const struct axp__capture *c,
+                                          uint32_t device)
+{
+    if (!device) return NULL;
+    const char *text =
+        c->devices && device < AXP__DEVICES ? c->devices[device] : NULL;
+    return text ? text : "(unknown device)";
+}
+
+/* The device of a name; 0: the host. */
+static inline uint32_t axp__cap_device_of(const struct axp__capture *c,
+                                          uint32_t name)
+{
+    return axp__device_of(c->name_at(c, name).flags);
+}
 
 /* What is damaged or missing in the files that a capture was read from, as far
  * as they have been read; 0: nothing. */

@@ -208,6 +208,9 @@ bool axp__image_write(const struct axp__capture *c, axp__write_fn write,
     write_steps(w, c);
     WRITE_ALL(LIVE, axp__cap_live, c->live, c->n_live);
     write_warnings(w, c);
+    /* nothing where there is none: as earlier versions wrote it */
+    if (c->n_domains)
+        WRITE_ALL(DOMAIN, axp__cap_domain, c->domains, c->n_domains);
     flush(w);
     return !w->is_failed;
 }

@@ -519,7 +519,7 @@ static void add_span_work(struct axp__tally *t, struct axp__node *node,
 }
 
 void axp__tally_add_span(struct axp__tally *t, uint32_t name, uint64_t ticks,
-                         const struct axp__work *work)
+                         const struct axp__work *work, uint32_t category)
 {
     struct axp__entry *e =
         axp__tally_find(t, t->frames[0].path, AXP__LABEL(name));
@@ -531,6 +531,9 @@ void axp__tally_add_span(struct axp__tally *t, uint32_t name, uint64_t ticks,
     axp__bump(&node->total_ticks, ticks);
     axp__bump(&node->self_ticks, ticks);
     if (work) add_span_work(t, node, ticks, work);
+    if (work && work->dims && work->dims[0])
+        axp__tally_set_dims(op, work->dims);
+    if (category) axp__put(&node->category, (uint16_t)category);
     axp__version_end(&op->version);
 }
 

@@ -241,9 +241,10 @@ static inline uint32_t axp__work_flags(const struct axp__work *work)
            (work->bytes > 0 ? AXP__F_BYTES : 0u);
 }
 
-/* A span with explicit times under the root; self time included. */
+/* A span with explicit times under the root; self time included. work NULL,
+ * category 0: none. */
 void axp__tally_add_span(struct axp__tally *t, uint32_t name, uint64_t ticks,
-                         const struct axp__work *work);
+                         const struct axp__work *work, uint32_t category);
 /* Where a node keeps what few have, made when new; NULL without memory. */
 struct axp__node_extra *axp__tally_extra(struct axp__tally *t,
                                          struct axp__node *node);

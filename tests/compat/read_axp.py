@@ -223,7 +223,7 @@ def count_words(words, scopes):
             scopes[words[at] >> 4 & 0xFFFFF] += 1
         if kind == 13:
             ext = words[at + 1] & 255
-            events += 2 if ext == 10 else ext in (1, 2, 3, 4, 12, 13)
+            events += 2 if ext in (10, 14) else ext in (1, 2, 3, 4, 12, 13)
         else:
             events += kind not in (6, 7)
         at += record_len(words, at)
