@@ -272,8 +272,9 @@ AXP_API void axp_flow_in(axp_profiler *p, uint64_t id);
  * like scopes. A track lives as long as its profiler. */
 AXP__NODISCARD AXP_API axp_track *axp_track_create(axp_profiler *p,
                                                    const char *name);
-AXP_API void axp_track_span(axp_track *t, const char *name, axp_ns begin,
-                            axp_ns end, const axp_work *work);
+/* work may be NULL. */
+static inline void axp_track_span(axp_track *t, const char *name, axp_ns begin,
+                                  axp_ns end, const axp_work *work);
 AXP_API void axp_track_alloc_at(axp_track *t, const char *name,
                                 uint64_t address, size_t bytes, axp_ns at);
 AXP_API void axp_track_free_at(axp_track *t, uint64_t address, axp_ns at);
@@ -304,6 +305,19 @@ typedef struct axp_span { /* zero: none, not known */
     uint64_t step; /* 1 + the number of its step; 0: by its time */
 } axp_span;
 AXP_API void axp_track_span_ex(axp_track *t, const axp_span *span);
+static inline void axp_track_span(axp_track *t, const char *name, axp_ns begin,
+                                  axp_ns end, const axp_work *work)
+{
+    axp_span span;
+    __builtin_memset(&span, 0, sizeof span);
+    span.size = sizeof span;
+    span.name = name;
+    span.begin = begin;
+    span.end = end;
+    span.work = work;
+    span.work_size = sizeof *work;
+    axp_track_span_ex(t, &span);
+}
 typedef struct axp_alloc_at {
     size_t size; /* sizeof(axp_alloc_at), or 0 */
     const char *name;

@@ -210,24 +210,18 @@ static void record_span(axp_track *t, axp_span *s)
     axp__leave(mine);
 }
 
-void axp_track_span(axp_track *t, const char *name, axp_ns begin, axp_ns end,
-                    const axp_work *work)
-{
-    record_span(
-        t, &(axp_span){.name = name, .begin = begin, .end = end, .work = work});
-}
-
 void axp_track_span_ex(axp_track *t, const axp_span *span)
 {
     axp_span s;
     axp_work room;
+    size_t first = AXP__SIZE_TO(axp_work, dims);
     if (!span) return;
     if (!axp__sized_take(&s, sizeof s, span, AXP__SIZE_TO(axp_span, step))) {
         warn_struct(t);
         return;
     }
-    if (s.work && s.work_size)
-        s.work = axp__work_of(s.work, s.work_size, &room);
+    if (s.work)
+        s.work = axp__work_of(s.work, s.work_size ? s.work_size : first, &room);
     record_span(t, &s);
 }
 

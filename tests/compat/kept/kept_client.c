@@ -91,6 +91,30 @@ static void by_call(axp_profiler *p)
     axp_track_free_at(t, 0x1000, 20);
 }
 
+static void on_device(axp_profiler *p)
+{
+    axp_track_options o = {.size = sizeof o, .name = "stream", .device = "gpu"};
+    axp_track *t = axp_track_create_ex(p, &o);
+    axp_work work = {.flops = 5, .dims = {4, 4}};
+    axp_span span = {.size = sizeof span,
+                     .name = "call",
+                     .begin = 5,
+                     .end = 12,
+                     .work = &work,
+                     .work_size = sizeof work,
+                     .category = AXP_CAT_COPY,
+                     .flow = 9,
+                     .step = 1};
+    axp_track_span_ex(t, &span);
+    axp_alloc_at alloc = {.size = sizeof alloc,
+                          .name = "full",
+                          .address = 0x2000,
+                          .bytes = 512,
+                          .at = 6,
+                          .kind = AXP_MEM_ACTIVATION};
+    axp_track_alloc_at_ex(t, &alloc);
+}
+
 static void by_adapter(axp_profiler *p)
 {
     static uint32_t site;
@@ -119,6 +143,11 @@ static void read_ops(const axp_view *v)
     CHECK(axp_view_op(v, "kernel", &op) == AXP_OK && op.total_ns == 20);
     CHECK(axp_view_op(v, "nobody", &op) == AXP_E_NOT_FOUND);
     CHECK(strstr(axp_last_error(), "nobody") != NULL);
+    bool has_device_call = false;
+    for (size_t i = 0; i < n && i < 64; i++)
+        if (ops[i].device && !strcmp(ops[i].device, "gpu"))
+            has_device_call = ops[i].total_ns == 7 && ops[i].flops == 5;
+    CHECK(has_device_call);
     axp_tree_node tree[64];
     n = axp_view_tree(v, tree, 64);
     CHECK(n > 1 && tree[0].parent == -1);
@@ -135,8 +164,11 @@ static void read_rows(const axp_view *v)
     CHECK(axp_view_threads(v, threads, 8) == 1);
     CHECK(!strcmp(threads[0].name, "main") && threads[0].rank == -1);
     CHECK(threads[0].begin <= threads[0].end && threads[0].events > 0);
-    CHECK(axp_view_tracks(v, tracks, 8) == 1);
-    CHECK(!strcmp(tracks[0].name, "queue") && tracks[0].busy_ns == 20);
+    CHECK(axp_view_tracks(v, tracks, 8) == 2);
+    for (int i = 0; i < 2; i++)
+        CHECK(tracks[i].device ? tracks[i].busy_ns == 7
+                               : !strcmp(tracks[i].name, "queue") &&
+                                     tracks[i].busy_ns == 20);
     CHECK(axp_view_counters(v, counters, 8) == 2);
     for (int i = 0; i < 2; i++)
         CHECK(counters[i].count == 1 && counters[i].last == counters[i].mean);
@@ -153,9 +185,14 @@ static void read_memory(const axp_view *v)
     axp_memory_name names[8];
     size_t n = axp_view_memory_names(v, names, 8);
     CHECK(n >= 2 && n < 8);
+    axp_memory_domain domains[4];
+    CHECK(axp_view_memory_domains(v, domains, 4) == 2);
+    CHECK(!domains[0].device && domains[0].memory.current_bytes == 32);
+    CHECK(domains[1].device && domains[1].memory.peak_bytes == 512);
     axp_leak leaks[8];
-    CHECK(axp_view_leaks(v, leaks, 8) == 1);
-    CHECK(!strcmp(leaks[0].name, "full") && leaks[0].bytes == 32);
+    CHECK(axp_view_leaks(v, leaks, 8) == 2);
+    CHECK(!strcmp(leaks[0].name, "full") && leaks[0].bytes == 512);
+    CHECK(!strcmp(leaks[1].name, "full") && leaks[1].bytes == 32);
 }
 
 static int count_event(const axp_event_info *e, void *ctx)
@@ -237,6 +274,7 @@ static void record_to(const char *path)
     axp_profiler *p = axp_profiler_create(&o);
     CHECK(p != NULL && axp_is_enabled(p));
     by_call(p);
+    on_device(p);
     by_adapter(p);
     CHECK(axp_flush(p) == AXP_OK);
     CHECK(axp_call_count(p, "call") == 1 && axp_current_memory(p) == 32);
