@@ -104,6 +104,10 @@ typedef enum axp_order AXP__INT {
 /* The host's, if it has one of that name. */
 static inline axp_status axp_view_op(const axp_view *v, const char *name,
                                      axp_op *out);
+/* The same operation as one of another view, to compare two runs or two ranks:
+ * of that name, on that device, a wait or none. */
+static inline axp_status axp_view_op_like(const axp_view *v, const axp_op *like,
+                                          axp_op *out);
 static inline size_t axp_view_ops(const axp_view *v, axp_order order,
                                   axp_op *out, size_t cap);
 /* Per second of the calls that declared; NaN if unknown. GB is 1e9. */

@@ -20,6 +20,14 @@ static inline axp_status axp_view_op(const axp_view *v, const char *name,
     return axp_view_op_sized(v, name, out, sizeof *out);
 }
 
+AXP_API axp_status axp_view_op_like_sized(const axp_view *v, const axp_op *like,
+                                          axp_op *out, size_t size);
+static inline axp_status axp_view_op_like(const axp_view *v, const axp_op *like,
+                                          axp_op *out)
+{
+    return axp_view_op_like_sized(v, like, out, sizeof *out);
+}
+
 AXP_API size_t axp_view_ops_sized(const axp_view *v, axp_order order,
                                   axp_op *out, size_t cap, size_t size);
 static inline size_t axp_view_ops(const axp_view *v, axp_order order,

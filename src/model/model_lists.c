@@ -27,26 +27,44 @@ static size_t put_all(struct place p, const void *from, size_t n, size_t size)
 
 /* ---- operations ----------------------------------------------------------------------- */
 
-/* The program's own on the host, its waits there, what is on a device. */
-static int rank_of(const axp_op *op)
+/* The first that does not come before this one, by name; NULL: none. Strings
+ * are compared, so that it may be another view's. */
+static const axp_op *find_op(const axp_view *v, const axp_op *like)
 {
-    return op->device ? 2 : op->is_wait;
+    size_t low = 0, high = v->n_ops;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (axp__view_by_name(v->ops_by_name[middle], like) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < v->n_ops ? v->ops_by_name[low] : NULL;
 }
 
 axp_status axp_view_op_sized(const axp_view *v, const char *name, axp_op *out,
                              size_t size)
 {
-    const axp_op *found = NULL;
-    for (size_t i = 0; v && name && i < v->n_ops; i++)
-        if (!strcmp(v->ops[i].name, name) &&
-            (!found || rank_of(&v->ops[i]) < rank_of(found)))
-            found = &v->ops[i];
-    if (found) {
-        axp__sized_copy(out, size, found, sizeof *found);
-        return AXP_OK;
-    }
-    return axp__fail(AXP_E_NOT_FOUND, "no operation '%.200s' was recorded",
-                     name ? name : "");
+    const axp_op *op = v && name ? find_op(v, &(axp_op){.name = name}) : NULL;
+    if (!op || strcmp(op->name, name))
+        return axp__fail(AXP_E_NOT_FOUND, "no operation '%.200s' was recorded",
+                         name ? name : "");
+    axp__sized_copy(out, size, op, sizeof *op);
+    return AXP_OK;
+}
+
+axp_status axp_view_op_like_sized(const axp_view *v, const axp_op *like,
+                                  axp_op *out, size_t size)
+{
+    axp_op same;
+    axp__sized_copy(&same, sizeof same, like, size);
+    const axp_op *op = v && same.name ? find_op(v, &same) : NULL;
+    if (!op || axp__view_by_name(op, &same))
+        return axp__fail(AXP_E_NOT_FOUND,
+                         "no operation like '%.200s' was recorded",
+                         same.name ? same.name : "");
+    axp__sized_copy(out, size, op, sizeof *op);
+    return AXP_OK;
 }
 
 static int by_total(const void *a, const void *b)

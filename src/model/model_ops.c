@@ -353,6 +353,12 @@ static int by_life(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
+static int by_name(const void *a, const void *b)
+{
+    return axp__view_by_name(*(const axp_op *const *)a,
+                             *(const axp_op *const *)b);
+}
+
 /* The lives of processes are no operations. */
 static bool make_lists(axp_view *v, struct table *t)
 {
@@ -368,6 +374,11 @@ static bool make_lists(axp_view *v, struct table *t)
             make_op(v, &v->ops[v->n_ops++], s);
     }
     qsort(v->ops, v->n_ops, sizeof *v->ops, by_self);
+    v->ops_by_name = calloc(v->n_ops + 1, sizeof *v->ops_by_name);
+    if (!v->ops_by_name) return false;
+    for (size_t i = 0; i < v->n_ops; i++)
+        v->ops_by_name[i] = &v->ops[i];
+    qsort(v->ops_by_name, v->n_ops, sizeof *v->ops_by_name, by_name);
     qsort(v->processes, v->n_processes, sizeof *v->processes, by_life);
     return true;
 }

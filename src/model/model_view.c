@@ -66,6 +66,7 @@ void axp_view_destroy(axp_view *v)
     free(v->row_keys);
     free(v->lane_of_row);
     free(v->ops);
+    free(v->ops_by_name);
     free(v->processes);
     free(v->lives);
     free(v->tree);

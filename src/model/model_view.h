@@ -46,6 +46,7 @@ struct axp_view {
     uint64_t *row_keys;    /* id << 32 | index, sorted */
     uint32_t *lane_of_row; /* 1 + its index; 0: none */
     axp_op *ops;           /* by self time */
+    const axp_op **ops_by_name;
     size_t n_ops;
     axp_process_info *processes; /* seen from outside, by total time */
     size_t n_processes;
@@ -120,7 +121,8 @@ static inline int axp__view_by_device(const char *a, const char *b)
 static inline int axp__view_by_name(const axp_op *a, const axp_op *b)
 {
     int order = strcmp(a->name, b->name);
-    return order ? order : axp__view_by_device(a->device, b->device);
+    if (!order) order = axp__view_by_device(a->device, b->device);
+    return order ? order : a->is_wait - b->is_wait;
 }
 
 /* What the system's clocks said when the view's time was 0; false: that is not

@@ -229,6 +229,46 @@ static void every_status_has_its_own_sentence(void **state)
     assert_non_null(axp_last_error());
 }
 
+/* Names are registered in another order, so that nothing but texts agrees. */
+static void the_same_operation_of_another_view(void **state)
+{
+    (void)state;
+    axp_profiler *p = ts_profiler(), *q = ts_profiler();
+    const axp_track_options gpu = {.name = "stream", .device = "gpu"};
+    axp_start(p, "like a");
+    axp_stop(p, "like a");
+    axp_start(q, "like z");
+    axp_stop(q, "like z");
+    for (int i = 0; i < 2; i++) {
+        axp_start(q, "like a");
+        axp_stop(q, "like a");
+    }
+    axp_track_span(axp_track_create_ex(p, &gpu), "like a", 1, 2, NULL);
+    axp_track_span(axp_track_create_ex(q, &gpu), "like a", 1, 6, NULL);
+    axp_view *v = axp_snapshot(p), *w = axp_snapshot(q);
+    axp_op ops[3], other;
+    assert_int_equal(axp_view_ops(v, AXP_BY_SELF, ops, 3), 2);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(axp_view_op_like(w, &ops[i], &other), AXP_OK);
+        assert_string_equal(other.name, "like a");
+        assert_int_equal(!other.device, !ops[i].device);
+        assert_int_equal(other.calls, other.device ? 1 : 2);
+        if (other.device) assert_int_equal(other.total_ns, 5);
+    }
+    assert_int_equal(axp_view_op(w, "like a", &other), AXP_OK);
+    assert_null(other.device);
+    assert_int_equal(axp_view_op(w, "like z", &other), AXP_OK);
+    assert_int_equal(axp_view_op_like(v, &other, ops), AXP_E_NOT_FOUND);
+    other.is_wait = true;
+    assert_int_equal(axp_view_op_like(w, &other, ops), AXP_E_NOT_FOUND);
+    assert_int_equal(axp_view_op(w, "like", &other), AXP_E_NOT_FOUND);
+    assert_int_equal(axp_view_op(w, "zzz", &other), AXP_E_NOT_FOUND);
+    axp_view_destroy(v);
+    axp_view_destroy(w);
+    axp_profiler_destroy(p);
+    axp_profiler_destroy(q);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -239,6 +279,7 @@ int main(void)
         cmocka_unit_test(rates_are_of_the_calls_that_declared),
         cmocka_unit_test(shares_are_of_the_threads_time),
         cmocka_unit_test(categories_are_inherited),
+        cmocka_unit_test(the_same_operation_of_another_view),
         cmocka_unit_test(bytes_and_times_as_people_read_them),
         cmocka_unit_test(every_status_has_its_own_sentence),
     };
