@@ -284,6 +284,7 @@ static void a_child_has_devices_of_its_own(void **state)
         axp_track_alloc_at(t, "m", 1, 30, 1);
         axp_view *v = axp_snapshot(p);
         axp_memory m = memory_of(v, "cuda:0");
+        axp_view_destroy(v);
         _exit(m.current_bytes != 30 || m.peak_bytes != 30);
     }
     int status;
