@@ -2,6 +2,7 @@
 /* Lanes: taken, written to, ended, merged; see record_lane.h. */
 #include "record/record_lane.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <sched.h>
 #include <string.h>
@@ -69,6 +70,7 @@ void axp__lane_leave(struct axp__lane *lane)
 {
     struct axp__process *process = axp__process();
     uint64_t now = axp__get(&process->left_lanes);
+    assert(lane->index && axp__lane_at(lane->index) == lane);
     do
         axp__put(&lane->left_below, (uint32_t)now);
     while (!axp__cas(&process->left_lanes, &now, left_after(now, lane->index)));
@@ -79,6 +81,7 @@ static struct axp__lane *take_left(struct axp__process *process)
     uint64_t now = axp__get_acquire(&process->left_lanes);
     while ((uint32_t)now) {
         struct axp__lane *lane = axp__lane_at((uint32_t)now);
+        assert(lane); /* they are never given back */
         uint32_t below = axp__get(&lane->left_below); /* or anything, if late */
         if (axp__cas(&process->left_lanes, &now, left_after(now, below)))
             return lane;
@@ -287,6 +290,8 @@ struct axp__lane *axp__lane_take(struct axp__thread *t, struct axp__prof *p,
     bool is_new = !lane;
     if (is_new) lane = take_memory(p->budget.space);
     if (!lane) return NULL;
+    assert(axp__get(&lane->state) ==
+           (is_new ? AXP__LANE_FREE : AXP__LANE_TAKEN));
     if (is_new) axp__budget_force(&p->budget, sizeof *lane);
     axp__put(&lane->row_in_file, 0); /* that was another file's */
     /* The drain looks without a lock, and knows by a new row that what it has
@@ -316,6 +321,7 @@ struct axp__lane *axp__lane_take(struct axp__thread *t, struct axp__prof *p,
 bool axp__lane_end(struct axp__lane *lane)
 {
     struct axp__prof *p = lane->p;
+    assert(axp__get(&lane->state) == AXP__LANE_ACTIVE);
     /* Acquire: what a reset that is over has made of the lane. */
     if (axp__get_acquire(&p->gate) & AXP__GATE_SHUT) return false;
     axp__put(&lane->cpu_ns, axp__lane_cpu_ns(lane));
@@ -407,6 +413,7 @@ static struct axp__row *new_row(struct axp__prof *p)
         p->cap_rows = cap;
     }
     if (p->n_merged_rows < p->cap_rows) return &p->rows[p->n_merged_rows++];
+    assert(p->n_merged_rows && p->n_merged_rows == p->cap_rows);
     struct axp__row *rest = &p->rows[p->n_merged_rows - 1];
     rest->n_merged++;
     rest->name = AXP__NAME_OTHER;
@@ -452,6 +459,8 @@ static void merge(struct axp__prof *p, struct axp__lane *lane)
 
 static void merge_lane(struct axp__prof *p, struct axp__lane *lane)
 {
+    assert(axp__get(&lane->state) == AXP__LANE_LEAVING && lane != p->merged);
+    assert(axp__get(&p->n_ended) && lane->tally.top == lane->tally.frames);
     keep_row(p, lane); /* merging disturbs the nodes it looks at */
     if (lane->first_ticks) merge(p, lane);
     p->merged->tally.n_folded += lane->tally.n_folded;
@@ -469,6 +478,7 @@ static void merge_lane(struct axp__prof *p, struct axp__lane *lane)
 void axp__lane_merge_many(struct axp__prof *p)
 {
     if (!have_ended(p, MERGE_PAST)) return;
+    assert(!p->merged || axp__get(&p->merged->state) == AXP__LANE_KEPT);
     if (!p->merged) p->merged = axp__lane_take(NULL, p, NULL);
     if (!p->merged) return;
     bool is_over = p->n_left_open > MOST_LEFT_OPEN;
@@ -582,6 +592,7 @@ done:
 void axp__lane_seal(struct axp__lane *lane)
 {
     uint64_t n = (uint64_t)(lane->cur - lane->words) - lane->n_extra;
+    assert(lane->words <= lane->cur && lane->cur <= lane->end);
     if (lane->chunk) {
         struct axp__chunk *chunk = lane->chunk;
         uint64_t n_words = (uint64_t)(lane->cur - lane->words);
@@ -639,6 +650,7 @@ uint64_t axp__lane_make_room(struct axp__lane *lane, uint64_t now, unsigned n)
         }
         lane->base_ticks = now;
     }
+    assert(!((now - lane->base_ticks) >> AXP__TIME_BITS));
     if ((uint64_t)(lane->end - lane->cur) < n) new_chunk(lane, now);
     if (axp__get(&lane->go)) axp__put(&lane->lim, lane->end);
     __atomic_thread_fence(__ATOMIC_SEQ_CST); /* as in admit */
@@ -652,6 +664,7 @@ static void put_record(struct axp__lane *lane, uint64_t head,
 {
     unsigned n_first = first ? 1 : 0, n = 1 + n_first + n_payload;
     uint64_t *w = lane->cur;
+    assert(n_events <= n && w >= lane->words && w <= lane->end);
     if ((uint64_t)(lane->end - w) < n) { /* larger than the sink */
         axp__put(&lane->n_unlogged, lane->n_unlogged + n_events);
         return;

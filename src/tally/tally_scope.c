@@ -3,6 +3,7 @@
  * The design is in tally_scope.h. */
 #include "tally/tally_scope.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/base_text.h"
@@ -34,6 +35,7 @@ static uint32_t name_of(uint64_t label)
 static void link_last(struct axp__tally *t, axp__ref *first, axp__ref *last,
                       axp__ref ref, size_t next_offset)
 {
+    assert(!*first == !*last);
     if (*last) {
         char *record = axp__arena_at(&t->arena, *last);
         axp__put_release((axp__ref *)(void *)(record + next_offset), ref);
@@ -78,6 +80,7 @@ static axp__ref new_node(struct axp__tally *t, uint64_t label, axp__ref parent,
         &t->arena, (uint32_t)(sizeof(struct axp__node) + extra),
         AXP__ARENA_NODE | (is_optional ? 0 : AXP__ARENA_SURE));
     if (!ref) return 0;
+    assert(ref > t->last.nodes && parent < ref); /* they rise: tally_above.c */
     struct axp__node *node = axp__arena_at(&t->arena, ref);
     node->name = name_of(label);
     node->declares = declares;
@@ -109,6 +112,7 @@ uint64_t *axp__tally_bucket(struct axp__tally *t, struct axp__op *op,
                             uint64_t ticks)
 {
     struct axp__hist_at at = axp__hist_at(at_most(ticks));
+    assert(at.page < AXP__HIST_PAGES && at.bucket < AXP__HIST_BUCKETS);
     if (!op->page[at.slot]) {
         axp__ref ref = axp__arena_alloc(
             &t->arena, sizeof(struct axp__hist_page), AXP__ARENA_SURE);
@@ -151,6 +155,7 @@ static struct axp__entry *probe(struct axp__entry *table, uint32_t cap,
                                 uint64_t key)
 {
     uint32_t i = home_of(key, cap), step = step_of(i);
+    assert(key && !(cap & (cap - 1)) && step & 1); /* so it comes to all */
     while (table[i].key && table[i].key != key)
         i = (i + step) & (cap - 1);
     return &table[i];
@@ -181,6 +186,7 @@ static bool grow_hash(struct axp__tally *t, bool is_optional)
     for (uint32_t i = 0; i < cap; i++)
         if (t->hash[i].key) /* some are there twice: see bring_home */
             *probe(wider, 2 * cap, t->hash[i].key) = t->hash[i];
+    assert(t->hash_used < 2 * cap);
     free_hash(t);
     t->hash = wider;
     t->hash_reserved = reserved;
@@ -211,8 +217,10 @@ static struct axp__entry *add_entry(struct axp__tally *t, uint64_t key,
                                     void *record, void *other, axp__ref ref)
 {
     struct axp__entry *e = probe(t->hash, hash_cap(t), key);
+    assert(!e->key && ref && (record || other));
     *e = (struct axp__entry){key, path_of(ref), record, other};
     t->hash_used++;
+    assert(t->hash_used < hash_cap(t)); /* or a search would not end */
     return e;
 }
 
@@ -362,6 +370,8 @@ static bool grow_frames(struct axp__tally *t)
 {
     size_t cap = (size_t)(t->limit - t->frames);
     size_t wide = cap < 4096 ? cap * 4 : cap * 2;
+    assert(t->top >= t->frames && t->top < t->limit);
+    assert((size_t)(uintptr_t)t->frames[0].site == cap);
     size_t bytes = wide * sizeof *t->frames;
     if (wide > AXP__MAX_DEPTH) return false;
     if (wide <= AXP__SURE_DEPTH)
@@ -400,7 +410,9 @@ struct axp__frame *axp__tally_push_label(struct axp__tally *t, uint64_t label,
                                          uint64_t now)
 {
     struct axp__frame *f = t->top + 1;
+    assert(f > t->frames && f < t->limit); /* axp__tally_has_room */
     struct axp__entry *e = axp__tally_find(t, t->top->path, label);
+    assert(e->record && e->other);
     bool is_folded = axp__path_ref(e->path) == OF_FOLDED;
     bool is_repeat = is_folded && axp__tally_is_open(t, e->other);
     axp__tally_open(f, e,
@@ -414,6 +426,7 @@ void axp__tally_close(struct axp__tally *t, struct axp__frame *f, uint64_t now)
 {
     struct axp__op *op = f->op;
     uint32_t flags = axp__frame_flags(f);
+    assert(f > t->frames && f < t->limit && op && f->node); /* no root, gap */
     uint64_t within = axp__frame_child_ticks(f);
     uint64_t ticks = now > f->begin_ticks ? at_most(now - f->begin_ticks) : 0;
     uint64_t self = ticks > within ? ticks - within : 0;
@@ -442,6 +455,7 @@ void axp__tally_pop(struct axp__tally *t, uint64_t now)
     /* In this order: whoever finds the process dead in between does not count
      * the call twice, as open and as ended. */
     struct axp__frame *f = t->top;
+    assert(f > t->frames); /* the root stays */
     axp__put(&t->top, f - 1);
     axp__tally_close(t, f, now);
 }
@@ -579,6 +593,7 @@ void axp__tally_fini(struct axp__tally *t)
 {
     size_t cap = (size_t)(t->limit - t->frames);
     if (!t->frames) return;
+    assert(t->top >= t->frames && t->top < t->limit);
     free_hash(t);
     if (cap != t->inline_frames) {
         axp__budget_unmap(t->budget, t->frames, cap * sizeof *t->frames);
