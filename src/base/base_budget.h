@@ -4,6 +4,7 @@
  * be right: it is not used up by what comes first. */
 #ifndef AXP_BASE_BUDGET_H
 #define AXP_BASE_BUDGET_H
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -90,6 +91,7 @@ static inline void axp__budget_pay(struct axp__budget *b, uint64_t n)
 
 static inline void axp__budget_give(struct axp__budget *b, uint64_t n)
 {
+    assert(axp__get(&b->used_bytes) >= n); /* it was taken */
     axp__add(&b->used_bytes, -n);
 }
 
@@ -97,6 +99,8 @@ static inline void axp__budget_give(struct axp__budget *b, uint64_t n)
 static inline void axp__budget_give_sure(struct axp__budget *b, uint64_t n,
                                          uint64_t reserved)
 {
+    assert(reserved <= n && axp__get(&b->reserve_used_bytes) >= reserved);
+    assert(axp__get(&b->used_bytes) >= n - reserved);
     axp__add(&b->reserve_used_bytes, -reserved);
     axp__add(&b->used_bytes, reserved - n);
 }

@@ -3,6 +3,7 @@
  * file_fold.h. */
 #include "file/file_fold.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -116,9 +117,11 @@ static void sift_down(struct axp__fold *f)
 static void enter_heap(struct axp__fold *f, struct axp__fold_row *r)
 {
     size_t i = f->n_heap++;
+    assert(f->n_heap <= f->n_rows);
     for (; i && is_before(r, f->heap[(i - 1) / 2]); i = (i - 1) / 2)
         f->heap[i] = f->heap[(i - 1) / 2];
     f->heap[i] = r;
+    assert(!i || !is_before(r, f->heap[(i - 1) / 2]));
 }
 
 struct axp__mem_word *axp__fold_room(struct axp__fold *f,

@@ -2,6 +2,7 @@
 /* A table of names by content; see file_join_names.h. */
 #include "file/file_join_names.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,6 +59,7 @@ static uint32_t add(struct axp__join_names *j, struct axp__cap_name name)
         if (!there->file && name.file) *there = name;
         return *slot - 1;
     }
+    assert(j->n <= AXP__MAX_NAMES);
     if (j->n == AXP__MAX_NAMES) return 1;
     j->at[j->n] = name;
     return (*slot = ++j->n) - 1;

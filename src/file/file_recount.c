@@ -3,6 +3,7 @@
  * file_recount.h. */
 #include "file/file_recount.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -256,6 +257,7 @@ static bool take_peaks(struct recount *x, uint64_t allowed)
             by_name[c->live[i].name] = &c->live[i];
     for (size_t i = 0; i < again->n_live; i++) {
         struct axp__cap_live *live = &again->live[i];
+        assert(live->name < AXP__MAX_NAMES); /* of a word */
         const struct axp__cap_live *was = by_name[live->name];
         if (!was ||
             axp__compare_apart(was->peak_bytes, live->peak_bytes) > allowed)

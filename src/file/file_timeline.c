@@ -18,6 +18,7 @@
  */
 #include "file/file_timeline.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -126,6 +127,7 @@ static struct row *row_of(struct list *l, uint32_t id)
         else
             high = mid;
     }
+    assert(!low || l->rows[low - 1].id < id); /* by id, each once */
     if (low == l->n_rows || l->rows[low].id != id) return NULL;
     return l->last = &l->rows[low];
 }
@@ -172,6 +174,7 @@ static void put_block(struct list *l, struct row *r,
     }
     axp__place_put(l->places, place, e->at);
     r->n_placed++;
+    assert(r->n_made && r->n_made <= r->n_chunks && r->n_placed <= r->n_blocks);
     r->made[r->n_made - 1].n_words += b->n_words;
     r->made[r->n_made - 1].n_events += b->n_events;
 }

@@ -2,6 +2,7 @@
 /* What goes into a finished file; see file_write.h. */
 #include "file/file_write.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -134,6 +135,7 @@ static bool gather(struct axp__writer *w, const struct axp__cap_chunk *of,
         !put_chunks(w))
         return false;
     if (!n || is_old(w, of->row, last_ticks)) return true;
+    assert(w->n_chunks < AXP__PACK_CHUNKS && n <= AXP__CHUNK_WORDS);
     struct axp__chunk *c = &w->chunk[w->n_chunks++];
     c->seq = from->seq; /* NOLINT: begin() has made the chunks */
     c->base_ticks = from->base_ticks;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Rows by their ids, and lanes by their rows: a recording may have as many as
  * there were threads, and who looks one up does so for each. */
+#include <assert.h>
 #include <stdlib.h>
 
 #include "model/model_view.h"
@@ -20,6 +21,7 @@ bool axp__view_make_index(axp_view *v)
     for (size_t i = 0; i < c->n_rows; i++)
         v->row_keys[i] = (uint64_t)c->rows[i].id << 32 | i;
     qsort(v->row_keys, c->n_rows, sizeof *v->row_keys, by_key);
+    assert(c->n_rows <= UINT32_MAX);
     for (size_t i = c->n_lanes; i--;)
         if (c->lanes[i].row >= 0)
             v->lane_of_row[c->lanes[i].row] = (uint32_t)i + 1;
@@ -45,6 +47,7 @@ const struct axp__cap_lane *axp__view_lane(const axp_view *v,
                                            const struct axp__cap_row *row)
 {
     const struct axp__capture *c = v->capture;
+    assert(!row || (row >= c->rows && row < c->rows + c->n_rows));
     uint32_t lane = row ? v->lane_of_row[row - c->rows] : 0;
     return lane ? &c->lanes[lane - 1] : NULL;
 }

@@ -11,6 +11,7 @@
  */
 #include "model/model_stream.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,6 +57,7 @@ static inline bool is_before(const struct source *a, const struct source *b)
 static void sift_down(struct axp__stream *s, size_t i)
 {
     struct source *moved = s->heap[i];
+    size_t from = i;
     for (;;) {
         size_t least = 2 * i + 1;
         if (least >= s->n_heap) break;
@@ -67,6 +69,8 @@ static void sift_down(struct axp__stream *s, size_t i)
         i = least;
     }
     s->heap[i] = moved;
+    assert(i == from || !is_before(moved, s->heap[(i - 1) / 2]));
+    (void)from;
 }
 
 static inline void put_back(struct axp__stream *s, struct source *top,
@@ -94,6 +98,7 @@ static void enter(struct axp__stream *s, struct source *source)
         source->reader.track ? 0 : axp__view_time(s->v, first->base_ticks);
     source->reader.last_ns = source->key;
     s->heap[s->n_heap++] = source;
+    assert(s->n_heap <= s->n_sources);
 }
 
 static void begin(struct axp__stream *s)

@@ -285,7 +285,7 @@ static struct mapped map_object(struct axp__outside *o, uint64_t address,
     return m;
 }
 
-/* The gate first, then every lane, as stop_lanes does it in the process. */
+/* The gate first, then every lane, as axp__prof_stop_lanes does it in the process. */
 void axp__outside_stop(struct axp__outside *o)
 {
     uint64_t gate = axp__get(&o->prof->gate);

@@ -181,8 +181,13 @@ void axp__lane_leave(struct axp__lane *lane);
 void axp__lane_free(struct axp__lane *lane);
 /* Forgets what was recorded; nobody inside. */
 void axp__lane_clear(struct axp__lane *lane);
-/* Merges the lanes of ended threads if they are many; by mutex. */
+/* Merges the lanes of ended threads if they are many; by mutex. The other one
+ * tries that, for whoever does not have it. (record_lane_merge.c) */
 void axp__lane_merge_many(struct axp__prof *p);
+void axp__lane_merge_some(struct axp__prof *p);
+/* Pages of named slots; words go to the sink from now on. */
+void axp__lane_free_named(struct axp__lane *lane);
+void axp__lane_to_sink(struct axp__lane *lane);
 uint64_t axp__lane_busy_ticks(const struct axp__lane *lane);
 /* By the profiler's mutex, nobody inside: what will be known of the threads
  * that go on. */

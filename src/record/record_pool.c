@@ -7,6 +7,8 @@
  * makes up for: a thread that is stopped in between stops nobody. */
 #include "record/record_pool.h"
 
+#include <assert.h>
+
 #include "os/os_map.h"
 #include "os/os_space.h"
 
@@ -124,6 +126,7 @@ static bool find_cell(const struct axp__pool *pool, const uint64_t *position,
 static void put_full(struct axp__pool *pool, const struct axp__chunk *chunk)
 {
     struct cell c;
+    assert(chunk->number < NUMBER_MASK);
     while (find_cell(pool, &pool->put_at, &c)) {
         uint64_t empty = c.turn << NUMBER_BITS;
         uint64_t full = (c.turn + 1) << NUMBER_BITS | (chunk->number + 1);
@@ -142,6 +145,7 @@ static struct axp__chunk *take_full(struct axp__pool *pool)
         bool is_done = turn == c.turn + 1 &&
                        axp__cas(c.word, &word, (c.turn + 2) << NUMBER_BITS);
         axp__cas(&pool->take_at, &c.at, c.at + 1);
+        assert(!is_done || word & NUMBER_MASK);
         if (is_done) return axp__pool_at(pool, (word & NUMBER_MASK) - 1);
     }
     return NULL;
@@ -258,6 +262,7 @@ size_t axp__pool_drain(struct axp__pool *pool, size_t *from,
 
 void axp__pool_put_back(struct axp__chunk *chunk)
 {
+    assert(axp__get(&chunk->state) == AXP__CHUNK_DRAINING);
     axp__put_release(&chunk->state, AXP__CHUNK_FULL);
 }
 
@@ -308,6 +313,7 @@ void axp__pool_seal(struct axp__pool *pool, struct axp__chunk *chunk,
                     uint64_t n_words, uint64_t n_events)
 {
     if (!pool->block) return; /* the child of a fork in a handler */
+    assert(n_words <= AXP__CHUNK_WORDS);
     axp__put(&chunk->n_events, n_events);
     axp__put_release(&chunk->n_words, n_words);
     if (pool->space) {

@@ -128,6 +128,12 @@ void axp__warn(struct axp__prof *p, enum axp__warning_id id, uint32_t name);
 
 /* The gate shut and nobody inside; false: somebody was, after a second. */
 bool axp__prof_quiesce(struct axp__prof *p);
+/* Bits of the gate; a gate of a new epoch; and every lane asks at its next
+ * event, after the gate has changed. */
+void axp__prof_set_gate(struct axp__prof *p, uint64_t set, uint64_t clear);
+uint64_t axp__prof_new_gate(uint64_t bits);
+void axp__prof_stop_lanes(struct axp__prof *p);
+void axp__prof_free_slot(struct axp__prof *p); /* of one that is gone */
 
 /* Memory that a reader may still look at, freed under the mutex. */
 void axp__trash_add(struct axp__prof *p, void *memory, size_t bytes);

@@ -10,7 +10,7 @@
  *          taking `hot` away (one store), any other by `busy`. A signal
  *          handler that finds the mark drops its own event; whoever closes a
  *          profiler waits until it is gone, with a barrier on that side
- *          alone (record_profiler.c).
+ *          alone (record_close.c).
  * Errands  what a thread is about beside its own lane stands in its block: who
  *          takes something away that others may be looking at asks all
  *          blocks. A thread that dies on the way has its block cleared, so

@@ -3,6 +3,7 @@
  * record_trace_name.c. */
 #include "record/record_trace.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -172,6 +173,7 @@ static void sort_chunks(struct axp__chunk **c, size_t n)
 static size_t run_of(struct axp__chunk **chunks, size_t n)
 {
     size_t k = 1;
+    assert(n && (n < 2 || !is_before(chunks[1], chunks[0]))); /* sorted */
     while (k < n && k < AXP__PACK_CHUNKS && chunks[k]->row == chunks[0]->row &&
            chunks[k]->seq == chunks[0]->seq + k)
         k++;
@@ -183,6 +185,7 @@ static size_t run_of(struct axp__chunk **chunks, size_t n)
 static void *take_packer(struct axp__trace *t)
 {
     void *packer = t->packer;
+    assert(!packer || packing);
     axp__put(&t->packer, NULL);
     __atomic_thread_fence(__ATOMIC_RELEASE);
     return packer;

@@ -2,6 +2,8 @@
 /* Bump allocation in segments; see tally_arena.h. */
 #include "tally/tally_arena.h"
 
+#include <assert.h>
+
 #include "os/os_space.h"
 
 #define LINE 64u
@@ -32,6 +34,7 @@ void axp__arena_fini(struct axp__arena *a)
         if (seg) axp__budget_unmap(a->budget, seg, seg_bytes(i));
     }
     if (a->far_segs) axp__budget_unmap(a->budget, a->far_segs, FAR_BYTES);
+    assert(a->reserved_bytes <= a->mapped_bytes);
     axp__budget_give_sure(a->budget, a->mapped_bytes, a->reserved_bytes);
     a->mapped_bytes = a->reserved_bytes = 0;
     a->far_segs = NULL;
@@ -79,6 +82,7 @@ static bool add_seg(struct axp__arena *a, uint32_t bytes, unsigned kind)
 axp__ref axp__arena_alloc(struct axp__arena *a, uint32_t bytes, unsigned kind)
 {
     struct axp__arena_end *end = &a->end[kind & AXP__ARENA_NODE];
+    assert(a->n_segs && bytes);
     if (!end->seg) end = &a->first;
     bytes = (bytes + 7) & ~7u;
     if (bytes > AXP__SEG_BYTES) return 0;
@@ -90,5 +94,6 @@ axp__ref axp__arena_alloc(struct axp__arena *a, uint32_t bytes, unsigned kind)
     }
     axp__ref ref = (end->seg << AXP__SEG_SHIFT) + end->used_bytes / 8;
     end->used_bytes += bytes;
+    assert(end->used_bytes <= end->cap_bytes && ref);
     return ref;
 }

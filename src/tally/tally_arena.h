@@ -20,6 +20,7 @@
  */
 #ifndef AXP_TALLY_ARENA_H
 #define AXP_TALLY_ARENA_H
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -62,6 +63,7 @@ axp__ref axp__arena_alloc(struct axp__arena *a, uint32_t bytes, unsigned kind);
 static inline void *axp__arena_at(const struct axp__arena *a, axp__ref ref)
 {
     uint32_t seg = ref >> AXP__SEG_SHIFT;
+    assert(ref && seg < axp__get(&a->n_segs));
     char *base = axp__likely(seg < AXP__SEGS_NEAR)
                      ? a->near_segs[seg]
                      : a->far_segs[seg - AXP__SEGS_NEAR];

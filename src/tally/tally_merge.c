@@ -2,6 +2,8 @@
 /* Record by record; see tally_merge.h. */
 #include "tally/tally_merge.h"
 
+#include <assert.h>
+
 #include "tally/tally_fields.def"
 #include "tally/tally_step.h"
 
@@ -69,6 +71,7 @@ static void merge_extra(struct axp__tally *to, struct axp__node *node,
                         const struct axp__node *added)
 {
     struct axp__node_extra *a = axp__tally_extra(to, node);
+    assert(added->extra);
     const struct axp__node_extra *b = axp__arena_at(&from->arena, added->extra);
     uint32_t lost = added->declares & ~node->declares; /* to "(other)" */
     if (!a) return;

@@ -2,6 +2,8 @@
 /* Where a purse does not have enough; see tally_purse.h. */
 #include "tally/tally_purse.h"
 
+#include <assert.h>
+
 #define PASSES 8 /* over all purses, before a search is given up */
 
 /* Between an owner's net and its look at low and high, and between a change of
@@ -127,6 +129,7 @@ bool axp__purse_settle_up(struct axp__book b, struct axp__purse *own)
     int64_t short_of;
     while ((short_of = -axp__purse_room(own)) > 0) {
         uint64_t need = (uint64_t)short_of, got = seize(b, own, need);
+        assert(got <= need); /* so that the sum of the limits is the peak */
         uint64_t rise = at_most(-axp__purse_room(own) - (int64_t)got, need);
         if (rise) {
             axp__add(&b.account->peak_bytes, rise);
@@ -214,6 +217,7 @@ uint64_t axp__purse_settle_down(struct axp__book b, struct axp__purse *own)
         uint64_t need = (uint64_t)short_of;
         bool is_sure = false;
         uint64_t got = take(b, own, need, &is_sure);
+        assert(got <= need);
         /* Not sure: they go on, and the sum is right whoever is in debt. */
         excess = is_sure ? need - got : 0;
         axp__put(&own->net, own->net + got + excess);
@@ -243,6 +247,7 @@ struct axp__purse *axp__purse_join(struct axp__book b,
     axp__ref ref = axp__slab_new(b.slab, budget);
     struct axp__purse *fresh = at(b, ref);
     if (!fresh) return NULL;
+    assert(!fresh->net && !fresh->high && !fresh->low); /* as slabs give it */
     fresh->name = name;
     fresh->state = ref << AXP__PURSE_REF | AXP__PURSE_OWNED;
     do
@@ -253,6 +258,7 @@ struct axp__purse *axp__purse_join(struct axp__book b,
 
 void axp__purse_release(struct axp__purse *own)
 {
+    assert(axp__get(&own->state) & AXP__PURSE_OWNED);
     __atomic_fetch_and(&own->state, ~(uint32_t)AXP__PURSE_OWNED,
                        __ATOMIC_RELEASE);
 }

@@ -10,6 +10,8 @@
  */
 #include "tally/tally_scope.h"
 
+#include <assert.h>
+
 #define MOST_PATHS 64 /* frames that move to a path of their own */
 
 static void move_frame(struct axp__frame *to, const struct axp__frame *from)
@@ -70,6 +72,7 @@ static void repath(struct axp__tally *t, struct axp__frame *f, uint64_t now)
     uint64_t seen = ++t->n_removals; /* marks the ops that are open below */
     t->fold_base = 0;
     for (struct axp__frame *g = t->frames + 1; g <= t->top; g++) {
+        assert(g->op && g->op->seen <= seen);
         bool is_within = g->op->seen == seen;
         g->op->seen = seen;
         if (g >= f) change_node(g, place_for(t, g, is_folded), is_within, now);
@@ -80,6 +83,7 @@ static void repath(struct axp__tally *t, struct axp__frame *f, uint64_t now)
 void axp__tally_take_out(struct axp__tally *t, struct axp__frame *f,
                          uint64_t now, bool is_counted)
 {
+    assert(f > t->frames && f <= t->top && f->op);
     /* The child's charge passes from f to f's parent; that of one that was
      * taken out has. */
     if (f < t->top && f[1].op) {
@@ -102,6 +106,7 @@ void axp__tally_close_gaps(struct axp__tally *t, struct axp__frame *f,
                            uint64_t now)
 {
     struct axp__frame *to = f;
+    assert(f > t->frames);
     for (struct axp__frame *g = f; g <= t->top; g++) {
         if (!g->op) continue;
         if (to != g) move_frame(to, g);

@@ -180,6 +180,13 @@ void axp__tally_fini(struct axp__tally *t); /* not the seed */
 /* ---- the slow sides ------------------------------------------------------ */
 struct axp__entry *axp__tally_find_slow(struct axp__tally *t, uint64_t path,
                                         uint64_t label);
+/* tally_find.c for tally_scope.c: a new node, 0 without memory; the entry of an
+ * op, made when new, NULL without memory. */
+axp__ref axp__tally_new_node(struct axp__tally *t, uint64_t label,
+                             axp__ref parent, axp__ref op_ref,
+                             bool is_optional);
+struct axp__entry *axp__tally_op_entry(struct axp__tally *t, uint32_t name);
+void axp__tally_free_hash(struct axp__tally *t);
 /* Where a duration counts in an op's histogram; makes the page. */
 uint64_t *axp__tally_bucket(struct axp__tally *t, struct axp__op *op,
                             uint64_t ticks);

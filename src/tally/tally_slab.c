@@ -2,6 +2,8 @@
 /* Blocks carved by an atomic counter; see tally_slab.h. */
 #include "tally/tally_slab.h"
 
+#include <assert.h>
+
 #include "os/os_space.h"
 
 #define LINE AXP__SLAB_RECORD
@@ -88,6 +90,7 @@ axp__ref axp__slab_new(struct axp__slab *s, struct axp__budget *budget)
         uint32_t n = axp__get_acquire(&s->n_blocks);
         if (n) {
             struct axp__slab_block *b = axp__get_acquire(place(s, n - 1));
+            assert(b && axp__get(&b->n_used)); /* the head is one */
             if (axp__get(&b->n_used) < block_records(n - 1)) {
                 uint32_t i = axp__add(&b->n_used, 1);
                 if (i < block_records(n - 1))

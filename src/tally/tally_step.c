@@ -2,6 +2,8 @@
 /* Which steps are kept; see tally_step.h. */
 #include "tally/tally_step.h"
 
+#include <assert.h>
+
 struct axp__steps *axp__tally_steps(struct axp__tally *t)
 {
     axp__ref ref = axp__get_acquire(&t->first.steps);
@@ -47,6 +49,7 @@ static uint32_t find_fastest(const struct axp__steps *s)
 static void keep_slowest(struct axp__steps *s, const struct axp__step *step)
 {
     uint32_t *known = &s->stats.hint; /* 1 + the fastest of them; 0: not */
+    assert(s->n_slowest <= AXP__STEPS_SLOWEST);
     if (s->n_slowest < AXP__STEPS_SLOWEST) {
         put_step(&s->slowest[s->n_slowest], step);
         axp__put(&s->n_slowest, s->n_slowest + 1);
@@ -62,6 +65,7 @@ static void keep_slowest(struct axp__steps *s, const struct axp__step *step)
 
 static void keep_sampled(struct axp__steps *s, const struct axp__step *step)
 {
+    assert(s->stride && !(s->stride & (s->stride - 1)));
     if (step->index % s->stride) return;
     if (s->n_sampled == AXP__STEPS_SAMPLED) { /* thin out: every second */
         uint32_t kept = 0;
@@ -73,6 +77,7 @@ static void keep_sampled(struct axp__steps *s, const struct axp__step *step)
         axp__put(&s->n_sampled, kept);
         if (step->index % s->stride || kept == AXP__STEPS_SAMPLED) return;
     }
+    assert(s->n_sampled < AXP__STEPS_SAMPLED);
     put_step(&s->sampled[s->n_sampled], step);
     axp__put(&s->n_sampled, s->n_sampled + 1);
 }

@@ -10,6 +10,8 @@
  */
 #include "wire/wire_index.h"
 
+#include <assert.h>
+
 #define FIELDS 12u
 #define ENTRY_MAX (FIELDS * AXP__VARINT_MAX)
 #define BUFFER 8192u
@@ -18,6 +20,7 @@ static uint8_t *put_entry(uint8_t *at, const struct axp__index_entry *e,
                           const struct axp__index_entry *last)
 {
     const struct axp__block *b = &e->block;
+    assert(e->at > last->at && e->at % 8 == 0);
     at = axp__put_varint(at, (e->at - last->at) / 8);
     at = axp__put_varint(at, b->kind);
     at = axp__put_varint(at, b->flags);
@@ -110,6 +113,7 @@ bool axp__index_write(const struct axp__file_io *io, uint64_t *end)
                                .body_crc = w.crc};
     uint64_t tail_at = index_at + axp__block_span(&index);
     uint64_t pad = tail_at - w.at;
+    assert(pad < 8);
     axp__file_tail_put(tail + pad, &(struct axp__file_tail){
                                        index_at, tail_at + AXP__FILE_TAIL});
     axp__block_put(head, &index);

@@ -2,6 +2,7 @@
 /* Blocks into a file; see wire_pen.h. */
 #include "wire/wire_pen.h"
 
+#include <assert.h>
 #include <errno.h>
 
 #include "os/os_file.h"
@@ -57,6 +58,7 @@ bool axp__pen_block(struct axp__pen *pen, struct axp__block *b,
 {
     uint8_t head[AXP__BLOCK_HEAD];
     struct iovec piece = {(void *)(uintptr_t)body, n};
+    assert(pen->end % 8 == 0);
     axp__block_seal(head, b, &piece, 1);
     uint64_t at = pen->end, span = axp__block_span(b);
     bool ok = axp__pen_write(pen, at, head, sizeof head) &&
@@ -93,6 +95,7 @@ static bool is_put(struct axp__pen *pen, size_t bytes)
 {
     pen->used += bytes;
     pen->block.n += bytes != 0;
+    assert(pen->used <= AXP__PEN_BODY);
     return bytes;
 }
 
@@ -107,6 +110,7 @@ bool axp__pen_about(struct axp__pen *pen, const char *key,
 {
     size_t cap;
     uint8_t *at = room(pen, &cap);
+    assert(pen->block.kind == AXP__B_ABOUT);
     if (is_put(pen, axp__about_put(at, cap, key, value))) return true;
     return axp__pen_flush(pen) &&
            is_put(pen, axp__about_put(pen->body, AXP__PEN_BODY, key, value));
@@ -116,6 +120,7 @@ bool axp__pen_name(struct axp__pen *pen, const struct axp__name_record *name)
 {
     size_t cap;
     uint8_t *at = room(pen, &cap);
+    assert(pen->block.kind == AXP__B_NAMES);
     if (is_put(pen, axp__name_put(at, cap, name))) return true;
     return axp__pen_flush(pen) &&
            is_put(pen, axp__name_put(pen->body, AXP__PEN_BODY, name));
@@ -125,6 +130,7 @@ bool axp__pen_row(struct axp__pen *pen, const struct axp__row_record *row)
 {
     size_t cap;
     uint8_t *at = room(pen, &cap);
+    assert(pen->block.kind == AXP__B_ROWS);
     if (is_put(pen, axp__row_put(at, cap, row))) return true;
     return axp__pen_flush(pen) &&
            is_put(pen, axp__row_put(pen->body, AXP__PEN_BODY, row));
@@ -133,6 +139,7 @@ bool axp__pen_row(struct axp__pen *pen, const struct axp__row_record *row)
 bool axp__pen_records(struct axp__pen *pen, uint32_t n, const void *bytes,
                       size_t len)
 {
+    assert(len <= AXP__PEN_BODY);
     if (AXP__PEN_BODY - pen->used < len && !axp__pen_flush(pen)) return false;
     memcpy(pen->body + pen->used, bytes, len);
     pen->used += len;
@@ -154,6 +161,7 @@ size_t axp__pen_chunks(struct axp__pen *pen,
                        size_t packed)
 {
     size_t n_put = 0;
+    assert(n && n <= AXP__PACK_CHUNKS && packed <= AXP__PEN_BODY);
     if (!packed) {
         while (n_put < n && put_raw(pen, chunks[n_put]))
             n_put++;
@@ -164,6 +172,7 @@ size_t axp__pen_chunks(struct axp__pen *pen,
     b.kind = AXP__B_PACK;
     b.n = (uint32_t)n;
     for (size_t i = 0; i < n; i++) {
+        assert(chunks[i]->row == b.row && chunks[i]->seq == b.seq + i);
         b.n_words += (uint32_t)chunks[i]->n_words;
         b.n_events += chunks[i]->n_events;
     }
