@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* The snapshot that PyTorch's memory viewer reads (pytorch.org/memory_viz): a
  * pickle of dicts and lists. Each process and each track that has memory is a
- * device; each allocation and free an entry of its trace, with the scopes that
- * were open as its frames; what is live at the end lies in segments.
+ * device; each allocation and free an entry of its trace, with its stack, where
+ * that was recorded, and the scopes that were open as its frames; what is live at the end lies in segments.
  *
  * Pickle     protocol 2, only opcodes that the viewer's own reader knows.
  *            Keys, frames and lists of frames are written once and then
@@ -19,6 +19,7 @@
 
 #include "emit/emit_blocks.h"
 #include "emit/emit_export.h"
+#include "emit/emit_frame.h"
 #include "emit/emit_live.h"
 #include "record/record_thread.h"
 #include "wire/wire_word.h"
@@ -163,6 +164,27 @@ static void put_frame(struct viz *z, uint32_t name)
     remember(z, *memo);
 }
 
+/* In a path, after all names: the stack of an allocation. */
+#define STACK_NAME(id) (AXP__MAX_NAMES + (id))
+
+static void put_stack(struct viz *z, uint32_t stack)
+{
+    axp_frame frames[MOST_FRAMES];
+    char text[AXP__FRAME_TEXT];
+    size_t n = axp_view_stack(z->v, stack, frames, MOST_FRAMES);
+    for (size_t i = 0; i < n && i < MOST_FRAMES; i++) {
+        const axp_frame *f = &frames[i];
+        BEGIN_DICT(z);
+        put_key(z, K_FILENAME);
+        put_string(z, f->file ? f->file : f->module ? f->module : "");
+        key_int(z, K_LINE, f->line > 0 ? (uint64_t)f->line : 0);
+        put_key(z, K_NAME);
+        put_string(z, axp__frame_text(f, text));
+        END_DICT(z);
+        END_ITEM(z);
+    }
+}
+
 static bool widen_memo(struct viz *z)
 {
     uint32_t cap = z->cap_path_memo ? z->cap_path_memo * 2 : 256;
@@ -195,15 +217,20 @@ static void put_frames(struct viz *z, uint32_t path)
     }
     BEGIN_LIST(z);
     for (uint32_t i = path; i; i = z->paths.at[i].parent) {
-        put_frame(z, z->paths.at[i].name);
+        uint32_t name = z->paths.at[i].name;
+        if (name >= AXP__MAX_NAMES) {
+            put_stack(z, name - AXP__MAX_NAMES);
+            continue;
+        }
+        put_frame(z, name);
         END_ITEM(z);
     }
     z->path_memo[path] = z->next_memo++;
     remember(z, z->path_memo[path]);
 }
 
-/* The scopes open now, and the block's own name as the innermost. */
-static uint32_t path_of(struct viz *z, uint32_t name)
+/* The scopes open now, the stack, and the block's own name as the innermost. */
+static uint32_t path_of(struct viz *z, uint32_t name, uint32_t stack)
 {
     size_t n;
     const struct axp__scope *open = axp__stream_scopes(z->s, &n);
@@ -211,6 +238,8 @@ static uint32_t path_of(struct viz *z, uint32_t name)
     for (size_t i = n > MOST_FRAMES ? n - MOST_FRAMES : 0; i < n; i++)
         if (open[i].name != AXP__SCOPE_GONE)
             path = axp__paths_get(&z->paths, path, open[i].name);
+    if (stack && stack < AXP__STACKS_OUTSIDE)
+        path = axp__paths_get(&z->paths, path, STACK_NAME(stack));
     return axp__paths_get(&z->paths, path, name);
 }
 
@@ -403,7 +432,7 @@ static axp_status read_devices(struct viz *z, uint32_t device, uint32_t end)
         struct event e = {.address = r->id,
                           .bytes = r->bytes,
                           .time_ns = r->time_ns,
-                          .path = is_alloc ? path_of(z, r->name) : 0,
+                          .path = is_alloc ? path_of(z, r->name, r->stack) : 0,
                           .name = r->name,
                           .is_alloc = is_alloc};
         if (place == device)
