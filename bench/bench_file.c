@@ -14,7 +14,8 @@
  *   random nesting    any of 64 names under any other, up to 8 deep: most scopes
  *                     have a place of their own until there is no room for more
  *
- * And a file of 100 M scopes (bench_file_long.c). Files are in the page cache.
+ * And a file of 100 M scopes (bench_file_long.c), and one with 10 M references
+ * to stacks (bench_file_stacks.c). Files are in the page cache.
  * Times are the thread's CPU time, the median of some runs, and beside them
  * their ratio to the floor (bench/floor.c). Bytes a scope are those of the
  * whole timeline; of gpt's default run also those of its scopes alone
@@ -442,6 +443,7 @@ int main(int argc, char **argv)
     measure_made("64 names, random", make_flat, 6.5, 0);
     measure_made("random tree", make_tree, 0, 4);
     measure_made("random nesting", make_nesting, 0, 0);
+    bench_stacks(); /* last: it has a clock of its own */
     rmdir(folder);
     struct rusage use;
     getrusage(RUSAGE_SELF, &use);

@@ -191,7 +191,7 @@ static int open_list(const cli_parts *list, const axp_open_options *o,
 int cli_trace_open(const cli_args *args, cli_option_id symbols, axp_view **out)
 {
     cli_parts list;
-    axp_open_options o;
+    axp_open_options o = {0};
     int rc = read_symbols(args, symbols, &o);
     if (rc == CLI_OK) rc = cli_trace_find(args, &list);
     if (rc == CLI_OK) {

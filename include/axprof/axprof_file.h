@@ -79,6 +79,20 @@ AXP__NODISCARD AXP_API axp_drain *axp_drain_open(const char *path);
 /* Moves what is there now; returns how many chunks that was, at most 256. */
 AXP_API size_t axp_drain_step(axp_drain *d);
 AXP_API axp_status axp_drain_set_keep(axp_drain *d, const axp_drain_keep *keep);
+/* What a thread of the process did at some moment. */
+typedef struct axp_drain_sample {
+    size_t size; /* sizeof(axp_drain_sample), or 0 */
+    uint64_t thread_id;
+    axp_ns at; /* of CLOCK_MONOTONIC_RAW, in any order */
+    /* Where it was, then return addresses, innermost first; of more than 512
+     * frames the outermost are left out. */
+    const uint64_t *stack;
+    uint32_t n_frames;
+    uint32_t kind;   /* what was counted; 0: time on a processor */
+    uint64_t weight; /* how much of it this stands for */
+} axp_drain_sample;
+/* Into its trace, with others: axp_drain_step and axp_drain_close write. */
+AXP_API axp_status axp_drain_put(axp_drain *d, const axp_drain_sample *sample);
 /* From now on the process records nothing more. */
 AXP_API void axp_drain_stop(axp_drain *d);
 AXP_API void axp_drain_info_sized(const axp_drain *d, axp_drain_info *out,

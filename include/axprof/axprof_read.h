@@ -158,6 +158,7 @@ typedef struct axp_event_info {
     uint64_t thread_id;
     const char *metadata; /* NULL: none */
     double value;         /* of a counter; bytes; the step's number */
+    uint32_t stack;       /* of an allocation, for axp_view_stack; 0: none */
 } axp_event_info;
 typedef struct axp_event_filter { /* zero: all */
     size_t size;                  /* sizeof(axp_event_filter), or 0 */
@@ -165,6 +166,51 @@ typedef struct axp_event_filter { /* zero: all */
     const axp_event_type *type;
     axp_ns from, to; /* to 0: the end */
 } axp_event_filter;
+/* A place in a program. */
+typedef struct axp_frame {
+    const char *function; /* NULL: not known */
+    const char *file;     /* NULL, 0: not known */
+    int line;
+    bool is_inlined;    /* into the next frame */
+    const char *module; /* its path; NULL: in none that is known */
+    uint64_t offset;    /* in the module; without one the address itself */
+} axp_frame;
+/* The frames of a stack, innermost first: how many there are, and as many as
+ * fit. 0: there is no such stack. Names are looked up when they are asked for,
+ * in modules whose build id was recorded and is the same here. */
+static inline size_t axp_view_stack(const axp_view *v, uint32_t stack,
+                                    axp_frame *out, size_t cap);
+
+/* Memory of a name and a stack, as far as the timeline goes back. */
+typedef struct axp_memory_stack {
+    const char *name;
+    uint32_t stack; /* 0: allocated without one */
+    uint64_t n_allocs, allocated_bytes;
+    uint64_t n_live, live_bytes; /* of those with an address: not freed */
+} axp_memory_stack;
+typedef int (*axp_memory_stack_fn)(const axp_memory_stack *m, void *ctx);
+/* Most live bytes first, then most allocated; non-zero stops. */
+AXP_API axp_status axp_view_memory_stacks(const axp_view *v,
+                                          axp_memory_stack_fn fn, void *ctx);
+
+/* What a thread did at a moment, as axprof run saw it. */
+typedef struct axp_sample {
+    axp_ns time_ns;
+    uint64_t thread_id, process_id;
+    uint32_t stack;  /* for axp_view_stack; 0: not known */
+    uint32_t kind;   /* what was counted; 0: time on a processor */
+    uint64_t weight; /* how much of it the sample stands for */
+    /* Names of the scopes that were open on its thread then, outermost first;
+     * of more than 1024 the innermost. None: also of a thread without a row. */
+    const char *const *scopes;
+    size_t n_scopes;
+} axp_sample;
+typedef int (*axp_sample_fn)(const axp_sample *sample, void *ctx);
+/* Thread by thread, each by time; non-zero stops. */
+AXP_API axp_status axp_view_samples(const axp_view *v, axp_sample_fn fn,
+                                    void *ctx);
+AXP_API uint64_t axp_view_sample_count(const axp_view *v);
+
 /* Non-zero stops. The event is the callee's until it returns. */
 typedef int (*axp_event_fn)(const axp_event_info *event, void *ctx);
 /* By time. filter may be NULL. */

@@ -378,6 +378,7 @@ static void put_record(struct axp__chrome *c, const struct axp__record *r)
     switch ((enum axp__record_kind)r->kind) {
     case AXP__R_BEGIN:
     case AXP__R_END:
+    case AXP__R_SAMPLE: /* not asked for */
     case AXP__R_SPAN_END: break;
     case AXP__R_ASYNC_BEGIN:
     case AXP__R_ASYNC_END: put_async(c, r); break;

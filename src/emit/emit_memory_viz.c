@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* The snapshot that PyTorch's memory viewer reads (pytorch.org/memory_viz): a
  * pickle of dicts and lists. Each process and each track that has memory is a
- * device; each allocation and free an entry of its trace, with the scopes that
- * were open as its frames; what is live at the end lies in segments.
+ * device; each allocation and free an entry of its trace, with its stack, where
+ * that was recorded, and the scopes that were open as its frames; what is live
+ * at the end lies in segments.
  *
  * Devices    the format wants one list each, one after the other. The timeline
  *            is read once for several of them: what happens on the first is
@@ -20,8 +21,6 @@
 #include "emit/emit_live.h"
 #include "record/record_thread.h"
 #include "wire/wire_word.h"
-
-#define MOST_FRAMES 64u /* of an allocation; the outermost are left out */
 
 struct event { /* of a device */
     uint64_t address, bytes;
@@ -44,15 +43,18 @@ struct viz {
     struct axp__viz_segments *segments; /* of devices done */
 };
 
-/* The scopes open now, and the block's own name as the innermost. */
-static uint32_t path_of(struct viz *z, uint32_t name)
+/* The scopes open now, the stack, and the block's own name as the innermost. */
+static uint32_t path_of(struct viz *z, uint32_t name, uint32_t stack)
 {
     size_t n;
     const struct axp__scope *open = axp__stream_scopes(z->s, &n);
     uint32_t path = 0;
-    for (size_t i = n > MOST_FRAMES ? n - MOST_FRAMES : 0; i < n; i++)
+    size_t most = AXP__VIZ_MOST_FRAMES; /* the outermost are left out */
+    for (size_t i = n > most ? n - most : 0; i < n; i++)
         if (open[i].name != AXP__SCOPE_GONE)
             path = axp__paths_get(&z->out.paths, path, open[i].name);
+    if (stack && stack < AXP__STACKS_OUTSIDE)
+        path = axp__paths_get(&z->out.paths, path, AXP__VIZ_STACK(stack));
     return axp__paths_get(&z->out.paths, path, name);
 }
 
@@ -161,7 +163,7 @@ static axp_status read_devices(struct viz *z, uint32_t device, uint32_t end)
         struct event e = {.address = r->id,
                           .bytes = r->bytes,
                           .time_ns = r->time_ns,
-                          .path = is_alloc ? path_of(z, r->name) : 0,
+                          .path = is_alloc ? path_of(z, r->name, r->stack) : 0,
                           .name = r->name,
                           .is_alloc = is_alloc};
         if (place == device)

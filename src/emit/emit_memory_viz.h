@@ -19,6 +19,10 @@ enum axp__viz_key {
     AXP__VIZ_N_KEYS
 };
 
+#define AXP__VIZ_MOST_FRAMES 64u
+/* In a path, after all names: the stack of an allocation. */
+#define AXP__VIZ_STACK(id) (AXP__MAX_NAMES + (id))
+
 struct axp__viz {
     const axp_view *v;
     struct axp__out *o;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "emit/emit_export.h"
+#include "emit/emit_frame.h"
 #include "wire/wire_word.h"
 
 /* ---- pickle ------------------------------------------------------------------------- */
@@ -117,6 +118,24 @@ static void put_frame(struct axp__viz *z, uint32_t name)
     remember(z, *memo);
 }
 
+static void put_stack(struct axp__viz *z, uint32_t stack)
+{
+    axp_frame frames[AXP__VIZ_MOST_FRAMES];
+    char text[AXP__FRAME_TEXT];
+    size_t n = axp_view_stack(z->v, stack, frames, AXP__VIZ_MOST_FRAMES);
+    for (size_t i = 0; i < n && i < AXP__VIZ_MOST_FRAMES; i++) {
+        const axp_frame *f = &frames[i];
+        begin_dict(z);
+        put_key(z, AXP__VIZ_FILENAME);
+        axp__viz_string(z, f->file ? f->file : f->module ? f->module : "");
+        key_int(z, AXP__VIZ_LINE, f->line > 0 ? (uint64_t)f->line : 0);
+        put_key(z, AXP__VIZ_NAME);
+        axp__viz_string(z, axp__frame_text(f, text));
+        end_dict(z);
+        axp__viz_end_item(z);
+    }
+}
+
 static bool widen_memo(struct axp__viz *z)
 {
     uint32_t cap = z->cap_path_memo ? z->cap_path_memo * 2 : 256;
@@ -149,7 +168,12 @@ static void put_frames(struct axp__viz *z, uint32_t path)
     }
     axp__viz_begin_list(z);
     for (uint32_t i = path; i; i = z->paths.at[i].parent) {
-        put_frame(z, z->paths.at[i].name);
+        uint32_t name = z->paths.at[i].name;
+        if (name >= AXP__MAX_NAMES) {
+            put_stack(z, name - AXP__MAX_NAMES);
+            continue;
+        }
+        put_frame(z, name);
         axp__viz_end_item(z);
     }
     z->path_memo[path] = z->next_memo++;

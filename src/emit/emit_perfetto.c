@@ -303,6 +303,7 @@ static void put_record(struct axp__pf *p, const struct axp__record *r)
     switch ((enum axp__record_kind)r->kind) {
     case AXP__R_BEGIN: break;
     case AXP__R_END: put_overlapping(p, r); break;
+    case AXP__R_SAMPLE: /* not asked for */
     case AXP__R_SPAN_END: break;
     case AXP__R_ASYNC_BEGIN:
     case AXP__R_ASYNC_END:

@@ -10,6 +10,8 @@
 #include "file/file_fold.h"
 #include "file/file_open.h"
 #include "file/file_pack.h"
+#include "file/file_samples.h"
+#include "file/file_stacks.h"
 #include "file/file_walk.h"
 #include "record/record_thread.h"
 #include "wire/wire_decode.h"
@@ -31,38 +33,47 @@ static void tell(struct check *c, uint64_t at, enum axp__block_kind kind,
 
 /* ---- blocks ------------------------------------------------------------------------ */
 
-/* Whether the words are whole events, and as many as the block says. */
-static bool has_events(const uint64_t *words, size_t n_words,
-                       uint64_t base_ticks, uint64_t n_events)
+static bool is_stack(const struct axp__capture *c, uint32_t id)
+{
+    return id == AXP__STACK_NO_ROOM || axp__cap_stack(c, id);
+}
+
+/* Whether the words are whole events, as many as the block says, and the stacks
+ * that they refer to are there: what is wrong, or NULL. */
+static const char *check_words(const struct axp__capture *c,
+                               const uint64_t *words,
+                               const struct axp__unpacked_chunk *k)
 {
     struct axp__decoder d;
     struct axp__wire_event e;
-    uint64_t n = 0;
-    axp__decoder_init(&d, words, n_words, base_ticks);
-    while (axp__decoder_next(&d, &e))
-        n += axp__word_events(
-            e.kind, e.kind == AXP__W_EXT ? e.ext : (enum axp__ext_kind)0);
-    return !d.is_damaged && d.at == n_words && n == n_events;
+    uint64_t n = 0, n_lost = 0;
+    axp__decoder_init(&d, words, k->n_words, k->base_ticks);
+    while (axp__decoder_next(&d, &e)) {
+        bool is_ext = e.kind == AXP__W_EXT;
+        n += axp__word_events(e.kind, is_ext ? e.ext : (enum axp__ext_kind)0);
+        if (is_ext && e.ext == AXP__X_STACK_REF)
+            n_lost += !is_stack(c, e.argument);
+    }
+    if (d.is_damaged || d.at != k->n_words || n != k->n_events)
+        return "its words are not the events it claims";
+    return n_lost ? "it refers to stacks that are not in the file" : NULL;
 }
 
-static const char *check_timeline(const struct axp__block *b, uint8_t *body)
+static const char *check_timeline(const struct axp__capture *c,
+                                  const struct axp__block *b, uint8_t *body)
 {
-    if (b->kind == AXP__B_CHUNK) {
-        const uint64_t *words = (const uint64_t *)(const void *)body;
-        return has_events(words, b->n_words, b->base_ticks, b->n_events)
-                   ? NULL
-                   : "its words are not the events it claims";
-    }
+    if (b->kind == AXP__B_CHUNK)
+        return check_words(
+            c, (const uint64_t *)(const void *)body,
+            &(struct axp__unpacked_chunk){.base_ticks = b->base_ticks,
+                                          .n_words = b->n_words,
+                                          .n_events = b->n_events});
     struct axp__unpacked u;
     const char *wrong = NULL;
     enum axp__unpack_result result = axp__file_unpack(b, body, &u);
     if (result) wrong = "its columns cannot be unpacked";
-    for (size_t i = 0; !wrong && i < u.n_chunks; i++) {
-        const struct axp__unpacked_chunk *k = &u.chunk[i];
-        if (!has_events(u.words + k->first, k->n_words, k->base_ticks,
-                        k->n_events))
-            wrong = "its words are not the events it claims";
-    }
+    for (size_t i = 0; !wrong && i < u.n_chunks; i++)
+        wrong = check_words(c, u.words + u.chunk[i].first, &u.chunk[i]);
     axp__unpacked_fini(&u);
     return wrong;
 }
@@ -96,10 +107,14 @@ static void check_block(struct check *c, const struct axp__index_entry *e)
                                        : "its checksum is wrong");
         return;
     }
-    if (axp__block_is_timeline(b)) {
-        const char *wrong = check_timeline(b, body);
-        if (wrong) tell(c, e->at, b->kind, wrong);
-    }
+    const char *wrong = NULL;
+    if (axp__block_is_timeline(b))
+        wrong = check_timeline(c->o->capture, b, body);
+    if (b->kind == AXP__B_STACKS && !axp__file_stacks_check(b, body))
+        wrong = "it is not the stacks it claims";
+    if (b->kind == AXP__B_SAMPLES && !axp__file_samples_read(b, body, NULL))
+        wrong = "it is not the samples it claims";
+    if (wrong) tell(c, e->at, b->kind, wrong);
     if (!has_clean_padding(f, e))
         tell(c, e->at, b->kind, "something lies between it and the next");
     free(body);

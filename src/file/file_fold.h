@@ -77,7 +77,7 @@ struct axp__fold {
     struct axp__memory memory; /* of the host */
     struct axp__domain *domains;
     struct axp__memory *memory_of[AXP__DEVICES]; /* theirs, at hand */
-    uint64_t start_ticks, end_ticks; /* the latest event */
+    uint64_t start_ticks, end_ticks;             /* the latest event */
     struct axp__rate rate;
     struct axp__fold_row **row; /* by id; NULL: not met yet */
     uint32_t *row_id;           /* beside them */

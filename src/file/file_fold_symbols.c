@@ -67,6 +67,9 @@ static void make_digest(struct axp__digest *d, const struct axp__symbols *s,
     *d = (struct axp__digest){.what = OTHER, .dims_at = dims_at};
     if ((kind == AXP__W_ALLOC || kind == AXP__W_FREE) && t->n_words == 1)
         d->what = MEMORY;
+    if (t->ref_at == 1 && t->n_words == 3 &&
+        axp__word_kind(w[2]) == AXP__W_ALLOC)
+        d->what = MEMORY;
     if (kind == AXP__W_EXT && (w[1] & 255) == AXP__X_CATEGORY &&
         t->n_words == 2 && !t->n_literals)
         *d = (struct axp__digest){.what = CATEGORY, .label = w[1] >> 32};
@@ -141,12 +144,12 @@ static void fold_template(struct axp__fold *f, struct axp__fold_row *r,
     axp__fold_words(f, r, words, t->n_words + t->n_literals, ticks);
 }
 
-/* ALLOC or FREE. */
+/* ALLOC or FREE; stacks are the timeline's alone. */
 static void fold_memory(struct axp__fold *f, struct axp__fold_row *r,
                         struct axp__symbols *s, uint32_t i, uint64_t ticks)
 {
     struct axp__symbol_template *t = &s->templates[i];
-    uint64_t head = s->words[t->first];
+    uint64_t head = s->words[t->first + t->n_words - 1]; /* or of its stack */
     const uint8_t *from = axp__symbols_literals(s, 2);
     if (!from) return;
     uint64_t bytes = t->last[0] += axp__unzigzag(axp__get_u64(from));

@@ -11,6 +11,8 @@
 #include "axprof/axprof_file.h"
 #include "base/base_text.h"
 #include "file/file_open.h"
+#include "file/file_samples.h"
+#include "file/file_stacks.h"
 #include "file/file_walk.h"
 #include "os/os_clock.h"
 #include "record/record_thread.h"
@@ -202,6 +204,16 @@ static void put_events(FILE *to, const struct axp__opened *o,
     fputc('\n', to);
 }
 
+static void put_stacks(FILE *to, const struct axp__capture *c)
+{
+    uint64_t n = axp__file_stacks_count(c);
+    if (n)
+        fprintf(to, "  stacks    %" PRIu64 ", in %zu modules that were told\n",
+                n, c->n_modules);
+    n = axp__file_samples_count(c);
+    if (n) fprintf(to, "  samples   %" PRIu64 "\n", n);
+}
+
 static void put_blocks(FILE *to, const struct blocks blocks[AXP__B_N_KINDS])
 {
     for (uint32_t kind = 1; kind < AXP__B_N_KINDS; kind++)
@@ -234,6 +246,7 @@ static axp_status put_span(FILE *to, const char *path,
     put_run(to, &o);
     count_blocks(o.file, blocks);
     put_events(to, &o, blocks);
+    put_stacks(to, o.capture);
     put_blocks(to, blocks);
     put_warnings(to, o.capture);
     o.capture->release(o.capture);

@@ -93,11 +93,25 @@ static bool number_rows(struct join *j)
     return true;
 }
 
+/* Ids of stacks go on from part to part, and stay below the other table's. */
+static bool number_stacks(struct join *j)
+{
+    for (unsigned table = 0; table < 2; table++) {
+        uint64_t next = 0;
+        for (size_t i = 0; i < j->n_parts; i++) {
+            j->shift[i]->first_stack[table] = (uint32_t)next;
+            next += j->parts[i].capture->stacks[table].n;
+            if (next >= AXP__STACKS_OUTSIDE) return false;
+        }
+    }
+    return true;
+}
+
 static bool take_arrays(struct join *j)
 {
     struct axp__capture *c = j->c;
     size_t rows = 0, lanes = 0, chunks = 0, live = 0, warnings = 2;
-    size_t domains = 0;
+    size_t domains = 0, samples = 0;
     for (size_t i = 0; i < j->n_parts; i++) {
         const struct axp__capture *p = j->parts[i].capture;
         rows += p->n_rows;
@@ -105,6 +119,7 @@ static bool take_arrays(struct join *j)
         chunks += p->n_chunks;
         live += p->n_live;
         domains += p->n_domains;
+        samples += p->n_samples;
         warnings += p->n_warnings;
     }
     c->processes = axp__cap_take(c, j->n_parts, sizeof *c->processes);
@@ -114,8 +129,9 @@ static bool take_arrays(struct join *j)
     c->live = axp__cap_take(c, live, sizeof *c->live);
     c->domains = axp__cap_take(c, domains, sizeof *c->domains);
     c->warnings = axp__cap_take(c, warnings, sizeof *c->warnings);
+    c->samples = axp__cap_take(c, samples, sizeof *c->samples);
     return c->processes && c->rows && c->lanes && c->chunks && c->live &&
-           c->domains && c->warnings;
+           c->domains && c->warnings && c->samples;
 }
 
 static void add_live(struct join *j, size_t i)
@@ -180,9 +196,14 @@ static bool add_part(struct join *j, size_t i)
     struct axp__capture *p = j->parts[i].capture;
     struct axp__shift *s = j->shift[i];
     size_t first = c->n_rows;
-    c->processes[c->n_processes++] = (struct axp__cap_process){
-        p->title, p->process_id, p->rank, s->first_row,
-        axp__shift_ticks(s, p->end_ticks)};
+    c->processes[c->n_processes++] =
+        (struct axp__cap_process){p->title,
+                                  p->process_id,
+                                  p->rank,
+                                  s->first_row,
+                                  axp__shift_ticks(s, p->end_ticks),
+                                  p,
+                                  {s->first_stack[0], s->first_stack[1]}};
     for (size_t k = 0; k < p->n_rows; k++) {
         c->rows[c->n_rows] = p->rows[k];
         axp__shift_row(s, &c->rows[c->n_rows++]);
@@ -203,6 +224,8 @@ static bool add_part(struct join *j, size_t i)
     }
     axp__shift_chunks(s, c->chunks + c->n_chunks);
     c->n_chunks += p->n_chunks;
+    axp__shift_samples(s, (uint32_t)i, c->samples + c->n_samples);
+    c->n_samples += p->n_samples;
     c->n_events += p->n_events;
     c->n_steps += p->n_steps;
     c->current_bytes += p->current_bytes;
@@ -338,7 +361,8 @@ static bool fill(struct join *j)
     c->is_finished = true;
     c->title = join_titles(j);
     join_about(j);
-    if (!c->title || !number_rows(j) || !take_arrays(j)) return false;
+    if (!c->title || !number_rows(j) || !number_stacks(j) || !take_arrays(j))
+        return false;
     for (size_t i = 0; i < j->n_parts; i++) {
         set_time(j, i);
         if (!axp__join_names(&j->names, j->c, j->shift[i])) return false;

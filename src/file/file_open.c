@@ -13,6 +13,8 @@
 #include "file/file_image.h"
 #include "file/file_pack.h"
 #include "file/file_recount.h"
+#include "file/file_samples.h"
+#include "file/file_stacks.h"
 #include "file/file_walk.h"
 #include "outside/outside_recover.h"
 #include "record/record_thread.h"
@@ -270,6 +272,7 @@ static axp_status by_file(struct axp__file *f, struct axp__opened *o)
     if (status) return status;
     if (!found) o->epoch = newest_epoch(f);
     if (!axp__file_about(f, c, &o->about) ||
+        !axp__file_stacks(f, &o->about, c) || !axp__file_samples(f, c) ||
         !axp__file_as_source(f, c, o->epoch))
         return AXP_E_NO_MEMORY;
     o->file = f;
@@ -348,6 +351,8 @@ static axp_status by_spool(struct axp__file *f, struct axp__opened *o)
     o->epoch = r.epoch;
     o->file = f;
     if (!axp__file_about(f, r.capture, &o->about) ||
+        !axp__file_stacks(f, &o->about, r.capture) ||
+        !axp__file_samples(f, r.capture) ||
         !axp__file_as_source(f, r.capture, r.epoch)) {
         r.capture->release(r.capture);
         o->capture = NULL;
@@ -445,7 +450,10 @@ axp_status axp__trace_attach(struct axp__capture *c)
         axp__file_open_own(c->trace, c->trace_mapped, c->trace_bytes, &f);
     c->trace = NULL;
     if (status) return status;
-    if (axp__file_about(f, c, &about)) keep_about(f, &about, c);
+    if (axp__file_about(f, c, &about)) {
+        keep_about(f, &about, c);
+        (void)axp__file_stacks(f, &about, c); /* or without names */
+    }
     size_t n = is_whole ? 0 : c->n_chunks; /* else copies of what it has */
     c->n_chunks = n;
     if (!axp__file_as_source(f, c, c->trace_epoch)) {

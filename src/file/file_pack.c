@@ -36,7 +36,7 @@ void axp__packer_destroy(struct axp__packer *p)
 static void reset(struct axp__packer *p)
 {
     p->n_symbols = p->n_templates = p->n_words = p->n_far_times = 0;
-    p->n_literals = p->n_exceptions = 0;
+    p->n_literals = p->n_exceptions = p->n_refs = 0;
     p->n_contexts = 2;
     axp__scopes_init(&p->open);
     memset(p->slots, 0, sizeof p->slots);
@@ -185,6 +185,29 @@ static void put_payload(struct axp__packer *p, struct axp__template *t,
     }
 }
 
+/* The id of a stack, and the allocation that it is said of, if that follows as
+ * it does: one template but for id, size and address. False: too many
+ * templates, or not as the recorder writes it. */
+static bool put_stack_ref(struct axp__packer *p, struct reader *r)
+{
+    const uint64_t *at = r->at;
+    uint64_t words[3] = {at[0] & AXP__HEAD_MASK, (uint32_t)at[1], 0};
+    bool is_alloc = r->end - at >= 5 && axp__word_kind(at[2]) == AXP__W_ALLOC &&
+                    at[2] >> AXP__TIME_SHIFT == at[0] >> AXP__TIME_SHIFT;
+    if (axp__ext_words(at[1]) != 1) return false;
+    if (is_alloc) words[2] = at[2] & AXP__HEAD_MASK;
+    uint32_t found =
+        find_template(p, words, is_alloc ? 3 : 2, is_alloc ? 2 : 0);
+    if (found == UINT32_MAX) return false;
+    p->refs[p->n_refs++] = (uint32_t)(at[1] >> 32);
+    p->templates[found].n_times++;
+    if (is_alloc) put_payload(p, &p->templates[found], at + 3);
+    put_symbol(p, found + AXP__SYM_TEMPLATE, AXP__OWNER(found),
+               r->base + axp__word_delta(at[0]));
+    r->at += is_alloc ? 5 : 2;
+    return true;
+}
+
 /* Any other record; false: not one of ours. */
 static bool put_record(struct axp__packer *p, struct reader *r)
 {
@@ -193,6 +216,8 @@ static bool put_record(struct axp__packer *p, struct reader *r)
     enum axp__word_kind kind = axp__word_kind(*at);
     uint64_t words[AXP__TEMPLATE_WORDS] = {*at & AXP__HEAD_MASK};
     if (!n) return false;
+    bool is_ref = kind == AXP__W_EXT && (at[1] & 255) == AXP__X_STACK_REF;
+    if (is_ref && put_stack_ref(p, r)) return true;
     r->at += n;
     if (kind == AXP__W_TIME) {
         if (*at != axp__word(AXP__W_TIME, 0, 0)) return false;
@@ -207,7 +232,8 @@ static bool put_record(struct axp__packer *p, struct reader *r)
     memcpy(words + 1, at + 1, (same - 1) * 8);
     uint64_t now = r->base + axp__word_delta(*at);
     uint32_t found =
-        find_template(p, words, (uint32_t)same, (uint32_t)(n - same));
+        is_ref ? UINT32_MAX
+               : find_template(p, words, (uint32_t)same, (uint32_t)(n - same));
     if (found == UINT32_MAX) {
         put_literals(p, words, 1);
         put_literals(p, at + 1, n - 1);

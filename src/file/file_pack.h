@@ -28,7 +28,7 @@
  * Exact    unpacking gives the very words. A chunk that holds anything else
  *          than the recorder writes is not packed (it is stored raw).
  * Place    the drain of a program that has libaxprof; axp_file_pack.
- * Memory   a packer owns 7 MiB; unpacking allocates what the block's head
+ * Memory   a packer owns 8 MiB; unpacking allocates what the block's head
  *          claims, which wire_block.c has bounded.
  * Threads  a packer has one user at a time.
  * Input    of unpacking untrusted.

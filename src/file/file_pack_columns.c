@@ -139,7 +139,8 @@ static size_t write_shape(struct axp__packer *p,
     uint8_t *at = axp__put_varint(p->shape, p->n_symbols);
     at = axp__put_varint(at, p->n_templates);
     at = axp__put_varint(at, p->n_contexts);
-    at = axp__put_varint(at, is_wide);
+    at = axp__put_varint(at, is_wide | (p->n_refs ? AXP__SHAPE_REFS : 0));
+    if (p->n_refs) at = axp__put_varint(at, p->n_refs);
     at = shape_chunks(p, chunks, n, at);
     for (uint32_t i = 0; i < p->n_contexts; i++) {
         const struct axp__bit_window *w = &p->windows[i];
@@ -198,6 +199,17 @@ struct column {
     size_t n;
 };
 
+/* Ids of stacks are numbers below how many there are: their high bytes are 0,
+ * and the low ones say no more together than apart. */
+static struct column split_refs(struct axp__packer *p)
+{
+    uint32_t n = p->n_refs;
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t k = 0; k < 4; k++)
+            p->planes[k * n + i] = (uint8_t)(p->refs[i] >> 8 * k);
+    return (struct column){p->planes, 4 * (size_t)n};
+}
+
 /* The columns, and their lengths before them; 0: does not fit, or pay. */
 static size_t put_columns(struct axp__packer *p,
                           const struct column columns[AXP__N_COLUMNS],
@@ -211,6 +223,13 @@ static size_t put_columns(struct axp__packer *p,
                                         out + at, cap - at, &packed);
         if (len == SIZE_MAX) return 0;
         end = axp__put_varint(axp__put_varint(end, columns[i].n), packed);
+        at += len;
+    }
+    if (p->n_refs) {
+        struct column refs = split_refs(p);
+        size_t packed, len = put_column(p, refs.bytes, refs.n, out + at,
+                                        cap - at, &packed);
+        if (len == SIZE_MAX) return 0;
         at += len;
     }
     size_t n_lengths = (size_t)(end - lengths);

@@ -18,6 +18,7 @@
      AXP__PACK_TEMPLATES * 12u + 64u)
 #define AXP__PACK_SLOTS (2 * AXP__PACK_TEMPLATES) /* of their hash */
 #define AXP__PACK_NEAR 1024u                      /* of the cache before it */
+#define AXP__PACK_REFS (AXP__PACK_SYMBOLS / 2)    /* a ref has two words */
 
 #define AXP__FAR_TIME UINT32_MAX /* the time is in far_times */
 /* Whose context a time has: a template's; one more: that of its end. */
@@ -34,7 +35,7 @@ struct axp__packer {
     bool is_plain; /* without zstd */
     ZSTD_CCtx *zstd;
     uint32_t n_symbols, n_templates, n_words, n_contexts;
-    uint32_t n_far_times, n_literals, n_exceptions;
+    uint32_t n_far_times, n_literals, n_exceptions, n_refs;
     uint64_t now; /* time of the symbol before */
     struct axp__open_scopes open;
     uint32_t chunk_symbols[AXP__PACK_CHUNKS];
@@ -50,6 +51,8 @@ struct axp__packer {
     uint64_t literals[AXP__PACK_SYMBOLS];
     struct axp__window_counts counts[AXP__PACK_CONTEXTS];
     struct axp__bit_window windows[AXP__PACK_CONTEXTS];
+    uint32_t refs[AXP__PACK_REFS];
+    uint8_t planes[4 * AXP__PACK_REFS]; /* their bytes */
     uint8_t shape[AXP__PACK_SHAPE];
     uint8_t narrow[2 * AXP__PACK_SYMBOLS]; /* symbols as bytes */
     uint8_t flags[AXP__PACK_SYMBOLS / 8 + 8];

@@ -31,6 +31,9 @@ static void shift_record(const struct axp__shift *s, uint64_t *w, size_t n,
     uint64_t most = ((uint64_t)1 << AXP__TIME_BITS) - 1;
     if (axp__has_name(kind)) name = axp__shift_name(s, name);
     w[0] = axp__word(kind, name, delta < most ? delta : most);
+    if (kind == AXP__W_EXT && (w[1] & 255) == AXP__X_STACK_REF)
+        w[1] = (w[1] & UINT32_MAX) |
+               (uint64_t)axp__shift_stack(s, (uint32_t)(w[1] >> 32)) << 32;
     if (kind == AXP__W_EXT)
         shift_payload(s,
                       axp__ext_shape((enum axp__ext_kind)(w[1] & 255)).payload,
@@ -111,6 +114,32 @@ bool axp__shift_chunks(struct axp__shift *s, struct axp__cap_chunk *to)
             .n_events = from->n_events};
     }
     return true;
+}
+
+static bool load_samples(const struct axp__cap_samples *from,
+                         struct axp__cap_sample *out)
+{
+    const struct axp__shift *s =
+        (const struct axp__shift *)(const void *)from->source;
+    const struct axp__cap_samples *part = &s->part->samples[from->place];
+    if (!part->load(part, out)) return false;
+    for (uint32_t i = 0; i < from->n; i++) {
+        out[i].ticks = axp__shift_ticks(s, out[i].ticks);
+        out[i].stack = axp__shift_stack(s, out[i].stack);
+        out[i].process = s->process;
+    }
+    return true;
+}
+
+void axp__shift_samples(struct axp__shift *s, uint32_t process,
+                        struct axp__cap_samples *to)
+{
+    s->process = process;
+    for (size_t i = 0; i < s->part->n_samples; i++)
+        to[i] = (struct axp__cap_samples){.load = load_samples,
+                                          .source = &s->source,
+                                          .place = i,
+                                          .n = s->part->samples[i].n};
 }
 
 /* ---- accumulators ------------------------------------------------------------------- */

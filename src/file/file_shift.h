@@ -17,10 +17,12 @@ struct axp__shift {
     uint32_t n_names;
     uint8_t device[AXP__DEVICES]; /* by the part's number; 0: not met yet */
     uint32_t first_row;           /* added to ids of rows */
+    uint32_t first_stack[2];      /* likewise, by table */
     /* ticks of the part t ↦ to_ticks + (t - from_ticks) * ratio */
     uint64_t from_ticks, to_ticks;
     double ratio;
     uint64_t shift_ns; /* added to the times of tracks */
+    uint32_t process;  /* its number */
 };
 
 static inline uint64_t axp__shift_ticks(const struct axp__shift *s,
@@ -56,8 +58,21 @@ static inline uint32_t axp__shift_name(const struct axp__shift *s,
     return s->name[name < s->n_names ? name : s->n_names];
 }
 
+/* Those that are no stack stay, and so do those that the part has not. */
+static inline uint32_t axp__shift_stack(const struct axp__shift *s, uint32_t id)
+{
+    unsigned table = id >= AXP__STACKS_OUTSIDE;
+    bool is_one = table || id >= AXP__STACK_FIRST;
+    bool is_its = (id & ~AXP__STACKS_OUTSIDE) < s->part->stacks[table].n;
+    if (!is_one) return id;
+    return is_its ? id + s->first_stack[table] : AXP__STACK_NONE;
+}
+
 /* The chunks of the part, as to's. False: no memory. */
 bool axp__shift_chunks(struct axp__shift *s, struct axp__cap_chunk *to);
+/* Its samples, as to's, which are those of one of the processes. */
+void axp__shift_samples(struct axp__shift *s, uint32_t process,
+                        struct axp__cap_samples *to);
 /* A row, an allocation name, in place; a lane and what is in it, of the part,
  * copied into c. */
 void axp__shift_row(const struct axp__shift *s, struct axp__cap_row *r);

@@ -42,6 +42,8 @@ struct opener {
     const uint8_t *column[AXP__N_COLUMNS];
     size_t len[AXP__N_COLUMNS];
     uint64_t packed[AXP__N_COLUMNS];
+    struct axp__bytes refs; /* as they are stored */
+    uint8_t *refs_to;       /* room for as many as there can be */
     uint32_t n_contexts;
     bool is_wide;
     struct axp__symbol_times *times;
@@ -143,7 +145,31 @@ static bool fill_columns(struct opener *o, struct axp__bytes *b)
         if (!fill_column(o, (enum axp__pack_column)i, to, b)) return false;
         to += room_of(o->len[i]);
     }
-    return b->at == b->end;
+    o->refs = *b;
+    o->refs_to = to;
+    return true;
+}
+
+/* A ref takes two words. */
+static size_t most_refs(const struct axp__block *head)
+{
+    return head->n_words / 2;
+}
+
+/* What is left of the body is refs, compressed unless it is as long as they
+ * are. */
+static bool fill_refs(struct opener *o, uint64_t n)
+{
+    size_t stored = axp__bytes_left(&o->refs), len = 4 * (size_t)n;
+    o->s->refs = o->refs_to;
+    o->s->n_refs = (size_t)n;
+    o->s->at_ref = 0;
+    if (stored == len) {
+        if (len) memcpy(o->refs_to, o->refs.at, len);
+        return true;
+    }
+    return len && ZSTD_decompressDCtx(o->s->zstd, o->refs_to, len, o->refs.at,
+                                      stored) == len;
 }
 
 /* ---- shape ------------------------------------------------------------------------- */
@@ -201,6 +227,10 @@ static bool find_heads(const uint64_t *w, struct axp__symbol_template *t)
         if (w[at] & ~AXP__HEAD_MASK || kind == AXP__W_TIME ||
             (is_ext && at + 1 >= t->n_words))
             return false;
+        if (is_ext && (w[at + 1] & 255) == AXP__X_STACK_REF) {
+            if (t->ref_at || w[at + 1] >> 32) return false;
+            t->ref_at = (uint8_t)(at + 1);
+        }
         /* an EXT's length is there, the rest may be literals */
         size_t n = axp__record_words(w + at, SIZE_MAX);
         if (!n) return false;
@@ -254,10 +284,12 @@ static bool read_counts(struct opener *o, struct axp__bytes *b,
                         const struct axp__block *head)
 {
     uint64_t n_symbols = axp__get_varint(b), n_templates = axp__get_varint(b);
-    uint64_t n_contexts = axp__get_varint(b), is_wide = axp__get_varint(b);
-    if (b->is_bad || n_symbols > head->n_words || is_wide > 1 ||
-        n_templates > AXP__PACK_TEMPLATES || n_contexts < 2 ||
-        n_contexts > AXP__PACK_CONTEXTS ||
+    uint64_t n_contexts = axp__get_varint(b), flags = axp__get_varint(b);
+    uint64_t n_refs = flags & AXP__SHAPE_REFS ? axp__get_varint(b) : 0;
+    uint64_t is_wide = flags & AXP__SHAPE_WIDE;
+    if (b->is_bad || n_symbols > head->n_words || flags > 3 ||
+        n_refs > most_refs(head) || n_templates > AXP__PACK_TEMPLATES ||
+        n_contexts < 2 || n_contexts > AXP__PACK_CONTEXTS ||
         (!is_wide && n_templates + AXP__SYM_TEMPLATE > 256) ||
         o->len[AXP__COL_SYMBOLS] != n_symbols << is_wide ||
         o->len[AXP__COL_FLAGS] != (n_symbols + 7) / 8 ||
@@ -267,7 +299,7 @@ static bool read_counts(struct opener *o, struct axp__bytes *b,
     o->s->n_templates = (uint32_t)n_templates;
     o->n_contexts = (uint32_t)n_contexts;
     o->is_wide = is_wide;
-    return true;
+    return fill_refs(o, n_refs);
 }
 
 /* ---- times ---------------------------------------------------------------------------- */
@@ -438,9 +470,10 @@ enum axp__unpack_result axp__symbols_open(struct axp__symbols *s,
     o.s = s;
     if (!read_lengths(&o, &b, &columns)) return AXP__UNPACK_DAMAGED;
     size_t templates = room_of(sizeof *s->templates * AXP__PACK_TEMPLATES);
-    if (!reserve(s, columns + templates)) return AXP__UNPACK_NO_MEMORY;
+    size_t refs = room_of(4 * most_refs(head));
+    if (!reserve(s, columns + refs + templates)) return AXP__UNPACK_NO_MEMORY;
     o.times = s->times;
-    char *after = (char *)s->memory + columns;
+    char *after = (char *)s->memory + columns + refs;
     s->templates = (struct axp__symbol_template *)(void *)after;
     return fill_columns(&o, &b) && read_shape(&o, head) && begin_times(&o)
                ? AXP__UNPACK_OK

@@ -27,7 +27,8 @@ struct axp__symbol_template {
     uint32_t first, n_words, n_literals; /* words: in words of the struct */
     uint8_t is_begin, n_heads;
     uint8_t heads[AXP__TEMPLATE_WORDS]; /* where heads are in it */
-    uint64_t last[AXP__LAST_SLOTS];     /* literals of the one before */
+    uint8_t ref_at; /* which of its words takes the next ref; 0: none */
+    uint64_t last[AXP__LAST_SLOTS]; /* literals of the one before */
 };
 
 struct axp__symbol_chunk {
@@ -49,6 +50,8 @@ struct axp__symbols {
     uint32_t n_chunks;
     const uint8_t *literals;
     size_t n_literals, at_literal;
+    const uint8_t *refs; /* ids of stacks, byte by byte */
+    size_t n_refs, at_ref;
     /* private */
     struct axp__symbol_times *times;
     void *memory;
@@ -74,6 +77,18 @@ static inline bool axp__symbols_are_through(const struct axp__symbols *s)
 static inline uint32_t axp__symbol_at(const struct axp__symbols *s, size_t i)
 {
     return s->low[i] | (s->high ? (uint32_t)s->high[i] << 8 : 0);
+}
+
+/* The next ref; false: there is none. */
+static inline bool axp__symbols_ref(struct axp__symbols *s, uint32_t *out)
+{
+    size_t i = s->at_ref, n = s->n_refs;
+    if (i >= n) return false;
+    *out = s->refs[i] | (uint32_t)s->refs[n + i] << 8 |
+           (uint32_t)s->refs[2 * n + i] << 16 |
+           (uint32_t)s->refs[3 * n + i] << 24;
+    s->at_ref++;
+    return true;
 }
 
 /* The next n literals, 8 bytes each; NULL: they are not there. */

@@ -5,13 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Calls fn with the body of every block of a kind; what cannot be read is
- * passed over. False: no memory, or fn said so. */
-typedef bool (*body_fn)(void *ctx, const struct axp__block *b,
-                        struct axp__bytes body);
-
-static bool each_body(struct axp__file *f, enum axp__block_kind kind,
-                      body_fn fn, void *ctx)
+bool axp__file_each_body(struct axp__file *f, enum axp__block_kind kind,
+                         axp__body_fn fn, void *ctx)
 {
     for (size_t i = 0; i < f->n_entries; i++) {
         const struct axp__block *b = &f->entry[i].block;
@@ -83,7 +78,7 @@ bool axp__file_about(struct axp__file *f, struct axp__capture *c,
 {
     struct about_reader r = {c, out};
     *out = (struct axp__about){0};
-    return each_body(f, AXP__B_ABOUT, read_about, &r);
+    return axp__file_each_body(f, AXP__B_ABOUT, read_about, &r);
 }
 
 const char *axp__about_text(const struct axp__about *a, const char *key)
@@ -171,7 +166,7 @@ bool axp__file_names(struct axp__file *f, struct axp__capture *c)
     c->name_at = name_at;
     c->n_names = names->n;
     struct name_reader r = {c, names};
-    return each_body(f, AXP__B_NAMES, read_names, &r) &&
+    return axp__file_each_body(f, AXP__B_NAMES, read_names, &r) &&
            axp__cap_list_devices(c);
 }
 
@@ -230,7 +225,8 @@ bool axp__file_rows(struct axp__file *f, struct axp__capture *c,
             r.cap += b->body_bytes / 5 < b->n ? b->body_bytes / 5 : b->n;
     }
     r.at = axp__cap_take(c, r.cap, sizeof *r.at);
-    if (!r.at || !each_body(f, AXP__B_ROWS, read_rows, &r)) return false;
+    if (!r.at || !axp__file_each_body(f, AXP__B_ROWS, read_rows, &r))
+        return false;
     if (!settle_rows(c, &r)) return false;
     *out = r.at;
     *n = r.n;

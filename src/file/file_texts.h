@@ -20,6 +20,13 @@ struct axp__about {
     size_t n, cap;
 };
 
+/* Calls fn with the body of every block of a kind; what cannot be read is
+ * passed over. False: no memory, or fn said so. */
+typedef bool (*axp__body_fn)(void *ctx, const struct axp__block *b,
+                             struct axp__bytes body);
+bool axp__file_each_body(struct axp__file *f, enum axp__block_kind kind,
+                         axp__body_fn fn, void *ctx);
+
 /* Each false: no memory. */
 bool axp__file_about(struct axp__file *f, struct axp__capture *c,
                      struct axp__about *out);

@@ -62,6 +62,11 @@ static inline bool put_template(struct axp__symbols *s, struct writer *w,
         memcpy(w->at + k, from + k, 16);
     for (unsigned k = 0; k < t->n_heads; k++)
         w->at[t->heads[k]] = from[t->heads[k]] | delta;
+    if (axp__unlikely(t->ref_at)) {
+        uint32_t ref;
+        if (!axp__symbols_ref(s, &ref)) return false;
+        w->at[t->ref_at] |= (uint64_t)ref << 32;
+    }
     w->at += t->n_words;
     if (t->is_begin)
         axp__scope_push(&w->open, axp__word_name(from[0]), i);
@@ -147,7 +152,7 @@ static bool put_chunks(struct axp__symbols *s, struct axp__unpacked *out)
     }
     out->n_chunks = s->n_chunks;
     out->n_words = (size_t)(w.at - out->words);
-    return s->at_literal == s->n_literals;
+    return s->at_literal == s->n_literals && s->at_ref == s->n_refs;
 }
 
 enum axp__unpack_result axp__file_unpack(const struct axp__block *head,

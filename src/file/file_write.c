@@ -11,7 +11,9 @@
 #include <unistd.h>
 
 #include "file/file_pack.h"
+#include "file/file_samples.h"
 #include "file/file_spans.h"
+#include "file/file_stacks.h"
 #include "record/record_thread.h"
 #include "tally/tally_image.h"
 #include "wire/wire_decode.h"
@@ -238,7 +240,10 @@ static bool put_all(struct axp__writer *w)
 {
     w->pen.end = AXP__FILE_HEAD;
     return axp__pen_head(&w->pen, w->what->head) && put_about(w) &&
-           put_names(w) && put_rows(w) && put_timeline(w) &&
+           put_names(w) && put_rows(w) &&
+           axp__file_stacks_write(&w->pen, w->what->capture) &&
+           put_timeline(w) &&
+           axp__file_samples_write(&w->pen, w->what->capture) &&
            (w->what->is_stateless || put_state(w)) && axp__pen_finish(&w->pen);
 }
 

@@ -119,6 +119,7 @@ static void to_event(const struct axp__record *r, const char *name,
     out->thread_id = r->thread_id;
     out->metadata = r->kind == AXP__R_EVENT ? r->metadata : NULL;
     out->value = 0;
+    out->stack = r->kind == AXP__R_ALLOC ? r->stack : 0;
     if (r->kind == AXP__R_COUNTER) out->value = r->value;
     if (r->kind == AXP__R_STEP) out->value = (double)r->id;
     if (r->kind == AXP__R_ALLOC || r->kind == AXP__R_FREE)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/model_samples.h"
 #include "tally/tally_scope.h"
 
 /* ---- one word to one record --------------------------------------------------------- */
@@ -25,17 +26,6 @@ static axp_ns time_before(const struct axp__row_reader *r, uint64_t ticks)
     return t < r->next.time_ns ? t : r->next.time_ns;
 }
 
-/* The return addresses that follow an allocation. */
-static void peek_stack(const struct axp__row_reader *r, struct axp__record *out)
-{
-    struct axp__decoder ahead = r->words.decoder;
-    struct axp__wire_event w;
-    bool has = axp__decoder_next(&ahead, &w) && w.kind == AXP__W_EXT &&
-               w.ext == AXP__X_STACK;
-    out->stack = has ? w.payload : NULL;
-    out->n_stack = has ? w.n_payload : 0;
-}
-
 static void memory_record(const struct axp__row_reader *r,
                           const struct axp__wire_event *w,
                           struct axp__record *out)
@@ -44,14 +34,20 @@ static void memory_record(const struct axp__row_reader *r,
     out->argument = (uint32_t)(w->payload[0] >> 56);
     if (out->argument > AXP_MEM_CACHE) out->argument = AXP_MEM_NONE;
     out->id = w->payload[1];
-    if (w->kind == AXP__W_ALLOC) peek_stack(r, out);
+    bool has_stack =
+        w->kind == AXP__W_ALLOC && w->payload - 1 == r->stack_before;
+    out->stack = has_stack ? r->stack : 0; /* said right before it */
 }
 
-static bool ext_record(const struct axp__row_reader *r,
+static bool ext_record(struct axp__row_reader *r,
                        const struct axp__wire_event *w, struct axp__record *out)
 {
     size_t n = w->n_payload;
     switch (w->ext) {
+    case AXP__X_STACK_REF:
+        r->stack = w->argument;
+        r->stack_before = r->words.decoder.words + r->words.decoder.at;
+        return false;
     case AXP__X_EVENT:
         out->kind = AXP__R_EVENT;
         out->argument =
@@ -75,7 +71,7 @@ static bool ext_record(const struct axp__row_reader *r,
     return true;
 }
 
-static bool payload_record(const struct axp__row_reader *r,
+static bool payload_record(struct axp__row_reader *r,
                            const struct axp__wire_event *w,
                            struct axp__record *out)
 {
@@ -366,8 +362,13 @@ static bool next_matched(struct axp__row_reader *r)
         r->is_held = false;
         if (axp__unlikely(r->at_opening < r->n_opening))
             return give_opening(r, &w);
+        if (axp__unlikely(r->at_sample < r->n_samples) &&
+            axp__reader_give_sample(r, &w))
+            return true;
         if (match_word(r, &w)) return !r->has_failed;
     }
+    if (r->at_sample < r->n_samples && axp__reader_give_sample(r, NULL))
+        return true;
     if (!r->scopes.n) return false;
     give_last(r);
     return true;
@@ -402,7 +403,7 @@ bool axp__reader_begin(struct axp__row_reader *r)
     r->has_failed = false;
     if (r->track) return begin_track(r);
     r->is_held = false;
-    r->at_opening = 0;
+    r->at_opening = r->at_sample = 0;
     axp__scopes_clear(&r->scopes);
     r->n_frames = UINT32_MAX;
     axp__reader_skip(r);

@@ -32,9 +32,13 @@ struct axp__row_reader {
     struct axp__scopes scopes;
     struct axp__matched *opening; /* outermost first */
     size_t n_opening, cap_opening, at_opening;
-    struct axp__scope_work work; /* of the END that is given */
-    axp_ns last_ns;              /* times do not go back */
-    struct axp__wire_event held; /* read, and not done with */
+    struct axp__scope_work work;           /* of the END that is given */
+    axp_ns last_ns;                        /* times do not go back */
+    const uint64_t *stack_before;          /* the head whose … */
+    uint32_t stack;                        /* … stack this is */
+    struct axp__wire_event held;           /* read, and not done with */
+    const struct axp__cap_sample *samples; /* of the row, by time */
+    size_t n_samples, at_sample;
     bool is_held, is_raw, has_failed;
     struct axp__record next;
 };

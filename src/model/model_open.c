@@ -8,6 +8,7 @@
 #include "base/base_sized.h"
 #include "file/file_join.h"
 #include "file/file_open.h"
+#include "model/model_stacks.h"
 #include "model/model_symbols.h"
 #include "model/model_view.h"
 #include "record/record_thread.h"
@@ -96,10 +97,11 @@ axp_status axp_open_ex(const char *const *paths, size_t n_paths,
     } else {
         struct axp__capture *c = axp__join(p.at, p.n);
         axp_view *v = c ? axp__view_make(c) : NULL;
-        if (v)
+        if (v && axp__stack_names_look_in(v->stack_names, p.symbols))
             *out = v;
         else
             status = axp__fail(AXP_E_NO_MEMORY, "no memory for a view");
+        if (status) axp_view_destroy(v);
     }
     free(p.at);
     free(p.path);

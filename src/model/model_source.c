@@ -254,8 +254,7 @@ static void fill(struct axp__record *out, const struct axp__track_item *item)
     out->argument = item->mem;
     out->category = item->category;
     out->work = item->has_work ? &item->work : NULL;
-    out->stack = NULL;
-    out->n_stack = 0;
+    out->stack = 0;
 }
 
 enum axp__track_next axp__track_next(struct axp__track *t,

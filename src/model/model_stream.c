@@ -17,6 +17,7 @@
 
 #include "base/base_text.h"
 #include "model/model_match.h"
+#include "model/model_samples.h"
 #include "record/record_thread.h"
 
 struct source {
@@ -45,6 +46,7 @@ struct axp__stream {
     size_t n_heap;
     struct source *given; /* whose record was given last */
     uint64_t *overlaps;
+    struct axp__samples samples;
 };
 
 /* ---- the heap ------------------------------------------------------------------------- */
@@ -188,8 +190,10 @@ static uint32_t row_for(struct axp__stream *s, const struct axp__cap_row *cap,
         cap && cap->track ? row_of_track(s, cap->track, process) : NULL;
     if (known && *known) return *known - 1;
     if (known) *known = s->n_rows + 1;
-    struct axp__cap_process alone = {c->title, c->process_id, c->rank, 0,
-                                     c->end_ticks};
+    struct axp__cap_process alone = {.title = c->title,
+                                     .process_id = c->process_id,
+                                     .rank = c->rank,
+                                     .end_ticks = c->end_ticks};
     const struct axp__cap_process *of =
         c->n_processes ? &c->processes[process] : &alone;
     s->rows[s->n_rows++] = (struct axp__stream_row){
@@ -300,6 +304,22 @@ static bool prepare(struct axp__stream *s)
     return true;
 }
 
+static bool give_samples(struct axp__stream *s)
+{
+    struct axp__sampled_row *rows = malloc((s->n_sources + 1) * sizeof *rows);
+    size_t n = 0;
+    for (size_t i = 0; rows && i < s->n_sources; i++) {
+        struct axp__row_reader *r = &s->sources[i].reader;
+        uint32_t process = s->rows[s->sources[i].row].process;
+        if (r->cap && !r->track)
+            rows[n++] = (struct axp__sampled_row){r, process};
+    }
+    bool ok = rows && axp__samples_load(s->v, &s->samples);
+    if (ok) axp__samples_place(&s->samples, rows, n);
+    free(rows);
+    return ok;
+}
+
 axp_status axp__stream_open(const axp_view *v, unsigned options,
                             struct axp__stream **out)
 {
@@ -312,7 +332,8 @@ axp_status axp__stream_open(const axp_view *v, unsigned options,
             s->overlaps = calloc(AXP__MAX_NAMES / 64, sizeof *s->overlaps);
     }
     if (!s || (!s->overlaps && !(options & AXP__STREAM_RAW)) ||
-        !add_sources(s) || !prepare(s)) {
+        !add_sources(s) || !prepare(s) ||
+        (options & AXP__STREAM_SAMPLES && !give_samples(s))) {
         axp__stream_close(s);
         return axp__fail(AXP_E_NO_MEMORY, "no memory to read the timeline");
     }
@@ -333,6 +354,7 @@ void axp__stream_close(struct axp__stream *s)
     free(s->track_rows);
     free(s->heap);
     free(s->overlaps);
+    axp__samples_fini(&s->samples);
     free(s);
 }
 
@@ -380,6 +402,11 @@ size_t axp__stream_depth(const struct axp__stream *s)
 {
     const struct axp__scopes *open = s->given ? &s->given->reader.scopes : NULL;
     return open ? open->n - open->n_gone : 0;
+}
+
+const struct axp__samples *axp__stream_samples(const struct axp__stream *s)
+{
+    return &s->samples;
 }
 
 axp_ns axp__stream_end_ns(const struct axp__stream *s)

@@ -42,7 +42,8 @@ enum axp__stream_option {
     AXP__STREAM_BY_ROW = 1, /* else by time */
     /* Events as they were recorded, scopes not matched: no begin_ns, work or
      * category of an END, none of the marks, nothing made up. */
-    AXP__STREAM_RAW = 2
+    AXP__STREAM_RAW = 2,
+    AXP__STREAM_SAMPLES = 4 /* and what was seen from outside; not with RAW */
 };
 
 enum axp__record_kind {
@@ -62,6 +63,8 @@ enum axp__record_kind {
     AXP__R_SPAN,     /* of a track, when it begins: end_ns, category, work;
                         id: its flow, bytes: 1 + its step; 0: none */
     AXP__R_SPAN_END, /* the same when it ends: begin_ns */
+    AXP__R_SAMPLE,   /* begin_ns: when; stack; id: weight; argument: kind; no
+                        name; not an event */
 };
 
 enum axp__record_flag {
@@ -97,8 +100,7 @@ struct axp__record {
     double value;
     const char *metadata;               /* NULL: none */
     const struct axp__scope_work *work; /* NULL: none */
-    const uint64_t *stack;              /* return addresses, innermost first */
-    size_t n_stack;
+    uint32_t stack;                     /* its id; 0: none */
     uint32_t from_row; /* of the capture: axp__stream_find_row */
 };
 
@@ -151,6 +153,10 @@ const struct axp__scope *axp__stream_scopes(const struct axp__stream *s,
                                             size_t *n);
 /* How many these are, without the gaps (AXP__SCOPE_GONE) among them. */
 size_t axp__stream_depth(const struct axp__stream *s);
+/* Where samples were asked for, all of them; those that are not placed are in
+ * no row. */
+struct axp__samples;
+const struct axp__samples *axp__stream_samples(const struct axp__stream *s);
 /* The last time there is. */
 axp_ns axp__stream_end_ns(const struct axp__stream *s);
 
@@ -161,6 +167,7 @@ axp_event_type axp__record_type(const struct axp__record *r);
 static inline bool axp__record_is_event(const struct axp__record *r)
 {
     return r->kind != AXP__R_FLOW_OUT && r->kind != AXP__R_FLOW_IN &&
+           r->kind != AXP__R_SAMPLE &&
            !(r->flags & (AXP__R_OPEN | AXP__R_LOST | AXP__R_ELSEWHERE)) &&
            !(r->flags & AXP__R_CUT &&
              (r->kind == AXP__R_BEGIN || r->kind == AXP__R_SPAN));

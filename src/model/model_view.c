@@ -6,6 +6,7 @@
 
 #include "base/base_version.h"
 #include "file/file_open.h"
+#include "model/model_stacks.h"
 #include "record/record_capture.h"
 #include "record/record_thread.h"
 
@@ -19,7 +20,8 @@ axp_view *axp__view_make(struct axp__capture *capture)
         return NULL;
     }
     v->capture = capture;
-    if (axp__view_make_index(v) && axp__view_make_lives(v) &&
+    v->stack_names = axp__stack_names_create(capture);
+    if (v->stack_names && axp__view_make_index(v) && axp__view_make_lives(v) &&
         axp__view_make_ops(v) && axp__view_make_tree(v) &&
         axp__view_make_memory(v) && axp__view_make_rows(v) &&
         axp__view_make_rest(v) && axp__view_make_events(v) &&
@@ -62,6 +64,7 @@ axp_view *axp_snapshot(axp_profiler *p)
 void axp_view_destroy(axp_view *v)
 {
     if (!v) return;
+    axp__stack_names_destroy(v->stack_names);
     v->capture->release(v->capture);
     free(v->row_keys);
     free(v->lane_of_row);

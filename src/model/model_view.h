@@ -80,7 +80,8 @@ struct axp_view {
      * known to 5 % of their threads' time; and the one it took most of. */
     uint64_t n_doubtful;
     const char *doubtful;
-    axp_ns doubtful_ns; /* that recording took of it */
+    axp_ns doubtful_ns;                   /* that recording took of it */
+    struct axp__stack_names *stack_names; /* model_stacks.h */
 };
 
 /* Takes the capture over, also on failure. NULL: no memory. */

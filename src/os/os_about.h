@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 /* Called for each pair; false: enough. The value is not ended by 0. */
 typedef bool (*axp__about_fn)(void *ctx, const char *key, const char *value,
@@ -29,6 +30,11 @@ void axp__about_run(axp__about_fn put, void *ctx);
 /* os_objects.c. "map.0" …: "bias first last build-id path", the numbers in hexadecimal; an
  * address a of the process is a - bias in the object's file. */
 void axp__about_maps(axp__about_fn put, void *ctx);
+/* The same of another process, as far as the kernel lets one look. False: it
+ * has no file of that device and inode mapped, so that it is not the one that
+ * was meant; what was told is to be forgotten. */
+bool axp__about_maps_of(uint64_t pid, const struct stat *file,
+                        axp__about_fn put, void *ctx);
 
 /* The rank of this process among those of its run; -1: none. */
 int32_t axp__about_rank(void);

@@ -5,7 +5,8 @@
  * behind a lock which a thread may hold that waits for us, and which stays
  * locked in the child of a fork. An object is what is mapped from its file's
  * beginning on, with code in it, and begins as ELF does; it may be unloaded
- * meanwhile, so it is read as what may not be there. */
+ * meanwhile, so it is read as what may not be there. Another process's is read
+ * the same way, by whoever may look into it. */
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -13,6 +14,8 @@
 #include <link.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/sysmacros.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "os/os_about.h"
@@ -24,12 +27,15 @@
 #define NOTES_MAX 1024u
 
 struct mapping { /* a line of the list, or several of one file */
-    uint64_t begin, end, offset, inode;
+    uint64_t begin, end, offset, inode, device;
     bool is_code;
     char path[PATH_MAX];
 };
 
 struct list {
+    pid_t pid; /* 0: this process */
+    const struct stat *wanted;
+    bool is_found; /* that file is mapped */
     axp__about_fn put;
     void *ctx;
     unsigned n;
@@ -63,18 +69,26 @@ static void find_build_id(const char *at, size_t bytes,
     }
 }
 
-static bool read_headers(const struct mapping *m, ElfW(Phdr) * to, unsigned *n)
+static bool copy(const struct list *l, void *to, uint64_t from, size_t n)
 {
+    const char *at = (const char *)(uintptr_t)from;
+    if (!l->pid) return axp__copy_mapped(to, at, n);
+    struct iovec here = {to, n}, there = {(void *)(uintptr_t)from, n};
+    return process_vm_readv(l->pid, &here, 1, &there, 1, 0) == (ssize_t)n;
+}
+
+static bool read_headers(const struct list *l, ElfW(Phdr) * to, unsigned *n)
+{
+    const struct mapping *m = &l->now;
     ElfW(Ehdr) head;
-    const char *at = (const char *)(uintptr_t)m->begin;
     if (m->end - m->begin < sizeof head ||
-        !axp__copy_mapped(&head, at, sizeof head) ||
+        !copy(l, &head, m->begin, sizeof head) ||
         memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 ||
         head.e_phentsize != sizeof *to || head.e_phnum > HEADERS_MAX ||
         head.e_phoff > m->end - m->begin - head.e_phnum * sizeof *to)
         return false;
     *n = head.e_phnum;
-    return axp__copy_mapped(to, at + head.e_phoff, *n * sizeof *to);
+    return copy(l, to, m->begin + head.e_phoff, *n * sizeof *to);
 }
 
 static void tell_object(struct list *l)
@@ -84,7 +98,7 @@ static void tell_object(struct list *l)
     char text[PATH_MAX + 160];
     uint64_t first = UINT64_MAX, last = 0;
     unsigned n = 0;
-    if (!read_headers(&l->now, part, &n)) return;
+    if (!read_headers(l, part, &n)) return;
     for (unsigned i = 0; i < n; i++) {
         if (part[i].p_type != PT_LOAD) continue;
         if (part[i].p_vaddr < first) first = part[i].p_vaddr;
@@ -96,9 +110,7 @@ static void tell_object(struct list *l)
     uint64_t bias = l->now.begin - (first & ~(page - 1));
     for (unsigned i = 0; i < n && id[0] == '-'; i++)
         if (part[i].p_type == PT_NOTE && part[i].p_memsz <= NOTES_MAX &&
-            axp__copy_mapped(notes,
-                             (const char *)(uintptr_t)(bias + part[i].p_vaddr),
-                             part[i].p_memsz))
+            copy(l, notes, bias + part[i].p_vaddr, part[i].p_memsz))
             find_build_id(notes, part[i].p_memsz, id);
     snprintf(key, sizeof key, "map.%u", l->n++);
     int len =
@@ -136,7 +148,9 @@ static struct mapping parse(const char *line)
     line += strspn(line, " ");
     m.offset = number(&line, 16);
     line += strspn(line, " ");
-    line += strcspn(line, " "); /* the device */
+    uint64_t major = number(&line, 16);
+    if (*line == ':') line++;
+    m.device = makedev((unsigned)major, (unsigned)number(&line, 16));
     line += strspn(line, " ");
     m.inode = number(&line, 10);
     line += strspn(line, " ");
@@ -147,6 +161,9 @@ static struct mapping parse(const char *line)
 static void take_line(struct list *l, const char *line)
 {
     struct mapping m = parse(line);
+    if (l->wanted && m.inode == (uint64_t)l->wanted->st_ino &&
+        m.device == (uint64_t)l->wanted->st_dev)
+        l->is_found = true;
     bool is_more =
         m.offset && m.inode == l->now.inode && !strcmp(m.path, l->now.path);
     if (is_more) {
@@ -158,14 +175,13 @@ static void take_line(struct list *l, const char *line)
     if (m.offset) l->now.path[0] = 0;
 }
 
-void axp__about_maps(axp__about_fn put, void *ctx)
+static void read_list(struct list *l, const char *path)
 {
-    struct list l = {.put = put, .ctx = ctx};
     char text[2 * PATH_MAX];
     size_t have = 0;
     int keep = errno;
-    int fd = axp__file_open("/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
-    while (fd >= 0 && !l.is_done) {
+    int fd = axp__file_open(path, O_RDONLY | O_CLOEXEC, 0);
+    while (fd >= 0 && !l->is_done) {
         ssize_t n = axp__file_read(fd, text + have, sizeof text - 1 - have);
         if (n < 0 && errno == EINTR) continue;
         if (n <= 0) break;
@@ -174,13 +190,30 @@ void axp__about_maps(axp__about_fn put, void *ctx)
         char *line = text, *end;
         for (; (end = strchr(line, '\n')); line = end + 1) {
             *end = 0;
-            take_line(&l, line);
+            take_line(l, line);
         }
         have -= (size_t)(line - text);
         memmove(text, line, have);
         if (have == sizeof text - 1) have = 0; /* no line is so long */
     }
-    take_line(&l, ""); /* the last one */
+    take_line(l, ""); /* the last one */
     if (fd >= 0) axp__file_close(fd);
     errno = keep;
+}
+
+void axp__about_maps(axp__about_fn put, void *ctx)
+{
+    struct list l = {.put = put, .ctx = ctx};
+    read_list(&l, "/proc/self/maps");
+}
+
+bool axp__about_maps_of(uint64_t pid, const struct stat *file,
+                        axp__about_fn put, void *ctx)
+{
+    struct list l = {.pid = (pid_t)pid, .wanted = file, .put = put, .ctx = ctx};
+    char path[48];
+    if (!pid || pid > INT_MAX) return false;
+    snprintf(path, sizeof path, "/proc/%llu/maps", (unsigned long long)pid);
+    read_list(&l, path);
+    return l.is_found;
 }

@@ -20,10 +20,13 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "os/os_about.h"
 #include "outside/outside_keep.h"
 #include "outside/outside_recover.h"
+#include "outside/outside_samples.h"
 #include "record/record_lane.h"
 #include "record/record_profiler.h"
 #include "record/record_thread.h"
@@ -32,6 +35,8 @@
 #include "wire/wire_decode.h"
 
 #define BATCH 256u
+#define SAMPLES_A_STEP 4096u /* that are worth a block */
+#define MODULES_EVERY_NS 1000000000u
 
 struct axp__outside {
     int fd; /* the spool */
@@ -41,10 +46,12 @@ struct axp__outside {
     uint64_t extent_bytes[AXP__SPACE_EXTENTS];
     struct axp__trace trace;
     char *path;
-    struct axp__chunk *copy; /* BATCH of them */
-    uint64_t n_events;       /* moved so far */
-    struct axp__keep *keep;  /* NULL: everything */
-    bool is_told;            /* that writing failed */
+    struct axp__chunk *copy;      /* BATCH of them */
+    uint64_t n_events;            /* moved so far */
+    struct axp__keep *keep;       /* NULL: everything */
+    struct axp__sampler *sampler; /* NULL: nobody samples */
+    uint64_t told_ns;             /* when its modules were told */
+    bool is_told;                 /* that writing failed */
 };
 
 static void *map_at(int fd, uint64_t offset, uint64_t bytes)
@@ -116,6 +123,8 @@ struct axp__outside *axp__outside_open(int trace_fd, int spool_fd,
 void axp__outside_close(struct axp__outside *o)
 {
     if (!o) return;
+    if (o->sampler) axp__sampler_flush(o->sampler, &o->trace.pen);
+    axp__sampler_destroy(o->sampler);
     if (o->keep) axp__keep_finish(o->keep, &o->trace);
     axp__keep_destroy(o->keep);
     for (uint32_t i = 0; i < AXP__SPACE_EXTENTS; i++)
@@ -225,6 +234,39 @@ static void write_sound(struct axp__outside *o, struct axp__chunk **taken,
     }
 }
 
+/* ---- modules ----------------------------------------------------------------------------- */
+
+static bool put_map(void *ctx, const char *key, const char *value, size_t len)
+{
+    return axp__pen_about(ctx, key, (struct axp__slice){value, len});
+}
+
+static uint64_t now_ns(void)
+{
+    struct timespec ts;
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+/* What the process has loaded, where there are stacks, if that has changed:
+ * when it is gone nobody can tell. */
+static void tell_modules(struct axp__outside *o)
+{
+    struct axp__pen *pen = &o->trace.pen;
+    struct stat st;
+    uint64_t now = now_ns();
+    if ((!o->sampler && !axp__get(&o->prof->stacks.table)) ||
+        now - o->told_ns < MODULES_EVERY_NS || fstat(o->fd, &st))
+        return;
+    o->told_ns = now;
+    axp__pen_gather(pen, AXP__B_ABOUT, 0);
+    bool is_its = axp__about_maps_of(o->head->pid, &st, put_map, pen);
+    uint32_t crc = axp__crc32c(0, pen->body, pen->used);
+    if (!is_its || crc == o->trace.maps_crc) return;
+    o->trace.maps_crc = crc;
+    axp__pen_flush(pen);
+}
+
 size_t axp__outside_step(struct axp__outside *o)
 {
     struct axp__chunk *taken[BATCH];
@@ -233,13 +275,26 @@ size_t axp__outside_step(struct axp__outside *o)
     if (o->trace.pen.error) return 0; /* the spool goes on as a ring */
     if (n > AXP__SPACE_EXTENTS) n = AXP__SPACE_EXTENTS;
     map_new(o, n);
+    tell_modules(o);
     for (uint32_t i = 1; i < n && n_taken < BATCH; i++)
         n_taken = take_full(o, i, taken, n_taken);
     write_sound(o, taken, n_taken);
+    if (o->sampler && axp__sampler_waiting(o->sampler) >= SAMPLES_A_STEP)
+        axp__sampler_flush(o->sampler, &o->trace.pen);
     tell_errors(o);
     for (size_t i = 0; i < n_taken; i++)
         if (taken[i]) give_back(o, taken[i]);
     return o->trace.pen.error ? 0 : n_taken;
+}
+
+/* ---- samples ----------------------------------------------------------------------------- */
+
+bool axp__outside_sample(struct axp__outside *o,
+                         const struct axp__sample *sample)
+{
+    if (!o->sampler) o->sampler = axp__sampler_create();
+    return o->sampler && !o->trace.pen.error &&
+           axp__sampler_put(o->sampler, &o->trace.pen, sample);
 }
 
 /* ---- what is wanted --------------------------------------------------------------------- */

@@ -13,6 +13,7 @@
 #include "axprof/axprof.h"
 #include "os/os_space.h"
 #include "tally/tally_capture.h"
+#include "tally/tally_stacks.h"
 
 struct axp__image {
     struct axp__cap_source source; /* first: it is found by it */
@@ -41,6 +42,8 @@ const void *axp__image_at(struct axp__image *m, const void *pointer,
 bool axp__image_chunks(struct axp__image *m); /* of m->epoch */
 bool axp__image_names(struct axp__image *m);
 struct axp__cap_name axp__image_name(const struct axp__capture *c, uint32_t id);
+/* outside_stacks.c; what is not sound is left out. */
+bool axp__image_stacks(struct axp__image *m, const struct axp__stacks *s);
 void axp__image_free_extents(struct axp__image *m);
 
 #endif

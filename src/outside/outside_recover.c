@@ -393,7 +393,8 @@ static bool get_prof(struct axp__image *m)
     m->epoch = (uint32_t)epoch;
     c->is_finished = p->gate & AXP__GATE_FINISHED;
     if (!axp__warnings_copy(c, p) || !get_lanes(m, p, epoch) ||
-        !get_domains(m, p) || !axp__image_chunks(m))
+        !get_domains(m, p) || !axp__image_chunks(m) ||
+        !axp__image_stacks(m, &p->stacks))
         return false;
     for (size_t i = 0; i < c->n_rows; i++)
         c->n_events += c->has_timeline ? c->rows[i].n_events : 0;

@@ -16,8 +16,8 @@
 #include "record/record_memory.h"
 
 #include "base/base_sized.h"
+#include "wire/wire_stack.h"
 
-#define MAX_STACK 64u
 #define PREFETCH_WORDS 64 /* as in record_scope.c */
 
 /* ---- the hot way ----------------------------------------------------------------- */
@@ -399,14 +399,27 @@ void axp_track_free(axp_profiler *p, const void *ptr)
 
 /* ---- in full ----------------------------------------------------------------------------- */
 
-static void put_stack(struct axp__lane *lane, const axp_alloc *alloc,
-                      const struct axp__mem_event *e)
+/* The id of its stack. Without a timeline nobody would refer to it. */
+static uint32_t intern_stack(struct axp__lane *lane, const axp_alloc *alloc,
+                             uint32_t name)
 {
-    uint64_t words[MAX_STACK];
-    uint32_t n = alloc->n_frames < MAX_STACK ? alloc->n_frames : MAX_STACK;
+    uint64_t frames[AXP__STACK_RECORDED];
+    uint8_t bytes[AXP__STACK_BYTES(AXP__STACK_RECORDED)];
+    struct axp__prof *p = lane->p;
+    uint32_t n = alloc->n_frames;
+    if (!alloc->stack || !n || p->flags & AXP_NO_TIMELINE)
+        return AXP__STACK_NONE;
+    if (n > AXP__STACK_RECORDED) {
+        axp__warn(p, AXP__WARN_CUT_STACK, name);
+        n = AXP__STACK_RECORDED;
+    }
     for (uint32_t i = 0; i < n; i++)
-        words[i] = (uint64_t)(uintptr_t)alloc->stack[i];
-    if (n) axp__lane_put_ext(lane, AXP__X_STACK, 0, e->name, e->now, words, n);
+        frames[i] = (uint64_t)(uintptr_t)alloc->stack[i];
+    size_t n_bytes = axp__stack_put(bytes, frames, n);
+    uint32_t id =
+        axp__stacks_intern(&p->stacks, &p->budget, bytes, (uint32_t)n_bytes);
+    if (id == AXP__STACK_NO_ROOM) axp__warn(p, AXP__WARN_STACKS_FULL, name);
+    return id;
 }
 
 static uint32_t alloc_name(struct axp__lane *lane, const char *name)
@@ -437,11 +450,11 @@ void axp_record_alloc_ex(axp_profiler *p, const axp_alloc *given)
         e.kind = AXP_MEM_NONE;
     }
     if (axp__memory_check_size(lane, e.bytes, e.name)) {
+        e.stack = intern_stack(lane, &alloc, e.name);
         if (e.address)
             axp__memory_record_block(lane, e.address, &e);
         else
             axp__memory_record_alloc(lane, &e);
-        if (alloc.stack) put_stack(lane, &alloc, &e);
     }
     axp__leave(lane);
 }

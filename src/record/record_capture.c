@@ -26,6 +26,7 @@
 #include "record/record_drain.h"
 #include "record/record_lane.h"
 #include "record/record_named.h"
+#include "record/record_stacks.h"
 #include "record/record_tape.h"
 #include "record/record_warning.h"
 #include "tally/tally_copy.h"
@@ -330,7 +331,8 @@ static bool fill(struct axp__capture *c, struct axp__prof *p, bool with_words)
     copy_clock(c, p);
     if (!copy_lanes(c, p, gate >> 8) ||
         !axp__domains_copy(c, &p->memory, &p->domains) ||
-        (with_words && !copy_chunks(c, p, (uint32_t)(gate >> 8))) ||
+        (with_words && (!copy_chunks(c, p, (uint32_t)(gate >> 8)) ||
+                        !axp__capture_stacks(c, p))) ||
         !axp__warnings_copy(c, p))
         return false;
     c->n_names = axp__name_count(); /* of what was just copied too */
@@ -401,6 +403,7 @@ static void tell_about(struct axp__capture *c)
     struct axp__clock_pair now = axp__clock_pair_now();
     axp__cap_start_at(c, now.ticks, now.realtime_ns);
     axp__about_run(keep_about, c);
+    axp__capture_modules(c);
 }
 
 struct axp__capture *axp__capture_take(axp_profiler *handle)

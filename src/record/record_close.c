@@ -186,6 +186,7 @@ static void release(struct axp__prof *p)
 {
     if (p->tape) axp__tape_leave(p);
     forget(p);
+    axp__stacks_clear(&p->stacks, &p->budget);
     struct axp__lane *lanes = p->lanes;
     for (struct axp__lane *l = lanes; l; l = l->next)
         axp__lane_discard(l);

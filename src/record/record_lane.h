@@ -326,6 +326,12 @@ static inline void axp__lane_put_two(struct axp__lane *lane,
     axp__put(&lane->cur, w + 3);
 }
 
+/* An ALLOC with its stack before it: both, or, of a process that is killed,
+ * neither. */
+void axp__lane_put_with_stack(struct axp__lane *lane, uint32_t stack,
+                              uint32_t name, uint64_t now, uint64_t bytes,
+                              uint64_t address);
+
 void axp__lane_put_ext(struct axp__lane *lane, enum axp__ext_kind kind,
                        uint32_t argument, uint32_t name, uint64_t now,
                        const uint64_t *payload, unsigned n_payload);

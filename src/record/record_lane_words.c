@@ -124,6 +124,18 @@ void axp__lane_put_ext(struct axp__lane *lane, enum axp__ext_kind kind,
                &first, payload, n_payload, axp__word_events(AXP__W_EXT, kind));
 }
 
+void axp__lane_put_with_stack(struct axp__lane *lane, uint32_t stack,
+                              uint32_t name, uint64_t now, uint64_t bytes,
+                              uint64_t address)
+{
+    uint64_t first = axp__ext_word(AXP__X_STACK_REF, 1, stack);
+    now = axp__lane_room(lane, now, 5);
+    uint64_t delta = now - lane->base_ticks;
+    uint64_t alloc[3] = {axp__word(AXP__W_ALLOC, name, delta), bytes, address};
+    put_record(lane, axp__word(AXP__W_EXT, name, delta), &first, alloc, 3,
+               axp__word_events(AXP__W_ALLOC, 0));
+}
+
 void axp__lane_warn_name(struct axp__lane *lane, uint32_t id)
 {
     axp__warn(lane->p,

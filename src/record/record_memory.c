@@ -106,6 +106,9 @@ static inline void put_words(struct axp__lane *lane,
         axp__lane_put_ext(lane,
                           is_alloc ? AXP__X_TRACK_ALLOC : AXP__X_TRACK_FREE, 0,
                           e->name, axp__clock_ticks(), payload, 3);
+    } else if (axp__unlikely(is_alloc && e->stack)) {
+        axp__lane_put_with_stack(lane, e->stack, e->name, e->now, bytes,
+                                 e->address);
     } else {
         axp__lane_put_two(lane, is_alloc ? AXP__W_ALLOC : AXP__W_FREE, e->name,
                           e->now, bytes, e->address);

@@ -15,6 +15,7 @@ struct axp__mem_event {
     uint64_t address; /* 0: by name alone */
     uint64_t now;     /* ticks */
     uint64_t at_ns;   /* on a track: as the caller gave it */
+    uint32_t stack;   /* its id; AXP__STACK_NONE: not known */
 };
 
 /* A name as it was called last, with the lane's records for it. What stood at

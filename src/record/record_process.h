@@ -80,7 +80,7 @@ struct axp__process {
     uint32_t n_devices;                      /* from 1 on; by mutex */
 };
 
-#define AXP__PROCESS_LAYOUT 7
+#define AXP__PROCESS_LAYOUT 8
 
 struct axp__alive {
     uint32_t is_alive;

@@ -27,6 +27,7 @@
 #include "tally/tally_capture.h"
 #include "tally/tally_domain.h"
 #include "tally/tally_shadow.h"
+#include "tally/tally_stacks.h"
 
 #define AXP__PROF_BYTES 65536u /* the largest page: a slot may be mapped */
 #define AXP__PROF_GENERATIONS 4095u
@@ -107,6 +108,7 @@ struct axp__prof {
     char title[256];
     struct axp__memory memory;   /* of the host */
     struct axp__domain *domains; /* of devices */
+    struct axp__stacks stacks;   /* ids stay when it is reset, as names' do */
 };
 _Static_assert(sizeof(struct axp__prof) <= AXP__PROF_BYTES, "slot size");
 

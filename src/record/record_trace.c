@@ -12,6 +12,7 @@
 #include "os/os_about.h"
 #include "os/os_map.h"
 #include "record/record_lane.h"
+#include "record/record_stacks.h"
 #include "tally/tally_image.h"
 
 static const struct axp__packing *packing;
@@ -246,7 +247,8 @@ static bool copy_newer(struct axp__trace *old, struct axp__trace *fresh,
     struct axp__block b;
     for (uint64_t at = AXP__FILE_HEAD; next_block(&old->pen, at, &b);
          at += axp__block_span(&b)) {
-        if (axp__block_is_timeline(&b) && at < from)
+        if ((axp__block_is_timeline(&b) || b.kind == AXP__B_SAMPLES) &&
+            at < from)
             fresh->n_cut_events += b.n_events;
         else if (!copy_range(&old->pen, &fresh->pen, at, axp__block_span(&b)))
             return false;
@@ -266,7 +268,8 @@ bool axp__trace_forget(struct axp__trace *t, uint64_t from)
 
 bool axp__trace_news(struct axp__trace *t, struct axp__prof *p, bool is_end)
 {
-    return !t->pen.error && put_names(t, is_end) && put_rows(t, p);
+    return !t->pen.error && put_names(t, is_end) && put_rows(t, p) &&
+           axp__trace_stacks(t, p);
 }
 
 size_t axp__trace_chunks(struct axp__trace *t, struct axp__chunk **chunks,
@@ -306,7 +309,7 @@ static void begin(struct axp__trace *t, const struct axp__prof *p)
 {
     if (!has_body(t)) return;
     t->pen.end = AXP__FILE_HEAD;
-    t->n_names = 0;
+    t->n_names = t->n_stacks = t->maps_crc = 0;
     if (axp__pen_head(&t->pen, &t->head)) put_begin(t, p);
 }
 

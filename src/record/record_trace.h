@@ -26,6 +26,8 @@ struct axp__trace {
     uint64_t limit_bytes;  /* 0: none */
     uint64_t n_cut_events; /* that gave way to the limit */
     uint32_t n_names;      /* ids below this are in the file */
+    uint32_t n_stacks;     /* the same of stacks */
+    uint32_t maps_crc;     /* of what was loaded when they were written */
     bool is_hasty;         /* there is no time to pack */
     void *packer;          /* not there while somebody is inside it */
     const char *path;

@@ -29,9 +29,9 @@ struct text {
 
 struct module {
     struct module *next;
-    char *path;
-    Dwfl *session;       /* NULL: cannot be used */
-    Dwfl_Module *handle; /* of the session */
+    char *path, *build_id; /* "": none */
+    Dwfl *session;         /* NULL: cannot be used */
+    Dwfl_Module *handle;   /* of the session */
     GElf_Addr bias;
     Dwarf_Die *unit; /* where the last search by hand ended; NULL: none */
     Dwarf_Addr unit_bias;
@@ -96,21 +96,25 @@ static void open_module(const struct axp__symbolizer *s, struct module *m,
 static struct module *find_module(struct axp__symbolizer *s,
                                   const struct axp__place *place)
 {
+    const char *id = place->build_id ? place->build_id : "";
     struct module *m = s->modules;
-    while (m && strcmp(m->path, place->path) != 0)
+    while (m &&
+           (strcmp(m->path, place->path) != 0 || strcmp(m->build_id, id) != 0))
         m = m->next;
     if (m) return m;
     m = calloc(1, sizeof *m);
     if (!m) return NULL;
     m->path = strdup(place->path);
-    if (!m->path) {
+    m->build_id = strdup(id);
+    if (!m->path || !m->build_id) {
+        free(m->path);
+        free(m->build_id);
         free(m);
         return NULL;
     }
     m->next = s->modules;
     s->modules = m;
-    if (dw && place->path[0] == '/' && place->build_id && *place->build_id)
-        open_module(s, m, place->build_id);
+    if (dw && place->path[0] == '/' && *id) open_module(s, m, id);
     return m;
 }
 
@@ -129,6 +133,7 @@ void axp__symbolizer_destroy(struct axp__symbolizer *s)
         next = m->next;
         if (m->session) dw->dwfl_end(m->session);
         free(m->path);
+        free(m->build_id);
         free(m);
     }
     for (struct text *t = s->texts, *next; t; t = next) {

@@ -18,6 +18,7 @@
 #include "os/os_clock.h"
 #include "tally/tally_step.h"
 #include "wire/wire_kind.h"
+#include "wire/wire_stack.h"
 
 #define AXP__CAP_ROOT (-1)
 
@@ -186,6 +187,37 @@ static inline struct axp__cap_name axp__cap_special(uint32_t id)
         .flags = AXP__KIND_FLAGS(AXP__KIND_SPECIAL)};
 }
 
+/* Stacks by id: of the process, or of who looked at it from outside. */
+enum axp__cap_stack_table { AXP__STACKS_OF_PROCESS, AXP__STACKS_OF_OTHERS };
+struct axp__cap_stacks {
+    const uint8_t **at; /* bytes (wire_stack.h), whole; NULL: not there */
+    uint32_t n;         /* from id 0, or AXP__STACKS_OUTSIDE, on */
+};
+
+struct axp__cap_module { /* an object that the process had loaded */
+    uint64_t bias;       /* a - bias: an address as its headers count */
+    uint64_t first, last;
+    const char *path, *build_id; /* build_id NULL: none, and no symbols */
+};
+
+/* What somebody who looked from outside saw a thread do. */
+struct axp__cap_sample {
+    uint64_t ticks, tid, weight;
+    uint32_t stack, kind;
+    uint32_t process; /* of those that were joined, from 0 */
+    bool is_placed;   /* its thread has a row; set by who reads */
+};
+
+/* A block of samples, in any order; they are loaded when they are asked for. */
+struct axp__cap_samples {
+    /* All n of them; false: they cannot be read. */
+    bool (*load)(const struct axp__cap_samples *from,
+                 struct axp__cap_sample *out);
+    const struct axp__cap_source *source; /* … from here … */
+    uint64_t place;                       /* … where it knows them */
+    uint32_t n;
+};
+
 /* One of several processes that were joined. */
 struct axp__cap_process {
     const char *title;
@@ -193,6 +225,8 @@ struct axp__cap_process {
     int32_t rank;       /* -1: none */
     uint32_t first_row; /* ids of its rows go up to the next one's */
     uint64_t end_ticks;
+    const struct axp__capture *part; /* its own, which has its stacks … */
+    uint32_t first_stack[2];         /* … whose ids begin there, by table */
 };
 
 /* What ran, where and when. NULL, 0: unknown. */
@@ -235,6 +269,11 @@ struct axp__capture {
         n_domains;
     uint64_t current_bytes, peak_bytes, peak_ticks; /* the host's */
     const char **devices; /* by number: axp__cap_device; NULL: none */
+    struct axp__cap_stacks stacks[2]; /* by enum axp__cap_stack_table */
+    struct axp__cap_module *modules;  /* all that were ever told */
+    size_t n_modules, cap_modules;
+    struct axp__cap_samples *samples;
+    size_t n_samples; /* blocks of them */
 
     uint32_t n_names; /* ids that may be known are below this */
     /* Of any id, known or not. */
@@ -293,6 +332,55 @@ AXP_API uint64_t axp__cap_damage(const struct axp__capture *c);
 
 /* For captures that were read: no index points outside. tally_repair.c */
 AXP_API void axp__cap_repair(struct axp__capture *c);
+
+static inline bool axp__cap_has_stacks(const struct axp__capture *c)
+{
+    return c->stacks[0].n || c->stacks[1].n;
+}
+
+/* Of the processes that were joined, whose a stack is; 0 where there is one. */
+static inline size_t axp__cap_stack_part(const struct axp__capture *c,
+                                         uint32_t id)
+{
+    unsigned table = id >= AXP__STACKS_OUTSIDE;
+    size_t low = 0, high = c->n_processes;
+    while (low + 1 < high) { /* the last that begins no later */
+        size_t mid = (low + high) / 2;
+        if (c->processes[mid].first_stack[table] <= (id & ~AXP__STACKS_OUTSIDE))
+            low = mid;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+/* The capture that has what such a process had loaded. */
+static inline const struct axp__capture *axp__cap_part(
+    const struct axp__capture *c, size_t part)
+{
+    return c->n_processes ? c->processes[part].part : c;
+}
+
+/* The bytes of a stack; NULL: there is none of that id. */
+static inline const uint8_t *axp__cap_stack(const struct axp__capture *c,
+                                            uint32_t id)
+{
+    unsigned table = id >= AXP__STACKS_OUTSIDE;
+    uint32_t i = id & ~AXP__STACKS_OUTSIDE;
+    size_t part = axp__cap_stack_part(c, id);
+    if (c->n_processes) i -= c->processes[part].first_stack[table];
+    const struct axp__cap_stacks *s = &axp__cap_part(c, part)->stacks[table];
+    return i < s->n ? s->at[i] : NULL;
+}
+
+/* The frames of such bytes: how many there are, as many as fit. */
+static inline size_t axp__cap_frames(const uint8_t *stack, uint64_t *out,
+                                     size_t cap)
+{
+    struct axp__bytes b = {stack, stack + AXP__STACK_BYTES(AXP__STACK_MOST),
+                           false};
+    return axp__stack_get(&b, out, cap);
+}
 
 /* Given what the clocks said at one moment: sets about.started_ns. */
 static inline void axp__cap_start_at(struct axp__capture *c, uint64_t ticks,

@@ -187,10 +187,11 @@ enum axp__block_error axp__block_get(const uint8_t in[AXP__BLOCK_HEAD],
 const char *axp__block_kind_name(enum axp__block_kind kind)
 {
     static const char *const names[AXP__B_N_KINDS] = {
-        [AXP__B_NONE] = "none",   [AXP__B_ABOUT] = "about",
-        [AXP__B_NAMES] = "names", [AXP__B_ROWS] = "rows",
-        [AXP__B_CHUNK] = "chunk", [AXP__B_PACK] = "pack",
-        [AXP__B_STATE] = "state", [AXP__B_INDEX] = "index",
+        [AXP__B_NONE] = "none",       [AXP__B_ABOUT] = "about",
+        [AXP__B_NAMES] = "names",     [AXP__B_ROWS] = "rows",
+        [AXP__B_CHUNK] = "chunk",     [AXP__B_PACK] = "pack",
+        [AXP__B_STATE] = "state",     [AXP__B_STACKS] = "stacks",
+        [AXP__B_SAMPLES] = "samples", [AXP__B_INDEX] = "index",
     };
     return kind < AXP__B_N_KINDS && names[kind] ? names[kind] : "unknown";
 }

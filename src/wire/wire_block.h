@@ -45,14 +45,15 @@
 
 enum axp__block_kind {
     AXP__B_NONE,
-    AXP__B_ABOUT, /* texts by key (wire_body.h); a later one replaces */
-    AXP__B_NAMES, /* n names from id `seq` on (wire_body.h) */
-    AXP__B_ROWS,  /* n rows: threads and tracks (wire_body.h) */
-    AXP__B_CHUNK, /* the n_words words of one chunk, as they were written */
-    AXP__B_PACK,  /* n chunks of a row in columns (file_pack.h) */
-    AXP__B_STATE, /* the accumulators (tally_image.h); the last one counts */
-    /* Where all blocks before it are (wire_index.h). 7 and 8 were never used. */
-    AXP__B_INDEX = 9,
+    AXP__B_ABOUT,   /* texts by key (wire_body.h); a later one replaces */
+    AXP__B_NAMES,   /* n names from id `seq` on (wire_body.h) */
+    AXP__B_ROWS,    /* n rows: threads and tracks (wire_body.h) */
+    AXP__B_CHUNK,   /* the n_words words of one chunk, as they were written */
+    AXP__B_PACK,    /* n chunks of a row in columns (file_pack.h) */
+    AXP__B_STATE,   /* the accumulators (tally_image.h); the last one counts */
+    AXP__B_STACKS,  /* n stacks from id `seq` on (wire_stack.h) */
+    AXP__B_SAMPLES, /* n samples from outside, in columns (wire_samples.h) */
+    AXP__B_INDEX,   /* where all blocks before it are (wire_index.h) */
     AXP__B_N_KINDS
 };
 

@@ -81,12 +81,18 @@ void axp__pen_gather(struct axp__pen *pen, enum axp__block_kind kind,
     pen->used = 0;
 }
 
+/* Records of these kinds are known by their place. */
+static bool is_numbered(enum axp__block_kind kind)
+{
+    return kind == AXP__B_NAMES || kind == AXP__B_STACKS;
+}
+
 bool axp__pen_flush(struct axp__pen *pen)
 {
     struct axp__block *b = &pen->block;
     bool ok = !pen->used || axp__pen_block(pen, b, pen->body, pen->used);
     axp__pen_gather(pen, b->kind,
-                    b->kind == AXP__B_NAMES ? (uint32_t)b->seq + b->n : 0);
+                    is_numbered(b->kind) ? (uint32_t)b->seq + b->n : 0);
     return ok;
 }
 

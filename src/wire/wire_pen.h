@@ -47,7 +47,7 @@ AXP_API bool axp__pen_block(struct axp__pen *pen, struct axp__block *block,
                             const void *body, size_t n);
 
 /* Records of one kind, in as many blocks as they need, from the first (names
- * have a number, others 0) to axp__pen_flush. */
+ * and stacks have a number, others 0) to axp__pen_flush. */
 AXP_API void axp__pen_gather(struct axp__pen *pen, enum axp__block_kind kind,
                              uint32_t first);
 AXP_API bool axp__pen_about(struct axp__pen *pen, const char *key,
@@ -57,8 +57,8 @@ AXP_API bool axp__pen_name(struct axp__pen *pen,
 AXP_API bool axp__pen_row(struct axp__pen *pen,
                           const struct axp__row_record *row);
 /* n records that lie as they are to be. */
-bool axp__pen_records(struct axp__pen *pen, uint32_t n, const void *bytes,
-                      size_t len);
+AXP_API bool axp__pen_records(struct axp__pen *pen, uint32_t n,
+                              const void *bytes, size_t len);
 AXP_API bool axp__pen_flush(struct axp__pen *pen);
 
 /* Consecutive chunks of one row: the `packed` bytes of the body, or where that

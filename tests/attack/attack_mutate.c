@@ -82,6 +82,12 @@ static void *another(void *arg)
         AXP_SCOPE_IN(p, "work");
         axp_record_alloc(p, "buffer", 64);
         axp_record_free(p, "buffer", 32);
+        void *frames[3] = {(void *)0x1000, (void *)(0x2000 + (uintptr_t)i),
+                           (void *)0x3000};
+        axp_record_alloc_ex(p, &(axp_alloc){.name = "buffer",
+                                            .bytes = 10,
+                                            .stack = frames,
+                                            .n_frames = 3});
     }
     axp_stop(p, "handed over");
     axp_async_end(p, "request", 7);

@@ -7,6 +7,7 @@
  *   - the timeline holds the events of all calls that had returned, and
  *     perhaps some of the one that was under way, and nothing else;
  *   - every scope that had begun is in the statistics, once;
+ *   - an allocation that was recorded with its stack has it, whole;
  *   - packed, the file is sound: `check` folds the timeline again and finds
  *     the same numbers.
  *
@@ -148,7 +149,19 @@ struct event {
 struct found {
     struct event *event;
     size_t n, cap;
+    const axp_view *v;
+    uint64_t n_bad_stacks;
 };
+
+/* Its first address says how large the block was. */
+static bool has_stack(const axp_view *v, const axp_event_info *e)
+{
+    axp_frame f[STEP_FRAMES + 1];
+    size_t n = axp_view_stack(v, e->stack, f, STEP_FRAMES + 1);
+    for (size_t i = 0; i < n && i < STEP_FRAMES; i++)
+        if (f[i].offset != (uint64_t)e->value + i) return false;
+    return n == STEP_FRAMES;
+}
 
 static int take_event(const axp_event_info *e, void *ctx)
 {
@@ -163,6 +176,8 @@ static int take_event(const axp_event_info *e, void *ctx)
     to->type = e->type;
     to->value = e->value;
     snprintf(to->name, sizeof to->name, "%s", e->name ? e->name : "");
+    if (e->type == AXP_EVENT_ALLOC && !strcmp(to->name, "m:stack"))
+        f->n_bad_stacks += !has_stack(f->v, e);
     return 0;
 }
 
@@ -270,8 +285,14 @@ static bool recover(const struct image *m, struct found *f)
         printf("  cannot be opened: %s\n", axp_last_error());
         return false;
     }
+    f->v = v;
+    f->n_bad_stacks = 0;
     CHECK_EQ(axp_view_events(v, NULL, take_event, f), AXP_OK);
     bool ok = is_counted(v, f);
+    if (f->n_bad_stacks) {
+        printf("  %" PRIu64 " stacks are not whole\n", f->n_bad_stacks);
+        ok = false;
+    }
     axp_view_destroy(v);
     if (axp_file_pack(copy_path, NULL)) {
         printf("  cannot be packed: %s\n", axp_last_error());

@@ -118,6 +118,20 @@ static void free_block(void)
 {
     axp_track_free(P, step_block);
 }
+/* A new stack, and one that is known. */
+#define STEP_FRAMES 5u
+static void alloc_stack(void)
+{
+    static uintptr_t n;
+    void *frames[STEP_FRAMES];
+    for (uintptr_t i = 0; i < STEP_FRAMES; i++)
+        frames[i] = (void *)(4096 * (n / 2 + 1) + i);
+    n++;
+    axp_record_alloc_ex(P, &(axp_alloc){.name = "m:stack",
+                                        .bytes = 4096 * (n / 2 + n % 2),
+                                        .stack = frames,
+                                        .n_frames = STEP_FRAMES});
+}
 static void count(void)
 {
     static double value = 0.5;
@@ -170,7 +184,8 @@ static void (*const step_calls[])(void) = {
     stop_b,      end_outer,     alloc_block, mark_step,   free_block,
     begin_outer, begin_skipped, end_outer,   tell,        start_work,
     stop_work,   async_begin,   async_end,   stop_cross,  alloc_name,
-    span_at,     alloc_at,      instant,     free_at,
+    span_at,     alloc_at,      instant,     free_at,     alloc_stack,
+    alloc_stack,
 };
 #define STEP_CALLS (sizeof step_calls / sizeof *step_calls)
 #define STEP_ROUNDS 3 /* first use; hot; across the end of a chunk */

@@ -45,6 +45,21 @@ static int make_fixed(const char *path)
     return status ? 1 : 0;
 }
 
+/* Which of 300 stacks, all of other lengths, comes next is never the same. */
+static void allocate(axp_profiler *p)
+{
+    void *frames[30];
+    for (uint64_t i = 0; i < 5000; i++) {
+        uint64_t which = ts_random(&rng) % 300;
+        for (uint64_t k = 0; k < 30; k++)
+            frames[k] = (void *)(uintptr_t)(0x400000 + which * 4096 + k * 64);
+        axp_record_alloc_ex(p, &(axp_alloc){.name = "with a stack",
+                                            .bytes = 64,
+                                            .stack = frames,
+                                            .n_frames = 1 + which % 30});
+    }
+}
+
 int main(int argc, char **argv)
 {
     if (argc == 3 && !strcmp(argv[1], "--fixed")) return make_fixed(argv[2]);
@@ -55,5 +70,6 @@ int main(int argc, char **argv)
         return 1;
     }
     fs_everything(p, 3000);
+    allocate(p);
     return axp_finish(p) ? 1 : 0;
 }

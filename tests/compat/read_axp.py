@@ -13,8 +13,8 @@ import struct
 import subprocess
 import sys
 
-KINDS = ["none", "about", "names", "rows", "chunk", "pack", "state", "cut",
-         "void", "index"]
+KINDS = ["none", "about", "names", "rows", "chunk", "pack", "state", "stacks",
+         "samples", "index"]
 PAYLOAD = {6: 1, 7: 2, 8: 2, 9: 2, 11: 1, 12: 3}
 M64 = (1 << 64) - 1
 
@@ -109,16 +109,24 @@ def by_index(data):
 
 # ---- PACK ------------------------------------------------------------------
 
-def columns(body):
-    b = Bytes(body)
-    lengths = [(b.varint(), b.varint()) for _ in range(7)]
+def unzstd(stored):
+    return subprocess.run(["zstd", "-dcq"], input=stored, check=True,
+                          stdout=subprocess.PIPE).stdout
+
+
+def columns(b, how_many):
+    lengths = [(b.varint(), b.varint()) for _ in range(how_many)]
     for n, packed in lengths:
         stored = b.take(packed or n)
-        if packed:
-            stored = subprocess.run(["zstd", "-dcq"], input=stored, check=True,
-                                    stdout=subprocess.PIPE).stdout
+        stored = unzstd(stored) if packed else stored
         assert len(stored) == n
         yield stored
+
+
+def ids(planes, n):
+    assert len(planes) == 4 * n
+    return [planes[i] | planes[n + i] << 8 | planes[2 * n + i] << 16 |
+            planes[3 * n + i] << 24 for i in range(n)]
 
 
 def record_len(w, at):
@@ -128,9 +136,14 @@ def record_len(w, at):
 
 def unpack(block, body):
     """[(base, words)] of the chunks."""
-    shape, tw, symbols, flags, times, exc, lit = columns(body)
+    b = Bytes(body)
+    shape, tw, symbols, flags, times, exc, lit = columns(b, 7)
     s = Bytes(shape)
     n_symbols, n_templates, n_contexts, wide = [s.varint() for _ in range(4)]
+    n_refs = s.varint() if wide & 2 else 0
+    refs = b.take(len(b.data) - b.at)
+    refs = iter(ids(refs if len(refs) == 4 * n_refs else unzstd(refs), n_refs))
+    wide &= 1
     chunks, base = [], block.base
     for _ in range(block.n):
         s.varint()  # seq
@@ -199,6 +212,8 @@ def unpack(block, body):
                 k = 0
                 while k < len(template):
                     step = record_len(rec, k)
+                    if rec[k] & 15 == 13 and rec[k + 1] & 255 == 16:
+                        rec[k + 1] |= next(refs) << 32
                     rec[k] |= ticks
                     k += step
                 words += rec
@@ -210,12 +225,13 @@ def unpack(block, body):
                     depth -= 1
         assert len(words) == n_words
         out.append((start, words))
+    assert next(refs, None) is None
     return out
 
 
 # ---- counting ---------------------------------------------------------------
 
-def count_words(words, scopes):
+def count_words(words, scopes, references):
     events = at = 0
     while at < len(words) and words[at]:
         kind = words[at] & 15
@@ -223,6 +239,8 @@ def count_words(words, scopes):
             scopes[words[at] >> 4 & 0xFFFFF] += 1
         if kind == 13:
             ext = words[at + 1] & 255
+            if ext == 16:
+                references[words[at + 1] >> 32] += 1
             events += 2 if ext in (10, 14) else ext in (1, 2, 3, 4, 12, 13)
         else:
             events += kind not in (6, 7)
@@ -242,6 +260,34 @@ def read_state(body):
     return tables
 
 
+def read_stacks(b, body, stacks):
+    r, i = Bytes(body), b.seq
+    while r.more():
+        frames, address = [], 0
+        for _ in range(r.varint()):
+            address = address + zigzag(r.varint()) & M64
+            frames.append(address)
+        if frames:
+            stacks[i] = frames
+        i += 1
+    assert i == b.seq + b.n
+
+
+def read_samples(b, body):
+    threads, times, stacks, kinds, weights = columns(Bytes(body), 5)
+    threads, times = Bytes(threads), Bytes(times)
+    kinds, weights = Bytes(kinds), Bytes(weights)
+    stacks, samples = ids(stacks, b.n), []
+    while threads.more():
+        tid, n, now = threads.varint(), threads.varint(), b.base
+        for _ in range(n):
+            now += times.varint()
+            samples.append((tid, now, stacks[len(samples)], kinds.varint(),
+                            weights.varint()))
+    assert len(samples) == b.n
+    return samples
+
+
 def read_names(b, body, names):
     r, i = Bytes(body), b.seq
     while r.more():
@@ -259,6 +305,7 @@ def main():
     assert crc32c(data[:124]) == struct.unpack("<I", data[124:128])[0]
     kinds, names, scopes = collections.Counter(), {}, collections.Counter()
     timeline, state, found = {}, {}, []
+    stacks, references, n_samples = {}, collections.Counter(), 0
     for b, body in blocks(data):
         kind = KINDS[b.kind] if b.kind < len(KINDS) else "unknown"
         kinds[kind] += 1
@@ -266,6 +313,10 @@ def main():
             found.append((b.kind, b.at))
         if kind == "names":
             read_names(b, body, names)
+        elif kind == "stacks":
+            read_stacks(b, body, stacks)
+        elif kind == "samples":
+            n_samples += len(read_samples(b, body))
         elif kind == "chunk":
             words = struct.unpack(f"<{b.words}Q", body)
             timeline[b.row, b.seq] = b, [(b.base, words)]
@@ -277,13 +328,18 @@ def main():
     assert index is None or index == found, "the index lists other blocks"
     events = 0
     for b, chunks in timeline.values():
-        n = sum(count_words(words, scopes) for _, words in chunks)
+        n = sum(count_words(words, scopes, references) for _, words in chunks)
         assert n == b.events, "a block has other events than it says"
         events += n
+    assert set(references) <= set(stacks), "a stack is missing"
     for kind in sorted(kinds):
         print(f"{kind} {kinds[kind]}")
     print(f"timeline.events {events}")
     print(f"timeline.scopes {sum(scopes.values())}")
+    print(f"timeline.references {sum(references.values())}")
+    print(f"distinct.stacks {len(stacks)}")
+    print(f"all.frames {sum(len(f) for f in stacks.values())}")
+    print(f"all.samples {n_samples}")
     if state:
         calls, ticks = collections.Counter(), 0
         for node in state[5]:

@@ -42,7 +42,10 @@ def compare(axprof, path):
         assert calls == begins, (path, name, calls, begins)
     loose = sum(int(b) for c, b, name in named if name == "handed over")
     assert scopes - n_open - int(values["state.scopes"]) >= loose
+    stacks = re.search(r"stacks +(\d+), in", ours)
+    assert values["distinct.stacks"] == (stacks[1] if stacks else "0")
     print(f"ok      {path.name}: {events[1]} events, {scopes} scopes")
+    return theirs
 
 
 def main():
@@ -52,7 +55,11 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         fresh = pathlib.Path(scratch) / "fresh.axp"
         run(make_trace, fresh)
-        compare(axprof, fresh)
+        theirs = compare(axprof, fresh)
+        # 300 stacks of 1 to 30 frames: tests/compat/make_trace.c
+        for line in ("timeline.references 5000", "distinct.stacks 300",
+                     "all.frames 4650"):
+            assert line in theirs.splitlines(), theirs
         packed = pathlib.Path(scratch) / "packed.axp"
         run(axprof, "pack", "-o", packed, fresh)
         compare(axprof, packed)

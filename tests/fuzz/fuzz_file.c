@@ -34,19 +34,37 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define MOST_BYTES 65536u
 #define MOST_EVENTS 20000u
 
+struct looks {
+    const axp_view *v;
+    size_t n;
+};
+
 static int stop_after(const axp_event_info *e, void *ctx)
 {
-    size_t *n = ctx;
-    *n += e->name != NULL;
-    return *n > MOST_EVENTS;
+    struct looks *l = ctx;
+    axp_frame frames[8];
+    l->n += e->name != NULL;
+    if (e->stack) (void)axp_view_stack(l->v, e->stack, frames, 8);
+    return l->n > MOST_EVENTS;
+}
+
+static int stop_samples(const axp_sample *s, void *ctx)
+{
+    struct looks *l = ctx;
+    axp_frame frames[8];
+    (void)axp_view_stack(l->v, s->stack, frames, 8);
+    for (size_t i = 0; i < s->n_scopes; i++)
+        l->n += s->scopes[i] != NULL;
+    return ++l->n > MOST_EVENTS;
 }
 
 static void look_at(axp_view *v)
 {
-    size_t n = 0;
+    struct looks n = {.v = v}, samples = {.v = v};
     axp_op op;
     axp_view_ops(v, AXP_BY_TIME, &op, 1);
     axp_view_events(v, NULL, stop_after, &n);
+    axp_view_samples(v, stop_samples, &samples);
     (void)axp_view_span(v, "forward");
     FILE *nowhere = fopen("/dev/null", "w");
     if (nowhere) {

@@ -40,6 +40,11 @@ static void record(axp_profiler *p)
         AXP_SCOPE_IN(p, "outer");
         axp_start(p, name);
         axp_record_alloc(p, name, 100);
+        void *frames[3] = {(void *)0x1000, (void *)(0x2000 + (uintptr_t)i),
+                           (void *)0x3000};
+        axp_record_alloc_ex(
+            p, &(axp_alloc){
+                   .name = "m", .bytes = 10, .stack = frames, .n_frames = 3});
         axp_counter(p, "loss", i);
         axp_stop(p, name);
         axp_step(p);
@@ -67,19 +72,26 @@ static void make_spool(void)
     unlink(path);
 }
 
+struct looks {
+    const axp_view *v;
+    size_t n;
+};
+
 static int stop_after(const axp_event_info *e, void *ctx)
 {
-    size_t *n = ctx;
-    *n += e->name != NULL;
-    return *n > 20000;
+    struct looks *l = ctx;
+    axp_frame frames[8];
+    l->n += e->name != NULL;
+    if (e->stack) (void)axp_view_stack(l->v, e->stack, frames, 8);
+    return l->n > 20000;
 }
 
 static void look_at(int fd)
 {
     struct axp__recovered r;
-    size_t n = 0;
     if (axp__spool_recover(fd, &r)) return;
     axp_view *v = axp__view_make(r.capture);
+    struct looks n = {.v = v};
     FILE *nowhere = fopen("/dev/null", "w");
     if (v) axp_view_events(v, NULL, stop_after, &n);
     if (v && nowhere) axp_report_write(v, AXP_FORMAT_JSON, nowhere);

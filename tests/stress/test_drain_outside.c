@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* A process records and another drains it: all events arrive, and none is cut
- * while the drain keeps up. Then files that are no recordings. */
+ * while the drain keeps up. One that loads a library, is sampled and killed:
+ * what its stacks are of is known, and which scope a sample fell into. Then
+ * files that are no recordings. */
+#include <dlfcn.h>
+#include <link.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <axprof/axprof_file.h>
@@ -31,7 +37,26 @@ static int record(void)
     return read(STDIN_FILENO, &byte, 1) == 0 ? 0 : 1;
 }
 
-static pid_t start(const char *path, int *to_child)
+/* A library that comes after the first event, a stack in it, an open scope. */
+static int record_stacks(void)
+{
+    axp_profiler *p = axp_global();
+    char byte;
+    axp_instant(p, "first");
+    void *library = dlopen("libresolv.so.2", RTLD_NOW);
+    struct link_map *map;
+    uintptr_t at = 1;
+    if (library && !dlinfo(library, RTLD_DI_LINKMAP, &map))
+        at = map->l_addr + 0x1001;
+    axp_start(p, "open");
+    axp_record_alloc_ex(p, &(axp_alloc){.name = "late",
+                                        .bytes = 8,
+                                        .stack = (void *[]){(void *)at},
+                                        .n_frames = 1});
+    return read(STDIN_FILENO, &byte, 1) == 0 ? 0 : 1;
+}
+
+static pid_t start(const char *path, const char *what, int *to_child)
 {
     int ends[2];
     CHECK(!pipe(ends));
@@ -42,7 +67,7 @@ static pid_t start(const char *path, int *to_child)
         dup2(ends[0], STDIN_FILENO);
         close(ends[0]);
         close(ends[1]);
-        execl("/proc/self/exe", "test_drain_outside", "record", NULL);
+        execl("/proc/self/exe", "test_drain_outside", what, NULL);
         _exit(99);
     }
     close(ends[0]);
@@ -63,7 +88,7 @@ static void test_all_arrive(void)
     axp_drain *d = NULL;
     axp_drain_info now = {0};
     snprintf(path, sizeof path, "%s/one.axp", folder);
-    pid_t pid = start(path, &to_child);
+    pid_t pid = start(path, "record", &to_child);
     while (!d) {
         CHECK(waitpid(pid, &status, WNOHANG) == 0);
         d = axp_drain_open(path);
@@ -86,6 +111,85 @@ static void test_all_arrive(void)
     CHECK(waitpid(pid, &status, 0) == pid && status == 0);
     axp_drain_close(d, false);
     axp_spools_list(remove_if_ours, path); /* it was left to us */
+}
+
+static uint64_t raw_now(void)
+{
+    struct timespec ts;
+    clock_gettime(CLOCK_MONOTONIC_RAW, &ts);
+    return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+struct seen {
+    const axp_view *v;
+    unsigned n, n_in_scope, n_in_library;
+};
+
+static int see_sample(const axp_sample *s, void *ctx)
+{
+    struct seen *x = ctx;
+    axp_frame f[2];
+    x->n++;
+    CHECK(axp_view_stack(x->v, s->stack, f, 2) == 2);
+    CHECK(f[0].offset == 0x40 && s->weight == 5 && s->kind == 0);
+    if (s->n_scopes == 1 && !strcmp(s->scopes[0], "open")) x->n_in_scope++;
+    return 0;
+}
+
+static int see_event(const axp_event_info *e, void *ctx)
+{
+    struct seen *x = ctx;
+    axp_frame f;
+    if (e->type != AXP_EVENT_ALLOC) return 0;
+    CHECK(axp_view_stack(x->v, e->stack, &f, 1) == 1);
+    if (f.module && strstr(f.module, "libresolv")) x->n_in_library++;
+    return 0;
+}
+
+static void test_stacks_and_samples(void)
+{
+    char path[128];
+    int to_child, status;
+    axp_drain *d = NULL;
+    snprintf(path, sizeof path, "%s/two.axp", folder);
+    pid_t pid = start(path, "stacks", &to_child);
+    for (; !d; usleep(500)) {
+        CHECK(waitpid(pid, &status, WNOHANG) == 0);
+        d = axp_drain_open(path);
+    }
+    for (; axp_drain_info_of(d).events < 3; usleep(500)) {
+        CHECK(waitpid(pid, &status, WNOHANG) == 0);
+        axp_drain_step(d);
+    }
+    usleep(1000);
+    const uint64_t stack[] = {0x40, 0x50};
+    for (int i = 0; i < 10; i++) {
+        axp_drain_sample s = {.thread_id = (uint64_t)pid,
+                              .at = raw_now(),
+                              .stack = stack,
+                              .n_frames = 2,
+                              .weight = 5};
+        CHECK(axp_drain_put(d, &s) == AXP_OK);
+    }
+    CHECK(axp_drain_put(d, NULL) == AXP_E_INVALID);
+    axp_drain_step(d);
+    usleep(1000);
+    CHECK(!kill(pid, SIGKILL) && waitpid(pid, &status, 0) == pid);
+    close(to_child);
+    CHECK(axp_drain_close(d, true) == AXP_OK);
+    struct seen x = {0};
+    axp_view *v = NULL;
+    const char *paths[] = {path};
+    CHECK(axp_open(paths, 1, &v) == AXP_OK);
+    x.v = v;
+    CHECK(axp_view_samples(v, see_sample, &x) == AXP_OK);
+    CHECK(axp_view_events(v, NULL, see_event, &x) == AXP_OK);
+    printf("%u samples, %u in the scope; %u stacks in the library\n", x.n,
+           x.n_in_scope, x.n_in_library);
+    CHECK(x.n == 10);
+    CHECK(x.n_in_scope == 10);
+    CHECK(x.n_in_library == 1 || !dlopen("libresolv.so.2", RTLD_NOW));
+    axp_view_destroy(v);
 }
 
 static void test_not_a_recording(void)
@@ -118,9 +222,11 @@ static void clean(void)
 int main(int argc, char **argv)
 {
     if (argc > 1 && !strcmp(argv[1], "record")) return record();
+    if (argc > 1 && !strcmp(argv[1], "stacks")) return record_stacks();
     CHECK(mkdtemp(folder));
     test_not_a_recording();
     test_all_arrive();
+    test_stacks_and_samples();
     clean();
     puts("drained from outside");
     return 0;

@@ -145,6 +145,76 @@ static void scopes_that_say_much(void **state)
     free_pool(&p);
 }
 
+/* An allocation, with its stack before it unless that is 0. */
+static bool put_alloc(struct pool *p, uint32_t stack)
+{
+    uint64_t alloc[2] = {4096 + ts_random(&p->rng) % 3 * 4096,
+                         0x7f0000000000u + ts_random(&p->rng) % 4096 * 4096};
+    uint64_t ref = axp__ext_word(AXP__X_STACK_REF, 1, stack);
+    if (!room(p, 5)) return false;
+    if (stack && put(p, AXP__W_EXT, 7, &ref, 1)) p->chunk[p->n - 1].n_events--;
+    return put(p, AXP__W_ALLOC, 7, alloc, 2);
+}
+
+static size_t pack_allocs(uint64_t n_stacks, uint64_t *n)
+{
+    struct pool p = make_pool(9);
+    uint64_t rng = 77;
+    for (*n = 0;; ++*n) {
+        uint64_t stack = 2 + ts_random(&rng) % (n_stacks ? n_stacks : 1);
+        if (*n == 50000 || !put_alloc(&p, n_stacks ? (uint32_t)stack : 0))
+            break;
+        p.now += 100 + ts_random(&p.rng) % 50;
+    }
+    size_t bytes = there_and_back(&p);
+    free_pool(&p);
+    return bytes;
+}
+
+static void a_reference_to_a_stack_takes_its_bits(void **state)
+{
+    (void)state;
+    uint64_t n, n_with;
+    size_t without = pack_allocs(0, &n), with = pack_allocs(100000, &n_with);
+    assert_int_equal(n, n_with);
+    double bytes = ((double)with - (double)without) / (double)n;
+    ts_assert_between(2.0, bytes, 2.4); /* 17 bits are 2.1 bytes */
+    with = pack_allocs(16, &n_with);
+    bytes = ((double)with - (double)without) / (double)n;
+    ts_assert_between(0.3, bytes, 0.8);
+}
+
+/* Not right before its allocation, with another name, in any order. */
+static void references_may_stand_anywhere(void **state)
+{
+    (void)state;
+    struct pool p = make_pool(21);
+    for (int i = 0; i < 20000; i++) {
+        uint64_t ref =
+            axp__ext_word(AXP__X_STACK_REF, 1, (uint32_t)ts_random(&p.rng));
+        uint64_t odd = axp__ext_word(AXP__X_STACK_REF, 3, 7);
+        uint64_t odds[3] = {odd, 1, 2};
+        switch (ts_random(&p.rng) % 5) {
+        case 0: put_alloc(&p, (uint32_t)ts_random(&p.rng) | 1); break;
+        case 1:
+            if (put(&p, AXP__W_EXT, 8, &ref, 1)) p.chunk[p.n - 1].n_events--;
+            break;
+        case 2:
+            if (put(&p, AXP__W_EXT, 8, odds, 3)) p.chunk[p.n - 1].n_events--;
+            break;
+        case 3:
+            if (put(&p, AXP__W_EXT, 8, &ref, 1)) p.chunk[p.n - 1].n_events--;
+            p.now += 5;
+            put_alloc(&p, 0);
+            break;
+        default: put(&p, AXP__W_INSTANT, (uint32_t)(i % 5000), NULL, 0);
+        }
+        p.now += ts_random(&p.rng) % 9;
+    }
+    assert_true(there_and_back(&p));
+    free_pool(&p);
+}
+
 static uint64_t pause_of(struct pool *p, unsigned how)
 {
     switch (how % 6) {
@@ -312,6 +382,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plain_scopes),
         cmocka_unit_test(scopes_that_say_much),
+        cmocka_unit_test(a_reference_to_a_stack_takes_its_bits),
+        cmocka_unit_test(references_may_stand_anywhere),
         cmocka_unit_test(anything_that_is_a_record),
         cmocka_unit_test(odd_orders),
         cmocka_unit_test(deep_walks),

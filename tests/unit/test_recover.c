@@ -83,6 +83,12 @@ static int record(void **state)
         snprintf(name, sizeof name, "name %d", i);
         axp_start(prof, name);
         axp_record_alloc(prof, name, 100);
+        void *frames[3] = {(void *)0x1000, (void *)(0x2000 + (uintptr_t)i),
+                           (void *)0x3000};
+        axp_record_alloc_ex(prof, &(axp_alloc){.name = name,
+                                               .bytes = 10,
+                                               .stack = frames,
+                                               .n_frames = 3});
         axp_counter(prof, "loss", i);
         axp_stop(prof, name);
         axp_step(prof);

@@ -367,8 +367,10 @@ static void allocations_bring_their_stack_and_scopes(void **state)
     assert_int_equal(r->id, 0x1000);
     assert_int_equal(r->bytes, 64);
     assert_int_equal(r->argument, AXP_MEM_WEIGHT);
-    assert_int_equal(r->n_stack, 3);
-    assert_int_equal(r->stack[2], 0x30);
+    axp_frame frames[4];
+    assert_int_equal(axp_view_stack(v, r->stack, frames, 4), 3);
+    assert_int_equal(frames[2].offset, 0x30);
+    assert_null(frames[2].module);
     const struct axp__scope *open = axp__stream_scopes(s, &n);
     assert_int_equal(n, 1);
     assert_string_equal(axp__view_name(v, open[0].name), "outer");
