@@ -225,7 +225,7 @@ void axp__regions_add(struct axp__regions *r, uint64_t address, uint64_t bytes)
         if (r->n == AXP__MOST_REGIONS) return;
         if (r->n == r->cap) {
             size_t cap = r->cap ? r->cap * 2 : 16;
-            struct axp__blocks_region *wider =
+            struct axp__lookup_region *wider =
                 realloc(r->at, cap * sizeof *wider);
             if (!wider) {
                 r->has_failed = true;
@@ -235,13 +235,13 @@ void axp__regions_add(struct axp__regions *r, uint64_t address, uint64_t bytes)
             r->cap = cap;
         }
         memmove(r->at + low + 1, r->at + low, (r->n - low) * sizeof *r->at);
-        r->at[low] = (struct axp__blocks_region){from, to};
+        r->at[low] = (struct axp__lookup_region){from, to};
         r->n++;
         return;
     }
     if (r->at[low].from < from) from = r->at[low].from;
     if (r->at[end - 1].to > to) to = r->at[end - 1].to;
-    r->at[low] = (struct axp__blocks_region){from, to};
+    r->at[low] = (struct axp__lookup_region){from, to};
     memmove(r->at + low + 1, r->at + end, (r->n - end) * sizeof *r->at);
     r->n -= end - low - 1;
 }

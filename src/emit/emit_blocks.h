@@ -78,7 +78,7 @@ bool axp__made_blocks_take(struct axp__made_blocks *m, uint32_t name,
 #define AXP__MOST_REGIONS 8192u /* they move for each one that comes between */
 
 struct axp__regions { /* of the address space, sorted, apart */
-    struct axp__blocks_region {
+    struct axp__lookup_region {
         uint64_t from, to; /* in units of 1 << AXP__BLOCKS_SHIFT */
     } * at;
     size_t n, cap;

@@ -324,8 +324,4 @@ bool axp__html_lanes(struct axp__html_job *job, struct axp__html_stack *stack,
 extern const char axp__html_template[];
 extern const size_t axp__html_template_size;
 
-axp_status axp__emit_html(const axp_view *v, const axp_findings *f,
-                          const axp_report_options *options,
-                          struct axp__out *o);
-
 #endif

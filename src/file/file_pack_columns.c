@@ -38,12 +38,12 @@ static void choose_windows(struct axp__packer *p)
         if (axp__unlikely(p->symbol[i] == AXP__SYM_TIME)) continue;
         uint32_t context = p->context[p->owner[i]];
         p->owner[i] = (uint16_t)context;
-        struct axp__window_counts *c = &p->counts[context];
+        struct axp__bit_window_counts *c = &p->counts[context];
         c->n++;
-        c->count[axp__window_bucket(p->time[i])]++;
+        c->count[axp__bit_window_bucket(p->time[i])]++;
     }
     for (uint32_t i = 0; i < p->n_contexts; i++)
-        p->windows[i] = axp__window_choose(&p->counts[i]);
+        p->windows[i] = axp__bit_window_choose(&p->counts[i]);
 }
 
 /* ---- times to bits -------------------------------------------------------------- */
@@ -147,8 +147,8 @@ static size_t write_shape(struct axp__packer *p,
         *at++ = w->bits[0];
         *at++ = w->bits[1];
         for (int k = 0; k < 2; k++)
-            at = axp__put_varint(at,
-                                 w->begin[k] >> axp__window_unit(w->bits[k]));
+            at = axp__put_varint(at, w->begin[k] >>
+                                         axp__bit_window_unit(w->bits[k]));
     }
     for (uint32_t i = 0; i < p->n_templates; i++) {
         const struct axp__template *t = &p->templates[i];

@@ -8,7 +8,7 @@
 
 #include "file/file_column.h"
 #include "file/file_pack.h"
-#include "file/file_window.h"
+#include "file/file_bits.h"
 
 #define AXP__PACK_SYMBOLS (AXP__PACK_CHUNKS * AXP__CHUNK_WORDS)
 #define AXP__PACK_FAR 16384u   /* times, and exceptions, of 8 bytes */
@@ -49,7 +49,7 @@ struct axp__packer {
     uint32_t time[AXP__PACK_SYMBOLS];
     uint64_t far_times[AXP__PACK_FAR], exceptions[AXP__PACK_FAR];
     uint64_t literals[AXP__PACK_SYMBOLS];
-    struct axp__window_counts counts[AXP__PACK_CONTEXTS];
+    struct axp__bit_window_counts counts[AXP__PACK_CONTEXTS];
     struct axp__bit_window windows[AXP__PACK_CONTEXTS];
     uint32_t refs[AXP__PACK_REFS];
     uint8_t planes[4 * AXP__PACK_REFS]; /* their bytes */

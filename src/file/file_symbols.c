@@ -10,7 +10,7 @@
 #include <zstd.h>
 
 #include "base/base_atomic.h"
-#include "file/file_window.h"
+#include "file/file_bits.h"
 
 #define MAX_WORDS (AXP__PACK_CHUNKS * AXP__CHUNK_WORDS)
 #define SLACK 16u /* bytes that may be read past a column */
@@ -208,7 +208,7 @@ static bool read_contexts(struct opener *o, struct axp__bytes *b)
             uint64_t begin = axp__get_varint(b);
             if (b->is_bad || bits[k] > AXP__WINDOW_BITS || begin > UINT32_MAX)
                 return false;
-            begin <<= axp__window_unit((unsigned)bits[k]);
+            begin <<= axp__bit_window_unit((unsigned)bits[k]);
             o->times->windows[2 * i + k] = begin << 8 | bits[k];
         }
     }

@@ -92,14 +92,14 @@ static void tell_number(struct teller *t, const char *key, uint64_t value)
 static size_t read_start(const char *path, char *out, size_t size)
 {
     size_t len = 0;
-    int fd = axp__file_open(path, O_RDONLY | O_CLOEXEC, 0);
+    int fd = axp__fd_open(path, O_RDONLY | O_CLOEXEC, 0);
     while (fd >= 0 && len + 1 < size) {
-        ssize_t n = axp__file_read(fd, out + len, size - 1 - len);
+        ssize_t n = axp__fd_read(fd, out + len, size - 1 - len);
         if (n < 0 && errno == EINTR) continue;
         if (n <= 0) break;
         len += (size_t)n;
     }
-    if (fd >= 0) axp__file_close(fd);
+    if (fd >= 0) axp__fd_close(fd);
     out[len] = 0;
     return len;
 }

@@ -43,7 +43,7 @@ struct search {
 static bool read_byte(struct reader *r, char *out)
 {
     if (r->at == r->n) {
-        ssize_t n = axp__file_read(r->fd, r->bytes, sizeof r->bytes);
+        ssize_t n = axp__fd_read(r->fd, r->bytes, sizeof r->bytes);
         if (n <= 0) return false;
         r->at = 0;
         r->n = (size_t)n;
@@ -87,7 +87,7 @@ static int open_below(const char *root, const char *path)
 {
     char whole[PATH_BYTES];
     if (!join(whole, root, path, "", "")) return -1;
-    return axp__file_open(whole, O_RDONLY | O_CLOEXEC, 0);
+    return axp__fd_open(whole, O_RDONLY | O_CLOEXEC, 0);
 }
 
 /* "max", or no number: none. */
@@ -95,7 +95,7 @@ static uint64_t read_number(int fd)
 {
     char text[32] = {0};
     uint64_t v = 0;
-    ssize_t n = axp__file_read(fd, text, sizeof text - 1);
+    ssize_t n = axp__fd_read(fd, text, sizeof text - 1);
     if (n <= 0 || text[0] < '0' || text[0] > '9') return UINT64_MAX;
     for (const char *p = text; *p >= '0' && *p <= '9'; p++) {
         if (v > UINT64_MAX / 10 - 1) return UINT64_MAX;
@@ -140,7 +140,7 @@ static void walk_up(struct search *s, const char *mounted, const char *group,
         if (!join(path, mounted, below, "/", file)) return;
         int fd = open_below(s->root, path);
         uint64_t limit = fd < 0 ? UINT64_MAX : read_number(fd);
-        if (fd >= 0) axp__file_close(fd);
+        if (fd >= 0) axp__fd_close(fd);
         if (limit < s->least) s->least = limit;
         char *last = strrchr(below, '/');
         if (!last) return;
@@ -195,7 +195,7 @@ static void each_line(struct search *s, const char *path,
     if (r.fd < 0) return;
     while (read_line(&r, line, sizeof line))
         fn(s, line);
-    axp__file_close(r.fd);
+    axp__fd_close(r.fd);
 }
 
 uint64_t axp__cgroup_read_memory(const char *root, char *folder)

@@ -177,14 +177,14 @@ static void map_by_path(void *ctx)
     struct by_path *b = ctx;
     const struct axp__space *s = b->space;
     struct stat st;
-    int fd = axp__file_open((const char *)(uintptr_t)s->path,
-                            O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
+    int fd = axp__fd_open((const char *)(uintptr_t)s->path,
+                          O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
     if (fd < 0) return;
-    if (axp__file_stat(fd, &st) && (uint64_t)st.st_dev == s->device &&
+    if (axp__fd_stat(fd, &st) && (uint64_t)st.st_dev == s->device &&
         (uint64_t)st.st_ino == s->inode)
-        b->memory = axp__file_map(fd, PROT_READ | PROT_WRITE,
-                                  (off_t)b->extent->offset, b->extent->bytes);
-    axp__file_close(fd);
+        b->memory = axp__fd_map(fd, PROT_READ | PROT_WRITE,
+                                (off_t)b->extent->offset, b->extent->bytes);
+    axp__fd_close(fd);
 }
 
 static void *map_place(struct axp__space *s, const struct axp__extent *e)

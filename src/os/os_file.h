@@ -31,52 +31,52 @@ void AnnotateIgnoreSyncEnd(const char *file, int line);
 void __tsan_read_range(void *memory, long bytes);
 void __tsan_write_range(void *memory, long bytes);
 
-static inline void axp__file_begin(void)
+static inline void axp__fd_begin(void)
 {
     AnnotateIgnoreReadsBegin(__FILE__, __LINE__);
     AnnotateIgnoreWritesBegin(__FILE__, __LINE__);
     AnnotateIgnoreSyncBegin(__FILE__, __LINE__);
 }
 
-static inline void axp__file_end(void)
+static inline void axp__fd_end(void)
 {
     AnnotateIgnoreSyncEnd(__FILE__, __LINE__);
     AnnotateIgnoreWritesEnd(__FILE__, __LINE__);
     AnnotateIgnoreReadsEnd(__FILE__, __LINE__);
 }
 
-static inline void axp__file_takes(const void *from, size_t n)
+static inline void axp__fd_takes(const void *from, size_t n)
 {
     __tsan_read_range((void *)(uintptr_t)from, (long)n);
 }
 
-static inline void axp__file_gives(void *to, ssize_t n)
+static inline void axp__fd_gives(void *to, ssize_t n)
 {
     if (n > 0) __tsan_write_range(to, n);
 }
 #else
-static inline void axp__file_begin(void) {}
+static inline void axp__fd_begin(void) {}
 
-static inline void axp__file_end(void) {}
+static inline void axp__fd_end(void) {}
 
-static inline void axp__file_takes(const void *from, size_t n)
+static inline void axp__fd_takes(const void *from, size_t n)
 {
     (void)from, (void)n;
 }
 
-static inline void axp__file_gives(void *to, ssize_t n)
+static inline void axp__fd_gives(void *to, ssize_t n)
 {
     (void)to, (void)n;
 }
 #endif
 
 /* openat, which the detector does not know. The mode is for O_CREAT. */
-static inline int axp__file_open(const char *path, int flags, mode_t mode)
+static inline int axp__fd_open(const char *path, int flags, mode_t mode)
 {
     return openat(AT_FDCWD, path, flags, mode);
 }
 
-static inline void axp__file_close(int fd)
+static inline void axp__fd_close(int fd)
 {
 #ifdef AXP__TSAN
     syscall(SYS_close, fd);
@@ -85,49 +85,48 @@ static inline void axp__file_close(int fd)
 #endif
 }
 
-static inline ssize_t axp__file_read(int fd, void *to, size_t n)
+static inline ssize_t axp__fd_read(int fd, void *to, size_t n)
 {
-    axp__file_begin();
+    axp__fd_begin();
     ssize_t k = read(fd, to, n);
-    axp__file_end();
-    axp__file_gives(to, k);
+    axp__fd_end();
+    axp__fd_gives(to, k);
     return k;
 }
 
-static inline ssize_t axp__file_read_at(int fd, void *to, size_t n, off_t at)
+static inline ssize_t axp__fd_read_at(int fd, void *to, size_t n, off_t at)
 {
-    axp__file_begin();
+    axp__fd_begin();
     ssize_t k = pread(fd, to, n, at);
-    axp__file_end();
-    axp__file_gives(to, k);
+    axp__fd_end();
+    axp__fd_gives(to, k);
     return k;
 }
 
-static inline ssize_t axp__file_write_at(int fd, const void *from, size_t n,
-                                         off_t at)
+static inline ssize_t axp__fd_write_at(int fd, const void *from, size_t n,
+                                       off_t at)
 {
-    axp__file_takes(from, n);
-    axp__file_begin();
+    axp__fd_takes(from, n);
+    axp__fd_begin();
     ssize_t k = pwrite(fd, from, n, at);
-    axp__file_end();
+    axp__fd_end();
     return k;
 }
 
-static inline bool axp__file_stat(int fd, struct stat *to)
+static inline bool axp__fd_stat(int fd, struct stat *to)
 {
-    axp__file_begin();
+    axp__fd_begin();
     bool is_known = !fstat(fd, to);
-    axp__file_end();
+    axp__fd_end();
     return is_known;
 }
 
 /* Of the file, shared. NULL: errno says why. */
-static inline void *axp__file_map(int fd, int protection, off_t at,
-                                  size_t bytes)
+static inline void *axp__fd_map(int fd, int protection, off_t at, size_t bytes)
 {
-    axp__file_begin();
+    axp__fd_begin();
     void *m = mmap(NULL, bytes, protection, MAP_SHARED, fd, at);
-    axp__file_end();
+    axp__fd_end();
     return m == MAP_FAILED ? NULL : m;
 }
 

@@ -180,9 +180,9 @@ static void read_list(struct list *l, const char *path)
     char text[2 * PATH_MAX];
     size_t have = 0;
     int keep = errno;
-    int fd = axp__file_open(path, O_RDONLY | O_CLOEXEC, 0);
+    int fd = axp__fd_open(path, O_RDONLY | O_CLOEXEC, 0);
     while (fd >= 0 && !l->is_done) {
-        ssize_t n = axp__file_read(fd, text + have, sizeof text - 1 - have);
+        ssize_t n = axp__fd_read(fd, text + have, sizeof text - 1 - have);
         if (n < 0 && errno == EINTR) continue;
         if (n <= 0) break;
         have += (size_t)n;
@@ -197,7 +197,7 @@ static void read_list(struct list *l, const char *path)
         if (have == sizeof text - 1) have = 0; /* no line is so long */
     }
     take_line(l, ""); /* the last one */
-    if (fd >= 0) axp__file_close(fd);
+    if (fd >= 0) axp__fd_close(fd);
     errno = keep;
 }
 

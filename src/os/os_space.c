@@ -287,7 +287,7 @@ static void begin(struct axp__space *s, const uint8_t *id, const char *path)
 static struct axp__space *map_head(int fd, uint64_t bytes)
 {
     uint64_t sure = offsetof(struct axp__space, extent) + AXP__EXTENT_UNIT;
-    void *m = axp__file_map(fd, PROT_READ | PROT_WRITE, 0, bytes);
+    void *m = axp__fd_map(fd, PROT_READ | PROT_WRITE, 0, bytes);
     if (!m) return NULL;
     if (axp__extent_make_sure(m, axp__round_up(sure, axp__page_bytes())))
         return m;
@@ -304,7 +304,7 @@ struct axp__space *axp__space_create(int fd, const char *path,
     /* Twice, since there are holes. */
     uint64_t length = stretch(fd, 2 * (bytes + limit_bytes));
     struct stat st;
-    if (!length || !axp__file_stat(fd, &st)) return NULL;
+    if (!length || !axp__fd_stat(fd, &st)) return NULL;
     struct axp__space_own *own = axp__map(sizeof *own);
     struct axp__space *s = own ? map_head(fd, bytes) : NULL;
     if (!s) {

@@ -26,7 +26,7 @@
 #include <unistd.h>
 
 #include "base/base_text.h"
-#include "outside/outside_image.h"
+#include "outside/outside_spooled.h"
 #include "record/record_capture.h"
 #include "record/record_lane.h"
 #include "record/record_spool.h"
@@ -37,7 +37,7 @@
 /* ---- records by ref ----------------------------------------------------------------- */
 
 struct tally { /* one that is being read */
-    struct axp__image *m;
+    struct axp__spooled *m;
     const struct axp__lane *lane;
 };
 
@@ -60,11 +60,11 @@ static const void *by_ref(const struct axp__copy_source *s, axp__ref ref,
         base = a->near_segs[seg];
     } else {
         char *const *far =
-            axp__image_at(t->m, a->far_segs, AXP__SEGS_FAR * sizeof *far);
+            axp__spooled_at(t->m, a->far_segs, AXP__SEGS_FAR * sizeof *far);
         if (!far || seg - AXP__SEGS_NEAR >= AXP__SEGS_FAR) return NULL;
         base = far[seg - AXP__SEGS_NEAR];
     }
-    return base ? axp__image_at(t->m, past(base, offset), bytes) : NULL;
+    return base ? axp__spooled_at(t->m, past(base, offset), bytes) : NULL;
 }
 
 /* All lists together have no more records than the file could hold, and a page
@@ -86,14 +86,14 @@ static void get_frame(const struct tally *t, struct axp__cap_frame *to,
                       const struct axp__frame *f, const axp__ref *refs,
                       uint32_t n_refs)
 {
-    const struct axp__node *node = axp__image_at(t->m, f->node, sizeof *node);
+    const struct axp__node *node = axp__spooled_at(t->m, f->node, sizeof *node);
     int32_t index =
         node ? axp__cap_index_of(refs, n_refs, axp__path_ref(node->path))
              : AXP__CAP_ROOT;
     axp__copy_frame(to, f, index);
     if (to->flags & AXP__F_NAMED) { /* ended by another, not settled yet? */
         const struct axp__named *slot =
-            axp__image_at(t->m, f->site, sizeof *slot);
+            axp__spooled_at(t->m, f->site, sizeof *slot);
         if (slot && slot->state && !(slot->state & 1)) to->node = AXP__CAP_ROOT;
     }
 }
@@ -107,7 +107,7 @@ static bool get_frames(const struct tally *t, struct axp__cap_lane *to,
     depth /= sizeof(struct axp__frame);
     if (!depth || depth > AXP__MAX_DEPTH) return true;
     const struct axp__frame *f =
-        axp__image_at(t->m, from->frames, (depth + 1) * sizeof *f);
+        axp__spooled_at(t->m, from->frames, (depth + 1) * sizeof *f);
     if (!f) return true;
     to->frames = axp__cap_take(t->m->c, depth, sizeof *to->frames);
     if (!to->frames) return false;
@@ -118,7 +118,7 @@ static bool get_frames(const struct tally *t, struct axp__cap_lane *to,
 
 /* ---- lanes and rows --------------------------------------------------------------------- */
 
-static bool get_lane(struct axp__image *m, const struct axp__lane *lane,
+static bool get_lane(struct axp__spooled *m, const struct axp__lane *lane,
                      int32_t row)
 {
     struct tally t = {m, lane};
@@ -165,7 +165,7 @@ static uint64_t events_here(const struct axp__lane *lane)
                : 0;
 }
 
-static void get_row(struct axp__image *m, const struct axp__lane *lane,
+static void get_row(struct axp__spooled *m, const struct axp__lane *lane,
                     struct axp__cap_row *to)
 {
     *to = (struct axp__cap_row){
@@ -192,12 +192,12 @@ static bool is_shown(const struct axp__lane *lane, uint64_t epoch)
            lane->epoch == epoch && lane->first_ticks;
 }
 
-static bool get_rows(struct axp__image *m, const struct axp__prof *p)
+static bool get_rows(struct axp__spooled *m, const struct axp__prof *p)
 {
     struct axp__capture *c = m->c;
     uint32_t n = p->n_merged_rows;
     const struct axp__row *rows =
-        axp__image_at(m, p->rows, (size_t)n * sizeof *rows);
+        axp__spooled_at(m, p->rows, (size_t)n * sizeof *rows);
     if (!rows) return true;
     for (uint32_t i = 0; i < n; i++)
         axp__capture_merged_row(c, &rows[i]);
@@ -216,7 +216,7 @@ static bool was_seen(const void **set, size_t cap, const void *p)
 }
 
 /* The addresses of all lanes, each once; malloc. */
-static const struct axp__lane **list_lanes(struct axp__image *m,
+static const struct axp__lane **list_lanes(struct axp__spooled *m,
                                            const struct axp__prof *p, size_t *n)
 {
     size_t most = m->n_backed / sizeof(struct axp__lane) + 16, cap = 64;
@@ -224,11 +224,11 @@ static const struct axp__lane **list_lanes(struct axp__image *m,
         cap *= 2;
     const struct axp__lane **list = malloc(most * sizeof *list);
     const void **seen = calloc(cap, sizeof *seen);
-    const struct axp__lane *l = axp__image_at(m, p->lanes, sizeof *l);
+    const struct axp__lane *l = axp__spooled_at(m, p->lanes, sizeof *l);
     *n = 0;
     while (list && seen && l && *n < most && !was_seen(seen, cap, l)) {
         list[(*n)++] = l;
-        l = l->next ? axp__image_at(m, l->next, sizeof *l) : NULL;
+        l = l->next ? axp__spooled_at(m, l->next, sizeof *l) : NULL;
     }
     if (!seen) {
         free(list);
@@ -238,7 +238,7 @@ static const struct axp__lane **list_lanes(struct axp__image *m,
     return list;
 }
 
-static bool get_lanes(struct axp__image *m, const struct axp__prof *p,
+static bool get_lanes(struct axp__spooled *m, const struct axp__prof *p,
                       uint64_t epoch)
 {
     struct axp__capture *c = m->c;
@@ -252,7 +252,7 @@ static bool get_lanes(struct axp__image *m, const struct axp__prof *p,
     m->n_merged_rows = c->n_rows;
     m->is_cut = p->pool.n_cut_events || p->n_merged_unlogged;
     const struct axp__lane *merged =
-        p->merged ? axp__image_at(m, p->merged, sizeof *merged) : NULL;
+        p->merged ? axp__spooled_at(m, p->merged, sizeof *merged) : NULL;
     if (ok && merged) ok = get_lane(m, merged, -1);
     for (size_t i = 0; ok && i < n; i++) {
         if (!is_shown(list[i], epoch)) continue;
@@ -268,7 +268,7 @@ static bool get_lanes(struct axp__image *m, const struct axp__prof *p,
 /* ---- memory, warnings, the rest ----------------------------------------------------------------- */
 
 /* A record of the memory's slab. */
-static const void *by_slab(struct axp__image *m, const struct axp__slab *s,
+static const void *by_slab(struct axp__spooled *m, const struct axp__slab *s,
                            axp__ref ref)
 {
     uint32_t block = ref >> AXP__SLAB_SHIFT;
@@ -278,14 +278,15 @@ static const void *by_slab(struct axp__image *m, const struct axp__slab *s,
         base = (const char *)s->near_blocks[block];
     } else {
         struct axp__slab_block *const *far =
-            axp__image_at(m, s->far_blocks, AXP__SLAB_FAR * sizeof *far);
+            axp__spooled_at(m, s->far_blocks, AXP__SLAB_FAR * sizeof *far);
         base = far ? (const char *)far[block - AXP__SLAB_NEAR] : NULL;
     }
     size_t offset = (ref & ((1u << AXP__SLAB_SHIFT) - 1)) * AXP__SLAB_RECORD;
-    return base ? axp__image_at(m, past(base, offset), AXP__SLAB_RECORD) : NULL;
+    return base ? axp__spooled_at(m, past(base, offset), AXP__SLAB_RECORD)
+                : NULL;
 }
 
-static struct axp__live_state get_account(struct axp__image *m,
+static struct axp__live_state get_account(struct axp__spooled *m,
                                           const struct axp__memory *mem,
                                           const struct axp__account *account)
 {
@@ -296,7 +297,7 @@ static struct axp__live_state get_account(struct axp__image *m,
     return s;
 }
 
-static struct axp__cap_live get_live(struct axp__image *m,
+static struct axp__cap_live get_live(struct axp__spooled *m,
                                      const struct axp__memory *mem,
                                      const struct axp__live_name *live)
 {
@@ -313,15 +314,15 @@ static struct axp__cap_live get_live(struct axp__image *m,
 }
 
 /* Counts first, then copies. */
-static uint64_t each_live(struct axp__image *m, const struct axp__memory *mem,
+static uint64_t each_live(struct axp__spooled *m, const struct axp__memory *mem,
                           struct axp__cap_live *to, uint64_t cap)
 {
     uint64_t n = 0;
     for (uint32_t i = 0; i < AXP__LIVE_PAGES; i++) {
         const axp__ref *page =
-            mem->page[i]
-                ? axp__image_at(m, mem->page[i], AXP__LIVE_PAGE * sizeof *page)
-                : NULL;
+            mem->page[i] ? axp__spooled_at(m, mem->page[i],
+                                           AXP__LIVE_PAGE * sizeof *page)
+                         : NULL;
         for (uint32_t k = 0; page && k < AXP__LIVE_PAGE; k++) {
             const struct axp__live_name *live = by_slab(m, &mem->slab, page[k]);
             if (!live) continue;
@@ -332,7 +333,7 @@ static uint64_t each_live(struct axp__image *m, const struct axp__memory *mem,
     return n;
 }
 
-static bool get_memory(struct axp__image *m, const struct axp__memory *mem,
+static bool get_memory(struct axp__spooled *m, const struct axp__memory *mem,
                        struct axp__cap_domain *all)
 {
     struct axp__capture *c = m->c;
@@ -347,7 +348,7 @@ static bool get_memory(struct axp__image *m, const struct axp__memory *mem,
 }
 
 /* The host's, and a list of devices', each of which is there once. */
-static bool get_domains(struct axp__image *m, const struct axp__prof *p)
+static bool get_domains(struct axp__spooled *m, const struct axp__prof *p)
 {
     struct axp__capture *c = m->c;
     struct axp__cap_domain all = {0};
@@ -357,7 +358,7 @@ static bool get_domains(struct axp__image *m, const struct axp__prof *p)
     c->current_bytes = all.current_bytes;
     c->peak_bytes = all.peak_bytes;
     c->peak_ticks = all.peak_ticks;
-    while (d && (d = axp__image_at(m, d, sizeof *d))) {
+    while (d && (d = axp__spooled_at(m, d, sizeof *d))) {
         size_t before = c->n_domains;
         all.device = d->device;
         if (all.device && all.device < AXP__DEVICES)
@@ -370,11 +371,11 @@ static bool get_domains(struct axp__image *m, const struct axp__prof *p)
     return true;
 }
 
-static bool get_prof(struct axp__image *m)
+static bool get_prof(struct axp__spooled *m)
 {
     struct axp__capture *c = m->c;
     const struct axp__space *head = m->head;
-    const struct axp__prof *p = axp__image_at(
+    const struct axp__prof *p = axp__spooled_at(
         m, (const void *)(uintptr_t)head->root[AXP__ROOT_PROF], sizeof *p);
     if (!p) return false;
     char *title = axp__cap_take(c, 1, sizeof p->title + 1);
@@ -393,8 +394,8 @@ static bool get_prof(struct axp__image *m)
     m->epoch = (uint32_t)epoch;
     c->is_finished = p->gate & AXP__GATE_FINISHED;
     if (!axp__warnings_copy(c, p) || !get_lanes(m, p, epoch) ||
-        !get_domains(m, p) || !axp__image_chunks(m) ||
-        !axp__image_stacks(m, &p->stacks))
+        !get_domains(m, p) || !axp__spooled_chunks(m) ||
+        !axp__spooled_stacks(m, &p->stacks))
         return false;
     for (size_t i = 0; i < c->n_rows; i++)
         c->n_events += c->has_timeline ? c->rows[i].n_events : 0;
@@ -405,9 +406,9 @@ static bool get_prof(struct axp__image *m)
 
 static void release(struct axp__capture *c)
 {
-    struct axp__image *m = c->own;
+    struct axp__spooled *m = c->own;
     axp__cap_free(c);
-    axp__image_free_extents(m);
+    axp__spooled_free_extents(m);
     free(m->names);
     free(m->head);
     close(m->fd);
@@ -425,17 +426,17 @@ static bool lost_paths_or_events(const struct axp__capture *c)
 axp_status axp__spool_recover(int fd, struct axp__recovered *out)
 {
     struct axp__capture empty = {0};
-    struct axp__image *m = calloc(1, sizeof *m);
+    struct axp__spooled *m = calloc(1, sizeof *m);
     *out = (struct axp__recovered){0};
     if (!m) {
         close(fd);
         return axp__fail(AXP_E_NO_MEMORY, "no memory to read a spool");
     }
-    axp_status status = axp__image_open(fd, m);
+    axp_status status = axp__spooled_open(fd, m);
     struct axp__capture *c =
         status ? NULL : axp__cap_take(&empty, 1, sizeof *c);
     if (!c) {
-        axp__image_free_extents(m);
+        axp__spooled_free_extents(m);
         free(m->head);
         close(fd);
         free(m);
@@ -443,10 +444,10 @@ axp_status axp__spool_recover(int fd, struct axp__recovered *out)
     }
     *c = (struct axp__capture){.memory = empty.memory,
                                .own = m,
-                               .name_at = axp__image_name,
+                               .name_at = axp__spooled_name,
                                .release = release};
     m->c = c;
-    if (!axp__image_names(m) || !get_prof(m)) {
+    if (!axp__spooled_names(m) || !get_prof(m)) {
         release(c);
         return axp__fail(AXP_E_FORMAT, "a spool without a profiler in it, or "
                                        "no memory to read it");
@@ -457,7 +458,7 @@ axp_status axp__spool_recover(int fd, struct axp__recovered *out)
         return axp__fail(AXP_E_NO_MEMORY, "no memory to read a spool");
     }
     axp__cap_repair(c);
-    axp__image_free_extents(m); /* all that is needed was copied */
+    axp__spooled_free_extents(m); /* all that is needed was copied */
     memcpy(out->id, m->head->id, sizeof out->id);
     out->epoch = m->epoch;
     out->n_merged_rows = m->n_merged_rows;

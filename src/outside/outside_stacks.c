@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The stacks of a spool; outside_image.h, and tally_stacks.h for how they lie.
+/* The stacks of a spool; outside_spooled.h, and tally_stacks.h for how they lie.
  *
  * Segments are copied once, as a whole, and a stack is where its cell says it
  * is in one. All that is copied and looked at together is no more than the
@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "outside/outside_image.h"
+#include "outside/outside_spooled.h"
 
 struct reader {
-    struct axp__image *m;
+    struct axp__spooled *m;
     const struct axp__stack_table *table;
     const char
         *seg[AXP__STACK_SEGS]; /* in the capture's memory; NULL: not yet */
@@ -31,7 +31,7 @@ static const char *segment(struct reader *r, uint32_t i)
     size_t bytes = sizeof(struct axp__stack_seg);
     if (i >= AXP__STACK_SEGS) return NULL;
     if (r->seg[i]) return r->seg[i];
-    const void *from = axp__image_at(r->m, r->table->seg[i], bytes);
+    const void *from = axp__spooled_at(r->m, r->table->seg[i], bytes);
     /* so many more bytes may be looked at behind its end */
     char *copy = from && take(r, bytes)
                      ? axp__cap_take(r->m->c, bytes + AXP__VARINT_MAX, 1)
@@ -60,7 +60,7 @@ static uint32_t count_cells(struct reader *r)
     size_t bytes = AXP__STACK_CELLS * sizeof(uint32_t);
     uint32_t n = 0;
     for (uint32_t i = 0; i < AXP__STACK_PAGES; i++) {
-        const uint32_t *cell = axp__image_at(r->m, r->table->page[i], bytes);
+        const uint32_t *cell = axp__spooled_at(r->m, r->table->page[i], bytes);
         if (!cell || !take(r, bytes)) return n;
         for (uint32_t k = 0; k < AXP__STACK_CELLS; k++, n++)
             if (!cell[k]) return n;
@@ -74,18 +74,18 @@ static void read_cells(struct reader *r, uint32_t n)
     const uint32_t *cell = NULL;
     for (uint32_t i = 0; i < n; i++) {
         if (i % AXP__STACK_CELLS == 0)
-            cell = axp__image_at(r->m, r->table->page[i / AXP__STACK_CELLS],
-                                 bytes);
+            cell = axp__spooled_at(r->m, r->table->page[i / AXP__STACK_CELLS],
+                                   bytes);
         if (!cell) return;
         r->out->at[i + AXP__STACK_FIRST] =
             stack_at(r, cell[i % AXP__STACK_CELLS]);
     }
 }
 
-bool axp__image_stacks(struct axp__image *m, const struct axp__stacks *s)
+bool axp__spooled_stacks(struct axp__spooled *m, const struct axp__stacks *s)
 {
     const struct axp__stack_table *table =
-        s->table ? axp__image_at(m, s->table, sizeof *table) : NULL;
+        s->table ? axp__spooled_at(m, s->table, sizeof *table) : NULL;
     if (!table) return true;
     struct reader *r = calloc(1, sizeof *r);
     if (!r) return false;

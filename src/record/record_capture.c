@@ -349,7 +349,7 @@ static struct axp__capture *make(struct axp__prof *p, bool with_words)
     struct axp__capture empty = {0}, *c = axp__cap_take(&empty, 1, sizeof *c);
     if (!c) return NULL;
     *c = (struct axp__capture){.memory = empty.memory,
-                               .own_cost = axp__own_cost()};
+                               .own_cost = axp__own_cost_get()};
     if (fill(c, p, with_words)) return c;
     axp__cap_free(c);
     return NULL;
@@ -416,7 +416,7 @@ struct axp__capture *axp__capture_take(axp_profiler *handle)
         axp__fail(AXP_E_STATE, "this profiler is gone");
         return NULL;
     }
-    axp__own_cost(); /* measured without the mutex */
+    axp__own_cost_get(); /* measured without the mutex */
     axp__thread_end_dead();
     pthread_mutex_lock(&p->mutex);
     if (axp__prof_check(handle) == p) {

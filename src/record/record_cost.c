@@ -107,7 +107,7 @@ struct axp__own_cost axp__own_cost_known(void)
                                 ~IS_MEASURED);
 }
 
-struct axp__own_cost axp__own_cost(void)
+struct axp__own_cost axp__own_cost_get(void)
 {
     struct axp__process *process = axp__process();
     if (!axp__get(&process->own_cost))

@@ -151,7 +151,7 @@ static void begin_async(axp_profiler *p, enum axp__name_kind kind,
     uint64_t old, now = axp__clock_ticks();
     axp__lane_put_ext(lane, AXP__X_ASYNC_BEGIN, 0, name_id, now, &id, 1);
     switch (
-        axp__blocks_put(&lane->p->asyncs, async_key(name_id, id), now, &old)) {
+        axp__lookup_put(&lane->p->asyncs, async_key(name_id, id), now, &old)) {
     case AXP__PUT_NEW: break;
     case AXP__PUT_REPLACED:
         axp__warn(lane->p, AXP__WARN_ASYNC_TWICE, name_id);
@@ -169,7 +169,7 @@ static void end_async(axp_profiler *p, enum axp__name_kind kind,
     if (!lane) return;
     uint32_t name_id = axp__lane_name_as(lane, kind, name);
     uint64_t begin_ticks;
-    if (axp__blocks_take(&lane->p->asyncs, async_key(name_id, id),
+    if (axp__lookup_take(&lane->p->asyncs, async_key(name_id, id),
                          &begin_ticks)) {
         uint64_t payload[2] = {id, begin_ticks};
         now = axp__lane_room(lane, now, 4);

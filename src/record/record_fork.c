@@ -41,7 +41,7 @@ static void forget(struct axp__prof *p)
     p->memory = (struct axp__memory){.budget = &p->budget};
     p->domains = NULL;
     p->stacks = (struct axp__stacks){0};
-    p->asyncs = (struct axp__blocks){.budget = &p->budget};
+    p->asyncs = (struct axp__lookup){.budget = &p->budget};
     p->blocks = (struct axp__shadow){.rest = p->asyncs};
     for (int i = 0; i < AXP__N_WARNINGS; i++)
         p->warning[i] = (struct axp__warning){0, 0};

@@ -83,15 +83,14 @@ static bool is_of_this_run(const struct axp__trace *t)
 {
     uint8_t bytes[AXP__FILE_HEAD];
     struct axp__file_head h;
-    int fd = axp__file_open(t->path,
-                            O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
+    int fd = axp__fd_open(t->path,
+                          O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
     if (fd < 0) return false;
     bool is =
-        axp__file_read_at(fd, bytes, sizeof bytes, 0) ==
-            (ssize_t)sizeof bytes &&
+        axp__fd_read_at(fd, bytes, sizeof bytes, 0) == (ssize_t)sizeof bytes &&
         axp__file_head_get(bytes, &h) == AXP__BLOCK_OK &&
         (h.process_id == t->parent_id || h.process_id == t->head.process_id);
-    axp__file_close(fd);
+    axp__fd_close(fd);
     return is;
 }
 

@@ -252,7 +252,7 @@ static axp_profiler *create(const axp_options *o)
         axp__prof_free_slot(p);
         return NULL;
     }
-    if (o->path) axp__own_cost();
+    if (o->path) axp__own_cost_get();
     if (o->path && open_file(p, o)) {
         axp__pool_fini(&p->pool);
         axp__tape_destroy(p->tape);
@@ -330,7 +330,7 @@ axp_status axp_global_open(const char *path)
                                    : "the global profiler has recorded "
                                      "something already: open its file first");
     } else {
-        axp__own_cost();
+        axp__own_cost_get();
         status = open_file(p, &(axp_options){.path = path});
         if (status) {
             axp__tape_destroy(p->tape);
@@ -349,7 +349,7 @@ static __attribute__((constructor)) void start_library(void)
     struct axp__prof *global = axp__prof_check(axp_global());
     if (axp__process_is_own()) axp__fork_watch();
     if (!global || !global->tape) return;
-    axp__own_cost();
+    axp__own_cost_get();
     axp__tape_tell_cost(global);
     axp__drain_begin(global->tape); /* asleep until the first event */
 }

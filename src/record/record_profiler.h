@@ -92,7 +92,7 @@ struct axp__prof {
     struct axp__budget budget;         /* of everything but the pool */
     struct axp__pool pool;
     struct axp__shadow blocks; /* live by address: bytes << 20 | name */
-    struct axp__blocks asyncs; /* open async spans: begin ticks */
+    struct axp__lookup asyncs; /* open async spans: begin ticks */
     struct axp__warning warning[AXP__N_WARNINGS];
     struct axp__trash *trash; /* what readers may still look at */
 
@@ -142,7 +142,7 @@ void axp__trash_add(struct axp__prof *p, void *memory, size_t bytes);
 void axp__trash_empty(struct axp__prof *p); /* by mutex */
 
 /* What a scope costs, measured once a process. */
-struct axp__own_cost axp__own_cost(void);
+struct axp__own_cost axp__own_cost_get(void);
 /* The same where it must not be measured, as in a recording call; 0: nobody
  * has. Who opens a file, or has one in sight, measures before. */
 struct axp__own_cost axp__own_cost_known(void);

@@ -56,12 +56,12 @@ static bool is_shm_large(void)
 static struct axp__space *create_at(const char *path, const uint8_t id[16],
                                     uint64_t limit_bytes)
 {
-    int fd = axp__file_open(
+    int fd = axp__fd_open(
         path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0) return NULL;
     struct axp__space *s = axp__space_create(fd, path, limit_bytes, id);
     int reason = errno;
-    axp__file_close(fd);
+    axp__fd_close(fd);
     if (!s) (void)unlink(path);
     errno = reason;
     return s;

@@ -190,8 +190,7 @@ static bool is_same_trace(int fd, const struct axp__trace *t)
 {
     uint8_t head[AXP__FILE_HEAD];
     struct axp__file_head h;
-    return axp__file_read_at(fd, head, sizeof head, 0) ==
-               (ssize_t)sizeof head &&
+    return axp__fd_read_at(fd, head, sizeof head, 0) == (ssize_t)sizeof head &&
            axp__file_head_get(head, &h) == AXP__BLOCK_OK &&
            !memcmp(h.run_id, t->head.run_id, sizeof h.run_id) &&
            h.process_id == t->head.process_id &&
@@ -210,17 +209,17 @@ static void map_trace(void *ctx)
     struct mapping *m = ctx;
     const struct axp__trace *t = &m->tape->trace;
     struct stat st;
-    int fd = axp__file_open(m->tape->path,
-                            O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
+    int fd = axp__fd_open(m->tape->path,
+                          O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
     if (fd < 0) return;
-    if (axp__file_stat(fd, &st) && st.st_size > 0 &&
+    if (axp__fd_stat(fd, &st) && st.st_size > 0 &&
         (((uint64_t)st.st_dev == t->device &&
           (uint64_t)st.st_ino == t->inode) ||
          (m->tape->is_whole && is_same_trace(fd, t)))) {
         m->bytes = (uint64_t)st.st_size;
-        m->memory = axp__file_map(fd, PROT_READ, 0, m->bytes);
+        m->memory = axp__fd_map(fd, PROT_READ, 0, m->bytes);
     }
-    axp__file_close(fd);
+    axp__fd_close(fd);
 }
 
 void *axp__tape_map(struct axp__prof *p, uint64_t *mapped, uint64_t *bytes)

@@ -13,7 +13,7 @@
 
 void axp__trace_rest(struct axp__trace *t)
 {
-    if (t->pen.fd >= 0) axp__file_close(t->pen.fd);
+    if (t->pen.fd >= 0) axp__fd_close(t->pen.fd);
     t->pen.fd = -1;
 }
 
@@ -45,9 +45,9 @@ int axp__trace_make_draft(struct axp__trace *t)
     }
     t->pen.error = 0;
     t->pen.end = 0;
-    t->pen.fd = axp__file_open(
+    t->pen.fd = axp__fd_open(
         t->draft, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (t->pen.fd < 0 || !axp__file_stat(t->pen.fd, &st)) {
+    if (t->pen.fd < 0 || !axp__fd_stat(t->pen.fd, &st)) {
         int error = errno;
         axp__trace_rest(t);
         t->draft[0] = 0; /* of another: it is left alone */
@@ -71,9 +71,9 @@ static int rename_new(const char *from, const char *to)
 {
     if (!renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE)) return 0;
     if (errno != EINVAL && errno != ENOSYS) return errno;
-    int fd = axp__file_open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    int fd = axp__fd_open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0) return errno;
-    axp__file_close(fd);
+    axp__fd_close(fd);
     if (!rename(from, to)) return 0;
     int error = errno;
     (void)unlink(to);
@@ -127,7 +127,7 @@ bool axp__trace_take_over(struct axp__trace *t, struct axp__trace *fresh,
         axp__trace_drop_draft(fresh);
         return false;
     }
-    axp__file_close(t->pen.fd);
+    axp__fd_close(t->pen.fd);
     t->pen.fd = fresh->pen.fd;
     t->device = fresh->device;
     t->inode = fresh->inode;
@@ -140,9 +140,9 @@ bool axp__trace_reopen(struct axp__trace *t)
 {
     struct stat st;
     if (t->pen.error || t->pen.fd >= 0) return !t->pen.error;
-    t->pen.fd = axp__file_open(t->path,
-                               O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
-    if (t->pen.fd < 0 || !axp__file_stat(t->pen.fd, &st)) {
+    t->pen.fd =
+        axp__fd_open(t->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
+    if (t->pen.fd < 0 || !axp__fd_stat(t->pen.fd, &st)) {
         t->pen.error = errno;
     } else if ((uint64_t)st.st_dev != t->device ||
                (uint64_t)st.st_ino != t->inode) {

@@ -193,7 +193,7 @@ static enum axp__put_result put_away(struct axp__shadow *s, uint32_t *cell,
                                      uint64_t key, uint64_t value,
                                      uint64_t *old)
 {
-    enum axp__put_result r = axp__blocks_put(&s->rest, key, value, old);
+    enum axp__put_result r = axp__lookup_put(&s->rest, key, value, old);
     if (cell && r != AXP__PUT_FULL) mark_away(cell);
     return r;
 }
@@ -229,7 +229,7 @@ bool axp__shadow_take_slow(struct axp__shadow *s, uint64_t key, uint64_t *value)
         *value = clear_block(cell);
         return true;
     }
-    if (!axp__blocks_take(&s->rest, key, value)) return false;
+    if (!axp__lookup_take(&s->rest, key, value)) return false;
     if (cell && kind_of(axp__get(&cell[0])) == AXP__CELL_AWAY)
         axp__put(&cell[0], AXP__CELL_EMPTY);
     return true;
@@ -256,5 +256,5 @@ void axp__shadow_clear(struct axp__shadow *s)
         axp__unmap(table, TABLE_BYTES);
         axp__budget_give(s->rest.budget, TABLE_BYTES);
     }
-    axp__blocks_clear(&s->rest);
+    axp__lookup_clear(&s->rest);
 }

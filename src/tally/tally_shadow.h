@@ -15,7 +15,7 @@
  *     SMALL   |  bytes  |    name    | kind |
  *     HEAD    | bytes's |    name    | kind |   low 9 bits of the bytes
  *     TAIL    | the bytes' other 29         |
- *     AWAY    the block at this address is in the table (tally_blocks.h)
+ *     AWAY    the block at this address is in the table (tally_lookup.h)
  *     BOTH    TAIL of a block before, and AWAY
  *
  * In the table is what has no cell: addresses that are not multiples of 16,
@@ -36,7 +36,7 @@
  */
 #ifndef AXP_TALLY_SHADOW_H
 #define AXP_TALLY_SHADOW_H
-#include "tally/tally_blocks.h"
+#include "tally/tally_lookup.h"
 #include "wire/wire_word.h"
 
 #define AXP__SLOT_BYTES 16u /* of addresses, a cell */
@@ -71,7 +71,7 @@ struct axp__region {
 } __attribute__((aligned(128)));
 
 struct axp__shadow {
-    struct axp__blocks rest; /* and the budget */
+    struct axp__lookup rest; /* and the budget */
     struct axp__region *regions;
 };
 

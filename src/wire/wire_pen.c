@@ -18,7 +18,7 @@ bool axp__pen_write(struct axp__pen *pen, uint64_t at, const void *bytes,
     const char *from = bytes;
     at += pen->base;
     while (n && !pen->error) {
-        ssize_t k = axp__file_write_at(pen->fd, from, n, (off_t)at);
+        ssize_t k = axp__fd_write_at(pen->fd, from, n, (off_t)at);
         if (k < 0 && errno != EINTR) pen->error = errno;
         if (k == 0) pen->error = EIO;
         if (k <= 0) continue;
@@ -34,7 +34,7 @@ bool axp__pen_read(struct axp__pen *pen, uint64_t at, void *bytes, size_t n)
     char *to = bytes;
     at += pen->base;
     while (n) {
-        ssize_t k = axp__file_read_at(pen->fd, to, n, (off_t)at);
+        ssize_t k = axp__fd_read_at(pen->fd, to, n, (off_t)at);
         if (k < 0 && errno == EINTR) continue;
         if (k <= 0) return false;
         to += k;

@@ -78,13 +78,13 @@ static void a_page_of_names(void **state)
     assert_int_equal(budget.used_bytes, 0);
 }
 
-static struct axp__blocks blocks = {.budget = &budget};
+static struct axp__lookup blocks = {.budget = &budget};
 static enum axp__put_result other_put;
 
 static void put_block(void)
 {
     uint64_t old;
-    other_put = axp__blocks_put(&blocks, 0x2000, 2, &old);
+    other_put = axp__lookup_put(&blocks, 0x2000, 2, &old);
 }
 
 static void a_table_of_blocks(void **state)
@@ -92,12 +92,12 @@ static void a_table_of_blocks(void **state)
     (void)state;
     uint64_t old;
     begin(put_block, TABLE_BYTES);
-    assert_int_equal(axp__blocks_put(&blocks, 0x1000, 1, &old), AXP__PUT_NEW);
+    assert_int_equal(axp__lookup_put(&blocks, 0x1000, 1, &old), AXP__PUT_NEW);
     assert_int_equal(other_put, AXP__PUT_NEW);
     assert_int_equal(budget.used_bytes, TABLE_BYTES);
-    assert_true(axp__blocks_take(&blocks, 0x1000, &old));
-    assert_true(axp__blocks_take(&blocks, 0x2000, &old));
-    axp__blocks_clear(&blocks);
+    assert_true(axp__lookup_take(&blocks, 0x1000, &old));
+    assert_true(axp__lookup_take(&blocks, 0x2000, &old));
+    axp__lookup_clear(&blocks);
     assert_int_equal(budget.used_bytes, 0);
 }
 

@@ -4,7 +4,7 @@
 #include "test_support.h"
 
 #include "file/file_pack.h"
-#include "file/file_window.h"
+#include "file/file_bits.h"
 #include "wire/wire_decode.h"
 
 #define CAP ((size_t)AXP__PACK_CHUNKS * AXP__CHUNK_BYTES)
@@ -356,16 +356,16 @@ static void windows_hold_what_they_should(void **state)
     (void)state;
     uint64_t rng = 17;
     for (int round = 0; round < 500; round++) {
-        struct axp__window_counts counts = {0};
+        struct axp__bit_window_counts counts = {0};
         uint32_t values[400], shift = (uint32_t)(ts_random(&rng) % 32);
         uint32_t from = (uint32_t)ts_random(&rng) >> shift;
         for (int i = 0; i < 400; i++) {
             uint32_t v = (uint32_t)ts_random(&rng) >> (shift + i % 3) % 32;
             values[i] = from > UINT32_MAX - v ? from : from + v;
             counts.n++;
-            counts.count[axp__window_bucket(values[i])]++;
+            counts.count[axp__bit_window_bucket(values[i])]++;
         }
-        struct axp__bit_window w = axp__window_choose(&counts);
+        struct axp__bit_window w = axp__bit_window_choose(&counts);
         assert_true(w.bits[0] <= w.bits[1] && w.bits[1] <= 32);
         unsigned n_out = 0;
         for (int i = 0; i < 400; i++) {

@@ -75,10 +75,13 @@ static void by_call(axp_profiler *p)
     axp_stop(p, "call");
     axp_track_alloc(p, "block", block, sizeof block);
     axp_track_free(p, block);
+    void *const stack[] = {(void *)by_call, (void *)axp_now};
     axp_alloc alloc = {.size = sizeof alloc,
                        .name = "full",
                        .bytes = 32,
-                       .kind = AXP_MEM_CACHE};
+                       .kind = AXP_MEM_CACHE,
+                       .stack = stack,
+                       .n_frames = 2};
     axp_record_alloc_ex(p, &alloc);
     axp_event(p, "event", AXP_EVENT_CUSTOM, NULL);
     axp_counter(p, "counter", 1.5);
@@ -195,6 +198,30 @@ static void read_memory(const axp_view *v)
     CHECK(!strcmp(leaks[1].name, "full") && leaks[1].bytes == 32);
 }
 
+static int see_stack(const axp_memory_stack *m, void *ctx)
+{
+    if (m->stack && m->n_allocs == 1) *(uint32_t *)ctx = m->stack;
+    return 0;
+}
+
+static int see_sample(const axp_sample *s, void *ctx)
+{
+    *(bool *)ctx = s != NULL;
+    return 0;
+}
+
+static void read_stacks(const axp_view *v)
+{
+    uint32_t stack = 0;
+    bool has_sample = false;
+    axp_frame frames[8];
+    CHECK(axp_view_memory_stacks(v, see_stack, &stack) == AXP_OK && stack);
+    CHECK(axp_view_stack(v, stack, frames, 8) >= 2);
+    CHECK(frames[0].module || frames[0].offset);
+    CHECK(axp_view_samples(v, see_sample, &has_sample) == AXP_OK);
+    CHECK(!has_sample && axp_view_sample_count(v) == 0);
+}
+
 static int count_event(const axp_event_info *e, void *ctx)
 {
     if (e->name && e->type == AXP_EVENT_CUSTOM) ++*(int *)ctx;
@@ -241,6 +268,7 @@ static void read_all(const axp_view *v)
     read_rows(v);
     read_memory(v);
     read_events(v);
+    read_stacks(v);
     write_all(v);
 }
 

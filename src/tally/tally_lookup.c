@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Windowed tables; see tally_blocks.h. */
-#include "tally/tally_blocks.h"
+/* Windowed tables; see tally_lookup.h. */
+#include "tally/tally_lookup.h"
 
 #include "base/base_text.h"
 #include "os/os_map.h"
@@ -22,24 +22,24 @@ static uint64_t spread(uint64_t key)
     return k > RESERVED ? k : k + 2;
 }
 
-static struct axp__slot *window(struct axp__blocks *m, unsigned i, uint64_t key)
+static struct axp__slot *window(struct axp__lookup *m, unsigned i, uint64_t key)
 {
     struct axp__slot *table = axp__get_acquire(&m->table[i]);
     if (!table) return NULL;
     return table + (key >> (8 + i) & (table_slots(i) / WINDOW - 1)) * WINDOW;
 }
 
-static unsigned n_tables(struct axp__blocks *m)
+static unsigned n_tables(struct axp__lookup *m)
 {
     unsigned n = 0;
-    while (n < AXP__BLOCKS_TABLES && axp__get(&m->table[n]))
+    while (n < AXP__LOOKUP_TABLES && axp__get(&m->table[n]))
         n++;
     return n;
 }
 
-static bool add_table(struct axp__blocks *m, unsigned i)
+static bool add_table(struct axp__lookup *m, unsigned i)
 {
-    if (i >= AXP__BLOCKS_TABLES) return false;
+    if (i >= AXP__LOOKUP_TABLES) return false;
     size_t bytes = table_slots(i) * sizeof(struct axp__slot);
     struct axp__slot *fresh = NULL, *none = NULL;
     if (axp__budget_has(m->budget, bytes)) fresh = axp__map_scattered(bytes);
@@ -63,7 +63,7 @@ static bool claim(struct axp__slot *w, uint64_t key, uint64_t value)
     return false;
 }
 
-static struct axp__slot *find(struct axp__blocks *m, unsigned n, uint64_t key)
+static struct axp__slot *find(struct axp__lookup *m, unsigned n, uint64_t key)
 {
     while (n--) {
         struct axp__slot *w = window(m, n, key);
@@ -77,7 +77,7 @@ static struct axp__slot *find(struct axp__blocks *m, unsigned n, uint64_t key)
     return NULL;
 }
 
-enum axp__put_result axp__blocks_put(struct axp__blocks *m, uint64_t key,
+enum axp__put_result axp__lookup_put(struct axp__lookup *m, uint64_t key,
                                      uint64_t value, uint64_t *old)
 {
     uint64_t k = spread(key);
@@ -95,7 +95,7 @@ enum axp__put_result axp__blocks_put(struct axp__blocks *m, uint64_t key,
     }
 }
 
-bool axp__blocks_take(struct axp__blocks *m, uint64_t key, uint64_t *value)
+bool axp__lookup_take(struct axp__lookup *m, uint64_t key, uint64_t *value)
 {
     uint64_t k = spread(key);
     struct axp__slot *slot = find(m, n_tables(m), k);
@@ -104,9 +104,9 @@ bool axp__blocks_take(struct axp__blocks *m, uint64_t key, uint64_t *value)
     return axp__cas(&slot->key, &k, EMPTY);
 }
 
-void axp__blocks_clear(struct axp__blocks *m)
+void axp__lookup_clear(struct axp__lookup *m)
 {
-    for (unsigned i = 0; i < AXP__BLOCKS_TABLES; i++) {
+    for (unsigned i = 0; i < AXP__LOOKUP_TABLES; i++) {
         size_t bytes = table_slots(i) * sizeof(struct axp__slot);
         if (!m->table[i]) continue;
         axp__unmap(m->table[i], bytes);

@@ -17,29 +17,29 @@
  *          client's own race.
  * Failure  AXP__PUT_FULL, nothing changed.
  */
-#ifndef AXP_TALLY_BLOCKS_H
-#define AXP_TALLY_BLOCKS_H
+#ifndef AXP_TALLY_LOOKUP_H
+#define AXP_TALLY_LOOKUP_H
 #include "base/base_budget.h"
 
-#define AXP__BLOCKS_TABLES 8
+#define AXP__LOOKUP_TABLES 8
 
 struct axp__slot {
     uint64_t key, value;
 };
 
-struct axp__blocks {
+struct axp__lookup {
     struct axp__budget *budget;
-    struct axp__slot *table[AXP__BLOCKS_TABLES];
+    struct axp__slot *table[AXP__LOOKUP_TABLES];
 };
 
 enum axp__put_result { AXP__PUT_NEW, AXP__PUT_REPLACED, AXP__PUT_FULL };
 
 /* *old is the replaced value, where one was. */
-enum axp__put_result axp__blocks_put(struct axp__blocks *m, uint64_t key,
+enum axp__put_result axp__lookup_put(struct axp__lookup *m, uint64_t key,
                                      uint64_t value, uint64_t *old);
 /* Removes; false: no such key. */
-bool axp__blocks_take(struct axp__blocks *m, uint64_t key, uint64_t *value);
+bool axp__lookup_take(struct axp__lookup *m, uint64_t key, uint64_t *value);
 /* The caller knows that nobody else is inside. */
-void axp__blocks_clear(struct axp__blocks *m);
+void axp__lookup_clear(struct axp__lookup *m);
 
 #endif

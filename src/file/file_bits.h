@@ -7,8 +7,8 @@
  * few: the first window where most are, narrow; the second from the least up,
  * wide enough for nearly all. All bits set in the second: an exception.
  */
-#ifndef AXP_FILE_WINDOW_H
-#define AXP_FILE_WINDOW_H
+#ifndef AXP_FILE_BITS_H
+#define AXP_FILE_BITS_H
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,13 +19,13 @@ struct axp__bit_window {
     uint8_t bits[2];
 };
 
-struct axp__window_counts {
+struct axp__bit_window_counts {
     uint32_t n;
     uint32_t count[AXP__WINDOW_BUCKETS];
 };
 
 /* 4 to an octave; those below 8 are exact. */
-static inline uint32_t axp__window_bucket(uint32_t v)
+static inline uint32_t axp__bit_window_bucket(uint32_t v)
 {
     if (v < 8) return v;
     uint32_t octave = 31 - (uint32_t)__builtin_clz(v);
@@ -33,12 +33,12 @@ static inline uint32_t axp__window_bucket(uint32_t v)
 }
 
 /* The unit in which a window's beginning is stored. */
-static inline unsigned axp__window_unit(unsigned bits)
+static inline unsigned axp__bit_window_unit(unsigned bits)
 {
     return bits > 3 ? bits - 3 : 0;
 }
 
-struct axp__bit_window axp__window_choose(
-    const struct axp__window_counts *counts);
+struct axp__bit_window axp__bit_window_choose(
+    const struct axp__bit_window_counts *counts);
 
 #endif

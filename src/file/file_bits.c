@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Choosing windows; see file_window.h. About 1 us a context. */
-#include "file/file_window.h"
+/* Choosing windows; see file_bits.h. About 1 us a context. */
+#include "file/file_bits.h"
 
 #include <stdbool.h>
 
@@ -20,7 +20,7 @@ struct sums {
     uint32_t below[AXP__WINDOW_BUCKETS + 1]; /* values in buckets before */
 };
 
-static struct sums sum_up(const struct axp__window_counts *c)
+static struct sums sum_up(const struct axp__bit_window_counts *c)
 {
     struct sums s = {.first = AXP__WINDOW_BUCKETS};
     for (uint32_t i = 0; i < AXP__WINDOW_BUCKETS; i++) {
@@ -34,7 +34,7 @@ static struct sums sum_up(const struct axp__window_counts *c)
 
 static uint32_t begin_at(uint32_t bucket, unsigned bits)
 {
-    unsigned unit = axp__window_unit(bits);
+    unsigned unit = axp__bit_window_unit(bits);
     return (uint32_t)(low_of(bucket) >> unit << unit);
 }
 
@@ -72,8 +72,8 @@ static unsigned bits_of(uint64_t v)
 /* Narrower by more than this never pays: too few would be inside. */
 #define NARROWER 10u
 
-struct axp__bit_window axp__window_choose(
-    const struct axp__window_counts *counts)
+struct axp__bit_window axp__bit_window_choose(
+    const struct axp__bit_window_counts *counts)
 {
     struct sums s = sum_up(counts);
     struct axp__bit_window best = {{0, 0}, {0, 0}};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Bytes of a spool by address, its chunks and its names; see outside_image.h. */
-#include "outside/outside_image.h"
+/* Bytes of a spool by address, its chunks and its names; see outside_spooled.h. */
+#include "outside/outside_spooled.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -42,20 +42,21 @@ static bool read_all(int fd, void *to, size_t n, uint64_t at)
 }
 
 /* Where a recorder would put it: whole pages, in the file. */
-static bool is_in_file(const struct axp__image *m, const struct axp__extent *e)
+static bool is_in_file(const struct axp__spooled *m,
+                       const struct axp__extent *e)
 {
     return axp__extent_is_mapped(e->kind) && e->bytes &&
            e->address % PAGE == 0 && e->offset % PAGE == 0 &&
            e->offset <= m->bytes && e->bytes <= m->bytes - e->offset;
 }
 
-static uint32_t n_extents(const struct axp__image *m)
+static uint32_t n_extents(const struct axp__spooled *m)
 {
     uint32_t n = m->head->n_extents;
     return n < AXP__SPACE_EXTENTS ? n : AXP__SPACE_EXTENTS;
 }
 
-static const struct axp__extent *find_extent(const struct axp__image *m,
+static const struct axp__extent *find_extent(const struct axp__spooled *m,
                                              uint64_t address, size_t bytes)
 {
     for (uint32_t i = 1; i < n_extents(m); i++) {
@@ -71,7 +72,7 @@ static const struct axp__extent *find_extent(const struct axp__image *m,
 /* The next part of the file from `at` on that is not a hole, up to `end`;
  * false: there is none. A spool is made as long as it may grow and backed as
  * it does, so most of it is not there. */
-static bool next_data(const struct axp__image *m, uint64_t *at, uint64_t end,
+static bool next_data(const struct axp__spooled *m, uint64_t *at, uint64_t end,
                       uint64_t *data_end)
 {
     off_t from = lseek(m->fd, (off_t)*at, SEEK_DATA);
@@ -85,7 +86,7 @@ static bool next_data(const struct axp__image *m, uint64_t *at, uint64_t end,
 
 /* Bytes that may still be read: extents that claim the same place over and
  * over are not believed. Of a chunk one page in four may be backed. */
-static bool may_read(struct axp__image *m, uint64_t bytes)
+static bool may_read(struct axp__spooled *m, uint64_t bytes)
 {
     if (bytes > m->n_bytes_left) return false;
     m->n_bytes_left -= bytes;
@@ -93,7 +94,7 @@ static bool may_read(struct axp__image *m, uint64_t bytes)
 }
 
 /* Memory that is backed where the file is. */
-static char *read_extent(struct axp__image *m, const struct axp__extent *e)
+static char *read_extent(struct axp__spooled *m, const struct axp__extent *e)
 {
     char *copy = axp__map(e->bytes);
     uint64_t end = e->offset + e->bytes, data_end;
@@ -110,8 +111,8 @@ static char *read_extent(struct axp__image *m, const struct axp__extent *e)
 }
 
 /* What lay at an address; NULL: nothing that we have. */
-const void *axp__image_at(struct axp__image *m, const void *pointer,
-                          size_t bytes)
+const void *axp__spooled_at(struct axp__spooled *m, const void *pointer,
+                            size_t bytes)
 {
     uint64_t address = (uintptr_t)pointer;
     const struct axp__extent *e = find_extent(m, address, bytes);
@@ -134,7 +135,7 @@ static bool load(const struct axp__cap_source *s,
                  struct axp__cap_words *out)
 {
     (void)part; /* there is one */
-    const struct axp__image *m = (const struct axp__image *)s;
+    const struct axp__spooled *m = (const struct axp__spooled *)s;
     uint64_t *words = malloc(chunk->n_words * 8);
     if (!words ||
         !read_all(m->fd, words, chunk->n_words * 8,
@@ -162,7 +163,7 @@ static uint64_t find_end(const struct axp__chunk *chunk, uint64_t *n_events)
     return d.is_damaged ? n : d.at;
 }
 
-static void get_chunk(struct axp__image *m, const struct axp__chunk *chunk,
+static void get_chunk(struct axp__spooled *m, const struct axp__chunk *chunk,
                       uint64_t place, uint32_t epoch)
 {
     struct axp__capture *c = m->c;
@@ -183,7 +184,7 @@ static void get_chunk(struct axp__image *m, const struct axp__chunk *chunk,
 }
 
 /* Bytes of an extent of chunks that are there: the others were never used. */
-static uint64_t chunk_bytes(const struct axp__image *m,
+static uint64_t chunk_bytes(const struct axp__spooled *m,
                             const struct axp__extent *e)
 {
     uint64_t used = (uint64_t)e->used * 4096;
@@ -192,7 +193,7 @@ static uint64_t chunk_bytes(const struct axp__image *m,
 }
 
 /* The chunks of an extent that are backed, if only in part. */
-static void read_chunks(struct axp__image *m, const struct axp__extent *e,
+static void read_chunks(struct axp__spooled *m, const struct axp__extent *e,
                         struct axp__chunk *chunk, size_t cap)
 {
     uint64_t bytes = chunk_bytes(m, e);
@@ -207,7 +208,7 @@ static void read_chunks(struct axp__image *m, const struct axp__extent *e,
     }
 }
 
-bool axp__image_chunks(struct axp__image *m)
+bool axp__spooled_chunks(struct axp__spooled *m)
 {
     struct axp__chunk *chunk = malloc(sizeof *chunk);
     uint64_t n = m->n_backed / PAGE + 1; /* of each a page at least */
@@ -223,22 +224,23 @@ bool axp__image_chunks(struct axp__image *m)
 
 /* ---- names ------------------------------------------------------------------------------------ */
 
-struct axp__cap_name axp__image_name(const struct axp__capture *c, uint32_t id)
+struct axp__cap_name axp__spooled_name(const struct axp__capture *c,
+                                       uint32_t id)
 {
-    const struct axp__image *m = c->own;
+    const struct axp__spooled *m = c->own;
     if (id > AXP__NAME_UNNAMED && id < m->n_names && m->names[id].text)
         return m->names[id];
     return axp__cap_special(id > AXP__NAME_UNNAMED ? AXP__NAME_OTHER : id);
 }
 
-static const char *keep_text(struct axp__image *m, const char *from,
+static const char *keep_text(struct axp__spooled *m, const char *from,
                              uint32_t len)
 {
     char *to = axp__cap_take(m->c, (size_t)len + 1, 1);
     return to ? memcpy(to, from, len) : NULL;
 }
 
-static bool add_name(struct axp__image *m, const struct axp__spool_name *r)
+static bool add_name(struct axp__spooled *m, const struct axp__spool_name *r)
 {
     if (r->id >= AXP__MAX_NAMES) return true;
     if (r->id >= m->n_names) {
@@ -259,13 +261,13 @@ static bool add_name(struct axp__image *m, const struct axp__spool_name *r)
     return n->text != NULL;
 }
 
-bool axp__image_names(struct axp__image *m)
+bool axp__spooled_names(struct axp__spooled *m)
 {
     uint64_t most = m->n_backed / PAGE + 1;
     const struct axp__spool_names *b;
     uint64_t address = m->head->root[AXP__ROOT_NAMES];
     for (; address && most--; address = b->older) {
-        b = axp__image_at(m, (const void *)(uintptr_t)address, sizeof *b);
+        b = axp__spooled_at(m, (const void *)(uintptr_t)address, sizeof *b);
         if (!b) break;
         uint64_t used = b->used < sizeof b->bytes ? b->used : sizeof b->bytes;
         for (uint64_t k = 0; k + sizeof(struct axp__spool_name) <= used;) {
@@ -284,7 +286,7 @@ bool axp__image_names(struct axp__image *m)
 
 /* ---- opening -------------------------------------------------------------------------------------- */
 
-void axp__image_free_extents(struct axp__image *m)
+void axp__spooled_free_extents(struct axp__spooled *m)
 {
     for (uint32_t i = 0; m->extent && i < AXP__SPACE_EXTENTS; i++)
         axp__unmap(m->extent[i], m->head->extent[i].bytes);
@@ -311,7 +313,7 @@ static axp_status check_head(const struct axp__space *h)
     return AXP_OK;
 }
 
-axp_status axp__image_open(int fd, struct axp__image *m)
+axp_status axp__spooled_open(int fd, struct axp__spooled *m)
 {
     struct stat st;
     m->source.load = load;

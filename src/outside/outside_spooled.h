@@ -8,14 +8,14 @@
  * Memory   as much as the file has blocks, however long it claims to be: holes
  *          are not read.
  */
-#ifndef AXP_OUTSIDE_IMAGE_H
-#define AXP_OUTSIDE_IMAGE_H
+#ifndef AXP_OUTSIDE_SPOOLED_H
+#define AXP_OUTSIDE_SPOOLED_H
 #include "axprof/axprof.h"
 #include "os/os_space.h"
 #include "tally/tally_capture.h"
 #include "tally/tally_stacks.h"
 
-struct axp__image {
+struct axp__spooled {
     struct axp__cap_source source; /* first: it is found by it */
     int fd;
     uint64_t bytes;        /* of the file, that were taken */
@@ -34,16 +34,17 @@ struct axp__image {
 };
 
 /* Takes no descriptor over. */
-axp_status axp__image_open(int fd, struct axp__image *m);
+axp_status axp__spooled_open(int fd, struct axp__spooled *m);
 /* What lay at an address, at a multiple of 8; NULL: nothing that we have. */
-const void *axp__image_at(struct axp__image *m, const void *pointer,
-                          size_t bytes);
+const void *axp__spooled_at(struct axp__spooled *m, const void *pointer,
+                            size_t bytes);
 /* Into the capture; false: no memory. */
-bool axp__image_chunks(struct axp__image *m); /* of m->epoch */
-bool axp__image_names(struct axp__image *m);
-struct axp__cap_name axp__image_name(const struct axp__capture *c, uint32_t id);
+bool axp__spooled_chunks(struct axp__spooled *m); /* of m->epoch */
+bool axp__spooled_names(struct axp__spooled *m);
+struct axp__cap_name axp__spooled_name(const struct axp__capture *c,
+                                       uint32_t id);
 /* outside_stacks.c; what is not sound is left out. */
-bool axp__image_stacks(struct axp__image *m, const struct axp__stacks *s);
-void axp__image_free_extents(struct axp__image *m);
+bool axp__spooled_stacks(struct axp__spooled *m, const struct axp__stacks *s);
+void axp__spooled_free_extents(struct axp__spooled *m);
 
 #endif
