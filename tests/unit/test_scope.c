@@ -123,14 +123,14 @@ static void self_and_children_make_the_total(void **state)
     assert_int_equal(parent.calls, 20);
     assert_int_equal(child.calls, 1000);
     assert_true(child.total_ns >= 40000000);
-    axp_ns inside =
-        axp__rate_to_ns(axp__clock_rate(), 1000 * axp__own_cost_get().inside_ticks);
+    axp_ns inside = axp__rate_to_ns(axp__clock_rate(),
+                                    1000 * axp__own_cost_get().inside_ticks);
     ts_assert_between((double)(child.total_ns - inside) - 3,
                       (double)child.self_ns,
                       (double)(child.total_ns - inside) + 3);
     assert_true(parent.total_ns >= child.total_ns);
-    axp_ns cost =
-        axp__rate_to_ns(axp__clock_rate(), 1000 * axp__own_cost_get().around_ticks);
+    axp_ns cost = axp__rate_to_ns(axp__clock_rate(),
+                                  1000 * axp__own_cost_get().around_ticks);
     axp_ns rest = parent.total_ns - child.total_ns;
     cost += inside / 50; /* of its own 20 calls */
     axp_ns own = rest > cost ? rest - cost : 0;
