@@ -16,6 +16,9 @@ def main():
     here = pathlib.Path(__file__).resolve().parent
     clients = sorted(here.glob(f"client-*-{architecture}"))
     folders = {str(pathlib.Path(p).resolve().parent) for p in (rt, axprof)}
+    # An emulator may have a path of libraries of its own.
+    emulator = [a + ":" + ":".join(folders) if a.startswith("LD_LIBRARY_PATH=")
+                else a for a in emulator]
     failed = not clients
     if failed:
         print(f"there is no client for {architecture}")
