@@ -26,7 +26,7 @@ static void write_out(struct repacker *r)
     for (size_t i = 0; i < r->n; i++)
         list[i] = &r->chunk[i];
     struct axp__block b;
-    axp__pack_head(&b, list, r->n);
+    axp__block_of_pack(&b, list, r->n);
     b.body_bytes =
         axp__packer_pack(r->packer, list, r->n, r->out, sizeof r->out);
     if (!b.body_bytes) {

@@ -292,21 +292,6 @@ size_t axp__packer_pack(struct axp__packer *p,
     return axp__packer_write(p, chunks, n, out, cap);
 }
 
-void axp__pack_head(struct axp__block *out,
-                    const struct axp__chunk *const *chunks, size_t n)
-{
-    *out = (struct axp__block){.kind = AXP__B_PACK,
-                               .seq = chunks[0]->seq,
-                               .row = chunks[0]->row,
-                               .n = (uint32_t)n,
-                               .epoch = chunks[0]->epoch,
-                               .base_ticks = chunks[0]->base_ticks};
-    for (size_t i = 0; i < n; i++) {
-        out->n_words += (uint32_t)chunks[i]->n_words;
-        out->n_events += chunks[i]->n_events;
-    }
-}
-
 /* ---- for the drain ----------------------------------------------------------------- */
 
 static void *open_packer(void)

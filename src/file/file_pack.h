@@ -45,9 +45,6 @@ void axp__packer_destroy(struct axp__packer *p);
 size_t axp__packer_pack(struct axp__packer *p,
                         const struct axp__chunk *const *chunks, size_t n,
                         void *out, size_t cap);
-/* The head of such a block, but for length and checksum. */
-void axp__pack_head(struct axp__block *out,
-                    const struct axp__chunk *const *chunks, size_t n);
 /* The same for the drain in rt. */
 extern const struct axp__packing axp__file_packing;
 

@@ -83,7 +83,7 @@ static inline uint64_t axp__rate_to_ticks(struct axp__rate r, uint64_t ns)
 }
 
 /* A clock of the system, in nanoseconds; 0: there is none such. */
-uint64_t axp__clock_of(clockid_t id);
+__attribute__((visibility("default"))) uint64_t axp__clock_of(clockid_t id);
 
 /* Both clocks of the system beside the ticks, as close together as can be. */
 struct axp__clock_pair {

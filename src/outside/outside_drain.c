@@ -20,7 +20,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "os/os_about.h"
@@ -241,20 +240,13 @@ static bool put_map(void *ctx, const char *key, const char *value, size_t len)
     return axp__pen_about(ctx, key, (struct axp__slice){value, len});
 }
 
-static uint64_t now_ns(void)
-{
-    struct timespec ts;
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
 /* What the process has loaded, where there are stacks, if that has changed:
  * when it is gone nobody can tell. */
 static void tell_modules(struct axp__outside *o)
 {
     struct axp__pen *pen = &o->trace.pen;
     struct stat st;
-    uint64_t now = now_ns();
+    uint64_t now = axp__clock_of(CLOCK_MONOTONIC);
     if ((!o->sampler && !axp__get(&o->prof->stacks.table)) ||
         now - o->told_ns < MODULES_EVERY_NS || fstat(o->fd, &st))
         return;

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "os/os_clock.h"
@@ -77,10 +76,8 @@ axp_status axp_drain_set_keep(axp_drain *d, const axp_drain_keep *keep)
  * is that of CLOCK_MONOTONIC_RAW (os_clock.h). */
 static uint64_t ticks_at(axp_ns at)
 {
-    struct timespec ts;
-    clock_gettime(CLOCK_MONOTONIC_RAW, &ts);
+    uint64_t now = axp__clock_of(CLOCK_MONOTONIC_RAW);
     uint64_t ticks = axp__clock_now();
-    uint64_t now = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
     return at < now ? ticks - ticks_of(now - at) : ticks + ticks_of(at - now);
 }
 

@@ -5,6 +5,8 @@
  */
 #include "wire/wire_block.h"
 
+#include <assert.h>
+
 #include "base/base_bytes.h"
 
 /* The file's first bytes: a byte above 127, both line ends and an end of file
@@ -142,6 +144,19 @@ void axp__block_of_chunk(struct axp__block *out, const struct axp__chunk *chunk,
         .n_events = n_events,
         .base_ticks = chunk->base_ticks,
     };
+}
+
+void axp__block_of_pack(struct axp__block *out,
+                        const struct axp__chunk *const *chunks, size_t n)
+{
+    axp__block_of_chunk(out, chunks[0], 0, 0);
+    out->kind = AXP__B_PACK;
+    out->n = (uint32_t)n;
+    for (size_t i = 0; i < n; i++) {
+        assert(chunks[i]->row == out->row && chunks[i]->seq == out->seq + i);
+        out->n_words += (uint32_t)chunks[i]->n_words;
+        out->n_events += chunks[i]->n_events;
+    }
 }
 
 /* Whether the counts of a timeline's block can be: what a reader allocates

@@ -121,6 +121,10 @@ void axp__block_seal(uint8_t out[AXP__BLOCK_HEAD], struct axp__block *block,
 /* A chunk's block: its body is chunk->words, n_words of them. */
 void axp__block_of_chunk(struct axp__block *out, const struct axp__chunk *chunk,
                          uint64_t n_words, uint64_t n_events);
+/* The block of n consecutive chunks of a row, packed, but for length and
+ * checksum. */
+void axp__block_of_pack(struct axp__block *out,
+                        const struct axp__chunk *const *chunks, size_t n);
 
 /* ---- reading ----------------------------------------------------------------- */
 AXP_API enum axp__block_error axp__file_head_get(

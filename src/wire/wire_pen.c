@@ -174,14 +174,7 @@ size_t axp__pen_chunks(struct axp__pen *pen,
         return n_put;
     }
     struct axp__block b;
-    axp__block_of_chunk(&b, chunks[0], 0, 0);
-    b.kind = AXP__B_PACK;
-    b.n = (uint32_t)n;
-    for (size_t i = 0; i < n; i++) {
-        assert(chunks[i]->row == b.row && chunks[i]->seq == b.seq + i);
-        b.n_words += (uint32_t)chunks[i]->n_words;
-        b.n_events += chunks[i]->n_events;
-    }
+    axp__block_of_pack(&b, chunks, n);
     return axp__pen_block(pen, &b, pen->body, packed) ? n : 0;
 }
 

@@ -150,7 +150,7 @@ static inline void bomb_pack(struct bomb *b, uint32_t row)
         }
         size_t len = axp__packer_pack(p, list, n, out, sizeof out);
         if (len) {
-            axp__pack_head(&block, list, n);
+            axp__block_of_pack(&block, list, n);
             bomb_block(b, block, out, len);
         } else { /* it does not pay: as a recorder does */
             bomb_raw(b, row, i - n, i);

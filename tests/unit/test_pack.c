@@ -70,7 +70,7 @@ static size_t there_and_back(struct pool *p)
         list[i] = &p->chunk[i];
     size_t bytes = axp__packer_pack(p->packer, list, p->n, p->out, CAP);
     if (!bytes) return 0;
-    axp__pack_head(&head, list, p->n);
+    axp__block_of_pack(&head, list, p->n);
     head.body_bytes = bytes;
     assert_int_equal(axp__file_unpack(&head, p->out, &u), AXP__UNPACK_OK);
     assert_int_equal(u.n_chunks, p->n);
