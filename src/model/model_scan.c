@@ -170,7 +170,8 @@ bool axp__reader_prepare(struct axp__row_reader *r)
         do
             ok = ok && scan_word(r, &w);
         while (ok && axp__words_next(&r->words, &w));
-        reverse(r->opening + n_frames, r->n_opening - n_frames);
+        if (r->n_opening > n_frames)
+            reverse(r->opening + n_frames, r->n_opening - n_frames);
     }
     axp__scopes_clear(&r->scopes);
     axp__words_rewind(&r->words);

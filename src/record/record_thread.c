@@ -51,7 +51,9 @@ static bool end_lanes(struct axp__thread *t)
     __atomic_thread_fence(__ATOMIC_SEQ_CST); /* as axp__enter_slow */
     for (uint32_t i = 0; i < t->n_lanes; i++) {
         struct axp__lane *lane = t->lanes[i];
-        if (lane && axp__get(&lane->owner) == t && !axp__lane_end(lane))
+        /* One whose profiler is gone may be the thread's in another. */
+        if (lane && axp__get(&lane->owner) == t && lane->p->index == i &&
+            !axp__lane_end(lane))
             is_done = false;
         else
             t->lanes[i] = NULL;

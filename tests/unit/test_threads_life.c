@@ -4,6 +4,7 @@
 #include <pthread.h>
 
 #include "file_support.h"
+#include "record/record_profiler.h"
 
 static pthread_barrier_t barrier;
 
@@ -95,11 +96,47 @@ static void means_are_weighted_by_time(void **state)
     axp_profiler_destroy(p);
 }
 
+struct turns {
+    axp_profiler *first, *second;
+};
+
+static void *in_turn(void *arg)
+{
+    struct turns *t = arg;
+    axp_instant(t->first, "here");
+    pthread_barrier_wait(&barrier);
+    pthread_barrier_wait(&barrier);
+    axp_instant(t->second, "there");
+    return NULL;
+}
+
+/* The lane of a profiler that is gone becomes the thread's in another, while the
+ * thread still has it as that of the first. */
+static void a_lane_ends_once(void **state)
+{
+    (void)state;
+    struct turns t = {.first = axp_profiler_create(NULL)};
+    pthread_t thread;
+    assert_int_equal(pthread_barrier_init(&barrier, NULL, 2), 0);
+    assert_int_equal(pthread_create(&thread, NULL, in_turn, &t), 0);
+    pthread_barrier_wait(&barrier);
+    axp_profiler_destroy(t.first);
+    axp_profiler *between = axp_profiler_create(NULL); /* in its place */
+    t.second = axp_profiler_create(NULL);
+    pthread_barrier_wait(&barrier);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(axp__prof_check(t.second)->n_ended, 1);
+    axp_profiler_destroy(between);
+    axp_profiler_destroy(t.second);
+    pthread_barrier_destroy(&barrier);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         FS_TEST(a_thread_that_goes_on_lives_to_the_end),
         cmocka_unit_test(means_are_weighted_by_time),
+        cmocka_unit_test(a_lane_ends_once),
     };
     ts_use_fake_clock();
     return cmocka_run_group_tests(tests, NULL, NULL);
