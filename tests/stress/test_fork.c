@@ -182,6 +182,7 @@ static void from_thread(void)
 }
 
 static volatile int keep_going;
+static int n_busy;
 
 static void *busy_thread(void *arg)
 {
@@ -190,6 +191,7 @@ static void *busy_thread(void *arg)
     for (unsigned i = 0; __atomic_load_n(&keep_going, __ATOMIC_RELAXED); i++) {
         snprintf(name, sizeof name, "busy %u", i % 500);
         record(prof, name, 3);
+        if (!i) __atomic_fetch_add(&n_busy, 1, __ATOMIC_RELAXED);
         axp_track_alloc(prof, name, &name[i % 32], 8);
         axp_track_free(prof, &name[i % 32]);
         if (i % 64 == 0) axp_call_count(prof, name); /* takes the lock */
@@ -197,14 +199,19 @@ static void *busy_thread(void *arg)
     return NULL;
 }
 
-/* Others are in the middle of everything when the child begins. */
+/* Others are in the middle of everything when the child begins; of everything
+ * of ours: a sanitizer's runtime allocates while it begins a thread, and a child
+ * forked meanwhile can never allocate. */
 static void beside_busy_threads(void)
 {
     pthread_t t[3];
     begin_case();
     keep_going = 1;
+    n_busy = 0;
     for (int i = 0; i < 3; i++)
         CHECK(!pthread_create(&t[i], NULL, busy_thread, NULL));
+    while (__atomic_load_n(&n_busy, __ATOMIC_RELAXED) < 3)
+        sched_yield();
     for (int i = 0; i < 100; i++) {
         pid_t pid = fork();
         if (!pid) {
