@@ -418,6 +418,7 @@ void axp__space_release(struct axp__space_own *own)
 void axp__space_forget(struct axp__space_own *own)
 {
     int keep = errno;
+    bool is_in_use = own->at[0].copy; /* by the event that was interrupted */
     for (uint32_t i = 0; i < own->n; i++) {
         struct axp__mapped *m = &own->at[i];
         void *at = (void *)(uintptr_t)m->address;
@@ -431,6 +432,6 @@ void axp__space_forget(struct axp__space_own *own)
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
                    0);
     }
-    axp__space_release(own);
+    if (!is_in_use) axp__space_release(own);
     errno = keep;
 }

@@ -321,7 +321,9 @@ static struct axp__lane *own_lane(struct axp__thread *t, struct axp__prof *p,
                                   uint64_t gate)
 {
     if (!axp__thread_reserve(t, p->index)) return NULL;
-    struct axp__lane *lane = t->lanes[p->index];
+    struct axp__lane **lanes = axp__get(&t->lanes);
+    if (!lanes) return NULL; /* a handler has forked: the block is wiped */
+    struct axp__lane *lane = lanes[p->index];
     if (lane && axp__get(&lane->owner) == t && lane->p == p &&
         lane->epoch == gate >> 8)
         return lane;
@@ -331,8 +333,8 @@ static struct axp__lane *own_lane(struct axp__thread *t, struct axp__prof *p,
         !axp__tape_start(p))
         return NULL;
     lane = axp__lane_take(t, p, NULL);
-    if (!lane) return NULL;
-    t->lanes[p->index] = lane;
+    if (!lane || !axp__get(&t->lanes)) return NULL;
+    lanes[p->index] = lane;
     if (p->index == 0) axp__thread_set_global(t, lane);
     return lane;
 }

@@ -224,10 +224,12 @@ static inline struct axp__lane *axp__enter_quick(struct axp__thread *t,
                                                  const axp_profiler *handle)
 {
     struct axp__prof *p = axp__prof_of(handle);
+    /* Before n_lanes, which is 0 in a block that a fork has just wiped. */
+    struct axp__lane **lanes = axp__get(&t->lanes);
     if (axp__unlikely(!handle || axp__thread_is_inside(t) ||
-                      p->index >= t->n_lanes))
+                      p->index >= axp__get(&t->n_lanes)))
         return NULL;
-    struct axp__lane *lane = t->lanes[p->index];
+    struct axp__lane *lane = lanes[p->index];
     if (axp__unlikely(!lane)) return NULL;
     axp__thread_enter(t);
     if (axp__likely(axp__get(&lane->go) && axp__get(&lane->owner) == t &&

@@ -234,8 +234,9 @@ struct axp__thread *axp__thread_get(void)
 
 bool axp__thread_reserve(struct axp__thread *t, uint32_t index)
 {
-    if (index < t->n_lanes) return true;
-    uint32_t n = t->n_lanes;
+    uint32_t n = axp__get(&t->n_lanes);
+    if (index < n) return true;
+    if (!n) return false; /* a handler has forked: wiped */
     while (n <= index)
         n *= 2;
     struct axp__lane **wider =
