@@ -46,7 +46,7 @@ axp_status axp_view_op_sized(const axp_view *v, const char *name, axp_op *out,
                              size_t size)
 {
     const axp_op *op = v && name ? find_op(v, &(axp_op){.name = name}) : NULL;
-    if (!op || strcmp(op->name, name))
+    if (!op || strcmp(op->name, name) != 0)
         return axp__fail(AXP_E_NOT_FOUND, "no operation '%.200s' was recorded",
                          name ? name : "");
     axp__sized_copy(out, size, op, sizeof *op);

@@ -53,14 +53,17 @@ static bool widen_pairs(struct counter *c)
 {
     size_t cap = c->cap_pairs ? 2 * c->cap_pairs : 256;
     if (c->n_pairs < c->cap_pairs) return true;
-    struct pair *wider = realloc(c->pair, cap * sizeof *wider);
-    if (wider) c->pair = wider;
+    struct pair *wider = calloc(cap, sizeof *wider);
     uint32_t *slots = calloc(2 * cap, sizeof *slots);
     if (!wider || !slots) {
+        free(wider);
         free(slots);
         return false;
     }
+    if (c->n_pairs) memcpy(wider, c->pair, c->n_pairs * sizeof *wider);
+    free(c->pair);
     free(c->pair_slot);
+    c->pair = wider;
     c->pair_slot = slots;
     c->cap_pairs = cap;
     for (size_t i = 0; i < c->n_pairs; i++)

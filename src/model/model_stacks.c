@@ -189,8 +189,11 @@ static void put_frames(struct place *p, const struct known *k, uint64_t address)
         frame.module = k->module->path;
         frame.offset = address - k->module->bias;
     }
-    if (!k || !k->n) put(p, &frame);
-    for (uint32_t i = 0; k && i < k->n; i++) {
+    if (!k || !k->symbol) {
+        put(p, &frame);
+        return;
+    }
+    for (uint32_t i = 0; i < k->n; i++) {
         frame.function = k->symbol[i].name;
         frame.file = k->symbol[i].file;
         frame.line = k->symbol[i].line;
