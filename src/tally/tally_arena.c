@@ -73,7 +73,7 @@ static bool add_seg(struct axp__arena *a, uint32_t bytes, unsigned kind)
         a->near_segs[i] = seg;
     else
         a->far_segs[i - AXP__SEGS_NEAR] = seg;
-    a->n_segs = i + 1;
+    axp__put(&a->n_segs, i + 1); /* readers assert on it */
     a->end[kind & AXP__ARENA_NODE] =
         (struct axp__arena_end){i, 0, seg_bytes(i)};
     return true;
