@@ -37,6 +37,9 @@ _axprof()
     run:--trigger)
         COMPREPLY=($(compgen -W "" -- "$cur"))
         return ;;
+    run:--sample)
+        COMPREPLY=($(compgen -W "" -- "$cur"))
+        return ;;
     run:--with)
         COMPREPLY=($(compgen -W "" -- "$cur"))
         return ;;
@@ -87,7 +90,7 @@ _axprof()
         return ;;
     esac
     case $verb in
-    run) words="--help --output --report --format --quiet --no-file --delay --duration --steps --keep --keep-steps --trigger --with --without --functions --no-args --list" ;;
+    run) words="--help --output --report --format --quiet --no-file --delay --duration --steps --keep --keep-steps --trigger --sample --with --without --functions --no-args --list" ;;
     report) words="--help --format --output --width --color --findings --events --set --ignore --symbols" ;;
     export) words="--help --format --output --symbols" ;;
     info) words="--help" ;;

@@ -53,7 +53,7 @@ struct cli_drains {
 static void add(cli_drains *d, const char *path)
 {
     const char *name = strrchr(path, '/');
-    if (!name || !strncmp(name, "/outside-", 9)) return;
+    if (!name || name[1] < '0' || name[1] > '9') return;
     for (size_t i = 0; i < d->n; i++)
         if (!strcmp(d->list[i].path, path)) return;
     if (d->n == d->cap) {

@@ -38,6 +38,7 @@ void cli_files_begin(cli_files *files, pid_t pid);
 /* Both: NULL, nothing is recorded; else caller frees. For AXPROF_OUT, with %p
  * for the pid; for the parent. */
 char *cli_files_pattern(const cli_files *files);
+char *cli_files_sampled(const cli_files *f);
 char *cli_files_own(const cli_files *files);
 /* Where processes are counted (AXPROF_COUNT), made; NULL: nowhere. */
 char *cli_files_count(const cli_files *files);

@@ -92,7 +92,8 @@ int cli_parts_lock(const char *folder)
 
 typedef struct part {
     char *path;
-    bool is_outside;
+    bool is_outside; /* seen by the parent … */
+    bool is_sampled; /* … who sampled it */
     uint64_t number, turn;
 } part;
 
@@ -100,7 +101,8 @@ typedef struct part {
 static bool read_name(const char *name, part *p)
 {
     char *end;
-    p->is_outside = !strncmp(name, "outside-", 8);
+    p->is_sampled = !strncmp(name, "sampled-", 8);
+    p->is_outside = p->is_sampled || !strncmp(name, "outside-", 8);
     if (p->is_outside) name += 8;
     if (!isdigit((unsigned char)*name)) return false;
     p->number = strtoull(name, &end, 10);
@@ -114,6 +116,7 @@ static int by_number(const void *a, const void *b)
 {
     const part *x = a, *y = b;
     if (x->is_outside != y->is_outside) return x->is_outside ? 1 : -1;
+    if (x->is_sampled != y->is_sampled) return x->is_sampled ? -1 : 1;
     if (x->number != y->number) return x->number > y->number ? 1 : -1;
     return (x->turn > y->turn) - (x->turn < y->turn);
 }

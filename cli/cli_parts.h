@@ -23,7 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* In the folder, too: where processes are counted (cli_sample.h). */
+/* In the folder, too: where processes are counted (cli_processes.h). */
 #define CLI_PARTS_COUNT "processes"
 
 typedef struct cli_parts {

@@ -9,7 +9,7 @@
  * status.
  *
  * Place      the verb; cli_target, cli_launch, cli_watch, cli_drain,
- *            cli_sample and cli_files each do one part.
+ *            cli_processes, cli_sampling and cli_files each do one part.
  */
 #include "cli/cli_run.h"
 
@@ -47,6 +47,7 @@ static int prepare(cli_run *r)
         rc = cli_report_check_ending(OPT_run_format,
                                      cli_args_value(r->args, OPT_run_report));
     if (rc == CLI_OK) rc = cli_window_read(r->args, &r->window);
+    if (rc == CLI_OK) rc = cli_sampling_read(r->args, &r->sampling);
     if (rc == CLI_OK) rc = cli_target_find(&r->target, r->args->rest);
     if (rc == CLI_OK) rc = cli_adapter_choose(r->args, &r->preload);
     if (rc == CLI_OK) rc = cli_files_init(&r->files, r->args, r->target.name);
@@ -146,9 +147,15 @@ static int start(cli_run *r)
     r->drains = cli_drains_create(&r->files, &r->window.keep,
                                   cli_window_end(&r->window, r->begin_ns));
     char **environment = make_environment(r);
+    char *path = cli_files_sampled(&r->files);
+    cli_sampling_start(&r->sampling, path, r->target.name, r->launch.pid);
+    free(path);
     rc = cli_launch_exec(&r->launch, environment, &r->target);
     cli_launch_free(environment);
-    if (rc == CLI_OK) start_profiler(r);
+    if (rc == CLI_OK)
+        start_profiler(r);
+    else
+        cli_sampling_stop(&r->sampling);
     return rc;
 }
 
@@ -167,7 +174,7 @@ static int put_steps(const cli_run *r, uint64_t now_ns, uint64_t n_steps,
 static void show_line(cli_run *r, uint64_t now_ns)
 {
     char rss[32], size[32], steps[48], text[256];
-    cli_sample_now s = cli_sampler_now(r->sampler);
+    cli_processes_now s = cli_processes_info(r->processes);
     cli_drains_now d = cli_drains_look(r->drains);
     uint64_t seconds = (now_ns - r->begin_ns) / SECOND;
     axp_format_bytes(rss, sizeof rss, s.rss_bytes);
@@ -194,15 +201,17 @@ static void on_time(void *ctx, uint64_t now_ns, uint64_t *due_ns)
     cli_run *r = ctx;
     if (now_ns >= r->next_drain_ns)
         r->next_drain_ns = cli_drains_step(r->drains, now_ns);
-    if (r->sampler && now_ns >= r->next_look_ns)
-        r->next_look_ns = cli_sampler_look(r->sampler, now_ns);
-    if (r->sampler && r->status.is_wanted && now_ns >= r->next_line_ns) {
+    if (now_ns >= r->next_sampling_ns)
+        r->next_sampling_ns = cli_sampling_step(&r->sampling, now_ns);
+    if (r->processes && now_ns >= r->next_look_ns)
+        r->next_look_ns = cli_processes_look(r->processes, now_ns);
+    if (r->processes && r->status.is_wanted && now_ns >= r->next_line_ns) {
         show_line(r, now_ns);
         r->next_line_ns = now_ns + SECOND / 2;
     }
-    *due_ns = r->next_drain_ns;
-    if (r->sampler) *due_ns = least(*due_ns, r->next_look_ns);
-    if (r->sampler && r->status.is_wanted)
+    *due_ns = least(r->next_drain_ns, r->next_sampling_ns);
+    if (r->processes) *due_ns = least(*due_ns, r->next_look_ns);
+    if (r->processes && r->status.is_wanted)
         *due_ns = least(*due_ns, r->next_line_ns);
 }
 
@@ -225,11 +234,12 @@ static uint64_t own_bytes(void *drains, pid_t pid)
 
 static void watch(cli_run *r)
 {
-    r->sampler = r->profiler ? cli_sampler_create(r->profiler, r->launch.pid,
-                                                  r->target.name)
-                             : NULL;
-    if (r->sampler && r->drains)
-        cli_sampler_set_own(r->sampler, own_bytes, r->drains);
+    r->processes =
+        r->profiler
+            ? cli_processes_create(r->profiler, r->launch.pid, r->target.name)
+            : NULL;
+    if (r->processes && r->drains)
+        cli_processes_set_own(r->processes, own_bytes, r->drains);
     cli_status_init(&r->status, !r->is_quiet);
     r->next_line_ns = r->begin_ns + SECOND;
     r->line_ns = r->begin_ns;
@@ -240,14 +250,16 @@ static void watch(cli_run *r)
     r->watch.ctx = r;
     cli_watch_run(&r->watch);
     cli_status_hide(&r->status);
-    if (r->sampler) cli_sampler_end(r->sampler, &r->watch.usage, r->count);
+    if (r->processes)
+        cli_processes_end(r->processes, &r->watch.usage, r->count);
 }
 
 static void finish(cli_run *r)
 {
     cli_witness_fini(&r->watch.witness);
+    cli_sampling_stop(&r->sampling);
     cli_drains_destroy(r->drains);
-    cli_sampler_destroy(r->sampler);
+    cli_processes_destroy(r->processes);
     axp_profiler_destroy(r->profiler);
     cli_files_fini(&r->files);
     cli_target_fini(&r->target);

@@ -8,7 +8,8 @@
 #include "cli/cli_drain.h"
 #include "cli/cli_files.h"
 #include "cli/cli_launch.h"
-#include "cli/cli_sample.h"
+#include "cli/cli_processes.h"
+#include "cli/cli_sampling.h"
 #include "cli/cli_status.h"
 #include "cli/cli_watch.h"
 #include "cli/cli_window.h"
@@ -24,10 +25,12 @@ typedef struct cli_run {
     cli_drains *drains;
     cli_launch launch;
     axp_profiler *profiler; /* what is seen from outside */
-    cli_sampler *sampler;
+    cli_processes *processes;
+    cli_sampling sampling;
     cli_status status;
     cli_watch watch;
     uint64_t begin_ns, next_look_ns, next_line_ns, next_drain_ns;
+    uint64_t next_sampling_ns;
     uint64_t line_ns, line_steps; /* when it was last shown, and steps then */
 } cli_run;
 

@@ -36,8 +36,8 @@ static void say_how_it_ended(const cli_run *r)
         cli_note("%s ended with status %d after %s; CPU time %s, largest "
                  "process %s",
                  r->target.name, WEXITSTATUS(status), time, cpu, rss);
-    cli_sample_now seen = {0};
-    if (r->sampler) seen = cli_sampler_now(r->sampler);
+    cli_processes_now seen = {0};
+    if (r->processes) seen = cli_processes_info(r->processes);
     if (seen.n_processes_seen > 1)
         cli_note("%llu processes were seen, at most %s of memory and %llu "
                  "threads at once",
@@ -145,6 +145,7 @@ void cli_run_report_so_far(cli_run *r)
 {
     if (r->profiler) axp_flush(r->profiler);
     cli_drains_step(r->drains, cli_clock_ns(CLOCK_MONOTONIC));
+    cli_sampling_step(&r->sampling, cli_clock_ns(CLOCK_MONOTONIC));
     cli_files_list(&r->files);
     report_files(r);
 }
@@ -157,6 +158,7 @@ static bool has_ended(void *ctx, const char *part)
 void cli_run_report(cli_run *r)
 {
     cli_drains_finish(r->drains);
+    cli_sampling_stop(&r->sampling);
     if (r->profiler) axp_finish(r->profiler);
     bool is_joined = cli_files_join(&r->files, has_ended, r->drains);
     if (!is_joined) cli_note("%s", axp_last_error());
@@ -165,5 +167,6 @@ void cli_run_report(cli_run *r)
     if (r->is_quiet) return;
     say_how_it_ended(r);
     say_what_was_recorded(r);
+    cli_sampling_say(&r->sampling);
     say_files(r, is_joined);
 }

@@ -79,20 +79,6 @@ AXP__NODISCARD AXP_API axp_drain *axp_drain_open(const char *path);
 /* Moves what is there now; returns how many chunks that was, at most 256. */
 AXP_API size_t axp_drain_step(axp_drain *d);
 AXP_API axp_status axp_drain_set_keep(axp_drain *d, const axp_drain_keep *keep);
-/* What a thread of the process did at some moment. */
-typedef struct axp_drain_sample {
-    size_t size; /* sizeof(axp_drain_sample), or 0 */
-    uint64_t thread_id;
-    axp_ns at; /* of CLOCK_MONOTONIC_RAW, in any order */
-    /* Where it was, then return addresses, innermost first; of more than 512
-     * frames the outermost are left out. */
-    const uint64_t *stack;
-    uint32_t n_frames;
-    uint32_t kind;   /* what was counted; 0: time on a processor */
-    uint64_t weight; /* how much of it this stands for */
-} axp_drain_sample;
-/* Into its trace, with others: axp_drain_step and axp_drain_close write. */
-AXP_API axp_status axp_drain_put(axp_drain *d, const axp_drain_sample *sample);
 /* From now on the process records nothing more. */
 AXP_API void axp_drain_stop(axp_drain *d);
 AXP_API void axp_drain_info_sized(const axp_drain *d, axp_drain_info *out,
@@ -109,6 +95,43 @@ AXP_API bool axp_drain_is_over(const axp_drain *d);
 /* Lets go. is_over: the process is gone, the trace becomes complete. NULL
  * allowed. */
 AXP_API axp_status axp_drain_close(axp_drain *d, bool is_over);
+
+/* ---- sampling another process -------------------------------------------
+ * What a process and all that it starts do, looked at some hundred times a
+ * second of processor time, by the kernel: where each thread is, and who called
+ * that. Nothing runs in the process, which need not know axprof. It becomes a
+ * recording of its own, and whoever opens it together with those of the
+ * processes themselves finds each sample in the scopes that were open then
+ * (axp_view_samples). */
+typedef struct axp_sampling axp_sampling;
+typedef struct axp_sampling_options {
+    size_t size;         /* sizeof(axp_sampling_options), or 0 */
+    const char *path;    /* of the recording, which is not there yet */
+    const char *title;   /* NULL: none */
+    uint64_t process_id; /* a child that is going to call exec: from then on */
+    double hz;           /* samples in a second of a thread; 0: 997 */
+} axp_sampling_options;
+typedef struct axp_sampling_info {
+    uint64_t samples;
+    uint64_t lost;    /* that the kernel had no room for */
+    uint64_t unknown; /* in code that nobody knows */
+    bool has_kernel;  /* time in the kernel is seen too */
+} axp_sampling_info;
+/* NULL: axp_last_error(); where the kernel does not allow it AXP_E_STATE. */
+AXP__NODISCARD AXP_API axp_sampling *axp_sampling_start(
+    const axp_sampling_options *options, axp_status *status);
+/* Takes what is there; returns after how many ns to come again. */
+AXP_API axp_ns axp_sampling_step(axp_sampling *s);
+/* The rest; the recording becomes complete. NULL allowed. seen, if not NULL, is
+ * what there was in all. */
+AXP_API axp_status axp_sampling_stop_sized(axp_sampling *s,
+                                           axp_sampling_info *seen,
+                                           size_t size);
+static inline axp_status axp_sampling_stop(axp_sampling *s,
+                                           axp_sampling_info *seen)
+{
+    return axp_sampling_stop_sized(s, seen, sizeof *seen);
+}
 
 #ifdef __cplusplus
 }

@@ -95,6 +95,8 @@ typedef struct axp_op {
     /* Where it ran; NULL: the host. Operations of one name on several devices
      * are several. */
     const char *device;
+    uint64_t samples;   /* of a sampled one: that it was in, or below it */
+    double share_error; /* … time_share is within this, at 95 % */
 } axp_op;
 typedef enum axp_order AXP__INT {
     AXP_BY_TIME, /* total_ns */
@@ -110,6 +112,12 @@ static inline axp_status axp_view_op_like(const axp_view *v, const axp_op *like,
                                           axp_op *out);
 static inline size_t axp_view_ops(const axp_view *v, axp_order order,
                                   axp_op *out, size_t cap);
+/* Functions that were seen by sampling, by self_ns: nobody had to mark them.
+ * total_ns and self_ns are processor time, as far as the samples tell;
+ * time_share is self_ns of all processor time that was sampled; there are no
+ * calls. file and line are where most of it was. */
+static inline size_t axp_view_functions(const axp_view *v, axp_op *out,
+                                        size_t cap);
 /* Per second of the calls that declared; NaN if unknown. GB is 1e9. */
 AXP_API double axp_op_gflops(const axp_op *op);
 AXP_API double axp_op_gbps(const axp_op *op);
@@ -232,9 +240,12 @@ typedef struct axp_tree_node {
     axp_ns total_ns, self_ns;
     double flops, bytes;
     uint64_t allocated_bytes;
+    /* A function, seen by sampling: times are processor time, part of the self
+     * time of the scope that it stands below. */
     bool is_sampled;
     bool is_wait;       /* as axp_op's */
     const char *device; /* NULL: the host */
+    uint64_t samples;   /* of a sampled one */
 } axp_tree_node;
 typedef struct axp_step_stats {
     uint64_t count;

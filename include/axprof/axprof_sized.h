@@ -78,6 +78,14 @@ static inline size_t axp_view_stack(const axp_view *v, uint32_t stack,
     return axp_view_stack_sized(v, stack, out, cap, sizeof *out);
 }
 
+AXP_API size_t axp_view_functions_sized(const axp_view *v, axp_op *out,
+                                        size_t cap, size_t size);
+static inline size_t axp_view_functions(const axp_view *v, axp_op *out,
+                                        size_t cap)
+{
+    return axp_view_functions_sized(v, out, cap, sizeof *out);
+}
+
 AXP_API size_t axp_view_tree_sized(const axp_view *v, axp_tree_node *out,
                                    size_t cap, size_t size);
 static inline size_t axp_view_tree(const axp_view *v, axp_tree_node *out,

@@ -237,7 +237,7 @@ static uint64_t count_allocs(const axp_view *v)
 
 static unsigned inputs_of(const axp_view *v)
 {
-    unsigned inputs = v->n_ops ? AXP__IN_OPS : 0;
+    unsigned inputs = v->n_ops || v->n_functions ? AXP__IN_OPS : 0;
     for (size_t i = 0; i < v->n_ops && !(inputs & AXP__IN_WORK); i++)
         if (v->ops[i].n_flops_calls) inputs |= AXP__IN_WORK;
     if (count_allocs(v)) inputs |= AXP__IN_MEMORY;
@@ -247,7 +247,7 @@ static unsigned inputs_of(const axp_view *v)
 static void run_rules(struct axp__analysis *a)
 {
     unsigned inputs = inputs_of(a->v);
-    uint64_t n = count_allocs(a->v);
+    uint64_t n = count_allocs(a->v) + a->v->n_sampled;
     for (size_t i = 0; i < a->v->n_ops; i++)
         n += a->v->ops[i].calls;
 #define RULE(type, id, name, needs, least)                                     \

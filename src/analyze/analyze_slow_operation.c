@@ -34,6 +34,21 @@ static const char *suggestion_for(const axp_op *op)
            "what the machine can do";
 }
 
+static void say_sampled(struct axp__analysis *a, struct axp__draft *d,
+                        const axp_op *op, const char *percent)
+{
+    char time[32], error[32];
+    axp__draft_say(
+        a, d,
+        "takes %s %% (± %s) of all processor time: %s, in %llu of "
+        "%llu samples",
+        percent, axp__fixed(error, sizeof error, 100 * op->share_error, 1),
+        axp_format_ns(time, sizeof time, op->self_ns),
+        (unsigned long long)op->samples, (unsigned long long)a->v->n_sampled);
+    axp__draft_metric(d, "samples", (double)op->samples);
+    axp__draft_metric(d, "share_error", op->share_error);
+}
+
 static void add(struct axp__analysis *a, const axp_op *op)
 {
     static const double steps[3] = {25, 35, 50};
@@ -50,24 +65,42 @@ static void add(struct axp__analysis *a, const axp_op *op)
     d->fraction = roof > 0 ? fmax(0, 1 - axp_op_gflops(op) / roof) : 1;
     d->confidence = roof > 0 ? 0.7 : 0.5;
     d->suggestion = suggestion_for(op);
-    axp__draft_say(a, d, "takes %s %% of its threads' time: %s in %llu %s",
-                   axp__fixed(part, sizeof part, percent, 1),
-                   axp_format_ns(time, sizeof time, op->self_ns),
-                   (unsigned long long)op->calls,
-                   op->calls == 1 ? "call" : "calls");
+    axp__fixed(part, sizeof part, percent, 1);
+    axp_format_ns(time, sizeof time, op->self_ns);
     axp__draft_metric(d, "time_percentage", percent);
     axp__draft_metric(d, "total_time_ms", (double)op->total_ns / 1e6);
+    if (op->is_sampled) {
+        say_sampled(a, d, op, part);
+        return;
+    }
+    axp__draft_say(a, d, "takes %s %% of its threads' time: %s in %llu %s",
+                   part, time, (unsigned long long)op->calls,
+                   op->calls == 1 ? "call" : "calls");
     axp__draft_metric(d, "call_count", (double)op->calls);
 }
 
-void axp__rule_slow_operation(struct axp__analysis *a)
+/* Functions are judged where nobody marked anything: else they say what the
+ * scopes above them say. */
+static bool is_marked(const axp_view *v)
+{
+    for (size_t i = 0; i < v->n_ops; i++)
+        if (!v->ops[i].is_wait) return true;
+    return false;
+}
+
+static void look_at(struct axp__analysis *a, const axp_op *op, size_t n)
 {
     double least = a->threshold[AXP__T_slow_operation_percent] / 100;
     double wall = (double)a->v->duration_ns *
                   a->threshold[AXP__T_slow_operation_min_wall_percent] / 100;
-    for (size_t i = 0; i < a->v->n_ops; i++) {
-        const axp_op *op = &a->v->ops[i];
+    for (; n--; op++) {
         if (op->is_wait || op->time_share < least || !op->self_ns) continue;
         if ((double)axp__wall_ns(a->wall, op) >= wall) add(a, op);
     }
+}
+
+void axp__rule_slow_operation(struct axp__analysis *a)
+{
+    look_at(a, a->v->ops, a->v->n_ops);
+    if (!is_marked(a->v)) look_at(a, a->v->functions, a->v->n_functions);
 }

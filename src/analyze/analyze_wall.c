@@ -253,6 +253,12 @@ void axp__wall_spread(const struct axp__wall *w, const axp_op *op,
                       double part[AXP__WALL_SLICES])
 {
     double room[AXP__WALL_SLICES]; /* of a slice, not covered by a thread yet */
+    if (op->is_sampled) {          /* nobody knows when: as if all the time */
+        double all = w->all.end - w->all.begin;
+        for (int i = 0; i < AXP__WALL_SLICES; i++)
+            part[i] = all > 0 ? fmin(1, (double)op->self_ns / all) : 0;
+        return;
+    }
     const struct pair *end, *p = pairs_of(w, op, &end);
     double scale = scale_of(p, end, op);
     for (int i = 0; i < AXP__WALL_SLICES; i++) {

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Folded stacks, as flamegraph.pl, inferno and others read them: a line a
  * place in the call tree, names from the outermost with ; between, and its
- * self time in nanoseconds. Threads are merged, as in the view's tree. */
+ * self time in nanoseconds: of a scope without what its sampled functions have.
+ * Threads are merged, as in the view's tree. */
 #include <stdlib.h>
 
 #include "emit/emit_export.h"
+#include "model/model_functions.h"
 #include "record/record_thread.h"
 
 /* A name has no ; and no control characters in it, and begins no comment. */
@@ -28,6 +30,7 @@ static void put_name(struct axp__out *o, const char *name, size_t most,
 
 struct stack {
     int32_t *path;
+    const axp_ns *rest;
     struct axp__stack_limit most;
 };
 
@@ -48,19 +51,23 @@ static void put_line(struct axp__out *o, const axp_view *v, size_t node,
         }
         axp__out_char(o, k ? ';' : ' ');
     }
-    axp__out_u64(o, v->tree[node].self_ns);
+    axp__out_u64(o, s->rest[node]);
     axp__out_char(o, '\n');
 }
 
 axp_status axp__emit_folded(const axp_view *v, struct axp__out *o)
 {
-    struct stack s = {.path = malloc((v->n_tree + 1) * sizeof *s.path)};
-    if (!s.path || !axp__export_stack(v, &s.most)) {
+    axp_ns *rest = axp__view_rest(v);
+    struct stack s = {.path = malloc((v->n_tree + 1) * sizeof *s.path),
+                      .rest = rest};
+    if (!s.path || !rest || !axp__export_stack(v, &s.most)) {
         free(s.path);
+        free(rest);
         return axp__fail(AXP_E_NO_MEMORY, "no memory to export");
     }
     for (size_t i = 1; i < v->n_tree; i++)
-        if (v->tree[i].self_ns) put_line(o, v, i, &s);
+        if (rest[i]) put_line(o, v, i, &s);
     free(s.path);
+    free(rest);
     return AXP_OK;
 }

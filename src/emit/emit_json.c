@@ -153,6 +153,26 @@ static void put_ops(struct axp__json *j, const axp_view *v)
     end_list(j);
 }
 
+/* Of which most of an operation's fields would say nothing. */
+static void put_functions(struct axp__json *j, const axp_view *v)
+{
+    axp__json_list(j, "functions");
+    for (size_t i = 0; i < v->n_functions; i++) {
+        const axp_op *f = &v->functions[i];
+        begin_item(j);
+        axp__json_text(j, "name", f->name);
+        axp__json_u64(j, "samples", f->samples);
+        axp__json_u64(j, "total_ns", f->total_ns);
+        axp__json_u64(j, "self_ns", f->self_ns);
+        axp__json_f64(j, "time_share", f->time_share);
+        axp__json_f64(j, "share_error", f->share_error);
+        axp__json_text(j, "file", f->file);
+        axp__json_known(j, "line", f->line > 0, f->line);
+        axp__json_end(j, '}');
+    }
+    end_list(j);
+}
+
 static void put_tree(struct axp__json *j, const axp_view *v)
 {
     axp__json_list(j, "tree");
@@ -168,6 +188,7 @@ static void put_tree(struct axp__json *j, const axp_view *v)
         axp__json_known(j, "bytes", n->bytes > 0, n->bytes);
         axp__json_u64(j, "allocated_bytes", n->allocated_bytes);
         axp__json_bool(j, "is_sampled", n->is_sampled);
+        if (n->is_sampled) axp__json_u64(j, "samples", n->samples);
         put_device(j, n->device);
         axp__json_end(j, '}');
     }
@@ -372,7 +393,7 @@ axp_status axp__emit_json(const axp_view *v, const axp_findings *f,
                           const axp_report_options *options, struct axp__out *o)
 {
     static void (*const sections[])(struct axp__json *, const axp_view *) = {
-        put_ops,     put_tree,      put_memory, put_steps,
+        put_ops,     put_functions, put_tree,   put_memory,  put_steps,
         put_threads, put_processes, put_tracks, put_counters};
     struct axp__json j = {.o = o, .is_airy = true};
     axp__json_begin(&j, '{');

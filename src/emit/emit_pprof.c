@@ -16,6 +16,7 @@
 #include "emit/emit_export.h"
 #include "emit/emit_name.h"
 #include "emit/emit_proto.h"
+#include "model/model_functions.h"
 #include "record/record_thread.h"
 
 #define N_VALUES 6
@@ -109,22 +110,28 @@ static uint64_t function_of(struct pprof *p, const char *name,
     return function;
 }
 
+static void set_place(struct pprof *p, const axp_op *op)
+{
+    struct function *f =
+        &p->functions[function_of(p, op->name, op->device) - 1];
+    f->file = op->file;
+    f->line = op->line;
+}
+
 static bool init_functions(struct pprof *p)
 {
-    size_t most = p->v->n_tree + p->v->n_memory_names + p->v->n_ops + 3;
+    size_t most = p->v->n_tree + p->v->n_memory_names + p->v->n_ops +
+                  p->v->n_functions + 3;
     p->n_slots = 64;
     while (p->n_slots < most * 2)
         p->n_slots *= 2;
     p->functions = calloc(most, sizeof *p->functions);
     p->slots = calloc(p->n_slots, sizeof *p->slots);
     if (!p->functions || !p->slots) return false;
-    for (size_t i = 0; i < p->v->n_ops; i++) {
-        const axp_op *op = &p->v->ops[i];
-        struct function *f =
-            &p->functions[function_of(p, op->name, op->device) - 1];
-        f->file = op->file;
-        f->line = op->line;
-    }
+    for (size_t i = 0; i < p->v->n_functions; i++)
+        set_place(p, &p->v->functions[i]);
+    for (size_t i = 0; i < p->v->n_ops; i++)
+        set_place(p, &p->v->ops[i]);
     return true;
 }
 
@@ -204,9 +211,11 @@ static void put_tree(struct pprof *p)
     uint64_t path[MOST_DEPTH];
     struct axp__stack_limit most;
     uint32_t *function = malloc((p->v->n_tree + 1) * sizeof *function);
-    if (!function || !axp__export_stack(p->v, &most)) {
+    axp_ns *rest = axp__view_rest(p->v);
+    if (!function || !rest || !axp__export_stack(p->v, &most)) {
         p->has_failed = true;
         free(function);
+        free(rest);
         return;
     }
     if (most.n_frames > MOST_DEPTH) most.n_frames = MOST_DEPTH;
@@ -217,12 +226,16 @@ static void put_tree(struct pprof *p)
         for (int32_t k = (int32_t)i; k > 0 && n < most.n_frames;
              k = p->v->tree[k].parent)
             path[n++] = function[k];
-        const uint64_t values[N_VALUES] = {
-            node->self_ns,       node->calls,           to_int(node->flops),
-            to_int(node->bytes), node->allocated_bytes, 0};
+        const uint64_t values[N_VALUES] = {rest[i],
+                                           node->calls,
+                                           to_int(node->flops),
+                                           to_int(node->bytes),
+                                           node->allocated_bytes,
+                                           0};
         put_sample(p, path, n, values);
     }
     free(function);
+    free(rest);
 }
 
 static void put_memory(struct pprof *p)

@@ -42,7 +42,7 @@ void axp__text_heading(struct axp__text *t, const char *title,
     va_start(args, detail);
     vsnprintf(text, sizeof text, detail, args);
     va_end(args);
-    size_t used = 4 + strlen(title), more = 2 + strlen(text);
+    size_t used = 4 + axp__columns(title), more = 2 + axp__columns(text);
     bool fits = used + more <= t->width;
     axp__out_text(t->o, "\n");
     axp__text_style(t, AXP__DIM);
@@ -180,12 +180,20 @@ static void put_counts(struct axp__text *t, const axp_view *v)
     axp__text_wrap(t, "", w.text);
 }
 
+/* Operations that did something, and not only waited. */
+static bool has_work(const axp_view *v)
+{
+    size_t i = 0;
+    while (i < v->n_ops && v->ops[i].is_wait)
+        i++;
+    return i < v->n_ops;
+}
+
 const char *axp__text_unjudged(const axp_view *v)
 {
-    bool is_any = v->n_tracks || v->memory.n_allocs || v->steps.count;
-    for (size_t i = 0; !is_any && i < v->n_ops; i++)
-        is_any = !v->ops[i].is_wait;
-    if (is_any) return NULL;
+    if (v->n_tracks || v->memory.n_allocs || v->steps.count || has_work(v) ||
+        v->n_functions)
+        return NULL;
     return "Nothing could be judged: no scope, allocation or step was "
            "recorded. Mark what matters with AXP_SCOPE, or build with "
            "-finstrument-functions; \"axprof doctor PROGRAM\" says what fits "
@@ -265,7 +273,10 @@ axp_status axp__emit_text(const axp_view *v, const axp_findings *f,
     else
         axp__text_findings(&t, f, axp__shown_findings(f, options));
     axp__text_open(&t, v);
-    axp__text_ops(&t, v);
+    bool has_ops = has_work(v);
+    if (!has_ops) axp__text_functions(&t, v);
+    if (has_ops || !v->n_functions || v->n_ops) axp__text_ops(&t, v);
+    if (has_ops) axp__text_functions(&t, v);
     axp__text_tree(&t, v);
     axp__text_memory(&t, v);
     axp__text_steps(&t, v);

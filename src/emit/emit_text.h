@@ -73,6 +73,7 @@ void axp__text_findings(struct axp__text *t, const axp_findings *f,
                         size_t shown);
 void axp__text_open(struct axp__text *t, const axp_view *v);
 void axp__text_ops(struct axp__text *t, const axp_view *v);
+void axp__text_functions(struct axp__text *t, const axp_view *v);
 void axp__text_processes(struct axp__text *t, const axp_view *v);
 void axp__text_tree(struct axp__text *t, const axp_view *v);
 void axp__text_memory(struct axp__text *t, const axp_view *v);

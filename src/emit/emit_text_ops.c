@@ -118,7 +118,10 @@ static void put_place(struct tree *tree, size_t at, unsigned depth,
     const axp_tree_node *n = &tree->v->tree[tree->places[at].node];
     axp__cell *cells = axp__table_row_on(tree->table, n->name, n->device);
     axp__table_branch(tree->table, depth, has_next);
-    axp__short_count(cells[0], n->calls);
+    if (n->is_sampled)
+        strcpy(cells[0], "~");
+    else
+        axp__short_count(cells[0], n->calls);
     axp__short_ns(cells[1], n->total_ns);
     axp__short_ns(cells[2], n->self_ns);
     axp__short_percent(cells[3], (double)n->total_ns / tree->all_ns);
@@ -158,9 +161,10 @@ void axp__text_tree(struct axp__text *t, const axp_view *v)
     bool ok = collect(&tree);
     if (!ok) t->has_failed = true;
     if (ok && !is_flat(&tree)) {
-        axp__text_heading(
-            t, "Call tree", "share of %s in scopes, from 1 %% on",
-            axp_format_ns(text, sizeof text, v->tree[0].total_ns));
+        axp__text_heading(t, "Call tree",
+                          "share of %s in scopes%s, from 1 %% on",
+                          axp_format_ns(text, sizeof text, v->tree[0].total_ns),
+                          v->n_functions ? " and samples (~)" : "");
         tree.table = axp__table_create(
             t, columns, sizeof columns / sizeof *columns, SHOWN_PLACES);
         if (tree.table) put_children(&tree, 0, 0, 0);

@@ -33,6 +33,15 @@ static bool is_same_host(const struct axp__file_head *a,
            a->clock_source == b->clock_source;
 }
 
+/* A number that parts of one host have in common. */
+static uint32_t host_of(const struct join *j, size_t i)
+{
+    size_t k = 0;
+    while (k < i && !is_same_host(j->parts[k].head, j->parts[i].head))
+        k++;
+    return (uint32_t)k;
+}
+
 /* How the ticks of a part become those of the first. */
 static void set_time(struct join *j, size_t i)
 {
@@ -196,6 +205,7 @@ static bool add_part(struct join *j, size_t i)
     struct axp__capture *p = j->parts[i].capture;
     struct axp__shift *s = j->shift[i];
     size_t first = c->n_rows;
+    uint32_t host = host_of(j, i);
     c->processes[c->n_processes++] =
         (struct axp__cap_process){p->title,
                                   p->process_id,
@@ -203,7 +213,8 @@ static bool add_part(struct join *j, size_t i)
                                   s->first_row,
                                   axp__shift_ticks(s, p->end_ticks),
                                   p,
-                                  {s->first_stack[0], s->first_stack[1]}};
+                                  {s->first_stack[0], s->first_stack[1]},
+                                  host};
     for (size_t k = 0; k < p->n_rows; k++) {
         c->rows[c->n_rows] = p->rows[k];
         axp__shift_row(s, &c->rows[c->n_rows++]);
@@ -224,7 +235,7 @@ static bool add_part(struct join *j, size_t i)
     }
     axp__shift_chunks(s, c->chunks + c->n_chunks);
     c->n_chunks += p->n_chunks;
-    axp__shift_samples(s, (uint32_t)i, c->samples + c->n_samples);
+    axp__shift_samples(s, host, c->samples + c->n_samples);
     c->n_samples += p->n_samples;
     c->n_events += p->n_events;
     c->n_steps += p->n_steps;

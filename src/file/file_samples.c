@@ -20,7 +20,7 @@ struct columns {
 static uint64_t most_bytes(unsigned column, uint64_t n)
 {
     return n * (column == AXP__SAMPLE_STACKS    ? 4
-                : column == AXP__SAMPLE_THREADS ? 2 * AXP__VARINT_MAX
+                : column == AXP__SAMPLE_THREADS ? 3 * AXP__VARINT_MAX
                                                 : AXP__VARINT_MAX);
 }
 
@@ -65,6 +65,8 @@ static bool read_samples(struct columns *c, const struct axp__block *head,
     if (axp__bytes_left(&c->at[AXP__SAMPLE_STACKS]) != 4 * n) return false;
     for (uint64_t i = 0; i < n; i++, left--) {
         if (!left) {
+            s.process =
+                axp__get_varint(&c->at[AXP__SAMPLE_THREADS]) & UINT32_MAX;
             s.tid = axp__get_varint(&c->at[AXP__SAMPLE_THREADS]);
             left = axp__get_varint(&c->at[AXP__SAMPLE_THREADS]);
             s.ticks = head->base_ticks;

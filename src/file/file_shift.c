@@ -126,15 +126,15 @@ static bool load_samples(const struct axp__cap_samples *from,
     for (uint32_t i = 0; i < from->n; i++) {
         out[i].ticks = axp__shift_ticks(s, out[i].ticks);
         out[i].stack = axp__shift_stack(s, out[i].stack);
-        out[i].process = s->process;
+        out[i].process |= (uint64_t)s->host << 32;
     }
     return true;
 }
 
-void axp__shift_samples(struct axp__shift *s, uint32_t process,
+void axp__shift_samples(struct axp__shift *s, uint32_t host,
                         struct axp__cap_samples *to)
 {
-    s->process = process;
+    s->host = host;
     for (size_t i = 0; i < s->part->n_samples; i++)
         to[i] = (struct axp__cap_samples){.load = load_samples,
                                           .source = &s->source,

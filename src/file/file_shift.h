@@ -22,7 +22,7 @@ struct axp__shift {
     uint64_t from_ticks, to_ticks;
     double ratio;
     uint64_t shift_ns; /* added to the times of tracks */
-    uint32_t process;  /* its number */
+    uint32_t host;     /* its number */
 };
 
 static inline uint64_t axp__shift_ticks(const struct axp__shift *s,
@@ -70,8 +70,8 @@ static inline uint32_t axp__shift_stack(const struct axp__shift *s, uint32_t id)
 
 /* The chunks of the part, as to's. False: no memory. */
 bool axp__shift_chunks(struct axp__shift *s, struct axp__cap_chunk *to);
-/* Its samples, as to's, which are those of one of the processes. */
-void axp__shift_samples(struct axp__shift *s, uint32_t process,
+/* Its samples, as to's, of processes of a host. */
+void axp__shift_samples(struct axp__shift *s, uint32_t host,
                         struct axp__cap_samples *to);
 /* A row, an allocation name, in place; a lane and what is in it, of the part,
  * copied into c. */

@@ -98,6 +98,14 @@ size_t axp_view_ops_sized(const axp_view *v, axp_order order, axp_op *out,
     return v->n_ops;
 }
 
+size_t axp_view_functions_sized(const axp_view *v, axp_op *out, size_t cap,
+                                size_t size)
+{
+    struct place p = {out, cap, size};
+    return v ? put_all(p, v->functions, v->n_functions, sizeof *v->functions)
+             : 0;
+}
+
 size_t axp_view_tree_sized(const axp_view *v, axp_tree_node *out, size_t cap,
                            size_t size)
 {

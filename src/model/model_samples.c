@@ -52,7 +52,7 @@ void axp__samples_fini(struct axp__samples *s)
 }
 
 /* The first that is not before such a one. */
-static size_t find(const struct axp__samples *s, uint32_t process, uint64_t tid,
+static size_t find(const struct axp__samples *s, uint64_t process, uint64_t tid,
                    uint64_t ticks)
 {
     struct axp__cap_sample wanted = {
@@ -178,12 +178,9 @@ static int give_in_row(struct giver *g, const struct axp__stream *s,
 
 static int give_loose(struct giver *g, const struct axp__cap_sample *s)
 {
-    const struct axp__capture *c = g->v->capture;
     axp_sample out = {.time_ns = axp__view_time(g->v, s->ticks),
                       .thread_id = s->tid,
-                      .process_id = c->n_processes
-                                        ? c->processes[s->process].process_id
-                                        : c->process_id,
+                      .process_id = s->process & UINT32_MAX,
                       .stack = s->stack,
                       .kind = s->kind,
                       .weight = s->weight,

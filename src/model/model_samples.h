@@ -12,7 +12,7 @@
  *
  * Threads    a thread's id may have been another's before: a sample belongs to
  *            the row of its id that began last before it.
- * Memory     40 bytes a sample, while they are read.
+ * Memory     48 bytes a sample, while they are read.
  * Input      untrusted; file_samples.h bounds how many there are.
  */
 #ifndef AXP_MODEL_SAMPLES_H
@@ -30,7 +30,7 @@ void axp__samples_fini(struct axp__samples *s);
 /* Gives the rows of threads their samples; sorts the rows. */
 struct axp__sampled_row {
     struct axp__row_reader *reader;
-    uint32_t process;
+    uint64_t process; /* axp__cap_whose */
 };
 void axp__samples_place(struct axp__samples *s, struct axp__sampled_row *rows,
                         size_t n);

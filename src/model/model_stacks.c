@@ -190,6 +190,9 @@ static void put_frames(struct place *p, const struct known *k, uint64_t address)
         frame.offset = address - k->module->bias;
     }
     if (!k || !k->symbol) {
+        /* no file, such as "[kernel]": its parts have no names */
+        if (frame.module && frame.module[0] == '[')
+            frame.function = frame.module;
         put(p, &frame);
         return;
     }

@@ -312,7 +312,8 @@ static bool give_samples(struct axp__stream *s)
         struct axp__row_reader *r = &s->sources[i].reader;
         uint32_t process = s->rows[s->sources[i].row].process;
         if (r->cap && !r->track)
-            rows[n++] = (struct axp__sampled_row){r, process};
+            rows[n++] = (struct axp__sampled_row){
+                r, axp__cap_whose(s->v->capture, process)};
     }
     bool ok = rows && axp__samples_load(s->v, &s->samples);
     if (ok) axp__samples_place(&s->samples, rows, n);

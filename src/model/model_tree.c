@@ -102,6 +102,7 @@ static void finish(axp_view *v, struct table *t)
         n.total_ns = axp__view_ns(v, m->total_ticks) + m->total_ns;
         n.self_ns = axp__view_ns(v, self) + m->self_ns;
         moved[i] = (int32_t)v->n_tree;
+        v->tree_names[v->n_tree] = m->name;
         v->tree[v->n_tree++] = n;
     }
     for (size_t i = 1; i < v->n_tree; i++)
@@ -123,7 +124,8 @@ bool axp__view_make_tree(axp_view *v)
     t.node = calloc(cap, sizeof *t.node);
     t.slots = calloc(t.n_slots, sizeof *t.slots);
     v->tree = calloc(cap, sizeof *v->tree);
-    bool ok = t.at && t.node && t.slots && v->tree;
+    v->tree_names = calloc(cap, sizeof *v->tree_names);
+    bool ok = t.at && t.node && t.slots && v->tree && v->tree_names;
     if (ok) {
         t.at[0] = (struct merged){.parent = -1, .is_used = true};
         t.n = 1;

@@ -6,6 +6,7 @@
 
 #include "base/base_version.h"
 #include "file/file_open.h"
+#include "model/model_functions.h"
 #include "model/model_stacks.h"
 #include "record/record_capture.h"
 #include "record/record_thread.h"
@@ -73,6 +74,8 @@ void axp_view_destroy(axp_view *v)
     free(v->processes);
     free(v->lives);
     free(v->tree);
+    free(v->tree_names);
+    axp__view_free_functions(v);
     free(v->domains);
     free(v->memory_names);
     free(v->leaks);

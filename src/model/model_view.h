@@ -52,8 +52,14 @@ struct axp_view {
     size_t n_processes;
     size_t n_recorded; /* processes whose rows there are */
     axp_tree_node *tree;
+    uint32_t *tree_names; /* ids; a function's place in functions */
     size_t n_tree;
-    axp_memory memory; /* the host's */
+    axp_op *functions; /* that were sampled, by self time; model_functions.h */
+    char **function_names; /* those that are made here */
+    size_t n_functions;
+    axp_ns sampled_ns;  /* processor time, */
+    uint64_t n_sampled; /* so many samples of it */
+    axp_memory memory;  /* the host's */
     axp_memory_domain *domains;
     size_t n_domains;
     axp_memory_name *memory_names;

@@ -25,7 +25,6 @@
 #include "os/os_about.h"
 #include "outside/outside_keep.h"
 #include "outside/outside_recover.h"
-#include "outside/outside_samples.h"
 #include "record/record_lane.h"
 #include "record/record_profiler.h"
 #include "record/record_thread.h"
@@ -34,7 +33,6 @@
 #include "wire/wire_decode.h"
 
 #define BATCH 256u
-#define SAMPLES_A_STEP 4096u /* that are worth a block */
 #define MODULES_EVERY_NS 1000000000u
 
 struct axp__outside {
@@ -45,12 +43,11 @@ struct axp__outside {
     uint64_t extent_bytes[AXP__SPACE_EXTENTS];
     struct axp__trace trace;
     char *path;
-    struct axp__chunk *copy;      /* BATCH of them */
-    uint64_t n_events;            /* moved so far */
-    struct axp__keep *keep;       /* NULL: everything */
-    struct axp__sampler *sampler; /* NULL: nobody samples */
-    uint64_t told_ns;             /* when its modules were told */
-    bool is_told;                 /* that writing failed */
+    struct axp__chunk *copy; /* BATCH of them */
+    uint64_t n_events;       /* moved so far */
+    struct axp__keep *keep;  /* NULL: everything */
+    uint64_t told_ns;        /* when its modules were told */
+    bool is_told;            /* that writing failed */
 };
 
 static void *map_at(int fd, uint64_t offset, uint64_t bytes)
@@ -122,8 +119,6 @@ struct axp__outside *axp__outside_open(int trace_fd, int spool_fd,
 void axp__outside_close(struct axp__outside *o)
 {
     if (!o) return;
-    if (o->sampler) axp__sampler_flush(o->sampler, &o->trace.pen);
-    axp__sampler_destroy(o->sampler);
     if (o->keep) axp__keep_finish(o->keep, &o->trace);
     axp__keep_destroy(o->keep);
     for (uint32_t i = 0; i < AXP__SPACE_EXTENTS; i++)
@@ -247,7 +242,7 @@ static void tell_modules(struct axp__outside *o)
     struct axp__pen *pen = &o->trace.pen;
     struct stat st;
     uint64_t now = axp__clock_of(CLOCK_MONOTONIC);
-    if ((!o->sampler && !axp__get(&o->prof->stacks.table)) ||
+    if (!axp__get(&o->prof->stacks.table) ||
         now - o->told_ns < MODULES_EVERY_NS || fstat(o->fd, &st))
         return;
     o->told_ns = now;
@@ -271,22 +266,10 @@ size_t axp__outside_step(struct axp__outside *o)
     for (uint32_t i = 1; i < n && n_taken < BATCH; i++)
         n_taken = take_full(o, i, taken, n_taken);
     write_sound(o, taken, n_taken);
-    if (o->sampler && axp__sampler_waiting(o->sampler) >= SAMPLES_A_STEP)
-        axp__sampler_flush(o->sampler, &o->trace.pen);
     tell_errors(o);
     for (size_t i = 0; i < n_taken; i++)
         if (taken[i]) give_back(o, taken[i]);
     return o->trace.pen.error ? 0 : n_taken;
-}
-
-/* ---- samples ----------------------------------------------------------------------------- */
-
-bool axp__outside_sample(struct axp__outside *o,
-                         const struct axp__sample *sample)
-{
-    if (!o->sampler) o->sampler = axp__sampler_create();
-    return o->sampler && !o->trace.pen.error &&
-           axp__sampler_put(o->sampler, &o->trace.pen, sample);
 }
 
 /* ---- what is wanted --------------------------------------------------------------------- */

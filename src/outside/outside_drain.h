@@ -13,11 +13,6 @@ struct axp__outside *axp__outside_open(int trace_fd, int spool_fd,
                                        const char *trace_path);
 /* Moves what is full; returns how many chunks that were. */
 size_t axp__outside_step(struct axp__outside *o);
-/* What a thread of the process did at some moment; written with others. False:
- * no memory, or writing failed. */
-struct axp__sample;
-bool axp__outside_sample(struct axp__outside *o,
-                         const struct axp__sample *sample);
 /* From here on only so much of the timeline is kept. */
 struct axp__keep_rule;
 bool axp__outside_keep(struct axp__outside *o,

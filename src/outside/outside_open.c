@@ -16,7 +16,6 @@
 #include "outside/outside_keep.h"
 #include "outside/outside_drain.h"
 #include "outside/outside_recover.h"
-#include "outside/outside_samples.h"
 #include "record/record_thread.h"
 
 static int open_own(const char *path)
@@ -70,32 +69,6 @@ axp_status axp_drain_set_keep(axp_drain *d, const axp_drain_keep *keep)
                                   .slow_ticks = ticks_of(k.slow_ns)};
     if (axp__outside_keep((struct axp__outside *)d, &rule)) return AXP_OK;
     return axp__fail(AXP_E_NO_MEMORY, "no memory to keep a part of a run");
-}
-
-/* The process's clock is this one's, or its spool would not be here; its rate
- * is that of CLOCK_MONOTONIC_RAW (os_clock.h). */
-static uint64_t ticks_at(axp_ns at)
-{
-    uint64_t now = axp__clock_of(CLOCK_MONOTONIC_RAW);
-    uint64_t ticks = axp__clock_now();
-    return at < now ? ticks - ticks_of(now - at) : ticks + ticks_of(at - now);
-}
-
-axp_status axp_drain_put(axp_drain *d, const axp_drain_sample *sample)
-{
-    axp_drain_sample s;
-    if (!d || !sample ||
-        !axp__sized_take(&s, sizeof s, sample,
-                         AXP__SIZE_TO(axp_drain_sample, weight)))
-        return axp__fail(AXP_E_INVALID, "axp_drain_sample has no valid size");
-    struct axp__sample to = {.ticks = ticks_at(s.at),
-                             .tid = s.thread_id,
-                             .weight = s.weight,
-                             .kind = s.kind,
-                             .frames = s.stack,
-                             .n_frames = s.stack ? s.n_frames : 0};
-    if (axp__outside_sample((struct axp__outside *)d, &to)) return AXP_OK;
-    return axp__fail(AXP_E_IO, "a sample could not be written");
 }
 
 void axp_drain_stop(axp_drain *d)

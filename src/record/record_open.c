@@ -27,6 +27,7 @@
 #include "os/os_space.h"
 #include "os/os_thread.h"
 #include "record/record_drain.h"
+#include "record/record_head.h"
 #include "record/record_lane.h"
 #include "record/record_spool.h"
 #include "record/record_tape.h"
@@ -121,16 +122,10 @@ static void fill_head(struct opening *o)
 {
     struct axp__tape *tape = o->tape;
     struct axp__trace *t = &tape->trace;
-    struct axp__clock_pair pair = axp__clock_pair_now();
-    t->head.version = AXP__FILE_VERSION;
+    axp__head_clock(&t->head);
     memcpy(t->head.run_id, tape->run_id, sizeof tape->run_id);
-    axp__about_boot_id(t->head.boot_id);
     t->head.rank = o->p->rank;
     t->head.start_ticks = o->p->start_ticks;
-    t->head.clock.ticks = pair.ticks;
-    t->head.clock.monotonic_ns = pair.monotonic_ns;
-    t->head.clock.realtime_ns = pair.realtime_ns;
-    t->head.clock_source = axp__get(&axp__clock_source);
     for (int i = 0; i < 16; i++)
         snprintf(t->id + 2 * i, 3, "%02x", o->id[i]);
     strcpy(t->spool, o->space ? "/dev/shm" : "beside");

@@ -17,6 +17,7 @@
 #include "os/os_space.h"
 #include "record/record_capture.h"
 #include "record/record_drain.h"
+#include "record/record_head.h"
 #include "record/record_lane.h"
 #include "record/record_spool.h"
 #include "wire/wire_decode.h"
@@ -73,20 +74,6 @@ static void strike_off(struct axp__tape *tape)
     pthread_mutex_unlock(&process->mutex);
 }
 
-/* What axprof run gave to all processes of a run, or this process's own. */
-static void set_run_id(struct axp__tape *tape)
-{
-    const char *hex = secure_getenv("AXPROF_RUN_ID");
-    if (!hex || strlen(hex) != 32) {
-        axp__random_bytes(tape->run_id, sizeof tape->run_id);
-        return;
-    }
-    for (int i = 0; i < 16; i++) {
-        char two[3] = {hex[2 * i], hex[2 * i + 1], 0};
-        tape->run_id[i] = (uint8_t)strtoul(two, NULL, 16);
-    }
-}
-
 struct axp__tape *axp__tape_create(struct axp__prof *p, const char *path,
                                    const axp_options *o)
 {
@@ -101,7 +88,7 @@ struct axp__tape *axp__tape_create(struct axp__prof *p, const char *path,
     tape->is_overwriting = o->flags & AXP_OVERWRITE;
     tape->trace.pen.fd = -1;
     tape->about = axp__trace_keep_about();
-    set_run_id(tape);
+    axp__head_run_id(tape->run_id);
     tape->p = p;
     enlist(tape);
     return tape;

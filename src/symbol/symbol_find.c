@@ -18,9 +18,11 @@
 #include <unistd.h>
 
 #include "symbol/symbol_demangle.h"
+#include "symbol/symbol_fde.h"
 #include "symbol/symbol_libdw.h"
 
-#define MAX_FRAMES 64 /* nested inlining beyond that is cut */
+#define MAX_FRAMES 64   /* nested inlining beyond that is cut */
+#define MAX_HEADERS 256 /* of a module */
 
 struct text {
     struct text *next;
@@ -33,6 +35,8 @@ struct module {
     Dwfl *session;         /* NULL: cannot be used */
     Dwfl_Module *handle;   /* of the session */
     GElf_Addr bias;
+    struct axp__fde_table functions; /* where there are no symbols … */
+    uint64_t first_code, end_code;   /* … and where code is at all */
     Dwarf_Die *unit; /* where the last search by hand ended; NULL: none */
     Dwarf_Addr unit_bias;
 };
@@ -68,6 +72,27 @@ static const char *keep_name(struct axp__symbolizer *s, const char *name)
 
 /* ---- modules ------------------------------------------------------------ */
 
+/* In the file's own bytes, which stay as long as the session. */
+static void find_functions(struct module *m, Elf *elf)
+{
+    size_t n_headers, n_bytes;
+    GElf_Phdr p;
+    const char *bytes = dw->elf_rawfile(elf, &n_bytes);
+    if (!bytes || dw->elf_getphdrnum(elf, &n_headers)) return;
+    for (size_t i = 0; i < n_headers && i < MAX_HEADERS; i++) {
+        if (!dw->gelf_getphdr(elf, (int)i, &p)) return;
+        if (p.p_type == PT_LOAD && p.p_flags & PF_X) {
+            m->first_code = p.p_vaddr;
+            m->end_code = p.p_vaddr + p.p_filesz;
+        }
+        if (p.p_type != PT_GNU_EH_FRAME || p.p_offset > n_bytes ||
+            p.p_filesz > n_bytes - p.p_offset)
+            continue;
+        m->functions = (struct axp__fde_table){
+            (const uint8_t *)bytes + p.p_offset, p.p_filesz, p.p_vaddr};
+    }
+}
+
 static void open_module(const struct axp__symbolizer *s, struct module *m,
                         const char *build_id)
 {
@@ -85,7 +110,9 @@ static void open_module(const struct axp__symbolizer *s, struct module *m,
         dw->dwfl_report_end(m->session, NULL, NULL);
         if (m->handle) {
             fd = -1; /* the session's now */
-            if (dw->dwfl_module_getelf(m->handle, &m->bias)) return;
+            Elf *elf = dw->dwfl_module_getelf(m->handle, &m->bias);
+            if (elf) find_functions(m, elf);
+            if (elf) return;
         }
         dw->dwfl_end(m->session);
         m->session = NULL;
@@ -244,6 +271,25 @@ static void set_begin_line(struct axp__symbolizer *s, struct module *m,
     free(scopes);
 }
 
+/* A function that has no name is called by where it begins. */
+static size_t find_unnamed(struct axp__symbolizer *s, const struct module *m,
+                           uint64_t address, struct axp__symbol *out,
+                           size_t cap)
+{
+    char text[512];
+    uint64_t begin;
+    const char *slash = strrchr(m->path, '/');
+    if (address < m->first_code || address >= m->end_code ||
+        !axp__fde_begin(&m->functions, address, &begin))
+        return 0;
+    snprintf(text, sizeof text, "%s+0x%llx", slash ? slash + 1 : m->path,
+             (unsigned long long)begin);
+    struct axp__symbol found = {.name = keep(s, text)};
+    if (!found.name) return 0;
+    if (cap) *out = found;
+    return 1;
+}
+
 size_t axp__symbol_find(struct axp__symbolizer *s,
                         const struct axp__place *place, struct axp__symbol *out,
                         size_t cap)
@@ -257,7 +303,7 @@ size_t axp__symbol_find(struct axp__symbolizer *s,
     Dwarf_Addr at = place->address + m->bias;
     const char *name = dw->dwfl_module_addrinfo(m->handle, at, &offset, &symbol,
                                                 NULL, NULL, NULL);
-    if (!name) return 0;
+    if (!name) return find_unnamed(s, m, place->address, out, cap);
     set_line(s, m, at, &last);
     if (offset == 0)
         set_begin_line(s, m, at, &last);

@@ -204,7 +204,7 @@ struct axp__cap_module { /* an object that the process had loaded */
 struct axp__cap_sample {
     uint64_t ticks, tid, weight;
     uint32_t stack, kind;
-    uint32_t process; /* of those that were joined, from 0 */
+    uint64_t process; /* its id, and the host's number above: axp__cap_whose */
     bool is_placed;   /* its thread has a row; set by who reads */
 };
 
@@ -227,6 +227,7 @@ struct axp__cap_process {
     uint64_t end_ticks;
     const struct axp__capture *part; /* its own, which has its stacks … */
     uint32_t first_stack[2];         /* … whose ids begin there, by table */
+    uint32_t host;                   /* a number: the same on one host */
 };
 
 /* What ran, where and when. NULL, 0: unknown. */
@@ -425,6 +426,16 @@ static inline uint32_t axp__cap_process_of(const struct axp__capture *c,
             high = mid;
     }
     return (uint32_t)low;
+}
+
+/* What a process is known by, beside all others that were joined: its id, and
+ * the number of its host above that. */
+static inline uint64_t axp__cap_whose(const struct axp__capture *c,
+                                      uint32_t process)
+{
+    if (!c->n_processes) return c->process_id & UINT32_MAX;
+    return (uint64_t)c->processes[process].host << 32 |
+           (c->processes[process].process_id & UINT32_MAX);
 }
 
 /* Where what a row has left open ends: with its process. */

@@ -5,17 +5,17 @@
  *
  *   5 times: length, length compressed or 0; then the columns themselves
  *
- *   THREADS  pairs of varints: the id of a thread, how many of the samples that
- *            follow are its
- *   TIMES    varints: ticks since the sample before of that pair; of its first,
- *            since the head's base ticks
+ *   THREADS  three varints: the id of a process, that of a thread of it, how
+ *            many of the samples that follow are its
+ *   TIMES    varints: ticks since the sample before of that thread; of its
+ *            first, since the head's base ticks
  *   STACKS   ids, 4 bytes each: the lowest bytes of all, then the next, …
  *   KINDS    varints: what was counted; 0 is time on a processor
  *   WEIGHTS  varints: how much of it the sample stands for
  *
  * The head's n is the number of samples. Blocks are in any order in time.
  *
- * Place    put by outside_samples.c, got by file_samples.c.
+ * Place    put by sampling_rows.c, got by file_samples.c.
  */
 #ifndef AXP_WIRE_SAMPLES_H
 #define AXP_WIRE_SAMPLES_H

@@ -76,6 +76,11 @@ def recordings(folder):
     return [*folder.glob("*.axp"), *folder.glob("*.axp.parts/*.axp")]
 
 
+def has_samples(data):
+    """They are a recording of their own, if there are any."""
+    return bool(data["functions"])
+
+
 def wait_for_files(folder, n):
     """Until so many recordings are there, each with its number."""
     def are_there():

@@ -279,10 +279,11 @@ def read_samples(b, body):
     kinds, weights = Bytes(kinds), Bytes(weights)
     stacks, samples = ids(stacks, b.n), []
     while threads.more():
-        tid, n, now = threads.varint(), threads.varint(), b.base
+        pid, tid, n = (threads.varint() for _ in range(3))
+        now = b.base
         for _ in range(n):
             now += times.varint()
-            samples.append((tid, now, stacks[len(samples)], kinds.varint(),
+            samples.append((pid, tid, now, stacks[len(samples)], kinds.varint(),
                             weights.varint()))
     assert len(samples) == b.n
     return samples

@@ -9,8 +9,7 @@
 
 #include "base/base_bytes.h"
 #include "file_support.h"
-#include "outside/outside_drain.h"
-#include "outside/outside_samples.h"
+#include "sampling/sampling_file.h"
 #include "wire/wire_block.h"
 #include "wire/wire_samples.h"
 #include "wire/wire_stack.h"
@@ -21,7 +20,7 @@
 
 /* Known to both sides: the recorder's thread ids. */
 struct shared {
-    uint64_t main_tid, worker_tid, end;
+    uint64_t pid, main_tid, worker_tid, end;
 };
 
 static uint64_t own_tid(void)
@@ -85,39 +84,55 @@ static struct shared record_and_die(const char *path)
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFSIGNALED(status));
     struct shared s = *at;
+    s.pid = (uint64_t)child;
     munmap(at, sizeof *at);
     return s;
 }
 
 /* ---- samples --------------------------------------------------------------------------- */
 
-static void put(struct axp__outside *o, uint64_t tid, uint64_t ticks)
+static void put(struct axp__sampled *to, uint64_t pid, uint64_t tid,
+                uint64_t ticks)
 {
     uint64_t frames[3] = {0x5000 + ticks % 7, 0x6000, tid};
     struct axp__sample s = {.ticks = ticks,
+                            .pid = pid,
                             .tid = tid,
                             .weight = ticks % 11,
                             .kind = (uint32_t)(ticks % 2),
                             .frames = frames,
                             .n_frames = ticks % 13 ? 3 : 0};
-    assert_true(axp__outside_sample(o, &s));
+    assert_true(axp__sampled_put(to, &s));
 }
 
 /* Every 37 ns, backwards, from before the first scope to after the last, on
  * both threads and one that recorded nothing. */
 static uint64_t put_all(const char *path, const struct shared *s)
 {
-    axp_drain *d = axp_drain_open(path);
-    if (!d) fail_msg("%s", axp_last_error());
-    struct axp__outside *o = (struct axp__outside *)d;
+    struct axp__sampled *to = axp__sampled_create(path, "samples");
+    if (!to) fail_msg("%s", axp_last_error());
     uint64_t n = 0;
     for (uint64_t t = s->end + 500; t > START - 500; t -= 37, n += 3) {
-        put(o, s->worker_tid, t);
-        put(o, s->main_tid, t);
-        put(o, 99999999, t);
-        if (n % 30000 == 0) axp_drain_step(d);
+        put(to, s->pid, s->worker_tid, t);
+        put(to, s->pid, s->main_tid, t);
+        put(to, s->pid, 99999999, t);
+        if (n % 30000 == 0) axp__sampled_flush(to, false);
     }
-    if (axp_drain_close(d, true)) fail_msg("%s", axp_last_error());
+    if (axp__sampled_close(to)) fail_msg("%s", axp_last_error());
+    return n;
+}
+
+/* A recording and samples of it, in one file. */
+static uint64_t record_and_sample(const char *path, struct shared *s)
+{
+    const char *parts[] = {fs_path("process.axp"), fs_path("sampled.axp")};
+    *s = record_and_die(parts[0]);
+    uint64_t n = put_all(parts[1], s);
+    axp_drain *d = axp_drain_open(parts[0]);
+    if (!d || axp_drain_close(d, true)) fail_msg("%s", axp_last_error());
+    if (axp_file_join(parts, 2, path, false)) fail_msg("%s", axp_last_error());
+    unlink(parts[0]);
+    unlink(parts[1]);
     return n;
 }
 
@@ -193,8 +208,8 @@ static void assert_joined(const char *path, struct shared s, uint64_t n)
 static void samples_find_their_scopes(void **state)
 {
     (void)state;
-    struct shared s = record_and_die(fs_path("a.axp"));
-    uint64_t n = put_all(fs_path("a.axp"), &s);
+    struct shared s;
+    uint64_t n = record_and_sample(fs_path("a.axp"), &s);
     assert_joined(fs_path("a.axp"), s, n);
     char *said;
     if (fs_check(fs_path("a.axp"), &said)) fail_msg("%s", said);
@@ -219,8 +234,8 @@ static int count(const axp_sample *x, void *ctx)
 static void reading_may_stop(void **state)
 {
     (void)state;
-    struct shared s = record_and_die(fs_path("a.axp"));
-    put_all(fs_path("a.axp"), &s);
+    struct shared s;
+    record_and_sample(fs_path("a.axp"), &s);
     axp_view *v = fs_open(fs_path("a.axp"));
     uint64_t n = 0;
     assert_int_equal(axp_view_samples(v, count, &n), AXP_OK);
@@ -234,10 +249,9 @@ static void reading_may_stop(void **state)
 static void samples_of_processes_are_kept_apart(void **state)
 {
     (void)state;
-    struct shared a = record_and_die(fs_path("a.axp"));
-    struct shared b = record_and_die(fs_path("b.axp"));
-    uint64_t n = put_all(fs_path("a.axp"), &a);
-    assert_int_equal(put_all(fs_path("b.axp"), &b), n);
+    struct shared a, b;
+    uint64_t n = record_and_sample(fs_path("a.axp"), &a);
+    assert_int_equal(record_and_sample(fs_path("b.axp"), &b), n);
     const char *paths[] = {fs_path("a.axp"), fs_path("b.axp")};
     assert_int_equal(axp_file_join(paths, 2, fs_path("c.axp"), false), AXP_OK);
     axp_view *v = fs_open(fs_path("c.axp"));
@@ -266,7 +280,7 @@ static uint8_t *find_samples(uint8_t *bytes, size_t len)
 static void what_samples_claim_is_not_believed(void **state)
 {
     (void)state;
-    struct shared s = record_and_die(fs_path("a.axp"));
+    struct shared s = record_and_die(fs_path("process.axp"));
     put_all(fs_path("a.axp"), &s);
     size_t len;
     uint8_t *bytes = fs_read(fs_path("a.axp"), &len);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Samples into a trace; see outside_samples.h. */
-#include "outside/outside_samples.h"
+/* Samples into a recording; see sampling_rows.h. */
+#include "sampling/sampling_rows.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 #define LEAST_COLUMN 32u
 
 struct waiting {
-    uint64_t tid, ticks, weight;
+    uint64_t pid, tid, ticks, weight;
     uint32_t stack, kind;
 };
 
@@ -30,7 +30,7 @@ struct axp__sampler {
     uint32_t n_written; /* stacks whose ids are below this are in the trace */
     size_t n;
     struct waiting waiting[AXP__SAMPLES_A_BLOCK];
-    uint8_t columns[AXP__SAMPLES_A_BLOCK * (5 * AXP__VARINT_MAX + 4)];
+    uint8_t columns[AXP__SAMPLES_A_BLOCK * (6 * AXP__VARINT_MAX + 4)];
 };
 
 struct axp__sampler *axp__sampler_create(void)
@@ -94,9 +94,15 @@ static bool write_stacks(struct axp__sampler *s, struct axp__pen *pen)
 static int by_thread_and_time(const void *a, const void *b)
 {
     const struct waiting *x = a, *y = b;
+    if (x->pid != y->pid) return x->pid > y->pid ? 1 : -1;
     if (x->tid != y->tid) return x->tid > y->tid ? 1 : -1;
     if (x->ticks != y->ticks) return x->ticks > y->ticks ? 1 : -1;
     return (x->stack > y->stack) - (x->stack < y->stack);
+}
+
+static bool is_same_thread(const struct waiting *a, const struct waiting *b)
+{
+    return a->pid == b->pid && a->tid == b->tid;
 }
 
 static uint64_t least_ticks(const struct axp__sampler *s)
@@ -111,8 +117,9 @@ static size_t put_threads(const struct axp__sampler *s, uint8_t *at)
 {
     uint8_t *from = at;
     for (size_t i = 0, k; i < s->n; i = k) {
-        for (k = i; k < s->n && s->waiting[k].tid == s->waiting[i].tid;)
+        for (k = i; k < s->n && is_same_thread(&s->waiting[k], &s->waiting[i]);)
             k++;
+        at = axp__put_varint(at, s->waiting[i].pid);
         at = axp__put_varint(at, s->waiting[i].tid);
         at = axp__put_varint(at, k - i);
     }
@@ -124,7 +131,8 @@ static size_t put_times(const struct axp__sampler *s, uint64_t base,
 {
     uint8_t *from = at;
     for (size_t i = 0; i < s->n; i++) {
-        bool is_first = !i || s->waiting[i - 1].tid != s->waiting[i].tid;
+        bool is_first =
+            !i || !is_same_thread(&s->waiting[i - 1], &s->waiting[i]);
         uint64_t before = is_first ? base : s->waiting[i - 1].ticks;
         at = axp__put_varint(at, s->waiting[i].ticks - before);
     }
@@ -212,7 +220,8 @@ bool axp__sampler_put(struct axp__sampler *s, struct axp__pen *pen,
 {
     if (s->n == AXP__SAMPLES_A_BLOCK && !axp__sampler_flush(s, pen))
         return false;
-    s->waiting[s->n++] = (struct waiting){.tid = sample->tid,
+    s->waiting[s->n++] = (struct waiting){.pid = sample->pid,
+                                          .tid = sample->tid,
                                           .ticks = sample->ticks,
                                           .weight = sample->weight,
                                           .stack = intern(s, sample),

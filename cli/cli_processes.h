@@ -30,39 +30,40 @@
  *            less than 200 times what a sample took: 0.5 % of one core.
  * Threads    one, the parent's.
  */
-#ifndef CLI_SAMPLE_H
-#define CLI_SAMPLE_H
+#ifndef CLI_PROCESSES_H
+#define CLI_PROCESSES_H
 #include <sys/resource.h>
 
 #include <axprof/axprof_adapter.h>
 
 #include "cli/cli_proc.h"
 
-typedef struct cli_sampler cli_sampler;
+typedef struct cli_processes cli_processes;
 
 /* What a status line and a last line want to know. */
-typedef struct cli_sample_now {
+typedef struct cli_processes_now {
     uint64_t n_processes, n_threads, rss_bytes, cpu_ns;
     uint64_t n_processes_seen, max_threads, max_rss_bytes;
     uint64_t n_left;   /* that go on though the program has ended */
     uint64_t n_missed; /* were over before they were looked at */
-} cli_sample_now;
+} cli_processes_now;
 
 /* NULL without memory. p is the caller's and outlives it; name is what the
  * first process is called, since the kernel cuts names at 15 bytes. */
-cli_sampler *cli_sampler_create(axp_profiler *p, pid_t first, const char *name);
-void cli_sampler_destroy(cli_sampler *s);
+cli_processes *cli_processes_create(axp_profiler *p, pid_t first,
+                                    const char *name);
+void cli_processes_destroy(cli_processes *s);
 /* Who knows how much of a process's memory is not the program's but the
  * recorder's: it is taken off. */
 typedef uint64_t (*cli_own_bytes)(void *ctx, pid_t pid);
-void cli_sampler_set_own(cli_sampler *s, cli_own_bytes own, void *ctx);
+void cli_processes_set_own(cli_processes *s, cli_own_bytes own, void *ctx);
 /* Looks, records, and returns when to look next (CLOCK_MONOTONIC). */
-uint64_t cli_sampler_look(cli_sampler *s, uint64_t now_ns);
+uint64_t cli_processes_look(cli_processes *s, uint64_t now_ns);
 /* The first process has ended and was waited for; usage is what wait told.
  * count: the file in which processes have counted themselves (the exec adapter
  * does it for them); NULL: none. */
-void cli_sampler_end(cli_sampler *s, const struct rusage *usage,
-                     const char *count);
-cli_sample_now cli_sampler_now(const cli_sampler *s);
+void cli_processes_end(cli_processes *s, const struct rusage *usage,
+                       const char *count);
+cli_processes_now cli_processes_info(const cli_processes *s);
 
 #endif

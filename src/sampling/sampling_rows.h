@@ -1,23 +1,20 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Samples of a process that is drained from outside, on their way into its
- * trace; outside_samples.c. Part of libaxprof.
+/* Samples on their way into a recording; sampling_rows.c.
  *
- *   sample ─► stack interned (a table of our own) ─┐
- *          └► waits with others ───────────────────┴─► STACKS, SAMPLES
+ *   sample ─► stack interned ─────┐
+ *          └► waits with others ──┴─► STACKS, SAMPLES
  *
- * Ids      of stacks are in a range of their own (wire_stack.h): the process's
- *          table is in its spool, where nobody but it writes.
  * Memory   64 Ki samples, and as many stacks as there are, up to a limit: then
  *          samples say "(no room)".
  * Failure  of writing is the pen's.
  */
-#ifndef AXP_OUTSIDE_SAMPLES_H
-#define AXP_OUTSIDE_SAMPLES_H
+#ifndef AXP_SAMPLING_ROWS_H
+#define AXP_SAMPLING_ROWS_H
 #include "wire/wire_pen.h"
 
 struct axp__sample {
-    uint64_t ticks; /* of the process's clock, in any order */
-    uint64_t tid;
+    uint64_t ticks; /* of the recording's clock, in any order */
+    uint64_t pid, tid;
     uint64_t weight;
     uint32_t kind;
     const uint64_t *frames; /* where it was, then return addresses */

@@ -5,7 +5,7 @@
  * last look: only what is new is opened. Those of the run keep their stat file
  * open, so that a look is one read a process.
  */
-#include "cli/cli_sample.h"
+#include "cli/cli_processes.h"
 
 #include "cli/cli_clock.h"
 #include "cli/cli_count.h"
@@ -65,7 +65,7 @@ typedef struct pid_list {
     size_t n, cap;
 } pid_list;
 
-struct cli_sampler {
+struct cli_processes {
     axp_profiler *p;
     DIR *proc;
     pid_list seen, look; /* in /proc at the last look, and at this one */
@@ -80,7 +80,7 @@ struct cli_sampler {
     void *own_ctx;
     cli_cgroup group;
     uint64_t last[N_COUNTERS];
-    cli_sample_now now;
+    cli_processes_now now;
 };
 
 /* What we have used of the processor: on a busy machine a look may take long
@@ -103,21 +103,21 @@ static bool grow(void **items, size_t *cap, size_t n, size_t size)
     return true;
 }
 
-static process *find(cli_sampler *s, pid_t pid)
+static process *find(cli_processes *s, pid_t pid)
 {
     for (size_t i = 0; i < s->n; i++)
         if (s->list[i].pid == pid) return &s->list[i];
     return NULL;
 }
 
-static void begin_process(cli_sampler *s, process *q, const char *name)
+static void begin_process(cli_processes *s, process *q, const char *name)
 {
     snprintf(q->label, sizeof q->label, "%s", name);
     axp_process_begin(s->p, q->label, (uint64_t)q->pid);
 }
 
-static void add(cli_sampler *s, int fd, const cli_proc_stat *stat, uint64_t now,
-                const char *name)
+static void add(cli_processes *s, int fd, const cli_proc_stat *stat,
+                uint64_t now, const char *name)
 {
     if (s->n >= PROCESSES_MAX ||
         !grow((void **)&s->list, &s->cap, s->n, sizeof *s->list)) {
@@ -134,7 +134,8 @@ static void add(cli_sampler *s, int fd, const cli_proc_stat *stat, uint64_t now,
 }
 
 /* After an exec the process goes on under another name. */
-static void settle_name(cli_sampler *s, process *q, const cli_proc_stat *fresh)
+static void settle_name(cli_processes *s, process *q,
+                        const cli_proc_stat *fresh)
 {
     if (!strcmp(q->stat.name, fresh->name)) return;
     /* The first was called what we are until it became the program. */
@@ -144,7 +145,7 @@ static void settle_name(cli_sampler *s, process *q, const cli_proc_stat *fresh)
     begin_process(s, q, q->stat.name);
 }
 
-static void drop(cli_sampler *s, process *q)
+static void drop(cli_processes *s, process *q)
 {
     axp_process_end(s->p, q->label, (uint64_t)q->pid);
     close(q->fd);
@@ -154,7 +155,7 @@ static void drop(cli_sampler *s, process *q)
 
 /* ---- looking ------------------------------------------------------------ */
 
-static void take_new(cli_sampler *s, pid_t pid, uint64_t now)
+static void take_new(cli_processes *s, pid_t pid, uint64_t now)
 {
     cli_proc_stat stat;
     int fd = cli_proc_open(pid);
@@ -168,7 +169,7 @@ static void take_new(cli_sampler *s, pid_t pid, uint64_t now)
 }
 
 /* The pids that there are now, in ascending order, as /proc lists them. */
-static bool list_pids(cli_sampler *s, pid_list *list)
+static bool list_pids(cli_processes *s, pid_list *list)
 {
     list->n = 0;
     rewinddir(s->proc);
@@ -181,7 +182,7 @@ static bool list_pids(cli_sampler *s, pid_list *list)
     return true;
 }
 
-static void find_new(cli_sampler *s, uint64_t now)
+static void find_new(cli_processes *s, uint64_t now)
 {
     size_t old = 0;
     if (!list_pids(s, &s->look)) return;
@@ -199,7 +200,7 @@ static void find_new(cli_sampler *s, uint64_t now)
 /* All processes are new at the first look, and to ask each for its parent
  * would take ms: those that are older than the run's first are known not to
  * belong to it. */
-static void see_older(cli_sampler *s)
+static void see_older(cli_processes *s)
 {
     size_t n = 0;
     if (!s->proc || !list_pids(s, &s->seen)) return;
@@ -208,7 +209,7 @@ static void see_older(cli_sampler *s)
     s->seen.n = n;
 }
 
-static uint64_t own_bytes(const cli_sampler *s, pid_t pid)
+static uint64_t own_bytes(const cli_processes *s, pid_t pid)
 {
     return s->own ? s->own(s->own_ctx, pid) : 0;
 }
@@ -218,7 +219,7 @@ static uint64_t less(uint64_t bytes, uint64_t own)
     return bytes > own ? bytes - own : 0;
 }
 
-static void read_all(cli_sampler *s)
+static void read_all(cli_processes *s)
 {
     for (size_t i = s->n; i-- > 0;) {
         process *q = &s->list[i];
@@ -236,14 +237,14 @@ static void read_all(cli_sampler *s)
 
 /* ---- recording ---------------------------------------------------------- */
 
-static void count(cli_sampler *s, counter which, uint64_t value)
+static void count(cli_processes *s, counter which, uint64_t value)
 {
     if (value == s->last[which]) return;
     s->last[which] = value;
     axp_outside_counter(s->p, counter_names[which], (double)value);
 }
 
-static void record_sums(cli_sampler *s)
+static void record_sums(cli_processes *s)
 {
     uint64_t threads = 0, rss = 0, minor = 0, major = 0, cpu = 0;
     if (!s->n) return; /* all have ended */
@@ -270,7 +271,7 @@ static void record_sums(cli_sampler *s)
 }
 
 /* The kernel counts in ticks of 10 ms: shorter windows would only show it. */
-static void record_cpu(cli_sampler *s, uint64_t now)
+static void record_cpu(cli_processes *s, uint64_t now)
 {
     uint64_t span = now - s->cpu_mark_at_ns;
     if (span < CPU_WINDOW_MS * MS) return;
@@ -281,7 +282,7 @@ static void record_cpu(cli_sampler *s, uint64_t now)
     s->cpu_mark_at_ns = now;
 }
 
-static void record_others(cli_sampler *s, uint64_t now)
+static void record_others(cli_processes *s, uint64_t now)
 {
     char name[64];
     for (size_t i = 0; i < s->n; i++) {
@@ -301,7 +302,7 @@ static void record_others(cli_sampler *s, uint64_t now)
 }
 
 /* What is dear to ask: at most once a second, and 1 % of the time. */
-static void record_memory(cli_sampler *s, uint64_t now)
+static void record_memory(cli_processes *s, uint64_t now)
 {
     uint64_t pss = 0, swap = 0, bytes, limit;
     if (now < s->next_memory_ns) return;
@@ -328,9 +329,10 @@ static void record_memory(cli_sampler *s, uint64_t now)
 
 /* ---- the public part ---------------------------------------------------- */
 
-cli_sampler *cli_sampler_create(axp_profiler *p, pid_t first, const char *name)
+cli_processes *cli_processes_create(axp_profiler *p, pid_t first,
+                                    const char *name)
 {
-    cli_sampler *s = calloc(1, sizeof *s);
+    cli_processes *s = calloc(1, sizeof *s);
     cli_proc_stat stat;
     if (!s) return NULL;
     s->p = p;
@@ -351,13 +353,13 @@ cli_sampler *cli_sampler_create(axp_profiler *p, pid_t first, const char *name)
     return s;
 }
 
-void cli_sampler_set_own(cli_sampler *s, cli_own_bytes own, void *ctx)
+void cli_processes_set_own(cli_processes *s, cli_own_bytes own, void *ctx)
 {
     s->own = own;
     s->own_ctx = ctx;
 }
 
-void cli_sampler_destroy(cli_sampler *s)
+void cli_processes_destroy(cli_processes *s)
 {
     if (!s) return;
     while (s->n)
@@ -370,7 +372,7 @@ void cli_sampler_destroy(cli_sampler *s)
     free(s);
 }
 
-uint64_t cli_sampler_look(cli_sampler *s, uint64_t now)
+uint64_t cli_processes_look(cli_processes *s, uint64_t now)
 {
     uint64_t before = cost_ns();
     if (s->proc) find_new(s, now);
@@ -385,8 +387,8 @@ uint64_t cli_sampler_look(cli_sampler *s, uint64_t now)
     return now + (least > s->interval_ns ? least : s->interval_ns);
 }
 
-void cli_sampler_end(cli_sampler *s, const struct rusage *usage,
-                     const char *count_path)
+void cli_processes_end(cli_processes *s, const struct rusage *usage,
+                       const char *count_path)
 {
     if (s->n_looks < 3) {
         count(s, RSS,
@@ -402,7 +404,7 @@ void cli_sampler_end(cli_sampler *s, const struct rusage *usage,
     s->now.n_processes = s->n;
 }
 
-cli_sample_now cli_sampler_now(const cli_sampler *s)
+cli_processes_now cli_processes_info(const cli_processes *s)
 {
     return s->now;
 }

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Which functions the stacks of a view are of: each function once, each stack
+ * as a list of them.
+ *
+ * A function is a name in a module, inlined ones too. What has no name is called
+ * by where it is.
+ *
+ * Ownership  init with {.v = …}; fini frees. Names that were made here are the
+ *            caller's once it has taken them (is_made).
+ */
+#ifndef AXP_MODEL_STACK_FUNCTIONS_H
+#define AXP_MODEL_STACK_FUNCTIONS_H
+#include "model/model_slots.h"
+#include "model/model_view.h"
+
+struct axp__function {
+    const char *name, *module;
+    const char *file; /* where most of one stack's time was */
+    int line;
+    uint64_t best_ns, self_ns, total_ns, samples; /* of the caller */
+    uint64_t last; /* that it was counted in: recursion once */
+    bool is_made;  /* its name is to be freed */
+};
+
+struct axp__stack_frame {
+    uint32_t function;
+    int line; /* of the place in it */
+    const char *file;
+};
+
+struct axp__stack_of {
+    uint32_t id;
+    uint32_t first, n; /* of its frames, innermost first */
+};
+
+struct axp__stack_functions {
+    const axp_view *v;
+    struct axp__function *functions;
+    size_t n_functions, cap_functions;
+    struct axp__slots function_slots;
+    struct axp__stack_of *stacks;
+    size_t n_stacks, cap_stacks;
+    struct axp__slots stack_slots;
+    struct axp__stack_frame *frames;
+    size_t n_frames, cap_frames;
+};
+
+void axp__stack_functions_fini(struct axp__stack_functions *s);
+/* NULL: no memory. Valid until the next call. */
+const struct axp__stack_of *axp__stack_functions_get(
+    struct axp__stack_functions *s, uint32_t stack);
+
+#endif

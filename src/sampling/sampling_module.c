@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Modules of a run; see sampling_module.h. */
+#include "sampling/sampling_module.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/base_text.h"
+#include "sampling/sampling_cfi.h"
+
+#define FIRST_PLACE ((uint64_t)1 << 20)
+#define PLACE_ROUND ((uint64_t)1 << 20)
+#define UNKNOWN_BYTES ((uint64_t)1 << 47) /* of what is no ELF file */
+#define MOST_BYTES ((uint64_t)1 << 40)    /* that one may claim */
+#define MOST_HEADERS 256u
+#define MOST_NOTES 65536u
+#define VDSO_MOST 65536u
+
+void axp__mods_init(struct axp__mods *m)
+{
+    *m = (struct axp__mods){.next = FIRST_PLACE};
+}
+
+static void free_mod(struct axp__mod *mod)
+{
+    axp__cfi_close(mod->cfi);
+    free(mod->bytes);
+    free(mod->path);
+    free(mod);
+}
+
+void axp__mods_fini(struct axp__mods *m)
+{
+    for (size_t i = 0; i < sizeof m->slot / sizeof *m->slot; i++)
+        for (struct axp__mod *mod = m->slot[i], *next; mod; mod = next) {
+            next = mod->next;
+            free_mod(mod);
+        }
+    axp__mods_init(m);
+}
+
+/* ---- one of them -------------------------------------------------------- */
+
+/* All code that has no file is one module. */
+static const char *path_of(const struct axp__perf_mapping *mapping)
+{
+    const char *path = mapping->path;
+    if (!strcmp(path, "[vdso]")) return path;
+    return path[0] == '/' && strncmp(path, "//anon", 6) != 0
+               ? path
+               : "[anonymous code]";
+}
+
+static struct axp__mod *find(struct axp__mods *m, const char *path,
+                             uint64_t device, uint64_t inode)
+{
+    uint64_t k = axp__mix64(device ^ axp__mix64(inode)) & 1023;
+    struct axp__mod *mod = m->slot[k];
+    while (mod && (mod->device != device || mod->inode != inode ||
+                   strcmp(mod->path, path) != 0))
+        mod = mod->next;
+    if (mod) return mod;
+    mod = calloc(1, sizeof *mod);
+    if (!mod) return NULL;
+    mod->path = strdup(path);
+    if (!mod->path) {
+        free(mod);
+        return NULL;
+    }
+    mod->device = device;
+    mod->inode = inode;
+    mod->next = m->slot[k];
+    m->slot[k] = mod;
+    m->n++;
+    return mod;
+}
+
+struct axp__mod *axp__mods_get(struct axp__mods *m,
+                               const struct axp__perf_mapping *mapping)
+{
+    const char *path = path_of(mapping);
+    return path[0] == '/' ? find(m, path, mapping->device, mapping->inode)
+                          : find(m, path, 0, 0);
+}
+
+/* ---- what its headers say ----------------------------------------------- */
+
+/* A file, or bytes in memory. */
+struct image {
+    int fd;
+    const char *bytes;
+    size_t n;
+};
+
+static bool read_at(const struct image *i, void *to, size_t n, uint64_t at)
+{
+    if (!i->bytes) return pread(i->fd, to, n, (off_t)at) == (ssize_t)n;
+    if (at > i->n || n > i->n - at) return false;
+    memcpy(to, i->bytes + at, n);
+    return true;
+}
+
+static void set_build_id(struct axp__mod *mod, const char *notes, size_t n)
+{
+    ElfW(Nhdr) note;
+    for (size_t at = 0; n - at > sizeof note;) {
+        memcpy(&note, notes + at, sizeof note);
+        size_t name = at + sizeof note;
+        size_t desc = name + (((size_t)note.n_namesz + 3) & ~(size_t)3);
+        if (note.n_namesz > n || desc > n || note.n_descsz > n - desc) return;
+        if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
+            !memcmp(notes + name, "GNU", 4) &&
+            note.n_descsz <= AXP__MODULE_ID) {
+            for (uint32_t i = 0; i < note.n_descsz; i++)
+                snprintf(mod->build_id + 2 * i, 3, "%02x",
+                         (unsigned char)notes[desc + i]);
+            return;
+        }
+        at = desc + (((size_t)note.n_descsz + 3) & ~(size_t)3);
+        if (at > n) return;
+    }
+}
+
+static void read_notes(struct axp__mod *mod, const struct image *image,
+                       const ElfW(Phdr) * p)
+{
+    if (mod->build_id[0] || p->p_filesz > MOST_NOTES) return;
+    char *notes = malloc((size_t)p->p_filesz + 1);
+    if (notes && read_at(image, notes, (size_t)p->p_filesz, p->p_offset))
+        set_build_id(mod, notes, (size_t)p->p_filesz);
+    free(notes);
+}
+
+static void add_load(struct axp__mod *mod, const ElfW(Phdr) * p)
+{
+    if (mod->n_loads == AXP__MODULE_LOADS || p->p_vaddr > MOST_BYTES ||
+        p->p_memsz > MOST_BYTES)
+        return;
+    mod->load[mod->n_loads].offset = p->p_offset;
+    mod->load[mod->n_loads].bytes = p->p_filesz;
+    mod->load[mod->n_loads++].address = p->p_vaddr;
+    if (p->p_vaddr < mod->low) mod->low = p->p_vaddr;
+    if (p->p_vaddr + p->p_memsz > mod->high)
+        mod->high = p->p_vaddr + p->p_memsz;
+}
+
+static bool read_headers(struct axp__mod *mod, const struct image *image)
+{
+    ElfW(Ehdr) head;
+    ElfW(Phdr) p;
+    if (!read_at(image, &head, sizeof head, 0) ||
+        memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 ||
+        head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_phentsize != sizeof p ||
+        head.e_phnum > MOST_HEADERS)
+        return false;
+    mod->low = UINT64_MAX;
+    mod->high = 0;
+    for (unsigned i = 0; i < head.e_phnum; i++) {
+        if (!read_at(image, &p, sizeof p, head.e_phoff + i * sizeof p)) break;
+        if (p.p_type == PT_LOAD) add_load(mod, &p);
+        if (p.p_type == PT_NOTE) read_notes(mod, image, &p);
+    }
+    return mod->n_loads;
+}
+
+/* As this process sees it, or as that one does: it may have another root. */
+static int open_file(const char *path, uint32_t pid)
+{
+    char other[64 + 4096];
+    struct stat st;
+    snprintf(other, sizeof other, "/proc/%lu/root%s", (unsigned long)pid, path);
+    const char *tries[] = {path, other};
+    for (int i = 0; i < 2; i++) {
+        int fd = open(tries[i], O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+        if (fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode)) return fd;
+        if (fd >= 0) close(fd);
+    }
+    return -1;
+}
+
+/* Every process has the same one, this one too. */
+static bool prepare_vdso(struct axp__mod *mod, uint64_t bytes)
+{
+    const char *own = (const char *)getauxval(AT_SYSINFO_EHDR); /* NOLINT */
+    if (!own || bytes > VDSO_MOST) return false;
+    mod->bytes = malloc((size_t)bytes + 1);
+    if (!mod->bytes) return false;
+    memcpy(mod->bytes, own, (size_t)bytes);
+    struct image image = {-1, mod->bytes, (size_t)bytes};
+    if (!read_headers(mod, &image)) return false;
+    mod->cfi = axp__cfi_of_bytes(mod->bytes, (size_t)bytes);
+    return true;
+}
+
+static bool prepare_file(struct axp__mod *mod, uint32_t pid)
+{
+    int fd = open_file(mod->path, pid);
+    if (fd < 0) return false;
+    struct image image = {fd, NULL, 0};
+    if (!read_headers(mod, &image)) {
+        close(fd);
+        return false;
+    }
+    mod->cfi = axp__cfi_open(fd);
+    return true;
+}
+
+void axp__mod_prepare(struct axp__mods *m, struct axp__mod *mod, uint32_t pid,
+                      uint64_t mapped_bytes)
+{
+    if (mod->is_ready) return;
+    mod->is_ready = true;
+    bool is_elf = mod->path[0] == '/' ? prepare_file(mod, pid)
+                  : !strcmp(mod->path, "[vdso]")
+                      ? prepare_vdso(mod, mapped_bytes)
+                      : false;
+    if (!is_elf) {
+        mod->n_loads = 0;
+        mod->low = 0;
+        mod->high = UNKNOWN_BYTES;
+    }
+    mod->bias = m->next;
+    m->next += (mod->high + 2 * PLACE_ROUND - 1) & ~(PLACE_ROUND - 1);
+}
+
+uint64_t axp__mod_address(const struct axp__mod *mod, uint64_t offset)
+{
+    for (size_t i = 0; i < mod->n_loads; i++)
+        if (offset >= mod->load[i].offset &&
+            offset - mod->load[i].offset < mod->load[i].bytes)
+            return offset - mod->load[i].offset + mod->load[i].address;
+    return offset;
+}
+
+uint64_t axp__mods_kernel(struct axp__mods *m)
+{
+    if (!m->kernel) m->kernel = find(m, "[kernel]", 0, 0);
+    if (!m->kernel) return 0;
+    axp__mod_prepare(m, m->kernel, 0, 0);
+    return m->kernel->bias;
+}

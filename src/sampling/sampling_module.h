@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The files whose code runs in the processes of a run, each once, whoever has
+ * it loaded and wherever.
+ *
+ * Each has a place of its own in one space of addresses that is nobody's, in
+ * which stacks are recorded: so 500 processes of one program have one stack of
+ * each kind, and what was unloaded can be taken for nothing else.
+ *
+ * Input  any file that a process maps; what is no ELF file counts by offsets.
+ */
+#ifndef AXP_SAMPLING_MODULE_H
+#define AXP_SAMPLING_MODULE_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sampling/sampling_perf.h"
+
+struct axp__cfi;
+
+#define AXP__MODULE_LOADS 16u
+#define AXP__MODULE_ID 64u /* bytes of a build id, at most */
+
+struct axp__mod {
+    struct axp__mod *next;
+    char *path; /* "[vdso]", "[anonymous code]" … are no files */
+    uint64_t device, inode;
+    bool is_ready; /* it was looked into */
+    bool is_told;  /* it is in the recording */
+    uint64_t bias; /* of its place: address = bias + what the file counts */
+    uint64_t low, high;
+    char build_id[2 * AXP__MODULE_ID + 1]; /* "": none */
+    struct {
+        uint64_t offset, bytes, address;
+    } load[AXP__MODULE_LOADS];
+    size_t n_loads;
+    struct axp__cfi *cfi; /* NULL: none */
+    char *bytes;          /* of the vdso */
+};
+
+struct axp__mods {
+    struct axp__mod *slot[1024];
+    struct axp__mod *kernel;
+    uint64_t next; /* place */
+    uint32_t n;
+};
+
+void axp__mods_init(struct axp__mods *m);
+void axp__mods_fini(struct axp__mods *m);
+/* The module of a mapping; NULL: no memory. */
+struct axp__mod *axp__mods_get(struct axp__mods *m,
+                               const struct axp__perf_mapping *mapping);
+/* Time in the kernel is one module and one place. */
+uint64_t axp__mods_kernel(struct axp__mods *m);
+/* Looks into the file, of a process that has it, once. */
+void axp__mod_prepare(struct axp__mods *m, struct axp__mod *mod, uint32_t pid,
+                      uint64_t mapped_bytes);
+/* What the file calls the place at an offset in it. */
+uint64_t axp__mod_address(const struct axp__mod *mod, uint64_t offset);
+
+#endif

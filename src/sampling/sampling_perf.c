@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* perf_event_open and its rings; see sampling_perf.h. */
+#include "sampling/sampling_perf.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "os/os_clock.h"
+#include "sampling/sampling_regs.h"
+
+enum { PERIODS = 3 };
+/* Of hz / PERIODS: no two have a common multiple that matters, and their rates
+ * add up to hz. */
+static const double period_of[PERIODS] = {0.8819660, 1.0, 1.1546984};
+
+#define RING_MOST ((size_t)2 << 20) /* of one CPU */
+#define RING_LEAST ((size_t)64 << 10)
+#define STACK_MOST 16384u /* bytes of a thread's stack in a sample */
+#define STACK_LEAST 8192u
+#define RING_OF_LARGE ((size_t)1 << 20)
+#define RECORD_MOST 65536u
+#define READY_AFTER_NS 2000000u /* longer than the kernel writes a record */
+
+struct ring {
+    int fd[PERIODS];
+    struct perf_event_mmap_page *page;
+    uint64_t head; /* as it was last read; what is before it is whole */
+};
+
+struct axp__perf {
+    struct ring *rings;
+    size_t n, page_bytes, ring_bytes;
+    bool has_kernel;
+    uint64_t period_ns[PERIODS];
+    uint64_t ids[PERIODS];
+    uint64_t ready_ns;  /* records before that may be given */
+    struct ring *given; /* whose record the caller has … */
+    uint64_t given_end; /* … which ends there */
+    uint8_t across[RECORD_MOST];
+};
+
+/* ---- opening ------------------------------------------------------------ */
+
+static int open_event(const struct axp__perf *p, int which, pid_t pid, int cpu)
+{
+    struct perf_event_attr attr = {
+        .type = PERF_TYPE_SOFTWARE,
+        .size = sizeof attr,
+        .config = PERF_COUNT_SW_CPU_CLOCK,
+        .sample_period = p->period_ns[which],
+        .sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
+                       PERF_SAMPLE_PERIOD | PERF_SAMPLE_REGS_USER |
+                       PERF_SAMPLE_STACK_USER,
+        .disabled = 1,
+        .enable_on_exec = 1,
+        .inherit = 1,
+        .exclude_kernel = !p->has_kernel,
+        .exclude_hv = 1,
+        .sample_id_all = 1,
+        .use_clockid = 1,
+        .clockid = CLOCK_MONOTONIC_RAW,
+        .watermark = 1,
+        .wakeup_watermark = (uint32_t)(p->ring_bytes / 2),
+        .sample_regs_user = AXP__REGS_MASK,
+        .sample_stack_user =
+            p->ring_bytes >= RING_OF_LARGE ? STACK_MOST : STACK_LEAST,
+    };
+    if (!which) /* once is enough */
+        attr.mmap = attr.mmap2 = attr.comm = attr.comm_exec = attr.task = 1;
+    return (int)syscall(SYS_perf_event_open, &attr, pid, cpu, -1,
+                        PERF_FLAG_FD_CLOEXEC);
+}
+
+static void close_ring(const struct axp__perf *p, struct ring *r)
+{
+    if (r->page) munmap(r->page, p->page_bytes + p->ring_bytes);
+    for (int i = 0; i < PERIODS; i++)
+        if (r->fd[i] >= 0) close(r->fd[i]);
+    *r = (struct ring){.fd = {-1, -1, -1}};
+}
+
+/* errno, 0: done. */
+static int open_ring(struct axp__perf *p, struct ring *r, pid_t pid, int cpu)
+{
+    *r = (struct ring){.fd = {-1, -1, -1}};
+    for (int i = 0; i < PERIODS; i++) {
+        r->fd[i] = open_event(p, i, pid, cpu);
+        if (r->fd[i] < 0) return errno;
+        if (i && ioctl(r->fd[i], PERF_EVENT_IOC_SET_OUTPUT, r->fd[0]))
+            return errno;
+        if (i) continue;
+        void *page = mmap(NULL, p->page_bytes + p->ring_bytes,
+                          PROT_READ | PROT_WRITE, MAP_SHARED, r->fd[0], 0);
+        if (page == MAP_FAILED) return errno;
+        r->page = page;
+    }
+    return 0;
+}
+
+/* A CPU that is off has no event, and nothing runs there. */
+static int open_rings(struct axp__perf *p, const struct axp__perf_options *o)
+{
+    long n_cpus = sysconf(_SC_NPROCESSORS_CONF);
+    int error = n_cpus > 0 ? 0 : EINVAL;
+    p->rings = calloc((size_t)n_cpus + 1, sizeof *p->rings);
+    if (!p->rings) return ENOMEM;
+    for (int cpu = 0; !error && cpu < n_cpus; cpu++) {
+        error = open_ring(p, &p->rings[p->n], o->pid, cpu);
+        if (error) close_ring(p, &p->rings[p->n]);
+        if (error == ENODEV)
+            error = 0;
+        else if (!error)
+            p->n++;
+    }
+    if (!error && !p->n) error = ENODEV;
+    if (!error) return 0;
+    while (p->n)
+        close_ring(p, &p->rings[--p->n]);
+    free(p->rings);
+    p->rings = NULL;
+    return error;
+}
+
+/* What the user may not lock as much memory for is tried with less. */
+static int open_any(struct axp__perf *p, const struct axp__perf_options *o)
+{
+    int error = EPERM;
+    for (p->ring_bytes = RING_MOST; p->ring_bytes >= RING_LEAST;
+         p->ring_bytes /= 2) {
+        error = open_rings(p, o);
+        if (error != EPERM && error != ENOMEM) break;
+    }
+    return error;
+}
+
+struct axp__perf *axp__perf_open(const struct axp__perf_options *o, int *error)
+{
+    struct axp__perf *p = calloc(1, sizeof *p);
+    *error = ENOMEM;
+    if (!p) return NULL;
+    p->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+    for (int i = 0; i < PERIODS; i++)
+        p->period_ns[i] = (uint64_t)(1e9 * PERIODS / o->hz * period_of[i]);
+    p->has_kernel = true;
+    *error = open_any(p, o);
+    if (*error == EACCES || *error == EPERM) {
+        p->has_kernel = false;
+        *error = open_any(p, o);
+    }
+    if (!*error) return p;
+    free(p);
+    return NULL;
+}
+
+void axp__perf_close(struct axp__perf *p)
+{
+    if (!p) return;
+    for (size_t i = 0; i < p->n; i++)
+        close_ring(p, &p->rings[i]);
+    free(p->rings);
+    free(p);
+}
+
+bool axp__perf_has_kernel(const struct axp__perf *p)
+{
+    return p->has_kernel;
+}
+
+/* ---- records ------------------------------------------------------------ */
+
+static uint8_t *data_of(const struct axp__perf *p, const struct ring *r)
+{
+    return (uint8_t *)r->page + p->page_bytes;
+}
+
+/* The record at the ring's tail, whole; NULL: there is none. */
+static const struct perf_event_header *record_at(struct axp__perf *p,
+                                                 const struct ring *r,
+                                                 uint64_t *bytes)
+{
+    uint64_t tail = r->page->data_tail, left = r->head - tail;
+    uint64_t at = tail & (p->ring_bytes - 1);
+    struct perf_event_header head;
+    if (left < sizeof head) return NULL;
+    memcpy(&head, data_of(p, r) + at, sizeof head); /* 8 bytes, aligned */
+    *bytes = head.size;
+    if (head.size < sizeof head || head.size > left) return NULL;
+    if (at + head.size <= p->ring_bytes)
+        return (const void *)(data_of(p, r) + at);
+    size_t first = p->ring_bytes - (size_t)at;
+    memcpy(p->across, data_of(p, r) + at, first);
+    memcpy(p->across + first, data_of(p, r), head.size - first);
+    return (const void *)p->across;
+}
+
+static uint64_t word(const uint8_t *at)
+{
+    uint64_t value;
+    memcpy(&value, at, sizeof value);
+    return value;
+}
+
+static uint32_t half(const uint8_t *at)
+{
+    uint32_t value;
+    memcpy(&value, at, sizeof value);
+    return value;
+}
+
+/* A sample has its time in its body, all others at their end, where the fields
+ * of sample_type are that are not a sample's own: pid, tid, time. */
+static bool read_time(const struct perf_event_header *h,
+                      struct axp__perf_record *out)
+{
+    const uint8_t *body = (const uint8_t *)(h + 1);
+    bool is_sample = h->type == PERF_RECORD_SAMPLE;
+    if (h->size < sizeof *h + 24) return false;
+    const uint8_t *id =
+        is_sample ? body + 8 : (const uint8_t *)h + h->size - 16;
+    out->type = h->type;
+    out->pid = half(id);
+    out->tid = half(id + 4);
+    out->time_ns = word(id + 8);
+    return true;
+}
+
+/* Bytes of a record that have not been looked at. */
+struct rest {
+    const uint8_t *at, *end;
+    bool is_short;
+};
+
+static uint64_t take(struct rest *r)
+{
+    if (r->end - r->at < 8) {
+        r->is_short = true;
+        return 0;
+    }
+    uint64_t value = word(r->at);
+    r->at += 8;
+    return value;
+}
+
+static bool read_stack(struct rest *r, struct axp__perf_sample *s)
+{
+    uint64_t n = take(r);
+    if (r->is_short || n > (uint64_t)(r->end - r->at)) return false;
+    if (!n) return true;
+    s->stack = r->at;
+    r->at += n;
+    s->n_stack = take(r);
+    return !r->is_short && s->n_stack <= n;
+}
+
+static bool read_sample(const struct perf_event_header *h,
+                        struct axp__perf_record *out)
+{
+    struct axp__perf_sample *s = &out->sample;
+    struct rest r = {(const uint8_t *)(h + 1), (const uint8_t *)h + h->size,
+                     false};
+    *s = (struct axp__perf_sample){.ip = take(&r)};
+    r.at += 16; /* pid, tid, time: read_time has seen them */
+    s->weight_ns = take(&r) / PERIODS;
+    s->is_kernel =
+        (h->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
+    if (take(&r) == PERF_SAMPLE_REGS_ABI_64) {
+        s->regs = (const uint64_t *)(const void *)r.at;
+        if ((size_t)(r.end - r.at) < 8 * AXP__REGS_N) return false;
+        r.at += 8 * AXP__REGS_N;
+    }
+    return !r.is_short && read_stack(&r, s);
+}
+
+/* A name that ends within the record. */
+static const char *read_text(const struct perf_event_header *h,
+                             const uint8_t *from)
+{
+    const uint8_t *end = (const uint8_t *)h + h->size - 16;
+    return from < end && memchr(from, 0, (size_t)(end - from))
+               ? (const char *)from
+               : NULL;
+}
+
+static bool read_mapping(const struct perf_event_header *h,
+                         struct axp__perf_record *out)
+{
+    const uint8_t *b = (const uint8_t *)(h + 1);
+    if (h->size < sizeof *h + 64 + 16) return false;
+    out->mapping = (struct axp__perf_mapping){
+        .address = word(b + 8),
+        .bytes = word(b + 16),
+        .offset = word(b + 24),
+        .device = (uint64_t)half(b + 32) << 32 | half(b + 36),
+        .inode = word(b + 40),
+        .is_code = half(b + 56) & PROT_EXEC,
+        .path = read_text(h, b + 64)};
+    return out->mapping.path;
+}
+
+static bool read_record(const struct perf_event_header *h,
+                        struct axp__perf_record *out)
+{
+    const uint8_t *b = (const uint8_t *)(h + 1);
+    switch (h->type) {
+    case PERF_RECORD_SAMPLE: return read_sample(h, out);
+    case PERF_RECORD_MMAP2: return read_mapping(h, out);
+    case PERF_RECORD_COMM:
+        out->comm.name = read_text(h, b + 8);
+        out->comm.is_exec = h->misc & PERF_RECORD_MISC_COMM_EXEC;
+        return out->comm.name;
+    case PERF_RECORD_FORK:
+    case PERF_RECORD_EXIT:
+        if (h->size < sizeof *h + 24 + 16) return false;
+        out->pid = half(b);
+        out->fork.parent = half(b + 4);
+        out->tid = half(b + 8);
+        return true;
+    case PERF_RECORD_LOST:
+        if (h->size < sizeof *h + 16 + 16) return false;
+        out->lost.count = word(b + 8);
+        return true;
+    default: return false;
+    }
+}
+
+/* ---- by time ------------------------------------------------------------ */
+
+static void skip(struct ring *r, uint64_t bytes)
+{
+    __atomic_store_n(&r->page->data_tail, r->page->data_tail + bytes,
+                     __ATOMIC_RELEASE);
+}
+
+/* What the caller had is the kernel's again. */
+static void give_back(struct axp__perf *p)
+{
+    if (p->given) skip(p->given, p->given_end);
+    p->given = NULL;
+}
+
+/* The time of the ring's next record; UINT64_MAX: it has none. */
+static uint64_t next_time(struct axp__perf *p, struct ring *r)
+{
+    struct axp__perf_record record;
+    for (;;) {
+        uint64_t bytes;
+        const struct perf_event_header *h = record_at(p, r, &bytes);
+        if (!h) return UINT64_MAX;
+        if (read_time(h, &record)) return record.time_ns;
+        skip(r, bytes);
+    }
+}
+
+static void look(struct axp__perf *p, bool is_end)
+{
+    uint64_t now = axp__clock_of(CLOCK_MONOTONIC_RAW);
+    p->ready_ns = is_end ? UINT64_MAX : now - READY_AFTER_NS;
+    for (size_t i = 0; i < p->n; i++)
+        p->rings[i].head =
+            __atomic_load_n(&p->rings[i].page->data_head, __ATOMIC_ACQUIRE);
+}
+
+static struct ring *oldest(struct axp__perf *p)
+{
+    struct ring *found = NULL;
+    uint64_t least = p->ready_ns;
+    for (size_t i = 0; i < p->n; i++) {
+        uint64_t at = next_time(p, &p->rings[i]);
+        if (at >= least) continue;
+        least = at;
+        found = &p->rings[i];
+    }
+    return found;
+}
+
+bool axp__perf_next(struct axp__perf *p, bool is_end,
+                    struct axp__perf_record *out)
+{
+    give_back(p);
+    for (bool has_looked = false;;) {
+        uint64_t bytes;
+        struct ring *r = oldest(p);
+        if (!r && has_looked) return false;
+        if (!r) {
+            look(p, is_end);
+            has_looked = true;
+            continue;
+        }
+        const struct perf_event_header *h = record_at(p, r, &bytes);
+        *out = (struct axp__perf_record){0};
+        if (read_time(h, out) && read_record(h, out)) {
+            p->given = r;
+            p->given_end = bytes;
+            return true;
+        }
+        skip(r, bytes);
+    }
+}
+
+double axp__perf_fill(const struct axp__perf *p)
+{
+    uint64_t most = 0;
+    for (size_t i = 0; i < p->n; i++) {
+        const struct perf_event_mmap_page *page = p->rings[i].page;
+        uint64_t used = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE) -
+                        page->data_tail;
+        if (used > most) most = used;
+    }
+    return (double)most / (double)p->ring_bytes;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The kernel's samples of a process and all that it starts: one event a CPU,
+ * inherited, in a ring that is read here.
+ *
+ *   CPU 0   events of three periods ─► ring ─┐
+ *   CPU 1   events of three periods ─► ring ─┴─► records, by time
+ *
+ * Periods  three that have no common multiple: a program that does the same
+ *          every 77 µs would be met at the same place again and again by one.
+ *          Each sample stands for a third of its own event's period.
+ * Order    a record is given once no ring can have an older one to come: what
+ *          is younger than some ms waits in its ring.
+ * Input    the kernel's, whose lengths are held against the ring nevertheless.
+ * Cost     nothing is copied but what lies across the end of a ring.
+ * Failure  of opening is an errno, to be said by the caller.
+ */
+#ifndef AXP_SAMPLING_PERF_H
+#define AXP_SAMPLING_PERF_H
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct axp__perf;
+
+struct axp__perf_options {
+    pid_t pid; /* it has not called exec yet: sampling begins there */
+    double hz; /* samples of a busy thread in a second */
+};
+
+/* NULL: not allowed, or not possible; *error is why. */
+struct axp__perf *axp__perf_open(const struct axp__perf_options *o, int *error);
+void axp__perf_close(struct axp__perf *p); /* NULL allowed */
+
+/* What a record says, where it has that. */
+struct axp__perf_sample {
+    uint64_t ip, weight_ns;
+    bool is_kernel;
+    const uint64_t *regs; /* NULL: none; in the order of the kernel's mask */
+    const uint8_t *stack; /* the bytes from the stack pointer on … */
+    uint64_t n_stack;     /* … and how many they are */
+};
+struct axp__perf_mapping {
+    uint64_t address, bytes, offset;
+    uint64_t device, inode;
+    bool is_code;
+    const char *path;
+};
+struct axp__perf_record {
+    uint32_t type;    /* PERF_RECORD_… */
+    uint64_t time_ns; /* CLOCK_MONOTONIC_RAW */
+    uint32_t pid, tid;
+    union {
+        struct axp__perf_sample sample;   /* SAMPLE */
+        struct axp__perf_mapping mapping; /* MMAP2 */
+        struct {
+            uint32_t parent; /* FORK: of its process */
+        } fork;
+        struct {
+            const char *name; /* COMM */
+            bool is_exec;
+        } comm;
+        struct {
+            uint64_t count; /* LOST */
+        } lost;
+    };
+};
+
+/* The next one, by time; it is the callee's until the call after. False: none
+ * that is ready. is_end: all are, nothing more will come. */
+bool axp__perf_next(struct axp__perf *p, bool is_end,
+                    struct axp__perf_record *out);
+/* How full the fullest ring is, 0…1. */
+double axp__perf_fill(const struct axp__perf *p);
+/* Whether time in the kernel is seen. */
+bool axp__perf_has_kernel(const struct axp__perf *p);
+
+#endif

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Frame by frame; see sampling_unwind.h. */
+#include "sampling/sampling_unwind.h"
+
+#include <dwarf.h>
+#include <string.h>
+
+#include "sampling/sampling_cfi.h"
+
+#define OPS_MOST 64u                   /* of an expression */
+#define VALUES_MOST 16u                /* on its stack */
+#define FRAME_MOST ((uint64_t)1 << 24) /* bytes, by the frame pointer */
+
+struct frame {
+    uint64_t reg[AXP__DWARF_REGS]; /* DWARF's numbers; the pc among them */
+};
+
+struct walk {
+    const struct axp__unwind *of;
+    uint64_t stack; /* address of the copy */
+    struct frame now;
+};
+
+/* ---- memory ------------------------------------------------------------- */
+
+static bool load(const struct walk *w, uint64_t address, uint64_t *out)
+{
+    uint64_t at = address - w->stack, n = w->of->sample->n_stack;
+    if (n < 8 || at > n - 8) return false;
+    memcpy(out, w->of->sample->stack + at, 8);
+    return true;
+}
+
+/* aarch64: the upper bits of a return address may be its signature. */
+static uint64_t plain(uint64_t address)
+{
+#if defined(__aarch64__)
+    return address & ((UINT64_C(1) << 48) - 1);
+#else
+    return address;
+#endif
+}
+
+/* ---- expressions -------------------------------------------------------- */
+
+struct values {
+    uint64_t at[VALUES_MOST];
+    size_t n;
+    bool is_bad;
+};
+
+static void push(struct values *v, uint64_t x)
+{
+    if (v->n == VALUES_MOST)
+        v->is_bad = true;
+    else
+        v->at[v->n++] = x;
+}
+
+static uint64_t pop(struct values *v)
+{
+    if (v->n) return v->at[--v->n];
+    v->is_bad = true;
+    return 0;
+}
+
+static void push_register(const struct walk *w, struct values *v, uint64_t reg,
+                          uint64_t offset)
+{
+    if (reg >= AXP__DWARF_REGS)
+        v->is_bad = true;
+    else
+        push(v, w->now.reg[reg] + offset);
+}
+
+static void apply_two(struct values *v, uint8_t atom)
+{
+    uint64_t b = pop(v), a = pop(v);
+    switch (atom) {
+    case DW_OP_plus: push(v, a + b); break;
+    case DW_OP_minus: push(v, a - b); break;
+    case DW_OP_and: push(v, a & b); break;
+    case DW_OP_or: push(v, a | b); break;
+    case DW_OP_shl: push(v, b < 64 ? a << b : 0); break;
+    case DW_OP_shr: push(v, b < 64 ? a >> b : 0); break;
+    case DW_OP_ge: push(v, (int64_t)a >= (int64_t)b); break;
+    case DW_OP_gt: push(v, (int64_t)a > (int64_t)b); break;
+    case DW_OP_le: push(v, (int64_t)a <= (int64_t)b); break;
+    case DW_OP_lt: push(v, (int64_t)a < (int64_t)b); break;
+    case DW_OP_eq: push(v, a == b); break;
+    case DW_OP_ne: push(v, a != b); break;
+    default: v->is_bad = true;
+    }
+}
+
+static void apply(const struct walk *w, struct values *v, const Dwarf_Op *op,
+                  uint64_t cfa)
+{
+    uint8_t atom = op->atom;
+    uint64_t x;
+    if (atom >= DW_OP_lit0 && atom <= DW_OP_lit31) {
+        push(v, atom - DW_OP_lit0);
+    } else if (atom >= DW_OP_breg0 && atom <= DW_OP_breg31) {
+        push_register(w, v, atom - DW_OP_breg0, op->number);
+    } else if (atom >= DW_OP_const1u && atom <= DW_OP_consts) {
+        push(v, op->number);
+    } else if (atom == DW_OP_bregx) {
+        push_register(w, v, op->number, op->number2);
+    } else if (atom == DW_OP_call_frame_cfa) {
+        push(v, cfa);
+    } else if (atom == DW_OP_plus_uconst) {
+        push(v, pop(v) + op->number);
+    } else if (atom == DW_OP_dup) {
+        x = pop(v);
+        push(v, x);
+        push(v, x);
+    } else if (atom == DW_OP_deref) {
+        if (load(w, pop(v), &x))
+            push(v, x);
+        else
+            v->is_bad = true;
+    } else {
+        apply_two(v, atom);
+    }
+}
+
+/* The few that compilers write: stacks that were aligned anew, entries of
+ * procedure linkage tables, frames of signals. */
+static bool evaluate(const struct walk *w, struct axp__cfi_ops ops,
+                     uint64_t cfa, bool has_cfa, uint64_t *out)
+{
+    struct values v = {.n = 0};
+    if (has_cfa) push(&v, cfa);
+    if (ops.n > OPS_MOST) return false;
+    for (size_t i = 0; i < ops.n && !v.is_bad; i++)
+        apply(w, &v, &ops.at[i], cfa);
+    *out = pop(&v);
+    return !v.is_bad;
+}
+
+/* ---- to the caller ------------------------------------------------------ */
+
+static bool find_cfa(const struct walk *w, const struct axp__cfi_row *row,
+                     uint64_t *out)
+{
+    if (row->cfa_ops.n) return evaluate(w, row->cfa_ops, 0, false, out);
+    *out = w->now.reg[row->cfa_reg] + (uint64_t)row->cfa_offset;
+    return true;
+}
+
+static void set_link(struct frame *f)
+{
+#if defined(__aarch64__)
+    f->reg[AXP__DWARF_PC] = f->reg[AXP__DWARF_LINK];
+#endif
+    f->reg[AXP__DWARF_PC] = plain(f->reg[AXP__DWARF_PC]);
+}
+
+static bool is_return_address(size_t i)
+{
+#if defined(__aarch64__)
+    return axp__reg_kept[i] == AXP__DWARF_LINK;
+#else
+    return axp__reg_kept[i] == AXP__DWARF_PC;
+#endif
+}
+
+/* False: this was the last, or nobody knows. */
+static bool step_by_row(struct walk *w, const struct axp__cfi_row *row)
+{
+    struct frame caller = w->now;
+    uint64_t cfa, at;
+    if (!find_cfa(w, row, &cfa)) return false;
+    for (size_t i = 0; i < AXP__REGS_KEPT; i++) {
+        uint64_t *reg = &caller.reg[axp__reg_kept[i]];
+        switch (row->kept[i].rule) {
+        case AXP__CFI_SAME: continue;
+        case AXP__CFI_UNDEFINED: break;
+        case AXP__CFI_AT:
+            if (load(w, cfa + (uint64_t)row->kept[i].offset, reg)) continue;
+            break;
+        case AXP__CFI_OPS:
+            if (evaluate(w, row->kept[i].ops, cfa, true, &at) &&
+                load(w, at, reg))
+                continue;
+            break;
+        }
+        if (is_return_address(i)) return false;
+        *reg = 0; /* known no more */
+    }
+    caller.reg[AXP__DWARF_SP] = cfa;
+    set_link(&caller);
+    w->now = caller;
+    return true;
+}
+
+/* Code without tables, made at run time as a rule: the frame pointer leads to
+ * the caller's, and behind that is the return address. */
+static bool step_by_pointer(struct walk *w)
+{
+    uint64_t fp = w->now.reg[AXP__DWARF_FP], caller, pc;
+    if (fp < w->now.reg[AXP__DWARF_SP] ||
+        fp - w->now.reg[AXP__DWARF_SP] > FRAME_MOST || fp % 8 ||
+        !load(w, fp, &caller) || !load(w, fp + 8, &pc))
+        return false;
+    w->now.reg[AXP__DWARF_FP] = caller;
+    w->now.reg[AXP__DWARF_SP] = fp + 16;
+    w->now.reg[AXP__DWARF_PC] = plain(pc);
+    return true;
+}
+
+/* ---- all of them -------------------------------------------------------- */
+
+static void begin(struct walk *w)
+{
+    const struct axp__perf_sample *s = w->of->sample;
+    for (size_t i = 0; i < AXP__DWARF_REGS; i++)
+        w->now.reg[i] = s->regs[axp__reg_place[i]];
+    w->stack = w->now.reg[AXP__DWARF_SP];
+}
+
+/* What the place of a frame is called, and its row; a return address belongs
+ * to the call before it. */
+static uint64_t place_of(const struct walk *w, bool is_exact,
+                         const struct axp__cfi_row **row)
+{
+    uint64_t pc = w->now.reg[AXP__DWARF_PC];
+    const struct axp__unwind *u = w->of;
+    const struct axp__code *code = axp__layout_find(u->layout, pc - !is_exact);
+    *row = NULL;
+    if (!code) return 0;
+    struct axp__mod *mod = code->mod;
+    axp__mod_prepare(u->mods, mod, u->layout->pid, code->end - code->first);
+    uint64_t address =
+        axp__mod_address(mod, pc - !is_exact - code->first + code->offset);
+    if (mod->cfi) *row = axp__cfi_row(mod->cfi, address);
+    return mod->bias + address + !is_exact;
+}
+
+size_t axp__unwind(const struct axp__unwind *u, uint64_t *out, size_t cap)
+{
+    struct walk w = {.of = u};
+    size_t n = 0;
+    bool is_exact = true;
+    if (u->sample->is_kernel && cap) out[n++] = axp__mods_kernel(u->mods) + 1;
+    if (!u->sample->regs) return n;
+    begin(&w);
+    while (n < cap) {
+        const struct axp__cfi_row *row;
+        uint64_t sp = w.now.reg[AXP__DWARF_SP], pc = w.now.reg[AXP__DWARF_PC];
+        uint64_t place = place_of(&w, is_exact, &row);
+        if (!place) break;
+        out[n++] = place;
+        if (!(row ? step_by_row(&w, row) : step_by_pointer(&w))) break;
+        bool has_moved = w.now.reg[AXP__DWARF_SP] > sp ||
+                         (w.now.reg[AXP__DWARF_SP] == sp &&
+                          w.now.reg[AXP__DWARF_PC] != pc && n < 3);
+        if (!has_moved || !w.now.reg[AXP__DWARF_PC]) break;
+        is_exact = row && row->is_signal;
+    }
+    return n;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* From the registers of a thread and a copy of its stack to the places that it
+ * will return to.
+ *
+ *   pc ─► mapping ─► module ─► row ─► CFA ─► return address ─► …
+ *                               └ none: by the frame pointer
+ *
+ * Place    the parent of axprof run, for each sample; nothing runs in the
+ *          process itself.
+ * Input    registers and stack of any program: whatever lies outside of the
+ *          copy is not read, and the stack pointer must rise from frame to
+ *          frame, so that it ends.
+ */
+#ifndef AXP_SAMPLING_UNWIND_H
+#define AXP_SAMPLING_UNWIND_H
+#include "sampling/sampling_layout.h"
+
+struct axp__unwind {
+    struct axp__mods *mods;
+    const struct axp__layout *layout;
+    const struct axp__perf_sample *sample;
+};
+
+/* Addresses in the space of the modules, innermost first; how many. */
+size_t axp__unwind(const struct axp__unwind *u, uint64_t *out, size_t cap);
+
+#endif

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Programs whose processor time is known by how they are made: all of them spin
+ * in loops of the same instructions, whose rounds are counted.
+ *
+ *   sampled_program shares MS THREADS US   "forty" has 40 of 100 rounds and
+ *                                          "sixty" the others, in turns of
+ *                                          so many us; "middle" calls both
+ *   sampled_program deep MS                the same below 20 calls of "deep"
+ *   sampled_program tail MS                "last" is called by a jump
+ *   sampled_program closed MS LIBRARY      half of the time in a library that
+ *                                          is closed before the end
+ *   sampled_program fork N MS              N children one after the other
+ *   sampled_program scopes MS              (with the recorder) "forty" in the
+ *                                          scope "alpha", "sixty" in "beta"
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifdef WITH_SCOPES
+#include <axprof/axprof.h>
+#else
+#define AXP_SCOPE(name) ((void)0)
+#endif
+
+#define NEVER_INLINE __attribute__((noinline, noipa))
+#define SPIN(rounds)                                                           \
+    double x = 1;                                                              \
+    for (long i = (rounds); i > 0; i--)                                        \
+        x = x * 1.0000001 + 0.1;                                               \
+    sink = x
+
+static volatile double sink;
+
+NEVER_INLINE static void forty(long rounds)
+{
+    SPIN(4 * rounds);
+}
+
+NEVER_INLINE static void sixty(long rounds)
+{
+    SPIN(6 * rounds);
+}
+
+NEVER_INLINE static void middle(long rounds)
+{
+    forty(rounds);
+    sixty(rounds);
+    sink = 0;
+}
+
+NEVER_INLINE static int deep(int calls, long rounds)
+{
+    if (!calls) {
+        middle(rounds);
+        return 0;
+    }
+    int below = deep(calls - 1, rounds);
+    sink = below; /* there is something to come back to */
+    return below + 1;
+}
+
+NEVER_INLINE static void last(long rounds)
+{
+    SPIN(rounds);
+}
+
+NEVER_INLINE static void jumps(long rounds)
+{
+    last(10 * rounds);
+}
+
+static double seconds(clockid_t id)
+{
+    struct timespec t;
+    clock_gettime(id, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* Rounds, of which ten take so long, of this thread's processor time. */
+static long rounds_of(double us)
+{
+    double best = 1;
+    for (int i = 0; i < 5; i++) {
+        double from = seconds(CLOCK_THREAD_CPUTIME_ID);
+        last(100000);
+        double took = seconds(CLOCK_THREAD_CPUTIME_ID) - from;
+        if (took < best) best = took;
+    }
+    return (long)(us / 10 / (10 * best)) + 1;
+}
+
+struct job {
+    double s;
+    long rounds;
+};
+
+static void *work(void *arg)
+{
+    const struct job *job = arg;
+    double end = seconds(CLOCK_MONOTONIC) + job->s;
+    while (seconds(CLOCK_MONOTONIC) < end)
+        middle(job->rounds);
+    return NULL;
+}
+
+static void shares(const struct job *job, int n)
+{
+    pthread_t threads[64];
+    for (int i = 0; i < n && i < 64; i++)
+        pthread_create(&threads[i], NULL, work, (void *)job);
+    if (!n) work((void *)job);
+    for (int i = 0; i < n && i < 64; i++)
+        pthread_join(threads[i], NULL);
+}
+
+static int closed(const struct job *job, const char *path)
+{
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    void (*spin)(long);
+    if (!library) return 1;
+    *(void **)&spin = dlsym(library, "spin_in_library");
+    for (double end = seconds(CLOCK_MONOTONIC) + job->s;
+         seconds(CLOCK_MONOTONIC) < end;) {
+        spin(10 * job->rounds);
+        middle(job->rounds);
+    }
+    return dlclose(library);
+}
+
+static void scopes(const struct job *job)
+{
+    for (double end = seconds(CLOCK_MONOTONIC) + job->s;
+         seconds(CLOCK_MONOTONIC) < end;) {
+        {
+            AXP_SCOPE("alpha");
+            forty(job->rounds);
+        }
+        {
+            AXP_SCOPE("beta");
+            sixty(job->rounds);
+        }
+    }
+}
+
+static void children(int n, const struct job *job)
+{
+    while (n--) {
+        pid_t pid = fork();
+        if (!pid) {
+            work((void *)job);
+            _exit(0);
+        }
+        waitpid(pid, NULL, 0);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const char *word = argc > 1 ? argv[1] : "";
+    double ms = argc > 2 ? atof(argv[2]) : 0;
+    double us = argc > 4 ? atof(argv[4]) : 100;
+    struct job job = {ms / 1000, rounds_of(us)};
+    if (!strcmp(word, "shares")) shares(&job, argc > 3 ? atoi(argv[3]) : 0);
+    if (!strcmp(word, "closed")) return closed(&job, argv[3]);
+    if (!strcmp(word, "scopes")) scopes(&job);
+    if (!strcmp(word, "fork")) {
+        job.s = atof(argv[3]) / 1000;
+        children((int)ms, &job);
+    }
+    for (double end = seconds(CLOCK_MONOTONIC) + job.s;
+         !strcmp(word, "deep") && seconds(CLOCK_MONOTONIC) < end;)
+        deep(20, job.rounds);
+    for (double end = seconds(CLOCK_MONOTONIC) + job.s;
+         !strcmp(word, "tail") && seconds(CLOCK_MONOTONIC) < end;)
+        jumps(job.rounds);
+    return 0;
+}

@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Sampling: programs whose shares are known, in known functions, however they
+were built; beside perf; and where the kernel gives no samples.
+
+  test_run_sample.py AXPROF PROGRAMS [test ...]
+"""
+import math
+import pathlib
+import re
+import shutil
+import sys
+import tempfile
+
+import run_support
+from run_support import check, environment, equal, profile, run
+
+
+class Context:
+    def __init__(self, axprof, programs):
+        self.axprof = pathlib.Path(axprof).resolve()
+        self.programs = pathlib.Path(programs).resolve()
+
+    def program(self, name="sampled_program"):
+        return self.programs / name
+
+
+def functions(data):
+    return {f["name"]: f for f in data["functions"]}
+
+
+def near(got, expected, points, *what):
+    check(abs(got - expected) <= points, *what, "got", round(got, 4),
+          "expected", expected)
+
+
+def paths(data):
+    """Self time by path, names from the outermost."""
+    tree, found = data["tree"], {}
+    names = [()] * len(tree)
+    for i, node in enumerate(tree[1:], 1):
+        names[i] = names[node["parent"]] + (node["name"],)
+        if node["is_sampled"]:
+            found[names[i]] = found.get(names[i], 0) + node["self_ns"]
+    return found
+
+
+def sampled_ns(data):
+    return sum(f["self_ns"] for f in data["functions"])
+
+
+def share_below(data, *names):
+    """The part of all samples whose path ends like that."""
+    return sum(ns for path, ns in paths(data).items()
+               if path[-len(names):] == names) / sampled_ns(data)
+
+
+def assert_shares(data, points=0.02):
+    """40 to 60 within so much, or, of few samples (a busy machine), within four
+    standard deviations; hardly anything else; and who called them."""
+    f = functions(data)
+    n = f["forty"]["samples"] + f["sixty"]["samples"]
+    points = max(points, 4 * math.sqrt(0.4 * 0.6 / n))
+    both = f["forty"]["time_share"] + f["sixty"]["time_share"]
+    near(f["forty"]["time_share"] / both, 0.4, points, "forty of", n)
+    check(both > 0.85, "others", both)
+    for name in ("forty", "sixty"):
+        near(share_below(data, "middle", name), f[name]["time_share"], 0.03,
+             "middle calls", name)
+
+
+def test_shares(c, folder):
+    """Two threads; as much time as they had; where, and how sure that is."""
+    data, _ = profile(c, folder, c.program(), "shares", 1500, 2)
+    assert_shares(data)
+    f = functions(data)
+    check(f["forty"]["file"].endswith("sampled_program.c"), f["forty"])
+    check(0 < f["forty"]["share_error"] < 0.1, f["forty"])
+    cpu = sum(t["cpu_ns"] or 0 for t in data["threads"])
+    near(sampled_ns(data) / cpu, 1, 0.05, "of", cpu, "ns")
+    slow = [x for x in data["findings"] if x["type"] == "SlowOperation"]
+    equal([x["name"] for x in slow], ["sixty", "forty"], "findings")
+    check("samples" in slow[0]["description"], slow[0])
+
+
+def test_recurs(c, folder):
+    """What repeats every 77 us is not met at the same place each time."""
+    data, _ = profile(c, folder, c.program(), "shares", 3000, 0, 77)
+    assert_shares(data)
+
+
+def test_builds(c, folder):
+    """With and without frame pointers, at a fixed address, static."""
+    for name in ("sampled_program_frames", "sampled_program_no_frames",
+                 "sampled_program_no_pie", "sampled_program_static"):
+        if not c.program(name).exists():
+            continue
+        data, _ = profile(c, folder, c.program(name), "shares", 800)
+        assert_shares(data)
+
+
+def test_deep(c, folder):
+    """20 calls of one function, counted once, below one another."""
+    for name in ("sampled_program_frames", "sampled_program_no_frames"):
+        data, _ = profile(c, folder, c.program(name), "deep", 800)
+        f = functions(data)
+        assert_shares(data)
+        near(f["deep"]["total_ns"] / sampled_ns(data), 1, 0.15, "deep")
+        near(share_below(data, *["deep"] * 21, "middle", "sixty"),
+             f["sixty"]["time_share"], 0.03, name)
+        equal(share_below(data, *["deep"] * 22, "middle", "sixty"), 0, name)
+
+
+def test_tail_call(c, folder):
+    """Who was jumped to is found below who is left to return to."""
+    data, _ = profile(c, folder, c.program("sampled_program_no_frames"), "tail",
+                      800)
+    near(functions(data)["last"]["time_share"], 1, 0.15, "last")
+    near(share_below(data, "main", "last") +
+         share_below(data, "jumps", "last"), 1, 0.15, "its caller")
+
+
+def test_closed_library(c, folder):
+    library = next(c.programs.glob("libsampled_library*"))
+    data, _ = profile(c, folder, c.program(), "closed", 1200, library)
+    near(functions(data)["spin_in_library"]["time_share"], 0.5, 0.12)
+
+
+def test_stripped(c, folder):
+    """Functions without names are told apart, and called by where they are."""
+    data, _ = profile(c, folder, c.program("sampled_program_stripped"),
+                      "shares", 1200)
+    own = sorted((f for f in data["functions"]
+                  if f["name"].startswith("sampled_program_stripped+0x")),
+                 key=lambda f: -f["time_share"])
+    near(own[0]["time_share"], 0.6, 0.12, own[:3])
+    near(own[1]["time_share"], 0.4, 0.12, own[:3])
+
+
+def test_scopes(c, folder):
+    """A sample is below the scope that was open on its thread."""
+    data, _ = profile(c, folder, c.program("sampled_program_scopes"), "scopes",
+                      1500)
+    all_ns = sampled_ns(data)
+    in_scope = {path[0]: 0 for path in paths(data)}
+    for path, ns in paths(data).items():
+        in_scope[path[0]] += ns / all_ns
+        if path[-1] in ("forty", "sixty"):
+            equal(path[0], {"forty": "alpha", "sixty": "beta"}[path[-1]], path)
+    near(in_scope["alpha"], 0.4, 0.1, "alpha")
+    near(in_scope["beta"], 0.6, 0.1, "beta")
+    ops = {op["name"]: op for op in data["ops"]}
+    check(in_scope["alpha"] * all_ns < 1.1 * ops["alpha"]["self_ns"],
+          "more than the scope's own time")
+    equal([x["name"] for x in data["findings"]
+           if x["type"] == "SlowOperation"][:1], ["beta"], "said once")
+
+
+def test_children(c, folder):
+    data, _ = profile(c, folder, c.program(), "fork", 20, 60)
+    assert_shares(data)
+    check(0.2 < sampled_ns(data) / 1e9 < 20 * 0.06 + 0.3, sampled_ns(data))
+
+
+def test_exports(c, folder):
+    """One sum in all of them: no time twice, none left out."""
+    data, files = profile(c, folder, c.program("sampled_program_scopes"),
+                          "scopes", 600)
+    done = run([c.axprof, "export", "-f", "folded", files[0]], folder,
+               env=environment())
+    lines = [line.rsplit(" ", 1) for line in done.out.decode().splitlines()]
+    equal(sum(int(n) for _, n in lines if "forty" in _ or "sixty" in _) > 0,
+          True, "functions")
+    scopes = sum(op["self_ns"] for op in data["ops"])
+    near(sum(int(n) for path, n in lines if path.split(";")[0] in
+             ("alpha", "beta")) / scopes, 1, 0.1, "below the scopes")
+
+
+def test_off(c, folder):
+    data, _ = profile(c, folder, c.program(), "shares", 200,
+                      options=["--sample", "off"])
+    equal(data["functions"], [], "functions")
+    for wrong in ("0", "-1", "many", "20001", "10x"):
+        done = run([c.axprof, "run", "--sample", wrong, "true"], folder,
+                   env=environment())
+        equal(done.status, 125, wrong)
+        check(b"--sample wants a number" in done.err, done.err)
+
+
+def test_not_allowed(c, folder):
+    """The program runs as it does, and one line says what is missing."""
+    done = run([c.programs / "deny_perf", c.axprof, "run", c.program(),
+                "shares", 100], folder, env=environment())
+    equal(done.status, 0, done.err)
+    lines = [line for line in done.err.decode().splitlines()
+             if "not sampled" in line]
+    equal(len(lines), 1, done.err)
+    check("perf_event_open is not allowed" in lines[0], lines)
+
+
+def perf_shares(c, folder):
+    """What perf report says of the same program, in the same minute."""
+    for words in (["record", "-q", "-F", "997", "-e", "cpu-clock:u", "-o",
+                   "perf.data", c.program(), "shares", "2000", "2"],
+                  ["report", "-i", "perf.data", "--stdio", "--no-children",
+                   "-F", "overhead,symbol", "-t", "|"]):
+        done = run(["perf", *words], folder, env=environment())
+        if done.status:
+            return None
+    found = re.findall(r"^\s*([\d.]+)%?\s*\|\[.\]\s*(\S+)", done.out.decode(),
+                       re.M)
+    return {name: float(share) / 100 for share, name in found}
+
+
+def test_beside_perf(c, folder):
+    if not shutil.which("perf"):
+        print("        (no perf here)")
+        return
+    data, _ = profile(c, folder, c.program(), "shares", 2000, 2)
+    theirs = perf_shares(c, folder)
+    if theirs is None:
+        print("        (perf may not record here)")
+        return
+    ours = functions(data)
+    for name, share in sorted(theirs.items(), key=lambda x: -x[1])[:10]:
+        got = ours[name]["time_share"] if name in ours else 0
+        near(got, share, 0.05, name)
+
+
+TESTS = [test_shares, test_recurs, test_builds, test_deep, test_tail_call,
+         test_closed_library, test_stripped, test_scopes, test_children,
+         test_exports, test_off, test_not_allowed, test_beside_perf]
+
+
+def is_allowed(c):
+    """Whether this kernel gives samples to this user."""
+    with tempfile.TemporaryDirectory() as folder:
+        done = run([c.axprof, "run", "--no-file", c.program(), "shares", 50],
+                   folder, env=environment())
+        return b"not sampled" not in done.err
+
+
+if __name__ == "__main__":
+    context = Context(*sys.argv[1:3])
+    if not is_allowed(context):
+        print("the kernel gives no samples here")
+        sys.exit(77)
+    run_support.main(TESTS, context)
