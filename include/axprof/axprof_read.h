@@ -97,6 +97,7 @@ typedef struct axp_op {
     const char *device;
     uint64_t samples;   /* of a sampled one: that it was in, or below it */
     double share_error; /* … time_share is within this, at 95 % */
+    bool is_kernel;     /* … the kernel's, for whoever called it */
 } axp_op;
 typedef enum axp_order AXP__INT {
     AXP_BY_TIME, /* total_ns */

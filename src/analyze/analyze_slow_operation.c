@@ -14,6 +14,10 @@
 
 static const char *suggestion_for(const axp_op *op)
 {
+    if (op->is_kernel)
+        return "see in the call tree who calls it: read and write less often "
+               "and more at once, keep memory instead of giving it back, start "
+               "fewer threads and processes";
     switch (op->category) {
     case AXP_CAT_DATA: return "load ahead, on other threads or in advance";
     case AXP_CAT_COMM:
@@ -37,13 +41,15 @@ static const char *suggestion_for(const axp_op *op)
 static void say_sampled(struct axp__analysis *a, struct axp__draft *d,
                         const axp_op *op, const char *percent)
 {
+    const char *what =
+        op->is_kernel ? ", for system calls, faults and switches" : "";
     char time[32], error[32];
     axp__draft_say(
         a, d,
-        "takes %s %% (± %s) of all processor time: %s, in %llu of "
+        "takes %s %% (± %s) of all processor time%s: %s, in %llu of "
         "%llu samples",
         percent, axp__fixed(error, sizeof error, 100 * op->share_error, 1),
-        axp_format_ns(time, sizeof time, op->self_ns),
+        what, axp_format_ns(time, sizeof time, op->self_ns),
         (unsigned long long)op->samples, (unsigned long long)a->v->n_sampled);
     axp__draft_metric(d, "samples", (double)op->samples);
     axp__draft_metric(d, "share_error", op->share_error);

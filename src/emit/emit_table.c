@@ -65,6 +65,19 @@ axp__cell *axp__table_row_on(struct axp__table *table, const char *name,
     return cells;
 }
 
+void axp__table_mark(struct axp__table *table, const char *mark)
+{
+    struct row *row = &table->rows[table->n_rows - 1];
+    char *own = NULL;
+    if (asprintf(&own, "%s%s", mark, row->name) < 0) {
+        table->has_failed = true;
+        return;
+    }
+    free(row->own);
+    row->own = own;
+    row->name = own;
+}
+
 void axp__table_branch(struct axp__table *table, unsigned depth,
                        uint64_t has_next)
 {

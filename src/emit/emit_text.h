@@ -63,6 +63,8 @@ axp__cell *axp__table_row(struct axp__table *table, const char *name);
 /* The same for a name on a device, if that is not NULL. */
 axp__cell *axp__table_row_on(struct axp__table *table, const char *name,
                              const char *device);
+/* The last row's name has this before it. */
+void axp__table_mark(struct axp__table *table, const char *mark);
 /* The row is a branch: its depth, and at which levels siblings follow. */
 void axp__table_branch(struct axp__table *table, unsigned depth,
                        uint64_t has_next);

@@ -8,6 +8,7 @@
 #define SHOWN_PLACES 40
 #define LEAST_SHARE 0.01 /* of the tree */
 #define MAX_DEPTH 48
+#define ALL_OF_IT 0.98 /* of a caller's time, as good as all */
 
 /* ---- operations ------------------------------------------------------------------- */
 
@@ -57,9 +58,10 @@ void axp__text_ops(struct axp__text *t, const axp_view *v)
 /* ---- the call tree ---------------------------------------------------------------------- */
 
 struct place {
-    int32_t node, parent;
+    int32_t node, parent; /* the parent that is shown */
     axp_ns total_ns;
     const char *name;
+    bool is_far; /* from it, by calls that are left out */
 };
 
 struct tree {
@@ -78,23 +80,60 @@ static int by_parent(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-/* Large enough, and below something that is. */
-static bool collect(struct tree *tree)
+/* What becomes of a node. */
+struct fate {
+    bool is_kept;       /* large enough, and below something that is */
+    bool is_passed;     /* kept, and one of many calls in a row */
+    uint32_t n_kept;    /* children */
+    int32_t kept_child; /* the last of them */
+};
+
+static void keep_large(struct tree *tree, struct fate *fate)
 {
     const axp_view *v = tree->v;
     double least = tree->all_ns * LEAST_SHARE;
-    bool *is_kept = calloc(v->n_tree + 1, sizeof *is_kept);
+    fate[0].is_kept = true;
+    for (size_t i = 1; i < v->n_tree; i++) {
+        const axp_tree_node *n = &v->tree[i];
+        struct fate *above = &fate[n->parent];
+        if ((double)n->total_ns < least || !above->is_kept) continue;
+        fate[i].is_kept = true;
+        above->n_kept++;
+        above->kept_child = (int32_t)i;
+    }
+}
+
+/* Sampled functions that call one other and do nothing else: of a row of them
+ * the first and the last say enough. */
+static bool is_link(const axp_view *v, const struct fate *fate, int32_t i)
+{
+    const axp_tree_node *n = &v->tree[i];
+    if (!n->is_sampled || fate[i].n_kept != 1) return false;
+    const axp_tree_node *child = &v->tree[fate[i].kept_child];
+    return child->is_sampled &&
+           (double)child->total_ns >= (double)n->total_ns * ALL_OF_IT;
+}
+
+static bool collect(struct tree *tree)
+{
+    const axp_view *v = tree->v;
+    struct fate *fate = calloc(v->n_tree + 1, sizeof *fate);
     tree->places = malloc((v->n_tree + 1) * sizeof *tree->places);
-    bool ok = is_kept && tree->places;
-    if (ok) is_kept[0] = true;
+    bool ok = fate && tree->places;
+    if (ok) keep_large(tree, fate);
     for (size_t i = 1; ok && i < v->n_tree; i++) {
         const axp_tree_node *n = &v->tree[i];
-        if ((double)n->total_ns < least || !is_kept[n->parent]) continue;
-        is_kept[i] = true;
-        tree->places[tree->n++] =
-            (struct place){(int32_t)i, n->parent, n->total_ns, n->name};
+        if (!fate[i].is_kept) continue;
+        fate[i].is_passed =
+            is_link(v, fate, (int32_t)i) && is_link(v, fate, n->parent);
+        if (fate[i].is_passed) continue;
+        int32_t up = n->parent;
+        while (fate[up].is_passed)
+            up = v->tree[up].parent;
+        tree->places[tree->n++] = (struct place){(int32_t)i, up, n->total_ns,
+                                                 n->name, up != n->parent};
     }
-    free(is_kept);
+    free(fate);
     if (ok) qsort(tree->places, tree->n, sizeof *tree->places, by_parent);
     return ok;
 }
@@ -117,6 +156,7 @@ static void put_place(struct tree *tree, size_t at, unsigned depth,
 {
     const axp_tree_node *n = &tree->v->tree[tree->places[at].node];
     axp__cell *cells = axp__table_row_on(tree->table, n->name, n->device);
+    if (tree->places[at].is_far) axp__table_mark(tree->table, "… ");
     axp__table_branch(tree->table, depth, has_next);
     if (n->is_sampled)
         strcpy(cells[0], "~");

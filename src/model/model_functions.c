@@ -255,6 +255,7 @@ static void make_function(axp_view *v, axp_op *op,
                    .file = f->file,
                    .line = f->line,
                    .is_sampled = true,
+                   .is_kernel = f->module && !strcmp(f->module, "[kernel]"),
                    .samples = f->samples};
     if (v->sampled_ns)
         op->time_share = (double)f->self_ns / (double)v->sampled_ns;
