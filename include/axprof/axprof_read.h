@@ -262,6 +262,10 @@ typedef struct axp_thread_info {
     uint64_t events;
     axp_ns wait_ns; /* in scopes of category sync, waits among them */
     axp_ns cpu_ns;  /* CPU time since its first event; 0: not known */
+    /* It wanted a processor and had none: others had them. Only what the
+     * scheduler says (is_scheduled), of its whole life. */
+    axp_ns ready_ns;
+    bool is_scheduled;
 } axp_thread_info;
 typedef struct axp_process_info { /* processes of one name, from outside */
     const char *name;

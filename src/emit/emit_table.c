@@ -7,7 +7,7 @@
 #include "emit/emit_name.h"
 #include "emit/emit_text.h"
 
-#define MAX_COLUMNS 10
+#define MAX_COLUMNS 11
 #define LEAST_NAME 16 /* columns of a name before others must go */
 
 struct row {

@@ -100,17 +100,18 @@ static void put_thread(struct axp__table *table, const axp_thread_info *i,
     if (i->cpu_ns) axp__short_ns(cells[5], i->cpu_ns);
     axp__short_ns(cells[6], i->busy_ns);
     if (i->wait_ns) axp__short_ns(cells[7], i->wait_ns);
-    axp__short_count(cells[8], i->events);
+    if (i->is_scheduled) axp__short_ns(cells[8], i->ready_ns);
+    axp__short_count(cells[9], i->events);
 }
 
 /* The busiest ones, in the order in which they began. */
 static void put_threads(struct axp__text *t, axp_thread_info *all, size_t n)
 {
     static const struct axp__column columns[] = {
-        {"thread", true, 0}, {"id", false, 3},        {"process", false, 2},
-        {"rank", false, 0},  {"begin", false, 4},     {"lived", false, 0},
-        {"CPU", false, 0},   {"in scopes", false, 0}, {"waiting", false, 0},
-        {"events", false, 5}};
+        {"thread", true, 0},   {"id", false, 3},        {"process", false, 2},
+        {"rank", false, 0},    {"begin", false, 4},     {"lived", false, 0},
+        {"CPU", false, 0},     {"in scopes", false, 0}, {"waiting", false, 0},
+        {"starved", false, 1}, {"events", false, 5}};
     size_t shown = n < SHOWN_ROWS ? n : SHOWN_ROWS;
     bool has_processes = false;
     axp_ns rest = 0;

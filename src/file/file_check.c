@@ -12,6 +12,7 @@
 #include "file/file_pack.h"
 #include "file/file_samples.h"
 #include "file/file_stacks.h"
+#include "file/file_states.h"
 #include "file/file_walk.h"
 #include "record/record_thread.h"
 #include "wire/wire_decode.h"
@@ -112,6 +113,8 @@ static void check_block(struct check *c, const struct axp__index_entry *e)
         wrong = check_timeline(c->o->capture, b, body);
     if (b->kind == AXP__B_STACKS && !axp__file_stacks_check(b, body))
         wrong = "it is not the stacks it claims";
+    if (b->kind == AXP__B_STATES && !axp__file_states_check(b, body))
+        wrong = "it is not the states of threads it claims";
     if (b->kind == AXP__B_SAMPLES && !axp__file_samples_read(b, body, NULL))
         wrong = "it is not the samples it claims";
     if (wrong) tell(c, e->at, b->kind, wrong);

@@ -9,6 +9,7 @@
 #include "file/file_join_names.h"
 #include "file/file_shift.h"
 #include "os/os_clock.h"
+#include "wire/wire_states.h"
 
 #define MOST_ROWS (UINT32_MAX / 2)
 
@@ -120,7 +121,7 @@ static bool take_arrays(struct join *j)
 {
     struct axp__capture *c = j->c;
     size_t rows = 0, lanes = 0, chunks = 0, live = 0, warnings = 2;
-    size_t domains = 0, samples = 0;
+    size_t domains = 0, samples = 0, states = 0;
     for (size_t i = 0; i < j->n_parts; i++) {
         const struct axp__capture *p = j->parts[i].capture;
         rows += p->n_rows;
@@ -129,6 +130,7 @@ static bool take_arrays(struct join *j)
         live += p->n_live;
         domains += p->n_domains;
         samples += p->n_samples;
+        states += p->n_states;
         warnings += p->n_warnings;
     }
     c->processes = axp__cap_take(c, j->n_parts, sizeof *c->processes);
@@ -139,8 +141,9 @@ static bool take_arrays(struct join *j)
     c->domains = axp__cap_take(c, domains, sizeof *c->domains);
     c->warnings = axp__cap_take(c, warnings, sizeof *c->warnings);
     c->samples = axp__cap_take(c, samples, sizeof *c->samples);
+    c->states = axp__cap_take(c, states, sizeof *c->states);
     return c->processes && c->rows && c->lanes && c->chunks && c->live &&
-           c->domains && c->warnings && c->samples;
+           c->domains && c->warnings && c->samples && c->states;
 }
 
 static void add_live(struct join *j, size_t i)
@@ -237,6 +240,13 @@ static bool add_part(struct join *j, size_t i)
     c->n_chunks += p->n_chunks;
     axp__shift_samples(s, host, c->samples + c->n_samples);
     c->n_samples += p->n_samples;
+    for (size_t k = 0; k < p->n_states; k++) {
+        struct axp__thread_states *to = &c->states[c->n_states++];
+        *to = p->states[k];
+        to->process |= (uint64_t)host << 32;
+        to->begin_ticks = axp__shift_ticks(s, to->begin_ticks);
+        to->end_ticks = axp__shift_ticks(s, to->end_ticks);
+    }
     c->n_events += p->n_events;
     c->n_steps += p->n_steps;
     c->current_bytes += p->current_bytes;

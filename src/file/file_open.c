@@ -15,6 +15,7 @@
 #include "file/file_recount.h"
 #include "file/file_samples.h"
 #include "file/file_stacks.h"
+#include "file/file_states.h"
 #include "file/file_walk.h"
 #include "outside/outside_recover.h"
 #include "record/record_thread.h"
@@ -273,7 +274,7 @@ static axp_status by_file(struct axp__file *f, struct axp__opened *o)
     if (!found) o->epoch = newest_epoch(f);
     if (!axp__file_about(f, c, &o->about) ||
         !axp__file_stacks(f, &o->about, c) || !axp__file_samples(f, c) ||
-        !axp__file_as_source(f, c, o->epoch))
+        !axp__file_states(f, c) || !axp__file_as_source(f, c, o->epoch))
         return AXP_E_NO_MEMORY;
     o->file = f;
     o->origin = found ? AXP__FROM_FILE : AXP__FROM_WORDS;

@@ -14,6 +14,7 @@
 #include "file/file_samples.h"
 #include "file/file_spans.h"
 #include "file/file_stacks.h"
+#include "file/file_states.h"
 #include "record/record_thread.h"
 #include "tally/tally_image.h"
 #include "wire/wire_decode.h"
@@ -244,6 +245,7 @@ static bool put_all(struct axp__writer *w)
            axp__file_stacks_write(&w->pen, w->what->capture) &&
            put_timeline(w) &&
            axp__file_samples_write(&w->pen, w->what->capture) &&
+           axp__file_states_write(&w->pen, w->what->capture) &&
            (w->what->is_stateless || put_state(w)) && axp__pen_finish(&w->pen);
 }
 

@@ -116,7 +116,8 @@ static void add_thread(axp_view *v, size_t i, uint64_t busy, uint64_t waited)
 {
     const struct axp__cap_row *row = &v->capture->rows[i];
     if (axp__row_is_outside(v, row)) return;
-    v->threads[v->n_threads++] =
+    axp_thread_info *to = &v->threads[v->n_threads++];
+    *to =
         (axp_thread_info){.id = row->tid,
                           .name = row->name ? axp__view_name(v, row->name) : "",
                           .process_id = row->process_id,
@@ -127,6 +128,7 @@ static void add_thread(axp_view *v, size_t i, uint64_t busy, uint64_t waited)
                           .wait_ns = axp__view_ns(v, waited),
                           .cpu_ns = row->cpu_ns,
                           .events = row->n_events};
+    axp__view_set_states(v, row, to);
 }
 
 /* Tracks by their ids: 1 + index, in a table at most half full. */
@@ -220,6 +222,7 @@ uint64_t axp__view_n_calls(const axp_view *v)
 
 bool axp__view_make_rows(axp_view *v)
 {
+    axp__view_sort_states(v);
     const struct axp__capture *c = v->capture;
     v->threads = calloc(c->n_rows + 1, sizeof *v->threads);
     v->tracks = calloc(c->n_rows + 1, sizeof *v->tracks);

@@ -57,7 +57,8 @@ struct axp_view {
     axp_op *functions; /* that were sampled, by self time; model_functions.h */
     char **function_names; /* those that are made here */
     size_t n_functions;
-    axp_ns sampled_ns;  /* processor time, */
+    axp_ns ran_ns, ready_ns; /* of all threads, as the scheduler tells */
+    axp_ns sampled_ns;       /* processor time, */
     uint64_t n_sampled; /* so many samples of it */
     axp_memory memory;  /* the host's */
     axp_memory_domain *domains;
@@ -166,6 +167,9 @@ bool axp__view_make_ops(axp_view *v);
 bool axp__view_make_tree(axp_view *v);
 bool axp__view_make_memory(axp_view *v);
 bool axp__view_make_rows(axp_view *v); /* threads, tracks */
+void axp__view_sort_states(axp_view *v);
+void axp__view_set_states(const axp_view *v, const struct axp__cap_row *row,
+                          axp_thread_info *out);
 bool axp__view_make_rest(axp_view *v); /* steps, counters */
 bool axp__view_make_events(axp_view *v);
 bool axp__view_make_warnings(axp_view *v);

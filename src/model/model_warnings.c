@@ -9,6 +9,8 @@
 #include "record/record_name.h"
 
 #define SHORT_TICKS 10
+#define STARVED_SHARE 0.1
+#define STARVED_NS 10000000u
 #define OVERHEAD_SHARE 0.02
 
 static void add(axp_view *v, const char *code, const char *text, uint64_t count,
@@ -184,10 +186,27 @@ static void add_overhead(axp_view *v)
     add(v, "own_overhead", v->own_texts[0], calls, most_called(v));
 }
 
+/* A machine that is too busy makes every time longer than it need be. */
+static void add_starved(axp_view *v)
+{
+    double wanted = (double)v->ran_ns + (double)v->ready_ns;
+    double share = wanted > 0 ? (double)v->ready_ns / wanted : 0;
+    char time[32];
+    if (share < STARVED_SHARE || v->ready_ns < STARVED_NS) return;
+    v->own_texts[1] = malloc(240);
+    if (!v->own_texts[1]) return;
+    snprintf(v->own_texts[1], 240,
+             "%% of the time that threads wanted to run there was no "
+             "processor for them, %s in all: the machine was too busy, or too "
+             "small, and all times here are longer for it",
+             axp_format_ns(time, sizeof time, v->ready_ns));
+    add(v, "starved", v->own_texts[1], (uint64_t)(100 * share + 0.5), NULL);
+}
+
 bool axp__view_make_warnings(axp_view *v)
 {
     const struct axp__capture *c = v->capture;
-    v->warnings = calloc(c->n_warnings + 8, sizeof *v->warnings);
+    v->warnings = calloc(c->n_warnings + 9, sizeof *v->warnings);
     v->n_warnings = 0;
     if (!v->warnings) return false;
     for (size_t i = 0; i < c->n_warnings; i++) {
@@ -195,6 +214,7 @@ bool axp__view_make_warnings(axp_view *v)
         add(v, w->code, w->text, w->count,
             w->name ? axp__view_name(v, w->name) : NULL);
     }
+    add_starved(v);
     add_open(v);
     add_names(v, "cut_names", AXP__NAME_CUT);
     add_names(v, "names_not_utf8", AXP__NAME_NOT_UTF8);

@@ -13,9 +13,11 @@
 
 #include "axprof/axprof_file.h"
 #include "base/base_sized.h"
+#include "os/os_clock.h"
 #include "record/record_thread.h"
 #include "sampling/sampling_file.h"
 #include "sampling/sampling_perf.h"
+#include "sampling/sampling_states.h"
 #include "sampling/sampling_unwind.h"
 #include "wire/wire_stack.h"
 
@@ -31,6 +33,7 @@ struct axp_sampling {
     struct axp__mods mods;
     struct axp__layouts layouts;
     struct axp__sampled *file;
+    struct axp__states *states;
     uint32_t n_known; /* modules, when they were last told of */
     axp_ns interval;
     axp_sampling_info info;
@@ -69,8 +72,15 @@ static void take_mapping(axp_sampling *s, const struct axp__perf_record *r)
     if (code.mod) (void)axp__layout_map(layout, code);
 }
 
+static void give_states(void *ctx, const struct axp__thread_states *of)
+{
+    axp_sampling *s = ctx;
+    axp__sampled_states(s->file, of);
+}
+
 static void take(axp_sampling *s, const struct axp__perf_record *r)
 {
+    axp__states_take(s->states, r);
     switch (r->type) {
     case PERF_RECORD_SAMPLE: take_sample(s, r); break;
     case PERF_RECORD_MMAP2: take_mapping(s, r); break;
@@ -144,8 +154,10 @@ axp_sampling *axp_sampling_start(const axp_sampling_options *options,
     axp__mods_init(&s->mods);
     axp__layouts_init(&s->layouts);
     s->interval = SOONEST;
-    s->file = axp__sampled_create(o.path, o.title);
+    s->states = axp__states_create(give_states, s);
+    s->file = s->states ? axp__sampled_create(o.path, o.title) : NULL;
     if (s->file) return s;
+    axp__states_destroy(s->states);
     axp__perf_close(s->perf);
     free(s);
     return fail(status, AXP_E_IO);
@@ -170,6 +182,8 @@ axp_status axp_sampling_stop_sized(axp_sampling *s, axp_sampling_info *seen,
 {
     if (!s) return AXP_OK;
     take_all(s, true);
+    axp__states_end(s->states, axp__clock_of(CLOCK_MONOTONIC_RAW));
+    axp__states_destroy(s->states);
     if (seen) axp__sized_copy(seen, size, &s->info, sizeof s->info);
     axp_status status = axp__sampled_close(s->file);
     axp__perf_close(s->perf);

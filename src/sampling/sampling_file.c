@@ -14,6 +14,7 @@
 #include "record/record_head.h"
 #include "record/record_thread.h"
 #include "tally/tally_image.h"
+#include "wire/wire_states.h"
 
 #define A_BLOCK 4096u /* samples that are worth one */
 #define ANCHOR_TRIES 16
@@ -26,7 +27,10 @@ struct axp__sampled {
     struct { /* one moment of both clocks */
         uint64_t ticks, raw_ns;
     } anchor;
-    uint32_t n_told; /* modules */
+    uint32_t n_told;       /* modules */
+    uint8_t states[65536]; /* records that wait */
+    size_t n_states;       /* bytes of them, */
+    uint32_t n_threads;    /* and how many they are */
 };
 
 /* ---- clocks ------------------------------------------------------------- */
@@ -132,10 +136,34 @@ bool axp__sampled_put(struct axp__sampled *s, const struct axp__sample *sample)
     return !s->pen.error && axp__sampler_put(s->rows, &s->pen, sample);
 }
 
+static void flush_states(struct axp__sampled *s)
+{
+    struct axp__block b = {.kind = AXP__B_STATES, .n = s->n_threads};
+    if (s->n_threads && !s->pen.error)
+        axp__pen_block(&s->pen, &b, s->states, s->n_states);
+    s->n_states = 0;
+    s->n_threads = 0;
+}
+
 void axp__sampled_flush(struct axp__sampled *s, bool is_all)
 {
+    if (is_all) flush_states(s);
     if (!s->pen.error && (is_all || axp__sampler_waiting(s->rows) >= A_BLOCK))
         axp__sampler_flush(s->rows, &s->pen);
+}
+
+void axp__sampled_states(struct axp__sampled *s,
+                         const struct axp__thread_states *of)
+{
+    uint8_t bytes[AXP__STATES_BYTES];
+    struct axp__thread_states out = *of;
+    out.begin_ticks = axp__sampled_ticks(s, of->begin_ticks);
+    out.end_ticks = axp__sampled_ticks(s, of->end_ticks);
+    size_t n = axp__states_put(bytes, &out);
+    if (s->n_states + n > sizeof s->states) flush_states(s);
+    memcpy(s->states + s->n_states, bytes, n);
+    s->n_states += n;
+    s->n_threads++;
 }
 
 /* ---- coming and going --------------------------------------------------- */

@@ -20,6 +20,10 @@ struct axp__sampled *axp__sampled_create(const char *path, const char *title);
 /* The recording's clock at a moment of CLOCK_MONOTONIC_RAW. */
 uint64_t axp__sampled_ticks(const struct axp__sampled *s, uint64_t raw_ns);
 bool axp__sampled_put(struct axp__sampled *s, const struct axp__sample *sample);
+/* How long a thread ran …, its times those of CLOCK_MONOTONIC_RAW. */
+struct axp__thread_states;
+void axp__sampled_states(struct axp__sampled *s,
+                         const struct axp__thread_states *of);
 /* Tells of modules that have a place and have not been told of yet. */
 void axp__sampled_modules(struct axp__sampled *s, struct axp__mods *mods);
 /* Writes what waits, if it is worth a block or must be. */

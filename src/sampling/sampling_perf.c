@@ -71,7 +71,8 @@ static int open_event(const struct axp__perf *p, int which, pid_t pid, int cpu)
             p->ring_bytes >= RING_OF_LARGE ? STACK_MOST : STACK_LEAST,
     };
     if (!which) /* once is enough */
-        attr.mmap = attr.mmap2 = attr.comm = attr.comm_exec = attr.task = 1;
+        attr.mmap = attr.mmap2 = attr.comm = attr.comm_exec = attr.task =
+            attr.context_switch = 1;
     return (int)syscall(SYS_perf_event_open, &attr, pid, cpu, -1,
                         PERF_FLAG_FD_CLOEXEC);
 }
@@ -219,7 +220,7 @@ static bool read_time(const struct perf_event_header *h,
 {
     const uint8_t *body = (const uint8_t *)(h + 1);
     bool is_sample = h->type == PERF_RECORD_SAMPLE;
-    if (h->size < sizeof *h + 24) return false;
+    if (h->size < sizeof *h + (is_sample ? 24 : 16)) return false;
     const uint8_t *id =
         is_sample ? body + 8 : (const uint8_t *)h + h->size - 16;
     out->type = h->type;
@@ -319,6 +320,10 @@ static bool read_record(const struct perf_event_header *h,
         out->pid = half(b);
         out->fork.parent = half(b + 4);
         out->tid = half(b + 8);
+        return true;
+    case PERF_RECORD_SWITCH:
+        out->turn.is_out = h->misc & PERF_RECORD_MISC_SWITCH_OUT;
+        out->turn.is_preempted = h->misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT;
         return true;
     case PERF_RECORD_LOST:
         if (h->size < sizeof *h + 16 + 16) return false;

@@ -64,6 +64,10 @@ struct axp__perf_record {
         struct {
             uint64_t count; /* LOST */
         } lost;
+        struct {
+            bool is_out;       /* SWITCH: off its processor, */
+            bool is_preempted; /* … and it would have gone on */
+        } turn;
     };
 };
 

@@ -200,6 +200,8 @@ struct axp__cap_module { /* an object that the process had loaded */
     const char *path, *build_id; /* build_id NULL: none, and no symbols */
 };
 
+struct axp__thread_states; /* wire_states.h */
+
 /* What somebody who looked from outside saw a thread do. */
 struct axp__cap_sample {
     uint64_t ticks, tid, weight;
@@ -275,6 +277,8 @@ struct axp__capture {
     size_t n_modules, cap_modules;
     struct axp__cap_samples *samples;
     size_t n_samples; /* blocks of them */
+    struct axp__thread_states *states; /* process as axp__cap_whose */
+    size_t n_states;
 
     uint32_t n_names; /* ids that may be known are below this */
     /* Of any id, known or not. */

@@ -207,6 +207,7 @@ const char *axp__block_kind_name(enum axp__block_kind kind)
         [AXP__B_CHUNK] = "chunk",     [AXP__B_PACK] = "pack",
         [AXP__B_STATE] = "state",     [AXP__B_STACKS] = "stacks",
         [AXP__B_SAMPLES] = "samples", [AXP__B_INDEX] = "index",
+        [AXP__B_STATES] = "states",
     };
     return kind < AXP__B_N_KINDS && names[kind] ? names[kind] : "unknown";
 }

@@ -54,6 +54,7 @@ enum axp__block_kind {
     AXP__B_STACKS,  /* n stacks from id `seq` on (wire_stack.h) */
     AXP__B_SAMPLES, /* n samples from outside, in columns (wire_samples.h) */
     AXP__B_INDEX,   /* where all blocks before it are (wire_index.h) */
+    AXP__B_STATES,  /* n threads: how long they ran … (wire_states.h) */
     AXP__B_N_KINDS
 };
 

@@ -4,7 +4,9 @@ were built; beside perf; and where the kernel gives no samples.
 
   test_run_sample.py AXPROF PROGRAMS [test ...]
 """
+import json
 import math
+import os
 import pathlib
 import re
 import shutil
@@ -161,6 +163,25 @@ def test_children(c, folder):
     check(0.2 < sampled_ns(data) / 1e9 < 20 * 0.06 + 0.3, sampled_ns(data))
 
 
+def test_starved(c, folder):
+    """Two threads that want the one processor they may have: who had it, who
+    wanted it, and a word about it above all else."""
+    one = str(min(os.sched_getaffinity(0)))
+    report = folder / "report.json"
+    done = run(["taskset", "-c", one, c.axprof, "run", "-q", "--report", report,
+                c.program(), "shares", 1000, 2], folder, env=environment())
+    equal(done.status, 0, done.err)
+    data = json.loads(report.read_text())
+    check("starved" in {w["code"] for w in data["warnings"]}, data["warnings"])
+    busy = sorted(data["threads"], key=lambda t: -t["cpu_ns"])[:2]
+    for thread in busy:
+        lived = thread["end"] - thread["begin"]
+        near((thread["cpu_ns"] + thread["ready_ns"]) / lived, 1, 0.1, thread)
+        check(thread["ready_ns"] > 0.4 * lived, thread)
+    waiting = min(data["threads"], key=lambda t: t["cpu_ns"])
+    check(waiting["ready_ns"] < 0.3e9, "the one that waits", waiting)
+
+
 def test_exports(c, folder):
     """One sum in all of them: no time twice, none left out."""
     data, files = profile(c, folder, c.program("sampled_program_scopes"),
@@ -228,7 +249,7 @@ def test_beside_perf(c, folder):
 
 TESTS = [test_shares, test_recurs, test_builds, test_deep, test_tail_call,
          test_closed_library, test_stripped, test_scopes, test_children,
-         test_exports, test_off, test_not_allowed, test_beside_perf]
+         test_starved, test_exports, test_off, test_not_allowed, test_beside_perf]
 
 
 def is_allowed(c):

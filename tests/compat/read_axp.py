@@ -14,7 +14,7 @@ import subprocess
 import sys
 
 KINDS = ["none", "about", "names", "rows", "chunk", "pack", "state", "stacks",
-         "samples", "index"]
+         "samples", "index", "states"]
 PAYLOAD = {6: 1, 7: 2, 8: 2, 9: 2, 11: 1, 12: 3}
 M64 = (1 << 64) - 1
 

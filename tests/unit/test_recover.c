@@ -36,7 +36,7 @@ static void *alloc_spool(size_t len)
 
 static struct bytes read_spool(void)
 {
-    size_t used = axp__prof_of(prof)->budget.space->end_bytes;
+    size_t used = axp__get(&axp__prof_of(prof)->budget.space->end_bytes);
     int fd = open(axp__prof_of(prof)->tape->spool_path, O_RDONLY);
     assert_true(fd >= 0);
     struct bytes b = {alloc_spool(used), used}; /* all that is in it */

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* States of threads added up; see sampling_states.h. */
+#include "sampling/sampling_states.h"
+
+#include <stdlib.h>
+
+#include "wire/wire_states.h"
+
+#define LIMIT 65536u /* threads that have a record of their own */
+
+struct thread {
+    struct thread *next;            /* of its slot */
+    struct axp__thread_states sums; /* begin and end in ns */
+    enum axp__thread_state state;
+    uint64_t since_ns;
+};
+
+struct axp__states {
+    axp__states_fn give;
+    void *ctx;
+    struct thread *slot[4096];
+    uint32_t n_given;
+    struct axp__thread_states rest;
+};
+
+struct axp__states *axp__states_create(axp__states_fn give, void *ctx)
+{
+    struct axp__states *s = calloc(1, sizeof *s);
+    if (!s) return NULL;
+    s->give = give;
+    s->ctx = ctx;
+    return s;
+}
+
+void axp__states_destroy(struct axp__states *s)
+{
+    if (!s) return;
+    for (size_t i = 0; i < sizeof s->slot / sizeof *s->slot; i++)
+        for (struct thread *t = s->slot[i], *next; t; t = next) {
+            next = t->next;
+            free(t);
+        }
+    free(s);
+}
+
+static struct thread **place_of(struct axp__states *s, uint32_t tid)
+{
+    struct thread **at = &s->slot[tid & 4095];
+    while (*at && (*at)->sums.tid != tid)
+        at = &(*at)->next;
+    return at;
+}
+
+/* What it did until now is added to what it was in. */
+static void enter(struct thread *t, enum axp__thread_state state,
+                  uint64_t now_ns)
+{
+    uint64_t ns = now_ns > t->since_ns ? now_ns - t->since_ns : 0;
+    switch (t->state) {
+    case AXP__THREAD_RUNS: t->sums.ran_ns += ns; break;
+    case AXP__THREAD_READY: t->sums.ready_ns += ns; break;
+    case AXP__THREAD_WAITS: t->sums.waited_ns += ns; break;
+    default: break;
+    }
+    t->state = state;
+    t->since_ns = now_ns;
+}
+
+static void add_rest(struct axp__states *s, const struct axp__thread_states *of)
+{
+    struct axp__thread_states *to = &s->rest;
+    if (!to->end_ticks || of->begin_ticks < to->begin_ticks)
+        to->begin_ticks = of->begin_ticks;
+    if (of->end_ticks > to->end_ticks) to->end_ticks = of->end_ticks;
+    to->ran_ns += of->ran_ns;
+    to->ready_ns += of->ready_ns;
+    to->waited_ns += of->waited_ns;
+}
+
+static void end(struct axp__states *s, struct thread **at, uint64_t now_ns)
+{
+    struct thread *t = *at;
+    enter(t, AXP__THREAD_UNKNOWN, now_ns);
+    t->sums.end_ticks = now_ns;
+    if (s->n_given < LIMIT) {
+        s->n_given++;
+        s->give(s->ctx, &t->sums);
+    } else {
+        add_rest(s, &t->sums);
+    }
+    *at = t->next;
+    free(t);
+}
+
+static struct thread *get(struct axp__states *s,
+                          const struct axp__perf_record *r)
+{
+    struct thread **at = place_of(s, r->tid);
+    if (*at) return *at;
+    struct thread *t = calloc(1, sizeof *t);
+    if (!t) return NULL;
+    t->sums.process = r->pid;
+    t->sums.tid = r->tid;
+    t->sums.begin_ticks = r->time_ns;
+    t->since_ns = r->time_ns;
+    return *at = t;
+}
+
+void axp__states_take(struct axp__states *s, const struct axp__perf_record *r)
+{
+    struct thread *t;
+    struct thread **at;
+    switch (r->type) {
+    case PERF_RECORD_FORK:
+        at = place_of(s, r->tid);
+        if (*at) end(s, at, r->time_ns); /* the end of another was missed */
+        t = get(s, r);
+        if (t) t->state = AXP__THREAD_READY;
+        break;
+    case PERF_RECORD_EXIT:
+        at = place_of(s, r->tid);
+        if (*at) end(s, at, r->time_ns);
+        break;
+    case PERF_RECORD_COMM:
+        t = r->comm.is_exec ? get(s, r) : NULL;
+        if (t && !t->state) t->state = AXP__THREAD_RUNS;
+        break;
+    case PERF_RECORD_SWITCH:
+        t = get(s, r);
+        if (t)
+            enter(t,
+                  !r->turn.is_out        ? AXP__THREAD_RUNS
+                  : r->turn.is_preempted ? AXP__THREAD_READY
+                                         : AXP__THREAD_WAITS,
+                  r->time_ns);
+        break;
+    default: break;
+    }
+}
+
+void axp__states_end(struct axp__states *s, uint64_t now_ns)
+{
+    for (size_t i = 0; i < sizeof s->slot / sizeof *s->slot; i++)
+        while (s->slot[i])
+            end(s, &s->slot[i], now_ns);
+    if (s->rest.end_ticks) s->give(s->ctx, &s->rest);
+}
