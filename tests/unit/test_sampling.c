@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Sampling without the kernel's part: layouts beside a plain array, stacks of
+ * this very program, stacks and registers that are nonsense, states of threads.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "sampling/sampling_cfi.h"
+#include "sampling/sampling_regs.h"
+#include "sampling/sampling_states.h"
+#include "sampling/sampling_unwind.h"
+#include "symbol/symbol_libdw.h"
+#include "test_support.h"
+#include "wire/wire_states.h"
+
+/* ---- layouts ------------------------------------------------------------ */
+
+#define CELLS 200u
+
+struct model {
+    struct axp__mod *mod[CELLS]; /* NULL: nothing there */
+    uint64_t offset[CELLS];
+};
+
+static void assert_same(const struct axp__layout *l, const struct model *m)
+{
+    for (uint64_t i = 0; i < CELLS; i++) {
+        const struct axp__code *c = axp__layout_find(l, i);
+        assert_ptr_equal(c ? c->mod : NULL, m->mod[i]);
+        if (c) assert_int_equal(i - c->first + c->offset, m->offset[i]);
+    }
+}
+
+static void layouts_are_what_was_mapped_last(void **state)
+{
+    (void)state;
+    struct axp__layouts all;
+    struct axp__mod mods[4] = {0};
+    struct model truth[3] = {0};
+    uint64_t rng = 7;
+    axp__layouts_init(&all);
+    for (unsigned i = 0; i < (TS_SLOW ? 3000 : 30000); i++) {
+        uint32_t pid = (uint32_t)(ts_random(&rng) % 3);
+        struct axp__layout *l = axp__layouts_get(&all, pid);
+        uint64_t what = ts_random(&rng) % 100;
+        if (what < 2) {
+            axp__layout_clear(l);
+            truth[pid] = (struct model){0};
+        } else if (what < 4) {
+            uint32_t parent = (pid + 1) % 3;
+            axp__layouts_fork(&all, pid, parent);
+            truth[pid] = truth[parent];
+        } else if (what < 5) {
+            axp__layouts_end(&all, pid); /* what it had stays for a while */
+        } else {
+            uint64_t first = ts_random(&rng) % CELLS;
+            uint64_t end = first + 1 + ts_random(&rng) % 30;
+            struct axp__code code = {first, end < CELLS ? end : CELLS,
+                                     ts_random(&rng) % 1000,
+                                     &mods[ts_random(&rng) % 4]};
+            assert_true(axp__layout_map(l, code));
+            for (uint64_t k = code.first; k < code.end; k++) {
+                truth[pid].mod[k] = code.mod;
+                truth[pid].offset[k] = code.offset + k - code.first;
+            }
+        }
+        if (i % 16 == 0)
+            for (uint32_t k = 0; k < 3; k++)
+                assert_same(axp__layouts_get(&all, k), &truth[k]);
+    }
+    axp__layouts_fini(&all);
+}
+
+static void many_processes_come_and_go(void **state)
+{
+    (void)state;
+    struct axp__layouts all;
+    struct axp__mod mod = {0};
+    axp__layouts_init(&all);
+    struct axp__code code = {1, 2, 0, &mod};
+    assert_true(axp__layout_map(axp__layouts_get(&all, 1), code));
+    for (uint32_t pid = 2; pid < 20000; pid++) {
+        axp__layouts_fork(&all, pid % 5000 + 2, 1);
+        assert_non_null(
+            axp__layout_find(axp__layouts_get(&all, pid % 5000 + 2), 1));
+        axp__layouts_end(&all, pid % 5000 + 2);
+        assert_true(all.n_ended <= 257);
+    }
+    axp__layouts_fini(&all);
+}
+
+/* ---- stacks ------------------------------------------------------------- */
+
+#define STACK_BYTES 16384u
+#define DEPTH 12
+
+struct taken { /* as the kernel would give it */
+    uint64_t regs[AXP__REGS_N];
+    uint8_t stack[STACK_BYTES];
+    uint64_t n_stack;
+    uint64_t returns[DEPTH + 1]; /* that it must find */
+    size_t n_returns;
+};
+
+static void set_regs(struct taken *t, const ucontext_t *u)
+{
+#if defined(__x86_64__)
+    static const int order[AXP__REGS_N] = {
+        REG_RAX, REG_RBX, REG_RCX, REG_RDX, REG_RSI, REG_RDI,
+        REG_RBP, REG_RSP, REG_RIP, REG_R8,  REG_R9,  REG_R10,
+        REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
+    for (size_t i = 0; i < AXP__REGS_N; i++)
+        t->regs[i] = (uint64_t)u->uc_mcontext.gregs[order[i]];
+#else
+    for (size_t i = 0; i < 31; i++)
+        t->regs[i] = u->uc_mcontext.regs[i];
+    t->regs[31] = u->uc_mcontext.sp;
+    t->regs[32] = u->uc_mcontext.pc;
+#endif
+}
+
+/* Not looked at by the sanitizer: it reads above the frame that it is in. */
+__attribute__((noinline, no_sanitize("address", "thread"))) static void copy(
+    uint8_t *to, const volatile uint8_t *from, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        to[i] = from[i];
+}
+
+__attribute__((noinline)) static void take(struct taken *t)
+{
+    ucontext_t u;
+    getcontext(&u);
+    set_regs(t, &u);
+    uint64_t sp = t->regs[axp__reg_place[AXP__DWARF_SP]];
+    t->returns[t->n_returns++] =
+        (uint64_t)(uintptr_t)__builtin_return_address(0);
+    t->n_stack = STACK_BYTES;
+    copy(t->stack, (const uint8_t *)(uintptr_t)sp, STACK_BYTES);
+}
+
+__attribute__((noinline)) static int call(struct taken *t, int depth)
+{
+    volatile char room[64] = {0};
+    if (depth)
+        room[depth] = (char)call(t, depth - 1);
+    else
+        take(t);
+    t->returns[t->n_returns++] =
+        (uint64_t)(uintptr_t)__builtin_return_address(0);
+    return room[depth] + 1;
+}
+
+/* This process's own, as /proc has it. */
+static void read_maps(struct axp__mods *mods, struct axp__layout *l)
+{
+    char line[4200], path[4200], rights[8];
+    FILE *f = fopen("/proc/self/maps", "r");
+    assert_non_null(f);
+    while (fgets(line, sizeof line, f)) {
+        unsigned long first, end, offset, inode;
+        path[0] = 0;
+        if (sscanf(line, "%lx-%lx %7s %lx %*s %lu %4100s", &first, &end, rights,
+                   &offset, &inode, path) < 5 ||
+            rights[2] != 'x')
+            continue;
+        struct axp__perf_mapping m = {.address = first,
+                                      .bytes = end - first,
+                                      .offset = offset,
+                                      .inode = inode,
+                                      .is_code = true,
+                                      .path = path[0] ? path : "//anon"};
+        struct axp__code code = {first, end, offset, axp__mods_get(mods, &m)};
+        assert_non_null(code.mod);
+        assert_true(axp__layout_map(l, code));
+    }
+    fclose(f);
+}
+
+/* Where the layout has an address of this process. */
+static uint64_t placed(struct axp__mods *mods, const struct axp__layout *l,
+                       uint64_t address)
+{
+    const struct axp__code *c = axp__layout_find(l, address);
+    assert_non_null(c);
+    axp__mod_prepare(mods, c->mod, l->pid, c->end - c->first);
+    return c->mod->bias +
+           axp__mod_address(c->mod, address - c->first + c->offset);
+}
+
+static void own_stacks_are_found(void **state)
+{
+    (void)state;
+    if (!axp__libdw_load()) skip();
+    struct taken *t = calloc(1, sizeof *t);
+    struct axp__mods mods;
+    struct axp__layouts all;
+    uint64_t frames[512];
+    axp__mods_init(&mods);
+    axp__layouts_init(&all);
+    struct axp__layout *l = axp__layouts_get(&all, (uint32_t)getpid());
+    call(t, DEPTH - 1);
+    read_maps(&mods, l);
+    struct axp__perf_sample s = {
+        .regs = t->regs, .stack = t->stack, .n_stack = t->n_stack};
+    size_t n = axp__unwind(&(struct axp__unwind){&mods, l, &s}, frames, 512);
+    assert_true(n > t->n_returns);
+    for (size_t i = 0; i < t->n_returns; i++)
+        assert_int_equal(frames[i + 1], placed(&mods, l, t->returns[i]));
+    assert_true(n < 100); /* where the copy or the program ends */
+    axp__layouts_fini(&all);
+    axp__mods_fini(&mods);
+    free(t);
+}
+
+/* Whatever registers and stack hold, it ends, and reads nothing else. */
+static void nonsense_is_no_harm(void **state)
+{
+    (void)state;
+    struct taken *t = calloc(1, sizeof *t);
+    struct axp__mods mods;
+    struct axp__layouts all;
+    uint64_t frames[512], rng = 11;
+    axp__mods_init(&mods);
+    axp__layouts_init(&all);
+    struct axp__layout *l = axp__layouts_get(&all, (uint32_t)getpid());
+    read_maps(&mods, l);
+    call(t, DEPTH - 1);
+    for (unsigned i = 0; i < (TS_SLOW ? 2000 : 20000); i++) {
+        size_t n_stack = ts_random(&rng) % STACK_BYTES;
+        uint8_t *stack = malloc(n_stack + 1); /* to its last byte */
+        struct taken x = {.n_stack = n_stack};
+        memcpy(stack, t->stack, n_stack);
+        memcpy(x.regs, t->regs, sizeof x.regs);
+        for (uint64_t k = ts_random(&rng) % 20; k; k--) {
+            size_t at = n_stack > 8 ? ts_random(&rng) % (n_stack - 8) : 0;
+            uint64_t value = ts_random(&rng);
+            const struct axp__code *c = &l->code[ts_random(&rng) % l->n];
+            if (k % 2) value = c->first + value % (c->end - c->first);
+            if (k % 3 == 0) value = t->regs[axp__reg_place[AXP__DWARF_SP]] + at;
+            if (n_stack > 8) memcpy(stack + at, &value, 8);
+            if (k % 5 == 0) x.regs[ts_random(&rng) % AXP__REGS_N] = value;
+        }
+        struct axp__perf_sample s = {.regs = i % 50 ? x.regs : NULL,
+                                     .stack = stack,
+                                     .n_stack = n_stack,
+                                     .is_kernel = i % 7 == 0};
+        size_t n =
+            axp__unwind(&(struct axp__unwind){&mods, l, &s}, frames, 512);
+        assert_true(n <= 512);
+        free(stack);
+    }
+    axp__layouts_fini(&all);
+    axp__mods_fini(&mods);
+    free(t);
+}
+
+/* ---- states ------------------------------------------------------------- */
+
+struct given {
+    struct axp__thread_states at[8];
+    size_t n;
+};
+
+static void give(void *ctx, const struct axp__thread_states *s)
+{
+    struct given *g = ctx;
+    assert_true(g->n < 8);
+    g->at[g->n++] = *s;
+}
+
+static void tell(struct axp__states *s, uint32_t type, uint32_t tid,
+                 uint64_t at, const char *turn)
+{
+    struct axp__perf_record r = {
+        .type = type, .pid = 10, .tid = tid, .time_ns = at};
+    r.turn.is_out = turn && turn[0] == 'o';
+    r.turn.is_preempted = turn && turn[1] == 'p';
+    if (type == PERF_RECORD_COMM) r.comm.is_exec = true;
+    axp__states_take(s, &r);
+}
+
+static void states_add_up(void **state)
+{
+    (void)state;
+    struct given g = {.n = 0};
+    struct axp__states *s = axp__states_create(give, &g);
+    tell(s, PERF_RECORD_COMM, 10, 1000, NULL);   /* runs */
+    tell(s, PERF_RECORD_SWITCH, 10, 1100, "o");  /* waits after 100 */
+    tell(s, PERF_RECORD_FORK, 11, 1100, NULL);   /* ready */
+    tell(s, PERF_RECORD_SWITCH, 11, 1150, "i");  /* runs after 50 */
+    tell(s, PERF_RECORD_SWITCH, 11, 1250, "op"); /* ready after 100 */
+    tell(s, PERF_RECORD_SWITCH, 11, 1450, "i");  /* runs after 200 */
+    tell(s, PERF_RECORD_EXIT, 11, 1500, NULL);   /* 50 more */
+    tell(s, PERF_RECORD_SWITCH, 10, 1600, "i");  /* waited 500 */
+    tell(s, PERF_RECORD_SWITCH, 12, 1700, "o");  /* of before: not known */
+    tell(s, PERF_RECORD_EXIT, 99, 1700, NULL);   /* nobody's */
+    tell(s, PERF_RECORD_FORK, 12, 1800, NULL);   /* its end was missed */
+    axp__states_end(s, 2000);
+    axp__states_destroy(s);
+    assert_int_equal(g.n, 4);
+    assert_int_equal(g.at[0].tid, 11);
+    assert_int_equal(g.at[0].ran_ns, 150);
+    assert_int_equal(g.at[0].ready_ns, 250);
+    assert_int_equal(g.at[0].waited_ns, 0);
+    assert_int_equal(g.at[0].end_ticks - g.at[0].begin_ticks, 400);
+    assert_int_equal(g.at[1].tid, 12);
+    assert_int_equal(g.at[1].waited_ns, 100);
+    for (size_t i = 2; i < 4; i++) {
+        bool is_first = g.at[i].tid == 10;
+        assert_int_equal(g.at[i].ran_ns, is_first ? 500 : 0);
+        assert_int_equal(g.at[i].waited_ns, is_first ? 500 : 0);
+        assert_int_equal(g.at[i].ready_ns, is_first ? 0 : 200);
+    }
+}
+
+static void state_bytes_come_back(void **state)
+{
+    (void)state;
+    uint8_t bytes[AXP__STATES_BYTES];
+    struct axp__thread_states s = {7, UINT64_MAX, 5, 9, UINT64_MAX, 0, 1};
+    size_t n = axp__states_put(bytes, &s);
+    for (size_t len = 0; len <= n; len++) {
+        struct axp__bytes b = {bytes, bytes + len, false};
+        struct axp__thread_states got = axp__states_get(&b);
+        assert_int_equal(b.is_bad, len < n);
+        if (len == n) assert_memory_equal(&got, &s, sizeof s);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(layouts_are_what_was_mapped_last),
+        cmocka_unit_test(many_processes_come_and_go),
+        cmocka_unit_test(own_stacks_are_found),
+        cmocka_unit_test(nonsense_is_no_harm),
+        cmocka_unit_test(states_add_up),
+        cmocka_unit_test(state_bytes_come_back),
+    };
+    return TS_RUN(tests);
+}
