@@ -34,7 +34,8 @@ static void check_kind(const cli_target *t)
         cli_doctor_better("recording",
                           "build with -finstrument-functions, or mark what "
                           "matters with AXP_SCOPE",
-                          "nothing in it records what it does");
+                          "nothing in it records what it does: its functions "
+                          "are sampled");
 }
 
 /* Where distributions put debug information that was taken out. */
@@ -77,12 +78,11 @@ static void check_frames(const cli_elf *elf)
         cli_doctor_ok("frame pointers", "%u %% of %u functions make a frame",
                       percent, elf->n_functions);
     else
-        cli_doctor_better("frame pointers",
-                          "build with "
-                          "-fno-omit-frame-pointer",
-                          "%u %% of %u functions make a frame: stacks cannot "
-                          "be walked quickly",
-                          percent, elf->n_functions);
+        cli_doctor_ok(
+            "frame pointers",
+            "%u %% of %u functions make a frame: stacks are walked by "
+            "the tables for exceptions",
+            percent, elf->n_functions);
 }
 
 int cli_doctor_program(char *const *argv)

@@ -258,6 +258,39 @@ static void put_ops(struct markdown *m, const axp_view *v)
     axp__out_char(m->o, '\n');
 }
 
+static void put_function(struct markdown *m, const axp_op *f)
+{
+    char place[AXP__SHORT_PLACE_BYTES];
+    axp__cell cell;
+    begin_row(m, f->name);
+    put_cell(m, axp__short_ns(cell, f->self_ns));
+    put_cell(m, axp__short_percent(cell, f->time_share));
+    put_cell(m, axp__short_percent(cell, f->share_error));
+    put_cell(m, axp__short_ns(cell, f->total_ns));
+    put_cell(m, axp__short_count(cell, f->samples));
+    axp__out_text(m->o, " | ");
+    if (axp__short_place(place, f->file, f->line, 60)) put_name(m, place);
+    end_row(m);
+}
+
+static void put_functions(struct markdown *m, const axp_view *v)
+{
+    static const char *const heads[] = {"function", "self",    "share", "±",
+                                        "total",    "samples", "at"};
+    char time[32];
+    axp__cell samples;
+    if (!v->n_functions) return;
+    axp__out_format(m->o,
+                    "## Functions\n\n%s samples of %s of processor time; ± is "
+                    "points at 95 %%.\n\n",
+                    axp__short_count(samples, v->n_sampled),
+                    axp_format_ns(time, sizeof time, v->sampled_ns));
+    put_heads(m, heads, sizeof heads / sizeof *heads, 1);
+    for (size_t i = 0; i < v->n_functions && i < SHOWN_OPS; i++)
+        if (v->functions[i].self_ns) put_function(m, &v->functions[i]);
+    axp__out_char(m->o, '\n');
+}
+
 static void put_memory_name(struct markdown *m, const axp_memory_name *n,
                             double peak)
 {
@@ -375,6 +408,7 @@ axp_status axp__emit_markdown(const axp_view *v, const axp_findings *f,
     put_warnings(&m, v);
     put_findings(&m, f, axp__shown_findings(f, options), axp__text_unjudged(v));
     put_ops(&m, v);
+    put_functions(&m, v);
     put_memory(&m, v);
     put_threads(&m, v);
     put_applied(&m, f);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "model/model_view.h"
+#include "wire/wire_states.h"
 #include "record/record_name.h"
 
 #define SHORT_TICKS 10
@@ -186,6 +187,15 @@ static void add_overhead(axp_view *v)
     add(v, "own_overhead", v->own_texts[0], calls, most_called(v));
 }
 
+static uint64_t count_starved(const axp_view *v)
+{
+    uint64_t n = 0;
+    for (size_t i = 0; i < v->capture->n_states; i++)
+        n += (double)v->capture->states[i].ready_ns >
+             STARVED_SHARE * (double)v->capture->states[i].ran_ns;
+    return n ? n : 1;
+}
+
 /* A machine that is too busy makes every time longer than it need be. */
 static void add_starved(axp_view *v)
 {
@@ -196,11 +206,11 @@ static void add_starved(axp_view *v)
     v->own_texts[1] = malloc(240);
     if (!v->own_texts[1]) return;
     snprintf(v->own_texts[1], 240,
-             "%% of the time that threads wanted to run there was no "
-             "processor for them, %s in all: the machine was too busy, or too "
-             "small, and all times here are longer for it",
-             axp_format_ns(time, sizeof time, v->ready_ns));
-    add(v, "starved", v->own_texts[1], (uint64_t)(100 * share + 0.5), NULL);
+             "threads that wanted to run had no processor for %.0f %% of that "
+             "time, %s in all: the machine was too busy, or too small, and all "
+             "times here are longer for it",
+             100 * share, axp_format_ns(time, sizeof time, v->ready_ns));
+    add(v, "starved", v->own_texts[1], count_starved(v), NULL);
 }
 
 bool axp__view_make_warnings(axp_view *v)

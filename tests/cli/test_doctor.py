@@ -58,7 +58,7 @@ def test_builds(c, folder):
     equal(mark("run_program_stripped", "debug info"), "better", "stripped")
     equal(mark("run_program_frames", "debug info"), "ok", "built with -g")
     equal(mark("run_program_frames", "frame pointers"), "ok", "frames")
-    equal(mark("run_program_no_frames", "frame pointers"), "better",
+    equal(mark("run_program_no_frames", "frame pointers"), "ok",
           "no frames")
 
 
