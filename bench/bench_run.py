@@ -4,8 +4,8 @@
 
   bench_run.py BUILD [figure ...]
 
-BUILD is a build directory. Figures: start, gpt, print, drain; all unless some
-are named. Each is measured with and without axprof in turn, now the one first
+BUILD is a build directory. Figures: start, gpt, print, sample, drain; all unless
+some are named. Each is measured with and without axprof in turn, now the one first
 and now the other, so that what else the machine does meets both, and is the
 median of the turns' differences or ratios. In brackets: the least and the
 greatest of them, and the same in processor time, with all that axprof itself
@@ -16,6 +16,7 @@ import hashlib
 import json
 import os
 import pathlib
+import re
 import statistics
 import subprocess
 import sys
@@ -149,6 +150,41 @@ def printing(b, folder):
            is_same and added <= 30)
 
 
+def lost_samples(b, folder, command):
+    """How many samples there were, and how many the kernel had no room for."""
+    done = subprocess.run([str(c) for c in [b.axprof, "run", "--no-file",
+                                            *command]],
+                          cwd=folder, capture_output=True, text=True)
+    lost = re.search(r"(\d+) of \d+ samples were lost", done.stderr)
+    seen = re.search(r"Functions: ([\d,]+) samples", done.stderr)
+    return seen.group(1) if seen else "0", int(lost.group(1)) if lost else 0
+
+
+def sample(b, folder):
+    """The same run with and without; processor time is the program's and
+    axprof's together."""
+    for what, most, words in (
+            ("sampling, 2 busy threads", 0.5, ["spin", "2", "0", "1000"]),
+            ("sampling, 20 calls deep", 3, ["spin", "1", "20", "1000"])):
+        command = [b.target, *words]
+        pairs, _ = in_turn([b.axprof, "run", "-q", "--sample", "off", "--",
+                            *command],
+                           [b.axprof, "run", "-q", "--", *command], folder,
+                           "*.axp")
+        tell_percent(b, what, pairs, most)
+        seen, lost = lost_samples(b, folder, ["--", *command])
+        b.tell("... samples lost", str(lost), "0", lost == 0,
+               f"  (of {seen})")
+    loop = ["sh", "-c", "i=0; while [ $i -lt 500 ]; do /bin/true; "
+            "i=$((i+1)); done"]
+    pairs, _ = in_turn([b.axprof, "run", "-q", "--sample", "off", "--", *loop],
+                       [b.axprof, "run", "-q", "--", *loop], folder, "*.axp")
+    added = statistics.median((ours.wall_s - plain.wall_s) / 500 * 1000
+                              for plain, ours in pairs)
+    b.tell("500 children one after another, each", f"{added:.2f} ms",
+           "<= 2 ms", added <= 2)
+
+
 def drain(b, folder, seconds=60):
     """10 M scopes/s on one thread, drained by the parent."""
     report = folder / "report.json"
@@ -165,7 +201,8 @@ def drain(b, folder, seconds=60):
            f"{cost.cpu_s:.1f} s)")
 
 
-FIGURES = {"start": start, "gpt": gpt, "print": printing, "drain": drain}
+FIGURES = {"start": start, "gpt": gpt, "print": printing, "sample": sample,
+           "drain": drain}
 
 
 def main():

@@ -7,7 +7,10 @@
  *   bench_target scopes MILLIONS SECONDS
  *       so many million scopes a second on one thread, evenly; prints how many
  *       there were and by how much the last one was late
+ *   bench_target spin THREADS DEPTH MILLIONS
+ *       each thread so many million rounds of a loop, so many calls deep
  */
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,13 +76,56 @@ static int scopes(double millions, double seconds)
     return 0;
 }
 
+struct spin {
+    int depth;
+    long millions;
+};
+
+static volatile double sink;
+
+__attribute__((noinline, noipa)) static int spin_below(int depth, long rounds)
+{
+    if (!depth) {
+        double x = 1;
+        for (long i = rounds; i > 0; i--)
+            x = x * 1.0000001 + 0.1;
+        sink = x;
+        return 0;
+    }
+    int below = spin_below(depth - 1, rounds);
+    sink = below;
+    return below + 1;
+}
+
+static void *spin_one(void *arg)
+{
+    const struct spin *s = arg;
+    for (long i = 0; i < 100 * s->millions; i++)
+        spin_below(s->depth, 10000);
+    return NULL;
+}
+
+static int spin(int n_threads, const struct spin *s)
+{
+    pthread_t threads[64];
+    if (n_threads > 64) return 2;
+    for (int i = 0; i < n_threads; i++)
+        if (pthread_create(&threads[i], NULL, spin_one, (void *)s)) return 1;
+    for (int i = 0; i < n_threads; i++)
+        pthread_join(threads[i], NULL);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     if (argc == 3 && !strcmp(argv[1], "lines")) return lines(atol(argv[2]));
     if (argc == 3 && !strcmp(argv[1], "blocks")) return blocks(atol(argv[2]));
     if (argc == 4 && !strcmp(argv[1], "scopes"))
         return scopes(atof(argv[2]), atof(argv[3]));
+    if (argc == 5 && !strcmp(argv[1], "spin"))
+        return spin(atoi(argv[2]),
+                    &(struct spin){atoi(argv[3]), atol(argv[4])});
     fprintf(stderr, "usage: bench_target lines|blocks MB | scopes MILLIONS "
-                    "SECONDS\n");
+                    "SECONDS | spin THREADS DEPTH MILLIONS\n");
     return 2;
 }
