@@ -54,7 +54,7 @@ void cli_sampling_stop(cli_sampling *s)
     if (axp_sampling_stop(s->of, &s->seen) != AXP_OK && !s->why_not)
         s->why_not = cli_format("%s", axp_last_error());
     s->of = NULL;
-    if (!s->seen.samples) unlink(s->path);
+    if (!s->seen.samples && !s->seen.threads) unlink(s->path);
     free(s->path);
     s->path = NULL;
 }

@@ -298,7 +298,7 @@ static void set_part(struct adder *a)
 
 bool axp__view_add_functions(axp_view *v)
 {
-    if (!v->capture->n_samples) return true;
+    if (!v->capture->n_samples) return axp__view_warn_of_samples(v);
     struct adder *a = calloc(1, sizeof *a);
     if (!a) return false;
     a->v = v;
@@ -312,7 +312,7 @@ bool axp__view_add_functions(axp_view *v)
     free(a->seen_slots.at);
     free(a->place_slots.at);
     free(a);
-    return ok;
+    return ok && axp__view_warn_of_samples(v);
 }
 
 void axp__view_free_functions(axp_view *v)

@@ -173,6 +173,8 @@ void axp__view_set_states(const axp_view *v, const struct axp__cap_row *row,
 bool axp__view_make_rest(axp_view *v); /* steps, counters */
 bool axp__view_make_events(axp_view *v);
 bool axp__view_make_warnings(axp_view *v);
+/* Once they are added up: whether there are enough. */
+bool axp__view_warn_of_samples(axp_view *v);
 
 /* A percentile of counted values: pairs sorted by value. */
 struct axp__weighted {

@@ -10,6 +10,8 @@
 #include "record/record_name.h"
 
 #define SHORT_TICKS 10
+#define UNSEEN_SHARE 0.2 /* of processor time that may have no samples */
+#define UNSEEN_NS 50000000u
 #define STARVED_SHARE 0.1
 #define STARVED_NS 10000000u
 #define OVERHEAD_SHARE 0.02
@@ -211,6 +213,29 @@ static void add_starved(axp_view *v)
              "times here are longer for it",
              100 * share, axp_format_ns(time, sizeof time, v->ready_ns));
     add(v, "starved", v->own_texts[1], count_starved(v), NULL);
+}
+
+/* Beside what the scheduler says: samples may miss much. */
+bool axp__view_warn_of_samples(axp_view *v)
+{
+    char seen[32], ran[32];
+    if (v->ran_ns < UNSEEN_NS ||
+        (double)v->sampled_ns >= (double)v->ran_ns * (1 - UNSEEN_SHARE))
+        return true;
+    axp_warning *wider =
+        realloc(v->warnings, (v->n_warnings + 1) * sizeof *wider);
+    v->own_texts[2] = malloc(240);
+    if (wider) v->warnings = wider;
+    if (!wider || !v->own_texts[2]) return false;
+    axp_format_ns(seen, sizeof seen, v->sampled_ns);
+    axp_format_ns(ran, sizeof ran, v->ran_ns);
+    snprintf(v->own_texts[2], 240,
+             "samples stand for %s of %s of processor time: threads that live "
+             "for less than some ms are met too seldom, or not at all; shares "
+             "of functions are of the others",
+             seen, ran);
+    add(v, "unsampled", v->own_texts[2], 1, NULL);
+    return true;
 }
 
 bool axp__view_make_warnings(axp_view *v)

@@ -75,6 +75,7 @@ static void take_mapping(axp_sampling *s, const struct axp__perf_record *r)
 static void give_states(void *ctx, const struct axp__thread_states *of)
 {
     axp_sampling *s = ctx;
+    s->info.threads++;
     axp__sampled_states(s->file, of);
 }
 

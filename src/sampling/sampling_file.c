@@ -16,7 +16,8 @@
 #include "tally/tally_image.h"
 #include "wire/wire_states.h"
 
-#define A_BLOCK 4096u /* samples that are worth one */
+#define A_BLOCK 4096u        /* samples that are worth one */
+#define FLUSH_NS 1000000000u /* what a kill may take, at most */
 #define ANCHOR_TRIES 16
 
 struct axp__sampled {
@@ -28,6 +29,7 @@ struct axp__sampled {
         uint64_t ticks, raw_ns;
     } anchor;
     uint32_t n_told;       /* modules */
+    uint64_t flushed_ns;   /* when samples were last written */
     uint8_t states[65536]; /* records that wait */
     size_t n_states;       /* bytes of them, */
     uint32_t n_threads;    /* and how many they are */
@@ -147,9 +149,14 @@ static void flush_states(struct axp__sampled *s)
 
 void axp__sampled_flush(struct axp__sampled *s, bool is_all)
 {
+    uint64_t now = axp__clock_of(CLOCK_MONOTONIC);
+    bool is_due = now - s->flushed_ns >= FLUSH_NS;
     if (is_all) flush_states(s);
-    if (!s->pen.error && (is_all || axp__sampler_waiting(s->rows) >= A_BLOCK))
-        axp__sampler_flush(s->rows, &s->pen);
+    if (s->pen.error ||
+        !(is_all || is_due || axp__sampler_waiting(s->rows) >= A_BLOCK))
+        return;
+    s->flushed_ns = now;
+    axp__sampler_flush(s->rows, &s->pen);
 }
 
 void axp__sampled_states(struct axp__sampled *s,
@@ -194,6 +201,7 @@ struct axp__sampled *axp__sampled_create(const char *path, const char *title)
         return NULL;
     }
     set_anchor(s);
+    s->flushed_ns = axp__clock_of(CLOCK_MONOTONIC);
     axp__head_clock(&s->head);
     axp__head_run_id(s->head.run_id);
     s->head.process_id = (uint64_t)getpid();

@@ -10,6 +10,7 @@
  *   sampled_program closed MS LIBRARY      half of the time in a library that
  *                                          is closed before the end
  *   sampled_program fork N MS              N children one after the other
+ *   sampled_program short N                N threads of a fifth of a ms
  *   sampled_program scopes MS              (with the recorder) "forty" in the
  *                                          scope "alpha", "sixty" in "beta"
  */
@@ -149,6 +150,21 @@ static void scopes(const struct job *job)
     }
 }
 
+static void *short_one(void *arg)
+{
+    last(*(const long *)arg);
+    return NULL;
+}
+
+static void short_ones(int n, long rounds)
+{
+    while (n--) {
+        pthread_t thread;
+        if (pthread_create(&thread, NULL, short_one, &rounds)) return;
+        pthread_join(thread, NULL);
+    }
+}
+
 static void children(int n, const struct job *job)
 {
     while (n--) {
@@ -166,10 +182,13 @@ int main(int argc, char **argv)
     const char *word = argc > 1 ? argv[1] : "";
     double ms = argc > 2 ? atof(argv[2]) : 0;
     double us = argc > 4 ? atof(argv[4]) : 100;
+    puts("ready");
+    fflush(stdout);
     struct job job = {ms / 1000, rounds_of(us)};
     if (!strcmp(word, "shares")) shares(&job, argc > 3 ? atoi(argv[3]) : 0);
     if (!strcmp(word, "closed")) return closed(&job, argv[3]);
     if (!strcmp(word, "scopes")) scopes(&job);
+    if (!strcmp(word, "short")) short_ones((int)ms, 10 * rounds_of(200));
     if (!strcmp(word, "fork")) {
         job.s = atof(argv[3]) / 1000;
         children((int)ms, &job);

@@ -10,11 +10,14 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import sys
 import tempfile
+import time
 
 import run_support
-from run_support import check, environment, equal, profile, run
+from run_support import (check, end, environment, equal, profile, run, start,
+                         wait_for_files)
 
 
 class Context:
@@ -182,6 +185,36 @@ def test_starved(c, folder):
     check(waiting["ready_ns"] < 0.3e9, "the one that waits", waiting)
 
 
+def test_short_threads(c, folder):
+    """Threads that no sample can meet: that is said, and how much it is."""
+    data, _ = profile(c, folder, c.program(), "short", 1500)
+    f = sampled_ns(data)
+    text = {w["code"]: w["text"] for w in data["warnings"]}
+    ran = sum(t["cpu_ns"] or 0 for t in data["threads"])
+    check(f > 0.8 * ran or "unsampled" in text, f, ran, text)
+
+
+def test_killed(c, folder):
+    """What was seen until a second ago is there when axprof is killed."""
+    process = start(c, folder, c.program(), "shares", 4000)
+    try:
+        wait_for_files(folder, 2)
+        time.sleep(2.5)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        process.stdout.read()  # until the program has ended too
+        parts = next(folder.glob("*.axp.parts"))
+        file = parts.with_suffix("")
+        for verb in ("pack", "check"):
+            done = run([c.axprof, verb, file], folder, env=environment())
+            equal(done.status, 0, done.out + done.err)
+        done = run([c.axprof, "report", "-f", "json", file], folder,
+                   env=environment())
+        assert_shares(json.loads(done.out))
+    finally:
+        end(process)
+
+
 def test_exports(c, folder):
     """One sum in all of them: no time twice, none left out."""
     data, files = profile(c, folder, c.program("sampled_program_scopes"),
@@ -249,7 +282,8 @@ def test_beside_perf(c, folder):
 
 TESTS = [test_shares, test_recurs, test_builds, test_deep, test_tail_call,
          test_closed_library, test_stripped, test_scopes, test_children,
-         test_starved, test_exports, test_off, test_not_allowed, test_beside_perf]
+         test_starved, test_short_threads, test_killed, test_exports, test_off,
+         test_not_allowed, test_beside_perf]
 
 
 def is_allowed(c):
