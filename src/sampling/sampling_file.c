@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,11 +115,10 @@ static void put_module(struct axp__sampled *s, struct axp__mod *mod)
     if (!mod->is_ready || mod->is_told) return;
     mod->is_told = true;
     snprintf(key, sizeof key, "map.%u", s->n_told++);
-    snprintf(text, sizeof text, "%llx %llx %llx %s %s",
-             (unsigned long long)mod->bias,
-             (unsigned long long)(mod->bias + mod->low),
-             (unsigned long long)(mod->bias + mod->high),
-             mod->build_id[0] ? mod->build_id : "-", mod->path);
+    uint64_t first = mod->bias + mod->low, last = mod->bias + mod->high;
+    snprintf(text, sizeof text, "%" PRIx64 " %" PRIx64 " %" PRIx64 " %s %s",
+             mod->bias, first, last, mod->build_id[0] ? mod->build_id : "-",
+             mod->path);
     put_text(&s->pen, key, text);
 }
 

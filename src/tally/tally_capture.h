@@ -276,7 +276,7 @@ struct axp__capture {
     struct axp__cap_module *modules;  /* all that were ever told */
     size_t n_modules, cap_modules;
     struct axp__cap_samples *samples;
-    size_t n_samples; /* blocks of them */
+    size_t n_samples;                  /* blocks of them */
     struct axp__thread_states *states; /* process as axp__cap_whose */
     size_t n_states;
 

@@ -2,6 +2,7 @@
 /* Sampling without the kernel's part: layouts beside a plain array, stacks of
  * this very program, stacks and registers that are nonsense, states of threads.
  */
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <ucontext.h>
@@ -153,6 +154,21 @@ __attribute__((noinline)) static int call(struct taken *t, int depth)
     return room[depth] + 1;
 }
 
+/* As the kernel gives it: valgrind knows of each byte of a stack whether it was
+ * ever written, and what comes from the kernel was. */
+static struct taken *take_own(void)
+{
+    struct taken *t = calloc(1, sizeof *t), *given = calloc(1, sizeof *t);
+    int fd = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+    call(t, DEPTH - 1);
+    if (fd < 0 || pread(fd, given, sizeof *given, (off_t)(uintptr_t)t) !=
+                      (ssize_t)sizeof *given)
+        memcpy(given, t, sizeof *t); /* under an emulator */
+    if (fd >= 0) close(fd);
+    free(t);
+    return given;
+}
+
 /* This process's own, as /proc has it. */
 static void read_maps(struct axp__mods *mods, struct axp__layout *l)
 {
@@ -194,14 +210,13 @@ static void own_stacks_are_found(void **state)
 {
     (void)state;
     if (!axp__libdw_load()) skip();
-    struct taken *t = calloc(1, sizeof *t);
+    struct taken *t = take_own();
     struct axp__mods mods;
     struct axp__layouts all;
     uint64_t frames[512];
     axp__mods_init(&mods);
     axp__layouts_init(&all);
     struct axp__layout *l = axp__layouts_get(&all, (uint32_t)getpid());
-    call(t, DEPTH - 1);
     read_maps(&mods, l);
     struct axp__perf_sample s = {
         .regs = t->regs, .stack = t->stack, .n_stack = t->n_stack};
@@ -219,7 +234,7 @@ static void own_stacks_are_found(void **state)
 static void nonsense_is_no_harm(void **state)
 {
     (void)state;
-    struct taken *t = calloc(1, sizeof *t);
+    struct taken *t = take_own();
     struct axp__mods mods;
     struct axp__layouts all;
     uint64_t frames[512], rng = 11;
@@ -227,7 +242,6 @@ static void nonsense_is_no_harm(void **state)
     axp__layouts_init(&all);
     struct axp__layout *l = axp__layouts_get(&all, (uint32_t)getpid());
     read_maps(&mods, l);
-    call(t, DEPTH - 1);
     for (unsigned i = 0; i < (TS_SLOW ? 2000 : 20000); i++) {
         size_t n_stack = ts_random(&rng) % STACK_BYTES;
         uint8_t *stack = malloc(n_stack + 1); /* to its last byte */
