@@ -77,8 +77,9 @@ def recordings(folder):
 
 
 def has_samples(data):
-    """They are a recording of their own, if there are any."""
-    return bool(data["functions"])
+    """What was sampled, states of threads too, is a recording of its own."""
+    return bool(data["functions"] or
+                any(t["ready_ns"] is not None for t in data["threads"]))
 
 
 def wait_for_files(folder, n):

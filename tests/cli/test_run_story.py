@@ -105,7 +105,7 @@ def check_report(data):
         check(0 <= thread["end"] - thread["begin"] <= wall, "life", thread)
         check(thread["wait_ns"] <= thread["busy_ns"], "waiting", thread)
     by_name = {}
-    for op in data["ops"]:
+    for op in data["ops"] + data["functions"]:
         by_name[op["name"]] = by_name.get(op["name"], 0) + op["self_ns"]
     order = ["low", "medium", "high", "critical"]
     ranks = [order.index(f["severity"]) for f in data["findings"]]
