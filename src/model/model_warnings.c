@@ -219,6 +219,8 @@ static void add_starved(axp_view *v)
 bool axp__view_warn_of_samples(axp_view *v)
 {
     char seen[32], ran[32];
+    for (size_t i = 0; i < v->n_warnings; i++) /* the scheduler saw it all */
+        if (!strcmp(v->warnings[i].code, "window")) return true;
     if (v->ran_ns < UNSEEN_NS ||
         (double)v->sampled_ns >= (double)v->ran_ns * (1 - UNSEEN_SHARE))
         return true;

@@ -34,7 +34,6 @@ struct axp_sampling {
     struct axp__layouts layouts;
     struct axp__sampled *file;
     struct axp__states *states;
-    uint32_t n_known; /* modules, when they were last told of */
     axp_ns interval;
     axp_sampling_info info;
     uint64_t frames[AXP__STACK_MOST];

@@ -6,8 +6,9 @@
  *   pc ─► row (kept, by its first pc) ─► CFA = register + offset
  *            └ else libdw               registers that were kept: at CFA + n
  *
- * Cost     a row that is kept 50 ns, a new one some µs. There are as many as
- *          there are places in prologues and between calls that were met.
+ * Cost     a row that is kept is a search; a new one is libdw's. There are as
+ *          many as there are places in prologues and between calls that were
+ *          met.
  * Input    the tables of any file: what libdw refuses has no row.
  * Threads  one at a time.
  */

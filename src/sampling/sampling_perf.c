@@ -37,7 +37,6 @@ struct axp__perf {
     size_t n, page_bytes, ring_bytes;
     bool has_kernel;
     uint64_t period_ns[PERIODS];
-    uint64_t ids[PERIODS];
     uint64_t ready_ns;  /* records before that may be given */
     struct ring *given; /* whose record the caller has … */
     uint64_t given_end; /* … which ends there */
