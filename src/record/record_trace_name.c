@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "os/os_file.h"
+#include "os/os_rename.h"
 #include "record/record_trace.h"
 
 void axp__trace_rest(struct axp__trace *t)
@@ -65,21 +66,6 @@ void axp__trace_drop_draft(struct axp__trace *t)
     axp__trace_rest(t);
 }
 
-/* Where the file system cannot say no to a name that is taken, an empty file
- * takes it first. */
-static int rename_new(const char *from, const char *to)
-{
-    if (!renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE)) return 0;
-    if (errno != EINVAL && errno != ENOSYS) return errno;
-    int fd = axp__fd_open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (fd < 0) return errno;
-    axp__fd_close(fd);
-    if (!rename(from, to)) return 0;
-    int error = errno;
-    (void)unlink(to);
-    return error;
-}
-
 int axp__trace_name(struct axp__trace *t, bool is_overwriting)
 {
     struct stat st;
@@ -92,7 +78,7 @@ int axp__trace_name(struct axp__trace *t, bool is_overwriting)
     else if (!axp__pen_head(&t->pen, &t->head)) /* its number may be new */
         error = t->pen.error;
     else if (!is_there || !is_overwriting)
-        error = rename_new(t->draft, t->path);
+        error = axp__rename_new(t->draft, t->path);
     else if (st.st_uid != geteuid())
         error = EPERM; /* somebody else's, who could read it */
     else

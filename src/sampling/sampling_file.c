@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "os/os_clock.h"
+#include "os/os_rename.h"
 #include "record/record_head.h"
 #include "record/record_thread.h"
 #include "tally/tally_image.h"
@@ -185,6 +186,34 @@ static void free_sampled(struct axp__sampled *s)
     free(s);
 }
 
+/* A name of its own, in the folder of its path. */
+static char *draft_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    int folder = slash ? (int)(slash + 1 - path) : 0;
+    char id[33], *name = NULL;
+    make_id(id);
+    if (asprintf(&name, "%.*s.axprof-%s.tmp", folder, path, id) < 0)
+        return NULL;
+    return name;
+}
+
+/* Whoever looks while it begins sees a recording, or none. */
+static bool write_first(struct axp__sampled *s)
+{
+    char *draft = draft_name(s->path);
+    if (draft)
+        s->pen.fd = open(draft, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (s->pen.fd < 0) s->pen.error = draft ? errno : ENOMEM;
+    s->pen.end = AXP__FILE_HEAD;
+    if (!s->pen.error && axp__pen_head(&s->pen, &s->head) && put_about(s) &&
+        put_state(s))
+        s->pen.error = axp__rename_new(draft, s->path);
+    if (s->pen.error && s->pen.fd >= 0) (void)unlink(draft);
+    free(draft);
+    return !s->pen.error;
+}
+
 struct axp__sampled *axp__sampled_create(const char *path, const char *title)
 {
     struct axp__sampled *s = calloc(1, sizeof *s);
@@ -208,14 +237,8 @@ struct axp__sampled *axp__sampled_create(const char *path, const char *title)
     s->head.incarnation = 1;
     s->head.rank = -1;
     s->head.start_ticks = s->anchor.ticks;
-    s->pen.fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    s->pen.end = AXP__FILE_HEAD;
-    if (s->pen.fd < 0) s->pen.error = errno;
-    if (!s->pen.error && axp__pen_head(&s->pen, &s->head) && put_about(s) &&
-        put_state(s))
-        return s;
+    if (write_first(s)) return s;
     axp__fail(AXP_E_IO, "cannot write %s: %s", path, strerror(s->pen.error));
-    if (s->pen.fd >= 0) (void)unlink(path);
     free_sampled(s);
     return NULL;
 }
