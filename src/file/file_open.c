@@ -342,6 +342,7 @@ static axp_status by_spool(struct axp__file *f, struct axp__opened *o)
     struct axp__recovered r;
     int fd = axp__spool_open_for(f->fd, f->path);
     if (fd < 0) return AXP_OK;
+    axp__spool_wait(fd);
     axp_status status = axp__spool_recover(fd, &r);
     if (status == AXP_E_NO_MEMORY) return status;
     if (status) return AXP_OK;

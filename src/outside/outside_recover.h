@@ -34,6 +34,10 @@ bool axp__spool_is_in_use(int fd);
  * id, the lock gets half a second to go. It alone decides. */
 bool axp__spool_is_in_use_by(int fd, uint64_t pid);
 
+/* A process that has just begun names its trace, and then fills its spool: it
+ * gets half a second for that. */
+void axp__spool_wait(int fd);
+
 /* Reads a spool; takes the descriptor over, also on failure. NULL in
  * capture, and the reason in axp_last_error, if it is none. */
 axp_status axp__spool_recover(int fd, struct axp__recovered *out);

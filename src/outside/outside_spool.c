@@ -108,6 +108,22 @@ bool axp__spool_is_in_use_by(int fd, uint64_t pid)
     return false;
 }
 
+static bool is_complete(int fd)
+{
+    uint64_t is = 0;
+    return !read_all(fd, &is, sizeof is,
+                     offsetof(struct axp__space, is_complete)) ||
+           is;
+}
+
+void axp__spool_wait(int fd)
+{
+    for (int i = 0; i < LINGER_MS && !is_complete(fd); i++) {
+        if (!axp__spool_is_in_use(fd)) return;
+        (void)nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    }
+}
+
 int axp__spool_open_for(int trace_fd, const char *trace_path)
 {
     char id[33] = "", *name = name_of(trace_fd, trace_path, id);

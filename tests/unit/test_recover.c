@@ -394,6 +394,31 @@ static void one_place_is_read_once(void **state)
     free(b.at);
 }
 
+static void *complete_soon(void *space)
+{
+    ts_sleep_ms(30);
+    axp__put_release(&((struct axp__space *)space)->is_complete, 1);
+    return NULL;
+}
+
+/* Whoever reads a run while one of its processes begins. */
+static void one_that_begins_is_waited_for(void **state)
+{
+    (void)state;
+    struct axp__space *s = axp__prof_of(prof)->budget.space;
+    axp_view *v = NULL;
+    axp_warning warnings[32];
+    axp__put(&s->is_complete, 0);
+    pthread_t t = ts_spawn(complete_soon, s);
+    assert_int_equal(axp_open(&(const char *){path}, 1, &v), AXP_OK);
+    ts_join(t);
+    size_t n = axp_view_warnings(v, warnings, 32);
+    for (size_t i = 0; i < n; i++)
+        assert_string_not_equal(warnings[i].code, AXP__CODE_NO_END);
+    assert_true(axp_view_ops(v, AXP_BY_TIME, NULL, 0) > 200);
+    axp_view_destroy(v);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -406,6 +431,7 @@ int main(void)
         cmocka_unit_test(holes_take_no_memory),
         cmocka_unit_test(one_place_is_read_once),
         cmocka_unit_test(names_of_memory_may_be_many),
+        cmocka_unit_test(one_that_begins_is_waited_for),
     };
     int fd = mkstemp(path);
     if (fd < 0) return 1;
