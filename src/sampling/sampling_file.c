@@ -202,9 +202,12 @@ static char *draft_name(const char *path)
 static bool write_first(struct axp__sampled *s)
 {
     char *draft = draft_name(s->path);
-    if (draft)
-        s->pen.fd = open(draft, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (s->pen.fd < 0) s->pen.error = draft ? errno : ENOMEM;
+    if (!draft) {
+        s->pen.error = ENOMEM;
+        return false;
+    }
+    s->pen.fd = open(draft, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (s->pen.fd < 0) s->pen.error = errno;
     s->pen.end = AXP__FILE_HEAD;
     if (!s->pen.error && axp__pen_head(&s->pen, &s->head) && put_about(s) &&
         put_state(s))
