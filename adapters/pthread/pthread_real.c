@@ -27,6 +27,8 @@ const struct pthread_real *pthread_real_load(void)
     found = find(#name);                                                       \
     memcpy(&r->name, &found, sizeof found);
     PTHREAD_REAL_FUNCTIONS
+    REAL(mtx_destroy, )
+    REAL(cnd_destroy, )
 #undef REAL
     __atomic_store_n(&pthread_real_is_loaded, 1, __ATOMIC_RELEASE);
     errno = error;

@@ -19,6 +19,10 @@
          (pthread_mutex_t *, const struct timespec *))                         \
     REAL(pthread_mutex_clocklock,                                              \
          (pthread_mutex_t *, clockid_t, const struct timespec *))              \
+    REAL(pthread_mutex_unlock, (pthread_mutex_t *))                            \
+    REAL(pthread_mutex_destroy, (pthread_mutex_t *))                           \
+    REAL(pthread_rwlock_unlock, (pthread_rwlock_t *))                          \
+    REAL(pthread_rwlock_destroy, (pthread_rwlock_t *))                         \
     REAL(pthread_rwlock_rdlock, (pthread_rwlock_t *))                          \
     REAL(pthread_rwlock_tryrdlock, (pthread_rwlock_t *))                       \
     REAL(pthread_rwlock_wrlock, (pthread_rwlock_t *))                          \
@@ -36,17 +40,32 @@
          (pthread_cond_t *, pthread_mutex_t *, const struct timespec *))       \
     REAL(pthread_cond_clockwait, (pthread_cond_t *, pthread_mutex_t *,         \
                                   clockid_t, const struct timespec *))         \
+    REAL(pthread_cond_signal, (pthread_cond_t *))                              \
+    REAL(pthread_cond_broadcast, (pthread_cond_t *))                           \
+    REAL(pthread_cond_destroy, (pthread_cond_t *))                             \
+    REAL(pthread_barrier_init,                                                 \
+         (pthread_barrier_t *, const pthread_barrierattr_t *, unsigned))       \
     REAL(pthread_barrier_wait, (pthread_barrier_t *))                          \
+    REAL(pthread_barrier_destroy, (pthread_barrier_t *))                       \
+    REAL(sem_post, (sem_t *))                                                  \
+    REAL(sem_trywait, (sem_t *))                                               \
+    REAL(sem_destroy, (sem_t *))                                               \
     REAL(sem_wait, (sem_t *))                                                  \
     REAL(sem_timedwait, (sem_t *, const struct timespec *))                    \
     REAL(sem_clockwait, (sem_t *, clockid_t, const struct timespec *))         \
     REAL(pthread_join, (pthread_t, void **))                                   \
+    REAL(pthread_timedjoin_np, (pthread_t, void **, const struct timespec *))  \
+    REAL(pthread_clockjoin_np,                                                 \
+         (pthread_t, void **, clockid_t, const struct timespec *))             \
     REAL(pthread_create,                                                       \
          (pthread_t *, const pthread_attr_t *, void *(*)(void *), void *))     \
     REAL(pthread_setname_np, (pthread_t, const char *))                        \
     REAL(mtx_lock, (mtx_t *))                                                  \
     REAL(mtx_trylock, (mtx_t *))                                               \
+    REAL(mtx_unlock, (mtx_t *))                                                \
     REAL(mtx_timedlock, (mtx_t *, const struct timespec *))                    \
+    REAL(cnd_signal, (cnd_t *))                                                \
+    REAL(cnd_broadcast, (cnd_t *))                                             \
     REAL(cnd_wait, (cnd_t *, mtx_t *))                                         \
     REAL(cnd_timedwait, (cnd_t *, mtx_t *, const struct timespec *))           \
     REAL(thrd_join, (thrd_t, int *))                                           \
@@ -56,6 +75,8 @@ struct pthread_real {
 #define REAL(name, parameters) int(*name) parameters;
     PTHREAD_REAL_FUNCTIONS
 #undef REAL
+    void (*mtx_destroy)(mtx_t *);
+    void (*cnd_destroy)(cnd_t *);
 };
 
 const struct pthread_real *pthread_real_load(void);

@@ -18,9 +18,8 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include <axprof/axprof_adapter.h>
-
 #include "pthread_real.h"
+#include "pthread_sync.h"
 
 #define WRAPPER __attribute__((visibility("default")))
 
@@ -30,6 +29,7 @@ struct start {
         thrd_start_t c11;
     } function;
     void *argument;
+    axp_giver by; /* who made the thread */
 };
 
 /* What the recorder knows this thread as. */
@@ -42,9 +42,10 @@ __attribute__((constructor)) static void see_first(void)
     first_began = axp_wait_begin();
 }
 
-static void on_create(void)
+static void on_create(struct start *start)
 {
     if (gettid() == getpid()) axp_thread_begin(first_began);
+    start->by = axp_sync_give(AXP_SYNC_THREAD_START, start, 0);
 }
 
 static void get_name(char name[16])
@@ -55,9 +56,10 @@ static void get_name(char name[16])
 static struct start on_begin(void *p)
 {
     struct start start = *(struct start *)p;
-    free(p);
     get_name(known);
     axp_instant(axp_global(), "thread begins");
+    axp_sync_take(AXP_SYNC_THREAD_START, p, 0, &start.by);
+    free(p);
     return start;
 }
 
@@ -69,6 +71,7 @@ static void on_end(void *unused)
     get_name(name);
     if (strcmp(name, known) != 0) axp_thread_name(axp_global(), name);
     axp_instant(axp_global(), "thread ends");
+    pthread_sync_ended(pthread_object(pthread_self()));
     errno = error;
 }
 
@@ -112,8 +115,8 @@ WRAPPER int pthread_create(pthread_t *thread, const pthread_attr_t *attr,
     const struct pthread_real *real = pthread_real();
     struct start *start = is_recorders(function) ? NULL : malloc(sizeof *start);
     if (!start) return real->pthread_create(thread, attr, function, argument);
-    on_create();
-    *start = (struct start){{.posix = function}, argument};
+    *start = (struct start){{.posix = function}, argument, {0}};
+    on_create(start);
     int rc = real->pthread_create(thread, attr, posix_main, start);
     if (rc) free(start);
     return rc;
@@ -124,8 +127,8 @@ WRAPPER int thrd_create(thrd_t *thread, thrd_start_t function, void *argument)
     const struct pthread_real *real = pthread_real();
     struct start *start = malloc(sizeof *start);
     if (!start) return real->thrd_create(thread, function, argument);
-    on_create();
-    *start = (struct start){{.c11 = function}, argument};
+    *start = (struct start){{.c11 = function}, argument, {0}};
+    on_create(start);
     int rc = real->thrd_create(thread, c11_main, start);
     if (rc != thrd_success) free(start);
     return rc;

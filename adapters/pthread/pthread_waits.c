@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Waits of more than 10 us, as scopes of category sync.
+/* Waits: how long, for what, and who ended them. Those of more than 10 us are
+ * scopes of category sync.
  *
  * A lock that is free is taken by trying, which costs what locking costs:
  * nothing is measured then. Else two clock reads surround the real call.
@@ -11,109 +12,219 @@
  *            directly (libgomp's barriers): those do not pass through here.
  */
 #include <errno.h>
-#include <stdint.h>
-
-#include <axprof/axprof_adapter.h>
+#include <limits.h>
 
 #include "pthread_real.h"
+#include "pthread_sync.h"
 
 #define WRAPPER __attribute__((visibility("default")))
-#define LEAST_NS 10000u
 
-struct wait {
-    uint64_t began; /* the recorder's clock */
-    uint64_t ns;
-};
+static const char for_mutex[] = "mutex wait",
+                  for_condition[] = "condition wait",
+                  for_semaphore[] = "semaphore wait",
+                  for_barrier[] = "barrier wait", for_join[] = "join wait",
+                  for_reading[] = "read lock wait",
+                  for_writing[] = "write lock wait";
 
-static uint64_t clock_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
+/* ---- locks and semaphores ----------------------------------------------- */
 
-static struct wait begin(void)
-{
-    return (struct wait){axp_wait_begin(), clock_ns()};
-}
-
-static void end(const struct wait *wait, const char *name)
-{
-    int error = errno;
-    if (clock_ns() - wait->ns >= LEAST_NS) axp_wait_end(wait->began, name);
-    errno = error;
-}
-
-/* ---- what can be tried first -------------------------------------------- */
-
-#define LOCK(function, try_function, busy, type, text)                         \
-    WRAPPER int function(type *lock)                                           \
+#define TRY(function, kind, type)                                              \
+    WRAPPER int function(type *object)                                         \
     {                                                                          \
-        const struct pthread_real *real = pthread_real();                      \
-        int rc = real->try_function(lock);                                     \
-        if (rc != (busy)) return rc;                                           \
-        struct wait wait = begin();                                            \
-        rc = real->function(lock);                                             \
-        end(&wait, text);                                                      \
+        int rc = pthread_real()->function(object);                             \
+        if (rc == 0) pthread_sync_take(kind, object);                          \
         return rc;                                                             \
     }
 
-LOCK(pthread_mutex_lock, pthread_mutex_trylock, EBUSY, pthread_mutex_t,
-     "mutex wait")
-LOCK(mtx_lock, mtx_trylock, thrd_busy, mtx_t, "mutex wait")
-LOCK(pthread_rwlock_wrlock, pthread_rwlock_trywrlock, EBUSY, pthread_rwlock_t,
-     "write lock wait")
-LOCK(pthread_rwlock_rdlock, pthread_rwlock_tryrdlock, EBUSY, pthread_rwlock_t,
-     "read lock wait")
+TRY(pthread_mutex_trylock, AXP_SYNC_LOCK, pthread_mutex_t)
+TRY(mtx_trylock, AXP_SYNC_LOCK, mtx_t)
+TRY(pthread_rwlock_trywrlock, AXP_SYNC_LOCK, pthread_rwlock_t)
+TRY(pthread_rwlock_tryrdlock, AXP_SYNC_SHARED, pthread_rwlock_t)
+TRY(sem_trywait, AXP_SYNC_SEMAPHORE, sem_t)
 
-/* ---- what is waited for anyway ------------------------------------------ */
+/* What the C library refuses before it looks whether it must wait. */
+static bool is_clock(clockid_t clock)
+{
+    return clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC;
+}
 
-#define WAIT(function, text, parameters, arguments)                            \
+static bool is_time(const struct timespec *until)
+{
+    return until && until->tv_nsec >= 0 && until->tv_nsec < 1000000000;
+}
+
+/* A try that fails may set errno, which a wait that succeeds does not. */
+#define TAKE(function, is_valid, try_function, is_busy, kind, text,            \
+             parameters, arguments)                                            \
     WRAPPER int function parameters                                            \
     {                                                                          \
         const struct pthread_real *real = pthread_real();                      \
-        struct wait wait = begin();                                            \
+        if (!(is_valid)) return real->function arguments;                      \
+        int error = errno, rc = real->try_function(object);                    \
+        if (rc == 0) pthread_sync_take(kind, object);                          \
+        if (!(is_busy)) return rc;                                             \
+        errno = error;                                                         \
+        struct pthread_wait wait = pthread_wait_begin(kind, object);           \
+        rc = real->function arguments;                                         \
+        pthread_wait_end(&wait, text, rc == 0);                                \
+        return rc;                                                             \
+    }
+#define MUTEX(function, is_valid, parameters, arguments)                       \
+    TAKE(function, is_valid, pthread_mutex_trylock, rc == EBUSY,               \
+         AXP_SYNC_LOCK, for_mutex, parameters, arguments)
+#define C11_MUTEX(function, is_valid, parameters, arguments)                   \
+    TAKE(function, is_valid, mtx_trylock, rc == thrd_busy, AXP_SYNC_LOCK,      \
+         for_mutex, parameters, arguments)
+#define READ(function, is_valid, parameters, arguments)                        \
+    TAKE(function, is_valid, pthread_rwlock_tryrdlock, rc == EBUSY,            \
+         AXP_SYNC_SHARED, for_reading, parameters, arguments)
+#define WRITE(function, is_valid, parameters, arguments)                       \
+    TAKE(function, is_valid, pthread_rwlock_trywrlock, rc == EBUSY,            \
+         AXP_SYNC_LOCK, for_writing, parameters, arguments)
+#define SEMAPHORE(function, is_valid, parameters, arguments)                   \
+    TAKE(function, is_valid, sem_trywait, rc != 0 && errno == EAGAIN,          \
+         AXP_SYNC_SEMAPHORE, for_semaphore, parameters, arguments)
+
+#define UNTIL const struct timespec *until
+
+MUTEX(pthread_mutex_lock, true, (pthread_mutex_t * object), (object))
+MUTEX(pthread_mutex_timedlock, is_time(until),
+      (pthread_mutex_t * object, UNTIL), (object, until))
+MUTEX(pthread_mutex_clocklock, is_clock(clock) && is_time(until),
+      (pthread_mutex_t * object, clockid_t clock, UNTIL),
+      (object, clock, until))
+C11_MUTEX(mtx_lock, true, (mtx_t * object), (object))
+C11_MUTEX(mtx_timedlock, is_time(until), (mtx_t * object, UNTIL),
+          (object, until))
+READ(pthread_rwlock_rdlock, true, (pthread_rwlock_t * object), (object))
+READ(pthread_rwlock_timedrdlock, is_time(until),
+     (pthread_rwlock_t * object, UNTIL), (object, until))
+READ(pthread_rwlock_clockrdlock, is_clock(clock) && is_time(until),
+     (pthread_rwlock_t * object, clockid_t clock, UNTIL),
+     (object, clock, until))
+WRITE(pthread_rwlock_wrlock, true, (pthread_rwlock_t * object), (object))
+WRITE(pthread_rwlock_timedwrlock, is_time(until),
+      (pthread_rwlock_t * object, UNTIL), (object, until))
+WRITE(pthread_rwlock_clockwrlock, is_clock(clock) && is_time(until),
+      (pthread_rwlock_t * object, clockid_t clock, UNTIL),
+      (object, clock, until))
+SEMAPHORE(sem_wait, true, (sem_t * object), (object))
+SEMAPHORE(sem_timedwait, is_time(until), (sem_t * object, UNTIL),
+          (object, until))
+SEMAPHORE(sem_clockwait, is_clock(clock) && is_time(until),
+          (sem_t * object, clockid_t clock, UNTIL), (object, clock, until))
+
+/* ---- giving ------------------------------------------------------------- */
+
+#define GIVE(function, kind, n_most, type)                                     \
+    WRAPPER int function(type *object)                                         \
+    {                                                                          \
+        pthread_sync_give(kind, object, n_most);                               \
+        return pthread_real()->function(object);                               \
+    }
+
+GIVE(pthread_mutex_unlock, AXP_SYNC_LOCK, 1, pthread_mutex_t)
+GIVE(mtx_unlock, AXP_SYNC_LOCK, 1, mtx_t)
+GIVE(pthread_rwlock_unlock, AXP_SYNC_LOCK, UINT_MAX, pthread_rwlock_t)
+GIVE(sem_post, AXP_SYNC_SEMAPHORE, 1, sem_t)
+GIVE(pthread_cond_signal, AXP_SYNC_CONDITION, 1, pthread_cond_t)
+GIVE(pthread_cond_broadcast, AXP_SYNC_CONDITION, UINT_MAX, pthread_cond_t)
+GIVE(cnd_signal, AXP_SYNC_CONDITION, 1, cnd_t)
+GIVE(cnd_broadcast, AXP_SYNC_CONDITION, UINT_MAX, cnd_t)
+
+#define FORGET(function, type)                                                 \
+    WRAPPER int function(type *object)                                         \
+    {                                                                          \
+        pthread_sync_forget(object);                                           \
+        return pthread_real()->function(object);                               \
+    }
+
+FORGET(pthread_mutex_destroy, pthread_mutex_t)
+FORGET(pthread_rwlock_destroy, pthread_rwlock_t)
+FORGET(pthread_cond_destroy, pthread_cond_t)
+FORGET(pthread_barrier_destroy, pthread_barrier_t)
+FORGET(sem_destroy, sem_t)
+
+WRAPPER void mtx_destroy(mtx_t *object)
+{
+    pthread_sync_forget(object);
+    pthread_real()->mtx_destroy(object);
+}
+
+WRAPPER void cnd_destroy(cnd_t *object)
+{
+    pthread_sync_forget(object);
+    pthread_real()->cnd_destroy(object);
+}
+
+/* ---- conditions --------------------------------------------------------- */
+
+/* The mutex is given and taken again inside, where nobody else sees it. */
+#define CONDITION(function, parameters, arguments)                             \
+    WRAPPER int function parameters                                            \
+    {                                                                          \
+        const struct pthread_real *real = pthread_real();                      \
+        pthread_sync_give(AXP_SYNC_LOCK, m, 1);                                \
+        struct pthread_wait wait = pthread_wait_begin(AXP_SYNC_CONDITION, c);  \
         int rc = real->function arguments;                                     \
-        end(&wait, text);                                                      \
+        pthread_wait_end(&wait, for_condition, rc == 0);                       \
+        pthread_sync_take(AXP_SYNC_LOCK, m);                                   \
         return rc;                                                             \
     }
 
-WAIT(pthread_mutex_timedlock, "mutex wait",
-     (pthread_mutex_t * m, const struct timespec *until), (m, until))
-WAIT(pthread_mutex_clocklock, "mutex wait",
-     (pthread_mutex_t * m, clockid_t clock, const struct timespec *until),
-     (m, clock, until))
-WAIT(mtx_timedlock, "mutex wait", (mtx_t * m, const struct timespec *until),
-     (m, until))
-WAIT(pthread_rwlock_timedrdlock, "read lock wait",
-     (pthread_rwlock_t * l, const struct timespec *until), (l, until))
-WAIT(pthread_rwlock_timedwrlock, "write lock wait",
-     (pthread_rwlock_t * l, const struct timespec *until), (l, until))
-WAIT(pthread_rwlock_clockrdlock, "read lock wait",
-     (pthread_rwlock_t * l, clockid_t clock, const struct timespec *until),
-     (l, clock, until))
-WAIT(pthread_rwlock_clockwrlock, "write lock wait",
-     (pthread_rwlock_t * l, clockid_t clock, const struct timespec *until),
-     (l, clock, until))
-WAIT(pthread_cond_wait, "condition wait",
-     (pthread_cond_t * c, pthread_mutex_t *m), (c, m))
-WAIT(pthread_cond_timedwait, "condition wait",
-     (pthread_cond_t * c, pthread_mutex_t *m, const struct timespec *until),
-     (c, m, until))
-WAIT(pthread_cond_clockwait, "condition wait",
-     (pthread_cond_t * c, pthread_mutex_t *m, clockid_t clock,
-      const struct timespec *until),
-     (c, m, clock, until))
-WAIT(cnd_wait, "condition wait", (cnd_t * c, mtx_t *m), (c, m))
-WAIT(cnd_timedwait, "condition wait",
-     (cnd_t * c, mtx_t *m, const struct timespec *until), (c, m, until))
-WAIT(pthread_barrier_wait, "barrier wait", (pthread_barrier_t * b), (b))
-WAIT(sem_wait, "semaphore wait", (sem_t * s), (s))
-WAIT(sem_timedwait, "semaphore wait", (sem_t * s, const struct timespec *until),
-     (s, until))
-WAIT(sem_clockwait, "semaphore wait",
-     (sem_t * s, clockid_t clock, const struct timespec *until),
-     (s, clock, until))
-WAIT(pthread_join, "join wait", (pthread_t thread, void **result),
-     (thread, result))
-WAIT(thrd_join, "join wait", (thrd_t thread, int *result), (thread, result))
+CONDITION(pthread_cond_wait, (pthread_cond_t * c, pthread_mutex_t *m), (c, m))
+CONDITION(pthread_cond_timedwait,
+          (pthread_cond_t * c, pthread_mutex_t *m, UNTIL), (c, m, until))
+CONDITION(pthread_cond_clockwait,
+          (pthread_cond_t * c, pthread_mutex_t *m, clockid_t clock, UNTIL),
+          (c, m, clock, until))
+CONDITION(cnd_wait, (cnd_t * c, mtx_t *m), (c, m))
+CONDITION(cnd_timedwait, (cnd_t * c, mtx_t *m, UNTIL), (c, m, until))
+
+/* ---- barriers ----------------------------------------------------------- */
+
+WRAPPER int pthread_barrier_init(pthread_barrier_t *barrier,
+                                 const pthread_barrierattr_t *attr,
+                                 unsigned n_members)
+{
+    int rc = pthread_real()->pthread_barrier_init(barrier, attr, n_members);
+    if (rc == 0) pthread_barrier_made(barrier, n_members);
+    return rc;
+}
+
+/* Every arrival is on record: the waits of a round belong together, and end
+ * with its last. */
+WRAPPER int pthread_barrier_wait(pthread_barrier_t *barrier)
+{
+    const struct pthread_real *real = pthread_real();
+    struct pthread_wait wait = pthread_wait_begin(AXP_SYNC_BARRIER, NULL);
+    bool is_last;
+    wait.object = barrier;
+    wait.number = pthread_barrier_arrive(barrier, &is_last);
+    int rc = real->pthread_barrier_wait(barrier);
+    if (!is_last) pthread_wait_end(&wait, for_barrier, true);
+    return rc;
+}
+
+/* ---- threads ------------------------------------------------------------ */
+
+#define JOIN(function, parameters, arguments)                                  \
+    WRAPPER int function parameters                                            \
+    {                                                                          \
+        const struct pthread_real *real = pthread_real();                      \
+        const void *object = pthread_object(thread);                           \
+        struct pthread_wait wait =                                             \
+            pthread_wait_begin(AXP_SYNC_THREAD_END, object);                   \
+        int rc = real->function arguments;                                     \
+        pthread_wait_end(&wait, for_join, rc == 0);                            \
+        if (rc == 0) pthread_sync_forget(object);                              \
+        return rc;                                                             \
+    }
+
+JOIN(pthread_join, (pthread_t thread, void **result), (thread, result))
+JOIN(pthread_timedjoin_np, (pthread_t thread, void **result, UNTIL),
+     (thread, result, until))
+JOIN(pthread_clockjoin_np,
+     (pthread_t thread, void **result, clockid_t clock, UNTIL),
+     (thread, result, clock, until))
+JOIN(thrd_join, (thrd_t thread, int *result), (thread, result))

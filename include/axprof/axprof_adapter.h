@@ -44,6 +44,51 @@ AXP_API void axp_muted(const char *function, uint64_t calls, uint64_t all,
  * a row of the global profiler's, from then on. */
 AXP_API void axp_thread_begin(uint64_t began);
 
+/* ---- what threads wait for, and who ends that ------------------------------ */
+/* An object (a lock, a barrier …) is known by its address, and is given and
+ * taken. Each call records on this thread, in the global profiler; from them a
+ * reader knows who waited for whom. They are no events of the timeline and take
+ * no part in statistics; a wait that is long is also a scope, as axp_wait_end
+ * makes one. */
+typedef enum axp_sync_kind AXP__INT {
+    AXP_SYNC_LOCK = 1,  /* one at a time, or one writer */
+    AXP_SYNC_SHARED,    /* a reader of it */
+    AXP_SYNC_CONDITION, /* signalled */
+    AXP_SYNC_BARRIER,   /* number: which round, from 1; who comes last gives */
+    AXP_SYNC_SEMAPHORE, /* posted */
+    AXP_SYNC_THREAD_START, /* its maker gives */
+    AXP_SYNC_THREAD_END    /* it gives; who joins it takes */
+} axp_sync_kind;
+/* As they are in a recording. */
+typedef enum axp_sync_verb AXP__INT {
+    AXP_SYNC_GAVE = 1,
+    AXP_SYNC_TOOK,  /* without waiting */
+    AXP_SYNC_WAITED /* and took, or gave up */
+} axp_sync_verb;
+/* A moment of the recorder's clock on a thread; at = 0: not known. */
+typedef struct axp_giver {
+    uint64_t at;
+    uint32_t row;
+} axp_giver;
+typedef struct axp_sync_wait {
+    size_t size; /* sizeof(axp_sync_wait), or 0 */
+    axp_sync_kind kind;
+    const void *object;
+    uint64_t number; /* 0: none */
+    uint64_t began;  /* by axp_wait_begin */
+    axp_giver by;    /* who ended it */
+    const char *name;
+    bool is_short; /* no scope is made of it */
+} axp_sync_wait;
+/* It is given now; returns that moment, for whoever takes it. */
+AXP_API axp_giver axp_sync_give(axp_sync_kind kind, const void *object,
+                                uint64_t number);
+/* It is taken now, and was there; by: who gave it, or NULL. */
+AXP_API void axp_sync_take(axp_sync_kind kind, const void *object,
+                           uint64_t number, const axp_giver *by);
+/* It was waited for, until now. */
+AXP_API void axp_sync_waited(const axp_sync_wait *wait);
+
 /* ---- looking at a program from outside ----------------------------------- */
 /* This thread's row in p is that of whoever looks, and no thread of the
  * program. */

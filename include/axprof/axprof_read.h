@@ -220,6 +220,22 @@ AXP_API axp_status axp_view_samples(const axp_view *v, axp_sample_fn fn,
                                     void *ctx);
 AXP_API uint64_t axp_view_sample_count(const axp_view *v);
 
+/* Waits of one thread that another one ended, as an adapter saw them. */
+typedef struct axp_waits {
+    const char *name; /* of the wait */
+    uint64_t process_id, thread_id;
+    const char *thread;    /* who waited; "": without a name */
+    uint64_t by_thread_id; /* who ended it; 0: not known, or nobody … */
+    const char *by_thread; /* … and NULL */
+    uint64_t count;
+    axp_ns total_ns, max_ns;
+} axp_waits;
+typedef int (*axp_waits_fn)(const axp_waits *waits, void *ctx);
+/* As far as the timeline goes back, which is read; most time first; non-zero
+ * stops. */
+AXP_API axp_status axp_view_waits(const axp_view *v, axp_waits_fn fn,
+                                  void *ctx);
+
 /* Non-zero stops. The event is the callee's until it returns. */
 typedef int (*axp_event_fn)(const axp_event_info *event, void *ctx);
 /* By time. filter may be NULL. */

@@ -257,18 +257,39 @@ static void put_cross(struct axp__chrome *c, const struct axp__record *r)
 
 /* ---- the rest ------------------------------------------------------------------------------------ */
 
-/* Ids are a process's own. */
-static void put_flow(struct axp__chrome *c, const struct axp__record *r,
-                     const struct axp__chrome_place *place, bool is_out)
+/* One end of an arrow. Ids are a process's own. */
+static void put_arrow(struct axp__chrome *c, const char *kind,
+                      const struct axp__record *r,
+                      const struct axp__chrome_place *place, bool is_out)
 {
     axp__out_text(c->o,
                   is_out ? "{\"ph\":\"s\"," : "{\"ph\":\"f\",\"bp\":\"e\",");
     axp__out_format(
-        c->o, "\"cat\":\"flow\",\"name\":\"flow\",\"id\":\"%u:0x%llx\",",
-        axp__live_process(&c->live, r->row), (unsigned long long)r->id);
+        c->o, "\"cat\":\"%s\",\"name\":\"%s\",\"id\":\"%u:0x%llx\",", kind,
+        kind, axp__live_process(&c->live, r->row), (unsigned long long)r->id);
     axp__out_bytes(c->o, place->text, place->len);
-    axp__out_us(c->o, r->time_ns);
+    axp__out_us(c->o, is_out ? r->begin_ns : r->time_ns);
     axp__out_text(c->o, "},\n");
+}
+
+static void put_flow(struct axp__chrome *c, const struct axp__record *r)
+{
+    struct axp__record point = *r;
+    point.begin_ns = r->time_ns;
+    put_arrow(c, "flow", &point, &c->rows[r->row].place,
+              r->kind == AXP__R_FLOW_OUT);
+}
+
+/* From who ended a wait to who waited. */
+static void put_waited(struct axp__chrome *c, const struct axp__record *r)
+{
+    uint32_t from = axp__stream_find_row(c->s, r->from_row);
+    struct axp__record arrow = *r;
+    if (axp__record_verb(r) != AXP_SYNC_WAITED || from == UINT32_MAX) return;
+    arrow.id = ++c->n_waits;
+    arrow.begin_ns = r->end_ns;
+    put_arrow(c, "ended by", &arrow, &c->rows[from].place, true);
+    put_arrow(c, "ended by", &arrow, &c->rows[r->row].place, false);
 }
 
 /* What a span says of itself beside its work. */
@@ -301,7 +322,7 @@ static void put_span(struct axp__chrome *c, const struct axp__record *r)
     put_span_args(c, &a, r);
     if (r->work) put_work(&a, r->work);
     end_args(&a);
-    if (r->id) put_flow(c, r, place, false);
+    if (r->id) put_arrow(c, "flow", r, place, false);
     if (r->end_ns > c->last_ns) c->last_ns = r->end_ns;
 }
 
@@ -390,9 +411,8 @@ static void put_record(struct axp__chrome *c, const struct axp__record *r)
     case AXP__R_FREE: put_memory(c, r); break;
     case AXP__R_STEP: put_step(c, r); break;
     case AXP__R_FLOW_OUT:
-    case AXP__R_FLOW_IN:
-        put_flow(c, r, &c->rows[r->row].place, r->kind == AXP__R_FLOW_OUT);
-        break;
+    case AXP__R_FLOW_IN: put_flow(c, r); break;
+    case AXP__R_SYNC: put_waited(c, r); break;
     case AXP__R_SPAN: put_span(c, r); break;
     }
 }

@@ -42,6 +42,7 @@ struct axp__chrome {
     uint64_t next_id; /* of async pairs */
     axp_ns last_ns;
     bool has_failed;
+    uint64_t n_waits; /* whose ends have arrows */
 };
 
 void axp__chrome_set_place(struct axp__chrome_place *p, uint64_t pid,

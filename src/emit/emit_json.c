@@ -301,6 +301,28 @@ static void put_threads(struct axp__json *j, const axp_view *v)
     end_list(j);
 }
 
+static int put_wait(const axp_waits *w, void *ctx)
+{
+    struct axp__json *j = ctx;
+    begin_item(j);
+    axp__json_text(j, "name", w->name);
+    axp__json_u64(j, "process_id", w->process_id);
+    axp__json_u64(j, "thread_id", w->thread_id);
+    axp__json_known(j, "by_thread_id", w->by_thread, (double)w->by_thread_id);
+    axp__json_u64(j, "count", w->count);
+    axp__json_u64(j, "total_ns", w->total_ns);
+    axp__json_u64(j, "max_ns", w->max_ns);
+    axp__json_end(j, '}');
+    return 0;
+}
+
+static void put_waits(struct axp__json *j, const axp_view *v)
+{
+    axp__json_list(j, "waits");
+    if (axp__view_has_waits(v)) (void)axp_view_waits(v, put_wait, j);
+    end_list(j);
+}
+
 static void put_processes(struct axp__json *j, const axp_view *v)
 {
     axp__json_list(j, "processes");
@@ -394,8 +416,8 @@ axp_status axp__emit_json(const axp_view *v, const axp_findings *f,
                           const axp_report_options *options, struct axp__out *o)
 {
     static void (*const sections[])(struct axp__json *, const axp_view *) = {
-        put_ops,     put_functions, put_tree,   put_memory,  put_steps,
-        put_threads, put_processes, put_tracks, put_counters};
+        put_ops,     put_functions, put_tree,      put_memory, put_steps,
+        put_threads, put_waits,     put_processes, put_tracks, put_counters};
     struct axp__json j = {.o = o, .is_airy = true};
     axp__json_begin(&j, '{');
     axp__json_line(&j, "  ");

@@ -237,6 +237,28 @@ static void put_flow(struct axp__pf *p, const struct axp__record *r)
     axp__pf_end_event(p, event);
 }
 
+#define OF_WAITS ((uint64_t)1 << 63) /* ids of arrows that are no program's */
+
+static void put_end_of_wait(struct axp__pf *p, uint32_t row, axp_ns time_ns,
+                            bool is_out)
+{
+    size_t event =
+        axp__pf_begin_event(p, AXP__PF_INSTANT, p->rows[row].uuid, time_ns);
+    axp__pf_string(p, 23, is_out ? "ends a wait" : "wait ended");
+    axp__pb_fixed64(p->m, is_out ? 47 : 48, OF_WAITS | p->n_waits);
+    axp__pf_end_event(p, event);
+}
+
+/* From who ended a wait to who waited. */
+static void put_waited(struct axp__pf *p, const struct axp__record *r)
+{
+    uint32_t from = axp__stream_find_row(p->s, r->from_row);
+    if (axp__record_verb(r) != AXP_SYNC_WAITED || from == UINT32_MAX) return;
+    p->n_waits++;
+    put_end_of_wait(p, from, r->end_ns, true);
+    put_end_of_wait(p, r->row, r->time_ns, false);
+}
+
 static void put_counter(struct axp__pf *p, const struct axp__record *r)
 {
     struct axp__pf_process *process = axp__pf_process_of(p, r->row);
@@ -316,6 +338,7 @@ static void put_record(struct axp__pf *p, const struct axp__record *r)
     case AXP__R_STEP: put_step(p, r); break;
     case AXP__R_FLOW_OUT:
     case AXP__R_FLOW_IN: put_flow(p, r); break;
+    case AXP__R_SYNC: put_waited(p, r); break;
     case AXP__R_SPAN: put_span(p, r); break;
     }
 }

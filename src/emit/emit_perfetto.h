@@ -67,6 +67,7 @@ struct axp__pf {
     struct axp__pf_process *processes;
     uint64_t *memory_uuids; /* by place */
     uint64_t next_uuid;
+    uint64_t n_waits; /* whose ends have arrows */
     axp_ns last_ns;
     bool has_failed;
 };

@@ -282,6 +282,7 @@ axp_status axp__emit_text(const axp_view *v, const axp_findings *f,
     axp__text_steps(&t, v);
     axp__text_processes(&t, v);
     axp__text_threads(&t, v);
+    axp__text_waits(&t, v);
     axp__text_tracks(&t, v);
     axp__text_counters(&t, v);
     put_thresholds(&t, f);

@@ -81,6 +81,7 @@ void axp__text_tree(struct axp__text *t, const axp_view *v);
 void axp__text_memory(struct axp__text *t, const axp_view *v);
 void axp__text_steps(struct axp__text *t, const axp_view *v);
 void axp__text_threads(struct axp__text *t, const axp_view *v);
+void axp__text_waits(struct axp__text *t, const axp_view *v);
 void axp__text_tracks(struct axp__text *t, const axp_view *v);
 void axp__text_counters(struct axp__text *t, const axp_view *v);
 

@@ -39,6 +39,21 @@ static void memory_record(const struct axp__row_reader *r,
     out->stack = has_stack ? r->stack : 0; /* said right before it */
 }
 
+static bool sync_record(const struct axp__row_reader *r,
+                        const struct axp__wire_event *w,
+                        struct axp__record *out)
+{
+    size_t n = w->n_payload;
+    out->kind = AXP__R_SYNC;
+    out->argument = w->argument;
+    out->id = n ? w->payload[0] : 0;
+    out->bytes = n > 1 ? w->payload[1] : 0;
+    out->begin_ns = n > 2 ? time_before(r, w->payload[2]) : out->time_ns;
+    out->end_ns = n > 4 ? time_before(r, w->payload[3]) : out->time_ns;
+    out->from_row = n > 4 ? (uint32_t)w->payload[4] : UINT32_MAX;
+    return true;
+}
+
 static bool ext_record(struct axp__row_reader *r,
                        const struct axp__wire_event *w, struct axp__record *out)
 {
@@ -59,6 +74,7 @@ static bool ext_record(struct axp__row_reader *r,
     case AXP__X_ASYNC_END: out->kind = AXP__R_ASYNC_END; break;
     case AXP__X_FLOW_OUT: out->kind = AXP__R_FLOW_OUT; break;
     case AXP__X_FLOW_IN: out->kind = AXP__R_FLOW_IN; break;
+    case AXP__X_SYNC: return sync_record(r, w, out);
     case AXP__X_CROSS_STOP:
         out->kind = AXP__R_CROSS;
         out->begin_ns = n ? time_before(r, w->payload[0]) : out->time_ns;

@@ -36,6 +36,7 @@
  */
 #ifndef AXP_MODEL_STREAM_H
 #define AXP_MODEL_STREAM_H
+#include "axprof/axprof_adapter.h"
 #include "model/model_view.h"
 
 enum axp__stream_option {
@@ -65,6 +66,9 @@ enum axp__record_kind {
     AXP__R_SPAN_END, /* the same when it ends: begin_ns */
     AXP__R_SAMPLE,   /* begin_ns: when; stack; id: weight; argument: kind; no
                         name; not an event */
+    AXP__R_SYNC,     /* axp__record_verb, _sync; id: object, bytes: number;
+                        begin_ns of a wait; end_ns, from_row: when and by whom
+                        it was given; not an event */
 };
 
 enum axp__record_flag {
@@ -163,11 +167,22 @@ axp_ns axp__stream_end_ns(const struct axp__stream *s);
 /* Of a record that is an event. */
 axp_event_type axp__record_type(const struct axp__record *r);
 
+/* Of a SYNC. */
+static inline axp_sync_verb axp__record_verb(const struct axp__record *r)
+{
+    return (axp_sync_verb)(r->argument & 255);
+}
+
+static inline axp_sync_kind axp__record_sync(const struct axp__record *r)
+{
+    return (axp_sync_kind)(r->argument >> 8);
+}
+
 /* Whether axp_view_event_count counts it, as it was recorded. */
 static inline bool axp__record_is_event(const struct axp__record *r)
 {
     return r->kind != AXP__R_FLOW_OUT && r->kind != AXP__R_FLOW_IN &&
-           r->kind != AXP__R_SAMPLE &&
+           r->kind != AXP__R_SAMPLE && r->kind != AXP__R_SYNC &&
            !(r->flags & (AXP__R_OPEN | AXP__R_LOST | AXP__R_ELSEWHERE)) &&
            !(r->flags & AXP__R_CUT &&
              (r->kind == AXP__R_BEGIN || r->kind == AXP__R_SPAN));

@@ -159,6 +159,9 @@ bool axp__row_is_outside(const axp_view *v, const struct axp__cap_row *row);
  * them. */
 size_t axp__view_n_processes(const axp_view *v);
 uint64_t axp__view_n_calls(const axp_view *v);
+/* Whether axp_view_waits may find any: only adapters record them, and a
+ * timeline without one is not read. */
+bool axp__view_has_waits(const axp_view *v);
 
 /* Each fills its part; false: no memory. In this order. */
 bool axp__view_make_index(axp_view *v);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* What adapters tell: axprof_adapter.h. Scopes that are recorded when they are
- * over, and threads that were there before anything was recorded of them.
+ * over, what threads give each other and wait for, and threads that were there
+ * before anything was recorded of them.
  *
  * Words of a lane are in the order of time, so a scope cannot begin before
  * what its thread recorded last. */
 #include "axprof/axprof_adapter.h"
 
+#include "base/base_sized.h"
 #include "record/record_scope.h"
 
 uint64_t axp_wait_begin(void)
@@ -29,28 +31,102 @@ static uint64_t latest(struct axp__lane *lane, uint64_t began)
     return began;
 }
 
+/* ---- scopes ----------------------------------------------------------------------- */
+
+/* NULL: nothing more fits on the stack. */
+static struct axp__frame *open_wait(struct axp__lane *lane, uint32_t id,
+                                    uint64_t began)
+{
+    if (!axp__tally_has_room(&lane->tally)) {
+        axp__warn(lane->p, AXP__WARN_TOO_DEEP, id);
+        return NULL;
+    }
+    began = axp__lane_room(lane, latest(lane, began), 1);
+    axp__lane_put(lane, AXP__W_BEGIN, id, began);
+    struct axp__frame *f = axp__tally_push(&lane->tally, id, began);
+    f->anchor = 0; /* no scope begins below it */
+    axp__put(&f->site, (const void *)NULL);
+    axp__put(&f->token, axp__token_in_lane(lane));
+    axp__put(&f->node->category, (uint16_t)AXP_CAT_SYNC);
+    axp__lane_put_ext(lane, AXP__X_CATEGORY, AXP_CAT_SYNC, id, began, NULL, 0);
+    return f;
+}
+
 void axp_wait_end(uint64_t began, const char *name)
 {
     struct axp__lane *lane = began ? axp__enter(axp_global()) : NULL;
     if (!lane) return;
     uint32_t id = axp__lane_name_as(lane, AXP__KIND_WAIT, name);
     uint64_t now = axp__clock_ticks();
-    if (!axp__tally_has_room(&lane->tally)) {
-        axp__warn(lane->p, AXP__WARN_TOO_DEEP, id);
-    } else {
-        began = axp__lane_room(lane, latest(lane, began), 1);
-        axp__lane_put(lane, AXP__W_BEGIN, id, began);
-        struct axp__frame *f = axp__tally_push(&lane->tally, id, began);
-        f->anchor = 0; /* no scope begins below it */
-        axp__put(&f->site, (const void *)NULL);
-        axp__put(&f->token, axp__token_in_lane(lane));
-        axp__put(&f->node->category, (uint16_t)AXP_CAT_SYNC);
-        axp__lane_put_ext(lane, AXP__X_CATEGORY, AXP_CAT_SYNC, id, began, NULL,
-                          0);
+    if (open_wait(lane, id, began))
         axp__scope_close(lane, lane->tally.top, AXP__W_END, now);
-    }
     axp__leave(lane);
 }
+
+/* ---- given and taken -------------------------------------------------------------- */
+
+static uint32_t sync_argument(axp_sync_verb verb, axp_sync_kind kind)
+{
+    return (uint32_t)verb | (uint32_t)kind << 8;
+}
+
+axp_giver axp_sync_give(axp_sync_kind kind, const void *object, uint64_t number)
+{
+    axp_giver giver = {0};
+    struct axp__lane *lane = axp__enter(axp_global());
+    if (!lane) return giver;
+    uint64_t payload[] = {(uintptr_t)object, number};
+    giver = (axp_giver){axp__clock_ticks(), lane->row};
+    axp__lane_put_ext(lane, AXP__X_SYNC, sync_argument(AXP_SYNC_GAVE, kind), 0,
+                      giver.at, payload, number ? 2 : 1);
+    axp__leave(lane);
+    return giver;
+}
+
+/* What is not known at the end is left out. */
+static void put_taken(struct axp__lane *lane, const axp_sync_wait *w,
+                      axp_sync_verb verb, uint32_t id, uint64_t now)
+{
+    uint64_t payload[] = {(uintptr_t)w->object, w->number, w->began, w->by.at,
+                          w->by.row};
+    unsigned n = w->by.at ? 5 : w->began ? 3 : w->number ? 2 : 1;
+    axp__lane_put_ext(lane, AXP__X_SYNC, sync_argument(verb, w->kind), id, now,
+                      payload, n);
+}
+
+void axp_sync_take(axp_sync_kind kind, const void *object, uint64_t number,
+                   const axp_giver *by)
+{
+    struct axp__lane *lane = axp__enter(axp_global());
+    if (!lane) return;
+    uint64_t now = axp__clock_ticks();
+    axp_sync_wait w = {.kind = kind, .object = object, .number = number};
+    if (by && by->at) {
+        w.began = now;
+        w.by = *by;
+    }
+    put_taken(lane, &w, AXP_SYNC_TOOK, 0, now);
+    axp__leave(lane);
+}
+
+void axp_sync_waited(const axp_sync_wait *wait)
+{
+    axp_sync_wait w;
+    struct axp__lane *lane = NULL;
+    if (axp__sized_take(&w, sizeof w, wait,
+                        AXP__SIZE_TO(axp_sync_wait, is_short)) &&
+        w.began)
+        lane = axp__enter(axp_global());
+    if (!lane) return;
+    uint32_t id = axp__lane_name_as(lane, AXP__KIND_WAIT, w.name);
+    uint64_t now = axp__clock_ticks();
+    struct axp__frame *f = w.is_short ? NULL : open_wait(lane, id, w.began);
+    put_taken(lane, &w, AXP_SYNC_WAITED, id, now);
+    if (f) axp__scope_close(lane, lane->tally.top, AXP__W_END, now);
+    axp__leave(lane);
+}
+
+/* ---- threads ---------------------------------------------------------------------- */
 
 void axp_thread_begin(uint64_t began)
 {
