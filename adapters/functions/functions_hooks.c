@@ -24,6 +24,7 @@
 
 #include <axprof/axprof_adapter.h>
 
+#include "adapters/common/common_place.h"
 #include "functions_mute.h"
 #include "functions_sites.h"
 
@@ -104,8 +105,8 @@ static __attribute__((noinline)) struct stack *grow(void)
 static __attribute__((noinline)) uint64_t begin_first(uint32_t *site,
                                                       const void *function)
 {
-    char text[FUNCTIONS_TEXT_MAX];
-    functions_text(function, text);
+    char text[COMMON_PLACE_MAX];
+    common_place(function, false, text);
     return axp_function_begin(site, text);
 }
 

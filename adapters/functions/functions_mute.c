@@ -12,6 +12,8 @@
 
 #include <axprof/axprof_adapter.h>
 
+#include "adapters/common/common_place.h"
+
 #define TOO_OFTEN_NS 3000000u
 #define MEASUREMENTS 1024
 
@@ -75,11 +77,11 @@ void functions_judge(struct functions_site *s)
 
 void functions_count_tell(struct functions_counts *c, uint32_t number)
 {
-    char text[FUNCTIONS_TEXT_MAX] = "(other functions)";
+    char text[COMMON_PLACE_MAX] = "(other functions)";
     const void *function = __atomic_load_n(&muted[number], __ATOMIC_ACQUIRE);
     uint64_t n = __atomic_exchange_n(&c->n_calls[number], 0, __ATOMIC_RELAXED);
     if (!n) return;
-    if (function) functions_text(function, text);
+    if (function) common_place(function, false, text);
     axp_muted(text, n, __atomic_add_fetch(&told[number], n, __ATOMIC_RELAXED),
               cost_ns(n));
 }

@@ -1,32 +1,14 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The table of functions, and the text that stands for one. */
+/* The table of functions. */
 #include "functions_sites.h"
 
-#include <dlfcn.h>
-#include <errno.h>
-#include <limits.h>
-#include <link.h>
 #include <stddef.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #define N_SLOTS ((size_t)1 << FUNCTIONS_SLOT_BITS)
 #define MAX_PROBES 64
 
 struct functions_site *functions_table;
-static char program[PATH_MAX], folder[PATH_MAX];
-
-/* Before main, when no signal handler of the program's exists yet. */
-__attribute__((constructor)) static void remember_paths(void)
-{
-    int error = errno;
-    ssize_t len = readlink("/proc/self/exe", program, sizeof program - 1);
-    if (len < 0) program[0] = 0;
-    if (!getcwd(folder, sizeof folder)) folder[0] = 0;
-    errno = error;
-}
-
 static struct functions_site *map_slots(void)
 {
     size_t size = N_SLOTS * sizeof(struct functions_site);
@@ -60,49 +42,4 @@ struct functions_site *functions_site_find(const void *function)
             return s;
     }
     return NULL;
-}
-
-/* ---- the text ----------------------------------------------------------- */
-
-static char *put(char *to, const char *end, const char *text)
-{
-    while (*text && to < end)
-        *to++ = *text++;
-    *to = 0;
-    return to;
-}
-
-/* snprintf takes locks and may allocate: this runs in signal handlers too. */
-static char *put_hex(char *to, const char *end, uintptr_t value)
-{
-    char digits[2 * sizeof value + 1];
-    size_t i = sizeof digits - 1;
-    digits[i] = 0;
-    do
-        digits[--i] = "0123456789abcdef"[value & 15];
-    while (value >>= 4);
-    return put(to, end, digits + i);
-}
-
-void functions_text(const void *function, char *text)
-{
-    struct dl_find_object object;
-    const char *end = text + FUNCTIONS_TEXT_MAX - 3, *path = "";
-    uintptr_t address = (uintptr_t)function;
-    char *to = text;
-    /* No lock, unlike dladdr: the program may be inside dlopen. */
-    if (!_dl_find_object((void *)function, &object)) {
-        const struct link_map *map = object.dlfo_link_map;
-        path = map->l_name && *map->l_name ? map->l_name : program;
-        address -= map->l_addr;
-    }
-    const char *base = strrchr(path, '/');
-    to = put(to, text + FUNCTIONS_TEXT_MAX / 2, base ? base + 1 : path);
-    to = put_hex(put(to, end, "+0x"), end, address) + 1;
-    if (*path && *path != '/') {
-        to = put(to, end, folder);
-        to = put(to, end, "/");
-    }
-    to = put(to, end, path) + 1;
-    put(to, text + FUNCTIONS_TEXT_MAX - 1, "0");
 }

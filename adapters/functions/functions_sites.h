@@ -4,9 +4,6 @@
  * A table of all functions seen, by address, shared by all threads and never
  * emptied: 2^20 places of 32 bytes, touched sparsely.
  *
- * Names      are not looked up here. A function is recorded as MODULE+0xOFFSET
- *            with the module's path as its file; the reader finds the name in
- *            the module's symbols.
  * Cost       a lookup is one multiplication and, mostly, one cache line. A
  *            function's first call formats a text of some hundred bytes.
  * Threads    any; no lock. Two threads that meet a function first both register
@@ -15,8 +12,6 @@
 #ifndef FUNCTIONS_SITES_H
 #define FUNCTIONS_SITES_H
 #include <stdint.h>
-
-enum { FUNCTIONS_TEXT_MAX = 1024 };
 
 struct functions_site {
     const void *function; /* NULL: free */
@@ -44,8 +39,5 @@ static inline struct functions_site *functions_site(const void *function)
         return &table[at];
     return functions_site_find(function);
 }
-/* What axp_function_begin wants beside a site that is still 0: name, file and
- * line with 0 bytes between. text has FUNCTIONS_TEXT_MAX bytes. */
-void functions_text(const void *function, char *text);
 
 #endif

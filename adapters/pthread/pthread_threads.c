@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "pthread_real.h"
-#include "pthread_sync.h"
+#include "adapters/common/common_sync.h"
 
 #define WRAPPER __attribute__((visibility("default")))
 
@@ -71,7 +71,7 @@ static void on_end(void *unused)
     get_name(name);
     if (strcmp(name, known) != 0) axp_thread_name(axp_global(), name);
     axp_instant(axp_global(), "thread ends");
-    pthread_sync_ended(pthread_object(pthread_self()));
+    common_sync_ended(common_thread(pthread_self()));
     errno = error;
 }
 

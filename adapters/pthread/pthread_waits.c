@@ -15,7 +15,7 @@
 #include <limits.h>
 
 #include "pthread_real.h"
-#include "pthread_sync.h"
+#include "adapters/common/common_sync.h"
 
 #define WRAPPER __attribute__((visibility("default")))
 
@@ -32,7 +32,7 @@ static const char for_mutex[] = "mutex wait",
     WRAPPER int function(type *object)                                         \
     {                                                                          \
         int rc = pthread_real()->function(object);                             \
-        if (rc == 0) pthread_sync_take(kind, object);                          \
+        if (rc == 0) common_sync_take(kind, object);                           \
         return rc;                                                             \
     }
 
@@ -61,12 +61,12 @@ static bool is_time(const struct timespec *until)
         const struct pthread_real *real = pthread_real();                      \
         if (!(is_valid)) return real->function arguments;                      \
         int error = errno, rc = real->try_function(object);                    \
-        if (rc == 0) pthread_sync_take(kind, object);                          \
+        if (rc == 0) common_sync_take(kind, object);                           \
         if (!(is_busy)) return rc;                                             \
         errno = error;                                                         \
-        struct pthread_wait wait = pthread_wait_begin(kind, object);           \
+        struct common_wait wait = common_wait_begin(kind, object);             \
         rc = real->function arguments;                                         \
-        pthread_wait_end(&wait, text, rc == 0);                                \
+        common_wait_end(&wait, text, rc == 0);                                 \
         return rc;                                                             \
     }
 #define MUTEX(function, is_valid, parameters, arguments)                       \
@@ -119,7 +119,7 @@ SEMAPHORE(sem_clockwait, is_clock(clock) && is_time(until),
 #define GIVE(function, kind, n_most, type)                                     \
     WRAPPER int function(type *object)                                         \
     {                                                                          \
-        pthread_sync_give(kind, object, n_most);                               \
+        common_sync_give(kind, object, n_most);                                \
         return pthread_real()->function(object);                               \
     }
 
@@ -135,7 +135,7 @@ GIVE(cnd_broadcast, AXP_SYNC_CONDITION, UINT_MAX, cnd_t)
 #define FORGET(function, type)                                                 \
     WRAPPER int function(type *object)                                         \
     {                                                                          \
-        pthread_sync_forget(object);                                           \
+        common_sync_forget(object);                                            \
         return pthread_real()->function(object);                               \
     }
 
@@ -147,13 +147,13 @@ FORGET(sem_destroy, sem_t)
 
 WRAPPER void mtx_destroy(mtx_t *object)
 {
-    pthread_sync_forget(object);
+    common_sync_forget(object);
     pthread_real()->mtx_destroy(object);
 }
 
 WRAPPER void cnd_destroy(cnd_t *object)
 {
-    pthread_sync_forget(object);
+    common_sync_forget(object);
     pthread_real()->cnd_destroy(object);
 }
 
@@ -164,11 +164,11 @@ WRAPPER void cnd_destroy(cnd_t *object)
     WRAPPER int function parameters                                            \
     {                                                                          \
         const struct pthread_real *real = pthread_real();                      \
-        pthread_sync_give(AXP_SYNC_LOCK, m, 1);                                \
-        struct pthread_wait wait = pthread_wait_begin(AXP_SYNC_CONDITION, c);  \
+        common_sync_give(AXP_SYNC_LOCK, m, 1);                                 \
+        struct common_wait wait = common_wait_begin(AXP_SYNC_CONDITION, c);    \
         int rc = real->function arguments;                                     \
-        pthread_wait_end(&wait, for_condition, rc == 0);                       \
-        pthread_sync_take(AXP_SYNC_LOCK, m);                                   \
+        common_wait_end(&wait, for_condition, rc == 0);                        \
+        common_sync_take(AXP_SYNC_LOCK, m);                                    \
         return rc;                                                             \
     }
 
@@ -188,7 +188,7 @@ WRAPPER int pthread_barrier_init(pthread_barrier_t *barrier,
                                  unsigned n_members)
 {
     int rc = pthread_real()->pthread_barrier_init(barrier, attr, n_members);
-    if (rc == 0) pthread_barrier_made(barrier, n_members);
+    if (rc == 0) common_barrier_made(barrier, n_members);
     return rc;
 }
 
@@ -197,12 +197,12 @@ WRAPPER int pthread_barrier_init(pthread_barrier_t *barrier,
 WRAPPER int pthread_barrier_wait(pthread_barrier_t *barrier)
 {
     const struct pthread_real *real = pthread_real();
-    struct pthread_wait wait = pthread_wait_begin(AXP_SYNC_BARRIER, NULL);
+    struct common_wait wait = common_wait_begin(AXP_SYNC_BARRIER, NULL);
     bool is_last;
     wait.object = barrier;
-    wait.number = pthread_barrier_arrive(barrier, &is_last);
+    wait.number = common_barrier_arrive(barrier, &is_last);
     int rc = real->pthread_barrier_wait(barrier);
-    if (!is_last) pthread_wait_end(&wait, for_barrier, true);
+    if (!is_last) common_wait_end(&wait, for_barrier, true);
     return rc;
 }
 
@@ -212,12 +212,12 @@ WRAPPER int pthread_barrier_wait(pthread_barrier_t *barrier)
     WRAPPER int function parameters                                            \
     {                                                                          \
         const struct pthread_real *real = pthread_real();                      \
-        const void *object = pthread_object(thread);                           \
-        struct pthread_wait wait =                                             \
-            pthread_wait_begin(AXP_SYNC_THREAD_END, object);                   \
+        const void *object = common_thread(thread);                            \
+        struct common_wait wait =                                              \
+            common_wait_begin(AXP_SYNC_THREAD_END, object);                    \
         int rc = real->function arguments;                                     \
-        pthread_wait_end(&wait, for_join, rc == 0);                            \
-        if (rc == 0) pthread_sync_forget(object);                              \
+        common_wait_end(&wait, for_join, rc == 0);                             \
+        if (rc == 0) common_sync_forget(object);                               \
         return rc;                                                             \
     }
 

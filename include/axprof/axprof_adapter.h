@@ -30,7 +30,8 @@ AXP_API void axp_wait_end(uint64_t began, const char *name);
 /* Begins a scope, in the global profiler, of a function that is known by its
  * address alone; its end is axp_end's. The text is MODULE+0xOFFSET, the
  * module's path, which is absolute, and "0", with 0 bytes between; readers look
- * up what the function is called. The site, which is 0 at first, remembers it:
+ * up what the function is called. "1" instead of "0" is a place inside of it,
+ * which is called FUNCTION:LINE. The site, which is 0 at first, remembers it:
  * axp_begin_site may begin later scopes of it. */
 AXP_API uint64_t axp_function_begin(uint32_t *site, const char *text);
 /* Calls of such a function that were counted and not recorded, since recording
@@ -57,7 +58,8 @@ typedef enum axp_sync_kind AXP__INT {
     AXP_SYNC_BARRIER,   /* number: which round, from 1; who comes last gives */
     AXP_SYNC_SEMAPHORE, /* posted */
     AXP_SYNC_THREAD_START, /* its maker gives */
-    AXP_SYNC_THREAD_END    /* it gives; who joins it takes */
+    AXP_SYNC_THREAD_END,   /* it gives; who joins it takes */
+    AXP_SYNC_REGION        /* of a pool's threads; who begins it gives */
 } axp_sync_kind;
 /* As they are in a recording. */
 typedef enum axp_sync_verb AXP__INT {
@@ -78,7 +80,8 @@ typedef struct axp_sync_wait {
     uint64_t began;  /* by axp_wait_begin */
     axp_giver by;    /* who ended it */
     const char *name;
-    bool is_short; /* no scope is made of it */
+    axp_ns least_ns; /* of a shorter one no scope is made */
+    uint64_t ended;  /* when, if nothing was recorded since; 0: now */
 } axp_sync_wait;
 /* It is given now; returns that moment, for whoever takes it. */
 AXP_API axp_giver axp_sync_give(axp_sync_kind kind, const void *object,
@@ -86,7 +89,8 @@ AXP_API axp_giver axp_sync_give(axp_sync_kind kind, const void *object,
 /* It is taken now, and was there; by: who gave it, or NULL. */
 AXP_API void axp_sync_take(axp_sync_kind kind, const void *object,
                            uint64_t number, const axp_giver *by);
-/* It was waited for, until now. */
+/* It was waited for, and taken or given up. A short wait that nobody is known to
+ * have ended counts as none. */
 AXP_API void axp_sync_waited(const axp_sync_wait *wait);
 
 /* ---- looking at a program from outside ----------------------------------- */

@@ -2,16 +2,23 @@
 /* Addresses in a capture's names, resolved; see model_symbols.h. */
 #include "model/model_symbols.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "model/model_slots.h"
+
+#define INSIDE 1 /* as a line: one place of several in its function */
 
 /* What the capture had before, and the names that are found. */
 struct resolved {
     struct axp__cap_name (*name_at)(const struct axp__capture *c, uint32_t id);
     void (*release)(struct axp__capture *c);
     void *own;
-    struct axp__symbolizer *symbols; /* owns the strings */
+    struct axp__symbolizer *symbols; /* owns the strings … */
+    char **places;                   /* … but these */
+    size_t n_places, cap_places;
     uint32_t n;
     struct axp__cap_name name[]; /* text NULL: as it was */
 };
@@ -21,7 +28,8 @@ struct resolved {
 static bool is_address(const struct axp__cap_name *name, uint64_t *out)
 {
     if (axp__kind_of(name->flags) != AXP__KIND_FUNCTION) return false;
-    if (!name->text || !name->file || name->line || name->file[0] != '/')
+    if (!name->text || !name->file || name->line > INSIDE ||
+        name->file[0] != '/')
         return false;
     const char *base = strrchr(name->file, '/') + 1;
     size_t len = strlen(base);
@@ -72,8 +80,30 @@ static void release(struct axp__capture *c)
     c->name_at = r->name_at;
     c->release = r->release;
     axp__symbolizer_destroy(r->symbols);
+    for (size_t i = 0; i < r->n_places; i++)
+        free(r->places[i]);
+    free(r->places);
     free(r);
     c->release(c);
+}
+
+/* "FUNCTION:LINE", or "FUNCTION@0xOFFSET" where no line is known; of what gcc
+ * made of a region, the function that the region is in. NULL: no memory. */
+static const char *name_place(struct resolved *r, const struct axp__symbol *s,
+                              uint64_t address)
+{
+    char *text;
+    void *places = r->places;
+    const char *made = strstr(s->name, "._omp_fn.");
+    int len = made ? (int)(made - s->name) : (int)strlen(s->name);
+    bool ok = axp__array_grow(&places, &r->cap_places, r->n_places + 1,
+                              sizeof *r->places);
+    r->places = places;
+    if (!ok) return NULL;
+    int n = s->line ? asprintf(&text, "%.*s:%d", len, s->name, s->line)
+                    : asprintf(&text, "%s@0x%" PRIx64, s->name, address);
+    if (n < 0) return NULL;
+    return r->places[r->n_places++] = text;
 }
 
 static bool resolve(struct resolved *r, const struct axp__about *about,
@@ -86,7 +116,10 @@ static bool resolve(struct resolved *r, const struct axp__about *about,
     if (find_build_id(about, name->file, build_id, sizeof build_id))
         place.build_id = build_id;
     if (!axp__symbol_find(r->symbols, &place, &found, 1)) return false;
-    r->name[id] = (struct axp__cap_name){.text = found.name,
+    const char *text = found.name;
+    if (name->line == INSIDE) text = name_place(r, &found, place.address);
+    if (!text) return false;
+    r->name[id] = (struct axp__cap_name){.text = text,
                                          .file = found.file,
                                          .line = found.line,
                                          .flags = name->flags};

@@ -109,20 +109,37 @@ void axp_sync_take(axp_sync_kind kind, const void *object, uint64_t number,
     axp__leave(lane);
 }
 
+static bool is_long(const axp_sync_wait *w, uint64_t ended)
+{
+    return ended > w->began &&
+           axp__rate_to_ns(axp__clock_rate(), ended - w->began) >= w->least_ns;
+}
+
+/* Words of a lane are in the order of time: a wait that is told late began and
+ * ended after what was recorded last. */
+static void put_waited(struct axp__lane *lane, const axp_sync_wait *w)
+{
+    uint32_t id = axp__lane_name_as(lane, AXP__KIND_WAIT, w->name);
+    uint64_t ended = w->ended ? w->ended : axp__clock_ticks();
+    uint64_t earliest = latest(lane, w->began);
+    if (ended < earliest) ended = earliest;
+    bool is_scope = is_long(w, ended);
+    axp_sync_verb verb = is_scope || w->by.at ? AXP_SYNC_WAITED : AXP_SYNC_TOOK;
+    struct axp__frame *f = is_scope ? open_wait(lane, id, w->began) : NULL;
+    put_taken(lane, w, verb, id, ended);
+    if (f) axp__scope_close(lane, lane->tally.top, AXP__W_END, ended);
+}
+
 void axp_sync_waited(const axp_sync_wait *wait)
 {
     axp_sync_wait w;
     struct axp__lane *lane = NULL;
     if (axp__sized_take(&w, sizeof w, wait,
-                        AXP__SIZE_TO(axp_sync_wait, is_short)) &&
+                        AXP__SIZE_TO(axp_sync_wait, ended)) &&
         w.began)
         lane = axp__enter(axp_global());
     if (!lane) return;
-    uint32_t id = axp__lane_name_as(lane, AXP__KIND_WAIT, w.name);
-    uint64_t now = axp__clock_ticks();
-    struct axp__frame *f = w.is_short ? NULL : open_wait(lane, id, w.began);
-    put_taken(lane, &w, AXP_SYNC_WAITED, id, now);
-    if (f) axp__scope_close(lane, lane->tally.top, AXP__W_END, now);
+    put_waited(lane, &w);
     axp__leave(lane);
 }
 

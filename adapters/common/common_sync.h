@@ -4,7 +4,7 @@
  * An object (a lock, a condition …) gets a place here when somebody waits for
  * it for the first time: one that nobody ever waited for costs a look at one
  * line of the index. From then on it is on record who gives and who takes it,
- * until it was taken PTHREAD_SYNC_IDLE times in a row without a wait.
+ * until it was taken COMMON_SYNC_IDLE times in a row without a wait.
  *
  * Who gave   the last givers of an object are kept in its place, written before
  *            the real call that gives, so that whoever was woken by that call
@@ -16,8 +16,8 @@
  *            no lock leaves nothing.
  * fork       the child forgets all of it.
  */
-#ifndef PTHREAD_SYNC_H
-#define PTHREAD_SYNC_H
+#ifndef COMMON_SYNC_H
+#define COMMON_SYNC_H
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,22 +25,22 @@
 
 #include <axprof/axprof_adapter.h>
 
-#define PTHREAD_SYNC_SETS 4096u
-#define PTHREAD_SYNC_WAYS 2u
-#define PTHREAD_SYNC_IDLE 1024u
-#define PTHREAD_SYNC_GIVEN 8u
+#define COMMON_SYNC_SETS 4096u
+#define COMMON_SYNC_WAYS 2u
+#define COMMON_SYNC_IDLE 1024u
+#define COMMON_SYNC_GIVEN 8u
 
-struct pthread_sync {
+struct common_sync {
     uint32_t spin;
     uint32_t n_waiting;
     uint32_t n_idle;    /* taken without a wait since the last one */
     uint32_t n_members; /* of a barrier */
     uint32_t is_alone;  /* who has it was seen to take it for itself */
     uint64_t n_given;   /* of a barrier: arrivals */
-    struct pthread_given {
+    struct common_given {
         axp_giver by;
         uint32_t n_left; /* who may still have been woken by it */
-    } given[PTHREAD_SYNC_GIVEN];
+    } given[COMMON_SYNC_GIVEN];
     struct { /* the last one who had it for itself */
         axp_giver by;
         uint64_t i; /* of those given */
@@ -48,79 +48,79 @@ struct pthread_sync {
 };
 
 /* A wait that has begun. */
-struct pthread_wait {
+struct common_wait {
     const void *object;
-    struct pthread_sync *sync; /* NULL: no place */
-    uint64_t n_given;          /* before it */
-    uint64_t number;           /* a barrier's round */
-    uint64_t began, ns;        /* the recorder's clock, the system's */
+    struct common_sync *sync; /* NULL: no place */
+    uint64_t n_given;         /* before it */
+    uint64_t number;          /* a barrier's round */
+    uint64_t began, ns;       /* the recorder's clock, the system's */
     axp_sync_kind kind;
 };
 
-extern uintptr_t pthread_sync_index[PTHREAD_SYNC_SETS][PTHREAD_SYNC_WAYS];
-extern struct pthread_sync pthread_syncs[PTHREAD_SYNC_SETS][PTHREAD_SYNC_WAYS];
+extern uintptr_t common_sync_index[COMMON_SYNC_SETS][COMMON_SYNC_WAYS];
+extern struct common_sync common_syncs[COMMON_SYNC_SETS][COMMON_SYNC_WAYS];
 
-static inline size_t pthread_sync_set(const void *object)
+static inline size_t common_sync_set(const void *object)
 {
     uint64_t mixed = ((uintptr_t)object >> 3) * UINT64_C(0x9e3779b97f4a7c15);
     return (size_t)(mixed >> 52);
 }
-_Static_assert(PTHREAD_SYNC_SETS == 1u << (64 - 52), "sets");
+_Static_assert(COMMON_SYNC_SETS == 1u << (64 - 52), "sets");
 
 /* NULL: nobody has waited for it. */
-static inline struct pthread_sync *pthread_sync_of(const void *object)
+static inline struct common_sync *common_sync_of(const void *object)
 {
-    size_t set = pthread_sync_set(object);
-    for (size_t way = 0; way < PTHREAD_SYNC_WAYS; way++)
-        if (__atomic_load_n(&pthread_sync_index[set][way], __ATOMIC_ACQUIRE) ==
+    size_t set = common_sync_set(object);
+    for (size_t way = 0; way < COMMON_SYNC_WAYS; way++)
+        if (__atomic_load_n(&common_sync_index[set][way], __ATOMIC_ACQUIRE) ==
             (uintptr_t)object)
-            return &pthread_syncs[set][way];
+            return &common_syncs[set][way];
     return NULL;
 }
 
 /* Before the real call that gives it, to as many as `n_most`. */
-void pthread_sync_give_slow(struct pthread_sync *s, axp_sync_kind kind,
-                            const void *object, uint32_t n_most);
+void common_sync_give_slow(struct common_sync *s, axp_sync_kind kind,
+                           const void *object, uint32_t n_most);
 /* After the real call that took it at once. */
-void pthread_sync_take_slow(struct pthread_sync *s, axp_sync_kind kind,
-                            const void *object);
+void common_sync_take_slow(struct common_sync *s, axp_sync_kind kind,
+                           const void *object);
 /* A place, made if there is none yet; NULL: no room. */
-struct pthread_sync *pthread_sync_make(const void *object);
-void pthread_sync_forget(const void *object);
+struct common_sync *common_sync_make(const void *object);
+void common_sync_forget(const void *object);
 
 /* object = NULL: it is not looked for. */
-struct pthread_wait pthread_wait_begin(axp_sync_kind kind, const void *object);
+struct common_wait common_wait_begin(axp_sync_kind kind, const void *object);
 /* is_given: it was not in vain, and had no other end (a signal, a limit). */
-void pthread_wait_end(const struct pthread_wait *wait, const char *name,
-                      bool is_given);
+void common_wait_end(const struct common_wait *wait, const char *name,
+                     bool is_given);
 
-static inline void pthread_sync_give(axp_sync_kind kind, const void *object,
-                                     uint32_t n_most)
+static inline void common_sync_give(axp_sync_kind kind, const void *object,
+                                    uint32_t n_most)
 {
-    struct pthread_sync *s = pthread_sync_of(object);
+    struct common_sync *s = common_sync_of(object);
     if (__builtin_expect(s != NULL, 0))
-        pthread_sync_give_slow(s, kind, object, n_most);
+        common_sync_give_slow(s, kind, object, n_most);
 }
 
-static inline void pthread_sync_take(axp_sync_kind kind, const void *object)
+static inline void common_sync_take(axp_sync_kind kind, const void *object)
 {
-    struct pthread_sync *s = pthread_sync_of(object);
-    if (__builtin_expect(s != NULL, 0)) pthread_sync_take_slow(s, kind, object);
+    struct common_sync *s = common_sync_of(object);
+    if (__builtin_expect(s != NULL, 0)) common_sync_take_slow(s, kind, object);
 }
 
 /* ---- barriers ----------------------------------------------------------- */
 /* Of so many members. */
-void pthread_barrier_made(const void *barrier, uint32_t n_members);
+void common_barrier_made(const void *barrier, uint32_t n_members);
 /* Which round this arrival is of, from 1; 0: nobody saw the barrier made. The
  * last of a round is the giver of all others. */
-uint64_t pthread_barrier_arrive(const void *barrier, bool *is_last);
+uint64_t common_barrier_arrive(const void *barrier, bool *is_last);
 
 /* ---- threads ------------------------------------------------------------ */
-static inline const void *pthread_object(pthread_t thread)
+static inline const void *common_thread(pthread_t thread)
 {
     return (const void *)(uintptr_t)thread;
 }
 /* This one is over: whoever joins it may go on. */
-void pthread_sync_ended(const void *thread);
+void common_sync_ended(const void *thread);
 
 #endif

@@ -1,49 +1,41 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What threads wait for; see pthread_sync.h. */
-#include "pthread_sync.h"
+/* What threads wait for; see common_sync.h. */
+#include "adapters/common/common_sync.h"
 
 #include <errno.h>
 #include <string.h>
-#include <time.h>
 
 #define LEAST_NS 10000u /* of a wait that becomes a scope */
 #define SPINS 1000
 
-uintptr_t pthread_sync_index[PTHREAD_SYNC_SETS][PTHREAD_SYNC_WAYS];
-struct pthread_sync pthread_syncs[PTHREAD_SYNC_SETS][PTHREAD_SYNC_WAYS];
-
-static uint64_t clock_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
+uintptr_t common_sync_index[COMMON_SYNC_SETS][COMMON_SYNC_WAYS];
+struct common_sync common_syncs[COMMON_SYNC_SETS][COMMON_SYNC_WAYS];
 
 /* ---- places ------------------------------------------------------------- */
 
-static bool lock(struct pthread_sync *s)
+static bool lock(struct common_sync *s)
 {
     for (int i = 0; i < SPINS; i++)
         if (!__atomic_exchange_n(&s->spin, 1, __ATOMIC_ACQUIRE)) return true;
     return false;
 }
 
-static void unlock(struct pthread_sync *s)
+static void unlock(struct common_sync *s)
 {
     __atomic_store_n(&s->spin, 0, __ATOMIC_RELEASE);
 }
 
-struct pthread_sync *pthread_sync_make(const void *object)
+struct common_sync *common_sync_make(const void *object)
 {
-    size_t set = pthread_sync_set(object);
-    struct pthread_sync *s = pthread_sync_of(object);
-    for (size_t way = 0; !s && way < PTHREAD_SYNC_WAYS; way++) {
+    size_t set = common_sync_set(object);
+    struct common_sync *s = common_sync_of(object);
+    for (size_t way = 0; !s && way < COMMON_SYNC_WAYS; way++) {
         uintptr_t was = 0;
-        if (__atomic_compare_exchange_n(&pthread_sync_index[set][way], &was,
+        if (__atomic_compare_exchange_n(&common_sync_index[set][way], &was,
                                         (uintptr_t)object, false,
                                         __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE) ||
             was == (uintptr_t)object)
-            s = &pthread_syncs[set][way];
+            s = &common_syncs[set][way];
     }
     return s;
 }
@@ -51,15 +43,15 @@ struct pthread_sync *pthread_sync_make(const void *object)
 /* A place that is free is all zero. */
 static void clear(size_t set, size_t way)
 {
-    memset(&pthread_syncs[set][way], 0, sizeof pthread_syncs[set][way]);
-    __atomic_store_n(&pthread_sync_index[set][way], 0, __ATOMIC_RELEASE);
+    memset(&common_syncs[set][way], 0, sizeof common_syncs[set][way]);
+    __atomic_store_n(&common_sync_index[set][way], 0, __ATOMIC_RELEASE);
 }
 
-void pthread_sync_forget(const void *object)
+void common_sync_forget(const void *object)
 {
-    size_t set = pthread_sync_set(object);
-    for (size_t way = 0; way < PTHREAD_SYNC_WAYS; way++)
-        if (__atomic_load_n(&pthread_sync_index[set][way], __ATOMIC_ACQUIRE) ==
+    size_t set = common_sync_set(object);
+    for (size_t way = 0; way < COMMON_SYNC_WAYS; way++)
+        if (__atomic_load_n(&common_sync_index[set][way], __ATOMIC_ACQUIRE) ==
             (uintptr_t)object)
             clear(set, way);
 }
@@ -68,9 +60,9 @@ void pthread_sync_forget(const void *object)
  * too. */
 static void forget_all(void)
 {
-    for (size_t set = 0; set < PTHREAD_SYNC_SETS; set++)
-        for (size_t way = 0; way < PTHREAD_SYNC_WAYS; way++)
-            if (pthread_sync_index[set][way]) clear(set, way);
+    for (size_t set = 0; set < COMMON_SYNC_SETS; set++)
+        for (size_t way = 0; way < COMMON_SYNC_WAYS; way++)
+            if (common_sync_index[set][way]) clear(set, way);
 }
 
 __attribute__((constructor)) static void see_forks(void)
@@ -80,17 +72,17 @@ __attribute__((constructor)) static void see_forks(void)
 
 /* ---- giving and taking -------------------------------------------------- */
 
-static uint32_t n_waiting(const struct pthread_sync *s)
+static uint32_t n_waiting(const struct common_sync *s)
 {
     return __atomic_load_n(&s->n_waiting, __ATOMIC_SEQ_CST);
 }
 
-static bool is_idle(const struct pthread_sync *s)
+static bool is_idle(const struct common_sync *s)
 {
-    return __atomic_load_n(&s->n_idle, __ATOMIC_RELAXED) >= PTHREAD_SYNC_IDLE;
+    return __atomic_load_n(&s->n_idle, __ATOMIC_RELAXED) >= COMMON_SYNC_IDLE;
 }
 
-static void push(struct pthread_sync *s, axp_giver by, uint32_t n_left,
+static void push(struct common_sync *s, axp_giver by, uint32_t n_left,
                  bool is_alone)
 {
     if (!by.at || !lock(s)) return;
@@ -98,13 +90,13 @@ static void push(struct pthread_sync *s, axp_giver by, uint32_t n_left,
         s->alone.by = by;
         s->alone.i = s->n_given;
     }
-    s->given[s->n_given++ % PTHREAD_SYNC_GIVEN] =
-        (struct pthread_given){by, n_left};
+    s->given[s->n_given++ % COMMON_SYNC_GIVEN] =
+        (struct common_given){by, n_left};
     unlock(s);
 }
 
-void pthread_sync_give_slow(struct pthread_sync *s, axp_sync_kind kind,
-                            const void *object, uint32_t n_most)
+void common_sync_give_slow(struct common_sync *s, axp_sync_kind kind,
+                           const void *object, uint32_t n_most)
 {
     uint32_t n = n_waiting(s);
     bool is_alone = __atomic_exchange_n(&s->is_alone, 0, __ATOMIC_RELAXED);
@@ -116,15 +108,15 @@ void pthread_sync_give_slow(struct pthread_sync *s, axp_sync_kind kind,
     errno = error;
 }
 
-void pthread_sync_ended(const void *thread)
+void common_sync_ended(const void *thread)
 {
-    struct pthread_sync *s = pthread_sync_of(thread);
+    struct common_sync *s = common_sync_of(thread);
     axp_giver by = axp_sync_give(AXP_SYNC_THREAD_END, thread, 0);
     if (s) push(s, by, 1, false);
 }
 
-void pthread_sync_take_slow(struct pthread_sync *s, axp_sync_kind kind,
-                            const void *object)
+void common_sync_take_slow(struct common_sync *s, axp_sync_kind kind,
+                           const void *object)
 {
     if (kind == AXP_SYNC_LOCK)
         __atomic_store_n(&s->is_alone, 1, __ATOMIC_RELAXED);
@@ -137,34 +129,33 @@ void pthread_sync_take_slow(struct pthread_sync *s, axp_sync_kind kind,
 
 /* ---- waiting ------------------------------------------------------------ */
 
-struct pthread_wait pthread_wait_begin(axp_sync_kind kind, const void *object)
+struct common_wait common_wait_begin(axp_sync_kind kind, const void *object)
 {
     int error = errno;
-    struct pthread_wait wait = {.object = object, .kind = kind};
-    if (object) wait.sync = pthread_sync_make(object);
+    struct common_wait wait = {.object = object, .kind = kind};
+    if (object) wait.sync = common_sync_make(object);
     if (wait.sync) {
         __atomic_fetch_add(&wait.sync->n_waiting, 1, __ATOMIC_SEQ_CST);
         __atomic_store_n(&wait.sync->n_idle, 0, __ATOMIC_RELAXED);
         wait.n_given = __atomic_load_n(&wait.sync->n_given, __ATOMIC_ACQUIRE);
     }
     wait.began = axp_wait_begin();
-    wait.ns = clock_ns();
     errno = error;
     return wait;
 }
 
 /* Nobody can be a round ahead of one who has not left this one, so that two
  * are enough. */
-static axp_giver last_of(const struct pthread_wait *wait)
+static axp_giver last_of(const struct common_wait *wait)
 {
-    const struct pthread_sync *s = pthread_sync_of(wait->object);
+    const struct common_sync *s = common_sync_of(wait->object);
     if (!s || !wait->number) return (axp_giver){0};
     return s->given[wait->number & 1].by;
 }
 
-static struct pthread_given *given_at(struct pthread_sync *s, uint64_t i)
+static struct common_given *given_at(struct common_sync *s, uint64_t i)
 {
-    return &s->given[i % PTHREAD_SYNC_GIVEN];
+    return &s->given[i % COMMON_SYNC_GIVEN];
 }
 
 /* Of the last ones given, from i on, the one that ended a wait.
@@ -173,22 +164,22 @@ static struct pthread_given *given_at(struct pthread_sync *s, uint64_t i)
  *   shared   who had it alone: readers that came with this one may have left
  *            already. Who took it before it had a place was the first to give
  *   others   the oldest that no other who waited has taken */
-static axp_giver choose(struct pthread_sync *s, axp_sync_kind kind, uint64_t i)
+static axp_giver choose(struct common_sync *s, axp_sync_kind kind, uint64_t i)
 {
     uint64_t n = s->n_given, first = i;
-    if (n - i > PTHREAD_SYNC_GIVEN) i = n - PTHREAD_SYNC_GIVEN;
+    if (n - i > COMMON_SYNC_GIVEN) i = n - COMMON_SYNC_GIVEN;
     if (kind == AXP_SYNC_SHARED && s->alone.by.at)
         return s->alone.i >= first ? s->alone.by : (axp_giver){0};
     if (kind == AXP_SYNC_LOCK && i < n) i = n - 1;
     while (kind != AXP_SYNC_LOCK && i < n && !given_at(s, i)->n_left)
         i++;
     if (i == n) return (axp_giver){0};
-    struct pthread_given *g = given_at(s, i);
+    struct common_given *g = given_at(s, i);
     g->n_left -= g->n_left != 0;
     return g->by;
 }
 
-static axp_giver claim(struct pthread_sync *s, const struct pthread_wait *wait)
+static axp_giver claim(struct common_sync *s, const struct common_wait *wait)
 {
     if (wait->kind == AXP_SYNC_BARRIER) return last_of(wait);
     if (!s || !lock(s)) return (axp_giver){0};
@@ -199,41 +190,37 @@ static axp_giver claim(struct pthread_sync *s, const struct pthread_wait *wait)
     return by;
 }
 
-void pthread_wait_end(const struct pthread_wait *wait, const char *name,
-                      bool is_given)
+void common_wait_end(const struct common_wait *wait, const char *name,
+                     bool is_given)
 {
     int error = errno;
-    bool is_short = clock_ns() - wait->ns < LEAST_NS;
     axp_giver by = {0};
     if (is_given) by = claim(wait->sync, wait);
     if (wait->sync)
         __atomic_fetch_sub(&wait->sync->n_waiting, 1, __ATOMIC_SEQ_CST);
-    if (!is_short || by.at)
-        axp_sync_waited(&(axp_sync_wait){.size = sizeof(axp_sync_wait),
-                                         .kind = wait->kind,
-                                         .object = wait->object,
-                                         .number = wait->number,
-                                         .began = wait->began,
-                                         .by = by,
-                                         .name = name,
-                                         .is_short = is_short});
-    else if (is_given && wait->sync)
-        axp_sync_take(wait->kind, wait->object, 0, NULL);
+    axp_sync_waited(&(axp_sync_wait){.size = sizeof(axp_sync_wait),
+                                     .kind = wait->kind,
+                                     .object = wait->object,
+                                     .number = wait->number,
+                                     .began = wait->began,
+                                     .by = by,
+                                     .name = name,
+                                     .least_ns = LEAST_NS});
     errno = error;
 }
 
 /* ---- making barriers, arriving ----------------------------------------------------------- */
 
-void pthread_barrier_made(const void *barrier, uint32_t n_members)
+void common_barrier_made(const void *barrier, uint32_t n_members)
 {
-    pthread_sync_forget(barrier);
-    struct pthread_sync *s = pthread_sync_make(barrier);
+    common_sync_forget(barrier);
+    struct common_sync *s = common_sync_make(barrier);
     if (s) __atomic_store_n(&s->n_members, n_members, __ATOMIC_RELEASE);
 }
 
-uint64_t pthread_barrier_arrive(const void *barrier, bool *is_last)
+uint64_t common_barrier_arrive(const void *barrier, bool *is_last)
 {
-    struct pthread_sync *s = pthread_sync_of(barrier);
+    struct common_sync *s = common_sync_of(barrier);
     uint32_t n = s ? __atomic_load_n(&s->n_members, __ATOMIC_ACQUIRE) : 0;
     *is_last = false;
     if (!n) return 0;

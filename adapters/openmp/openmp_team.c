@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Parallel regions; see openmp_team.h. */
+#include "openmp_team.h"
+
+#include <errno.h>
+#include <stddef.h>
+
+#include "adapters/common/common_place.h"
+
+#define N_TEAMS 1024u
+#define N_SITES 1024u
+#define MOST_NESTED 16u
+#define LEAST_NS 10000u
+
+static struct openmp_team teams[N_TEAMS];
+static uint64_t n_teams;
+
+/* What this thread is in, innermost last. */
+struct self {
+    struct inside {
+        struct openmp_team *team;
+        uint64_t number, scope;
+    } in[MOST_NESTED];
+    uint32_t depth;             /* may be more than is kept */
+    struct openmp_arrival left; /* the region that it left last */
+};
+static __thread struct self self __attribute__((tls_model("initial-exec")));
+
+/* ---- names -------------------------------------------------------------- */
+
+static struct {
+    const void *function;
+    uint32_t site;
+} sites[N_SITES];
+
+/* NULL: no room. */
+static uint32_t *site_of(const void *function)
+{
+    uint64_t at = (uintptr_t)function * UINT64_C(0x9e3779b97f4a7c15) >> 54;
+    for (unsigned i = 0; i < N_SITES; i++, at++) {
+        const void **is = &sites[at % N_SITES].function, *was = NULL;
+        if (__atomic_load_n(is, __ATOMIC_ACQUIRE) == function ||
+            __atomic_compare_exchange_n(is, &was, function, false,
+                                        __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE) ||
+            was == function)
+            return &sites[at % N_SITES].site;
+    }
+    return NULL;
+}
+
+static uint64_t begin_scope(const void *function)
+{
+    uint32_t *site = site_of(function);
+    char text[COMMON_PLACE_MAX];
+    if (!site) return 0;
+    if (__atomic_load_n(site, __ATOMIC_ACQUIRE))
+        return axp_begin_site(site, "\0\0"); /* the text is known */
+    common_place(function, true, text);
+    return axp_function_begin(site, text);
+}
+
+/* ---- waits -------------------------------------------------------------- */
+
+static bool is_there(const struct openmp_team *team, uint64_t number)
+{
+    return team && __atomic_load_n(&team->number, __ATOMIC_ACQUIRE) == number;
+}
+
+static struct openmp_arrival arrive_at(struct openmp_team *team)
+{
+    struct openmp_arrival a = {.team = team};
+    uint32_t n = __atomic_load_n(&team->n_members, __ATOMIC_ACQUIRE);
+    a.number = __atomic_load_n(&team->number, __ATOMIC_ACQUIRE);
+    a.began = axp_wait_begin();
+    if (!n) return a;
+    uint64_t i = __atomic_fetch_add(&team->n_arrived, 1, __ATOMIC_ACQ_REL);
+    a.round = i / n + 1;
+    a.is_last = i % n == n - 1;
+    if (a.is_last)
+        team->last[a.round & 1] =
+            axp_sync_give(AXP_SYNC_BARRIER, team, a.round);
+    return a;
+}
+
+/* ended = 0: now. */
+static void put_wait(const struct openmp_arrival *a, axp_giver by,
+                     uint64_t ended)
+{
+    axp_sync_waited(&(axp_sync_wait){.size = sizeof(axp_sync_wait),
+                                     .kind = AXP_SYNC_BARRIER,
+                                     .object = a->team,
+                                     .number = a->round,
+                                     .began = a->began,
+                                     .by = by,
+                                     .name = "OpenMP barrier",
+                                     .least_ns = LEAST_NS,
+                                     .ended = ended});
+}
+
+struct openmp_arrival openmp_arrive(void)
+{
+    uint32_t depth = self.depth;
+    struct openmp_arrival none = {0};
+    if (!depth || depth > MOST_NESTED) return none;
+    return arrive_at(self.in[depth - 1].team);
+}
+
+void openmp_passed(const struct openmp_arrival *a)
+{
+    if (!a->began || a->is_last || !is_there(a->team, a->number)) return;
+    put_wait(a, a->round ? a->team->last[a->round & 1] : (axp_giver){0}, 0);
+}
+
+/* What a pool thread has waited for since it left its last region; the two
+ * waits meet where the last of that region's members came. */
+static void tell_waits(const struct openmp_team *next)
+{
+    struct openmp_arrival left = self.left;
+    self.left.began = 0;
+    if (!left.began) return;
+    if (!left.is_last && left.round && is_there(left.team, left.number)) {
+        axp_giver last = left.team->last[left.round & 1];
+        if (last.at > left.began) {
+            put_wait(&left, last, last.at);
+            left.began = last.at;
+        }
+    }
+    axp_sync_waited(&(axp_sync_wait){.size = sizeof(axp_sync_wait),
+                                     .kind = AXP_SYNC_REGION,
+                                     .object = next,
+                                     .number = next->number,
+                                     .began = left.began,
+                                     .by = next->begun,
+                                     .name = "OpenMP idle",
+                                     .least_ns = LEAST_NS});
+}
+
+/* ---- regions ------------------------------------------------------------ */
+
+struct openmp_team *openmp_team_begin(const void *function)
+{
+    uint64_t number = __atomic_add_fetch(&n_teams, 1, __ATOMIC_RELAXED);
+    struct openmp_team *team = &teams[number % N_TEAMS];
+    __atomic_store_n(&team->number, 0, __ATOMIC_RELEASE);
+    team->function = function;
+    team->n_members = 0;
+    team->n_arrived = 0;
+    team->last[0] = team->last[1] = (axp_giver){0};
+    team->begun = axp_sync_give(AXP_SYNC_REGION, team, number);
+    __atomic_store_n(&team->number, number, __ATOMIC_RELEASE);
+    return team;
+}
+
+/* The one who met the region, and was a member of it, waits here. */
+void openmp_team_end(struct openmp_team *team)
+{
+    if (self.left.team == team) openmp_passed(&self.left);
+    self.left.began = 0;
+}
+
+void openmp_enter(struct openmp_team *team, uint32_t n_members, bool is_pool)
+{
+    int error = errno;
+    uint32_t depth = self.depth++;
+    __atomic_store_n(&team->n_members, n_members, __ATOMIC_RELEASE);
+    if (is_pool) tell_waits(team);
+    if (depth < MOST_NESTED)
+        self.in[depth] =
+            (struct inside){team, team->number, begin_scope(team->function)};
+    errno = error;
+}
+
+void openmp_leave(void)
+{
+    int error = errno;
+    if (!self.depth) return;
+    uint32_t depth = --self.depth;
+    if (depth < MOST_NESTED) {
+        struct inside in = self.in[depth];
+        if (in.scope) axp_end(in.scope);
+        if (is_there(in.team, in.number)) self.left = arrive_at(in.team);
+    }
+    errno = error;
+}

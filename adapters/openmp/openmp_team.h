@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Parallel regions, whichever runtime runs them.
+ *
+ *   who meets it      openmp_team_begin ─────────────── openmp_team_end
+ *   each member           └ openmp_enter … openmp_leave ┘
+ *
+ * A region is a scope on each of its threads, named by its function. Between
+ * leaving and the region's end a member waits for the last one: "OpenMP
+ * barrier"; a pool thread then waits for the next region: "OpenMP idle", which
+ * whoever meets that region ends. No runtime says when the first of these ends,
+ * so a pool thread's waits are recorded when it enters its next region: the last
+ * of its life are not on record.
+ *
+ * Threads    any. A team is in use until another one takes its place, N_TEAMS
+ *            regions later; who looks at one that is gone knows that by its
+ *            number.
+ */
+#ifndef OPENMP_TEAM_H
+#define OPENMP_TEAM_H
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <axprof/axprof_adapter.h>
+
+struct openmp_team {
+    uint64_t number; /* of all teams; 0: none yet */
+    const void *function;
+    uint32_t n_members; /* 0: not known */
+    uint64_t n_arrived; /* at its barriers */
+    axp_giver begun;    /* by who met the region … */
+    axp_giver last[2];  /* … and who came last to a barrier, two rounds */
+};
+
+struct openmp_team *openmp_team_begin(const void *function);
+void openmp_team_end(struct openmp_team *team);
+
+/* is_pool: the thread is one of the runtime's, which waited for this. */
+void openmp_enter(struct openmp_team *team, uint32_t n_members, bool is_pool);
+void openmp_leave(void);
+
+/* Around a real barrier of the innermost region. */
+struct openmp_arrival {
+    struct openmp_team *team;
+    uint64_t number, round, began;
+    bool is_last;
+};
+struct openmp_arrival openmp_arrive(void);
+void openmp_passed(const struct openmp_arrival *a);
+
+#endif

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* OMPT, the interface for tools of OpenMP 5.0: a runtime that has it looks for
+ * ompt_start_tool when it begins. What is declared here is what of it is used;
+ * numbers and types are the specification's.
+ *
+ * A member leaves its region when it comes to the barrier at its end: pool
+ * threads learn that they have left that barrier with their next region.
+ */
+#include "openmp_tools.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "openmp_lock.h"
+#include "openmp_team.h"
+
+#define WRAPPER __attribute__((visibility("default")))
+
+enum { /* events */
+       ON_PARALLEL_BEGIN = 3,
+       ON_PARALLEL_END = 4,
+       ON_TASK_CREATE = 5,
+       ON_TASK_SCHEDULE = 6,
+       ON_IMPLICIT_TASK = 7,
+       ON_SYNC_REGION_WAIT = 16,
+       ON_MUTEX_RELEASED = 17,
+       ON_WORK = 20,
+       ON_SYNC_REGION = 23,
+       ON_MUTEX_ACQUIRE = 26,
+       ON_MUTEX_ACQUIRED = 27
+};
+enum { AT_BEGIN = 1, AT_END = 2 };
+enum { TASK_INITIAL = 1 };
+enum { TASK_COMPLETE = 1, TASK_CANCEL = 3, TASK_LATE_COMPLETE = 6 };
+enum { /* what is waited for */
+       BARRIER_IMPLICIT = 2,
+       BARRIER_EXPLICIT = 3,
+       BARRIER_OF_RUNTIME = 4,
+       TASKWAIT = 5,
+       TASKGROUP = 6,
+       BARRIER_WORKSHARE = 8,
+       BARRIER_PARALLEL = 9
+};
+
+union data { /* ompt_data_t */
+    uint64_t value;
+    void *ptr;
+};
+typedef void any_function(void);
+typedef any_function *lookup_function(const char *name);
+typedef int set_callback_function(int event, any_function *callback);
+struct start_tool_result {
+    int (*initialize)(lookup_function *lookup, int device, union data *tool);
+    void (*finalize)(union data *tool);
+    union data tool;
+};
+
+static int is_on;
+
+/* Waits and worksharing that are open on this thread. */
+#define MOST_OPEN 16u
+static __thread struct {
+    struct openmp_arrival barrier;
+    struct openmp_lock lock;
+    uint64_t work[MOST_OPEN], tasks[MOST_OPEN];
+    uint32_t n_work, n_tasks;
+} self __attribute__((tls_model("initial-exec")));
+
+bool openmp_tools_are_on(void)
+{
+    return __atomic_load_n(&is_on, __ATOMIC_RELAXED);
+}
+
+/* A task's data: of an implicit one the team that its thread is inside of, of
+ * an explicit one this, and whether it has begun. */
+#define IS_EXPLICIT 1u
+#define HAS_BEGUN 2u
+
+/* ---- scopes that begin and end in pairs --------------------------------- */
+
+static void push(uint64_t *stack, uint32_t *n, uint64_t token)
+{
+    if (*n < MOST_OPEN) stack[*n] = token;
+    ++*n;
+}
+
+static void pop(const uint64_t *stack, uint32_t *n)
+{
+    if (!*n) return;
+    --*n;
+    if (*n < MOST_OPEN && stack[*n]) axp_end(stack[*n]);
+}
+
+/* ---- regions ------------------------------------------------------------ */
+
+/* A return address: the call is before it. */
+static const void *place_of(const void *return_address)
+{
+    return return_address ? (const char *)return_address - 1 : NULL;
+}
+
+static void on_parallel_begin(union data *task, const void *frame,
+                              union data *parallel, unsigned requested,
+                              int flags, const void *return_address)
+{
+    (void)task, (void)frame, (void)requested, (void)flags;
+    int error = errno;
+    parallel->ptr = openmp_team_begin(place_of(return_address));
+    errno = error;
+}
+
+static void on_parallel_end(union data *parallel, union data *task, int flags,
+                            const void *return_address)
+{
+    (void)task, (void)flags, (void)return_address;
+    int error = errno;
+    if (parallel && parallel->ptr) openmp_team_end(parallel->ptr);
+    errno = error;
+}
+
+/* The task's data says that its member is inside. */
+static void on_implicit_task(int endpoint, union data *parallel,
+                             union data *task, unsigned n_members,
+                             unsigned index, int flags)
+{
+    if (flags & TASK_INITIAL) return;
+    if (endpoint == AT_BEGIN && parallel && parallel->ptr) {
+        task->ptr = parallel->ptr;
+        openmp_enter(parallel->ptr, n_members, index != 0);
+    } else if (endpoint == AT_END && task->ptr) {
+        task->ptr = NULL;
+        openmp_leave();
+    }
+}
+
+/* The barrier at a region's end. Runtimes of OpenMP 5.0 give it the kind of all
+ * implicit ones, and no place, or the region's own. */
+static bool is_of_end(int kind, const struct openmp_team *team,
+                      const void *return_address)
+{
+    return kind == BARRIER_PARALLEL ||
+           (kind == BARRIER_IMPLICIT &&
+            (!return_address || place_of(return_address) == team->function));
+}
+
+static void on_sync_region(int kind, int endpoint, union data *parallel,
+                           union data *task, const void *return_address)
+{
+    (void)parallel;
+    if (endpoint != AT_BEGIN || !task || !task->ptr ||
+        task->value & IS_EXPLICIT ||
+        !is_of_end(kind, task->ptr, return_address))
+        return;
+    task->ptr = NULL;
+    openmp_leave();
+}
+
+static bool is_barrier(int kind)
+{
+    return kind == BARRIER_IMPLICIT || kind == BARRIER_EXPLICIT ||
+           kind == BARRIER_OF_RUNTIME || kind == BARRIER_WORKSHARE;
+}
+
+static void on_sync_region_wait(int kind, int endpoint, union data *parallel,
+                                union data *task, const void *return_address)
+{
+    (void)parallel, (void)return_address;
+    if (!is_barrier(kind)) return;
+    int error = errno;
+    if (endpoint == AT_BEGIN && task && task->ptr)
+        self.barrier = openmp_arrive();
+    else
+        openmp_passed(&self.barrier);
+    if (endpoint != AT_BEGIN) self.barrier.began = 0;
+    errno = error;
+}
+
+/* ---- worksharing and tasks ---------------------------------------------- */
+
+static void on_work(int kind, int endpoint, union data *parallel,
+                    union data *task, uint64_t count,
+                    const void *return_address)
+{
+    static const char *const names[] = {NULL,
+                                        "OpenMP loop",
+                                        "OpenMP sections",
+                                        "OpenMP single",
+                                        NULL, /* of those that do not run it */
+                                        "OpenMP workshare",
+                                        "OpenMP distribute",
+                                        "OpenMP taskloop"};
+    (void)parallel, (void)task, (void)count, (void)return_address;
+    const char *name = kind > 0 && (size_t)kind < sizeof names / sizeof *names
+                           ? names[kind]
+                           : NULL;
+    if (!name) return;
+    int error = errno;
+    if (endpoint == AT_BEGIN)
+        push(self.work, &self.n_work, axp_begin(axp_global(), name));
+    else
+        pop(self.work, &self.n_work);
+    errno = error;
+}
+
+static void on_task_create(union data *by, const void *frame,
+                           union data *created, int flags, int has_dependences,
+                           const void *return_address)
+{
+    (void)by, (void)frame, (void)has_dependences, (void)return_address;
+    if (!(flags & TASK_INITIAL)) created->value = IS_EXPLICIT;
+}
+
+static void on_task_schedule(union data *prior, int status, union data *next)
+{
+    int error = errno;
+    if (prior && prior->value & IS_EXPLICIT &&
+        (status == TASK_COMPLETE || status == TASK_CANCEL))
+        pop(self.tasks, &self.n_tasks);
+    if (next && next->value & IS_EXPLICIT && !(next->value & HAS_BEGUN)) {
+        next->value |= HAS_BEGUN;
+        push(self.tasks, &self.n_tasks, axp_begin(axp_global(), "OpenMP task"));
+    }
+    errno = error;
+}
+
+/* ---- locks -------------------------------------------------------------- */
+
+static const void *object_of(uint64_t wait_id)
+{
+    return (const void *)(uintptr_t)wait_id;
+}
+
+static void on_mutex_acquire(int kind, unsigned hint, unsigned how,
+                             uint64_t wait_id, const void *return_address)
+{
+    (void)kind, (void)hint, (void)how, (void)return_address;
+    self.lock = openmp_lock_want(object_of(wait_id));
+}
+
+static void on_mutex_acquired(int kind, uint64_t wait_id,
+                              const void *return_address)
+{
+    (void)kind, (void)return_address;
+    if (self.lock.object == object_of(wait_id)) openmp_lock_got(&self.lock);
+    self.lock.object = NULL;
+}
+
+static void on_mutex_released(int kind, uint64_t wait_id,
+                              const void *return_address)
+{
+    (void)kind, (void)return_address;
+    openmp_lock_free(object_of(wait_id));
+}
+
+/* ---- the beginning ------------------------------------------------------ */
+
+static int initialize(lookup_function *lookup, int device, union data *tool)
+{
+    (void)device, (void)tool;
+    set_callback_function *set =
+        (set_callback_function *)lookup("ompt_set_callback");
+    if (!set) return 0;
+#define SET(event, callback) set(event, (any_function *)(callback))
+    SET(ON_PARALLEL_BEGIN, on_parallel_begin);
+    SET(ON_PARALLEL_END, on_parallel_end);
+    SET(ON_IMPLICIT_TASK, on_implicit_task);
+    SET(ON_SYNC_REGION, on_sync_region);
+    SET(ON_SYNC_REGION_WAIT, on_sync_region_wait);
+    SET(ON_WORK, on_work);
+    SET(ON_TASK_CREATE, on_task_create);
+    SET(ON_TASK_SCHEDULE, on_task_schedule);
+    SET(ON_MUTEX_ACQUIRE, on_mutex_acquire);
+    SET(ON_MUTEX_ACQUIRED, on_mutex_acquired);
+    SET(ON_MUTEX_RELEASED, on_mutex_released);
+#undef SET
+    __atomic_store_n(&is_on, 1, __ATOMIC_RELEASE);
+    return 1;
+}
+
+static void finalize(union data *tool)
+{
+    (void)tool;
+    __atomic_store_n(&is_on, 0, __ATOMIC_RELEASE);
+}
+
+WRAPPER struct start_tool_result *ompt_start_tool(unsigned omp_version,
+                                                  const char *runtime);
+WRAPPER struct start_tool_result *ompt_start_tool(unsigned omp_version,
+                                                  const char *runtime)
+{
+    static struct start_tool_result result = {initialize, finalize, {0}};
+    (void)omp_version, (void)runtime;
+    return &result;
+}
