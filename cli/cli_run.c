@@ -148,7 +148,8 @@ static int start(cli_run *r)
                                   cli_window_end(&r->window, r->begin_ns));
     char **environment = make_environment(r);
     char *path = cli_files_sampled(&r->files);
-    cli_sampling_start(&r->sampling, path, r->target.name, r->launch.pid);
+    cli_sampling_start(&r->sampling, path, r->target.name, r->launch.pid,
+                       r->preload);
     free(path);
     rc = cli_launch_exec(&r->launch, environment, &r->target);
     cli_launch_free(environment);

@@ -29,14 +29,34 @@ int cli_sampling_read(const cli_args *args, cli_sampling *s)
     return CLI_OK;
 }
 
+/* Splits a list in place; as many as there may be. */
+static size_t split(char *list, const char **out, size_t most)
+{
+    size_t n = 0;
+    for (char *at = list, *next; at && n < most; at = next) {
+        next = strchr(at, ':');
+        if (next) *next++ = 0;
+        out[n++] = at;
+    }
+    return n;
+}
+
 void cli_sampling_start(cli_sampling *s, const char *path, const char *title,
-                        pid_t pid)
+                        pid_t pid, const char *own)
 {
     axp_status status;
+    const char *owns[16];
     if (s->is_off || !path) return;
-    axp_sampling_options o = {
-        .path = path, .title = title, .process_id = (uint64_t)pid, .hz = s->hz};
+    char *list = own ? cli_format("%s", own) : NULL;
+    axp_sampling_options o = {.size = sizeof o,
+                              .path = path,
+                              .title = title,
+                              .process_id = (uint64_t)pid,
+                              .hz = s->hz,
+                              .own = owns,
+                              .n_own = split(list, owns, 16)};
     s->of = axp_sampling_start(&o, &status);
+    free(list);
     if (s->of)
         s->path = cli_format("%s", path);
     else

@@ -19,9 +19,10 @@ typedef struct cli_sampling {
 } cli_sampling;
 
 int cli_sampling_read(const cli_args *args, cli_sampling *s);
-/* Before the program is executed. path NULL: there is no place for it. */
+/* Before the program is executed. path NULL: there is no place for it. own are
+ * the adapters that are loaded, with colons between, or NULL. */
 void cli_sampling_start(cli_sampling *s, const char *path, const char *title,
-                        pid_t pid);
+                        pid_t pid, const char *own);
 /* When to come again. */
 uint64_t cli_sampling_step(cli_sampling *s, uint64_t now_ns);
 /* Its recording is complete, or gone if nothing was seen; harmless to

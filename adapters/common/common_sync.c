@@ -205,7 +205,8 @@ void common_wait_end(const struct common_wait *wait, const char *name,
                                      .began = wait->began,
                                      .by = by,
                                      .name = name,
-                                     .least_ns = LEAST_NS});
+                                     .least_ns = LEAST_NS,
+                                     .is_vain = !is_given});
     errno = error;
 }
 

@@ -48,14 +48,14 @@ static uint32_t *site_of(const void *function)
     return NULL;
 }
 
-static uint64_t begin_scope(const void *function)
+uint64_t openmp_place_begin(const void *place)
 {
-    uint32_t *site = site_of(function);
+    uint32_t *site = place ? site_of(place) : NULL;
     char text[COMMON_PLACE_MAX];
     if (!site) return 0;
     if (__atomic_load_n(site, __ATOMIC_ACQUIRE))
         return axp_begin_site(site, "\0\0"); /* the text is known */
-    common_place(function, true, text);
+    common_place(place, true, text);
     return axp_function_begin(site, text);
 }
 
@@ -165,8 +165,8 @@ void openmp_enter(struct openmp_team *team, uint32_t n_members, bool is_pool)
     __atomic_store_n(&team->n_members, n_members, __ATOMIC_RELEASE);
     if (is_pool) tell_waits(team);
     if (depth < MOST_NESTED)
-        self.in[depth] =
-            (struct inside){team, team->number, begin_scope(team->function)};
+        self.in[depth] = (struct inside){team, team->number,
+                                         openmp_place_begin(team->function)};
     errno = error;
 }
 

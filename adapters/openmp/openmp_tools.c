@@ -32,8 +32,9 @@ enum { /* events */
 };
 enum { AT_BEGIN = 1, AT_END = 2 };
 enum { TASK_INITIAL = 1 };
-enum { TASK_COMPLETE = 1, TASK_CANCEL = 3, TASK_LATE_COMPLETE = 6 };
-enum { /* what is waited for */
+enum { TASK_COMPLETE = 1, TASK_CANCEL = 3 };
+enum { WORK_OF_OTHERS = 4 }; /* who meets a single that another one runs */
+enum {                       /* what is waited for */
        BARRIER_IMPLICIT = 2,
        BARRIER_EXPLICIT = 3,
        BARRIER_OF_RUNTIME = 4,
@@ -73,9 +74,10 @@ bool openmp_tools_are_on(void)
 }
 
 /* A task's data: of an implicit one the team that its thread is inside of, of
- * an explicit one this, and whether it has begun. */
+ * an explicit one this, whether it has begun, and the place that made it. */
 #define IS_EXPLICIT 1u
 #define HAS_BEGUN 2u
+#define PLACE_SHIFT 2
 
 /* ---- scopes that begin and end in pairs --------------------------------- */
 
@@ -178,26 +180,18 @@ static void on_sync_region_wait(int kind, int endpoint, union data *parallel,
 
 /* ---- worksharing and tasks ---------------------------------------------- */
 
+/* Loops, sections, the one who runs a single: each is a place of its own in its
+ * region. */
 static void on_work(int kind, int endpoint, union data *parallel,
                     union data *task, uint64_t count,
                     const void *return_address)
 {
-    static const char *const names[] = {NULL,
-                                        "OpenMP loop",
-                                        "OpenMP sections",
-                                        "OpenMP single",
-                                        NULL, /* of those that do not run it */
-                                        "OpenMP workshare",
-                                        "OpenMP distribute",
-                                        "OpenMP taskloop"};
-    (void)parallel, (void)task, (void)count, (void)return_address;
-    const char *name = kind > 0 && (size_t)kind < sizeof names / sizeof *names
-                           ? names[kind]
-                           : NULL;
-    if (!name) return;
+    (void)parallel, (void)task, (void)count;
+    if (kind == WORK_OF_OTHERS) return;
     int error = errno;
     if (endpoint == AT_BEGIN)
-        push(self.work, &self.n_work, axp_begin(axp_global(), name));
+        push(self.work, &self.n_work,
+             openmp_place_begin(place_of(return_address)));
     else
         pop(self.work, &self.n_work);
     errno = error;
@@ -207,10 +201,19 @@ static void on_task_create(union data *by, const void *frame,
                            union data *created, int flags, int has_dependences,
                            const void *return_address)
 {
-    (void)by, (void)frame, (void)has_dependences, (void)return_address;
-    if (!(flags & TASK_INITIAL)) created->value = IS_EXPLICIT;
+    (void)by, (void)frame, (void)has_dependences;
+    if (flags & TASK_INITIAL) return;
+    created->value = (uint64_t)(uintptr_t)place_of(return_address)
+                         << PLACE_SHIFT |
+                     IS_EXPLICIT;
 }
 
+static const void *place_of_task(const union data *task)
+{
+    return (const void *)(uintptr_t)(task->value >> PLACE_SHIFT);
+}
+
+/* A task that waits for others may run one of them meanwhile, inside of it. */
 static void on_task_schedule(union data *prior, int status, union data *next)
 {
     int error = errno;
@@ -219,7 +222,8 @@ static void on_task_schedule(union data *prior, int status, union data *next)
         pop(self.tasks, &self.n_tasks);
     if (next && next->value & IS_EXPLICIT && !(next->value & HAS_BEGUN)) {
         next->value |= HAS_BEGUN;
-        push(self.tasks, &self.n_tasks, axp_begin(axp_global(), "OpenMP task"));
+        push(self.tasks, &self.n_tasks,
+             openmp_place_begin(place_of_task(next)));
     }
     errno = error;
 }

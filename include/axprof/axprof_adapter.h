@@ -82,6 +82,7 @@ typedef struct axp_sync_wait {
     const char *name;
     axp_ns least_ns; /* of a shorter one no scope is made */
     uint64_t ended;  /* when, if nothing was recorded since; 0: now */
+    bool is_vain;    /* it was not taken */
 } axp_sync_wait;
 /* It is given now; returns that moment, for whoever takes it. */
 AXP_API axp_giver axp_sync_give(axp_sync_kind kind, const void *object,
@@ -90,7 +91,7 @@ AXP_API axp_giver axp_sync_give(axp_sync_kind kind, const void *object,
 AXP_API void axp_sync_take(axp_sync_kind kind, const void *object,
                            uint64_t number, const axp_giver *by);
 /* It was waited for, and taken or given up. A short wait that nobody is known to
- * have ended counts as none. */
+ * have ended is none. */
 AXP_API void axp_sync_waited(const axp_sync_wait *wait);
 
 /* ---- looking at a program from outside ----------------------------------- */

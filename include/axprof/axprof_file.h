@@ -110,6 +110,10 @@ typedef struct axp_sampling_options {
     const char *title;   /* NULL: none */
     uint64_t process_id; /* a child that is going to call exec: from then on */
     double hz;           /* samples in a second of a thread; 0: 997 */
+    /* Paths of libraries that are the profiler's, beside libaxprof_rt: their
+     * code is called "[axprof]". */
+    const char *const *own;
+    size_t n_own;
 } axp_sampling_options;
 typedef struct axp_sampling_info {
     uint64_t samples;

@@ -56,4 +56,7 @@ void axp__text_functions(struct axp__text *t, const axp_view *v)
     if (n < v->n_functions && v->functions[n].self_ns)
         axp__text_say(t, "and %zu more, %s self", v->n_functions - n,
                       axp_format_ns(time, sizeof time, rest));
+    if (v->spun_ns)
+        axp__text_say(t, "and %s of processor time in waits, spinning",
+                      axp_format_ns(time, sizeof time, v->spun_ns));
 }

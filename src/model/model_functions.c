@@ -165,7 +165,8 @@ static bool add_sample(struct adder *a, int32_t place, uint32_t stack,
 }
 
 /* A file whose stacks would take minutes has their innermost functions
- * counted. */
+ * counted. A thread that spins while it waits is not at work: its functions are
+ * below the wait in the tree, and nowhere else. */
 static bool add_seen(struct adder *a, size_t index)
 {
     const struct seen *seen = &a->seen[index];
@@ -173,19 +174,24 @@ static bool add_seen(struct adder *a, size_t index)
         axp__stack_functions_get(&a->of, seen->stack);
     int32_t place = seen->place;
     if (!s) return false;
-    a->v->n_sampled += seen->n;
-    a->v->sampled_ns += seen->ns;
+    bool is_wait = a->v->tree[place].is_wait;
+    if (is_wait) {
+        a->v->spun_ns += seen->ns;
+    } else {
+        a->v->n_sampled += seen->n;
+        a->v->sampled_ns += seen->ns;
+    }
     a->n_looks += s->n;
     uint32_t i = a->n_looks < MOST_LOOKS ? s->n : s->n > 0;
     while (i--) {
         const struct axp__stack_frame *frame = &a->of.frames[s->first + i];
         struct axp__function *f = &a->of.functions[frame->function];
-        if (f->last != index + 1) {
+        if (!is_wait && f->last != index + 1) {
             f->last = index + 1;
             f->total_ns += seen->ns;
             f->samples += seen->n;
         }
-        if (!i) add_self(f, frame, seen->ns);
+        if (!i && !is_wait) add_self(f, frame, seen->ns);
         int32_t below = get_place(a, place, frame->function);
         if (below < 0) return false;
         bool is_new = below != place;
@@ -275,7 +281,7 @@ static bool make_lists(struct adder *a)
         if (f->is_made)
             v->function_names[n_made++] = (char *)(uintptr_t)f->name;
         f->is_made = false;
-        make_function(v, &v->functions[v->n_functions++], f);
+        if (f->samples) make_function(v, &v->functions[v->n_functions++], f);
     }
     for (size_t i = 1; i < v->n_tree; i++) {
         axp_tree_node *n = &v->tree[i];

@@ -90,11 +90,27 @@ static uint64_t stack_hash(const void *ctx, uint32_t i)
     return axp__mix64(s->stacks[i].id);
 }
 
+static bool is_own(const axp_frame *f)
+{
+    return f->module && !strcmp(f->module, AXP__OWN_CODE);
+}
+
+/* The profiler's own frames are one if they are innermost, and none between the
+ * program's. */
+static size_t leave_out_own(axp_frame *frames, size_t n)
+{
+    size_t kept = n && is_own(&frames[0]);
+    for (size_t i = kept; i < n; i++)
+        if (!is_own(&frames[i])) frames[kept++] = frames[i];
+    return kept;
+}
+
 static bool read_stack(struct axp__stack_functions *s, struct axp__stack_of *to)
 {
     axp_frame frames[MOST_FRAMES];
     size_t n = axp_view_stack(s->v, to->id, frames, MOST_FRAMES);
     if (n > MOST_FRAMES) n = MOST_FRAMES;
+    n = leave_out_own(frames, n);
     to->first = (uint32_t)s->n_frames;
     to->n = (uint32_t)n;
     if (!axp__array_grow((void **)&s->frames, &s->cap_frames, s->n_frames + n,

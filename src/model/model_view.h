@@ -59,7 +59,8 @@ struct axp_view {
     size_t n_functions;
     axp_ns ran_ns, ready_ns; /* of all threads, as the scheduler tells */
     axp_ns sampled_ns;       /* processor time, */
-    uint64_t n_sampled;      /* so many samples of it */
+    uint64_t n_sampled;      /* so many samples of it; … */
+    axp_ns spun_ns;          /* … beside this, in waits */
     axp_memory memory;       /* the host's */
     axp_memory_domain *domains;
     size_t n_domains;

@@ -221,15 +221,15 @@ bool axp__view_warn_of_samples(axp_view *v)
     char seen[32], ran[32];
     for (size_t i = 0; i < v->n_warnings; i++) /* the scheduler saw it all */
         if (!strcmp(v->warnings[i].code, "window")) return true;
-    if (v->ran_ns < UNSEEN_NS ||
-        (double)v->sampled_ns >= (double)v->ran_ns * (1 - UNSEEN_SHARE))
+    if (v->ran_ns < UNSEEN_NS || (double)(v->sampled_ns + v->spun_ns) >=
+                                     (double)v->ran_ns * (1 - UNSEEN_SHARE))
         return true;
     axp_warning *wider =
         realloc(v->warnings, (v->n_warnings + 1) * sizeof *wider);
     v->own_texts[2] = malloc(240);
     if (wider) v->warnings = wider;
     if (!wider || !v->own_texts[2]) return false;
-    axp_format_ns(seen, sizeof seen, v->sampled_ns);
+    axp_format_ns(seen, sizeof seen, v->sampled_ns + v->spun_ns);
     axp_format_ns(ran, sizeof ran, v->ran_ns);
     snprintf(v->own_texts[2], 240,
              "samples stand for %s of %s of processor time: threads that live "

@@ -303,7 +303,8 @@ uint64_t axp__lane_cpu_ns(const struct axp__lane *lane)
         axp__get(&lane->p->gate) & AXP__GATE_FINISHED)
         return axp__get(&lane->cpu_ns);
     uint64_t begin = axp__get(&lane->cpu_begin_ns), now = cpu_now(lane);
-    return begin && now > begin ? now - begin : 0;
+    if (!begin || !now) return 0;
+    return now > begin ? now - begin : 1; /* none is not what is not known */
 }
 
 void axp__lanes_finish(struct axp__prof *p)

@@ -109,37 +109,42 @@ void axp_sync_take(axp_sync_kind kind, const void *object, uint64_t number,
     axp__leave(lane);
 }
 
-static bool is_long(const axp_sync_wait *w, uint64_t ended)
+static bool is_long(const axp_sync_wait *w)
 {
-    return ended > w->began &&
-           axp__rate_to_ns(axp__clock_rate(), ended - w->began) >= w->least_ns;
+    return w->ended > w->began &&
+           axp__rate_to_ns(axp__clock_rate(), w->ended - w->began) >=
+               w->least_ns;
 }
 
 /* Words of a lane are in the order of time: a wait that is told late began and
  * ended after what was recorded last. */
-static void put_waited(struct axp__lane *lane, const axp_sync_wait *w)
+static void put_waited(struct axp__lane *lane, const axp_sync_wait *w,
+                       bool is_scope)
 {
     uint32_t id = axp__lane_name_as(lane, AXP__KIND_WAIT, w->name);
-    uint64_t ended = w->ended ? w->ended : axp__clock_ticks();
     uint64_t earliest = latest(lane, w->began);
-    if (ended < earliest) ended = earliest;
-    bool is_scope = is_long(w, ended);
+    uint64_t ended = w->ended > earliest ? w->ended : earliest;
     axp_sync_verb verb = is_scope || w->by.at ? AXP_SYNC_WAITED : AXP_SYNC_TOOK;
     struct axp__frame *f = is_scope ? open_wait(lane, id, w->began) : NULL;
     put_taken(lane, w, verb, id, ended);
     if (f) axp__scope_close(lane, lane->tally.top, AXP__W_END, ended);
 }
 
+/* The first event of a thread takes longer than some waits do. */
 void axp_sync_waited(const axp_sync_wait *wait)
 {
+    uint64_t now = axp__clock_ticks();
     axp_sync_wait w;
-    struct axp__lane *lane = NULL;
-    if (axp__sized_take(&w, sizeof w, wait,
-                        AXP__SIZE_TO(axp_sync_wait, ended)) &&
-        w.began)
-        lane = axp__enter(axp_global());
+    if (!axp__sized_take(&w, sizeof w, wait,
+                         AXP__SIZE_TO(axp_sync_wait, is_vain)) ||
+        !w.began)
+        return;
+    if (!w.ended) w.ended = now;
+    bool is_scope = is_long(&w);
+    if (!is_scope && w.is_vain) return;
+    struct axp__lane *lane = axp__enter(axp_global());
     if (!lane) return;
-    put_waited(lane, &w);
+    put_waited(lane, &w, is_scope);
     axp__leave(lane);
 }
 

@@ -155,8 +155,10 @@ axp_sampling *axp_sampling_start(const axp_sampling_options *options,
     axp__layouts_init(&s->layouts);
     s->interval = SOONEST;
     s->states = axp__states_create(give_states, s);
-    s->file = s->states ? axp__sampled_create(o.path, o.title) : NULL;
+    bool ok = s->states && axp__mods_set_own(&s->mods, o.own, o.n_own);
+    s->file = ok ? axp__sampled_create(o.path, o.title) : NULL;
     if (s->file) return s;
+    axp__mods_fini(&s->mods);
     axp__states_destroy(s->states);
     axp__perf_close(s->perf);
     free(s);

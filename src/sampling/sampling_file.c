@@ -110,16 +110,20 @@ static bool put_state(struct axp__sampled *s)
            axp__pen_long_end(&s->pen, &b);
 }
 
-static void put_module(struct axp__sampled *s, struct axp__mod *mod)
+/* Ours are one without a file: what is inside of them is nobody's business. */
+static void put_module(struct axp__sampled *s, const struct axp__mods *mods,
+                       struct axp__mod *mod)
 {
     char key[24], text[4096 + 2 * AXP__MODULE_ID + 80];
     if (!mod->is_ready || mod->is_told) return;
     mod->is_told = true;
     snprintf(key, sizeof key, "map.%u", s->n_told++);
     uint64_t first = mod->bias + mod->low, last = mod->bias + mod->high;
+    bool is_own = axp__mods_is_own(mods, mod);
     snprintf(text, sizeof text, "%" PRIx64 " %" PRIx64 " %" PRIx64 " %s %s",
-             mod->bias, first, last, mod->build_id[0] ? mod->build_id : "-",
-             mod->path);
+             mod->bias, first, last,
+             mod->build_id[0] && !is_own ? mod->build_id : "-",
+             is_own ? AXP__OWN_CODE : mod->path);
     put_text(&s->pen, key, text);
 }
 
@@ -128,7 +132,7 @@ void axp__sampled_modules(struct axp__sampled *s, struct axp__mods *mods)
     axp__pen_gather(&s->pen, AXP__B_ABOUT, 0);
     for (size_t i = 0; i < sizeof mods->slot / sizeof *mods->slot; i++)
         for (struct axp__mod *mod = mods->slot[i]; mod; mod = mod->next)
-            put_module(s, mod);
+            put_module(s, mods, mod);
     axp__pen_flush(&s->pen);
 }
 

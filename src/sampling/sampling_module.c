@@ -2,6 +2,7 @@
 /* Modules of a run; see sampling_module.h. */
 #include "sampling/sampling_module.h"
 
+#include <dlfcn.h>
 #include <elf.h>
 #include <fcntl.h>
 #include <link.h>
@@ -12,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "axprof/axprof.h"
 #include "base/base_text.h"
 #include "sampling/sampling_cfi.h"
 
@@ -43,7 +45,40 @@ void axp__mods_fini(struct axp__mods *m)
             next = mod->next;
             free_mod(mod);
         }
+    for (size_t i = 0; i < m->n_own; i++)
+        free(m->own[i]);
+    free(m->own);
     axp__mods_init(m);
+}
+
+/* ---- our own ------------------------------------------------------------ */
+
+/* A path that is not there is no module's. */
+static void add_own(struct axp__mods *m, const char *path)
+{
+    char *real = realpath(path, NULL);
+    if (real) m->own[m->n_own++] = real;
+}
+
+bool axp__mods_set_own(struct axp__mods *m, const char *const *paths, size_t n)
+{
+    Dl_info rt;
+    axp_profiler *(*of_rt)(void) = axp_global;
+    void *at;
+    memcpy(&at, &of_rt, sizeof at);
+    m->own = calloc(n + 1, sizeof *m->own);
+    if (!m->own) return false;
+    for (size_t i = 0; i < n; i++)
+        add_own(m, paths[i]);
+    if (dladdr(at, &rt) && rt.dli_fname) add_own(m, rt.dli_fname);
+    return true;
+}
+
+bool axp__mods_is_own(const struct axp__mods *m, const struct axp__mod *mod)
+{
+    for (size_t i = 0; i < m->n_own; i++)
+        if (!strcmp(m->own[i], mod->path)) return true;
+    return false;
 }
 
 /* ---- one of them -------------------------------------------------------- */

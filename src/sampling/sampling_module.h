@@ -43,9 +43,14 @@ struct axp__mods {
     struct axp__mod *kernel;
     uint64_t next; /* place */
     uint32_t n;
+    char **own; /* real paths of our own; malloc'd, and so are they */
+    size_t n_own;
 };
 
 void axp__mods_init(struct axp__mods *m);
+/* Files of our own, and libaxprof_rt. False: no memory. */
+bool axp__mods_set_own(struct axp__mods *m, const char *const *paths, size_t n);
+bool axp__mods_is_own(const struct axp__mods *m, const struct axp__mod *mod);
 void axp__mods_fini(struct axp__mods *m);
 /* The module of a mapping; NULL: no memory. */
 struct axp__mod *axp__mods_get(struct axp__mods *m,

@@ -194,6 +194,9 @@ struct axp__cap_stacks {
     uint32_t n;         /* from id 0, or AXP__STACKS_OUTSIDE, on */
 };
 
+/* The path of what is the profiler's own; no file's is like it. */
+#define AXP__OWN_CODE "[axprof]"
+
 struct axp__cap_module { /* an object that the process had loaded */
     uint64_t bias;       /* a - bias: an address as its headers count */
     uint64_t first, last;

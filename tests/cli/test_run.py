@@ -299,7 +299,8 @@ def test_list(c, folder):
     result = run([c.axprof, "run", "--list", "--without", "pthread"], folder,
                  env=environment())
     states = dict(l.split()[:2] for l in result.out.decode().splitlines())
-    equal(states, {"exec": "on", "functions": "on", "pthread": "off"}, "list")
+    equal(states, {"exec": "on", "functions": "on", "openmp": "on",
+                   "pthread": "off"}, "list")
     for name, adapters, words in (("bare", (), b"(not installed)"),
                                   ("with space", ("pthread",), b"a space")):
         home = folder / name
