@@ -113,6 +113,17 @@ int cli_adapter_choose(const cli_args *args, char **out)
     return CLI_OK;
 }
 
+char *cli_adapter_when_needed(const cli_args *args, const char *name)
+{
+    if (is_named(args, OPT_run_without, name) ||
+        is_named(args, OPT_run_without, "all"))
+        return NULL;
+    for (size_t i = 0; i < cli_n_adapters; i++)
+        if (!strcmp(cli_adapters[i].name, name))
+            return cli_adapter_path(&cli_adapters[i], NULL);
+    return NULL;
+}
+
 int cli_adapter_list(const cli_args *args)
 {
     int rc = check_names(args);

@@ -23,6 +23,9 @@ char *cli_adapter_path(const cli_adapter *adapter, const char **why);
 /* By --with and --without: paths joined by ":", or NULL where none is wanted.
  * Names that no adapter has are answered with the nearest. Caller frees. */
 int cli_adapter_choose(const cli_args *args, char **out);
+/* The path of one that is loaded when it is needed, unless --without says
+ * otherwise; malloc, NULL: none. */
+char *cli_adapter_when_needed(const cli_args *args, const char *name);
 /* What `run --list` prints. */
 int cli_adapter_list(const cli_args *args);
 

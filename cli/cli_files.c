@@ -181,6 +181,12 @@ char *cli_files_sampled(const cli_files *f)
     return cli_format("%s/sampled-%ld.axp", f->parts, (long)f->pid);
 }
 
+char *cli_files_ring(const cli_files *f)
+{
+    if (!f->parts) return NULL;
+    return cli_format("%s/" CLI_PARTS_RING, f->parts);
+}
+
 char *cli_files_count(const cli_files *f)
 {
     if (!f->parts) return NULL;

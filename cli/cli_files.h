@@ -39,6 +39,7 @@ void cli_files_begin(cli_files *files, pid_t pid);
  * for the pid; for the parent. */
 char *cli_files_pattern(const cli_files *files);
 char *cli_files_sampled(const cli_files *f);
+char *cli_files_ring(const cli_files *f);
 char *cli_files_own(const cli_files *files);
 /* Where processes are counted (AXPROF_COUNT), made; NULL: nowhere. */
 char *cli_files_count(const cli_files *files);

@@ -91,7 +91,11 @@ static char **make_environment(cli_run *r)
     const char *args = getenv("AXPROF_ARGS");
     bool no_args =
         cli_args_has(r->args, OPT_run_no_args) || (args && !strcmp(args, "0"));
-    char *own[8] = {run_id, "AXPROF_DRAIN=parent"}, **last = own + 2;
+    char *ring = r->sampling.ring
+                     ? cli_format("AXPROF_RING=%s", r->sampling.ring)
+                     : NULL;
+    char *own[9] = {run_id, "AXPROF_DRAIN=parent"}, **last = own + 2;
+    if (ring) *last++ = ring;
     if (window) *last++ = window;
     if (out) *last++ = out;
     if (count) *last++ = count;
@@ -107,6 +111,7 @@ static char **make_environment(cli_run *r)
     free(out);
     free(run_id);
     free(window);
+    free(ring);
     return environment;
 }
 
@@ -131,6 +136,34 @@ static void allow_descriptors(void)
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+/* What samples by a timer is loaded as well where it has to. */
+static void start_sampling(cli_run *r)
+{
+    char *timer = r->target.is_preload_harmful
+                      ? NULL
+                      : cli_adapter_when_needed(r->args, "timer");
+    char *all = timer && r->preload ? cli_format("%s:%s", r->preload, timer)
+                : timer             ? cli_format("%s", timer)
+                                    : NULL;
+    char *path = cli_files_sampled(&r->files);
+    char *ring = timer ? cli_files_ring(&r->files) : NULL;
+    cli_sampling_start(&r->sampling,
+                       &(cli_sampling_of){.path = path,
+                                          .ring = ring,
+                                          .title = r->target.name,
+                                          .own = all ? all : r->preload,
+                                          .pid = r->launch.pid});
+    if (r->sampling.ring) {
+        free(r->preload);
+        r->preload = all;
+        all = NULL;
+    }
+    free(all);
+    free(timer);
+    free(path);
+    free(ring);
+}
+
 static int start(cli_run *r)
 {
     sigset_t blocked;
@@ -146,11 +179,8 @@ static int start(cli_run *r)
     r->begin_ns = cli_clock_ns(CLOCK_MONOTONIC);
     r->drains = cli_drains_create(&r->files, &r->window.keep,
                                   cli_window_end(&r->window, r->begin_ns));
+    start_sampling(r);
     char **environment = make_environment(r);
-    char *path = cli_files_sampled(&r->files);
-    cli_sampling_start(&r->sampling, path, r->target.name, r->launch.pid,
-                       r->preload);
-    free(path);
     rc = cli_launch_exec(&r->launch, environment, &r->target);
     cli_launch_free(environment);
     if (rc == CLI_OK)

@@ -41,24 +41,29 @@ static size_t split(char *list, const char **out, size_t most)
     return n;
 }
 
-void cli_sampling_start(cli_sampling *s, const char *path, const char *title,
-                        pid_t pid, const char *own)
+/* By the kernel, or else by the program itself. */
+void cli_sampling_start(cli_sampling *s, const cli_sampling_of *of)
 {
     axp_status status;
     const char *owns[16];
-    if (s->is_off || !path) return;
-    char *list = own ? cli_format("%s", own) : NULL;
+    if (s->is_off || !of->path) return;
+    char *list = of->own ? cli_format("%s", of->own) : NULL;
     axp_sampling_options o = {.size = sizeof o,
-                              .path = path,
-                              .title = title,
-                              .process_id = (uint64_t)pid,
+                              .path = of->path,
+                              .title = of->title,
+                              .process_id = (uint64_t)of->pid,
                               .hz = s->hz,
                               .own = owns,
                               .n_own = split(list, owns, 16)};
     s->of = axp_sampling_start(&o, &status);
+    if (!s->of && status == AXP_E_STATE && of->ring) {
+        o.ring = of->ring;
+        s->of = axp_sampling_start(&o, &status);
+        if (s->of) s->ring = cli_format("%s", of->ring);
+    }
     free(list);
     if (s->of)
-        s->path = cli_format("%s", path);
+        s->path = cli_format("%s", of->path);
     else
         s->why_not = cli_format("%s", axp_last_error());
 }
@@ -82,6 +87,12 @@ void cli_sampling_stop(cli_sampling *s)
 void cli_sampling_say(cli_sampling *s)
 {
     if (s->why_not) cli_note("functions were not sampled: %s", s->why_not);
+    if (s->ring)
+        cli_note("functions were sampled by a timer in the program: "
+                 "perf_event_open is not allowed here; time in the kernel and "
+                 "what threads do when they do not run is not seen");
+    free(s->ring);
+    s->ring = NULL;
     if (s->seen.lost)
         cli_note("%" PRIu64 " of %" PRIu64 " samples were lost: the kernel had "
                  "no room for them; --sample with fewer a second needs less",

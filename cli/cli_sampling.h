@@ -14,15 +14,22 @@ typedef struct cli_sampling {
     double hz; /* 0: the default */
     axp_sampling *of;
     char *path;    /* of its recording */
+    char *ring;    /* the program's processes sample themselves, into it */
     char *why_not; /* NULL: it goes on, or went well */
     axp_sampling_info seen;
 } cli_sampling;
 
 int cli_sampling_read(const cli_args *args, cli_sampling *s);
-/* Before the program is executed. path NULL: there is no place for it. own are
- * the adapters that are loaded, with colons between, or NULL. */
-void cli_sampling_start(cli_sampling *s, const char *path, const char *title,
-                        pid_t pid, const char *own);
+typedef struct cli_sampling_of {
+    const char *path; /* NULL: there is no place for it */
+    const char
+        *ring; /* for where the kernel gives no samples; NULL: not then */
+    const char *title;
+    const char *own; /* adapters, with colons between; NULL: none */
+    pid_t pid;
+} cli_sampling_of;
+/* Before the program is executed. */
+void cli_sampling_start(cli_sampling *s, const cli_sampling_of *of);
 /* When to come again. */
 uint64_t cli_sampling_step(cli_sampling *s, uint64_t now_ns);
 /* Its recording is complete, or gone if nothing was seen; harmless to

@@ -114,6 +114,10 @@ typedef struct axp_sampling_options {
      * code is called "[axprof]". */
     const char *const *own;
     size_t n_own;
+    /* Where perf_event_open is not allowed: a file, which is not there yet, for
+     * samples that the program's processes take of themselves, with
+     * AXPROF_RING=PATH in their environment and libaxprof_timer.so loaded. */
+    const char *ring;
 } axp_sampling_options;
 typedef struct axp_sampling_info {
     uint64_t samples;

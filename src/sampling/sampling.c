@@ -2,7 +2,8 @@
 /* Sampling other processes, as axprof_file.h has it:
  *
  *   kernel's rings ─► records by time ─┬─► what code is where
- *   sampling_perf                      │   sampling_layout, sampling_module
+ *   sampling_perf, or                  │   sampling_layout, sampling_module
+ *   sampling_timer                     │
  *                                      └─► stacks ─► a recording
  *                                          sampling_unwind, sampling_file
  */
@@ -18,6 +19,7 @@
 #include "sampling/sampling_file.h"
 #include "sampling/sampling_perf.h"
 #include "sampling/sampling_states.h"
+#include "sampling/sampling_timer.h"
 #include "sampling/sampling_unwind.h"
 #include "wire/wire_stack.h"
 
@@ -27,36 +29,22 @@
 #define MS 1000000u
 #define SOONEST (5 * MS)
 #define LATEST (200 * MS)
+#define MAPS_AGAIN (100 * MS)
 
 struct axp_sampling {
     struct axp__perf *perf;
+    struct axp__timer *timer; /* instead */
     struct axp__mods mods;
     struct axp__layouts layouts;
     struct axp__sampled *file;
     struct axp__states *states;
     axp_ns interval;
+    bool has_news; /* a program has begun: soon its code may be gone */
     axp_sampling_info info;
     uint64_t frames[AXP__STACK_MOST];
 };
 
 /* ---- records ------------------------------------------------------------ */
-
-static void take_sample(axp_sampling *s, const struct axp__perf_record *r)
-{
-    struct axp__layout *layout = axp__layouts_get(&s->layouts, r->pid);
-    if (!layout) return;
-    struct axp__unwind u = {&s->mods, layout, &r->sample};
-    struct axp__sample out = {.ticks = axp__sampled_ticks(s->file, r->time_ns),
-                              .pid = r->pid,
-                              .tid = r->tid,
-                              .weight = r->sample.weight_ns,
-                              .frames = s->frames,
-                              .n_frames =
-                                  axp__unwind(&u, s->frames, AXP__STACK_MOST)};
-    s->info.samples++;
-    if (!out.n_frames) s->info.unknown++;
-    axp__sampled_put(s->file, &out);
-}
 
 static void take_mapping(axp_sampling *s, const struct axp__perf_record *r)
 {
@@ -69,6 +57,57 @@ static void take_mapping(axp_sampling *s, const struct axp__perf_record *r)
     if (code.mod && code.mod->path[0] != '/')
         code.offset = strcmp(code.mod->path, "[vdso]") ? m->address : 0;
     if (code.mod) (void)axp__layout_map(layout, code);
+}
+
+static void give_mapping(void *ctx, const struct axp__perf_record *r)
+{
+    take_mapping(ctx, r);
+}
+
+/* Nobody but the kernel's records tells of mappings. */
+static void read_layout(axp_sampling *s, struct axp__layout *layout,
+                        uint64_t now_ns)
+{
+    if (layout->read_ns && now_ns - layout->read_ns < MAPS_AGAIN) return;
+    layout->read_ns = now_ns;
+    (void)axp__maps_each(layout->pid, give_mapping, s);
+}
+
+static void take_exec(axp_sampling *s, const struct axp__perf_record *r)
+{
+    struct axp__layout *layout = axp__layouts_get(&s->layouts, r->pid);
+    if (!layout) return;
+    axp__layout_clear(layout);
+    layout->read_ns = 0;
+    s->has_news = true;
+    if (s->timer) read_layout(s, layout, r->time_ns);
+}
+
+static void take_fork(axp_sampling *s, const struct axp__perf_record *r)
+{
+    struct axp__layout *from = axp__layouts_get(&s->layouts, r->fork.parent);
+    if (r->pid == r->fork.parent) return;
+    if (s->timer && from && !from->n) read_layout(s, from, r->time_ns);
+    axp__layouts_fork(&s->layouts, r->pid, r->fork.parent);
+}
+
+static void take_sample(axp_sampling *s, const struct axp__perf_record *r)
+{
+    struct axp__layout *layout = axp__layouts_get(&s->layouts, r->pid);
+    if (!layout) return;
+    if (s->timer && !axp__layout_find(layout, r->sample.ip))
+        read_layout(s, layout, r->time_ns);
+    struct axp__unwind u = {&s->mods, layout, &r->sample};
+    struct axp__sample out = {.ticks = axp__sampled_ticks(s->file, r->time_ns),
+                              .pid = r->pid,
+                              .tid = r->tid,
+                              .weight = r->sample.weight_ns,
+                              .frames = s->frames,
+                              .n_frames =
+                                  axp__unwind(&u, s->frames, AXP__STACK_MOST)};
+    s->info.samples++;
+    if (!out.n_frames) s->info.unknown++;
+    axp__sampled_put(s->file, &out);
 }
 
 static void give_states(void *ctx, const struct axp__thread_states *of)
@@ -84,15 +123,9 @@ static void take(axp_sampling *s, const struct axp__perf_record *r)
     switch (r->type) {
     case PERF_RECORD_SAMPLE: take_sample(s, r); break;
     case PERF_RECORD_MMAP2: take_mapping(s, r); break;
-    case PERF_RECORD_FORK:
-        if (r->pid != r->fork.parent)
-            axp__layouts_fork(&s->layouts, r->pid, r->fork.parent);
-        break;
+    case PERF_RECORD_FORK: take_fork(s, r); break;
     case PERF_RECORD_COMM:
-        if (r->comm.is_exec) {
-            struct axp__layout *layout = axp__layouts_get(&s->layouts, r->pid);
-            if (layout) axp__layout_clear(layout);
-        }
+        if (r->comm.is_exec) take_exec(s, r);
         break;
     case PERF_RECORD_EXIT:
         if (r->pid == r->tid) axp__layouts_end(&s->layouts, r->pid);
@@ -102,11 +135,18 @@ static void take(axp_sampling *s, const struct axp__perf_record *r)
     }
 }
 
+static bool next(axp_sampling *s, bool is_end, struct axp__perf_record *r)
+{
+    return s->timer ? axp__timer_next(s->timer, r)
+                    : axp__perf_next(s->perf, is_end, r);
+}
+
 static void take_all(axp_sampling *s, bool is_end)
 {
     struct axp__perf_record r;
-    while (axp__perf_next(s->perf, is_end, &r))
+    while (next(s, is_end, &r))
         take(s, &r);
+    if (s->timer) s->info.lost += axp__timer_lost(s->timer);
     axp__sampled_modules(s->file, &s->mods);
     axp__sampled_flush(s->file, is_end);
 }
@@ -129,11 +169,32 @@ static axp_sampling *fail_perf(axp_status *status, int error)
     return fail(status, with);
 }
 
+static axp_sampling *fail_ring(axp_status *status, int error, const char *path)
+{
+    axp__fail(AXP_E_IO, "cannot write %s: %s", path, strerror(error));
+    return fail(status, AXP_E_IO);
+}
+
+/* 0, or why there is none. */
+static int open_source(axp_sampling *s, const axp_sampling_options *o,
+                       double hz)
+{
+    struct axp__perf_options how = {(pid_t)o->process_id, hz};
+    int error = 0;
+    if (o->ring) {
+        s->timer = axp__timer_open(o->ring, hz, &error);
+        return s->timer ? 0 : error;
+    }
+    s->perf = axp__perf_open(&how, &error);
+    if (!s->perf) return error ? error : ENOSYS;
+    s->info.has_kernel = axp__perf_has_kernel(s->perf);
+    return 0;
+}
+
 axp_sampling *axp_sampling_start(const axp_sampling_options *options,
                                  axp_status *status)
 {
     axp_sampling_options o;
-    int error;
     if (!options ||
         !axp__sized_take(&o, sizeof o, options,
                          AXP__SIZE_TO(axp_sampling_options, hz)) ||
@@ -144,13 +205,12 @@ axp_sampling *axp_sampling_start(const axp_sampling_options *options,
     axp_sampling *s = calloc(1, sizeof *s);
     if (!s)
         return fail(status, axp__fail(AXP_E_NO_MEMORY, "no memory to sample"));
-    struct axp__perf_options how = {(pid_t)o.process_id, hz};
-    s->perf = axp__perf_open(&how, &error);
-    if (!s->perf) {
+    int error = open_source(s, &o, hz);
+    if (error) {
         free(s);
-        return fail_perf(status, error);
+        return o.ring ? fail_ring(status, error, o.ring)
+                      : fail_perf(status, error);
     }
-    s->info.has_kernel = axp__perf_has_kernel(s->perf);
     axp__mods_init(&s->mods);
     axp__layouts_init(&s->layouts);
     s->interval = SOONEST;
@@ -161,6 +221,7 @@ axp_sampling *axp_sampling_start(const axp_sampling_options *options,
     axp__mods_fini(&s->mods);
     axp__states_destroy(s->states);
     axp__perf_close(s->perf);
+    axp__timer_close(s->timer);
     free(s);
     return fail(status, AXP_E_IO);
 }
@@ -168,8 +229,11 @@ axp_sampling *axp_sampling_start(const axp_sampling_options *options,
 /* As seldom as the rings allow: each time costs a look at all of them. */
 axp_ns axp_sampling_step(axp_sampling *s)
 {
-    double fill = axp__perf_fill(s->perf);
+    double fill =
+        s->timer ? axp__timer_fill(s->timer) : axp__perf_fill(s->perf);
+    s->has_news = false;
     take_all(s, false);
+    if (s->timer && s->has_news) s->interval = SOONEST;
     if (fill > 0.25)
         s->interval /= 2;
     else if (fill < 0.1)
@@ -189,6 +253,7 @@ axp_status axp_sampling_stop_sized(axp_sampling *s, axp_sampling_info *seen,
     if (seen) axp__sized_copy(seen, size, &s->info, sizeof s->info);
     axp_status status = axp__sampled_close(s->file);
     axp__perf_close(s->perf);
+    axp__timer_close(s->timer);
     axp__layouts_fini(&s->layouts);
     axp__mods_fini(&s->mods);
     free(s);

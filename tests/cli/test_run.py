@@ -300,7 +300,7 @@ def test_list(c, folder):
                  env=environment())
     states = dict(l.split()[:2] for l in result.out.decode().splitlines())
     equal(states, {"exec": "on", "functions": "on", "openmp": "on",
-                   "pthread": "off"}, "list")
+                   "pthread": "off", "timer": "off"}, "list")
     for name, adapters, words in (("bare", (), b"(not installed)"),
                                   ("with space", ("pthread",), b"a space")):
         home = folder / name

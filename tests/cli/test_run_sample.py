@@ -245,10 +245,52 @@ def test_off(c, folder):
         check(b"--sample wants a number" in done.err, done.err)
 
 
+# ---- where perf_event_open is not allowed ------------------------------------
+
+def profile_by_timer(c, folder, *command):
+    """The same where the kernel gives no samples: the program takes its own.
+    One line says so, and nothing is left."""
+    report = folder / "report.json"
+    done = run([c.programs / "deny_perf", c.axprof, "run", "--report", report,
+                "--", *command], folder, env=environment())
+    equal(done.status, 0, done.err)
+    lines = [line for line in done.err.decode().splitlines()
+             if "perf_event_open is not allowed" in line]
+    equal(len(lines), 1, done.err)
+    check("sampled by a timer" in lines[0], lines)
+    equal(list(folder.glob("*.axp.parts")), [], "parts that were left")
+    return json.loads(report.read_text())
+
+
+def test_timer(c, folder):
+    """As much time as the threads had, where it was, and who called that."""
+    data = profile_by_timer(c, folder, c.program(), "shares", 2000, 2)
+    assert_shares(data)
+    cpu = sum(t["cpu_ns"] or 0 for t in data["threads"])
+    near(sampled_ns(data) / cpu, 1, 0.1, "of", cpu, "ns")
+    data = profile_by_timer(c, folder, c.program("sampled_program_no_frames"),
+                            "deep", 1500)
+    assert_shares(data)
+    near(share_below(data, *["deep"] * 21, "middle", "sixty"),
+         functions(data)["sixty"]["time_share"], 0.03, "20 deep")
+
+
+def test_timer_in_children(c, folder):
+    data = profile_by_timer(c, folder, c.program(), "fork", 20, 60)
+    assert_shares(data)
+    check(0.2 < sampled_ns(data) / 1e9 < 20 * 0.06 + 0.3, sampled_ns(data))
+
+
+def test_timer_gives_way(c, folder):
+    """A program that uses the signal itself has it for itself."""
+    data = profile_by_timer(c, folder, c.program(), "urgent", 600)
+    assert_shares(data)
+
+
 def test_not_allowed(c, folder):
     """The program runs as it does, and one line says what is missing."""
-    done = run([c.programs / "deny_perf", c.axprof, "run", c.program(),
-                "shares", 100], folder, env=environment())
+    done = run([c.programs / "deny_perf", c.axprof, "run", "--without", "timer",
+                c.program(), "shares", 100], folder, env=environment())
     equal(done.status, 0, done.err)
     lines = [line for line in done.err.decode().splitlines()
              if "not sampled" in line]
@@ -285,10 +327,12 @@ def test_beside_perf(c, folder):
         near(got, share, 1.5 * points(data, 0.03), name)
 
 
-TESTS = [test_shares, test_recurs, test_builds, test_deep, test_tail_call,
-         test_closed_library, test_stripped, test_scopes, test_children,
-         test_starved, test_short_threads, test_killed, test_exports, test_off,
-         test_not_allowed, test_beside_perf]
+BY_KERNEL = [test_shares, test_recurs, test_builds, test_deep, test_tail_call,
+             test_closed_library, test_stripped, test_scopes, test_children,
+             test_starved, test_short_threads, test_killed, test_exports,
+             test_off, test_beside_perf]
+BY_TIMER = [test_timer, test_timer_in_children, test_timer_gives_way,
+            test_not_allowed]
 
 
 def is_allowed(c):
@@ -296,12 +340,14 @@ def is_allowed(c):
     with tempfile.TemporaryDirectory() as folder:
         done = run([c.axprof, "run", "--no-file", c.program(), "shares", 50],
                    folder, env=environment())
-        return b"not sampled" not in done.err
+        return b"perf_event_open" not in done.err
 
 
 if __name__ == "__main__":
     context = Context(*sys.argv[1:3])
-    if not is_allowed(context):
+    tests = BY_TIMER
+    if is_allowed(context):
+        tests = BY_KERNEL + BY_TIMER
+    else:
         print("the kernel gives no samples here")
-        sys.exit(77)
-    run_support.main(TESTS, context)
+    run_support.main(tests, context)

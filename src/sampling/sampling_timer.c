@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Samples from a ring; see sampling_timer.h. */
+#include "sampling/sampling_timer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "axprof/axprof_ring.h"
+#include "base/base_atomic.h"
+#include "sampling/sampling_regs.h"
+
+_Static_assert(AXP__REGS_N <= AXP_RING_REGS, "registers of a slot");
+
+struct axp__timer {
+    char *path;
+    axp_ring *ring;
+    axp_ring_slot *now; /* a copy: its writer may come round */
+    uint64_t next;
+    uint64_t n_lost; /* told */
+};
+
+/* ---- coming and going --------------------------------------------------- */
+
+/* Room that is there: a write into a hole of a full disk would be a signal, and
+ * the program's end. */
+static axp_ring *make_ring(const char *path, int *error)
+{
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0) {
+        *error = errno;
+        return NULL;
+    }
+    axp_ring *ring = MAP_FAILED;
+    *error = posix_fallocate(fd, 0, sizeof *ring);
+    if (!*error) {
+        ring =
+            mmap(NULL, sizeof *ring, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        if (ring == MAP_FAILED) *error = errno;
+    }
+    close(fd);
+    if (!*error) return ring;
+    (void)unlink(path);
+    return NULL;
+}
+
+struct axp__timer *axp__timer_open(const char *path, double hz, int *error)
+{
+    struct axp__timer *t = calloc(1, sizeof *t);
+    if (t) {
+        t->path = strdup(path);
+        t->now = malloc(sizeof *t->now);
+    }
+    *error = ENOMEM;
+    if (t && t->path && t->now) t->ring = make_ring(path, error);
+    if (t && t->ring) {
+        t->ring->period_ns = (uint64_t)(1e9 / hz);
+        axp__put_release(&t->ring->magic, AXP_RING_MAGIC);
+        return t;
+    }
+    if (t) {
+        free(t->path);
+        free(t->now);
+    }
+    free(t);
+    return NULL;
+}
+
+void axp__timer_close(struct axp__timer *t)
+{
+    if (!t) return;
+    (void)unlink(t->path);
+    munmap(t->ring, sizeof *t->ring);
+    free(t->path);
+    free(t->now);
+    free(t);
+}
+
+/* ---- records ------------------------------------------------------------ */
+
+double axp__timer_fill(const struct axp__timer *t)
+{
+    uint64_t n = axp__get_acquire(&t->ring->next) - t->next;
+    return n < AXP_RING_SLOTS ? (double)n / AXP_RING_SLOTS : 1;
+}
+
+uint64_t axp__timer_lost(struct axp__timer *t)
+{
+    uint64_t all = axp__get(&t->ring->lost), n = all - t->n_lost;
+    t->n_lost = all;
+    return n;
+}
+
+/* The slot of the next number, if it is whole, copied: a program may write
+ * whatever it likes to its own mapping meanwhile. */
+static bool copy_next(struct axp__timer *t)
+{
+    const axp_ring_slot *slot = &t->ring->slots[t->next % AXP_RING_SLOTS];
+    if (axp__get_acquire(&slot->number) != t->next + 1) return false;
+    memcpy(t->now, slot, sizeof *slot);
+    t->next++;
+    axp__put_release(&t->ring->taken, t->next);
+    return true;
+}
+
+bool axp__timer_next(struct axp__timer *t, struct axp__perf_record *out)
+{
+    const axp_ring_slot *slot = t->now;
+    if (!copy_next(t)) return false;
+    *out = (struct axp__perf_record){.type = PERF_RECORD_COMM,
+                                     .time_ns = slot->time_ns,
+                                     .pid = slot->process_id,
+                                     .tid = slot->thread_id};
+    if (slot->kind == AXP_RING_BEGIN) {
+        out->comm.is_exec = true;
+        return true;
+    }
+    if (slot->kind == AXP_RING_FORK) {
+        out->type = PERF_RECORD_FORK;
+        out->fork.parent = (uint32_t)slot->regs[0];
+        return true;
+    }
+    out->type = PERF_RECORD_SAMPLE;
+    out->sample = (struct axp__perf_sample){
+        .ip = slot->regs[axp__reg_place[AXP__DWARF_PC]],
+        .weight_ns = slot->weight_ns,
+        .regs = slot->regs,
+        .stack = slot->stack,
+        .n_stack =
+            slot->n_stack < AXP_RING_STACK ? slot->n_stack : AXP_RING_STACK};
+    return true;
+}
+
+/* ---- code that is mapped ------------------------------------------------ */
+
+/* "55d0-55d1 r-xp 00001000 fd:00 1234   /path of it" */
+static bool read_line(char *line, struct axp__perf_record *r)
+{
+    struct axp__perf_mapping *m = &r->mapping;
+    uint64_t end;
+    unsigned major, minor;
+    char rights[8];
+    int at = 0;
+    if (sscanf(line,
+               "%" SCNx64 "-%" SCNx64 " %7s %" SCNx64 " %x:%x %" SCNu64 " %n",
+               &m->address, &end, rights, &m->offset, &major, &minor, &m->inode,
+               &at) < 7 ||
+        !at || end <= m->address)
+        return false;
+    line[strcspn(line, "\n")] = 0;
+    m->bytes = end - m->address;
+    m->device = (uint64_t)major << 32 | minor; /* as the kernel's records */
+    m->is_code = rights[2] == 'x';
+    m->path = line[at] ? line + at : "//anon";
+    return m->is_code;
+}
+
+bool axp__maps_each(uint32_t pid,
+                    void (*give)(void *ctx, const struct axp__perf_record *r),
+                    void *ctx)
+{
+    char path[40], *line = NULL;
+    size_t cap = 0;
+    snprintf(path, sizeof path, "/proc/%" PRIu32 "/maps", pid);
+    FILE *f = fopen(path, "re");
+    if (!f) return false;
+    while (getline(&line, &cap, f) > 0) {
+        struct axp__perf_record r = {
+            .type = PERF_RECORD_MMAP2, .pid = pid, .tid = pid};
+        if (read_line(line, &r)) give(ctx, &r);
+    }
+    free(line);
+    fclose(f);
+    return true;
+}
