@@ -138,26 +138,39 @@ bool axp__timer_next(struct axp__timer *t, struct axp__perf_record *out)
 
 /* ---- code that is mapped ------------------------------------------------ */
 
+/* A number, and what stands after it; false: none, or something else there. */
+static bool read_number(char **at, int base, char after, uint64_t *out)
+{
+    char *end;
+    *out = strtoull(*at, &end, base);
+    if (end == *at || *end != after) return false;
+    *at = end + 1;
+    return true;
+}
+
 /* "55d0-55d1 r-xp 00001000 fd:00 1234   /path of it" */
 static bool read_line(char *line, struct axp__perf_record *r)
 {
     struct axp__perf_mapping *m = &r->mapping;
-    uint64_t end;
-    unsigned major, minor;
-    char rights[8];
-    int at = 0;
-    if (sscanf(line,
-               "%" SCNx64 "-%" SCNx64 " %7s %" SCNx64 " %x:%x %" SCNu64 " %n",
-               &m->address, &end, rights, &m->offset, &major, &minor, &m->inode,
-               &at) < 7 ||
-        !at || end <= m->address)
-        return false;
+    uint64_t end, major, minor;
+    char *at = line;
     line[strcspn(line, "\n")] = 0;
+    if (!read_number(&at, 16, '-', &m->address) ||
+        !read_number(&at, 16, ' ', &end) || end <= m->address)
+        return false;
+    m->is_code = strlen(at) > 5 && at[2] == 'x';
+    if (!m->is_code) return false;
+    at += 5;
+    if (!read_number(&at, 16, ' ', &m->offset) ||
+        !read_number(&at, 16, ':', &major) ||
+        !read_number(&at, 16, ' ', &minor) ||
+        !read_number(&at, 10, ' ', &m->inode))
+        return false;
+    at += strspn(at, " ");
     m->bytes = end - m->address;
-    m->device = (uint64_t)major << 32 | minor; /* as the kernel's records */
-    m->is_code = rights[2] == 'x';
-    m->path = line[at] ? line + at : "//anon";
-    return m->is_code;
+    m->device = major << 32 | minor; /* as the kernel's records */
+    m->path = *at ? at : "//anon";
+    return true;
 }
 
 bool axp__maps_each(uint32_t pid,
