@@ -40,6 +40,9 @@ _axprof()
     run:--sample)
         COMPREPLY=($(compgen -W "" -- "$cur"))
         return ;;
+    run:--step-range)
+        COMPREPLY=($(compgen -W "" -- "$cur"))
+        return ;;
     run:--with)
         COMPREPLY=($(compgen -W "" -- "$cur"))
         return ;;
@@ -90,7 +93,7 @@ _axprof()
         return ;;
     esac
     case $verb in
-    run) words="--help --output --report --format --quiet --no-file --delay --duration --steps --keep --keep-steps --trigger --sample --with --without --functions --no-args --list" ;;
+    run) words="--help --output --report --format --quiet --no-file --delay --duration --steps --keep --keep-steps --trigger --sample --step-range --with --without --functions --no-args --list" ;;
     report) words="--help --format --output --width --color --findings --events --set --ignore --symbols" ;;
     export) words="--help --format --output --symbols" ;;
     info) words="--help" ;;

@@ -13,9 +13,10 @@
 #endif
 
 const cli_adapter cli_adapters[] = {
-#define ADAPTER(name, is_default, text) {#name, is_default, text},
+#define ADAPTER(name, is_default, variable, text)                              \
+    {#name, is_default, variable, text},
 #include "cli/cli_adapter.def"
-    {NULL, false, NULL}};
+    {NULL, false, NULL, NULL}};
 const size_t cli_n_adapters = sizeof cli_adapters / sizeof *cli_adapters - 1;
 
 /* The folder that the command itself is in; caller frees. */
@@ -94,7 +95,8 @@ int cli_adapter_choose(const cli_args *args, char **out)
     int rc = check_names(args);
     if (rc != CLI_OK) return rc;
     for (size_t i = 0; i < cli_n_adapters; i++) {
-        if (!is_wanted(args, &cli_adapters[i])) continue;
+        if (!is_wanted(args, &cli_adapters[i]) || cli_adapters[i].variable)
+            continue;
         const char *why;
         char *path = cli_adapter_path(&cli_adapters[i], &why);
         if (!path && is_named(args, OPT_run_with, cli_adapters[i].name)) {
@@ -111,6 +113,17 @@ int cli_adapter_choose(const cli_args *args, char **out)
     }
     *out = list;
     return CLI_OK;
+}
+
+char *cli_adapter_entry(const cli_args *args, const cli_adapter *adapter)
+{
+    if (!adapter->variable || !is_wanted(args, adapter) ||
+        getenv(adapter->variable))
+        return NULL;
+    char *path = cli_adapter_path(adapter, NULL);
+    char *entry = path ? cli_format("%s=%s", adapter->variable, path) : NULL;
+    free(path);
+    return entry;
 }
 
 char *cli_adapter_when_needed(const cli_args *args, const char *name)

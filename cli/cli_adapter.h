@@ -11,6 +11,7 @@
 typedef struct cli_adapter {
     const char *name;
     bool is_default;
+    const char *variable; /* NULL: it is preloaded */
     const char *text;
 } cli_adapter;
 
@@ -23,6 +24,9 @@ char *cli_adapter_path(const cli_adapter *adapter, const char **why);
 /* By --with and --without: paths joined by ":", or NULL where none is wanted.
  * Names that no adapter has are answered with the nearest. Caller frees. */
 int cli_adapter_choose(const cli_args *args, char **out);
+/* "VARIABLE=PATH" for an adapter that is wanted and has one which the user does
+ * not use; malloc, NULL: none. */
+char *cli_adapter_entry(const cli_args *args, const cli_adapter *adapter);
 /* The path of one that is loaded when it is needed, unless --without says
  * otherwise; malloc, NULL: none. */
 char *cli_adapter_when_needed(const cli_args *args, const char *name);

@@ -17,11 +17,11 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include "cli/cli_adapter.h"
 #include "cli/cli_clock.h"
+#include "cli/cli_environment.h"
 #include "cli/cli_report.h"
 #include "cli/cli_say.h"
 #include "cli/cli_verbs.h"
@@ -76,43 +76,6 @@ static void start_profiler(cli_run *r)
     /* Reports know by this name that it is no thread of the program. */
     axp_outside_row(r->profiler);
     free(path);
-}
-
-static char **make_environment(cli_run *r)
-{
-    uint64_t id[2] = {cli_clock_ns(CLOCK_MONOTONIC), (uint64_t)getpid()};
-    (void)!getrandom(id, sizeof id, GRND_NONBLOCK);
-    char *pattern = cli_files_pattern(&r->files);
-    char *out = pattern ? cli_format("AXPROF_OUT=%s", pattern) : NULL;
-    char *run_id =
-        cli_format("AXPROF_RUN_ID=%016" PRIx64 "%016" PRIx64, id[0], id[1]);
-    char *window = cli_window_variable(&r->window, r->begin_ns);
-    char *count = r->count ? cli_format("AXPROF_COUNT=%s", r->count) : NULL;
-    const char *args = getenv("AXPROF_ARGS");
-    bool no_args =
-        cli_args_has(r->args, OPT_run_no_args) || (args && !strcmp(args, "0"));
-    char *ring = r->sampling.ring
-                     ? cli_format("AXPROF_RING=%s", r->sampling.ring)
-                     : NULL;
-    char *own[9] = {run_id, "AXPROF_DRAIN=parent"}, **last = own + 2;
-    if (ring) *last++ = ring;
-    if (window) *last++ = window;
-    if (out) *last++ = out;
-    if (count) *last++ = count;
-    if (cli_args_choice(r->args, OPT_run_functions, 0))
-        *last++ = "AXPROF_FUNCTIONS=all";
-    if (no_args) *last++ = "AXPROF_ARGS=0";
-    char **environment = cli_launch_environment(own, r->preload);
-    /* Ours too, so that what the parent records joins the run. */
-    setenv("AXPROF_RUN_ID", run_id + strlen("AXPROF_RUN_ID="), 1);
-    if (no_args) setenv("AXPROF_ARGS", "0", 1);
-    free(pattern);
-    free(count);
-    free(out);
-    free(run_id);
-    free(window);
-    free(ring);
-    return environment;
 }
 
 /* The streams are the program's: whoever reads its output must see the end
@@ -180,7 +143,7 @@ static int start(cli_run *r)
     r->drains = cli_drains_create(&r->files, &r->window.keep,
                                   cli_window_end(&r->window, r->begin_ns));
     start_sampling(r);
-    char **environment = make_environment(r);
+    char **environment = cli_environment_make(r);
     rc = cli_launch_exec(&r->launch, environment, &r->target);
     cli_launch_free(environment);
     if (rc == CLI_OK)

@@ -54,9 +54,9 @@ uint64_t openmp_place_begin(const void *place)
     char text[COMMON_PLACE_MAX];
     if (!site) return 0;
     if (__atomic_load_n(site, __ATOMIC_ACQUIRE))
-        return axp_begin_site(site, "\0\0"); /* the text is known */
+        return axp_place_begin(site, "\0\0"); /* the text is known */
     common_place(place, true, text);
-    return axp_function_begin(site, text);
+    return axp_place_begin(site, text);
 }
 
 /* ---- waits -------------------------------------------------------------- */

@@ -34,6 +34,9 @@ AXP_API void axp_wait_end(uint64_t began, const char *name);
  * which is called FUNCTION:LINE. The site, which is 0 at first, remembers it:
  * axp_begin_site may begin later scopes of it. */
 AXP_API uint64_t axp_function_begin(uint32_t *site, const char *text);
+/* The same from a function that is not the one whose scope it is, and has
+ * returned when the scope ends. A site that has its text needs no other. */
+AXP_API uint64_t axp_place_begin(uint32_t *site, const char *text);
 /* Calls of such a function that were counted and not recorded, since recording
  * them cost too much: `calls` more, `all` of them so far, which becomes a
  * counter of its name, and what counting the `calls` took. Views say that there

@@ -103,6 +103,7 @@ static struct axp__frame *find_unwound(struct axp__lane *lane, const void *site,
                                        uintptr_t anchor)
 {
     struct axp__frame *f = lane->tally.top;
+    if (anchor == UINTPTR_MAX) return NULL; /* it is in no function */
     for (; f > lane->tally.frames && anchor_of(f) <= anchor; f--)
         if (anchor_of(f) == anchor && f->site == site) return f;
     return NULL;
@@ -186,6 +187,12 @@ uint64_t axp_function_begin(uint32_t *site, const char *text)
 {
     struct site s = {site, text, text + strlen(text) + 1, AXP__KIND_FUNCTION};
     return begin_slow(s, CALLER_STACK(), NULL);
+}
+
+uint64_t axp_place_begin(uint32_t *site, const char *text)
+{
+    struct site s = {site, text, text + strlen(text) + 1, AXP__KIND_FUNCTION};
+    return begin_slow(s, UINTPTR_MAX, NULL);
 }
 
 /* ---- the hot way --------------------------------------------------------------- */

@@ -23,6 +23,7 @@ static void regions(void)
             int me = omp_get_thread_num();
             tids[me] = (uint64_t)gettid();
             __atomic_add_fetch(&n_entered, 1, __ATOMIC_RELAXED);
+            AXP_SCOPE("of the program");
             if (me == 1) sleep_ms(LATE_MS);
 #pragma omp barrier
             if (me == 0) sleep_ms(LATE_MS);
@@ -118,6 +119,10 @@ int main(int argc, char **argv)
     CHECK(calls_of(view, "regions:") == n_entered);
     CHECK(calls_of(view, "loops:") == REGIONS * THREADS);
     CHECK(calls_of(view, "sections:") == THREADS);
+    /* Scopes of the program are inside, and leave the region's alone. */
+    CHECK(calls_of(view, "of the program") == n_entered);
+    axp_warning warnings[16];
+    CHECK(axp_view_warnings(view, warnings, 16) == 0);
     CHECK(n_items == REGIONS * 4 && n_critical == REGIONS * THREADS);
 
     count_waits(view, "OpenMP barrier");

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Ranges of other tools' interfaces; see common_ranges.h. */
+#include "adapters/common/common_ranges.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <axprof/axprof_adapter.h>
+
+#define MOST_OPEN 128u  /* of a thread */
+#define MOST_LIVE 1024u /* started, and not ended */
+#define MOST_TEXT 200u
+
+static const char *step_name; /* NULL: none */
+
+__attribute__((constructor)) static void read_step(void)
+{
+    const char *name = secure_getenv("AXPROF_STEP_RANGE");
+    if (name && *name) step_name = strdup(name);
+}
+
+/* ---- names -------------------------------------------------------------- */
+
+static char *put(char *to, const char *end, const char *text)
+{
+    while (*text && to < end)
+        *to++ = *text++;
+    *to = 0;
+    return to;
+}
+
+/* The range's own text, or one that is made in room. */
+static const char *text_of(const struct common_range *r, char room[MOST_TEXT])
+{
+    const char *end = room + MOST_TEXT - 1;
+    if (!r->name) return "";
+    if (!r->domain || !*r->domain) return r->name;
+    put(put(put(room, end, r->domain), end, ": "), end, r->name);
+    return room;
+}
+
+static bool is_step(const struct common_range *r, const char *text)
+{
+    return step_name && r->name &&
+           (!strcmp(step_name, r->name) || !strcmp(step_name, text));
+}
+
+static void put_payload(const struct common_range *r, const char *text)
+{
+    if (r->payload) axp_counter(axp_global(), text, *r->payload);
+}
+
+/* ---- pushed and popped -------------------------------------------------- */
+
+/* A library that a program loads itself has little room for thread-local
+ * variables: a pointer. */
+struct thread {
+    struct open {
+        const char *domain, *name;
+        bool is_step;
+    } open[MOST_OPEN];
+    uint32_t n; /* may be more than is kept */
+};
+static __thread struct thread *self __attribute__((tls_model("initial-exec")));
+static pthread_key_t key;
+
+static void free_thread(void *of)
+{
+    self = NULL;
+    free(of);
+}
+
+__attribute__((constructor)) static void make_key(void)
+{
+    pthread_key_create(&key, free_thread);
+}
+
+/* NULL: no memory. */
+static struct thread *of_thread(void)
+{
+    if (!self) {
+        self = calloc(1, sizeof *self);
+        if (self) pthread_setspecific(key, self);
+    }
+    return self;
+}
+
+static int count_in(const struct thread *t, const char *domain)
+{
+    int n = 0;
+    for (uint32_t i = 0; i < t->n && i < MOST_OPEN; i++)
+        n += t->open[i].domain == domain;
+    return n;
+}
+
+int common_range_push(const struct common_range *r)
+{
+    char room[MOST_TEXT];
+    struct thread *t = of_thread();
+    if (!t) return 0;
+    int depth = t->n ? count_in(t, r->domain) : 0;
+    if (t->n < MOST_OPEN) {
+        const char *text = text_of(r, room);
+        const char *name = axp_name(text, strlen(text));
+        t->open[t->n] = (struct open){r->domain, name, is_step(r, text)};
+        axp_start(axp_global(), name);
+        put_payload(r, name);
+    }
+    t->n++;
+    return depth;
+}
+
+int common_range_pop(const char *domain)
+{
+    struct thread *t = self;
+    if (!t) return -1;
+    if (t->n > MOST_OPEN) return (int)--t->n; /* one that is not kept */
+    uint32_t i = t->n;
+    while (i && t->open[i - 1].domain != domain)
+        i--;
+    if (!i) return -1;
+    struct open o = t->open[i - 1];
+    memmove(&t->open[i - 1], &t->open[i], (t->n - i) * sizeof o);
+    t->n--;
+    axp_stop(axp_global(), o.name);
+    if (o.is_step) axp_step(axp_global());
+    return t->n ? count_in(t, domain) : 0;
+}
+
+/* ---- started and ended -------------------------------------------------- */
+
+enum { FREE, TAKEN, LIVE };
+static struct live {
+    uint32_t state, number; /* number: how often it was used */
+    bool is_step;
+    char text[MOST_TEXT];
+} live[MOST_LIVE];
+
+/* 1 + its place, and how often it was used above. */
+static uint64_t id_of(uint32_t place)
+{
+    return (uint64_t)live[place].number << 16 | (place + 1);
+}
+
+uint64_t common_range_start(const struct common_range *r)
+{
+    char room[MOST_TEXT];
+    for (uint32_t i = 0; i < MOST_LIVE; i++) {
+        uint32_t is = FREE;
+        if (__atomic_load_n(&live[i].state, __ATOMIC_RELAXED) != FREE ||
+            !__atomic_compare_exchange_n(&live[i].state, &is, TAKEN, false,
+                                         __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+            continue;
+        const char *text = text_of(r, room);
+        live[i].number++;
+        live[i].is_step = is_step(r, text);
+        put(live[i].text, live[i].text + MOST_TEXT - 1, text);
+        axp_async_begin(axp_global(), live[i].text, id_of(i));
+        put_payload(r, live[i].text);
+        __atomic_store_n(&live[i].state, LIVE, __ATOMIC_RELEASE);
+        return id_of(i);
+    }
+    return 0;
+}
+
+void common_range_end(uint64_t id)
+{
+    uint32_t place = (uint32_t)(id & 0xffff) - 1, is = LIVE;
+    if (place >= MOST_LIVE || id_of(place) != id ||
+        !__atomic_compare_exchange_n(&live[place].state, &is, TAKEN, false,
+                                     __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+        return;
+    axp_async_end(axp_global(), live[place].text, id);
+    if (live[place].is_step) axp_step(axp_global());
+    __atomic_store_n(&live[place].state, FREE, __ATOMIC_RELEASE);
+}
+
+void common_range_mark(const struct common_range *r)
+{
+    char room[MOST_TEXT];
+    const char *text = text_of(r, room);
+    axp_instant(axp_global(), text);
+    put_payload(r, text);
+}

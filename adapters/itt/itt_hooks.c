@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* ITT: a program's copy of the interface loads the library that
+ * INTEL_LIBITTNOTIFY64 names when it first marks something, and asks it to fill
+ * its list of functions. Several modules may each have a copy.
+ *
+ * Declared here is what of the interface is used; layouts are its own. Domains
+ * and strings that were made before the library came carry their names, so they
+ * need nothing of ours.
+ *
+ * Not here   pause, resume and detach: what is recorded is axprof run's choice.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <axprof/axprof.h>
+
+#include "adapters/common/common_ranges.h"
+
+#define EXPORTED __attribute__((visibility("default")))
+#define MOST_BY_ID 256u
+
+typedef void any_function(void);
+struct function { /* one of the list, which ends without a name */
+    const char *name;
+    any_function **at;
+    void *first, *none;
+    int group;
+};
+struct program { /* a copy's own state */
+    unsigned char magic[8];
+    unsigned long version[3];
+    volatile long state[3];
+    pthread_mutex_t mutex;
+    void *library, *on_error;
+    const char **path;
+    struct function *functions;
+};
+struct domain {
+    volatile int flags; /* 0: it is off */
+    const char *name;
+    void *wide;
+    int extra1;
+    void *extra2;
+    struct domain *next;
+};
+struct string {
+    const char *text;
+    void *wide;
+    int extra1;
+    void *extra2;
+    struct string *next;
+};
+struct id {
+    unsigned long long part[3];
+};
+struct counter {
+    const char *name, *domain;
+    int type;
+    double value;
+};
+
+static struct common_range range_of(const struct domain *domain,
+                                    const struct string *name)
+{
+    return (struct common_range){.name = name && name->text ? name->text : "",
+                                 .domain = domain ? domain->name : NULL};
+}
+
+/* ---- tasks -------------------------------------------------------------- */
+
+static void task_begin(const struct domain *domain, struct id task,
+                       struct id parent, const struct string *name)
+{
+    int error = errno;
+    struct common_range r = range_of(domain, name);
+    (void)task, (void)parent;
+    common_range_push(&r);
+    errno = error;
+}
+
+static void task_begin_fn(const struct domain *domain, struct id task,
+                          struct id parent, const void *function)
+{
+    (void)function;
+    task_begin(domain, task, parent, &(struct string){.text = "task"});
+}
+
+static void task_end(const struct domain *domain)
+{
+    int error = errno;
+    common_range_pop(domain ? domain->name : NULL);
+    errno = error;
+}
+
+/* ---- what is known by an id: overlapped tasks, regions, frames ----------- */
+
+static struct {
+    struct id id;
+    const void *domain;
+    uint64_t range; /* 0: free */
+} by_id[MOST_BY_ID];
+static int is_locked;
+
+static void lock(void)
+{
+    while (__atomic_exchange_n(&is_locked, 1, __ATOMIC_ACQUIRE))
+        continue;
+}
+
+static void unlock(void)
+{
+    __atomic_store_n(&is_locked, 0, __ATOMIC_RELEASE);
+}
+
+static void begin_by_id(const struct domain *domain, const struct id *id,
+                        const struct string *name)
+{
+    int error = errno;
+    struct common_range r = range_of(domain, name);
+    uint64_t range = common_range_start(&r);
+    lock();
+    for (size_t i = 0; range && i < MOST_BY_ID; i++) {
+        if (by_id[i].range) continue;
+        by_id[i].id = *id;
+        by_id[i].domain = domain;
+        by_id[i].range = range;
+        range = 0;
+    }
+    unlock();
+    if (range) common_range_end(range); /* nobody could end it */
+    errno = error;
+}
+
+static void end_by_id(const struct domain *domain, const struct id *id)
+{
+    int error = errno;
+    uint64_t range = 0;
+    lock();
+    for (size_t i = MOST_BY_ID; !range && i-- > 0;) {
+        if (!by_id[i].range || by_id[i].domain != domain ||
+            memcmp(&by_id[i].id, id, sizeof *id) != 0)
+            continue;
+        range = by_id[i].range;
+        by_id[i].range = 0;
+    }
+    unlock();
+    if (range) common_range_end(range);
+    errno = error;
+}
+
+static void overlapped_begin(const struct domain *domain, struct id task,
+                             struct id parent, const struct string *name)
+{
+    (void)parent;
+    begin_by_id(domain, &task, name);
+}
+
+static void overlapped_end(const struct domain *domain, struct id task)
+{
+    end_by_id(domain, &task);
+}
+
+static void frame_begin(const struct domain *domain, const struct id *id)
+{
+    static const struct id none;
+    begin_by_id(domain, id ? id : &none, &(struct string){.text = "frame"});
+}
+
+static void frame_end(const struct domain *domain, const struct id *id)
+{
+    static const struct id none;
+    end_by_id(domain, id ? id : &none);
+}
+
+static void marker(const struct domain *domain, struct id id,
+                   const struct string *name, int scope)
+{
+    int error = errno;
+    struct common_range r = range_of(domain, name);
+    (void)id, (void)scope;
+    common_range_mark(&r);
+    errno = error;
+}
+
+/* ---- names and counters ------------------------------------------------- */
+
+static void thread_set_name(const char *name)
+{
+    int error = errno;
+    if (name) axp_thread_name(axp_global(), name);
+    errno = error;
+}
+
+/* Never freed: whoever has one may use it for ever. */
+static struct domain *domain_create(const char *name)
+{
+    struct domain *d = calloc(1, sizeof *d);
+    if (!d) return NULL;
+    d->flags = 1;
+    d->name = strdup(name ? name : "");
+    return d;
+}
+
+static struct string *string_create(const char *text)
+{
+    struct string *s = calloc(1, sizeof *s);
+    if (s) s->text = strdup(text ? text : "");
+    return s;
+}
+
+static struct counter *counter_create_typed(const char *name,
+                                            const char *domain, int type)
+{
+    struct counter *c = calloc(1, sizeof *c);
+    if (!c) return NULL;
+    c->name = strdup(name ? name : "");
+    c->domain = domain ? strdup(domain) : NULL;
+    c->type = type;
+    return c;
+}
+
+static struct counter *counter_create(const char *name, const char *domain)
+{
+    return counter_create_typed(name, domain, 1);
+}
+
+static double value_of(int type, const void *at)
+{
+    union {
+        uint64_t u64;
+        int64_t i64;
+        uint32_t u32;
+        int32_t i32;
+        uint16_t u16;
+        int16_t i16;
+        float f32;
+        double f64;
+    } v = {0};
+    static const uint8_t bytes[] = {8, 8, 8, 4, 4, 2, 2, 4, 8};
+    if (type < 0 || type > 8) type = 1;
+    memcpy(&v, at, bytes[type]);
+    switch (type) {
+    case 2: return (double)v.i64;
+    case 3: return v.u32;
+    case 4: return v.i32;
+    case 5: return v.u16;
+    case 6: return v.i16;
+    case 7: return (double)v.f32;
+    case 8: return v.f64;
+    default: return (double)v.u64;
+    }
+}
+
+static void counter_set_value(struct counter *c, const void *value)
+{
+    int error = errno;
+    if (c && value) {
+        c->value = value_of(c->type, value);
+        axp_counter(axp_global(), c->name, c->value);
+    }
+    errno = error;
+}
+
+static void counter_inc_delta(struct counter *c, unsigned long long delta)
+{
+    int error = errno;
+    if (c) {
+        c->value += (double)delta;
+        axp_counter(axp_global(), c->name, c->value);
+    }
+    errno = error;
+}
+
+static void counter_inc(struct counter *c)
+{
+    counter_inc_delta(c, 1);
+}
+
+/* ---- the beginning ------------------------------------------------------ */
+
+#define AS_ANY(f) ((any_function *)(f))
+
+static const struct {
+    const char *name;
+    any_function *function;
+} ours[] = {
+    {"__itt_task_begin", AS_ANY(task_begin)},
+    {"__itt_task_begin_fn", AS_ANY(task_begin_fn)},
+    {"__itt_task_end", AS_ANY(task_end)},
+    {"__itt_task_begin_overlapped", AS_ANY(overlapped_begin)},
+    {"__itt_task_end_overlapped", AS_ANY(overlapped_end)},
+    {"__itt_region_begin", AS_ANY(overlapped_begin)},
+    {"__itt_region_end", AS_ANY(overlapped_end)},
+    {"__itt_frame_begin_v3", AS_ANY(frame_begin)},
+    {"__itt_frame_end_v3", AS_ANY(frame_end)},
+    {"__itt_marker", AS_ANY(marker)},
+    {"__itt_thread_set_name", AS_ANY(thread_set_name)},
+    {"__itt_domain_create", AS_ANY(domain_create)},
+    {"__itt_string_handle_create", AS_ANY(string_create)},
+    {"__itt_counter_create", AS_ANY(counter_create)},
+    {"__itt_counter_create_typed", AS_ANY(counter_create_typed)},
+    {"__itt_counter_set_value", AS_ANY(counter_set_value)},
+    {"__itt_counter_inc", AS_ANY(counter_inc)},
+    {"__itt_counter_inc_delta", AS_ANY(counter_inc_delta)},
+};
+
+EXPORTED void __itt_api_init(struct program *program, int groups);
+EXPORTED void __itt_api_init(struct program *program, int groups)
+{
+    (void)groups;
+    if (!program || !program->functions) return;
+    for (struct function *f = program->functions; f->name; f++)
+        for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
+            if (f->at && !strcmp(f->name, ours[i].name))
+                *f->at = ours[i].function;
+}
