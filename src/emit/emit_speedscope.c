@@ -5,7 +5,8 @@
  *
  * A profile is a stack and nothing else: what does not nest (overlapping
  * scopes, async spans, spans of a track beside one another) is in one more
- * profile, as the sum of each name.
+ * profile, as the sum of each name. What was sampled is in one of its own, as
+ * the sum of each path: the scopes that were open, and the functions below them.
  *
  * Times are nanoseconds.
  */
@@ -17,8 +18,11 @@
 #include "emit/emit_export.h"
 #include "emit/emit_json_out.h"
 #include "emit/emit_number.h"
+#include "model/model_slots.h"
 #include "record/record_thread.h"
 #include "wire/wire_word.h"
+
+#define MOST_PATH 2048 /* frames of one sample */
 
 struct span { /* of a track, in its profile */
     axp_ns begin_ns, end_ns;
@@ -38,6 +42,9 @@ struct speedscope {
     uint32_t n_summed, cap_summed;
     struct span *spans;
     size_t n_spans, cap_spans;
+    const char **functions; /* whose frames come after the names' */
+    size_t n_functions, cap_functions;
+    struct axp__slots function_slots;
     axp_ns first_ns, last_ns;
     uint64_t n_open;
     bool has_events, has_failed;
@@ -265,6 +272,111 @@ static void put_sums(struct speedscope *p)
     axp__json_end(j, '}');
 }
 
+/* ---- samples ------------------------------------------------------------------------------- */
+
+static uint64_t hash_pointer(const char *name)
+{
+    return axp__mix64((uintptr_t)name);
+}
+
+static uint64_t function_hash(const void *ctx, uint32_t i)
+{
+    return hash_pointer(((const struct speedscope *)ctx)->functions[i]);
+}
+
+/* Its place among the functions: equal names are one pointer. */
+static size_t get_function(struct speedscope *p, const char *name)
+{
+    void *at = p->functions;
+    bool ok = axp__slots_widen(&p->function_slots, p, function_hash) &&
+              axp__array_grow(&at, &p->cap_functions, p->n_functions + 1,
+                              sizeof *p->functions);
+    p->functions = at;
+    if (!ok) {
+        p->has_failed = true;
+        return 0;
+    }
+    uint64_t k = hash_pointer(name);
+    uint32_t *slot;
+    for (; *(slot = axp__slots_at(&p->function_slots, k)); k++)
+        if (p->functions[*slot - 1] == name) return *slot - 1;
+    p->functions[p->n_functions] = name;
+    p->function_slots.n_used++;
+    *slot = (uint32_t)++p->n_functions;
+    return *slot - 1;
+}
+
+/* Scopes first, so that the frames of functions come after all of theirs. */
+static void count_frames(struct speedscope *p)
+{
+    const axp_view *v = p->v;
+    for (size_t i = 1; i < v->n_tree; i++)
+        if (v->tree[i].is_sampled)
+            (void)get_function(p, v->tree[i].name);
+        else
+            (void)axp__name_cache_get(&p->names, v->tree_names[i]);
+}
+
+static uint64_t frame_of(struct speedscope *p, int32_t place)
+{
+    const axp_tree_node *n = &p->v->tree[place];
+    if (n->is_sampled) return p->names.next_number + get_function(p, n->name);
+    return axp__name_cache_get(&p->names, p->v->tree_names[place])->number;
+}
+
+/* The frames of a place in the tree, outermost first; of more than that the
+ * innermost. */
+static void put_path(struct speedscope *p, int32_t place)
+{
+    int32_t path[MOST_PATH];
+    size_t n = 0;
+    for (; place > 0 && n < MOST_PATH; place = p->v->tree[place].parent)
+        path[n++] = place;
+    while (n--) {
+        axp__json_next(&p->json);
+        axp__out_u64(p->o, frame_of(p, path[n]));
+    }
+}
+
+static bool is_seen(const axp_tree_node *n)
+{
+    return n->is_sampled && n->self_ns;
+}
+
+static void put_samples(struct speedscope *p)
+{
+    const axp_view *v = p->v;
+    struct axp__json *j = &p->json;
+    uint64_t total = 0;
+    if (!v->n_sampled) return;
+    count_frames(p);
+    begin_profile(p, "sampled");
+    axp__json_text(j, "name",
+                   "functions, sampled: processor time of each path");
+    axp__json_u64(j, "startValue", 0);
+    axp__json_list(j, "samples");
+    for (size_t i = 1; i < v->n_tree; i++) {
+        if (!is_seen(&v->tree[i])) continue;
+        axp__json_next(j);
+        axp__json_begin(j, '[');
+        put_path(p, (int32_t)i);
+        axp__json_end(j, ']');
+    }
+    axp__json_end(j, ']');
+    axp__json_list(j, "weights");
+    for (size_t i = 1; i < v->n_tree; i++) {
+        if (!is_seen(&v->tree[i])) continue;
+        axp__json_next(j);
+        axp__out_u64(p->o, v->tree[i].self_ns);
+        total += v->tree[i].self_ns;
+    }
+    axp__json_end(j, ']');
+    axp__json_u64(j, "endValue", total);
+    axp__json_end(j, '}');
+}
+
+/* ---- frames -------------------------------------------------------------------------------- */
+
 static void put_frame(struct speedscope *p, const struct axp__cap_name *name)
 {
     struct axp__json *j = &p->json;
@@ -297,6 +409,8 @@ static void put_frames(struct speedscope *p)
         struct axp__cap_name name = c->name_at(c, p->frames[i]);
         put_frame(p, &name);
     }
+    for (size_t i = 0; i < p->n_functions; i++)
+        put_frame(p, &(struct axp__cap_name){.text = p->functions[i]});
     axp__out_char(p->o, '\n');
     axp__json_end(j, ']');
     axp__json_end(j, '}');
@@ -310,6 +424,7 @@ static void put_rows(struct speedscope *p)
     uint32_t row = UINT32_MAX;
     bool has_asyncs = false;
     while ((r = axp__stream_next(p->s))) {
+        if (r->kind == AXP__R_SYNC) continue;
         if (r->row != row) {
             if (row != UINT32_MAX) end_row(p, row);
             begin_row(p);
@@ -322,6 +437,7 @@ static void put_rows(struct speedscope *p)
     if (row != UINT32_MAX) end_row(p, row);
     if (has_asyncs) sum_asyncs(p);
     put_sums(p);
+    put_samples(p);
 }
 
 static void put_all(struct speedscope *p)
@@ -360,5 +476,7 @@ axp_status axp__emit_speedscope(const axp_view *v, struct axp__out *o)
     free(p.sums);
     free(p.summed);
     free(p.spans);
+    free(p.functions);
+    free(p.function_slots.at);
     return status;
 }
