@@ -4,8 +4,8 @@
 
   bench_run.py BUILD [figure ...]
 
-BUILD is a build directory. Figures: start, gpt, print, sample, drain; all unless
-some are named. Each is measured with and without axprof in turn, now the one first
+BUILD is a build directory. Figures: start, gpt, untouched, print, sample, calls,
+drain; all unless some are named. Each is measured with and without axprof in turn, now the one first
 and now the other, so that what else the machine does meets both, and is the
 median of the turns' differences or ratios. In brackets: the least and the
 greatest of them, and the same in processor time, with all that axprof itself
@@ -34,6 +34,7 @@ class Bench:
         self.target = build / "bench" / "bench_target"
         self.gpt = build / "examples" / "gpt" / "gpt"
         self.gpt_plain = build / "examples" / "gpt" / "gpt_plain"
+        self.adapters = build / "bench" / "bench_adapters"
         self.n_missed = 0
         load = os.getloadavg()[0]
         print(f"{os.cpu_count()} processors, load {load:.1f}"
@@ -121,6 +122,21 @@ def gpt(b, folder):
     tell_percent(b, "examples/gpt, over itself uninstrumented", pairs, 2)
 
 
+def untouched(b, folder):
+    """A program without a trace of axprof, all adapters and samples on; what it
+    prints is the same but for the times in it."""
+    env = dict(os.environ, OMP_WAIT_POLICY="passive")
+
+    def results(pipe):
+        return re.sub(rb"[\d.]+ (ms|s|tokens/s|us)\b", b"", pipe.read())
+    pairs, reads = in_turn([b.gpt_plain], [b.axprof, "run", "--", b.gpt_plain],
+                           folder, "*.axp", env=env, reader=results)
+    tell_percent(b, "examples/gpt, untouched", pairs, 3)
+    is_same = len(set(reads)) == 1
+    b.tell("... its results", "the same" if is_same else "DIFFER", "the same",
+           is_same)
+
+
 def digest(pipe):
     """Of standard output, through a pipe, and its length."""
     total, n = hashlib.blake2b(), 0
@@ -185,6 +201,38 @@ def sample(b, folder):
            "<= 2 ms", added <= 2)
 
 
+def calls(b, folder):
+    """Calls that adapters are in, in a program that knows nothing of axprof:
+    what the call itself takes, with and without."""
+    def numbers(pipe):
+        return [float(line) for line in pipe.read().split()]
+
+    def both(word):
+        command = [b.adapters, word]
+        got = []
+        for _ in range(TURNS):
+            got.append([timed(c, folder, numbers)[1] for c in
+                        (command, [b.axprof, "run", "-q", "--no-file",
+                                   "--sample", "off", "--", *command])])
+        return got
+    for word, what in (("unlock", "unlock, nobody waited"),
+                       ("post", "post, nobody waited")):
+        more = [ours[0] - plain[0] for plain, ours in both(word)]
+        added = statistics.median(more)
+        b.tell(what + ", added", f"{added:+.1f} ns", "<= 2 ns", added <= 2,
+               f"  ({min(more):+.1f} to {max(more):+.1f})")
+    got = both("region")
+    more = [(ours[0] / plain[0] - 1) * 100 for plain, ours in got]
+    added = statistics.median(more)
+    b.tell("OpenMP region, added", f"{added:+.1f} %", "<= 10 %", added <= 10,
+           f"  ({min(more):+.1f} to {max(more):+.1f}; "
+           f"{statistics.median(plain[0] for plain, _ in got) / 1000:.1f} us)")
+    floors = [ours[0] / ours[1] for _, ours in both("range")]
+    ratio = statistics.median(floors)
+    b.tell("NVTX push and pop", f"{ratio:.2f} floors", "<= 3", ratio <= 3,
+           f"  ({min(floors):.2f} to {max(floors):.2f})")
+
+
 def drain(b, folder, seconds=60):
     """10 M scopes/s on one thread, drained by the parent."""
     report = folder / "report.json"
@@ -201,8 +249,8 @@ def drain(b, folder, seconds=60):
            f"{cost.cpu_s:.1f} s)")
 
 
-FIGURES = {"start": start, "gpt": gpt, "print": printing, "sample": sample,
-           "drain": drain}
+FIGURES = {"start": start, "gpt": gpt, "untouched": untouched,
+           "print": printing, "sample": sample, "calls": calls, "drain": drain}
 
 
 def main():

@@ -12,6 +12,7 @@
 #define MOST_OPEN 128u  /* of a thread */
 #define MOST_LIVE 1024u /* started, and not ended */
 #define MOST_TEXT 200u
+#define KNOWN 64u /* texts that a thread remembers */
 
 static const char *step_name; /* NULL: none */
 
@@ -61,7 +62,12 @@ struct thread {
         const char *domain, *name;
         bool is_step;
     } open[MOST_OPEN];
-    uint32_t n; /* may be more than is kept */
+    uint32_t n;    /* may be more than is kept */
+    struct known { /* what a text was registered as, by where it lies */
+        const char *at, *domain, *name;
+        uint32_t own; /* where the text itself begins in the name */
+        bool is_step;
+    } known[KNOWN];
 };
 static __thread struct thread *self __attribute__((tls_model("initial-exec")));
 static pthread_key_t key;
@@ -95,18 +101,35 @@ static int count_in(const struct thread *t, const char *domain)
     return n;
 }
 
-int common_range_push(const struct common_range *r)
+/* Texts are mostly constants: the same place, and mostly the same text. */
+static const struct known *know(struct thread *t, const struct common_range *r)
 {
     char room[MOST_TEXT];
+    uintptr_t mixed = (uintptr_t)r->name ^ (uintptr_t)r->name >> 7;
+    struct known *k = &t->known[mixed % KNOWN];
+    if (k->at == r->name && k->domain == r->domain && k->name && r->name &&
+        !strcmp(k->name + k->own, r->name))
+        return k;
+    const char *text = text_of(r, room);
+    *k = (struct known){.at = r->name,
+                        .domain = r->domain,
+                        .name = axp_name(text, strlen(text)),
+                        .is_step = is_step(r, text)};
+    if (text == room) k->own = (uint32_t)strlen(r->domain) + 2;
+    if (k->own > strlen(k->name)) k->at = NULL; /* it was cut */
+    return k;
+}
+
+int common_range_push(const struct common_range *r)
+{
     struct thread *t = of_thread();
     if (!t) return 0;
     int depth = t->n ? count_in(t, r->domain) : 0;
     if (t->n < MOST_OPEN) {
-        const char *text = text_of(r, room);
-        const char *name = axp_name(text, strlen(text));
-        t->open[t->n] = (struct open){r->domain, name, is_step(r, text)};
-        axp_start(axp_global(), name);
-        put_payload(r, name);
+        const struct known *k = know(t, r);
+        t->open[t->n] = (struct open){r->domain, k->name, k->is_step};
+        axp_start(axp_global(), k->name);
+        put_payload(r, k->name);
     }
     t->n++;
     return depth;

@@ -256,10 +256,13 @@ static uint64_t start_wide(const wchar_t *text)
     return start_ex(&a);
 }
 
+/* The one that is called most. */
 static int push(const char *text)
 {
-    struct attributes a = of_ascii(text);
-    return push_ex(&a);
+    int error = errno;
+    int depth = common_range_push(&(struct common_range){.name = text});
+    errno = error;
+    return depth;
 }
 
 static int push_wide(const wchar_t *text)

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* What adapters cost the calls that they are in: prints nanoseconds, one figure
+ * a line, of a program that knows nothing of axprof. bench_run.py runs it with
+ * and without.
+ *
+ *   bench_adapters unlock    leaving a lock that nobody waited for
+ *   bench_adapters post      posting a semaphore that nobody waited for
+ *   bench_adapters region    a region of OpenMP of about 10 us
+ *   bench_adapters range     NVTX: push and pop; and the floor (floor.c)
+ */
+#include <omp.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "bench.h"
+#include "nvtx_client.h"
+
+#define BATCH 1000
+#define BATCHES 20000
+
+static double now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+/* A recursive one is taken often, and then left as often. */
+static double unlock(void)
+{
+    pthread_mutexattr_t attr;
+    pthread_mutex_t mutex;
+    double ns = 0;
+    pthread_mutexattr_init(&attr);
+    pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(&mutex, &attr);
+    for (int i = 0; i < BATCHES; i++) {
+        for (int k = 0; k < BATCH; k++)
+            pthread_mutex_lock(&mutex);
+        double begin = now_ns();
+        for (int k = 0; k < BATCH; k++)
+            pthread_mutex_unlock(&mutex);
+        ns += now_ns() - begin;
+    }
+    return ns / BATCH / BATCHES;
+}
+
+static double post(void)
+{
+    sem_t semaphore;
+    sem_init(&semaphore, 0, 0);
+    double begin = now_ns();
+    for (int i = 0; i < BATCH * BATCHES; i++)
+        sem_post(&semaphore);
+    return (now_ns() - begin) / BATCH / BATCHES;
+}
+
+static volatile double sink[2][16];
+
+static double region(void)
+{
+    const int n = 20000;
+    double begin = now_ns();
+    for (int i = 0; i < n; i++) {
+#pragma omp parallel num_threads(2)
+        {
+            volatile double *to = sink[omp_get_thread_num()];
+            for (int k = 0; k < 3000; k++)
+                *to += k;
+        }
+    }
+    return (now_ns() - begin) / n;
+}
+
+static double range(void)
+{
+    const int n = 3000000;
+    if (!nvtx_begin()) return 0;
+    double begin = now_ns();
+    for (int i = 0; i < n; i++) {
+        nvtxRangePushA("range");
+        nvtxRangePop();
+    }
+    return (now_ns() - begin) / n;
+}
+
+int main(int argc, char **argv)
+{
+    const char *word = argc > 1 ? argv[1] : "";
+    if (!strcmp(word, "unlock")) printf("%.2f\n", unlock());
+    if (!strcmp(word, "post")) printf("%.2f\n", post());
+    if (!strcmp(word, "region")) printf("%.1f\n", region());
+    if (!strcmp(word, "range"))
+        printf("%.2f\n%.2f\n", range(), bench_floor(2000000));
+    return 0;
+}
