@@ -76,6 +76,15 @@ static void write_report(const cli_run *r, axp_view *view)
         cli_note("no report: %s", axp_last_error());
 }
 
+static void say_steps(const cli_run *r, const axp_view *view)
+{
+    const char *name = cli_args_value(r->args, OPT_run_step_range);
+    if (name && !axp_view_steps(view).count)
+        cli_note("no step: no range of NVTX and no task of ITT was called "
+                 "\"%s\"",
+                 name);
+}
+
 /* Where nothing can be loaded into the program that was said at the start. */
 static void say_what_was_recorded(const cli_run *r)
 {

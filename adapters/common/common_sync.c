@@ -40,10 +40,14 @@ struct common_sync *common_sync_make(const void *object)
     return s;
 }
 
-/* A place that is free is all zero. */
+/* A place that is free is all zero but for its life: who still waits, and may
+ * (pthread_cond_destroy after a broadcast), knows that it is no longer his. */
 static void clear(size_t set, size_t way)
 {
-    memset(&common_syncs[set][way], 0, sizeof common_syncs[set][way]);
+    struct common_sync *s = &common_syncs[set][way];
+    uint32_t life = __atomic_add_fetch(&s->life, 1, __ATOMIC_ACQ_REL);
+    memset(s, 0, sizeof *s);
+    __atomic_store_n(&s->life, life, __ATOMIC_RELEASE);
     __atomic_store_n(&common_sync_index[set][way], 0, __ATOMIC_RELEASE);
 }
 
@@ -54,6 +58,13 @@ void common_sync_forget(const void *object)
         if (__atomic_load_n(&common_sync_index[set][way], __ATOMIC_ACQUIRE) ==
             (uintptr_t)object)
             clear(set, way);
+}
+
+void common_sync_forget_idle(const void *object)
+{
+    const struct common_sync *s = common_sync_of(object);
+    if (s && !__atomic_load_n(&s->n_waiting, __ATOMIC_SEQ_CST))
+        common_sync_forget(object);
 }
 
 /* Reads it all, and writes to what is used alone: the pages are the parent's
@@ -129,12 +140,14 @@ void common_sync_take_slow(struct common_sync *s, axp_sync_kind kind,
 
 /* ---- waiting ------------------------------------------------------------ */
 
+/* The clock is read last: a place is made in memory that may be new. */
 struct common_wait common_wait_begin(axp_sync_kind kind, const void *object)
 {
     int error = errno;
     struct common_wait wait = {.object = object, .kind = kind};
-    if (object) wait.sync = common_sync_make(object);
+    if (object && axp_wait_begin()) wait.sync = common_sync_make(object);
     if (wait.sync) {
+        wait.life = __atomic_load_n(&wait.sync->life, __ATOMIC_ACQUIRE);
         __atomic_fetch_add(&wait.sync->n_waiting, 1, __ATOMIC_SEQ_CST);
         __atomic_store_n(&wait.sync->n_idle, 0, __ATOMIC_RELAXED);
         wait.n_given = __atomic_load_n(&wait.sync->n_given, __ATOMIC_ACQUIRE);
@@ -142,6 +155,23 @@ struct common_wait common_wait_begin(axp_sync_kind kind, const void *object)
     wait.began = axp_wait_begin();
     errno = error;
     return wait;
+}
+
+static bool is_its(const struct common_wait *wait)
+{
+    return wait->sync &&
+           __atomic_load_n(&wait->sync->life, __ATOMIC_ACQUIRE) == wait->life;
+}
+
+static void stop_waiting(const struct common_wait *wait)
+{
+    if (is_its(wait))
+        __atomic_fetch_sub(&wait->sync->n_waiting, 1, __ATOMIC_SEQ_CST);
+}
+
+void common_wait_cancelled(void *wait)
+{
+    stop_waiting(wait);
 }
 
 /* Nobody can be a round ahead of one who has not left this one, so that two
@@ -195,9 +225,8 @@ void common_wait_end(const struct common_wait *wait, const char *name,
 {
     int error = errno;
     axp_giver by = {0};
-    if (is_given) by = claim(wait->sync, wait);
-    if (wait->sync)
-        __atomic_fetch_sub(&wait->sync->n_waiting, 1, __ATOMIC_SEQ_CST);
+    if (is_given) by = claim(is_its(wait) ? wait->sync : NULL, wait);
+    stop_waiting(wait);
     axp_sync_waited(&(axp_sync_wait){.size = sizeof(axp_sync_wait),
                                      .kind = wait->kind,
                                      .object = wait->object,

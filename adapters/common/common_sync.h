@@ -36,6 +36,7 @@ struct common_sync {
     uint32_t n_idle;    /* taken without a wait since the last one */
     uint32_t n_members; /* of a barrier */
     uint32_t is_alone;  /* who has it was seen to take it for itself */
+    uint32_t life;      /* of the place: how often it was cleared */
     uint64_t n_given;   /* of a barrier: arrivals */
     struct common_given {
         axp_giver by;
@@ -53,7 +54,8 @@ struct common_wait {
     struct common_sync *sync; /* NULL: no place */
     uint64_t n_given;         /* before it */
     uint64_t number;          /* a barrier's round */
-    uint64_t began, ns;       /* the recorder's clock, the system's */
+    uint64_t began;           /* by the recorder's clock; 0: not recorded */
+    uint32_t life;            /* of the place, when it began */
     axp_sync_kind kind;
 };
 
@@ -87,12 +89,17 @@ void common_sync_take_slow(struct common_sync *s, axp_sync_kind kind,
 /* A place, made if there is none yet; NULL: no room. */
 struct common_sync *common_sync_make(const void *object);
 void common_sync_forget(const void *object);
+/* The same, unless somebody else waits for it. */
+void common_sync_forget_idle(const void *object);
 
 /* object = NULL: it is not looked for. */
 struct common_wait common_wait_begin(axp_sync_kind kind, const void *object);
 /* is_given: it was not in vain, and had no other end (a signal, a limit). */
 void common_wait_end(const struct common_wait *wait, const char *name,
                      bool is_given);
+
+/* For pthread_cleanup_push: the thread was cancelled in it. */
+void common_wait_cancelled(void *wait);
 
 static inline void common_sync_give(axp_sync_kind kind, const void *object,
                                     uint32_t n_most)

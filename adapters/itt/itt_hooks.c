@@ -11,6 +11,7 @@
  */
 #include <errno.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -22,6 +23,7 @@
 
 #define EXPORTED __attribute__((visibility("default")))
 #define MOST_BY_ID 256u
+#define SPINS 100000
 
 typedef void any_function(void);
 struct function { /* one of the list, which ends without a name */
@@ -105,15 +107,23 @@ static struct {
 } by_id[MOST_BY_ID];
 static int is_locked;
 
-static void lock(void)
+/* A handler may have interrupted the holder: then it is done without. */
+static bool lock(void)
 {
-    while (__atomic_exchange_n(&is_locked, 1, __ATOMIC_ACQUIRE))
-        continue;
+    for (int i = 0; i < SPINS; i++)
+        if (!__atomic_exchange_n(&is_locked, 1, __ATOMIC_ACQUIRE)) return true;
+    return false;
 }
 
 static void unlock(void)
 {
     __atomic_store_n(&is_locked, 0, __ATOMIC_RELEASE);
+}
+
+/* Who held it is not in the child. */
+__attribute__((constructor)) static void see_forks(void)
+{
+    (void)pthread_atfork(NULL, NULL, unlock);
 }
 
 static void begin_by_id(const struct domain *domain, const struct id *id,
@@ -122,15 +132,15 @@ static void begin_by_id(const struct domain *domain, const struct id *id,
     int error = errno;
     struct common_range r = range_of(domain, name);
     uint64_t range = common_range_start(&r);
-    lock();
-    for (size_t i = 0; range && i < MOST_BY_ID; i++) {
+    bool is_ours = lock();
+    for (size_t i = 0; is_ours && range && i < MOST_BY_ID; i++) {
         if (by_id[i].range) continue;
         by_id[i].id = *id;
         by_id[i].domain = domain;
         by_id[i].range = range;
         range = 0;
     }
-    unlock();
+    if (is_ours) unlock();
     if (range) common_range_end(range); /* nobody could end it */
     errno = error;
 }
@@ -139,15 +149,15 @@ static void end_by_id(const struct domain *domain, const struct id *id)
 {
     int error = errno;
     uint64_t range = 0;
-    lock();
-    for (size_t i = MOST_BY_ID; !range && i-- > 0;) {
+    bool is_ours = lock();
+    for (size_t i = MOST_BY_ID; is_ours && !range && i-- > 0;) {
         if (!by_id[i].range || by_id[i].domain != domain ||
             memcmp(&by_id[i].id, id, sizeof *id) != 0)
             continue;
         range = by_id[i].range;
         by_id[i].range = 0;
     }
-    unlock();
+    if (is_ours) unlock();
     if (range) common_range_end(range);
     errno = error;
 }
@@ -195,20 +205,43 @@ static void thread_set_name(const char *name)
     errno = error;
 }
 
-/* Never freed: whoever has one may use it for ever. */
-static struct domain *domain_create(const char *name)
+/* Whoever has one may use it for ever, so none is freed; equal names are one, as
+ * long as there is room to remember them. */
+#define MOST_KNOWN 1024u
+static struct domain *domains[MOST_KNOWN];
+static struct string *strings[MOST_KNOWN];
+
+static size_t place_of(const char *name)
 {
-    struct domain *d = calloc(1, sizeof *d);
+    return (uintptr_t)name * UINT64_C(0x9e3779b97f4a7c15) >> 54;
+}
+
+static struct domain *domain_create(const char *text)
+{
+    const char *name = axp_name(text ? text : "", text ? strlen(text) : 0);
+    struct domain **at = &domains[place_of(name)], *d, *none = NULL;
+    d = __atomic_load_n(at, __ATOMIC_ACQUIRE);
+    if (d && d->name == name) return d;
+    d = calloc(1, sizeof *d);
     if (!d) return NULL;
     d->flags = 1;
-    d->name = strdup(name ? name : "");
+    d->name = name;
+    (void)__atomic_compare_exchange_n(at, &none, d, false, __ATOMIC_ACQ_REL,
+                                      __ATOMIC_RELAXED);
     return d;
 }
 
 static struct string *string_create(const char *text)
 {
-    struct string *s = calloc(1, sizeof *s);
-    if (s) s->text = strdup(text ? text : "");
+    const char *name = axp_name(text ? text : "", text ? strlen(text) : 0);
+    struct string **at = &strings[place_of(name)], *s, *none = NULL;
+    s = __atomic_load_n(at, __ATOMIC_ACQUIRE);
+    if (s && s->text == name) return s;
+    s = calloc(1, sizeof *s);
+    if (!s) return NULL;
+    s->text = name;
+    (void)__atomic_compare_exchange_n(at, &none, s, false, __ATOMIC_ACQ_REL,
+                                      __ATOMIC_RELAXED);
     return s;
 }
 
@@ -309,12 +342,19 @@ static const struct {
 };
 
 EXPORTED void __itt_api_init(struct program *program, int groups);
+static any_function *find(const char *name)
+{
+    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
+        if (!strcmp(name, ours[i].name)) return ours[i].function;
+    return NULL;
+}
+
+/* What is not here must be gone: a function that is there and gives nothing back
+ * is believed (LLVM's OpenMP ends with an assertion then). */
 EXPORTED void __itt_api_init(struct program *program, int groups)
 {
     (void)groups;
     if (!program || !program->functions) return;
     for (struct function *f = program->functions; f->name; f++)
-        for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
-            if (f->at && !strcmp(f->name, ours[i].name))
-                *f->at = ours[i].function;
+        if (f->at) *f->at = find(f->name);
 }

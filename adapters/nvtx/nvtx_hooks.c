@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -55,10 +54,10 @@ struct attributes { /* of an event, version 2 */
     } text;
 };
 
-/* What a handle of a domain or a registered string is. Never freed: whoever has
- * a handle may use it for ever. */
+/* What a handle of a domain or a registered string is: a name of the recorder's,
+ * which lives as long as the program. */
 struct text {
-    char at[MOST_TEXT];
+    char at[1];
 };
 
 /* ---- texts -------------------------------------------------------------- */
@@ -88,14 +87,12 @@ static void narrow(const wchar_t *from, char to[MOST_TEXT])
     *at = 0;
 }
 
-static struct text *keep(const char *text)
+static const struct text *keep(const char *text)
 {
-    struct text *t = calloc(1, sizeof *t);
-    if (t && text) memcpy(t->at, text, strnlen(text, MOST_TEXT - 1));
-    return t;
+    return (const struct text *)axp_name(text, text ? strlen(text) : 0);
 }
 
-static struct text *keep_wide(const wchar_t *text)
+static const struct text *keep_wide(const wchar_t *text)
 {
     char room[MOST_TEXT];
     narrow(text, room);
@@ -289,14 +286,15 @@ static void name_thread_wide(uint32_t id, const wchar_t *name)
     name_thread(id, room);
 }
 
-static struct text *register_string(const struct text *domain, const char *text)
+static const struct text *register_string(const struct text *domain,
+                                          const char *text)
 {
     (void)domain;
     return keep(text);
 }
 
-static struct text *register_wide(const struct text *domain,
-                                  const wchar_t *text)
+static const struct text *register_wide(const struct text *domain,
+                                        const wchar_t *text)
 {
     (void)domain;
     return keep_wide(text);

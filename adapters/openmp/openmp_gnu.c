@@ -3,14 +3,16 @@
  *
  * A region's function is swapped for one of ours, which each member runs.
  *
- * Not found  under Python libgomp is loaded where RTLD_NEXT does not look:
- *            then it is looked for among all objects that are loaded.
+ * Which      the one that the calling object would have called without us: under
+ *            Python each module may bring its own, where RTLD_NEXT does not look.
  * LLVM's     runtime has these entries too, for programs of gcc, and tells us
  *            by itself (openmp_tools.c): then they are passed on.
  */
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "openmp_lock.h"
@@ -18,9 +20,10 @@
 #include "openmp_tools.h"
 
 #define WRAPPER __attribute__((visibility("default")))
-#define MOST_OBJECTS 512
+#define MOST_OBJECTS 128u
 
 typedef void function_t(void *);
+typedef void copy_t(void *, void *);
 
 /* ---- the real ones ------------------------------------------------------ */
 
@@ -47,72 +50,124 @@ typedef void function_t(void *);
     REAL(void, GOMP_critical_end, (void))                                      \
     REAL(void, GOMP_critical_name_start, (void **))                            \
     REAL(void, GOMP_critical_name_end, (void **))                              \
+    REAL(void, GOMP_task,                                                      \
+         (function_t *, void *, copy_t *, long, long, bool, unsigned, void **, \
+          int, void *))                                                        \
     REAL(int, omp_get_num_threads, (void))                                     \
     REAL(int, omp_get_thread_num, (void))
 
-static struct {
+/* A runtime, as one object of the program reaches it: there may be several, each
+ * brought by another library, and what is called in one must end in it. */
+struct runtime {
+    struct object { /* that calls; all 0: free */
+        const void *map, *at, *dynamic;
+    } of;
+    bool is_complete, is_llvm;
 #define REAL(result, name, parameters) result(*name) parameters;
     REAL_FUNCTIONS
 #undef REAL
-} real;
-static int is_loaded;
-
-struct objects {
-    const char *name[MOST_OBJECTS];
-    size_t n;
 };
 
-static int add_object(struct dl_phdr_info *info, size_t size, void *ctx)
+static struct runtime runtimes[MOST_OBJECTS];
+static uint32_t n_runtimes;
+static int is_locked;
+/* Of an object that finds no room, until the next call. */
+static __thread struct runtime spare __attribute__((tls_model("initial-exec")));
+
+static const struct link_map *map_of(const void *address)
 {
-    struct objects *o = ctx;
-    (void)size;
-    if (*info->dlpi_name && o->n < MOST_OBJECTS &&
-        strstr(info->dlpi_name, "omp"))
-        o->name[o->n++] = info->dlpi_name;
-    return 0;
+    struct dl_find_object object;
+    if (_dl_find_object((void *)(uintptr_t)address, &object)) return NULL;
+    return object.dlfo_link_map;
 }
 
-/* Not while dl_iterate_phdr runs: it holds what dlopen waits for. */
-static void *find_elsewhere(const char *symbol)
+static bool is_own(const void *function)
 {
-    struct objects o = {.n = 0};
-    void *ours = dlsym(RTLD_DEFAULT, symbol), *found = NULL;
-    dl_iterate_phdr(add_object, &o);
-    for (size_t i = 0; !found && i < o.n; i++) {
-        void *object = dlopen(o.name[i], RTLD_LAZY | RTLD_NOLOAD);
-        if (!object) continue;
-        found = dlsym(object, symbol);
-        if (found == ours) found = NULL;
-        dlclose(object);
-    }
-    return found;
+    return map_of(function) == map_of(runtimes);
 }
 
-static void *find(const char *symbol)
+/* What the object itself would have called: from its own libraries, or, for one
+ * that finds ours there, from what comes after ours. */
+static void *find(const struct link_map *map, const char *symbol)
 {
-    void *found = dlsym(RTLD_NEXT, symbol);
-    return found ? found : find_elsewhere(symbol);
+    void *found = map ? dlsym((void *)(uintptr_t)map, symbol) : NULL;
+    if (!found || is_own(found)) found = dlsym(RTLD_NEXT, symbol);
+    return found && !is_own(found) ? found : NULL;
 }
 
-static __attribute__((noinline)) void load(void)
+/* A runtime that is used stays: what points into it is kept. */
+static void pin(const void *function)
 {
-    int error = errno;
+    const struct link_map *map = function ? map_of(function) : NULL;
+    if (map && *map->l_name)
+        (void)dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
+static void fill(struct runtime *r, const struct link_map *map)
+{
     void *found;
 #define REAL(result, name, parameters)                                         \
-    found = find(#name);                                                       \
-    memcpy(&real.name, &found, sizeof found);
+    found = find(map, #name);                                                  \
+    memcpy(&r->name, &found, sizeof found);
     REAL_FUNCTIONS
 #undef REAL
-        (void)
-    dlerror();
-    __atomic_store_n(&is_loaded, 1, __ATOMIC_RELEASE);
-    errno = error;
+    memcpy(&found, &r->GOMP_parallel, sizeof found);
+    pin(found);
+    r->is_llvm = find(map, "__kmpc_fork_call") != NULL;
+    r->is_complete = r->GOMP_parallel && r->GOMP_barrier &&
+                     r->omp_get_num_threads && r->omp_get_thread_num;
+    (void)dlerror();
 }
 
-static inline void look(void)
+static bool is_of(const struct runtime *r, const struct link_map *map)
 {
-    if (__builtin_expect(!__atomic_load_n(&is_loaded, __ATOMIC_ACQUIRE), 0))
-        load();
+    return r->of.map == map && r->of.at == (const void *)map->l_addr &&
+           r->of.dynamic == map->l_ld;
+}
+
+static const struct runtime *known(const struct link_map *map)
+{
+    uint32_t n = __atomic_load_n(&n_runtimes, __ATOMIC_ACQUIRE);
+    for (uint32_t i = 0; i < n; i++)
+        if (is_of(&runtimes[i], map)) return &runtimes[i];
+    return NULL;
+}
+
+/* Two threads may both look; one of them keeps what it found. */
+static __attribute__((noinline)) const struct runtime *load(
+    const struct link_map *map)
+{
+    int error = errno;
+    const struct runtime *r = &spare;
+    fill(&spare, map);
+    if (map && !__atomic_exchange_n(&is_locked, 1, __ATOMIC_ACQUIRE)) {
+        uint32_t n = n_runtimes;
+        if (n < MOST_OBJECTS && !known(map)) {
+            runtimes[n] = spare;
+            runtimes[n].of =
+                (struct object){map, (const void *)map->l_addr, map->l_ld};
+            __atomic_store_n(&n_runtimes, n + 1, __ATOMIC_RELEASE);
+            r = &runtimes[n];
+        }
+        __atomic_store_n(&is_locked, 0, __ATOMIC_RELEASE);
+    }
+    errno = error;
+    return r;
+}
+
+static const struct runtime *look(const void *return_address)
+{
+    const struct link_map *map = map_of(return_address);
+    const struct runtime *r = map ? known(map) : NULL;
+    return __builtin_expect(r != NULL, 1) ? r : load(map);
+}
+
+#define LOOK() look(__builtin_return_address(0))
+
+/* LLVM's tells by itself, where it was asked for. */
+static bool is_seen(const struct runtime *r)
+{
+    return r->is_complete && !(r->is_llvm && openmp_tools_are_on());
 }
 
 /* ---- regions ------------------------------------------------------------ */
@@ -121,32 +176,27 @@ struct call {
     function_t *function;
     void *data;
     struct openmp_team *team;
+    const struct runtime *real;
 };
 
 static void member_main(void *p)
 {
     struct call call = *(struct call *)p;
-    openmp_enter(call.team, (uint32_t)real.omp_get_num_threads(),
-                 real.omp_get_thread_num() != 0);
+    openmp_enter(call.team, (uint32_t)call.real->omp_get_num_threads(),
+                 call.real->omp_get_thread_num() != 0);
     call.function(call.data);
     openmp_leave();
 }
 
-static struct call begin(function_t *function, void *data)
+static struct call begin(const struct runtime *real, function_t *function,
+                         void *data)
 {
     void *at;
     int error = errno;
     memcpy(&at, &function, sizeof at);
-    struct call call = {function, data, openmp_team_begin(at)};
+    struct call call = {function, data, openmp_team_begin(at), real};
     errno = error;
     return call;
-}
-
-static bool is_seen(void)
-{
-    look();
-    return real.omp_get_num_threads && real.omp_get_thread_num &&
-           !openmp_tools_are_on();
 }
 
 /* Without a runtime, which cannot be, the caller does it all. */
@@ -154,14 +204,16 @@ static bool is_seen(void)
     WRAPPER void name parameters;                                              \
     WRAPPER void name parameters                                               \
     {                                                                          \
-        bool seen = is_seen();                                                 \
-        if (!real.name) {                                                      \
+        const struct runtime *real = LOOK();                                   \
+        if (!real->name) {                                                     \
             function(data);                                                    \
-        } else if (!seen) {                                                    \
-            real.name pass;                                                    \
+        } else if (!is_seen(real)) {                                           \
+            real->name pass;                                                   \
         } else {                                                               \
-            struct call call = begin(function, data);                          \
-            real.name swapped;                                                 \
+            struct runtime kept;                                               \
+            if (real == &spare) kept = spare, real = &kept;                    \
+            struct call call = begin(real, function, data);                    \
+            real->name swapped;                                                \
             openmp_team_end(call.team);                                        \
         }                                                                      \
     }
@@ -200,11 +252,11 @@ REGION_LOOP_NO_CHUNK(GOMP_parallel_loop_maybe_nonmonotonic_runtime)
     WRAPPER void name(void);                                                   \
     WRAPPER void name(void)                                                    \
     {                                                                          \
-        bool seen = is_seen();                                                 \
-        if (!real.name) return;                                                \
+        const struct runtime *real = LOOK();                                   \
+        if (!real->name) return;                                               \
         struct openmp_arrival a = {0};                                         \
-        if (seen) a = openmp_arrive();                                         \
-        real.name();                                                           \
+        if (is_seen(real)) a = openmp_arrive();                                \
+        real->name();                                                          \
         openmp_passed(&a);                                                     \
     }
 
@@ -219,19 +271,84 @@ static char unnamed; /* what stands for the critical sections without a name */
     WRAPPER void stop parameters;                                              \
     WRAPPER void start parameters                                              \
     {                                                                          \
-        bool seen = is_seen();                                                 \
-        if (!real.start) return;                                               \
+        const struct runtime *real = LOOK();                                   \
+        bool seen = is_seen(real);                                             \
+        if (!real->start) return;                                              \
         struct openmp_lock lock = {0};                                         \
         if (seen) lock = openmp_lock_want(object);                             \
-        real.start arguments;                                                  \
+        real->start arguments;                                                 \
         if (seen) openmp_lock_got(&lock);                                      \
     }                                                                          \
     WRAPPER void stop parameters                                               \
     {                                                                          \
-        if (is_seen()) openmp_lock_free(object);                               \
-        if (real.stop) real.stop arguments;                                    \
+        const struct runtime *real = LOOK();                                   \
+        if (is_seen(real)) openmp_lock_free(object);                           \
+        if (real->stop) real->stop arguments;                                  \
     }
 
 CRITICAL(GOMP_critical_start, GOMP_critical_end, (void), (), &unnamed)
 CRITICAL(GOMP_critical_name_start, GOMP_critical_name_end, (void **name),
          (name), name)
+
+/* ---- tasks -------------------------------------------------------------- */
+
+#define IS_DETACHED 0x2000u    /* of a task's flags: its block is written to */
+#define MOST_TASK_BYTES 65536l /* of arguments that are copied here */
+
+/* What a task's block begins with; what the program passed comes behind it. */
+struct task {
+    function_t *function;
+    copy_t *copy;
+    void *data;  /* the program's, where there is a copy */
+    long offset; /* of what was passed, in the block */
+};
+
+static void task_main(void *block)
+{
+    struct task *task = block;
+    void *at;
+    memcpy(&at, &task->function, sizeof at);
+    struct openmp_task open = openmp_task_begin(at);
+    task->function((char *)block + task->offset);
+    openmp_task_end(open);
+}
+
+static void copy_task(void *to, void *from)
+{
+    struct task *task = from;
+    memcpy(to, task, sizeof *task);
+    task->copy((char *)to + task->offset, task->data);
+}
+
+/* The block is the runtime's to copy, by whichever of the two ways; a task that
+ * runs at once reads it from here. */
+WRAPPER void GOMP_task(function_t *function, void *data, copy_t *copy,
+                       long bytes, long align, bool is_deferred, unsigned flags,
+                       void **depend, int priority, void *detach);
+WRAPPER void GOMP_task(function_t *function, void *data, copy_t *copy,
+                       long bytes, long align, bool is_deferred, unsigned flags,
+                       void **depend, int priority, void *detach)
+{
+    const struct runtime *real = LOOK();
+    bool seen = is_seen(real);
+    if (!real->GOMP_task) {
+        function(data);
+        return;
+    }
+    if (align < (long)_Alignof(struct task)) align = _Alignof(struct task);
+    long offset = ((long)sizeof(struct task) + align - 1) / align * align;
+    if (!seen || flags & IS_DETACHED || bytes < 0 || align > 4096 ||
+        bytes > MOST_TASK_BYTES) {
+        real->GOMP_task(function, data, copy, bytes, align, is_deferred, flags,
+                        depend, priority, detach);
+        return;
+    }
+    char room[sizeof(struct task) + (size_t)(copy ? 0 : bytes) +
+              2 * (size_t)align];
+    char *block = room + (size_t)(-(uintptr_t)room & (uintptr_t)(align - 1));
+    struct task task = {function, copy, data, offset};
+    memcpy(block, &task, sizeof task);
+    if (!copy && bytes) memcpy(block + offset, data, (size_t)bytes);
+    real->GOMP_task(task_main, block, copy ? copy_task : NULL, offset + bytes,
+                    align, is_deferred, flags, depend, priority, detach);
+}

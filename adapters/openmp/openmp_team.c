@@ -23,8 +23,15 @@ struct self {
     } in[MOST_NESTED];
     uint32_t depth;             /* may be more than is kept */
     struct openmp_arrival left; /* the region that it left last */
+    bool is_inside;             /* of the runtime: what waits there is its */
 };
 static __thread struct self self __attribute__((tls_model("initial-exec")));
+
+static void set_inside(bool is_inside)
+{
+    self.is_inside = is_inside;
+    axp_wait_inside(is_inside);
+}
 
 /* ---- names -------------------------------------------------------------- */
 
@@ -100,13 +107,17 @@ static void put_wait(const struct openmp_arrival *a, axp_giver by,
 struct openmp_arrival openmp_arrive(void)
 {
     uint32_t depth = self.depth;
-    struct openmp_arrival none = {0};
-    if (!depth || depth > MOST_NESTED) return none;
-    return arrive_at(self.in[depth - 1].team);
+    struct openmp_arrival a = {0};
+    if (!depth || depth > MOST_NESTED) return a;
+    a = arrive_at(self.in[depth - 1].team);
+    set_inside(true); /* of the runtime, which may use pthread's */
+    return a;
 }
 
 void openmp_passed(const struct openmp_arrival *a)
 {
+    if (!a->team) return;
+    set_inside(false);
     if (!a->began || a->is_last || !is_there(a->team, a->number)) return;
     put_wait(a, a->round ? a->team->last[a->round & 1] : (axp_giver){0}, 0);
 }
@@ -156,12 +167,14 @@ void openmp_team_end(struct openmp_team *team)
 {
     if (self.left.team == team) openmp_passed(&self.left);
     self.left.began = 0;
+    set_inside(false);
 }
 
 void openmp_enter(struct openmp_team *team, uint32_t n_members, bool is_pool)
 {
     int error = errno;
     uint32_t depth = self.depth++;
+    set_inside(false);
     __atomic_store_n(&team->n_members, n_members, __ATOMIC_RELEASE);
     if (is_pool) tell_waits(team);
     if (depth < MOST_NESTED)
@@ -180,5 +193,25 @@ void openmp_leave(void)
         if (in.scope) axp_end(in.scope);
         if (is_there(in.team, in.number)) self.left = arrive_at(in.team);
     }
+    set_inside(true);
+    errno = error;
+}
+
+/* ---- tasks -------------------------------------------------------------- */
+
+struct openmp_task openmp_task_begin(const void *place)
+{
+    int error = errno;
+    struct openmp_task task = {openmp_place_begin(place), self.is_inside};
+    set_inside(false);
+    errno = error;
+    return task;
+}
+
+void openmp_task_end(struct openmp_task task)
+{
+    int error = errno;
+    if (task.scope) axp_end(task.scope);
+    set_inside(task.was_inside);
     errno = error;
 }

@@ -41,6 +41,14 @@ void openmp_leave(void);
 /* A scope named by a place in the program, which axp_end ends; 0: none. */
 uint64_t openmp_place_begin(const void *place);
 
+/* A task, which a thread may run wherever it waits. */
+struct openmp_task {
+    uint64_t scope;
+    bool was_inside; /* of the runtime */
+};
+struct openmp_task openmp_task_begin(const void *place);
+void openmp_task_end(struct openmp_task task);
+
 /* Around a real barrier of the innermost region. */
 struct openmp_arrival {
     struct openmp_team *team;

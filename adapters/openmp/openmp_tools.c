@@ -64,7 +64,8 @@ static int is_on;
 static __thread struct {
     struct openmp_arrival barrier;
     struct openmp_lock lock;
-    uint64_t work[MOST_OPEN], tasks[MOST_OPEN];
+    uint64_t work[MOST_OPEN];
+    struct openmp_task tasks[MOST_OPEN];
     uint32_t n_work, n_tasks;
 } self __attribute__((tls_model("initial-exec")));
 
@@ -81,17 +82,32 @@ bool openmp_tools_are_on(void)
 
 /* ---- scopes that begin and end in pairs --------------------------------- */
 
-static void push(uint64_t *stack, uint32_t *n, uint64_t token)
+static void push_work(uint64_t token)
 {
-    if (*n < MOST_OPEN) stack[*n] = token;
-    ++*n;
+    if (self.n_work < MOST_OPEN) self.work[self.n_work] = token;
+    self.n_work++;
 }
 
-static void pop(const uint64_t *stack, uint32_t *n)
+static void pop_work(void)
 {
-    if (!*n) return;
-    --*n;
-    if (*n < MOST_OPEN && stack[*n]) axp_end(stack[*n]);
+    if (!self.n_work) return;
+    self.n_work--;
+    if (self.n_work < MOST_OPEN && self.work[self.n_work])
+        axp_end(self.work[self.n_work]);
+}
+
+static void push_task(const void *place)
+{
+    if (self.n_tasks < MOST_OPEN)
+        self.tasks[self.n_tasks] = openmp_task_begin(place);
+    self.n_tasks++;
+}
+
+static void pop_task(void)
+{
+    if (!self.n_tasks) return;
+    self.n_tasks--;
+    if (self.n_tasks < MOST_OPEN) openmp_task_end(self.tasks[self.n_tasks]);
 }
 
 /* ---- regions ------------------------------------------------------------ */
@@ -170,11 +186,13 @@ static void on_sync_region_wait(int kind, int endpoint, union data *parallel,
     (void)parallel, (void)return_address;
     if (!is_barrier(kind)) return;
     int error = errno;
-    if (endpoint == AT_BEGIN && task && task->ptr)
-        self.barrier = openmp_arrive();
-    else
+    if (endpoint == AT_BEGIN) {
+        /* not of one who has left: that is the region's end */
+        if (task && task->ptr) self.barrier = openmp_arrive();
+    } else if (self.barrier.team) {
         openmp_passed(&self.barrier);
-    if (endpoint != AT_BEGIN) self.barrier.began = 0;
+        self.barrier.team = NULL;
+    }
     errno = error;
 }
 
@@ -190,10 +208,9 @@ static void on_work(int kind, int endpoint, union data *parallel,
     if (kind == WORK_OF_OTHERS) return;
     int error = errno;
     if (endpoint == AT_BEGIN)
-        push(self.work, &self.n_work,
-             openmp_place_begin(place_of(return_address)));
+        push_work(openmp_place_begin(place_of(return_address)));
     else
-        pop(self.work, &self.n_work);
+        pop_work();
     errno = error;
 }
 
@@ -219,11 +236,10 @@ static void on_task_schedule(union data *prior, int status, union data *next)
     int error = errno;
     if (prior && prior->value & IS_EXPLICIT &&
         (status == TASK_COMPLETE || status == TASK_CANCEL))
-        pop(self.tasks, &self.n_tasks);
+        pop_task();
     if (next && next->value & IS_EXPLICIT && !(next->value & HAS_BEGUN)) {
         next->value |= HAS_BEGUN;
-        push(self.tasks, &self.n_tasks,
-             openmp_place_begin(place_of_task(next)));
+        push_task(place_of_task(next));
     }
     errno = error;
 }

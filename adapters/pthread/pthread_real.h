@@ -15,11 +15,11 @@
 #define PTHREAD_REAL_FUNCTIONS                                                 \
     REAL(pthread_mutex_lock, (pthread_mutex_t *))                              \
     REAL(pthread_mutex_trylock, (pthread_mutex_t *))                           \
+    REAL(pthread_mutex_unlock, (pthread_mutex_t *))                            \
     REAL(pthread_mutex_timedlock,                                              \
          (pthread_mutex_t *, const struct timespec *))                         \
     REAL(pthread_mutex_clocklock,                                              \
          (pthread_mutex_t *, clockid_t, const struct timespec *))              \
-    REAL(pthread_mutex_unlock, (pthread_mutex_t *))                            \
     REAL(pthread_mutex_destroy, (pthread_mutex_t *))                           \
     REAL(pthread_rwlock_unlock, (pthread_rwlock_t *))                          \
     REAL(pthread_rwlock_destroy, (pthread_rwlock_t *))                         \

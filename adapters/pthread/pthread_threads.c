@@ -97,16 +97,17 @@ static int c11_main(void *p)
     return result;
 }
 
-/* The drain of a program that records to a file by itself. */
+/* The drain of a program that records to a file by itself. dladdr would wait for
+ * whoever is inside dlopen, who may wait for this thread. */
 static bool is_recorders(void *(*function)(void *))
 {
-    Dl_info its, ours;
+    struct dl_find_object its, ours;
     void *at, *of = NULL;
     void (*instant)(axp_profiler *, const char *) = axp_instant;
     memcpy(&at, &function, sizeof at);
     memcpy(&of, &instant, sizeof of);
-    return dladdr(at, &its) && dladdr(of, &ours) &&
-           its.dli_fbase == ours.dli_fbase;
+    return !_dl_find_object(at, &its) && !_dl_find_object(of, &ours) &&
+           its.dlfo_link_map == ours.dlfo_link_map;
 }
 
 WRAPPER int pthread_create(pthread_t *thread, const pthread_attr_t *attr,

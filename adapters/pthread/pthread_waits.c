@@ -53,6 +53,12 @@ static bool is_time(const struct timespec *until)
     return until && until->tv_nsec >= 0 && until->tv_nsec < 1000000000;
 }
 
+/* A thread may be cancelled in it, and is then no longer waiting. */
+#define CANCELLABLE(wait, call)                                                \
+    pthread_cleanup_push(common_wait_cancelled, &(wait));                      \
+    call;                                                                      \
+    pthread_cleanup_pop(0)
+
 /* A try that fails may set errno, which a wait that succeeds does not. */
 #define TAKE(function, is_valid, try_function, is_busy, kind, text,            \
              parameters, arguments)                                            \
@@ -81,9 +87,23 @@ static bool is_time(const struct timespec *until)
 #define WRITE(function, is_valid, parameters, arguments)                       \
     TAKE(function, is_valid, pthread_rwlock_trywrlock, rc == EBUSY,            \
          AXP_SYNC_LOCK, for_writing, parameters, arguments)
+/* One that is there is a point of cancellation too. */
 #define SEMAPHORE(function, is_valid, parameters, arguments)                   \
-    TAKE(function, is_valid, sem_trywait, rc != 0 && errno == EAGAIN,          \
-         AXP_SYNC_SEMAPHORE, for_semaphore, parameters, arguments)
+    WRAPPER int function parameters                                            \
+    {                                                                          \
+        const struct pthread_real *real = pthread_real();                      \
+        if (!(is_valid)) return real->function arguments;                      \
+        pthread_testcancel();                                                  \
+        int error = errno, rc = real->sem_trywait(object);                     \
+        if (rc == 0) common_sync_take(AXP_SYNC_SEMAPHORE, object);             \
+        if (rc == 0 || errno != EAGAIN) return rc;                             \
+        errno = error;                                                         \
+        struct common_wait wait =                                              \
+            common_wait_begin(AXP_SYNC_SEMAPHORE, object);                     \
+        CANCELLABLE(wait, rc = real->function arguments);                      \
+        common_wait_end(&wait, for_semaphore, rc == 0);                        \
+        return rc;                                                             \
+    }
 
 #define UNTIL const struct timespec *until
 
@@ -166,7 +186,8 @@ WRAPPER void cnd_destroy(cnd_t *object)
         const struct pthread_real *real = pthread_real();                      \
         common_sync_give(AXP_SYNC_LOCK, m, 1);                                 \
         struct common_wait wait = common_wait_begin(AXP_SYNC_CONDITION, c);    \
-        int rc = real->function arguments;                                     \
+        int rc;                                                                \
+        CANCELLABLE(wait, rc = real->function arguments);                      \
         common_wait_end(&wait, for_condition, rc == 0);                        \
         common_sync_take(AXP_SYNC_LOCK, m);                                    \
         return rc;                                                             \
@@ -188,7 +209,11 @@ WRAPPER int pthread_barrier_init(pthread_barrier_t *barrier,
                                  unsigned n_members)
 {
     int rc = pthread_real()->pthread_barrier_init(barrier, attr, n_members);
-    if (rc == 0) common_barrier_made(barrier, n_members);
+    int sharing = PTHREAD_PROCESS_PRIVATE;
+    if (attr) pthread_barrierattr_getpshared(attr, &sharing);
+    /* Of one that others arrive at too, nobody here knows who is last. */
+    if (rc == 0 && sharing == PTHREAD_PROCESS_PRIVATE)
+        common_barrier_made(barrier, n_members);
     return rc;
 }
 
@@ -215,9 +240,10 @@ WRAPPER int pthread_barrier_wait(pthread_barrier_t *barrier)
         const void *object = common_thread(thread);                            \
         struct common_wait wait =                                              \
             common_wait_begin(AXP_SYNC_THREAD_END, object);                    \
-        int rc = real->function arguments;                                     \
+        int rc;                                                                \
+        CANCELLABLE(wait, rc = real->function arguments);                      \
         common_wait_end(&wait, for_join, rc == 0);                             \
-        if (rc == 0) common_sync_forget(object);                               \
+        common_sync_forget_idle(object);                                       \
         return rc;                                                             \
     }
 

@@ -23,8 +23,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <threads.h>
 #include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -49,9 +51,9 @@ static struct {
 } timers[MOST_TIMERS];
 
 static __thread struct {
-    uint32_t timer;      /* 1 + its place; 0: none */
-    uintptr_t stack_end; /* 0: not known */
-    uint64_t seen_ns;    /* processor time at the last sample */
+    uint32_t timer;                 /* 1 + its place; 0: none */
+    uintptr_t stack_low, stack_end; /* 0: not known */
+    uint64_t seen_ns;               /* processor time at the last sample */
 } self __attribute__((tls_model("initial-exec")));
 
 /* ---- samples ------------------------------------------------------------ */
@@ -86,7 +88,7 @@ static uintptr_t copy_registers(uint64_t *to, const ucontext_t *from)
 static uint32_t bytes_from(uintptr_t sp)
 {
     uintptr_t end = self.stack_end;
-    bool is_known = sp < end && end - sp < (uintptr_t)1 << 32;
+    bool is_known = self.stack_low <= sp && sp < end; /* or a fibre's */
     if (!is_known) end = (sp | (PAGE - 1)) + 1;
     return end - sp < AXP_RING_STACK ? (uint32_t)(end - sp) : AXP_RING_STACK;
 }
@@ -111,26 +113,30 @@ static void put(axp_ring_kind kind, const ucontext_t *context, uint64_t weight)
     uint64_t number;
     axp_ring_slot *slot = take_slot(&number);
     if (!slot) return;
+    uint64_t before = __atomic_load_n(&slot->number, __ATOMIC_ACQUIRE);
     slot->time_ns = ns_of(CLOCK_MONOTONIC_RAW);
     slot->weight_ns = weight;
     slot->kind = (uint32_t)kind;
     slot->process_id = (uint32_t)getpid();
     slot->thread_id = (uint32_t)syscall(SYS_gettid);
     slot->n_stack = 0;
-    slot->regs[0] = (uint64_t)getppid();
+    if (kind == AXP_RING_FORK) slot->regs[0] = (uint64_t)getppid();
     if (context) {
         uintptr_t sp = copy_registers(slot->regs, context);
         slot->n_stack = bytes_from(sp);
         memcpy(slot->stack, (const void *)sp, slot->n_stack);
     }
-    __atomic_store_n(&slot->number, number + 1, __ATOMIC_RELEASE);
+    /* Unless the reader has not waited any longer. */
+    (void)__atomic_compare_exchange_n(&slot->number, &before, number + 1, false,
+                                      __ATOMIC_RELEASE, __ATOMIC_RELAXED);
 }
 
 static void on_signal(int number, siginfo_t *info, void *context)
 {
     int error = errno;
     (void)number;
-    if (info->si_code == SI_TIMER && self.timer) {
+    if (!__atomic_load_n(&is_given_up, __ATOMIC_ACQUIRE) && self.timer &&
+        info->si_code == SI_TIMER) {
         uint64_t now = ns_of(CLOCK_THREAD_CPUTIME_ID);
         put(AXP_RING_SAMPLE, context, now - self.seen_ns);
         self.seen_ns = now;
@@ -146,8 +152,10 @@ static void find_stack(void)
     void *low;
     size_t bytes;
     if (pthread_getattr_np(pthread_self(), &attr)) return;
-    if (!pthread_attr_getstack(&attr, &low, &bytes))
+    if (!pthread_attr_getstack(&attr, &low, &bytes)) {
+        self.stack_low = (uintptr_t)low;
         self.stack_end = (uintptr_t)low + bytes;
+    }
     pthread_attr_destroy(&attr);
 }
 
@@ -195,14 +203,21 @@ static void start_timer(uint32_t place)
     if (__atomic_load_n(&is_given_up, __ATOMIC_SEQ_CST)) delete_timer(place);
 }
 
-static void begin_thread(void)
+static void begin_timer(void)
 {
     int error = errno;
-    find_stack();
     self.seen_ns = ns_of(CLOCK_THREAD_CPUTIME_ID);
     uint32_t place = take_place();
     if (place) start_timer(place - 1);
     errno = error;
+}
+
+static void begin_thread(void)
+{
+    int error = errno;
+    find_stack();
+    errno = error;
+    begin_timer();
 }
 
 static void end_thread(void *unused)
@@ -216,6 +231,7 @@ static void end_thread(void *unused)
 
 struct start {
     void *(*function)(void *);
+    thrd_start_t c11;
     void *argument;
 };
 
@@ -231,13 +247,37 @@ static void *thread_main(void *p)
     return result;
 }
 
+/* C11's: the C library does not call the other for it by name. */
+static int c11_main(void *p)
+{
+    struct start start = *(struct start *)p;
+    int result;
+    free(p);
+    begin_thread();
+    pthread_cleanup_push(end_thread, NULL);
+    result = start.c11(start.argument);
+    pthread_cleanup_pop(1);
+    return result;
+}
+
+WRAPPER int thrd_create(thrd_t *thread, thrd_start_t function, void *argument)
+{
+    const struct timer_real *real = timer_real();
+    struct start *start = ring ? malloc(sizeof *start) : NULL;
+    if (!start) return real->thrd_create(thread, function, argument);
+    *start = (struct start){.c11 = function, .argument = argument};
+    int rc = real->thrd_create(thread, c11_main, start);
+    if (rc != thrd_success) free(start);
+    return rc;
+}
+
 WRAPPER int pthread_create(pthread_t *thread, const pthread_attr_t *attr,
                            void *(*function)(void *), void *argument)
 {
     const struct timer_real *real = timer_real();
     struct start *start = ring ? malloc(sizeof *start) : NULL;
     if (!start) return real->pthread_create(thread, attr, function, argument);
-    *start = (struct start){function, argument};
+    *start = (struct start){.function = function, .argument = argument};
     int rc = real->pthread_create(thread, attr, thread_main, start);
     if (rc) free(start);
     return rc;
@@ -245,26 +285,111 @@ WRAPPER int pthread_create(pthread_t *thread, const pthread_attr_t *attr,
 
 /* ---- the signal, if the program wants it -------------------------------- */
 
+/* Those of this process: a child of vfork writes to its parent's memory. */
+static pid_t whose;
+
 static void give_up(void)
 {
     int error = errno;
+    if (whose != getpid()) return;
     __atomic_store_n(&is_given_up, 1, __ATOMIC_SEQ_CST);
     for (uint32_t i = 0; i < MOST_TIMERS; i++)
         delete_timer(i);
     errno = error;
 }
 
+/* What a timer has sent to this thread and nobody has taken. */
+static void drop_pending(void)
+{
+    int error = errno;
+    sigset_t set;
+    siginfo_t info;
+    sigemptyset(&set);
+    sigaddset(&set, THE_SIGNAL);
+    while (timer_real()->sigtimedwait(&set, &info, &(struct timespec){0}) ==
+           THE_SIGNAL)
+        if (info.si_code != SI_TIMER) { /* somebody's */
+            raise(THE_SIGNAL);
+            break;
+        }
+    errno = error;
+}
+
+static void look_at(int signal_number)
+{
+    if (ring && signal_number == THE_SIGNAL) give_up();
+}
+
+static void look_into(const sigset_t *set)
+{
+    if (!ring || !set || sigismember(set, THE_SIGNAL) != 1) return;
+    give_up();
+    drop_pending();
+}
+
+static bool is_ours(const struct sigaction *action)
+{
+    return action->sa_flags & SA_SIGINFO && action->sa_sigaction == on_signal;
+}
+
+/* Ours is nobody's: who asks is told of what would be there without us. */
 WRAPPER int sigaction(int signal_number, const struct sigaction *action,
                       struct sigaction *old)
 {
-    if (ring && signal_number == THE_SIGNAL && action) give_up();
-    return timer_real()->sigaction(signal_number, action, old);
+    if (action) look_at(signal_number);
+    int rc = timer_real()->sigaction(signal_number, action, old);
+    if (rc == 0 && old && signal_number == THE_SIGNAL && is_ours(old))
+        *old = (struct sigaction){.sa_handler = SIG_DFL};
+    return rc;
 }
 
-WRAPPER sighandler_t signal(int signal_number, sighandler_t handler)
+static sighandler_t not_ours(sighandler_t was)
 {
-    if (ring && signal_number == THE_SIGNAL) give_up();
-    return timer_real()->signal(signal_number, handler);
+    void *at, *our;
+    void (*function)(int, siginfo_t *, void *) = on_signal;
+    memcpy(&at, &was, sizeof at);
+    memcpy(&our, &function, sizeof our);
+    return at == our ? SIG_DFL : was;
+}
+
+#define SIGNAL(name)                                                           \
+    WRAPPER sighandler_t name(int signal_number, sighandler_t handler);        \
+    WRAPPER sighandler_t name(int signal_number, sighandler_t handler)         \
+    {                                                                          \
+        look_at(signal_number);                                                \
+        return not_ours(timer_real()->name(signal_number, handler));           \
+    }
+
+SIGNAL(signal)
+SIGNAL(ssignal)
+SIGNAL(bsd_signal)
+SIGNAL(sysv_signal)
+SIGNAL(__sysv_signal)
+SIGNAL(sigset)
+
+WRAPPER int sigwait(const sigset_t *set, int *signal_number)
+{
+    look_into(set);
+    return timer_real()->sigwait(set, signal_number);
+}
+
+WRAPPER int sigwaitinfo(const sigset_t *set, siginfo_t *info)
+{
+    look_into(set);
+    return timer_real()->sigwaitinfo(set, info);
+}
+
+WRAPPER int sigtimedwait(const sigset_t *set, siginfo_t *info,
+                         const struct timespec *limit)
+{
+    look_into(set);
+    return timer_real()->sigtimedwait(set, info, limit);
+}
+
+WRAPPER int signalfd(int fd, const sigset_t *set, int flags)
+{
+    look_into(set);
+    return timer_real()->signalfd(fd, set, flags);
 }
 
 /* ---- the beginning ------------------------------------------------------ */
@@ -290,10 +415,11 @@ static axp_ring *map_ring(const char *path)
 static void on_fork(void)
 {
     self.timer = 0;
+    whose = getpid();
     memset(timers, 0, sizeof timers);
     if (!ring || is_given_up) return;
     put(AXP_RING_FORK, NULL, 0);
-    begin_thread();
+    begin_timer(); /* its stack is where it was */
 }
 
 static bool is_free(void)
@@ -310,6 +436,7 @@ __attribute__((constructor)) static void begin(void)
     struct sigaction action = {.sa_sigaction = on_signal,
                                .sa_flags =
                                    SA_SIGINFO | SA_RESTART | SA_ONSTACK};
+    whose = getpid();
     if (path && is_free()) ring = map_ring(path);
     if (ring) {
         sigfillset(&action.sa_mask);

@@ -27,6 +27,11 @@ AXP_API uint64_t axp_wait_begin(void);
  * signal handler may have: then the scope begins after it). */
 AXP_API void axp_wait_end(uint64_t began, const char *name);
 
+/* From now on this thread is inside of something whose waits an adapter records
+ * as its own (a runtime's pool), or no longer: until then axp_wait_begin says
+ * that nothing is recorded. */
+AXP_API void axp_wait_inside(bool is_inside);
+
 /* Begins a scope, in the global profiler, of a function that is known by its
  * address alone; its end is axp_end's. The text is MODULE+0xOFFSET, the
  * module's path, which is absolute, and "0", with 0 bytes between; readers look

@@ -95,7 +95,7 @@ typedef struct axp_op {
     /* Where it ran; NULL: the host. Operations of one name on several devices
      * are several. */
     const char *device;
-    uint64_t samples;   /* of a sampled one: that it was in, or below it */
+    uint64_t samples;   /* of a sampled one: those of self_ns */
     double share_error; /* … time_share is within this, at 95 % */
     bool is_kernel;     /* … the kernel's, for whoever called it */
 } axp_op;

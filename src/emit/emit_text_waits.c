@@ -5,23 +5,75 @@
 #include <stdlib.h>
 
 #include "emit/emit_text.h"
+#include "model/model_slots.h"
 
 #define SHOWN_WAITS 10
+#define MOST_GROUPS 256
 
-struct list {
-    struct axp__text *t;
-    struct axp__table *table;
-    char *label[SHOWN_WAITS]; /* the table's until it is printed */
-    size_t n;
-    axp_ns rest_ns;
+struct waits { /* of one thread, of one name; by whom, unless by several */
+    axp_waits of;
+    size_t n_by;
 };
 
-/* "NAME/ID": threads of one name are the rule. */
-static char *label_of(const axp_waits *w)
+struct list {
+    struct waits *at;
+    size_t n, cap;
+    bool is_grouped, has_failed;
+};
+
+static bool is_like(const axp_waits *a, const axp_waits *b)
 {
+    return a->process_id == b->process_id && a->thread_id == b->thread_id &&
+           !strcmp(a->name, b->name);
+}
+
+/* The one that it belongs to, if they are grouped: among the first, which took
+ * longest, so that a hundred thousand threads do not take minutes. */
+static struct waits *find(const struct list *list, const axp_waits *w)
+{
+    size_t n = list->n < MOST_GROUPS ? list->n : MOST_GROUPS;
+    for (size_t i = 0; list->is_grouped && i < n; i++)
+        if (is_like(&list->at[i].of, w)) return &list->at[i];
+    return NULL;
+}
+
+static int add_waits(const axp_waits *w, void *ctx)
+{
+    struct list *list = ctx;
+    struct waits *to = find(list, w);
+    if (to) {
+        to->of.count += w->count;
+        to->of.total_ns += w->total_ns;
+        if (w->max_ns > to->of.max_ns) to->of.max_ns = w->max_ns;
+        to->n_by++;
+        return 0;
+    }
+    void *at = list->at;
+    list->has_failed |=
+        !axp__array_grow(&at, &list->cap, list->n + 1, sizeof *list->at);
+    list->at = at;
+    if (list->has_failed) return 1;
+    list->at[list->n++] = (struct waits){*w, 1};
+    return 0;
+}
+
+static int by_total(const void *a, const void *b)
+{
+    const struct waits *x = a, *y = b;
+    return (x->of.total_ns < y->of.total_ns) -
+           (x->of.total_ns > y->of.total_ns);
+}
+
+/* "NAME/ID": threads of one name are the rule. */
+static char *label_of(const struct waits *waits)
+{
+    const axp_waits *w = &waits->of;
     char *label = NULL;
     int n;
-    if (w->by_thread)
+    if (waits->n_by > 1)
+        n = asprintf(&label, "%s/%" PRIu64 ": %s, ended by %zu threads",
+                     w->thread, w->thread_id, w->name, waits->n_by);
+    else if (w->by_thread)
         n = asprintf(&label, "%s/%" PRIu64 ": %s, ended by %s/%" PRIu64,
                      w->thread, w->thread_id, w->name, w->by_thread,
                      w->by_thread_id);
@@ -31,46 +83,55 @@ static char *label_of(const axp_waits *w)
     return n < 0 ? NULL : label;
 }
 
-static int put_waits(const axp_waits *w, void *ctx)
+/* Each with who ended it; where these are many, with how many they were. */
+static void collect(struct list *list, const axp_view *v)
+{
+    if (axp_view_waits(v, add_waits, list)) list->has_failed = true;
+    if (list->n <= SHOWN_WAITS || list->has_failed) return;
+    list->n = 0;
+    list->is_grouped = true;
+    if (axp_view_waits(v, add_waits, list)) list->has_failed = true;
+    if (list->n) qsort(list->at, list->n, sizeof *list->at, by_total);
+}
+
+static void put_list(struct axp__text *t, const struct list *list)
 {
     static const struct axp__column columns[] = {{"wait", true, 0},
                                                  {"times", false, 0},
                                                  {"together", false, 0},
                                                  {"longest", false, 1}};
-    struct list *list = ctx;
-    size_t i = list->n++;
-    if (i >= SHOWN_WAITS) {
-        list->rest_ns += w->total_ns;
-        return 0;
+    char *labels[SHOWN_WAITS] = {NULL}, text[32];
+    axp_ns rest = 0;
+    axp__text_heading(t, "Waits", "of threads, and who ended them");
+    struct axp__table *table = axp__table_create(
+        t, columns, sizeof columns / sizeof *columns, SHOWN_WAITS);
+    for (size_t i = 0; i < list->n; i++) {
+        const struct waits *w = &list->at[i];
+        if (i >= SHOWN_WAITS) {
+            rest += w->of.total_ns;
+            continue;
+        }
+        labels[i] = label_of(w);
+        if (!labels[i]) t->has_failed = true;
+        axp__cell *cells = axp__table_row(table, labels[i] ? labels[i] : "");
+        axp__short_count(cells[0], w->of.count);
+        axp__short_ns(cells[1], w->of.total_ns);
+        axp__short_ns(cells[2], w->of.max_ns);
     }
-    if (!list->table) {
-        axp__text_heading(list->t, "Waits", "of threads, and who ended them");
-        list->table = axp__table_create(
-            list->t, columns, sizeof columns / sizeof *columns, SHOWN_WAITS);
-    }
-    list->label[i] = label_of(w);
-    if (!list->label[i]) {
-        list->t->has_failed = true;
-        return 1;
-    }
-    axp__cell *cells = axp__table_row(list->table, list->label[i]);
-    axp__short_count(cells[0], w->count);
-    axp__short_ns(cells[1], w->total_ns);
-    axp__short_ns(cells[2], w->max_ns);
-    return 0;
+    axp__table_print(t, table);
+    for (size_t i = 0; i < SHOWN_WAITS; i++)
+        free(labels[i]);
+    if (list->n > SHOWN_WAITS)
+        axp__text_say(t, "and %zu more, %s together", list->n - SHOWN_WAITS,
+                      axp_format_ns(text, sizeof text, rest));
 }
 
 void axp__text_waits(struct axp__text *t, const axp_view *v)
 {
-    struct list list = {.t = t};
-    char text[32];
+    struct list list = {.n = 0};
     if (!axp__view_has_waits(v)) return;
-    if (axp_view_waits(v, put_waits, &list)) t->has_failed = true;
-    if (!list.n) return;
-    axp__table_print(t, list.table);
-    for (size_t i = 0; i < SHOWN_WAITS; i++)
-        free(list.label[i]);
-    if (list.n > SHOWN_WAITS)
-        axp__text_say(t, "and %zu more, %s together", list.n - SHOWN_WAITS,
-                      axp_format_ns(text, sizeof text, list.rest_ns));
+    collect(&list, v);
+    if (list.has_failed) t->has_failed = true;
+    if (list.n) put_list(t, &list);
+    free(list.at);
 }

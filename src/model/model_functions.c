@@ -120,11 +120,12 @@ static int32_t place_of_scopes(const struct adder *a,
 /* ---- adding ------------------------------------------------------------- */
 
 static void add_self(struct axp__function *f, const struct axp__stack_frame *at,
-                     uint64_t ns)
+                     const struct seen *seen)
 {
-    f->self_ns += ns;
-    if (ns < f->best_ns && f->file) return;
-    f->best_ns = ns;
+    f->self_ns += seen->ns;
+    f->samples += seen->n;
+    if (seen->ns < f->best_ns && f->file) return;
+    f->best_ns = seen->ns;
     f->file = at->file;
     f->line = at->line;
 }
@@ -189,9 +190,8 @@ static bool add_seen(struct adder *a, size_t index)
         if (!is_wait && f->last != index + 1) {
             f->last = index + 1;
             f->total_ns += seen->ns;
-            f->samples += seen->n;
         }
-        if (!i && !is_wait) add_self(f, frame, seen->ns);
+        if (!i && !is_wait) add_self(f, frame, seen);
         int32_t below = get_place(a, place, frame->function);
         if (below < 0) return false;
         bool is_new = below != place;
@@ -281,7 +281,7 @@ static bool make_lists(struct adder *a)
         if (f->is_made)
             v->function_names[n_made++] = (char *)(uintptr_t)f->name;
         f->is_made = false;
-        if (f->samples) make_function(v, &v->functions[v->n_functions++], f);
+        if (f->total_ns) make_function(v, &v->functions[v->n_functions++], f);
     }
     for (size_t i = 1; i < v->n_tree; i++) {
         axp_tree_node *n = &v->tree[i];

@@ -65,6 +65,8 @@ static void set_ends(axp_view *v)
         if (row->is_ended || row->track || axp__row_is_outside(v, row))
             continue;
         axp_ns end = axp__view_time(v, axp__cap_end_of(c, row->id));
+        axp_ns seen = axp__view_end_of(v, row);
+        if (seen > end) end = seen;
         if (end > wall) end = wall;
         if (end > v->lives[i].end) v->lives[i].end = end;
     }
@@ -75,6 +77,7 @@ bool axp__view_make_lives(axp_view *v)
     const struct axp__capture *c = v->capture;
     v->lives = calloc(c->n_rows + 1, sizeof *v->lives);
     if (!v->lives) return false;
+    axp__view_sort_states(v);
     set_events(v);
     set_wall(v, !is_part(c));
     if (!v->duration_ns) set_wall(v, true);
@@ -222,7 +225,6 @@ uint64_t axp__view_n_calls(const axp_view *v)
 
 bool axp__view_make_rows(axp_view *v)
 {
-    axp__view_sort_states(v);
     const struct axp__capture *c = v->capture;
     v->threads = calloc(c->n_rows + 1, sizeof *v->threads);
     v->tracks = calloc(c->n_rows + 1, sizeof *v->tracks);

@@ -45,12 +45,24 @@ void axp__view_sort_states(axp_view *v)
     }
 }
 
-void axp__view_set_states(const axp_view *v, const struct axp__cap_row *row,
-                          axp_thread_info *out)
+static const struct axp__thread_states *states_of(
+    const axp_view *v, const struct axp__cap_row *row)
 {
     const struct axp__capture *c = v->capture;
     uint64_t whose = axp__cap_whose(c, axp__cap_process_of(c, row->id));
-    const struct axp__thread_states *s = find(c, whose, row->tid, row->first);
+    return find(c, whose, row->tid, row->first);
+}
+
+axp_ns axp__view_end_of(const axp_view *v, const struct axp__cap_row *row)
+{
+    const struct axp__thread_states *s = states_of(v, row);
+    return s ? axp__view_time(v, s->end_ticks) : 0;
+}
+
+void axp__view_set_states(const axp_view *v, const struct axp__cap_row *row,
+                          axp_thread_info *out)
+{
+    const struct axp__thread_states *s = states_of(v, row);
     if (!s) return;
     out->ready_ns = s->ready_ns;
     out->is_scheduled = true;

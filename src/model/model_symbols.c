@@ -88,19 +88,26 @@ static void release(struct axp__capture *c)
 }
 
 /* "FUNCTION:LINE", or "FUNCTION@0xOFFSET" where no line is known; of what gcc
- * made of a region, the function that the region is in. NULL: no memory. */
+ * made of a region, the function that the region is in; of what clang did, whose
+ * name says nothing, the file. NULL: no memory. */
 static const char *name_place(struct resolved *r, const struct axp__symbol *s,
                               uint64_t address)
 {
     char *text;
     void *places = r->places;
     const char *made = strstr(s->name, "._omp_fn.");
+    const char *name = s->name;
     int len = made ? (int)(made - s->name) : (int)strlen(s->name);
+    if (strstr(name, ".omp_outlined") == name && s->file) {
+        const char *slash = strrchr(s->file, '/');
+        name = slash ? slash + 1 : s->file;
+        len = (int)strlen(name);
+    }
     bool ok = axp__array_grow(&places, &r->cap_places, r->n_places + 1,
                               sizeof *r->places);
     r->places = places;
     if (!ok) return NULL;
-    int n = s->line ? asprintf(&text, "%.*s:%d", len, s->name, s->line)
+    int n = s->line ? asprintf(&text, "%.*s:%d", len, name, s->line)
                     : asprintf(&text, "%s@0x%" PRIx64, s->name, address);
     if (n < 0) return NULL;
     return r->places[r->n_places++] = text;

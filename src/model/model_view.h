@@ -172,6 +172,8 @@ bool axp__view_make_tree(axp_view *v);
 bool axp__view_make_memory(axp_view *v);
 bool axp__view_make_rows(axp_view *v); /* threads, tracks */
 void axp__view_sort_states(axp_view *v);
+/* When a thread ended, as the scheduler tells; 0: it does not. */
+axp_ns axp__view_end_of(const axp_view *v, const struct axp__cap_row *row);
 void axp__view_set_states(const axp_view *v, const struct axp__cap_row *row,
                           axp_thread_info *out);
 bool axp__view_make_rest(axp_view *v); /* steps, counters */

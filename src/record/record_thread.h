@@ -79,10 +79,10 @@ struct axp__thread {
     struct axp__lane **lanes; /* by the profiler's index; NULL: none yet */
     uint32_t n_lanes;
     uint32_t n_rearmed;
-    uint32_t victim;   /* which way of the cache gives way next */
-    uint32_t is_armed; /* its end will be told */
-    uint32_t name;     /* that it was given while it had no lane; 0: none */
-    uint32_t unused;
+    uint32_t victim;    /* which way of the cache gives way next */
+    uint32_t is_armed;  /* its end will be told */
+    uint32_t name;      /* that it was given while it had no lane; 0: none */
+    uint32_t is_inside; /* of what waits by itself: axp_wait_inside */
     uint64_t tid;
     struct axp__thread *next;           /* of all blocks */
     const void *errand[AXP__N_ERRANDS]; /* at what; NULL: not */

@@ -12,7 +12,13 @@
 
 uint64_t axp_wait_begin(void)
 {
-    return axp__is_on() ? axp__clock_ticks() : 0;
+    return axp__is_on() && !axp__get(&axp__tls->is_inside) ? axp__clock_ticks()
+                                                           : 0;
+}
+
+void axp_wait_inside(bool is_inside)
+{
+    if (axp__get(&axp__tls->life)) axp__put(&axp__tls->is_inside, is_inside);
 }
 
 /* When the scope may begin. A thread that has recorded nothing yet has no
@@ -118,12 +124,11 @@ static bool is_long(const axp_sync_wait *w)
 
 /* Words of a lane are in the order of time: a wait that is told late began and
  * ended after what was recorded last. */
-static void put_waited(struct axp__lane *lane, const axp_sync_wait *w,
-                       bool is_scope)
+static void put_waited(struct axp__lane *lane, axp_sync_wait *w, bool is_scope)
 {
     uint32_t id = axp__lane_name_as(lane, AXP__KIND_WAIT, w->name);
-    uint64_t earliest = latest(lane, w->began);
-    uint64_t ended = w->ended > earliest ? w->ended : earliest;
+    w->began = latest(lane, w->began);
+    uint64_t ended = w->ended > w->began ? w->ended : w->began;
     axp_sync_verb verb = is_scope || w->by.at ? AXP_SYNC_WAITED : AXP_SYNC_TOOK;
     struct axp__frame *f = is_scope ? open_wait(lane, id, w->began) : NULL;
     put_taken(lane, w, verb, id, ended);

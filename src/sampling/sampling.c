@@ -119,7 +119,7 @@ static void give_states(void *ctx, const struct axp__thread_states *of)
 
 static void take(axp_sampling *s, const struct axp__perf_record *r)
 {
-    axp__states_take(s->states, r);
+    if (s->perf) axp__states_take(s->states, r);
     switch (r->type) {
     case PERF_RECORD_SAMPLE: take_sample(s, r); break;
     case PERF_RECORD_MMAP2: take_mapping(s, r); break;

@@ -13,6 +13,7 @@
 
 #include "axprof/axprof_ring.h"
 #include "base/base_atomic.h"
+#include "os/os_clock.h"
 #include "sampling/sampling_regs.h"
 
 _Static_assert(AXP__REGS_N <= AXP_RING_REGS, "registers of a slot");
@@ -22,8 +23,12 @@ struct axp__timer {
     axp_ring *ring;
     axp_ring_slot *now; /* a copy: its writer may come round */
     uint64_t next;
-    uint64_t n_lost; /* told */
+    uint64_t n_lost;    /* told */
+    uint64_t n_dropped; /* of writers that never came back */
+    uint64_t since_ns;  /* that the next one has been awaited; 0: it is not */
 };
+
+#define PATIENCE_NS 1000000000u
 
 /* ---- coming and going --------------------------------------------------- */
 
@@ -91,7 +96,8 @@ double axp__timer_fill(const struct axp__timer *t)
 
 uint64_t axp__timer_lost(struct axp__timer *t)
 {
-    uint64_t all = axp__get(&t->ring->lost), n = all - t->n_lost;
+    uint64_t all = axp__get(&t->ring->lost) + t->n_dropped;
+    uint64_t n = all - t->n_lost;
     t->n_lost = all;
     return n;
 }
@@ -100,10 +106,31 @@ uint64_t axp__timer_lost(struct axp__timer *t)
  * whatever it likes to its own mapping meanwhile. */
 static bool copy_next(struct axp__timer *t)
 {
-    const axp_ring_slot *slot = &t->ring->slots[t->next % AXP_RING_SLOTS];
+    axp_ring_slot *slot = &t->ring->slots[t->next % AXP_RING_SLOTS];
     if (axp__get_acquire(&slot->number) != t->next + 1) return false;
     memcpy(t->now, slot, sizeof *slot);
     t->next++;
+    t->since_ns = 0;
+    axp__put_release(&t->ring->taken, t->next);
+    return true;
+}
+
+/* Whoever took a number may have been killed before its slot was whole. It is
+ * passed over after a while, and who comes back finds that he is too late. */
+static bool pass_over(struct axp__timer *t)
+{
+    axp_ring_slot *slot = &t->ring->slots[t->next % AXP_RING_SLOTS];
+    uint64_t was = axp__get_acquire(&slot->number);
+    uint64_t now = axp__clock_of(CLOCK_MONOTONIC);
+    if (axp__get_acquire(&t->ring->next) == t->next || was == t->next + 1)
+        return false;
+    if (!t->since_ns) t->since_ns = now;
+    if (now - t->since_ns < PATIENCE_NS ||
+        !axp__cas(&slot->number, &was, (uint64_t)-1))
+        return false;
+    t->n_dropped++;
+    t->next++;
+    t->since_ns = 0;
     axp__put_release(&t->ring->taken, t->next);
     return true;
 }
@@ -111,7 +138,8 @@ static bool copy_next(struct axp__timer *t)
 bool axp__timer_next(struct axp__timer *t, struct axp__perf_record *out)
 {
     const axp_ring_slot *slot = t->now;
-    if (!copy_next(t)) return false;
+    while (!copy_next(t))
+        if (!pass_over(t)) return false;
     *out = (struct axp__perf_record){.type = PERF_RECORD_COMM,
                                      .time_ns = slot->time_ns,
                                      .pid = slot->process_id,

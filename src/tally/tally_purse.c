@@ -181,7 +181,7 @@ static uint64_t take_from_all(struct axp__book b, struct axp__purse *own,
         struct axp__purse *p = at(b, ref);
         if (!p) break;
         uint64_t n = p == own ? 0 : take_from(b, p, need - got);
-        if (n) axp__put(&b.account->holder, ref);
+        if (n) axp__put_release(&b.account->holder, ref);
         got += n;
         *print = (*print ^ axp__get(&p->low)) * 0x9e3779b97f4a7c15u +
                  axp__get(&p->net);
@@ -197,7 +197,7 @@ static uint64_t take(struct axp__book b, struct axp__purse *own, uint64_t need,
                      bool *is_sure)
 {
     uint64_t got = 0, before = 0, print;
-    struct axp__purse *holder = at(b, axp__get(&b.account->holder));
+    struct axp__purse *holder = at(b, axp__get_acquire(&b.account->holder));
     if (holder && holder != own) got = take_from(b, holder, need);
     for (int pass = 0; got < need && pass < PASSES; pass++) {
         uint64_t n = take_from_all(b, own, need - got, &print);
