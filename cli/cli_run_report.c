@@ -147,6 +147,7 @@ static void report_files(cli_run *r)
     else if (!now->n && r->profiler)
         view = axp_snapshot(r->profiler);
     if (view) write_report(r, view);
+    if (view && !r->is_quiet) say_steps(r, view);
     axp_view_destroy(view);
 }
 

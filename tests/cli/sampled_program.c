@@ -23,6 +23,8 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <sys/mman.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #ifdef WITH_SCOPES
@@ -198,6 +200,55 @@ static int urgent(const struct job *job)
     return n_urgent == 3 ? 0 : 9;
 }
 
+/* On a stack of its own, which ends where nothing may be read. */
+static ucontext_t back, there;
+static const struct job *of_fibre;
+
+static void fibre(void)
+{
+    work((void *)of_fibre);
+    swapcontext(&there, &back);
+}
+
+static void *fibre_main(void *job)
+{
+    size_t bytes = 8 << 20;
+    char *stack = mmap(NULL, bytes + 4096, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (stack == MAP_FAILED || mprotect(stack + bytes, 4096, PROT_NONE))
+        return NULL;
+    of_fibre = job;
+    getcontext(&there);
+    there.uc_stack.ss_sp = stack;
+    there.uc_stack.ss_size = bytes;
+    there.uc_link = NULL;
+    makecontext(&there, fibre, 0);
+    swapcontext(&back, &there);
+    return (void *)of_fibre;
+}
+
+static int on_a_fibre(const struct job *job)
+{
+    pthread_t thread;
+    void *result = NULL;
+    if (pthread_create(&thread, NULL, fibre_main, (void *)job)) return 9;
+    pthread_join(thread, &result);
+    return result ? 0 : 9;
+}
+
+/* Waits for whatever signal comes: the one that it sends itself. */
+static int waits_for_signals(const struct job *job)
+{
+    sigset_t all;
+    int got = 0;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, NULL);
+    work((void *)job);
+    alarm(1);
+    sigwait(&all, &got);
+    return got == SIGALRM ? 0 : 9;
+}
+
 int main(int argc, char **argv)
 {
     const char *word = argc > 1 ? argv[1] : "";
@@ -210,6 +261,8 @@ int main(int argc, char **argv)
     if (!strcmp(word, "closed")) return closed(&job, argv[3]);
     if (!strcmp(word, "scopes")) scopes(&job);
     if (!strcmp(word, "urgent")) return urgent(&job);
+    if (!strcmp(word, "fibre")) return on_a_fibre(&job);
+    if (!strcmp(word, "signals")) return waits_for_signals(&job);
     if (!strcmp(word, "short")) short_ones((int)ms, 10 * rounds_of(200));
     if (!strcmp(word, "fork")) {
         job.s = atof(argv[3]) / 1000;

@@ -285,6 +285,14 @@ def test_timer_gives_way(c, folder):
     """A program that uses the signal itself has it for itself."""
     data = profile_by_timer(c, folder, c.program(), "urgent", 600)
     assert_shares(data)
+    profile_by_timer(c, folder, c.program(), "signals", 200)
+
+
+def test_timer_on_a_fibre(c, folder):
+    """A stack that is not the thread's, with nothing behind its end."""
+    data = profile_by_timer(c, folder, c.program(), "fibre", 800)
+    f = functions(data)
+    check(f["forty"]["time_share"] + f["sixty"]["time_share"] > 0.85, f)
 
 
 def test_not_allowed(c, folder):
@@ -332,7 +340,7 @@ BY_KERNEL = [test_shares, test_recurs, test_builds, test_deep, test_tail_call,
              test_starved, test_short_threads, test_killed, test_exports,
              test_off, test_beside_perf]
 BY_TIMER = [test_timer, test_timer_in_children, test_timer_gives_way,
-            test_not_allowed]
+            test_timer_on_a_fibre, test_not_allowed]
 
 
 def is_allowed(c):

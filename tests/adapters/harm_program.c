@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Programs that an adapter could harm, run with it loaded: one whose malloc
+ * locks, which the loader calls before any constructor; threads that are
+ * cancelled where they wait, or would not have to; a condition that is destroyed
+ * while those that it woke are still on their way; a library that starts a
+ * thread, and waits for it, while it is being loaded. */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <semaphore.h>
+
+#include "wait_check.h"
+
+/* ---- malloc ------------------------------------------------------------- */
+
+static pthread_mutex_t of_malloc = PTHREAD_MUTEX_INITIALIZER;
+static _Alignas(16) char pool[64 << 20];
+static size_t used;
+
+void *malloc(size_t n)
+{
+    pthread_mutex_lock(&of_malloc);
+    size_t *block = (size_t *)(void *)(pool + used);
+    used += (n + 31) & ~(size_t)15;
+    if (used > sizeof pool) abort();
+    pthread_mutex_unlock(&of_malloc);
+    *block = n;
+    return block + 2;
+}
+
+void free(void *block)
+{
+    (void)block;
+}
+
+void *calloc(size_t n, size_t size)
+{
+    return memset(malloc(n * size), 0, n * size);
+}
+
+void *realloc(void *block, size_t n)
+{
+    void *fresh = malloc(n);
+    size_t had = block ? ((size_t *)block)[-2] : 0;
+    if (had) memcpy(fresh, block, had < n ? had : n);
+    return fresh;
+}
+
+/* ---- cancellation ------------------------------------------------------- */
+
+static sem_t semaphore;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
+
+/* Never has to wait: each call is a point of cancellation all the same. */
+static void *waits_for_what_is_there(void *unused)
+{
+    for (;;) {
+        sem_wait(&semaphore);
+        sem_post(&semaphore);
+    }
+    return unused;
+}
+
+static void unlock(void *unused)
+{
+    (void)unused;
+    pthread_mutex_unlock(&mutex);
+}
+
+static void *waits_for_ever(void *unused)
+{
+    pthread_mutex_lock(&mutex);
+    pthread_cleanup_push(unlock, NULL);
+    for (;;)
+        pthread_cond_wait(&condition, &mutex);
+    pthread_cleanup_pop(1);
+    return unused;
+}
+
+static void cancel(void *(*function)(void *))
+{
+    pthread_t thread;
+    void *result = NULL;
+    CHECK(!pthread_create(&thread, NULL, function, NULL));
+    sleep_ms(20);
+    CHECK(!pthread_cancel(thread));
+    CHECK(!pthread_join(thread, &result) && result == PTHREAD_CANCELED);
+}
+
+/* What nobody waits for costs nothing again: no wait is left behind. */
+static void signals_are_cheap(void)
+{
+    struct timespec a, b;
+    clock_gettime(CLOCK_MONOTONIC, &a);
+    for (int i = 0; i < 1000000; i++)
+        pthread_cond_signal(&condition);
+    clock_gettime(CLOCK_MONOTONIC, &b);
+    double ns =
+        (double)(b.tv_sec - a.tv_sec) * 1e9 + (double)(b.tv_nsec - a.tv_nsec);
+    printf("%.1f ns a signal that nobody waits for\n", ns / 1e6);
+    axp_view *view = axp_snapshot(axp_global());
+    CHECK(axp_view_event_count(view) < 1000);
+    axp_view_destroy(view);
+    CHECK(ns / 1e6 < 100);
+}
+
+/* ---- a condition that goes ---------------------------------------------- */
+
+static int is_set;
+static unsigned n_left;
+
+static void *waits_once(void *of)
+{
+    pthread_mutex_lock(&mutex);
+    while (!is_set)
+        pthread_cond_wait(of, &mutex);
+    pthread_mutex_unlock(&mutex);
+    __atomic_add_fetch(&n_left, 1, __ATOMIC_RELAXED);
+    return NULL;
+}
+
+static void destroy_while_they_leave(void)
+{
+    pthread_t threads[4];
+    for (int round = 0; round < 50; round++) {
+        pthread_cond_t gone;
+        pthread_cond_init(&gone, NULL);
+        is_set = 0;
+        for (int i = 0; i < 4; i++)
+            CHECK(!pthread_create(&threads[i], NULL, waits_once, &gone));
+        sleep_ms(1);
+        pthread_mutex_lock(&mutex);
+        is_set = 1;
+        pthread_cond_broadcast(&gone);
+        pthread_mutex_unlock(&mutex);
+        pthread_cond_destroy(&gone);
+        for (int i = 0; i < 4; i++)
+            pthread_join(threads[i], NULL);
+    }
+    CHECK(n_left == 200);
+}
+
+int main(int argc, char **argv)
+{
+    sem_init(&semaphore, 0, 1);
+    cancel(waits_for_what_is_there);
+    cancel(waits_for_ever);
+    signals_are_cheap();
+    destroy_while_they_leave();
+    if (argc > 1) CHECK(dlopen(argv[1], RTLD_NOW));
+    printf("%s: unharmed\n", argv[0]);
+    return 0;
+}
