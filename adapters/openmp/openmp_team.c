@@ -89,7 +89,8 @@ static struct openmp_arrival arrive_at(struct openmp_team *team)
     return a;
 }
 
-/* ended = 0: now. */
+/* ended = 0: now. A short one is nothing: that its member was in the team, and
+ * who came last, is on record. */
 static void put_wait(const struct openmp_arrival *a, axp_giver by,
                      uint64_t ended)
 {
@@ -101,7 +102,8 @@ static void put_wait(const struct openmp_arrival *a, axp_giver by,
                                      .by = by,
                                      .name = "OpenMP barrier",
                                      .least_ns = LEAST_NS,
-                                     .ended = ended});
+                                     .ended = ended,
+                                     .is_vain = true});
 }
 
 struct openmp_arrival openmp_arrive(void)
