@@ -115,7 +115,9 @@ void common_sync_give_slow(struct common_sync *s, axp_sync_kind kind,
     if (!n && (is_idle(s) || kind == AXP_SYNC_CONDITION)) return;
     int error = errno;
     axp_giver by = axp_sync_give(kind, object, 0);
-    if (n) push(s, by, n < n_most ? n : n_most, is_alone);
+    /* Of a lock also without one who waits: he may be about to say so. */
+    if (n || kind == AXP_SYNC_LOCK)
+        push(s, by, n < n_most ? n : n_most, is_alone);
     errno = error;
 }
 
@@ -148,6 +150,7 @@ struct common_wait common_wait_begin(axp_sync_kind kind, const void *object)
     if (object && axp_wait_begin()) wait.sync = common_sync_make(object);
     if (wait.sync) {
         wait.life = __atomic_load_n(&wait.sync->life, __ATOMIC_ACQUIRE);
+        wait.was_busy = !is_idle(wait.sync);
         __atomic_fetch_add(&wait.sync->n_waiting, 1, __ATOMIC_SEQ_CST);
         __atomic_store_n(&wait.sync->n_idle, 0, __ATOMIC_RELAXED);
         wait.n_given = __atomic_load_n(&wait.sync->n_given, __ATOMIC_ACQUIRE);
@@ -188,15 +191,20 @@ static struct common_given *given_at(struct common_sync *s, uint64_t i)
     return &s->given[i % COMMON_SYNC_GIVEN];
 }
 
-/* Of the last ones given, from i on, the one that ended a wait.
+/* Of those given since a wait began the one that ended it.
  *
  *   alone    the newest: whoever had it last
  *   shared   who had it alone: readers that came with this one may have left
  *            already. Who took it before it had a place was the first to give
  *   others   the oldest that no other who waited has taken */
-static axp_giver choose(struct common_sync *s, axp_sync_kind kind, uint64_t i)
+static axp_giver choose(struct common_sync *s, const struct common_wait *wait)
 {
-    uint64_t n = s->n_given, first = i;
+    axp_sync_kind kind = wait->kind;
+    uint64_t i = wait->n_given, n = s->n_given, first = i;
+    /* The one before it may have been given when nobody had said yet that he
+     * waits, and let go of after that. */
+    bool is_lock = kind == AXP_SYNC_LOCK || kind == AXP_SYNC_SHARED;
+    if (is_lock && i && wait->was_busy) first = --i;
     if (n - i > COMMON_SYNC_GIVEN) i = n - COMMON_SYNC_GIVEN;
     if (kind == AXP_SYNC_SHARED && s->alone.by.at)
         return s->alone.i >= first ? s->alone.by : (axp_giver){0};
@@ -213,7 +221,7 @@ static axp_giver claim(struct common_sync *s, const struct common_wait *wait)
 {
     if (wait->kind == AXP_SYNC_BARRIER) return last_of(wait);
     if (!s || !lock(s)) return (axp_giver){0};
-    axp_giver by = choose(s, wait->kind, wait->n_given);
+    axp_giver by = choose(s, wait);
     if (wait->kind == AXP_SYNC_LOCK)
         __atomic_store_n(&s->is_alone, 1, __ATOMIC_RELAXED);
     unlock(s);

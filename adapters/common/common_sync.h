@@ -56,6 +56,7 @@ struct common_wait {
     uint64_t number;          /* a barrier's round */
     uint64_t began;           /* by the recorder's clock; 0: not recorded */
     uint32_t life;            /* of the place, when it began */
+    bool was_busy;            /* all who gave it before are on record */
     axp_sync_kind kind;
 };
 

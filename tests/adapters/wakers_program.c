@@ -195,16 +195,19 @@ static int add(const axp_waits *w, void *name)
     if (me == NOBODY) return 0;
     seen.of[me][index_of(w->by_thread_id)] += (unsigned)w->count;
     seen_ns[me] += w->total_ns;
-    CHECK(w->max_ns <= w->total_ns && w->by_thread);
+    CHECK(w->max_ns <= w->total_ns);
     return 0;
 }
 
-/* No wait has another end than the true one, and most were waits. */
+/* No wait has another end than the true one, and most were waits. Of the first
+ * wait for an object nobody may know who ended it: he may have looked for those
+ * that wait before there was one. */
 static void compare(const char *text, const char *name, unsigned least)
 {
-    unsigned n_may = 0, n_seen = 0;
+    unsigned n_may = 0, n_seen = 0, n_unknown = 0;
     for (unsigned i = 0; i < n_threads; i++) {
-        for (unsigned by = 0; by <= MOST; by++) {
+        n_unknown += seen.of[i][NOBODY];
+        for (unsigned by = 0; by < MOST; by++) {
             if (seen.of[i][by] > may.of[i][by])
                 printf("%s, %u threads: %u ended %u waits of %u, not %u\n",
                        text, n_threads, by, seen.of[i][by], i, may.of[i][by]);
@@ -215,7 +218,7 @@ static void compare(const char *text, const char *name, unsigned least)
     }
     printf("%s, %u threads: %u of %u were waits (%s)\n", text, n_threads,
            n_seen, n_may, name);
-    CHECK(100 * n_seen >= least * n_may);
+    CHECK(100 * n_seen >= least * n_may && n_unknown <= 1);
 }
 
 static void (*body)(unsigned);
