@@ -91,10 +91,10 @@ static void cancel(void *(*function)(void *))
 static void signals_are_cheap(void)
 {
     struct timespec a, b;
-    clock_gettime(CLOCK_MONOTONIC, &a);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &a);
     for (int i = 0; i < 1000000; i++)
         pthread_cond_signal(&condition);
-    clock_gettime(CLOCK_MONOTONIC, &b);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &b);
     double ns =
         (double)(b.tv_sec - a.tv_sec) * 1e9 + (double)(b.tv_nsec - a.tv_nsec);
     printf("%.1f ns a signal that nobody waits for\n", ns / 1e6);
