@@ -271,7 +271,7 @@ static void try_ring(const char *text, char *name, void (*take)(unsigned),
     put = give;
     memset(tokens, 0, sizeof tokens);
     give(0); /* not a member's: the first get of the first is not one's */
-    n_threads == 2 ? try(text, name, ring, 60) : try(text, name, ring, 80);
+    try(text, name, ring, 30);
     take(0);
 }
 
@@ -323,9 +323,9 @@ static void try_all(unsigned n)
     try_ring("conditions", "condition wait", cond_get, cond_put);
     try_ring("broadcasts", "condition wait", cond_get, cond_put_all);
     try_ring("C11 conditions", "condition wait", cnd_get, cnd_put);
-    try("a mutex", "mutex wait", locks, 20);
-    try("a write lock", "write lock wait", writes, 20);
-    try("a read lock", "read lock wait", reads, 50);
+    try("a mutex", "mutex wait", locks, 2);
+    try("a write lock", "write lock wait", writes, 2);
+    try("a read lock", "read lock wait", reads, 10);
     try("a barrier", "barrier wait", meets, 100);
     pthread_barrier_destroy(&barrier);
     pthread_barrier_destroy(&all_there);
