@@ -123,16 +123,16 @@ def gpt(b, folder):
 
 
 def untouched(b, folder):
-    """A program without a trace of axprof, all adapters and samples on; what it
-    prints is the same but for the times in it."""
+    """A program without a trace of axprof, all adapters and samples on; steps
+    and losses that it prints, the columns before its times, are the same."""
     env = dict(os.environ, OMP_WAIT_POLICY="passive")
 
     def results(pipe):
-        return re.sub(rb"[\d.]+ (ms|s|tokens/s|us)\b", b"", pipe.read())
+        return tuple(re.findall(rb"^ +(\d+ +\d\.\d+) ", pipe.read(), re.M))
     pairs, reads = in_turn([b.gpt_plain], [b.axprof, "run", "--", b.gpt_plain],
                            folder, "*.axp", env=env, reader=results)
     tell_percent(b, "examples/gpt, untouched", pairs, 3)
-    is_same = len(set(reads)) == 1
+    is_same = len(set(reads)) == 1 and len(reads[0]) >= 10
     b.tell("... its results", "the same" if is_same else "DIFFER", "the same",
            is_same)
 
