@@ -60,7 +60,7 @@ struct id {
     unsigned long long part[3];
 };
 struct counter {
-    const char *name, *domain;
+    const char *name;
     int type;
     double value;
 };
@@ -218,7 +218,7 @@ static size_t place_of(const char *name)
 
 static struct domain *domain_create(const char *text)
 {
-    const char *name = axp_name(text ? text : "", text ? strlen(text) : 0);
+    const char *name = axp_name(text, text ? strlen(text) : 0);
     struct domain **at = &domains[place_of(name)], *d, *none = NULL;
     d = __atomic_load_n(at, __ATOMIC_ACQUIRE);
     if (d && d->name == name) return d;
@@ -233,7 +233,7 @@ static struct domain *domain_create(const char *text)
 
 static struct string *string_create(const char *text)
 {
-    const char *name = axp_name(text ? text : "", text ? strlen(text) : 0);
+    const char *name = axp_name(text, text ? strlen(text) : 0);
     struct string **at = &strings[place_of(name)], *s, *none = NULL;
     s = __atomic_load_n(at, __ATOMIC_ACQUIRE);
     if (s && s->text == name) return s;
@@ -250,8 +250,8 @@ static struct counter *counter_create_typed(const char *name,
 {
     struct counter *c = calloc(1, sizeof *c);
     if (!c) return NULL;
-    c->name = strdup(name ? name : "");
-    c->domain = domain ? strdup(domain) : NULL;
+    (void)domain;
+    c->name = axp_name(name, name ? strlen(name) : 0);
     c->type = type;
     return c;
 }

@@ -235,12 +235,18 @@ struct start {
     void *argument;
 };
 
-static void *thread_main(void *p)
+static struct start take_start(void *p)
 {
     struct start start = *(struct start *)p;
-    void *result;
     free(p);
     begin_thread();
+    return start;
+}
+
+static void *thread_main(void *p)
+{
+    struct start start = take_start(p);
+    void *result;
     pthread_cleanup_push(end_thread, NULL);
     result = start.function(start.argument);
     pthread_cleanup_pop(1);
@@ -250,10 +256,8 @@ static void *thread_main(void *p)
 /* C11's: the C library does not call the other for it by name. */
 static int c11_main(void *p)
 {
-    struct start start = *(struct start *)p;
+    struct start start = take_start(p);
     int result;
-    free(p);
-    begin_thread();
     pthread_cleanup_push(end_thread, NULL);
     result = start.c11(start.argument);
     pthread_cleanup_pop(1);

@@ -78,7 +78,7 @@ static void load(void)
     CHECK(library);
     *(void **)(void *)&init = dlsym(library, "__itt_api_init");
     CHECK(init);
-    functions[UNKNOWN] = (any *)load; /* as a client's stub is */
+    functions[UNKNOWN] = (any *)load; /* a client's own, until then */
     init(&program, -1);
     CHECK(functions[TASK_BEGIN] && functions[VALUE] && !functions[UNKNOWN]);
 }

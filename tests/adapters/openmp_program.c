@@ -9,10 +9,11 @@
 #define REGIONS 20
 #define THREADS 2
 #define LATE_MS 3
+#define TASKS 500
 
 static uint64_t tids[THREADS];
 static uint64_t waited_ns[THREADS][THREADS + 1], n_waits[THREADS][THREADS + 1];
-static uint64_t n_entered, n_critical, n_items;
+static uint64_t n_entered, n_critical, n_items, n_tasks;
 
 /* Who is late at the barrier is not late at the end. */
 static void regions(void)
@@ -52,6 +53,17 @@ static void sections(void)
             sleep_ms(1);
         }
 #pragma omp barrier
+    }
+}
+
+/* Most of them run at the barrier that ends the region. */
+static void tasks(void)
+{
+#pragma omp parallel num_threads(THREADS)
+#pragma omp single nowait
+    for (int i = 0; i < TASKS; i++) {
+#pragma omp task
+        __atomic_add_fetch(&n_tasks, 1, __ATOMIC_RELAXED);
     }
 }
 
@@ -95,6 +107,16 @@ static uint64_t calls_of(const axp_view *view, const char *function)
     return 0;
 }
 
+/* An operation that was called so often, whatever its compiler calls it. */
+static bool has_calls(const axp_view *view, uint64_t calls)
+{
+    axp_op ops[64];
+    size_t n = axp_view_ops(view, AXP_BY_TIME, ops, 64);
+    for (size_t i = 0; i < n && i < 64; i++)
+        if (ops[i].calls == calls) return true;
+    return false;
+}
+
 /* A snapshot has addresses; a recording that is opened has names. */
 static axp_view *view_of(const char *path)
 {
@@ -113,6 +135,7 @@ int main(int argc, char **argv)
     regions();
     loops();
     sections();
+    tasks();
     CHECK(!axp_finish(axp_global()));
     axp_view *view = view_of(path);
     printf("%s: %llu entered\n", argv[0], (unsigned long long)n_entered);
@@ -123,6 +146,7 @@ int main(int argc, char **argv)
     CHECK(calls_of(view, "of the program") == n_entered);
     axp_warning warnings[16];
     CHECK(axp_view_warnings(view, warnings, 16) == 0);
+    CHECK(n_tasks == TASKS && has_calls(view, TASKS));
     CHECK(n_items == REGIONS * 4 && n_critical == REGIONS * THREADS);
 
     count_waits(view, "OpenMP barrier");
