@@ -13,10 +13,8 @@
 #include "os/os_clock.h"
 #include "sampling/sampling_regs.h"
 
-enum { PERIODS = 3 };
-/* Of hz / PERIODS: no two have a common multiple that matters, and their rates
- * add up to hz. */
-static const double period_of[PERIODS] = {0.8819660, 1.0, 1.1546984};
+/* Of one CPU; one of the clocks is on. */
+enum { STORY, CLOCKS, N_CLOCKS = 2, EVENTS = CLOCKS + N_CLOCKS };
 
 #define RING_MOST ((size_t)2 << 20) /* of one CPU */
 #define RING_LEAST ((size_t)64 << 10)
@@ -25,9 +23,11 @@ static const double period_of[PERIODS] = {0.8819660, 1.0, 1.1546984};
 #define RING_OF_LARGE ((size_t)1 << 20)
 #define RECORD_MOST 65536u
 #define READY_AFTER_NS 2000000u /* longer than the kernel writes a record */
+#define TURN_NS 20000000u       /* a clock is on for that long at least … */
+#define TURN_SHARE 1000u /* … and for so many times what a turn takes */
 
 struct ring {
-    int fd[PERIODS];
+    int fd[EVENTS];
     struct perf_event_mmap_page *page;
     uint64_t head; /* as it was last read; what is before it is whole */
 };
@@ -36,7 +36,9 @@ struct axp__perf {
     struct ring *rings;
     size_t n, page_bytes, ring_bytes;
     bool has_kernel;
-    uint64_t period_ns[PERIODS];
+    double hz;
+    size_t turn;        /* of the clocks */
+    uint64_t turn_ns;   /* the next one */
     uint64_t ready_ns;  /* records before that may be given */
     struct ring *given; /* whose record the caller has … */
     uint64_t given_end; /* … which ends there */
@@ -45,41 +47,63 @@ struct axp__perf {
 
 /* ---- opening ------------------------------------------------------------ */
 
-static int open_event(const struct axp__perf *p, int which, pid_t pid, int cpu)
+/* Near 1 / hz, and no two alike: steps of the golden section fill the stretch
+ * from 0.9 to 1.1 evenly, however many there are. */
+static uint64_t period_of(const struct axp__perf *p, size_t ring, size_t clock)
 {
-    struct perf_event_attr attr = {
-        .type = PERF_TYPE_SOFTWARE,
-        .size = sizeof attr,
-        .config = PERF_COUNT_SW_CPU_CLOCK,
-        .sample_period = p->period_ns[which],
-        .sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
-                       PERF_SAMPLE_PERIOD | PERF_SAMPLE_REGS_USER |
-                       PERF_SAMPLE_STACK_USER,
-        .disabled = 1,
-        .enable_on_exec = 1,
-        .inherit = 1,
-        .exclude_kernel = !p->has_kernel,
-        .exclude_hv = 1,
-        .sample_id_all = 1,
-        .use_clockid = 1,
-        .clockid = CLOCK_MONOTONIC_RAW,
-        .watermark = 1,
-        .wakeup_watermark = (uint32_t)(p->ring_bytes / 2),
-        .sample_regs_user = AXP__REGS_MASK,
-        .sample_stack_user =
-            p->ring_bytes >= RING_OF_LARGE ? STACK_MOST : STACK_LEAST,
-    };
-    if (!which) /* once is enough */
-        attr.mmap = attr.mmap2 = attr.comm = attr.comm_exec = attr.task =
-            attr.context_switch = 1;
-    return (int)syscall(SYS_perf_event_open, &attr, pid, cpu, -1,
+    double part = 0.5 + 0.6180339887498949 * (double)(ring * N_CLOCKS + clock);
+    part -= (double)(uint64_t)part;
+    return (uint64_t)(1e9 / p->hz * (0.9 + 0.2 * part));
+}
+
+static int open_event(const struct axp__perf *p, struct perf_event_attr *attr,
+                      pid_t pid, int cpu)
+{
+    attr->type = PERF_TYPE_SOFTWARE;
+    attr->size = sizeof *attr;
+    attr->sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
+                        PERF_SAMPLE_PERIOD | PERF_SAMPLE_REGS_USER |
+                        PERF_SAMPLE_STACK_USER;
+    attr->disabled = attr->inherit = attr->exclude_hv = attr->sample_id_all = 1;
+    attr->exclude_kernel = !p->has_kernel;
+    attr->use_clockid = 1;
+    attr->clockid = CLOCK_MONOTONIC_RAW;
+    attr->watermark = 1;
+    attr->wakeup_watermark = (uint32_t)(p->ring_bytes / 2);
+    attr->sample_regs_user = AXP__REGS_MASK;
+    attr->sample_stack_user =
+        p->ring_bytes >= RING_OF_LARGE ? STACK_MOST : STACK_LEAST;
+    return (int)syscall(SYS_perf_event_open, attr, pid, cpu, -1,
                         PERF_FLAG_FD_CLOEXEC);
+}
+
+/* What threads and mappings do; it is on from the beginning. */
+static int open_story(const struct axp__perf *p, pid_t pid, int cpu)
+{
+    struct perf_event_attr attr = {.config = PERF_COUNT_SW_DUMMY,
+                                   .enable_on_exec = 1,
+                                   .mmap = 1,
+                                   .mmap2 = 1,
+                                   .comm = 1,
+                                   .comm_exec = 1,
+                                   .task = 1,
+                                   .context_switch = 1};
+    return open_event(p, &attr, pid, cpu);
+}
+
+static int open_clock(const struct axp__perf *p, size_t clock, pid_t pid,
+                      int cpu)
+{
+    struct perf_event_attr attr = {.config = PERF_COUNT_SW_CPU_CLOCK,
+                                   .enable_on_exec = !clock,
+                                   .sample_period = period_of(p, p->n, clock)};
+    return open_event(p, &attr, pid, cpu);
 }
 
 static void close_ring(const struct axp__perf *p, struct ring *r)
 {
     if (r->page) munmap(r->page, p->page_bytes + p->ring_bytes);
-    for (int i = 0; i < PERIODS; i++)
+    for (int i = 0; i < EVENTS; i++)
         if (r->fd[i] >= 0) close(r->fd[i]);
     *r = (struct ring){.fd = {-1, -1, -1}};
 }
@@ -88,16 +112,16 @@ static void close_ring(const struct axp__perf *p, struct ring *r)
 static int open_ring(struct axp__perf *p, struct ring *r, pid_t pid, int cpu)
 {
     *r = (struct ring){.fd = {-1, -1, -1}};
-    for (int i = 0; i < PERIODS; i++) {
-        r->fd[i] = open_event(p, i, pid, cpu);
-        if (r->fd[i] < 0) return errno;
-        if (i && ioctl(r->fd[i], PERF_EVENT_IOC_SET_OUTPUT, r->fd[0]))
+    r->fd[STORY] = open_story(p, pid, cpu);
+    if (r->fd[STORY] < 0) return errno;
+    void *page = mmap(NULL, p->page_bytes + p->ring_bytes,
+                      PROT_READ | PROT_WRITE, MAP_SHARED, r->fd[STORY], 0);
+    if (page == MAP_FAILED) return errno;
+    r->page = page;
+    for (size_t i = 0; i < N_CLOCKS; i++) {
+        int fd = r->fd[CLOCKS + i] = open_clock(p, i, pid, cpu);
+        if (fd < 0 || ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, r->fd[STORY]))
             return errno;
-        if (i) continue;
-        void *page = mmap(NULL, p->page_bytes + p->ring_bytes,
-                          PROT_READ | PROT_WRITE, MAP_SHARED, r->fd[0], 0);
-        if (page == MAP_FAILED) return errno;
-        r->page = page;
     }
     return 0;
 }
@@ -144,8 +168,7 @@ struct axp__perf *axp__perf_open(const struct axp__perf_options *o, int *error)
     *error = ENOMEM;
     if (!p) return NULL;
     p->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
-    for (int i = 0; i < PERIODS; i++)
-        p->period_ns[i] = (uint64_t)(1e9 * PERIODS / o->hz * period_of[i]);
+    p->hz = o->hz;
     p->has_kernel = true;
     *error = open_any(p, o);
     if (*error == EACCES || *error == EPERM) {
@@ -265,7 +288,7 @@ static bool read_sample(const struct perf_event_header *h,
                      false};
     *s = (struct axp__perf_sample){.ip = take(&r)};
     r.at += 16; /* pid, tid, time: read_time has seen them */
-    s->weight_ns = take(&r) / PERIODS;
+    s->weight_ns = take(&r);
     s->is_kernel =
         (h->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
     if (take(&r) == PERF_SAMPLE_REGS_ABI_64) {
@@ -360,9 +383,27 @@ static uint64_t next_time(struct axp__perf *p, struct ring *r)
     }
 }
 
+/* The kernel goes through all threads for each CPU, so that a turn takes the
+ * longer the more there are of both. */
+static void turn_clocks(struct axp__perf *p, uint64_t now)
+{
+    bool is_first = !p->turn_ns;
+    p->turn_ns = now + TURN_NS;
+    if (is_first) return;
+    size_t next = (p->turn + 1) % N_CLOCKS;
+    for (size_t i = 0; i < p->n; i++) {
+        ioctl(p->rings[i].fd[CLOCKS + next], PERF_EVENT_IOC_ENABLE, 0);
+        ioctl(p->rings[i].fd[CLOCKS + p->turn], PERF_EVENT_IOC_DISABLE, 0);
+    }
+    p->turn = next;
+    uint64_t took = axp__clock_of(CLOCK_MONOTONIC_RAW) - now;
+    if (took * TURN_SHARE > TURN_NS) p->turn_ns = now + took * TURN_SHARE;
+}
+
 static void look(struct axp__perf *p, bool is_end)
 {
     uint64_t now = axp__clock_of(CLOCK_MONOTONIC_RAW);
+    if (now >= p->turn_ns) turn_clocks(p, now);
     p->ready_ns = is_end ? UINT64_MAX : now - READY_AFTER_NS;
     for (size_t i = 0; i < p->n; i++)
         p->rings[i].head =

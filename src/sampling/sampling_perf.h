@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The kernel's samples of a process and all that it starts: one event a CPU,
+/* The kernel's samples of a process and all that it starts: events of each CPU,
  * inherited, in a ring that is read here.
  *
- *   CPU 0   events of three periods ─► ring ─┐
- *   CPU 1   events of three periods ─► ring ─┴─► records, by time
+ *   CPU 0   two clocks in turn, what threads do ─► ring ─┐
+ *   CPU 1   two clocks in turn, what threads do ─► ring ─┴─► records, by time
  *
- * Periods  three that have no common multiple: a program that does the same
- *          every 77 µs would be met at the same place again and again by one.
- *          Each sample stands for a third of its own event's period.
+ * Clocks   a program that does the same every 77 µs would be met at the same
+ *          place again and again by one. All clocks of all CPUs differ, and
+ *          every 20 ms or later the other one of each CPU takes over, wherever
+ *          the program is then. Not both at once: each that is on is set anew
+ *          whenever a thread gets its processor, which a program waits for.
+ *          A sample stands for the period of its clock.
  * Order    a record is given once no ring can have an older one to come: what
  *          is younger than some ms waits in its ring.
  * Input    the kernel's, whose lengths are held against the ring nevertheless.

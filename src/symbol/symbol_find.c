@@ -20,6 +20,7 @@
 #include "symbol/symbol_demangle.h"
 #include "symbol/symbol_fde.h"
 #include "symbol/symbol_libdw.h"
+#include "symbol/symbol_table.h"
 
 #define MAX_FRAMES 64   /* nested inlining beyond that is cut */
 #define MAX_HEADERS 256 /* of a module */
@@ -35,6 +36,7 @@ struct module {
     Dwfl *session;         /* NULL: cannot be used */
     Dwfl_Module *handle;   /* of the session */
     GElf_Addr bias;
+    struct axp__name_table names;
     struct axp__fde_table functions; /* where there are no symbols … */
     uint64_t first_code, end_code;   /* … and where code is at all */
     Dwarf_Die *unit; /* where the last search by hand ended; NULL: none */
@@ -112,6 +114,7 @@ static void open_module(const struct axp__symbolizer *s, struct module *m,
             fd = -1; /* the session's now */
             Elf *elf = dw->dwfl_module_getelf(m->handle, &m->bias);
             if (elf) find_functions(m, elf);
+            if (elf) axp__name_table_fill(&m->names, dw, m->handle);
             if (elf) return;
         }
         dw->dwfl_end(m->session);
@@ -158,6 +161,7 @@ void axp__symbolizer_destroy(struct axp__symbolizer *s)
     if (!s) return;
     for (struct module *m = s->modules, *next; m; m = next) {
         next = m->next;
+        axp__name_table_fini(&m->names);
         if (m->session) dw->dwfl_end(m->session);
         free(m->path);
         free(m->build_id);
@@ -296,20 +300,17 @@ size_t axp__symbol_find(struct axp__symbolizer *s,
 {
     struct axp__symbol frames[MAX_FRAMES], last = {0};
     struct module *m = find_module(s, place);
-    GElf_Off offset;
-    GElf_Sym symbol;
     size_t n = 0;
     if (!m || !m->session) return 0;
     Dwarf_Addr at = place->address + m->bias;
-    const char *name = dw->dwfl_module_addrinfo(m->handle, at, &offset, &symbol,
-                                                NULL, NULL, NULL);
-    if (!name) return find_unnamed(s, m, place->address, out, cap);
+    const struct axp__named_code *named = axp__name_table_find(&m->names, at);
+    if (!named) return find_unnamed(s, m, place->address, out, cap);
     set_line(s, m, at, &last);
-    if (offset == 0)
+    if (named->begin == at)
         set_begin_line(s, m, at, &last);
     else
         n = find_inlined(s, m, at, frames, &last);
-    last.name = keep_name(s, name);
+    last.name = keep_name(s, named->name);
     frames[n++] = last;
     for (size_t i = 0; i < n; i++)
         if (!frames[i].name) return 0; /* no memory */

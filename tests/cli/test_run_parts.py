@@ -265,8 +265,10 @@ def test_children_that_leave(c, folder):
 
 
 def test_threads_at_once(c, folder):
-    """Each has its row, and little memory of the parent's."""
+    """Each has its row, and little memory of the parent's. On a busy machine
+    more of the spool, which it maps, waits for it."""
     n = 3000
+    peaks = []
     peak = [c.programs / "peak_of", c.axprof, "run", "-q", "--no-file",
             "--report", "r.json", "--", c.program("run_program"), "herd", n]
     for _ in range(3):
@@ -276,7 +278,9 @@ def test_threads_at_once(c, folder):
         threads = [t for t in data["threads"]
                    if t["name"] != "(seen from outside)"]
         equal(len(threads), n + 1, "threads")
-        check(0 < int(done.out) < 50 << 10, "the parent had", done.out, "KiB")
+        peaks.append(int(done.out))
+    check(0 < min(peaks) < 40 << 10 and max(peaks) < 80 << 10,
+          "the parent had", peaks, "KiB")
 
 
 # ---- what is not ours, what is empty ---------------------------------------

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The sorted names of modules, held against libdw's own search. */
+#include "test_support.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "symbol/symbol_libdw.h"
+#include "symbol/symbol_table.h"
+
+static const struct axp__libdw *dw;
+static __typeof__(&dwfl_module_addrinfo) addrinfo; /* not used outside */
+
+/* Both name the same function: the same beginning, whatever alias. */
+static bool agree(const struct axp__name_table *t, Dwfl_Module *m, uint64_t at)
+{
+    GElf_Off offset;
+    GElf_Sym symbol;
+    const char *theirs = addrinfo(m, at, &offset, &symbol, NULL, NULL, NULL);
+    const struct axp__named_code *ours = axp__name_table_find(t, at);
+    if (ours && theirs && ours->begin == at - offset) return true;
+    print_message("%#llx: %s at %#llx, libdw: %s at %#llx\n",
+                  (unsigned long long)at, ours ? ours->name : "-",
+                  (unsigned long long)(ours ? ours->begin : 0),
+                  theirs ? theirs : "-", (unsigned long long)(at - offset));
+    return false;
+}
+
+static void compare_module(const char *path, size_t at_least)
+{
+    static Dwfl_Callbacks callbacks;
+    struct axp__name_table t;
+    callbacks.find_elf = dw->dwfl_build_id_find_elf;
+    callbacks.find_debuginfo = dw->dwfl_standard_find_debuginfo;
+    callbacks.section_address = dw->dwfl_offline_section_address;
+    Dwfl *session = dw->dwfl_begin(&callbacks);
+    dw->dwfl_report_begin(session);
+    Dwfl_Module *m = dw->dwfl_report_offline(session, path, path, -1);
+    dw->dwfl_report_end(session, NULL, NULL);
+    assert_non_null(m);
+    axp__name_table_fill(&t, dw, m);
+    assert_true(t.n >= at_least);
+    size_t n_asked = 0, n_other = 0;
+    size_t stride = t.n / 300 + 1; /* libdw goes through all of them */
+    for (size_t i = 0; i < t.n; i += stride) {
+        const struct axp__named_code *s = &t.at[i];
+        uint64_t last = s->is_label ? s->begin + 1 : s->end - 1;
+        n_other += !agree(&t, m, s->begin);
+        n_other += !agree(&t, m, s->begin + (last - s->begin) / 2);
+        n_asked += 2;
+    }
+    print_message("%s: %zu names, %zu of %zu answers differ\n", path, t.n,
+                  n_other, n_asked);
+    assert_true(n_other * 100 <=
+                n_asked); /* nested ones, which it may mix up */
+    assert_null(axp__name_table_find(&t, 0));
+    assert_null(axp__name_table_find(&t, UINT64_MAX));
+    axp__name_table_fini(&t);
+    dw->dwfl_end(session);
+}
+
+static void test_this_program(void **state)
+{
+    (void)state;
+    compare_module("/proc/self/exe", 10);
+}
+
+static void test_libc(void **state)
+{
+    Dl_info info;
+    (void)state;
+    assert_true(dladdr(dlsym(RTLD_DEFAULT, "malloc"), &info));
+    compare_module(info.dli_fname, 1000);
+}
+
+/* Tables made by hand: nested, labels, gaps. */
+static void test_rules(void **state)
+{
+    struct axp__named_code at[] = {
+        {.begin = 10, .end = 50, .reach = 50, .name = "outer"},
+        {.begin = 20, .end = 30, .reach = 50, .name = "inner"},
+        {.begin = 25, .end = 90, .reach = 50, .name = "within", .is_label = 1},
+        {.begin = 60, .end = 90, .reach = 50, .name = "label", .is_label = 1},
+        {.begin = 70, .end = 80, .reach = 80, .name = "late"},
+    };
+    struct axp__name_table t = {at, sizeof at / sizeof at[0]};
+    static const struct {
+        uint64_t address;
+        const char *name; /* NULL: none */
+    } cases[] = {{9, NULL},     {10, "outer"}, {20, "inner"}, {26, "inner"},
+                 {30, "outer"}, {49, "outer"}, {50, NULL},    {60, "label"},
+                 {69, "label"}, {70, "late"},  {80, NULL},    {95, NULL}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const struct axp__named_code *s =
+            axp__name_table_find(&t, cases[i].address);
+        if (cases[i].name)
+            assert_string_equal(s ? s->name : "none", cases[i].name);
+        else
+            assert_null(s);
+    }
+    t.n = 0;
+    assert_null(axp__name_table_find(&t, 20));
+}
+
+int main(void)
+{
+    dw = axp__libdw_load();
+    void *library = dlopen("libdw.so.1", RTLD_LAZY);
+    if (!dw || !library) return 77;
+    void *found = dlsym(library, "dwfl_module_addrinfo");
+    memcpy(&addrinfo, &found, sizeof found);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_this_program),
+        cmocka_unit_test(test_libc),
+        cmocka_unit_test(test_rules),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
