@@ -7,6 +7,7 @@
  *            ├─ counters, memory
  *            ├─ thread ─── overlapping (as many as do)
  *            └─ track (as many as overlap)
+ *   samples (emit_perfetto_samples.c)
  *
  * Scopes are a packet at each end, in the order of the stream, so that their
  * nesting is theirs whatever the clock's resolution. Pairs (async spans, steps,
@@ -425,6 +426,7 @@ axp_status axp__emit_perfetto(const axp_view *v, struct axp__out *o)
     axp__pf_rows(&p);
     put_all(&p);
     status = axp__stream_status(p.s);
+    if (!status) status = axp__pf_samples(&p);
     if (!status && has_failed(&p))
         status = axp__fail(AXP_E_NO_MEMORY, "no memory to export");
     fini(&p);

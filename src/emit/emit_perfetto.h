@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What emit_perfetto.c (events) and emit_perfetto_pack.c (packets, names,
- * tracks, annotations) share.
+/* What emit_perfetto.c (events), emit_perfetto_samples.c and
+ * emit_perfetto_pack.c (packets, names, tracks, annotations) share.
  *
  * Place      field numbers are those of the public definitions (trace_packet,
  *            track_event, track_descriptor, interned_data and
@@ -73,6 +73,11 @@ struct axp__pf {
 };
 
 /* ---- packets, tracks, annotations -------------------------------------------- */
+void axp__pf_begin_packet(struct axp__pf *p);
+/* Interned data, which end_event ends; and a text of it. */
+size_t axp__pf_begin_interned(struct axp__pf *p);
+void axp__pf_intern(struct axp__pf *p, unsigned field, uint64_t iid,
+                    const char *text);
 /* A track event up to its track; end_event ends both. */
 size_t axp__pf_begin_event(struct axp__pf *p, unsigned type, uint64_t uuid,
                            axp_ns time_ns);
@@ -105,5 +110,8 @@ void axp__pf_annotate_scope(struct axp__pf *p, unsigned flags,
                             const struct axp__scope_work *work);
 size_t axp__pf_begin_annotation(struct axp__pf *p,
                                 enum axp__pf_annotation name);
+
+/* All samples, and the functions that they are of. */
+axp_status axp__pf_samples(struct axp__pf *p);
 
 #endif

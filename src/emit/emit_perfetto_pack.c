@@ -14,7 +14,7 @@ enum { CLOCK_REAL = 1, CLOCK_OF_TRACE = 3 /* monotonic */, OUR_CLOCK = 64 };
 /* ---- packets ------------------------------------------------------------------------- */
 
 /* sequence_flags 2: it refers to what was interned. */
-static void begin_packet(struct axp__pf *p)
+void axp__pf_begin_packet(struct axp__pf *p)
 {
     axp__out_init(p->m, NULL);
     axp__pb_u64(p->m, 10, 1); /* trusted_packet_sequence_id */
@@ -43,7 +43,7 @@ void axp__pf_string(struct axp__pf *p, unsigned field, const char *text)
 size_t axp__pf_begin_event(struct axp__pf *p, unsigned type, uint64_t uuid,
                            axp_ns time_ns)
 {
-    begin_packet(p);
+    axp__pf_begin_packet(p);
     axp__pb_u64(p->m, 8, time_ns);
     size_t event = axp__pb_begin(p->m, 11);
     axp__pb_u64(p->m, 9, type);
@@ -69,13 +69,19 @@ void axp__pf_name(struct axp__pf *p, const struct axp__name_bytes *name)
 
 /* ---- clocks and what is interned ------------------------------------------------------------------- */
 
-static void intern(struct axp__pf *p, unsigned field, uint64_t iid,
-                   const char *text)
+void axp__pf_intern(struct axp__pf *p, unsigned field, uint64_t iid,
+                    const char *text)
 {
     size_t entry = axp__pb_begin(p->m, field);
     axp__pb_u64(p->m, 1, iid);
     axp__pf_string(p, 2, text);
     axp__pb_end(p->m, entry);
+}
+
+size_t axp__pf_begin_interned(struct axp__pf *p)
+{
+    axp__pf_begin_packet(p);
+    return axp__pb_begin(p->m, 12);
 }
 
 static void put_clock(struct axp__pf *p, unsigned id, uint64_t ns)
@@ -90,7 +96,7 @@ static void put_clock(struct axp__pf *p, unsigned id, uint64_t ns)
  * the same time can be laid beside this one. */
 static void put_clocks(struct axp__pf *p, const struct axp__view_clocks *at)
 {
-    begin_packet(p);
+    axp__pf_begin_packet(p);
     size_t snapshot = axp__pb_begin(p->m, 6);
     put_clock(p, OUR_CLOCK, 0);
     put_clock(p, CLOCK_OF_TRACE, at->monotonic_ns);
@@ -115,12 +121,12 @@ void axp__pf_first_packets(struct axp__pf *p)
     axp__pb_u64(p->m, 87, 1); /* first_packet_on_sequence */
     size_t data = axp__pb_begin(p->m, 12);
     for (unsigned i = 1; i < AXP__PF_N_CATS; i++)
-        intern(p, 1, i,
-               i == AXP__PF_CAT_ALLOC  ? "alloc"
-               : i == AXP__PF_CAT_FREE ? "free"
-                                       : axp__word_cat((axp_cat)i));
+        axp__pf_intern(p, 1, i,
+                       i == AXP__PF_CAT_ALLOC  ? "alloc"
+                       : i == AXP__PF_CAT_FREE ? "free"
+                                               : axp__word_cat((axp_cat)i));
     for (unsigned i = 0; i < sizeof annotations / sizeof *annotations; i++)
-        intern(p, 3, i + 1, annotations[i]);
+        axp__pf_intern(p, 3, i + 1, annotations[i]);
     axp__pb_end(p->m, data);
     if (has_clocks) {
         size_t defaults = axp__pb_begin(p->m, 59);
@@ -140,9 +146,9 @@ void axp__pf_make_name(struct axp__name_cache *n, uint32_t id,
     uint32_t iid = ++n->next_number;
     struct axp__out *before = p->m;
     p->m = to; /* a packet may be half made */
-    begin_packet(p);
+    axp__pf_begin_packet(p);
     size_t data = axp__pb_begin(p->m, 12);
-    intern(p, 2, iid, name.text);
+    axp__pf_intern(p, 2, iid, name.text);
     if (name.file) {
         size_t place = axp__pb_begin(p->m, 4);
         axp__pb_u64(p->m, 1, iid);
@@ -164,7 +170,7 @@ static uint64_t begin_track(struct axp__pf *p, size_t *descriptor,
                             uint64_t parent)
 {
     uint64_t uuid = ++p->next_uuid;
-    begin_packet(p);
+    axp__pf_begin_packet(p);
     *descriptor = axp__pb_begin(p->m, 60);
     axp__pb_u64(p->m, 1, uuid);
     if (parent) axp__pb_u64(p->m, 5, parent);

@@ -15,7 +15,9 @@ import sys
 import tempfile
 import time
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "golden"))
 import run_support
+from protobuf_text import decode, one
 from run_support import (check, end, environment, equal, profile, run, start,
                          wait_for_files)
 
@@ -234,6 +236,42 @@ def test_exports(c, folder):
              ("alpha", "beta")) / scopes, 1, 0.1, "below the scopes")
 
 
+def test_perfetto(c, folder):
+    """Each sample with its thread and its stack, as protoc reads them; what is
+    innermost how often is what the report says."""
+    data, files = profile(c, folder, c.program(), "shares", 600, 2)
+    done = run([c.axprof, "export", "-f", "perfetto", files[0]], folder,
+               env=environment())
+    equal(done.status, 0, done.err)
+    trace = decode(done.out, "perfetto_subset.proto", "Trace")
+    names, frames, stacks, paths_, mappings = {}, {}, {}, {}, {}
+    leaves, threads = {}, set()
+    for packet in trace["packet"]:
+        for data_ in packet.get("interned_data", []):
+            names.update((one(e, "iid"), one(e, "name"))
+                         for e in data_.get("function_names", []))
+            paths_.update((one(e, "iid"), one(e, "name"))
+                          for e in data_.get("mapping_paths", []))
+            for e in data_.get("mappings", []):
+                mappings[one(e, "iid")] = paths_[one(e, "path_string_ids")]
+            for e in data_.get("frames", []):
+                frames[one(e, "iid")] = (names[one(e, "function_name_id")],
+                                         mappings.get(one(e, "mapping_id")))
+            for e in data_.get("callstacks", []):
+                stacks[one(e, "iid")] = [frames[i] for i in e["frame_ids"]]
+        for sample in packet.get("perf_sample", []):
+            stack = stacks[one(sample, "callstack_iid")]
+            leaves[stack[-1][0]] = leaves.get(stack[-1][0], 0) + 1
+            threads.add(one(sample, "tid"))
+            if stack[-1][0] == "forty":
+                equal(stack[-2][0], "middle", "who called it")
+                equal(stack[-1][1], str(c.program()), "module")
+    equal({f["name"]: f["samples"] for f in data["functions"] if f["samples"]},
+          leaves, "samples by function")
+    check(threads >= {t["id"] for t in data["threads"] if t["cpu_ns"] > 5e7},
+          "threads", threads)
+
+
 def test_off(c, folder):
     data, _ = profile(c, folder, c.program(), "shares", 200,
                       options=["--sample", "off"])
@@ -338,7 +376,7 @@ def test_beside_perf(c, folder):
 BY_KERNEL = [test_shares, test_recurs, test_builds, test_deep, test_tail_call,
              test_closed_library, test_stripped, test_scopes, test_children,
              test_starved, test_short_threads, test_killed, test_exports,
-             test_off, test_beside_perf]
+             test_perfetto, test_off, test_beside_perf]
 BY_TIMER = [test_timer, test_timer_in_children, test_timer_gives_way,
             test_timer_on_a_fibre, test_not_allowed]
 

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Samples as Perfetto has those of perf: a moment, a thread and a stack.
+ *
+ *   function ─► a name and a frame ─► stack ─► samples
+ *
+ * Each is interned before the first packet that refers to it. A frame is a
+ * function as a whole: the lines in it would part what readers add up. */
+#include "emit/emit_perfetto.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/model_stack_functions.h"
+
+struct samples {
+    struct axp__pf *p;
+    struct axp__stack_functions of;
+    const char **modules; /* that have been told of, as functions have them */
+    size_t n_modules, cap_modules;
+    size_t n_functions;  /* that have been told of … */
+    uint64_t last_stack; /* … and the last stack */
+};
+
+/* The number of a module, from 1 on; 0: there is none, or no memory. */
+static uint64_t put_module(struct samples *s, const char *path)
+{
+    for (size_t i = 0; i < s->n_modules; i++)
+        if (!strcmp(s->modules[i], path)) return i + 1;
+    if (s->n_modules == s->cap_modules) {
+        size_t cap = s->cap_modules * 2 + 16;
+        const char **wider = realloc(s->modules, cap * sizeof *wider);
+        if (!wider) {
+            s->p->has_failed = true;
+            return 0;
+        }
+        s->modules = wider;
+        s->cap_modules = cap;
+    }
+    s->modules[s->n_modules++] = path;
+    axp__pf_intern(s->p, 17, s->n_modules, path);
+    size_t mapping = axp__pb_begin(s->p->m, 19);
+    axp__pb_u64(s->p->m, 1, s->n_modules);
+    axp__pb_u64(s->p->m, 7, s->n_modules); /* path_string_ids */
+    axp__pb_end(s->p->m, mapping);
+    return s->n_modules;
+}
+
+static void put_function(struct samples *s)
+{
+    const struct axp__function *f = &s->of.functions[s->n_functions++];
+    size_t data = axp__pf_begin_interned(s->p);
+    uint64_t module = f->module ? put_module(s, f->module) : 0;
+    axp__pf_intern(s->p, 5, s->n_functions, f->name);
+    size_t frame = axp__pb_begin(s->p->m, 6);
+    axp__pb_u64(s->p->m, 1, s->n_functions);
+    axp__pb_u64(s->p->m, 2, s->n_functions); /* function_name_id */
+    if (module) axp__pb_u64(s->p->m, 3, module);
+    axp__pb_end(s->p->m, frame);
+    axp__pf_end_event(s->p, data);
+}
+
+static void put_stack(struct samples *s, const struct axp__stack_of *stack,
+                      uint64_t number)
+{
+    while (s->n_functions < s->of.n_functions)
+        put_function(s);
+    size_t data = axp__pf_begin_interned(s->p);
+    size_t callstack = axp__pb_begin(s->p->m, 7);
+    axp__pb_u64(s->p->m, 1, number);
+    for (uint32_t i = stack->n; i-- > 0;)
+        axp__pb_u64(s->p->m, 2,
+                    (uint64_t)s->of.frames[stack->first + i].function + 1);
+    axp__pb_end(s->p->m, callstack);
+    axp__pf_end_event(s->p, data);
+}
+
+static int put_sample(const axp_sample *sample, void *ctx)
+{
+    struct samples *s = ctx;
+    if (sample->kind || !sample->stack) return 0;
+    const struct axp__stack_of *stack =
+        axp__stack_functions_get(&s->of, sample->stack);
+    if (!stack) {
+        s->p->has_failed = true;
+        return 1;
+    }
+    if (!stack->n) return 0;
+    uint64_t number = (uint64_t)(stack - s->of.stacks) + 1;
+    if (number > s->last_stack) {
+        put_stack(s, stack, number);
+        s->last_stack = number;
+    }
+    axp__pf_begin_packet(s->p);
+    axp__pb_u64(s->p->m, 8, sample->time_ns);
+    size_t packet = axp__pb_begin(s->p->m, 66); /* perf_sample */
+    axp__pb_u64(s->p->m, 2, sample->process_id & INT32_MAX);
+    axp__pb_u64(s->p->m, 3, sample->thread_id & INT32_MAX);
+    axp__pb_u64(s->p->m, 4, number);
+    axp__pf_end_event(s->p, packet);
+    return s->p->has_failed;
+}
+
+axp_status axp__pf_samples(struct axp__pf *p)
+{
+    struct samples s = {.p = p, .of = {.v = p->v}};
+    axp_status status = axp_view_samples(p->v, put_sample, &s);
+    axp__stack_functions_fini(&s.of);
+    free(s.modules);
+    return status;
+}
