@@ -202,12 +202,19 @@ typedef int (*axp_memory_stack_fn)(const axp_memory_stack *m, void *ctx);
 AXP_API axp_status axp_view_memory_stacks(const axp_view *v,
                                           axp_memory_stack_fn fn, void *ctx);
 
-/* What a thread did at a moment, as axprof run saw it. */
+typedef enum axp_sample_kind {
+    AXP_SAMPLE_CPU,    /* it was on a processor then; weight in ns */
+    AXP_SAMPLE_WAITED, /* it was off its processor, of its own will … */
+    AXP_SAMPLE_READY   /* … or wanted to go on, for weight ns until then */
+} axp_sample_kind;
+
+/* What a thread did at a moment, as axprof run saw it. Of the times off a
+ * processor the longer ones: from 10 µs on, more where there are very many. */
 typedef struct axp_sample {
     axp_ns time_ns;
     uint64_t thread_id, process_id;
     uint32_t stack;  /* for axp_view_stack; 0: not known */
-    uint32_t kind;   /* what was counted; 0: time on a processor */
+    uint32_t kind;   /* axp_sample_kind; others may come */
     uint64_t weight; /* how much of it the sample stands for */
     /* Names of the scopes that were open on its thread then, outermost first;
      * of more than 1024 the innermost. None: also of a thread without a row. */

@@ -92,6 +92,13 @@ void axp__pf_make_name(struct axp__name_cache *n, uint32_t id,
                        struct axp__out *to);
 /* Each describes a track and returns its uuid. */
 uint64_t axp__pf_track(struct axp__pf *p, const char *name, uint64_t parent);
+struct axp__pf_thread {
+    uint64_t pid, tid;
+    const char *name; /* "": none */
+    uint64_t parent;  /* 0: none */
+};
+uint64_t axp__pf_thread_track(struct axp__pf *p,
+                              const struct axp__pf_thread *t);
 /* unit 3: bytes; 0: none. */
 uint64_t axp__pf_counter_track(struct axp__pf *p, const char *name,
                                uint64_t parent, unsigned unit);

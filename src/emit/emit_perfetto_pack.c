@@ -206,10 +206,17 @@ uint64_t axp__pf_counter_track(struct axp__pf *p, const char *name,
     return uuid;
 }
 
-/* A thread's id: */
-static uint64_t positive(uint64_t id)
+uint64_t axp__pf_thread_track(struct axp__pf *p, const struct axp__pf_thread *t)
 {
-    return id & INT32_MAX; /* an int32 there */
+    size_t descriptor;
+    uint64_t uuid = begin_track(p, &descriptor, t->parent);
+    size_t thread = axp__pb_begin(p->m, 4);
+    axp__pb_u64(p->m, 1, t->pid);
+    axp__pb_u64(p->m, 2, t->tid & INT32_MAX); /* an int32 there */
+    if (*t->name) axp__pf_string(p, 5, t->name);
+    axp__pb_end(p->m, thread);
+    end_track(p, descriptor);
+    return uuid;
 }
 
 static uint64_t put_process(struct axp__pf *p, uint32_t i)
@@ -253,18 +260,12 @@ static bool is_repeated(const struct axp__pf *p, uint32_t i)
 static uint64_t put_row(struct axp__pf *p, uint32_t i, uint64_t parent)
 {
     const struct axp__stream_row *row = axp__stream_row(p->s, i);
-    size_t descriptor;
     if (row->track) return axp__pf_track(p, row->name, parent);
     if (!row->thread_id || is_repeated(p, i))
         return axp__pf_track(p, *row->name ? row->name : "thread", parent);
-    uint64_t uuid = begin_track(p, &descriptor, parent);
-    size_t thread = axp__pb_begin(p->m, 4);
-    axp__pb_u64(p->m, 1, axp__live_pid(&p->live, i));
-    axp__pb_u64(p->m, 2, positive(row->thread_id));
-    if (*row->name) axp__pf_string(p, 5, row->name);
-    axp__pb_end(p->m, thread);
-    end_track(p, descriptor);
-    return uuid;
+    return axp__pf_thread_track(
+        p, &(struct axp__pf_thread){axp__live_pid(&p->live, i), row->thread_id,
+                                    row->name, parent});
 }
 
 void axp__pf_rows(struct axp__pf *p)

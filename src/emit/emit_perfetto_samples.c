@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Samples as Perfetto has those of perf: a moment, a thread and a stack.
+/* What was seen from outside. Samples as Perfetto has those of perf: a moment, a
+ * thread and a stack.
  *
  *   function ─► a name and a frame ─► stack ─► samples
  *
  * Each is interned before the first packet that refers to it. A frame is a
- * function as a whole: the lines in it would part what readers add up. */
+ * function as a whole: the lines in it would part what readers add up.
+ *
+ * Times off a processor are slices on a track "state" of their thread; between
+ * them it ran. */
 #include "emit/emit_perfetto.h"
 
 #include <stdlib.h>
@@ -19,6 +23,10 @@ struct samples {
     size_t n_modules, cap_modules;
     size_t n_functions;  /* that have been told of … */
     uint64_t last_stack; /* … and the last stack */
+    struct {             /* whose times off are being put */
+        uint64_t process_id, thread_id, track;
+        axp_ns end_ns; /* of the last one */
+    } off;
 };
 
 /* The number of a module, from 1 on; 0: there is none, or no memory. */
@@ -74,10 +82,57 @@ static void put_stack(struct samples *s, const struct axp__stack_of *stack,
     axp__pf_end_event(s->p, data);
 }
 
+/* The track of its thread, which may have recorded nothing. */
+static uint64_t thread_of(struct axp__pf *p, const axp_sample *sample)
+{
+    for (uint32_t i = 0; i < axp__stream_n_rows(p->s); i++) {
+        const struct axp__stream_row *row = axp__stream_row(p->s, i);
+        if (!row->track && row->thread_id == sample->thread_id &&
+            row->process_id == sample->process_id)
+            return p->rows[i].uuid;
+    }
+    return axp__pf_thread_track(
+        p, &(struct axp__pf_thread){sample->process_id & INT32_MAX,
+                                    sample->thread_id, "", 0});
+}
+
+static void put_state(struct axp__pf *p, uint64_t track, const char *name,
+                      axp_ns begin_ns, axp_ns end_ns)
+{
+    size_t event = axp__pf_begin_event(p, AXP__PF_SLICE_BEGIN, track, begin_ns);
+    axp__pf_string(p, 23, name);
+    axp__pf_end_event(p, event);
+    axp__pf_end_event(p,
+                      axp__pf_begin_event(p, AXP__PF_SLICE_END, track, end_ns));
+}
+
+static void put_off(struct samples *s, const axp_sample *sample)
+{
+    axp_ns begin =
+        sample->time_ns > sample->weight ? sample->time_ns - sample->weight : 0;
+    if (sample->thread_id != s->off.thread_id ||
+        sample->process_id != s->off.process_id || !s->off.track) {
+        s->off.thread_id = sample->thread_id;
+        s->off.process_id = sample->process_id;
+        s->off.track = axp__pf_track(s->p, "state", thread_of(s->p, sample));
+    } else if (begin > s->off.end_ns) {
+        put_state(s->p, s->off.track, "running", s->off.end_ns, begin);
+    } else {
+        begin = s->off.end_ns; /* by the clock's grain */
+    }
+    put_state(s->p, s->off.track,
+              sample->kind == AXP_SAMPLE_READY ? "wants a processor"
+                                               : "waiting",
+              begin, sample->time_ns);
+    s->off.end_ns = sample->time_ns;
+}
+
 static int put_sample(const axp_sample *sample, void *ctx)
 {
     struct samples *s = ctx;
-    if (sample->kind || !sample->stack) return 0;
+    if (sample->kind == AXP_SAMPLE_WAITED || sample->kind == AXP_SAMPLE_READY)
+        put_off(s, sample);
+    if (sample->kind != AXP_SAMPLE_CPU || !sample->stack) return 0;
     const struct axp__stack_of *stack =
         axp__stack_functions_get(&s->of, sample->stack);
     if (!stack) {

@@ -217,13 +217,14 @@ static bool add_all(struct adder *a)
     if (axp__stream_open(a->v, AXP__STREAM_BY_ROW | AXP__STREAM_SAMPLES, &s))
         return false;
     while (ok && (r = axp__stream_next(s)))
-        if (r->kind == AXP__R_SAMPLE && is_wanted(a, r->begin_ns))
+        if (r->kind == AXP__R_SAMPLE && r->argument == AXP_SAMPLE_CPU &&
+            is_wanted(a, r->begin_ns))
             ok = add_sample(a, place_of_scopes(a, s, r->begin_ns), r->stack,
                             r->id);
     if (axp__stream_status(s) == AXP_E_NO_MEMORY) ok = false;
     const struct axp__samples *all = axp__stream_samples(s);
     for (size_t i = 0; ok && i < all->n; i++)
-        if (!all->at[i].is_placed &&
+        if (!all->at[i].is_placed && all->at[i].kind == AXP_SAMPLE_CPU &&
             is_wanted(a, axp__view_time(a->v, all->at[i].ticks)))
             ok = add_sample(a, 0, all->at[i].stack, all->at[i].weight);
     axp__stream_close(s);

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "axprof/axprof_file.h"
+#include "axprof/axprof_read.h"
 #include "base/base_sized.h"
 #include "os/os_clock.h"
 #include "record/record_thread.h"
@@ -117,6 +118,18 @@ static void give_states(void *ctx, const struct axp__thread_states *of)
     axp__sampled_states(s->file, of);
 }
 
+static void give_off(void *ctx, const struct axp__off *off)
+{
+    axp_sampling *s = ctx;
+    struct axp__sample out = {.ticks = axp__sampled_ticks(s->file, off->end_ns),
+                              .pid = off->process,
+                              .tid = off->tid,
+                              .weight = off->end_ns - off->begin_ns,
+                              .kind = off->is_ready ? AXP_SAMPLE_READY
+                                                    : AXP_SAMPLE_WAITED};
+    axp__sampled_put(s->file, &out);
+}
+
 static void take(axp_sampling *s, const struct axp__perf_record *r)
 {
     if (s->perf) axp__states_take(s->states, r);
@@ -214,7 +227,8 @@ axp_sampling *axp_sampling_start(const axp_sampling_options *options,
     axp__mods_init(&s->mods);
     axp__layouts_init(&s->layouts);
     s->interval = SOONEST;
-    s->states = axp__states_create(give_states, s);
+    s->states =
+        axp__states_create(&(struct axp__states_to){give_states, give_off, s});
     bool ok = s->states && axp__mods_set_own(&s->mods, o.own, o.n_own);
     s->file = ok ? axp__sampled_create(o.path, o.title) : NULL;
     if (s->file) return s;

@@ -7,6 +7,8 @@
 #include "wire/wire_states.h"
 
 #define LIMIT 65536u /* threads that have a record of their own */
+#define WORTH_NS 10000u
+#define MANY 262144u
 
 struct thread {
     struct thread *next;            /* of its slot */
@@ -16,19 +18,20 @@ struct thread {
 };
 
 struct axp__states {
-    axp__states_fn give;
-    void *ctx;
+    struct axp__states_to to;
     struct thread *slot[4096];
     uint32_t n_given;
+    uint64_t worth_ns; /* a time off that is told */
+    uint32_t n_off;    /* that were told since it was doubled */
     struct axp__thread_states rest;
 };
 
-struct axp__states *axp__states_create(axp__states_fn give, void *ctx)
+struct axp__states *axp__states_create(const struct axp__states_to *to)
 {
     struct axp__states *s = calloc(1, sizeof *s);
     if (!s) return NULL;
-    s->give = give;
-    s->ctx = ctx;
+    s->to = *to;
+    s->worth_ns = WORTH_NS;
     return s;
 }
 
@@ -51,10 +54,26 @@ static struct thread **place_of(struct axp__states *s, uint32_t tid)
     return at;
 }
 
-/* What it did until now is added to what it was in. */
-static void enter(struct thread *t, enum axp__thread_state state,
-                  uint64_t now_ns)
+static void tell_off(struct axp__states *s, const struct thread *t,
+                     uint64_t now_ns)
 {
+    if (now_ns < t->since_ns || now_ns - t->since_ns < s->worth_ns) return;
+    if (++s->n_off == MANY) {
+        s->n_off = 0;
+        s->worth_ns *= 2;
+    }
+    s->to.off(s->to.ctx,
+              &(struct axp__off){t->sums.process, t->sums.tid, t->since_ns,
+                                 now_ns, t->state == AXP__THREAD_READY});
+}
+
+/* What it did until now is added to what it was in. */
+static void enter(struct axp__states *s, struct thread *t,
+                  enum axp__thread_state state, uint64_t now_ns)
+{
+    bool is_off =
+        t->state == AXP__THREAD_READY || t->state == AXP__THREAD_WAITS;
+    if (is_off && state != t->state) tell_off(s, t, now_ns);
     uint64_t ns = now_ns > t->since_ns ? now_ns - t->since_ns : 0;
     switch (t->state) {
     case AXP__THREAD_RUNS: t->sums.ran_ns += ns; break;
@@ -80,11 +99,11 @@ static void add_rest(struct axp__states *s, const struct axp__thread_states *of)
 static void end(struct axp__states *s, struct thread **at, uint64_t now_ns)
 {
     struct thread *t = *at;
-    enter(t, AXP__THREAD_UNKNOWN, now_ns);
+    enter(s, t, AXP__THREAD_UNKNOWN, now_ns);
     t->sums.end_ticks = now_ns;
     if (s->n_given < LIMIT) {
         s->n_given++;
-        s->give(s->ctx, &t->sums);
+        s->to.end(s->to.ctx, &t->sums);
     } else {
         add_rest(s, &t->sums);
     }
@@ -128,7 +147,7 @@ void axp__states_take(struct axp__states *s, const struct axp__perf_record *r)
     case PERF_RECORD_SWITCH:
         t = get(s, r);
         if (t)
-            enter(t,
+            enter(s, t,
                   !r->turn.is_out        ? AXP__THREAD_RUNS
                   : r->turn.is_preempted ? AXP__THREAD_READY
                                          : AXP__THREAD_WAITS,
@@ -143,5 +162,5 @@ void axp__states_end(struct axp__states *s, uint64_t now_ns)
     for (size_t i = 0; i < sizeof s->slot / sizeof *s->slot; i++)
         while (s->slot[i])
             end(s, &s->slot[i], now_ns);
-    if (s->rest.end_ticks) s->give(s->ctx, &s->rest);
+    if (s->rest.end_ticks) s->to.end(s->to.ctx, &s->rest);
 }

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* What the threads of a run did, by the scheduler's own records: ran, wanted to
- * run and had no processor, or waited. Sums of each thread's life; there is one
- * record when a thread has ended, or sampling has.
+ * run and had no processor, or waited. Sums of each thread's life, told when it
+ * has ended, or sampling has; and each time off a processor that is worth it.
  *
+ * Worth    10 µs, and twice as much after each 262,144 that were: a program that
+ *          changes threads all the time is seen coarser, and no file grows
+ *          without end.
  * Memory   of the threads that there are at once. Past LIMIT that have ended
  *          the others are one, of no process.
  */
@@ -21,11 +24,22 @@ enum axp__thread_state {
 struct axp__states;
 struct axp__thread_states;
 
-/* Given each thread that has ended; times in ns of the kernel's records, as
- * they were given. */
-typedef void (*axp__states_fn)(void *ctx, const struct axp__thread_states *s);
+/* Of a thread that was not on a processor. */
+struct axp__off {
+    uint64_t process, tid;
+    uint64_t begin_ns, end_ns;
+    bool is_ready; /* it wanted one */
+};
 
-struct axp__states *axp__states_create(axp__states_fn give, void *ctx);
+struct axp__states_to {
+    /* Each thread that has ended; times in ns of the kernel's records, as they
+     * were given. */
+    void (*end)(void *ctx, const struct axp__thread_states *s);
+    void (*off)(void *ctx, const struct axp__off *off);
+    void *ctx;
+};
+
+struct axp__states *axp__states_create(const struct axp__states_to *to);
 void axp__states_destroy(struct axp__states *s); /* NULL allowed */
 /* FORK, EXIT, SWITCH, and COMM where it is exec's; others are nothing. */
 void axp__states_take(struct axp__states *s, const struct axp__perf_record *r);

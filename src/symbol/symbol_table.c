@@ -75,9 +75,10 @@ void axp__name_table_fill(struct axp__name_table *t,
     *t = (struct axp__name_table){0};
     if (n <= 0) return;
     t->at = malloc((size_t)n * sizeof *t->at);
-    for (int i = 0; t->at && i < n; i++)
+    if (!t->at) return;
+    for (int i = 0; i < n; i++)
         add(t, dw, module, i);
-    if (t->n) qsort(t->at, t->n, sizeof *t->at, compare);
+    qsort(t->at, t->n, sizeof *t->at, compare);
     for (size_t i = 0; i < t->n; i++) {
         uint64_t before = i ? t->at[i - 1].reach : 0;
         uint64_t end = t->at[i].is_label ? 0 : t->at[i].end;

@@ -10,7 +10,7 @@
  *   TIMES    varints: ticks since the sample before of that thread; of its
  *            first, since the head's base ticks
  *   STACKS   ids, 4 bytes each: the lowest bytes of all, then the next, …
- *   KINDS    varints: what was counted; 0 is time on a processor
+ *   KINDS    varints: what was counted (axp_sample_kind)
  *   WEIGHTS  varints: how much of it the sample stands for
  *
  * The head's n is the number of samples. Blocks are in any order in time.

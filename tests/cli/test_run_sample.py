@@ -246,7 +246,23 @@ def test_perfetto(c, folder):
     trace = decode(done.out, "perfetto_subset.proto", "Trace")
     names, frames, stacks, paths_, mappings = {}, {}, {}, {}, {}
     leaves, threads = {}, set()
+    thread_of, state_of, open_, states = {}, {}, {}, {}
     for packet in trace["packet"]:
+        for track in packet.get("track_descriptor", []):
+            for thread in track.get("thread", []):
+                thread_of[one(track, "uuid")] = one(thread, "tid")
+            if one(track, "name") == "state":
+                state_of[one(track, "uuid")] = thread_of[
+                    one(track, "parent_uuid")]
+        for event in packet.get("track_event", []):
+            uuid, at = one(event, "track_uuid"), one(packet, "timestamp")
+            if uuid in state_of and one(event, "type") == 1:
+                check(uuid not in open_, "a state in a state")
+                open_[uuid] = one(event, "name"), at
+            elif uuid in state_of:
+                name, begin = open_.pop(uuid)
+                key = state_of[uuid], name
+                states[key] = states.get(key, 0) + at - begin
         for data_ in packet.get("interned_data", []):
             names.update((one(e, "iid"), one(e, "name"))
                          for e in data_.get("function_names", []))
@@ -270,6 +286,11 @@ def test_perfetto(c, folder):
           leaves, "samples by function")
     check(threads >= {t["id"] for t in data["threads"] if t["cpu_ns"] > 5e7},
           "threads", threads)
+    main = min(data["threads"], key=lambda t: t["begin"])
+    lived = main["end"] - main["begin"]
+    waited = states.get((main["id"], "waiting"), 0)
+    near(waited / lived, 1 - (main["cpu_ns"] + main["ready_ns"]) / lived, 0.1,
+         "states of the first thread", states)
 
 
 def test_off(c, folder):

@@ -276,6 +276,8 @@ static void nonsense_is_no_harm(void **state)
 struct given {
     struct axp__thread_states at[8];
     size_t n;
+    struct axp__off off[8]; /* the first of them */
+    size_t n_off;
 };
 
 static void give(void *ctx, const struct axp__thread_states *s)
@@ -283,6 +285,13 @@ static void give(void *ctx, const struct axp__thread_states *s)
     struct given *g = ctx;
     assert_true(g->n < 8);
     g->at[g->n++] = *s;
+}
+
+static void give_off(void *ctx, const struct axp__off *off)
+{
+    struct given *g = ctx;
+    if (g->n_off < 8) g->off[g->n_off] = *off;
+    g->n_off++;
 }
 
 static void tell(struct axp__states *s, uint32_t type, uint32_t tid,
@@ -300,7 +309,8 @@ static void states_add_up(void **state)
 {
     (void)state;
     struct given g = {.n = 0};
-    struct axp__states *s = axp__states_create(give, &g);
+    struct axp__states *s =
+        axp__states_create(&(struct axp__states_to){give, give_off, &g});
     tell(s, PERF_RECORD_COMM, 10, 1000, NULL);   /* runs */
     tell(s, PERF_RECORD_SWITCH, 10, 1100, "o");  /* waits after 100 */
     tell(s, PERF_RECORD_FORK, 11, 1100, NULL);   /* ready */
@@ -314,6 +324,7 @@ static void states_add_up(void **state)
     tell(s, PERF_RECORD_FORK, 12, 1800, NULL);   /* its end was missed */
     axp__states_end(s, 2000);
     axp__states_destroy(s);
+    assert_int_equal(g.n_off, 0); /* all are short */
     assert_int_equal(g.n, 4);
     assert_int_equal(g.at[0].tid, 11);
     assert_int_equal(g.at[0].ran_ns, 150);
@@ -328,6 +339,42 @@ static void states_add_up(void **state)
         assert_int_equal(g.at[i].waited_ns, is_first ? 500 : 0);
         assert_int_equal(g.at[i].ready_ns, is_first ? 0 : 200);
     }
+}
+
+/* Each time off a processor from 10 µs on; then, of very many, the longer. */
+static void times_off_are_told(void **state)
+{
+    (void)state;
+    struct given g = {.n = 0};
+    struct axp__states *s =
+        axp__states_create(&(struct axp__states_to){give, give_off, &g});
+    uint64_t now = 1000;
+    tell(s, PERF_RECORD_COMM, 10, now, NULL);
+    static const struct {
+        const char *out;
+        uint64_t ns;
+    } times[] = {{"o", 9999}, {"o", 10000}, {"op", 30000}, {"o", 50000}};
+    for (size_t i = 0; i < 4; i++) {
+        tell(s, PERF_RECORD_SWITCH, 10, now += 5000, times[i].out);
+        tell(s, PERF_RECORD_SWITCH, 10, now += times[i].ns, "i");
+    }
+    assert_int_equal(g.n_off, 3);
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(g.off[i].tid, 10);
+        assert_int_equal(g.off[i].is_ready, i == 1);
+        assert_int_equal(g.off[i].end_ns - g.off[i].begin_ns, times[i + 1].ns);
+    }
+    assert_int_equal(g.off[2].end_ns, now);
+    for (uint32_t i = 0; i < 1000000; i++) {
+        tell(s, PERF_RECORD_SWITCH, 10, now += 1, "o");
+        tell(s, PERF_RECORD_SWITCH, 10, now += 15000, "i");
+    }
+    assert_int_equal(g.n_off, 262144);
+    tell(s, PERF_RECORD_SWITCH, 10, now += 1, "o");
+    tell(s, PERF_RECORD_SWITCH, 10, now += 20000, "i");
+    assert_int_equal(g.n_off, 262145);
+    axp__states_end(s, now);
+    axp__states_destroy(s);
 }
 
 static void state_bytes_come_back(void **state)
@@ -352,6 +399,7 @@ int main(void)
         cmocka_unit_test(own_stacks_are_found),
         cmocka_unit_test(nonsense_is_no_harm),
         cmocka_unit_test(states_add_up),
+        cmocka_unit_test(times_off_are_told),
         cmocka_unit_test(state_bytes_come_back),
     };
     return TS_RUN(tests);
