@@ -44,6 +44,7 @@ static void next_record(struct axp__json *j)
 }
 
 /* A column: `call` writes the value of record i, of n. */
+#define MOST_WAITS 200 /* that take longest */
 #define PUT_COLUMN(j, name, n, call)                                           \
     do {                                                                       \
         axp__json_list(j, name);                                               \
@@ -368,9 +369,46 @@ static void put_threads(struct axp__html_job *job)
         axp__json_u64(j, "busy", t->busy_ns);
         axp__json_u64(j, "wait", t->wait_ns);
         if (t->cpu_ns) axp__json_u64(j, "cpu", t->cpu_ns);
+        if (t->is_scheduled) axp__json_u64(j, "ready", t->ready_ns);
         axp__json_u64(j, "events", t->events);
         axp__json_end(j, '}');
     }
+    axp__json_end(j, ']');
+}
+
+struct waits {
+    struct axp__html_job *job;
+    size_t n;
+};
+
+static int put_wait(const axp_waits *w, void *ctx)
+{
+    struct waits *waits = ctx;
+    struct axp__json *j = &waits->job->json;
+    if (waits->n++ == MOST_WAITS) return 1;
+    next_record(j);
+    axp__json_text(j, "name", w->name);
+    axp__json_u64(j, "process", w->process_id);
+    axp__json_u64(j, "thread", w->thread_id);
+    axp__json_text(j, "thread_name", w->thread);
+    if (w->by_thread) {
+        axp__json_u64(j, "by", w->by_thread_id);
+        axp__json_text(j, "by_name", w->by_thread);
+    }
+    axp__json_u64(j, "count", w->count);
+    axp__json_u64(j, "total", w->total_ns);
+    axp__json_u64(j, "max", w->max_ns);
+    axp__json_end(j, '}');
+    return 0;
+}
+
+static void put_waits(struct axp__html_job *job)
+{
+    struct axp__json *j = &job->json;
+    struct waits waits = {job, 0};
+    if (!axp__view_has_waits(job->v)) return;
+    axp__json_list(j, "waits");
+    (void)axp_view_waits(job->v, put_wait, &waits);
     axp__json_end(j, ']');
 }
 
@@ -430,8 +468,9 @@ static void put_machine(struct axp__html_job *job)
 void axp__html_meta_put(struct axp__html_job *job)
 {
     static void (*const sections[])(struct axp__html_job *) = {
-        put_run,   put_findings, put_warnings, put_ops,    put_tree,
-        put_steps, put_memory,   put_threads,  put_queues, put_machine};
+        put_run,   put_findings, put_warnings, put_ops,
+        put_tree,  put_steps,    put_memory,   put_threads,
+        put_waits, put_queues,   put_machine};
     struct axp__json *j = &job->json;
     axp__out_text(job->o, "<script type=\"application/json\" id=\"axp-meta\">");
     axp__json_begin(j, '{');

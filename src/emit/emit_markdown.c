@@ -21,6 +21,7 @@
 #define SHOWN_OPS 20
 #define SHOWN_NAMES 10
 #define SHOWN_THREADS 10
+#define SHOWN_WAITS 10
 #define MAX_NAME 400 /* columns; longer ones are cut */
 
 struct markdown {
@@ -368,14 +369,16 @@ static void put_thread(struct markdown *m, const axp_thread_info *t)
     put_cell(m, t->cpu_ns ? axp__short_ns(cell, t->cpu_ns) : "");
     put_cell(m, axp__short_ns(cell, t->busy_ns));
     put_cell(m, t->wait_ns ? axp__short_ns(cell, t->wait_ns) : "");
+    put_cell(m, t->is_scheduled ? axp__short_ns(cell, t->ready_ns) : "");
     put_cell(m, axp__short_count(cell, t->events));
     end_row(m);
 }
 
 static void put_threads(struct markdown *m, const axp_view *v)
 {
-    static const char *const heads[] = {"thread",    "id",      "lived", "CPU",
-                                        "in scopes", "waiting", "events"};
+    static const char *const heads[] = {"thread",  "id",        "lived",
+                                        "CPU",     "in scopes", "waiting",
+                                        "starved", "events"};
     if (!v->n_threads) return;
     axp__out_text(m->o, "## Threads\n\n");
     put_heads(m, heads, sizeof heads / sizeof *heads, 1);
@@ -383,6 +386,49 @@ static void put_threads(struct markdown *m, const axp_view *v)
         put_thread(m, &v->threads[i]);
     if (v->n_threads > SHOWN_THREADS)
         axp__out_format(m->o, "\nand %zu more\n", v->n_threads - SHOWN_THREADS);
+    axp__out_char(m->o, '\n');
+}
+
+struct waits {
+    struct markdown *m;
+    size_t n;
+};
+
+static void put_who(struct markdown *m, const char *name, uint64_t id)
+{
+    put_name(m, *name ? name : "(thread)");
+    axp__out_format(m->o, "/%llu", (unsigned long long)id);
+}
+
+static int put_wait(const axp_waits *w, void *ctx)
+{
+    struct waits *waits = ctx;
+    struct markdown *m = waits->m;
+    axp__cell cell;
+    if (waits->n++ >= SHOWN_WAITS) return 0;
+    begin_row(m, w->name);
+    axp__out_text(m->o, " | ");
+    put_who(m, w->thread, w->thread_id);
+    axp__out_text(m->o, " | ");
+    if (w->by_thread) put_who(m, w->by_thread, w->by_thread_id);
+    put_cell(m, axp__short_count(cell, w->count));
+    put_cell(m, axp__short_ns(cell, w->total_ns));
+    put_cell(m, axp__short_ns(cell, w->max_ns));
+    end_row(m);
+    return 0;
+}
+
+static void put_waits(struct markdown *m, const axp_view *v)
+{
+    static const char *const heads[] = {"wait",  "of",       "ended by",
+                                        "times", "together", "longest"};
+    struct waits waits = {m, 0};
+    if (!axp__view_has_waits(v)) return;
+    axp__out_text(m->o, "## Waits\n\n");
+    put_heads(m, heads, sizeof heads / sizeof *heads, 3);
+    if (axp_view_waits(v, put_wait, &waits)) m->has_failed = true;
+    if (waits.n > SHOWN_WAITS)
+        axp__out_format(m->o, "\nand %zu more\n", waits.n - SHOWN_WAITS);
     axp__out_char(m->o, '\n');
 }
 
@@ -411,6 +457,7 @@ axp_status axp__emit_markdown(const axp_view *v, const axp_findings *f,
     put_functions(&m, v);
     put_memory(&m, v);
     put_threads(&m, v);
+    put_waits(&m, v);
     put_applied(&m, f);
     if (!m.has_failed) return AXP_OK;
     return axp__fail(AXP_E_NO_MEMORY, "no memory for a report");

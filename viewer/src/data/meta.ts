@@ -132,7 +132,21 @@ export interface Thread {
     busy: number;
     wait: number;
     cpu?: number; // not there: not known
+    ready?: number; // wanted a processor and had none
     events: number;
+}
+
+/** Waits of one thread for another, all of one name together. */
+export interface Waits {
+    name: string;
+    process: number;
+    thread: number;
+    thread_name: string;
+    by?: number; // not there: nobody, or not known
+    by_name?: string;
+    count: number;
+    total: number;
+    max: number;
 }
 
 export interface Queue {
@@ -164,6 +178,7 @@ export interface Meta {
     steps?: Steps;
     memory?: Memory;
     threads: Thread[];
+    waits?: Waits[];
     queues?: Queue[];
     machine?: Machine;
     thresholds?: [string, number][];

@@ -5,6 +5,7 @@ import {useMemo} from "preact/hooks";
 import uPlot from "uplot";
 import {isFlat, type Report, type Series} from "../data/report";
 import {lowerBound} from "../data/trace";
+import {type Waits} from "../data/meta";
 import {bytes, count, label, many, plain, rate, startedText, time, valueFormat} from "../format";
 import {Plot} from "../charts/plot";
 import {useStore, type Store} from "../state";
@@ -21,12 +22,13 @@ interface RowInfo {
     busy: number;
     cpu: number;
     wait: number;
+    ready: number;
     events: number;
 }
 
 function rowsOf(report: Report): RowInfo[] {
-    const threads = report.meta.threads.map((t, i) => ({id: `t${i}`, name: t.name || `thread ${t.id}`, kind: "thread", rank: t.rank, process: t.process, life: t.end - t.begin, busy: t.busy, cpu: t.cpu ?? NaN, wait: t.wait, events: t.events}));
-    const queues = (report.meta.queues ?? []).map((q, i) => ({id: `q${i}`, name: q.name, kind: "queue", rank: q.rank, process: q.process, life: q.end - q.begin, busy: q.busy, cpu: NaN, wait: NaN, events: q.events}));
+    const threads = report.meta.threads.map((t, i) => ({id: `t${i}`, name: t.name || `thread ${t.id}`, kind: "thread", rank: t.rank, process: t.process, life: t.end - t.begin, busy: t.busy, cpu: t.cpu ?? NaN, wait: t.wait, ready: t.ready ?? NaN, events: t.events}));
+    const queues = (report.meta.queues ?? []).map((q, i) => ({id: `q${i}`, name: q.name, kind: "queue", rank: q.rank, process: q.process, life: q.end - q.begin, busy: q.busy, cpu: NaN, wait: NaN, ready: NaN, events: q.events}));
     return [...threads, ...queues];
 }
 
@@ -43,6 +45,7 @@ export function Threads({report}: {report: Report}): JSX.Element | null {
         shareColumn("busy_share", "Of its life", (r) => (r.life > 0 ? Math.min(1, r.busy / r.life) : NaN), {tip: "Time in scopes, of its life."}),
         ...(some((r) => r.cpu >= 0) ? [timeColumn<RowInfo>("cpu_ns", "CPU", (r) => r.cpu, {tip: "CPU time since its first event."})] : []),
         ...(some((r) => r.wait > 0) ? [timeColumn<RowInfo>("wait_ns", "Waiting", (r) => r.wait, {tip: "Own time of scopes of category sync, waits that were recorded among them."})] : []),
+        ...(some((r) => r.ready >= 0) ? [timeColumn<RowInfo>("ready_ns", "Starved", (r) => r.ready, {tip: "It wanted to go on and had no processor."})] : []),
         timeColumn("life_ns", "Life", (r) => r.life, {minor: true, tip: "From its first event to its end, or to the end of what was recorded."}),
         countColumn("events", "Events", (r) => r.events, {minor: true, tip: "In its timeline: begins, ends, marks, counters, allocations."}),
     ];
@@ -50,7 +53,32 @@ export function Threads({report}: {report: Report}): JSX.Element | null {
         <Section id="threads" title={report.meta.queues?.length ? "Threads and queues" : "Threads"}>
             <Ranks report={report} />
             <DataTable caption="Threads and queues" columns={columns} rows={rows} sort="busy_ns" id={(r) => r.id} limit={12} />
+            <WaitsTable report={report} />
         </Section>
+    );
+}
+
+type WaitRow = Waits & {id: string};
+
+/** Whom threads waited for. */
+function WaitsTable({report}: {report: Report}): JSX.Element | null {
+    const rows: WaitRow[] = (report.meta.waits ?? []).map((w, i) => ({...w, id: `w${i}`}));
+    if (!rows.length) return null;
+    const who = (name = "", id?: number): string => (id === undefined ? "" : `${(name || "thread").slice(0, 60)}/${id}`);
+    const text = (key: string, head: string, get: (r: WaitRow) => string, tip?: string): Column<WaitRow> => ({key, head, tip, cell: (r) => <bdi class="name">{get(r).slice(0, 120)}</bdi>, value: get});
+    const columns: Column<WaitRow>[] = [
+        text("name", "Wait", (r) => r.name),
+        text("of", "Of", (r) => who(r.thread_name, r.thread)),
+        text("by", "Ended by", (r) => who(r.by_name, r.by), "Who unlocked, signalled, came last, posted or ended; empty: nobody, or not known."),
+        countColumn("count", "Times", (r) => r.count),
+        timeColumn("total_ns", "Together", (r) => r.total),
+        timeColumn("max_ns", "Longest", (r) => r.max, {minor: true}),
+    ];
+    return (
+        <>
+            <h3>Waits, and who ended them</h3>
+            <DataTable caption="Waits, and who ended them" columns={columns} rows={rows} sort="total_ns" id={(r) => r.id} limit={12} />
+        </>
     );
 }
 
