@@ -9,6 +9,10 @@
  *       there were and by how much the last one was late
  *   bench_target spin THREADS DEPTH MILLIONS
  *       each thread so many million rounds of a loop, so many calls deep
+ *   bench_target gaps THREADS SECONDS
+ *       each thread looks at the clock all the time; prints the percentage of
+ *       the time that it was kept from it, which how fast the processor is just
+ *       then does not change
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -116,6 +120,41 @@ static int spin(int n_threads, const struct spin *s)
     return 0;
 }
 
+#define GAP 1e-6 /* seconds; two looks are 50 ns apart */
+
+struct gaps {
+    double seconds, taken; /* of them */
+};
+
+static void *find_gaps(void *arg)
+{
+    struct gaps *g = arg;
+    double begin = now_s(), before = begin, now;
+    for (; before - begin < g->seconds; before = now) {
+        now = now_s();
+        if (now - before > GAP) g->taken += now - before;
+    }
+    return NULL;
+}
+
+static int gaps(int n_threads, double seconds)
+{
+    pthread_t threads[64];
+    struct gaps g[64];
+    double taken = 0;
+    if (n_threads > 64) return 2;
+    for (int i = 0; i < n_threads; i++) {
+        g[i] = (struct gaps){seconds, 0};
+        if (pthread_create(&threads[i], NULL, find_gaps, &g[i])) return 1;
+    }
+    for (int i = 0; i < n_threads; i++) {
+        pthread_join(threads[i], NULL);
+        taken += g[i].taken;
+    }
+    printf("%.4f\n", taken / seconds / n_threads * 100);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     if (argc == 3 && !strcmp(argv[1], "lines")) return lines(atol(argv[2]));
@@ -125,7 +164,10 @@ int main(int argc, char **argv)
     if (argc == 5 && !strcmp(argv[1], "spin"))
         return spin(atoi(argv[2]),
                     &(struct spin){atoi(argv[3]), atol(argv[4])});
-    fprintf(stderr, "usage: bench_target lines|blocks MB | scopes MILLIONS "
-                    "SECONDS | spin THREADS DEPTH MILLIONS\n");
+    if (argc == 4 && !strcmp(argv[1], "gaps"))
+        return gaps(atoi(argv[2]), atof(argv[3]));
+    fprintf(stderr,
+            "usage: bench_target lines|blocks MB | scopes MILLIONS "
+            "SECONDS | spin THREADS DEPTH MILLIONS | gaps THREADS SECONDS\n");
     return 2;
 }

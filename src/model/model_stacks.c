@@ -193,6 +193,8 @@ static void put_frames(struct place *p, const struct known *k, uint64_t address)
         /* no file, such as "[kernel]": its parts have no names */
         if (frame.module && frame.module[0] == '[')
             frame.function = frame.module;
+        if (frame.module && !strncmp(frame.module, "[jit] ", 6))
+            frame.function = frame.module + 6;
         put(p, &frame);
         return;
     }

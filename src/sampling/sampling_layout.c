@@ -16,6 +16,7 @@ void axp__layouts_init(struct axp__layouts *s)
 
 static void free_layout(struct axp__layout *p)
 {
+    axp__jit_destroy(p->jit);
     free(p->code);
     free(p);
 }
@@ -118,6 +119,8 @@ bool axp__layout_map(struct axp__layout *p, struct axp__code code)
 void axp__layout_clear(struct axp__layout *p)
 {
     p->n = 0;
+    axp__jit_destroy(p->jit);
+    p->jit = NULL;
 }
 
 const struct axp__code *axp__layout_find(const struct axp__layout *p,
@@ -149,6 +152,8 @@ void axp__layouts_fork(struct axp__layouts *s, uint32_t pid, uint32_t parent)
     const struct axp__layout *from = axp__layouts_get(s, parent);
     if (!child || !from || child == from) return;
     child->has_ended = false;
+    axp__jit_destroy(child->jit);
+    child->jit = NULL;
     struct axp__code *copy = malloc((from->n + 2) * sizeof *copy);
     if (!copy) return;
     if (from->n) memcpy(copy, from->code, from->n * sizeof *copy);

@@ -20,6 +20,7 @@ struct axp__layout {
     bool has_ended;
     struct axp__code *code; /* by address; they do not overlap */
     size_t n, cap;
+    struct axp__jit *jit;      /* names of code without a file; NULL: none */
     uint64_t read_ns;          /* when it was last read from /proc; 0: never */
     struct axp__layout *next;  /* of its slot */
     struct axp__layout *later; /* of those that have ended */

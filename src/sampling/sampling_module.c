@@ -24,6 +24,7 @@
 #define MOST_HEADERS 256u
 #define MOST_NOTES 65536u
 #define VDSO_MOST 65536u
+#define ANONYMOUS "[anonymous code]"
 
 void axp__mods_init(struct axp__mods *m)
 {
@@ -88,9 +89,7 @@ static const char *path_of(const struct axp__perf_mapping *mapping)
 {
     const char *path = mapping->path;
     if (!strcmp(path, "[vdso]")) return path;
-    return path[0] == '/' && strncmp(path, "//anon", 6) != 0
-               ? path
-               : "[anonymous code]";
+    return path[0] == '/' && strncmp(path, "//anon", 6) != 0 ? path : ANONYMOUS;
 }
 
 static struct axp__mod *find(struct axp__mods *m, const char *path,
@@ -123,6 +122,17 @@ struct axp__mod *axp__mods_get(struct axp__mods *m,
     const char *path = path_of(mapping);
     return path[0] == '/' ? find(m, path, mapping->device, mapping->inode)
                           : find(m, path, 0, 0);
+}
+
+bool axp__mod_is_anonymous(const struct axp__mod *mod)
+{
+    return !strcmp(mod->path, ANONYMOUS);
+}
+
+struct axp__mod *axp__mods_get_jit(struct axp__mods *m,
+                                   const struct axp__jit_code *code)
+{
+    return find(m, code->path, code->first, code->bytes);
 }
 
 /* ---- what its headers say ----------------------------------------------- */
@@ -258,8 +268,10 @@ void axp__mod_prepare(struct axp__mods *m, struct axp__mod *mod, uint32_t pid,
                       : false;
     if (!is_elf) {
         mod->n_loads = 0;
+        bool is_jit = !strncmp(mod->path, AXP__JIT, strlen(AXP__JIT));
         mod->low = 0;
-        mod->high = UNKNOWN_BYTES;
+        mod->high =
+            is_jit && mod->inode < MOST_BYTES ? mod->inode : UNKNOWN_BYTES;
     }
     mod->bias = m->next;
     m->next += (mod->high + 2 * PLACE_ROUND - 1) & ~(PLACE_ROUND - 1);

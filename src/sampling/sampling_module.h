@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sampling/sampling_jit.h"
 #include "sampling/sampling_perf.h"
 
 struct axp__cfi;
@@ -23,10 +24,10 @@ struct axp__cfi;
 
 struct axp__mod {
     struct axp__mod *next;
-    char *path; /* "[vdso]", "[anonymous code]" … are no files */
-    uint64_t device, inode;
-    bool is_ready; /* it was looked into */
-    bool is_told;  /* it is in the recording */
+    char *path;             /* "[vdso]", "[anonymous code]" … are no files */
+    uint64_t device, inode; /* of such code: where it is, and how long */
+    bool is_ready;          /* it was looked into */
+    bool is_told;           /* it is in the recording */
     uint64_t bias; /* of its place: address = bias + what the file counts */
     uint64_t low, high;
     char build_id[2 * AXP__MODULE_ID + 1]; /* "": none */
@@ -55,6 +56,11 @@ void axp__mods_fini(struct axp__mods *m);
 /* The module of a mapping; NULL: no memory. */
 struct axp__mod *axp__mods_get(struct axp__mods *m,
                                const struct axp__perf_mapping *mapping);
+/* Code that was made at run time is a module of its own; NULL: no memory. */
+struct axp__mod *axp__mods_get_jit(struct axp__mods *m,
+                                   const struct axp__jit_code *code);
+/* Whether all code that has no file and no name is this one. */
+bool axp__mod_is_anonymous(const struct axp__mod *mod);
 /* Time in the kernel is one module and one place. */
 uint64_t axp__mods_kernel(struct axp__mods *m);
 /* Looks into the file, of a process that has it, once. */

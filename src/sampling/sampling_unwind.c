@@ -219,6 +219,19 @@ static void begin(struct walk *w)
     w->stack = w->now.reg[AXP__DWARF_SP];
 }
 
+/* Code that the process made; 0: it has no name. */
+static uint64_t jit_place(const struct axp__unwind *u, uint64_t pc)
+{
+    struct axp__jit_code code;
+    struct axp__layout *layout = u->layout;
+    if (!layout->jit) layout->jit = axp__jit_create(layout->pid);
+    if (!layout->jit || !axp__jit_find(layout->jit, pc, &code)) return 0;
+    struct axp__mod *mod = axp__mods_get_jit(u->mods, &code);
+    if (!mod) return 0;
+    axp__mod_prepare(u->mods, mod, layout->pid, 0);
+    return mod->bias + (pc - code.first);
+}
+
 /* What the place of a frame is called, and its row; a return address belongs
  * to the call before it. */
 static uint64_t place_of(const struct walk *w, bool is_exact,
@@ -230,6 +243,9 @@ static uint64_t place_of(const struct walk *w, bool is_exact,
     *row = NULL;
     if (!code) return 0;
     struct axp__mod *mod = code->mod;
+    uint64_t jit =
+        axp__mod_is_anonymous(mod) ? jit_place(u, pc - !is_exact) : 0;
+    if (jit) return jit + !is_exact;
     axp__mod_prepare(u->mods, mod, u->layout->pid, code->end - code->first);
     uint64_t address =
         axp__mod_address(mod, pc - !is_exact - code->first + code->offset);

@@ -17,7 +17,7 @@
 
 struct axp__unwind {
     struct axp__mods *mods;
-    const struct axp__layout *layout;
+    struct axp__layout *layout;
     const struct axp__perf_sample *sample;
 };
 

@@ -9,6 +9,8 @@
  *   sampled_program tail MS                "last" is called by a jump
  *   sampled_program closed MS LIBRARY      half of the time in a library that
  *                                          is closed before the end
+ *   sampled_program made MS                "forty" and "sixty" as code that is
+ *                                          made at run time, with a map for perf
  *   sampled_program fork N MS              N children one after the other
  *   sampled_program short N                N threads of a fifth of a ms
  *   sampled_program scopes MS              (with the recorder) "forty" in the
@@ -236,6 +238,46 @@ static int on_a_fibre(const struct job *job)
     return result ? 0 : 9;
 }
 
+/* Counts its argument down. */
+#if defined(__aarch64__)
+static const uint32_t count_down[] = {0xf1000400, 0x54ffffe1, 0xd65f03c0};
+#else
+static const unsigned char count_down[] = {0x48, 0xff, 0xcf, 0x75, 0xfb, 0xc3};
+#endif
+
+typedef void (*made_fn)(long);
+
+static made_fn make(char *at, FILE *map, const char *name)
+{
+    made_fn made;
+    memcpy(at, count_down, sizeof count_down);
+    __builtin___clear_cache(at, at + sizeof count_down);
+    fprintf(map, "%lx %zx %s\n", (unsigned long)at, sizeof count_down, name);
+    memcpy(&made, &at, sizeof made);
+    return made;
+}
+
+/* What was there before had another name; both are called with spaces. */
+static int made(const struct job *job)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/tmp/perf-%d.map", (int)getpid());
+    FILE *map = fopen(path, "we");
+    char *code = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (!map || code == MAP_FAILED) return 9;
+    (void)make(code, map, "gone");
+    made_fn first = make(code, map, "JS:forty a b.js:1");
+    made_fn second = make(code + 64, map, "JS:sixty a b.js:2");
+    fclose(map);
+    for (double end = seconds(CLOCK_MONOTONIC) + job->s;
+         seconds(CLOCK_MONOTONIC) < end;) {
+        first(400000);
+        second(600000);
+    }
+    return unlink(path) ? 9 : 0;
+}
+
 /* Waits for whatever signal comes: the one that it sends itself. */
 static int waits_for_signals(const struct job *job)
 {
@@ -260,6 +302,7 @@ int main(int argc, char **argv)
     if (!strcmp(word, "shares")) shares(&job, argc > 3 ? atoi(argv[3]) : 0);
     if (!strcmp(word, "closed")) return closed(&job, argv[3]);
     if (!strcmp(word, "scopes")) scopes(&job);
+    if (!strcmp(word, "made")) return made(&job);
     if (!strcmp(word, "urgent")) return urgent(&job);
     if (!strcmp(word, "fibre")) return on_a_fibre(&job);
     if (!strcmp(word, "signals")) return waits_for_signals(&job);

@@ -137,6 +137,15 @@ def test_closed_library(c, folder):
          points(data, 0.08))
 
 
+def test_made_at_run_time(c, folder):
+    """Code without a file, by the names that a program writes for perf."""
+    data, _ = profile(c, folder, c.program(), "made", 1500)
+    f = functions(data)
+    near(f["JS:forty a b.js:1"]["time_share"], 0.4, points(data), "forty")
+    near(f["JS:sixty a b.js:2"]["time_share"], 0.6, points(data), "sixty")
+    check("gone" not in f, "what was there before")
+
+
 def test_stripped(c, folder):
     """Functions without names are told apart, and called by where they are."""
     data, _ = profile(c, folder, c.program("sampled_program_stripped"),
@@ -395,7 +404,8 @@ def test_beside_perf(c, folder):
 
 
 BY_KERNEL = [test_shares, test_recurs, test_builds, test_deep, test_tail_call,
-             test_closed_library, test_stripped, test_scopes, test_children,
+             test_closed_library, test_made_at_run_time,
+             test_stripped, test_scopes, test_children,
              test_starved, test_short_threads, test_killed, test_exports,
              test_perfetto, test_off, test_beside_perf]
 BY_TIMER = [test_timer, test_timer_in_children, test_timer_gives_way,

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -271,6 +272,60 @@ static void nonsense_is_no_harm(void **state)
     free(t);
 }
 
+/* ---- code made at run time ---------------------------------------------- */
+
+static void write_map(const char *text, bool is_more)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/tmp/perf-%d.map", (int)getpid());
+    int fd =
+        open(path, O_WRONLY | O_CREAT | (is_more ? O_APPEND : O_TRUNC), 0600);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+    close(fd);
+}
+
+static const char *name_at(struct axp__jit *j, uint64_t pc)
+{
+    struct axp__jit_code code;
+    return axp__jit_find(j, pc, &code) ? code.path : "none";
+}
+
+static void maps_for_perf_are_read(void **state)
+{
+    (void)state;
+    char path[64], link[64];
+    struct axp__jit *j = axp__jit_create((uint32_t)getpid());
+    snprintf(path, sizeof path, "/tmp/perf-%d.map", (int)getpid());
+    snprintf(link, sizeof link, "/tmp/axprof-jit-%d", (int)getpid());
+    assert_string_equal(name_at(j, 0x1000), "none");
+    usleep(60000); /* it looks again after 50 ms */
+    write_map("1000 10 one\n"
+              "zzz\n\n1 2\n4000 0 empty\nffffffffffffffff 10 around\n"
+              "2000 100 a name\twith all \033[1m\n1008 8 within\n2000 10 new\n"
+              "3000 10 half",
+              false);
+    assert_string_equal(name_at(j, 0x1000), "[jit] one");
+    assert_string_equal(name_at(j, 0x1008), "[jit] within");
+    assert_string_equal(name_at(j, 0x100f), "[jit] within");
+    assert_string_equal(name_at(j, 0x200f), "[jit] new");
+    assert_string_equal(name_at(j, 0x2010), "[jit] a name?with all ?[1m");
+    assert_string_equal(name_at(j, 0x2100), "none");
+    assert_string_equal(name_at(j, 0x4000), "none");
+    assert_string_equal(name_at(j, UINT64_MAX), "none");
+    write_map(" written\n", true);
+    usleep(60000);
+    assert_string_equal(name_at(j, 0x3000), "[jit] half written");
+    axp__jit_destroy(j);
+    assert_int_equal(rename(path, link), 0); /* a link is not followed */
+    assert_int_equal(symlink(link, path), 0);
+    j = axp__jit_create((uint32_t)getpid());
+    assert_string_equal(name_at(j, 0x1000), "none");
+    axp__jit_destroy(j);
+    unlink(path);
+    unlink(link);
+}
+
 /* ---- states ------------------------------------------------------------- */
 
 struct given {
@@ -398,6 +453,7 @@ int main(void)
         cmocka_unit_test(many_processes_come_and_go),
         cmocka_unit_test(own_stacks_are_found),
         cmocka_unit_test(nonsense_is_no_harm),
+        cmocka_unit_test(maps_for_perf_are_read),
         cmocka_unit_test(states_add_up),
         cmocka_unit_test(times_off_are_told),
         cmocka_unit_test(state_bytes_come_back),
