@@ -20,6 +20,7 @@
 #include "sampling/sampling_file.h"
 #include "sampling/sampling_perf.h"
 #include "sampling/sampling_states.h"
+#include "sampling/sampling_tasks.h"
 #include "sampling/sampling_timer.h"
 #include "sampling/sampling_unwind.h"
 #include "wire/wire_stack.h"
@@ -30,6 +31,7 @@
 #define MS 1000000u
 #define SOONEST (5 * MS)
 #define LATEST (200 * MS)
+#define TASKS (50 * MS) /* what is not known of a thread's end, at most */
 #define MAPS_AGAIN (100 * MS)
 
 struct axp_sampling {
@@ -39,6 +41,7 @@ struct axp_sampling {
     struct axp__layouts layouts;
     struct axp__sampled *file;
     struct axp__states *states;
+    struct axp__tasks *tasks; /* instead, with a timer */
     axp_ns interval;
     bool has_news; /* a program has begun: soon its code may be gone */
     axp_sampling_info info;
@@ -148,6 +151,17 @@ static void take(axp_sampling *s, const struct axp__perf_record *r)
     }
 }
 
+/* Nobody but /proc tells what threads do. */
+static void look_at_tasks(axp_sampling *s)
+{
+    if (!s->tasks || !axp__tasks_begin(s->tasks)) return;
+    for (size_t i = 0; i < sizeof s->layouts.slot / sizeof *s->layouts.slot;
+         i++)
+        for (const struct axp__layout *l = s->layouts.slot[i]; l; l = l->next)
+            if (!l->has_ended) axp__tasks_look(s->tasks, l->pid);
+    axp__tasks_end(s->tasks);
+}
+
 static bool next(axp_sampling *s, bool is_end, struct axp__perf_record *r)
 {
     return s->timer ? axp__timer_next(s->timer, r)
@@ -160,6 +174,7 @@ static void take_all(axp_sampling *s, bool is_end)
     while (next(s, is_end, &r))
         take(s, &r);
     if (s->timer) s->info.lost += axp__timer_lost(s->timer);
+    look_at_tasks(s);
     axp__sampled_modules(s->file, &s->mods);
     axp__sampled_flush(s->file, is_end);
 }
@@ -229,11 +244,13 @@ axp_sampling *axp_sampling_start(const axp_sampling_options *options,
     s->interval = SOONEST;
     s->states =
         axp__states_create(&(struct axp__states_to){give_states, give_off, s});
+    if (s->timer) s->tasks = axp__tasks_create();
     bool ok = s->states && axp__mods_set_own(&s->mods, o.own, o.n_own);
     s->file = ok ? axp__sampled_create(o.path, o.title) : NULL;
     if (s->file) return s;
     axp__mods_fini(&s->mods);
     axp__states_destroy(s->states);
+    axp__tasks_destroy(s->tasks);
     axp__perf_close(s->perf);
     axp__timer_close(s->timer);
     free(s);
@@ -254,6 +271,7 @@ axp_ns axp_sampling_step(axp_sampling *s)
         s->interval += s->interval / 4;
     if (s->interval < SOONEST) s->interval = SOONEST;
     if (s->interval > LATEST) s->interval = LATEST;
+    if (s->tasks && s->interval > TASKS) s->interval = TASKS;
     return s->interval;
 }
 
@@ -264,6 +282,8 @@ axp_status axp_sampling_stop_sized(axp_sampling *s, axp_sampling_info *seen,
     take_all(s, true);
     axp__states_end(s->states, axp__clock_of(CLOCK_MONOTONIC_RAW));
     axp__states_destroy(s->states);
+    if (s->tasks) axp__tasks_give(s->tasks, give_states, s);
+    axp__tasks_destroy(s->tasks);
     if (seen) axp__sized_copy(seen, size, &s->info, sizeof s->info);
     axp_status status = axp__sampled_close(s->file);
     axp__perf_close(s->perf);

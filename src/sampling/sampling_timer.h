@@ -5,7 +5,8 @@
  * Code       that a process has mapped is in /proc, and is read when it is first
  *            seen and when an address is in none that is known: a process that
  *            is gone by then has samples without functions.
- * Not here   time in the kernel, and what threads do when they do not run.
+ * Not here   time in the kernel, and what threads do when they do not run; how
+ *            long that was is seen from outside (sampling_tasks.h).
  */
 #ifndef AXP_SAMPLING_TIMER_H
 #define AXP_SAMPLING_TIMER_H

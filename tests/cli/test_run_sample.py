@@ -182,13 +182,14 @@ def test_children(c, folder):
     check(0.2 < sampled_ns(data) / 1e9 < 20 * 0.06 + 0.3, sampled_ns(data))
 
 
-def test_starved(c, folder):
+def assert_starved(c, folder, *before):
     """Two threads that want the one processor they may have: who had it, who
     wanted it, and a word about it above all else."""
     one = str(min(os.sched_getaffinity(0)))
     report = folder / "report.json"
-    done = run(["taskset", "-c", one, c.axprof, "run", "-q", "--report", report,
-                c.program(), "shares", 1000, 2], folder, env=environment())
+    done = run([*before, c.axprof, "run", "-q", "--report", report, "--",
+                "taskset", "-c", one, c.program(), "shares", 1500, 2], folder,
+               env=environment())
     equal(done.status, 0, done.err)
     data = json.loads(report.read_text())
     check("starved" in {w["code"] for w in data["warnings"]}, data["warnings"])
@@ -199,6 +200,15 @@ def test_starved(c, folder):
         check(thread["ready_ns"] > 0.4 * lived, thread)
     waiting = min(data["threads"], key=lambda t: t["cpu_ns"])
     check(waiting["ready_ns"] < 0.3e9, "the one that waits", waiting)
+
+
+def test_starved(c, folder):
+    assert_starved(c, folder)
+
+
+def test_timer_starved(c, folder):
+    """By what /proc tells."""
+    assert_starved(c, folder, c.programs / "deny_perf")
 
 
 def test_short_threads(c, folder):
@@ -409,7 +419,7 @@ BY_KERNEL = [test_shares, test_recurs, test_builds, test_deep, test_tail_call,
              test_starved, test_short_threads, test_killed, test_exports,
              test_perfetto, test_off, test_beside_perf]
 BY_TIMER = [test_timer, test_timer_in_children, test_timer_gives_way,
-            test_timer_on_a_fibre, test_not_allowed]
+            test_timer_starved, test_timer_on_a_fibre, test_not_allowed]
 
 
 def is_allowed(c):

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* How long threads ran and wanted to run, by /proc/PID/task/TID/schedstat: where
+ * the kernel's records are refused (sampling_states.h has them).
+ *
+ * Place    the parent looks every 20 ms, or so seldom that looking takes a
+ *          hundredth of the time; what happened after the last look at a thread
+ *          is not known.
+ * Input    the kernel's texts; what is not there, or is something else, is
+ *          nothing.
+ * Memory   of the threads that there were, up to 65,536.
+ */
+#ifndef AXP_SAMPLING_TASKS_H
+#define AXP_SAMPLING_TASKS_H
+#include <stdbool.h>
+#include <stdint.h>
+
+struct axp__tasks;
+struct axp__thread_states;
+
+struct axp__tasks *axp__tasks_create(void);    /* NULL: no memory */
+void axp__tasks_destroy(struct axp__tasks *t); /* NULL allowed */
+/* Whether it is time for another look; then each process is to be looked at,
+ * and the look ended. */
+bool axp__tasks_begin(struct axp__tasks *t);
+void axp__tasks_look(struct axp__tasks *t, uint32_t pid);
+void axp__tasks_end(struct axp__tasks *t);
+/* Each thread, its times in ns of CLOCK_MONOTONIC_RAW. */
+void axp__tasks_give(struct axp__tasks *t,
+                     void (*give)(void *ctx,
+                                  const struct axp__thread_states *s),
+                     void *ctx);
+
+#endif
