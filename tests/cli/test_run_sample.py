@@ -312,6 +312,42 @@ def test_perfetto(c, folder):
          "states of the first thread", states)
 
 
+NUMPY = """
+import hashlib, threading
+import numpy as np
+rng = np.random.default_rng(7)
+a, b = rng.random((400, 400)), rng.random((400, 400))
+def products():
+    c = a
+    for _ in range(40):
+        c = np.tanh(c @ b / 400)
+    return c
+found = [products(), np.sort(np.sin(rng.random(400000)))]
+other = threading.Thread(target=lambda: found.append(products()))
+other.start()
+other.join()
+print(hashlib.sha256(b"".join(x.tobytes() for x in found)).hexdigest())
+"""
+
+
+def test_numpy(c, folder):
+    """A program in another language, with threads of a library: the same to the
+    last bit, and the library's functions by name."""
+    python = "/usr/bin/python3"  # Debian's, which has Debian's modules
+    plain = run([python, "-c", NUMPY], folder, env=environment())
+    if plain.status:
+        print("        (no numpy here)")
+        return
+    report = folder / "report.json"
+    done = run([c.axprof, "run", "-q", "--report", report, "--", python, "-c",
+                NUMPY], folder, env=environment())
+    equal((done.status, done.out), (0, plain.out), done.err)
+    f = functions(json.loads(report.read_text()))
+    check(any("gemm" in name for name in f), "products", list(f)[:10])
+    check("_PyEval_EvalFrameDefault" in f or any(
+        name.startswith("python3") for name in f), "Python", list(f)[:10])
+
+
 def test_off(c, folder):
     data, _ = profile(c, folder, c.program(), "shares", 200,
                       options=["--sample", "off"])
@@ -417,7 +453,7 @@ BY_KERNEL = [test_shares, test_recurs, test_builds, test_deep, test_tail_call,
              test_closed_library, test_made_at_run_time,
              test_stripped, test_scopes, test_children,
              test_starved, test_short_threads, test_killed, test_exports,
-             test_perfetto, test_off, test_beside_perf]
+             test_perfetto, test_numpy, test_off, test_beside_perf]
 BY_TIMER = [test_timer, test_timer_in_children, test_timer_gives_way,
             test_timer_starved, test_timer_on_a_fibre, test_not_allowed]
 
