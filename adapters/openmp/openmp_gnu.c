@@ -73,6 +73,9 @@ static uint32_t n_runtimes;
 static int is_locked;
 /* Of an object that finds no room, until the next call. */
 static __thread struct runtime spare __attribute__((tls_model("initial-exec")));
+/* Of the region or task that this thread is in; NULL: none. */
+static __thread const struct runtime *inside
+    __attribute__((tls_model("initial-exec")));
 
 static const struct link_map *map_of(const void *address)
 {
@@ -81,16 +84,40 @@ static const struct link_map *map_of(const void *address)
     return object.dlfo_link_map;
 }
 
+static const struct link_map *own_map(void)
+{
+    static const struct link_map *own;
+    const struct link_map *map = __atomic_load_n(&own, __ATOMIC_RELAXED);
+    if (map) return map;
+    map = map_of(runtimes);
+    __atomic_store_n(&own, map, __ATOMIC_RELAXED);
+    return map;
+}
+
 static bool is_own(const void *function)
 {
-    return map_of(function) == map_of(runtimes);
+    return map_of(function) == own_map();
+}
+
+/* To be searched, and closed; NULL: not possible. What came with the program can
+ * only be searched once it has been opened by name. */
+static void *handle_of(const struct link_map *map)
+{
+    if (!map || map == own_map()) return NULL;
+    void *handle =
+        dlopen(*map->l_name ? map->l_name : NULL, RTLD_LAZY | RTLD_NOLOAD);
+    if (handle && handle != (const void *)map) {
+        dlclose(handle);
+        return NULL;
+    }
+    return handle;
 }
 
 /* What the object itself would have called: from its own libraries, or, for one
  * that finds ours there, from what comes after ours. */
-static void *find(const struct link_map *map, const char *symbol)
+static void *find(void *handle, const char *symbol)
 {
-    void *found = map ? dlsym((void *)(uintptr_t)map, symbol) : NULL;
+    void *found = handle ? dlsym(handle, symbol) : NULL;
     if (!found || is_own(found)) found = dlsym(RTLD_NEXT, symbol);
     return found && !is_own(found) ? found : NULL;
 }
@@ -105,17 +132,18 @@ static void pin(const void *function)
 
 static void fill(struct runtime *r, const struct link_map *map)
 {
-    void *found;
+    void *found, *handle = handle_of(map);
 #define REAL(result, name, parameters)                                         \
-    found = find(map, #name);                                                  \
+    found = find(handle, #name);                                               \
     memcpy(&r->name, &found, sizeof found);
     REAL_FUNCTIONS
 #undef REAL
     memcpy(&found, &r->GOMP_parallel, sizeof found);
     pin(found);
-    r->is_llvm = find(map, "__kmpc_fork_call") != NULL;
+    r->is_llvm = find(handle, "__kmpc_fork_call") != NULL;
     r->is_complete = r->GOMP_parallel && r->GOMP_barrier &&
                      r->omp_get_num_threads && r->omp_get_thread_num;
+    if (handle) dlclose(handle);
     (void)dlerror();
 }
 
@@ -155,9 +183,12 @@ static __attribute__((noinline)) const struct runtime *load(
     return r;
 }
 
+/* A function of the program that ends with such a call leaves it to return to
+ * whoever called that function: ours. */
 static const struct runtime *look(const void *return_address)
 {
     const struct link_map *map = map_of(return_address);
+    if (map == own_map() && inside) return inside;
     const struct runtime *r = map ? known(map) : NULL;
     return __builtin_expect(r != NULL, 1) ? r : load(map);
 }
@@ -182,9 +213,12 @@ struct call {
 static void member_main(void *p)
 {
     struct call call = *(struct call *)p;
+    const struct runtime *before = inside;
     openmp_enter(call.team, (uint32_t)call.real->omp_get_num_threads(),
                  call.real->omp_get_thread_num() != 0);
+    inside = call.real;
     call.function(call.data);
+    inside = before;
     openmp_leave();
 }
 
@@ -299,8 +333,9 @@ CRITICAL(GOMP_critical_name_start, GOMP_critical_name_end, (void **name),
 struct task {
     function_t *function;
     copy_t *copy;
-    void *data;  /* the program's, where there is a copy */
-    long offset; /* of what was passed, in the block */
+    void *data;                 /* the program's, where there is a copy */
+    long offset;                /* of what was passed, in the block */
+    const struct runtime *real; /* NULL: one that was not kept */
 };
 
 static void task_main(void *block)
@@ -308,8 +343,11 @@ static void task_main(void *block)
     struct task *task = block;
     void *at;
     memcpy(&at, &task->function, sizeof at);
+    const struct runtime *before = inside;
     struct openmp_task open = openmp_task_begin(at);
+    if (task->real) inside = task->real;
     task->function((char *)block + task->offset);
+    inside = before;
     openmp_task_end(open);
 }
 
@@ -346,7 +384,8 @@ WRAPPER void GOMP_task(function_t *function, void *data, copy_t *copy,
     char room[sizeof(struct task) + (size_t)(copy ? 0 : bytes) +
               2 * (size_t)align];
     char *block = room + (size_t)(-(uintptr_t)room & (uintptr_t)(align - 1));
-    struct task task = {function, copy, data, offset};
+    bool is_kept = real >= runtimes && real < runtimes + MOST_OBJECTS;
+    struct task task = {function, copy, data, offset, is_kept ? real : NULL};
     memcpy(block, &task, sizeof task);
     if (!copy && bytes) memcpy(block + offset, data, (size_t)bytes);
     real->GOMP_task(task_main, block, copy ? copy_task : NULL, offset + bytes,

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Programs that do what a profiler inside of them could disturb, and print what
+ * came of it: the same with it and without.
+ *
+ *   same_program handlers         five ways to set a handler, for the signal
+ *                                 that a timer of ours might use
+ *   same_program vfork            children that become another program
+ *   same_program fork             children of a program whose locks are held
+ *                                 over fork, while threads want them
+ *   same_program timers           threads that a POSIX timer starts
+ *   same_program killed           children that are killed at work
+ *   same_program runtimes A B     OpenMP libraries, of several compilers,
+ *                                 loaded, used and closed again and again
+ *   same_program_linked linked    such a library that came with the program
+ */
+#define _GNU_SOURCE
+#define _XOPEN_SOURCE 700
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t n_signals;
+
+static void count_signal(int number)
+{
+    (void)number;
+    n_signals++;
+}
+
+static double now_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static void work(double seconds)
+{
+    for (double end = now_s() + seconds; now_s() < end;)
+        continue;
+}
+
+/* ---- handlers ----------------------------------------------------------- */
+
+static const char *name_of(void (*handler)(int))
+{
+    return handler == SIG_DFL        ? "default"
+           : handler == SIG_IGN      ? "ignored"
+           : handler == SIG_ERR      ? "error"
+           : handler == count_signal ? "ours"
+                                     : "somebody's";
+}
+
+static void tell(const char *how, void (*before)(int))
+{
+    struct sigaction now;
+    n_signals = 0;
+    work(0.02); /* a timer may strike */
+    int struck = n_signals;
+    raise(SIGURG);
+    raise(SIGURG);
+    sigaction(SIGURG, NULL, &now);
+    printf("%s: before %s, struck %d, twice sent %d, then %s, flags %x\n", how,
+           name_of(before), struck, (int)n_signals, name_of(now.sa_handler),
+           (unsigned)now.sa_flags & ~0x04000000u); /* SA_RESTORER */
+}
+
+/* Deprecated, and still in programs. */
+extern void (*__sysv_signal(int, void (*)(int)))(int);
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+static void handlers(void)
+{
+    struct sigaction action = {.sa_handler = count_signal,
+                               .sa_flags = SA_NODEFER},
+                     before;
+    work(0.02);
+    tell("sysv", __sysv_signal(SIGURG, count_signal));
+    tell("signal", signal(SIGURG, count_signal));
+    tell("sigset", sigset(SIGURG, count_signal));
+    tell("ssignal", ssignal(SIGURG, SIG_IGN));
+    sigaction(SIGURG, &action, &before);
+    tell("sigaction", before.sa_handler);
+    tell("default", signal(SIGURG, SIG_DFL));
+}
+#pragma GCC diagnostic pop
+
+/* ---- children ----------------------------------------------------------- */
+
+static void by_vfork(void)
+{
+    volatile int n_good = 0;
+    for (volatile int i = 0; i < 50; i++) {
+        int status = -1;
+        pid_t pid = vfork();
+        if (!pid) {
+            execl("/bin/sh", "sh", "-c", "exit 3", (char *)NULL);
+            _exit(9);
+        }
+        waitpid(pid, &status, 0);
+        n_good += WIFEXITED(status) && WEXITSTATUS(status) == 3;
+    }
+    printf("%d children ended with 3\n", n_good);
+}
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
+static int is_done;
+
+static void take_lock(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+static void leave_lock(void)
+{
+    pthread_mutex_unlock(&lock);
+}
+
+static void *wants_the_lock(void *unused)
+{
+    int stop = 0;
+    while (!stop) {
+        pthread_mutex_lock(&lock);
+        stop = is_done;
+        pthread_cond_broadcast(&condition);
+        pthread_mutex_unlock(&lock);
+    }
+    return unused;
+}
+
+/* In the child nobody holds what its parent's threads wanted. */
+static int child_of_many(void)
+{
+    pthread_t thread;
+    pthread_mutex_lock(&lock);
+    is_done = 1;
+    pthread_mutex_unlock(&lock);
+    if (pthread_create(&thread, NULL, wants_the_lock, NULL)) return 9;
+    pthread_join(thread, NULL);
+    return 4;
+}
+
+static void by_fork(void)
+{
+    pthread_t threads[3];
+    int n_good = 0;
+    pthread_atfork(take_lock, leave_lock, leave_lock);
+    for (int i = 0; i < 3; i++)
+        pthread_create(&threads[i], NULL, wants_the_lock, NULL);
+    for (int i = 0; i < 100; i++) {
+        int status = -1;
+        fflush(stdout);
+        pid_t pid = fork();
+        if (!pid) {
+            alarm(20);
+            _exit(child_of_many());
+        }
+        waitpid(pid, &status, 0);
+        n_good += WIFEXITED(status) && WEXITSTATUS(status) == 4;
+    }
+    pthread_mutex_lock(&lock);
+    is_done = 1;
+    pthread_mutex_unlock(&lock);
+    for (int i = 0; i < 3; i++)
+        pthread_join(threads[i], NULL);
+    printf("%d children ended with 4\n", n_good);
+}
+
+/* ---- timers ------------------------------------------------------------- */
+
+static int n_struck;
+
+static void strike(union sigval value)
+{
+    (void)value;
+    __atomic_fetch_add(&n_struck, 1, __ATOMIC_RELAXED);
+}
+
+static void timers(void)
+{
+    struct sigevent how = {.sigev_notify = SIGEV_THREAD,
+                           .sigev_notify_function = strike};
+    struct itimerspec every = {{0, 1000000}, {0, 1000000}};
+    timer_t timer;
+    int error = timer_create(CLOCK_MONOTONIC, &how, &timer);
+    timer_settime(timer, 0, &every, NULL);
+    for (double end = now_s() + 20; n_struck < 50 && now_s() < end;)
+        work(0.005);
+    timer_delete(timer);
+    printf("error %d, struck 50 times: %d\n", error, n_struck >= 50);
+}
+
+/* ---- killed ------------------------------------------------------------- */
+
+static void *works(void *unused)
+{
+    work(10);
+    return unused;
+}
+
+static void killed(void)
+{
+    int n_killed = 0;
+    for (int i = 0; i < 20; i++) {
+        int status = -1;
+        pid_t pid = fork();
+        if (!pid) {
+            pthread_t thread;
+            pthread_create(&thread, NULL, works, NULL);
+            works(NULL);
+            _exit(0);
+        }
+        usleep((useconds_t)(3000 + 1700 * i));
+        kill(pid, SIGKILL);
+        waitpid(pid, &status, 0);
+        n_killed += WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+    }
+    work(0.3); /* goes on being seen */
+    printf("%d were killed\n", n_killed);
+}
+
+/* ---- OpenMP ------------------------------------------------------------- */
+
+/* GNU's runtime does not survive being unloaded: it stays, the libraries that
+ * use it do not. */
+static int runtimes(char **paths)
+{
+    (void)dlopen("libgomp.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    for (int round = 0; round < 5; round++)
+        for (char **path = paths; *path; path++) {
+            double (*sum)(long);
+            void *library = dlopen(*path, RTLD_NOW | RTLD_LOCAL);
+            void *found = library ? dlsym(library, "omp_sum") : NULL;
+            if (!found) return 9;
+            memcpy(&sum, &found, sizeof sum);
+            printf("%.1f\n", sum(100000));
+            dlclose(library);
+        }
+    return 0;
+}
+
+#ifdef LINKED
+double omp_sum(long n);
+
+static void linked(void)
+{
+    for (int i = 0; i < 3; i++)
+        printf("%.1f\n", omp_sum(100000));
+}
+#endif
+
+int main(int argc, char **argv)
+{
+    const char *word = argc > 1 ? argv[1] : "";
+    if (!strcmp(word, "handlers")) handlers();
+    if (!strcmp(word, "vfork")) by_vfork();
+    if (!strcmp(word, "fork")) by_fork();
+    if (!strcmp(word, "timers")) timers();
+    if (!strcmp(word, "killed")) killed();
+#ifdef LINKED
+    if (!strcmp(word, "linked")) linked();
+#endif
+    if (!strcmp(word, "runtimes")) return runtimes(argv + 2);
+    return 0;
+}

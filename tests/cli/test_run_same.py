@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""What a program does is the same under axprof run: programs that its adapters,
+its timer and its samples could disturb. Each is run plainly, with the kernel's
+samples, with the timer that is there where those are refused, and with all
+adapters at once; output and status must be the same.
+
+  test_run_same.py AXPROF PROGRAMS [test ...]
+"""
+import pathlib
+import sys
+
+import run_support
+from run_support import equal, environment, run, spools
+
+
+class Context:
+    def __init__(self, axprof, programs):
+        self.axprof = pathlib.Path(axprof).resolve()
+        self.programs = pathlib.Path(programs).resolve()
+
+
+def assert_same(c, folder, *words, program="same_program"):
+    command = [c.programs / program, *words]
+    plain = run(command, folder, env=environment())
+    equal(plain.status, 0, plain.err)
+    ways = {"with samples": [c.axprof],
+            "with a timer": [c.programs / "deny_perf", c.axprof],
+            "without samples": [c.axprof]}
+    for way, start in ways.items():
+        options = ["--sample", "off"] if way == "without samples" else []
+        done = run([*start, "run", "-q", "--no-file", *options, "--", *command],
+                   folder, env=environment())
+        equal((done.status, done.out), (plain.status, plain.out),
+              f"{words} {way}: {done.err}")
+        equal(spools(folder), [], "spools that were left")
+
+
+def test_handlers(c, folder):
+    assert_same(c, folder, "handlers")
+
+
+def test_vfork(c, folder):
+    assert_same(c, folder, "vfork")
+
+
+def test_fork(c, folder):
+    assert_same(c, folder, "fork")
+
+
+def test_timers(c, folder):
+    assert_same(c, folder, "timers")
+
+
+def test_killed(c, folder):
+    assert_same(c, folder, "killed")
+
+
+def test_openmp_runtimes(c, folder):
+    libraries = sorted(c.programs.glob("libomp_*.so"))
+    if not libraries:
+        print("        (no OpenMP here)")
+        return
+    assert_same(c, folder, "runtimes", *libraries)
+    if len(libraries) > 1:
+        assert_same(c, folder, "runtimes", *reversed(libraries))
+
+
+def test_openmp_library_of_the_program(c, folder):
+    if not (c.programs / "same_program_linked").exists():
+        print("        (no OpenMP here)")
+        return
+    assert_same(c, folder, "linked", program="same_program_linked")
+
+
+if __name__ == "__main__":
+    run_support.main([test_handlers, test_vfork, test_fork, test_timers,
+                      test_killed, test_openmp_runtimes,
+                      test_openmp_library_of_the_program],
+                     Context(*sys.argv[1:3]))
