@@ -52,7 +52,7 @@ static bool read_text(int folder, const char *tid, const char *name, char *to,
                       size_t cap)
 {
     char path[64];
-    snprintf(path, sizeof path, "%s/%s", tid, name);
+    snprintf(path, sizeof path, "%.20s/%s", tid, name);
     int fd = openat(folder, path, O_RDONLY | O_CLOEXEC);
     ssize_t n = fd >= 0 ? read(fd, to, cap - 1) : -1;
     if (fd >= 0) close(fd);
