@@ -112,16 +112,17 @@ static void put_count(struct markdown *m, uint64_t n, const char *one,
 
 static void put_counts(struct markdown *m, const axp_view *v)
 {
-    bool is_outside_alone = v->is_outside && !v->n_threads;
+    bool is_outside_alone = v->is_outside && !v->n_recorded;
     size_t n_processes = axp__view_n_processes(v);
     if (n_processes > 1) {
         put_count(m, n_processes, "process", "processes");
         axp__out_text(m->o, ", ");
     }
-    if (is_outside_alone)
-        axp__out_text(m->o, "seen from outside alone");
-    else
+    if (!is_outside_alone || v->n_threads)
         put_count(m, v->n_threads, "thread", "threads");
+    if (is_outside_alone)
+        axp__out_format(m->o, "%sseen from outside alone",
+                        v->n_threads ? ", " : "");
     if (is_outside_alone && !v->n_ops) return;
     axp__out_text(m->o, ", ");
     put_count(m, v->n_ops, "operation", "operations");

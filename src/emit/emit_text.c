@@ -162,11 +162,10 @@ static void put_counts(struct axp__text *t, const axp_view *v)
     struct words w = {.len = 0};
     size_t n_processes = axp__view_n_processes(v);
     if (n_processes > 1) add_count(&w, n_processes, "process", "processes");
-    bool is_outside_alone = v->is_outside && !v->n_threads;
-    if (is_outside_alone)
-        add(&w, "seen from outside alone");
-    else
+    bool is_outside_alone = v->is_outside && !v->n_recorded;
+    if (!is_outside_alone || v->n_threads)
         add_count(&w, v->n_threads, "thread", "threads");
+    if (is_outside_alone) add(&w, "seen from outside alone");
     if (v->n_tracks) add_count(&w, v->n_tracks, "track", "tracks");
     if (v->n_ops || !is_outside_alone) {
         add_count(&w, v->n_ops, "operation", "operations");

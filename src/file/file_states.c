@@ -4,7 +4,7 @@
 
 #include "wire/wire_states.h"
 
-#define LEAST_BYTES 7u /* of a record */
+#define LEAST_BYTES 8u /* of a record */
 
 bool axp__file_states_check(const struct axp__block *b, const uint8_t *body)
 {

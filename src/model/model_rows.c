@@ -115,7 +115,12 @@ static uint64_t waited_in(const axp_view *v, const struct axp__cap_lane *lane)
     return waited;
 }
 
-static void add_thread(axp_view *v, size_t i, uint64_t busy, uint64_t waited)
+struct seen_in { /* a row */
+    uint64_t busy, waited;
+};
+
+static void add_thread(axp_view *v, size_t i, struct seen_in in,
+                       bool *is_recorded)
 {
     const struct axp__cap_row *row = &v->capture->rows[i];
     if (axp__row_is_outside(v, row)) return;
@@ -127,11 +132,11 @@ static void add_thread(axp_view *v, size_t i, uint64_t busy, uint64_t waited)
                           .rank = row->rank,
                           .begin = v->lives[i].begin,
                           .end = v->lives[i].end,
-                          .busy_ns = axp__view_ns(v, busy),
-                          .wait_ns = axp__view_ns(v, waited),
+                          .busy_ns = axp__view_ns(v, in.busy),
+                          .wait_ns = axp__view_ns(v, in.waited),
                           .cpu_ns = row->cpu_ns,
                           .events = row->n_events};
-    axp__view_set_states(v, row, to);
+    axp__view_set_states(v, row, to, is_recorded);
 }
 
 /* Tracks by their ids: 1 + index, in a table at most half full. */
@@ -226,12 +231,13 @@ uint64_t axp__view_n_calls(const axp_view *v)
 bool axp__view_make_rows(axp_view *v)
 {
     const struct axp__capture *c = v->capture;
-    v->threads = calloc(c->n_rows + 1, sizeof *v->threads);
+    v->threads = calloc(c->n_rows + c->n_states + 1, sizeof *v->threads);
     v->tracks = calloc(c->n_rows + 1, sizeof *v->tracks);
     bool *has_lane = calloc(c->n_rows + 1, sizeof *has_lane);
+    bool *is_recorded = calloc(c->n_states + 1, sizeof *is_recorded);
     struct track_table table = {0};
-    bool ok =
-        v->threads && v->tracks && has_lane && make_table(&table, c->n_rows);
+    bool ok = v->threads && v->tracks && has_lane && is_recorded &&
+              make_table(&table, c->n_rows);
     for (size_t i = 0; ok && i < c->n_lanes; i++) {
         const struct axp__cap_lane *lane = &c->lanes[i];
         if (lane->row < 0) continue;
@@ -239,12 +245,18 @@ bool axp__view_make_rows(axp_view *v)
         if (lane->is_track)
             add_track(v, &table, &c->rows[lane->row], busy_of(v, lane));
         else
-            add_thread(v, (size_t)lane->row, busy_of(v, lane),
-                       waited_in(v, lane));
+            add_thread(v, (size_t)lane->row,
+                       (struct seen_in){busy_of(v, lane), waited_in(v, lane)},
+                       is_recorded);
     }
     for (size_t i = 0; ok && i < c->n_rows; i++)
-        if (!has_lane[i]) add_thread(v, i, c->rows[i].busy, c->rows[i].waited);
+        if (!has_lane[i])
+            add_thread(v, i,
+                       (struct seen_in){c->rows[i].busy, c->rows[i].waited},
+                       is_recorded);
+    if (ok && !is_part(c)) v->n_threads += axp__view_unrecorded(v, is_recorded);
     free(has_lane);
+    free(is_recorded);
     free(table.at);
     if (ok) qsort(v->threads, v->n_threads, sizeof *v->threads, by_begin);
     return ok && count_processes(v);

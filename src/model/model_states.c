@@ -45,6 +45,64 @@ void axp__view_sort_states(axp_view *v)
     }
 }
 
+static int by_number(const void *a, const void *b)
+{
+    const uint64_t *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+/* The processes of the threads that recorded, sorted; NULL: no memory. */
+static uint64_t *recorded_processes(const axp_view *v)
+{
+    uint64_t *ids = malloc((v->n_threads + 1) * sizeof *ids);
+    if (!ids) return NULL;
+    for (size_t i = 0; i < v->n_threads; i++)
+        ids[i] = v->threads[i].process_id;
+    qsort(ids, v->n_threads, sizeof *ids, by_number);
+    return ids;
+}
+
+static axp_thread_info info_of(const axp_view *v,
+                               const struct axp__thread_states *s)
+{
+    axp_ns wall = v->begin_ns + v->duration_ns;
+    axp_ns begin = axp__view_time(v, s->begin_ticks);
+    axp_ns end = axp__view_time(v, s->end_ticks);
+    if (end > wall) end = wall;
+    if (begin < v->begin_ns) begin = v->begin_ns;
+    if (begin > end) begin = end;
+    return (axp_thread_info){.id = s->tid,
+                             .name = s->name,
+                             .process_id = s->process & UINT32_MAX,
+                             .rank = -1,
+                             .begin = begin,
+                             .end = end,
+                             .cpu_ns = s->ran_ns,
+                             .ready_ns = s->ready_ns,
+                             .is_scheduled = true};
+}
+
+/* Those of programs that nobody changed, and first threads that did nothing
+ * else than to start others. What a program that records has beside those that
+ * do may be the recorder's. */
+size_t axp__view_unrecorded(const axp_view *v, const bool *is_recorded)
+{
+    const struct axp__capture *c = v->capture;
+    uint64_t *processes = recorded_processes(v);
+    size_t n = 0;
+    for (size_t i = 0; processes && i < c->n_states; i++) {
+        const struct axp__thread_states *s = &c->states[i];
+        uint64_t id = s->process & UINT32_MAX;
+        if (is_recorded[i] || !s->name[0] || !s->ran_ns) continue;
+        if (s->tid != id &&
+            bsearch(&id, processes, v->n_threads, sizeof id, by_number))
+            continue;
+        v->threads[v->n_threads + n++] = info_of(v, s);
+    }
+    free(processes);
+    return n;
+}
+
 static const struct axp__thread_states *states_of(
     const axp_view *v, const struct axp__cap_row *row)
 {
@@ -60,10 +118,11 @@ axp_ns axp__view_end_of(const axp_view *v, const struct axp__cap_row *row)
 }
 
 void axp__view_set_states(const axp_view *v, const struct axp__cap_row *row,
-                          axp_thread_info *out)
+                          axp_thread_info *out, bool *is_recorded)
 {
     const struct axp__thread_states *s = states_of(v, row);
     if (!s) return;
+    is_recorded[s - v->capture->states] = true;
     out->ready_ns = s->ready_ns;
     out->is_scheduled = true;
     if (!out->cpu_ns) out->cpu_ns = s->ran_ns;

@@ -70,7 +70,7 @@ struct axp_view {
     size_t n_leaks;
     axp_step_stats steps;
     struct axp__life *lives;  /* of the capture's rows */
-    axp_thread_info *threads; /* of the program */
+    axp_thread_info *threads; /* of the program, that recorded or were seen */
     size_t n_threads;
     bool is_outside; /* axprof run looked on */
     struct axp__view_track *tracks;
@@ -174,8 +174,11 @@ bool axp__view_make_rows(axp_view *v); /* threads, tracks */
 void axp__view_sort_states(axp_view *v);
 /* When a thread ended, as the scheduler tells; 0: it does not. */
 axp_ns axp__view_end_of(const axp_view *v, const struct axp__cap_row *row);
+/* What it tells of a row's thread; marks it in a list of all states. */
 void axp__view_set_states(const axp_view *v, const struct axp__cap_row *row,
-                          axp_thread_info *out);
+                          axp_thread_info *out, bool *is_recorded);
+/* Threads of programs that are not marked: how many. They follow n_threads. */
+size_t axp__view_unrecorded(const axp_view *v, const bool *is_recorded);
 bool axp__view_make_rest(axp_view *v); /* steps, counters */
 bool axp__view_make_events(axp_view *v);
 bool axp__view_make_warnings(axp_view *v);

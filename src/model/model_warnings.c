@@ -160,8 +160,9 @@ static double own_share(const axp_view *v)
     axp_ns own = 0, life = 0;
     for (size_t i = 0; i < c->n_lanes; i++)
         own += axp__lane_own_ns(v, &c->lanes[i]);
-    for (size_t i = 0; i < v->n_threads; i++)
-        life += v->threads[i].end - v->threads[i].begin;
+    for (size_t i = 0; i < c->n_rows; i++)
+        if (!c->rows[i].track && !axp__row_is_outside(v, &c->rows[i]))
+            life += v->lives[i].end - v->lives[i].begin;
     double share = life ? (double)own / (double)life : 0;
     return share < 1 ? share : 1;
 }

@@ -2,6 +2,7 @@
 /* States of threads added up; see sampling_states.h. */
 #include "sampling/sampling_states.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "wire/wire_states.h"
@@ -111,6 +112,13 @@ static void end(struct axp__states *s, struct thread **at, uint64_t now_ns)
     free(t);
 }
 
+static void set_name(struct thread *t, const char *name)
+{
+    snprintf(t->sums.name, sizeof t->sums.name, "%s", name);
+}
+
+/* One that is new is called as the first thread of its process; a process that
+ * has not become a program yet has no name. */
 static struct thread *get(struct axp__states *s,
                           const struct axp__perf_record *r)
 {
@@ -118,6 +126,8 @@ static struct thread *get(struct axp__states *s,
     if (*at) return *at;
     struct thread *t = calloc(1, sizeof *t);
     if (!t) return NULL;
+    const struct thread *of = *place_of(s, r->pid);
+    if (of) set_name(t, of->sums.name);
     t->sums.process = r->pid;
     t->sums.tid = r->tid;
     t->sums.begin_ticks = r->time_ns;
@@ -141,8 +151,9 @@ void axp__states_take(struct axp__states *s, const struct axp__perf_record *r)
         if (*at) end(s, at, r->time_ns);
         break;
     case PERF_RECORD_COMM:
-        t = r->comm.is_exec ? get(s, r) : NULL;
-        if (t && !t->state) t->state = AXP__THREAD_RUNS;
+        t = get(s, r);
+        if (t) set_name(t, r->comm.name);
+        if (t && r->comm.is_exec && !t->state) t->state = AXP__THREAD_RUNS;
         break;
     case PERF_RECORD_SWITCH:
         t = get(s, r);

@@ -19,7 +19,7 @@
 #define LIMIT 65536u
 
 struct task {
-    uint64_t start; /* as the kernel has it, by which ids are told apart */
+    uint64_t start; /* as the kernel has it */
     struct axp__thread_states seen;
     struct task *next; /* of its slot */
 };
@@ -60,18 +60,21 @@ static bool read_text(int folder, const char *tid, const char *name, char *to,
     return n > 0;
 }
 
-/* The 22nd word, of which the second is a name in brackets. */
-static bool read_start(int folder, const char *tid, uint64_t *out)
+/* The 22nd word, and the second, which is a name in brackets. */
+static bool read_stat(int folder, const char *tid, struct task *to)
 {
     char text[1024];
     if (!read_text(folder, tid, "stat", text, sizeof text)) return false;
-    const char *at = strrchr(text, ')');
+    char *at = strrchr(text, ')'), *name = strchr(text, '(');
+    if (!at || !name || name > at) return false;
+    *at++ = 0;
+    snprintf(to->seen.name, sizeof to->seen.name, "%.15s", name + 1);
     for (int i = 2; at && i < 22; i++) {
         at = strchr(at, ' ');
         if (at) at++;
     }
     if (!at) return false;
-    *out = strtoull(at, NULL, 10);
+    to->start = strtoull(at, NULL, 10);
     return true;
 }
 
@@ -110,7 +113,7 @@ static struct task *add(struct axp__tasks *t, int folder, const char *name,
 {
     struct task new = {.seen.process = pid,
                        .seen.tid = strtoull(name, NULL, 10)};
-    if (t->n == LIMIT || !read_start(folder, name, &new.start)) return NULL;
+    if (t->n == LIMIT || !read_stat(folder, name, &new)) return NULL;
     struct task *k = malloc(sizeof *k);
     if (!k) return NULL;
     new.seen.begin_ticks = raw_of(new.start);

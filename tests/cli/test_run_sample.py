@@ -121,6 +121,15 @@ def test_deep(c, folder):
         equal(share_below(data, *["deep"] * 22, "middle", "sixty"), 0, name)
 
 
+def test_only_thread(c, folder):
+    """A program of one thread that records nothing has that thread."""
+    data, _ = profile(c, folder, c.program(), "deep", 300)
+    equal([(t["name"], t["events"]) for t in data["threads"]],
+          [("sampled_program", 0)], "threads")
+    thread = data["threads"][0]
+    near(sampled_ns(data) / thread["cpu_ns"], 1, 0.15, thread)
+
+
 def test_tail_call(c, folder):
     """Who was jumped to is found below who is left to return to."""
     data, _ = profile(c, folder, c.program("sampled_program_no_frames"), "tail",
@@ -449,11 +458,11 @@ def test_beside_perf(c, folder):
         near(got, share, 1.5 * points(data, 0.03), name)
 
 
-BY_KERNEL = [test_shares, test_recurs, test_builds, test_deep, test_tail_call,
-             test_closed_library, test_made_at_run_time,
-             test_stripped, test_scopes, test_children,
-             test_starved, test_short_threads, test_killed, test_exports,
-             test_perfetto, test_numpy, test_off, test_beside_perf]
+BY_KERNEL = [test_shares, test_recurs, test_builds, test_deep, test_only_thread,
+             test_tail_call, test_closed_library, test_made_at_run_time,
+             test_stripped, test_scopes, test_children, test_starved,
+             test_short_threads, test_killed, test_exports, test_perfetto,
+             test_numpy, test_off, test_beside_perf]
 BY_TIMER = [test_timer, test_timer_in_children, test_timer_gives_way,
             test_timer_starved, test_timer_on_a_fibre, test_not_allowed]
 

@@ -50,8 +50,9 @@ def check_outputs(c, folder, data):
     counts = [many(run_info["thread_count"], "thread"),
               many(run_info["operation_count"], "operation"),
               many(run_info["call_count"], "call")]
-    if data["processes"] and not data["threads"]:
-        counts = ["seen from outside alone"]
+    if data["processes"] and not any(t["events"] for t in data["threads"]):
+        counts = [many(run_info["thread_count"], "thread")
+                  ][:run_info["thread_count"]] + ["seen from outside alone"]
     if run_info["process_count"] > 1:
         counts.insert(0, f"{run_info['process_count']} processes")
     wall = duration(run_info["duration_ns"])
@@ -143,13 +144,18 @@ def test_threads(c, folder):
 def test_children(c, folder):
     data = story(c, folder, "sh", "-c",
                  f"{c.program('record_program')} scopes 10; sleep 0.5")
-    equal(data["run"]["thread_count"], 1, "threads")
+    by_kernel = {t["name"] for t in data["threads"] if not t["events"]}
+    check(by_kernel <= {"sh", "sleep"}, "who recorded nothing", by_kernel)
+    equal(data["run"]["thread_count"] - len(by_kernel), 1, "threads")
     check(data["run"]["process_count"] >= 2, "processes", data["run"])
 
 
 def test_nothing_recorded(c, folder):
     data = story(c, folder, "sleep", "0.3")
-    equal((data["ops"], data["threads"]), ([], []), "nothing of the program")
+    equal(data["ops"], [], "operations")
+    for thread in data["threads"]:  # none where the kernel tells nothing
+        equal((thread["name"], thread["events"]), ("sleep", 0), thread)
+        check(thread["cpu_ns"] < 0.2e9, "it slept", thread)
     check(data["run"]["duration_ns"] > 0, "wall time", data["run"])
 
 

@@ -354,9 +354,15 @@ static void tell(struct axp__states *s, uint32_t type, uint32_t tid,
 {
     struct axp__perf_record r = {
         .type = type, .pid = 10, .tid = tid, .time_ns = at};
-    r.turn.is_out = turn && turn[0] == 'o';
-    r.turn.is_preempted = turn && turn[1] == 'p';
-    if (type == PERF_RECORD_COMM) r.comm.is_exec = true;
+    if (type == PERF_RECORD_SWITCH) {
+        r.turn.is_out = turn && turn[0] == 'o';
+        r.turn.is_preempted = turn && turn[1] == 'p';
+    }
+    if (type == PERF_RECORD_COMM) {
+        r.comm.is_exec = !turn;
+        r.comm.name = turn ? turn : "first";
+    }
+    if (type == PERF_RECORD_FORK) r.fork.parent = 10;
     axp__states_take(s, &r);
 }
 
@@ -366,10 +372,11 @@ static void states_add_up(void **state)
     struct given g = {.n = 0};
     struct axp__states *s =
         axp__states_create(&(struct axp__states_to){give, give_off, &g});
-    tell(s, PERF_RECORD_COMM, 10, 1000, NULL);   /* runs */
-    tell(s, PERF_RECORD_SWITCH, 10, 1100, "o");  /* waits after 100 */
-    tell(s, PERF_RECORD_FORK, 11, 1100, NULL);   /* ready */
-    tell(s, PERF_RECORD_SWITCH, 11, 1150, "i");  /* runs after 50 */
+    tell(s, PERF_RECORD_COMM, 10, 1000, NULL);  /* runs */
+    tell(s, PERF_RECORD_SWITCH, 10, 1100, "o"); /* waits after 100 */
+    tell(s, PERF_RECORD_FORK, 11, 1100, NULL);  /* ready */
+    tell(s, PERF_RECORD_SWITCH, 11, 1150, "i"); /* runs after 50 */
+    tell(s, PERF_RECORD_COMM, 12, 1160, "a name that is far too long");
     tell(s, PERF_RECORD_SWITCH, 11, 1250, "op"); /* ready after 100 */
     tell(s, PERF_RECORD_SWITCH, 11, 1450, "i");  /* runs after 200 */
     tell(s, PERF_RECORD_EXIT, 11, 1500, NULL);   /* 50 more */
@@ -386,7 +393,9 @@ static void states_add_up(void **state)
     assert_int_equal(g.at[0].ready_ns, 250);
     assert_int_equal(g.at[0].waited_ns, 0);
     assert_int_equal(g.at[0].end_ticks - g.at[0].begin_ticks, 400);
+    assert_string_equal(g.at[0].name, "first");
     assert_int_equal(g.at[1].tid, 12);
+    assert_string_equal(g.at[1].name, "a name that is ");
     assert_int_equal(g.at[1].waited_ns, 100);
     for (size_t i = 2; i < 4; i++) {
         bool is_first = g.at[i].tid == 10;
@@ -436,7 +445,8 @@ static void state_bytes_come_back(void **state)
 {
     (void)state;
     uint8_t bytes[AXP__STATES_BYTES];
-    struct axp__thread_states s = {7, UINT64_MAX, 5, 9, UINT64_MAX, 0, 1};
+    struct axp__thread_states s = {7, UINT64_MAX,       5, 9, UINT64_MAX, 0,
+                                   1, "fifteen letters"};
     size_t n = axp__states_put(bytes, &s);
     for (size_t len = 0; len <= n; len++) {
         struct axp__bytes b = {bytes, bytes + len, false};
