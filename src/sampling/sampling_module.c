@@ -34,6 +34,7 @@ void axp__mods_init(struct axp__mods *m)
 static void free_mod(struct axp__mod *mod)
 {
     axp__cfi_close(mod->cfi);
+    if (mod->fd > 0) close(mod->fd - 1);
     free(mod->bytes);
     free(mod->path);
     free(mod);
@@ -275,6 +276,18 @@ void axp__mod_prepare(struct axp__mods *m, struct axp__mod *mod, uint32_t pid,
     }
     mod->bias = m->next;
     m->next += (mod->high + 2 * PLACE_ROUND - 1) & ~(PLACE_ROUND - 1);
+}
+
+bool axp__mod_read(struct axp__mod *mod, uint32_t pid, uint64_t offset,
+                   void *out, size_t n)
+{
+    if (mod->path[0] != '/') return false;
+    if (!mod->fd) {
+        int fd = open_file(mod->path, pid);
+        mod->fd = fd < 0 ? -1 : fd + 1;
+    }
+    return mod->fd > 0 &&
+           pread(mod->fd - 1, out, n, (off_t)offset) == (ssize_t)n;
 }
 
 uint64_t axp__mod_address(const struct axp__mod *mod, uint64_t offset)

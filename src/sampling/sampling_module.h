@@ -37,6 +37,8 @@ struct axp__mod {
     size_t n_loads;
     struct axp__cfi *cfi; /* NULL: none */
     char *bytes;          /* of the vdso */
+    int fd;               /* - 1 of the file, to read code; 0: not opened */
+    uint32_t scan_hint;   /* sampling_unwind.c: where it found the last one */
 };
 
 struct axp__mods {
@@ -66,6 +68,9 @@ uint64_t axp__mods_kernel(struct axp__mods *m);
 /* Looks into the file, of a process that has it, once. */
 void axp__mod_prepare(struct axp__mods *m, struct axp__mod *mod, uint32_t pid,
                       uint64_t mapped_bytes);
+/* Bytes of the file at an offset; false: they are not there. */
+bool axp__mod_read(struct axp__mod *mod, uint32_t pid, uint64_t offset,
+                   void *out, size_t n);
 /* What the file calls the place at an offset in it. */
 uint64_t axp__mod_address(const struct axp__mod *mod, uint64_t offset);
 

@@ -165,12 +165,25 @@ static bool is_return_address(size_t i)
 #endif
 }
 
-/* False: this was the last, or nobody knows. */
-static bool step_by_row(struct walk *w, const struct axp__cfi_row *row)
+enum step {
+    STEP_DONE,
+    STEP_WAS_LAST,
+    STEP_CUT, /* the copy of the stack ends */
+    STEP_LOST
+};
+
+static enum step why_not(const struct walk *w, enum axp__cfi_rule rule,
+                         uint64_t cfa)
+{
+    if (rule == AXP__CFI_UNDEFINED) return STEP_WAS_LAST;
+    return cfa - w->stack > w->of->sample->n_stack ? STEP_CUT : STEP_LOST;
+}
+
+static enum step step_by_row(struct walk *w, const struct axp__cfi_row *row)
 {
     struct frame caller = w->now;
     uint64_t cfa, at;
-    if (!find_cfa(w, row, &cfa)) return false;
+    if (!find_cfa(w, row, &cfa)) return STEP_LOST;
     for (size_t i = 0; i < AXP__REGS_KEPT; i++) {
         uint64_t *reg = &caller.reg[axp__reg_kept[i]];
         switch (row->kept[i].rule) {
@@ -185,13 +198,13 @@ static bool step_by_row(struct walk *w, const struct axp__cfi_row *row)
                 continue;
             break;
         }
-        if (is_return_address(i)) return false;
+        if (is_return_address(i)) return why_not(w, row->kept[i].rule, cfa);
         *reg = 0; /* known no more */
     }
     caller.reg[AXP__DWARF_SP] = cfa;
     set_link(&caller);
     w->now = caller;
-    return true;
+    return STEP_DONE;
 }
 
 /* Code without tables, made at run time as a rule: the frame pointer leads to
@@ -209,7 +222,7 @@ static bool step_by_pointer(struct walk *w)
     return true;
 }
 
-/* ---- all of them -------------------------------------------------------- */
+/* ---- places ------------------------------------------------------------- */
 
 static void begin(struct walk *w)
 {
@@ -253,6 +266,125 @@ static uint64_t place_of(const struct walk *w, bool is_exact,
     return mod->bias + address + !is_exact;
 }
 
+/* ---- code of a file that has no tables ---------------------------------- */
+
+/* Kernels written in assembly, as a rule: the return address lies somewhere
+ * above the stack pointer. It is the first word that is in code, behind an
+ * instruction that calls (and, where that says whom, whom it calls has no
+ * tables either), and from which tables lead to the thread's first function, or
+ * far enough where the copy of the stack ends before it. */
+
+#define SCAN_MOST 256u /* words */
+#define CHAIN_MOST 256u
+#define KEPT_MOST 8u /* registers that a function keeps on its stack */
+
+struct site { /* of a call */
+    struct axp__mod *mod;
+    uint64_t offset; /* in its file, of what comes after it */
+};
+
+static bool site_of(const struct walk *w, uint64_t pc, struct site *out)
+{
+    const struct axp__unwind *u = w->of;
+    const struct axp__code *code = axp__layout_find(u->layout, pc - 1);
+    if (!code || code->mod->path[0] != '/') return false;
+    axp__mod_prepare(u->mods, code->mod, u->layout->pid,
+                     code->end - code->first);
+    *out = (struct site){code->mod, pc - code->first + code->offset};
+    return code->mod->cfi;
+}
+
+/* x86-64: "call there", or "call what a register or a word of memory says", in
+ * any of its lengths. */
+static bool is_behind_call(const struct walk *w, const struct site *at)
+{
+    uint8_t code[7];
+    int32_t distance;
+    if (at->offset < sizeof code ||
+        !axp__mod_read(at->mod, w->of->layout->pid, at->offset - sizeof code,
+                       code, sizeof code))
+        return false;
+    memcpy(&distance, code + 3, sizeof distance);
+    if (code[2] == 0xe8) {
+        uint64_t to =
+            axp__mod_address(at->mod, at->offset) + (uint64_t)(int64_t)distance;
+        return !axp__cfi_row(at->mod->cfi, to);
+    }
+    for (size_t i = 0; i + 2 <= sizeof code; i++)
+        if (code[i] == 0xff && (code[i + 1] & 0x38) == 0x10) return true;
+    return false;
+}
+
+static bool leads_to_first(struct walk w)
+{
+    for (size_t n = 0; n < CHAIN_MOST; n++) {
+        const struct axp__cfi_row *row;
+        uint64_t sp = w.now.reg[AXP__DWARF_SP];
+        if (!place_of(&w, false, &row) || !row || row->is_signal) return false;
+        enum step step = step_by_row(&w, row);
+        if (step != STEP_DONE)
+            return step == STEP_WAS_LAST || (step == STEP_CUT && n >= 2);
+        if (w.now.reg[AXP__DWARF_SP] <= sp) return false;
+    }
+    return false;
+}
+
+/* The frame pointer that the caller may need is kept near the return address,
+ * below it. */
+static bool find_pointer(struct walk *caller, uint64_t where)
+{
+    for (uint64_t i = 1; i <= KEPT_MOST; i++) {
+        uint64_t fp;
+        if (!load(caller, where - 8 * i, &fp)) return false;
+        if (fp <= where || fp - where > FRAME_MOST) continue;
+        caller->now.reg[AXP__DWARF_FP] = fp;
+        if (leads_to_first(*caller)) return true;
+    }
+    return false;
+}
+
+/* The word so far above the stack pointer as the return address. */
+static bool try_word(struct walk *w, uint32_t i)
+{
+    struct walk caller = *w;
+    struct site at;
+    uint64_t pc, where = w->now.reg[AXP__DWARF_SP] + 8 * (uint64_t)i;
+    if (!load(w, where, &pc) || !site_of(w, pc, &at) || !is_behind_call(w, &at))
+        return false;
+    caller.now.reg[AXP__DWARF_PC] = pc;
+    caller.now.reg[AXP__DWARF_SP] = where + 8;
+    if (!leads_to_first(caller) && !find_pointer(&caller, where)) return false;
+    *w = caller;
+    return true;
+}
+
+static bool step_by_search(struct walk *w)
+{
+#if defined(__x86_64__)
+    struct site here;
+    if (!site_of(w, w->now.reg[AXP__DWARF_PC] + 1, &here)) return false;
+    if (here.mod->scan_hint && try_word(w, here.mod->scan_hint)) return true;
+    for (uint32_t i = 0; i < SCAN_MOST; i++) {
+        if (!try_word(w, i)) continue;
+        here.mod->scan_hint = i;
+        return true;
+    }
+#else
+    (void)try_word;
+    (void)w;
+#endif
+    return false;
+}
+
+/* ---- all of them -------------------------------------------------------- */
+
+static bool step(struct walk *w, const struct axp__cfi_row *row,
+                 bool is_innermost)
+{
+    if (row) return step_by_row(w, row) == STEP_DONE;
+    return (is_innermost && step_by_search(w)) || step_by_pointer(w);
+}
+
 size_t axp__unwind(const struct axp__unwind *u, uint64_t *out, size_t cap)
 {
     struct walk w = {.of = u};
@@ -267,7 +399,7 @@ size_t axp__unwind(const struct axp__unwind *u, uint64_t *out, size_t cap)
         uint64_t place = place_of(&w, is_exact, &row);
         if (!place) break;
         out[n++] = place;
-        if (!(row ? step_by_row(&w, row) : step_by_pointer(&w))) break;
+        if (!step(&w, row, is_exact)) break;
         bool has_moved = w.now.reg[AXP__DWARF_SP] > sp ||
                          (w.now.reg[AXP__DWARF_SP] == sp &&
                           w.now.reg[AXP__DWARF_PC] != pc && n < 3);

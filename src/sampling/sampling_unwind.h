@@ -3,7 +3,8 @@
  * will return to.
  *
  *   pc ─► mapping ─► module ─► row ─► CFA ─► return address ─► …
- *                               └ none: by the frame pointer
+ *                               └ none: by a search (innermost, x86-64), by
+ *                                 the frame pointer
  *
  * Place    the parent of axprof run, for each sample; nothing runs in the
  *          process itself.

@@ -11,6 +11,9 @@
  *                                          is closed before the end
  *   sampled_program made MS                "forty" and "sixty" as code that is
  *                                          made at run time, with a map for perf
+ *   sampled_program assembly MS            half of the time in a function without
+ *                                          tables that "by_call" calls, half in
+ *                                          it when "by_pointer" does (x86-64)
  *   sampled_program fork N MS              N children one after the other
  *   sampled_program short N                N threads of a fifth of a ms
  *   sampled_program scopes MS              (with the recorder) "forty" in the
@@ -278,6 +281,59 @@ static int made(const struct job *job)
     return unlink(path) ? 9 : 0;
 }
 
+#if defined(__x86_64__)
+/* Keeps registers, uses the frame pointer for something else, has room on the
+ * stack that it leaves as it was. */
+__asm__(".text\n"
+        ".type without_tables, @function\n"
+        "without_tables:\n"
+        "push %rbp\n"
+        "push %rbx\n"
+        "sub $248, %rsp\n"
+        "mov $1, %ebp\n"
+        "1: dec %rdi\n"
+        "jnz 1b\n"
+        "add $248, %rsp\n"
+        "pop %rbx\n"
+        "pop %rbp\n"
+        "ret\n"
+        ".size without_tables, . - without_tables\n");
+void without_tables(long rounds);
+
+/* Leaves return addresses below the stack pointer. */
+NEVER_INLINE static int leave_traces(int depth)
+{
+    int below = depth ? leave_traces(depth - 1) : 0;
+    sink = below;
+    return below + 1;
+}
+
+NEVER_INLINE static void by_call(long rounds)
+{
+    leave_traces(20);
+    without_tables(rounds);
+    sink = 0;
+}
+
+static void (*volatile pointer)(long) = without_tables;
+
+NEVER_INLINE static void by_pointer(long rounds)
+{
+    leave_traces(20);
+    pointer(rounds);
+    sink = 0;
+}
+
+static void assembly(const struct job *job)
+{
+    for (double end = seconds(CLOCK_MONOTONIC) + job->s;
+         seconds(CLOCK_MONOTONIC) < end;) {
+        by_call(100000);
+        by_pointer(100000);
+    }
+}
+#endif
+
 /* Waits for whatever signal comes: the one that it sends itself. */
 static int waits_for_signals(const struct job *job)
 {
@@ -303,6 +359,9 @@ int main(int argc, char **argv)
     if (!strcmp(word, "closed")) return closed(&job, argv[3]);
     if (!strcmp(word, "scopes")) scopes(&job);
     if (!strcmp(word, "made")) return made(&job);
+#if defined(__x86_64__)
+    if (!strcmp(word, "assembly")) assembly(&job);
+#endif
     if (!strcmp(word, "urgent")) return urgent(&job);
     if (!strcmp(word, "fibre")) return on_a_fibre(&job);
     if (!strcmp(word, "signals")) return waits_for_signals(&job);

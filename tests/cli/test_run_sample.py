@@ -8,6 +8,7 @@ import json
 import math
 import os
 import pathlib
+import platform
 import re
 import shutil
 import signal
@@ -153,6 +154,20 @@ def test_made_at_run_time(c, folder):
     near(f["JS:forty a b.js:1"]["time_share"], 0.4, points(data), "forty")
     near(f["JS:sixty a b.js:2"]["time_share"], 0.6, points(data), "sixty")
     check("gone" not in f, "what was there before")
+
+
+def test_without_tables(c, folder):
+    """Code in assembly that says nothing of its frame: who called it, directly
+    and by a pointer, beside what earlier calls left on the stack."""
+    if platform.machine() != "x86_64":
+        print("        (x86-64 alone)")
+        return
+    for name in ("sampled_program_no_frames", "sampled_program_frames"):
+        data, _ = profile(c, folder, c.program(name), "assembly", 1200)
+        check(functions(data)["without_tables"]["time_share"] > 0.85, "others")
+        for caller in ("by_call", "by_pointer"):
+            near(share_below(data, caller, "without_tables"), 0.5,
+                 0.06 + points(data), caller, "in", name)
 
 
 def test_stripped(c, folder):
@@ -460,9 +475,9 @@ def test_beside_perf(c, folder):
 
 BY_KERNEL = [test_shares, test_recurs, test_builds, test_deep, test_only_thread,
              test_tail_call, test_closed_library, test_made_at_run_time,
-             test_stripped, test_scopes, test_children, test_starved,
-             test_short_threads, test_killed, test_exports, test_perfetto,
-             test_numpy, test_off, test_beside_perf]
+             test_without_tables, test_stripped, test_scopes, test_children,
+             test_starved, test_short_threads, test_killed, test_exports,
+             test_perfetto, test_numpy, test_off, test_beside_perf]
 BY_TIMER = [test_timer, test_timer_in_children, test_timer_gives_way,
             test_timer_starved, test_timer_on_a_fibre, test_not_allowed]
 
