@@ -4,12 +4,13 @@
 
   bench_run.py BUILD [figure ...]
 
-BUILD is a build directory. Figures: start, gpt, untouched, print, sample, calls,
-drain; all unless some are named. Each is measured with and without axprof in turn, now the one first
-and now the other, so that what else the machine does meets both, and is the
-median of the turns' differences or ratios. In brackets: the least and the
-greatest of them, and the same in processor time, with all that axprof itself
-uses, which a busy machine disturbs less. Exits with 1 if a figure misses.
+BUILD is a build directory. Figures: start, gpt, untouched, print, sample, perf,
+calls, drain; all unless some are named. Each is measured with and without
+axprof in turn, now the one first and now the other, so that what else the
+machine does meets both, and is the median of the turns' differences or ratios.
+In brackets: the least and the greatest of them, and the same in processor time,
+with all that axprof itself uses, which a busy machine disturbs less. Exits with
+1 if a figure misses.
 """
 import collections
 import hashlib
@@ -24,6 +25,8 @@ import tempfile
 import time
 
 TURNS = int(os.environ.get("BENCH_TURNS", "7"))  # fewer, for a look
+# Threads that spin while they wait are work to perf, and none to axprof.
+PASSIVE = dict(os.environ, OMP_WAIT_POLICY="passive")
 Cost = collections.namedtuple("Cost", "wall_s cpu_s")
 
 
@@ -116,21 +119,18 @@ def start(b, folder):
 def gpt(b, folder):
     """All defaults: its report is written and its recording is kept. The other
     is the same source compiled without axprof, and linked without it."""
-    env = dict(os.environ, OMP_WAIT_POLICY="passive")
     pairs, _ = in_turn([b.gpt_plain], [b.axprof, "run", "--", b.gpt], folder,
-                       "*.axp", env=env)
+                       "*.axp", env=PASSIVE)
     tell_percent(b, "examples/gpt, over itself uninstrumented", pairs, 2)
 
 
 def untouched(b, folder):
     """A program without a trace of axprof, all adapters and samples on; steps
     and losses that it prints, the columns before its times, are the same."""
-    env = dict(os.environ, OMP_WAIT_POLICY="passive")
-
     def results(pipe):
         return tuple(re.findall(rb"^ +(\d+ +\d\.\d+) ", pipe.read(), re.M))
     pairs, reads = in_turn([b.gpt_plain], [b.axprof, "run", "--", b.gpt_plain],
-                           folder, "*.axp", env=env, reader=results)
+                           folder, "*.axp", env=PASSIVE, reader=results)
     tell_percent(b, "examples/gpt, untouched", pairs, 3)
     is_same = len(set(reads)) == 1 and len(reads[0]) >= 10
     b.tell("... its results", "the same" if is_same else "DIFFER", "the same",
@@ -218,6 +218,59 @@ def sample(b, folder):
            "<= 2 ms", added <= 2)
 
 
+def perf_shares(b, folder, command):
+    """What perf says of user time by function; those that it has a name for."""
+    for words in (["record", "-q", "-F", "997", "-e", "cpu-clock:u", "-o",
+                   "perf.data", "--", *command],
+                  ["report", "-i", "perf.data", "--stdio", "--no-children",
+                   "-F", "overhead,symbol", "-t", "|"]):
+        done = subprocess.run(["perf", *[str(w) for w in words]], cwd=folder,
+                              capture_output=True, text=True, env=PASSIVE)
+        if done.returncode:
+            return {}
+    found = re.findall(r"^\s*([\d.]+)%?\s*\|\[.\]\s*(\S.*?)\s*$", done.stdout,
+                       re.M)
+    return {name: float(share) for share, name in found
+            if not name.startswith("0x")}
+
+
+def our_shares(b, folder, command):
+    report = folder / "r.json"
+    subprocess.run([str(c) for c in [b.axprof, "run", "-q", "--no-file",
+                                     "--report", report, "--", *command]],
+                   cwd=folder, check=True, stdout=subprocess.DEVNULL,
+                   env=PASSIVE)
+    functions = [f for f in json.loads(report.read_text())["functions"]
+                 if f["name"] not in ("[kernel]", "[axprof]")]
+    whole = sum(f["self_ns"] for f in functions)
+    shares = collections.Counter()
+    for f in functions:
+        shares[f["name"]] += f["self_ns"] / whole * 100
+    return shares
+
+
+def beside_perf(b, folder):
+    """The ten largest functions of a trainer, as both tools see them in turn."""
+    command = [b.gpt_plain, "--steps", "40"]
+    rounds = [(perf_shares(b, folder, command), our_shares(b, folder, command))
+              for _ in range(3)]
+    if not all(theirs for theirs, _ in rounds):
+        print("perf may not record here")
+        return
+    mean = [{name: sum(one[i].get(name, 0) for one in rounds) / len(rounds)
+             for name in set().union(*(one[i] for one in rounds))}
+            for i in (0, 1)]
+    worst, which = 0, ""
+    for name, share in sorted(mean[0].items(), key=lambda x: -x[1])[:10]:
+        off = mean[1].get(name, 0) - share
+        print(f"    {name[:40]:42}perf {share:5.1f} %  axprof "
+              f"{mean[1].get(name, 0):5.1f} %")
+        if abs(off) > abs(worst):
+            worst, which = off, name
+    b.tell("ten largest functions, beside perf", f"{worst:+.1f} points",
+           "<= 3", abs(worst) <= 3, f"  ({which})")
+
+
 def calls(b, folder):
     """Calls that adapters are in, in a program that knows nothing of axprof:
     what the call itself takes, with and without."""
@@ -267,7 +320,8 @@ def drain(b, folder, seconds=60):
 
 
 FIGURES = {"start": start, "gpt": gpt, "untouched": untouched,
-           "print": printing, "sample": sample, "calls": calls, "drain": drain}
+           "print": printing, "sample": sample, "perf": beside_perf,
+           "calls": calls, "drain": drain}
 
 
 def main():
