@@ -56,7 +56,7 @@ void cli_sampling_start(cli_sampling *s, const cli_sampling_of *of)
                               .own = owns,
                               .n_own = split(list, owns, 16)};
     s->of = axp_sampling_start(&o, &status);
-    if (!s->of && status == AXP_E_STATE && of->ring) {
+    if (!s->of && of->ring) {
         o.ring = of->ring;
         s->of = axp_sampling_start(&o, &status);
         if (s->of) s->ring = cli_format("%s", of->ring);
@@ -94,7 +94,8 @@ void cli_sampling_say(cli_sampling *s)
     free(s->ring);
     s->ring = NULL;
     if (s->seen.lost)
-        cli_note("%" PRIu64 " of %" PRIu64 " samples were lost: the kernel had "
+        cli_note("at most %" PRIu64 " of %" PRIu64
+                 " samples were lost: the kernel had "
                  "no room for them; --sample with fewer a second needs less",
                  s->seen.lost, s->seen.lost + s->seen.samples);
     free(s->why_not);

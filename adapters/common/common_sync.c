@@ -3,6 +3,7 @@
 #include "adapters/common/common_sync.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <string.h>
 
 #define LEAST_NS 10000u /* of a wait that becomes a scope */
@@ -45,9 +46,11 @@ struct common_sync *common_sync_make(const void *object)
 static void clear(size_t set, size_t way)
 {
     struct common_sync *s = &common_syncs[set][way];
-    uint32_t life = __atomic_add_fetch(&s->life, 1, __ATOMIC_ACQ_REL);
-    memset(s, 0, sizeof *s);
-    __atomic_store_n(&s->life, life, __ATOMIC_RELEASE);
+    __atomic_add_fetch(&s->life, 1, __ATOMIC_ACQ_REL);
+    char *at = (char *)s;
+    size_t life = offsetof(struct common_sync, life);
+    memset(at, 0, life);
+    memset(at + life + sizeof s->life, 0, sizeof *s - life - sizeof s->life);
     __atomic_store_n(&common_sync_index[set][way], 0, __ATOMIC_RELEASE);
 }
 

@@ -140,7 +140,8 @@ static void fill(struct runtime *r, const struct link_map *map)
 #undef REAL
     memcpy(&found, &r->GOMP_parallel, sizeof found);
     pin(found);
-    r->is_llvm = find(handle, "__kmpc_fork_call") != NULL;
+    const void *llvm = find(handle, "__kmpc_fork_call");
+    r->is_llvm = llvm && map_of(llvm) == map_of(found);
     r->is_complete = r->GOMP_parallel && r->GOMP_barrier &&
                      r->omp_get_num_threads && r->omp_get_thread_num;
     if (handle) dlclose(handle);

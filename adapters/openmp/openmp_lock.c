@@ -33,6 +33,18 @@ void openmp_lock_got(const struct openmp_lock *lock)
         common_sync_take(AXP_SYNC_LOCK, lock->object);
 }
 
+void openmp_lock_took(const void *object)
+{
+    __atomic_fetch_add(count_of(object), 1, __ATOMIC_ACQ_REL);
+    common_sync_take(AXP_SYNC_LOCK, object);
+}
+
+void openmp_lock_gave_up(struct openmp_lock *lock)
+{
+    __atomic_fetch_sub(count_of(lock->object), 1, __ATOMIC_ACQ_REL);
+    if (lock->is_wait) common_wait_cancelled(&lock->wait);
+}
+
 void openmp_lock_free(const void *object)
 {
     common_sync_give(AXP_SYNC_LOCK, object, 1);

@@ -110,7 +110,9 @@ struct openmp_arrival openmp_arrive(void)
 {
     uint32_t depth = self.depth;
     struct openmp_arrival a = {0};
-    if (!depth || depth > MOST_NESTED) return a;
+    if (!depth || depth > MOST_NESTED ||
+        !is_there(self.in[depth - 1].team, self.in[depth - 1].number))
+        return a;
     a = arrive_at(self.in[depth - 1].team);
     set_inside(true); /* of the runtime, which may use pthread's */
     return a;

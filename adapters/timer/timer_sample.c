@@ -89,7 +89,7 @@ static uint32_t bytes_from(uintptr_t sp)
 {
     uintptr_t end = self.stack_end;
     bool is_known = self.stack_low <= sp && sp < end; /* or a fibre's */
-    if (!is_known) end = (sp | (PAGE - 1)) + 1;
+    if (!is_known) end = (sp + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
     return end - sp < AXP_RING_STACK ? (uint32_t)(end - sp) : AXP_RING_STACK;
 }
 

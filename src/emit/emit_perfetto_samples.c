@@ -7,8 +7,8 @@
  * Each is interned before the first packet that refers to it. A frame is a
  * function as a whole: the lines in it would part what readers add up.
  *
- * Times off a processor are slices on a track "state" of their thread; between
- * them it ran. */
+ * Times off a processor are slices on a track "state" of their thread. Between
+ * them it ran, or was off for so short a time that it is not in the recording. */
 #include "emit/emit_perfetto.h"
 
 #include <stdlib.h>
@@ -115,9 +115,7 @@ static void put_off(struct samples *s, const axp_sample *sample)
         s->off.thread_id = sample->thread_id;
         s->off.process_id = sample->process_id;
         s->off.track = axp__pf_track(s->p, "state", thread_of(s->p, sample));
-    } else if (begin > s->off.end_ns) {
-        put_state(s->p, s->off.track, "running", s->off.end_ns, begin);
-    } else {
+    } else if (begin < s->off.end_ns) {
         begin = s->off.end_ns; /* by the clock's grain */
     }
     put_state(s->p, s->off.track,

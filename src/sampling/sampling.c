@@ -31,7 +31,8 @@
 #define MS 1000000u
 #define SOONEST (5 * MS)
 #define LATEST (200 * MS)
-#define TASKS (50 * MS) /* what is not known of a thread's end, at most */
+#define A_STEP (20 * MS) /* no step takes much longer */
+#define TASKS (50 * MS)  /* what is not known of a thread's end, at most */
 #define MAPS_AGAIN (100 * MS)
 
 struct axp_sampling {
@@ -83,22 +84,26 @@ static void take_exec(axp_sampling *s, const struct axp__perf_record *r)
     if (!layout) return;
     axp__layout_clear(layout);
     layout->read_ns = 0;
+    layout->has_ended = false; /* its first thread may have */
+    layout->is_heard = true;
     s->has_news = true;
     if (s->timer) read_layout(s, layout, r->time_ns);
 }
 
 static void take_fork(axp_sampling *s, const struct axp__perf_record *r)
 {
-    struct axp__layout *from = axp__layouts_get(&s->layouts, r->fork.parent);
+    struct axp__layout *from = axp__layouts_find(&s->layouts, r->fork.parent);
     if (r->pid == r->fork.parent) return;
     if (s->timer && from && !from->n) read_layout(s, from, r->time_ns);
-    axp__layouts_fork(&s->layouts, r->pid, r->fork.parent);
+    struct axp__layout *to = axp__layouts_fork(&s->layouts, r->pid, from);
+    if (to) to->is_heard = true;
 }
 
 static void take_sample(axp_sampling *s, const struct axp__perf_record *r)
 {
     struct axp__layout *layout = axp__layouts_get(&s->layouts, r->pid);
     if (!layout) return;
+    layout->is_heard = true;
     if (s->timer && !axp__layout_find(layout, r->sample.ip))
         read_layout(s, layout, r->time_ns);
     struct axp__unwind u = {&s->mods, layout, &r->sample};
@@ -154,12 +159,18 @@ static void take(axp_sampling *s, const struct axp__perf_record *r)
 /* Nobody but /proc tells what threads do. */
 static void look_at_tasks(axp_sampling *s)
 {
+    uint32_t gone[64];
+    size_t n_gone = 0;
     if (!s->tasks || !axp__tasks_begin(s->tasks)) return;
     for (size_t i = 0; i < sizeof s->layouts.slot / sizeof *s->layouts.slot;
          i++)
         for (const struct axp__layout *l = s->layouts.slot[i]; l; l = l->next)
-            if (!l->has_ended) axp__tasks_look(s->tasks, l->pid);
+            if (l->is_heard && !l->has_ended &&
+                !axp__tasks_look(s->tasks, l->pid) && n_gone < 64)
+                gone[n_gone++] = l->pid;
     axp__tasks_end(s->tasks);
+    for (size_t i = 0; i < n_gone; i++)
+        axp__layouts_end(&s->layouts, gone[i]);
 }
 
 static bool next(axp_sampling *s, bool is_end, struct axp__perf_record *r)
@@ -168,15 +179,27 @@ static bool next(axp_sampling *s, bool is_end, struct axp__perf_record *r)
                     : axp__perf_next(s->perf, is_end, r);
 }
 
-static void take_all(axp_sampling *s, bool is_end)
+/* A program that is faster than we are does not keep us from all else. */
+static bool is_too_long(uint64_t begin_ns, uint64_t n)
+{
+    return n % 64 == 0 && axp__clock_of(CLOCK_MONOTONIC) - begin_ns > A_STEP;
+}
+
+/* False: more is there. */
+static bool take_all(axp_sampling *s, bool is_end)
 {
     struct axp__perf_record r;
-    while (next(s, is_end, &r))
+    uint64_t begin_ns = axp__clock_of(CLOCK_MONOTONIC), n = 0;
+    bool is_all = true;
+    while (is_all && next(s, is_end, &r)) {
         take(s, &r);
+        is_all = is_end || !is_too_long(begin_ns, ++n);
+    }
     if (s->timer) s->info.lost += axp__timer_lost(s->timer);
     look_at_tasks(s);
     axp__sampled_modules(s->file, &s->mods);
     axp__sampled_flush(s->file, is_end);
+    return is_all;
 }
 
 /* ---- the public calls --------------------------------------------------- */
@@ -263,8 +286,8 @@ axp_ns axp_sampling_step(axp_sampling *s)
     double fill =
         s->timer ? axp__timer_fill(s->timer) : axp__perf_fill(s->perf);
     s->has_news = false;
-    take_all(s, false);
-    if (s->timer && s->has_news) s->interval = SOONEST;
+    bool is_all = take_all(s, false);
+    if ((s->timer && s->has_news) || !is_all) s->interval = SOONEST;
     if (fill > 0.25)
         s->interval /= 2;
     else if (fill < 0.1)
@@ -279,7 +302,7 @@ axp_status axp_sampling_stop_sized(axp_sampling *s, axp_sampling_info *seen,
                                    size_t size)
 {
     if (!s) return AXP_OK;
-    take_all(s, true);
+    (void)take_all(s, true);
     axp__states_end(s->states, axp__clock_of(CLOCK_MONOTONIC_RAW));
     axp__states_destroy(s->states);
     if (s->tasks) axp__tasks_give(s->tasks, give_states, s);

@@ -14,8 +14,9 @@
 #define AGAIN_NS 50000000u
 #define MOST_BYTES ((off_t)256 << 20) /* of a file */
 #define MOST_NAMES 1000000u
-#define MOST_LINE 1024u /* longer names are cut */
-#define LOOK_MOST 64u   /* names before an address */
+#define PIECE 65536u   /* that is read at once; no line is longer */
+#define MOST_NAME 1000 /* bytes; longer names are cut */
+#define LOOK_MOST 64u  /* names before an address */
 
 struct entry {
     uint64_t first, bytes;
@@ -26,7 +27,9 @@ struct entry {
 struct axp__jit {
     uint32_t pid;
     uint64_t read_ns; /* when it was last looked at; 0: never */
+    ino_t inode;      /* of the file */
     off_t at;         /* what was read of it */
+    bool is_in_long;  /* … which is within a line that is too long */
     struct entry *entry;
     size_t n, cap;
     uint32_t n_lines;
@@ -110,7 +113,7 @@ static void add_line(struct axp__jit *j, char *line)
     if (rest == length || *rest != ' ' || !rest[1]) return;
     if (!e.bytes || e.first + e.bytes < e.first || j->n == MOST_NAMES) return;
     clean(rest);
-    if (asprintf(&path, AXP__JIT "%s", rest + 1) < 0) return;
+    if (asprintf(&path, AXP__JIT "%.*s", MOST_NAME, rest + 1) < 0) return;
     if (j->n == j->cap) {
         size_t cap = j->cap ? 2 * j->cap : 256;
         struct entry *wider = realloc(j->entry, cap * sizeof *wider);
@@ -132,40 +135,59 @@ static int by_place(const void *a, const void *b)
     return (x->order > y->order) - (x->order < y->order);
 }
 
-/* Whole lines: the last one may be half written. */
-static void read_lines(struct axp__jit *j, FILE *from)
+/* The whole lines of a piece of the file: how many bytes they are. The last one
+ * may be half written, and one that is longer than a piece is none. */
+static size_t add_lines(struct axp__jit *j, char *piece, size_t n)
 {
-    char line[MOST_LINE];
-    while (j->at < MOST_BYTES && fgets(line, sizeof line, from)) {
-        size_t len = strlen(line);
-        bool is_whole = len && line[len - 1] == '\n';
-        off_t end = j->at + (off_t)len;
-        for (int c = 0; !is_whole && len == sizeof line - 1; end++) {
-            c = getc(from); /* the rest of a long one */
-            if (c == EOF) return;
-            is_whole = c == '\n';
-        }
-        if (!is_whole) return;
-        if (len && line[len - 1] == '\n') line[len - 1] = 0;
-        add_line(j, line);
-        j->at = end;
+    size_t done = 0;
+    for (char *end; (end = memchr(piece + done, '\n', n - done));) {
+        *end = 0;
+        if (!j->is_in_long) add_line(j, piece + done);
+        j->is_in_long = false;
+        done = (size_t)(end - piece) + 1;
+    }
+    if (done || n < PIECE) return done;
+    j->is_in_long = true;
+    return n;
+}
+
+static void read_lines(struct axp__jit *j, int fd)
+{
+    char piece[PIECE + 1];
+    while (j->at < MOST_BYTES) {
+        ssize_t n = pread(fd, piece, PIECE, j->at);
+        size_t done = n > 0 ? add_lines(j, piece, (size_t)n) : 0;
+        if (!done) return;
+        j->at += (off_t)done;
     }
 }
 
+static void forget(struct axp__jit *j)
+{
+    for (size_t i = 0; i < j->n; i++)
+        free(j->entry[i].path);
+    j->n = 0;
+    j->at = 0;
+    j->is_in_long = false;
+}
+
+/* A file that is another, or shorter than it was, is read from its beginning. */
 static void look(struct axp__jit *j)
 {
+    struct stat st;
     uint64_t now = axp__clock_of(CLOCK_MONOTONIC);
     if (j->read_ns && now - j->read_ns < AGAIN_NS) return;
     j->read_ns = now;
-    size_t before = j->n;
     int fd = open_map(j->pid);
-    FILE *from = fd >= 0 ? fdopen(fd, "r") : NULL;
-    if (from && !fseeko(from, j->at, SEEK_SET)) read_lines(j, from);
+    if (fd < 0) return;
+    if (!fstat(fd, &st) && (st.st_ino != j->inode || st.st_size < j->at)) {
+        forget(j);
+        j->inode = st.st_ino;
+    }
+    size_t before = j->n;
+    read_lines(j, fd);
     if (j->n > before) qsort(j->entry, j->n, sizeof *j->entry, by_place);
-    if (from)
-        fclose(from);
-    else if (fd >= 0)
-        close(fd);
+    close(fd);
 }
 
 /* ---- finding ------------------------------------------------------------ */
@@ -191,11 +213,8 @@ static const struct entry *find(const struct axp__jit *j, uint64_t pc)
 
 bool axp__jit_find(struct axp__jit *j, uint64_t pc, struct axp__jit_code *out)
 {
+    look(j); /* what is there may have another name by now */
     const struct entry *e = find(j, pc);
-    if (!e) {
-        look(j);
-        e = find(j, pc);
-    }
     if (!e) return false;
     *out = (struct axp__jit_code){e->first, e->bytes, e->path};
     return true;

@@ -3,10 +3,10 @@
  *
  *   /tmp/perf-PID.map:   first (hex) · length (hex) · name, a line each
  *
- * Place    read when a sample is in code that has no file and no name yet, at
- *          most every 50 ms, from where the last reading ended; a later line
- *          takes the place of an earlier one. A process that has another root
- *          or number has its file there, by that.
+ * Place    read when a sample is in code that has no file, at most every 50 ms,
+ *          from where the last reading ended; a later line takes the place of an
+ *          earlier one, and a file that begins anew that of the former. A
+ *          process that has another root or number has its file there, by that.
  * Input    not trusted: only a regular file of the process's user, no link; so
  *          much of it and so many names, and names without control characters.
  * Failure  no names.

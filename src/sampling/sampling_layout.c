@@ -49,6 +49,11 @@ struct axp__layout *axp__layouts_get(struct axp__layouts *s, uint32_t pid)
     return *at;
 }
 
+struct axp__layout *axp__layouts_find(struct axp__layouts *s, uint32_t pid)
+{
+    return *slot_of(s, pid);
+}
+
 /* ---- mappings ----------------------------------------------------------- */
 
 /* The first that ends after an address. */
@@ -146,21 +151,22 @@ static void forget_oldest(struct axp__layouts *s)
 
 /* A number that is used again stays in the list of those that ended, where it
  * is passed over, so that it can end once more. */
-void axp__layouts_fork(struct axp__layouts *s, uint32_t pid, uint32_t parent)
+struct axp__layout *axp__layouts_fork(struct axp__layouts *s, uint32_t pid,
+                                      const struct axp__layout *from)
 {
     struct axp__layout *child = axp__layouts_get(s, pid);
-    const struct axp__layout *from = axp__layouts_get(s, parent);
-    if (!child || !from || child == from) return;
+    if (!child || child == from) return child;
     child->has_ended = false;
     axp__jit_destroy(child->jit);
     child->jit = NULL;
-    struct axp__code *copy = malloc((from->n + 2) * sizeof *copy);
-    if (!copy) return;
+    struct axp__code *copy = from ? malloc((from->n + 2) * sizeof *copy) : NULL;
+    if (!copy) return child;
     if (from->n) memcpy(copy, from->code, from->n * sizeof *copy);
     free(child->code);
     child->code = copy;
     child->n = from->n;
     child->cap = from->n + 2;
+    return child;
 }
 
 void axp__layouts_end(struct axp__layouts *s, uint32_t pid)

@@ -18,6 +18,7 @@ struct axp__code { /* a mapping of code */
 struct axp__layout {
     uint32_t pid;
     bool has_ended;
+    bool is_heard;          /* it said something itself */
     struct axp__code *code; /* by address; they do not overlap */
     size_t n, cap;
     struct axp__jit *jit;      /* names of code without a file; NULL: none */
@@ -38,7 +39,11 @@ void axp__layouts_fini(struct axp__layouts *s);
 struct axp__layout *axp__layouts_get(struct axp__layouts *s, uint32_t pid);
 bool axp__layout_map(struct axp__layout *p, struct axp__code code);
 void axp__layout_clear(struct axp__layout *p);
-void axp__layouts_fork(struct axp__layouts *s, uint32_t pid, uint32_t parent);
+/* NULL: it is not known. */
+struct axp__layout *axp__layouts_find(struct axp__layouts *s, uint32_t pid);
+/* A child, of whom is not known where from is NULL; NULL: no memory. */
+struct axp__layout *axp__layouts_fork(struct axp__layouts *s, uint32_t pid,
+                                      const struct axp__layout *from);
 void axp__layouts_end(struct axp__layouts *s, uint32_t pid);
 /* The code at an address; NULL: none. */
 const struct axp__code *axp__layout_find(const struct axp__layout *p,

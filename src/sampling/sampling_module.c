@@ -85,12 +85,17 @@ bool axp__mods_is_own(const struct axp__mods *m, const struct axp__mod *mod)
 
 /* ---- one of them -------------------------------------------------------- */
 
-/* All code that has no file is one module. */
+/* All code that has no file is one module; some memory is called like one. */
 static const char *path_of(const struct axp__perf_mapping *mapping)
 {
+    static const char *const memory[] = {"//anon", "/memfd:", "/dev/zero",
+                                         "/SYSV", "/anon_hugepage"};
     const char *path = mapping->path;
     if (!strcmp(path, "[vdso]")) return path;
-    return path[0] == '/' && strncmp(path, "//anon", 6) != 0 ? path : ANONYMOUS;
+    if (path[0] != '/') return ANONYMOUS;
+    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++)
+        if (!strncmp(path, memory[i], strlen(memory[i]))) return ANONYMOUS;
+    return path;
 }
 
 static struct axp__mod *find(struct axp__mods *m, const char *path,
@@ -216,19 +221,36 @@ static bool read_headers(struct axp__mod *mod, const struct image *image)
     return mod->n_loads;
 }
 
-/* As this process sees it, or as that one does: it may have another root. */
-static int open_file(const char *path, uint32_t pid)
+static int open_regular(const char *path, uint64_t *inode)
 {
-    char other[64 + 4096];
     struct stat st;
-    snprintf(other, sizeof other, "/proc/%lu/root%s", (unsigned long)pid, path);
-    const char *tries[] = {path, other};
-    for (int i = 0; i < 2; i++) {
-        int fd = open(tries[i], O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-        if (fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode)) return fd;
-        if (fd >= 0) close(fd);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0) return -1;
+    if (!fstat(fd, &st) && S_ISREG(st.st_mode)) {
+        *inode = st.st_ino;
+        return fd;
     }
+    close(fd);
     return -1;
+}
+
+/* As that process sees it, which may have another root, or, if it is gone, as
+ * this one does; the one that is the file that was mapped, if one is. */
+static int open_file(const struct axp__mod *mod, uint32_t pid)
+{
+    char theirs[64 + 4096];
+    uint64_t inode;
+    snprintf(theirs, sizeof theirs, "/proc/%lu/root%s", (unsigned long)pid,
+             mod->path);
+    int fd = open_regular(theirs, &inode);
+    if (fd >= 0 && inode == mod->inode) return fd;
+    int own = open_regular(mod->path, &inode);
+    if (fd < 0 || (own >= 0 && inode == mod->inode)) {
+        if (fd >= 0) close(fd);
+        return own;
+    }
+    if (own >= 0) close(own);
+    return fd;
 }
 
 /* Every process has the same one, this one too. */
@@ -247,7 +269,7 @@ static bool prepare_vdso(struct axp__mod *mod, uint64_t bytes)
 
 static bool prepare_file(struct axp__mod *mod, uint32_t pid)
 {
-    int fd = open_file(mod->path, pid);
+    int fd = open_file(mod, pid);
     if (fd < 0) return false;
     struct image image = {fd, NULL, 0};
     if (!read_headers(mod, &image)) {
@@ -283,7 +305,7 @@ bool axp__mod_read(struct axp__mod *mod, uint32_t pid, uint64_t offset,
 {
     if (mod->path[0] != '/') return false;
     if (!mod->fd) {
-        int fd = open_file(mod->path, pid);
+        int fd = open_file(mod, pid);
         mod->fd = fd < 0 ? -1 : fd + 1;
     }
     return mod->fd > 0 &&

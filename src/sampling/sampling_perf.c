@@ -291,8 +291,10 @@ static bool read_sample(const struct perf_event_header *h,
     s->weight_ns = take(&r);
     s->is_kernel =
         (h->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
-    if (take(&r) == PERF_SAMPLE_REGS_ABI_64) {
-        s->regs = (const uint64_t *)(const void *)r.at;
+    uint64_t abi = take(&r);
+    if (abi != PERF_SAMPLE_REGS_ABI_NONE) {
+        if (abi == PERF_SAMPLE_REGS_ABI_64) /* no unwinding of 32 bits */
+            s->regs = (const uint64_t *)(const void *)r.at;
         if ((size_t)(r.end - r.at) < 8 * AXP__REGS_N) return false;
         r.at += 8 * AXP__REGS_N;
     }
@@ -333,6 +335,9 @@ static bool read_record(const struct perf_event_header *h,
     case PERF_RECORD_SAMPLE: return read_sample(h, out);
     case PERF_RECORD_MMAP2: return read_mapping(h, out);
     case PERF_RECORD_COMM:
+        if (h->size < sizeof *h + 8 + 16) return false;
+        out->pid = half(b); /* another thread may have given it its name */
+        out->tid = half(b + 4);
         out->comm.name = read_text(h, b + 8);
         out->comm.is_exec = h->misc & PERF_RECORD_MISC_COMM_EXEC;
         return out->comm.name;

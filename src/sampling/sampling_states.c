@@ -135,6 +135,26 @@ static struct thread *get(struct axp__states *s,
     return *at = t;
 }
 
+/* A thread that calls exec takes the place of the first, and all others are
+ * gone without a word. */
+static void end_others(struct axp__states *s, const struct axp__perf_record *r)
+{
+    for (size_t i = 0; i < sizeof s->slot / sizeof *s->slot; i++)
+        for (struct thread **at = &s->slot[i]; *at;)
+            if ((*at)->sums.process == r->pid && (*at)->sums.tid != r->tid)
+                end(s, at, r->time_ns);
+            else
+                at = &(*at)->next;
+}
+
+/* Records are missing: what threads do is not known until the next one. */
+static void forget(struct axp__states *s, uint64_t now_ns)
+{
+    for (size_t i = 0; i < sizeof s->slot / sizeof *s->slot; i++)
+        for (struct thread *t = s->slot[i]; t; t = t->next)
+            enter(s, t, AXP__THREAD_UNKNOWN, now_ns);
+}
+
 void axp__states_take(struct axp__states *s, const struct axp__perf_record *r)
 {
     struct thread *t;
@@ -151,6 +171,7 @@ void axp__states_take(struct axp__states *s, const struct axp__perf_record *r)
         if (*at) end(s, at, r->time_ns);
         break;
     case PERF_RECORD_COMM:
+        if (r->comm.is_exec) end_others(s, r);
         t = get(s, r);
         if (t) set_name(t, r->comm.name);
         if (t && r->comm.is_exec && !t->state) t->state = AXP__THREAD_RUNS;
@@ -164,6 +185,7 @@ void axp__states_take(struct axp__states *s, const struct axp__perf_record *r)
                                          : AXP__THREAD_WAITS,
                   r->time_ns);
         break;
+    case PERF_RECORD_LOST: forget(s, r->time_ns); break;
     default: break;
     }
 }

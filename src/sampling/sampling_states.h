@@ -41,7 +41,7 @@ struct axp__states_to {
 
 struct axp__states *axp__states_create(const struct axp__states_to *to);
 void axp__states_destroy(struct axp__states *s); /* NULL allowed */
-/* FORK, EXIT, SWITCH, COMM; others are nothing. */
+/* FORK, EXIT, SWITCH, COMM, LOST; others are nothing. */
 void axp__states_take(struct axp__states *s, const struct axp__perf_record *r);
 /* All that are left end now. */
 void axp__states_end(struct axp__states *s, uint64_t now_ns);

@@ -148,7 +148,7 @@ bool axp__tasks_begin(struct axp__tasks *t)
     return true;
 }
 
-void axp__tasks_look(struct axp__tasks *t, uint32_t pid)
+bool axp__tasks_look(struct axp__tasks *t, uint32_t pid)
 {
     char path[48];
     snprintf(path, sizeof path, "/proc/%lu/task", (unsigned long)pid);
@@ -157,6 +157,7 @@ void axp__tasks_look(struct axp__tasks *t, uint32_t pid)
         if (e->d_name[0] >= '0' && e->d_name[0] <= '9')
             look_at(t, dirfd(folder), e->d_name, pid);
     if (folder) closedir(folder);
+    return folder;
 }
 
 void axp__tasks_end(struct axp__tasks *t)

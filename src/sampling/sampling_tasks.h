@@ -22,7 +22,7 @@ void axp__tasks_destroy(struct axp__tasks *t); /* NULL allowed */
 /* Whether it is time for another look; then each process is to be looked at,
  * and the look ended. */
 bool axp__tasks_begin(struct axp__tasks *t);
-void axp__tasks_look(struct axp__tasks *t, uint32_t pid);
+bool axp__tasks_look(struct axp__tasks *t, uint32_t pid); /* false: gone */
 void axp__tasks_end(struct axp__tasks *t);
 /* Each thread, its times in ns of CLOCK_MONOTONIC_RAW. */
 void axp__tasks_give(struct axp__tasks *t,

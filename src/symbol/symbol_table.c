@@ -20,8 +20,9 @@ static uint8_t rank_of(const GElf_Sym *symbol)
 static bool is_code(const GElf_Sym *symbol, const char *name)
 {
     unsigned type = GELF_ST_TYPE(symbol->st_info);
-    return name && *name && symbol->st_shndx != SHN_UNDEF &&
-           (type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE);
+    if (!name || !*name || symbol->st_shndx == SHN_UNDEF) return false;
+    return type == STT_FUNC || type == STT_GNU_IFUNC ||
+           (type == STT_NOTYPE && *name != '$'); /* aarch64: "$x", "$d" */
 }
 
 /* Where the section of a label ends; 0: it has none, or holds no code. */

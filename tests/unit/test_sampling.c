@@ -52,7 +52,7 @@ static void layouts_are_what_was_mapped_last(void **state)
             truth[pid] = (struct model){0};
         } else if (what < 4) {
             uint32_t parent = (pid + 1) % 3;
-            axp__layouts_fork(&all, pid, parent);
+            axp__layouts_fork(&all, pid, axp__layouts_get(&all, parent));
             truth[pid] = truth[parent];
         } else if (what < 5) {
             axp__layouts_end(&all, pid); /* what it had stays for a while */
@@ -84,7 +84,7 @@ static void many_processes_come_and_go(void **state)
     struct axp__code code = {1, 2, 0, &mod};
     assert_true(axp__layout_map(axp__layouts_get(&all, 1), code));
     for (uint32_t pid = 2; pid < 20000; pid++) {
-        axp__layouts_fork(&all, pid % 5000 + 2, 1);
+        axp__layouts_fork(&all, pid % 5000 + 2, axp__layouts_get(&all, 1));
         assert_non_null(
             axp__layout_find(axp__layouts_get(&all, pid % 5000 + 2), 1));
         axp__layouts_end(&all, pid % 5000 + 2);
@@ -316,6 +316,17 @@ static void maps_for_perf_are_read(void **state)
     write_map(" written\n", true);
     usleep(60000);
     assert_string_equal(name_at(j, 0x3000), "[jit] half written");
+    char *late = calloc(1, 200000); /* one line too long, then what counts */
+    memset(late, 'x', 199000);
+    strcpy(late + 199000, "\n1000 10 two\n");
+    write_map(late, true);
+    free(late);
+    usleep(60000);
+    assert_string_equal(name_at(j, 0x1000), "[jit] two"); /* and not one */
+    write_map("1000 10 three\n", false); /* written anew, and shorter */
+    usleep(60000);
+    assert_string_equal(name_at(j, 0x1000), "[jit] three");
+    assert_string_equal(name_at(j, 0x3000), "none");
     axp__jit_destroy(j);
     assert_int_equal(rename(path, link), 0); /* a link is not followed */
     assert_int_equal(symlink(link, path), 0);
@@ -405,6 +416,29 @@ static void states_add_up(void **state)
     }
 }
 
+/* Another thread than the first becomes a program; records are missing. */
+static void states_end_and_are_forgotten(void **state)
+{
+    (void)state;
+    struct given g = {.n = 0};
+    struct axp__states *s =
+        axp__states_create(&(struct axp__states_to){give, give_off, &g});
+    tell(s, PERF_RECORD_COMM, 10, 1000, NULL);
+    tell(s, PERF_RECORD_FORK, 11, 1000, NULL);
+    tell(s, PERF_RECORD_SWITCH, 11, 1000, "i");
+    tell(s, PERF_RECORD_COMM, 10, 1500, NULL);
+    assert_int_equal(g.n, 1); /* 11 is 10 now */
+    assert_int_equal(g.at[0].tid, 11);
+    assert_int_equal(g.at[0].ran_ns, 500);
+    tell(s, PERF_RECORD_LOST, 0, 2000, NULL);
+    tell(s, PERF_RECORD_SWITCH, 10, 9000, "o");
+    axp__states_end(s, 9100);
+    axp__states_destroy(s);
+    assert_int_equal(g.n, 2);
+    assert_int_equal(g.at[1].ran_ns, 1000);
+    assert_int_equal(g.at[1].waited_ns, 100);
+}
+
 /* Each time off a processor from 10 µs on; then, of very many, the longer. */
 static void times_off_are_told(void **state)
 {
@@ -465,6 +499,7 @@ int main(void)
         cmocka_unit_test(nonsense_is_no_harm),
         cmocka_unit_test(maps_for_perf_are_read),
         cmocka_unit_test(states_add_up),
+        cmocka_unit_test(states_end_and_are_forgotten),
         cmocka_unit_test(times_off_are_told),
         cmocka_unit_test(state_bytes_come_back),
     };
