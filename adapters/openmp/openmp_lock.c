@@ -33,12 +33,6 @@ void openmp_lock_got(const struct openmp_lock *lock)
         common_sync_take(AXP_SYNC_LOCK, lock->object);
 }
 
-void openmp_lock_took(const void *object)
-{
-    __atomic_fetch_add(count_of(object), 1, __ATOMIC_ACQ_REL);
-    common_sync_take(AXP_SYNC_LOCK, object);
-}
-
 void openmp_lock_gave_up(struct openmp_lock *lock)
 {
     __atomic_fetch_sub(count_of(lock->object), 1, __ATOMIC_ACQ_REL);

@@ -16,7 +16,6 @@ struct openmp_lock {
 struct openmp_lock openmp_lock_want(const void *object);
 void openmp_lock_got(const struct openmp_lock *lock);
 void openmp_lock_gave_up(struct openmp_lock *lock);
-void openmp_lock_took(const void *object); /* without having wanted it */
 void openmp_lock_free(const void *object);
 
 #endif

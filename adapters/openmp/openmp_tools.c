@@ -33,7 +33,6 @@ enum { /* events */
 enum { AT_BEGIN = 1, AT_END = 2 };
 enum { TASK_INITIAL = 1 };
 enum { TASK_COMPLETE = 1, TASK_CANCEL = 3 };
-enum { MUTEX_TEST_LOCK = 2, MUTEX_TEST_NEST_LOCK = 4 };
 enum { WORK_OF_OTHERS = 4 }; /* who meets a single that another one runs */
 enum {                       /* what is waited for */
        BARRIER_IMPLICIT = 2,
@@ -111,6 +110,14 @@ static void pop_task(void)
     if (self.n_tasks < MOST_OPEN) openmp_task_end(self.tasks[self.n_tasks]);
 }
 
+/* What was wanted and not told to be got: a lock that was tried in vain, or a
+ * nested one that the thread has already. The thread has gone on since. */
+static void give_up(void)
+{
+    if (self.lock.object) openmp_lock_gave_up(&self.lock);
+    self.lock.object = NULL;
+}
+
 /* ---- regions ------------------------------------------------------------ */
 
 /* A return address: the call is before it. */
@@ -144,6 +151,7 @@ static void on_implicit_task(int endpoint, union data *parallel,
                              unsigned index, int flags)
 {
     if (flags & TASK_INITIAL) return;
+    give_up();
     if (endpoint == AT_BEGIN && parallel && parallel->ptr) {
         task->ptr = parallel->ptr;
         openmp_enter(parallel->ptr, n_members, index != 0);
@@ -167,6 +175,7 @@ static void on_sync_region(int kind, int endpoint, union data *parallel,
                            union data *task, const void *return_address)
 {
     (void)parallel;
+    give_up();
     if (endpoint != AT_BEGIN || !task || !task->ptr ||
         task->value & IS_EXPLICIT ||
         !is_of_end(kind, task->ptr, return_address))
@@ -252,36 +261,19 @@ static const void *object_of(uint64_t wait_id)
     return (const void *)(uintptr_t)wait_id;
 }
 
-/* Kinds of locks that are only tried: nobody waits, and nobody tells when it
- * was in vain. */
-static bool is_test(int kind)
-{
-    return kind == MUTEX_TEST_LOCK || kind == MUTEX_TEST_NEST_LOCK;
-}
-
-/* What was wanted and not told to be got: a nested lock that the thread had. */
-static void give_up(void)
-{
-    if (self.lock.object) openmp_lock_gave_up(&self.lock);
-    self.lock.object = NULL;
-}
-
 static void on_mutex_acquire(int kind, unsigned hint, unsigned how,
                              uint64_t wait_id, const void *return_address)
 {
-    (void)hint, (void)how, (void)return_address;
+    (void)kind, (void)hint, (void)how, (void)return_address;
     give_up();
-    if (!is_test(kind)) self.lock = openmp_lock_want(object_of(wait_id));
+    self.lock = openmp_lock_want(object_of(wait_id));
 }
 
 static void on_mutex_acquired(int kind, uint64_t wait_id,
                               const void *return_address)
 {
-    (void)return_address;
-    if (is_test(kind))
-        openmp_lock_took(object_of(wait_id));
-    else if (self.lock.object == object_of(wait_id))
-        openmp_lock_got(&self.lock);
+    (void)kind, (void)return_address;
+    if (self.lock.object == object_of(wait_id)) openmp_lock_got(&self.lock);
     self.lock.object = NULL;
 }
 

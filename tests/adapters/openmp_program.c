@@ -10,6 +10,7 @@
 #define THREADS 2
 #define LATE_MS 3
 #define TASKS 500
+#define LOCKS 300
 
 static uint64_t tids[THREADS];
 static uint64_t waited_ns[THREADS][THREADS + 1], n_waits[THREADS][THREADS + 1];
@@ -54,6 +55,34 @@ static void sections(void)
         }
 #pragma omp barrier
     }
+}
+
+/* Tried in vain, and taken again by who has it: that is no wait, and nobody is
+ * taken for one who waits afterwards. */
+static void locks(void)
+{
+    omp_lock_t lock;
+    omp_nest_lock_t nested;
+    omp_init_lock(&lock);
+    omp_init_nest_lock(&nested);
+    omp_set_lock(&lock);
+#pragma omp parallel num_threads(THREADS)
+    if (omp_get_thread_num() == 1)
+        for (int i = 0; i < LOCKS; i++)
+            if (omp_test_lock(&lock)) abort();
+    omp_unset_lock(&lock);
+    for (int i = 0; i < LOCKS; i++) {
+        omp_set_nest_lock(&nested);
+        omp_set_nest_lock(&nested);
+        omp_unset_nest_lock(&nested);
+        omp_unset_nest_lock(&nested);
+        omp_set_lock(&lock);
+        omp_unset_lock(&lock);
+        if (!omp_test_lock(&lock)) abort();
+        omp_unset_lock(&lock);
+    }
+    omp_destroy_lock(&lock);
+    omp_destroy_nest_lock(&nested);
 }
 
 /* Most of them run at the barrier that ends the region. */
@@ -134,6 +163,7 @@ int main(int argc, char **argv)
     CHECK(!axp_global_open(path));
     regions();
     loops();
+    locks();
     sections();
     tasks();
     CHECK(!axp_finish(axp_global()));
@@ -162,6 +192,9 @@ int main(int argc, char **argv)
     CHECK(waited_ns[0][1] + waited_ns[1][0] + waited_ns[0][THREADS] +
               waited_ns[1][THREADS] >=
           (REGIONS - 2) * MS / 2);
+    CHECK(n_waits[0][0] + n_waits[0][1] + n_waits[0][THREADS] + n_waits[1][0] +
+              n_waits[1][1] + n_waits[1][THREADS] <=
+          REGIONS * THREADS);
     axp_view_destroy(view);
     unlink(path);
     puts("regions are recorded");
