@@ -35,6 +35,7 @@ static void free_mod(struct axp__mod *mod)
 {
     axp__cfi_close(mod->cfi);
     if (mod->fd > 0) close(mod->fd - 1);
+    free(mod->found);
     free(mod->bytes);
     free(mod->path);
     free(mod);

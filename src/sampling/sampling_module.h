@@ -38,7 +38,10 @@ struct axp__mod {
     struct axp__cfi *cfi; /* NULL: none */
     char *bytes;          /* of the vdso */
     int fd;               /* - 1 of the file, to read code; 0: not opened */
-    uint32_t scan_hint;   /* sampling_unwind.c: where it found the last one */
+    struct axp__found {   /* sampling_unwind.c: return addresses, by place */
+        uint64_t place;   /* an offset in the file */
+        uint32_t word;    /* above the stack pointer */
+    } * found;
 };
 
 struct axp__mods {

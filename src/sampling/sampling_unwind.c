@@ -3,6 +3,7 @@
 #include "sampling/sampling_unwind.h"
 
 #include <dwarf.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "sampling/sampling_cfi.h"
@@ -276,7 +277,8 @@ static uint64_t place_of(const struct walk *w, bool is_exact,
 
 #define SCAN_MOST 256u /* words */
 #define CHAIN_MOST 256u
-#define KEPT_MOST 8u /* registers that a function keeps on its stack */
+#define KEPT_MOST 8u   /* registers that a function keeps on its stack */
+#define FOUND_MOST 64u /* places of a module that are remembered */
 
 struct site { /* of a call */
     struct axp__mod *mod;
@@ -294,11 +296,24 @@ static bool site_of(const struct walk *w, uint64_t pc, struct site *out)
     return code->mod->cfi;
 }
 
-/* x86-64: "call there", or "call what a register or a word of memory says", in
- * any of its lengths. */
+#define CALL_MOST 7u /* bytes of an instruction */
+
+/* x86-64: how long "call what a register or a word of memory says" is, by its
+ * second byte; 0: it is something else. */
+static size_t length_of_call(uint8_t how)
+{
+    uint8_t mode = how >> 6, place = how & 7;
+    size_t more = mode != 3 && place == 4; /* a byte of index and scale */
+    if ((how >> 3 & 7) != 2) return 0;
+    if (mode == 1) return 3 + more;
+    if (mode == 2 || (mode == 0 && place == 5)) return 6 + more;
+    return 2 + more;
+}
+
+/* That, or "call there". */
 static bool is_behind_call(const struct walk *w, const struct site *at)
 {
-    uint8_t code[7];
+    uint8_t code[CALL_MOST];
     int32_t distance;
     if (at->offset < sizeof code ||
         !axp__mod_read(at->mod, w->of->layout->pid, at->offset - sizeof code,
@@ -308,10 +323,11 @@ static bool is_behind_call(const struct walk *w, const struct site *at)
     if (code[2] == 0xe8) {
         uint64_t to =
             axp__mod_address(at->mod, at->offset) + (uint64_t)(int64_t)distance;
-        return !axp__cfi_row(at->mod->cfi, to);
+        if (!axp__cfi_row(at->mod->cfi, to)) return true;
     }
     for (size_t i = 0; i + 2 <= sizeof code; i++)
-        if (code[i] == 0xff && (code[i + 1] & 0x38) == 0x10) return true;
+        if (code[i] == 0xff && length_of_call(code[i + 1]) == sizeof code - i)
+            return true;
     return false;
 }
 
@@ -358,18 +374,28 @@ static bool try_word(struct walk *w, uint32_t i)
     return true;
 }
 
+/* Where it was found for this place before, if that is known. */
+static struct axp__found *found_at(struct axp__mod *mod, uint64_t place)
+{
+    if (!mod->found) mod->found = calloc(FOUND_MOST, sizeof *mod->found);
+    return mod->found ? &mod->found[place % FOUND_MOST] : NULL;
+}
+
 static bool step_by_search(struct walk *w)
 {
 #if defined(__x86_64__)
     struct site here;
     if (!site_of(w, w->now.reg[AXP__DWARF_PC] + 1, &here)) return false;
-    if (here.mod->scan_hint && try_word(w, here.mod->scan_hint)) return true;
+    struct axp__found *before = found_at(here.mod, here.offset);
+    if (before && before->place == here.offset && try_word(w, before->word))
+        return true;
     for (uint32_t i = 0; i < SCAN_MOST; i++) {
         if (!try_word(w, i)) continue;
-        here.mod->scan_hint = i;
+        if (before) *before = (struct axp__found){here.offset, i};
         return true;
     }
 #else
+    (void)found_at;
     (void)try_word;
     (void)w;
 #endif
