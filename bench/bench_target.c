@@ -120,7 +120,7 @@ static int spin(int n_threads, const struct spin *s)
     return 0;
 }
 
-#define GAP 1e-6 /* seconds; two looks are 50 ns apart */
+#define GAP 1e-6 /* seconds: far longer than one look takes */
 
 struct gaps {
     double seconds, taken; /* of them */

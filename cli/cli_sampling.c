@@ -90,7 +90,7 @@ void cli_sampling_say(cli_sampling *s)
     if (s->ring)
         cli_note("functions were sampled by a timer in the program: "
                  "perf_event_open is not allowed here; time in the kernel and "
-                 "what threads do when they do not run is not seen");
+                 "when threads had no processor is not seen");
     free(s->ring);
     s->ring = NULL;
     if (s->seen.lost)

@@ -193,8 +193,9 @@ static void put_frames(struct place *p, const struct known *k, uint64_t address)
         /* no file, such as "[kernel]": its parts have no names */
         if (frame.module && frame.module[0] == '[')
             frame.function = frame.module;
-        if (frame.module && !strncmp(frame.module, "[jit] ", 6))
-            frame.function = frame.module + 6;
+        if (frame.module &&
+            !strncmp(frame.module, AXP__JIT_CODE, strlen(AXP__JIT_CODE)))
+            frame.function = frame.module + strlen(AXP__JIT_CODE);
         put(p, &frame);
         return;
     }

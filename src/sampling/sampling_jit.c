@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "os/os_clock.h"
+#include "tally/tally_capture.h"
 
 #define AGAIN_NS 50000000u
 #define MOST_BYTES ((off_t)256 << 20) /* of a file */
@@ -113,7 +114,7 @@ static void add_line(struct axp__jit *j, char *line)
     if (rest == length || *rest != ' ' || !rest[1]) return;
     if (!e.bytes || e.first + e.bytes < e.first || j->n == MOST_NAMES) return;
     clean(rest);
-    if (asprintf(&path, AXP__JIT "%.*s", MOST_NAME, rest + 1) < 0) return;
+    if (asprintf(&path, AXP__JIT_CODE "%.*s", MOST_NAME, rest + 1) < 0) return;
     if (j->n == j->cap) {
         size_t cap = j->cap ? 2 * j->cap : 256;
         struct entry *wider = realloc(j->entry, cap * sizeof *wider);

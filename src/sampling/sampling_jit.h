@@ -17,13 +17,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define AXP__JIT "[jit] " /* what the path of such code begins with */
-
 struct axp__jit;
 
 struct axp__jit_code {
     uint64_t first, bytes;
-    const char *path; /* AXP__JIT and its name */
+    const char *path; /* AXP__JIT_CODE and its name */
 };
 
 struct axp__jit *axp__jit_create(uint32_t pid); /* NULL: no memory */

@@ -16,6 +16,7 @@
 #include "axprof/axprof.h"
 #include "base/base_text.h"
 #include "sampling/sampling_cfi.h"
+#include "tally/tally_capture.h"
 
 #define FIRST_PLACE ((uint64_t)1 << 20)
 #define PLACE_ROUND ((uint64_t)1 << 20)
@@ -292,7 +293,7 @@ void axp__mod_prepare(struct axp__mods *m, struct axp__mod *mod, uint32_t pid,
                       : false;
     if (!is_elf) {
         mod->n_loads = 0;
-        bool is_jit = !strncmp(mod->path, AXP__JIT, strlen(AXP__JIT));
+        bool is_jit = !strncmp(mod->path, AXP__JIT_CODE, strlen(AXP__JIT_CODE));
         mod->low = 0;
         mod->high =
             is_jit && mod->inode < MOST_BYTES ? mod->inode : UNKNOWN_BYTES;

@@ -37,10 +37,10 @@ struct axp__mod {
     size_t n_loads;
     struct axp__cfi *cfi; /* NULL: none */
     char *bytes;          /* of the vdso */
-    int fd;               /* - 1 of the file, to read code; 0: not opened */
-    struct axp__found {   /* sampling_unwind.c: return addresses, by place */
-        uint64_t place;   /* an offset in the file */
-        uint32_t word;    /* above the stack pointer */
+    int fd;             /* 1 + that of the file, to read code; 0: not opened */
+    struct axp__found { /* sampling_unwind.c: return addresses, by place */
+        uint64_t place; /* an offset in the file */
+        uint32_t word;  /* above the stack pointer */
     } * found;
 };
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* The names of a module by address, sorted once: libdw itself goes through all
- * of them for each question, which for a library of 60,000 symbols takes some
- * ms.
+ * of them for each question.
  *
  *   address ─► the innermost symbol with a length that holds it
  *              else the nearest label before it, in the same section, which no
@@ -12,7 +11,7 @@
  *            then the shortest.
  * Input      a module's symbols, not trusted: any order, lengths that overlap.
  * Ownership  names are the module's, and live as long as its session.
- * Cost       about 0.2 µs a symbol once, then a search by halves.
+ * Cost       all symbols once, sorted; then a search by halves.
  */
 #ifndef AXP_SYMBOL_TABLE_H
 #define AXP_SYMBOL_TABLE_H

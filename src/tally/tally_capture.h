@@ -196,6 +196,8 @@ struct axp__cap_stacks {
 
 /* The path of what is the profiler's own; no file's is like it. */
 #define AXP__OWN_CODE "[axprof]"
+/* What the path of code that a program made begins with; its name follows. */
+#define AXP__JIT_CODE "[jit] "
 
 struct axp__cap_module { /* an object that the process had loaded */
     uint64_t bias;       /* a - bias: an address as its headers count */
