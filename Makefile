@@ -6,7 +6,7 @@ JOBS   ?= $(shell nproc)
 PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := release
-.PHONY: release dev test check-all attack bench bench-run bench-overhead demo install uninstall format tidy clean help
+.PHONY: release dev test check-all attack bench bench-run bench-memory bench-overhead demo install uninstall format tidy clean help
 
 release: ## build the library and the tools, optimized (what `make` does)
 	@tools/install_deps build
@@ -35,6 +35,9 @@ bench: release ## measure recording, trace files and exports; 1: a figure missed
 
 bench-run: release ## measure what `axprof run` costs a program
 	@bench/bench_run.py build/release
+
+bench-memory: release ## measure what looking at a program's malloc costs it
+	@bench/bench_memory.py build/release
 
 bench-overhead: release ## compare what recording is stated to take with what it takes
 	@bench/bench_overhead.py build/release
