@@ -192,8 +192,8 @@ def peer_ways(command):
         ways["heaptrack"] = (["heaptrack", "-o", "heaptrack", *command], None)
     else:
         missing.append("heaptrack")
-    found = sorted(glob.glob("/usr/lib/*/libtcmalloc.so.4") +
-                   glob.glob("/usr/lib64/libtcmalloc.so.4"))
+    found = sorted(glob.glob("/usr/lib/*-linux-gnu*/libtcmalloc.so.4") +
+                   glob.glob("/usr/lib*/libtcmalloc.so.4"))
     if found:
         preload = dict(os.environ, LD_PRELOAD=found[0])
         ways["tcmalloc, no profile"] = (command, preload)

@@ -1,0 +1,336 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""The memory adapter: programs that count their own allocations, and what it
+found of them. All counts are exact: not one block more or less.
+
+  test_run_memory.py AXPROF PROGRAMS [test ...]
+"""
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+
+import run_support
+from memory_support import (NO_STACKS, OFF, SAMPLED, WAYS, Context, Heap,
+                            assert_truth, assert_whole, has_adapter, judge,
+                            profile_heap, sum_of, truth_of)
+from run_support import check, end, environment, equal
+
+BUILDS = ("memory_program", "memory_program_frames", "memory_program_no_frames")
+
+
+# ---- one thread ------------------------------------------------------------
+
+def test_leak(c, folder):
+    """37 blocks, in their function, at their line."""
+    for program in BUILDS:
+        truth, heap, _ = judge(c, folder, "leak37", program=program)
+        places = heap.of("truth_leak")
+        equal(sum_of(places).blocks, 37, "blocks that were lost")
+        for place in places:
+            frame = place.frame("truth_leak")
+            equal(frame["line"], truth["line"], f"line, {program}")
+            equal(pathlib.Path(frame["file"]).name, "memory_program.c", "file")
+            equal(pathlib.Path(frame["module"]).name, program, "module")
+            check(place.at("truth_leak") < place.at("main"), "order",
+                  place.functions)
+        live = [p for p in heap.truth() if p.sums.blocks]
+        check(all(p.is_of("truth_leak") for p in live), "others that are live")
+
+
+def test_grow(c, folder):
+    truth, heap, data = judge(c, folder, "grow")
+    equal(data["steps"]["count"], truth["steps"], "steps")
+    buffer, nodes = (sum_of(heap.of(f)) for f in ("truth_grow_buffer",
+                                                  "truth_grow_list"))
+    equal((buffer.blocks, buffer.current), (1, 50 * 65536), "the buffer")
+    equal((nodes.blocks, nodes.current), (500, 500 * 1024), "the list")
+
+
+def test_cache(c, folder):
+    """As much as is live is the most that it ever had."""
+    _, heap, data = judge(c, folder, "cache")
+    equal(data["steps"]["count"], 30, "steps")
+    for place in heap.truth():
+        equal(place.peak, place.sums.current, "peak of the cache")
+
+
+def test_peak(c, folder):
+    """Who held what when most was held, and by what way it was called."""
+    for program in BUILDS:
+        truth, heap, _ = judge(c, folder, "peak3", program=program)
+        for function, share in (("truth_a", 50), ("truth_b", 30),
+                                ("truth_c", 20), ("truth_before", 0),
+                                ("truth_after", 0)):
+            equal(sum_of(heap.of(function)).at_peak,
+                  truth["peak_bytes"] * share // 100, function)
+        more = heap.totals["at_peak"] - truth["peak_bytes"]
+        check(0 <= more <= 200000, "not the program's at its peak", more)
+        check(heap.peak_at_ns > 0, "when", heap.peak_at_ns)
+        for function in ("truth_b", "truth_c"):
+            for place in heap.of(function):
+                at = [place.at(f) for f in (function, "peak_forward",
+                                            "peak_step", "main")]
+                equal(at, sorted(at), f"{program}: {place.functions}")
+                equal(at[2], at[0] + 2, f"{program}: {place.functions}")
+
+
+def test_churn(c, folder):
+    judge(c, folder, "churn")
+
+
+def test_realloc(c, folder):
+    judge(c, folder, "realloc")
+
+
+def test_align(c, folder):
+    judge(c, folder, "align")
+
+
+def test_usable(c, folder):
+    judge(c, folder, "usable")
+
+
+def test_cpp(c, folder):
+    """new is malloc's, whichever new it is; those that destructors free at the
+    very end are freed."""
+    judge(c, folder, program="memory_program_cpp", status=12)
+
+
+# ---- several threads -------------------------------------------------------
+
+def test_short_threads(c, folder):
+    judge(c, folder, "threads3000")
+
+
+def test_foreign(c, folder):
+    for n in (1, 2, 8):
+        judge(c, folder, "foreign", n)
+
+
+def test_mixed(c, folder):
+    for words in ([1], [4], [8]):
+        judge(c, folder, "mixed", *words)
+
+
+def test_peak_of_threads(c, folder):
+    """Known exactly where calls do not overlap."""
+    for n in (1, 2, 8):
+        truth, heap, _ = judge(c, folder, "mixed", n, "serial")
+        check(heap.totals["at_peak"] >= truth["peak_bytes"], "peak")
+
+
+def test_signal(c, folder):
+    """A handler that allocates, whatever it interrupts."""
+    judge(c, folder, "signal", is_peak=False)
+
+
+def test_ending_threads(c, folder):
+    judge(c, folder, "exitthread")
+
+
+def test_busy_at_exit(c, folder):
+    """Nothing hangs or dies; what was counted by then is whole."""
+    for _ in range(5):
+        for options in WAYS.values():
+            out, data = profile_heap(c, folder, [c.program(), "exitbusy"],
+                                     options, status=7)
+            equal(out, "busy\n", "output")
+            check(Heap(data).truth(), "nothing was found")
+
+
+# ---- processes and libraries -----------------------------------------------
+
+def test_fork(c, folder):
+    """Twelve children that free what they inherited, and other programs."""
+    judge(c, folder, "fork", n_processes=13)
+
+
+def test_library(c, folder):
+    """Functions of a library that is gone have names; each time it was opened
+    they are the same place."""
+    library = c.programs / "libmemory_library.so"
+    _, heap, _ = judge(c, folder, "dl", library, is_peak=False)
+    kept = heap.of("truth_library_keep")
+    equal(sum_of(kept).blocks, 20, "blocks that the library left")
+    equal(len(kept), 1, "places")
+    frame = kept[0].frame("truth_library_keep")
+    equal(pathlib.Path(frame["module"]).name, library.name, "module")
+    equal(pathlib.Path(frame["file"]).name, "memory_library.c", "file")
+
+
+# ---- the end of memory, and of the process ---------------------------------
+
+def test_out_of_memory(c, folder):
+    """malloc fails as it does without: the report is there, and so is what was
+    held."""
+    for way, options in WAYS.items():
+        limited = ["sh", "-c", 'ulimit -v 600000; exec "$0" oom', c.program()]
+        out, data = profile_heap(c, folder, limited, options, status=3)
+        truth, heap = truth_of(out), Heap(data)
+        check(truth["n_allocs"] > 300, way, "few before it failed", truth)
+        assert_truth(truth, heap, is_peak=True)
+        equal(sum_of(heap.of("truth_hog")).blocks, truth["n_allocs"], way)
+
+
+def killed(c, folder, script, options, at=None):
+    """(MiB that a program says it has when it is killed, its heap). It is
+    killed here once it has so many, or by somebody else."""
+    report = folder / "report.json"
+    process = subprocess.Popen(
+        [str(c.axprof), "run", "-q", "--no-file", "--report", str(report),
+         *options, "--", "sh", "-c", "echo $$; " + script, str(c.program())],
+        cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        env=environment())
+    try:
+        pid, n = int(process.stdout.readline()), 0
+        for line in process.stdout:
+            n = int(line)
+            if n == at:
+                os.kill(pid, signal.SIGKILL)
+        process.wait(run_support.TIMEOUT_S)
+        equal(process.returncode, -signal.SIGKILL, process.stderr.read())
+    finally:
+        end(process)
+        process.stdout.close()
+        process.stderr.close()
+    heap = Heap(json.loads(report.read_text()))
+    report.unlink()
+    return n, heap
+
+
+def test_killed(c, folder):
+    """By SIGKILL, as by a kernel that is out of memory: all is there."""
+    for options in WAYS.values():
+        n, heap = killed(c, folder, 'exec "$0" cgroup 200', options, at=200)
+        hog = sum_of(heap.of("truth_hog"))
+        equal((hog.blocks, hog.current), (n, n << 20), "blocks of a killed one")
+
+
+def test_cgroup(c, folder):
+    """By the kernel itself, in a group with little memory, below one that
+    AXP_TEST_CGROUP names (/sys/fs/cgroup/…), or that systemd makes."""
+    parent = os.environ.get("AXP_TEST_CGROUP")
+    if parent:
+        group = pathlib.Path(parent) / f"axprof-test-{os.getpid()}"
+        group.mkdir()
+        v2 = (group / "memory.max").exists()
+        (group / ("memory.max" if v2 else "memory.limit_in_bytes")
+         ).write_text(str(128 << 20))
+        script = f'echo $$ > {group}/cgroup.procs; exec "$0" cgroup'
+    elif os.path.exists("/run/systemd/system") and os.geteuid() == 0 and \
+            shutil.which("systemd-run"):
+        group = None
+        script = ('exec systemd-run -q --scope -p MemoryMax=128M '
+                  '-p MemorySwapMax=0 "$0" cgroup')
+    else:
+        print("        (no group to use: AXP_TEST_CGROUP is not set)")
+        return
+    try:
+        n, heap = killed(c, folder, script, [])
+    finally:
+        if group:
+            group.rmdir()
+    check(64 < n < 128, "MiB in a group of 128", n)
+    blocks = sum_of(heap.of("truth_hog")).blocks
+    check(n <= blocks <= n + 1, "blocks", blocks, "of", n)
+
+
+# ---- names, scopes, options ------------------------------------------------
+
+def test_names(c, folder):
+    """What a program names is what was found, once: with its name and kind,
+    below its scopes, and with the stack."""
+    for way, options in WAYS.items():
+        out, data = profile_heap(c, folder, [c.program("memory_names")],
+                                 options)
+        names = json.loads(out.splitlines()[-2])["names"]
+        heap = Heap(data)
+        assert_whole(heap)
+        assert_truth(truth_of(out), heap)
+        for name, expected in names.items():
+            places = [p for p in heap.places if p.name == name]
+            check(places, way, "no place is called", name)
+            sums = sum_of(places)
+            equal((sums.current, sums.blocks), (expected["current_bytes"],
+                                                expected["current_blocks"]),
+                  f"{way}: {name}")
+            for place in places:
+                equal((place.kind, place.scopes),
+                      (expected["kind"], expected["scopes"]), name)
+                check(any(f.startswith("truth_") for f in place.functions),
+                      way, name, "has no stack")
+        unnamed = sum_of([p for p in heap.truth() if p.name is None])
+        equal((unnamed.current, unnamed.blocks), (4 * 777, 4), "without a name")
+
+
+def test_scopes(c, folder):
+    """Blocks that nobody named are below the scopes, too."""
+    _, data = profile_heap(c, folder, [c.program("memory_names")])
+    unnamed = [p for p in Heap(data).truth() if p.name is None]
+    equal({tuple(p.scopes) for p in unnamed if p.sums.blocks}, {("build",)},
+          "scopes")
+
+
+def test_no_stacks(c, folder):
+    """The sums are as exact, and are libc's as well."""
+    out, data = profile_heap(c, folder, [c.program(), "mixed", 4, "serial"],
+                             [*WAYS["alone"], *NO_STACKS])
+    truth, heap = truth_of(out), Heap(data)
+    assert_whole(heap)
+    check(all(not p.frames for p in heap.places), "stacks")
+    for name, field in (("allocations", "n_allocs"), ("frees", "n_frees")):
+        more = heap.totals[name] - truth[field]
+        check(0 <= more < 200, name, "of others", more)
+    for name, field in (("allocated", "allocated_bytes"),
+                        ("current", "live_bytes_at_end"),
+                        ("at_peak", "peak_bytes")):
+        more = heap.totals[name] - truth[field]
+        check(0 <= more < 200000, name, "of others", more)
+
+
+def test_sampled(c, folder):
+    """Of each 512 KiB one block stands for them: 130 MB are some 270, a spread
+    of 6 %, of which five are allowed."""
+    out, data = profile_heap(c, folder, [c.program(), "mixed", 4],
+                             [*WAYS["alone"], *SAMPLED])
+    truth, sums = truth_of(out), sum_of(Heap(data).truth())
+    share = sums.allocated / truth["allocated_bytes"]
+    check(0.7 < share < 1.3, "of what was allocated", share)
+
+
+def test_off(c, folder):
+    out, data = profile_heap(c, folder, [c.program(), "leak37"], OFF)
+    check(not data.get("heap"), "a heap", data.get("heap"))
+    equal(truth_of(out)["n_live_at_end"], 37, "the program")
+
+
+def test_read_again(c, folder):
+    """The file says what the run said."""
+    report, file = folder / "report.json", folder / "kept.axp"
+    done = run_support.run([c.axprof, "run", "-q", "-o", file, "--report",
+                            report, "--", c.program(), "peak3"], folder,
+                           env=environment())
+    equal(done.status, 0, done.err)
+    first = json.loads(report.read_text())["heap"]
+    done = run_support.run([c.axprof, "report", "-f", "json", file], folder,
+                           env=environment())
+    equal(done.status, 0, done.err)
+    equal(json.loads(done.out)["heap"], first, "the heap, read again")
+
+
+TESTS = [test_leak, test_grow, test_cache, test_peak, test_churn, test_realloc,
+         test_align, test_usable, test_cpp, test_short_threads, test_foreign,
+         test_mixed, test_peak_of_threads, test_signal, test_ending_threads,
+         test_busy_at_exit, test_fork, test_library, test_out_of_memory,
+         test_killed, test_cgroup, test_names, test_scopes, test_no_stacks,
+         test_sampled, test_off, test_read_again]
+
+if __name__ == "__main__":
+    context = Context(*sys.argv[1:3])
+    if not has_adapter(context):
+        print("this axprof has no memory adapter")
+        sys.exit(77)
+    run_support.main(TESTS, context)
