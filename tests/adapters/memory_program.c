@@ -249,7 +249,7 @@ static int run_cgroup(int argc, char **argv)
         memset(block, 1, MIB);
         lost = block;
     }
-    for (; argc > 2;) /* as much as was asked for; now wait to be killed */
+    while (argc > 2) /* as much as was asked for; now wait to be killed */
         pause();
     return 4;
 }
