@@ -6,22 +6,50 @@
  */
 #include "file/file_pack.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/base_atomic.h"
 #include "base/base_bytes.h"
 #include "file/file_packer.h"
+#include "os/os_map.h"
+
+/* ---- memory ------------------------------------------------------------------------- */
+
+/* From the kernel, not from malloc: a drain has descriptors of its own, and a
+ * program's malloc may remember some (tcmalloc's looks at stacks by way of a
+ * pipe): they would be other files there, or here. */
+struct piece {
+    size_t bytes;
+    char reserved[56];
+};
+
+static void *take(void *unused, size_t bytes)
+{
+    (void)unused;
+    struct piece *piece = axp__map(sizeof *piece + bytes);
+    if (!piece) return NULL;
+    piece->bytes = sizeof *piece + bytes;
+    return piece + 1;
+}
+
+static void give(void *unused, void *memory)
+{
+    (void)unused;
+    if (!memory) return;
+    struct piece *piece = (struct piece *)memory - 1;
+    axp__unmap(piece, piece->bytes);
+}
 
 struct axp__packer *axp__packer_create(void)
 {
-    struct axp__packer *p = malloc(sizeof *p);
-    ZSTD_CCtx *zstd = ZSTD_createCCtx();
+    struct axp__packer *p = take(NULL, sizeof *p);
+    ZSTD_CCtx *zstd =
+        ZSTD_createCCtx_advanced((ZSTD_customMem){take, give, NULL});
     if (p && zstd) {
         p->zstd = zstd;
         return p;
     }
-    free(p);
+    give(NULL, p);
     ZSTD_freeCCtx(zstd);
     return NULL;
 }
@@ -30,7 +58,7 @@ void axp__packer_destroy(struct axp__packer *p)
 {
     if (!p) return;
     ZSTD_freeCCtx(p->zstd);
-    free(p);
+    give(NULL, p);
 }
 
 static void reset(struct axp__packer *p)

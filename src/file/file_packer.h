@@ -4,6 +4,7 @@
  */
 #ifndef AXP_FILE_PACKER_H
 #define AXP_FILE_PACKER_H
+#define ZSTD_STATIC_LINKING_ONLY /* ZSTD_createCCtx_advanced */
 #include <zstd.h>
 
 #include "file/file_column.h"
