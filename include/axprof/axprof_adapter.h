@@ -102,6 +102,46 @@ AXP_API void axp_sync_take(axp_sync_kind kind, const void *object,
  * have ended is none. */
 AXP_API void axp_sync_waited(const axp_sync_wait *wait);
 
+/* ---- code that comes and goes ------------------------------------------------ */
+/* An object that is loaded now and may soon be no more. What is loaded is looked
+ * at once a second: what goes sooner has to be told, if stacks in it are to be
+ * read. Addresses are those of this process. */
+typedef struct axp_module {
+    uint64_t bias; /* less it, an address is as the object's headers count */
+    uint64_t first, last;
+    const char *path;
+    const char *build_id; /* hexadecimal; "-": none */
+} axp_module;
+AXP_API void axp_module_seen(const axp_module *module);
+
+/* ---- what an allocator hands out ------------------------------------------- */
+/* Blocks of memory by where they were allocated: this thread's stack, and the
+ * scopes that it has open. In the global profiler; nothing of it is in the
+ * timeline. A block that the program tracks too gets its name and kind. */
+typedef struct axp_heap_stack {
+    const uint64_t *frames; /* return addresses, innermost first, 64 at most */
+    uint32_t n;             /* 0: not known */
+    uint64_t hash;          /* of all of them: equal stacks have equal ones */
+} axp_heap_stack;
+typedef struct axp_heap_block { /* what was known of one */
+    uint64_t bytes, place;      /* place 0: nothing */
+} axp_heap_block;
+/* After the allocator has returned it. */
+AXP_API void axp_heap_alloc(const void *block, size_t bytes,
+                            const axp_heap_stack *where);
+/* Before the allocator gets it back: from then on it may be another thread's. */
+AXP_API axp_heap_block axp_heap_free(const void *block);
+/* The same for a realloc, which may give it another place: not a block that was
+ * of no use for long. */
+AXP_API axp_heap_block axp_heap_move(const void *block);
+/* The allocator did not take it after all, as a realloc that failed. */
+AXP_API void axp_heap_keep(const void *block, axp_heap_block was);
+/* From now on blocks are told of by chance, each byte with the same: one of a
+ * block every so many. Their bytes are then what they stand for. */
+AXP_API void axp_heap_sampled(uint64_t mean_bytes);
+/* The allocator had nothing. The first time, what is live is remembered. */
+AXP_API void axp_heap_failed(size_t bytes, const axp_heap_stack *where);
+
 /* ---- looking at a program from outside ----------------------------------- */
 /* This thread's row in p is that of whoever looks, and no thread of the
  * program. */

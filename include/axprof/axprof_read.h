@@ -160,6 +160,42 @@ static inline size_t axp_view_memory_names(const axp_view *v,
 static inline size_t axp_view_leaks(const axp_view *v, axp_leak *out,
                                     size_t cap);
 
+/* What the program's allocator was seen to hand out (malloc and its kin, under
+ * axprof run), as asked for: without what the allocator keeps beside it. */
+typedef struct axp_heap {
+    bool is_seen; /* else all of it is 0 */
+    uint64_t current_bytes, current_blocks, peak_bytes;
+    uint64_t total_allocated, total_freed, n_allocs, n_frees;
+    uint64_t n_temporary; /* freed before their thread allocated again */
+    axp_ns peak_at;
+    uint64_t n_missed; /* blocks that could not be followed: in none of these */
+    /* Calls for which it had nothing, and the first of them. What places held
+     * then is their at_peak_bytes. */
+    uint64_t n_failed, failed_bytes;
+    axp_ns failed_at;
+    uint32_t failed_stack;
+    /* 0: every block was seen. Else one every so many bytes: sums of bytes are
+     * estimates, those of n blocks to about ± 2 / sqrt(n) at 95 %, and blocks
+     * are those that were seen. */
+    uint64_t sampled_bytes;
+} axp_heap;
+/* Where memory was allocated: a stack, the scopes that were open, and what the
+ * program calls it, if it tracked it. */
+typedef struct axp_heap_place {
+    const char *name; /* NULL: the program has none for it */
+    axp_mem kind;
+    uint32_t stack;            /* for axp_view_stack; 0: not known */
+    const char *const *scopes; /* outermost first */
+    size_t n_scopes;
+    uint64_t current_bytes, current_blocks;
+    uint64_t at_peak_bytes; /* of axp_heap's peak */
+    uint64_t total_allocated, n_allocs, n_frees, n_temporary;
+} axp_heap_place;
+static inline axp_heap axp_view_heap(const axp_view *v);
+/* By at_peak_bytes. */
+static inline size_t axp_view_heap_places(const axp_view *v,
+                                          axp_heap_place *out, size_t cap);
+
 typedef struct axp_event_info {
     const char *name;
     axp_event_type type;
@@ -410,7 +446,11 @@ typedef enum axp_export_format AXP__INT {
     AXP_EXPORT_CSV_EVENTS,
     AXP_EXPORT_JSON_EVENTS,
     AXP_EXPORT_MEMORY_VIZ,
-    AXP_EXPORT_OPENMETRICS
+    AXP_EXPORT_OPENMETRICS,
+    AXP_EXPORT_FOLDED_PEAK,
+    AXP_EXPORT_FOLDED_LEAKS,
+    AXP_EXPORT_FOLDED_ALLOCATED,
+    AXP_EXPORT_FOLDED_TEMPORARY
 } axp_export_format;
 typedef struct axp_report_options { /* zero = default */
     size_t size;                    /* sizeof(axp_report_options), or 0 */

@@ -70,6 +70,23 @@ static inline size_t axp_view_leaks(const axp_view *v, axp_leak *out,
 {
     return axp_view_leaks_sized(v, out, cap, sizeof *out);
 }
+AXP_API void axp_view_heap_sized(const axp_view *v, axp_heap *out, size_t size);
+static inline axp_heap axp_view_heap(const axp_view *v)
+{
+    axp_heap out;
+    axp_view_heap_sized(v, &out, sizeof out);
+    return out;
+}
+
+AXP_API size_t axp_view_heap_places_sized(const axp_view *v,
+                                          axp_heap_place *out, size_t cap,
+                                          size_t size);
+static inline size_t axp_view_heap_places(const axp_view *v,
+                                          axp_heap_place *out, size_t cap)
+{
+    return axp_view_heap_places_sized(v, out, cap, sizeof *out);
+}
+
 AXP_API size_t axp_view_stack_sized(const axp_view *v, uint32_t stack,
                                     axp_frame *out, size_t cap, size_t size);
 static inline size_t axp_view_stack(const axp_view *v, uint32_t stack,

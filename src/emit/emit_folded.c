@@ -2,12 +2,16 @@
 /* Folded stacks, as flamegraph.pl, inferno and others read them: a line a
  * place in the call tree, names from the outermost with ; between, and its
  * self time in nanoseconds: of a scope without what its sampled functions have.
- * Threads are merged, as in the view's tree. */
+ * Threads are merged, as in the view's tree. And the same of memory: a line a
+ * place of the heap, with what it held, kept or allocated. */
 #include <stdlib.h>
 
 #include "emit/emit_export.h"
+#include "emit/emit_frame.h"
 #include "model/model_functions.h"
 #include "record/record_thread.h"
+
+#define MOST_FRAMES 256u
 
 /* A name has no ; and no control characters in it, and begins no comment. */
 static void put_name(struct axp__out *o, const char *name, size_t most,
@@ -54,6 +58,51 @@ static void put_line(struct axp__out *o, const axp_view *v, size_t node,
     axp__out_u64(o, s->rest[node]);
     axp__out_char(o, '\n');
 }
+
+/* ---- memory by place ------------------------------------------------------------- */
+
+/* Scopes, then functions, outermost first, then what the program calls it. */
+static void put_place(struct axp__out *o, const axp_view *v,
+                      const axp_heap_place *p, uint64_t value)
+{
+    axp_frame frames[MOST_FRAMES];
+    char text[AXP__FRAME_TEXT];
+    size_t n = p->stack ? axp_view_stack(v, p->stack, frames, MOST_FRAMES) : 0;
+    bool is_first = true;
+    if (n > MOST_FRAMES) n = MOST_FRAMES;
+    for (size_t i = 0; i < p->n_scopes; i++, is_first = false) {
+        if (!is_first) axp__out_char(o, ';');
+        put_name(o, p->scopes[i], AXP__MOST_NAME, is_first);
+    }
+    for (size_t i = n; i--; is_first = false) {
+        if (!is_first) axp__out_char(o, ';');
+        put_name(o, axp__frame_text(&frames[i], text), AXP__MOST_NAME,
+                 is_first);
+    }
+    if (p->name || is_first) {
+        if (!is_first) axp__out_char(o, ';');
+        put_name(o, p->name ? p->name : "(unknown)", AXP__MOST_NAME, is_first);
+    }
+    axp__out_char(o, ' ');
+    axp__out_u64(o, value);
+    axp__out_char(o, '\n');
+}
+
+#define FOLDED(name, member)                                                   \
+    axp_status axp__emit_folded_##name(const axp_view *v, struct axp__out *o)  \
+    {                                                                          \
+        for (size_t i = 0; i < v->n_heap_places; i++) {                        \
+            const axp_heap_place *p = &v->heap_places[i];                      \
+            if (p->member) put_place(o, v, p, p->member);                      \
+        }                                                                      \
+        return AXP_OK;                                                         \
+    }
+FOLDED(peak, at_peak_bytes)
+FOLDED(leaks, current_bytes)
+FOLDED(allocated, total_allocated)
+FOLDED(temporary, n_temporary)
+
+/* ---- time ------------------------------------------------------------------------- */
 
 axp_status axp__emit_folded(const axp_view *v, struct axp__out *o)
 {

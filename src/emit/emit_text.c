@@ -277,6 +277,7 @@ axp_status axp__emit_text(const axp_view *v, const axp_findings *f,
     if (has_ops || !v->n_functions || v->n_ops) axp__text_ops(&t, v);
     if (has_ops) axp__text_functions(&t, v);
     axp__text_tree(&t, v);
+    axp__text_heap(&t, v);
     axp__text_memory(&t, v);
     axp__text_steps(&t, v);
     axp__text_processes(&t, v);

@@ -5,6 +5,7 @@
  *   emit_text_findings.c  findings, and axp_findings_write
  *   emit_text_open.c      what was running when a process died
  *   emit_text_ops.c       operations, call tree
+ *   emit_text_heap.c      what the allocator handed out
  *   emit_text_memory.c    memory at the peak, what was not freed
  *   emit_text_rows.c      steps, threads, tracks, counters
  *   emit_table.c          columns that line up
@@ -78,6 +79,7 @@ void axp__text_ops(struct axp__text *t, const axp_view *v);
 void axp__text_functions(struct axp__text *t, const axp_view *v);
 void axp__text_processes(struct axp__text *t, const axp_view *v);
 void axp__text_tree(struct axp__text *t, const axp_view *v);
+void axp__text_heap(struct axp__text *t, const axp_view *v);
 void axp__text_memory(struct axp__text *t, const axp_view *v);
 void axp__text_steps(struct axp__text *t, const axp_view *v);
 void axp__text_threads(struct axp__text *t, const axp_view *v);

@@ -210,6 +210,8 @@ static void check_small(struct reader *r, const struct axp__cap_lane *lane)
         if (!is_name(lane->traffic[i].name)) r->is_damaged = true;
     for (uint32_t i = 0; i < lane->n_counters; i++)
         if (!is_name(lane->counters[i].name)) r->is_damaged = true;
+    for (uint32_t i = 0; i < lane->n_places; i++)
+        if (!is_name(lane->places[i].name)) r->is_damaged = true;
 }
 
 #define LANE_ARRAY(T, member)                                                  \
@@ -226,6 +228,7 @@ static bool read_lane(struct reader *r, struct axp__cap_lane *lane)
     LANE_ARRAY(FRAME, frames);
     LANE_ARRAY(TRAFFIC, traffic);
     LANE_ARRAY(COUNTER, counters);
+    LANE_ARRAY(PLACE, places);
     READ(r, OP, lane->ops, lane->n_ops);
     if (!r->is_damaged) check_ops(r, lane);
     READ(r, NODE, lane->nodes, lane->n_nodes);
@@ -235,6 +238,7 @@ static bool read_lane(struct reader *r, struct axp__cap_lane *lane)
     READ(r, FRAME, lane->frames, lane->n_frames);
     READ(r, TRAFFIC, lane->traffic, lane->n_traffic);
     READ(r, COUNTER, lane->counters, lane->n_counters);
+    READ(r, PLACE, lane->places, lane->n_places);
     check_small(r, lane);
     return true;
 }
@@ -391,6 +395,17 @@ static bool read_domains(struct reader *r)
     return true;
 }
 
+static void read_heap(struct reader *r)
+{
+    struct axp__cap_heap heap = {0}, *one = &heap;
+    uint64_t n = r->table[AXP__T_HEAP].n;
+    if (!n || r->is_damaged) return;
+    READ(r, HEAP, one, 1);
+    if (n != 1 || !is_name(heap.failed_place)) r->is_damaged = true;
+    heap.is_seen = true;
+    r->c->heap = heap;
+}
+
 static bool read_rows(struct reader *r)
 {
     struct axp__capture *c = r->c;
@@ -419,6 +434,7 @@ enum axp__image_result axp__image_read(struct axp__capture *c,
         r->is_damaged || (read_rows(r) && read_lanes(r) && read_steps(r) &&
                           read_live(r) && read_domains(r) && read_warnings(r));
     check_step_pages(r);
+    read_heap(r);
     free(r->is_op);
     if (r->is_damaged) return AXP__IMAGE_DAMAGED;
     return ok ? AXP__IMAGE_OK : AXP__IMAGE_NO_MEMORY;

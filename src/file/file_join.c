@@ -181,6 +181,25 @@ static bool add_domains(struct join *j, size_t i)
     return true;
 }
 
+/* As the rest of memory: sums, and the last of what there is one of. */
+static void add_heap(struct axp__capture *c, const struct axp__shift *s,
+                     struct axp__cap_heap from)
+{
+    struct axp__cap_heap *to = &c->heap;
+    if (!from.is_seen) return;
+    axp__shift_heap(s, &from);
+    to->is_seen = true;
+    to->peak_bytes += from.peak_bytes;
+    if (from.peak_ticks > to->peak_ticks) to->peak_ticks = from.peak_ticks;
+    to->n_missed += from.n_missed;
+    if (from.sampled_bytes) to->sampled_bytes = from.sampled_bytes;
+    to->n_failed += from.n_failed;
+    if (!from.n_failed || from.failed_ticks < to->failed_ticks) return;
+    to->failed_bytes = from.failed_bytes;
+    to->failed_place = from.failed_place;
+    to->failed_ticks = from.failed_ticks;
+}
+
 static void add_warning(struct axp__capture *c, struct axp__cap_warning w)
 {
     for (size_t i = 0; i < c->n_warnings; i++)
@@ -231,6 +250,7 @@ static bool add_part(struct join *j, size_t i)
     }
     add_live(j, i);
     if (!add_domains(j, i)) return false;
+    add_heap(c, s, p->heap);
     for (size_t k = 0; k < p->n_warnings; k++) {
         struct axp__cap_warning w = p->warnings[k];
         w.name = w.name ? axp__shift_name(s, w.name) : 0;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/base_text.h"
+#include "wire/wire_place.h"
 #include "wire/wire_word.h"
 
 /* ---- the table ------------------------------------------------------------------ */
@@ -104,6 +105,25 @@ static bool set_device(struct axp__capture *c, struct axp__shift *s,
     return device;
 }
 
+/* The text of a place has ids of its part, of names before it and of stacks;
+ * false: no memory. */
+static bool set_place(struct axp__capture *c, const struct axp__shift *s,
+                      uint32_t id, struct axp__cap_name *name)
+{
+    struct axp__heap_place_parts parts;
+    char text[AXP__PLACE_TEXT];
+    if (axp__kind_of(name->flags) != AXP__KIND_PLACE) return true;
+    if (!axp__heap_place_get(name->text, &parts)) return true;
+    parts.stack = axp__shift_stack(s, parts.stack);
+    if (parts.label) parts.label = parts.label < id ? s->name[parts.label] : 0;
+    for (uint32_t i = 0; i < parts.n_scopes; i++)
+        parts.scope[i] = parts.scope[i] < id ? s->name[parts.scope[i]] : 1;
+    axp__heap_place_put(text, &parts);
+    char *copy = axp__cap_take(c, strlen(text) + 1, 1);
+    if (copy) name->text = strcpy(copy, text);
+    return copy;
+}
+
 bool axp__join_names(struct axp__join_names *j, struct axp__capture *c,
                      struct axp__shift *s)
 {
@@ -113,7 +133,8 @@ bool axp__join_names(struct axp__join_names *j, struct axp__capture *c,
     if (!s->name) return false;
     for (uint32_t id = 0; id <= s->n_names; id++) {
         struct axp__cap_name name = from->name_at(from, id);
-        if (!set_device(c, s, &name)) return false;
+        if (!set_device(c, s, &name) || !set_place(c, s, id, &name))
+            return false;
         s->name[id] = add(j, name);
         if (s->name[id] == UINT32_MAX) return false;
     }

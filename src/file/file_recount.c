@@ -160,14 +160,38 @@ static const struct axp__cap_lane *lane_of(const struct axp__capture *c,
                : NULL;
 }
 
+/* What the allocator handed out is in no timeline either. */
+static void keep_places(struct axp__cap_lane *lane,
+                        const struct axp__cap_lane *was)
+{
+    lane->places = was->places;
+    lane->n_places = was->n_places;
+}
+
+/* A row without words: it had not finished its first event, unless it did
+ * nothing but allocate. */
+static void take_silent(struct recount *x, const struct axp__cap_row *row,
+                        const struct axp__cap_lane *found)
+{
+    struct axp__cap_lane *lane = &x->lanes[x->n_lanes];
+    if (!found || !found->n_places) return;
+    *lane = *found;
+    lane->row = (int32_t)x->n_rows;
+    lane->n_frames = 0;
+    x->rows[x->n_rows++] = *row;
+    x->n_lanes++;
+}
+
 /* Rows that have a lane: what the words say, under the name that the spool
- * knows. A row without words had not finished its first event. */
+ * knows. */
 static bool take_live(struct recount *x)
 {
     const struct axp__capture *was = x->r->capture;
     size_t n_passed = 0;
     for (size_t i = x->r->n_merged_rows; i < was->n_rows; i++) {
         ptrdiff_t at = find_row(x, was->rows[i].id);
+        const struct axp__cap_lane *found = lane_of(was, i, &n_passed);
+        if (at < 0) take_silent(x, &was->rows[i], found);
         if (at < 0 || x->is_live[at]) continue;
         struct axp__cap_row *row = &x->rows[x->n_rows];
         struct axp__cap_lane *lane = &x->lanes[x->n_lanes++];
@@ -179,7 +203,7 @@ static bool take_live(struct recount *x)
         lane->row = (int32_t)x->n_rows++;
         hide_ended(x, lane, row->id);
         x->is_live[at] = true;
-        const struct axp__cap_lane *found = lane_of(was, i, &n_passed);
+        if (found) keep_places(lane, found);
         if (found && !keep_costs(x, lane, found)) return false;
     }
     return true;
@@ -219,6 +243,7 @@ static bool take_merged(struct recount *x)
         for (uint32_t k = 0; k < lane->n_ops; k++)
             lane->ops[k].lifetime_ticks =
                 x->again.rows[i].last - x->again.rows[i].first;
+        if (sum) keep_places(lane, sum);
         if (sum && !keep_costs(x, lane, sum)) return false;
         sum = NULL; /* once */
     }

@@ -191,6 +191,20 @@ static void shift_small(const struct axp__shift *s, struct axp__cap_lane *lane)
     }
 }
 
+static void shift_places(const struct axp__shift *s, struct axp__cap_lane *lane)
+{
+    for (uint32_t i = 0; i < lane->n_places; i++) {
+        struct axp__cap_place *r = &lane->places[i];
+        AXP__FIELDS_PLACE(SHIFT)
+    }
+}
+
+void axp__shift_heap(const struct axp__shift *s, struct axp__cap_heap *r)
+{
+    bool is_track = false;
+    AXP__FIELDS_HEAP(SHIFT)
+}
+
 void axp__shift_live(const struct axp__shift *s, struct axp__cap_live *r)
 {
     bool is_track = false;
@@ -272,6 +286,7 @@ static bool copy_lane(struct axp__capture *c, const struct axp__cap_lane *from,
     COPY(frames);
     COPY(traffic);
     COPY(counters);
+    COPY(places);
     if (!from->steps) return true;
     to->steps = axp__cap_take(c, 1, sizeof *to->steps);
     if (to->steps) *to->steps = *from->steps;
@@ -287,6 +302,7 @@ bool axp__shift_lane(const struct axp__shift *s, struct axp__capture *c,
     for (uint32_t i = 0; i < to->n_nodes; i++)
         shift_node(s, &to->nodes[i], to->is_track);
     shift_small(s, to);
+    shift_places(s, to);
     if (to->steps) shift_steps(s, to->steps);
     return to->is_track || shift_hists(s, c, to);
 }

@@ -73,10 +73,11 @@ bool axp__shift_chunks(struct axp__shift *s, struct axp__cap_chunk *to);
 /* Its samples, as to's, of processes of a host. */
 void axp__shift_samples(struct axp__shift *s, uint32_t host,
                         struct axp__cap_samples *to);
-/* A row, an allocation name, in place; a lane and what is in it, of the part,
+/* A row, an allocation name, a heap, in place; a lane and what is in it, of the part,
  * copied into c. */
 void axp__shift_row(const struct axp__shift *s, struct axp__cap_row *r);
 void axp__shift_live(const struct axp__shift *s, struct axp__cap_live *r);
+void axp__shift_heap(const struct axp__shift *s, struct axp__cap_heap *r);
 bool axp__shift_lane(const struct axp__shift *s, struct axp__capture *c,
                      const struct axp__cap_lane *from,
                      struct axp__cap_lane *to);

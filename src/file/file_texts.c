@@ -167,7 +167,7 @@ bool axp__file_names(struct axp__file *f, struct axp__capture *c)
     c->n_names = names->n;
     struct name_reader r = {c, names};
     return axp__file_each_body(f, AXP__B_NAMES, read_names, &r) &&
-           axp__cap_list_devices(c);
+           axp__cap_list_names(c);
 }
 
 /* ---- rows --------------------------------------------------------------------------- */

@@ -143,6 +143,21 @@ size_t axp_view_memory_names_sized(const axp_view *v, axp_memory_name *out,
              : 0;
 }
 
+void axp_view_heap_sized(const axp_view *v, axp_heap *out, size_t size)
+{
+    static const axp_heap none;
+    axp__sized_copy(out, size, v ? &v->heap : &none, sizeof none);
+}
+
+size_t axp_view_heap_places_sized(const axp_view *v, axp_heap_place *out,
+                                  size_t cap, size_t size)
+{
+    struct place p = {out, cap, size};
+    return v ? put_all(p, v->heap_places, v->n_heap_places,
+                       sizeof *v->heap_places)
+             : 0;
+}
+
 size_t axp_view_leaks_sized(const axp_view *v, axp_leak *out, size_t cap,
                             size_t size)
 {

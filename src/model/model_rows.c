@@ -195,7 +195,8 @@ static int by_number(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-/* Of the rows that are the program's. */
+/* Of the rows that are the program's; a thread that did nothing but allocate has
+ * recorded nothing. */
 static bool count_processes(axp_view *v)
 {
     const struct axp__capture *c = v->capture;
@@ -203,7 +204,7 @@ static bool count_processes(axp_view *v)
     uint64_t *of = calloc(c->n_rows + 1, sizeof *of);
     if (!of) return false;
     for (size_t i = 0; i < c->n_rows; i++)
-        if (!axp__row_is_outside(v, &c->rows[i]))
+        if (!axp__row_is_outside(v, &c->rows[i]) && c->rows[i].n_events)
             of[n++] = c->rows[i].process_id;
     qsort(of, n, sizeof *of, by_number);
     for (size_t i = 0; i < n; i++)

@@ -50,7 +50,7 @@ struct axp_view {
     size_t n_ops;
     axp_process_info *processes; /* seen from outside, by total time */
     size_t n_processes;
-    size_t n_recorded; /* processes whose rows there are */
+    size_t n_recorded; /* processes that recorded events */
     axp_tree_node *tree;
     uint32_t *tree_names; /* ids; a function's place in functions */
     size_t n_tree;
@@ -68,6 +68,10 @@ struct axp_view {
     size_t n_memory_names;
     axp_leak *leaks;
     size_t n_leaks;
+    axp_heap heap;
+    axp_heap_place *heap_places; /* by at_peak_bytes */
+    size_t n_heap_places;
+    const char **heap_scopes; /* of all of them */
     axp_step_stats steps;
     struct axp__life *lives;  /* of the capture's rows */
     axp_thread_info *threads; /* of the program, that recorded or were seen */
@@ -170,6 +174,7 @@ bool axp__view_make_lives(axp_view *v); /* of rows; wall time */
 bool axp__view_make_ops(axp_view *v);
 bool axp__view_make_tree(axp_view *v);
 bool axp__view_make_memory(axp_view *v);
+bool axp__view_make_heap(axp_view *v);
 bool axp__view_make_rows(axp_view *v); /* threads, tracks */
 void axp__view_sort_states(axp_view *v);
 /* When a thread ended, as the scheduler tells; 0: it does not. */

@@ -77,6 +77,7 @@ static struct axp__copy_source source_of(const struct tally *t)
                                      .n_left = &t->m->n_left,
                                      .most_pages =
                                          t->m->n_backed / 512 + AXP__HIST_PAGES,
+                                     .heap_stamp = t->m->heap_stamp,
                                      .most_tries = 1};
 }
 
@@ -393,6 +394,8 @@ static bool get_prof(struct axp__spooled *m)
     uint64_t epoch = p->gate >> 8;
     m->epoch = (uint32_t)epoch;
     c->is_finished = p->gate & AXP__GATE_FINISHED;
+    axp__heap_copy(&c->heap, &p->heap);
+    m->heap_stamp = p->heap.stamp;
     if (!axp__warnings_copy(c, p) || !get_lanes(m, p, epoch) ||
         !get_domains(m, p) || !axp__spooled_chunks(m) ||
         !axp__spooled_stacks(m, &p->stacks))
@@ -453,7 +456,7 @@ axp_status axp__spool_recover(int fd, struct axp__recovered *out)
                                        "no memory to read it");
     }
     c->n_names = m->n_names;
-    if (!axp__cap_list_devices(c)) {
+    if (!axp__cap_list_names(c)) {
         release(c);
         return axp__fail(AXP_E_NO_MEMORY, "no memory to read a spool");
     }

@@ -16,6 +16,7 @@
 #include "record/record_memory.h"
 
 #include "base/base_sized.h"
+#include "record/record_heap.h"
 #include "wire/wire_stack.h"
 
 #define PREFETCH_WORDS 64 /* as in record_scope.c */
@@ -266,6 +267,13 @@ void axp_record_free(axp_profiler *p, const char *name, size_t bytes)
 
 /* ---- by address ------------------------------------------------------------------------ */
 
+/* An allocator's block is called so too, where one is looked at. */
+static void label_block(struct axp__lane *lane, const struct axp__mem_event *e)
+{
+    if (axp__get(&lane->p->heap.is_seen) && e->address)
+        axp__heap_label(lane, e->address, e->name);
+}
+
 static __attribute__((noinline)) void track_slow(axp_profiler *p,
                                                  const char *name,
                                                  const void *ptr, size_t bytes)
@@ -281,6 +289,7 @@ static __attribute__((noinline)) void track_slow(axp_profiler *p,
     else if (axp__memory_check_size(lane, bytes, e.name))
         axp__memory_record_block(lane, e.address, &e);
     axp__memory_remember(lane, name, e.name);
+    label_block(lane, &e);
     axp__leave(lane);
 }
 
@@ -294,7 +303,8 @@ void axp_track_alloc(axp_profiler *p, const char *name, const void *ptr,
     if (axp__likely(enter_hot(p, &s))) {
         uint32_t *cell =
             axp__shadow_peek_free(&s.lane->p->blocks, address, bytes);
-        if (axp__likely(cell && ptr && find_name(s.lane, name, &o) &&
+        if (axp__likely(cell && ptr && !axp__get(&s.lane->p->heap.is_seen) &&
+                        find_name(s.lane, name, &o) &&
                         (o.allocated_bytes = find_count(s.lane)))) {
             axp__cells_write(cell, axp__cells_of(bytes, o.id));
             alloc_hot(&s, &o, bytes, address);
@@ -455,6 +465,7 @@ void axp_record_alloc_ex(axp_profiler *p, const axp_alloc *given)
             axp__memory_record_block(lane, e.address, &e);
         else
             axp__memory_record_alloc(lane, &e);
+        label_block(lane, &e);
     }
     axp__leave(lane);
 }

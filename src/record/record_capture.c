@@ -122,6 +122,7 @@ static bool copy_lane(struct axp__capture *c, const struct axp__lane *lane,
 {
     struct axp__cap_lane *to = &c->lanes[c->n_lanes];
     struct axp__copy_source from = axp__copy_from(&lane->tally, true);
+    from.heap_stamp = axp__get(&lane->p->heap.stamp);
     struct open open = {0};
     to->row = row;
     to->is_track = lane->track != 0;
@@ -331,12 +332,14 @@ static bool fill(struct axp__capture *c, struct axp__prof *p, bool with_words)
     copy_clock(c, p);
     if (!copy_lanes(c, p, gate >> 8) ||
         !axp__domains_copy(c, &p->memory, &p->domains) ||
-        (with_words && (!copy_chunks(c, p, (uint32_t)(gate >> 8)) ||
-                        !axp__capture_stacks(c, p))) ||
+        (with_words && !copy_chunks(c, p, (uint32_t)(gate >> 8))) ||
+        ((with_words || axp__get(&p->heap.is_seen)) &&
+         !axp__capture_stacks(c, p)) ||
         !axp__warnings_copy(c, p))
         return false;
+    axp__heap_copy(&c->heap, &p->heap);
     c->n_names = axp__name_count(); /* of what was just copied too */
-    if (!axp__cap_list_devices(c)) return false;
+    if (!axp__cap_list_names(c)) return false;
     c->warnings[AXP__WARN_FOLDED].count += count_folded(p);
     c->n_steps = axp__get(&p->n_steps);
     c->n_events = c->has_timeline ? count_events(c) : 0;

@@ -143,6 +143,7 @@ static void forget(struct axp__prof *p)
     axp__memory_clear(&p->memory);
     axp__domains_clear(&p->domains, &p->budget);
     axp__shadow_clear(&p->blocks);
+    axp__heap_clear(&p->heap);
     axp__lookup_clear(&p->asyncs);
     for (int i = 0; i < AXP__N_WARNINGS; i++) {
         axp__put(&p->warning[i].count, 0);

@@ -9,6 +9,7 @@
 #include "os/os_map.h"
 #include "os/os_space.h"
 #include "os/os_thread.h"
+#include "record/record_heap.h"
 #include "record/record_memory.h"
 #include "record/record_named.h"
 #include "record/record_tape.h"
@@ -152,6 +153,7 @@ static void begin(struct axp__lane *lane, struct axp__prof *p)
     lane->purse = NULL;
     lane->memos = lane->guess = NULL;
     lane->alloc_node = NULL;
+    axp__heap_begin_lane(lane);
     lane->named_pages = NULL;
     lane->free_named = NULL;
     for (unsigned i = 0; i < AXP__NEAR_NAMED; i++) {

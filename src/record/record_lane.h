@@ -96,8 +96,11 @@ struct axp__lane { /* what a scope touches lies in its first lines */
     struct axp__purse *purse;   /* … its part of all live bytes; likewise */
     struct axp__memo *memos;    /* names of allocations: record_memory.h … */
     struct axp__memo *guess;    /* … and the last of them */
-    struct axp__node *alloc_node; /* where something was last allocated … */
-    uint64_t *allocated_bytes;    /* … and where that is counted */
+    struct axp__node *alloc_node;  /* where something was last allocated … */
+    uint64_t *allocated_bytes;     /* … and where that is counted */
+    struct axp__purse *heap_purse; /* of the allocator's: record_heap.h … */
+    struct axp__heap_memo *heap_memos;
+    uint64_t heap_last; /* … and the block that it gave last */
 
     struct axp__chunk *chunk; /* NULL: words go to the sink */
     uint64_t *words, *end;    /* where the present words begin and end */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "os/os_space.h"
+#include "record/record_heap.h"
 #include "record/record_memory.h"
 #include "record/record_named.h"
 #include "tally/tally_merge.h"
@@ -122,7 +123,9 @@ static bool is_closed(struct axp__lane *lane, bool is_over)
 static void merge(struct axp__prof *p, struct axp__lane *lane)
 {
     if (!axp__tally_merge(&p->merged->tally, &lane->tally,
-                          lane->last_ticks - lane->first_ticks))
+                          lane->last_ticks - lane->first_ticks) ||
+        !axp__tally_merge_places(&p->merged->tally, &lane->tally,
+                                 axp__get(&p->heap.stamp)))
         axp__warn(p, AXP__WARN_NO_MEMORY, lane->name);
 }
 
@@ -136,6 +139,7 @@ static void merge_lane(struct axp__prof *p, struct axp__lane *lane)
     p->n_merged_unlogged += axp__lane_unlogged(lane);
     p->merged->n_logged += axp__lane_logged(lane);
     axp__memory_leave(lane);
+    axp__heap_leave(lane);
     axp__tally_fini(&lane->tally);
     axp__lane_free_named(lane);
     axp__add(&p->n_ended, -1);

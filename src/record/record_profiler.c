@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sysinfo.h>
 
 #include "base/base_sized.h"
 #include "os/os_about.h"
@@ -183,6 +184,16 @@ static bool init_pool(struct axp__prof *p, const axp_options *o)
     return axp__pool_init(&p->pool, pool, o->timeline_capacity);
 }
 
+/* What there is for the program. */
+static uint64_t machine_memory(void)
+{
+    struct sysinfo info;
+    uint64_t most = axp__cgroup_memory();
+    if (sysinfo(&info)) return most;
+    uint64_t all = (uint64_t)info.totalram * info.mem_unit;
+    return all < most ? all : most;
+}
+
 /* Everything of a taken slot but its generation, which opens it. */
 static bool init_prof(struct axp__prof *p, const axp_options *o)
 {
@@ -197,6 +208,7 @@ static bool init_prof(struct axp__prof *p, const axp_options *o)
     p->rank = axp__about_rank();
     if (!init_pool(p, o)) return false;
     p->memory.budget = p->blocks.rest.budget = p->asyncs.budget = &p->budget;
+    axp__heap_init(&p->heap, machine_memory());
     if (o->title && *o->title) {
         size_t len = strnlen(o->title, sizeof p->title - 1);
         memcpy(p->title, o->title, len);

@@ -26,6 +26,7 @@
 #include "record/record_pool.h"
 #include "tally/tally_capture.h"
 #include "tally/tally_domain.h"
+#include "tally/tally_heap.h"
 #include "tally/tally_shadow.h"
 #include "tally/tally_stacks.h"
 
@@ -109,6 +110,7 @@ struct axp__prof {
     struct axp__memory memory;   /* of the host */
     struct axp__domain *domains; /* of devices */
     struct axp__stacks stacks;   /* ids stay when it is reset, as names' do */
+    struct axp__heap heap;       /* what an allocator was seen to hand out */
 };
 _Static_assert(sizeof(struct axp__prof) <= AXP__PROF_BYTES, "slot size");
 

@@ -11,9 +11,13 @@
  */
 #include "record/record_stacks.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "axprof/axprof_adapter.h"
 #include "os/os_about.h"
+#include "record/record_name.h"
 #include "tally/tally_modules.h"
 #include "tally/tally_stacks.h"
 
@@ -52,6 +56,21 @@ bool axp__trace_stacks(struct axp__trace *t, struct axp__prof *p)
     if (!axp__pen_flush(&t->pen)) return false;
     t->n_stacks = end;
     return true;
+}
+
+/* ---- what goes ---------------------------------------------------------------------- */
+
+/* As a name: those are in the spool at once, and are never lost. */
+void axp_module_seen(const axp_module *m)
+{
+    char text[AXP__NAME_MAX_LEN];
+    int keep = errno;
+    int n = snprintf(text, sizeof text, "%llx %llx %llx %s %s",
+                     (unsigned long long)m->bias, (unsigned long long)m->first,
+                     (unsigned long long)m->last, m->build_id, m->path);
+    if (n > 0 && (size_t)n < sizeof text)
+        axp__name_register_as(AXP__KIND_MODULE, text, NULL);
+    errno = keep;
 }
 
 /* ---- a capture --------------------------------------------------------------------- */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "os/os_map.h"
+#include "tally/tally_modules.h"
 #include "tally/tally_scope.h"
 
 #define BLOCK_BYTES ((size_t)1 << 20)
@@ -81,11 +82,14 @@ void axp__cap_add_domain(struct axp__capture *c, struct axp__cap_domain domain)
     c->n_domains++;
 }
 
-bool axp__cap_list_devices(struct axp__capture *c)
+bool axp__cap_list_names(struct axp__capture *c)
 {
     for (uint32_t id = AXP__CAP_SPECIALS; id < c->n_names; id++) {
         struct axp__cap_name name = c->name_at(c, id);
         uint32_t device = axp__device_of(name.flags);
+        if (axp__kind_of(name.flags) == AXP__KIND_MODULE &&
+            !axp__cap_add_module(c, name.text, strlen(name.text)))
+            return false;
         if (axp__kind_of(name.flags) != AXP__KIND_DEVICE || !device) continue;
         if (!c->devices)
             c->devices = axp__cap_take(c, AXP__DEVICES, sizeof(char *));

@@ -58,6 +58,22 @@ struct axp__cap_traffic {
     uint64_t n_allocs, n_frees, allocated_bytes, freed_bytes;
 };
 
+struct axp__cap_place { /* parts of sums: each may be below 0 */
+    uint32_t name;
+    uint64_t n_allocs, n_frees, allocated_bytes, freed_bytes, n_temporary;
+    int64_t at_peak_bytes;
+};
+
+/* What an allocator handed out, and the last time that it had nothing. */
+struct axp__cap_heap {
+    bool is_seen; /* else all of it is 0 */
+    uint64_t peak_bytes, peak_ticks;
+    uint64_t n_missed;      /* blocks that could not be followed */
+    uint64_t sampled_bytes; /* mean distance of those that were; 0: all */
+    uint64_t n_failed, failed_bytes, failed_ticks;
+    uint32_t failed_place;
+};
+
 struct axp__cap_counter {
     uint32_t name;
     uint64_t n, last_ticks;
@@ -110,8 +126,9 @@ struct axp__cap_lane {
     struct axp__cap_frame *frames;
     struct axp__cap_traffic *traffic;
     struct axp__cap_counter *counters;
+    struct axp__cap_place *places;
     struct axp__steps *steps; /* NULL: none; its pages are in hists */
-    uint32_t n_ops, n_nodes, n_hists, n_frames, n_traffic, n_counters;
+    uint32_t n_ops, n_nodes, n_hists, n_frames, n_traffic, n_counters, n_places;
 };
 
 struct axp__cap_live { /* an allocation name */
@@ -276,6 +293,7 @@ struct axp__capture {
     size_t n_processes, n_rows, n_lanes, n_live, n_chunks, n_warnings,
         n_domains;
     uint64_t current_bytes, peak_bytes, peak_ticks; /* the host's */
+    struct axp__cap_heap heap;
     const char **devices; /* by number: axp__cap_device; NULL: none */
     struct axp__cap_stacks stacks[2]; /* by enum axp__cap_stack_table */
     struct axp__cap_module *modules;  /* all that were ever told */
@@ -317,8 +335,9 @@ static inline struct axp__cap_domain *axp__cap_find_domain(
     return NULL;
 }
 
-/* Looks for the names of devices. Once names are known; false: no memory. */
-AXP_API bool axp__cap_list_devices(struct axp__capture *c);
+/* Looks for the names of devices, and of modules. Once names are known; false:
+ * no memory. */
+AXP_API bool axp__cap_list_names(struct axp__capture *c);
 /* What a device is called; NULL: the host. */
 static inline const char *axp__cap_device(const struct axp__capture *c,
                                           uint32_t device)

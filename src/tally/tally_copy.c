@@ -3,6 +3,7 @@
 #include "tally/tally_copy.h"
 
 #include "tally/tally_fields.def"
+#include "tally/tally_heap.h"
 
 /* Repeats `copy` until the version was even and the same throughout. A writer
  * that was stopped in the middle (by a debugger, or in a handler that waits)
@@ -96,6 +97,8 @@ bool axp__copy_size(struct axp__capture *c, struct axp__cap_lane *to,
         ;
     for (EACH(s, axp__counter, r, counters, to->n_counters, UINT32_MAX))
         ;
+    for (EACH(s, axp__heap_place, r, places, to->n_places, UINT32_MAX))
+        ;
     const struct axp__steps *steps = steps_of(s);
     if (steps) n_pages += count_pages(&steps->stats) + 1;
     to->n_hists = (uint32_t)(n_pages < s->most_pages ? n_pages : s->most_pages);
@@ -104,9 +107,10 @@ bool axp__copy_size(struct axp__capture *c, struct axp__cap_lane *to,
     to->hists = axp__cap_take(c, to->n_hists, sizeof *to->hists);
     to->traffic = axp__cap_take(c, to->n_traffic, sizeof *to->traffic);
     to->counters = axp__cap_take(c, to->n_counters, sizeof *to->counters);
+    to->places = axp__cap_take(c, to->n_places, sizeof *to->places);
     if (steps) to->steps = axp__cap_take(c, 1, sizeof *to->steps);
     return to->ops && to->nodes && to->hists && to->traffic && to->counters &&
-           (to->steps || !steps);
+           to->places && (to->steps || !steps);
 }
 
 /* ---- fields ------------------------------------------------------------------------ */
@@ -152,6 +156,13 @@ static void copy_counter(struct axp__cap_counter *to,
                          const struct axp__counter *r)
 {
     AXP__FIELDS_COUNTER(OWN)
+}
+
+static void copy_place(struct axp__cap_place *to,
+                       const struct axp__heap_place *r, uint32_t heap_stamp)
+{
+    AXP__FIELDS_PLACE(OWN)
+    to->at_peak_bytes = axp__heap_place_at_peak(r, heap_stamp);
 }
 
 /* ---- records ------------------------------------------------------------------------- */
@@ -223,4 +234,8 @@ void axp__copy_small(struct axp__cap_lane *to, const struct axp__copy_source *s)
     for (EACH(s, axp__counter, r, counters, k, to->n_counters))
         CONSISTENTLY(s, &r->version, copy_counter(&to->counters[k], r));
     to->n_counters = k;
+    k = 0;
+    for (EACH(s, axp__heap_place, r, places, k, to->n_places))
+        copy_place(&to->places[k], r, s->heap_stamp);
+    to->n_places = k;
 }

@@ -305,3 +305,22 @@ struct axp__counter *axp__tally_counter(struct axp__tally *t, uint32_t name)
     e = add_entry(t, key, c, NULL, ref);
     return e->record;
 }
+
+struct axp__heap_place *axp__tally_place(struct axp__tally *t, uint32_t name)
+{
+    const uint64_t path = axp__path_of(AXP__OF_PLACES);
+    struct axp__entry *e = axp__tally_peek(t, path, AXP__LABEL(name));
+    if (axp__likely(e != NULL)) return e->record;
+    uint64_t key = path + AXP__LABEL(name);
+    e = lookup(t, key);
+    if (e) return bring_home(t, e)->record;
+    if (!has_room(t, false)) return NULL;
+    axp__ref ref = axp__arena_alloc(&t->arena, sizeof(struct axp__heap_place),
+                                    AXP__ARENA_SURE);
+    if (!ref) return NULL;
+    struct axp__heap_place *p = axp__arena_at(&t->arena, ref);
+    p->name = name;
+    LINK(t, places, ref, axp__heap_place);
+    e = add_entry(t, key, p, NULL, ref);
+    return e->record;
+}

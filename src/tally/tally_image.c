@@ -211,6 +211,10 @@ bool axp__image_write(const struct axp__capture *c, axp__write_fn write,
     /* nothing where there is none: as earlier versions wrote it */
     if (c->n_domains)
         WRITE_ALL(DOMAIN, axp__cap_domain, c->domains, c->n_domains);
+    if (c->heap.is_seen) {
+        WRITE_LANES(PLACE, axp__cap_place, places, n_places);
+        WRITE_ALL(HEAP, axp__cap_heap, &c->heap, (size_t)1);
+    }
     flush(w);
     return !w->is_failed;
 }

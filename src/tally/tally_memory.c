@@ -9,13 +9,13 @@
 
 static struct axp__book book_of_all(struct axp__memory *m)
 {
-    return (struct axp__book){&m->slab, &m->all, &m->stamp};
+    return (struct axp__book){&m->slab, &m->all, &m->stamp, 0};
 }
 
 static struct axp__book book_of(struct axp__memory *m,
                                 struct axp__live_name *live)
 {
-    return (struct axp__book){&m->slab, &live->account, &m->stamp};
+    return (struct axp__book){&m->slab, &live->account, &m->stamp, 0};
 }
 
 /* ---- names ---------------------------------------------------------------------- */

@@ -5,6 +5,7 @@
 #include <assert.h>
 
 #include "tally/tally_fields.def"
+#include "tally/tally_heap.h"
 #include "tally/tally_step.h"
 
 static void merge_hist(struct axp__tally *to, struct axp__op *a,
@@ -128,6 +129,27 @@ static bool merge_traffic(struct axp__tally *to, struct axp__tally *from)
         }
         struct axp__traffic *a = e->record;
         AXP__FIELDS_TRAFFIC(OWN)
+    }
+    return ok;
+}
+
+bool axp__tally_merge_places(struct axp__tally *to,
+                             const struct axp__tally *from, uint32_t heap_stamp)
+{
+    bool ok = true;
+    for (axp__ref ref = from->first.places; ref;) {
+        const struct axp__heap_place *b = axp__arena_at(&from->arena, ref);
+        struct axp__heap_place *a = axp__tally_place(to, b->name);
+        ref = b->next;
+        if (!a) {
+            ok = false;
+            continue;
+        }
+        int64_t held = axp__heap_place_at_peak(a, heap_stamp) +
+                       axp__heap_place_at_peak(b, heap_stamp);
+        AXP__FIELDS_PLACE(OWN)
+        a->saved_bytes = (uint64_t)held;
+        a->stamp = heap_stamp;
     }
     return ok;
 }

@@ -4,6 +4,8 @@
 
 #include <assert.h>
 
+#include "os/os_map.h"
+
 #define PASSES 8 /* over all purses, before a search is given up */
 
 /* Between an owner's net and its look at low and high, and between a change of
@@ -11,6 +13,18 @@
 static void full_fence(void)
 {
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+/* The latter, of somebody else's purse: owners that have no fence of their own
+ * pass one now. (One that is alone has nobody who looks at its purse.) */
+static void fence_owners(struct axp__book b)
+{
+    if (axp__get(b.stamp) & AXP__STAMP_SHARED) {
+        full_fence();
+    } else {
+        axp__add(&b.account->n_barriers, 1);
+        axp__barrier_all_threads();
+    }
 }
 
 static struct axp__purse *at(struct axp__book b, axp__ref ref)
@@ -59,24 +73,32 @@ static void withdraw(struct axp__book b, uint64_t head, struct axp__purse *p)
                  next_head(head, axp__get(&p->next_offer)))) {
         __atomic_fetch_and(&p->state, ~(uint32_t)AXP__PURSE_OFFERED,
                            __ATOMIC_ACQ_REL);
-        full_fence(); /* pairs with the owner's, between net and state */
+        fence_owners(b); /* pairs with the owner's, between net and state */
         if (axp__purse_room(p) > 0) offer(b, p);
     }
     __atomic_fetch_sub(&a->n_moving, 1, __ATOMIC_RELEASE);
 }
 
+void axp__purse_offer(struct axp__book b, struct axp__purse *own)
+{
+    offer(b, own);
+}
+
 /* ---- raising ------------------------------------------------------------------ */
 
-/* Seizes room that p does not use. */
+/* Seizes room that p does not use: `need`, and of what is left half, up to the
+ * spare. */
 static uint64_t seize_from(struct axp__book b, struct axp__purse *p,
-                           uint64_t most)
+                           uint64_t need)
 {
     uint64_t n, high = axp__get(&p->high);
     do {
-        n = at_most((int64_t)(high - axp__get(&p->net)), most);
+        int64_t room = (int64_t)(high - axp__get(&p->net));
+        n = at_most(room, need);
         if (!n) return 0;
+        n += at_most((room - (int64_t)n) / 2, b.spare);
     } while (!axp__cas(&p->high, &high, high - n));
-    full_fence();
+    fence_owners(b);
     uint64_t back = at_most(-axp__purse_room(p), n);
     if (back) {
         axp__add(&p->high, back);
@@ -102,7 +124,7 @@ static bool is_there(const struct axp__purse *first,
     return first && (first != own || axp__get(&first->next_offer));
 }
 
-/* No more than is needed, so that no more is ever on its way. */
+/* No more than is needed and the spare, so that no more is ever on its way. */
 static uint64_t seize(struct axp__book b, struct axp__purse *own, uint64_t need)
 {
     uint64_t got = 0;
@@ -111,7 +133,7 @@ static uint64_t seize(struct axp__book b, struct axp__purse *own, uint64_t need)
         struct axp__purse *p = at(b, (axp__ref)head);
         if (is_there(p, own)) {
             if (p != own) got += seize_from(b, p, need - got);
-            if (got == need) return got;
+            if (got >= need) return got;
             if (axp__purse_room(own) >= 0) return got; /* others took from it */
             withdraw(b, head, p);
             continue;
@@ -129,7 +151,7 @@ bool axp__purse_settle_up(struct axp__book b, struct axp__purse *own)
     int64_t short_of;
     while ((short_of = -axp__purse_room(own)) > 0) {
         uint64_t need = (uint64_t)short_of, got = seize(b, own, need);
-        assert(got <= need); /* so that the sum of the limits is the peak */
+        assert(got <= need + b.spare); /* and the sum of the limits the peak */
         uint64_t rise = at_most(-axp__purse_room(own) - (int64_t)got, need);
         if (rise) {
             axp__add(&b.account->peak_bytes, rise);
@@ -162,7 +184,7 @@ static uint64_t take_from(struct axp__book b, struct axp__purse *p,
         if (!n) return 0;
         if (!axp__purse_is_saved(p, stamp)) axp__purse_save(p, stamp, held);
     } while (!axp__cas(&p->low, &low, low + n));
-    full_fence();
+    fence_owners(b);
     uint64_t back = at_most(-axp__purse_held(p), n);
     if (back) axp__add(&p->low, -back);
     axp__add(&p->high, n - back);

@@ -67,10 +67,11 @@ _Static_assert(sizeof(struct axp__purse) == 64, "one cache line");
 
 struct axp__account {
     uint64_t peak_bytes;
-    uint64_t offers;   /* count of changes << 32 | first on the list */
-    uint32_t n_moving; /* purses on their way on or off the list */
-    axp__ref purses;   /* newest first */
-    axp__ref holder;   /* from which something was last taken */
+    uint64_t offers;     /* count of changes << 32 | first on the list */
+    uint32_t n_moving;   /* purses on their way on or off the list */
+    axp__ref purses;     /* newest first */
+    axp__ref holder;     /* from which something was last taken */
+    uint32_t n_barriers; /* through all threads, in place of owners' fences */
 };
 
 /* May be negative for a moment: see above. */
@@ -100,6 +101,7 @@ struct axp__book {
     struct axp__slab *slab;
     struct axp__account *account;
     const uint32_t *stamp; /* of the whole: tally_memory.h */
+    uint64_t spare;        /* how much more than it needs a raise may seize */
 };
 
 /* A purse for the calling thread, until it releases it; NULL: no memory. */
@@ -111,6 +113,8 @@ void axp__purse_release(struct axp__purse *own);
 bool axp__purse_settle_up(struct axp__book b, struct axp__purse *own);
 /* After own->net was lowered: what nobody held, and is not lowered. */
 uint64_t axp__purse_settle_down(struct axp__book b, struct axp__purse *own);
+/* It may have room that others can use. */
+void axp__purse_offer(struct axp__book b, struct axp__purse *own);
 /* The same without a purse, for `bytes`. */
 uint64_t axp__purse_lower_others(struct axp__book b, uint64_t bytes);
 

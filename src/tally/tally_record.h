@@ -79,6 +79,19 @@ struct axp__traffic {
     uint32_t reserved;
 } __attribute__((aligned(64)));
 
+/* What one thread allocated and freed at one place (wire_place.h), as an
+ * allocator was seen to hand it out. What is live is a sum over threads: one
+ * may free what another allocated, so that a thread's part can be below 0. */
+struct axp__heap_place {
+    uint64_t n_allocs, allocated_bytes, n_frees, freed_bytes;
+    uint64_t saved_bytes; /* held before its first change in an epoch … */
+    uint64_t n_temporary; /* freed before the thread allocated again */
+    uint32_t stamp;       /* … of the heap: tally_heap.h */
+    uint32_t name;
+    axp__ref next;
+    uint32_t reserved;
+} __attribute__((aligned(64)));
+
 struct axp__counter {
     uint32_t name;
     axp__ref next;
@@ -94,7 +107,7 @@ struct axp__counter {
 
 /* The heads of a tally's lists. */
 struct axp__lists {
-    axp__ref nodes, ops, traffic, counters, steps;
+    axp__ref nodes, ops, traffic, counters, steps, places;
 };
 
 #endif

@@ -111,6 +111,8 @@ struct axp__entry { /* 32 bytes: see axp__tally_peek */
 /* Of the entries of traffic, as if they had a parent: → axp__traffic,
  * axp__purse. */
 #define AXP__OF_TRAFFIC ((axp__ref)0xfffffffeu)
+/* The same of places: → axp__heap_place. */
+#define AXP__OF_PLACES ((axp__ref)0xfffffffbu)
 /* The parent of what is begun below "(other)", where paths are lost: nothing
  * is found under it. One for all, so that who looks in vain looks at few
  * places. */
@@ -229,6 +231,7 @@ struct axp__entry *axp__tally_fold(struct axp__tally *t, uint64_t label);
 struct axp__op *axp__tally_op(struct axp__tally *t, uint32_t name);
 struct axp__entry *axp__tally_traffic(struct axp__tally *t, uint32_t name);
 struct axp__counter *axp__tally_counter(struct axp__tally *t, uint32_t name);
+struct axp__heap_place *axp__tally_place(struct axp__tally *t, uint32_t name);
 void axp__tally_count(struct axp__tally *t, uint32_t name, double value,
                       uint64_t now);
 /* Extremes and histogram of an op; within its version. */

@@ -159,18 +159,29 @@ static inline bool axp__cells_are_block(uint64_t both)
     return (both & AXP__CELLS_KINDS) == AXP__CELLS_LABEL(0);
 }
 
-/* Where a block can be written; NULL: put it otherwise. HOT */
-static inline uint32_t *axp__shadow_peek_free(const struct axp__shadow *s,
+/* Where a block can be written, with two cells; NULL: put it otherwise. Right
+ * for small blocks too, where the next one is not within 32 bytes of it, as an
+ * allocator's mostly is not. HOT */
+static inline uint32_t *axp__shadow_peek_room(const struct axp__shadow *s,
                                               uint64_t key, uint64_t bytes)
 {
     const struct axp__region *r;
     uint32_t *cell = axp__shadow_cell(s, key, &r);
     if (axp__unlikely(!cell || !axp__region_is_ready(r, key))) return NULL;
-    if (axp__unlikely(bytes - AXP__SLOT_BYTES - 1 >= AXP__CELL_MOST ||
+    if (axp__unlikely(bytes >= AXP__CELL_MOST ||
                       !(~key & (AXP__PAGE_SPAN - AXP__SLOT_BYTES)) ||
                       axp__cells_read(cell)))
         return NULL;
     return cell;
+}
+
+/* The same, where a block of one slot has one cell. HOT */
+static inline uint32_t *axp__shadow_peek_free(const struct axp__shadow *s,
+                                              uint64_t key, uint64_t bytes)
+{
+    return axp__likely(bytes > AXP__SLOT_BYTES)
+               ? axp__shadow_peek_room(s, key, bytes)
+               : NULL;
 }
 
 /* *old is the replaced value, where one was. */

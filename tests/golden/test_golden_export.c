@@ -45,6 +45,12 @@ static void as_committed(void **state)
             char path[512];
             size_t len;
             char *bytes = export(v, (axp_export_format)k, &len);
+            if (k >= AXP_EXPORT_FOLDED_PEAK) { /* none has a heap */
+                assert_int_equal(len, 0);
+                free(bytes);
+                n--;
+                continue;
+            }
             if (k == AXP_EXPORT_PPROF) bytes = unpack(bytes, &len);
             snprintf(path, sizeof path, "%s/export/%s.%s", GOLDEN_DIR,
                      golden_names[i],

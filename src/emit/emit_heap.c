@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Names for places, and what is called alike; see emit_heap.h. */
+#include "emit/emit_heap.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "emit/emit_frame.h"
+
+#define MOST_FRAMES 64u
+#define TEXT 512u
+
+static const char *last_part(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* Files whose functions allocate for others. */
+static bool is_library(const char *module)
+{
+    static const char *const names[] = {"libc.so", "libstdc++.so", "ld-linux",
+                                        "libaxprof_"};
+    const char *file = module ? last_part(module) : "";
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strncmp(file, names[i], strlen(names[i]))) return true;
+    return false;
+}
+
+const char *axp__heap_where(const axp_view *v, uint32_t stack, char *buf,
+                            size_t size)
+{
+    axp_frame frames[MOST_FRAMES];
+    char text[AXP__FRAME_TEXT];
+    size_t n = stack ? axp_view_stack(v, stack, frames, MOST_FRAMES) : 0, i = 0;
+    if (n > MOST_FRAMES) n = MOST_FRAMES;
+    if (!n) return NULL;
+    while (i + 1 < n && is_library(frames[i].module))
+        i++;
+    if (is_library(frames[i].module)) i = 0; /* all of them are */
+    const axp_frame *f = &frames[i];
+    const char *function = axp__frame_text(f, text);
+    if (f->file && f->line > 0)
+        snprintf(buf, size, "%.300s (%.150s:%d)", function, last_part(f->file),
+                 f->line);
+    else
+        snprintf(buf, size, "%.300s", function);
+    return buf;
+}
+
+/* What a place is called; malloc, NULL: no memory. */
+static char *text_of(const axp_view *v, const axp_heap_place *p)
+{
+    char where[TEXT], text[2 * TEXT];
+    const char *scope = p->n_scopes ? p->scopes[p->n_scopes - 1] : NULL;
+    const char *what =
+        p->name ? p->name : axp__heap_where(v, p->stack, where, sizeof where);
+    if (!what) what = "(unknown)";
+    snprintf(text, sizeof text, "%.400s%s%.600s", scope ? scope : "",
+             scope ? ": " : "", what);
+    return strdup(text);
+}
+
+static int by_text(const void *a, const void *b)
+{
+    const struct axp__heap_group *x = a, *y = b;
+    return strcmp(x->text, y->text);
+}
+
+static int by_at_peak(const void *a, const void *b)
+{
+    const struct axp__heap_group *x = a, *y = b;
+    if (x->at_peak_bytes != y->at_peak_bytes)
+        return x->at_peak_bytes < y->at_peak_bytes ? 1 : -1;
+    if (x->total_allocated != y->total_allocated)
+        return x->total_allocated < y->total_allocated ? 1 : -1;
+    return strcmp(x->text, y->text);
+}
+
+static size_t join_equal(struct axp__heap_group *g, size_t n)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++) {
+        struct axp__heap_group *to = kept ? &g[kept - 1] : NULL;
+        if (!to || strcmp(to->text, g[i].text) != 0) {
+            g[kept++] = g[i];
+            continue;
+        }
+        to->current_bytes += g[i].current_bytes;
+        to->current_blocks += g[i].current_blocks;
+        to->at_peak_bytes += g[i].at_peak_bytes;
+        to->total_allocated += g[i].total_allocated;
+        to->n_allocs += g[i].n_allocs;
+        to->n_temporary += g[i].n_temporary;
+        if (!to->kind) to->kind = g[i].kind;
+        free(g[i].text);
+    }
+    return kept;
+}
+
+struct axp__heap_group *axp__heap_groups(const axp_view *v, size_t *n)
+{
+    struct axp__heap_group *all = calloc(v->n_heap_places + 1, sizeof *all);
+    bool ok = all;
+    *n = 0;
+    for (size_t i = 0; ok && i < v->n_heap_places; i++) {
+        const axp_heap_place *p = &v->heap_places[i];
+        all[i] = (struct axp__heap_group){.text = text_of(v, p),
+                                          .kind = p->kind,
+                                          .current_bytes = p->current_bytes,
+                                          .current_blocks = p->current_blocks,
+                                          .at_peak_bytes = p->at_peak_bytes,
+                                          .total_allocated = p->total_allocated,
+                                          .n_allocs = p->n_allocs,
+                                          .n_temporary = p->n_temporary};
+        ok = all[i].text;
+        if (ok) ++*n;
+    }
+    if (!ok) {
+        axp__heap_groups_free(all, *n);
+        return NULL;
+    }
+    qsort(all, *n, sizeof *all, by_text);
+    *n = join_equal(all, *n);
+    qsort(all, *n, sizeof *all, by_at_peak);
+    return all;
+}
+
+void axp__heap_groups_free(struct axp__heap_group *groups, size_t n)
+{
+    for (size_t i = 0; groups && i < n; i++)
+        free(groups[i].text);
+    free(groups);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Places of the heap for people: those that read the same are one.
+ *
+ * A place is called what the program calls its memory; else the innermost
+ * function that is not the C or C++ library's, with file and line: malloc is
+ * called by `operator new` and strdup, and that says nothing. The innermost
+ * scope stands before either.
+ */
+#ifndef AXP_EMIT_HEAP_H
+#define AXP_EMIT_HEAP_H
+#include "model/model_view.h"
+
+struct axp__heap_group {
+    char *text;
+    axp_mem kind;
+    uint64_t current_bytes, current_blocks, at_peak_bytes;
+    uint64_t total_allocated, n_allocs, n_temporary;
+};
+
+/* By at_peak_bytes; free with axp__heap_groups_free. NULL: no memory. */
+struct axp__heap_group *axp__heap_groups(const axp_view *v, size_t *n);
+void axp__heap_groups_free(struct axp__heap_group *groups, size_t n);
+
+/* The frame that a stack is called by, its text in buf; NULL: it has none. */
+const char *axp__heap_where(const axp_view *v, uint32_t stack, char *buf,
+                            size_t size);
+
+#endif

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* What the allocator handed out: who held it at the peak, what was not freed;
+ * see emit_text.h. */
+#include <stdlib.h>
+
+#include "emit/emit_heap.h"
+#include "emit/emit_text.h"
+#include "emit/emit_words.h"
+
+#define SHOWN_PEAK 10
+#define SHOWN_LEFT 8
+#define LEAST_LEFT 0.001 /* of the peak: a smaller rest is not listed */
+
+static void put_peak(struct axp__text *t, const struct axp__heap_group *g,
+                     size_t n)
+{
+    static const struct axp__column columns[] = {
+        {"", true, 0},          {"kind", true, 4},       {"held", false, 0},
+        {"share", false, 0},    {"allocated", false, 1}, {"allocs", false, 2},
+        {"temporary", false, 3}};
+    uint64_t rest = 0, all = 0;
+    size_t shown = 0;
+    char text[32];
+    if (!n) return;
+    for (size_t i = 0; i < n; i++)
+        all += g[i].at_peak_bytes;
+    struct axp__table *table = axp__table_create(
+        t, columns, sizeof columns / sizeof *columns, SHOWN_PEAK);
+    for (size_t i = 0; table && i < n; i++) {
+        if (i && (shown >= SHOWN_PEAK || !g[i].at_peak_bytes)) {
+            rest += g[i].at_peak_bytes;
+            continue;
+        }
+        axp__cell *cells = axp__table_row(table, g[i].text);
+        const char *kind = axp__word_mem(g[i].kind);
+        if (kind) axp__append(cells[0], AXP__CELL, 0, kind);
+        axp__short_bytes(cells[1], g[i].at_peak_bytes);
+        axp__short_percent(cells[2],
+                           all ? (double)g[i].at_peak_bytes / (double)all : 0);
+        axp__short_bytes(cells[3], g[i].total_allocated);
+        axp__short_count(cells[4], g[i].n_allocs);
+        if (g[i].n_temporary) axp__short_count(cells[5], g[i].n_temporary);
+        shown++;
+    }
+    axp__table_print(t, table);
+    if (rest)
+        axp__text_say(t, "and %zu more, %s at the peak", n - shown,
+                      axp_format_bytes(text, sizeof text, rest));
+}
+
+static int by_current(const void *a, const void *b)
+{
+    const struct axp__heap_group *x = a, *y = b;
+    if (x->current_bytes != y->current_bytes)
+        return x->current_bytes < y->current_bytes ? 1 : -1;
+    return strcmp(x->text, y->text);
+}
+
+static void put_left(struct axp__text *t, const axp_heap *h,
+                     struct axp__heap_group *g, size_t n)
+{
+    static const struct axp__column columns[] = {
+        {"not freed", true, 0}, {"bytes", false, 0}, {"blocks", false, 0}};
+    uint64_t rest = 0;
+    size_t shown = 0, left = 0;
+    char text[32];
+    qsort(g, n, sizeof *g, by_current);
+    if (!n || !g[0].current_bytes) return;
+    struct axp__table *table = axp__table_create(
+        t, columns, sizeof columns / sizeof *columns, SHOWN_LEFT);
+    for (size_t i = 0; table && i < n && g[i].current_bytes; i++, left++) {
+        bool is_small =
+            (double)g[i].current_bytes < LEAST_LEFT * (double)h->peak_bytes;
+        if (shown >= SHOWN_LEFT || (shown && is_small)) {
+            rest += g[i].current_bytes;
+            continue;
+        }
+        axp__cell *cells = axp__table_row(table, g[i].text);
+        axp__short_bytes(cells[0], g[i].current_bytes);
+        axp__short_count(cells[1], g[i].current_blocks);
+        shown++;
+    }
+    axp__out_char(t->o, '\n');
+    axp__table_print(t, table);
+    if (rest)
+        axp__text_say(t, "and %zu more, %s", left - shown,
+                      axp_format_bytes(text, sizeof text, rest));
+}
+
+/* The allocator had nothing for 1.00 MB after 3.2 s, in truth_hog (m.c:41): what
+ * was live then stands below. */
+static void put_failed(struct axp__text *t, const axp_view *v)
+{
+    char bytes[32], at[32], where[512], line[768];
+    const char *text =
+        axp__heap_where(v, v->heap.failed_stack, where, sizeof where);
+    snprintf(line, sizeof line,
+             "OUT OF MEMORY: the allocator had nothing for %s after %s%s%s%s; "
+             "held means what was live then",
+             axp_format_bytes(bytes, sizeof bytes, v->heap.failed_bytes),
+             axp_format_ns(at, sizeof at, v->heap.failed_at),
+             text ? ", in " : "", text ? text : "",
+             v->heap.n_failed > 1 ? ", the first of several times" : "");
+    axp__text_style(t, AXP__RED);
+    axp__text_wrap(t, "", line);
+    axp__text_style(t, NULL);
+}
+
+void axp__text_heap(struct axp__text *t, const axp_view *v)
+{
+    const axp_heap *h = &v->heap;
+    char peak[32], at[32], live[32];
+    size_t n = 0;
+    if (!h->is_seen) return;
+    struct axp__heap_group *g = axp__heap_groups(v, &n);
+    if (!g) {
+        t->has_failed = true;
+        return;
+    }
+    axp_format_bytes(peak, sizeof peak, h->peak_bytes);
+    axp_format_ns(at, sizeof at, h->peak_at);
+    axp_format_bytes(live, sizeof live, h->current_bytes);
+    axp__text_heading(t, "Heap", "peak %s after %s, %s not freed", peak, at,
+                      live);
+    if (h->n_failed) put_failed(t, v);
+    if (h->sampled_bytes)
+        axp__text_say(t,
+                      "estimates: one block every %s was looked at; sums of n "
+                      "such blocks are good to about 200 / sqrt(n) %%",
+                      axp_format_bytes(live, sizeof live, h->sampled_bytes));
+    put_peak(t, g, n);
+    put_left(t, h, g, n);
+    if (h->n_missed)
+        axp__text_say(t,
+                      "%llu blocks could not be followed and are in none of "
+                      "these figures",
+                      (unsigned long long)h->n_missed);
+    axp__heap_groups_free(g, n);
+}

@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* What an allocator hands out, and takes back.
+ *
+ * Each block counts at its place (wire_place.h) on the thread that allocates or
+ * frees it, and in one total with an exact peak (tally_heap.h). Where it is and
+ * what it is of is in a shadow of the heap. Nothing is written to the timeline,
+ * and no clock is read but at a new peak.
+ *
+ * Usual    a place that this lane came to before, found by the hash of its
+ *          stack and the innermost scope; a block whose cells are there. Some
+ *          40 instructions, no fence (bench-memory).
+ * Unusual  a new place interns its stack and makes a name of it; a lane that
+ *          frees at a place for the first time gets a record there.
+ * Missed   what a handler allocates while its thread is inside an event, and
+ *          blocks that the shadow has no room for: counted, and never known. A
+ *          free of what is not known is none: it was allocated before.
+ * Late     what a thread does past its end, when its lane is gone, counts where
+ *          ended threads are merged, if nobody else is at it.
+ */
+#include "record/record_heap.h"
+
+#include "os/os_map.h"
+#include "record/record_memory.h"
+#include "tally/tally_stacks.h"
+#include "wire/wire_place.h"
+#include "wire/wire_stack.h"
+
+#include "axprof/axprof_adapter.h"
+
+#define MEMO_SHIFT 55 /* of a key: 512 memos */
+#define MOST_PLACES (1u << 17)
+#define MOST_FRAMES 64u
+#define NOWHERE "1:0:" /* AXP__STACK_NO_ROOM */
+_Static_assert(AXP__HEAP_MEMOS == 1u << (64 - MEMO_SHIFT), "memos");
+
+struct stack {
+    const uint64_t *frames;
+    uint32_t n;
+    uint64_t hash;
+};
+
+/* ---- in and out ------------------------------------------------------------------- */
+
+/* The lane of this thread in the global profiler; NULL: ask. HOT */
+static inline struct axp__lane *enter_hot(void)
+{
+    struct axp__thread *t = axp__tls;
+    struct axp__lane *lane = axp__get(&t->global);
+    if (axp__unlikely(!lane || axp__thread_is_inside(t))) return NULL;
+    axp__thread_enter(t);
+    if (axp__likely(axp__get(&lane->go) && axp__get(&lane->owner) == t &&
+                    lane->heap_purse))
+        return lane;
+    axp__thread_leave(t);
+    return NULL;
+}
+
+static bool has_purse(struct axp__lane *lane)
+{
+    if (lane->heap_purse) return true;
+    if (!lane->heap_memos)
+        lane->heap_memos =
+            axp__map(AXP__HEAP_MEMOS * sizeof(struct axp__heap_memo));
+    if (!lane->heap_memos) return false;
+    lane->heap_purse = axp__heap_join(&lane->p->heap);
+    if (!axp__get(&lane->first_ticks)) { /* its row begins here */
+        uint64_t now = axp__clock_ticks();
+        axp__put(&lane->last_ticks, now);
+        axp__put(&lane->first_ticks, now);
+    }
+    return lane->heap_purse;
+}
+
+static void miss(void)
+{
+    struct axp__prof *p = axp__prof_check(axp_global());
+    if (p) axp__add(&p->heap.n_missed, 1);
+}
+
+/* The general way. NULL: nothing is to be recorded, or can be. */
+static __attribute__((noinline)) struct axp__lane *enter_slow(bool *is_late)
+{
+    struct axp__thread *t = axp__tls;
+    *is_late = false;
+    if (axp__thread_is_inside(t)) {
+        miss();
+        return NULL;
+    }
+    if ((axp__get(&t->life) & AXP__THREAD_LIFE) == AXP__THREAD_ENDED) {
+        *is_late = true;
+        return NULL;
+    }
+    struct axp__lane *lane = axp__enter(axp_global());
+    if (!lane || has_purse(lane)) return lane;
+    axp__leave(lane);
+    miss();
+    return NULL;
+}
+
+/* Where ended threads are added up, with the profiler's mutex held; NULL:
+ * somebody else has it. */
+static struct axp__lane *enter_late(void)
+{
+    struct axp__prof *p = axp__prof_check(axp_global());
+    if (!p || pthread_mutex_trylock(&p->mutex)) {
+        miss();
+        return NULL;
+    }
+    if (!p->merged) p->merged = axp__lane_take(NULL, p, NULL);
+    if (p->merged && has_purse(p->merged)) return p->merged;
+    pthread_mutex_unlock(&p->mutex);
+    return NULL;
+}
+
+static void leave_late(struct axp__lane *lane)
+{
+    pthread_mutex_unlock(&lane->p->mutex);
+}
+
+/* ---- places ------------------------------------------------------------------------- */
+
+static uint32_t register_place(struct axp__heap *h,
+                               const struct axp__heap_place_parts *parts)
+{
+    const uint32_t type = AXP__KIND_FLAGS(AXP__KIND_PLACE);
+    char text[AXP__PLACE_TEXT];
+    axp__heap_place_put(text, parts);
+    uint32_t id = axp__name_find_of(type, text);
+    if (id) return id;
+    if (axp__add(&h->n_places, 1) >= MOST_PLACES) {
+        axp__add(&h->n_places, -1);
+        return 0;
+    }
+    id = axp__name_register_of(type, text, NULL);
+    return id > AXP__NAME_UNNAMED ? id : 0;
+}
+
+static uint32_t intern(struct axp__lane *lane, const struct stack *stack)
+{
+    uint8_t bytes[AXP__STACK_BYTES(MOST_FRAMES)];
+    struct axp__prof *p = lane->p;
+    uint32_t n = stack->n < MOST_FRAMES ? stack->n : MOST_FRAMES;
+    if (!n) return AXP__STACK_NONE;
+    size_t n_bytes = axp__stack_put(bytes, stack->frames, n);
+    return axp__stacks_intern(&p->stacks, &p->budget, bytes, (uint32_t)n_bytes);
+}
+
+static void add_scopes(struct axp__heap_place_parts *parts,
+                       const struct axp__tally *t)
+{
+    const struct axp__frame *f = t->top;
+    for (; f > t->frames && parts->n_scopes < AXP__PLACE_SCOPES; f--)
+        parts->scope[parts->n_scopes++] = f->node->name;
+}
+
+/* The name of where we are. Past the last one stacks are left out, and then
+ * scopes too. */
+static uint32_t name_place(struct axp__lane *lane, const struct stack *stack)
+{
+    struct axp__heap *h = &lane->p->heap;
+    struct axp__heap_place_parts parts = {0};
+    parts.stack = axp__get(&h->n_places) < MOST_PLACES ? intern(lane, stack)
+                                                       : AXP__STACK_NO_ROOM;
+    add_scopes(&parts, &lane->tally);
+    uint32_t id = register_place(h, &parts);
+    if (id) return id;
+    axp__warn(lane->p, AXP__WARN_PLACES_FULL, 0);
+    return axp__name_register_of(AXP__KIND_FLAGS(AXP__KIND_PLACE), NOWHERE,
+                                 NULL);
+}
+
+static uint64_t key_of(const struct axp__lane *lane, uint64_t hash)
+{
+    uint64_t path = lane->tally.top->node->path;
+    return (hash ^ path * 0x9e3779b97f4a7c15u) | 1;
+}
+
+static inline struct axp__heap_memo *memo_at(const struct axp__lane *lane,
+                                             uint64_t key)
+{
+    return &lane->heap_memos[key * 0xd6e8feb86659fd93u >> MEMO_SHIFT];
+}
+
+static __attribute__((noinline)) const struct axp__heap_memo *find_place(
+    struct axp__lane *lane, const struct stack *stack, uint64_t key)
+{
+    struct axp__heap_memo *m = memo_at(lane, key);
+    uint32_t id = name_place(lane, stack);
+    struct axp__heap_place *place = axp__tally_place(&lane->tally, id);
+    if (!place) return NULL;
+    *m = (struct axp__heap_memo){.key = key, .place = place, .id = id};
+    return m;
+}
+
+static struct axp__heap_place *place_of(struct axp__lane *lane, uint32_t id)
+{
+    const struct axp__entry *e = axp__tally_peek(
+        &lane->tally, axp__path_of(AXP__OF_PLACES), AXP__LABEL(id));
+    return axp__likely(e != NULL) ? e->record
+                                  : axp__tally_place(&lane->tally, id);
+}
+
+/* ---- blocks ---------------------------------------------------------------------------- */
+
+static void count_free(struct axp__lane *lane, uint64_t address, uint64_t value)
+{
+    struct axp__heap *h = &lane->p->heap;
+    uint64_t bytes = value >> AXP__NAME_BITS;
+    struct axp__heap_place *p =
+        place_of(lane, (uint32_t)value % AXP__MAX_NAMES);
+    if (axp__likely(p != NULL)) {
+        axp__heap_place_save(p, axp__get(&h->stamp));
+        axp__bump(&p->n_frees, 1);
+        axp__bump(&p->freed_bytes, bytes);
+        if (address && address == lane->heap_last)
+            axp__bump(&p->n_temporary, 1);
+    }
+    axp__heap_lower(h, lane->heap_purse, bytes);
+}
+
+/* False: there is no room to remember it. HOT */
+static inline bool put_block(struct axp__lane *lane, uint64_t address,
+                             uint64_t bytes, uint32_t id)
+{
+    struct axp__shadow *s = &lane->p->heap.blocks;
+    uint64_t old, value = bytes << AXP__NAME_BITS | id;
+    uint32_t *cell = axp__shadow_peek_room(s, address, bytes);
+    if (axp__likely(cell != NULL)) {
+        axp__cells_write(cell, axp__cells_of(bytes, id));
+        return true;
+    }
+    switch (axp__shadow_put_slow(s, address, value, &old)) {
+    case AXP__PUT_NEW: return true;
+    case AXP__PUT_REPLACED: count_free(lane, 0, old); return true;
+    case AXP__PUT_FULL: break;
+    }
+    axp__add(&lane->p->heap.n_missed, 1);
+    return false;
+}
+
+/* In an entered lane. HOT */
+static inline void alloc_in(struct axp__lane *lane, uint64_t address,
+                            uint64_t bytes, const struct stack *stack)
+{
+    struct axp__heap *h = &lane->p->heap;
+    uint64_t key = key_of(lane, stack->hash);
+    const struct axp__heap_memo *m = memo_at(lane, key);
+    if (axp__unlikely(m->key != key)) m = find_place(lane, stack, key);
+    if (axp__unlikely(!m || bytes > AXP__MAX_BLOCK ||
+                      !put_block(lane, address, bytes, m->id)))
+        return;
+    struct axp__heap_place *p = m->place;
+    axp__heap_place_save(p, axp__get(&h->stamp));
+    axp__bump(&p->n_allocs, 1);
+    axp__bump(&p->allocated_bytes, bytes);
+    lane->heap_last = address;
+    axp__heap_raise(h, lane->heap_purse, bytes);
+}
+
+/* What a block was; false: it is not known. HOT */
+static inline bool free_in(struct axp__lane *lane, uint64_t address,
+                           uint64_t *value, bool is_moved)
+{
+    if (!axp__shadow_take(&lane->p->heap.blocks, address, value)) return false;
+    count_free(lane, is_moved ? 0 : address, *value);
+    return true;
+}
+
+/* ---- what an adapter calls ----------------------------------------------------------- */
+
+/* HOT */
+void axp_heap_alloc(const void *block, size_t bytes,
+                    const axp_heap_stack *where)
+{
+    struct stack stack = {where->frames, where->n, where->hash};
+    struct axp__lane *lane = enter_hot();
+    bool is_late = false;
+    if (axp__unlikely(!lane)) {
+        lane = enter_slow(&is_late);
+        if (is_late) lane = enter_late();
+        if (!lane) return;
+    }
+    alloc_in(lane, (uintptr_t)block, bytes, &stack);
+    if (axp__unlikely(is_late))
+        leave_late(lane);
+    else
+        axp__leave(lane);
+}
+
+/* HOT */
+static inline axp_heap_block free_block(const void *block, bool is_moved)
+{
+    axp_heap_block was = {0, 0};
+    uint64_t value = 0;
+    struct axp__lane *lane = enter_hot();
+    bool is_late = false;
+    if (axp__unlikely(!lane)) {
+        lane = enter_slow(&is_late);
+        if (is_late) lane = enter_late();
+        if (!lane) return was;
+    }
+    if (axp__likely(free_in(lane, (uintptr_t)block, &value, is_moved))) {
+        was.bytes = value >> AXP__NAME_BITS;
+        was.place = (uint32_t)value % AXP__MAX_NAMES;
+    }
+    if (axp__unlikely(is_late))
+        leave_late(lane);
+    else
+        axp__leave(lane);
+    return was;
+}
+
+/* HOT */
+axp_heap_block axp_heap_free(const void *block)
+{
+    return free_block(block, false);
+}
+
+axp_heap_block axp_heap_move(const void *block)
+{
+    return free_block(block, true);
+}
+
+void axp_heap_keep(const void *block, axp_heap_block was)
+{
+    bool is_late;
+    struct axp__lane *lane = was.place ? enter_slow(&is_late) : NULL;
+    struct axp__heap_place *p =
+        lane ? place_of(lane, (uint32_t)was.place) : NULL;
+    if (!lane) return;
+    if (p &&
+        put_block(lane, (uintptr_t)block, was.bytes, (uint32_t)was.place)) {
+        axp__heap_place_save(p, axp__get(&lane->p->heap.stamp));
+        axp__bump(&p->n_frees, -(uint64_t)1);
+        axp__bump(&p->freed_bytes, -was.bytes);
+        axp__heap_raise(&lane->p->heap, lane->heap_purse, was.bytes);
+    }
+    axp__leave(lane);
+}
+
+void axp_heap_failed(size_t bytes, const axp_heap_stack *where)
+{
+    struct stack stack = {where->frames, where->n, where->hash};
+    bool is_late;
+    struct axp__lane *lane = enter_slow(&is_late);
+    if (!lane) return;
+    axp__heap_fail(&lane->p->heap, bytes, name_place(lane, &stack),
+                   axp__clock_ticks());
+    axp__leave(lane);
+}
+
+void axp_heap_sampled(uint64_t mean_bytes)
+{
+    struct axp__prof *p = axp__prof_check(axp_global());
+    if (p) axp__put(&p->heap.sampled_bytes, mean_bytes);
+}
+
+/* ---- lanes, and names ------------------------------------------------------------------ */
+
+void axp__heap_begin_lane(struct axp__lane *lane)
+{
+    lane->heap_purse = NULL;
+    lane->heap_last = 0;
+    for (unsigned i = 0; lane->heap_memos && i < AXP__HEAP_MEMOS; i++)
+        lane->heap_memos[i].key = 0;
+}
+
+void axp__heap_leave(struct axp__lane *lane)
+{
+    if (lane->heap_purse) axp__purse_release(lane->heap_purse);
+    lane->heap_purse = NULL;
+}
+
+/* The place of a block that has a name now. */
+static uint32_t name_labelled(struct axp__heap *h, uint32_t place,
+                              uint32_t name)
+{
+    struct axp__heap_place_parts parts;
+    if (!axp__heap_place_get(axp__name_at(place)->text, &parts)) return 0;
+    if (parts.label == name) return 0;
+    parts.label = name;
+    return register_place(h, &parts);
+}
+
+/* A block goes from one place to another. One that was there at the peak was
+ * there under its new name: where nothing changed since, it was. */
+static void save_both(struct axp__heap_place *from, struct axp__heap_place *to,
+                      uint32_t stamp, uint64_t bytes)
+{
+    if (axp__heap_place_is_saved(from, stamp))
+        axp__heap_place_save(to, stamp);
+    else if (axp__heap_place_is_saved(to, stamp))
+        axp__put(&to->saved_bytes, to->saved_bytes + bytes);
+}
+
+void axp__heap_label(struct axp__lane *lane, uint64_t address, uint32_t name)
+{
+    struct axp__heap *h = &lane->p->heap;
+    uint64_t value, old;
+    if (!has_purse(lane) || !axp__shadow_take(&h->blocks, address, &value))
+        return;
+    uint64_t bytes = value >> AXP__NAME_BITS;
+    uint32_t id = (uint32_t)value % AXP__MAX_NAMES;
+    uint32_t labelled = name_labelled(h, id, name);
+    struct axp__heap_place *from = labelled ? place_of(lane, id) : NULL;
+    struct axp__heap_place *to = from ? place_of(lane, labelled) : NULL;
+    if (to) {
+        save_both(from, to, axp__get(&h->stamp), bytes);
+        axp__bump(&from->n_allocs, -(uint64_t)1);
+        axp__bump(&from->allocated_bytes, -bytes);
+        axp__bump(&to->n_allocs, 1);
+        axp__bump(&to->allocated_bytes, bytes);
+        value = bytes << AXP__NAME_BITS | labelled;
+    }
+    (void)axp__shadow_put(&h->blocks, address, value, &old);
+}

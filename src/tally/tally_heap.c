@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The heap's total where a thread's purse does not have enough, and its life;
+ * see tally_heap.h. */
+#include "tally/tally_heap.h"
+
+#include "os/os_clock.h"
+#include "os/os_map.h"
+
+/* Barriers through all threads that are still less than fences would be. */
+#define MOST_BARRIERS 4096u
+#define SPARE ((uint64_t)32 << 10)
+/* How much memory following blocks may take, of the machine's. */
+#define PART_OF_MEMORY 16
+#define LEAST_LIMIT ((uint64_t)64 << 20)
+
+static struct axp__book book_of(struct axp__heap *h)
+{
+    return (struct axp__book){&h->slab, &h->all, &h->stamp, SPARE};
+}
+
+/* From now on every owner has its own fence. */
+static void go_over_to_fences(struct axp__heap *h)
+{
+    if (axp__get_acquire(&h->is_parted)) return;
+    __atomic_fetch_or(&h->stamp, AXP__STAMP_SHARED, __ATOMIC_SEQ_CST);
+    axp__barrier_all_threads();
+    axp__put_release(&h->is_parted, 1);
+}
+
+static void count_barriers(struct axp__heap *h)
+{
+    if (axp__unlikely(axp__get(&h->all.n_barriers) > MOST_BARRIERS))
+        go_over_to_fences(h);
+}
+
+void axp__heap_init(struct axp__heap *h, uint64_t machine_bytes)
+{
+    uint64_t limit = machine_bytes / PART_OF_MEMORY;
+    *h = (struct axp__heap){
+        .machine_bytes = machine_bytes,
+        .sampled_bytes = h->sampled_bytes,
+        .budget = {.limit_bytes = limit > LEAST_LIMIT ? limit : LEAST_LIMIT}};
+    h->blocks.rest.budget = &h->budget;
+}
+
+void axp__heap_clear(struct axp__heap *h)
+{
+    axp__shadow_clear(&h->blocks);
+    axp__slab_clear(&h->slab, &h->budget);
+    axp__heap_init(h, h->machine_bytes);
+}
+
+struct axp__purse *axp__heap_join(struct axp__heap *h)
+{
+    struct axp__purse *own = axp__purse_join(book_of(h), &h->budget, 0);
+    if (own && !axp__barrier_is_there()) go_over_to_fences(h);
+    if (own) axp__put(&h->is_seen, 1);
+    return own;
+}
+
+void axp__heap_raise_slow(struct axp__heap *h, struct axp__purse *own)
+{
+    if (axp__purse_settle_up(book_of(h), own) && !axp__get(&h->is_frozen)) {
+        axp__put(&h->peak_ticks, axp__clock_ticks());
+        __atomic_fetch_add(&h->stamp, AXP__STAMP_EPOCH, __ATOMIC_RELEASE);
+    }
+    count_barriers(h);
+}
+
+void axp__heap_lower_slow(struct axp__heap *h, struct axp__purse *own)
+{
+    axp__purse_offer(book_of(h), own);
+    count_barriers(h);
+}
+
+void axp__heap_fail(struct axp__heap *h, uint64_t bytes, uint32_t place,
+                    uint64_t now)
+{
+    bool is_first = !axp__add(&h->n_failed, 1);
+    bool is_for_want = bytes <= h->machine_bytes; /* else it never could */
+    if (is_for_want && __atomic_exchange_n(&h->is_frozen, 1, __ATOMIC_ACQ_REL))
+        return;
+    if (!is_for_want && (!is_first || axp__get(&h->is_frozen))) return;
+    axp__put(&h->failed_bytes, bytes);
+    axp__put(&h->failed_place, place);
+    axp__put(&h->failed_ticks, now);
+    axp__put(&h->is_seen, 1);
+    if (!is_for_want) return;
+    __atomic_fetch_add(&h->stamp, AXP__STAMP_EPOCH, __ATOMIC_RELEASE);
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* What an allocator handed out, over the threads of a profiler: its exact peak,
+ * and what each place held then.
+ *
+ *   total    one account (tally_purse.h); each thread has a purse in it
+ *   places   each thread's own records (axp__heap_place): what is live at one is the
+ *            sum over threads, and who frees needs nobody else's record
+ *   at peak  each new peak begins an epoch; a record saves what it holds before
+ *            its first change in one, as in tally_memory.h
+ *
+ * Exact across threads: what is live, counts, and the peak with all that was
+ * live then, where events do not overlap; else to one block in flight a thread.
+ * A place of its own has no exact peak: that would need a purse for each place
+ * and thread, and a search in all of them wherever one thread frees what
+ * another allocated.
+ *
+ * Below 0  a thread that frees what others allocate holds less than nothing:
+ *          the sum is what counts, and its room is the others' to seize. (No
+ *          purse's `low` ever moves: blocks that are freed are known ones.)
+ * Room     a purse that needs some takes up to SPARE more of another's, so that
+ *          it need not come back for each block. A thread that is stopped in the
+ *          middle of that makes the peak of the others look higher by no more.
+ * Fences   malloc is too frequent for one an event. Owners have none, and who
+ *          seizes room passes a barrier through all threads (tally_purse.c):
+ *          2 us, seldom. Where that turns out not to be seldom, all go over to
+ *          fences (AXP__STAMP_SHARED), for good.
+ * Frozen   once the allocator had nothing left, what was live then is worth
+ *          more than what was live at a later peak: epochs end. (Not where it
+ *          was asked for more than the machine has.)
+ * Threads  all functions from any thread; clear when nobody else is inside.
+ */
+#ifndef AXP_TALLY_HEAP_H
+#define AXP_TALLY_HEAP_H
+#include "tally/tally_capture.h"
+#include "tally/tally_purse.h"
+#include "tally/tally_record.h"
+#include "tally/tally_shadow.h"
+
+struct axp__heap {  /* each event reads its first line, a new peak changes it */
+    uint32_t stamp; /* epoch << 1 | AXP__STAMP_SHARED */
+    uint32_t is_frozen;
+    uint64_t peak_ticks;
+    struct axp__account all __attribute__((aligned(64)));
+    uint32_t is_seen __attribute__((aligned(64)));
+    uint32_t is_parted; /* AXP__STAMP_SHARED, and every thread knows */
+    struct axp__budget budget __attribute__((aligned(64)));
+    struct axp__shadow blocks; /* live by address: bytes << 20 | place */
+    struct axp__slab slab;
+    uint64_t machine_bytes;
+    uint64_t n_places;
+    uint64_t n_missed; /* blocks that could not be followed */
+    uint64_t n_failed, failed_bytes, failed_ticks;
+    uint64_t sampled_bytes; /* blocks are told of every so many; 0: all are */
+    uint32_t failed_place;
+};
+
+/* machine_bytes: of the machine, or what a control group allows. How blocks are
+ * told of stays. */
+void axp__heap_init(struct axp__heap *h, uint64_t machine_bytes);
+void axp__heap_clear(struct axp__heap *h);
+/* A purse for the calling thread; NULL: no memory. */
+struct axp__purse *axp__heap_join(struct axp__heap *h);
+/* The allocator had nothing for so many bytes. */
+void axp__heap_fail(struct axp__heap *h, uint64_t bytes, uint32_t place,
+                    uint64_t now);
+static inline void axp__heap_copy(struct axp__cap_heap *to,
+                                  const struct axp__heap *h)
+{
+    if (!axp__get(&h->is_seen)) return;
+    *to = (struct axp__cap_heap){.is_seen = true,
+                                 .peak_bytes = axp__get(&h->all.peak_bytes),
+                                 .peak_ticks = axp__get(&h->peak_ticks),
+                                 .n_missed = axp__get(&h->n_missed),
+                                 .sampled_bytes = axp__get(&h->sampled_bytes),
+                                 .n_failed = axp__get(&h->n_failed),
+                                 .failed_bytes = axp__get(&h->failed_bytes),
+                                 .failed_ticks = axp__get(&h->failed_ticks),
+                                 .failed_place = axp__get(&h->failed_place)};
+}
+
+/* Where axp__heap_raise and _lower do not find enough. */
+void axp__heap_raise_slow(struct axp__heap *h, struct axp__purse *own);
+void axp__heap_lower_slow(struct axp__heap *h, struct axp__purse *own);
+
+/* ---- places ------------------------------------------------------------------ */
+static inline int64_t axp__heap_place_held(const struct axp__heap_place *p)
+{
+    return (int64_t)(axp__get(&p->allocated_bytes) - axp__get(&p->freed_bytes));
+}
+
+static inline bool axp__heap_place_is_saved(const struct axp__heap_place *p,
+                                            uint32_t stamp)
+{
+    return (axp__get(&p->stamp) ^ stamp) < AXP__STAMP_EPOCH;
+}
+
+/* What the record held at the peak that began the epoch of `stamp`. */
+static inline int64_t axp__heap_place_at_peak(const struct axp__heap_place *p,
+                                              uint32_t stamp)
+{
+    return axp__heap_place_is_saved(p, stamp)
+               ? (int64_t)axp__get(&p->saved_bytes)
+               : axp__heap_place_held(p);
+}
+
+/* Before it changes. HOT */
+static inline void axp__heap_place_save(struct axp__heap_place *p,
+                                        uint32_t stamp)
+{
+    if (axp__likely(axp__heap_place_is_saved(p, stamp))) return;
+    axp__put(&p->saved_bytes, (uint64_t)axp__heap_place_held(p));
+    axp__put(&p->stamp, stamp);
+}
+
+/* ---- the total ------------------------------------------------------------------ */
+/* After an owner's write to net, before it looks at what others write. HOT */
+static inline void axp__heap_fence(const struct axp__heap *h)
+{
+    axp__signal_fence();
+    if (axp__get(&h->stamp) & AXP__STAMP_SHARED)
+        __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+/* HOT */
+static inline void axp__heap_raise(struct axp__heap *h, struct axp__purse *own,
+                                   uint64_t bytes)
+{
+    axp__put(&own->net, own->net + bytes);
+    axp__heap_fence(h);
+    if (axp__unlikely(axp__purse_room(own) < 0)) axp__heap_raise_slow(h, own);
+}
+
+/* HOT */
+static inline void axp__heap_lower(struct axp__heap *h, struct axp__purse *own,
+                                   uint64_t bytes)
+{
+    axp__put(&own->net, own->net - bytes);
+    axp__heap_fence(h);
+    if (axp__unlikely(!axp__purse_is_offered(own)))
+        axp__heap_lower_slow(h, own);
+}
+
+#endif
