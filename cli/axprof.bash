@@ -40,6 +40,12 @@ _axprof()
     run:--sample)
         COMPREPLY=($(compgen -W "" -- "$cur"))
         return ;;
+    run:--memory)
+        COMPREPLY=($(compgen -W "" -- "$cur"))
+        return ;;
+    run:--stacks)
+        COMPREPLY=($(compgen -W "unwind fp none" -- "$cur"))
+        return ;;
     run:--step-range)
         COMPREPLY=($(compgen -W "" -- "$cur"))
         return ;;
@@ -80,7 +86,7 @@ _axprof()
         COMPREPLY=($(compgen -d -- "$cur"))
         return ;;
     export:--format | export:-f)
-        COMPREPLY=($(compgen -W "perfetto chrome speedscope folded pprof memory-viz openmetrics csv-ops csv-events json" -- "$cur"))
+        COMPREPLY=($(compgen -W "perfetto chrome speedscope folded pprof memory-viz openmetrics csv-ops csv-events json folded-peak folded-leaks folded-allocated folded-temporary" -- "$cur"))
         return ;;
     export:--output | export:-o)
         COMPREPLY=($(compgen -f -- "$cur"))
@@ -93,7 +99,7 @@ _axprof()
         return ;;
     esac
     case $verb in
-    run) words="--help --output --report --format --quiet --no-file --delay --duration --steps --keep --keep-steps --trigger --sample --step-range --with --without --functions --no-args --list" ;;
+    run) words="--help --output --report --format --quiet --no-file --delay --duration --steps --keep --keep-steps --trigger --sample --memory --stacks --step-range --with --without --functions --no-args --list" ;;
     report) words="--help --format --output --width --color --findings --events --set --ignore --symbols" ;;
     export) words="--help --format --output --symbols" ;;
     info) words="--help" ;;

@@ -68,6 +68,9 @@ char **cli_environment_make(const cli_run *r)
     add_value(&v, "AXPROF_RING", r->sampling.ring);
     add_value(&v, "AXPROF_STEP_RANGE",
               cli_args_value(r->args, OPT_run_step_range));
+    add_value(&v, "AXPROF_STACKS", cli_args_value(r->args, OPT_run_stacks));
+    if (r->memory_bytes)
+        add(&v, cli_format("AXPROF_MEMORY=%" PRIu64, r->memory_bytes));
     add(&v, cli_window_variable(&r->window, r->begin_ns));
     if (cli_args_choice(r->args, OPT_run_functions, 0))
         add_value(&v, "AXPROF_FUNCTIONS", "all");

@@ -22,6 +22,7 @@
 #include "cli/cli_adapter.h"
 #include "cli/cli_clock.h"
 #include "cli/cli_environment.h"
+#include "cli/cli_memory.h"
 #include "cli/cli_report.h"
 #include "cli/cli_say.h"
 #include "cli/cli_verbs.h"
@@ -48,6 +49,7 @@ static int prepare(cli_run *r)
                                      cli_args_value(r->args, OPT_run_report));
     if (rc == CLI_OK) rc = cli_window_read(r->args, &r->window);
     if (rc == CLI_OK) rc = cli_sampling_read(r->args, &r->sampling);
+    if (rc == CLI_OK) rc = cli_memory_read(r->args, &r->memory_bytes);
     if (rc == CLI_OK) rc = cli_target_find(&r->target, r->args->rest);
     if (rc == CLI_OK) rc = cli_adapter_choose(r->args, &r->preload);
     if (rc == CLI_OK) rc = cli_files_init(&r->files, r->args, r->target.name);

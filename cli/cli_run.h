@@ -27,6 +27,8 @@ typedef struct cli_run {
     axp_profiler *profiler; /* what is seen from outside */
     cli_processes *processes;
     cli_sampling sampling;
+    uint64_t memory_bytes; /* cli_memory.h */
+    bool has_no_events;    /* of the program, in what was reported */
     cli_status status;
     cli_watch watch;
     uint64_t begin_ns, next_look_ns, next_line_ns, next_drain_ns;

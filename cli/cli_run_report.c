@@ -85,11 +85,24 @@ static void say_steps(const cli_run *r, const axp_view *view)
                  name);
 }
 
+/* Whether a thread of the program did more than allocate. */
+static bool has_events(const axp_view *view)
+{
+    size_t n = axp_view_threads(view, NULL, 0);
+    axp_thread_info *threads = cli_alloc(n + 1, sizeof *threads);
+    bool is_any = false;
+    n = axp_view_threads(view, threads, n);
+    for (size_t i = 0; i < n; i++)
+        if (threads[i].events) is_any = true;
+    free(threads);
+    return is_any;
+}
+
 /* Where nothing can be loaded into the program that was said at the start. */
 static void say_what_was_recorded(const cli_run *r)
 {
     char *part = cli_window_text(&r->window);
-    bool is_any = cli_drains_count(r->drains) > 0;
+    bool is_any = cli_drains_count(r->drains) > 0 && !r->has_no_events;
     if (part && is_any)
         cli_note("recorded was a part of the run: %s", part);
     else if (part)
@@ -148,6 +161,7 @@ static void report_files(cli_run *r)
         view = axp_snapshot(r->profiler);
     if (view) write_report(r, view);
     if (view && !r->is_quiet) say_steps(r, view);
+    r->has_no_events = view && !has_events(view);
     axp_view_destroy(view);
 }
 

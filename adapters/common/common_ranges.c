@@ -9,6 +9,8 @@
 
 #include <axprof/axprof_adapter.h>
 
+#include "adapters/common/common_own.h"
+
 #define MOST_OPEN 128u  /* of a thread */
 #define MOST_LIVE 1024u /* started, and not ended */
 #define MOST_TEXT 200u
@@ -19,7 +21,7 @@ static const char *step_name; /* NULL: none */
 __attribute__((constructor)) static void read_step(void)
 {
     const char *name = secure_getenv("AXPROF_STEP_RANGE");
-    if (name && *name) step_name = strdup(name);
+    if (name && *name) step_name = common_own_text(name);
 }
 
 /* ---- names -------------------------------------------------------------- */
@@ -75,7 +77,7 @@ static pthread_key_t key;
 static void free_thread(void *of)
 {
     self = NULL;
-    free(of);
+    common_own_free(of);
 }
 
 __attribute__((constructor)) static void make_key(void)
@@ -87,7 +89,7 @@ __attribute__((constructor)) static void make_key(void)
 static struct thread *of_thread(void)
 {
     if (!self) {
-        self = calloc(1, sizeof *self);
+        self = common_own_take(sizeof *self);
         if (self) pthread_setspecific(key, self);
     }
     return self;

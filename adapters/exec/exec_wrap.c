@@ -26,6 +26,7 @@
 #include <unistd.h>
 
 #include "exec_fit.h"
+#include "adapters/common/common_own.h"
 
 #define WRAPPER __attribute__((visibility("default")))
 #define MAX_STRINGS 65536u
@@ -82,7 +83,7 @@ static void begin_counting(void)
 {
     const char *path = secure_getenv("AXPROF_COUNT");
     if (!path || count_path) return;
-    count_path = strdup(path);
+    count_path = common_own_text(path);
     be_counted();
     pthread_atfork(NULL, NULL, be_counted);
 }

@@ -19,6 +19,7 @@
 
 #include <axprof/axprof.h>
 
+#include "adapters/common/common_own.h"
 #include "adapters/common/common_ranges.h"
 
 #define EXPORTED __attribute__((visibility("default")))
@@ -222,7 +223,7 @@ static struct domain *domain_create(const char *text)
     struct domain **at = &domains[place_of(name)], *d, *none = NULL;
     d = __atomic_load_n(at, __ATOMIC_ACQUIRE);
     if (d && d->name == name) return d;
-    d = calloc(1, sizeof *d);
+    d = common_own_take(sizeof *d);
     if (!d) return NULL;
     d->flags = 1;
     d->name = name;
@@ -237,7 +238,7 @@ static struct string *string_create(const char *text)
     struct string **at = &strings[place_of(name)], *s, *none = NULL;
     s = __atomic_load_n(at, __ATOMIC_ACQUIRE);
     if (s && s->text == name) return s;
-    s = calloc(1, sizeof *s);
+    s = common_own_take(sizeof *s);
     if (!s) return NULL;
     s->text = name;
     (void)__atomic_compare_exchange_n(at, &none, s, false, __ATOMIC_ACQ_REL,
@@ -248,7 +249,7 @@ static struct string *string_create(const char *text)
 static struct counter *counter_create_typed(const char *name,
                                             const char *domain, int type)
 {
-    struct counter *c = calloc(1, sizeof *c);
+    struct counter *c = common_own_take(sizeof *c);
     if (!c) return NULL;
     (void)domain;
     c->name = axp_name(name, name ? strlen(name) : 0);

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "pthread_real.h"
+#include "adapters/common/common_own.h"
 #include "adapters/common/common_sync.h"
 
 #define WRAPPER __attribute__((visibility("default")))
@@ -59,7 +60,7 @@ static struct start on_begin(void *p)
     get_name(known);
     axp_instant(axp_global(), "thread begins");
     axp_sync_take(AXP_SYNC_THREAD_START, p, 0, &start.by);
-    free(p);
+    common_own_free(p);
     return start;
 }
 
@@ -114,24 +115,25 @@ WRAPPER int pthread_create(pthread_t *thread, const pthread_attr_t *attr,
                            void *(*function)(void *), void *argument)
 {
     const struct pthread_real *real = pthread_real();
-    struct start *start = is_recorders(function) ? NULL : malloc(sizeof *start);
+    struct start *start =
+        is_recorders(function) ? NULL : common_own_take(sizeof *start);
     if (!start) return real->pthread_create(thread, attr, function, argument);
     *start = (struct start){{.posix = function}, argument, {0}};
     on_create(start);
     int rc = real->pthread_create(thread, attr, posix_main, start);
-    if (rc) free(start);
+    if (rc) common_own_free(start);
     return rc;
 }
 
 WRAPPER int thrd_create(thrd_t *thread, thrd_start_t function, void *argument)
 {
     const struct pthread_real *real = pthread_real();
-    struct start *start = malloc(sizeof *start);
+    struct start *start = common_own_take(sizeof *start);
     if (!start) return real->thrd_create(thread, function, argument);
     *start = (struct start){{.c11 = function}, argument, {0}};
     on_create(start);
     int rc = real->thrd_create(thread, c11_main, start);
-    if (rc != thrd_success) free(start);
+    if (rc != thrd_success) common_own_free(start);
     return rc;
 }
 

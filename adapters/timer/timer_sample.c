@@ -34,6 +34,7 @@
 #include <axprof/axprof_ring.h>
 
 #include "timer_real.h"
+#include "adapters/common/common_own.h"
 
 #define WRAPPER __attribute__((visibility("default")))
 #define THE_SIGNAL SIGURG
@@ -238,7 +239,7 @@ struct start {
 static struct start take_start(void *p)
 {
     struct start start = *(struct start *)p;
-    free(p);
+    common_own_free(p);
     begin_thread();
     return start;
 }
@@ -267,11 +268,11 @@ static int c11_main(void *p)
 WRAPPER int thrd_create(thrd_t *thread, thrd_start_t function, void *argument)
 {
     const struct timer_real *real = timer_real();
-    struct start *start = ring ? malloc(sizeof *start) : NULL;
+    struct start *start = ring ? common_own_take(sizeof *start) : NULL;
     if (!start) return real->thrd_create(thread, function, argument);
     *start = (struct start){.c11 = function, .argument = argument};
     int rc = real->thrd_create(thread, c11_main, start);
-    if (rc != thrd_success) free(start);
+    if (rc != thrd_success) common_own_free(start);
     return rc;
 }
 
@@ -279,11 +280,11 @@ WRAPPER int pthread_create(pthread_t *thread, const pthread_attr_t *attr,
                            void *(*function)(void *), void *argument)
 {
     const struct timer_real *real = timer_real();
-    struct start *start = ring ? malloc(sizeof *start) : NULL;
+    struct start *start = ring ? common_own_take(sizeof *start) : NULL;
     if (!start) return real->pthread_create(thread, attr, function, argument);
     *start = (struct start){.function = function, .argument = argument};
     int rc = real->pthread_create(thread, attr, thread_main, start);
-    if (rc) free(start);
+    if (rc) common_own_free(start);
     return rc;
 }
 

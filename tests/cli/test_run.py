@@ -301,8 +301,8 @@ def test_list(c, folder):
     result = run([c.axprof, "run", "--list", "--without", "pthread"], folder,
                  env=environment())
     states = dict(l.split()[:2] for l in result.out.decode().splitlines())
-    equal(states, {"exec": "on", "functions": "on", "itt": "on", "nvtx": "on",
-                   "openmp": "on",
+    equal(states, {"exec": "on", "functions": "on", "itt": "on",
+                   "memory": "on", "nvtx": "on", "openmp": "on",
                    "pthread": "off", "timer": "off"}, "list")
     for name, adapters, words in (("bare", (), b"(not installed)"),
                                   ("with space", ("pthread",), b"a space")):
@@ -564,7 +564,9 @@ def test_no_file_is_killed(c, folder):
         return sorted(temporary.iterdir())
 
     def begin():
+        # the program goes on, and would have its own spool in use
         process = start(c, folder, c.program(), "count", 1, 10,
+                        options=("-q", "--no-file", "--without", "memory"),
                         TMPDIR=str(temporary))
         return process, child_of(process.pid)
     runs = [begin()]

@@ -54,7 +54,7 @@ def test_cache(c, folder):
     _, heap, data = judge(c, folder, "cache")
     equal(data["steps"]["count"], 30, "steps")
     for place in heap.truth():
-        equal(place.peak, place.sums.current, "peak of the cache")
+        equal(place.sums.at_peak, place.sums.current, "peak of the cache")
 
 
 def test_peak(c, folder):
