@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "base/base_number.h"
+#include "emit/emit_heap.h"
 #include "emit/emit_name.h"
 #include "emit/emit_report.h"
 #include "emit/emit_short.h"
@@ -344,10 +345,58 @@ static void put_domain(struct markdown *m, const axp_view *v,
     put_memory_names(m, v, of);
 }
 
+static void put_heap_table(struct markdown *m, const struct axp__heap_group *g,
+                           size_t n)
+{
+    static const char *const heads[] = {"at the peak", "kind",      "held",
+                                        "share",       "allocated", "allocs",
+                                        "not freed"};
+    size_t shown = n < SHOWN_NAMES ? n : SHOWN_NAMES;
+    double all = 0;
+    for (size_t i = 0; i < n; i++)
+        all += (double)g[i].at_peak_bytes;
+    put_heads(m, heads, sizeof heads / sizeof *heads, 2);
+    for (size_t i = 0; i < shown; i++) {
+        const char *kind = axp__word_mem(g[i].kind);
+        axp__cell cell;
+        begin_row(m, g[i].text);
+        put_cell(m, kind ? kind : "");
+        put_cell(m, axp__short_bytes(cell, g[i].at_peak_bytes));
+        put_cell(m, axp__short_percent(
+                        cell, all > 0 ? (double)g[i].at_peak_bytes / all : 0));
+        put_cell(m, axp__short_bytes(cell, g[i].total_allocated));
+        put_cell(m, axp__short_count(cell, g[i].n_allocs));
+        put_cell(m, axp__short_bytes(cell, g[i].current_bytes));
+        end_row(m);
+    }
+    if (shown < n) axp__out_format(m->o, "\nand %zu more\n", n - shown);
+    axp__out_char(m->o, '\n');
+}
+
+static void put_heap(struct markdown *m, const axp_view *v)
+{
+    char peak[32], at[32], live[32];
+    const axp_heap *h = &v->heap;
+    size_t n = 0;
+    struct axp__heap_group *g = h->is_seen ? axp__heap_groups(v, &n) : NULL;
+    if (!g) return;
+    axp__out_format(m->o, "## Heap\n\nPeak %s after %s; %s not freed.%s\n\n",
+                    axp_format_bytes(peak, sizeof peak, h->peak_bytes),
+                    axp_format_ns(at, sizeof at, h->peak_at),
+                    axp_format_bytes(live, sizeof live, h->current_bytes),
+                    h->n_failed ? " An allocation failed: held means what was "
+                                  "live then."
+                                : "");
+    if (n) put_heap_table(m, g, n);
+    axp__heap_groups_free(g, n);
+}
+
 static void put_memory(struct markdown *m, const axp_view *v)
 {
+    bool is_any = v->memory.n_allocs || v->memory.n_frees;
+    if (v->heap.is_seen && !is_any && v->n_domains == 1) return;
     axp__out_text(m->o, "## Memory Statistics\n\n");
-    if (v->memory.n_allocs || v->memory.n_frees)
+    if (is_any)
         put_domain(m, v, &v->domains[0]);
     else
         axp__out_text(m->o, v->n_domains > 1
@@ -456,6 +505,7 @@ axp_status axp__emit_markdown(const axp_view *v, const axp_findings *f,
     put_findings(&m, f, axp__shown_findings(f, options), axp__text_unjudged(v));
     put_ops(&m, v);
     put_functions(&m, v);
+    put_heap(&m, v);
     put_memory(&m, v);
     put_threads(&m, v);
     put_waits(&m, v);

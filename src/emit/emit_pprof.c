@@ -2,7 +2,8 @@
 /* pprof's profile.proto, gzipped: a sample for each place in the call tree
  * with its self time, calls, declared FLOPs and bytes, and bytes allocated;
  * one for each name that holds memory, under "[memory]"; and one for what was
- * allocated outside of scopes.
+ * allocated outside of scopes. Where an allocator was looked at, its places are
+ * what memory is of: scopes, and below them the functions of their stacks.
  *
  * A function and a location are one name each. The fields of a Profile may
  * come in any order: samples are written as they are met, then the names.
@@ -14,6 +15,7 @@
 
 #include "base/base_text.h"
 #include "emit/emit_export.h"
+#include "emit/emit_frame.h"
 #include "emit/emit_name.h"
 #include "emit/emit_proto.h"
 #include "model/model_functions.h"
@@ -118,10 +120,12 @@ static void set_place(struct pprof *p, const axp_op *op)
     f->line = op->line;
 }
 
+static size_t count_heap(const axp_view *v);
+
 static bool init_functions(struct pprof *p)
 {
     size_t most = p->v->n_tree + p->v->n_memory_names + p->v->n_ops +
-                  p->v->n_functions + 3;
+                  p->v->n_functions + count_heap(p->v) + 3;
     p->n_slots = 64;
     while (p->n_slots < most * 2)
         p->n_slots *= 2;
@@ -230,7 +234,9 @@ static void put_tree(struct pprof *p)
                                            node->calls,
                                            to_int(node->flops),
                                            to_int(node->bytes),
-                                           node->allocated_bytes,
+                                           p->v->heap.is_seen
+                                               ? 0 /* put_heap */
+                                               : node->allocated_bytes,
                                            0};
         put_sample(p, path, n, values);
     }
@@ -254,6 +260,70 @@ static void put_memory(struct pprof *p)
         const uint64_t values[N_VALUES] = {0, 0, 0, 0, 0, m->current_bytes};
         put_sample(p, path, 2, values);
     }
+}
+
+/* ---- the heap ----------------------------------------------------------------------------- */
+
+#define HEAP_FRAMES 64u
+
+/* What a frame is called, for as long as the file is made. */
+static uint64_t function_of_frame(struct pprof *p, const axp_frame *f)
+{
+    char text[AXP__FRAME_TEXT];
+    const char *name = axp__frame_text(f, text);
+    char *own = name == text ? strdup(text) : NULL;
+    if (name == text && !own) {
+        p->has_failed = true;
+        return 0;
+    }
+    uint64_t function = find_function(p, own ? own : name);
+    struct function *to = &p->functions[function - 1];
+    if (own && to->name == own)
+        to->own = own;
+    else
+        free(own);
+    if (!to->file && f->file) {
+        to->file = f->file;
+        to->line = f->line;
+    }
+    return function;
+}
+
+static void put_place(struct pprof *p, const axp_heap_place *place)
+{
+    axp_frame frames[HEAP_FRAMES];
+    uint64_t path[2 * HEAP_FRAMES + 2];
+    size_t n = 0, n_frames = 0;
+    if (place->name) path[n++] = function_of(p, place->name, NULL);
+    if (place->stack)
+        n_frames = axp_view_stack(p->v, place->stack, frames, HEAP_FRAMES);
+    for (size_t i = 0; i < n_frames && i < HEAP_FRAMES; i++)
+        path[n++] = function_of_frame(p, &frames[i]);
+    for (size_t i = place->n_scopes; i-- && n < 2 * HEAP_FRAMES;)
+        path[n++] = function_of(p, place->scopes[i], NULL);
+    if (!n) path[n++] = function_of(p, "[heap]", NULL);
+    const uint64_t values[N_VALUES] = {
+        0, 0, 0, 0, place->total_allocated, place->current_bytes};
+    if (!p->has_failed) put_sample(p, path, n, values);
+}
+
+static void put_heap(struct pprof *p)
+{
+    for (size_t i = 0; i < p->v->n_heap_places && !p->has_failed; i++)
+        put_place(p, &p->v->heap_places[i]);
+}
+
+/* No more functions than frames, and a name each. */
+static size_t count_heap(const axp_view *v)
+{
+    axp_frame frames[HEAP_FRAMES];
+    size_t n = 1;
+    for (size_t i = 0; i < v->n_heap_places; i++) {
+        const axp_heap_place *p = &v->heap_places[i];
+        n += p->n_scopes + 1;
+        if (p->stack) n += axp_view_stack(v, p->stack, frames, HEAP_FRAMES);
+    }
+    return n;
 }
 
 static void put_head(struct pprof *p)
@@ -290,7 +360,10 @@ axp_status axp__emit_pprof(const axp_view *v, struct axp__out *o)
         axp__out_init(p.m, NULL);
         put_head(&p);
         put_tree(&p);
-        put_memory(&p);
+        if (v->heap.is_seen)
+            put_heap(&p);
+        else
+            put_memory(&p);
         put_functions(&p);
         deflate_to(&p, "", 0, Z_FINISH);
     } else {

@@ -105,6 +105,7 @@ void axp__text_memory(struct axp__text *t, const axp_view *v)
 {
     const axp_memory *m = &v->memory;
     char peak[32], at[32], live[32];
+    if (v->heap.is_seen && !is_used(m) && v->n_domains == 1) return;
     if (is_used(m)) {
         axp_format_bytes(peak, sizeof peak, m->peak_bytes);
         axp_format_ns(at, sizeof at, m->peak_at);
