@@ -72,3 +72,27 @@ uint64_t memory_sample_draw(size_t bytes)
     double p = chance((double)bytes / mean);
     return p > 0 ? (uint64_t)((double)bytes / p + 0.5) : 0;
 }
+
+/* ---- marks ------------------------------------------------------------------ */
+
+uint16_t memory_sample_marks[MEMORY_SAMPLE_MARKS];
+
+/* One that is full stays so. */
+static void add(uint16_t *mark, int by)
+{
+    uint16_t was = __atomic_load_n(mark, __ATOMIC_RELAXED);
+    while (was != UINT16_MAX && (by > 0 || was) &&
+           !__atomic_compare_exchange_n(mark, &was, (uint16_t)(was + by), false,
+                                        __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        ;
+}
+
+void memory_sample_taken(const void *block)
+{
+    add(memory_sample_mark(block), 1);
+}
+
+void memory_sample_gone(const void *block)
+{
+    add(memory_sample_mark(block), -1);
+}

@@ -36,4 +36,29 @@ static inline bool memory_sample_is_on(void)
     return memory_sample_mean;
 }
 
+/* ---- which blocks were taken ---------------------------------------------- */
+/* Most frees are of blocks that were not: how many that were have the same hash
+ * says so without asking the recorder. */
+#define MEMORY_SAMPLE_MARKS 32768u
+extern uint16_t memory_sample_marks[MEMORY_SAMPLE_MARKS]
+    __attribute__((visibility("hidden")));
+
+static inline uint16_t *memory_sample_mark(const void *block)
+{
+    uint64_t mixed = ((uintptr_t)block >> 4) * UINT64_C(0x9e3779b97f4a7c15);
+    return &memory_sample_marks[mixed >> 49];
+}
+_Static_assert(MEMORY_SAMPLE_MARKS == 1u << (64 - 49), "marks");
+
+/* Whether a block may be known to the recorder. */
+static inline bool memory_sample_may_be(const void *block)
+{
+    return !memory_sample_mean ||
+           __atomic_load_n(memory_sample_mark(block), __ATOMIC_RELAXED);
+}
+
+/* It was taken, or was one and is gone. */
+void memory_sample_taken(const void *block);
+void memory_sample_gone(const void *block);
+
 #endif

@@ -73,6 +73,30 @@ static void tell_failed(size_t bytes, const axp_heap_stack *where)
     errno = error;
 }
 
+static inline void tell(const void *p, uint64_t bytes,
+                        const axp_heap_stack *where)
+{
+    axp_heap_alloc(p, bytes, where);
+    if (unlikely(memory_sample_is_on())) memory_sample_taken(p);
+}
+
+/* What goes back, or to another place. */
+static inline axp_heap_block tell_free(const void *p, bool is_moved)
+{
+    axp_heap_block was = {0, 0};
+    if (!memory_sample_may_be(p)) return was;
+    was = is_moved ? axp_heap_move(p) : axp_heap_free(p);
+    if (unlikely(memory_sample_is_on()) && was.place) memory_sample_gone(p);
+    return was;
+}
+
+/* It did not go after all. */
+static void tell_kept(const void *p, axp_heap_block was)
+{
+    axp_heap_keep(p, was);
+    if (memory_sample_is_on()) memory_sample_taken(p);
+}
+
 /* p may be NULL: the allocator had nothing. To be inlined into wrappers: the
  * stack begins at whoever called them. */
 #define TELL(p, bytes)                                                         \
@@ -88,7 +112,7 @@ static void tell_failed(size_t bytes, const axp_heap_stack *where)
         if (unlikely(!(p)))                                                    \
             tell_failed(bytes, &where_);                                       \
         else                                                                   \
-            axp_heap_alloc(p, counted_, &where_);                              \
+            tell(p, counted_, &where_);                                        \
     } while (0)
 
 /* ---- malloc and its kin ----------------------------------------------------- */
@@ -108,7 +132,7 @@ WRAPPER void free(void *p)
 {
     const struct memory_real *real = memory_real();
     if (unlikely(!real || memory_arena_left(p))) return;
-    if (p && is_told()) axp_heap_free(p);
+    if (p && is_told()) tell_free(p, false);
     n_inside++;
     real->free(p);
     n_inside--;
@@ -139,14 +163,13 @@ static void *move_out(const struct memory_real *real, const void *p,
 
 /* Before and after a realloc; all: bytes asked for. */
 #define BEFORE(p)                                                              \
-    (p) ? axp_heap_move(p) : (axp_heap_block)                                  \
+    (p) ? tell_free(p, true) : (axp_heap_block)                                \
     {                                                                          \
         0, 0                                                                   \
     }
 #define AFTER(p, q, all, was)                                                  \
     do {                                                                       \
-        if (unlikely(!(q) && (p) && (all) && (was).place))                     \
-            axp_heap_keep(p, was);                                             \
+        if (unlikely(!(q) && (p) && (all) && (was).place)) tell_kept(p, was);  \
         if ((q) || (all)) TELL(q, all);                                        \
     } while (0)
 

@@ -27,8 +27,8 @@
 
 #include "axprof/axprof_adapter.h"
 
-#define MEMO_SHIFT 55 /* of a key: 512 memos */
-#define MOST_PLACES (1u << 17)
+#define MEMO_SHIFT 51 /* of a key: 8192 memos */
+#define MOST_PLACES (1u << 16)
 #define MOST_FRAMES 64u
 #define NOWHERE "1:0:" /* AXP__STACK_NO_ROOM */
 _Static_assert(AXP__HEAP_MEMOS == 1u << (64 - MEMO_SHIFT), "memos");
@@ -38,6 +38,19 @@ struct stack {
     uint32_t n;
     uint64_t hash;
 };
+
+/* A large program has several 100,000 stacks that allocate, most of them once,
+ * while it starts: the more places there are, the fewer frames a new one has,
+ * and small blocks have fewer sooner. */
+#define LARGE_BLOCK 4096u
+static uint32_t depth_for(uint64_t n_places, uint64_t bytes)
+{
+    bool is_large = bytes >= LARGE_BLOCK;
+    if (n_places < MOST_PLACES / 8) return MOST_FRAMES;
+    if (n_places < MOST_PLACES / 4) return is_large ? MOST_FRAMES : 12;
+    if (n_places < MOST_PLACES / 2) return is_large ? MOST_FRAMES : 6;
+    return is_large ? 12 : 3;
+}
 
 /* ---- in and out ------------------------------------------------------------------- */
 
@@ -135,11 +148,12 @@ static uint32_t register_place(struct axp__heap *h,
     return id > AXP__NAME_UNNAMED ? id : 0;
 }
 
-static uint32_t intern(struct axp__lane *lane, const struct stack *stack)
+static uint32_t intern(struct axp__lane *lane, const struct stack *stack,
+                       uint32_t most)
 {
     uint8_t bytes[AXP__STACK_BYTES(MOST_FRAMES)];
     struct axp__prof *p = lane->p;
-    uint32_t n = stack->n < MOST_FRAMES ? stack->n : MOST_FRAMES;
+    uint32_t n = stack->n < most ? stack->n : most;
     if (!n) return AXP__STACK_NONE;
     size_t n_bytes = axp__stack_put(bytes, stack->frames, n);
     return axp__stacks_intern(&p->stacks, &p->budget, bytes, (uint32_t)n_bytes);
@@ -155,12 +169,15 @@ static void add_scopes(struct axp__heap_place_parts *parts,
 
 /* The name of where we are. Past the last one stacks are left out, and then
  * scopes too. */
-static uint32_t name_place(struct axp__lane *lane, const struct stack *stack)
+static uint32_t name_place(struct axp__lane *lane, const struct stack *stack,
+                           uint64_t bytes)
 {
     struct axp__heap *h = &lane->p->heap;
     struct axp__heap_place_parts parts = {0};
-    parts.stack = axp__get(&h->n_places) < MOST_PLACES ? intern(lane, stack)
-                                                       : AXP__STACK_NO_ROOM;
+    uint64_t n_places = axp__get(&h->n_places);
+    parts.stack = n_places < MOST_PLACES
+                      ? intern(lane, stack, depth_for(n_places, bytes))
+                      : AXP__STACK_NO_ROOM;
     add_scopes(&parts, &lane->tally);
     uint32_t id = register_place(h, &parts);
     if (id) return id;
@@ -169,9 +186,9 @@ static uint32_t name_place(struct axp__lane *lane, const struct stack *stack)
                                  NULL);
 }
 
-static uint64_t key_of(const struct axp__lane *lane, uint64_t hash)
+static inline uint64_t key_of(const struct axp__lane *lane, uint64_t hash)
 {
-    uint64_t path = lane->tally.top->node->path;
+    uint64_t path = lane->tally.top->node->path + lane->heap_era;
     return (hash ^ path * 0x9e3779b97f4a7c15u) | 1;
 }
 
@@ -181,14 +198,23 @@ static inline struct axp__heap_memo *memo_at(const struct axp__lane *lane,
     return &lane->heap_memos[key * 0xd6e8feb86659fd93u >> MEMO_SHIFT];
 }
 
+/* Not where it should be: beside it, or made. */
 static __attribute__((noinline)) const struct axp__heap_memo *find_place(
-    struct axp__lane *lane, const struct stack *stack, uint64_t key)
+    struct axp__lane *lane, const struct stack *stack, uint64_t key,
+    uint64_t bytes)
 {
-    struct axp__heap_memo *m = memo_at(lane, key);
-    uint32_t id = name_place(lane, stack);
-    struct axp__heap_place *place = axp__tally_place(&lane->tally, id);
-    if (!place) return NULL;
-    *m = (struct axp__heap_memo){.key = key, .place = place, .id = id};
+    struct axp__heap_memo *m = memo_at(lane, key), was = *m;
+    struct axp__heap_memo *beside =
+        &lane->heap_memos[(size_t)(m - lane->heap_memos) ^ 1];
+    struct axp__heap_memo found = *beside;
+    if (found.key != key) {
+        uint32_t id = name_place(lane, stack, bytes);
+        found = (struct axp__heap_memo){
+            .key = key, .place = axp__tally_place(&lane->tally, id), .id = id};
+    }
+    if (!found.place) return NULL;
+    *beside = was; /* which gives way */
+    *m = found;
     return m;
 }
 
@@ -245,7 +271,7 @@ static inline void alloc_in(struct axp__lane *lane, uint64_t address,
     struct axp__heap *h = &lane->p->heap;
     uint64_t key = key_of(lane, stack->hash);
     const struct axp__heap_memo *m = memo_at(lane, key);
-    if (axp__unlikely(m->key != key)) m = find_place(lane, stack, key);
+    if (axp__unlikely(m->key != key)) m = find_place(lane, stack, key, bytes);
     if (axp__unlikely(!m || bytes > AXP__MAX_BLOCK ||
                       !put_block(lane, address, bytes, m->id)))
         return;
@@ -344,7 +370,7 @@ void axp_heap_failed(size_t bytes, const axp_heap_stack *where)
     bool is_late;
     struct axp__lane *lane = enter_slow(&is_late);
     if (!lane) return;
-    axp__heap_fail(&lane->p->heap, bytes, name_place(lane, &stack),
+    axp__heap_fail(&lane->p->heap, bytes, name_place(lane, &stack, LARGE_BLOCK),
                    axp__clock_ticks());
     axp__leave(lane);
 }
@@ -361,8 +387,7 @@ void axp__heap_begin_lane(struct axp__lane *lane)
 {
     lane->heap_purse = NULL;
     lane->heap_last = 0;
-    for (unsigned i = 0; lane->heap_memos && i < AXP__HEAP_MEMOS; i++)
-        lane->heap_memos[i].key = 0;
+    lane->heap_era++; /* what it remembers is of another time */
 }
 
 void axp__heap_leave(struct axp__lane *lane)

@@ -4,7 +4,7 @@
 #define AXP_RECORD_HEAP_H
 #include "record/record_lane.h"
 
-#define AXP__HEAP_MEMOS 512u
+#define AXP__HEAP_MEMOS 8192u /* of a lane; touched as they are used */
 
 /* A place as this lane last came to it: by stack and innermost scope. */
 struct axp__heap_memo {
