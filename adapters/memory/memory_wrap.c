@@ -28,6 +28,7 @@
 
 static int is_on; /* since the constructor */
 static enum memory_stacks how = MEMORY_STACKS_NONE;
+static const uint32_t *depths; /* axp_heap_frames */
 static __thread int n_inside __attribute__((tls_model("initial-exec")));
 
 /* As `axprof run --stacks` says. */
@@ -45,8 +46,16 @@ __attribute__((constructor)) static void begin(void)
     if (mean) memory_sample_mean = strtoull(mean, NULL, 10);
     if (memory_sample_mean) axp_heap_sampled(memory_sample_mean);
     how = stacks_wanted();
+    depths = axp_heap_frames();
     memory_real();
     is_on = 1;
+}
+
+static inline uint32_t depth_for(size_t bytes)
+{
+    uint32_t n =
+        __atomic_load_n(&depths[bytes >= AXP_HEAP_LARGE], __ATOMIC_RELAXED);
+    return n < MEMORY_FRAMES_DEFAULT ? n : MEMORY_FRAMES_DEFAULT;
 }
 
 static inline bool is_told(void)
@@ -107,7 +116,7 @@ static void tell_kept(const void *p, axp_heap_block was)
         if (how == MEMORY_STACKS_NONE) /* a call less */                       \
             stack_.hash = stack_.n = 0;                                        \
         else                                                                   \
-            memory_walk(&stack_, how, MEMORY_FRAMES_DEFAULT);                  \
+            memory_walk(&stack_, how, depth_for(bytes));                       \
         axp_heap_stack where_ = {stack_.frames, stack_.n, stack_.hash};        \
         if (unlikely(!(p)))                                                    \
             tell_failed(bytes, &where_);                                       \

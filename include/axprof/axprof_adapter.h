@@ -126,6 +126,10 @@ typedef struct axp_heap_stack {
 typedef struct axp_heap_block { /* what was known of one */
     uint64_t bytes, place;      /* place 0: nothing */
 } axp_heap_block;
+/* How many frames are worth looking for now: [0] of a small block, [1] of one of
+ * AXP_HEAP_LARGE bytes and more. They change as places become many. */
+#define AXP_HEAP_LARGE 4096
+AXP_API const uint32_t *axp_heap_frames(void);
 /* After the allocator has returned it. */
 AXP_API void axp_heap_alloc(const void *block, size_t bytes,
                             const axp_heap_stack *where);

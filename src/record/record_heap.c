@@ -28,7 +28,7 @@
 #include "axprof/axprof_adapter.h"
 
 #define MEMO_SHIFT 51 /* of a key: 8192 memos */
-#define MOST_PLACES (1u << 16)
+#define MOST_PLACES (1u << 17)
 #define MOST_FRAMES 64u
 #define NOWHERE "1:0:" /* AXP__STACK_NO_ROOM */
 _Static_assert(AXP__HEAP_MEMOS == 1u << (64 - MEMO_SHIFT), "memos");
@@ -41,15 +41,23 @@ struct stack {
 
 /* A large program has several 100,000 stacks that allocate, most of them once,
  * while it starts: the more places there are, the fewer frames a new one has,
- * and small blocks have fewer sooner. */
-#define LARGE_BLOCK 4096u
-static uint32_t depth_for(uint64_t n_places, uint64_t bytes)
+ * and small blocks have fewer sooner. So there is room left for what comes
+ * later, and frames that nobody wants are not looked for. */
+static uint32_t depths[2] = {MOST_FRAMES, MOST_FRAMES}; /* small, large */
+
+static void set_depths(uint64_t n_places)
 {
-    bool is_large = bytes >= LARGE_BLOCK;
-    if (n_places < MOST_PLACES / 8) return MOST_FRAMES;
-    if (n_places < MOST_PLACES / 4) return is_large ? MOST_FRAMES : 12;
-    if (n_places < MOST_PLACES / 2) return is_large ? MOST_FRAMES : 6;
-    return is_large ? 12 : 3;
+    uint32_t part = (uint32_t)(n_places / (MOST_PLACES / 16));
+    axp__put(&depths[0], part < 1   ? MOST_FRAMES
+                         : part < 2 ? 8
+                         : part < 4 ? 4
+                                    : 2);
+    axp__put(&depths[1], part < 8 ? MOST_FRAMES : part < 14 ? 12 : 3);
+}
+
+const uint32_t *axp_heap_frames(void)
+{
+    return depths;
 }
 
 /* ---- in and out ------------------------------------------------------------------- */
@@ -140,20 +148,21 @@ static uint32_t register_place(struct axp__heap *h,
     axp__heap_place_put(text, parts);
     uint32_t id = axp__name_find_of(type, text);
     if (id) return id;
-    if (axp__add(&h->n_places, 1) >= MOST_PLACES) {
+    uint64_t n = axp__add(&h->n_places, 1);
+    if (n >= MOST_PLACES) {
         axp__add(&h->n_places, -1);
         return 0;
     }
+    if (n % (MOST_PLACES / 16) == 0) set_depths(n);
     id = axp__name_register_of(type, text, NULL);
     return id > AXP__NAME_UNNAMED ? id : 0;
 }
 
-static uint32_t intern(struct axp__lane *lane, const struct stack *stack,
-                       uint32_t most)
+static uint32_t intern(struct axp__lane *lane, const struct stack *stack)
 {
     uint8_t bytes[AXP__STACK_BYTES(MOST_FRAMES)];
     struct axp__prof *p = lane->p;
-    uint32_t n = stack->n < most ? stack->n : most;
+    uint32_t n = stack->n < MOST_FRAMES ? stack->n : MOST_FRAMES;
     if (!n) return AXP__STACK_NONE;
     size_t n_bytes = axp__stack_put(bytes, stack->frames, n);
     return axp__stacks_intern(&p->stacks, &p->budget, bytes, (uint32_t)n_bytes);
@@ -169,15 +178,12 @@ static void add_scopes(struct axp__heap_place_parts *parts,
 
 /* The name of where we are. Past the last one stacks are left out, and then
  * scopes too. */
-static uint32_t name_place(struct axp__lane *lane, const struct stack *stack,
-                           uint64_t bytes)
+static uint32_t name_place(struct axp__lane *lane, const struct stack *stack)
 {
     struct axp__heap *h = &lane->p->heap;
     struct axp__heap_place_parts parts = {0};
-    uint64_t n_places = axp__get(&h->n_places);
-    parts.stack = n_places < MOST_PLACES
-                      ? intern(lane, stack, depth_for(n_places, bytes))
-                      : AXP__STACK_NO_ROOM;
+    parts.stack = axp__get(&h->n_places) < MOST_PLACES ? intern(lane, stack)
+                                                       : AXP__STACK_NO_ROOM;
     add_scopes(&parts, &lane->tally);
     uint32_t id = register_place(h, &parts);
     if (id) return id;
@@ -200,15 +206,14 @@ static inline struct axp__heap_memo *memo_at(const struct axp__lane *lane,
 
 /* Not where it should be: beside it, or made. */
 static __attribute__((noinline)) const struct axp__heap_memo *find_place(
-    struct axp__lane *lane, const struct stack *stack, uint64_t key,
-    uint64_t bytes)
+    struct axp__lane *lane, const struct stack *stack, uint64_t key)
 {
     struct axp__heap_memo *m = memo_at(lane, key), was = *m;
     struct axp__heap_memo *beside =
         &lane->heap_memos[(size_t)(m - lane->heap_memos) ^ 1];
     struct axp__heap_memo found = *beside;
     if (found.key != key) {
-        uint32_t id = name_place(lane, stack, bytes);
+        uint32_t id = name_place(lane, stack);
         found = (struct axp__heap_memo){
             .key = key, .place = axp__tally_place(&lane->tally, id), .id = id};
     }
@@ -271,7 +276,7 @@ static inline void alloc_in(struct axp__lane *lane, uint64_t address,
     struct axp__heap *h = &lane->p->heap;
     uint64_t key = key_of(lane, stack->hash);
     const struct axp__heap_memo *m = memo_at(lane, key);
-    if (axp__unlikely(m->key != key)) m = find_place(lane, stack, key, bytes);
+    if (axp__unlikely(m->key != key)) m = find_place(lane, stack, key);
     if (axp__unlikely(!m || bytes > AXP__MAX_BLOCK ||
                       !put_block(lane, address, bytes, m->id)))
         return;
@@ -370,7 +375,7 @@ void axp_heap_failed(size_t bytes, const axp_heap_stack *where)
     bool is_late;
     struct axp__lane *lane = enter_slow(&is_late);
     if (!lane) return;
-    axp__heap_fail(&lane->p->heap, bytes, name_place(lane, &stack, LARGE_BLOCK),
+    axp__heap_fail(&lane->p->heap, bytes, name_place(lane, &stack),
                    axp__clock_ticks());
     axp__leave(lane);
 }
