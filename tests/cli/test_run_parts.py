@@ -175,8 +175,9 @@ def test_run_in_progress(c, folder):
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         process.stdout.read()
-        done = run([c.axprof, "doctor"], folder, env=environment())
-        check(f"axprof pack '{folder}/x.axp'".encode() in done.out, done.out)
+        # it names a few: those of other tests come and go
+        wait_for(lambda: f"axprof pack '{folder}/x.axp'".encode() in run(
+            [c.axprof, "doctor"], folder, env=environment()).out, "doctor")
     finally:
         end(process)
         done = run([c.axprof, "pack", "x.axp"], folder, env=environment())
