@@ -126,8 +126,9 @@ typedef struct axp_heap_stack {
 typedef struct axp_heap_block { /* what was known of one */
     uint64_t bytes, place;      /* place 0: nothing */
 } axp_heap_block;
-/* How many frames are worth looking for now: [0] of a small block, [1] of one of
- * AXP_HEAP_LARGE bytes and more. They change as places become many. */
+/* How many frames a stack is to have: at [0] that of a small block, at [1] that
+ * of a block of AXP_HEAP_LARGE bytes or more. Fewer as places become many, so
+ * both are read anew for each block. */
 #define AXP_HEAP_LARGE 4096
 AXP_API const uint32_t *axp_heap_frames(void);
 /* After the allocator has returned it. */
