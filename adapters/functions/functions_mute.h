@@ -22,9 +22,11 @@
 
 #include "functions_sites.h"
 
-/* Muted functions have numbers from 1; those past the last share it. */
+/* Muted functions have numbers from 1; those past the last share it. One more is
+ * that of the functions that are called to measure, and is told to nobody. */
 enum {
     FUNCTIONS_MUTED_MAX = 510,
+    FUNCTIONS_MEASURED = FUNCTIONS_MUTED_MAX,
     FUNCTIONS_TOO_OFTEN = 1024,
     FUNCTIONS_FREE = 16384
 };
@@ -33,8 +35,7 @@ enum {
 struct functions_counts {
     struct functions_counts *next;
     uint32_t is_taken;
-    /* By number, not told yet; the last is for measuring. */
-    uint64_t n_calls[FUNCTIONS_MUTED_MAX + 1];
+    uint64_t n_calls[FUNCTIONS_MEASURED + 1]; /* by number, not told yet */
 };
 
 uint64_t functions_now_ns(void);

@@ -19,10 +19,11 @@
 #include <sys/stat.h>
 
 #include "axprof/axprof_file.h"
+#include "step_over.h"
 #include "step_script.h"
 
 #define PAGE 4096u
-#define MOST_STEPS 4000000u /* in a call: an exclusive store that cannot be */
+#define MOST_STEPS 4000000u /* in a call */
 
 static char folder[] = "/tmp/axprof-step-XXXXXX";
 static char trace_path[300], live_path[400], spool_path[300], copy_path[300];
@@ -357,15 +358,6 @@ static void verify(size_t call, struct image *then, struct found *before)
 
 /* ---- the tracer ---------------------------------------------------------------------------- */
 
-/* The signal that stopped it. */
-static int wait_stop(pid_t pid)
-{
-    int status;
-    CHECK(waitpid(pid, &status, __WALL) == pid);
-    CHECK(WIFSTOPPED(status));
-    return WSTOPSIG(status);
-}
-
 static void run_until_stop(pid_t pid)
 {
     int sig = 0;
@@ -401,8 +393,7 @@ static void step_through(pid_t pid, int spool)
     uint64_t done = step_shared->n_done;
     for (uint64_t n = 0; step_shared->n_done == done; n++) {
         CHECK(n < MOST_STEPS);
-        CHECK(!ptrace(PTRACE_SINGLESTEP, pid, NULL, NULL));
-        CHECK_EQ((uint64_t)wait_stop(pid), SIGTRAP);
+        step_one(pid);
         keep_state(spool);
         n_instructions++;
     }
