@@ -109,18 +109,30 @@ static void push(struct common_sync *s, axp_giver by, uint32_t n_left,
     unlock(s);
 }
 
+/* Remembered also if nobody waits for it: he may be about to say so. */
+static void release(struct common_sync *s, const void *object, uint32_t n,
+                    uint32_t n_most)
+{
+    bool is_alone = __atomic_exchange_n(&s->is_alone, 0, __ATOMIC_RELAXED);
+    uint64_t since = __atomic_exchange_n(&s->taken_at, 0, __ATOMIC_RELAXED);
+    if (!n && is_idle(s)) return;
+    push(s, axp_sync_release(AXP_SYNC_LOCK, object, since, n),
+         n < n_most ? n : n_most, is_alone);
+}
+
 void common_sync_give_slow(struct common_sync *s, axp_sync_kind kind,
                            const void *object, uint32_t n_most)
 {
     uint32_t n = n_waiting(s);
-    bool is_alone = __atomic_exchange_n(&s->is_alone, 0, __ATOMIC_RELAXED);
-    /* A signal that nobody waits for does nothing. */
-    if (!n && (is_idle(s) || kind == AXP_SYNC_CONDITION)) return;
     int error = errno;
-    axp_giver by = axp_sync_give(kind, object, 0);
-    /* Of a lock also without one who waits: he may be about to say so. */
-    if (n || kind == AXP_SYNC_LOCK)
-        push(s, by, n < n_most ? n : n_most, is_alone);
+    if (kind == AXP_SYNC_LOCK) {
+        release(s, object, n, n_most);
+    } else if (n) {
+        push(s, axp_sync_give(kind, object, 0), n < n_most ? n : n_most, false);
+    } else if (kind != AXP_SYNC_CONDITION && !is_idle(s)) {
+        /* A signal that nobody waits for does nothing; a post stays. */
+        axp_sync_give(kind, object, 0);
+    }
     errno = error;
 }
 
@@ -131,16 +143,26 @@ void common_sync_ended(const void *thread)
     if (s) push(s, by, 1, false);
 }
 
+/* Since when somebody has it is what its end will say. */
+static void take_alone(struct common_sync *s, uint64_t now)
+{
+    __atomic_store_n(&s->is_alone, 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&s->taken_at, now, __ATOMIC_RELAXED);
+}
+
 void common_sync_take_slow(struct common_sync *s, axp_sync_kind kind,
                            const void *object)
 {
-    if (kind == AXP_SYNC_LOCK)
-        __atomic_store_n(&s->is_alone, 1, __ATOMIC_RELAXED);
-    if (is_idle(s)) return;
-    int error = errno;
-    __atomic_store_n(&s->n_idle, s->n_idle + 1, __ATOMIC_RELAXED);
-    axp_sync_take(kind, object, 0, NULL);
-    errno = error;
+    bool is_quiet = is_idle(s);
+    if (!is_quiet)
+        __atomic_store_n(&s->n_idle, s->n_idle + 1, __ATOMIC_RELAXED);
+    if (kind == AXP_SYNC_LOCK) {
+        take_alone(s, is_quiet ? 0 : axp_wait_begin());
+    } else if (kind == AXP_SYNC_SEMAPHORE && !is_quiet) {
+        int error = errno;
+        axp_sync_take(kind, object, 0, NULL);
+        errno = error;
+    }
 }
 
 /* ---- waiting ------------------------------------------------------------ */
@@ -225,8 +247,7 @@ static axp_giver claim(struct common_sync *s, const struct common_wait *wait)
     if (wait->kind == AXP_SYNC_BARRIER) return last_of(wait);
     if (!s || !lock(s)) return (axp_giver){0};
     axp_giver by = choose(s, wait);
-    if (wait->kind == AXP_SYNC_LOCK)
-        __atomic_store_n(&s->is_alone, 1, __ATOMIC_RELAXED);
+    if (wait->kind == AXP_SYNC_LOCK) take_alone(s, axp_wait_begin());
     unlock(s);
     return by;
 }

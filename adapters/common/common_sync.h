@@ -3,8 +3,11 @@
  *
  * An object (a lock, a condition …) gets a place here when somebody waits for
  * it for the first time: one that nobody ever waited for costs a look at one
- * line of the index. From then on it is on record who gives and who takes it,
- * until it was taken COMMON_SYNC_IDLE times in a row without a wait.
+ * line of the index. From then on it is on record who gives it to one who
+ * waits, and of a lock since when he had it; of a semaphore each post and each
+ * taking. That ends when it was taken COMMON_SYNC_IDLE times in a row without a
+ * wait. A lock that is let go of when nobody waits leaves nothing: there are
+ * programs that look at something under a lock without end.
  *
  * Who gave   the last givers of an object are kept in its place, written before
  *            the real call that gives, so that whoever was woken by that call
@@ -37,6 +40,7 @@ struct common_sync {
     uint32_t n_members; /* of a barrier */
     uint32_t is_alone;  /* who has it was seen to take it for itself */
     uint32_t life;      /* of the place: how often it was cleared */
+    uint64_t taken_at;  /* by who has it alone, by the recorder's clock */
     uint64_t n_given;   /* of a barrier: arrivals */
     struct common_given {
         axp_giver by;

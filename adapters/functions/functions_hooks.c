@@ -43,10 +43,16 @@ struct stack {
     struct call calls[];
 };
 
-static __thread struct stack *stack __attribute__((tls_model("initial-exec")));
-/* Set while the stack is made or moved; and calls not recorded meanwhile. */
-static __thread unsigned busy __attribute__((tls_model("initial-exec")));
-static __thread unsigned n_skipped __attribute__((tls_model("initial-exec")));
+/* Of the calling thread. */
+struct own {
+    struct stack *stack;
+    /* Where it counts muted calls; NULL while the stack is made or moved. */
+    uint64_t *counts;
+    const void *top;    /* function of the innermost entry; NULL: none */
+    unsigned busy;      /* the stack is made or moved … */
+    unsigned n_skipped; /* … and calls not recorded meanwhile */
+};
+static __thread struct own own __attribute__((tls_model("initial-exec")));
 
 /* ---- a thread's stack --------------------------------------------------- */
 
@@ -56,8 +62,9 @@ static pthread_once_t key_once = PTHREAD_ONCE_INIT;
 static void free_stack(void *p)
 {
     struct stack *s = p;
-    busy++; /* what is called from here on is not recorded */
-    stack = NULL;
+    own.busy++; /* what is called from here on is not recorded */
+    own.counts = NULL;
+    own.stack = NULL;
     functions_counts_give(s->counts);
     munmap(s, s->bytes);
 }
@@ -86,16 +93,18 @@ static struct stack *resize(struct stack *old)
 static __attribute__((noinline)) struct stack *grow(void)
 {
     int error = errno;
-    busy++;
+    own.busy++;
+    own.counts = NULL;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    struct stack *s = resize(stack);
+    struct stack *s = resize(own.stack);
     if (s) {
-        stack = s;
+        own.stack = s;
         pthread_once(&key_once, make_key);
         pthread_setspecific(key, s);
     }
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    busy--;
+    if (own.stack) own.counts = own.stack->counts->n_calls;
+    own.busy--;
     errno = error;
     return s;
 }
@@ -130,28 +139,22 @@ static __attribute__((noinline)) void tell(struct functions_counts *c,
 HOOK void __cyg_profile_func_enter(void *function, void *call_site);
 HOOK void __cyg_profile_func_exit(void *function, void *call_site);
 
-static inline void enter_muted(struct stack *s, const void *function,
-                               uint32_t number)
+static void enter_muted(struct stack *s, const void *function, uint32_t number)
 {
-    struct call *top = s->n ? &s->calls[s->n - 1] : NULL;
-    if (top && top->function == function) top->n_muted++;
-    if (!axp__is_on()) return;
-    if (__builtin_expect(functions_count(s->counts, number), 0))
+    if (s->n && own.top == function) s->calls[s->n - 1].n_muted++;
+    if (axp__is_on() && functions_count(own.counts, number))
         tell(s->counts, number);
 }
 
-void __cyg_profile_func_enter(void *function, void *call_site)
+static __attribute__((noinline)) void enter_slow(const void *function)
 {
-    struct stack *s = stack;
-    (void)call_site;
-    if (__builtin_expect(busy || ((!s || s->n == s->cap) && !(s = grow())),
-                         0)) {
-        n_skipped++;
+    struct stack *s = own.stack;
+    if (own.busy || ((!s || s->n == s->cap) && !(s = grow()))) {
+        own.n_skipped++;
         return;
     }
     struct functions_site *site = functions_site(function);
-    uint32_t number =
-        site ? __atomic_load_n(&site->muted, __ATOMIC_RELAXED) : 0;
+    uint32_t number = site ? functions_muted(site) : 0;
     if (number) {
         enter_muted(s, function, number);
         return;
@@ -161,39 +164,65 @@ void __cyg_profile_func_enter(void *function, void *call_site)
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     call->function = function;
     call->n_muted = 0;
+    own.top = function;
     call->token = site && axp__is_on() ? begin(site) : 0;
 }
 
-static void leave(struct call *call, size_t at)
+/* What is muted and not the innermost entry leaves nothing but a count. */
+void __cyg_profile_func_enter(void *function, void *call_site)
 {
+    const struct functions_site *site = functions_site_near(function);
+    uint32_t number = site ? functions_muted(site) : 0;
+    uint64_t *counts = own.counts;
+    (void)call_site;
+    if (__builtin_expect(!number || !counts || own.top == function, 0))
+        enter_slow(function);
+    else if (axp__is_on() &&
+             __builtin_expect(functions_count(counts, number), 0))
+        tell(own.stack->counts, number);
+}
+
+static void leave(struct stack *s, size_t at)
+{
+    struct call *call = &s->calls[at];
     if (call->n_muted) {
         call->n_muted--;
         return;
     }
     uint64_t token = call->token;
-    stack->n = at;
+    s->n = at;
+    own.top = at ? s->calls[at - 1].function : NULL;
     if (token) axp_end(token);
+}
+
+static __attribute__((noinline)) void exit_slow(const void *function)
+{
+    struct stack *s = own.stack;
+    if (own.n_skipped || !s) {
+        if (own.n_skipped) own.n_skipped--;
+        return;
+    }
+    if (s->n && own.top == function) {
+        leave(s, s->n - 1);
+        return;
+    }
+    const struct functions_site *site = functions_site(function);
+    if (site && functions_muted(site)) return;
+    for (size_t i = s->n; i-- > 0;) {
+        if (s->calls[i].function != function) continue;
+        leave(s, i);
+        return;
+    }
 }
 
 void __cyg_profile_func_exit(void *function, void *call_site)
 {
-    struct stack *s = stack;
+    const struct functions_site *site = functions_site_near(function);
     (void)call_site;
-    if (__builtin_expect(n_skipped || !s, 0)) {
-        if (n_skipped) n_skipped--;
-        return;
-    }
-    if (s->n && s->calls[s->n - 1].function == function) {
-        leave(&s->calls[s->n - 1], s->n - 1);
-        return;
-    }
-    const struct functions_site *site = functions_site(function);
-    if (site && __atomic_load_n(&site->muted, __ATOMIC_RELAXED)) return;
-    for (size_t i = s->n; i-- > 0;) {
-        if (s->calls[i].function != function) continue;
-        leave(&s->calls[i], i);
-        return;
-    }
+    if (__builtin_expect(!site || !functions_muted(site) ||
+                             own.top == function || own.n_skipped,
+                         0))
+        exit_slow(function);
 }
 
 /* ---- what a muted call takes -------------------------------------------- */
@@ -207,8 +236,11 @@ static __attribute__((noinline)) void empty_hook(void *function, void *site)
 
 typedef void hook(void *function, void *call_site);
 
-/* As programs call tiny functions: many of them, some in each other. */
-static uint64_t time_batch(hook *volatile enter, hook *volatile exit, char *of)
+/* As programs call tiny functions: directly, many of them, some in each
+ * other. */
+static inline __attribute__((always_inline)) uint64_t time_batch(hook *enter,
+                                                                 hook *exit,
+                                                                 char *of)
 {
     uint64_t from = functions_now_ns();
     for (int i = 0; i < BATCH_CALLS; i += NESTED) {
@@ -223,7 +255,9 @@ static uint64_t time_batch(hook *volatile enter, hook *volatile exit, char *of)
 
 /* The median of some batches: the shortest are those that caches and
  * predictors have learnt by heart. */
-static uint64_t time_pairs(hook *enter, hook *exit, char *of)
+static inline __attribute__((always_inline)) uint64_t time_pairs(hook *enter,
+                                                                 hook *exit,
+                                                                 char *of)
 {
     uint64_t took[BATCHES];
     for (int i = 0; i < BATCHES; i++) {
@@ -245,7 +279,7 @@ uint64_t functions_measure(void)
         __atomic_store_n(&site->muted, FUNCTIONS_MEASURED, __ATOMIC_RELAXED);
     }
     /* So that the calls that follow are too few to be told. */
-    stack->counts->n_calls[FUNCTIONS_MEASURED] = 0;
+    own.counts[FUNCTIONS_MEASURED] = 0;
     uint64_t ours =
         time_pairs(__cyg_profile_func_enter, __cyg_profile_func_exit, nothing);
     uint64_t empty = time_pairs(empty_hook, empty_hook, nothing);

@@ -11,6 +11,7 @@
  */
 #ifndef FUNCTIONS_SITES_H
 #define FUNCTIONS_SITES_H
+#include <stddef.h>
 #include <stdint.h>
 
 struct functions_site {
@@ -23,21 +24,43 @@ struct functions_site {
 
 #define FUNCTIONS_SLOT_BITS 20
 
-extern struct functions_site *functions_table; /* NULL until the first call */
+/* NULL until the first call. */
+extern struct functions_site *functions_table
+    __attribute__((visibility("hidden")));
+
+/* Its place, or the first of those where it may be. HOT */
+static inline size_t functions_slot(const void *function)
+{
+    return ((uintptr_t)function * (uintptr_t)0x9e3779b97f4a7c15u) >>
+           (64 - FUNCTIONS_SLOT_BITS);
+}
 
 /* NULL: no room for another function. */
 struct functions_site *functions_site_find(const void *function);
 
-/* The same, mostly at once. HOT */
-static inline struct functions_site *functions_site(const void *function)
+/* The table is written to before its address is; who follows the address sees
+ * that without a barrier. HOT */
+static inline struct functions_site *functions_site_near(const void *function)
 {
     struct functions_site *table =
-        __atomic_load_n(&functions_table, __ATOMIC_ACQUIRE);
-    uintptr_t at = ((uintptr_t)function * (uintptr_t)0x9e3779b97f4a7c15u) >>
-                   (64 - FUNCTIONS_SLOT_BITS);
-    if (__builtin_expect(table && table[at].function == function, 1))
-        return &table[at];
-    return functions_site_find(function);
+        __atomic_load_n(&functions_table, __ATOMIC_RELAXED);
+    size_t at = functions_slot(function);
+    return __builtin_expect(table && table[at].function == function, 1)
+               ? &table[at]
+               : NULL;
+}
+
+/* The same, mostly at once. */
+static inline struct functions_site *functions_site(const void *function)
+{
+    struct functions_site *s = functions_site_near(function);
+    return s ? s : functions_site_find(function);
+}
+
+/* Its number among the muted ones; 0: it is recorded. HOT */
+static inline uint32_t functions_muted(const struct functions_site *s)
+{
+    return __atomic_load_n(&s->muted, __ATOMIC_RELAXED);
 }
 
 #endif

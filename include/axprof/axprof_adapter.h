@@ -95,6 +95,10 @@ typedef struct axp_sync_wait {
 /* It is given now; returns that moment, for whoever takes it. */
 AXP_API axp_giver axp_sync_give(axp_sync_kind kind, const void *object,
                                 uint64_t number);
+/* The same of a lock that was taken at `since` (axp_wait_begin; 0: not known).
+ * It is recorded if somebody waits for it. */
+AXP_API axp_giver axp_sync_release(axp_sync_kind kind, const void *object,
+                                   uint64_t since, bool is_wanted);
 /* It is taken now, and was there; by: who gave it, or NULL. */
 AXP_API void axp_sync_take(axp_sync_kind kind, const void *object,
                            uint64_t number, const axp_giver *by);

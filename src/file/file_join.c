@@ -219,6 +219,7 @@ static void set_cost(const struct axp__shift *s, const struct axp__capture *p,
     if (!own.around_ticks && !own.inside_ticks) own = p->own_cost;
     to->own_cost.around_ticks = axp__shift_duration(s, own.around_ticks);
     to->own_cost.inside_ticks = axp__shift_duration(s, own.inside_ticks);
+    to->own_cost.alloc_ticks = axp__shift_duration(s, own.alloc_ticks);
 }
 
 static bool add_part(struct join *j, size_t i)
@@ -376,7 +377,7 @@ static void join_about(struct join *j)
  * lane's own. */
 static struct axp__own_cost main_cost(const struct axp__capture *c)
 {
-    struct axp__own_cost cost = {0, 0};
+    struct axp__own_cost cost = {0, 0, 0};
     uint64_t most = 0;
     for (size_t i = 0; i < c->n_lanes; i++) {
         const struct axp__cap_lane *lane = &c->lanes[i];

@@ -250,6 +250,8 @@ static bool fold(struct axp__opened *o, struct axp__file *file)
         axp__about_number(&o->about, "own_cost_ticks", 0);
     c->own_cost.inside_ticks =
         axp__about_number(&o->about, "own_inside_ticks", 0);
+    c->own_cost.alloc_ticks =
+        axp__about_number(&o->about, "own_alloc_ticks", 0);
     c->timeline_capacity =
         axp__about_number(&o->about, "options.timeline_capacity", 0);
     c->has_timeline = true;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* What recording itself took, where a view knows it: each call of a scope has
  * spent so much inside its own time, and so much around it, in its parent's
- * (record_cost.c measured both). Other events are counted as parts of a scope,
- * as bench_overhead measured them: an allocation or free two thirds, a value
- * of a counter half. What starts and stops by name take more than scopes, and
+ * (record_cost.c measured both), and each allocation and free something in
+ * whoever made it. A value of a counter is counted as half a scope. What starts and stops by name take more than scopes, and
  * what calls of muted functions took, was measured and is told beside them
  * (AXP__KIND_COST): it is in the time of whoever called them, nobody knows
  * whose.
@@ -19,7 +18,7 @@ static struct axp__own_cost cost_of(const struct axp__capture *c,
 {
     struct axp__own_cost own = lane->own_cost;
     bool has_own = own.around_ticks || own.inside_ticks;
-    return lane->is_track ? (struct axp__own_cost){0, 0}
+    return lane->is_track ? (struct axp__own_cost){0, 0, 0}
            : has_own      ? own
                           : c->own_cost;
 }
@@ -49,15 +48,16 @@ axp_ns axp__lane_beside_ns(const axp_view *v, const struct axp__cap_lane *lane)
 axp_ns axp__lane_own_ns(const axp_view *v, const struct axp__cap_lane *lane)
 {
     struct axp__own_cost own = cost_of(v->capture, lane);
-    uint64_t sixths = 0;
+    uint64_t halves = 0, n_allocs = 0;
     for (uint32_t i = 1; i < lane->n_nodes; i++)
-        sixths += 6 * lane->nodes[i].calls;
+        halves += 2 * lane->nodes[i].calls;
     for (uint32_t i = 0; i < lane->n_ops; i++)
-        sixths += 6 * lane->ops[i].loose_calls;
-    for (uint32_t i = 0; i < lane->n_traffic; i++)
-        sixths += 4 * (lane->traffic[i].n_allocs + lane->traffic[i].n_frees);
+        halves += 2 * lane->ops[i].loose_calls;
     for (uint32_t i = 0; i < lane->n_counters; i++)
-        sixths += 3 * lane->counters[i].n;
-    return axp__view_ns(v, sixths * (own.around_ticks + own.inside_ticks) / 6) +
+        halves += lane->counters[i].n;
+    for (uint32_t i = 0; i < lane->n_traffic; i++)
+        n_allocs += lane->traffic[i].n_allocs + lane->traffic[i].n_frees;
+    return axp__view_ns(v, halves * (own.around_ticks + own.inside_ticks) / 2 +
+                               n_allocs * own.alloc_ticks) +
            axp__lane_beside_ns(v, lane);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* What a scope costs: inside, between its two looks at the clock, which its
  * own time would otherwise be charged with; and around them, which its
- * parent's would.
+ * parent's would. And what an allocation or a free costs.
  *
  * Measured with the real calls, in a profiler of its own that for the moment
  * stands where this thread's global lane stands: the lower quartile of several
@@ -17,6 +17,12 @@
 #define BATCH_SCOPES 128u
 #define IS_MEASURED ((uint64_t)1 << 63)
 
+/* The nearest: a tick is a large part of what is measured. */
+static uint64_t per(uint64_t ticks, uint64_t n)
+{
+    return (ticks + n / 2) / n;
+}
+
 static struct axp__own_cost measure_batch(struct axp__lane *lane,
                                           uint32_t *site)
 {
@@ -27,8 +33,9 @@ static struct axp__own_cost measure_batch(struct axp__lane *lane,
         axp_end(axp_begin_site(site, "(own cost)\0\0"));
     uint64_t all = axp__clock_ticks() - from;
     recorded = root->child_ticks - recorded;
-    uint64_t around = all > recorded ? (all - recorded) / BATCH_SCOPES : 0;
-    return (struct axp__own_cost){around, recorded / BATCH_SCOPES};
+    uint64_t around = all > recorded ? all - recorded : 0;
+    return (struct axp__own_cost){per(around, BATCH_SCOPES),
+                                  per(recorded, BATCH_SCOPES), 0};
 }
 
 /* The same by name: what it takes in all. */
@@ -42,22 +49,39 @@ static uint64_t measure_by_name(axp_profiler *p)
     return axp__clock_ticks() - from;
 }
 
+static uint64_t measure_allocs(axp_profiler *p)
+{
+    static const char blocks[64 * 8]; /* none of which is one */
+    uint64_t from = axp__clock_ticks();
+    for (unsigned k = 0; k < BATCH_SCOPES; k++) {
+        axp_track_alloc(p, "(own cost)", &blocks[k % 8 * 64], 64);
+        axp_track_free(p, &blocks[k % 8 * 64]);
+    }
+    return axp__clock_ticks() - from;
+}
+
 static int by_value(const void *a, const void *b)
 {
     const uint64_t *x = a, *y = b;
     return (*x > *y) - (*x < *y);
 }
 
+/* A batch as it mostly is: the lower quartile of several. */
+static uint64_t usual(uint64_t (*measure_one)(axp_profiler *), axp_profiler *p)
+{
+    uint64_t took[BATCHES];
+    measure_one(p);
+    for (int i = 0; i < BATCHES; i++)
+        took[i] = measure_one(p);
+    qsort(took, BATCHES, sizeof *took, by_value);
+    return took[BATCHES / 4];
+}
+
 /* By how much more than as many scopes. */
 static uint64_t more_by_name(axp_profiler *p, struct axp__own_cost scope)
 {
-    uint64_t took[BATCHES];
     uint64_t less = (scope.around_ticks + scope.inside_ticks) * BATCH_SCOPES;
-    measure_by_name(p);
-    for (int i = 0; i < BATCHES; i++)
-        took[i] = measure_by_name(p);
-    qsort(took, BATCHES, sizeof *took, by_value);
-    uint64_t all = took[BATCHES / 4];
+    uint64_t all = usual(measure_by_name, p);
     return all > less ? all - less : 0;
 }
 
@@ -71,7 +95,7 @@ static int by_sum(const void *a, const void *b)
 
 static struct axp__own_cost measure(void)
 {
-    struct axp__own_cost costs[BATCHES] = {{0, 0}};
+    struct axp__own_cost costs[BATCHES] = {{0, 0, 0}}, *usual_one;
     axp_profiler *p =
         axp_profiler_create(&(axp_options){.timeline_capacity = 1000});
     struct axp__thread *t = axp__thread_get();
@@ -89,10 +113,12 @@ static struct axp__own_cost measure(void)
     axp__thread_set_global(t, keep);
     axp__thread_leave(t);
     qsort(costs, BATCHES, sizeof *costs, by_sum);
-    axp__put(&axp__process()->by_name_ticks,
-             more_by_name(p, costs[BATCHES / 4]));
+    usual_one = &costs[BATCHES / 4];
+    axp__put(&axp__process()->by_name_ticks, more_by_name(p, *usual_one));
+    usual_one->alloc_ticks =
+        per(usual(measure_allocs, p), (uint64_t)2 * BATCH_SCOPES);
     axp_profiler_destroy(p);
-    return costs[BATCHES / 4];
+    return *usual_one;
 }
 
 double axp__own_cost_by_name(void)

@@ -18,6 +18,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/base_atomic.h"
 #include "wire/wire_kind.h"
 
 #define AXP__NAMES_A_PAGE 1024u
@@ -67,7 +68,8 @@ struct axp__process {
     struct axp__alive *alive; /* one page, zeroed in a forked child */
     pthread_key_t key;        /* its destructor tells that a thread ends */
     uint8_t has_key;          /* and setting it never allocates */
-    uint8_t global_state;     /* 0 none, 1 being made, 2 there */
+    uint8_t is_global_made;   /* somebody makes it, or has */
+    struct axp__prof *global; /* NULL until it is there */
     uint64_t own_cost;        /* packed; 0: not measured (record_cost.c) */
     uint64_t by_name_ticks;   /* more than that of a batch of scopes by name */
     struct axp__thread *(*thread_get)(void); /* the owning copy's … */
@@ -80,7 +82,7 @@ struct axp__process {
     uint32_t n_devices;                      /* from 1 on; by mutex */
 };
 
-#define AXP__PROCESS_LAYOUT 8
+#define AXP__PROCESS_LAYOUT 9
 
 struct axp__alive {
     uint32_t is_alive;
@@ -91,8 +93,7 @@ struct axp__process *axp__process_join(void);
 
 static inline struct axp__process *axp__process(void)
 {
-    struct axp__process *p =
-        __atomic_load_n(&axp__process_shared, __ATOMIC_ACQUIRE);
+    struct axp__process *p = axp__get_pointer(&axp__process_shared);
     return p ? p : axp__process_join();
 }
 

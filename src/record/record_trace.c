@@ -75,6 +75,7 @@ static void put_begin(struct axp__trace *t, const struct axp__prof *p)
     about_number(pen, "clock.mult", axp__clock_rate().mult);
     about_number(pen, "own_cost_ticks", axp__own_cost_known().around_ticks);
     about_number(pen, "own_inside_ticks", axp__own_cost_known().inside_ticks);
+    about_number(pen, "own_alloc_ticks", axp__own_cost_known().alloc_ticks);
     about_number(pen, "options.flags", p->flags);
     about_number(pen, "options.timeline_capacity", p->timeline_capacity);
     about_number(pen, "options.memory_bytes", p->budget.limit_bytes);

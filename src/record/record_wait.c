@@ -76,15 +76,38 @@ static uint32_t sync_argument(axp_sync_verb verb, axp_sync_kind kind)
     return (uint32_t)verb | (uint32_t)kind << 8;
 }
 
+/* What is not known at the end is left out. */
+static void put_given(struct axp__lane *lane, axp_sync_kind kind, uint64_t now,
+                      const uint64_t payload[3])
+{
+    axp__lane_put_ext(lane, AXP__X_SYNC, sync_argument(AXP_SYNC_GAVE, kind), 0,
+                      now, payload,
+                      payload[2]   ? 3
+                      : payload[1] ? 2
+                                   : 1);
+}
+
 axp_giver axp_sync_give(axp_sync_kind kind, const void *object, uint64_t number)
 {
     axp_giver giver = {0};
     struct axp__lane *lane = axp__enter(axp_global());
     if (!lane) return giver;
-    uint64_t payload[] = {(uintptr_t)object, number};
     giver = (axp_giver){axp__clock_ticks(), lane->row};
-    axp__lane_put_ext(lane, AXP__X_SYNC, sync_argument(AXP_SYNC_GAVE, kind), 0,
-                      giver.at, payload, number ? 2 : 1);
+    put_given(lane, kind, giver.at, (uint64_t[]){(uintptr_t)object, number, 0});
+    axp__leave(lane);
+    return giver;
+}
+
+axp_giver axp_sync_release(axp_sync_kind kind, const void *object,
+                           uint64_t since, bool is_wanted)
+{
+    axp_giver giver = {0};
+    struct axp__lane *lane = axp__enter(axp_global());
+    if (!lane) return giver;
+    giver = (axp_giver){axp__clock_ticks(), lane->row};
+    if (is_wanted)
+        put_given(lane, kind, giver.at,
+                  (uint64_t[]){(uintptr_t)object, 0, since});
     axp__leave(lane);
     return giver;
 }

@@ -96,23 +96,30 @@ struct axp__cap_row {
     uint64_t cpu_ns; /* CPU time since the first event; 0: not known */
 };
 
-/* What recording a scope costs: between its two looks at the clock, so within
- * its own time, and around them, within its parent's. */
+/* What recording costs. Of a scope: between its two looks at the clock, so
+ * within its own time, and around them, within its parent's. Of an allocation
+ * or a free: all. */
 struct axp__own_cost {
-    uint64_t around_ticks, inside_ticks;
+    uint64_t around_ticks, inside_ticks, alloc_ticks;
 };
+
+#define AXP__COST_BITS 21 /* of each, packed: three and a bit to spare */
 
 static inline uint64_t axp__own_cost_pack(struct axp__own_cost c)
 {
-    uint64_t most = (1u << 31) - 1;
+    uint64_t most = ((uint64_t)1 << AXP__COST_BITS) - 1;
     uint64_t around = c.around_ticks < most ? c.around_ticks : most;
     uint64_t inside = c.inside_ticks < most ? c.inside_ticks : most;
-    return inside << 32 | around;
+    uint64_t alloc = c.alloc_ticks < most ? c.alloc_ticks : most;
+    return alloc << 2 * AXP__COST_BITS | inside << AXP__COST_BITS | around;
 }
 
 static inline struct axp__own_cost axp__own_cost_unpack(uint64_t packed)
 {
-    return (struct axp__own_cost){packed & UINT32_MAX, packed >> 32};
+    uint64_t most = ((uint64_t)1 << AXP__COST_BITS) - 1;
+    return (struct axp__own_cost){packed & most,
+                                  packed >> AXP__COST_BITS & most,
+                                  packed >> 2 * AXP__COST_BITS & most};
 }
 
 /* The accumulators of a row, or of all that were merged. */

@@ -5,12 +5,15 @@
 #include "test_support.h"
 
 #include "record/record_process.h"
+#include "tally/tally_capture.h"
 
 enum { INSIDE = 25, AROUND = 30 };
 
 static void set_cost(uint64_t around, uint64_t inside)
 {
-    axp__process()->own_cost = (uint64_t)1 << 63 | inside << 32 | around;
+    axp__process()->own_cost =
+        (uint64_t)1 << 63 |
+        axp__own_cost_pack((struct axp__own_cost){around, inside, 0});
 }
 
 /* A scope that takes `ns`, and what recording it takes. */
