@@ -119,6 +119,9 @@ def programs(build):
     hooks = [bench / "bench_overhead_hooks", 20]
     yield ("hooks", hooks, [build / "cli" / "axprof", "run", "-q", "-o",
                             "hooks.axp", "--", *hooks])
+    blocks = [bench / "bench_overhead_plain", "allocs", 5000000]
+    yield ("malloc", blocks, [build / "cli" / "axprof", "run", "-q", "-o",
+                              "malloc.axp", "--sample", "off", "--", *blocks])
     gpt = build / "examples" / "gpt"
     if (gpt / "gpt").exists():
         yield "gpt", [gpt / "gpt_plain"], [gpt / "gpt"]

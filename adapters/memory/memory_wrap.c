@@ -19,6 +19,7 @@
 
 #include <axprof/axprof_adapter.h>
 
+#include "memory_cost.h"
 #include "memory_real.h"
 #include "memory_sample.h"
 #include "memory_walk.h"
@@ -94,7 +95,9 @@ static inline axp_heap_block tell_free(const void *p, bool is_moved)
 {
     axp_heap_block was = {0, 0};
     if (!memory_sample_may_be(p)) return was;
+    uint64_t began = memory_cost_begin();
     was = is_moved ? axp_heap_move(p) : axp_heap_free(p);
+    memory_cost_end(began);
     if (unlikely(memory_sample_is_on()) && was.place) memory_sample_gone(p);
     return was;
 }
@@ -113,6 +116,7 @@ static void tell_kept(const void *p, axp_heap_block was)
         struct memory_stack stack_;                                            \
         uint64_t counted_ = (p) ? memory_sample(bytes) : (bytes);              \
         if (!counted_ && (!(p) || memory_sample_is_on())) break;               \
+        uint64_t began_ = memory_cost_begin();                                 \
         if (how == MEMORY_STACKS_NONE) /* a call less */                       \
             stack_.hash = stack_.n = 0;                                        \
         else                                                                   \
@@ -122,6 +126,7 @@ static void tell_kept(const void *p, axp_heap_block was)
             tell_failed(bytes, &where_);                                       \
         else                                                                   \
             tell(p, counted_, &where_);                                        \
+        memory_cost_end(began_);                                               \
     } while (0)
 
 /* ---- malloc and its kin ----------------------------------------------------- */

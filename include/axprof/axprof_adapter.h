@@ -49,6 +49,13 @@ AXP_API uint64_t axp_place_begin(uint32_t *site, const char *text);
 AXP_API void axp_muted(const char *function, uint64_t calls, uint64_t all,
                        axp_ns took);
 
+/* What an adapter itself took of this thread's time, by the clock of
+ * axp_wait_begin: part of what recording is said to take. `what` names a counter
+ * of ns that is in no timeline. */
+AXP_API void axp_took(const char *what, uint64_t ticks);
+/* So many ns by that clock. */
+AXP_API uint64_t axp_ticks(axp_ns ns);
+
 /* This thread, of which nothing is recorded yet, began at that moment: it gets
  * a row of the global profiler's, from then on. */
 AXP_API void axp_thread_begin(uint64_t began);

@@ -193,6 +193,9 @@ const char *axp__text_unjudged(const axp_view *v)
     if (v->n_tracks || v->memory.n_allocs || v->steps.count || has_work(v) ||
         v->n_functions)
         return NULL;
+    if (v->heap.n_allocs)
+        return "No time could be judged: no scope, sample or step was "
+               "recorded; what the allocator handed out stands below.";
     return "Nothing could be judged: no scope, allocation or step was "
            "recorded. Mark what matters with AXP_SCOPE, or build with "
            "-finstrument-functions; \"axprof doctor PROGRAM\" says what fits "

@@ -10,6 +10,9 @@
 #define SHOWN_PEAK 10
 #define SHOWN_LEFT 8
 #define LEAST_LEFT 0.001 /* of the peak: a smaller rest is not listed */
+#define SHOWN_OFTEN 5
+#define LEAST_OFTEN 0.05 /* of all blocks: who allocates less is not listed */
+#define FEW_BLOCKS 10000u
 
 static void put_peak(struct axp__text *t, const struct axp__heap_group *g,
                      size_t n)
@@ -87,6 +90,38 @@ static void put_left(struct axp__text *t, const axp_heap *h,
                       axp_format_bytes(text, sizeof text, rest));
 }
 
+static int by_allocs(const void *a, const void *b)
+{
+    const struct axp__heap_group *x = a, *y = b;
+    if (x->n_allocs != y->n_allocs) return x->n_allocs < y->n_allocs ? 1 : -1;
+    return strcmp(x->text, y->text);
+}
+
+/* Who allocates all the time, whatever is held: that takes time, not memory. */
+static void put_often(struct axp__text *t, const axp_heap *h,
+                      struct axp__heap_group *g, size_t n)
+{
+    static const struct axp__column columns[] = {
+        {"allocated most often", true, 0},
+        {"blocks", false, 0},
+        {"freed at once", false, 0},
+        {"bytes", false, 0}};
+    if (h->n_allocs < FEW_BLOCKS) return;
+    qsort(g, n, sizeof *g, by_allocs);
+    struct axp__table *table = axp__table_create(
+        t, columns, sizeof columns / sizeof *columns, SHOWN_OFTEN);
+    for (size_t i = 0; table && i < n && i < SHOWN_OFTEN; i++) {
+        double least = LEAST_OFTEN * (double)h->n_allocs;
+        if (i && (double)g[i].n_allocs < least) break;
+        axp__cell *cells = axp__table_row(table, g[i].text);
+        axp__short_count(cells[0], g[i].n_allocs);
+        axp__short_count(cells[1], g[i].n_temporary);
+        axp__short_bytes(cells[2], g[i].total_allocated);
+    }
+    axp__out_char(t->o, '\n');
+    axp__table_print(t, table);
+}
+
 /* The allocator had nothing for 1.00 MB after 3.2 s, in truth_hog (m.c:41): what
  * was live then stands below. */
 static void put_failed(struct axp__text *t, const axp_view *v)
@@ -106,6 +141,19 @@ static void put_failed(struct axp__text *t, const axp_view *v)
     axp__text_style(t, NULL);
 }
 
+static void put_all(struct axp__text *t, const axp_heap *h)
+{
+    char bytes[32];
+    axp__cell blocks, once;
+    axp__text_say(t,
+                  "%s block%s, %s in all; %s freed before their thread "
+                  "allocated again",
+                  axp__short_count(blocks, h->n_allocs),
+                  h->n_allocs == 1 ? "" : "s",
+                  axp_format_bytes(bytes, sizeof bytes, h->total_allocated),
+                  axp__short_count(once, h->n_temporary));
+}
+
 void axp__text_heap(struct axp__text *t, const axp_view *v)
 {
     const axp_heap *h = &v->heap;
@@ -122,6 +170,7 @@ void axp__text_heap(struct axp__text *t, const axp_view *v)
     axp_format_bytes(live, sizeof live, h->current_bytes);
     axp__text_heading(t, "Heap", "peak %s after %s, %s not freed", peak, at,
                       live);
+    put_all(t, h);
     if (h->n_failed) put_failed(t, v);
     if (h->sampled_bytes)
         axp__text_say(t,
@@ -130,6 +179,7 @@ void axp__text_heap(struct axp__text *t, const axp_view *v)
                       axp_format_bytes(live, sizeof live, h->sampled_bytes));
     put_peak(t, g, n);
     put_left(t, h, g, n);
+    put_often(t, h, g, n);
     if (h->n_missed)
         axp__text_say(t,
                       "%llu blocks could not be followed and are in none of "

@@ -340,7 +340,7 @@ static axp_status count_again(struct recount *x)
     c->n_lanes = x->n_lanes;
     c->n_events = x->again.n_events;
     c->n_steps = x->again.n_steps;
-    c->end_ticks = x->again.end_ticks;
+    if (!c->is_finished) c->end_ticks = x->again.end_ticks;
     return AXP_OK;
 }
 

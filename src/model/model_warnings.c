@@ -153,18 +153,20 @@ static uint64_t count_calls(const axp_view *v)
     return calls > spans ? calls - spans : 0;
 }
 
-/* Of the time of the program's threads. */
-static double own_share(const axp_view *v)
+struct own_time { /* of the program's threads, and of it what recording took */
+    axp_ns life, own;
+};
+
+static struct own_time own_time(const axp_view *v)
 {
     const struct axp__capture *c = v->capture;
-    axp_ns own = 0, life = 0;
+    struct own_time t = {0, 0};
     for (size_t i = 0; i < c->n_lanes; i++)
-        own += axp__lane_own_ns(v, &c->lanes[i]);
+        t.own += axp__lane_own_ns(v, &c->lanes[i]);
     for (size_t i = 0; i < c->n_rows; i++)
         if (!c->rows[i].track && !axp__row_is_outside(v, &c->rows[i]))
-            life += v->lives[i].end - v->lives[i].begin;
-    double share = life ? (double)own / (double)life : 0;
-    return share < 1 ? share : 1;
+            t.life += v->lives[i].end - v->lives[i].begin;
+    return t;
 }
 
 static void add_doubtful(axp_view *v)
@@ -176,18 +178,42 @@ static void add_doubtful(axp_view *v)
         v->n_doubtful, v->doubtful);
 }
 
+/* Of what is said beside the scopes, what was for blocks of the allocator. */
+static double memory_ns(const axp_view *v)
+{
+    const struct axp__capture *c = v->capture;
+    double sum = 0;
+    for (size_t i = 0; i < c->n_lanes; i++)
+        for (uint32_t k = 0; k < c->lanes[i].n_counters; k++) {
+            const struct axp__cap_counter *r = &c->lanes[i].counters[k];
+            if (axp__view_kind(v, r->name) == AXP__KIND_COST &&
+                !strcmp(axp__view_name(v, r->name), "axprof.memory_ns"))
+                sum += r->sum;
+        }
+    return sum;
+}
+
+/* Whatever took most of it is what can be changed. */
 static void add_overhead(axp_view *v)
 {
-    uint64_t calls = count_calls(v);
-    double share = own_share(v);
+    struct own_time t = own_time(v);
+    double share = t.life ? (double)t.own / (double)t.life : 0;
+    bool is_for_blocks = memory_ns(v) > (double)t.own / 2;
     if (share < OVERHEAD_SHARE) return;
-    v->own_texts[0] = malloc(160);
+    v->own_texts[0] = malloc(200);
     if (!v->own_texts[0]) return;
-    snprintf(v->own_texts[0], 160,
-             "scopes: recording them took about %.1f %% of the threads' "
-             "time; widen the one that is called most",
-             share * 100);
-    add(v, "own_overhead", v->own_texts[0], calls, most_called(v));
+    snprintf(v->own_texts[0], 200,
+             is_for_blocks
+                 ? "blocks of memory: following them took most of about %.1f "
+                   "%% of the threads' time that recording took; --memory "
+                   "sample costs less"
+                 : "scopes: recording them took about %.1f %% of the threads' "
+                   "time; widen the one that is called most",
+             (share < 1 ? share : 1) * 100);
+    if (is_for_blocks)
+        add(v, "own_overhead", v->own_texts[0], v->heap.n_allocs, NULL);
+    else
+        add(v, "own_overhead", v->own_texts[0], count_calls(v), most_called(v));
 }
 
 /* Those to which it made a difference: each program also had a thread for a

@@ -394,6 +394,8 @@ static bool get_prof(struct axp__spooled *m)
     uint64_t epoch = p->gate >> 8;
     m->epoch = (uint32_t)epoch;
     c->is_finished = p->gate & AXP__GATE_FINISHED;
+    if (c->is_finished && p->end_ticks > c->end_ticks)
+        c->end_ticks = p->end_ticks; /* not that of its last event */
     axp__heap_copy(&c->heap, &p->heap);
     m->heap_stamp = p->heap.stamp;
     if (!axp__warnings_copy(c, p) || !get_lanes(m, p, epoch) ||

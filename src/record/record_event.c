@@ -101,6 +101,17 @@ void axp_muted(const char *function, uint64_t calls, uint64_t all, axp_ns took)
     axp__count_cost(axp_global(), "axprof.muted_ns", (double)took);
 }
 
+void axp_took(const char *what, uint64_t ticks)
+{
+    axp__count_cost(axp_global(), what,
+                    (double)axp__rate_to_ns(axp__clock_rate(), ticks));
+}
+
+uint64_t axp_ticks(axp_ns ns)
+{
+    return axp__rate_to_ticks(axp__clock_rate(), ns);
+}
+
 static void record_step(struct axp__lane *lane)
 {
     struct axp__prof *prof = lane->p;

@@ -255,9 +255,14 @@ static inline bool put_block(struct axp__lane *lane, uint64_t address,
 {
     struct axp__shadow *s = &lane->p->heap.blocks;
     uint64_t old, value = bytes << AXP__NAME_BITS | id;
-    uint32_t *cell = axp__shadow_peek_room(s, address, bytes);
+    bool is_small = bytes <= AXP__SLOT_BYTES;
+    uint32_t *cell = is_small ? axp__shadow_peek_small(s, address)
+                              : axp__shadow_peek_room(s, address, bytes);
     if (axp__likely(cell != NULL)) {
-        axp__cells_write(cell, axp__cells_of(bytes, id));
+        if (is_small)
+            axp__put(cell, axp__cell_of_small(bytes, id));
+        else
+            axp__cells_write(cell, axp__cells_of(bytes, id));
         return true;
     }
     switch (axp__shadow_put_slow(s, address, value, &old)) {

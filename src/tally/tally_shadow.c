@@ -150,8 +150,7 @@ static bool write_block(uint32_t *cell, uint64_t key, uint64_t value)
     uint64_t both = axp__cells_of(bytes, (uint32_t)value % AXP__MAX_NAMES);
     if (axp__get(&cell[0]) != AXP__CELL_EMPTY) return false;
     if (bytes <= AXP__SLOT_BYTES) {
-        axp__put(&cell[0],
-                 ((uint32_t)both & ~AXP__CELL_KIND) | AXP__CELL_SMALL);
+        axp__put(&cell[0], axp__cell_of_small(bytes, axp__cells_name(both)));
         return true;
     }
     if (bytes - AXP__SLOT_BYTES - 1 >= AXP__CELL_MOST ||

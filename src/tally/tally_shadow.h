@@ -159,9 +159,33 @@ static inline bool axp__cells_are_block(uint64_t both)
     return (both & AXP__CELLS_KINDS) == AXP__CELLS_LABEL(0);
 }
 
-/* Where a block can be written, with two cells; NULL: put it otherwise. Right
- * for small blocks too, where the next one is not within 32 bytes of it, as an
- * allocator's mostly is not. HOT */
+/* Whether one of one slot has the first. HOT */
+static inline bool axp__cells_are_small(uint64_t both)
+{
+    return (both & AXP__CELL_KIND) == AXP__CELL_SMALL;
+}
+
+/* The cell of a block of one slot. The next cell is another block's, and may be
+ * another thread's. */
+static inline uint32_t axp__cell_of_small(uint64_t bytes, uint32_t name)
+{
+    return (uint32_t)bytes << AXP__CELL_BYTES_SHIFT |
+           name << AXP__CELL_NAME_SHIFT | AXP__CELL_SMALL;
+}
+
+/* Where a block of one slot can be written; NULL: put it otherwise. HOT */
+static inline uint32_t *axp__shadow_peek_small(const struct axp__shadow *s,
+                                               uint64_t key)
+{
+    const struct axp__region *r;
+    uint32_t *cell = axp__shadow_cell(s, key, &r);
+    return axp__likely(cell && axp__region_is_ready(r, key) && !axp__get(cell))
+               ? cell
+               : NULL;
+}
+
+/* Where a larger one can be written, with two cells; NULL: put it otherwise.
+ * HOT */
 static inline uint32_t *axp__shadow_peek_room(const struct axp__shadow *s,
                                               uint64_t key, uint64_t bytes)
 {
@@ -203,9 +227,14 @@ static inline bool axp__shadow_take(struct axp__shadow *s, uint64_t key,
     const struct axp__region *r;
     uint32_t *cell = axp__shadow_cell(s, key, &r);
     uint64_t both = cell ? axp__cells_read(cell) : 0;
-    if (axp__unlikely(!axp__cells_are_block(both)))
+    if (axp__likely(axp__cells_are_block(both))) {
+        axp__cells_write(cell, 0);
+    } else if (axp__likely(axp__cells_are_small(both))) {
+        axp__put(cell, AXP__CELL_EMPTY);
+        both = (uint32_t)both;
+    } else {
         return axp__shadow_take_slow(s, key, value);
-    axp__cells_write(cell, 0);
+    }
     *value = axp__cells_bytes(both) << AXP__NAME_BITS | axp__cells_name(both);
     return true;
 }

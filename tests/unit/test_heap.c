@@ -281,6 +281,43 @@ static void exact_over_threads(void **state)
 
 /* ---- texts ---------------------------------------------------------------------------- */
 
+/* Blocks of 16 bytes without anything between them, every other one a thread's:
+ * allocators other than glibc's do that. */
+enum { NEIGHBOURS = 64, ROUNDS = 20000 };
+static uint64_t n_lost[2];
+
+static void *be_a_neighbour(void *arg)
+{
+    uintptr_t own = (uintptr_t)arg;
+    axp_heap_stack s = stack(own ? in_a : in_b, 2);
+    char *first = (char *)block(1000) + own * 16;
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        for (unsigned k = 0; k < NEIGHBOURS; k++)
+            axp_heap_alloc(first + k * 32, 1 + k % 16, &s);
+        for (unsigned k = 0; k < NEIGHBOURS; k++)
+            n_lost[own] += axp_heap_free(first + k * 32).bytes != 1 + k % 16;
+    }
+    return NULL;
+}
+
+static void neighbours_of_two_threads(void **state)
+{
+    (void)state;
+    pthread_t t[2];
+    for (uintptr_t i = 0; i < 2; i++)
+        assert_int_equal(pthread_create(&t[i], NULL, be_a_neighbour, (void *)i),
+                         0);
+    for (int i = 0; i < 2; i++)
+        pthread_join(t[i], NULL);
+    axp_view *v = axp_snapshot(axp_global());
+    axp_heap h = axp_view_heap(v);
+    assert_int_equal(n_lost[0] + n_lost[1], 0);
+    assert_int_equal(h.n_allocs, 2 * NEIGHBOURS * ROUNDS);
+    assert_int_equal(h.n_frees, h.n_allocs);
+    assert_int_equal(h.current_bytes, 0);
+    axp_view_destroy(v);
+}
+
 static void texts_of_places(void **state)
 {
     (void)state;
@@ -317,6 +354,7 @@ int main(void)
         cmocka_unit_test_setup(a_tracked_block_has_its_name, begin),
         cmocka_unit_test_setup(the_first_failure_is_remembered, begin),
         cmocka_unit_test_setup(exact_over_threads, begin),
+        cmocka_unit_test_setup(neighbours_of_two_threads, begin),
         cmocka_unit_test(texts_of_places),
     };
     return TS_RUN(tests);
