@@ -20,10 +20,10 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stddef.h>
-#include <sys/mman.h>
 
 #include <axprof/axprof_adapter.h>
 
+#include "adapters/common/common_map.h"
 #include "adapters/common/common_place.h"
 #include "functions_mute.h"
 #include "functions_sites.h"
@@ -66,7 +66,7 @@ static void free_stack(void *p)
     own.counts = NULL;
     own.stack = NULL;
     functions_counts_give(s->counts);
-    munmap(s, s->bytes);
+    common_unmap(s, s->bytes);
 }
 
 static void make_key(void)
@@ -77,12 +77,11 @@ static void make_key(void)
 static struct stack *resize(struct stack *old)
 {
     size_t bytes = old ? 2 * old->bytes : 4096;
-    struct stack *s = old ? mremap(old, old->bytes, bytes, MREMAP_MAYMOVE)
-                          : mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-                                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (s == MAP_FAILED) return NULL;
+    struct stack *s =
+        old ? common_map_widen(old, old->bytes, bytes) : common_map(bytes);
+    if (!s) return NULL;
     if (!s->counts && !(s->counts = functions_counts_take())) {
-        munmap(s, bytes);
+        common_unmap(s, bytes);
         return NULL;
     }
     s->bytes = bytes;

@@ -7,11 +7,11 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <time.h>
 
 #include <axprof/axprof_adapter.h>
 
+#include "adapters/common/common_map.h"
 #include "adapters/common/common_place.h"
 
 #define TOO_OFTEN_NS 3000000u
@@ -98,9 +98,8 @@ struct functions_counts *functions_counts_take(void)
     __atomic_fetch_add(&n_threads, 1, __ATOMIC_RELAXED);
     for (; c; c = c->next)
         if (!__atomic_exchange_n(&c->is_taken, 1, __ATOMIC_ACQUIRE)) return c;
-    c = mmap(NULL, sizeof *c, PROT_READ | PROT_WRITE,
-             MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (c == MAP_FAILED) return NULL;
+    c = common_map(sizeof *c);
+    if (!c) return NULL;
     c->is_taken = 1;
     c->next = __atomic_load_n(&all, __ATOMIC_RELAXED);
     while (!__atomic_compare_exchange_n(&all, &c->next, c, 0, __ATOMIC_RELEASE,

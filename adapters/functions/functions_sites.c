@@ -3,7 +3,8 @@
 #include "functions_sites.h"
 
 #include <stddef.h>
-#include <sys/mman.h>
+
+#include "adapters/common/common_map.h"
 
 #define N_SLOTS ((size_t)1 << FUNCTIONS_SLOT_BITS)
 #define MAX_PROBES 64
@@ -12,15 +13,12 @@ struct functions_site *functions_table;
 static struct functions_site *map_slots(void)
 {
     size_t size = N_SLOTS * sizeof(struct functions_site);
-    struct functions_site *fresh =
-        mmap(NULL, size, PROT_READ | PROT_WRITE,
-             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    struct functions_site *none = NULL;
-    if (fresh == MAP_FAILED) return NULL;
+    struct functions_site *fresh = common_map(size), *none = NULL;
+    if (!fresh) return NULL;
     if (__atomic_compare_exchange_n(&functions_table, &none, fresh, 0,
                                     __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
         return fresh;
-    munmap(fresh, size);
+    common_unmap(fresh, size);
     return none; /* another thread was first */
 }
 

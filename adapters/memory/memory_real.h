@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #define MEMORY_REAL_FUNCTIONS                                                  \
     REAL(malloc, void *, (size_t))                                             \
@@ -23,6 +24,9 @@
     REAL(posix_memalign, int, (void **, size_t, size_t))                       \
     REAL(valloc, void *, (size_t))                                             \
     REAL(pvalloc, void *, (size_t))                                            \
+    REAL(mmap, void *, (void *, size_t, int, int, int, off_t))                 \
+    REAL(munmap, int, (void *, size_t))                                        \
+    REAL(mremap, void *, (void *, size_t, size_t, int, ...))                   \
     REAL(dlclose, int, (void *))
 
 struct memory_real {

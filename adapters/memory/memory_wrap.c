@@ -10,8 +10,10 @@
  *            ready, and frees of what is not known are none.
  * errno      is the allocator's alone.
  *
- * Not here   mmap: a heap grows by it, so that both would be counted.
+ * Not here   mmap (memory_map.c): a total of its own, since heaps grow by it.
  */
+#include "memory_wrap.h"
+
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -62,6 +64,11 @@ static inline uint32_t depth_for(size_t bytes)
 static inline bool is_told(void)
 {
     return is_on && !n_inside;
+}
+
+bool memory_wrap_is_told(void)
+{
+    return is_told();
 }
 
 /* The allocator's own, called by it: not told. */

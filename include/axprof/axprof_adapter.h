@@ -158,6 +158,10 @@ AXP_API void axp_heap_sampled(uint64_t mean_bytes);
 /* The allocator had nothing. The first time, what is live is remembered. */
 AXP_API void axp_heap_failed(size_t bytes, const axp_heap_stack *where);
 
+/* So many bytes more, or less, are mapped by the program beside its allocator:
+ * a total of its own. */
+AXP_API void axp_heap_mapped(int64_t bytes);
+
 /* ---- looking at a program from outside ----------------------------------- */
 /* This thread's row in p is that of whoever looks, and no thread of the
  * program. */

@@ -178,6 +178,9 @@ typedef struct axp_heap {
      * estimates, those of n blocks to about ± 2 / sqrt(n) at 95 %, and blocks
      * are those that were seen. */
     uint64_t sampled_bytes;
+    /* What the program mapped itself, anonymously, beside its allocator: now, at
+     * most, and how often it did. Of several processes the sum. */
+    uint64_t mapped_bytes, mapped_peak_bytes, n_mapped;
 } axp_heap;
 /* Where memory was allocated: a stack, the scopes that were open, and what the
  * program calls it, if it tracked it. */

@@ -271,6 +271,9 @@ static void put_heap(struct axp__json *j, const axp_view *v)
     axp__json_u64(j, "n_frees", h->n_frees);
     axp__json_u64(j, "n_temporary", h->n_temporary);
     axp__json_u64(j, "n_missed", h->n_missed);
+    axp__json_u64(j, "mapped_bytes", h->mapped_bytes);
+    axp__json_u64(j, "mapped_peak_bytes", h->mapped_peak_bytes);
+    axp__json_u64(j, "n_mapped", h->n_mapped);
     axp__json_u64(j, "sampled_bytes", h->sampled_bytes);
     axp__json_u64(j, "n_failed", h->n_failed);
     axp__json_known(j, "failed_bytes", h->n_failed, (double)h->failed_bytes);

@@ -387,6 +387,11 @@ static void put_heap(struct markdown *m, const axp_view *v)
                     h->n_failed ? " An allocation failed: held means what was "
                                   "live then."
                                 : "");
+    if (h->n_mapped)
+        axp__out_format(
+            m->o, "Mapped beside it: %s at most, %s not unmapped.\n\n",
+            axp_format_bytes(peak, sizeof peak, h->mapped_peak_bytes),
+            axp_format_bytes(live, sizeof live, h->mapped_bytes));
     if (n) put_heap_table(m, g, n);
     axp__heap_groups_free(g, n);
 }

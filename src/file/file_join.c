@@ -193,6 +193,9 @@ static void add_heap(struct axp__capture *c, const struct axp__shift *s,
     if (from.peak_ticks > to->peak_ticks) to->peak_ticks = from.peak_ticks;
     to->n_missed += from.n_missed;
     if (from.sampled_bytes) to->sampled_bytes = from.sampled_bytes;
+    to->mapped_bytes += from.mapped_bytes;
+    to->mapped_peak += from.mapped_peak;
+    to->n_mapped += from.n_mapped;
     to->n_failed += from.n_failed;
     if (!from.n_failed || from.failed_ticks < to->failed_ticks) return;
     to->failed_bytes = from.failed_bytes;

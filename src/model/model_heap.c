@@ -166,6 +166,9 @@ static void set_totals(axp_view *v, const struct axp__cap_heap *from)
     h->peak_at = from->peak_bytes ? axp__view_time(v, from->peak_ticks) : 0;
     h->n_missed = from->n_missed;
     h->sampled_bytes = from->sampled_bytes;
+    h->mapped_bytes = from->mapped_bytes;
+    h->mapped_peak_bytes = from->mapped_peak;
+    h->n_mapped = from->n_mapped;
     h->n_failed = from->n_failed;
     if (!from->n_failed) return;
     h->failed_bytes = from->failed_bytes;

@@ -385,6 +385,15 @@ void axp_heap_failed(size_t bytes, const axp_heap_stack *where)
     axp__leave(lane);
 }
 
+void axp_heap_mapped(int64_t bytes)
+{
+    struct axp__lane *lane = axp__enter(axp_global());
+    if (!lane) return;
+    (void)has_purse(lane); /* its row begins */
+    axp__heap_map(&lane->p->heap, bytes);
+    axp__leave(lane);
+}
+
 void axp_heap_sampled(uint64_t mean_bytes)
 {
     struct axp__prof *p = axp__prof_check(axp_global());

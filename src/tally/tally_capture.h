@@ -72,6 +72,7 @@ struct axp__cap_heap {
     uint64_t sampled_bytes; /* mean distance of those that were; 0: all */
     uint64_t n_failed, failed_bytes, failed_ticks;
     uint32_t failed_place;
+    uint64_t mapped_bytes, mapped_peak, n_mapped; /* beside the allocator */
 };
 
 struct axp__cap_counter {

@@ -88,3 +88,14 @@ void axp__heap_fail(struct axp__heap *h, uint64_t bytes, uint32_t place,
     if (!is_for_want) return;
     __atomic_fetch_add(&h->stamp, AXP__STAMP_EPOCH, __ATOMIC_RELEASE);
 }
+
+void axp__heap_map(struct axp__heap *h, int64_t bytes)
+{
+    int64_t now = __atomic_add_fetch(&h->mapped_bytes, bytes, __ATOMIC_RELAXED);
+    uint64_t peak = axp__get(&h->mapped_peak);
+    while (now > 0 && (uint64_t)now > peak &&
+           !axp__cas(&h->mapped_peak, &peak, (uint64_t)now))
+        ;
+    if (bytes > 0) axp__add(&h->n_mapped, 1);
+    axp__put(&h->is_seen, 1);
+}

@@ -52,6 +52,9 @@ struct axp__heap {  /* each event reads its first line, a new peak changes it */
     uint64_t n_failed, failed_bytes, failed_ticks;
     uint64_t sampled_bytes; /* blocks are told of every so many; 0: all are */
     uint32_t failed_place;
+    int64_t mapped_bytes; /* by the program, beside the allocator … */
+    uint64_t mapped_peak; /* … at most, and in how many calls */
+    uint64_t n_mapped;
 };
 
 /* machine_bytes: of the machine, or what a control group allows. How blocks are
@@ -63,6 +66,14 @@ struct axp__purse *axp__heap_join(struct axp__heap *h);
 /* The allocator had nothing for so many bytes. */
 void axp__heap_fail(struct axp__heap *h, uint64_t bytes, uint32_t place,
                     uint64_t now);
+/* More, or less, is mapped; below 0: what was mapped before is unmapped. */
+void axp__heap_map(struct axp__heap *h, int64_t bytes);
+static inline uint64_t axp__heap_mapped_now(const struct axp__heap *h)
+{
+    int64_t now = axp__get(&h->mapped_bytes);
+    return now > 0 ? (uint64_t)now : 0;
+}
+
 static inline void axp__heap_copy(struct axp__cap_heap *to,
                                   const struct axp__heap *h)
 {
@@ -75,7 +86,10 @@ static inline void axp__heap_copy(struct axp__cap_heap *to,
                                  .n_failed = axp__get(&h->n_failed),
                                  .failed_bytes = axp__get(&h->failed_bytes),
                                  .failed_ticks = axp__get(&h->failed_ticks),
-                                 .failed_place = axp__get(&h->failed_place)};
+                                 .failed_place = axp__get(&h->failed_place),
+                                 .mapped_bytes = axp__heap_mapped_now(h),
+                                 .mapped_peak = axp__get(&h->mapped_peak),
+                                 .n_mapped = axp__get(&h->n_mapped)};
 }
 
 /* Where axp__heap_raise and _lower do not find enough. */

@@ -265,6 +265,7 @@ static const struct {
     {"churn", run_churn},
     {"realloc", run_realloc},
     {"align", run_align},
+    {"maps", run_maps},
     {"usable", run_usable},
     {"threads3000", run_threads3000},
     {"foreign", run_foreign},

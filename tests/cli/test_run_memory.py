@@ -89,6 +89,16 @@ def test_align(c, folder):
     judge(c, folder, "align")
 
 
+def test_maps(c, folder):
+    """Mapped, unmapped in parts, mapped over and moved: in each way of looking,
+    what the program counted, and nothing that axprof mapped."""
+    for more in WAYS.values():
+        out, data = profile_heap(c, folder, [c.program("memory_program"),
+                                             "maps"], more, 0)
+        for name, expected in truth_of(out).items():
+            equal(data["heap"][name], expected, name)
+
+
 def test_usable(c, folder):
     judge(c, folder, "usable")
 
@@ -322,7 +332,7 @@ def test_read_again(c, folder):
 
 
 TESTS = [test_leak, test_grow, test_cache, test_peak, test_churn, test_realloc,
-         test_align, test_usable, test_cpp, test_short_threads, test_foreign,
+         test_align, test_maps, test_usable, test_cpp, test_short_threads, test_foreign,
          test_mixed, test_peak_of_threads, test_signal, test_ending_threads,
          test_busy_at_exit, test_fork, test_library, test_out_of_memory,
          test_killed, test_cgroup, test_names, test_scopes, test_no_stacks,

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* mmap and its kin, wrapped; see memory_map.h. */
+#include "memory_map.h"
+
+#include <errno.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <axprof/axprof_adapter.h>
+
+#include "memory_real.h"
+#include "memory_wrap.h"
+
+#define WRAPPER __attribute__((visibility("default")))
+#define SPINS 10000
+
+static struct memory_ranges ranges;
+static uint32_t is_locked;
+
+static bool lock(void)
+{
+    for (int i = 0; i < SPINS; i++)
+        if (!__atomic_exchange_n(&is_locked, 1, __ATOMIC_ACQUIRE)) return true;
+    return false;
+}
+
+static void unlock(void)
+{
+    __atomic_store_n(&is_locked, 0, __ATOMIC_RELEASE);
+}
+
+static void forget_in_child(void)
+{
+    ranges.n = 0;
+    unlock();
+}
+
+/* ---- whose mapping it is --------------------------------------------------- */
+
+static struct memory_range recorder; /* its code; what it maps is its own */
+
+static int take_code(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+    uintptr_t known = (uintptr_t)ctx, end = 0;
+    (void)size;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+        uintptr_t last = info->dlpi_addr + p->p_vaddr + p->p_memsz;
+        if (p->p_type == PT_LOAD && last > end) end = last;
+    }
+    if (known < info->dlpi_addr || known >= end) return 0;
+    recorder = (struct memory_range){info->dlpi_addr, end};
+    return 1;
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+    (void)dl_iterate_phdr(take_code, (void *)(uintptr_t)axp_heap_alloc);
+    (void)pthread_atfork(NULL, NULL, forget_in_child);
+}
+
+/* Is it the program's doing that this code calls us? */
+static bool is_told(const void *caller)
+{
+    uintptr_t at = (uintptr_t)caller;
+    return memory_wrap_is_told() && (at < recorder.first || at >= recorder.end);
+}
+
+/* ---- what changes ---------------------------------------------------------- */
+
+/* Whole pages, as the kernel takes them. */
+static struct memory_range pages_of(const void *at, size_t bytes)
+{
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    uintptr_t first = (uintptr_t)at & ~(page - 1);
+    return (struct memory_range){first, ((uintptr_t)at + bytes + page - 1) &
+                                            ~(page - 1)};
+}
+
+/* One range is another's now: gone and come may be empty. Whatever lay where the
+ * new one is has been mapped over. */
+static void change(struct memory_range gone, struct memory_range come)
+{
+    int error = errno;
+    if (!lock()) return;
+    int64_t delta = 0;
+    if (gone.end > gone.first)
+        delta -= (int64_t)memory_ranges_remove(&ranges, gone.first, gone.end);
+    if (come.end > come.first) {
+        delta -= (int64_t)memory_ranges_remove(&ranges, come.first, come.end);
+        if (memory_ranges_add(&ranges, come.first, come.end))
+            delta += (int64_t)(come.end - come.first);
+    }
+    unlock();
+    if (delta) axp_heap_mapped(delta);
+    errno = error;
+}
+
+static const struct memory_range none;
+
+static void mapped(void *at, size_t bytes, int prot, int flags)
+{
+    struct memory_range range = pages_of(at, bytes);
+    bool is_memory = flags & MAP_ANONYMOUS && prot != PROT_NONE;
+    change(is_memory ? none : range, is_memory ? range : none);
+}
+
+/* Before the others are found: the kernel's. */
+static void *map(void *at, size_t bytes, int prot, int flags, int fd,
+                 off_t offset)
+{
+    const struct memory_real *real = memory_real();
+    if (real && real->mmap)
+        return real->mmap(at, bytes, prot, flags, fd, offset);
+    return (void *)syscall(SYS_mmap, at, bytes, prot, flags, fd, offset);
+}
+
+/* The same name twice: off_t has 64 bits. */
+#define MAP(name)                                                              \
+    WRAPPER void *name(void *at, size_t bytes, int prot, int flags, int fd,    \
+                       off_t offset)                                           \
+    {                                                                          \
+        void *p = map(at, bytes, prot, flags, fd, offset);                     \
+        if (p != MAP_FAILED && is_told(__builtin_return_address(0)))           \
+            mapped(p, bytes, prot, flags);                                     \
+        return p;                                                              \
+    }
+MAP(mmap)
+MAP(mmap64)
+
+/* Told before: what is free may be mapped by another thread at once. */
+WRAPPER int munmap(void *at, size_t bytes)
+{
+    const struct memory_real *real = memory_real();
+    if (is_told(__builtin_return_address(0))) change(pages_of(at, bytes), none);
+    if (real && real->munmap) return real->munmap(at, bytes);
+    return (int)syscall(SYS_munmap, at, bytes);
+}
+
+/* Is any of it known? */
+static bool is_known(struct memory_range range)
+{
+    bool found = false;
+    if (!lock()) return false;
+    for (size_t i = 0; i < ranges.n && !found; i++)
+        found =
+            ranges.at[i].first < range.end && ranges.at[i].end > range.first;
+    unlock();
+    return found;
+}
+
+WRAPPER void *mremap(void *at, size_t old, size_t bytes, int flags, ...)
+{
+    const struct memory_real *real = memory_real();
+    bool is_ours =
+        is_told(__builtin_return_address(0)) && is_known(pages_of(at, old));
+    void *to = NULL, *p;
+    if (flags & MREMAP_FIXED) {
+        va_list more;
+        va_start(more, flags);
+        to = va_arg(more, void *);
+        va_end(more);
+    }
+    p = real && real->mremap
+            ? real->mremap(at, old, bytes, flags, to)
+            : (void *)syscall(SYS_mremap, at, old, bytes, flags, to);
+    if (p != MAP_FAILED && is_ours)
+        change(pages_of(at, old), pages_of(p, bytes));
+    return p;
+}
