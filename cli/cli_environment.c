@@ -62,6 +62,9 @@ char **cli_environment_make(const cli_run *r)
     char *pattern = cli_files_pattern(&r->files);
     add_both(&v, "AXPROF_RUN_ID", run_id);
     if (hides_arguments(r)) add_both(&v, "AXPROF_ARGS", "0");
+    char cost[64];
+    axp_outside_cost(cost, sizeof cost);
+    add_value(&v, "AXPROF_COST", cost);
     add_value(&v, "AXPROF_DRAIN", "parent");
     add_value(&v, "AXPROF_OUT", pattern);
     add_value(&v, "AXPROF_COUNT", r->count);

@@ -3,7 +3,6 @@
 #include "memory_map.h"
 
 #include <errno.h>
-#include <link.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <sys/mman.h>
@@ -39,38 +38,10 @@ static void forget_in_child(void)
     unlock();
 }
 
-/* ---- whose mapping it is --------------------------------------------------- */
-
-static struct memory_range recorder; /* its code; what it maps is its own */
-
-static int take_code(struct dl_phdr_info *info, size_t size, void *ctx)
+__attribute__((constructor)) static void see_forks(void)
 {
-    uintptr_t known = (uintptr_t)ctx, end = 0;
-    (void)size;
-    for (int i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
-        uintptr_t last = info->dlpi_addr + p->p_vaddr + p->p_memsz;
-        if (p->p_type == PT_LOAD && last > end) end = last;
-    }
-    if (known < info->dlpi_addr || known >= end) return 0;
-    recorder = (struct memory_range){info->dlpi_addr, end};
-    return 1;
-}
-
-__attribute__((constructor)) static void begin(void)
-{
-    (void)dl_iterate_phdr(take_code, (void *)(uintptr_t)axp_heap_alloc);
     (void)pthread_atfork(NULL, NULL, forget_in_child);
 }
-
-/* Is it the program's doing that this code calls us? */
-static bool is_told(const void *caller)
-{
-    uintptr_t at = (uintptr_t)caller;
-    return memory_wrap_is_told() && (at < recorder.first || at >= recorder.end);
-}
-
-/* ---- what changes ---------------------------------------------------------- */
 
 /* Whole pages, as the kernel takes them. */
 static struct memory_range pages_of(const void *at, size_t bytes)
@@ -109,6 +80,12 @@ static void mapped(void *at, size_t bytes, int prot, int flags)
     change(is_memory ? none : range, is_memory ? range : none);
 }
 
+static bool is_told(int flags, int fd)
+{
+    bool is_own = flags & MAP_ANONYMOUS && fd == AXP_OWN_MAPPING;
+    return !is_own && memory_wrap_is_told();
+}
+
 /* Before the others are found: the kernel's. */
 static void *map(void *at, size_t bytes, int prot, int flags, int fd,
                  off_t offset)
@@ -125,18 +102,21 @@ static void *map(void *at, size_t bytes, int prot, int flags, int fd,
                        off_t offset)                                           \
     {                                                                          \
         void *p = map(at, bytes, prot, flags, fd, offset);                     \
-        if (p != MAP_FAILED && is_told(__builtin_return_address(0)))           \
+        if (p != MAP_FAILED && is_told(flags, fd))                             \
             mapped(p, bytes, prot, flags);                                     \
         return p;                                                              \
     }
 MAP(mmap)
 MAP(mmap64)
 
-/* Told before: what is free may be mapped by another thread at once. */
+/* Told before: what is free may be mapped by another thread at once. The kernel
+ * refuses what does not begin with a page, and nothing else. */
 WRAPPER int munmap(void *at, size_t bytes)
 {
     const struct memory_real *real = memory_real();
-    if (is_told(__builtin_return_address(0))) change(pages_of(at, bytes), none);
+    struct memory_range range = pages_of(at, bytes);
+    if (memory_wrap_is_told() && range.first == (uintptr_t)at)
+        change(range, none);
     if (real && real->munmap) return real->munmap(at, bytes);
     return (int)syscall(SYS_munmap, at, bytes);
 }
@@ -156,8 +136,7 @@ static bool is_known(struct memory_range range)
 WRAPPER void *mremap(void *at, size_t old, size_t bytes, int flags, ...)
 {
     const struct memory_real *real = memory_real();
-    bool is_ours =
-        is_told(__builtin_return_address(0)) && is_known(pages_of(at, old));
+    bool is_ours = memory_wrap_is_told() && is_known(pages_of(at, old));
     void *to = NULL, *p;
     if (flags & MREMAP_FIXED) {
         va_list more;

@@ -158,6 +158,9 @@ AXP_API void axp_heap_sampled(uint64_t mean_bytes);
 /* The allocator had nothing. The first time, what is live is remembered. */
 AXP_API void axp_heap_failed(size_t bytes, const axp_heap_stack *where);
 
+/* As the file of an anonymous mapping, which has none (the kernel does not look):
+ * it is axprof's own, whichever copy of it makes it. */
+#define AXP_OWN_MAPPING (-2)
 /* So many bytes more, or less, are mapped by the program beside its allocator:
  * a total of its own. */
 AXP_API void axp_heap_mapped(int64_t bytes);
@@ -169,6 +172,9 @@ AXP_API void axp_outside_row(axp_profiler *p);
 /* A counter of the run's, not of the program's own. */
 AXP_API void axp_outside_counter(axp_profiler *p, const char *name,
                                  double value);
+/* What recording costs here, as a text: processes that find it in AXPROF_COST do
+ * not measure it again. */
+AXP_API void axp_outside_cost(char *out, size_t size);
 /* The life of a process of that name; id is its process id. */
 AXP_API void axp_process_begin(axp_profiler *p, const char *name, uint64_t id);
 AXP_API void axp_process_end(axp_profiler *p, const char *name, uint64_t id);

@@ -13,6 +13,8 @@
 #include "os/os_apart.h"
 #include "os/os_file.h"
 
+#include "axprof/axprof_adapter.h"
+
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
 #endif
@@ -46,8 +48,9 @@ void *axp__extent_map_behind(uint64_t page_at, uint64_t distance,
 #ifdef AXP__TSAN
     /* It knows mmap alone: else what others did there long ago, when the
      * address was another mapping's, races with what is done now. */
-    where = mmap64(NULL, distance + bytes, PROT_NONE,
-                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    where =
+        mmap64(NULL, distance + bytes, PROT_NONE,
+               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, AXP_OWN_MAPPING, 0);
     if (where == MAP_FAILED) return NULL;
     flags |= MREMAP_FIXED;
 #endif

@@ -13,13 +13,16 @@
 
 #include "base/base_atomic.h"
 
+#include "axprof/axprof_adapter.h"
+
 #define LARGE_PAGE ((size_t)2 << 20)
 
 void *axp__map(size_t bytes)
 {
     int keep = errno;
-    void *m = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *m =
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, AXP_OWN_MAPPING, 0);
     errno = keep;
     return m == MAP_FAILED ? NULL : m;
 }

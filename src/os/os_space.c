@@ -18,6 +18,8 @@
 #include "os/os_file.h"
 #include "os/os_map.h"
 
+#include "axprof/axprof_adapter.h"
+
 #define FIRST_CARVED ((uint64_t)128 << 10)
 #define LAST_CARVED ((uint64_t)2 << 20)
 #define LARGEST_CARVED ((size_t)256 << 10)
@@ -338,7 +340,8 @@ static void detach(const struct axp__extent *e, bool keep)
         return;
     axp__unmap(copy, e->bytes);
     (void)mmap(at, e->bytes, PROT_READ | PROT_WRITE,
-               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
+               AXP_OWN_MAPPING, 0);
 }
 
 static bool is_kept(const struct axp__extent *e)
@@ -429,8 +432,8 @@ void axp__space_forget(struct axp__space_own *own)
                               MREMAP_MAYMOVE | MREMAP_FIXED, at) == at)
             continue;
         (void)mmap(at, m->bytes, PROT_READ | PROT_WRITE,
-                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
-                   0);
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
+                   AXP_OWN_MAPPING, 0);
     }
     if (!is_in_use) axp__space_release(own);
     errno = keep;

@@ -22,6 +22,8 @@
 #include "record/record_spool.h"
 #include "wire/wire_decode.h"
 
+#include "axprof/axprof_adapter.h"
+
 #define DEFAULT_SPOOL ((uint64_t)1 << 30)
 
 const char *axp__error_text(int error)
@@ -380,7 +382,8 @@ static void restore(struct axp__tape *tape)
     struct axp__prof *p = tape->p;
     struct axp__pool pool = p->pool;
     (void)mmap(p, AXP__PROF_BYTES, PROT_READ | PROT_WRITE,
-               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
+               AXP_OWN_MAPPING, 0);
     *p = tape->kept;
     p->pool = pool;
     p->tape = tape;
