@@ -9,11 +9,10 @@
 
 #include <stddef.h>
 
-enum { RBP = 6, RSP = 7, RETURN = 16 }; /* x86-64's numbers for registers */
 #define MOST_REMEMBERED 6u
-#define MOST_OFFSET (1 << 19) /* words: what a row can hold */
+#define WORD 8
 
-enum how { SAME, SAVED, AT_RBP, UNDEFINED, OTHERWISE };
+enum how { SAME, SAVED, AT_FP, UNDEFINED, OTHERWISE };
 
 struct rule {
     enum how how;
@@ -23,7 +22,7 @@ struct rule {
 struct state {
     enum memory_row_kind kind;
     int64_t offset;
-    struct rule rbp, back; /* back: the return address */
+    struct rule fp, back; /* back: the return address */
 };
 
 struct run {
@@ -39,8 +38,8 @@ struct run {
 
 static void set_rule(struct run *run, uint64_t reg, struct rule rule)
 {
-    if (reg == RBP) run->now.rbp = rule;
-    if (reg == RETURN) run->now.back = rule;
+    if (reg == MEMORY_REG_FP) run->now.fp = rule;
+    if (reg == MEMORY_REG_BACK) run->now.back = rule;
 }
 
 static void set_saved(struct run *run, uint64_t reg, int64_t factored)
@@ -55,7 +54,8 @@ static void set_saved(struct run *run, uint64_t reg, int64_t factored)
 
 static void restore_rule(struct run *run, uint64_t reg)
 {
-    set_rule(run, reg, reg == RBP ? run->first.rbp : run->first.back);
+    bool is_fp = reg == MEMORY_REG_FP;
+    set_rule(run, reg, is_fp ? run->first.fp : run->first.back);
 }
 
 /* rbp where the frame pointer points to: gcc's, of a realigned stack. */
@@ -64,9 +64,9 @@ static void set_expression(struct run *run, uint64_t reg)
     static const uint8_t at_rbp[] = {0x76, 0}; /* breg6 0 */
     uint64_t length = memory_bytes_uleb(&run->code);
     const uint8_t *text = memory_bytes_take(&run->code, length);
-    bool is_known =
-        text && length == sizeof at_rbp && !memcmp(text, at_rbp, sizeof at_rbp);
-    set_rule(run, reg, (struct rule){is_known ? AT_RBP : OTHERWISE, 0});
+    bool is_known = MEMORY_HAS_EXPRESSIONS && text && length == sizeof at_rbp &&
+                    !memcmp(text, at_rbp, sizeof at_rbp);
+    set_rule(run, reg, (struct rule){is_known ? AT_FP : OTHERWISE, 0});
 }
 
 static bool run_register(struct run *run, uint8_t op)
@@ -100,9 +100,9 @@ static bool run_register(struct run *run, uint8_t op)
 
 static void set_base(struct run *run, uint64_t reg)
 {
-    run->now.kind = reg == RSP   ? MEMORY_ROW_RSP
-                    : reg == RBP ? MEMORY_ROW_RBP
-                                 : MEMORY_ROW_UNKNOWN;
+    run->now.kind = reg == MEMORY_REG_SP   ? MEMORY_ROW_SP
+                    : reg == MEMORY_REG_FP ? MEMORY_ROW_FP
+                                           : MEMORY_ROW_UNKNOWN;
 }
 
 /* Of a linkage table: rsp + 8, and 8 more from an instruction of a slot on. */
@@ -116,7 +116,7 @@ static bool set_linkage(struct run *run, const uint8_t *text, uint64_t length)
         memcmp(text + sizeof head + 1, tail, sizeof tail))
         return false;
     uint8_t from = text[sizeof head] - 0x30;
-    run->now.kind = MEMORY_ROW_RSP;
+    run->now.kind = MEMORY_ROW_SP;
     run->now.offset = 8 + ((run->place & 15) >= from ? 8 : 0);
     return true;
 }
@@ -135,7 +135,7 @@ static void set_base_expression(struct run *run)
     uint64_t length = memory_bytes_uleb(&run->code);
     const uint8_t *text = memory_bytes_take(&run->code, length);
     run->now.kind = MEMORY_ROW_UNKNOWN;
-    if (!text || length < 3) return;
+    if (!MEMORY_HAS_EXPRESSIONS || !text || length < 3) return;
     if (is_signal_frame(run->fde, text, length)) {
         run->now.kind = MEMORY_ROW_SIGNAL;
     } else if (!set_linkage(run, text, length) && text[0] == 0x76) {
@@ -143,7 +143,7 @@ static void set_base_expression(struct run *run)
         struct memory_bytes b = {text + 1, text + length, false};
         run->now.offset = memory_bytes_sleb(&b);
         if (memory_bytes_u8(&b) == 0x06 && b.at == b.end)
-            run->now.kind = MEMORY_ROW_AT_RBP;
+            run->now.kind = MEMORY_ROW_AT_FP;
     }
 }
 
@@ -203,6 +203,8 @@ static bool run_other(struct run *run, uint8_t op)
         if (!run->n_remembered) return false;
         run->now = run->remembered[--run->n_remembered];
         return true;
+    case 0x2c: /* the return address is signed, or is not any more */
+    case 0x2d: return MEMORY_IS_SIGNED;
     case 0x2e: (void)memory_bytes_uleb(&run->code); return true;
     default: return false;
     }
@@ -234,43 +236,42 @@ static bool run_program(struct run *run, struct memory_bytes code)
 
 /* ---- the row ------------------------------------------------------------- */
 
-/* Can a row say where rbp is, and does it lie in the frame as far as that is
- * known without registers? */
-static bool place_rbp(const struct state *state, int8_t *place)
+/* In words, as rows have it. False: none could say where it is. */
+static bool place_of(const struct rule *rule, int64_t *place)
 {
-    const struct rule *rbp = &state->rbp;
-    bool is_lower =
-        state->kind == MEMORY_ROW_RSP && rbp->offset < -state->offset;
-    *place = MEMORY_RBP_SAME;
-    if (rbp->how == AT_RBP) *place = MEMORY_RBP_AT_RBP;
-    if (rbp->how != SAVED) return rbp->how != OTHERWISE;
-    if (rbp->offset % 8 || rbp->offset >= 0 || rbp->offset < -8 * 128)
-        return false;
-    *place = (int8_t)(rbp->offset / 8);
-    return !is_lower;
+    bool is_below = rule->offset < 0 && rule->offset % WORD == 0;
+    *place = rule->how == SAVED   ? rule->offset / WORD
+             : rule->how == AT_FP ? MEMORY_FP_AT_FP
+                                  : MEMORY_FP_SAME;
+    return rule->how == SAVED ? is_below : rule->how != OTHERWISE;
 }
 
-static bool place_cfa(const struct state *state, int32_t *place)
+/* Does all lie in the frame, as far as that is known without registers? */
+static bool is_inside(enum memory_row_kind kind, int64_t offset, int64_t back,
+                      int64_t fp)
 {
-    int64_t least = state->kind == MEMORY_ROW_RSP ? 1 : -MOST_OFFSET;
-    *place = (int32_t)(state->offset / 8);
-    return state->offset % 8 == 0 && state->offset / 8 >= least &&
-           state->offset / 8 < MOST_OFFSET;
+    int64_t low = back < fp ? back : fp;
+    switch (kind) {
+    case MEMORY_ROW_SP: return back < 0 && fp <= 0 && offset >= -low;
+    case MEMORY_ROW_LEAF: return fp == MEMORY_FP_SAME;
+    case MEMORY_ROW_FP: return back < 0 && fp <= 0;
+    default: return back < 0;
+    }
 }
 
 static memory_row row_of(const struct state *state)
 {
-    int8_t rbp;
-    int32_t cfa;
-    if (state->kind == MEMORY_ROW_SIGNAL)
-        return memory_row_make(MEMORY_ROW_SIGNAL, 0, 0);
-    if (state->back.how == UNDEFINED)
-        return memory_row_make(MEMORY_ROW_END, 0, 0);
-    bool is_usual = state->kind != MEMORY_ROW_UNKNOWN &&
-                    state->back.how == SAVED && state->back.offset == -8;
-    if (!is_usual || !place_rbp(state, &rbp) || !place_cfa(state, &cfa))
-        return memory_row_make(MEMORY_ROW_UNKNOWN, 0, 0);
-    return memory_row_make(state->kind, cfa, rbp);
+    enum memory_row_kind kind = state->kind;
+    int64_t offset = state->offset / WORD, back, fp;
+    if (kind == MEMORY_ROW_SIGNAL) return memory_row_only(MEMORY_ROW_SIGNAL);
+    if (state->back.how == UNDEFINED) return memory_row_only(MEMORY_ROW_END);
+    if (kind == MEMORY_ROW_SP && state->back.how == SAME)
+        kind = MEMORY_ROW_LEAF;
+    if (kind == MEMORY_ROW_UNKNOWN || state->offset % WORD ||
+        !place_of(&state->back, &back) || !place_of(&state->fp, &fp) ||
+        !is_inside(kind, offset, back, fp))
+        return memory_row_only(MEMORY_ROW_UNKNOWN);
+    return memory_row_make(kind, offset, back, fp);
 }
 
 memory_row memory_cfi_run(const struct memory_fde *fde, uintptr_t place)
@@ -280,13 +281,13 @@ memory_row memory_cfi_run(const struct memory_fde *fde, uintptr_t place)
     run.place = place;
     run.at = fde->start;
     run.n_remembered = 0;
-    run.now = (struct state){MEMORY_ROW_UNKNOWN, 0, {SAME, 0}, {OTHERWISE, 0}};
+    run.now = (struct state){MEMORY_ROW_UNKNOWN, 0, {SAME, 0}, {SAME, 0}};
     run.first = run.now;
     if (!run_program(&run, fde->common))
-        return memory_row_make(MEMORY_ROW_UNKNOWN, 0, 0);
+        return memory_row_only(MEMORY_ROW_UNKNOWN);
     run.first = run.now;
     if (!run_program(&run, fde->own))
-        return memory_row_make(MEMORY_ROW_UNKNOWN, 0, 0);
+        return memory_row_only(MEMORY_ROW_UNKNOWN);
     return row_of(&run.now);
 }
 
@@ -295,7 +296,7 @@ memory_row memory_cfi_row(uintptr_t place)
     struct memory_fde fde;
     switch (memory_fde_find(place, &fde)) {
     case MEMORY_FDE_FOUND: return memory_cfi_run(&fde, place);
-    case MEMORY_FDE_MISSING: return memory_row_make(MEMORY_ROW_UNKNOWN, 0, 0);
-    default: return memory_row_make(MEMORY_ROW_NOWHERE, 0, 0);
+    case MEMORY_FDE_MISSING: return memory_row_only(MEMORY_ROW_UNKNOWN);
+    default: return memory_row_only(MEMORY_ROW_NOWHERE);
     }
 }

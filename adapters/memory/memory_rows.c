@@ -4,15 +4,13 @@
 
 #include "memory_cfi.h"
 
-#define SET_BITS 15
 #define WINDOW_BITS 8
-#define N_SETS (1u << SET_BITS)
-#define N_ALL (2 * N_SETS)
+#define N_ALL (2 * MEMORY_ROWS_SETS)
 #define N_NEAR (MEMORY_ROWS_NEAR << WINDOW_BITS)
 #define BLOCK 256u /* words that are cleared together */
 
-/* Both tables: all, then near. */
-static uint64_t words[N_ALL + N_NEAR] __attribute__((aligned(64)));
+uint64_t memory_rows_words[N_ALL + N_NEAR] __attribute__((aligned(64)));
+static uint64_t *const words = memory_rows_words;
 static uint8_t is_used[(N_ALL + N_NEAR) / BLOCK];
 
 /* Stacks lie at like distances from each other, so that stack pointers alone
@@ -42,15 +40,20 @@ memory_row memory_rows_make(uintptr_t place)
 }
 
 /* A return address is that of the instruction after the call, which may be
- * another function's: what counts is the call. */
-static memory_row find(uintptr_t pc)
+ * another function's: what counts is the call. *at: where its row is, unless it
+ * is nowhere. */
+static memory_row find(uintptr_t pc, uint32_t *at)
 {
-    uint32_t set = 2 * (uint32_t)(pc & (N_SETS - 1));
-    uint32_t key = (uint32_t)(pc >> SET_BITS);
+    uint32_t set = (uint32_t)memory_rows_set(pc);
+    uint32_t key = memory_rows_set_key(pc);
     uint64_t newer = __atomic_load_n(&words[set], __ATOMIC_RELAXED);
+    *at = set;
     if ((uint32_t)newer == key) return newer;
     uint64_t older = __atomic_load_n(&words[set + 1], __ATOMIC_RELAXED);
-    if ((uint32_t)older == key) return older;
+    if ((uint32_t)older == key) {
+        *at = set + 1;
+        return older;
+    }
     memory_row row = memory_rows_make(pc - 1);
     if (memory_row_kind(row) == MEMORY_ROW_NOWHERE) return row;
     put(set + 1, newer);
@@ -58,12 +61,33 @@ static memory_row find(uintptr_t pc)
     return row;
 }
 
-memory_row memory_rows_find(uintptr_t pc, uintptr_t sp)
+static memory_row with_key(memory_row row, uint32_t key)
 {
-    memory_row row = find(pc);
-    uint32_t near = window() + (sp >> 4 & (MEMORY_ROWS_NEAR - 1));
-    if (memory_row_kind(row) != MEMORY_ROW_NOWHERE)
-        put(near, row >> 32 << 32 | memory_rows_key(pc));
+    return row >> 32 << 32 | key;
+}
+
+/* Where the CFA is by sp, tables do not say whether fp points to the frame's
+ * record. If it points to where the frame has saved it, it does, and will each
+ * time. */
+static bool is_by_fp(memory_row row, uintptr_t sp, uintptr_t fp)
+{
+    intptr_t saved = memory_row_fp(row), place = memory_row_offset(row) + saved;
+    if (memory_row_kind(row) == MEMORY_ROW_FP) return true;
+    return memory_row_kind(row) == MEMORY_ROW_SP &&
+           saved == memory_row_back(row) - 1 &&
+           (!sp || fp == sp + (uintptr_t)place * sizeof fp);
+}
+
+memory_row memory_rows_find(uintptr_t pc, uintptr_t sp, uintptr_t fp)
+{
+    uint32_t at, near = window() + (sp >> 4 & (MEMORY_ROWS_NEAR - 1));
+    memory_row row = find(pc, &at);
+    if (memory_row_kind(row) == MEMORY_ROW_NOWHERE) return row;
+    if (MEMORY_HAS_RECORDS && is_by_fp(row, sp, fp)) {
+        row = memory_row_by_fp(row);
+        put(at, with_key(row, memory_rows_set_key(pc)));
+    }
+    put(near, with_key(row, memory_rows_key(pc)));
     return row;
 }
 

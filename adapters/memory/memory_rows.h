@@ -1,19 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Unwind rows by return address: how one gets from a frame to its caller.
- *
- *   CFA = rsp or rbp plus an offset, or a word at rbp plus an offset
- *   the return address lies at CFA - 8, the caller's rsp is the CFA, its rbp is
- *   what it is now, or lies at a distance below the CFA, or at rbp
+/* Unwind rows (memory_row.h) by return address.
  *
  * A row is made once by memory_cfi, in less than a microsecond, and kept in two
  * tables of the process. It is a word with its key, so that it can be read and
- * written without a lock, and whoever reads it has a whole one:
+ * written without a lock, and whoever reads it has a whole one; 0 is free.
  *
- *   63          44 43       36 35  32 31       0
- *   offset / 8     rbp's place  kind  key             0: free
- *
- * all      32,768 sets of two, by the address's low 15 bits; the key is the
- *          rest of it.
+ * all      32,768 sets of two, by the low 15 bits of the address (those that
+ *          any instruction has are left out); the key is the rest of it.
  * near     what was found last for each stack pointer, in one of 256 windows,
  *          chosen by the thread: 256 words by the stack pointer's bits above
  *          the lowest four. The key is the address's low 32 bits. A walk mostly
@@ -23,63 +16,44 @@
  *          fit another address: two modules a multiple of 4 GiB apart, by the
  *          byte, with frames at the same height. The stack is wrong then.
  *
+ * On aarch64 nearly all frames have a record that x29 points to, so that the
+ * walk need not wait for rows: they confirm it and say where the CFA is. Rows
+ * that need no stack pointer are taken from all: a frame took 2.3 ns, 4.4 where
+ * it had no record, and 1.8 by frame pointers alone (7 to 47 frames, 2.6 GHz).
+ *
  * Threads  any, in signal handlers too. Two that miss at once do the same.
  * Cost     1 MiB of zeroes, a page of which is there once it is written to.
- * Not here frames of more than 4 MiB that have no frame pointer.
  */
 #ifndef MEMORY_ROWS_H
 #define MEMORY_ROWS_H
-#include <stdbool.h>
 #include <stdint.h>
 
+#include "memory_row.h"
+
+#define MEMORY_ROWS_SETS 32768u
 #define MEMORY_ROWS_NEAR 256u /* words of a window */
-/* Where code can be; nothing is mapped below, and no tag of an address is 0. */
-#define MEMORY_CODE_LOW ((uintptr_t)1 << 16)
-#if defined(__x86_64__)
-#define MEMORY_CODE_END ((uintptr_t)1 << 47)
-#else
-#define MEMORY_CODE_END ((uintptr_t)1 << 48)
-#endif
 
-typedef uint64_t memory_row; /* with any key */
+/* Both tables: all, then near. */
+extern uint64_t memory_rows_words[] __attribute__((visibility("hidden")));
 
-enum memory_row_kind {
-    MEMORY_ROW_RSP = 1, /* CFA = rsp + offset, which rbp's place is within */
-    MEMORY_ROW_RBP,     /* CFA = rbp + offset */
-    MEMORY_ROW_AT_RBP,  /* CFA = word at rbp + offset: realigned stacks */
-    MEMORY_ROW_SIGNAL,  /* the kernel saved all registers, at rsp */
-    MEMORY_ROW_END,     /* it has no caller */
-    MEMORY_ROW_UNKNOWN, /* an object's code, with nothing usable about it */
-    MEMORY_ROW_NOWHERE, /* no object's code; not kept, as one may come there */
-};
-
-enum { /* rbp's place: words from the CFA, -1 to -128, or */
-       MEMORY_RBP_SAME = 0,
-       MEMORY_RBP_AT_RBP = 1,
-};
-
-/* An offset is in words. */
-static inline memory_row memory_row_make(enum memory_row_kind kind,
-                                         int32_t offset, int8_t rbp)
+/* HOT. Where a return address is among all, and its key there. */
+static inline uintptr_t memory_rows_set(uintptr_t pc)
 {
-    return (uint64_t)offset << 44 | (uint64_t)(uint8_t)rbp << 36 |
-           (uint64_t)kind << 32;
+    return pc / MEMORY_CODE_ALIGN % MEMORY_ROWS_SETS * 2;
 }
 
-static inline enum memory_row_kind memory_row_kind(memory_row row)
+static inline uint32_t memory_rows_set_key(uintptr_t pc)
 {
-    return (enum memory_row_kind)(row >> 32 & 15);
+    return (uint32_t)(pc / MEMORY_CODE_ALIGN / MEMORY_ROWS_SETS);
 }
 
-/* Both in words. */
-static inline intptr_t memory_row_offset(memory_row row)
+/* HOT. The newer row of its set; 0: it has another address. */
+static inline memory_row memory_rows_known(uintptr_t pc)
 {
-    return (intptr_t)((int64_t)row >> 44);
-}
-
-static inline intptr_t memory_row_rbp(memory_row row)
-{
-    return (int8_t)(row >> 36);
+    /* With the store in put. */
+    memory_row row = __atomic_load_n(&memory_rows_words[memory_rows_set(pc)],
+                                     __ATOMIC_RELAXED);
+    return (uint32_t)row == memory_rows_set_key(pc) ? row : 0;
 }
 
 /* The window of the calling thread. */
@@ -100,9 +74,10 @@ static inline uint32_t memory_rows_key(uintptr_t pc)
     return (uint32_t)pc + 1;
 }
 
-/* Of a return address from MEMORY_CODE_LOW to MEMORY_CODE_END; next time it is
- * near that stack pointer, too. */
-memory_row memory_rows_find(uintptr_t pc, uintptr_t sp);
+/* Of a return address from MEMORY_CODE_LOW to MEMORY_CODE_END, and of a frame
+ * that has this sp and fp; next time it is near that sp, too. sp 0: it is not
+ * known, and fp points to the frame's record. */
+memory_row memory_rows_find(uintptr_t pc, uintptr_t sp, uintptr_t fp);
 
 /* Of any address of an instruction, made anew: for where a signal came. */
 memory_row memory_rows_make(uintptr_t place);

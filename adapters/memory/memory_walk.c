@@ -44,22 +44,18 @@ static inline uint64_t hash_end(uint64_t hash)
     return hash ^ hash >> 32;
 }
 
+/* A return address. */
+static inline uintptr_t code_at(uintptr_t address)
+{
+    return memory_code_plain(word_at(address));
+}
+
 static inline bool is_code(uintptr_t pc)
 {
     return pc - MEMORY_CODE_LOW < MEMORY_CODE_END - MEMORY_CODE_LOW;
 }
 
 /* ---- frame pointers ------------------------------------------------------ */
-
-/* Pointer authentication signs what is above an address; not on x86-64. */
-static inline uintptr_t plain(uintptr_t pc)
-{
-#if defined(__aarch64__)
-    return pc & (((uintptr_t)1 << 48) - 1);
-#else
-    return pc;
-#endif
-}
 
 /* Of code on a signal's stack the caller may be on the thread's own. */
 static bool change_stack(struct walk *walk)
@@ -81,11 +77,12 @@ static bool has_frame(struct walk *walk)
            change_stack(walk);
 }
 
+/* The caller's stack pointer is there or higher: memory_row_by_fp. */
 static __attribute__((noinline)) bool step_frame(struct walk *walk)
 {
     if (!has_frame(walk)) return false;
     uintptr_t fp = walk->fp;
-    walk->pc = plain(word_at(fp + WORD));
+    walk->pc = code_at(fp + WORD);
     walk->sp = fp + 2 * WORD;
     walk->fp = word_at(fp);
     return is_code(walk->pc);
@@ -105,7 +102,7 @@ static void walk_frames(struct memory_stack *out, uint32_t n_max,
         uintptr_t fp = walk.fp;
         if (LIKELY(fp >= walk.sp && fp < walk.reach.end - WORD &&
                    !(fp % WORD))) {
-            walk.pc = plain(word_at(fp + WORD));
+            walk.pc = code_at(fp + WORD);
             walk.sp = fp + 2 * WORD;
             walk.fp = word_at(fp);
             if (is_code(walk.pc)) continue;
@@ -119,7 +116,6 @@ static void walk_frames(struct memory_stack *out, uint32_t n_max,
     out->hash = hash_end(hash);
 }
 
-#if defined(__x86_64__)
 /* ---- unwind rows --------------------------------------------------------- */
 
 /* So many words further up, or down. */
@@ -135,18 +131,18 @@ static bool is_in_frame(struct walk *walk, uintptr_t address)
            memory_reach_has(&walk->reach, address + WORD);
 }
 
-/* The return address and rbp, when the CFA is known. */
+/* The return address and the frame pointer, when the CFA is known. */
 static bool step_up(struct walk *walk, uintptr_t cfa, memory_row row)
 {
-    intptr_t rbp = memory_row_rbp(row);
-    uintptr_t slot = up(cfa, rbp);
-    if (rbp == MEMORY_RBP_AT_RBP) slot = walk->fp;
-    if (!is_in_frame(walk, cfa - WORD)) return false;
-    if (rbp != MEMORY_RBP_SAME) {
+    intptr_t fp = memory_row_fp(row);
+    uintptr_t back = up(cfa, memory_row_back(row)), slot = up(cfa, fp);
+    if (fp == MEMORY_FP_AT_FP) slot = walk->fp;
+    if (!is_in_frame(walk, back)) return false;
+    if (fp != MEMORY_FP_SAME) {
         if (!is_in_frame(walk, slot)) return false;
         walk->fp = word_at(slot);
     }
-    walk->pc = word_at(cfa - WORD);
+    walk->pc = code_at(back);
     walk->sp = cfa;
     return is_code(walk->pc);
 }
@@ -159,42 +155,88 @@ static bool step_realigned(struct walk *walk, memory_row row)
     return is_in_frame(walk, at) && step_up(walk, word_at(at), row);
 }
 
-/* The registers are in the kernel's ucontext; the stack may be another. */
-static bool step_signal(struct walk *walk)
+/* A function that has saved nothing, where a signal came. */
+static bool step_link(struct walk *walk, memory_row row)
 {
-    enum { RBP = 120, RSP = 160, RIP = 168 };
-    uintptr_t at = walk->sp;
-    if (!is_in_frame(walk, at + RIP)) return false;
-    walk->pc = word_at(at + RIP);
-    walk->sp = word_at(at + RSP);
-    walk->fp = word_at(at + RBP);
-    walk->reach = memory_reach_of(walk->sp);
+    walk->pc = memory_row_link(row);
+    walk->sp = up(walk->sp, memory_row_link_offset(row));
     return is_code(walk->pc);
 }
 
-/* Nothing is known of the code. What rbp then leads to is believed if it is
+/* Frames that step_unknown goes over. A leaf that called has a wrong table. */
+static bool is_unknown(enum memory_row_kind kind)
+{
+    return kind == MEMORY_ROW_LEAF || kind == MEMORY_ROW_UNKNOWN ||
+           kind == MEMORY_ROW_NOWHERE;
+}
+
+/* Nothing is known of the code. What fp then leads to is believed if it is
  * an object's code, or if no more could be known: a JIT's frames. */
 static bool step_unknown(struct walk *walk, enum memory_row_kind kind)
 {
     if (!step_frame(walk)) return false;
     return kind == MEMORY_ROW_NOWHERE ||
-           memory_row_kind(memory_rows_find(walk->pc, walk->sp)) !=
+           memory_row_kind(memory_rows_find(walk->pc, walk->sp, walk->fp)) !=
                MEMORY_ROW_NOWHERE;
 }
 
-/* Any row. */
+/* Any row but a signal's. */
 static bool step_row(struct walk *walk, memory_row row)
 {
     intptr_t offset = memory_row_offset(row);
     switch (memory_row_kind(row)) {
-    case MEMORY_ROW_RSP: return step_up(walk, up(walk->sp, offset), row);
-    case MEMORY_ROW_RBP: return step_up(walk, up(walk->fp, offset), row);
-    case MEMORY_ROW_AT_RBP: return step_realigned(walk, row);
-    case MEMORY_ROW_SIGNAL: return step_signal(walk);
-    case MEMORY_ROW_UNKNOWN:
-    case MEMORY_ROW_NOWHERE: return step_unknown(walk, memory_row_kind(row));
-    default: return false;
+    case MEMORY_ROW_SP: return step_up(walk, up(walk->sp, offset), row);
+    case MEMORY_ROW_FP:
+    case MEMORY_ROW_RECORD: return step_up(walk, up(walk->fp, offset), row);
+    case MEMORY_ROW_AT_FP: return step_realigned(walk, row);
+    case MEMORY_ROW_LINK: return step_link(walk, row);
+    default:
+        return is_unknown(memory_row_kind(row)) &&
+               step_unknown(walk, memory_row_kind(row));
     }
+}
+
+/* Is it where the kernel has handlers return to? Where that has no row, it is
+ * known by what the kernel has saved twice. */
+static bool is_signal(struct walk *walk, enum memory_row_kind kind)
+{
+    uintptr_t at = walk->sp, fp = walk->fp;
+    if (MEMORY_SIGNAL_RECORD == 0 || !is_unknown(kind))
+        return kind == MEMORY_ROW_SIGNAL;
+    return fp >= at + MEMORY_SIGNAL_RECORD && is_in_frame(walk, fp) &&
+           is_in_frame(walk, fp + WORD) &&
+           word_at(fp) == word_at(at + MEMORY_SIGNAL_FP) &&
+           word_at(fp + WORD) == word_at(at + MEMORY_SIGNAL_LINK);
+}
+
+/* The registers are in the kernel's ucontext; the stack may be another. The row
+ * of where the signal came: there was no call before it. */
+static memory_row step_signal(struct walk *walk)
+{
+    uintptr_t at = walk->sp;
+    if (!is_in_frame(walk, at + MEMORY_SIGNAL_PC)) return 0;
+    walk->pc = word_at(at + MEMORY_SIGNAL_PC);
+    walk->sp = word_at(at + MEMORY_SIGNAL_SP);
+    walk->fp = word_at(at + MEMORY_SIGNAL_FP);
+    walk->reach = memory_reach_of(walk->sp);
+    if (!is_code(walk->pc)) return 0;
+    memory_row row = memory_rows_make(walk->pc);
+    if (MEMORY_SIGNAL_LINK > 0 && memory_row_kind(row) == MEMORY_ROW_LEAF)
+        row = memory_row_link_make(memory_row_offset(row),
+                                   code_at(at + MEMORY_SIGNAL_LINK));
+    return row;
+}
+
+/* No word that is read depends on the row: the walk does not wait for it. */
+static inline bool step_record(struct walk *walk, uintptr_t cfa)
+{
+    uintptr_t fp = walk->fp;
+    if (fp < walk->sp || fp >= walk->reach.end || cfa > walk->reach.end)
+        return false;
+    walk->pc = code_at(fp + WORD);
+    walk->fp = word_at(fp);
+    walk->sp = cfa;
+    return true;
 }
 
 /* Rows as nearly all are, of frames inside what may be read. False: nothing was
@@ -202,50 +244,60 @@ static bool step_row(struct walk *walk, memory_row row)
  * fits it. */
 static inline bool step_quickly(struct walk *walk, memory_row row)
 {
-    intptr_t offset = memory_row_offset(row), rbp = memory_row_rbp(row);
+    if (MEMORY_HAS_RECORDS && LIKELY(memory_row_kind(row) == MEMORY_ROW_RECORD))
+        return step_record(walk, up(walk->fp, memory_row_offset(row)));
+    intptr_t offset = memory_row_offset(row), fp = memory_row_fp(row);
     uintptr_t cfa;
-    if (LIKELY(memory_row_kind(row) == MEMORY_ROW_RSP)) {
+    if (LIKELY(memory_row_kind(row) == MEMORY_ROW_SP)) {
         cfa = up(walk->sp, offset);
         if (cfa > walk->reach.end) return false;
-    } else if (LIKELY(memory_row_kind(row) == MEMORY_ROW_RBP)) {
+    } else if (LIKELY(memory_row_kind(row) == MEMORY_ROW_FP)) {
         cfa = up(walk->fp, offset);
-        if (cfa > walk->reach.end || cfa <= walk->sp || up(cfa, rbp) < walk->sp)
+        if (cfa > walk->reach.end || cfa <= walk->sp ||
+            up(cfa, memory_row_low(row)) < walk->sp)
             return false;
     } else {
         return false;
     }
-    walk->pc = word_at(cfa - WORD);
-    if (rbp) walk->fp = word_at(up(cfa, rbp));
+    walk->pc = code_at(up(cfa, memory_row_back(row)));
+    if (fp) walk->fp = word_at(up(cfa, fp));
     walk->sp = cfa;
     return true;
 }
 
 /* 0: there can be no code. */
-static inline memory_row row_of(const uint64_t *window, uintptr_t pc,
-                                uintptr_t sp)
+static inline memory_row row_of(const uint64_t *window, const struct walk *walk)
 {
-    memory_row row = memory_rows_near(window, sp);
-    if (LIKELY((uint32_t)row == memory_rows_key(pc))) return row;
-    return is_code(pc) ? memory_rows_find(pc, sp) : 0;
+    uint32_t key = memory_rows_key(walk->pc);
+    memory_row row;
+    if (MEMORY_HAS_RECORDS) {
+        row = memory_rows_known(walk->pc);
+        if (LIKELY(memory_row_kind(row) > MEMORY_ROW_SP)) return row;
+    }
+    row = memory_rows_near(window, walk->sp);
+    if (LIKELY((uint32_t)row == key)) return row;
+    return is_code(walk->pc) ? memory_rows_find(walk->pc, walk->sp, walk->fp)
+                             : 0;
 }
 
 /* The caller's row; 0: there is none. */
 static __attribute__((noinline)) memory_row step_slowly(struct walk *walk,
                                                         memory_row row)
 {
+    enum memory_row_kind kind = memory_row_kind(row);
+    if (is_signal(walk, kind)) return step_signal(walk);
     if (!step_row(walk, row)) return 0;
-    /* Where a signal came there was no call before it. */
-    if (memory_row_kind(row) == MEMORY_ROW_SIGNAL)
-        return memory_rows_make(walk->pc);
-    return memory_rows_find(walk->pc, walk->sp);
+    row = memory_rows_find(walk->pc, walk->sp, walk->fp);
+    bool is_exact = !MEMORY_HAS_RECORDS || !is_unknown(kind);
+    return is_exact ? row : memory_row_by_fp(row);
 }
 
 /* HOT */
 static void walk_rows(struct memory_stack *out, uint32_t n_max,
-                      struct walk walk)
+                      struct walk walk, const uint64_t *window)
 {
-    const uint64_t *window = memory_rows_window();
-    memory_row row = row_of(window, walk.pc, walk.sp);
+    memory_row row = MEMORY_HAS_RECORDS ? memory_rows_known(walk.pc) : 0;
+    if (!row) row = row_of(window, &walk);
     uint64_t hash = 0;
     uint32_t n = 0;
     while (LIKELY(row)) {
@@ -253,7 +305,9 @@ static void walk_rows(struct memory_stack *out, uint32_t n_max,
         hash = hash_add(hash, walk.pc);
         if (n >= n_max) break;
         if (LIKELY(step_quickly(&walk, row))) {
-            row = row_of(window, walk.pc, walk.sp);
+            row = row_of(window, &walk);
+        } else if (memory_row_kind(row) == MEMORY_ROW_END) {
+            break;
         } else {
             struct walk copy = walk;
             row = step_slowly(&copy, row);
@@ -263,17 +317,32 @@ static void walk_rows(struct memory_stack *out, uint32_t n_max,
     out->n = n;
     out->hash = hash_end(hash);
 }
-#endif
+
+/* HOT. The stack pointer of who called the function whose frame pointer this
+ * is, and which has made a call that returns to pc. */
+static inline uintptr_t sp_above(uintptr_t frame, uintptr_t pc)
+{
+    if (MEMORY_HAS_RECORDS) {
+        memory_row row = memory_rows_known(pc);
+        if (memory_row_kind(row) != MEMORY_ROW_RECORD)
+            row = memory_rows_find(pc, 0, frame);
+        if (LIKELY(memory_row_kind(row) == MEMORY_ROW_RECORD))
+            return up(frame, memory_row_offset(row));
+    }
+    return frame + 2 * WORD;
+}
 
 /* ---- both ---------------------------------------------------------------- */
 
 void memory_walk_from(struct memory_stack *out, enum memory_stacks how,
                       uint32_t n_max, const void *frame)
 {
+    uintptr_t own = (uintptr_t)__builtin_return_address(0);
+    uintptr_t at = (uintptr_t)frame;
     struct walk walk;
-    walk.sp = (uintptr_t)frame + 2 * WORD;
-    walk.fp = word_at((uintptr_t)frame);
-    walk.pc = plain(word_at((uintptr_t)frame + WORD));
+    walk.pc = code_at(at + WORD);
+    walk.fp = word_at(at);
+    walk.sp = at + 2 * WORD;
     if (n_max > MEMORY_FRAMES) n_max = MEMORY_FRAMES;
     if (how == MEMORY_STACKS_NONE || !n_max || !is_code(walk.pc)) {
         out->hash = 0;
@@ -281,11 +350,11 @@ void memory_walk_from(struct memory_stack *out, enum memory_stacks how,
         return;
     }
     walk.reach = memory_reach_from(walk.sp);
-#if defined(__x86_64__)
     if (how == MEMORY_STACKS_UNWIND) {
-        walk_rows(out, n_max, walk);
-        return;
+        const uint64_t *window = memory_rows_window();
+        walk.sp = sp_above(at, memory_code_plain(own));
+        walk_rows(out, n_max, walk, window);
+    } else {
+        walk_frames(out, n_max, walk);
     }
-#endif
-    walk_frames(out, n_max, walk);
 }

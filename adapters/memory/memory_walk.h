@@ -9,9 +9,9 @@
  *
  * Place    in each wrapper that records a call of malloc or its like.
  * Ways     by frame pointers, where code has them (aarch64, as a rule). By
- *          unwind rows (memory_rows.h) on x86-64, where code uses rbp as any
- *          other register; over code without rows, such as a JIT's, by frame
- *          pointers if rbp looks like one. On aarch64 both are the first.
+ *          unwind rows (memory_row.h), where code uses rbp or x29 as any other
+ *          register; over code without rows, such as a JIT's, by frame pointers
+ *          if there seems to be one.
  * Threads  any, at any time: in signal handlers, on other stacks, before
  *          constructors, in children of fork and vfork. No lock, no allocation,
  *          errno is left alone.
@@ -38,10 +38,12 @@ struct memory_stack {
 };
 
 /* HOT. At most n_max frames, and no more than MEMORY_FRAMES, from the caller of
- * the function whose frame pointer this is: two words, the caller's frame
- * pointer and the address that is returned to. */
-void memory_walk_from(struct memory_stack *out, enum memory_stacks how,
-                      uint32_t n_max, const void *frame);
+ * the function that calls this and whose frame pointer this is: two words, the
+ * caller's frame pointer and the address that is returned to. */
+__attribute__((noinline)) void memory_walk_from(struct memory_stack *out,
+                                                enum memory_stacks how,
+                                                uint32_t n_max,
+                                                const void *frame);
 
 /* HOT. From the caller of the function that this is written in, which is not
  * inlined itself. It gets a frame pointer by this. */

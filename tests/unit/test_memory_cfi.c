@@ -15,14 +15,21 @@
 
 /* ---- programs ------------------------------------------------------------ */
 
-/* What x86-64's CIEs say: the CFA is rsp + 8, the return address at it - 8. */
+/* What CIEs say: the CFA is rsp + 8, the return address at it - 8; or it is sp,
+ * and the return address where it was. */
+#if defined(__x86_64__)
 static const uint8_t common[] = {0x0c, 7, 8, 0x90, 1};
+#define CODE_ALIGN 1
+#else
+static const uint8_t common[] = {0x0c, 31, 0};
+#define CODE_ALIGN 4
+#endif
 
 static memory_row run_in(const uint8_t *code, size_t n, uint32_t at,
                          bool is_signal)
 {
     struct memory_fde fde = {.start = START,
-                             .code_align = 1,
+                             .code_align = CODE_ALIGN,
                              .data_align = -8,
                              .is_signal = is_signal};
     fde.common = (struct memory_bytes){common, common + sizeof common, false};
@@ -33,15 +40,37 @@ static memory_row run_in(const uint8_t *code, size_t n, uint32_t at,
 #define RUN(at, ...)                                                           \
     run_in((const uint8_t[]){__VA_ARGS__}, sizeof((uint8_t[]){__VA_ARGS__}),   \
            at, false)
+#define UNKNOWN(...) expect_kind(RUN(0, __VA_ARGS__), MEMORY_ROW_UNKNOWN)
 
-static void expect(memory_row row, enum memory_row_kind kind, int32_t offset,
-                   int8_t rbp)
+static void expect_kind(memory_row row, enum memory_row_kind kind)
 {
     assert_int_equal(memory_row_kind(row), kind);
-    assert_int_equal(memory_row_offset(row), offset);
-    assert_int_equal(memory_row_rbp(row), rbp);
 }
 
+static void expect(memory_row row, enum memory_row_kind kind, int offset,
+                   int back, int fp)
+{
+    expect_kind(row, kind);
+    assert_int_equal(memory_row_offset(row), offset);
+    assert_int_equal(memory_row_back(row), back);
+    assert_int_equal(memory_row_fp(row), fp);
+}
+
+static void what_no_row_can_say(void **state)
+{
+    (void)state;
+    UNKNOWN(0x0d, 10);               /* CFA by another register */
+    UNKNOWN(0x0e, 9);                /* no word */
+    UNKNOWN(0x0f, 3, 0x70, 0, 0x06); /* CFA by an expression */
+    UNKNOWN(0x0b);                   /* nothing to restore */
+    UNKNOWN(0x3f);                   /* no such instruction */
+    UNKNOWN(0x0e, 0x80);             /* cut off */
+    UNKNOWN(0x0f, 200, 1);
+    UNKNOWN(0x0e, 0x80, 0x80, 0x80, 0x80, 1);
+    UNKNOWN(10, 10, 10, 10, 10, 10, 10, 10);
+}
+
+#if defined(__x86_64__)
 /* push rbp; mov rsp, rbp; … pop rbp; ret; and what comes after it. */
 static void a_frame_pointer_comes_and_goes(void **state)
 {
@@ -49,31 +78,32 @@ static void a_frame_pointer_comes_and_goes(void **state)
                                    6,    0x42, 0x0a, 0xc6, 0x0c, 7,    8,
                                    0x41, 0x0b, 0x41, 0x0e, 32};
     (void)state;
-    expect(run_in(code, sizeof code, 0, false), MEMORY_ROW_RSP, 1, 0);
-    expect(run_in(code, sizeof code, 1, false), MEMORY_ROW_RSP, 2, -2);
-    expect(run_in(code, sizeof code, 3, false), MEMORY_ROW_RSP, 2, -2);
-    expect(run_in(code, sizeof code, 4, false), MEMORY_ROW_RBP, 2, -2);
-    expect(run_in(code, sizeof code, 6, false), MEMORY_ROW_RSP, 1, 0);
-    expect(run_in(code, sizeof code, 7, false), MEMORY_ROW_RBP, 2, -2);
-    expect(run_in(code, sizeof code, 99, false), MEMORY_ROW_RBP, 4, -2);
+    expect(run_in(code, sizeof code, 0, false), MEMORY_ROW_SP, 1, -1, 0);
+    expect(run_in(code, sizeof code, 1, false), MEMORY_ROW_SP, 2, -1, -2);
+    expect(run_in(code, sizeof code, 3, false), MEMORY_ROW_SP, 2, -1, -2);
+    expect(run_in(code, sizeof code, 4, false), MEMORY_ROW_FP, 2, -1, -2);
+    expect(run_in(code, sizeof code, 6, false), MEMORY_ROW_SP, 1, -1, 0);
+    expect(run_in(code, sizeof code, 7, false), MEMORY_ROW_FP, 2, -1, -2);
+    expect(run_in(code, sizeof code, 99, false), MEMORY_ROW_FP, 4, -1, -2);
 }
 
 static void every_way_to_move_on(void **state)
 {
     (void)state;
     for (uint32_t at = 0; at < 3; at++)
-        expect(RUN(at, 0x02, 2, 0x0e, 16), MEMORY_ROW_RSP, at < 2 ? 1 : 2, 0);
-    expect(RUN(299, 0x03, 44, 1, 0x0e, 16), MEMORY_ROW_RSP, 1, 0);
-    expect(RUN(300, 0x03, 44, 1, 0x0e, 16), MEMORY_ROW_RSP, 2, 0);
-    expect(RUN(65536, 0x04, 0, 0, 1, 0, 0x0e, 16), MEMORY_ROW_RSP, 2, 0);
-    expect(RUN(0, 0x12, 7, 0x7e), MEMORY_ROW_RSP, 2, 0); /* def_cfa_sf */
-    expect(RUN(0, 0x13, 0x7d), MEMORY_ROW_RSP, 3, 0);    /* …_offset_sf */
-    expect(RUN(0, 0x0e, 32, 0x05, 6, 3), MEMORY_ROW_RSP, 4, -3);
-    expect(RUN(0, 0x0e, 32, 0x11, 6, 4), MEMORY_ROW_RSP, 4, -4);
-    expect(RUN(0, 0x0e, 32, 0x86, 3, 0x06, 6), MEMORY_ROW_RSP, 4, 0);
-    expect(RUN(0, 0x0e, 32, 0x86, 3, 0x08, 6), MEMORY_ROW_RSP, 4, 0);
-    expect(RUN(0, 0x2e, 8, 0x83, 2, 0x0e, 16), MEMORY_ROW_RSP, 2, 0);
-    expect(RUN(0, 0x0e, 0x80, 0x80, 1), MEMORY_ROW_RSP, 2048, 0);
+        expect(RUN(at, 0x02, 2, 0x0e, 16), MEMORY_ROW_SP, at < 2 ? 1 : 2, -1,
+               0);
+    expect(RUN(299, 0x03, 44, 1, 0x0e, 16), MEMORY_ROW_SP, 1, -1, 0);
+    expect(RUN(300, 0x03, 44, 1, 0x0e, 16), MEMORY_ROW_SP, 2, -1, 0);
+    expect(RUN(65536, 0x04, 0, 0, 1, 0, 0x0e, 16), MEMORY_ROW_SP, 2, -1, 0);
+    expect(RUN(0, 0x12, 7, 0x7e), MEMORY_ROW_SP, 2, -1, 0); /* def_cfa_sf */
+    expect(RUN(0, 0x13, 0x7d), MEMORY_ROW_SP, 3, -1, 0);    /* …_offset_sf */
+    expect(RUN(0, 0x0e, 32, 0x05, 6, 3), MEMORY_ROW_SP, 4, -1, -3);
+    expect(RUN(0, 0x0e, 32, 0x11, 6, 4), MEMORY_ROW_SP, 4, -1, -4);
+    expect(RUN(0, 0x0e, 32, 0x86, 3, 0x06, 6), MEMORY_ROW_SP, 4, -1, 0);
+    expect(RUN(0, 0x0e, 32, 0x86, 3, 0x08, 6), MEMORY_ROW_SP, 4, -1, 0);
+    expect(RUN(0, 0x2e, 8, 0x83, 2, 0x0e, 16), MEMORY_ROW_SP, 2, -1, 0);
+    expect(RUN(0, 0x0e, 0x80, 0x80, 1), MEMORY_ROW_SP, 2048, -1, 0);
 }
 
 static void expressions_that_programs_have(void **state)
@@ -83,32 +113,166 @@ static void expressions_that_programs_have(void **state)
     static const uint8_t kernel[] = {0x0f, 4, 0x77, 0xa0, 0x01, 0x06};
     (void)state;
     expect(RUN(0, 0x0f, 3, 0x76, 0x78, 0x06, 0x10, 6, 2, 0x76, 0),
-           MEMORY_ROW_AT_RBP, -1, MEMORY_RBP_AT_RBP);
-    expect(run_in(table, sizeof table, 10, false), MEMORY_ROW_RSP, 1, 0);
-    expect(run_in(table, sizeof table, 11, false), MEMORY_ROW_RSP, 2, 0);
-    expect(run_in(kernel, sizeof kernel, 0, true), MEMORY_ROW_SIGNAL, 0, 0);
-    expect(run_in(kernel, sizeof kernel, 0, false), MEMORY_ROW_UNKNOWN, 0, 0);
+           MEMORY_ROW_AT_FP, -1, -1, MEMORY_FP_AT_FP);
+    expect(run_in(table, sizeof table, 10, false), MEMORY_ROW_SP, 1, -1, 0);
+    expect(run_in(table, sizeof table, 11, false), MEMORY_ROW_SP, 2, -1, 0);
+    expect_kind(run_in(kernel, sizeof kernel, 0, true), MEMORY_ROW_SIGNAL);
+    expect_kind(run_in(kernel, sizeof kernel, 0, false), MEMORY_ROW_UNKNOWN);
 }
 
 static void what_a_row_cannot_say(void **state)
 {
     (void)state;
-    expect(RUN(0, 0x07, 16), MEMORY_ROW_END, 0, 0);
-    expect(RUN(0, 0x0d, 10), MEMORY_ROW_UNKNOWN, 0, 0);   /* r10 */
-    expect(RUN(0, 0x0e, 9), MEMORY_ROW_UNKNOWN, 0, 0);    /* no word */
-    expect(RUN(0, 0x0e, 0), MEMORY_ROW_UNKNOWN, 0, 0);    /* no frame */
-    expect(RUN(0, 0x90, 2), MEMORY_ROW_UNKNOWN, 0, 0);    /* return address */
-    expect(RUN(0, 0x86, 2), MEMORY_ROW_UNKNOWN, 0, 0);    /* rbp below rsp */
-    expect(RUN(0, 0x09, 6, 3), MEMORY_ROW_UNKNOWN, 0, 0); /* rbp in rbx */
-    expect(RUN(0, 0x16, 6, 1, 0x30), MEMORY_ROW_UNKNOWN, 0, 0);
-    expect(RUN(0, 0x10, 6, 1, 0x30), MEMORY_ROW_UNKNOWN, 0, 0);
-    expect(RUN(0, 0x0f, 3, 0x70, 0, 0x06), MEMORY_ROW_UNKNOWN, 0, 0);
-    expect(RUN(0, 0x0b), MEMORY_ROW_UNKNOWN, 0, 0); /* nothing to restore */
-    expect(RUN(0, 0x3f), MEMORY_ROW_UNKNOWN, 0, 0); /* no such instruction */
-    expect(RUN(0, 0x0e, 0x80), MEMORY_ROW_UNKNOWN, 0, 0); /* cut off */
-    expect(RUN(0, 0x0f, 200, 1), MEMORY_ROW_UNKNOWN, 0, 0);
-    expect(RUN(0, 0x0e, 0x80, 0x80, 0x80, 0x80, 1), MEMORY_ROW_UNKNOWN, 0, 0);
-    expect(RUN(0, 10, 10, 10, 10, 10, 10, 10, 10), MEMORY_ROW_UNKNOWN, 0, 0);
+    expect_kind(RUN(0, 0x07, 16), MEMORY_ROW_END);
+    UNKNOWN(0x0e, 0);    /* no frame */
+    UNKNOWN(0x90, 2);    /* return address */
+    UNKNOWN(0x08, 16);   /* in a register */
+    UNKNOWN(0x86, 2);    /* rbp below rsp */
+    UNKNOWN(0x09, 6, 3); /* rbp in rbx */
+    UNKNOWN(0x16, 6, 1, 0x30);
+    UNKNOWN(0x10, 6, 1, 0x30);
+    UNKNOWN(0x10, 6, 2, 0x76, 0); /* at rbp, but the CFA is not */
+    UNKNOWN(0x2d);                /* nothing is signed */
+}
+#else
+static void expect_leaf(memory_row row, int offset)
+{
+    expect_kind(row, MEMORY_ROW_LEAF);
+    assert_int_equal(memory_row_offset(row), offset);
+}
+
+/* stp x29, x30, [sp, -48]!; mov x29, sp; … ldp; ret; and what comes after. */
+static void a_frame_pointer_comes_and_goes(void **state)
+{
+    static const uint8_t code[] = {0x41, 0x0e, 48, 0x9d, 6,    0x9e, 5,
+                                   0x41, 0x0d, 29, 0x42, 0x0a, 0xde, 0xdd,
+                                   0x0c, 31,   0,  0x41, 0x0b};
+    (void)state;
+    expect_leaf(run_in(code, sizeof code, 0, false), 0);
+    expect_leaf(run_in(code, sizeof code, 3, false), 0);
+    expect(run_in(code, sizeof code, 4, false), MEMORY_ROW_SP, 6, -5, -6);
+    expect(run_in(code, sizeof code, 8, false), MEMORY_ROW_FP, 6, -5, -6);
+    expect(run_in(code, sizeof code, 15, false), MEMORY_ROW_FP, 6, -5, -6);
+    expect_leaf(run_in(code, sizeof code, 16, false), 0);
+    expect(run_in(code, sizeof code, 20, false), MEMORY_ROW_FP, 6, -5, -6);
+}
+
+static void every_way_to_move_on(void **state)
+{
+    (void)state;
+    expect_leaf(RUN(7, 0x02, 2, 0x0e, 16), 0);
+    expect_leaf(RUN(8, 0x02, 2, 0x0e, 16), 2);
+    expect_leaf(RUN(1199, 0x03, 44, 1, 0x0e, 16), 0);
+    expect_leaf(RUN(1200, 0x03, 44, 1, 0x0e, 16), 2);
+    expect_leaf(RUN(262144, 0x04, 0, 0, 1, 0, 0x0e, 16), 2);
+    expect_leaf(RUN(0, 0x12, 31, 0x7e), 2); /* def_cfa_sf */
+    expect_leaf(RUN(0, 0x13, 0x7c), 4);     /* …_offset_sf */
+    expect(RUN(0, 0x0e, 32, 0x05, 30, 3), MEMORY_ROW_SP, 4, -3, 0);
+    expect(RUN(0, 0x0e, 32, 0x11, 30, 4), MEMORY_ROW_SP, 4, -4, 0);
+    expect_leaf(RUN(0, 0x0e, 32, 0x9e, 3, 0x06, 30), 4);
+    expect(RUN(0, 0x0e, 32, 0x9e, 3, 0x9d, 4, 0x08, 29), MEMORY_ROW_SP, 4, -3,
+           0);
+}
+
+/* x30 alone, with x19, at the top as clang has it, below variables as gcc does;
+ * other registers do not matter. */
+static void where_registers_are(void **state)
+{
+    (void)state;
+    expect(RUN(0, 0x0e, 16, 0x9e, 2), MEMORY_ROW_SP, 2, -2, 0);
+    expect(RUN(0, 0x0e, 16, 0x9e, 2, 0x93, 1), MEMORY_ROW_SP, 2, -2, 0);
+    expect(RUN(0, 0x0e, 0xb0, 1, 0x9e, 1, 0x9d, 2), MEMORY_ROW_SP, 22, -1, -2);
+    expect(RUN(0, 0x0e, 80, 0x9d, 10, 0x9e, 9, 0x93, 8, 0x05, 72, 6),
+           MEMORY_ROW_SP, 10, -9, -10);
+    expect(RUN(0, 0x0e, 48, 0x9e, 3, 0x9d, 5), MEMORY_ROW_SP, 6, -3, -5);
+    expect(RUN(0, 0x0c, 29, 16, 0x9e, 1, 0x9d, 2), MEMORY_ROW_FP, 2, -1, -2);
+    expect(RUN(0, 0x0c, 29, 24, 0x9e, 2, 0x9d, 3), MEMORY_ROW_FP, 3, -2, -3);
+}
+
+/* The last that fit, and the first that do not: 4 MiB, with x30 at its bottom
+ * and at its top; x30 in the middle. */
+static void large_frames(void **state)
+{
+    (void)state;
+    expect(RUN(0, 0x0e, 0xf0, 0xff, 0xff, 1, 0x9d, 2, 0x9e, 1), MEMORY_ROW_SP,
+           (1 << 19) - 2, -1, -2);
+    expect(RUN(0, 0x0e, 0xf0, 0xff, 0xff, 1, 0x9d, 0xfe, 0xff, 31, 0x9e, 0xfd,
+               0xff, 31),
+           MEMORY_ROW_SP, (1 << 19) - 2, 3 - (1 << 19), 2 - (1 << 19));
+    UNKNOWN(0x0e, 0x80, 0x80, 0x80, 2, 0x9e, 1);
+    expect(RUN(0, 0x0e, 0x90, 8, 0x9e, 64), MEMORY_ROW_SP, 130, -64, 0);
+    expect(RUN(0, 0x0e, 0x90, 8, 0x9e, 67), MEMORY_ROW_SP, 130, -67, 0);
+    UNKNOWN(0x0e, 0x90, 8, 0x9e, 65);
+    UNKNOWN(0x0e, 0x90, 8, 0x9e, 66);
+    UNKNOWN(0x0c, 29, 16, 0x9e, 65);
+}
+
+/* Before and after, in functions that sign their return address. */
+static void signed_addresses(void **state)
+{
+    static const uint8_t code[] = {0x41, 0x2d, 0x41, 0x0e, 16,  0x9d,
+                                   2,    0x9e, 1,    0x41, 0x2c};
+    (void)state;
+    expect_leaf(run_in(code, sizeof code, 4, false), 0);
+    expect(run_in(code, sizeof code, 8, false), MEMORY_ROW_SP, 2, -1, -2);
+    expect(run_in(code, sizeof code, 12, false), MEMORY_ROW_SP, 2, -1, -2);
+    assert_int_equal(memory_code_plain(0x003faaaabbbbcccc), 0xaaaabbbbcccc);
+}
+
+static void what_a_row_cannot_say(void **state)
+{
+    (void)state;
+    expect_kind(RUN(0, 0x07, 30), MEMORY_ROW_END);
+    UNKNOWN(0x0e, 16, 0x9e, 3);          /* x30 below sp */
+    UNKNOWN(0x0e, 16, 0x9e, 2, 0x9d, 3); /* x29 */
+    UNKNOWN(0x0e, 16, 0x9e, 0);          /* x30 in the caller's frame */
+    UNKNOWN(0x0e, 32, 0x9e, 2, 0x9d, 1); /* x29 after it */
+    UNKNOWN(0x0e, 48, 0x9e, 1, 0x9d, 5); /* far before it */
+    UNKNOWN(0x0e, 32, 0x9d, 1);          /* x29 of a leaf */
+    UNKNOWN(0x0c, 29, 16);               /* a leaf by x29 */
+    UNKNOWN(0x13, 2, 0x9e, 1);           /* CFA below sp */
+    UNKNOWN(0x09, 30, 9);                /* x30 in x9 */
+    UNKNOWN(0x16, 30, 1, 0x30);
+    UNKNOWN(0x0e, 16, 0x9e, 1, 0x10, 29, 2, 0x8d, 0);
+    /* the CFA as x86-64 has it, which would be by x6 */
+    UNKNOWN(0x0f, 3, 0x76, 0, 0x06, 0x9e, 1);
+    /* where older kernels have handlers return to: a record above the CFA */
+    UNKNOWN(0x0c, 29, 0, 0x11, 29, 0, 0x11, 30, 0x7f);
+}
+
+static void rows_by_record(void **state)
+{
+    (void)state;
+    memory_row row = memory_row_make(MEMORY_ROW_SP, 22, -5, -6);
+    expect(memory_row_by_fp(row), MEMORY_ROW_RECORD, 6, -5, -6);
+    row = memory_row_make(MEMORY_ROW_SP, 300, -299, -300);
+    expect(memory_row_by_fp(row), MEMORY_ROW_RECORD, 300, -299, -300);
+    row = memory_row_make(MEMORY_ROW_FP, 3, -2, -3);
+    expect(memory_row_by_fp(row), MEMORY_ROW_RECORD, 3, -2, -3);
+    row = memory_row_make(MEMORY_ROW_FP, 6, -2, -3); /* another place */
+    expect(memory_row_by_fp(row), MEMORY_ROW_FP, 6, -2, -3);
+    row = memory_row_make(MEMORY_ROW_FP, 4, -2, -4); /* half of one */
+    expect(memory_row_by_fp(row), MEMORY_ROW_FP, 4, -2, -4);
+    row = memory_row_make(MEMORY_ROW_SP, 22, -6, 0); /* no record */
+    expect_kind(memory_row_by_fp(row), MEMORY_ROW_UNKNOWN);
+    row = memory_row_make(MEMORY_ROW_SP, 22, -6, -8);
+    expect_kind(memory_row_by_fp(row), MEMORY_ROW_UNKNOWN);
+    expect_kind(memory_row_by_fp(RUN(0, 0x07, 30)), MEMORY_ROW_END);
+}
+#endif
+
+/* What was in x30 is in the row, and nothing else of it has changed. */
+static void rows_that_are_an_address(void **state)
+{
+    (void)state;
+    for (intptr_t offset = 0; offset < 1 << 13; offset += 1022) {
+        memory_row row = memory_row_link_make(offset, 0xfedcba987654);
+        expect_kind(row, MEMORY_ROW_LINK);
+        assert_int_equal(memory_row_link(row), 0xfedcba987654);
+        assert_int_equal(memory_row_link_offset(row), offset);
+    }
+    expect_kind(memory_row_link_make(1 << 13, 0x10000), MEMORY_ROW_UNKNOWN);
+    expect_kind(memory_row_link_make(3, 0x10000), MEMORY_ROW_UNKNOWN);
 }
 
 /* ---- tables -------------------------------------------------------------- */
@@ -219,8 +383,17 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_frame_pointer_comes_and_goes),
         cmocka_unit_test(every_way_to_move_on),
+#if defined(__x86_64__)
         cmocka_unit_test(expressions_that_programs_have),
+#else
+        cmocka_unit_test(where_registers_are),
+        cmocka_unit_test(large_frames),
+        cmocka_unit_test(signed_addresses),
+        cmocka_unit_test(rows_by_record),
+#endif
         cmocka_unit_test(what_a_row_cannot_say),
+        cmocka_unit_test(what_no_row_can_say),
+        cmocka_unit_test(rows_that_are_an_address),
         cmocka_unit_test(places_of_this_program),
         cmocka_unit_test(tables_that_are_broken),
     };

@@ -3,6 +3,7 @@
 #include "walk_pair.h"
 
 int walk_frames(int depth);
+int walk_over(void (*through)(void (*)(void)), void (*call)(void));
 
 WALK_NOINLINE int walk_frames(int depth)
 {
@@ -12,6 +13,15 @@ WALK_NOINLINE int walk_frames(int depth)
         walk_frames(depth - 1);
     else
         walk_take();
+    WALK_STAY();
+    return bytes[0];
+}
+
+WALK_NOINLINE int walk_over(void (*through)(void (*)(void)), void (*call)(void))
+{
+    volatile char bytes[56];
+    bytes[0] = 1;
+    through(call);
     WALK_STAY();
     return bytes[0];
 }
