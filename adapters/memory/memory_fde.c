@@ -178,15 +178,25 @@ enum memory_fde_found memory_fde_search(uintptr_t place, const uint8_t *header,
 /* Weak: where there is an older one the objects cannot be asked. */
 extern __typeof__(_dl_find_object) _dl_find_object __attribute__((weak));
 
+bool memory_fde_can_find(void)
+{
+    return _dl_find_object != NULL;
+}
+
 enum memory_fde_found memory_fde_find(uintptr_t place, struct memory_fde *fde)
 {
     struct dl_find_object found;
-    if (!_dl_find_object || _dl_find_object((void *)place, &found))
+    if (!memory_fde_can_find() || _dl_find_object((void *)place, &found))
         return MEMORY_FDE_NOWHERE;
     return memory_fde_search(place, found.dlfo_eh_frame, found.dlfo_map_start,
                              found.dlfo_map_end, fde);
 }
 #else
+bool memory_fde_can_find(void)
+{
+    return false;
+}
+
 enum memory_fde_found memory_fde_find(uintptr_t place, struct memory_fde *fde)
 {
     (void)place;

@@ -34,8 +34,11 @@ enum memory_fde_found {
     MEMORY_FDE_NOWHERE, /* no object's code at all */
 };
 
-/* Of an address inside an instruction of the function. With a C library that
- * cannot be asked for objects (glibc before 2.35) all is nowhere. */
+/* Can the C library be asked for objects, as glibc can since 2.35? If not, all
+ * is nowhere. */
+bool memory_fde_can_find(void);
+
+/* Of an address inside an instruction of the function. */
 enum memory_fde_found memory_fde_find(uintptr_t place, struct memory_fde *fde);
 
 /* The same, in a given .eh_frame_hdr: all that is read is from low to high. */

@@ -22,6 +22,7 @@
 #include <axprof/axprof_adapter.h>
 
 #include "memory_cost.h"
+#include "memory_fde.h"
 #include "memory_real.h"
 #include "memory_sample.h"
 #include "memory_walk.h"
@@ -34,13 +35,14 @@ static enum memory_stacks how = MEMORY_STACKS_NONE;
 static const uint32_t *depths; /* axp_heap_frames */
 static __thread int n_inside __attribute__((tls_model("initial-exec")));
 
-/* As `axprof run --stacks` says. */
+/* As `axprof run --stacks` says. Where no row can be found, a walk by rows is
+ * one by frame pointers, and slow. */
 static enum memory_stacks stacks_wanted(void)
 {
     const char *text = secure_getenv("AXPROF_STACKS");
     if (text && !strcmp(text, "none")) return MEMORY_STACKS_NONE;
     if (text && !strcmp(text, "fp")) return MEMORY_STACKS_FP;
-    return MEMORY_STACKS_UNWIND;
+    return memory_fde_can_find() ? MEMORY_STACKS_UNWIND : MEMORY_STACKS_FP;
 }
 
 __attribute__((constructor)) static void begin(void)
