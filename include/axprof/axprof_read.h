@@ -193,6 +193,13 @@ typedef struct axp_heap_place {
     uint64_t current_bytes, current_blocks;
     uint64_t at_peak_bytes; /* of axp_heap's peak */
     uint64_t total_allocated, n_allocs, n_frees, n_temporary;
+    /* Bytes a step by which what it holds grew: between the last two powers of
+     * two of steps, and since then. What grows all the time has both; what fills
+     * up, as a cache does, has no late growth. */
+    double growth_early, growth_late;
+    /* What it allocated a step, from the second on: blocks and bytes. All four
+     * are 0 where fewer than 8 steps were marked. */
+    double step_allocs, step_bytes;
 } axp_heap_place;
 static inline axp_heap axp_view_heap(const axp_view *v);
 /* By at_peak_bytes. */

@@ -2,7 +2,8 @@
 /* What recording itself took, where a view knows it: each call of a scope has
  * spent so much inside its own time, and so much around it, in its parent's
  * (record_cost.c measured both), and each allocation and free something in
- * whoever made it. A value of a counter is counted as half a scope. What starts and stops by name take more than scopes, and
+ * whoever made it: two thirds of a scope in recordings that do not say. A value
+ * of a counter is counted as half a scope. What starts and stops by name take more than scopes, and
  * what calls of muted functions took, was measured and is told beside them
  * (AXP__KIND_COST): it is in the time of whoever called them, nobody knows
  * whose.
@@ -48,16 +49,17 @@ axp_ns axp__lane_beside_ns(const axp_view *v, const struct axp__cap_lane *lane)
 axp_ns axp__lane_own_ns(const axp_view *v, const struct axp__cap_lane *lane)
 {
     struct axp__own_cost own = cost_of(v->capture, lane);
-    uint64_t halves = 0, n_allocs = 0;
+    uint64_t sixths = 0, n_allocs = 0;
     for (uint32_t i = 1; i < lane->n_nodes; i++)
-        halves += 2 * lane->nodes[i].calls;
+        sixths += 6 * lane->nodes[i].calls;
     for (uint32_t i = 0; i < lane->n_ops; i++)
-        halves += 2 * lane->ops[i].loose_calls;
+        sixths += 6 * lane->ops[i].loose_calls;
     for (uint32_t i = 0; i < lane->n_counters; i++)
-        halves += lane->counters[i].n;
+        sixths += 3 * lane->counters[i].n;
     for (uint32_t i = 0; i < lane->n_traffic; i++)
         n_allocs += lane->traffic[i].n_allocs + lane->traffic[i].n_frees;
-    return axp__view_ns(v, halves * (own.around_ticks + own.inside_ticks) / 2 +
+    if (!own.alloc_ticks) sixths += 4 * n_allocs;
+    return axp__view_ns(v, sixths * (own.around_ticks + own.inside_ticks) / 6 +
                                n_allocs * own.alloc_ticks) +
            axp__lane_beside_ns(v, lane);
 }

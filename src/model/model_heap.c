@@ -49,6 +49,10 @@ static struct axp__cap_place *all_places(const struct axp__capture *c,
         to->freed_bytes += all[i].freed_bytes;
         to->n_temporary += all[i].n_temporary;
         to->at_peak_bytes += all[i].at_peak_bytes;
+        to->growth_early += all[i].growth_early;
+        to->growth_late += all[i].growth_late;
+        to->step_allocs += all[i].step_allocs;
+        to->step_bytes += all[i].step_bytes;
     }
     *count = kept;
     return all;
@@ -132,7 +136,11 @@ static void add_place(axp_view *v, const struct axp__cap_place *p,
                            .n_frees = not_below_0(p->n_frees),
                            .n_temporary = p->n_temporary,
                            .at_peak_bytes =
-                               not_below_0((uint64_t)p->at_peak_bytes)};
+                               not_below_0((uint64_t)p->at_peak_bytes),
+                           .growth_early = p->growth_early,
+                           .growth_late = p->growth_late,
+                           .step_allocs = p->step_allocs,
+                           .step_bytes = p->step_bytes};
     uint64_t freed = not_below_0(p->freed_bytes);
     to->current_bytes = less(to->total_allocated, freed);
     to->current_blocks = less(to->n_allocs, to->n_frees);

@@ -77,7 +77,7 @@ static struct axp__copy_source source_of(const struct tally *t)
                                      .n_left = &t->m->n_left,
                                      .most_pages =
                                          t->m->n_backed / 512 + AXP__HIST_PAGES,
-                                     .heap_stamp = t->m->heap_stamp,
+                                     .heap_now = t->m->heap_now,
                                      .most_tries = 1};
 }
 
@@ -397,7 +397,7 @@ static bool get_prof(struct axp__spooled *m)
     if (c->is_finished && p->end_ticks > c->end_ticks)
         c->end_ticks = p->end_ticks; /* not that of its last event */
     axp__heap_copy(&c->heap, &p->heap);
-    m->heap_stamp = p->heap.stamp;
+    m->heap_now = axp__heap_now(&p->heap);
     if (!axp__warnings_copy(c, p) || !get_lanes(m, p, epoch) ||
         !get_domains(m, p) || !axp__spooled_chunks(m) ||
         !axp__spooled_stacks(m, &p->stacks))

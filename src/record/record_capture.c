@@ -122,7 +122,7 @@ static bool copy_lane(struct axp__capture *c, const struct axp__lane *lane,
 {
     struct axp__cap_lane *to = &c->lanes[c->n_lanes];
     struct axp__copy_source from = axp__copy_from(&lane->tally, true);
-    from.heap_stamp = axp__get(&lane->p->heap.stamp);
+    from.heap_now = axp__heap_now(&lane->p->heap);
     struct open open = {0};
     to->row = row;
     to->is_track = lane->track != 0;

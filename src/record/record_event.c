@@ -124,6 +124,7 @@ static void record_step(struct axp__lane *lane)
         .end_ticks = now,
         .live_bytes = axp__memory_current(&prof->memory),
     };
+    axp__put(&prof->heap.step, (uint32_t)(step.index + 1));
     if (step.index == 0) {
         axp__memory_mark_first_step(&prof->memory);
         struct axp__domain *d = axp__get_acquire(&prof->domains);

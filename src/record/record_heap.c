@@ -240,7 +240,7 @@ static void count_free(struct axp__lane *lane, uint64_t address, uint64_t value)
     struct axp__heap_place *p =
         place_of(lane, (uint32_t)value % AXP__MAX_NAMES);
     if (axp__likely(p != NULL)) {
-        axp__heap_place_save(p, axp__get(&h->stamp));
+        axp__heap_place_save(p, axp__heap_now(h));
         axp__bump(&p->n_frees, 1);
         axp__bump(&p->freed_bytes, bytes);
         if (address && address == lane->heap_last)
@@ -286,7 +286,7 @@ static inline void alloc_in(struct axp__lane *lane, uint64_t address,
                       !put_block(lane, address, bytes, m->id)))
         return;
     struct axp__heap_place *p = m->place;
-    axp__heap_place_save(p, axp__get(&h->stamp));
+    axp__heap_place_save(p, axp__heap_now(h));
     axp__bump(&p->n_allocs, 1);
     axp__bump(&p->allocated_bytes, bytes);
     lane->heap_last = address;
@@ -366,7 +366,7 @@ void axp_heap_keep(const void *block, axp_heap_block was)
     if (!lane) return;
     if (p &&
         put_block(lane, (uintptr_t)block, was.bytes, (uint32_t)was.place)) {
-        axp__heap_place_save(p, axp__get(&lane->p->heap.stamp));
+        axp__heap_place_save(p, axp__heap_now(&lane->p->heap));
         axp__bump(&p->n_frees, -(uint64_t)1);
         axp__bump(&p->freed_bytes, -was.bytes);
         axp__heap_raise(&lane->p->heap, lane->heap_purse, was.bytes);
@@ -429,10 +429,11 @@ static uint32_t name_labelled(struct axp__heap *h, uint32_t place,
 /* A block goes from one place to another. One that was there at the peak was
  * there under its new name: where nothing changed since, it was. */
 static void save_both(struct axp__heap_place *from, struct axp__heap_place *to,
-                      uint32_t stamp, uint64_t bytes)
+                      uint64_t now, uint64_t bytes)
 {
+    uint32_t stamp = (uint32_t)now;
     if (axp__heap_place_is_saved(from, stamp))
-        axp__heap_place_save(to, stamp);
+        axp__heap_place_save(to, now);
     else if (axp__heap_place_is_saved(to, stamp))
         axp__put(&to->saved_bytes, to->saved_bytes + bytes);
 }
@@ -449,7 +450,7 @@ void axp__heap_label(struct axp__lane *lane, uint64_t address, uint32_t name)
     struct axp__heap_place *from = labelled ? place_of(lane, id) : NULL;
     struct axp__heap_place *to = from ? place_of(lane, labelled) : NULL;
     if (to) {
-        save_both(from, to, axp__get(&h->stamp), bytes);
+        save_both(from, to, axp__heap_now(h), bytes);
         axp__bump(&from->n_allocs, -(uint64_t)1);
         axp__bump(&from->allocated_bytes, -bytes);
         axp__bump(&to->n_allocs, 1);

@@ -125,7 +125,7 @@ static void merge(struct axp__prof *p, struct axp__lane *lane)
     if (!axp__tally_merge(&p->merged->tally, &lane->tally,
                           lane->last_ticks - lane->first_ticks) ||
         !axp__tally_merge_places(&p->merged->tally, &lane->tally,
-                                 axp__get(&p->heap.stamp)))
+                                 axp__heap_now(&p->heap)))
         axp__warn(p, AXP__WARN_NO_MEMORY, lane->name);
 }
 

@@ -62,7 +62,11 @@ struct axp__cap_place { /* parts of sums: each may be below 0 */
     uint32_t name;
     uint64_t n_allocs, n_frees, allocated_bytes, freed_bytes, n_temporary;
     int64_t at_peak_bytes;
+    /* Bytes a step that it held more, between the last two powers of two of
+     * steps and since then; what it allocated a step, from the second on. */
+    double growth_early, growth_late, step_allocs, step_bytes;
 };
+#define AXP__LEAST_STEPS 8u /* of which these are said */
 
 /* What an allocator handed out, and the last time that it had nothing. */
 struct axp__cap_heap {

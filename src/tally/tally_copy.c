@@ -158,11 +158,31 @@ static void copy_counter(struct axp__cap_counter *to,
     AXP__FIELDS_COUNTER(OWN)
 }
 
+/* Over steps; nothing is said of a few. Each is a sum over lanes and processes,
+ * whose numbers of steps may differ. */
+static void copy_growth(struct axp__cap_place *to, struct axp__heap_place r,
+                        uint32_t n_steps)
+{
+    if (n_steps < AXP__LEAST_STEPS) return;
+    axp__heap_place_step(&r, n_steps);
+    uint32_t power = (uint32_t)1 << (31 - __builtin_clz(n_steps));
+    int64_t early = (int64_t)(r.power_bytes - r.half_bytes);
+    int64_t late = axp__heap_place_held(&r) - (int64_t)r.power_bytes;
+    to->growth_early = (double)early / (power / 2);
+    to->growth_late =
+        n_steps > power ? (double)late / (n_steps - power) : to->growth_early;
+    to->step_allocs =
+        (double)(int64_t)(r.n_allocs - r.first_allocs) / (n_steps - 1);
+    to->step_bytes =
+        (double)(int64_t)(r.allocated_bytes - r.first_bytes) / (n_steps - 1);
+}
+
 static void copy_place(struct axp__cap_place *to,
-                       const struct axp__heap_place *r, uint32_t heap_stamp)
+                       const struct axp__heap_place *r, uint64_t heap_now)
 {
     AXP__FIELDS_PLACE(OWN)
-    to->at_peak_bytes = axp__heap_place_at_peak(r, heap_stamp);
+    to->at_peak_bytes = axp__heap_place_at_peak(r, (uint32_t)heap_now);
+    copy_growth(to, *r, (uint32_t)(heap_now >> 32));
 }
 
 /* ---- records ------------------------------------------------------------------------- */
@@ -236,6 +256,6 @@ void axp__copy_small(struct axp__cap_lane *to, const struct axp__copy_source *s)
     to->n_counters = k;
     k = 0;
     for (EACH(s, axp__heap_place, r, places, k, to->n_places))
-        copy_place(&to->places[k], r, s->heap_stamp);
+        copy_place(&to->places[k], r, s->heap_now);
     to->n_places = k;
 }

@@ -24,7 +24,7 @@ struct axp__copy_source {
     const struct axp__lists *first;
     uint64_t *n_left;    /* records that lists may still have; NULL: any */
     uint64_t most_pages; /* of histograms */
-    uint32_t heap_stamp; /* of the heap that its places are of */
+    uint64_t heap_now;   /* of the heap that its places are of */
     uint32_t most_tries; /* to find a record that nobody changes meanwhile */
 };
 

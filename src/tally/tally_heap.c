@@ -99,3 +99,15 @@ void axp__heap_map(struct axp__heap *h, int64_t bytes)
     if (bytes > 0) axp__add(&h->n_mapped, 1);
     axp__put(&h->is_seen, 1);
 }
+
+/* ---- places ------------------------------------------------------------------ */
+
+void axp__heap_place_save_slow(struct axp__heap_place *p, uint64_t now)
+{
+    uint32_t stamp = (uint32_t)now, step = (uint32_t)(now >> 32);
+    if (!axp__heap_place_is_saved(p, stamp)) {
+        axp__put(&p->saved_bytes, (uint64_t)axp__heap_place_held(p));
+        axp__put(&p->stamp, stamp);
+    }
+    if (p->step != step) axp__heap_place_step(p, step);
+}

@@ -27,10 +27,16 @@
  * Frozen   once the allocator had nothing left, what was live then is worth
  *          more than what was live at a later peak: epochs end. (Not where it
  *          was asked for more than the machine has.)
+ * Steps    what a place holds after each would be far too much to keep. Before its
+ *          first change after a mark a record therefore notes what it held, if
+ *          a power of two of marks was passed: from what it held after the last
+ *          two of these, and now, one sees whether it grows, and since when not.
  * Threads  all functions from any thread; clear when nobody else is inside.
  */
 #ifndef AXP_TALLY_HEAP_H
 #define AXP_TALLY_HEAP_H
+#include <stddef.h>
+
 #include "tally/tally_capture.h"
 #include "tally/tally_purse.h"
 #include "tally/tally_record.h"
@@ -38,6 +44,7 @@
 
 struct axp__heap {  /* each event reads its first line, a new peak changes it */
     uint32_t stamp; /* epoch << 1 | AXP__STAMP_SHARED */
+    uint32_t step;  /* how many were marked; with stamp axp__heap_now */
     uint32_t is_frozen;
     uint64_t peak_ticks;
     struct axp__account all __attribute__((aligned(64)));
@@ -56,6 +63,14 @@ struct axp__heap {  /* each event reads its first line, a new peak changes it */
     uint64_t mapped_peak; /* … at most, and in how many calls */
     uint64_t n_mapped;
 };
+
+_Static_assert(offsetof(struct axp__heap, stamp) % 8 == 0 &&
+                   offsetof(struct axp__heap, step) ==
+                       offsetof(struct axp__heap, stamp) + 4 &&
+                   offsetof(struct axp__heap_place, stamp) % 8 == 0 &&
+                   offsetof(struct axp__heap_place, step) ==
+                       offsetof(struct axp__heap_place, stamp) + 4,
+               "read as one number");
 
 /* machine_bytes: of the machine, or what a control group allows. How blocks are
  * told of stays. */
@@ -102,6 +117,14 @@ static inline int64_t axp__heap_place_held(const struct axp__heap_place *p)
     return (int64_t)(axp__get(&p->allocated_bytes) - axp__get(&p->freed_bytes));
 }
 
+typedef uint64_t axp__stamp_and_step __attribute__((may_alias));
+
+/* Stamp and step, as one number: what a record of a place compares. HOT */
+static inline uint64_t axp__heap_now(const struct axp__heap *h)
+{
+    return axp__get((const axp__stamp_and_step *)&h->stamp);
+}
+
 static inline bool axp__heap_place_is_saved(const struct axp__heap_place *p,
                                             uint32_t stamp)
 {
@@ -117,13 +140,36 @@ static inline int64_t axp__heap_place_at_peak(const struct axp__heap_place *p,
                : axp__heap_place_held(p);
 }
 
-/* Before it changes. HOT */
-static inline void axp__heap_place_save(struct axp__heap_place *p,
-                                        uint32_t stamp)
+/* Of two, from 1. */
+static inline unsigned axp__heap_powers(uint32_t step)
 {
-    if (axp__likely(axp__heap_place_is_saved(p, stamp))) return;
-    axp__put(&p->saved_bytes, (uint64_t)axp__heap_place_held(p));
-    axp__put(&p->stamp, stamp);
+    return step ? 32 - (unsigned)__builtin_clz(step) : 0;
+}
+
+/* The record as it is after so many marks: it has not changed since its own. */
+static inline void axp__heap_place_step(struct axp__heap_place *p,
+                                        uint32_t step)
+{
+    uint64_t held = (uint64_t)axp__heap_place_held(p);
+    unsigned n = axp__heap_powers(step) - axp__heap_powers(p->step);
+    if (n) axp__put(&p->half_bytes, n == 1 ? p->power_bytes : held);
+    if (n) axp__put(&p->power_bytes, held);
+    if (!p->step && step) {
+        axp__put(&p->first_allocs, p->n_allocs);
+        axp__put(&p->first_bytes, p->allocated_bytes);
+    }
+    axp__put(&p->step, step);
+}
+
+/* Where the peak or the step is another than the record's. */
+void axp__heap_place_save_slow(struct axp__heap_place *p, uint64_t now);
+
+/* Before it changes. HOT */
+static inline void axp__heap_place_save(struct axp__heap_place *p, uint64_t now)
+{
+    uint64_t then = axp__get((const axp__stamp_and_step *)&p->stamp);
+    if (axp__unlikely((then ^ now) & ~(uint64_t)AXP__STAMP_SHARED))
+        axp__heap_place_save_slow(p, now);
 }
 
 /* ---- the total ------------------------------------------------------------------ */

@@ -134,11 +134,12 @@ static bool merge_traffic(struct axp__tally *to, struct axp__tally *from)
 }
 
 bool axp__tally_merge_places(struct axp__tally *to,
-                             const struct axp__tally *from, uint32_t heap_stamp)
+                             const struct axp__tally *from, uint64_t heap_now)
 {
+    uint32_t heap_stamp = (uint32_t)heap_now, step = (uint32_t)(heap_now >> 32);
     bool ok = true;
     for (axp__ref ref = from->first.places; ref;) {
-        const struct axp__heap_place *b = axp__arena_at(&from->arena, ref);
+        struct axp__heap_place *b = axp__arena_at(&from->arena, ref);
         struct axp__heap_place *a = axp__tally_place(to, b->name);
         ref = b->next;
         if (!a) {
@@ -147,7 +148,13 @@ bool axp__tally_merge_places(struct axp__tally *to,
         }
         int64_t held = axp__heap_place_at_peak(a, heap_stamp) +
                        axp__heap_place_at_peak(b, heap_stamp);
+        axp__heap_place_step(a, step);
+        axp__heap_place_step(b, step);
         AXP__FIELDS_PLACE(OWN)
+        a->half_bytes += b->half_bytes;
+        a->power_bytes += b->power_bytes;
+        a->first_allocs += b->first_allocs;
+        a->first_bytes += b->first_bytes;
         a->saved_bytes = (uint64_t)held;
         a->stamp = heap_stamp;
     }

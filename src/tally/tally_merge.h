@@ -13,9 +13,8 @@
  * op that ran on it. `from` has no open scopes and may be disturbed. */
 bool axp__tally_merge(struct axp__tally *to, struct axp__tally *from,
                       uint64_t lifetime_ticks);
-/* Places, which a reader's folds do not have. heap_stamp: tally_heap.h. */
+/* Places, which a reader's folds do not have. heap_now: tally_heap.h. */
 bool axp__tally_merge_places(struct axp__tally *to,
-                             const struct axp__tally *from,
-                             uint32_t heap_stamp);
+                             const struct axp__tally *from, uint64_t heap_now);
 
 #endif

@@ -87,9 +87,13 @@ struct axp__heap_place {
     uint64_t saved_bytes; /* held before its first change in an epoch … */
     uint64_t n_temporary; /* freed before the thread allocated again */
     uint32_t stamp;       /* … of the heap: tally_heap.h */
+    uint32_t step;        /* of its last change: how many had been marked */
     uint32_t name;
     axp__ref next;
-    uint32_t reserved;
+    /* As it was when so many steps had been marked, the last two powers of two;
+     * and at the first mark. */
+    uint64_t half_bytes, power_bytes;
+    uint64_t first_allocs, first_bytes;
 } __attribute__((aligned(64)));
 
 struct axp__counter {
