@@ -80,9 +80,9 @@ static void mapped(void *at, size_t bytes, int prot, int flags)
     change(is_memory ? none : range, is_memory ? range : none);
 }
 
-static bool is_told(int flags, int fd)
+static bool is_told(int flags, off_t offset)
 {
-    bool is_own = flags & MAP_ANONYMOUS && fd == AXP_OWN_MAPPING;
+    bool is_own = flags & MAP_ANONYMOUS && offset == AXP_OWN_MAPPING;
     return !is_own && memory_wrap_is_told();
 }
 
@@ -102,7 +102,7 @@ static void *map(void *at, size_t bytes, int prot, int flags, int fd,
                        off_t offset)                                           \
     {                                                                          \
         void *p = map(at, bytes, prot, flags, fd, offset);                     \
-        if (p != MAP_FAILED && is_told(flags, fd))                             \
+        if (p != MAP_FAILED && is_told(flags, offset))                         \
             mapped(p, bytes, prot, flags);                                     \
         return p;                                                              \
     }

@@ -158,9 +158,9 @@ AXP_API void axp_heap_sampled(uint64_t mean_bytes);
 /* The allocator had nothing. The first time, what is live is remembered. */
 AXP_API void axp_heap_failed(size_t bytes, const axp_heap_stack *where);
 
-/* As the file of an anonymous mapping, which has none (the kernel does not look):
- * it is axprof's own, whichever copy of it makes it. */
-#define AXP_OWN_MAPPING (-2)
+/* As the offset of an anonymous mapping, which has none (the kernel does not
+ * look): it is axprof's own, whichever copy of it makes it. */
+#define AXP_OWN_MAPPING 0x41580000
 /* So many bytes more, or less, are mapped by the program beside its allocator:
  * a total of its own. */
 AXP_API void axp_heap_mapped(int64_t bytes);

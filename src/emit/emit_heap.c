@@ -92,6 +92,8 @@ static size_t join_equal(struct axp__heap_group *g, size_t n)
         to->total_allocated += g[i].total_allocated;
         to->n_allocs += g[i].n_allocs;
         to->n_temporary += g[i].n_temporary;
+        to->growth_early += g[i].growth_early;
+        to->growth_late += g[i].growth_late;
         if (!to->kind) to->kind = g[i].kind;
         free(g[i].text);
     }
@@ -112,7 +114,9 @@ struct axp__heap_group *axp__heap_groups(const axp_view *v, size_t *n)
                                           .at_peak_bytes = p->at_peak_bytes,
                                           .total_allocated = p->total_allocated,
                                           .n_allocs = p->n_allocs,
-                                          .n_temporary = p->n_temporary};
+                                          .n_temporary = p->n_temporary,
+                                          .growth_early = p->growth_early,
+                                          .growth_late = p->growth_late};
         ok = all[i].text;
         if (ok) ++*n;
     }

@@ -15,6 +15,7 @@ struct axp__heap_group {
     axp_mem kind;
     uint64_t current_bytes, current_blocks, at_peak_bytes;
     uint64_t total_allocated, n_allocs, n_temporary;
+    double growth_early, growth_late; /* axp_heap_place */
 };
 
 /* By at_peak_bytes; free with axp__heap_groups_free. NULL: no memory. */

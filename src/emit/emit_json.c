@@ -249,6 +249,10 @@ static void put_heap_place(struct axp__json *j, const axp_view *v,
     axp__json_u64(j, "n_allocs", p->n_allocs);
     axp__json_u64(j, "n_frees", p->n_frees);
     axp__json_u64(j, "n_temporary", p->n_temporary);
+    axp__json_f64(j, "growth_early", p->growth_early);
+    axp__json_f64(j, "growth_late", p->growth_late);
+    axp__json_f64(j, "step_allocs", p->step_allocs);
+    axp__json_f64(j, "step_bytes", p->step_bytes);
     put_stack(j, v, "stack", p->stack);
 }
 

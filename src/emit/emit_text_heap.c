@@ -122,6 +122,45 @@ static void put_often(struct axp__text *t, const axp_heap *h,
     axp__table_print(t, table);
 }
 
+/* Held more after each step, at no less than a quarter of the pace before. */
+static bool is_growing(const struct axp__heap_group *g)
+{
+    return g->growth_early > 0 && g->growth_late >= g->growth_early / 4;
+}
+
+static int by_growth(const void *a, const void *b)
+{
+    const struct axp__heap_group *x = a, *y = b;
+    if (x->growth_late != y->growth_late)
+        return x->growth_late < y->growth_late ? 1 : -1;
+    return strcmp(x->text, y->text);
+}
+
+static void put_growing(struct axp__text *t, struct axp__heap_group *g,
+                        size_t n)
+{
+    static const struct axp__column columns[] = {
+        {"grows with the steps", true, 0},
+        {"bytes a step", false, 0},
+        {"held now", false, 0}};
+    size_t shown = 0, first = 0;
+    qsort(g, n, sizeof *g, by_growth);
+    while (first < n && !is_growing(&g[first]))
+        first++;
+    if (first == n) return;
+    struct axp__table *table = axp__table_create(
+        t, columns, sizeof columns / sizeof *columns, SHOWN_OFTEN);
+    for (size_t i = first; table && i < n && shown < SHOWN_OFTEN; i++) {
+        if (!is_growing(&g[i])) continue;
+        axp__cell *cells = axp__table_row(table, g[i].text);
+        axp__short_bytes(cells[0], (uint64_t)g[i].growth_late);
+        axp__short_bytes(cells[1], g[i].current_bytes);
+        shown++;
+    }
+    axp__out_char(t->o, '\n');
+    axp__table_print(t, table);
+}
+
 /* The allocator had nothing for 1.00 MB after 3.2 s, in truth_hog (m.c:41): what
  * was live then stands below. */
 static void put_failed(struct axp__text *t, const axp_view *v)
@@ -206,6 +245,7 @@ void axp__text_heap(struct axp__text *t, const axp_view *v)
     put_peak(t, g, n);
     put_left(t, h, g, n);
     put_often(t, h, g, n);
+    put_growing(t, g, n);
     if (h->n_missed)
         axp__text_say(t,
                       "%llu blocks could not be followed and are in none of "

@@ -48,9 +48,9 @@ void *axp__extent_map_behind(uint64_t page_at, uint64_t distance,
 #ifdef AXP__TSAN
     /* It knows mmap alone: else what others did there long ago, when the
      * address was another mapping's, races with what is done now. */
-    where =
-        mmap64(NULL, distance + bytes, PROT_NONE,
-               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, AXP_OWN_MAPPING, 0);
+    where = mmap64(NULL, distance + bytes, PROT_NONE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+                   AXP_OWN_MAPPING);
     if (where == MAP_FAILED) return NULL;
     flags |= MREMAP_FIXED;
 #endif

@@ -22,7 +22,7 @@ void *axp__map(size_t bytes)
     int keep = errno;
     void *m =
         mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, AXP_OWN_MAPPING, 0);
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, AXP_OWN_MAPPING);
     errno = keep;
     return m == MAP_FAILED ? NULL : m;
 }

@@ -340,8 +340,8 @@ static void detach(const struct axp__extent *e, bool keep)
         return;
     axp__unmap(copy, e->bytes);
     (void)mmap(at, e->bytes, PROT_READ | PROT_WRITE,
-               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
-               AXP_OWN_MAPPING, 0);
+               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
+               AXP_OWN_MAPPING);
 }
 
 static bool is_kept(const struct axp__extent *e)
@@ -432,8 +432,8 @@ void axp__space_forget(struct axp__space_own *own)
                               MREMAP_MAYMOVE | MREMAP_FIXED, at) == at)
             continue;
         (void)mmap(at, m->bytes, PROT_READ | PROT_WRITE,
-                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
-                   AXP_OWN_MAPPING, 0);
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
+                   AXP_OWN_MAPPING);
     }
     if (!is_in_use) axp__space_release(own);
     errno = keep;

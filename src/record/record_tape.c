@@ -382,8 +382,8 @@ static void restore(struct axp__tape *tape)
     struct axp__prof *p = tape->p;
     struct axp__pool pool = p->pool;
     (void)mmap(p, AXP__PROF_BYTES, PROT_READ | PROT_WRITE,
-               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
-               AXP_OWN_MAPPING, 0);
+               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
+               AXP_OWN_MAPPING);
     *p = tape->kept;
     p->pool = pool;
     p->tape = tape;

@@ -67,6 +67,8 @@ class Place:
         self.name, self.kind = data["name"], data["kind"]
         self.scopes = data["scopes"]
         self.temporary = data["n_temporary"]
+        self.growth = data["growth_early"], data["growth_late"]
+        self.a_step = data["step_allocs"], data["step_bytes"]
 
     def at(self, function):
         """How far from the innermost."""

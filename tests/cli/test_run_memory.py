@@ -47,6 +47,11 @@ def test_grow(c, folder):
                                                   "truth_grow_list"))
     equal((buffer.blocks, buffer.current), (1, 50 * 65536), "the buffer")
     equal((nodes.blocks, nodes.current), (500, 500 * 1024), "the list")
+    for function, bytes_a_step in (("truth_grow_buffer", 65536),
+                                   ("truth_grow_list", 10 * 1024)):
+        for i in range(2):
+            equal(sum(p.growth[i] for p in heap.of(function)), bytes_a_step,
+                  f"growth of {function} a step")
 
 
 def test_cache(c, folder):
@@ -55,6 +60,8 @@ def test_cache(c, folder):
     equal(data["steps"]["count"], 30, "steps")
     for place in heap.truth():
         equal(place.sums.at_peak, place.sums.current, "peak of the cache")
+        check(place.growth[0] > 0, "it grew before", place.growth)
+        equal(place.growth[1], 0, "and no longer")
 
 
 def test_peak(c, folder):
@@ -78,7 +85,10 @@ def test_peak(c, folder):
 
 
 def test_churn(c, folder):
-    judge(c, folder, "churn")
+    """100 blocks a step, none of which stays."""
+    _, heap, _ = judge(c, folder, "churn")
+    equal(sum(p.a_step[0] for p in heap.truth()), 100, "blocks a step")
+    equal(sum(abs(g) for p in heap.truth() for g in p.growth), 0, "growth")
 
 
 def test_realloc(c, folder):
