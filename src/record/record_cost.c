@@ -23,12 +23,6 @@
 #define BATCH_SCOPES 128u
 #define IS_MEASURED ((uint64_t)1 << 63)
 
-/* The nearest: a tick is a large part of what is measured. */
-static uint64_t per(uint64_t ticks, uint64_t n)
-{
-    return (ticks + n / 2) / n;
-}
-
 static struct axp__own_cost measure_batch(struct axp__lane *lane,
                                           uint32_t *site)
 {
@@ -39,9 +33,9 @@ static struct axp__own_cost measure_batch(struct axp__lane *lane,
         axp_end(axp_begin_site(site, "(own cost)\0\0"));
     uint64_t all = axp__clock_ticks() - from;
     recorded = root->child_ticks - recorded;
-    uint64_t around = all > recorded ? all - recorded : 0;
-    return (struct axp__own_cost){per(around, BATCH_SCOPES),
-                                  per(recorded, BATCH_SCOPES), 0};
+    /* Whole ticks: a scope must not be charged with more than it took. */
+    uint64_t around = all > recorded ? (all - recorded) / BATCH_SCOPES : 0;
+    return (struct axp__own_cost){around, recorded / BATCH_SCOPES, 0};
 }
 
 /* The same by name: what it takes in all. */
@@ -122,7 +116,7 @@ static struct axp__own_cost measure(void)
     usual_one = &costs[BATCHES / 4];
     axp__put(&axp__process()->by_name_ticks, more_by_name(p, *usual_one));
     usual_one->alloc_ticks =
-        per(usual(measure_allocs, p), (uint64_t)2 * BATCH_SCOPES);
+        (usual(measure_allocs, p) + BATCH_SCOPES) / (2 * BATCH_SCOPES);
     axp_profiler_destroy(p);
     return *usual_one;
 }
