@@ -70,8 +70,12 @@ def check_sums(name, report):
         is_odd = name in ["threads"] + RECORDED
         # another thread ended it: its call is in no tree
         is_elsewhere = is_odd and node["calls"] == 0
-        check(rest == 0 or (rest > 0 and is_odd) or is_elsewhere, name,
-              "self and children of", node["name"])
+        # a processor may read the clock for an end before it has read it for
+        # the end just before: some ticks a call, of real scopes
+        least = -16 * node["calls"] if name in RECORDED else 0
+        check(rest == 0 or (rest >= least and is_odd) or is_elsewhere, name,
+              "self and children of", node["name"], rest, "ns in",
+              node["calls"], "calls")
     savings = [f["saving_ns"] or 0 for f in report["findings"]]
     ranks = [(SEVERITIES.index(f["severity"]), f["saving_ns"] or 0)
              for f in report["findings"]]
