@@ -6,7 +6,7 @@
 
 #define WINDOW_BITS 8
 #define N_ALL (2 * MEMORY_ROWS_SETS)
-#define N_NEAR (MEMORY_ROWS_NEAR << WINDOW_BITS)
+#define N_NEAR (MEMORY_HAS_RECORDS ? 0 : MEMORY_ROWS_NEAR << WINDOW_BITS)
 #define BLOCK 256u /* words that are cleared together */
 
 uint64_t memory_rows_words[N_ALL + N_NEAR] __attribute__((aligned(64)));
@@ -80,14 +80,16 @@ static bool is_by_fp(memory_row row, uintptr_t sp, uintptr_t fp)
 
 memory_row memory_rows_find(uintptr_t pc, uintptr_t sp, uintptr_t fp)
 {
-    uint32_t at, near = window() + (sp >> 4 & (MEMORY_ROWS_NEAR - 1));
+    uint32_t at;
     memory_row row = find(pc, &at);
     if (memory_row_kind(row) == MEMORY_ROW_NOWHERE) return row;
-    if (MEMORY_HAS_RECORDS && is_by_fp(row, sp, fp)) {
+    if (!MEMORY_HAS_RECORDS) {
+        uint32_t near = window() + (sp >> 4 & (MEMORY_ROWS_NEAR - 1));
+        put(near, with_key(row, memory_rows_key(pc)));
+    } else if (is_by_fp(row, sp, fp)) {
         row = memory_row_by_fp(row);
         put(at, with_key(row, memory_rows_set_key(pc)));
     }
-    put(near, with_key(row, memory_rows_key(pc)));
     return row;
 }
 

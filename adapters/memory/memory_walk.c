@@ -268,14 +268,14 @@ static inline bool step_quickly(struct walk *walk, memory_row row)
 /* 0: there can be no code. */
 static inline memory_row row_of(const uint64_t *window, const struct walk *walk)
 {
-    uint32_t key = memory_rows_key(walk->pc);
     memory_row row;
     if (MEMORY_HAS_RECORDS) {
         row = memory_rows_known(walk->pc);
-        if (LIKELY(memory_row_kind(row) > MEMORY_ROW_SP)) return row;
+        if (LIKELY(row)) return row;
+    } else {
+        row = memory_rows_near(window, walk->sp);
+        if (LIKELY((uint32_t)row == memory_rows_key(walk->pc))) return row;
     }
-    row = memory_rows_near(window, walk->sp);
-    if (LIKELY((uint32_t)row == key)) return row;
     return is_code(walk->pc) ? memory_rows_find(walk->pc, walk->sp, walk->fp)
                              : 0;
 }
@@ -294,10 +294,10 @@ static __attribute__((noinline)) memory_row step_slowly(struct walk *walk,
 
 /* HOT */
 static void walk_rows(struct memory_stack *out, uint32_t n_max,
-                      struct walk walk, const uint64_t *window)
+                      struct walk walk)
 {
-    memory_row row = MEMORY_HAS_RECORDS ? memory_rows_known(walk.pc) : 0;
-    if (!row) row = row_of(window, &walk);
+    const uint64_t *window = MEMORY_HAS_RECORDS ? NULL : memory_rows_window();
+    memory_row row = row_of(window, &walk);
     uint64_t hash = 0;
     uint32_t n = 0;
     while (LIKELY(row)) {
@@ -351,9 +351,8 @@ void memory_walk_from(struct memory_stack *out, enum memory_stacks how,
     }
     walk.reach = memory_reach_from(walk.sp);
     if (how == MEMORY_STACKS_UNWIND) {
-        const uint64_t *window = memory_rows_window();
         walk.sp = sp_above(at, memory_code_plain(own));
-        walk_rows(out, n_max, walk, window);
+        walk_rows(out, n_max, walk);
     } else {
         walk_frames(out, n_max, walk);
     }
