@@ -135,6 +135,16 @@ def test_deeper_later(c, folder):
     check(whole > 0.75 * sum(below.values()), "whole", whole, "of", below)
 
 
+def test_few(c, folder):
+    """One sample says nothing about a program."""
+    data, _ = profile(c, folder, "/bin/true")
+    equal(data["findings"], [], "findings")
+    done = run([c.axprof, "run", "--no-file", "/bin/true"], folder,
+               env=environment())
+    check(b"No time could be judged" in done.err or
+          b"Nothing could be judged" in done.err, done.err)
+
+
 def test_only_thread(c, folder):
     """A program of one thread that records nothing has that thread."""
     data, _ = profile(c, folder, c.program(), "deep", 300)
@@ -487,7 +497,7 @@ def test_beside_perf(c, folder):
 
 
 BY_KERNEL = [test_shares, test_recurs, test_builds, test_deep,
-             test_deeper_later, test_only_thread,
+             test_deeper_later, test_few, test_only_thread,
              test_tail_call, test_closed_library, test_made_at_run_time,
              test_without_tables, test_stripped, test_scopes, test_children,
              test_starved, test_short_threads, test_killed, test_exports,
