@@ -109,9 +109,15 @@ struct axp_graph {
 
 axp_status axp__graph_create(const axp_view *v, axp_graph **out);
 void axp__graph_destroy(axp_graph *g); /* NULL allowed */
-/* Whether a graph says more than the operations' own times: several threads or
- * tracks, and a timeline. */
-bool axp__graph_is_worth(const axp_view *v);
+/* The view's own graph and its replay as it was, made once and kept as long as
+ * the view; *out NULL: it would say no more than the operations' own times do,
+ * for there is one thread, or no timeline. */
+struct axp__recorded {
+    axp_graph *graph;
+    axp_replay *replay;
+};
+axp_status axp__graph_recorded(const axp_view *v,
+                               const struct axp__recorded **out);
 
 /* ---- nodes (graph_nodes.c) ------------------------------------------------------------- */
 /* A node of the row, no earlier than the one before it; AXP__NONE: no memory. */

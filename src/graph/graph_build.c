@@ -302,6 +302,7 @@ static axp_status build(struct axp__builder *b)
     set_times(g);
     while (!g->has_failed && (next = axp__stream_next(b->stream)))
         on_record(b, next);
+    g->has_failed |= g->ops.has_failed;
     if (!g->has_failed) end_rows(b);
     if (g->has_failed)
         return axp__fail(AXP_E_NO_MEMORY, "no memory for the graph of a run");
@@ -340,9 +341,4 @@ void axp__graph_destroy(axp_graph *g)
     free(g->parts);
     free(g->episodes);
     free(g);
-}
-
-bool axp__graph_is_worth(const axp_view *v)
-{
-    return v->n_events && v->duration_ns && v->n_threads + v->n_tracks > 1;
 }

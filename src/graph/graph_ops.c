@@ -23,6 +23,7 @@ static uint32_t get(struct axp__graph_ops *o, uint32_t key, bool *is_new)
               axp__array_grow(&at, &o->cap, o->n + 1, sizeof *o->at);
     o->at = at;
     *is_new = false;
+    o->has_failed |= !ok;
     if (!ok) return AXP__OP_OUTSIDE;
     uint32_t *slot;
     for (uint64_t k = axp__mix64(key); *(slot = axp__slots_at(&o->slots, k));
@@ -83,6 +84,7 @@ uint32_t axp__graph_op_of_stack(struct axp__graph_ops *o, uint32_t stack)
     const struct axp__stack_of *of =
         stack ? axp__stack_functions_get(&o->functions, stack) : NULL;
     bool is_new;
+    o->has_failed |= stack && !of;
     if (!of || !of->n) return AXP__OP_OUTSIDE;
     uint32_t function = o->functions.frames[of->first].function;
     if (function >= IS_FUNCTION - 1) return AXP__OP_OUTSIDE;

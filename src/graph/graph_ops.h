@@ -34,11 +34,11 @@ struct axp__graph_ops {
     struct axp__slots slots;
     uint32_t *by_name; /* of each name the op that it had last; 0: none */
     struct axp__stack_functions functions;
+    bool has_failed; /* no memory: some time is another's */
 };
 
 bool axp__graph_ops_init(struct axp__graph_ops *o, const axp_view *v);
 void axp__graph_ops_fini(struct axp__graph_ops *o);
-/* AXP__OP_OUTSIDE where there is no memory for another. */
 uint32_t axp__graph_op_slow(struct axp__graph_ops *o, uint32_t key);
 /* The innermost function of a stack; AXP__OP_OUTSIDE: it has none. */
 uint32_t axp__graph_op_of_stack(struct axp__graph_ops *o, uint32_t stack);

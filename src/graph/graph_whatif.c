@@ -163,10 +163,9 @@ static bool set_parts(axp_replay *out, const struct axp__critical_path *p)
             parts[kept++] = parts[i];
     }
     qsort(parts, kept, sizeof *parts, by_ns);
+    double wall = (double)out->total.wall_ns;
     for (size_t i = 0; i < kept; i++)
-        parts[i].share = out->total.wall_ns
-                             ? (double)parts[i].ns / (double)out->total.wall_ns
-                             : 0;
+        parts[i].share = wall > 0 ? fmin(1, (double)parts[i].ns / wall) : 0;
     out->parts = parts;
     out->n_parts = kept;
     return true;
@@ -279,6 +278,52 @@ void axp_replay_destroy(axp_replay *r)
     free(r->parts);
     free(r->segments);
     free(r);
+}
+
+/* ---- the view's own ------------------------------------------------------------------- */
+
+static void free_recorded(void *p)
+{
+    struct axp__recorded *of = p;
+    axp_replay_destroy(of->replay);
+    axp_graph_destroy(of->graph);
+    free(of);
+}
+
+/* Two threads may both make one; one of them keeps it. */
+static void keep(axp_view *v, struct axp__recorded *made)
+{
+    void *none = NULL;
+    __atomic_store_n(&v->free_graph, free_recorded, __ATOMIC_RELAXED);
+    if (!__atomic_compare_exchange_n(&v->graph, &none, made, false,
+                                     __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        free_recorded(made);
+}
+
+static bool is_worth(const axp_view *v)
+{
+    size_t n = v->n_threads;
+    for (size_t i = 0; i < v->n_tracks; i++)
+        n += v->tracks[i].busy_ns > 0;
+    return n > 1 && v->n_events && v->duration_ns;
+}
+
+axp_status axp__graph_recorded(const axp_view *v,
+                               const struct axp__recorded **out)
+{
+    *out = __atomic_load_n(&v->graph, __ATOMIC_ACQUIRE);
+    if (*out || !is_worth(v)) return AXP_OK;
+    struct axp__recorded *made = calloc(1, sizeof *made);
+    if (!made) return axp__fail(AXP_E_NO_MEMORY, "no memory for a graph");
+    axp_status status = axp__graph_create(v, &made->graph);
+    if (!status) status = axp_whatif(made->graph, NULL, &made->replay);
+    if (status) {
+        free_recorded(made);
+        return status;
+    }
+    keep((axp_view *)(uintptr_t)v, made);
+    *out = __atomic_load_n(&v->graph, __ATOMIC_ACQUIRE);
+    return AXP_OK;
 }
 
 /* ---- copied into structs of the caller's size ---------------------------------------- */
