@@ -14,7 +14,7 @@
  *
  *   timeline ─► graph_build (one pass) ─► graph ─► graph_replay ─► graph_path
  *
- * Memory     64 bytes a node and 16 for each operation of a stretch: it follows
+ * Memory     64 bytes a node and 8 for each operation of a stretch: it follows
  *            synchronisations and operations, never the number of events.
  * Order      a node depends on nodes of lower number alone, whatever a recording
  *            claims: so a replay is one pass, and a walk back ends.
@@ -61,10 +61,17 @@ struct axp__graph_node {
     bool is_late;
 };
 
-struct axp__part_of { /* of a stretch */
-    axp_ns ns;
-    uint32_t op;
-};
+/* A part of a stretch: an operation's number and, above it, ns. */
+#define AXP__PART_OP_BITS 24
+static inline uint32_t axp__part_op(uint64_t part)
+{
+    return (uint32_t)part & (((uint32_t)1 << AXP__PART_OP_BITS) - 1);
+}
+
+static inline axp_ns axp__part_ns(uint64_t part)
+{
+    return part >> AXP__PART_OP_BITS;
+}
 
 /* All who come to one round of a barrier, or are joined together. */
 struct axp__episode {
@@ -95,7 +102,7 @@ struct axp_graph {
     struct axp__graph_ops ops;
     struct axp__graph_node *nodes;
     size_t n_nodes, cap_nodes;
-    struct axp__part_of *parts;
+    uint64_t *parts;
     size_t n_parts, cap_parts;
     struct axp__episode *episodes;
     size_t n_episodes, cap_episodes;

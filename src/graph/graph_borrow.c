@@ -14,7 +14,10 @@
 #define MOST_PARTS 64u
 
 struct loan {
-    struct axp__part_of at[MOST_PARTS];
+    struct {
+        axp_ns ns;
+        uint32_t op;
+    } at[MOST_PARTS];
     uint32_t n;
     axp_ns begin_ns, end_ns;
     double sum;
@@ -27,7 +30,10 @@ static void add(struct loan *l, uint32_t op, double ns)
     while (i < l->n && l->at[i].op != op)
         i++;
     if (i == MOST_PARTS) return;
-    if (i == l->n) l->at[l->n++] = (struct axp__part_of){0, op};
+    if (i == l->n) {
+        l->at[i].op = op;
+        l->at[l->n++].ns = 0;
+    }
     l->at[i].ns += (axp_ns)ns;
     l->sum += (double)(axp_ns)ns;
 }
@@ -47,8 +53,8 @@ static void add_row(const axp_graph *g, struct loan *l, uint32_t row)
     if (node == AXP__NONE) return;
     axp_ns begin = g->nodes[node].time_ns;
     double part = own && !own->is_waiting ? covered(l, begin, own->since) : 0;
-    for (uint32_t i = 0; part > 0 && i < own->n; i++)
-        add(l, own->at[i].op, part * (double)own->at[i].ns);
+    for (size_t i = 0; part > 0 && i < own->n && i < MOST_PARTS; i++)
+        add(l, own->touched[i], part * (double)own->ns[own->touched[i]]);
     if (own && !own->is_waiting && own->since < l->end_ns) /* goes on */
         add(l, own->op,
             covered(l, own->since, l->end_ns) *
@@ -59,8 +65,8 @@ static void add_row(const axp_graph *g, struct loan *l, uint32_t row)
         part = covered(l, g->nodes[n->prev].time_ns, n->time_ns);
         for (uint32_t k = 0;
              n->stretch == AXP__STRETCH_WORK && part > 0 && k < n->n_parts; k++)
-            add(l, g->parts[n->parts + k].op,
-                part * (double)g->parts[n->parts + k].ns);
+            add(l, axp__part_op(g->parts[n->parts + k]),
+                part * (double)axp__part_ns(g->parts[n->parts + k]));
         node = n->prev;
     }
 }

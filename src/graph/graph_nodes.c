@@ -40,18 +40,23 @@ uint32_t axp__graph_add_node(axp_graph *g, uint32_t row, axp_ns time_ns,
     return i;
 }
 
+/* What is longer than 18 minutes is several. */
 void axp__graph_add_part(axp_graph *g, uint32_t op, axp_ns ns)
 {
+    const axp_ns most = UINT64_MAX >> AXP__PART_OP_BITS;
     void *parts = g->parts;
-    if (!ns || !g->n_nodes) return;
-    if (!axp__array_grow(&parts, &g->cap_parts, g->n_parts + 1,
-                         sizeof *g->parts)) {
-        g->has_failed = true;
-        return;
+    while (ns && g->n_nodes) {
+        axp_ns now = ns < most ? ns : most;
+        if (!axp__array_grow(&parts, &g->cap_parts, g->n_parts + 1,
+                             sizeof *g->parts)) {
+            g->has_failed = true;
+            return;
+        }
+        g->parts = parts;
+        g->parts[g->n_parts++] = now << AXP__PART_OP_BITS | op;
+        g->nodes[g->n_nodes - 1].n_parts++;
+        ns -= now;
     }
-    g->parts = parts;
-    g->parts[g->n_parts++] = (struct axp__part_of){ns, op};
-    g->nodes[g->n_nodes - 1].n_parts++;
 }
 
 uint32_t axp__graph_find(const axp_graph *g, uint32_t row, axp_ns time_ns)

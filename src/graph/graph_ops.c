@@ -9,6 +9,7 @@
 
 /* Of functions the first bit is set, so that one hash has both. */
 #define IS_FUNCTION 0x80000000u
+#define MOST_OPS ((size_t)1 << 24) /* as a part of a stretch has room for */
 
 static uint64_t hash_of(const void *ctx, uint32_t i)
 {
@@ -19,7 +20,7 @@ static uint64_t hash_of(const void *ctx, uint32_t i)
 static uint32_t get(struct axp__graph_ops *o, uint32_t key, bool *is_new)
 {
     void *at = o->at;
-    bool ok = axp__slots_widen(&o->slots, o, hash_of) &&
+    bool ok = o->n < MOST_OPS && axp__slots_widen(&o->slots, o, hash_of) &&
               axp__array_grow(&at, &o->cap, o->n + 1, sizeof *o->at);
     o->at = at;
     *is_new = false;

@@ -78,14 +78,14 @@ static void put_work(struct walker *w, uint32_t node, axp_ns begin_ns,
         all += ns;
         if (ns <= most) continue;
         most = ns;
-        op = w->g->parts[n->parts + i].op;
+        op = axp__part_op(w->g->parts[n->parts + i]);
     }
     if (!(all > 0)) {
         put(w, n->row, op, begin_ns, end_ns);
         return;
     }
     for (uint32_t i = 0; i < n->n_parts; i++)
-        w->p->ns[w->g->parts[n->parts + i].op] +=
+        w->p->ns[axp__part_op(w->g->parts[n->parts + i])] +=
             axp__replay_part(w->r, node, i) * length / all;
     if (n->is_estimate) w->p->estimated_ns += length;
     put_segment(w, n->row, op, begin_ns, end_ns);
@@ -96,7 +96,7 @@ static void put_work(struct walker *w, uint32_t node, axp_ns begin_ns,
 static uint32_t wait_op(const axp_graph *g, uint32_t node)
 {
     const struct axp__graph_node *n = &g->nodes[node];
-    return n->n_parts ? g->parts[n->parts].op : AXP__OP_IDLE;
+    return n->n_parts ? axp__part_op(g->parts[n->parts]) : AXP__OP_IDLE;
 }
 
 /* What a row did between a node and a moment after it. */

@@ -39,12 +39,13 @@ static axp_ns recorded(const axp_graph *g, uint32_t node)
 static double ratio(const struct axp__replayed *r, uint32_t node)
 {
     const struct axp__graph_node *n = &r->g->nodes[node];
-    const struct axp__part_of *p = r->g->parts + n->parts;
+    const uint64_t *p = r->g->parts + n->parts;
     double was = 0, is = 0;
     for (uint32_t i = 0; i < n->n_parts; i++) {
-        if (p[i].op == AXP__OP_NO_CPU) continue;
-        was += (double)p[i].ns;
-        is += (double)p[i].ns * r->scale[p[i].op];
+        uint32_t op = axp__part_op(p[i]);
+        if (op == AXP__OP_NO_CPU) continue;
+        was += (double)axp__part_ns(p[i]);
+        is += (double)axp__part_ns(p[i]) * r->scale[op];
     }
     double by = was > 0 ? is / was : 1;
     return r->even ? by * (double)r->even[node] : by;
@@ -61,10 +62,11 @@ double axp__replay_part(const struct axp__replayed *r, uint32_t node,
                         uint32_t part)
 {
     const struct axp__graph_node *n = &r->g->nodes[node];
-    const struct axp__part_of *p = &r->g->parts[n->parts + part];
-    double scale = p->op == AXP__OP_NO_CPU ? ratio(r, node) : r->scale[p->op];
-    if (r->even && p->op != AXP__OP_NO_CPU) scale *= (double)r->even[node];
-    return (double)p->ns * scale;
+    uint64_t p = r->g->parts[n->parts + part];
+    uint32_t op = axp__part_op(p);
+    double scale = op == AXP__OP_NO_CPU ? ratio(r, node) : r->scale[op];
+    if (r->even && op != AXP__OP_NO_CPU) scale *= (double)r->even[node];
+    return (double)axp__part_ns(p) * scale;
 }
 
 axp_ns axp__replay_time(const struct axp__replayed *r, uint32_t node,

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Own times of a row's stretch while its records are read.
  *
- *   at   [ op, ns ][ op, ns ] … n     since the row's last node
- *   map  op & (cap - 1) ─► a place in `at`, or an old one: it is compared
+ *   ns       of each operation, since the row's last node
+ *   touched  operations that have any, in the order in which they came
  *
- * Two operations that share a place in the map may both have several entries;
- * these are added up when the array is full, and when the stretch ends.
- *
- * Memory   24 bytes for each operation of the stretch.
+ * Memory   8 bytes an operation and row, as far as they are touched.
  */
 #ifndef AXP_GRAPH_SPENT_H
 #define AXP_GRAPH_SPENT_H
@@ -26,18 +23,16 @@ struct axp__spent {
     size_t n_open, cap_open;
     bool is_loose;   /* they do not: the stream knows which is innermost */
     uint32_t joined; /* the episode of joins that go on; AXP__NONE */
-    struct axp__part_of *at;
-    uint32_t *map;
-    uint32_t n, cap;
+    axp_ns *ns;      /* by op */
+    size_t n_ns;
+    uint32_t *touched;
+    size_t n, cap;
 };
 
 struct axp__spent *axp__spent_create(void); /* NULL: no memory */
 void axp__spent_destroy(struct axp__spent *own);
-/* An entry for an op that has none in its place. */
-void axp__spent_put(axp_graph *g, struct axp__spent *own, uint32_t op,
-                    axp_ns ns);
-/* Equal operations added up, by number. */
-void axp__spent_sum(struct axp__spent *own);
+/* The op is touched now; false: no memory, and the graph has failed. */
+bool axp__spent_touch(axp_graph *g, struct axp__spent *own, uint32_t op);
 /* Takes ns of an op off again; what it does not have is taken off others. */
 void axp__spent_take_off(struct axp__spent *own, uint32_t op, axp_ns ns);
 /* A node that ends the stretch of work there; AXP__NONE: no memory. */
@@ -46,11 +41,10 @@ uint32_t axp__spent_close(axp_graph *g, uint32_t row, axp_ns time_ns);
 static inline void axp__spent_add(axp_graph *g, struct axp__spent *own,
                                   uint32_t op, axp_ns ns)
 {
-    uint32_t i = own->map[op & (own->cap - 1)];
-    if (axp__likely(i < own->n && own->at[i].op == op))
-        own->at[i].ns += ns;
-    else
-        axp__spent_put(g, own, op, ns);
+    if (axp__unlikely(op >= own->n_ns || !own->ns[op]) &&
+        !axp__spent_touch(g, own, op))
+        return;
+    own->ns[op] += ns;
 }
 
 /* What passed until then is the current op's. */
