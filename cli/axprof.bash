@@ -6,7 +6,7 @@ _axprof()
     local verb=${COMP_WORDS[1]} words
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        COMPREPLY=($(compgen -W "--help --version run report export info check pack doctor" -- "$cur"))
+        COMPREPLY=($(compgen -W "--help --version run report export whatif info check pack doctor" -- "$cur"))
         return
     fi
     case $verb:$prev in
@@ -94,6 +94,21 @@ _axprof()
     export:--symbols)
         COMPREPLY=($(compgen -d -- "$cur"))
         return ;;
+    whatif:--scale)
+        COMPREPLY=($(compgen -W "" -- "$cur"))
+        return ;;
+    whatif:--remove)
+        COMPREPLY=($(compgen -W "" -- "$cur"))
+        return ;;
+    whatif:--scale-category)
+        COMPREPLY=($(compgen -W "" -- "$cur"))
+        return ;;
+    whatif:--threads)
+        COMPREPLY=($(compgen -W "even" -- "$cur"))
+        return ;;
+    whatif:--symbols)
+        COMPREPLY=($(compgen -d -- "$cur"))
+        return ;;
     pack:--output | pack:-o)
         COMPREPLY=($(compgen -f -- "$cur"))
         return ;;
@@ -102,6 +117,7 @@ _axprof()
     run) words="--help --output --report --format --quiet --no-file --delay --duration --steps --keep --keep-steps --trigger --sample --memory --stacks --step-range --with --without --functions --no-args --list" ;;
     report) words="--help --format --output --width --color --findings --events --set --ignore --symbols" ;;
     export) words="--help --format --output --symbols" ;;
+    whatif) words="--help --scale --remove --scale-category --threads --symbols" ;;
     info) words="--help" ;;
     check) words="--help" ;;
     pack) words="--help --output" ;;

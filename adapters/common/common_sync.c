@@ -289,8 +289,7 @@ uint64_t common_barrier_arrive(const void *barrier, bool *is_last)
     uint64_t i = __atomic_fetch_add(&s->n_given, 1, __ATOMIC_ACQ_REL);
     uint64_t round = i / n + 1;
     *is_last = i % n == n - 1;
-    if (*is_last)
-        s->given[round & 1].by =
-            axp_sync_give(AXP_SYNC_BARRIER, barrier, round);
+    axp_giver by = axp_sync_give(AXP_SYNC_BARRIER, barrier, round);
+    if (*is_last) s->given[round & 1].by = by;
     return round;
 }

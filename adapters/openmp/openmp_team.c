@@ -83,14 +83,12 @@ static struct openmp_arrival arrive_at(struct openmp_team *team)
     uint64_t i = __atomic_fetch_add(&team->n_arrived, 1, __ATOMIC_ACQ_REL);
     a.round = i / n + 1;
     a.is_last = i % n == n - 1;
-    if (a.is_last)
-        team->last[a.round & 1] =
-            axp_sync_give(AXP_SYNC_BARRIER, team, a.round);
+    axp_giver by = axp_sync_give(AXP_SYNC_BARRIER, team, a.round);
+    if (a.is_last) team->last[a.round & 1] = by;
     return a;
 }
 
-/* ended = 0: now. A short one is nothing: that its member was in the team, and
- * who came last, is on record. */
+/* ended = 0: now. A short one is nothing: when each member came is on record. */
 static void put_wait(const struct openmp_arrival *a, axp_giver by,
                      uint64_t ended)
 {

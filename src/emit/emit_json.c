@@ -7,6 +7,7 @@
  * alone can work with it.
  */
 #include "emit/emit_json_out.h"
+#include "emit/emit_path.h"
 #include "emit/emit_report.h"
 #include "emit/emit_words.h"
 
@@ -510,6 +511,8 @@ axp_status axp__emit_json(const axp_view *v, const axp_findings *f,
     put_run(&j, v, f);
     axp__json_line(&j, "  ");
     put_findings(&j, f, options);
+    axp__json_line(&j, "  ");
+    axp_status status = axp__path_json(&j, v);
     for (size_t i = 0; i < sizeof sections / sizeof *sections; i++) {
         axp__json_line(&j, "  ");
         sections[i](&j, v);
@@ -519,5 +522,5 @@ axp_status axp__emit_json(const axp_view *v, const axp_findings *f,
     axp__json_line(&j, "  ");
     put_warnings(&j, v);
     axp__out_text(o, "\n}\n");
-    return AXP_OK;
+    return status;
 }

@@ -13,6 +13,7 @@
 #include "base/base_number.h"
 #include "emit/emit_heap.h"
 #include "emit/emit_name.h"
+#include "emit/emit_path.h"
 #include "emit/emit_report.h"
 #include "emit/emit_short.h"
 #include "emit/emit_text.h"
@@ -445,6 +446,27 @@ static void put_threads(struct markdown *m, const axp_view *v)
     axp__out_char(m->o, '\n');
 }
 
+static void put_path(struct markdown *m, const axp_view *v)
+{
+    static const char *const heads[] = {"what", "of the run", "time"};
+    struct axp__path_parts p;
+    axp__cell cell;
+    if (axp__path_parts(v, &p)) m->has_failed = true;
+    if (!p.n) return;
+    axp__out_text(m->o, "## Critical path\n\n");
+    put_heads(m, heads, sizeof heads / sizeof *heads, 1);
+    for (size_t i = 0; i < p.n && i < AXP__PATH_SHOWN; i++) {
+        begin_row(m, p.at[i].name);
+        put_cell(m, axp__short_percent(cell, p.at[i].share));
+        put_cell(m, axp__short_ns(cell, p.at[i].ns));
+        end_row(m);
+    }
+    const char *doubt = axp__path_doubt(&p);
+    if (doubt) axp__out_format(m->o, "\n%s\n", doubt);
+    axp__out_char(m->o, '\n');
+    free(p.at);
+}
+
 struct waits {
     struct markdown *m;
     size_t n;
@@ -509,6 +531,7 @@ axp_status axp__emit_markdown(const axp_view *v, const axp_findings *f,
     put_run(&m, v);
     put_warnings(&m, v);
     put_findings(&m, f, axp__shown_findings(f, options), axp__text_unjudged(v));
+    put_path(&m, v);
     put_ops(&m, v);
     put_functions(&m, v);
     put_heap(&m, v);

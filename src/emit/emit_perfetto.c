@@ -426,6 +426,7 @@ axp_status axp__emit_perfetto(const axp_view *v, struct axp__out *o)
     axp__pf_rows(&p);
     put_all(&p);
     status = axp__stream_status(p.s);
+    if (!status) status = axp__pf_path(&p);
     if (!status) status = axp__pf_samples(&p);
     if (!status && has_failed(&p))
         status = axp__fail(AXP_E_NO_MEMORY, "no memory to export");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What emit_perfetto.c (events), emit_perfetto_samples.c and
+/* What emit_perfetto.c (events), emit_perfetto_samples.c, emit_perfetto_path.c and
  * emit_perfetto_pack.c (packets, names, tracks, annotations) share.
  *
  * Place      field numbers are those of the public definitions (trace_packet,
@@ -118,6 +118,8 @@ void axp__pf_annotate_scope(struct axp__pf *p, unsigned flags,
 size_t axp__pf_begin_annotation(struct axp__pf *p,
                                 enum axp__pf_annotation name);
 
+/* The critical path, on a track of its own. */
+axp_status axp__pf_path(struct axp__pf *p);
 /* All samples, and the functions that they are of. */
 axp_status axp__pf_samples(struct axp__pf *p);
 

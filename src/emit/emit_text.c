@@ -279,6 +279,7 @@ axp_status axp__emit_text(const axp_view *v, const axp_findings *f,
     else
         axp__text_findings(&t, f, axp__shown_findings(f, options));
     axp__text_open(&t, v);
+    axp__text_path(&t, v);
     bool has_ops = has_work(v);
     if (!has_ops) axp__text_functions(&t, v);
     if (has_ops || !v->n_functions || v->n_ops) axp__text_ops(&t, v);

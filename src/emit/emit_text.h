@@ -4,6 +4,7 @@
  *   emit_text.c           the frame: run, warnings, order of the sections
  *   emit_text_findings.c  findings, and axp_findings_write
  *   emit_text_open.c      what was running when a process died
+ *   emit_path.c           the critical path
  *   emit_text_ops.c       operations, call tree
  *   emit_text_heap.c      what the allocator handed out
  *   emit_text_memory.c    memory at the peak, what was not freed
@@ -75,6 +76,7 @@ void axp__table_print(struct axp__text *t, struct axp__table *table);
 void axp__text_findings(struct axp__text *t, const axp_findings *f,
                         size_t shown);
 void axp__text_open(struct axp__text *t, const axp_view *v);
+void axp__text_path(struct axp__text *t, const axp_view *v);
 void axp__text_ops(struct axp__text *t, const axp_view *v);
 void axp__text_functions(struct axp__text *t, const axp_view *v);
 void axp__text_processes(struct axp__text *t, const axp_view *v);

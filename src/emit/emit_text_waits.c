@@ -105,7 +105,7 @@ static void put_list(struct axp__text *t, const struct list *list)
     axp__text_heading(t, "Waits", "of threads, and who ended them");
     struct axp__table *table = axp__table_create(
         t, columns, sizeof columns / sizeof *columns, SHOWN_WAITS);
-    for (size_t i = 0; i < list->n; i++) {
+    for (size_t i = 0; table && i < list->n; i++) {
         const struct waits *w = &list->at[i];
         if (i >= SHOWN_WAITS) {
             rest += w->of.total_ns;

@@ -12,14 +12,6 @@ const char *axp__word_dtype(axp_dtype dtype)
     return PICK(words, dtype);
 }
 
-const char *axp__word_cat(axp_cat category)
-{
-    static const char *const words[] = {NULL,        "forward", "backward",
-                                        "optimizer", "data",    "comm",
-                                        "sync",      "copy",    "io"};
-    return PICK(words, category);
-}
-
 const char *axp__word_mem(axp_mem kind)
 {
     static const char *const words[] = {NULL,        "weight",     "gradient",

@@ -4,9 +4,9 @@
 #ifndef AXP_EMIT_WORDS_H
 #define AXP_EMIT_WORDS_H
 #include "axprof/axprof_read.h"
+#include "model/model_category.h"
 
 const char *axp__word_dtype(axp_dtype dtype);
-const char *axp__word_cat(axp_cat category);
 const char *axp__word_mem(axp_mem kind);
 const char *axp__word_severity(axp_severity severity); /* "low" … "critical" */
 

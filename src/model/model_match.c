@@ -285,8 +285,16 @@ static bool annotate(struct axp__row_reader *r, const struct axp__wire_event *w)
     if (w->n_payload)
         i = axp__scopes_begun(s, w->name, time_before(r, w->payload[0]));
     if (i < 0) return false;
+    if (r->is_once) s->at[i].flags |= AXP__R_OVERLAPS;
     give_end_of(r, w, (uint32_t)i, AXP__R_ELSEWHERE);
     return true;
+}
+
+/* As nearly always; axp__scopes_ended finds the same. */
+static inline bool is_innermost(const struct axp__scopes *s, uint32_t name)
+{
+    return s->n && !s->n_deeper && s->at[s->n - 1].name == name &&
+           !(s->at[s->n - 1].flags & AXP__R_NAMED);
 }
 
 /* True: it became a record. */
@@ -297,10 +305,16 @@ static inline bool match_word(struct axp__row_reader *r,
     switch (w->kind) {
     case AXP__W_BEGIN: return give_begin(r, w->name, 0, r->next.time_ns);
     case AXP__W_START:
+        if (r->is_once) axp__reader_mark(r, w->name);
         return give_begin(r, w->name, AXP__R_NAMED, r->next.time_ns);
     case AXP__W_END:
     case AXP__W_ABANDON:
     case AXP__W_STOP:
+        if (axp__likely(w->kind == AXP__W_END &&
+                        is_innermost(&r->scopes, w->name))) {
+            give_end(r, r->scopes.n - 1, 0);
+            return true;
+        }
         if (axp__unlikely(r->scopes.n_deeper)) {
             r->scopes.n_deeper--;
             return false;

@@ -39,7 +39,7 @@ struct axp__row_reader {
     struct axp__wire_event held;           /* read, and not done with */
     const struct axp__cap_sample *samples; /* of the row, by time */
     size_t n_samples, at_sample;
-    bool is_held, is_raw, has_failed;
+    bool is_held, is_raw, is_once, has_failed;
     struct axp__record next;
 };
 
@@ -55,6 +55,11 @@ bool axp__reader_begin(struct axp__row_reader *r);
 /* Moves `next` on. False: there is none, or has_failed. */
 bool axp__reader_next(struct axp__row_reader *r);
 void axp__reader_fini(struct axp__row_reader *r);
+
+static inline void axp__reader_mark(struct axp__row_reader *r, uint32_t name)
+{
+    r->overlaps[name >> 6] |= (uint64_t)1 << (name & 63);
+}
 
 static inline bool axp__reader_overlaps(const struct axp__row_reader *r,
                                         uint32_t name)

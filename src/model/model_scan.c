@@ -58,11 +58,6 @@ static bool add_frames(struct axp__row_reader *r, uint64_t first_ticks)
     return true;
 }
 
-static void mark_overlaps(struct axp__row_reader *r, uint32_t name)
-{
-    r->overlaps[name >> 6] |= (uint64_t)1 << (name & 63);
-}
-
 /* Removes scope i, which ends now; it overlaps those above it that do not
  * overlap already. */
 static void end_anywhere(struct axp__row_reader *r, uint32_t i, bool is_foreign)
@@ -70,7 +65,7 @@ static void end_anywhere(struct axp__row_reader *r, uint32_t i, bool is_foreign)
     struct axp__scope_work unused;
     uint32_t name = r->scopes.at[i].name;
     if (is_foreign || axp__scopes_solid_above(&r->scopes, i, r->overlaps) >= 0)
-        mark_overlaps(r, name);
+        axp__reader_mark(r, name);
     axp__scopes_remove(&r->scopes, i, &unused);
 }
 
@@ -85,7 +80,7 @@ static bool clear_above(struct axp__row_reader *r, int64_t i)
     int64_t k;
     while ((k = axp__scopes_solid_above(s, from - 1, r->overlaps)) >= 0) {
         if (s->at[k].flags & AXP__R_NAMED) {
-            mark_overlaps(r, s->at[k].name);
+            axp__reader_mark(r, s->at[k].name);
             continue;
         }
         bool is_innermost = (uint32_t)k + 1 == s->n;
@@ -133,10 +128,10 @@ static bool scan_word(struct axp__row_reader *r,
         else if (!add_opening(r, w->name, AXP__R_NAMED, UINT64_MAX))
             return false;
         else if (s->n > s->n_base)
-            mark_overlaps(r, w->name);
+            axp__reader_mark(r, w->name);
         break;
     case AXP__W_EXT:
-        if (w->ext == AXP__X_CROSS_STOP) mark_overlaps(r, w->name);
+        if (w->ext == AXP__X_CROSS_STOP) axp__reader_mark(r, w->name);
         if (w->ext != AXP__X_DROP || !w->n_payload) break;
         i = axp__scopes_begun(s, w->name, w->payload[0]);
         if (i >= 0) end_anywhere(r, (uint32_t)i, true);
@@ -163,7 +158,9 @@ bool axp__reader_prepare(struct axp__row_reader *r)
     r->n_opening = 0;
     axp__scopes_clear(&r->scopes);
     axp__reader_skip(r);
-    if (axp__words_next(&r->words, &w)) {
+    /* Nothing was open before a row's first word. */
+    r->is_once = r->is_once && !r->n_skip && r->words.first->seq <= 1;
+    if (!r->is_once && axp__words_next(&r->words, &w)) {
         ok = add_frames(r, w.ticks);
         r->scopes.n_base = r->scopes.n;
         size_t n_frames = r->n_opening;

@@ -299,6 +299,7 @@ static bool prepare(struct axp__stream *s)
     for (size_t i = 0; i < s->n_sources; i++) {
         struct axp__row_reader *r = &s->sources[i].reader;
         r->is_raw = s->options & AXP__STREAM_RAW;
+        r->is_once = s->options & AXP__STREAM_ONCE;
         if (!r->is_raw && !r->track && !axp__reader_prepare(r)) return false;
     }
     return true;

@@ -44,7 +44,10 @@ enum axp__stream_option {
     /* Events as they were recorded, scopes not matched: no begin_ns, work or
      * category of an END, none of the marks, nothing made up. */
     AXP__STREAM_RAW = 2,
-    AXP__STREAM_SAMPLES = 4 /* and what was seen from outside; not with RAW */
+    AXP__STREAM_SAMPLES = 4, /* and what was seen from outside; not with RAW */
+    /* For who does not write scopes out: words are read once where that will do,
+     * and all named scopes are marked OVERLAPS. */
+    AXP__STREAM_ONCE = 8
 };
 
 enum axp__record_kind {

@@ -65,6 +65,7 @@ axp_view *axp_snapshot(axp_profiler *p)
 void axp_view_destroy(axp_view *v)
 {
     if (!v) return;
+    if (v->graph) v->free_graph(v->graph);
     axp__stack_names_destroy(v->stack_names);
     v->capture->release(v->capture);
     free(v->row_keys);

@@ -94,6 +94,9 @@ struct axp_view {
     const char *doubtful;
     axp_ns doubtful_ns;                   /* that recording took of it */
     struct axp__stack_names *stack_names; /* model_stacks.h */
+    /* What src/graph keeps here, made when it is first asked for. */
+    void *graph;
+    void (*free_graph)(void *graph);
 };
 
 /* Takes the capture over, also on failure. NULL: no memory. */

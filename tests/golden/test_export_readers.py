@@ -229,6 +229,13 @@ def check_speedscope(path, facts):
 
 # ---- protobuf ---------------------------------------------------------------
 
+def check_path(path, events):
+    """One slice after the other, without gaps."""
+    equal([kind for _, kind, _ in events], [1, 2] * (len(events) // 2), path)
+    for (end, *_), (begin, *_) in zip(events[1::2], events[2::2]):
+        equal(end, begin, path, "a gap in the critical path")
+
+
 def read_perfetto(path):
     """Slices as Perfetto would make them, and counts."""
     trace = decode(path.read_bytes(), "perfetto_subset.proto", "Trace")
@@ -275,6 +282,9 @@ def read_perfetto(path):
     for uuid, list_ in events.items():
         list_.sort(key=lambda e: e[0])  # stable, as its sorter is
         stack = []
+        if one(tracks[uuid], "name") == "critical path":
+            check_path(path, list_)
+            continue
         for time, kind, name in list_:
             if kind == 1:
                 stack.append((name, time))

@@ -200,7 +200,8 @@ def check_markdown(folder, reports):
         report = reports[name]
         threads = [{"name": t["name"] or "(thread)"}
                    for t in report["threads"][:10]]
-        wanted = [report["ops"][:20], report["memory"]["names"][:10], threads]
+        path = report["critical_path"] or {"parts": []}
+        wanted = [path["parts"][:8], report["ops"][:20], report["memory"]["names"][:10], threads]
         wanted = [w for w in wanted if w]
         check(len(page.tables) == len(wanted), name, "tables:",
               len(page.tables))

@@ -18,10 +18,11 @@ static const axp_thresholds thresholds = {.ignore = ignore, .n_ignore = 1};
 static const axp_report_options options = {.thresholds = &thresholds};
 
 /* With the nth allocation failing; 0: none. Returns how many there were. */
-static uint64_t run(const axp_view *v, axp_format format, uint64_t nth,
-                    char **text, axp_status *status)
+static uint64_t run(size_t trace, axp_format format, uint64_t nth, char **text,
+                    axp_status *status)
 {
     size_t len;
+    axp_view *v = golden_view(trace); /* which keeps what was made of it */
     FILE *f = open_memstream(text, &len);
     assert_non_null(f);
     torture.nth = nth;
@@ -29,6 +30,7 @@ static uint64_t run(const axp_view *v, axp_format format, uint64_t nth,
     torture.is_armed = true;
     *status = axp_report_write_ex(v, format, &options, f);
     torture.is_armed = false;
+    axp_view_destroy(v);
     fclose(f);
     return torture.n_calls;
 }
@@ -38,14 +40,13 @@ static void every_allocation(void **state)
     (void)state;
     uint64_t n_failed = 0;
     for (size_t i = 0; i < GOLDEN_N; i++) {
-        axp_view *v = golden_view(i);
         for (int k = AXP_FORMAT_TEXT; k <= AXP_FORMAT_HTML; k++) {
             char *whole, *part;
             axp_status status;
-            uint64_t n = run(v, (axp_format)k, 0, &whole, &status);
+            uint64_t n = run(i, (axp_format)k, 0, &whole, &status);
             assert_int_equal(status, AXP_OK);
             for (uint64_t nth = 1; nth <= n; nth++, n_failed++) {
-                run(v, (axp_format)k, nth, &part, &status);
+                run(i, (axp_format)k, nth, &part, &status);
                 /* the timeline goes on without the work of a scope */
                 if (k == AXP_FORMAT_HTML && status == AXP_OK) {
                     free(part);
@@ -59,7 +60,6 @@ static void every_allocation(void **state)
             }
             free(whole);
         }
-        axp_view_destroy(v);
     }
     print_message("%d allocations failed\n", (int)n_failed);
     assert_true(n_failed > 500);

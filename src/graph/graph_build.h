@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* From records to a graph: what the files of the pass share.
+ *
+ *   graph_build.c  the pass; scopes, samples, steps, spans of devices
+ *   graph_sync.c   what threads give each other and wait for
+ */
+#ifndef AXP_GRAPH_BUILD_H
+#define AXP_GRAPH_BUILD_H
+#include "graph/graph_objects.h"
+#include "graph/graph_spent.h"
+
+struct axp__builder {
+    axp_graph *g;
+    struct axp__stream *stream;
+    struct axp__objects objects;
+    uint32_t *mains; /* of each process its first thread's row; AXP__NONE */
+};
+
+/* What a SYNC, flow, async or CROSS record says; time is not before what the row
+ * has accounted for. */
+void axp__build_sync(struct axp__builder *b, const struct axp__record *r);
+void axp__build_flow(struct axp__builder *b, const struct axp__record *r);
+/* A wait begins, that only its end will tell more of. */
+void axp__build_wait_begin(struct axp__builder *b, uint32_t row, axp_ns time_ns,
+                           uint32_t op);
+/* … and ends, and nobody said who ended it. */
+void axp__build_wait_unknown(struct axp__builder *b, uint32_t row,
+                             axp_ns time_ns);
+/* Sets what time goes to from now on: the innermost open scope. */
+void axp__build_set_op(struct axp__builder *b, struct axp__spent *own);
+
+/* NULL: no memory. */
+static inline struct axp__object *axp__build_object(struct axp__builder *b,
+                                                    uint32_t row, uint32_t kind,
+                                                    uint64_t id)
+{
+    struct axp__object *o =
+        axp__object_get(&b->objects, b->g->rows[row].is.process, kind, id);
+    if (!o) b->g->has_failed = true;
+    return o;
+}
+
+#endif

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The critical path; see graph_path.h. */
+#include "graph/graph_path.h"
+
+#include <stdlib.h>
+
+struct walker {
+    struct axp__critical_path *p;
+    const struct axp__replayed *r;
+    const axp_graph *g;
+    axp_ns shortest; /* shorter segments are their neighbours' */
+};
+
+/* ---- segments, from the last to the first --------------------------------------- */
+
+static bool is_one(const struct axp__segment *a, const struct axp__segment *b)
+{
+    return a->row == b->row && a->op == b->op;
+}
+
+/* So that half of the room is free again. */
+static void coarsen(struct walker *w)
+{
+    struct axp__critical_path *p = w->p;
+    axp_ns all = w->r->end_ns - w->g->begin_ns;
+    if (!w->shortest) w->shortest = all / AXP__MOST_SEGMENTS / 4 + 1;
+    while (p->n_segments > AXP__MOST_SEGMENTS / 2) {
+        size_t kept = 0;
+        for (size_t i = 0; i < p->n_segments; i++) {
+            struct axp__segment *s = &p->segments[i];
+            struct axp__segment *last = kept ? &p->segments[kept - 1] : NULL;
+            bool is_short = s->end_ns - s->begin_ns < w->shortest;
+            if (last && (is_short || is_one(last, s)))
+                last->begin_ns = s->begin_ns;
+            else
+                p->segments[kept++] = *s;
+        }
+        p->n_segments = kept;
+        w->shortest *= 2;
+    }
+}
+
+static void put_segment(struct walker *w, uint32_t row, uint32_t op,
+                        axp_ns begin_ns, axp_ns end_ns)
+{
+    struct axp__critical_path *p = w->p;
+    struct axp__segment s = {begin_ns, end_ns, row, op};
+    struct axp__segment *last =
+        p->n_segments ? &p->segments[p->n_segments - 1] : NULL;
+    if (begin_ns >= end_ns) return;
+    if (last && (is_one(last, &s) || end_ns - begin_ns < w->shortest)) {
+        last->begin_ns = begin_ns;
+        return;
+    }
+    if (p->n_segments == AXP__MOST_SEGMENTS) coarsen(w);
+    p->segments[p->n_segments++] = s;
+}
+
+static void put(struct walker *w, uint32_t row, uint32_t op, axp_ns begin_ns,
+                axp_ns end_ns)
+{
+    if (begin_ns >= end_ns) return;
+    w->p->ns[op] += (double)(end_ns - begin_ns);
+    put_segment(w, row, op, begin_ns, end_ns);
+}
+
+/* The beginning of a node's stretch, as far as it was when another row went on;
+ * its parts are spread over it evenly. */
+static void put_work(struct walker *w, uint32_t node, axp_ns begin_ns,
+                     axp_ns end_ns)
+{
+    const struct axp__graph_node *n = &w->g->nodes[node];
+    double all = 0, most = 0, length = (double)(end_ns - begin_ns);
+    uint32_t op = AXP__OP_OUTSIDE;
+    if (begin_ns >= end_ns) return;
+    for (uint32_t i = 0; i < n->n_parts; i++) {
+        double ns = axp__replay_part(w->r, node, i);
+        all += ns;
+        if (ns <= most) continue;
+        most = ns;
+        op = axp__part_op(w->g->parts[n->parts + i]);
+    }
+    if (!(all > 0)) {
+        put(w, n->row, op, begin_ns, end_ns);
+        return;
+    }
+    for (uint32_t i = 0; i < n->n_parts; i++)
+        w->p->ns[axp__part_op(w->g->parts[n->parts + i])] +=
+            axp__replay_part(w->r, node, i) * length / all;
+    if (n->is_estimate) w->p->estimated_ns += length;
+    put_segment(w, n->row, op, begin_ns, end_ns);
+}
+
+/* ---- the way back --------------------------------------------------------------- */
+
+static uint32_t wait_op(const axp_graph *g, uint32_t node)
+{
+    const struct axp__graph_node *n = &g->nodes[node];
+    return n->n_parts ? axp__part_op(g->parts[n->parts]) : AXP__OP_IDLE;
+}
+
+/* What a row did between a node and a moment after it. */
+static void put_rest(struct walker *w, uint32_t node, axp_ns end_ns)
+{
+    uint32_t next = w->g->nodes[node].next;
+    axp_ns begin_ns = w->r->at[node];
+    if (next == AXP__NONE)
+        put(w, w->g->nodes[node].row, AXP__OP_IDLE, begin_ns, end_ns);
+    else if (w->g->nodes[next].stretch == AXP__STRETCH_WORK)
+        put_work(w, next, begin_ns, end_ns);
+    else
+        put(w, w->g->nodes[node].row, wait_op(w->g, next), begin_ns, end_ns);
+}
+
+/* A row that nobody started: what was going on when it began, of those rows that
+ * began before it. AXP__NONE: nothing. */
+static uint32_t before(const struct walker *w, uint32_t start)
+{
+    axp_ns at = w->r->at[start];
+    const struct axp__graph_row *best = NULL;
+    for (size_t i = 0; i < w->g->n_rows; i++) {
+        const struct axp__graph_row *row = &w->g->rows[i];
+        if (!row->n_nodes || w->r->at[row->nodes[0]] >= at) continue;
+        bool goes_on = w->r->at[row->nodes[row->n_nodes - 1]] >= at;
+        if (goes_on &&
+            (!best || w->r->at[row->nodes[0]] < w->r->at[best->nodes[0]]))
+            best = row;
+    }
+    if (!best) return AXP__NONE;
+    size_t low = 0, high = best->n_nodes;
+    while (low < high) {
+        size_t mid = (low + high) / 2;
+        if (w->r->at[best->nodes[mid]] <= at)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low ? best->nodes[low - 1] : AXP__NONE;
+}
+
+/* Puts what is between a node and what it followed; returns the latter. */
+static uint32_t step_back(struct walker *w, uint32_t node)
+{
+    const struct axp__graph_node *n = &w->g->nodes[node];
+    axp_ns at = w->r->at[node], given = 0;
+    uint32_t source = axp__replay_source(w->r, node, &given);
+    axp_ns begin = n->prev == AXP__NONE ? 0 : w->r->at[n->prev];
+    bool is_start = n->stretch == AXP__STRETCH_START;
+    bool is_work = n->stretch == AXP__STRETCH_WORK;
+    if (source == AXP__NONE && is_start) {
+        source = before(w, node);
+        given = at;
+    } else if (is_work && source != AXP__NONE &&
+               given <= begin + axp__replay_length(w->r, node)) {
+        source = AXP__NONE;
+    }
+    if (is_start && source == AXP__NONE) return AXP__NONE;
+    if (source == AXP__NONE || (!is_start && given <= begin)) {
+        if (is_work)
+            put_work(w, node, begin, at);
+        else
+            put(w, n->row, wait_op(w->g, node), begin, at);
+        return n->prev;
+    }
+    put(w, n->row,
+        n->stretch == AXP__STRETCH_QUEUE ? AXP__OP_IDLE : AXP__OP_NO_CPU, given,
+        at);
+    put_rest(w, source, given);
+    return source;
+}
+
+static void walk(struct walker *w)
+{
+    const struct axp__replayed *r = w->r;
+    uint32_t node = r->last;
+    axp_ns at = r->end_ns;
+    size_t left = 2 * w->g->n_nodes + w->g->n_rows; /* no more than there are */
+    if (node != AXP__NONE) {
+        put(w, AXP__NONE, AXP__OP_IDLE, r->at[node], at);
+        at = r->at[node];
+    }
+    while (node != AXP__NONE && left--) {
+        node = step_back(w, node);
+        if (node != AXP__NONE) at = r->at[node];
+    }
+    put(w, AXP__NONE, AXP__OP_IDLE, w->g->begin_ns, at);
+}
+
+static void reverse(struct axp__critical_path *p)
+{
+    for (size_t i = 0, k = p->n_segments; i + 1 < k; i++) {
+        struct axp__segment s = p->segments[--k];
+        p->segments[k] = p->segments[i];
+        p->segments[i] = s;
+    }
+}
+
+bool axp__path_walk(struct axp__critical_path *p, const struct axp__replayed *r)
+{
+    struct walker w = {.p = p, .r = r, .g = r->g};
+    *p = (struct axp__critical_path){
+        .ns = calloc(r->g->ops.n + 1, sizeof *p->ns),
+        .segments = malloc(AXP__MOST_SEGMENTS * sizeof *p->segments)};
+    if (!p->ns || !p->segments) return false;
+    walk(&w);
+    reverse(p);
+    return true;
+}
+
+void axp__path_fini(struct axp__critical_path *p)
+{
+    free(p->ns);
+    free(p->segments);
+    *p = (struct axp__critical_path){0};
+}

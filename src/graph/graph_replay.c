@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* A graph run again; see graph_replay.h. */
+#include "graph/graph_replay.h"
+
+#include <stdlib.h>
+
+#include "base/base_number.h"
+
+bool axp__replay_init(struct axp__replayed *r, const axp_graph *g)
+{
+    *r = (struct axp__replayed){.g = g, .last = AXP__NONE};
+    r->scale = malloc((g->ops.n + 1) * sizeof *r->scale);
+    r->at = malloc((g->n_nodes + 1) * sizeof *r->at);
+    r->episodes = malloc((g->n_episodes + 1) * sizeof *r->episodes);
+    for (size_t i = 0; r->scale && i < g->ops.n; i++)
+        r->scale[i] = 1;
+    return r->scale && r->at && r->episodes;
+}
+
+void axp__replay_fini(struct axp__replayed *r)
+{
+    free(r->scale);
+    free(r->even);
+    free(r->at);
+    free(r->episodes);
+    *r = (struct axp__replayed){.last = AXP__NONE};
+}
+
+/* ---- stretches -------------------------------------------------------------------- */
+
+static axp_ns recorded(const axp_graph *g, uint32_t node)
+{
+    const struct axp__graph_node *n = &g->nodes[node];
+    return n->prev == AXP__NONE ? 0 : n->time_ns - g->nodes[n->prev].time_ns;
+}
+
+/* What a stretch becomes: 1, as long as it was. Time without a processor follows
+ * the rest of the stretch: who does less is interrupted less. */
+static double ratio(const struct axp__replayed *r, uint32_t node)
+{
+    const struct axp__graph_node *n = &r->g->nodes[node];
+    const uint64_t *p = r->g->parts + n->parts;
+    double was = 0, is = 0;
+    for (uint32_t i = 0; i < n->n_parts; i++) {
+        uint32_t op = axp__part_op(p[i]);
+        if (op == AXP__OP_NO_CPU) continue;
+        was += (double)axp__part_ns(p[i]);
+        is += (double)axp__part_ns(p[i]) * r->scale[op];
+    }
+    double by = was > 0 ? is / was : 1;
+    return r->even ? by * (double)r->even[node] : by;
+}
+
+axp_ns axp__replay_length(const struct axp__replayed *r, uint32_t node)
+{
+    axp_ns was = recorded(r->g, node);
+    if (!r->is_changed) return was;
+    return axp__whole((double)was * ratio(r, node));
+}
+
+double axp__replay_part(const struct axp__replayed *r, uint32_t node,
+                        uint32_t part)
+{
+    const struct axp__graph_node *n = &r->g->nodes[node];
+    uint64_t p = r->g->parts[n->parts + part];
+    uint32_t op = axp__part_op(p);
+    double scale = op == AXP__OP_NO_CPU ? ratio(r, node) : r->scale[op];
+    if (r->even && op != AXP__OP_NO_CPU) scale *= (double)r->even[node];
+    return (double)axp__part_ns(p) * scale;
+}
+
+axp_ns axp__replay_time(const struct axp__replayed *r, uint32_t node,
+                        axp_ns after_ns)
+{
+    uint32_t next = r->g->nodes[node].next;
+    bool is_scaled = after_ns && r->is_changed && next != AXP__NONE &&
+                     r->g->nodes[next].stretch == AXP__STRETCH_WORK;
+    if (is_scaled) after_ns = axp__whole((double)after_ns * ratio(r, next));
+    return r->at[node] + after_ns;
+}
+
+/* ---- nodes ------------------------------------------------------------------------ */
+
+uint32_t axp__replay_source(const struct axp__replayed *r, uint32_t node,
+                            axp_ns *at)
+{
+    const struct axp__graph_node *n = &r->g->nodes[node];
+    if (n->source_kind == AXP__SOURCE_NODE) {
+        *at = axp__replay_time(r, n->source, n->after_ns);
+        return n->source;
+    }
+    if (n->source_kind != AXP__SOURCE_EPISODE) return AXP__NONE;
+    const struct axp__replay_episode *e = &r->episodes[n->source];
+    if (e->last == AXP__NONE || e->last >= node) return AXP__NONE;
+    *at = e->last_ns;
+    return e->last;
+}
+
+static axp_ns later(axp_ns a, axp_ns b)
+{
+    return a > b ? a : b;
+}
+
+static axp_ns time_of(const struct axp__replayed *r, uint32_t node)
+{
+    const struct axp__graph_node *n = &r->g->nodes[node];
+    axp_ns source = 0, begin = n->prev == AXP__NONE ? 0 : r->at[n->prev];
+    bool has_source = axp__replay_source(r, node, &source) != AXP__NONE;
+    switch (n->stretch) {
+    case AXP__STRETCH_START:
+        return has_source ? source + n->lag_ns : n->time_ns;
+    case AXP__STRETCH_WORK:
+        return later(begin + axp__replay_length(r, node), source);
+    case AXP__STRETCH_WAIT:
+        if (!has_source) return begin + recorded(r->g, node);
+        if (!n->is_late) return later(begin, source + n->lag_ns);
+        break;
+    default:
+        if (!has_source) return begin + recorded(r->g, node);
+    }
+    return later(begin, source) + n->lag_ns;
+}
+
+void axp__replay_run(struct axp__replayed *r)
+{
+    const axp_graph *g = r->g;
+    for (size_t i = 0; i < g->n_episodes; i++)
+        r->episodes[i] = (struct axp__replay_episode){0, AXP__NONE};
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        const struct axp__graph_node *n = &g->nodes[i];
+        r->at[i] = time_of(r, i);
+        if (n->source_kind != AXP__SOURCE_ARRIVES) continue;
+        struct axp__replay_episode *e = &r->episodes[n->source];
+        if (e->last == AXP__NONE || r->at[i] > e->last_ns)
+            *e = (struct axp__replay_episode){r->at[i], i};
+    }
+    axp_ns recorded_end = 0, end = 0;
+    r->last = AXP__NONE;
+    for (uint32_t i = 0; i < g->n_rows; i++) {
+        uint32_t last = axp__graph_last(g, i);
+        if (!g->rows[i].is_end || last == AXP__NONE) continue;
+        recorded_end = later(recorded_end, g->nodes[last].time_ns);
+        if (r->last != AXP__NONE && r->at[last] <= end) continue;
+        end = r->at[last];
+        r->last = last;
+    }
+    r->end_ns =
+        r->last == AXP__NONE ? g->end_ns : end + (g->end_ns - recorded_end);
+}
+
+/* ---- steps ------------------------------------------------------------------------- */
+
+axp_ns axp__replay_step(const struct axp__replayed *r, uint64_t *n_steps)
+{
+    const struct axp__step_marks *most = NULL;
+    for (size_t i = 0; i < r->g->n_rows; i++) {
+        const struct axp__step_marks *s = &r->g->rows[i].steps;
+        if (s->n && (!most || s->n > most->n)) most = s;
+    }
+    *n_steps = most ? most->n : 0;
+    if (!most) return 0;
+    axp_ns last = axp__replay_time(r, most->last, most->last_after);
+    axp_ns first = axp__replay_time(r, most->first, most->first_after);
+    if (most->n == 1) return last > most->begin_ns ? last - most->begin_ns : 0;
+    return last > first ? (last - first) / (most->n - 1) : 0;
+}

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The graph of a run by small timelines whose paths can be counted by hand. */
+#include "graph_script.h"
+
+#define MS UINT64_C(1000000)
+
+static const uint64_t lock = 0x1000, barrier = 0x2000, semaphore = 0x3000;
+
+static axp_graph *graph_of(const axp_view *v)
+{
+    axp_graph *g = axp_graph_create(v);
+    if (!g) fail_msg("no graph: %s", axp_last_error());
+    axp_replay *r = NULL;
+    assert_int_equal(axp_whatif(g, NULL, &r), AXP_OK);
+    axp_replay_info t = axp_replay_total(r);
+    assert_int_equal(t.wall_ns, axp_view_duration(v));
+    assert_int_equal(t.recorded_ns, axp_view_duration(v));
+    script_check(g, r);
+    axp_replay_destroy(r);
+    return g;
+}
+
+static void done(axp_view *v, axp_graph *g)
+{
+    axp_graph_destroy(g);
+    axp_view_destroy(v);
+}
+
+/* ---- barriers --------------------------------------------------------------- */
+
+/* Rows 0, 1, 2 come at 10, 20 and 30 ms; row 0 then does 5 ms of op3. */
+static axp_view *met(void)
+{
+    struct script *s = script_create();
+    for (uint32_t row = 0; row < 3; row++) {
+        uint64_t came = (row + 1) * 10 * MS;
+        script_op(s, row, 0, came, row);
+        script_gave(s, row, came, AXP_SYNC_BARRIER, barrier, 1);
+        if (row == 2) continue;
+        script_waited(s, row, 30 * MS + 1,
+                      (struct script_wait){AXP_SYNC_BARRIER, barrier, 1, came,
+                                           30 * MS, 2, 0, true});
+    }
+    script_op(s, 0, 30 * MS + 1, 5 * MS - 1, 3);
+    return script_view(s);
+}
+
+static void waits_end_with_the_last_to_come(void **state)
+{
+    (void)state;
+    axp_view *v = met();
+    axp_graph *g = graph_of(v);
+    assert_int_equal(script_path(g, "op2"), 30 * MS);
+    assert_int_equal(script_path(g, "op3"), 5 * MS - 1);
+    assert_int_equal(script_path(g, "op0"), 0);
+    assert_int_equal(script_path(g, "wait"), 0);
+    /* Without it the next to come is the last; that one came at 20. */
+    assert_int_equal(script_wall(g, "op2=0"), 25 * MS);
+    assert_int_equal(script_wall(g, "op2=0.5"), 25 * MS);
+    assert_int_equal(script_wall(g, "op2=0.9"), 32 * MS);
+    assert_int_equal(script_wall(g, "op2=2"), 65 * MS);
+    assert_int_equal(script_wall(g, "op0=0"), 35 * MS);
+    assert_int_equal(script_wall(g, "op0=4"), 45 * MS);
+    assert_int_equal(script_wall(g, "op3=0"), 30 * MS + 1);
+    assert_in_range(script_wall(g, "even"), 25 * MS - 2, 25 * MS + 2);
+    done(v, g);
+}
+
+/* A barrier that nobody counted the rounds of: shared among what ran. */
+static void unknown_ends_are_guessed(void **state)
+{
+    (void)state;
+    struct script *s = script_create();
+    script_op(s, 0, 0, 10 * MS, 0);
+    script_waited(s, 0, 30 * MS,
+                  (struct script_wait){AXP_SYNC_BARRIER, barrier, 0, 10 * MS, 0,
+                                       -1, 0, true});
+    script_op(s, 0, 30 * MS, 10 * MS, 1);
+    script_op(s, 1, 0, 30 * MS, 2);
+    axp_view *v = script_view(s);
+    axp_graph *g = graph_of(v);
+    axp_replay *r = NULL;
+    assert_int_equal(axp_whatif(g, NULL, &r), AXP_OK);
+    axp_replay_info t = axp_replay_total(r);
+    assert_int_equal(t.n_waits, 1);
+    assert_int_equal(t.n_unknown_waits, 1);
+    assert_int_equal(t.unknown_ns, 20 * MS);
+    assert_true(t.is_estimate);
+    axp_replay_destroy(r);
+    assert_int_equal(script_path(g, "op2"), 20 * MS);
+    assert_int_equal(script_wall(g, "op2=0.5"), 30 * MS);
+    done(v, g);
+}
+
+/* ---- locks -------------------------------------------------------------------- */
+
+/* Row 1 has the lock from 0 to 20 ms, row 0 wants it at 5 and has it at 21. */
+static void a_lock_is_its_owners_time(void **state)
+{
+    (void)state;
+    struct script *s = script_create();
+    script_op(s, 0, 0, 5 * MS, 0);
+    script_waited(s, 0, 21 * MS,
+                  (struct script_wait){AXP_SYNC_LOCK, lock, 0, 5 * MS, 20 * MS,
+                                       1, 0, true});
+    script_op(s, 0, 21 * MS, 9 * MS, 1);
+    script_op(s, 1, 0, 20 * MS, 2);
+    script_gave(s, 1, 20 * MS, AXP_SYNC_LOCK, lock, 0);
+    script_op(s, 1, 20 * MS, 2 * MS, 3);
+    axp_view *v = script_view(s);
+    axp_graph *g = graph_of(v);
+    assert_int_equal(script_path(g, "op2"), 20 * MS);
+    assert_int_equal(script_path(g, "waiting for a CPU"), 1 * MS);
+    assert_int_equal(script_path(g, "op1"), 9 * MS);
+    assert_int_equal(script_wall(g, "op2=0.5"), 20 * MS);
+    assert_int_equal(script_wall(g, "op2=0"), 14 * MS); /* not waited for */
+    assert_int_equal(script_wall(g, "op0=0"), 30 * MS);
+    assert_int_equal(script_wall(g, "op3=0"), 30 * MS);
+    done(v, g);
+}
+
+/* A short wait is no scope, and no part of what its row did. */
+static void short_waits_are_cut_out(void **state)
+{
+    (void)state;
+    struct script *s = script_create();
+    script_word(s, 0, 0, AXP__W_BEGIN, SCRIPT_FIRST);
+    script_waited(
+        s, 0, 8000,
+        (struct script_wait){AXP_SYNC_LOCK, lock, 0, 5000, 8000, 1, 0, false});
+    script_word(s, 0, 10000, AXP__W_END, SCRIPT_FIRST);
+    script_op(s, 1, 0, 8000, 1);
+    script_gave(s, 1, 8000, AXP_SYNC_LOCK, lock, 0);
+    axp_view *v = script_view(s);
+    axp_graph *g = graph_of(v);
+    assert_int_equal(script_path(g, "op0"), 2000);
+    assert_int_equal(script_path(g, "op1"), 8000);
+    assert_int_equal(script_wall(g, "op1=0"), 7000);
+    assert_int_equal(script_wall(g, "op0=0"), 8000);
+    done(v, g);
+}
+
+/* ---- semaphores, threads ------------------------------------------------------- */
+
+/* Row 0 posts every 10 ms from 10 on; row 1 waits for the first, and finds the
+ * second and third when it comes, 15 ms later each. */
+static void posts_are_taken_in_their_order(void **state)
+{
+    (void)state;
+    struct script *s = script_create();
+    for (uint64_t i = 1; i <= 3; i++) {
+        script_op(s, 0, (i - 1) * 10 * MS, 10 * MS, 1);
+        script_gave(s, 0, i * 10 * MS, AXP_SYNC_SEMAPHORE, semaphore, 0);
+    }
+    script_waited(s, 1, 10 * MS,
+                  (struct script_wait){AXP_SYNC_SEMAPHORE, semaphore, 0, 0,
+                                       10 * MS, 0, 0, true});
+    for (uint64_t i = 0; i < 3; i++) {
+        uint64_t at = (10 + 15 * i) * MS;
+        if (i)
+            script_waited(s, 1, at,
+                          (struct script_wait){AXP_SYNC_SEMAPHORE, semaphore, 0,
+                                               at, 0, -1, AXP_SYNC_TOOK,
+                                               false});
+        script_op(s, 1, at, 15 * MS, 0);
+    }
+    axp_view *v = script_view(s);
+    axp_graph *g = graph_of(v);
+    assert_int_equal(script_path(g, "op1"), 10 * MS);
+    assert_int_equal(script_path(g, "op0"), 45 * MS);
+    assert_int_equal(script_wall(g, "op1=0"), 45 * MS);
+    /* Faster than its posts come, it waits for them: 30 + 3. */
+    assert_int_equal(script_wall(g, "op0=0.2"), 33 * MS);
+    assert_int_equal(script_wall(g, "op0=0"), 30 * MS);
+    done(v, g);
+}
+
+/* Row 0 starts row 1 at 10 ms, which begins at 11 and works for 30; row 0 works
+ * for 10 and joins it. */
+static void threads_are_started_and_joined(void **state)
+{
+    (void)state;
+    struct script *s = script_create();
+    script_op(s, 0, 0, 10 * MS, 0);
+    script_gave(s, 0, 10 * MS, AXP_SYNC_THREAD_START, 1, 0);
+    script_op(s, 0, 10 * MS, 10 * MS, 1);
+    script_waited(s, 0, 42 * MS,
+                  (struct script_wait){AXP_SYNC_THREAD_END, 7, 0, 20 * MS,
+                                       41 * MS, 1, 0, true});
+    script_op(s, 0, 42 * MS, 8 * MS, 2);
+    script_word(s, 1, 11 * MS, AXP__W_INSTANT, SCRIPT_FIRST + 9);
+    script_waited(s, 1, 11 * MS,
+                  (struct script_wait){AXP_SYNC_THREAD_START, 1, 0, 11 * MS,
+                                       10 * MS, 0, AXP_SYNC_TOOK, false});
+    script_op(s, 1, 11 * MS, 30 * MS, 3);
+    script_gave(s, 1, 41 * MS, AXP_SYNC_THREAD_END, 7, 0);
+    axp_view *v = script_view(s);
+    axp_graph *g = graph_of(v);
+    assert_int_equal(script_path(g, "op0"), 10 * MS);
+    assert_int_equal(script_path(g, "op3"), 30 * MS);
+    assert_int_equal(script_path(g, "op2"), 8 * MS);
+    assert_int_equal(script_path(g, "waiting for a CPU"), 2 * MS);
+    assert_int_equal(script_wall(g, "op3=0.5"), 35 * MS);
+    assert_int_equal(script_wall(g, "op3=0"), 28 * MS);
+    assert_int_equal(script_wall(g, "op0=0"), 40 * MS);
+    assert_int_equal(script_wall(g, "op1=3"), 50 * MS);
+    done(v, g);
+}
+
+/* ---- what is no synchronisation -------------------------------------------------- */
+
+/* Own time is what is left of a scope without those in it. */
+static void own_times_make_a_single_threads_path(void **state)
+{
+    (void)state;
+    struct script *s = script_create();
+    script_word(s, 0, 0, AXP__W_BEGIN, SCRIPT_FIRST);
+    script_op(s, 0, 2 * MS, 5 * MS, 1);
+    script_op(s, 0, 8 * MS, 1 * MS, 1);
+    script_word(s, 0, 10 * MS, AXP__W_END, SCRIPT_FIRST);
+    script_op(s, 0, 12 * MS, 3 * MS, 2);
+    axp_view *v = script_view(s);
+    axp_graph *g = graph_of(v);
+    assert_int_equal(script_path(g, "op0"), 4 * MS);
+    assert_int_equal(script_path(g, "op1"), 6 * MS);
+    assert_int_equal(script_path(g, "op2"), 3 * MS);
+    assert_int_equal(script_path(g, "outside scopes"), 2 * MS);
+    assert_int_equal(script_wall(g, "op1=0"), 9 * MS);
+    done(v, g);
+}
+
+static void flows_and_steps(void **state)
+{
+    (void)state;
+    struct script *s = script_create();
+    for (uint64_t i = 0; i < 4; i++) {
+        script_op(s, 0, i * 10 * MS, 10 * MS, 0);
+        script_put(s, 0,
+                   (uint64_t[]){axp__word(AXP__W_STEP, 0, (i + 1) * 10 * MS), i,
+                                0, i * 10 * MS},
+                   4);
+    }
+    script_ext(s, 0, 40 * MS,
+               (uint64_t[]){axp__ext_word(AXP__X_FLOW_OUT, 2, 0), 5}, 2);
+    script_op(s, 1, 0, 40 * MS, 1);
+    script_ext(s, 1, 45 * MS,
+               (uint64_t[]){axp__ext_word(AXP__X_FLOW_IN, 2, 0), 5}, 2);
+    script_op(s, 1, 45 * MS, 5 * MS, 2);
+    axp_view *v = script_view(s);
+    axp_graph *g = graph_of(v);
+    axp_replay *r = NULL;
+    const char *half = "op0=0.5";
+    assert_int_equal(
+        axp_whatif(g, &(axp_whatif_options){.scale = &half, .n_scale = 1}, &r),
+        AXP_OK);
+    axp_replay_info t = axp_replay_total(r);
+    assert_int_equal(t.n_steps, 4);
+    assert_int_equal(t.recorded_step_ns, 10 * MS);
+    assert_int_equal(t.step_ns, 5 * MS);
+    axp_replay_destroy(r);
+    assert_int_equal(script_wall(g, "op1=0"), 45 * MS); /* behind the flow */
+    assert_int_equal(script_wall(g, "op0=2"), 85 * MS);
+    done(v, g);
+}
+
+/* A queue: three spans that the host asks for at 1, 2 and 40 ms. */
+static void spans_of_a_device_wait_for_their_launch(void **state)
+{
+    (void)state;
+    struct script *s = script_create();
+    static const uint64_t asked[] = {1, 2, 40}, begins[] = {2, 12, 41};
+    script_op(s, 0, 0, 39 * MS, 0);
+    script_word(s, 1, 0, AXP__W_INSTANT, SCRIPT_FIRST + 9);
+    for (uint64_t i = 0; i < 3; i++)
+        script_ext(s, i < 2 ? 1 : 0, asked[i] * MS,
+                   (uint64_t[]){axp__ext_word(AXP__X_FLOW_OUT, 2, 0), i + 1},
+                   2);
+    for (uint64_t i = 0; i < 3; i++)
+        script_put(s, 2,
+                   (uint64_t[]){axp__word(AXP__W_EXT, SCRIPT_FIRST + 1, 0),
+                                axp__ext_word(AXP__X_SPAN_EX, 7, 0),
+                                begins[i] * MS, (begins[i] + 10) * MS, 0, 0, 0,
+                                i + 1},
+                   8);
+    s->rows[2].track = 1;
+    s->rows[2].first = 2 * MS;
+    s->rows[2].last = 51 * MS;
+    axp_view *v = script_view(s);
+    axp_graph *g = graph_of(v);
+    assert_int_equal(axp_view_duration(v), 51 * MS);
+    assert_int_equal(script_path(g, "op1"), 10 * MS);
+    assert_int_equal(script_path(g, "op0"), 39 * MS);
+    assert_int_equal(script_wall(g, "op1=0.5"), 46 * MS);
+    assert_int_equal(script_wall(g, "op0=0"), 33 * MS); /* behind others */
+    done(v, g);
+}
+
+/* ---- what is asked for wrongly ------------------------------------------------------ */
+
+static void wrong_changes_are_refused(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {
+        "op9=1", "op0", "=0.5", "op0=", "op0=-1", "op0=x", "wait=0", "idle=0"};
+    axp_view *v = met();
+    axp_graph *g = graph_of(v);
+    axp_replay *r = NULL;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        axp_whatif_options o = {.scale = bad + i, .n_scale = 1};
+        if (axp_whatif(g, &o, &r) == AXP_OK) fail_msg("%s", bad[i]);
+        assert_null(r);
+    }
+    const char *category = "sync=0";
+    axp_whatif_options o = {.scale_category = &category, .n_scale_category = 1};
+    assert_int_equal(axp_whatif(g, &o, &r), AXP_E_INVALID);
+    category = "data=0";
+    assert_int_equal(axp_whatif(g, &o, &r), AXP_OK);
+    axp_replay_destroy(r);
+    r = NULL;
+    o.size = 3;
+    assert_int_equal(axp_whatif(g, &o, &r), AXP_E_INVALID);
+    assert_int_equal(axp_whatif(NULL, NULL, &r), AXP_E_INVALID);
+    assert_null(axp_graph_create(NULL));
+    done(v, g);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(waits_end_with_the_last_to_come),
+        cmocka_unit_test(unknown_ends_are_guessed),
+        cmocka_unit_test(a_lock_is_its_owners_time),
+        cmocka_unit_test(short_waits_are_cut_out),
+        cmocka_unit_test(posts_are_taken_in_their_order),
+        cmocka_unit_test(threads_are_started_and_joined),
+        cmocka_unit_test(own_times_make_a_single_threads_path),
+        cmocka_unit_test(flows_and_steps),
+        cmocka_unit_test(spans_of_a_device_wait_for_their_launch),
+        cmocka_unit_test(wrong_changes_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
