@@ -7,6 +7,7 @@
  * alone can work with it.
  */
 #include "emit/emit_json_out.h"
+#include "emit/emit_machine.h"
 #include "emit/emit_report.h"
 #include "emit/emit_words.h"
 
@@ -477,6 +478,13 @@ static void put_machine(struct axp__json *j, const axp_view *v,
             tick_ns);
     axp__json_known(j, "peak_gflops", gflops > 0, gflops);
     axp__json_known(j, "peak_gbps", gbps > 0, gbps);
+    if (v->machine) {
+        axp__json_object(j, "measured");
+        axp__json_machine(j, v->machine);
+        axp__json_end(j, '}');
+    } else {
+        axp__json_text(j, "measured", NULL);
+    }
     axp__json_end(j, '}');
 }
 
