@@ -24,6 +24,7 @@ import sys
 import tempfile
 import time
 
+os.environ["AXPROF_MACHINE"] = "off"  # measuring it is no cost of a run
 TURNS = int(os.environ.get("BENCH_TURNS", "5"))  # fewer, for a look
 SCALE = float(os.environ.get("BENCH_SCALE", "1"))  # of the rounds, for a look
 ALONE = ["--without", "all", "--with", "memory", "--sample", "off"]

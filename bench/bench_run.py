@@ -24,6 +24,7 @@ import sys
 import tempfile
 import time
 
+os.environ["AXPROF_MACHINE"] = "off"  # measuring it is no cost of a run
 TURNS = int(os.environ.get("BENCH_TURNS", "7"))  # fewer, for a look
 # Threads that spin while they wait are work to perf, and none to axprof.
 PASSIVE = dict(os.environ, OMP_WAIT_POLICY="passive")

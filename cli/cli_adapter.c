@@ -73,7 +73,8 @@ static int check_names(const cli_args *args)
     for (size_t i = 0; i < args->n_given; i++) {
         const char *name = args->given[i].value;
         cli_option_id option = args->given[i].option;
-        bool is_known = option == OPT_run_without && !strcmp(name, "all");
+        bool is_known = option == OPT_run_without &&
+                        (!strcmp(name, "all") || !strcmp(name, "machine"));
         if (option != OPT_run_with && option != OPT_run_without) continue;
         for (size_t k = 0; k < cli_n_adapters; k++)
             if (!strcmp(name, cli_adapters[k].name)) is_known = true;

@@ -12,6 +12,7 @@
 #include <axprof/axprof_read.h>
 
 #include "cli/cli_clock.h"
+#include "cli/cli_machine.h"
 #include "cli/cli_output.h"
 #include "cli/cli_report.h"
 #include "cli/cli_say.h"
@@ -179,10 +180,24 @@ static bool has_ended(void *ctx, const char *part)
     return cli_drains_has_ended(ctx, part);
 }
 
+/* Into the recording of what was seen from outside. */
+static void record_machine(const cli_run *r)
+{
+    const char *without[64], *variable = getenv("AXPROF_MACHINE");
+    size_t n = cli_args_values(r->args, OPT_run_without, without, 64);
+    if (variable && !strcmp(variable, "off")) return;
+    for (size_t i = 0; i < n && i < 64; i++)
+        if (!strcmp(without[i], "machine")) return;
+    axp_machine *m = cli_machine_for_run(r->is_quiet);
+    if (m) axp_machine_record(m);
+    axp_machine_destroy(m);
+}
+
 void cli_run_report(cli_run *r)
 {
     cli_drains_finish(r->drains);
     cli_sampling_stop(&r->sampling);
+    if (r->profiler) record_machine(r);
     if (r->profiler) axp_finish(r->profiler);
     bool is_joined = cli_files_join(&r->files, has_ended, r->drains);
     if (!is_joined) cli_note("%s", axp_last_error());

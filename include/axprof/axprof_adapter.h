@@ -175,6 +175,9 @@ AXP_API void axp_outside_counter(axp_profiler *p, const char *name,
 /* What recording costs here, as a text: processes that find it in AXPROF_COST do
  * not measure it again. */
 AXP_API void axp_outside_cost(char *out, size_t size);
+/* What the machine can do, as axp_machine_record has it, for every recording of
+ * this process. */
+AXP_API void axp_outside_machine(const char *text);
 /* The life of a process of that name; id is its process id. */
 AXP_API void axp_process_begin(axp_profiler *p, const char *name, uint64_t id);
 AXP_API void axp_process_end(axp_profiler *p, const char *name, uint64_t id);

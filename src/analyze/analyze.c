@@ -201,6 +201,8 @@ static axp_findings *make_findings(struct axp__analysis *a)
     axp_findings *f = calloc(1, sizeof *f);
     if (!f) return NULL;
     memcpy(f->threshold, a->threshold, sizeof f->threshold);
+    f->roofs = a->roofs;
+    a->roofs = NULL;
     f->all = calloc(a->n_drafts + 1, sizeof *f->all);
     bool ok = f->all && copy_ignored(f, &a->given);
     f->drafts = a->drafts;
@@ -257,6 +259,15 @@ static void run_rules(struct axp__analysis *a)
 #include "analyze/rules.def"
 }
 
+const struct axp__roof *axp__roof_of(const struct axp__analysis *a,
+                                     const axp_op *op)
+{
+    uintptr_t at = (uintptr_t)op, from = (uintptr_t)a->v->ops;
+    size_t i = (at - from) / sizeof *op;
+    if (at < from || i >= a->v->n_ops || !a->roofs->at[i].is_known) return NULL;
+    return &a->roofs->at[i];
+}
+
 /* ---- the public calls ------------------------------------------------------------------------ */
 
 axp_status axp__analyze(const axp_view *v, const axp_thresholds *thresholds,
@@ -268,16 +279,20 @@ axp_status axp__analyze(const axp_view *v, const axp_thresholds *thresholds,
     axp_status status = axp__thresholds_read(&a, thresholds);
     if (status) return status;
     a.wall = axp__wall_create(v);
-    if (a.wall) {
+    a.roofs =
+        axp__roofs_create(v, a.threshold[AXP__T_low_throughput_peak_gflops],
+                          a.threshold[AXP__T_low_throughput_peak_gbps]);
+    if (a.wall && a.roofs) {
         run_rules(&a);
         group(&a);
         share(&a);
     }
-    if (a.wall && !a.has_failed) f = make_findings(&a);
+    if (a.wall && a.roofs && !a.has_failed) f = make_findings(&a);
     for (size_t i = 0; i < a.n_drafts; i++)
         free(a.drafts[i].description);
     free(a.drafts);
     axp__wall_destroy(a.wall);
+    free(a.roofs);
     if (!f) return axp__fail(AXP_E_NO_MEMORY, "no memory for findings");
     *out = f;
     return AXP_OK;
@@ -312,6 +327,7 @@ void axp_findings_destroy(axp_findings *f)
     for (size_t i = 0; i < f->n_ignored; i++)
         free(f->ignored[i]);
     free(f->ignored);
+    free(f->roofs);
     free(f->drafts);
     free(f->all);
     free(f);

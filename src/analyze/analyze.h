@@ -20,6 +20,7 @@
  */
 #ifndef AXP_ANALYZE_H
 #define AXP_ANALYZE_H
+#include "analyze/analyze_roof.h"
 #include "axprof/axprof_read.h"
 #include "model/model_view.h"
 
@@ -75,6 +76,7 @@ struct axp__analysis {
     axp_thresholds given; /* all 0: none */
     double threshold[AXP__N_THRESHOLDS];
     struct axp__wall *wall;
+    struct axp__roofs *roofs;
     struct axp__draft *drafts;
     size_t n_drafts, cap;
     bool has_failed; /* no memory */
@@ -84,6 +86,7 @@ struct axp_findings {
     axp_finding *all;
     struct axp__draft *drafts; /* own what `all` points at */
     size_t n;
+    struct axp__roofs *roofs;            /* of the view's ops, in their order */
     double threshold[AXP__N_THRESHOLDS]; /* in force */
     char **ignored;                      /* as given; copies */
     size_t n_ignored;
@@ -110,9 +113,9 @@ axp_severity axp__band(double value, const double steps[3]);
     void axp__rule_##id(struct axp__analysis *a);
 #include "analyze/rules.def"
 
-/* What the machine allows an op with FLOPs and bytes declared, in GFLOP/s; 0:
- * its peaks are not known. */
-double axp__roof_gflops(const struct axp__analysis *a, const axp_op *op);
+/* The roof of an op of the view's; NULL: it has none. */
+const struct axp__roof *axp__roof_of(const struct axp__analysis *a,
+                                     const axp_op *op);
 
 /* ---- thresholds (analyze_thresholds.c) --------------------------------------- */
 /* AXP_E_INVALID, and which string it was, if one is not understood. */

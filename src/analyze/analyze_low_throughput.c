@@ -1,26 +1,18 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* LowThroughput: declared work done slowly. docs/rules/low_throughput.md
  *
- * With the machine's peaks the roofline says what could be reached, and the
- * difference is the saving. Without them an operation is slow below a fixed
- * rate, and its time is the bound. */
+ * With the machine's peaks the roofline says what could be reached and what
+ * binds it, and the difference is the saving. Without them an operation is slow
+ * below a fixed rate, and its time is the bound. */
 #include <math.h>
 
 #include "analyze/analyze.h"
 #include "analyze/analyze_wall.h"
 #include "base/base_number.h"
 
-/* LATER: the machine's measured peaks (src/machine) as defaults. */
-double axp__roof_gflops(const struct axp__analysis *a, const axp_op *op)
-{
-    double peak = a->threshold[AXP__T_low_throughput_peak_gflops];
-    double bandwidth = a->threshold[AXP__T_low_throughput_peak_gbps];
-    if (op->device) return 0; /* the peaks are the host's */
-    if (!op->n_flops_calls || op->flops <= 0) return 0;
-    if (bandwidth <= 0 || !op->n_bytes_calls || op->bytes <= 0) return peak;
-    double allowed = op->flops / op->bytes * bandwidth;
-    return peak > 0 ? fmin(peak, allowed) : allowed;
-}
+#define NARROW 8    /* a product with a side below it is mostly moved */
+#define FAR 0.2     /* of the roof: it is not what makes it slow */
+#define BESIDE 20.0 /* times what handing out work takes: a call is short */
 
 static struct axp__draft *add(struct axp__analysis *a, const axp_op *op)
 {
@@ -37,22 +29,96 @@ static struct axp__draft *add(struct axp__analysis *a, const axp_op *op)
     return d;
 }
 
-static void add_below_roof(struct axp__analysis *a, const axp_op *op,
-                           double roof)
+/* ---- below the roof ------------------------------------------------------------ */
+
+/* The least of M, N and K; 0: it has no such shape. */
+static uint32_t narrowest(const struct axp__roof *r)
 {
-    double gflops = axp_op_gflops(op);
-    char reached[32], allowed[32];
+    uint32_t least = 0;
+    for (uint32_t i = 0; r->n_dims == 3 && i < 3; i++)
+        if (!least || r->dims[i] < least) least = r->dims[i];
+    return least;
+}
+
+/* Where no roof is near: what else may be. */
+static const char *advice_from_afar(const struct axp__analysis *a,
+                                    const axp_op *op, const struct axp__roof *r)
+{
+    const struct axp__machine *m = a->v->machine;
+    if (m && r->threads > 1 && m->fork_join_ns > 0 &&
+        (double)op->avg_ns < BESIDE * m->fork_join_ns)
+        return "its calls are short beside what handing work to threads takes: "
+               "join several in one region, or leave them to one thread";
+    return "neither arithmetic nor bandwidth makes it slow: look for work that "
+           "is not vectorised, operations that wait for each other, calls of "
+           "libm, strides, and data that is far away";
+}
+
+/* Of a product. */
+static const char *advice_for_product(uint32_t side, bool has_more)
+{
+    if (side < NARROW)
+        return "a product with so narrow a side is mostly moved, and no library "
+               "makes it fast: join several of them into one, or do it where "
+               "its operands are made";
+    return has_more ? "a BLAS tuned for this machine, and more of its threads"
+                    : "a BLAS tuned for this machine, larger operands in a "
+                      "call, or a type that it computes faster";
+}
+
+/* By what binds it: who waits for memory is not told to use BLAS. */
+static const char *advice(const struct axp__analysis *a, const axp_op *op,
+                          const struct axp__roof *r)
+{
+    const struct axp__machine *m = a->v->machine;
+    uint32_t side = narrowest(r);
+    bool has_more = r->threads && m && r->threads < m->n_threads;
+    if (r->level == AXP_LEVEL_MEMORY)
+        return "memory binds it: move fewer bytes (fuse it with what comes "
+               "before or after, a smaller type, one pass instead of several), "
+               "in order, and with more threads until memory is busy";
+    if (side && r->level == AXP_LEVEL_NONE)
+        return advice_for_product(side, has_more);
+    if (r->share < FAR) return advice_from_afar(a, op, r);
+    if (r->level != AXP_LEVEL_NONE)
+        return "its data fits a cache, which binds it: use what is loaded more "
+               "often (blocks that stay in registers), and wide loads and "
+               "stores";
+    return has_more ? "arithmetic binds it: vectorised code with several "
+                      "independent sums, and more of the machine's threads"
+                    : "arithmetic binds it: vectorised code with several "
+                      "independent sums, or a type that is computed faster";
+}
+
+static void say_roof(struct axp__analysis *a, struct axp__draft *d,
+                     const struct axp__roof *r)
+{
+    char reached[32], allowed[32], part[32], threads[48] = "";
+    if (r->threads)
+        snprintf(threads, sizeof threads, " on %u thread%s", r->threads,
+                 r->threads == 1 ? "" : "s");
+    axp__draft_say(
+        a, d, "reaches %s GFLOP/s, %s %% of the %s that %s%s%s allows",
+        axp__digits3(reached, sizeof reached, r->flops / 1e9),
+        axp__fixed(part, sizeof part, 100 * r->share, r->share < 0.1 ? 1 : 0),
+        axp__digits3(allowed, sizeof allowed, r->roof_flops / 1e9),
+        r->level ? "the bandwidth of " : "", axp__roof_bound(r), threads);
+    axp__draft_metric(d, "roof_gflops", r->roof_flops / 1e9);
+    axp__draft_metric(d, "roof_share", r->share);
+}
+
+static void add_below_roof(struct axp__analysis *a, const axp_op *op,
+                           const struct axp__roof *r)
+{
     struct axp__draft *d = add(a, op);
     if (!d) return;
-    d->fraction = fmax(0, 1 - gflops / roof);
+    d->fraction = fmax(0, 1 - r->share);
     d->confidence = 0.7;
-    d->suggestion = "it has room up to the roof: a library tuned for this "
-                    "machine, vectorised and blocked code, larger operands";
-    axp__draft_say(a, d,
-                   "reaches %s GFLOP/s of the %s that the roofline allows",
-                   axp__digits3(reached, sizeof reached, gflops),
-                   axp__digits3(allowed, sizeof allowed, roof));
+    d->suggestion = advice(a, op, r);
+    say_roof(a, d, r);
 }
+
+/* ---- without peaks ------------------------------------------------------------- */
 
 static void add_below_rate(struct axp__analysis *a, const axp_op *op)
 {
@@ -77,12 +143,13 @@ void axp__rule_low_throughput(struct axp__analysis *a)
                   a->threshold[AXP__T_low_throughput_wall_percent] / 100;
     for (size_t i = 0; i < a->v->n_ops; i++) {
         const axp_op *op = &a->v->ops[i];
-        double gflops = axp_op_gflops(op), roof = axp__roof_gflops(a, op);
+        const struct axp__roof *r = axp__roof_of(a, op);
+        double gflops = axp_op_gflops(op);
         if (!(op->flops > 0) || isnan(gflops)) continue;
-        if (roof > 0) {
-            if (gflops < part * roof &&
+        if (r && r->roof_flops > 0) {
+            if (r->share < part &&
                 (gflops < least || (double)axp__wall_ns(a->wall, op) >= wall))
-                add_below_roof(a, op, roof);
+                add_below_roof(a, op, r);
         } else if (gflops < least) {
             add_below_rate(a, op);
         }

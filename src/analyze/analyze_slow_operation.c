@@ -4,11 +4,13 @@
  *
  * Where its work and the machine's peaks are known, what could be regained is
  * its distance from the roof: most of the time in a product at 95 % of the
- * peak is nothing to act on. Else all of its time is the bound. Waiting is no
- * operation that could be faster: who was waited for is. */
+ * peak is nothing to act on. So it is where the work was declared by the scopes
+ * around it. Else all of its time is the bound. Waiting is no operation that
+ * could be faster: who was waited for is. */
 #include <math.h>
 
 #include "analyze/analyze.h"
+#include "analyze/analyze_above.h"
 #include "analyze/analyze_wall.h"
 #include "base/base_number.h"
 
@@ -55,10 +57,63 @@ static void say_sampled(struct axp__analysis *a, struct axp__draft *d,
     axp__draft_metric(d, "share_error", op->share_error);
 }
 
+/* "reaches 51 % of what arithmetic on 2 threads allows": how far it is. */
+static void say_roof(struct axp__analysis *a, struct axp__draft *d,
+                     const struct axp__roof *r, double share)
+{
+    char part[32], threads[48] = "";
+    if (r->threads)
+        snprintf(threads, sizeof threads, " on %u thread%s", r->threads,
+                 r->threads == 1 ? "" : "s");
+    axp__draft_say(a, d, "reaches %s %% of what %s%s%s allows",
+                   axp__fixed(part, sizeof part, 100 * share, 0),
+                   r->level ? "the bandwidth of " : "", axp__roof_bound(r),
+                   threads);
+    axp__draft_metric(d, "roof_share", share);
+}
+
+static void say_above(struct axp__analysis *a, struct axp__draft *d,
+                      const struct axp__above *above)
+{
+    char reached[32], allowed[32], more[48] = "";
+    if (above->n_more)
+        snprintf(more, sizeof more, " and of %zu more", above->n_more);
+    axp__draft_say(
+        a, d,
+        "it does the work that the scopes around it declare, most of "
+        "it %s GFLOP/s of %s%s",
+        axp__digits3(reached, sizeof reached, above->roof->flops / 1e9),
+        axp__digits3(allowed, sizeof allowed, above->roof->roof_flops / 1e9),
+        more);
+    say_roof(a, d, above->roof, above->share);
+}
+
+/* What of its time could be regained, as far as that is known. */
+static void set_fraction(struct axp__analysis *a, struct axp__draft *d,
+                         const axp_op *op)
+{
+    const struct axp__roof *roof = axp__roof_of(a, op);
+    struct axp__above above;
+    bool is_above = !roof && axp__above_find(a, op, &above);
+    double share = roof ? roof->share : is_above ? above.share : 0;
+    d->is_bound = !roof && !is_above;
+    d->fraction = fmax(0, 1 - share);
+    d->confidence = d->is_bound ? 0.5 : 0.7;
+    if (is_above) {
+        say_above(a, d, &above);
+        d->suggestion =
+            "see the roofline for what binds each of these: far below it, a "
+            "tuned library, larger operands, work that is spread evenly over "
+            "the threads; close to it, the algorithm or the precision";
+    } else if (roof) {
+        say_roof(a, d, roof, share);
+    }
+}
+
 static void add(struct axp__analysis *a, const axp_op *op)
 {
     static const double steps[3] = {25, 35, 50};
-    double percent = 100 * op->time_share, roof = axp__roof_gflops(a, op);
+    double percent = 100 * op->time_share;
     char time[32], part[32];
     struct axp__draft *d =
         axp__draft_add(a, AXP__RULE_slow_operation, op->name);
@@ -67,9 +122,6 @@ static void add(struct axp__analysis *a, const axp_op *op)
     d->specificity = 1;
     d->band = axp__band(percent, steps);
     d->is_capped = true;
-    d->is_bound = roof <= 0;
-    d->fraction = roof > 0 ? fmax(0, 1 - axp_op_gflops(op) / roof) : 1;
-    d->confidence = roof > 0 ? 0.7 : 0.5;
     d->suggestion = suggestion_for(op);
     axp__fixed(part, sizeof part, percent, 1);
     axp_format_ns(time, sizeof time, op->self_ns);
@@ -77,12 +129,13 @@ static void add(struct axp__analysis *a, const axp_op *op)
     axp__draft_metric(d, "total_time_ms", (double)op->total_ns / 1e6);
     if (op->is_sampled) {
         say_sampled(a, d, op, part);
-        return;
+    } else {
+        axp__draft_say(a, d, "takes %s %% of its threads' time: %s in %llu %s",
+                       part, time, (unsigned long long)op->calls,
+                       op->calls == 1 ? "call" : "calls");
+        axp__draft_metric(d, "call_count", (double)op->calls);
     }
-    axp__draft_say(a, d, "takes %s %% of its threads' time: %s in %llu %s",
-                   part, time, (unsigned long long)op->calls,
-                   op->calls == 1 ? "call" : "calls");
-    axp__draft_metric(d, "call_count", (double)op->calls);
+    set_fraction(a, d, op);
 }
 
 /* Functions are judged where nobody marked anything: else they say what the

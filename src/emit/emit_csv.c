@@ -6,7 +6,9 @@
  * known is empty.
  */
 #include <math.h>
+#include <stdlib.h>
 
+#include "analyze/analyze_roof.h"
 #include "emit/emit_name_cache.h"
 #include "emit/emit_export.h"
 #include "emit/emit_record.h"
@@ -39,7 +41,8 @@ static void put_known(struct axp__out *o, bool is_known, double value)
 
 /* ---- operations -------------------------------------------------------------------- */
 
-static void put_op(struct axp__out *o, const axp_op *op, bool has_devices)
+static void put_op(struct axp__out *o, const axp_op *op,
+                   const struct axp__roof *roof, bool has_devices)
 {
     const uint64_t times[] = {op->calls,  op->total_ns, op->self_ns,
                               op->min_ns, op->max_ns,   op->avg_ns,
@@ -63,6 +66,11 @@ static void put_op(struct axp__out *o, const axp_op *op, bool has_devices)
     put_text(o, op->file);
     axp__out_char(o, ',');
     if (op->line > 0) axp__out_i64(o, op->line);
+    put_known(o, roof->is_known && roof->flops > 0, roof->roof_flops / 1e9);
+    put_known(o, roof->is_known, roof->share);
+    axp__out_char(o, ',');
+    if (roof->is_known) put_text(o, axp__roof_bound(roof));
+    put_known(o, roof->threads, roof->threads);
     if (has_devices) axp__out_char(o, ',');
     put_text(o, op->device);
     axp__out_char(o, '\n');
@@ -72,14 +80,18 @@ static void put_op(struct axp__out *o, const axp_op *op, bool has_devices)
 axp_status axp__emit_csv_ops(const axp_view *v, struct axp__out *o)
 {
     bool has_devices = false;
+    struct axp__roofs *roofs = axp__roofs_create(v, 0, 0);
+    if (!roofs) return axp__fail(AXP_E_NO_MEMORY, "no memory to export");
     for (size_t i = 0; i < v->n_ops; i++)
         has_devices |= v->ops[i].device != NULL;
     axp__out_text(o, "name,calls,total_ns,self_ns,min_ns,max_ns,avg_ns,p50_ns,"
                      "p95_ns,p99_ns,time_share,flops,bytes,gflops,gbps,dtype,"
-                     "category,file,line");
+                     "category,file,line,roof_gflops,roof_share,bound_by,"
+                     "roof_threads");
     axp__out_text(o, has_devices ? ",device\n" : "\n");
     for (size_t i = 0; i < v->n_ops; i++)
-        put_op(o, &v->ops[i], has_devices);
+        put_op(o, &v->ops[i], &roofs->at[i], has_devices);
+    free(roofs);
     return AXP_OK;
 }
 

@@ -15,6 +15,7 @@
 #include "emit/emit_name.h"
 #include "emit/emit_path.h"
 #include "emit/emit_report.h"
+#include "emit/emit_roof.h"
 #include "emit/emit_short.h"
 #include "emit/emit_text.h"
 #include "emit/emit_words.h"
@@ -260,6 +261,49 @@ static void put_ops(struct markdown *m, const axp_view *v)
         axp__out_format(m->o, "\nand %zu more, %s self\n", v->n_ops - SHOWN_OPS,
                         axp_format_ns(text, sizeof text, rest));
     axp__out_char(m->o, '\n');
+}
+
+static void put_roof(struct markdown *m, const axp_op *op,
+                     const struct axp__roof *r)
+{
+    axp__cell cell;
+    double roof = r->flops > 0 ? r->roof_flops : r->roof_bytes;
+    begin_row(m, op->name);
+    put_cell(m, r->flops > 0 ? axp__short_rate(cell, r->flops / 1e9) : "");
+    put_cell(m, r->bytes > 0 ? axp__short_rate(cell, r->bytes / 1e9) : "");
+    put_cell(m, axp__short_rate(cell, roof / 1e9));
+    put_cell(m, axp__short_percent(cell, r->share));
+    put_cell(m, axp__roof_bound(r));
+    put_cell(m, r->threads ? axp__short_count(cell, r->threads) : "");
+    if (r->is_impossible) axp__out_text(m->o, " ⚠️");
+    end_row(m);
+}
+
+static void put_roofline(struct markdown *m, const axp_view *v,
+                         const struct axp__roofs *roofs)
+{
+    static const char *const heads[] = {"operation", "GFLOP/s", "GB/s",
+                                        "roof",      "reached", "bound by",
+                                        "threads"};
+    char about[200];
+    size_t n, n_wrong = 0;
+    struct axp__roof_row *rows = axp__roof_rows(v, roofs, &n);
+    if (!rows) m->has_failed = true;
+    if (n) {
+        axp__out_format(m->o, "## Roofline\n\n%s.\n\n",
+                        axp__roof_about_run(&roofs->run, about, sizeof about));
+        put_heads(m, heads, sizeof heads / sizeof *heads, 1);
+    }
+    for (size_t i = 0; i < n && i < SHOWN_OPS; i++) {
+        put_roof(m, &v->ops[rows[i].op], &roofs->at[rows[i].op]);
+        n_wrong += roofs->at[rows[i].op].is_impossible;
+    }
+    if (n_wrong)
+        axp__out_text(m->o,
+                      "\n⚠️ more than the machine can: the declared work "
+                      "is wrong\n");
+    if (n) axp__out_char(m->o, '\n');
+    free(rows);
 }
 
 static void put_function(struct markdown *m, const axp_op *f)
@@ -533,6 +577,7 @@ axp_status axp__emit_markdown(const axp_view *v, const axp_findings *f,
     put_findings(&m, f, axp__shown_findings(f, options), axp__text_unjudged(v));
     put_path(&m, v);
     put_ops(&m, v);
+    put_roofline(&m, v, f->roofs);
     put_functions(&m, v);
     put_heap(&m, v);
     put_memory(&m, v);

@@ -364,7 +364,8 @@ static const char *join_hosts(const struct join *j)
     return text;
 }
 
-/* The first's program, everyone's hosts, the earliest start. */
+/* The first's program, everyone's hosts, the earliest start; the machine of the
+ * first who knows his. */
 static void join_about(struct join *j)
 {
     struct axp__cap_about *a = &j->c->about;
@@ -372,6 +373,7 @@ static void join_about(struct join *j)
     for (size_t i = 1; i < j->n_parts; i++) {
         const struct axp__cap_about *b = &j->parts[i].capture->about;
         if (b->started_ns < a->started_ns) a->started_ns = b->started_ns;
+        if (!a->machine) a->machine = b->machine;
     }
     a->host = join_hosts(j);
 }

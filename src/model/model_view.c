@@ -23,10 +23,11 @@ axp_view *axp__view_make(struct axp__capture *capture)
     v->capture = capture;
     v->stack_names = axp__stack_names_create(capture);
     if (v->stack_names && axp__view_make_index(v) && axp__view_make_lives(v) &&
-        axp__view_make_ops(v) && axp__view_make_tree(v) &&
-        axp__view_make_memory(v) && axp__view_make_heap(v) &&
-        axp__view_make_rows(v) && axp__view_make_rest(v) &&
-        axp__view_make_events(v) && axp__view_make_warnings(v))
+        axp__view_make_machine(v) && axp__view_make_ops(v) &&
+        axp__view_make_tree(v) && axp__view_make_memory(v) &&
+        axp__view_make_heap(v) && axp__view_make_rows(v) &&
+        axp__view_make_rest(v) && axp__view_make_events(v) &&
+        axp__view_make_warnings(v))
         return v;
     axp_view_destroy(v);
     return NULL;
@@ -68,6 +69,7 @@ void axp_view_destroy(axp_view *v)
     if (v->graph) v->free_graph(v->graph);
     axp__stack_names_destroy(v->stack_names);
     v->capture->release(v->capture);
+    free(v->machine);
     free(v->row_keys);
     free(v->lane_of_row);
     free(v->ops);

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "axprof/axprof_read.h"
+#include "machine/machine.h"
 #include "os/os_clock.h"
 #include "tally/tally_capture.h"
 
@@ -43,9 +44,10 @@ struct axp__view_track {
 
 struct axp_view {
     struct axp__capture *capture;
-    uint64_t *row_keys;    /* id << 32 | index, sorted */
-    uint32_t *lane_of_row; /* 1 + its index; 0: none */
-    axp_op *ops;           /* by self time */
+    uint64_t *row_keys;           /* id << 32 | index, sorted */
+    uint32_t *lane_of_row;        /* 1 + its index; 0: none */
+    struct axp__machine *machine; /* that it ran on; NULL: not known */
+    axp_op *ops;                  /* by self time */
     const axp_op **ops_by_name;
     size_t n_ops;
     axp_process_info *processes; /* seen from outside, by total time */
@@ -174,6 +176,7 @@ bool axp__view_has_waits(const axp_view *v);
 /* Each fills its part; false: no memory. In this order. */
 bool axp__view_make_index(axp_view *v);
 bool axp__view_make_lives(axp_view *v); /* of rows; wall time */
+bool axp__view_make_machine(axp_view *v);
 bool axp__view_make_ops(axp_view *v);
 bool axp__view_make_tree(axp_view *v);
 bool axp__view_make_memory(axp_view *v);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* The timeline's other events: marks, counters, steps, async spans, flows,
  * and what is said of the innermost scope (work, category). */
+#include <errno.h>
 #include <string.h>
 
 #include "axprof/axprof_adapter.h"
@@ -286,6 +287,13 @@ void axp_thread_name(axp_profiler *p, const char *name)
         axp__lane_warn_name(lane, id);
     axp__put(&lane->name, id);
     axp__leave(lane);
+}
+
+void axp_outside_machine(const char *text)
+{
+    int keep = errno;
+    if (text) axp__name_register_as(AXP__KIND_MACHINE, text, NULL);
+    errno = keep;
 }
 
 void axp_outside_row(axp_profiler *p)

@@ -90,6 +90,8 @@ bool axp__cap_list_names(struct axp__capture *c)
         if (axp__kind_of(name.flags) == AXP__KIND_MODULE &&
             !axp__cap_add_module(c, name.text, strlen(name.text)))
             return false;
+        if (axp__kind_of(name.flags) == AXP__KIND_MACHINE && !c->about.machine)
+            c->about.machine = name.text;
         if (axp__kind_of(name.flags) != AXP__KIND_DEVICE || !device) continue;
         if (!c->devices)
             c->devices = axp__cap_take(c, AXP__DEVICES, sizeof(char *));

@@ -78,7 +78,7 @@ def environment_for(axprof, path, folder):
     keep = {k: v for k, v in os.environ.items()
             if k in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "HOME")}
     return dict(keep, PATH=f"{tools}:/usr/bin:/bin", LC_ALL="C.UTF-8",
-                TESTS=str(path.parent))
+                TESTS=str(path.parent), AXPROF_MACHINE="off")
 
 
 def run_transcript(axprof, path, update):

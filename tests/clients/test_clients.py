@@ -35,6 +35,7 @@ class Client:
                         self.moved / "lib" / "x").parent
         self.env = {k: v for k, v in os.environ.items()
                     if not k.startswith(("AXP", "PKG_CONFIG", "LD_LIBRARY"))}
+        self.env["AXPROF_MACHINE"] = "off"
 
     def call(self, *command, **more):
         command = [str(c) for c in command]

@@ -7,7 +7,7 @@ import os from "node:os";
 import path from "node:path";
 import {assert, test} from "./harness.mjs";
 
-const run = (program, args) => execFileSync(program, args, {encoding: "utf8", maxBuffer: 1 << 28, stdio: ["ignore", "pipe", "pipe"], env: {...process.env, OMP_WAIT_POLICY: "passive"}});
+const run = (program, args) => execFileSync(program, args, {encoding: "utf8", maxBuffer: 1 << 28, stdio: ["ignore", "pipe", "pipe"], env: {...process.env, OMP_WAIT_POLICY: "passive", AXPROF_MACHINE: "off"}});
 
 /** Operations as the page has them, under the names that the JSON report uses. */
 const opsOf = (page) => page.evaluate(() => {

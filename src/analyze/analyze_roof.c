@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* What binds an operation; see analyze_roof.h. */
+#include "analyze/analyze_roof.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "analyze/analyze_team.h"
+
+const char *axp__roof_bound(const struct axp__roof *r)
+{
+    if (!r->is_known) return "";
+    const char *level = axp__machine_level_word(r->level);
+    return level ? level : "arithmetic";
+}
+
+static bool is_sane(double value)
+{
+    return isfinite(value) && value > 0;
+}
+
+/* ---- what is allowed ------------------------------------------------------------- */
+
+struct peaks {                    /* a second */
+    const struct axp__machine *m; /* NULL: given */
+    double flops, bytes;          /* given; 0: none */
+};
+
+static double compute_peak(const struct peaks *p, axp_dtype dtype,
+                           uint32_t threads)
+{
+    if (!p->m) return p->flops;
+    const struct axp__machine_compute *c = axp__machine_compute_of(p->m, dtype);
+    return c ? axp__machine_scaled(p->m, c->one.best, c->all.best, threads) : 0;
+}
+
+static double bandwidth(const struct peaks *p, size_t i, uint32_t threads)
+{
+    if (!p->m) return p->bytes;
+    const struct axp__machine_memory *is = &p->m->memory[i];
+    return axp__machine_scaled(
+        p->m, fmax(is->read_one.best, is->triad_one.best),
+        fmax(is->read_all.best, is->triad_all.best), threads);
+}
+
+static size_t n_levels(const struct peaks *p)
+{
+    return p->m ? p->m->n_memory : p->bytes > 0;
+}
+
+/* The level that holds so many bytes, when so many threads have a part. */
+static size_t level_of(const struct peaks *p, double bytes, uint32_t threads)
+{
+    size_t n = n_levels(p);
+    for (size_t i = 0; p->m && i + 1 < n; i++) {
+        const struct axp__machine_memory *is = &p->m->memory[i];
+        uint64_t caches = (threads + is->shared - 1) / is->shared;
+        if (bytes <= (double)is->bytes * (double)caches &&
+            bandwidth(p, i, threads) > 0)
+            return i;
+    }
+    return n - 1;
+}
+
+/* With the level's bandwidth. */
+static void set_roof(struct axp__roof *r, const struct peaks *p, size_t level)
+{
+    double bw =
+        n_levels(p) && is_sane(r->bytes) ? bandwidth(p, level, r->threads) : 0;
+    double peak = r->flops > 0 ? compute_peak(p, r->dtype, r->threads) : 0;
+    r->roof_bytes = bw;
+    r->roof_flops = peak;
+    r->level = AXP_LEVEL_NONE;
+    if (bw > 0 && r->flops > 0) {
+        double allowed = r->flops / r->bytes * bw;
+        if (peak <= 0 || allowed < peak) r->roof_flops = allowed;
+        if (peak <= 0 || allowed < peak)
+            r->level = p->m ? p->m->memory[level].level : AXP_LEVEL_MEMORY;
+    } else if (bw > 0) {
+        r->level = p->m ? p->m->memory[level].level : AXP_LEVEL_MEMORY;
+    }
+    double reached = r->flops > 0 ? r->flops : r->bytes;
+    double roof = r->flops > 0 ? r->roof_flops : r->roof_bytes;
+    r->is_known = is_sane(roof) && is_sane(reached);
+    r->share = r->is_known ? reached / roof : 0;
+}
+
+/* Who is faster than a level had its data in a faster one. */
+static void find_level(struct axp__roof *r, const struct peaks *p,
+                       double call_bytes)
+{
+    size_t level = n_levels(p) ? level_of(p, call_bytes, r->threads) : 0;
+    set_roof(r, p, level);
+    while (r->share > AXP__ROOF_MOST && r->level != AXP_LEVEL_NONE && level) {
+        level--;
+        if (bandwidth(p, level, r->threads) > 0) set_roof(r, p, level);
+    }
+}
+
+/* ---- an operation ------------------------------------------------------------------- */
+
+static struct axp__roof roof_of(const axp_op *op, const struct peaks *p,
+                                const struct axp__team *team, uint32_t most)
+{
+    struct axp__roof r = {0};
+    bool has_flops = op->n_flops_calls && op->flops_ns && is_sane(op->flops);
+    bool has_bytes = op->n_bytes_calls && op->bytes_ns && is_sane(op->bytes);
+    if (op->device || op->is_wait || op->is_sampled) return r;
+    if (!has_flops && !has_bytes) return r;
+    uint32_t at_once = p->m ? team->at_once : 1;
+    r.at_once = at_once;
+    r.threads = p->m ? at_once * team->size : 0;
+    if (p->m && r.threads > p->m->n_threads) r.threads = p->m->n_threads;
+    r.dtype = op->dtype;
+    r.n_dims = team->n_dims;
+    memcpy(r.dims, team->dims, sizeof r.dims);
+    if (has_flops) r.flops = op->flops / (double)op->flops_ns * 1e9 * at_once;
+    if (has_bytes) r.bytes = op->bytes / (double)op->bytes_ns * 1e9 * at_once;
+    double set =
+        has_bytes ? op->bytes / (double)op->n_bytes_calls * at_once : 0;
+    find_level(&r, p, set);
+    if (r.share > AXP__ROOF_MOST && p->m && r.threads < most) {
+        r.threads = most;
+        r.is_raised = true;
+        find_level(&r, p, set);
+    }
+    r.is_impossible = r.is_known && r.share > AXP__ROOF_MOST;
+    if (!r.is_known) r = (struct axp__roof){0};
+    return r;
+}
+
+/* ---- all of them ---------------------------------------------------------------------- */
+
+static void set_run(struct axp__roof_run *run, const axp_view *v,
+                    const struct peaks *p)
+{
+    double seconds = (double)v->duration_ns / 1e9;
+    run->flops_per_s =
+        seconds > 0 && is_sane(run->flops) ? run->flops / seconds : 0;
+    const struct axp__machine_compute *c =
+        p->m ? axp__machine_compute_of(p->m, run->dtype) : NULL;
+    run->threads = p->m ? p->m->n_threads : 0;
+    run->peak = compute_peak(p, run->dtype, run->threads);
+    run->isa = c ? c->isa : NULL;
+}
+
+struct axp__roofs *axp__roofs_create(const axp_view *v, double peak_gflops,
+                                     double peak_gbps)
+{
+    struct axp__roofs *roofs =
+        calloc(1, sizeof *roofs + v->n_ops * sizeof *roofs->at);
+    struct axp__team *teams = axp__teams_create(v, roofs ? &roofs->run : NULL);
+    bool is_given = peak_gflops > 0 || peak_gbps > 0;
+    struct peaks p = {is_given ? NULL : v->machine, peak_gflops * 1e9,
+                      peak_gbps * 1e9};
+    if (!roofs || !teams) {
+        free(roofs);
+        free(teams);
+        return NULL;
+    }
+    uint32_t most = p.m ? p.m->n_threads : 0;
+    if (v->n_threads < most) most = (uint32_t)v->n_threads;
+    roofs->n = v->n_ops;
+    for (size_t i = 0; i < v->n_ops; i++)
+        roofs->at[i] = roof_of(&v->ops[i], &p, &teams[i], most);
+    set_run(&roofs->run, v, &p);
+    free(teams);
+    return roofs;
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Threads of operations, by the lanes' call trees; see analyze_team.h.
+ *
+ * A region of OpenMP is a scope of kind FUNCTION on each thread of its team:
+ * below what began it on one, outermost on the others. */
+#include "analyze/analyze_team.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define MOST_UP 256 /* levels of a tree that are looked at from below */
+
+struct sums {                 /* by name */
+    double ticks, most_ticks; /* over lanes; of one */
+    uint32_t n_outermost;     /* lanes where it is */
+    uint32_t team;            /* of a region below it */
+    uint32_t last_lane;       /* 1 + the one that was added last */
+    double lane_ticks;
+    uint32_t n_dims, dims[6];
+};
+
+struct walk {
+    const axp_view *v;
+    struct sums *of; /* by name */
+    uint32_t n_names;
+    double flops[AXP_C128 + 1]; /* by type */
+};
+
+static bool is_known(const struct walk *w, uint32_t name)
+{
+    return name < w->n_names;
+}
+
+/* ---- first: where it is outermost, how long on each lane ------------------------- */
+
+static void add_node(struct walk *w, uint32_t lane,
+                     const struct axp__cap_node *n)
+{
+    struct sums *s = &w->of[n->name];
+    if (s->last_lane != lane + 1) {
+        s->last_lane = lane + 1;
+        s->lane_ticks = 0;
+    }
+    if (n->is_recursive) return;
+    s->ticks += (double)n->total_ticks;
+    s->lane_ticks += (double)n->total_ticks;
+    s->most_ticks = fmax(s->most_ticks, s->lane_ticks);
+}
+
+static void add_lane(struct walk *w, uint32_t at)
+{
+    const struct axp__cap_lane *lane = &w->v->capture->lanes[at];
+    for (uint32_t i = 1; i < lane->n_nodes; i++) {
+        const struct axp__cap_node *n = &lane->nodes[i];
+        if (!is_known(w, n->name)) continue;
+        add_node(w, at, n);
+        if (!n->parent) w->of[n->name].n_outermost++;
+    }
+    for (uint32_t i = 0; i < lane->n_ops; i++) {
+        const struct axp__cap_op *op = &lane->ops[i];
+        if (!is_known(w, op->name) || !op->n_dims || op->n_dims > 6) continue;
+        w->of[op->name].n_dims = op->n_dims;
+        memcpy(w->of[op->name].dims, op->dims, sizeof op->dims);
+    }
+}
+
+/* ---- then: who is above ------------------------------------------------------------- */
+
+/* The region's team works for all that it is below. */
+static void tell_above(struct walk *w, const struct axp__cap_lane *lane,
+                       uint32_t i)
+{
+    const struct axp__cap_node *n = &lane->nodes[i];
+    uint32_t team = 1 + w->of[n->name].n_outermost;
+    int k = 0;
+    for (int32_t up = n->parent; up > 0 && k < MOST_UP;
+         up = lane->nodes[up].parent, k++) {
+        uint32_t name = lane->nodes[up].name;
+        if (is_known(w, name) && w->of[name].team < team)
+            w->of[name].team = team;
+    }
+}
+
+static bool is_declared_above(const struct axp__cap_lane *lane, uint32_t i)
+{
+    int k = 0;
+    for (int32_t up = lane->nodes[i].parent; up > 0 && k < MOST_UP;
+         up = lane->nodes[up].parent, k++)
+        if (lane->nodes[up].n_flops_calls) return true;
+    return false;
+}
+
+static void look_up(struct walk *w, const struct axp__cap_lane *lane)
+{
+    for (uint32_t i = 1; i < lane->n_nodes; i++) {
+        const struct axp__cap_node *n = &lane->nodes[i];
+        if (!is_known(w, n->name)) continue;
+        if (n->parent > 0 && w->of[n->name].n_outermost &&
+            axp__view_kind(w->v, n->name) == AXP__KIND_FUNCTION)
+            tell_above(w, lane, i);
+        if (n->n_flops_calls && isfinite(n->flops) && n->flops > 0 &&
+            !is_declared_above(lane, i))
+            w->flops[n->dtype <= AXP_C128 ? n->dtype : 0] += n->flops;
+    }
+}
+
+/* ---- by operation ----------------------------------------------------------------------- */
+
+struct found {
+    const char *name;
+    uint32_t id;
+};
+
+static int by_pointer(const void *a, const void *b)
+{
+    const struct found *x = a, *y = b;
+    return ((uintptr_t)x->name > (uintptr_t)y->name) -
+           ((uintptr_t)x->name < (uintptr_t)y->name);
+}
+
+static void set_team(struct axp__team *to, const struct sums *s)
+{
+    double at_once = s->most_ticks > 0 ? s->ticks / s->most_ticks : 1;
+    *to = (struct axp__team){.at_once = (uint32_t)fmax(1, at_once + 0.5),
+                             .size = s->team ? s->team : 1,
+                             .n_dims = s->n_dims};
+    memcpy(to->dims, s->dims, sizeof to->dims);
+}
+
+static bool set_teams(const struct walk *w, struct axp__team *teams)
+{
+    struct found *names = malloc((w->n_names + 1) * sizeof *names);
+    size_t n = 0;
+    if (!names) return false;
+    for (uint32_t i = 0; i < w->n_names; i++)
+        if (w->of[i].last_lane)
+            names[n++] = (struct found){axp__view_name(w->v, i), i};
+    if (n) qsort(names, n, sizeof *names, by_pointer);
+    for (size_t i = 0; i < w->v->n_ops; i++) {
+        struct found key = {w->v->ops[i].name, 0};
+        const struct found *at =
+            n ? bsearch(&key, names, n, sizeof key, by_pointer) : NULL;
+        struct sums none = {0};
+        set_team(&teams[i], at ? &w->of[at->id] : &none);
+    }
+    free(names);
+    return true;
+}
+
+static void set_run(const struct walk *w, struct axp__roof_run *run)
+{
+    double most = 0;
+    for (int i = 0; i <= AXP_C128; i++) {
+        run->flops += w->flops[i];
+        if (w->flops[i] <= most) continue;
+        most = w->flops[i];
+        run->dtype = (axp_dtype)i;
+    }
+}
+
+struct axp__team *axp__teams_create(const axp_view *v,
+                                    struct axp__roof_run *run)
+{
+    const struct axp__capture *c = v->capture;
+    struct walk w = {.v = v, .n_names = c->n_names};
+    struct axp__team *teams = calloc(v->n_ops + 1, sizeof *teams);
+    w.of = calloc(w.n_names + (size_t)1, sizeof *w.of);
+    bool ok = teams && w.of;
+    for (uint32_t i = 0; ok && i < c->n_lanes; i++)
+        if (!c->lanes[i].is_track) add_lane(&w, i);
+    for (uint32_t i = 0; ok && i < c->n_lanes; i++)
+        if (!c->lanes[i].is_track) look_up(&w, &c->lanes[i]);
+    ok = ok && set_teams(&w, teams);
+    if (ok && run) set_run(&w, run);
+    free(w.of);
+    if (ok) return teams;
+    free(teams);
+    return NULL;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* How many threads work on an operation: those that call it, and the team of an
+ * OpenMP region below its calls. */
+#ifndef AXP_ANALYZE_TEAM_H
+#define AXP_ANALYZE_TEAM_H
+#include "analyze/analyze_roof.h"
+
+struct axp__team {
+    uint32_t at_once; /* threads that call it, as many as have time like the one
+                       * that has most; 1 at least */
+    uint32_t size;    /* threads of a region below a call; 1: none */
+    uint32_t n_dims, dims[6];
+};
+
+/* Of the view's ops, in their order; malloc, NULL: no memory. Adds up what the
+ * run declared. */
+struct axp__team *axp__teams_create(const axp_view *v,
+                                    struct axp__roof_run *run);
+
+#endif

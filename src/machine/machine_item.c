@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Rounds of trials; see machine_item.h. */
+#include "machine/machine_item.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define MOST_PASSES (1ull << 40)
+
+double axp__items_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+struct axp__item *axp__items_add(struct axp__items *s, struct axp__item item)
+{
+    if (s->n == AXP__MOST_ITEMS) return NULL;
+    s->all[s->n] = item;
+    return &s->all[s->n++];
+}
+
+bool axp__items_tell(struct axp__items *s, double part, const char *what)
+{
+    const axp_machine_options *o = s->options;
+    if (axp__items_now() > s->limit_s) s->is_stopped = true;
+    if (!s->is_stopped && o && o->progress &&
+        o->progress(part < 1 ? part : 1, what, o->ctx))
+        s->is_stopped = true;
+    return s->is_stopped;
+}
+
+/* ---- a trial ------------------------------------------------------------------ */
+
+static void run_one(void *ctx, uint32_t thread)
+{
+    const struct axp__item *item = ctx;
+    item->run(item, thread, item->passes);
+}
+
+static double time_of(struct axp__items *s, struct axp__item *item)
+{
+    return axp__crew_run(s->crew, item->threads, run_one, item);
+}
+
+/* How many passes take as long as a trial. */
+static void find_passes(struct axp__items *s, struct axp__item *item)
+{
+    item->passes = 1;
+    for (int i = 0; i < 40 && item->passes < MOST_PASSES; i++) {
+        double took = time_of(s, item);
+        if (took >= s->trial_s / 2) return;
+        double times = took > 0 ? s->trial_s / took : 16;
+        if (times > 16) times = 16;
+        if (times < 2) times = 2;
+        item->passes = (uint64_t)((double)item->passes * times);
+    }
+}
+
+static void try_once(struct axp__items *s, struct axp__item *item)
+{
+    if (!item->passes) find_passes(s, item);
+    double took = time_of(s, item);
+    double work = item->work * (double)item->passes * item->threads;
+    if (took > 0 && item->n_trials < AXP__MOST_TRIALS)
+        item->rates[item->n_trials++] = (float)(work / took);
+}
+
+/* ---- all of them ----------------------------------------------------------------- */
+
+static int by_rate(const void *a, const void *b)
+{
+    float x = *(const float *)a, y = *(const float *)b;
+    return (x > y) - (x < y);
+}
+
+/* Of several items for one figure the best. */
+static void finish(struct axp__item *item)
+{
+    if (!item->n_trials) return;
+    qsort(item->rates, item->n_trials, sizeof *item->rates, by_rate);
+    double best = (double)item->rates[item->n_trials - 1];
+    double middle = (double)item->rates[item->n_trials / 2];
+    if (best > item->to->best)
+        *item->to = (struct axp__figure){best, 1 - middle / best};
+}
+
+void axp__items_measure(struct axp__items *s)
+{
+    double began = axp__items_now(), all = s->end_s - began;
+    for (int round = 0; round < AXP__MOST_TRIALS; round++) {
+        for (size_t i = 0; i < s->n; i++) {
+            double part = (axp__items_now() - began) / all;
+            if (axp__items_tell(s, part, s->all[i].what)) break;
+            try_once(s, &s->all[i]);
+        }
+        if (s->is_stopped || axp__items_now() >= s->end_s) break;
+    }
+    for (size_t i = 0; i < s->n; i++)
+        finish(&s->all[i]);
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Measuring: the kernels compute what they say, the time is kept, whoever wants
+ * it to stop is heard. How fast they are is the bench's. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "machine/machine.h"
+#include "machine/machine_crew.h"
+#include "machine/machine_kernel.h"
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* Every one that the processor has runs, and leaves callers' registers alone. */
+static void kernels_run(void **state)
+{
+    struct axp__kernel all[48];
+    size_t n = axp__kernels(all, 48), n_f32 = 0, n_f64 = 0;
+    (void)state;
+    volatile double kept[16];
+    for (int i = 0; i < 16; i++)
+        kept[i] = i * 1.5;
+    for (size_t i = 0; i < n; i++) {
+        double a = kept[1], b = kept[2], c = kept[3];
+        all[i].run(3);
+        assert_true(a == 1.5 && b == 3 && c == 4.5);
+        assert_true(all[i].flops > 0);
+        n_f32 += all[i].dtype == AXP_F32;
+        n_f64 += all[i].dtype == AXP_F64;
+    }
+    assert_true(n_f32 >= 1 && n_f64 >= 1);
+    axp__kernel_chain(3);
+    assert_int_equal(axp__kernels(all, 1), 1);
+}
+
+/* to = a + 3 b, of all bytes and no others. */
+static void streams_move(void **state)
+{
+    struct axp__stream all[8];
+    size_t n = axp__streams(all, 8), bytes = 5 * AXP__STREAM_BYTES;
+    size_t count = bytes / sizeof(double);
+    double *m = aligned_alloc(64, 4 * bytes);
+    (void)state;
+    assert_non_null(m);
+    for (size_t i = 0; i < n; i++) {
+        if (all[i].read) all[i].read(m, bytes);
+        if (!all[i].triad) continue;
+        for (size_t k = 0; k < 4 * count; k++)
+            m[k] = (double)k;
+        all[i].triad(m, m + count, m + 2 * count, bytes);
+        for (size_t k = 0; k < count; k++)
+            assert_true(m[k] == m[count + k] + 3 * m[2 * count + k]);
+        for (size_t k = count; k < 4 * count; k++)
+            assert_true(m[k] == (double)k);
+    }
+    free(m);
+    assert_true(n >= 1);
+}
+
+struct met {
+    atomic_int n;
+    atomic_uint mask;
+};
+
+static void meet(void *ctx, uint32_t thread)
+{
+    struct met *met = ctx;
+    atomic_fetch_add(&met->n, 1);
+    atomic_fetch_or(&met->mask, 1u << thread);
+    usleep(2000);
+}
+
+static void crew_works_together(void **state)
+{
+    struct axp__crew *crew = axp__crew_create(3);
+    struct met met = {0};
+    (void)state;
+    assert_non_null(crew);
+    assert_int_equal(axp__crew_size(crew), 3);
+    double took = axp__crew_run(crew, 2, meet, &met);
+    assert_int_equal(atomic_load(&met.n), 2);
+    assert_int_equal(atomic_load(&met.mask), 3);
+    assert_true(took >= 0.002);
+    for (int i = 0; i < 100; i++)
+        axp__crew_run(crew, 1 + (uint32_t)i % 5, meet, &met);
+    assert_int_equal(atomic_load(&met.mask), 7);
+    axp__crew_destroy(crew);
+    axp__crew_destroy(NULL);
+}
+
+static void short_form_keeps_its_time(void **state)
+{
+    struct axp__machine m;
+    axp_machine_options o = {.is_short = true};
+    (void)state;
+    double began = now();
+    axp__machine_measure(&m, &o);
+    assert_true(now() - began < 10); /* 3 s, but for what else runs here */
+    assert_true(m.n_compute >= 2 && m.compute[0].one.best > 0);
+    assert_true(m.is_short && m.n_blas == 0);
+    assert_true(m.n_threads >= 1 && m.n_threads <= m.n_allowed);
+    for (size_t i = 0; i < m.n_compute; i++)
+        assert_true(m.compute[i].one.spread >= 0 &&
+                    m.compute[i].one.spread < 1);
+}
+
+static int stop_at_once(double part, const char *what, void *ctx)
+{
+    int *n = ctx;
+    assert_true(part >= 0 && part <= 1);
+    assert_non_null(what);
+    return ++*n >= 3;
+}
+
+static void stops_when_told(void **state)
+{
+    struct axp__machine m;
+    int n = 0;
+    axp_machine_options o = {.progress = stop_at_once, .ctx = &n};
+    (void)state;
+    double began = now();
+    axp__machine_measure(&m, &o);
+    assert_int_equal(n, 3);
+    assert_true(m.is_partial);
+    assert_true(now() - began < 5);
+    assert_int_equal(m.n_blas, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(kernels_run),
+        cmocka_unit_test(streams_move),
+        cmocka_unit_test(crew_works_together),
+        cmocka_unit_test(short_form_keeps_its_time),
+        cmocka_unit_test(stops_when_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

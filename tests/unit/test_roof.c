@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The roofline against sums by hand, on a machine and a clock of the test's
+ * own: one thread computes 100 GFLOP/s of f32 and 50 of f64, four 400 and 200;
+ * a cache of 1 MiB gives each 100 GB/s, memory one 10 and all 20. */
+#include "test_support.h"
+
+#include <math.h>
+#include <pthread.h>
+
+#include "analyze/analyze.h"
+#include "axprof/axprof_adapter.h"
+#include "model/model_view.h"
+
+#define MS 1000000u
+
+static const char machine[] =
+    "axprof-machine 1\n"
+    "cpu A test\n"
+    "arch none\n"
+    "counts 4 4 4 4 1 1\n"
+    "threads 5000 1000\n"
+    "hz 3000000000 0\n"
+    "compute f32 fma 100000000000 0 400000000000 0\n"
+    "compute f32 old 10000000000 0 40000000000 0\n"
+    "compute f64 fma 50000000000 0 200000000000 0\n"
+    "memory L2 1048576 1 100000000000 0 400000000000 0 90000000000 0 "
+    "380000000000 0\n"
+    "memory memory 99999999999 4 8000000000 0 20000000000 0 10000000000 0 "
+    "19000000000 0\n"
+    "end\n";
+
+static void work(axp_profiler *p, const char *name, axp_work w, uint64_t ns)
+{
+    axp_start_work(p, name, w);
+    ts_tick(ns);
+    axp_stop(p, name);
+}
+
+static void assert_near(double a, double b)
+{
+    ts_assert_between(b - fabs(b) * 1e-6, a, b + fabs(b) * 1e-6);
+}
+
+struct seen {
+    axp_view *v;
+    axp_findings *f;
+};
+
+static struct seen look(axp_profiler *p)
+{
+    struct seen s = {ts_snapshot(p), NULL};
+    s.f = axp_analyze(s.v, NULL);
+    assert_non_null(s.f);
+    return s;
+}
+
+static void leave(struct seen s, axp_profiler *p)
+{
+    axp_findings_destroy(s.f);
+    axp_view_destroy(s.v);
+    axp_profiler_destroy(p);
+}
+
+static const struct axp__roof *roof(struct seen s, const char *name)
+{
+    for (size_t i = 0; i < s.v->n_ops; i++)
+        if (!strcmp(s.v->ops[i].name, name)) return &s.f->roofs->at[i];
+    fail_msg("no %s", name);
+    return NULL;
+}
+
+static const axp_finding *finding(struct seen s, const char *name)
+{
+    for (size_t i = 0; i < axp_findings_count(s.f); i++)
+        if (!strcmp(axp_findings_at(s.f, i)->name, name))
+            return axp_findings_at(s.f, i);
+    return NULL;
+}
+
+static void arithmetic(void **state)
+{
+    axp_profiler *p = ts_profiler();
+    (void)state;
+    work(p, "f32", (axp_work){.flops = 1e9, .dtype = AXP_F32}, 20 * MS);
+    work(p, "f64", (axp_work){.flops = 1e9, .dtype = AXP_F64}, 40 * MS);
+    work(p, "any", (axp_work){.flops = 1e9}, 20 * MS);
+    work(p, "dense", (axp_work){.flops = 1e9, .bytes = 1e6}, 20 * MS);
+    struct seen s = look(p);
+    assert_near(roof(s, "f32")->roof_flops, 100e9);
+    assert_near(roof(s, "f32")->share, 0.5);
+    assert_int_equal(roof(s, "f32")->threads, 1);
+    assert_string_equal(axp__roof_bound(roof(s, "f32")), "arithmetic");
+    assert_near(roof(s, "f64")->roof_flops, 50e9);
+    assert_near(roof(s, "f64")->share, 0.5);
+    assert_near(roof(s, "any")->roof_flops, 100e9);
+    assert_string_equal(axp__roof_bound(roof(s, "dense")), "arithmetic");
+    /* 4e9 FLOPs in 100 ms, most of them f32 or not told */
+    assert_near(s.f->roofs->run.flops, 4e9);
+    assert_near(s.f->roofs->run.flops_per_s, 40e9);
+    assert_near(s.f->roofs->run.peak, 400e9);
+    leave(s, p);
+}
+
+static void bandwidth(void **state)
+{
+    axp_profiler *p = ts_profiler();
+    (void)state;
+    /* 1 FLOP a byte: memory allows 10 GFLOP/s; half of one: the cache 50 */
+    work(p, "far", (axp_work){.flops = 1e8, .bytes = 1e8}, 20 * MS);
+    for (int i = 0; i < 100; i++)
+        work(p, "near", (axp_work){.flops = 5e5, .bytes = 1e6}, MS / 25);
+    work(p, "moved", (axp_work){.bytes = 1e8}, 20 * MS);
+    struct seen s = look(p);
+    assert_string_equal(axp__roof_bound(roof(s, "far")), "memory");
+    assert_near(roof(s, "far")->roof_flops, 10e9);
+    assert_near(roof(s, "far")->share, 0.5);
+    assert_string_equal(axp__roof_bound(roof(s, "near")), "L2");
+    assert_near(roof(s, "near")->roof_flops, 50e9);
+    assert_near(roof(s, "near")->share, 0.25);
+    assert_true(roof(s, "moved")->flops == 0);
+    assert_near(roof(s, "moved")->roof_bytes, 10e9);
+    assert_near(roof(s, "moved")->share, 0.5);
+    leave(s, p);
+}
+
+/* More than memory can, but not more than a cache: it was there. More than
+ * anything can: the declared work is wrong. */
+static void too_fast(void **state)
+{
+    axp_profiler *p = ts_profiler();
+    (void)state;
+    work(p, "cached", (axp_work){.flops = 5e7, .bytes = 1e8}, 2 * MS);
+    work(p, "wrong", (axp_work){.flops = 1e12}, 1000 * MS);
+    work(p, "nearly", (axp_work){.flops = 1.04e9}, 10 * MS);
+    struct seen s = look(p);
+    assert_string_equal(axp__roof_bound(roof(s, "cached")), "L2");
+    assert_near(roof(s, "cached")->share, 0.5);
+    assert_false(roof(s, "cached")->is_impossible);
+    assert_true(roof(s, "wrong")->is_impossible);
+    assert_near(roof(s, "wrong")->share, 10);
+    assert_false(roof(s, "nearly")->is_impossible);
+    FILE *out = tmpfile();
+    char text[20000] = "";
+    assert_int_equal(axp_report_write(s.v, AXP_FORMAT_TEXT, out), AXP_OK);
+    rewind(out);
+    assert_true(fread(text, 1, sizeof text - 1, out) > 0);
+    fclose(out);
+    assert_non_null(strstr(text, "the declared work is wrong"));
+    assert_non_null(strstr(text, "Roofline"));
+    leave(s, p);
+}
+
+struct job {
+    axp_profiler *p;
+    const char *name;
+    axp_work w;
+    uint64_t ns;
+};
+
+static void *run_job(void *ctx)
+{
+    struct job *j = ctx;
+    work(j->p, j->name, j->w, j->ns);
+    return NULL;
+}
+
+static void on_thread(struct job j)
+{
+    pthread_t t;
+    assert_int_equal(pthread_create(&t, NULL, run_job, &j), 0);
+    pthread_join(t, NULL);
+}
+
+/* Two threads have the roof of two. */
+static void threads(void **state)
+{
+    axp_profiler *p = ts_profiler();
+    struct job compute = {p, "both", {.flops = 1e9}, 20 * MS};
+    struct job move = {p, "move", {.bytes = 1e8}, 20 * MS};
+    struct job mostly = {p, "mostly", {.flops = 1e9}, 20 * MS};
+    struct job beside = {p, "mostly", {.flops = 1e6}, 20000};
+    (void)state;
+    on_thread(compute);
+    on_thread(compute);
+    on_thread(move);
+    on_thread(move);
+    on_thread(mostly);
+    on_thread(beside);
+    struct seen s = look(p);
+    assert_int_equal(roof(s, "both")->threads, 2);
+    assert_near(roof(s, "both")->flops, 100e9);
+    assert_near(roof(s, "both")->roof_flops, 200e9);
+    assert_int_equal(roof(s, "move")->threads, 2);
+    assert_near(roof(s, "move")->bytes, 10e9);
+    assert_near(roof(s, "move")->roof_bytes, 20e9);
+    assert_int_equal(roof(s, "mostly")->threads, 1);
+    leave(s, p);
+}
+
+/* A call does more than a thread can, and there are others. */
+static void raised(void **state)
+{
+    axp_profiler *p = ts_profiler();
+    (void)state;
+    work(p, "many", (axp_work){.flops = 2.5e9}, 10 * MS); /* 250 GFLOP/s */
+    for (int i = 0; i < 3; i++)
+        on_thread((struct job){p, "else", {.flops = 0}, MS});
+    struct seen s = look(p);
+    assert_true(roof(s, "many")->is_raised);
+    assert_false(roof(s, "many")->is_impossible);
+    assert_int_equal(roof(s, "many")->threads, 4);
+    assert_near(roof(s, "many")->share, 250.0 / 400);
+    leave(s, p);
+}
+
+/* What is declared twice, by a scope and by one within, counts once. */
+static void nested_work_counts_once(void **state)
+{
+    axp_profiler *p = ts_profiler();
+    (void)state;
+    axp_start_work(p, "layer", (axp_work){.flops = 1e9});
+    work(p, "gemm", (axp_work){.flops = 1e9}, 20 * MS);
+    axp_stop(p, "layer");
+    struct seen s = look(p);
+    assert_near(s.f->roofs->run.flops, 1e9);
+    assert_near(roof(s, "layer")->share, 0.5);
+    assert_near(roof(s, "gemm")->share, 0.5);
+    leave(s, p);
+}
+
+static void no_work(void **state)
+{
+    axp_profiler *p = ts_profiler();
+    (void)state;
+    work(p, "none", (axp_work){0}, 10 * MS);
+    work(p, "nan", (axp_work){.flops = NAN, .bytes = NAN}, 10 * MS);
+    work(p, "inf", (axp_work){.flops = INFINITY, .bytes = 1}, 10 * MS);
+    work(p, "minus", (axp_work){.flops = -1e9, .bytes = -5}, 10 * MS);
+    work(p, "huge", (axp_work){.flops = 1e308, .bytes = 1e308}, 10 * MS);
+    work(p, "huge", (axp_work){.flops = 1e308, .bytes = 1e308}, 10 * MS);
+    work(p, "no time", (axp_work){.flops = 1e9, .bytes = 1e9}, 0);
+    struct seen s = look(p);
+    assert_false(roof(s, "none")->is_known);
+    assert_false(roof(s, "nan")->is_known);
+    assert_false(roof(s, "minus")->is_known);
+    assert_false(roof(s, "no time")->is_known);
+    for (size_t i = 0; i < s.v->n_ops; i++) {
+        const struct axp__roof *r = &s.f->roofs->at[i];
+        assert_true(isfinite(r->share) && r->share >= 0);
+        assert_true(isfinite(r->roof_flops) && isfinite(r->roof_bytes));
+    }
+    const axp_format formats[] = {AXP_FORMAT_TEXT, AXP_FORMAT_JSON,
+                                  AXP_FORMAT_MARKDOWN, AXP_FORMAT_HTML};
+    for (int i = 0; i < 4; i++) {
+        FILE *out = fopen("/dev/null", "w");
+        assert_int_equal(axp_report_write(s.v, formats[i], out), AXP_OK);
+        fclose(out);
+    }
+    leave(s, p);
+}
+
+/* The advice follows what binds it, and its shape. */
+static void suggestions(void **state)
+{
+    axp_profiler *p = ts_profiler();
+    (void)state;
+    work(p, "moves", (axp_work){.flops = 1e8, .bytes = 1e8}, 50 * MS);
+    work(p, "product",
+         (axp_work){.flops = 1e9, .bytes = 1e6, .dims = {800, 800, 800}},
+         50 * MS);
+    work(p, "narrow",
+         (axp_work){.flops = 1e9, .bytes = 1e6, .dims = {100000, 1600, 3}},
+         50 * MS);
+    struct seen s = look(p);
+    const axp_finding *f = finding(s, "moves");
+    assert_non_null(f);
+    assert_int_equal(f->type, AXP_LOW_THROUGHPUT);
+    assert_null(strstr(f->suggestion, "BLAS"));
+    assert_non_null(strstr(f->suggestion, "memory binds it"));
+    assert_non_null(strstr(f->description, "20 % of the 10.0"));
+    assert_non_null(strstr(finding(s, "product")->suggestion, "BLAS"));
+    assert_null(strstr(finding(s, "narrow")->suggestion, "BLAS"));
+    assert_non_null(strstr(finding(s, "narrow")->suggestion, "narrow"));
+    leave(s, p);
+}
+
+/* Where the scope around it declared the work, its saving is the distance. */
+static void work_above(void **state)
+{
+    axp_profiler *p = ts_profiler();
+    (void)state;
+    axp_start_work(p, "matmul", (axp_work){.flops = 8e9});
+    ts_tick(MS);
+    axp_start(p, "kernel");
+    ts_tick(99 * MS);
+    axp_stop(p, "kernel");
+    axp_stop(p, "matmul");
+    struct seen s = look(p);
+    const axp_finding *f = finding(s, "kernel");
+    assert_non_null(f);
+    assert_int_equal(f->type, AXP_SLOW_OPERATION);
+    assert_false(f->saving_is_bound);
+    assert_near((double)f->saving_ns, 0.2 * 99 * MS); /* 80 of 100 GFLOP/s */
+    assert_non_null(strstr(f->description, "80.0 GFLOP/s of 100"));
+    leave(s, p);
+}
+
+/* A text that is no machine is none. */
+static void another_text(void **state)
+{
+    struct axp__machine m;
+    (void)state;
+    assert_true(axp__machine_get(&m, machine, strlen(machine)));
+    axp_profiler *p = ts_profiler();
+    struct seen s = look(p);
+    assert_non_null(s.v->machine); /* the first of several counts */
+    assert_string_equal(s.v->machine->cpu, "A test");
+    leave(s, p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(arithmetic), cmocka_unit_test(bandwidth),
+        cmocka_unit_test(too_fast),   cmocka_unit_test(threads),
+        cmocka_unit_test(raised),     cmocka_unit_test(nested_work_counts_once),
+        cmocka_unit_test(no_work),    cmocka_unit_test(suggestions),
+        cmocka_unit_test(work_above), cmocka_unit_test(another_text),
+    };
+    ts_use_fake_clock();
+    axp_outside_machine(machine);
+    axp_outside_machine("axprof-machine 1\nrubbish");
+    return TS_RUN(tests);
+}
