@@ -17,26 +17,10 @@ const LIMIT = 200000;
 // them) and often used: they are shortened too.
 const OURS = /^(lowerStart|firstAfter|intensity|rowHeight|onChoose|flameWeight|shareView|categoryOf|canToggle|isOpen|opByName|flameTrack|childRange|leastSpan|onSlice|formatY|fromZero|relayout|chooseOp|timeAt|weight|minor|cell|accent|chooseRange|chooseStep)$/;
 
-// What uPlot offers and this page does not use: without these lines the bundler
-// leaves out what they refer to. One that is no longer there is an error, so
-// that a new version is looked at.
-const UNUSED = ["(paths.bars    = bars);", "(paths.spline  = monotoneCubic);", "uPlot.join = join;"];
-const trimPlot = {
-    name: "trim-uplot",
-    setup: (build) => build.onLoad({filter: /uPlot\.esm\.js$/}, ({path: file}) => {
-        let contents = fs.readFileSync(file, "utf8");
-        for (const line of UNUSED) {
-            if (!contents.includes(line)) throw new Error(`uPlot has no ${line}`);
-            contents = contents.replace(line, "");
-        }
-        return {contents};
-    }),
-};
-
 const built = await esbuild.build({
     absWorkingDir: here, entryPoints: ["src/main.tsx"], bundle: true, minify: true, write: false, outdir: "out", format: "iife",
     target: ["es2022", "chrome110", "firefox115", "safari16.4"], jsx: "automatic", jsxImportSource: "preact", charset: "utf8", legalComments: "none",
-    logLevel: "warning", mangleProps: OURS, plugins: [trimPlot],
+    logLevel: "warning", mangleProps: OURS,
 });
 const text = (ext) => built.outputFiles.find((f) => f.path.endsWith(ext)).text.trim();
 

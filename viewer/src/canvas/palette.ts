@@ -73,9 +73,9 @@ export function categoryColor(category: number, dark: boolean): string {
 }
 
 /** Distinct colours for stacked series. */
-export function seriesColor(k: number, dark: boolean): string {
+export function seriesColor(k: number, dark: boolean): number {
     const hue = [255, 75, 150, 300, 25, 195, 345, 110][k % 8]!;
-    return css(pack(oklch(dark ? 0.62 : 0.64, k >= 8 ? 0.06 : 0.12, hue)));
+    return pack(oklch(dark ? 0.62 : 0.64, k >= 8 ? 0.06 : 0.12, hue));
 }
 
 /** a over b; share 0 … 1 of a. */

@@ -2,14 +2,13 @@
 // Memory by name: over time, at the peak or wherever the cursor is, and what
 // was never freed.
 import {type JSX} from "preact";
-import uPlot from "uplot";
 import {useMemo} from "preact/hooks";
 import {MEMORY_KINDS, type Leak, type MemoryName} from "../data/meta";
 import {type Report} from "../data/report";
 import {lowerBound} from "../data/trace";
 import {bytes, count, many, time} from "../format";
 import {Plot} from "../charts/plot";
-import {seriesColor} from "../canvas/palette";
+import {css, mix, seriesColor} from "../canvas/palette";
 import {useStore, type Store} from "../state";
 import {Name, Section} from "./parts";
 import {bytesColumn, countColumn, DataTable, largest, shareColumn, timeColumn, type Column} from "./table";
@@ -26,16 +25,14 @@ function lineAt(report: Report, t: number): number {
     return Math.max(0, lowerBound(m.time, 0, m.time.length, t + 1) - 1);
 }
 
-function stack(report: Report): number[][] {
+/** Live bytes of each name with those below it. */
+function stack(report: Report): Float64Array[] {
     const m = report.memory!;
-    const x = Array.from(m.time);
-    const sums: number[][] = [];
-    const below = new Float64Array(x.length);
-    m.columns.forEach((c) => {
+    const below = new Float64Array(m.time.length);
+    return m.columns.map((c) => {
         for (let i = 0; i < below.length; i++) below[i]! += c[i]!;
-        sums.push(Array.from(below));
+        return below.slice();
     });
-    return [x, ...sums.reverse()];
 }
 
 export function Memory({report, store}: {report: Report; store: Store}): JSX.Element | null {
@@ -43,7 +40,7 @@ export function Memory({report, store}: {report: Report; store: Store}): JSX.Ele
     const cursor = useStore(store, (s) => s.cursor), op = useStore(store, (s) => s.op), loaded = useStore(store, (s) => s.loaded);
     const range = useStore(store, (s) => s.range);
     const dark = useStore(store, (s) => s.dark);
-    const data = useMemo(() => (report.memory ? stack(report) : null), [loaded]);
+    const sums = useMemo(() => (report.memory ? stack(report) : null), [loaded]);
     const at = useMemo(() => whereToLook(report, cursor, range), [cursor, range, loaded]);
     if (!mem?.peak && !mem?.n_allocs) return null;
     const order = report.memory?.names ?? [];
@@ -54,9 +51,10 @@ export function Memory({report, store}: {report: Report; store: Store}): JSX.Ele
     });
     return (
         <Section id="memory" title="Memory" note={`Peak ${bytes(mem.peak)} at ${time(mem.peak_at)}; ${bytes(mem.current)} still live at the end. ${many(mem.n_allocs, "allocation")} of ${bytes(mem.allocated)} in all, ${count(mem.n_frees)} freed.`}>
-            {data && report.memory && (
-                <Plot store={store} data={data as unknown as [number[], number[]]} height={220} label={`Live bytes over time; peak ${bytes(mem.peak)}`} formatY={bytes} binary fromZero xMax={report.duration}
-                    options={(theme) => plotOptions(report, theme.dark)} onClick={(x) => store.set({cursor: Math.max(0, Math.round(x))})} />
+            {sums && report.memory && (
+                <Plot store={store} x={report.memory.time} height={220} label={`Live bytes over time; peak ${bytes(mem.peak)}`} formatY={bytes} stepped binary fromZero xMax={report.duration}
+                    curves={(theme) => sums.map((y, k) => ({y, color: css(seriesColor(k, theme.dark)), fill: css(mix(seriesColor(k, theme.dark), theme.rowBg, theme.dark ? 0.55 : 0.45))})).reverse()}
+                    onClick={(x) => store.set({cursor: Math.round(x)})} />
             )}
             {report.memory && report.memory.time.length > 1 && (
                 <input class="slider" type="range" min={0} max={report.duration} step="any" value={at.line >= 0 ? report.memory.time[at.line] : mem.peak_at} aria-label="Moment that the table shows; arrow keys go from change to change"
@@ -91,18 +89,9 @@ function whereToLook(report: Report, cursor: number, range: [number, number] | n
     return {line: -1, total: mem?.peak ?? 0, title: `At the peak, ${time(mem?.peak_at ?? 0)}`};
 }
 
-function plotOptions(report: Report, dark: boolean): {series: object[]; bands: {series: [number, number]}[]} {
-    const n = report.memory!.names.length;
-    const series: object[] = [{}];
-    // Drawn from the top of the stack down, so that each covers what is below it.
-    for (let k = n - 1; k >= 0; k--) series.push({stroke: seriesColor(k, dark), fill: `color-mix(in srgb, ${seriesColor(k, dark)} ${dark ? 55 : 45}%, transparent)`, width: 1, points: {show: false}, paths: uPlot.paths.stepped!({align: 1})});
-    const bands = Array.from({length: Math.max(0, n - 1)}, (_, k): {series: [number, number]} => ({series: [k + 1, k + 2]}));
-    return {series, bands};
-}
-
 function nameColumns(report: Report, dark: boolean, most: number): Column<Row>[] {
     return [
-        {key: "name", head: "Name", cell: (r) => <><span class="swatch" style={{background: r.series >= 0 ? seriesColor(r.series, dark) : "transparent"}} aria-hidden="true" /><Name report={report} id={r.name} max={70} /></>, value: (r) => report.label(r.name)},
+        {key: "name", head: "Name", cell: (r) => <><span class="swatch" style={{background: r.series >= 0 ? css(seriesColor(r.series, dark)) : "transparent"}} aria-hidden="true" /><Name report={report} id={r.name} max={70} /></>, value: (r) => report.label(r.name)},
         {key: "kind", head: "Kind", tip: "What the program said that it holds.", minor: true, cell: (r) => MEMORY_KINDS[r.kind] ?? "", value: (r) => MEMORY_KINDS[r.kind] ?? ""},
         bytesColumn("bytes", "Live then", (r) => r.here, {tip: "Bytes of this name that were live at that moment."}),
         shareColumn("share", "Share", (r) => r.share, {tip: "Of all bytes that were live at that moment. The longest bar is the largest share."}, most),

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Ranks, threads and queues, counters, and what the page itself rests on.
 import {type JSX} from "preact";
-import {useMemo} from "preact/hooks";
-import uPlot from "uplot";
 import {isFlat, type Report, type Series} from "../data/report";
 import {lowerBound} from "../data/trace";
 import {type Waits} from "../data/meta";
@@ -126,14 +124,11 @@ function Ranks({report}: {report: Report}): JSX.Element | null {
 // ---- counters --------------------------------------------------------------------------
 
 function Counter({s, store, end}: {s: Series; store: Store; end: number}): JSX.Element {
-    // a value holds until the next
-    const data = useMemo((): [number[], number[]] => [[...s.time, end], [...s.value, s.value.at(-1)!]], [s]);
     const f = valueFormat(s.name);
     return (
         <figure class="counter">
             <figcaption><strong><bdi>{s.name.slice(0, 80)}</bdi></strong> <span class="muted">last {f(s.value[s.value.length - 1] ?? NaN)} · {f(s.min)} … {f(s.max)}</span></figcaption>
-            <Plot store={store} data={data} height={150} label={`${s.name.slice(0, 80)} over time, from ${f(s.min)} to ${f(s.max)}`} formatY={f} binary={f === bytes} fromZero={f === bytes} xMax={end}
-                options={(theme) => ({series: [{}, {stroke: theme.accent, width: 1.3, paths: uPlot.paths.stepped!({align: 1}), points: {show: false}}]})}
+            <Plot store={store} x={s.time} curves={(theme) => [{y: s.value, color: theme.accent}]} height={150} label={`${s.name.slice(0, 80)} over time, from ${f(s.min)} to ${f(s.max)}`} formatY={f} stepped binary={f === bytes} fromZero={f === bytes} xMax={end}
                 onClick={(x) => store.set({cursor: Math.max(0, Math.round(x))})} />
         </figure>
     );

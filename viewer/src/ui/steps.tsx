@@ -161,7 +161,7 @@ function Compare({report, store}: {report: Report; store: Store}): JSX.Element |
 export function Steps({report, store}: {report: Report; store: Store}): JSX.Element | null {
     const s = report.meta.steps;
     const chosen = useStore(store, (st) => st.step);
-    const data = useMemo((): [number[], number[]] => [report.steps.map((x) => x.index), report.steps.map((x) => x.end - x.begin)], []);
+    const [index, spent] = useMemo(() => [report.steps.map((x) => x.index), report.steps.map((x) => x.end - x.begin)], []);
     if (!s?.count || !report.steps.length) return null;
     const columns: Column<Step & {at: number}>[] = [
         countColumn("step", "Step", (r) => r.index),
@@ -181,8 +181,7 @@ export function Steps({report, store}: {report: Report; store: Store}): JSX.Elem
                 </div>
                 <div>
                     <h3>Step by step</h3>
-                    <Plot store={store} data={data} height={170} label="Step time over the run" formatY={time} fromZero formatX={(v) => String(Math.round(v))}
-                        options={(theme) => ({series: [{}, {stroke: theme.accent, width: 1.2, points: {show: shown < 300, size: 3, fill: theme.accent}}]})}
+                    <Plot store={store} x={index} curves={(theme) => [{y: spent, color: theme.accent}]} height={170} label="Step time over the run" formatY={time} fromZero dots={shown < 300} formatX={(v) => String(Math.round(v))}
                         onClick={(x) => { const at = nearest(report.steps, x); if (at >= 0) store.chooseStep(at); }} />
                 </div>
             </div>
