@@ -96,6 +96,7 @@ static void write_data(struct axp__html_job *job)
         axp__html_series_write(job);
         axp__html_flows_write(job);
         axp__html_blocks_write(job);
+        axp__html_heap_write(job);
     }
     axp__html_index_put(job);
     if (e->has_failed || job->strings.has_failed || job->tables.has_failed)

@@ -18,6 +18,7 @@
  *   emit_html_events.c    events in chunks, which leave when they are done
  *   emit_html_pack.c      columns to byte planes, zlib, base64
  *   emit_html_tables.c    flows, args, merged blocks
+ *   emit_html_heap.c      what the allocator handed out, by place
  *   emit_html_index.c     what is known at the end
  *
  * docs/html-data.md describes the format; viewer/src/data reads it.
@@ -271,14 +272,19 @@ static inline axp_ns axp__html_length_least(unsigned class)
 }
 
 axp_status axp__html_fail(struct axp__html_job *job, axp_status status);
-void axp__html_add_table(struct axp__html_job *job,
-                         const struct axp__html_table *table);
+/* The chunk that was packed last, and its line in the index. */
+void axp__html_write_table(struct axp__html_job *job,
+                           const struct axp__html_table *table);
+/* A time in meta, relative to the first one. */
+void axp__html_put_time(struct axp__html_job *job, const char *name, axp_ns t);
 /* All rows of the view into job->events; also where they are only counted. */
 axp_status axp__html_rows(struct axp__html_job *job);
 void axp__html_meta_put(struct axp__html_job *job);
 void axp__html_index_put(struct axp__html_job *job);
 void axp__html_flows_write(struct axp__html_job *job);
 void axp__html_blocks_write(struct axp__html_job *job);
+void axp__html_heap_put(struct axp__html_job *job);
+void axp__html_heap_write(struct axp__html_job *job);
 
 /* ---- a track being filled (emit_html_stack.c) ------------------------------------------------- */
 struct axp__html_span {

@@ -3,8 +3,8 @@
  * much of the run is shown. */
 #include "emit/emit_html.h"
 
-void axp__html_add_table(struct axp__html_job *job,
-                         const struct axp__html_table *table)
+static void add_table(struct axp__html_job *job,
+                      const struct axp__html_table *table)
 {
     struct axp__html_table *wider = axp__html_grow(
         job->index, job->n_index, &job->index_cap, sizeof *wider);
@@ -15,6 +15,16 @@ void axp__html_add_table(struct axp__html_job *job,
     job->index = wider;
     job->index[job->n_index] = *table;
     job->index[job->n_index++].chunk = job->events.n_chunks++;
+}
+
+void axp__html_write_table(struct axp__html_job *job,
+                           const struct axp__html_table *table)
+{
+    axp__html_script_begin(&job->events);
+    if (!axp__html_pack_end(job->events.packer, job->o))
+        axp__html_fail(job, AXP_E_NO_MEMORY);
+    axp__html_script_end(&job->events);
+    add_table(job, table);
 }
 
 static void put_track(struct axp__json *j, const struct axp__html_track *t)

@@ -318,16 +318,6 @@ static void put_times(struct axp__html_packer *p, uint64_t *column,
     axp__html_pack_u64(p, column);
 }
 
-static void write_table(struct axp__html_job *job,
-                        const struct axp__html_table *table)
-{
-    axp__html_script_begin(&job->events);
-    if (!axp__html_pack_end(job->events.packer, job->o))
-        axp__html_fail(job, AXP_E_NO_MEMORY);
-    axp__html_script_end(&job->events);
-    axp__html_add_table(job, table);
-}
-
 static void write_memory(struct axp__html_job *job, uint64_t *column)
 {
     struct axp__html_series *s = job->around.series;
@@ -352,13 +342,13 @@ static void write_memory(struct axp__html_job *job, uint64_t *column)
     for (size_t k = 0; k < s->n_names; k++)
         s->names[k] = axp__html_string(&job->strings, s->texts[k]);
     if (s->has_others) s->names[s->n_names] = UINT32_MAX;
-    write_table(job,
-                &(struct axp__html_table){.kind = "memory",
-                                          .n_columns = (uint32_t)n_names + 2,
-                                          .n = n,
-                                          .names = s->names,
-                                          .n_names = n_names,
-                                          .is_exact = s->is_exact});
+    axp__html_write_table(
+        job, &(struct axp__html_table){.kind = "memory",
+                                       .n_columns = (uint32_t)n_names + 2,
+                                       .n = n,
+                                       .names = s->names,
+                                       .n_names = n_names,
+                                       .is_exact = s->is_exact});
 }
 
 static void write_counter(struct axp__html_job *job, const struct counter *c,
@@ -372,12 +362,12 @@ static void write_counter(struct axp__html_job *job, const struct counter *c,
     put_times(p, column, c->time_ns, c->n, job->t0);
     memcpy(column, c->value, c->n * sizeof *column);
     axp__html_pack_u64(p, column);
-    write_table(job,
-                &(struct axp__html_table){
-                    .kind = "counter",
-                    .n_columns = 2,
-                    .n = (uint32_t)c->n,
-                    .name = axp__html_name(&job->strings, job->v, c->name)});
+    axp__html_write_table(
+        job, &(struct axp__html_table){
+                 .kind = "counter",
+                 .n_columns = 2,
+                 .n = (uint32_t)c->n,
+                 .name = axp__html_name(&job->strings, job->v, c->name)});
 }
 
 void axp__html_series_write(struct axp__html_job *job)

@@ -213,13 +213,12 @@ static void write_arrows(struct axp__html_job *job, const struct arrow *arrows,
         column[i] = d < 0 ? (uint64_t)(-d) * 2 - 1 : (uint64_t)d * 2;
     }
     if (ok) axp__html_pack_u64(p, column);
-    axp__html_script_begin(&job->events);
-    ok = ok && axp__html_pack_end(p, job->o);
-    axp__html_script_end(&job->events);
-    if (!ok) axp__html_fail(job, AXP_E_NO_MEMORY);
-    axp__html_add_table(job, &(struct axp__html_table){.kind = "flows",
-                                                       .n_columns = 2,
-                                                       .n = (uint32_t)n});
+    if (!ok)
+        axp__html_fail(job, AXP_E_NO_MEMORY);
+    else
+        axp__html_write_table(job, &(struct axp__html_table){.kind = "flows",
+                                                             .n_columns = 2,
+                                                             .n = (uint32_t)n});
 }
 
 void axp__html_flows_write(struct axp__html_job *job)
@@ -254,12 +253,11 @@ void axp__html_blocks_write(struct axp__html_job *job)
     }
     for (size_t k = 0; ok && k < 3; k++)
         axp__html_pack_u64(e->packer, columns + k * n);
-    axp__html_script_begin(&job->events);
-    ok = ok && axp__html_pack_end(e->packer, job->o);
-    axp__html_script_end(&job->events);
-    if (!ok) axp__html_fail(job, AXP_E_NO_MEMORY);
-    axp__html_add_table(job, &(struct axp__html_table){.kind = "merged",
-                                                       .n_columns = 3,
-                                                       .n = (uint32_t)n});
+    if (!ok)
+        axp__html_fail(job, AXP_E_NO_MEMORY);
+    else
+        axp__html_write_table(job, &(struct axp__html_table){.kind = "merged",
+                                                             .n_columns = 3,
+                                                             .n = (uint32_t)n});
     free(columns);
 }

@@ -312,6 +312,30 @@ export function memoryOnly() {
     return run;
 }
 
+/** A program that nobody changed: its heap by place, steps, no scopes but one. */
+export function heap(n = 0, seed = 9) {
+    const run = new Run("the heap of an unchanged program", {command: "./train"});
+    const t = run.thread("main");
+    t.begin("main", 0);
+    t.span("train_step", MS, 8 * MS);
+    t.end(10 * MS);
+    const place = (path, label, rest) => ({path: ["_start", "main", ...path], label, n_allocs: 1, ...rest});
+    const places = [
+        place(["load", "weights"], "load: weights", {is_named: true, kind: 1, current: 40 * MIB, blocks: 12, at_peak: 40 * MIB, allocated: 40 * MIB, n_allocs: 12}),
+        place(["train_step", "forward", "new_tensor"], "new_tensor (tensor.c:31)", {at_peak: 24 * MIB, allocated: 2400 * MIB, n_allocs: 9600, n_frees: 9600, n_temporary: 4000, step_allocs: 96, step_bytes: 24 * MIB}),
+        place(["train_step", "backward", "new_tensor"], "new_tensor (tensor.c:31)", {at_peak: 8 * MIB, allocated: 800 * MIB, n_allocs: 3200, n_frees: 3200, n_temporary: 3200, step_allocs: 32, step_bytes: 8 * MIB}),
+        place(["train_step", "log_loss", "append"], "append (log.c:12)", {current: 3 * MIB, blocks: 100, at_peak: 3 * MIB, allocated: 3 * MIB, n_allocs: 100, growth_early: 31000, growth_late: 31457, step_allocs: 1, step_bytes: 31457}),
+        place(["train_step", "cache_get"], "cache_get (cache.c:77)", {current: MIB, blocks: 16, at_peak: MIB, allocated: MIB, n_allocs: 16, growth_early: 65536, growth_late: 0}),
+    ];
+    const r = random(seed);
+    for (let i = 0; i < n; i++)
+        places.push(place(Array.from({length: 4 + Math.floor(r() * 24)}, (_, d) => `f${d}_${Math.floor(r() * 3)}`), `g${i % 900} (x.c:${i % 900})`, {current: Math.floor(r() * 100), blocks: 1, at_peak: Math.floor(r() * 1e4), allocated: 2e4, n_allocs: 10}));
+    const sum = (k) => places.reduce((s, p) => s + (p[k] ?? 0), 0);
+    run.heap = {places, meta: {current: sum("current"), blocks: sum("blocks"), peak: sum("at_peak"), peak_at: 7 * MS, allocated: sum("allocated"), n_allocs: sum("n_allocs"), n_frees: sum("n_frees"),
+        n_temporary: sum("n_temporary"), n_missed: 0, sampled: 0, mapped: 16 * MIB, mapped_peak: 64 * MIB, n_mapped: 3, resident: 90 * MIB, resident_peak: 120 * MIB}};
+    return run;
+}
+
 export const HOSTILE = [
     "</script><script>window.hacked=1</script>", "<img src=x onerror=\"window.hacked=1\">", "a\u2028b\u2029c", "\ufffd\ufffd(\ufffd",
     "\"><svg onload=window.hacked=1>", "<!--", "--><script>window.hacked=1</script>", "]]>", "'+alert(1)+'", "javascript:window.hacked=1", "\u0000\u0001\u001b[31m", "__proto__", "constructor", "%s%n%x", "=1+1|cmd",
@@ -330,6 +354,9 @@ export function hostile() {
     }
     run.queue(HOSTILE[4]).span(HOSTILE[6], 0, at);
     run.counters.push({name: HOSTILE[1], time: [0, at], value: [1, 2]});
+    run.heap = heap().heap;
+    run.heap.meta.failed = {count: 2, bytes: 5, at: 7, where: HOSTILE[0]};
+    HOSTILE.forEach((name, i) => run.heap.places.push({path: [name, HOSTILE[0]], label: name, current: 10 + i, at_peak: 100, n_allocs: 1, is_named: i % 2}));
     run.meta.findings = HOSTILE.slice(0, 4).map((name) => ({type: name, severity: "high", name, description: name + " is slow", suggestion: name, saving_ns: 10 * US, saving_share: 0.1, saving_is_bound: true, confidence: 1, metrics: {[name]: 3}}));
     run.meta.warnings = HOSTILE.slice(0, 3).map((text) => ({code: text, name: text, count: 3, text}));
     run.meta.verdict = HOSTILE[0] + HOSTILE[1];
@@ -409,4 +436,4 @@ export function awkward(n = 3000, seed = 5) {
     return run;
 }
 
-export const SCENARIOS = {empty, one, small, training, threads200, ranks, memoryOnly, hostile, names, longTime, manyNames, deep, merged, awkward};
+export const SCENARIOS = {empty, one, small, training, threads200, ranks, memoryOnly, heap, hostile, names, longTime, manyNames, deep, merged, awkward};

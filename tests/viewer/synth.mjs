@@ -84,6 +84,7 @@ export class Run {
         this.flows = []; // [track, event in it, track, event in it]
         this.counters = [];
         this.memory = null;
+        this.heap = null; // {meta, places: [{path: names, label, …}]}
         this.steps = null;
         this.opExtra = new Map(); // name -> {category, flops, bytes, dtype, file, line}
         this.merged = null; // [[track, event, count, sum]]
@@ -288,6 +289,26 @@ function eventChunks(tracks, level) {
     return chunks;
 }
 
+/** The tree of names of a heap, and the places at its nodes. */
+function heapTables(run) {
+    const tree = [[run.string("(root)")], [0]], ids = new Map();
+    const child = (parent, name) => {
+        const key = `${parent} ${name}`;
+        if (!ids.has(key)) {
+            ids.set(key, tree[0].length);
+            tree[0].push(run.string(name));
+            tree[1].push(parent);
+        }
+        return ids.get(key);
+    };
+    const whole = ["kind", "current", "blocks", "at_peak", "allocated", "n_allocs", "n_frees", "n_temporary"];
+    const real = ["growth_early", "growth_late", "step_allocs", "step_bytes"];
+    const of = (f) => run.heap.places.map(f);
+    const places = [of((p) => p.path.reduce(child, 0)), of((p) => run.string(p.path.at(-1))), of((p) => run.string(p.label)), of((p) => (p.is_named ? 1 : 0)),
+        ...whole.map((k) => of((p) => p[k] ?? 0)), ...real.map((k) => ({bits: true, values: Float64Array.from(of((p) => p[k] ?? 0)), length: run.heap.places.length}))];
+    return {tree, places};
+}
+
 export const deltas = (values) => Array.from(values, (v, i) => (i ? v - values[i - 1] : v));
 const zigzag = (d) => (d >= 0 ? 2 * d : -2 * d - 1);
 
@@ -312,6 +333,7 @@ export function encodeRun(run, {level = 6} = {}) {
     if (ops.size) meta.tree = treeColumns(run, tree);
     if (run.steps) meta.steps = run.steps;
     if (run.memory) meta.memory = run.memory.meta;
+    if (run.heap) meta.heap = run.heap.meta;
     meta.threads = run.threads.map(({track, ...t}) =>
         ({...t, begin: track.first, end: track.last, busy: track.busy, events: track.start.length * 2}));
     if (run.queues.length)
@@ -335,6 +357,11 @@ export function encodeRun(run, {level = 6} = {}) {
     if (run.flows.length) {
         const list = run.flows.map(([t, i, u, k]) => [base.get(t) + i, base.get(u) + k]).sort((a, b) => a[0] - b[0]);
         table("flows", [deltas(list.map((f) => f[0])), deltas(list.map((f) => f[1])).map(zigzag)], {});
+    }
+    if (run.heap) {
+        const {tree: names, places} = heapTables(run);
+        table("heap_tree", names, {});
+        table("heap_places", places, {});
     }
     let blocks = 0, merged = 0;
     if (run.merged) {

@@ -122,6 +122,26 @@ export interface Memory {
     leaks: Leak[];
 }
 
+/** What the allocator handed out, and what is beside it. */
+export interface HeapSums {
+    current: number;
+    blocks: number;
+    peak: number;
+    peak_at: number;
+    allocated: number;
+    n_allocs: number;
+    n_frees: number;
+    n_temporary: number;
+    n_missed: number;
+    sampled: number; // 0: every block; else one every so many bytes
+    mapped: number;
+    mapped_peak: number;
+    n_mapped: number;
+    resident?: number; // not there: nobody looked
+    resident_peak?: number;
+    failed?: {count: number; bytes: number; at: number; where?: string};
+}
+
 export interface Thread {
     id: number;
     name: string;
@@ -177,6 +197,7 @@ export interface Meta {
     tree?: TreeColumns;
     steps?: Steps;
     memory?: Memory;
+    heap?: HeapSums;
     threads: Thread[];
     waits?: Waits[];
     queues?: Queue[];
@@ -194,7 +215,7 @@ export interface TrackInfo {
 
 export interface TableInfo {
     chunk: number;
-    kind: "memory" | "counter" | "flows" | "merged";
+    kind: "memory" | "counter" | "flows" | "merged" | "heap_tree" | "heap_places";
     columns: number;
     n: number;
     names?: number[];

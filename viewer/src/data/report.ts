@@ -5,6 +5,7 @@ import {doubles, loadChunk, running, runningZigzag, values, type Chunk} from "./
 import {CATEGORIES, DTYPES, type Args, type Index, type Meta, type TableInfo} from "./meta";
 import {isLoose, NONE, Trace, TraceBuilder} from "./trace";
 import {label} from "../format";
+import {Heap} from "./heap";
 import {byName, sumRange, type NameSums, type NodeSums, type WorkTable} from "./aggregate";
 
 export interface Op {
@@ -67,6 +68,7 @@ export class Report {
     index: Index | null = null;
     trace: Trace | null = null;
     memory: MemorySeries | null = null;
+    readonly heap = new Heap();
     counters: Series[] = [];
     args: Args[] = [];
     work: WorkTable | null = null;
@@ -206,7 +208,7 @@ export class Report {
     async #loadTable(t: TableInfo, trace: Trace, positions: Uint32Array | null): Promise<void> {
         const got = await attempt(loadChunk(t.chunk));
         if ("error" in got || got.value.n !== t.n || got.value.columns.length !== t.columns) {
-            this.problems.push(`The data of ${t.kind === "counter" ? `the counter ${this.label(t.name ?? -1)}` : t.kind} is damaged and not shown.`);
+            this.problems.push(`The data of ${t.kind === "counter" ? `the counter ${this.label(t.name ?? -1)}` : t.kind.replace("_", " ")} is damaged and not shown.`);
             return;
         }
         const {columns, n} = got.value;
@@ -217,6 +219,10 @@ export class Report {
             this.#addCounter(t, got.value);
         } else if (t.kind === "flows") {
             addFlows(trace, positions!, running(columns[0], n), runningZigzag(columns[1], n));
+        } else if (t.kind === "heap_tree") {
+            this.heap.readTree(columns, n);
+        } else if (t.kind === "heap_places") {
+            this.heap.readPlaces(columns, n);
         } else {
             const at = values(columns[0], n), count = values(columns[1], n), sum = values(columns[2], n);
             for (let i = 0; i < n; i++) trace.merged.set(positions![at[i]!]!, [count[i]!, sum[i]!]);

@@ -10,6 +10,7 @@ import {useStore, type Store} from "../state";
 import {Details, SelectionBar} from "./details";
 import {FlameView} from "./flame_view";
 import {go, handleKey, KEYS} from "./keys";
+import {HeapView} from "./heap";
 import {Memory} from "./memory";
 import {Operations} from "./operations";
 import {Jump, Tooltip} from "./parts";
@@ -47,7 +48,7 @@ function Header({report, store, tl}: {report: Report; store: Store; tl: Timeline
     useStore(store, (s) => s.loaded);
     const sections: [string, string, boolean][] = [
         ["summary", "Summary", true], ["timeline", "Timeline", hasTimeline(report)], ["operations", "Operations", report.ops.length > 0], ["flame", "Flame graph", !!meta.tree],
-        ["steps", "Steps", report.steps.length > 0], ["memory", "Memory", !!meta.memory?.n_allocs], ["roofline", "Roofline", report.ops.some((o) => o.intensity > 0)],
+        ["steps", "Steps", report.steps.length > 0], ["memory", "Memory", !!meta.memory?.n_allocs], ["heap", "Heap", !!meta.heap], ["roofline", "Roofline", report.ops.some((o) => o.intensity > 0)],
         ["counters", "Counters", report.counters.length > 0], ["threads", "Threads", meta.threads.length + (meta.queues?.length ?? 0) > 1],
     ];
     const where = [run.host, run.started && startedText(run.started), run.process_id ? `process ${run.process_id}` : ""].filter(Boolean).join(" · ");
@@ -93,7 +94,7 @@ function Help({store}: {store: Store}): JSX.Element | null {
 
 function Rest({report, store, tl, onReady}: {report: Report; store: Store; tl: Timeline | null; onReady: (tl: Timeline) => void}): JSX.Element {
     const loaded = useStore(store, (s) => s.loaded);
-    const empty = !report.ops.length && !report.meta.memory && !report.meta.run.events;
+    const empty = !report.ops.length && !report.meta.memory && !report.meta.heap && !report.meta.run.events;
     return (
         <>
             <SelectionBar report={report} store={store} />
@@ -104,6 +105,7 @@ function Rest({report, store, tl, onReady}: {report: Report; store: Store; tl: T
             {report.meta.tree && <FlameView report={report} store={store} />}
             <Steps report={report} store={store} />
             <Memory report={report} store={store} />
+            <HeapView report={report} store={store} />
             <Roofline report={report} store={store} />
             <Counters report={report} store={store} />
             <Threads report={report} />

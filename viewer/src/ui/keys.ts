@@ -3,6 +3,7 @@
 // W A S D lie together on every layout; signs by what they are (key).
 import {flowsOf} from "../canvas/overlay";
 import {type Timeline} from "../canvas/timeline";
+import {HEAP_MODES} from "../data/heap";
 import {flowInto, flowsFrom} from "../data/gaps";
 import {type FlameMode, type Store} from "../state";
 
@@ -22,6 +23,7 @@ export const KEYS: [string, string][] = [
     ["R", "select the slice's time, or what is shown, as the range"],
     ["M", "mark the selection, or the time at the pointer; again: remove"],
     ["1 2 3", "flame graph: time order, left heavy, sandwich"],
+    ["H", "heap: the next of its four modes"],
     ["Esc", "clear the selection"],
     ["?", "this list"],
 ];
@@ -84,6 +86,7 @@ function byCode(code: string, tl: Timeline): boolean {
     case "KeyS": view.zoom(at, 1 / 1.3); break;
     case "KeyA": view.pan(-view.span * 0.12); break;
     case "KeyD": view.pan(view.span * 0.12); break;
+    case "KeyH": tl.store.set({heapMode: (tl.store.state.heapMode + 1) % HEAP_MODES.length}); return true;
     case "KeyF": focusSelection(tl); return true;
     case "KeyM": toggleMark(tl); return true;
     case "KeyR": selectShown(tl); return true;

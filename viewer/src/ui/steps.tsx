@@ -104,7 +104,7 @@ function outside(report: Report, s: Step): number {
 }
 
 /** The busiest row during two steps, on one scale of time. */
-function PairOfSteps({report, store, steps}: {report: Report; store: Store; steps: Step[]}): JSX.Element {
+function PairOfSteps({report, store, steps}: {report: Report; store: Store; steps: Step[]}): JSX.Element | null {
     const [box, width] = useWidth<HTMLDivElement>(900);
     const dark = useStore(store, (s) => s.dark), op = useStore(store, (s) => s.op);
     const track = useMemo(() => busiestTrack(report), []);
@@ -112,12 +112,13 @@ function PairOfSteps({report, store, steps}: {report: Report; store: Store; step
     const room = Math.max(100, width - 92);
     const longest = Math.max(...steps.map((s) => s.end - s.begin));
     useEffect(() => {
-        box.current!.querySelectorAll("canvas").forEach((canvas, k) => {
+        box.current?.querySelectorAll("canvas").forEach((canvas, k) => {
             const f = new Flame(canvas, report);
             f.width = room * ((steps[k]!.end - steps[k]!.begin) / longest);
             f.drawChart(track, steps[k]!.begin, steps[k]!.end, rows * FLAME_ROW, {op, hits: null});
         });
     }, [steps[0], room, dark, op]);
+    if (track < 0) return null; // no thread had a scope
     return (
         <div ref={box} class="pair-charts" aria-hidden="true">
             {steps.map((s) => <Fragment key={s.index}><span class="muted">step {s.index}<br />{time(s.end - s.begin)}</span><canvas /></Fragment>)}

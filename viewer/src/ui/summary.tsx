@@ -39,7 +39,7 @@ function verdict(report: Report): string {
     if (given) return given;
     const wall = time(run.duration_ns);
     const top = findings[0];
-    if (!report.ops.length && !report.meta.memory) return "Nothing was recorded in this run. Mark scopes with AXP_SCOPE, or start the program with axprof run.";
+    if (!report.ops.length && !report.meta.memory && !report.meta.heap) return "Nothing was recorded in this run. Mark scopes with AXP_SCOPE, or start the program with axprof run.";
     if (!top) return `Nothing stands out: no finding would give back a noticeable part of the ${wall}.`;
     const name = top.name >= 0 ? ` (${report.label(top.name)})` : "";
     if (top.saving_ns <= 0) return `${typeWords(top.type)}${name} is the first thing to look at.`;
@@ -55,7 +55,7 @@ interface Tile {
 }
 
 function tiles(report: Report): Tile[] {
-    const {run, steps, memory, threads, queues} = report.meta;
+    const {run, steps, memory, heap, threads, queues} = report.meta;
     const out: Tile[] = [{
         label: "Wall time", tip: "From the first to the last recorded event.", q: timeParts(run.duration_ns),
         sub: !threads.length ? "no scopes" : many(threads.length, "thread") + (queues?.length ? `, ${many(queues.length, "queue")}` : ""),
@@ -72,6 +72,11 @@ function tiles(report: Report): Tile[] {
             sub: top ? `${percent(top.at_peak / memory.peak)} of it ${report.label(top.name).slice(0, 28)}` : `at ${time(memory.peak_at)}`, to: "memory",
         });
     }
+    else if (heap?.peak)
+        out.push({
+            label: "Heap peak", tip: "The most bytes that the allocator had handed out at one moment. 1 MB is 1024 KB.", q: bytesParts(heap.peak),
+            sub: `at ${time(heap.peak_at)} · ${bytes(heap.current)} not freed`, to: "heap",
+        });
     const share = machineShare(report);
     if (share) out.push(share);
     if (report.ops.length) {

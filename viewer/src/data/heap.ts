@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// What the program's allocator was seen to hand out, by place: a tree of names
+// (scopes, functions, what the program calls it) and the figures of each place
+// at the node where it ends. Input: untrusted; what refers to nothing is left out.
+import {doubles, values, type Column} from "./decode";
+import {Tree} from "./tree";
+
+export interface Place {
+    node: number;
+    at: number; // string: the function, or the program's own name for it
+    label: number; // string: with scope, file and line
+    named: number; // 1: the program has a name for it
+    kind: number;
+    current: number;
+    blocks: number;
+    atPeak: number;
+    allocated: number;
+    allocs: number;
+    frees: number;
+    temporary: number;
+    early: number; // growth in bytes a step
+    late: number;
+    stepAllocs: number;
+    stepBytes: number;
+}
+
+/** In the order of the table's columns; the last four are doubles. */
+const KEYS: (keyof Place)[] = ["node", "at", "label", "named", "kind", "current", "blocks", "atPeak", "allocated", "allocs", "frees", "temporary", "early", "late", "stepAllocs", "stepBytes"];
+const WHOLE = 12;
+
+export interface HeapMode {
+    key: string;
+    head: string;
+    tip: string;
+    weight: keyof Place;
+    /** What stands beside the weight in the table of paths. */
+    beside: keyof Place;
+    isBytes: boolean;
+}
+
+export const HEAP_MODES: HeapMode[] = [
+    {key: "peak", head: "High water", tip: "What was live when most was: bytes at the peak", weight: "atPeak", beside: "allocs", isBytes: true},
+    {key: "leaks", head: "Leaks", tip: "Bytes that were not freed when recording ended", weight: "current", beside: "blocks", isBytes: true},
+    {key: "allocated", head: "Allocated", tip: "All bytes that were ever asked for, freed or not", weight: "allocated", beside: "allocs", isBytes: true},
+    {key: "temporary", head: "Temporary", tip: "Blocks that were freed before their thread allocated again: that costs time, not memory", weight: "temporary", beside: "allocs", isBytes: false},
+];
+
+export class Heap {
+    name: Float64Array = new Float64Array(0);
+    parent = new Int32Array(0);
+    places: Place[] = [];
+    #kept: {mode: HeapMode; tree: Tree} | null = null;
+
+    readTree(columns: Column[], n: number): void {
+        this.name = values(columns[0], n);
+        // Parents come first; what says otherwise hangs on the root.
+        this.parent = Int32Array.from(values(columns[1], n), (p, k) => (k === 0 ? -1 : p < k ? p : 0));
+    }
+
+    readPlaces(columns: Column[], n: number): void {
+        const all = KEYS.map((_, k) => (k < WHOLE ? values : doubles)(columns[k], n));
+        this.places = Array.from({length: n}, (_, i) => Object.fromEntries(KEYS.map((key, k) => [key, all[k]![i]!])) as unknown as Place);
+    }
+
+    /** Both tables were there. */
+    get isWhole(): boolean {
+        return this.name.length > 0 && this.places.length > 0;
+    }
+
+    /** With the weights of a mode; the last one that was asked for is kept. */
+    tree(at: number): Tree {
+        const mode = HEAP_MODES[at] ?? HEAP_MODES[0]!;
+        if (this.#kept?.mode !== mode) this.#kept = {mode, tree: new Tree(this.name, this.parent, this.#sum(mode.weight), this.#sum(mode.beside))};
+        return this.#kept.tree;
+    }
+
+    /** Of each node with all below it. */
+    #sum(key: keyof Place): Float64Array {
+        const sum = new Float64Array(this.name.length);
+        for (const p of this.places) if (p.node < sum.length) sum[p.node]! += p[key];
+        for (let k = sum.length - 1; k > 0; k--) sum[this.parent[k]!]! += sum[k]!;
+        return sum;
+    }
+}
+
+/** Places that read the same are one. */
+export function groupPlaces(places: Place[]): Place[] {
+    const by = new Map<number, Place>();
+    for (const p of places) {
+        if (!p.allocs && !p.blocks) continue; // all of it has got a name
+        const g = by.get(p.label);
+        if (!g) {
+            by.set(p.label, {...p});
+            continue;
+        }
+        for (const key of KEYS.slice(5)) g[key] += p[key];
+        g.kind ||= p.kind;
+        g.named ||= p.named;
+    }
+    return [...by.values()];
+}
+
+/** "grows": more after each step, at no less than a quarter of the pace before. */
+export function growthOf(p: Place): "" | "grows" | "levelled off" {
+    return !(p.early > 0) ? "" : p.late >= p.early / 4 ? "grows" : "levelled off";
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// The heap of a program, changed or not: what its allocator handed out, by
+// place, as a flame graph in four modes and as a table; and what is no block of
+// the allocator's beside it.
+import {type JSX} from "preact";
+import {useMemo} from "preact/hooks";
+import {groupPlaces, growthOf, HEAP_MODES, type Heap, type Place} from "../data/heap";
+import {MEMORY_KINDS, type HeapSums} from "../data/meta";
+import {type Report} from "../data/report";
+import {bytes, bytesParts, count, many, plain, time} from "../format";
+import {useStore, type Store} from "../state";
+import {FlameBox, PathTable, treePlan, type Measure} from "./flame_box";
+import {Name, Num, Section} from "./parts";
+import {bytesColumn, countColumn, DataTable, largest, shareColumn, type Column} from "./table";
+
+export function HeapView({report, store}: {report: Report; store: Store}): JSX.Element | null {
+    const h = report.meta.heap;
+    useStore(store, (s) => s.loaded);
+    if (!h) return null;
+    return (
+        <Section id="heap" title="Heap" note={`What the allocator handed out: ${bytes(h.peak)} at most, at ${time(h.peak_at)}; ${bytes(h.current)} in ${many(h.blocks, "block")} not freed. ${many(h.n_allocs, "block")}, ${bytes(h.allocated)} in all, ${count(h.n_temporary)} of them freed before their thread allocated again.`}>
+            <Limits h={h} />
+            <Sums h={h} heap={report.heap} />
+            {report.heap.isWhole && <HeapFlame report={report} store={store} />}
+            {report.heap.isWhole && <Places report={report} store={store} />}
+        </Section>
+    );
+}
+
+/** What went wrong, and how far to believe the rest. */
+function Limits({h}: {h: HeapSums}): JSX.Element {
+    const f = h.failed;
+    return (
+        <>
+            {f && <p class="problem" role="alert">Out of memory: the allocator had nothing for {bytes(f.bytes)} after {time(f.at)}{f.where && <>, in <bdi>{f.where}</bdi></>}{f.count > 1 ? ", the first of several times" : ""}. High water is what was live then.</p>}
+            {h.sampled > 0 && <p class="note">Estimates: one block every {bytes(h.sampled)} was looked at; sums of n such blocks are good to about 200 / √n %.</p>}
+            {h.n_missed > 0 && <p class="note">{many(h.n_missed, "block")} could not be followed and {h.n_missed === 1 ? "is" : "are"} in none of these figures.</p>}
+        </>
+    );
+}
+
+interface Sum {
+    what: string;
+    tip: string;
+    most: number;
+    end: number;
+}
+
+/** One picture: what the allocator handed out, and what is beside it. */
+function Sums({h, heap}: {h: HeapSums; heap: Heap}): JSX.Element {
+    const rows: Sum[] = [{what: "Handed out by the allocator", tip: "malloc and its kin, as asked for, without what the allocator keeps beside it.", most: h.peak, end: h.current}];
+    const part = (named: number, what: string, tip: string): void => {
+        const of = heap.places.filter((p) => p.named === named);
+        rows.push({what, tip, most: of.reduce((s, p) => s + p.atPeak, 0), end: of.reduce((s, p) => s + p.current, 0)});
+    };
+    if (heap.places.some((p) => p.named)) {
+        part(1, "– of that annotated", "Blocks that the program tracks: one block with a name, not two.");
+        part(0, "– of that found", "Blocks that the program does not track, known by their place alone.");
+    }
+    if (h.n_mapped) rows.push({what: "Mapped beside it", tip: "Anonymous memory that the program mapped itself. It is in no sum of the allocator's: allocators of its own may hand out parts of it.", most: h.mapped_peak, end: h.mapped});
+    if (h.resident_peak) rows.push({what: "Resident", tip: "All of the processes' memory that was in RAM: the above as far as it was touched, code, stacks, and what the allocator holds for later.", most: h.resident_peak, end: h.resident ?? NaN});
+    const columns: Column<Sum>[] = [
+        {key: "what", head: "Memory", tip: "Rest on a line to see what it is.", cell: (r) => <span data-tip={r.tip}>{r.what}<span class="sr">: {r.tip}</span></span>, value: (r) => r.what},
+        bytesColumn("peak", "At most", (r) => r.most, {tip: "Of parts of the allocator's: at its peak."}),
+        shareColumn("share", "Of the largest", (r) => r.most / largest(rows, (x) => x.most), {tip: "At most, by the largest of these lines.", minor: true}),
+        bytesColumn("end", "At the end", (r) => r.end, {tip: "When recording ended, or when it was last looked at."}),
+    ];
+    return <DataTable caption="Memory of the process" columns={columns} rows={rows} id={(r) => r.what} />;
+}
+
+function HeapFlame({report, store}: {report: Report; store: Store}): JSX.Element {
+    const at = useStore(store, (s) => s.heapMode), mode = HEAP_MODES[at] ?? HEAP_MODES[0]!;
+    const tree = report.heap.tree(at);
+    const plan = useMemo(() => treePlan(tree), [tree]);
+    const format = mode.isBytes ? bytes : (x: number): string => many(x, "block");
+    const measure: Measure = {key: mode.key, head: mode.head, format, count: mode.beside === "blocks" ? ["Blocks", "Not freed, on this path."] : ["Allocations", "In all, on this path."]};
+    return (
+        <>
+            <h3>By place <span class="muted">{mode.tip.replace(/^./, (c) => c.toLowerCase())}</span></h3>
+            <FlameBox report={report} store={store} plan={plan} format={format} label={`Flame graph of the heap: ${mode.head}`} isMarked>
+                <div class="segments" role="group" aria-label="Mode">
+                    {HEAP_MODES.map((m, k) => <button key={m.key} aria-pressed={m === mode} data-tip={`${m.tip} (key H: the next of the four)`} onClick={() => store.set({heapMode: k})}>{m.head}</button>)}
+                </div>
+                {!tree.weight[0] && <span class="muted">nothing of that kind</span>}
+            </FlameBox>
+            <PathTable report={report} tree={tree} measure={measure} store={store} />
+        </>
+    );
+}
+
+function Places({report, store}: {report: Report; store: Store}): JSX.Element {
+    const op = useStore(store, (s) => s.op), hits = useStore(store, (s) => s.hits), mode = useStore(store, (s) => s.heapMode);
+    const all = useMemo(() => groupPlaces(report.heap.places), []);
+    const rows = useMemo(() => (hits ? all.filter((p) => hits.names.has(p.at) || hits.names.has(p.label)) : all), [hits]);
+    const columns = useMemo(() => placeColumns(report, all), []);
+    const growing = all.filter((p) => growthOf(p) === "grows").length;
+    return (
+        <>
+            <h3>Places <span class="muted">{growing ? `${growing === 1 ? "one grows" : `${growing} grow`} with the steps` : many(all.length, "place")}</span></h3>
+            <DataTable key={mode} caption="Places of the heap" columns={columns} rows={rows} sort={HEAP_MODES[mode]!.key} id={(p) => p.label} chosen={op >= 0 ? (p) => p.at === op : undefined} onChoose={(p) => store.chooseOp(p.at)} limit={12} />
+        </>
+    );
+}
+
+function placeColumns(report: Report, all: Place[]): Column<Place>[] {
+    const some = (f: (p: Place) => unknown): boolean => all.some(f);
+    const most = all.reduce((s, p) => s + p.atPeak, 0) || 1;
+    const c: (Column<Place> | false)[] = [
+        {key: "place", head: "Place", tip: "What the program calls it; else the innermost function that is not the C or C++ library's. The scope that was open stands before it.", cell: (p) => <><Name report={report} id={p.label} max={80} />{p.named ? <span class="tag">annotated</span> : null}</>, value: (p) => report.label(p.label)},
+        some((p) => p.kind) && {key: "kind", head: "Kind", tip: "What the program said that it holds.", minor: true, cell: (p) => MEMORY_KINDS[p.kind] ?? "", value: (p) => MEMORY_KINDS[p.kind] ?? ""},
+        bytesColumn("peak", "At the peak", (p) => p.atPeak, {tip: "Bytes that were live when most was."}),
+        shareColumn("share", "Share", (p) => p.atPeak / most, {tip: "Of all bytes that were live then."}),
+        bytesColumn("leaks", "Not freed", (p) => p.current, {tip: "Bytes that were live when recording ended."}),
+        some(growthOf) && bytesColumn("growth", "Growth a step", (p) => (growthOf(p) === "grows" ? p.late : NaN), {tip: "By how much more it held after each step, at no less than a quarter of the pace before. Levelled off: it filled up, as a cache does.", cell: (p) => (growthOf(p) === "grows" ? <>▲ <Num q={bytesParts(p.late)} /></> : growthOf(p) || "–")}),
+        countColumn("blocks", "Blocks", (p) => p.blocks, {minor: true, tip: "Blocks that were live when recording ended."}),
+        bytesColumn("allocated", "Allocated", (p) => p.allocated, {minor: true, tip: "All bytes that it asked for, freed or not."}),
+        countColumn("allocs", "Allocations", (p) => p.allocs, {minor: true, tip: "How often it asked for memory."}),
+        countColumn("temporary", "Temporary", (p) => p.temporary, {minor: true, tip: "Blocks that were freed before their thread allocated again."}),
+        some((p) => p.stepAllocs) && countColumn("step_allocs", "Blocks a step", (p) => p.stepAllocs || NaN, {minor: true, cell: (p) => plain(p.stepAllocs || NaN), text: (p) => plain(p.stepAllocs || NaN), tip: "Churn: what it allocated in each step, from the second on."}),
+        some((p) => p.stepBytes) && bytesColumn("step_bytes", "Bytes a step", (p) => p.stepBytes || NaN, {minor: true, tip: "Churn: what it allocated in each step, from the second on."}),
+    ];
+    return c.filter((x): x is Column<Place> => x !== false);
+}
