@@ -18,6 +18,7 @@
  *   emit_html_events.c    events in chunks, which leave when they are done
  *   emit_html_pack.c      columns to byte planes, zlib, base64
  *   emit_html_tables.c    flows, args, merged blocks
+ *   emit_html_states.c    when threads had no processor
  *   emit_html_heap.c      what the allocator handed out, by place
  *   emit_html_index.c     what is known at the end
  *
@@ -252,6 +253,7 @@ struct axp__html_table {
     size_t n_names;
     uint32_t name; /* of a counter */
     bool is_exact;
+    axp_ns least_ns; /* of states: shorter ones are left out; 0: none */
 };
 
 /* Lengths in classes of an eighth of an octave; those under 8 exactly. */
@@ -271,6 +273,9 @@ static inline axp_ns axp__html_length_least(unsigned class)
     return (axp_ns)(8 + class % 8) << (class / 8 - 1);
 }
 
+/* The shortest length to keep so that no more than `most` are. */
+axp_ns axp__html_length_for(const uint64_t *lengths, uint64_t most);
+
 axp_status axp__html_fail(struct axp__html_job *job, axp_status status);
 /* The chunk that was packed last, and its line in the index. */
 void axp__html_write_table(struct axp__html_job *job,
@@ -283,6 +288,7 @@ void axp__html_meta_put(struct axp__html_job *job);
 void axp__html_index_put(struct axp__html_job *job);
 void axp__html_flows_write(struct axp__html_job *job);
 void axp__html_blocks_write(struct axp__html_job *job);
+void axp__html_states_write(struct axp__html_job *job);
 void axp__html_heap_put(struct axp__html_job *job);
 void axp__html_heap_write(struct axp__html_job *job);
 

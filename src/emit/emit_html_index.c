@@ -60,6 +60,7 @@ static void put_table(struct axp__json *j, const struct axp__html_table *t)
     } else if (!strcmp(t->kind, "counter")) {
         axp__json_u64(j, "name", t->name);
     }
+    if (t->least_ns) axp__json_u64(j, "least", t->least_ns);
     axp__json_end(j, '}');
 }
 

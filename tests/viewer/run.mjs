@@ -13,6 +13,7 @@ import "./test_data.mjs";
 import "./test_page.mjs";
 import "./test_small.mjs";
 import "./test_heap.mjs";
+import "./test_threads.mjs";
 import "./test_safe.mjs";
 import "./test_real.mjs";
 import "./test_firefox.mjs";

@@ -312,6 +312,29 @@ export function memoryOnly() {
     return run;
 }
 
+/** Threads as the scheduler saw them; the last of them has no scope at all. */
+export function states(n = 400, seed = 21) {
+    const run = new Run("states of threads");
+    const r = random(seed);
+    const end = 50 * MS;
+    for (let k = 0; k < 4; k++) {
+        const t = run.thread(k < 2 ? "worker" : ["loader", "spinner"][k - 2]);
+        let at = 0, ran = 0, ready = 0;
+        while (k < 3 && at < end) {
+            const on = Math.round(r() * (end / n) * 2), off = Math.round((r() * end) / n + 10 * US), state = r() < 0.25 ? 2 : 1;
+            if (at + on + off > end) break;
+            if (state === 2) ready += off;
+            run.states.push([k, at + on, off, state]);
+            at += on + off;
+        }
+        run.states.filter((s) => s[0] === k).forEach((s) => (ran += s[2]));
+        if (k < 2) for (let i = 0; i < 25; i++) t.span(i % 2 ? "compute" : "mutex wait", i * 2 * MS, 2 * MS - 50 * US);
+        Object.assign(run.threads[k], {begin: 0, end, cpu: end - ran, ready});
+    }
+    run.meta.run.duration_ns = end;
+    return run;
+}
+
 /** A program that nobody changed: its heap by place, steps, no scopes but one. */
 export function heap(n = 0, seed = 9) {
     const run = new Run("the heap of an unchanged program", {command: "./train"});
@@ -436,4 +459,4 @@ export function awkward(n = 3000, seed = 5) {
     return run;
 }
 
-export const SCENARIOS = {empty, one, small, training, threads200, ranks, memoryOnly, heap, hostile, names, longTime, manyNames, deep, merged, awkward};
+export const SCENARIOS = {empty, one, small, training, threads200, ranks, memoryOnly, states, heap, hostile, names, longTime, manyNames, deep, merged, awkward};

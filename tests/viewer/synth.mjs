@@ -86,6 +86,7 @@ export class Run {
         this.memory = null;
         this.heap = null; // {meta, places: [{path: names, label, …}]}
         this.steps = null;
+        this.states = []; // [thread, begin, duration, 1: waiting or 2: wants a processor], by thread and time
         this.opExtra = new Map(); // name -> {category, flops, bytes, dtype, file, line}
         this.merged = null; // [[track, event, count, sum]]
         this.index = {};
@@ -335,7 +336,7 @@ export function encodeRun(run, {level = 6} = {}) {
     if (run.memory) meta.memory = run.memory.meta;
     if (run.heap) meta.heap = run.heap.meta;
     meta.threads = run.threads.map(({track, ...t}) =>
-        ({...t, begin: track.first, end: track.last, busy: track.busy, events: track.start.length * 2}));
+        ({begin: track.first, end: track.last, busy: track.busy, events: track.start.length * 2, ...t}));
     if (run.queues.length)
         meta.queues = run.queues.map(({track, ...q}) =>
             ({...q, begin: track.first, end: track.last, busy: track.busy, events: track.start.length * 2}));
@@ -357,6 +358,10 @@ export function encodeRun(run, {level = 6} = {}) {
     if (run.flows.length) {
         const list = run.flows.map(([t, i, u, k]) => [base.get(t) + i, base.get(u) + k]).sort((a, b) => a[0] - b[0]);
         table("flows", [deltas(list.map((f) => f[0])), deltas(list.map((f) => f[1])).map(zigzag)], {});
+    }
+    if (run.states.length) {
+        const gap = run.states.map(([t, begin], i) => begin - (i && run.states[i - 1][0] === t ? run.states[i - 1][1] + run.states[i - 1][2] : 0));
+        table("states", [run.states.map((s) => s[0]), gap, run.states.map((s) => s[2]), run.states.map((s) => s[3])], run.leastState ? {least: run.leastState} : {});
     }
     if (run.heap) {
         const {tree: names, places} = heapTables(run);

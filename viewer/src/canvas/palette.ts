@@ -14,6 +14,8 @@ export interface Theme {
     onSlice: string;
     select: string;
     idle: string;
+    running: string;
+    ready: string;
     /** Packed for ImageData: the background of a row. */
     rowBg: number;
 }
@@ -96,6 +98,6 @@ export function readTheme(): Theme {
     };
     return {
         dark, bg: v("--bg"), panel: v("--panel"), line: v("--line"), text: v("--text"), muted: v("--muted"), accent: v("--accent"),
-        onSlice: dark ? "#f2f3f5" : "#1b1c1f", select: v("--select"), idle: v("--idle"), rowBg: rgb(v("--panel")),
+        onSlice: dark ? "#f2f3f5" : "#1b1c1f", select: v("--select"), idle: v("--idle"), running: v("--running"), ready: v("--high"), rowBg: rgb(v("--panel")),
     };
 }

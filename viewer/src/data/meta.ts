@@ -215,12 +215,13 @@ export interface TrackInfo {
 
 export interface TableInfo {
     chunk: number;
-    kind: "memory" | "counter" | "flows" | "merged" | "heap_tree" | "heap_places";
+    kind: "memory" | "counter" | "flows" | "merged" | "states" | "heap_tree" | "heap_places";
     columns: number;
     n: number;
     names?: number[];
     name?: number;
     exact?: boolean;
+    least?: number;
 }
 
 export type Args = [number | null, (number | null)?, number?, (number[] | null)?, number?];

@@ -6,6 +6,7 @@ import {CATEGORIES, DTYPES, type Args, type Index, type Meta, type TableInfo} fr
 import {isLoose, NONE, Trace, TraceBuilder} from "./trace";
 import {label} from "../format";
 import {Heap} from "./heap";
+import {readStates, type ThreadStates} from "./states";
 import {byName, sumRange, type NameSums, type NodeSums, type WorkTable} from "./aggregate";
 
 export interface Op {
@@ -69,12 +70,17 @@ export class Report {
     trace: Trace | null = null;
     memory: MemorySeries | null = null;
     readonly heap = new Heap();
+    /** By thread: when it ran, wanted to, waited. */
+    states = new Map<number, ThreadStates>();
+    /** Shorter times off a processor are not shown; 0: as short as they were recorded. */
+    leastState = 0;
     counters: Series[] = [];
     args: Args[] = [];
     work: WorkTable | null = null;
     readonly strings: string[];
     #labels = new Map<number, string>();
     #end = 1;
+    #shared: Set<string> | null = null; // names of several threads
 
     constructor(readonly meta: Meta) {
         this.strings = meta.strings;
@@ -96,6 +102,14 @@ export class Report {
         let s = this.#labels.get(id);
         if (s === undefined) this.#labels.set(id, (s = label(this.text(id), 400)));
         return s;
+    }
+
+    /** What a thread is called; where several are called alike, with its id. */
+    threadName(i: number): string {
+        const t = this.meta.threads[i];
+        if (!t?.name) return t ? `thread ${t.id}` : "thread";
+        this.#shared ??= repeated(this.meta.threads.map((x) => x.name));
+        return this.#shared.has(t.name) ? `${t.name}/${t.id}` : t.name;
     }
 
     /** The last time there is; the first is 0. */
@@ -219,6 +233,9 @@ export class Report {
             this.#addCounter(t, got.value);
         } else if (t.kind === "flows") {
             addFlows(trace, positions!, running(columns[0], n), runningZigzag(columns[1], n));
+        } else if (t.kind === "states") {
+            this.states = readStates(this.meta.threads, columns, n);
+            this.leastState = t.least ?? 0;
         } else if (t.kind === "heap_tree") {
             this.heap.readTree(columns, n);
         } else if (t.kind === "heap_places") {
@@ -251,6 +268,11 @@ export class Report {
     category(name: number): string {
         return CATEGORIES[this.categoryOf[name] ?? 0] ?? "";
     }
+}
+
+function repeated(names: string[]): Set<string> {
+    const seen = new Set<string>();
+    return new Set(names.filter((n) => seen.has(n) || !seen.add(n)));
 }
 
 function addFlows(trace: Trace, positions: Uint32Array, from: Float64Array, to: Float64Array): void {

@@ -14,10 +14,11 @@ import {HeapView} from "./heap";
 import {Memory} from "./memory";
 import {Operations} from "./operations";
 import {Jump, Tooltip} from "./parts";
-import {About, Counters, Threads} from "./rest";
+import {About, Counters} from "./rest";
 import {Roofline} from "./roofline";
 import {Steps} from "./steps";
 import {Summary} from "./summary";
+import {hasThreads, Threads} from "./threads";
 import {TimelineView} from "./timeline_view";
 
 function Search({report, store, tl}: {report: Report; store: Store; tl: Timeline | null}): JSX.Element {
@@ -49,7 +50,7 @@ function Header({report, store, tl}: {report: Report; store: Store; tl: Timeline
     const sections: [string, string, boolean][] = [
         ["summary", "Summary", true], ["timeline", "Timeline", hasTimeline(report)], ["operations", "Operations", report.ops.length > 0], ["flame", "Flame graph", !!meta.tree],
         ["steps", "Steps", report.steps.length > 0], ["memory", "Memory", !!meta.memory?.n_allocs], ["heap", "Heap", !!meta.heap], ["roofline", "Roofline", report.ops.some((o) => o.intensity > 0)],
-        ["counters", "Counters", report.counters.length > 0], ["threads", "Threads", meta.threads.length + (meta.queues?.length ?? 0) > 1],
+        ["counters", "Counters", report.counters.length > 0], ["threads", "Threads", hasThreads(report)],
     ];
     const where = [run.host, run.started && startedText(run.started), run.process_id ? `process ${run.process_id}` : ""].filter(Boolean).join(" · ");
     return (
@@ -108,7 +109,7 @@ function Rest({report, store, tl, onReady}: {report: Report; store: Store; tl: T
             <HeapView report={report} store={store} />
             <Roofline report={report} store={store} />
             <Counters report={report} store={store} />
-            <Threads report={report} />
+            <Threads report={report} store={store} />
             <About report={report} />
         </>
     );

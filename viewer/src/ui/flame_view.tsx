@@ -87,7 +87,7 @@ export function trackLabel(report: Report, track: number): string {
     const t = report.trace!.tracks[track]!;
     const at = Number(t.row.slice(1));
     const th = t.row[0] === "t" ? report.meta.threads[at] : undefined;
-    const name = th ? `${th.rank >= 0 ? `rank ${th.rank} ` : ""}${th.name || `thread ${th.id}`}` : t.row[0] === "q" ? report.meta.queues?.[at]?.name ?? "queue" : t.name ?? "spans";
+    const name = th ? `${th.rank >= 0 ? `rank ${th.rank} ` : ""}${report.threadName(at)}` : t.row[0] === "q" ? report.meta.queues?.[at]?.name ?? "queue" : t.name ?? "spans";
     return (t.lane ? `${name}, lane ${t.lane + 1}` : name).slice(0, 60);
 }
 
