@@ -94,6 +94,7 @@ static void write_data(struct axp__html_job *job)
         axp__html_events_flush(e);
         axp__html_series_write(job);
         axp__html_flows_write(job);
+        axp__html_wakers_write(job);
         axp__html_blocks_write(job);
         axp__html_states_write(job);
         axp__html_heap_write(job);

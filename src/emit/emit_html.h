@@ -17,7 +17,7 @@
  *   emit_html_lanes.c     spans that overlap, on as many tracks as it takes
  *   emit_html_events.c    events in chunks, which leave when they are done
  *   emit_html_pack.c      columns to byte planes, zlib, base64
- *   emit_html_tables.c    flows, args, merged blocks
+ *   emit_html_tables.c    flows, args, merged blocks, who ended waits
  *   emit_html_states.c    when threads had no processor
  *   emit_html_heap.c      what the allocator handed out, by place
  *   emit_html_index.c     what is known at the end
@@ -178,8 +178,16 @@ struct axp__html_flow {
     axp_ns time_ns;
     bool is_in;
 };
+/* Who ended a wait: the thread, and how long before the wait's end. */
+struct axp__html_waker {
+    uint64_t event;
+    axp_ns before_ns;
+    uint32_t thread; /* of meta's */
+};
 struct axp__html_tables {
     struct axp__html_args *args;
+    struct axp__html_waker *wakers; /* by event */
+    size_t n_wakers, wakers_cap;
     struct axp__html_flow *flows;
     size_t n_flows, flows_cap;
     uint64_t n_moved; /* flows that changed their event */
@@ -193,6 +201,9 @@ uint32_t axp__html_text(struct axp__html_tables *t, uint32_t string);
 void axp__html_flow(struct axp__html_tables *t, struct axp__html_flow flow);
 /* Flows of events after this one are this one's: they were merged. */
 void axp__html_flows_move(struct axp__html_tables *t, uint64_t event);
+void axp__html_waker(struct axp__html_tables *t, struct axp__html_waker waker);
+/* Of this event and all after it: they were merged. */
+void axp__html_wakers_forget(struct axp__html_tables *t, uint64_t event);
 void axp__html_args_put(const struct axp__html_tables *t, struct axp__json *j);
 
 /* ---- series (emit_html_series.c) ------------------------------------------------------- */
@@ -287,6 +298,7 @@ axp_status axp__html_rows(struct axp__html_job *job);
 void axp__html_meta_put(struct axp__html_job *job);
 void axp__html_index_put(struct axp__html_job *job);
 void axp__html_flows_write(struct axp__html_job *job);
+void axp__html_wakers_write(struct axp__html_job *job);
 void axp__html_blocks_write(struct axp__html_job *job);
 void axp__html_states_write(struct axp__html_job *job);
 void axp__html_heap_put(struct axp__html_job *job);

@@ -312,6 +312,22 @@ export function memoryOnly() {
     return run;
 }
 
+/** Two threads that hand a lock to each other. */
+export function handover(n = 6) {
+    const run = new Run("a lock that goes to and fro");
+    const t = ["left", "right"].map((name) => run.thread(name));
+    t.forEach((x) => x.begin("work", 0));
+    for (let i = 0; i < n; i++) {
+        const me = t[i % 2], at = i * MS;
+        me.span("critical", at + 5 * US, MS - 5 * US);
+        const wait = t[1 - (i % 2)].span("mutex wait", at + 100 * US, 905 * US);
+        run.wakers.push([t[1 - (i % 2)], wait, i % 2, 5 * US]); // given at the end of "critical"
+    }
+    t.forEach((x) => x.end(n * MS + 20 * US));
+    run.opExtra.set("mutex wait", {category: CAT.sync});
+    return run;
+}
+
 /** Threads as the scheduler saw them; the last of them has no scope at all. */
 export function states(n = 400, seed = 21) {
     const run = new Run("states of threads");
@@ -459,4 +475,4 @@ export function awkward(n = 3000, seed = 5) {
     return run;
 }
 
-export const SCENARIOS = {empty, one, small, training, threads200, ranks, memoryOnly, states, heap, hostile, names, longTime, manyNames, deep, merged, awkward};
+export const SCENARIOS = {empty, one, small, training, threads200, ranks, memoryOnly, handover, states, heap, hostile, names, longTime, manyNames, deep, merged, awkward};

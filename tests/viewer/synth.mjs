@@ -82,6 +82,7 @@ export class Run {
         this.argList = [];
         this.argIds = new Map();
         this.flows = []; // [track, event in it, track, event in it]
+        this.wakers = []; // [track, event in it, thread, how long before its end]
         this.counters = [];
         this.memory = null;
         this.heap = null; // {meta, places: [{path: names, label, …}]}
@@ -358,6 +359,10 @@ export function encodeRun(run, {level = 6} = {}) {
     if (run.flows.length) {
         const list = run.flows.map(([t, i, u, k]) => [base.get(t) + i, base.get(u) + k]).sort((a, b) => a[0] - b[0]);
         table("flows", [deltas(list.map((f) => f[0])), deltas(list.map((f) => f[1])).map(zigzag)], {});
+    }
+    if (run.wakers.length) {
+        const list = run.wakers.map(([t, i, thread, before]) => [base.get(t) + i, thread, before]).sort((a, b) => a[0] - b[0]);
+        table("wakers", [deltas(list.map((w) => w[0])), list.map((w) => w[1]), list.map((w) => w[2])], {});
     }
     if (run.states.length) {
         const gap = run.states.map(([t, begin], i) => begin - (i && run.states[i - 1][0] === t ? run.states[i - 1][1] + run.states[i - 1][2] : 0));

@@ -3,7 +3,7 @@
 import {execFileSync} from "node:child_process";
 import path from "node:path";
 import {assert, eventually, test} from "./harness.mjs";
-import {states} from "./scenarios.mjs";
+import {handover, states} from "./scenarios.mjs";
 
 /** How long a thread was in each state from a to b, by definition. */
 function wanted(run, thread, a, b) {
@@ -105,4 +105,65 @@ test("a program that sleeps is seen to wait", "quick", async (bench) => {
     if (!got.length) return; // the scheduler may not be listened to here
     const waited = Math.max(...got.map((g) => g.sums[1]));
     assert.ok(waited > 0.38e9 && waited < 0.9e9, JSON.stringify(got));
+});
+
+// ---- who ended a wait ------------------------------------------------------------------------
+
+const slice = (page) => page.evaluate(() => {
+    const tl = window.axprofTimeline, i = tl.store.state.slice, t = tl.trace;
+    return i < 0 ? null : [tl.report.text(t.name(i)), tl.report.threadName(Number(t.tracks[t.rowOf(i).track].row.slice(1))), t.start[i]];
+});
+
+test("a wait names who ended it, and keys lead there and back", "quick", async (bench) => {
+    const page = await bench.openRun("handover", handover());
+    await page.evaluate(() => {
+        const tl = window.axprofTimeline, t = tl.trace;
+        const i = Array.from({length: t.n}, (_, k) => k).find((k) => tl.report.text(t.name(k)) === "mutex wait" && t.start[k] > 2e6);
+        tl.store.chooseSlice(i);
+    });
+    const [, who, start] = await slice(page);
+    const other = who === "left" ? "right" : "left";
+    const fact = page.locator(".details dl > div", {hasText: "Ended by"});
+    assert.match(await fact.innerText(), new RegExp(`${other} in critical 5.00 µs before it went on`));
+    await page.keyboard.press("[");
+    const [name, by, began] = await slice(page);
+    assert.deepEqual([name, by], ["critical", other]);
+    assert.equal(began + 995e3, start + 900e3); // it was given when that ended
+    assert.match(await page.locator(".details dl > div", {hasText: "Ended the waits of"}).innerText(), new RegExp(`${who} .*905 µs`));
+    await page.keyboard.press("]");
+    assert.deepEqual(await slice(page), ["mutex wait", who, start]);
+    await fact.getByRole("button", {name: other}).press("Enter");
+    assert.deepEqual(await slice(page), [name, by, began]);
+});
+
+test("wakers of a recorded program are those of its other reports", "quick", async (bench) => {
+    const {axprof, gpt} = bench.options;
+    if (!gpt) return;
+    const trace = path.join(bench.dir, "wakers.axp"), file = path.join(bench.dir, "wakers.html");
+    execFileSync(axprof, ["run", "-o", trace, "--", gpt, "--steps", "3", "--layers", "2"], {stdio: "ignore", env: {...process.env, OMP_WAIT_POLICY: "passive"}});
+    execFileSync(axprof, ["report", trace, "-o", file]);
+    const json = JSON.parse(execFileSync(axprof, ["report", trace, "-f", "json"], {encoding: "utf8", maxBuffer: 1 << 28}));
+    const page = await bench.openFile(file);
+    const got = await page.evaluate(() => {
+        const {report} = window.axprofTimeline, t = report.trace, out = {};
+        for (let i = 0; i < t.n; i++) {
+            const w = report.wakers?.of(i);
+            if (!w) continue;
+            const of = report.meta.threads[Number(t.tracks[t.rowOf(i).track].row.slice(1))];
+            const key = [report.text(t.name(i)), of.id, report.meta.threads[w.thread].id].join("/");
+            out[key] = (out[key] ?? 0) + 1;
+        }
+        return out;
+    });
+    const key = (w) => [w.name, w.thread_id, w.by_thread_id].join("/");
+    const want = Object.fromEntries(json.waits.map((w) => [key(w), w.count]));
+    assert.ok(Object.keys(got).length > 0, "no wait has a waker");
+    for (const [k, n] of Object.entries(got)) assert.ok(n <= (want[k] ?? 0), `${k}: ${n} in the page, ${want[k]} in the JSON report`);
+    // Waits that are scopes have each their slice, and so each its waker, if any is known.
+    for (const op of json.ops.filter((o) => o.is_wait)) {
+        const known = json.waits.filter((w) => w.name === op.name);
+        if (known.some((w) => !w.by_thread_id)) continue;
+        const n = Object.entries(got).filter(([k]) => k.startsWith(`${op.name}/`)).reduce((s, [, c]) => s + c, 0);
+        assert.equal(n, op.calls, op.name);
+    }
 });

@@ -215,7 +215,7 @@ export interface TrackInfo {
 
 export interface TableInfo {
     chunk: number;
-    kind: "memory" | "counter" | "flows" | "merged" | "states" | "heap_tree" | "heap_places";
+    kind: "memory" | "counter" | "flows" | "merged" | "wakers" | "states" | "heap_tree" | "heap_places";
     columns: number;
     n: number;
     names?: number[];

@@ -6,6 +6,7 @@ import {CATEGORIES, DTYPES, type Args, type Index, type Meta, type TableInfo} fr
 import {isLoose, NONE, Trace, TraceBuilder} from "./trace";
 import {label} from "../format";
 import {Heap} from "./heap";
+import {Wakers} from "./wakers";
 import {readStates, type ThreadStates} from "./states";
 import {byName, sumRange, type NameSums, type NodeSums, type WorkTable} from "./aggregate";
 
@@ -70,6 +71,7 @@ export class Report {
     trace: Trace | null = null;
     memory: MemorySeries | null = null;
     readonly heap = new Heap();
+    wakers: Wakers | null = null;
     /** By thread: when it ran, wanted to, waited. */
     states = new Map<number, ThreadStates>();
     /** Shorter times off a processor are not shown; 0: as short as they were recorded. */
@@ -212,7 +214,7 @@ export class Report {
             }
             await progress((c + 1) / (nChunks + 1));
         }
-        const wanted = index.tables.some((t) => t.kind === "flows" || t.kind === "merged");
+        const wanted = index.tables.some((t) => t.kind === "flows" || t.kind === "merged" || t.kind === "wakers");
         const {trace, positions} = builder.finish(wanted);
         for (const t of index.tables) await this.#loadTable(t, trace, positions);
         this.trace = trace;
@@ -233,6 +235,8 @@ export class Report {
             this.#addCounter(t, got.value);
         } else if (t.kind === "flows") {
             addFlows(trace, positions!, running(columns[0], n), runningZigzag(columns[1], n));
+        } else if (t.kind === "wakers") {
+            this.wakers = new Wakers(trace, positions!, running(columns[0], n), values(columns[1], n), values(columns[2], n));
         } else if (t.kind === "states") {
             this.states = readStates(this.meta.threads, columns, n);
             this.leastState = t.least ?? 0;

@@ -7,6 +7,7 @@ import {type Waits} from "../data/meta";
 import {type Report} from "../data/report";
 import {READY, STATE_NAMES, type StateSums} from "../data/states";
 import {lowerBound} from "../data/trace";
+import {innermostAt} from "../data/wakers";
 import {time} from "../format";
 import {useStore, type Store} from "../state";
 import {jump, Section} from "./parts";
@@ -113,21 +114,8 @@ function longestOff(report: Report, [a, b]: [number, number]): Off[] {
             all.push({id: all.length, thread, state: s.state[i]!, from: s.begin[i]!, to: s.end[i]!, slice: -1});
     }
     const longest = all.sort((x, y) => y.to - y.from - (x.to - x.from)).slice(0, MOST_OFF);
-    for (const o of longest) o.slice = innermostAt(report, o.thread, o.from);
+    for (const o of longest) o.slice = innermostAt(report.trace!, o.thread, o.from);
     return longest;
-}
-
-/** What a thread was in at that time; −1: in no scope. */
-function innermostAt(report: Report, thread: number, t: number): number {
-    const trace = report.trace!;
-    const track = trace.tracks.find((x) => x.row === `t${thread}` && x.lane === 0 && x.kind === "slices");
-    let found = -1;
-    for (let d = 0; d < (track?.depth ?? 0); d++) {
-        const row = trace.rows[track!.rows + d]!, i = trace.firstAfter(row, t);
-        if (i >= row.end || trace.start[i]! > t) break;
-        found = i;
-    }
-    return found;
 }
 
 function OffTable({report, store}: {report: Report; store: Store}): JSX.Element {
