@@ -11,6 +11,7 @@
  *   emit_html_strings.c   texts, each once, by number
  *   emit_html_meta.c      what the page shows before it has decoded anything
  *   emit_html_series.c    what goes on over time and is no slice
+ *   emit_html_memory.c    memory of the host and of devices, also over time
  *   emit_html_steps.c     steps with their times
  *   emit_html_rows.c      records of a row to events, nested
  *   emit_html_stack.c     a track being filled; merging what is too short
@@ -213,6 +214,18 @@ struct axp__html_step {
     uint64_t live_bytes;
 };
 struct axp__html_series; /* memory and counters */
+/* A byte for each name id, wide enough for this one; NULL: no memory. */
+uint8_t *axp__html_byte_for(uint8_t **map, size_t *n, uint32_t name);
+/* Live bytes by name, of each domain (emit_html_memory.c). */
+struct axp__html_memory;
+struct axp__html_memory *axp__html_memory_create(const axp_view *v); /* NULL */
+void axp__html_memory_destroy(struct axp__html_memory *m);
+/* An allocation or a free, on a device of that number; part: of the run. False:
+ * no memory, here and below. */
+bool axp__html_memory_change(struct axp__html_memory *m,
+                             const struct axp__record *r, uint32_t device,
+                             uint64_t part);
+bool axp__html_memory_end(struct axp__html_memory *m);
 struct axp__html_around {
     struct axp__html_series *series;
     struct axp__html_step *steps; /* by begin */
@@ -262,7 +275,8 @@ struct axp__html_table {
     const char *kind;
     const uint32_t *names; /* of memory: strings, UINT32_MAX: the others */
     size_t n_names;
-    uint32_t name; /* of a counter */
+    uint32_t name;   /* of a counter */
+    uint32_t device; /* of memory: 0: the host, else 1 + an index */
     bool is_exact;
     axp_ns least_ns; /* of states: shorter ones are left out; 0: none */
 };
@@ -300,6 +314,9 @@ void axp__html_index_put(struct axp__html_job *job);
 void axp__html_flows_write(struct axp__html_job *job);
 void axp__html_wakers_write(struct axp__html_job *job);
 void axp__html_blocks_write(struct axp__html_job *job);
+void axp__html_memory_put(struct axp__html_job *job);
+void axp__html_memory_write(struct axp__html_job *job,
+                            struct axp__html_memory *m);
 void axp__html_states_write(struct axp__html_job *job);
 void axp__html_heap_put(struct axp__html_job *job);
 void axp__html_heap_write(struct axp__html_job *job);

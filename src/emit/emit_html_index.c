@@ -57,6 +57,7 @@ static void put_table(struct axp__json *j, const struct axp__html_table *t)
         }
         axp__json_end(j, ']');
         axp__json_bool(j, "exact", t->is_exact);
+        if (t->device) axp__json_u64(j, "device", t->device - 1);
     } else if (!strcmp(t->kind, "counter")) {
         axp__json_u64(j, "name", t->name);
     }

@@ -2,7 +2,7 @@
 // What stands below what on the timeline: steps, memory, counters, then
 // threads and queues, grouped by rank or process where there are several.
 import {bytes, valueFormat} from "../format";
-import {isFlat, type Report, type Series} from "../data/report";
+import {isFlat, type Domain, type Report, type Series} from "../data/report";
 import {type ThreadStates} from "../data/states";
 import {type Trace, type Track} from "../data/trace";
 import {STRIP} from "./states_draw";
@@ -26,6 +26,7 @@ export interface Lane {
     isOpen: boolean;
     canToggle: boolean;
     series?: Series;
+    domain?: Domain;
     states?: ThreadStates;
 }
 
@@ -66,7 +67,10 @@ function lane(of: Partial<Lane> & Pick<Lane, "kind" | "key" | "label" | "h">): L
 function head(report: Report): Lane[] {
     const lanes: Lane[] = [];
     if (report.steps.length) lanes.push(lane({kind: "steps", key: "steps", label: "Steps", h: 20}));
-    if (report.memory) lanes.push(lane({kind: "memory", key: "memory", label: "Memory", sub: `peak ${bytes(report.meta.memory?.peak ?? 0)}`, h: 52}));
+    for (const d of report.domains) {
+        const label = d.number < 0 ? "Memory" : `Memory of ${d.label}`;
+        if (d.series) lanes.push(lane({kind: "memory", key: `memory${d.number}`, label, sub: `peak ${bytes(d.meta.peak)}`, h: 52, domain: d}));
+    }
     return lanes;
 }
 

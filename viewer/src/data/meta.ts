@@ -111,6 +111,7 @@ export interface Leak {
 }
 
 export interface Memory {
+    device?: string; // not there: the host
     current: number;
     peak: number;
     peak_at: number;
@@ -197,6 +198,7 @@ export interface Meta {
     tree?: TreeColumns;
     steps?: Steps;
     memory?: Memory;
+    device_memory?: Memory[];
     heap?: HeapSums;
     threads: Thread[];
     waits?: Waits[];
@@ -222,6 +224,7 @@ export interface TableInfo {
     name?: number;
     exact?: boolean;
     least?: number;
+    device?: number; // of device_memory; not there: the host's
 }
 
 export type Args = [number | null, (number | null)?, number?, (number[] | null)?, number?];

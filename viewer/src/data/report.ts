@@ -2,7 +2,7 @@
 // Everything the page knows, joined: meta at once, the timeline when its
 // chunks are decoded. The rest of the page asks here and never the DOM.
 import {doubles, loadChunk, running, runningZigzag, values, type Chunk} from "./decode";
-import {CATEGORIES, DTYPES, type Args, type Index, type Meta, type TableInfo} from "./meta";
+import {CATEGORIES, DTYPES, type Args, type Index, type Memory, type Meta, type TableInfo} from "./meta";
 import {isLoose, NONE, Trace, TraceBuilder} from "./trace";
 import {label} from "../format";
 import {Heap} from "./heap";
@@ -53,6 +53,13 @@ export interface MemorySeries {
     exact: boolean;
 }
 
+export interface Domain {
+    number: number; // −1: the host
+    label: string;
+    meta: Memory;
+    series: MemorySeries | null;
+}
+
 export interface Step {
     index: number;
     begin: number;
@@ -69,7 +76,8 @@ export class Report {
     readonly problems: string[] = [];
     index: Index | null = null;
     trace: Trace | null = null;
-    memory: MemorySeries | null = null;
+    /** Memory of the host, where it told of any, then of each device. */
+    readonly domains: Domain[];
     readonly heap = new Heap();
     wakers: Wakers | null = null;
     /** By thread: when it ran, wanted to, waited. */
@@ -90,6 +98,8 @@ export class Report {
         for (const op of this.ops) this.opByName.set(op.name, op);
         this.categoryOf = new Uint8Array(this.strings.length + 1);
         for (const op of this.ops) this.categoryOf[op.name] = op.category;
+        this.domains = [...(meta.memory ? [meta.memory] : []), ...(meta.device_memory ?? [])]
+            .map((m, i) => ({number: i - (meta.memory ? 1 : 0), label: m.device === undefined ? "Host" : label(m.device, 80), meta: m, series: null}));
         const l = meta.steps?.list;
         this.steps = l ? l.begin.map((begin, i) => ({index: l.index[i]!, begin, end: l.end[i]!, live: l.live[i] ?? null})) : [];
         this.#end = Math.max(1, meta.run.duration_ns, this.steps.at(-1)?.end ?? 0, ...meta.threads.map((t) => t.end), ...(meta.queues ?? []).map((q) => q.end));
@@ -218,7 +228,7 @@ export class Report {
         const {trace, positions} = builder.finish(wanted);
         for (const t of index.tables) await this.#loadTable(t, trace, positions);
         this.trace = trace;
-        this.#end = Math.max(this.#end, trace.end, this.memory?.time.at(-1) ?? 0);
+        this.#end = Math.max(this.#end, trace.end, ...this.domains.map((d) => d.series?.time.at(-1) ?? 0));
     }
 
     async #loadTable(t: TableInfo, trace: Trace, positions: Uint32Array | null): Promise<void> {
@@ -229,8 +239,8 @@ export class Report {
         }
         const {columns, n} = got.value;
         if (t.kind === "memory") {
-            const names = t.names ?? [];
-            this.memory = {time: running(columns[0], n), total: values(columns[1], n), names, columns: names.map((_, k) => values(columns[k + 2], n)), exact: t.exact ?? false};
+            const names = t.names ?? [], domain = this.domains.find((d) => d.number === (t.device ?? -1));
+            if (domain) domain.series = {time: running(columns[0], n), total: values(columns[1], n), names, columns: names.map((_, k) => values(columns[k + 2], n)), exact: t.exact ?? false};
         } else if (t.kind === "counter") {
             this.#addCounter(t, got.value);
         } else if (t.kind === "flows") {

@@ -49,7 +49,7 @@ function Header({report, store, tl}: {report: Report; store: Store; tl: Timeline
     useStore(store, (s) => s.loaded);
     const sections: [string, string, boolean][] = [
         ["summary", "Summary", true], ["timeline", "Timeline", hasTimeline(report)], ["operations", "Operations", report.ops.length > 0], ["flame", "Flame graph", !!meta.tree],
-        ["steps", "Steps", report.steps.length > 0], ["memory", "Memory", !!meta.memory?.n_allocs], ["heap", "Heap", !!meta.heap], ["roofline", "Roofline", report.ops.some((o) => o.intensity > 0)],
+        ["steps", "Steps", report.steps.length > 0], ["memory", "Memory", report.domains.length > 0], ["heap", "Heap", !!meta.heap], ["roofline", "Roofline", report.ops.some((o) => o.intensity > 0)],
         ["counters", "Counters", report.counters.length > 0], ["threads", "Threads", hasThreads(report)],
     ];
     const where = [run.host, run.started && startedText(run.started), run.process_id ? `process ${run.process_id}` : ""].filter(Boolean).join(" · ");
@@ -73,7 +73,7 @@ function Header({report, store, tl}: {report: Report; store: Store; tl: Timeline
 }
 
 function hasTimeline(report: Report): boolean {
-    return report.meta.run.events > 0 || report.meta.threads.length > 0 || !!report.memory || (report.trace?.n ?? 0) > 0;
+    return report.meta.run.events > 0 || report.meta.threads.length > 0 || report.domains.length > 0 || (report.trace?.n ?? 0) > 0;
 }
 
 function Help({store}: {store: Store}): JSX.Element | null {
@@ -95,7 +95,7 @@ function Help({store}: {store: Store}): JSX.Element | null {
 
 function Rest({report, store, tl, onReady}: {report: Report; store: Store; tl: Timeline | null; onReady: (tl: Timeline) => void}): JSX.Element {
     const loaded = useStore(store, (s) => s.loaded);
-    const empty = !report.ops.length && !report.meta.memory && !report.meta.heap && !report.meta.run.events;
+    const empty = !report.ops.length && !report.domains.length && !report.meta.heap && !report.meta.run.events;
     return (
         <>
             <SelectionBar report={report} store={store} />

@@ -5,7 +5,7 @@ import {type JSX} from "preact";
 import {useState} from "preact/hooks";
 import {bytes, bytesParts, count, many, percent, plain, rate, rateParts, time, timeParts, type Quantity} from "../format";
 import {type Finding} from "../data/meta";
-import {type Report} from "../data/report";
+import {type Domain, type Report} from "../data/report";
 import {type Timeline} from "../canvas/timeline";
 import {longestOf} from "../data/search";
 import {useStore, type Store} from "../state";
@@ -39,7 +39,7 @@ function verdict(report: Report): string {
     if (given) return given;
     const wall = time(run.duration_ns);
     const top = findings[0];
-    if (!report.ops.length && !report.meta.memory && !report.meta.heap) return "Nothing was recorded in this run. Mark scopes with AXP_SCOPE, or start the program with axprof run.";
+    if (!report.ops.length && !report.domains.length && !report.meta.heap) return "Nothing was recorded in this run. Mark scopes with AXP_SCOPE, or start the program with axprof run.";
     if (!top) return `Nothing stands out: no finding would give back a noticeable part of the ${wall}.`;
     const name = top.name >= 0 ? ` (${report.label(top.name)})` : "";
     if (top.saving_ns <= 0) return `${typeWords(top.type)}${name} is the first thing to look at.`;
@@ -77,6 +77,14 @@ function tiles(report: Report): Tile[] {
             label: "Heap peak", tip: "The most bytes that the allocator had handed out at one moment. 1 MB is 1024 KB.", q: bytesParts(heap.peak),
             sub: `at ${time(heap.peak_at)} · ${bytes(heap.current)} not freed`, to: "heap",
         });
+    const device = report.domains.reduce((a: Domain | null, d) => (d.number >= 0 && d.meta.peak > (a?.meta.peak ?? 0) ? d : a), null);
+    if (device) {
+        const top = device.meta.names[0];
+        out.push({
+            label: `Peak of ${device.label.slice(0, 20)}`, tip: "The most bytes that were live at one moment on that device, of those that the program reported.", q: bytesParts(device.meta.peak),
+            sub: top ? `${percent(top.at_peak / device.meta.peak)} of it ${report.label(top.name).slice(0, 28)}` : `at ${time(device.meta.peak_at)}`, to: "memory",
+        });
+    }
     const share = machineShare(report);
     if (share) out.push(share);
     if (report.ops.length) {
@@ -156,7 +164,7 @@ function FindingCard({report, store, f, rank, tl}: {report: Report; store: Store
                     {op && loaded && report.trace && <button class="link" onClick={showSlices}>show in timeline</button>}
                     {lane && <button class="link" onClick={showLane}>show in timeline</button>}
                     {op && <button class="link" onClick={showRow}>table row</button>}
-                    {isMemory && report.meta.memory && <Jump to="memory" class="link">memory</Jump>}
+                    {isMemory && report.domains.length > 0 && <Jump to="memory" class="link">memory</Jump>}
                     {source && <button class="link" data-tip={`${source} – click to copy`} onClick={() => void copyText(source).then(setCopied)}><bdi>{source.split("/").slice(-2).join("/")}</bdi>{copied ? " ✓" : ""}</button>}
                     {metrics.length > 0 && <span class="muted metrics">{metrics.slice(0, 3).map(([k, v]) => `${metricText(k.slice(0, 40), v)}`).join(" · ")}</span>}
                     {f.confidence < 0.7 && <span class="muted"><Term tip="How sure the rule is that this is a cost that can be taken away; 100 % is certain.">confidence</Term> {Math.round(f.confidence * 100)} %</span>}

@@ -19,8 +19,8 @@ import {Section} from "./parts";
 /** The lines of the tooltip. */
 function hoverLines(tl: Timeline, h: Hover): string[] {
     const {report, trace} = tl;
-    if (h.lane?.kind === "memory" && report.memory) {
-        const m = report.memory;
+    const m = h.lane?.domain?.series;
+    if (m) {
         const i = Math.max(0, lowerBound(m.time, 0, m.time.length, h.time + 1) - 1);
         const top = m.columns.map((c, k) => ({v: c[i]!, k})).sort((a, b) => b.v - a.v).slice(0, 4).filter((x) => x.v > 0);
         return [`${bytes(m.total[i]!)} live`, ...top.map((x) => `${bytes(x.v)}  ${m.names[x.k]! >= 0 ? report.label(m.names[x.k]!).slice(0, 40) : "others"}`), m.exact ? `at ${time(h.time)}` : `the most around ${time(h.time)}`];
