@@ -327,7 +327,8 @@ export function encodeRun(run, {level = 6} = {}) {
     const {ops, tree} = aggregate(run);
     const last = tracks.reduce((m, t) => Math.max(m, t.last), 0);
     const selfSum = [...ops.values()].reduce((s, o) => s + o.self, 0);
-    meta.run = {duration_ns: last, operation_count: ops.size, total_time_ns: selfSum, events: n * 2, ...meta.run};
+    const calls = [...ops.values()].reduce((s, o) => s + o.calls, 0);
+    meta.run = {duration_ns: last, process_count: 1, thread_count: run.threads.length, call_count: calls, operation_count: ops.size, total_time_ns: selfSum, events: n * 2, ...meta.run};
     meta.findings ??= [];
     for (const f of meta.findings) if (typeof f.name === "string") f.name = run.string(f.name);
     meta.warnings ??= [];

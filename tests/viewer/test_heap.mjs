@@ -97,6 +97,8 @@ test("an allocation that failed is said above all", "quick", async (bench) => {
     run.heap.meta.n_missed = 2;
     const page = await bench.openRun("failed", run);
     await page.getByText("Out of memory: the allocator had nothing for 1.00 MB after 7.00 ms, in hog (m.c:41), the first of several times.").waitFor();
+    await page.locator("#summary [role=alert]").getByText("What was live then").press("Enter");
+    assert.equal(await page.evaluate(() => document.activeElement.id), "heap");
     await page.getByText("one block every 512 KB was looked at").waitFor();
     await page.getByText("2 blocks could not be followed and are in none").waitFor();
 });

@@ -102,6 +102,13 @@ test("steps of a program without any scope", "quick", async (bench) => {
     await page.locator("#steps tbody tr").first().waitFor();
 });
 
+test("warnings read as in the other reports", "quick", async (bench) => {
+    const run = one();
+    run.meta.warnings = [{code: "starved", name: null, count: 3, text: "threads that wanted to run had no processor"}, {code: "overlap", name: "step", count: 2, text: "scopes ended late"}];
+    const page = await bench.openRun("warnings", run);
+    assert.deepEqual(await page.locator(".warnings li").allInnerTexts(), ["3 threads that wanted to run had no processor", "2 scopes ended late (last: step)"]);
+});
+
 test("300 deep", "full", async (bench) => {
     const page = await bench.openRun("deep", deep(300));
     assert.equal(await page.evaluate(() => window.axprofTimeline.report.trace.tracks[0].depth), 300);

@@ -2,7 +2,6 @@
 // The strip below a thread's slices: how much of each pixel it ran (filled),
 // wanted a processor (striped) and waited (left open). So the height tells what
 // the colours tell, also where a pixel holds many changes.
-import {READY, WAITING, type ThreadStates} from "../data/states";
 import {type LaneBox} from "./lane_draw";
 import {type Timeline} from "./timeline";
 
@@ -40,8 +39,15 @@ export function drawStates(tl: Timeline, ctx: CanvasRenderingContext2D, box: Lan
     ctx.fillStyle = tl.theme.line;
     if (to > from) ctx.fillRect(from, y + STRIP - 1, to - from, 1);
     let begin = from, ran = -1, ready = -1;
+    let t = Math.max(tl.timeAt(from), states.life[0]), before = states.before(t);
     for (let x = from; x <= to; x++) {
-        const [r, q] = x < to ? heights(states, tl.timeAt(x), tl.timeAt(x + 1)) : [-1, -1];
+        let r = -1, q = -1;
+        if (x < to) {
+            const next = Math.min(tl.timeAt(x + 1), states.life[1]), after = states.before(next);
+            q = pixels((after[1] - before[1]) / (next - t));
+            r = Math.min(STRIP - q, pixels(1 - (after[0] - before[0] + after[1] - before[1]) / (next - t)));
+            [t, before] = [next, after];
+        }
         if (r === ran && q === ready) continue;
         // equal columns are one box
         if (ran > 0) {
@@ -52,13 +58,6 @@ export function drawStates(tl: Timeline, ctx: CanvasRenderingContext2D, box: Lan
             ctx.fillStyle = stripes(ctx, tl.theme.ready);
             ctx.fillRect(begin, y + STRIP - ran - ready, x - begin, ready);
         }
-        [begin, ran, ready] = [x, r!, q!];
+        [begin, ran, ready] = [x, r, q];
     }
-}
-
-function heights(states: ThreadStates, a: number, b: number): [number, number] {
-    const sums = states.sums(a, b), all = sums[0] + sums[WAITING] + sums[READY];
-    if (!all) return [0, 0];
-    const ready = pixels(sums[READY] / all);
-    return [Math.min(STRIP - ready, pixels(sums[0] / all)), ready];
 }

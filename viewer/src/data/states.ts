@@ -39,17 +39,17 @@ export class ThreadStates {
         a = Math.max(a, this.life[0]);
         b = Math.min(b, this.life[1]);
         if (!(b > a)) return [0, 0, 0];
-        const off = [WAITING, READY].map((s) => this.#before(b, s) - this.#before(a, s)) as [number, number];
-        return [Math.max(0, b - a - off[0] - off[1]), off[0], off[1]];
+        const [w0, r0] = this.before(a), [w1, r1] = this.before(b);
+        return [Math.max(0, b - a - (w1 - w0) - (r1 - r0)), w1 - w0, r1 - r0];
     }
 
-    /** Time in a state before t. */
-    #before(t: number, state: number): number {
+    /** How long it had waited, and wanted a processor, before t. */
+    before(t: number): [number, number] {
         const i = lowerBound(this.begin, 0, this.begin.length, t);
-        const sum = this.#sums[state - 1]![i]!;
+        const sums: [number, number] = [this.#sums[0][i]!, this.#sums[1][i]!];
         // the last one that has begun may go on
-        const isOpen = i > 0 && this.end[i - 1]! > t && (this.state[i - 1] === READY ? READY : WAITING) === state;
-        return isOpen ? sum - (this.end[i - 1]! - t) : sum;
+        if (i > 0 && this.end[i - 1]! > t) sums[this.state[i - 1] === READY ? 1 : 0] -= this.end[i - 1]! - t;
+        return sums;
     }
 
     at(t: number): StateAt | null {

@@ -32,7 +32,7 @@ function Limits({h}: {h: HeapSums}): JSX.Element {
     const f = h.failed;
     return (
         <>
-            {f && <p class="problem" role="alert">Out of memory: the allocator had nothing for {bytes(f.bytes)} after {time(f.at)}{f.where && <>, in <bdi>{f.where}</bdi></>}{f.count > 1 ? ", the first of several times" : ""}. High water is what was live then.</p>}
+            {f && <p class="problem">Out of memory: the allocator had nothing for {bytes(f.bytes)} after {time(f.at)}{f.where && <>, in <bdi>{f.where}</bdi></>}{f.count > 1 ? ", the first of several times" : ""}. High water is what was live then.</p>}
             {h.sampled > 0 && <p class="note">Estimates: one block every {bytes(h.sampled)} was looked at; sums of n such blocks are good to about 200 / √n %.</p>}
             {h.n_missed > 0 && <p class="note">{many(h.n_missed, "block")} could not be followed and {h.n_missed === 1 ? "is" : "are"} in none of these figures.</p>}
         </>
@@ -75,7 +75,7 @@ function HeapFlame({report, store}: {report: Report; store: Store}): JSX.Element
     const format = mode.isBytes ? bytes : (x: number): string => many(x, "block");
     const measure: Measure = {key: mode.key, head: mode.head, format, count: mode.beside === "blocks" ? ["Blocks", "Not freed, on this path."] : ["Allocations", "In all, on this path."]};
     return (
-        <>
+        <div class="screen">
             <h3>By place <span class="muted">{mode.tip.replace(/^./, (c) => c.toLowerCase())}</span></h3>
             <FlameBox report={report} store={store} plan={plan} format={format} label={`Flame graph of the heap: ${mode.head}`} isMarked>
                 <div class="segments" role="group" aria-label="Mode">
@@ -84,7 +84,7 @@ function HeapFlame({report, store}: {report: Report; store: Store}): JSX.Element
                 {!tree.weight[0] && <span class="muted">nothing of that kind</span>}
             </FlameBox>
             <PathTable report={report} tree={tree} measure={measure} store={store} />
-        </>
+        </div>
     );
 }
 

@@ -3,8 +3,8 @@
 // and the findings by the time that each would give back.
 import {type JSX} from "preact";
 import {useState} from "preact/hooks";
-import {bytes, bytesParts, count, many, percent, plain, rate, rateParts, time, timeParts, type Quantity} from "../format";
-import {type Finding} from "../data/meta";
+import {bytes, bytesParts, count, label, many, percent, plain, rate, rateParts, time, timeParts, type Quantity} from "../format";
+import {type Finding, type Warning} from "../data/meta";
 import {type Domain, type Report} from "../data/report";
 import {type Timeline} from "../canvas/timeline";
 import {longestOf} from "../data/search";
@@ -174,13 +174,21 @@ function FindingCard({report, store, f, rank, tl}: {report: Report; store: Store
     );
 }
 
+/** As the other reports have it: "3 threads that … (last: NAME)". */
+function warningText(w: Warning): string {
+    const isMany = w.count >= 2 && !w.text.startsWith("the ");
+    const last = isMany && w.code !== "own_overhead" ? "last: " : "";
+    return `${isMany ? `${count(w.count)} ` : ""}${w.text}${w.name ? ` (${last}${label(w.name, 80)})` : ""}`;
+}
+
 export function Summary({report, store, tl}: {report: Report; store: Store; tl: Timeline | null}): JSX.Element {
     const [all, setAll] = useState(false);
-    const {findings, warnings, run} = report.meta;
+    const {findings, warnings, run, heap} = report.meta;
     const shown = all ? findings : findings.slice(0, 3);
     return (
         <section id="summary" class="section summary" aria-label="Summary" tabIndex={-1}>
             <p class="verdict">{verdict(report)}</p>
+            {heap?.failed && <p class="problem" role="alert">Out of memory: the allocator had nothing for {bytes(heap.failed.bytes)} after {time(heap.failed.at)}. <Jump to="heap">What was live then</Jump></p>}
             <dl class="tiles">
                 {tiles(report).map((t) => (
                     <div class="tile" key={t.label}>
@@ -193,7 +201,7 @@ export function Summary({report, store, tl}: {report: Report; store: Store; tl: 
             {warnings.length > 0 && (
                 <details class="warnings" open={warnings.length <= 2}>
                     <summary>{many(warnings.length, "warning")}: how far to believe these data</summary>
-                    <ul>{warnings.map((w, i) => <li key={i}>{w.text}{w.count > 1 ? ` (${count(w.count)} times${w.name ? `, last on ${w.name.slice(0, 80)}` : ""})` : ""}</li>)}</ul>
+                    <ul>{warnings.map((w, i) => <li key={i}>{warningText(w)}</li>)}</ul>
                 </details>
             )}
             {findings.length > 0 && (

@@ -108,13 +108,16 @@ const MOST_OFF = 200;
 
 /** The longest times off a processor, of all threads: in the range, if there is one. */
 function longestOff(report: Report, [a, b]: [number, number]): Off[] {
-    const all: Off[] = [];
-    for (const [thread, s] of report.states) {
-        for (let i = lowerBound(s.end, 0, s.end.length, a); i < s.end.length && s.begin[i]! <= b; i++)
-            all.push({id: all.length, thread, state: s.state[i]!, from: s.begin[i]!, to: s.end[i]!, slice: -1});
+    const parts = [...report.states].map(([thread, s]) => ({thread, s, first: lowerBound(s.end, 0, s.end.length, a), end: lowerBound(s.begin, 0, s.begin.length, b)}));
+    const lengths = new Float64Array(parts.reduce((n, p) => n + Math.max(0, p.end - p.first), 0));
+    let n = 0;
+    for (const {s, first, end} of parts) for (let i = first; i < end; i++) lengths[n++] = s.end[i]! - s.begin[i]!;
+    const least = lengths.sort()[Math.max(0, n - MOST_OFF)] ?? 0;
+    const longest: Off[] = [];
+    for (const {thread, s, first, end} of parts) {
+        for (let i = first; i < end && longest.length < 2 * MOST_OFF; i++)
+            if (s.end[i]! - s.begin[i]! >= least) longest.push({id: longest.length, thread, state: s.state[i]!, from: s.begin[i]!, to: s.end[i]!, slice: innermostAt(report.trace!, thread, s.begin[i]!)});
     }
-    const longest = all.sort((x, y) => y.to - y.from - (x.to - x.from)).slice(0, MOST_OFF);
-    for (const o of longest) o.slice = innermostAt(report.trace!, o.thread, o.from);
     return longest;
 }
 
