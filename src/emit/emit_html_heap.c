@@ -18,7 +18,7 @@
 #include "model/model_slots.h"
 
 #define MOST_FRAMES 256u
-#define N_COLUMNS 16u /* of a place; the last four are doubles */
+#define N_COLUMNS 17u /* of a place; the last four are doubles */
 
 struct node {
     uint32_t name, parent; /* a string; an index, of the root its own */
@@ -191,6 +191,7 @@ static void fill_place(struct tree *t, const axp_heap_place *p,
     uint64_t row[N_COLUMNS] = {node,
                                at,
                                label ? string(t, label) : at,
+                               p->n_scopes,
                                p->name != NULL,
                                (uint64_t)p->kind,
                                p->current_bytes,

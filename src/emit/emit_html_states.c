@@ -21,27 +21,62 @@ struct off {
     uint8_t state;
 };
 
+struct thread { /* of the view, by what a sample says of it */
+    uint64_t process_id, id;
+    axp_ns begin;
+    uint32_t index;
+};
+
 struct states {
     struct axp__html_job *job;
     struct axp__samples samples;
+    struct thread *threads; /* sorted */
     struct off *all;
     size_t n;
 };
 
-/* The thread of that id that began last before; UINT32_MAX: none is known. */
-static uint32_t thread_of(const axp_view *v, const struct axp__cap_sample *s,
-                          axp_ns at)
+static int by_thread(const void *a, const void *b)
 {
-    uint32_t found = UINT32_MAX;
-    for (size_t i = 0; i < v->n_threads; i++) {
-        const axp_thread_info *t = &v->threads[i];
-        if (t->id != s->tid || t->process_id != (s->process & UINT32_MAX))
-            continue;
-        if (found == UINT32_MAX ||
-            (t->begin <= at && t->begin >= v->threads[found].begin))
-            found = (uint32_t)i;
+    const struct thread *x = a, *y = b;
+    if (x->process_id != y->process_id)
+        return x->process_id > y->process_id ? 1 : -1;
+    if (x->id != y->id) return x->id > y->id ? 1 : -1;
+    if (x->begin != y->begin) return x->begin > y->begin ? 1 : -1;
+    return (x->index > y->index) - (x->index < y->index);
+}
+
+static bool list_threads(struct states *s)
+{
+    const axp_view *v = s->job->v;
+    s->threads = malloc((v->n_threads + 1) * sizeof *s->threads);
+    if (!s->threads) return false;
+    for (size_t i = 0; i < v->n_threads; i++)
+        s->threads[i] =
+            (struct thread){v->threads[i].process_id, v->threads[i].id,
+                            v->threads[i].begin, (uint32_t)i};
+    qsort(s->threads, v->n_threads, sizeof *s->threads, by_thread);
+    return true;
+}
+
+/* The thread of that id that began last before, else the first of that id;
+ * UINT32_MAX: none is known. */
+static uint32_t thread_of(const struct states *s,
+                          const struct axp__cap_sample *of, axp_ns at)
+{
+    size_t n = s->job->v->n_threads, low = 0, high = n;
+    struct thread key = {of->process & UINT32_MAX, of->tid, at, UINT32_MAX};
+    while (low < high) { /* the first that is after it */
+        size_t mid = (low + high) / 2;
+        if (by_thread(&s->threads[mid], &key) <= 0)
+            low = mid + 1;
+        else
+            high = mid;
     }
-    return found;
+    for (size_t i = low ? low - 1 : 0; i <= low && i < n; i++)
+        if (s->threads[i].id == key.id &&
+            s->threads[i].process_id == key.process_id)
+            return s->threads[i].index;
+    return UINT32_MAX;
 }
 
 static bool is_off(const struct axp__cap_sample *s)
@@ -53,23 +88,16 @@ static bool is_off(const struct axp__cap_sample *s)
 static void collect(struct states *s)
 {
     const axp_view *v = s->job->v;
-    const struct axp__cap_sample *last = NULL;
     uint32_t thread = UINT32_MAX;
-    axp_ns free_from = 0, until = 0;
+    axp_ns free_from = 0;
     for (size_t i = 0; i < s->samples.n; i++) {
         const struct axp__cap_sample *at = &s->samples.at[i];
         if (!is_off(at)) continue;
         axp_ns end = axp__view_time(v, at->ticks);
         axp_ns begin = end > at->weight ? end - at->weight : 0;
-        bool is_same =
-            last && last->tid == at->tid && last->process == at->process;
-        if (!is_same || end > until) {
-            uint32_t now = thread_of(v, at, end);
-            if (now != thread) free_from = s->job->t0;
-            thread = now;
-            until = now == UINT32_MAX ? 0 : v->threads[now].end;
-        }
-        last = at;
+        uint32_t now = thread_of(s, at, end);
+        if (now != thread) free_from = s->job->t0;
+        thread = now;
         if (begin < free_from) begin = free_from;
         if (thread == UINT32_MAX || begin >= end) continue;
         free_from = end;
@@ -132,7 +160,7 @@ void axp__html_states_write(struct axp__html_job *job)
 {
     struct states s = {.job = job};
     if (!job->v->capture->n_samples) return;
-    if (axp__samples_load(job->v, &s.samples))
+    if (list_threads(&s) && axp__samples_load(job->v, &s.samples))
         s.all = malloc((s.samples.n + 1) * sizeof *s.all);
     if (!s.all) {
         axp__html_fail(job, AXP_E_NO_MEMORY);
@@ -142,5 +170,6 @@ void axp__html_states_write(struct axp__html_job *job)
         if (s.n) write(&s, least);
     }
     axp__samples_fini(&s.samples);
+    free(s.threads);
     free(s.all);
 }

@@ -306,7 +306,7 @@ function heapTables(run) {
     const whole = ["kind", "current", "blocks", "at_peak", "allocated", "n_allocs", "n_frees", "n_temporary"];
     const real = ["growth_early", "growth_late", "step_allocs", "step_bytes"];
     const of = (f) => run.heap.places.map(f);
-    const places = [of((p) => p.path.reduce(child, 0)), of((p) => run.string(p.path.at(-1))), of((p) => run.string(p.label)), of((p) => (p.is_named ? 1 : 0)),
+    const places = [of((p) => p.path.reduce(child, 0)), of((p) => run.string(p.path.at(-1))), of((p) => run.string(p.label)), of((p) => p.n_scopes ?? 0), of((p) => (p.is_named ? 1 : 0)),
         ...whole.map((k) => of((p) => p[k] ?? 0)), ...real.map((k) => ({bits: true, values: Float64Array.from(of((p) => p[k] ?? 0)), length: run.heap.places.length}))];
     return {tree, places};
 }

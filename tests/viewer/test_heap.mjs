@@ -119,9 +119,11 @@ test("a heap of 50,000 places", "full", async (bench) => {
 
 // ---- programs that count for themselves ------------------------------------------------------
 
+let recorded = 0;
+
 function record(bench, program, ...args) {
     const {axprof, programs} = bench.options;
-    const file = path.join(bench.dir, `${program}-${args.join("-")}.html`), trace = file.replace(".html", ".axp");
+    const file = path.join(bench.dir, `heap${++recorded}.html`), trace = file.replace(".html", ".axp");
     const env = {...process.env, OMP_WAIT_POLICY: "passive"};
     const said = execFileSync(axprof, ["run", "-o", trace, "--", path.join(programs, program), ...args], {encoding: "utf8", env, stdio: ["ignore", "pipe", "pipe"]});
     execFileSync(axprof, ["report", trace, "-f", "html", "-o", file]);
@@ -160,6 +162,26 @@ test("a program's leaks, growth and names are those that it counted", "quick", a
         assert.equal(of.reduce((s, p) => s + p.current, 0), want.current_bytes, name);
         assert.equal(of.reduce((s, p) => s + p.blocks, 0), want.current_blocks, name);
     }
+});
+
+test("the heap by function, scope and kind", "quick", async (bench) => {
+    if (!bench.options.programs) return;
+    const page = await bench.openFile(record(bench, "memory_names").file);
+    const lines = async (name) => {
+        await page.getByRole("group", {name: "One line for each"}).getByRole("button", {name, exact: true}).click();
+        const table = page.getByRole("region", {name: "Places of the heap"});
+        await table.locator("thead th").first().getByText(name).waitFor();
+        const rows = await page.evaluate(() => [...document.querySelectorAll('[aria-label="Places of the heap"] tbody tr')].map((r) => [r.querySelector(".name").textContent, [...r.children].find((c, i) => r.closest("table").querySelectorAll("thead th")[i].textContent.startsWith("Not freed")).textContent]));
+        return Object.fromEntries(rows);
+    };
+    assert.deepEqual(await lines("Scope"), {build: "110KB", "step › forward": "62.5KB"}); // 90000 + 20000 + 4 × 777, and 10 × 6400
+    assert.deepEqual(await lines("Kind"), {weight: "87.9KB", cache: "62.5KB", optimizer: "19.5KB", "(annotated, of no kind)": "0B", "(found)": "3.04KB"});
+    const functions = await lines("Function or name");
+    assert.deepEqual([functions.weights, functions.kv, functions.truth_malloc], ["87.9KB", "62.5KB", "3.04KB"]);
+    await page.locator("#heap").getByRole("button", {name: "Sandwich"}).click();
+    await page.locator("#heap h3", {hasText: "callers above, callees below weights"}).waitFor();
+    await page.locator("#heap").getByRole("button", {name: /^kv/}).click();
+    await page.locator("#heap h3", {hasText: "callees below kv"}).waitFor();
 });
 
 test("all figures of all places are the JSON report's", "quick", async (bench) => {

@@ -3,12 +3,14 @@
 // (scopes, functions, what the program calls it) and the figures of each place
 // at the node where it ends. Input: untrusted; what refers to nothing is left out.
 import {doubles, values, type Column} from "./decode";
+import {MEMORY_KINDS} from "./meta";
 import {Tree} from "./tree";
 
 export interface Place {
     node: number;
     at: number; // string: the function, or the program's own name for it
     label: number; // string: with scope, file and line
+    scopes: number; // so many names at the beginning of its path are scopes
     named: number; // 1: the program has a name for it
     kind: number;
     current: number;
@@ -25,8 +27,8 @@ export interface Place {
 }
 
 /** In the order of the table's columns; the last four are doubles. */
-const KEYS: (keyof Place)[] = ["node", "at", "label", "named", "kind", "current", "blocks", "atPeak", "allocated", "allocs", "frees", "temporary", "early", "late", "stepAllocs", "stepBytes"];
-const WHOLE = 12;
+const KEYS: (keyof Place)[] = ["node", "at", "label", "scopes", "named", "kind", "current", "blocks", "atPeak", "allocated", "allocs", "frees", "temporary", "early", "late", "stepAllocs", "stepBytes"];
+const WHOLE = 13, FIGURES = KEYS.slice(6);
 
 export interface HeapMode {
     key: string;
@@ -67,6 +69,13 @@ export class Heap {
         return this.name.length > 0 && this.places.length > 0;
     }
 
+    /** Names of the scopes that were open, outermost first. */
+    scopePath(p: Place): number[] {
+        const path: number[] = [];
+        for (let k = p.node < this.parent.length ? p.node : 0; k > 0; k = this.parent[k]!) path.push(this.name[k]!);
+        return path.reverse().slice(0, p.scopes);
+    }
+
     /** With the weights of a mode; the last one that was asked for is kept. */
     tree(at: number): Tree {
         const mode = HEAP_MODES[at] ?? HEAP_MODES[0]!;
@@ -83,21 +92,35 @@ export class Heap {
     }
 }
 
-/** Places that read the same are one. */
-export function groupPlaces(places: Place[]): Place[] {
-    const by = new Map<number, Place>();
-    for (const p of places) {
+export type Grouping = "place" | "function" | "scope" | "kind";
+/** In which ways places can be one line, and what the line is called. */
+export const GROUPINGS: [Grouping, string, string][] = [
+    ["place", "Place", "What the program calls it; else the innermost function that is not the C or C++ library's, with its line. The scope that was open stands before it."],
+    ["function", "Function or name", "What the program calls it, else the function, whatever its line and scope."],
+    ["scope", "Scope", "The scopes that were open, outermost first."],
+    ["kind", "Kind", "What the program said that it holds."],
+];
+
+export interface Group extends Place {
+    text: string;
+}
+
+/** Places that are one by that grouping; `text` names a string. */
+export function groupPlaces(heap: Heap, by: Grouping, text: (id: number) => string): Group[] {
+    const groups = new Map<string, Group>();
+    for (const p of heap.places) {
         if (!p.allocs && !p.blocks) continue; // all of it has got a name
-        const g = by.get(p.label);
+        const key = by === "place" ? text(p.label) : by === "function" ? text(p.at) : by === "scope" ? heap.scopePath(p).map(text).join(" › ") || "(in no scope)" : MEMORY_KINDS[p.kind] || (p.named ? "(annotated, of no kind)" : "(found)");
+        const g = groups.get(key);
         if (!g) {
-            by.set(p.label, {...p});
+            groups.set(key, {...p, text: key});
             continue;
         }
-        for (const key of KEYS.slice(5)) g[key] += p[key];
+        for (const k of FIGURES) g[k] += p[k];
         g.kind ||= p.kind;
         g.named ||= p.named;
     }
-    return [...by.values()];
+    return [...groups.values()];
 }
 
 /** "grows": more after each step, at no less than a quarter of the pace before. */

@@ -5,7 +5,7 @@
 import {type ComponentChildren, type JSX} from "preact";
 import {useEffect, useLayoutEffect, useMemo, useRef, useState} from "preact/hooks";
 import {type Report} from "../data/report";
-import {type Tree} from "../data/tree";
+import {callees, callers, type Tree} from "../data/tree";
 import {time} from "../format";
 import {useStore, type Store} from "../state";
 import {Flame, FLAME_ROW, type Box, type Layer} from "../canvas/flame";
@@ -29,6 +29,13 @@ export interface Measure {
 
 export function treePlan(tree: Tree | null): Plan {
     return tree ? {layers: [{tree, top: 0, up: false}], height: Flame.depthOf(tree) * FLAME_ROW} : {layers: [], height: 0};
+}
+
+/** One name: who calls it above, what it calls below. */
+export function sandwichPlan(tree: Tree, name: number): Plan {
+    const up = callers(tree, name), down = callees(tree, name);
+    const above = Flame.depthOf(up), top = (above - 1) * FLAME_ROW;
+    return {layers: [{tree: up, top: top + FLAME_ROW, up: true}, {tree: down, top, up: false}], height: (above - 1 + Flame.depthOf(down)) * FLAME_ROW};
 }
 
 interface Props {

@@ -4,12 +4,12 @@
 import {type JSX} from "preact";
 import {useMemo} from "preact/hooks";
 import {type Report} from "../data/report";
-import {callees, callers, rangeTree, wholeTree, type Tree, type Weight} from "../data/tree";
+import {rangeTree, wholeTree, type Tree, type Weight} from "../data/tree";
 import {isLoose} from "../data/trace";
 import {bytes, many, time} from "../format";
 import {useStore, type FlameMode, type Store} from "../state";
-import {Flame, FLAME_ROW, MAX_DEPTH} from "../canvas/flame";
-import {FlameBox, PathTable, treePlan, type Measure, type Plan} from "./flame_box";
+import {FLAME_ROW, MAX_DEPTH} from "../canvas/flame";
+import {FlameBox, PathTable, sandwichPlan, treePlan, type Measure, type Plan} from "./flame_box";
 import {useScope} from "./operations";
 import {Section} from "./parts";
 
@@ -44,19 +44,14 @@ export function FlameView({report, store}: {report: Report; store: Store}): JSX.
 
     const main = useMemo(() => busiestTrack(report), [loaded]);
     const track = flameTrack >= 0 ? flameTrack : main;
-    const focus = op >= 0 && tree && hasName(tree, op) ? op : tree ? heaviestSelf(report) : -1;
-    const sandwich = useMemo(() => (mode === 3 && tree && focus >= 0 ? {up: callers(tree, focus), down: callees(tree, focus)} : null), [mode, tree, focus]);
-
+    const focus = op >= 0 && tree && tree.has(op) ? op : tree ? heaviestSelf(report) : -1;
     const plan = useMemo((): Plan => {
         if (mode === 1 && report.trace && track >= 0) {
             const [from, to] = range ?? [0, report.duration];
             return {layers: [], height: Math.min(report.trace.tracks[track]!.depth, MAX_DEPTH) * FLAME_ROW, chart: {track, from, to}};
         }
-        if (!sandwich) return treePlan(tree);
-        const above = Flame.depthOf(sandwich.up), below = Flame.depthOf(sandwich.down);
-        const top = (above - 1) * FLAME_ROW;
-        return {layers: [{tree: sandwich.up, top: top + FLAME_ROW, up: true}, {tree: sandwich.down, top, up: false}], height: (above - 1 + below) * FLAME_ROW};
-    }, [tree, mode, sandwich, track, loaded, mode === 1 && range]);
+        return mode === 3 && tree && focus >= 0 ? sandwichPlan(tree, focus) : treePlan(tree);
+    }, [tree, mode, mode === 3 && focus, track, loaded, mode === 1 && range]);
     return (
         <Section id="flame" title="Flame graph" note={mode === 1 ? "One thread in time order." : mode === 3 && focus >= 0 ? `Callers above, callees below ${report.label(focus).slice(0, 60)}. ${note}` : note}>
             <FlameBox report={report} store={store} plan={plan} format={MEASURES[mode === 1 ? "time" : weight].format} label="Flame graph" isMarked={mode !== 3}>
@@ -101,11 +96,6 @@ export function busiestTrack(report: Report): number {
         if (score > most) (most = score), (best = t.index);
     }
     return best;
-}
-
-function hasName(tree: Tree, name: number): boolean {
-    for (let k = 1; k < tree.n; k++) if (tree.name[k] === name && tree.weight[k]! > 0) return true;
-    return false;
 }
 
 function heaviestSelf(report: Report): number {

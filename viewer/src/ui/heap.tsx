@@ -3,14 +3,14 @@
 // place, as a flame graph in four modes and as a table; and what is no block of
 // the allocator's beside it.
 import {type JSX} from "preact";
-import {useMemo} from "preact/hooks";
-import {groupPlaces, growthOf, HEAP_MODES, type Heap, type Place} from "../data/heap";
+import {useMemo, useState} from "preact/hooks";
+import {groupPlaces, GROUPINGS, growthOf, HEAP_MODES, type Group, type Grouping, type Heap, type HeapMode} from "../data/heap";
 import {MEMORY_KINDS, type HeapSums} from "../data/meta";
 import {type Report} from "../data/report";
 import {bytes, bytesParts, count, many, plain, time} from "../format";
 import {useStore, type Store} from "../state";
-import {FlameBox, PathTable, treePlan, type Measure} from "./flame_box";
-import {Name, Num, Section} from "./parts";
+import {FlameBox, PathTable, sandwichPlan, treePlan, type Measure} from "./flame_box";
+import {Num, Section} from "./parts";
 import {bytesColumn, countColumn, DataTable, largest, shareColumn, type Column} from "./table";
 
 export function HeapView({report, store}: {report: Report; store: Store}): JSX.Element | null {
@@ -69,17 +69,23 @@ function Sums({h, heap}: {h: HeapSums; heap: Heap}): JSX.Element {
 }
 
 function HeapFlame({report, store}: {report: Report; store: Store}): JSX.Element {
-    const at = useStore(store, (s) => s.heapMode), mode = HEAP_MODES[at] ?? HEAP_MODES[0]!;
+    const at = useStore(store, (s) => s.heapMode), mode = HEAP_MODES[at] ?? HEAP_MODES[0]!, op = useStore(store, (s) => s.op);
+    const [isSandwich, setSandwich] = useState(false);
     const tree = report.heap.tree(at);
-    const plan = useMemo(() => treePlan(tree), [tree]);
+    const focus = isSandwich ? (op >= 0 && tree.has(op) ? op : heaviest(report.heap, mode)) : -1;
+    const plan = useMemo(() => (focus >= 0 ? sandwichPlan(tree, focus) : treePlan(tree)), [tree, focus]);
     const format = mode.isBytes ? bytes : (x: number): string => many(x, "block");
     const measure: Measure = {key: mode.key, head: mode.head, format, count: mode.beside === "blocks" ? ["Blocks", "Not freed, on this path."] : ["Allocations", "In all, on this path."]};
     return (
         <div class="screen">
-            <h3>By place <span class="muted">{mode.tip.replace(/^./, (c) => c.toLowerCase())}</span></h3>
-            <FlameBox report={report} store={store} plan={plan} format={format} label={`Flame graph of the heap: ${mode.head}`} isMarked>
+            <h3>By path <span class="muted">{mode.tip.replace(/^./, (c) => c.toLowerCase())}{focus >= 0 ? `: callers above, callees below ${report.label(focus).slice(0, 60)}` : ""}</span></h3>
+            <FlameBox report={report} store={store} plan={plan} format={format} label={`Flame graph of the heap: ${mode.head}`} isMarked={!isSandwich}>
                 <div class="segments" role="group" aria-label="Mode">
                     {HEAP_MODES.map((m, k) => <button key={m.key} aria-pressed={m === mode} data-tip={`${m.tip} (key H: the next of the four)`} onClick={() => store.set({heapMode: k})}>{m.head}</button>)}
+                </div>
+                <div class="segments" role="group" aria-label="Way">
+                    <button aria-pressed={!isSandwich} data-tip="From the outermost inwards, heaviest first" onClick={() => setSandwich(false)}>Left heavy</button>
+                    <button aria-pressed={isSandwich} data-tip="One name: through whom it asks for memory above, what asks for it below" onClick={() => setSandwich(true)}>Sandwich</button>
                 </div>
                 {!tree.weight[0] && <span class="muted">nothing of that kind</span>}
             </FlameBox>
@@ -88,36 +94,48 @@ function HeapFlame({report, store}: {report: Report; store: Store}): JSX.Element
     );
 }
 
+/** The name of the place that weighs most. */
+function heaviest(heap: Heap, mode: HeapMode): number {
+    return heap.places.reduce((a, b) => (b[mode.weight] > a[mode.weight] ? b : a)).at;
+}
+
 function Places({report, store}: {report: Report; store: Store}): JSX.Element {
     const op = useStore(store, (s) => s.op), hits = useStore(store, (s) => s.hits), mode = useStore(store, (s) => s.heapMode);
-    const all = useMemo(() => groupPlaces(report.heap.places), []);
-    const rows = useMemo(() => (hits ? all.filter((p) => hits.names.has(p.at) || hits.names.has(p.label)) : all), [hits]);
-    const columns = useMemo(() => placeColumns(report, all), []);
-    const growing = all.filter((p) => growthOf(p) === "grows").length;
+    const [by, setBy] = useState<Grouping>("place");
+    const all = useMemo(() => groupPlaces(report.heap, by, (id) => report.label(id)), [by]);
+    const rows = useMemo(() => (hits ? all.filter((g) => g.text.toLowerCase().includes(store.state.search.trim().toLowerCase())) : all), [hits, all]);
+    const columns = useMemo(() => placeColumns(by, all), [all]);
+    const growing = all.filter((g) => growthOf(g) === "grows").length;
+    const canChoose = by === "place" || by === "function";
     return (
         <>
-            <h3>Places <span class="muted">{growing ? `${growing === 1 ? "one grows" : `${growing} grow`} with the steps` : many(all.length, "place")}</span></h3>
-            <DataTable key={mode} caption="Places of the heap" columns={columns} rows={rows} sort={HEAP_MODES[mode]!.key} id={(p) => p.label} chosen={op >= 0 ? (p) => p.at === op : undefined} onChoose={(p) => store.chooseOp(p.at)} limit={12} />
+            <h3>By place <span class="muted">{growing ? `${growing === 1 ? "one grows" : `${growing} grow`} with the steps` : many(all.length, by)}</span></h3>
+            <div class="tools"><div class="segments" role="group" aria-label="One line for each">
+                {GROUPINGS.map(([g, head, tip]) => <button key={g} aria-pressed={by === g} data-tip={tip} onClick={() => setBy(g)}>{head}</button>)}
+            </div></div>
+            <DataTable key={`${mode}${by}`} caption="Places of the heap" columns={columns} rows={rows} sort={HEAP_MODES[mode]!.key} id={(g) => g.text} chosen={canChoose && op >= 0 ? (g) => g.at === op : undefined} onChoose={canChoose ? (g) => store.chooseOp(g.at) : undefined} limit={12} />
         </>
     );
 }
 
-function placeColumns(report: Report, all: Place[]): Column<Place>[] {
-    const some = (f: (p: Place) => unknown): boolean => all.some(f);
-    const most = all.reduce((s, p) => s + p.atPeak, 0) || 1;
-    const c: (Column<Place> | false)[] = [
-        {key: "place", head: "Place", tip: "What the program calls it; else the innermost function that is not the C or C++ library's. The scope that was open stands before it.", cell: (p) => <><Name report={report} id={p.label} max={80} />{p.named ? <span class="tag">annotated</span> : null}</>, value: (p) => report.label(p.label)},
-        some((p) => p.kind) && {key: "kind", head: "Kind", tip: "What the program said that it holds.", minor: true, cell: (p) => MEMORY_KINDS[p.kind] ?? "", value: (p) => MEMORY_KINDS[p.kind] ?? ""},
-        bytesColumn("peak", "At the peak", (p) => p.atPeak, {tip: "Bytes that were live when most was."}),
-        shareColumn("share", "Share", (p) => p.atPeak / most, {tip: "Of all bytes that were live then."}),
-        bytesColumn("leaks", "Not freed", (p) => p.current, {tip: "Bytes that were live when recording ended."}),
-        some(growthOf) && bytesColumn("growth", "Growth a step", (p) => (growthOf(p) === "grows" ? p.late : NaN), {tip: "By how much more it held after each step, at no less than a quarter of the pace before. Levelled off: it filled up, as a cache does.", cell: (p) => (growthOf(p) === "grows" ? <>▲ <Num q={bytesParts(p.late)} /></> : growthOf(p) || "–")}),
-        countColumn("blocks", "Blocks", (p) => p.blocks, {minor: true, tip: "Blocks that were live when recording ended."}),
-        bytesColumn("allocated", "Allocated", (p) => p.allocated, {minor: true, tip: "All bytes that it asked for, freed or not."}),
-        countColumn("allocs", "Allocations", (p) => p.allocs, {minor: true, tip: "How often it asked for memory."}),
-        countColumn("temporary", "Temporary", (p) => p.temporary, {minor: true, tip: "Blocks that were freed before their thread allocated again."}),
-        some((p) => p.stepAllocs) && countColumn("step_allocs", "Blocks a step", (p) => p.stepAllocs || NaN, {minor: true, cell: (p) => plain(p.stepAllocs || NaN), text: (p) => plain(p.stepAllocs || NaN), tip: "Churn: what it allocated in each step, from the second on."}),
-        some((p) => p.stepBytes) && bytesColumn("step_bytes", "Bytes a step", (p) => p.stepBytes || NaN, {minor: true, tip: "Churn: what it allocated in each step, from the second on."}),
+function placeColumns(by: Grouping, all: Group[]): Column<Group>[] {
+    const some = (f: (g: Group) => unknown): boolean => all.some(f);
+    const most = all.reduce((s, g) => s + g.atPeak, 0) || 1;
+    const [, head, tip] = GROUPINGS.find((g) => g[0] === by)!;
+    const isFine = by === "place" || by === "function"; // else a line is of many kinds
+    const c: (Column<Group> | false)[] = [
+        {key: "place", head, tip, cell: (g) => <><bdi class="name" data-tip={g.text.length > 40 ? g.text : undefined}>{g.text.slice(0, 80)}</bdi>{isFine && g.named ? <span class="tag">annotated</span> : null}</>, value: (g) => g.text},
+        isFine && some((g) => g.kind) && {key: "kind", head: "Kind", tip: "What the program said that it holds.", minor: true, cell: (g) => MEMORY_KINDS[g.kind] ?? "", value: (g) => MEMORY_KINDS[g.kind] ?? ""},
+        bytesColumn("peak", "At the peak", (g) => g.atPeak, {tip: "Bytes that were live when most was."}),
+        shareColumn("share", "Share", (g) => g.atPeak / most, {tip: "Of all bytes that were live then."}),
+        bytesColumn("leaks", "Not freed", (g) => g.current, {tip: "Bytes that were live when recording ended."}),
+        some(growthOf) && bytesColumn("growth", "Growth a step", (g) => (growthOf(g) === "grows" ? g.late : NaN), {tip: "By how much more it held after each step, at no less than a quarter of the pace before. Levelled off: it filled up, as a cache does.", cell: (g) => (growthOf(g) === "grows" ? <>▲ <Num q={bytesParts(g.late)} /></> : growthOf(g) || "–")}),
+        countColumn("blocks", "Blocks", (g) => g.blocks, {minor: true, tip: "Blocks that were live when recording ended."}),
+        bytesColumn("allocated", "Allocated", (g) => g.allocated, {minor: true, tip: "All bytes that it asked for, freed or not."}),
+        countColumn("allocs", "Allocations", (g) => g.allocs, {minor: true, tip: "How often it asked for memory."}),
+        countColumn("temporary", "Temporary", (g) => g.temporary, {minor: true, tip: "Blocks that were freed before their thread allocated again."}),
+        some((g) => g.stepAllocs) && countColumn("step_allocs", "Blocks a step", (g) => g.stepAllocs || NaN, {minor: true, cell: (g) => plain(g.stepAllocs || NaN), text: (g) => plain(g.stepAllocs || NaN), tip: "Churn: what it allocated in each step, from the second on."}),
+        some((g) => g.stepBytes) && bytesColumn("step_bytes", "Bytes a step", (g) => g.stepBytes || NaN, {minor: true, tip: "Churn: what it allocated in each step, from the second on."}),
     ];
-    return c.filter((x): x is Column<Place> => x !== false);
+    return c.filter((x): x is Column<Group> => x !== false);
 }
