@@ -157,7 +157,7 @@ static uint32_t place_node(struct tree *t, const axp_heap_place *p,
 static void write_tree(struct tree *t)
 {
     struct axp__html_packer *p = t->job->events.packer;
-    uint32_t *column = malloc(t->n * sizeof *column);
+    uint32_t *column = malloc((t->n + 1) * sizeof *column);
     if (!column || !axp__html_pack_begin(p, (uint32_t)t->n, 2)) {
         axp__html_fail(t->job, AXP_E_NO_MEMORY);
     } else {

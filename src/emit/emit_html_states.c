@@ -161,7 +161,7 @@ void axp__html_states_write(struct axp__html_job *job)
     struct states s = {.job = job};
     if (!job->v->capture->n_samples) return;
     if (list_threads(&s) && axp__samples_load(job->v, &s.samples))
-        s.all = malloc((s.samples.n + 1) * sizeof *s.all);
+        s.all = calloc(s.samples.n + 1, sizeof *s.all);
     if (!s.all) {
         axp__html_fail(job, AXP_E_NO_MEMORY);
     } else {
