@@ -72,6 +72,9 @@ void axp__html_heap_put(struct axp__html_job *job)
     if (resident) {
         axp__json_u64(j, "resident", (uint64_t)resident->last);
         axp__json_u64(j, "resident_peak", (uint64_t)resident->max);
+        axp__json_u64(j, "resident_name",
+                      axp__html_string_as(&job->strings, AXP__HTML_OUTSIDE,
+                                          resident->name));
     }
     put_failed(job);
     axp__json_end(j, '}');

@@ -375,6 +375,21 @@ export function heap(n = 0, seed = 9) {
     return run;
 }
 
+/** The same with times: live bytes over time, when places allocated, single blocks. */
+export function heapTimes() {
+    const run = heap();
+    const r = random(4);
+    run.heap.places.forEach((p, i) => Object.assign(p, {first: i * MS, last: (i + 4) * MS, thread: i % 2, lived: Array.from({length: 8}, (_, k) => (p.n_frees && k === 2 + i ? p.n_frees : 0))}));
+    run.heap.levels = Array.from({length: 500}, (_, i) => {
+        const most = Math.round((20 + 50 * Math.abs(Math.sin(i / 40)) + r()) * MIB);
+        return [Math.round((i * 10 * MS) / 500), Math.round(most * (0.6 + 0.3 * r())), i === 350 ? run.heap.meta.peak : most];
+    });
+    run.heap.kept = [[3, 2 * MIB, 4 * MS, 1, 1], [0, 8 * MIB, MS, 0, 5], [4, 65536, 9 * MS, 1, 16]];
+    run.counters.push({name: "process.rss_bytes", time: [0, 2 * MS, 6 * MS], value: [30 * MIB, 90 * MIB, 120 * MIB]});
+    run.heap.meta.resident_name = run.string("process.rss_bytes");
+    return run;
+}
+
 export const HOSTILE = [
     "</script><script>window.hacked=1</script>", "<img src=x onerror=\"window.hacked=1\">", "a\u2028b\u2029c", "\ufffd\ufffd(\ufffd",
     "\"><svg onload=window.hacked=1>", "<!--", "--><script>window.hacked=1</script>", "]]>", "'+alert(1)+'", "javascript:window.hacked=1", "\u0000\u0001\u001b[31m", "__proto__", "constructor", "%s%n%x", "=1+1|cmd",
@@ -475,4 +490,4 @@ export function awkward(n = 3000, seed = 5) {
     return run;
 }
 
-export const SCENARIOS = {empty, one, small, training, threads200, ranks, memoryOnly, handover, states, heap, hostile, names, longTime, manyNames, deep, merged, awkward};
+export const SCENARIOS = {empty, one, small, training, threads200, ranks, memoryOnly, handover, states, heap, heapTimes, hostile, names, longTime, manyNames, deep, merged, awkward};

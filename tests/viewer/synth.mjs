@@ -85,7 +85,9 @@ export class Run {
         this.wakers = []; // [track, event in it, thread, how long before its end]
         this.counters = [];
         this.memory = null;
-        this.heap = null; // {meta, places: [{path: names, label, …}]}
+        // {meta, places: [{path: names, label, …}], levels: [[from, least, most]],
+        // kept: [[place, bytes, at, 1 + thread, blocks]]}
+        this.heap = null;
         this.steps = null;
         this.states = []; // [thread, begin, duration, 1: waiting or 2: wants a processor], by thread and time
         this.opExtra = new Map(); // name -> {category, flops, bytes, dtype, file, line}
@@ -308,6 +310,7 @@ function heapTables(run) {
     const of = (f) => run.heap.places.map(f);
     const places = [of((p) => p.path.reduce(child, 0)), of((p) => run.string(p.path.at(-1))), of((p) => run.string(p.label)), of((p) => p.n_scopes ?? 0), of((p) => (p.is_named ? 1 : 0)),
         ...whole.map((k) => of((p) => p[k] ?? 0)), ...real.map((k) => ({bits: true, values: Float64Array.from(of((p) => p[k] ?? 0)), length: run.heap.places.length}))];
+    if (run.heap.places[0].lived) places.push(...["first", "last", "thread"].map((k) => of((p) => p[k])), ...run.heap.places[0].lived.map((_, k) => of((p) => p.lived[k])));
     return {tree, places};
 }
 
@@ -373,6 +376,8 @@ export function encodeRun(run, {level = 6} = {}) {
         const {tree: names, places} = heapTables(run);
         table("heap_tree", names, {});
         table("heap_places", places, {});
+        if (run.heap.levels) table("heap_levels", [deltas(run.heap.levels.map((l) => l[0])), run.heap.levels.map((l) => l[1]), run.heap.levels.map((l) => l[2])], {});
+        if (run.heap.kept) table("heap_kept", [0, 1, 2, 3, 4].map((k) => run.heap.kept.map((b) => b[k])), {});
     }
     let blocks = 0, merged = 0;
     if (run.merged) {

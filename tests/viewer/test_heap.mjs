@@ -4,7 +4,7 @@
 import {execFileSync} from "node:child_process";
 import path from "node:path";
 import {assert, eventually, test} from "./harness.mjs";
-import {heap} from "./scenarios.mjs";
+import {heap, heapTimes} from "./scenarios.mjs";
 
 const MIB = 1048576;
 const MODES = [["High water", "at_peak"], ["Leaks", "current"], ["Allocated", "allocated"], ["Temporary", "n_temporary"]];
@@ -101,6 +101,29 @@ test("an allocation that failed is said above all", "quick", async (bench) => {
     assert.equal(await page.evaluate(() => document.activeElement.id), "heap");
     await page.getByText("one block every 512 KB was looked at").waitFor();
     await page.getByText("2 blocks could not be followed and are in none").waitFor();
+});
+
+test("the heap over time, and when what was allocated", "quick", async (bench) => {
+    const run = heapTimes();
+    const page = await bench.openRun("heapTimes", run);
+    const {time, value} = await page.evaluate(() => {
+        const {levels} = window.axprofTimeline.report.heap;
+        return {time: [...levels.time], value: [...levels.value]};
+    });
+    assert.equal(Math.max(...value), run.heap.meta.peak);
+    assert.deepEqual(time.filter((_, i) => i % 2 === 0), run.heap.levels.map((l) => l[0])); // highest and lowest in turn
+    assert.deepEqual(value.filter((_, i) => i % 2), run.heap.levels.map((l) => l[1]));
+    await page.getByRole("img", {name: "Live bytes of the heap over time, peak 76.0 MB; resident memory over time, 120 MB at most"}).waitFor();
+    assert.ok((await page.locator(".lane-label").allInnerTexts()).some((l) => l.startsWith("Heap")));
+    const row = page.getByRole("region", {name: "Places of the heap"}).locator("tbody tr", {hasText: "new_tensor"});
+    // 9600 lived 1 – 10 ms and 3200 ten times as long: the middle one is among the first
+    assert.match(await row.innerText(), /1 – 10 ms[^]*1.00\s*ms[^]*6.00\s*ms/);
+    await page.getByText("Blocks that were never freed, one by one (3)").press("Enter");
+    const blocks = page.getByRole("region", {name: "Blocks that were never freed"}).locator("tbody tr");
+    assert.match(await blocks.first().innerText(), /load: weights[^]*8.00\s*MB[^]*1.00\s*ms[^]*5/);
+    assert.match(await blocks.nth(1).innerText(), /append[^]*2.00\s*MB[^]*4.00\s*ms[^]*main/);
+    await blocks.nth(1).locator("button").press("Enter");
+    assert.equal(await page.evaluate(() => window.axprofTimeline.report.text(window.axprofTimeline.store.state.op)), "append");
 });
 
 test("a heap of 50,000 places", "full", async (bench) => {

@@ -71,6 +71,11 @@ function head(report: Report): Lane[] {
         const label = d.number < 0 ? "Memory" : `Memory of ${d.label}`;
         if (d.series) lanes.push(lane({kind: "memory", key: `memory${d.number}`, label, sub: `peak ${bytes(d.meta.peak)}`, h: 52, domain: d}));
     }
+    const levels = report.heap.levels;
+    if (levels) {
+        const max = report.meta.heap?.peak ?? 0;
+        lanes.push(lane({kind: "counter", key: "heap", label: "Heap", sub: `peak ${bytes(max)}`, h: 44, series: {id: -1, name: "heap_bytes", ...levels, min: 0, max}}));
+    }
     return lanes;
 }
 

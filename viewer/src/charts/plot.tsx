@@ -10,6 +10,7 @@ import {axisTime, niceStep, timeStep} from "../format";
 import {useStore, type Store} from "../state";
 
 export interface Curve {
+    x?: ArrayLike<number>; // left out: the plot's
     y: ArrayLike<number>;
     color: string;
     fill?: string; // down to 0; what was drawn before is covered
@@ -63,7 +64,7 @@ function yAxis(p: Props, curves: Curve[]): Axis {
     const room = (high - low) * 0.06 || Math.abs(high) * 0.1 || 1;
     if (p.fromZero || (low >= 0 && low < room)) [low, high] = [0, high * 1.06 || 1];
     else [low, high] = [low - room, high + room];
-    const n = p.height / 44;
+    const n = p.height / 36;
     const step = p.binary ? 2 ** Math.ceil(Math.log2(Math.max(1, high) / Math.max(2, n))) : niceStep(high - low, n);
     return makeAxis(low, high, isWhole ? Math.max(1, step) : step, (v) => (v ? p.formatY(v) : "0"));
 }
@@ -121,26 +122,26 @@ function drawTicks(ctx: CanvasRenderingContext2D, theme: Theme, y: Axis, x: Axis
 }
 
 function drawCurve(ctx: CanvasRenderingContext2D, p: Props, c: Curve, px: (v: number) => number, py: (v: number) => number): void {
-    const n = p.x.length;
+    const xs = c.x ?? p.x, n = xs.length;
     if (!n) return;
     ctx.beginPath();
     ctx.strokeStyle = c.color;
     for (let i = 0; i < n; i++) {
-        const x = px(p.x[i]!);
+        const x = px(xs[i]!);
         if (p.stepped && i) ctx.lineTo(x, py(c.y[i - 1]!));
         ctx.lineTo(x, py(c.y[i]!));
     }
-    const end = px(p.stepped && p.xMax ? p.xMax : p.x[n - 1]!);
+    const end = px(p.stepped && p.xMax ? p.xMax : xs[n - 1]!);
     ctx.lineTo(end, py(c.y[n - 1]!));
     ctx.stroke();
     if (c.fill) {
         ctx.lineTo(end, py(0));
-        ctx.lineTo(px(p.x[0]!), py(0));
+        ctx.lineTo(px(xs[0]!), py(0));
         ctx.fillStyle = c.fill;
         ctx.fill();
     }
     ctx.fillStyle = c.color;
-    if (p.dots) for (let i = 0; i < n; i++) ctx.fillRect(px(p.x[i]!) - 1.5, py(c.y[i]!) - 1.5, 3, 3);
+    if (p.dots) for (let i = 0; i < n; i++) ctx.fillRect(px(xs[i]!) - 1.5, py(c.y[i]!) - 1.5, 3, 3);
 }
 
 export function Plot(props: Props): JSX.Element {

@@ -140,6 +140,7 @@ export interface HeapSums {
     n_mapped: number;
     resident?: number; // not there: nobody looked
     resident_peak?: number;
+    resident_name?: number; // string: of the counter that has it over time
     failed?: {count: number; bytes: number; at: number; where?: string};
 }
 
@@ -217,7 +218,7 @@ export interface TrackInfo {
 
 export interface TableInfo {
     chunk: number;
-    kind: "memory" | "counter" | "flows" | "merged" | "wakers" | "states" | "heap_tree" | "heap_places";
+    kind: "memory" | "counter" | "flows" | "merged" | "wakers" | "states" | "heap_tree" | "heap_places" | "heap_levels" | "heap_kept";
     columns: number;
     n: number;
     names?: number[];

@@ -34,6 +34,7 @@ export interface Op {
 }
 
 export interface Series {
+    id: number; // string
     name: string;
     time: Float64Array;
     value: Float64Array;
@@ -254,6 +255,10 @@ export class Report {
             this.heap.readTree(columns, n);
         } else if (t.kind === "heap_places") {
             this.heap.readPlaces(columns, n);
+        } else if (t.kind === "heap_levels") {
+            this.heap.readLevels(columns, n, this.duration);
+        } else if (t.kind === "heap_kept") {
+            this.heap.readKept(columns, n);
         } else {
             const at = values(columns[0], n), count = values(columns[1], n), sum = values(columns[2], n);
             for (let i = 0; i < n; i++) trace.merged.set(positions![at[i]!]!, [count[i]!, sum[i]!]);
@@ -267,7 +272,7 @@ export class Report {
             if (v < min) min = v;
             if (v > max) max = v;
         }
-        this.counters.push({name: this.label(t.name ?? -1), time: running(chunk.columns[0], chunk.n), value, min, max});
+        this.counters.push({id: t.name ?? -1, name: this.label(t.name ?? -1), time: running(chunk.columns[0], chunk.n), value, min, max});
     }
 
     #readWork(): void {

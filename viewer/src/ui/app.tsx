@@ -58,7 +58,7 @@ function Header({report, store, tl}: {report: Report; store: Store; tl: Timeline
             <div class="head-row">
                 <div class="title">
                     <h1><bdi>{label(run.title, 160)}</bdi></h1>
-                    <p class="muted">{run.command && <code><bdi>{label(run.command, 200)}</bdi></code>}{run.command && where ? " · " : ""}<bdi>{label(where || "axprof report", 200)}</bdi></p>
+                    <p class="muted">{run.command && <code><bdi>{label(run.command, 200)}</bdi></code>}{run.command && where ? " · " : ""}{(where || !run.command) && <bdi>{label(where || "axprof report", 200)}</bdi>}</p>
                 </div>
                 <div class="head-tools">
                     {report.ops.length > 0 && <Search report={report} store={store} tl={tl} />}

@@ -4,14 +4,16 @@
 // the allocator's beside it.
 import {type JSX} from "preact";
 import {useMemo, useState} from "preact/hooks";
-import {groupPlaces, GROUPINGS, growthOf, HEAP_MODES, type Group, type Grouping, type Heap, type HeapMode} from "../data/heap";
+import {groupPlaces, GROUPINGS, growthOf, HEAP_MODES, usualLife, type Group, type Grouping, type Heap, type HeapMode, type Kept} from "../data/heap";
 import {MEMORY_KINDS, type HeapSums} from "../data/meta";
 import {type Report} from "../data/report";
 import {bytes, bytesParts, count, many, plain, time} from "../format";
+import {Plot} from "../charts/plot";
+import {css, mix, seriesColor} from "../canvas/palette";
 import {useStore, type Store} from "../state";
 import {FlameBox, PathTable, sandwichPlan, treePlan, type Measure} from "./flame_box";
-import {Num, Section} from "./parts";
-import {bytesColumn, countColumn, DataTable, largest, shareColumn, type Column} from "./table";
+import {Name, Num, Section} from "./parts";
+import {bytesColumn, countColumn, DataTable, largest, shareColumn, timeColumn, type Column} from "./table";
 
 export function HeapView({report, store}: {report: Report; store: Store}): JSX.Element | null {
     const h = report.meta.heap;
@@ -21,8 +23,10 @@ export function HeapView({report, store}: {report: Report; store: Store}): JSX.E
         <Section id="heap" title="Heap" note={`What the allocator handed out: ${bytes(h.peak)} at most, at ${time(h.peak_at)}; ${bytes(h.current)} in ${many(h.blocks, "block")} not freed. ${many(h.n_allocs, "block")}, ${bytes(h.allocated)} in all, ${count(h.n_temporary)} of them freed before their thread allocated again.`}>
             <Limits h={h} />
             <Sums h={h} heap={report.heap} />
+            <OverTime report={report} store={store} />
             {report.heap.isWhole && <HeapFlame report={report} store={store} />}
             {report.heap.isWhole && <Places report={report} store={store} />}
+            {report.heap.kept.length > 0 && <KeptTable report={report} store={store} />}
         </Section>
     );
 }
@@ -68,6 +72,42 @@ function Sums({h, heap}: {h: HeapSums; heap: Heap}): JSX.Element {
     return <DataTable caption="Memory of the process" columns={columns} rows={rows} id={(r) => r.what} />;
 }
 
+/** What was live over time, and what of the processes' memory was in RAM. */
+function OverTime({report, store}: {report: Report; store: Store}): JSX.Element | null {
+    const h = report.meta.heap!, {levels} = report.heap;
+    const resident = report.counters.find((s) => s.id >= 0 && s.id === h.resident_name);
+    const x = levels?.time ?? resident?.time;
+    if (!x || x.length < 2) return null;
+    return (
+        <div class="screen">
+            <h3>Over time</h3>
+            <Plot store={store} x={x} height={170} label={`${levels ? `Live bytes of the heap over time, peak ${bytes(h.peak)}` : ""}${levels && resident ? "; " : ""}${resident ? `resident memory over time, ${bytes(resident.max)} at most` : ""}`} formatY={bytes} stepped binary fromZero xMax={report.duration}
+                curves={(theme) => [...(levels ? [{y: levels.value, color: css(seriesColor(0, theme.dark)), fill: css(mix(seriesColor(0, theme.dark), theme.rowBg, theme.dark ? 0.55 : 0.45))}] : []), ...(resident ? [{x: resident.time, y: resident.value, color: theme.text}] : [])]}
+                onClick={(t) => store.set({cursor: Math.round(t)})} />
+            <p class="note hint">{levels && "Filled: handed out by the allocator, highest and lowest of each stretch. "}{resident && "Line: resident. "}Its figures are in the table above.</p>
+        </div>
+    );
+}
+
+/** Blocks that were never freed, each with its time and thread. */
+function KeptTable({report, store}: {report: Report; store: Store}): JSX.Element {
+    const who = (k: Kept): string => (k.thread ? report.threadName(k.thread - 1) : "");
+    const columns: Column<Kept>[] = [
+        {key: "place", head: "Place", tip: "Where it was asked for.", cell: (k) => <Name report={report} id={k.place.label} max={80} />, value: (k) => report.label(k.place.label)},
+        bytesColumn("bytes", "Bytes", (k) => k.bytes, {tip: "Of this block."}),
+        timeColumn("at_ns", "Since", (k) => k.at, {tip: "When it was allocated."}),
+        {key: "thread", head: "Thread", tip: "Who allocated it.", cell: (k) => <bdi class="name">{who(k).slice(0, 60)}</bdi>, value: who},
+        countColumn("blocks", "Stands for", (k) => k.blocks, {minor: true, tip: "Blocks of its place that it stands for, itself among them."}),
+    ];
+    const rows = report.heap.kept;
+    return (
+        <details class="as-table">
+            <summary>Blocks that were never freed, one by one ({count(rows.length)})</summary>
+            <DataTable caption="Blocks that were never freed" columns={columns} rows={rows} sort="bytes" id={(k) => rows.indexOf(k)} limit={12} onChoose={(k) => store.set({op: k.place.at, cursor: Math.round(k.at)})} />
+        </details>
+    );
+}
+
 function HeapFlame({report, store}: {report: Report; store: Store}): JSX.Element {
     const at = useStore(store, (s) => s.heapMode), mode = HEAP_MODES[at] ?? HEAP_MODES[0]!, op = useStore(store, (s) => s.op);
     const [isSandwich, setSandwich] = useState(false);
@@ -104,7 +144,7 @@ function Places({report, store}: {report: Report; store: Store}): JSX.Element {
     const [by, setBy] = useState<Grouping>("place");
     const all = useMemo(() => groupPlaces(report.heap, by, (id) => report.label(id)), [by]);
     const rows = useMemo(() => (hits ? all.filter((g) => g.text.toLowerCase().includes(store.state.search.trim().toLowerCase())) : all), [hits, all]);
-    const columns = useMemo(() => placeColumns(by, all), [all]);
+    const columns = useMemo(() => placeColumns(report, by, all), [all]);
     const growing = all.filter((g) => growthOf(g) === "grows").length;
     const canChoose = by === "place" || by === "function";
     return (
@@ -118,7 +158,7 @@ function Places({report, store}: {report: Report; store: Store}): JSX.Element {
     );
 }
 
-function placeColumns(by: Grouping, all: Group[]): Column<Group>[] {
+function placeColumns(report: Report, by: Grouping, all: Group[]): Column<Group>[] {
     const some = (f: (g: Group) => unknown): boolean => all.some(f);
     const most = all.reduce((s, g) => s + g.atPeak, 0) || 1;
     const [, head, tip] = GROUPINGS.find((g) => g[0] === by)!;
@@ -136,6 +176,10 @@ function placeColumns(by: Grouping, all: Group[]): Column<Group>[] {
         countColumn("temporary", "Temporary", (g) => g.temporary, {minor: true, tip: "Blocks that were freed before their thread allocated again."}),
         some((g) => g.stepAllocs) && countColumn("step_allocs", "Blocks a step", (g) => g.stepAllocs || NaN, {minor: true, cell: (g) => plain(g.stepAllocs || NaN), text: (g) => plain(g.stepAllocs || NaN), tip: "Churn: what it allocated in each step, from the second on."}),
         some((g) => g.stepBytes) && bytesColumn("step_bytes", "Bytes a step", (g) => g.stepBytes || NaN, {minor: true, tip: "Churn: what it allocated in each step, from the second on."}),
+        report.heap.hasTimes && {key: "life", head: "Usual life", tip: "How long the middle one of the blocks that were freed lived: an estimate by those that were followed.", minor: true, cell: (g) => usualLife(g).words || "–", value: (g) => usualLife(g).rank, text: (g) => usualLife(g).words},
+        report.heap.hasTimes && timeColumn("first_ns", "First", (g) => g.first, {minor: true, tip: "When it first asked for memory."}),
+        report.heap.hasTimes && timeColumn("last_ns", "Last", (g) => g.last, {minor: true, tip: "When it last did."}),
+        report.heap.hasTimes && {key: "thread", head: "Thread", tip: "Whose all of it was; empty: several threads'.", minor: true, cell: (g) => <bdi class="name">{g.thread ? report.threadName(g.thread - 1).slice(0, 40) : ""}</bdi>, value: (g) => (g.thread ? report.threadName(g.thread - 1) : "")},
     ];
     return c.filter((x): x is Column<Group> => x !== false);
 }
