@@ -13,41 +13,15 @@ import * as esbuild from "esbuild";
 const here = path.dirname(fileURLToPath(import.meta.url));
 const out = process.argv.includes("--out") ? process.argv[process.argv.indexOf("--out") + 1] : path.join(here, "dist", "report.html");
 const LIMIT = 200000;
-// Names of members that are ours alone (no browser, no library, no JSON has
-// them) and often used: they are shortened too.
-const OURS = /^(lowerStart|firstAfter|intensity|rowHeight|onChoose|flameWeight|shareView|categoryOf|canToggle|isOpen|opByName|flameTrack|childRange|leastSpan|onSlice|formatY|fromZero|relayout|chooseOp|timeAt|weight|minor|cell|accent|chooseRange|chooseStep)$/;
-
-// What uPlot offers and this page does not use: without these lines the bundler
-// leaves out what they refer to. One that is no longer there is an error, so
-// that a new version is looked at.
-const UNUSED = ["(paths.bars    = bars);", "(paths.spline  = monotoneCubic);", "uPlot.join = join;"];
-const trimPlot = {
-    name: "trim-uplot",
-    setup: (build) => build.onLoad({filter: /uPlot\.esm\.js$/}, ({path: file}) => {
-        let contents = fs.readFileSync(file, "utf8");
-        for (const line of UNUSED) {
-            if (!contents.includes(line)) throw new Error(`uPlot has no ${line}`);
-            contents = contents.replace(line, "");
-        }
-        return {contents};
-    }),
-};
 
 const built = await esbuild.build({
     absWorkingDir: here, entryPoints: ["src/main.tsx"], bundle: true, minify: true, write: false, outdir: "out", format: "iife",
     target: ["es2022", "chrome110", "firefox115", "safari16.4"], jsx: "automatic", jsxImportSource: "preact", charset: "utf8", legalComments: "none",
-    logLevel: "warning", mangleProps: OURS, plugins: [trimPlot],
+    logLevel: "warning",
 });
 const text = (ext) => built.outputFiles.find((f) => f.path.endsWith(ext)).text.trim();
 
-/** Custom properties get short names, in the sheet and where the script asks for them. */
-function shorten(css, js) {
-    const names = [...new Set(css.match(/--[a-z]+\b/g))].sort();
-    const short = new Map(names.map((name, i) => [name, `--${i.toString(36)}`]));
-    return [css.replace(/--[a-z]+\b/g, (name) => short.get(name)), js.replace(/"(--[a-z]+)"/g, (whole, name) => (short.has(name) ? `"${short.get(name)}"` : whole))];
-}
-
-const [css, js] = shorten(text(".css"), text(".js"));
+const css = text(".css"), js = text(".js");
 // Inside the page neither may end its own element.
 const script = js.replace(/<\/(script)/gi, "<\\/$1").replace(/<!--/g, "<\\!--");
 const style = css.replace(/<\/(style)/gi, "<\\/$1");

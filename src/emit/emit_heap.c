@@ -27,18 +27,22 @@ static bool is_library(const char *module)
     return false;
 }
 
+const axp_frame *axp__heap_frame(const axp_frame *frames, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!is_library(frames[i].module)) return &frames[i];
+    return frames; /* all of them are */
+}
+
 const char *axp__heap_where(const axp_view *v, uint32_t stack, char *buf,
                             size_t size)
 {
     axp_frame frames[MOST_FRAMES];
     char text[AXP__FRAME_TEXT];
-    size_t n = stack ? axp_view_stack(v, stack, frames, MOST_FRAMES) : 0, i = 0;
+    size_t n = stack ? axp_view_stack(v, stack, frames, MOST_FRAMES) : 0;
     if (n > MOST_FRAMES) n = MOST_FRAMES;
     if (!n) return NULL;
-    while (i + 1 < n && is_library(frames[i].module))
-        i++;
-    if (is_library(frames[i].module)) i = 0; /* all of them are */
-    const axp_frame *f = &frames[i];
+    const axp_frame *f = axp__heap_frame(frames, n);
     const char *function = axp__frame_text(f, text);
     if (f->file && f->line > 0)
         snprintf(buf, size, "%.300s (%.150s:%d)", function, last_part(f->file),
@@ -48,8 +52,7 @@ const char *axp__heap_where(const axp_view *v, uint32_t stack, char *buf,
     return buf;
 }
 
-/* What a place is called; malloc, NULL: no memory. */
-static char *text_of(const axp_view *v, const axp_heap_place *p)
+char *axp__heap_text(const axp_view *v, const axp_heap_place *p)
 {
     char where[TEXT], text[2 * TEXT];
     const char *scope = p->n_scopes ? p->scopes[p->n_scopes - 1] : NULL;
@@ -107,7 +110,7 @@ struct axp__heap_group *axp__heap_groups(const axp_view *v, size_t *n)
     *n = 0;
     for (size_t i = 0; ok && i < v->n_heap_places; i++) {
         const axp_heap_place *p = &v->heap_places[i];
-        all[i] = (struct axp__heap_group){.text = text_of(v, p),
+        all[i] = (struct axp__heap_group){.text = axp__heap_text(v, p),
                                           .kind = p->kind,
                                           .current_bytes = p->current_bytes,
                                           .current_blocks = p->current_blocks,
@@ -128,6 +131,15 @@ struct axp__heap_group *axp__heap_groups(const axp_view *v, size_t *n)
     *n = join_equal(all, *n);
     qsort(all, *n, sizeof *all, by_at_peak);
     return all;
+}
+
+const struct axp__view_counter *axp__heap_resident(const axp_view *v)
+{
+    for (size_t i = 0; i < v->n_counters; i++)
+        if (v->counters[i].is_outside &&
+            !strcmp(v->counters[i].name, "process.rss_bytes"))
+            return &v->counters[i];
+    return NULL;
 }
 
 void axp__heap_groups_free(struct axp__heap_group *groups, size_t n)

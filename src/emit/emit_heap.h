@@ -22,6 +22,13 @@ struct axp__heap_group {
 struct axp__heap_group *axp__heap_groups(const axp_view *v, size_t *n);
 void axp__heap_groups_free(struct axp__heap_group *groups, size_t n);
 
+/* What a place is called; malloc, NULL: no memory. */
+char *axp__heap_text(const axp_view *v, const axp_heap_place *p);
+/* The frame that a stack of n is called by, innermost first; n is not 0. */
+const axp_frame *axp__heap_frame(const axp_frame *frames, size_t n);
+/* The memory that the run's processes had together, as seen from outside; NULL:
+ * nobody looked. */
+const struct axp__view_counter *axp__heap_resident(const axp_view *v);
 /* The frame that a stack is called by, its text in buf; NULL: it has none. */
 const char *axp__heap_where(const axp_view *v, uint32_t stack, char *buf,
                             size_t size);

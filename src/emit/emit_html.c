@@ -45,8 +45,7 @@ static axp_status count_events(struct axp__html_job *job, uint64_t *n)
     return status;
 }
 
-/* The shortest length to keep so that no more than `most` are. */
-static axp_ns length_for(const uint64_t *lengths, uint64_t most)
+axp_ns axp__html_length_for(const uint64_t *lengths, uint64_t most)
 {
     uint64_t kept = 0;
     unsigned class = AXP__HTML_LENGTHS;
@@ -65,7 +64,7 @@ static axp_status fit_budget(struct axp__html_job *job)
     axp_status status = count_events(job, &n);
     job->lengths = NULL;
     for (unsigned part = 2; !status && n > job->budget && part <= 3; part++) {
-        job->keep_ns = length_for(lengths, job->budget / part);
+        job->keep_ns = axp__html_length_for(lengths, job->budget / part);
         if (part == 2) status = count_events(job, &n);
     }
     return status;
@@ -95,7 +94,10 @@ static void write_data(struct axp__html_job *job)
         axp__html_events_flush(e);
         axp__html_series_write(job);
         axp__html_flows_write(job);
+        axp__html_wakers_write(job);
         axp__html_blocks_write(job);
+        axp__html_states_write(job);
+        axp__html_heap_write(job);
     }
     axp__html_index_put(job);
     if (e->has_failed || job->strings.has_failed || job->tables.has_failed)

@@ -11,13 +11,16 @@
  *   emit_html_strings.c   texts, each once, by number
  *   emit_html_meta.c      what the page shows before it has decoded anything
  *   emit_html_series.c    what goes on over time and is no slice
+ *   emit_html_memory.c    memory of the host and of devices, also over time
  *   emit_html_steps.c     steps with their times
  *   emit_html_rows.c      records of a row to events, nested
  *   emit_html_stack.c     a track being filled; merging what is too short
  *   emit_html_lanes.c     spans that overlap, on as many tracks as it takes
  *   emit_html_events.c    events in chunks, which leave when they are done
  *   emit_html_pack.c      columns to byte planes, zlib, base64
- *   emit_html_tables.c    flows, args, merged blocks
+ *   emit_html_tables.c    flows, args, merged blocks, who ended waits
+ *   emit_html_states.c    when threads had no processor
+ *   emit_html_heap.c      what the allocator handed out, by place
  *   emit_html_index.c     what is known at the end
  *
  * docs/html-data.md describes the format; viewer/src/data reads it.
@@ -176,8 +179,16 @@ struct axp__html_flow {
     axp_ns time_ns;
     bool is_in;
 };
+/* Who ended a wait: the thread, and how long before the wait's end. */
+struct axp__html_waker {
+    uint64_t event;
+    axp_ns before_ns;
+    uint32_t thread; /* of meta's */
+};
 struct axp__html_tables {
     struct axp__html_args *args;
+    struct axp__html_waker *wakers; /* by event */
+    size_t n_wakers, wakers_cap;
     struct axp__html_flow *flows;
     size_t n_flows, flows_cap;
     uint64_t n_moved; /* flows that changed their event */
@@ -191,6 +202,9 @@ uint32_t axp__html_text(struct axp__html_tables *t, uint32_t string);
 void axp__html_flow(struct axp__html_tables *t, struct axp__html_flow flow);
 /* Flows of events after this one are this one's: they were merged. */
 void axp__html_flows_move(struct axp__html_tables *t, uint64_t event);
+void axp__html_waker(struct axp__html_tables *t, struct axp__html_waker waker);
+/* Of this event and all after it: they were merged. */
+void axp__html_wakers_forget(struct axp__html_tables *t, uint64_t event);
 void axp__html_args_put(const struct axp__html_tables *t, struct axp__json *j);
 
 /* ---- series (emit_html_series.c) ------------------------------------------------------- */
@@ -200,6 +214,18 @@ struct axp__html_step {
     uint64_t live_bytes;
 };
 struct axp__html_series; /* memory and counters */
+/* A byte for each name id, wide enough for this one; NULL: no memory. */
+uint8_t *axp__html_byte_for(uint8_t **map, size_t *n, uint32_t name);
+/* Live bytes by name, of each domain (emit_html_memory.c). */
+struct axp__html_memory;
+struct axp__html_memory *axp__html_memory_create(const axp_view *v); /* NULL */
+void axp__html_memory_destroy(struct axp__html_memory *m);
+/* An allocation or a free, on a device of that number; part: of the run. False:
+ * no memory, here and below. */
+bool axp__html_memory_change(struct axp__html_memory *m,
+                             const struct axp__record *r, uint32_t device,
+                             uint64_t part);
+bool axp__html_memory_end(struct axp__html_memory *m);
 struct axp__html_around {
     struct axp__html_series *series;
     struct axp__html_step *steps; /* by begin */
@@ -249,8 +275,10 @@ struct axp__html_table {
     const char *kind;
     const uint32_t *names; /* of memory: strings, UINT32_MAX: the others */
     size_t n_names;
-    uint32_t name; /* of a counter */
+    uint32_t name;   /* of a counter */
+    uint32_t device; /* of memory: 0: the host, else 1 + an index */
     bool is_exact;
+    axp_ns least_ns; /* of states: shorter ones are left out; 0: none */
 };
 
 /* Lengths in classes of an eighth of an octave; those under 8 exactly. */
@@ -270,15 +298,28 @@ static inline axp_ns axp__html_length_least(unsigned class)
     return (axp_ns)(8 + class % 8) << (class / 8 - 1);
 }
 
+/* The shortest length to keep so that no more than `most` are. */
+axp_ns axp__html_length_for(const uint64_t *lengths, uint64_t most);
+
 axp_status axp__html_fail(struct axp__html_job *job, axp_status status);
-void axp__html_add_table(struct axp__html_job *job,
-                         const struct axp__html_table *table);
+/* The chunk that was packed last, and its line in the index. */
+void axp__html_write_table(struct axp__html_job *job,
+                           const struct axp__html_table *table);
+/* A time in meta, relative to the first one. */
+void axp__html_put_time(struct axp__html_job *job, const char *name, axp_ns t);
 /* All rows of the view into job->events; also where they are only counted. */
 axp_status axp__html_rows(struct axp__html_job *job);
 void axp__html_meta_put(struct axp__html_job *job);
 void axp__html_index_put(struct axp__html_job *job);
 void axp__html_flows_write(struct axp__html_job *job);
+void axp__html_wakers_write(struct axp__html_job *job);
 void axp__html_blocks_write(struct axp__html_job *job);
+void axp__html_memory_put(struct axp__html_job *job);
+void axp__html_memory_write(struct axp__html_job *job,
+                            struct axp__html_memory *m);
+void axp__html_states_write(struct axp__html_job *job);
+void axp__html_heap_put(struct axp__html_job *job);
+void axp__html_heap_write(struct axp__html_job *job);
 
 /* ---- a track being filled (emit_html_stack.c) ------------------------------------------------- */
 struct axp__html_span {

@@ -3,8 +3,8 @@
  * much of the run is shown. */
 #include "emit/emit_html.h"
 
-void axp__html_add_table(struct axp__html_job *job,
-                         const struct axp__html_table *table)
+static void add_table(struct axp__html_job *job,
+                      const struct axp__html_table *table)
 {
     struct axp__html_table *wider = axp__html_grow(
         job->index, job->n_index, &job->index_cap, sizeof *wider);
@@ -15,6 +15,16 @@ void axp__html_add_table(struct axp__html_job *job,
     job->index = wider;
     job->index[job->n_index] = *table;
     job->index[job->n_index++].chunk = job->events.n_chunks++;
+}
+
+void axp__html_write_table(struct axp__html_job *job,
+                           const struct axp__html_table *table)
+{
+    axp__html_script_begin(&job->events);
+    if (!axp__html_pack_end(job->events.packer, job->o))
+        axp__html_fail(job, AXP_E_NO_MEMORY);
+    axp__html_script_end(&job->events);
+    add_table(job, table);
 }
 
 static void put_track(struct axp__json *j, const struct axp__html_track *t)
@@ -47,9 +57,11 @@ static void put_table(struct axp__json *j, const struct axp__html_table *t)
         }
         axp__json_end(j, ']');
         axp__json_bool(j, "exact", t->is_exact);
+        if (t->device) axp__json_u64(j, "device", t->device - 1);
     } else if (!strcmp(t->kind, "counter")) {
         axp__json_u64(j, "name", t->name);
     }
+    if (t->least_ns) axp__json_u64(j, "least", t->least_ns);
     axp__json_end(j, '}');
 }
 

@@ -13,24 +13,13 @@
 
 /* ---- pieces ----------------------------------------------------------------------- */
 
-static void put_name(struct axp__html_job *job, const char *name,
-                     const char *text)
-{
-    struct axp__json *j = &job->json;
-    axp__json_key(j, name);
-    if (text)
-        axp__out_u64(j->o, axp__html_string(&job->strings, text));
-    else
-        axp__out_text(j->o, "-1");
-}
-
 /* Times are relative to the first one. */
 static axp_ns since(const struct axp__html_job *job, axp_ns t)
 {
     return t > job->t0 ? t - job->t0 : 0;
 }
 
-static void put_time(struct axp__html_job *job, const char *name, axp_ns t)
+void axp__html_put_time(struct axp__html_job *job, const char *name, axp_ns t)
 {
     struct axp__json *j = &job->json;
     axp__json_u64(j, name, since(job, t));
@@ -295,61 +284,6 @@ static void put_steps(struct axp__html_job *job)
     axp__json_end(j, '}');
 }
 
-/* ---- memory ---------------------------------------------------------------------------------- */
-
-static void put_memory_names(struct axp__html_job *job)
-{
-    struct axp__json *j = &job->json;
-    const axp_view *v = job->v;
-    axp__json_list(j, "names");
-    for (size_t i = 0; i < v->n_memory_names; i++) {
-        const axp_memory_name *m = &v->memory_names[i];
-        if (m->device) continue; /* this is the host's memory */
-        next_record(j);
-        put_name(job, "name", m->name);
-        axp__json_u64(j, "kind", (uint64_t)m->kind);
-        axp__json_u64(j, "current", m->current_bytes);
-        axp__json_u64(j, "peak", m->peak_bytes);
-        axp__json_u64(j, "at_peak", m->at_peak_bytes);
-        axp__json_u64(j, "allocated", m->total_allocated);
-        axp__json_u64(j, "n_allocs", m->n_allocs);
-        axp__json_u64(j, "n_frees", m->n_frees);
-        axp__json_end(j, '}');
-    }
-    axp__json_end(j, ']');
-    axp__json_list(j, "leaks");
-    for (size_t i = 0; i < v->n_leaks; i++) {
-        const axp_leak *l = &v->leaks[i];
-        if (l->device) continue;
-        next_record(j);
-        put_name(job, "name", l->name);
-        axp__json_u64(j, "bytes", l->bytes);
-        put_time(job, "at", l->at);
-        axp__json_u64(j, "thread", l->thread_id);
-        axp__json_bool(j, "is_retained", l->is_retained);
-        axp__json_u64(j, "n_blocks", l->n_blocks);
-        axp__json_end(j, '}');
-    }
-    axp__json_end(j, ']');
-}
-
-static void put_memory(struct axp__html_job *job)
-{
-    struct axp__json *j = &job->json;
-    const axp_memory *m = &job->v->memory;
-    if (!m->n_allocs && !m->n_frees) return;
-    axp__json_object(j, "memory");
-    axp__json_u64(j, "current", m->current_bytes);
-    axp__json_u64(j, "peak", m->peak_bytes);
-    put_time(job, "peak_at", m->peak_at);
-    axp__json_u64(j, "allocated", m->total_allocated);
-    axp__json_u64(j, "freed", m->total_freed);
-    axp__json_u64(j, "n_allocs", m->n_allocs);
-    axp__json_u64(j, "n_frees", m->n_frees);
-    put_memory_names(job);
-    axp__json_end(j, '}');
-}
-
 /* ---- rows and machine --------------------------------------------------------------------------- */
 
 static void put_threads(struct axp__html_job *job)
@@ -364,8 +298,8 @@ static void put_threads(struct axp__html_job *job)
         axp__json_text(j, "name", t->name);
         axp__json_u64(j, "process", t->process_id);
         axp__json_i64(j, "rank", t->rank);
-        put_time(job, "begin", t->begin);
-        put_time(job, "end", t->end);
+        axp__html_put_time(job, "begin", t->begin);
+        axp__html_put_time(job, "end", t->end);
         axp__json_u64(j, "busy", t->busy_ns);
         axp__json_u64(j, "wait", t->wait_ns);
         if (t->cpu_ns) axp__json_u64(j, "cpu", t->cpu_ns);
@@ -436,8 +370,8 @@ static void put_queues(struct axp__html_job *job)
         axp__json_u64(j, "process",
                       row ? row->process_id : v->capture->process_id);
         axp__json_i64(j, "rank", row ? row->rank : -1);
-        put_time(job, "begin", t->begin);
-        put_time(job, "end", t->end);
+        axp__html_put_time(job, "begin", t->begin);
+        axp__html_put_time(job, "end", t->end);
         axp__json_u64(j, "busy", t->busy_ns);
         axp__json_u64(j, "events", t->events);
         axp__json_end(j, '}');
@@ -468,9 +402,9 @@ static void put_machine(struct axp__html_job *job)
 void axp__html_meta_put(struct axp__html_job *job)
 {
     static void (*const sections[])(struct axp__html_job *) = {
-        put_run,   put_findings, put_warnings, put_ops,
-        put_tree,  put_steps,    put_memory,   put_threads,
-        put_waits, put_queues,   put_machine};
+        put_run,     put_findings, put_warnings,         put_ops,
+        put_tree,    put_steps,    axp__html_memory_put, axp__html_heap_put,
+        put_threads, put_waits,    put_queues,           put_machine};
     struct axp__json *j = &job->json;
     axp__out_text(job->o, "<script type=\"application/json\" id=\"axp-meta\">");
     axp__json_begin(j, '{');

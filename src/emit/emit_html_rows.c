@@ -28,6 +28,7 @@ struct rows {
     struct axp__html_spans same;    /* spans of a queue that begin together */
     struct owner *threads, *tracks; /* sorted */
     uint64_t n_marks;
+    uint32_t opened; /* name of the scope that began with the last record; 0 */
     bool is_counting;
 };
 
@@ -189,6 +190,23 @@ static bool add_mark(struct rows *r, const struct axp__record *record)
     return axp__html_span_add(&r->marks, &span);
 }
 
+/* Who ended the wait that is open: its scope began just before. */
+static void add_waker(struct rows *r, const struct axp__record *record)
+{
+    uint32_t from = axp__stream_find_row(r->stream, record->from_row);
+    if (axp__record_verb(record) != AXP_SYNC_WAITED || from == UINT32_MAX ||
+        !r->opened || r->opened != record->name || r->is_counting)
+        return;
+    struct axp__html_track by = track_of(r, axp__stream_row(r->stream, from));
+    if (by.row != 't' || r->stack.n < 2) return;
+    axp__html_waker(&r->job->tables, (struct axp__html_waker){
+                                         r->stack.frames[r->stack.n - 1].event,
+                                         record->time_ns > record->end_ns
+                                             ? record->time_ns - record->end_ns
+                                             : 0,
+                                         by.row_index});
+}
+
 static bool add_record(struct rows *r, const struct axp__record *record)
 {
     switch (record->kind) {
@@ -213,6 +231,7 @@ static bool add_record(struct rows *r, const struct axp__record *record)
                     record->id, r->stack.frames[r->stack.n - 1].event,
                     record->time_ns, record->kind == AXP__R_FLOW_IN});
         return true;
+    case AXP__R_SYNC: add_waker(r, record); return true;
     default: return true; /* series: emit_html_series.c */
     }
 }
@@ -285,6 +304,9 @@ static bool read_rows(struct rows *r)
             row = record->row;
         }
         ok = ok && add_record(r, record);
+        bool is_open =
+            record->kind == AXP__R_BEGIN && !(record->flags & AXP__R_OVERLAPS);
+        r->opened = is_open ? record->name : 0;
     }
     if (ok && row != UINT32_MAX) ok = end_row(r);
     return ok && write_async(r) && !r->job->events.has_failed;

@@ -1,27 +1,17 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What goes on over time and is no slice: live bytes by name, and counters; the
- * same pass picks up steps (emit_html_steps.c).
+/* What goes on over time and is no slice: counters; the same pass picks up live
+ * bytes (emit_html_memory.c) and steps (emit_html_steps.c).
  *
  * One pass over the timeline by time, which is made only where one of them was
- * recorded. Levels are kept relative to the window's beginning; what was live
- * then follows at the end, from what is live now. Where there are more changes
- * than lines in a table, the run is cut into equal parts, and each part gives
- * the moment when most was live in it and, if that was not the last one, the
- * last: so peaks survive, and so does the level between them.
+ * recorded. Where there are more values than lines in a table, the run is cut into
+ * equal parts, and each part gives its first, lowest, highest and last.
  */
 #include "emit/emit_html.h"
 
 #include <stdlib.h>
 
-#define NAMES 15u /* with a column of their own; the others share one */
 #define COUNTERS 32u
 #define PARTS (AXP__HTML_LINES / 2)
-
-/* A line of the memory table: time, all, each name, the others. */
-struct line {
-    axp_ns time_ns;
-    int64_t level[NAMES + 2];
-};
 
 struct counter {
     uint32_t name; /* string */
@@ -35,42 +25,15 @@ struct counter {
 struct axp__html_series {
     const axp_view *v;
     axp_ns t0, part_ns;
-    struct axp__html_strings *strings;
-    bool has_failed, is_exact;
-    uint32_t names[NAMES + 1]; /* strings */
-    const char *texts[NAMES];
-    size_t n_names;
-    bool has_others;
-    uint8_t *column_of; /* name id → column of level, 0: not looked up */
-    size_t n_column_of;
-    struct line now, most; /* most: of the part */
-    uint64_t part;
-    struct line *lines;
-    size_t n_lines, lines_cap;
+    bool has_failed;
+    struct axp__html_memory *memory; /* NULL: nothing was allocated */
     struct counter counters[COUNTERS];
     size_t n_counters;
     uint8_t *counter_of; /* name id → index + 1 */
     size_t n_counter_of;
 };
 
-/* ---- memory ------------------------------------------------------------------------- */
-
-static void choose_names(struct axp__html_series *s)
-{
-    const axp_view *v = s->v;
-    for (size_t i = 0; i < v->n_memory_names; i++) {
-        const axp_memory_name *m = &v->memory_names[i];
-        if (m->device) continue; /* the host's alone is drawn */
-        if (s->n_names == NAMES)
-            s->has_others = true;
-        else
-            s->texts[s->n_names++] = m->name;
-    }
-    s->is_exact = v->memory.n_allocs + v->memory.n_frees <= AXP__HTML_LINES;
-}
-
-/* A byte for each name id, wide enough for this one. */
-static uint8_t *byte_for(uint8_t **map, size_t *n, uint32_t name)
+uint8_t *axp__html_byte_for(uint8_t **map, size_t *n, uint32_t name)
 {
     if (name >= *n) {
         size_t wider = *n ? *n : 1024;
@@ -85,95 +48,17 @@ static uint8_t *byte_for(uint8_t **map, size_t *n, uint32_t name)
     return *map + name;
 }
 
-/* Which column of the level a name has: 1 … */
-static size_t column_of(struct axp__html_series *s, uint32_t name)
-{
-    uint8_t *known = byte_for(&s->column_of, &s->n_column_of, name);
-    if (!known) {
-        s->has_failed = true;
-        return s->n_names + 1;
-    }
-    if (!*known) {
-        const char *text = axp__view_name(s->v, name);
-        size_t k = 0;
-        while (k < s->n_names && strcmp(s->texts[k], text) != 0)
-            k++;
-        *known = (uint8_t)(k + 1);
-    }
-    return *known;
-}
-
-static void add_line(struct axp__html_series *s, const struct line *line)
-{
-    struct line *wider =
-        axp__html_grow(s->lines, s->n_lines, &s->lines_cap, sizeof *wider);
-    if (!wider) {
-        s->has_failed = true;
-        return;
-    }
-    s->lines = wider;
-    s->lines[s->n_lines++] = *line;
-}
-
-static void end_part(struct axp__html_series *s)
-{
-    if (s->part == UINT64_MAX) return;
-    add_line(s, &s->most);
-    if (s->now.level[0] != s->most.level[0]) add_line(s, &s->now);
-}
-
 static uint64_t part_of(const struct axp__html_series *s, axp_ns t)
 {
     uint64_t part = t > s->t0 ? (t - s->t0) / s->part_ns : 0;
     return part < PARTS ? part : PARTS - 1;
 }
 
-static void change_memory(struct axp__html_series *s,
-                          const struct axp__record *r)
-{
-    int64_t bytes = (int64_t)r->bytes;
-    uint64_t part = part_of(s, r->time_ns);
-    if (!s->is_exact && part != s->part) {
-        end_part(s);
-        s->part = part;
-        s->most.level[0] = INT64_MIN;
-    }
-    if (r->kind == AXP__R_FREE) bytes = -bytes;
-    s->now.time_ns = r->time_ns;
-    s->now.level[0] += bytes;
-    s->now.level[column_of(s, r->name)] += bytes;
-    if (s->is_exact)
-        add_line(s, &s->now);
-    else if (s->now.level[0] > s->most.level[0])
-        s->most = s->now;
-}
-
-/* What was live when the window began: what is live now, less the changes. */
-static void add_base(struct axp__html_series *s)
-{
-    const axp_view *v = s->v;
-    int64_t base[NAMES + 2] = {0};
-    base[0] = (int64_t)v->memory.current_bytes - s->now.level[0];
-    for (size_t i = 0, k = 0; i < v->n_memory_names; i++) {
-        const axp_memory_name *m = &v->memory_names[i];
-        if (m->device) continue;
-        if (k <= s->n_names) k++;
-        base[k] += (int64_t)m->current_bytes;
-    }
-    for (size_t k = 1; k < NAMES + 2; k++)
-        base[k] -= s->now.level[k];
-    for (size_t i = 0; i < s->n_lines; i++)
-        for (size_t k = 0; k < NAMES + 2; k++) {
-            int64_t level = s->lines[i].level[k] + base[k];
-            s->lines[i].level[k] = level > 0 ? level : 0;
-        }
-}
-
 /* ---- counters --------------------------------------------------------------------------- */
 
 static struct counter *counter_of(struct axp__html_series *s, uint32_t name)
 {
-    uint8_t *known = byte_for(&s->counter_of, &s->n_counter_of, name);
+    uint8_t *known = axp__html_byte_for(&s->counter_of, &s->n_counter_of, name);
     if (!known) {
         s->has_failed = true;
         return NULL;
@@ -254,18 +139,19 @@ static bool read_all(struct axp__html_around *a, struct axp__stream *stream,
     bool is_long = is_long_counter(v), ok = true;
     while (ok && (r = axp__stream_next(stream))) {
         bool is_memory = r->kind == AXP__R_ALLOC || r->kind == AXP__R_FREE;
-        if (is_memory && !axp__stream_row(stream, r->row)->device)
-            change_memory(s, r);
+        if (is_memory && s->memory)
+            ok = axp__html_memory_change(
+                s->memory, r, axp__stream_row(stream, r->row)->device,
+                part_of(s, r->time_ns));
         else if (r->kind == AXP__R_COUNTER)
             count(s, r, is_long);
         else if (r->kind == AXP__R_STEP)
             ok = axp__html_step_take(a, r);
         ok = ok && !s->has_failed;
     }
-    if (!s->is_exact) end_part(s);
     for (size_t i = 0; i < s->n_counters; i++)
         if (is_long) thin_part(&s->counters[i]);
-    add_base(s);
+    if (s->memory && !axp__html_memory_end(s->memory)) ok = false;
     return ok && !s->has_failed;
 }
 
@@ -273,16 +159,16 @@ axp_status axp__html_around_read(const axp_view *v, axp_ns t0,
                                  struct axp__html_around *a)
 {
     struct axp__stream *stream = NULL;
-    if (!v->memory.n_allocs && !v->memory.n_frees && !v->n_counters &&
-        !v->steps.count)
-        return AXP_OK;
+    if (!v->n_memory_names && !v->n_counters && !v->steps.count) return AXP_OK;
     a->series = calloc(1, sizeof *a->series);
     if (!a->series) return AXP_E_NO_MEMORY;
     a->series->v = v;
     a->series->t0 = t0;
     a->series->part_ns = v->duration_ns / PARTS + 1;
-    a->series->part = UINT64_MAX;
-    choose_names(a->series);
+    if (v->n_memory_names) {
+        a->series->memory = axp__html_memory_create(v);
+        if (!a->series->memory) return AXP_E_NO_MEMORY;
+    }
     axp_status status = axp__stream_open(v, 0, &stream);
     if (status) return status;
     bool ok = read_all(a, stream, v) && axp__html_steps_join(a, v);
@@ -300,8 +186,7 @@ void axp__html_around_fini(struct axp__html_around *a)
         free(s->counters[i].time_ns);
         free(s->counters[i].value);
     }
-    free(s->lines);
-    free(s->column_of);
+    axp__html_memory_destroy(s->memory);
     free(s->counter_of);
     free(s);
 }
@@ -318,49 +203,6 @@ static void put_times(struct axp__html_packer *p, uint64_t *column,
     axp__html_pack_u64(p, column);
 }
 
-static void write_table(struct axp__html_job *job,
-                        const struct axp__html_table *table)
-{
-    axp__html_script_begin(&job->events);
-    if (!axp__html_pack_end(job->events.packer, job->o))
-        axp__html_fail(job, AXP_E_NO_MEMORY);
-    axp__html_script_end(&job->events);
-    axp__html_add_table(job, table);
-}
-
-static void write_memory(struct axp__html_job *job, uint64_t *column)
-{
-    struct axp__html_series *s = job->around.series;
-    struct axp__html_packer *p = job->events.packer;
-    size_t n_names = s->n_names + s->has_others;
-    uint32_t n = (uint32_t)s->n_lines;
-    if (!axp__html_pack_begin(p, n, (unsigned)n_names + 2)) {
-        axp__html_fail(job, AXP_E_NO_MEMORY);
-        return;
-    }
-    for (size_t i = 0; i < s->n_lines; i++) {
-        axp_ns before = i ? s->lines[i - 1].time_ns : job->t0;
-        axp_ns t = s->lines[i].time_ns;
-        column[i] = t > before ? t - before : 0;
-    }
-    axp__html_pack_u64(p, column);
-    for (size_t k = 0; k < n_names + 1; k++) {
-        for (size_t i = 0; i < s->n_lines; i++)
-            column[i] = (uint64_t)s->lines[i].level[k];
-        axp__html_pack_u64(p, column);
-    }
-    for (size_t k = 0; k < s->n_names; k++)
-        s->names[k] = axp__html_string(&job->strings, s->texts[k]);
-    if (s->has_others) s->names[s->n_names] = UINT32_MAX;
-    write_table(job,
-                &(struct axp__html_table){.kind = "memory",
-                                          .n_columns = (uint32_t)n_names + 2,
-                                          .n = n,
-                                          .names = s->names,
-                                          .n_names = n_names,
-                                          .is_exact = s->is_exact});
-}
-
 static void write_counter(struct axp__html_job *job, const struct counter *c,
                           uint64_t *column)
 {
@@ -372,18 +214,19 @@ static void write_counter(struct axp__html_job *job, const struct counter *c,
     put_times(p, column, c->time_ns, c->n, job->t0);
     memcpy(column, c->value, c->n * sizeof *column);
     axp__html_pack_u64(p, column);
-    write_table(job,
-                &(struct axp__html_table){
-                    .kind = "counter",
-                    .n_columns = 2,
-                    .n = (uint32_t)c->n,
-                    .name = axp__html_name(&job->strings, job->v, c->name)});
+    axp__html_write_table(
+        job, &(struct axp__html_table){
+                 .kind = "counter",
+                 .n_columns = 2,
+                 .n = (uint32_t)c->n,
+                 .name = axp__html_name(&job->strings, job->v, c->name)});
 }
 
 void axp__html_series_write(struct axp__html_job *job)
 {
     struct axp__html_series *s = job->around.series;
-    size_t most = s ? s->n_lines : 0;
+    size_t most = 0;
+    if (s && s->memory) axp__html_memory_write(job, s->memory);
     for (size_t i = 0; s && i < s->n_counters; i++)
         if (s->counters[i].n > most) most = s->counters[i].n;
     if (!most) return;
@@ -392,7 +235,6 @@ void axp__html_series_write(struct axp__html_job *job)
         axp__html_fail(job, AXP_E_NO_MEMORY);
         return;
     }
-    if (s->n_lines) write_memory(job, column);
     for (size_t i = 0; i < s->n_counters; i++)
         if (s->counters[i].n) write_counter(job, &s->counters[i], column);
     free(column);

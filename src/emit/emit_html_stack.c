@@ -76,6 +76,7 @@ static void merge(struct axp__html_job *job, struct axp__html_frame *parent,
     struct axp__html_block *last =
         e->n_blocks ? &e->blocks[e->n_blocks - 1] : NULL;
     axp__html_forget(e, frame->event);
+    axp__html_wakers_forget(&job->tables, frame->event);
     job->n_merged++;
     if (last && last->event == parent->block &&
         axp__html_extend(e, last->event, end)) {

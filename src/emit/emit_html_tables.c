@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* What stands beside the events: what they say of themselves, each different
- * thing once; arrows between them; and what merged blocks stand for. */
+ * thing once; arrows between them; who ended waits; and what merged blocks stand
+ * for. */
 #include "emit/emit_html.h"
 
 #include <math.h>
@@ -32,6 +33,7 @@ void axp__html_tables_fini(struct axp__html_tables *t)
     }
     free(t->args);
     free(t->flows);
+    free(t->wakers);
 }
 
 /* ---- args ------------------------------------------------------------------------ */
@@ -213,13 +215,12 @@ static void write_arrows(struct axp__html_job *job, const struct arrow *arrows,
         column[i] = d < 0 ? (uint64_t)(-d) * 2 - 1 : (uint64_t)d * 2;
     }
     if (ok) axp__html_pack_u64(p, column);
-    axp__html_script_begin(&job->events);
-    ok = ok && axp__html_pack_end(p, job->o);
-    axp__html_script_end(&job->events);
-    if (!ok) axp__html_fail(job, AXP_E_NO_MEMORY);
-    axp__html_add_table(job, &(struct axp__html_table){.kind = "flows",
-                                                       .n_columns = 2,
-                                                       .n = (uint32_t)n});
+    if (!ok)
+        axp__html_fail(job, AXP_E_NO_MEMORY);
+    else
+        axp__html_write_table(job, &(struct axp__html_table){.kind = "flows",
+                                                             .n_columns = 2,
+                                                             .n = (uint32_t)n});
 }
 
 void axp__html_flows_write(struct axp__html_job *job)
@@ -238,6 +239,51 @@ void axp__html_flows_write(struct axp__html_job *job)
     free(column);
 }
 
+/* ---- who ended waits ------------------------------------------------------------------ */
+
+void axp__html_waker(struct axp__html_tables *t, struct axp__html_waker waker)
+{
+    if (t->n_wakers == MOST_FLOWS) return;
+    struct axp__html_waker *wider =
+        axp__html_grow(t->wakers, t->n_wakers, &t->wakers_cap, sizeof *wider);
+    if (!wider) {
+        t->has_failed = true;
+        return;
+    }
+    t->wakers = wider;
+    t->wakers[t->n_wakers++] = waker;
+}
+
+void axp__html_wakers_forget(struct axp__html_tables *t, uint64_t event)
+{
+    while (t->n_wakers && t->wakers[t->n_wakers - 1].event >= event)
+        t->n_wakers--;
+}
+
+void axp__html_wakers_write(struct axp__html_job *job)
+{
+    const struct axp__html_tables *t = &job->tables;
+    struct axp__html_packer *p = job->events.packer;
+    size_t n = t->n_wakers;
+    if (!n) return;
+    uint64_t *columns = malloc(3 * n * sizeof *columns);
+    bool ok = columns && axp__html_pack_begin(p, (uint32_t)n, 3);
+    for (size_t i = 0; ok && i < n; i++) {
+        columns[i] = t->wakers[i].event - (i ? t->wakers[i - 1].event : 0);
+        columns[n + i] = t->wakers[i].thread;
+        columns[2 * n + i] = t->wakers[i].before_ns;
+    }
+    for (size_t k = 0; ok && k < 3; k++)
+        axp__html_pack_u64(p, columns + k * n);
+    if (!ok)
+        axp__html_fail(job, AXP_E_NO_MEMORY);
+    else
+        axp__html_write_table(job, &(struct axp__html_table){.kind = "wakers",
+                                                             .n_columns = 3,
+                                                             .n = (uint32_t)n});
+    free(columns);
+}
+
 /* ---- merged blocks -------------------------------------------------------------------- */
 
 void axp__html_blocks_write(struct axp__html_job *job)
@@ -254,12 +300,11 @@ void axp__html_blocks_write(struct axp__html_job *job)
     }
     for (size_t k = 0; ok && k < 3; k++)
         axp__html_pack_u64(e->packer, columns + k * n);
-    axp__html_script_begin(&job->events);
-    ok = ok && axp__html_pack_end(e->packer, job->o);
-    axp__html_script_end(&job->events);
-    if (!ok) axp__html_fail(job, AXP_E_NO_MEMORY);
-    axp__html_add_table(job, &(struct axp__html_table){.kind = "merged",
-                                                       .n_columns = 3,
-                                                       .n = (uint32_t)n});
+    if (!ok)
+        axp__html_fail(job, AXP_E_NO_MEMORY);
+    else
+        axp__html_write_table(job, &(struct axp__html_table){.kind = "merged",
+                                                             .n_columns = 3,
+                                                             .n = (uint32_t)n});
     free(columns);
 }

@@ -193,29 +193,20 @@ static void put_all(struct axp__text *t, const axp_heap *h)
                   axp__short_count(once, h->n_temporary));
 }
 
-/* The largest that the run's processes had together, as seen from outside. */
-static uint64_t resident_peak(const axp_view *v)
-{
-    for (size_t i = 0; i < v->n_counters; i++)
-        if (v->counters[i].is_outside &&
-            !strcmp(v->counters[i].name, "process.rss_bytes"))
-            return (uint64_t)v->counters[i].max;
-    return 0;
-}
-
 /* What is no block: mapped by the program itself, and all that was resident. */
 static void put_beside(struct axp__text *t, const axp_view *v)
 {
     const axp_heap *h = &v->heap;
-    uint64_t resident = resident_peak(v);
+    const struct axp__view_counter *resident = axp__heap_resident(v);
     char peak[32], left[32];
     if (h->n_mapped)
         axp__text_say(t, "mapped beside it: %s at most, %s not unmapped",
                       axp_format_bytes(peak, sizeof peak, h->mapped_peak_bytes),
                       axp_format_bytes(left, sizeof left, h->mapped_bytes));
     if (resident)
-        axp__text_say(t, "resident: %s at most",
-                      axp_format_bytes(peak, sizeof peak, resident));
+        axp__text_say(
+            t, "resident: %s at most",
+            axp_format_bytes(peak, sizeof peak, (uint64_t)resident->max));
 }
 
 void axp__text_heap(struct axp__text *t, const axp_view *v)

@@ -5,6 +5,8 @@
  *   pages random DIR SEED N   a random run of about N events: random.html, and
  *                             random.json with what was recorded, kept here
  *                             beside the calls and not read back from a view
+ *   pages devices DIR N       N rounds of memory on the host and on two devices:
+ *                             devices.html, and devices.json with the levels
  *   pages big DIR N [BUDGET]  N events of a plain training loop: big.html;
  *                             prints how long the writing took
  */
@@ -142,6 +144,102 @@ static int write_random(const char *dir, uint64_t seed, size_t n)
     return 0;
 }
 
+/* ---- devices ------------------------------------------------------------------------ */
+
+enum { DOMAINS = 3, BLOCKS = 40, KINDS = 4 };
+static const char *const memory_names[KINDS] = {"weights", "activations",
+                                                "buffer", "buffer 2"};
+
+/* Counted beside the calls. */
+struct level {
+    uint64_t live[KINDS], all, peak, at_peak[KINDS], blocks[BLOCKS];
+    int name_of[BLOCKS];
+};
+
+static void change(struct level *l, int name, uint64_t bytes, bool is_alloc)
+{
+    l->live[name] += is_alloc ? bytes : 0u - bytes;
+    l->all += is_alloc ? bytes : 0u - bytes;
+    if (l->all <= l->peak) return;
+    l->peak = l->all;
+    memcpy(l->at_peak, l->live, sizeof l->live);
+}
+
+/* One block more or less of a domain; track NULL: the host. */
+static void step_memory(axp_profiler *p, axp_track *track, struct level *l,
+                        uint64_t *seed)
+{
+    unsigned i = (unsigned)(ts_random(seed) % BLOCKS);
+    uint64_t address = 0x10000 + i;
+    bool is_alloc = !l->blocks[i];
+    if (is_alloc) {
+        l->blocks[i] = 1000 + ts_random(seed) % 100000;
+        l->name_of[i] = (int)(ts_random(seed) % KINDS);
+    }
+    const char *name = memory_names[l->name_of[i]];
+    change(l, l->name_of[i], l->blocks[i], is_alloc);
+    if (track && is_alloc)
+        axp_track_alloc_at(track, name, address, l->blocks[i], axp_now(p));
+    else if (track)
+        axp_track_free_at(track, address, axp_now(p));
+    else if (is_alloc)
+        axp_record_alloc(p, name, l->blocks[i]);
+    else
+        axp_record_free(p, name, l->blocks[i]);
+    if (!is_alloc) l->blocks[i] = 0;
+}
+
+static void put_levels(const char *to, const struct level *all)
+{
+    static const char *const labels[] = {"Host", "cuda:0", "cuda:1"};
+    FILE *f = fopen(to, "w");
+    if (!f) abort();
+    fputs("[", f);
+    for (int d = 0; d < DOMAINS; d++) {
+        fprintf(f, "%s{\"label\":\"%s\",\"current\":%llu,\"peak\":%llu",
+                d ? ",\n" : "", labels[d], (unsigned long long)all[d].all,
+                (unsigned long long)all[d].peak);
+        fputs(",\"names\":{", f);
+        for (int k = 0; k < KINDS; k++)
+            fprintf(f, "%s\"%s%s%s\":[%llu,%llu]", k ? "," : "",
+                    memory_names[k], d ? " on " : "", d ? labels[d] : "",
+                    (unsigned long long)all[d].live[k],
+                    (unsigned long long)all[d].at_peak[k]);
+        fputs("}}", f);
+    }
+    fputs("]\n", f);
+    fclose(f);
+}
+
+static int write_devices(const char *dir, size_t n)
+{
+    static struct level levels[DOMAINS];
+    axp_track *tracks[DOMAINS] = {NULL};
+    uint64_t seed = 7;
+    ts_use_fake_clock();
+    axp_profiler *p = axp_profiler_create(&(axp_options){.title = "devices"});
+    if (!p) abort();
+    for (int d = 1; d < DOMAINS; d++)
+        tracks[d] = axp_track_create_ex(
+            p, &(axp_track_options){.name = "memory",
+                                    .device = d == 1 ? "cuda:0" : "cuda:1"});
+    for (size_t i = 0; i < n; i++) {
+        uint64_t t = axp_begin(p, "round");
+        for (int d = 0; d < DOMAINS; d++) {
+            ts_tick(100 + ts_random(&seed) % 1000);
+            step_memory(p, tracks[d], &levels[d], &seed);
+        }
+        axp_end(t);
+    }
+    axp_view *v = axp_snapshot(p);
+    if (!v) abort();
+    write_page(v, in(dir, "devices.html"), 0);
+    put_levels(in(dir, "devices.json"), levels);
+    axp_view_destroy(v);
+    axp_profiler_destroy(p);
+    return 0;
+}
+
 /* ---- many events -------------------------------------------------------------------- */
 
 static void layer(axp_profiler *p, uint64_t *seed)
@@ -200,9 +298,11 @@ int main(int argc, char **argv)
     if (!strcmp(mode, "random") && argc == 5)
         return write_random(argv[2], strtoull(argv[3], NULL, 10),
                             strtoull(argv[4], NULL, 10));
+    if (!strcmp(mode, "devices") && argc == 4)
+        return write_devices(argv[2], strtoull(argv[3], NULL, 10));
     if (!strcmp(mode, "big") && argc >= 4)
         return write_big(argv[2], strtoull(argv[3], NULL, 10),
                          argc > 4 ? strtoull(argv[4], NULL, 10) : 0);
-    fprintf(stderr, "usage: pages golden|random|big DIR ...\n");
+    fprintf(stderr, "usage: pages golden|random|devices|big DIR ...\n");
     return 2;
 }

@@ -4,11 +4,13 @@
 # installed.
 #
 #   run.sh build        viewer/ still builds dist/report.html, byte for byte
-#   run.sh quick PAGES AXPROF PROGRAM [GPT]   the page in a browser, in a minute
-#   run.sh full PAGES AXPROF PROGRAM [GPT]    all of it
+#   run.sh quick PAGES AXPROF PROGRAM PROGRAMS [GPT]   the page in a browser, in a
+#                                                      minute or two
+#   run.sh full PAGES AXPROF PROGRAM PROGRAMS [GPT]    all of it
 #
 # PAGES is the program that writes pages (pages.c), AXPROF the command, PROGRAM
-# one that records itself (real_program.c), GPT examples/gpt.
+# one that records itself (real_program.c), PROGRAMS the folder with those of
+# tests/adapters, GPT examples/gpt.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 viewer=$here/../../viewer
@@ -34,7 +36,7 @@ case $1 in
             exit 1
         }
         ;;
-    quick | full) exec node "$here/run.mjs" "$1" --pages "$2" --axprof "$3" --program "$4" ${5:+--gpt "$5"} ;;
+    quick | full) exec node "$here/run.mjs" "$1" --pages "$2" --axprof "$3" --program "$4" --programs "$5" ${6:+--gpt "$6"} ;;
     *)
         sed -n '3,13s/^# \{0,1\}//p' "$0" >&2
         exit 2

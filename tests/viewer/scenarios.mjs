@@ -312,6 +312,84 @@ export function memoryOnly() {
     return run;
 }
 
+/** Two threads that hand a lock to each other. */
+export function handover(n = 6) {
+    const run = new Run("a lock that goes to and fro");
+    const t = ["left", "right"].map((name) => run.thread(name));
+    t.forEach((x) => x.begin("work", 0));
+    for (let i = 0; i < n; i++) {
+        const me = t[i % 2], at = i * MS;
+        me.span("critical", at + 5 * US, MS - 5 * US);
+        const wait = t[1 - (i % 2)].span("mutex wait", at + 100 * US, 905 * US);
+        run.wakers.push([t[1 - (i % 2)], wait, i % 2, 5 * US]); // given at the end of "critical"
+    }
+    t.forEach((x) => x.end(n * MS + 20 * US));
+    run.opExtra.set("mutex wait", {category: CAT.sync});
+    return run;
+}
+
+/** Threads as the scheduler saw them; the last of them has no scope at all. */
+export function states(n = 400, seed = 21) {
+    const run = new Run("states of threads");
+    const r = random(seed);
+    const end = 50 * MS;
+    for (let k = 0; k < 4; k++) {
+        const t = run.thread(k < 2 ? "worker" : ["loader", "spinner"][k - 2]);
+        let at = 0, ran = 0, ready = 0;
+        while (k < 3 && at < end) {
+            const on = Math.round(r() * (end / n) * 2), off = Math.round((r() * end) / n + 10 * US), state = r() < 0.25 ? 2 : 1;
+            if (at + on + off > end) break;
+            if (state === 2) ready += off;
+            run.states.push([k, at + on, off, state]);
+            at += on + off;
+        }
+        run.states.filter((s) => s[0] === k).forEach((s) => (ran += s[2]));
+        if (k < 2) for (let i = 0; i < 25; i++) t.span(i % 2 ? "compute" : "mutex wait", i * 2 * MS, 2 * MS - 50 * US);
+        Object.assign(run.threads[k], {begin: 0, end, cpu: end - ran, ready});
+    }
+    run.meta.run.duration_ns = end;
+    return run;
+}
+
+/** A program that nobody changed: its heap by place, steps, no scopes but one. */
+export function heap(n = 0, seed = 9) {
+    const run = new Run("the heap of an unchanged program", {command: "./train"});
+    const t = run.thread("main");
+    t.begin("main", 0);
+    t.span("train_step", MS, 8 * MS);
+    t.end(10 * MS);
+    const place = (path, label, rest) => ({path: ["_start", "main", ...path], label, n_allocs: 1, ...rest});
+    const places = [
+        place(["load", "weights"], "load: weights", {is_named: true, kind: 1, current: 40 * MIB, blocks: 12, at_peak: 40 * MIB, allocated: 40 * MIB, n_allocs: 12}),
+        place(["train_step", "forward", "new_tensor"], "new_tensor (tensor.c:31)", {at_peak: 24 * MIB, allocated: 2400 * MIB, n_allocs: 9600, n_frees: 9600, n_temporary: 4000, step_allocs: 96, step_bytes: 24 * MIB}),
+        place(["train_step", "backward", "new_tensor"], "new_tensor (tensor.c:31)", {at_peak: 8 * MIB, allocated: 800 * MIB, n_allocs: 3200, n_frees: 3200, n_temporary: 3200, step_allocs: 32, step_bytes: 8 * MIB}),
+        place(["train_step", "log_loss", "append"], "append (log.c:12)", {current: 3 * MIB, blocks: 100, at_peak: 3 * MIB, allocated: 3 * MIB, n_allocs: 100, growth_early: 31000, growth_late: 31457, step_allocs: 1, step_bytes: 31457}),
+        place(["train_step", "cache_get"], "cache_get (cache.c:77)", {current: MIB, blocks: 16, at_peak: MIB, allocated: MIB, n_allocs: 16, growth_early: 65536, growth_late: 0}),
+    ];
+    const r = random(seed);
+    for (let i = 0; i < n; i++)
+        places.push(place(Array.from({length: 4 + Math.floor(r() * 24)}, (_, d) => `f${d}_${Math.floor(r() * 3)}`), `g${i % 900} (x.c:${i % 900})`, {current: Math.floor(r() * 100), blocks: 1, at_peak: Math.floor(r() * 1e4), allocated: 2e4, n_allocs: 10}));
+    const sum = (k) => places.reduce((s, p) => s + (p[k] ?? 0), 0);
+    run.heap = {places, meta: {current: sum("current"), blocks: sum("blocks"), peak: sum("at_peak"), peak_at: 7 * MS, allocated: sum("allocated"), n_allocs: sum("n_allocs"), n_frees: sum("n_frees"),
+        n_temporary: sum("n_temporary"), n_missed: 0, sampled: 0, mapped: 16 * MIB, mapped_peak: 64 * MIB, n_mapped: 3, resident: 90 * MIB, resident_peak: 120 * MIB}};
+    return run;
+}
+
+/** The same with times: live bytes over time, when places allocated, single blocks. */
+export function heapTimes() {
+    const run = heap();
+    const r = random(4);
+    run.heap.places.forEach((p, i) => Object.assign(p, {first: i * MS, last: (i + 4) * MS, thread: i % 2, lived: Array.from({length: 8}, (_, k) => (p.n_frees && k === 2 + i ? p.n_frees : 0))}));
+    run.heap.levels = Array.from({length: 500}, (_, i) => {
+        const most = Math.round((20 + 50 * Math.abs(Math.sin(i / 40)) + r()) * MIB);
+        return [Math.round((i * 10 * MS) / 500), Math.round(most * (0.6 + 0.3 * r())), i === 350 ? run.heap.meta.peak : most];
+    });
+    run.heap.kept = [[3, 2 * MIB, 4 * MS, 1, 1], [0, 8 * MIB, MS, 0, 5], [4, 65536, 9 * MS, 1, 16]];
+    run.counters.push({name: "process.rss_bytes", time: [0, 2 * MS, 6 * MS], value: [30 * MIB, 90 * MIB, 120 * MIB]});
+    run.heap.meta.resident_name = run.string("process.rss_bytes");
+    return run;
+}
+
 export const HOSTILE = [
     "</script><script>window.hacked=1</script>", "<img src=x onerror=\"window.hacked=1\">", "a\u2028b\u2029c", "\ufffd\ufffd(\ufffd",
     "\"><svg onload=window.hacked=1>", "<!--", "--><script>window.hacked=1</script>", "]]>", "'+alert(1)+'", "javascript:window.hacked=1", "\u0000\u0001\u001b[31m", "__proto__", "constructor", "%s%n%x", "=1+1|cmd",
@@ -330,6 +408,9 @@ export function hostile() {
     }
     run.queue(HOSTILE[4]).span(HOSTILE[6], 0, at);
     run.counters.push({name: HOSTILE[1], time: [0, at], value: [1, 2]});
+    run.heap = heap().heap;
+    run.heap.meta.failed = {count: 2, bytes: 5, at: 7, where: HOSTILE[0]};
+    HOSTILE.forEach((name, i) => run.heap.places.push({path: [name, HOSTILE[0]], label: name, current: 10 + i, at_peak: 100, n_allocs: 1, is_named: i % 2}));
     run.meta.findings = HOSTILE.slice(0, 4).map((name) => ({type: name, severity: "high", name, description: name + " is slow", suggestion: name, saving_ns: 10 * US, saving_share: 0.1, saving_is_bound: true, confidence: 1, metrics: {[name]: 3}}));
     run.meta.warnings = HOSTILE.slice(0, 3).map((text) => ({code: text, name: text, count: 3, text}));
     run.meta.verdict = HOSTILE[0] + HOSTILE[1];
@@ -409,4 +490,4 @@ export function awkward(n = 3000, seed = 5) {
     return run;
 }
 
-export const SCENARIOS = {empty, one, small, training, threads200, ranks, memoryOnly, hostile, names, longTime, manyNames, deep, merged, awkward};
+export const SCENARIOS = {empty, one, small, training, threads200, ranks, memoryOnly, handover, states, heap, heapTimes, hostile, names, longTime, manyNames, deep, merged, awkward};

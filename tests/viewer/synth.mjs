@@ -82,9 +82,14 @@ export class Run {
         this.argList = [];
         this.argIds = new Map();
         this.flows = []; // [track, event in it, track, event in it]
+        this.wakers = []; // [track, event in it, thread, how long before its end]
         this.counters = [];
         this.memory = null;
+        // {meta, places: [{path: names, label, …}], levels: [[from, least, most]],
+        // kept: [[place, bytes, at, 1 + thread, blocks]]}
+        this.heap = null;
         this.steps = null;
+        this.states = []; // [thread, begin, duration, 1: waiting or 2: wants a processor], by thread and time
         this.opExtra = new Map(); // name -> {category, flops, bytes, dtype, file, line}
         this.merged = null; // [[track, event, count, sum]]
         this.index = {};
@@ -288,6 +293,27 @@ function eventChunks(tracks, level) {
     return chunks;
 }
 
+/** The tree of names of a heap, and the places at its nodes. */
+function heapTables(run) {
+    const tree = [[run.string("(root)")], [0]], ids = new Map();
+    const child = (parent, name) => {
+        const key = `${parent} ${name}`;
+        if (!ids.has(key)) {
+            ids.set(key, tree[0].length);
+            tree[0].push(run.string(name));
+            tree[1].push(parent);
+        }
+        return ids.get(key);
+    };
+    const whole = ["kind", "current", "blocks", "at_peak", "allocated", "n_allocs", "n_frees", "n_temporary"];
+    const real = ["growth_early", "growth_late", "step_allocs", "step_bytes"];
+    const of = (f) => run.heap.places.map(f);
+    const places = [of((p) => p.path.reduce(child, 0)), of((p) => run.string(p.path.at(-1))), of((p) => run.string(p.label)), of((p) => p.n_scopes ?? 0), of((p) => (p.is_named ? 1 : 0)),
+        ...whole.map((k) => of((p) => p[k] ?? 0)), ...real.map((k) => ({bits: true, values: Float64Array.from(of((p) => p[k] ?? 0)), length: run.heap.places.length}))];
+    if (run.heap.places[0].lived) places.push(...["first", "last", "thread"].map((k) => of((p) => p[k])), ...run.heap.places[0].lived.map((_, k) => of((p) => p.lived[k])));
+    return {tree, places};
+}
+
 export const deltas = (values) => Array.from(values, (v, i) => (i ? v - values[i - 1] : v));
 const zigzag = (d) => (d >= 0 ? 2 * d : -2 * d - 1);
 
@@ -304,7 +330,8 @@ export function encodeRun(run, {level = 6} = {}) {
     const {ops, tree} = aggregate(run);
     const last = tracks.reduce((m, t) => Math.max(m, t.last), 0);
     const selfSum = [...ops.values()].reduce((s, o) => s + o.self, 0);
-    meta.run = {duration_ns: last, operation_count: ops.size, total_time_ns: selfSum, events: n * 2, ...meta.run};
+    const calls = [...ops.values()].reduce((s, o) => s + o.calls, 0);
+    meta.run = {duration_ns: last, process_count: 1, thread_count: run.threads.length, call_count: calls, operation_count: ops.size, total_time_ns: selfSum, events: n * 2, ...meta.run};
     meta.findings ??= [];
     for (const f of meta.findings) if (typeof f.name === "string") f.name = run.string(f.name);
     meta.warnings ??= [];
@@ -312,8 +339,9 @@ export function encodeRun(run, {level = 6} = {}) {
     if (ops.size) meta.tree = treeColumns(run, tree);
     if (run.steps) meta.steps = run.steps;
     if (run.memory) meta.memory = run.memory.meta;
+    if (run.heap) meta.heap = run.heap.meta;
     meta.threads = run.threads.map(({track, ...t}) =>
-        ({...t, begin: track.first, end: track.last, busy: track.busy, events: track.start.length * 2}));
+        ({begin: track.first, end: track.last, busy: track.busy, events: track.start.length * 2, ...t}));
     if (run.queues.length)
         meta.queues = run.queues.map(({track, ...q}) =>
             ({...q, begin: track.first, end: track.last, busy: track.busy, events: track.start.length * 2}));
@@ -335,6 +363,21 @@ export function encodeRun(run, {level = 6} = {}) {
     if (run.flows.length) {
         const list = run.flows.map(([t, i, u, k]) => [base.get(t) + i, base.get(u) + k]).sort((a, b) => a[0] - b[0]);
         table("flows", [deltas(list.map((f) => f[0])), deltas(list.map((f) => f[1])).map(zigzag)], {});
+    }
+    if (run.wakers.length) {
+        const list = run.wakers.map(([t, i, thread, before]) => [base.get(t) + i, thread, before]).sort((a, b) => a[0] - b[0]);
+        table("wakers", [deltas(list.map((w) => w[0])), list.map((w) => w[1]), list.map((w) => w[2])], {});
+    }
+    if (run.states.length) {
+        const gap = run.states.map(([t, begin], i) => begin - (i && run.states[i - 1][0] === t ? run.states[i - 1][1] + run.states[i - 1][2] : 0));
+        table("states", [run.states.map((s) => s[0]), gap, run.states.map((s) => s[2]), run.states.map((s) => s[3])], run.leastState ? {least: run.leastState} : {});
+    }
+    if (run.heap) {
+        const {tree: names, places} = heapTables(run);
+        table("heap_tree", names, {});
+        table("heap_places", places, {});
+        if (run.heap.levels) table("heap_levels", [deltas(run.heap.levels.map((l) => l[0])), run.heap.levels.map((l) => l[1]), run.heap.levels.map((l) => l[2])], {});
+        if (run.heap.kept) table("heap_kept", [0, 1, 2, 3, 4].map((k) => run.heap.kept.map((b) => b[k])), {});
     }
     let blocks = 0, merged = 0;
     if (run.merged) {

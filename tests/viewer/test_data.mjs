@@ -149,3 +149,36 @@ test("70,000 names", "full", async (bench) => {
     await page.locator("#search").fill("op_69999");
     await page.getByText(/^1 slice,/).waitFor();
 });
+
+test("memory of devices: levels, peaks and names that the program counted", "quick", async (bench) => {
+    if (!bench.options.pages) return;
+    for (const rounds of [300, 20000]) { // each change has a line; reduced
+        execFileSync(bench.options.pages, ["devices", bench.dir, String(rounds)]);
+        const truth = JSON.parse(fs.readFileSync(path.join(bench.dir, "devices.json"), "utf8"));
+        const page = await bench.openFile(path.join(bench.dir, "devices.html"));
+        const got = await page.evaluate(() => {
+            const {report} = window.axprofTimeline;
+            return report.domains.map((d) => ({label: d.label, current: d.meta.current, peak: d.meta.peak, names: Object.fromEntries(d.meta.names.map((n) => [report.text(n.name), [n.current, n.at_peak]])),
+                exact: d.series.exact, n: d.series.time.length, most: Math.max(...d.series.total), last: d.series.total.at(-1), at: d.series.time[d.series.total.indexOf(Math.max(...d.series.total))], peakAt: d.meta.peak_at,
+                named: d.series.names.map((k, c) => [report.text(k), d.series.columns[c].at(-1)])}));
+        });
+        assert.deepEqual(got.map((d) => d.label), truth.map((d) => d.label));
+        got.forEach((d, i) => {
+            const want = truth[i];
+            assert.deepEqual([d.current, d.peak, d.most, d.last], [want.current, want.peak, want.peak, want.current], want.label);
+            const byName = (o) => Object.fromEntries(Object.entries(o).sort());
+            assert.deepEqual(byName(d.names), byName(want.names), want.label);
+            assert.deepEqual(byName(Object.fromEntries(d.named)), byName(Object.fromEntries(Object.entries(want.names).map(([k, v]) => [k, v[0]]))), want.label);
+            assert.equal(d.at, d.peakAt, want.label);
+            assert.equal(d.exact, rounds === 300);
+            assert.ok(rounds === 300 ? d.n === 300 : d.n <= 4096, `${d.n} lines`);
+        });
+        assert.deepEqual(await page.locator(".lane-label.kind-memory bdi").allInnerTexts(), ["Memory", "Memory of cuda:0", "Memory of cuda:1"]);
+        assert.equal(await page.locator("#memory .domain").count(), 3);
+        const table = await page.getByRole("region", {name: "Memory of the host and of devices"}).locator("tbody th").allInnerTexts();
+        assert.deepEqual([...table].sort(), ["Host", "cuda:0", "cuda:1"]);
+        await page.locator("#memory .domain").nth(1).locator(".slider").focus();
+        await page.keyboard.press("Home"); // one moment, of all of them
+        assert.equal(await page.locator("#memory h3", {hasText: rounds === 300 ? /^Live at/ : /^Live around/}).count(), 3);
+    }
+});

@@ -262,6 +262,34 @@ test("marks, help, cursor", "full", async (bench) => {
     await page.locator("#memory h3", {hasText: "Live around"}).waitFor();
 });
 
+test("a plot is where its axis says, and a click on it is a moment", "quick", async (bench) => {
+    const page = await bench.openRun("training", RUN);
+    const plot = page.locator("#memory .plot");
+    await plot.scrollIntoViewIfNeeded();
+    const box = await plot.boundingBox();
+    const moment = async (at) => {
+        await page.mouse.click(box.x + at, box.y + 100);
+        return state(page, "cursor");
+    };
+    const [from, to] = [await moment(300), await moment(900)];
+    const {end, peakAt} = await page.evaluate(() => ({end: window.axprofTimeline.report.duration, peakAt: window.axprofTimeline.report.meta.memory.peak_at}));
+    const x = (t) => 300 + ((t - from) / (to - from)) * 600;
+    assert.ok(x(0) > 40 && x(0) < 90 && Math.abs(box.width - x(end) - 13) < 2, `the axis goes from ${x(0)} to ${x(end)} of ${box.width}`);
+    // The curve is at its highest where the peak was: nothing is drawn above it.
+    const top = await page.evaluate((at) => {
+        const c = document.querySelector("#memory .plot canvas"), k = c.width / c.clientWidth;
+        const d = c.getContext("2d").getImageData(0, 0, c.width, c.height).data;
+        const isColoured = (i) => d[i + 3] === 255 && Math.max(d[i], d[i + 1], d[i + 2]) - Math.min(d[i], d[i + 1], d[i + 2]) > 30;
+        const tops = Array.from({length: c.width}, (_, px) => {
+            let y = 0;
+            while (y < c.height && !isColoured(4 * (y * c.width + px))) y++;
+            return y;
+        });
+        return [Math.min(...tops.slice(Math.round(at * k) - 1, Math.round(at * k) + 2)), Math.min(...tops)];
+    }, x(peakAt) - 1); // the border
+    assert.ok(top[0] <= top[1] + 2, `the curve reaches ${top[0]} at the peak and ${top[1]} at its highest`);
+});
+
 test("a deep link restores everything", "quick", async (bench) => {
     const {page, box} = await start(bench);
     await page.mouse.move(box.x + 600, box.y + 250);

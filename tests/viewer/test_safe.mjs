@@ -6,8 +6,8 @@ import fs from "node:fs";
 import path from "node:path";
 import {TEMPLATE} from "./browser.mjs";
 import {assert, test} from "./harness.mjs";
-import {HOSTILE, hostile, small, training} from "./scenarios.mjs";
-import {encodeRun, writePage} from "./synth.mjs";
+import {heap, HOSTILE, hostile, small, states, training} from "./scenarios.mjs";
+import {encodeRun, packChunk, writePage} from "./synth.mjs";
 
 test("hostile names run nothing and break nothing", "quick", async (bench) => {
     const page = await bench.openRun("hostile", hostile());
@@ -91,4 +91,34 @@ test("a damaged chunk is named, the rest is shown", "quick", async (bench) => {
     await page.getByText(/events are missing/).waitFor();
     page = await damaged(bench, "format", (s) => s.replace('"format":1', '"format":7'));
     await page.getByText("format 7").waitFor();
+});
+
+test("tables that refer to nothing break nothing", "quick", async (bench) => {
+    const run = states(50);
+    run.heap = heap().heap;
+    run.states.push([77, 10, 20, 1], [3, 0, 2 ** 40, 9]); // no such thread; far past the end, of no known state
+    run.wakers.push([run.tracks[0], 3, 99, 2 ** 45]);
+    const parts = encodeRun(run);
+    const index = JSON.parse(/>([^]*)<\/script>/.exec(parts.at(-1))[1]);
+    // parents that come later, places at no node, names that are not there
+    const put = (kind, columns) => {
+        const t = index.tables.find((x) => x.kind === kind);
+        parts[1 + t.chunk] = `<script type="application/octet-stream" id="axp-c${t.chunk}">${packChunk(columns)}</script>\n`;
+        t.n = columns[0].length;
+    };
+    put("heap_tree", [[0, 1e6, 2, 3], [3, 3, 1, 900]]);
+    put("heap_places", Array.from({length: 17}, (_, k) => (k === 0 ? [900, 2 ** 40, 1] : k < 13 ? [5, 2 ** 50, 70] : {bits: true, values: Float64Array.from([NaN, Infinity, -1]), length: 3})));
+    parts[parts.length - 1] = `<script type="application/json" id="axp-index">${JSON.stringify(index)}</script>\n`;
+    const file = path.join(bench.dir, "nothing.html");
+    fs.writeFileSync(file, fs.readFileSync(TEMPLATE, "utf8").replace("<!--axprof-data-->", () => parts.join("")));
+    const page = await bench.openFile(file);
+    for (let i = 0; i < 4; i++) await page.keyboard.press("KeyH");
+    for (const name of ["Scope", "Kind", "Function or name"]) await page.getByRole("group", {name: "One line for each"}).getByRole("button", {name, exact: true}).click();
+    await page.locator("#heap").getByRole("button", {name: "Sandwich"}).click();
+    for (const summary of await page.locator("details.as-table summary").all()) await summary.click();
+    await page.evaluate(() => window.axprofTimeline.store.chooseSlice(3));
+    await page.locator(".details h3").waitFor();
+    await page.keyboard.press("[");
+    await page.keyboard.press("]");
+    assert.ok((await page.locator("#heap tbody tr").count()) > 2);
 });

@@ -90,6 +90,25 @@ test("a counter holds its value; one that never changes is no chart", "quick", a
     await eventually(right, (share) => share > 0.95);
 });
 
+test("steps of a program without any scope", "quick", async (bench) => {
+    const run = one();
+    run.tracks = [];
+    run.threads = [];
+    run.also("a0", "slices", 0, "process").span("process", 0, 9e6);
+    run.steps = {count: 3, avg: 2e6, p50: 2e6, p95: 3e6, p99: 3e6, min: 1e6, max: 3e6, hist: [[1e6, 3e6, 3]], list: {index: [0, 1, 2], begin: [0, 1e6, 3e6], end: [1e6, 3e6, 6e6], live: [0, 0, 0]}};
+    const page = await bench.openRun("stepsOnly", run);
+    assert.match(await page.locator("#steps").innerText(), /3 steps: median/);
+    await page.locator("#steps summary").click();
+    await page.locator("#steps tbody tr").first().waitFor();
+});
+
+test("warnings read as in the other reports", "quick", async (bench) => {
+    const run = one();
+    run.meta.warnings = [{code: "starved", name: null, count: 3, text: "threads that wanted to run had no processor"}, {code: "overlap", name: "step", count: 2, text: "scopes ended late"}];
+    const page = await bench.openRun("warnings", run);
+    assert.deepEqual(await page.locator(".warnings li").allInnerTexts(), ["3 threads that wanted to run had no processor", "2 scopes ended late (last: step)"]);
+});
+
 test("300 deep", "full", async (bench) => {
     const page = await bench.openRun("deep", deep(300));
     assert.equal(await page.evaluate(() => window.axprofTimeline.report.trace.tracks[0].depth), 300);

@@ -4,6 +4,7 @@
 import {useEffect, useState} from "preact/hooks";
 import {type Report} from "./data/report";
 import {type Weight} from "./data/tree";
+import {HEAP_MODES} from "./data/heap";
 import {findHits, type Hits} from "./data/search";
 
 export interface Mark {
@@ -26,6 +27,7 @@ export interface State {
     flameMode: FlameMode;
     flameWeight: Weight;
     flameTrack: number;
+    heapMode: number; // of HEAP_MODES
     marks: Mark[];
     cursor: number; // time that the memory table shows; −1: the peak
     theme: "auto" | "light" | "dark";
@@ -41,7 +43,7 @@ export class Store {
     constructor(readonly report: Report) {
         this.state = {
             loaded: 0, op: -1, range: null, step: -1, slice: -1, search: "", hits: null, view: [0, report.duration],
-            flameMode: 2, flameWeight: "time", flameTrack: -1, marks: [], cursor: -1, theme: "auto", dark: false, help: false,
+            flameMode: 2, flameWeight: "time", flameTrack: -1, heapMode: 0, marks: [], cursor: -1, theme: "auto", dark: false, help: false,
         };
     }
 
@@ -140,6 +142,7 @@ function toHash(s: State, report: Report): string {
     }
     if (s.search) out.set("q", s.search.slice(0, 200));
     if (s.flameMode !== 2 || s.flameWeight !== "time") out.set("f", `${s.flameMode}${s.flameWeight[0]}`);
+    if (s.heapMode) out.set("h", HEAP_MODES[s.heapMode]!.key);
     if (s.marks.length) out.set("m", s.marks.map((m) => pair([m.from, m.to])).join("_"));
     if (s.theme !== "auto") out.set("t", s.theme);
     return out.toString();
@@ -171,6 +174,7 @@ function fromHash(hash: string, report: Report): Partial<State> {
     }
     const f = /^([123])([tcb])$/.exec(q.get("f") ?? "");
     if (f) Object.assign(change, {flameMode: Number(f[1]), flameWeight: {t: "time", c: "calls", b: "bytes"}[f[2]!]});
+    change.heapMode = Math.max(0, HEAP_MODES.findIndex((m) => m.key === q.get("h")));
     const marks = (q.get("m") ?? "").split("_").map(toPair).filter((p) => p !== null);
     change.marks = marks.slice(0, 50).map(([from, to]) => ({from, to}));
     const t = q.get("t");

@@ -99,7 +99,7 @@ export class Flame {
         const y = layer.up ? layer.top - (depth + 1) * FLAME_ROW : layer.top + depth * FLAME_ROW;
         const x = Math.max(0, a), w = Math.min(this.width, b) - x;
         const name = tree.name[node]!;
-        const isRoot = this.#isRoot(tree, node);
+        const isRoot = this.isRoot(tree, node);
         this.#drawBox(ctx, {tree, node, depth, x, y, w, name}, isRoot, marked, isRoot ? "all" : this.report.label(name));
         let at = from;
         for (const c of tree.children(node)) {
@@ -110,7 +110,7 @@ export class Flame {
     }
 
     /** "all": the root of a whole tree, and not the name that a sandwich is about. */
-    #isRoot(tree: Tree, node: number): boolean {
+    isRoot(tree: Tree, node: number): boolean {
         return node === 0 && tree.parent[0] === -1 && (tree.name[0] === NONE || this.report.text(tree.name[0]!) === "(root)");
     }
 
@@ -201,7 +201,7 @@ export class Flame {
     }
 
     describe(b: Box, format: (w: number) => string): string {
-        const text = b.tree && this.#isRoot(b.tree, b.node) ? "all" : cutLabel(this.report.text(b.name), 120);
+        const text = b.tree && this.isRoot(b.tree, b.node) ? "all" : cutLabel(this.report.text(b.name), 120);
         if (!b.tree) return text;
         return `${text} — ${format(b.tree.weight[b.node]!)}, ${percent(b.tree.weight[b.node]! / b.tree.weight[0]!)}`;
     }

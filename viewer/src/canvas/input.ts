@@ -128,6 +128,9 @@ export class Input {
             if (at >= 0) tl.store.chooseStep(at);
         } else if (lane?.kind === "memory") {
             tl.store.set({cursor: Math.max(0, Math.round(t))});
+        } else if (tl.stateAt(x, y)) {
+            const s = tl.stateAt(x, y)!;
+            tl.store.chooseRange([Math.round(s.from), Math.round(s.to)]);
         } else {
             const i = tl.eventAt(x, y);
             if (i >= 0) tl.store.chooseSlice(i);

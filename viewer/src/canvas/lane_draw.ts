@@ -86,8 +86,8 @@ function tracePath(tl: Timeline, ctx: CanvasRenderingContext2D, c: Curve, y: num
 }
 
 export function drawMemory(tl: Timeline, ctx: CanvasRenderingContext2D, box: LaneBox): void {
-    const m = tl.report.memory!;
-    const peak = Math.max(1, tl.report.meta.memory?.peak ?? 0, m.total.reduce((a, b) => Math.max(a, b), 0));
+    const {series, meta} = box.lane.domain!, m = series!;
+    const peak = Math.max(1, meta.peak, m.total.reduce((a, b) => Math.max(a, b), 0));
     const y = box.y + 4, h = box.lane.h - 6;
     ctx.beginPath();
     const {first, last} = tracePath(tl, ctx, {time: m.time, value: m.total, low: 0, high: peak, steps: m.exact}, y, h);

@@ -2,8 +2,10 @@
 // What stands below what on the timeline: steps, memory, counters, then
 // threads and queues, grouped by rank or process where there are several.
 import {bytes, valueFormat} from "../format";
-import {isFlat, type Report, type Series} from "../data/report";
-import {type Track} from "../data/trace";
+import {isFlat, type Domain, type Report, type Series} from "../data/report";
+import {type ThreadStates} from "../data/states";
+import {type Trace, type Track} from "../data/trace";
+import {STRIP} from "./states_draw";
 
 export const ROW = 18;
 const COMPACT_ROW = 4;
@@ -12,7 +14,7 @@ const COMPACT_HEIGHT = 24;
 const EXPANDED_HEIGHT = 640;
 
 export interface Lane {
-    kind: "steps" | "memory" | "counter" | "group" | "track" | "marks";
+    kind: "steps" | "memory" | "counter" | "group" | "track" | "marks" | "states";
     key: string;
     label: string;
     sub: string;
@@ -24,6 +26,17 @@ export interface Lane {
     isOpen: boolean;
     canToggle: boolean;
     series?: Series;
+    domain?: Domain;
+    states?: ThreadStates;
+}
+
+/** A track, or a thread of which nothing but its states is known. */
+interface Item {
+    row: string;
+    lane: number;
+    kind: "slices" | "marks" | "states";
+    name?: string;
+    track?: Track;
 }
 
 interface Owner {
@@ -36,11 +49,11 @@ function groupOf(of: {rank: number; process: number} | undefined): string {
     return !of ? "" : of.rank >= 0 ? `Rank ${of.rank}` : `Process ${of.process}`;
 }
 
-function ownerOf(report: Report, track: Track): Owner {
+function ownerOf(report: Report, track: Item): Owner {
     const at = Number(track.row.slice(1));
     if (track.row[0] === "t") {
         const t = report.meta.threads[at];
-        return {label: t?.name || (t ? `thread ${t.id}` : "thread"), group: groupOf(t), isQueue: false};
+        return {label: report.threadName(at), group: groupOf(t), isQueue: false};
     }
     const q = report.meta.queues?.[at];
     if (track.row[0] === "q") return {label: q?.name ?? "queue", group: groupOf(q), isQueue: true};
@@ -54,7 +67,15 @@ function lane(of: Partial<Lane> & Pick<Lane, "kind" | "key" | "label" | "h">): L
 function head(report: Report): Lane[] {
     const lanes: Lane[] = [];
     if (report.steps.length) lanes.push(lane({kind: "steps", key: "steps", label: "Steps", h: 20}));
-    if (report.memory) lanes.push(lane({kind: "memory", key: "memory", label: "Memory", sub: `peak ${bytes(report.meta.memory?.peak ?? 0)}`, h: 52}));
+    for (const d of report.domains) {
+        const label = d.number < 0 ? "Memory" : `Memory of ${d.label}`;
+        if (d.series) lanes.push(lane({kind: "memory", key: `memory${d.number}`, label, sub: `peak ${bytes(d.meta.peak)}`, h: 52, domain: d}));
+    }
+    const levels = report.heap.levels;
+    if (levels) {
+        const max = report.meta.heap?.peak ?? 0;
+        lanes.push(lane({kind: "counter", key: "heap", label: "Heap", sub: `peak ${bytes(max)}`, h: 44, series: {id: -1, name: "heap_bytes", ...levels, min: 0, max}}));
+    }
     return lanes;
 }
 
@@ -73,19 +94,18 @@ export function makeLanes(report: Report, toggled: Set<string>): Lane[] {
     const values = counters(report), few = values.length <= 3;
     if (few || !trace) lanes.push(...values);
     if (!trace) return place(lanes);
-    const groups = new Map<string, Track[]>();
-    for (const t of trace.tracks) {
-        if (t.depth === 0) continue;
-        const g = ownerOf(report, t).group;
+    const groups = new Map<string, Item[]>();
+    for (const item of itemsOf(report, trace)) {
+        const g = ownerOf(report, item).group;
         if (!groups.has(g)) groups.set(g, []);
-        groups.get(g)!.push(t);
+        groups.get(g)!.push(item);
     }
     const named = groups.size > 1;
     let height = lanes.reduce((h, l) => h + l.h, 0);
-    for (const [group, tracks] of groups) {
+    for (const [group, items] of groups) {
         if (named) lanes.push(lane({kind: "group", key: group, label: group, h: 22}));
-        for (const track of tracks.sort((a, b) => byPlace(report, a, b))) {
-            const one = trackLane(report, track, toggled, height);
+        for (const item of items.sort((a, b) => byPlace(report, a, b))) {
+            const one = itemLane(report, item, toggled, height);
             lanes.push(one);
             height += one.h;
         }
@@ -94,27 +114,43 @@ export function makeLanes(report: Report, toggled: Set<string>): Lane[] {
     return place(lanes);
 }
 
+function itemsOf(report: Report, trace: Trace): Item[] {
+    const items: Item[] = trace.tracks.filter((t) => t.depth > 0).map((track) => ({...track, track}));
+    const drawn = new Set(items.filter(isMain).map((t) => t.row));
+    for (const i of report.states.keys()) if (!drawn.has(`t${i}`)) items.push({row: `t${i}`, lane: 0, kind: "states"});
+    return items;
+}
+
+/** What a thread's states stand below. */
+function isMain(t: Item): boolean {
+    return t.row[0] === "t" && t.lane === 0 && t.kind === "slices";
+}
+
 /** Threads, the main one first, queues, spans; a thread's marks below its slices. */
-function byPlace(report: Report, a: Track, b: Track): number {
-    const kind = (t: Track): number => "tqa".indexOf(t.row[0]!);
-    const at = (t: Track): number => {
+function byPlace(report: Report, a: Item, b: Item): number {
+    const kind = (t: Item): number => "tqa".indexOf(t.row[0]!);
+    const at = (t: Item): number => {
         const i = Number(t.row.slice(1)) || 0, thread = report.meta.threads[i];
         return !kind(t) && thread?.id === thread?.process ? -1 : i;
     };
     return kind(a) - kind(b) || at(a) - at(b) || Number(a.kind === "marks") - Number(b.kind === "marks") || a.lane - b.lane;
 }
 
-function trackLane(report: Report, track: Track, toggled: Set<string>, above: number): Lane {
-    const owner = ownerOf(report, track);
-    const key = `${track.row}.${track.lane}.${track.kind}`;
-    const label = track.lane > 0 ? `${owner.label} · lane ${track.lane + 1}` : owner.label;
+function itemLane(report: Report, item: Item, toggled: Set<string>, above: number): Lane {
+    const owner = ownerOf(report, item);
+    const key = `${item.row}.${item.lane}.${item.kind}`;
+    const label = item.lane > 0 ? `${owner.label} · lane ${item.lane + 1}` : owner.label;
+    const states = item.row[0] === "t" ? report.states.get(Number(item.row.slice(1))) : undefined;
+    const {track} = item;
+    if (!track) return lane({kind: "states", key, label, h: 18, states});
     if (track.kind === "marks")
         return lane({kind: "marks", key, label: `${owner.label} · marks`, h: 16, track, rows: 1, rowHeight: 16});
     const fits = above + track.depth * ROW < EXPANDED_HEIGHT;
     const isOpen = track.depth === 1 || fits !== toggled.has(key);
     const rows = isOpen ? track.depth : Math.min(track.depth, COMPACT_DEPTH);
     const rowHeight = isOpen ? ROW : Math.max(COMPACT_ROW, Math.floor(COMPACT_HEIGHT / rows));
-    return lane({kind: "track", key, label, sub: busySub(report, track), h: rows * rowHeight + 2, track, rows, rowHeight, isOpen, canToggle: track.depth > 1});
+    const strip = states && isMain(item) ? STRIP + 3 : 0;
+    return lane({kind: "track", key, label, sub: busySub(report, track), h: rows * rowHeight + 2 + strip, ...(strip ? {states} : {}), track, rows, rowHeight, isOpen, canToggle: track.depth > 1});
 }
 
 function busySub(report: Report, track: Track): string {

@@ -20,6 +20,7 @@ export function drawOverlay(tl: Timeline, ctx: CanvasRenderingContext2D): void {
     if (range) drawRange(tl, ctx, range);
     for (const m of tl.store.state.marks) line(tl, ctx, m.from, tl.theme.accent);
     drawFlows(tl, ctx);
+    drawWakers(tl, ctx);
     outline(tl, ctx, tl.hover?.event ?? -1, tl.theme.text, 1);
     outline(tl, ctx, tl.store.state.slice, tl.theme.accent, 2);
     if (tl.store.state.cursor >= 0) line(tl, ctx, tl.store.state.cursor, tl.theme.muted);
@@ -109,11 +110,33 @@ function drawFlows(tl: Timeline, ctx: CanvasRenderingContext2D): void {
     for (const [a, b] of chosen) arrow(tl, ctx, a, b, tl.theme.accent, 1);
 }
 
+/** From who ended the chosen wait to where it went on; from a slice to the waits that it ended. */
+function drawWakers(tl: Timeline, ctx: CanvasRenderingContext2D): void {
+    const {wakers} = tl.report, i = tl.store.state.slice;
+    if (!wakers || i < 0) return;
+    const woken = wakers.of(i);
+    for (const w of woken ? [woken] : wakers.endedBy(i).slice(0, MOST_FAINT_ARROWS)) {
+        const slice = wakers.slice(w);
+        const from = slice >= 0 ? tl.boxOf(slice) : null, to = tl.boxOf(w.wait);
+        const lane = tl.lanes.find((l) => l.key.startsWith(`t${w.thread}.0.`));
+        const y = from ? from.y + from.h : lane ? lane.y + lane.h / 2 : -1;
+        if (to && y >= 0) curve(tl, ctx, {x: tl.x(w.time), y}, {x: to.x + to.w, y: to.y + to.h / 2});
+    }
+}
+
 function arrow(tl: Timeline, ctx: CanvasRenderingContext2D, a: number, b: number, color: string, alpha: number): void {
     const p = tl.boxOf(a), q = tl.boxOf(b);
-    if (!p || !q) return;
+    if (p && q) curve(tl, ctx, {x: p.x + Math.min(p.w, 4), y: p.y + p.h}, {x: q.x, y: q.y + q.h / 2}, color, alpha);
+}
+
+interface Point {
+    x: number;
+    y: number; // in the scrolled area
+}
+
+function curve(tl: Timeline, ctx: CanvasRenderingContext2D, from: Point, to: Point, color = tl.theme.accent, alpha = 1): void {
     const top = tl.parts.scroll.scrollTop;
-    const x0 = p.x + Math.min(p.w, 4), y0 = p.y + p.h - top, x1 = q.x, y1 = q.y + q.h / 2 - top;
+    const x0 = from.x, y0 = from.y - top, x1 = to.x, y1 = to.y - top;
     const bend = Math.max(12, Math.abs(x1 - x0) / 2);
     ctx.globalAlpha = alpha;
     ctx.strokeStyle = ctx.fillStyle = color;

@@ -31,7 +31,7 @@ function profileOf(tl: Timeline): Profile | null {
         const row = trace.rows[track.rows]!;
         for (let p = 0; p < width; p++) busy[p]! += Math.max(0, Math.min(1, trace.covered(row, p * pixel, (p + 1) * pixel) / pixel));
     }
-    const m = tl.report.memory;
+    const m = tl.report.domains.find((d) => d.series)?.series;
     if (!trace.n && m) {
         // No slices: live bytes instead.
         let i = 0;

@@ -14,6 +14,8 @@ export interface Theme {
     onSlice: string;
     select: string;
     idle: string;
+    running: string;
+    ready: string;
     /** Packed for ImageData: the background of a row. */
     rowBg: number;
 }
@@ -73,9 +75,9 @@ export function categoryColor(category: number, dark: boolean): string {
 }
 
 /** Distinct colours for stacked series. */
-export function seriesColor(k: number, dark: boolean): string {
+export function seriesColor(k: number, dark: boolean): number {
     const hue = [255, 75, 150, 300, 25, 195, 345, 110][k % 8]!;
-    return css(pack(oklch(dark ? 0.62 : 0.64, k >= 8 ? 0.06 : 0.12, hue)));
+    return pack(oklch(dark ? 0.62 : 0.64, k >= 8 ? 0.06 : 0.12, hue));
 }
 
 /** a over b; share 0 … 1 of a. */
@@ -96,6 +98,6 @@ export function readTheme(): Theme {
     };
     return {
         dark, bg: v("--bg"), panel: v("--panel"), line: v("--line"), text: v("--text"), muted: v("--muted"), accent: v("--accent"),
-        onSlice: dark ? "#f2f3f5" : "#1b1c1f", select: v("--select"), idle: v("--idle"), rowBg: rgb(v("--panel")),
+        onSlice: dark ? "#f2f3f5" : "#1b1c1f", select: v("--select"), idle: v("--idle"), running: v("--running"), ready: v("--high"), rowBg: rgb(v("--panel")),
     };
 }

@@ -14,6 +14,7 @@
 import {type Store} from "../state";
 import {type Report} from "../data/report";
 import {BLOCK, LARGE, type Row, type Trace} from "../data/trace";
+import {type StateAt} from "../data/states";
 import {eventsOf} from "../data/search";
 import {lanesHeight, makeLanes, type Lane} from "./lanes";
 import {mix, nameColor, readTheme, type Theme} from "./palette";
@@ -21,6 +22,7 @@ import {paintHits, paintRow} from "./painter";
 import {Strip} from "./strip";
 import {fit, sizeCanvas, SLICE_FONT} from "./text";
 import {drawCounter, drawGaps, drawMarksLane, drawMemory, drawSteps, type LaneBox} from "./lane_draw";
+import {drawStates, STRIP, stripTop} from "./states_draw";
 import {drawOverlay} from "./overlay";
 import {drawTop, TOP_HEIGHT} from "./overview";
 import {Viewport} from "./viewport";
@@ -244,6 +246,7 @@ export class Timeline {
         else if (lane.kind === "counter") drawCounter(this, ctx, box);
         else if (lane.kind === "marks") drawMarksLane(this, ctx, box);
         else if (lane.kind === "track" && lane.isOpen) drawGaps(this, ctx, box);
+        if (lane.states) drawStates(this, ctx, box);
         if (lane.kind === "group") return;
         ctx.fillStyle = this.theme.line;
         ctx.fillRect(0, Math.round(box.y + lane.h) + (lane.kind === "track" ? 0 : 1), this.width, 1);
@@ -300,6 +303,13 @@ export class Timeline {
     laneAt(y: number): Lane | null {
         const at = y + this.parts.scroll.scrollTop;
         return this.lanes.find((l) => at >= l.y && at < l.y + l.h) ?? null;
+    }
+
+    /** What the thread did at a point of its strip; null: that is none. */
+    stateAt(x: number, y: number): StateAt | null {
+        const lane = this.laneAt(y), states = lane?.states;
+        const at = lane ? y + this.parts.scroll.scrollTop - lane.y - stripTop(lane) : 0;
+        return states && x >= this.gutter && at >= -1 && at <= STRIP + 2 ? states.at(this.timeAt(x)) : null;
     }
 
     /** The event at a point; a near one where slices are narrower than a pixel. */

@@ -111,6 +111,7 @@ export interface Leak {
 }
 
 export interface Memory {
+    device?: string; // not there: the host
     current: number;
     peak: number;
     peak_at: number;
@@ -120,6 +121,27 @@ export interface Memory {
     n_frees: number;
     names: MemoryName[];
     leaks: Leak[];
+}
+
+/** What the allocator handed out, and what is beside it. */
+export interface HeapSums {
+    current: number;
+    blocks: number;
+    peak: number;
+    peak_at: number;
+    allocated: number;
+    n_allocs: number;
+    n_frees: number;
+    n_temporary: number;
+    n_missed: number;
+    sampled: number; // 0: every block; else one every so many bytes
+    mapped: number;
+    mapped_peak: number;
+    n_mapped: number;
+    resident?: number; // not there: nobody looked
+    resident_peak?: number;
+    resident_name?: number; // string: of the counter that has it over time
+    failed?: {count: number; bytes: number; at: number; where?: string};
 }
 
 export interface Thread {
@@ -177,6 +199,8 @@ export interface Meta {
     tree?: TreeColumns;
     steps?: Steps;
     memory?: Memory;
+    device_memory?: Memory[];
+    heap?: HeapSums;
     threads: Thread[];
     waits?: Waits[];
     queues?: Queue[];
@@ -194,12 +218,14 @@ export interface TrackInfo {
 
 export interface TableInfo {
     chunk: number;
-    kind: "memory" | "counter" | "flows" | "merged";
+    kind: "memory" | "counter" | "flows" | "merged" | "wakers" | "states" | "heap_tree" | "heap_places" | "heap_levels" | "heap_kept";
     columns: number;
     n: number;
     names?: number[];
     name?: number;
     exact?: boolean;
+    least?: number;
+    device?: number; // of device_memory; not there: the host's
 }
 
 export type Args = [number | null, (number | null)?, number?, (number[] | null)?, number?];

@@ -2,9 +2,12 @@
 // Everything the page knows, joined: meta at once, the timeline when its
 // chunks are decoded. The rest of the page asks here and never the DOM.
 import {doubles, loadChunk, running, runningZigzag, values, type Chunk} from "./decode";
-import {CATEGORIES, DTYPES, type Args, type Index, type Meta, type TableInfo} from "./meta";
+import {CATEGORIES, DTYPES, type Args, type Index, type Memory, type Meta, type TableInfo} from "./meta";
 import {isLoose, NONE, Trace, TraceBuilder} from "./trace";
 import {label} from "../format";
+import {Heap} from "./heap";
+import {Wakers} from "./wakers";
+import {readStates, type ThreadStates} from "./states";
 import {byName, sumRange, type NameSums, type NodeSums, type WorkTable} from "./aggregate";
 
 export interface Op {
@@ -31,6 +34,7 @@ export interface Op {
 }
 
 export interface Series {
+    id: number; // string
     name: string;
     time: Float64Array;
     value: Float64Array;
@@ -50,6 +54,13 @@ export interface MemorySeries {
     exact: boolean;
 }
 
+export interface Domain {
+    number: number; // −1: the host
+    label: string;
+    meta: Memory;
+    series: MemorySeries | null;
+}
+
 export interface Step {
     index: number;
     begin: number;
@@ -66,13 +77,21 @@ export class Report {
     readonly problems: string[] = [];
     index: Index | null = null;
     trace: Trace | null = null;
-    memory: MemorySeries | null = null;
+    /** Memory of the host, where it told of any, then of each device. */
+    readonly domains: Domain[];
+    readonly heap = new Heap();
+    wakers: Wakers | null = null;
+    /** By thread: when it ran, wanted to, waited. */
+    states = new Map<number, ThreadStates>();
+    /** Shorter times off a processor are not shown; 0: as short as they were recorded. */
+    leastState = 0;
     counters: Series[] = [];
     args: Args[] = [];
     work: WorkTable | null = null;
     readonly strings: string[];
     #labels = new Map<number, string>();
     #end = 1;
+    #shared: Set<string> | null = null; // names of several threads
 
     constructor(readonly meta: Meta) {
         this.strings = meta.strings;
@@ -80,6 +99,8 @@ export class Report {
         for (const op of this.ops) this.opByName.set(op.name, op);
         this.categoryOf = new Uint8Array(this.strings.length + 1);
         for (const op of this.ops) this.categoryOf[op.name] = op.category;
+        this.domains = [...(meta.memory ? [meta.memory] : []), ...(meta.device_memory ?? [])]
+            .map((m, i) => ({number: i - (meta.memory ? 1 : 0), label: m.device === undefined ? "Host" : label(m.device, 80), meta: m, series: null}));
         const l = meta.steps?.list;
         this.steps = l ? l.begin.map((begin, i) => ({index: l.index[i]!, begin, end: l.end[i]!, live: l.live[i] ?? null})) : [];
         this.#end = Math.max(1, meta.run.duration_ns, this.steps.at(-1)?.end ?? 0, ...meta.threads.map((t) => t.end), ...(meta.queues ?? []).map((q) => q.end));
@@ -94,6 +115,14 @@ export class Report {
         let s = this.#labels.get(id);
         if (s === undefined) this.#labels.set(id, (s = label(this.text(id), 400)));
         return s;
+    }
+
+    /** What a thread is called; where several are called alike, with its id. */
+    threadName(i: number): string {
+        const t = this.meta.threads[i];
+        if (!t?.name) return t ? `thread ${t.id}` : "thread";
+        this.#shared ??= repeated(this.meta.threads.map((x) => x.name));
+        return this.#shared.has(t.name) ? `${t.name}/${t.id}` : t.name;
     }
 
     /** The last time there is; the first is 0. */
@@ -196,27 +225,40 @@ export class Report {
             }
             await progress((c + 1) / (nChunks + 1));
         }
-        const wanted = index.tables.some((t) => t.kind === "flows" || t.kind === "merged");
+        const wanted = index.tables.some((t) => t.kind === "flows" || t.kind === "merged" || t.kind === "wakers");
         const {trace, positions} = builder.finish(wanted);
         for (const t of index.tables) await this.#loadTable(t, trace, positions);
         this.trace = trace;
-        this.#end = Math.max(this.#end, trace.end, this.memory?.time.at(-1) ?? 0);
+        this.#end = Math.max(this.#end, trace.end, ...this.domains.map((d) => d.series?.time.at(-1) ?? 0));
     }
 
     async #loadTable(t: TableInfo, trace: Trace, positions: Uint32Array | null): Promise<void> {
         const got = await attempt(loadChunk(t.chunk));
         if ("error" in got || got.value.n !== t.n || got.value.columns.length !== t.columns) {
-            this.problems.push(`The data of ${t.kind === "counter" ? `the counter ${this.label(t.name ?? -1)}` : t.kind} is damaged and not shown.`);
+            this.problems.push(`The data of ${t.kind === "counter" ? `the counter ${this.label(t.name ?? -1)}` : t.kind.replace("_", " ")} is damaged and not shown.`);
             return;
         }
         const {columns, n} = got.value;
         if (t.kind === "memory") {
-            const names = t.names ?? [];
-            this.memory = {time: running(columns[0], n), total: values(columns[1], n), names, columns: names.map((_, k) => values(columns[k + 2], n)), exact: t.exact ?? false};
+            const names = t.names ?? [], domain = this.domains.find((d) => d.number === (t.device ?? -1));
+            if (domain) domain.series = {time: running(columns[0], n), total: values(columns[1], n), names, columns: names.map((_, k) => values(columns[k + 2], n)), exact: t.exact ?? false};
         } else if (t.kind === "counter") {
             this.#addCounter(t, got.value);
         } else if (t.kind === "flows") {
             addFlows(trace, positions!, running(columns[0], n), runningZigzag(columns[1], n));
+        } else if (t.kind === "wakers") {
+            this.wakers = new Wakers(trace, positions!, running(columns[0], n), values(columns[1], n), values(columns[2], n));
+        } else if (t.kind === "states") {
+            this.states = readStates(this.meta.threads, columns, n);
+            this.leastState = t.least ?? 0;
+        } else if (t.kind === "heap_tree") {
+            this.heap.readTree(columns, n);
+        } else if (t.kind === "heap_places") {
+            this.heap.readPlaces(columns, n);
+        } else if (t.kind === "heap_levels") {
+            this.heap.readLevels(columns, n, this.duration);
+        } else if (t.kind === "heap_kept") {
+            this.heap.readKept(columns, n);
         } else {
             const at = values(columns[0], n), count = values(columns[1], n), sum = values(columns[2], n);
             for (let i = 0; i < n; i++) trace.merged.set(positions![at[i]!]!, [count[i]!, sum[i]!]);
@@ -230,7 +272,7 @@ export class Report {
             if (v < min) min = v;
             if (v > max) max = v;
         }
-        this.counters.push({name: this.label(t.name ?? -1), time: running(chunk.columns[0], chunk.n), value, min, max});
+        this.counters.push({id: t.name ?? -1, name: this.label(t.name ?? -1), time: running(chunk.columns[0], chunk.n), value, min, max});
     }
 
     #readWork(): void {
@@ -245,6 +287,11 @@ export class Report {
     category(name: number): string {
         return CATEGORIES[this.categoryOf[name] ?? 0] ?? "";
     }
+}
+
+function repeated(names: string[]): Set<string> {
+    const seen = new Set<string>();
+    return new Set(names.filter((n) => seen.has(n) || !seen.add(n)));
 }
 
 function addFlows(trace: Trace, positions: Uint32Array, from: Float64Array, to: Float64Array): void {

@@ -40,10 +40,10 @@ export class Tree {
         this.#from = from;
     }
 
-    depths(): Uint32Array {
-        const d = new Uint32Array(this.n);
-        for (let k = 1; k < this.n; k++) if (this.weight[k]! > 0) d[k] = d[this.parent[k]!]! + 1;
-        return d;
+    /** Whether anything of that name weighs something. */
+    has(name: number): boolean {
+        for (let k = 1; k < this.n; k++) if (this.name[k] === name && this.weight[k]! > 0) return true;
+        return false;
     }
 }
 

@@ -10,13 +10,15 @@ import {useStore, type Store} from "../state";
 import {Details, SelectionBar} from "./details";
 import {FlameView} from "./flame_view";
 import {go, handleKey, KEYS} from "./keys";
+import {HeapView} from "./heap";
 import {Memory} from "./memory";
 import {Operations} from "./operations";
 import {Jump, Tooltip} from "./parts";
-import {About, Counters, Threads} from "./rest";
+import {About, Counters} from "./rest";
 import {Roofline} from "./roofline";
 import {Steps} from "./steps";
 import {Summary} from "./summary";
+import {hasThreads, Threads} from "./threads";
 import {TimelineView} from "./timeline_view";
 
 function Search({report, store, tl}: {report: Report; store: Store; tl: Timeline | null}): JSX.Element {
@@ -47,8 +49,8 @@ function Header({report, store, tl}: {report: Report; store: Store; tl: Timeline
     useStore(store, (s) => s.loaded);
     const sections: [string, string, boolean][] = [
         ["summary", "Summary", true], ["timeline", "Timeline", hasTimeline(report)], ["operations", "Operations", report.ops.length > 0], ["flame", "Flame graph", !!meta.tree],
-        ["steps", "Steps", report.steps.length > 0], ["memory", "Memory", !!meta.memory?.n_allocs], ["roofline", "Roofline", report.ops.some((o) => o.intensity > 0)],
-        ["counters", "Counters", report.counters.length > 0], ["threads", "Threads", meta.threads.length + (meta.queues?.length ?? 0) > 1],
+        ["steps", "Steps", report.steps.length > 0], ["memory", "Memory", report.domains.length > 0], ["heap", "Heap", !!meta.heap], ["roofline", "Roofline", report.ops.some((o) => o.intensity > 0)],
+        ["counters", "Counters", report.counters.length > 0], ["threads", "Threads", hasThreads(report)],
     ];
     const where = [run.host, run.started && startedText(run.started), run.process_id ? `process ${run.process_id}` : ""].filter(Boolean).join(" · ");
     return (
@@ -56,7 +58,7 @@ function Header({report, store, tl}: {report: Report; store: Store; tl: Timeline
             <div class="head-row">
                 <div class="title">
                     <h1><bdi>{label(run.title, 160)}</bdi></h1>
-                    <p class="muted">{run.command && <code><bdi>{label(run.command, 200)}</bdi></code>}{run.command && where ? " · " : ""}<bdi>{label(where || "axprof report", 200)}</bdi></p>
+                    <p class="muted">{run.command && <code><bdi>{label(run.command, 200)}</bdi></code>}{run.command && where ? " · " : ""}{(where || !run.command) && <bdi>{label(where || "axprof report", 200)}</bdi>}</p>
                 </div>
                 <div class="head-tools">
                     {report.ops.length > 0 && <Search report={report} store={store} tl={tl} />}
@@ -71,7 +73,7 @@ function Header({report, store, tl}: {report: Report; store: Store; tl: Timeline
 }
 
 function hasTimeline(report: Report): boolean {
-    return report.meta.run.events > 0 || report.meta.threads.length > 0 || !!report.memory || (report.trace?.n ?? 0) > 0;
+    return report.meta.run.events > 0 || report.meta.threads.length > 0 || report.domains.length > 0 || (report.trace?.n ?? 0) > 0;
 }
 
 function Help({store}: {store: Store}): JSX.Element | null {
@@ -93,7 +95,7 @@ function Help({store}: {store: Store}): JSX.Element | null {
 
 function Rest({report, store, tl, onReady}: {report: Report; store: Store; tl: Timeline | null; onReady: (tl: Timeline) => void}): JSX.Element {
     const loaded = useStore(store, (s) => s.loaded);
-    const empty = !report.ops.length && !report.meta.memory && !report.meta.run.events;
+    const empty = !report.ops.length && !report.domains.length && !report.meta.heap && !report.meta.run.events;
     return (
         <>
             <SelectionBar report={report} store={store} />
@@ -104,9 +106,10 @@ function Rest({report, store, tl, onReady}: {report: Report; store: Store; tl: T
             {report.meta.tree && <FlameView report={report} store={store} />}
             <Steps report={report} store={store} />
             <Memory report={report} store={store} />
+            <HeapView report={report} store={store} />
             <Roofline report={report} store={store} />
             <Counters report={report} store={store} />
-            <Threads report={report} />
+            <Threads report={report} store={store} />
             <About report={report} />
         </>
     );

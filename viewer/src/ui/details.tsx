@@ -8,7 +8,8 @@ import {DTYPES} from "../data/meta";
 import {type Report} from "../data/report";
 import {count, digits, exactTime, many, percent, rate, time} from "../format";
 import {useStore, type Store} from "../state";
-import {go} from "./keys";
+import {MOST_ENDED} from "../data/wakers";
+import {go, goWaker} from "./keys";
 import {Name, Term} from "./parts";
 
 export function SelectionBar({report, store}: {report: Report; store: Store}): JSX.Element | null {
@@ -82,6 +83,8 @@ export function Details({report, store, tl}: {report: Report; store: Store; tl: 
     const parent = trace.parent(i), self = trace.self(i);
     const into = flowInto(trace, i), out = flowsFrom(trace, i);
     const merged = trace.merged.get(i);
+    const woken = report.wakers?.of(i) ?? null, wakerIn = woken ? report.wakers!.slice(woken) : -1;
+    const ended = report.wakers?.endedBy(i) ?? [];
     const step = report.steps.find((s) => start >= s.begin && start < s.end);
     return (
         <div class="details" role="status" aria-label="Selected slice">
@@ -97,6 +100,8 @@ export function Details({report, store, tl}: {report: Report; store: Store; tl: 
                 {work(report, i)}
                 {into >= 0 && <Fact name="Launched by"><button class="link" onClick={() => go(tl, into)}><Name report={report} id={trace.name(into)} max={50} /></button><span class="muted"> {time(start - trace.start[into]!)} before</span></Fact>}
                 {out.length > 0 && <Fact name="Launches">{out.slice(0, 3).map((o) => <span key={o}><button class="link" onClick={() => go(tl, o)}><Name report={report} id={trace.name(o)} max={50} /></button><span class="muted"> {time(trace.start[o]! - start)} later </span></span>)}{out.length > 3 ? `and ${out.length - 3} more` : ""}</Fact>}
+                {woken && <Fact name="Ended by" tip="Who unlocked, signalled, came last, posted or ended. Key [ goes there."><button class="link" onClick={() => goWaker(tl, woken)}><bdi>{report.threadName(woken.thread).slice(0, 60)}</bdi></button><span class="muted"> {wakerIn >= 0 && <>in <Name report={report} id={trace.name(wakerIn)} max={40} /> </>}{time(start + dur - woken.time)} before it went on</span></Fact>}
+                {ended.length > 0 && <Fact name="Ended the waits of" tip="Threads that waited until something that this slice did. Key ] goes to the first.">{ended.slice(0, 3).map((w) => <span key={w.wait}><button class="link" onClick={() => go(tl, w.wait)}><bdi>{ownerName(report, trace.rowOf(w.wait).track).slice(0, 40)}</bdi></button><span class="muted"> {time(trace.dur[w.wait]!)} </span></span>)}{ended.length > 3 ? `and ${ended.length === MOST_ENDED ? "many" : ended.length - 3} more` : ""}</Fact>}
                 {op?.file && <Fact name="Source"><bdi>{op.file.slice(-120)}:{op.line}</bdi></Fact>}
             </dl>
         </div>

@@ -3,7 +3,9 @@
 // W A S D lie together on every layout; signs by what they are (key).
 import {flowsOf} from "../canvas/overlay";
 import {type Timeline} from "../canvas/timeline";
+import {HEAP_MODES} from "../data/heap";
 import {flowInto, flowsFrom} from "../data/gaps";
+import {type Waker} from "../data/wakers";
 import {type FlameMode, type Store} from "../state";
 
 export const KEYS: [string, string][] = [
@@ -18,10 +20,11 @@ export const KEYS: [string, string][] = [
     ["/", "search; Enter and Shift+Enter go to the next and previous match"],
     [". ,", "next, previous slice in the row"],
     ["↑ ↓", "parent, child of the selected slice (in the timeline)"],
-    ["[ ]", "back, forward along a flow arrow"],
+    ["[ ]", "back, forward along an arrow: from a kernel to its launch, from a wait to who ended it"],
     ["R", "select the slice's time, or what is shown, as the range"],
     ["M", "mark the selection, or the time at the pointer; again: remove"],
     ["1 2 3", "flame graph: time order, left heavy, sandwich"],
+    ["H", "heap: the next of its four modes"],
     ["Esc", "clear the selection"],
     ["?", "this list"],
 ];
@@ -84,6 +87,7 @@ function byCode(code: string, tl: Timeline): boolean {
     case "KeyS": view.zoom(at, 1 / 1.3); break;
     case "KeyA": view.pan(-view.span * 0.12); break;
     case "KeyD": view.pan(view.span * 0.12); break;
+    case "KeyH": tl.store.set({heapMode: (tl.store.state.heapMode + 1) % HEAP_MODES.length}); return true;
     case "KeyF": focusSelection(tl); return true;
     case "KeyM": toggleMark(tl); return true;
     case "KeyR": selectShown(tl); return true;
@@ -121,6 +125,15 @@ export function go(tl: Timeline, i: number): void {
     tl.reveal(i);
 }
 
+/** Selects what the thread that ended a wait was in then, or shows the moment. */
+export function goWaker(tl: Timeline, w: Waker): void {
+    const slice = tl.report.wakers!.slice(w), {from, to, span} = tl.view;
+    if (slice >= 0) tl.store.chooseSlice(slice);
+    if (w.time < from || w.time > to) tl.store.set({view: [w.time - span / 2, w.time + span / 2]});
+    if (slice >= 0) tl.reveal(slice);
+    tl.store.set({cursor: Math.round(w.time)});
+}
+
 function stepInRow(tl: Timeline, by: number): void {
     const {trace, store, view} = tl;
     if (!trace || trace.n === 0) return;
@@ -140,6 +153,10 @@ function along(tl: Timeline, forward: boolean): void {
     if (!trace || i < 0) return;
     const next = forward ? flowsFrom(trace, i)[0] ?? -1 : flowInto(trace, i);
     if (next >= 0) return go(tl, next);
+    const wakers = tl.report.wakers, woken = wakers?.of(i);
+    if (!forward && woken) return goWaker(tl, woken);
+    const ended = forward ? wakers?.endedBy(i)[0] : undefined;
+    if (ended) return go(tl, ended.wait);
     const near = flowsOf(tl, i).find(([a, b]) => (forward ? b !== i && a !== i : a !== i && b !== i));
     if (near) go(tl, forward ? near[1] : near[0]);
 }

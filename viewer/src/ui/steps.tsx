@@ -104,7 +104,7 @@ function outside(report: Report, s: Step): number {
 }
 
 /** The busiest row during two steps, on one scale of time. */
-function PairOfSteps({report, store, steps}: {report: Report; store: Store; steps: Step[]}): JSX.Element {
+function PairOfSteps({report, store, steps}: {report: Report; store: Store; steps: Step[]}): JSX.Element | null {
     const [box, width] = useWidth<HTMLDivElement>(900);
     const dark = useStore(store, (s) => s.dark), op = useStore(store, (s) => s.op);
     const track = useMemo(() => busiestTrack(report), []);
@@ -112,12 +112,13 @@ function PairOfSteps({report, store, steps}: {report: Report; store: Store; step
     const room = Math.max(100, width - 92);
     const longest = Math.max(...steps.map((s) => s.end - s.begin));
     useEffect(() => {
-        box.current!.querySelectorAll("canvas").forEach((canvas, k) => {
+        box.current?.querySelectorAll("canvas").forEach((canvas, k) => {
             const f = new Flame(canvas, report);
             f.width = room * ((steps[k]!.end - steps[k]!.begin) / longest);
             f.drawChart(track, steps[k]!.begin, steps[k]!.end, rows * FLAME_ROW, {op, hits: null});
         });
     }, [steps[0], room, dark, op]);
+    if (track < 0) return null; // no thread had a scope
     return (
         <div ref={box} class="pair-charts" aria-hidden="true">
             {steps.map((s) => <Fragment key={s.index}><span class="muted">step {s.index}<br />{time(s.end - s.begin)}</span><canvas /></Fragment>)}
@@ -161,7 +162,7 @@ function Compare({report, store}: {report: Report; store: Store}): JSX.Element |
 export function Steps({report, store}: {report: Report; store: Store}): JSX.Element | null {
     const s = report.meta.steps;
     const chosen = useStore(store, (st) => st.step);
-    const data = useMemo((): [number[], number[]] => [report.steps.map((x) => x.index), report.steps.map((x) => x.end - x.begin)], []);
+    const [index, spent] = useMemo(() => [report.steps.map((x) => x.index), report.steps.map((x) => x.end - x.begin)], []);
     if (!s?.count || !report.steps.length) return null;
     const columns: Column<Step & {at: number}>[] = [
         countColumn("step", "Step", (r) => r.index),
@@ -181,8 +182,7 @@ export function Steps({report, store}: {report: Report; store: Store}): JSX.Elem
                 </div>
                 <div>
                     <h3>Step by step</h3>
-                    <Plot store={store} data={data} height={170} label="Step time over the run" formatY={time} fromZero formatX={(v) => String(Math.round(v))}
-                        options={(theme) => ({series: [{}, {stroke: theme.accent, width: 1.2, points: {show: shown < 300, size: 3, fill: theme.accent}}]})}
+                    <Plot store={store} x={index} curves={(theme) => [{y: spent, color: theme.accent}]} height={170} label="Step time over the run" formatY={time} fromZero dots={shown < 300} formatX={(v) => String(Math.round(v))}
                         onClick={(x) => { const at = nearest(report.steps, x); if (at >= 0) store.chooseStep(at); }} />
                 </div>
             </div>

@@ -3,9 +3,9 @@
 // and the findings by the time that each would give back.
 import {type JSX} from "preact";
 import {useState} from "preact/hooks";
-import {bytes, bytesParts, count, many, percent, plain, rate, rateParts, time, timeParts, type Quantity} from "../format";
-import {type Finding} from "../data/meta";
-import {type Report} from "../data/report";
+import {bytes, bytesParts, count, label, many, percent, plain, rate, rateParts, time, timeParts, type Quantity} from "../format";
+import {type Finding, type Warning} from "../data/meta";
+import {type Domain, type Report} from "../data/report";
 import {type Timeline} from "../canvas/timeline";
 import {longestOf} from "../data/search";
 import {useStore, type Store} from "../state";
@@ -39,7 +39,7 @@ function verdict(report: Report): string {
     if (given) return given;
     const wall = time(run.duration_ns);
     const top = findings[0];
-    if (!report.ops.length && !report.meta.memory) return "Nothing was recorded in this run. Mark scopes with AXP_SCOPE, or start the program with axprof run.";
+    if (!report.ops.length && !report.domains.length && !report.meta.heap) return "Nothing was recorded in this run. Mark scopes with AXP_SCOPE, or start the program with axprof run.";
     if (!top) return `Nothing stands out: no finding would give back a noticeable part of the ${wall}.`;
     const name = top.name >= 0 ? ` (${report.label(top.name)})` : "";
     if (top.saving_ns <= 0) return `${typeWords(top.type)}${name} is the first thing to look at.`;
@@ -55,7 +55,7 @@ interface Tile {
 }
 
 function tiles(report: Report): Tile[] {
-    const {run, steps, memory, threads, queues} = report.meta;
+    const {run, steps, memory, heap, threads, queues} = report.meta;
     const out: Tile[] = [{
         label: "Wall time", tip: "From the first to the last recorded event.", q: timeParts(run.duration_ns),
         sub: !threads.length ? "no scopes" : many(threads.length, "thread") + (queues?.length ? `, ${many(queues.length, "queue")}` : ""),
@@ -70,6 +70,19 @@ function tiles(report: Report): Tile[] {
         out.push({
             label: "Memory peak", tip: "The most bytes that were live at one moment, of those that the program reported. 1 MB is 1024 KB.", q: bytesParts(memory.peak),
             sub: top ? `${percent(top.at_peak / memory.peak)} of it ${report.label(top.name).slice(0, 28)}` : `at ${time(memory.peak_at)}`, to: "memory",
+        });
+    }
+    else if (heap?.peak)
+        out.push({
+            label: "Heap peak", tip: "The most bytes that the allocator had handed out at one moment. 1 MB is 1024 KB.", q: bytesParts(heap.peak),
+            sub: `at ${time(heap.peak_at)} · ${bytes(heap.current)} not freed`, to: "heap",
+        });
+    const device = report.domains.reduce((a: Domain | null, d) => (d.number >= 0 && d.meta.peak > (a?.meta.peak ?? 0) ? d : a), null);
+    if (device) {
+        const top = device.meta.names[0];
+        out.push({
+            label: `Peak of ${device.label.slice(0, 20)}`, tip: "The most bytes that were live at one moment on that device, of those that the program reported.", q: bytesParts(device.meta.peak),
+            sub: top ? `${percent(top.at_peak / device.meta.peak)} of it ${report.label(top.name).slice(0, 28)}` : `at ${time(device.meta.peak_at)}`, to: "memory",
         });
     }
     const share = machineShare(report);
@@ -151,7 +164,7 @@ function FindingCard({report, store, f, rank, tl}: {report: Report; store: Store
                     {op && loaded && report.trace && <button class="link" onClick={showSlices}>show in timeline</button>}
                     {lane && <button class="link" onClick={showLane}>show in timeline</button>}
                     {op && <button class="link" onClick={showRow}>table row</button>}
-                    {isMemory && report.meta.memory && <Jump to="memory" class="link">memory</Jump>}
+                    {isMemory && report.domains.length > 0 && <Jump to="memory" class="link">memory</Jump>}
                     {source && <button class="link" data-tip={`${source} – click to copy`} onClick={() => void copyText(source).then(setCopied)}><bdi>{source.split("/").slice(-2).join("/")}</bdi>{copied ? " ✓" : ""}</button>}
                     {metrics.length > 0 && <span class="muted metrics">{metrics.slice(0, 3).map(([k, v]) => `${metricText(k.slice(0, 40), v)}`).join(" · ")}</span>}
                     {f.confidence < 0.7 && <span class="muted"><Term tip="How sure the rule is that this is a cost that can be taken away; 100 % is certain.">confidence</Term> {Math.round(f.confidence * 100)} %</span>}
@@ -161,13 +174,21 @@ function FindingCard({report, store, f, rank, tl}: {report: Report; store: Store
     );
 }
 
+/** As the other reports have it: "3 threads that … (last: NAME)". */
+function warningText(w: Warning): string {
+    const isMany = w.count >= 2 && !w.text.startsWith("the ");
+    const last = isMany && w.code !== "own_overhead" ? "last: " : "";
+    return `${isMany ? `${count(w.count)} ` : ""}${w.text}${w.name ? ` (${last}${label(w.name, 80)})` : ""}`;
+}
+
 export function Summary({report, store, tl}: {report: Report; store: Store; tl: Timeline | null}): JSX.Element {
     const [all, setAll] = useState(false);
-    const {findings, warnings, run} = report.meta;
+    const {findings, warnings, run, heap} = report.meta;
     const shown = all ? findings : findings.slice(0, 3);
     return (
         <section id="summary" class="section summary" aria-label="Summary" tabIndex={-1}>
             <p class="verdict">{verdict(report)}</p>
+            {heap?.failed && <p class="problem" role="alert">Out of memory: the allocator had nothing for {bytes(heap.failed.bytes)} after {time(heap.failed.at)}. <Jump to="heap">What was live then</Jump></p>}
             <dl class="tiles">
                 {tiles(report).map((t) => (
                     <div class="tile" key={t.label}>
@@ -180,7 +201,7 @@ export function Summary({report, store, tl}: {report: Report; store: Store; tl: 
             {warnings.length > 0 && (
                 <details class="warnings" open={warnings.length <= 2}>
                     <summary>{many(warnings.length, "warning")}: how far to believe these data</summary>
-                    <ul>{warnings.map((w, i) => <li key={i}>{w.text}{w.count > 1 ? ` (${count(w.count)} times${w.name ? `, last on ${w.name.slice(0, 80)}` : ""})` : ""}</li>)}</ul>
+                    <ul>{warnings.map((w, i) => <li key={i}>{warningText(w)}</li>)}</ul>
                 </details>
             )}
             {findings.length > 0 && (

@@ -3,7 +3,7 @@
 // where it is long. Rows can be chosen; the choice is a button, so that the
 // keyboard reaches it.
 import {type ComponentChildren, type JSX} from "preact";
-import {useEffect, useMemo, useRef, useState} from "preact/hooks";
+import {useEffect, useMemo, useState} from "preact/hooks";
 import {bytesParts, group, percent, rateParts, timeParts, type Quantity} from "../format";
 import {Bar, copyText, Num} from "./parts";
 
@@ -72,7 +72,8 @@ interface Props<R> {
     sort?: string;
     ascending?: boolean;
     id: (r: R) => string | number;
-    chosen?: string | number;
+    /** The id of a row, or which rows. */
+    chosen?: string | number | ((r: R) => boolean);
     onChoose?: (r: R) => void;
     limit?: number;
     copy?: boolean;
@@ -88,7 +89,6 @@ export function DataTable<R>(props: Props<R>): JSX.Element {
     const {columns, rows, limit = 20} = props;
     const [sort, setSort] = useState({key: props.sort ?? "", ascending: props.ascending ?? false});
     const [shown, setShown] = useState(limit);
-    const chosenRow = useRef<HTMLTableRowElement>(null);
     const sorted = useMemo(() => {
         const c = columns.find((k) => k.key === sort.key);
         if (!c) return rows;
@@ -99,7 +99,8 @@ export function DataTable<R>(props: Props<R>): JSX.Element {
             return factor * compare(a.v, b.v) || a.i - b.i;
         }).map((x) => x.r);
     }, [rows, columns, sort]);
-    const at = props.chosen === undefined ? -1 : sorted.findIndex((r) => props.id(r) === props.chosen);
+    const isChosenRow = (r: R): boolean => (typeof props.chosen === "function" ? props.chosen(r) : props.id(r) === props.chosen);
+    const at = props.chosen === undefined ? -1 : sorted.findIndex(isChosenRow);
     useEffect(() => {
         if (at >= shown) setShown(Math.min(at + 5, at < 500 ? at + 5 : shown));
     }, [at]);
@@ -126,9 +127,9 @@ export function DataTable<R>(props: Props<R>): JSX.Element {
                     </thead>
                     <tbody>
                         {visible.map((r) => {
-                            const isChosen = props.chosen !== undefined && props.id(r) === props.chosen;
+                            const isChosen = props.chosen !== undefined && isChosenRow(r);
                             return (
-                                <tr key={props.id(r)} ref={isChosen ? chosenRow : undefined} class={`${isChosen ? "chosen" : ""} ${props.onChoose ? "can-choose" : ""}`}
+                                <tr key={props.id(r)} class={`${isChosen ? "chosen" : ""} ${props.onChoose ? "can-choose" : ""}`}
                                     data-row={props.id(r)} onClick={props.onChoose && (() => props.onChoose!(r))}>
                                     {columns.map((c, k) => (k === 0
                                         ? <th key={c.key} scope="row" class={cls(c)}>{props.onChoose

@@ -7,7 +7,8 @@ import {CATEGORIES} from "../data/meta";
 import {gapBefore} from "../data/gaps";
 import {type Report} from "../data/report";
 import {lowerBound} from "../data/trace";
-import {bytes, count, many, time, valueFormat} from "../format";
+import {READY, STATE_NAMES, type StateAt} from "../data/states";
+import {bytes, count, many, percent, time, valueFormat} from "../format";
 import {useStore, type State, type Store} from "../state";
 import {Input} from "../canvas/input";
 import {categoryColor} from "../canvas/palette";
@@ -18,8 +19,8 @@ import {Section} from "./parts";
 /** The lines of the tooltip. */
 function hoverLines(tl: Timeline, h: Hover): string[] {
     const {report, trace} = tl;
-    if (h.lane?.kind === "memory" && report.memory) {
-        const m = report.memory;
+    const m = h.lane?.domain?.series;
+    if (m) {
         const i = Math.max(0, lowerBound(m.time, 0, m.time.length, h.time + 1) - 1);
         const top = m.columns.map((c, k) => ({v: c[i]!, k})).sort((a, b) => b.v - a.v).slice(0, 4).filter((x) => x.v > 0);
         return [`${bytes(m.total[i]!)} live`, ...top.map((x) => `${bytes(x.v)}  ${m.names[x.k]! >= 0 ? report.label(m.names[x.k]!).slice(0, 40) : "others"}`), m.exact ? `at ${time(h.time)}` : `the most around ${time(h.time)}`];
@@ -33,6 +34,8 @@ function hoverLines(tl: Timeline, h: Hover): string[] {
         const s = report.steps.find((x) => h.time >= x.begin && h.time < x.end);
         return s ? [`step ${s.index}: ${time(s.end - s.begin)}`, `median ${time(report.meta.steps!.p50)}`] : [];
     }
+    const state = tl.stateAt(h.x, h.y);
+    if (state) return stateLines(tl, h, state);
     if (!trace || !h.lane?.track) return [];
     if (h.event < 0) return gapLines(tl, h);
     const i = h.event;
@@ -41,6 +44,14 @@ function hoverLines(tl: Timeline, h: Hover): string[] {
     const name = report.label(trace.name(i)).slice(0, 160);
     if (h.lane.kind === "marks") return [name, `at ${time(trace.start[i]!)}`];
     return [name, `${time(trace.dur[i]!)} · self ${time(trace.self(i))}`, `at ${time(trace.start[i]!)}`];
+}
+
+/** One state, or how much of each where a pixel holds several. */
+function stateLines(tl: Timeline, h: Hover, at: StateAt): string[] {
+    const pixel = tl.view.span / tl.plotWidth, near = h.lane!.states!.sums(h.time - pixel, h.time + pixel);
+    if (at.to - at.from > 2 * pixel) return [`${STATE_NAMES[at.state] ?? "waiting"} for ${time(at.to - at.from)}`, at.state === READY ? "ready to go on; others had the processors" : at.state ? "off its processor, of its own will" : "on a processor", `from ${time(at.from)}`];
+    const all = near[0] + near[1] + near[2] || 1;
+    return [`around ${time(h.time)}`, ...near.map((x, k) => `${percent(x / all)} ${STATE_NAMES[k]}`)];
 }
 
 function gapLines(tl: Timeline, h: Hover): string[] {
@@ -177,12 +188,21 @@ function Limits({report, loaded}: {report: Report; loaded: number}): JSX.Element
 
 function Legend({report, store}: {report: Report; store: Store}): JSX.Element | null {
     const dark = useStore(store, (s) => s.dark);
+    useStore(store, (s) => s.loaded);
     const present = [...new Set(report.ops.map((o) => o.category))].filter((c) => c > 0).sort((a, b) => a - b);
-    if (!present.length) return null;
+    if (!present.length && !report.states.size) return null;
     return (
-        <ul class="legend" aria-label="Colours by category">
-            {present.map((c) => <li key={c}><span class="swatch" style={{background: categoryColor(c, dark)}} aria-hidden="true" />{CATEGORIES[c] ?? ""}</li>)}
-        </ul>
+        <>
+            {present.length > 0 && (
+                <ul class="legend" aria-label="Colours by category">
+                    {present.map((c) => <li key={c}><span class="swatch" style={{background: categoryColor(c, dark)}} aria-hidden="true" />{CATEGORIES[c] ?? ""}</li>)}
+                </ul>
+            )}
+            {report.states.size > 0 && (
+                <ul class="legend" aria-label="States of threads, in the strip below each" data-tip={`The strip below a thread: filled where it ran, striped where it wanted a processor and had none, empty where it waited. Times off a processor of less than ${time(report.leastState || 10000)} count as running.`}>
+                    {[0, 2, 1].map((k) => <li key={k}><span class={`swatch state state-${k}`} aria-hidden="true" />{STATE_NAMES[k]}</li>)}
+                </ul>
+            )}
+        </>
     );
 }
-
