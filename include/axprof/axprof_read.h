@@ -201,10 +201,20 @@ typedef struct axp_heap_place {
      * are 0 where fewer than 8 steps were marked. */
     double step_allocs, step_bytes;
 } axp_heap_place;
+/* How much of it was live in a stretch of time, at least and at most: of several
+ * processes the sums of theirs. One process is known to 64 KiB or 1/512 of the
+ * peak a thread, and its peak exactly. */
+typedef struct axp_heap_level {
+    axp_ns from, to;
+    uint64_t min_bytes, max_bytes;
+} axp_heap_level;
 static inline axp_heap axp_view_heap(const axp_view *v);
 /* By at_peak_bytes. */
 static inline size_t axp_view_heap_places(const axp_view *v,
                                           axp_heap_place *out, size_t cap);
+/* By time, each from where the one before ends. */
+static inline size_t axp_view_heap_levels(const axp_view *v,
+                                          axp_heap_level *out, size_t cap);
 
 typedef struct axp_event_info {
     const char *name;

@@ -8,6 +8,7 @@
  */
 #ifndef AXP_EMIT_HEAP_H
 #define AXP_EMIT_HEAP_H
+#include "emit/emit_json_out.h"
 #include "model/model_view.h"
 
 struct axp__heap_group {
@@ -25,5 +26,8 @@ void axp__heap_groups_free(struct axp__heap_group *groups, size_t n);
 /* The frame that a stack is called by, its text in buf; NULL: it has none. */
 const char *axp__heap_where(const axp_view *v, uint32_t stack, char *buf,
                             size_t size);
+
+/* As the member "heap" of the JSON report (emit_json_heap.c). */
+void axp__json_heap(struct axp__json *j, const axp_view *v);
 
 #endif

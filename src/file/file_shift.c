@@ -205,6 +205,12 @@ void axp__shift_heap(const struct axp__shift *s, struct axp__cap_heap *r)
     AXP__FIELDS_HEAP(SHIFT)
 }
 
+void axp__shift_level(const struct axp__shift *s, struct axp__cap_level *r)
+{
+    bool is_track = false;
+    AXP__FIELDS_LEVEL(SHIFT)
+}
+
 void axp__shift_live(const struct axp__shift *s, struct axp__cap_live *r)
 {
     bool is_track = false;

@@ -372,6 +372,22 @@ static bool get_domains(struct axp__spooled *m, const struct axp__prof *p)
     return true;
 }
 
+static const struct axp__stretch *level_part(void *ctx,
+                                             const struct axp__stretch *part)
+{
+    return axp__spooled_at(ctx, part, AXP__LEVEL_PART_BYTES);
+}
+
+/* What it allocated last may be all that is known of when it ended. */
+static bool get_levels(struct axp__spooled *m, const struct axp__prof *p)
+{
+    struct axp__capture *c = m->c;
+    if (!axp__heap_copy_level(c, &p->heap, level_part, m)) return false;
+    uint64_t last = c->n_levels ? c->levels[c->n_levels - 1].at_ticks : 0;
+    if (last > c->end_ticks) c->end_ticks = last;
+    return true;
+}
+
 static bool get_prof(struct axp__spooled *m)
 {
     struct axp__capture *c = m->c;
@@ -399,7 +415,7 @@ static bool get_prof(struct axp__spooled *m)
     axp__heap_copy(&c->heap, &p->heap);
     m->heap_now = axp__heap_now(&p->heap);
     if (!axp__warnings_copy(c, p) || !get_lanes(m, p, epoch) ||
-        !get_domains(m, p) || !axp__spooled_chunks(m) ||
+        !get_domains(m, p) || !axp__spooled_chunks(m) || !get_levels(m, p) ||
         !axp__spooled_stacks(m, &p->stacks))
         return false;
     for (size_t i = 0; i < c->n_rows; i++)

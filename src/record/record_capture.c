@@ -312,6 +312,13 @@ static void copy_clock(struct axp__capture *c, const struct axp__prof *p)
     c->clock.realtime_ns = p->tape->trace.head.clock.realtime_ns;
 }
 
+static const struct axp__stretch *level_part(void *ctx,
+                                             const struct axp__stretch *part)
+{
+    (void)ctx;
+    return part;
+}
+
 static bool fill(struct axp__capture *c, struct axp__prof *p, bool with_words)
 {
     uint64_t gate = axp__get(&p->gate);
@@ -335,6 +342,7 @@ static bool fill(struct axp__capture *c, struct axp__prof *p, bool with_words)
         (with_words && !copy_chunks(c, p, (uint32_t)(gate >> 8))) ||
         ((with_words || axp__get(&p->heap.is_seen)) &&
          !axp__capture_stacks(c, p)) ||
+        !axp__heap_copy_level(c, &p->heap, level_part, NULL) ||
         !axp__warnings_copy(c, p))
         return false;
     axp__heap_copy(&c->heap, &p->heap);

@@ -4,7 +4,8 @@
  * Each block counts at its place (wire_place.h) on the thread that allocates or
  * frees it, and in one total with an exact peak (tally_heap.h). Where it is and
  * what it is of is in a shadow of the heap. Nothing is written to the timeline,
- * and no clock is read but at a new peak.
+ * and no clock is read but at a new peak and where what is live has moved by a
+ * step.
  *
  * Usual    a place that this lane came to before, found by the hash of its
  *          stack and the innermost scope; a block whose cells are there. Some
@@ -84,6 +85,8 @@ static bool has_purse(struct axp__lane *lane)
             axp__map(AXP__HEAP_MEMOS * sizeof(struct axp__heap_memo));
     if (!lane->heap_memos) return false;
     lane->heap_purse = axp__heap_join(&lane->p->heap);
+    if (lane->heap_purse)
+        axp__heap_told_begin(&lane->heap_told, lane->heap_purse);
     if (!axp__get(&lane->first_ticks)) { /* its row begins here */
         uint64_t now = axp__clock_ticks();
         axp__put(&lane->last_ticks, now);
@@ -231,6 +234,23 @@ static struct axp__heap_place *place_of(struct axp__lane *lane, uint32_t id)
                                   : axp__tally_place(&lane->tally, id);
 }
 
+/* ---- over time ------------------------------------------------------------------------- */
+
+static __attribute__((noinline)) void tell(struct axp__lane *lane)
+{
+    uint64_t start = axp__get(&lane->p->start_ticks);
+    uint64_t now = axp__clock_ticks();
+    axp__heap_tell(&lane->p->heap, lane->heap_purse, &lane->heap_told,
+                   now > start ? now - start : 0);
+}
+
+/* After the lane's part has changed. HOT */
+static inline void follow(struct axp__lane *lane)
+{
+    if (axp__unlikely(!axp__heap_is_told(&lane->heap_told, lane->heap_purse)))
+        tell(lane);
+}
+
 /* ---- blocks ---------------------------------------------------------------------------- */
 
 static void count_free(struct axp__lane *lane, uint64_t address, uint64_t value)
@@ -247,6 +267,7 @@ static void count_free(struct axp__lane *lane, uint64_t address, uint64_t value)
             axp__bump(&p->n_temporary, 1);
     }
     axp__heap_lower(h, lane->heap_purse, bytes);
+    follow(lane);
 }
 
 /* False: there is no room to remember it. HOT */
@@ -291,6 +312,7 @@ static inline void alloc_in(struct axp__lane *lane, uint64_t address,
     axp__bump(&p->allocated_bytes, bytes);
     lane->heap_last = address;
     axp__heap_raise(h, lane->heap_purse, bytes);
+    follow(lane);
 }
 
 /* What a block was; false: it is not known. HOT */
@@ -370,6 +392,7 @@ void axp_heap_keep(const void *block, axp_heap_block was)
         axp__bump(&p->n_frees, -(uint64_t)1);
         axp__bump(&p->freed_bytes, -was.bytes);
         axp__heap_raise(&lane->p->heap, lane->heap_purse, was.bytes);
+        follow(lane);
     }
     axp__leave(lane);
 }
@@ -411,7 +434,10 @@ void axp__heap_begin_lane(struct axp__lane *lane)
 
 void axp__heap_leave(struct axp__lane *lane)
 {
-    if (lane->heap_purse) axp__purse_release(lane->heap_purse);
+    if (lane->heap_purse) {
+        tell(lane); /* who has the purse next begins with what it holds */
+        axp__purse_release(lane->heap_purse);
+    }
     lane->heap_purse = NULL;
 }
 

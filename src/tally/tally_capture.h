@@ -79,6 +79,13 @@ struct axp__cap_heap {
     uint64_t mapped_bytes, mapped_peak, n_mapped; /* beside the allocator */
 };
 
+/* What was live of it in a stretch of time in which that changed. */
+struct axp__cap_level {
+    uint64_t at_ticks, length_ticks;
+    uint64_t min_bytes, max_bytes, last_bytes;
+    uint32_t process; /* where recordings were joined: which; not in files */
+};
+
 struct axp__cap_counter {
     uint32_t name;
     uint64_t n, last_ticks;
@@ -306,6 +313,8 @@ struct axp__capture {
         n_domains;
     uint64_t current_bytes, peak_bytes, peak_ticks; /* the host's */
     struct axp__cap_heap heap;
+    struct axp__cap_level *levels; /* by process, and by time */
+    size_t n_levels;
     const char **devices; /* by number: axp__cap_device; NULL: none */
     struct axp__cap_stacks stacks[2]; /* by enum axp__cap_stack_table */
     struct axp__cap_module *modules;  /* all that were ever told */

@@ -83,6 +83,9 @@ class Place:
         return function in self.functions
 
 
+Level = collections.namedtuple("Level", "from_ to min_bytes max_bytes")
+
+
 class Heap:
     def __init__(self, data):
         try:
@@ -95,6 +98,8 @@ class Heap:
         self.freed, self.temporary = heap["total_freed"], heap["n_temporary"]
         self.peak_at_ns = heap["peak_at"]
         self.places = [Place(place) for place in heap["places"]]
+        self.levels = [Level(*level) for level in zip(
+            *(heap["levels"][f.rstrip("_")] for f in Level._fields))]
 
     def of(self, function):
         return [p for p in self.places if p.is_of(function)]

@@ -4,6 +4,7 @@ found of them. All counts are exact: not one block more or less.
 
   test_run_memory.py AXPROF PROGRAMS [test ...]
 """
+import itertools
 import json
 import os
 import pathlib
@@ -16,7 +17,7 @@ import run_support
 from memory_support import (NO_STACKS, OFF, SAMPLED, WAYS, Context, Heap,
                             assert_truth, assert_whole, has_adapter, judge,
                             profile_heap, sum_of, truth_of)
-from run_support import check, end, environment, equal
+from run_support import check, end, environment, equal, run
 
 BUILDS = ("memory_program", "memory_program_frames", "memory_program_no_frames")
 
@@ -89,6 +90,53 @@ def test_churn(c, folder):
     _, heap, _ = judge(c, folder, "churn")
     equal(sum(p.a_step[0] for p in heap.truth()), 100, "blocks a step")
     equal(sum(abs(g) for p in heap.truth() for g in p.growth), 0, "growth")
+
+
+def test_waves(c, folder):
+    """Memory over time: eight waves, each as high and as long as it was, and
+    nothing between them."""
+    truth, heap, data = judge(c, folder, "waves")
+    check(len(heap.levels) <= 4096, "stretches", len(heap.levels))
+    for before, after in itertools.pairwise(heap.levels):
+        equal(before.to, after.from_, "each begins where the one before ends")
+    check(all(x.min_bytes <= x.max_bytes for x in heap.levels), "order")
+    equal(max(x.max_bytes for x in heap.levels), heap.totals["at_peak"],
+          "the peak")
+    most = 200000  # what is not the program's, and the step
+    waves, is_high, since = [], False, 0
+    for begin, _, low, high in heap.levels:
+        if high > 0.5 * 2 ** 20 + most and not is_high:
+            is_high, since = True, begin
+            waves.append([0, 0])
+        if is_high:
+            waves[-1][0] = max(waves[-1][0], high)
+        if low < most and is_high and high < 0.5 * 2 ** 20 + most:
+            is_high = False
+            waves[-1][1] = begin - since
+    equal(len(waves), len(truth["waves_mib"]), f"waves: {waves}")
+    for (high, ns), mib in zip(waves, truth["waves_mib"]):
+        check(abs(high - mib * 2 ** 20) < most, "height", mib, high)
+        check(ns > 0.95e6 * truth["wave_ms"], "length", ns)
+
+
+def test_levels_exported(c, folder):
+    """The same in other formats: a counter of Chrome's and of Perfetto's."""
+    trace = folder / "waves.axp"
+    run([c.axprof, "run", "-q", "-o", trace, "--", c.program(), "waves"],
+        folder)
+    for name in ("chrome", "perfetto"):
+        run([c.axprof, "export", trace, "-f", name, "-o", folder / name],
+            folder)
+    run([c.axprof, "report", trace, "-f", "json", "-o", folder / "json"],
+        folder)
+    heap = Heap(json.loads((folder / "json").read_text()))
+    counters = [e["args"]["bytes"] for e in
+                json.loads((folder / "chrome").read_text())["traceEvents"]
+                if e["ph"] == "C" and e["name"] == "heap"]
+    equal(max(counters), heap.totals["at_peak"], "the peak of the counter")
+    points = sum(1 + (x.min_bytes != x.max_bytes) for x in heap.levels)
+    equal(len(counters), points, "points of the counter")
+    check(b"heap" in (folder / "perfetto").read_bytes(), "a track of Perfetto")
 
 
 def test_realloc(c, folder):
@@ -227,6 +275,10 @@ def test_killed(c, folder):
         n, heap = killed(c, folder, 'exec "$0" cgroup 200', options, at=200)
         hog = sum_of(heap.of("truth_hog"))
         equal((hog.blocks, hog.current), (n, n << 20), "blocks of a killed one")
+        high = [x for x in heap.levels if x.max_bytes > 100 << 20]
+        check(abs(high[-1].max_bytes - hog.current) < 1 << 20 and
+              high == sorted(high, key=lambda x: x.max_bytes),
+              "it rose until it was killed", high[-1])
 
 
 def test_cgroup(c, folder):
@@ -341,8 +393,8 @@ def test_read_again(c, folder):
     equal(json.loads(done.out)["heap"], first, "the heap, read again")
 
 
-TESTS = [test_leak, test_grow, test_cache, test_peak, test_churn, test_realloc,
-         test_align, test_maps, test_usable, test_cpp, test_short_threads, test_foreign,
+TESTS = [test_leak, test_grow, test_cache, test_peak, test_churn, test_waves,
+         test_levels_exported, test_realloc, test_align, test_maps, test_usable, test_cpp, test_short_threads, test_foreign,
          test_mixed, test_peak_of_threads, test_signal, test_ending_threads,
          test_busy_at_exit, test_fork, test_library, test_out_of_memory,
          test_killed, test_cgroup, test_names, test_scopes, test_no_stacks,
