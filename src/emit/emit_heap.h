@@ -17,6 +17,9 @@ struct axp__heap_group {
     uint64_t current_bytes, current_blocks, at_peak_bytes;
     uint64_t total_allocated, n_allocs, n_temporary;
     double growth_early, growth_late; /* axp_heap_place */
+    axp_ns first_at, last_at;
+    uint64_t thread_id; /* 0: several threads' */
+    uint64_t lived[AXP_HEAP_AGES];
 };
 
 /* By at_peak_bytes; free with axp__heap_groups_free. NULL: no memory. */

@@ -46,7 +46,32 @@ static void put_heap_place(struct axp__json *j, const axp_view *v,
     axp__json_f64(j, "growth_late", p->growth_late);
     axp__json_f64(j, "step_allocs", p->step_allocs);
     axp__json_f64(j, "step_bytes", p->step_bytes);
+    axp__json_u64(j, "first_at", p->first_at);
+    axp__json_u64(j, "last_at", p->last_at);
+    axp__json_known(j, "thread_id", p->thread_id, (double)p->thread_id);
+    axp__json_list(j, "lived");
+    for (size_t i = 0; i < AXP_HEAP_AGES; i++) {
+        axp__json_next(j);
+        axp__out_u64(j->o, p->lived[i]);
+    }
+    axp__json_end(j, ']');
     put_stack(j, v, "stack", p->stack);
+}
+
+static void put_kept(struct axp__json *j, const axp_view *v)
+{
+    axp__json_list(j, "kept");
+    for (size_t i = 0; i < v->n_heap_kept; i++) {
+        const axp_heap_kept *k = &v->heap_kept[i];
+        axp__json_item(j);
+        axp__json_u64(j, "place", k->place);
+        axp__json_u64(j, "bytes", k->bytes);
+        axp__json_u64(j, "at", k->at);
+        axp__json_known(j, "thread_id", k->thread_id, (double)k->thread_id);
+        axp__json_u64(j, "stands_for", k->stands_for);
+        axp__json_end(j, '}');
+    }
+    axp__json_items_end(j);
 }
 
 /* By columns: there are thousands. */
@@ -103,5 +128,6 @@ void axp__json_heap(struct axp__json *j, const axp_view *v)
         axp__json_end(j, '}');
     }
     axp__json_items_end(j);
+    put_kept(j, v);
     axp__json_end(j, '}');
 }

@@ -425,6 +425,19 @@ static bool read_levels(struct reader *r)
     return true;
 }
 
+static bool read_notes(struct reader *r)
+{
+    struct axp__capture *c = r->c;
+    uint64_t n = r->table[AXP__T_NOTE].n;
+    c->notes = take(r, n, sizeof *c->notes);
+    if (!c->notes) return false;
+    READ(r, NOTE, c->notes, n);
+    for (uint64_t i = 0; i < n && !r->is_damaged; i++)
+        if (!is_name(c->notes[i].place)) r->is_damaged = true;
+    c->n_notes = (size_t)n;
+    return true;
+}
+
 static bool read_rows(struct reader *r)
 {
     struct axp__capture *c = r->c;
@@ -449,9 +462,10 @@ enum axp__image_result axp__image_read(struct axp__capture *c,
     if (r->table[AXP__T_HEAD].n != 1) r->is_damaged = true;
     READ(r, HEAD, c, 1);
     if (c->rate_mult == 0) r->is_damaged = true;
-    bool ok = r->is_damaged ||
-              (read_rows(r) && read_lanes(r) && read_steps(r) && read_live(r) &&
-               read_domains(r) && read_levels(r) && read_warnings(r));
+    bool ok =
+        r->is_damaged || (read_rows(r) && read_lanes(r) && read_steps(r) &&
+                          read_live(r) && read_domains(r) && read_levels(r) &&
+                          read_notes(r) && read_warnings(r));
     check_step_pages(r);
     read_heap(r);
     free(r->is_op);

@@ -167,6 +167,14 @@ size_t axp_view_heap_levels_sized(const axp_view *v, axp_heap_level *out,
              : 0;
 }
 
+size_t axp_view_heap_kept_sized(const axp_view *v, axp_heap_kept *out,
+                                size_t cap, size_t size)
+{
+    struct place p = {out, cap, size};
+    return v ? put_all(p, v->heap_kept, v->n_heap_kept, sizeof *v->heap_kept)
+             : 0;
+}
+
 size_t axp_view_leaks_sized(const axp_view *v, axp_leak *out, size_t cap,
                             size_t size)
 {

@@ -78,6 +78,8 @@ static struct axp__copy_source source_of(const struct tally *t)
                                      .most_pages =
                                          t->m->n_backed / 512 + AXP__HIST_PAGES,
                                      .heap_now = t->m->heap_now,
+                                     .start_ticks = t->m->c->start_ticks,
+                                     .when_shift = t->m->when_shift,
                                      .most_tries = 1};
 }
 
@@ -385,7 +387,8 @@ static bool get_levels(struct axp__spooled *m, const struct axp__prof *p)
     if (!axp__heap_copy_level(c, &p->heap, level_part, m)) return false;
     uint64_t last = c->n_levels ? c->levels[c->n_levels - 1].at_ticks : 0;
     if (last > c->end_ticks) c->end_ticks = last;
-    return true;
+    return axp__notes_copy(
+        c, axp__spooled_at(m, p->heap.notes.at, AXP__NOTES_BYTES));
 }
 
 static bool get_prof(struct axp__spooled *m)
@@ -414,6 +417,7 @@ static bool get_prof(struct axp__spooled *m)
         c->end_ticks = p->end_ticks; /* not that of its last event */
     axp__heap_copy(&c->heap, &p->heap);
     m->heap_now = axp__heap_now(&p->heap);
+    m->when_shift = axp__heap_when_shift(&p->heap);
     if (!axp__warnings_copy(c, p) || !get_lanes(m, p, epoch) ||
         !get_domains(m, p) || !axp__spooled_chunks(m) || !get_levels(m, p) ||
         !axp__spooled_stacks(m, &p->stacks))

@@ -53,6 +53,7 @@ void axp__heap_clear(struct axp__heap *h)
     axp__shadow_clear(&h->blocks);
     axp__slab_clear(&h->slab, &h->budget);
     axp__level_clear(&h->level, h->kept);
+    axp__notes_clear(&h->notes, h->kept);
     axp__heap_init(h, h->machine_bytes, h->kept);
 }
 

@@ -31,6 +31,9 @@
  *          a step, 64 KiB or 1/512 of the peak: so every rise and fall of more
  *          than a step a thread is there, and the clock is read as seldom. The
  *          peak itself is known exactly.
+ * Times    a place says when it first and last allocated, by a clock that its
+ *          thread looks at now and then (record_heap.c). How long blocks live is
+ *          known of some of them (tally_notes.h).
  * Steps    what a place holds after each would be far too much to keep. Before its
  *          first change after a mark a record therefore notes what it held, if
  *          a power of two of marks was passed: from what it held after the last
@@ -43,6 +46,7 @@
 
 #include "tally/tally_capture.h"
 #include "tally/tally_level.h"
+#include "tally/tally_notes.h"
 #include "tally/tally_purse.h"
 #include "tally/tally_record.h"
 #include "tally/tally_shadow.h"
@@ -57,6 +61,7 @@ struct axp__heap {  /* each event reads its first line, a new peak changes it */
     uint32_t is_parted; /* AXP__STAMP_SHARED, and every thread knows */
     int64_t told_bytes __attribute__((aligned(64))); /* by all threads */
     struct axp__level level;
+    struct axp__notes notes;
     struct axp__budget *kept; /* of what a killed process leaves */
     struct axp__budget budget __attribute__((aligned(64)));
     struct axp__shadow blocks; /* live by address: bytes << 20 | place */
@@ -146,6 +151,21 @@ static inline bool axp__heap_is_told(const struct axp__heap_told *t,
                                      const struct axp__purse *own)
 {
     return axp__likely(own->net - t->from <= t->span);
+}
+
+/* A moment in 32 bits, from 1: some 0.5 ms to 1 ms each, 25 days and more. */
+#define AXP__HEAP_WHEN_SHIFT 3 /* beyond a level's */
+#define AXP__HEAP_MOST_SHIFT (AXP__LEVEL_MOST_SHIFT + AXP__HEAP_WHEN_SHIFT)
+static inline uint32_t axp__heap_when_shift(const struct axp__heap *h)
+{
+    return axp__get(&h->level.shift) + AXP__HEAP_WHEN_SHIFT;
+}
+
+static inline uint32_t axp__heap_when(struct axp__heap *h, uint64_t since_ticks)
+{
+    uint64_t n =
+        since_ticks >> (axp__level_shift(&h->level) + AXP__HEAP_WHEN_SHIFT);
+    return n < UINT32_MAX - 1 ? (uint32_t)n + 1 : UINT32_MAX;
 }
 
 /* Where axp__heap_raise and _lower do not find enough. */

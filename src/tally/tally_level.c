@@ -9,7 +9,7 @@
 #define SHIFT_OF_PART 10
 _Static_assert(AXP__LEVEL_STRETCHES == 1u << SHIFT_OF_PART, "stretches");
 
-static uint32_t get_shift(struct axp__level *l)
+uint32_t axp__level_shift(struct axp__level *l)
 {
     uint32_t shift = axp__get(&l->shift);
     if (shift) return shift;
@@ -46,7 +46,7 @@ static void raise(uint64_t *to, uint64_t value)
 void axp__level_note(struct axp__level *l, struct axp__budget *budget,
                      uint64_t since_ticks, uint64_t value)
 {
-    uint64_t at = since_ticks >> get_shift(l);
+    uint64_t at = since_ticks >> axp__level_shift(l);
     unsigned bits = at ? 64 - (unsigned)__builtin_clzll(at) : 0;
     unsigned n = bits > SHIFT_OF_PART ? bits - SHIFT_OF_PART : 0;
     if (n >= AXP__LEVEL_PARTS) return;

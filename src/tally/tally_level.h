@@ -37,6 +37,8 @@ struct axp__level {
     struct axp__stretch *part[AXP__LEVEL_PARTS];
 };
 
+/* Chosen by the first who asks. */
+uint32_t axp__level_shift(struct axp__level *l);
 /* It is so much, so many ticks after the beginning. */
 void axp__level_note(struct axp__level *l, struct axp__budget *budget,
                      uint64_t since_ticks, uint64_t value);

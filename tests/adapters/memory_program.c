@@ -22,6 +22,7 @@
  *   memory_program fork          children of several kinds
  *   memory_program dl LIBRARY    a library that is opened and closed
  *   memory_program waves         eight waves of other heights, one after another
+ *   memory_program ages          blocks that live for as long as they say
  *   memory_program oom           until malloc fails; status 3
  *   memory_program cgroup        until it is killed; prints how many MiB it has
  *
@@ -277,6 +278,7 @@ static const struct {
     {"fork", run_fork},
     {"dl", run_dl},
     {"waves", run_waves},
+    {"ages", run_ages},
     {"oom", run_oom},
     {"cgroup", run_cgroup},
 };

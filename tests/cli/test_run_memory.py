@@ -139,6 +139,42 @@ def test_levels_exported(c, folder):
     check(b"heap" in (folder / "perfetto").read_bytes(), "a track of Perfetto")
 
 
+def lived_of(heap, function):
+    return [sum(n) for n in zip(*(p.lived for p in heap.of(function)))]
+
+
+def test_ages(c, folder):
+    """How long blocks lived, by classes of ten times the one before from 10 us
+    on: all of those that are seldom, about as many as there were of those that
+    are frequent. When each large one that stays came."""
+    truth, heap, _ = judge(c, folder, "ages")
+    short = lived_of(heap, "truth_short")
+    check(abs(sum(short) - truth["n_short"]) < 0.25 * truth["n_short"],
+          "short ones, estimated", short)
+    check(sum(short[:2]) > 0.95 * sum(short), "they were short", short)
+    seldom = lived_of(heap, "truth_seldom")
+    check(abs(sum(seldom) - truth["n_seldom"]) < 5, "seldom ones", seldom)
+    check(sum(seldom[3:]) == sum(seldom), "2 ms and more", seldom)
+    old = lived_of(heap, "truth_old")
+    check(sum(old[:4]) == 0 and 0 < sum(old) < 3 * truth["n_old"],
+          "old ones, more than 50 ms", old)
+    kept = [k for k in heap.kept if k["bytes"] >= 65536]
+    kept = sorted((k for k in kept if heap.places[k["place"]].is_of(
+        "truth_kept")), key=lambda k: k["at"])
+    equal([k["bytes"] for k in kept], [(100 + i) << 10 for i in range(5)],
+          "large ones that stay")
+    equal({k["stands_for"] for k in kept}, {1}, "each for itself")
+    for k, ns in zip(kept, truth["kept_ns"]):
+        check(abs(k["at"] - kept[0]["at"] - ns) < 2000000, "when", k, ns)
+    places = heap.of("truth_kept")
+    first, last = (min(p.first_at for p in places),
+                   max(p.last_at for p in places))
+    check(abs(first - kept[0]["at"]) < 2000000 and
+          abs(last - kept[-1]["at"]) < 2000000, "first and last", first, last)
+    equal({p.thread_id for p in places}, {kept[0]["thread_id"]}, "thread")
+    equal(lived_of(heap, "truth_kept"), [0] * 8, "none went")
+
+
 def test_realloc(c, folder):
     judge(c, folder, "realloc")
 
@@ -394,7 +430,8 @@ def test_read_again(c, folder):
 
 
 TESTS = [test_leak, test_grow, test_cache, test_peak, test_churn, test_waves,
-         test_levels_exported, test_realloc, test_align, test_maps, test_usable, test_cpp, test_short_threads, test_foreign,
+         test_levels_exported, test_ages,
+         test_realloc, test_align, test_maps, test_usable, test_cpp, test_short_threads, test_foreign,
          test_mixed, test_peak_of_threads, test_signal, test_ending_threads,
          test_busy_at_exit, test_fork, test_library, test_out_of_memory,
          test_killed, test_cgroup, test_names, test_scopes, test_no_stacks,
