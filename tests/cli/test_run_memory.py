@@ -4,6 +4,7 @@ found of them. All counts are exact: not one block more or less.
 
   test_run_memory.py AXPROF PROGRAMS [test ...]
 """
+import gzip
 import itertools
 import json
 import os
@@ -137,6 +138,82 @@ def test_levels_exported(c, folder):
     points = sum(1 + (x.min_bytes != x.max_bytes) for x in heap.levels)
     equal(len(counters), points, "points of the counter")
     check(b"heap" in (folder / "perfetto").read_bytes(), "a track of Perfetto")
+
+
+def fields_of(data):
+    """(number, value) of a message of protobuf: numbers and bytes."""
+    at = 0
+
+    def varint():
+        nonlocal at
+        value, shift = 0, 0
+        while True:
+            byte = data[at]
+            at += 1
+            value |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                return value
+
+    while at < len(data):
+        key = varint()
+        if key & 7 == 0:
+            yield key >> 3, varint()
+        else:
+            check(key & 7 == 2, "wire type", key)
+            n = varint()
+            yield key >> 3, data[at:at + n]
+            at += n
+
+
+def packed(data):
+    """Numbers of a packed field, as those of a message without keys."""
+    numbers, value, shift = [], 0, 0
+    for byte in data:
+        value |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            numbers.append(value)
+            value, shift = 0, 0
+    return numbers
+
+
+def sums_of_pprof(path):
+    """What all samples add up to, by type."""
+    fields = list(fields_of(gzip.decompress(path.read_bytes())))
+    strings = [v.decode() for k, v in fields if k == 6]
+    types = [strings[dict(fields_of(v))[1]] for k, v in fields if k == 1]
+    samples = [packed(dict(fields_of(v))[2]) for k, v in fields if k == 2]
+    check(all(len(s) == len(types) for s in samples), "values", types)
+    return dict(zip(types, map(sum, zip(*samples))))
+
+
+def test_modes(c, folder):
+    """High-water, leaks, total allocated, temporary: as folded stacks and in
+    pprof's profile, each adds up to what the report says of all."""
+    trace = folder / "ages.axp"
+    run([c.axprof, "run", "-q", "-o", trace, "--", c.program(), "ages"],
+        folder)
+    run([c.axprof, "report", trace, "-f", "json", "-o", folder / "json"],
+        folder)
+    heap = json.loads((folder / "json").read_text())["heap"]
+    run([c.axprof, "export", trace, "-f", "pprof", "-o", folder / "pprof"],
+        folder)
+    pprof = sums_of_pprof(folder / "pprof")
+    for mode, field, kind in (
+            ("peak", "peak_bytes", "peak_space"),
+            ("leaks", "current_bytes", "inuse_space"),
+            ("allocated", "total_allocated", "alloc_space"),
+            ("temporary", "n_temporary", "temporary_objects")):
+        done = run([c.axprof, "export", trace, "-f", f"folded-{mode}"], folder)
+        lines = done.out.decode().splitlines()
+        equal(sum(int(x.rsplit(" ", 1)[1]) for x in lines), heap[field],
+              f"folded, {mode}")
+        check(heap[field] > 0, mode)
+        equal(pprof[kind], heap[field], f"pprof, {kind}")
+    equal((pprof["alloc_objects"], pprof["inuse_objects"]),
+          (heap["n_allocs"], heap["current_blocks"]), "objects")
+    check(pprof["wall"] >= 0 and "flops" in pprof, "the other types")
 
 
 def lived_of(heap, function):
@@ -430,7 +507,7 @@ def test_read_again(c, folder):
 
 
 TESTS = [test_leak, test_grow, test_cache, test_peak, test_churn, test_waves,
-         test_levels_exported, test_ages,
+         test_levels_exported, test_ages, test_modes,
          test_realloc, test_align, test_maps, test_usable, test_cpp, test_short_threads, test_foreign,
          test_mixed, test_peak_of_threads, test_signal, test_ending_threads,
          test_busy_at_exit, test_fork, test_library, test_out_of_memory,
