@@ -139,6 +139,11 @@ static void tell_kept(const void *p, axp_heap_block was)
         memory_cost_end(began_);                                               \
     } while (0)
 
+void memory_wrap_failed(size_t bytes)
+{
+    TELL(NULL, bytes);
+}
+
 /* ---- malloc and its kin ----------------------------------------------------- */
 
 WRAPPER void *malloc(size_t bytes)

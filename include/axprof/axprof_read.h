@@ -181,6 +181,13 @@ typedef struct axp_heap {
     /* What the program mapped itself, anonymously, beside its allocator: now, at
      * most, and how often it did. Of several processes the sum. */
     uint64_t mapped_bytes, mapped_peak_bytes, n_mapped;
+    /* What the limits of the process (ulimit) allowed when the allocator had
+     * nothing; 0: they set none. */
+    uint64_t failed_limit_bytes;
+    /* Processes that the kernel killed for want of memory, and what their control
+     * group allowed, 0 where it was the machine that had none. What was live then
+     * is what is not freed. Also where is_seen is not. */
+    uint64_t n_oom_kills, oom_limit_bytes;
 } axp_heap;
 #define AXP_HEAP_AGES 8
 /* Where memory was allocated: a stack, the scopes that were open, and what the

@@ -119,7 +119,12 @@ void axp__json_heap(struct axp__json *j, const axp_view *v)
     axp__json_u64(j, "n_failed", h->n_failed);
     axp__json_known(j, "failed_bytes", h->n_failed, (double)h->failed_bytes);
     axp__json_known(j, "failed_at", h->n_failed, (double)h->failed_at);
+    axp__json_known(j, "failed_limit_bytes", h->failed_limit_bytes,
+                    (double)h->failed_limit_bytes);
     if (h->n_failed) put_stack(j, v, "failed_stack", h->failed_stack);
+    axp__json_u64(j, "n_oom_kills", h->n_oom_kills);
+    axp__json_known(j, "oom_limit_bytes", h->oom_limit_bytes,
+                    (double)h->oom_limit_bytes);
     put_levels(j, v);
     axp__json_list(j, "places");
     for (size_t i = 0; i < v->n_heap_places; i++) {

@@ -193,16 +193,41 @@ static void put_growing(struct axp__text *t, struct axp__heap_group *g,
  * was live then stands below. */
 static void put_failed(struct axp__text *t, const axp_view *v)
 {
-    char bytes[32], at[32], where[512], line[768];
+    char bytes[32], at[32], limit[32], where[512], line[896];
     const char *text =
         axp__heap_where(v, v->heap.failed_stack, where, sizeof where);
-    snprintf(line, sizeof line,
-             "OUT OF MEMORY: the allocator had nothing for %s after %s%s%s%s; "
-             "held means what was live then",
-             axp_format_bytes(bytes, sizeof bytes, v->heap.failed_bytes),
-             axp_format_ns(at, sizeof at, v->heap.failed_at),
-             text ? ", in " : "", text ? text : "",
-             v->heap.n_failed > 1 ? ", the first of several times" : "");
+    snprintf(
+        line, sizeof line,
+        "OUT OF MEMORY: the allocator had nothing for %s after %s%s%s%s%s%s; "
+        "held means what was live then",
+        axp_format_bytes(bytes, sizeof bytes, v->heap.failed_bytes),
+        axp_format_ns(at, sizeof at, v->heap.failed_at), text ? ", in " : "",
+        text ? text : "",
+        v->heap.n_failed > 1 ? ", the first of several times" : "",
+        v->heap.failed_limit_bytes ? "; the limit of the process is " : "",
+        v->heap.failed_limit_bytes
+            ? axp_format_bytes(limit, sizeof limit, v->heap.failed_limit_bytes)
+            : "");
+    axp__text_style(t, AXP__RED);
+    axp__text_wrap(t, "", line);
+    axp__text_style(t, NULL);
+}
+
+/* The kernel had none: of a process that it killed all that is known is what it
+ * had not freed by then. */
+static void put_killed(struct axp__text *t, const axp_heap *h)
+{
+    char limit[32], line[256];
+    if (!h->n_oom_kills) return;
+    snprintf(line, sizeof line, "OUT OF MEMORY: the kernel killed %s: %s%s%s",
+             h->n_oom_kills == 1 ? "a process" : "several processes",
+             !h->oom_limit_bytes   ? "the machine had no more"
+             : h->n_oom_kills == 1 ? "its control group allows "
+                                   : "their control group allows ",
+             h->oom_limit_bytes
+                 ? axp_format_bytes(limit, sizeof limit, h->oom_limit_bytes)
+                 : "",
+             h->is_seen ? "; what was live then is what was not freed" : "");
     axp__text_style(t, AXP__RED);
     axp__text_wrap(t, "", line);
     axp__text_style(t, NULL);
@@ -251,7 +276,11 @@ void axp__text_heap(struct axp__text *t, const axp_view *v)
     const axp_heap *h = &v->heap;
     char peak[32], at[32], live[32];
     size_t n = 0;
-    if (!h->is_seen) return;
+    if (!h->is_seen) {
+        if (h->n_oom_kills) axp__text_heading(t, "Heap", "not looked at");
+        put_killed(t, h);
+        return;
+    }
     struct axp__heap_group *g = axp__heap_groups(v, &n);
     if (!g) {
         t->has_failed = true;
@@ -265,6 +294,7 @@ void axp__text_heap(struct axp__text *t, const axp_view *v)
     put_all(t, h);
     put_beside(t, v);
     if (h->n_failed) put_failed(t, v);
+    put_killed(t, h);
     if (h->sampled_bytes)
         axp__text_say(t,
                       "estimates: one block every %s was looked at; sums of n "

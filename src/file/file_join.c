@@ -204,6 +204,7 @@ static void add_heap(struct axp__capture *c, const struct axp__shift *s,
     to->n_failed += from.n_failed;
     if (!from.n_failed || from.failed_ticks < to->failed_ticks) return;
     to->failed_bytes = from.failed_bytes;
+    to->failed_limit = from.failed_limit;
     to->failed_place = from.failed_place;
     to->failed_ticks = from.failed_ticks;
 }

@@ -233,6 +233,7 @@ static void set_totals(axp_view *v, const struct axp__cap_heap *from)
     h->n_failed = from->n_failed;
     if (!from->n_failed) return;
     h->failed_bytes = from->failed_bytes;
+    h->failed_limit_bytes = from->failed_limit;
     h->failed_at = axp__view_time(v, from->failed_ticks);
     if (parts_of(v, from->failed_place, &parts))
         h->failed_stack = stack_of(parts.stack);

@@ -91,6 +91,7 @@ void axp__heap_fail(struct axp__heap *h, uint64_t bytes, uint32_t place,
     axp__put(&h->failed_bytes, bytes);
     axp__put(&h->failed_place, place);
     axp__put(&h->failed_ticks, now);
+    axp__put(&h->failed_limit, axp__limit_of_memory());
     axp__put(&h->is_seen, 1);
     if (!is_for_want) return;
     __atomic_fetch_add(&h->stamp, AXP__STAMP_EPOCH, __ATOMIC_RELEASE);

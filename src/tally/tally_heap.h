@@ -69,7 +69,7 @@ struct axp__heap {  /* each event reads its first line, a new peak changes it */
     uint64_t machine_bytes;
     uint64_t n_places;
     uint64_t n_missed; /* blocks that could not be followed */
-    uint64_t n_failed, failed_bytes, failed_ticks;
+    uint64_t n_failed, failed_bytes, failed_ticks, failed_limit;
     uint64_t sampled_bytes; /* blocks are told of every so many; 0: all are */
     uint32_t failed_place;
     int64_t mapped_bytes; /* by the program, beside the allocator … */
@@ -115,6 +115,7 @@ static inline void axp__heap_copy(struct axp__cap_heap *to,
                                  .n_failed = axp__get(&h->n_failed),
                                  .failed_bytes = axp__get(&h->failed_bytes),
                                  .failed_ticks = axp__get(&h->failed_ticks),
+                                 .failed_limit = axp__get(&h->failed_limit),
                                  .failed_place = axp__get(&h->failed_place),
                                  .mapped_bytes = axp__heap_mapped_now(h),
                                  .mapped_peak = axp__get(&h->mapped_peak),

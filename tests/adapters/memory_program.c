@@ -24,6 +24,7 @@
  *   memory_program waves         eight waves of other heights, one after another
  *   memory_program ages          blocks that live for as long as they say
  *   memory_program oom           until malloc fails; status 3
+ *   memory_program oommap        the same with mmap
  *   memory_program cgroup        until it is killed; prints how many MiB it has
  *
  * Those that need more than a page are in memory_program_calls.c, _threads.c,
@@ -280,6 +281,7 @@ static const struct {
     {"waves", run_waves},
     {"ages", run_ages},
     {"oom", run_oom},
+    {"oommap", run_oommap},
     {"cgroup", run_cgroup},
 };
 

@@ -9,6 +9,7 @@
 int run_realloc(int argc, char **argv);
 int run_align(int argc, char **argv);
 int run_maps(int argc, char **argv);
+int run_oommap(int argc, char **argv);
 int run_usable(int argc, char **argv);
 int run_threads3000(int argc, char **argv);
 int run_foreign(int argc, char **argv);

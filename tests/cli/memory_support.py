@@ -101,6 +101,7 @@ class Heap:
         self.peak_at_ns = heap["peak_at"]
         self.places = [Place(place) for place in heap["places"]]
         self.kept = heap["kept"]
+        self.oom_kills = heap["n_oom_kills"], heap["oom_limit_bytes"]
         self.levels = [Level(*level) for level in zip(
             *(heap["levels"][f.rstrip("_")] for f in Level._fields))]
 
