@@ -12,9 +12,11 @@
 
 #include <dirent.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define MS 1000000ull
@@ -22,6 +24,7 @@
 
 enum {
     PROCESSES_MAX = 4096, /* more of one run at a time are not looked at */
+    MOST_SEEN = 8,        /* whose groups are asked for in a look */
     NAMED_MAX = 64,       /* processes with a counter of their own */
     COST_FACTOR = 200,
     CPU_WINDOW_MS = 100
@@ -38,6 +41,7 @@ typedef enum counter {
     MAJOR_FAULTS,
     GROUP_BYTES,
     GROUP_LIMIT,
+    GROUP_KILLS,
     N_COUNTERS
 } counter;
 static const char *const counter_names[N_COUNTERS] = {
@@ -49,7 +53,8 @@ static const char *const counter_names[N_COUNTERS] = {
     [MINOR_FAULTS] = "process.minor_faults",
     [MAJOR_FAULTS] = "process.major_faults",
     [GROUP_BYTES] = "cgroup.memory_bytes",
-    [GROUP_LIMIT] = "cgroup.limit_bytes"};
+    [GROUP_LIMIT] = "cgroup.limit_bytes",
+    [GROUP_KILLS] = "cgroup.oom_kills"};
 
 typedef struct process {
     pid_t pid;
@@ -79,6 +84,7 @@ struct cli_processes {
     cli_own_bytes own; /* NULL: nothing is ours */
     void *own_ctx;
     cli_cgroup group;
+    cli_oom oom;
     uint64_t last[N_COUNTERS];
     cli_processes_now now;
 };
@@ -350,6 +356,8 @@ cli_processes *cli_processes_create(axp_profiler *p, pid_t first,
     record_sums(s);
     see_older(s);
     cli_cgroup_find(first, &s->group);
+    cli_oom_begin(&s->oom);
+    cli_oom_see(&s->oom, first);
     return s;
 }
 
@@ -380,6 +388,8 @@ uint64_t cli_processes_look(cli_processes *s, uint64_t now)
     record_sums(s);
     record_cpu(s, now);
     record_others(s, now);
+    for (size_t i = 0; i < s->n && i < MOST_SEEN; i++)
+        cli_oom_see(&s->oom, s->list[i].pid);
     uint64_t cost = cost_ns() - before;
     /* One that took long by itself (the machine's doing) says nothing. */
     uint64_t usual = cost < s->last_cost_ns ? cost : s->last_cost_ns;
@@ -391,9 +401,16 @@ uint64_t cli_processes_look(cli_processes *s, uint64_t now)
     return now + (least > s->interval_ns ? least : s->interval_ns);
 }
 
-void cli_processes_end(cli_processes *s, const struct rusage *usage,
+void cli_processes_end(cli_processes *s, int status, const struct rusage *usage,
                        const char *count_path)
 {
+    bool is_killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+    s->now.killed = cli_oom_end(&s->oom, is_killed);
+    if (s->now.killed.n) {
+        count(s, GROUP_KILLS, s->now.killed.n);
+        if (s->now.killed.limit_bytes != UINT64_MAX)
+            count(s, GROUP_LIMIT, s->now.killed.limit_bytes);
+    }
     if (s->n_looks < 3) {
         count(s, RSS,
               less((uint64_t)usage->ru_maxrss * 1024, own_bytes(s, s->first)));

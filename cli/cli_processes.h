@@ -17,6 +17,7 @@
  *   process.major_faults
  *   cgroup.memory_bytes     of the control group that the program is in
  *   cgroup.limit_bytes
+ *   cgroup.oom_kills        processes that the kernel killed for want of memory
  *   NAME[PID].rss_bytes     of a process beside the first that lives a second
  *
  * A process belongs to the run when its parent does when it is first seen;
@@ -36,6 +37,7 @@
 
 #include <axprof/axprof_adapter.h>
 
+#include "cli/cli_oom.h"
 #include "cli/cli_proc.h"
 
 typedef struct cli_processes cli_processes;
@@ -46,6 +48,7 @@ typedef struct cli_processes_now {
     uint64_t n_processes_seen, max_threads, max_rss_bytes;
     uint64_t n_left;   /* that go on though the program has ended */
     uint64_t n_missed; /* were over before they were looked at */
+    cli_oom_kills killed;
 } cli_processes_now;
 
 /* NULL without memory. p is the caller's and outlives it; name is what the
@@ -59,10 +62,11 @@ typedef uint64_t (*cli_own_bytes)(void *ctx, pid_t pid);
 void cli_processes_set_own(cli_processes *s, cli_own_bytes own, void *ctx);
 /* Looks, records, and returns when to look next (CLOCK_MONOTONIC). */
 uint64_t cli_processes_look(cli_processes *s, uint64_t now_ns);
-/* The first process has ended and was waited for; usage is what wait told.
+/* The first process has ended and was waited for; status and usage are what wait
+ * told.
  * count: the file in which processes have counted themselves (the exec adapter
  * does it for them); NULL: none. */
-void cli_processes_end(cli_processes *s, const struct rusage *usage,
+void cli_processes_end(cli_processes *s, int status, const struct rusage *usage,
                        const char *count);
 cli_processes_now cli_processes_info(const cli_processes *s);
 

@@ -247,7 +247,8 @@ static void watch(cli_run *r)
     cli_watch_run(&r->watch);
     cli_status_hide(&r->status);
     if (r->processes)
-        cli_processes_end(r->processes, &r->watch.usage, r->count);
+        cli_processes_end(r->processes, r->watch.status, &r->watch.usage,
+                          r->count);
 }
 
 static void finish(cli_run *r)

@@ -4,6 +4,7 @@
  * the file of --report. */
 #include "cli/cli_run.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -16,6 +17,19 @@
 #include "cli/cli_output.h"
 #include "cli/cli_report.h"
 #include "cli/cli_say.h"
+
+static void say_killed(const cli_run *r, cli_oom_kills killed)
+{
+    bool is_own =
+        WIFSIGNALED(r->watch.status) && WTERMSIG(r->watch.status) == SIGKILL;
+    char limit[32];
+    const char *of = "the machine has no more";
+    if (killed.limit_bytes != UINT64_MAX)
+        of = axp_format_bytes(limit, sizeof limit, killed.limit_bytes);
+    cli_note("OUT OF MEMORY: the kernel killed %s: %s%s",
+             is_own ? "it" : "a process of the run",
+             of == limit ? "its control group allows " : "", of);
+}
 
 static void say_how_it_ended(const cli_run *r)
 {
@@ -39,6 +53,7 @@ static void say_how_it_ended(const cli_run *r)
                  r->target.name, WEXITSTATUS(status), time, cpu, rss);
     cli_processes_now seen = {0};
     if (r->processes) seen = cli_processes_info(r->processes);
+    if (seen.killed.n) say_killed(r, seen.killed);
     if (seen.n_processes_seen > 1)
         cli_note("%llu processes were seen, at most %s of memory and %llu "
                  "threads at once",

@@ -102,8 +102,12 @@ static void *map(void *at, size_t bytes, int prot, int flags, int fd,
                        off_t offset)                                           \
     {                                                                          \
         void *p = map(at, bytes, prot, flags, fd, offset);                     \
-        if (p != MAP_FAILED && is_told(flags, offset))                         \
-            mapped(p, bytes, prot, flags);                                     \
+        if (is_told(flags, offset)) {                                          \
+            if (p != MAP_FAILED)                                               \
+                mapped(p, bytes, prot, flags);                                 \
+            else if (errno == ENOMEM && flags & MAP_ANONYMOUS)                 \
+                memory_wrap_failed(bytes);                                     \
+        }                                                                      \
         return p;                                                              \
     }
 MAP(mmap)

@@ -63,7 +63,9 @@ static void put_left(struct axp__text *t, const axp_heap *h,
                      struct axp__heap_group *g, size_t n)
 {
     static const struct axp__column columns[] = {
-        {"not freed", true, 0}, {"bytes", false, 0}, {"blocks", false, 0}};
+        {"not freed", true, 0}, {"bytes", false, 0}, {"blocks", false, 0},
+        {"from", false, 1}, /* when they were allocated */
+        {"until", false, 1},    {"thread", false, 2}};
     uint64_t rest = 0;
     size_t shown = 0, left = 0;
     char text[32];
@@ -81,6 +83,13 @@ static void put_left(struct axp__text *t, const axp_heap *h,
         axp__cell *cells = axp__table_row(table, g[i].text);
         axp__short_bytes(cells[0], g[i].current_bytes);
         axp__short_count(cells[1], g[i].current_blocks);
+        axp__short_ns(cells[2], g[i].first_at);
+        axp__short_ns(cells[3], g[i].last_at);
+        if (g[i].thread_id)
+            snprintf(cells[4], AXP__CELL, "%llu",
+                     (unsigned long long)g[i].thread_id);
+        else
+            snprintf(cells[4], AXP__CELL, "several");
         shown++;
     }
     axp__out_char(t->o, '\n');
@@ -97,6 +106,23 @@ static int by_allocs(const void *a, const void *b)
     return strcmp(x->text, y->text);
 }
 
+/* Below how long half of those that went had lived; "": none is known. */
+static void put_median(axp__cell out, const uint64_t lived[AXP_HEAP_AGES])
+{
+    static const char *const texts[AXP_HEAP_AGES] = {
+        "< 10 us",  "< 100 us", "< 1 ms", "< 10 ms",
+        "< 100 ms", "< 1 s",    "< 10 s", "longer"};
+    uint64_t all = 0, sum = 0;
+    for (size_t i = 0; i < AXP_HEAP_AGES; i++)
+        all += lived[i];
+    for (size_t i = 0; i < AXP_HEAP_AGES && all; i++) {
+        sum += lived[i];
+        if (sum < all - all / 2) continue;
+        snprintf(out, AXP__CELL, "%s", texts[i]);
+        return;
+    }
+}
+
 /* Who allocates all the time, whatever is held: that takes time, not memory. */
 static void put_often(struct axp__text *t, const axp_heap *h,
                       struct axp__heap_group *g, size_t n)
@@ -105,7 +131,8 @@ static void put_often(struct axp__text *t, const axp_heap *h,
         {"allocated most often", true, 0},
         {"blocks", false, 0},
         {"freed at once", false, 0},
-        {"bytes", false, 0}};
+        {"bytes", false, 0},
+        {"half live", true, 1}};
     if (h->n_allocs < FEW_BLOCKS) return;
     qsort(g, n, sizeof *g, by_allocs);
     struct axp__table *table = axp__table_create(
@@ -117,6 +144,7 @@ static void put_often(struct axp__text *t, const axp_heap *h,
         axp__short_count(cells[0], g[i].n_allocs);
         axp__short_count(cells[1], g[i].n_temporary);
         axp__short_bytes(cells[2], g[i].total_allocated);
+        put_median(cells[3], g[i].lived);
     }
     axp__out_char(t->o, '\n');
     axp__table_print(t, table);
@@ -165,16 +193,41 @@ static void put_growing(struct axp__text *t, struct axp__heap_group *g,
  * was live then stands below. */
 static void put_failed(struct axp__text *t, const axp_view *v)
 {
-    char bytes[32], at[32], where[512], line[768];
+    char bytes[32], at[32], limit[32], where[512], line[896];
     const char *text =
         axp__heap_where(v, v->heap.failed_stack, where, sizeof where);
-    snprintf(line, sizeof line,
-             "OUT OF MEMORY: the allocator had nothing for %s after %s%s%s%s; "
-             "held means what was live then",
-             axp_format_bytes(bytes, sizeof bytes, v->heap.failed_bytes),
-             axp_format_ns(at, sizeof at, v->heap.failed_at),
-             text ? ", in " : "", text ? text : "",
-             v->heap.n_failed > 1 ? ", the first of several times" : "");
+    snprintf(
+        line, sizeof line,
+        "OUT OF MEMORY: the allocator had nothing for %s after %s%s%s%s%s%s; "
+        "held means what was live then",
+        axp_format_bytes(bytes, sizeof bytes, v->heap.failed_bytes),
+        axp_format_ns(at, sizeof at, v->heap.failed_at), text ? ", in " : "",
+        text ? text : "",
+        v->heap.n_failed > 1 ? ", the first of several times" : "",
+        v->heap.failed_limit_bytes ? "; the limit of the process is " : "",
+        v->heap.failed_limit_bytes
+            ? axp_format_bytes(limit, sizeof limit, v->heap.failed_limit_bytes)
+            : "");
+    axp__text_style(t, AXP__RED);
+    axp__text_wrap(t, "", line);
+    axp__text_style(t, NULL);
+}
+
+/* The kernel had none: of a process that it killed all that is known is what it
+ * had not freed by then. */
+static void put_killed(struct axp__text *t, const axp_heap *h)
+{
+    char limit[32], line[256];
+    if (!h->n_oom_kills) return;
+    snprintf(line, sizeof line, "OUT OF MEMORY: the kernel killed %s: %s%s%s",
+             h->n_oom_kills == 1 ? "a process" : "several processes",
+             !h->oom_limit_bytes   ? "the machine had no more"
+             : h->n_oom_kills == 1 ? "its control group allows "
+                                   : "their control group allows ",
+             h->oom_limit_bytes
+                 ? axp_format_bytes(limit, sizeof limit, h->oom_limit_bytes)
+                 : "",
+             h->is_seen ? "; what was live then is what was not freed" : "");
     axp__text_style(t, AXP__RED);
     axp__text_wrap(t, "", line);
     axp__text_style(t, NULL);
@@ -214,7 +267,11 @@ void axp__text_heap(struct axp__text *t, const axp_view *v)
     const axp_heap *h = &v->heap;
     char peak[32], at[32], live[32];
     size_t n = 0;
-    if (!h->is_seen) return;
+    if (!h->is_seen) {
+        if (h->n_oom_kills) axp__text_heading(t, "Heap", "not looked at");
+        put_killed(t, h);
+        return;
+    }
     struct axp__heap_group *g = axp__heap_groups(v, &n);
     if (!g) {
         t->has_failed = true;
@@ -228,6 +285,7 @@ void axp__text_heap(struct axp__text *t, const axp_view *v)
     put_all(t, h);
     put_beside(t, v);
     if (h->n_failed) put_failed(t, v);
+    put_killed(t, h);
     if (h->sampled_bytes)
         axp__text_say(t,
                       "estimates: one block every %s was looked at; sums of n "

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Steps and counters: merged over the threads that marked them. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "model/model_view.h"
 
@@ -98,6 +99,24 @@ static void add_counter(axp_view *v, const struct axp__cap_lane *lane,
     k->weight += ns + tail;
 }
 
+static double outside_value(const axp_view *v, const char *name)
+{
+    for (size_t i = 0; i < v->n_counters; i++)
+        if (v->counters[i].is_outside && !strcmp(v->counters[i].name, name))
+            return v->counters[i].last;
+    return 0;
+}
+
+/* As who ran it saw it. */
+static void set_oom_kills(axp_view *v)
+{
+    double n = outside_value(v, "cgroup.oom_kills");
+    double limit = outside_value(v, "cgroup.limit_bytes");
+    if (!(n >= 1 && n < 1e9)) return;
+    v->heap.n_oom_kills = (uint64_t)n;
+    if (limit > 0 && limit < 9e18) v->heap.oom_limit_bytes = (uint64_t)limit;
+}
+
 bool axp__view_make_rest(axp_view *v)
 {
     const struct axp__capture *c = v->capture;
@@ -119,5 +138,6 @@ bool axp__view_make_rest(axp_view *v)
         if (k->mean < k->min) k->mean = k->min; /* rounding */
         if (k->mean > k->max) k->mean = k->max;
     }
+    set_oom_kills(v);
     return true;
 }

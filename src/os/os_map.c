@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -25,6 +26,21 @@ void *axp__map(size_t bytes)
              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, AXP_OWN_MAPPING);
     errno = keep;
     return m == MAP_FAILED ? NULL : m;
+}
+
+uint64_t axp__limit_of_memory(void)
+{
+    static const __rlimit_resource_t which[] = {RLIMIT_AS, RLIMIT_DATA};
+    uint64_t least = UINT64_MAX;
+    int keep = errno;
+    for (unsigned i = 0; i < 2; i++) {
+        struct rlimit r;
+        if (!getrlimit(which[i], &r) && r.rlim_cur != RLIM_INFINITY &&
+            r.rlim_cur < least)
+            least = r.rlim_cur;
+    }
+    errno = keep;
+    return least == UINT64_MAX ? 0 : least;
 }
 
 void *axp__map_scattered(size_t bytes)

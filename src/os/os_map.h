@@ -9,6 +9,7 @@
 #define AXP_OS_MAP_H
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 void *axp__map(size_t bytes);
 /* The same, for tables that are touched all over: in large pages if it can
@@ -21,6 +22,9 @@ void *axp__map_large(size_t bytes);
 /* The same, but zeroed in the child of a fork. */
 void *axp__map_wiped_on_fork(size_t bytes);
 void axp__unmap(void *memory, size_t bytes); /* NULL allowed */
+
+/* How much the process may map (ulimit -v, -d); 0: there is no limit. */
+uint64_t axp__limit_of_memory(void);
 
 /* Copies what may not be there any more (a mapped file that was shortened, a
  * hole in one on a full disk); false: not all of it was, and zeros are in its

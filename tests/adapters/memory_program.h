@@ -9,6 +9,7 @@
 int run_realloc(int argc, char **argv);
 int run_align(int argc, char **argv);
 int run_maps(int argc, char **argv);
+int run_oommap(int argc, char **argv);
 int run_usable(int argc, char **argv);
 int run_threads3000(int argc, char **argv);
 int run_foreign(int argc, char **argv);
@@ -18,5 +19,7 @@ int run_exitthread(int argc, char **argv);
 int run_exitbusy(int argc, char **argv);
 int run_fork(int argc, char **argv);
 int run_dl(int argc, char **argv);
+int run_waves(int argc, char **argv);
+int run_ages(int argc, char **argv);
 
 #endif

@@ -3,6 +3,7 @@
  * what must come out. */
 #include "memory_program.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -106,4 +107,25 @@ int run_maps(int argc, char **argv)
            ", \"n_mapped\": %" PRIu64 "}\n",
            now, peak, n_mapped);
     return 0;
+}
+
+/* ---- until there is no more --------------------------------------------- */
+
+APART static void *truth_map_hog(void)
+{
+    void *at = mmap(NULL, MB, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    REQUIRE(at != MAP_FAILED || errno == ENOMEM);
+    return at == MAP_FAILED ? NULL : at;
+}
+
+int run_oommap(int argc, char **argv)
+{
+    int n = 0;
+    (void)argc, (void)argv;
+    truth_free(truth_malloc(100), 100); /* as every program has before */
+    while (truth_map_hog())
+        if (++n == 8192) return 4; /* no limit is set */
+    printf("{\"n_maps\": %d}\n", n);
+    return 3;
 }

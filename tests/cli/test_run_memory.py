@@ -11,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 
 import run_support
 from memory_support import (NO_STACKS, OFF, SAMPLED, WAYS, Context, Heap,
@@ -193,6 +194,19 @@ def test_out_of_memory(c, folder):
         check(truth["n_allocs"] > 300, way, "few before it failed", truth)
         assert_truth(truth, heap, is_peak=True)
         equal(sum_of(heap.of("truth_hog")).blocks, truth["n_allocs"], way)
+        equal(data["heap"]["failed_limit_bytes"], 600000 << 10, "the limit")
+
+
+def test_no_mapping(c, folder):
+    """mmap fails: the same, with who asked for it."""
+    limited = ["sh", "-c", 'ulimit -v 600000; exec "$0" oommap', c.program()]
+    out, data = profile_heap(c, folder, limited, WAYS["alone"], status=3)
+    heap = data["heap"]
+    check(truth_of(out)["n_maps"] > 300, "few before it failed", out)
+    equal((heap["n_failed"], heap["failed_bytes"], heap["failed_limit_bytes"]),
+          (1, 1 << 20, 600000 << 10), "what failed")
+    check("truth_map_hog" in [f["function"] for f in heap["failed_stack"]],
+          "who asked", heap["failed_stack"])
 
 
 def killed(c, folder, script, options, at=None):
@@ -227,18 +241,46 @@ def test_killed(c, folder):
         n, heap = killed(c, folder, 'exec "$0" cgroup 200', options, at=200)
         hog = sum_of(heap.of("truth_hog"))
         equal((hog.blocks, hog.current), (n, n << 20), "blocks of a killed one")
+        high = [x for x in heap.levels if x.max_bytes > 100 << 20]
+        check(abs(high[-1].max_bytes - hog.current) < 1 << 20 and
+              high == sorted(high, key=lambda x: x.max_bytes),
+              "it rose until it was killed", high[-1])
+
+
+def make_group():
+    """A control group with 128 MiB, below one that AXP_TEST_CGROUP names, or
+    below the top; None: there can be none."""
+    named = os.environ.get("AXP_TEST_CGROUP")
+    for parent in [named] if named else ["/sys/fs/cgroup/memory",
+                                         "/sys/fs/cgroup"]:
+        group = pathlib.Path(parent) / f"axprof-test-{os.getpid()}"
+        try:
+            group.mkdir()
+        except OSError:
+            continue
+        for file in ("memory.max", "memory.limit_in_bytes"):
+            if (group / file).exists():
+                (group / file).write_text(str(128 << 20))
+                return group
+        group.rmdir()
+    return None
+
+
+def remove_group(group):
+    """Once the kernel has done with those that were in it."""
+    for _ in range(100):
+        try:
+            return group.rmdir()
+        except OSError:
+            time.sleep(0.05)
+    return group.rmdir()
 
 
 def test_cgroup(c, folder):
-    """By the kernel itself, in a group with little memory, below one that
-    AXP_TEST_CGROUP names (/sys/fs/cgroup/…), or that systemd makes."""
-    parent = os.environ.get("AXP_TEST_CGROUP")
-    if parent:
-        group = pathlib.Path(parent) / f"axprof-test-{os.getpid()}"
-        group.mkdir()
-        v2 = (group / "memory.max").exists()
-        (group / ("memory.max" if v2 else "memory.limit_in_bytes")
-         ).write_text(str(128 << 20))
+    """By the kernel itself, in a group with little memory: said, with what was
+    live then; the same by a report of the file."""
+    group = make_group()
+    if group:
         script = f'echo $$ > {group}/cgroup.procs; exec "$0" cgroup'
     elif os.path.exists("/run/systemd/system") and os.geteuid() == 0 and \
             shutil.which("systemd-run"):
@@ -246,13 +288,22 @@ def test_cgroup(c, folder):
         script = ('exec systemd-run -q --scope -p MemoryMax=128M '
                   '-p MemorySwapMax=0 "$0" cgroup')
     else:
-        print("        (no group to use: AXP_TEST_CGROUP is not set)")
+        print("        (no group can be made, and AXP_TEST_CGROUP names none)")
         return
     try:
         n, heap = killed(c, folder, script, [])
+        trace = folder / "killed.axp"
+        done = run_support.run([c.axprof, "run", "-q", "-o", trace, "--", "sh",
+                                "-c", script, c.program()], folder)
+        equal(done.status, -signal.SIGKILL, "status")
+        text = run_support.run([c.axprof, "report", trace], folder).out
     finally:
         if group:
-            group.rmdir()
+            remove_group(group)
+    equal(heap.oom_kills, (1, 128 << 20), "what the kernel did, and the limit")
+    text = " ".join(text.decode().split())
+    check("OUT OF MEMORY: the kernel killed a process: its control group allows "
+          "128.00 MB; what was live then is what was not freed" in text, text)
     check(64 < n < 128, "MiB in a group of 128", n)
     blocks = sum_of(heap.of("truth_hog")).blocks
     check(n <= blocks <= n + 1, "blocks", blocks, "of", n)
@@ -342,11 +393,12 @@ def test_read_again(c, folder):
 
 
 TESTS = [test_leak, test_grow, test_cache, test_peak, test_churn, test_realloc,
-         test_align, test_maps, test_usable, test_cpp, test_short_threads, test_foreign,
-         test_mixed, test_peak_of_threads, test_signal, test_ending_threads,
-         test_busy_at_exit, test_fork, test_library, test_out_of_memory,
-         test_killed, test_cgroup, test_names, test_scopes, test_no_stacks,
-         test_sampled, test_off, test_read_again]
+         test_align, test_maps, test_usable, test_cpp, test_short_threads,
+         test_foreign, test_mixed, test_peak_of_threads, test_signal,
+         test_ending_threads, test_busy_at_exit, test_fork, test_library,
+         test_out_of_memory, test_no_mapping, test_killed, test_cgroup,
+         test_names, test_scopes, test_no_stacks, test_sampled, test_off,
+         test_read_again]
 
 if __name__ == "__main__":
     context = Context(*sys.argv[1:3])
