@@ -93,8 +93,9 @@ static void tell_failed(size_t bytes, const axp_heap_stack *where)
 }
 
 static inline void tell(const void *p, uint64_t bytes,
-                        const axp_heap_stack *where)
+                        const axp_heap_stack *where, uint64_t timed)
 {
+    if (unlikely(timed)) axp_heap_timed(timed, memory_cost_follows);
     axp_heap_alloc(p, bytes, where);
     if (unlikely(memory_sample_is_on())) memory_sample_taken(p);
 }
@@ -134,7 +135,7 @@ static void tell_kept(const void *p, axp_heap_block was)
         if (unlikely(!(p)))                                                    \
             tell_failed(bytes, &where_);                                       \
         else                                                                   \
-            tell(p, counted_, &where_);                                        \
+            tell(p, counted_, &where_, began_);                                \
         memory_cost_end(began_);                                               \
     } while (0)
 

@@ -145,6 +145,10 @@ AXP_API const uint32_t *axp_heap_frames(void);
 /* After the allocator has returned it. */
 AXP_API void axp_heap_alloc(const void *block, size_t bytes,
                             const axp_heap_stack *where);
+/* Before such a call: an adapter that looks at the clock now and then did so. If
+ * it stands for any, the block that comes next on this thread is followed by
+ * itself: how long it lives says how long so many do. */
+AXP_API void axp_heap_timed(uint64_t ticks, uint32_t stands_for);
 /* Before the allocator gets it back: from then on it may be another thread's. */
 AXP_API axp_heap_block axp_heap_free(const void *block);
 /* The same for a realloc, which may give it another place: not a block that was

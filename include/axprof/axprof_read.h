@@ -182,6 +182,7 @@ typedef struct axp_heap {
      * most, and how often it did. Of several processes the sum. */
     uint64_t mapped_bytes, mapped_peak_bytes, n_mapped;
 } axp_heap;
+#define AXP_HEAP_AGES 8
 /* Where memory was allocated: a stack, the scopes that were open, and what the
  * program calls it, if it tracked it. */
 typedef struct axp_heap_place {
@@ -200,11 +201,43 @@ typedef struct axp_heap_place {
     /* What it allocated a step, from the second on: blocks and bytes. All four
      * are 0 where fewer than 8 steps were marked. */
     double step_allocs, step_bytes;
+    /* When something was first and last allocated there. The last time is that of
+     * the thread's last look at the clock: exact where it allocates less than
+     * every 4 us, else up to 61 of its calls before. */
+    axp_ns first_at, last_at;
+    uint64_t thread_id; /* whose all of it was; 0: several threads' */
+    /* How long blocks lived that went: less than 10 us, 100 us … 10 s, and more.
+     * An estimate by blocks that were followed: all of 64 KiB and more, all of a
+     * thread that allocates less than every 4 us, else one in about a thousand,
+     * counted as so many; at least so long where that one gave way to another. */
+    uint64_t lived[AXP_HEAP_AGES];
 } axp_heap_place;
+/* A block that was never freed and is known by itself, as those of 64 KiB and more
+ * are, up to 4096 in a process; else it stands for others of its place. */
+typedef struct axp_heap_kept {
+    size_t place; /* among axp_view_heap_places */
+    uint64_t bytes;
+    axp_ns at;
+    uint64_t thread_id;
+    uint64_t stands_for;
+} axp_heap_kept;
+/* How much of it was live in a stretch of time, at least and at most: of several
+ * processes the sums of theirs. One process is known to 64 KiB or 1/512 of the
+ * peak a thread, and its peak exactly. */
+typedef struct axp_heap_level {
+    axp_ns from, to;
+    uint64_t min_bytes, max_bytes;
+} axp_heap_level;
 static inline axp_heap axp_view_heap(const axp_view *v);
 /* By at_peak_bytes. */
 static inline size_t axp_view_heap_places(const axp_view *v,
                                           axp_heap_place *out, size_t cap);
+/* Largest first. */
+static inline size_t axp_view_heap_kept(const axp_view *v, axp_heap_kept *out,
+                                        size_t cap);
+/* By time, each from where the one before ends. */
+static inline size_t axp_view_heap_levels(const axp_view *v,
+                                          axp_heap_level *out, size_t cap);
 
 typedef struct axp_event_info {
     const char *name;

@@ -87,6 +87,23 @@ static inline size_t axp_view_heap_places(const axp_view *v,
     return axp_view_heap_places_sized(v, out, cap, sizeof *out);
 }
 
+AXP_API size_t axp_view_heap_levels_sized(const axp_view *v,
+                                          axp_heap_level *out, size_t cap,
+                                          size_t size);
+static inline size_t axp_view_heap_levels(const axp_view *v,
+                                          axp_heap_level *out, size_t cap)
+{
+    return axp_view_heap_levels_sized(v, out, cap, sizeof *out);
+}
+
+AXP_API size_t axp_view_heap_kept_sized(const axp_view *v, axp_heap_kept *out,
+                                        size_t cap, size_t size);
+static inline size_t axp_view_heap_kept(const axp_view *v, axp_heap_kept *out,
+                                        size_t cap)
+{
+    return axp_view_heap_kept_sized(v, out, cap, sizeof *out);
+}
+
 AXP_API size_t axp_view_stack_sized(const axp_view *v, uint32_t stack,
                                     axp_frame *out, size_t cap, size_t size);
 static inline size_t axp_view_stack(const axp_view *v, uint32_t stack,

@@ -445,6 +445,33 @@ static void put_head(struct axp__chrome *c)
     axp__out_text(c->o, "[\n");
 }
 
+static void put_heap_at(struct axp__chrome *c,
+                        const struct axp__chrome_place *place, axp_ns at,
+                        uint64_t bytes)
+{
+    axp__out_text(c->o, "{\"ph\":\"C\",\"name\":\"heap\",");
+    axp__out_bytes(c->o, place->text, place->len);
+    axp__out_us(c->o, at);
+    struct args a = args_of(c);
+    axp__json_u64(open_args(&a), "bytes", bytes);
+    end_args(&a);
+}
+
+/* What was live of it, highest and lowest in turn. */
+static void put_heap(struct axp__chrome *c)
+{
+    struct axp__chrome_place place;
+    axp__chrome_set_place(&place, c->v->capture->process_id,
+                          c->v->capture->process_id);
+    for (size_t i = 0; i < c->v->n_heap_levels; i++) {
+        const axp_heap_level *l = &c->v->heap_levels[i];
+        put_heap_at(c, &place, l->from, l->max_bytes);
+        if (l->min_bytes != l->max_bytes)
+            put_heap_at(c, &place, l->from + (l->to - l->from) / 2,
+                        l->min_bytes);
+    }
+}
+
 static void put_tail(struct axp__chrome *c)
 {
     struct axp__chrome_place p;
@@ -513,6 +540,7 @@ axp_status axp__emit_chrome(const axp_view *v, struct axp__out *o)
         else if (r->kind != AXP__R_BEGIN)
             put_record(&c, r);
     }
+    put_heap(&c);
     put_tail(&c);
     status = axp__stream_status(c.s);
     if (!status && has_failed(&c))

@@ -80,6 +80,16 @@ static int by_at_peak(const void *a, const void *b)
     return strcmp(x->text, y->text);
 }
 
+static void add_times(struct axp__heap_group *to,
+                      const struct axp__heap_group *more)
+{
+    if (more->first_at < to->first_at) to->first_at = more->first_at;
+    if (more->last_at > to->last_at) to->last_at = more->last_at;
+    if (more->thread_id != to->thread_id) to->thread_id = 0;
+    for (size_t i = 0; i < AXP_HEAP_AGES; i++)
+        to->lived[i] += more->lived[i];
+}
+
 static size_t join_equal(struct axp__heap_group *g, size_t n)
 {
     size_t kept = 0;
@@ -97,6 +107,7 @@ static size_t join_equal(struct axp__heap_group *g, size_t n)
         to->n_temporary += g[i].n_temporary;
         to->growth_early += g[i].growth_early;
         to->growth_late += g[i].growth_late;
+        add_times(to, &g[i]);
         if (!to->kind) to->kind = g[i].kind;
         free(g[i].text);
     }
@@ -119,7 +130,11 @@ struct axp__heap_group *axp__heap_groups(const axp_view *v, size_t *n)
                                           .n_allocs = p->n_allocs,
                                           .n_temporary = p->n_temporary,
                                           .growth_early = p->growth_early,
-                                          .growth_late = p->growth_late};
+                                          .growth_late = p->growth_late,
+                                          .first_at = p->first_at,
+                                          .last_at = p->last_at,
+                                          .thread_id = p->thread_id};
+        memcpy(all[i].lived, p->lived, sizeof p->lived);
         ok = all[i].text;
         if (ok) ++*n;
     }

@@ -8,6 +8,7 @@
  */
 #ifndef AXP_EMIT_HEAP_H
 #define AXP_EMIT_HEAP_H
+#include "emit/emit_json_out.h"
 #include "model/model_view.h"
 
 struct axp__heap_group {
@@ -16,6 +17,9 @@ struct axp__heap_group {
     uint64_t current_bytes, current_blocks, at_peak_bytes;
     uint64_t total_allocated, n_allocs, n_temporary;
     double growth_early, growth_late; /* axp_heap_place */
+    axp_ns first_at, last_at;
+    uint64_t thread_id; /* 0: several threads' */
+    uint64_t lived[AXP_HEAP_AGES];
 };
 
 /* By at_peak_bytes; free with axp__heap_groups_free. NULL: no memory. */
@@ -32,5 +36,8 @@ const struct axp__view_counter *axp__heap_resident(const axp_view *v);
 /* The frame that a stack is called by, its text in buf; NULL: it has none. */
 const char *axp__heap_where(const axp_view *v, uint32_t stack, char *buf,
                             size_t size);
+
+/* As the member "heap" of the JSON report (emit_json_heap.c). */
+void axp__json_heap(struct axp__json *j, const axp_view *v);
 
 #endif

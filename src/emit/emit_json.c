@@ -6,26 +6,12 @@
  * of 1); null is "not known". One record a line, so that tools that know lines
  * alone can work with it.
  */
+#include "emit/emit_heap.h"
 #include "emit/emit_json_out.h"
 #include "emit/emit_report.h"
 #include "emit/emit_words.h"
 
 #define SCHEMA "axprof-report-1"
-
-/* ---- lists ------------------------------------------------------------------- */
-
-/* A record of a list, on a line of its own. */
-static void begin_item(struct axp__json *j)
-{
-    axp__json_line(j, "    ");
-    axp__json_begin(j, '{');
-}
-
-static void end_list(struct axp__json *j)
-{
-    if (j->has_member) axp__out_text(j->o, "\n  ");
-    axp__json_end(j, ']');
-}
 
 /* Nothing of what is the host's. */
 static void put_device(struct axp__json *j, const char *device)
@@ -103,11 +89,11 @@ static void put_findings(struct axp__json *j, const axp_findings *f,
         n = options->max_findings;
     axp__json_list(j, "findings");
     for (size_t i = 0; i < n; i++) {
-        begin_item(j);
+        axp__json_item(j);
         put_finding(j, &f->all[i]);
         axp__json_end(j, '}');
     }
-    end_list(j);
+    axp__json_items_end(j);
 }
 
 /* ---- operations and tree ------------------------------------------------------------- */
@@ -146,11 +132,11 @@ static void put_ops(struct axp__json *j, const axp_view *v)
 {
     axp__json_list(j, "ops");
     for (size_t i = 0; i < v->n_ops; i++) {
-        begin_item(j);
+        axp__json_item(j);
         put_op(j, &v->ops[i]);
         axp__json_end(j, '}');
     }
-    end_list(j);
+    axp__json_items_end(j);
 }
 
 /* Of which most of an operation's fields would say nothing. */
@@ -159,7 +145,7 @@ static void put_functions(struct axp__json *j, const axp_view *v)
     axp__json_list(j, "functions");
     for (size_t i = 0; i < v->n_functions; i++) {
         const axp_op *f = &v->functions[i];
-        begin_item(j);
+        axp__json_item(j);
         axp__json_text(j, "name", f->name);
         axp__json_u64(j, "samples", f->samples);
         axp__json_u64(j, "total_ns", f->total_ns);
@@ -170,7 +156,7 @@ static void put_functions(struct axp__json *j, const axp_view *v)
         axp__json_known(j, "line", f->line > 0, f->line);
         axp__json_end(j, '}');
     }
-    end_list(j);
+    axp__json_items_end(j);
 }
 
 static void put_tree(struct axp__json *j, const axp_view *v)
@@ -178,7 +164,7 @@ static void put_tree(struct axp__json *j, const axp_view *v)
     axp__json_list(j, "tree");
     for (size_t i = 0; i < v->n_tree; i++) {
         const axp_tree_node *n = &v->tree[i];
-        begin_item(j);
+        axp__json_item(j);
         axp__json_text(j, "name", n->name);
         axp__json_i64(j, "parent", n->parent);
         axp__json_u64(j, "calls", n->calls);
@@ -192,7 +178,7 @@ static void put_tree(struct axp__json *j, const axp_view *v)
         put_device(j, n->device);
         axp__json_end(j, '}');
     }
-    end_list(j);
+    axp__json_items_end(j);
 }
 
 /* ---- memory ---------------------------------------------------------------------------- */
@@ -208,89 +194,6 @@ static void put_memory_name(struct axp__json *j, const axp_memory_name *m)
     axp__json_u64(j, "n_allocs", m->n_allocs);
     axp__json_u64(j, "n_frees", m->n_frees);
     put_device(j, m->device);
-}
-
-static void put_stack(struct axp__json *j, const axp_view *v, const char *key,
-                      uint32_t stack)
-{
-    axp_frame frames[64];
-    size_t n = stack ? axp_view_stack(v, stack, frames, 64) : 0;
-    axp__json_list(j, key);
-    for (size_t i = 0; i < n && i < 64; i++) {
-        const axp_frame *f = &frames[i];
-        axp__json_next(j);
-        axp__json_begin(j, '{');
-        axp__json_text(j, "function", f->function);
-        axp__json_text(j, "file", f->file);
-        axp__json_known(j, "line", f->line > 0, f->line);
-        axp__json_text(j, "module", f->module);
-        axp__json_u64(j, "offset", f->offset);
-        axp__json_bool(j, "is_inlined", f->is_inlined);
-        axp__json_end(j, '}');
-    }
-    axp__json_end(j, ']');
-}
-
-static void put_heap_place(struct axp__json *j, const axp_view *v,
-                           const axp_heap_place *p)
-{
-    axp__json_text(j, "name", p->name);
-    axp__json_text(j, "kind", axp__word_mem(p->kind));
-    axp__json_list(j, "scopes");
-    for (size_t i = 0; i < p->n_scopes; i++) {
-        axp__json_next(j);
-        axp__out_json(j->o, p->scopes[i]);
-    }
-    axp__json_end(j, ']');
-    axp__json_u64(j, "current_bytes", p->current_bytes);
-    axp__json_u64(j, "current_blocks", p->current_blocks);
-    axp__json_u64(j, "at_peak_bytes", p->at_peak_bytes);
-    axp__json_u64(j, "total_allocated", p->total_allocated);
-    axp__json_u64(j, "n_allocs", p->n_allocs);
-    axp__json_u64(j, "n_frees", p->n_frees);
-    axp__json_u64(j, "n_temporary", p->n_temporary);
-    axp__json_f64(j, "growth_early", p->growth_early);
-    axp__json_f64(j, "growth_late", p->growth_late);
-    axp__json_f64(j, "step_allocs", p->step_allocs);
-    axp__json_f64(j, "step_bytes", p->step_bytes);
-    put_stack(j, v, "stack", p->stack);
-}
-
-/* null: nobody looked at the allocator. */
-static void put_heap(struct axp__json *j, const axp_view *v)
-{
-    const axp_heap *h = &v->heap;
-    if (!h->is_seen) {
-        axp__json_text(j, "heap", NULL);
-        return;
-    }
-    axp__json_object(j, "heap");
-    axp__json_u64(j, "current_bytes", h->current_bytes);
-    axp__json_u64(j, "current_blocks", h->current_blocks);
-    axp__json_u64(j, "peak_bytes", h->peak_bytes);
-    axp__json_known(j, "peak_at", h->peak_bytes, (double)h->peak_at);
-    axp__json_u64(j, "total_allocated", h->total_allocated);
-    axp__json_u64(j, "total_freed", h->total_freed);
-    axp__json_u64(j, "n_allocs", h->n_allocs);
-    axp__json_u64(j, "n_frees", h->n_frees);
-    axp__json_u64(j, "n_temporary", h->n_temporary);
-    axp__json_u64(j, "n_missed", h->n_missed);
-    axp__json_u64(j, "mapped_bytes", h->mapped_bytes);
-    axp__json_u64(j, "mapped_peak_bytes", h->mapped_peak_bytes);
-    axp__json_u64(j, "n_mapped", h->n_mapped);
-    axp__json_u64(j, "sampled_bytes", h->sampled_bytes);
-    axp__json_u64(j, "n_failed", h->n_failed);
-    axp__json_known(j, "failed_bytes", h->n_failed, (double)h->failed_bytes);
-    axp__json_known(j, "failed_at", h->n_failed, (double)h->failed_at);
-    if (h->n_failed) put_stack(j, v, "failed_stack", h->failed_stack);
-    axp__json_list(j, "places");
-    for (size_t i = 0; i < v->n_heap_places; i++) {
-        begin_item(j);
-        put_heap_place(j, v, &v->heap_places[i]);
-        axp__json_end(j, '}');
-    }
-    end_list(j);
-    axp__json_end(j, '}');
 }
 
 static void put_leak(struct axp__json *j, const axp_leak *l)
@@ -321,26 +224,26 @@ static void put_memory(struct axp__json *j, const axp_view *v)
     put_total(j, &v->memory);
     if (v->n_domains > 1) axp__json_list(j, "devices");
     for (size_t i = 1; i < v->n_domains; i++) {
-        begin_item(j);
+        axp__json_item(j);
         put_device(j, v->domains[i].device);
         put_total(j, &v->domains[i].memory);
         axp__json_end(j, '}');
     }
-    if (v->n_domains > 1) end_list(j);
+    if (v->n_domains > 1) axp__json_items_end(j);
     axp__json_list(j, "names");
     for (size_t i = 0; i < v->n_memory_names; i++) {
-        begin_item(j);
+        axp__json_item(j);
         put_memory_name(j, &v->memory_names[i]);
         axp__json_end(j, '}');
     }
-    end_list(j);
+    axp__json_items_end(j);
     axp__json_list(j, "leaks");
     for (size_t i = 0; i < v->n_leaks; i++) {
-        begin_item(j);
+        axp__json_item(j);
         put_leak(j, &v->leaks[i]);
         axp__json_end(j, '}');
     }
-    end_list(j);
+    axp__json_items_end(j);
     axp__json_end(j, '}');
 }
 
@@ -367,7 +270,7 @@ static void put_threads(struct axp__json *j, const axp_view *v)
     axp__json_list(j, "threads");
     for (size_t i = 0; i < v->n_threads; i++) {
         const axp_thread_info *t = &v->threads[i];
-        begin_item(j);
+        axp__json_item(j);
         axp__json_u64(j, "id", t->id);
         axp__json_text(j, "name", t->name);
         axp__json_u64(j, "process_id", t->process_id);
@@ -381,13 +284,13 @@ static void put_threads(struct axp__json *j, const axp_view *v)
         axp__json_u64(j, "events", t->events);
         axp__json_end(j, '}');
     }
-    end_list(j);
+    axp__json_items_end(j);
 }
 
 static int put_wait(const axp_waits *w, void *ctx)
 {
     struct axp__json *j = ctx;
-    begin_item(j);
+    axp__json_item(j);
     axp__json_text(j, "name", w->name);
     axp__json_u64(j, "process_id", w->process_id);
     axp__json_u64(j, "thread_id", w->thread_id);
@@ -403,7 +306,7 @@ static void put_waits(struct axp__json *j, const axp_view *v)
 {
     axp__json_list(j, "waits");
     if (axp__view_has_waits(v)) (void)axp_view_waits(v, put_wait, j);
-    end_list(j);
+    axp__json_items_end(j);
 }
 
 static void put_processes(struct axp__json *j, const axp_view *v)
@@ -411,7 +314,7 @@ static void put_processes(struct axp__json *j, const axp_view *v)
     axp__json_list(j, "processes");
     for (size_t i = 0; i < v->n_processes; i++) {
         const axp_process_info *p = &v->processes[i];
-        begin_item(j);
+        axp__json_item(j);
         axp__json_text(j, "name", p->name);
         axp__json_u64(j, "count", p->count);
         axp__json_u64(j, "total_ns", p->total_ns);
@@ -419,7 +322,7 @@ static void put_processes(struct axp__json *j, const axp_view *v)
         axp__json_u64(j, "max_ns", p->max_ns);
         axp__json_end(j, '}');
     }
-    end_list(j);
+    axp__json_items_end(j);
 }
 
 static void put_tracks(struct axp__json *j, const axp_view *v)
@@ -427,7 +330,7 @@ static void put_tracks(struct axp__json *j, const axp_view *v)
     axp__json_list(j, "tracks");
     for (size_t i = 0; i < v->n_tracks; i++) {
         const struct axp__view_track *t = &v->tracks[i];
-        begin_item(j);
+        axp__json_item(j);
         axp__json_u64(j, "id", t->id);
         axp__json_text(j, "name", t->name);
         axp__json_u64(j, "process_id", t->process_id);
@@ -439,7 +342,7 @@ static void put_tracks(struct axp__json *j, const axp_view *v)
         put_device(j, t->device);
         axp__json_end(j, '}');
     }
-    end_list(j);
+    axp__json_items_end(j);
 }
 
 static void put_counters(struct axp__json *j, const axp_view *v)
@@ -447,7 +350,7 @@ static void put_counters(struct axp__json *j, const axp_view *v)
     axp__json_list(j, "counters");
     for (size_t i = 0; i < v->n_counters; i++) {
         const struct axp__view_counter *k = &v->counters[i];
-        begin_item(j);
+        axp__json_item(j);
         axp__json_text(j, "name", k->name);
         axp__json_u64(j, "n", k->n);
         axp__json_f64(j, "last", k->last);
@@ -458,7 +361,7 @@ static void put_counters(struct axp__json *j, const axp_view *v)
         axp__json_bool(j, "is_outside", k->is_outside);
         axp__json_end(j, '}');
     }
-    end_list(j);
+    axp__json_items_end(j);
 }
 
 /* What is known of the machine; 0: not. */
@@ -485,23 +388,23 @@ static void put_warnings(struct axp__json *j, const axp_view *v)
     axp__json_list(j, "warnings");
     for (size_t i = 0; i < v->n_warnings; i++) {
         const axp_warning *w = &v->warnings[i];
-        begin_item(j);
+        axp__json_item(j);
         axp__json_text(j, "code", w->code);
         axp__json_text(j, "name", w->name);
         axp__json_u64(j, "count", w->count);
         axp__json_text(j, "text", w->text);
         axp__json_end(j, '}');
     }
-    end_list(j);
+    axp__json_items_end(j);
 }
 
 axp_status axp__emit_json(const axp_view *v, const axp_findings *f,
                           const axp_report_options *options, struct axp__out *o)
 {
     static void (*const sections[])(struct axp__json *, const axp_view *) = {
-        put_ops,       put_functions, put_tree,    put_memory,
-        put_heap,      put_steps,     put_threads, put_waits,
-        put_processes, put_tracks,    put_counters};
+        put_ops,        put_functions, put_tree,    put_memory,
+        axp__json_heap, put_steps,     put_threads, put_waits,
+        put_processes,  put_tracks,    put_counters};
     struct axp__json j = {.o = o, .is_airy = true};
     axp__json_begin(&j, '{');
     axp__json_line(&j, "  ");

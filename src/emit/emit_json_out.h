@@ -40,4 +40,17 @@ void axp__json_known(struct axp__json *j, const char *name, bool is_known,
 void axp__json_text(struct axp__json *j, const char *name, const char *text);
 void axp__json_bool(struct axp__json *j, const char *name, bool value);
 
+/* A record of a list, on a line of its own; and the list's end. */
+static inline void axp__json_item(struct axp__json *j)
+{
+    axp__json_line(j, "    ");
+    axp__json_begin(j, '{');
+}
+
+static inline void axp__json_items_end(struct axp__json *j)
+{
+    if (j->has_member) axp__out_text(j->o, "\n  ");
+    axp__json_end(j, ']');
+}
+
 #endif

@@ -364,6 +364,27 @@ static void put_all(struct axp__pf *p)
                        AXP__R_OPEN, true);
 }
 
+static void put_heap_at(struct axp__pf *p, uint64_t uuid, axp_ns at,
+                        uint64_t bytes)
+{
+    size_t event = axp__pf_begin_event(p, AXP__PF_COUNTER, uuid, at);
+    axp__pb_u64(p->m, 30, bytes);
+    axp__pf_end_event(p, event);
+}
+
+/* What was live of it, highest and lowest in turn. */
+static void put_heap(struct axp__pf *p)
+{
+    if (!p->v->n_heap_levels) return;
+    uint64_t uuid = axp__pf_counter_track(p, "heap", 0, 3);
+    for (size_t i = 0; i < p->v->n_heap_levels; i++) {
+        const axp_heap_level *l = &p->v->heap_levels[i];
+        put_heap_at(p, uuid, l->from, l->max_bytes);
+        if (l->min_bytes != l->max_bytes)
+            put_heap_at(p, uuid, l->from + (l->to - l->from) / 2, l->min_bytes);
+    }
+}
+
 static bool init(struct axp__pf *p)
 {
     size_t n = axp__stream_n_rows(p->s);
@@ -425,6 +446,7 @@ axp_status axp__emit_perfetto(const axp_view *v, struct axp__out *o)
     axp__pf_first_packets(&p);
     axp__pf_rows(&p);
     put_all(&p);
+    put_heap(&p);
     status = axp__stream_status(p.s);
     if (!status) status = axp__pf_samples(&p);
     if (!status && has_failed(&p))

@@ -3,7 +3,9 @@
  * with its self time, calls, declared FLOPs and bytes, and bytes allocated;
  * one for each name that holds memory, under "[memory]"; and one for what was
  * allocated outside of scopes. Where an allocator was looked at, its places are
- * what memory is of: scopes, and below them the functions of their stacks.
+ * what memory is of: scopes, and below them the functions of their stacks; and
+ * there are blocks, what was held at the peak, and blocks that were freed before
+ * their thread allocated again, beside the bytes.
  *
  * A function and a location are one name each. The fields of a Profile may
  * come in any order: samples are written as they are met, then the names.
@@ -21,7 +23,8 @@
 #include "model/model_functions.h"
 #include "record/record_thread.h"
 
-#define N_VALUES 6
+#define N_VALUES 10 /* the last four where an allocator was looked at */
+#define N_WITHOUT 6
 #define N_KNOWN 1024u
 
 struct function {
@@ -141,9 +144,20 @@ static bool init_functions(struct pprof *p)
 
 /* String 1 … are the fixed ones below, then a name and a file a function. */
 static const char *const fixed_strings[] = {
-    "wall",  "nanoseconds", "calls",       "count",
-    "flops", "bytes",       "alloc_space", "inuse_space"};
+    "wall",          "nanoseconds",   "calls",       "count",
+    "flops",         "bytes",         "alloc_space", "inuse_space",
+    "alloc_objects", "inuse_objects", "peak_space",  "temporary_objects"};
 #define N_FIXED (sizeof fixed_strings / sizeof *fixed_strings)
+
+static size_t n_values(const struct pprof *p)
+{
+    return p->v->heap.is_seen ? N_VALUES : N_WITHOUT;
+}
+
+static size_t n_fixed(const struct pprof *p)
+{
+    return N_FIXED - (N_VALUES - n_values(p));
+}
 
 static void put_string(struct pprof *p, const char *text)
 {
@@ -155,7 +169,7 @@ static void put_functions(struct pprof *p)
 {
     for (uint64_t i = 1; i <= p->n_functions; i++) {
         const struct function *f = &p->functions[i - 1];
-        uint64_t name = N_FIXED + 2 * i;
+        uint64_t name = n_fixed(p) + 2 * i;
         size_t at = axp__pb_begin(p->m, 5);
         axp__pb_u64(p->m, 1, i);
         axp__pb_u64(p->m, 2, name);
@@ -174,7 +188,7 @@ static void put_functions(struct pprof *p)
         put_message(p);
     }
     put_string(p, "");
-    for (size_t i = 0; i < N_FIXED; i++)
+    for (size_t i = 0; i < n_fixed(p); i++)
         put_string(p, fixed_strings[i]);
     put_string(p, p->v->capture->title); /* of the mapping */
     for (size_t i = 0; i < p->n_functions; i++) {
@@ -201,7 +215,7 @@ static void put_sample(struct pprof *p, const uint64_t *path, size_t n,
         axp__pb_raw(p->m, path[i]);
     axp__pb_end(p->m, at);
     at = axp__pb_begin(p->m, 2);
-    for (size_t i = 0; i < N_VALUES; i++)
+    for (size_t i = 0; i < n_values(p); i++)
         axp__pb_raw(p->m, values[i] < INT64_MAX ? values[i] : INT64_MAX);
     axp__pb_end(p->m, at);
     axp__pb_end(p->m, sample);
@@ -303,7 +317,17 @@ static void put_place(struct pprof *p, const axp_heap_place *place)
         path[n++] = function_of(p, place->scopes[i], NULL);
     if (!n) path[n++] = function_of(p, "[heap]", NULL);
     const uint64_t values[N_VALUES] = {
-        0, 0, 0, 0, place->total_allocated, place->current_bytes};
+        0,
+        0,
+        0,
+        0,
+        place->total_allocated,
+        place->current_bytes,
+        place->n_allocs,
+        place->current_blocks,
+        place->at_peak_bytes,
+        place->n_temporary,
+    };
     if (!p->has_failed) put_sample(p, path, n, values);
 }
 
@@ -328,9 +352,10 @@ static size_t count_heap(const axp_view *v)
 
 static void put_head(struct pprof *p)
 {
-    static const uint8_t types[N_VALUES][2] = {{1, 2}, {3, 4}, {5, 4},
-                                               {6, 6}, {7, 6}, {8, 6}};
-    for (size_t i = 0; i < N_VALUES; i++) {
+    static const uint8_t types[N_VALUES][2] = {{1, 2},  {3, 4}, {5, 4}, {6, 6},
+                                               {7, 6},  {8, 6}, {9, 4}, {10, 4},
+                                               {11, 6}, {12, 4}};
+    for (size_t i = 0; i < n_values(p); i++) {
         size_t at = axp__pb_begin(p->m, 1);
         axp__pb_u64(p->m, 1, types[i][0]);
         axp__pb_u64(p->m, 2, types[i][1]);
@@ -343,7 +368,7 @@ static void put_head(struct pprof *p)
     axp__pb_u64(p->m, 14, 1); /* default_sample_type: wall */
     size_t mapping = axp__pb_begin(p->m, 3);
     axp__pb_u64(p->m, 1, 1);
-    axp__pb_u64(p->m, 5, N_FIXED + 1);
+    axp__pb_u64(p->m, 5, n_fixed(p) + 1);
     for (unsigned field = 7; field <= 9; field++) /* has all but inlines */
         axp__pb_u64(p->m, field, 1);
     axp__pb_end(p->m, mapping);

@@ -63,7 +63,9 @@ static void put_left(struct axp__text *t, const axp_heap *h,
                      struct axp__heap_group *g, size_t n)
 {
     static const struct axp__column columns[] = {
-        {"not freed", true, 0}, {"bytes", false, 0}, {"blocks", false, 0}};
+        {"not freed", true, 0}, {"bytes", false, 0}, {"blocks", false, 0},
+        {"from", false, 1}, /* when they were allocated */
+        {"until", false, 1},    {"thread", false, 2}};
     uint64_t rest = 0;
     size_t shown = 0, left = 0;
     char text[32];
@@ -81,6 +83,13 @@ static void put_left(struct axp__text *t, const axp_heap *h,
         axp__cell *cells = axp__table_row(table, g[i].text);
         axp__short_bytes(cells[0], g[i].current_bytes);
         axp__short_count(cells[1], g[i].current_blocks);
+        axp__short_ns(cells[2], g[i].first_at);
+        axp__short_ns(cells[3], g[i].last_at);
+        if (g[i].thread_id)
+            snprintf(cells[4], AXP__CELL, "%llu",
+                     (unsigned long long)g[i].thread_id);
+        else
+            snprintf(cells[4], AXP__CELL, "several");
         shown++;
     }
     axp__out_char(t->o, '\n');
@@ -97,6 +106,23 @@ static int by_allocs(const void *a, const void *b)
     return strcmp(x->text, y->text);
 }
 
+/* Below how long half of those that went had lived; "": none is known. */
+static void put_median(axp__cell out, const uint64_t lived[AXP_HEAP_AGES])
+{
+    static const char *const texts[AXP_HEAP_AGES] = {
+        "< 10 us",  "< 100 us", "< 1 ms", "< 10 ms",
+        "< 100 ms", "< 1 s",    "< 10 s", "longer"};
+    uint64_t all = 0, sum = 0;
+    for (size_t i = 0; i < AXP_HEAP_AGES; i++)
+        all += lived[i];
+    for (size_t i = 0; i < AXP_HEAP_AGES && all; i++) {
+        sum += lived[i];
+        if (sum < all - all / 2) continue;
+        snprintf(out, AXP__CELL, "%s", texts[i]);
+        return;
+    }
+}
+
 /* Who allocates all the time, whatever is held: that takes time, not memory. */
 static void put_often(struct axp__text *t, const axp_heap *h,
                       struct axp__heap_group *g, size_t n)
@@ -105,7 +131,8 @@ static void put_often(struct axp__text *t, const axp_heap *h,
         {"allocated most often", true, 0},
         {"blocks", false, 0},
         {"freed at once", false, 0},
-        {"bytes", false, 0}};
+        {"bytes", false, 0},
+        {"half live", true, 1}};
     if (h->n_allocs < FEW_BLOCKS) return;
     qsort(g, n, sizeof *g, by_allocs);
     struct axp__table *table = axp__table_create(
@@ -117,6 +144,7 @@ static void put_often(struct axp__text *t, const axp_heap *h,
         axp__short_count(cells[0], g[i].n_allocs);
         axp__short_count(cells[1], g[i].n_temporary);
         axp__short_bytes(cells[2], g[i].total_allocated);
+        put_median(cells[3], g[i].lived);
     }
     axp__out_char(t->o, '\n');
     axp__table_print(t, table);

@@ -406,6 +406,38 @@ static void read_heap(struct reader *r)
     r->c->heap = heap;
 }
 
+/* By time, and none in another. */
+static bool read_levels(struct reader *r)
+{
+    struct axp__capture *c = r->c;
+    uint64_t n = r->table[AXP__T_LEVEL].n, end = c->start_ticks;
+    c->levels = take(r, n, sizeof *c->levels);
+    if (!c->levels) return false;
+    READ(r, LEVEL, c->levels, n);
+    for (uint64_t i = 0; i < n && !r->is_damaged; i++) {
+        const struct axp__cap_level *l = &c->levels[i];
+        bool is_next = l->at_ticks - c->start_ticks >= end - c->start_ticks;
+        end = l->at_ticks + l->length_ticks;
+        if (!is_next || end <= l->at_ticks || l->min_bytes > l->max_bytes)
+            r->is_damaged = true;
+    }
+    c->n_levels = (size_t)n;
+    return true;
+}
+
+static bool read_notes(struct reader *r)
+{
+    struct axp__capture *c = r->c;
+    uint64_t n = r->table[AXP__T_NOTE].n;
+    c->notes = take(r, n, sizeof *c->notes);
+    if (!c->notes) return false;
+    READ(r, NOTE, c->notes, n);
+    for (uint64_t i = 0; i < n && !r->is_damaged; i++)
+        if (!is_name(c->notes[i].place)) r->is_damaged = true;
+    c->n_notes = (size_t)n;
+    return true;
+}
+
 static bool read_rows(struct reader *r)
 {
     struct axp__capture *c = r->c;
@@ -432,7 +464,8 @@ enum axp__image_result axp__image_read(struct axp__capture *c,
     if (c->rate_mult == 0) r->is_damaged = true;
     bool ok =
         r->is_damaged || (read_rows(r) && read_lanes(r) && read_steps(r) &&
-                          read_live(r) && read_domains(r) && read_warnings(r));
+                          read_live(r) && read_domains(r) && read_levels(r) &&
+                          read_notes(r) && read_warnings(r));
     check_step_pages(r);
     read_heap(r);
     free(r->is_op);

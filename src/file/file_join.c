@@ -121,7 +121,7 @@ static bool take_arrays(struct join *j)
 {
     struct axp__capture *c = j->c;
     size_t rows = 0, lanes = 0, chunks = 0, live = 0, warnings = 2;
-    size_t domains = 0, samples = 0, states = 0;
+    size_t domains = 0, samples = 0, states = 0, levels = 0, notes = 0;
     for (size_t i = 0; i < j->n_parts; i++) {
         const struct axp__capture *p = j->parts[i].capture;
         rows += p->n_rows;
@@ -129,6 +129,8 @@ static bool take_arrays(struct join *j)
         chunks += p->n_chunks;
         live += p->n_live;
         domains += p->n_domains;
+        levels += p->n_levels;
+        notes += p->n_notes;
         samples += p->n_samples;
         states += p->n_states;
         warnings += p->n_warnings;
@@ -139,11 +141,14 @@ static bool take_arrays(struct join *j)
     c->chunks = axp__cap_take(c, chunks, sizeof *c->chunks);
     c->live = axp__cap_take(c, live, sizeof *c->live);
     c->domains = axp__cap_take(c, domains, sizeof *c->domains);
+    c->levels = axp__cap_take(c, levels, sizeof *c->levels);
+    c->notes = axp__cap_take(c, notes, sizeof *c->notes);
     c->warnings = axp__cap_take(c, warnings, sizeof *c->warnings);
     c->samples = axp__cap_take(c, samples, sizeof *c->samples);
     c->states = axp__cap_take(c, states, sizeof *c->states);
     return c->processes && c->rows && c->lanes && c->chunks && c->live &&
-           c->domains && c->warnings && c->samples && c->states;
+           c->domains && c->levels && c->notes && c->warnings && c->samples &&
+           c->states;
 }
 
 static void add_live(struct join *j, size_t i)
@@ -203,6 +208,28 @@ static void add_heap(struct axp__capture *c, const struct axp__shift *s,
     to->failed_ticks = from.failed_ticks;
 }
 
+static void add_notes(struct join *j, size_t i)
+{
+    struct axp__capture *c = j->c;
+    const struct axp__capture *p = j->parts[i].capture;
+    for (size_t k = 0; k < p->n_notes; k++) {
+        c->notes[c->n_notes] = p->notes[k];
+        axp__shift_note(j->shift[i], &c->notes[c->n_notes++]);
+    }
+}
+
+static void add_levels(struct join *j, size_t i)
+{
+    struct axp__capture *c = j->c;
+    const struct axp__capture *p = j->parts[i].capture;
+    for (size_t k = 0; k < p->n_levels; k++) {
+        struct axp__cap_level *to = &c->levels[c->n_levels++];
+        *to = p->levels[k];
+        axp__shift_level(j->shift[i], to);
+        to->process = (uint32_t)i;
+    }
+}
+
 static void add_warning(struct axp__capture *c, struct axp__cap_warning w)
 {
     for (size_t i = 0; i < c->n_warnings; i++)
@@ -255,6 +282,8 @@ static bool add_part(struct join *j, size_t i)
     add_live(j, i);
     if (!add_domains(j, i)) return false;
     add_heap(c, s, p->heap);
+    add_levels(j, i);
+    add_notes(j, i);
     for (size_t k = 0; k < p->n_warnings; k++) {
         struct axp__cap_warning w = p->warnings[k];
         w.name = w.name ? axp__shift_name(s, w.name) : 0;

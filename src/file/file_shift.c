@@ -193,6 +193,7 @@ static void shift_small(const struct axp__shift *s, struct axp__cap_lane *lane)
 
 static void shift_places(const struct axp__shift *s, struct axp__cap_lane *lane)
 {
+    bool is_track = false;
     for (uint32_t i = 0; i < lane->n_places; i++) {
         struct axp__cap_place *r = &lane->places[i];
         AXP__FIELDS_PLACE(SHIFT)
@@ -203,6 +204,18 @@ void axp__shift_heap(const struct axp__shift *s, struct axp__cap_heap *r)
 {
     bool is_track = false;
     AXP__FIELDS_HEAP(SHIFT)
+}
+
+void axp__shift_note(const struct axp__shift *s, struct axp__cap_note *r)
+{
+    bool is_track = false;
+    AXP__FIELDS_NOTE(SHIFT)
+}
+
+void axp__shift_level(const struct axp__shift *s, struct axp__cap_level *r)
+{
+    bool is_track = false;
+    AXP__FIELDS_LEVEL(SHIFT)
 }
 
 void axp__shift_live(const struct axp__shift *s, struct axp__cap_live *r)

@@ -78,6 +78,8 @@ void axp__shift_samples(struct axp__shift *s, uint32_t host,
 void axp__shift_row(const struct axp__shift *s, struct axp__cap_row *r);
 void axp__shift_live(const struct axp__shift *s, struct axp__cap_live *r);
 void axp__shift_heap(const struct axp__shift *s, struct axp__cap_heap *r);
+void axp__shift_note(const struct axp__shift *s, struct axp__cap_note *r);
+void axp__shift_level(const struct axp__shift *s, struct axp__cap_level *r);
 bool axp__shift_lane(const struct axp__shift *s, struct axp__capture *c,
                      const struct axp__cap_lane *from,
                      struct axp__cap_lane *to);

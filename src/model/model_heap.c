@@ -10,6 +10,7 @@
  *          below 0 is 0.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "model/model_view.h"
 #include "wire/wire_place.h"
@@ -21,6 +22,21 @@ static int by_name(const void *a, const void *b)
 {
     const struct axp__cap_place *x = a, *y = b;
     return (x->name > y->name) - (x->name < y->name);
+}
+
+static void add_times(struct axp__cap_place *to,
+                      const struct axp__cap_place *more)
+{
+    for (unsigned i = 0; i < AXP_HEAP_AGES; i++)
+        to->lived[i] += more->lived[i];
+    if (!more->n_rows) return;
+    bool is_other = to->n_rows && to->row != more->row;
+    if (!to->n_rows || more->first_ticks < to->first_ticks)
+        to->first_ticks = more->first_ticks;
+    if (!to->n_rows || more->last_ticks > to->last_ticks)
+        to->last_ticks = more->last_ticks;
+    to->row = more->row;
+    to->n_rows = is_other || to->n_rows > 1 || more->n_rows > 1 ? 2 : 1;
 }
 
 /* One record a place, sorted by name; malloc. */
@@ -53,6 +69,7 @@ static struct axp__cap_place *all_places(const struct axp__capture *c,
         to->growth_late += all[i].growth_late;
         to->step_allocs += all[i].step_allocs;
         to->step_bytes += all[i].step_bytes;
+        add_times(to, &all[i]);
     }
     *count = kept;
     return all;
@@ -126,6 +143,19 @@ static size_t count_scopes(const axp_view *v, const struct axp__cap_place *all,
     return sum;
 }
 
+static void set_times(const axp_view *v, const struct axp__cap_place *p,
+                      axp_heap_place *to)
+{
+    const struct axp__cap_row *row =
+        p->n_rows == 1 ? axp__view_row(v, p->row) : NULL;
+    memcpy(to->lived, p->lived, sizeof to->lived);
+    if (!p->n_rows) return;
+    to->first_at = axp__view_time(v, p->first_ticks);
+    to->last_at = axp__view_time(v, p->last_ticks);
+    if (to->last_at < to->first_at) to->last_at = to->first_at;
+    to->thread_id = row ? row->tid : 0;
+}
+
 static void add_place(axp_view *v, const struct axp__cap_place *p,
                       const char **scopes)
 {
@@ -145,6 +175,7 @@ static void add_place(axp_view *v, const struct axp__cap_place *p,
     to->current_bytes = less(to->total_allocated, freed);
     to->current_blocks = less(to->n_allocs, to->n_frees);
     set_where(v, p->name, to, scopes);
+    set_times(v, p, to);
     h->current_bytes += to->current_bytes;
     h->current_blocks += to->current_blocks;
     h->total_allocated += to->total_allocated;
@@ -155,14 +186,36 @@ static void add_place(axp_view *v, const struct axp__cap_place *p,
     if (!h->n_failed) h->peak_bytes += to->at_peak_bytes;
 }
 
+struct named {
+    axp_heap_place place;
+    uint32_t name;
+};
+
 static int by_at_peak(const void *a, const void *b)
 {
-    const axp_heap_place *x = a, *y = b;
+    const axp_heap_place *x = &((const struct named *)a)->place;
+    const axp_heap_place *y = &((const struct named *)b)->place;
     if (x->at_peak_bytes != y->at_peak_bytes)
         return x->at_peak_bytes < y->at_peak_bytes ? 1 : -1;
     if (x->total_allocated != y->total_allocated)
         return x->total_allocated < y->total_allocated ? 1 : -1;
     return (x->stack > y->stack) - (x->stack < y->stack);
+}
+
+/* Their names are kept with them. */
+static bool sort_places(axp_view *v, const struct axp__cap_place *all, size_t n)
+{
+    struct named *sorted = malloc((n + 1) * sizeof *sorted);
+    if (!sorted) return false;
+    for (size_t i = 0; i < n; i++)
+        sorted[i] = (struct named){v->heap_places[i], all[i].name};
+    qsort(sorted, n, sizeof *sorted, by_at_peak);
+    for (size_t i = 0; i < n; i++) {
+        v->heap_places[i] = sorted[i].place;
+        v->heap_names[i] = sorted[i].name;
+    }
+    free(sorted);
+    return true;
 }
 
 static void set_totals(axp_view *v, const struct axp__cap_heap *from)
@@ -193,16 +246,17 @@ bool axp__view_make_heap(axp_view *v)
     struct axp__cap_place *all = all_places(c, &n);
     if (!all) return false;
     v->heap_places = calloc(n + 1, sizeof *v->heap_places);
+    v->heap_names = calloc(n + 1, sizeof *v->heap_names);
     v->heap_scopes =
         calloc(count_scopes(v, all, n) + 1, sizeof *v->heap_scopes);
     const char **scopes = v->heap_scopes;
-    bool ok = v->heap_places && scopes;
+    bool ok = v->heap_places && v->heap_names && scopes;
     if (ok) set_totals(v, &c->heap);
     for (size_t i = 0; ok && i < n; i++) {
         add_place(v, &all[i], scopes);
         scopes += v->heap_places[i].n_scopes;
     }
-    if (ok) qsort(v->heap_places, n, sizeof *v->heap_places, by_at_peak);
+    ok = ok && sort_places(v, all, n);
     free(all);
     return ok;
 }

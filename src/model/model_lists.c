@@ -158,6 +158,23 @@ size_t axp_view_heap_places_sized(const axp_view *v, axp_heap_place *out,
              : 0;
 }
 
+size_t axp_view_heap_levels_sized(const axp_view *v, axp_heap_level *out,
+                                  size_t cap, size_t size)
+{
+    struct place p = {out, cap, size};
+    return v ? put_all(p, v->heap_levels, v->n_heap_levels,
+                       sizeof *v->heap_levels)
+             : 0;
+}
+
+size_t axp_view_heap_kept_sized(const axp_view *v, axp_heap_kept *out,
+                                size_t cap, size_t size)
+{
+    struct place p = {out, cap, size};
+    return v ? put_all(p, v->heap_kept, v->n_heap_kept, sizeof *v->heap_kept)
+             : 0;
+}
+
 size_t axp_view_leaks_sized(const axp_view *v, axp_leak *out, size_t cap,
                             size_t size)
 {

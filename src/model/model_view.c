@@ -25,6 +25,7 @@ axp_view *axp__view_make(struct axp__capture *capture)
     if (v->stack_names && axp__view_make_index(v) && axp__view_make_lives(v) &&
         axp__view_make_ops(v) && axp__view_make_tree(v) &&
         axp__view_make_memory(v) && axp__view_make_heap(v) &&
+        axp__view_make_levels(v) && axp__view_make_kept(v) &&
         axp__view_make_rows(v) && axp__view_make_rest(v) &&
         axp__view_make_events(v) && axp__view_make_warnings(v))
         return v;
@@ -81,6 +82,9 @@ void axp_view_destroy(axp_view *v)
     free(v->leaks);
     free(v->heap_places);
     free(v->heap_scopes);
+    free(v->heap_names);
+    free(v->heap_levels);
+    free(v->heap_kept);
     free(v->threads);
     free(v->tracks);
     free(v->counters);

@@ -72,6 +72,11 @@ struct axp_view {
     axp_heap_place *heap_places; /* by at_peak_bytes */
     size_t n_heap_places;
     const char **heap_scopes; /* of all of them */
+    uint32_t *heap_names;     /* of the places */
+    axp_heap_level *heap_levels;
+    size_t n_heap_levels;
+    axp_heap_kept *heap_kept; /* largest first */
+    size_t n_heap_kept;
     axp_step_stats steps;
     struct axp__life *lives;  /* of the capture's rows */
     axp_thread_info *threads; /* of the program, that recorded or were seen */
@@ -175,6 +180,8 @@ bool axp__view_make_ops(axp_view *v);
 bool axp__view_make_tree(axp_view *v);
 bool axp__view_make_memory(axp_view *v);
 bool axp__view_make_heap(axp_view *v);
+bool axp__view_make_levels(axp_view *v);
+bool axp__view_make_kept(axp_view *v); /* after the heap */
 bool axp__view_make_rows(axp_view *v); /* threads, tracks */
 void axp__view_sort_states(axp_view *v);
 /* When a thread ended, as the scheduler tells; 0: it does not. */

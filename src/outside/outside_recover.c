@@ -78,6 +78,8 @@ static struct axp__copy_source source_of(const struct tally *t)
                                      .most_pages =
                                          t->m->n_backed / 512 + AXP__HIST_PAGES,
                                      .heap_now = t->m->heap_now,
+                                     .start_ticks = t->m->c->start_ticks,
+                                     .when_shift = t->m->when_shift,
                                      .most_tries = 1};
 }
 
@@ -372,6 +374,23 @@ static bool get_domains(struct axp__spooled *m, const struct axp__prof *p)
     return true;
 }
 
+static const struct axp__stretch *level_part(void *ctx,
+                                             const struct axp__stretch *part)
+{
+    return axp__spooled_at(ctx, part, AXP__LEVEL_PART_BYTES);
+}
+
+/* What it allocated last may be all that is known of when it ended. */
+static bool get_levels(struct axp__spooled *m, const struct axp__prof *p)
+{
+    struct axp__capture *c = m->c;
+    if (!axp__heap_copy_level(c, &p->heap, level_part, m)) return false;
+    uint64_t last = c->n_levels ? c->levels[c->n_levels - 1].at_ticks : 0;
+    if (last > c->end_ticks) c->end_ticks = last;
+    return axp__notes_copy(
+        c, axp__spooled_at(m, p->heap.notes.at, AXP__NOTES_BYTES));
+}
+
 static bool get_prof(struct axp__spooled *m)
 {
     struct axp__capture *c = m->c;
@@ -398,8 +417,9 @@ static bool get_prof(struct axp__spooled *m)
         c->end_ticks = p->end_ticks; /* not that of its last event */
     axp__heap_copy(&c->heap, &p->heap);
     m->heap_now = axp__heap_now(&p->heap);
+    m->when_shift = axp__heap_when_shift(&p->heap);
     if (!axp__warnings_copy(c, p) || !get_lanes(m, p, epoch) ||
-        !get_domains(m, p) || !axp__spooled_chunks(m) ||
+        !get_domains(m, p) || !axp__spooled_chunks(m) || !get_levels(m, p) ||
         !axp__spooled_stacks(m, &p->stacks))
         return false;
     for (size_t i = 0; i < c->n_rows; i++)

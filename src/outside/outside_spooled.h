@@ -26,8 +26,9 @@ struct axp__spooled {
     struct axp__cap_name *names;
     uint32_t n_names;
     uint32_t epoch;
-    uint64_t heap_now; /* tally_heap.h */
-    uint64_t n_left;   /* records that may still be followed */
+    uint64_t heap_now;   /* tally_heap.h … */
+    uint32_t when_shift; /* … too */
+    uint64_t n_left;     /* records that may still be followed */
     struct axp__capture *c;
     uint64_t *n_chunks; /* by row: see struct axp__recovered … */
     size_t n_merged_rows;

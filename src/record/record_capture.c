@@ -123,6 +123,8 @@ static bool copy_lane(struct axp__capture *c, const struct axp__lane *lane,
     struct axp__cap_lane *to = &c->lanes[c->n_lanes];
     struct axp__copy_source from = axp__copy_from(&lane->tally, true);
     from.heap_now = axp__heap_now(&lane->p->heap);
+    from.start_ticks = c->start_ticks;
+    from.when_shift = axp__heap_when_shift(&lane->p->heap);
     struct open open = {0};
     to->row = row;
     to->is_track = lane->track != 0;
@@ -312,6 +314,13 @@ static void copy_clock(struct axp__capture *c, const struct axp__prof *p)
     c->clock.realtime_ns = p->tape->trace.head.clock.realtime_ns;
 }
 
+static const struct axp__stretch *level_part(void *ctx,
+                                             const struct axp__stretch *part)
+{
+    (void)ctx;
+    return part;
+}
+
 static bool fill(struct axp__capture *c, struct axp__prof *p, bool with_words)
 {
     uint64_t gate = axp__get(&p->gate);
@@ -335,6 +344,8 @@ static bool fill(struct axp__capture *c, struct axp__prof *p, bool with_words)
         (with_words && !copy_chunks(c, p, (uint32_t)(gate >> 8))) ||
         ((with_words || axp__get(&p->heap.is_seen)) &&
          !axp__capture_stacks(c, p)) ||
+        !axp__heap_copy_level(c, &p->heap, level_part, NULL) ||
+        !axp__notes_copy(c, axp__get_acquire(&p->heap.notes.at)) ||
         !axp__warnings_copy(c, p))
         return false;
     axp__heap_copy(&c->heap, &p->heap);

@@ -41,7 +41,7 @@ static void forget(struct axp__prof *p)
     p->memory = (struct axp__memory){.budget = &p->budget};
     p->domains = NULL;
     p->stacks = (struct axp__stacks){0};
-    axp__heap_init(&p->heap, p->heap.machine_bytes);
+    axp__heap_init(&p->heap, p->heap.machine_bytes, &p->budget);
     p->asyncs = (struct axp__lookup){.budget = &p->budget};
     p->blocks = (struct axp__shadow){.rest = p->asyncs};
     for (int i = 0; i < AXP__N_WARNINGS; i++)

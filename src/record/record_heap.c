@@ -4,7 +4,7 @@
  * Each block counts at its place (wire_place.h) on the thread that allocates or
  * frees it, and in one total with an exact peak (tally_heap.h). Where it is and
  * what it is of is in a shadow of the heap. Nothing is written to the timeline,
- * and no clock is read but at a new peak.
+ * and the clock is read seldom (record_heap_time.c).
  *
  * Usual    a place that this lane came to before, found by the hash of its
  *          stack and the innermost scope; a block whose cells are there. Some
@@ -21,44 +21,12 @@
 
 #include "os/os_map.h"
 #include "record/record_memory.h"
-#include "tally/tally_stacks.h"
 #include "wire/wire_place.h"
-#include "wire/wire_stack.h"
 
 #include "axprof/axprof_adapter.h"
 
 #define MEMO_SHIFT 51 /* of a key: 8192 memos */
-#define MOST_PLACES (1u << 17)
-#define MOST_FRAMES 64u
-#define NOWHERE "1:0:" /* AXP__STACK_NO_ROOM */
 _Static_assert(AXP__HEAP_MEMOS == 1u << (64 - MEMO_SHIFT), "memos");
-
-struct stack {
-    const uint64_t *frames;
-    uint32_t n;
-    uint64_t hash;
-};
-
-/* A large program has several 100,000 stacks that allocate, most of them once,
- * while it starts: the more places there are, the fewer frames a new one has,
- * and small blocks have fewer sooner. So there is room left for what comes
- * later, and frames that nobody wants are not looked for. */
-static uint32_t depths[2] = {MOST_FRAMES, MOST_FRAMES}; /* small, large */
-
-static void set_depths(uint64_t n_places)
-{
-    uint32_t part = (uint32_t)(n_places / (MOST_PLACES / 16));
-    axp__put(&depths[0], part < 1   ? MOST_FRAMES
-                         : part < 2 ? 8
-                         : part < 4 ? 4
-                                    : 2);
-    axp__put(&depths[1], part < 8 ? MOST_FRAMES : part < 14 ? 12 : 3);
-}
-
-const uint32_t *axp_heap_frames(void)
-{
-    return depths;
-}
 
 /* ---- in and out ------------------------------------------------------------------- */
 
@@ -76,6 +44,11 @@ static inline struct axp__lane *enter_hot(void)
     return NULL;
 }
 
+struct axp__lane *axp__heap_enter_lane(void)
+{
+    return enter_hot();
+}
+
 static bool has_purse(struct axp__lane *lane)
 {
     if (lane->heap_purse) return true;
@@ -84,6 +57,8 @@ static bool has_purse(struct axp__lane *lane)
             axp__map(AXP__HEAP_MEMOS * sizeof(struct axp__heap_memo));
     if (!lane->heap_memos) return false;
     lane->heap_purse = axp__heap_join(&lane->p->heap);
+    if (lane->heap_purse)
+        axp__heap_told_begin(&lane->heap_told, lane->heap_purse);
     if (!axp__get(&lane->first_ticks)) { /* its row begins here */
         uint64_t now = axp__clock_ticks();
         axp__put(&lane->last_ticks, now);
@@ -140,58 +115,6 @@ static void leave_late(struct axp__lane *lane)
 
 /* ---- places ------------------------------------------------------------------------- */
 
-static uint32_t register_place(struct axp__heap *h,
-                               const struct axp__heap_place_parts *parts)
-{
-    const uint32_t type = AXP__KIND_FLAGS(AXP__KIND_PLACE);
-    char text[AXP__PLACE_TEXT];
-    axp__heap_place_put(text, parts);
-    uint32_t id = axp__name_find_of(type, text);
-    if (id) return id;
-    uint64_t n = axp__add(&h->n_places, 1);
-    if (n >= MOST_PLACES) {
-        axp__add(&h->n_places, -1);
-        return 0;
-    }
-    if (n % (MOST_PLACES / 16) == 0) set_depths(n);
-    id = axp__name_register_of(type, text, NULL);
-    return id > AXP__NAME_UNNAMED ? id : 0;
-}
-
-static uint32_t intern(struct axp__lane *lane, const struct stack *stack)
-{
-    uint8_t bytes[AXP__STACK_BYTES(MOST_FRAMES)];
-    struct axp__prof *p = lane->p;
-    uint32_t n = stack->n < MOST_FRAMES ? stack->n : MOST_FRAMES;
-    if (!n) return AXP__STACK_NONE;
-    size_t n_bytes = axp__stack_put(bytes, stack->frames, n);
-    return axp__stacks_intern(&p->stacks, &p->budget, bytes, (uint32_t)n_bytes);
-}
-
-static void add_scopes(struct axp__heap_place_parts *parts,
-                       const struct axp__tally *t)
-{
-    const struct axp__frame *f = t->top;
-    for (; f > t->frames && parts->n_scopes < AXP__PLACE_SCOPES; f--)
-        parts->scope[parts->n_scopes++] = f->node->name;
-}
-
-/* The name of where we are. Past the last one stacks are left out, and then
- * scopes too. */
-static uint32_t name_place(struct axp__lane *lane, const struct stack *stack)
-{
-    struct axp__heap *h = &lane->p->heap;
-    struct axp__heap_place_parts parts = {0};
-    parts.stack = axp__get(&h->n_places) < MOST_PLACES ? intern(lane, stack)
-                                                       : AXP__STACK_NO_ROOM;
-    add_scopes(&parts, &lane->tally);
-    uint32_t id = register_place(h, &parts);
-    if (id) return id;
-    axp__warn(lane->p, AXP__WARN_PLACES_FULL, 0);
-    return axp__name_register_of(AXP__KIND_FLAGS(AXP__KIND_PLACE), NOWHERE,
-                                 NULL);
-}
-
 static inline uint64_t key_of(const struct axp__lane *lane, uint64_t hash)
 {
     uint64_t path = lane->tally.top->node->path + lane->heap_era;
@@ -206,29 +129,35 @@ static inline struct axp__heap_memo *memo_at(const struct axp__lane *lane,
 
 /* Not where it should be: beside it, or made. */
 static __attribute__((noinline)) const struct axp__heap_memo *find_place(
-    struct axp__lane *lane, const struct stack *stack, uint64_t key)
+    struct axp__lane *lane, const axp_heap_stack *stack, uint64_t key)
 {
     struct axp__heap_memo *m = memo_at(lane, key), was = *m;
     struct axp__heap_memo *beside =
         &lane->heap_memos[(size_t)(m - lane->heap_memos) ^ 1];
     struct axp__heap_memo found = *beside;
     if (found.key != key) {
-        uint32_t id = name_place(lane, stack);
+        uint32_t id = axp__heap_name_place(lane, stack);
         found = (struct axp__heap_memo){
             .key = key, .place = axp__tally_place(&lane->tally, id), .id = id};
     }
     if (!found.place) return NULL;
+    if (!found.place->first_when) {
+        axp__heap_lane_first(lane, found.place);
+        lane->heap_noted_from = 0; /* this block is to be known */
+        lane->heap_weight = 1;
+    }
     *beside = was; /* which gives way */
     *m = found;
     return m;
 }
 
-static struct axp__heap_place *place_of(struct axp__lane *lane, uint32_t id)
+/* ---- over time ------------------------------------------------------------------------- */
+
+/* After the lane's part has changed. HOT */
+static inline void follow(struct axp__lane *lane)
 {
-    const struct axp__entry *e = axp__tally_peek(
-        &lane->tally, axp__path_of(AXP__OF_PLACES), AXP__LABEL(id));
-    return axp__likely(e != NULL) ? e->record
-                                  : axp__tally_place(&lane->tally, id);
+    if (axp__unlikely(!axp__heap_is_told(&lane->heap_told, lane->heap_purse)))
+        axp__heap_lane_tell(lane);
 }
 
 /* ---- blocks ---------------------------------------------------------------------------- */
@@ -238,7 +167,7 @@ static void count_free(struct axp__lane *lane, uint64_t address, uint64_t value)
     struct axp__heap *h = &lane->p->heap;
     uint64_t bytes = value >> AXP__NAME_BITS;
     struct axp__heap_place *p =
-        place_of(lane, (uint32_t)value % AXP__MAX_NAMES);
+        axp__heap_place_of(lane, (uint32_t)value % AXP__MAX_NAMES);
     if (axp__likely(p != NULL)) {
         axp__heap_place_save(p, axp__heap_now(h));
         axp__bump(&p->n_frees, 1);
@@ -247,6 +176,7 @@ static void count_free(struct axp__lane *lane, uint64_t address, uint64_t value)
             axp__bump(&p->n_temporary, 1);
     }
     axp__heap_lower(h, lane->heap_purse, bytes);
+    follow(lane);
 }
 
 /* False: there is no room to remember it. HOT */
@@ -267,7 +197,10 @@ static inline bool put_block(struct axp__lane *lane, uint64_t address,
     }
     switch (axp__shadow_put_slow(s, address, value, &old)) {
     case AXP__PUT_NEW: return true;
-    case AXP__PUT_REPLACED: count_free(lane, 0, old); return true;
+    case AXP__PUT_REPLACED:
+        if (old & AXP__VALUE_NOTED) old = axp__heap_unnote(lane, address, old);
+        count_free(lane, 0, old);
+        return true;
     case AXP__PUT_FULL: break;
     }
     axp__add(&lane->p->heap.n_missed, 1);
@@ -276,7 +209,7 @@ static inline bool put_block(struct axp__lane *lane, uint64_t address,
 
 /* In an entered lane. HOT */
 static inline void alloc_in(struct axp__lane *lane, uint64_t address,
-                            uint64_t bytes, const struct stack *stack)
+                            uint64_t bytes, const axp_heap_stack *stack)
 {
     struct axp__heap *h = &lane->p->heap;
     uint64_t key = key_of(lane, stack->hash);
@@ -290,7 +223,11 @@ static inline void alloc_in(struct axp__lane *lane, uint64_t address,
     axp__bump(&p->n_allocs, 1);
     axp__bump(&p->allocated_bytes, bytes);
     lane->heap_last = address;
+    if (axp__unlikely(bytes >= lane->heap_noted_from))
+        axp__heap_note(lane, address, bytes, m->id);
+    axp__put(&p->last_when, lane->heap_when);
     axp__heap_raise(h, lane->heap_purse, bytes);
+    follow(lane);
 }
 
 /* What a block was; false: it is not known. HOT */
@@ -298,6 +235,8 @@ static inline bool free_in(struct axp__lane *lane, uint64_t address,
                            uint64_t *value, bool is_moved)
 {
     if (!axp__shadow_take(&lane->p->heap.blocks, address, value)) return false;
+    if (axp__unlikely(*value & AXP__VALUE_NOTED))
+        *value = axp__heap_unnote(lane, address, *value);
     count_free(lane, is_moved ? 0 : address, *value);
     return true;
 }
@@ -308,7 +247,6 @@ static inline bool free_in(struct axp__lane *lane, uint64_t address,
 void axp_heap_alloc(const void *block, size_t bytes,
                     const axp_heap_stack *where)
 {
-    struct stack stack = {where->frames, where->n, where->hash};
     struct axp__lane *lane = enter_hot();
     bool is_late = false;
     if (axp__unlikely(!lane)) {
@@ -316,7 +254,7 @@ void axp_heap_alloc(const void *block, size_t bytes,
         if (is_late) lane = enter_late();
         if (!lane) return;
     }
-    alloc_in(lane, (uintptr_t)block, bytes, &stack);
+    alloc_in(lane, (uintptr_t)block, bytes, where);
     if (axp__unlikely(is_late))
         leave_late(lane);
     else
@@ -362,7 +300,7 @@ void axp_heap_keep(const void *block, axp_heap_block was)
     bool is_late;
     struct axp__lane *lane = was.place ? enter_slow(&is_late) : NULL;
     struct axp__heap_place *p =
-        lane ? place_of(lane, (uint32_t)was.place) : NULL;
+        lane ? axp__heap_place_of(lane, (uint32_t)was.place) : NULL;
     if (!lane) return;
     if (p &&
         put_block(lane, (uintptr_t)block, was.bytes, (uint32_t)was.place)) {
@@ -370,17 +308,17 @@ void axp_heap_keep(const void *block, axp_heap_block was)
         axp__bump(&p->n_frees, -(uint64_t)1);
         axp__bump(&p->freed_bytes, -was.bytes);
         axp__heap_raise(&lane->p->heap, lane->heap_purse, was.bytes);
+        follow(lane);
     }
     axp__leave(lane);
 }
 
 void axp_heap_failed(size_t bytes, const axp_heap_stack *where)
 {
-    struct stack stack = {where->frames, where->n, where->hash};
     bool is_late;
     struct axp__lane *lane = enter_slow(&is_late);
     if (!lane) return;
-    axp__heap_fail(&lane->p->heap, bytes, name_place(lane, &stack),
+    axp__heap_fail(&lane->p->heap, bytes, axp__heap_name_place(lane, where),
                    axp__clock_ticks());
     axp__leave(lane);
 }
@@ -406,12 +344,18 @@ void axp__heap_begin_lane(struct axp__lane *lane)
 {
     lane->heap_purse = NULL;
     lane->heap_last = 0;
+    lane->heap_noted_from = AXP__NOTE_LARGE;
+    lane->heap_when = 0;
     lane->heap_era++; /* what it remembers is of another time */
 }
 
 void axp__heap_leave(struct axp__lane *lane)
 {
-    if (lane->heap_purse) axp__purse_release(lane->heap_purse);
+    if (lane->heap_purse) {
+        axp__heap_lane_tell(
+            lane); /* who has the purse next begins with what it holds */
+        axp__purse_release(lane->heap_purse);
+    }
     lane->heap_purse = NULL;
 }
 
@@ -423,7 +367,7 @@ static uint32_t name_labelled(struct axp__heap *h, uint32_t place,
     if (!axp__heap_place_get(axp__name_at(place)->text, &parts)) return 0;
     if (parts.label == name) return 0;
     parts.label = name;
-    return register_place(h, &parts);
+    return axp__heap_register(h, &parts);
 }
 
 /* A block goes from one place to another. One that was there at the peak was
@@ -444,18 +388,25 @@ void axp__heap_label(struct axp__lane *lane, uint64_t address, uint32_t name)
     uint64_t value, old;
     if (!has_purse(lane) || !axp__shadow_take(&h->blocks, address, &value))
         return;
+    bool is_noted = value & AXP__VALUE_NOTED;
+    value &= ~AXP__VALUE_NOTED;
     uint64_t bytes = value >> AXP__NAME_BITS;
     uint32_t id = (uint32_t)value % AXP__MAX_NAMES;
     uint32_t labelled = name_labelled(h, id, name);
-    struct axp__heap_place *from = labelled ? place_of(lane, id) : NULL;
-    struct axp__heap_place *to = from ? place_of(lane, labelled) : NULL;
+    struct axp__heap_place *from =
+        labelled ? axp__heap_place_of(lane, id) : NULL;
+    struct axp__heap_place *to =
+        from ? axp__heap_place_of(lane, labelled) : NULL;
     if (to) {
         save_both(from, to, axp__heap_now(h), bytes);
         axp__bump(&from->n_allocs, -(uint64_t)1);
         axp__bump(&from->allocated_bytes, -bytes);
         axp__bump(&to->n_allocs, 1);
         axp__bump(&to->allocated_bytes, bytes);
+        if (!to->first_when) axp__heap_lane_first(lane, to);
+        axp__put(&to->last_when, lane->heap_when);
         value = bytes << AXP__NAME_BITS | labelled;
     }
     (void)axp__shadow_put(&h->blocks, address, value, &old);
+    if (is_noted) axp__heap_renote(lane, address, to ? labelled : id);
 }

@@ -102,6 +102,10 @@ struct axp__lane { /* what a scope touches lies in its first lines */
     struct axp__heap_memo *heap_memos;
     uint64_t heap_last; /* … and the block that it gave last */
     uint64_t heap_era;  /* part of the memos' keys */
+    struct axp__heap_told heap_told;
+    uint64_t heap_noted_from; /* blocks of so many bytes are known … */
+    uint32_t heap_weight;     /* … what the next one stands for … */
+    uint32_t heap_when;       /* … and the time: record_heap_time.c */
 
     struct axp__chunk *chunk; /* NULL: words go to the sink */
     uint64_t *words, *end;    /* where the present words begin and end */

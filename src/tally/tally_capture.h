@@ -65,6 +65,11 @@ struct axp__cap_place { /* parts of sums: each may be below 0 */
     /* Bytes a step that it held more, between the last two powers of two of
      * steps and since then; what it allocated a step, from the second on. */
     double growth_early, growth_late, step_allocs, step_bytes;
+    /* By how many threads: none, one, which is row, or 2: several. The first
+     * and the last time. */
+    uint32_t n_rows, row;
+    uint64_t first_ticks, last_ticks;
+    uint64_t lived[8]; /* axp__heap_ages */
 };
 #define AXP__LEAST_STEPS 8u /* of which these are said */
 
@@ -77,6 +82,19 @@ struct axp__cap_heap {
     uint64_t n_failed, failed_bytes, failed_ticks;
     uint32_t failed_place;
     uint64_t mapped_bytes, mapped_peak, n_mapped; /* beside the allocator */
+};
+
+/* What was live of it in a stretch of time in which that changed. */
+struct axp__cap_level {
+    uint64_t at_ticks, length_ticks;
+    uint64_t min_bytes, max_bytes, last_bytes;
+    uint32_t process; /* where recordings were joined: which; not in files */
+};
+
+/* A block of it that was live at the end and is known (tally_notes.h). */
+struct axp__cap_note {
+    uint64_t ticks, bytes;
+    uint32_t place, row, weight;
 };
 
 struct axp__cap_counter {
@@ -306,6 +324,9 @@ struct axp__capture {
         n_domains;
     uint64_t current_bytes, peak_bytes, peak_ticks; /* the host's */
     struct axp__cap_heap heap;
+    struct axp__cap_level *levels; /* by process, and by time */
+    struct axp__cap_note *notes;
+    size_t n_levels, n_notes;
     const char **devices; /* by number: axp__cap_device; NULL: none */
     struct axp__cap_stacks stacks[2]; /* by enum axp__cap_stack_table */
     struct axp__cap_module *modules;  /* all that were ever told */

@@ -177,12 +177,36 @@ static void copy_growth(struct axp__cap_place *to, struct axp__heap_place r,
         (double)(int64_t)(r.allocated_bytes - r.first_bytes) / (n_steps - 1);
 }
 
+static uint64_t ticks_of(const struct axp__copy_source *s, uint32_t when)
+{
+    if (!when || s->when_shift > AXP__HEAP_MOST_SHIFT) return s->start_ticks;
+    return s->start_ticks + ((uint64_t)(when - 1) << s->when_shift);
+}
+
+static void copy_times(struct axp__cap_place *to,
+                       const struct axp__heap_place *r,
+                       const struct axp__copy_source *s)
+{
+    const struct axp__heap_ages *ages =
+        at(s, axp__get_acquire(&r->ages), sizeof *ages);
+    uint32_t first = axp__get(&r->first_when), row = axp__get(&r->row);
+    bool is_one = first && row != AXP__ROW_SEVERAL;
+    to->first_ticks = ticks_of(s, first);
+    to->last_ticks = ticks_of(s, axp__get(&r->last_when));
+    to->n_rows = is_one ? 1 : first ? 2 : 0;
+    to->row = is_one ? row : 0;
+    for (unsigned i = 0; ages && i < AXP__AGES; i++)
+        to->lived[i] = axp__get(&ages->n[i]);
+}
+
 static void copy_place(struct axp__cap_place *to,
-                       const struct axp__heap_place *r, uint64_t heap_now)
+                       const struct axp__heap_place *r,
+                       const struct axp__copy_source *s)
 {
     AXP__FIELDS_PLACE(OWN)
-    to->at_peak_bytes = axp__heap_place_at_peak(r, (uint32_t)heap_now);
-    copy_growth(to, *r, (uint32_t)(heap_now >> 32));
+    to->at_peak_bytes = axp__heap_place_at_peak(r, (uint32_t)s->heap_now);
+    copy_growth(to, *r, (uint32_t)(s->heap_now >> 32));
+    copy_times(to, r, s);
 }
 
 /* ---- records ------------------------------------------------------------------------- */
@@ -256,6 +280,6 @@ void axp__copy_small(struct axp__cap_lane *to, const struct axp__copy_source *s)
     to->n_counters = k;
     k = 0;
     for (EACH(s, axp__heap_place, r, places, k, to->n_places))
-        copy_place(&to->places[k], r, s->heap_now);
+        copy_place(&to->places[k], r, s);
     to->n_places = k;
 }

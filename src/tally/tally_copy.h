@@ -22,10 +22,12 @@ struct axp__copy_source {
                       size_t bytes);
     const void *ctx; /* of at */
     const struct axp__lists *first;
-    uint64_t *n_left;    /* records that lists may still have; NULL: any */
-    uint64_t most_pages; /* of histograms */
-    uint64_t heap_now;   /* of the heap that its places are of */
-    uint32_t most_tries; /* to find a record that nobody changes meanwhile */
+    uint64_t *n_left;     /* records that lists may still have; NULL: any */
+    uint64_t most_pages;  /* of histograms */
+    uint64_t heap_now;    /* of the heap that its places are of … */
+    uint64_t start_ticks; /* … since when, and … */
+    uint32_t when_shift;  /* … how its times are stored (tally_heap.h) */
+    uint32_t most_tries;  /* to find a record that nobody changes meanwhile */
 };
 
 /* That of a tally in this process. is_changing: its owner goes on. */

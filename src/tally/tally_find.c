@@ -324,3 +324,14 @@ struct axp__heap_place *axp__tally_place(struct axp__tally *t, uint32_t name)
     e = add_entry(t, key, p, NULL, ref);
     return e->record;
 }
+
+struct axp__heap_ages *axp__tally_ages(struct axp__tally *t,
+                                       struct axp__heap_place *place)
+{
+    if (place->ages) return axp__arena_at(&t->arena, place->ages);
+    axp__ref ref =
+        axp__arena_alloc(&t->arena, sizeof(struct axp__heap_ages), 0);
+    if (!ref) return NULL;
+    axp__put_release(&place->ages, ref);
+    return axp__arena_at(&t->arena, ref);
+}

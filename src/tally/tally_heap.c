@@ -12,6 +12,9 @@
 /* How much memory following blocks may take, of the machine's. */
 #define PART_OF_MEMORY 16
 #define LEAST_LIMIT ((uint64_t)64 << 20)
+/* How much a thread's part moves before it is told. */
+#define LEAST_STEP ((uint64_t)64 << 10)
+#define PART_OF_PEAK 512
 
 static struct axp__book book_of(struct axp__heap *h)
 {
@@ -33,11 +36,13 @@ static void count_barriers(struct axp__heap *h)
         go_over_to_fences(h);
 }
 
-void axp__heap_init(struct axp__heap *h, uint64_t machine_bytes)
+void axp__heap_init(struct axp__heap *h, uint64_t machine_bytes,
+                    struct axp__budget *kept)
 {
     uint64_t limit = machine_bytes / PART_OF_MEMORY;
     *h = (struct axp__heap){
         .machine_bytes = machine_bytes,
+        .kept = kept,
         .sampled_bytes = h->sampled_bytes,
         .budget = {.limit_bytes = limit > LEAST_LIMIT ? limit : LEAST_LIMIT}};
     h->blocks.rest.budget = &h->budget;
@@ -47,7 +52,9 @@ void axp__heap_clear(struct axp__heap *h)
 {
     axp__shadow_clear(&h->blocks);
     axp__slab_clear(&h->slab, &h->budget);
-    axp__heap_init(h, h->machine_bytes);
+    axp__level_clear(&h->level, h->kept);
+    axp__notes_clear(&h->notes, h->kept);
+    axp__heap_init(h, h->machine_bytes, h->kept);
 }
 
 struct axp__purse *axp__heap_join(struct axp__heap *h)
@@ -98,6 +105,31 @@ void axp__heap_map(struct axp__heap *h, int64_t bytes)
         ;
     if (bytes > 0) axp__add(&h->n_mapped, 1);
     axp__put(&h->is_seen, 1);
+}
+
+/* ---- over time ------------------------------------------------------------------ */
+
+static void set_told(struct axp__heap_told *t, uint64_t net, uint64_t step)
+{
+    *t = (struct axp__heap_told){net, net - step, 2 * step};
+}
+
+void axp__heap_told_begin(struct axp__heap_told *t,
+                          const struct axp__purse *own)
+{
+    set_told(t, axp__get(&own->net), LEAST_STEP);
+}
+
+void axp__heap_tell(struct axp__heap *h, const struct axp__purse *own,
+                    struct axp__heap_told *t, uint64_t since_ticks)
+{
+    uint64_t net = axp__get(&own->net);
+    uint64_t step = axp__get(&h->all.peak_bytes) / PART_OF_PEAK;
+    int64_t now = __atomic_add_fetch(&h->told_bytes, (int64_t)(net - t->net),
+                                     __ATOMIC_RELAXED);
+    set_told(t, net, step > LEAST_STEP ? step : LEAST_STEP);
+    axp__level_note(&h->level, h->kept, since_ticks,
+                    now > 0 ? (uint64_t)now : 0);
 }
 
 /* ---- places ------------------------------------------------------------------ */

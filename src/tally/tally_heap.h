@@ -27,6 +27,13 @@
  * Frozen   once the allocator had nothing left, what was live then is worth
  *          more than what was live at a later peak: epochs end. (Not where it
  *          was asked for more than the machine has.)
+ * Level    over time each thread tells its part when that has moved by more than
+ *          a step, 64 KiB or 1/512 of the peak: so every rise and fall of more
+ *          than a step a thread is there, and the clock is read as seldom. The
+ *          peak itself is known exactly.
+ * Times    a place says when it first and last allocated, by a clock that its
+ *          thread looks at now and then (record_heap.c). How long blocks live is
+ *          known of some of them (tally_notes.h).
  * Steps    what a place holds after each would be far too much to keep. Before its
  *          first change after a mark a record therefore notes what it held, if
  *          a power of two of marks was passed: from what it held after the last
@@ -38,6 +45,8 @@
 #include <stddef.h>
 
 #include "tally/tally_capture.h"
+#include "tally/tally_level.h"
+#include "tally/tally_notes.h"
 #include "tally/tally_purse.h"
 #include "tally/tally_record.h"
 #include "tally/tally_shadow.h"
@@ -50,6 +59,10 @@ struct axp__heap {  /* each event reads its first line, a new peak changes it */
     struct axp__account all __attribute__((aligned(64)));
     uint32_t is_seen __attribute__((aligned(64)));
     uint32_t is_parted; /* AXP__STAMP_SHARED, and every thread knows */
+    int64_t told_bytes __attribute__((aligned(64))); /* by all threads */
+    struct axp__level level;
+    struct axp__notes notes;
+    struct axp__budget *kept; /* of what a killed process leaves */
     struct axp__budget budget __attribute__((aligned(64)));
     struct axp__shadow blocks; /* live by address: bytes << 20 | place */
     struct axp__slab slab;
@@ -74,7 +87,8 @@ _Static_assert(offsetof(struct axp__heap, stamp) % 8 == 0 &&
 
 /* machine_bytes: of the machine, or what a control group allows. How blocks are
  * told of stays. */
-void axp__heap_init(struct axp__heap *h, uint64_t machine_bytes);
+void axp__heap_init(struct axp__heap *h, uint64_t machine_bytes,
+                    struct axp__budget *kept);
 void axp__heap_clear(struct axp__heap *h);
 /* A purse for the calling thread; NULL: no memory. */
 struct axp__purse *axp__heap_join(struct axp__heap *h);
@@ -105,6 +119,53 @@ static inline void axp__heap_copy(struct axp__cap_heap *to,
                                  .mapped_bytes = axp__heap_mapped_now(h),
                                  .mapped_peak = axp__get(&h->mapped_peak),
                                  .n_mapped = axp__get(&h->n_mapped)};
+}
+
+/* Over time, into a capture; false: no memory. */
+static inline bool axp__heap_copy_level(struct axp__capture *c,
+                                        const struct axp__heap *h,
+                                        axp__level_part_fn *part_at, void *ctx)
+{
+    struct axp__moment peak = {axp__get(&h->peak_ticks) - c->start_ticks,
+                               axp__get(&h->all.peak_bytes)};
+    if (axp__get(&h->is_frozen) || (int64_t)peak.ticks < 0) peak.value = 0;
+    return axp__level_copy(c, &h->level, peak, part_at, ctx);
+}
+
+/* ---- over time ------------------------------------------------------------------ */
+/* A thread's part of the level, as it was last told: while its purse is within
+ * `span` of `from`, nothing is. */
+struct axp__heap_told {
+    uint64_t net, from, span;
+};
+
+/* The purse is the thread's from now on. */
+void axp__heap_told_begin(struct axp__heap_told *t,
+                          const struct axp__purse *own);
+/* Now, so many ticks after the beginning. */
+void axp__heap_tell(struct axp__heap *h, const struct axp__purse *own,
+                    struct axp__heap_told *t, uint64_t since_ticks);
+
+/* HOT */
+static inline bool axp__heap_is_told(const struct axp__heap_told *t,
+                                     const struct axp__purse *own)
+{
+    return axp__likely(own->net - t->from <= t->span);
+}
+
+/* A moment in 32 bits, from 1: some 0.5 ms to 1 ms each, 25 days and more. */
+#define AXP__HEAP_WHEN_SHIFT 3 /* beyond a level's */
+#define AXP__HEAP_MOST_SHIFT (AXP__LEVEL_MOST_SHIFT + AXP__HEAP_WHEN_SHIFT)
+static inline uint32_t axp__heap_when_shift(const struct axp__heap *h)
+{
+    return axp__get(&h->level.shift) + AXP__HEAP_WHEN_SHIFT;
+}
+
+static inline uint32_t axp__heap_when(struct axp__heap *h, uint64_t since_ticks)
+{
+    uint64_t n =
+        since_ticks >> (axp__level_shift(&h->level) + AXP__HEAP_WHEN_SHIFT);
+    return n < UINT32_MAX - 1 ? (uint32_t)n + 1 : UINT32_MAX;
 }
 
 /* Where axp__heap_raise and _lower do not find enough. */

@@ -214,6 +214,8 @@ bool axp__image_write(const struct axp__capture *c, axp__write_fn write,
     if (c->heap.is_seen) {
         WRITE_LANES(PLACE, axp__cap_place, places, n_places);
         WRITE_ALL(HEAP, axp__cap_heap, &c->heap, (size_t)1);
+        WRITE_ALL(LEVEL, axp__cap_level, c->levels, c->n_levels);
+        WRITE_ALL(NOTE, axp__cap_note, c->notes, c->n_notes);
     }
     flush(w);
     return !w->is_failed;

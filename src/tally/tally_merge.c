@@ -133,6 +133,27 @@ static bool merge_traffic(struct axp__tally *to, struct axp__tally *from)
     return ok;
 }
 
+static void merge_times(struct axp__tally *to, struct axp__heap_place *a,
+                        const struct axp__tally *from,
+                        const struct axp__heap_place *b)
+{
+    if (!b->first_when) {
+        /* it only freed there */
+    } else if (!a->first_when) {
+        a->first_when = b->first_when;
+        a->row = b->row;
+    } else {
+        if (b->first_when < a->first_when) a->first_when = b->first_when;
+        if (b->row != a->row) a->row = AXP__ROW_SEVERAL;
+    }
+    if (b->last_when > a->last_when) a->last_when = b->last_when;
+    struct axp__heap_ages *sum = b->ages ? axp__tally_ages(to, a) : NULL;
+    const struct axp__heap_ages *more =
+        sum ? axp__arena_at(&from->arena, b->ages) : NULL;
+    for (unsigned i = 0; sum && i < AXP__AGES; i++)
+        sum->n[i] += more->n[i];
+}
+
 bool axp__tally_merge_places(struct axp__tally *to,
                              const struct axp__tally *from, uint64_t heap_now)
 {
@@ -155,6 +176,7 @@ bool axp__tally_merge_places(struct axp__tally *to,
         a->power_bytes += b->power_bytes;
         a->first_allocs += b->first_allocs;
         a->first_bytes += b->first_bytes;
+        merge_times(to, a, from, b);
         a->saved_bytes = (uint64_t)held;
         a->stamp = heap_stamp;
     }

@@ -94,7 +94,20 @@ struct axp__heap_place {
      * and at the first mark. */
     uint64_t half_bytes, power_bytes;
     uint64_t first_allocs, first_bytes;
+    /* When something was first and last allocated, as axp__heap_when has it; 0:
+     * never. */
+    uint32_t first_when, last_when;
+    uint32_t row;  /* whose this is; AXP__ROW_SEVERAL after merging */
+    axp__ref ages; /* of blocks that went: axp__heap_ages; 0: none */
 } __attribute__((aligned(64)));
+#define AXP__ROW_SEVERAL UINT32_MAX
+
+/* How long blocks lived: less than 10 us, 100 us … 10 s, and more. Each is one, or
+ * as many as it stands for (tally_notes.h). */
+#define AXP__AGES 8u
+struct axp__heap_ages {
+    uint64_t n[AXP__AGES];
+};
 
 struct axp__counter {
     uint32_t name;

@@ -232,6 +232,9 @@ struct axp__op *axp__tally_op(struct axp__tally *t, uint32_t name);
 struct axp__entry *axp__tally_traffic(struct axp__tally *t, uint32_t name);
 struct axp__counter *axp__tally_counter(struct axp__tally *t, uint32_t name);
 struct axp__heap_place *axp__tally_place(struct axp__tally *t, uint32_t name);
+/* Of one of its places; NULL: no memory. */
+struct axp__heap_ages *axp__tally_ages(struct axp__tally *t,
+                                       struct axp__heap_place *place);
 void axp__tally_count(struct axp__tally *t, uint32_t name, double value,
                       uint64_t now);
 /* Extremes and histogram of an op; within its version. */

@@ -138,9 +138,21 @@ static enum axp__cell_kind kind_of(uint32_t cell)
     return (enum axp__cell_kind)(cell & AXP__CELL_KIND);
 }
 
+static bool is_head(uint32_t cell)
+{
+    return kind_of(cell) == AXP__CELL_HEAD ||
+           kind_of(cell) == AXP__CELL_NOTED_HEAD;
+}
+
+static bool is_noted(uint32_t cell)
+{
+    return kind_of(cell) == AXP__CELL_NOTED_SMALL ||
+           kind_of(cell) == AXP__CELL_NOTED_HEAD;
+}
+
 static bool is_block(uint32_t cell)
 {
-    return kind_of(cell) == AXP__CELL_SMALL || kind_of(cell) == AXP__CELL_HEAD;
+    return kind_of(cell) == AXP__CELL_SMALL || is_head(cell) || is_noted(cell);
 }
 
 /* Writes a block's cells, where they are free. */
@@ -165,14 +177,15 @@ static bool write_block(uint32_t *cell, uint64_t key, uint64_t value)
 static uint64_t clear_block(uint32_t *cell)
 {
     uint32_t head = axp__get(&cell[0]), tail = 0;
-    if (kind_of(head) == AXP__CELL_HEAD) {
+    if (is_head(head)) {
         tail = axp__get(&cell[1]);
         axp__put(&cell[1], kind_of(tail) == AXP__CELL_BOTH ? AXP__CELL_AWAY
                                                            : AXP__CELL_EMPTY);
     }
     axp__put(&cell[0], AXP__CELL_EMPTY);
     uint64_t both = head | (uint64_t)tail << 32;
-    return axp__cells_bytes(both) << AXP__NAME_BITS | axp__cells_name(both);
+    return axp__cells_bytes(both) << AXP__NAME_BITS | axp__cells_name(both) |
+           (is_noted(head) ? AXP__VALUE_NOTED : 0);
 }
 
 /* The block of this cell's address is in the table. A cell that is the tail
@@ -211,7 +224,7 @@ enum axp__put_result axp__shadow_put_slow(struct axp__shadow *s, uint64_t key,
     if (write_block(cell, key, value) ||
         put_away(s, cell, key, value, &none) != AXP__PUT_FULL)
         return AXP__PUT_REPLACED;
-    if (kind_of(head) == AXP__CELL_HEAD) axp__put(&cell[1], tail);
+    if (is_head(head)) axp__put(&cell[1], tail);
     axp__put(&cell[0], head); /* as it was */
     return AXP__PUT_FULL;
 }
@@ -231,6 +244,18 @@ bool axp__shadow_take_slow(struct axp__shadow *s, uint64_t key, uint64_t *value)
     if (!axp__lookup_take(&s->rest, key, value)) return false;
     if (cell && kind_of(axp__get(&cell[0])) == AXP__CELL_AWAY)
         axp__put(&cell[0], AXP__CELL_EMPTY);
+    return true;
+}
+
+bool axp__shadow_mark(struct axp__shadow *s, uint64_t key)
+{
+    const struct axp__region *r;
+    uint32_t *cell = axp__shadow_cell(s, key, &r);
+    uint32_t there = cell ? axp__get(cell) : 0;
+    if (!is_block(there)) return false;
+    axp__put(cell, (there & ~AXP__CELL_KIND) |
+                       (is_head(there) ? AXP__CELL_NOTED_HEAD
+                                       : AXP__CELL_NOTED_SMALL));
     return true;
 }
 

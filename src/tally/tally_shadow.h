@@ -17,6 +17,9 @@
  *     TAIL    | the bytes' other 29         |
  *     AWAY    the block at this address is in the table (tally_lookup.h)
  *     BOTH    TAIL of a block before, and AWAY
+ *     NOTED_  HEAD or SMALL of a block that was marked (axp__shadow_mark): who
+ *             takes it is told, by the top bit of its value. The fast way does
+ *             not know them, and so pays nothing for it.
  *
  * In the table is what has no cell: addresses that are not multiples of 16,
  * 256 GiB and more, blocks within blocks, and everything where neither page
@@ -52,7 +55,9 @@ enum axp__cell_kind {
     AXP__CELL_HEAD,
     AXP__CELL_TAIL,
     AXP__CELL_AWAY,
-    AXP__CELL_BOTH
+    AXP__CELL_BOTH,
+    AXP__CELL_NOTED_SMALL,
+    AXP__CELL_NOTED_HEAD
 };
 #define AXP__CELL_KIND 7u
 #define AXP__CELL_NAME_SHIFT 3
@@ -79,6 +84,10 @@ enum axp__put_result axp__shadow_put_slow(struct axp__shadow *s, uint64_t key,
                                           uint64_t value, uint64_t *old);
 bool axp__shadow_take_slow(struct axp__shadow *s, uint64_t key,
                            uint64_t *value);
+/* Whoever takes the block is told; false: it has no cell of its own. The caller
+ * has the block. */
+bool axp__shadow_mark(struct axp__shadow *s, uint64_t key);
+#define AXP__VALUE_NOTED ((uint64_t)1 << 63)
 /* The caller knows that nobody else is inside. */
 void axp__shadow_clear(struct axp__shadow *s);
 

@@ -21,11 +21,13 @@
  *   memory_program exitbusy      threads that allocate while the program ends
  *   memory_program fork          children of several kinds
  *   memory_program dl LIBRARY    a library that is opened and closed
+ *   memory_program waves         eight waves of other heights, one after another
+ *   memory_program ages          blocks that live for as long as they say
  *   memory_program oom           until malloc fails; status 3
  *   memory_program cgroup        until it is killed; prints how many MiB it has
  *
- * Those that need more than a page are in memory_program_calls.c, _threads.c
- * and _processes.c. It knows nothing of axprof: steps are marked if the process
+ * Those that need more than a page are in memory_program_calls.c, _threads.c,
+ * _processes.c and _time.c. It knows nothing of axprof: steps are marked if the process
  * has the calls. Standard output has a buffer of its own, so that printing
  * allocates nothing. */
 #include "memory_program.h"
@@ -275,6 +277,8 @@ static const struct {
     {"exitbusy", run_exitbusy},
     {"fork", run_fork},
     {"dl", run_dl},
+    {"waves", run_waves},
+    {"ages", run_ages},
     {"oom", run_oom},
     {"cgroup", run_cgroup},
 };

@@ -18,5 +18,7 @@ int run_exitthread(int argc, char **argv);
 int run_exitbusy(int argc, char **argv);
 int run_fork(int argc, char **argv);
 int run_dl(int argc, char **argv);
+int run_waves(int argc, char **argv);
+int run_ages(int argc, char **argv);
 
 #endif

@@ -69,6 +69,8 @@ class Place:
         self.temporary = data["n_temporary"]
         self.growth = data["growth_early"], data["growth_late"]
         self.a_step = data["step_allocs"], data["step_bytes"]
+        self.first_at, self.last_at = data["first_at"], data["last_at"]
+        self.thread_id, self.lived = data["thread_id"], data["lived"]
 
     def at(self, function):
         """How far from the innermost."""
@@ -83,6 +85,9 @@ class Place:
         return function in self.functions
 
 
+Level = collections.namedtuple("Level", "from_ to min_bytes max_bytes")
+
+
 class Heap:
     def __init__(self, data):
         try:
@@ -95,6 +100,9 @@ class Heap:
         self.freed, self.temporary = heap["total_freed"], heap["n_temporary"]
         self.peak_at_ns = heap["peak_at"]
         self.places = [Place(place) for place in heap["places"]]
+        self.kept = heap["kept"]
+        self.levels = [Level(*level) for level in zip(
+            *(heap["levels"][f.rstrip("_")] for f in Level._fields))]
 
     def of(self, function):
         return [p for p in self.places if p.is_of(function)]
