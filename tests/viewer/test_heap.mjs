@@ -48,6 +48,16 @@ test("the heap in four modes, by pointer, key and address", "quick", async (benc
     await page.locator("#heap summary").click();
     const paths = await page.locator("#heap .as-table tbody th").allInnerTexts();
     assert.ok(paths.includes("_start › main › load › weights"), paths.join());
+    // cut off at its beginning where it is long, but written in its own direction
+    const [a, b] = await page.evaluate(() => {
+        const text = document.querySelector("#heap .path bdi").firstChild, range = document.createRange();
+        return [0, 1].map((i) => {
+            range.setStart(text, i);
+            range.setEnd(text, i + 1);
+            return range.getBoundingClientRect().left;
+        });
+    });
+    assert.ok(a < b, `"_" at ${a}, "s" at ${b}`);
     const again = await bench.openRun("heap", run, {hash: "#h=temporary"});
     await again.locator("#heap").getByRole("button", {name: "Temporary", exact: true, pressed: true}).waitFor();
 });
@@ -185,6 +195,23 @@ test("a program's leaks, growth and names are those that it counted", "quick", a
         assert.equal(of.reduce((s, p) => s + p.current, 0), want.current_bytes, name);
         assert.equal(of.reduce((s, p) => s + p.blocks, 0), want.current_blocks, name);
     }
+});
+
+test("times of the heap are the JSON report's", "quick", async (bench) => {
+    if (!bench.options.programs) return;
+    const {file, json} = record(bench, "memory_program", "grow");
+    const {levels, kept, places} = json.heap;
+    if (!levels) return; // this library does not know them
+    const page = await bench.openFile(file);
+    const got = await page.evaluate(() => {
+        const {report} = window.axprofTimeline, id = (t) => (t ? report.meta.threads[t - 1].id : null);
+        return {t0: Number(report.meta.run.t0), value: [...report.heap.levels.value], kept: report.heap.kept.map((k) => [report.heap.places.indexOf(k.place), k.bytes, k.at, id(k.thread), k.blocks]),
+            places: report.heap.places.map((p) => [p.first, p.last, id(p.thread), p.lived])};
+    });
+    assert.equal(Math.max(...got.value), json.heap.peak_bytes);
+    assert.deepEqual(got.value, levels.min_bytes.flatMap((least, i) => (least === levels.max_bytes[i] ? [least] : [levels.max_bytes[i], least])));
+    assert.deepEqual(got.kept, kept.map((k) => [k.place, k.bytes, k.at - got.t0, k.thread_id, k.stands_for]));
+    assert.deepEqual(got.places, places.map((p) => [Math.max(0, p.first_at - got.t0), Math.max(0, p.last_at - got.t0), p.thread_id, p.lived]));
 });
 
 test("the heap by function, scope and kind", "quick", async (bench) => {

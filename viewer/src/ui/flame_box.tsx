@@ -189,7 +189,7 @@ export function PathTable({report, tree, measure, store}: {report: Report; tree:
     const rows = useMemo(() => (open ? pathRows(report, tree) : []), [open, tree]);
     const {key, head, format, count} = measure;
     const columns: Column<PathRow>[] = [
-        {key: "path", head: "Path", tip: "From the outermost inwards.", cell: (r) => <bdi class="path">{r.path}</bdi>, value: (r) => r.path},
+        {key: "path", head: "Path", tip: "From the outermost inwards.", cell: (r) => <span class="path"><bdi dir="ltr">{r.path}</bdi></span>, value: (r) => r.path},
         {key, head, tip: "With all that is below it on the path.", num: true, cell: (r) => format(r.weight), value: (r) => r.weight, text: (r) => format(r.weight)},
         shareColumn("share", "Share", (r) => r.share, {tip: "Of the whole tree."}),
         ...(count ? [countColumn<PathRow>("count", count[0], (r) => r.calls, {tip: count[1]})] : []),
