@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The heap on the page: sums at once, then two tables.
+/* The heap on the page: sums at once, then tables.
  *
  *   places ─► tree of names: scopes, functions, what the program calls it
  *        └──► a line a place, with the node of the tree that it ends in
+ *   levels ─► what was live over time
+ *   kept ───► single blocks that were never freed
  *
  * The tree has no figures: the page adds up those of the places, by what is
  * asked for. Equal names are one string, also those of operations, so that
@@ -18,10 +20,15 @@
 #include "model/model_slots.h"
 
 #define MOST_FRAMES 256u
-#define N_COLUMNS 17u /* of a place; the last four are doubles */
+#define N_COLUMNS (20u + AXP_HEAP_AGES) /* of a place */
 
 struct node {
     uint32_t name, parent; /* a string; an index, of the root its own */
+};
+
+struct thread { /* of the view */
+    uint64_t id;
+    uint32_t index;
 };
 
 struct tree {
@@ -29,6 +36,7 @@ struct tree {
     struct node *nodes;
     size_t n, cap;
     struct axp__slots slots;
+    struct thread *threads; /* by id */
 };
 
 /* ---- sums -------------------------------------------------------------------------- */
@@ -155,6 +163,47 @@ static uint32_t place_node(struct tree *t, const axp_heap_place *p,
     return node;
 }
 
+/* ---- threads ----------------------------------------------------------------------- */
+
+static int by_id(const void *a, const void *b)
+{
+    const struct thread *x = a, *y = b;
+    if (x->id != y->id) return x->id > y->id ? 1 : -1;
+    return (x->index > y->index) - (x->index < y->index);
+}
+
+static bool list_threads(struct tree *t)
+{
+    const axp_view *v = t->job->v;
+    t->threads = malloc((v->n_threads + 1) * sizeof *t->threads);
+    if (!t->threads) return false;
+    for (size_t i = 0; i < v->n_threads; i++)
+        t->threads[i] = (struct thread){v->threads[i].id, (uint32_t)i};
+    qsort(t->threads, v->n_threads, sizeof *t->threads, by_id);
+    return true;
+}
+
+static int is_id(const void *id, const void *thread)
+{
+    uint64_t a = *(const uint64_t *)id, b = ((const struct thread *)thread)->id;
+    return (a > b) - (a < b);
+}
+
+/* 1 + the index of a thread of that id; 0: none. */
+static uint64_t thread_of(const struct tree *t, uint64_t id)
+{
+    const struct thread *found =
+        id ? bsearch(&id, t->threads, t->job->v->n_threads, sizeof *t->threads,
+                     is_id)
+           : NULL;
+    return found ? (uint64_t)found->index + 1 : 0;
+}
+
+static uint64_t since(const struct axp__html_job *job, axp_ns at)
+{
+    return at > job->t0 ? at - job->t0 : 0;
+}
+
 /* ---- tables ------------------------------------------------------------------------ */
 
 static void write_tree(struct tree *t)
@@ -207,29 +256,76 @@ static void fill_place(struct tree *t, const axp_heap_place *p,
                                bits(p->growth_early),
                                bits(p->growth_late),
                                bits(p->step_allocs),
-                               bits(p->step_bytes)};
+                               bits(p->step_bytes),
+                               since(t->job, p->first_at),
+                               since(t->job, p->last_at),
+                               thread_of(t, p->thread_id)};
+    memcpy(row + 20, p->lived, sizeof p->lived);
     if (!label) axp__html_fail(t->job, AXP_E_NO_MEMORY);
     free(label);
     memcpy(out, row, sizeof row);
 }
 
-static void write_places(struct tree *t, const uint64_t *rows, size_t n,
-                         uint64_t *column)
+/* Rows of so many numbers each, as columns. */
+static void write_rows(struct axp__html_job *job, const char *kind,
+                       const uint64_t *rows, size_t n, unsigned n_columns)
 {
-    struct axp__html_packer *p = t->job->events.packer;
-    if (!axp__html_pack_begin(p, (uint32_t)n, N_COLUMNS)) {
-        axp__html_fail(t->job, AXP_E_NO_MEMORY);
+    struct axp__html_packer *p = job->events.packer;
+    uint64_t *column = malloc((n + 1) * sizeof *column);
+    if (!column || !axp__html_pack_begin(p, (uint32_t)n, n_columns)) {
+        axp__html_fail(job, AXP_E_NO_MEMORY);
+        free(column);
         return;
     }
-    for (size_t k = 0; k < N_COLUMNS; k++) {
+    for (size_t k = 0; k < n_columns; k++) {
         for (size_t i = 0; i < n; i++)
-            column[i] = rows[i * N_COLUMNS + k];
+            column[i] = rows[i * n_columns + k];
         axp__html_pack_u64(p, column);
     }
-    axp__html_write_table(t->job,
-                          &(struct axp__html_table){.kind = "heap_places",
-                                                    .n_columns = N_COLUMNS,
-                                                    .n = (uint32_t)n});
+    free(column);
+    axp__html_write_table(job, &(struct axp__html_table){.kind = kind,
+                                                         .n_columns = n_columns,
+                                                         .n = (uint32_t)n});
+}
+
+static void write_levels(struct axp__html_job *job)
+{
+    const axp_view *v = job->v;
+    size_t n = v->n_heap_levels;
+    uint64_t *rows = n ? malloc(n * 3 * sizeof *rows) : NULL;
+    if (!n) return;
+    axp_ns before = job->t0;
+    for (size_t i = 0; rows && i < n; i++) {
+        const axp_heap_level *l = &v->heap_levels[i];
+        uint64_t row[] = {l->from > before ? l->from - before : 0, l->min_bytes,
+                          l->max_bytes};
+        memcpy(rows + i * 3, row, sizeof row);
+        if (l->from > before) before = l->from;
+    }
+    if (rows)
+        write_rows(job, "heap_levels", rows, n, 3);
+    else
+        axp__html_fail(job, AXP_E_NO_MEMORY);
+    free(rows);
+}
+
+static void write_kept(const struct tree *t)
+{
+    const axp_view *v = t->job->v;
+    size_t n = v->n_heap_kept;
+    uint64_t *rows = n ? malloc(n * 5 * sizeof *rows) : NULL;
+    if (!n) return;
+    for (size_t i = 0; rows && i < n; i++) {
+        const axp_heap_kept *k = &v->heap_kept[i];
+        uint64_t row[] = {k->place, k->bytes, since(t->job, k->at),
+                          thread_of(t, k->thread_id), k->stands_for};
+        memcpy(rows + i * 5, row, sizeof row);
+    }
+    if (rows)
+        write_rows(t->job, "heap_kept", rows, n, 5);
+    else
+        axp__html_fail(t->job, AXP_E_NO_MEMORY);
+    free(rows);
 }
 
 void axp__html_heap_write(struct axp__html_job *job)
@@ -237,18 +333,19 @@ void axp__html_heap_write(struct axp__html_job *job)
     const axp_view *v = job->v;
     size_t n = v->n_heap_places;
     struct tree t = {.job = job};
+    write_levels(job);
     if (!n) return;
     uint64_t *rows = malloc(n * N_COLUMNS * sizeof *rows);
-    uint64_t *column = malloc(n * sizeof *column);
-    if (!rows || !column) axp__html_fail(job, AXP_E_NO_MEMORY);
+    if (!rows || !list_threads(&t)) axp__html_fail(job, AXP_E_NO_MEMORY);
     if (!job->status)
         add_node(&t, axp__html_string(&job->strings, "(root)"), 0);
     for (size_t i = 0; i < n && !job->status; i++)
         fill_place(&t, &v->heap_places[i], rows + i * N_COLUMNS);
     if (!job->status) write_tree(&t);
-    if (!job->status) write_places(&t, rows, n, column);
+    if (!job->status) write_rows(job, "heap_places", rows, n, N_COLUMNS);
+    if (!job->status) write_kept(&t);
     free(rows);
-    free(column);
+    free(t.threads);
     free(t.nodes);
     free(t.slots.at);
 }
