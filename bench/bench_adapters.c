@@ -7,6 +7,9 @@
  *   bench_adapters post      posting a semaphore that nobody waited for
  *   bench_adapters region    a region of OpenMP of about 10 us
  *   bench_adapters range     NVTX: push and pop; and the floor (floor.c)
+ *   bench_adapters product   sgemm_ of a BLAS that does nothing, 8 shapes in
+ *                            turn; and the floor
+ *   bench_adapters dot       the same of ddot_ of 3 numbers, and no floor
  */
 #include <omp.h>
 #include <pthread.h>
@@ -86,6 +89,36 @@ static double range(void)
     return (now_ns() - begin) / n;
 }
 
+/* As Fortran calls it. */
+extern void sgemm_(const char *, const char *, const int *, const int *,
+                   const int *, const float *, const float *, const int *,
+                   const float *, const int *, const float *, float *,
+                   const int *, size_t, size_t);
+extern double ddot_(const int *, const double *, const int *, const double *,
+                    const int *);
+
+static double product(void)
+{
+    const int n = 3000000;
+    const float one = 1, none = 0;
+    double begin = now_ns();
+    for (int i = 0; i < n; i++) {
+        int m = 64 << i % 8;
+        sgemm_("N", "N", &m, &m, &m, &one, NULL, &m, NULL, &m, &none, NULL, &m,
+               1, 1);
+    }
+    return (now_ns() - begin) / n;
+}
+
+static double dot(void)
+{
+    const int n = 20000000, three = 3, one = 1;
+    double begin = now_ns();
+    for (int i = 0; i < n; i++)
+        ddot_(&three, NULL, &one, NULL, &one);
+    return (now_ns() - begin) / n;
+}
+
 int main(int argc, char **argv)
 {
     const char *word = argc > 1 ? argv[1] : "";
@@ -94,5 +127,8 @@ int main(int argc, char **argv)
     if (!strcmp(word, "region")) printf("%.1f\n", region());
     if (!strcmp(word, "range"))
         printf("%.2f\n%.2f\n", range(), bench_floor(2000000));
+    if (!strcmp(word, "product"))
+        printf("%.2f\n%.2f\n", product(), bench_floor(2000000));
+    if (!strcmp(word, "dot")) printf("%.2f\n", dot());
     return 0;
 }

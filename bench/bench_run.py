@@ -302,6 +302,14 @@ def calls(b, folder):
     ratio = statistics.median(floors)
     b.tell("NVTX push and pop", f"{ratio:.2f} floors", "<= 3", ratio <= 3,
            f"  ({min(floors):.2f} to {max(floors):.2f})")
+    floors = [(ours[0] - plain[0]) / ours[1] for plain, ours in both("product")]
+    ratio = statistics.median(floors)
+    b.tell("a product of a BLAS that does nothing", f"{ratio:.2f} floors",
+           "<= 3", ratio <= 3, f"  ({min(floors):.2f} to {max(floors):.2f})")
+    more = [ours[0] - plain[0] for plain, ours in both("dot")]
+    added = statistics.median(more)
+    b.tell("... dot of 3 numbers, 20 M times, added", f"{added:+.1f} ns",
+           "<= 10 ns", added <= 10, f"  ({min(more):+.1f} to {max(more):+.1f})")
 
 
 def drain(b, folder, seconds=60):

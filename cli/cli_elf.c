@@ -96,6 +96,9 @@ static void note_symbol(const char *name, bool is_defined, cli_elf *out)
     if (!is_defined && !strcmp(name, "__cyg_profile_func_enter"))
         out->has_hooks = true;
     if (is_defined && !strcmp(name, "axp__process_v1")) out->needs_rt = true;
+    if (is_defined && (!strcmp(name, "sgemm_") || !strcmp(name, "dgemm_") ||
+                       !strcmp(name, "cblas_sgemm")))
+        out->has_blas = true;
 }
 
 static void read_libraries(const image *m, const ElfW(Shdr) * s,

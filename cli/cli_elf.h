@@ -23,6 +23,7 @@ typedef struct cli_elf {
     char build_id[41 * 2]; /* hex; "": none */
     /* Only when read deep: */
     bool has_hooks; /* calls __cyg_profile_func_enter */
+    bool has_blas;  /* defines products of BLAS */
     /* Functions whose size is known and that are no mere leaves, and those of
      * them that begin by making a frame. */
     uint32_t n_functions, n_with_frame;

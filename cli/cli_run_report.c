@@ -12,6 +12,7 @@
 
 #include <axprof/axprof_read.h>
 
+#include "cli/cli_blas.h"
 #include "cli/cli_clock.h"
 #include "cli/cli_machine.h"
 #include "cli/cli_output.h"
@@ -177,6 +178,7 @@ static void report_files(cli_run *r)
         view = axp_snapshot(r->profiler);
     if (view) write_report(r, view);
     if (view && !r->is_quiet) say_steps(r, view);
+    if (view && !r->is_quiet) cli_blas_say(r->args, &r->target, view);
     r->has_no_events = view && !has_events(view);
     axp_view_destroy(view);
 }

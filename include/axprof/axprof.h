@@ -162,6 +162,9 @@ typedef struct axp_work {   /* 0 = not declared, shown as unknown */
     uint32_t dims
         [6] AXP__ZERO; /* M,N,K of a product, or the tensor's shape; 0 ends */
 } axp_work;
+/* axprof_work.h, included below, has it for the usual layers by their shapes:
+ * axp_work_gemm, _bmm, _conv2d, _attention, _layernorm, _softmax, _elementwise,
+ * _embedding, each with its _backward; _sgd, _momentum, _adam, _adamw. */
 
 /* ---- scopes ------------------------------------------------------------- */
 /* By token, for objects, bindings and generated code; the macros below are made
@@ -356,6 +359,7 @@ AXP_API char *axp_format_ns(char *buf, size_t size, axp_ns ns);
  *                                 with its class and namespace
  *   AXP_SCOPE_IN(p, name)         any profiler, any string
  *   AXP_SCOPE_WORK("literal", .flops = x, .bytes = y, …)
+ *   AXP_SCOPE_WORK_OF("literal", work)   any axp_work: axp_work_gemm(m, n, k, t)
  * They declare something: a brace-less if or loop around one does not compile,
  * nor does a goto or a case that jumps past one into its block, nor, in C++, a
  * co_await while one is open (axprof.hpp has axp::async_scope for that).
@@ -363,6 +367,7 @@ AXP_API char *axp_format_ns(char *buf, size_t size, axp_ns ns);
  * Expressions, for the global profiler:
  *   AXP_START(name) AXP_STOP(name) AXP_START_WORK(name, .flops = x, …)
  *   AXP_ADD_WORK(.flops = x, …) AXP_CATEGORY(cat)
+ *   AXP_START_WORK_OF(name, work) AXP_ADD_WORK_OF(work)
  *   AXP_ALLOC(name, bytes) AXP_FREE(name, bytes)
  *   AXP_TRACK_ALLOC(name, ptr, bytes) AXP_TRACK_FREE(ptr)
  *   AXP_TRACK_ALLOC_KIND(name, ptr, bytes, kind)
@@ -375,6 +380,8 @@ AXP_API char *axp_format_ns(char *buf, size_t size, axp_ns ns);
  * With AXP_DISABLE defined they leave nothing in the object code: arguments are
  * not evaluated, and no library is needed. In C++ a name may be a std::string
  * or a std::string_view. */
+#include "axprof_work.h"
+
 #include "axprof_macros.h"
 
 #endif

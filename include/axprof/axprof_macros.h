@@ -131,13 +131,13 @@ static inline void axp__track_alloc_kind(const char *name, const void *ptr,
     AXP__TOKEN(n) =                                                            \
         axp__is_on() ? axp_begin_site(&AXP__SITE(n), "" name "\0" AXP__PLACE)  \
                      : 0
-#define AXP__SCOPE_WORK(n, name, ...)                                          \
+#define AXP__SCOPE_WORK(n, name, say, ...)                                     \
     static uint32_t AXP__SITE(n);                                              \
-    AXP__LITERAL(n, name, "AXP_SCOPE_WORK");                                   \
+    AXP__LITERAL(n, name, say);                                                \
     AXP__TOKEN(n) =                                                            \
         axp__is_on()                                                           \
             ? axp__scope_begin_with(&AXP__SITE(n), "" name "\0" AXP__PLACE,    \
-                                    AXP__WORK(__VA_ARGS__))                    \
+                                    __VA_ARGS__)                               \
             : 0
 #ifdef __cplusplus
 #define AXP__SCOPE_FUNCTION(n)                                                 \
@@ -182,17 +182,22 @@ static inline void axp__track_alloc_kind(const char *name, const void *ptr,
 #define AXP_SCOPE_NAME(name) AXP__SCOPE_NAME(__COUNTER__, name)
 #define AXP_SCOPE_IN(p, name) AXP__SCOPE_IN(__COUNTER__, p, name)
 #define AXP_SCOPE_WORK(name, ...)                                              \
-    AXP__SCOPE_WORK(__COUNTER__, name, __VA_ARGS__)
+    AXP__SCOPE_WORK(__COUNTER__, name, "AXP_SCOPE_WORK", AXP__WORK(__VA_ARGS__))
+#define AXP_SCOPE_WORK_OF(name, ...)                                           \
+    AXP__SCOPE_WORK(__COUNTER__, name, "AXP_SCOPE_WORK_OF", __VA_ARGS__)
 #define AXP_START(name) AXP__IF_ON(axp_start(axp_global(), AXP__NAME(name)))
 #define AXP_START_WORK(name, ...)                                              \
     AXP__IF_ON(                                                                \
         axp_start_work(axp_global(), AXP__NAME(name), AXP__WORK(__VA_ARGS__)))
+#define AXP_START_WORK_OF(name, ...)                                           \
+    AXP__IF_ON(axp_start_work(axp_global(), AXP__NAME(name), __VA_ARGS__))
 #define AXP_STOP(name)                                                         \
     (__atomic_load_n(&axp__recording, __ATOMIC_RELAXED)                        \
          ? axp_stop(axp_global(), AXP__NAME(name))                             \
          : (void)0)
 #define AXP_ADD_WORK(...)                                                      \
     AXP__IF_ON(axp_add_work(axp_global(), AXP__WORK(__VA_ARGS__)))
+#define AXP_ADD_WORK_OF(...) AXP__IF_ON(axp_add_work(axp_global(), __VA_ARGS__))
 #define AXP_CATEGORY(cat) AXP__IF_ON(axp_category(axp_global(), cat))
 #define AXP_ALLOC(name, bytes)                                                 \
     AXP__IF_ON(axp_record_alloc(axp_global(), AXP__NAME(name), bytes))
@@ -228,8 +233,13 @@ static inline void axp__track_alloc_kind(const char *name, const void *ptr,
 #define AXP_START(name) AXP__UNUSED(name)
 #define AXP_START_WORK(name, ...)                                              \
     (AXP__UNUSED(name), AXP__UNUSED_WORK(__VA_ARGS__))
+#define AXP_SCOPE_WORK_OF(name, ...)                                           \
+    ((void)sizeof("" name ""), AXP__UNUSED((__VA_ARGS__)))
+#define AXP_START_WORK_OF(name, ...)                                           \
+    (AXP__UNUSED(name), AXP__UNUSED((__VA_ARGS__)))
 #define AXP_STOP(name) AXP__UNUSED(name)
 #define AXP_ADD_WORK(...) AXP__UNUSED_WORK(__VA_ARGS__)
+#define AXP_ADD_WORK_OF(...) AXP__UNUSED((__VA_ARGS__))
 #define AXP_CATEGORY(cat) AXP__UNUSED(cat)
 #define AXP_ALLOC(name, bytes) (AXP__UNUSED(name), AXP__UNUSED(bytes))
 #define AXP_FREE(name, bytes) (AXP__UNUSED(name), AXP__UNUSED(bytes))

@@ -37,6 +37,9 @@ int all(int n, const char *name, axp_profiler *p, const void *ptr)
     AXP_SCOPE_WORK("work", .flops = only_flops);
     AXP_SCOPE_WORK("more work", .flops = 2.0 * n, .bytes = only_bytes,
                    .dtype = AXP_F32, .dims = {1, 2, 3});
+    AXP_SCOPE_WORK_OF("layer", axp_work_gemm(n, n, n, AXP_F32));
+    AXP_START_WORK_OF(name, axp_work_layernorm(n, n, AXP_F32));
+    AXP_ADD_WORK_OF(axp_work_adam(n, AXP_F32));
     if (n)
         AXP_START(name);
     else

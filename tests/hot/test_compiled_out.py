@@ -34,6 +34,9 @@ int work(int n, const char *name, axp_profiler *p)
     M(AXP_SCOPE_IN(p, name))
     M(AXP_FUNCTION())
     M(AXP_SCOPE_WORK("work", .flops = 2.0 * n, .bytes = 4.0 * n))
+    M(AXP_SCOPE_WORK_OF("layer", axp_work_gemm(n, n, n, AXP_F32)))
+    M(AXP_START_WORK_OF(name, axp_work_gemm(n, n, n, AXP_F32)))
+    M(AXP_ADD_WORK_OF(axp_work_gemm(n, n, n, AXP_F32)))
     int sum = 0;
     for (int i = 0; i < n; i++) {
         M(AXP_SCOPE("inner"))

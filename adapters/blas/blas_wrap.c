@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Calls of BLAS, by C or Fortran names, as scopes with their work.
+ *
+ * Once        one scope a call: a BLAS that calls itself (the reference's
+ *             cblas_sgemm calls sgemm_) is passed on. Who is inside is told by
+ *             where its frame lies, so that one which was left by a jump is no
+ *             longer inside when a frame above it calls.
+ * Arguments   are passed on as they came, whole words, the lengths of strings
+ *             that Fortran passes last among them; of a C caller that passes
+ *             none what lies there is passed on, and nobody looks at it.
+ * Small       calls that come too often are counted (blas_mute.h).
+ * None        where no BLAS has the routine the program ends, as it would have
+ *             when the loader had looked for it: it did not do what was asked.
+ * Cost        of a product on a BLAS that does nothing: bench_run.py.
+ */
+#include <stdlib.h>
+
+#include <axprof/axprof_adapter.h>
+
+#include "blas_mute.h"
+#include "blas_real.h"
+#include "blas_signature.h"
+#include "blas_work.h"
+
+#define WRAPPER __attribute__((visibility("default")))
+
+/* Of each routine; both names of one have one text, so one name. */
+static uint32_t sites[BLAS_CALLS];
+static const char *const texts[] = {
+#define SUB(symbol, signature, op, ...) op "\0",
+#define FUN(symbol, result, signature, op, ...) op "\0",
+#include "blas_calls.def"
+};
+
+/* The outermost wrapper that this thread is in, by its frame. */
+static __thread uintptr_t inside __attribute__((tls_model("initial-exec")));
+
+static inline __attribute__((always_inline)) bool may_begin(uintptr_t here)
+{
+    return axp__is_on() && (!inside || here >= inside);
+}
+
+static inline __attribute__((always_inline)) uint64_t begin(enum blas_call call,
+                                                            uintptr_t here,
+                                                            axp_work work)
+{
+    inside = here;
+    if (blas_is_muted(call, &work)) return 0;
+    return axp__scope_begin_with(&sites[call], texts[call], work);
+}
+
+static inline void end(uint64_t token, uintptr_t here)
+{
+    if (inside == here) inside = 0;
+    if (token) axp_end(token);
+}
+
+/* ---- wrappers -------------------------------------------------------------- */
+
+#define DECLARE(symbol, result, signature)                                     \
+    WRAPPER result symbol PARAMETERS_##signature;                              \
+    WRAPPER result symbol PARAMETERS_##signature
+/* What all begin with: the real routine, or the end. */
+#define REAL(symbol, result, signature)                                        \
+    result(*real) PARAMETERS_##signature;                                      \
+    void *found = blas_real(BLAS_##symbol, __builtin_return_address(0));       \
+    uintptr_t here = (uintptr_t)__builtin_frame_address(0);                    \
+    if (__builtin_expect(!found, 0)) abort();                                  \
+    __builtin_memcpy(&real, &found, sizeof real)
+
+#define SUB(symbol, signature, op, work)                                       \
+    DECLARE(symbol, void, signature)                                           \
+    {                                                                          \
+        REAL(symbol, void, signature);                                         \
+        if (!may_begin(here)) {                                                \
+            real ARGUMENTS_##signature;                                        \
+            return;                                                            \
+        }                                                                      \
+        uint64_t token = begin(BLAS_##symbol, here, work);                     \
+        real ARGUMENTS_##signature;                                            \
+        end(token, here);                                                      \
+    }
+#define FUN(symbol, result, signature, op, work)                               \
+    DECLARE(symbol, result, signature)                                         \
+    {                                                                          \
+        REAL(symbol, result, signature);                                       \
+        if (!may_begin(here)) return real ARGUMENTS_##signature;               \
+        uint64_t token = begin(BLAS_##symbol, here, work);                     \
+        result value = real ARGUMENTS_##signature;                             \
+        end(token, here);                                                      \
+        return value;                                                          \
+    }
+#include "blas_calls.def"

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* A program that uses a BLAS and prints what it computed, to the last bit.
+ *
+ *   blas_user [REPEATS]          the BLAS that it is linked with
+ *   blas_user REPEATS PLUGIN     the same in a plug-in that nobody else sees,
+ *                                loaded and unloaded twice
+ *
+ * Each repeat: 2 sgemm of 48 x 32 x 40 (by Fortran's name and by C's), a dgemm
+ * of 17 x 19 x 23, an sgemv of 33 x 29 and a ddot of 1000.
+ */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+extern void sgemm_(const char *, const char *, const int *, const int *,
+                   const int *, const float *, const float *, const int *,
+                   const float *, const int *, const float *, float *,
+                   const int *, size_t, size_t);
+extern void dgemm_(const char *, const char *, const int *, const int *,
+                   const int *, const double *, const double *, const int *,
+                   const double *, const int *, const double *, double *,
+                   const int *, size_t, size_t);
+extern void sgemv_(const char *, const int *, const int *, const float *,
+                   const float *, const int *, const float *, const int *,
+                   const float *, float *, const int *, size_t);
+extern double ddot_(const int *, const double *, const int *, const double *,
+                    const int *);
+extern void cblas_sgemm(int, int, int, int, int, int, float, const float *, int,
+                        const float *, int, float, float *, int);
+
+#ifndef NO_BLAS
+static float fs[3][4096];
+static double ds[3][4096];
+
+static void fill(void)
+{
+    for (int i = 0; i < 3; i++)
+        for (int k = 0; k < 4096; k++) {
+            ds[i][k] = (double)((k * 7919 + i * 104729) % 1009) / 1009 - 0.5;
+            fs[i][k] = (float)ds[i][k];
+        }
+}
+
+__attribute__((visibility("default"))) double blas_compute(int repeats);
+double blas_compute(int repeats)
+{
+    const int m = 48, n = 32, k = 40, dm = 17, dn = 19, dk = 23, vm = 33,
+              vn = 29, one = 1, len = 1000;
+    const float f_one = 1, f_half = 0.5f;
+    const double d_one = 1, d_half = 0.5;
+    double sum = 0;
+    fill();
+    for (int i = 0; i < repeats; i++) {
+        sgemm_("N", "N", &m, &n, &k, &f_one, fs[0], &m, fs[1], &k, &f_half,
+               fs[2], &m, 1, 1);
+        cblas_sgemm(101, 111, 111, m, n, k, 1, fs[0], k, fs[1], n, 0.5f, fs[2],
+                    n);
+        dgemm_("T", "N", &dm, &dn, &dk, &d_one, ds[0], &dk, ds[1], &dk, &d_half,
+               ds[2], &dm, 1, 1);
+        sgemv_("N", &vm, &vn, &f_one, fs[0], &vm, fs[1], &one, &f_half, fs[2],
+               &one, 1);
+        sum += ddot_(&len, ds[2], &one, ds[1], &one);
+    }
+    for (int i = 0; i < 4096; i++)
+        sum += (double)fs[2][i] * (i + 1) + ds[2][i] / (i + 1);
+    return sum;
+}
+#endif
+
+#ifndef PLUGIN
+static int from_plugin(const char *path, int repeats)
+{
+    for (int i = 0; i < 2; i++) {
+        void *plugin = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+        double (*compute)(int) = NULL;
+        if (plugin) *(void **)(void *)&compute = dlsym(plugin, "blas_compute");
+        if (!compute) {
+            fprintf(stderr, "%s\n", dlerror());
+            return 1;
+        }
+        printf("%a\n", compute(repeats));
+        dlclose(plugin);
+    }
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    int repeats = argc > 1 ? atoi(argv[1]) : 1;
+    if (argc > 2) return from_plugin(argv[2], repeats);
+#ifndef NO_BLAS
+    printf("%a\n", blas_compute(repeats));
+#endif
+    return 0;
+}
+#endif

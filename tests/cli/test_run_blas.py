@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""BLAS in programs that nobody changed, under axprof run: every call is there
+with its shape and work, and results are the same to the last bit. C programs
+linked with OpenBLAS and with the reference BLAS, a plug-in, a static library;
+numpy, and PyTorch where it is installed.
+
+  test_run_blas.py AXPROF PROGRAMS [test ...]
+"""
+import json
+import pathlib
+import subprocess
+import sys
+
+import run_support
+from run_support import check, environment, equal, run, spools
+
+PYTHON = "/usr/bin/python3"  # that of the distribution, whose numpy it is
+# Calls, FLOPs and bytes of one repeat of blas_user.c, counted by hand.
+USER = {
+    "sgemm": (2, 2 * 2 * 48 * 32 * 40,
+              2 * 4 * (48 * 40 + 40 * 32 + 2 * 48 * 32)),
+    "dgemm": (1, 2 * 17 * 19 * 23, 8 * (17 * 23 + 23 * 19 + 2 * 17 * 19)),
+    "sgemv": (1, 2 * 33 * 29, 4 * (33 * 29 + 29 + 2 * 33)),
+    "ddot": (1, 2 * 1000, 8 * 2000),
+}
+
+
+class Context:
+    def __init__(self, axprof, programs):
+        self.axprof = pathlib.Path(axprof).resolve()
+        self.programs = pathlib.Path(programs).resolve()
+
+    def has(self, name):
+        if (self.programs / name).exists():
+            return True
+        print(f"        (no {name} here)")
+        return False
+
+
+def both(c, folder, command, *options):
+    """The report, as JSON, and what was said; the output is the same."""
+    plain = run(command, folder, env=environment())
+    equal(plain.status, 0, plain.err)
+    done = run([c.axprof, "run", "--no-file", "--report", folder / "r.json",
+                *options, "--", *command], folder, env=environment())
+    equal((done.status, done.out), (plain.status, plain.out),
+          f"{command}: {done.err}")
+    equal(spools(folder), [], "spools that were left")
+    return json.loads((folder / "r.json").read_text()), done.err.decode()
+
+
+def work_of(report):
+    return {op["name"]: (op["calls"], op["flops"], op["bytes"])
+            for op in report["ops"]}
+
+
+def expect_user(report, repeats):
+    got = work_of(report)
+    for name, (calls, flops, n_bytes) in USER.items():
+        equal(got.get(name),
+              (calls * repeats, flops * repeats, n_bytes * repeats), name)
+
+
+def test_linked(c, folder):
+    for name in ("blas_user", "blas_user_reference"):
+        if c.has(name):
+            report, said = both(c, folder, [c.programs / name, "100"])
+            expect_user(report, 100)
+            check("no call of BLAS" not in said, said)
+
+
+def test_plugin(c, folder):
+    """Nobody but the plug-in sees the BLAS, and it is loaded twice."""
+    if c.has("libblas_plugin.so"):
+        report, _ = both(c, folder, [c.programs / "blas_user_none", "50",
+                                     c.programs / "libblas_plugin.so"])
+        expect_user(report, 100)
+
+
+def test_without(c, folder):
+    if c.has("blas_user"):
+        report, said = both(c, folder, [c.programs / "blas_user", "3"],
+                            "--without", "blas")
+        equal(set(USER) & set(work_of(report)), set(), "operations")
+        check("no call of BLAS" not in said, said)
+
+
+def test_static(c, folder):
+    if c.has("blas_user_static"):
+        report, said = both(c, folder, [c.programs / "blas_user_static", "9"])
+        equal(set(USER) & set(work_of(report)), set(), "operations")
+        equal([line for line in said.splitlines() if "BLAS" in line],
+              ["axprof run: no call of BLAS was seen: it is linked statically "
+               "into blas_user_static, where calls cannot be seen"], said)
+
+
+def test_absent(c, folder):
+    _, said = both(c, folder, ["/bin/echo", "hello"])
+    check("BLAS" not in said, said)
+
+
+NUMPY = """
+import numpy as np
+a = np.arange(30 * 20, dtype=np.float32).reshape(30, 20) / 7
+b = np.arange(20 * 50, dtype=np.float32).reshape(20, 50) / 9
+for i in range(200): c = a @ b
+d = np.arange(12 * 13, dtype=np.float64).reshape(12, 13)
+e = np.arange(13 * 11, dtype=np.float64).reshape(13, 11)
+for i in range(30): f = d @ e
+v = np.arange(64.)
+for i in range(5): d @ v[:13]
+for i in range(9): v @ v
+z = (d @ e).astype(np.complex128)
+z @ z.T.copy()
+print(c.tobytes().hex()[:200], f.sum(), (v @ v))
+"""
+
+
+def test_numpy(c, folder):
+    """What each product of numpy's is in BLAS, exactly."""
+    if subprocess.run([PYTHON, "-c", "import numpy"],
+                      capture_output=True).returncode:
+        print("        (no numpy here)")
+        return
+    (folder / "p.py").write_text(NUMPY)
+    report, _ = both(c, folder, [PYTHON, folder / "p.py"], "--sample", "off",
+                     "--without", "memory")
+    got = work_of(report)
+    equal(got["sgemm"], (200, 200 * 2 * 30 * 20 * 50,
+                         200 * 4 * (600 + 1000 + 1500)), "sgemm")
+    equal(got["dgemm"], (31, 31 * 2 * 12 * 13 * 11,
+                         31 * 8 * (156 + 143 + 132)), "dgemm")
+    equal(got["zgemm"], (1, 8 * 12 * 11 * 12, 16 * (132 + 132 + 144)), "zgemm")
+    equal(got["ddot"][:2], (10, 10 * 128), "ddot")
+    equal(got["dgemv"][:2], (5, 5 * 2 * 156), "dgemv")
+
+
+TORCH = """
+import torch
+torch.manual_seed(1)
+a, b = torch.rand(30, 20), torch.rand(20, 50)
+for i in range(40): c = a @ b
+d = torch.rand(12, 12, dtype=torch.float64)
+for i in range(7): e = d @ d
+print(c.numpy().tobytes().hex()[:200], e.sum().item())
+"""
+
+
+def test_torch(c, folder):
+    """Fortran's names from libblas.so.3; a row-major product has its first two
+    extents changed about, and the same work."""
+    if subprocess.run([PYTHON, "-c", "import torch"],
+                      capture_output=True).returncode:
+        print("        (no PyTorch here)")
+        return
+    (folder / "p.py").write_text(TORCH)
+    report, _ = both(c, folder, [PYTHON, folder / "p.py"], "--sample", "off",
+                     "--without", "memory")
+    got = work_of(report)
+    equal(got["sgemm"], (40, 40 * 2 * 30 * 20 * 50,
+                         40 * 4 * (600 + 1000 + 1500)), "sgemm")
+    equal(got["dgemm"], (7, 7 * 2 * 12 ** 3, 7 * 8 * 3 * 144), "dgemm")
+
+
+if __name__ == "__main__":
+    run_support.main([test_linked, test_plugin, test_without, test_static,
+                      test_absent, test_numpy, test_torch],
+                     Context(*sys.argv[1:3]))
