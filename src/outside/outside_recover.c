@@ -374,8 +374,8 @@ static bool get_domains(struct axp__spooled *m, const struct axp__prof *p)
     return true;
 }
 
-static const struct axp__stretch *level_part(void *ctx,
-                                             const struct axp__stretch *part)
+static const struct axp__level_span *level_part(
+    void *ctx, const struct axp__level_span *part)
 {
     return axp__spooled_at(ctx, part, AXP__LEVEL_PART_BYTES);
 }

@@ -314,8 +314,8 @@ static void copy_clock(struct axp__capture *c, const struct axp__prof *p)
     c->clock.realtime_ns = p->tape->trace.head.clock.realtime_ns;
 }
 
-static const struct axp__stretch *level_part(void *ctx,
-                                             const struct axp__stretch *part)
+static const struct axp__level_span *level_part(
+    void *ctx, const struct axp__level_span *part)
 {
     (void)ctx;
     return part;

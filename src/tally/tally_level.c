@@ -20,13 +20,14 @@ uint32_t axp__level_shift(struct axp__level *l)
     return shift;
 }
 
-static struct axp__stretch *get_part(struct axp__level *l,
-                                     struct axp__budget *budget, unsigned n)
+static struct axp__level_span *get_part(struct axp__level *l,
+                                        struct axp__budget *budget, unsigned n)
 {
-    struct axp__stretch *there = axp__get_acquire(&l->part[n]);
+    struct axp__level_span *there = axp__get_acquire(&l->part[n]);
     if (there) return there;
     if (!axp__budget_has(budget, AXP__LEVEL_PART_BYTES)) return NULL;
-    struct axp__stretch *fresh = axp__budget_map(budget, AXP__LEVEL_PART_BYTES);
+    struct axp__level_span *fresh =
+        axp__budget_map(budget, AXP__LEVEL_PART_BYTES);
     if (!fresh) return NULL;
     if (axp__cas(&l->part[n], &there, fresh)) {
         axp__budget_pay(budget, AXP__LEVEL_PART_BYTES);
@@ -50,7 +51,7 @@ void axp__level_note(struct axp__level *l, struct axp__budget *budget,
     unsigned bits = at ? 64 - (unsigned)__builtin_clzll(at) : 0;
     unsigned n = bits > SHIFT_OF_PART ? bits - SHIFT_OF_PART : 0;
     if (n >= AXP__LEVEL_PARTS) return;
-    struct axp__stretch *s = get_part(l, budget, n);
+    struct axp__level_span *s = get_part(l, budget, n);
     if (!s) return;
     s += n ? (at >> (n - 1)) - AXP__LEVEL_STRETCHES : at;
     raise(&s->max_1, value + 1);

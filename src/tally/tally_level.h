@@ -24,17 +24,17 @@
 #define AXP__LEVEL_STRETCHES 1024u /* of a part */
 #define AXP__LEVEL_MOST_SHIFT 24u  /* 4 ms at 4 GHz */
 
-struct axp__stretch { /* all 0: nothing was told */
-    uint64_t max_1;   /* the greatest, + 1 */
-    uint64_t min_not; /* the least, ~ */
+struct axp__level_span { /* all 0: nothing was told */
+    uint64_t max_1;      /* the greatest, + 1 */
+    uint64_t min_not;    /* the least, ~ */
     uint64_t last;
 };
 #define AXP__LEVEL_PART_BYTES                                                  \
-    (AXP__LEVEL_STRETCHES * sizeof(struct axp__stretch))
+    (AXP__LEVEL_STRETCHES * sizeof(struct axp__level_span))
 
 struct axp__level {
     uint32_t shift; /* 0: not chosen yet */
-    struct axp__stretch *part[AXP__LEVEL_PARTS];
+    struct axp__level_span *part[AXP__LEVEL_PARTS];
 };
 
 /* Chosen by the first who asks. */
@@ -45,8 +45,8 @@ void axp__level_note(struct axp__level *l, struct axp__budget *budget,
 void axp__level_clear(struct axp__level *l, struct axp__budget *budget);
 
 /* Where a part lies, wherever it was read from; NULL: nowhere. */
-typedef const struct axp__stretch *axp__level_part_fn(
-    void *ctx, const struct axp__stretch *part);
+typedef const struct axp__level_span *axp__level_part_fn(
+    void *ctx, const struct axp__level_span *part);
 /* A moment that is known exactly. */
 struct axp__moment {
     uint64_t ticks, value;

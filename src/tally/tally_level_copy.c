@@ -6,28 +6,28 @@
 #define MOST_STRETCHES ((uint64_t)2 * AXP__LEVEL_STRETCHES)
 
 struct folded {
-    struct axp__stretch *to; /* MOST_STRETCHES */
-    uint32_t shift;          /* of their length */
+    struct axp__level_span *to; /* MOST_STRETCHES */
+    uint32_t shift;             /* of their length */
 };
 
 /* Into the stretch that a later one of the same moment is in. */
-static void fold(struct folded *f, uint64_t since, struct axp__stretch s)
+static void fold(struct folded *f, uint64_t since, struct axp__level_span s)
 {
     uint64_t i = since >> f->shift;
     if (i >= MOST_STRETCHES) return;
-    struct axp__stretch *to = &f->to[i];
+    struct axp__level_span *to = &f->to[i];
     if (s.max_1 > to->max_1) to->max_1 = s.max_1;
     if (s.min_not > to->min_not) to->min_not = s.min_not;
     to->last = s.last;
 }
 
-static void fold_part(struct folded *f, const struct axp__stretch *part,
+static void fold_part(struct folded *f, const struct axp__level_span *part,
                       unsigned n, uint32_t shift)
 {
     for (uint64_t i = 0; i < AXP__LEVEL_STRETCHES; i++) {
-        struct axp__stretch s = {axp__get(&part[i].max_1),
-                                 axp__get(&part[i].min_not),
-                                 axp__get(&part[i].last)};
+        struct axp__level_span s = {axp__get(&part[i].max_1),
+                                    axp__get(&part[i].min_not),
+                                    axp__get(&part[i].last)};
         uint64_t at = n ? (i + AXP__LEVEL_STRETCHES) << (n - 1) : i;
         if (s.max_1 && s.min_not) fold(f, at << shift, s);
     }
@@ -51,7 +51,7 @@ static void fold_peak(struct folded *f, struct axp__moment peak)
 {
     uint64_t i = peak.ticks >> f->shift;
     if (!peak.value || i >= MOST_STRETCHES) return;
-    struct axp__stretch *to = &f->to[i];
+    struct axp__level_span *to = &f->to[i];
     if (!to->max_1) to->min_not = ~peak.value;
     if (!to->max_1) to->last = peak.value;
     if (peak.value + 1 > to->max_1) to->max_1 = peak.value + 1;
@@ -65,7 +65,7 @@ static bool keep(struct axp__capture *c, const struct folded *f)
     c->levels = axp__cap_take(c, n, sizeof *c->levels);
     if (!c->levels) return false;
     for (uint64_t i = 0; i < MOST_STRETCHES; i++) {
-        const struct axp__stretch *s = &f->to[i];
+        const struct axp__level_span *s = &f->to[i];
         if (!s->max_1) continue;
         uint64_t min = ~s->min_not, max = s->max_1 - 1;
         c->levels[c->n_levels++] = (struct axp__cap_level){
@@ -88,7 +88,7 @@ bool axp__level_copy(struct axp__capture *c, const struct axp__level *l,
                        shift_of(l, peak)};
     if (!f.to) return false;
     for (unsigned i = 0; i < AXP__LEVEL_PARTS; i++) {
-        const struct axp__stretch *part = axp__get_acquire(&l->part[i]);
+        const struct axp__level_span *part = axp__get_acquire(&l->part[i]);
         if (part) part = part_at(ctx, part);
         if (part) fold_part(&f, part, i, shift);
     }

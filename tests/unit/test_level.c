@@ -16,8 +16,8 @@ struct told {
 
 static struct axp__budget budget = {.limit_bytes = (uint64_t)64 << 20};
 
-static const struct axp__stretch *here(void *ctx,
-                                       const struct axp__stretch *part)
+static const struct axp__level_span *here(void *ctx,
+                                          const struct axp__level_span *part)
 {
     (void)ctx;
     return part;
@@ -116,8 +116,8 @@ static void no_room(void **state)
 }
 
 /* Of a file that claims anything. */
-static const struct axp__stretch *wild(void *ctx,
-                                       const struct axp__stretch *part)
+static const struct axp__level_span *wild(void *ctx,
+                                          const struct axp__level_span *part)
 {
     (void)part;
     return ctx;
@@ -126,7 +126,7 @@ static const struct axp__stretch *wild(void *ctx,
 static void claims(void **state)
 {
     (void)state;
-    struct axp__stretch *part = malloc(AXP__LEVEL_PART_BYTES);
+    struct axp__level_span *part = malloc(AXP__LEVEL_PART_BYTES);
     assert_non_null(part);
     memset(part, 0xff, AXP__LEVEL_PART_BYTES);
     for (uint32_t shift = 0; shift < 70; shift++) {
