@@ -6,7 +6,7 @@ JOBS   ?= $(shell nproc)
 PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := release
-.PHONY: release dev test check-all attack bench bench-run bench-memory bench-overhead demo install uninstall format tidy clean help
+.PHONY: release dev test check-all attack bench bench-run bench-memory bench-overhead bench-machine demo install uninstall format tidy clean help
 
 release: ## build the library and the tools, optimized (what `make` does)
 	@tools/install_deps build
@@ -41,6 +41,9 @@ bench-memory: release ## measure what looking at a program's malloc costs it
 
 bench-overhead: release ## compare what recording is stated to take with what it takes
 	@bench/bench_overhead.py build/release
+
+bench-machine: release ## compare measured peaks with other ways to know them
+	@build/release/bench/axp_bench_machine
 
 demo: release ## train a small GPT, show where its time goes, write profile.html
 	@rm -rf build/demo

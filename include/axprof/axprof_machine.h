@@ -65,6 +65,10 @@ AXP_API axp_status axp_machine_record(const axp_machine *m);
 AXP_API axp_status axp_machine_write(const axp_machine *m, axp_format format,
                                      FILE *to);
 
+/* How many threads are all; cycles a second that one was seen to have. */
+AXP_API uint32_t axp_machine_threads(const axp_machine *m);
+AXP_API double axp_machine_hz(const axp_machine *m);
+
 /* ---- what was measured ------------------------------------------------------ */
 typedef struct axp_peak {
     axp_dtype dtype;

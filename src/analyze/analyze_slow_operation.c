@@ -75,16 +75,17 @@ static void say_roof(struct axp__analysis *a, struct axp__draft *d,
 static void say_above(struct axp__analysis *a, struct axp__draft *d,
                       const struct axp__above *above)
 {
-    char reached[32], allowed[32], more[48] = "";
+    char reached[32], allowed[32],
+        more[64] = "the scope around it declares, "
+                   "which";
     if (above->n_more)
-        snprintf(more, sizeof more, " and of %zu more", above->n_more);
-    axp__draft_say(
-        a, d,
-        "it does the work that the scopes around it declare, most of "
-        "it %s GFLOP/s of %s%s",
-        axp__digits3(reached, sizeof reached, above->roof->flops / 1e9),
-        axp__digits3(allowed, sizeof allowed, above->roof->roof_flops / 1e9),
-        more);
+        snprintf(more, sizeof more,
+                 "%zu scopes around it declare, the largest of which",
+                 above->n_more + 1);
+    axp__digits3(reached, sizeof reached, above->roof->flops / 1e9);
+    axp__digits3(allowed, sizeof allowed, above->roof->roof_flops / 1e9);
+    axp__draft_say(a, d, "it does the work that %s reaches %s of %s GFLOP/s",
+                   more, reached, allowed);
     say_roof(a, d, above->roof, above->share);
 }
 

@@ -310,6 +310,7 @@ void axp__html_put_time(struct axp__html_job *job, const char *name, axp_ns t);
 /* All rows of the view into job->events; also where they are only counted. */
 axp_status axp__html_rows(struct axp__html_job *job);
 void axp__html_meta_put(struct axp__html_job *job);
+void axp__html_machine_put(struct axp__html_job *job);
 void axp__html_index_put(struct axp__html_job *job);
 void axp__html_flows_write(struct axp__html_job *job);
 void axp__html_wakers_write(struct axp__html_job *job);

@@ -67,6 +67,23 @@ static void put_where(struct axp__html_job *job)
     free(command);
 }
 
+/* What was declared, a second, and what all threads could. */
+static void put_rate(struct axp__html_job *job)
+{
+    struct axp__json *j = &job->json;
+    const struct axp__roof_run *r = &job->f->roofs->run;
+    const char *word = axp__word_dtype(r->dtype ? r->dtype : AXP_F32);
+    if (!(r->flops_per_s > 0)) return;
+    axp__json_f64(j, "gflops", r->flops_per_s / 1e9);
+    if (!(r->peak > 0)) return;
+    axp__json_list(j, "peak");
+    axp__json_next(j);
+    axp__out_json(j->o, r->threads ? word : "as given");
+    axp__json_next(j);
+    axp__out_f64(j->o, r->peak / 1e9);
+    axp__json_end(j, ']');
+}
+
 static void put_run(struct axp__html_job *job)
 {
     struct axp__json *j = &job->json;
@@ -91,6 +108,7 @@ static void put_run(struct axp__html_job *job)
         j, "own_cost_ns",
         axp__view_ns(v, c->own_cost.around_ticks + c->own_cost.inside_ticks));
     put_where(job);
+    put_rate(job);
     axp__json_text(j, "version", AXP_VERSION);
     axp__json_end(j, '}');
 }
@@ -174,6 +192,13 @@ static void file(struct axp__html_job *job, const char *path)
         axp__out_text(j->o, "-1");
 }
 
+/* What it allows a call: the page has rates of calls. */
+static void roof(struct axp__json *j, const struct axp__roof *r)
+{
+    known(j, r->is_known && r->flops > 0 && r->at_once,
+          r->roof_flops / 1e9 / (r->at_once ? r->at_once : 1));
+}
+
 static void put_ops(struct axp__html_job *job)
 {
     struct axp__json *j = &job->json;
@@ -202,6 +227,7 @@ static void put_ops(struct axp__html_job *job)
                known(j, op[i].n_flops_calls, (double)op[i].flops_ns));
     PUT_COLUMN(j, "bytes_ns", n,
                known(j, op[i].n_bytes_calls, (double)op[i].bytes_ns));
+    PUT_COLUMN(j, "roof", n, roof(j, &job->f->roofs->at[i]));
     PUT_COLUMN(j, "dtype", n, axp__out_u64(o, (uint64_t)op[i].dtype));
     PUT_COLUMN(j, "category", n, axp__out_u64(o, (uint64_t)op[i].category));
     PUT_COLUMN(j, "file", n, file(job, op[i].file));
@@ -379,32 +405,12 @@ static void put_queues(struct axp__html_job *job)
     axp__json_end(j, ']');
 }
 
-/* Peaks are known where someone gave them. */
-static void put_machine(struct axp__html_job *job)
-{
-    struct axp__json *j = &job->json;
-    const double *t = job->f->threshold;
-    double gflops = t[AXP__T_low_throughput_peak_gflops];
-    double gbps = t[AXP__T_low_throughput_peak_gbps];
-    if (!(gflops > 0) && !(gbps > 0)) return;
-    axp__json_object(j, "machine");
-    axp__json_text(j, "name", "the machine, as given");
-    axp__json_u64(j, "cores", 0);
-    axp__json_list(j, "gflops");
-    if (gflops > 0) put_pair(j, "peak", gflops);
-    axp__json_end(j, ']');
-    axp__json_list(j, "gbps");
-    if (gbps > 0) put_pair(j, "memory", gbps);
-    axp__json_end(j, ']');
-    axp__json_end(j, '}');
-}
-
 void axp__html_meta_put(struct axp__html_job *job)
 {
     static void (*const sections[])(struct axp__html_job *) = {
         put_run,     put_findings, put_warnings,         put_ops,
         put_tree,    put_steps,    axp__html_memory_put, axp__html_heap_put,
-        put_threads, put_waits,    put_queues,           put_machine};
+        put_threads, put_waits,    put_queues,           axp__html_machine_put};
     struct axp__json *j = &job->json;
     axp__out_text(job->o, "<script type=\"application/json\" id=\"axp-meta\">");
     axp__json_begin(j, '{');

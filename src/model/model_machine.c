@@ -95,6 +95,16 @@ bool axp_machine_is_short(const axp_machine *m)
     return m && m->is.is_short;
 }
 
+uint32_t axp_machine_threads(const axp_machine *m)
+{
+    return m ? m->is.n_threads : 0;
+}
+
+double axp_machine_hz(const axp_machine *m)
+{
+    return m ? m->is.hz.best : 0;
+}
+
 static bool write_all(int fd, const char *text, size_t len)
 {
     while (len) {

@@ -186,7 +186,7 @@ function opColumns(run, ops) {
     const lifetime = run.threads.reduce((s, t) => s + (t.track.last - t.track.first), 0) +
         run.queues.reduce((s, t) => s + (t.track.last - t.track.first), 0);
     const keys = ["name", "calls", "total", "self", "min", "max", "p50", "p95", "p99", "share", "flops", "bytes",
-        "flops_ns", "bytes_ns", "dtype", "category", "file", "line", "sampled"];
+        "flops_ns", "bytes_ns", "roof", "dtype", "category", "file", "line", "sampled"];
     const c = Object.fromEntries(keys.map((k) => [k, []]));
     for (const op of [...ops.values()].sort((a, b) => b.self - a.self)) {
         const d = Float64Array.from(op.durs).sort();
@@ -201,6 +201,7 @@ function opColumns(run, ops) {
         c.bytes.push(x.bytes ? x.bytes * op.calls : null);
         c.flops_ns.push(x.flops ? op.total : null);
         c.bytes_ns.push(x.bytes ? op.total : null);
+        c.roof.push(roofOf(run.meta.machine, x));
         c.dtype.push(x.dtype ?? 0);
         c.category.push(x.category ?? 0);
         c.file.push(x.file ? run.string(x.file) : -1);
@@ -208,6 +209,12 @@ function opColumns(run, ops) {
         c.sampled.push(0);
     }
     return c;
+}
+
+/** What a machine allows a call, by its first lines. */
+function roofOf(machine, x) {
+    if (!machine || !x.flops) return null;
+    return Math.min(machine.gflops[0][1], x.bytes ? (x.flops / x.bytes) * machine.gbps[0][1] : Infinity);
 }
 
 function treeColumns(run, tree) {
@@ -336,6 +343,9 @@ export function encodeRun(run, {level = 6} = {}) {
     for (const f of meta.findings) if (typeof f.name === "string") f.name = run.string(f.name);
     meta.warnings ??= [];
     if (ops.size) meta.ops = opColumns(run, ops);
+    const flops = meta.ops?.flops.reduce((s, f) => s + (f ?? 0), 0);
+    if (flops) meta.run.gflops = flops / last;
+    if (flops && meta.machine) meta.run.peak = meta.machine.gflops[0];
     if (ops.size) meta.tree = treeColumns(run, tree);
     if (run.steps) meta.steps = run.steps;
     if (run.memory) meta.memory = run.memory.meta;

@@ -21,6 +21,8 @@ export interface RunInfo {
     command?: string;
     started?: string;
     process_id?: number;
+    gflops?: number; // a second, by what was declared
+    peak?: [string, number]; // of all threads
 }
 
 export interface Finding {
@@ -60,6 +62,7 @@ export interface OpColumns {
     bytes: MaybeNumbers;
     flops_ns: MaybeNumbers;
     bytes_ns: MaybeNumbers;
+    roof: MaybeNumbers; // GFLOP/s that the machine allows a call
     dtype: number[];
     category: number[];
     file: number[];
@@ -185,7 +188,7 @@ export interface Machine {
     name: string;
     cores: number;
     gflops: [string, number][];
-    gbps: [string, number][];
+    gbps: [string, number, number?][]; // up to so many GFLOP/s
 }
 
 export interface Meta {

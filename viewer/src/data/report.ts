@@ -2,7 +2,7 @@
 // Everything the page knows, joined: meta at once, the timeline when its
 // chunks are decoded. The rest of the page asks here and never the DOM.
 import {doubles, loadChunk, running, runningZigzag, values, type Chunk} from "./decode";
-import {CATEGORIES, DTYPES, type Args, type Index, type Memory, type Meta, type TableInfo} from "./meta";
+import {CATEGORIES, type Args, type Index, type Memory, type Meta, type TableInfo} from "./meta";
 import {isLoose, NONE, Trace, TraceBuilder} from "./trace";
 import {label} from "../format";
 import {Heap} from "./heap";
@@ -25,7 +25,8 @@ export interface Op {
     gflops: number; // NaN: unknown, here and below
     gbps: number;
     intensity: number;
-    roof: number; // share of what the machine allows it
+    allowed: number; // GFLOP/s, by the machine
+    roof: number; // share of that
     flops: number;
     category: number;
     dtype: number;
@@ -144,35 +145,15 @@ export class Report {
         if (!c) return [];
         return c.name.map((name, i) => {
             const flops = c.flops[i] ?? NaN, bytes = c.bytes[i] ?? NaN;
-            return this.#finish({
+            return finish({
                 name, calls: c.calls[i]!, total: c.total[i]!, self: c.self[i]!, share: c.share[i]!,
                 avg: c.calls[i] ? c.total[i]! / c.calls[i]! : 0, min: c.min[i]!, max: c.max[i]!,
                 p50: c.p50[i]!, p95: c.p95[i]!, p99: c.p99[i]!,
                 gflops: c.flops_ns[i] ? flops / c.flops_ns[i]! : NaN, gbps: c.bytes_ns[i] ? bytes / c.bytes_ns[i]! : NaN,
-                intensity: flops / bytes, roof: NaN, flops, category: c.category[i]!, dtype: c.dtype[i]!,
+                intensity: flops / bytes, allowed: c.roof[i] ?? NaN, roof: NaN, flops, category: c.category[i]!, dtype: c.dtype[i]!,
                 file: c.file[i]! >= 0 ? this.text(c.file[i]!) : "", line: c.line[i]!,
             });
         });
-    }
-
-    /** The share of the roof that an op reaches, where both are known. */
-    #finish(op: Op): Op {
-        const peak = this.peakGflops(op.dtype), bw = this.meta.machine?.gbps.at(0)?.[1] ?? NaN;
-        const roof = Number.isFinite(op.intensity) ? Math.min(peak, op.intensity * bw) : peak;
-        op.roof = op.gflops / roof;
-        return op;
-    }
-
-    /** The measured peak for a type: its own line, else the highest. */
-    peakGflops(dtype: number): number {
-        return this.peakLine(dtype)?.[1] ?? NaN;
-    }
-
-    peakLine(dtype: number): [string, number] | undefined {
-        const lines = this.meta.machine?.gflops ?? [];
-        const word = DTYPES[dtype] ?? "";
-        const plain = (s: string): string => s.toLowerCase().replace("fp", "f").replace("float", "f");
-        return (word && lines.find(([l]) => plain(l).split(/[^a-z0-9]+/).includes(word))) || lines[0];
     }
 
     /** Operations of a range of time; null: the timeline is not there (yet). */
@@ -189,9 +170,9 @@ export class Report {
     #rangeOp(name: number, s: NameSums, all: number): Op {
         const base = this.opByName.get(name);
         const flops = s.flops || NaN, bytes = s.bytes || NaN;
-        return this.#finish({
+        return finish({
             name, calls: s.calls, total: s.total, self: s.self, share: s.self / all, avg: s.total / s.calls, min: s.min, max: s.max,
-            p50: NaN, p95: NaN, p99: NaN, gflops: flops / s.total, gbps: bytes / s.total, intensity: flops / bytes, roof: NaN, flops,
+            p50: NaN, p95: NaN, p99: NaN, gflops: flops / s.total, gbps: bytes / s.total, intensity: flops / bytes, allowed: base?.allowed ?? NaN, roof: NaN, flops,
             category: base?.category ?? 0, dtype: base?.dtype ?? 0, file: base?.file ?? "", line: base?.line ?? 0,
         });
     }
@@ -312,4 +293,9 @@ async function attempt<T>(p: Promise<T>): Promise<{value: T} | {error: Error}> {
     } catch (e) {
         return {error: e as Error};
     }
+}
+
+function finish(op: Op): Op {
+    op.roof = op.gflops / op.allowed;
+    return op;
 }

@@ -4,6 +4,7 @@
 import {type JSX} from "preact";
 import {useMemo} from "preact/hooks";
 import {nameColor, css} from "../canvas/palette";
+import {type Machine} from "../data/meta";
 import {type Op, type Report} from "../data/report";
 import {percent, plain, rate, time} from "../format";
 import {useStore, type Store} from "../state";
@@ -50,24 +51,23 @@ function frameFor(W: number, ops: Op[], peaks: number[], bws: number[]): Frame {
     };
 }
 
-function Ceilings({f, gflops, gbps}: {f: Frame; gflops: [string, number][]; gbps: [string, number][]}): JSX.Element {
-    const {W} = f;
-    const peak = gflops[0]?.[1] ?? NaN;
+/** All levels of memory under the peak of as many threads; labels of one thread's lie beside those of all. */
+function Ceilings({f, gflops, gbps}: {f: Frame; gflops: Machine["gflops"]; gbps: Machine["gbps"]}): JSX.Element {
+    const {W, minX, maxX} = f, first = gflops[0]?.[1] ?? NaN;
     return (
         <>
-            {gbps.slice(0, 3).map(([name, bw], k) => {
-                const to = Math.min(f.maxX, peak ? peak / bw : f.maxX);
-                const from = f.minX;
+            {gbps.slice(0, 8).map(([name, bw, peak = first], k) => {
+                const to = Math.min(maxX, peak ? peak / bw : maxX), faint = peak !== first, x = minX * (faint ? 5 : 1.25), y = f.y(x * bw) - 6;
                 return (
-                    <g key={name} class={k ? "ceiling faint" : "ceiling"}>
-                        <line x1={f.x(from)} y1={f.y(from * bw)} x2={f.x(to)} y2={f.y(to * bw)} />
-                        <text x={f.x(from * 1.25)} y={f.y(from * 1.25 * bw) - 6} class="small" transform={`rotate(${angle(f, bw)} ${f.x(from * 1.25)} ${f.y(from * 1.25 * bw) - 6})`}>{name.slice(0, 30)} {rate(bw * 1e9, "B/s")}</text>
+                    <g key={k} class={faint || k ? "ceiling faint" : "ceiling"}>
+                        <line x1={f.x(minX)} y1={f.y(minX * bw)} x2={f.x(to)} y2={f.y(to * bw)} />
+                        <text x={f.x(x)} y={y} class="small" transform={`rotate(${angle(f, bw)} ${f.x(x)} ${y})`}>{name.slice(0, 30)} {rate(bw * 1e9, "B/s")}</text>
                     </g>
                 );
             })}
-            {gflops.slice(0, 4).map(([name, v], k) => (
-                <g key={name} class={k ? "ceiling faint" : "ceiling"}>
-                    <line x1={f.x(Math.max(f.minX, gbps[0] ? v / gbps[0][1] : f.minX))} y1={f.y(v)} x2={W - RIGHT} y2={f.y(v)} />
+            {gflops.slice(0, 6).map(([name, v], k) => (
+                <g key={k} class={k ? "ceiling faint" : "ceiling"}>
+                    <line x1={f.x(Math.max(minX, gbps[0] ? v / gbps[0][1] : minX))} y1={f.y(v)} x2={W - RIGHT} y2={f.y(v)} />
                     <text x={W - RIGHT} y={f.y(v) - 5} text-anchor="end" class="small">{name.slice(0, 30)} {rate(v * 1e9, "FLOP/s")}</text>
                 </g>
             ))}
@@ -106,7 +106,7 @@ export function Roofline({report, store}: {report: Report; store: Store}): JSX.E
     const most = Math.max(...points.map((o) => o.total));
     const radius = (o: Op): number => 3 + 12 * Math.sqrt(o.total / most);
     return (
-        <Section id="roofline" title="Roofline" note={m ? <>Peaks of <bdi>{m.name.slice(0, 80)}</bdi>. Under the slope an operation waits for memory, under the flat line for arithmetic; the distance to the line is what could be gained.</> : "The machine's peaks are not known, so there is no roof; axprof report --set low_throughput.peak_gflops=… and peak_gbps=… give them."}>
+        <Section id="roofline" title="Roofline" note={m ? <>Peaks of <bdi>{m.name.slice(0, 80)}</bdi>. Under the slope an operation waits for memory, under the flat line for arithmetic; the distance to the line is what could be gained.</> : "The machine's peaks are not known, so there is no roof; axprof run measures them."}>
             <div ref={box}><svg class="roofline" viewBox={`0 0 ${W} ${H}`} role="group" aria-label="Roofline: compute rate by arithmetic intensity; the table below has the same data">
                 {f.xs.map((v) => <g key={v} class="grid"><line x1={f.x(v)} x2={f.x(v)} y1={TOP} y2={H - BOTTOM} /><text x={f.x(v)} y={H - BOTTOM + 14} text-anchor="middle" class="small">{plain(v)}</text></g>)}
                 {f.ys.map((v) => <g key={v} class="grid"><line x1={LEFT} x2={W - RIGHT} y1={f.y(v)} y2={f.y(v)} /><text x={LEFT - 6} y={f.y(v) + 4} text-anchor="end" class="small">{rate(v * 1e9, "FLOP/s").replace("FLOP/s", "")}</text></g>)}

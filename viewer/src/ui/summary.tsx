@@ -95,18 +95,12 @@ function tiles(report: Report): Tile[] {
 }
 
 /** What the declared work reaches of the machine's measured peak. */
-function machineShare(report: Report): Tile | null {
-    const flops = report.ops.reduce((s, o) => s + (o.flops > 0 ? o.flops : 0), 0);
-    if (!flops) return null;
-    const achieved = flops / report.meta.run.duration_ns; // GFLOP/s
-    const main = report.ops.reduce((a, b) => ((b.flops || 0) > (a.flops || 0) ? b : a));
-    const line = report.peakLine(main.dtype);
-    if (!line)
-        return {label: "Throughput", tip: "Declared floating-point operations per second of wall time. The machine's peak is not known.", q: rateParts(achieved * 1e9, "FLOP/s"), sub: "over the whole run", to: "roofline"};
-    return {
-        label: "Of machine peak", tip: `Declared work per second of wall time: ${plain(achieved)} GFLOP/s, of the peak for ${line[0]}.`,
-        q: {value: ((achieved / line[1]) * 100).toFixed(1), unit: "%"}, sub: `${rateParts(achieved * 1e9, "FLOP/s").value} of ${rateParts(line[1] * 1e9, "FLOP/s").value} ${rateParts(line[1] * 1e9, "FLOP/s").unit} ${line[0]}`, to: "roofline",
-    };
+function machineShare({meta: {run}}: Report): Tile | null {
+    if (!run.gflops) return null;
+    const q = rateParts(run.gflops * 1e9, "FLOP/s"), tip = "Declared floating-point operations per second of wall time", [line, peak] = run.peak ?? ["", NaN];
+    if (!line) return {label: "Throughput", tip, q, sub: "over the whole run", to: "roofline"};
+    const of = rateParts(peak * 1e9, "FLOP/s");
+    return {label: "Of machine peak", tip, q: {value: ((run.gflops / peak) * 100).toFixed(1), unit: "%"}, sub: `${q.value} ${q.unit === of.unit ? "" : q.unit} of ${of.value} ${of.unit} ${line}`, to: "roofline"};
 }
 
 /** What a finding that is not about time is about. */
