@@ -126,11 +126,23 @@ static void on_sample(struct axp__builder *b, struct axp__spent *own,
         axp__spent_add(g, own, own->op, passed);
     } else {
         uint32_t op = axp__graph_op_of_stack(&g->ops, r->stack);
-        if (r->argument == AXP_SAMPLE_CPU) off = passed;
+        if (r->argument == AXP_SAMPLE_CPU)
+            off = passed;
+        else if (op == AXP__OP_OUTSIDE)
+            op = AXP__OP_BLOCKED;
         axp__spent_add(g, own, op, off);
         axp__spent_add(g, own, own->op, passed - off);
         if (r->argument == AXP_SAMPLE_CPU) own->held = own->op = op;
     }
+}
+
+void axp__build_sample(struct axp__builder *b, struct axp__record *r,
+                       axp_ns began_ns)
+{
+    struct axp__spent *own = b->g->rows[r->row].own;
+    if (!own) own = start_thread(b, r->row, clamp(b->g, began_ns));
+    r->time_ns = clamp(b->g, r->time_ns);
+    if (own) on_sample(b, own, r);
 }
 
 static void on_step(axp_graph *g, const struct axp__record *r)
@@ -268,7 +280,7 @@ static bool set_rows(struct axp__builder *b)
 {
     axp_graph *g = b->g;
     uint32_t n_processes = 1;
-    g->n_rows = axp__stream_n_rows(b->stream);
+    g->n_rows = b->n_stream_rows = axp__stream_n_rows(b->stream);
     g->rows = calloc(g->n_rows + 1, sizeof *g->rows);
     for (uint32_t i = 0; g->rows && i < g->n_rows; i++) {
         g->rows[i].is = *axp__stream_row(b->stream, i);
@@ -276,6 +288,7 @@ static bool set_rows(struct axp__builder *b)
             n_processes = g->rows[i].is.process + 1;
     }
     b->mains = malloc(n_processes * sizeof *b->mains);
+    b->n_processes = n_processes;
     if (!g->rows || !b->mains) return false;
     for (uint32_t i = 0; i < n_processes; i++)
         b->mains[i] = AXP__NONE;
@@ -303,6 +316,7 @@ static axp_status build(struct axp__builder *b)
     while (!g->has_failed && (next = axp__stream_next(b->stream)))
         on_record(b, next);
     g->has_failed |= g->ops.has_failed;
+    if (!g->has_failed && !axp__build_loose(b)) g->has_failed = true;
     if (!g->has_failed) end_rows(b);
     if (g->has_failed)
         return axp__fail(AXP_E_NO_MEMORY, "no memory for the graph of a run");

@@ -3,6 +3,7 @@
  *
  *   graph_build.c  the pass; scopes, samples, steps, spans of devices
  *   graph_sync.c   what threads give each other and wait for
+ *   graph_loose.c  threads that were sampled and recorded nothing
  */
 #ifndef AXP_GRAPH_BUILD_H
 #define AXP_GRAPH_BUILD_H
@@ -14,6 +15,8 @@ struct axp__builder {
     struct axp__stream *stream;
     struct axp__objects objects;
     uint32_t *mains; /* of each process its first thread's row; AXP__NONE */
+    uint32_t n_processes;
+    size_t n_stream_rows;
 };
 
 /* What a SYNC, flow, async or CROSS record says; time is not before what the row
@@ -28,6 +31,12 @@ void axp__build_wait_unknown(struct axp__builder *b, uint32_t row,
                              axp_ns time_ns);
 /* Sets what time goes to from now on: the innermost open scope. */
 void axp__build_set_op(struct axp__builder *b, struct axp__spent *own);
+
+/* A sample of a row, which begins no later than began_ns. */
+void axp__build_sample(struct axp__builder *b, struct axp__record *r,
+                       axp_ns began_ns);
+/* Once all records have been read. False: no memory. */
+bool axp__build_loose(struct axp__builder *b);
 
 /* NULL: no memory. */
 static inline struct axp__object *axp__build_object(struct axp__builder *b,

@@ -42,7 +42,8 @@ bool axp__graph_ops_init(struct axp__graph_ops *o, const axp_view *v)
     static const char *const texts[AXP__N_NO_OPS] = {
         [AXP__OP_OUTSIDE] = "outside scopes",
         [AXP__OP_NO_CPU] = "waiting for a CPU",
-        [AXP__OP_IDLE] = "idle"};
+        [AXP__OP_IDLE] = "idle",
+        [AXP__OP_BLOCKED] = "blocked: I/O, sleep, other processes"};
     void *at = NULL;
     *o = (struct axp__graph_ops){.v = v, .functions = {.v = v}};
     o->by_name = calloc((size_t)1 << AXP__OP_NAME_BITS, sizeof *o->by_name);

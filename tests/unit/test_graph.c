@@ -295,6 +295,71 @@ static void spans_of_a_device_wait_for_their_launch(void **state)
     done(v, g);
 }
 
+/* ---- what was seen from outside --------------------------------------------------- */
+
+static const struct axp__cap_sample *seen;
+
+static bool load_seen(const struct axp__cap_samples *from,
+                      struct axp__cap_sample *out)
+{
+    memcpy(out, seen, from->n * sizeof *out);
+    return true;
+}
+
+static axp_view *view_seen(struct script *s, const struct axp__cap_sample *at,
+                           uint32_t n)
+{
+    static struct axp__cap_samples block = {.load = load_seen};
+    seen = at;
+    block.n = n;
+    s->c.samples = &block;
+    s->c.n_samples = 1;
+    return script_view(s);
+}
+
+/* 20 ms of op0 less 5 without a processor, then 10 in no scope, 4 of them off
+ * it; another thread, that recorded nothing, was off it for 6 ms. */
+static void time_off_the_processor_is_told_apart(void **state)
+{
+    (void)state;
+    struct axp__cap_sample at[] = {
+        {8 * MS, 100, 5 * MS, 0, AXP_SAMPLE_READY, 100, false},
+        {26 * MS, 100, 4 * MS, 0, AXP_SAMPLE_WAITED, 100, false},
+        {10 * MS, 777, 6 * MS, 0, AXP_SAMPLE_READY, 100, false},
+        {15 * MS, 777, 1 * MS, 0, AXP_SAMPLE_CPU, 100, false}};
+    struct script *s = script_create();
+    script_op(s, 0, 0, 20 * MS, 0);
+    script_word(s, 0, 30 * MS, AXP__W_INSTANT, SCRIPT_FIRST + 9);
+    axp_view *v = view_seen(s, at, 4);
+    axp_graph *g = graph_of(v);
+    assert_int_equal(script_path(g, "op0"), 15 * MS);
+    assert_int_equal(script_path(g, "waiting for a CPU"), 5 * MS);
+    assert_int_equal(script_path(g, "blocked: I/O, sleep, other processes"),
+                     4 * MS);
+    assert_int_equal(script_path(g, "outside scopes"), 6 * MS);
+    assert_int_equal(script_wall(g, NULL), 30 * MS);
+    done(v, g);
+}
+
+/* A program without a row: its samples are all that is known. */
+static void a_thread_that_recorded_nothing_is_a_row(void **state)
+{
+    (void)state;
+    struct axp__cap_sample at[] = {
+        {10 * MS, 300, 10 * MS, 0, AXP_SAMPLE_CPU, 300, false},
+        {30 * MS, 300, 15 * MS, 0, AXP_SAMPLE_READY, 300, false}};
+    struct script *s = script_create();
+    script_word(s, 0, 0, AXP__W_INSTANT, SCRIPT_FIRST + 9);
+    script_word(s, 0, 40 * MS, AXP__W_INSTANT, SCRIPT_FIRST + 9);
+    s->c.n_rows = 1;
+    axp_view *v = view_seen(s, at, 2);
+    s->c.n_chunks = 0; /* the row's words are not there */
+    axp_graph *g = graph_of(v);
+    assert_int_equal(script_path(g, "waiting for a CPU"), 15 * MS);
+    assert_int_equal(script_path(g, "outside scopes"), 25 * MS);
+    done(v, g);
+}
+
 /* ---- what is asked for wrongly ------------------------------------------------------ */
 
 static void wrong_changes_are_refused(void **state)
@@ -336,6 +401,8 @@ int main(void)
         cmocka_unit_test(own_times_make_a_single_threads_path),
         cmocka_unit_test(flows_and_steps),
         cmocka_unit_test(spans_of_a_device_wait_for_their_launch),
+        cmocka_unit_test(time_off_the_processor_is_told_apart),
+        cmocka_unit_test(a_thread_that_recorded_nothing_is_a_row),
         cmocka_unit_test(wrong_changes_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* What a run would gain; see graph_gain.h. */
+#include "graph/graph_gain.h"
+
+#include <string.h>
+
+#include "graph/graph_replay.h"
+
+static bool is_it(const struct axp__graph_ops *ops, size_t i, const axp_op *op)
+{
+    const struct axp__graph_op *is = &ops->at[i];
+    if (is->is_function != op->is_sampled || strcmp(is->text, op->name) != 0)
+        return false;
+    const char *device =
+        is->is_function ? NULL
+                        : axp__view_device(ops->v, is->key & AXP__OP_NAME_MASK);
+    return !axp__view_by_device(device, op->device);
+}
+
+bool axp__graph_gain(const axp_view *v, const axp_op *op, double scale,
+                     axp_ns *gain)
+{
+    const struct axp__recorded *of = NULL;
+    struct axp__replayed r;
+    if (axp_view_cut_count(v)) return true;
+    if (axp__graph_recorded(v, &of)) return false;
+    if (!of || axp_replay_total(of->replay).is_estimate) return true;
+    bool ok = axp__replay_init(&r, of->graph);
+    for (size_t i = AXP__N_NO_OPS; ok && i < of->graph->ops.n; i++) {
+        if (!is_it(&of->graph->ops, i, op)) continue;
+        r.scale[i] = scale;
+        r.is_changed = true;
+    }
+    if (ok && r.is_changed) {
+        axp__replay_run(&r);
+        axp_ns end = of->graph->end_ns;
+        *gain = end > r.end_ns ? end - r.end_ns : 0;
+    }
+    axp__replay_fini(&r);
+    return ok;
+}
