@@ -278,6 +278,7 @@ axp_status axp__emit_text(const axp_view *v, const axp_findings *f,
     bool has_ops = has_work(v);
     if (!has_ops) axp__text_functions(&t, v);
     if (has_ops || !v->n_functions || v->n_ops) axp__text_ops(&t, v);
+    if (options->has_shapes) axp__text_shapes(&t, v);
     if (has_ops) axp__text_functions(&t, v);
     axp__text_tree(&t, v);
     axp__text_heap(&t, v);

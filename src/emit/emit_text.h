@@ -5,6 +5,7 @@
  *   emit_text_findings.c  findings, and axp_findings_write
  *   emit_text_open.c      what was running when a process died
  *   emit_text_ops.c       operations, call tree
+ *   emit_text_shapes.c    operations by shape, if that is asked for
  *   emit_text_heap.c      what the allocator handed out
  *   emit_text_memory.c    memory at the peak, what was not freed
  *   emit_text_rows.c      steps, threads, tracks, counters
@@ -76,6 +77,7 @@ void axp__text_findings(struct axp__text *t, const axp_findings *f,
                         size_t shown);
 void axp__text_open(struct axp__text *t, const axp_view *v);
 void axp__text_ops(struct axp__text *t, const axp_view *v);
+void axp__text_shapes(struct axp__text *t, const axp_view *v);
 void axp__text_functions(struct axp__text *t, const axp_view *v);
 void axp__text_processes(struct axp__text *t, const axp_view *v);
 void axp__text_tree(struct axp__text *t, const axp_view *v);

@@ -22,8 +22,9 @@ axp_view *axp__view_make(struct axp__capture *capture)
     }
     v->capture = capture;
     v->stack_names = axp__stack_names_create(capture);
-    if (v->stack_names && axp__view_make_index(v) && axp__view_make_lives(v) &&
-        axp__view_make_ops(v) && axp__view_make_tree(v) &&
+    if (v->stack_names && axp__view_find_shapes(v) && axp__view_make_index(v) &&
+        axp__view_make_lives(v) && axp__view_make_ops(v) &&
+        axp__view_make_shapes(v) && axp__view_make_tree(v) &&
         axp__view_make_memory(v) && axp__view_make_heap(v) &&
         axp__view_make_rows(v) && axp__view_make_rest(v) &&
         axp__view_make_events(v) && axp__view_make_warnings(v))
@@ -69,6 +70,8 @@ void axp_view_destroy(axp_view *v)
     v->capture->release(v->capture);
     free(v->row_keys);
     free(v->lane_of_row);
+    free(v->op_of);
+    free(v->shapes);
     free(v->ops);
     free(v->ops_by_name);
     free(v->processes);
