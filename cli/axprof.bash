@@ -86,7 +86,7 @@ _axprof()
         COMPREPLY=($(compgen -d -- "$cur"))
         return ;;
     export:--format | export:-f)
-        COMPREPLY=($(compgen -W "perfetto chrome speedscope folded pprof memory-viz openmetrics csv-ops csv-events json folded-peak folded-leaks folded-allocated folded-temporary" -- "$cur"))
+        COMPREPLY=($(compgen -W "perfetto chrome speedscope folded pprof memory-viz openmetrics csv-ops csv-events csv-shapes json folded-peak folded-leaks folded-allocated folded-temporary" -- "$cur"))
         return ;;
     export:--output | export:-o)
         COMPREPLY=($(compgen -f -- "$cur"))
@@ -114,8 +114,8 @@ _axprof()
         return ;;
     esac
     case $verb in
-    run) words="--help --output --report --format --quiet --no-file --delay --duration --steps --keep --keep-steps --trigger --sample --memory --stacks --step-range --with --without --functions --no-args --list" ;;
-    report) words="--help --format --output --width --color --findings --events --set --ignore --symbols" ;;
+    run) words="--help --output --report --format --quiet --shapes --no-file --delay --duration --steps --keep --keep-steps --trigger --sample --memory --stacks --step-range --with --without --functions --no-args --list" ;;
+    report) words="--help --format --output --width --color --findings --shapes --events --set --ignore --symbols" ;;
     export) words="--help --format --output --symbols" ;;
     whatif) words="--help --scale --remove --scale-category --threads --symbols" ;;
     info) words="--help" ;;

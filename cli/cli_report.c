@@ -43,8 +43,10 @@ static int read_options(const cli_args *args, int fd, axp_report_options *o,
     if (rc == CLI_OK)
         rc = cli_args_number(args, OPT_report_events, 1, UINT64_MAX,
                              &o->max_events);
+    o->size = sizeof *o;
     o->width = (int)width;
     o->max_findings = (size_t)findings;
+    o->has_shapes = cli_args_has(args, OPT_report_shapes);
     o->color = cli_report_has_color(
         cli_args_choice(args, OPT_report_color, CLI_COLOR_AUTO), fd);
     o->thresholds = thresholds;

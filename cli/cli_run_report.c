@@ -81,7 +81,9 @@ static void write_report(const cli_run *r, axp_view *view)
     int format = cli_args_choice(r->args, OPT_run_format,
                                  ending ? ending->value : AXP_FORMAT_TEXT);
     axp_report_options options = {
+        .size = sizeof options,
         .width = cli_report_width(path ? -1 : STDERR_FILENO),
+        .has_shapes = cli_args_has(r->args, OPT_run_shapes),
         .color = !path && cli_report_has_color(CLI_COLOR_AUTO, STDERR_FILENO)};
     cli_output out = {.to = stderr};
     if (path && cli_output_open(&out, path) != CLI_OK) return;

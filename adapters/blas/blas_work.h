@@ -86,13 +86,38 @@ static inline bool blas_nonzero_d(W at, int parts)
 
 /* ---- work ------------------------------------------------------------------- */
 
+/* In registers until all of it is known. The dims are in words, two each: they are
+ * compared so, and what is written in halves takes long to be read as a whole. */
+struct blas_work {
+    double flops, bytes;
+    axp_dtype dtype;
+    uint64_t dims[2];
+};
+#define WORK static inline __attribute__((always_inline)) struct blas_work
+
+static inline uint64_t blas_dims(int32_t first, int32_t second)
+{
+    return (uint32_t)first | (uint64_t)(uint32_t)second << 32;
+}
+
+/* Once, where the recorder reads it. */
+static inline void blas_put(axp_work *to, struct blas_work work)
+{
+    const uint64_t dims[3] = {work.dims[0], work.dims[1], 0};
+    _Static_assert(sizeof dims == sizeof to->dims, "six of them");
+    to->flops = work.flops;
+    to->bytes = work.bytes;
+    to->dtype = work.dtype;
+    __builtin_memcpy(to->dims, dims, sizeof dims);
+}
+
 /* FLOPs are those of plain numbers, where a multiply-add is 2. */
-static inline axp_work blas_make(axp_dtype dtype, double flops, double elements)
+WORK blas_make(axp_dtype dtype, double flops, double elements)
 {
     bool is_complex = dtype == AXP_C64 || dtype == AXP_C128;
-    return (axp_work){.flops = is_complex ? 4 * flops : flops,
-                      .bytes = elements * axp_dtype_bytes(dtype),
-                      .dtype = dtype};
+    return (struct blas_work){.flops = is_complex ? 4 * flops : flops,
+                              .bytes = elements * axp_dtype_bytes(dtype),
+                              .dtype = dtype};
 }
 
 static inline double blas_half(double n)
@@ -100,160 +125,151 @@ static inline double blas_half(double n)
     return n * (n + 1) / 2;
 }
 
-static inline axp_work blas_none(void)
+WORK blas_none(void)
 {
-    return (axp_work){.flops = 0};
+    return (struct blas_work){.flops = 0};
 }
 
 /* Of a product in bfloat16 what is written are floats: two elements. */
-static inline axp_work blas_gemm(axp_dtype dtype, W m_, W n_, W k_, bool reads)
+WORK blas_gemm(axp_dtype dtype, W m_, W n_, W k_, bool reads)
 {
     int32_t m = (int32_t)m_, n = (int32_t)n_, k = (int32_t)k_;
     if (m <= 0 || n <= 0 || k <= 0) return blas_none();
     double M = m, N = n, K = k;
     double out = M * N * (reads ? 2 : 1) * (dtype == AXP_BF16 ? 2 : 1);
-    axp_work work = blas_make(dtype, 2 * M * N * K, M * K + K * N + out);
-    work.dims[0] = (uint32_t)m;
-    work.dims[1] = (uint32_t)n;
-    work.dims[2] = (uint32_t)k;
+    struct blas_work work =
+        blas_make(dtype, 2 * M * N * K, M * K + K * N + out);
+    work.dims[0] = blas_dims(m, n);
+    work.dims[1] = blas_dims(k, 0);
     return work;
 }
 
 /* So many products; dims begin with their number. */
-static inline axp_work blas_times(W batch_, axp_work one)
+WORK blas_times(W batch_, struct blas_work one)
 {
     int32_t batch = (int32_t)batch_;
     if (batch <= 0 || !one.dims[0]) return blas_none();
-    return (axp_work){
-        .flops = one.flops * batch,
-        .bytes = one.bytes * batch,
-        .dtype = one.dtype,
-        .dims = {(uint32_t)batch, one.dims[0], one.dims[1], one.dims[2]}};
+    return (struct blas_work){.flops = one.flops * batch,
+                              .bytes = one.bytes * batch,
+                              .dtype = one.dtype,
+                              .dims = {(uint32_t)batch | one.dims[0] << 32,
+                                       one.dims[0] >> 32 | one.dims[1] << 32}};
 }
 
 /* Groups of them, each with one size. Of several groups the number of products
  * is all that they have in common. What is written is taken to be read. */
-static inline axp_work blas_gemm_batch(axp_dtype dtype, W n_groups_, W counts_,
-                                       W m_, W n_, W k_)
+WORK blas_gemm_batch(axp_dtype dtype, W n_groups_, W counts_, W m_, W n_, W k_)
 {
     const int32_t *counts = (const int32_t *)counts_, *m = (const int32_t *)m_;
     const int32_t *n = (const int32_t *)n_, *k = (const int32_t *)k_;
-    axp_work sum = blas_none();
+    struct blas_work sum = blas_none();
     int32_t n_groups = (int32_t)n_groups_;
     for (int32_t i = 0; i < n_groups; i++) {
-        axp_work one =
+        struct blas_work one =
             blas_times(counts[i], blas_gemm(dtype, m[i], n[i], k[i], true));
         if (n_groups == 1) return one;
         sum.flops += one.flops;
         sum.bytes += one.bytes;
-        sum.dims[0] += one.dims[0];
+        sum.dims[0] += (uint32_t)one.dims[0];
     }
     sum.dtype = dtype;
     return sum;
 }
 
-static inline axp_work blas_symm(axp_dtype dtype, bool is_left, W m_, W n_,
-                                 bool reads)
+WORK blas_symm(axp_dtype dtype, bool is_left, W m_, W n_, bool reads)
 {
     int32_t m = (int32_t)m_, n = (int32_t)n_;
     if (m <= 0 || n <= 0) return blas_none();
     double M = m, N = n, order = is_left ? m : n;
-    axp_work work = blas_make(dtype, 2 * M * N * order,
-                              blas_half(order) + M * N * (reads ? 3 : 2));
-    work.dims[0] = (uint32_t)m;
-    work.dims[1] = (uint32_t)n;
+    struct blas_work work = blas_make(
+        dtype, 2 * M * N * order, blas_half(order) + M * N * (reads ? 3 : 2));
+    work.dims[0] = blas_dims(m, n);
     return work;
 }
 
 /* times: how many products of n x k by k x n make it, 1 or 2. */
-static inline axp_work blas_syrk(axp_dtype dtype, int times, W n_, W k_,
-                                 bool reads)
+WORK blas_syrk(axp_dtype dtype, int times, W n_, W k_, bool reads)
 {
     int32_t n = (int32_t)n_, k = (int32_t)k_;
     if (n <= 0 || k <= 0) return blas_none();
     double N = n, K = k;
-    axp_work work = blas_make(dtype, times * N * (N + 1) * K,
-                              times * N * K + blas_half(N) * (reads ? 2 : 1));
-    work.dims[0] = (uint32_t)n;
-    work.dims[1] = (uint32_t)k;
+    struct blas_work work =
+        blas_make(dtype, times * N * (N + 1) * K,
+                  times * N * K + blas_half(N) * (reads ? 2 : 1));
+    work.dims[0] = blas_dims(n, k);
     return work;
 }
 
-static inline axp_work blas_trmm(axp_dtype dtype, bool is_left, W m_, W n_)
+WORK blas_trmm(axp_dtype dtype, bool is_left, W m_, W n_)
 {
     int32_t m = (int32_t)m_, n = (int32_t)n_;
     if (m <= 0 || n <= 0) return blas_none();
     double M = m, N = n, order = is_left ? m : n;
-    axp_work work =
+    struct blas_work work =
         blas_make(dtype, M * N * order, blas_half(order) + 2 * M * N);
-    work.dims[0] = (uint32_t)m;
-    work.dims[1] = (uint32_t)n;
+    work.dims[0] = blas_dims(m, n);
     return work;
 }
 
-static inline axp_work blas_gemv(axp_dtype dtype, bool is_plain, W m_, W n_,
-                                 bool reads)
+WORK blas_gemv(axp_dtype dtype, bool is_plain, W m_, W n_, bool reads)
 {
     int32_t m = (int32_t)m_, n = (int32_t)n_;
     if (m <= 0 || n <= 0) return blas_none();
     double M = m, N = n, out = is_plain ? m : n, in = is_plain ? n : m;
     out *= (reads ? 2 : 1) * (dtype == AXP_BF16 ? 2 : 1);
-    axp_work work = blas_make(dtype, 2 * M * N, M * N + in + out);
-    work.dims[0] = (uint32_t)m;
-    work.dims[1] = (uint32_t)n;
+    struct blas_work work = blas_make(dtype, 2 * M * N, M * N + in + out);
+    work.dims[0] = blas_dims(m, n);
     return work;
 }
 
-static inline axp_work blas_ger(axp_dtype dtype, W m_, W n_)
+WORK blas_ger(axp_dtype dtype, W m_, W n_)
 {
     int32_t m = (int32_t)m_, n = (int32_t)n_;
     if (m <= 0 || n <= 0) return blas_none();
     double M = m, N = n;
-    axp_work work = blas_make(dtype, 2 * M * N, 2 * M * N + M + N);
-    work.dims[0] = (uint32_t)m;
-    work.dims[1] = (uint32_t)n;
+    struct blas_work work = blas_make(dtype, 2 * M * N, 2 * M * N + M + N);
+    work.dims[0] = blas_dims(m, n);
     return work;
 }
 
 /* A square matrix and vectors of its order. */
-static inline axp_work blas_square(axp_dtype dtype, W n_, double flops,
-                                   double elements)
+WORK blas_square(axp_dtype dtype, W n_, double flops, double elements)
 {
     int32_t n = (int32_t)n_;
     if (n <= 0) return blas_none();
-    axp_work work = blas_make(dtype, flops, elements);
-    work.dims[0] = (uint32_t)n;
+    struct blas_work work = blas_make(dtype, flops, elements);
+    work.dims[0] = blas_dims(n, 0);
     return work;
 }
 
-static inline axp_work blas_symv(axp_dtype dtype, W n, bool reads)
+WORK blas_symv(axp_dtype dtype, W n, bool reads)
 {
     double N = (int32_t)n;
     return blas_square(dtype, n, 2 * N * N, blas_half(N) + N * (reads ? 3 : 2));
 }
 
-static inline axp_work blas_syr(axp_dtype dtype, int times, W n)
+WORK blas_syr(axp_dtype dtype, int times, W n)
 {
     double N = (int32_t)n;
     return blas_square(dtype, n, times * N * (N + 1),
                        2 * blas_half(N) + times * N);
 }
 
-static inline axp_work blas_trmv(axp_dtype dtype, W n)
+WORK blas_trmv(axp_dtype dtype, W n)
 {
     double N = (int32_t)n;
     return blas_square(dtype, n, N * N, blas_half(N) + 2 * N);
 }
 
-static inline axp_work blas_vector(axp_dtype dtype, double flops,
-                                   double vectors, W n_)
+WORK blas_vector(axp_dtype dtype, double flops, double vectors, W n_)
 {
     int32_t n = (int32_t)n_;
     if (n <= 0) return blas_none();
-    return (axp_work){.flops = flops * n,
-                      .bytes = vectors * n * axp_dtype_bytes(dtype),
-                      .dtype = dtype,
-                      .dims = {(uint32_t)n}};
+    struct blas_work work = {.flops = flops * n,
+                             .bytes = vectors * n * axp_dtype_bytes(dtype),
+                             .dtype = dtype};
+    work.dims[0] = blas_dims(n, 0);
+    return work;
 }
 
 #endif

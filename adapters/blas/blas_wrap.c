@@ -40,13 +40,12 @@ static inline __attribute__((always_inline)) bool may_begin(uintptr_t here)
     return axp__is_on() && (!inside || here >= inside);
 }
 
-static inline __attribute__((always_inline)) uint64_t begin(enum blas_call call,
-                                                            uintptr_t here,
-                                                            axp_work work)
+static inline __attribute__((always_inline)) uint64_t begin(
+    enum blas_call call, uintptr_t here, const axp_work *work)
 {
     inside = here;
-    if (blas_is_muted(call, &work)) return 0;
-    return axp__scope_begin_with(&sites[call], texts[call], work);
+    if (blas_is_muted(call, work)) return 0;
+    return axp__scope_begin_work(&sites[call], texts[call], work, sizeof *work);
 }
 
 static inline void end(uint64_t token, uintptr_t here)
@@ -76,7 +75,9 @@ static inline void end(uint64_t token, uintptr_t here)
             real ARGUMENTS_##signature;                                        \
             return;                                                            \
         }                                                                      \
-        uint64_t token = begin(BLAS_##symbol, here, work);                     \
+        axp_work done;                                                         \
+        blas_put(&done, work);                                                 \
+        uint64_t token = begin(BLAS_##symbol, here, &done);                    \
         real ARGUMENTS_##signature;                                            \
         end(token, here);                                                      \
     }
@@ -85,7 +86,9 @@ static inline void end(uint64_t token, uintptr_t here)
     {                                                                          \
         REAL(symbol, result, signature);                                       \
         if (!may_begin(here)) return real ARGUMENTS_##signature;               \
-        uint64_t token = begin(BLAS_##symbol, here, work);                     \
+        axp_work done;                                                         \
+        blas_put(&done, work);                                                 \
+        uint64_t token = begin(BLAS_##symbol, here, &done);                    \
         result value = real ARGUMENTS_##signature;                             \
         end(token, here);                                                      \
         return value;                                                          \

@@ -123,6 +123,25 @@ static inline size_t axp_view_functions(const axp_view *v, axp_op *out,
 AXP_API double axp_op_gflops(const axp_op *op);
 AXP_API double axp_op_gbps(const axp_op *op);
 
+/* Calls of an operation that told the same dims (axp_work.dims). */
+#define AXP_SHAPES 32
+typedef struct axp_shape {
+    uint32_t dims[6];
+    uint32_t n_dims;   /* 0: other shapes, together */
+    uint64_t n_shapes; /* how many it stands for, as far as that is known */
+    uint64_t calls;
+    axp_ns total_ns; /* of its calls, each as long as it took */
+    double flops, bytes;
+    uint64_t n_flops_calls, n_bytes_calls; /* as axp_op's, … */
+    axp_ns flops_ns, bytes_ns;
+    double gflops, gbps; /* … and axp_op_gflops, axp_op_gbps */
+    axp_dtype dtype;
+} axp_shape;
+/* The AXP_SHAPES of it that took longest, longest first, each exact; then the
+ * others together. op: of this view, or one like it. */
+static inline size_t axp_view_shapes(const axp_view *v, const axp_op *op,
+                                     axp_shape *out, size_t cap);
+
 typedef struct axp_memory {
     uint64_t current_bytes, peak_bytes, total_allocated, total_freed;
     uint64_t n_allocs, n_frees;
@@ -500,7 +519,8 @@ typedef enum axp_export_format AXP__INT {
     AXP_EXPORT_FOLDED_PEAK,
     AXP_EXPORT_FOLDED_LEAKS,
     AXP_EXPORT_FOLDED_ALLOCATED,
-    AXP_EXPORT_FOLDED_TEMPORARY
+    AXP_EXPORT_FOLDED_TEMPORARY,
+    AXP_EXPORT_CSV_SHAPES
 } axp_export_format;
 typedef struct axp_report_options { /* zero = default */
     size_t size;                    /* sizeof(axp_report_options), or 0 */
@@ -509,6 +529,7 @@ typedef struct axp_report_options { /* zero = default */
     size_t max_findings; /* 0: ten; in JSON all */
     uint64_t max_events; /* in the timeline of an HTML report */
     const axp_thresholds *thresholds;
+    bool has_shapes; /* a text report shows operations by shape too */
 } axp_report_options;
 AXP_API axp_status axp_report_write(const axp_view *v, axp_format format,
                                     FILE *to);

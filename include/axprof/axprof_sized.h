@@ -36,6 +36,15 @@ static inline size_t axp_view_ops(const axp_view *v, axp_order order,
     return axp_view_ops_sized(v, order, out, cap, sizeof *out);
 }
 
+AXP_API size_t axp_view_shapes_sized(const axp_view *v, const axp_op *op,
+                                     size_t op_size, axp_shape *out, size_t cap,
+                                     size_t size);
+static inline size_t axp_view_shapes(const axp_view *v, const axp_op *op,
+                                     axp_shape *out, size_t cap)
+{
+    return axp_view_shapes_sized(v, op, sizeof *op, out, cap, sizeof *out);
+}
+
 AXP_API void axp_view_memory_sized(const axp_view *v, axp_memory *out,
                                    size_t size);
 static inline axp_memory axp_view_memory(const axp_view *v)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Tables: operations, and events, a line each, comma separated (RFC 4180).
+/* Tables: operations, their shapes, and events, a line each, comma separated (RFC 4180).
  *
  * Text is in quotes, quotes doubled. A text that a spreadsheet would take for
  * a formula (it begins with = + - @) has an apostrophe before it. What is not
@@ -12,6 +12,7 @@
 #include "emit/emit_name_cache.h"
 #include "emit/emit_export.h"
 #include "emit/emit_record.h"
+#include "emit/emit_shape.h"
 #include "emit/emit_words.h"
 #include "record/record_thread.h"
 
@@ -92,6 +93,45 @@ axp_status axp__emit_csv_ops(const axp_view *v, struct axp__out *o)
     for (size_t i = 0; i < v->n_ops; i++)
         put_op(o, &v->ops[i], &roofs->at[i], has_devices);
     free(roofs);
+    return AXP_OK;
+}
+
+/* ---- shapes ------------------------------------------------------------------------ */
+
+static void put_shape(struct axp__out *o, const axp_op *op, const axp_shape *s)
+{
+    char label[AXP__SHAPE_LABEL];
+    const uint64_t numbers[] = {s->n_shapes, s->calls, s->total_ns};
+    put_text(o, op->name);
+    axp__out_char(o, ',');
+    put_text(o, op->device);
+    axp__out_char(o, ',');
+    if (s->n_dims) axp__out_text(o, axp__shape_label(s, label));
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        axp__out_char(o, ',');
+        axp__out_u64(o, numbers[i]);
+    }
+    put_known(o, s->n_flops_calls, s->flops);
+    put_known(o, s->n_bytes_calls, s->bytes);
+    put_known(o, s->n_flops_calls, s->gflops);
+    put_known(o, s->n_bytes_calls, s->gbps);
+    axp__out_char(o, ',');
+    put_text(o, axp__word_dtype(s->dtype));
+    axp__out_char(o, '\n');
+}
+
+/* Without dims: the other shapes of an operation together. */
+axp_status axp__emit_csv_shapes(const axp_view *v, struct axp__out *o)
+{
+    size_t n;
+    axp__out_text(o, "name,device,dims,shapes,calls,total_ns,flops,bytes,"
+                     "gflops,gbps,dtype\n");
+    for (size_t i = 0; i < v->n_ops; i++) {
+        const struct axp__view_shape *s =
+            axp__view_shapes_of(v, &v->ops[i], &n);
+        for (size_t k = 0; k < n; k++)
+            put_shape(o, &v->ops[i], &s[k].shape);
+    }
     return AXP_OK;
 }
 

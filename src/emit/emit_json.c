@@ -116,6 +116,42 @@ static void put_findings(struct axp__json *j, const axp_findings *f,
 
 /* ---- operations and tree ------------------------------------------------------------- */
 
+static void put_shape(struct axp__json *j, const axp_shape *s)
+{
+    axp__json_list(j, "dims");
+    for (uint32_t i = 0; i < s->n_dims; i++) {
+        axp__json_next(j);
+        axp__out_u64(j->o, s->dims[i]);
+    }
+    axp__json_end(j, ']');
+    axp__json_u64(j, "shape_count", s->n_shapes);
+    axp__json_u64(j, "calls", s->calls);
+    axp__json_u64(j, "total_ns", s->total_ns);
+    axp__json_known(j, "flops", s->n_flops_calls, s->flops);
+    axp__json_known(j, "bytes", s->n_bytes_calls, s->bytes);
+    axp__json_known(j, "flops_ns", s->n_flops_calls, (double)s->flops_ns);
+    axp__json_known(j, "bytes_ns", s->n_bytes_calls, (double)s->bytes_ns);
+    axp__json_f64(j, "gflops", s->gflops);
+    axp__json_f64(j, "gbps", s->gbps);
+    axp__json_text(j, "dtype", axp__word_dtype(s->dtype));
+}
+
+/* Nothing of an operation that told none. */
+static void put_shapes(struct axp__json *j, const axp_view *v, const axp_op *op)
+{
+    size_t n;
+    const struct axp__view_shape *s = axp__view_shapes_of(v, op, &n);
+    if (!n) return;
+    axp__json_list(j, "shapes");
+    for (size_t i = 0; i < n; i++) {
+        axp__json_next(j);
+        axp__json_begin(j, '{');
+        put_shape(j, &s[i].shape);
+        axp__json_end(j, '}');
+    }
+    axp__json_end(j, ']');
+}
+
 static void put_op(struct axp__json *j, const axp_op *op)
 {
     axp__json_text(j, "name", op->name);
@@ -174,6 +210,7 @@ static void put_ops(struct axp__json *j, const axp_view *v,
         axp__json_item(j);
         put_op(j, &v->ops[i]);
         put_roof(j, &roofs->at[i]);
+        put_shapes(j, v, &v->ops[i]);
         axp__json_end(j, '}');
     }
     axp__json_items_end(j);

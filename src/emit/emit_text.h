@@ -7,6 +7,7 @@
  *   emit_path.c           the critical path
  *   emit_text_ops.c       operations, call tree
  *   emit_text_roof.c      the roofline
+ *   emit_text_shapes.c    operations by shape, if that is asked for
  *   emit_text_heap.c      what the allocator handed out
  *   emit_text_memory.c    memory at the peak, what was not freed
  *   emit_text_rows.c      steps, threads, tracks, counters
@@ -81,6 +82,7 @@ void axp__text_path(struct axp__text *t, const axp_view *v);
 void axp__text_ops(struct axp__text *t, const axp_view *v);
 void axp__text_roof(struct axp__text *t, const axp_view *v,
                     const struct axp__roofs *roofs);
+void axp__text_shapes(struct axp__text *t, const axp_view *v);
 void axp__text_functions(struct axp__text *t, const axp_view *v);
 void axp__text_processes(struct axp__text *t, const axp_view *v);
 void axp__text_tree(struct axp__text *t, const axp_view *v);

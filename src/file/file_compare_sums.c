@@ -78,7 +78,6 @@ static struct axp__sums *sums_of(struct axp__sums_table *t, uint32_t parent,
 /* Of several that were merged nobody knows which was the last. */
 #define NEWEST_T(is, v) (is_merged ? 0 : (v))
 #define NEWEST_D(is, v) (is_merged ? 0 : axp__f64_bits(v))
-#define DIMS_U(is, v) (is_merged ? 0 : (v))
 #define KEY_U(is, v) 0
 #define KEY_I(is, v) 0
 
@@ -100,8 +99,7 @@ static void add_node(struct axp__sums *s, const struct axp__cap_node *r,
     AXP__FIELDS_NODE(ADD)
 }
 
-static void add_op(struct axp__sums *s, const struct axp__cap_op *r, int side,
-                   bool is_merged)
+static void add_op(struct axp__sums *s, const struct axp__cap_op *r, int side)
 {
     BEGIN(s, side);
     AXP__FIELDS_OP(ADD)
@@ -129,7 +127,7 @@ static void add_nodes(struct axp__sums_table *t,
     for (uint32_t i = 0; path && i < lane->n_nodes; i++) {
         const struct axp__cap_node *n = &lane->nodes[i];
         uint32_t up = i && n->parent >= 0 ? path[n->parent] : AXP__SUMS_ROOT;
-        path[i] = get(t, up, i ? n->name : 0);
+        path[i] = get(t, up, i ? n->shape ? n->shape : n->name : 0);
         if (n->calls || n->allocated_bytes || n->flops > 0 || n->bytes > 0) {
             t->at[path[i]].is_there[side] = 1;
             add_node(&t->at[path[i]], n, side);
@@ -167,26 +165,26 @@ static void add_hists(struct axp__sums_table *t,
 }
 
 static void add_ops(struct axp__sums_table *t, const struct axp__cap_lane *lane,
-                    int side, bool is_merged)
+                    int side)
 {
     for (uint32_t i = 0; i < lane->n_ops; i++) {
         const struct axp__cap_op *op = &lane->ops[i];
         if (op->min_ticks > op->max_ticks) continue; /* never ended */
-        add_op(sums_of(t, AXP__SUMS_OPS, op->name, side), op, side, is_merged);
+        add_op(sums_of(t, AXP__SUMS_OPS, op->name, side), op, side);
     }
     add_hists(t, lane, side);
 }
 
 /* As an op: all that its statistics have. */
 static void add_steps(struct axp__sums_table *t, const struct axp__steps *steps,
-                      int side, bool is_merged)
+                      int side)
 {
     const struct axp__op *stats = &steps->stats;
     struct axp__cap_op op = {.loose_calls = stats->loose_calls,
                              .loose_ticks = stats->loose_ticks,
                              .min_ticks = stats->min_ticks,
                              .max_ticks = stats->max_ticks};
-    add_op(sums_of(t, AXP__SUMS_STEPS, 0, side), &op, side, is_merged);
+    add_op(sums_of(t, AXP__SUMS_STEPS, 0, side), &op, side);
 }
 
 /* What recording took is in no timeline. (Names are those of the file.) */
@@ -209,7 +207,7 @@ static void add_small(struct axp__sums_table *t, const struct axp__capture *c,
         add_counter(sums_of(t, AXP__SUMS_COUNTERS, r->name, side), r, side,
                     is_merged);
     }
-    if (lane->steps) add_steps(t, lane->steps, side, is_merged);
+    if (lane->steps) add_steps(t, lane->steps, side);
 }
 
 void axp__sums_add(struct axp__sums_table *t, const struct axp__capture *c,
@@ -218,7 +216,7 @@ void axp__sums_add(struct axp__sums_table *t, const struct axp__capture *c,
     if (!t->at && !widen(t)) t->is_out_of_memory = true;
     if (t->is_out_of_memory) return;
     add_nodes(t, lane, side);
-    add_ops(t, lane, side, is_merged);
+    add_ops(t, lane, side);
     add_small(t, c, lane, side, is_merged);
 }
 

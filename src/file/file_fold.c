@@ -28,6 +28,11 @@ static void retire(void *ctx, void *memory, size_t bytes)
     axp__budget_give(ctx, bytes);
 }
 
+static uint32_t op_of(const void *capture, uint32_t name)
+{
+    return axp__cap_op_of(capture, name);
+}
+
 struct axp__fold_row *axp__fold_make_row(struct axp__fold *f, uint32_t id)
 {
     struct axp__fold_row *r = calloc(1, sizeof *r);
@@ -45,6 +50,8 @@ struct axp__fold_row *axp__fold_make_row(struct axp__fold *f, uint32_t id)
     axp__tally_init(&r->tally, seed, &f->budget, OTHER_NAME);
     r->tally.retire = retire;
     r->tally.retire_ctx = &f->budget;
+    r->tally.op_of = op_of;
+    r->tally.op_of_ctx = f->capture;
     f->n_whole++;
     return r;
 }

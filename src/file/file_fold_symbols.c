@@ -6,13 +6,10 @@
  *                                            └─► all else: as words
  *
  * The loop does what a recording thread does, by the same inline functions
- * (tally_scope.h), and three things later than that thread, because here it
- * is known what follows:
+ * (tally_scope.h), but for two things:
  *
  *   buckets   of histograms are counted some ends later: that many misses of
  *             the cache are under way at a time
- *   dims      of an op are those of its last scope, so they are set once a
- *             pack, from where each template was seen last
  *   versions  are left alone: nobody looks
  *
  * Input  symbols and templates are checked (file_symbols.h); literals are
@@ -35,26 +32,18 @@ enum what { PLAIN, WORKED, MEMORY, CATEGORY, OTHER };
 struct axp__digest {
     uint64_t label; /* with what it declares; or the category */
     double flops, bytes;
-    uint32_t seen; /* 1 + where it was last */
-    uint16_t dtype;
-    uint8_t what;    /* enum what */
-    uint8_t dims_at; /* in its words; 0: it has none */
+    uint32_t dtype;
+    uint32_t what; /* enum what */
 };
 _Static_assert(sizeof(struct axp__digest) == 32, "half a cache line");
 
-/* Where in a template the words of its dims are, the last if it says them more
- * than once; 0: it has none. */
-static uint8_t find_dims(const uint64_t *w,
-                         const struct axp__symbol_template *t)
+/* Whether a record is DIMS that say nothing but the scope's own name, as
+ * recorders before shapes had names wrote them. */
+static bool is_plain_dims(const uint64_t *at, uint64_t begin)
 {
-    for (unsigned i = t->n_heads; i--;) {
-        const uint64_t *at = w + t->heads[i];
-        if (axp__word_kind(at[0]) == AXP__W_EXT &&
-            (at[1] & 255) == AXP__X_DIMS &&
-            (size_t)t->heads[i] + 5 <= t->n_words && (uint32_t)at[2])
-            return (uint8_t)(t->heads[i] + 2);
-    }
-    return 0;
+    return axp__word_kind(at[0]) == AXP__W_EXT &&
+           (at[1] & 255) == AXP__X_DIMS &&
+           axp__word_name(at[0]) == axp__word_name(begin);
 }
 
 /* BEGIN, perhaps with WORK, perhaps with DIMS after it. */
@@ -63,8 +52,7 @@ static void make_digest(struct axp__digest *d, const struct axp__symbols *s,
 {
     const uint64_t *w = s->words + t->first;
     enum axp__word_kind kind = axp__word_kind(w[0]);
-    uint8_t dims_at = find_dims(w, t);
-    *d = (struct axp__digest){.what = OTHER, .dims_at = dims_at};
+    *d = (struct axp__digest){.what = OTHER};
     if ((kind == AXP__W_ALLOC || kind == AXP__W_FREE) && t->n_words == 1)
         d->what = MEMORY;
     if (t->ref_at == 1 && t->n_words == 3 &&
@@ -76,7 +64,9 @@ static void make_digest(struct axp__digest *d, const struct axp__symbols *s,
     if (kind != AXP__W_BEGIN || t->n_literals) return;
     bool has_work = t->n_heads > 1 && axp__word_kind(w[1]) == AXP__W_WORK;
     unsigned n_more = t->n_heads - 1u - has_work;
-    if (n_more > 1 || (n_more && !dims_at)) return;
+    if (n_more > 1 ||
+        (n_more && !is_plain_dims(w + t->heads[t->n_heads - 1], w[0])))
+        return;
     struct axp__work work = {0};
     if (has_work) work = axp__fold_work(w + 1);
     uint32_t declares = axp__work_flags(&work);
@@ -85,43 +75,8 @@ static void make_digest(struct axp__digest *d, const struct axp__symbols *s,
                                        AXP__DECLARES(declares),
                               .flops = work.flops,
                               .bytes = work.bytes,
-                              .dtype = (uint16_t)work.dtype,
-                              .what = has_work ? WORKED : PLAIN,
-                              .dims_at = dims_at};
-}
-
-/* ---- dims ------------------------------------------------------------------------ */
-
-struct seen {
-    uint32_t at, symbol;
-};
-
-static int by_place(const void *a, const void *b)
-{
-    const struct seen *x = a, *y = b;
-    return (x->at > y->at) - (x->at < y->at);
-}
-
-/* Sets the dims of what was seen. */
-static void settle_dims(struct axp__fold *f, struct axp__fold_row *r,
-                        const struct axp__symbols *s)
-{
-    struct seen list[AXP__PACK_TEMPLATES];
-    size_t n = 0;
-    for (uint32_t i = 0; i < s->n_templates; i++) {
-        struct axp__digest *d = &f->digest[i + AXP__SYM_TEMPLATE];
-        if (d->seen && d->dims_at) list[n++] = (struct seen){d->seen, i};
-    }
-    qsort(list, n, sizeof *list, by_place);
-    for (size_t i = 0; i < n; i++) {
-        const uint64_t *w = s->words + s->templates[list[i].symbol].first;
-        struct axp__op *op = axp__tally_op(&r->tally, axp__word_name(w[0]));
-        uint32_t dims[6];
-        uint8_t at = f->digest[list[i].symbol + AXP__SYM_TEMPLATE].dims_at;
-        for (unsigned k = 0; k < 6; k++)
-            dims[k] = (uint32_t)(w[at + k / 2] >> 32 * (k % 2));
-        axp__tally_set_dims(op ? op : r->tally.other.other, dims);
-    }
+                              .dtype = work.dtype,
+                              .what = has_work ? WORKED : PLAIN};
 }
 
 /* ---- what the loop leaves -------------------------------------------------------- */
@@ -162,17 +117,6 @@ static void fold_memory(struct axp__fold *f, struct axp__fold_row *r,
     r->last_ticks = ticks;
 }
 
-/* Whether dims of a template that was folded are those of the scope that they
- * name: they are, but where the timeline has gaps. They stand alone where a
- * chunk ended between them and the begin. */
-static bool is_its(const struct axp__fold_row *r, const struct axp__symbols *s,
-                   uint32_t i)
-{
-    const struct axp__frame *top = r->tally.top;
-    return top != r->tally.frames &&
-           top->op->name == axp__word_name(s->words[s->templates[i].first]);
-}
-
 /* A new extreme, a page of a histogram, records that are no scopes. */
 static __attribute__((noinline)) void fold_rare(struct axp__fold *f,
                                                 struct axp__fold_row *r,
@@ -180,7 +124,7 @@ static __attribute__((noinline)) void fold_rare(struct axp__fold *f,
                                                 size_t at)
 {
     uint32_t symbol = axp__symbol_at(s, at), i = symbol - AXP__SYM_TEMPLATE;
-    struct axp__digest *d = &f->digest[symbol];
+    const struct axp__digest *d = &f->digest[symbol];
     uint64_t ticks = s->ticks[at - s->first];
     if (symbol == AXP__SYM_END) {
         axp__fold_end(f, r, ticks, 0);
@@ -194,7 +138,6 @@ static __attribute__((noinline)) void fold_rare(struct axp__fold *f,
         (void)axp__symbols_literals(s, 1);
     } else {
         fold_template(f, r, s, i, ticks);
-        if (is_its(r, s, i)) d->seen = (uint32_t)at + 1;
     }
 }
 
@@ -208,8 +151,8 @@ static __attribute__((noinline)) bool begin_slow(struct axp__fold_row *r,
     if (!axp__tally_has_room(t)) return false;
     struct axp__frame *frame = axp__tally_push_label(t, d->label, ticks);
     if (d->what == WORKED)
-        axp__tally_add_work(
-            t, frame, &(struct axp__work){d->flops, d->bytes, d->dtype, NULL});
+        axp__tally_add_work(t, frame,
+                            &(struct axp__work){d->flops, d->bytes, d->dtype});
     return true;
 }
 
@@ -287,7 +230,6 @@ static bool fold_slice(struct run *run, struct axp__symbols *s)
     const uint8_t *high = s->high ? s->high + s->first : NULL;
     const uint64_t *ticks = s->ticks;
     const size_t n = s->end - s->first;
-    const uint32_t seen = s->first + 1;
     struct axp__tally hot;
     take(&hot, &r->tally);
     for (size_t i = 0; i < n; i++) {
@@ -298,14 +240,13 @@ static bool fold_slice(struct run *run, struct axp__symbols *s)
             hot.top = top - 1;
             continue;
         }
-        struct axp__digest *d = &run->digest[symbol];
+        const struct axp__digest *d = &run->digest[symbol];
         if (axp__unlikely(d->what > WORKED)) {
             r->tally.top = top;
             fold_rare(run->fold, r, s, s->first + i);
             take(&hot, &r->tally);
             continue;
         }
-        d->seen = seen + (uint32_t)i;
         struct axp__entry *e = axp__tally_peek(&hot, top->path, d->label);
         if (axp__unlikely(!e || top + 1 == hot.limit)) {
             r->tally.top = top;
@@ -379,6 +320,5 @@ bool axp__fold_symbols(struct axp__fold *f, struct axp__fold_row *r,
     }
     for (uint32_t i = 0; i < LATE; i++)
         ++*run.late[i];
-    settle_dims(f, r, s);
     return axp__symbols_are_through(s);
 }

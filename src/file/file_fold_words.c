@@ -139,7 +139,7 @@ static uint32_t dtype_of(uint32_t name)
 struct axp__work axp__fold_work(const uint64_t *words)
 {
     return (struct axp__work){as_double(words[1]), as_double(words[2]),
-                              dtype_of(axp__word_name(words[0])), NULL};
+                              dtype_of(axp__word_name(words[0]))};
 }
 
 static void add_work(struct axp__fold_row *r, const struct axp__work *work)
@@ -148,19 +148,13 @@ static void add_work(struct axp__fold_row *r, const struct axp__work *work)
     if (top != r->tally.frames) axp__tally_add_work(&r->tally, top, work);
 }
 
-/* The words of DIMS. */
-static void get_dims(const uint64_t *words, uint32_t dims[6])
+/* Dims of a scope that began without; name: of the shape. Recorders before this
+ * one said the operation's. */
+static void add_dims(struct axp__fold_row *r, uint32_t name)
 {
-    for (unsigned i = 0; i < 6; i++)
-        dims[i] = (uint32_t)(words[i / 2] >> 32 * (i % 2));
-}
-
-static void add_dims(struct axp__fold_row *r, const uint64_t *payload)
-{
-    struct axp__frame *top = r->tally.top;
-    uint32_t dims[6];
-    get_dims(payload, dims);
-    if (top != r->tally.frames && dims[0]) axp__tally_set_dims(top->op, dims);
+    const struct axp__frame *top = r->tally.top;
+    if (top != r->tally.frames && top->op->name != name)
+        axp__tally_rename(&r->tally, name);
 }
 
 void axp__fold_set_category(struct axp__fold_row *r, uint64_t category)
@@ -214,18 +208,14 @@ static void widen(struct axp__fold_row *r, uint64_t begin_ns, uint64_t end_ns)
 /* SPAN, or SPAN_EX, which may have left out what is 0. */
 static void add_span(struct axp__fold_row *r, const struct axp__wire_event *e)
 {
-    uint64_t p[10] = {0};
-    uint32_t dims[6];
+    uint64_t p[5] = {0};
     bool is_ex = e->ext == AXP__X_SPAN_EX;
-    size_t most = is_ex ? 10 : 5;
-    memcpy(p, e->payload, (e->n_payload < most ? e->n_payload : most) * 8);
-    get_dims(p + 7, dims);
-    struct axp__work work = {as_double(p[2]), as_double(p[3]), (uint32_t)p[4],
-                             dims};
+    memcpy(p, e->payload, (e->n_payload < 5 ? e->n_payload : 5) * 8);
+    struct axp__work work = {as_double(p[2]), as_double(p[3]), (uint32_t)p[4]};
     if (work.dtype > AXP_C128) work.dtype = 0;
     uint64_t ns = p[1] > p[0] ? p[1] - p[0] : 0;
     axp__tally_add_span(&r->tally, e->name, ns,
-                        p[2] || p[3] || p[4] || dims[0] ? &work : NULL,
+                        p[2] || p[3] || p[4] ? &work : NULL,
                         is_ex && e->argument <= AXP_CAT_IO ? e->argument : 0);
     widen(r, p[0], p[0] + ns);
 }
@@ -283,7 +273,7 @@ static void fold_ext(struct axp__fold *f, struct axp__fold_row *r,
     case AXP__X_CROSS_STOP: add_cross_stop(f, r, e); break;
     case AXP__X_DROP: drop(f, r, e); break;
     case AXP__X_CATEGORY: axp__fold_set_category(r, e->argument); break;
-    case AXP__X_DIMS: add_dims(r, e->payload); break;
+    case AXP__X_DIMS: add_dims(r, e->name); break;
     case AXP__X_SPAN:
     case AXP__X_SPAN_EX: add_span(r, e); break;
     case AXP__X_TRACK_OF: r->process_id = e->payload[0]; break;
@@ -335,7 +325,7 @@ static uint64_t declared_next(const struct axp__decoder *d, uint64_t ticks)
     if (axp__word_kind(w[0]) != AXP__W_WORK ||
         d->base_ticks + axp__word_delta(w[0]) != ticks)
         return 0;
-    struct axp__work work = {as_double(w[1]), as_double(w[2]), 0, NULL};
+    struct axp__work work = {as_double(w[1]), as_double(w[2]), 0};
     return AXP__DECLARES(axp__work_flags(&work));
 }
 
@@ -357,7 +347,7 @@ void axp__fold_words(struct axp__fold *f, struct axp__fold_row *r,
             f, r, AXP__LABEL(e.name) + declared_next(&d, e.ticks), e.ticks);
         if (frame && e.kind == AXP__W_START) {
             axp__frame_set_flags(frame, AXP__F_NAMED);
-            frame->token = TOKEN_OF(e.name);
+            frame->token = TOKEN_OF(r->tally.op_of(f->capture, e.name));
         }
     }
     if (last > f->end_ticks) f->end_ticks = last;

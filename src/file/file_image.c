@@ -145,7 +145,7 @@ static void check_ops(struct reader *r, const struct axp__cap_lane *lane)
 {
     for (uint32_t i = 0; i < lane->n_ops; i++) {
         const struct axp__cap_op *op = &lane->ops[i];
-        if (!is_name(op->name) || op->n_dims > 6) {
+        if (!is_name(op->name)) {
             r->is_damaged = true;
             return;
         }
@@ -165,8 +165,8 @@ static void check_nodes(struct reader *r, struct axp__cap_lane *lane)
 {
     for (uint32_t i = 0; i < lane->n_nodes; i++) {
         struct axp__cap_node *n = &lane->nodes[i];
-        bool ok = is_name(n->name) && n->parent < (int32_t)i &&
-                  n->parent >= AXP__CAP_ROOT &&
+        bool ok = is_name(n->name) && is_name(n->shape) &&
+                  n->parent < (int32_t)i && n->parent >= AXP__CAP_ROOT &&
                   (i == 0 || r->is_op[n->name / 64] >> n->name % 64 & 1);
         if (!ok) r->is_damaged = true;
         if (!ok) return;

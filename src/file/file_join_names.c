@@ -8,6 +8,7 @@
 
 #include "base/base_text.h"
 #include "wire/wire_place.h"
+#include "wire/wire_shape.h"
 #include "wire/wire_word.h"
 
 /* ---- the table ------------------------------------------------------------------ */
@@ -124,6 +125,21 @@ static bool set_place(struct axp__capture *c, const struct axp__shift *s,
     return copy;
 }
 
+/* The same of a shape, whose text has the id of its operation. */
+static bool set_shape(struct axp__capture *c, const struct axp__shift *s,
+                      uint32_t id, struct axp__cap_name *name)
+{
+    struct axp__shape shape;
+    char text[AXP__SHAPE_TEXT];
+    if (axp__kind_of(name->flags) != AXP__KIND_SHAPE) return true;
+    if (!axp__shape_get(name->text, id, &shape)) return true;
+    shape.op = s->name[shape.op];
+    axp__shape_put(text, &shape);
+    char *copy = axp__cap_take(c, strlen(text) + 1, 1);
+    if (copy) name->text = strcpy(copy, text);
+    return copy;
+}
+
 bool axp__join_names(struct axp__join_names *j, struct axp__capture *c,
                      struct axp__shift *s)
 {
@@ -133,7 +149,8 @@ bool axp__join_names(struct axp__join_names *j, struct axp__capture *c,
     if (!s->name) return false;
     for (uint32_t id = 0; id <= s->n_names; id++) {
         struct axp__cap_name name = from->name_at(from, id);
-        if (!set_device(c, s, &name) || !set_place(c, s, id, &name))
+        if (!set_device(c, s, &name) || !set_place(c, s, id, &name) ||
+            !set_shape(c, s, id, &name))
             return false;
         s->name[id] = add(j, name);
         if (s->name[id] == UINT32_MAX) return false;

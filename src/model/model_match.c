@@ -123,7 +123,7 @@ static inline bool to_record(struct axp__row_reader *r,
                              struct axp__record *out)
 {
     out->flags = 0;
-    out->name = w->name;
+    out->name = axp__view_op_of(r->v, w->name);
     if (axp__unlikely(!(AXP__PLAIN_KINDS >> w->kind & 1)))
         return payload_record(r, w, out);
     out->kind = plain_kinds[w->kind];
@@ -253,6 +253,24 @@ static struct axp__scope_work *innermost_work(struct axp__row_reader *r)
     return work;
 }
 
+/* A scope begins under its operation's name, and its shape, if its word names
+ * one, is part of what is said of its work. */
+static bool begin_scope(struct axp__row_reader *r,
+                        const struct axp__wire_event *w, unsigned flags)
+{
+    uint32_t name = axp__view_op_of(r->v, w->name);
+    struct axp__shape shape;
+    bool is_record = give_begin(r, name, flags, r->next.time_ns);
+    if (axp__likely(name == w->name) || r->has_failed ||
+        !axp__cap_shape(r->v->capture, w->name, &shape))
+        return is_record;
+    struct axp__scope_work *to = innermost_work(r);
+    if (!to) return is_record;
+    to->n_dims = shape.n_dims;
+    memcpy(to->dims, shape.dims, shape.n_dims * sizeof *shape.dims);
+    return is_record;
+}
+
 static void add_work(struct axp__row_reader *r, const struct axp__wire_event *w)
 {
     struct axp__scope_work *to = innermost_work(r);
@@ -303,10 +321,10 @@ static inline bool match_word(struct axp__row_reader *r,
 {
     use_time(r, w->ticks);
     switch (w->kind) {
-    case AXP__W_BEGIN: return give_begin(r, w->name, 0, r->next.time_ns);
+    case AXP__W_BEGIN: return begin_scope(r, w, 0);
     case AXP__W_START:
-        if (r->is_once) axp__reader_mark(r, w->name);
-        return give_begin(r, w->name, AXP__R_NAMED, r->next.time_ns);
+        if (r->is_once) axp__reader_mark(r, axp__view_op_of(r->v, w->name));
+        return begin_scope(r, w, AXP__R_NAMED);
     case AXP__W_END:
     case AXP__W_ABANDON:
     case AXP__W_STOP:

@@ -104,6 +104,7 @@ static bool scan_word(struct axp__row_reader *r,
                       const struct axp__wire_event *w)
 {
     struct axp__scopes *s = &r->scopes;
+    uint32_t op = axp__view_op_of(r->v, w->name);
     int64_t i = -1;
     bool is_end = w->kind == AXP__W_END || w->kind == AXP__W_STOP ||
                   w->kind == AXP__W_ABANDON;
@@ -112,9 +113,8 @@ static bool scan_word(struct axp__row_reader *r,
         return true;
     }
     switch (w->kind) {
-    case AXP__W_BEGIN: return axp__scopes_push(s, w->name, 0, w->ticks);
-    case AXP__W_START:
-        return axp__scopes_push(s, w->name, AXP__R_NAMED, w->ticks);
+    case AXP__W_BEGIN: return axp__scopes_push(s, op, 0, w->ticks);
+    case AXP__W_START: return axp__scopes_push(s, op, AXP__R_NAMED, w->ticks);
     case AXP__W_END:
     case AXP__W_ABANDON:
         i = axp__scopes_ended(s, w);

@@ -77,6 +77,17 @@ static void to_span(const struct axp__wire_event *w, struct axp__track_item *t)
     t->has_work |= t->work.n_dims > 0;
 }
 
+/* A span of a shape is one of its operation, with dims. */
+static void use_shape(const struct axp__capture *c, struct axp__track_item *t)
+{
+    struct axp__shape shape;
+    if (t->kind != AXP__R_SPAN || !axp__cap_shape(c, t->name, &shape)) return;
+    t->name = shape.op;
+    t->work.n_dims = shape.n_dims;
+    memcpy(t->work.dims, shape.dims, shape.n_dims * sizeof *shape.dims);
+    t->has_work = true;
+}
+
 static bool to_item(const struct axp__wire_event *w, struct axp__track_item *t)
 {
     const uint64_t *p = w->payload;
@@ -234,6 +245,7 @@ static bool read_ahead(struct axp__track *t)
         axp__words_next_chunk(w);
         while (axp__decoder_next(&w->decoder, &e)) {
             if (!to_item(&e, &item)) continue;
+            use_shape(w->capture, &item);
             item.order = t->n_read++;
             if (!heap_push(&t->waiting, is_earlier, &item)) return false;
         }

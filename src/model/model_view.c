@@ -22,8 +22,9 @@ axp_view *axp__view_make(struct axp__capture *capture)
     }
     v->capture = capture;
     v->stack_names = axp__stack_names_create(capture);
-    if (v->stack_names && axp__view_make_index(v) && axp__view_make_lives(v) &&
-        axp__view_make_machine(v) && axp__view_make_ops(v) &&
+    if (v->stack_names && axp__view_find_shapes(v) && axp__view_make_index(v) &&
+        axp__view_make_lives(v) && axp__view_make_machine(v) &&
+        axp__view_make_ops(v) && axp__view_make_shapes(v) &&
         axp__view_make_tree(v) && axp__view_make_memory(v) &&
         axp__view_make_heap(v) && axp__view_make_levels(v) &&
         axp__view_make_kept(v) && axp__view_make_rows(v) &&
@@ -73,6 +74,8 @@ void axp_view_destroy(axp_view *v)
     free(v->machine);
     free(v->row_keys);
     free(v->lane_of_row);
+    free(v->op_of);
+    free(v->shapes);
     free(v->ops);
     free(v->ops_by_name);
     free(v->processes);

@@ -42,8 +42,19 @@ struct axp__view_track {
     uint64_t events;
 };
 
+struct axp__view_shape {
+    uint32_t op; /* its operation's name */
+    axp_shape shape;
+};
+
 struct axp_view {
     struct axp__capture *capture;
+    /* By name, the operation that it stands for: another one for a shape's;
+     * NULL: there are no shapes. */
+    uint32_t *op_of;
+    size_t n_shape_names;
+    struct axp__view_shape *shapes; /* those of an operation together */
+    size_t n_shapes;
     uint64_t *row_keys;           /* id << 32 | index, sorted */
     uint32_t *lane_of_row;        /* 1 + its index; 0: none */
     struct axp__machine *machine; /* that it ran on; NULL: not known */
@@ -167,6 +178,16 @@ static inline enum axp__name_kind axp__view_kind(const axp_view *v, uint32_t id)
     return axp__kind_of(v->capture->name_at(v->capture, id).flags);
 }
 
+/* The operation that a name stands for: its own, but for a shape's. */
+static inline uint32_t axp__view_op_of(const axp_view *v, uint32_t id)
+{
+    return v->op_of && id < v->capture->n_names ? v->op_of[id] : id;
+}
+
+/* The shapes of an operation, as axp_view_shapes gives them; NULL: none. */
+const struct axp__view_shape *axp__view_shapes_of(const axp_view *v,
+                                                  const axp_op *op, size_t *n);
+
 /* Is it axprof run's own, and no thread of the program? */
 bool axp__row_is_outside(const axp_view *v, const struct axp__cap_row *row);
 
@@ -179,10 +200,12 @@ uint64_t axp__view_n_calls(const axp_view *v);
 bool axp__view_has_waits(const axp_view *v);
 
 /* Each fills its part; false: no memory. In this order. */
+bool axp__view_find_shapes(axp_view *v);
 bool axp__view_make_index(axp_view *v);
 bool axp__view_make_lives(axp_view *v); /* of rows; wall time */
 bool axp__view_make_machine(axp_view *v);
 bool axp__view_make_ops(axp_view *v);
+bool axp__view_make_shapes(axp_view *v);
 bool axp__view_make_tree(axp_view *v);
 bool axp__view_make_memory(axp_view *v);
 bool axp__view_make_heap(axp_view *v);

@@ -250,9 +250,12 @@ void axp_add_work_sized(axp_profiler *p, const axp_work *work, size_t size)
     if (!lane) return;
     struct axp__frame *f = innermost(lane);
     if (f) {
-        struct axp__work w =
-            axp__work_check(lane, axp__work_of(work, size, &room), f->op->name);
-        axp__scope_add_work(lane, f, &w, axp__clock_ticks());
+        struct axp__work w;
+        const axp_work *all = axp__work_of(work, size, &room);
+        uint32_t name = axp__work_check(lane, all, f->op->name, &w);
+        uint64_t now = axp__clock_ticks();
+        if (all->dims[0]) axp__scope_set_dims(lane, name, all->dims, now);
+        axp__scope_add_work(lane, f, &w, now);
     }
     axp__leave(lane);
 }

@@ -70,7 +70,7 @@ static void add_scopes(struct axp__heap_place_parts *parts,
 {
     const struct axp__frame *f = t->top;
     for (; f > t->frames && parts->n_scopes < AXP__PLACE_SCOPES; f--)
-        parts->scope[parts->n_scopes++] = f->node->name;
+        parts->scope[parts->n_scopes++] = f->op->name;
 }
 
 /* The name of where we are. Past the last one stacks are left out, and then

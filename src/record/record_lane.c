@@ -12,6 +12,7 @@
 #include "record/record_heap.h"
 #include "record/record_memory.h"
 #include "record/record_named.h"
+#include "record/record_shape.h"
 #include "record/record_tape.h"
 #include "record/record_track.h"
 #include "record/record_window.h"
@@ -165,6 +166,7 @@ static void begin(struct axp__lane *lane, struct axp__prof *p)
                                  : AXP__NAME_OTHER);
     lane->tally.retire = retire;
     lane->tally.retire_ctx = p;
+    lane->tally.op_of = axp__shape_op;
     axp__lane_to_sink(lane);
     lane->end = lane->cur; /* so that the first event asks for a chunk */
     axp__lane_stop(lane);

@@ -210,13 +210,13 @@ static __attribute__((noinline)) void start_slow(axp_profiler *p,
         axp__leave(lane);
         return;
     }
+    struct axp__work w = {0};
+    uint32_t as = work ? axp__work_check(lane, work, id, &w) : id;
     uint64_t now = axp__lane_room(lane, axp__clock_ticks(), 1);
     struct axp__named *slot = take_slot(lane, id, now);
-    axp__lane_put(lane, AXP__W_START, id, now);
-    struct axp__work w = {0};
-    if (work) w = axp__work_check(lane, work, id);
+    axp__lane_put(lane, AXP__W_START, as, now);
     struct axp__frame *f = axp__tally_push_label(
-        &lane->tally, AXP__LABEL(id) + AXP__DECLARES(axp__work_flags(&w)), now);
+        &lane->tally, AXP__LABEL(as) + AXP__DECLARES(axp__work_flags(&w)), now);
     axp__put(&f->token, 0);
     axp__put(&f->site, (const void *)slot);
     axp__put(&f->anchor, UINTPTR_MAX);

@@ -34,6 +34,7 @@ struct axp__names {
     uint32_t *slots;
     uint32_t n_used;
     uint32_t n_of_threads; /* that were registered as a thread's */
+    uint32_t n_of_shapes;  /* … as a shape's */
     struct axp__text_block *text;
     struct axp__name *page[AXP__NAME_PAGES];
 };
@@ -82,7 +83,7 @@ struct axp__process {
     uint32_t n_devices;                      /* from 1 on; by mutex */
 };
 
-#define AXP__PROCESS_LAYOUT 9
+#define AXP__PROCESS_LAYOUT 10
 
 struct axp__alive {
     uint32_t is_alive;

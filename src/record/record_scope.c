@@ -22,6 +22,7 @@
 #include "axprof/axprof_adapter.h"
 #include "record/record_hot.h"
 #include "record/record_named.h"
+#include "record/record_shape.h"
 
 #if defined(__GNUC__) && !defined(__clang__)
 #define CALLER_STACK() ((uintptr_t)__builtin_dwarf_cfa())
@@ -30,17 +31,6 @@
 #endif
 
 /* ---- the general way --------------------------------------------------------- */
-
-static __attribute__((noinline)) void put_dims(struct axp__lane *lane,
-                                               struct axp__frame *f,
-                                               const uint32_t dims[6],
-                                               uint64_t now)
-{
-    uint64_t words[3];
-    __builtin_memcpy(words, dims, sizeof words);
-    axp__lane_put_ext(lane, AXP__X_DIMS, 0, f->op->name, now, words, 3);
-    axp__tally_set_dims(f->op, dims);
-}
 
 /* Writes the word of an end; returns when it is. */
 static uint64_t put_end(struct axp__lane *lane, const struct axp__frame *f,
@@ -121,10 +111,10 @@ static uint64_t open_scope(struct axp__lane *lane, const void *site,
         axp__warn(lane->p, AXP__WARN_TOO_DEEP, name);
         return 0;
     }
+    struct axp__work w = {0};
+    if (work) name = axp__work_check(lane, work, name, &w);
     uint64_t now = axp__lane_room(lane, axp__clock_ticks(), 1);
     axp__lane_put(lane, AXP__W_BEGIN, name, now);
-    struct axp__work w = {0};
-    if (work) w = axp__work_check(lane, work, name);
     struct axp__frame *f = axp__tally_push_label(
         t, AXP__LABEL(name) + AXP__DECLARES(axp__work_flags(&w)), now);
     axp__put(&f->anchor, anchor);
@@ -207,7 +197,13 @@ static inline void start_at(const uint32_t *site, struct axp__own *own,
     b->site = site;
 }
 
-/* The token; 0: nothing was done. HOT */
+/* Of no shape a label that is in no hash. HOT */
+static inline uint64_t shape_label(uint32_t name)
+{
+    return name ? AXP__LABEL(name) : 0;
+}
+
+/* The token; 0: nothing was done. dims NULL: none. HOT */
 static inline uint64_t begin_hot(const struct axp__own *own,
                                  struct axp__hot_begin b, const uint32_t *dims)
 {
@@ -215,12 +211,14 @@ static inline uint64_t begin_hot(const struct axp__own *own,
     struct axp__frame *f = NULL, *parent = axp__hot_top(own);
     if (axp__unlikely(!parent)) return 0;
     struct axp__lane *lane = axp__hot_enter(own);
+    if (dims)
+        b.label =
+            shape_label(axp__shape_peek(t, AXP__LABEL_NAME(b.label), dims));
     if (axp__likely(lane != NULL)) f = axp__hot_open(lane, parent, b);
     if (axp__unlikely(!f)) {
         axp__hot_leave(t, parent);
         return 0;
     }
-    if (dims) put_dims(lane, f, dims, b.now);
     axp__hot_leave(t, f);
     return axp__token_of(f, b.now);
 }
@@ -279,11 +277,12 @@ uint64_t axp__scope_begin_work(uint32_t *site, const char *text,
 {
     axp_work room;
     const axp_work *all = axp__work_of(given, size, &room);
+    const uint32_t *dims = all->dims[0] ? all->dims : NULL;
     struct axp__hot_work work = {all->flops, all->bytes, (uint32_t)all->dtype};
     struct axp__own own;
     struct axp__hot_begin b = {.anchor = CALLER_STACK(), .work = &work};
     start_at(site, &own, &b);
-    uint64_t token = begin_hot(&own, b, all->dims);
+    uint64_t token = begin_hot(&own, b, dims);
     if (axp__likely(token != 0)) return token;
     return begin_text(site, text, CALLER_STACK(), all);
 }
@@ -506,16 +505,25 @@ static __attribute__((noinline)) void correct(struct axp__lane *lane,
     }
 }
 
-struct axp__work axp__work_check(struct axp__lane *lane, const axp_work *work,
-                                 uint32_t name)
+uint32_t axp__work_check(struct axp__lane *lane, const axp_work *work,
+                         uint32_t name, struct axp__work *out)
 {
-    struct axp__work w = {work->flops, work->bytes, (uint32_t)work->dtype,
-                          work->dims};
+    struct axp__work w = {work->flops, work->bytes, (uint32_t)work->dtype};
     if (axp__unlikely(!(w.flops >= 0 && w.flops <= AXP__MAX_WORK &&
                         w.bytes >= 0 && w.bytes <= AXP__MAX_WORK &&
                         w.dtype <= AXP_C128)))
         correct(lane, &w, name);
-    return w;
+    *out = w;
+    return work->dims[0] ? axp__shape_name(lane, name, work->dims) : name;
+}
+
+void axp__scope_set_dims(struct axp__lane *lane, uint32_t name,
+                         const uint32_t dims[6], uint64_t now)
+{
+    uint64_t words[3];
+    __builtin_memcpy(words, dims, sizeof words);
+    axp__lane_put_ext(lane, AXP__X_DIMS, 0, name, now, words, 3);
+    axp__tally_rename(&lane->tally, name);
 }
 
 void axp__scope_add_work(struct axp__lane *lane, struct axp__frame *f,
@@ -532,6 +540,5 @@ void axp__scope_add_work(struct axp__lane *lane, struct axp__frame *f,
         axp__put(&lane->n_extra, lane->n_extra + 3);
         axp__put(&lane->cur, at + 3);
     }
-    if (work->dims && work->dims[0]) put_dims(lane, f, work->dims, now);
     axp__tally_add_work(&lane->tally, f, work);
 }

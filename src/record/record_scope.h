@@ -17,9 +17,13 @@ static inline const axp_work *axp__work_of(const axp_work *given, size_t size,
     axp__sized_copy(room, sizeof *room, given, size);
     return room;
 }
-/* Declared work without what cannot be, which is counted. */
-struct axp__work axp__work_check(struct axp__lane *lane, const axp_work *work,
-                                 uint32_t name);
+/* Declared work without what cannot be, which is counted; returns the name that
+ * its scope begins under: of its shape, where the work has dims. */
+uint32_t axp__work_check(struct axp__lane *lane, const axp_work *work,
+                         uint32_t name, struct axp__work *out);
+/* Dims of the innermost scope, told after it has begun; name: of the shape. */
+void axp__scope_set_dims(struct axp__lane *lane, uint32_t name,
+                         const uint32_t dims[6], uint64_t now);
 /* Adds it to an open scope of the lane. */
 void axp__scope_add_work(struct axp__lane *lane, struct axp__frame *f,
                          const struct axp__work *work, uint64_t now);

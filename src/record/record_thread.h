@@ -35,6 +35,7 @@
 #define AXP__NAME_CACHE 512u
 #define AXP__NAME_WAYS 4u /* where a name may lie: 64 fit without a quarrel */
 #define AXP__NEAR_LANES 8u
+#define AXP__SHAPE_CACHE_BITS 7
 
 /* What stood at a client's pointer when it was last used as a name: checked
  * at each use, since buffers are used again. Short names are compared as two
@@ -47,6 +48,12 @@ struct axp__cached_name {
     const char *long_at;
     const char *text;
 } __attribute__((aligned(64)));
+
+/* The name of an operation with those dims: record_shape.h. */
+struct axp__cached_shape {
+    uint64_t dims[3];
+    uint32_t op, name; /* 0: none */
+};
 
 enum axp__thread_life {
     AXP__THREAD_NONE, /* not yet, or wiped */
@@ -88,6 +95,7 @@ struct axp__thread {
     const void *errand[AXP__N_ERRANDS]; /* at what; NULL: not */
     struct axp__lane *near_lanes[AXP__NEAR_LANES];
     struct axp__cached_name names[AXP__NAME_CACHE];
+    struct axp__cached_shape shapes[1 << AXP__SHAPE_CACHE_BITS];
     char error[256];
 };
 

@@ -178,8 +178,6 @@ static void put_span(struct axp__lane *lane, uint32_t name, const axp_span *s,
     unsigned n = ALL_WORDS;
     __builtin_memcpy(&payload[2], &w->flops, 8);
     __builtin_memcpy(&payload[3], &w->bytes, 8);
-    for (unsigned i = 0; w->dims && i < 6 && w->dims[i]; i++)
-        payload[7 + i / 2] |= (uint64_t)w->dims[i] << 32 * (i % 2);
     while (n > SPAN_WORDS && !payload[n - 1])
         n--;
     bool is_plain = n == SPAN_WORDS && !s->category;
@@ -202,7 +200,7 @@ static void record_span(axp_track *t, axp_span *s)
         axp__warn(lane->p, AXP__WARN_BAD_ENUM, id);
         s->category = AXP_CAT_NONE;
     }
-    if (s->work) w = axp__work_check(lane, s->work, id);
+    if (s->work) id = axp__work_check(lane, s->work, id, &w);
     put_span(lane, id, s, &w);
     axp__tally_add_span(&lane->tally, id, s->end - s->begin,
                         s->work ? &w : NULL, (uint32_t)s->category);

@@ -51,7 +51,7 @@ bool axp__tally_is_above(struct axp__tally *t, const struct axp__op *op,
     if (!op->nodes) return false;
     for (unsigned i = 0; up && i < NEAR; i++) {
         const struct axp__node *n = node_at(t, up);
-        if (n->name == op->name && n->parent) return true;
+        if (n->op && axp__arena_at(&t->arena, n->op) == op) return true;
         up = n->parent;
     }
     if (!up) return false;

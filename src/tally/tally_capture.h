@@ -18,6 +18,7 @@
 #include "os/os_clock.h"
 #include "tally/tally_step.h"
 #include "wire/wire_kind.h"
+#include "wire/wire_shape.h"
 #include "wire/wire_stack.h"
 
 #define AXP__CAP_ROOT (-1)
@@ -37,7 +38,8 @@ struct axp__cap_op {
 };
 
 struct axp__cap_node {
-    uint32_t name;
+    uint32_t name;  /* of its operation */
+    uint32_t shape; /* a name: wire_shape.h; 0: none */
     int32_t parent; /* index in the lane's nodes; nodes[0] is the root */
     uint16_t category, is_recursive;
     uint32_t dtype;
@@ -508,6 +510,23 @@ static inline uint64_t axp__cap_end_of(const struct axp__capture *c,
     return c->n_processes
                ? c->processes[axp__cap_process_of(c, row_id)].end_ticks
                : c->end_ticks;
+}
+
+/* What a name of kind SHAPE says; false: it is none. */
+static inline bool axp__cap_shape(const struct axp__capture *c, uint32_t name,
+                                  struct axp__shape *out)
+{
+    struct axp__cap_name n = c->name_at(c, name);
+    return axp__kind_of(n.flags) == AXP__KIND_SHAPE &&
+           axp__shape_get(n.text, name, out);
+}
+
+/* The operation that a name stands for: its own, but for a shape's. */
+static inline uint32_t axp__cap_op_of(const struct axp__capture *c,
+                                      uint32_t name)
+{
+    struct axp__shape shape;
+    return axp__cap_shape(c, name, &shape) ? shape.op : name;
 }
 
 /* The same of a lane. */

@@ -132,7 +132,6 @@ bool axp__copy_size(struct axp__capture *c, struct axp__cap_lane *to,
 static void copy_op(struct axp__cap_op *to, const struct axp__op *r)
 {
     AXP__FIELDS_OP(OWN)
-    if (to->n_dims > 6) to->n_dims = 0;
 }
 
 static void copy_node(struct axp__cap_node *to, const struct axp__node *r,
@@ -140,6 +139,9 @@ static void copy_node(struct axp__cap_node *to, const struct axp__node *r,
 {
     const struct axp__node_extra *x =
         at(s, axp__get_acquire(&r->extra), sizeof *x);
+    const struct axp__op *op = at(s, r->op, sizeof *op);
+    to->name = op ? op->name : r->name;
+    to->shape = to->name == r->name ? 0 : r->name;
     AXP__FIELDS_NODE(OWN)
     to->declares = r->declares & (AXP__F_FLOPS | AXP__F_BYTES);
     if (!x) return;

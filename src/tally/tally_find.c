@@ -207,7 +207,9 @@ static struct axp__entry *make_node(struct axp__tally *t, axp__ref parent,
                                     uint64_t label, bool is_optional)
 {
     if (!has_room(t, is_optional)) return NULL; /* most often, if ever */
-    struct axp__entry *of = axp__tally_op_entry(t, name_of(label));
+    uint32_t name = name_of(label);
+    if (t->op_of) name = t->op_of(t->op_of_ctx, name);
+    struct axp__entry *of = axp__tally_op_entry(t, name);
     if (!of) return NULL;
     axp__ref op_ref = axp__path_ref(of->path);
     void *op = of->other;

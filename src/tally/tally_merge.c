@@ -31,8 +31,6 @@ static void merge_hist(struct axp__tally *to, struct axp__op *a,
     if (b->member > a->member) a->member = b->member;
 #define ADD_LAST(member)                                                       \
     if (b->member) a->member = b->member;
-#define ADD_DIMS(member)                                                       \
-    if (b->n_dims) a->member = b->member;
 #define ADD_NEWEST(member)                                                     \
     if (is_newer) a->member = b->member;
 #define ADD_KEY(member)

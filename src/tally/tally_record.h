@@ -56,10 +56,9 @@ struct axp__op {
     axp__ref nodes; /* by next_of_op */
     /* Calls outside the call tree: other threads' starts, async spans. */
     uint64_t loose_calls, loose_ticks;
-    uint64_t repeat_ticks;   /* what folded nodes' totals hold twice */
-    uint32_t hint;           /* of steps: tally_step.c */
-    uint32_t n_dims;         /* of the last work that declared any … */
-    uint32_t dims[6];        /* … and they */
+    uint64_t repeat_ticks; /* what folded nodes' totals hold twice */
+    uint32_t hint;         /* of steps: tally_step.c */
+    uint32_t reserved[7];
     uint64_t lifetime_ticks; /* of merged threads it ran on */
     axp__ref hist[AXP__HIST_PAGES];
     uint32_t n_marked, low; /* the owner's: tally_above.c */

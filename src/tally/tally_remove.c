@@ -28,7 +28,7 @@ static void move_frame(struct axp__frame *to, const struct axp__frame *from)
 
 static uint64_t label_of(const struct axp__frame *f)
 {
-    return AXP__LABEL(f->op->name) + AXP__DECLARES(f->node->declares);
+    return AXP__LABEL(f->node->name) + AXP__DECLARES(f->node->declares);
 }
 
 /* The frame goes on in another node. is_within: a scope of its op is open

@@ -48,8 +48,6 @@ static void repair_lane(const struct axp__capture *c,
 {
     if (lane->row < -1 || (lane->row >= 0 && (size_t)lane->row >= c->n_rows))
         lane->row = -1;
-    for (uint32_t i = 0; i < lane->n_ops; i++)
-        if (lane->ops[i].n_dims > 6) lane->ops[i].n_dims = 0;
     for (uint32_t i = 0; i < lane->n_frames; i++) {
         int32_t node = lane->frames[i].node;
         if (node < 0 || (uint32_t)node >= lane->n_nodes)

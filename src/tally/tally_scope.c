@@ -161,12 +161,18 @@ void axp__tally_pop(struct axp__tally *t, uint64_t now)
 
 /* ---- other additions ------------------------------------------------------- */
 
-void axp__tally_set_dims(struct axp__op *op, const uint32_t dims[6])
+/* What it has called so far stays where it is: a view shows both as one place.
+ */
+void axp__tally_rename(struct axp__tally *t, uint32_t name)
 {
-    uint32_t n = 0;
-    for (; n < 6 && dims[n]; n++)
-        axp__put(&op->dims[n], dims[n]);
-    axp__put(&op->n_dims, n);
+    struct axp__frame *f = t->top;
+    assert(f > t->frames);
+    const struct axp__entry *e = axp__tally_find(
+        t, f[-1].path, AXP__LABEL(name) + AXP__DECLARES(f->node->declares));
+    struct axp__node *node = e->record;
+    if (e->other != f->op) return; /* no memory, or no shape of it */
+    if (!node->category) axp__put(&node->category, f->node->category);
+    axp__set_pointer(&f->node, node);
 }
 
 struct axp__node_extra *axp__tally_extra(struct axp__tally *t,
@@ -244,8 +250,6 @@ void axp__tally_add_span(struct axp__tally *t, uint32_t name, uint64_t ticks,
     axp__bump(&node->total_ticks, ticks);
     axp__bump(&node->self_ticks, ticks);
     if (work) add_span_work(t, node, ticks, work);
-    if (work && work->dims && work->dims[0])
-        axp__tally_set_dims(op, work->dims);
     if (category) axp__put(&node->category, (uint16_t)category);
     axp__version_end(&op->version);
 }

@@ -150,6 +150,10 @@ struct axp__tally {
     /* What growing leaves behind stays readable until release. */
     void (*retire)(void *ctx, void *memory, size_t bytes);
     void *retire_ctx;
+    /* The operation that a node's name stands for: another than its own where
+     * that is of a shape (wire_shape.h). NULL: always its own. */
+    uint32_t (*op_of)(const void *ctx, uint32_t name);
+    const void *op_of_ctx;
     uint32_t inline_frames, inline_entries; /* these are not ours to unmap */
     axp__ref marked;    /* the node from which all are marked: tally_above.c */
     uint32_t fold_base; /* the frame below the folded ones, if there are any */
@@ -246,7 +250,6 @@ void axp__tally_add_loose(struct axp__tally *t, uint32_t name, uint64_t ticks);
 struct axp__work {
     double flops, bytes;
     uint32_t dtype;
-    const uint32_t *dims; /* six, or NULL */
 };
 static inline uint32_t axp__work_flags(const struct axp__work *work)
 {
@@ -261,10 +264,12 @@ void axp__tally_add_span(struct axp__tally *t, uint32_t name, uint64_t ticks,
 /* Where a node keeps what few have, made when new; NULL without memory. */
 struct axp__node_extra *axp__tally_extra(struct axp__tally *t,
                                          struct axp__node *node);
-/* All but the dims, which are the op's. */
+/* All but the dims, which a name tells (wire_shape.h). */
 void axp__tally_add_work(struct axp__tally *t, struct axp__frame *f,
                          const struct axp__work *work);
-void axp__tally_set_dims(struct axp__op *op, const uint32_t dims[6]);
+/* The innermost scope goes on as one of that name, which stands for the same
+ * operation. */
+void axp__tally_rename(struct axp__tally *t, uint32_t name);
 
 /* ---- the hot side --------------------------------------------------------- */
 /* Where the children of a node lie in the hash: a path is the node's ref << 32

@@ -54,8 +54,15 @@ def work_of(report):
             for op in report["ops"]}
 
 
+def shapes_of(report, name):
+    op, = [op for op in report["ops"] if op["name"] == name]
+    return {tuple(s["dims"]): (s["calls"], s["flops"]) for s in op["shapes"]}
+
+
 def expect_user(report, repeats):
     got = work_of(report)
+    equal(shapes_of(report, "sgemm"),
+          {(48, 32, 40): (2 * repeats, repeats * USER["sgemm"][1])}, "shapes")
     for name, (calls, flops, n_bytes) in USER.items():
         equal(got.get(name),
               (calls * repeats, flops * repeats, n_bytes * repeats), name)
@@ -130,6 +137,8 @@ def test_numpy(c, folder):
                          200 * 4 * (600 + 1000 + 1500)), "sgemm")
     equal(got["dgemm"], (31, 31 * 2 * 12 * 13 * 11,
                          31 * 8 * (156 + 143 + 132)), "dgemm")
+    equal(shapes_of(report, "sgemm"),
+          {(30, 50, 20): (200, 200 * 2 * 30 * 20 * 50)}, "shapes")
     equal(got["zgemm"], (1, 8 * 12 * 11 * 12, 16 * (132 + 132 + 144)), "zgemm")
     equal(got["ddot"][:2], (10, 10 * 128), "ddot")
     equal(got["dgemv"][:2], (5, 5 * 2 * 156), "dgemv")
@@ -159,6 +168,8 @@ def test_torch(c, folder):
     got = work_of(report)
     equal(got["sgemm"], (40, 40 * 2 * 30 * 20 * 50,
                          40 * 4 * (600 + 1000 + 1500)), "sgemm")
+    equal(shapes_of(report, "sgemm"),
+          {(50, 30, 20): (40, 40 * 2 * 30 * 20 * 50)}, "shapes")
     equal(got["dgemm"], (7, 7 * 2 * 12 ** 3, 7 * 8 * 3 * 144), "dgemm")
 
 

@@ -18,6 +18,12 @@ struct timeline {
     struct axp__capture capture;
 };
 
+static struct axp__cap_name name_at(const struct axp__capture *c, uint32_t id)
+{
+    (void)c;
+    return axp__cap_special(id);
+}
+
 static void make_timeline(struct timeline *t, uint32_t width)
 {
     const size_t n = 2 + 2 * (size_t)width;
@@ -39,8 +45,10 @@ static void make_timeline(struct timeline *t, uint32_t width)
         }
         *w++ = axp__word(AXP__W_END, FIRST + i, now += 10);
     }
-    t->capture = (struct axp__capture){
-        .rate_mult = (uint64_t)1 << 32, .chunks = t->chunks, .n_chunks = width};
+    t->capture = (struct axp__capture){.name_at = name_at,
+                                       .rate_mult = (uint64_t)1 << 32,
+                                       .chunks = t->chunks,
+                                       .n_chunks = width};
 }
 
 static void free_timeline(struct timeline *t)

@@ -55,12 +55,20 @@ static void make_row(uint32_t i)
                                         .n_events = 12};
 }
 
+static struct axp__cap_name name_at(const struct axp__capture *c, uint32_t id)
+{
+    (void)c;
+    return axp__cap_special(id);
+}
+
 static void make_timeline(struct axp__capture *c)
 {
     for (uint32_t i = 0; i < ROWS; i++)
         make_row(i);
-    *c = (struct axp__capture){
-        .rate_mult = (uint64_t)1 << 32, .chunks = chunks, .n_chunks = ROWS};
+    *c = (struct axp__capture){.name_at = name_at,
+                               .rate_mult = (uint64_t)1 << 32,
+                               .chunks = chunks,
+                               .n_chunks = ROWS};
 }
 
 struct sums {

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The names under which scopes begin that tell their dims (wire_shape.h).
+ *
+ * Found in a cache of the thread's by the operation and the dims: four words are
+ * compared. At most 16,384 of them in a process; then an operation's further
+ * shapes share one without dims, and are counted.
+ *
+ * Threads  inside an event: a handler may not look into the cache meanwhile.
+ */
+#ifndef AXP_RECORD_SHAPE_H
+#define AXP_RECORD_SHAPE_H
+#include "record/record_lane.h"
+#include "record/record_thread.h"
+
+#define AXP__SHAPES_LIMIT 16384u
+
+/* Where it belongs in the cache. The products wait for nothing but the dims. HOT
+ */
+static inline struct axp__cached_shape *axp__shape_slot(struct axp__thread *t,
+                                                        uint32_t op,
+                                                        const uint64_t dims[3])
+{
+    uint64_t h = (dims[0] + op) * 0x9e3779b97f4a7c15u +
+                 dims[1] * 0xbf58476d1ce4e5b9u + dims[2] * 0x94d049bb133111ebu;
+    return &t->shapes[h >> (64 - AXP__SHAPE_CACHE_BITS)];
+}
+
+/* The name of that shape; 0: ask axp__shape_name. HOT */
+static inline uint32_t axp__shape_peek(struct axp__thread *t, uint32_t op,
+                                       const uint32_t dims[6])
+{
+    uint64_t d[3];
+    __builtin_memcpy(d, dims, sizeof d);
+    const struct axp__cached_shape *c = axp__shape_slot(t, op, d);
+    bool is_it = (c->op == op) & (c->dims[0] == d[0]) & (c->dims[1] == d[1]) &
+                 (c->dims[2] == d[2]);
+    return axp__likely(is_it) ? c->name : 0;
+}
+
+/* The same, made when new; dims[0] is not 0. */
+uint32_t axp__shape_name(struct axp__lane *lane, uint32_t op,
+                         const uint32_t dims[6]);
+/* The operation that a name stands for: its own, but for a shape's. */
+uint32_t axp__shape_op(const void *unused, uint32_t name);
+
+#endif

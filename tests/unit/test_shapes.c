@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Operations by shape: calls, work and time of each shape are those that the test
+ * counts itself, live, from a file, after a kill, joined, and on several threads
+ * that ended. */
+#include "test_support.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "axprof/axprof_file.h"
+#include "wire/wire_shape.h"
+
+static axp_op op_of(const axp_view *v, const char *name)
+{
+    axp_op op;
+    assert_int_equal(axp_view_op(v, name, &op), AXP_OK);
+    return op;
+}
+
+/* The shape with these dims; calls 0: there is none. */
+static axp_shape find(const axp_view *v, const char *name, uint32_t a,
+                      uint32_t b, uint32_t c)
+{
+    axp_op op = op_of(v, name);
+    axp_shape all[AXP_SHAPES + 1], none = {.calls = 0};
+    size_t n = axp_view_shapes(v, &op, all, AXP_SHAPES + 1);
+    assert_true(n <= AXP_SHAPES + 1);
+    for (size_t i = 0; i < n; i++)
+        if (all[i].dims[0] == a && all[i].dims[1] == b && all[i].dims[2] == c)
+            return all[i];
+    return none;
+}
+
+static void multiply(uint32_t m, uint32_t n, uint32_t k)
+{
+    AXP_SCOPE_WORK_OF("multiply", axp_work_gemm(m, n, k, AXP_F32));
+    if (m > 100) multiply(m / 2, n, k); /* a product in a product */
+}
+
+/* 300 of 8 x 8 x 8, 200 of 16 x 8 x 8, 100 of 8 x 16 x 8; 7 of 200 x 2 x 2, and
+ * in each of them one of 100 x 2 x 2; one without a shape. */
+static void work(void)
+{
+    for (int i = 0; i < 100; i++) {
+        for (int k = 0; k < 3; k++)
+            multiply(8, 8, 8);
+        multiply(16, 8, 8);
+        multiply(8, 16, 8);
+        multiply(16, 8, 8);
+        if (i % 15 == 0) multiply(200, 2, 2);
+    }
+    AXP_SCOPE("multiply");
+}
+
+static void check_one(const axp_view *v, uint32_t m, uint32_t n, uint32_t k,
+                      uint64_t calls)
+{
+    axp_shape s = find(v, "multiply", m, n, k);
+    double flops = 2.0 * m * n * k, bytes = 4.0 * (m * k + k * n + m * n);
+    assert_int_equal(s.calls, calls);
+    assert_int_equal(s.n_flops_calls, calls);
+    assert_int_equal(s.n_dims, 3);
+    assert_int_equal(s.n_shapes, 1);
+    assert_int_equal(s.dtype, AXP_F32);
+    assert_true(s.flops == flops * (double)calls);
+    assert_true(s.bytes == bytes * (double)calls);
+    assert_true(s.total_ns && s.flops_ns == s.total_ns);
+    assert_true(fabs(s.gflops - s.flops / (double)s.total_ns) < 1e-9);
+}
+
+/* So many times what work does. */
+static void check_work(const axp_view *v, uint64_t times)
+{
+    axp_op op = op_of(v, "multiply");
+    axp_shape all[8];
+    axp_ns sum = 0;
+    assert_int_equal(op.calls, times * (300 + 200 + 100 + 7 + 7 + 1));
+    assert_int_equal(axp_view_shapes(v, &op, all, 8), 5);
+    check_one(v, 8, 8, 8, times * 300);
+    check_one(v, 16, 8, 8, times * 200);
+    check_one(v, 8, 16, 8, times * 100);
+    check_one(v, 200, 2, 2, times * 7);
+    check_one(v, 100, 2, 2, times * 7);
+    for (size_t i = 0; i < 5; i++) {
+        assert_true(!i || all[i].total_ns <= all[i - 1].total_ns);
+        sum += all[i].total_ns;
+    }
+    /* the inner products are in the time of the outer ones, once */
+    assert_true(op.total_ns < sum);
+    assert_int_equal(axp_call_count(axp_global(), "multiply") % op.calls, 0);
+}
+
+static void live(void **state)
+{
+    (void)state;
+    axp_reset(axp_global());
+    work();
+    axp_view *v = axp_snapshot(axp_global());
+    check_work(v, 1);
+    assert_int_equal(axp_call_count(axp_global(), "multiply"),
+                     op_of(v, "multiply").calls);
+    axp_view_destroy(v);
+}
+
+/* The call tree has the operation once, whatever its shapes. */
+static void tree_has_no_shapes(void **state)
+{
+    (void)state;
+    axp_reset(axp_global());
+    work();
+    axp_view *v = axp_snapshot(axp_global());
+    axp_tree_node nodes[16];
+    size_t n = axp_view_tree(v, nodes, 16);
+    assert_int_equal(n, 3); /* root, multiply, multiply in it */
+    assert_string_equal(nodes[1].name, "multiply");
+    assert_string_equal(nodes[2].name, "multiply");
+    assert_int_equal(nodes[1].calls, 300 + 200 + 100 + 7 + 1);
+    assert_int_equal(nodes[2].calls, 7);
+    axp_view_destroy(v);
+}
+
+static void *work_main(void *unused)
+{
+    work();
+    return unused;
+}
+
+/* More threads than lanes of ended ones are kept: some are merged. */
+static void threads_that_ended(void **state)
+{
+    (void)state;
+    enum { N = 80 };
+    axp_reset(axp_global());
+    for (int i = 0; i < N; i++) {
+        pthread_t t;
+        assert_int_equal(pthread_create(&t, NULL, work_main, NULL), 0);
+        pthread_join(t, NULL);
+    }
+    axp_view *v = axp_snapshot(axp_global());
+    check_work(v, N);
+    axp_view_destroy(v);
+}
+
+static int count_begin(const axp_event_info *e, void *ctx)
+{
+    *(uint64_t *)ctx +=
+        e->type == AXP_EVENT_START && !strcmp(e->name, "multiply");
+    return 0;
+}
+
+/* By name, and told after the beginning; each its own shape. */
+static void other_ways(void **state)
+{
+    (void)state;
+    axp_profiler *p = axp_profiler_create(NULL);
+    for (int i = 0; i < 3; i++) {
+        axp_start_work(p, "named", axp_work_gemm(2, 3, 4, AXP_F64));
+        axp_stop(p, "named");
+    }
+    for (int i = 0; i < 5; i++) {
+        axp_start(p, "later");
+        axp_start(p, "child");
+        axp_stop(p, "child");
+        axp_add_work(p, axp_work_gemm(5, 6, 7, AXP_F64));
+        axp_start(p, "child");
+        axp_stop(p, "child");
+        axp_stop(p, "later");
+    }
+    axp_view *v = axp_snapshot(p);
+    axp_shape s = find(v, "named", 2, 3, 4);
+    assert_int_equal(s.calls, 3);
+    assert_true(s.flops == 3 * 48.0);
+    s = find(v, "later", 5, 6, 7);
+    assert_int_equal(s.calls, 5);
+    assert_true(s.flops == 5 * 420.0 && s.flops_ns == s.total_ns);
+    assert_int_equal(op_of(v, "later").calls, 5);
+    assert_int_equal(op_of(v, "child").calls, 10);
+    axp_tree_node nodes[16];
+    assert_int_equal(axp_view_tree(v, nodes, 16), 4);
+    axp_view_destroy(v);
+    axp_profiler_destroy(p);
+}
+
+/* An open one counts, and a device's are not the host's. */
+static void open_and_devices(void **state)
+{
+    (void)state;
+    axp_profiler *p = axp_profiler_create(NULL);
+    axp_track *t = axp_track_create_ex(
+        p, &(axp_track_options){.name = "queue", .device = "gpu:0"});
+    axp_work work = axp_work_gemm(9, 9, 9, AXP_F16);
+    axp_track_span(t, "product", 100, 300, &work);
+    axp_track_span(t, "product", 300, 350, &work);
+    axp_start_work(p, "product", axp_work_gemm(9, 9, 9, AXP_F32));
+    axp_view *v = axp_snapshot(p);
+    axp_op ops[8];
+    axp_shape s[2];
+    size_t n = axp_view_ops(v, AXP_BY_SELF, ops, 8);
+    assert_int_equal(n, 2);
+    for (size_t i = 0; i < n; i++) {
+        assert_int_equal(axp_view_shapes(v, &ops[i], s, 2), 1);
+        assert_int_equal(s[0].dims[2], 9);
+        assert_int_equal(s[0].calls, ops[i].device ? 2 : 1);
+        if (ops[i].device) assert_int_equal(s[0].total_ns, 250);
+        if (ops[i].device) assert_int_equal(s[0].dtype, AXP_F16);
+    }
+    axp_view_destroy(v);
+    axp_profiler_destroy(p);
+}
+
+/* 40 shapes: the 32 that took longest, and the others together. */
+static void many_shapes(void **state)
+{
+    (void)state;
+    axp_profiler *p = axp_profiler_create(NULL);
+    axp_track *t = axp_track_create(p, "queue");
+    for (uint32_t i = 1; i <= 40; i++) {
+        axp_work w = {.flops = i, .dims = {i}};
+        axp_track_span(t, "many", 0, 10 * i, &w);
+        axp_track_span(t, "many", 0, 10 * i, &w);
+    }
+    axp_view *v = axp_snapshot(p);
+    axp_op op = op_of(v, "many");
+    axp_shape s[40];
+    assert_int_equal(axp_view_shapes(v, &op, s, 40), 33);
+    for (uint32_t i = 0; i < 32; i++) {
+        assert_int_equal(s[i].dims[0], 40 - i);
+        assert_int_equal(s[i].total_ns, 20 * (40 - i));
+    }
+    assert_int_equal(s[32].n_dims, 0);
+    assert_int_equal(s[32].n_shapes, 8);
+    assert_int_equal(s[32].calls, 16);
+    assert_int_equal(s[32].total_ns, 20 * 36);
+    assert_true(s[32].flops == 2 * 36);
+    axp_view_destroy(v);
+    axp_profiler_destroy(p);
+}
+
+/* ---- files --------------------------------------------------------------------- */
+
+/* Two of a run of two processes; the second is killed. */
+static void record_to(const char *path, bool is_killed)
+{
+    pid_t child = fork();
+    if (!child) {
+        axp_global_open(path);
+        work();
+        if (is_killed) raise(SIGKILL);
+        axp_finish(axp_global());
+        _exit(0);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, is_killed ? SIGKILL : 0);
+}
+
+static void files(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/axprof-shapes-XXXXXX", one[64], two[64];
+    assert_non_null(mkdtemp(folder));
+    snprintf(one, sizeof one, "%s/one.axp", folder);
+    snprintf(two, sizeof two, "%s/two.axp", folder);
+    record_to(one, false);
+    record_to(two, true);
+    const char *paths[] = {one, two};
+    for (int n = 1; n <= 2; n++)
+        for (int first = 0; first + n <= 2; first++) {
+            axp_view *v = NULL;
+            assert_int_equal(axp_open(paths + first, (size_t)n, &v), AXP_OK);
+            uint64_t begins = 0;
+            check_work(v, (uint64_t)n);
+            axp_view_events(v, NULL, count_begin, &begins);
+            assert_int_equal(begins, op_of(v, "multiply").calls);
+            axp_view_destroy(v);
+        }
+    assert_int_equal(axp_file_pack(two, NULL), AXP_OK);
+    assert_int_equal(axp_file_check(one, stderr), AXP_OK);
+    assert_int_equal(axp_file_check(two, stderr), AXP_OK);
+    axp_view *v = NULL;
+    assert_int_equal(axp_open(&paths[1], 1, &v), AXP_OK);
+    check_work(v, 1);
+    axp_view_destroy(v);
+    unlink(one);
+    unlink(two);
+    rmdir(folder);
+}
+
+/* ---- texts --------------------------------------------------------------------- */
+
+static void texts(void **state)
+{
+    (void)state;
+    struct axp__shape s = {.op = 31,
+                           .n_dims = 6,
+                           .dims = {1, 2, 3, 4, 5, UINT32_MAX}},
+                      t;
+    char text[AXP__SHAPE_TEXT];
+    axp__shape_put(text, &s);
+    assert_true(axp__shape_get(text, 32, &t));
+    assert_memory_equal(&s, &t, sizeof s);
+    assert_false(axp__shape_get(text, 31, &t)); /* one of before */
+    assert_true(axp__shape_get("3:", 9, &t) && !t.n_dims);
+    static const char *const bad[] = {
+        "",     "3",          "3:0", "3:1,",
+        "3:,1", "x:1",        ":1",  "3:1,2,3,4,5,6,7",
+        "3:1g", "3:100000000"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_false(axp__shape_get(bad[i], 9, &t));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(
+            files), /* first: the global profiler is not there yet */
+        cmocka_unit_test(live),
+        cmocka_unit_test(tree_has_no_shapes),
+        cmocka_unit_test(threads_that_ended),
+        cmocka_unit_test(other_ways),
+        cmocka_unit_test(open_and_devices),
+        cmocka_unit_test(many_shapes),
+        cmocka_unit_test(texts),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
