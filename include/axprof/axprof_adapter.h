@@ -67,11 +67,11 @@ AXP_API void axp_thread_begin(uint64_t began);
  * no part in statistics; a wait that is long is also a scope, as axp_wait_end
  * makes one. */
 typedef enum axp_sync_kind AXP__INT {
-    AXP_SYNC_LOCK = 1,  /* one at a time, or one writer */
-    AXP_SYNC_SHARED,    /* a reader of it */
-    AXP_SYNC_CONDITION, /* signalled */
-    AXP_SYNC_BARRIER,   /* number: which round, from 1; all who come give */
-    AXP_SYNC_SEMAPHORE, /* posted */
+    AXP_SYNC_LOCK = 1,     /* one at a time, or one writer */
+    AXP_SYNC_SHARED,       /* a reader of it */
+    AXP_SYNC_CONDITION,    /* signalled */
+    AXP_SYNC_BARRIER,      /* number: which round, from 1; all who come give */
+    AXP_SYNC_SEMAPHORE,    /* posted */
     AXP_SYNC_THREAD_START, /* its maker gives */
     AXP_SYNC_THREAD_END,   /* it gives; who joins it takes */
     AXP_SYNC_REGION        /* of a pool's threads; who begins it gives */
