@@ -2,11 +2,7 @@
 /* The routines behind the wrappers: of the BLAS that the calling object would
  * have called without us.
  *
- * Under Python each extension brings its own library, loaded so that nobody else
- * sees it (RTLD_LOCAL), and there may be several: where RTLD_NEXT does not look.
- * So a routine is looked for among the libraries of the object that calls, then
- * behind us, then in all that is loaded; found once for each object, by where
- * the caller's code lies. A library that was found stays loaded.
+ * Found once for each object that calls (common_find.h), by where its code lies.
  */
 #ifndef BLAS_REAL_H
 #define BLAS_REAL_H
