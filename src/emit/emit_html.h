@@ -276,6 +276,7 @@ void axp__html_add_table(struct axp__html_job *job,
 /* All rows of the view into job->events; also where they are only counted. */
 axp_status axp__html_rows(struct axp__html_job *job);
 void axp__html_meta_put(struct axp__html_job *job);
+void axp__html_shapes_put(struct axp__html_job *job);
 void axp__html_index_put(struct axp__html_job *job);
 void axp__html_flows_write(struct axp__html_job *job);
 void axp__html_blocks_write(struct axp__html_job *job);

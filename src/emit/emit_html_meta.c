@@ -468,9 +468,10 @@ static void put_machine(struct axp__html_job *job)
 void axp__html_meta_put(struct axp__html_job *job)
 {
     static void (*const sections[])(struct axp__html_job *) = {
-        put_run,   put_findings, put_warnings, put_ops,
-        put_tree,  put_steps,    put_memory,   put_threads,
-        put_waits, put_queues,   put_machine};
+        put_run,   put_findings,         put_warnings,
+        put_ops,   axp__html_shapes_put, put_tree,
+        put_steps, put_memory,           put_threads,
+        put_waits, put_queues,           put_machine};
     struct axp__json *j = &job->json;
     axp__out_text(job->o, "<script type=\"application/json\" id=\"axp-meta\">");
     axp__json_begin(j, '{');
