@@ -28,7 +28,8 @@
 
 enum axp__input { AXP__IN_OPS = 1, AXP__IN_WORK = 2, AXP__IN_MEMORY = 4 };
 
-/* Of a program that was sampled less often no function is judged. */
+/* Of a program that was sampled less often no function is judged: the default of
+ * slow_operation.samples. */
 #define AXP__FEW_SAMPLES 30
 
 enum axp__rule_id {
