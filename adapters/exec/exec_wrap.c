@@ -22,6 +22,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -61,21 +62,35 @@ static void find(const char *name, void *out)
  * its environment. */
 static char *count_path;
 
+/* Past a limit on files there is SIGXFSZ, which ends the program. */
+static bool has_room(int fd, size_t bytes)
+{
+    struct rlimit limit;
+    struct stat file;
+    return !getrlimit(RLIMIT_FSIZE, &limit) && !fstat(fd, &file) &&
+           (limit.rlim_cur == RLIM_INFINITY ||
+            (rlim_t)file.st_size + bytes <= limit.rlim_cur);
+}
+
 /* A process that is over before the run looks at it would not be known of. Also
- * in the child of a fork: nothing that waits or allocates. */
+ * in the child of a fork, which is no point of cancellation: nothing that waits
+ * or allocates. */
 static void be_counted(void)
 {
-    int error = errno;
+    int error = errno, cancel;
     struct stat space;
     uint64_t record[2] = {(uint64_t)getpid(), 0};
+    if (!count_path) return;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
     if (!stat("/proc/self/ns/pid", &space)) record[1] = space.st_ino;
-    int fd = count_path ? open(count_path, O_WRONLY | O_APPEND | O_CLOEXEC |
-                                               O_NOFOLLOW | O_NONBLOCK)
-                        : -1;
+    int fd = open(count_path,
+                  O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd >= 0) {
-        (void)!write(fd, record, sizeof record);
+        if (has_room(fd, sizeof record))
+            (void)!write(fd, record, sizeof record);
         close(fd);
     }
+    pthread_setcancelstate(cancel, NULL);
     errno = error;
 }
 

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <axprof/axprof_adapter.h>
@@ -15,26 +16,48 @@
 #include "memory_wrap.h"
 
 #define WRAPPER __attribute__((visibility("default")))
-#define SPINS 10000
+#define SPINS 1000
+#define SLEEPS 5000 /* of 0.1 ms: who has it may not be running */
 
 static struct memory_ranges ranges;
-static uint32_t is_locked;
+static uint32_t is_locked, is_lost; /* lost: with who was killed having it */
+static __thread bool has_lock __attribute__((tls_model("initial-exec")));
 
+static bool wait_for_lock(void)
+{
+    const struct timespec a_while = {0, 100000};
+    for (int i = 0; i < SLEEPS; i++) {
+        syscall(SYS_nanosleep, &a_while, NULL); /* no point of cancellation */
+        if (!__atomic_exchange_n(&is_locked, 1, __ATOMIC_ACQUIRE)) return true;
+    }
+    __atomic_store_n(&is_lost, 1, __ATOMIC_RELAXED);
+    return false;
+}
+
+/* Not for a handler that has interrupted who has it. */
 static bool lock(void)
 {
-    for (int i = 0; i < SPINS; i++)
-        if (!__atomic_exchange_n(&is_locked, 1, __ATOMIC_ACQUIRE)) return true;
-    return false;
+    bool is_mine = false;
+    if (has_lock || __atomic_load_n(&is_lost, __ATOMIC_RELAXED)) return false;
+    has_lock = true;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    for (int i = 0; i < SPINS && !is_mine; i++)
+        is_mine = !__atomic_exchange_n(&is_locked, 1, __ATOMIC_ACQUIRE);
+    return has_lock = is_mine || wait_for_lock();
 }
 
 static void unlock(void)
 {
     __atomic_store_n(&is_locked, 0, __ATOMIC_RELEASE);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    has_lock = false;
 }
 
+/* Another thread may have been changing them, even where they lie. */
 static void forget_in_child(void)
 {
-    ranges.n = 0;
+    ranges = (struct memory_ranges){0};
+    is_lost = 0;
     unlock();
 }
 
@@ -57,8 +80,11 @@ static struct memory_range pages_of(const void *at, size_t bytes)
 static void change(struct memory_range gone, struct memory_range come)
 {
     int error = errno;
-    if (!lock()) return;
     int64_t delta = 0;
+    if (!lock()) {
+        errno = error;
+        return;
+    }
     if (gone.end > gone.first)
         delta -= (int64_t)memory_ranges_remove(&ranges, gone.first, gone.end);
     if (come.end > come.first) {
@@ -128,12 +154,17 @@ WRAPPER int munmap(void *at, size_t bytes)
 /* Is any of it known? */
 static bool is_known(struct memory_range range)
 {
+    int error = errno;
     bool found = false;
-    if (!lock()) return false;
+    if (!lock()) {
+        errno = error;
+        return false;
+    }
     for (size_t i = 0; i < ranges.n && !found; i++)
         found =
             ranges.at[i].first < range.end && ranges.at[i].end > range.first;
     unlock();
+    errno = error;
     return found;
 }
 

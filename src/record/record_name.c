@@ -116,28 +116,37 @@ struct stored {
     uint32_t len;
     uint32_t flags;
     uint64_t hash;
-    char cut[AXP__NAME_MAX_LEN + 1];
 };
 
-static void make_stored(struct stored *s, uint32_t type, const char *text,
-                        size_t len)
+static struct stored make_stored(uint32_t flags, const char *text, size_t len)
 {
-    s->hash = axp__text_hash(text, len);
-    s->flags = axp__text_is_utf8(text, len) ? 0 : AXP__NAME_NOT_UTF8;
-    s->flags |= type;
-    s->text = text;
-    s->len = (uint32_t)len;
-    if (len <= AXP__NAME_MAX_LEN) return;
+    return (struct stored){.text = text,
+                           .len = (uint32_t)len,
+                           .flags = flags,
+                           .hash = axp__text_hash(text, len)};
+}
+
+static uint32_t flags_of(uint32_t type, const char *text, size_t len)
+{
+    return type | (axp__text_is_utf8(text, len) ? 0 : AXP__NAME_NOT_UTF8);
+}
+
+/* Room for one that is cut. Who calls with it is not inlined: an allocation
+ * names a place, on whatever small stack a signal handler has. */
+struct cut {
+    char text[AXP__NAME_MAX_LEN + 1];
+};
+
+static struct stored make_cut(struct cut *cut, uint32_t flags, const char *text,
+                              size_t len)
+{
     size_t keep = AXP__NAME_MAX_LEN - 17;
     while (keep && ((unsigned char)text[keep] & 0xc0) == 0x80)
         keep--;
-    memcpy(s->cut, text, keep);
-    int tail = snprintf(s->cut + keep, sizeof s->cut - keep, "#%016llx",
-                        (unsigned long long)s->hash);
-    s->text = s->cut;
-    s->len = (uint32_t)keep + (uint32_t)tail;
-    s->hash = axp__text_hash(s->cut, s->len); /* so that it finds itself */
-    s->flags |= AXP__NAME_CUT;
+    memcpy(cut->text, text, keep);
+    int tail = snprintf(cut->text + keep, sizeof cut->text - keep, "#%016llx",
+                        (unsigned long long)axp__text_hash(text, len));
+    return make_stored(flags | AXP__NAME_CUT, cut->text, keep + (size_t)tail);
 }
 
 /* The id of the text, or 0 and the slot where it belongs. */
@@ -190,24 +199,40 @@ static uint32_t prepare_entry(const struct stored *s, const char *place)
     return id;
 }
 
-static uint32_t register_text(uint32_t type, const char *text, size_t len,
-                              const char *place)
+static uint32_t register_stored(const struct stored *s, const char *place)
 {
-    struct stored s;
     uint32_t at, *slots = get_slots();
     if (!slots) return AXP__NAME_OTHER;
-    make_stored(&s, type, text, len);
-    uint32_t fresh = 0, id = probe(slots, &s, &at);
+    uint32_t fresh = 0, id = probe(slots, s, &at);
     while (!id) {
-        if (!fresh) fresh = prepare_entry(&s, place);
+        if (!fresh) fresh = prepare_entry(s, place);
         if (!fresh) return AXP__NAME_OTHER;
         if (axp__cas(&slots[at], &id, fresh)) {
             axp__spool_add_name(fresh);
             return fresh;
         }
-        id = probe(slots, &s, &at);
+        id = probe(slots, s, &at);
     }
     return id;
+}
+
+static __attribute__((noinline)) uint32_t register_cut(uint32_t flags,
+                                                       const char *text,
+                                                       size_t len,
+                                                       const char *place)
+{
+    struct cut cut;
+    struct stored s = make_cut(&cut, flags, text, len);
+    return register_stored(&s, place);
+}
+
+static uint32_t register_text(uint32_t type, const char *text, size_t len,
+                              const char *place)
+{
+    uint32_t flags = flags_of(type, text, len);
+    if (len > AXP__NAME_MAX_LEN) return register_cut(flags, text, len, place);
+    struct stored s = make_stored(flags, text, len);
+    return register_stored(&s, place);
 }
 
 uint32_t axp__name_register_of(uint32_t type, const char *text,
@@ -225,12 +250,23 @@ const char *axp_name(const char *text, size_t length)
     return axp__name_at(id)->text;
 }
 
+static __attribute__((noinline)) uint32_t find_cut(uint32_t *slots,
+                                                   uint32_t type,
+                                                   const char *text, size_t len)
+{
+    struct cut cut;
+    uint32_t at;
+    struct stored s = make_cut(&cut, type, text, len);
+    return probe(slots, &s, &at);
+}
+
 uint32_t axp__name_find_of(uint32_t type, const char *text)
 {
-    struct stored s;
     uint32_t at, *slots = axp__get_acquire(&names()->slots);
+    size_t len = strlen(text);
     if (!slots) return 0;
-    make_stored(&s, type, text, strlen(text));
+    if (len > AXP__NAME_MAX_LEN) return find_cut(slots, type, text, len);
+    struct stored s = make_stored(type, text, len);
     return probe(slots, &s, &at);
 }
 

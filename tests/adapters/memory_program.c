@@ -17,6 +17,9 @@
  *   memory_program mixed N [serial]
  *                                random sizes on N threads; one call at a time
  *   memory_program signal        a handler that allocates, often
+ *   memory_program altstack      a handler that allocates on a small stack
+ *   memory_program maps          memory that is mapped, cut and moved
+ *   memory_program mapthreads    mapped and unmapped by many threads
  *   memory_program exitthread    blocks freed while threads end
  *   memory_program exitbusy      threads that allocate while the program ends
  *   memory_program fork          children of several kinds
@@ -269,11 +272,13 @@ static const struct {
     {"realloc", run_realloc},
     {"align", run_align},
     {"maps", run_maps},
+    {"mapthreads", run_mapthreads},
     {"usable", run_usable},
     {"threads3000", run_threads3000},
     {"foreign", run_foreign},
     {"mixed", run_mixed},
     {"signal", run_signal},
+    {"altstack", run_altstack},
     {"exitthread", run_exitthread},
     {"exitbusy", run_exitbusy},
     {"fork", run_fork},

@@ -9,12 +9,14 @@
 int run_realloc(int argc, char **argv);
 int run_align(int argc, char **argv);
 int run_maps(int argc, char **argv);
+int run_mapthreads(int argc, char **argv);
 int run_oommap(int argc, char **argv);
 int run_usable(int argc, char **argv);
 int run_threads3000(int argc, char **argv);
 int run_foreign(int argc, char **argv);
 int run_mixed(int argc, char **argv);
 int run_signal(int argc, char **argv);
+int run_altstack(int argc, char **argv);
 int run_exitthread(int argc, char **argv);
 int run_exitbusy(int argc, char **argv);
 int run_fork(int argc, char **argv);

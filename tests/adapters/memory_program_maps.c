@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/mman.h>
@@ -106,6 +107,34 @@ int run_maps(int argc, char **argv)
     printf("{\"mapped_bytes\": %" PRId64 ", \"mapped_peak_bytes\": %" PRId64
            ", \"n_mapped\": %" PRIu64 "}\n",
            now, peak, n_mapped);
+    return 0;
+}
+
+/* ---- many threads ------------------------------------------------------- */
+
+enum { MAPPERS = 8, MAPS = 5000, PART = 65536 };
+
+static void *map_often(void *unused)
+{
+    for (int i = 0; i < MAPS; i++) {
+        char *p = map(NULL, PART, PROT_READ | PROT_WRITE, 0);
+        REQUIRE(!munmap(p, PART));
+    }
+    return unused;
+}
+
+/* More than there are processors, so that one is stopped at any point. */
+int run_mapthreads(int argc, char **argv)
+{
+    pthread_t threads[MAPPERS];
+    (void)argc, (void)argv;
+    for (int i = 0; i < MAPPERS; i++)
+        REQUIRE(!pthread_create(&threads[i], NULL, map_often, NULL));
+    for (int i = 0; i < MAPPERS; i++)
+        REQUIRE(!pthread_join(threads[i], NULL));
+    map_counted(MB);
+    printf("{\"mapped_bytes\": %" PRId64 ", \"n_mapped\": %" PRIu64 "}\n", now,
+           n_mapped + MAPPERS * MAPS);
     return 0;
 }
 

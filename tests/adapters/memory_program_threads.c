@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <string.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -244,6 +245,28 @@ int run_signal(int argc, char **argv)
     }
     REQUIRE(!setitimer(ITIMER_REAL, &never, NULL));
     sigprocmask(SIG_BLOCK, &alarm, NULL);
+    truth_print(TRUTH_ONE_AT_A_TIME, "");
+    return 0;
+}
+
+enum { ROOM = 3072 }; /* what a call of malloc may take, and be looked at */
+
+/* On a stack with just that much beside what the kernel puts there, and a page
+ * below it that nobody may touch. */
+int run_altstack(int argc, char **argv)
+{
+    struct sigaction action = {.sa_handler = truth_handle,
+                               .sa_flags = SA_ONSTACK};
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t n = ((size_t)sysconf(_SC_MINSIGSTKSZ) + ROOM + 15) & ~(size_t)15;
+    char *low = mmap(NULL, page + n, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    (void)argc, (void)argv;
+    REQUIRE(low != MAP_FAILED && !mprotect(low, page, PROT_NONE));
+    REQUIRE(!sigaltstack(&(stack_t){.ss_sp = low + page, .ss_size = n}, NULL));
+    REQUIRE(!sigaction(SIGUSR1, &action, NULL));
+    for (int i = 0; i < 200; i++)
+        REQUIRE(!raise(SIGUSR1));
     truth_print(TRUTH_ONE_AT_A_TIME, "");
     return 0;
 }

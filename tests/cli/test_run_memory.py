@@ -103,11 +103,12 @@ def test_align(c, folder):
 def test_maps(c, folder):
     """Mapped, unmapped in parts, mapped over and moved: in each way of looking,
     what the program counted, and nothing that axprof mapped."""
-    for more in WAYS.values():
-        out, data = profile_heap(c, folder, [c.program("memory_program"),
-                                             "maps"], more, 0)
-        for name, expected in truth_of(out).items():
-            equal(data["heap"][name], expected, name)
+    for part in ("maps", "mapthreads"):
+        for more in WAYS.values():
+            out, data = profile_heap(c, folder, [c.program("memory_program"),
+                                                 part], more, 0)
+            for name, expected in truth_of(out).items():
+                equal(data["heap"][name], expected, name)
 
 
 def test_usable(c, folder):
@@ -144,8 +145,10 @@ def test_peak_of_threads(c, folder):
 
 
 def test_signal(c, folder):
-    """A handler that allocates, whatever it interrupts."""
+    """A handler that allocates, whatever it interrupts, however small its
+    stack."""
     judge(c, folder, "signal", is_peak=False)
+    judge(c, folder, "altstack", is_peak=False)
 
 
 def test_ending_threads(c, folder):

@@ -145,10 +145,11 @@ def test_own_programs(c, folder):
 
 
 def test_refused(c, folder):
-    """A process that may have no more memory, files or processes."""
-    for limit in ("-v 400000", "-n 20", "-s 256"):
-        assert_same(c, folder, "sh", "-c", f"ulimit {limit}; exec \"$0\" churn",
-                    c.program())
+    """A process that may have no more memory, files or processes, or write
+    none; its children are as limited."""
+    for limit in ("-v 400000", "-n 20", "-s 256", "-f 0"):
+        assert_same(c, folder, "sh", "-c", f"ulimit {limit}; (exit 3); "
+                    "echo $?; exec \"$0\" churn", c.program())
 
 
 # ---- another malloc --------------------------------------------------------
