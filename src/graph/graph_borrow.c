@@ -46,27 +46,39 @@ static double covered(const struct loan *l, axp_ns begin, axp_ns end)
     return to > from ? (double)(to - from) / (double)(end - begin) : 0;
 }
 
+/* What a thread has done since its last node, and goes on with. */
+static void add_current(struct loan *l, const struct axp__spent *own,
+                        axp_ns begin)
+{
+    if (own->is_waiting) return;
+    double part = covered(l, begin, own->since);
+    for (size_t i = 0; part > 0 && i < own->n && i < MOST_PARTS; i++)
+        add(l, own->touched[i], part * (double)own->ns[own->touched[i]]);
+    if (own->since < l->end_ns)
+        add(l, own->op,
+            covered(l, own->since, l->end_ns) *
+                (double)(l->end_ns - own->since));
+}
+
+static void add_stretch(const axp_graph *g, struct loan *l,
+                        const struct axp__graph_node *n)
+{
+    double part = covered(l, g->nodes[n->prev].time_ns, n->time_ns);
+    if (n->stretch != AXP__STRETCH_WORK || part <= 0) return;
+    for (uint32_t k = 0; k < n->n_parts; k++)
+        add(l, axp__part_op(g->parts[n->parts + k]),
+            part * (double)axp__part_ns(g->parts[n->parts + k]));
+}
+
 static void add_row(const axp_graph *g, struct loan *l, uint32_t row)
 {
     const struct axp__spent *own = g->rows[row].own;
     uint32_t node = axp__graph_last(g, row);
-    if (node == AXP__NONE) return;
-    axp_ns begin = g->nodes[node].time_ns;
-    double part = own && !own->is_waiting ? covered(l, begin, own->since) : 0;
-    for (size_t i = 0; part > 0 && i < own->n && i < MOST_PARTS; i++)
-        add(l, own->touched[i], part * (double)own->ns[own->touched[i]]);
-    if (own && !own->is_waiting && own->since < l->end_ns) /* goes on */
-        add(l, own->op,
-            covered(l, own->since, l->end_ns) *
-                (double)(l->end_ns - own->since));
+    if (own && node != AXP__NONE) add_current(l, own, g->nodes[node].time_ns);
     for (uint32_t i = 0; i < MOST_STRETCHES && node != AXP__NONE; i++) {
         const struct axp__graph_node *n = &g->nodes[node];
         if (n->prev == AXP__NONE || n->time_ns <= l->begin_ns) break;
-        part = covered(l, g->nodes[n->prev].time_ns, n->time_ns);
-        for (uint32_t k = 0;
-             n->stretch == AXP__STRETCH_WORK && part > 0 && k < n->n_parts; k++)
-            add(l, axp__part_op(g->parts[n->parts + k]),
-                part * (double)axp__part_ns(g->parts[n->parts + k]));
+        add_stretch(g, l, n);
         node = n->prev;
     }
 }
