@@ -3,7 +3,8 @@
  * the other rows of its process meanwhile, each as much as it did. What would
  * make them faster would make it shorter, and that is an estimate.
  *
- * Cost   bounded: of each wait so many rows, of each row so many stretches.
+ * Cost   bounded: of each wait so many rows, of each row so many stretches, and of
+ *        all waits together so many looks; after that a wait is a wait.
  */
 #include <stdlib.h>
 
@@ -12,6 +13,7 @@
 #define MOST_ROWS 64u
 #define MOST_STRETCHES 64u
 #define MOST_PARTS 64u
+#define MOST_LOOKS ((uint64_t)1 << 24) /* of a graph */
 
 struct loan {
     struct {
@@ -70,7 +72,7 @@ static void add_stretch(const axp_graph *g, struct loan *l,
             part * (double)axp__part_ns(g->parts[n->parts + k]));
 }
 
-static void add_row(const axp_graph *g, struct loan *l, uint32_t row)
+static void add_row(axp_graph *g, struct loan *l, uint32_t row)
 {
     const struct axp__spent *own = g->rows[row].own;
     uint32_t node = axp__graph_last(g, row);
@@ -79,6 +81,7 @@ static void add_row(const axp_graph *g, struct loan *l, uint32_t row)
         const struct axp__graph_node *n = &g->nodes[node];
         if (n->prev == AXP__NONE || n->time_ns <= l->begin_ns) break;
         add_stretch(g, l, n);
+        g->n_looks += 1 + n->n_parts;
         node = n->prev;
     }
 }
@@ -88,7 +91,9 @@ bool axp__graph_borrow(axp_graph *g, uint32_t row, axp_ns begin_ns,
 {
     struct loan l = {.begin_ns = begin_ns, .end_ns = end_ns};
     axp_ns left = end_ns - begin_ns;
-    for (uint32_t i = 0, n = 0; i < g->n_rows && n < MOST_ROWS; i++) {
+    for (uint32_t i = 0, n = 0;
+         i < g->n_rows && n < MOST_ROWS && g->n_looks < MOST_LOOKS; i++) {
+        g->n_looks++;
         if (i == row || !g->rows[i].n_nodes ||
             g->rows[i].is.process != g->rows[row].is.process)
             continue;

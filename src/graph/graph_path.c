@@ -4,11 +4,14 @@
 
 #include <stdlib.h>
 
+#define MOST_STARTS 1024u
+
 struct walker {
     struct axp__critical_path *p;
     const struct axp__replayed *r;
     const axp_graph *g;
-    axp_ns shortest; /* shorter segments are their neighbours' */
+    axp_ns shortest;   /* shorter segments are their neighbours' */
+    unsigned n_starts; /* of rows that nobody started */
 };
 
 /* ---- segments, from the last to the first --------------------------------------- */
@@ -150,7 +153,7 @@ static uint32_t step_back(struct walker *w, uint32_t node)
     bool is_start = n->stretch == AXP__STRETCH_START;
     bool is_work = n->stretch == AXP__STRETCH_WORK;
     if (source == AXP__NONE && is_start) {
-        source = before(w, node);
+        if (w->n_starts++ < MOST_STARTS) source = before(w, node);
         given = at;
     } else if (is_work && source != AXP__NONE &&
                given <= begin + axp__replay_length(w->r, node)) {
