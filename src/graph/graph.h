@@ -111,7 +111,8 @@ struct axp_graph {
     axp_ns begin_ns, end_ns;
     uint64_t n_syncs, n_waits, n_unknown; /* records; waits of them */
     axp_ns waited_ns, unknown_ns;
-    bool has_failed; /* no memory */
+    uint64_t n_looks; /* at what others did: bounded, as files may claim much */
+    bool has_failed;  /* no memory */
 };
 
 axp_status axp__graph_create(const axp_view *v, axp_graph **out);

@@ -3,7 +3,8 @@
  * the other rows of its process meanwhile, each as much as it did. What would
  * make them faster would make it shorter, and that is an estimate.
  *
- * Cost   bounded: of each wait so many rows, of each row so many stretches.
+ * Cost   bounded: of each wait so many rows, of each row so many stretches, and of
+ *        all waits together so many looks; after that a wait is a wait.
  */
 #include <stdlib.h>
 
@@ -12,6 +13,7 @@
 #define MOST_ROWS 64u
 #define MOST_STRETCHES 64u
 #define MOST_PARTS 64u
+#define MOST_LOOKS ((uint64_t)1 << 24) /* of a graph */
 
 struct loan {
     struct {
@@ -46,27 +48,40 @@ static double covered(const struct loan *l, axp_ns begin, axp_ns end)
     return to > from ? (double)(to - from) / (double)(end - begin) : 0;
 }
 
-static void add_row(const axp_graph *g, struct loan *l, uint32_t row)
+/* What a thread has done since its last node, and goes on with. */
+static void add_current(struct loan *l, const struct axp__spent *own,
+                        axp_ns begin)
 {
-    const struct axp__spent *own = g->rows[row].own;
-    uint32_t node = axp__graph_last(g, row);
-    if (node == AXP__NONE) return;
-    axp_ns begin = g->nodes[node].time_ns;
-    double part = own && !own->is_waiting ? covered(l, begin, own->since) : 0;
+    if (own->is_waiting) return;
+    double part = covered(l, begin, own->since);
     for (size_t i = 0; part > 0 && i < own->n && i < MOST_PARTS; i++)
         add(l, own->touched[i], part * (double)own->ns[own->touched[i]]);
-    if (own && !own->is_waiting && own->since < l->end_ns) /* goes on */
+    if (own->since < l->end_ns)
         add(l, own->op,
             covered(l, own->since, l->end_ns) *
                 (double)(l->end_ns - own->since));
+}
+
+static void add_stretch(const axp_graph *g, struct loan *l,
+                        const struct axp__graph_node *n)
+{
+    double part = covered(l, g->nodes[n->prev].time_ns, n->time_ns);
+    if (n->stretch != AXP__STRETCH_WORK || part <= 0) return;
+    for (uint32_t k = 0; k < n->n_parts; k++)
+        add(l, axp__part_op(g->parts[n->parts + k]),
+            part * (double)axp__part_ns(g->parts[n->parts + k]));
+}
+
+static void add_row(axp_graph *g, struct loan *l, uint32_t row)
+{
+    const struct axp__spent *own = g->rows[row].own;
+    uint32_t node = axp__graph_last(g, row);
+    if (own && node != AXP__NONE) add_current(l, own, g->nodes[node].time_ns);
     for (uint32_t i = 0; i < MOST_STRETCHES && node != AXP__NONE; i++) {
         const struct axp__graph_node *n = &g->nodes[node];
         if (n->prev == AXP__NONE || n->time_ns <= l->begin_ns) break;
-        part = covered(l, g->nodes[n->prev].time_ns, n->time_ns);
-        for (uint32_t k = 0;
-             n->stretch == AXP__STRETCH_WORK && part > 0 && k < n->n_parts; k++)
-            add(l, axp__part_op(g->parts[n->parts + k]),
-                part * (double)axp__part_ns(g->parts[n->parts + k]));
+        add_stretch(g, l, n);
+        g->n_looks += 1 + n->n_parts;
         node = n->prev;
     }
 }
@@ -76,7 +91,9 @@ bool axp__graph_borrow(axp_graph *g, uint32_t row, axp_ns begin_ns,
 {
     struct loan l = {.begin_ns = begin_ns, .end_ns = end_ns};
     axp_ns left = end_ns - begin_ns;
-    for (uint32_t i = 0, n = 0; i < g->n_rows && n < MOST_ROWS; i++) {
+    for (uint32_t i = 0, n = 0;
+         i < g->n_rows && n < MOST_ROWS && g->n_looks < MOST_LOOKS; i++) {
+        g->n_looks++;
         if (i == row || !g->rows[i].n_nodes ||
             g->rows[i].is.process != g->rows[row].is.process)
             continue;

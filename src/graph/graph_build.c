@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* The pass that makes a graph of a timeline; see graph.h.
  *
- * Records come by time, all rows merged, so that whoever ended a wait has been
- * read when the wait ends. Of most of them only the time that passed is added to
+ * What rows give and wait for comes by time, all rows merged, so that whoever
+ * ended a wait has been read when the wait ends; scopes may come earlier. Of most of them only the time that passed is added to
  * the innermost open scope of their row, or, where none is open, to the function
  * that was sampled there last.
  *
@@ -306,7 +306,7 @@ static axp_status build(struct axp__builder *b)
 {
     axp_graph *g = b->g;
     const struct axp__record *next;
-    unsigned options = AXP__STREAM_ONCE;
+    unsigned options = AXP__STREAM_ONCE | AXP__STREAM_AHEAD;
     if (g->v->capture->n_samples) options |= AXP__STREAM_SAMPLES;
     axp_status status = axp__stream_open(g->v, options, &b->stream);
     if (status) return status;

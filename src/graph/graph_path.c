@@ -4,11 +4,14 @@
 
 #include <stdlib.h>
 
+#define MOST_STARTS 1024u
+
 struct walker {
     struct axp__critical_path *p;
     const struct axp__replayed *r;
     const axp_graph *g;
-    axp_ns shortest; /* shorter segments are their neighbours' */
+    axp_ns shortest;   /* shorter segments are their neighbours' */
+    unsigned n_starts; /* of rows that nobody started */
 };
 
 /* ---- segments, from the last to the first --------------------------------------- */
@@ -18,24 +21,28 @@ static bool is_one(const struct axp__segment *a, const struct axp__segment *b)
     return a->row == b->row && a->op == b->op;
 }
 
+/* A short one, or one like the one after it, is part of that. */
+static bool is_part(const struct walker *w, const struct axp__segment *after,
+                    const struct axp__segment *s)
+{
+    return s->end_ns - s->begin_ns < w->shortest || is_one(after, s);
+}
+
 /* So that half of the room is free again. */
 static void coarsen(struct walker *w)
 {
-    struct axp__critical_path *p = w->p;
+    struct axp__segment *at = w->p->segments;
     axp_ns all = w->r->end_ns - w->g->begin_ns;
     if (!w->shortest) w->shortest = all / AXP__MOST_SEGMENTS / 4 + 1;
-    while (p->n_segments > AXP__MOST_SEGMENTS / 2) {
-        size_t kept = 0;
-        for (size_t i = 0; i < p->n_segments; i++) {
-            struct axp__segment *s = &p->segments[i];
-            struct axp__segment *last = kept ? &p->segments[kept - 1] : NULL;
-            bool is_short = s->end_ns - s->begin_ns < w->shortest;
-            if (last && (is_short || is_one(last, s)))
-                last->begin_ns = s->begin_ns;
+    while (w->p->n_segments > AXP__MOST_SEGMENTS / 2) {
+        size_t kept = 1;
+        for (size_t i = 1; i < w->p->n_segments; i++) {
+            if (is_part(w, &at[kept - 1], &at[i]))
+                at[kept - 1].begin_ns = at[i].begin_ns;
             else
-                p->segments[kept++] = *s;
+                at[kept++] = at[i];
         }
-        p->n_segments = kept;
+        w->p->n_segments = kept;
         w->shortest *= 2;
     }
 }
@@ -45,11 +52,9 @@ static void put_segment(struct walker *w, uint32_t row, uint32_t op,
 {
     struct axp__critical_path *p = w->p;
     struct axp__segment s = {begin_ns, end_ns, row, op};
-    struct axp__segment *last =
-        p->n_segments ? &p->segments[p->n_segments - 1] : NULL;
     if (begin_ns >= end_ns) return;
-    if (last && (is_one(last, &s) || end_ns - begin_ns < w->shortest)) {
-        last->begin_ns = begin_ns;
+    if (p->n_segments && is_part(w, &p->segments[p->n_segments - 1], &s)) {
+        p->segments[p->n_segments - 1].begin_ns = begin_ns;
         return;
     }
     if (p->n_segments == AXP__MOST_SEGMENTS) coarsen(w);
@@ -148,7 +153,7 @@ static uint32_t step_back(struct walker *w, uint32_t node)
     bool is_start = n->stretch == AXP__STRETCH_START;
     bool is_work = n->stretch == AXP__STRETCH_WORK;
     if (source == AXP__NONE && is_start) {
-        source = before(w, node);
+        if (w->n_starts++ < MOST_STARTS) source = before(w, node);
         given = at;
     } else if (is_work && source != AXP__NONE &&
                given <= begin + axp__replay_length(w->r, node)) {
@@ -198,10 +203,11 @@ static void reverse(struct axp__critical_path *p)
 bool axp__path_walk(struct axp__critical_path *p, const struct axp__replayed *r)
 {
     struct walker w = {.p = p, .r = r, .g = r->g};
-    *p = (struct axp__critical_path){
-        .ns = calloc(r->g->ops.n + 1, sizeof *p->ns),
-        .segments = malloc(AXP__MOST_SEGMENTS * sizeof *p->segments)};
-    if (!p->ns || !p->segments) return false;
+    double *ns = calloc(r->g->ops.n + 1, sizeof *ns);
+    struct axp__segment *segments =
+        malloc(AXP__MOST_SEGMENTS * sizeof *segments);
+    *p = (struct axp__critical_path){.ns = ns, .segments = segments};
+    if (!ns || !segments) return false;
     walk(&w);
     reverse(p);
     return true;

@@ -26,6 +26,13 @@ void axp__replay_fini(struct axp__replayed *r)
     *r = (struct axp__replayed){.last = AXP__NONE};
 }
 
+/* A recording may claim times, and a caller factors, that nothing holds. */
+static axp_ns plus(axp_ns a, axp_ns b)
+{
+    const axp_ns most = UINT64_MAX / 4;
+    return a < most && b < most - a ? a + b : most;
+}
+
 /* ---- stretches -------------------------------------------------------------------- */
 
 static axp_ns recorded(const axp_graph *g, uint32_t node)
@@ -76,7 +83,7 @@ axp_ns axp__replay_time(const struct axp__replayed *r, uint32_t node,
     bool is_scaled = after_ns && r->is_changed && next != AXP__NONE &&
                      r->g->nodes[next].stretch == AXP__STRETCH_WORK;
     if (is_scaled) after_ns = axp__whole((double)after_ns * ratio(r, next));
-    return r->at[node] + after_ns;
+    return plus(r->at[node], after_ns);
 }
 
 /* ---- nodes ------------------------------------------------------------------------ */
@@ -108,17 +115,17 @@ static axp_ns time_of(const struct axp__replayed *r, uint32_t node)
     bool has_source = axp__replay_source(r, node, &source) != AXP__NONE;
     switch (n->stretch) {
     case AXP__STRETCH_START:
-        return has_source ? source + n->lag_ns : n->time_ns;
+        return has_source ? plus(source, n->lag_ns) : n->time_ns;
     case AXP__STRETCH_WORK:
-        return later(begin + axp__replay_length(r, node), source);
+        return later(plus(begin, axp__replay_length(r, node)), source);
     case AXP__STRETCH_WAIT:
-        if (!has_source) return begin + recorded(r->g, node);
-        if (!n->is_late) return later(begin, source + n->lag_ns);
+        if (!has_source) return plus(begin, recorded(r->g, node));
+        if (!n->is_late) return later(begin, plus(source, n->lag_ns));
         break;
     default:
-        if (!has_source) return begin + recorded(r->g, node);
+        if (!has_source) return plus(begin, recorded(r->g, node));
     }
-    return later(begin, source) + n->lag_ns;
+    return plus(later(begin, source), n->lag_ns);
 }
 
 void axp__replay_run(struct axp__replayed *r)

@@ -136,13 +136,23 @@ static inline bool is_top(const struct axp__stream *s)
            (s->n_heap < 3 || is_before(s->heap[0], s->heap[2]));
 }
 
+/* Whether it may come before its time. */
+static inline bool is_early(const struct axp__stream *s,
+                            const struct axp__record *r)
+{
+    return s->options & AXP__STREAM_AHEAD && r->kind <= AXP__R_END &&
+           r->category != AXP_CAT_SYNC;
+}
+
 const struct axp__record *axp__stream_next(struct axp__stream *s)
 {
     struct source *given = s->given;
     if (axp__likely(given != NULL)) {
         bool has_next = axp__reader_next(&given->reader);
-        given->key = given->reader.next.time_ns;
-        if (axp__likely(has_next && is_top(s))) return &given->reader.next;
+        const struct axp__record *next = &given->reader.next;
+        given->key = next->time_ns;
+        if (axp__likely(has_next && (is_early(s, next) || is_top(s))))
+            return next;
         put_back(s, given, has_next);
         s->given = NULL;
     }

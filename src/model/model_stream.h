@@ -47,7 +47,11 @@ enum axp__stream_option {
     AXP__STREAM_SAMPLES = 4, /* and what was seen from outside; not with RAW */
     /* For who does not write scopes out: words are read once where that will do,
      * and all named scopes are marked OVERLAPS. */
-    AXP__STREAM_ONCE = 8
+    AXP__STREAM_ONCE = 8,
+    /* Scopes that are no waits may come before earlier records of other rows,
+     * where their row has nothing else in between: going from row to row for each
+     * costs more than reading it. */
+    AXP__STREAM_AHEAD = 16
 };
 
 enum axp__record_kind {

@@ -11,7 +11,7 @@
 #include "wire/wire_word.h"
 
 #define SCRIPT_ROWS 10u
-#define SCRIPT_WORDS 60000u
+#define SCRIPT_WORDS 120000u
 #define SCRIPT_WAIT 3u  /* the name of every wait */
 #define SCRIPT_FIRST 4u /* names from here on are "op0", "op1" … */
 #define SCRIPT_OPS 40u

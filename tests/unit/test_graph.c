@@ -360,6 +360,35 @@ static void a_thread_that_recorded_nothing_is_a_row(void **state)
     done(v, g);
 }
 
+/* 20,000 stretches, of 1 and of 9 us in turn: the path has fewer segments, and
+ * the same parts. */
+static void long_paths_are_drawn_coarsely(void **state)
+{
+    (void)state;
+    struct script *s = script_create();
+    axp_path_segment *segments = calloc(20000, sizeof *segments);
+    axp_replay *r = NULL;
+    assert_non_null(segments);
+    for (uint64_t i = 0, at = 0; i < 20000; i++) {
+        uint64_t ns = i % 2 ? 9000 : 1000;
+        script_op(s, 0, at, ns, i % 2);
+        at += ns;
+        script_ext(s, 0, at,
+                   (uint64_t[]){axp__ext_word(AXP__X_FLOW_OUT, 2, 0), i}, 2);
+    }
+    axp_view *v = script_view(s);
+    axp_graph *g = graph_of(v); /* which looks for gaps */
+    assert_int_equal(axp_whatif(g, NULL, &r), AXP_OK);
+    size_t n = axp_replay_segments(r, segments, 20000);
+    assert_in_range(n, 2, 8192);
+    assert_string_equal(segments[n / 2].name, "op1");
+    assert_int_equal(script_path(g, "op0"), 10 * MS);
+    assert_int_equal(script_path(g, "op1"), 90 * MS);
+    axp_replay_destroy(r);
+    free(segments);
+    done(v, g);
+}
+
 /* ---- what is asked for wrongly ------------------------------------------------------ */
 
 static void wrong_changes_are_refused(void **state)
@@ -403,6 +432,7 @@ int main(void)
         cmocka_unit_test(spans_of_a_device_wait_for_their_launch),
         cmocka_unit_test(time_off_the_processor_is_told_apart),
         cmocka_unit_test(a_thread_that_recorded_nothing_is_a_row),
+        cmocka_unit_test(long_paths_are_drawn_coarsely),
         cmocka_unit_test(wrong_changes_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -432,9 +432,15 @@ static void anything_is_survived(void **state)
         assert_non_null(g);
         for (int even = 0; even < 2; even++) {
             axp_replay *r = NULL;
+            const char *const huge[] = {"op1=1e6", "op1=1e6", "op1=1e6"};
             axp_whatif_options o = {.even_threads = even};
             assert_int_equal(axp_whatif(g, &o, &r), AXP_OK);
             script_check(g, r);
+            axp_replay_destroy(r);
+            r = NULL;
+            o.scale = huge;
+            o.n_scale = 3;
+            (void)axp_whatif(g, &o, &r);
             axp_replay_destroy(r);
         }
         axp_graph_destroy(g);
