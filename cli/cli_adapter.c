@@ -28,14 +28,14 @@ static char *own_folder(void)
     return self;
 }
 
-char *cli_adapter_path(const cli_adapter *adapter, const char **why)
+static char *path_of(const char *name, const char **why)
 {
     static const char *const places[] = {"../" AXP_LIBDIR "/axprof",
                                          "../adapters"};
     char *folder = own_folder(), *found = NULL;
     for (size_t i = 0; folder && !found && i < 2; i++) {
-        char *path = cli_format("%s/%s/libaxprof_%s.so", folder, places[i],
-                                adapter->name);
+        char *path =
+            cli_format("%s/%s/libaxprof_%s.so", folder, places[i], name);
         found = realpath(path, NULL);
         free(path);
     }
@@ -47,6 +47,18 @@ char *cli_adapter_path(const cli_adapter *adapter, const char **why)
                "splits LD_PRELOAD";
     free(found);
     return NULL;
+}
+
+char *cli_adapter_path(const cli_adapter *adapter, const char **why)
+{
+    return path_of(adapter->name, why);
+}
+
+bool cli_adapter_is_first(const char *path, size_t len)
+{
+    static const char end[] = "/libaxprof_memory_new.so";
+    return len >= strlen(end) &&
+           !strncmp(path + len - strlen(end), end, strlen(end));
 }
 
 static bool is_named(const cli_args *args, cli_option_id option,
@@ -90,7 +102,7 @@ static int check_names(const cli_args *args)
     return CLI_OK;
 }
 
-int cli_adapter_choose(const cli_args *args, char **out)
+int cli_adapter_choose(const cli_args *args, bool has_new, char **out)
 {
     char *list = NULL;
     int rc = check_names(args);
@@ -99,11 +111,13 @@ int cli_adapter_choose(const cli_args *args, char **out)
         if (!is_wanted(args, &cli_adapters[i]) || cli_adapters[i].variable)
             continue;
         const char *why;
-        char *path = cli_adapter_path(&cli_adapters[i], &why);
-        if (!path && is_named(args, OPT_run_with, cli_adapters[i].name)) {
+        const char *name = cli_adapters[i].name;
+        bool is_other = has_new && !strcmp(name, "memory");
+        char *path = path_of(is_other ? "memory_new" : name, &why);
+        if (!path && is_named(args, OPT_run_with, name)) {
             free(list);
-            return cli_wrong("the adapter \"%s\" cannot be loaded: %s",
-                             cli_adapters[i].name, why);
+            return cli_wrong("the adapter \"%s\" cannot be loaded: %s", name,
+                             why);
         }
         if (!path) continue;
         char *longer =

@@ -22,8 +22,13 @@ extern const size_t cli_n_adapters;
  * *why says so; why may be NULL. */
 char *cli_adapter_path(const cli_adapter *adapter, const char **why);
 /* By --with and --without: paths joined by ":", or NULL where none is wanted.
- * Names that no adapter has are answered with the nearest. Caller frees. */
-int cli_adapter_choose(const cli_args *args, char **out);
+ * Names that no adapter has are answered with the nearest. Caller frees.
+ * has_new: the program's allocator may have C++'s operators of its own, which
+ * another build of the memory adapter wraps. */
+int cli_adapter_choose(const cli_args *args, bool has_new, char **out);
+/* Does a library, by its path, come before what the user preloads? That of an
+ * allocator does: what is next is the allocator. */
+bool cli_adapter_is_first(const char *path, size_t len);
 /* "VARIABLE=PATH" for an adapter that is wanted and has one which the user does
  * not use; malloc, NULL: none. */
 char *cli_adapter_entry(const cli_args *args, const cli_adapter *adapter);

@@ -82,8 +82,18 @@ static void read_build_id(const image *m, const ElfW(Phdr) * p, cli_elf *out)
     }
 }
 
+bool cli_elf_is_allocator(const char *file)
+{
+    static const char *const names[] = {"libtcmalloc", "libjemalloc",
+                                        "libmimalloc"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strncmp(file, names[i], strlen(names[i]))) return true;
+    return false;
+}
+
 static void note_library(const char *name, cli_elf *out)
 {
+    if (cli_elf_is_allocator(name)) out->needs_allocator = true;
     if (!strncmp(name, "libasan.so", 10) || !strncmp(name, "libtsan.so", 10) ||
         !strncmp(name, "liblsan.so", 10))
         out->needs_asan = true;

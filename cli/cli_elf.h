@@ -17,8 +17,9 @@ typedef struct cli_elf {
     bool is_dynamic;        /* a loader runs before it */
     char loader[128];       /* its path; "": none */
     bool is_musl;
-    bool needs_asan; /* a sanitizer that wants to be the first library */
-    bool needs_rt;   /* links libaxprof_rt; a static one shows when deep */
+    bool needs_asan;      /* a sanitizer that wants to be the first library */
+    bool needs_allocator; /* that brings operator new: cli_elf_is_allocator */
+    bool needs_rt;        /* links libaxprof_rt; a static one shows when deep */
     bool has_symbols, has_debug;
     char build_id[41 * 2]; /* hex; "": none */
     /* Only when read deep: */
@@ -33,6 +34,9 @@ typedef struct cli_elf {
 bool cli_elf_read(const char *path, bool is_deep, cli_elf *out);
 /* Is it for the machine and word size that this command was built for? */
 bool cli_elf_is_native(const cli_elf *elf);
+/* Is a library, by its file's name, one that takes malloc's place and has C++'s
+ * operators of its own? */
+bool cli_elf_is_allocator(const char *file);
 /* "x86-64", "aarch64", … for messages. */
 const char *cli_elf_machine(uint16_t machine);
 

@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/cli_adapter.h"
 #include "cli/cli_say.h"
 
 extern char **environ;
@@ -43,7 +44,15 @@ static bool is_in_list(const char *list, const char *path, size_t len)
     return false;
 }
 
-/* The user's LD_PRELOAD without what an outer run put there, then ours. */
+/* One of a list after those that are there. */
+static char *append(char *to, const char *begin, const char *path, size_t len)
+{
+    if (to != begin) *to++ = ':';
+    return stpncpy(to, path, len);
+}
+
+/* The user's LD_PRELOAD without what an outer run put there, then ours, but for
+ * one that is to be first. */
 static char *chain_preload(const char *ours)
 {
     const char *theirs = getenv("LD_PRELOAD");
@@ -51,17 +60,15 @@ static char *chain_preload(const char *ours)
     size_t room = (theirs ? strlen(theirs) : 0) + (ours ? strlen(ours) : 0);
     char *entry = cli_alloc(room + 16, 1);
     char *to = stpcpy(entry, "LD_PRELOAD="), *begin = to;
-    for (const char *at = theirs; at && *at;) {
-        size_t len = strcspn(at, ": ");
-        if (len && !is_in_list(outer, at, len)) {
-            if (to != begin) *to++ = ':';
-            to = stpncpy(to, at, len);
+    for (int turn = 0; turn < 3; turn++) {
+        const char *at = turn == 1 ? theirs : ours;
+        for (size_t len; at && *at; at += len + (at[len] != 0)) {
+            len = strcspn(at, turn == 1 ? ": " : ":");
+            bool is_next = turn == 1
+                               ? !is_in_list(outer, at, len)
+                               : cli_adapter_is_first(at, len) == (turn == 0);
+            if (len && is_next) to = append(to, begin, at, len);
         }
-        at += len + (at[len] != 0);
-    }
-    if (ours) {
-        if (to != begin) *to++ = ':';
-        to = stpcpy(to, ours);
     }
     if (to != begin) return entry;
     free(entry);

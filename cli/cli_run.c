@@ -41,6 +41,21 @@ static int check_output(const cli_args *args)
                      output);
 }
 
+/* Whether an allocator with operators of its own is linked with the program, or
+ * preloaded. */
+static bool has_own_new(const cli_target *target)
+{
+    const char *at = getenv("LD_PRELOAD");
+    if (target->elf.needs_allocator) return true;
+    while (at && *at) {
+        size_t len = strcspn(at, ": ");
+        const char *file = memrchr(at, '/', len);
+        if (cli_elf_is_allocator(file ? file + 1 : at)) return true;
+        at += len + (at[len] != 0);
+    }
+    return false;
+}
+
 static int prepare(cli_run *r)
 {
     int rc = check_output(r->args);
@@ -51,7 +66,8 @@ static int prepare(cli_run *r)
     if (rc == CLI_OK) rc = cli_sampling_read(r->args, &r->sampling);
     if (rc == CLI_OK) rc = cli_memory_read(r->args, &r->memory_bytes);
     if (rc == CLI_OK) rc = cli_target_find(&r->target, r->args->rest);
-    if (rc == CLI_OK) rc = cli_adapter_choose(r->args, &r->preload);
+    if (rc == CLI_OK)
+        rc = cli_adapter_choose(r->args, has_own_new(&r->target), &r->preload);
     if (rc == CLI_OK) rc = cli_files_init(&r->files, r->args, r->target.name);
     if (rc != CLI_OK) return rc;
     if (r->target.why_not && !r->is_quiet)

@@ -15,8 +15,7 @@
 
 __thread uint32_t memory_cost_left, memory_cost_follows;
 struct memory_cost {
-    uint64_t last, sum;
-    uint64_t clock_took; /* to be read */
+    uint64_t last, sum, clock_took;
     uint32_t n_timed;
     uint32_t apart;                       /* events from one to the next */
     uint32_t since_timed, since_followed; /* events */
@@ -55,35 +54,41 @@ static uint32_t take(uint32_t *since)
     return n;
 }
 
+/* Reads the clock twice, to know what that takes itself. */
+static uint64_t begin_timed(void)
+{
+    uint64_t before = axp_wait_begin(), now = axp_wait_begin();
+    c.clock_took = now - before;
+    return now;
+}
+
 uint64_t memory_cost_due(void)
 {
     uint64_t now = axp_wait_begin();
     uint32_t apart = c.apart ? c.apart : 1;
     bool is_frequent = apart == MOST_APART;
     uint32_t turn = is_frequent ? ++c.n_looks % EACH : 0;
-    c.since_timed += apart;
-    c.since_followed += apart;
-    if (apart == 1) c.since_followed = 1; /* not those of another time */
-    c.weight = apart == 1 || turn == EACH / 2 ? take(&c.since_timed) : 0;
-    memory_cost_follows = turn == 0 ? take(&c.since_followed) : 0;
+    if (apart == 1) { /* it stands for itself, not for those of another time */
+        c.weight = memory_cost_follows = 1;
+        c.since_followed = 0;
+    } else {
+        c.since_timed += apart;
+        c.since_followed += apart;
+        c.weight = turn == EACH / 2 ? take(&c.since_timed) : 0;
+        memory_cost_follows = turn == 0 ? take(&c.since_followed) : 0;
+    }
     c.apart = next_apart(apart, now - c.last);
     c.last = now;
     memory_cost_left = c.apart - 1;
-    if (!c.weight) return now;
-    uint64_t began = axp_wait_begin(), again = axp_wait_begin();
-    c.clock_took = again - began;
-    return again;
+    return c.weight ? begin_timed() : now;
 }
 
-/* The clock's own part is not taken off: it is about what the wrapper takes,
- * which is outside (bench_overhead compares the whole with what is true). */
 void memory_cost_add(uint64_t began)
 {
     if (!c.weight) return;
     uint64_t took = axp_wait_begin() - began, most = axp_ticks(MOST_NS);
     took = took > c.clock_took ? took - c.clock_took : 0;
-    took = (took < most ? took : most) + axp_ticks(WRAPPER_NS);
-    c.sum += took * c.weight;
+    c.sum += ((took < most ? took : most) + axp_ticks(WRAPPER_NS)) * c.weight;
     if (++c.n_timed < TIMED) return;
     int error = errno;
     axp_took("axprof.memory_ns", c.sum);

@@ -14,6 +14,7 @@
  */
 #include "memory_wrap.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -21,19 +22,14 @@
 
 #include <axprof/axprof_adapter.h>
 
-#include "memory_cost.h"
 #include "memory_fde.h"
 #include "memory_real.h"
-#include "memory_sample.h"
-#include "memory_walk.h"
+#include "memory_tell.h"
 
-#define WRAPPER __attribute__((visibility("default")))
-#define unlikely(x) __builtin_expect(!!(x), 0)
-
-static int is_on; /* since the constructor */
-static enum memory_stacks how = MEMORY_STACKS_NONE;
-static const uint32_t *depths; /* axp_heap_frames */
-static __thread int n_inside __attribute__((tls_model("initial-exec")));
+int memory_is_on;
+enum memory_stacks memory_how = MEMORY_STACKS_NONE;
+const uint32_t *memory_depths;
+__thread int memory_inside;
 
 /* As `axprof run --stacks` says. Where no row can be found, a walk by rows is
  * one by frame pointers, and slow. */
@@ -45,99 +41,36 @@ static enum memory_stacks stacks_wanted(void)
     return memory_fde_can_find() ? MEMORY_STACKS_UNWIND : MEMORY_STACKS_FP;
 }
 
+/* An operator new that is in one file with malloc does not call it; the C++
+ * library's does. */
+static void say_if_hidden(const struct memory_real *real)
+{
+    void *new = dlsym(RTLD_NEXT, "_Znwm"), *next;
+    Dl_info of_new, of_malloc;
+    memcpy(&next, &real->malloc, sizeof next);
+    if (!new || !dladdr(new, &of_new) || !dladdr(next, &of_malloc) ||
+        of_new.dli_fbase != of_malloc.dli_fbase)
+        return;
+    const char *slash = strrchr(of_new.dli_fname, '/');
+    axp_heap_hidden(slash ? slash + 1 : of_new.dli_fname);
+}
+
 __attribute__((constructor)) static void begin(void)
 {
     const char *mean = secure_getenv("AXPROF_MEMORY");
     if (mean) memory_sample_mean = strtoull(mean, NULL, 10);
     if (memory_sample_mean) axp_heap_sampled(memory_sample_mean);
-    how = stacks_wanted();
-    depths = axp_heap_frames();
-    memory_real();
-    is_on = 1;
-}
-
-static inline uint32_t depth_for(size_t bytes)
-{
-    uint32_t n =
-        __atomic_load_n(&depths[bytes >= AXP_HEAP_LARGE], __ATOMIC_RELAXED);
-    return n < MEMORY_FRAMES_DEFAULT ? n : MEMORY_FRAMES_DEFAULT;
-}
-
-static inline bool is_told(void)
-{
-    return is_on && !n_inside;
+    memory_how = stacks_wanted();
+    memory_depths = axp_heap_frames();
+    const struct memory_real *real = memory_real();
+    if (real && !&memory_wraps_new) say_if_hidden(real);
+    memory_is_on = 1;
 }
 
 bool memory_wrap_is_told(void)
 {
     return is_told();
 }
-
-/* The allocator's own, called by it: not told. */
-#define CALL(result, call)                                                     \
-    do {                                                                       \
-        n_inside++;                                                            \
-        result = call;                                                         \
-        n_inside--;                                                            \
-    } while (0)
-
-/* ---- telling --------------------------------------------------------------- */
-
-static void tell_failed(size_t bytes, const axp_heap_stack *where)
-{
-    int error = errno;
-    n_inside++;
-    axp_heap_failed(bytes, where);
-    n_inside--;
-    errno = error;
-}
-
-static inline void tell(const void *p, uint64_t bytes,
-                        const axp_heap_stack *where, uint64_t timed)
-{
-    if (unlikely(timed)) axp_heap_timed(timed, memory_cost_follows);
-    axp_heap_alloc(p, bytes, where);
-    if (unlikely(memory_sample_is_on())) memory_sample_taken(p);
-}
-
-/* What goes back, or to another place. */
-static inline axp_heap_block tell_free(const void *p, bool is_moved)
-{
-    axp_heap_block was = {0, 0};
-    if (!memory_sample_may_be(p)) return was;
-    uint64_t began = memory_cost_begin();
-    was = is_moved ? axp_heap_move(p) : axp_heap_free(p);
-    memory_cost_end(began);
-    if (unlikely(memory_sample_is_on()) && was.place) memory_sample_gone(p);
-    return was;
-}
-
-/* It did not go after all. */
-static void tell_kept(const void *p, axp_heap_block was)
-{
-    axp_heap_keep(p, was);
-    if (memory_sample_is_on()) memory_sample_taken(p);
-}
-
-/* p may be NULL: the allocator had nothing. To be inlined into wrappers: the
- * stack begins at whoever called them. */
-#define TELL(p, bytes)                                                         \
-    do {                                                                       \
-        struct memory_stack stack_;                                            \
-        uint64_t counted_ = (p) ? memory_sample(bytes) : (bytes);              \
-        if (!counted_ && (!(p) || memory_sample_is_on())) break;               \
-        uint64_t began_ = memory_cost_begin();                                 \
-        if (how == MEMORY_STACKS_NONE) /* a call less */                       \
-            stack_.hash = stack_.n = 0;                                        \
-        else                                                                   \
-            memory_walk(&stack_, how, depth_for(bytes));                       \
-        axp_heap_stack where_ = {stack_.frames, stack_.n, stack_.hash};        \
-        if (unlikely(!(p)))                                                    \
-            tell_failed(bytes, &where_);                                       \
-        else                                                                   \
-            tell(p, counted_, &where_, began_);                                \
-        memory_cost_end(began_);                                               \
-    } while (0)
 
 void memory_wrap_failed(size_t bytes)
 {
@@ -162,9 +95,9 @@ WRAPPER void free(void *p)
     const struct memory_real *real = memory_real();
     if (unlikely(!real || memory_arena_left(p))) return;
     if (p && is_told()) tell_free(p, false);
-    n_inside++;
+    memory_inside++;
     real->free(p);
-    n_inside--;
+    memory_inside--;
 }
 
 WRAPPER void *calloc(size_t n, size_t bytes)

@@ -159,6 +159,8 @@ AXP_API void axp_heap_keep(const void *block, axp_heap_block was);
 /* From now on blocks are told of by chance, each byte with the same: one of a
  * block every so many. Their bytes are then what they stand for. */
 AXP_API void axp_heap_sampled(uint64_t mean_bytes);
+/* An allocator, by its file's name, hands out blocks that nobody tells of. */
+AXP_API void axp_heap_hidden(const char *library);
 /* The allocator had nothing. The first time, what is live is remembered. */
 AXP_API void axp_heap_failed(size_t bytes, const axp_heap_stack *where);
 

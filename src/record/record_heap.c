@@ -332,6 +332,12 @@ void axp_heap_mapped(int64_t bytes)
     axp__leave(lane);
 }
 
+void axp_heap_hidden(const char *library)
+{
+    struct axp__prof *p = axp__prof_check(axp_global());
+    if (p) axp__warn(p, AXP__WARN_OWN_NEW, axp__name_register(library, NULL));
+}
+
 void axp_heap_sampled(uint64_t mean_bytes)
 {
     struct axp__prof *p = axp__prof_check(axp_global());

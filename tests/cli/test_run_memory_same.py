@@ -157,9 +157,18 @@ def test_refused(c, folder):
 PARTS = (["leak37"], ["churn"], ["threads3000"], ["mixed", 4], ["exitthread"])
 
 
+def is_right(program, name, folder, env=None):
+    """Whether the program gets through with that allocator, without us: the
+    operators of some versions do not align."""
+    done = run([program], folder, env=env or environment())
+    if done.status != 12:
+        print(f"        (new of this {name} is wrong: {done.err.decode()[:60]})")
+    return done.status == 12
+
+
 def test_preloaded_malloc(c, folder):
-    """It stays before the adapter: all is the same, and either all of the
-    program's blocks are found, or none."""
+    """It comes after the adapter: all is the same, and all of the program's
+    blocks are found, also those of its own operator new."""
     for name, file in MALLOCS.items():
         found = sorted(glob.glob(f"/usr/lib/*-linux-gnu*/{file}") +
                        glob.glob(f"/usr/lib*/{file}"))
@@ -170,8 +179,13 @@ def test_preloaded_malloc(c, folder):
         for words in PARTS:
             assert_same(c, folder, c.program(), *words, env=env)
         out, data = profile_heap(c, folder, [c.program(), "mixed", 4], env=env)
-        if data.get("heap") and Heap(data).truth():
-            assert_truth(truth_of(out), Heap(data))
+        assert_truth(truth_of(out), Heap(data), is_peak=False)
+        program = c.program("memory_program_cpp")
+        if not is_right(program, name, folder, env):
+            continue
+        assert_same(c, folder, program, env=env, status=12)
+        out, data = profile_heap(c, folder, [program], env=env, status=12)
+        assert_truth(truth_of(out), Heap(data), is_peak=False)
 
 
 def test_linked_malloc(c, folder):
@@ -187,6 +201,26 @@ def test_linked_malloc(c, folder):
         for words in (["usable"], ["signal"], ["fork"]):
             judge(c, folder, *words, program=program, is_peak=False,
                   n_processes=13)
+
+
+def test_linked_new(c, folder):
+    """The same with C++'s operators, which such an allocator has of its own and
+    which do not call malloc."""
+    for name in MALLOCS:
+        program = f"memory_program_cpp_{name}"
+        if not c.program(program).exists():
+            print(f"        (no {name} when this was built)")
+            continue
+        if not is_right(c.program(program), name, folder):
+            continue
+        assert_same(c, folder, c.program(program), status=12)
+        judge(c, folder, program=program, is_peak=False, status=12)
+        for words, n in (([c.program(program)], 0),
+                         (["sh", "-c", f"{c.program(program)}; exit 12"], 1)):
+            _, data = profile_heap(c, folder, words, status=12)
+            said = [w for w in data["warnings"] if w["code"] == "own_new"]
+            equal(len(said), n, f"that it cannot be seen: {said}")
+            check(all(name in w["name"] for w in said), "its name", said)
 
 
 def test_own_malloc(c, folder):
@@ -284,7 +318,7 @@ def test_beside_heaptrack(c, folder):
 
 TESTS = [test_numpy, test_python, test_compiler, test_tools, test_cpp,
          test_own_programs, test_refused, test_preloaded_malloc,
-         test_linked_malloc, test_own_malloc, test_beside_heaptrack]
+         test_linked_malloc, test_linked_new, test_own_malloc, test_beside_heaptrack]
 
 if __name__ == "__main__":
     context = Context(*sys.argv[1:3])
