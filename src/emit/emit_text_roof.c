@@ -118,7 +118,7 @@ void axp__text_roof(struct axp__text *t, const axp_view *v,
     size_t n;
     struct axp__roof_row *rows = axp__roof_rows(v, roofs, &n);
     if (!rows) t->has_failed = true;
-    if (n) {
+    if (rows && n) {
         axp__text_heading(
             t, "Roofline", "%s",
             axp__roof_about_run(&roofs->run, about, sizeof about));

@@ -143,9 +143,9 @@ static void take(struct axp__machine *m, const struct message *msg)
 
 static void listen_to(struct axp__items *s, struct axp__machine *m, int fd)
 {
-    double began = axp__items_now(), end = began + MOST_S;
+    double end = axp__items_now() + MOST_S;
     struct pollfd wait = {.fd = fd, .events = POLLIN};
-    for (double now = began; now < end; now = axp__items_now()) {
+    while (axp__items_now() < end) {
         struct message msg;
         if (axp__items_tell(s, 1, "BLAS")) return;
         int n = poll(&wait, 1, 50);

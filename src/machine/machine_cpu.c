@@ -159,12 +159,9 @@ static unsigned count_distinct(const char *root, unsigned n_cpus,
 
 static void look_at_cpus(struct axp__machine *m, const char *root)
 {
-    int allowed[AXP__MOST_CPUS];
     unsigned n = read_count(root, "/sys/devices/system/cpu/online");
     long online = sysconf(_SC_NPROCESSORS_ONLN);
     m->n_cpus = n ? n : online > 0 ? (unsigned)online : 1;
-    m->n_allowed = (uint32_t)axp__cpu_allowed(allowed, AXP__MOST_CPUS);
-    if (!m->n_allowed) m->n_allowed = 1;
     m->n_cores =
         count_distinct(root, m->n_cpus, "core_id", "physical_package_id");
     m->n_sockets = count_distinct(root, m->n_cpus, "physical_package_id", NULL);
@@ -334,13 +331,21 @@ uint64_t axp__cpu_room(const char *root)
     return room / 8;
 }
 
-void axp__cpu_look(struct axp__machine *m, const char *root)
+void axp__cpu_identify(struct axp__machine *m, const char *root)
 {
+    int allowed[AXP__MOST_CPUS];
     look_at_processor(m, root);
-    look_at_cpus(m, root);
-    look_at_memory(m, root);
+    m->n_allowed = (uint32_t)axp__cpu_allowed(allowed, AXP__MOST_CPUS);
+    if (!m->n_allowed) m->n_allowed = 1;
     m->quota = axp__cpu_quota(root);
     m->n_threads = m->n_allowed;
     if (m->quota > 0 && m->quota < m->n_threads)
         m->n_threads = m->quota < 2 ? 1 : (uint32_t)m->quota;
+}
+
+void axp__cpu_look(struct axp__machine *m, const char *root)
+{
+    axp__cpu_identify(m, root);
+    look_at_cpus(m, root);
+    look_at_memory(m, root);
 }

@@ -70,7 +70,7 @@ void axp_machine_file_name(char *out, size_t size)
     struct axp__machine here;
     char word[AXP__MACHINE_NAME];
     size_t n = 0;
-    axp__machine_look(&here);
+    axp__machine_identify(&here);
     for (const char *c = here.cpu; *c; c++) {
         bool is_plain = (*c >= '0' && *c <= '9') || (*c >= 'a' && *c <= 'z') ||
                         (*c >= 'A' && *c <= 'Z');
@@ -85,7 +85,7 @@ bool axp_machine_is_here(const axp_machine *m)
 {
     struct axp__machine here;
     if (!m) return false;
-    axp__machine_look(&here);
+    axp__machine_identify(&here);
     return !strcmp(m->is.cpu, here.cpu) && !strcmp(m->is.arch, here.arch) &&
            m->is.n_threads == here.n_threads;
 }

@@ -197,6 +197,35 @@ def test_recording_of_another_machine(c, folder):
     equal(after["machine"], before["machine"], "machine")
 
 
+def test_roofline(c, folder):
+    """Work around a region has the roof of its team; what cannot be is said."""
+    program = c.programs / "work_program"
+    if not program.exists():
+        return  # built without OpenMP
+    done = call([c.axprof, "run", "-o", folder / "a.axp", "--", program],
+                folder, env_with(folder, OMP_NUM_THREADS="2"))
+    equal(done.status, 0, done.err)
+    check("Roofline" in done.err, done.err)
+    check("the declared work is wrong" in done.err, done.err)
+    data = report(c, folder, "a.axp")
+    ops = {o["name"]: o for o in data["ops"]}
+    m = data["machine"]["measured"]
+    for name, threads in (("alone", 1), ("together", min(2, m["threads"]))):
+        r = ops[name]["roofline"]
+        equal(r["threads"], threads, f"threads of {name}")
+        check(not r["is_impossible"], name, r)
+        equal(round(r["flops_per_s"] / (ops[name]["gflops"] * 1e9), 6), 1,
+              "rate")
+        f32 = max(p["all_flops"]["best"] for p in m["compute"]
+                  if p["dtype"] == "f32")
+        check(r["roof_flops_per_s"] <= f32 * 1.001, "roof", r, f32)
+    check(ops["wrong"]["roofline"]["is_impossible"], ops["wrong"])
+    equal(ops["alone"]["roofline"]["bound_by"] in ("L1", "L2", "L3", "memory",
+                                                   "arithmetic"), True, "bound")
+    # 20 x 2e6 twice, and 20 x 1e15
+    equal(data["run"]["flops"], 20 * 2e6 * 2 + 20 * 1e15, "declared")
+
+
 def test_run_quiet(c, folder):
     done = run_once(c, folder, "a.axp", "-q")
     equal((done.status, done.err), (0, ""), "not a word")
