@@ -10,6 +10,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "os/os_cgroup.h"
+
 #define KB 1024ull
 #define PATH 600
 #define MB (1024 * KB)
@@ -317,16 +319,10 @@ static void look_at_memory(struct axp__machine *m, const char *root)
 uint64_t axp__cpu_room(const char *root)
 {
     char text[4096], value[32];
-    uint64_t room = 256 * MB, limit = UINT64_MAX;
+    uint64_t room = 256 * MB, limit = axp__cgroup_read_memory(root, NULL);
     if (read_text(root, "/proc/meminfo", text, sizeof text) &&
         line_value(text, "MemAvailable", value, sizeof value))
         room = strtoull(value, NULL, 10) * KB;
-    if (read_text(root, "/sys/fs/cgroup/memory.max", value, sizeof value) &&
-        *value >= '0' && *value <= '9')
-        limit = strtoull(value, NULL, 10);
-    else if (read_text(root, "/sys/fs/cgroup/memory/memory.limit_in_bytes",
-                       value, sizeof value))
-        limit = strtoull(value, NULL, 10);
     if (limit / 2 < room) room = limit / 2;
     return room / 8;
 }
