@@ -231,7 +231,7 @@ def perf_shares(b, folder, command):
             return {}
     found = re.findall(r"^\s*([\d.]+)%?\s*\|\[.\]\s*(\S.*?)\s*$", done.stdout,
                        re.M)
-    return {name: float(share) for share, name in found
+    return {name.split("@")[0]: float(share) for share, name in found
             if not name.startswith("0x")}
 
 

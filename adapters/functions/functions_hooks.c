@@ -14,8 +14,8 @@
  *            leave nothing on the stack; only if one is called by itself, its
  *            entry counts how many of its calls are open that it knows
  *            nothing of, so that their exits are not taken for its own.
- * Cost       a lookup and a scope, of a muted function two lookups; a thread's
- *            first call maps some pages.
+ * Cost       a lookup and a scope; of a muted function a comparison in each hook
+ *            (functions_near.h); a thread's first call maps some pages.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -45,14 +45,16 @@ struct stack {
 
 /* Of the calling thread. */
 struct own {
+    /* None while the stack is made or moved; never that of `top`. */
+    const struct functions_near *near;
     struct stack *stack;
-    /* Where it counts muted calls; NULL while the stack is made or moved. */
-    uint64_t *counts;
     const void *top;    /* function of the innermost entry; NULL: none */
     unsigned busy;      /* the stack is made or moved … */
     unsigned n_skipped; /* … and calls not recorded meanwhile */
 };
-static __thread struct own own __attribute__((tls_model("initial-exec")));
+static __thread struct own own
+    __attribute__((tls_model("initial-exec"))) = {.near = functions_near_none};
+const struct functions_near functions_near_none[FUNCTIONS_NEAR];
 
 /* ---- a thread's stack --------------------------------------------------- */
 
@@ -63,7 +65,7 @@ static void free_stack(void *p)
 {
     struct stack *s = p;
     own.busy++; /* what is called from here on is not recorded */
-    own.counts = NULL;
+    own.near = functions_near_none;
     own.stack = NULL;
     functions_counts_give(s->counts);
     common_unmap(s, s->bytes);
@@ -93,7 +95,7 @@ static __attribute__((noinline)) struct stack *grow(void)
 {
     int error = errno;
     own.busy++;
-    own.counts = NULL;
+    own.near = functions_near_none;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     struct stack *s = resize(own.stack);
     if (s) {
@@ -102,7 +104,7 @@ static __attribute__((noinline)) struct stack *grow(void)
         pthread_setspecific(key, s);
     }
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    if (own.stack) own.counts = own.stack->counts->n_calls;
+    if (own.stack) own.near = own.stack->counts->near;
     own.busy--;
     errno = error;
     return s;
@@ -118,6 +120,15 @@ static __attribute__((noinline)) uint64_t begin_first(uint32_t *site,
     return axp_function_begin(site, text);
 }
 
+static __attribute__((noinline)) void tell(const uint64_t *n_calls)
+{
+    int error = errno;
+    struct functions_counts *c = own.stack->counts;
+    functions_measure_again();
+    functions_count_tell(c, (uint32_t)(n_calls - c->n_calls));
+    errno = error;
+}
+
 static inline uint64_t begin(struct functions_site *site)
 {
     if (__builtin_expect(functions_is_hot(site), 0)) functions_judge(site);
@@ -126,13 +137,11 @@ static inline uint64_t begin(struct functions_site *site)
     return axp_begin_site(&site->site, "\0\0"); /* the text is known */
 }
 
-static __attribute__((noinline)) void tell(struct functions_counts *c,
-                                           uint32_t number)
+/* A call of a muted function, whose calls this thread counts there. HOT */
+static inline void count(uint64_t *n_calls)
 {
-    int error = errno;
-    functions_measure_again();
-    functions_count_tell(c, number);
-    errno = error;
+    if (axp__is_on() && __builtin_expect(functions_count(n_calls), 0))
+        tell(n_calls);
 }
 
 HOOK void __cyg_profile_func_enter(void *function, void *call_site);
@@ -140,9 +149,13 @@ HOOK void __cyg_profile_func_exit(void *function, void *call_site);
 
 static void enter_muted(struct stack *s, const void *function, uint32_t number)
 {
-    if (s->n && own.top == function) s->calls[s->n - 1].n_muted++;
-    if (axp__is_on() && functions_count(own.counts, number))
-        tell(s->counts, number);
+    struct functions_counts *c = s->counts;
+    uint64_t *n_calls = &c->n_calls[number];
+    if (s->n && own.top == function)
+        s->calls[s->n - 1].n_muted++;
+    else
+        functions_near_put(c->near, function, n_calls, &c->n_misses);
+    count(n_calls);
 }
 
 static __attribute__((noinline)) void enter_slow(const void *function)
@@ -167,18 +180,14 @@ static __attribute__((noinline)) void enter_slow(const void *function)
     call->token = site && axp__is_on() ? begin(site) : 0;
 }
 
-/* What is muted and not the innermost entry leaves nothing but a count. */
 void __cyg_profile_func_enter(void *function, void *call_site)
 {
-    const struct functions_site *site = functions_site_near(function);
-    uint32_t number = site ? functions_muted(site) : 0;
-    uint64_t *counts = own.counts;
+    const struct functions_near *near = &own.near[functions_near_at(function)];
     (void)call_site;
-    if (__builtin_expect(!number || !counts || own.top == function, 0))
+    if (__builtin_expect(near->function == function, 1))
+        count(near->n_calls);
+    else
         enter_slow(function);
-    else if (axp__is_on() &&
-             __builtin_expect(functions_count(counts, number), 0))
-        tell(own.stack->counts, number);
 }
 
 static void leave(struct stack *s, size_t at)
@@ -191,6 +200,7 @@ static void leave(struct stack *s, size_t at)
     uint64_t token = call->token;
     s->n = at;
     own.top = at ? s->calls[at - 1].function : NULL;
+    functions_near_remove(s->counts->near, own.top);
     if (token) axp_end(token);
 }
 
@@ -216,17 +226,15 @@ static __attribute__((noinline)) void exit_slow(const void *function)
 
 void __cyg_profile_func_exit(void *function, void *call_site)
 {
-    const struct functions_site *site = functions_site_near(function);
     (void)call_site;
-    if (__builtin_expect(!site || !functions_muted(site) ||
-                             own.top == function || own.n_skipped,
-                         0))
+    if (__builtin_expect(
+            own.near[functions_near_at(function)].function != function, 0))
         exit_slow(function);
 }
 
 /* ---- what a muted call takes -------------------------------------------- */
 
-enum { BATCHES = 9, BATCH_CALLS = 512, NESTED = 8, FUNCTIONS = 64 };
+enum { BATCHES = 9, BATCH_CALLS = 512, NESTED = 8, FUNCTIONS = 64, APART = 16 };
 
 static __attribute__((noinline)) void empty_hook(void *function, void *site)
 {
@@ -243,11 +251,11 @@ static inline __attribute__((always_inline)) uint64_t time_batch(hook *enter,
 {
     uint64_t from = functions_now_ns();
     for (int i = 0; i < BATCH_CALLS; i += NESTED) {
-        char *first = &of[i % FUNCTIONS];
+        char *first = &of[i % FUNCTIONS * APART];
         for (int k = 0; k < NESTED; k++)
-            enter(&first[k], of);
+            enter(&first[k * APART], of);
         for (int k = NESTED; k-- > 0;)
-            exit(&first[k], of);
+            exit(&first[k * APART], of);
     }
     return functions_now_ns() - from;
 }
@@ -271,16 +279,19 @@ static inline __attribute__((always_inline)) uint64_t time_pairs(hook *enter,
 
 uint64_t functions_measure(void)
 {
-    static char nothing[FUNCTIONS]; /* that nobody calls */
+    static char nothing[FUNCTIONS * APART]; /* that nobody calls */
+    struct functions_counts *c = own.stack->counts;
     for (int i = 0; i < FUNCTIONS; i++) {
-        struct functions_site *site = functions_site(&nothing[i]);
+        struct functions_site *site = functions_site(&nothing[i * APART]);
         if (!site) return 1;
         __atomic_store_n(&site->muted, FUNCTIONS_MEASURED, __ATOMIC_RELAXED);
     }
     /* So that the calls that follow are too few to be told. */
-    own.counts[FUNCTIONS_MEASURED] = 0;
+    c->n_calls[FUNCTIONS_MEASURED] = 0;
     uint64_t ours =
         time_pairs(__cyg_profile_func_enter, __cyg_profile_func_exit, nothing);
     uint64_t empty = time_pairs(empty_hook, empty_hook, nothing);
+    for (int i = 0; i < FUNCTIONS; i++)
+        functions_near_remove(c->near, &nothing[i * APART]);
     return ours > empty ? (ours - empty) * 1000 / BATCH_CALLS : 1;
 }

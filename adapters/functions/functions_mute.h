@@ -12,7 +12,7 @@
  *            the thread ends, and for all when the process ends.
  * Cost       of a muted call is measured now and then, some 25 us each time,
  *            and told with the counts, so that reports say what it came to.
- * Memory     a page of counts a thread, used again by later threads and never
+ * Memory     some pages of counts a thread, used again by later threads and never
  *            unmapped: the last one reads them all.
  * Threads    functions_count by its own thread alone.
  */
@@ -20,6 +20,7 @@
 #define FUNCTIONS_MUTE_H
 #include <stdint.h>
 
+#include "functions_near.h"
 #include "functions_sites.h"
 
 /* Muted functions have numbers from 1; those past the last share it. One more is
@@ -35,7 +36,9 @@ enum {
 struct functions_counts {
     struct functions_counts *next;
     uint32_t is_taken;
+    uint32_t n_misses;                        /* of near */
     uint64_t n_calls[FUNCTIONS_MEASURED + 1]; /* by number, not told yet */
+    struct functions_near near[FUNCTIONS_NEAR];
 };
 
 uint64_t functions_now_ns(void);
@@ -53,10 +56,10 @@ static inline int functions_is_hot(struct functions_site *s)
 /* When that says so: looks at the clock, and mutes it or not. */
 void functions_judge(struct functions_site *s);
 
-/* A call of muted function `number`, in a thread's n_calls. HOT */
-static inline int functions_count(uint64_t *n_calls, uint32_t number)
+/* A call of a muted function, in one of a thread's n_calls. HOT */
+static inline int functions_count(uint64_t *n_calls)
 {
-    return (++n_calls[number] & ((1u << 20) - 1)) == 0;
+    return (++*n_calls & ((1u << 20) - 1)) == 0;
 }
 /* What a muted call takes more than one of the C library's empty hooks, in
  * picoseconds: calls the hooks of this thread's. (functions_hooks.c) */

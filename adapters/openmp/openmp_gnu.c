@@ -15,6 +15,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "adapters/common/common_next.h"
 #include "openmp_lock.h"
 #include "openmp_team.h"
 #include "openmp_tools.h"
@@ -62,6 +63,7 @@ struct runtime {
     struct object { /* that calls; all 0: free */
         const void *map, *at, *dynamic;
     } of;
+    struct common_next next; /* the runtime's own */
     bool is_complete, is_llvm;
 #define REAL(result, name, parameters) result(*name) parameters;
     REAL_FUNCTIONS
@@ -94,58 +96,20 @@ static const struct link_map *own_map(void)
     return map;
 }
 
-static bool is_own(const void *function)
+static void fill(struct runtime *r, const void *caller)
 {
-    return map_of(function) == own_map();
-}
-
-/* To be searched, and closed; NULL: not possible. What came with the program can
- * only be searched once it has been opened by name. */
-static void *handle_of(const struct link_map *map)
-{
-    if (!map || map == own_map()) return NULL;
-    void *handle =
-        dlopen(*map->l_name ? map->l_name : NULL, RTLD_LAZY | RTLD_NOLOAD);
-    if (handle && handle != (const void *)map) {
-        dlclose(handle);
-        return NULL;
-    }
-    return handle;
-}
-
-/* What the object itself would have called: from its own libraries, or, for one
- * that finds ours there, from what comes after ours. */
-static void *find(void *handle, const char *symbol)
-{
-    void *found = handle ? dlsym(handle, symbol) : NULL;
-    if (!found || is_own(found)) found = dlsym(RTLD_NEXT, symbol);
-    return found && !is_own(found) ? found : NULL;
-}
-
-/* A runtime that is used stays: what points into it is kept. */
-static void pin(const void *function)
-{
-    const struct link_map *map = function ? map_of(function) : NULL;
-    if (map && *map->l_name)
-        (void)dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
-}
-
-static void fill(struct runtime *r, const struct link_map *map)
-{
-    void *found, *handle = handle_of(map);
-#define REAL(result, name, parameters)                                         \
-    found = find(handle, #name);                                               \
-    memcpy(&r->name, &found, sizeof found);
+#define REAL(result, name, parameters) #name,
+    static const char *const names[] = {REAL_FUNCTIONS "__kmpc_fork_call"};
+#undef REAL
+    void *found[sizeof names / sizeof *names], **at = found;
+    (void)common_next_find(&r->next, caller, "GOMP_parallel");
+    common_next_symbols(&r->next, names, found, sizeof names / sizeof *names);
+#define REAL(result, name, parameters) memcpy(&r->name, at++, sizeof *at);
     REAL_FUNCTIONS
 #undef REAL
-    memcpy(&found, &r->GOMP_parallel, sizeof found);
-    pin(found);
-    const void *llvm = find(handle, "__kmpc_fork_call");
-    r->is_llvm = llvm && map_of(llvm) == map_of(found);
+    r->is_llvm = *at;
     r->is_complete = r->GOMP_parallel && r->GOMP_barrier &&
                      r->omp_get_num_threads && r->omp_get_thread_num;
-    if (handle) dlclose(handle);
-    (void)dlerror();
 }
 
 static bool is_of(const struct runtime *r, const struct link_map *map)
@@ -154,21 +118,30 @@ static bool is_of(const struct runtime *r, const struct link_map *map)
            r->of.dynamic == map->l_ld;
 }
 
+/* Another object may have come to where one was, and its runtime with it. */
+static bool is_there(const struct runtime *r)
+{
+    const void *function;
+    memcpy(&function, &r->GOMP_parallel, sizeof function);
+    return common_next_is_there(&r->next, function);
+}
+
 static const struct runtime *known(const struct link_map *map)
 {
     uint32_t n = __atomic_load_n(&n_runtimes, __ATOMIC_ACQUIRE);
     for (uint32_t i = 0; i < n; i++)
-        if (is_of(&runtimes[i], map)) return &runtimes[i];
+        if (is_of(&runtimes[i], map) && is_there(&runtimes[i]))
+            return &runtimes[i];
     return NULL;
 }
 
 /* Two threads may both look; one of them keeps what it found. */
 static __attribute__((noinline)) const struct runtime *load(
-    const struct link_map *map)
+    const struct link_map *map, const void *caller)
 {
     int error = errno;
     const struct runtime *r = &spare;
-    fill(&spare, map);
+    fill(&spare, caller);
     if (map && !__atomic_exchange_n(&is_locked, 1, __ATOMIC_ACQUIRE)) {
         uint32_t n = n_runtimes;
         if (n < MOST_OBJECTS && !known(map)) {
@@ -191,7 +164,7 @@ static const struct runtime *look(const void *return_address)
     const struct link_map *map = map_of(return_address);
     if (map == own_map() && inside) return inside;
     const struct runtime *r = map ? known(map) : NULL;
-    return __builtin_expect(r != NULL, 1) ? r : load(map);
+    return __builtin_expect(r != NULL, 1) ? r : load(map, return_address);
 }
 
 #define LOOK() look(__builtin_return_address(0))

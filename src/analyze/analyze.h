@@ -28,6 +28,9 @@
 
 enum axp__input { AXP__IN_OPS = 1, AXP__IN_WORK = 2, AXP__IN_MEMORY = 4 };
 
+/* Of a program that was sampled less often no function is judged. */
+#define AXP__FEW_SAMPLES 30
+
 enum axp__rule_id {
 #define RULE(type, id, name, inputs, least) AXP__RULE_##id,
 #include "analyze/rules.def"

@@ -162,5 +162,7 @@ static void look_at(struct axp__analysis *a, const axp_op *op, size_t n)
 void axp__rule_slow_operation(struct axp__analysis *a)
 {
     look_at(a, a->v->ops, a->v->n_ops);
-    if (!is_marked(a->v)) look_at(a, a->v->functions, a->v->n_functions);
+    double least = a->threshold[AXP__T_slow_operation_samples];
+    if (!is_marked(a->v) && (double)a->v->n_sampled >= least)
+        look_at(a, a->v->functions, a->v->n_functions);
 }

@@ -328,9 +328,10 @@ static void put_functions(struct markdown *m, const axp_view *v)
     axp__cell samples;
     if (!v->n_functions) return;
     axp__out_format(m->o,
-                    "## Functions\n\n%s samples of %s of processor time; ± is "
+                    "## Functions\n\n%s %s of %s of processor time; ± is "
                     "points at 95 %%.\n\n",
                     axp__short_count(samples, v->n_sampled),
+                    v->n_sampled == 1 ? "sample" : "samples",
                     axp_format_ns(time, sizeof time, v->sampled_ns));
     put_heads(m, heads, sizeof heads / sizeof *heads, 1);
     for (size_t i = 0; i < v->n_functions && i < SHOWN_OPS; i++)

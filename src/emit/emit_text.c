@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
+#include "analyze/analyze.h"
 #include "emit/emit_name.h"
 #include "record/record_thread.h"
 
@@ -191,8 +192,11 @@ static bool has_work(const axp_view *v)
 const char *axp__text_unjudged(const axp_view *v)
 {
     if (v->n_tracks || v->memory.n_allocs || v->steps.count || has_work(v) ||
-        v->n_functions)
+        (v->n_functions && v->n_sampled >= AXP__FEW_SAMPLES))
         return NULL;
+    if (v->n_functions)
+        return "No time could be judged: so little processor time was used "
+               "that too few samples were taken; --sample 10000 takes more.";
     if (v->heap.n_allocs)
         return "No time could be judged: no scope, sample or step was "
                "recorded; what the allocator handed out stands below.";

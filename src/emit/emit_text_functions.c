@@ -42,8 +42,9 @@ void axp__text_functions(struct axp__text *t, const axp_view *v)
     axp__cell samples;
     if (!n) return;
     axp__text_heading(t, "Functions",
-                      "%s samples of %s of processor time; ± points at 95 %%",
+                      "%s %s of %s of processor time; ± points at 95 %%",
                       axp__short_count(samples, v->n_sampled),
+                      v->n_sampled == 1 ? "sample" : "samples",
                       axp_format_ns(time, sizeof time, v->sampled_ns));
     struct axp__table *table = axp__table_create(
         t, columns, sizeof columns / sizeof *columns, SHOWN_FUNCTIONS);

@@ -107,13 +107,14 @@ static void take_sample(axp_sampling *s, const struct axp__perf_record *r)
     if (s->timer && !axp__layout_find(layout, r->sample.ip))
         read_layout(s, layout, r->time_ns);
     struct axp__unwind u = {&s->mods, layout, &r->sample};
+    struct axp__unwound of = axp__unwind(&u, s->frames, AXP__STACK_MOST);
+    if (s->perf) axp__perf_used(s->perf, of.bytes, of.is_cut);
     struct axp__sample out = {.ticks = axp__sampled_ticks(s->file, r->time_ns),
                               .pid = r->pid,
                               .tid = r->tid,
                               .weight = r->sample.weight_ns,
                               .frames = s->frames,
-                              .n_frames =
-                                  axp__unwind(&u, s->frames, AXP__STACK_MOST)};
+                              .n_frames = of.n};
     s->info.samples++;
     if (!out.n_frames) s->info.unknown++;
     axp__sampled_put(s->file, &out);

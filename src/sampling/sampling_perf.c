@@ -13,13 +13,18 @@
 #include "os/os_clock.h"
 #include "sampling/sampling_regs.h"
 
-/* Of one CPU; one of the clocks is on. */
-enum { STORY, CLOCKS, N_CLOCKS = 2, EVENTS = CLOCKS + N_CLOCKS };
+/* Of one CPU; one of the clocks is on. The first two copy much of a stack, the
+ * others little. */
+enum { STORY, CLOCKS, N_IN_TURN = 2, MOST_CLOCKS = 2 * N_IN_TURN };
+enum { EVENTS = CLOCKS + MOST_CLOCKS };
 
 #define RING_MOST ((size_t)2 << 20) /* of one CPU */
 #define RING_LEAST ((size_t)64 << 10)
 #define STACK_MOST 16384u /* bytes of a thread's stack in a sample */
-#define STACK_LEAST 8192u
+#define STACK_LESS 8192u
+#define STACK_LITTLE 4096u
+#define LITTLE_AFTER                                                           \
+    64u /* samples that would have had room in three quarters */
 #define RING_OF_LARGE ((size_t)1 << 20)
 #define RECORD_MOST 65536u
 #define READY_AFTER_NS 2000000u /* longer than the kernel writes a record */
@@ -35,9 +40,13 @@ struct ring {
 struct axp__perf {
     struct ring *rings;
     size_t n, page_bytes, ring_bytes;
+    size_t n_clocks; /* of a CPU */
     bool has_kernel;
     double hz;
-    size_t turn;        /* of the clocks */
+    size_t turn;        /* which clock is on */
+    bool is_little;     /* … and which ones it should be of */
+    uint64_t n_small;   /* samples in a row that little was enough for … */
+    uint64_t n_asked;   /* … and how many it takes */
     uint64_t turn_ns;   /* the next one */
     uint64_t ready_ns;  /* records before that may be given */
     struct ring *given; /* whose record the caller has … */
@@ -51,9 +60,16 @@ struct axp__perf {
  * from 0.9 to 1.1 evenly, however many there are. */
 static uint64_t period_of(const struct axp__perf *p, size_t ring, size_t clock)
 {
-    double part = 0.5 + 0.6180339887498949 * (double)(ring * N_CLOCKS + clock);
+    double part =
+        0.5 + 0.6180339887498949 * (double)(ring * MOST_CLOCKS + clock);
     part -= (double)(uint64_t)part;
     return (uint64_t)(1e9 / p->hz * (0.9 + 0.2 * part));
+}
+
+static uint32_t stack_of(const struct axp__perf *p, size_t clock)
+{
+    if (clock >= N_IN_TURN) return STACK_LITTLE;
+    return p->ring_bytes >= RING_OF_LARGE ? STACK_MOST : STACK_LESS;
 }
 
 static int open_event(const struct axp__perf *p, struct perf_event_attr *attr,
@@ -71,8 +87,6 @@ static int open_event(const struct axp__perf *p, struct perf_event_attr *attr,
     attr->watermark = 1;
     attr->wakeup_watermark = (uint32_t)(p->ring_bytes / 2);
     attr->sample_regs_user = AXP__REGS_MASK;
-    attr->sample_stack_user =
-        p->ring_bytes >= RING_OF_LARGE ? STACK_MOST : STACK_LEAST;
     return (int)syscall(SYS_perf_event_open, attr, pid, cpu, -1,
                         PERF_FLAG_FD_CLOEXEC);
 }
@@ -87,7 +101,8 @@ static int open_story(const struct axp__perf *p, pid_t pid, int cpu)
                                    .comm = 1,
                                    .comm_exec = 1,
                                    .task = 1,
-                                   .context_switch = 1};
+                                   .context_switch = 1,
+                                   .sample_stack_user = STACK_LITTLE};
     return open_event(p, &attr, pid, cpu);
 }
 
@@ -96,29 +111,32 @@ static int open_clock(const struct axp__perf *p, size_t clock, pid_t pid,
 {
     struct perf_event_attr attr = {.config = PERF_COUNT_SW_CPU_CLOCK,
                                    .enable_on_exec = !clock,
-                                   .sample_period = period_of(p, p->n, clock)};
+                                   .sample_period = period_of(p, p->n, clock),
+                                   .sample_stack_user = stack_of(p, clock)};
     return open_event(p, &attr, pid, cpu);
 }
+
+static const struct ring no_ring = {.fd = {-1, -1, -1, -1, -1}};
 
 static void close_ring(const struct axp__perf *p, struct ring *r)
 {
     if (r->page) munmap(r->page, p->page_bytes + p->ring_bytes);
     for (int i = 0; i < EVENTS; i++)
         if (r->fd[i] >= 0) close(r->fd[i]);
-    *r = (struct ring){.fd = {-1, -1, -1}};
+    *r = no_ring;
 }
 
 /* errno, 0: done. */
 static int open_ring(struct axp__perf *p, struct ring *r, pid_t pid, int cpu)
 {
-    *r = (struct ring){.fd = {-1, -1, -1}};
+    *r = no_ring;
     r->fd[STORY] = open_story(p, pid, cpu);
     if (r->fd[STORY] < 0) return errno;
     void *page = mmap(NULL, p->page_bytes + p->ring_bytes,
                       PROT_READ | PROT_WRITE, MAP_SHARED, r->fd[STORY], 0);
     if (page == MAP_FAILED) return errno;
     r->page = page;
-    for (size_t i = 0; i < N_CLOCKS; i++) {
+    for (size_t i = 0; i < p->n_clocks; i++) {
         int fd = r->fd[CLOCKS + i] = open_clock(p, i, pid, cpu);
         if (fd < 0 || ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, r->fd[STORY]))
             return errno;
@@ -150,14 +168,21 @@ static int open_rings(struct axp__perf *p, const struct axp__perf_options *o)
     return error;
 }
 
-/* What the user may not lock as much memory for is tried with less. */
+/* What the user may not lock as much memory for, or have as many files open for,
+ * is tried with less. */
 static int open_any(struct axp__perf *p, const struct axp__perf_options *o)
 {
     int error = EPERM;
-    for (p->ring_bytes = RING_MOST; p->ring_bytes >= RING_LEAST;
-         p->ring_bytes /= 2) {
+    p->n_clocks = MOST_CLOCKS;
+    p->ring_bytes = RING_MOST;
+    while (p->ring_bytes >= RING_LEAST) {
         error = open_rings(p, o);
-        if (error != EPERM && error != ENOMEM) break;
+        if (error == EMFILE && p->n_clocks == MOST_CLOCKS)
+            p->n_clocks = N_IN_TURN;
+        else if (error == EPERM || error == ENOMEM)
+            p->ring_bytes /= 2;
+        else
+            break;
     }
     return error;
 }
@@ -170,6 +195,7 @@ struct axp__perf *axp__perf_open(const struct axp__perf_options *o, int *error)
     p->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
     p->hz = o->hz;
     p->has_kernel = true;
+    p->n_asked = LITTLE_AFTER;
     *error = open_any(p, o);
     if (*error == EACCES || *error == EPERM) {
         p->has_kernel = false;
@@ -388,6 +414,21 @@ static uint64_t next_time(struct axp__perf *p, struct ring *r)
     }
 }
 
+/* At the next look, too: what is cut until then is cut. A program that goes deep
+ * now and then is not asked about it more and more often. */
+void axp__perf_used(struct axp__perf *p, uint64_t bytes, bool is_cut)
+{
+    if (p->n_clocks <= N_IN_TURN) return;
+    p->n_small = is_cut || bytes > STACK_LITTLE / 4 * 3 ? 0 : p->n_small + 1;
+    if (p->is_little && is_cut) {
+        p->is_little = false;
+        p->n_asked *= 4;
+        p->turn_ns = 1;
+    } else if (p->n_small >= p->n_asked) {
+        p->is_little = true;
+    }
+}
+
 /* The kernel goes through all threads for each CPU, so that a turn takes the
  * longer the more there are of both. */
 static void turn_clocks(struct axp__perf *p, uint64_t now)
@@ -395,7 +436,7 @@ static void turn_clocks(struct axp__perf *p, uint64_t now)
     bool is_first = !p->turn_ns;
     p->turn_ns = now + TURN_NS;
     if (is_first) return;
-    size_t next = (p->turn + 1) % N_CLOCKS;
+    size_t next = (p->turn + 1) % N_IN_TURN + (p->is_little ? N_IN_TURN : 0);
     for (size_t i = 0; i < p->n; i++) {
         ioctl(p->rings[i].fd[CLOCKS + next], PERF_EVENT_IOC_ENABLE, 0);
         ioctl(p->rings[i].fd[CLOCKS + p->turn], PERF_EVENT_IOC_DISABLE, 0);

@@ -2,8 +2,8 @@
 /* The kernel's samples of a process and all that it starts: events of each CPU,
  * inherited, in a ring that is read here.
  *
- *   CPU 0   two clocks in turn, what threads do ─► ring ─┐
- *   CPU 1   two clocks in turn, what threads do ─► ring ─┴─► records, by time
+ *   CPU 0   clocks in turn, what threads do ─► ring ─┐
+ *   CPU 1   clocks in turn, what threads do ─► ring ─┴─► records, by time
  *
  * Clocks   a program that does the same every 77 µs would be met at the same
  *          place again and again by one. All clocks of all CPUs differ, and
@@ -11,6 +11,10 @@
  *          the program is then. Not both at once: each that is on is set anew
  *          whenever a thread gets its processor, which a program waits for.
  *          A sample stands for the period of its clock.
+ * Stacks   16 KB of a stack cost the program 9 µs, 4 KB cost 2 (aarch64, 2.6
+ *          GHz). So there are two clocks for either: whoever unwinds says how
+ *          much it took, and once 64 samples in a row would have had room in
+ *          the small copy that is made, until one is cut.
  * Order    a record is given once no ring can have an older one to come: what
  *          is younger than some ms waits in its ring.
  * Input    the kernel's, whose lengths are held against the ring nevertheless.
@@ -78,6 +82,9 @@ struct axp__perf_record {
  * that is ready. is_end: all are, nothing more will come. */
 bool axp__perf_next(struct axp__perf *p, bool is_end,
                     struct axp__perf_record *out);
+/* How many bytes of its stack the last sample's frames took; is_cut: there were
+ * more frames than the copy has. */
+void axp__perf_used(struct axp__perf *p, uint64_t bytes, bool is_cut);
 /* How full the fullest ring is, 0…1. */
 double axp__perf_fill(const struct axp__perf *p);
 /* Whether time in the kernel is seen. */

@@ -210,17 +210,17 @@ static enum step step_by_row(struct walk *w, const struct axp__cfi_row *row)
 
 /* Code without tables, made at run time as a rule: the frame pointer leads to
  * the caller's, and behind that is the return address. */
-static bool step_by_pointer(struct walk *w)
+static enum step step_by_pointer(struct walk *w)
 {
     uint64_t fp = w->now.reg[AXP__DWARF_FP], caller, pc;
     if (fp < w->now.reg[AXP__DWARF_SP] ||
-        fp - w->now.reg[AXP__DWARF_SP] > FRAME_MOST || fp % 8 ||
-        !load(w, fp, &caller) || !load(w, fp + 8, &pc))
-        return false;
+        fp - w->now.reg[AXP__DWARF_SP] > FRAME_MOST || fp % 8)
+        return STEP_LOST;
+    if (!load(w, fp, &caller) || !load(w, fp + 8, &pc)) return STEP_CUT;
     w->now.reg[AXP__DWARF_FP] = caller;
     w->now.reg[AXP__DWARF_SP] = fp + 16;
     w->now.reg[AXP__DWARF_PC] = plain(pc);
-    return true;
+    return STEP_DONE;
 }
 
 /* ---- places ------------------------------------------------------------- */
@@ -404,33 +404,44 @@ static bool step_by_search(struct walk *w)
 
 /* ---- all of them -------------------------------------------------------- */
 
-static bool step(struct walk *w, const struct axp__cfi_row *row,
-                 bool is_innermost)
+static enum step step(struct walk *w, const struct axp__cfi_row *row,
+                      bool is_innermost)
 {
-    if (row) return step_by_row(w, row) == STEP_DONE;
-    return (is_innermost && step_by_search(w)) || step_by_pointer(w);
+    if (row) return step_by_row(w, row);
+    return is_innermost && step_by_search(w) ? STEP_DONE : step_by_pointer(w);
 }
 
-size_t axp__unwind(const struct axp__unwind *u, uint64_t *out, size_t cap)
+/* How it ended. */
+static enum step walk(struct walk *w, uint64_t *out, size_t cap, size_t *n)
 {
-    struct walk w = {.of = u};
-    size_t n = 0;
     bool is_exact = true;
-    if (u->sample->is_kernel && cap) out[n++] = axp__mods_kernel(u->mods) + 1;
-    if (!u->sample->regs) return n;
-    begin(&w);
-    while (n < cap) {
+    while (*n < cap) {
         const struct axp__cfi_row *row;
-        uint64_t sp = w.now.reg[AXP__DWARF_SP], pc = w.now.reg[AXP__DWARF_PC];
-        uint64_t place = place_of(&w, is_exact, &row);
-        if (!place) break;
-        out[n++] = place;
-        if (!step(&w, row, is_exact)) break;
-        bool has_moved = w.now.reg[AXP__DWARF_SP] > sp ||
-                         (w.now.reg[AXP__DWARF_SP] == sp &&
-                          w.now.reg[AXP__DWARF_PC] != pc && n < 3);
-        if (!has_moved || !w.now.reg[AXP__DWARF_PC]) break;
+        uint64_t sp = w->now.reg[AXP__DWARF_SP], pc = w->now.reg[AXP__DWARF_PC];
+        uint64_t place = place_of(w, is_exact, &row);
+        if (!place) return STEP_LOST;
+        out[(*n)++] = place;
+        enum step how = step(w, row, is_exact);
+        if (how != STEP_DONE) return how;
+        bool has_moved = w->now.reg[AXP__DWARF_SP] > sp ||
+                         (w->now.reg[AXP__DWARF_SP] == sp &&
+                          w->now.reg[AXP__DWARF_PC] != pc && *n < 3);
+        if (!has_moved || !w->now.reg[AXP__DWARF_PC]) return STEP_WAS_LAST;
         is_exact = row && row->is_signal;
     }
-    return n;
+    return STEP_DONE;
+}
+
+struct axp__unwound axp__unwind(const struct axp__unwind *u, uint64_t *out,
+                                size_t cap)
+{
+    struct walk w = {.of = u};
+    struct axp__unwound of = {0};
+    if (u->sample->is_kernel && cap)
+        out[of.n++] = axp__mods_kernel(u->mods) + 1;
+    if (!u->sample->regs) return of;
+    begin(&w);
+    of.is_cut = walk(&w, out, cap, &of.n) == STEP_CUT;
+    of.bytes = w.now.reg[AXP__DWARF_SP] - w.stack;
+    return of;
 }

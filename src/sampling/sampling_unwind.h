@@ -22,7 +22,14 @@ struct axp__unwind {
     const struct axp__perf_sample *sample;
 };
 
-/* Addresses in the space of the modules, innermost first; how many. */
-size_t axp__unwind(const struct axp__unwind *u, uint64_t *out, size_t cap);
+struct axp__unwound {
+    size_t n;       /* frames */
+    uint64_t bytes; /* of the stack, that they take */
+    bool is_cut;    /* there are more, beyond the copy */
+};
+
+/* Addresses in the space of the modules, innermost first. */
+struct axp__unwound axp__unwind(const struct axp__unwind *u, uint64_t *out,
+                                size_t cap);
 
 #endif

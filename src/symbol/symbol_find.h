@@ -15,7 +15,8 @@
  *            another build would be lies, too.
  * Debug      information is taken from the folders given (symbol_module.h),
  *            else from the module, else from the file that its build id or its
- *            debug link names (/usr/lib/debug).
+ *            debug link names (/usr/lib/debug); of the system's libraries only
+ *            names are taken from there, and lines where a folder is given.
  * Ownership  strings live as long as the axp__symbolizer.
  * Threads    one at a time.
  * Cost       opening a module is some ms for a program, more for libraries

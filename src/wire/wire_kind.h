@@ -29,7 +29,7 @@ enum axp__name_kind {
     AXP__KIND_DEVICE, /* what a device is called */
     AXP__KIND_PLACE,  /* where memory was allocated: wire_place.h */
     AXP__KIND_MODULE, /* an object that was loaded: tally_modules.h */
-    AXP__KIND_MACHINE /* what the machine can do: machine_text.c */
+    AXP__KIND_MACHINE = 11 /* what the machine can do: machine_text.c */
 };
 #define AXP__KIND_SHIFT 8
 #define AXP__KIND_FLAGS(kind) ((uint32_t)(kind) << AXP__KIND_SHIFT)

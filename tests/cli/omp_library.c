@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A library that computes with OpenMP: regions, a lock, tasks. */
+/* A library that computes with OpenMP: regions, a lock, tasks. With AT_START it
+ * does so before dlopen has come back, in a thread that it waits for. */
 __attribute__((visibility("default"))) double omp_sum(long n);
 
 double omp_sum(long n)
@@ -22,3 +23,22 @@ double omp_sum(long n)
     }
     return total + (double)n_tasks;
 }
+
+#ifdef AT_START
+#include <pthread.h>
+#include <stddef.h>
+
+static void *sum(void *result)
+{
+    *(double *)result = omp_sum(1000);
+    return NULL;
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+    pthread_t thread;
+    double result;
+    if (!pthread_create(&thread, NULL, sum, &result))
+        pthread_join(thread, NULL);
+}
+#endif

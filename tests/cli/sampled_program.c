@@ -6,6 +6,8 @@
  *                                          "sixty" the others, in turns of
  *                                          so many us; "middle" calls both
  *   sampled_program deep MS                the same below 20 calls of "deep"
+ *   sampled_program tower MS               "shares", and for as long again below
+ *                                          20 calls of "tower", 500 bytes each
  *   sampled_program tail MS                "last" is called by a jump
  *   sampled_program closed MS LIBRARY      half of the time in a library that
  *                                          is closed before the end
@@ -74,6 +76,17 @@ NEVER_INLINE static int deep(int calls, long rounds)
     int below = deep(calls - 1, rounds);
     sink = below; /* there is something to come back to */
     return below + 1;
+}
+
+NEVER_INLINE static int tower(int calls, long rounds)
+{
+    volatile char room[500];
+    room[calls] = 1;
+    if (!calls) {
+        middle(rounds);
+        return 0;
+    }
+    return tower(calls - 1, rounds) + room[calls];
 }
 
 NEVER_INLINE static void last(long rounds)
@@ -374,6 +387,10 @@ int main(int argc, char **argv)
     for (double end = seconds(CLOCK_MONOTONIC) + job.s;
          !strcmp(word, "deep") && seconds(CLOCK_MONOTONIC) < end;)
         deep(20, job.rounds);
+    if (!strcmp(word, "tower")) shares(&job, 0);
+    for (double end = seconds(CLOCK_MONOTONIC) + job.s;
+         !strcmp(word, "tower") && seconds(CLOCK_MONOTONIC) < end;)
+        tower(20, job.rounds);
     for (double end = seconds(CLOCK_MONOTONIC) + job.s;
          !strcmp(word, "tail") && seconds(CLOCK_MONOTONIC) < end;)
         jumps(job.rounds);

@@ -122,6 +122,29 @@ def test_deep(c, folder):
         equal(share_below(data, *["deep"] * 22, "middle", "sixty"), 0, name)
 
 
+def test_deeper_later(c, folder):
+    """Of a stack that was small so far little is copied; where it grows, more is
+    soon: 10 KB of frames, whole up to main."""
+    data, _ = profile(c, folder, c.program("sampled_program_no_frames"),
+                      "tower", 1200)
+    tower = ["tower"] * 21 + ["middle"]
+    below = {path: ns for path, ns in paths(data).items() if "tower" in path}
+    whole = sum(ns for path, ns in below.items()
+                if "main" in path and list(path[:-1])[-22:] == tower)
+    check(sum(below.values()) > 0.3 * sampled_ns(data), "tower")
+    check(whole > 0.75 * sum(below.values()), "whole", whole, "of", below)
+
+
+def test_few(c, folder):
+    """One sample says nothing about a program."""
+    data, _ = profile(c, folder, "/bin/true")
+    equal(data["findings"], [], "findings")
+    done = run([c.axprof, "run", "--no-file", "/bin/true"], folder,
+               env=environment())
+    check(b"No time could be judged" in done.err or
+          b"Nothing could be judged" in done.err, done.err)
+
+
 def test_only_thread(c, folder):
     """A program of one thread that records nothing has that thread."""
     data, _ = profile(c, folder, c.program(), "deep", 300)
@@ -473,7 +496,8 @@ def test_beside_perf(c, folder):
         near(got, share, 1.5 * points(data, 0.03), name)
 
 
-BY_KERNEL = [test_shares, test_recurs, test_builds, test_deep, test_only_thread,
+BY_KERNEL = [test_shares, test_recurs, test_builds, test_deep,
+             test_deeper_later, test_few, test_only_thread,
              test_tail_call, test_closed_library, test_made_at_run_time,
              test_without_tables, test_stripped, test_scopes, test_children,
              test_starved, test_short_threads, test_killed, test_exports,

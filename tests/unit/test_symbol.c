@@ -3,6 +3,8 @@
  * what is not there, or is something else. */
 #include "test_support.h"
 
+#include <dlfcn.h>
+#include <limits.h>
 #include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -218,14 +220,64 @@ static void test_demangle(void **state)
     assert_null(axp__symbol_demangle(""));
 }
 
+/* Of a map "bias first last id path". */
+struct library {
+    const char *path;
+    char id[128];
+};
+
+static bool take_library(void *ctx, const char *key, const char *value,
+                         size_t len)
+{
+    char text[4096], id[128], path[3000];
+    struct library *of = ctx;
+    if (strncmp(key, "map.", 4) != 0 || len >= sizeof text) return true;
+    memcpy(text, value, len);
+    text[len] = 0;
+    if (sscanf(text, "%*s %*s %*s %127s %2999s", id, path) == 2 &&
+        !strcmp(path, of->path))
+        memcpy(of->id, id, sizeof id);
+    return true;
+}
+
+/* A name of the C library's has no version, and no line: its debug information,
+ * where it is installed, lies elsewhere. */
+static void test_library_of_the_system(void **state)
+{
+    (void)state;
+    Dl_info info;
+    char path[PATH_MAX];
+    assert_true(dladdr((void *)(uintptr_t)qsort_r, &info));
+    assert_non_null(realpath(info.dli_fname, path));
+    struct library of = {.path = path};
+    axp__about_maps(take_library, &of);
+    if (!*of.id) skip(); /* an emulator's tree */
+    struct axp__symbolizer *s =
+        axp__symbolizer_create((struct axp__folders){0});
+    struct axp__symbol found[8];
+    uintptr_t at = (uintptr_t)qsort_r - (uintptr_t)info.dli_fbase;
+    size_t n = axp__symbol_find(s, &(struct axp__place){path, of.id, at + 4},
+                                found, 8);
+    assert_int_equal(n, 1);
+    assert_non_null(strstr(found[0].name, "qsort_r"));
+    assert_null(strchr(found[0].name, '@'));
+    assert_null(found[0].file);
+    axp__symbolizer_destroy(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_function),    cmocka_unit_test(test_inlined),
-        cmocka_unit_test(test_not_there),   cmocka_unit_test(test_other_build),
-        cmocka_unit_test(test_cut_module),  cmocka_unit_test(test_far_address),
-        cmocka_unit_test(test_demangle),    cmocka_unit_test(test_fifo),
+        cmocka_unit_test(test_function),
+        cmocka_unit_test(test_inlined),
+        cmocka_unit_test(test_not_there),
+        cmocka_unit_test(test_other_build),
+        cmocka_unit_test(test_cut_module),
+        cmocka_unit_test(test_far_address),
+        cmocka_unit_test(test_demangle),
+        cmocka_unit_test(test_fifo),
         cmocka_unit_test(test_no_build_id),
+        cmocka_unit_test(test_library_of_the_system),
     };
     if (!axp__libdw_load()) return 77;
     return cmocka_run_group_tests(tests, NULL, NULL);
