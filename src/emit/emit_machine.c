@@ -213,7 +213,8 @@ static void put_blas(struct axp__text *t, const struct axp__machine *m)
     char names[AXP__MACHINE_BLAS][40];
     if (m->is_short) return;
     if (!*m->blas_name) {
-        axp__text_heading(t, "BLAS", "none was found");
+        axp__text_heading(t, "BLAS",
+                          m->is_partial ? "not measured" : "none was found");
         return;
     }
     axp__text_heading(t, "BLAS", "products in single precision, GFLOP/s");

@@ -25,7 +25,8 @@ static void measure_with(struct axp__items *s, struct axp__machine *m)
 {
     m->n_threads = axp__crew_size(s->crew);
     axp__compute_add(s, m);
-    struct axp__buffers *b = axp__memory_add(s, m);
+    axp__items_round(s); /* memory may take long to be had */
+    struct axp__buffers *b = s->is_stopped ? NULL : axp__memory_add(s, m);
     axp__items_measure(s);
     axp__buffers_free(b);
     if (!s->is_stopped) axp__threads_measure(s, m);

@@ -78,7 +78,9 @@ void axp_machine_file_name(char *out, size_t size)
             word[n++] = is_plain ? *c : '-';
     }
     word[n] = 0;
-    if (size) snprintf(out, size, "machine-%s-%u.txt", word, here.n_threads);
+    if (size)
+        snprintf(out, size, "machine-%s-%s-%u.txt", here.arch, word,
+                 here.n_threads);
 }
 
 bool axp_machine_is_here(const axp_machine *m)
@@ -90,9 +92,9 @@ bool axp_machine_is_here(const axp_machine *m)
            m->is.n_threads == here.n_threads;
 }
 
-bool axp_machine_is_short(const axp_machine *m)
+bool axp_machine_is_whole(const axp_machine *m)
 {
-    return m && m->is.is_short;
+    return m && !m->is.is_short && !m->is.is_partial;
 }
 
 uint32_t axp_machine_threads(const axp_machine *m)
