@@ -94,12 +94,12 @@ static axp_machine *measure(void)
     return m;
 }
 
-/* What `run` measured in a hurry is measured again. */
+/* What is not whole, as `run` measures it in a hurry, is measured again. */
 static axp_machine *find(const cli_args *args, bool *is_new)
 {
     axp_machine *m =
         cli_args_has(args, OPT_machine_refresh) ? NULL : cli_machine_cached();
-    *is_new = !m || axp_machine_is_short(m);
+    *is_new = !axp_machine_is_whole(m);
     if (!*is_new) return m;
     axp_machine_destroy(m);
     return measure();
@@ -129,29 +129,36 @@ int cli_machine_main(const cli_args *args)
 /* ---- at the end of a run ------------------------------------------------------ */
 
 /* Who wants it to end now does not want this to go on. */
-static int is_interrupted(double part, const char *what, void *ctx)
+static int stop_if_asked(double part, const char *what, void *ctx)
 {
     sigset_t pending;
+    bool *is_asked = ctx;
     (void)part;
     (void)what;
-    (void)ctx;
     if (sigpending(&pending)) return 0;
-    return sigismember(&pending, SIGINT) == 1 ||
-           sigismember(&pending, SIGTERM) == 1 ||
-           sigismember(&pending, SIGHUP) == 1 ||
-           sigismember(&pending, SIGQUIT) == 1;
+    *is_asked = sigismember(&pending, SIGINT) == 1 ||
+                sigismember(&pending, SIGTERM) == 1 ||
+                sigismember(&pending, SIGHUP) == 1 ||
+                sigismember(&pending, SIGQUIT) == 1;
+    return *is_asked;
 }
 
 axp_machine *cli_machine_for_run(bool is_quiet)
 {
     axp_machine *m = cli_machine_cached();
     char time[32];
+    bool is_asked = false;
     if (m) return m;
     uint64_t began = cli_clock_ns(CLOCK_MONOTONIC);
-    axp_machine_options o = {
-        .size = sizeof o, .is_short = true, .progress = is_interrupted};
+    axp_machine_options o = {.size = sizeof o,
+                             .is_short = true,
+                             .progress = stop_if_asked,
+                             .ctx = &is_asked};
     m = axp_machine_measure(&o);
-    if (!m) return NULL;
+    if (is_asked || !m) {
+        axp_machine_destroy(m);
+        return NULL;
+    }
     bool is_kept = cli_machine_keep(m);
     axp_format_ns(time, sizeof time, cli_clock_ns(CLOCK_MONOTONIC) - began);
     if (!is_quiet)

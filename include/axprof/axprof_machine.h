@@ -56,7 +56,8 @@ AXP_API axp_status axp_machine_load(const char *path, axp_machine **out);
 AXP_API void axp_machine_file_name(char *out, size_t size);
 /* Whether it is this processor, with as many threads. */
 AXP_API bool axp_machine_is_here(const axp_machine *m);
-AXP_API bool axp_machine_is_short(const axp_machine *m);
+/* Whether all was measured, and not in the short form. */
+AXP_API bool axp_machine_is_whole(const axp_machine *m);
 
 /* From now on recordings of this process, those that end later, know it. */
 AXP_API axp_status axp_machine_record(const axp_machine *m);

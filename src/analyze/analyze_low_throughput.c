@@ -90,6 +90,32 @@ static const char *advice(const struct axp__analysis *a, const axp_op *op,
                       "independent sums, or a type that is computed faster";
 }
 
+/* What the machine's BLAS was seen to reach at best, where that is more. */
+static void say_blas(struct axp__analysis *a, struct axp__draft *d,
+                     const struct axp__roof *r)
+{
+    const struct axp__machine *m = a->v->machine;
+    const struct axp__machine_blas *at = NULL;
+    double best = r->flops;
+    char rate[32];
+    if (!m || !r->threads || narrowest(r) < NARROW ||
+        (r->dtype != AXP_F32 && r->dtype != AXP_DTYPE_UNKNOWN))
+        return;
+    for (size_t i = 0; i < m->n_blas; i++) {
+        const struct axp__machine_blas *b = &m->blas[i];
+        double reached = r->threads > 1 ? b->all.best : b->one.best;
+        if (reached <= best) continue;
+        best = reached;
+        at = b;
+    }
+    if (at)
+        axp__draft_say(a, d,
+                       "the BLAS that is installed there reaches %s with a "
+                       "product of %u x %u x %u",
+                       axp__digits3(rate, sizeof rate, best / 1e9), at->m,
+                       at->n, at->k);
+}
+
 static void say_roof(struct axp__analysis *a, struct axp__draft *d,
                      const struct axp__roof *r)
 {
@@ -103,6 +129,7 @@ static void say_roof(struct axp__analysis *a, struct axp__draft *d,
         axp__fixed(part, sizeof part, 100 * r->share, r->share < 0.1 ? 1 : 0),
         axp__digits3(allowed, sizeof allowed, r->roof_flops / 1e9),
         r->level ? "the bandwidth of " : "", axp__roof_bound(r), threads);
+    say_blas(a, d, r);
     axp__draft_metric(d, "roof_gflops", r->roof_flops / 1e9);
     axp__draft_metric(d, "roof_share", r->share);
 }

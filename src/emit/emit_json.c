@@ -11,6 +11,7 @@
 #include "emit/emit_machine.h"
 #include "emit/emit_path.h"
 #include "emit/emit_report.h"
+#include "emit/emit_roof.h"
 #include "emit/emit_words.h"
 
 #define SCHEMA "axprof-report-1"
@@ -37,21 +38,6 @@ static void put_applied(struct axp__json *j, const axp_findings *f)
     axp__json_end(j, ']');
 }
 
-/* Of the run, by what its outermost scopes declared. */
-static void put_utilisation(struct axp__json *j, const struct axp__roof_run *r)
-{
-    bool is_any = r->flops_per_s > 0, is_known = is_any && r->peak > 0;
-    axp__json_known(j, "flops", is_any, r->flops);
-    axp__json_known(j, "flops_per_s", is_any, r->flops_per_s);
-    axp__json_known(j, "peak_flops_per_s", is_known, r->peak);
-    axp__json_text(j, "peak_dtype",
-                   is_known ? axp__word_dtype(r->dtype ? r->dtype : AXP_F32)
-                            : NULL);
-    axp__json_text(j, "peak_isa", is_known ? r->isa : NULL);
-    axp__json_known(j, "peak_threads", is_known && r->threads, r->threads);
-    axp__json_known(j, "utilisation", is_known, r->flops_per_s / r->peak);
-}
-
 static void put_run(struct axp__json *j, const axp_view *v,
                     const axp_findings *f)
 {
@@ -73,7 +59,7 @@ static void put_run(struct axp__json *j, const axp_view *v,
     axp__json_known(j, "rank", c->rank >= 0, c->rank);
     axp__json_bool(j, "is_finished", c->is_finished);
     axp__json_text(j, "made_by", "axprof " AXP_VERSION);
-    put_utilisation(j, &f->roofs->run);
+    axp__json_utilisation(j, &f->roofs->run);
     put_applied(j, f);
     axp__json_end(j, '}');
 }
@@ -182,26 +168,6 @@ static void put_op(struct axp__json *j, const axp_op *op)
     put_device(j, op->device);
 }
 
-/* null: nothing was declared, or the machine is not known. */
-static void put_roof(struct axp__json *j, const struct axp__roof *r)
-{
-    if (!r->is_known) {
-        axp__json_text(j, "roofline", NULL);
-        return;
-    }
-    axp__json_object(j, "roofline");
-    axp__json_known(j, "flops_per_s", r->flops > 0, r->flops);
-    axp__json_known(j, "bytes_per_s", r->bytes > 0, r->bytes);
-    axp__json_known(j, "roof_flops_per_s", r->flops > 0, r->roof_flops);
-    axp__json_known(j, "roof_bytes_per_s", r->roof_bytes > 0, r->roof_bytes);
-    axp__json_f64(j, "share", r->share);
-    axp__json_text(j, "bound_by", axp__roof_bound(r));
-    axp__json_known(j, "threads", r->threads, r->threads);
-    axp__json_bool(j, "is_raised", r->is_raised);
-    axp__json_bool(j, "is_impossible", r->is_impossible);
-    axp__json_end(j, '}');
-}
-
 static void put_ops(struct axp__json *j, const axp_view *v,
                     const struct axp__roofs *roofs)
 {
@@ -209,7 +175,7 @@ static void put_ops(struct axp__json *j, const axp_view *v,
     for (size_t i = 0; i < v->n_ops; i++) {
         axp__json_item(j);
         put_op(j, &v->ops[i]);
-        put_roof(j, &roofs->at[i]);
+        axp__json_roof(j, &roofs->at[i]);
         put_shapes(j, v, &v->ops[i]);
         axp__json_end(j, '}');
     }

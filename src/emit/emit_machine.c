@@ -176,7 +176,12 @@ static void put_memory(struct axp__text *t, const struct axp__machine *m)
         {"level", true, 0},    {"size", false, 0},     {"1 reads", false, 0},
         {"1 triad", false, 0}, {"all read", false, 0}, {"all triad", false, 0},
         {"spread", false, 0}};
-    axp__text_heading(t, "Memory", "GB/s; a triad reads two and writes one");
+    bool is_any = false;
+    for (size_t i = 0; i < m->n_memory; i++)
+        is_any |= m->memory[i].read_one.best > 0;
+    axp__text_heading(t, "Memory",
+                      is_any ? "GB/s; a triad reads two and writes one"
+                             : "not measured: there was no room");
     struct axp__table *table =
         axp__table_create(t, columns, 7, AXP__MACHINE_MEMORY);
     for (size_t i = 0; i < m->n_memory; i++) {
@@ -208,7 +213,8 @@ static void put_blas(struct axp__text *t, const struct axp__machine *m)
     char names[AXP__MACHINE_BLAS][40];
     if (m->is_short) return;
     if (!*m->blas_name) {
-        axp__text_heading(t, "BLAS", "none was found");
+        axp__text_heading(t, "BLAS",
+                          m->is_partial ? "not measured" : "none was found");
         return;
     }
     axp__text_heading(t, "BLAS", "products in single precision, GFLOP/s");

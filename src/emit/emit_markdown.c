@@ -294,7 +294,7 @@ static void put_roofline(struct markdown *m, const axp_view *v,
                         axp__roof_about_run(&roofs->run, about, sizeof about));
         put_heads(m, heads, sizeof heads / sizeof *heads, 1);
     }
-    for (size_t i = 0; i < n && i < SHOWN_OPS; i++) {
+    for (size_t i = 0; rows && i < n && i < SHOWN_OPS; i++) {
         put_roof(m, &v->ops[rows[i].op], &roofs->at[rows[i].op]);
         n_wrong += roofs->at[rows[i].op].is_impossible;
     }

@@ -93,6 +93,46 @@ static void put_table(struct axp__text *t, const axp_view *v,
     if (n > SHOWN_OPS) axp__text_say(t, "and %zu more", n - SHOWN_OPS);
 }
 
+/* Which machine, and how far to believe its peaks. */
+static void put_machine(struct axp__text *t, const axp_view *v,
+                        const struct axp__roof_run *run)
+{
+    const struct axp__machine *m = v->machine;
+    if (!m || !run->threads) return;
+    const struct axp__machine_compute *c =
+        axp__machine_compute_of(m, run->dtype);
+    bool is_doubtful = m->is_partial || (m->quota > 0 && m->quota < 1) || !c ||
+                       c->all.spread > AXP__DOUBTFUL;
+    for (size_t i = 0; i < m->n_memory; i++)
+        if (m->memory[i].level == AXP_LEVEL_MEMORY &&
+            m->memory[i].triad_all.spread > AXP__DOUBTFUL)
+            is_doubtful = true;
+    axp__text_say(t, "peaks of %s%s", m->cpu,
+                  is_doubtful ? ", which are doubtful: something else ran when "
+                                "they were measured, or it has less than a CPU"
+                              : "");
+}
+
+/* Steps, and counters that the program calls a rate. */
+static void put_rates(struct axp__text *t, const axp_view *v)
+{
+    char rate[32];
+    double seconds = (double)v->duration_ns / 1e9;
+    if (v->steps.count && seconds > 0)
+        axp__text_say(
+            t, "%s steps a second",
+            axp__digits3(rate, sizeof rate, (double)v->steps.count / seconds));
+    for (size_t i = 0, n = 0; i < v->n_counters && n < 3; i++) {
+        const struct axp__view_counter *k = &v->counters[i];
+        size_t len = strlen(k->name);
+        if (k->is_outside || len < 3 || strcmp(k->name + len - 2, "/s") != 0)
+            continue;
+        axp__text_say(t, "%.60s: %s, by its counter", k->name,
+                      axp__digits3(rate, sizeof rate, k->mean));
+        n++;
+    }
+}
+
 static void put_remarks(struct axp__text *t, const struct axp__roofs *roofs)
 {
     size_t n_wrong = 0, n_raised = 0;
@@ -118,12 +158,14 @@ void axp__text_roof(struct axp__text *t, const axp_view *v,
     size_t n;
     struct axp__roof_row *rows = axp__roof_rows(v, roofs, &n);
     if (!rows) t->has_failed = true;
-    if (n) {
+    if (rows && n) {
         axp__text_heading(
             t, "Roofline", "%s",
             axp__roof_about_run(&roofs->run, about, sizeof about));
         put_table(t, v, roofs, rows, n);
         put_remarks(t, roofs);
+        put_machine(t, v, &roofs->run);
+        put_rates(t, v);
     }
     free(rows);
 }

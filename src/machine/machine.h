@@ -76,8 +76,8 @@ struct axp__machine {
     char blas_name[AXP__MACHINE_NAME]; /* "": none was found */
 };
 
-/* What there is, without a measurement. */
-void axp__machine_look(struct axp__machine *m);
+/* Which this is: processor, architecture, threads; the rest is 0. */
+void axp__machine_identify(struct axp__machine *m);
 
 /* Measures: at most so many seconds, but for the trial that is under way. */
 void axp__machine_measure(struct axp__machine *m,

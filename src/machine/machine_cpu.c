@@ -10,6 +10,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "os/os_cgroup.h"
+
 #define KB 1024ull
 #define PATH 600
 #define MB (1024 * KB)
@@ -159,12 +161,9 @@ static unsigned count_distinct(const char *root, unsigned n_cpus,
 
 static void look_at_cpus(struct axp__machine *m, const char *root)
 {
-    int allowed[AXP__MOST_CPUS];
     unsigned n = read_count(root, "/sys/devices/system/cpu/online");
     long online = sysconf(_SC_NPROCESSORS_ONLN);
     m->n_cpus = n ? n : online > 0 ? (unsigned)online : 1;
-    m->n_allowed = (uint32_t)axp__cpu_allowed(allowed, AXP__MOST_CPUS);
-    if (!m->n_allowed) m->n_allowed = 1;
     m->n_cores =
         count_distinct(root, m->n_cpus, "core_id", "physical_package_id");
     m->n_sockets = count_distinct(root, m->n_cpus, "physical_package_id", NULL);
@@ -320,27 +319,29 @@ static void look_at_memory(struct axp__machine *m, const char *root)
 uint64_t axp__cpu_room(const char *root)
 {
     char text[4096], value[32];
-    uint64_t room = 256 * MB, limit = UINT64_MAX;
+    uint64_t room = 256 * MB, limit = axp__cgroup_read_memory(root, NULL);
     if (read_text(root, "/proc/meminfo", text, sizeof text) &&
         line_value(text, "MemAvailable", value, sizeof value))
         room = strtoull(value, NULL, 10) * KB;
-    if (read_text(root, "/sys/fs/cgroup/memory.max", value, sizeof value) &&
-        *value >= '0' && *value <= '9')
-        limit = strtoull(value, NULL, 10);
-    else if (read_text(root, "/sys/fs/cgroup/memory/memory.limit_in_bytes",
-                       value, sizeof value))
-        limit = strtoull(value, NULL, 10);
     if (limit / 2 < room) room = limit / 2;
     return room / 8;
 }
 
-void axp__cpu_look(struct axp__machine *m, const char *root)
+void axp__cpu_identify(struct axp__machine *m, const char *root)
 {
+    int allowed[AXP__MOST_CPUS];
     look_at_processor(m, root);
-    look_at_cpus(m, root);
-    look_at_memory(m, root);
+    m->n_allowed = (uint32_t)axp__cpu_allowed(allowed, AXP__MOST_CPUS);
+    if (!m->n_allowed) m->n_allowed = 1;
     m->quota = axp__cpu_quota(root);
     m->n_threads = m->n_allowed;
     if (m->quota > 0 && m->quota < m->n_threads)
         m->n_threads = m->quota < 2 ? 1 : (uint32_t)m->quota;
+}
+
+void axp__cpu_look(struct axp__machine *m, const char *root)
+{
+    axp__cpu_identify(m, root);
+    look_at_cpus(m, root);
+    look_at_memory(m, root);
 }

@@ -10,7 +10,9 @@
 
 #define AXP__MOST_CPUS 1024
 
-/* Processor, counts, quota; the levels of memory with their sizes. */
+/* What tells one machine from another: processor, quota, threads. */
+void axp__cpu_identify(struct axp__machine *m, const char *root);
+/* And its counts, and the levels of memory with their sizes. */
 void axp__cpu_look(struct axp__machine *m, const char *root);
 /* The CPUs that this process may use; how many. */
 size_t axp__cpu_allowed(int *out, size_t cap);

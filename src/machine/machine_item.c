@@ -87,16 +87,21 @@ static void finish(struct axp__item *item)
         *item->to = (struct axp__figure){best, 1 - middle / best};
 }
 
+void axp__items_round(struct axp__items *s)
+{
+    double all = s->end_s - s->begin_s;
+    for (size_t i = 0; i < s->n; i++) {
+        double part = (axp__items_now() - s->begin_s) / all;
+        if (axp__items_tell(s, part, s->all[i].what)) return;
+        try_once(s, &s->all[i]);
+    }
+}
+
 void axp__items_measure(struct axp__items *s)
 {
-    double began = axp__items_now(), all = s->end_s - began;
-    for (int round = 0; round < AXP__MOST_TRIALS; round++) {
-        for (size_t i = 0; i < s->n; i++) {
-            double part = (axp__items_now() - began) / all;
-            if (axp__items_tell(s, part, s->all[i].what)) break;
-            try_once(s, &s->all[i]);
-        }
-        if (s->is_stopped || axp__items_now() >= s->end_s) break;
+    for (int round = 1; round < AXP__MOST_TRIALS && !s->is_stopped; round++) {
+        axp__items_round(s);
+        if (axp__items_now() >= s->end_s) break;
     }
     for (size_t i = 0; i < s->n; i++)
         finish(&s->all[i]);

@@ -49,6 +49,9 @@ double axp__items_now(void);
 struct axp__item *axp__items_add(struct axp__items *s, struct axp__item item);
 /* Tells how far it is; true: stop. */
 bool axp__items_tell(struct axp__items *s, double part, const char *what);
+/* One trial of each. */
+void axp__items_round(struct axp__items *s);
+/* Rounds until the time is up; then the figures are known. */
 void axp__items_measure(struct axp__items *s);
 
 /* Each adds its items (false: no memory), or measures at once. */

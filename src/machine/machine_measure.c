@@ -15,17 +15,18 @@
 #define SHORT_LIMIT_S 2.5
 #define TRIAL_S 0.002
 
-void axp__machine_look(struct axp__machine *m)
+void axp__machine_identify(struct axp__machine *m)
 {
     *m = (struct axp__machine){0};
-    axp__cpu_look(m, "");
+    axp__cpu_identify(m, "");
 }
 
 static void measure_with(struct axp__items *s, struct axp__machine *m)
 {
     m->n_threads = axp__crew_size(s->crew);
     axp__compute_add(s, m);
-    struct axp__buffers *b = axp__memory_add(s, m);
+    axp__items_round(s); /* memory may take long to be had */
+    struct axp__buffers *b = s->is_stopped ? NULL : axp__memory_add(s, m);
     axp__items_measure(s);
     axp__buffers_free(b);
     if (!s->is_stopped) axp__threads_measure(s, m);
@@ -49,7 +50,8 @@ void axp__machine_measure(struct axp__machine *m,
                           const axp_machine_options *options)
 {
     struct axp__items *s = calloc(1, sizeof *s);
-    axp__machine_look(m);
+    *m = (struct axp__machine){0};
+    axp__cpu_look(m, "");
     m->is_short = options && options->is_short;
     m->is_partial = true;
     m->measured_s = (uint64_t)time(NULL);

@@ -18,6 +18,7 @@
 #define MB (1ull << 20)
 #define MOST_STREAMS 8
 #define LEAST_SET (64 * MB)
+#define LEAST (4 * MB) /* where there is no room for that */
 
 struct axp__buffers {
     struct axp__stream streams[MOST_STREAMS];
@@ -74,14 +75,13 @@ static size_t set_bytes(const struct axp__machine *m)
     return want / MB * MB;
 }
 
-static struct axp__buffers *make(struct axp__items *s,
-                                 const struct axp__machine *m)
+static struct axp__buffers *make_of(const struct axp__machine *m, size_t bytes)
 {
     struct axp__buffers *b = calloc(1, sizeof *b);
     if (!b) return NULL;
     b->n_streams = axp__streams(b->streams, MOST_STREAMS);
     b->n_threads = m->n_threads;
-    b->bytes = set_bytes(m);
+    b->bytes = bytes;
     b->slice = b->bytes / b->n_threads / (3 * AXP__STREAM_BYTES) *
                (3 * AXP__STREAM_BYTES);
     b->one = calloc(1, sizeof *b->one);
@@ -96,7 +96,17 @@ static struct axp__buffers *make(struct axp__items *s,
     b->one[0] = b->map[0];
     for (uint32_t i = 0; i < b->n_threads; i++)
         b->all[i] = (char *)b->map[1] + i * b->slice;
-    axp__crew_run(s->crew, b->n_threads, touch, b);
+    return b;
+}
+
+/* Smaller ones where there is no room for them. */
+static struct axp__buffers *make(struct axp__items *s,
+                                 const struct axp__machine *m)
+{
+    struct axp__buffers *b = NULL;
+    for (size_t bytes = set_bytes(m); !b && bytes >= LEAST; bytes /= 2)
+        b = make_of(m, bytes);
+    if (b) axp__crew_run(s->crew, b->n_threads, touch, b);
     return b;
 }
 

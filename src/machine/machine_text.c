@@ -302,7 +302,7 @@ bool axp__machine_get(struct axp__machine *m, const char *text, size_t len)
     if (len > AXP__MACHINE_TEXT || memchr(text, 0, len)) return false;
     memcpy(copy, text, len);
     copy[len] = 0;
-    char *line = copy, *next = strchr(copy, '\n');
+    char *line, *next = strchr(copy, '\n');
     if (!next || strncmp(copy, MAGIC, (size_t)(next - copy)) != 0 ||
         (size_t)(next - copy) != strlen(MAGIC))
         return false;

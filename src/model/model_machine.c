@@ -70,7 +70,7 @@ void axp_machine_file_name(char *out, size_t size)
     struct axp__machine here;
     char word[AXP__MACHINE_NAME];
     size_t n = 0;
-    axp__machine_look(&here);
+    axp__machine_identify(&here);
     for (const char *c = here.cpu; *c; c++) {
         bool is_plain = (*c >= '0' && *c <= '9') || (*c >= 'a' && *c <= 'z') ||
                         (*c >= 'A' && *c <= 'Z');
@@ -78,21 +78,23 @@ void axp_machine_file_name(char *out, size_t size)
             word[n++] = is_plain ? *c : '-';
     }
     word[n] = 0;
-    if (size) snprintf(out, size, "machine-%s-%u.txt", word, here.n_threads);
+    if (size)
+        snprintf(out, size, "machine-%s-%s-%u.txt", here.arch, word,
+                 here.n_threads);
 }
 
 bool axp_machine_is_here(const axp_machine *m)
 {
     struct axp__machine here;
     if (!m) return false;
-    axp__machine_look(&here);
+    axp__machine_identify(&here);
     return !strcmp(m->is.cpu, here.cpu) && !strcmp(m->is.arch, here.arch) &&
            m->is.n_threads == here.n_threads;
 }
 
-bool axp_machine_is_short(const axp_machine *m)
+bool axp_machine_is_whole(const axp_machine *m)
 {
-    return m && m->is.is_short;
+    return m && !m->is.is_short && !m->is.is_partial;
 }
 
 uint32_t axp_machine_threads(const axp_machine *m)

@@ -44,27 +44,7 @@ def machine(c, folder, *words, env=None):
     return call([c.axprof, "machine", *words], folder, env or env_with(folder))
 
 
-def test_measures_and_keeps(c, folder):
-    began = time.monotonic()
-    first = machine(c, folder)
-    took = time.monotonic() - began
-    equal(first.status, 0, first.err)
-    check(took < 30, "10 s at most, but for what else runs here:", took)
-    check("GFLOP/s" in first.out and "memory" in first.out, first.out)
-    check(all(len(line) <= 80 for line in first.out.splitlines()), first.out)
-    check("kept as" in first.err, first.err)
-    file = cached(folder)
-    equal(stat.S_IMODE(file.stat().st_mode) & 0o077, 0, "others may not read")
-    before = file.read_bytes()
-    began = time.monotonic()
-    second = machine(c, folder)
-    check(time.monotonic() - began < 2, "the second time it is kept")
-    equal(second.out, first.out, "what was kept")
-    equal(file.read_bytes(), before, "the file")
-    equal(second.err, "", "nothing was kept anew")
-
-
-def test_json(c, folder):
+def check_json(c, folder):
     """The numbers are those of the text in the cache, and of the system."""
     done = machine(c, folder, "--json")
     equal(done.status, 0, done.err)
@@ -86,13 +66,39 @@ def test_json(c, folder):
     check(m["hz"]["best"] > 1e8, "a frequency", m["hz"])
 
 
-def test_refresh(c, folder):
-    machine(c, folder)
+def test_measures_and_keeps(c, folder):
+    began = time.monotonic()
+    first = machine(c, folder)
+    took = time.monotonic() - began
+    equal(first.status, 0, first.err)
+    check(took < 30, "10 s at most, but for what else runs here:", took)
+    check("GFLOP/s" in first.out and "memory" in first.out, first.out)
+    check(all(len(line) <= 80 for line in first.out.splitlines()), first.out)
+    check("kept as" in first.err, first.err)
     file = cached(folder)
-    text = file.read_text()
-    file.write_text("".join("compute f32 some 77000000000 0 77000000000 0\n"
-                            if l.startswith("compute f32") else l
-                            for l in text.splitlines(keepends=True)))
+    equal(stat.S_IMODE(file.stat().st_mode) & 0o077, 0, "others may not read")
+    before = file.read_bytes()
+    began = time.monotonic()
+    second = machine(c, folder)
+    check(time.monotonic() - began < 2, "the second time it is kept")
+    equal(second.out, first.out, "what was kept")
+    equal(file.read_bytes(), before, "the file")
+    equal(second.err, "", "nothing was kept anew")
+    check_json(c, folder)
+
+
+def test_refresh(c, folder):
+    """What is kept is shown, but not what run measured in a hurry."""
+    run_once(c, folder, "a.axp")
+    file = cached(folder)
+    lines = file.read_text().splitlines(keepends=True)
+    state = next(l for l in lines if l.startswith("state "))
+    equal(state.split()[4], "1", "the short form")
+    whole = " ".join([*state.split()[:4], "0", "0"]) + "\n"
+    file.write_text("".join(
+        whole if l == state else
+        "compute f32 some 77000000000 0 77000000000 0\n"
+        if l.startswith("compute f32") else l for l in lines))
     check(" 77.0 " in machine(c, folder).out, "what is kept is shown")
     again = machine(c, folder, "--refresh")
     equal(again.status, 0, again.err)
@@ -126,11 +132,11 @@ def test_without_a_cache(c, folder):
     equal(done.status, 0, done.err)
     equal(done.err, "", "no error")
     check(json.loads(done.out)["compute"], "measured")
-    env["XDG_CACHE_HOME"] = "/proc/nowhere"
-    done = machine(c, folder, "--json", env=env)
-    equal((done.status, done.err), (0, ""), "cannot be written")
-    env["XDG_CACHE_HOME"] = "relative"
-    machine(c, folder, "--json", env=env)
+    for i, where in enumerate(("/proc/nowhere", "relative")):
+        done = run_once(c, folder, f"{i}.axp",
+                        env={**env, "XDG_CACHE_HOME": where})
+        equal(done.status, 0, done.err)
+        check("could not be kept" in done.err, done.err)
     check(not (folder / "relative").exists(), "no relative folder")
 
 
@@ -195,6 +201,35 @@ def test_recording_of_another_machine(c, folder):
     file.write_text(file.read_text().replace("compute f32", "compute f64"))
     after = report(c, folder, "a.axp")
     equal(after["machine"], before["machine"], "machine")
+
+
+def test_roofline(c, folder):
+    """Work around a region has the roof of its team; what cannot be is said."""
+    program = c.programs / "work_program"
+    if not program.exists():
+        return  # built without OpenMP
+    done = call([c.axprof, "run", "-o", folder / "a.axp", "--", program],
+                folder, env_with(folder, OMP_NUM_THREADS="2"))
+    equal(done.status, 0, done.err)
+    check("Roofline" in done.err, done.err)
+    check("the declared work is wrong" in done.err, done.err)
+    data = report(c, folder, "a.axp")
+    ops = {o["name"]: o for o in data["ops"]}
+    m = data["machine"]["measured"]
+    for name, threads in (("alone", 1), ("together", min(2, m["threads"]))):
+        r = ops[name]["roofline"]
+        equal(r["threads"], threads, f"threads of {name}")
+        check(not r["is_impossible"], name, r)
+        equal(round(r["flops_per_s"] / (ops[name]["gflops"] * 1e9), 6), 1,
+              "rate")
+        f32 = max(p["all_flops"]["best"] for p in m["compute"]
+                  if p["dtype"] == "f32")
+        check(r["roof_flops_per_s"] <= f32 * 1.001, "roof", r, f32)
+    check(ops["wrong"]["roofline"]["is_impossible"], ops["wrong"])
+    equal(ops["alone"]["roofline"]["bound_by"] in ("L1", "L2", "L3", "memory",
+                                                   "arithmetic"), True, "bound")
+    # 20 x 2e6 twice, and 20 x 1e15
+    equal(data["run"]["flops"], 20 * 2e6 * 2 + 20 * 1e15, "declared")
 
 
 def test_run_quiet(c, folder):

@@ -295,7 +295,7 @@ def read_names(b, body, names, operations):
         flags, _ = r.varint(), r.varint()
         n, file_n = r.varint(), r.varint()
         names[i] = r.take(n).decode("utf-8", "replace")
-        if flags >> 8 & 255 == 11:  # an operation with one shape
+        if flags >> 8 & 255 == 10:  # an operation with one shape
             operations[i] = int(names[i].split(":")[0], 16)
         r.take(max(file_n - 1, 0))
         i += 1

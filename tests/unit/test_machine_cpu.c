@@ -130,6 +130,18 @@ static void without_files(void **state)
     assert_true(m.n_cpus >= 1 && m.n_cores >= 1 && m.n_threads >= 1);
 }
 
+/* What is used for measuring is a small part of what may be used. */
+static void room(void **state)
+{
+    (void)state;
+    put("/proc/meminfo", "MemTotal: 8 kB\nMemAvailable:   8388608 kB\n");
+    assert_int_equal(axp__cpu_room(root), 1024u << 20);
+    put("/proc/self/cgroup", "0::/a\n");
+    put("/proc/self/mountinfo", "1 1 0:1 / /sys/fs/cgroup rw - cgroup2 x rw\n");
+    put("/sys/fs/cgroup/a/memory.max", "268435456\n");
+    assert_int_equal(axp__cpu_room(root), 16u << 20);
+}
+
 /* All threads are those that may run. */
 static void affinity_and_quota(void **state)
 {
@@ -160,6 +172,7 @@ int main(void)
         cmocka_unit_test_teardown(quota_of_version_1, empty),
         cmocka_unit_test_teardown(caches, empty),
         cmocka_unit_test_teardown(without_files, empty),
+        cmocka_unit_test_teardown(room, empty),
         cmocka_unit_test_teardown(affinity_and_quota, empty),
     };
     if (!mkdtemp(root)) return 1;

@@ -27,6 +27,8 @@ static const char machine[] =
     "380000000000 0\n"
     "memory memory 99999999999 4 8000000000 0 20000000000 0 10000000000 0 "
     "19000000000 0\n"
+    "blas 64 64 64 20000000000 0 10000000000 0\n"
+    "blas 512 512 512 80000000000 0 300000000000 0\n"
     "end\n";
 
 static void work(axp_profiler *p, const char *name, axp_work w, uint64_t ns)
@@ -279,6 +281,8 @@ static void suggestions(void **state)
     assert_non_null(strstr(f->suggestion, "memory binds it"));
     assert_non_null(strstr(f->description, "20 % of the 10.0"));
     assert_non_null(strstr(finding(s, "product")->suggestion, "BLAS"));
+    assert_non_null(strstr(finding(s, "product")->description,
+                           "reaches 80.0 with a product of 512 x 512 x 512"));
     assert_null(strstr(finding(s, "narrow")->suggestion, "BLAS"));
     assert_non_null(strstr(finding(s, "narrow")->suggestion, "narrow"));
     leave(s, p);
