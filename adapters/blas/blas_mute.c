@@ -9,6 +9,7 @@
 
 #include <axprof/axprof_adapter.h>
 
+#include "adapters/common/common_exit.h"
 #include "adapters/common/common_map.h"
 
 #define TOO_OFTEN_NS 250000u
@@ -94,12 +95,6 @@ static void forget_in_child(void)
             c->of[i].n_muted = 0;
 }
 
-__attribute__((constructor)) static void begin(void)
-{
-    has_key = !pthread_key_create(&key, give);
-    pthread_atfork(NULL, NULL, forget_in_child);
-}
-
 /* Before the recorder's own, which ends the file. */
 __attribute__((destructor)) static void tell_at_end(void)
 {
@@ -108,4 +103,11 @@ __attribute__((destructor)) static void tell_at_end(void)
     for (; c; c = c->next)
         tell_all(c);
     errno = error;
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+    has_key = !pthread_key_create(&key, give);
+    pthread_atfork(NULL, NULL, forget_in_child);
+    common_exit_tell(tell_at_end);
 }

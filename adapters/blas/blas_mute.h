@@ -10,7 +10,7 @@
  *          their work is exact; numpy and PyTorch, whose calls take 0.5 us and
  *          more, never come so far.
  * Counts   are exact, and are told (axp_muted) now and then, when the thread
- *          ends, and for all when the process ends.
+ *          ends, and for all when the process ends (common_exit.h).
  * Memory   some pages a thread, used again by later threads and never unmapped.
  */
 #ifndef BLAS_MUTE_H

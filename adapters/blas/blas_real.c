@@ -61,6 +61,14 @@ static struct blas_caller *caller_at(const void *from)
     return c;
 }
 
+bool blas_is_one_object(const void *a, const void *b)
+{
+    struct dl_find_object of_a, of_b;
+    return !_dl_find_object((void *)(uintptr_t)a, &of_a) &&
+           !_dl_find_object((void *)(uintptr_t)b, &of_b) &&
+           of_a.dlfo_link_map == of_b.dlfo_link_map;
+}
+
 void *blas_real_find(enum blas_call call, const void *from)
 {
     int error = errno;

@@ -10,6 +10,7 @@
  */
 #ifndef BLAS_REAL_H
 #define BLAS_REAL_H
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -29,6 +30,8 @@ struct blas_caller {
 
 extern struct blas_caller *blas_last_caller; /* never NULL */
 
+/* Whether two places of code are of the same object. */
+bool blas_is_one_object(const void *a, const void *b);
 /* NULL: there is none. */
 void *blas_real_find(enum blas_call call, const void *from);
 

@@ -3,8 +3,9 @@
  *
  * Once        one scope a call: a BLAS that calls itself (the reference's
  *             cblas_sgemm calls sgemm_) is passed on. Who is inside is told by
- *             where its frame lies, so that one which was left by a jump is no
- *             longer inside when a frame above it calls.
+ *             where its frame lies, and by who called: one which was left by a
+ *             jump (xerbla may be the program's) is no longer inside when a
+ *             frame above it calls, or the object that had called it.
  * Arguments   are passed on as they came, whole words, the lengths of strings
  *             that Fortran passes last among them; of a C caller that passes
  *             none what lies there is passed on, and nobody looks at it.
@@ -32,16 +33,23 @@ static const char *const texts[] = {
 #include "blas_calls.def"
 };
 
-/* The outermost wrapper that this thread is in, by its frame. */
-static __thread uintptr_t inside __attribute__((tls_model("initial-exec")));
+/* The outermost wrapper that this thread is in: its frame, and who called it. */
+struct inside {
+    uintptr_t frame;
+    const void *from;
+};
+static __thread struct inside inside __attribute__((tls_model("initial-exec")));
 
-static inline __attribute__((always_inline)) bool may_begin(uintptr_t here)
+static inline __attribute__((always_inline)) bool may_begin(uintptr_t here,
+                                                            const void *from)
 {
-    return axp__is_on() && (!inside || here >= inside);
+    return axp__is_on() &&
+           (__builtin_expect(!inside.frame || here >= inside.frame, 1) ||
+            blas_is_one_object(from, inside.from));
 }
 
 static inline __attribute__((always_inline)) uint64_t begin(
-    enum blas_call call, uintptr_t here, const axp_work *work)
+    enum blas_call call, struct inside here, const axp_work *work)
 {
     inside = here;
     if (blas_is_muted(call, work)) return 0;
@@ -50,7 +58,7 @@ static inline __attribute__((always_inline)) uint64_t begin(
 
 static inline void end(uint64_t token, uintptr_t here)
 {
-    if (inside == here) inside = 0;
+    if (inside.frame == here) inside.frame = 0;
     if (token) axp_end(token);
 }
 
@@ -62,7 +70,8 @@ static inline void end(uint64_t token, uintptr_t here)
 /* What all begin with: the real routine, or the end. */
 #define REAL(symbol, result, signature)                                        \
     result(*real) PARAMETERS_##signature;                                      \
-    void *found = blas_real(BLAS_##symbol, __builtin_return_address(0));       \
+    const void *from = __builtin_return_address(0);                            \
+    void *found = blas_real(BLAS_##symbol, from);                              \
     uintptr_t here = (uintptr_t)__builtin_frame_address(0);                    \
     if (__builtin_expect(!found, 0)) abort();                                  \
     __builtin_memcpy(&real, &found, sizeof real)
@@ -71,13 +80,14 @@ static inline void end(uint64_t token, uintptr_t here)
     DECLARE(symbol, void, signature)                                           \
     {                                                                          \
         REAL(symbol, void, signature);                                         \
-        if (!may_begin(here)) {                                                \
+        if (!may_begin(here, from)) {                                          \
             real ARGUMENTS_##signature;                                        \
             return;                                                            \
         }                                                                      \
         axp_work done;                                                         \
         blas_put(&done, work);                                                 \
-        uint64_t token = begin(BLAS_##symbol, here, &done);                    \
+        uint64_t token =                                                       \
+            begin(BLAS_##symbol, (struct inside){here, from}, &done);          \
         real ARGUMENTS_##signature;                                            \
         end(token, here);                                                      \
     }
@@ -85,10 +95,11 @@ static inline void end(uint64_t token, uintptr_t here)
     DECLARE(symbol, result, signature)                                         \
     {                                                                          \
         REAL(symbol, result, signature);                                       \
-        if (!may_begin(here)) return real ARGUMENTS_##signature;               \
+        if (!may_begin(here, from)) return real ARGUMENTS_##signature;         \
         axp_work done;                                                         \
         blas_put(&done, work);                                                 \
-        uint64_t token = begin(BLAS_##symbol, here, &done);                    \
+        uint64_t token =                                                       \
+            begin(BLAS_##symbol, (struct inside){here, from}, &done);          \
         result value = real ARGUMENTS_##signature;                             \
         end(token, here);                                                      \
         return value;                                                          \

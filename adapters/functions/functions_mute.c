@@ -11,6 +11,7 @@
 
 #include <axprof/axprof_adapter.h>
 
+#include "adapters/common/common_exit.h"
 #include "adapters/common/common_map.h"
 #include "adapters/common/common_place.h"
 
@@ -123,13 +124,6 @@ static void forget_in_child(void)
         memset(c->n_calls, 0, sizeof c->n_calls);
 }
 
-__attribute__((constructor)) static void begin(void)
-{
-    const char *wish = secure_getenv("AXPROF_FUNCTIONS");
-    is_off = wish && !strcmp(wish, "all");
-    pthread_atfork(NULL, NULL, forget_in_child);
-}
-
 /* Before the recorder's own, which ends the file. Threads that go on count
  * what nobody will ask for. */
 __attribute__((destructor)) static void tell_at_end(void)
@@ -139,4 +133,12 @@ __attribute__((destructor)) static void tell_at_end(void)
     for (; c; c = c->next)
         tell_all(c);
     errno = error;
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+    const char *wish = secure_getenv("AXPROF_FUNCTIONS");
+    is_off = wish && !strcmp(wish, "all");
+    pthread_atfork(NULL, NULL, forget_in_child);
+    common_exit_tell(tell_at_end);
 }

@@ -9,7 +9,8 @@
  *            far.
  * Counts     each thread counts muted calls by itself, exactly; what it has
  *            counted is told to the recorder (axp_muted) now and then, when
- *            the thread ends, and for all when the process ends.
+ *            the thread ends, and for all when the process ends
+ *            (common_exit.h).
  * Cost       of a muted call is measured now and then, some 25 us each time,
  *            and told with the counts, so that reports say what it came to.
  * Memory     some pages of counts a thread, used again by later threads and never

@@ -332,16 +332,11 @@ static void call_sgemm(int m, int n, int k)
            at(f_none), 0, I(m), 1, 1);
 }
 
-static void call_inner(const char *symbol)
-{
-    if (!strcmp(symbol, "cblas_sgemm")) call_sgemm(5, 7, 3);
-}
-
 static void calls_itself(void)
 {
-    blas_on_call = call_inner;
+    blas_is_reference = 1;
     cblas_sgemm(ROW, PLAIN_, PLAIN_, 7, 5, 3, 1, 0, 3, 0, 5, 0, 0, 5);
-    blas_on_call = NULL;
+    blas_is_reference = 0;
     assert(!strcmp(blas_seen.symbol, "sgemm_"));
     expect("sgemm", 1, 2 * 105, 4 * (21 + 15 + 35), AXP_F32);
 }
@@ -353,7 +348,15 @@ static void jump(const char *symbol)
     longjmp(out, 1);
 }
 
-/* Who was left by a jump is not inside any more. */
+static __attribute__((noinline)) void call_from_below(void)
+{
+    char room[4096];
+    __asm__ volatile("" ::"r"(room) : "memory");
+    call_sgemm(2, 2, 2);
+    __asm__ volatile("" ::"r"(room) : "memory");
+}
+
+/* Who was left by a jump is not inside any more, wherever the next one calls. */
 static void left_by_a_jump(void)
 {
     blas_on_call = jump;
@@ -361,6 +364,12 @@ static void left_by_a_jump(void)
     blas_on_call = NULL;
     for (int i = 0; i < 3; i++)
         call_sgemm(2, 2, 2);
+    expect("sgemm", 4, 4 * 16, 4 * 4 * 12, AXP_F32);
+    blas_on_call = jump;
+    if (!setjmp(out)) call_sgemm(2, 2, 2);
+    blas_on_call = NULL;
+    for (int i = 0; i < 3; i++)
+        call_from_below();
     expect("sgemm", 4, 4 * 16, 4 * 4 * 12, AXP_F32);
 }
 

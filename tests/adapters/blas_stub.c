@@ -11,6 +11,17 @@
 
 EXPORT struct blas_seen blas_seen;
 EXPORT void (*blas_on_call)(const char *symbol);
+EXPORT int blas_is_reference;
+
+/* The reference's C routines call Fortran's, as ours does here. */
+static void call_inner(const char *symbol)
+{
+    void sgemm_ PARAMETERS_S0(15);
+    int m = 5, n = 7, k = 3;
+    if (!blas_is_reference || strcmp(symbol, "cblas_sgemm") != 0) return;
+    sgemm_((W) "N", (W) "N", (W)&m, (W)&n, (W)&k, 0, 0, (W)&m, 0, (W)&k, 0, 0,
+           (W)&m, 1, 1);
+}
 
 static void note(const char *symbol, const W *words, size_t n_words,
                  const void *s, size_t s_bytes, const void *t, size_t t_bytes)
@@ -20,6 +31,7 @@ static void note(const char *symbol, const W *words, size_t n_words,
     if (s) memcpy(&blas_seen.scalar[0], s, s_bytes);
     if (t) memcpy(&blas_seen.scalar[1], t, t_bytes);
     if (blas_on_call) blas_on_call(symbol);
+    call_inner(symbol);
 }
 
 #define WORDS(...) (W[]){__VA_ARGS__}, sizeof((W[]){__VA_ARGS__}) / sizeof(W)

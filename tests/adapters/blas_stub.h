@@ -15,5 +15,7 @@ extern struct blas_seen {
 } blas_seen;
 /* Called by each routine, if it is set. */
 extern void (*blas_on_call)(const char *symbol);
+/* cblas_sgemm calls sgemm_, with 5, 7 and 3. */
+extern int blas_is_reference;
 
 #endif

@@ -29,8 +29,10 @@
 #define HUNDRED_OF(n)                                                          \
     TEN_OF(n##0)                                                               \
     TEN_OF(n##1)                                                               \
-    TEN_OF(n##2) TEN_OF(n##3) TEN_OF(n##4) TEN_OF(n##5) TEN_OF(n##6)           \
-        TEN_OF(n##7) TEN_OF(n##8) TEN_OF(n##9)
+    TEN_OF(n##2)                                                               \
+    TEN_OF(n##3)                                                               \
+    TEN_OF(n##4)                                                               \
+    TEN_OF(n##5) TEN_OF(n##6) TEN_OF(n##7) TEN_OF(n##8) TEN_OF(n##9)
 #define ALL                                                                    \
     HUNDRED_OF(1)                                                              \
     HUNDRED_OF(2) HUNDRED_OF(3) HUNDRED_OF(4) HUNDRED_OF(5) HUNDRED_OF(6)

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Built with -finstrument-functions and run with the adapter loaded: functions
  * that are called millions of times are muted, and no call is lost: it is
- * recorded, or counted. With an argument, that many calls and no questions. */
+ * recorded, or counted. With an argument, that many calls and no questions; with
+ * one more, the first thread and a child do the same, and end by _exit. */
 #include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <axprof/axprof_read.h>
 
@@ -89,6 +92,14 @@ PLAIN static uint64_t muted_calls(const axp_view *view)
     return found;
 }
 
+PLAIN static void end_at_once(void)
+{
+    pid_t child = fork();
+    thread_main(NULL);
+    if (child > 0) waitpid(child, NULL, 0);
+    _exit(0);
+}
+
 PLAIN int main(int argc, char **argv)
 {
     pthread_t threads[2];
@@ -97,6 +108,7 @@ PLAIN int main(int argc, char **argv)
         CHECK(!pthread_create(&threads[i], NULL, thread_main, NULL));
     for (int i = 0; i < 2; i++)
         pthread_join(threads[i], NULL);
+    if (argc > 2) end_at_once();
     if (argc > 1) return 0;
 
     axp_view *view = axp_snapshot(axp_global());

@@ -5,12 +5,17 @@
  *   blas_user REPEATS PLUGIN     the same in a plug-in that nobody else sees,
  *                                loaded and unloaded twice
  *
+ *   blas_user -N                 N ddot of 3 each in a child and in the parent,
+ *                                which end by _exit
+ *
  * Each repeat: 2 sgemm of 48 x 32 x 40 (by Fortran's name and by C's), a dgemm
  * of 17 x 19 x 23, an sgemv of 33 x 29 and a ddot of 1000.
  */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 extern void sgemm_(const char *, const char *, const int *, const int *,
                    const int *, const float *, const float *, const int *,
@@ -84,9 +89,26 @@ static int from_plugin(const char *path, int repeats)
     return 0;
 }
 
+#ifndef NO_BLAS
+static void compute_little(int n)
+{
+    const double three[] = {1, 2, 3};
+    const int length = 3, one = 1;
+    double sum = 0;
+    pid_t child = fork();
+    for (int i = 0; i < n; i++)
+        sum += ddot_(&length, three, &one, three, &one);
+    if (child > 0) waitpid(child, NULL, 0);
+    _exit(sum != 14.0 * n);
+}
+#endif
+
 int main(int argc, char **argv)
 {
     int repeats = argc > 1 ? atoi(argv[1]) : 1;
+#ifndef NO_BLAS
+    if (repeats < 0) compute_little(-repeats);
+#endif
     if (argc > 2) return from_plugin(argv[2], repeats);
 #ifndef NO_BLAS
     printf("%a\n", blas_compute(repeats));

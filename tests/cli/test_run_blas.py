@@ -76,6 +76,16 @@ def test_linked(c, folder):
             check("no call of BLAS" not in said, said)
 
 
+def test_small(c, folder):
+    """Calls that are too many to be recorded are counted to the last one,
+    however the process ends."""
+    if c.has("blas_user"):
+        report, _ = both(c, folder, [c.programs / "blas_user", "-200000"])
+        muted = [w["count"] for w in report["warnings"]
+                 if w["code"] == "muted_calls"]
+        equal(work_of(report)["ddot"][0] + sum(muted), 400000, muted)
+
+
 def test_plugin(c, folder):
     """Nobody but the plug-in sees the BLAS, and it is loaded twice."""
     if c.has("libblas_plugin.so"):
@@ -212,6 +222,6 @@ def test_dnnl(c, folder):
 
 
 if __name__ == "__main__":
-    run_support.main([test_linked, test_plugin, test_without, test_static,
-                      test_absent, test_numpy, test_torch, test_dnnl],
+    run_support.main([test_linked, test_small, test_plugin, test_without,
+                      test_static, test_absent, test_numpy, test_torch, test_dnnl],
                      Context(*sys.argv[1:3]))

@@ -75,9 +75,9 @@ def test_own_cost_of_an_early_event(c, folder):
 def test_muted_functions(c, folder):
     """Short functions that are called very often are muted and counted;
     --functions all records every call."""
-    def run_with(*options):
+    def run_with(*options, more=()):
         data, files = profile(c, folder, c.program("muted_program"), 40000,
-                              options=options)
+                              *more, options=options)
         for file in files:
             (folder / file).unlink()
         muted = [w for w in data["warnings"] if w["code"] == "muted_calls"]
@@ -90,6 +90,8 @@ def test_muted_functions(c, folder):
         if calls(data, name) < 80000:
             equal(counters(data)[name]["last"] + calls(data, name), 80000,
                   name)
+    tiny, deep, muted, data = run_with(more=["_exit"])
+    equal(tiny + deep + sum(w["count"] for w in muted), 320000, "by _exit")
 
 
 def test_cleared_environment(c, folder):
