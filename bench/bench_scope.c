@@ -186,6 +186,17 @@ static double with_work(uint64_t n)
     return (bench_thread_ns() - from) / (double)n;
 }
 
+static double with_shape(uint64_t n)
+{
+    double from = bench_thread_ns();
+    for (uint64_t i = 0; i < n; i++) {
+        uint32_t m = 64u << (i & 7); /* 8 shapes in turn */
+        AXP_SCOPE_WORK("shape", .flops = 1e3, .bytes = 4e3, .dims = {m, m, 9});
+        bench_keep(i);
+    }
+    return (bench_thread_ns() - from) / (double)n;
+}
+
 static double disabled(uint64_t n)
 {
     axp_set_enabled(axp_global(), false);
@@ -268,6 +279,8 @@ const struct bench_case bench_scopes[] = {
      0},
     {"start/stop by name, 64 names", by_name, 10000000, 2.5, 1.8, false, 0},
     {"scope with FLOPs and bytes", with_work, 20000000, 1.5, 0, false, 0},
+    {"scope with FLOPs, bytes and shape", with_shape, 20000000, 2.2, 0, false,
+     0},
     {"scope, disabled", disabled, 50000000, 0.1, 0, false, 0},
     {"timeline overwriting, 1 k events", capacity_1k, 10000000, 0, 0, false, 0},
     {"timeline overwriting, 100 k events", capacity_100k, 10000000, 0, 0, false,

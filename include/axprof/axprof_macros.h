@@ -41,7 +41,13 @@ static inline bool axp__is_on(void)
 static inline uint64_t axp__scope_begin_with(uint32_t *site, const char *text,
                                              const axp_work work)
 {
-    const axp_work copy = work; /* the one whose address is taken */
+    /* The one whose address is taken; number by number, since what was written
+     * so is slow to be read in larger pieces. */
+    const axp_work copy = {work.flops,
+                           work.bytes,
+                           work.dtype,
+                           {work.dims[0], work.dims[1], work.dims[2],
+                            work.dims[3], work.dims[4], work.dims[5]}};
     if (work.dims[0])
         return axp__scope_begin_work(site, text, &copy, sizeof copy);
     return axp__scope_begin_flops(site, text, work.flops, work.bytes,
