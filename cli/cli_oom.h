@@ -4,8 +4,9 @@
  * It counts whom it killed in each control group, of version 2 in memory.events
  * and of version 1 in memory.oom_control; what the groups of the run's processes
  * count more at its end is the run's. A group that is gone by then, as systemd's
- * are, is counted with the one above it (version 2). Where no group counted any,
- * but the machine did, and the program was ended by SIGKILL, it was that one.
+ * are, is counted with the one above it (version 2). Where no group that was seen
+ * counted any, but the machine did, and the program was ended by SIGKILL, it is
+ * taken for that one.
  *
  * Threads    one, the parent's.
  */
@@ -29,7 +30,7 @@ typedef struct cli_oom {
 
 typedef struct cli_oom_kills {
     uint64_t n;
-    uint64_t limit_bytes; /* of the group; UINT64_MAX: the machine's memory */
+    uint64_t limit_bytes; /* of the group; UINT64_MAX: not known */
 } cli_oom_kills;
 
 void cli_oom_begin(cli_oom *o);

@@ -23,13 +23,12 @@ static void say_killed(const cli_run *r, cli_oom_kills killed)
 {
     bool is_own =
         WIFSIGNALED(r->watch.status) && WTERMSIG(r->watch.status) == SIGKILL;
-    char limit[32];
-    const char *of = "the machine has no more";
+    char limit[32] = "";
     if (killed.limit_bytes != UINT64_MAX)
-        of = axp_format_bytes(limit, sizeof limit, killed.limit_bytes);
-    cli_note("OUT OF MEMORY: the kernel killed %s: %s%s",
+        axp_format_bytes(limit, sizeof limit, killed.limit_bytes);
+    cli_note("OUT OF MEMORY: the kernel killed %s%s%s",
              is_own ? "it" : "a process of the run",
-             of == limit ? "its control group allows " : "", of);
+             *limit ? ": its control group allows " : "", limit);
 }
 
 static void say_how_it_ended(const cli_run *r)

@@ -204,7 +204,7 @@ typedef struct axp_heap {
      * nothing; 0: they set none. */
     uint64_t failed_limit_bytes;
     /* Processes that the kernel killed for want of memory, and what their control
-     * group allowed, 0 where it was the machine that had none. What was live then
+     * group allowed, 0 where none with a limit is known. What was live then
      * is what is not freed. Also where is_seen is not. */
     uint64_t n_oom_kills, oom_limit_bytes;
 } axp_heap;

@@ -219,11 +219,11 @@ static void put_killed(struct axp__text *t, const axp_heap *h)
 {
     char limit[32], line[256];
     if (!h->n_oom_kills) return;
-    snprintf(line, sizeof line, "OUT OF MEMORY: the kernel killed %s: %s%s%s",
+    snprintf(line, sizeof line, "OUT OF MEMORY: the kernel killed %s%s%s%s",
              h->n_oom_kills == 1 ? "a process" : "several processes",
-             !h->oom_limit_bytes   ? "the machine had no more"
-             : h->n_oom_kills == 1 ? "its control group allows "
-                                   : "their control group allows ",
+             !h->oom_limit_bytes   ? ""
+             : h->n_oom_kills == 1 ? ": its control group allows "
+                                   : ": their control group allows ",
              h->oom_limit_bytes
                  ? axp_format_bytes(limit, sizeof limit, h->oom_limit_bytes)
                  : "",

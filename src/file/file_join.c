@@ -201,6 +201,9 @@ static void add_heap(struct axp__capture *c, const struct axp__shift *s,
     to->mapped_bytes += from.mapped_bytes;
     to->mapped_peak += from.mapped_peak;
     to->n_mapped += from.n_mapped;
+    if (from.group_bytes &&
+        (!to->group_bytes || from.group_bytes < to->group_bytes))
+        to->group_bytes = from.group_bytes;
     to->n_failed += from.n_failed;
     if (!from.n_failed || from.failed_ticks < to->failed_ticks) return;
     to->failed_bytes = from.failed_bytes;

@@ -114,7 +114,9 @@ static void set_oom_kills(axp_view *v)
     double limit = outside_value(v, "cgroup.limit_bytes");
     if (!(n >= 1 && n < 1e9)) return;
     v->heap.n_oom_kills = (uint64_t)n;
-    if (limit > 0 && limit < 9e18) v->heap.oom_limit_bytes = (uint64_t)limit;
+    v->heap.oom_limit_bytes = limit > 0 && limit < 9e18
+                                  ? (uint64_t)limit
+                                  : v->capture->heap.group_bytes;
 }
 
 bool axp__view_make_rest(axp_view *v)

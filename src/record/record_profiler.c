@@ -208,6 +208,8 @@ static bool init_prof(struct axp__prof *p, const axp_options *o)
     p->rank = axp__about_rank();
     if (!init_pool(p, o)) return false;
     p->memory.budget = p->blocks.rest.budget = p->asyncs.budget = &p->budget;
+    uint64_t group = axp__cgroup_memory();
+    p->heap.group_bytes = group == UINT64_MAX ? 0 : group;
     axp__heap_init(&p->heap, machine_memory(), &p->budget);
     if (o->title && *o->title) {
         size_t len = strnlen(o->title, sizeof p->title - 1);

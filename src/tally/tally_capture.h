@@ -84,7 +84,8 @@ struct axp__cap_heap {
     uint64_t n_failed, failed_bytes, failed_ticks;
     uint32_t failed_place;
     uint64_t mapped_bytes, mapped_peak, n_mapped; /* beside the allocator */
-    uint64_t failed_limit; /* of the process, then; 0: none */
+    uint64_t failed_limit; /* of the process, then; 0: none … */
+    uint64_t group_bytes;  /* … and of its control group; likewise */
 };
 
 /* What was live of it in a stretch of time in which that changed. */

@@ -44,6 +44,7 @@ void axp__heap_init(struct axp__heap *h, uint64_t machine_bytes,
         .machine_bytes = machine_bytes,
         .kept = kept,
         .sampled_bytes = h->sampled_bytes,
+        .group_bytes = h->group_bytes,
         .budget = {.limit_bytes = limit > LEAST_LIMIT ? limit : LEAST_LIMIT}};
     h->blocks.rest.budget = &h->budget;
 }

@@ -67,6 +67,7 @@ struct axp__heap {  /* each event reads its first line, a new peak changes it */
     struct axp__shadow blocks; /* live by address: bytes << 20 | place */
     struct axp__slab slab;
     uint64_t machine_bytes;
+    uint64_t group_bytes; /* that its control group allows; 0: all */
     uint64_t n_places;
     uint64_t n_missed; /* blocks that could not be followed */
     uint64_t n_failed, failed_bytes, failed_ticks, failed_limit;
@@ -116,6 +117,7 @@ static inline void axp__heap_copy(struct axp__cap_heap *to,
                                  .failed_bytes = axp__get(&h->failed_bytes),
                                  .failed_ticks = axp__get(&h->failed_ticks),
                                  .failed_limit = axp__get(&h->failed_limit),
+                                 .group_bytes = axp__get(&h->group_bytes),
                                  .failed_place = axp__get(&h->failed_place),
                                  .mapped_bytes = axp__heap_mapped_now(h),
                                  .mapped_peak = axp__get(&h->mapped_peak),
