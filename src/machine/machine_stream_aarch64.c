@@ -44,13 +44,17 @@ static void neon_triad(void *to, const void *a, const void *b, size_t bytes)
                      : "v0", "v1", "v2", "v3", "v31", "cc", "memory");
 }
 
-/* Eight vectors a turn: a multiple of 128 bytes, and of 2048 at most. What is
- * left when vectors are that long is not read. */
+/* Eight vectors a turn: 128 to 2048 bytes. What is left at the end where vectors
+ * are that long is not read. */
 static void sve_read(const void *from, size_t bytes)
 {
-    register const void *at __asm__("x0") = from;
-    register const void *last __asm__("x1") =
-        (const char *)from + bytes - AXP__STREAM_BYTES;
+    register const void *at __asm__("x0");
+    register const void *last __asm__("x1");
+    __asm__ volatile(".inst 0x04bf5100\n" /* rdvl x0, #8 */ : "=r"(at));
+    size_t turn = (size_t)(uintptr_t)at;
+    if (bytes < turn) return;
+    last = (const char *)from + bytes - turn;
+    at = from;
     __asm__ volatile("1:\n"
                      ".inst 0x85804000\n" /* ldr z0, [x0] */
                      ".inst 0x85804401\n" /* ldr z1, [x0, #1, mul vl] */

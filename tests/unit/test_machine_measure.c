@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -66,6 +67,26 @@ static void streams_move(void **state)
     }
     free(m);
     assert_true(n >= 1);
+}
+
+/* Up to the last byte, whatever the length is, and none beyond it. */
+static void streams_stay_inside(void **state)
+{
+    struct axp__stream all[8];
+    size_t n = axp__streams(all, 8), page = 65536;
+    char *m = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    (void)state;
+    assert_true(m != MAP_FAILED);
+    assert_int_equal(mprotect(m + page, page, PROT_NONE), 0);
+    for (size_t bytes = AXP__STREAM_BYTES; bytes <= page / 4;
+         bytes += AXP__STREAM_BYTES)
+        for (size_t i = 0; i < n; i++) {
+            char *at = m + page - bytes;
+            if (all[i].read) all[i].read(at, bytes);
+            if (all[i].triad) all[i].triad(at, at, at, bytes);
+        }
+    munmap(m, 2 * page);
 }
 
 struct met {
@@ -142,6 +163,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kernels_run),
         cmocka_unit_test(streams_move),
+        cmocka_unit_test(streams_stay_inside),
         cmocka_unit_test(crew_works_together),
         cmocka_unit_test(short_form_keeps_its_time),
         cmocka_unit_test(stops_when_told),
