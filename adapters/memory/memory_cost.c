@@ -9,9 +9,9 @@
 #define MOST_NS 5000u
 #define WRAPPER_NS 6u /* what comes before and after: bench_overhead */
 #define SELDOM_NS 4000u
-#define MOST_APART 61u
+#define MOST_APART 127u
 #define MOST_SPARE 16
-#define EACH 15u /* of those that are frequent */
+#define EACH 7u /* of those that are frequent */
 
 __thread uint32_t memory_cost_left, memory_cost_follows;
 struct memory_cost {

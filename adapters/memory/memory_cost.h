@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What telling of blocks takes, and the time of some of them. At one event in 61
- * the clock is read. Of 15 of these one is timed, for what it takes, and one
+/* What telling of blocks takes, and the time of some of them. At one event in 127
+ * the clock is read. Of 7 of these one is timed, for what it takes, and one
  * followed, for how long its block lives, which takes longer: each stands for all
  * since the one before. (An odd number of events, since programs allocate and free
  * in turns.) Where events are seldom (more than 4 us apart) each is both, and those

@@ -229,7 +229,7 @@ typedef struct axp_heap_place {
     double step_allocs, step_bytes;
     /* When something was first and last allocated there. The last time is that of
      * the thread's last look at the clock: exact where it allocates less than
-     * every 4 us, else up to 61 of its calls before. */
+     * every 4 us, else up to 127 of its calls before. */
     axp_ns first_at, last_at;
     uint64_t thread_id; /* whose all of it was; 0: several threads' */
     /* How long blocks lived that went: less than 10 us, 100 us … 10 s, and more.

@@ -4,7 +4,7 @@
  *
  * Clock    a lane looks at it where what it holds has moved by a step, where it
  *          comes to a new place, for a large block, and where an adapter says that
- *          it has done so (axp_heap_timed): at one event in 61 while they are
+ *          it has done so (axp_heap_timed): at one event in 127 while they are
  *          frequent, at each where they are not. Between these looks a lane's
  *          time stands still, so that the last time of a place may be earlier than
  *          it was, and never later.
