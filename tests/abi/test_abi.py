@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """What the shared libraries export and need is what is written down.
 
-  test_abi.py [--update] LIBAXPROF_RT LIBAXPROF
+  test_abi.py [--update] LIBAXPROF_RT LIBAXPROF ADAPTERS
 
  - the dynamic symbols of each are those of axprof_rt.symbols and
    axprof.symbols beside this file (--update rewrites them);
  - libaxprof_rt needs libc alone, and owns one TLS variable of 24 bytes, reached
-   by initial-exec (a large or dynamic one fails under dlopen or allocates).
+   by initial-exec (a large or dynamic one fails under dlopen or allocates);
+ - so are those of all adapters in that folder: what the loader allocates for
+   another model it allocates with malloc, which is one of them.
 """
 import pathlib
 import re
@@ -83,9 +85,19 @@ def check_tls(library):
     return True
 
 
+def check_adapters(folder):
+    libraries = sorted(pathlib.Path(folder).glob("libaxprof_*.so"))
+    bad = [path.name for path in libraries
+           if re.search(r"R_\S*(?:TLSDESC|DTPMOD)|__tls_get_addr",
+                        output("readelf", "-W", "-r", path))]
+    for name in bad:
+        print(f"{name}: TLS is not initial-exec")
+    return libraries and not bad
+
+
 def main():
     update = "--update" in sys.argv
-    runtime, whole = [a for a in sys.argv[1:] if a != "--update"]
+    runtime, whole, adapters = [a for a in sys.argv[1:] if a != "--update"]
     results = {
         "symbols of libaxprof_rt": check_symbols(
             runtime, HERE / "axprof_rt.symbols", update),
@@ -93,6 +105,7 @@ def main():
             whole, HERE / "axprof.symbols", update),
         "libaxprof_rt needs libc alone": check_needed(runtime),
         "one small initial-exec TLS variable": check_tls(runtime),
+        "adapters' TLS is initial-exec": check_adapters(adapters),
     }
     for what, ok in results.items():
         print(f"{'ok     ' if ok else 'FAILED '} {what}")
