@@ -246,3 +246,12 @@ bool common_next_is_there(const struct common_next *next, const void *function)
 {
     return next->dynamic && dynamic_of(function) == next->dynamic;
 }
+
+bool common_next_range(const void *address, uintptr_t *first, uintptr_t *end)
+{
+    struct dl_find_object object;
+    if (_dl_find_object((void *)(uintptr_t)address, &object)) return false;
+    *first = (uintptr_t)object.dlfo_map_start;
+    *end = (uintptr_t)object.dlfo_map_end;
+    return true;
+}

@@ -22,6 +22,7 @@
 #define COMMON_NEXT_H
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct common_next {
     const void *dynamic; /* of the object, by which it is known; NULL: none */
@@ -35,5 +36,7 @@ void common_next_symbols(const struct common_next *next,
                          const char *const *names, void **found, size_t n);
 /* Whether a function of it still is one. */
 bool common_next_is_there(const struct common_next *next, const void *function);
+/* Where the object lies that an address is in; false: in none. */
+bool common_next_range(const void *address, uintptr_t *first, uintptr_t *end);
 
 #endif

@@ -75,13 +75,24 @@ static struct common_range range_of(const struct domain *domain,
 
 /* ---- tasks -------------------------------------------------------------- */
 
+/* The adapter of oneDNN's, where it is loaded: whether this thread is in a
+ * primitive that it tells of, with more than oneDNN's own task does. */
+extern bool axprof_dnnl_is_inside(void) __attribute__((weak));
+
+static bool is_told(const struct domain *domain)
+{
+    static const char its[] = "dnnl::primitive";
+    return axprof_dnnl_is_inside && axprof_dnnl_is_inside() && domain &&
+           domain->name && !strncmp(domain->name, its, sizeof its - 1);
+}
+
 static void task_begin(const struct domain *domain, struct id task,
                        struct id parent, const struct string *name)
 {
     int error = errno;
     struct common_range r = range_of(domain, name);
     (void)task, (void)parent;
-    common_range_push(&r);
+    if (!is_told(domain)) common_range_push(&r);
     errno = error;
 }
 
@@ -95,7 +106,7 @@ static void task_begin_fn(const struct domain *domain, struct id task,
 static void task_end(const struct domain *domain)
 {
     int error = errno;
-    common_range_pop(domain ? domain->name : NULL);
+    if (!is_told(domain)) common_range_pop(domain ? domain->name : NULL);
     errno = error;
 }
 

@@ -35,7 +35,8 @@ enum axp__input {
     AXP__IN_HEAP = 32
 };
 
-/* Of a program that was sampled less often no function is judged. */
+/* Of a program that was sampled less often no function is judged: the default of
+ * slow_operation.samples. */
 #define AXP__FEW_SAMPLES 30
 
 enum axp__rule_id {

@@ -16,7 +16,6 @@ struct sums {                 /* by name */
     uint32_t team;            /* of a region below it */
     uint32_t last_lane;       /* 1 + the one that was added last */
     double lane_ticks;
-    uint32_t n_dims, dims[6];
 };
 
 struct walk {
@@ -55,12 +54,6 @@ static void add_lane(struct walk *w, uint32_t at)
         if (!is_known(w, n->name)) continue;
         add_node(w, at, n);
         if (!n->parent) w->of[n->name].n_outermost++;
-    }
-    for (uint32_t i = 0; i < lane->n_ops; i++) {
-        const struct axp__cap_op *op = &lane->ops[i];
-        if (!is_known(w, op->name) || !op->n_dims || op->n_dims > 6) continue;
-        w->of[op->name].n_dims = op->n_dims;
-        memcpy(w->of[op->name].dims, op->dims, sizeof op->dims);
     }
 }
 
@@ -122,9 +115,17 @@ static void set_team(struct axp__team *to, const struct sums *s)
 {
     double at_once = s->most_ticks > 0 ? s->ticks / s->most_ticks : 1;
     *to = (struct axp__team){.at_once = (uint32_t)fmax(1, at_once + 0.5),
-                             .size = s->team ? s->team : 1,
-                             .n_dims = s->n_dims};
-    memcpy(to->dims, s->dims, sizeof to->dims);
+                             .size = s->team ? s->team : 1};
+}
+
+/* Of the shape that took longest. */
+static void set_dims(struct axp__team *to, const axp_view *v, const axp_op *op)
+{
+    size_t n;
+    const struct axp__view_shape *of = axp__view_shapes_of(v, op, &n);
+    if (!of || !n) return;
+    to->n_dims = of->shape.n_dims;
+    memcpy(to->dims, of->shape.dims, sizeof to->dims);
 }
 
 static bool set_teams(const struct walk *w, struct axp__team *teams)
@@ -142,6 +143,7 @@ static bool set_teams(const struct walk *w, struct axp__team *teams)
             n ? bsearch(&key, names, n, sizeof key, by_pointer) : NULL;
         struct sums none = {0};
         set_team(&teams[i], at ? &w->of[at->id] : &none);
+        set_dims(&teams[i], w->v, &w->v->ops[i]);
     }
     free(names);
     return true;

@@ -311,6 +311,7 @@ void axp__html_put_time(struct axp__html_job *job, const char *name, axp_ns t);
 axp_status axp__html_rows(struct axp__html_job *job);
 void axp__html_meta_put(struct axp__html_job *job);
 void axp__html_machine_put(struct axp__html_job *job);
+void axp__html_shapes_put(struct axp__html_job *job);
 void axp__html_index_put(struct axp__html_job *job);
 void axp__html_flows_write(struct axp__html_job *job);
 void axp__html_wakers_write(struct axp__html_job *job);

@@ -408,9 +408,19 @@ static void put_queues(struct axp__html_job *job)
 void axp__html_meta_put(struct axp__html_job *job)
 {
     static void (*const sections[])(struct axp__html_job *) = {
-        put_run,     put_findings, put_warnings,         put_ops,
-        put_tree,    put_steps,    axp__html_memory_put, axp__html_heap_put,
-        put_threads, put_waits,    put_queues,           axp__html_machine_put};
+        put_run,
+        put_findings,
+        put_warnings,
+        put_ops,
+        axp__html_shapes_put,
+        put_tree,
+        put_steps,
+        axp__html_memory_put,
+        axp__html_heap_put,
+        put_threads,
+        put_waits,
+        put_queues,
+        axp__html_machine_put};
     struct axp__json *j = &job->json;
     axp__out_text(job->o, "<script type=\"application/json\" id=\"axp-meta\">");
     axp__json_begin(j, '{');

@@ -255,9 +255,9 @@ static void end_rows(struct axp__builder *b)
         uint32_t main = b->mains[g->rows[i].is.process];
         uint32_t last = axp__graph_last(g, i);
         if (last == AXP__NONE || main == AXP__NONE) continue;
-        g->rows[i].is_end =
-            i == main ||
-            g->nodes[last].time_ns > g->nodes[axp__graph_last(g, main)].time_ns;
+        uint32_t end = axp__graph_last(g, main); /* it may have done nothing */
+        g->rows[i].is_end = i == main || end == AXP__NONE ||
+                            g->nodes[last].time_ns > g->nodes[end].time_ns;
     }
 }
 

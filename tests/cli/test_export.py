@@ -49,7 +49,7 @@ def test_exports(c, folder):
     formats = shown_formats(c, folder, "export")
     by_library = {p.name[5:] for p in folder.glob("file.*")} - {"axp", "facts"}
     equal(set(formats), by_library, "names")
-    equal(len(formats), 14, "formats")
+    equal(len(formats), 15, "formats")
     for form in formats:
         for stem, files in (("file", [folder / "file.axp"]),
                             ("ranks", members(folder))):

@@ -301,7 +301,7 @@ def test_list(c, folder):
     result = run([c.axprof, "run", "--list", "--without", "pthread"], folder,
                  env=environment())
     states = dict(l.split()[:2] for l in result.out.decode().splitlines())
-    equal(states, {"blas": "on", "exec": "on", "functions": "on", "itt": "on",
+    equal(states, {"blas": "on", "dnnl": "on", "exec": "on", "functions": "on", "itt": "on",
                    "memory": "on", "nvtx": "on", "openmp": "on",
                    "pthread": "off", "timer": "off"}, "list")
     for name, adapters, words in (("bare", (), b"(not installed)"),

@@ -2,7 +2,7 @@
 """BLAS in programs that nobody changed, under axprof run: every call is there
 with its shape and work, and results are the same to the last bit. C programs
 linked with OpenBLAS and with the reference BLAS, a plug-in, a static library;
-numpy, and PyTorch where it is installed.
+numpy, and PyTorch where it is installed, with its oneDNN.
 
   test_run_blas.py AXPROF PROGRAMS [test ...]
 """
@@ -94,7 +94,8 @@ def test_without(c, folder):
 
 def test_static(c, folder):
     if c.has("blas_user_static"):
-        report, said = both(c, folder, [c.programs / "blas_user_static", "9"])
+        report, said = both(c, folder, [c.programs / "blas_user_static", "9"],
+                            "--sample", "off")
         equal(set(USER) & set(work_of(report)), set(), "operations")
         equal([line for line in said.splitlines() if "BLAS" in line],
               ["axprof run: no call of BLAS was seen: it is linked statically "
@@ -173,7 +174,44 @@ def test_torch(c, folder):
     equal(got["dgemm"], (7, 7 * 2 * 12 ** 3, 7 * 8 * 3 * 144), "dgemm")
 
 
+DNNL = """
+import torch
+torch.manual_seed(1)
+layer = torch.nn.Conv2d(3, 8, 3, padding=1)
+x = torch.rand(2, 3, 32, 32, requires_grad=True)
+for i in range(4):
+    y = layer(x)
+    y.sum().backward()
+a, b = torch.rand(5, 20, 30), torch.rand(5, 30, 40)
+for i in range(3): c = torch.bmm(a, b)
+print(y.sum().item(), x.grad.sum().item(), c.sum().item())
+"""
+
+
+def test_dnnl(c, folder):
+    """PyTorch's convolutions and batched products go to oneDNN."""
+    if subprocess.run([PYTHON, "-c", "import torch; assert "
+                       "torch.backends.mkldnn.is_available()"],
+                      capture_output=True).returncode:
+        print("        (no PyTorch with oneDNN here)")
+        return
+    (folder / "p.py").write_text(DNNL)
+    report, _ = both(c, folder, [PYTHON, folder / "p.py"], "--sample", "off",
+                     "--without", "memory")
+    got = {}  # implementations differ from machine to machine
+    for op in report["ops"]:
+        kind = op["name"].split(" [")[0]
+        calls, flops = got.get(kind, (0, 0))
+        got[kind] = (calls + op["calls"], flops + (op["flops"] or 0))
+    products, outputs = 2 * 2 * 8 * 32 * 32 * 3 * 3 * 3, 2 * 8 * 32 * 32
+    equal(got["convolution"], (4, 4 * (products + outputs)), "forward")
+    equal(got["convolution.backward_data"], (4, 4 * products), "data")
+    equal(got["convolution.backward_weights"],
+          (4, 4 * (products + outputs)), "weights")
+    equal(got["matmul"], (3, 3 * 2 * 5 * 20 * 40 * 30), "matmul")
+
+
 if __name__ == "__main__":
     run_support.main([test_linked, test_plugin, test_without, test_static,
-                      test_absent, test_numpy, test_torch],
+                      test_absent, test_numpy, test_torch, test_dnnl],
                      Context(*sys.argv[1:3]))

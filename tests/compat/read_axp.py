@@ -289,12 +289,14 @@ def read_samples(b, body):
     return samples
 
 
-def read_names(b, body, names):
+def read_names(b, body, names, operations):
     r, i = Bytes(body), b.seq
     while r.more():
-        r.varint(), r.varint()
+        flags, _ = r.varint(), r.varint()
         n, file_n = r.varint(), r.varint()
         names[i] = r.take(n).decode("utf-8", "replace")
+        if flags >> 8 & 255 == 11:  # an operation with one shape
+            operations[i] = int(names[i].split(":")[0], 16)
         r.take(max(file_n - 1, 0))
         i += 1
 
@@ -305,6 +307,7 @@ def main():
     assert struct.unpack("<I", data[8:12])[0] == 1, "another version"
     assert crc32c(data[:124]) == struct.unpack("<I", data[124:128])[0]
     kinds, names, scopes = collections.Counter(), {}, collections.Counter()
+    operations = {}
     timeline, state, found = {}, {}, []
     stacks, references, n_samples = {}, collections.Counter(), 0
     for b, body in blocks(data):
@@ -313,7 +316,7 @@ def main():
         if kind != "index":
             found.append((b.kind, b.at))
         if kind == "names":
-            read_names(b, body, names)
+            read_names(b, body, names, operations)
         elif kind == "stacks":
             read_stacks(b, body, stacks)
         elif kind == "samples":
@@ -333,6 +336,8 @@ def main():
         assert n == b.events, "a block has other events than it says"
         events += n
     assert set(references) <= set(stacks), "a stack is missing"
+    for name in set(scopes) & set(operations):
+        scopes[operations[name]] += scopes.pop(name)
     for kind in sorted(kinds):
         print(f"{kind} {kinds[kind]}")
     print(f"timeline.events {events}")

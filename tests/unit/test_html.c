@@ -280,6 +280,34 @@ static void test_memory_keeps_its_peaks(void **state)
     axp_profiler_destroy(p);
 }
 
+static void test_shapes_are_in_meta(void **state)
+{
+    (void)state;
+    axp_profiler *p = ts_profiler();
+    axp_track *t = axp_track_create(p, "queue");
+    axp_work work = axp_work_gemm(2, 3, 5, AXP_F32), none = {.dims = {7}};
+    axp_track_span(t, "product", 0, 100, &work);
+    axp_track_span(t, "product", 100, 300, &work);
+    axp_track_span(t, "product", 300, 310, &none);
+    axp_view *v = ts_snapshot(p);
+    struct page page = make_page(v, 0);
+    size_t len;
+    const char *json = script(&page, "axp-meta", &len);
+    static const char shapes[] =
+        "\"shapes\":[[0,[2,3,5],1,2,300,120,248,300,300],"
+        "[0,[7],1,1,10,null,null,null,null]]";
+    char *plain = malloc(len + 1), *to = plain; /* without its spaces */
+    assert_true(json && plain);
+    for (size_t i = 0; i < len; i++)
+        if (!strchr(" \n", json[i])) *to++ = json[i];
+    *to = 0;
+    assert_non_null(strstr(plain, shapes));
+    free(plain);
+    free(page.text);
+    axp_view_destroy(v);
+    axp_profiler_destroy(p);
+}
+
 static void test_a_full_disk_is_an_error(void **state)
 {
     (void)state;
@@ -304,6 +332,7 @@ int main(void)
         cmocka_unit_test(test_the_template_is_whole),
         cmocka_unit_test(test_an_empty_run_has_a_page),
         cmocka_unit_test(test_memory_keeps_its_peaks),
+        cmocka_unit_test(test_shapes_are_in_meta),
         cmocka_unit_test(test_a_full_disk_is_an_error),
     };
     return TS_RUN(tests);
