@@ -125,8 +125,8 @@ static void group(struct axp__analysis *a)
         struct axp__draft *last = kept ? &a->drafts[kept - 1] : NULL;
         if (d->op && last && last->op == d->op)
             add_evidence(a, last, d);
-        else
-            a->drafts[kept++] = *d;
+        else if (kept++ != i) /* a copy onto itself is not defined */
+            a->drafts[kept - 1] = *d;
     }
     a->n_drafts = kept;
 }

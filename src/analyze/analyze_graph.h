@@ -12,8 +12,8 @@ const axp_graph *axp__analysis_graph(struct axp__analysis *a);
 const axp_op *axp__graph_view_op(const axp_graph *g, uint32_t op);
 /* What may be said of a row: its thread's name, or "thread 123". */
 const char *axp__graph_row_text(const axp_graph *g, uint32_t row, char buf[32]);
-/* How much of each operation led to these meetings, by rows other than `but`, or
- * by that one alone; AXP__NONE: by all. ns has one an operation, 0 at first. */
+/* Adds how much of each operation led to these meetings, in one row; AXP__NONE:
+ * in all. ns has one an operation. */
 struct axp__meets;
 void axp__graph_led(const axp_graph *g, const struct axp__meets *m,
                     const bool *which, uint32_t row, double *ns);

@@ -46,11 +46,10 @@ static void look_at(struct axp__analysis *a, const axp_op *op)
     double rest = fmax(0, wall - (double)own);
     double fraction = (double)own > rest ? rest / (double)own : 1;
     axp_ns gain = axp__whole((double)own * fraction);
-    if (!own) return;
+    double least = wall * a->threshold[AXP__T_input_bound_wall_percent] / 100;
+    if (!own || (double)op->self_ns < least) return; /* no replay for it */
     if (!axp__graph_gain(a->v, op, 1 - fraction, &gain)) a->has_failed = true;
-    if (100 * (double)gain >=
-        wall * a->threshold[AXP__T_input_bound_wall_percent])
-        add(a, op, fraction, gain);
+    if ((double)gain >= least) add(a, op, fraction, gain);
 }
 
 void axp__rule_input_bound(struct axp__analysis *a)
