@@ -6,7 +6,7 @@ JOBS   ?= $(shell nproc)
 PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := release
-.PHONY: release dev test check-all attack bench bench-run bench-memory bench-overhead bench-machine demo install uninstall format tidy clean help
+.PHONY: release dev test check-all attack bench bench-run bench-memory bench-overhead bench-machine diagnosis demo install uninstall format tidy clean help
 
 release: ## build the library and the tools, optimized (what `make` does)
 	@tools/install_deps build
@@ -44,6 +44,10 @@ bench-overhead: release ## compare what recording is stated to take with what it
 
 bench-machine: release ## compare measured peaks with other ways to know them
 	@build/release/bench/axp_bench_machine
+
+diagnosis: dev ## plant faults in a trainer: what is found, and what fixing each gains
+	@python3 tests/diagnosis/diagnosis.py build/dev/cli/axprof \
+		build/dev/tests/diagnosis/diagnosis_trainer
 
 demo: release ## train a small GPT, show where its time goes, write profile.html
 	@rm -rf build/demo

@@ -451,7 +451,12 @@ typedef enum axp_finding_type AXP__INT {
     AXP_MEMORY_LEAK,
     AXP_LOW_THROUGHPUT,
     AXP_MEMORY_BOUND,
-    AXP_LOAD_IMBALANCE
+    AXP_LOAD_IMBALANCE,
+    AXP_LOCK_CONTENTION,
+    AXP_SERIAL_PHASE,
+    AXP_INPUT_BOUND,
+    AXP_MEMORY_GROWTH,
+    AXP_ALLOCATION_CHURN
 } axp_finding_type;
 typedef enum axp_severity AXP__INT {
     AXP_LOW,

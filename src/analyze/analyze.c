@@ -64,6 +64,27 @@ void axp__draft_say(struct axp__analysis *a, struct axp__draft *d,
     d->description = longer;
 }
 
+void axp__draft_advise(struct axp__analysis *a, struct axp__draft *d,
+                       const char *format, ...)
+{
+    char text[400];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    free(d->advice);
+    d->suggestion = d->advice = strdup(text);
+    if (!d->advice) a->has_failed = true;
+}
+
+const char *axp__spoken(const char *name, const char *otherwise)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
+                                "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 _.:-/";
+    size_t len = name ? strspn(name, plain) : 0;
+    return len && !name[len] && len <= 60 ? name : otherwise;
+}
+
 axp_severity axp__band(double value, const double steps[3])
 {
     int band = AXP_LOW;
@@ -91,6 +112,7 @@ static void add_evidence(struct axp__analysis *a, struct axp__draft *to,
         axp__draft_metric(to, from->metrics[i].key, from->metrics[i].value);
     if (from->description) axp__draft_say(a, to, "%s", from->description);
     free(from->description);
+    free(from->advice);
 }
 
 static void group(struct axp__analysis *a)
@@ -103,8 +125,8 @@ static void group(struct axp__analysis *a)
         struct axp__draft *last = kept ? &a->drafts[kept - 1] : NULL;
         if (d->op && last && last->op == d->op)
             add_evidence(a, last, d);
-        else
-            a->drafts[kept++] = *d;
+        else if (kept++ != i) /* a copy onto itself is not defined */
+            a->drafts[kept - 1] = *d;
     }
     a->n_drafts = kept;
 }
@@ -118,7 +140,7 @@ static void share(struct axp__analysis *a)
     double part[AXP__WALL_SLICES], wanted[AXP__WALL_SLICES] = {0};
     double slice = (double)a->v->duration_ns / AXP__WALL_SLICES;
     for (size_t i = 0; i < a->n_drafts; i++) {
-        if (!a->drafts[i].op) continue;
+        if (!a->drafts[i].op || a->drafts[i].has_saving) continue;
         axp__wall_spread(a->wall, a->drafts[i].op, part);
         for (int k = 0; k < AXP__WALL_SLICES; k++)
             wanted[k] += part[k] * a->drafts[i].fraction;
@@ -126,7 +148,7 @@ static void share(struct axp__analysis *a)
     for (size_t i = 0; i < a->n_drafts; i++) {
         struct axp__draft *d = &a->drafts[i];
         double sum = 0;
-        if (!d->op) continue;
+        if (!d->op || d->has_saving) continue;
         axp__wall_spread(a->wall, d->op, part);
         for (int k = 0; k < AXP__WALL_SLICES; k++)
             sum += part[k] / (wanted[k] > 1 ? wanted[k] : 1);
@@ -145,7 +167,7 @@ static void replay(struct axp__analysis *a)
     unsigned n = 0;
     for (size_t i = 0; i < a->n_drafts && n < MOST_REPLAYS; i++) {
         struct axp__draft *d = &a->drafts[i];
-        if (!d->op || !d->saving_ns) continue;
+        if (!d->op || d->has_saving || !d->saving_ns) continue;
         n++;
         if (!axp__graph_gain(a->v, d->op, 1 - d->fraction, &d->saving_ns))
             a->has_failed = true;
@@ -156,7 +178,7 @@ static axp_severity severity_of(const struct axp__draft *d, double saving_share)
 {
     static const double steps[3] = {0.05, 0.15, 0.35};
     axp_severity by_saving = axp__band(saving_share, steps);
-    if (!d->op) return d->band;
+    if (!d->op && !d->has_saving) return d->band;
     if (!d->is_bound) return by_saving;
     return d->is_capped && by_saving < d->band ? by_saving : d->band;
 }
@@ -261,13 +283,16 @@ static unsigned inputs_of(const axp_view *v)
     for (size_t i = 0; i < v->n_ops && !(inputs & AXP__IN_WORK); i++)
         if (v->ops[i].n_flops_calls) inputs |= AXP__IN_WORK;
     if (count_allocs(v)) inputs |= AXP__IN_MEMORY;
+    if (v->n_threads > 1 && v->capture->has_timeline) inputs |= AXP__IN_WAITS;
+    if (axp_view_steps(v).count) inputs |= AXP__IN_STEPS;
+    if (v->heap.is_seen) inputs |= AXP__IN_HEAP;
     return inputs;
 }
 
 static void run_rules(struct axp__analysis *a)
 {
     unsigned inputs = inputs_of(a->v);
-    uint64_t n = count_allocs(a->v) + a->v->n_sampled;
+    uint64_t n = count_allocs(a->v) + a->v->n_sampled + a->v->n_events;
     for (size_t i = 0; i < a->v->n_ops; i++)
         n += a->v->ops[i].calls;
 #define RULE(type, id, name, needs, least)                                     \
@@ -307,8 +332,10 @@ axp_status axp__analyze(const axp_view *v, const axp_thresholds *thresholds,
         replay(&a);
     }
     if (a.wall && a.roofs && !a.has_failed) f = make_findings(&a);
-    for (size_t i = 0; i < a.n_drafts; i++)
+    for (size_t i = 0; i < a.n_drafts; i++) {
         free(a.drafts[i].description);
+        free(a.drafts[i].advice);
+    }
     free(a.drafts);
     axp__wall_destroy(a.wall);
     free(a.roofs);
@@ -342,6 +369,7 @@ void axp_findings_destroy(axp_findings *f)
         free((char *)f->drafts[i].file);
         free((char *)f->drafts[i].device);
         free(f->drafts[i].description);
+        free(f->drafts[i].advice);
     }
     for (size_t i = 0; i < f->n_ignored; i++)
         free(f->ignored[i]);

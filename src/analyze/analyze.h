@@ -26,7 +26,14 @@
 
 #define AXP__MAX_METRICS 8
 
-enum axp__input { AXP__IN_OPS = 1, AXP__IN_WORK = 2, AXP__IN_MEMORY = 4 };
+enum axp__input {
+    AXP__IN_OPS = 1,
+    AXP__IN_WORK = 2,
+    AXP__IN_MEMORY = 4,
+    AXP__IN_WAITS = 8,
+    AXP__IN_STEPS = 16,
+    AXP__IN_HEAP = 32
+};
 
 /* Of a program that was sampled less often no function is judged: the default of
  * slow_operation.samples. */
@@ -59,13 +66,14 @@ struct axp__draft {
     const char *device; /* NULL: the host */
     const char *file;   /* of what it is about; NULL: not known */
     int line;
-    const char *suggestion; /* static */
-    char *description;      /* malloc */
-    const axp_op *op;       /* whose time it is about; NULL: no time */
-    int specificity;        /* of drafts about one op the highest speaks */
-    double fraction;        /* of the op's own time that would be regained */
+    const char *suggestion;     /* static, or `advice` */
+    char *description, *advice; /* malloc; NULL */
+    const axp_op *op;           /* whose time it is about; NULL: no time */
+    int specificity;            /* of drafts about one op the highest speaks */
+    double fraction; /* of the op's own time that would be regained */
     bool is_bound;
     double confidence;
+    bool has_saving; /* the rule knows it: op and fraction do not say it */
     axp_ns saving_ns;
     axp_metric metrics[AXP__MAX_METRICS];
     size_t n_metrics;
@@ -104,6 +112,12 @@ void axp__draft_metric(struct axp__draft *d, const char *key, double value);
 /* Adds a sentence; names do not belong into it, the finding has one. */
 __attribute__((format(printf, 3, 4))) void axp__draft_say(
     struct axp__analysis *a, struct axp__draft *d, const char *format, ...);
+/* Sets what to do, about this case; the same holds for names, see axp__spoken. */
+__attribute__((format(printf, 3, 4))) void axp__draft_advise(
+    struct axp__analysis *a, struct axp__draft *d, const char *format, ...);
+/* A name that may stand in a sentence, or else what is given for it: letters,
+ * digits and a few signs, and not long. */
+const char *axp__spoken(const char *name, const char *otherwise);
 bool axp__is_ignored(const struct axp__analysis *a, enum axp__rule_id rule,
                      const char *name);
 /* The highest band that value reaches: steps are those of Medium, High and

@@ -16,24 +16,6 @@ static const char *last_part(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* Files whose functions allocate for others. */
-static bool is_library(const char *module)
-{
-    static const char *const names[] = {"libc.so", "libstdc++.so", "ld-linux",
-                                        "libaxprof_"};
-    const char *file = module ? last_part(module) : "";
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (!strncmp(file, names[i], strlen(names[i]))) return true;
-    return false;
-}
-
-const axp_frame *axp__heap_frame(const axp_frame *frames, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (!is_library(frames[i].module)) return &frames[i];
-    return frames; /* all of them are */
-}
-
 const char *axp__heap_where(const axp_view *v, uint32_t stack, char *buf,
                             size_t size)
 {

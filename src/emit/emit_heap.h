@@ -28,8 +28,6 @@ void axp__heap_groups_free(struct axp__heap_group *groups, size_t n);
 
 /* What a place is called; malloc, NULL: no memory. */
 char *axp__heap_text(const axp_view *v, const axp_heap_place *p);
-/* The frame that a stack of n is called by, innermost first; n is not 0. */
-const axp_frame *axp__heap_frame(const axp_frame *frames, size_t n);
 /* The memory that the run's processes had together, as seen from outside; NULL:
  * nobody looked. */
 const struct axp__view_counter *axp__heap_resident(const axp_view *v);

@@ -80,6 +80,13 @@ struct axp__episode {
     bool is_left; /* somebody has gone on */
 };
 
+/* A wait for a lock: which one, who had it, and in which operation. */
+struct axp__lock_wait {
+    uint64_t lock;
+    uint32_t node;
+    uint32_t by, op; /* a row; AXP__NONE: not known */
+};
+
 /* Steps that a row marks: the end of the first and of the last. */
 struct axp__step_marks {
     uint64_t n;
@@ -106,6 +113,8 @@ struct axp_graph {
     size_t n_parts, cap_parts;
     struct axp__episode *episodes;
     size_t n_episodes, cap_episodes;
+    struct axp__lock_wait *lock_waits; /* in the order of nodes */
+    size_t n_lock_waits, cap_lock_waits;
     struct axp__graph_row *rows; /* of the stream */
     size_t n_rows;
     axp_ns begin_ns, end_ns;
@@ -145,6 +154,7 @@ bool axp__graph_depend_at(axp_graph *g, uint32_t node, uint32_t row,
 /* … or the last arrival of an episode. */
 void axp__graph_attend(axp_graph *g, uint32_t node, uint32_t episode);
 uint32_t axp__graph_add_episode(axp_graph *g);
+void axp__graph_add_lock_wait(axp_graph *g, struct axp__lock_wait wait);
 
 static inline uint32_t axp__graph_last(const axp_graph *g, uint32_t row)
 {

@@ -354,5 +354,6 @@ void axp__graph_destroy(axp_graph *g)
     free(g->nodes);
     free(g->parts);
     free(g->episodes);
+    free(g->lock_waits);
     free(g);
 }

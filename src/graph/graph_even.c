@@ -9,65 +9,38 @@
  */
 #include <stdlib.h>
 
+#include "graph/graph_meet.h"
 #include "graph/graph_replay.h"
 
-struct evener {
-    struct axp__replayed *r;
-    double *worked; /* of each row, since its last meeting */
-    double *sum;    /* of each episode */
-    double *own;    /* of each node that arrives */
-};
-
-static void add_up(struct evener *e)
+/* Of each row the factor of the meeting that it comes to next. */
+static void scale(struct axp__replayed *r, const struct axp__meets *m,
+                  const bool *which, double *factor)
 {
-    const axp_graph *g = e->r->g;
-    for (uint32_t i = 0; i < g->n_nodes; i++) {
-        const struct axp__graph_node *n = &g->nodes[i];
-        if (n->stretch == AXP__STRETCH_WORK)
-            e->worked[n->row] += (double)axp__replay_length(e->r, i);
-        if (n->source_kind != AXP__SOURCE_ARRIVES) continue;
-        e->own[i] = e->worked[n->row];
-        e->sum[n->source] += e->worked[n->row];
-        e->worked[n->row] = 0;
-    }
-}
-
-/* From the end on: what each row comes to next. */
-static void scale(struct evener *e, float *even)
-{
-    const axp_graph *g = e->r->g;
-    for (size_t i = 0; i < g->n_rows; i++)
-        e->worked[i] = 1;
+    const axp_graph *g = r->g;
     for (uint32_t i = (uint32_t)g->n_nodes; i--;) {
         const struct axp__graph_node *n = &g->nodes[i];
         if (n->source_kind == AXP__SOURCE_ARRIVES) {
-            double n_arrived = (double)g->episodes[n->source].n_arrived;
-            double mean = n_arrived > 0 ? e->sum[n->source] / n_arrived : 0;
-            e->worked[n->row] = e->own[i] > 0 ? mean / e->own[i] : 1;
+            const struct axp__meet *meet = &m->at[n->source];
+            double mean = meet->sum_ns / (double)meet->n;
+            bool is_meant = !which || which[n->source];
+            factor[n->row] = is_meant && m->own[i] > 0 ? mean / m->own[i] : 1;
         }
-        even[i] = (float)e->worked[n->row];
+        r->even[i] = m->leads_to[i] == AXP__NONE ? 1 : (float)factor[n->row];
     }
 }
 
-bool axp__replay_even(struct axp__replayed *r)
+bool axp__replay_even(struct axp__replayed *r, const bool *which)
 {
     const axp_graph *g = r->g;
-    struct evener e = {.r = r,
-                       .worked = calloc(g->n_rows + 1, sizeof(double)),
-                       .sum = calloc(g->n_episodes + 1, sizeof(double)),
-                       .own = calloc(g->n_nodes + 1, sizeof(double))};
-    float *even = malloc((g->n_nodes + 1) * sizeof *even);
-    bool ok = e.worked && e.sum && e.own && even;
+    struct axp__meets m;
+    double *factor = malloc((g->n_rows + 1) * sizeof *factor);
+    r->even = malloc((g->n_nodes + 1) * sizeof *r->even);
+    bool ok = axp__meets_init(&m, g) && factor && r->even;
     if (ok) {
-        add_up(&e);
-        scale(&e, even);
-        r->even = even;
+        scale(r, &m, which, factor);
         r->is_changed = true;
-    } else {
-        free(even);
     }
-    free(e.worked);
-    free(e.sum);
-    free(e.own);
+    axp__meets_fini(&m);
+    free(factor);
     return ok;
 }

@@ -2,7 +2,7 @@
 /* What a run would gain if an operation took less: for findings. */
 #ifndef AXP_GRAPH_GAIN_H
 #define AXP_GRAPH_GAIN_H
-#include "axprof/axprof_read.h"
+#include "axprof/axprof_whatif.h"
 
 /* The wall time regained if the operation's own time were `scale` times as long,
  * by replay into *gain, which is left alone where that is not known: one thread,
@@ -10,5 +10,15 @@
  * memory. */
 bool axp__graph_gain(const axp_view *v, const axp_op *op, double scale,
                      axp_ns *gain);
+
+/* The view's graph, where it knows enough to say what a change would gain; NULL:
+ * it does not. False: no memory. */
+bool axp__graph_trusted(const axp_view *v, const axp_graph **out);
+/* The wall time regained if nobody had to wait for these nodes' sake; if those
+ * who meet in these episodes had done equally much. False: no memory. */
+bool axp__graph_gain_free(const axp_graph *g, const uint32_t *waits, size_t n,
+                          axp_ns *gain);
+bool axp__graph_gain_even(const axp_graph *g, const bool *episodes,
+                          axp_ns *gain);
 
 #endif

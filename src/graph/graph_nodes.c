@@ -133,3 +133,15 @@ uint32_t axp__graph_add_episode(axp_graph *g)
     g->episodes[g->n_episodes] = (struct axp__episode){0};
     return (uint32_t)g->n_episodes++;
 }
+
+void axp__graph_add_lock_wait(axp_graph *g, struct axp__lock_wait wait)
+{
+    void *at = g->lock_waits;
+    bool ok = axp__array_grow(&at, &g->cap_lock_waits, g->n_lock_waits + 1,
+                              sizeof *g->lock_waits);
+    g->lock_waits = at;
+    if (ok)
+        g->lock_waits[g->n_lock_waits++] = wait;
+    else
+        g->has_failed = true;
+}

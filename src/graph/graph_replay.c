@@ -21,6 +21,7 @@ void axp__replay_fini(struct axp__replayed *r)
 {
     free(r->scale);
     free(r->even);
+    free(r->is_free);
     free(r->at);
     free(r->episodes);
     *r = (struct axp__replayed){.last = AXP__NONE};
@@ -31,6 +32,14 @@ static axp_ns plus(axp_ns a, axp_ns b)
 {
     const axp_ns most = UINT64_MAX / 4;
     return a < most && b < most - a ? a + b : most;
+}
+
+bool axp__replay_skip(struct axp__replayed *r, const uint32_t *waits, size_t n)
+{
+    if (!r->is_free) r->is_free = calloc(r->g->n_nodes + 1, sizeof *r->is_free);
+    for (size_t i = 0; r->is_free && i < n; i++)
+        r->is_free[waits[i]] = r->is_changed = true;
+    return r->is_free;
 }
 
 /* ---- stretches -------------------------------------------------------------------- */
@@ -119,6 +128,7 @@ static axp_ns time_of(const struct axp__replayed *r, uint32_t node)
     case AXP__STRETCH_WORK:
         return later(plus(begin, axp__replay_length(r, node)), source);
     case AXP__STRETCH_WAIT:
+        if (r->is_free && r->is_free[node]) return begin;
         if (!has_source) return plus(begin, recorded(r->g, node));
         if (!n->is_late) return later(begin, plus(source, n->lag_ns));
         break;

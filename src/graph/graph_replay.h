@@ -26,6 +26,7 @@ struct axp__replayed {
     const axp_graph *g;
     double *scale; /* of each op */
     float *even;   /* of each node's stretch; NULL: as it was */
+    bool *is_free; /* of each node: a wait that is left out; NULL: none is */
     axp_ns *at;    /* of each node */
     struct axp__replay_episode *episodes;
     axp_ns end_ns; /* of the run … */
@@ -37,8 +38,11 @@ struct axp__replayed {
 bool axp__replay_init(struct axp__replayed *r, const axp_graph *g);
 void axp__replay_fini(struct axp__replayed *r);
 /* From then on all who meet at a barrier, or are joined together, have done
- * equally much since they met before. False: no memory. */
-bool axp__replay_even(struct axp__replayed *r);
+ * equally much since they met before; which: in these episodes, NULL: in all.
+ * False: no memory. */
+bool axp__replay_even(struct axp__replayed *r, const bool *which);
+/* These waits take no time, whoever ends them. False: no memory. */
+bool axp__replay_skip(struct axp__replayed *r, const uint32_t *waits, size_t n);
 void axp__replay_run(struct axp__replayed *r);
 
 /* How long a node's stretch of work takes now. */

@@ -141,6 +141,38 @@ static bool find_source(struct axp__builder *b, const struct axp__record *r,
            axp__graph_depend_at(b->g, node, row, r->end_ns);
 }
 
+/* What most of the time before a node went to, which gave what was waited for
+ * so long; parts are in the order in which they came. */
+static uint32_t held_for(const axp_graph *g, uint32_t node, axp_ns waited)
+{
+    const struct axp__graph_node *n = &g->nodes[node];
+    uint32_t op = AXP__NONE;
+    axp_ns most = 0;
+    for (uint32_t i = n->n_parts; i-- && waited;) {
+        uint64_t part = g->parts[n->parts + i];
+        axp_ns ns = axp__part_ns(part);
+        if (ns > waited) ns = waited;
+        waited -= ns;
+        if (ns <= most || axp__part_op(part) == AXP__OP_NO_CPU) continue;
+        most = ns;
+        op = axp__part_op(part);
+    }
+    return op;
+}
+
+static void note_lock(axp_graph *g, const struct axp__record *r, uint32_t node)
+{
+    const struct axp__graph_node *n = &g->nodes[node];
+    struct axp__lock_wait wait = {r->id, node, AXP__NONE, AXP__NONE};
+    if (given_as(axp__record_sync(r)) != AXP_SYNC_LOCK) return;
+    if (n->source_kind == AXP__SOURCE_NODE) {
+        wait.by = g->nodes[n->source].row;
+        if (!n->after_ns && r->end_ns > r->begin_ns)
+            wait.op = held_for(g, n->source, r->end_ns - r->begin_ns);
+    }
+    axp__graph_add_lock_wait(g, wait);
+}
+
 static void on_waited(struct axp__builder *b, const struct axp__record *r)
 {
     axp_graph *g = b->g;
@@ -149,7 +181,9 @@ static void on_waited(struct axp__builder *b, const struct axp__record *r)
     uint32_t node = end_wait(b, r->row, r->time_ns);
     if (node == AXP__NONE) return;
     own->wait_op = axp__graph_op(&g->ops, r->name, AXP_CAT_SYNC);
-    if (find_source(b, r, node))
+    bool is_known = find_source(b, r, node);
+    note_lock(g, r, node);
+    if (is_known)
         name_wait(g, r->row);
     else
         guess(g, r->row, node);

@@ -104,7 +104,7 @@ static axp_status change(struct axp__replayed *r, const axp_whatif_options *o)
         status = scale_op(r, o->scale[i]);
     for (size_t i = 0; !status && i < o->n_scale_category; i++)
         status = scale_category(r, o->scale_category[i]);
-    if (!status && o->even_threads && !axp__replay_even(r))
+    if (!status && o->even_threads && !axp__replay_even(r, NULL))
         status = axp__fail(AXP_E_NO_MEMORY, "no memory for a replay");
     return status;
 }

@@ -226,6 +226,10 @@ bool axp__view_make_warnings(axp_view *v);
 /* Once they are added up: whether there are enough. */
 bool axp__view_warn_of_samples(axp_view *v);
 
+/* The frame that a stack of n is called by, innermost first: not one of the C or
+ * C++ library, if there is another; n is not 0. */
+const axp_frame *axp__heap_frame(const axp_frame *frames, size_t n);
+
 /* A percentile of counted values: pairs sorted by value. */
 struct axp__weighted {
     uint64_t value, count;

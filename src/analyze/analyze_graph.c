@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Graphs for rules; see analyze_graph.h. */
+#include "analyze/analyze_graph.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "graph/graph_gain.h"
+#include "graph/graph_meet.h"
+
+const axp_graph *axp__analysis_graph(struct axp__analysis *a)
+{
+    const axp_graph *g = NULL;
+    if (!axp__graph_trusted(a->v, &g)) a->has_failed = true;
+    return g;
+}
+
+const axp_op *axp__graph_view_op(const axp_graph *g, uint32_t op)
+{
+    if (op < AXP__N_NO_OPS || op >= g->ops.n) return NULL;
+    const struct axp__graph_op *is = &g->ops.at[op];
+    const axp_op *all = is->is_function ? g->v->functions : g->v->ops;
+    size_t n = is->is_function ? g->v->n_functions : g->v->n_ops;
+    for (size_t i = 0; i < n; i++)
+        if (!all[i].device && !strcmp(all[i].name, is->text)) return &all[i];
+    return NULL;
+}
+
+const char *axp__graph_row_text(const axp_graph *g, uint32_t row, char buf[32])
+{
+    const struct axp__stream_row *is = &g->rows[row].is;
+    snprintf(buf, 32, "%llu", (unsigned long long)is->thread_id);
+    return axp__spoken(is->name, buf);
+}
+
+void axp__graph_led(const axp_graph *g, const struct axp__meets *m,
+                    const bool *which, uint32_t row, double *ns)
+{
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        const struct axp__graph_node *n = &g->nodes[i];
+        uint32_t to = m->leads_to[i];
+        if (to == AXP__NONE || !which[to] || n->stretch != AXP__STRETCH_WORK ||
+            (row != AXP__NONE && row != n->row))
+            continue;
+        for (uint32_t k = 0; k < n->n_parts; k++)
+            ns[axp__part_op(g->parts[n->parts + k])] +=
+                (double)axp__part_ns(g->parts[n->parts + k]);
+    }
+    ns[AXP__OP_NO_CPU] = 0;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* What rules that look at a graph share: its operations as the view's, its rows
+ * as people call them. */
+#ifndef AXP_ANALYZE_GRAPH_H
+#define AXP_ANALYZE_GRAPH_H
+#include "analyze/analyze.h"
+#include "graph/graph.h"
+
+/* The view's graph where it can be relied on; NULL: no rule about it speaks. */
+const axp_graph *axp__analysis_graph(struct axp__analysis *a);
+/* The view's operation or function of that number; NULL: it has none. */
+const axp_op *axp__graph_view_op(const axp_graph *g, uint32_t op);
+/* What may be said of a row: its thread's name, or "thread 123". */
+const char *axp__graph_row_text(const axp_graph *g, uint32_t row, char buf[32]);
+/* Adds how much of each operation led to these meetings, in one row; AXP__NONE:
+ * in all. ns has one an operation. */
+struct axp__meets;
+void axp__graph_led(const axp_graph *g, const struct axp__meets *m,
+                    const bool *which, uint32_t row, double *ns);
+
+#endif

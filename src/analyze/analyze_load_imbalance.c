@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* LoadImbalance: threads that meet have unequal work, and wait for the one that
+ * has most. docs/rules/load_imbalance.md
+ *
+ * It names the operation of which the slow thread does so much more than the
+ * others. What it costs is what a replay gains in which all who meet do equally
+ * much. Where one works and the others have nothing to do, SerialPhase speaks. */
+#include <stdlib.h>
+
+#include "analyze/analyze_graph.h"
+#include "base/base_number.h"
+#include "graph/graph_gain.h"
+#include "graph/graph_meet.h"
+
+#define EVEN 0.9 /* mean of the most: what is above needs no evening */
+
+struct uneven {
+    bool *which; /* episodes */
+    size_t n;
+    double most_ns, mean_ns;
+    double *late_ns; /* of each row: how much more than the mean it did */
+    double all_late_ns;
+    uint32_t row, op; /* who did, and what */
+    axp_ns gain_ns;
+};
+
+static void choose(struct uneven *u, const axp_graph *g,
+                   const struct axp__meets *m)
+{
+    u->row = AXP__NONE;
+    for (size_t i = 0; i < g->n_episodes; i++) {
+        const struct axp__meet *meet = &m->at[i];
+        double mean = meet->n ? meet->sum_ns / (double)meet->n : 0;
+        u->which[i] = meet->n > 1 && !axp__meet_is_alone(meet) &&
+                      mean < EVEN * meet->most_ns;
+        if (!u->which[i]) continue;
+        u->n++;
+        u->most_ns += meet->most_ns;
+        u->mean_ns += mean;
+        u->late_ns[meet->row] += meet->most_ns - mean;
+        u->all_late_ns += meet->most_ns - mean;
+        if (u->row == AXP__NONE || u->late_ns[meet->row] > u->late_ns[u->row])
+            u->row = meet->row;
+    }
+}
+
+/* Of which operation the slow row did most more than another on average. */
+static bool find_op(struct uneven *u, const axp_graph *g,
+                    const struct axp__meets *m)
+{
+    double *all = calloc(g->ops.n + 1, sizeof *all), most = 0;
+    double *own = calloc(g->ops.n + 1, sizeof *own), others = 0;
+    bool *is_there = calloc(g->n_rows + 1, sizeof *is_there);
+    bool ok = all && own && is_there;
+    u->op = AXP__NONE;
+    for (uint32_t i = 0; ok && i < g->n_nodes; i++)
+        if (m->leads_to[i] != AXP__NONE && u->which[m->leads_to[i]])
+            is_there[g->nodes[i].row] = true;
+    for (size_t i = 0; ok && i < g->n_rows; i++)
+        others += is_there[i] && i != u->row;
+    if (ok) {
+        axp__graph_led(g, m, u->which, AXP__NONE, all);
+        axp__graph_led(g, m, u->which, u->row, own);
+    }
+    for (uint32_t i = 0; ok && i < g->ops.n; i++) {
+        double more = own[i] - (others > 0 ? (all[i] - own[i]) / others : 0);
+        if (more <= most) continue;
+        most = more;
+        u->op = i;
+    }
+    free(all);
+    free(own);
+    free(is_there);
+    return ok;
+}
+
+static void describe(struct axp__analysis *a, struct axp__draft *d,
+                     const axp_graph *g, const struct uneven *u)
+{
+    char part[32], mean[32], most[32], who[32], saved[32];
+    double n = (double)u->n;
+    const char *thread = axp__graph_row_text(g, u->row, who);
+    axp_format_ns(mean, sizeof mean, axp__whole(u->mean_ns / n));
+    axp_format_ns(most, sizeof most, axp__whole(u->most_ns / n));
+    axp__fixed(part, sizeof part, 100 * u->late_ns[u->row] / u->all_late_ns, 0);
+    axp__draft_say(a, d,
+                   "in %zu meetings of threads the slowest worked %s and the "
+                   "mean %s; thread %s was behind, with %s %% of what was "
+                   "waited for, most of it here",
+                   u->n, most, mean, thread, part);
+    axp__draft_advise(
+        a, d,
+        "divide the work of %s by how long it takes, or let threads fetch it "
+        "in small pieces: thread %s does more than the others; divided evenly "
+        "the run would be %s shorter",
+        axp__spoken(d->name, "this"), thread,
+        axp_format_ns(saved, sizeof saved, u->gain_ns));
+    axp__draft_metric(d, "balance", u->mean_ns / u->most_ns);
+    axp__draft_metric(d, "thread_id", (double)g->rows[u->row].is.thread_id);
+}
+
+static void add(struct axp__analysis *a, const axp_graph *g,
+                const struct uneven *u)
+{
+    bool is_named = u->op >= AXP__N_NO_OPS && u->op < g->ops.n;
+    const char *name = is_named ? g->ops.at[u->op].text : "(no scope)";
+    struct axp__draft *d = axp__draft_add(a, AXP__RULE_load_imbalance, name);
+    if (!d) return;
+    d->op = axp__graph_view_op(g, u->op);
+    d->specificity = 5;
+    d->has_saving = true;
+    d->saving_ns = u->gain_ns;
+    d->confidence = 0.7;
+    describe(a, d, g, u);
+}
+
+static bool look_at(struct axp__analysis *a, const axp_graph *g,
+                    struct uneven *u, const struct axp__meets *m)
+{
+    const double *t = a->threshold;
+    double least = (double)a->v->duration_ns *
+                   t[AXP__T_load_imbalance_saving_percent] / 100;
+    choose(u, g, m);
+    if (!u->n || (double)u->n < t[AXP__T_load_imbalance_meetings] ||
+        100 * u->mean_ns >=
+            t[AXP__T_load_imbalance_balance_percent] * u->most_ns ||
+        u->all_late_ns < least)
+        return true;
+    if (!axp__graph_gain_even(g, u->which, &u->gain_ns)) return false;
+    if ((double)u->gain_ns < least) return true;
+    if (!find_op(u, g, m)) return false;
+    add(a, g, u);
+    return true;
+}
+
+void axp__rule_load_imbalance(struct axp__analysis *a)
+{
+    const axp_graph *g = axp__analysis_graph(a);
+    struct axp__meets m;
+    if (!g || !g->n_episodes) return;
+    struct uneven u = {.which = calloc(g->n_episodes, sizeof *u.which),
+                       .late_ns = calloc(g->n_rows + 1, sizeof *u.late_ns)};
+    bool ok = axp__meets_init(&m, g) && u.which && u.late_ns;
+    if (!ok || !look_at(a, g, &u, &m)) a->has_failed = true;
+    axp__meets_fini(&m);
+    free(u.which);
+    free(u.late_ns);
+}

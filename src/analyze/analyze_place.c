@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Places of the heap; see analyze_place.h. */
+#include "analyze/analyze_place.h"
+
+#include <string.h>
+
+#define MOST_FRAMES 64u
+
+static struct axp__heap_spot place_of(const axp_view *v,
+                                      const axp_heap_place *p)
+{
+    axp_frame frames[MOST_FRAMES];
+    struct axp__heap_spot out = {.name = p->name,
+                                 .growth_early = p->growth_early,
+                                 .growth_late = p->growth_late,
+                                 .step_allocs = p->step_allocs,
+                                 .step_bytes = p->step_bytes,
+                                 .current_bytes = (double)p->current_bytes};
+    size_t n = p->stack ? axp_view_stack(v, p->stack, frames, MOST_FRAMES) : 0;
+    if (n > MOST_FRAMES) n = MOST_FRAMES;
+    if (n) {
+        const axp_frame *f = axp__heap_frame(frames, n);
+        out.file = f->file;
+        out.line = f->line;
+        if (!out.name) out.name = f->function;
+    }
+    if (!out.name && p->n_scopes) out.name = p->scopes[p->n_scopes - 1];
+    if (!out.name) out.name = "(unknown)";
+    return out;
+}
+
+static bool is_same(const struct axp__heap_spot *a,
+                    const struct axp__heap_spot *b)
+{
+    if (a->line != b->line || strcmp(a->name, b->name) != 0) return false;
+    return a->file && b->file ? !strcmp(a->file, b->file) : a->file == b->file;
+}
+
+static void add_to(struct axp__heap_spot *to, const struct axp__heap_spot *p)
+{
+    to->growth_early += p->growth_early;
+    to->growth_late += p->growth_late;
+    to->step_allocs += p->step_allocs;
+    to->step_bytes += p->step_bytes;
+    to->current_bytes += p->current_bytes;
+}
+
+/* The first is the heaviest. */
+static void sink(struct axp__heap_spot *at, size_t i,
+                 double (*weight)(const struct axp__heap_spot *p))
+{
+    for (; i && weight(&at[i]) > weight(&at[i - 1]); i--) {
+        struct axp__heap_spot p = at[i];
+        at[i] = at[i - 1];
+        at[i - 1] = p;
+    }
+}
+
+size_t axp__places(const axp_view *v, bool (*is_meant)(const axp_heap_place *p),
+                   double (*weight)(const struct axp__heap_spot *p),
+                   struct axp__heap_spot out[AXP__MOST_PLACES])
+{
+    size_t n = 0, k;
+    for (size_t i = 0; i < v->n_heap_places; i++) {
+        if (!is_meant(&v->heap_places[i])) continue;
+        struct axp__heap_spot p = place_of(v, &v->heap_places[i]);
+        for (k = 0; k < n && !is_same(&out[k], &p);)
+            k++;
+        if (k < n) {
+            add_to(&out[k], &p);
+        } else if (n < AXP__MOST_PLACES) {
+            out[n++] = p;
+        } else if (weight(&p) > weight(&out[n - 1])) {
+            out[k = n - 1] = p;
+        } else {
+            continue;
+        }
+        sink(out, k, weight);
+    }
+    return n;
+}
+
+struct axp__draft *axp__place_draft(struct axp__analysis *a,
+                                    enum axp__rule_id rule,
+                                    const struct axp__heap_spot *p)
+{
+    struct axp__draft *d = axp__draft_add(a, rule, p->name);
+    if (!d) return NULL;
+    d->file = p->file;
+    d->line = p->line;
+    return d;
+}

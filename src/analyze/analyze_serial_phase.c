@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* SerialPhase: one thread works while those that it meets have nothing to do.
+ * docs/rules/serial_phase.md
+ *
+ * It names what that thread does most of then. What it costs is at most what a
+ * replay gains in which all who meet share it. */
+#include <stdlib.h>
+
+#include "analyze/analyze_graph.h"
+#include "base/base_number.h"
+#include "graph/graph_gain.h"
+#include "graph/graph_meet.h"
+
+struct alone {
+    bool *which; /* episodes */
+    size_t n;
+    double ns;
+    uint32_t row, op; /* the last who worked; what most of it was */
+    uint32_t n_threads;
+    axp_ns gain_ns;
+};
+
+static void choose(struct alone *x, const axp_graph *g,
+                   const struct axp__meets *m)
+{
+    for (size_t i = 0; i < g->n_episodes; i++) {
+        const struct axp__meet *meet = &m->at[i];
+        x->which[i] = axp__meet_is_alone(meet);
+        if (!x->which[i]) continue;
+        x->n++;
+        x->ns += meet->most_ns;
+        x->row = meet->row;
+        if (meet->n > x->n_threads) x->n_threads = meet->n;
+    }
+}
+
+static bool find_op(struct alone *x, const axp_graph *g,
+                    const struct axp__meets *m)
+{
+    double *all = calloc(g->ops.n + 1, sizeof *all), most = 0;
+    if (!all) return false;
+    axp__graph_led(g, m, x->which, AXP__NONE, all);
+    x->op = AXP__NONE;
+    for (uint32_t i = 0; i < g->ops.n; i++) {
+        if (all[i] <= most) continue;
+        most = all[i];
+        x->op = i;
+    }
+    free(all);
+    return true;
+}
+
+static void add(struct axp__analysis *a, const axp_graph *g,
+                const struct alone *x)
+{
+    char time[32], part[32], who[32], saved[32];
+    bool is_named = x->op >= AXP__N_NO_OPS && x->op < g->ops.n;
+    const char *name = is_named ? g->ops.at[x->op].text : "(no scope)";
+    struct axp__draft *d = axp__draft_add(a, AXP__RULE_serial_phase, name);
+    double percent = 100 * x->ns / (double)a->v->duration_ns;
+    if (!d) return;
+    d->op = axp__graph_view_op(g, x->op);
+    d->specificity = 4;
+    d->has_saving = d->is_bound = d->is_capped = true;
+    d->band = AXP_HIGH;
+    d->saving_ns = x->gain_ns;
+    d->confidence = 0.6;
+    axp__draft_say(a, d,
+                   "thread %s works alone %zu times, %s in all, %s %% of the "
+                   "run, while %u other%s wait%s for it; most of it is this",
+                   axp__graph_row_text(g, x->row, who), x->n,
+                   axp_format_ns(time, sizeof time, axp__whole(x->ns)),
+                   axp__fixed(part, sizeof part, percent, 1), x->n_threads - 1,
+                   x->n_threads == 2 ? "" : "s", x->n_threads == 2 ? "s" : "");
+    axp__draft_advise(
+        a, d,
+        "divide %s among the %u threads, or do it beside their next work: "
+        "divided evenly the run would be %s shorter",
+        axp__spoken(d->name, "it"), x->n_threads,
+        axp_format_ns(saved, sizeof saved, x->gain_ns));
+    axp__draft_metric(d, "serial_percentage", percent);
+}
+
+static bool look_at(struct axp__analysis *a, const axp_graph *g,
+                    struct alone *x, const struct axp__meets *m)
+{
+    const double *t = a->threshold;
+    double wall = (double)a->v->duration_ns;
+    choose(x, g, m);
+    if (100 * x->ns < wall * t[AXP__T_serial_phase_wall_percent]) return true;
+    if (!axp__graph_gain_even(g, x->which, &x->gain_ns)) return false;
+    if (100 * (double)x->gain_ns < wall * t[AXP__T_serial_phase_saving_percent])
+        return true;
+    if (!find_op(x, g, m)) return false;
+    add(a, g, x);
+    return true;
+}
+
+void axp__rule_serial_phase(struct axp__analysis *a)
+{
+    const axp_graph *g = axp__analysis_graph(a);
+    struct axp__meets m;
+    if (!g || !g->n_episodes) return;
+    struct alone x = {.which = calloc(g->n_episodes, sizeof *x.which)};
+    bool ok = axp__meets_init(&m, g) && x.which;
+    if (!ok || !look_at(a, g, &x, &m)) a->has_failed = true;
+    axp__meets_fini(&m);
+    free(x.which);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The frame that a place of the heap is called by. */
+#include "model/model_view.h"
+
+static const char *last_part(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* Files whose functions allocate for others. */
+static bool is_library(const char *module)
+{
+    static const char *const names[] = {"libc.so", "libstdc++.so", "ld-linux",
+                                        "libaxprof_"};
+    const char *file = module ? last_part(module) : "";
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strncmp(file, names[i], strlen(names[i]))) return true;
+    return false;
+}
+
+const axp_frame *axp__heap_frame(const axp_frame *frames, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!is_library(frames[i].module)) return &frames[i];
+    return frames; /* all of them are */
+}

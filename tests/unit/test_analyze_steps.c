@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The rules about steps: data that they wait for, and memory that they allocate
+ * again or never free. On a clock moved by hand; blocks are numbers. */
+#include "test_support.h"
+
+#include <math.h>
+
+#include "axprof/axprof_adapter.h"
+
+#define MS UINT64_C(1000000)
+#define KB ((size_t)1024)
+
+static const axp_finding *find(const axp_findings *f, axp_finding_type type)
+{
+    for (size_t i = 0; i < axp_findings_count(f); i++)
+        if (axp_findings_at(f, i)->type == type) return axp_findings_at(f, i);
+    return NULL;
+}
+
+static double metric(const axp_finding *f, const char *key)
+{
+    for (size_t i = 0; i < f->n_metrics; i++)
+        if (!strcmp(f->metrics[i].key, key)) return f->metrics[i].value;
+    fail_msg("%s has no %s", f->name, key);
+    return NAN;
+}
+
+static axp_findings *analyze(axp_profiler *p)
+{
+    axp_view *v = ts_snapshot(p);
+    axp_findings *f = axp_analyze(v, NULL);
+    if (!f) fail_msg("no findings: %s", axp_last_error());
+    axp_view_destroy(v);
+    return f;
+}
+
+/* ---- input ---------------------------------------------------------------------- */
+
+static void operation(axp_profiler *p, const char *name, uint64_t ns)
+{
+    axp_start(p, name);
+    ts_tick(ns);
+    axp_stop(p, name);
+}
+
+/* Steps that load for so long, and compute for so long. */
+static axp_findings *load(uint64_t load_ns, uint64_t compute_ns, axp_cat cat,
+                          bool has_steps)
+{
+    axp_profiler *p = ts_profiler();
+    for (int i = 0; i < 10; i++) {
+        uint64_t scope = axp_begin(p, "load");
+        axp_category(p, cat);
+        ts_tick(load_ns);
+        axp_end(scope);
+        operation(p, "compute", compute_ns);
+        if (has_steps) axp_step(p);
+    }
+    axp_findings *f = analyze(p);
+    axp_profiler_destroy(p);
+    return f;
+}
+
+static bool is_input_bound(uint64_t load_ns, uint64_t compute_ns, axp_cat cat,
+                           bool has_steps)
+{
+    axp_findings *f = load(load_ns, compute_ns, cat, has_steps);
+    bool is = find(f, AXP_INPUT_BOUND);
+    axp_findings_destroy(f);
+    return is;
+}
+
+static void steps_wait_for_data(void **state)
+{
+    (void)state;
+    axp_findings *f = load(3 * MS, 7 * MS, AXP_CAT_DATA, true);
+    const axp_finding *x = find(f, AXP_INPUT_BOUND);
+    assert_non_null(x);
+    assert_string_equal(x->name, "load");
+    assert_int_equal(x->severity, AXP_HIGH);
+    assert_false(x->saving_is_bound);
+    assert_true(fabs(x->saving_share - 0.3) < 1e-3);
+    assert_true(fabs(metric(x, "input_percentage") - 30) < 0.1);
+    assert_true(fabs(metric(x, "step_input_ms") - 3) < 1e-3);
+    assert_non_null(strstr(x->suggestion, "3.000 ms"));
+    for (size_t i = 0; i < axp_findings_count(f); i++) /* one cause, one */
+        assert_true(axp_findings_at(f, i)->type == AXP_INPUT_BOUND ||
+                    strcmp(axp_findings_at(f, i)->name, "load") != 0);
+    axp_findings_destroy(f);
+}
+
+static void input_at_its_threshold(void **state)
+{
+    (void)state;
+    assert_true(is_input_bound(51 * MS, 949 * MS, AXP_CAT_DATA, true));
+    assert_false(is_input_bound(49 * MS, 951 * MS, AXP_CAT_DATA, true));
+    assert_false(is_input_bound(300 * MS, 700 * MS, AXP_CAT_FORWARD, true));
+    assert_false(is_input_bound(300 * MS, 700 * MS, AXP_CAT_DATA, false));
+}
+
+/* What takes longer than all else cannot hide behind it. */
+static void no_more_than_can_be_hidden(void **state)
+{
+    (void)state;
+    axp_findings *f = load(8 * MS, 2 * MS, AXP_CAT_DATA, true);
+    const axp_finding *x = find(f, AXP_INPUT_BOUND);
+    assert_non_null(x);
+    assert_true(fabs(x->saving_share - 0.2) < 1e-3);
+    axp_findings_destroy(f);
+}
+
+/* ---- memory ----------------------------------------------------------------------- */
+
+static void *block(unsigned i)
+{
+    return (void *)((uintptr_t)0x500000000000 + (uintptr_t)i * 1048576);
+}
+
+static void allocate(const char *scope, unsigned i, size_t bytes)
+{
+    static const uint64_t frames[] = {0x1000};
+    axp_heap_stack s = {frames, 1, 0x9e3779b97f4a7c15u};
+    axp_start(axp_global(), scope);
+    axp_heap_alloc(block(i), bytes, &s);
+    axp_stop(axp_global(), scope);
+}
+
+/* What a step does, of so many; 1 MB of weights lie there. */
+static axp_findings *steps(unsigned n, void (*step)(unsigned i))
+{
+    axp_reset(axp_global());
+    allocate("weights", 0, 1024 * KB);
+    for (unsigned i = 1; i <= n; i++) {
+        ts_tick(MS);
+        step(i);
+        axp_step(axp_global());
+    }
+    axp_findings *f = analyze(axp_global());
+    for (unsigned i = 0; i <= 3 * n; i++)
+        axp_heap_free(block(i));
+    return f;
+}
+
+static size_t size; /* of a step's block */
+
+static void grow(unsigned i)
+{
+    allocate("history", i, size);
+}
+
+static void fill(unsigned i)
+{
+    if (i < 40) allocate("cache", i, size);
+}
+
+static void use_again(unsigned i)
+{
+    allocate("scratch", i, size);
+    ts_tick(MS);
+    axp_heap_free(block(i));
+}
+
+static bool is_found(unsigned n, void (*step)(unsigned i),
+                     axp_finding_type type)
+{
+    axp_findings *f = steps(n, step);
+    bool is = find(f, type);
+    axp_findings_destroy(f);
+    return is;
+}
+
+static void memory_that_grows(void **state)
+{
+    (void)state;
+    size = 16 * KB;
+    axp_findings *f = steps(64, grow); /* to 1 MB, half of the peak */
+    const axp_finding *x = find(f, AXP_MEMORY_GROWTH);
+    assert_non_null(x);
+    assert_string_equal(x->name, "history");
+    assert_int_equal(x->severity, AXP_CRITICAL);
+    assert_true(fabs(metric(x, "bytes_per_step") - 16384) < 1);
+    assert_true(fabs(metric(x, "memory_bytes") - 1048576) < 1);
+    assert_null(find(f, AXP_ALLOCATION_CHURN));
+    axp_findings_destroy(f);
+}
+
+static void growth_at_its_threshold(void **state)
+{
+    (void)state;
+    size = 16 * KB;
+    assert_true(is_found(20, grow, AXP_MEMORY_GROWTH));
+    assert_false(is_found(19, grow, AXP_MEMORY_GROWTH));
+    size = 870; /* 64 of them are 5.04 % of the peak … */
+    assert_true(is_found(64, grow, AXP_MEMORY_GROWTH));
+    size = 850; /* … 4.9 % */
+    assert_false(is_found(64, grow, AXP_MEMORY_GROWTH));
+}
+
+static void a_cache_that_fills_up_does_not_grow(void **state)
+{
+    (void)state;
+    size = 16 * KB;
+    assert_false(is_found(256, fill, AXP_MEMORY_GROWTH));
+}
+
+static void memory_that_is_allocated_again(void **state)
+{
+    (void)state;
+    size = 1024 * KB;
+    axp_findings *f = steps(64, use_again);
+    const axp_finding *x = find(f, AXP_ALLOCATION_CHURN);
+    assert_non_null(x);
+    assert_string_equal(x->name, "scratch");
+    assert_int_equal(x->severity, AXP_MEDIUM); /* half of the peak */
+    assert_true(fabs(metric(x, "bytes_per_step") - 1048576) < 1);
+    assert_true(fabs(metric(x, "allocs_per_step") - 1) < 1e-6);
+    assert_null(find(f, AXP_MEMORY_GROWTH));
+    axp_findings_destroy(f);
+}
+
+static void churn_at_its_threshold(void **state)
+{
+    (void)state;
+    size = 116 * KB; /* 10.2 % of the peak */
+    assert_true(is_found(20, use_again, AXP_ALLOCATION_CHURN));
+    assert_false(is_found(19, use_again, AXP_ALLOCATION_CHURN));
+    size = 112 * KB; /* 9.9 % */
+    assert_false(is_found(20, use_again, AXP_ALLOCATION_CHURN));
+}
+
+int main(void)
+{
+    ts_use_fake_clock();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(steps_wait_for_data),
+        cmocka_unit_test(input_at_its_threshold),
+        cmocka_unit_test(no_more_than_can_be_hidden),
+        cmocka_unit_test(memory_that_grows),
+        cmocka_unit_test(growth_at_its_threshold),
+        cmocka_unit_test(a_cache_that_fills_up_does_not_grow),
+        cmocka_unit_test(memory_that_is_allocated_again),
+        cmocka_unit_test(churn_at_its_threshold),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The rules about threads that wait for each other, on timelines written by hand:
+ * what is found, absent, and said to be regained, against what can be counted. */
+#include <math.h>
+
+#include "graph_script.h"
+
+#define ROUNDS 20u
+#define MS 1000000u
+#define LAG 10u /* until who was waited for is awake */
+#define NEAR (ROUNDS * 10 * LAG)
+
+/* Two threads in rounds. In each the first does op0 for so long and the second
+ * op1, or op0 as well; then they meet. */
+struct round {
+    uint64_t first, second;
+    uint32_t second_op;
+    uint64_t held, free; /* op2 of both: under a lock, then op3 without one */
+};
+
+/* Who comes first waits. */
+static void meet(struct script *s, uint64_t now[2], uint64_t round)
+{
+    uint32_t early = now[0] < now[1] ? 0 : 1, late = 1 - early;
+    script_gave(s, early, now[early], AXP_SYNC_BARRIER, 1, round);
+    script_gave(s, late, now[late], AXP_SYNC_BARRIER, 1, round);
+    script_waited(s, early, now[late] + LAG,
+                  (struct script_wait){AXP_SYNC_BARRIER, 1, round, now[early],
+                                       now[late], (int)late, 0, true});
+    now[early] = now[late] + LAG;
+}
+
+/* The first has the lock first, and the second waits for it. */
+static void contend(struct script *s, const struct round *r, uint64_t now[2])
+{
+    uint64_t given = now[0] + r->held;
+    script_op(s, 0, now[0], r->held, 2);
+    script_gave(s, 0, given, AXP_SYNC_LOCK, 2, 0);
+    if (now[1] < given) {
+        script_waited(s, 1, given + LAG,
+                      (struct script_wait){AXP_SYNC_LOCK, 2, 0, now[1], given,
+                                           0, 0, true});
+        now[1] = given + LAG;
+    }
+    script_op(s, 1, now[1], r->held, 2);
+    now[0] = given;
+    now[1] += r->held;
+}
+
+static axp_view *run(const struct round *r)
+{
+    struct script *s = script_create();
+    uint64_t now[2] = {0, 0};
+    for (unsigned i = 1; i <= ROUNDS; i++) {
+        if (r->first) script_op(s, 0, now[0], r->first, 0);
+        now[0] += r->first;
+        if (r->second) script_op(s, 1, now[1], r->second, r->second_op);
+        now[1] += r->second;
+        if (r->held) contend(s, r, now);
+        for (uint32_t k = 0; k < 2 && r->free; k++) {
+            script_op(s, k, now[k], r->free, 3);
+            now[k] += r->free;
+        }
+        meet(s, now, i);
+    }
+    return script_view(s);
+}
+
+static const axp_finding *find(const axp_findings *f, axp_finding_type type)
+{
+    for (size_t i = 0; i < axp_findings_count(f); i++)
+        if (axp_findings_at(f, i)->type == type) return axp_findings_at(f, i);
+    return NULL;
+}
+
+static axp_findings *analyze(const struct round *r, const char *set)
+{
+    axp_view *v = run(r);
+    axp_findings *f =
+        axp_analyze(v, &(axp_thresholds){.set = &set, .n_set = set != NULL});
+    if (!f) fail_msg("no findings: %s", axp_last_error());
+    axp_view_destroy(v);
+    return f;
+}
+
+static bool is_found(const struct round *r, axp_finding_type type,
+                     const char *set)
+{
+    axp_findings *f = analyze(r, set);
+    bool is = find(f, type);
+    axp_findings_destroy(f);
+    return is;
+}
+
+static void is_about(const struct round *r, axp_finding_type type,
+                     const char *name, uint64_t saving)
+{
+    axp_findings *f = analyze(r, NULL);
+    const axp_finding *x = find(f, type);
+    assert_non_null(x);
+    assert_string_equal(x->name, name);
+    ts_assert_between((double)saving - NEAR, (double)x->saving_ns,
+                      (double)saving + NEAR);
+    assert_non_null(strstr(x->suggestion, name));
+    axp_findings_destroy(f);
+}
+
+/* ---- locks ---------------------------------------------------------------------- */
+
+static void a_lock_that_is_waited_for(void **state)
+{
+    (void)state;
+    /* 10 ms of work, then 4 ms one after the other: 18 ms, or 14 at once. */
+    struct round r = {10 * MS, 10 * MS, 1, 4 * MS, 0};
+    is_about(&r, AXP_LOCK_CONTENTION, "op2", ROUNDS * 4 * MS);
+    assert_false(is_found(&r, AXP_LOAD_IMBALANCE, NULL));
+    assert_false(is_found(&r, AXP_SERIAL_PHASE, NULL));
+    assert_true(is_found(&r, AXP_LOCK_CONTENTION, "lock_contention.waits=20"));
+    assert_false(is_found(&r, AXP_LOCK_CONTENTION, "lock_contention.waits=21"));
+}
+
+static void a_lock_at_its_threshold(void **state)
+{
+    (void)state;
+    /* more than 1 of 20 ms */
+    struct round r = {17900000, 17900000, 1, 1 * MS, 0};
+    assert_true(is_found(&r, AXP_LOCK_CONTENTION, NULL));
+    r.first = r.second = 19 * MS; /* 1 of 21 */
+    assert_false(is_found(&r, AXP_LOCK_CONTENTION, NULL));
+}
+
+/* The second comes when the lock is free again; or has nothing else to do, so
+ * that nobody waits for it in the end. */
+static void a_lock_that_costs_nothing(void **state)
+{
+    (void)state;
+    struct round r = {4 * MS, 10 * MS, 1, 6 * MS, 0};
+    assert_false(is_found(&r, AXP_LOCK_CONTENTION, NULL));
+}
+
+/* ---- meetings --------------------------------------------------------------------- */
+
+static void one_does_more(void **state)
+{
+    (void)state;
+    /* 9 and 1 ms: 5 each */
+    struct round r = {9 * MS, 1 * MS, 0, 0, 0};
+    is_about(&r, AXP_LOAD_IMBALANCE, "op0", ROUNDS * 4 * MS);
+    assert_false(is_found(&r, AXP_SERIAL_PHASE, NULL));
+    assert_false(is_found(&r, AXP_LOCK_CONTENTION, NULL));
+    axp_findings *f = analyze(&r, NULL);
+    const axp_finding *x = find(f, AXP_LOAD_IMBALANCE);
+    assert_int_equal(x->severity, AXP_CRITICAL); /* 44 % */
+    assert_string_equal(x->metrics[0].key, "balance");
+    assert_true(fabs(x->metrics[0].value - 5.0 / 9) < 1e-4);
+    assert_non_null(strstr(x->description, "thread 100 was behind"));
+    axp_findings_destroy(f);
+}
+
+static void balance_at_its_threshold(void **state)
+{
+    (void)state;
+    struct round r = {10 * MS, 6 * MS, 0, 0, 0}; /* a mean of 8 */
+    assert_false(is_found(&r, AXP_LOAD_IMBALANCE, NULL));
+    r.second = 5900000;
+    assert_true(is_found(&r, AXP_LOAD_IMBALANCE, NULL));
+    /* Even, beside which the rest does not count: 2.05 of 41 ms is 5 %. */
+    r.free = 31 * MS;
+    assert_false(is_found(&r, AXP_LOAD_IMBALANCE, NULL));
+    r.second = r.first = 10 * MS;
+    assert_false(is_found(&r, AXP_LOAD_IMBALANCE, NULL));
+}
+
+static void one_works_alone(void **state)
+{
+    (void)state;
+    struct round r = {10 * MS, 100000, 0, 0, 0};
+    axp_findings *f = analyze(&r, NULL);
+    const axp_finding *x = find(f, AXP_SERIAL_PHASE);
+    assert_non_null(x);
+    assert_null(find(f, AXP_LOAD_IMBALANCE));
+    assert_string_equal(x->name, "op0");
+    assert_true(x->saving_is_bound);
+    ts_assert_between(ROUNDS * 4950000.0 - NEAR, (double)x->saving_ns,
+                      ROUNDS * 4950000.0 + NEAR);
+    assert_int_equal(x->severity, AXP_HIGH); /* never above */
+    axp_findings_destroy(f);
+    r.second = 600000; /* the others do something after all */
+    assert_false(is_found(&r, AXP_SERIAL_PHASE, NULL));
+    assert_true(is_found(&r, AXP_LOAD_IMBALANCE, NULL));
+}
+
+/* What a team's master does before a region is no part of its share. */
+static void before_a_region(void **state)
+{
+    (void)state;
+    struct script *s = script_create();
+    uint64_t now[2] = {0, 0};
+    for (unsigned i = 1; i <= ROUNDS; i++) {
+        uint64_t given = now[0] + 8 * MS;
+        script_op(s, 0, now[0], 8 * MS, 1);
+        script_gave(s, 0, given, AXP_SYNC_REGION, 7, 0);
+        script_waited(s, 1, given + LAG,
+                      (struct script_wait){AXP_SYNC_REGION, 7, 0, now[1], given,
+                                           0, 0, true});
+        script_op(s, 0, given, 10 * MS, 0);
+        script_op(s, 1, given + LAG, 10 * MS, 0);
+        now[0] = given + 10 * MS;
+        now[1] = given + 10 * MS + LAG;
+        meet(s, now, i);
+    }
+    axp_view *v = script_view(s);
+    axp_findings *f = axp_analyze(v, NULL);
+    assert_non_null(f);
+    assert_null(find(f, AXP_LOAD_IMBALANCE));
+    axp_findings_destroy(f);
+    axp_view_destroy(v);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_lock_that_is_waited_for),
+        cmocka_unit_test(a_lock_at_its_threshold),
+        cmocka_unit_test(a_lock_that_costs_nothing),
+        cmocka_unit_test(one_does_more),
+        cmocka_unit_test(balance_at_its_threshold),
+        cmocka_unit_test(one_works_alone),
+        cmocka_unit_test(before_a_region),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
