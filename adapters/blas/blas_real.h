@@ -5,7 +5,7 @@
  * Under Python each extension brings its own library, loaded so that nobody else
  * sees it (RTLD_LOCAL), and there may be several: where RTLD_NEXT does not look.
  * So a routine is looked for by who calls (common_next.h), once for each object,
- * known by where its code lies, and is forgotten when that is closed: what it
+ * known by where its code lies, and is forgotten when one is closed: what it
  * needs stays as long as it does.
  */
 #ifndef BLAS_REAL_H
@@ -23,7 +23,7 @@ enum blas_call {
 
 /* An object that calls, and what it reaches; NULL: not looked for yet. */
 struct blas_caller {
-    const void *dynamic;  /* by which it is known from another */
+    const void *dynamic;  /* by which it is known from another; NULL: free */
     uintptr_t first, end; /* of its code and data */
     void *real[BLAS_CALLS];
 };

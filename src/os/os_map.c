@@ -11,6 +11,9 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
+#if __has_include(<sys/single_threaded.h>)
+#include <sys/single_threaded.h>
+#endif
 
 #include "base/base_atomic.h"
 
@@ -143,10 +146,22 @@ static __attribute__((constructor)) void register_early(void)
     (void)axp__barrier_is_there();
 }
 
+/* A process that never had a second thread needs no barrier: its filter of
+ * system calls may kill it for one. */
+static bool is_alone(void)
+{
+#if __has_include(<sys/single_threaded.h>)
+    return __libc_single_threaded;
+#else
+    return false;
+#endif
+}
+
 bool axp__barrier_all_threads(void)
 {
     int keep = errno;
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    if (is_alone()) return true;
     bool ok =
         axp__barrier_is_there() &&
         syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0;

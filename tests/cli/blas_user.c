@@ -5,6 +5,9 @@
  *   blas_user REPEATS PLUGIN     the same in a plug-in that nobody else sees,
  *                                loaded and unloaded twice
  *
+ *   blas_user REPEATS PLUGIN PLUGIN ...
+ *                                as many threads, which open and close one
+ *                                after the other, 1,000 times
  *   blas_user -N                 N ddot of 3 each in a child and in the parent,
  *                                which end by _exit
  *
@@ -12,6 +15,8 @@
  * of 17 x 19 x 23, an sgemv of 33 x 29 and a ddot of 1000.
  */
 #include <dlfcn.h>
+#include <pthread.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -103,12 +108,51 @@ static void compute_little(int n)
 }
 #endif
 
+static struct {
+    char **paths;
+    int n, repeats;
+} plugins;
+
+static void *open_often(void *first)
+{
+    for (int i = 0; i < 1000; i++) {
+        char *path = plugins.paths[(i + (int)(intptr_t)first) % plugins.n];
+        double (*compute)(int) = NULL;
+        void *plugin = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+        if (plugin) *(void **)(void *)&compute = dlsym(plugin, "blas_compute");
+        if (!compute) return path;
+        compute(plugins.repeats);
+        dlclose(plugin);
+    }
+    return NULL;
+}
+
+static int by_threads(int n)
+{
+    pthread_t threads[8];
+    int n_failed = 0;
+    for (int i = 0; i < n; i++)
+        if (pthread_create(&threads[i], NULL, open_often, (void *)(intptr_t)i))
+            return 1;
+    for (int i = 0; i < n; i++) {
+        void *failed;
+        pthread_join(threads[i], &failed);
+        n_failed += failed != NULL;
+    }
+    printf("%d failed\n", n_failed);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     int repeats = argc > 1 ? atoi(argv[1]) : 1;
 #ifndef NO_BLAS
     if (repeats < 0) compute_little(-repeats);
 #endif
+    plugins.paths = argv + 2;
+    plugins.n = argc - 2;
+    plugins.repeats = repeats;
+    if (argc > 3) return by_threads(argc < 10 ? argc - 2 : 8);
     if (argc > 2) return from_plugin(argv[2], repeats);
 #ifndef NO_BLAS
     printf("%a\n", blas_compute(repeats));

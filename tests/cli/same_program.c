@@ -9,6 +9,8 @@
  *                                 over fork, while threads want them
  *   same_program timers           threads that a POSIX timer starts
  *   same_program killed           children that are killed at work
+ *   same_program filter           one thread that may call little but memory
+ *                                 and its streams, and is killed for the rest
  *   same_program runtimes A B     OpenMP libraries, of several compilers,
  *                                 loaded, used and closed again and again
  *   same_program_linked linked    such a library that came with the program
@@ -16,11 +18,16 @@
 #define _GNU_SOURCE
 #define _XOPEN_SOURCE 700
 #include <dlfcn.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -226,6 +233,45 @@ static void killed(void)
     printf("%d were killed\n", n_killed);
 }
 
+/* ---- a filter of system calls ------------------------------------------- */
+
+#define ALLOW(call)                                                            \
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 1),                     \
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+
+static void filter(void)
+{
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        ALLOW(read),
+        ALLOW(write),
+        ALLOW(close),
+        ALLOW(brk),
+        ALLOW(mmap),
+        ALLOW(munmap),
+        ALLOW(mremap),
+        ALLOW(mprotect),
+        ALLOW(madvise),
+        ALLOW(futex),
+        ALLOW(rt_sigprocmask),
+        ALLOW(rt_sigreturn),
+        ALLOW(clock_gettime),
+        ALLOW(getpid),
+        ALLOW(gettid),
+        ALLOW(exit_group),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+    };
+    struct sock_fprog program = {sizeof code / sizeof *code, code};
+    char *block[100] = {0};
+    printf("filter: %d ", prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
+    printf("%d\n", prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program));
+    for (size_t i = 0; i < 20000; i++) {
+        free(block[i % 100]);
+        block[i % 100] = calloc(1, i * 37 % 90000 + 1);
+    }
+    printf("end\n");
+}
+
 /* ---- OpenMP ------------------------------------------------------------- */
 
 /* GNU's runtime does not survive being unloaded: it stays, the libraries that
@@ -264,6 +310,7 @@ int main(int argc, char **argv)
     if (!strcmp(word, "fork")) by_fork();
     if (!strcmp(word, "timers")) timers();
     if (!strcmp(word, "killed")) killed();
+    if (!strcmp(word, "filter")) filter();
 #ifdef LINKED
     if (!strcmp(word, "linked")) linked();
 #endif

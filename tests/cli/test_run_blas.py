@@ -94,6 +94,15 @@ def test_plugin(c, folder):
         expect_user(report, 100)
 
 
+def test_plugins_of_threads(c, folder):
+    """One comes to where another was while a thread is still closing that, and
+    has another BLAS."""
+    names = ["libblas_plugin.so", "libblas_plugin_reference.so"]
+    if all(map(c.has, names)):
+        both(c, folder, [c.programs / "blas_user_none", "1",
+                         *[c.programs / name for name in names]])
+
+
 def test_without(c, folder):
     if c.has("blas_user"):
         report, said = both(c, folder, [c.programs / "blas_user", "3"],
@@ -222,6 +231,7 @@ def test_dnnl(c, folder):
 
 
 if __name__ == "__main__":
-    run_support.main([test_linked, test_small, test_plugin, test_without,
+    run_support.main([test_linked, test_small, test_plugin,
+                      test_plugins_of_threads, test_without,
                       test_static, test_absent, test_numpy, test_torch, test_dnnl],
                      Context(*sys.argv[1:3]))
