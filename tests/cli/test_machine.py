@@ -222,7 +222,9 @@ def test_roofline(c, folder):
         check(not r["is_impossible"], name, r)
         equal(round(r["flops_per_s"] / (ops[name]["gflops"] * 1e9), 6), 1,
               "rate")
-        f32 = max(p["all_flops"]["best"] for p in m["compute"]
+        # a busy machine may have more of one thread than of all together
+        f32 = max(p[which]["best"] for p in m["compute"]
+                  for which in ("one_flops", "all_flops")
                   if p["dtype"] == "f32")
         check(r["roof_flops_per_s"] <= f32 * 1.001, "roof", r, f32)
     check(ops["wrong"]["roofline"]["is_impossible"], ops["wrong"])
