@@ -28,11 +28,21 @@ char *axp_format_bytes(char *buf, size_t size, uint64_t bytes)
     return with_unit(buf, size, value, 2, units[unit]);
 }
 
+/* In whole numbers until the last division, so that a half of the last digit
+ * is rounded up whatever a double makes of it. */
+static char *in_unit(char *buf, size_t size, axp_ns ns, axp_ns thousandth,
+                     const char *unit)
+{
+    axp_ns n = ns / thousandth + (ns % thousandth * 2 >= thousandth);
+
+    return with_unit(buf, size, (double)n / 1000, 3, unit);
+}
+
 char *axp_format_ns(char *buf, size_t size, axp_ns ns)
 {
     if (!buf || !size) return buf;
-    if (ns >= 1000000000) return with_unit(buf, size, (double)ns / 1e9, 3, "s");
-    if (ns >= 1000000) return with_unit(buf, size, (double)ns / 1e6, 3, "ms");
-    if (ns >= 1000) return with_unit(buf, size, (double)ns / 1e3, 3, "us");
+    if (ns >= 1000000000) return in_unit(buf, size, ns, 1000000, "s");
+    if (ns >= 1000000) return in_unit(buf, size, ns, 1000, "ms");
+    if (ns >= 1000) return in_unit(buf, size, ns, 1, "us");
     return with_unit(buf, size, (double)ns, 0, "ns");
 }

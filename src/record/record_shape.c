@@ -48,10 +48,11 @@ uint32_t axp__shape_name(struct axp__lane *lane, uint32_t op,
 uint32_t axp__shape_op(const void *unused, uint32_t name)
 {
     const struct axp__name *n = axp__name_at(name);
+    const char *text = axp__get_acquire(&n->text); /* the rest is before it */
     struct axp__shape shape;
     (void)unused;
     if (axp__kind_of(n->flags) != AXP__KIND_SHAPE ||
-        !axp__shape_get(n->text, name, &shape))
+        !axp__shape_get(text, name, &shape))
         return name;
     return shape.op;
 }

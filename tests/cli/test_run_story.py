@@ -39,9 +39,10 @@ def many(n, what):
 
 
 def duration(ns):
-    for unit, size in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
-        if ns >= size:
-            return f"{ns / size:.3f} {unit}"
+    for unit, size in (("s", 10**9), ("ms", 10**6), ("us", 10**3)):
+        if ns >= size:  # in whole numbers: a half of the last digit is up
+            thousandths = (ns * 1000 + size // 2) // size
+            return f"{thousandths // 1000}.{thousandths % 1000:03} {unit}"
     return f"{ns} ns"
 
 

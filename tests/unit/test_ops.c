@@ -3,7 +3,9 @@
  * shares, categories; and the small functions beside them. */
 #include "test_support.h"
 
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 
 static int by_value(const void *a, const void *b)
 {
@@ -208,6 +210,12 @@ static void bytes_and_times_as_people_read_them(void **state)
     assert_string_equal(axp_format_ns(b, sizeof b, 1500000), "1.500 ms");
     assert_string_equal(axp_format_ns(b, sizeof b, 1500000000), "1.500 s");
     assert_string_equal(axp_format_ns(b, 4, 1500), "1.5");
+    for (uint64_t n = 1000; n < 100000; n++) { /* a half goes up, always */
+        char want[32];
+        snprintf(want, sizeof want, "%" PRIu64 ".%03" PRIu64 " ms",
+                 (n + 1) / 1000, (n + 1) % 1000);
+        assert_string_equal(axp_format_ns(b, sizeof b, n * 1000 + 500), want);
+    }
     assert_null(axp_format_bytes(NULL, 0, 5));
 }
 
