@@ -101,9 +101,10 @@ void axp__rule_serial_phase(struct axp__analysis *a)
     const axp_graph *g = axp__analysis_graph(a);
     struct axp__meets m;
     if (!g || !g->n_episodes) return;
-    struct alone x = {.which = calloc(g->n_episodes, sizeof *x.which)};
-    bool ok = axp__meets_init(&m, g) && x.which;
+    bool *which = calloc(g->n_episodes, sizeof *which);
+    struct alone x = {.which = which};
+    bool ok = axp__meets_init(&m, g) && which;
     if (!ok || !look_at(a, g, &x, &m)) a->has_failed = true;
     axp__meets_fini(&m);
-    free(x.which);
+    free(which);
 }

@@ -97,6 +97,7 @@ static void write_data(struct axp__html_job *job)
         axp__html_wakers_write(job);
         axp__html_blocks_write(job);
         axp__html_states_write(job);
+        axp__html_path_write(job);
         axp__html_heap_write(job);
     }
     axp__html_index_put(job);

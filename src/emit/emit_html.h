@@ -320,6 +320,8 @@ void axp__html_memory_put(struct axp__html_job *job);
 void axp__html_memory_write(struct axp__html_job *job,
                             struct axp__html_memory *m);
 void axp__html_states_write(struct axp__html_job *job);
+void axp__html_path_put(struct axp__html_job *job);
+void axp__html_path_write(struct axp__html_job *job);
 void axp__html_heap_put(struct axp__html_job *job);
 void axp__html_heap_write(struct axp__html_job *job);
 

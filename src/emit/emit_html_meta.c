@@ -414,6 +414,7 @@ void axp__html_meta_put(struct axp__html_job *job)
         put_ops,
         axp__html_shapes_put,
         put_tree,
+        axp__html_path_put,
         put_steps,
         axp__html_memory_put,
         axp__html_heap_put,

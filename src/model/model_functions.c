@@ -2,6 +2,7 @@
 /* Samples added up; see model_functions.h. */
 #include "model/model_functions.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -286,8 +287,10 @@ static bool make_lists(struct adder *a)
     }
     for (size_t i = 1; i < v->n_tree; i++) {
         axp_tree_node *n = &v->tree[i];
-        if (n->is_sampled) n->name = a->of.functions[v->tree_names[i]].name;
-        if (n->is_sampled && !n->parent) v->tree[0].total_ns += n->total_ns;
+        if (!n->is_sampled) continue;
+        assert(a->of.functions && v->tree_names[i] < a->of.n_functions);
+        n->name = a->of.functions[v->tree_names[i]].name;
+        if (!n->parent) v->tree[0].total_ns += n->total_ns;
     }
     qsort(v->functions, v->n_functions, sizeof *v->functions, by_self);
     return true;

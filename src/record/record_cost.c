@@ -133,14 +133,24 @@ struct axp__own_cost axp__own_cost_known(void)
                                 ~IS_MEASURED);
 }
 
+/* A number in base 16 and what ends it. */
+static bool take_hex(const char **at, char end, uint64_t *out)
+{
+    char *stop;
+    *out = strtoull(*at, &stop, 16);
+    if (stop == *at || *stop != end) return false;
+    *at = stop + 1;
+    return true;
+}
+
 /* MULT:COST:NAME in base 16: the rate of the clock, what is packed, and what
  * more a batch by name takes. Ticks of another clock say nothing here. */
 static bool take_given(struct axp__process *process)
 {
     const char *text = secure_getenv("AXPROF_COST");
     uint64_t mult, cost, by_name;
-    if (!text || sscanf(text, "%" SCNx64 ":%" SCNx64 ":%" SCNx64, &mult, &cost,
-                        &by_name) != 3)
+    if (!text || !take_hex(&text, ':', &mult) || !take_hex(&text, ':', &cost) ||
+        !take_hex(&text, 0, &by_name))
         return false;
     if (mult != axp__clock_rate().mult || !cost || cost & IS_MEASURED)
         return false;

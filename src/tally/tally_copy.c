@@ -170,7 +170,7 @@ static void copy_growth(struct axp__cap_place *to, struct axp__heap_place r,
     uint32_t power = (uint32_t)1 << (31 - __builtin_clz(n_steps));
     int64_t early = (int64_t)(r.power_bytes - r.half_bytes);
     int64_t late = axp__heap_place_held(&r) - (int64_t)r.power_bytes;
-    to->growth_early = (double)early / (power / 2);
+    to->growth_early = (double)early / ((double)power / 2);
     to->growth_late =
         n_steps > power ? (double)late / (n_steps - power) : to->growth_early;
     to->step_allocs =

@@ -90,6 +90,7 @@ export class Run {
         this.heap = null;
         this.steps = null;
         this.states = []; // [thread, begin, duration, 1: waiting or 2: wants a processor], by thread and time
+        this.path = []; // [begin, duration, name, 1 + thread, kind], by time
         this.opExtra = new Map(); // name -> {category, flops, bytes, dtype, file, line}
         this.merged = null; // [[track, event, count, sum]]
         this.index = {};
@@ -381,6 +382,10 @@ export function encodeRun(run, {level = 6} = {}) {
     if (run.states.length) {
         const gap = run.states.map(([t, begin], i) => begin - (i && run.states[i - 1][0] === t ? run.states[i - 1][1] + run.states[i - 1][2] : 0));
         table("states", [run.states.map((s) => s[0]), gap, run.states.map((s) => s[2]), run.states.map((s) => s[3])], run.leastState ? {least: run.leastState} : {});
+    }
+    if (run.path.length) {
+        const gap = run.path.map(([begin], i) => begin - (i ? run.path[i - 1][0] + run.path[i - 1][1] : 0));
+        table("path", [gap, run.path.map((p) => p[1]), run.path.map((p) => run.string(p[2])), run.path.map((p) => p[3]), run.path.map((p) => p[4])], {});
     }
     if (run.heap) {
         const {tree: names, places} = heapTables(run);

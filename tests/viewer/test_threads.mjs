@@ -107,6 +107,57 @@ test("a program that sleeps is seen to wait", "quick", async (bench) => {
     assert.ok(waited > 0.38e9 && waited < 0.9e9, JSON.stringify(got));
 });
 
+// ---- the critical path ---------------------------------------------------------------------
+
+test("at each moment the path shows what its thread did", "quick", async (bench) => {
+    const run = states(20), MS = 1e6;
+    run.path = [[0, 20 * MS, "compute", 1, 0], [20 * MS, 10 * MS, "mutex wait", 2, 1], [30 * MS, 15 * MS, "compute", 2, 0], [46 * MS, 4 * MS, "idle", 0, 3]];
+    run.meta.critical_path = {wall_ns: 50 * MS, is_estimate: false, n_unknown_waits: 0, unknown_ns: 0, parts: [{name: "compute", kind: "work", ns: 35 * MS, share: 0.7}, {name: "<idle>", kind: "idle", ns: 15 * MS, share: 0.3}]};
+    const page = await bench.openRun("path20", run);
+    const times = Array.from({length: 500}, (_, i) => i * 0.1 * MS + 12345);
+    const got = await page.evaluate((all) => all.map((t) => {
+        const {report} = window.axprofTimeline, at = report.onPath.at(t);
+        return at && [at.kind, report.text(at.name)];
+    }), times);
+    times.forEach((t, i) => {
+        const piece = run.path.find((p) => p[0] <= t && t < p[0] + p[1]);
+        let want = piece ? [piece[4], piece[2]] : null;
+        if (piece && piece[4] === 0) {
+            // spans of 1.95 ms every 2 ms, waits and computing in turn
+            const k = Math.floor(t / (2 * MS)), inside = t - k * 2 * MS < 1.95 * MS;
+            const ready = run.states.some((s) => s[0] === piece[3] - 1 && s[3] === 2 && s[1] <= t && t < s[1] + s[2]);
+            want = [ready ? 2 : 0, inside ? (k % 2 ? "compute" : "mutex wait") : "compute"];
+        }
+        assert.deepEqual(got[i], want, `at ${t}`);
+    });
+    assert.equal((await page.locator(".lane-label").allInnerTexts())[0], "Critical path");
+    const rows = await page.getByRole("region", {name: "Critical path"}).locator("tbody tr").allInnerTexts();
+    assert.match(rows[0], /compute[^]*work[^]*35.0\s*ms[^]*70.0 %/);
+    assert.match(rows[1], /<idle>/);
+});
+
+test("the path of a recorded program is as long as the run", "quick", async (bench) => {
+    const {axprof, gpt} = bench.options;
+    if (!gpt) return;
+    const trace = path.join(bench.dir, "path.axp"), file = path.join(bench.dir, "path.html");
+    execFileSync(axprof, ["run", "-o", trace, "--", gpt, "--steps", "3", "--layers", "2"], {stdio: "ignore", env: {...process.env, OMP_NUM_THREADS: "2"}});
+    execFileSync(axprof, ["report", trace, "-o", file]);
+    const page = await bench.openFile(file);
+    const got = await page.evaluate(() => {
+        const {report} = window.axprofTimeline, p = report.path;
+        let sum = 0, overlaps = 0, strangers = 0;
+        for (let i = 0; i < p.n; i++) {
+            sum += p.end[i] - p.begin[i];
+            if (i && p.begin[i] < p.end[i - 1]) overlaps++;
+            const t = report.meta.threads[p.thread[i]];
+            if (p.thread[i] >= 0 && (!t || t.begin >= p.end[i])) strangers++;
+        }
+        return {sum, overlaps, strangers, wall: report.meta.critical_path.wall_ns, run: report.meta.run.duration_ns};
+    });
+    assert.ok(Math.abs(got.sum / got.wall - 1) < 1e-3 && Math.abs(got.wall / got.run - 1) < 1e-3, JSON.stringify(got));
+    assert.deepEqual([got.overlaps, got.strangers], [0, 0]);
+});
+
 // ---- who ended a wait ------------------------------------------------------------------------
 
 const slice = (page) => page.evaluate(() => {

@@ -126,6 +126,9 @@ export class Input {
         if (lane?.kind === "steps") {
             const at = tl.report.steps.findIndex((s) => t >= s.begin && t < s.end);
             if (at >= 0) tl.store.chooseStep(at);
+        } else if (lane?.kind === "path") {
+            const at = tl.report.onPath!.at(t);
+            if (at) tl.store.set({op: tl.report.opByName.has(at.name) ? at.name : -1});
         } else if (lane?.kind === "memory") {
             tl.store.set({cursor: Math.max(0, Math.round(t))});
         } else if (tl.stateAt(x, y)) {

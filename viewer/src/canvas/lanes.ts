@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// What stands below what on the timeline: steps, memory, counters, then
+// What stands below what on the timeline: steps, critical path, memory, counters, then
 // threads and queues, grouped by rank or process where there are several.
 import {bytes, valueFormat} from "../format";
 import {isFlat, type Domain, type Report, type Series} from "../data/report";
 import {type ThreadStates} from "../data/states";
 import {type Trace, type Track} from "../data/trace";
+import {PATH_HEIGHT} from "./path_draw";
 import {STRIP} from "./states_draw";
 
 export const ROW = 18;
@@ -14,7 +15,7 @@ const COMPACT_HEIGHT = 24;
 const EXPANDED_HEIGHT = 640;
 
 export interface Lane {
-    kind: "steps" | "memory" | "counter" | "group" | "track" | "marks" | "states";
+    kind: "steps" | "path" | "memory" | "counter" | "group" | "track" | "marks" | "states";
     key: string;
     label: string;
     sub: string;
@@ -67,6 +68,7 @@ function lane(of: Partial<Lane> & Pick<Lane, "kind" | "key" | "label" | "h">): L
 function head(report: Report): Lane[] {
     const lanes: Lane[] = [];
     if (report.steps.length) lanes.push(lane({kind: "steps", key: "steps", label: "Steps", h: 20}));
+    if (report.onPath) lanes.push(lane({kind: "path", key: "path", label: "Critical path", h: PATH_HEIGHT}));
     for (const d of report.domains) {
         const label = d.number < 0 ? "Memory" : `Memory of ${d.label}`;
         if (d.series) lanes.push(lane({kind: "memory", key: `memory${d.number}`, label, sub: `peak ${bytes(d.meta.peak)}`, h: 52, domain: d}));

@@ -22,6 +22,7 @@ import {paintHits, paintRow} from "./painter";
 import {Strip} from "./strip";
 import {fit, sizeCanvas, SLICE_FONT} from "./text";
 import {drawCounter, drawGaps, drawMarksLane, drawMemory, drawSteps, type LaneBox} from "./lane_draw";
+import {drawPath} from "./path_draw";
 import {drawStates, STRIP, stripTop} from "./states_draw";
 import {drawOverlay} from "./overlay";
 import {drawTop, TOP_HEIGHT} from "./overview";
@@ -242,6 +243,7 @@ export class Timeline {
     #drawLane(ctx: CanvasRenderingContext2D, box: LaneBox): void {
         const {lane} = box;
         if (lane.kind === "steps") drawSteps(this, ctx, box);
+        else if (lane.kind === "path") drawPath(this, ctx, box, this.report.onPath!);
         else if (lane.kind === "memory") drawMemory(this, ctx, box);
         else if (lane.kind === "counter") drawCounter(this, ctx, box);
         else if (lane.kind === "marks") drawMarksLane(this, ctx, box);

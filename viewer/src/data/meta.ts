@@ -38,6 +38,22 @@ export interface Finding {
     metrics: Record<string, number>;
 }
 
+export interface PathPart {
+    name: string;
+    kind: string;
+    ns: number;
+    share: number;
+    device?: string;
+}
+
+export interface CriticalPathInfo {
+    wall_ns: number;
+    is_estimate: boolean;
+    n_unknown_waits: number;
+    unknown_ns: number;
+    parts: PathPart[];
+}
+
 export interface Warning {
     code: string;
     name: string | null;
@@ -199,6 +215,7 @@ export interface Meta {
     warnings: Warning[];
     strings: string[];
     ops?: OpColumns;
+    critical_path?: CriticalPathInfo;
     tree?: TreeColumns;
     steps?: Steps;
     memory?: Memory;
@@ -221,7 +238,7 @@ export interface TrackInfo {
 
 export interface TableInfo {
     chunk: number;
-    kind: "memory" | "counter" | "flows" | "merged" | "wakers" | "states" | "heap_tree" | "heap_places" | "heap_levels" | "heap_kept";
+    kind: "memory" | "counter" | "flows" | "merged" | "wakers" | "states" | "path" | "heap_tree" | "heap_places" | "heap_levels" | "heap_kept";
     columns: number;
     n: number;
     names?: number[];

@@ -7,6 +7,7 @@ import {isLoose, NONE, Trace, TraceBuilder} from "./trace";
 import {label} from "../format";
 import {Heap} from "./heap";
 import {Wakers} from "./wakers";
+import {Path, PathReader} from "./path";
 import {readStates, type ThreadStates} from "./states";
 import {byName, sumRange, type NameSums, type NodeSums, type WorkTable} from "./aggregate";
 
@@ -82,6 +83,8 @@ export class Report {
     readonly domains: Domain[];
     readonly heap = new Heap();
     wakers: Wakers | null = null;
+    path: Path | null = null;
+    onPath: PathReader | null = null;
     /** By thread: when it ran, wanted to, waited. */
     states = new Map<number, ThreadStates>();
     /** Shorter times off a processor are not shown; 0: as short as they were recorded. */
@@ -210,6 +213,7 @@ export class Report {
         const {trace, positions} = builder.finish(wanted);
         for (const t of index.tables) await this.#loadTable(t, trace, positions);
         this.trace = trace;
+        if (this.path) this.onPath = new PathReader(this, this.path);
         this.#end = Math.max(this.#end, trace.end, ...this.domains.map((d) => d.series?.time.at(-1) ?? 0));
     }
 
@@ -232,6 +236,8 @@ export class Report {
         } else if (t.kind === "states") {
             this.states = readStates(this.meta.threads, columns, n);
             this.leastState = t.least ?? 0;
+        } else if (t.kind === "path") {
+            this.path = new Path(columns, n);
         } else if (t.kind === "heap_tree") {
             this.heap.readTree(columns, n);
         } else if (t.kind === "heap_places") {

@@ -12,6 +12,7 @@ import {FlameView} from "./flame_view";
 import {go, handleKey, KEYS} from "./keys";
 import {HeapView} from "./heap";
 import {Memory} from "./memory";
+import {CriticalPath} from "./path";
 import {Operations} from "./operations";
 import {Jump, Tooltip} from "./parts";
 import {About, Counters} from "./rest";
@@ -48,7 +49,7 @@ function Header({report, store, tl}: {report: Report; store: Store; tl: Timeline
     const {run, meta} = {run: report.meta.run, meta: report.meta};
     useStore(store, (s) => s.loaded);
     const sections: [string, string, boolean][] = [
-        ["summary", "Summary", true], ["timeline", "Timeline", hasTimeline(report)], ["operations", "Operations", report.ops.length > 0], ["flame", "Flame graph", !!meta.tree],
+        ["summary", "Summary", true], ["timeline", "Timeline", hasTimeline(report)], ["path", "Critical path", !!meta.critical_path], ["operations", "Operations", report.ops.length > 0], ["flame", "Flame graph", !!meta.tree],
         ["steps", "Steps", report.steps.length > 0], ["memory", "Memory", report.domains.length > 0], ["heap", "Heap", !!meta.heap], ["roofline", "Roofline", report.ops.some((o) => o.intensity > 0)],
         ["counters", "Counters", report.counters.length > 0], ["threads", "Threads", hasThreads(report)],
     ];
@@ -102,6 +103,7 @@ function Rest({report, store, tl, onReady}: {report: Report; store: Store; tl: T
             {!empty && hasTimeline(report) && <TimelineView report={report} store={store} onReady={onReady} />}
             {loaded === -1 && <p class="problem" role="alert">{report.problems.join(" ")}</p>}
             <Details report={report} store={store} tl={tl} />
+            <CriticalPath report={report} store={store} />
             <Operations report={report} store={store} />
             {report.meta.tree && <FlameView report={report} store={store} />}
             <Steps report={report} store={store} />

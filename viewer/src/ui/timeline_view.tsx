@@ -7,6 +7,7 @@ import {CATEGORIES} from "../data/meta";
 import {gapBefore} from "../data/gaps";
 import {type Report} from "../data/report";
 import {lowerBound} from "../data/trace";
+import {PIECE_KINDS} from "../data/path";
 import {READY, STATE_NAMES, type StateAt} from "../data/states";
 import {bytes, count, many, percent, time, valueFormat} from "../format";
 import {useStore, type State, type Store} from "../state";
@@ -34,6 +35,7 @@ function hoverLines(tl: Timeline, h: Hover): string[] {
         const s = report.steps.find((x) => h.time >= x.begin && h.time < x.end);
         return s ? [`step ${s.index}: ${time(s.end - s.begin)}`, `median ${time(report.meta.steps!.p50)}`] : [];
     }
+    if (h.lane?.kind === "path") return pathLines(report, h.time);
     const state = tl.stateAt(h.x, h.y);
     if (state) return stateLines(tl, h, state);
     if (!trace || !h.lane?.track) return [];
@@ -44,6 +46,13 @@ function hoverLines(tl: Timeline, h: Hover): string[] {
     const name = report.label(trace.name(i)).slice(0, 160);
     if (h.lane.kind === "marks") return [name, `at ${time(trace.start[i]!)}`];
     return [name, `${time(trace.dur[i]!)} · self ${time(trace.self(i))}`, `at ${time(trace.start[i]!)}`];
+}
+
+function pathLines(report: Report, t: number): string[] {
+    const at = report.onPath!.at(t);
+    if (!at) return [];
+    const thread = report.path!.thread[at.piece]!, who = thread >= 0 ? ` of ${report.threadName(thread).slice(0, 60)}` : "";
+    return [report.label(at.name).slice(0, 160), `${time(at.to - at.from)}${who}`, at.kind ? PIECE_KINDS[at.kind]! : "the run's length came from this"];
 }
 
 /** One state, or how much of each where a pixel holds several. */
