@@ -192,14 +192,16 @@ static uint64_t chunk_bytes(const struct axp__spooled *m,
     return used < e->bytes ? used : e->bytes;
 }
 
-/* The chunks of an extent that are backed, if only in part. */
+/* The chunks of an extent that are backed, if only in part. Where a hole begins
+ * is asked once a stretch: the kernel may look at every page up to it. */
 static void read_chunks(struct axp__spooled *m, const struct axp__extent *e,
                         struct axp__chunk *chunk, size_t cap)
 {
     uint64_t bytes = chunk_bytes(m, e);
     uint64_t end = e->offset + bytes / sizeof *chunk * sizeof *chunk;
-    uint64_t at = e->offset, data_end;
-    while (m->c->n_chunks < cap && next_data(m, &at, end, &data_end)) {
+    uint64_t at = e->offset, data_end = 0;
+    while (m->c->n_chunks < cap &&
+           (at < data_end || next_data(m, &at, end, &data_end))) {
         uint64_t place = at - (at - e->offset) % sizeof *chunk;
         if (!may_read(m, sizeof *chunk)) return;
         if (read_all(m->fd, chunk, sizeof *chunk, place))
