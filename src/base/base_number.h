@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /* The nearest whole number from 0 to the largest there is; 0 for NaN. What a
  * damaged file claims can be any double, and a plain cast is undefined. */
@@ -20,14 +21,15 @@ static inline uint64_t axp__whole(double value)
     return value < 0x1p64 ? (uint64_t)(value + 0.5) : UINT64_MAX;
 }
 
-/* Puts text after the first `at` bytes of buf; returns the new length. */
+/* Puts text after the first `at` bytes of buf, fewer than size; returns the new
+ * length. */
 static inline size_t axp__append(char *buf, size_t size, size_t at,
                                  const char *text)
 {
-    while (at + 1 < size && *text)
-        buf[at++] = *text++;
-    buf[at] = 0;
-    return at;
+    size_t n = strnlen(text, size - at - 1);
+    memcpy(buf + at, text, n);
+    buf[at + n] = 0;
+    return at + n;
 }
 
 /* "12", "0.5", "1e9": all of the text, not negative; NaN for anything else. */
