@@ -13,13 +13,16 @@
 
 #define MS 1000000ull
 
+/* Between looks at spools: after a large bite, and when nothing is worth one. */
+#define LOOK_NS MS
+#define LOOK_MOST_NS (100 * MS)
 /* Between looks at the folder: at first, and when nothing new appears. */
 #define LIST_NS (50 * MS)
 #define LIST_MOST_NS (250 * MS)
 
 enum {
     A_LOT = 64,      /* chunks in one step: come again at once */
-    SOME = 8,        /* come again soon */
+    SOME = 8,        /* of a small spool: come again soon */
     MAX_ROUNDS = 64, /* of 256 chunks, for one process before the next */
     MAX_TRIES = 50   /* soon after each other, to open a new recording */
 };
@@ -40,6 +43,7 @@ struct cli_drains {
     bool has_keep;
     uint64_t stop_ns;
     uint64_t next_list_ns, list_ns;
+    uint64_t look_ns;
     struct timespec changed_at; /* the folder, as it was last asked */
     recording *list;
     size_t n, cap;
@@ -166,10 +170,10 @@ uint64_t cli_drains_step(cli_drains *d, uint64_t now_ns)
         if (n > most) most = n;
         is_new |= d->list[i].state == FOUND && d->list[i].n_tries < MAX_TRIES;
     }
-    uint64_t next = now_ns + (most >= A_LOT  ? MS
-                              : is_new       ? 5 * MS
-                              : most >= SOME ? 20 * MS
-                                             : 100 * MS);
+    d->look_ns = most >= A_LOT ? LOOK_NS : 2 * d->look_ns;
+    uint64_t longest = is_new ? 5 * MS : most >= SOME ? 20 * MS : LOOK_MOST_NS;
+    if (d->look_ns > longest) d->look_ns = longest;
+    uint64_t next = now_ns + d->look_ns;
     return d->stop_ns > now_ns && d->stop_ns < next ? d->stop_ns : next;
 }
 
@@ -185,6 +189,7 @@ cli_drains *cli_drains_create(const cli_files *files,
     d->has_keep = memcmp(keep, &everything, sizeof everything) != 0;
     d->stop_ns = stop_ns;
     d->list_ns = LIST_NS;
+    d->look_ns = LOOK_NS;
     return d;
 }
 

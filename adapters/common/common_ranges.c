@@ -2,6 +2,7 @@
 /* Ranges of other tools' interfaces; see common_ranges.h. */
 #include "adapters/common/common_ranges.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -60,6 +61,7 @@ static void put_payload(const struct common_range *r, const char *text)
 /* A library that a program loads itself has little room for thread-local
  * variables: a pointer. */
 struct thread {
+    axp_profiler *global;
     struct open {
         const char *domain, *name;
         bool is_step;
@@ -85,14 +87,21 @@ __attribute__((constructor)) static void make_key(void)
     pthread_key_create(&key, free_thread);
 }
 
+/* What else is called here keeps errno. */
+static __attribute__((noinline)) struct thread *make_thread(void)
+{
+    int error = errno;
+    self = common_own_take(sizeof *self);
+    if (self) pthread_setspecific(key, self);
+    if (self) self->global = axp_global();
+    errno = error;
+    return self;
+}
+
 /* NULL: no memory. */
 static struct thread *of_thread(void)
 {
-    if (!self) {
-        self = common_own_take(sizeof *self);
-        if (self) pthread_setspecific(key, self);
-    }
-    return self;
+    return __builtin_expect(self != NULL, 1) ? self : make_thread();
 }
 
 static int count_in(const struct thread *t, const char *domain)
@@ -130,7 +139,7 @@ int common_range_push(const struct common_range *r)
     if (t->n < MOST_OPEN) {
         const struct known *k = know(t, r);
         t->open[t->n] = (struct open){r->domain, k->name, k->is_step};
-        axp_start(axp_global(), k->name);
+        axp_start(t->global, k->name);
         put_payload(r, k->name);
     }
     t->n++;
@@ -147,10 +156,11 @@ int common_range_pop(const char *domain)
         i--;
     if (!i) return -1;
     struct open o = t->open[i - 1];
-    memmove(&t->open[i - 1], &t->open[i], (t->n - i) * sizeof o);
+    if (i < t->n) /* it is not the innermost */
+        memmove(&t->open[i - 1], &t->open[i], (t->n - i) * sizeof o);
     t->n--;
-    axp_stop(axp_global(), o.name);
-    if (o.is_step) axp_step(axp_global());
+    axp_stop(t->global, o.name);
+    if (o.is_step) axp_step(t->global);
     return t->n ? count_in(t, domain) : 0;
 }
 

@@ -172,22 +172,17 @@ static void domain_end(const struct text *domain, uint64_t id)
     errno = error;
 }
 
+/* These two, which are called most, leave errno as it is by themselves. */
 static int domain_push(const struct text *domain, const struct attributes *a)
 {
-    int error = errno;
     struct room room;
     struct common_range r = range_of(domain, a, &room);
-    int depth = common_range_push(&r);
-    errno = error;
-    return depth;
+    return common_range_push(&r);
 }
 
 static int domain_pop(const struct text *domain)
 {
-    int error = errno;
-    int depth = common_range_pop(domain_of(domain));
-    errno = error;
-    return depth;
+    return common_range_pop(domain_of(domain));
 }
 
 static void mark_ex(const struct attributes *a)
@@ -253,13 +248,9 @@ static uint64_t start_wide(const wchar_t *text)
     return start_ex(&a);
 }
 
-/* The one that is called most. */
 static int push(const char *text)
 {
-    int error = errno;
-    int depth = common_range_push(&(struct common_range){.name = text});
-    errno = error;
-    return depth;
+    return common_range_push(&(struct common_range){.name = text});
 }
 
 static int push_wide(const wchar_t *text)

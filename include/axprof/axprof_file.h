@@ -76,7 +76,8 @@ typedef struct axp_drain_keep {
 /* A trace that its process has begun; NULL: axp_last_error(). It appears with
  * the first event: trying again a little later is right. */
 AXP__NODISCARD AXP_API axp_drain *axp_drain_open(const char *path);
-/* Moves what is there now; returns how many chunks that was, at most 256. */
+/* Moves what is full, once that is 64 chunks (fewer in a small spool) or a second
+ * old; returns how many that was, at most 256. */
 AXP_API size_t axp_drain_step(axp_drain *d);
 AXP_API axp_status axp_drain_set_keep(axp_drain *d, const axp_drain_keep *keep);
 /* From now on the process records nothing more. */

@@ -158,7 +158,7 @@ axp_status axp_drain_close(axp_drain *d, bool is_over)
     struct axp__outside *o = (struct axp__outside *)d;
     if (!o) return AXP_OK;
     char *path = is_over ? strdup(axp__outside_path(o)) : NULL;
-    while (is_over && axp__outside_step(o))
+    while (is_over && axp__outside_step(o, true))
         continue;
     uint64_t from_ticks = axp__outside_wanted_from(o);
     axp__outside_close(o);

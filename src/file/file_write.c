@@ -155,7 +155,7 @@ static bool gather(struct axp__writer *w, const struct axp__cap_chunk *of,
 static bool is_well_packed(const struct axp__writer *w,
                            const struct axp__block *b)
 {
-    return b->n >= AXP__PACK_CHUNKS / 2 && b->epoch == w->what->epoch &&
+    return b->n >= AXP__PACK_CHUNKS / 16 && b->epoch == w->what->epoch &&
            b->base_ticks >= w->what->from_ticks && !w->what->is_raw;
 }
 

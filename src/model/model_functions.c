@@ -10,6 +10,7 @@
 #include "model/model_samples.h"
 #include "model/model_stack_functions.h"
 #include "model/model_stream.h"
+#include "model/model_waits.h"
 
 #define MOST_SCOPES 1024u              /* above a sample */
 #define IS_FUNCTION 0x80000000u        /* in a place's key */
@@ -31,6 +32,7 @@ struct adder {
     size_t cap_tree;
     struct axp__slots place_slots;
     uint64_t n_looks; /* so far */
+    struct axp__wait_sums waits;
     size_t most_places;
     axp_ns from_ns, to_ns; /* of the recorded part */
 };
@@ -210,24 +212,33 @@ static bool is_wanted(const struct adder *a, axp_ns at)
     return at >= a->from_ns && at <= a->to_ns;
 }
 
+static bool take(struct adder *a, const struct axp__stream *s,
+                 const struct axp__record *r)
+{
+    if (r->kind != AXP__R_SAMPLE) return axp__waits_take(&a->waits, s, r);
+    if (r->argument != AXP_SAMPLE_CPU || !is_wanted(a, r->begin_ns))
+        return true;
+    return add_sample(a, place_of_scopes(a, s, r->begin_ns), r->stack, r->id);
+}
+
 static bool add_all(struct adder *a)
 {
     struct axp__stream *s;
     const struct axp__record *r;
     bool ok = true;
-    if (axp__stream_open(a->v, AXP__STREAM_BY_ROW | AXP__STREAM_SAMPLES, &s))
+    if (axp__stream_open(
+            a->v, AXP__STREAM_BY_ROW | AXP__STREAM_SAMPLES | AXP__STREAM_ONCE,
+            &s))
         return false;
     while (ok && (r = axp__stream_next(s)))
-        if (r->kind == AXP__R_SAMPLE && r->argument == AXP_SAMPLE_CPU &&
-            is_wanted(a, r->begin_ns))
-            ok = add_sample(a, place_of_scopes(a, s, r->begin_ns), r->stack,
-                            r->id);
+        ok = take(a, s, r);
     if (axp__stream_status(s) == AXP_E_NO_MEMORY) ok = false;
     const struct axp__samples *all = axp__stream_samples(s);
     for (size_t i = 0; ok && i < all->n; i++)
         if (!all->at[i].is_placed && all->at[i].kind == AXP_SAMPLE_CPU &&
             is_wanted(a, axp__view_time(a->v, all->at[i].ticks)))
             ok = add_sample(a, 0, all->at[i].stack, all->at[i].weight);
+    ok = ok && axp__waits_keep(&a->waits, s, a->v);
     axp__stream_close(s);
     for (size_t i = 0; ok && i < a->n_seen; i++)
         ok = add_seen(a, i);
@@ -318,6 +329,7 @@ bool axp__view_add_functions(axp_view *v)
     set_part(a);
     bool ok = add_places(a) && add_all(a) && make_lists(a);
     axp__stack_functions_fini(&a->of);
+    axp__waits_fini(&a->waits);
     free(a->seen);
     free(a->seen_slots.at);
     free(a->place_slots.at);
@@ -331,6 +343,7 @@ void axp__view_free_functions(axp_view *v)
         free(v->function_names[i]);
     free(v->function_names);
     free(v->functions);
+    free(v->waits);
 }
 
 axp_ns *axp__view_rest(const axp_view *v)

@@ -261,7 +261,7 @@ static bool begin_scope(struct axp__row_reader *r,
     uint32_t name = axp__view_op_of(r->v, w->name);
     struct axp__shape shape;
     bool is_record = give_begin(r, name, flags, r->next.time_ns);
-    if (axp__likely(name == w->name) || r->has_failed ||
+    if (axp__likely(name == w->name) || r->is_once || r->has_failed ||
         !axp__cap_shape(r->v->capture, w->name, &shape))
         return is_record;
     struct axp__scope_work *to = innermost_work(r);
@@ -288,11 +288,11 @@ static void add_work(struct axp__row_reader *r, const struct axp__wire_event *w)
 static bool annotate(struct axp__row_reader *r, const struct axp__wire_event *w)
 {
     struct axp__scopes *s = &r->scopes;
-    if (w->kind == AXP__W_WORK) add_work(r, w);
+    if (w->kind == AXP__W_WORK && !r->is_once) add_work(r, w);
     if (w->kind != AXP__W_EXT) return false;
     if (w->ext == AXP__X_CATEGORY && s->n && w->argument <= AXP_CAT_IO)
         s->at[s->n - 1].category = (uint16_t)w->argument;
-    if (w->ext == AXP__X_DIMS && w->n_payload >= 3) {
+    if (w->ext == AXP__X_DIMS && w->n_payload >= 3 && !r->is_once) {
         struct axp__scope_work *to = innermost_work(r);
         if (to) memcpy(to->dims, w->payload, sizeof to->dims);
         for (uint32_t i = 0; to && i < 6 && to->dims[i]; i++)

@@ -192,8 +192,8 @@ static axp_status give_all(struct giver *g)
 {
     struct axp__stream *s;
     const struct axp__record *r;
-    axp_status status =
-        axp__stream_open(g->v, AXP__STREAM_BY_ROW | AXP__STREAM_SAMPLES, &s);
+    axp_status status = axp__stream_open(
+        g->v, AXP__STREAM_BY_ROW | AXP__STREAM_SAMPLES | AXP__STREAM_ONCE, &s);
     if (status) return status;
     bool is_done = false;
     while (!is_done && (r = axp__stream_next(s)))

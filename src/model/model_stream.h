@@ -45,8 +45,8 @@ enum axp__stream_option {
      * category of an END, none of the marks, nothing made up. */
     AXP__STREAM_RAW = 2,
     AXP__STREAM_SAMPLES = 4, /* and what was seen from outside; not with RAW */
-    /* For who does not write scopes out: words are read once where that will do,
-     * and all named scopes are marked OVERLAPS. */
+    /* For who does not write scopes out: words are read once where that will do, all
+     * named scopes are marked OVERLAPS, and an END need not have its work. */
     AXP__STREAM_ONCE = 8,
     /* Scopes that are no waits may come before earlier records of other rows,
      * where their row has nothing else in between: going from row to row for each

@@ -70,6 +70,8 @@ struct axp_view {
     axp_op *functions; /* that were sampled, by self time; model_functions.h */
     char **function_names; /* those that are made here */
     size_t n_functions;
+    axp_waits *waits; /* by total time; NULL: not counted yet */
+    size_t n_waits;
     axp_ns ran_ns, ready_ns; /* of all threads, as the scheduler tells */
     axp_ns sampled_ns;       /* processor time, */
     uint64_t n_sampled;      /* so many samples of it; … */

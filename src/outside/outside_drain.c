@@ -34,6 +34,9 @@
 
 #define BATCH 256u
 #define MODULES_EVERY_NS 1000000000u
+/* A large block packs well, is packed once, and wakes this process seldom. */
+#define ENOUGH_CHUNKS 64u
+#define WRITE_AFTER_NS 1000000000u
 
 struct axp__outside {
     int fd; /* the spool */
@@ -47,6 +50,7 @@ struct axp__outside {
     uint64_t n_events;       /* moved so far */
     struct axp__keep *keep;  /* NULL: everything */
     uint64_t told_ns;        /* when its modules were told */
+    uint64_t taken_ns;       /* when chunks were last taken */
     bool is_told;            /* that writing failed */
 };
 
@@ -254,7 +258,37 @@ static void tell_modules(struct axp__outside *o)
     axp__pen_flush(pen);
 }
 
-size_t axp__outside_step(struct axp__outside *o)
+/* ---- a step --------------------------------------------------------------------------------- */
+
+static size_t count_full(const struct axp__outside *o, uint32_t n, size_t most)
+{
+    size_t full = 0;
+    for (uint32_t i = 1; i < n; i++)
+        for (uint64_t k = 0, bytes = shown_bytes(o, i);
+             k + AXP__CHUNK_BYTES <= bytes && full < most;
+             k += AXP__CHUNK_BYTES) {
+            const void *at = o->extent[i] + k;
+            const struct axp__chunk *c = at;
+            full += axp__get(&c->state) == AXP__CHUNK_FULL;
+        }
+    return full;
+}
+
+/* Whether what is full is worth a block, or has waited for long; a small spool
+ * cannot wait. */
+static bool is_enough(struct axp__outside *o, uint32_t n)
+{
+    uint64_t part = axp__get(&o->prof->pool.max_chunks) / 4;
+    size_t enough = part < ENOUGH_CHUNKS ? (size_t)part + 1 : ENOUGH_CHUNKS;
+    size_t full = count_full(o, n, enough);
+    uint64_t now = full ? axp__clock_of(CLOCK_MONOTONIC) : 0;
+    if (!full || (full < enough && now - o->taken_ns < WRITE_AFTER_NS))
+        return false;
+    o->taken_ns = now;
+    return true;
+}
+
+size_t axp__outside_step(struct axp__outside *o, bool is_last)
 {
     struct axp__chunk *taken[BATCH];
     size_t n_taken = 0;
@@ -263,6 +297,7 @@ size_t axp__outside_step(struct axp__outside *o)
     if (n > AXP__SPACE_EXTENTS) n = AXP__SPACE_EXTENTS;
     map_new(o, n);
     tell_modules(o);
+    if (!is_last && !is_enough(o, n)) return 0;
     for (uint32_t i = 1; i < n && n_taken < BATCH; i++)
         n_taken = take_full(o, i, taken, n_taken);
     write_sound(o, taken, n_taken);
@@ -360,20 +395,26 @@ static uint64_t count_words(const struct axp__chunk *c)
     return n;
 }
 
-/* Those in chunks that are being written to, too: a program that records little
- * may take minutes to fill one. */
+static uint64_t count_chunk(const struct axp__outside *o,
+                            const struct axp__chunk *c)
+{
+    enum { MOST = 2 * AXP__CHUNK_WORDS };
+    uint64_t state = axp__get(&c->state), n = axp__get(&c->n_events);
+    if (state == AXP__CHUNK_FULL) return n < MOST ? n : MOST;
+    if (state != AXP__CHUNK_WRITING) return 0;
+    memcpy(&o->copy[0], c, sizeof *c);
+    return count_words(&o->copy[0]);
+}
+
+/* Those in chunks that are being written to, or wait, too: a program that records
+ * little may take minutes to fill one. */
 uint64_t axp__outside_events(const struct axp__outside *o)
 {
     uint64_t n = o->n_events;
     for (uint32_t i = 1; i < AXP__SPACE_EXTENTS; i++)
         for (uint64_t k = 0; k + AXP__CHUNK_BYTES <= shown_bytes(o, i);
-             k += AXP__CHUNK_BYTES) {
-            const void *at = o->extent[i] + k;
-            const struct axp__chunk *c = at;
-            if (axp__get(&c->state) != AXP__CHUNK_WRITING) continue;
-            memcpy(&o->copy[0], c, sizeof *c);
-            n += count_words(&o->copy[0]);
-        }
+             k += AXP__CHUNK_BYTES)
+            n += count_chunk(o, (const void *)(o->extent[i] + k));
     return n;
 }
 

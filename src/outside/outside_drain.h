@@ -11,8 +11,9 @@ struct axp__outside;
  * over, also on failure. NULL: axp_last_error says why. */
 struct axp__outside *axp__outside_open(int trace_fd, int spool_fd,
                                        const char *trace_path);
-/* Moves what is full; returns how many chunks that were. */
-size_t axp__outside_step(struct axp__outside *o);
+/* Moves what is full, once that is worth it or at last; returns how many chunks
+ * that were. */
+size_t axp__outside_step(struct axp__outside *o, bool is_last);
 /* From here on only so much of the timeline is kept. */
 struct axp__keep_rule;
 bool axp__outside_keep(struct axp__outside *o,

@@ -49,7 +49,7 @@ axp_drain *axp_drain_open(const char *path)
 
 size_t axp_drain_step(axp_drain *d)
 {
-    return axp__outside_step((struct axp__outside *)d);
+    return axp__outside_step((struct axp__outside *)d, false);
 }
 
 static uint64_t ticks_of(axp_ns ns)

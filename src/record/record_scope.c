@@ -179,12 +179,6 @@ uint64_t axp_function_begin(uint32_t *site, const char *text)
     return begin_slow(s, CALLER_STACK(), NULL);
 }
 
-uint64_t axp_place_begin(uint32_t *site, const char *text)
-{
-    struct site s = {site, text, text + strlen(text) + 1, AXP__KIND_FUNCTION};
-    return begin_slow(s, UINTPTR_MAX, NULL);
-}
-
 /* ---- the hot way --------------------------------------------------------------- */
 
 /* Reads the clock, and of the site what a begin needs. HOT */
@@ -245,6 +239,18 @@ uint64_t axp__scope_begin_function(uint32_t *site, const char *name,
     if (axp__likely(token != 0)) return token;
     struct site s = {site, name, place, AXP__KIND_PLAIN};
     return begin_slow(s, CALLER_STACK(), NULL);
+}
+
+/* In no function, so that nothing is found unwound. HOT */
+uint64_t axp_place_begin(uint32_t *site, const char *text)
+{
+    struct axp__own own;
+    struct axp__hot_begin b = {.anchor = UINTPTR_MAX};
+    start_at(site, &own, &b);
+    uint64_t token = begin_hot(&own, b, NULL);
+    if (axp__likely(token != 0)) return token;
+    struct site s = {site, text, text + strlen(text) + 1, AXP__KIND_FUNCTION};
+    return begin_slow(s, UINTPTR_MAX, NULL);
 }
 
 static __attribute__((noinline)) uint64_t begin_flops(uint32_t *site,

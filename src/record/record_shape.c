@@ -26,6 +26,14 @@ static uint32_t make(struct axp__lane *lane, struct axp__shape shape)
     return id == AXP__NAME_OTHER ? shape.op : id;
 }
 
+/* The one that was put there first gives way. */
+static void put(struct axp__cached_shape *to, struct axp__cached_shape shape)
+{
+    for (unsigned way = AXP__SHAPE_WAYS - 1; way; way--)
+        to[way] = to[way - 1];
+    to[0] = shape;
+}
+
 uint32_t axp__shape_name(struct axp__lane *lane, uint32_t op,
                          const uint32_t dims[6])
 {
@@ -40,8 +48,8 @@ uint32_t axp__shape_name(struct axp__lane *lane, uint32_t op,
     }
     id = make(lane, shape);
     __builtin_memcpy(d, dims, sizeof d);
-    *axp__shape_slot(t, op, d) =
-        (struct axp__cached_shape){{d[0], d[1], d[2]}, op, id};
+    put(axp__shape_slot(t, op, d),
+        (struct axp__cached_shape){{d[0], d[1], d[2]}, op, id});
     return id;
 }
 

@@ -55,6 +55,13 @@ struct axp__cached_shape {
     uint32_t op, name; /* 0: none */
 };
 
+/* The name of a wait, by where its text lies. */
+#define AXP__WAIT_CACHE 8u
+struct axp__cached_wait {
+    const char *at; /* NULL: none */
+    uint32_t id;
+};
+
 enum axp__thread_life {
     AXP__THREAD_NONE, /* not yet, or wiped */
     AXP__THREAD_ALIVE,
@@ -96,6 +103,7 @@ struct axp__thread {
     struct axp__lane *near_lanes[AXP__NEAR_LANES];
     struct axp__cached_name names[AXP__NAME_CACHE];
     struct axp__cached_shape shapes[1 << AXP__SHAPE_CACHE_BITS];
+    struct axp__cached_wait waits[AXP__WAIT_CACHE];
     char error[256];
 };
 

@@ -7,6 +7,8 @@
  * what its thread recorded last. */
 #include "axprof/axprof_adapter.h"
 
+#include <string.h>
+
 #include "base/base_sized.h"
 #include "record/record_scope.h"
 
@@ -39,6 +41,21 @@ static uint64_t latest(struct axp__lane *lane, uint64_t began)
 
 /* ---- scopes ----------------------------------------------------------------------- */
 
+/* Asked by text a name costs three misses of the cache, and a program that waits has
+ * filled it with something else. The content is compared, since buffers are used
+ * again. */
+static uint32_t wait_name(struct axp__lane *lane, const char *name)
+{
+    uintptr_t at = (uintptr_t)name;
+    struct axp__cached_wait *c =
+        &lane->owner->waits[(at >> 4 ^ at >> 7) % AXP__WAIT_CACHE];
+    if (name && c->at == name && !strcmp(axp__name_at(c->id)->text, name))
+        return c->id;
+    uint32_t id = axp__lane_name_as(lane, AXP__KIND_WAIT, name);
+    if (id != AXP__NAME_OTHER) *c = (struct axp__cached_wait){name, id};
+    return id;
+}
+
 /* NULL: nothing more fits on the stack. */
 static struct axp__frame *open_wait(struct axp__lane *lane, uint32_t id,
                                     uint64_t began)
@@ -62,7 +79,7 @@ void axp_wait_end(uint64_t began, const char *name)
 {
     struct axp__lane *lane = began ? axp__enter(axp_global()) : NULL;
     if (!lane) return;
-    uint32_t id = axp__lane_name_as(lane, AXP__KIND_WAIT, name);
+    uint32_t id = wait_name(lane, name);
     uint64_t now = axp__clock_ticks();
     if (open_wait(lane, id, began))
         axp__scope_close(lane, lane->tally.top, AXP__W_END, now);
@@ -149,7 +166,7 @@ static bool is_long(const axp_sync_wait *w)
  * ended after what was recorded last. */
 static void put_waited(struct axp__lane *lane, axp_sync_wait *w, bool is_scope)
 {
-    uint32_t id = axp__lane_name_as(lane, AXP__KIND_WAIT, w->name);
+    uint32_t id = wait_name(lane, w->name);
     w->began = latest(lane, w->began);
     uint64_t ended = w->ended > w->began ? w->ended : w->began;
     axp_sync_verb verb = is_scope || w->by.at ? AXP_SYNC_WAITED : AXP_SYNC_TOOK;

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "axprof/axprof_file.h"
+#include "record/record_shape.h"
 #include "wire/wire_shape.h"
 
 static axp_op op_of(const axp_view *v, const char *name)
@@ -353,6 +354,38 @@ static void texts(void **state)
         assert_false(axp__shape_get(bad[i], 9, &t));
 }
 
+/* Where the next product of this width belongs in the cache. */
+static struct axp__cached_shape *slot_of(uint32_t op, uint32_t m)
+{
+    uint64_t dims[3] = {m | (uint64_t)3 << 32, 5, 0};
+    return axp__shape_slot(axp__tls, op, dims);
+}
+
+/* Shapes that belong in one place and are used in turn are all found there. */
+static void in_turn(void **state)
+{
+    uint32_t m[AXP__SHAPE_WAYS] = {1000}, dims[6] = {0, 3, 5};
+    (void)state;
+    multiply(7, 3, 5);
+    uint32_t op =
+        axp__name_find_of(AXP__KIND_FLAGS(AXP__KIND_PLAIN), "multiply");
+    assert_true(op > AXP__NAME_UNNAMED);
+    for (uint32_t n = 1, at = 1001; n < AXP__SHAPE_WAYS; at++)
+        if (slot_of(op, at) == slot_of(op, m[0])) m[n++] = at;
+    for (unsigned i = 0; i < AXP__SHAPE_WAYS; i++) {
+        AXP_SCOPE_WORK_OF("multiply", axp_work_gemm(m[i], 3, 5, AXP_F32));
+    }
+    for (unsigned i = 0; i < AXP__SHAPE_WAYS; i++) {
+        dims[0] = m[i];
+        uint32_t name = axp__shape_peek(axp__tls, op, dims);
+        assert_true(name > AXP__NAME_UNNAMED);
+        for (unsigned k = 0; k < i; k++) {
+            dims[0] = m[k];
+            assert_int_not_equal(name, axp__shape_peek(axp__tls, op, dims));
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -364,6 +397,7 @@ int main(void)
         cmocka_unit_test(other_ways),
         cmocka_unit_test(open_and_devices),
         cmocka_unit_test(many_shapes),
+        cmocka_unit_test(in_turn),
         cmocka_unit_test(too_many),
         cmocka_unit_test(texts),
     };
