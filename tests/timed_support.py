@@ -19,9 +19,16 @@ class Run(typing.NamedTuple):
     number: int
 
 
-def least_starved(command, repeats=REPEATS, realtime_from=0, **options):
+def last_two(out):
+    """What timed_print (timed_support.h) printed last."""
+    return map(float, out.split()[-2:])
+
+
+def least_starved(command, repeats=REPEATS, realtime_from=0, read=last_two,
+                  **options):
     """Runs what command(n) gives, n = 0, 1, …, until it was hardly starved;
-    from realtime_from on with a real-time priority."""
+    from realtime_from on with a real-time priority. read makes seconds and
+    starved seconds of what it prints."""
     best, realtime = None, shutil.which("chrt") is not None
     for n in range(repeats):
         prefix = (["chrt", "-f", "1"] if realtime and n >= realtime_from
@@ -35,7 +42,7 @@ def least_starved(command, repeats=REPEATS, realtime_from=0, **options):
         if done.returncode:
             raise RuntimeError(f"{done.args} ended with {done.returncode}: "
                                f"{done.stderr}")
-        seconds, starved = map(float, done.stdout.split()[-2:])
+        seconds, starved = read(done.stdout)
         run = Run(starved / seconds, seconds, n)
         best = min(best or run, run)
         time.sleep(0.1 * seconds)  # the kernel lets no such priority take all

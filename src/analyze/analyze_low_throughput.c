@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "analyze/analyze.h"
+#include "analyze/analyze_above.h"
 #include "analyze/analyze_wall.h"
 #include "base/base_number.h"
 
@@ -134,15 +135,17 @@ static void say_roof(struct axp__analysis *a, struct axp__draft *d,
     axp__draft_metric(d, "roof_share", r->share);
 }
 
-static void add_below_roof(struct axp__analysis *a, const axp_op *op,
-                           const struct axp__roof *r)
+static struct axp__draft *add_below_roof(struct axp__analysis *a,
+                                         const axp_op *op,
+                                         const struct axp__roof *r)
 {
     struct axp__draft *d = add(a, op);
-    if (!d) return;
+    if (!d) return NULL;
     d->fraction = fmax(0, 1 - r->share);
     d->confidence = 0.7;
     d->suggestion = advice(a, op, r);
     say_roof(a, d, r);
+    return d;
 }
 
 /* ---- without peaks ------------------------------------------------------------- */
@@ -162,17 +165,49 @@ static void add_below_rate(struct axp__analysis *a, const axp_op *op)
                    axp__digits3(work, sizeof work, op->flops / 1e9));
 }
 
+/* ---- all of them --------------------------------------------------------------- */
+
+static bool is_said(const struct axp__analysis *a, const axp_op *op)
+{
+    for (size_t i = 0; i < a->n_drafts; i++)
+        if (a->drafts[i].rule == AXP__RULE_low_throughput &&
+            a->drafts[i].name == op->name)
+            return true;
+    return false;
+}
+
+/* Work that a scope declared and that is done below it, in a region of OpenMP or
+ * in a scope that declares none: that one has the time. Only what is a large part
+ * of the run is looked at, which is few. */
+static void look_below(struct axp__analysis *a, double part, double wall)
+{
+    for (size_t i = 0; i < a->v->n_ops; i++) {
+        const axp_op *op = &a->v->ops[i];
+        struct axp__above above;
+        if (op->is_wait || op->n_flops_calls ||
+            (double)axp__wall_ns(a->wall, op) < wall ||
+            !axp__above_find(a, op, &above) || above.n_more ||
+            !(above.roof->roof_flops > 0) || above.roof->share >= part ||
+            (double)axp__wall_ns(a->wall, above.op) >= wall ||
+            is_said(a, above.op))
+            continue;
+        struct axp__draft *d = add_below_roof(a, above.op, above.roof);
+        if (d) d->op = op;
+    }
+}
+
 void axp__rule_low_throughput(struct axp__analysis *a)
 {
     double least = a->threshold[AXP__T_low_throughput_gflops];
     double part = a->threshold[AXP__T_low_throughput_roof_percent] / 100;
     double wall = (double)a->v->duration_ns *
                   a->threshold[AXP__T_low_throughput_wall_percent] / 100;
+    look_below(a, part, wall);
     for (size_t i = 0; i < a->v->n_ops; i++) {
         const axp_op *op = &a->v->ops[i];
         const struct axp__roof *r = axp__roof_of(a, op);
         double gflops = axp_op_gflops(op);
-        if (!(op->flops > 0) || isnan(gflops)) continue;
+        if (!(op->flops > 0) || isnan(gflops) || is_said(a, op)) continue;
         if (r && r->roof_flops > 0) {
             if (r->share < part &&
                 (gflops < least || (double)axp__wall_ns(a->wall, op) >= wall))

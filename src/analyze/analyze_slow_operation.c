@@ -4,7 +4,9 @@
  *
  * Where its work and the machine's peaks are known, what could be regained is
  * its distance from the roof: most of the time in a product at 95 % of the
- * peak is nothing to act on. So it is where the work was declared by the scopes
+ * peak is nothing to act on. Who reaches as much of the roof as LowThroughput
+ * asks for does what good code does: nobody reaches all of it, so what is left is
+ * a bound, and Low. So it is where the work was declared by the scopes
  * around it. Else all of its time is the bound. Waiting is no operation that
  * could be faster: who was waited for is. */
 #include <math.h>
@@ -97,7 +99,11 @@ static void set_fraction(struct axp__analysis *a, struct axp__draft *d,
     struct axp__above above;
     bool is_above = !roof && axp__above_find(a, op, &above);
     double share = roof ? roof->share : is_above ? above.share : 0;
-    d->is_bound = !roof && !is_above;
+    bool is_close =
+        (roof || is_above) &&
+        100 * share >= a->threshold[AXP__T_low_throughput_roof_percent];
+    d->is_bound = is_close || (!roof && !is_above);
+    if (is_close) d->band = AXP_LOW;
     d->fraction = fmax(0, 1 - share);
     d->confidence = d->is_bound ? 0.5 : 0.7;
     if (is_above) {

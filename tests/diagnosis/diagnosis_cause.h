@@ -24,7 +24,7 @@
 struct cause {
     const char *name;
     /* The finding that is right, and what it is to be about; '|' stands between
-     * several that are, "*" for any. NULL: the program is healthy. */
+     * several that are, "*" for anything. NULL: the program is healthy. */
     const char *finding, *about;
     /* The same where nothing is marked, "name" or "Finding:name"; NULL: it
      * cannot be seen then. */

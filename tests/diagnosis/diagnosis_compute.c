@@ -70,13 +70,16 @@ static __attribute__((noinline)) void gelu(float *restrict out,
                                            bool is_libm)
 {
     uint64_t scope = cause_begin_work("gelu", elements(WIDTH, 12, 2));
-    for (int i = 0; i < WIDTH && is_libm; i++) {
-        float x = in[i], u = 0.8f * (x + 0.045f * x * x * x);
-        out[i] = 0.5f * x * (1 + tanhf(u));
-    }
-    for (int i = 0; i < WIDTH && !is_libm; i++) {
-        float x = in[i], u = 0.8f * (x + 0.045f * x * x * x);
-        out[i] = 0.5f * x * (1 + u * (27 + u * u) / (27 + 9 * u * u));
+    if (is_libm) {
+        for (int i = 0; i < WIDTH; i++) {
+            float x = in[i], u = 0.8f * (x + 0.045f * x * x * x);
+            out[i] = 0.5f * x * (1 + tanhf(u));
+        }
+    } else {
+        for (int i = 0; i < WIDTH; i++) {
+            float x = in[i], u = 0.8f * (x + 0.045f * x * x * x);
+            out[i] = 0.5f * x * (1 + u * (27 + u * u) / (27 + 9 * u * u));
+        }
     }
     CAUSE_USE(out);
     axp_end(scope);
@@ -207,7 +210,7 @@ static __attribute__((noinline)) void count_words(int me, bool is_shared)
 {
     uint64_t scope = cause_begin("count_words");
     _Atomic uint64_t *at = &counters[256 + (is_shared ? me : 256 * me)];
-    for (int i = 0; i < 60000; i++)
+    for (int i = 0; i < 150000; i++)
         atomic_fetch_add_explicit(at, 1, memory_order_relaxed);
     axp_end(scope);
 }
@@ -293,13 +296,14 @@ static void run_triad(void)
 const struct cause causes[] = {
     {"columns", "LowThroughput", "sum_columns", "SlowOperation:sum_columns",
      run_columns, 0},
-    {"libm", "LowThroughput", "gelu", "SlowOperation:*", run_libm, 0},
+    {"libm", "LowThroughput", "gelu", "SlowOperation:tanhf|gelu", run_libm, 0},
     {"gather", "LowThroughput", "gather_rows", "SlowOperation:gather_rows",
      run_gather, 0},
     {"passes", "MemoryBound", "scale|shift|clip|square|negate", NULL,
      run_passes, 0},
     {"declared", "ImplausibleWork", "project", NULL, run_declared, 0},
-    {"sharing", "SlowOperation", "count_words", "count_words", run_sharing, 0},
+    {"sharing", "SlowOperation", "count_words",
+     "count_words|__aarch64_ldadd8_relax", run_sharing, 0},
     {"search", "SlowOperation", "find_tokens", "find_tokens", run_search, 0},
     {"healthy_triad", NULL, NULL, NULL, run_triad, 0},
     {0}};
