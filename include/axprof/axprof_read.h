@@ -456,7 +456,18 @@ typedef enum axp_finding_type AXP__INT {
     AXP_SERIAL_PHASE,
     AXP_INPUT_BOUND,
     AXP_MEMORY_GROWTH,
-    AXP_ALLOCATION_CHURN
+    AXP_ALLOCATION_CHURN,
+    AXP_SYNC_WAIT,
+    AXP_IO_WAIT,
+    AXP_OVERSUBSCRIPTION,
+    AXP_STEP_OUTLIERS,
+    AXP_STEP_DRIFT,
+    AXP_SLOW_START,
+    AXP_COMM_BOUND,
+    AXP_COPY_BOUND,
+    AXP_DEVICE_IDLE,
+    AXP_LAUNCH_BOUND,
+    AXP_STRAGGLER
 } axp_finding_type;
 typedef enum axp_severity AXP__INT {
     AXP_LOW,

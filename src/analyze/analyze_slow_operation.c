@@ -26,8 +26,6 @@ static const char *suggestion_for(const axp_op *op)
     case AXP_CAT_DATA: return "load ahead, on other threads or in advance";
     case AXP_CAT_COMM:
         return "overlap it with computing, send less, or less often";
-    case AXP_CAT_SYNC:
-        return "find what it waits for, and start that earlier or split it";
     case AXP_CAT_COPY:
         return "copy less, in larger pieces, or beside the computing";
     case AXP_CAT_IO: return "read or write less, or beside the computing";
@@ -154,13 +152,19 @@ static bool is_marked(const axp_view *v)
     return false;
 }
 
+/* SyncWait's, where nobody can be named. */
+static bool is_wait(const axp_op *op)
+{
+    return op->is_wait || op->category == AXP_CAT_SYNC;
+}
+
 static void look_at(struct axp__analysis *a, const axp_op *op, size_t n)
 {
     double least = a->threshold[AXP__T_slow_operation_percent] / 100;
     double wall = (double)a->v->duration_ns *
                   a->threshold[AXP__T_slow_operation_min_wall_percent] / 100;
     for (; n--; op++) {
-        if (op->is_wait || op->time_share < least || !op->self_ns) continue;
+        if (is_wait(op) || op->time_share < least || !op->self_ns) continue;
         if ((double)axp__wall_ns(a->wall, op) >= wall) add(a, op);
     }
 }
