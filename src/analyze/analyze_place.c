@@ -2,6 +2,7 @@
 /* Places of the heap; see analyze_place.h. */
 #include "analyze/analyze_place.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "tally/tally_notes.h"
@@ -32,6 +33,7 @@ bool axp__spot_churns(const struct axp__analysis *a,
     const double *t = a->threshold;
     double least = (double)a->v->heap.peak_bytes *
                    t[AXP__T_allocation_churn_peak_percent] / 100;
+    if (least > 0) least = fmax(least, t[AXP__T_allocation_churn_step_bytes]);
     return (double)a->v->steps.count >= t[AXP__T_allocation_churn_steps] &&
            least > 0 && p->step_allocs >= 0.9 &&
            p->growth_late <= KEPT * p->step_bytes &&
