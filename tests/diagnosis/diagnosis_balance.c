@@ -107,7 +107,7 @@ static void run_pool(void)
 
 static void *task_main(void *unused)
 {
-    TIMED_SPIN(0.05 * CAUSE_UNIT);
+    TIMED_SPIN(0.125 * CAUSE_UNIT);
     return unused;
 }
 
@@ -126,7 +126,7 @@ static void run_threads(void)
 {
     for (int i = 0; i < 40; i++) {
         cause_compute(20);
-        for (int t = 0; t < 80; t++)
+        for (int t = 0; t < 40; t++)
             run_task(t % 4 < 2 * cause_k);
     }
 }
