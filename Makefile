@@ -45,9 +45,10 @@ bench-overhead: release ## compare what recording is stated to take with what it
 bench-machine: release ## compare measured peaks with other ways to know them
 	@build/release/bench/axp_bench_machine
 
-diagnosis: dev ## plant faults in a trainer: what is found, and what fixing each gains
-	@python3 tests/diagnosis/diagnosis.py build/dev/cli/axprof \
-		build/dev/tests/diagnosis/diagnosis_trainer
+diagnosis: dev ## plant causes: what is found, and what fixing each really gains (long)
+	@python3 tests/diagnosis/diagnosis.py --axprof build/dev/cli/axprof \
+		--gpt build/dev/examples/gpt/gpt $$(find build/dev/tests/diagnosis \
+		-maxdepth 1 -name 'diagnosis_*' -type f -perm -u+x | sort)
 
 demo: release ## train a small GPT, show where its time goes, write profile.html
 	@rm -rf build/demo

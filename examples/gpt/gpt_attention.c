@@ -12,6 +12,7 @@
 
 #include "gpt_matmul.h"
 #include "gpt_memory.h"
+#include "gpt_plant.h"
 #include "gpt_profile.h"
 
 /* The products are computed as full squares, `products` of them; the softmax
@@ -121,11 +122,12 @@ void gpt_attention_forward(gpt_attention size, real *out, real *probs,
 {
     /* 2 products; reads qkv, writes probs and out. */
     AXP_SCOPE_WORK("attention.forward", ATTENTION_WORK(size, 2, 5, 1, 1));
+    const size_t piece = gpt_split(size.batch * size.heads);
 
 #pragma omp parallel
     {
         AXP_SCOPE("attention.heads");
-#pragma omp for collapse(2) nowait
+#pragma omp for collapse(2) schedule(static, piece) nowait
         for (size_t b = 0; b < size.batch; b++)
             for (size_t h = 0; h < size.heads; h++) {
                 const head_place at = place_of(size, b, h);
@@ -140,6 +142,7 @@ void gpt_attention_backward(gpt_attention size, real *dqkv, const real *dout,
 {
     /* 4 products; reads qkv, probs and dout, writes dqkv. */
     AXP_SCOPE_WORK("attention.backward", ATTENTION_WORK(size, 4, 4, 2, 1));
+    const size_t piece = gpt_split(size.batch * size.heads);
     const size_t square = size.seq * size.seq;
     real *scratch =
         gpt_alloc("attention.scratch", AXP_MEM_TEMPORARY,
@@ -149,7 +152,7 @@ void gpt_attention_backward(gpt_attention size, real *dqkv, const real *dout,
     {
         AXP_SCOPE("attention.heads");
         real *dscores = scratch + (size_t)omp_get_thread_num() * square;
-#pragma omp for collapse(2) nowait
+#pragma omp for collapse(2) schedule(static, piece) nowait
         for (size_t b = 0; b < size.batch; b++)
             for (size_t h = 0; h < size.heads; h++) {
                 const head_place at = place_of(size, b, h);

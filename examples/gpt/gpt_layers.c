@@ -164,10 +164,10 @@ void gpt_gelu_forward(gpt_rows size, real *out, const real *in)
     AXP_SCOPE_WORK("gelu.forward",
                    GPT_TENSOR_WORK(size.rows, size.width, 8, 2));
 
-#pragma omp parallel for
+#pragma omp parallel for simd
     for (size_t i = 0; i < size.rows * size.width; i++) {
         const real x = in[i];
-        out[i] = x / (1 + exp(-GELU_SCALE * x * (1 + GELU_CUBIC * x * x)));
+        out[i] = x / (1 + gpt_exp(-GELU_SCALE * x * (1 + GELU_CUBIC * x * x)));
     }
 }
 
@@ -178,10 +178,10 @@ void gpt_gelu_backward(gpt_rows size, real *grad, const real *in)
     AXP_SCOPE_WORK("gelu.backward",
                    GPT_TENSOR_WORK(size.rows, size.width, 17, 3));
 
-#pragma omp parallel for
+#pragma omp parallel for simd
     for (size_t i = 0; i < size.rows * size.width; i++) {
         const real x = in[i], cubic = GELU_CUBIC * x * x;
-        const real s = 1 / (1 + exp(-GELU_SCALE * x * (1 + cubic)));
+        const real s = 1 / (1 + gpt_exp(-GELU_SCALE * x * (1 + cubic)));
         const real du = GELU_SCALE * (1 + 3 * cubic);
         grad[i] *= s * (1 + x * (1 - s) * du);
     }

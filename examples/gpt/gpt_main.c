@@ -12,6 +12,7 @@
 #include <axprof/axprof_read.h>
 
 #include "gpt_matmul.h"
+#include "gpt_plant.h"
 #include "gpt_profile.h"
 #include "gpt_train.h"
 
@@ -48,6 +49,7 @@ static const char USAGE[] =
     "  --vocab N    different tokens (64)\n"
     "  --seed N     of the weights and of the text (1)\n"
     "  --lr X       learning rate (0.002)\n"
+    "  --plant LIST inefficiencies to leave in: product, split\n"
     "  --html FILE  also write the report as a page for a browser\n"
     "  --help       this text\n";
 
@@ -117,6 +119,12 @@ static bool set_option(settings *s, const char *name, const char *value)
     if (strcmp(name, "--html") == 0) {
         s->page = value;
         return true;
+    }
+    if (strcmp(name, "--plant") == 0) {
+        if (gpt_plant(value)) return true;
+        fprintf(stderr, "gpt: --plant knows product and split, not %s\n",
+                value);
+        return false;
     }
     fprintf(stderr, "gpt: unknown option %s; see gpt --help\n", name);
     return false;

@@ -10,6 +10,7 @@
 #include "gpt_matmul.h"
 #include "gpt_memory.h"
 #include "gpt_model.h"
+#include "gpt_plant.h"
 #include "gpt_profile.h"
 
 /* The sizes of the layers, all of which follow from the configuration. */
@@ -35,6 +36,15 @@ static pass_sizes sizes_of(const gpt_config *config)
     };
 }
 
+static void project(gpt_linear size, real *out, const real *in,
+                    const real *weight, const real *bias)
+{
+    if (gpt_planted.product)
+        gpt_product_by_hand(size, out, in, weight, bias);
+    else
+        gpt_matmul_forward(size, out, in, weight, bias);
+}
+
 static void block_forward(const pass_sizes *s, const gpt_block *w,
                           gpt_block_trace *t, real *branch, const real *in)
 {
@@ -42,7 +52,7 @@ static void block_forward(const pass_sizes *s, const gpt_block *w,
                           w->norm1_gain, w->norm1_bias);
     gpt_matmul_forward(s->qkv, t->qkv, t->norm1, w->qkv_weight, w->qkv_bias);
     gpt_attention_forward(s->attention, t->mixed, t->probs, t->qkv);
-    gpt_matmul_forward(s->proj, branch, t->mixed, w->proj_weight, w->proj_bias);
+    project(s->proj, branch, t->mixed, w->proj_weight, w->proj_bias);
     gpt_residual_forward(s->narrow, t->middle, in, branch);
 
     gpt_layernorm_forward(s->narrow, t->norm2, t->mean2, t->rstd2, t->middle,

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/analyze_steps.h"
 #include "analyze/analyze_wall.h"
 #include "base/base_number.h"
 #include "graph/graph_gain.h"
@@ -113,6 +114,36 @@ static void add_evidence(struct axp__analysis *a, struct axp__draft *to,
     if (from->description) axp__draft_say(a, to, "%s", from->description);
     free(from->description);
     free(from->advice);
+}
+
+/* Rules that say why somebody waits. */
+static bool names_cause(const struct axp__draft *d)
+{
+    switch (d->rule) {
+    case AXP__RULE_load_imbalance:
+    case AXP__RULE_lock_contention:
+    case AXP__RULE_serial_phase:
+    case AXP__RULE_input_bound: return true;
+    default: return false;
+    }
+}
+
+/* Waits of which it is not known what they are for are what others name. */
+static void drop_last(struct axp__analysis *a)
+{
+    size_t kept = 0;
+    bool has_cause = false;
+    for (size_t i = 0; i < a->n_drafts; i++)
+        has_cause |= names_cause(&a->drafts[i]);
+    for (size_t i = 0; has_cause && i < a->n_drafts; i++) {
+        if (a->drafts[i].is_last) {
+            free(a->drafts[i].description);
+            free(a->drafts[i].advice);
+        } else {
+            a->drafts[kept++] = a->drafts[i];
+        }
+    }
+    if (has_cause) a->n_drafts = kept;
 }
 
 static void group(struct axp__analysis *a)
@@ -286,6 +317,7 @@ static unsigned inputs_of(const axp_view *v)
     if (v->n_threads > 1 && v->capture->has_timeline) inputs |= AXP__IN_WAITS;
     if (axp_view_steps(v).count) inputs |= AXP__IN_STEPS;
     if (v->heap.is_seen) inputs |= AXP__IN_HEAP;
+    if (v->ready_ns && v->capture->n_samples) inputs |= AXP__IN_SCHEDULER;
     return inputs;
 }
 
@@ -325,18 +357,21 @@ axp_status axp__analyze(const axp_view *v, const axp_thresholds *thresholds,
     a.roofs =
         axp__roofs_create(v, a.threshold[AXP__T_low_throughput_peak_gflops],
                           a.threshold[AXP__T_low_throughput_peak_gbps]);
-    if (a.wall && a.roofs) {
+    bool ok = axp__step_look_create(v, &a.steps) && a.wall && a.roofs;
+    if (ok) {
         run_rules(&a);
+        drop_last(&a);
         group(&a);
         share(&a);
         replay(&a);
     }
-    if (a.wall && a.roofs && !a.has_failed) f = make_findings(&a);
+    if (ok && !a.has_failed) f = make_findings(&a);
     for (size_t i = 0; i < a.n_drafts; i++) {
         free(a.drafts[i].description);
         free(a.drafts[i].advice);
     }
     free(a.drafts);
+    axp__step_look_destroy(a.steps);
     axp__wall_destroy(a.wall);
     free(a.roofs);
     if (!f) return axp__fail(AXP_E_NO_MEMORY, "no memory for findings");

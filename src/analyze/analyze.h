@@ -32,7 +32,8 @@ enum axp__input {
     AXP__IN_MEMORY = 4,
     AXP__IN_WAITS = 8,
     AXP__IN_STEPS = 16,
-    AXP__IN_HEAP = 32
+    AXP__IN_HEAP = 32,
+    AXP__IN_SCHEDULER = 64
 };
 
 /* Of a program that was sampled less often no function is judged: the default of
@@ -73,6 +74,7 @@ struct axp__draft {
     double fraction; /* of the op's own time that would be regained */
     bool is_bound;
     double confidence;
+    bool is_last;    /* it speaks where no rule names a cause of waits */
     bool has_saving; /* the rule knows it: op and fraction do not say it */
     axp_ns saving_ns;
     axp_metric metrics[AXP__MAX_METRICS];
@@ -80,12 +82,14 @@ struct axp__draft {
 };
 
 struct axp__wall;
+struct axp__step_look;
 struct axp__analysis {
     const axp_view *v;
     axp_thresholds given; /* all 0: none */
     double threshold[AXP__N_THRESHOLDS];
     struct axp__wall *wall;
     struct axp__roofs *roofs;
+    struct axp__step_look *steps; /* analyze_steps.h; NULL: nothing in them */
     struct axp__draft *drafts;
     size_t n_drafts, cap;
     bool has_failed; /* no memory */

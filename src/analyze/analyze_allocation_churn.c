@@ -8,11 +8,9 @@
 #include "analyze/analyze_place.h"
 #include "base/base_number.h"
 
-#define KEPT 0.01 /* of what a step allocates: more is growth */
-
-static bool churns(const axp_heap_place *p)
+static bool is_steady(const axp_heap_place *p)
 {
-    return p->step_allocs >= 0.9 && p->growth_late <= KEPT * p->step_bytes;
+    return p->step_allocs > 0;
 }
 
 static double by_bytes(const struct axp__heap_spot *p)
@@ -48,15 +46,7 @@ static void add(struct axp__analysis *a, const struct axp__heap_spot *p)
 void axp__rule_allocation_churn(struct axp__analysis *a)
 {
     struct axp__heap_spot places[AXP__MOST_PLACES];
-    const double *t = a->threshold;
-    double least = (double)a->v->heap.peak_bytes *
-                   t[AXP__T_allocation_churn_peak_percent] / 100;
-    if ((double)a->v->steps.count < t[AXP__T_allocation_churn_steps] ||
-        least <= 0)
-        return;
-    size_t n = axp__places(a->v, churns, by_bytes, places);
+    size_t n = axp__places(a->v, is_steady, by_bytes, places);
     for (size_t i = 0; i < n; i++)
-        if (places[i].step_bytes >= least ||
-            places[i].step_allocs >= t[AXP__T_allocation_churn_step_allocs])
-            add(a, &places[i]);
+        if (axp__spot_churns(a, &places[i])) add(a, &places[i]);
 }

@@ -15,15 +15,20 @@ const axp_graph *axp__analysis_graph(struct axp__analysis *a)
     return g;
 }
 
-const axp_op *axp__graph_view_op(const axp_graph *g, uint32_t op)
+const axp_op *axp__ops_view_op(const struct axp__graph_ops *ops, uint32_t op)
 {
-    if (op < AXP__N_NO_OPS || op >= g->ops.n) return NULL;
-    const struct axp__graph_op *is = &g->ops.at[op];
-    const axp_op *all = is->is_function ? g->v->functions : g->v->ops;
-    size_t n = is->is_function ? g->v->n_functions : g->v->n_ops;
+    if (op < AXP__N_NO_OPS || op >= ops->n) return NULL;
+    const struct axp__graph_op *is = &ops->at[op];
+    const axp_op *all = is->is_function ? ops->v->functions : ops->v->ops;
+    size_t n = is->is_function ? ops->v->n_functions : ops->v->n_ops;
     for (size_t i = 0; i < n; i++)
         if (!all[i].device && !strcmp(all[i].name, is->text)) return &all[i];
     return NULL;
+}
+
+const axp_op *axp__graph_view_op(const axp_graph *g, uint32_t op)
+{
+    return axp__ops_view_op(&g->ops, op);
 }
 
 const char *axp__graph_row_text(const axp_graph *g, uint32_t row, char buf[32])

@@ -9,6 +9,7 @@
 /* The view's graph where it can be relied on; NULL: no rule about it speaks. */
 const axp_graph *axp__analysis_graph(struct axp__analysis *a);
 /* The view's operation or function of that number; NULL: it has none. */
+const axp_op *axp__ops_view_op(const struct axp__graph_ops *ops, uint32_t op);
 const axp_op *axp__graph_view_op(const axp_graph *g, uint32_t op);
 /* What may be said of a row: its thread's name, or "thread 123". */
 const char *axp__graph_row_text(const axp_graph *g, uint32_t row, char buf[32]);

@@ -4,26 +4,16 @@
  *
  * Short calls are the cause of whatever else is said about the operation, and
  * speak for it; where a call is long, its count is evidence for the others. */
-#include "analyze/analyze.h"
+#include "analyze/analyze_caller.h"
 #include "base/base_number.h"
 
 #define SMALL_WALL 0.01
-
-/* What a call takes without the recorder's part of it; 0: nothing that can be
- * told from that part, which is known to a quarter. */
-static double time_of_call(const struct axp__analysis *a, const axp_op *op)
-{
-    const axp_view *v = a->v;
-    double ours = (double)axp__view_ns(v, v->capture->own_cost.inside_ticks);
-    double each = (double)op->avg_ns - ours;
-    return each > ours / 4 ? each : 0;
-}
 
 static void add(struct axp__analysis *a, const axp_op *op)
 {
     static const double steps[3] = {50000, 100000, 0};
     char time[32];
-    double wall = (double)a->v->duration_ns, each = time_of_call(a, op);
+    double wall = (double)a->v->duration_ns, each = axp__call_ns(a->v, op);
     bool is_small = each * (double)op->calls < SMALL_WALL * wall;
     /* The calls themselves take next to nothing: the recorder does. */
     if (is_small && each < (double)op->avg_ns / 2) return;
@@ -32,14 +22,14 @@ static void add(struct axp__analysis *a, const axp_op *op)
         axp__draft_add(a, AXP__RULE_high_call_count, op->name);
     if (!d) return;
     d->op = op;
-    d->specificity = each < is_short ? 3 : 0;
+    /* Before LowThroughput, which comes later in rules.def. */
+    d->specificity = each < is_short ? 2 : 0;
     d->band = axp__band((double)op->calls, steps);
     if (is_small || (double)op->total_ns < SMALL_WALL * wall) d->band = AXP_LOW;
     d->fraction = 1;
     d->is_bound = true;
     d->confidence = 0.5;
-    d->suggestion = "do more in a call: batch or fuse the calls, or reuse "
-                    "results where inputs repeat";
+    axp__caller_advise(a, d, op);
     axp__draft_say(a, d, "called %llu times, %s a call",
                    (unsigned long long)op->calls,
                    axp_format_ns(time, sizeof time, axp__whole(each)));

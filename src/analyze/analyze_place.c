@@ -2,9 +2,44 @@
 /* Places of the heap; see analyze_place.h. */
 #include "analyze/analyze_place.h"
 
+#include <math.h>
 #include <string.h>
 
+#include "tally/tally_notes.h"
+
 #define MOST_FRAMES 64u
+#define YOUNG 3u  /* ages below 1 ms */
+#define KEPT 0.01 /* of what a step allocates: more is growth */
+
+/* Ages do not tell who freed a block; that it went before its thread allocated
+ * again does, but not how long it lived. So of several threads' places the second
+ * counts. Ages are exact for large blocks, which may live long though nothing is
+ * allocated meanwhile; of small ones few are followed. */
+double axp__place_temporary(const axp_heap_place *p)
+{
+    uint64_t young = 0, n = p->n_temporary;
+    for (unsigned i = 0; i < YOUNG; i++)
+        young += p->lived[i];
+    if (p->total_allocated >= AXP__NOTE_LARGE * p->n_allocs)
+        n = p->thread_id || young < n ? young : n;
+    else if (p->thread_id && young > n)
+        n = young;
+    return (double)(n < p->n_frees ? n : p->n_frees);
+}
+
+bool axp__spot_churns(const struct axp__analysis *a,
+                      const struct axp__heap_spot *p)
+{
+    const double *t = a->threshold;
+    double least = (double)a->v->heap.peak_bytes *
+                   t[AXP__T_allocation_churn_peak_percent] / 100;
+    if (least > 0) least = fmax(least, t[AXP__T_allocation_churn_step_bytes]);
+    return (double)a->v->steps.count >= t[AXP__T_allocation_churn_steps] &&
+           least > 0 && p->step_allocs >= 0.9 &&
+           p->growth_late <= KEPT * p->step_bytes &&
+           (p->step_bytes >= least ||
+            p->step_allocs >= t[AXP__T_allocation_churn_step_allocs]);
+}
 
 static struct axp__heap_spot place_of(const axp_view *v,
                                       const axp_heap_place *p)
@@ -15,7 +50,11 @@ static struct axp__heap_spot place_of(const axp_view *v,
                                  .growth_late = p->growth_late,
                                  .step_allocs = p->step_allocs,
                                  .step_bytes = p->step_bytes,
-                                 .current_bytes = (double)p->current_bytes};
+                                 .current_bytes = (double)p->current_bytes,
+                                 .at_peak_bytes = (double)p->at_peak_bytes,
+                                 .n_allocs = (double)p->n_allocs,
+                                 .allocated_bytes = (double)p->total_allocated,
+                                 .n_temporary = axp__place_temporary(p)};
     size_t n = p->stack ? axp_view_stack(v, p->stack, frames, MOST_FRAMES) : 0;
     if (n > MOST_FRAMES) n = MOST_FRAMES;
     if (n) {
@@ -43,6 +82,10 @@ static void add_to(struct axp__heap_spot *to, const struct axp__heap_spot *p)
     to->step_allocs += p->step_allocs;
     to->step_bytes += p->step_bytes;
     to->current_bytes += p->current_bytes;
+    to->at_peak_bytes += p->at_peak_bytes;
+    to->n_allocs += p->n_allocs;
+    to->allocated_bytes += p->allocated_bytes;
+    to->n_temporary += p->n_temporary;
 }
 
 /* The first is the heaviest. */

@@ -9,7 +9,9 @@ struct axp__heap_spot {
     const char *file; /* NULL, 0: not known */
     int line;
     double growth_early, growth_late, step_allocs, step_bytes;
-    double current_bytes;
+    double current_bytes, at_peak_bytes;
+    double n_allocs, allocated_bytes;
+    double n_temporary; /* freed within 1 ms, by the thread that allocated */
 };
 
 /* The places that `is_meant` chooses, those of one name, file and line as one,
@@ -18,6 +20,12 @@ struct axp__heap_spot {
 size_t axp__places(const axp_view *v, bool (*is_meant)(const axp_heap_place *p),
                    double (*weight)(const struct axp__heap_spot *p),
                    struct axp__heap_spot out[AXP__MOST_PLACES]);
+/* Blocks of a place that its thread freed within 1 ms, as far as that is known. */
+double axp__place_temporary(const axp_heap_place *p);
+/* Each step allocates there anew what it freed before, and enough of it to be
+ * said (allocation_churn). */
+bool axp__spot_churns(const struct axp__analysis *a,
+                      const struct axp__heap_spot *p);
 /* A draft about a place, which has no time of its own. */
 struct axp__draft *axp__place_draft(struct axp__analysis *a,
                                     enum axp__rule_id rule,

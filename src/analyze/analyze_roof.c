@@ -69,7 +69,7 @@ static void set_roof(struct axp__roof *r, const struct peaks *p, size_t level)
         n_levels(p) && is_sane(r->bytes) ? bandwidth(p, level, r->threads) : 0;
     double peak = r->flops > 0 ? compute_peak(p, r->dtype, r->threads) : 0;
     r->roof_bytes = bw;
-    r->roof_flops = peak;
+    r->roof_flops = r->peak_flops = peak;
     r->level = AXP_LEVEL_NONE;
     if (bw > 0 && r->flops > 0) {
         double allowed = r->flops / r->bytes * bw;
@@ -114,15 +114,20 @@ static struct axp__roof roof_of(const axp_op *op, const struct peaks *p,
     r.dtype = op->dtype;
     r.n_dims = team->n_dims;
     memcpy(r.dims, team->dims, sizeof r.dims);
+    r.call_flops = team->call_flops;
+    r.call_bytes = team->call_bytes;
+    r.call_ns = team->call_ns;
     if (has_flops) r.flops = op->flops / (double)op->flops_ns * 1e9 * at_once;
     if (has_bytes) r.bytes = op->bytes / (double)op->bytes_ns * 1e9 * at_once;
     double set =
         has_bytes ? op->bytes / (double)op->n_bytes_calls * at_once : 0;
     find_level(&r, p, set);
     if (r.share > AXP__ROOF_MOST && p->m && r.threads < most) {
-        r.threads = most;
-        r.is_raised = true;
-        find_level(&r, p, set);
+        struct axp__roof more = r;
+        more.threads = most;
+        more.is_raised = true;
+        find_level(&more, p, set);
+        if (more.share <= AXP__ROOF_MOST) r = more;
     }
     r.is_impossible = r.is_known && r.share > AXP__ROOF_MOST;
     if (!r.is_known) r = (struct axp__roof){0};
@@ -159,7 +164,7 @@ struct axp__roofs *axp__roofs_create(const axp_view *v, double peak_gflops,
         return NULL;
     }
     uint32_t most = p.m ? p.m->n_threads : 0;
-    if (v->n_threads < most) most = (uint32_t)v->n_threads;
+    if (v->is_outside && v->n_threads < most) most = (uint32_t)v->n_threads;
     roofs->n = v->n_ops;
     for (size_t i = 0; i < v->n_ops; i++)
         roofs->at[i] = roof_of(&v->ops[i], &p, &teams[i], most);

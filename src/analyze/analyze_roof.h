@@ -9,7 +9,9 @@
  *            faster one.
  * Threads    those that work on it at once: threads that call it, times the team
  *            of an OpenMP region below a call. Who does more than so many can has
- *            more, as far as there are any. Rates are of all of them together.
+ *            more, as far as there are any and they explain it: those that were
+ *            seen, or the machine's where nobody looked from outside. Rates are
+ *            of all of them together.
  * Peaks      the recording's machine; or those that the user gave, which are
  *            what a call can reach and know no threads.
  * Input      work and machine as a file says them: any doubles.
@@ -33,7 +35,10 @@ struct axp__roof {
     double flops, bytes; /* reached, a second; 0: not declared */
     double roof_flops, roof_bytes; /* allowed; one of them may be 0 */
     double share;                  /* of what is allowed */
-    uint32_t n_dims, dims[6];      /* of a call, as declared last */
+    double peak_flops;             /* of arithmetic, whatever binds it */
+    uint32_t n_dims, dims[6];      /* of the shape that took longest … */
+    double call_flops, call_bytes, call_ns; /* … and of a call of it; 0: not
+                                             * known */
 };
 
 struct axp__roof_run {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* SerialPhase: one thread works while those that it meets have nothing to do.
- * docs/rules/serial_phase.md
+/* SerialPhase: one thread works while those that it meets have nothing to do,
+ * between two meetings or before it begins a region. docs/rules/serial_phase.md
  *
  * It names what that thread does most of then. What it costs is at most what a
  * replay gains in which all who meet share it. */
@@ -8,6 +8,7 @@
 
 #include "analyze/analyze_graph.h"
 #include "base/base_number.h"
+#include "graph/graph_alone.h"
 #include "graph/graph_gain.h"
 #include "graph/graph_meet.h"
 
@@ -34,20 +35,27 @@ static void choose(struct alone *x, const axp_graph *g,
     }
 }
 
-static bool find_op(struct alone *x, const axp_graph *g,
-                    const struct axp__meets *m)
+/* ns: of each operation, before regions. */
+static void find_op(struct alone *x, const axp_graph *g,
+                    const struct axp__meets *m, double *ns)
 {
-    double *all = calloc(g->ops.n + 1, sizeof *all), most = 0;
-    if (!all) return false;
-    axp__graph_led(g, m, x->which, AXP__NONE, all);
+    double most = 0;
+    axp__graph_led(g, m, x->which, AXP__NONE, ns);
     x->op = AXP__NONE;
     for (uint32_t i = 0; i < g->ops.n; i++) {
-        if (all[i] <= most) continue;
-        most = all[i];
+        if (ns[i] <= most) continue;
+        most = ns[i];
         x->op = i;
     }
-    free(all);
-    return true;
+}
+
+/* What was done before regions counts as well. */
+static void add_before(struct alone *x, const struct axp__alone *before)
+{
+    if (before->ns > x->ns) x->row = before->row;
+    x->n += before->n;
+    x->ns += before->ns;
+    if (before->n_threads > x->n_threads) x->n_threads = before->n_threads;
 }
 
 static void add(struct axp__analysis *a, const axp_graph *g,
@@ -82,16 +90,20 @@ static void add(struct axp__analysis *a, const axp_graph *g,
 }
 
 static bool look_at(struct axp__analysis *a, const axp_graph *g,
-                    struct alone *x, const struct axp__meets *m)
+                    struct alone *x, const struct axp__meets *m, double *ns)
 {
     const double *t = a->threshold;
     double wall = (double)a->v->duration_ns;
+    struct axp__alone before = {.op_ns = ns};
     choose(x, g, m);
+    if (!axp__alone_find(g, m, &before)) return false;
+    add_before(x, &before);
     if (100 * x->ns < wall * t[AXP__T_serial_phase_wall_percent]) return true;
     if (!axp__graph_gain_even(g, x->which, &x->gain_ns)) return false;
+    x->gain_ns += axp__whole(before.gain_ns);
     if (100 * (double)x->gain_ns < wall * t[AXP__T_serial_phase_saving_percent])
         return true;
-    if (!find_op(x, g, m)) return false;
+    find_op(x, g, m, ns);
     add(a, g, x);
     return true;
 }
@@ -102,9 +114,11 @@ void axp__rule_serial_phase(struct axp__analysis *a)
     struct axp__meets m;
     if (!g || !g->n_episodes) return;
     bool *which = calloc(g->n_episodes, sizeof *which);
+    double *ns = calloc(g->ops.n + 1, sizeof *ns);
     struct alone x = {.which = which};
-    bool ok = axp__meets_init(&m, g) && which;
-    if (!ok || !look_at(a, g, &x, &m)) a->has_failed = true;
+    bool ok = axp__meets_init(&m, g) && which && ns;
+    if (!ok || !look_at(a, g, &x, &m, ns)) a->has_failed = true;
     axp__meets_fini(&m);
     free(which);
+    free(ns);
 }

@@ -4,7 +4,9 @@
  *
  * Where its work and the machine's peaks are known, what could be regained is
  * its distance from the roof: most of the time in a product at 95 % of the
- * peak is nothing to act on. So it is where the work was declared by the scopes
+ * peak is nothing to act on. Who reaches as much of the roof as LowThroughput
+ * asks for does what good code does: nobody reaches all of it, so what is left is
+ * a bound, and Low. So it is where the work was declared by the scopes
  * around it. Else all of its time is the bound. Waiting is no operation that
  * could be faster: who was waited for is. */
 #include <math.h>
@@ -24,8 +26,6 @@ static const char *suggestion_for(const axp_op *op)
     case AXP_CAT_DATA: return "load ahead, on other threads or in advance";
     case AXP_CAT_COMM:
         return "overlap it with computing, send less, or less often";
-    case AXP_CAT_SYNC:
-        return "find what it waits for, and start that earlier or split it";
     case AXP_CAT_COPY:
         return "copy less, in larger pieces, or beside the computing";
     case AXP_CAT_IO: return "read or write less, or beside the computing";
@@ -97,7 +97,11 @@ static void set_fraction(struct axp__analysis *a, struct axp__draft *d,
     struct axp__above above;
     bool is_above = !roof && axp__above_find(a, op, &above);
     double share = roof ? roof->share : is_above ? above.share : 0;
-    d->is_bound = !roof && !is_above;
+    bool is_close =
+        (roof || is_above) &&
+        100 * share >= a->threshold[AXP__T_low_throughput_roof_percent];
+    d->is_bound = is_close || (!roof && !is_above);
+    if (is_close) d->band = AXP_LOW;
     d->fraction = fmax(0, 1 - share);
     d->confidence = d->is_bound ? 0.5 : 0.7;
     if (is_above) {
@@ -148,13 +152,19 @@ static bool is_marked(const axp_view *v)
     return false;
 }
 
+/* SyncWait's, where nobody can be named. */
+static bool is_wait(const axp_op *op)
+{
+    return op->is_wait || op->category == AXP_CAT_SYNC;
+}
+
 static void look_at(struct axp__analysis *a, const axp_op *op, size_t n)
 {
     double least = a->threshold[AXP__T_slow_operation_percent] / 100;
     double wall = (double)a->v->duration_ns *
                   a->threshold[AXP__T_slow_operation_min_wall_percent] / 100;
     for (; n--; op++) {
-        if (op->is_wait || op->time_share < least || !op->self_ns) continue;
+        if (is_wait(op) || op->time_share < least || !op->self_ns) continue;
         if ((double)axp__wall_ns(a->wall, op) >= wall) add(a, op);
     }
 }

@@ -124,8 +124,12 @@ static void set_dims(struct axp__team *to, const axp_view *v, const axp_op *op)
     size_t n;
     const struct axp__view_shape *of = axp__view_shapes_of(v, op, &n);
     if (!of || !n) return;
-    to->n_dims = of->shape.n_dims;
-    memcpy(to->dims, of->shape.dims, sizeof to->dims);
+    const axp_shape *s = &of->shape;
+    to->n_dims = s->n_dims;
+    memcpy(to->dims, s->dims, sizeof to->dims);
+    if (s->n_flops_calls) to->call_flops = s->flops / (double)s->n_flops_calls;
+    if (s->n_bytes_calls) to->call_bytes = s->bytes / (double)s->n_bytes_calls;
+    if (s->calls) to->call_ns = (double)s->total_ns / (double)s->calls;
 }
 
 static bool set_teams(const struct walk *w, struct axp__team *teams)

@@ -9,7 +9,8 @@ struct axp__team {
     uint32_t at_once; /* threads that call it, as many as have time like the one
                        * that has most; 1 at least */
     uint32_t size;    /* threads of a region below a call; 1: none */
-    uint32_t n_dims, dims[6];
+    uint32_t n_dims, dims[6]; /* of the shape that took longest … */
+    double call_flops, call_bytes, call_ns; /* … and of a call of it */
 };
 
 /* Of the view's ops, in their order; malloc, NULL: no memory. Adds up what the

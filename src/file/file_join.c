@@ -407,6 +407,7 @@ static void join_about(struct join *j)
         const struct axp__cap_about *b = &j->parts[i].capture->about;
         if (b->started_ns < a->started_ns) a->started_ns = b->started_ns;
         if (!a->machine) a->machine = b->machine;
+        if (!a->n_cpus) a->n_cpus = b->n_cpus;
     }
     a->host = join_hosts(j);
 }

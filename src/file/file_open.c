@@ -37,6 +37,9 @@ static void keep_about(const struct axp__file *f, const struct axp__about *a,
         .cpu = axp__about_text(a, "cpu"),
         .machine = c->about.machine, /* a name said it */
         .memory_bytes = axp__about_number(a, "memory.bytes", 0),
+        .n_cpus = axp__about_number(a, "cpus.allowed", 0),
+        .address_limit_bytes =
+            axp__about_number(a, "limit.address_space_bytes", 0),
     };
     axp__cap_start_at(c, f->head.clock.ticks, f->head.clock.realtime_ns);
 }

@@ -55,6 +55,20 @@ bool axp__graph_gain(const axp_view *v, const axp_op *op, double scale,
     return run(&r, ok, gain);
 }
 
+bool axp__graph_gain_no_cpu(const axp_view *v, axp_ns *gain)
+{
+    const axp_graph *g;
+    struct axp__replayed r;
+    if (!axp__graph_trusted(v, &g)) return false;
+    if (!g) return true;
+    bool ok = axp__replay_init(&r, g);
+    if (ok) {
+        r.scale[AXP__OP_NO_CPU] = 0;
+        r.is_changed = true;
+    }
+    return run(&r, ok, gain);
+}
+
 bool axp__graph_gain_free(const axp_graph *g, const uint32_t *waits, size_t n,
                           axp_ns *gain)
 {

@@ -11,6 +11,9 @@
 bool axp__graph_gain(const axp_view *v, const axp_op *op, double scale,
                      axp_ns *gain);
 
+/* The same if nobody had lacked a processor. */
+bool axp__graph_gain_no_cpu(const axp_view *v, axp_ns *gain);
+
 /* The view's graph, where it knows enough to say what a change would gain; NULL:
  * it does not. False: no memory. */
 bool axp__graph_trusted(const axp_view *v, const axp_graph **out);

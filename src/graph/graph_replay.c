@@ -50,21 +50,35 @@ static axp_ns recorded(const axp_graph *g, uint32_t node)
     return n->prev == AXP__NONE ? 0 : n->time_ns - g->nodes[n->prev].time_ns;
 }
 
-/* What a stretch becomes: 1, as long as it was. Time without a processor follows
- * the rest of the stretch: who does less is interrupted less. */
-static double ratio(const struct axp__replayed *r, uint32_t node)
+/* What the work of a stretch becomes: 1, as long as it was; off: what of the
+ * stretch is time without a processor. */
+static double work_ratio(const struct axp__replayed *r, uint32_t node,
+                         double *off)
 {
     const struct axp__graph_node *n = &r->g->nodes[node];
     const uint64_t *p = r->g->parts + n->parts;
-    double was = 0, is = 0;
+    double was = 0, is = 0, without = 0;
     for (uint32_t i = 0; i < n->n_parts; i++) {
         uint32_t op = axp__part_op(p[i]);
-        if (op == AXP__OP_NO_CPU) continue;
-        was += (double)axp__part_ns(p[i]);
-        is += (double)axp__part_ns(p[i]) * r->scale[op];
+        double ns = (double)axp__part_ns(p[i]);
+        if (op == AXP__OP_NO_CPU) {
+            without += ns;
+            continue;
+        }
+        was += ns;
+        is += ns * r->scale[op];
     }
     double by = was > 0 ? is / was : 1;
+    *off = without > 0 ? without / (was + without) : 0;
     return r->even ? by * (double)r->even[node] : by;
+}
+
+/* … and all of it. Time without a processor follows the rest: who does less is
+ * interrupted less. */
+static double ratio(const struct axp__replayed *r, uint32_t node)
+{
+    double off, by = work_ratio(r, node, &off);
+    return by * (1 - off + off * r->scale[AXP__OP_NO_CPU]);
 }
 
 axp_ns axp__replay_length(const struct axp__replayed *r, uint32_t node)
@@ -80,7 +94,8 @@ double axp__replay_part(const struct axp__replayed *r, uint32_t node,
     const struct axp__graph_node *n = &r->g->nodes[node];
     uint64_t p = r->g->parts[n->parts + part];
     uint32_t op = axp__part_op(p);
-    double scale = op == AXP__OP_NO_CPU ? ratio(r, node) : r->scale[op];
+    double off, scale = r->scale[op];
+    if (op == AXP__OP_NO_CPU) scale *= work_ratio(r, node, &off);
     if (r->even && op != AXP__OP_NO_CPU) scale *= (double)r->even[node];
     return (double)axp__part_ns(p) * scale;
 }

@@ -406,6 +406,7 @@ static bool keep_about(void *ctx, const char *key, const char *value,
                                                   : NULL;
     if (!strcmp(key, "memory.bytes"))
         a->memory_bytes = strtoull(value, NULL, 10);
+    if (!strcmp(key, "cpus.allowed")) a->n_cpus = strtoull(value, NULL, 10);
     if (!to) return true;
     char *text = axp__cap_take(c, len + 1, 1);
     if (text) *to = memcpy(text, value, len);

@@ -37,3 +37,17 @@ char *axp__symbol_demangle(const char *name)
     free(text);
     return NULL;
 }
+
+size_t axp__symbol_name_length(const char *name)
+{
+    static const char *const made[] = {".constprop.", ".isra.",     ".part.",
+                                       ".cold",       ".lto_priv.", ".llvm."};
+    size_t len = strlen(name), at = strcspn(name, "@");
+    if (at && at < len) len = at;
+    for (size_t i = 0; i < sizeof made / sizeof *made; i++) {
+        const char *found = strstr(name, made[i]);
+        if (found && found > name && (size_t)(found - name) < len)
+            len = (size_t)(found - name);
+    }
+    return len;
+}

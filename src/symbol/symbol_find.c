@@ -66,11 +66,9 @@ static const char *keep(struct axp__symbolizer *s, const char *text)
     return t->bytes;
 }
 
-/* Without the version that a library's table gives it: expf@@GLIBC_2.27. */
 static const char *keep_name(struct axp__symbolizer *s, const char *name)
 {
-    size_t len = strcspn(name, "@");
-    char *bare = len ? strndup(name, len) : strdup(name);
+    char *bare = strndup(name, axp__symbol_name_length(name));
     char *plain = bare ? axp__symbol_demangle(bare) : NULL;
     const char *kept = bare ? keep(s, plain ? plain : bare) : NULL;
     free(bare);

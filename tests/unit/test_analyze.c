@@ -289,6 +289,39 @@ static void low_throughput(void **state)
     assert_null(find(f, AXP_LOW_THROUGHPUT, "good"));
     x = find(f, AXP_SLOW_OPERATION, "good");
     assert_near((double)x->saving_ns, 5 * MS);
+    assert_true(x->saving_is_bound); /* half of a roof is what good code does */
+    assert_int_equal(x->severity, AXP_LOW);
+    axp_findings_destroy(f);
+
+    const char *const higher[] = {"low_throughput.peak_gflops=201",
+                                  "low_throughput.peak_gbps=10"};
+    f = analyze(p, &(axp_thresholds){.set = higher, .n_set = 2});
+    x = find(f, AXP_LOW_THROUGHPUT, "good"); /* and less is not */
+    assert_non_null(x);
+    assert_false(x->saving_is_bound);
+    assert_int_equal(x->severity, AXP_HIGH);
+    axp_findings_destroy(f);
+    axp_profiler_destroy(p);
+}
+
+/* What a scope declares is done in one below it, as in a region of OpenMP: the
+ * finding is about the one that declared it, and all of that time. */
+static void work_that_is_done_below(void **state)
+{
+    (void)state;
+    axp_profiler *p = ts_profiler();
+    axp_start_work(p, "product", (axp_work){.flops = 4e9});
+    ts_tick(10 * MS);
+    scope(p, "loop", 390 * MS); /* 10 GFLOP/s */
+    axp_stop(p, "product");
+    scope(p, "rest", 600 * MS);
+    const char *const set[] = {"low_throughput.peak_gflops=100"};
+    axp_findings *f = analyze(p, &(axp_thresholds){.set = set, .n_set = 1});
+    const axp_finding *x = find(f, AXP_LOW_THROUGHPUT, "product");
+    assert_non_null(x);
+    assert_near((double)x->saving_ns, 0.9 * 390 * MS);
+    assert_int_equal(x->severity, AXP_CRITICAL);
+    assert_null(find(f, AXP_SLOW_OPERATION, "loop")); /* the same time */
     axp_findings_destroy(f);
     axp_profiler_destroy(p);
 }
@@ -304,10 +337,12 @@ static void close_to_the_roof(void **state)
     scope(p, "rest", 100 * MS);
     const char *const set[] = {"low_throughput.peak_gflops=111.2"};
     axp_findings *f = analyze(p, &(axp_thresholds){.set = set, .n_set = 1});
-    const axp_finding *x = find(f, AXP_SLOW_OPERATION, "gemm");
+    const axp_finding *x = find(f, AXP_COMPUTE_BOUND, "gemm");
     assert_non_null(x);
     assert_int_equal(x->severity, AXP_LOW);
-    assert_false(x->saving_is_bound);
+    assert_near((double)x->saving_ns, 900 * MS - 95e9 / 111.2);
+    assert_near(metric(x, "time_percentage"), 90); /* of the slow operation */
+    assert_null(find(f, AXP_SLOW_OPERATION, "gemm"));
     axp_findings_destroy(f);
     axp_profiler_destroy(p);
 }
@@ -709,6 +744,7 @@ int main(void)
         cmocka_unit_test(bands_of_memory),
         cmocka_unit_test(bands_of_call_counts),
         cmocka_unit_test(low_throughput),
+        cmocka_unit_test(work_that_is_done_below),
         cmocka_unit_test(close_to_the_roof),
         cmocka_unit_test(short_calls_speak_for_a_slow_operation),
         cmocka_unit_test(savings_are_wall_time),

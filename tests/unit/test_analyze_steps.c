@@ -125,11 +125,13 @@ static void allocate(const char *scope, unsigned i, size_t bytes)
     axp_stop(axp_global(), scope);
 }
 
-/* What a step does, of so many; 1 MB of weights lie there. */
+static size_t weights = 1024 * KB; /* that lie there */
+
+/* What a step does, of so many. */
 static axp_findings *steps(unsigned n, void (*step)(unsigned i))
 {
     axp_reset(axp_global());
-    allocate("weights", 0, 1024 * KB);
+    allocate("weights", 0, weights);
     for (unsigned i = 1; i <= n; i++) {
         ts_tick(MS);
         step(i);
@@ -228,6 +230,19 @@ static void churn_at_its_threshold(void **state)
     assert_false(is_found(20, use_again, AXP_ALLOCATION_CHURN));
 }
 
+/* A program that has next to nothing: what a library uses and gives back is a
+ * large part of it, and costs nothing. */
+static void churn_of_next_to_nothing(void **state)
+{
+    (void)state;
+    weights = 4 * KB;
+    size = 63 * KB;
+    assert_false(is_found(20, use_again, AXP_ALLOCATION_CHURN));
+    size = 64 * KB;
+    assert_true(is_found(20, use_again, AXP_ALLOCATION_CHURN));
+    weights = 1024 * KB;
+}
+
 int main(void)
 {
     ts_use_fake_clock();
@@ -240,6 +255,7 @@ int main(void)
         cmocka_unit_test(a_cache_that_fills_up_does_not_grow),
         cmocka_unit_test(memory_that_is_allocated_again),
         cmocka_unit_test(churn_at_its_threshold),
+        cmocka_unit_test(churn_of_next_to_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

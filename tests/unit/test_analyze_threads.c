@@ -190,7 +190,8 @@ static void one_works_alone(void **state)
     assert_true(is_found(&r, AXP_LOAD_IMBALANCE, NULL));
 }
 
-/* What a team's master does before a region is no part of its share. */
+/* What a team's master does before a region is no part of its share: it is alone
+ * then, and the team could share that. */
 static void before_a_region(void **state)
 {
     (void)state;
@@ -213,6 +214,11 @@ static void before_a_region(void **state)
     axp_findings *f = axp_analyze(v, NULL);
     assert_non_null(f);
     assert_null(find(f, AXP_LOAD_IMBALANCE));
+    const axp_finding *x = find(f, AXP_SERIAL_PHASE);
+    assert_non_null(x);
+    assert_string_equal(x->name, "op1");
+    assert_true(x->saving_is_bound);
+    assert_true(fabs((double)x->saving_ns - ROUNDS * 4.0 * MS) < NEAR);
     axp_findings_destroy(f);
     axp_view_destroy(v);
 }

@@ -208,6 +208,27 @@ static void test_far_address(void **state)
     axp__symbolizer_destroy(s);
 }
 
+/* The name that its function was given. */
+static void test_names_of_copies(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *symbol;
+        size_t length;
+    } names[] = {{"", 0},
+                 {"scale", 5},
+                 {"expf@@GLIBC_2.27", 4},
+                 {"scale.constprop.0", 5},
+                 {"scale.isra.0.part.1", 5},
+                 {"main.cold", 4},
+                 {"net.layer", 9}, /* other languages' */
+                 {".cold", 5},
+                 {"@plt", 4}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        assert_int_equal(axp__symbol_name_length(names[i].symbol),
+                         names[i].length);
+}
+
 static void test_demangle(void **state)
 {
     (void)state;
@@ -274,6 +295,7 @@ int main(void)
         cmocka_unit_test(test_other_build),
         cmocka_unit_test(test_cut_module),
         cmocka_unit_test(test_far_address),
+        cmocka_unit_test(test_names_of_copies),
         cmocka_unit_test(test_demangle),
         cmocka_unit_test(test_fifo),
         cmocka_unit_test(test_no_build_id),

@@ -14,12 +14,13 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from timed_support import least_starved  # noqa: E402
 
 POINTS = 5.0   # that a single prediction may be off, of the run
 MEDIAN = 2.5
-MOST_REPEATS = 30
-STARVED = 0.03  # of a run's seconds, all threads together: repeated
+MOST_REPEATS = 12
 
 CASES = [
     ("trainer", "optimizer=0"), ("trainer", "forward=0.5"),
@@ -36,36 +37,18 @@ OPENMP_CASES = [
 ]
 
 
-def least_starved(run):
-    """What run() returns after seconds and starved seconds, of the run that
-    had to wait least for a processor: as soon as one hardly had to."""
-    best = None
-    for _ in range(MOST_REPEATS):
-        took, starved, more = run()
-        if best is None or starved / took < best[0]:
-            best = (starved / took, took, more)
-        if best[0] < STARVED:
-            break
-        time.sleep(0.2)
-    return best[1:]
-
-
 def took(program, mode, change=()):
-    def run():
-        out = subprocess.run([program, mode, *change], check=True,
-                             stdout=subprocess.PIPE, text=True).stdout
-        return (*map(float, out.split()), None)
-    return least_starved(run)[0]
+    return least_starved(lambda n: [program, mode, *change],
+                         MOST_REPEATS).seconds
 
 
 def record(axprof, program, mode, folder):
-    def run():
-        path = pathlib.Path(tempfile.mkdtemp(dir=folder)) / "run.axp"
-        out = subprocess.run([axprof, "run", "-q", "-o", path, "--", program,
-                              mode], check=True, stdout=subprocess.PIPE,
-                             text=True).stdout
-        return (*map(float, out.split()), path)
-    return least_starved(run)[1]
+    def path(n):
+        return pathlib.Path(folder) / f"{mode}.{n}.axp"
+    run = least_starved(lambda n: [axprof, "run", "-q", "-o", path(n), "--",
+                                   program, mode], MOST_REPEATS,
+                        realtime_from=2)
+    return path(run.number)
 
 
 def seconds(text):

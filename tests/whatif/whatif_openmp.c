@@ -9,13 +9,14 @@
 
 #include <axprof/axprof.h>
 
+#include "timed_support.h"
+
 #define UNIT 1000000 /* additions: about 0.4 ms */
 #define STEPS 60
 #define THREADS 2
 
 static int n_changes;
 static char **changes;
-static volatile uint64_t sink;
 
 static double factor_of(const char *name)
 {
@@ -27,24 +28,10 @@ static double factor_of(const char *name)
     return factor;
 }
 
-static double starved_s(void)
-{
-    unsigned long long ran = 0, starved = 0;
-    FILE *f = fopen("/proc/thread-self/schedstat", "r");
-    if (f && fscanf(f, "%llu %llu", &ran, &starved) != 2) starved = 0;
-    if (f) fclose(f);
-    return 1e-9 * (double)starved;
-}
-
 static void operation(const char *name, double units)
 {
     uint64_t scope = axp_begin(axp_global(), name);
-    uint64_t x = sink, n = (uint64_t)(units * factor_of(name) * UNIT);
-    for (uint64_t i = 0; i < n; i++) {
-        x += i;
-        __asm__ volatile("" : "+r"(x)); /* it is not taken together */
-    }
-    sink = x;
+    TIMED_SPIN(units * factor_of(name) * UNIT);
     axp_end(scope);
 }
 
@@ -70,11 +57,10 @@ int main(int argc, char **argv)
 {
     changes = argv + 2;
     n_changes = argc > 2 ? argc - 2 : 0;
-    double began = omp_get_wtime();
+    double began = timed_now();
     train();
-    double took = omp_get_wtime() - began, starved = 0;
-#pragma omp parallel num_threads(THREADS) reduction(+ : starved)
-    starved += starved_s();
-    printf("%.6f %.6f\n", took, starved);
+#pragma omp parallel num_threads(THREADS)
+    if (omp_get_thread_num()) timed_thread_done();
+    timed_print(began);
     return 0;
 }

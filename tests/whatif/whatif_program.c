@@ -17,13 +17,14 @@
 
 #include <axprof/axprof.h>
 
+#include "timed_support.h"
+
 #define UNIT 1000000 /* additions: about 0.4 ms */
 #define STEPS 60
 
 static int n_changes;
 static char **changes;
 static bool is_even;
-static volatile uint64_t sink;
 
 /* How often an operation's work is done, of 1. */
 static double factor_of(const char *name)
@@ -36,31 +37,10 @@ static double factor_of(const char *name)
     return factor;
 }
 
-/* How long this thread wanted a processor and had none. */
-static _Atomic uint64_t starved_ns;
-
-static void add_starved(void)
-{
-    unsigned long long ran, starved;
-    FILE *f = fopen("/proc/thread-self/schedstat", "r");
-    if (f && fscanf(f, "%llu %llu", &ran, &starved) == 2) starved_ns += starved;
-    if (f) fclose(f);
-}
-
-static void spin(double units)
-{
-    uint64_t x = sink, n = (uint64_t)(units * UNIT);
-    for (uint64_t i = 0; i < n; i++) {
-        x += i;
-        __asm__ volatile("" : "+r"(x)); /* it is not taken together */
-    }
-    sink = x;
-}
-
 static void operation(const char *name, double units)
 {
     uint64_t scope = axp_begin(axp_global(), name);
-    spin(units * factor_of(name));
+    TIMED_SPIN(units * factor_of(name) * UNIT);
     axp_end(scope);
 }
 
@@ -187,14 +167,14 @@ static const struct mode *mode;
 static void *first_main(void *unused)
 {
     mode->run(0);
-    add_starved();
+    timed_thread_done();
     return unused;
 }
 
 static void *second_main(void *unused)
 {
     mode->run(1);
-    add_starved();
+    timed_thread_done();
     return unused;
 }
 
@@ -212,13 +192,6 @@ static int run(void)
     return pthread_join(second, NULL);
 }
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 int main(int argc, char **argv)
 {
     for (size_t i = 0; argc > 1 && i < sizeof modes / sizeof *modes; i++)
@@ -231,10 +204,8 @@ int main(int argc, char **argv)
     pthread_barrier_init(&barrier, NULL, 2);
     sem_init(&full, 0, 0);
     sem_init(&empty, 0, 2);
-    double began = now();
+    double began = timed_now();
     if (run()) return 1;
-    double took = now() - began;
-    add_starved();
-    printf("%.6f %.6f\n", took, 1e-9 * (double)starved_ns);
+    timed_print(began);
     return 0;
 }

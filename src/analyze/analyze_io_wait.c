@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* IoWait: the run stands still while the kernel reads, writes or opens.
+ * docs/rules/io_wait.md
+ *
+ * An operation of category io, or one that was off its processor of its own will,
+ * in no wait for another thread, as the scheduler told whoever sampled. What it
+ * costs is what the run would be shorter without: what hides behind other
+ * threads is nothing. Done ahead it hides behind the rest of the run, and no
+ * more of it than that rest is long. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "analyze/analyze.h"
+#include "analyze/analyze_wall.h"
+#include "base/base_number.h"
+#include "graph/graph_gain.h"
+
+struct blocked {
+    const axp_view *v;
+    double *ns;        /* of each op of the view */
+    uint64_t *n;       /* how often */
+    size_t last;       /* op that was found last */
+    double outside_ns; /* of a single thread, in no scope */
+};
+
+static bool is_called(const axp_op *op, const char *name)
+{
+    return !op->device && (op->name == name || !strcmp(op->name, name));
+}
+
+/* The innermost scope's. Samples of one place come in a row. */
+static int on_sample(const axp_sample *s, void *ctx)
+{
+    struct blocked *b = ctx;
+    if (s->kind != AXP_SAMPLE_WAITED) return 0;
+    if (!s->n_scopes && b->v->n_threads == 1 &&
+        s->thread_id == b->v->threads[0].id)
+        b->outside_ns += (double)s->weight;
+    if (!s->n_scopes || !b->v->n_ops) return 0;
+    const char *name = s->scopes[s->n_scopes - 1];
+    for (size_t i = 0; i < b->v->n_ops && !is_called(&b->v->ops[b->last], name);
+         i++)
+        b->last = i;
+    if (!is_called(&b->v->ops[b->last], name)) return 0;
+    b->ns[b->last] += (double)s->weight;
+    b->n[b->last]++;
+    return 0;
+}
+
+struct io {
+    const axp_op *op;
+    double ns; /* of its own time */
+    uint64_t n;
+    double fraction; /* of its own time that would be regained */
+    axp_ns gain;
+};
+
+static void add(struct axp__analysis *a, const struct io *io)
+{
+    struct axp__draft *d = axp__draft_add(a, AXP__RULE_io_wait, io->op->name);
+    double percent = 100 * (double)io->gain / (double)a->v->duration_ns;
+    char time[32], each[32], part[32];
+    const char *name = d ? axp__spoken(d->name, "it") : NULL;
+    if (!d) return;
+    d->op = io->op;
+    d->specificity = 4;
+    d->fraction = io->fraction;
+    d->confidence = io->n ? 0.6 : 0.5;
+    axp_format_ns(time, sizeof time, axp__whole(io->ns));
+    axp_format_ns(each, sizeof each,
+                  axp__whole(io->ns / (double)io->op->calls));
+    axp__fixed(part, sizeof part, percent, 1);
+    if (io->n)
+        axp__draft_say(a, d,
+                       "was off its processor %llu times, %s in all, for no "
+                       "other thread's sake: a read, write, open or sleep; %s "
+                       "%% of the run is nothing else",
+                       (unsigned long long)io->n, time, part);
+    else
+        axp__draft_say(a, d,
+                       "reads or writes for %s in all, and %s %% of the run is "
+                       "nothing else",
+                       time, part);
+    axp__draft_advise(
+        a, d,
+        "begin what %s asks for before it is needed, on another thread or with "
+        "larger requests: %s a call, in %llu calls, can then hide behind the "
+        "rest",
+        name, each, (unsigned long long)io->op->calls);
+    axp__draft_metric(d, "io_percentage", percent);
+    axp__draft_metric(d, "blocked_ms", io->ns / 1e6);
+}
+
+static void look_at(struct axp__analysis *a, struct io *io)
+{
+    double wall = (double)a->v->duration_ns;
+    double own = (double)io->op->self_ns;
+    double least = wall * a->threshold[AXP__T_io_wait_saving_percent] / 100;
+    if (io->ns > own) io->ns = own;
+    if (io->ns < least || !io->op->calls) return; /* no replay for it */
+    double share = io->ns / own;
+    double here = (double)axp__wall_ns(a->wall, io->op) * share;
+    double rest = fmax(0, wall - here);
+    io->fraction = here > rest ? share * rest / here : share;
+    io->gain = axp__whole(here > rest ? rest : here);
+    if (!axp__graph_gain(a->v, io->op, 1 - io->fraction, &io->gain))
+        a->has_failed = true;
+    if ((double)io->gain >= least) add(a, io);
+}
+
+/* Of a single thread that nobody marked. */
+static void look_outside(struct axp__analysis *a, double ns)
+{
+    double wall = (double)a->v->duration_ns;
+    char time[32], part[32];
+    if (ns > wall) ns = wall;
+    if (100 * ns < wall * a->threshold[AXP__T_io_wait_saving_percent]) return;
+    struct axp__draft *d = axp__draft_add(a, AXP__RULE_io_wait, "(no scope)");
+    if (!d) return;
+    d->has_saving = d->is_bound = d->is_capped = true;
+    d->band = AXP_HIGH;
+    d->saving_ns = axp__whole(fmin(ns, wall - ns));
+    d->confidence = 0.4;
+    axp_format_ns(time, sizeof time, axp__whole(ns));
+    axp__draft_say(a, d,
+                   "the thread was off its processor for %s, %s %% of the run, "
+                   "in no scope and for no other thread's sake: a read, write, "
+                   "open, sleep, or a wait for another process",
+                   time, axp__fixed(part, sizeof part, 100 * ns / wall, 1));
+    axp__draft_advise(a, d,
+                      "mark with AXP_SCOPE what reads, writes or waits: it is "
+                      "%s of this run that is in none",
+                      time);
+    axp__draft_metric(d, "blocked_ms", ns / 1e6);
+}
+
+void axp__rule_io_wait(struct axp__analysis *a)
+{
+    const axp_view *v = a->v;
+    struct blocked b = {.v = v,
+                        .ns = calloc(v->n_ops + 1, sizeof *b.ns),
+                        .n = calloc(v->n_ops + 1, sizeof *b.n)};
+    bool ok = b.ns && b.n;
+    if (ok && v->capture->n_samples) ok = !axp_view_samples(v, on_sample, &b);
+    for (size_t i = 0; ok && i < v->n_ops; i++) {
+        const axp_op *op = &v->ops[i];
+        if (op->is_wait || op->category == AXP_CAT_SYNC || op->device) continue;
+        bool is_io = op->category == AXP_CAT_IO;
+        struct io io = {op, is_io ? (double)op->self_ns : b.ns[i], b.n[i], 0,
+                        0};
+        look_at(a, &io);
+    }
+    if (ok) look_outside(a, b.outside_ns);
+    if (!ok) a->has_failed = true;
+    free(b.ns);
+    free(b.n);
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Precision: products in single precision on a machine that was measured to be
+ * faster with 16 bits. docs/rules/precision.md
+ *
+ * Only where arithmetic binds them and they are near its roof: else code, not
+ * type, is what makes them slow. Whether the program bears fewer bits is its
+ * author's to know: the saving is a bound, and the severity Low. */
+#include "analyze/analyze_roof_advice.h"
+#include "analyze/analyze_wall.h"
+#include "base/base_number.h"
+
+#define NEAR 0.5 /* of the roof; below it LowThroughput speaks */
+
+struct half {
+    const struct axp__machine_compute *as;
+    double times; /* as fast as single precision */
+};
+
+/* The faster of the two types, for so many threads. */
+static struct half half_of(const struct axp__analysis *a,
+                           const struct axp__roof *r)
+{
+    static const axp_dtype types[] = {AXP_BF16, AXP_F16};
+    const struct axp__machine *m = a->v->machine;
+    struct half best = {0};
+    for (int i = 0; m && r->threads && r->peak_flops > 0 && i < 2; i++) {
+        const struct axp__machine_compute *c =
+            axp__machine_compute_of(m, types[i]);
+        if (!c || c->dtype != types[i]) continue;
+        double times =
+            axp__machine_scaled(m, c->one.best, c->all.best, r->threads) /
+            r->peak_flops;
+        if (times > best.times) best = (struct half){c, times};
+    }
+    return best;
+}
+
+static bool is_meant(const struct axp__analysis *a, const axp_op *op,
+                     struct half *as)
+{
+    const struct axp__roof *r = axp__roof_of(a, op);
+    if (!r || op->dtype != AXP_F32 || r->level != AXP_LEVEL_NONE ||
+        r->share < NEAR || r->is_impossible ||
+        !axp__narrowest(r->dims, r->n_dims, r->call_flops, r->call_bytes))
+        return false;
+    *as = half_of(a, r);
+    return as->times >= a->threshold[AXP__T_precision_times];
+}
+
+static void add(struct axp__analysis *a, const axp_op *op,
+                const struct half *as, double percent)
+{
+    char times[32], part[32], all[32];
+    const struct axp__roof *r = axp__roof_of(a, op);
+    const char *type = axp__machine_dtype_word(as->as->dtype);
+    struct axp__draft *d = axp__draft_add(a, AXP__RULE_precision, op->name);
+    if (!d) return;
+    d->op = op;
+    d->specificity = 3; /* before ComputeBound: it says which type */
+    d->fraction = 1 - 1 / as->times;
+    d->is_bound = d->is_capped = true;
+    d->band = AXP_LOW;
+    d->confidence = 0.4;
+    axp__draft_say(a, d,
+                   "multiplies f32 matrices near the roof of %s GFLOP/s; such "
+                   "products take %s %% of the run, and the machine was "
+                   "measured to compute %s %s times as fast (%s)",
+                   axp__digits3(all, sizeof all, r->roof_flops / 1e9),
+                   axp__fixed(part, sizeof part, percent, 0), type,
+                   axp__digits3(times, sizeof times, as->times),
+                   axp__spoken(as->as->isa, type));
+    axp__draft_advise(a, d,
+                      "try the operands of %s in %s, with sums in f32, and "
+                      "compare the loss: the product of %u x %u x %u can then "
+                      "take 1/%s of its time at best",
+                      axp__spoken(op->name, "it"), type, r->dims[0], r->dims[1],
+                      r->dims[2], times);
+    axp__draft_metric(d, "f32_percentage", percent);
+    axp__draft_metric(d, "faster_times", as->times);
+}
+
+void axp__rule_precision(struct axp__analysis *a)
+{
+    struct half as;
+    double wall = (double)a->v->duration_ns, all = 0;
+    for (size_t i = 0; i < a->v->n_ops; i++)
+        if (is_meant(a, &a->v->ops[i], &as))
+            all += (double)axp__wall_ns(a->wall, &a->v->ops[i]);
+    double percent = wall > 0 ? 100 * all / wall : 0;
+    if (percent < a->threshold[AXP__T_precision_wall_percent]) return;
+    for (size_t i = 0; i < a->v->n_ops; i++)
+        if (is_meant(a, &a->v->ops[i], &as) &&
+            10 * (double)axp__wall_ns(a->wall, &a->v->ops[i]) >= all)
+            add(a, &a->v->ops[i], &as, percent > 100 ? 100 : percent);
+}

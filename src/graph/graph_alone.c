@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Who was alone before a team began; see graph_alone.h. */
+#include "graph/graph_alone.h"
+
+#include <stdlib.h>
+
+struct given {        /* by a node */
+    axp_ns begin, at; /* all wait from then on; until then */
+    uint32_t n;       /* who waits for it */
+    uint32_t episode; /* that its row comes to next; AXP__NONE */
+};
+
+struct finder {
+    const axp_graph *g;
+    const struct axp__meets *m;
+    struct given *by; /* of each node */
+    uint32_t *next;   /* of each row */
+};
+
+/* From the end on: who comes to which episode next. */
+static void look_ahead(struct finder *f)
+{
+    const axp_graph *g = f->g;
+    for (size_t i = 0; i < g->n_rows; i++)
+        f->next[i] = AXP__NONE;
+    for (uint32_t i = (uint32_t)g->n_nodes; i--;) {
+        const struct axp__graph_node *n = &g->nodes[i];
+        if (n->source_kind == AXP__SOURCE_ARRIVES) f->next[n->row] = n->source;
+        f->by[i].episode = f->next[n->row];
+    }
+    for (size_t i = 0; i < g->n_lock_waits; i++) /* who has it does its part */
+        f->by[g->lock_waits[i].node].episode = AXP__NONE;
+}
+
+/* Who waited for one that he meets next. */
+static void add_wait(struct finder *f, uint32_t i)
+{
+    const struct axp__graph_node *n = &f->g->nodes[i];
+    if (n->stretch != AXP__STRETCH_WAIT || n->prev == AXP__NONE ||
+        n->source_kind != AXP__SOURCE_NODE || n->is_estimate)
+        return;
+    struct given *by = &f->by[n->source];
+    axp_ns begin = f->g->nodes[n->prev].time_ns;
+    axp_ns at = f->g->nodes[n->source].time_ns + n->after_ns;
+    if (f->by[i].episode == AXP__NONE || f->by[i].episode != by->episode ||
+        begin >= at)
+        return;
+    by->n++;
+    if (begin > by->begin) by->begin = begin;
+    if (at > by->at) by->at = at;
+}
+
+/* What of a node's stretch lies between the two. */
+static double part_between(const axp_graph *g, uint32_t i,
+                           const struct given *by)
+{
+    const struct axp__graph_node *n = &g->nodes[i];
+    axp_ns from = n->prev == AXP__NONE ? n->time_ns : g->nodes[n->prev].time_ns;
+    axp_ns begin = from > by->begin ? from : by->begin;
+    axp_ns end = n->time_ns < by->at ? n->time_ns : by->at;
+    if (n->stretch != AXP__STRETCH_WORK || end <= begin) return 0;
+    return (double)(end - begin) / (double)(n->time_ns - from);
+}
+
+static double add_parts(const axp_graph *g, uint32_t i, double part,
+                        double *op_ns)
+{
+    const struct axp__graph_node *n = &g->nodes[i];
+    double sum = 0;
+    for (uint32_t k = 0; part > 0 && k < n->n_parts; k++) {
+        uint64_t p = g->parts[n->parts + k];
+        if (axp__part_op(p) == AXP__OP_NO_CPU) continue;
+        sum += part * (double)axp__part_ns(p);
+        op_ns[axp__part_op(p)] += part * (double)axp__part_ns(p);
+    }
+    return sum;
+}
+
+static void add_given(struct finder *f, uint32_t node, struct axp__alone *out)
+{
+    const axp_graph *g = f->g;
+    const struct given *by = &f->by[node];
+    uint32_t team = f->m->at[by->episode].n, i = node;
+    double ns = 0;
+    if (by->n + 1 < team || team < 2) return; /* others had something to do */
+    if (g->nodes[node].time_ns < by->at && g->nodes[node].next != AXP__NONE)
+        i = g->nodes[node].next;
+    for (; i != AXP__NONE && g->nodes[i].time_ns > by->begin;
+         i = g->nodes[i].prev)
+        ns += add_parts(g, i, part_between(g, i, by), out->op_ns);
+    out->ns += ns;
+    out->gain_ns += ns * (1 - 1 / (double)team);
+    out->n++;
+    out->row = g->nodes[node].row;
+    if (team > out->n_threads) out->n_threads = team;
+}
+
+bool axp__alone_find(const axp_graph *g, const struct axp__meets *m,
+                     struct axp__alone *out)
+{
+    struct finder f = {.g = g,
+                       .m = m,
+                       .by = calloc(g->n_nodes + 1, sizeof *f.by),
+                       .next = malloc((g->n_rows + 1) * sizeof *f.next)};
+    bool ok = f.by && f.next;
+    if (ok) look_ahead(&f);
+    for (uint32_t i = 0; ok && i < g->n_nodes; i++)
+        add_wait(&f, i);
+    for (uint32_t i = 0; ok && i < g->n_nodes; i++)
+        if (f.by[i].n) add_given(&f, i, out);
+    free(f.by);
+    free(f.next);
+    return ok;
+}

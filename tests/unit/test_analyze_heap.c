@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The rules about memory that ends a program or is given back at once: what is
+ * said at and around their thresholds. On a clock moved by hand; blocks are
+ * numbers, and what a process had is told as axprof run tells it. */
+#include "test_support.h"
+
+#include <math.h>
+
+#include "axprof/axprof_adapter.h"
+
+#define US UINT64_C(1000)
+#define MS UINT64_C(1000000)
+#define MB 1048576.0
+#define KB ((size_t)1024)
+
+static const axp_finding *find(const axp_findings *f, axp_finding_type type)
+{
+    for (size_t i = 0; i < axp_findings_count(f); i++)
+        if (axp_findings_at(f, i)->type == type) return axp_findings_at(f, i);
+    return NULL;
+}
+
+static double metric(const axp_finding *f, const char *key)
+{
+    for (size_t i = 0; i < f->n_metrics; i++)
+        if (!strcmp(f->metrics[i].key, key)) return f->metrics[i].value;
+    fail_msg("%s has no %s", f->name, key);
+    return NAN;
+}
+
+static void assert_says(const char *text, const char *part)
+{
+    if (!strstr(text, part)) fail_msg("'%s' is not in '%s'", part, text);
+}
+
+static axp_findings *analyze(axp_profiler *p)
+{
+    axp_view *v = ts_snapshot(p);
+    axp_findings *f = axp_analyze(v, NULL);
+    if (!f) fail_msg("no findings: %s", axp_last_error());
+    axp_view_destroy(v);
+    return f;
+}
+
+/* ---- what ends it -------------------------------------------------------------- */
+
+/* A process that had so much at most, in a group that allows 1000 MB. */
+static axp_findings *press(double peak_mb, double cached_mb)
+{
+    axp_profiler *p = ts_profiler();
+    axp_outside_counter(p, "cgroup.limit_bytes", 1000 * MB);
+    axp_record_alloc(p, "activations", (uint64_t)(0.6 * peak_mb * MB));
+    axp_record_alloc(p, "weights", (uint64_t)(0.3 * peak_mb * MB));
+    axp_outside_counter(p, "cgroup.memory_bytes", (peak_mb + cached_mb) * MB);
+    axp_outside_counter(p, "process.rss_bytes", 2 * peak_mb * MB); /* shared */
+    axp_outside_counter(p, "process.pss_bytes", peak_mb * MB);
+    ts_tick(MS);
+    axp_outside_counter(p, "process.pss_bytes", MB);
+    axp_findings *f = analyze(p);
+    axp_profiler_destroy(p);
+    return f;
+}
+
+static int pressure(double peak_mb)
+{
+    axp_findings *f = press(peak_mb, 0);
+    const axp_finding *x = find(f, AXP_PEAK_PRESSURE);
+    int severity = x ? (int)x->severity : -1;
+    axp_findings_destroy(f);
+    return severity;
+}
+
+static void near_the_limit(void **state)
+{
+    (void)state;
+    axp_findings *f = press(950, 0);
+    const axp_finding *x = find(f, AXP_PEAK_PRESSURE);
+    assert_non_null(x);
+    assert_string_equal(x->name, "activations");
+    assert_true(fabs(metric(x, "memory_percentage") - 95) < 1e-6);
+    assert_true(fabs(metric(x, "limit_bytes") - 1000 * MB) < 1);
+    assert_says(x->description, "95.0 % of the 1000.00 MB");
+    assert_says(x->description, "its control group allows");
+    assert_says(x->description, "holds 570.00 MB");
+    assert_says(x->suggestion, "100.00 MB less at once");
+    axp_findings_destroy(f);
+}
+
+static void pressure_at_its_threshold(void **state)
+{
+    (void)state;
+    assert_int_equal(pressure(899), -1);
+    assert_int_equal(pressure(900), AXP_MEDIUM);
+    assert_int_equal(pressure(939), AXP_MEDIUM);
+    assert_int_equal(pressure(940), AXP_HIGH);
+    assert_int_equal(pressure(969), AXP_HIGH);
+    assert_int_equal(pressure(970), AXP_CRITICAL);
+}
+
+/* What the kernel keeps of files goes when memory is wanted. */
+static void pages_of_files_press_nobody(void **state)
+{
+    (void)state;
+    axp_findings *f = press(500, 499);
+    assert_null(find(f, AXP_PEAK_PRESSURE));
+    axp_findings_destroy(f);
+}
+
+static void killed_for_memory(void **state)
+{
+    (void)state;
+    axp_profiler *p = ts_profiler();
+    axp_outside_counter(p, "process.pss_bytes", 700 * MB); /* seen too late */
+    axp_outside_counter(p, "cgroup.limit_bytes", 1000 * MB);
+    axp_outside_counter(p, "cgroup.oom_kills", 1);
+    axp_findings *f = analyze(p);
+    const axp_finding *x = find(f, AXP_PEAK_PRESSURE);
+    assert_non_null(x);
+    assert_string_equal(x->name, "memory"); /* nobody is known to hold it */
+    assert_int_equal(x->severity, AXP_CRITICAL);
+    assert_says(x->description, "ran out at 1000.00 MB");
+    axp_findings_destroy(f);
+    axp_profiler_destroy(p);
+}
+
+/* ---- what is given back at once -------------------------------------------------- */
+
+static void *block(unsigned i)
+{
+    return (void *)((uintptr_t)0x500000000000 + (uintptr_t)i * 1048576);
+}
+
+static void allocate(const char *scope, unsigned i, size_t bytes)
+{
+    static const uint64_t frames[] = {0x1000};
+    axp_heap_stack s = {frames, 1, 0x9e3779b97f4a7c15u};
+    axp_start(axp_global(), scope);
+    axp_heap_alloc(block(i), bytes, &s);
+    axp_stop(axp_global(), scope);
+}
+
+struct habit {
+    unsigned n, n_kept; /* blocks that go at once, and that stay */
+    size_t bytes;
+    uint64_t alive_ns, pause_ns; /* of each */
+    unsigned steps;
+};
+
+static axp_findings *live(struct habit h)
+{
+    axp_reset(axp_global());
+    ts_tick(1);
+    for (unsigned i = 0; i < h.n_kept; i++)
+        allocate("kept", 100 + i, 64);
+    for (unsigned i = 0; i < h.n; i++) {
+        allocate("kept", 2, 64);
+        allocate("scratch", 1, h.bytes);
+        ts_tick(h.alive_ns);
+        axp_heap_free(block(1));
+        axp_heap_free(block(2));
+        ts_tick(h.pause_ns);
+        if (h.steps && i % (h.n / h.steps) == 0) axp_step(axp_global());
+    }
+    axp_findings *f = analyze(axp_global());
+    for (unsigned i = 0; i < h.n_kept; i++)
+        axp_heap_free(block(100 + i));
+    return f;
+}
+
+static const char *name_of(struct habit h)
+{
+    axp_findings *f = live(h);
+    const axp_finding *x = find(f, AXP_TEMPORARY_ALLOCATIONS);
+    static char name[64];
+    snprintf(name, sizeof name, "%s", x ? x->name : "");
+    axp_findings_destroy(f);
+    return name;
+}
+
+static void blocks_that_go_at_once(void **state)
+{
+    (void)state;
+    /* 200,000 of them a second, half of all */
+    axp_findings *f = live((struct habit){
+        .n = 20000, .bytes = 4096, .alive_ns = 4 * US, .pause_ns = US});
+    const axp_finding *x = find(f, AXP_TEMPORARY_ALLOCATIONS);
+    assert_non_null(x);
+    assert_int_equal(x->severity, AXP_LOW);
+    assert_string_equal(x->name, "scratch");
+    ts_assert_between(45, metric(x, "temporary_percentage"), 55);
+    ts_assert_between(180e3, metric(x, "allocs_per_second"), 220e3);
+    assert_says(x->suggestion, "from the stack");
+    axp_findings_destroy(f);
+}
+
+static void large_blocks_that_go_at_once(void **state)
+{
+    (void)state;
+    struct habit h = {.n = 1000,
+                      .bytes = 1024 * KB,
+                      .alive_ns = 500 * US,
+                      .pause_ns = 400 * US};
+    axp_findings *f = live(h); /* 1.16 GB/s */
+    const axp_finding *x = find(f, AXP_TEMPORARY_ALLOCATIONS);
+    assert_non_null(x);
+    assert_string_equal(x->name, "scratch");
+    assert_says(x->suggestion, "keep one block of 1.00 MB for scratch");
+    axp_findings_destroy(f);
+    h.pause_ns = 600 * US; /* 0.95 GB/s */
+    assert_string_equal(name_of(h), "");
+    h.pause_ns = 0;
+    h.alive_ns = 990 * US;
+    assert_string_equal(name_of(h), "scratch");
+    h.bytes = 4096 * KB;
+    h.alive_ns = 1100 * US; /* not at once: they live for more than 1 ms */
+    assert_string_equal(name_of(h), "");
+}
+
+static void few_or_steady_ones_are_no_finding(void **state)
+{
+    (void)state;
+    struct habit h = {
+        .n = 20000, .bytes = 4096, .alive_ns = 4 * US, .pause_ns = 8 * US};
+    assert_string_equal(name_of(h), ""); /* 83,000 a second */
+    h.pause_ns = US;
+    h.n_kept = 140000; /* 11 % of all, then 8 % */
+    assert_string_equal(name_of(h), "scratch");
+    h.n_kept = 210000;
+    assert_string_equal(name_of(h), "");
+    h.n_kept = 0;
+    h.steps = 20; /* 1000 in each step: that is churn */
+    axp_findings *f = live(h);
+    assert_null(find(f, AXP_TEMPORARY_ALLOCATIONS));
+    assert_non_null(find(f, AXP_ALLOCATION_CHURN));
+    axp_findings_destroy(f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(near_the_limit),
+        cmocka_unit_test(pressure_at_its_threshold),
+        cmocka_unit_test(pages_of_files_press_nobody),
+        cmocka_unit_test(killed_for_memory),
+        cmocka_unit_test(blocks_that_go_at_once),
+        cmocka_unit_test(large_blocks_that_go_at_once),
+        cmocka_unit_test(few_or_steady_ones_are_no_finding),
+    };
+    ts_use_fake_clock();
+    return TS_RUN(tests);
+}

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The rules about how long steps take, on a clock moved by hand: what is found,
+ * absent, named, and said to be regained, against what can be counted. */
+#include "test_support.h"
+
+#include <math.h>
+#include <pthread.h>
+
+#define MS UINT64_C(1000000)
+
+static const axp_finding *find(const axp_findings *f, axp_finding_type type)
+{
+    for (size_t i = 0; i < axp_findings_count(f); i++)
+        if (axp_findings_at(f, i)->type == type) return axp_findings_at(f, i);
+    return NULL;
+}
+
+static double metric(const axp_finding *f, const char *key)
+{
+    for (size_t i = 0; i < f->n_metrics; i++)
+        if (!strcmp(f->metrics[i].key, key)) return f->metrics[i].value;
+    fail_msg("%s has no %s", f->name, key);
+    return NAN;
+}
+
+static void operation(axp_profiler *p, const char *name, uint64_t ns)
+{
+    axp_start(p, name);
+    ts_tick(ns);
+    axp_stop(p, name);
+}
+
+static axp_findings *steps(unsigned n,
+                           void (*step)(axp_profiler *p, unsigned i))
+{
+    axp_profiler *p = ts_profiler();
+    for (unsigned i = 0; i < n; i++) {
+        step(p, i);
+        axp_step(p);
+    }
+    axp_view *v = ts_snapshot(p);
+    axp_findings *f = axp_analyze(v, NULL);
+    if (!f) fail_msg("no findings: %s", axp_last_error());
+    axp_view_destroy(v);
+    axp_profiler_destroy(p);
+    return f;
+}
+
+static bool is_found(unsigned n, void (*step)(axp_profiler *p, unsigned i),
+                     axp_finding_type type)
+{
+    axp_findings *f = steps(n, step);
+    bool is = find(f, type);
+    axp_findings_destroy(f);
+    return is;
+}
+
+static void is_about(const axp_finding *x, const char *name, uint64_t saving)
+{
+    assert_non_null(x);
+    assert_string_equal(x->name, name);
+    ts_assert_between(0.999 * (double)saving, (double)x->saving_ns,
+                      1.001 * (double)saving);
+}
+
+/* ---- outliers --------------------------------------------------------------------- */
+
+static uint64_t extra; /* ns */
+
+/* 10 ms, and in every tenth step a checkpoint. */
+static void save(axp_profiler *p, unsigned i)
+{
+    operation(p, "compute", 10 * MS);
+    if (i % 10 == 9) operation(p, "checkpoint", extra);
+}
+
+static void some_steps_are_slow(void **state)
+{
+    (void)state;
+    extra = 15 * MS;
+    axp_findings *f = steps(40, save);
+    const axp_finding *x = find(f, AXP_STEP_OUTLIERS);
+    is_about(x, "checkpoint", 4 * 15 * MS);
+    assert_int_equal(x->severity, AXP_MEDIUM); /* 60 of 460 ms */
+    assert_true(fabs(metric(x, "slow_steps") - 4) < 1e-9);
+    assert_true(fabs(metric(x, "p99_p50") - 2.5) < 1e-3);
+    assert_true(fabs(metric(x, "op_ms") - 15) < 0.01);
+    assert_true(fabs(metric(x, "op_usual_ms")) < 1e-3);
+    assert_non_null(strstr(x->suggestion, "in every 10th step"));
+    assert_null(find(f, AXP_STEP_DRIFT));
+    assert_null(find(f, AXP_SLOW_START));
+    axp_findings_destroy(f);
+}
+
+static void outliers_at_their_threshold(void **state)
+{
+    (void)state;
+    extra = 10 * MS + MS / 100;
+    assert_true(is_found(20, save, AXP_STEP_OUTLIERS));
+    assert_false(is_found(19, save, AXP_STEP_OUTLIERS));
+    extra = 9900000;
+    assert_false(is_found(40, save, AXP_STEP_OUTLIERS));
+}
+
+/* One in 200 is not in the slowest hundredth. */
+static void seldom(axp_profiler *p, unsigned i)
+{
+    operation(p, "compute", i == 100 ? 50 * MS : 10 * MS);
+}
+
+static void one_in_many_is_no_outlier(void **state)
+{
+    (void)state;
+    assert_false(is_found(200, seldom, AXP_STEP_OUTLIERS));
+    assert_true(is_found(101, seldom, AXP_STEP_OUTLIERS) == false);
+}
+
+static void *work(void *p)
+{
+    operation(p, "attention", extra);
+    return NULL;
+}
+
+/* Whoever marks the steps waits for what another thread does. */
+static void wait_for_worker(axp_profiler *p, unsigned i)
+{
+    pthread_t thread;
+    uint64_t scope = axp_begin(p, "wait for worker");
+    axp_category(p, AXP_CAT_SYNC);
+    extra = i % 10 == 9 ? 30 * MS : 10 * MS;
+    assert_int_equal(pthread_create(&thread, NULL, work, p), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    axp_end(scope);
+}
+
+static void what_a_slow_step_waits_for(void **state)
+{
+    (void)state;
+    axp_findings *f = steps(40, wait_for_worker);
+    is_about(find(f, AXP_STEP_OUTLIERS), "attention", 4 * 20 * MS);
+    axp_findings_destroy(f);
+}
+
+/* ---- warm-up and the first step ------------------------------------------------------ */
+
+static void warm_up(axp_profiler *p, unsigned i)
+{
+    if (!i) operation(p, "setup", 500 * MS);
+    operation(p, "compute", 10 * MS);
+    if (!i) operation(p, "compile", extra);
+    if (i == 1) operation(p, "compile", extra / 2);
+}
+
+static void warm_up_is_no_outlier(void **state)
+{
+    (void)state;
+    extra = 50 * MS;
+    assert_false(is_found(40, warm_up, AXP_STEP_OUTLIERS));
+    assert_false(is_found(40, warm_up, AXP_STEP_DRIFT));
+}
+
+static void a_slow_first_step(void **state)
+{
+    (void)state;
+    extra = 50 * MS;
+    axp_findings *f = steps(10, warm_up);
+    const axp_finding *x = find(f, AXP_SLOW_START);
+    is_about(x, "compile", 50 * MS); /* without the setup */
+    assert_true(x->saving_is_bound);
+    assert_true(fabs(metric(x, "first_p50") - 6) < 0.01);
+    assert_int_equal(x->severity, AXP_MEDIUM);
+    axp_findings_destroy(f);
+    extra = 400 * MS; /* 41 times the median; 33 % of the run */
+    f = steps(10, warm_up);
+    x = find(f, AXP_SLOW_START);
+    is_about(x, "compile", 400 * MS);
+    assert_int_equal(x->severity, AXP_HIGH);
+    axp_findings_destroy(f);
+}
+
+static void a_slow_start_at_its_threshold(void **state)
+{
+    (void)state;
+    extra = 20 * MS + MS / 10;
+    assert_true(is_found(10, warm_up, AXP_SLOW_START));
+    assert_true(is_found(5, warm_up, AXP_SLOW_START));
+    assert_false(is_found(4, warm_up, AXP_SLOW_START));
+    extra = 19900000;
+    assert_false(is_found(10, warm_up, AXP_SLOW_START));
+}
+
+/* ---- drift ---------------------------------------------------------------------------- */
+
+static void grow(axp_profiler *p, unsigned i)
+{
+    operation(p, "compute", 10 * MS);
+    operation(p, "append", i * extra);
+}
+
+static void steps_that_grow_slower(void **state)
+{
+    (void)state;
+    extra = MS / 10; /* 10 to 13 ms over 30 steps */
+    axp_findings *f = steps(30, grow);
+    const axp_finding *x = find(f, AXP_STEP_DRIFT);
+    /* medians: 10.4 of the first ten, 12.4 of the last; the steps 10 to 29 are
+     * 1.95 ms longer than 10 on average, so 1.55 than the first third */
+    is_about(x, "append", 20 * 1550000);
+    assert_true(fabs(metric(x, "drift") - 12.4 / 10.4) < 1e-3);
+    assert_null(find(f, AXP_STEP_OUTLIERS));
+    axp_findings_destroy(f);
+}
+
+static void drift_at_its_threshold(void **state)
+{
+    (void)state;
+    extra = 53000; /* 20 more of them: 1.0376 of 10.212, 10.4 % */
+    assert_true(is_found(30, grow, AXP_STEP_DRIFT));
+    extra = 50000; /* 9.8 % */
+    assert_false(is_found(30, grow, AXP_STEP_DRIFT));
+    extra = MS;
+    assert_true(is_found(20, grow, AXP_STEP_DRIFT));
+    assert_false(is_found(19, grow, AXP_STEP_DRIFT));
+}
+
+/* Twice as long from the middle on, and never twice the median. */
+static void quickly(axp_profiler *p, unsigned i)
+{
+    operation(p, "compute", 10 * MS);
+    operation(p, "append", i < 40 ? 0 : 30 * MS);
+}
+
+static void what_drifts_is_no_outlier(void **state)
+{
+    (void)state;
+    axp_findings *f = steps(60, quickly);
+    is_about(find(f, AXP_STEP_DRIFT), "append", 20 * 30 * MS);
+    assert_null(find(f, AXP_STEP_OUTLIERS));
+    axp_findings_destroy(f);
+}
+
+static void even(axp_profiler *p, unsigned i)
+{
+    (void)i;
+    operation(p, "compute", 10 * MS);
+}
+
+static void nothing_in_even_steps(void **state)
+{
+    (void)state;
+    assert_false(is_found(100, even, AXP_STEP_OUTLIERS));
+    assert_false(is_found(100, even, AXP_STEP_DRIFT));
+    assert_false(is_found(100, even, AXP_SLOW_START));
+}
+
+int main(void)
+{
+    ts_use_fake_clock();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(some_steps_are_slow),
+        cmocka_unit_test(outliers_at_their_threshold),
+        cmocka_unit_test(one_in_many_is_no_outlier),
+        cmocka_unit_test(what_a_slow_step_waits_for),
+        cmocka_unit_test(warm_up_is_no_outlier),
+        cmocka_unit_test(a_slow_first_step),
+        cmocka_unit_test(a_slow_start_at_its_threshold),
+        cmocka_unit_test(steps_that_grow_slower),
+        cmocka_unit_test(drift_at_its_threshold),
+        cmocka_unit_test(what_drifts_is_no_outlier),
+        cmocka_unit_test(nothing_in_even_steps),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
