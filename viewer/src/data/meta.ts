@@ -70,6 +70,9 @@ export interface OpColumns {
     sampled: number[];
 }
 
+/** Index in ops, dims (none: the others), how many it stands for, calls, total, flops, bytes, flops_ns, bytes_ns. */
+export type ShapeLine = [number, number[], number, number, number, number | null, number | null, number | null, number | null];
+
 export interface TreeColumns {
     name: number[];
     parent: number[];
@@ -199,6 +202,7 @@ export interface Meta {
     warnings: Warning[];
     strings: string[];
     ops?: OpColumns;
+    shapes?: ShapeLine[];
     tree?: TreeColumns;
     steps?: Steps;
     memory?: Memory;
