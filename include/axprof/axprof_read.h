@@ -423,6 +423,10 @@ typedef struct axp_counter_info {
     double min, max;
     axp_ns last_at;
     bool is_outside; /* read by axprof run, not by the program */
+    /* A second, between the first and the last reading, of a counter of the
+     * program's that only counts up: whole numbers that never fell, at least 3.
+     * 0: it is none. */
+    double rate;
 } axp_counter_info;
 /* Threads merged, parents first, root's parent -1. */
 static inline size_t axp_view_tree(const axp_view *v, axp_tree_node *out,

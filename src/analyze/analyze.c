@@ -68,7 +68,7 @@ void axp__draft_say(struct axp__analysis *a, struct axp__draft *d,
 void axp__draft_advise(struct axp__analysis *a, struct axp__draft *d,
                        const char *format, ...)
 {
-    char text[400];
+    char text[500];
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);

@@ -63,7 +63,7 @@ static void finish(const struct search *s, struct axp__above *out)
     for (size_t i = 0; i < s->n; i++) {
         const struct axp__roof *roof = axp__roof_of(s->a, s->at[i].op);
         covered += s->at[i].ticks;
-        out->share += s->at[i].ticks * fmin(1, roof->share);
+        out->share += s->at[i].ticks * roof->ran_share;
         if (s->at[i].ticks <= most) continue;
         most = s->at[i].ticks;
         out->op = s->at[i].op;

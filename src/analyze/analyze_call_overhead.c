@@ -96,8 +96,8 @@ static struct fixed fixed_of(const struct axp__analysis *a, const axp_op *op,
     if (r && m && r->at_once && r->threads > r->at_once && !r->is_raised &&
         m->fork_join_ns > MATTERS * each)
         return (struct fixed){fmin(m->fork_join_ns, each), BY_TEAM, 0};
-    if (r && r->share >= NEAR) return (struct fixed){0, BY_ROOF, 0};
-    if (r) return (struct fixed){each * (1 - r->share), BY_ROOF, 0};
+    if (r && r->ran_share >= NEAR) return (struct fixed){0, BY_ROOF, 0};
+    if (r) return (struct fixed){each * (1 - r->ran_share), BY_ROOF, 0};
     return (struct fixed){each, BY_TIME, 0};
 }
 

@@ -42,7 +42,7 @@ static void add(struct axp__analysis *a, const axp_op *op,
     if (!d) return;
     d->op = op;
     d->specificity = 2;
-    d->fraction = fmax(0, 1 - r->share);
+    d->fraction = 1 - r->ran_share;
     d->is_bound = d->is_capped = true; /* near the roof: always Low */
     d->band = AXP_LOW;
     d->confidence = 0.7;
@@ -54,6 +54,7 @@ static void add(struct axp__analysis *a, const axp_op *op,
                    axp__digits3(allowed, sizeof allowed, r->roof_flops / 1e9),
                    dtype ? " of " : "", dtype ? dtype : "",
                    axp__roof_on_threads(r, threads));
+    axp__roof_say_starved(a, d, r);
     advise(a, d, op, r);
     axp__draft_metric(d, "gflops_per_sec", r->flops / 1e9);
     axp__draft_metric(d, "roof_share", r->share);
@@ -69,7 +70,7 @@ void axp__rule_compute_bound(struct axp__analysis *a)
         const axp_op *op = &a->v->ops[i];
         const struct axp__roof *r = axp__roof_of(a, op);
         if (r && r->level == AXP_LEVEL_NONE && r->flops > 0 &&
-            r->share >= least && !r->is_impossible &&
+            r->ran_share >= least && !r->is_impossible &&
             (double)axp__wall_ns(a->wall, op) >= wall)
             add(a, op, r);
     }

@@ -8,11 +8,13 @@
 #include "analyze/analyze_wall.h"
 #include "base/base_number.h"
 
+#define CERTAIN 2.0 /* times a peak: no measurement is so wrong */
+
 static bool is_doubtful(const struct axp__analysis *a,
                         const struct axp__roof *r)
 {
     const struct axp__machine *m = a->v->machine;
-    return r->threads && m &&
+    return r->threads && m && r->share < CERTAIN &&
            (m->is_partial || m->is_short || axp__machine_doubtful(m));
 }
 

@@ -19,11 +19,9 @@ static void say(struct axp__analysis *a, struct axp__draft *d,
     if (r->flops > 0) {
         part = 100 * r->flops / r->peak_flops;
         axp__draft_say(
-            a, d,
-            "keeps arithmetic busy to %s %% and bandwidth to %s %%: "
-            "it waits for single results, not for either",
+            a, d, "bandwidth is busy to %s %%, arithmetic to %s %%%s", moved,
             axp__fixed(computed, sizeof computed, part, part < 10 ? 1 : 0),
-            moved);
+            r->ran_share < AXP__ROOF_FAR ? ": latency binds it" : "");
         return;
     }
     axp__draft_say(a, d, "moves %s GB/s, %s %% of the %s that %s gives%s",
@@ -45,7 +43,7 @@ static void advise(struct axp__analysis *a, struct axp__draft *d,
         axp_format_bytes(moved, sizeof moved, axp__whole(each)),
         axp_format_ns(call, sizeof call, op->avg_ns),
         axp_format_ns(enough, sizeof enough,
-                      axp__whole((double)op->avg_ns * r->share)),
+                      axp__whole((double)op->avg_ns * r->ran_share)),
         axp__spoken(op->name, "it"));
 }
 
@@ -56,7 +54,7 @@ static void add(struct axp__analysis *a, const axp_op *op,
     if (!d) return;
     d->op = op;
     d->specificity = 2;
-    d->fraction = fmax(0, 1 - r->share);
+    d->fraction = 1 - r->ran_share;
     d->is_bound = d->is_capped = true; /* what gathers reaches no peak */
     d->band = AXP_MEDIUM;
     d->confidence = 0.6;
@@ -76,8 +74,9 @@ void axp__rule_latency_bound(struct axp__analysis *a)
         const axp_op *op = &a->v->ops[i];
         const struct axp__roof *r = axp__roof_of(a, op);
         if (!r || !(r->bytes > 0) || !(r->roof_bytes > 0)) continue;
-        if (r->flops > 0 && !(r->flops < most * r->peak_flops)) continue;
-        if (r->bytes < most * r->roof_bytes &&
+        if (r->flops > 0 && !(r->flops < most * r->ran * r->peak_flops))
+            continue;
+        if (r->bytes < most * r->ran * r->roof_bytes &&
             (double)axp__wall_ns(a->wall, op) >= wall)
             add(a, op, r);
     }

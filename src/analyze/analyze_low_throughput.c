@@ -51,10 +51,11 @@ static struct axp__draft *add_below_roof(struct axp__analysis *a,
 {
     struct axp__draft *d = add(a, op);
     if (!d) return NULL;
-    d->fraction = fmax(0, 1 - r->share);
+    d->fraction = fmax(0, 1 - r->ran_share);
     d->confidence = 0.7;
     axp__roof_advise(a, d, op, r);
     say_roof(a, d, r);
+    axp__roof_say_starved(a, d, r);
     return d;
 }
 
@@ -134,7 +135,7 @@ void axp__rule_low_throughput(struct axp__analysis *a)
         double gflops = axp_op_gflops(op);
         if (!(op->flops > 0) || isnan(gflops) || is_said(a, op)) continue;
         if (r && r->roof_flops > 0) {
-            if (r->share < part &&
+            if (r->ran_share < part &&
                 (gflops < least || (double)axp__wall_ns(a->wall, op) >= wall))
                 add_below_roof(a, op, r);
         } else if (gflops < least) {

@@ -35,13 +35,18 @@ static struct half half_of(const struct axp__analysis *a,
     return best;
 }
 
+static bool is_product(const struct axp__roof *r)
+{
+    struct axp__call_work w = axp__roof_call(r);
+    return axp__narrowest(&w) > 0;
+}
+
 static bool is_meant(const struct axp__analysis *a, const axp_op *op,
                      struct half *as)
 {
     const struct axp__roof *r = axp__roof_of(a, op);
     if (!r || op->dtype != AXP_F32 || r->level != AXP_LEVEL_NONE ||
-        r->share < NEAR || r->is_impossible ||
-        !axp__narrowest(r->dims, r->n_dims, r->call_flops, r->call_bytes))
+        r->ran_share < NEAR || r->is_impossible || !is_product(r))
         return false;
     *as = half_of(a, r);
     return as->times >= a->threshold[AXP__T_precision_times];

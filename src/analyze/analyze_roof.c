@@ -99,6 +99,13 @@ static void find_level(struct axp__roof *r, const struct peaks *p,
 
 /* ---- an operation ------------------------------------------------------------------- */
 
+/* As far as the scheduler tells. */
+static double part_that_ran(const axp_view *v)
+{
+    double ran = (double)v->ran_ns, all = ran + (double)v->ready_ns;
+    return ran > 0 ? ran / all : 1;
+}
+
 static struct axp__roof roof_of(const axp_op *op, const struct peaks *p,
                                 const struct axp__team *team, uint32_t most)
 {
@@ -168,6 +175,11 @@ struct axp__roofs *axp__roofs_create(const axp_view *v, double peak_gflops,
     roofs->n = v->n_ops;
     for (size_t i = 0; i < v->n_ops; i++)
         roofs->at[i] = roof_of(&v->ops[i], &p, &teams[i], most);
+    for (size_t i = 0; i < v->n_ops; i++) {
+        struct axp__roof *r = &roofs->at[i];
+        r->ran = part_that_ran(v);
+        r->ran_share = fmin(1, r->share / r->ran);
+    }
     set_run(&roofs->run, v, &p);
     free(teams);
     return roofs;

@@ -36,7 +36,11 @@ struct axp__roof {
     double roof_flops, roof_bytes; /* allowed; one of them may be 0 */
     double share;                  /* of what is allowed */
     double peak_flops;             /* of arithmetic, whatever binds it */
-    uint32_t n_dims, dims[6];      /* of the shape that took longest … */
+    /* Of the time that the program's threads wanted a processor, what they had
+     * one; and the share that it reaches of what is allowed in that time, up to
+     * 1. By this it is judged: what others took is not its fault. */
+    double ran, ran_share;
+    uint32_t n_dims, dims[6]; /* of the shape that took longest … */
     double call_flops, call_bytes, call_ns; /* … and of a call of it; 0: not
                                              * known */
 };

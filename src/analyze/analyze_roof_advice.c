@@ -8,11 +8,12 @@
 
 #include "base/base_number.h"
 
-#define NARROW 8u       /* a product with a side below it is mostly moved */
-#define FAR 0.2         /* of the roof: it is not what makes it slow */
-#define CLOSE 0.1       /* a bias and a sum come to 2 M N K */
-#define ELEMENTWISE 4.0 /* bytes for each of M N K, at least */
-#define BESIDE 20.0     /* times what handing out work takes: a call is short */
+#define NARROW 8u   /* a product with a side below it is mostly moved */
+#define FAR 0.2     /* of the roof: it is not what makes it slow */
+#define STARVED 0.9 /* of the time that it wanted: less is said */
+#define CLOSE 0.1   /* a bias and a sum come to 2 M N K */
+#define MOVED 1.5   /* times the bytes of its matrices, at most */
+#define BESIDE 20.0 /* times what handing out work takes: a call is short */
 
 struct about {
     const axp_op *op;
@@ -23,17 +24,36 @@ struct about {
     char part[32];                /* … and what the roof allows */
 };
 
-uint32_t axp__narrowest(const uint32_t *dims, uint32_t n_dims, double flops,
-                        double bytes)
+static double size_of(axp_dtype dtype)
 {
-    if (n_dims != 3) return 0;
-    double all = (double)dims[0] * dims[1] * dims[2];
-    double times = flops / (2 * all), whole = floor(times + 0.5);
-    if (!(whole >= 1 && whole <= 4 && fabs(times / whole - 1) < CLOSE))
+    switch (dtype) {
+    case AXP_F64:
+    case AXP_C64: return 8;
+    case AXP_F16:
+    case AXP_BF16: return 2;
+    case AXP_F8:
+    case AXP_I8: return 1;
+    case AXP_C128: return 16;
+    default: return 4;
+    }
+}
+
+uint32_t axp__narrowest(const struct axp__call_work *w)
+{
+    if (w->n_dims != 3) return 0;
+    double m = w->dims[0], n = w->dims[1], k = w->dims[2];
+    double times = w->flops / (2 * m * n * k), whole = floor(times + 0.5);
+    double moved = size_of(w->dtype) * (m * k + k * n + 2 * m * n);
+    if (!(whole >= 1 && whole <= 4 && fabs(times / whole - 1) < CLOSE) ||
+        w->bytes > MOVED * moved)
         return 0;
-    if (bytes >= ELEMENTWISE * all) return 0;
-    uint32_t least = dims[0] < dims[1] ? dims[0] : dims[1];
-    return dims[2] < least ? dims[2] : least;
+    return (uint32_t)fmin(m, fmin(n, k));
+}
+
+struct axp__call_work axp__roof_call(const struct axp__roof *r)
+{
+    return (struct axp__call_work){r->dims, r->n_dims, r->dtype, r->call_flops,
+                                   r->call_bytes};
 }
 
 const char *axp__roof_on_threads(const struct axp__roof *r, char out[48])
@@ -45,20 +65,53 @@ const char *axp__roof_on_threads(const struct axp__roof *r, char out[48])
     return out;
 }
 
+void axp__roof_say_starved(struct axp__analysis *a, struct axp__draft *d,
+                           const struct axp__roof *r)
+{
+    char part[32];
+    if (r->ran < STARVED)
+        axp__draft_say(a, d,
+                       "its threads had a processor for only %s %% of the time "
+                       "that they wanted one, by which it is judged",
+                       axp__fixed(part, sizeof part, 100 * r->ran, 0));
+}
+
+static void sort3(double x[3])
+{
+    for (int i = 0; i < 3; i++)
+        for (int k = i + 1; k < 3; k++)
+            if (x[k] < x[i]) {
+                double other = x[i];
+                x[i] = x[k];
+                x[k] = other;
+            }
+}
+
+/* How many times the sides of one are those of the other, as logarithms. */
+static double distance(const struct axp__machine_blas *b,
+                       const uint32_t dims[3])
+{
+    double x[3] = {b->m, b->n, b->k}, y[3] = {dims[0], dims[1], dims[2]};
+    double sum = 0;
+    sort3(x);
+    sort3(y);
+    for (int i = 0; i < 3; i++)
+        sum += fabs(log(x[i] / y[i]));
+    return sum;
+}
+
 const struct axp__machine_blas *axp__blas_near(const struct axp__machine *m,
-                                               double flops, uint32_t threads,
-                                               double *rate)
+                                               const uint32_t dims[3],
+                                               uint32_t threads, double *rate)
 {
     const struct axp__machine_blas *near = NULL;
     double least = INFINITY;
-    for (size_t i = 0; m && flops > 0 && i < m->n_blas; i++) {
+    for (size_t i = 0; m && i < m->n_blas; i++) {
         const struct axp__machine_blas *b = &m->blas[i];
         double best =
             threads > 1 ? fmax(b->one.best, b->all.best) : b->one.best;
-        double far = fabs(log(2.0 * b->m * b->n * b->k / flops));
-        if (b->m < NARROW || b->n < NARROW || b->k < NARROW || !(best > 0) ||
-            !(far < least))
-            continue;
+        double far = distance(b, dims);
+        if (!(best > 0) || !(far < least)) continue;
         least = far;
         near = b;
         *rate = best;
@@ -88,16 +141,16 @@ static bool advise_blas(struct axp__analysis *a, struct axp__draft *d,
         return false;
     if (!x->r->threads) return false; /* given peaks are of another machine */
     const struct axp__machine_blas *b =
-        axp__blas_near(x->m, each, x->r->threads, &best);
+        axp__blas_near(x->m, x->r->dims, x->r->threads, &best);
     if (!b || best <= x->r->flops) return false;
     const uint32_t *dims = x->r->dims;
     double of = 2.0 * b->m * b->n * b->k;
     name_blas(x->m, library);
     axp__draft_advise(
         a, d,
-        "hand it to a BLAS: sgemm of %s does %u x %u x %u in %s%s of that "
-        "machine, %s GFLOP/s; so a call of %u x %u x %u, now %s, would take "
-        "about %s%s",
+        "a BLAS is faster: sgemm of %s does %u x %u x %u in %s%s of that "
+        "machine, %s GFLOP/s, and would do a call of %u x %u x %u, now %s, in "
+        "about %s%s%s",
         library, b->m, b->n, b->k,
         axp_format_ns(takes, sizeof takes, axp__whole(of / best * 1e9)),
         axp__roof_on_threads(x->r, threads),
@@ -105,7 +158,10 @@ static bool advise_blas(struct axp__analysis *a, struct axp__draft *d,
         axp_format_ns(now, sizeof now, axp__whole(x->r->call_ns)),
         axp_format_ns(soon, sizeof soon,
                       axp__whole(each * x->r->at_once / best * 1e9)),
-        x->more);
+        x->more,
+        x->op->file ? ""
+                    : "; if it is that already, other programs or too many "
+                      "threads had its processors");
     return true;
 }
 
@@ -187,22 +243,21 @@ void axp__roof_advise(struct axp__analysis *a, struct axp__draft *d,
                       const axp_op *op, const struct axp__roof *r)
 {
     struct about x = {.op = op, .r = r, .m = a->v->machine};
-    uint32_t side =
-        axp__narrowest(r->dims, r->n_dims, r->call_flops, r->call_bytes);
+    struct axp__call_work call = axp__roof_call(r);
+    uint32_t side = axp__narrowest(&call);
     if (r->threads && x.m && r->threads < x.m->n_threads)
         snprintf(x.more, sizeof x.more,
-                 "; %u of the machine's %u threads work "
-                 "on it",
-                 r->threads, x.m->n_threads);
+                 "; it has %u of the machine's %u threads", r->threads,
+                 x.m->n_threads);
     axp_format_ns(x.call, sizeof x.call, op->avg_ns);
     axp_format_ns(x.part, sizeof x.part,
-                  axp__whole((double)op->avg_ns * fmin(1, r->share)));
-    if (r->level == AXP_LEVEL_MEMORY)
-        advise_memory(a, d, &x);
-    else if (side && r->level == AXP_LEVEL_NONE)
+                  axp__whole((double)op->avg_ns * r->ran_share));
+    if (side && (side < NARROW || r->level == AXP_LEVEL_NONE))
         advise_product(a, d, &x, side);
-    else if (r->share < FAR)
+    else if (r->ran_share < AXP__ROOF_FAR)
         advise_from_afar(a, d, &x);
+    else if (r->level == AXP_LEVEL_MEMORY)
+        advise_memory(a, d, &x);
     else if (r->level != AXP_LEVEL_NONE)
         advise_cache(a, d, &x);
     else

@@ -28,10 +28,10 @@ static double per_call(const axp_shape *s)
 
 static bool is_product(const axp_shape *s)
 {
-    return s->n_flops_calls && s->flops_ns && s->calls &&
-           axp__narrowest(s->dims, s->n_dims, per_call(s),
-                          s->n_bytes_calls ? s->bytes / (double)s->n_bytes_calls
-                                           : 0);
+    if (!s->n_flops_calls || !s->flops_ns || !s->calls) return false;
+    struct axp__call_work w = {s->dims, s->n_dims, s->dtype, per_call(s), 0};
+    if (s->n_bytes_calls) w.bytes = s->bytes / (double)s->n_bytes_calls;
+    return axp__narrowest(&w) > 0;
 }
 
 static double padded(uint32_t side, double to)
@@ -73,11 +73,13 @@ static struct better find_better(const struct axp__analysis *a,
     if (best.rate > 0 || (s->dtype && s->dtype != AXP_F32) || !r->threads)
         return best;
     const struct axp__machine_blas *b =
-        axp__blas_near(a->v->machine, per_call(s), r->threads, &rate);
+        axp__blas_near(a->v->machine, s->dims, r->threads, &rate);
     if (!b || !is_like(2.0 * b->m * b->n * b->k, per_call(s))) return best;
-    /* a rate of all threads together; a shape's is of one call */
-    return (struct better){
-        rate / (r->at_once ? r->at_once : 1), {b->m, b->n, b->k}, true};
+    /* A rate of all threads together, with processors of their own; a shape's is
+     * of one call, on those that it got. */
+    return (struct better){rate * r->ran / (r->at_once ? r->at_once : 1),
+                           {b->m, b->n, b->k},
+                           true};
 }
 
 /* What memory allows it, whatever its shape. */
@@ -95,13 +97,13 @@ static void say(struct axp__analysis *a, struct axp__draft *d,
     double to = a->threshold[AXP__T_shape_unfriendly_multiple];
     axp__draft_say(
         a, d,
-        "a product of %u x %u x %u reaches %s GFLOP/s, %s %u x %u x %u %s",
+        "a product of %u x %u x %u reaches %s GFLOP/s, one of %u x %u x %u %s %s; "
+        "its sides are no multiples of %.0f",
         s->dims[0], s->dims[1], s->dims[2],
         axp__digits3(reached, sizeof reached, s->flops / (double)s->flops_ns),
-        b->is_blas ? "where the machine's BLAS does" : "where its own of",
-        b->dims[0], b->dims[1], b->dims[2], b->is_blas ? "at" : "reaches");
-    axp__draft_say(a, d, "that is %s, and its sides are no multiples of %.0f",
-                   axp__digits3(rate, sizeof rate, b->rate / 1e9), to);
+        b->dims[0], b->dims[1], b->dims[2],
+        b->is_blas ? "with the machine's BLAS" : "of the same operation",
+        axp__digits3(rate, sizeof rate, b->rate / 1e9), to);
     snprintf(pad, sizeof pad, "%.0f x %.0f x %.0f", padded(s->dims[0], to),
              padded(s->dims[1], to), padded(s->dims[2], to));
     axp__draft_advise(

@@ -11,8 +11,8 @@
  * could be faster: who was waited for is. */
 #include <math.h>
 
-#include "analyze/analyze.h"
 #include "analyze/analyze_above.h"
+#include "analyze/analyze_roof_advice.h"
 #include "analyze/analyze_wall.h"
 #include "base/base_number.h"
 
@@ -32,9 +32,9 @@ static const char *suggestion_for(const axp_op *op)
     default: break;
     }
     if (op->n_flops_calls || op->n_bytes_calls)
-        return "compare its GFLOP/s and GB/s with what the machine can do: "
-               "far below, change the implementation; close to it, the "
-               "algorithm, the precision or the amount of work";
+        return "axprof machine measures what its GFLOP/s and GB/s could be: far "
+               "below, change the implementation; close to it, the algorithm, "
+               "the precision or the amount of work";
     return "look for a better algorithm, a faster library or work to leave "
            "out; declare its work (AXP_SCOPE_WORK) to see how far it is from "
            "what the machine can do";
@@ -58,24 +58,37 @@ static void say_sampled(struct axp__analysis *a, struct axp__draft *d,
 }
 
 /* "reaches 51 % of what arithmetic on 2 threads allows": how far it is. */
-static void say_roof(struct axp__analysis *a, struct axp__draft *d,
-                     const struct axp__roof *r, double share)
+static const char *roof_text(const struct axp__roof *r, double share,
+                             char out[128])
 {
-    char part[32], threads[48] = "";
-    if (r->threads)
-        snprintf(threads, sizeof threads, " on %u thread%s", r->threads,
-                 r->threads == 1 ? "" : "s");
-    axp__draft_say(a, d, "reaches %s %% of what %s%s%s allows",
-                   axp__fixed(part, sizeof part, 100 * share, 0),
-                   r->level ? "the bandwidth of " : "", axp__roof_bound(r),
-                   threads);
-    axp__draft_metric(d, "roof_share", share);
+    char part[32], threads[48];
+    snprintf(out, 128, "reaches %s %% of what %s%s%s allows",
+             axp__fixed(part, sizeof part, 100 * share, 0),
+             r->level ? "the bandwidth of " : "", axp__roof_bound(r),
+             axp__roof_on_threads(r, threads));
+    return out;
+}
+
+/* Who speaks in its place says how far it is: this is no evidence. */
+static void advise_by_roof(struct axp__analysis *a, struct axp__draft *d,
+                           const axp_op *op, const struct axp__roof *r)
+{
+    char text[128];
+    roof_text(r, r->ran_share, text);
+    axp__draft_advise(a, d,
+                      "%s %s: so much of its time is work that has to be done; "
+                      "the rest is to be regained by %s, and more only by less "
+                      "work",
+                      axp__spoken(op->name, "it"), text,
+                      r->level ? "moving fewer bytes, in order"
+                               : "better use of the vector units");
+    axp__draft_metric(d, "roof_share", r->share);
 }
 
 static void say_above(struct axp__analysis *a, struct axp__draft *d,
                       const struct axp__above *above)
 {
-    char reached[32], allowed[32],
+    char reached[32], allowed[32], text[128],
         more[64] = "the scope around it declares, "
                    "which";
     if (above->n_more)
@@ -86,7 +99,8 @@ static void say_above(struct axp__analysis *a, struct axp__draft *d,
     axp__digits3(allowed, sizeof allowed, above->roof->roof_flops / 1e9);
     axp__draft_say(a, d, "it does the work that %s reaches %s of %s GFLOP/s",
                    more, reached, allowed);
-    say_roof(a, d, above->roof, above->share);
+    axp__draft_say(a, d, "%s", roof_text(above->roof, above->share, text));
+    axp__draft_metric(d, "roof_share", above->share);
 }
 
 /* What of its time could be regained, as far as that is known. */
@@ -96,7 +110,7 @@ static void set_fraction(struct axp__analysis *a, struct axp__draft *d,
     const struct axp__roof *roof = axp__roof_of(a, op);
     struct axp__above above;
     bool is_above = !roof && axp__above_find(a, op, &above);
-    double share = roof ? roof->share : is_above ? above.share : 0;
+    double share = roof ? roof->ran_share : is_above ? above.share : 0;
     bool is_close =
         (roof || is_above) &&
         100 * share >= a->threshold[AXP__T_low_throughput_roof_percent];
@@ -111,7 +125,7 @@ static void set_fraction(struct axp__analysis *a, struct axp__draft *d,
             "tuned library, larger operands, work that is spread evenly over "
             "the threads; close to it, the algorithm or the precision";
     } else if (roof) {
-        say_roof(a, d, roof, share);
+        advise_by_roof(a, d, op, roof);
     }
 }
 

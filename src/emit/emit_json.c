@@ -402,6 +402,7 @@ static void put_counters(struct axp__json *j, const axp_view *v)
         axp__json_f64(j, "max", k->max);
         axp__json_f64(j, "avg", k->mean);
         axp__json_bool(j, "is_outside", k->is_outside);
+        axp__json_known(j, "rate_per_s", k->rate > 0, k->rate);
         axp__json_end(j, '}');
     }
     axp__json_items_end(j);

@@ -8,6 +8,7 @@
 #include "emit/emit_words.h"
 
 #define SHOWN_OPS 12
+#define SHOWN_RATES 3
 
 char *axp__roof_about_run(const struct axp__roof_run *r, char *out, size_t size)
 {
@@ -113,7 +114,7 @@ static void put_machine(struct axp__text *t, const axp_view *v,
                               : "");
 }
 
-/* Steps, and counters that the program calls a rate. */
+/* Steps, and what the program counts up: tokens, samples. */
 static void put_rates(struct axp__text *t, const axp_view *v)
 {
     char rate[32];
@@ -122,13 +123,11 @@ static void put_rates(struct axp__text *t, const axp_view *v)
         axp__text_say(
             t, "%s steps a second",
             axp__digits3(rate, sizeof rate, (double)v->steps.count / seconds));
-    for (size_t i = 0, n = 0; i < v->n_counters && n < 3; i++) {
+    for (size_t i = 0, n = 0; i < v->n_counters && n < SHOWN_RATES; i++) {
         const struct axp__view_counter *k = &v->counters[i];
-        size_t len = strlen(k->name);
-        if (k->is_outside || len < 3 || strcmp(k->name + len - 2, "/s") != 0)
-            continue;
-        axp__text_say(t, "%.60s: %s, by its counter", k->name,
-                      axp__digits3(rate, sizeof rate, k->mean));
+        if (!(k->rate > 0)) continue;
+        axp__text_say(t, "%.60s: %s a second, by its counter", k->name,
+                      axp__digits3(rate, sizeof rate, k->rate));
         n++;
     }
 }

@@ -206,17 +206,26 @@ static void put_value(axp__cell out, const char *name, double value)
         axp__short_number(out, value);
 }
 
+static bool any_counts(const axp_view *v)
+{
+    for (size_t i = 0; i < v->n_counters && i < SHOWN_ROWS; i++)
+        if (v->counters[i].rate > 0) return true;
+    return false;
+}
+
 void axp__text_counters(struct axp__text *t, const axp_view *v)
 {
     static const struct axp__column columns[] = {
-        {"counter", true, 0}, {"readings", false, 5}, {"last", false, 0},
-        {"mean", false, 1},   {"min", false, 4},      {"max", false, 3}};
+        {"counter", true, 0},  {"readings", false, 5}, {"last", false, 0},
+        {"mean", false, 1},    {"min", false, 4},      {"max", false, 3},
+        {"a second", false, 0}};
     axp__cell count;
     if (!v->n_counters) return;
     axp__text_heading(t, "Counters", "%s",
                       axp__short_count(count, v->n_counters));
     struct axp__table *table = axp__table_create(
-        t, columns, sizeof columns / sizeof *columns, SHOWN_ROWS);
+        t, columns, sizeof columns / sizeof *columns - !any_counts(v),
+        SHOWN_ROWS);
     for (size_t i = 0; table && i < v->n_counters && i < SHOWN_ROWS; i++) {
         const struct axp__view_counter *k = &v->counters[i];
         axp__cell *cells = axp__table_row(table, k->name);
@@ -225,6 +234,7 @@ void axp__text_counters(struct axp__text *t, const axp_view *v)
         put_value(cells[2], k->name, k->mean);
         put_value(cells[3], k->name, k->min);
         put_value(cells[4], k->name, k->max);
+        if (k->rate > 0) axp__short_number(cells[5], k->rate);
     }
     axp__table_print(t, table);
     if (v->n_counters > SHOWN_ROWS)

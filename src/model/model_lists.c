@@ -220,8 +220,9 @@ size_t axp_view_counters_sized(const axp_view *v, axp_counter_info *out,
     if (!v) return 0;
     for (size_t i = 0; out && i < cap && i < v->n_counters; i++) {
         const struct axp__view_counter *k = &v->counters[i];
-        axp_counter_info info = {k->name, k->n,   k->last,    k->mean,
-                                 k->min,  k->max, k->last_at, k->is_outside};
+        axp_counter_info info = {k->name,    k->n,          k->last,
+                                 k->mean,    k->min,        k->max,
+                                 k->last_at, k->is_outside, k->rate};
         put(p, i, &info, sizeof info);
     }
     return v->n_counters;

@@ -5,6 +5,8 @@
 
 #include "model/model_view.h"
 
+#define LEAST_READINGS 3u /* of which it may be said that they only rise */
+
 struct axp__weighted *axp__view_step_times(const axp_view *v, size_t *count)
 {
     const struct axp__capture *c = v->capture;
@@ -82,6 +84,7 @@ static void add_counter(axp_view *v, const struct axp__cap_lane *lane,
             .min = from->min,
             .max = from->max,
             .last_at = at,
+            .first_at = at,
             .is_outside = axp__view_kind(v, from->name) == AXP__KIND_OUTSIDE};
     }
     if (from->min < k->min) k->min = from->min;
@@ -93,10 +96,25 @@ static void add_counter(axp_view *v, const struct axp__cap_lane *lane,
     double tail = (double)tail_of(v, lane, at);
     double ns = (double)axp__view_ns(v, from->held_ticks);
     double mean = from->held_ticks ? from->area / (double)from->held_ticks : 0;
+    axp_ns first = at > (axp_ns)ns ? at - (axp_ns)ns : 0;
+    if (first < k->first_at) k->first_at = first;
+    k->n_counting += from->n_counting;
     k->n += from->n;
     k->sum += from->sum;
     k->weighted += mean * ns + from->last * tail;
     k->weight += ns + tail;
+}
+
+/* What only counts up (tokens seen, samples done) says how fast it does: from the
+ * first reading to the last, for what it was before the first is not known. By
+ * its values and not by its name. */
+static void set_rate(const axp_view *v, struct axp__view_counter *k)
+{
+    axp_ns first = k->first_at > v->begin_ns ? k->first_at : v->begin_ns;
+    if (k->is_outside || k->n < LEAST_READINGS || k->n_counting != k->n ||
+        k->last != k->max || !(k->last > k->min) || k->last_at <= first)
+        return;
+    k->rate = (k->last - k->min) / ((double)(k->last_at - first) / 1e9);
 }
 
 static double outside_value(const axp_view *v, const char *name)
@@ -139,6 +157,7 @@ bool axp__view_make_rest(axp_view *v)
             k->weight > 0 ? k->weighted / k->weight : k->sum / (double)k->n;
         if (k->mean < k->min) k->mean = k->min; /* rounding */
         if (k->mean > k->max) k->mean = k->max;
+        set_rate(v, k);
     }
     set_oom_kills(v);
     return true;

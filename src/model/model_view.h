@@ -25,6 +25,9 @@ struct axp__view_counter {
     double last, min, max, mean;
     axp_ns last_at;
     bool is_outside;
+    double rate;     /* a second, of what only counts up; 0: it does not */
+    axp_ns first_at; /* as far as that is known */
+    uint64_t n_counting;
     double sum, weighted, weight; /* for the mean */
 };
 

@@ -107,6 +107,7 @@ struct axp__cap_counter {
     double last, min, max, sum;
     uint64_t held_ticks; /* up to the last value … */
     double area;         /* … and values times the ticks that they stood */
+    uint64_t n_counting; /* as axp__counter's */
 };
 
 /* A thread or track. Merged ones have a row and no lane of their own. */

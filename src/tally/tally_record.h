@@ -119,6 +119,9 @@ struct axp__counter {
      * times its ticks. */
     uint64_t held_ticks;
     double area;
+    /* Values that something counted up has: whole, and not below the one
+     * before. */
+    uint64_t n_counting;
 };
 
 /* The heads of a tally's lists. */

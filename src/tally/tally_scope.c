@@ -43,6 +43,14 @@ uint64_t *axp__tally_bucket(struct axp__tally *t, struct axp__op *op,
 
 /* ---- counters -------------------------------------------------------------- */
 
+/* The first may be any whole number; beyond 2^53 a double is always one. */
+static bool is_counting(const struct axp__counter *c, double value)
+{
+    if (!(value >= 0 && value < 0x1p53) || (c->n && value < c->last))
+        return false;
+    return (double)(uint64_t)value == value;
+}
+
 void axp__tally_count(struct axp__tally *t, uint32_t name, double value,
                       uint64_t now)
 {
@@ -56,6 +64,7 @@ void axp__tally_count(struct axp__tally *t, uint32_t name, double value,
         axp__put_f64(&c->area, c->area + c->last * (double)stood);
         axp__bump(&c->held_ticks, stood);
     }
+    if (is_counting(c, value)) axp__bump(&c->n_counting, 1);
     axp__bump(&c->n, 1);
     axp__put_f64(&c->last, value);
     axp__put_f64(&c->sum, c->sum + value);

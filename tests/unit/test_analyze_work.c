@@ -184,8 +184,9 @@ static void bound_by_latency(void **state)
     const axp_finding *x = only(f, "chase", AXP_LOW_THROUGHPUT);
     assert_says(x->description,
                 "10 % of the 10.0 that the bandwidth of memory");
-    assert_says(x->description,
-                "arithmetic busy to 1.0 % and bandwidth to 10 %");
+    assert_says(
+        x->description,
+        "bandwidth is busy to 10 %, arithmetic to 1.0 %: latency binds it");
     x = only(f, "gather", AXP_LATENCY_BOUND);
     assert_true(x->saving_is_bound);
     assert_near((double)x->saving_ns, 0.8 * 1000 * MS);
@@ -289,6 +290,9 @@ static void precision_at_its_threshold(void **state)
     slab.flops *= 10; /* a tensor of that shape, not a product */
     assert_int_equal(precision_type(slab, 250 * MS, 10 * MS),
                      AXP_COMPUTE_BOUND);
+    slab = f32;
+    slab.bytes = 4e9; /* all of them are read: squares that are added up */
+    assert_int_equal(precision_type(slab, 400 * MS, 10 * MS), AXP_MEMORY_BOUND);
     /* far from the roof the code is slow, not the type */
     assert_int_equal(precision_type(f32, 50 * MS, 10 * MS), AXP_LOW_THROUGHPUT);
 }
@@ -312,7 +316,8 @@ static void shapes_that_fit_no_vector(void **state)
     assert_false(x->saving_is_bound);
     assert_near(metric(x, "friendly_gflops"), could / 1e9);
     assert_says(x->description, "511 x 511 x 509 reaches 26.6 GFLOP/s");
-    assert_says(x->description, "its own of 512 x 512 x 512");
+    assert_says(x->description,
+                "one of 512 x 512 x 512 of the same operation 67.1");
     assert_says(x->suggestion, "gemm to 512 x 512 x 512");
     axp_findings_destroy(f);
 }

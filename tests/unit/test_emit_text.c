@@ -8,6 +8,7 @@
 #include <math.h>
 #include <unistd.h>
 
+#include "axprof/axprof_adapter.h"
 #include "emit/emit_name.h"
 #include "emit/emit_out.h"
 #include "model/model_view.h"
@@ -342,6 +343,49 @@ static void units_of_counters(void **state)
     axp_profiler_destroy(p);
 }
 
+/* What counts up has a rate, whatever it is called: whole numbers that never
+ * fall. 512 each 10 ms, from the first reading on. */
+static void rates_of_counters(void **state)
+{
+    (void)state;
+    axp_profiler *p = ts_profiler();
+    ts_tick(500 * MS); /* before the first nothing is known */
+    axp_start_work(p, "op", (axp_work){.flops = 1e9});
+    for (int i = 1; i <= 101; i++) {
+        axp_counter(p, "seen", 512.0 * i);
+        axp_counter(p, "tokens/s", 51200 + i % 2);
+        axp_counter(p, "rate", 1e-3 * i);
+        axp_counter(p, "falls once", i == 50 ? 1 : i);
+        axp_counter(p, "same", 7);
+        if (i > 99) axp_counter(p, "twice", i);
+        axp_outside_counter(p, "process.faults", i);
+        if (i <= 100) ts_tick(10 * MS);
+    }
+    axp_stop(p, "op");
+    axp_view *v = ts_snapshot(p);
+    axp_counter_info all[8];
+    size_t n = axp_view_counters(v, all, 8);
+    assert_int_equal(n, 7);
+    for (size_t i = 0; i < n; i++) {
+        double want = strcmp(all[i].name, "seen") ? 0 : 51200;
+        assert_true(fabs(all[i].rate - want) < 1e-3);
+    }
+    axp_view_destroy(v);
+    const axp_thresholds peaks = {
+        .set = (const char *const[]){"low_throughput.peak_gflops=2"},
+        .n_set = 1};
+    char *text = report_as(p, AXP_FORMAT_TEXT,
+                           &(axp_report_options){.thresholds = &peaks});
+    assert_non_null(strstr(text, "seen: 51200 a second"));
+    assert_non_null(strstr(text, "a second\n"));
+    assert_null(strstr(text, "tokens/s: "));
+    free(text);
+    text = report_as(p, AXP_FORMAT_JSON, NULL);
+    assert_non_null(strstr(text, "\"rate_per_s\": 51200"));
+    free(text);
+    axp_profiler_destroy(p);
+}
+
 static void few_findings(void **state)
 {
     (void)state;
@@ -531,6 +575,7 @@ int main(void)
         cmocka_unit_test(very_many_names),
         cmocka_unit_test(very_deep),
         cmocka_unit_test(units_of_counters),
+        cmocka_unit_test(rates_of_counters),
         cmocka_unit_test(few_findings),
         cmocka_unit_test(the_thresholds_in_force),
         cmocka_unit_test(another_locale),

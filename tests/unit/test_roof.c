@@ -266,29 +266,64 @@ static void suggestions(void **state)
 {
     axp_profiler *p = ts_profiler();
     (void)state;
-    work(p, "moves", (axp_work){.flops = 1e8, .bytes = 1e8}, 50 * MS);
+    work(p, "moves", (axp_work){.flops = 1e8, .bytes = 1e8}, 40 * MS);
     work(p, "product",
          (axp_work){.flops = 1e9, .bytes = 1e6, .dims = {800, 800, 800}},
          50 * MS);
     work(p, "narrow",
          (axp_work){.flops = 1e9, .bytes = 1e6, .dims = {100000, 1600, 3}},
          50 * MS);
+    /* a vector and a matrix: memory is its roof, and its shape why */
+    work(p, "row",
+         (axp_work){.flops = 2e7, .bytes = 4e7, .dims = {1, 10000, 1000}},
+         20 * MS);
+    /* a tensor whose squares are added up */
+    work(p, "squares",
+         (axp_work){.flops = 2e7, .bytes = 4e7, .dims = {4, 2500, 1000}},
+         20 * MS);
     struct seen s = look(p);
     const axp_finding *f = finding(s, "moves");
     assert_non_null(f);
     assert_int_equal(f->type, AXP_LOW_THROUGHPUT);
     assert_null(strstr(f->suggestion, "BLAS"));
     assert_non_null(strstr(f->suggestion, "memory binds it"));
-    assert_non_null(strstr(f->description, "20 % of the 10.0"));
+    assert_non_null(strstr(f->description, "25 % of the 10.0"));
     f = finding(s, "product"); /* the nearest that was measured */
     assert_non_null(strstr(f->suggestion, "BLAS"));
     assert_non_null(strstr(f->suggestion, "512 x 512 x 512 in 3.355 ms on 1 "
                                           "thread of that machine, 80.0"));
     assert_non_null(strstr(f->suggestion, "800 x 800 x 800, now 50.000 ms"));
-    assert_non_null(strstr(f->suggestion, "about 12.500 ms"));
+    assert_non_null(strstr(f->suggestion, "in about 12.500 ms"));
     assert_non_null(strstr(f->suggestion, "1 of the machine's 4 threads"));
     assert_null(strstr(finding(s, "narrow")->suggestion, "BLAS"));
     assert_non_null(strstr(finding(s, "narrow")->suggestion, "narrow"));
+    assert_non_null(strstr(finding(s, "row")->suggestion, "narrow"));
+    assert_null(strstr(finding(s, "squares")->suggestion, "product"));
+    leave(s, p);
+}
+
+/* Threads that had a processor for a quarter of the time that they wanted one: a
+ * fifth of the roof is four fifths of what they could. */
+static void starved(void **state)
+{
+    axp_profiler *p = ts_profiler();
+    (void)state;
+    work(p, "near", (axp_work){.flops = 2e9}, 100 * MS); /* 20 % */
+    work(p, "far", (axp_work){.flops = 1e9}, 100 * MS);  /* 10 % */
+    axp_view *v = ts_snapshot(p);
+    v->ran_ns = 50 * MS;
+    v->ready_ns = 150 * MS;
+    struct seen s = {v, axp_analyze(v, NULL)};
+    assert_non_null(s.f);
+    assert_near(roof(s, "near")->share, 0.2);
+    assert_near(roof(s, "near")->ran_share, 0.8);
+    assert_int_equal(finding(s, "near")->type, AXP_COMPUTE_BOUND);
+    assert_int_equal(finding(s, "near")->severity, AXP_LOW);
+    const axp_finding *f = finding(s, "far");
+    assert_int_equal(f->type, AXP_LOW_THROUGHPUT);
+    assert_near((double)f->saving_ns, 0.6 * 100 * MS);
+    assert_non_null(strstr(f->description, "10 % of the 100"));
+    assert_non_null(strstr(f->description, "only 25 % of the time"));
     leave(s, p);
 }
 
@@ -330,11 +365,17 @@ static void another_text(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(arithmetic), cmocka_unit_test(bandwidth),
-        cmocka_unit_test(too_fast),   cmocka_unit_test(threads),
-        cmocka_unit_test(raised),     cmocka_unit_test(nested_work_counts_once),
-        cmocka_unit_test(no_work),    cmocka_unit_test(suggestions),
-        cmocka_unit_test(work_above), cmocka_unit_test(another_text),
+        cmocka_unit_test(arithmetic),
+        cmocka_unit_test(bandwidth),
+        cmocka_unit_test(too_fast),
+        cmocka_unit_test(threads),
+        cmocka_unit_test(raised),
+        cmocka_unit_test(nested_work_counts_once),
+        cmocka_unit_test(no_work),
+        cmocka_unit_test(suggestions),
+        cmocka_unit_test(starved),
+        cmocka_unit_test(work_above),
+        cmocka_unit_test(another_text),
     };
     ts_use_fake_clock();
     axp_outside_machine(machine);

@@ -344,6 +344,7 @@ export function encodeRun(run, {level = 6} = {}) {
     for (const f of meta.findings) if (typeof f.name === "string") f.name = run.string(f.name);
     meta.warnings ??= [];
     if (ops.size) meta.ops = opColumns(run, ops);
+    if (run.shapes) meta.shapes = run.shapes.map(([name, ...rest]) => [meta.ops.name.indexOf(run.string(name)), ...rest]);
     const flops = meta.ops?.flops.reduce((s, f) => s + (f ?? 0), 0);
     if (flops) meta.run.gflops = flops / last;
     if (flops && meta.machine) meta.run.peak = meta.machine.gflops[0];

@@ -86,6 +86,9 @@ export interface OpColumns {
     sampled: number[];
 }
 
+/** Index in ops, dims (none: the others), how many it stands for, calls, total, flops, bytes, flops_ns, bytes_ns. */
+export type ShapeLine = [number, number[], number, number, number, number | null, number | null, number | null, number | null];
+
 export interface TreeColumns {
     name: number[];
     parent: number[];
@@ -216,6 +219,7 @@ export interface Meta {
     strings: string[];
     ops?: OpColumns;
     critical_path?: CriticalPathInfo;
+    shapes?: ShapeLine[];
     tree?: TreeColumns;
     steps?: Steps;
     memory?: Memory;

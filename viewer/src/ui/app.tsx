@@ -17,6 +17,7 @@ import {Operations} from "./operations";
 import {Jump, Tooltip} from "./parts";
 import {About, Counters} from "./rest";
 import {Roofline} from "./roofline";
+import {hasShapes, Shapes} from "./shapes";
 import {Steps} from "./steps";
 import {Summary} from "./summary";
 import {hasThreads, Threads} from "./threads";
@@ -50,7 +51,7 @@ function Header({report, store, tl}: {report: Report; store: Store; tl: Timeline
     useStore(store, (s) => s.loaded);
     const sections: [string, string, boolean][] = [
         ["summary", "Summary", true], ["timeline", "Timeline", hasTimeline(report)], ["path", "Critical path", !!meta.critical_path], ["operations", "Operations", report.ops.length > 0], ["flame", "Flame graph", !!meta.tree],
-        ["steps", "Steps", report.steps.length > 0], ["memory", "Memory", report.domains.length > 0], ["heap", "Heap", !!meta.heap], ["roofline", "Roofline", report.ops.some((o) => o.intensity > 0)],
+        ["steps", "Steps", report.steps.length > 0], ["memory", "Memory", report.domains.length > 0], ["heap", "Heap", !!meta.heap], ["roofline", "Roofline", report.ops.some((o) => o.intensity > 0)], ["shapes", "Shapes", hasShapes(report)],
         ["counters", "Counters", report.counters.length > 0], ["threads", "Threads", hasThreads(report)],
     ];
     const where = [run.host, run.started && startedText(run.started), run.process_id ? `process ${run.process_id}` : ""].filter(Boolean).join(" · ");
@@ -110,6 +111,7 @@ function Rest({report, store, tl, onReady}: {report: Report; store: Store; tl: T
             <Memory report={report} store={store} />
             <HeapView report={report} store={store} />
             <Roofline report={report} store={store} />
+            <Shapes report={report} store={store} />
             <Counters report={report} store={store} />
             <Threads report={report} store={store} />
             <About report={report} />
