@@ -101,6 +101,7 @@ struct axp_findings {
     size_t n;
     struct axp__roofs *roofs;            /* of the view's ops, in their order */
     double threshold[AXP__N_THRESHOLDS]; /* in force */
+    char *verdict;                       /* analyze_verdict.h */
     char **ignored;                      /* as given; copies */
     size_t n_ignored;
 };

@@ -114,7 +114,9 @@ static void look_outside(struct axp__analysis *a, double ns)
     double wall = (double)a->v->duration_ns;
     char time[32], part[32];
     if (ns > wall) ns = wall;
-    if (100 * ns < wall * a->threshold[AXP__T_io_wait_saving_percent]) return;
+    if (!(ns > 0) ||
+        100 * ns < wall * a->threshold[AXP__T_io_wait_saving_percent])
+        return;
     struct axp__draft *d = axp__draft_add(a, AXP__RULE_io_wait, "(no scope)");
     if (!d) return;
     d->has_saving = d->is_bound = d->is_capped = true;

@@ -3,7 +3,8 @@
  * docs/rules/serial_phase.md
  *
  * It names what that thread does most of then. What it costs is at most what a
- * replay gains in which all who meet share it. */
+ * replay gains in which all who meet share it: then they need not have met before
+ * it, and nobody is woken after it. */
 #include <stdlib.h>
 
 #include "analyze/analyze_graph.h"
@@ -88,7 +89,7 @@ static bool look_at(struct axp__analysis *a, const axp_graph *g,
     double wall = (double)a->v->duration_ns;
     choose(x, g, m);
     if (100 * x->ns < wall * t[AXP__T_serial_phase_wall_percent]) return true;
-    if (!axp__graph_gain_even(g, x->which, &x->gain_ns)) return false;
+    if (!axp__graph_gain_even_most(g, x->which, &x->gain_ns)) return false;
     if (100 * (double)x->gain_ns < wall * t[AXP__T_serial_phase_saving_percent])
         return true;
     if (!find_op(x, g, m)) return false;
