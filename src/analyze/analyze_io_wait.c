@@ -108,20 +108,20 @@ static void look_at(struct axp__analysis *a, struct io *io)
     if ((double)io->gain >= least) add(a, io);
 }
 
-/* Of a single thread that nobody marked. */
+/* Of a single thread of a program that nobody marked. */
 static void look_outside(struct axp__analysis *a, double ns)
 {
     double wall = (double)a->v->duration_ns;
+    double gain = fmin(ns, fmax(0, wall - ns));
     char time[32], part[32];
-    if (ns > wall) ns = wall;
-    if (!(ns > 0) ||
-        100 * ns < wall * a->threshold[AXP__T_io_wait_saving_percent])
+    if (a->v->n_ops || a->v->n_sampled < AXP__FEW_SAMPLES || !(gain > 0) ||
+        100 * gain < wall * a->threshold[AXP__T_io_wait_saving_percent])
         return;
     struct axp__draft *d = axp__draft_add(a, AXP__RULE_io_wait, "(no scope)");
     if (!d) return;
     d->has_saving = d->is_bound = d->is_capped = true;
     d->band = AXP_HIGH;
-    d->saving_ns = axp__whole(fmin(ns, wall - ns));
+    d->saving_ns = axp__whole(gain);
     d->confidence = 0.4;
     axp_format_ns(time, sizeof time, axp__whole(ns));
     axp__draft_say(a, d,
