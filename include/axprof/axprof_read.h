@@ -465,9 +465,7 @@ typedef enum axp_finding_type AXP__INT {
     AXP_SLOW_START,
     AXP_COMM_BOUND,
     AXP_COPY_BOUND,
-    AXP_DEVICE_IDLE,
-    AXP_LAUNCH_BOUND,
-    AXP_STRAGGLER
+    AXP_DEVICE_IDLE
 } axp_finding_type;
 typedef enum axp_severity AXP__INT {
     AXP_LOW,

@@ -124,7 +124,9 @@ static bool names_cause(const struct axp__draft *d)
     case AXP__RULE_load_imbalance:
     case AXP__RULE_lock_contention:
     case AXP__RULE_serial_phase:
-    case AXP__RULE_input_bound: return true;
+    case AXP__RULE_input_bound:
+    case AXP__RULE_comm_bound:
+    case AXP__RULE_copy_bound: return true;
     default: return false;
     }
 }
@@ -346,6 +348,9 @@ static unsigned inputs_of(const axp_view *v)
     if (v->n_threads > 1 && v->capture->has_timeline) inputs |= AXP__IN_WAITS;
     if (axp_view_steps(v).count) inputs |= AXP__IN_STEPS;
     if (v->heap.is_seen) inputs |= AXP__IN_HEAP;
+    for (size_t i = 0; i < v->n_tracks; i++)
+        if (v->tracks[i].device && v->capture->has_timeline)
+            inputs |= AXP__IN_DEVICES;
     if (v->ready_ns && v->capture->n_samples) inputs |= AXP__IN_SCHEDULER;
     return inputs;
 }

@@ -33,7 +33,8 @@ enum axp__input {
     AXP__IN_WAITS = 8,
     AXP__IN_STEPS = 16,
     AXP__IN_HEAP = 32,
-    AXP__IN_SCHEDULER = 64
+    AXP__IN_SCHEDULER = 64,
+    AXP__IN_DEVICES = 128
 };
 
 /* Of a program that was sampled less often no function is judged: the default of

@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* InputBound: steps wait for their data. docs/rules/input_bound.md
  *
- * An operation of category data that a run with steps would be shorter without:
- * by replay where threads are known to wait for each other, so that what a loader
- * does behind the steps is nothing. Read ahead, it can hide behind the rest of
- * the run, and no more of it than that rest is long. */
-#include <math.h>
-
-#include "analyze/analyze.h"
-#include "analyze/analyze_wall.h"
+ * An operation of category data that a run with steps would be shorter without if
+ * it were read ahead. */
+#include "analyze/analyze_ahead.h"
 #include "base/base_number.h"
-#include "graph/graph_gain.h"
 
 static void add(struct axp__analysis *a, const axp_op *op, double fraction,
                 axp_ns gain)
@@ -41,15 +35,11 @@ static void add(struct axp__analysis *a, const axp_op *op, double fraction,
 
 static void look_at(struct axp__analysis *a, const axp_op *op)
 {
-    double wall = (double)a->v->duration_ns;
-    axp_ns own = axp__wall_ns(a->wall, op);
-    double rest = fmax(0, wall - (double)own);
-    double fraction = (double)own > rest ? rest / (double)own : 1;
-    axp_ns gain = axp__whole((double)own * fraction);
-    double least = wall * a->threshold[AXP__T_input_bound_wall_percent] / 100;
-    if (!own || (double)op->self_ns < least) return; /* no replay for it */
-    if (!axp__graph_gain(a->v, op, 1 - fraction, &gain)) a->has_failed = true;
-    if ((double)gain >= least) add(a, op, fraction, gain);
+    double least = (double)a->v->duration_ns *
+                   a->threshold[AXP__T_input_bound_wall_percent] / 100;
+    struct axp__ahead ahead;
+    if (axp__ahead_find(a, op, 1, least, &ahead))
+        add(a, op, ahead.fraction, ahead.gain_ns);
 }
 
 void axp__rule_input_bound(struct axp__analysis *a)

@@ -10,10 +10,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "analyze/analyze.h"
-#include "analyze/analyze_wall.h"
+#include "analyze/analyze_ahead.h"
 #include "base/base_number.h"
-#include "graph/graph_gain.h"
 
 struct blocked {
     const axp_view *v;
@@ -93,19 +91,16 @@ static void add(struct axp__analysis *a, const struct io *io)
 
 static void look_at(struct axp__analysis *a, struct io *io)
 {
-    double wall = (double)a->v->duration_ns;
+    double least = (double)a->v->duration_ns *
+                   a->threshold[AXP__T_io_wait_saving_percent] / 100;
     double own = (double)io->op->self_ns;
-    double least = wall * a->threshold[AXP__T_io_wait_saving_percent] / 100;
+    struct axp__ahead ahead;
+    if (!io->op->calls || !(own > 0)) return;
     if (io->ns > own) io->ns = own;
-    if (io->ns < least || !io->op->calls) return; /* no replay for it */
-    double share = io->ns / own;
-    double here = (double)axp__wall_ns(a->wall, io->op) * share;
-    double rest = fmax(0, wall - here);
-    io->fraction = here > rest ? share * rest / here : share;
-    io->gain = axp__whole(here > rest ? rest : here);
-    if (!axp__graph_gain(a->v, io->op, 1 - io->fraction, &io->gain))
-        a->has_failed = true;
-    if ((double)io->gain >= least) add(a, io);
+    if (!axp__ahead_find(a, io->op, io->ns / own, least, &ahead)) return;
+    io->fraction = ahead.fraction;
+    io->gain = ahead.gain_ns;
+    add(a, io);
 }
 
 /* Of a single thread of a program that nobody marked. */

@@ -137,6 +137,9 @@ static const char *change_of(axp_finding_type type)
     case AXP_STEP_OUTLIERS: return "steps without the extra time of %s";
     case AXP_STEP_DRIFT: return "a %s that does not grow slower";
     case AXP_SLOW_START: return "a first step without the extra time of %s";
+    case AXP_COMM_BOUND:
+    case AXP_COPY_BOUND: return "doing %s beside the computing";
+    case AXP_DEVICE_IDLE: return "a %s that always has work";
     default: return NULL;
     }
 }
