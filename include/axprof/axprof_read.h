@@ -470,8 +470,6 @@ typedef enum axp_finding_type AXP__INT {
     AXP_COMM_BOUND,
     AXP_COPY_BOUND,
     AXP_DEVICE_IDLE,
-    AXP_LAUNCH_BOUND,
-    AXP_STRAGGLER,
     AXP_COMPUTE_BOUND,
     AXP_LATENCY_BOUND,
     AXP_IMPLAUSIBLE_WORK,
@@ -523,6 +521,10 @@ AXP__NODISCARD AXP_API axp_findings *axp_analyze(
 AXP_API size_t axp_findings_count(const axp_findings *f);
 /* Most severe first, then most time regained. */
 AXP_API const axp_finding *axp_findings_at(const axp_findings *f, size_t i);
+/* One sentence: what the run's time is and what to change first, what was looked
+ * at where there is nothing to gain, or why nothing could be judged. It may hold
+ * names, and these anything. */
+AXP_API const char *axp_findings_verdict(const axp_findings *f);
 AXP_API axp_status axp_findings_write(const axp_findings *f, FILE *to);
 AXP_API void axp_findings_destroy(axp_findings *f);
 

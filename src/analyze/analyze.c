@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "analyze/analyze_steps.h"
+#include "analyze/analyze_verdict.h"
 #include "analyze/analyze_wall.h"
 #include "base/base_number.h"
 #include "graph/graph_gain.h"
@@ -123,7 +124,9 @@ static bool names_cause(const struct axp__draft *d)
     case AXP__RULE_load_imbalance:
     case AXP__RULE_lock_contention:
     case AXP__RULE_serial_phase:
-    case AXP__RULE_input_bound: return true;
+    case AXP__RULE_input_bound:
+    case AXP__RULE_comm_bound:
+    case AXP__RULE_copy_bound: return true;
     default: return false;
     }
 }
@@ -202,6 +205,33 @@ static void replay(struct axp__analysis *a)
         n++;
         if (!axp__graph_gain(a->v, d->op, 1 - d->fraction, &d->saving_ns))
             a->has_failed = true;
+    }
+}
+
+static int by_saving(const void *a, const void *b)
+{
+    const struct axp__draft *x = a, *y = b;
+    bool all_x = x->is_bound && !x->has_saving;
+    bool all_y = y->is_bound && !y->has_saving;
+    if (all_x != all_y) return all_x ? 1 : -1;
+    if (x->saving_ns != y->saving_ns)
+        return x->saving_ns < y->saving_ns ? 1 : -1;
+    int order = strcmp(x->name, y->name);
+    return order ? order : (int)x->rule - (int)y->rule;
+}
+
+/* Some are about the same time though no operation says so: those that save less
+ * have what is left of the run, and last those that know no better than all of
+ * an operation's time. */
+static void limit(struct axp__analysis *a)
+{
+    axp_ns left = a->v->duration_ns;
+    if (a->n_drafts)
+        qsort(a->drafts, a->n_drafts, sizeof *a->drafts, by_saving);
+    for (size_t i = 0; i < a->n_drafts; i++) {
+        struct axp__draft *d = &a->drafts[i];
+        if (d->saving_ns > left) d->saving_ns = left;
+        left -= d->saving_ns;
     }
 }
 
@@ -293,7 +323,8 @@ static axp_findings *make_findings(struct axp__analysis *a)
         d->op = NULL; /* the view's */
     }
     if (ok && f->n) qsort(f->all, f->n, sizeof *f->all, by_rank);
-    if (ok) return f;
+    if (ok) f->verdict = axp__verdict(a, f);
+    if (ok && f->verdict) return f;
     axp_findings_destroy(f);
     return NULL;
 }
@@ -317,6 +348,9 @@ static unsigned inputs_of(const axp_view *v)
     if (v->n_threads > 1 && v->capture->has_timeline) inputs |= AXP__IN_WAITS;
     if (axp_view_steps(v).count) inputs |= AXP__IN_STEPS;
     if (v->heap.is_seen) inputs |= AXP__IN_HEAP;
+    for (size_t i = 0; i < v->n_tracks; i++)
+        if (v->tracks[i].device && v->capture->has_timeline)
+            inputs |= AXP__IN_DEVICES;
     if (v->ready_ns && v->capture->n_samples) inputs |= AXP__IN_SCHEDULER;
     return inputs;
 }
@@ -364,6 +398,7 @@ axp_status axp__analyze(const axp_view *v, const axp_thresholds *thresholds,
         group(&a);
         share(&a);
         replay(&a);
+        limit(&a);
     }
     if (ok && !a.has_failed) f = make_findings(&a);
     for (size_t i = 0; i < a.n_drafts; i++) {
@@ -396,6 +431,11 @@ const axp_finding *axp_findings_at(const axp_findings *f, size_t i)
     return f && i < f->n ? &f->all[i] : NULL;
 }
 
+const char *axp_findings_verdict(const axp_findings *f)
+{
+    return f ? f->verdict : NULL;
+}
+
 void axp_findings_destroy(axp_findings *f)
 {
     if (!f) return;
@@ -408,6 +448,7 @@ void axp_findings_destroy(axp_findings *f)
     }
     for (size_t i = 0; i < f->n_ignored; i++)
         free(f->ignored[i]);
+    free(f->verdict);
     free(f->ignored);
     free(f->roofs);
     free(f->drafts);

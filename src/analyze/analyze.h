@@ -33,7 +33,8 @@ enum axp__input {
     AXP__IN_WAITS = 8,
     AXP__IN_STEPS = 16,
     AXP__IN_HEAP = 32,
-    AXP__IN_SCHEDULER = 64
+    AXP__IN_SCHEDULER = 64,
+    AXP__IN_DEVICES = 128
 };
 
 /* Of a program that was sampled less often no function is judged: the default of
@@ -101,6 +102,7 @@ struct axp_findings {
     size_t n;
     struct axp__roofs *roofs;            /* of the view's ops, in their order */
     double threshold[AXP__N_THRESHOLDS]; /* in force */
+    char *verdict;                       /* analyze_verdict.h */
     char **ignored;                      /* as given; copies */
     size_t n_ignored;
 };

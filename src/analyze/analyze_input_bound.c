@@ -1,17 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* InputBound: steps wait for their data. docs/rules/input_bound.md
  *
- * An operation of category data that a run with steps would be shorter without:
- * by replay where threads are known to wait for each other, so that what a loader
- * does behind the steps is nothing, and of one that is too slow only what the
- * steps wait for. Read ahead, it can hide behind what is left of the run without
- * it, and no more of it than that is long. */
-#include <math.h>
-
-#include "analyze/analyze.h"
-#include "analyze/analyze_wall.h"
+ * An operation of category data that a run with steps would be shorter without if
+ * it were read ahead. */
+#include "analyze/analyze_ahead.h"
 #include "base/base_number.h"
-#include "graph/graph_gain.h"
 
 #define HIDDEN 0.8 /* of its time: who waits for less has a loader already */
 
@@ -59,15 +52,11 @@ static void add(struct axp__analysis *a, const axp_op *op, double fraction,
 
 static void look_at(struct axp__analysis *a, const axp_op *op)
 {
-    double wall = (double)a->v->duration_ns;
-    axp_ns all = axp__wall_ns(a->wall, op); /* regained if it took no time */
-    double least = wall * a->threshold[AXP__T_input_bound_wall_percent] / 100;
-    if (!all || (double)op->self_ns < least) return; /* no replay for it */
-    if (!axp__graph_gain(a->v, op, 0, &all)) a->has_failed = true;
-    double rest = fmax(0, wall - (double)all);
-    double fraction = (double)all > rest ? rest / (double)all : 1;
-    axp_ns gain = axp__whole((double)all * fraction);
-    if ((double)gain >= least) add(a, op, fraction, gain);
+    double least = (double)a->v->duration_ns *
+                   a->threshold[AXP__T_input_bound_wall_percent] / 100;
+    struct axp__ahead ahead;
+    if (axp__ahead_find(a, op, 1, least, &ahead))
+        add(a, op, ahead.fraction, ahead.gain_ns);
 }
 
 void axp__rule_input_bound(struct axp__analysis *a)

@@ -10,10 +10,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "analyze/analyze.h"
-#include "analyze/analyze_wall.h"
+#include "analyze/analyze_ahead.h"
 #include "base/base_number.h"
-#include "graph/graph_gain.h"
 
 struct blocked {
     const axp_view *v;
@@ -93,33 +91,32 @@ static void add(struct axp__analysis *a, const struct io *io)
 
 static void look_at(struct axp__analysis *a, struct io *io)
 {
-    double wall = (double)a->v->duration_ns;
+    double least = (double)a->v->duration_ns *
+                   a->threshold[AXP__T_io_wait_saving_percent] / 100;
     double own = (double)io->op->self_ns;
-    double least = wall * a->threshold[AXP__T_io_wait_saving_percent] / 100;
+    struct axp__ahead ahead;
+    if (!io->op->calls || !(own > 0)) return;
     if (io->ns > own) io->ns = own;
-    if (io->ns < least || !io->op->calls) return; /* no replay for it */
-    double share = io->ns / own;
-    double here = (double)axp__wall_ns(a->wall, io->op) * share;
-    double rest = fmax(0, wall - here);
-    io->fraction = here > rest ? share * rest / here : share;
-    io->gain = axp__whole(here > rest ? rest : here);
-    if (!axp__graph_gain(a->v, io->op, 1 - io->fraction, &io->gain))
-        a->has_failed = true;
-    if ((double)io->gain >= least) add(a, io);
+    if (!axp__ahead_find(a, io->op, io->ns / own, least, &ahead)) return;
+    io->fraction = ahead.fraction;
+    io->gain = ahead.gain_ns;
+    add(a, io);
 }
 
-/* Of a single thread that nobody marked. */
+/* Of a single thread of a program that nobody marked. */
 static void look_outside(struct axp__analysis *a, double ns)
 {
     double wall = (double)a->v->duration_ns;
+    double gain = fmin(ns, fmax(0, wall - ns));
     char time[32], part[32];
-    if (ns > wall) ns = wall;
-    if (100 * ns < wall * a->threshold[AXP__T_io_wait_saving_percent]) return;
+    if (a->v->n_ops || a->v->n_sampled < AXP__FEW_SAMPLES || !(gain > 0) ||
+        100 * gain < wall * a->threshold[AXP__T_io_wait_saving_percent])
+        return;
     struct axp__draft *d = axp__draft_add(a, AXP__RULE_io_wait, "(no scope)");
     if (!d) return;
     d->has_saving = d->is_bound = d->is_capped = true;
     d->band = AXP_HIGH;
-    d->saving_ns = axp__whole(fmin(ns, wall - ns));
+    d->saving_ns = axp__whole(gain);
     d->confidence = 0.4;
     axp_format_ns(time, sizeof time, axp__whole(ns));
     axp__draft_say(a, d,

@@ -3,7 +3,8 @@
  * between two meetings or before it begins a region. docs/rules/serial_phase.md
  *
  * It names what that thread does most of then. What it costs is at most what a
- * replay gains in which all who meet share it. */
+ * replay gains in which all who meet share it: then they need not have met before
+ * it, and nobody is woken after it. */
 #include <stdlib.h>
 
 #include "analyze/analyze_graph.h"
@@ -99,7 +100,7 @@ static bool look_at(struct axp__analysis *a, const axp_graph *g,
     if (!axp__alone_find(g, m, &before)) return false;
     add_before(x, &before);
     if (100 * x->ns < wall * t[AXP__T_serial_phase_wall_percent]) return true;
-    if (!axp__graph_gain_even(g, x->which, &x->gain_ns)) return false;
+    if (!axp__graph_gain_even_most(g, x->which, &x->gain_ns)) return false;
     x->gain_ns += axp__whole(before.gain_ns);
     if (100 * (double)x->gain_ns < wall * t[AXP__T_serial_phase_saving_percent])
         return true;

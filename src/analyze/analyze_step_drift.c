@@ -39,7 +39,7 @@ static void add(struct axp__analysis *a)
         axp_format_ns(early, sizeof early, s->early_ns),
         axp_format_ns(late, sizeof late, s->late_ns),
         axp__fixed(part, sizeof part, 100 * ratio - 100, 0));
-    axp__step_cause_say(a, d, &cause);
+    axp__step_cause_say(a, d, &cause, s->n_in[AXP__STEP_LATE]);
     axp_format_ns(more, sizeof more, axp__whole(cause.is_ns - cause.was_ns));
     if (cause.op)
         axp__draft_advise(

@@ -9,9 +9,11 @@
 #include "base/base_number.h"
 
 #define LEAST_STEPS 5u
-#define SLOW 2.0       /* times the median */
-#define WARM 1.5       /* … */
-#define MAY_DRIFT 1.05 /* of kept steps: a rule asks for more */
+#define SLOW 2.0        /* times the median */
+#define WARM 1.5        /* … */
+#define NEARLY_ALL 0.8  /* of an operation's time */
+#define MOST_SPECIFIC 8 /* it says in which steps */
+#define MAY_DRIFT 1.05  /* of kept steps: a rule asks for more */
 
 /* ---- whether to look at all -------------------------------------------------------- */
 
@@ -259,9 +261,14 @@ struct axp__step_cause axp__step_cause_of(const struct axp__step_look *look,
 }
 
 void axp__step_cause_say(struct axp__analysis *a, struct axp__draft *d,
-                         const struct axp__step_cause *cause)
+                         const struct axp__step_cause *cause, size_t n)
 {
     char is[32], was[32];
+    double more = (cause->is_ns - cause->was_ns) * (double)n;
+    if (cause->op && more >= NEARLY_ALL * (double)cause->op->self_ns) {
+        d->op = cause->op;
+        d->specificity = MOST_SPECIFIC;
+    }
     d->file = cause->op ? cause->op->file : NULL;
     d->line = cause->op ? cause->op->line : 0;
     axp__draft_say(a, d, "%s takes %s of it, and %s of the others%s",

@@ -69,8 +69,10 @@ struct axp__step_cause {
 struct axp__step_cause axp__step_cause_of(const struct axp__step_look *look,
                                           enum axp__step_group is,
                                           enum axp__step_group was);
-/* "op took 8.000 ms instead of 1.000 ms a step", as evidence. */
+/* Says how much of the operation a step of either has, and where it is. Where
+ * nearly all of its time is what n steps have more of, the finding is about all of
+ * it, and findings that say less of it are its evidence. */
 void axp__step_cause_say(struct axp__analysis *a, struct axp__draft *d,
-                         const struct axp__step_cause *cause);
+                         const struct axp__step_cause *cause, size_t n);
 
 #endif

@@ -150,6 +150,7 @@ static void put_findings(struct axp__html_job *job)
     const axp_findings *f = job->f;
     size_t most = job->options->max_findings;
     size_t n = most && most < f->n ? most : f->n;
+    axp__json_text(j, "verdict", f->verdict);
     axp__json_list(j, "findings");
     for (size_t i = 0; i < n; i++) {
         next_record(j);

@@ -460,6 +460,8 @@ axp_status axp__emit_json(const axp_view *v, const axp_findings *f,
     axp__json_line(&j, "  ");
     axp__json_text(&j, "schema", SCHEMA);
     axp__json_line(&j, "  ");
+    axp__json_text(&j, "verdict", f->verdict);
+    axp__json_line(&j, "  ");
     put_run(&j, v, f);
     axp__json_line(&j, "  ");
     put_findings(&j, f, options);

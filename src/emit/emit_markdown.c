@@ -47,6 +47,18 @@ static void put_entities(struct axp__out *o, const char *text)
     }
 }
 
+/* A sentence with names in it: what has a meaning here is escaped. */
+static void put_sentence(struct markdown *m, const char *text)
+{
+    char *plain = axp__plain(text);
+    if (!plain) m->has_failed = true;
+    for (const char *c = plain; c && *c; c++) {
+        if (strchr("\\`*_{}[]<>&#|~!$", *c)) axp__out_char(m->o, '\\');
+        axp__out_char(m->o, *c);
+    }
+    free(plain);
+}
+
 static void put_name(struct markdown *m, const char *name)
 {
     struct axp__fit fit = {name, MAX_NAME, NULL};
@@ -200,12 +212,10 @@ static void put_finding(struct markdown *m, const axp_finding *f)
 }
 
 static void put_findings(struct markdown *m, const axp_findings *f,
-                         size_t shown, const char *unjudged)
+                         size_t shown)
 {
+    if (!f->n) return;
     axp__out_text(m->o, "## Bottlenecks\n\n");
-    if (!f->n)
-        axp__out_format(m->o, "%s\n",
-                        unjudged ? unjudged : "No bottlenecks detected.");
     for (size_t i = 0; i < shown; i++)
         put_finding(m, &f->all[i]);
     if (shown < f->n) axp__out_format(m->o, "\nand %zu more\n", f->n - shown);
@@ -572,9 +582,12 @@ axp_status axp__emit_markdown(const axp_view *v, const axp_findings *f,
                               struct axp__out *o)
 {
     struct markdown m = {.o = o};
+    axp__out_text(o, "> ");
+    put_sentence(&m, f->verdict);
+    axp__out_text(o, "\n\n");
     put_run(&m, v);
     put_warnings(&m, v);
-    put_findings(&m, f, axp__shown_findings(f, options), axp__text_unjudged(v));
+    put_findings(&m, f, axp__shown_findings(f, options));
     put_path(&m, v);
     put_ops(&m, v);
     put_roofline(&m, v, f->roofs);

@@ -189,21 +189,12 @@ static bool has_work(const axp_view *v)
     return i < v->n_ops;
 }
 
-const char *axp__text_unjudged(const axp_view *v)
+static void put_verdict(struct axp__text *t, const axp_findings *f)
 {
-    if (v->n_tracks || v->memory.n_allocs || v->steps.count || has_work(v) ||
-        (v->n_functions && v->n_sampled >= AXP__FEW_SAMPLES))
-        return NULL;
-    if (v->n_functions)
-        return "No time could be judged: so little processor time was used "
-               "that too few samples were taken; --sample 10000 takes more.";
-    if (v->heap.n_allocs)
-        return "No time could be judged: no scope, sample or step was "
-               "recorded; what the allocator handed out stands below.";
-    return "Nothing could be judged: no scope, allocation or step was "
-           "recorded. Mark what matters with AXP_SCOPE, or build with "
-           "-finstrument-functions; \"axprof doctor PROGRAM\" says what fits "
-           "a program.";
+    axp__text_style(t, AXP__BOLD);
+    axp__text_wrap(t, "", f->verdict);
+    axp__text_style(t, NULL);
+    axp__out_char(t->o, '\n');
 }
 
 static void put_run(struct axp__text *t, const axp_view *v)
@@ -270,14 +261,13 @@ axp_status axp__emit_text(const axp_view *v, const axp_findings *f,
     t.width = width < LEAST_WIDTH  ? LEAST_WIDTH
               : width > MOST_WIDTH ? MOST_WIDTH
                                    : (size_t)width;
+    put_verdict(&t, f);
     put_run(&t, v);
     put_warnings(&t, v);
-    axp__out_char(o, '\n');
-    const char *unjudged = f->n ? NULL : axp__text_unjudged(v);
-    if (unjudged)
-        axp__text_wrap(&t, "", unjudged);
-    else
+    if (f->n) {
+        axp__out_char(o, '\n');
         axp__text_findings(&t, f, axp__shown_findings(f, options));
+    }
     axp__text_open(&t, v);
     axp__text_path(&t, v);
     bool has_ops = has_work(v);

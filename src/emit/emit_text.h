@@ -94,8 +94,4 @@ void axp__text_waits(struct axp__text *t, const axp_view *v);
 void axp__text_tracks(struct axp__text *t, const axp_view *v);
 void axp__text_counters(struct axp__text *t, const axp_view *v);
 
-/* Why nothing is said about bottlenecks, and what would change that; NULL:
- * there was something to judge. */
-const char *axp__text_unjudged(const axp_view *v);
-
 #endif

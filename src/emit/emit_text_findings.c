@@ -120,7 +120,7 @@ void axp__text_findings(struct axp__text *t, const axp_findings *f,
                         size_t shown)
 {
     if (!f->n) {
-        axp__out_text(t->o, "No bottlenecks detected.\n");
+        axp__text_wrap(t, "", f->verdict);
         return;
     }
     axp__text_say(t, "Found %zu bottleneck%s%s:", f->n, f->n == 1 ? "" : "s",

@@ -2,8 +2,12 @@
 /* What a run would gain; see graph_gain.h. */
 #include "graph/graph_gain.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/base_number.h"
+
+#include "graph/graph_meet.h"
 #include "graph/graph_replay.h"
 
 static bool is_it(const struct axp__graph_ops *ops, size_t i, const axp_op *op)
@@ -82,5 +86,43 @@ bool axp__graph_gain_even(const axp_graph *g, const bool *episodes,
 {
     struct axp__replayed r;
     bool ok = axp__replay_init(&r, g) && axp__replay_even(&r, episodes);
+    return run(&r, ok, gain);
+}
+
+/* Nobody waits at the meeting before one of these; who did nothing after it does
+ * his share then. */
+static bool go_on(struct axp__replayed *r, const struct axp__meets *m,
+                  const bool *episodes)
+{
+    const axp_graph *g = r->g;
+    bool *has_worked = calloc(g->n_rows + 1, sizeof *has_worked),
+         ok = has_worked;
+    for (uint32_t i = (uint32_t)g->n_nodes; ok && i--;) {
+        const struct axp__graph_node *n = &g->nodes[i];
+        uint32_t to = m->leads_to[i];
+        if (n->source_kind == AXP__SOURCE_ARRIVES)
+            has_worked[n->row] = m->own[i] > 0;
+        if (n->stretch != AXP__STRETCH_WAIT ||
+            n->source_kind != AXP__SOURCE_EPISODE || to == AXP__NONE ||
+            episodes[n->source] || !episodes[to])
+            continue;
+        const struct axp__meet *meet = &m->at[to];
+        double share = meet->sum_ns / (double)meet->n;
+        ok = axp__replay_take(r, i, has_worked[n->row] ? 0 : axp__whole(share));
+        has_worked[n->row] = true; /* one wait has it, of several */
+    }
+    free(has_worked);
+    return ok;
+}
+
+bool axp__graph_gain_even_most(const axp_graph *g, const bool *episodes,
+                               axp_ns *gain)
+{
+    struct axp__replayed r;
+    struct axp__meets m;
+    bool ok = axp__replay_init(&r, g) && axp__replay_even(&r, episodes);
+    ok = axp__meets_init(&m, g) && ok && go_on(&r, &m, episodes);
+    r.is_prompt = episodes;
+    axp__meets_fini(&m);
     return run(&r, ok, gain);
 }

@@ -23,5 +23,9 @@ bool axp__graph_gain_free(const axp_graph *g, const uint32_t *waits, size_t n,
                           axp_ns *gain);
 bool axp__graph_gain_even(const axp_graph *g, const bool *episodes,
                           axp_ns *gain);
+/* The same at most: whoever shares the work need not meet the others before it,
+ * and who comes when they do is not woken after it. */
+bool axp__graph_gain_even_most(const axp_graph *g, const bool *episodes,
+                               axp_ns *gain);
 
 #endif

@@ -21,7 +21,7 @@ void axp__replay_fini(struct axp__replayed *r)
 {
     free(r->scale);
     free(r->even);
-    free(r->is_free);
+    free(r->takes);
     free(r->at);
     free(r->episodes);
     *r = (struct axp__replayed){.last = AXP__NONE};
@@ -34,12 +34,25 @@ static axp_ns plus(axp_ns a, axp_ns b)
     return a < most && b < most - a ? a + b : most;
 }
 
+bool axp__replay_take(struct axp__replayed *r, uint32_t wait, axp_ns ns)
+{
+    size_t n = r->g->n_nodes + 1;
+    if (!r->takes) {
+        r->takes = malloc(n * sizeof *r->takes);
+        for (size_t i = 0; r->takes && i < n; i++)
+            r->takes[i] = UINT64_MAX;
+    }
+    if (r->takes) r->takes[wait] = ns;
+    r->is_changed = true;
+    return r->takes;
+}
+
 bool axp__replay_skip(struct axp__replayed *r, const uint32_t *waits, size_t n)
 {
-    if (!r->is_free) r->is_free = calloc(r->g->n_nodes + 1, sizeof *r->is_free);
-    for (size_t i = 0; r->is_free && i < n; i++)
-        r->is_free[waits[i]] = r->is_changed = true;
-    return r->is_free;
+    bool ok = true;
+    for (size_t i = 0; ok && i < n; i++)
+        ok = axp__replay_take(r, waits[i], 0);
+    return ok;
 }
 
 /* ---- stretches -------------------------------------------------------------------- */
@@ -143,8 +156,12 @@ static axp_ns time_of(const struct axp__replayed *r, uint32_t node)
     case AXP__STRETCH_WORK:
         return later(plus(begin, axp__replay_length(r, node)), source);
     case AXP__STRETCH_WAIT:
-        if (r->is_free && r->is_free[node]) return begin;
+        if (r->takes && r->takes[node] != UINT64_MAX)
+            return plus(begin, r->takes[node]);
         if (!has_source) return plus(begin, recorded(r->g, node));
+        if (r->is_prompt && n->source_kind == AXP__SOURCE_EPISODE &&
+            r->is_prompt[n->source])
+            return later(begin, source);
         if (!n->is_late) return later(begin, plus(source, n->lag_ns));
         break;
     default:

@@ -26,8 +26,12 @@ struct axp__replayed {
     const axp_graph *g;
     double *scale; /* of each op */
     float *even;   /* of each node's stretch; NULL: as it was */
-    bool *is_free; /* of each node: a wait that is left out; NULL: none is */
-    axp_ns *at;    /* of each node */
+    /* Of each node a wait that takes so long, whoever ends it; UINT64_MAX: as it
+     * was; NULL: all do. */
+    axp_ns *takes;
+    /* Episodes after which everybody goes on at once: NULL: none. The caller's. */
+    const bool *is_prompt;
+    axp_ns *at; /* of each node */
     struct axp__replay_episode *episodes;
     axp_ns end_ns; /* of the run … */
     uint32_t last; /* … and the node that it ends with; AXP__NONE */
@@ -43,6 +47,8 @@ void axp__replay_fini(struct axp__replayed *r);
 bool axp__replay_even(struct axp__replayed *r, const bool *which);
 /* These waits take no time, whoever ends them. False: no memory. */
 bool axp__replay_skip(struct axp__replayed *r, const uint32_t *waits, size_t n);
+/* … or so much. */
+bool axp__replay_take(struct axp__replayed *r, uint32_t wait, axp_ns ns);
 void axp__replay_run(struct axp__replayed *r);
 
 /* How long a node's stretch of work takes now. */

@@ -64,7 +64,7 @@ def test_ending_chooses(c, folder):
     axprof(c, folder, "report", file, "-o", "r.json")
     json.loads((folder / "r.json").read_text())
     axprof(c, folder, "report", file, "-o", "r.md")
-    check((folder / "r.md").read_text().startswith("#"), "Markdown")
+    check((folder / "r.md").read_text().startswith("> "), "Markdown")
 
 
 def test_replaces(c, folder):

@@ -129,7 +129,7 @@ static void summary_generation(void **state)
     to = open_memstream(&text, &len);
     assert_int_equal(axp_findings_write(f, to), AXP_OK);
     fclose(to);
-    assert_string_equal(text, "No bottlenecks detected.\n");
+    assert_non_null(strstr(text, "Nothing could be judged"));
     free(text);
     axp_findings_destroy(f);
     axp_profiler_destroy(p);

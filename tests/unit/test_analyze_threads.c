@@ -190,6 +190,37 @@ static void one_works_alone(void **state)
     assert_true(is_found(&r, AXP_LOAD_IMBALANCE, NULL));
 }
 
+/* Both meet, one works alone, both meet again: who shares the work has no need to
+ * meet before it, nor to be woken after it. */
+static void what_serial_work_costs_at_most(void **state)
+{
+    (void)state;
+    struct script *s = script_create();
+    uint64_t now[2] = {0, 0}, wake = 1 * MS;
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        script_op(s, 0, now[0], 8 * MS, 1); /* beside others */
+        script_op(s, 1, now[1], 10 * MS, 1);
+        now[0] += 8 * MS;
+        now[1] += 10 * MS;
+        meet(s, now, 2 * i + 1);
+        now[0] += wake - LAG; /* of which it does nothing */
+        script_op(s, 0, now[0], 4 * MS, 0);
+        now[0] += 4 * MS;
+        meet(s, now, 2 * i + 2);
+    }
+    axp_view *v = script_view(s);
+    axp_findings *f = axp_analyze(v, NULL);
+    const axp_finding *x = find(f, AXP_SERIAL_PHASE);
+    assert_non_null(x);
+    assert_string_equal(x->name, "op0");
+    /* A round takes 10 + 1 + 4 ms. Shared, and without meeting in between, the
+     * first does 8 + 2.5, the ms being in no scope, and the second 10 + 2.5. */
+    ts_assert_between(ROUNDS * 2.5 * MS - NEAR, (double)x->saving_ns,
+                      ROUNDS * 2.5 * MS + NEAR);
+    axp_findings_destroy(f);
+    axp_view_destroy(v);
+}
+
 /* What a team's master does before a region is no part of its share: it is alone
  * then, and the team could share that. */
 static void before_a_region(void **state)
@@ -232,6 +263,7 @@ int main(void)
         cmocka_unit_test(one_does_more),
         cmocka_unit_test(balance_at_its_threshold),
         cmocka_unit_test(one_works_alone),
+        cmocka_unit_test(what_serial_work_costs_at_most),
         cmocka_unit_test(before_a_region),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -213,7 +213,7 @@ export interface Machine {
 export interface Meta {
     format: number;
     run: RunInfo;
-    verdict?: string;
+    verdict?: string; // one sentence of the analysis: shown as it is
     findings: Finding[];
     warnings: Warning[];
     strings: string[];

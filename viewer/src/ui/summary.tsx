@@ -34,18 +34,6 @@ function metricText(key: string, v: number): string {
     return `${words(0)} ${plain(v)}`;
 }
 
-function verdict(report: Report): string {
-    const {run, findings, verdict: given} = report.meta;
-    if (given) return given;
-    const wall = time(run.duration_ns);
-    const top = findings[0];
-    if (!report.ops.length && !report.domains.length && !report.meta.heap) return "Nothing was recorded in this run. Mark scopes with AXP_SCOPE, or start the program with axprof run.";
-    if (!top) return `Nothing stands out: no finding would give back a noticeable part of the ${wall}.`;
-    const name = top.name >= 0 ? ` (${report.label(top.name)})` : "";
-    if (top.saving_ns <= 0) return `${typeWords(top.type)}${name} is the first thing to look at.`;
-    return `${typeWords(top.type)}${name} costs most: fixing it gives back ${top.saving_is_bound ? "at most" : "about"} ${time(top.saving_ns)} of ${wall}, ${percent(top.saving_share)}.`;
-}
-
 interface Tile {
     label: string;
     tip: string;
@@ -181,7 +169,7 @@ export function Summary({report, store, tl}: {report: Report; store: Store; tl: 
     const shown = all ? findings : findings.slice(0, 3);
     return (
         <section id="summary" class="section summary" aria-label="Summary" tabIndex={-1}>
-            <p class="verdict">{verdict(report)}</p>
+            <p class="verdict">{report.meta.verdict}</p>
             {heap?.failed && <p class="problem" role="alert">Out of memory: the allocator had nothing for {bytes(heap.failed.bytes)} after {time(heap.failed.at)}. <Jump to="heap">What was live then</Jump></p>}
             <dl class="tiles">
                 {tiles(report).map((t) => (

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The verdict; see analyze_verdict.h. */
+#include "analyze/analyze_verdict.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include "analyze/analyze_wall.h"
+#include "base/base_number.h"
+#include "graph/graph.h"
+
+#define NAME_BYTES 60u
+#define SECOND 0.1 /* of the run, from which on what is second is said */
+
+struct sentence {
+    char text[1000];
+    size_t len;
+};
+
+__attribute__((format(printf, 2, 3))) static void say(struct sentence *s,
+                                                      const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(s->text + s->len, sizeof s->text - s->len, format, args);
+    va_end(args);
+    if (n > 0) s->len += (size_t)n;
+    if (s->len >= sizeof s->text) s->len = sizeof s->text - 1;
+}
+
+/* A name, or its beginning: whole characters. */
+static const char *cut(const char *name, char out[NAME_BYTES + 4])
+{
+    size_t len = strlen(name);
+    if (len <= NAME_BYTES) return name;
+    len = NAME_BYTES;
+    while (len && ((unsigned char)name[len] & 0xc0) == 0x80)
+        len--;
+    memcpy(out, name, len);
+    memcpy(out + len, "…", sizeof "…");
+    return out;
+}
+
+static const char *percent(double share, char out[32])
+{
+    double value = 100 * share;
+    return axp__fixed(out, 32, value, value < 9.95 ? 1 : 0);
+}
+
+/* ---- what the run's time is ----------------------------------------------------------- */
+
+struct part {
+    const char *name;
+    double share; /* of the run; of functions, of the processor time */
+};
+
+struct parts {
+    struct part at[2]; /* most first */
+    size_t n;
+    bool is_sampled;
+};
+
+static void add_part(struct parts *p, const char *name, double share)
+{
+    struct part one = {name, share};
+    if (p->n < 2)
+        p->at[p->n++] = one;
+    else if (share > p->at[1].share)
+        p->at[1] = one;
+    if (p->n == 2 && p->at[1].share > p->at[0].share) {
+        one = p->at[0];
+        p->at[0] = p->at[1];
+        p->at[1] = one;
+    }
+}
+
+static bool add_path(const axp_view *v, struct parts *p)
+{
+    const struct axp__recorded *of = NULL;
+    if (axp__graph_recorded(v, &of)) return false;
+    size_t n = of ? axp_replay_parts(of->replay, NULL, 0) : 0;
+    axp_path_part *all = calloc(n + 1, sizeof *all);
+    if (!all) return false;
+    if (n) axp_replay_parts(of->replay, all, n);
+    for (size_t i = 0; i < n; i++)
+        add_part(p, all[i].name, all[i].share);
+    free(all);
+    return true;
+}
+
+static void add_ops(const struct axp__analysis *a, struct parts *p)
+{
+    const axp_view *v = a->v;
+    double wall = (double)v->duration_ns;
+    for (size_t i = 0; i < v->n_ops && wall > 0; i++)
+        add_part(p, v->ops[i].name,
+                 (double)axp__wall_ns(a->wall, &v->ops[i]) / wall);
+    if (v->n_ops) return;
+    p->is_sampled = v->n_functions != 0;
+    for (size_t i = 0; i < v->n_functions; i++)
+        add_part(p, v->functions[i].name, v->functions[i].time_share);
+}
+
+static void say_parts(struct sentence *s, const struct parts *p)
+{
+    char name[NAME_BYTES + 4], share[32];
+    if (!p->n || p->at[0].share <= 0) return;
+    say(s, "%s %% of the %s is %s", percent(p->at[0].share, share),
+        p->is_sampled ? "processor time" : "run", cut(p->at[0].name, name));
+    if (p->n > 1 && p->at[1].share >= SECOND)
+        say(s, ", %s %% %s", percent(p->at[1].share, share),
+            cut(p->at[1].name, name));
+}
+
+/* ---- what to change -------------------------------------------------------------------- */
+
+/* What is done about a finding; %s is its name. */
+static const char *change_of(axp_finding_type type)
+{
+    switch (type) {
+    case AXP_SLOW_OPERATION: return "a faster %s";
+    case AXP_HIGH_CALL_COUNT: return "fewer calls of %s";
+    case AXP_MEMORY_HOTSPOT: return "a smaller %s, which fills the memory,";
+    case AXP_MEMORY_LEAK: return "freeing %s";
+    case AXP_LOW_THROUGHPUT: return "%s at the speed that the machine allows";
+    case AXP_LOAD_IMBALANCE: return "dividing %s evenly among the threads";
+    case AXP_LOCK_CONTENTION: return "holding the lock for less than all of %s";
+    case AXP_SERIAL_PHASE:
+        return "dividing %s among the threads that wait for it";
+    case AXP_INPUT_BOUND: return "doing %s ahead, beside the computing,";
+    case AXP_MEMORY_GROWTH: return "a %s that does not grow with every step";
+    case AXP_ALLOCATION_CHURN: return "keeping the memory of %s between steps";
+    case AXP_SYNC_WAIT: return "ending %s sooner";
+    case AXP_IO_WAIT: return "doing the I/O of %s ahead";
+    case AXP_OVERSUBSCRIPTION: return "as many %s as processors";
+    case AXP_STEP_OUTLIERS: return "steps without the extra time of %s";
+    case AXP_STEP_DRIFT: return "a %s that does not grow slower";
+    case AXP_SLOW_START: return "a first step without the extra time of %s";
+    case AXP_COMM_BOUND:
+    case AXP_COPY_BOUND: return "doing %s beside the computing";
+    case AXP_DEVICE_IDLE: return "a %s that always has work";
+    default: return NULL;
+    }
+}
+
+static void say_name(struct sentence *s, const axp_finding *f)
+{
+    char buf[NAME_BYTES + 4];
+    const char *name = cut(f->name, buf), *change = change_of(f->type);
+    if (f->type == AXP_OVERSUBSCRIPTION) name = "threads";
+    const char *at = change ? strstr(change, "%s") : NULL;
+    if (at)
+        say(s, "%.*s%s%s", (int)(at - change), change, name, at + 2);
+    else
+        say(s, "%s (%s)", name, f->type_name);
+}
+
+static void say_change(struct sentence *s, const axp_finding *f)
+{
+    char share[32];
+    if (!f->saving_ns) {
+        say(s, "first to change: ");
+        say_name(s, f);
+        if (s->text[s->len - 1] == ',') s->len--;
+        return;
+    }
+    say_name(s, f);
+    say(s, " gives back %s%s %%", f->saving_is_bound ? "at most " : "",
+        percent(f->saving_share, share));
+}
+
+/* ---- nothing to change ------------------------------------------------------------------- */
+
+static const axp_finding *finding_of(const axp_findings *f, const axp_op *op)
+{
+    for (size_t i = 0; i < f->n; i++)
+        if (!strcmp(f->all[i].name, op->name)) return &f->all[i];
+    return NULL;
+}
+
+/* No change of one operation gives back more: what findings say, and all of the
+ * time of others. */
+static double most_to_gain(const struct axp__analysis *a, const axp_findings *f)
+{
+    const axp_view *v = a->v;
+    double most = 0;
+    for (size_t i = 0; i < f->n; i++)
+        most = fmax(most, f->all[i].saving_share);
+    for (size_t i = 0; i < v->n_ops && v->duration_ns; i++) {
+        const axp_op *op = &v->ops[i];
+        if (op->is_wait || op->category == AXP_CAT_SYNC || finding_of(f, op))
+            continue;
+        most = fmax(most,
+                    (double)axp__wall_ns(a->wall, op) / (double)v->duration_ns);
+    }
+    return most;
+}
+
+static void say_looked(struct sentence *s, const axp_view *v)
+{
+    const char *comma = " Looked at: ";
+    struct {
+        uint64_t n;
+        const char *one, *many;
+    } of[] = {{v->n_ops, "operation", "operations"},
+              {v->n_ops ? 0 : v->n_functions, "function", "functions"},
+              {v->n_threads > 1 ? v->n_threads : 0, "thread", "threads"},
+              {v->n_tracks, "track", "tracks"},
+              {v->steps.count, "step", "steps"},
+              {v->memory.n_allocs, "allocation", "allocations"},
+              {v->heap.n_allocs, "block of the heap", "blocks of the heap"}};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        if (!of[i].n) continue;
+        say(s, "%s%llu %s", comma, (unsigned long long)of[i].n,
+            of[i].n == 1 ? of[i].one : of[i].many);
+        comma = ", ";
+    }
+    if (*comma == ',') say(s, ".");
+}
+
+/* ---- nothing to judge ---------------------------------------------------------------------- */
+
+/* Operations that did something, and not only waited. */
+static bool has_work(const axp_view *v)
+{
+    size_t i = 0;
+    while (i < v->n_ops && v->ops[i].is_wait)
+        i++;
+    return i < v->n_ops;
+}
+
+/* Why, and what would change that; NULL: something can be. */
+static const char *unjudged(const axp_view *v)
+{
+    if (v->n_tracks || v->memory.n_allocs || v->steps.count || has_work(v) ||
+        (v->n_functions && v->n_sampled >= AXP__FEW_SAMPLES))
+        return NULL;
+    if (v->n_functions)
+        return "No time could be judged: so little processor time was used "
+               "that too few samples were taken; --sample 10000 takes more.";
+    if (v->heap.n_allocs)
+        return "No time could be judged: no scope, sample or step was "
+               "recorded; what the allocator handed out stands below.";
+    return "Nothing could be judged: no scope, allocation or step was "
+           "recorded. Mark what matters with AXP_SCOPE, or build with "
+           "-finstrument-functions; \"axprof doctor PROGRAM\" says what fits "
+           "a program.";
+}
+
+char *axp__verdict(const struct axp__analysis *a, const axp_findings *f)
+{
+    struct sentence s = {.len = 0};
+    struct parts parts = {.n = 0};
+    const char *why = f->n ? NULL : unjudged(a->v);
+    if (why) return strdup(why);
+    if (!add_path(a->v, &parts)) return NULL;
+    if (!parts.n) add_ops(a, &parts);
+    bool is_healthy = !f->n || f->all[0].severity == AXP_LOW;
+    if (is_healthy) {
+        char share[32];
+        say(&s, "Nothing to gain by more than %s %%",
+            percent(most_to_gain(a, f), share));
+        if (parts.n && parts.at[0].share > 0) say(&s, ": ");
+        say_parts(&s, &parts);
+        say(&s, ".");
+        say_looked(&s, a->v);
+    } else {
+        say_parts(&s, &parts);
+        if (s.len) say(&s, "; ");
+        say_change(&s, &f->all[0]);
+        say(&s, ".");
+    }
+    if (s.text[0] >= 'a' && s.text[0] <= 'z')
+        s.text[0] = (char)(s.text[0] - 'a' + 'A');
+    return strdup(s.text);
+}
