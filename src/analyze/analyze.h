@@ -126,6 +126,12 @@ __attribute__((format(printf, 3, 4))) void axp__draft_advise(
 const char *axp__spoken(const char *name, const char *otherwise);
 bool axp__is_ignored(const struct axp__analysis *a, enum axp__rule_id rule,
                      const char *name);
+/* Whether a place in the call tree is the operation's. */
+static inline bool axp__is_node_of(const axp_tree_node *n, const axp_op *op)
+{
+    return n->name == op->name && n->is_wait == op->is_wait && !n->is_sampled &&
+           n->device == op->device;
+}
 /* The highest band that value reaches: steps are those of Medium, High and
  * Critical; 0 ends them. */
 axp_severity axp__band(double value, const double steps[3]);

@@ -13,25 +13,19 @@ double axp__call_ns(const axp_view *v, const axp_op *op)
     return each > ours / 4 ? each : 0;
 }
 
-static bool is_of(const axp_tree_node *n, const axp_op *op)
-{
-    return !n->is_sampled && n->is_wait == op->is_wait &&
-           !strcmp(n->name, op->name) &&
-           !axp__view_by_device(n->device, op->device);
-}
-
 /* Below whom most of its calls are; NULL: nobody, or itself. */
 static const axp_tree_node *caller_of(const axp_view *v, const axp_op *op,
                                       uint64_t *calls)
 {
     const axp_tree_node *most = NULL;
     for (size_t i = 1; i < v->n_tree; i++)
-        if (is_of(&v->tree[i], op) && (!most || v->tree[i].calls > most->calls))
+        if (axp__is_node_of(&v->tree[i], op) &&
+            (!most || v->tree[i].calls > most->calls))
             most = &v->tree[i];
     if (!most || most->parent <= 0) return NULL;
     const axp_tree_node *up = &v->tree[most->parent];
     *calls = most->calls;
-    return up->calls && !is_of(up, op) ? up : NULL;
+    return up->calls && !axp__is_node_of(up, op) ? up : NULL;
 }
 
 void axp__caller_advise(struct axp__analysis *a, struct axp__draft *d,

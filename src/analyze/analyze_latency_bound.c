@@ -21,7 +21,7 @@ static void say(struct axp__analysis *a, struct axp__draft *d,
         axp__draft_say(
             a, d, "bandwidth is busy to %s %%, arithmetic to %s %%%s", moved,
             axp__fixed(computed, sizeof computed, part, part < 10 ? 1 : 0),
-            r->ran_share < AXP__ROOF_FAR ? ": latency binds it" : "");
+            r->ran_share < AXP__ROOF_FAR ? ": neither binds it" : "");
         return;
     }
     axp__draft_say(a, d, "moves %s GB/s, %s %% of the %s that %s gives%s",

@@ -10,6 +10,9 @@
 
 #define NARROW 8u   /* a product with a side below it is mostly moved */
 #define FAR 0.2     /* of the roof: it is not what makes it slow */
+#define SMALL 0.01  /* of the run: nobody reads on */
+#define INSIDE 0.25 /* of its work, that a scope inside it declares */
+#define MOST_UP 256 /* levels of a tree that are looked at from below */
 #define STARVED 0.9 /* of the time that it wanted: less is said */
 #define CLOSE 0.1   /* a bias and a sum come to 2 M N K */
 #define MOVED 1.5   /* times the bytes of its matrices, at most */
@@ -165,6 +168,56 @@ static bool advise_blas(struct axp__analysis *a, struct axp__draft *d,
     return true;
 }
 
+/* ---- work that is done further in ------------------------------------------------- */
+
+static bool is_below(const axp_view *v, const axp_tree_node *n,
+                     const axp_op *op)
+{
+    int k = 0;
+    for (int32_t up = n->parent; up > 0 && k < MOST_UP; k++) {
+        if (axp__is_node_of(&v->tree[up], op)) return true;
+        up = v->tree[up].parent;
+    }
+    return false;
+}
+
+/* The scope inside it that declares most of its work; NULL: it does it itself.
+ * Other threads of a region have their parts elsewhere in the tree. */
+static const axp_tree_node *done_inside(const axp_view *v, const axp_op *op)
+{
+    const axp_tree_node *most = NULL;
+    if ((double)op->self_ns < SMALL * (double)v->duration_ns) return NULL;
+    for (size_t i = 1; i < v->n_tree; i++) {
+        const axp_tree_node *n = &v->tree[i];
+        if (n->flops > INSIDE * op->flops && !axp__is_node_of(n, op) &&
+            (!most || n->flops > most->flops) && is_below(v, n, op))
+            most = n;
+    }
+    return most;
+}
+
+static bool advise_inside(struct axp__analysis *a, struct axp__draft *d,
+                          const struct about *x)
+{
+    char around[32], rate[64] = "", digits[32];
+    const axp_tree_node *n = done_inside(a->v, x->op);
+    if (!n || !x->op->calls) return false;
+    for (size_t i = 0; i < a->v->n_ops; i++)
+        if (axp__is_node_of(n, &a->v->ops[i]))
+            snprintf(rate, sizeof rate, " at %s GFLOP/s",
+                     axp__digits3(digits, sizeof digits,
+                                  axp_op_gflops(&a->v->ops[i])));
+    axp__draft_advise(
+        a, d,
+        "%s inside it does the work%s; what %s does itself beside that is %s "
+        "of the %s of a call: hand over larger pieces, begin threads less "
+        "often, and let all of them have a part",
+        axp__spoken(n->name, "a scope"), rate, axp__spoken(x->op->name, "it"),
+        axp_format_ns(around, sizeof around, x->op->self_ns / x->op->calls),
+        x->call);
+    return true;
+}
+
 static void advise_product(struct axp__analysis *a, struct axp__draft *d,
                            const struct about *x, uint32_t side)
 {
@@ -252,6 +305,7 @@ void axp__roof_advise(struct axp__analysis *a, struct axp__draft *d,
     axp_format_ns(x.call, sizeof x.call, op->avg_ns);
     axp_format_ns(x.part, sizeof x.part,
                   axp__whole((double)op->avg_ns * r->ran_share));
+    if (advise_inside(a, d, &x)) return;
     if (side && (side < NARROW || r->level == AXP_LEVEL_NONE))
         advise_product(a, d, &x, side);
     else if (r->ran_share < AXP__ROOF_FAR)

@@ -157,11 +157,15 @@ static void look_at(struct axp__analysis *a, const axp_op *op,
 
 void axp__rule_shape_unfriendly(struct axp__analysis *a)
 {
-    if (!(a->threshold[AXP__T_shape_unfriendly_multiple] >= 1)) return;
+    const double *t = a->threshold;
+    double least = (double)a->v->duration_ns *
+                   t[AXP__T_shape_unfriendly_wall_percent] / 100;
+    struct axp__roof none = {.ran = 1};
+    if (!(t[AXP__T_shape_unfriendly_multiple] >= 1)) return;
     for (size_t i = 0; i < a->v->n_ops; i++) {
-        const struct axp__roof *r = axp__roof_of(a, &a->v->ops[i]);
-        struct axp__roof none = {0};
-        if (r && r->is_impossible) continue;
-        if (!a->v->ops[i].device) look_at(a, &a->v->ops[i], r ? r : &none);
+        const axp_op *op = &a->v->ops[i];
+        const struct axp__roof *r = axp__roof_of(a, op);
+        if (op->device || (double)op->self_ns < least) continue;
+        if (!r || !r->is_impossible) look_at(a, op, r ? r : &none);
     }
 }

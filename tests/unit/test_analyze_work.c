@@ -186,7 +186,7 @@ static void bound_by_latency(void **state)
                 "10 % of the 10.0 that the bandwidth of memory");
     assert_says(
         x->description,
-        "bandwidth is busy to 10 %, arithmetic to 1.0 %: latency binds it");
+        "bandwidth is busy to 10 %, arithmetic to 1.0 %: neither binds it");
     x = only(f, "gather", AXP_LATENCY_BOUND);
     assert_true(x->saving_is_bound);
     assert_near((double)x->saving_ns, 0.8 * 1000 * MS);

@@ -302,6 +302,26 @@ static void suggestions(void **state)
     leave(s, p);
 }
 
+/* What a scope inside it does is not to be done by another library. */
+static void work_inside(void **state)
+{
+    axp_profiler *p = ts_profiler();
+    (void)state;
+    const axp_work w = {.flops = 2e9, .bytes = 1e6, .dims = {1000, 1000, 1000}};
+    axp_start_work(p, "layer", w);
+    ts_tick(80 * MS);
+    work(p, "sgemm", w, 25 * MS);
+    axp_stop(p, "layer");
+    struct seen s = look(p);
+    const axp_finding *f = finding(s, "layer"); /* 19 % of the roof */
+    assert_int_equal(f->type, AXP_LOW_THROUGHPUT);
+    assert_null(strstr(f->suggestion, "BLAS"));
+    assert_non_null(strstr(f->suggestion, "sgemm inside it does the work at "
+                                          "80.0 GFLOP/s"));
+    assert_non_null(strstr(f->suggestion, "80.000 ms of the 105.000 ms"));
+    leave(s, p);
+}
+
 /* Threads that had a processor for a quarter of the time that they wanted one: a
  * fifth of the roof is four fifths of what they could. */
 static void starved(void **state)
@@ -365,17 +385,12 @@ static void another_text(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(arithmetic),
-        cmocka_unit_test(bandwidth),
-        cmocka_unit_test(too_fast),
-        cmocka_unit_test(threads),
-        cmocka_unit_test(raised),
-        cmocka_unit_test(nested_work_counts_once),
-        cmocka_unit_test(no_work),
-        cmocka_unit_test(suggestions),
-        cmocka_unit_test(starved),
-        cmocka_unit_test(work_above),
-        cmocka_unit_test(another_text),
+        cmocka_unit_test(arithmetic), cmocka_unit_test(bandwidth),
+        cmocka_unit_test(too_fast),   cmocka_unit_test(threads),
+        cmocka_unit_test(raised),     cmocka_unit_test(nested_work_counts_once),
+        cmocka_unit_test(no_work),    cmocka_unit_test(suggestions),
+        cmocka_unit_test(starved),    cmocka_unit_test(work_inside),
+        cmocka_unit_test(work_above), cmocka_unit_test(another_text),
     };
     ts_use_fake_clock();
     axp_outside_machine(machine);
