@@ -142,8 +142,8 @@ static void drop_last(struct axp__analysis *a)
         if (a->drafts[i].is_last) {
             free(a->drafts[i].description);
             free(a->drafts[i].advice);
-        } else {
-            a->drafts[kept++] = a->drafts[i];
+        } else if (kept++ != i) { /* a copy onto itself is not defined */
+            a->drafts[kept - 1] = a->drafts[i];
         }
     }
     if (has_cause) a->n_drafts = kept;
