@@ -108,8 +108,8 @@ const struct cause causes[] = {
     {"outliers", "StepOutliers", "save_checkpoint", NULL, run_outliers, 0},
     {"drift", "StepDrift", "scan_history", NULL, run_drift, 0},
     {"poll", "SyncWait|IoWait|SlowOperation", "poll_result", NULL, run_poll, 0},
-    {"rows", "CallOverhead", "scale_rows", "SlowOperation:scale_rows", run_rows,
-     0},
+    {"rows", "CallOverhead|HighCallCount", "scale_rows",
+     "SlowOperation:scale_rows", run_rows, 0},
     {"dispatch", "CallOverhead", "dispatch", "SlowOperation:dispatch",
      run_dispatch, 0},
     {0}};
