@@ -89,11 +89,11 @@ def causes_of(program):
                          stdout=subprocess.PIPE).stdout
     for line in out.splitlines():
         name, types, about, plain, starving = line.split()
-        if ":" not in plain and plain != "-":
-            plain = f"{types}:{plain}"
+        if "=" not in plain and plain != "-":
+            plain = f"{types}={plain}"
         yield Cause(program, f"{family}/{name}",
                     [] if types == "-" else pairs(types, about),
-                    [] if plain == "-" else pairs(*plain.split(":")),
+                    [] if plain == "-" else pairs(*plain.split("=")),
                     starving == "starving")
 
 

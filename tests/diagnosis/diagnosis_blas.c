@@ -200,7 +200,7 @@ static void run_mlp(void)
 }
 
 const struct cause causes[] = {
-    {"by_hand", "LowThroughput", "multiply", "SlowOperation:multiply",
+    {"by_hand", "LowThroughput", "multiply", "SlowOperation=multiply",
      run_by_hand, 0},
     {"thin", "LowThroughput|ShapeUnfriendly", "project|sgemm", NULL, run_thin,
      0},
