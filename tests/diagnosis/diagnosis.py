@@ -136,7 +136,7 @@ class Bench:
             return took, starved
 
         run = least_starved(command, 1 if cause.is_starving else 6,
-                            realtime_from=2, read=read, cwd=self.folder)
+                            read=read, cwd=self.folder)
         findings = reports[run.seconds, run.starved]["findings"]
         place, finding = place_of(findings, cause.plain if is_plain
                                   else cause.expected)
