@@ -69,9 +69,10 @@ static double add_parts(const axp_graph *g, uint32_t i, double part,
     double sum = 0;
     for (uint32_t k = 0; part > 0 && k < n->n_parts; k++) {
         uint64_t p = g->parts[n->parts + k];
-        if (axp__part_op(p) == AXP__OP_NO_CPU) continue;
+        uint32_t op = axp__part_op(p);
+        if (op == AXP__OP_NO_CPU || op == AXP__OP_BLOCKED) continue;
         sum += part * (double)axp__part_ns(p);
-        op_ns[axp__part_op(p)] += part * (double)axp__part_ns(p);
+        op_ns[op] += part * (double)axp__part_ns(p);
     }
     return sum;
 }

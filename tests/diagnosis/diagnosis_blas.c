@@ -200,12 +200,11 @@ static void run_mlp(void)
 }
 
 const struct cause causes[] = {
-    {"by_hand", "LowThroughput", "multiply", "SlowOperation:multiply",
+    {"by_hand", "LowThroughput", "multiply", "SlowOperation=multiply",
      run_by_hand, 0},
-    {"thin", "LowThroughput|ShapeUnfriendly", "project|sgemm", NULL,
-     run_thin, 0},
-    {"double", "Precision|ComputeBound", "attend|dgemm", NULL, run_double,
+    {"thin", "LowThroughput|ShapeUnfriendly", "project|sgemm", NULL, run_thin,
      0},
+    {"double", "Precision|ComputeBound", "attend|dgemm", NULL, run_double, 0},
     {"healthy_product", NULL, NULL, NULL, run_product, 0},
     {"healthy_mlp", NULL, NULL, NULL, run_mlp, 0},
     {0}};

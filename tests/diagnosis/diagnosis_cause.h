@@ -26,7 +26,7 @@ struct cause {
     /* The finding that is right, and what it is to be about; '|' stands between
      * several that are, "*" for anything. NULL: the program is healthy. */
     const char *finding, *about;
-    /* The same where nothing is marked, "name" or "Finding:name"; NULL: it
+    /* The same where nothing is marked, "name" or "Finding=name"; NULL: it
      * cannot be seen then. */
     const char *plain;
     void (*run)(void);

@@ -150,7 +150,7 @@ TRAINER(serial)
 const struct cause causes[] = {
     {"lock", "LockContention", "reduce", "reduce", run_lock, 0},
     {"imbalance", "LoadImbalance", SHARED, SHARED, run_imbalance, 0},
-    {"read", "InputBound", "load_batch", "IoWait:load_batch", run_read, 0},
+    {"read", "InputBound", "load_batch", "IoWait=*", run_read, 0},
     {"churn", "AllocationChurn", "use_scratch", NULL, run_churn, 0},
     {"growth", "MemoryGrowth", "keep_loss", NULL, run_growth, 0},
     {"slow", "SlowOperation", "attention", "attention", run_slow, 0},
