@@ -96,7 +96,7 @@ struct axp__thread {
     struct axp__lane *near_lanes[AXP__NEAR_LANES];
     struct axp__cached_name names[AXP__NAME_CACHE];
     struct axp__cached_shape shapes[1 << AXP__SHAPE_CACHE_BITS];
-    char error[256];
+    char error[768];
 };
 
 #define AXP__TLS                                                               \
