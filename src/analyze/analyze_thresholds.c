@@ -52,7 +52,7 @@ static void list_rules(char *out, size_t size)
 /* Of the rule that it names, or else of all the rules. */
 static axp_status bad_threshold(const char *text)
 {
-    char known[600] = "";
+    char known[700] = "";
     enum axp__rule_id rule = rule_of(text, ".=");
     list_rules(known, sizeof known);
     if (rule == AXP__N_RULES)
@@ -75,7 +75,7 @@ static axp_status bad_threshold(const char *text)
 
 static axp_status bad_rule(const char *text)
 {
-    char known[600];
+    char known[700];
     list_rules(known, sizeof known);
     return axp__fail(AXP_E_INVALID,
                      "'%.60s' cannot be ignored: write rule or rule:name; "

@@ -104,7 +104,7 @@ struct axp__thread {
     struct axp__cached_name names[AXP__NAME_CACHE];
     struct axp__cached_shape shapes[1 << AXP__SHAPE_CACHE_BITS];
     struct axp__cached_wait waits[AXP__WAIT_CACHE];
-    char error[256];
+    char error[768];
 };
 
 #define AXP__TLS                                                               \
