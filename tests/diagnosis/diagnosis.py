@@ -323,7 +323,6 @@ def main():
     causes = [c for p in o.programs for c in causes_of(p)]
     if o.gpt:
         causes += causes_of_gpt(o.gpt)
-        os.environ["OMP_WAIT_POLICY"] = "passive"  # who waits takes no time
     if not o.quick:  # what the machine can do, not what it could when it was busy
         subprocess.run(realtime() + [o.axprof, "machine", "--refresh"],
                        check=True, stdout=subprocess.DEVNULL)
