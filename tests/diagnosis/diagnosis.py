@@ -306,7 +306,10 @@ def look_at(bench, table, cause):
                           or k == 0 and cause.name not in TWINS):
                 continue
             real = real_gain(*took, k) if took and k else None
-            table.row(cause, k, is_plain, bench.say(cause, k, is_plain), real)
+            said = bench.say(cause, k, is_plain)
+            if quick and (said.place == 1) != (k > 0):
+                said = bench.say(cause, k)  # once more: a test of every day
+            table.row(cause, k, is_plain, said, real)
 
 
 def main():
