@@ -21,6 +21,19 @@ static bool is_drift(const struct axp__analysis *a)
     return (double)late >= NEARLY_ALL * (double)s->n_in[AXP__STEP_SLOW];
 }
 
+static axp_ns extra_ns(const struct axp__step_look *s)
+{
+    return s->ns_in[AXP__STEP_SLOW] - s->n_in[AXP__STEP_SLOW] * s->median_ns;
+}
+
+/* A thread had no processor for half of that time: then others made steps slow. */
+static bool may_be_starved(const struct axp__analysis *a)
+{
+    for (size_t i = 0; i < a->v->n_threads; i++)
+        if (2 * a->v->threads[i].ready_ns >= extra_ns(a->steps)) return true;
+    return false;
+}
+
 /* " (one in 50)": how they come again, if they do so evenly. */
 static size_t period_of(const struct axp__step_look *s)
 {
@@ -71,7 +84,7 @@ static void add(struct axp__analysis *a)
     axp_ns slow = s->ns_in[AXP__STEP_SLOW];
     if (!d) return;
     d->has_saving = true;
-    d->saving_ns = slow - n * s->median_ns;
+    d->saving_ns = extra_ns(s);
     d->confidence = 0.6;
     axp__draft_say(a, d,
                    "%zu of %zu steps take %s on average, where the median is "
@@ -94,7 +107,9 @@ void axp__rule_step_outliers(struct axp__analysis *a)
         (double)(s->n - s->settled) < t[AXP__T_step_outliers_steps] ||
         (double)s->p99_ns <
             t[AXP__T_step_outliers_ratio] * (double)s->median_ns ||
-        is_drift(a))
+        100 * (double)s->n_in[AXP__STEP_SLOW] >
+            t[AXP__T_step_outliers_percent] * (double)(s->n - s->settled) ||
+        is_drift(a) || may_be_starved(a))
         return;
     add(a);
 }

@@ -134,12 +134,21 @@ static const char *change_of(axp_finding_type type)
     case AXP_SYNC_WAIT: return "ending %s sooner";
     case AXP_IO_WAIT: return "doing the I/O of %s ahead";
     case AXP_OVERSUBSCRIPTION: return "as many %s as processors";
-    case AXP_STEP_OUTLIERS: return "steps without the extra time of %s";
+    case AXP_STEP_OUTLIERS: return "sparing slow steps the extra time of %s";
     case AXP_STEP_DRIFT: return "a %s that does not grow slower";
-    case AXP_SLOW_START: return "a first step without the extra time of %s";
+    case AXP_SLOW_START: return "sparing the first step the extra time of %s";
     case AXP_COMM_BOUND:
     case AXP_COPY_BOUND: return "doing %s beside the computing";
     case AXP_DEVICE_IDLE: return "a %s that always has work";
+    case AXP_MEMORY_BOUND: return "moving less memory in %s";
+    case AXP_COMPUTE_BOUND: return "less arithmetic in %s";
+    case AXP_LATENCY_BOUND: return "more of %s at once";
+    case AXP_IMPLAUSIBLE_WORK: return "the work that %s declares";
+    case AXP_PRECISION: return "numbers of 16 bits in %s";
+    case AXP_SHAPE_UNFRIENDLY: return "sides of %s that fill vectors";
+    case AXP_PEAK_PRESSURE: return "holding less than %s does at the peak";
+    case AXP_TEMPORARY_ALLOCATIONS: return "keeping the memory of %s";
+    case AXP_CALL_OVERHEAD: return "fewer and larger calls of %s";
     default: return NULL;
     }
 }

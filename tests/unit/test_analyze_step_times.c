@@ -102,6 +102,24 @@ static void outliers_at_their_threshold(void **state)
     assert_false(is_found(40, save, AXP_STEP_OUTLIERS));
 }
 
+static unsigned nth;
+
+static void save_often(axp_profiler *p, unsigned i)
+{
+    operation(p, "compute", 10 * MS);
+    if (i % nth == nth - 1) operation(p, "checkpoint", 20 * MS);
+}
+
+/* What a third of the steps do is no exception. */
+static void many_are_no_outliers(void **state)
+{
+    (void)state;
+    nth = 5;
+    assert_true(is_found(60, save_often, AXP_STEP_OUTLIERS));
+    nth = 3;
+    assert_false(is_found(60, save_often, AXP_STEP_OUTLIERS));
+}
+
 /* One in 200 is not in the slowest hundredth. */
 static void seldom(axp_profiler *p, unsigned i)
 {
@@ -259,6 +277,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(some_steps_are_slow),
         cmocka_unit_test(outliers_at_their_threshold),
+        cmocka_unit_test(many_are_no_outliers),
         cmocka_unit_test(one_in_many_is_no_outlier),
         cmocka_unit_test(what_a_slow_step_waits_for),
         cmocka_unit_test(warm_up_is_no_outlier),
