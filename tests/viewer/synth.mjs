@@ -343,6 +343,7 @@ export function encodeRun(run, {level = 6} = {}) {
     meta.findings ??= [];
     for (const f of meta.findings) if (typeof f.name === "string") f.name = run.string(f.name);
     meta.warnings ??= [];
+    meta.verdict ??= "A sentence about this run.";
     if (ops.size) meta.ops = opColumns(run, ops);
     if (run.shapes) meta.shapes = run.shapes.map(([name, ...rest]) => [meta.ops.name.indexOf(run.string(name)), ...rest]);
     const flops = meta.ops?.flops.reduce((s, f) => s + (f ?? 0), 0);

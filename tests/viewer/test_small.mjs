@@ -10,7 +10,7 @@ const sections = (page) => page.locator("main > section").evaluateAll((list) => 
 
 test("no events at all", "quick", async (bench) => {
     const page = await bench.openRun("empty", empty());
-    await page.getByText("Nothing was recorded in this run.").waitFor();
+    await page.locator(".verdict", {hasText: /^A sentence about this run\.$/}).waitFor();
     assert.deepEqual(await sections(page), ["summary", "about"]);
 });
 
@@ -152,11 +152,13 @@ test("ranks are compared", "full", async (bench) => {
 test("golden runs written in C", "quick", async (bench) => {
     if (!bench.options.pages) return;
     execFileSync(bench.options.pages, ["golden", bench.dir]);
-    for (const [name, want] of [["empty", []], ["one_scope", ["timeline", "operations", "flame", "roofline"]], ["nested", ["timeline", "operations", "flame", "steps", "roofline", "counters"]],
-        ["threads", ["timeline", "operations", "flame", "roofline", "counters", "threads"]], ["memory", ["timeline", "operations", "flame", "steps", "memory", "threads"]],
-        ["hostile", ["timeline", "operations", "flame", "memory", "counters", "threads"]]]) {
+    for (const [name, want] of [["empty", []], ["one_scope", ["timeline", "operations", "flame", "roofline"]], ["nested", ["timeline", "operations", "flame", "steps", "roofline", "shapes", "counters"]],
+        ["threads", ["timeline", "path", "operations", "flame", "roofline", "counters", "threads"]], ["memory", ["timeline", "operations", "flame", "steps", "memory", "threads"]],
+        ["hostile", ["timeline", "path", "operations", "flame", "memory", "counters", "threads"]]]) {
         const page = await bench.openFile(path.join(bench.dir, `${name}.html`));
         assert.deepEqual(await sections(page), ["summary", ...want, "about"], name);
+        const verdict = await page.locator(".verdict").innerText();
+        assert.match(verdict, name === "empty" ? /^Nothing could be judged/ : /^\d.*\.$/, name);
     }
 });
 
