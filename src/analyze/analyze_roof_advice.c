@@ -16,7 +16,7 @@
 #define STARVED 0.9 /* of the time that it wanted: less is said */
 #define CLOSE 0.1   /* a bias and a sum come to 2 M N K */
 #define MOVED 1.5   /* times the bytes of its matrices, at most */
-#define BESIDE 20.0 /* times what handing out work takes: a call is short */
+#define BESIDE 4.0  /* times what handing out work takes: a call is short */
 
 struct about {
     const axp_op *op;
