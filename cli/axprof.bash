@@ -6,7 +6,7 @@ _axprof()
     local verb=${COMP_WORDS[1]} words
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        COMPREPLY=($(compgen -W "--help --version run report export whatif info check pack machine doctor" -- "$cur"))
+        COMPREPLY=($(compgen -W "--help --version run report export whatif info check pack machine rules doctor" -- "$cur"))
         return
     fi
     case $verb:$prev in
@@ -122,6 +122,7 @@ _axprof()
     check) words="--help" ;;
     pack) words="--help --output" ;;
     machine) words="--help --json --refresh" ;;
+    rules) words="--help" ;;
     doctor) words="--help --clean" ;;
     esac
     if [[ $cur == -* ]]; then

@@ -504,6 +504,30 @@ typedef struct axp_finding {
     int line;
     const char *device; /* NULL: the host */
 } axp_finding;
+/* What is looked for, in the order of axp_finding_type, and its thresholds. */
+typedef struct axp_rule {
+    axp_finding_type type;
+    const char *id;    /* "slow_operation": in thresholds, and of its page */
+    const char *name;  /* "SlowOperation": in findings */
+    const char *about; /* what it finds */
+    const char *needs; /* what must have been recorded */
+} axp_rule;
+typedef struct axp_rule_threshold {
+    const char *key; /* "slow_operation.percent" */
+    double value;    /* the default */
+} axp_rule_threshold;
+AXP_API size_t axp_rules_sized(axp_rule *out, size_t cap, size_t size);
+AXP_API size_t axp_rule_thresholds_sized(axp_rule_threshold *out, size_t cap,
+                                         size_t size);
+/* How many there are; those that fit are written. */
+static inline size_t axp_rules(axp_rule *out, size_t cap)
+{
+    return axp_rules_sized(out, cap, sizeof *out);
+}
+static inline size_t axp_rule_thresholds(axp_rule_threshold *out, size_t cap)
+{
+    return axp_rule_thresholds_sized(out, cap, sizeof *out);
+}
 typedef struct axp_thresholds { /* zero = default */
     size_t size;                /* sizeof(axp_thresholds), or 0 */
     /* 20, 30, 5, 1 */

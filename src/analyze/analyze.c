@@ -263,7 +263,7 @@ static axp_finding finish(struct axp__draft *d, axp_ns wall)
         axp_finding_type type;
         const char *name;
     } types[AXP__N_RULES] = {
-#define RULE(type, id, name, inputs, least) {type, name},
+#define RULE(type, id, name, inputs, least, about, needs) {type, name},
 #include "analyze/rules.def"
     };
     double saving = wall ? (double)d->saving_ns / (double)wall : 0;
@@ -361,8 +361,8 @@ static void run_rules(struct axp__analysis *a)
     uint64_t n = count_allocs(a->v) + a->v->n_sampled + a->v->n_events;
     for (size_t i = 0; i < a->v->n_ops; i++)
         n += a->v->ops[i].calls;
-#define RULE(type, id, name, needs, least)                                     \
-    if ((inputs & (needs)) == (needs) && n >= (least) &&                       \
+#define RULE(type, id, name, wanted, least, about, needs)                      \
+    if ((inputs & (wanted)) == (wanted) && n >= (least) &&                     \
         !axp__is_ignored(a, AXP__RULE_##id, NULL))                             \
         axp__rule_##id(a);
 #include "analyze/rules.def"

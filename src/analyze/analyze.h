@@ -42,7 +42,7 @@ enum axp__input {
 #define AXP__FEW_SAMPLES 30
 
 enum axp__rule_id {
-#define RULE(type, id, name, inputs, least) AXP__RULE_##id,
+#define RULE(type, id, name, inputs, least, about, needs) AXP__RULE_##id,
 #include "analyze/rules.def"
     AXP__N_RULES
 };
@@ -136,7 +136,7 @@ static inline bool axp__is_node_of(const axp_tree_node *n, const axp_op *op)
  * Critical; 0 ends them. */
 axp_severity axp__band(double value, const double steps[3]);
 
-#define RULE(type, id, name, inputs, least)                                    \
+#define RULE(type, id, name, inputs, least, about, needs)                      \
     void axp__rule_##id(struct axp__analysis *a);
 #include "analyze/rules.def"
 

@@ -21,7 +21,7 @@ const struct axp__threshold_info axp__thresholds[AXP__N_THRESHOLDS] = {
 const char *axp__rule_name(enum axp__rule_id rule)
 {
     static const char *const names[AXP__N_RULES] = {
-#define RULE(type, id, name, inputs, least) #id,
+#define RULE(type, id, name, inputs, least, about, needs) #id,
 #include "analyze/rules.def"
     };
     return names[rule];

@@ -13,6 +13,8 @@ def main():
     text = pathlib.Path(sys.argv[1]).read_text()
     folder = pathlib.Path(sys.argv[2])
     rules = re.findall(r'^RULE\(\w+, (\w+), "(\w+)"', text, re.M)
+    words = dict(re.findall(r'^RULE\(\w+, (\w+), "\w+",[^"]*'
+                            r'("[^"]*",\s+"[^"]*")\)$', text, re.M))
     thresholds = re.findall(r"^THRESHOLD\((\w+), (\w+), ([\d.]+)\)", text, re.M)
     problems = []
     index = (folder / "README.md").read_text()
@@ -21,8 +23,9 @@ def main():
         body = page.read_text() if page.exists() else ""
         if not body.startswith(f"# {rule}\n") or f"`{name}`" not in body:
             problems.append(f"{page}: missing, or not of {rule}, {name}")
-        if f"]({rule}.md)" not in index:
-            problems.append(f"README.md does not list {rule}")
+        about = " | ".join(re.findall(r'"([^"]*)"', words.get(rule, "")))
+        if f"]({rule}.md) | {about} |" not in index.replace("`", ""):
+            problems.append(f"README.md does not list {rule} as: {about}")
         said = set(re.findall(rf"^\| `{rule}\.(\w+)` \| ([\d.]+) \|", body,
                               re.M))
         are = {(key, value) for of, key, value in thresholds if of == rule}
