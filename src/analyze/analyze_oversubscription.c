@@ -25,6 +25,7 @@ struct crowd {
     uint64_t process, thread; /* the last seen */
     bool is_in[SLICES];
     size_t n_threads; /* that wanted to run in a crowded slice */
+    size_t n_samples;
     bool is_counted;
     double own_ready, own_wanted, own_ns;
 };
@@ -44,6 +45,7 @@ static int on_sample(const axp_sample *s, void *ctx)
 {
     struct crowd *c = ctx;
     if ((double)s->time_ns <= c->begin) return 0;
+    c->n_samples += s->kind == AXP_SAMPLE_CPU;
     if (s->kind == AXP_SAMPLE_CPU) spread(c, c->ran, s);
     if (s->kind == AXP_SAMPLE_READY) spread(c, c->ready, s);
     return 0;
@@ -174,11 +176,13 @@ void axp__rule_oversubscription(struct axp__analysis *a)
     if (!(c.slice > 0) || !(c.n_cpus > 0)) return;
     if (axp_view_samples(v, on_sample, &c)) a->has_failed = true;
     add_up(&c);
-    if (100 * c.own_ready < t[AXP__T_oversubscription_wall_percent] * wall ||
+    if ((double)c.n_samples < t[AXP__T_oversubscription_samples] ||
+        100 * c.own_ready < t[AXP__T_oversubscription_wall_percent] * wall ||
         100 * c.own_ready <
             t[AXP__T_oversubscription_ready_percent] * c.own_wanted)
         return;
     if (axp_view_samples(v, on_thread, &c)) a->has_failed = true;
+    if ((double)c.n_threads <= c.n_cpus) return;
     double work = (double)v->ran_ns - (double)v->spun_ns;
     double room = fmax(0, wall - work / c.n_cpus);
     axp_ns gain = axp__whole(fmin(room, c.own_ready));
