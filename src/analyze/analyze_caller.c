@@ -36,7 +36,7 @@ void axp__caller_advise(struct axp__analysis *a, struct axp__draft *d,
     const char *name = axp__spoken(op->name, "it");
     const axp_tree_node *up = caller_of(a->v, op, &calls);
     double each = up ? (double)calls / (double)up->calls : 0;
-    if (each >= SEVERAL)
+    if (up && each >= SEVERAL)
         axp__draft_advise(a, d,
                           "do more in a call: %s calls %s %s times each time, "
                           "so give it all of them at once (a batch, or the "

@@ -49,7 +49,7 @@ static bool is_meant(const struct axp__analysis *a, const axp_op *op,
         r->ran_share < NEAR || r->is_impossible || !is_product(r))
         return false;
     *as = half_of(a, r);
-    return as->times >= a->threshold[AXP__T_precision_times];
+    return as->as && as->times >= a->threshold[AXP__T_precision_times];
 }
 
 static void add(struct axp__analysis *a, const axp_op *op,

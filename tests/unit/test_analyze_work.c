@@ -277,6 +277,26 @@ static int precision_type(axp_work w, uint64_t ns, uint64_t other_ns)
     return type;
 }
 
+/* Peaks are given by hand, so that no other type's is known, whatever is asked. */
+static void precision_of_no_machine(void **state)
+{
+    (void)state;
+    const char *set[] = {"low_throughput.peak_gflops=100",
+                         "low_throughput.peak_gbps=100", "precision.times=0"};
+    axp_profiler *p = ts_profiler();
+    work(p, "gemm", product(cube, AXP_F32), 25 * MS);
+    axp_view *v = axp_snapshot(p);
+    axp_findings *f = axp_analyze(
+        v, &(axp_thresholds){
+               .size = sizeof(axp_thresholds), .set = set, .n_set = 3});
+    assert_non_null(f);
+    for (size_t i = 0; i < axp_findings_count(f); i++)
+        assert_int_not_equal(axp_findings_at(f, i)->type, AXP_PRECISION);
+    axp_findings_destroy(f);
+    axp_view_destroy(v);
+    axp_profiler_destroy(p);
+}
+
 static void precision_at_its_threshold(void **state)
 {
     (void)state;
@@ -427,6 +447,7 @@ int main(void)
         cmocka_unit_test(implausible_at_its_threshold),
         cmocka_unit_test(single_precision),
         cmocka_unit_test(precision_at_its_threshold),
+        cmocka_unit_test(precision_of_no_machine),
         cmocka_unit_test(shapes_that_fit_no_vector),
         cmocka_unit_test(shapes_beside_the_blas),
         cmocka_unit_test(calls_that_cost_by_themselves),
