@@ -2,6 +2,7 @@
 /* The rules, at and around their thresholds, on a clock moved by hand: what is
  * found, how severe it is, and what fixing it would give back. */
 #include "test_support.h"
+#include "finding_support.h"
 
 #include <math.h>
 
@@ -33,14 +34,6 @@ static const axp_finding *find(const axp_findings *f, axp_finding_type type,
     return NULL;
 }
 
-static double metric(const axp_finding *f, const char *key)
-{
-    for (size_t i = 0; i < f->n_metrics; i++)
-        if (!strcmp(f->metrics[i].key, key)) return f->metrics[i].value;
-    fail_msg("%s has no %s", f->name, key);
-    return NAN;
-}
-
 static void assert_near(double a, double b)
 {
     ts_assert_between(b - 1e-6 - fabs(b) * 1e-6, a, b + 1e-6 + fabs(b) * 1e-6);
@@ -62,9 +55,9 @@ static void slow_operation_detection(void **state)
     assert_string_equal(slow->type_name, "SlowOperation");
     assert_string_equal(slow->name, "slow_op");
     assert_int_equal(slow->severity, AXP_CRITICAL);
-    assert_near(metric(slow, "time_percentage"), 80);
-    assert_near(metric(slow, "total_time_ms"), 8000);
-    assert_near(metric(slow, "call_count"), 100);
+    assert_near(ts_metric(slow, "time_percentage"), 80);
+    assert_near(ts_metric(slow, "total_time_ms"), 8000);
+    assert_near(ts_metric(slow, "call_count"), 100);
     assert_true(slow->saving_is_bound);
     assert_int_equal(slow->saving_ns, 8000 * (uint64_t)MS);
     assert_near(slow->saving_share, 0.8);
@@ -96,13 +89,13 @@ static void memory_hotspot_and_leak_detection(void **state)
     assert_non_null(hot);
     assert_string_equal(hot->name, "big_tensor");
     assert_int_equal(hot->severity, AXP_HIGH);
-    assert_near(metric(hot, "memory_percentage"), 80);
-    assert_near(metric(hot, "memory_bytes"), 800000000);
+    assert_near(ts_metric(hot, "memory_percentage"), 80);
+    assert_near(ts_metric(hot, "memory_bytes"), 800000000);
     const axp_finding *leak = find(f, AXP_MEMORY_LEAK, NULL);
     assert_non_null(leak);
     assert_int_equal(leak->severity, AXP_CRITICAL);
-    assert_near(metric(leak, "leak_percentage"), 50);
-    assert_near(metric(leak, "leaked_bytes"), 500000000);
+    assert_near(ts_metric(leak, "leak_percentage"), 50);
+    assert_near(ts_metric(leak, "leaked_bytes"), 500000000);
     assert_near(leak->saving_share, 0);
     axp_findings_destroy(f);
     axp_profiler_destroy(p);
@@ -230,8 +223,8 @@ static int count_severity(unsigned calls, uint64_t each_ns, uint64_t other_ns)
     const axp_finding *x = find(f, AXP_HIGH_CALL_COUNT, "op");
     if (x) {
         severity = x->severity;
-        assert_near(metric(x, "call_count"), calls);
-        assert_near(metric(x, "avg_time_ns"), (double)each_ns);
+        assert_near(ts_metric(x, "call_count"), calls);
+        assert_near(ts_metric(x, "avg_time_ns"), (double)each_ns);
     }
     axp_findings_destroy(f);
     axp_profiler_destroy(p);
@@ -267,11 +260,11 @@ static void low_throughput(void **state)
     assert_string_equal(x->name, "naive");
     assert_int_equal(x->severity, AXP_MEDIUM);
     assert_true(x->saving_is_bound);
-    assert_near(metric(x, "gflops_per_sec"), 0.5);
-    assert_near(metric(x, "total_gflops"), 0.005);
+    assert_near(ts_metric(x, "gflops_per_sec"), 0.5);
+    assert_near(ts_metric(x, "total_gflops"), 0.005);
     /* the slow operation is its evidence */
     assert_null(find(f, AXP_SLOW_OPERATION, "naive"));
-    assert_near(metric(x, "time_percentage"), 50);
+    assert_near(ts_metric(x, "time_percentage"), 50);
     assert_non_null(find(f, AXP_SLOW_OPERATION, "good"));
     axp_findings_destroy(f);
 
@@ -341,7 +334,8 @@ static void close_to_the_roof(void **state)
     assert_non_null(x);
     assert_int_equal(x->severity, AXP_LOW);
     assert_near((double)x->saving_ns, 900 * MS - 95e9 / 111.2);
-    assert_near(metric(x, "time_percentage"), 90); /* of the slow operation */
+    assert_near(ts_metric(x, "time_percentage"),
+                90); /* of the slow operation */
     assert_null(find(f, AXP_SLOW_OPERATION, "gemm"));
     axp_findings_destroy(f);
     axp_profiler_destroy(p);
@@ -359,7 +353,7 @@ static void short_calls_speak_for_a_slow_operation(void **state)
     assert_int_equal(axp_findings_count(f), 1);
     const axp_finding *x = axp_findings_at(f, 0);
     assert_int_equal(x->type, AXP_HIGH_CALL_COUNT);
-    assert_near(metric(x, "time_percentage"), 100);
+    assert_near(ts_metric(x, "time_percentage"), 100);
     axp_findings_destroy(f);
     axp_reset(p);
 
@@ -369,7 +363,7 @@ static void short_calls_speak_for_a_slow_operation(void **state)
     assert_int_equal(axp_findings_count(f), 1);
     x = axp_findings_at(f, 0);
     assert_int_equal(x->type, AXP_SLOW_OPERATION);
-    assert_near(metric(x, "avg_time_ns"), 30000);
+    assert_near(ts_metric(x, "avg_time_ns"), 30000);
     axp_findings_destroy(f);
     axp_profiler_destroy(p);
 }
@@ -594,7 +588,7 @@ static void what_is_retained_is_no_leak(void **state)
     const axp_finding *x = find(f, AXP_MEMORY_LEAK, NULL);
     assert_non_null(x);
     assert_string_equal(x->name, "growing");
-    assert_near(metric(x, "leaked_bytes"), 400);
+    assert_near(ts_metric(x, "leaked_bytes"), 400);
     assert_non_null(strstr(x->description, "not counted"));
     axp_findings_destroy(f);
     axp_profiler_destroy(p);
@@ -614,13 +608,13 @@ static void small_leaks_add_up(void **state)
     const axp_finding *x = find(f, AXP_MEMORY_LEAK, NULL);
     assert_non_null(x);
     assert_string_equal(x->name, "tensor 7");
-    assert_near(metric(x, "leaked_bytes"), 510);
+    assert_near(ts_metric(x, "leaked_bytes"), 510);
     axp_findings_destroy(f);
     const char *const ignore[] = {"memory_leak:tensor 7"};
     f = analyze(p, &(axp_thresholds){.ignore = ignore, .n_ignore = 1});
     x = find(f, AXP_MEMORY_LEAK, NULL);
     assert_string_equal(x->name, "tensor 0");
-    assert_near(metric(x, "leaked_bytes"), 490);
+    assert_near(ts_metric(x, "leaked_bytes"), 490);
     axp_findings_destroy(f);
     axp_profiler_destroy(p);
 }

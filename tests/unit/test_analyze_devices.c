@@ -3,26 +3,12 @@
  * filled: what is found, absent, and said to be regained. The clock is moved by
  * hand. */
 #include "test_support.h"
+#include "finding_support.h"
 
 #include <math.h>
 
 #define MS UINT64_C(1000000)
 #define US UINT64_C(1000)
-
-static const axp_finding *find(const axp_findings *f, axp_finding_type type)
-{
-    for (size_t i = 0; i < axp_findings_count(f); i++)
-        if (axp_findings_at(f, i)->type == type) return axp_findings_at(f, i);
-    return NULL;
-}
-
-static double metric(const axp_finding *f, const char *key)
-{
-    for (size_t i = 0; i < f->n_metrics; i++)
-        if (!strcmp(f->metrics[i].key, key)) return f->metrics[i].value;
-    fail_msg("%s has no %s", f->name, key);
-    return NAN;
-}
 
 static axp_findings *analyze(axp_profiler *p)
 {
@@ -54,24 +40,24 @@ static axp_findings *compute_and(axp_cat cat, uint64_t ns, uint64_t compute_ns)
 static void is_bound_by(axp_cat cat, axp_finding_type type, const char *key)
 {
     axp_findings *f = compute_and(cat, 20 * MS, 80 * MS);
-    const axp_finding *x = find(f, type);
+    const axp_finding *x = ts_find(f, type);
     assert_non_null(x);
     assert_string_equal(x->name, "exchange");
     assert_true(fabs(x->saving_share - 0.2) < 1e-3);
-    assert_true(fabs(metric(x, key) - 20) < 0.1);
-    assert_true(fabs(metric(x, "hidden_percentage")) < 0.1);
+    assert_true(fabs(ts_metric(x, key) - 20) < 0.1);
+    assert_true(fabs(ts_metric(x, "hidden_percentage")) < 0.1);
     assert_int_equal(x->severity, AXP_HIGH);
     axp_findings_destroy(f);
     f = compute_and(cat, 80 * MS, 20 * MS); /* no more than can be hidden */
-    x = find(f, type);
+    x = ts_find(f, type);
     assert_non_null(x);
     assert_true(fabs(x->saving_share - 0.2) < 1e-3);
     axp_findings_destroy(f);
     f = compute_and(cat, 99 * MS, 901 * MS); /* below 10 % */
-    assert_null(find(f, type));
+    assert_null(ts_find(f, type));
     axp_findings_destroy(f);
     f = compute_and(AXP_CAT_FORWARD, 20 * MS, 80 * MS);
-    assert_null(find(f, type));
+    assert_null(ts_find(f, type));
     axp_findings_destroy(f);
 }
 
@@ -117,7 +103,7 @@ static axp_findings *kernels(unsigned n, axp_ns gap, axp_ns before)
 static bool is_idle(unsigned n, axp_ns gap)
 {
     axp_findings *f = kernels(n, gap, 1);
-    bool is = find(f, AXP_DEVICE_IDLE);
+    bool is = ts_find(f, AXP_DEVICE_IDLE);
     axp_findings_destroy(f);
     return is;
 }
@@ -126,14 +112,15 @@ static void the_host_is_late(void **state)
 {
     (void)state;
     axp_findings *f = kernels(21, 5 * MS, 1 * MS);
-    const axp_finding *x = find(f, AXP_DEVICE_IDLE);
+    const axp_finding *x = ts_find(f, AXP_DEVICE_IDLE);
     assert_non_null(x);
     assert_string_equal(x->name, "gpu 0");
     assert_true(x->saving_is_bound);
-    ts_assert_between(99e6, (double)x->saving_ns, 101e6);  /* 20 gaps */
-    assert_true(fabs(metric(x, "host_late_ms") - 80) < 1); /* 4 of 5 ms */
-    assert_true(fabs(metric(x, "short_gaps_ms")) < 1e-6);
-    assert_true(fabs(metric(x, "idle_percentage") - 100 * 100.0 / 310) < 0.1);
+    ts_assert_between(99e6, (double)x->saving_ns, 101e6);     /* 20 gaps */
+    assert_true(fabs(ts_metric(x, "host_late_ms") - 80) < 1); /* 4 of 5 ms */
+    assert_true(fabs(ts_metric(x, "short_gaps_ms")) < 1e-6);
+    assert_true(fabs(ts_metric(x, "idle_percentage") - 100 * 100.0 / 310) <
+                0.1);
     assert_non_null(strstr(x->suggestion, "too late"));
     axp_findings_destroy(f);
 }
@@ -142,7 +129,7 @@ static void gaps_are_short(void **state)
 {
     (void)state;
     axp_findings *f = kernels(30, 20 * US, 5 * MS);
-    assert_null(find(f, AXP_DEVICE_IDLE)); /* 0.2 % */
+    assert_null(ts_find(f, AXP_DEVICE_IDLE)); /* 0.2 % */
     axp_findings_destroy(f);
 }
 

@@ -7,26 +7,12 @@
 #include <math.h>
 
 #include "axprof/axprof_adapter.h"
+#include "finding_support.h"
 
 #define US UINT64_C(1000)
 #define MS UINT64_C(1000000)
 #define MB 1048576.0
 #define KB ((size_t)1024)
-
-static const axp_finding *find(const axp_findings *f, axp_finding_type type)
-{
-    for (size_t i = 0; i < axp_findings_count(f); i++)
-        if (axp_findings_at(f, i)->type == type) return axp_findings_at(f, i);
-    return NULL;
-}
-
-static double metric(const axp_finding *f, const char *key)
-{
-    for (size_t i = 0; i < f->n_metrics; i++)
-        if (!strcmp(f->metrics[i].key, key)) return f->metrics[i].value;
-    fail_msg("%s has no %s", f->name, key);
-    return NAN;
-}
 
 static void assert_says(const char *text, const char *part)
 {
@@ -64,7 +50,7 @@ static axp_findings *press(double peak_mb, double cached_mb)
 static int pressure(double peak_mb)
 {
     axp_findings *f = press(peak_mb, 0);
-    const axp_finding *x = find(f, AXP_PEAK_PRESSURE);
+    const axp_finding *x = ts_find(f, AXP_PEAK_PRESSURE);
     int severity = x ? (int)x->severity : -1;
     axp_findings_destroy(f);
     return severity;
@@ -74,11 +60,11 @@ static void near_the_limit(void **state)
 {
     (void)state;
     axp_findings *f = press(950, 0);
-    const axp_finding *x = find(f, AXP_PEAK_PRESSURE);
+    const axp_finding *x = ts_find(f, AXP_PEAK_PRESSURE);
     assert_non_null(x);
     assert_string_equal(x->name, "activations");
-    assert_true(fabs(metric(x, "memory_percentage") - 95) < 1e-6);
-    assert_true(fabs(metric(x, "limit_bytes") - 1000 * MB) < 1);
+    assert_true(fabs(ts_metric(x, "memory_percentage") - 95) < 1e-6);
+    assert_true(fabs(ts_metric(x, "limit_bytes") - 1000 * MB) < 1);
     assert_says(x->description, "95.0 % of the 1000.00 MB");
     assert_says(x->description, "its control group allows");
     assert_says(x->description, "holds 570.00 MB");
@@ -102,7 +88,7 @@ static void pages_of_files_press_nobody(void **state)
 {
     (void)state;
     axp_findings *f = press(500, 499);
-    assert_null(find(f, AXP_PEAK_PRESSURE));
+    assert_null(ts_find(f, AXP_PEAK_PRESSURE));
     axp_findings_destroy(f);
 }
 
@@ -114,7 +100,7 @@ static void killed_for_memory(void **state)
     axp_outside_counter(p, "cgroup.limit_bytes", 1000 * MB);
     axp_outside_counter(p, "cgroup.oom_kills", 1);
     axp_findings *f = analyze(p);
-    const axp_finding *x = find(f, AXP_PEAK_PRESSURE);
+    const axp_finding *x = ts_find(f, AXP_PEAK_PRESSURE);
     assert_non_null(x);
     assert_string_equal(x->name, "memory"); /* nobody is known to hold it */
     assert_int_equal(x->severity, AXP_CRITICAL);
@@ -170,7 +156,7 @@ static axp_findings *live(struct habit h)
 static const char *name_of(struct habit h)
 {
     axp_findings *f = live(h);
-    const axp_finding *x = find(f, AXP_TEMPORARY_ALLOCATIONS);
+    const axp_finding *x = ts_find(f, AXP_TEMPORARY_ALLOCATIONS);
     static char name[64];
     snprintf(name, sizeof name, "%s", x ? x->name : "");
     axp_findings_destroy(f);
@@ -183,12 +169,12 @@ static void blocks_that_go_at_once(void **state)
     /* 200,000 of them a second, half of all */
     axp_findings *f = live((struct habit){
         .n = 20000, .bytes = 4096, .alive_ns = 4 * US, .pause_ns = US});
-    const axp_finding *x = find(f, AXP_TEMPORARY_ALLOCATIONS);
+    const axp_finding *x = ts_find(f, AXP_TEMPORARY_ALLOCATIONS);
     assert_non_null(x);
     assert_int_equal(x->severity, AXP_LOW);
     assert_string_equal(x->name, "scratch");
-    ts_assert_between(45, metric(x, "temporary_percentage"), 55);
-    ts_assert_between(180e3, metric(x, "allocs_per_second"), 220e3);
+    ts_assert_between(45, ts_metric(x, "temporary_percentage"), 55);
+    ts_assert_between(180e3, ts_metric(x, "allocs_per_second"), 220e3);
     assert_says(x->suggestion, "from the stack");
     axp_findings_destroy(f);
 }
@@ -201,7 +187,7 @@ static void large_blocks_that_go_at_once(void **state)
                       .alive_ns = 500 * US,
                       .pause_ns = 400 * US};
     axp_findings *f = live(h); /* 1.16 GB/s */
-    const axp_finding *x = find(f, AXP_TEMPORARY_ALLOCATIONS);
+    const axp_finding *x = ts_find(f, AXP_TEMPORARY_ALLOCATIONS);
     assert_non_null(x);
     assert_string_equal(x->name, "scratch");
     assert_says(x->suggestion, "keep one block of 1.00 MB for scratch");
@@ -230,8 +216,8 @@ static void few_or_steady_ones_are_no_finding(void **state)
     h.n_kept = 0;
     h.steps = 20; /* 1000 in each step: that is churn */
     axp_findings *f = live(h);
-    assert_null(find(f, AXP_TEMPORARY_ALLOCATIONS));
-    assert_non_null(find(f, AXP_ALLOCATION_CHURN));
+    assert_null(ts_find(f, AXP_TEMPORARY_ALLOCATIONS));
+    assert_non_null(ts_find(f, AXP_ALLOCATION_CHURN));
     axp_findings_destroy(f);
 }
 

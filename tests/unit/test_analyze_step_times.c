@@ -2,26 +2,12 @@
 /* The rules about how long steps take, on a clock moved by hand: what is found,
  * absent, named, and said to be regained, against what can be counted. */
 #include "test_support.h"
+#include "finding_support.h"
 
 #include <math.h>
 #include <pthread.h>
 
 #define MS UINT64_C(1000000)
-
-static const axp_finding *find(const axp_findings *f, axp_finding_type type)
-{
-    for (size_t i = 0; i < axp_findings_count(f); i++)
-        if (axp_findings_at(f, i)->type == type) return axp_findings_at(f, i);
-    return NULL;
-}
-
-static double metric(const axp_finding *f, const char *key)
-{
-    for (size_t i = 0; i < f->n_metrics; i++)
-        if (!strcmp(f->metrics[i].key, key)) return f->metrics[i].value;
-    fail_msg("%s has no %s", f->name, key);
-    return NAN;
-}
 
 static void operation(axp_profiler *p, const char *name, uint64_t ns)
 {
@@ -50,7 +36,7 @@ static bool is_found(unsigned n, void (*step)(axp_profiler *p, unsigned i),
                      axp_finding_type type)
 {
     axp_findings *f = steps(n, step);
-    bool is = find(f, type);
+    bool is = ts_find(f, type);
     axp_findings_destroy(f);
     return is;
 }
@@ -79,16 +65,16 @@ static void some_steps_are_slow(void **state)
     (void)state;
     extra = 15 * MS;
     axp_findings *f = steps(40, save);
-    const axp_finding *x = find(f, AXP_STEP_OUTLIERS);
+    const axp_finding *x = ts_find(f, AXP_STEP_OUTLIERS);
     is_about(x, "checkpoint", 4 * 15 * MS);
     assert_int_equal(x->severity, AXP_MEDIUM); /* 60 of 460 ms */
-    assert_true(fabs(metric(x, "slow_steps") - 4) < 1e-9);
-    assert_true(fabs(metric(x, "p99_p50") - 2.5) < 1e-3);
-    assert_true(fabs(metric(x, "op_ms") - 15) < 0.01);
-    assert_true(fabs(metric(x, "op_usual_ms")) < 1e-3);
+    assert_true(fabs(ts_metric(x, "slow_steps") - 4) < 1e-9);
+    assert_true(fabs(ts_metric(x, "p99_p50") - 2.5) < 1e-3);
+    assert_true(fabs(ts_metric(x, "op_ms") - 15) < 0.01);
+    assert_true(fabs(ts_metric(x, "op_usual_ms")) < 1e-3);
     assert_non_null(strstr(x->suggestion, "in every 10th step"));
-    assert_null(find(f, AXP_STEP_DRIFT));
-    assert_null(find(f, AXP_SLOW_START));
+    assert_null(ts_find(f, AXP_STEP_DRIFT));
+    assert_null(ts_find(f, AXP_SLOW_START));
     axp_findings_destroy(f);
 }
 
@@ -155,7 +141,7 @@ static void what_a_slow_step_waits_for(void **state)
 {
     (void)state;
     axp_findings *f = steps(40, wait_for_worker);
-    is_about(find(f, AXP_STEP_OUTLIERS), "attention", 4 * 20 * MS);
+    is_about(ts_find(f, AXP_STEP_OUTLIERS), "attention", 4 * 20 * MS);
     axp_findings_destroy(f);
 }
 
@@ -182,15 +168,15 @@ static void a_slow_first_step(void **state)
     (void)state;
     extra = 50 * MS;
     axp_findings *f = steps(10, warm_up);
-    const axp_finding *x = find(f, AXP_SLOW_START);
+    const axp_finding *x = ts_find(f, AXP_SLOW_START);
     is_about(x, "compile", 50 * MS); /* without the setup */
     assert_true(x->saving_is_bound);
-    assert_true(fabs(metric(x, "first_p50") - 6) < 0.01);
+    assert_true(fabs(ts_metric(x, "first_p50") - 6) < 0.01);
     assert_int_equal(x->severity, AXP_MEDIUM);
     axp_findings_destroy(f);
     extra = 400 * MS; /* 41 times the median; 33 % of the run */
     f = steps(10, warm_up);
-    x = find(f, AXP_SLOW_START);
+    x = ts_find(f, AXP_SLOW_START);
     is_about(x, "compile", 400 * MS);
     assert_int_equal(x->severity, AXP_HIGH);
     axp_findings_destroy(f);
@@ -220,12 +206,12 @@ static void steps_that_grow_slower(void **state)
     (void)state;
     extra = MS / 10; /* 10 to 13 ms over 30 steps */
     axp_findings *f = steps(30, grow);
-    const axp_finding *x = find(f, AXP_STEP_DRIFT);
+    const axp_finding *x = ts_find(f, AXP_STEP_DRIFT);
     /* medians: 10.4 of the first ten, 12.4 of the last; the steps 10 to 29 are
      * 1.95 ms longer than 10 on average, so 1.55 than the first third */
     is_about(x, "append", 20 * 1550000);
-    assert_true(fabs(metric(x, "drift") - 12.4 / 10.4) < 1e-3);
-    assert_null(find(f, AXP_STEP_OUTLIERS));
+    assert_true(fabs(ts_metric(x, "drift") - 12.4 / 10.4) < 1e-3);
+    assert_null(ts_find(f, AXP_STEP_OUTLIERS));
     axp_findings_destroy(f);
 }
 
@@ -252,8 +238,8 @@ static void what_drifts_is_no_outlier(void **state)
 {
     (void)state;
     axp_findings *f = steps(60, quickly);
-    is_about(find(f, AXP_STEP_DRIFT), "append", 20 * 30 * MS);
-    assert_null(find(f, AXP_STEP_OUTLIERS));
+    is_about(ts_find(f, AXP_STEP_DRIFT), "append", 20 * 30 * MS);
+    assert_null(ts_find(f, AXP_STEP_OUTLIERS));
     axp_findings_destroy(f);
 }
 

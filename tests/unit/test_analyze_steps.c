@@ -6,24 +6,10 @@
 #include <math.h>
 
 #include "axprof/axprof_adapter.h"
+#include "finding_support.h"
 
 #define MS UINT64_C(1000000)
 #define KB ((size_t)1024)
-
-static const axp_finding *find(const axp_findings *f, axp_finding_type type)
-{
-    for (size_t i = 0; i < axp_findings_count(f); i++)
-        if (axp_findings_at(f, i)->type == type) return axp_findings_at(f, i);
-    return NULL;
-}
-
-static double metric(const axp_finding *f, const char *key)
-{
-    for (size_t i = 0; i < f->n_metrics; i++)
-        if (!strcmp(f->metrics[i].key, key)) return f->metrics[i].value;
-    fail_msg("%s has no %s", f->name, key);
-    return NAN;
-}
 
 static axp_findings *analyze(axp_profiler *p)
 {
@@ -65,7 +51,7 @@ static bool is_input_bound(uint64_t load_ns, uint64_t compute_ns, axp_cat cat,
                            bool has_steps)
 {
     axp_findings *f = load(load_ns, compute_ns, cat, has_steps);
-    bool is = find(f, AXP_INPUT_BOUND);
+    bool is = ts_find(f, AXP_INPUT_BOUND);
     axp_findings_destroy(f);
     return is;
 }
@@ -74,14 +60,14 @@ static void steps_wait_for_data(void **state)
 {
     (void)state;
     axp_findings *f = load(3 * MS, 7 * MS, AXP_CAT_DATA, true);
-    const axp_finding *x = find(f, AXP_INPUT_BOUND);
+    const axp_finding *x = ts_find(f, AXP_INPUT_BOUND);
     assert_non_null(x);
     assert_string_equal(x->name, "load");
     assert_int_equal(x->severity, AXP_HIGH);
     assert_false(x->saving_is_bound);
     assert_true(fabs(x->saving_share - 0.3) < 1e-3);
-    assert_true(fabs(metric(x, "input_percentage") - 30) < 0.1);
-    assert_true(fabs(metric(x, "step_input_ms") - 3) < 1e-3);
+    assert_true(fabs(ts_metric(x, "input_percentage") - 30) < 0.1);
+    assert_true(fabs(ts_metric(x, "step_input_ms") - 3) < 1e-3);
     assert_non_null(strstr(x->suggestion, "3.000 ms"));
     for (size_t i = 0; i < axp_findings_count(f); i++) /* one cause, one */
         assert_true(axp_findings_at(f, i)->type == AXP_INPUT_BOUND ||
@@ -103,7 +89,7 @@ static void no_more_than_can_be_hidden(void **state)
 {
     (void)state;
     axp_findings *f = load(8 * MS, 2 * MS, AXP_CAT_DATA, true);
-    const axp_finding *x = find(f, AXP_INPUT_BOUND);
+    const axp_finding *x = ts_find(f, AXP_INPUT_BOUND);
     assert_non_null(x);
     assert_true(fabs(x->saving_share - 0.2) < 1e-3);
     axp_findings_destroy(f);
@@ -166,7 +152,7 @@ static bool is_found(unsigned n, void (*step)(unsigned i),
                      axp_finding_type type)
 {
     axp_findings *f = steps(n, step);
-    bool is = find(f, type);
+    bool is = ts_find(f, type);
     axp_findings_destroy(f);
     return is;
 }
@@ -176,13 +162,13 @@ static void memory_that_grows(void **state)
     (void)state;
     size = 16 * KB;
     axp_findings *f = steps(64, grow); /* to 1 MB, half of the peak */
-    const axp_finding *x = find(f, AXP_MEMORY_GROWTH);
+    const axp_finding *x = ts_find(f, AXP_MEMORY_GROWTH);
     assert_non_null(x);
     assert_string_equal(x->name, "history");
     assert_int_equal(x->severity, AXP_CRITICAL);
-    assert_true(fabs(metric(x, "bytes_per_step") - 16384) < 1);
-    assert_true(fabs(metric(x, "memory_bytes") - 1048576) < 1);
-    assert_null(find(f, AXP_ALLOCATION_CHURN));
+    assert_true(fabs(ts_metric(x, "bytes_per_step") - 16384) < 1);
+    assert_true(fabs(ts_metric(x, "memory_bytes") - 1048576) < 1);
+    assert_null(ts_find(f, AXP_ALLOCATION_CHURN));
     axp_findings_destroy(f);
 }
 
@@ -210,13 +196,13 @@ static void memory_that_is_allocated_again(void **state)
     (void)state;
     size = 1024 * KB;
     axp_findings *f = steps(64, use_again);
-    const axp_finding *x = find(f, AXP_ALLOCATION_CHURN);
+    const axp_finding *x = ts_find(f, AXP_ALLOCATION_CHURN);
     assert_non_null(x);
     assert_string_equal(x->name, "scratch");
     assert_int_equal(x->severity, AXP_MEDIUM); /* half of the peak */
-    assert_true(fabs(metric(x, "bytes_per_step") - 1048576) < 1);
-    assert_true(fabs(metric(x, "allocs_per_step") - 1) < 1e-6);
-    assert_null(find(f, AXP_MEMORY_GROWTH));
+    assert_true(fabs(ts_metric(x, "bytes_per_step") - 1048576) < 1);
+    assert_true(fabs(ts_metric(x, "allocs_per_step") - 1) < 1e-6);
+    assert_null(ts_find(f, AXP_MEMORY_GROWTH));
     axp_findings_destroy(f);
 }
 

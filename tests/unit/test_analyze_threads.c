@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "graph_script.h"
+#include "finding_support.h"
 
 #define ROUNDS 20u
 #define MS 1000000u
@@ -66,13 +67,6 @@ static axp_view *run(const struct round *r)
     return script_view(s);
 }
 
-static const axp_finding *find(const axp_findings *f, axp_finding_type type)
-{
-    for (size_t i = 0; i < axp_findings_count(f); i++)
-        if (axp_findings_at(f, i)->type == type) return axp_findings_at(f, i);
-    return NULL;
-}
-
 static axp_findings *analyze(const struct round *r, const char *set)
 {
     axp_view *v = run(r);
@@ -87,7 +81,7 @@ static bool is_found(const struct round *r, axp_finding_type type,
                      const char *set)
 {
     axp_findings *f = analyze(r, set);
-    bool is = find(f, type);
+    bool is = ts_find(f, type);
     axp_findings_destroy(f);
     return is;
 }
@@ -96,7 +90,7 @@ static void is_about(const struct round *r, axp_finding_type type,
                      const char *name, uint64_t saving)
 {
     axp_findings *f = analyze(r, NULL);
-    const axp_finding *x = find(f, type);
+    const axp_finding *x = ts_find(f, type);
     assert_non_null(x);
     assert_string_equal(x->name, name);
     ts_assert_between((double)saving - NEAR, (double)x->saving_ns,
@@ -149,7 +143,7 @@ static void one_does_more(void **state)
     assert_false(is_found(&r, AXP_SERIAL_PHASE, NULL));
     assert_false(is_found(&r, AXP_LOCK_CONTENTION, NULL));
     axp_findings *f = analyze(&r, NULL);
-    const axp_finding *x = find(f, AXP_LOAD_IMBALANCE);
+    const axp_finding *x = ts_find(f, AXP_LOAD_IMBALANCE);
     assert_int_equal(x->severity, AXP_CRITICAL); /* 44 % */
     assert_string_equal(x->metrics[0].key, "balance");
     assert_true(fabs(x->metrics[0].value - 5.0 / 9) < 1e-4);
@@ -176,9 +170,9 @@ static void one_works_alone(void **state)
     (void)state;
     struct round r = {10 * MS, 100000, 0, 0, 0};
     axp_findings *f = analyze(&r, NULL);
-    const axp_finding *x = find(f, AXP_SERIAL_PHASE);
+    const axp_finding *x = ts_find(f, AXP_SERIAL_PHASE);
     assert_non_null(x);
-    assert_null(find(f, AXP_LOAD_IMBALANCE));
+    assert_null(ts_find(f, AXP_LOAD_IMBALANCE));
     assert_string_equal(x->name, "op0");
     assert_true(x->saving_is_bound);
     ts_assert_between(ROUNDS * 4950000.0 - NEAR, (double)x->saving_ns,
@@ -210,7 +204,7 @@ static void what_serial_work_costs_at_most(void **state)
     }
     axp_view *v = script_view(s);
     axp_findings *f = axp_analyze(v, NULL);
-    const axp_finding *x = find(f, AXP_SERIAL_PHASE);
+    const axp_finding *x = ts_find(f, AXP_SERIAL_PHASE);
     assert_non_null(x);
     assert_string_equal(x->name, "op0");
     /* A round takes 10 + 1 + 4 ms. Shared, and without meeting in between, the
@@ -244,8 +238,8 @@ static void before_a_region(void **state)
     axp_view *v = script_view(s);
     axp_findings *f = axp_analyze(v, NULL);
     assert_non_null(f);
-    assert_null(find(f, AXP_LOAD_IMBALANCE));
-    const axp_finding *x = find(f, AXP_SERIAL_PHASE);
+    assert_null(ts_find(f, AXP_LOAD_IMBALANCE));
+    const axp_finding *x = ts_find(f, AXP_SERIAL_PHASE);
     assert_non_null(x);
     assert_string_equal(x->name, "op1");
     assert_true(x->saving_is_bound);

@@ -9,24 +9,10 @@
 #include <unistd.h>
 
 #include "model/model_view.h"
+#include "finding_support.h"
 
 #define MS UINT64_C(1000000)
 #define MOST_SAMPLES 4000u
-
-static const axp_finding *find(const axp_findings *f, axp_finding_type type)
-{
-    for (size_t i = 0; i < axp_findings_count(f); i++)
-        if (axp_findings_at(f, i)->type == type) return axp_findings_at(f, i);
-    return NULL;
-}
-
-static double metric(const axp_finding *f, const char *key)
-{
-    for (size_t i = 0; i < f->n_metrics; i++)
-        if (!strcmp(f->metrics[i].key, key)) return f->metrics[i].value;
-    fail_msg("%s has no %s", f->name, key);
-    return NAN;
-}
 
 static void operation(axp_profiler *p, const char *name, axp_cat cat,
                       uint64_t ns)
@@ -69,7 +55,7 @@ static axp_view *rounds(const struct round *r)
 static bool is_found(struct round r, axp_finding_type type)
 {
     axp_findings *f = analyze(rounds(&r));
-    bool is = find(f, type);
+    bool is = ts_find(f, type);
     axp_findings_destroy(f);
     return is;
 }
@@ -81,13 +67,13 @@ static void a_wait_without_a_cause(void **state)
     (void)state;
     struct round r = {.sync = 20 * MS, .compute = 80 * MS};
     axp_findings *f = analyze(rounds(&r));
-    const axp_finding *x = find(f, AXP_SYNC_WAIT);
+    const axp_finding *x = ts_find(f, AXP_SYNC_WAIT);
     assert_non_null(x);
     assert_string_equal(x->name, "synchronize");
     assert_true(x->saving_is_bound);
     assert_int_equal(x->severity, AXP_HIGH);
     assert_true(fabs(x->saving_share - 0.2) < 1e-3);
-    assert_true(fabs(metric(x, "wait_percentage") - 20) < 0.1);
+    assert_true(fabs(ts_metric(x, "wait_percentage") - 20) < 0.1);
     assert_non_null(strstr(x->suggestion, "synchronize"));
     assert_non_null(strstr(x->suggestion, "200.0"));
     for (size_t i = 0; i < axp_findings_count(f); i++) /* one cause, one */
@@ -148,7 +134,7 @@ static void a_wait_that_another_thread_explains(void **state)
 {
     (void)state;
     axp_findings *f = wait_for(100 * MS);
-    assert_null(find(f, AXP_SYNC_WAIT));
+    assert_null(ts_find(f, AXP_SYNC_WAIT));
     for (size_t i = 0; i < axp_findings_count(f); i++)
         assert_string_not_equal(axp_findings_at(f, i)->name, "synchronize");
     axp_findings_destroy(f);
@@ -189,7 +175,7 @@ static void declared_io(void **state)
     (void)state;
     struct round r = {.io = 30 * MS, .compute = 70 * MS};
     axp_findings *f = analyze(rounds(&r));
-    const axp_finding *x = find(f, AXP_IO_WAIT);
+    const axp_finding *x = ts_find(f, AXP_IO_WAIT);
     assert_non_null(x);
     assert_string_equal(x->name, "log");
     assert_true(fabs(x->saving_share - 0.3) < 1e-3);
@@ -220,24 +206,24 @@ static void seen_io(void **state)
 {
     (void)state;
     axp_findings *f = blocked(30 * MS, AXP_SAMPLE_WAITED, false);
-    const axp_finding *x = find(f, AXP_IO_WAIT);
+    const axp_finding *x = ts_find(f, AXP_IO_WAIT);
     assert_non_null(x);
     assert_string_equal(x->name, "load");
-    assert_true(fabs(metric(x, "blocked_ms") - 300) < 0.1);
+    assert_true(fabs(ts_metric(x, "blocked_ms") - 300) < 0.1);
     assert_true(fabs(x->saving_share - 0.3) < 1e-2); /* not its 10 ms of work */
     assert_non_null(strstr(x->description, "10 times"));
     axp_findings_destroy(f);
     f = blocked(4 * MS, AXP_SAMPLE_WAITED, false); /* 4 % */
-    assert_null(find(f, AXP_IO_WAIT));
+    assert_null(ts_find(f, AXP_IO_WAIT));
     axp_findings_destroy(f);
     f = blocked(30 * MS, AXP_SAMPLE_READY, false); /* without a processor */
-    assert_null(find(f, AXP_IO_WAIT));
+    assert_null(ts_find(f, AXP_IO_WAIT));
     axp_findings_destroy(f);
     f = blocked(30 * MS, AXP_SAMPLE_WAITED, true);
-    assert_null(find(f, AXP_IO_WAIT)); /* its evidence */
-    x = find(f, AXP_INPUT_BOUND);
+    assert_null(ts_find(f, AXP_IO_WAIT)); /* its evidence */
+    x = ts_find(f, AXP_INPUT_BOUND);
     assert_non_null(x);
-    assert_true(fabs(metric(x, "blocked_ms") - 300) < 0.1);
+    assert_true(fabs(ts_metric(x, "blocked_ms") - 300) < 0.1);
     axp_findings_destroy(f);
 }
 
@@ -268,7 +254,7 @@ static axp_findings *crowd(unsigned running, unsigned ready, uint64_t n_cpus)
 static bool is_crowded(unsigned running, unsigned ready, uint64_t n_cpus)
 {
     axp_findings *f = crowd(running, ready, n_cpus);
-    bool is = find(f, AXP_OVERSUBSCRIPTION);
+    bool is = ts_find(f, AXP_OVERSUBSCRIPTION);
     axp_findings_destroy(f);
     return is;
 }
@@ -277,13 +263,13 @@ static void more_threads_than_processors(void **state)
 {
     (void)state;
     axp_findings *f = crowd(2, 3, 2);
-    const axp_finding *x = find(f, AXP_OVERSUBSCRIPTION);
+    const axp_finding *x = ts_find(f, AXP_OVERSUBSCRIPTION);
     assert_non_null(x);
     assert_true(x->saving_is_bound);
-    assert_true(fabs(metric(x, "threads") - 5) < 1e-9);
-    assert_true(fabs(metric(x, "processors") - 2) < 1e-9);
-    assert_true(fabs(metric(x, "runnable") - 5) < 0.01);
-    assert_true(fabs(metric(x, "ready_ms") - 3000) < 1);
+    assert_true(fabs(ts_metric(x, "threads") - 5) < 1e-9);
+    assert_true(fabs(ts_metric(x, "processors") - 2) < 1e-9);
+    assert_true(fabs(ts_metric(x, "runnable") - 5) < 0.01);
+    assert_true(fabs(ts_metric(x, "ready_ms") - 3000) < 1);
     /* Both processors did what had to be done all the time. */
     assert_int_equal(x->saving_ns, 0);
     axp_findings_destroy(f);

@@ -8,6 +8,7 @@
 #include <math.h>
 
 #include "axprof/axprof_adapter.h"
+#include "finding_support.h"
 
 #define MS UINT64_C(1000000)
 #define US UINT64_C(1000)
@@ -79,14 +80,6 @@ static const axp_finding *only(const axp_findings *f, const char *name,
     return x;
 }
 
-static double metric(const axp_finding *f, const char *key)
-{
-    for (size_t i = 0; i < f->n_metrics; i++)
-        if (!strcmp(f->metrics[i].key, key)) return f->metrics[i].value;
-    fail_msg("%s has no %s", f->name, key);
-    return NAN;
-}
-
 static void assert_near(double a, double b)
 {
     ts_assert_between(b - fabs(b) * 1e-3, a, b + fabs(b) * 1e-3);
@@ -132,7 +125,8 @@ static void bound_by_memory(void **state)
     assert_says(x->suggestion, "as bf16");
     assert_says(x->suggestion, "other threads bring it to 20.0 GB/s");
     assert_null(strstr(x->suggestion, "BLAS"));
-    assert_near(metric(x, "time_percentage"), 100); /* slow, as its evidence */
+    assert_near(ts_metric(x, "time_percentage"),
+                100); /* slow, as its evidence */
     axp_findings_destroy(f);
 }
 
@@ -211,11 +205,12 @@ static void more_than_is_possible(void **state)
     const axp_finding *x = only(f, "wrong", AXP_IMPLAUSIBLE_WORK);
     assert_int_equal(x->severity, AXP_MEDIUM);
     assert_int_equal(x->saving_ns, 0);
-    assert_near(metric(x, "roof_share"), 8); /* of one thread; all have half */
+    assert_near(ts_metric(x, "roof_share"),
+                8); /* of one thread; all have half */
     assert_says(x->description, "declares 800 GFLOP/s, 8.00 times the 100");
     assert_says(x->suggestion, "a call of 10.000 us can do 1.00 million FLOPs "
                                "at most, and declares 8.00");
-    assert_near(metric(x, "call_count"), 20000); /* evidence */
+    assert_near(ts_metric(x, "call_count"), 20000); /* evidence */
     assert_int_not_equal(find(f, "right") ? (int)find(f, "right")->type : -1,
                          AXP_IMPLAUSIBLE_WORK);
     x = only(f, "moved", AXP_IMPLAUSIBLE_WORK); /* 1000 of the cache's 100 */
@@ -257,8 +252,8 @@ static void single_precision(void **state)
     assert_int_equal(x->severity, AXP_LOW);
     assert_true(x->saving_is_bound);
     assert_near((double)x->saving_ns, 0.75 * 25 * MS);
-    assert_near(metric(x, "faster_times"), 4);
-    assert_near(metric(x, "f32_percentage"), 25);
+    assert_near(ts_metric(x, "faster_times"), 4);
+    assert_near(ts_metric(x, "f32_percentage"), 25);
     assert_says(x->description, "compute bf16 4.00 times as fast (mm)");
     assert_says(x->description, "80 % of the 100"); /* compute bound */
     assert_says(x->suggestion, "gemm in bf16, with sums in f32");
@@ -334,7 +329,7 @@ static void shapes_that_fit_no_vector(void **state)
            could = 2.0 * 512 * 512 * 512 / 0.004;
     assert_near((double)x->saving_ns, 100 * MS * (1 - is / (could / more)));
     assert_false(x->saving_is_bound);
-    assert_near(metric(x, "friendly_gflops"), could / 1e9);
+    assert_near(ts_metric(x, "friendly_gflops"), could / 1e9);
     assert_says(x->description, "511 x 511 x 509 reaches 26.6 GFLOP/s");
     assert_says(x->description,
                 "one of 512 x 512 x 512 of the same operation 67.1");
@@ -390,8 +385,8 @@ static void calls_that_cost_by_themselves(void **state)
     axp_findings *f = analyze(p); /* 4 calls: 24 of 39 us are fixed */
     const axp_finding *x = only(f, "op", AXP_CALL_OVERHEAD);
     assert_false(x->saving_is_bound);
-    assert_near(metric(x, "fixed_time_ns"), 6000);
-    assert_near(metric(x, "call_count"), 2000);
+    assert_near(ts_metric(x, "fixed_time_ns"), 6000);
+    assert_near(ts_metric(x, "call_count"), 2000);
     assert_near(x->saving_share, 24.0 / 39);
     assert_int_equal(x->severity, AXP_CRITICAL);
     assert_says(x->description,
