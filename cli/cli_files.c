@@ -147,13 +147,30 @@ static bool make_parts(cli_files *f)
     return false;
 }
 
+/* A run that begins removes what runs that were killed have left, and cannot
+ * tell ours from those until its parts are locked. */
+static void make_temporary_parts(cli_files *f)
+{
+    for (int i = 0; i < 100 && f->folder; i++) {
+        if (make_parts(f)) return;
+        if (is_folder(f->folder)) break;
+        use_temporary(f);
+    }
+    if (f->folder)
+        cli_note("nothing is recorded in the program: no folder for it can be "
+                 "made in %s",
+                 f->folder);
+}
+
 void cli_files_begin(cli_files *f, pid_t pid)
 {
     f->pid = pid;
-    if (make_parts(f) || f->is_temporary) return;
-    f->why_not_kept = "no folder can be made here for its parts";
-    use_temporary(f);
-    make_parts(f);
+    if (!f->is_temporary) {
+        if (make_parts(f)) return;
+        f->why_not_kept = "no folder can be made here for its parts";
+        use_temporary(f);
+    }
+    make_temporary_parts(f);
 }
 
 /* "%" is written twice in a pattern. */

@@ -81,7 +81,7 @@ int cli_parts_lock(const char *folder)
     struct stat st;
     if (fd < 0) return -1;
     if (!fstat(fd, &st) && st.st_uid == geteuid() &&
-        !flock(fd, LOCK_EX | LOCK_NB))
+        !flock(fd, LOCK_EX | LOCK_NB) && is_there(fd, folder))
         return fd;
     close(fd);
     errno = EWOULDBLOCK;

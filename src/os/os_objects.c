@@ -91,10 +91,28 @@ static bool read_headers(const struct list *l, ElfW(Phdr) * to, unsigned *n)
     return copy(l, to, m->begin + head.e_phoff, *n * sizeof *to);
 }
 
+/* "-" if it has none; false: it cannot be read any more. An object that goes,
+ * or whose process ends, must not be told as one without a build id: that would
+ * be another one, at the same place. */
+static bool read_build_id(const struct list *l, const ElfW(Phdr) * part,
+                          unsigned n, uint64_t bias,
+                          char id[2 * BUILD_ID_MAX + 1])
+{
+    char notes[NOTES_MAX];
+    memcpy(id, "-", 2);
+    for (unsigned i = 0; i < n && id[0] == '-'; i++) {
+        if (part[i].p_type != PT_NOTE || part[i].p_memsz > NOTES_MAX) continue;
+        if (!copy(l, notes, bias + part[i].p_vaddr, part[i].p_memsz))
+            return false;
+        find_build_id(notes, part[i].p_memsz, id);
+    }
+    return true;
+}
+
 static void tell_object(struct list *l)
 {
     ElfW(Phdr) part[HEADERS_MAX];
-    char key[24], id[2 * BUILD_ID_MAX + 1] = "-", notes[NOTES_MAX];
+    char key[24], id[2 * BUILD_ID_MAX + 1];
     char text[PATH_MAX + 160];
     uint64_t first = UINT64_MAX, last = 0;
     unsigned n = 0;
@@ -108,10 +126,7 @@ static void tell_object(struct list *l)
     if (first >= last) return;
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
     uint64_t bias = l->now.begin - (first & ~(page - 1));
-    for (unsigned i = 0; i < n && id[0] == '-'; i++)
-        if (part[i].p_type == PT_NOTE && part[i].p_memsz <= NOTES_MAX &&
-            copy(l, notes, bias + part[i].p_vaddr, part[i].p_memsz))
-            find_build_id(notes, part[i].p_memsz, id);
+    if (!read_build_id(l, part, n, bias, id)) return;
     snprintf(key, sizeof key, "map.%u", l->n++);
     int len =
         snprintf(text, sizeof text, "%llx %llx %llx %s %s",

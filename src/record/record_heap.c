@@ -243,6 +243,11 @@ static inline bool free_in(struct axp__lane *lane, uint64_t address,
 
 /* ---- what an adapter calls ----------------------------------------------------------- */
 
+/* Was a block ever told of? Before that a free is of none that is known, and
+ * begins nothing: the loader's dlsym frees its last error before it forgets it,
+ * so that a library which calls dlsym in what we call would free it again. */
+static bool has_blocks;
+
 /* HOT */
 void axp_heap_alloc(const void *block, size_t bytes,
                     const axp_heap_stack *where)
@@ -250,6 +255,7 @@ void axp_heap_alloc(const void *block, size_t bytes,
     struct axp__lane *lane = enter_hot();
     bool is_late = false;
     if (axp__unlikely(!lane)) {
+        axp__put(&has_blocks, true);
         lane = enter_slow(&is_late);
         if (is_late) lane = enter_late();
         if (!lane) return;
@@ -269,6 +275,7 @@ static inline axp_heap_block free_block(const void *block, bool is_moved)
     struct axp__lane *lane = enter_hot();
     bool is_late = false;
     if (axp__unlikely(!lane)) {
+        if (!axp__get(&has_blocks)) return was;
         lane = enter_slow(&is_late);
         if (is_late) lane = enter_late();
         if (!lane) return was;

@@ -331,6 +331,18 @@ def test_user_file_in_our_folder(c, folder):
           [], "spools")
 
 
+def test_taken_for_left(c, folder):
+    """Another run that begins removes our folder before it is locked."""
+    taker = c.programs / "libtaker.so"
+    for kept in (["--no-file"], ["-o", "run.axp"]):
+        done = run([c.axprof, "run", "-q", *kept, "--report", "r.json", "--",
+                    c.program(), "scopes", "10"], folder,
+                   env=environment(TMPDIR=str(folder), LD_PRELOAD=str(taker)))
+        equal(done.status, 0, done.err)
+        data = json.loads((folder / "r.json").read_text())
+        equal(data["run"]["call_count"], 20, f"{kept}: calls")
+
+
 def test_bad_temporary_folder(c, folder):
     (folder / "file").write_text("")
     for where in ("/no/such/folder", str(folder / "file")):
