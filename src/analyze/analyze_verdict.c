@@ -11,7 +11,8 @@
 #include "graph/graph.h"
 
 #define NAME_BYTES 60u
-#define SECOND 0.1 /* of the run, from which on what is second is said */
+#define SECOND 0.1        /* of the run, from which on what is second is said */
+#define WORTH_A_WORD 0.05 /* and from which on what is Low is */
 
 struct sentence {
     char text[1000];
@@ -133,7 +134,7 @@ static const char *change_of(axp_finding_type type)
     case AXP_ALLOCATION_CHURN: return "keeping the memory of %s between steps";
     case AXP_SYNC_WAIT: return "ending %s sooner";
     case AXP_IO_WAIT: return "doing the I/O of %s ahead";
-    case AXP_OVERSUBSCRIPTION: return "as many %s as processors";
+    case AXP_OVERSUBSCRIPTION: return "having as many %s as processors";
     case AXP_STEP_OUTLIERS: return "sparing slow steps the extra time of %s";
     case AXP_STEP_DRIFT: return "a %s that does not grow slower";
     case AXP_SLOW_START: return "sparing the first step the extra time of %s";
@@ -144,8 +145,8 @@ static const char *change_of(axp_finding_type type)
     case AXP_COMPUTE_BOUND: return "less arithmetic in %s";
     case AXP_LATENCY_BOUND: return "more of %s at once";
     case AXP_IMPLAUSIBLE_WORK: return "the work that %s declares";
-    case AXP_PRECISION: return "numbers of 16 bits in %s";
-    case AXP_SHAPE_UNFRIENDLY: return "sides of %s that fill vectors";
+    case AXP_PRECISION: return "computing %s with numbers of 16 bits";
+    case AXP_SHAPE_UNFRIENDLY: return "giving %s sides that fill vectors";
     case AXP_PEAK_PRESSURE: return "holding less than %s does at the peak";
     case AXP_TEMPORARY_ALLOCATIONS: return "keeping the memory of %s";
     case AXP_CALL_OVERHEAD: return "fewer and larger calls of %s";
@@ -257,6 +258,24 @@ static const char *unjudged(const axp_view *v)
            "a program.";
 }
 
+/* Of a finding, though it is Low. */
+static bool is_worth_a_word(const axp_findings *f)
+{
+    return f->n && f->all[0].saving_share >= WORTH_A_WORD;
+}
+
+static void say_healthy(struct sentence *s, const struct axp__analysis *a,
+                        const axp_findings *f, const struct parts *parts)
+{
+    char share[32];
+    say(s, "Nothing to gain by more than %s %%",
+        percent(most_to_gain(a, f), share));
+    if (parts->n && parts->at[0].share > 0) say(s, ": ");
+    say_parts(s, parts);
+    say(s, ".");
+    say_looked(s, a->v);
+}
+
 char *axp__verdict(const struct axp__analysis *a, const axp_findings *f)
 {
     struct sentence s = {.len = 0};
@@ -266,17 +285,12 @@ char *axp__verdict(const struct axp__analysis *a, const axp_findings *f)
     if (!add_path(a->v, &parts)) return NULL;
     if (!parts.n) add_ops(a, &parts);
     bool is_healthy = !f->n || f->all[0].severity == AXP_LOW;
-    if (is_healthy) {
-        char share[32];
-        say(&s, "Nothing to gain by more than %s %%",
-            percent(most_to_gain(a, f), share));
-        if (parts.n && parts.at[0].share > 0) say(&s, ": ");
-        say_parts(&s, &parts);
-        say(&s, ".");
-        say_looked(&s, a->v);
+    if (is_healthy && !is_worth_a_word(f)) {
+        say_healthy(&s, a, f, &parts);
     } else {
         say_parts(&s, &parts);
         if (s.len) say(&s, "; ");
+        if (is_healthy) say(&s, "no finding is above Low: ");
         say_change(&s, &f->all[0]);
         say(&s, ".");
     }

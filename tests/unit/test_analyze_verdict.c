@@ -66,6 +66,20 @@ static void nothing_to_gain(void **state)
          "10 operations.");
 }
 
+/* One that is Low, but may be worth something, is said as what it is. */
+static void what_is_low(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"a", "b", "c", "d", "e",
+                                        "f", "g", "h", "i", "j"};
+    axp_profiler *p = ts_profiler();
+    for (int i = 0; i < 10; i++)
+        operation(p, names[i], AXP_CAT_FORWARD, i ? 8650000 : 22150000);
+    says(p,
+         "22 % of the run is a; no finding is above Low: a faster a gives back "
+         "at most 22 %.");
+}
+
 static void nothing_to_judge(void **state)
 {
     (void)state;
@@ -150,6 +164,7 @@ int main(void)
         cmocka_unit_test(what_to_change_first),
         cmocka_unit_test(a_bound_is_said_to_be_one),
         cmocka_unit_test(nothing_to_gain),
+        cmocka_unit_test(what_is_low),
         cmocka_unit_test(nothing_to_judge),
         cmocka_unit_test(memory_that_has_no_time),
         cmocka_unit_test(long_names_are_cut),
