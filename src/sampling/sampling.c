@@ -24,6 +24,7 @@
 #include "sampling/sampling_timer.h"
 #include "sampling/sampling_unwind.h"
 #include "wire/wire_stack.h"
+#include "wire/wire_states.h"
 
 #define DEFAULT_HZ 997
 #define LEAST_HZ 1
@@ -42,7 +43,7 @@ struct axp_sampling {
     struct axp__layouts layouts;
     struct axp__sampled *file;
     struct axp__states *states;
-    struct axp__tasks *tasks; /* instead, with a timer */
+    struct axp__tasks *tasks; /* what only /proc knows of threads */
     axp_ns interval;
     bool has_news; /* a program has begun: soon its code may be gone */
     axp_sampling_info info;
@@ -127,6 +128,20 @@ static void give_states(void *ctx, const struct axp__thread_states *of)
     axp__sampled_states(s->file, of);
 }
 
+/* The kernel's records tell who was taken off, but not when who waits was woken
+ * and got no processor: to them that is waiting still. */
+static void give_scheduled(void *ctx, const struct axp__thread_states *of)
+{
+    axp_sampling *s = ctx;
+    struct axp__thread_states out = *of;
+    uint64_t ready = axp__tasks_ready(s->tasks, of->process, of->tid);
+    uint64_t more = ready > of->ready_ns ? ready - of->ready_ns : 0;
+    if (more > of->waited_ns) more = of->waited_ns;
+    out.ready_ns += more;
+    out.waited_ns -= more;
+    give_states(s, &out);
+}
+
 static void give_off(void *ctx, const struct axp__off *off)
 {
     axp_sampling *s = ctx;
@@ -157,12 +172,12 @@ static void take(axp_sampling *s, const struct axp__perf_record *r)
     }
 }
 
-/* Nobody but /proc tells what threads do. */
+/* With a timer nobody but /proc tells what threads do, or that one is gone. */
 static void look_at_tasks(axp_sampling *s)
 {
     uint32_t gone[64];
     size_t n_gone = 0;
-    if (!s->tasks || !axp__tasks_begin(s->tasks)) return;
+    if (!axp__tasks_begin(s->tasks)) return;
     for (size_t i = 0; i < sizeof s->layouts.slot / sizeof *s->layouts.slot;
          i++)
         for (const struct axp__layout *l = s->layouts.slot[i]; l; l = l->next)
@@ -170,7 +185,7 @@ static void look_at_tasks(axp_sampling *s)
                 !axp__tasks_look(s->tasks, l->pid) && n_gone < 64)
                 gone[n_gone++] = l->pid;
     axp__tasks_end(s->tasks);
-    for (size_t i = 0; i < n_gone; i++)
+    for (size_t i = 0; s->timer && i < n_gone; i++)
         axp__layouts_end(&s->layouts, gone[i]);
 }
 
@@ -266,10 +281,11 @@ axp_sampling *axp_sampling_start(const axp_sampling_options *options,
     axp__mods_init(&s->mods);
     axp__layouts_init(&s->layouts);
     s->interval = SOONEST;
-    s->states =
-        axp__states_create(&(struct axp__states_to){give_states, give_off, s});
-    if (s->timer) s->tasks = axp__tasks_create();
-    bool ok = s->states && axp__mods_set_own(&s->mods, o.own, o.n_own);
+    s->states = axp__states_create(
+        &(struct axp__states_to){give_scheduled, give_off, s});
+    s->tasks = axp__tasks_create();
+    bool ok =
+        s->states && s->tasks && axp__mods_set_own(&s->mods, o.own, o.n_own);
     s->file = ok ? axp__sampled_create(o.path, o.title) : NULL;
     if (s->file) return s;
     axp__mods_fini(&s->mods);
@@ -295,7 +311,7 @@ axp_ns axp_sampling_step(axp_sampling *s)
         s->interval += s->interval / 4;
     if (s->interval < SOONEST) s->interval = SOONEST;
     if (s->interval > LATEST) s->interval = LATEST;
-    if (s->tasks && s->interval > TASKS) s->interval = TASKS;
+    if (s->timer && s->interval > TASKS) s->interval = TASKS;
     return s->interval;
 }
 
@@ -306,7 +322,7 @@ axp_status axp_sampling_stop_sized(axp_sampling *s, axp_sampling_info *seen,
     (void)take_all(s, true);
     axp__states_end(s->states, axp__clock_of(CLOCK_MONOTONIC_RAW));
     axp__states_destroy(s->states);
-    if (s->tasks) axp__tasks_give(s->tasks, give_states, s);
+    if (s->timer) axp__tasks_give(s->tasks, give_states, s);
     axp__tasks_destroy(s->tasks);
     if (seen) axp__sized_copy(seen, size, &s->info, sizeof s->info);
     axp_status status = axp__sampled_close(s->file);

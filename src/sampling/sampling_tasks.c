@@ -100,7 +100,7 @@ static uint64_t raw_of(uint64_t start)
 
 /* ---- a look ------------------------------------------------------------- */
 
-static struct task *find(struct axp__tasks *t, uint64_t tid)
+static struct task *find(const struct axp__tasks *t, uint64_t tid)
 {
     struct task *k = t->slot[tid & 1023];
     while (k && k->seen.tid != tid)
@@ -165,6 +165,13 @@ void axp__tasks_end(struct axp__tasks *t)
     uint64_t took = axp__clock_of(CLOCK_MONOTONIC_RAW) - t->begin_ns;
     uint64_t wait = took * SHARE > LEAST_NS ? took * SHARE : LEAST_NS;
     t->due_ns = t->begin_ns + wait;
+}
+
+uint64_t axp__tasks_ready(const struct axp__tasks *t, uint32_t pid,
+                          uint64_t tid)
+{
+    const struct task *k = find(t, tid);
+    return k && k->seen.process == pid ? k->seen.ready_ns : 0;
 }
 
 /* What was neither was waiting. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* How long threads ran and wanted to run, by /proc/PID/task/TID/schedstat: where
- * the kernel's records are refused (sampling_states.h has them).
+/* How long threads ran and wanted to run, by /proc/PID/task/TID/schedstat: all
+ * that is known where the kernel's records are refused (sampling_states.h has
+ * them); beside those, how long threads wanted to run that had been woken, since
+ * no record says when that was.
  *
  * Place    the parent looks every 20 ms, or so seldom that looking takes a
  *          hundredth of the time; what happened after the last look at a thread
@@ -24,6 +26,9 @@ void axp__tasks_destroy(struct axp__tasks *t); /* NULL allowed */
 bool axp__tasks_begin(struct axp__tasks *t);
 bool axp__tasks_look(struct axp__tasks *t, uint32_t pid); /* false: gone */
 void axp__tasks_end(struct axp__tasks *t);
+/* For how long that thread had wanted to run at the last look; 0: not seen. */
+uint64_t axp__tasks_ready(const struct axp__tasks *t, uint32_t pid,
+                          uint64_t tid);
 /* Each thread, its times in ns of CLOCK_MONOTONIC_RAW. */
 void axp__tasks_give(struct axp__tasks *t,
                      void (*give)(void *ctx,

@@ -12,6 +12,7 @@ import platform
 import re
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -258,6 +259,41 @@ def test_timer_starved(c, folder):
     assert_starved(c, folder, c.programs / "deny_perf")
 
 
+NAPS = """
+import time
+end = time.monotonic() + 1.5
+while time.monotonic() < end:
+    time.sleep(0.001)
+    until = time.perf_counter() + 0.0002
+    while time.perf_counter() < until:
+        pass
+print(open("/proc/self/schedstat").read().split()[1])
+"""
+
+
+def test_woken_without_a_processor(c, folder):
+    """A thread that naps is woken while others have its processor: no switch
+    says so, and the kernel's own count does."""
+    pinned = ["taskset", "-c", str(min(os.sched_getaffinity(0)))]
+    report = folder / "report.json"
+    hogs = [subprocess.Popen([*pinned, "sh", "-c", "while :; do :; done"])
+            for _ in range(2)]
+    try:
+        done = run([c.axprof, "run", "-q", "--no-file", "--report", report,
+                    "--", *pinned, "nice", "-n", "5", sys.executable, "-c", NAPS],
+                   folder, env=environment())
+    finally:
+        for hog in hogs:
+            end(hog)
+    equal(done.status, 0, done.err)
+    data = json.loads(report.read_text())
+    truth = int(done.out)
+    ready = max(t["ready_ns"] for t in data["threads"])
+    check(truth > 0.3e9, "the others took it", truth)
+    check(0.75 * truth < ready < 1.05 * truth, ready, truth)
+    check("starved" in {w["code"] for w in data["warnings"]}, data["warnings"])
+
+
 def test_short_threads(c, folder):
     """Threads that no sample can meet: that is said, and how much it is."""
     data, _ = profile(c, folder, c.program(), "short", 1500)
@@ -500,7 +536,8 @@ BY_KERNEL = [test_shares, test_recurs, test_builds, test_deep,
              test_deeper_later, test_few, test_only_thread,
              test_tail_call, test_closed_library, test_made_at_run_time,
              test_without_tables, test_stripped, test_scopes, test_children,
-             test_starved, test_short_threads, test_killed, test_exports,
+             test_starved, test_woken_without_a_processor,
+             test_short_threads, test_killed, test_exports,
              test_perfetto, test_numpy, test_off, test_beside_perf]
 BY_TIMER = [test_timer, test_timer_in_children, test_timer_gives_way,
             test_timer_starved, test_timer_on_a_fibre, test_not_allowed]
