@@ -32,6 +32,9 @@ typedef void copy_t(void *, void *);
 #define LOOP (function_t *, void *, unsigned, long, long, long, long, unsigned)
 #define LOOP_NO_CHUNK                                                          \
     (function_t *, void *, unsigned, long, long, long, unsigned)
+#define TASKLOOP(type)                                                         \
+    (function_t *, void *, copy_t *, long, long, unsigned, unsigned long, int, \
+     type, type, type)
 #define REAL_FUNCTIONS                                                         \
     REAL(void, GOMP_parallel, (function_t *, void *, unsigned, unsigned))      \
     REAL(void, GOMP_parallel_sections,                                         \
@@ -54,6 +57,8 @@ typedef void copy_t(void *, void *);
     REAL(void, GOMP_task,                                                      \
          (function_t *, void *, copy_t *, long, long, bool, unsigned, void **, \
           int, void *))                                                        \
+    REAL(void, GOMP_taskloop, TASKLOOP(long))                                  \
+    REAL(void, GOMP_taskloop_ull, TASKLOOP(unsigned long long))                \
     REAL(int, omp_get_num_threads, (void))                                     \
     REAL(int, omp_get_thread_num, (void))
 
@@ -305,6 +310,10 @@ CRITICAL(GOMP_critical_name_start, GOMP_critical_name_end, (void **name),
 
 /* What a task's block begins with; what the program passed comes behind it. */
 struct task {
+    uint64_t
+        range[2]; /* of a loop: from the runtime, for the program's block */
+    uintptr_t *reduces; /* and for the runtime, from there */
+    bool is_loop;
     function_t *function;
     copy_t *copy;
     void *data;                 /* the program's, where there is a copy */
@@ -315,12 +324,13 @@ struct task {
 static void task_main(void *block)
 {
     struct task *task = block;
-    void *at;
+    void *at, *data = (char *)block + task->offset;
     memcpy(&at, &task->function, sizeof at);
     const struct runtime *before = inside;
+    if (task->is_loop) memcpy(data, task->range, sizeof task->range);
     struct openmp_task open = openmp_task_begin(at);
     if (task->real) inside = task->real;
-    task->function((char *)block + task->offset);
+    task->function(data);
     inside = before;
     openmp_task_end(open);
 }
@@ -332,6 +342,44 @@ static void copy_task(void *to, void *from)
     task->copy((char *)to + task->offset, task->data);
 }
 
+static bool is_usual_task(long bytes, long align, unsigned flags)
+{
+    return !(flags & IS_DETACHED) && bytes >= 0 && align <= 4096 &&
+           bytes <= MOST_TASK_BYTES;
+}
+
+static long task_align(long align)
+{
+    long least = (long)_Alignof(struct task);
+    return align < least ? least : align;
+}
+
+static struct task make_task(const struct runtime *real, function_t *function,
+                             void *data, copy_t *copy, long align)
+{
+    bool is_kept = real >= runtimes && real < runtimes + MOST_OBJECTS;
+    return (struct task){.function = function,
+                         .copy = copy,
+                         .data = data,
+                         .offset = ((long)sizeof(struct task) + align - 1) /
+                                   align * align,
+                         .real = is_kept ? real : NULL};
+}
+
+static char *put_task(char *room, const struct task *task, long bytes,
+                      long align)
+{
+    char *block = room + (size_t)(-(uintptr_t)room & (uintptr_t)(align - 1));
+    memcpy(block, task, sizeof *task);
+    if (!task->copy && bytes)
+        memcpy(block + task->offset, task->data, (size_t)bytes);
+    return block;
+}
+
+/* Room for a block: of what is copied later only its beginning. */
+#define TASK_ROOM(copy, bytes, align)                                          \
+    (sizeof(struct task) + (size_t)((copy) ? 0 : (bytes)) + 2 * (size_t)(align))
+
 /* The block is the runtime's to copy, by whichever of the two ways; a task that
  * runs at once reads it from here. */
 WRAPPER void GOMP_task(function_t *function, void *data, copy_t *copy,
@@ -342,26 +390,57 @@ WRAPPER void GOMP_task(function_t *function, void *data, copy_t *copy,
                        void **depend, int priority, void *detach)
 {
     const struct runtime *real = LOOK();
-    bool seen = is_seen(real);
     if (!real->GOMP_task) {
         function(data);
         return;
     }
-    if (align < (long)_Alignof(struct task)) align = _Alignof(struct task);
-    long offset = ((long)sizeof(struct task) + align - 1) / align * align;
-    if (!seen || flags & IS_DETACHED || bytes < 0 || align > 4096 ||
-        bytes > MOST_TASK_BYTES) {
+    if (!is_seen(real) || !is_usual_task(bytes, align, flags)) {
         real->GOMP_task(function, data, copy, bytes, align, is_deferred, flags,
                         depend, priority, detach);
         return;
     }
-    char room[sizeof(struct task) + (size_t)(copy ? 0 : bytes) +
-              2 * (size_t)align];
-    char *block = room + (size_t)(-(uintptr_t)room & (uintptr_t)(align - 1));
-    bool is_kept = real >= runtimes && real < runtimes + MOST_OBJECTS;
-    struct task task = {function, copy, data, offset, is_kept ? real : NULL};
-    memcpy(block, &task, sizeof task);
-    if (!copy && bytes) memcpy(block + offset, data, (size_t)bytes);
-    real->GOMP_task(task_main, block, copy ? copy_task : NULL, offset + bytes,
-                    align, is_deferred, flags, depend, priority, detach);
+    align = task_align(align);
+    struct task task = make_task(real, function, data, copy, align);
+    char room[TASK_ROOM(copy, bytes, align)];
+    real->GOMP_task(task_main, put_task(room, &task, bytes, align),
+                    copy ? copy_task : NULL, task.offset + bytes, align,
+                    is_deferred, flags, depend, priority, detach);
 }
+
+/* The block of a loop's task begins with its part of the range, which the
+ * runtime writes there; behind it, where the loop reduces, stands into what. */
+struct loop_head {
+    uint64_t range[2];
+    uintptr_t *reduces;
+};
+
+#define LOOP_OF_TASKS(name, type)                                              \
+    WRAPPER void name(function_t *function, void *data, copy_t *copy,          \
+                      long bytes, long align, unsigned flags, unsigned long n, \
+                      int priority, type from, type to, type by);              \
+    WRAPPER void name(function_t *function, void *data, copy_t *copy,          \
+                      long bytes, long align, unsigned flags, unsigned long n, \
+                      int priority, type from, type to, type by)               \
+    {                                                                          \
+        const struct runtime *real = LOOK();                                   \
+        struct loop_head head = {.reduces = NULL};                             \
+        if (!real->name) return;                                               \
+        if (!is_seen(real) || !is_usual_task(bytes, align, flags) ||           \
+            bytes < (long)sizeof head.range) {                                 \
+            real->name(function, data, copy, bytes, align, flags, n, priority, \
+                       from, to, by);                                          \
+            return;                                                            \
+        }                                                                      \
+        align = task_align(align);                                             \
+        struct task task = make_task(real, function, data, copy, align);       \
+        if (bytes >= (long)sizeof head) memcpy(&head, data, sizeof head);      \
+        task.reduces = head.reduces;                                           \
+        task.is_loop = true;                                                   \
+        char room[TASK_ROOM(copy, bytes, align)];                              \
+        real->name(task_main, put_task(room, &task, bytes, align),             \
+                   copy ? copy_task : NULL, task.offset + bytes, align, flags, \
+                   n, priority, from, to, by);                                 \
+    }
+
+LOOP_OF_TASKS(GOMP_taskloop, long)
+LOOP_OF_TASKS(GOMP_taskloop_ull, unsigned long long)

@@ -216,15 +216,14 @@ static void add_overhead(axp_view *v)
         add(v, "own_overhead", v->own_texts[0], count_calls(v), most_called(v));
 }
 
-/* Those to which it made a difference: each program also had a thread for a
- * moment before it was executed, and so had what it started. */
+/* Those to which it made a difference. */
 static uint64_t count_starved(const axp_view *v)
 {
     uint64_t n = 0;
-    for (size_t i = 0; i < v->capture->n_states; i++) {
-        const struct axp__thread_states *s = &v->capture->states[i];
-        n += (double)s->ready_ns > STARVED_SHARE * (double)s->ran_ns &&
-             s->ready_ns > v->ready_ns / 100;
+    for (size_t i = 0; i < v->n_threads; i++) {
+        const axp_thread_info *t = &v->threads[i];
+        n += (double)t->ready_ns > STARVED_SHARE * (double)t->cpu_ns &&
+             t->ready_ns > v->ready_ns / 100;
     }
     return n ? n : 1;
 }
