@@ -100,6 +100,7 @@ struct pair {
     const struct axp__scope_work *work;
     const uint64_t *id;             /* NULL: none */
     const struct axp__record *flow; /* that ends in it; NULL: none */
+    uint64_t step;                  /* and 1; 0: none */
 };
 
 /* Ids are a process's own: another process's differ in the high bits. */
@@ -119,6 +120,7 @@ static void put_pair(struct axp__pf *p, const struct pair *x, uint32_t name_id)
     axp__pf_category(p, x->category);
     axp__pf_name(p, name);
     if (x->id) axp__pf_annotate_u64(p, AXP__PF_A_ID, *x->id);
+    if (x->step) axp__pf_annotate_u64(p, AXP__PF_A_STEP, x->step - 1);
     axp__pf_annotate_scope(p, x->flags, x->work);
     if (x->flow) put_flow_id(p, x->flow, false);
     axp__pf_end_event(p, event);
@@ -140,7 +142,8 @@ static void put_overlapping(struct axp__pf *p, const struct axp__record *r)
         r->flags,
         r->work,
         NULL,
-        NULL};
+        NULL,
+        0};
     put_pair(p, &x, r->name);
 }
 
@@ -184,7 +187,8 @@ static void put_span(struct axp__pf *p, const struct axp__record *r)
                      .end_ns = r->end_ns,
                      .category = r->category,
                      .work = r->work,
-                     .flow = r->id ? r : NULL};
+                     .flow = r->id ? r : NULL,
+                     .step = r->bytes};
     if (lane)
         x.track = axp__pf_lane_track(p, &row->lanes, lane - 1,
                                      axp__stream_row(p->s, r->row)->name,

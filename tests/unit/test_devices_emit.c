@@ -80,7 +80,7 @@ static void nothing_is_said_where_there_is_no_device(void **state)
 static void exports_draw_the_arrow_to_the_span(void **state)
 {
     (void)state;
-    size_t len, n_ends = 0;
+    size_t len, n_ends = 0, n_steps = 0;
     axp_profiler *p = ts_profiler();
     axp_view *v = view_of_both(p);
     axp_track_info t;
@@ -103,6 +103,10 @@ static void exports_draw_the_arrow_to_the_span(void **state)
     for (size_t i = 0; i + sizeof id <= len; i++)
         n_ends += !memcmp(text + i, id, sizeof id - 1);
     assert_int_equal(n_ends, 1);
+    static const char step[] = "\x08\x0f\x18\x02"; /* annotation 15: 2 */
+    for (size_t i = 0; i + sizeof step <= len; i++)
+        n_steps += !memcmp(text + i, step, sizeof step - 1);
+    assert_int_equal(n_steps, 1);
     free(text);
     expect_in(report_of(v, AXP_FORMAT_HTML),
               "\"kind\":\"flows\",\"columns\":2,\"n\":1");
