@@ -93,11 +93,10 @@ static double sixty_four(uint64_t n)
     return (bench_thread_ns() - from) / (double)n;
 }
 
-/* The same as programs have it: 64 places in the code, reached by calls in
- * random order, which no processor foresees. What such a loop costs with 64
- * empty functions that are one is taken off, but not the wrong guesses, nor
- * what a scope could have hidden behind them. What those come to shows in the
- * line with two raw clock reads at the same 64 places. */
+/* The same as programs have it: 64 functions that are called in random order,
+ * which no processor foresees, less what they cost without their scopes. The
+ * line with two raw clock reads in 64 such functions says how much of a clock
+ * read hides behind a wrong guess. */
 static uint64_t read_ticks[N_SITES];
 #define PLACE(n)                                                               \
     static __attribute__((noinline)) void place_##n(uint64_t v)                \
@@ -105,11 +104,15 @@ static uint64_t read_ticks[N_SITES];
         AXP_SCOPE("place " #n);                                                \
         bench_keep(v);                                                         \
     }                                                                          \
+    static __attribute__((noinline)) void bare_##n(uint64_t v)                 \
+    {                                                                          \
+        bench_keep(v + 0##n); /* n is octal; and no two functions are one */   \
+    }                                                                          \
     static __attribute__((noinline)) void reads_##n(uint64_t v)                \
     {                                                                          \
         uint64_t from = bench_raw_clock();                                     \
         bench_keep(v);                                                         \
-        read_ticks[0##n] += bench_raw_clock() - from; /* n is octal */         \
+        read_ticks[0##n] += bench_raw_clock() - from;                          \
     }
 #define EIGHT(X, a)                                                            \
     X(a##0) X(a##1) X(a##2) X(a##3) X(a##4) X(a##5) X(a##6) X(a##7)
@@ -120,13 +123,10 @@ static uint64_t read_ticks[N_SITES];
 PLACES(PLACE)
 #define ENTRY(n) place_##n,
 #define READS(n) reads_##n,
+#define BARE(n) bare_##n,
 static void (*const places[N_SITES])(uint64_t) = {PLACES(ENTRY)};
 static void (*const reads[N_SITES])(uint64_t) = {PLACES(READS)};
-
-static __attribute__((noinline)) void no_place(uint64_t v)
-{
-    bench_keep(v);
-}
+static void (*const bare[N_SITES])(uint64_t) = {PLACES(BARE)};
 
 static double call_randomly(void (*const table[N_SITES])(uint64_t), uint64_t n)
 {
@@ -141,24 +141,16 @@ static double call_randomly(void (*const table[N_SITES])(uint64_t), uint64_t n)
     return (bench_thread_ns() - from) / (double)n;
 }
 
-static double bare_calls(uint64_t n)
-{
-    void (*empty[N_SITES])(uint64_t);
-    for (int i = 0; i < N_SITES; i++)
-        empty[i] = no_place;
-    return call_randomly(empty, n);
-}
-
 static double by_places(uint64_t n)
 {
-    double bare = bare_calls(n / 4);
+    double without = call_randomly(bare, n / 4);
     AXP_SCOPE("parent of places");
-    return call_randomly(places, n) - bare;
+    return call_randomly(places, n) - without;
 }
 
 static double reads_by_places(uint64_t n)
 {
-    return call_randomly(reads, n) - bare_calls(n / 4);
+    return call_randomly(reads, n) - call_randomly(bare, n / 4);
 }
 
 static char names[64][24];
