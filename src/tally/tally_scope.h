@@ -314,13 +314,13 @@ static inline void axp__tally_open(struct axp__frame *f,
                                    const struct axp__entry *e,
                                    struct axp__frame_init o)
 {
-    struct axp__node *node = e->record;
-    struct axp__op *op = e->other;
     axp__set(&f->begin_ticks, o.now);
     axp__set(&f->child_ticks, AXP__FLAG(o.flags));
     if (!AXP__IS_ALONE) axp__set(&f->anchor, o.anchor);
     if (!AXP__IS_ALONE) axp__set(&f->site, o.site);
     axp__signal_fence();
+    struct axp__node *node = e->record;
+    struct axp__op *op = e->other;
     axp__set_pointer(&f->node, node);
     axp__set_pointer(&f->op, op);
     axp__set(&f->path, e->path);
