@@ -23,8 +23,8 @@ extern "C" {
 AXP__HOT uint64_t axp__scope_begin_flops(uint32_t *site, const char *text,
                                          double flops, double bytes,
                                          axp_dtype dtype);
-AXP_API uint64_t axp__scope_begin_work(uint32_t *site, const char *text,
-                                       const axp_work *work, size_t size);
+AXP__HOT uint64_t axp__scope_begin_work(uint32_t *site, const char *text,
+                                        const axp_work *work, size_t size);
 AXP__HOT uint64_t axp__scope_begin_function(uint32_t *site, const char *name,
                                             const char *place);
 /* Bit 0: the global profiler records. Bit 1: named scopes that were open when
