@@ -157,15 +157,6 @@ static void add(struct axp__analysis *a, const axp_op *op)
     set_fraction(a, d, op);
 }
 
-/* Functions are judged where nobody marked anything: else they say what the
- * scopes above them say. */
-static bool is_marked(const axp_view *v)
-{
-    for (size_t i = 0; i < v->n_ops; i++)
-        if (!v->ops[i].is_wait) return true;
-    return false;
-}
-
 /* SyncWait's, where nobody can be named. */
 static bool is_wait(const axp_op *op)
 {
@@ -187,6 +178,7 @@ void axp__rule_slow_operation(struct axp__analysis *a)
 {
     look_at(a, a->v->ops, a->v->n_ops);
     double least = a->threshold[AXP__T_slow_operation_samples];
-    if (!is_marked(a->v) && (double)a->v->n_sampled >= least)
+    /* Where something is marked functions say what the scopes above them say. */
+    if (!axp__is_marked(a->v) && (double)a->v->n_sampled >= least)
         look_at(a, a->v->functions, a->v->n_functions);
 }
