@@ -188,14 +188,30 @@ static const axp_finding *finding_of(const axp_findings *f, const axp_op *op)
     return NULL;
 }
 
+/* Of what a finding says that is to be gained, what doing the same faster gains:
+ * near its roof all of an operation's time is the bound, for doing less. */
+static double with_same_work(const axp_finding *f)
+{
+    bool is_near = f->type == AXP_MEMORY_BOUND ||
+                   f->type == AXP_COMPUTE_BOUND ||
+                   (f->type == AXP_SLOW_OPERATION && f->saving_is_bound);
+    for (size_t i = 0; is_near && i < f->n_metrics; i++)
+        if (!strcmp(f->metrics[i].key, "roof_share"))
+            return f->saving_share * fmax(0, 1 - f->metrics[i].value);
+    return f->saving_share;
+}
+
 /* No change of one operation gives back more: what findings say, and all of the
- * time of others. */
-static double most_to_gain(const struct axp__analysis *a, const axp_findings *f)
+ * time of others. is_same: unless it does less. */
+static double most_to_gain(const struct axp__analysis *a, const axp_findings *f,
+                           bool *is_same)
 {
     const axp_view *v = a->v;
-    double most = 0;
-    for (size_t i = 0; i < f->n; i++)
-        most = fmax(most, f->all[i].saving_share);
+    double most = 0, bound = 0;
+    for (size_t i = 0; i < f->n; i++) {
+        most = fmax(most, with_same_work(&f->all[i]));
+        bound = fmax(bound, f->all[i].saving_share);
+    }
     for (size_t i = 0; i < v->n_ops && v->duration_ns; i++) {
         const axp_op *op = &v->ops[i];
         if (op->is_wait || op->category == AXP_CAT_SYNC || finding_of(f, op))
@@ -203,6 +219,7 @@ static double most_to_gain(const struct axp__analysis *a, const axp_findings *f)
         most = fmax(most,
                     (double)axp__wall_ns(a->wall, op) / (double)v->duration_ns);
     }
+    *is_same = bound > most;
     return most;
 }
 
@@ -268,8 +285,10 @@ char *axp__verdict(const struct axp__analysis *a, const axp_findings *f)
     bool is_healthy = !f->n || f->all[0].severity == AXP_LOW;
     if (is_healthy) {
         char share[32];
-        say(&s, "Nothing to gain by more than %s %%",
-            percent(most_to_gain(a, f), share));
+        bool is_same;
+        double most = most_to_gain(a, f, &is_same);
+        say(&s, "Nothing to gain by more than %s %%%s", percent(most, share),
+            is_same ? " with the same work" : "");
         if (parts.n && parts.at[0].share > 0) say(&s, ": ");
         say_parts(&s, &parts);
         say(&s, ".");
