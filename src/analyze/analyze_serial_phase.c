@@ -43,7 +43,7 @@ static void find_op(struct alone *x, const axp_graph *g,
                     const struct axp__meets *m, double *ns)
 {
     double most = 0;
-    axp__graph_led(g, m, x->which, AXP__NONE, ns);
+    axp__graph_led(g, m, x->which, ns, false);
     x->op = AXP__NONE;
     for (uint32_t i = 0; i < g->ops.n; i++) {
         if (ns[i] <= most) continue;
