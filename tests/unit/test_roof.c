@@ -313,6 +313,7 @@ static void suggestions(void **state)
     assert_non_null(strstr(f->suggestion, "memory binds it"));
     assert_non_null(strstr(f->description, "31 % of the 8.00"));
     f = finding(s, "product"); /* the nearest that was measured */
+    assert_near((double)f->saving_ns, 37.5 * MS); /* at its 80 GFLOP/s */
     assert_non_null(strstr(f->suggestion, "BLAS"));
     assert_non_null(strstr(f->suggestion, "512 x 512 x 512 in 3.355 ms on 1 "
                                           "thread of that machine, 80.0"));
