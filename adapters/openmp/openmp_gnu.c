@@ -268,7 +268,7 @@ REGION_LOOP_NO_CHUNK(GOMP_parallel_loop_maybe_nonmonotonic_runtime)
         const struct runtime *real = LOOK();                                   \
         if (!real->name) return;                                               \
         struct openmp_arrival a = {0};                                         \
-        if (is_seen(real)) a = openmp_arrive();                                \
+        if (is_seen(real)) openmp_arrive(&a);                                  \
         real->name();                                                          \
         openmp_passed(&a);                                                     \
     }

@@ -23,6 +23,7 @@ struct self {
     } in[MOST_NESTED];
     uint32_t depth;             /* may be more than is kept */
     struct openmp_arrival left; /* the region that it left last */
+    struct openmp_arrival *met; /* the barrier that it is in; NULL: none */
     bool is_inside;             /* of the runtime: what waits there is its */
 };
 static __thread struct self self __attribute__((tls_model("initial-exec")));
@@ -73,6 +74,28 @@ static bool is_there(const struct openmp_team *team, uint64_t number)
     return team && __atomic_load_n(&team->number, __ATOMIC_ACQUIRE) == number;
 }
 
+/* Several may run tasks at once: the last of them to say so is the last. */
+static void set_last(const struct openmp_arrival *a, axp_giver by)
+{
+    axp_giver *last = &a->team->last[a->round & 1];
+    __atomic_store_n(&last->row, by.row, __ATOMIC_RELAXED);
+    __atomic_store_n(&last->at, by.at, __ATOMIC_RELEASE);
+}
+
+static axp_giver last_of(const struct openmp_arrival *a)
+{
+    axp_giver *last = &a->team->last[a->round & 1];
+    axp_giver by = {.at = __atomic_load_n(&last->at, __ATOMIC_ACQUIRE)};
+    by.row = __atomic_load_n(&last->row, __ATOMIC_RELAXED);
+    return by;
+}
+
+/* Who came last does not wait. */
+static bool may_wait(const struct openmp_arrival *a)
+{
+    return !a->round || a->given != last_of(a).at;
+}
+
 static struct openmp_arrival arrive_at(struct openmp_team *team)
 {
     struct openmp_arrival a = {.team = team};
@@ -82,10 +105,22 @@ static struct openmp_arrival arrive_at(struct openmp_team *team)
     if (!n) return a;
     uint64_t i = __atomic_fetch_add(&team->n_arrived, 1, __ATOMIC_ACQ_REL);
     a.round = i / n + 1;
-    a.is_last = i % n == n - 1;
     axp_giver by = axp_sync_give(AXP_SYNC_BARRIER, team, a.round);
-    if (a.is_last) team->last[a.round & 1] = by;
+    a.given = by.at;
+    if (i % n == n - 1) set_last(&a, by);
     return a;
+}
+
+/* Whoever has run a task there. What recording that costs is spared of very short
+ * ones. */
+static void arrive_again(struct openmp_arrival *a)
+{
+    a->began = axp_wait_begin();
+    if (!a->began || !a->round || a->began - a->given < axp_ticks(LEAST_NS))
+        return;
+    axp_giver by = axp_sync_give(AXP_SYNC_BARRIER, a->team, a->round);
+    a->given = by.at;
+    set_last(a, by);
 }
 
 /* ended = 0: now. A short one is nothing: when each member came is on record. */
@@ -104,24 +139,25 @@ static void put_wait(const struct openmp_arrival *a, axp_giver by,
                                      .is_vain = true});
 }
 
-struct openmp_arrival openmp_arrive(void)
+void openmp_arrive(struct openmp_arrival *a)
 {
     uint32_t depth = self.depth;
-    struct openmp_arrival a = {0};
+    *a = (struct openmp_arrival){0};
     if (!depth || depth > MOST_NESTED ||
         !is_there(self.in[depth - 1].team, self.in[depth - 1].number))
-        return a;
-    a = arrive_at(self.in[depth - 1].team);
+        return;
+    *a = arrive_at(self.in[depth - 1].team);
+    self.met = a;
     set_inside(true); /* of the runtime, which may use pthread's */
-    return a;
 }
 
 void openmp_passed(const struct openmp_arrival *a)
 {
     if (!a->team) return;
+    self.met = NULL;
     set_inside(false);
-    if (!a->began || a->is_last || !is_there(a->team, a->number)) return;
-    put_wait(a, a->round ? a->team->last[a->round & 1] : (axp_giver){0}, 0);
+    if (!a->began || !is_there(a->team, a->number) || !may_wait(a)) return;
+    put_wait(a, a->round ? last_of(a) : (axp_giver){0}, 0);
 }
 
 /* What a pool thread has waited for since it left its last region; the two
@@ -131,8 +167,8 @@ static void tell_waits(const struct openmp_team *next)
     struct openmp_arrival left = self.left;
     self.left.began = 0;
     if (!left.began) return;
-    if (!left.is_last && left.round && is_there(left.team, left.number)) {
-        axp_giver last = left.team->last[left.round & 1];
+    if (left.round && is_there(left.team, left.number) && may_wait(&left)) {
+        axp_giver last = last_of(&left);
         if (last.at > left.began) {
             put_wait(&left, last, last.at);
             left.began = last.at;
@@ -169,6 +205,7 @@ void openmp_team_end(struct openmp_team *team)
 {
     if (self.left.team == team) openmp_passed(&self.left);
     self.left.began = 0;
+    self.met = NULL;
     set_inside(false);
 }
 
@@ -176,6 +213,7 @@ void openmp_enter(struct openmp_team *team, uint32_t n_members, bool is_pool)
 {
     int error = errno;
     uint32_t depth = self.depth++;
+    self.met = NULL;
     set_inside(false);
     __atomic_store_n(&team->n_members, n_members, __ATOMIC_RELEASE);
     if (is_pool) tell_waits(team);
@@ -193,7 +231,10 @@ void openmp_leave(void)
     if (depth < MOST_NESTED) {
         struct inside in = self.in[depth];
         if (in.scope) axp_end(in.scope);
-        if (is_there(in.team, in.number)) self.left = arrive_at(in.team);
+        if (is_there(in.team, in.number)) {
+            self.left = arrive_at(in.team);
+            self.met = &self.left;
+        }
     }
     set_inside(true);
     errno = error;
@@ -201,11 +242,28 @@ void openmp_leave(void)
 
 /* ---- tasks -------------------------------------------------------------- */
 
+/* Nobody says who made it, and so ended the wait for it. */
+static void wait_for_task(const struct openmp_arrival *a)
+{
+    if (!a->began) return;
+    axp_sync_waited(&(axp_sync_wait){.size = sizeof(axp_sync_wait),
+                                     .kind = AXP_SYNC_CONDITION,
+                                     .object = a->team,
+                                     .began = a->began,
+                                     .name = "OpenMP task wait",
+                                     .least_ns = LEAST_NS,
+                                     .is_vain = true});
+}
+
 struct openmp_task openmp_task_begin(const void *place)
 {
     int error = errno;
-    struct openmp_task task = {openmp_place_begin(place), self.is_inside};
+    struct openmp_task task = {
+        .left = self.left, .met = self.met, .was_inside = self.is_inside};
     set_inside(false);
+    if (self.met) wait_for_task(self.met);
+    self.met = NULL;
+    task.scope = openmp_place_begin(place);
     errno = error;
     return task;
 }
@@ -214,6 +272,10 @@ void openmp_task_end(struct openmp_task task)
 {
     int error = errno;
     if (task.scope) axp_end(task.scope);
+    self.left = task.left;
+    self.met = task.met;
+    if (self.met && is_there(self.met->team, self.met->number))
+        arrive_again(self.met);
     set_inside(task.was_inside);
     errno = error;
 }

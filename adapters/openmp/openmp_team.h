@@ -41,21 +41,25 @@ void openmp_leave(void);
 /* A scope named by a place in the program, which axp_end ends; 0: none. */
 uint64_t openmp_place_begin(const void *place);
 
-/* A task, which a thread may run wherever it waits. */
-struct openmp_task {
-    uint64_t scope;
-    bool was_inside; /* of the runtime */
-};
-struct openmp_task openmp_task_begin(const void *place);
-void openmp_task_end(struct openmp_task task);
-
-/* Around a real barrier of the innermost region. */
+/* Around a real barrier of the innermost region; it stays where it is until it is
+ * passed. */
 struct openmp_arrival {
     struct openmp_team *team;
     uint64_t number, round, began;
-    bool is_last;
+    uint64_t given; /* when it came, as it was recorded last */
 };
-struct openmp_arrival openmp_arrive(void);
+void openmp_arrive(struct openmp_arrival *a);
 void openmp_passed(const struct openmp_arrival *a);
+
+/* A task, which a thread may run wherever it waits. Who runs one in a barrier comes
+ * to it anew when it is done. */
+struct openmp_task {
+    uint64_t scope;
+    struct openmp_arrival left; /* regions that it begins leave others */
+    struct openmp_arrival *met; /* the barrier that it is run in; NULL: none */
+    bool was_inside;            /* of the runtime */
+};
+struct openmp_task openmp_task_begin(const void *place);
+void openmp_task_end(struct openmp_task task);
 
 #endif

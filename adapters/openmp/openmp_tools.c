@@ -198,7 +198,7 @@ static void on_sync_region_wait(int kind, int endpoint, union data *parallel,
     int error = errno;
     if (endpoint == AT_BEGIN) {
         /* not of one who has left: that is the region's end */
-        if (task && task->ptr) self.barrier = openmp_arrive();
+        if (task && task->ptr) openmp_arrive(&self.barrier);
     } else if (self.barrier.team) {
         openmp_passed(&self.barrier);
         self.barrier.team = NULL;

@@ -87,6 +87,13 @@ const char *axp__spoken(const char *name, const char *otherwise)
     return len && !name[len] && len <= 60 ? name : otherwise;
 }
 
+bool axp__is_marked(const axp_view *v)
+{
+    for (size_t i = 0; i < v->n_ops; i++)
+        if (!v->ops[i].is_wait) return true;
+    return false;
+}
+
 axp_severity axp__band(double value, const double steps[3])
 {
     int band = AXP_LOW;

@@ -124,6 +124,8 @@ __attribute__((format(printf, 3, 4))) void axp__draft_advise(
 /* A name that may stand in a sentence, or else what is given for it: letters,
  * digits and a few signs, and not long. */
 const char *axp__spoken(const char *name, const char *otherwise);
+/* Whether anybody marked anything: waits are told without that. */
+bool axp__is_marked(const axp_view *v);
 bool axp__is_ignored(const struct axp__analysis *a, enum axp__rule_id rule,
                      const char *name);
 /* Whether a place in the call tree is the operation's. */

@@ -39,17 +39,21 @@ const char *axp__graph_row_text(const axp_graph *g, uint32_t row, char buf[32])
 }
 
 void axp__graph_led(const axp_graph *g, const struct axp__meets *m,
-                    const bool *which, uint32_t row, double *ns)
+                    const bool *which, double *ns, bool is_more)
 {
     for (uint32_t i = 0; i < g->n_nodes; i++) {
         const struct axp__graph_node *n = &g->nodes[i];
         uint32_t to = m->leads_to[i];
         if (to == AXP__NONE || !which[to] || n->stretch != AXP__STRETCH_WORK ||
-            (row != AXP__NONE && row != n->row))
+            n->is_estimate)
             continue;
+        const struct axp__meet *meet = &m->at[to];
+        double times = 1;
+        if (is_more && n->row != meet->row)
+            times = meet->n > 1 ? -1 / (double)(meet->n - 1) : 0;
         for (uint32_t k = 0; k < n->n_parts; k++)
             ns[axp__part_op(g->parts[n->parts + k])] +=
-                (double)axp__part_ns(g->parts[n->parts + k]);
+                times * (double)axp__part_ns(g->parts[n->parts + k]);
     }
     ns[AXP__OP_NO_CPU] = 0;
 }

@@ -13,10 +13,10 @@ const axp_op *axp__ops_view_op(const struct axp__graph_ops *ops, uint32_t op);
 const axp_op *axp__graph_view_op(const axp_graph *g, uint32_t op);
 /* What may be said of a row: its thread's name, or "thread 123". */
 const char *axp__graph_row_text(const axp_graph *g, uint32_t row, char buf[32]);
-/* Adds how much of each operation led to these meetings, in one row; AXP__NONE:
- * in all. ns has one an operation. */
+/* Adds how much of each operation led to these meetings; is_more: how much more of
+ * it who did most had than the others on average. ns has one an operation. */
 struct axp__meets;
 void axp__graph_led(const axp_graph *g, const struct axp__meets *m,
-                    const bool *which, uint32_t row, double *ns);
+                    const bool *which, double *ns, bool is_more);
 
 #endif

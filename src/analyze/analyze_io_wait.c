@@ -6,19 +6,22 @@
  * in no wait for another thread, as the scheduler told whoever sampled. What it
  * costs is what the run would be shorter without: what hides behind other
  * threads is nothing. Done ahead it hides behind the rest of the run, and no
- * more of it than that rest is long. */
+ * more of it than that rest is long. Of a program that nobody marked it has no
+ * name, and is time in which nobody else ran: who is off his processor while
+ * others run may wait for them in a way that nobody saw. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "analyze/analyze_ahead.h"
+#include "analyze/analyze_still.h"
 #include "base/base_number.h"
+#include "graph/graph_gain.h"
 
 struct blocked {
     const axp_view *v;
-    double *ns;        /* of each op of the view */
-    uint64_t *n;       /* how often */
-    size_t last;       /* op that was found last */
-    double outside_ns; /* of a single thread, in no scope */
+    double *ns;  /* of each op of the view */
+    uint64_t *n; /* how often */
+    size_t last; /* op that was found last */
 };
 
 static bool is_called(const axp_op *op, const char *name)
@@ -30,11 +33,7 @@ static bool is_called(const axp_op *op, const char *name)
 static int on_sample(const axp_sample *s, void *ctx)
 {
     struct blocked *b = ctx;
-    if (s->kind != AXP_SAMPLE_WAITED) return 0;
-    if (!s->n_scopes && b->v->n_threads == 1 &&
-        s->thread_id == b->v->threads[0].id)
-        b->outside_ns += (double)s->weight;
-    if (!s->n_scopes || !b->v->n_ops) return 0;
+    if (s->kind != AXP_SAMPLE_WAITED || !s->n_scopes || !b->v->n_ops) return 0;
     const char *name = s->scopes[s->n_scopes - 1];
     for (size_t i = 0; i < b->v->n_ops && !is_called(&b->v->ops[b->last], name);
          i++)
@@ -103,13 +102,25 @@ static void look_at(struct axp__analysis *a, struct io *io)
     add(a, io);
 }
 
-/* Of a single thread of a program that nobody marked. */
-static void look_outside(struct axp__analysis *a, double ns)
+/* What a program that nobody marked stands still for, and no thread's sake. */
+static double still_ns(struct axp__analysis *a)
 {
-    double wall = (double)a->v->duration_ns;
+    axp_ns still = 0;
+    if (axp__is_marked(a->v) || a->v->n_sampled < AXP__FEW_SAMPLES) return 0;
+    if (!axp__still_find(a->v, &still)) a->has_failed = true;
+    axp_ns gain = a->v->n_threads > 1 ? 0 : still;
+    if (!axp__graph_gain_without(a->v, AXP__OP_BLOCKED, &gain))
+        a->has_failed = true;
+    return (double)(gain < still ? gain : still);
+}
+
+static void look_outside(struct axp__analysis *a)
+{
+    double wall = (double)a->v->duration_ns, ns = still_ns(a);
     double gain = fmin(ns, fmax(0, wall - ns));
+    bool is_one = a->v->n_threads == 1;
     char time[32], part[32];
-    if (a->v->n_ops || a->v->n_sampled < AXP__FEW_SAMPLES || !(gain > 0) ||
+    if (!(gain > 0) ||
         100 * gain < wall * a->threshold[AXP__T_io_wait_saving_percent])
         return;
     struct axp__draft *d = axp__draft_add(a, AXP__RULE_io_wait, "(no scope)");
@@ -120,9 +131,11 @@ static void look_outside(struct axp__analysis *a, double ns)
     d->confidence = 0.4;
     axp_format_ns(time, sizeof time, axp__whole(ns));
     axp__draft_say(a, d,
-                   "the thread was off its processor for %s, %s %% of the run, "
-                   "in no scope and for no other thread's sake: a read, write, "
-                   "open, sleep, or a wait for another process",
+                   "%s for %s, %s %% of the run, in no scope and for no other "
+                   "thread's sake: a read, write, open, sleep, or a wait for "
+                   "another process",
+                   is_one ? "the thread was off its processor"
+                          : "nobody ran, for one thread was off its processor",
                    time, axp__fixed(part, sizeof part, 100 * ns / wall, 1));
     axp__draft_advise(a, d,
                       "mark with AXP_SCOPE what reads, writes or waits: it is "
@@ -147,7 +160,7 @@ void axp__rule_io_wait(struct axp__analysis *a)
                         0};
         look_at(a, &io);
     }
-    if (ok) look_outside(a, b.outside_ns);
+    if (ok && v->capture->n_samples) look_outside(a);
     if (!ok) a->has_failed = true;
     free(b.ns);
     free(b.n);

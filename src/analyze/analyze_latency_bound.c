@@ -54,8 +54,8 @@ static void add(struct axp__analysis *a, const axp_op *op,
     if (!d) return;
     d->op = op;
     d->specificity = 2;
-    d->fraction = 1 - r->ran_share;
-    d->is_bound = d->is_capped = true; /* what gathers reaches no peak */
+    d->fraction = 1; /* by moving less; what gathers reaches no peak */
+    d->is_bound = d->is_capped = true;
     d->band = AXP_MEDIUM;
     d->confidence = 0.6;
     say(a, d, r);

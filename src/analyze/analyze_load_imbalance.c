@@ -44,34 +44,22 @@ static void choose(struct uneven *u, const axp_graph *g,
     }
 }
 
-/* Of which operation the slow row did most more than another on average. */
+/* Of which operation those who did most did most more than the others on average:
+ * it need not be the same row each time. */
 static bool find_op(struct uneven *u, const axp_graph *g,
                     const struct axp__meets *m)
 {
-    double *all = calloc(g->ops.n + 1, sizeof *all), most = 0;
-    double *own = calloc(g->ops.n + 1, sizeof *own), others = 0;
-    bool *is_there = calloc(g->n_rows + 1, sizeof *is_there);
-    bool ok = all && own && is_there;
+    double *more = calloc(g->ops.n + 1, sizeof *more), most = 0;
+    if (!more) return false;
+    axp__graph_led(g, m, u->which, more, true);
     u->op = AXP__NONE;
-    for (uint32_t i = 0; ok && i < g->n_nodes; i++)
-        if (m->leads_to[i] != AXP__NONE && u->which[m->leads_to[i]])
-            is_there[g->nodes[i].row] = true;
-    for (size_t i = 0; ok && i < g->n_rows; i++)
-        others += is_there[i] && i != u->row;
-    if (ok) {
-        axp__graph_led(g, m, u->which, AXP__NONE, all);
-        axp__graph_led(g, m, u->which, u->row, own);
-    }
-    for (uint32_t i = 0; ok && i < g->ops.n; i++) {
-        double more = own[i] - (others > 0 ? (all[i] - own[i]) / others : 0);
-        if (more <= most) continue;
-        most = more;
+    for (uint32_t i = 0; i < g->ops.n; i++) {
+        if (more[i] <= most) continue;
+        most = more[i];
         u->op = i;
     }
-    free(all);
-    free(own);
-    free(is_there);
-    return ok;
+    free(more);
+    return true;
 }
 
 static void describe(struct axp__analysis *a, struct axp__draft *d,

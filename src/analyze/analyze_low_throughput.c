@@ -51,7 +51,7 @@ static struct axp__draft *add_below_roof(struct axp__analysis *a,
 {
     struct axp__draft *d = add(a, op);
     if (!d) return NULL;
-    d->fraction = fmax(0, 1 - r->ran_share);
+    d->fraction = axp__roof_room(a, r);
     d->confidence = 0.7;
     axp__roof_advise(a, d, op, r);
     say_roof(a, d, r);

@@ -6,8 +6,8 @@
  * evidence: of equal ones the first in rules.def speaks. */
 #include <math.h>
 
+#include "analyze/analyze_near.h"
 #include "analyze/analyze_roof_advice.h"
-#include "analyze/analyze_wall.h"
 #include "base/base_number.h"
 
 /* What all threads would bring, if that is more; 0: nothing. */
@@ -50,18 +50,10 @@ static void advise(struct axp__analysis *a, struct axp__draft *d,
         more);
 }
 
-static void add(struct axp__analysis *a, const axp_op *op,
+static void say(struct axp__analysis *a, struct axp__draft *d, const axp_op *op,
                 const struct axp__roof *r)
 {
     char reached[32], allowed[32], part[32], ratio[32], ridge[32], threads[48];
-    struct axp__draft *d = axp__draft_add(a, AXP__RULE_memory_bound, op->name);
-    if (!d) return;
-    d->op = op;
-    d->specificity = 2;
-    d->fraction = 1 - r->ran_share;
-    d->is_bound = d->is_capped = true; /* near the roof: always Low */
-    d->band = AXP_LOW;
-    d->confidence = 0.7;
     axp__draft_say(
         a, d, "moves %s GB/s, %s %% of the %s that %s gives%s",
         axp__digits3(reached, sizeof reached, r->bytes / 1e9),
@@ -78,21 +70,14 @@ static void add(struct axp__analysis *a, const axp_op *op,
     axp__roof_say_starved(a, d, r);
     advise(a, d, op, r);
     axp__draft_metric(d, "gb_per_sec", r->bytes / 1e9);
-    axp__draft_metric(d, "roof_share", r->share);
 }
 
 void axp__rule_memory_bound(struct axp__analysis *a)
 {
-    const double *t = a->threshold;
-    double least = t[AXP__T_memory_bound_roof_percent] / 100;
-    double wall =
-        (double)a->v->duration_ns * t[AXP__T_memory_bound_wall_percent] / 100;
-    for (size_t i = 0; i < a->v->n_ops; i++) {
-        const axp_op *op = &a->v->ops[i];
-        const struct axp__roof *r = axp__roof_of(a, op);
-        if (r && r->level != AXP_LEVEL_NONE && r->bytes > 0 &&
-            r->ran_share >= least && !r->is_impossible &&
-            (double)axp__wall_ns(a->wall, op) >= wall)
-            add(a, op, r);
-    }
+    axp__near_look(a, &(struct axp__near_rule){
+                          .rule = AXP__RULE_memory_bound,
+                          .is_memory = true,
+                          .roof_percent = AXP__T_memory_bound_roof_percent,
+                          .wall_percent = AXP__T_memory_bound_wall_percent,
+                          .say = say});
 }

@@ -186,7 +186,8 @@ void axp__rule_oversubscription(struct axp__analysis *a)
     double work = (double)v->ran_ns - (double)v->spun_ns;
     double room = fmax(0, wall - work / c.n_cpus);
     axp_ns gain = axp__whole(fmin(room, c.own_ready));
-    if (!axp__graph_gain_no_cpu(v, &gain)) a->has_failed = true;
+    if (!axp__graph_gain_without(v, AXP__OP_NO_CPU, &gain))
+        a->has_failed = true;
     if ((double)gain > room) gain = axp__whole(room);
     add(a, &c, gain);
 }

@@ -34,13 +34,21 @@ static double compute_peak(const struct peaks *p, axp_dtype dtype,
     return c ? axp__machine_scaled(p->m, c->one.best, c->all.best, threads) : 0;
 }
 
-static double bandwidth(const struct peaks *p, size_t i, uint32_t threads)
+/* Of a level: reading alone and a triad may differ by half. The lesser is what
+ * whoever moves data gets, the greater who moves it in the better way. */
+enum way { LESSER, GREATER };
+
+static double bandwidth(const struct peaks *p, size_t i, uint32_t threads,
+                        enum way way)
 {
     if (!p->m) return p->bytes;
     const struct axp__machine_memory *is = &p->m->memory[i];
-    return axp__machine_scaled(
-        p->m, fmax(is->read_one.best, is->triad_one.best),
-        fmax(is->read_all.best, is->triad_all.best), threads);
+    double read = axp__machine_scaled(p->m, is->read_one.best,
+                                      is->read_all.best, threads);
+    double triad = axp__machine_scaled(p->m, is->triad_one.best,
+                                       is->triad_all.best, threads);
+    if (!(read > 0) || !(triad > 0)) way = GREATER; /* one was measured */
+    return way == LESSER ? fmin(read, triad) : fmax(read, triad);
 }
 
 static size_t n_levels(const struct peaks *p)
@@ -56,17 +64,18 @@ static size_t level_of(const struct peaks *p, double bytes, uint32_t threads)
         const struct axp__machine_memory *is = &p->m->memory[i];
         uint64_t caches = (threads + is->shared - 1) / is->shared;
         if (bytes <= (double)is->bytes * (double)caches &&
-            bandwidth(p, i, threads) > 0)
+            bandwidth(p, i, threads, GREATER) > 0)
             return i;
     }
     return n - 1;
 }
 
 /* With the level's bandwidth. */
-static void set_roof(struct axp__roof *r, const struct peaks *p, size_t level)
+static void set_roof(struct axp__roof *r, const struct peaks *p, size_t level,
+                     enum way way)
 {
-    double bw =
-        n_levels(p) && is_sane(r->bytes) ? bandwidth(p, level, r->threads) : 0;
+    bool has_level = n_levels(p) && is_sane(r->bytes);
+    double bw = has_level ? bandwidth(p, level, r->threads, way) : 0;
     double peak = r->flops > 0 ? compute_peak(p, r->dtype, r->threads) : 0;
     r->roof_bytes = bw;
     r->roof_flops = r->peak_flops = peak;
@@ -85,15 +94,19 @@ static void set_roof(struct axp__roof *r, const struct peaks *p, size_t level)
     r->share = r->is_known ? reached / roof : 0;
 }
 
-/* Who is faster than a level had its data in a faster one. */
+/* Who is faster than reading moves data in the better way; who is faster than a
+ * level had its data in a faster one. */
 static void find_level(struct axp__roof *r, const struct peaks *p,
                        double call_bytes)
 {
     size_t level = n_levels(p) ? level_of(p, call_bytes, r->threads) : 0;
-    set_roof(r, p, level);
-    while (r->share > AXP__ROOF_MOST && r->level != AXP_LEVEL_NONE && level) {
+    set_roof(r, p, level, LESSER);
+    while (r->share > AXP__ROOF_MOST && r->level != AXP_LEVEL_NONE) {
+        set_roof(r, p, level, GREATER);
+        if (r->share <= AXP__ROOF_MOST || !level) return;
         level--;
-        if (bandwidth(p, level, r->threads) > 0) set_roof(r, p, level);
+        if (bandwidth(p, level, r->threads, GREATER) > 0)
+            set_roof(r, p, level, LESSER);
     }
 }
 

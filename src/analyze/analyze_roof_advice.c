@@ -124,6 +124,28 @@ const struct axp__machine_blas *axp__blas_near(const struct axp__machine *m,
 
 /* ---- a product ------------------------------------------------------------------- */
 
+/* Of single precision, as it was measured: others are taken to be as good. */
+static double blas_share(const struct axp__machine *m, uint32_t threads)
+{
+    const struct axp__machine_compute *c = axp__machine_compute_of(m, AXP_F32);
+    double best = 0, peak;
+    for (size_t i = 0; i < m->n_blas; i++)
+        best = fmax(best, axp__machine_scaled(m, m->blas[i].one.best,
+                                              m->blas[i].all.best, threads));
+    peak = c ? axp__machine_scaled(m, c->one.best, c->all.best, threads) : 0;
+    return best > 0 && peak > 0 ? fmin(1, best / peak) : 1;
+}
+
+double axp__roof_room(const struct axp__analysis *a, const struct axp__roof *r)
+{
+    struct axp__call_work w = axp__roof_call(r);
+    double roof = r->roof_flops, most = roof;
+    if (r->threads && a->v->machine && axp__narrowest(&w) > 0)
+        most =
+            fmin(roof, r->peak_flops * blas_share(a->v->machine, r->threads));
+    return most > 0 ? fmax(0, 1 - r->ran_share * roof / most) : 0;
+}
+
 /* "libopenblas.so.0": the name as it was loaded, without its version. */
 static void name_blas(const struct axp__machine *m, char out[64])
 {

@@ -33,6 +33,11 @@ const struct axp__machine_blas *axp__blas_near(const struct axp__machine *m,
                                                const uint32_t dims[3],
                                                uint32_t threads, double *rate);
 
+/* What of its time an operation would not take at what can be reached: its roof, or
+ * of a product the part of arithmetic's peak that the machine's BLAS was measured
+ * to reach at best, if that is less. */
+double axp__roof_room(const struct axp__analysis *a, const struct axp__roof *r);
+
 /* That the program's threads wanted processors and did not have them, where it
  * matters. */
 void axp__roof_say_starved(struct axp__analysis *a, struct axp__draft *d,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* SerialPhase: one thread works while those that it meets have nothing to do,
- * between two meetings or before it begins a region. docs/rules/serial_phase.md
+ * between two meetings or before it begins a region, or while its pool waits for
+ * it. docs/rules/serial_phase.md
  *
  * It names what that thread does most of then. What it costs is at most what a
  * replay gains in which all who meet share it: then they need not have met before
@@ -12,6 +13,7 @@
 #include "graph/graph_alone.h"
 #include "graph/graph_gain.h"
 #include "graph/graph_meet.h"
+#include "graph/graph_pool.h"
 
 struct alone {
     bool *which; /* episodes */
@@ -36,12 +38,12 @@ static void choose(struct alone *x, const axp_graph *g,
     }
 }
 
-/* ns: of each operation, before regions. */
+/* ns: of each operation, outside meetings. */
 static void find_op(struct alone *x, const axp_graph *g,
                     const struct axp__meets *m, double *ns)
 {
     double most = 0;
-    axp__graph_led(g, m, x->which, AXP__NONE, ns);
+    axp__graph_led(g, m, x->which, ns, false);
     x->op = AXP__NONE;
     for (uint32_t i = 0; i < g->ops.n; i++) {
         if (ns[i] <= most) continue;
@@ -50,7 +52,7 @@ static void find_op(struct alone *x, const axp_graph *g,
     }
 }
 
-/* What was done before regions counts as well. */
+/* What was done before regions, or beside a pool, counts as well. */
 static void add_before(struct alone *x, const struct axp__alone *before)
 {
     if (before->ns > x->ns) x->row = before->row;
@@ -95,9 +97,11 @@ static bool look_at(struct axp__analysis *a, const axp_graph *g,
 {
     const double *t = a->threshold;
     double wall = (double)a->v->duration_ns;
-    struct axp__alone before = {.op_ns = ns};
+    struct axp__alone before = {.op_ns = ns,
+                                .most = a->v->capture->about.n_cpus};
     choose(x, g, m);
-    if (!axp__alone_find(g, m, &before)) return false;
+    if (!axp__alone_find(g, m, &before) || !axp__pool_find(g, &before))
+        return false;
     add_before(x, &before);
     if (100 * x->ns < wall * t[AXP__T_serial_phase_wall_percent]) return true;
     if (!axp__graph_gain_even_most(g, x->which, &x->gain_ns)) return false;
@@ -113,8 +117,8 @@ void axp__rule_serial_phase(struct axp__analysis *a)
 {
     const axp_graph *g = axp__analysis_graph(a);
     struct axp__meets m;
-    if (!g || !g->n_episodes) return;
-    bool *which = calloc(g->n_episodes, sizeof *which);
+    if (!g) return;
+    bool *which = calloc(g->n_episodes + 1, sizeof *which);
     double *ns = calloc(g->ops.n + 1, sizeof *ns);
     struct alone x = {.which = which};
     bool ok = axp__meets_init(&m, g) && which && ns;

@@ -5,9 +5,9 @@
  * Where its work and the machine's peaks are known, what could be regained is
  * its distance from the roof: most of the time in a product at 95 % of the
  * peak is nothing to act on. Who reaches as much of the roof as LowThroughput
- * asks for does what good code does: nobody reaches all of it, so what is left is
- * a bound, and Low. So it is where the work was declared by the scopes
- * around it. Else all of its time is the bound. Waiting is no operation that
+ * asks for does what good code does, and is Low: more is gained by doing less. So
+ * it is where the work was declared by the scopes around it. Then, and where
+ * nothing is declared, all of its time is the bound. Waiting is no operation that
  * could be faster: who was waited for is. */
 #include <math.h>
 
@@ -116,7 +116,7 @@ static void set_fraction(struct axp__analysis *a, struct axp__draft *d,
         100 * share >= a->threshold[AXP__T_low_throughput_roof_percent];
     d->is_bound = is_close || (!roof && !is_above);
     if (is_close) d->band = AXP_LOW;
-    d->fraction = fmax(0, 1 - share);
+    d->fraction = d->is_bound ? 1 : fmax(0, 1 - share);
     d->confidence = d->is_bound ? 0.5 : 0.7;
     if (is_above) {
         say_above(a, d, &above);
@@ -157,15 +157,6 @@ static void add(struct axp__analysis *a, const axp_op *op)
     set_fraction(a, d, op);
 }
 
-/* Functions are judged where nobody marked anything: else they say what the
- * scopes above them say. */
-static bool is_marked(const axp_view *v)
-{
-    for (size_t i = 0; i < v->n_ops; i++)
-        if (!v->ops[i].is_wait) return true;
-    return false;
-}
-
 /* SyncWait's, where nobody can be named. */
 static bool is_wait(const axp_op *op)
 {
@@ -187,6 +178,7 @@ void axp__rule_slow_operation(struct axp__analysis *a)
 {
     look_at(a, a->v->ops, a->v->n_ops);
     double least = a->threshold[AXP__T_slow_operation_samples];
-    if (!is_marked(a->v) && (double)a->v->n_sampled >= least)
+    /* Where something is marked functions say what the scopes above them say. */
+    if (!axp__is_marked(a->v) && (double)a->v->n_sampled >= least)
         look_at(a, a->v->functions, a->v->n_functions);
 }

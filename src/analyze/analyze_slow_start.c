@@ -54,7 +54,7 @@ static void add(struct axp__analysis *a, axp_ns first)
                    axp_format_ns(took, sizeof took, first),
                    axp__fixed(times, sizeof times, ratio, 1),
                    axp_format_ns(median, sizeof median, s->median_ns));
-    axp__step_cause_say(a, d, &cause, 1);
+    axp__step_cause_say(a, d, &cause, cause.is_ns - cause.was_ns);
     advise(a, d, &cause);
     axp__draft_metric(d, "first_step_ms", (double)first / 1e6);
     axp__draft_metric(d, "first_p50", ratio);

@@ -3,21 +3,29 @@
  *
  * The medians of the last and of the first third are compared, so that single
  * slow steps are none of it. It names what grew. What it costs is what the steps
- * after the first third take above that third's median. */
+ * take above what they took at the beginning. */
+#include <math.h>
+
 #include "analyze/analyze_steps.h"
 #include "base/base_number.h"
 
 static axp_ns cost(const struct axp__step_look *s)
 {
-    size_t third = (s->n - s->settled) / 3;
-    axp_ns sum = 0;
-    for (size_t i = s->settled + third; i < s->n; i++) {
+    axp_ns sum = 0, least = (s->n - s->settled) * s->start_ns;
+    for (size_t i = s->settled; i < s->n; i++) {
         axp_ns ns = s->at[i].end_ns - s->at[i].begin_ns;
         axp_ns most = 2 * s->late_ns; /* slower ones are outliers */
-        if (ns > most) ns = most;
-        if (ns > s->early_ns) sum += ns - s->early_ns;
+        sum += ns < most ? ns : most;
     }
-    return sum;
+    return sum > least ? sum - least : 0;
+}
+
+/* The operation's part of that: as much as of what a step has grown by. */
+static double part_of(const struct axp__step_look *s,
+                      const struct axp__step_cause *cause, axp_ns ns)
+{
+    double all = (double)(s->late_ns - s->early_ns);
+    return (double)ns * fmin(1, (cause->is_ns - cause->was_ns) / all);
 }
 
 static void add(struct axp__analysis *a)
@@ -39,7 +47,7 @@ static void add(struct axp__analysis *a)
         axp_format_ns(early, sizeof early, s->early_ns),
         axp_format_ns(late, sizeof late, s->late_ns),
         axp__fixed(part, sizeof part, 100 * ratio - 100, 0));
-    axp__step_cause_say(a, d, &cause, s->n_in[AXP__STEP_LATE]);
+    axp__step_cause_say(a, d, &cause, part_of(s, &cause, d->saving_ns));
     axp_format_ns(more, sizeof more, axp__whole(cause.is_ns - cause.was_ns));
     if (cause.op)
         axp__draft_advise(
@@ -60,7 +68,7 @@ void axp__rule_step_drift(struct axp__analysis *a)
 {
     const struct axp__step_look *s = a->steps;
     const double *t = a->threshold;
-    if (!s || !s->early_ns ||
+    if (!s || !s->early_ns || s->late_ns <= s->early_ns ||
         (double)(s->n - s->settled) < t[AXP__T_step_drift_steps] ||
         (double)s->late_ns < t[AXP__T_step_drift_ratio] * (double)s->early_ns)
         return;

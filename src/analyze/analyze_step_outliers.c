@@ -93,7 +93,7 @@ static void add(struct axp__analysis *a)
                    axp_format_ns(each, sizeof each, slow / n),
                    axp_format_ns(median, sizeof median, s->median_ns),
                    axp_format_ns(p99, sizeof p99, s->p99_ns));
-    axp__step_cause_say(a, d, &cause, n);
+    axp__step_cause_say(a, d, &cause, (cause.is_ns - cause.was_ns) * (double)n);
     advise(a, d, &cause);
     axp__draft_metric(d, "slow_steps", (double)n);
     axp__draft_metric(d, "p99_p50", (double)s->p99_ns / (double)s->median_ns);

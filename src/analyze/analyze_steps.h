@@ -45,6 +45,7 @@ struct axp__step_look {
     uint32_t process, row;       /* whose they are; who marks them */
     axp_ns median_ns, p99_ns;    /* of the settled … */
     axp_ns early_ns, late_ns;    /* … and medians of a third */
+    axp_ns start_ns;             /* what one takes as the settled begin */
     size_t n_in[AXP__N_STEP_GROUPS];
     axp_ns ns_in[AXP__N_STEP_GROUPS];
     struct axp__graph_ops ops;
@@ -70,9 +71,9 @@ struct axp__step_cause axp__step_cause_of(const struct axp__step_look *look,
                                           enum axp__step_group is,
                                           enum axp__step_group was);
 /* Says how much of the operation a step of either has, and where it is. Where
- * nearly all of its time is what n steps have more of, the finding is about all of
- * it, and findings that say less of it are its evidence. */
+ * most of its time is what the finding is about, more_ns, findings that say less
+ * of it are its evidence. */
 void axp__step_cause_say(struct axp__analysis *a, struct axp__draft *d,
-                         const struct axp__step_cause *cause, size_t n);
+                         const struct axp__step_cause *cause, double more_ns);
 
 #endif

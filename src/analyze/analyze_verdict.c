@@ -189,14 +189,30 @@ static const axp_finding *finding_of(const axp_findings *f, const axp_op *op)
     return NULL;
 }
 
+/* Of what a finding says that is to be gained, what doing the same faster gains:
+ * near its roof all of an operation's time is the bound, for doing less. */
+static double with_same_work(const axp_finding *f)
+{
+    bool is_near = f->type == AXP_MEMORY_BOUND ||
+                   f->type == AXP_COMPUTE_BOUND ||
+                   (f->type == AXP_SLOW_OPERATION && f->saving_is_bound);
+    for (size_t i = 0; is_near && i < f->n_metrics; i++)
+        if (!strcmp(f->metrics[i].key, "roof_share"))
+            return f->saving_share * fmax(0, 1 - f->metrics[i].value);
+    return f->saving_share;
+}
+
 /* No change of one operation gives back more: what findings say, and all of the
- * time of others. */
-static double most_to_gain(const struct axp__analysis *a, const axp_findings *f)
+ * time of others. is_same: unless it does less. */
+static double most_to_gain(const struct axp__analysis *a, const axp_findings *f,
+                           bool *is_same)
 {
     const axp_view *v = a->v;
-    double most = 0;
-    for (size_t i = 0; i < f->n; i++)
-        most = fmax(most, f->all[i].saving_share);
+    double most = 0, bound = 0;
+    for (size_t i = 0; i < f->n; i++) {
+        most = fmax(most, with_same_work(&f->all[i]));
+        bound = fmax(bound, f->all[i].saving_share);
+    }
     for (size_t i = 0; i < v->n_ops && v->duration_ns; i++) {
         const axp_op *op = &v->ops[i];
         if (op->is_wait || op->category == AXP_CAT_SYNC || finding_of(f, op))
@@ -204,6 +220,7 @@ static double most_to_gain(const struct axp__analysis *a, const axp_findings *f)
         most = fmax(most,
                     (double)axp__wall_ns(a->wall, op) / (double)v->duration_ns);
     }
+    *is_same = bound > most;
     return most;
 }
 
@@ -258,18 +275,28 @@ static const char *unjudged(const axp_view *v)
            "a program.";
 }
 
-/* Of a finding, though it is Low. */
-static bool is_worth_a_word(const axp_findings *f)
+/* The one that is worth most as it is, where that is worth a word though it is
+ * Low; NULL: none. */
+static const axp_finding *worth_a_word(const axp_findings *f)
 {
-    return f->n && f->all[0].saving_share >= WORTH_A_WORD;
+    const axp_finding *best = NULL;
+    double most = WORTH_A_WORD;
+    for (size_t i = 0; i < f->n; i++)
+        if (with_same_work(&f->all[i]) >= most) {
+            best = &f->all[i];
+            most = with_same_work(best);
+        }
+    return best;
 }
 
 static void say_healthy(struct sentence *s, const struct axp__analysis *a,
                         const axp_findings *f, const struct parts *parts)
 {
     char share[32];
-    say(s, "Nothing to gain by more than %s %%",
-        percent(most_to_gain(a, f), share));
+    bool is_same;
+    double most = most_to_gain(a, f, &is_same);
+    say(s, "Nothing to gain by more than %s %%%s", percent(most, share),
+        is_same ? " with the same work" : "");
     if (parts->n && parts->at[0].share > 0) say(s, ": ");
     say_parts(s, parts);
     say(s, ".");
@@ -285,14 +312,15 @@ char *axp__verdict(const struct axp__analysis *a, const axp_findings *f)
     if (!add_path(a->v, &parts)) return NULL;
     if (!parts.n) add_ops(a, &parts);
     bool is_healthy = !f->n || f->all[0].severity == AXP_LOW;
-    if (is_healthy && !is_worth_a_word(f)) {
-        say_healthy(&s, a, f, &parts);
-    } else {
+    const axp_finding *said = is_healthy ? worth_a_word(f) : &f->all[0];
+    if (said) {
         say_parts(&s, &parts);
         if (s.len) say(&s, "; ");
         if (is_healthy) say(&s, "no finding is above Low: ");
-        say_change(&s, &f->all[0]);
+        say_change(&s, said);
         say(&s, ".");
+    } else {
+        say_healthy(&s, a, f, &parts);
     }
     if (s.text[0] >= 'a' && s.text[0] <= 'z')
         s.text[0] = (char)(s.text[0] - 'a' + 'A');

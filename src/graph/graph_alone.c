@@ -52,12 +52,12 @@ static void add_wait(struct finder *f, uint32_t i)
 
 /* What of a node's stretch lies between the two. */
 static double part_between(const axp_graph *g, uint32_t i,
-                           const struct given *by)
+                           const struct axp__alone_time *is)
 {
     const struct axp__graph_node *n = &g->nodes[i];
     axp_ns from = n->prev == AXP__NONE ? n->time_ns : g->nodes[n->prev].time_ns;
-    axp_ns begin = from > by->begin ? from : by->begin;
-    axp_ns end = n->time_ns < by->at ? n->time_ns : by->at;
+    axp_ns begin = from > is->begin ? from : is->begin;
+    axp_ns end = n->time_ns < is->end ? n->time_ns : is->end;
     if (n->stretch != AXP__STRETCH_WORK || end <= begin) return 0;
     return (double)(end - begin) / (double)(n->time_ns - from);
 }
@@ -77,23 +77,32 @@ static double add_parts(const axp_graph *g, uint32_t i, double part,
     return sum;
 }
 
-static void add_given(struct finder *f, uint32_t node, struct axp__alone *out)
+void axp__alone_add(const axp_graph *g, uint32_t node,
+                    struct axp__alone_time time, struct axp__alone *out)
 {
-    const axp_graph *g = f->g;
-    const struct given *by = &f->by[node];
-    uint32_t team = f->m->at[by->episode].n, i = node;
+    uint32_t i = node;
     double ns = 0;
-    if (by->n + 1 < team || team < 2) return; /* others had something to do */
-    if (g->nodes[node].time_ns < by->at && g->nodes[node].next != AXP__NONE)
+    if (node == AXP__NONE) return;
+    if (g->nodes[node].time_ns < time.end && g->nodes[node].next != AXP__NONE)
         i = g->nodes[node].next;
-    for (; i != AXP__NONE && g->nodes[i].time_ns > by->begin;
+    for (; i != AXP__NONE && g->nodes[i].time_ns > time.begin;
          i = g->nodes[i].prev)
-        ns += add_parts(g, i, part_between(g, i, by), out->op_ns);
+        ns += add_parts(g, i, part_between(g, i, &time), out->op_ns);
     out->ns += ns;
-    out->gain_ns += ns * (1 - 1 / (double)team);
+    bool is_more = out->most && time.team > out->most;
+    out->gain_ns += ns * (1 - 1 / (double)(is_more ? out->most : time.team));
     out->n++;
     out->row = g->nodes[node].row;
-    if (team > out->n_threads) out->n_threads = team;
+    if (time.team > out->n_threads) out->n_threads = time.team;
+}
+
+static void add_given(struct finder *f, uint32_t node, struct axp__alone *out)
+{
+    const struct given *by = &f->by[node];
+    uint32_t team = f->m->at[by->episode].n;
+    if (by->n + 1 < team || team < 2) return; /* others had something to do */
+    axp__alone_add(f->g, node,
+                   (struct axp__alone_time){by->begin, by->at, team}, out);
 }
 
 bool axp__alone_find(const axp_graph *g, const struct axp__meets *m,

@@ -25,7 +25,8 @@ static void scale(struct axp__replayed *r, const struct axp__meets *m,
             bool is_meant = !which || which[n->source];
             factor[n->row] = is_meant && m->own[i] > 0 ? mean / m->own[i] : 1;
         }
-        r->even[i] = m->leads_to[i] == AXP__NONE ? 1 : (float)factor[n->row];
+        bool is_work = m->leads_to[i] != AXP__NONE && !n->is_estimate;
+        r->even[i] = is_work ? (float)factor[n->row] : 1;
     }
 }
 

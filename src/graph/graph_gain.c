@@ -59,7 +59,8 @@ bool axp__graph_gain(const axp_view *v, const axp_op *op, double scale,
     return run(&r, ok, gain);
 }
 
-bool axp__graph_gain_no_cpu(const axp_view *v, axp_ns *gain)
+bool axp__graph_gain_without(const axp_view *v, enum axp__no_op what,
+                             axp_ns *gain)
 {
     const axp_graph *g;
     struct axp__replayed r;
@@ -67,7 +68,7 @@ bool axp__graph_gain_no_cpu(const axp_view *v, axp_ns *gain)
     if (!g) return true;
     bool ok = axp__replay_init(&r, g);
     if (ok) {
-        r.scale[AXP__OP_NO_CPU] = 0;
+        r.scale[what] = 0;
         r.is_changed = true;
     }
     return run(&r, ok, gain);

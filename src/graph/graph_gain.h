@@ -3,6 +3,7 @@
 #ifndef AXP_GRAPH_GAIN_H
 #define AXP_GRAPH_GAIN_H
 #include "axprof/axprof_whatif.h"
+#include "graph/graph_ops.h"
 
 /* The wall time regained if the operation's own time were `scale` times as long,
  * by replay into *gain, which is left alone where that is not known: one thread,
@@ -11,8 +12,9 @@
 bool axp__graph_gain(const axp_view *v, const axp_op *op, double scale,
                      axp_ns *gain);
 
-/* The same if nobody had lacked a processor. */
-bool axp__graph_gain_no_cpu(const axp_view *v, axp_ns *gain);
+/* The same if what is no operation took no time, such as having no processor. */
+bool axp__graph_gain_without(const axp_view *v, enum axp__no_op what,
+                             axp_ns *gain);
 
 /* The view's graph, where it knows enough to say what a change would gain; NULL:
  * it does not. False: no memory. */

@@ -7,7 +7,7 @@
  * Meetings are rounds of barriers, and threads that are joined together. What a
  * row did before it gave another what that one waited for, a region of a team or
  * a post, they did not do side by side: it does not count. Time without a
- * processor is nobody's work.
+ * processor is nobody's work, nor is a wait that nobody is known to have ended.
  *
  * Ownership  init by axp__meets_init; fini frees.
  * Cost       linear in nodes and parts; 24 bytes a node while it is made, 4 kept.

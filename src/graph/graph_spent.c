@@ -7,7 +7,7 @@
 struct axp__spent *axp__spent_create(void)
 {
     struct axp__spent *own = calloc(1, sizeof *own);
-    if (own) own->joined = AXP__NONE;
+    if (own) own->joined = own->arrived = AXP__NONE;
     return own;
 }
 

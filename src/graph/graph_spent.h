@@ -21,9 +21,10 @@ struct axp__spent {
     axp_ns wait_begin;
     uint32_t *open; /* operations of open scopes, as long as they nest */
     size_t n_open, cap_open;
-    bool is_loose;   /* they do not: the stream knows which is innermost */
-    uint32_t joined; /* the episode of joins that go on; AXP__NONE */
-    axp_ns *ns;      /* by op */
+    bool is_loose;    /* they do not: the stream knows which is innermost */
+    uint32_t joined;  /* the episode of joins that go on; AXP__NONE */
+    uint32_t arrived; /* the node that came to a barrier last; AXP__NONE */
+    axp_ns *ns;       /* by op */
     size_t n_ns;
     uint32_t *touched;
     size_t n, cap;

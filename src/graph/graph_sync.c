@@ -2,7 +2,8 @@
 /* What threads give each other and wait for, as nodes with their sources.
  *
  *   barrier    each arrival is a node of the round's episode; its waits end with
- *              the last of them, whoever that will be
+ *              the last of them, whoever that will be. Of a row that comes several
+ *              times, for it ran tasks there, the last arrival is the one
  *   semaphore  takers get posts in their order, whether they waited or not
  *   join       ends with the thread; threads joined one after the other are an
  *              episode too, so that what they did can be compared
@@ -191,6 +192,19 @@ static void on_waited(struct axp__builder *b, const struct axp__record *r)
 
 /* ---- given and taken ------------------------------------------------------------ */
 
+/* Who comes to a round once more has done a task there: he was not there yet. */
+static void come_again(axp_graph *g, uint32_t row, uint32_t episode)
+{
+    uint32_t before = g->rows[row].own->arrived;
+    if (before == AXP__NONE || g->nodes[before].source != episode ||
+        g->nodes[before].source_kind != AXP__SOURCE_ARRIVES)
+        return;
+    uint32_t passes = g->nodes[before].next;
+    g->nodes[before].source_kind = AXP__SOURCE_NONE;
+    if (passes != AXP__NONE) g->nodes[passes].source_kind = AXP__SOURCE_NONE;
+    g->episodes[episode].n_arrived--;
+}
+
 /* Who comes last does not wait, but would if he came earlier: so each passes a
  * wait of no length, which ends with those who came before him. */
 static void arrive(axp_graph *g, uint32_t node, uint32_t episode)
@@ -198,6 +212,8 @@ static void arrive(axp_graph *g, uint32_t node, uint32_t episode)
     struct axp__graph_node *n = &g->nodes[node];
     struct axp__episode *e = &g->episodes[episode];
     axp_ns at = n->time_ns;
+    come_again(g, n->row, episode);
+    g->rows[n->row].own->arrived = node;
     n->source = episode;
     n->source_kind = AXP__SOURCE_ARRIVES;
     e->n_arrived++;

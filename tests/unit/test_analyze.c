@@ -278,10 +278,10 @@ static void low_throughput(void **state)
     assert_false(x->saving_is_bound);
     assert_near((double)x->saving_ns, (1 - 0.5 / 50) * 10 * MS);
     assert_int_equal(x->severity, AXP_CRITICAL);
-    /* 100 of 200: not below half, but a slow operation with room */
+    /* 100 of 200: not below half, but a slow operation */
     assert_null(find(f, AXP_LOW_THROUGHPUT, "good"));
     x = find(f, AXP_SLOW_OPERATION, "good");
-    assert_near((double)x->saving_ns, 5 * MS);
+    assert_near((double)x->saving_ns, 10 * MS);
     assert_true(x->saving_is_bound); /* half of a roof is what good code does */
     assert_int_equal(x->severity, AXP_LOW);
     axp_findings_destroy(f);
@@ -333,7 +333,7 @@ static void close_to_the_roof(void **state)
     const axp_finding *x = find(f, AXP_COMPUTE_BOUND, "gemm");
     assert_non_null(x);
     assert_int_equal(x->severity, AXP_LOW);
-    assert_near((double)x->saving_ns, 900 * MS - 95e9 / 111.2);
+    assert_near((double)x->saving_ns, 900 * MS); /* by doing less */
     assert_near(ts_metric(x, "time_percentage"),
                 90); /* of the slow operation */
     assert_null(find(f, AXP_SLOW_OPERATION, "gemm"));

@@ -207,11 +207,70 @@ static void steps_that_grow_slower(void **state)
     extra = MS / 10; /* 10 to 13 ms over 30 steps */
     axp_findings *f = steps(30, grow);
     const axp_finding *x = ts_find(f, AXP_STEP_DRIFT);
-    /* medians: 10.4 of the first ten, 12.4 of the last; the steps 10 to 29 are
-     * 1.95 ms longer than 10 on average, so 1.55 than the first third */
-    is_about(x, "append", 20 * 1550000);
+    /* medians: 10.4 of the first ten, 12.4 of the last; without it 10 each */
+    is_about(x, "append", 435 * extra);
     assert_true(fabs(ts_metric(x, "drift") - 12.4 / 10.4) < 1e-3);
     assert_null(ts_find(f, AXP_STEP_OUTLIERS));
+    axp_findings_destroy(f);
+}
+
+static const axp_finding *slow(const axp_findings *f, const char *name)
+{
+    for (size_t i = 0; i < axp_findings_count(f); i++)
+        if (axp_findings_at(f, i)->type == AXP_SLOW_OPERATION &&
+            !strcmp(axp_findings_at(f, i)->name, name))
+            return axp_findings_at(f, i);
+    return NULL;
+}
+
+/* From none to 8.7 ms: 30 % of the run, all of which is that. */
+static void what_has_grown_is_slow_for_that(void **state)
+{
+    (void)state;
+    extra = 3 * MS / 10;
+    axp_findings *f = steps(30, grow);
+    const axp_finding *x = ts_find(f, AXP_STEP_DRIFT);
+    is_about(x, "append", 435 * extra);
+    assert_null(slow(f, "append"));
+    assert_non_null(slow(f, "compute"));
+    ts_metric(x, "time_percentage"); /* its evidence */
+    axp_findings_destroy(f);
+}
+
+static void grow_a_little(axp_profiler *p, unsigned i)
+{
+    operation(p, "compute", 10 * MS);
+    operation(p, "append", 10 * MS + i * extra);
+}
+
+/* Of what it takes a tenth has grown: the rest is slow all the same. */
+static void what_was_slow_before(void **state)
+{
+    (void)state;
+    extra = MS / 8;
+    axp_findings *f = steps(30, grow_a_little);
+    is_about(ts_find(f, AXP_STEP_DRIFT), "append", 435 * extra);
+    assert_non_null(slow(f, "append"));
+    axp_findings_destroy(f);
+}
+
+/* Noise around what does not grow in the first third: 9 and 11 ms in turns, then 4
+ * more. */
+static void at_once(axp_profiler *p, unsigned i)
+{
+    operation(p, "compute", i % 2 ? 9 * MS : 11 * MS);
+    operation(p, "append", i < 20 ? 0 : 4 * MS);
+}
+
+static void what_grows_at_once(void **state)
+{
+    (void)state;
+    axp_findings *f = steps(60, at_once);
+    const axp_finding *x = ts_find(f, AXP_STEP_DRIFT);
+    assert_non_null(x);
+    assert_string_equal(x->name, "append");
+    /* 4 ms of 40 steps; who takes the quickest for the usual adds 1 of 60 */
+    ts_assert_between(160.0 * MS, (double)x->saving_ns, 220.0 * MS);
     axp_findings_destroy(f);
 }
 
@@ -270,6 +329,9 @@ int main(void)
         cmocka_unit_test(a_slow_first_step),
         cmocka_unit_test(a_slow_start_at_its_threshold),
         cmocka_unit_test(steps_that_grow_slower),
+        cmocka_unit_test(what_has_grown_is_slow_for_that),
+        cmocka_unit_test(what_was_slow_before),
+        cmocka_unit_test(what_grows_at_once),
         cmocka_unit_test(drift_at_its_threshold),
         cmocka_unit_test(what_drifts_is_no_outlier),
         cmocka_unit_test(nothing_in_even_steps),

@@ -151,6 +151,31 @@ static void one_does_more(void **state)
     axp_findings_destroy(f);
 }
 
+/* The first does more in every other round, and the second in the others; both do
+ * as much of it in the end. */
+static void one_does_more_in_turns(void **state)
+{
+    (void)state;
+    struct script *s = script_create();
+    uint64_t now[2] = {0, 0};
+    for (unsigned i = 1; i <= ROUNDS; i++) {
+        for (uint32_t k = 0; k < 2; k++) {
+            uint64_t ns = i % 2 == k ? 9 * MS : 1 * MS;
+            script_op(s, k, now[k], ns, 0);
+            script_op(s, k, now[k] + ns, (k + 1) * MS / 10, 1);
+            now[k] += ns + (k + 1) * MS / 10;
+        }
+        meet(s, now, i);
+    }
+    axp_view *v = script_view(s);
+    axp_findings *f = axp_analyze(v, NULL);
+    const axp_finding *x = ts_find(f, AXP_LOAD_IMBALANCE);
+    assert_non_null(x);
+    assert_string_equal(x->name, "op0");
+    axp_findings_destroy(f);
+    axp_view_destroy(v);
+}
+
 static void balance_at_its_threshold(void **state)
 {
     (void)state;
@@ -248,6 +273,54 @@ static void before_a_region(void **state)
     axp_view_destroy(v);
 }
 
+/* Both come to a barrier at once, and there the first runs a task of 9 ms and the
+ * second, after so long, one of 1 ms: each is there when it is done. */
+static axp_findings *run_tasks(uint64_t idle)
+{
+    struct script *s = script_create();
+    uint64_t now[2] = {0, 0};
+    for (unsigned i = 1; i <= ROUNDS; i++) {
+        for (uint32_t k = 0; k < 2; k++) {
+            script_op(s, k, now[k], 2 * MS, 1);
+            now[k] += 2 * MS;
+            script_gave(s, k, now[k], AXP_SYNC_BARRIER, 1, i);
+        }
+        if (idle)
+            script_waited(s, 1, now[1] + idle,
+                          (struct script_wait){AXP_SYNC_CONDITION, 1, 0, now[1],
+                                               0, -1, 0, true});
+        now[1] += idle;
+        script_op(s, 0, now[0], 9 * MS, 0);
+        now[0] += 9 * MS;
+        script_op(s, 1, now[1], 1 * MS, 0);
+        now[1] += 1 * MS;
+        meet(s, now, i);
+    }
+    axp_view *v = script_view(s);
+    axp_findings *f = axp_analyze(v, NULL);
+    assert_non_null(f);
+    axp_view_destroy(v);
+    return f;
+}
+
+static void tasks_that_are_run_in_a_barrier(void **state)
+{
+    (void)state;
+    for (uint64_t idle = 0; idle <= 2 * MS; idle += MS) {
+        axp_findings *f = run_tasks(idle);
+        const axp_finding *x = ts_find(f, AXP_LOAD_IMBALANCE);
+        assert_non_null(x);
+        assert_string_equal(x->name, "op0");
+        /* 11 and 3 ms, which are 7 each; who had to wait for his task does so */
+        assert_true(fabs(ts_metric(x, "balance") - 7.0 / 11) < 1e-4);
+        ts_assert_between(ROUNDS * (4.0 * MS - (double)idle) - NEAR,
+                          (double)x->saving_ns,
+                          ROUNDS * (4.0 * MS - (double)idle) + NEAR);
+        assert_null(ts_find(f, AXP_SERIAL_PHASE));
+        axp_findings_destroy(f);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -255,10 +328,12 @@ int main(void)
         cmocka_unit_test(a_lock_at_its_threshold),
         cmocka_unit_test(a_lock_that_costs_nothing),
         cmocka_unit_test(one_does_more),
+        cmocka_unit_test(one_does_more_in_turns),
         cmocka_unit_test(balance_at_its_threshold),
         cmocka_unit_test(one_works_alone),
         cmocka_unit_test(what_serial_work_costs_at_most),
         cmocka_unit_test(before_a_region),
+        cmocka_unit_test(tasks_that_are_run_in_a_barrier),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

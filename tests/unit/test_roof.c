@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* The roofline against sums by hand, on a machine and a clock of the test's
  * own: one thread computes 100 GFLOP/s of f32 and 50 of f64, four 400 and 200;
- * a cache of 1 MiB gives each 100 GB/s, memory one 10 and all 20. */
+ * of a cache of 1 MiB each reads 100 GB/s and has 90 in a triad, of memory one 8
+ * and 10, all 20 and 19. */
 #include "test_support.h"
+#include "finding_support.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -107,21 +109,43 @@ static void bandwidth(void **state)
 {
     axp_profiler *p = ts_profiler();
     (void)state;
-    /* 1 FLOP a byte: memory allows 10 GFLOP/s; half of one: the cache 50 */
+    /* 1 FLOP a byte: memory allows 8 GFLOP/s; half of one: the cache 45 */
     work(p, "far", (axp_work){.flops = 1e8, .bytes = 1e8}, 20 * MS);
     for (int i = 0; i < 100; i++)
         work(p, "near", (axp_work){.flops = 5e5, .bytes = 1e6}, MS / 25);
     work(p, "moved", (axp_work){.bytes = 1e8}, 20 * MS);
     struct seen s = look(p);
     assert_string_equal(axp__roof_bound(roof(s, "far")), "memory");
-    assert_near(roof(s, "far")->roof_flops, 10e9);
-    assert_near(roof(s, "far")->share, 0.5);
+    assert_near(roof(s, "far")->roof_flops, 8e9);
+    assert_near(roof(s, "far")->share, 0.625);
     assert_string_equal(axp__roof_bound(roof(s, "near")), "L2");
-    assert_near(roof(s, "near")->roof_flops, 50e9);
-    assert_near(roof(s, "near")->share, 0.25);
+    assert_near(roof(s, "near")->roof_flops, 45e9);
+    assert_near(roof(s, "near")->share, 12.5 / 45);
     assert_true(roof(s, "moved")->flops == 0);
-    assert_near(roof(s, "moved")->roof_bytes, 10e9);
-    assert_near(roof(s, "moved")->share, 0.5);
+    assert_near(roof(s, "moved")->roof_bytes, 8e9);
+    assert_near(roof(s, "moved")->share, 0.625);
+    leave(s, p);
+}
+
+/* How many of its bytes an operation writes nobody says: it has what reading
+ * gives, and what a triad has if it is faster than that. */
+static void reads_and_writes(void **state)
+{
+    axp_profiler *p = ts_profiler();
+    (void)state;
+    work(p, "reads", (axp_work){.flops = 1e8, .bytes = 4e8}, 100 * MS);
+    work(p, "is just", (axp_work){.bytes = 8.3e8}, 100 * MS);
+    work(p, "writes", (axp_work){.bytes = 8.5e8}, 100 * MS);
+    work(p, "both", (axp_work){.bytes = 1.04e9}, 100 * MS);
+    work(p, "cached", (axp_work){.bytes = 1.06e9}, 100 * MS);
+    work(p, "reads it", (axp_work){.bytes = 9.9e9}, 100 * MS);
+    struct seen s = look(p);
+    assert_near(roof(s, "reads")->share, 0.5);
+    assert_near(roof(s, "is just")->roof_bytes, 8e9);
+    assert_near(roof(s, "writes")->share, 0.85);
+    assert_near(roof(s, "both")->roof_bytes, 10e9);
+    assert_near(roof(s, "cached")->roof_bytes, 90e9);
+    assert_near(roof(s, "reads it")->share, 0.99);
     leave(s, p);
 }
 
@@ -136,7 +160,7 @@ static void too_fast(void **state)
     work(p, "nearly", (axp_work){.flops = 1.04e9}, 10 * MS);
     struct seen s = look(p);
     assert_string_equal(axp__roof_bound(roof(s, "cached")), "L2");
-    assert_near(roof(s, "cached")->share, 0.5);
+    assert_near(roof(s, "cached")->share, 50.0 / 90);
     assert_false(roof(s, "cached")->is_impossible);
     assert_true(roof(s, "wrong")->is_impossible);
     assert_near(roof(s, "wrong")->share, 10);
@@ -194,7 +218,7 @@ static void threads(void **state)
     assert_near(roof(s, "both")->roof_flops, 200e9);
     assert_int_equal(roof(s, "move")->threads, 2);
     assert_near(roof(s, "move")->bytes, 10e9);
-    assert_near(roof(s, "move")->roof_bytes, 20e9);
+    assert_near(roof(s, "move")->roof_bytes, 16e9);
     assert_int_equal(roof(s, "mostly")->threads, 1);
     leave(s, p);
 }
@@ -287,8 +311,9 @@ static void suggestions(void **state)
     assert_int_equal(f->type, AXP_LOW_THROUGHPUT);
     assert_null(strstr(f->suggestion, "BLAS"));
     assert_non_null(strstr(f->suggestion, "memory binds it"));
-    assert_non_null(strstr(f->description, "25 % of the 10.0"));
+    assert_non_null(strstr(f->description, "31 % of the 8.00"));
     f = finding(s, "product"); /* the nearest that was measured */
+    assert_near((double)f->saving_ns, 37.5 * MS); /* at its 80 GFLOP/s */
     assert_non_null(strstr(f->suggestion, "BLAS"));
     assert_non_null(strstr(f->suggestion, "512 x 512 x 512 in 3.355 ms on 1 "
                                           "thread of that machine, 80.0"));
@@ -364,7 +389,11 @@ static void work_above(void **state)
     assert_int_equal(f->type, AXP_SLOW_OPERATION);
     assert_int_equal(f->severity, AXP_LOW); /* as fast as good code is */
     assert_true(f->saving_is_bound);
-    assert_near((double)f->saving_ns, 0.2 * 99 * MS); /* 80 of 100 GFLOP/s */
+    assert_near((double)f->saving_ns, 99 * MS); /* by doing less */
+    assert_near(ts_metric(f, "roof_share"), 0.8);
+    const char *verdict = axp_findings_verdict(s.f);
+    const char said[] = "Nothing to gain by more than 20 % with the same work";
+    assert_int_equal(strncmp(verdict, said, sizeof said - 1), 0);
     assert_non_null(strstr(f->description, "reaches 80.0 of 100 GFLOP/s"));
     leave(s, p);
 }
@@ -385,12 +414,19 @@ static void another_text(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(arithmetic), cmocka_unit_test(bandwidth),
-        cmocka_unit_test(too_fast),   cmocka_unit_test(threads),
-        cmocka_unit_test(raised),     cmocka_unit_test(nested_work_counts_once),
-        cmocka_unit_test(no_work),    cmocka_unit_test(suggestions),
-        cmocka_unit_test(starved),    cmocka_unit_test(work_inside),
-        cmocka_unit_test(work_above), cmocka_unit_test(another_text),
+        cmocka_unit_test(arithmetic),
+        cmocka_unit_test(bandwidth),
+        cmocka_unit_test(reads_and_writes),
+        cmocka_unit_test(too_fast),
+        cmocka_unit_test(threads),
+        cmocka_unit_test(raised),
+        cmocka_unit_test(nested_work_counts_once),
+        cmocka_unit_test(no_work),
+        cmocka_unit_test(suggestions),
+        cmocka_unit_test(starved),
+        cmocka_unit_test(work_inside),
+        cmocka_unit_test(work_above),
+        cmocka_unit_test(another_text),
     };
     ts_use_fake_clock();
     axp_outside_machine(machine);

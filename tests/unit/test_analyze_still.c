@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Programs that nobody marked and whose threads stand still, on timelines and
+ * samples written by hand: what is theirs and what another thread's sake. */
+#include "graph_script.h"
+#include "finding_support.h"
+
+#include "analyze/analyze_still.h"
+
+#define ROUNDS 20u
+#define MS 1000000u
+#define LAG 10u
+
+static struct axp__cap_sample seen[16 * ROUNDS];
+static uint32_t n_seen;
+
+static bool load_seen(const struct axp__cap_samples *from,
+                      struct axp__cap_sample *out)
+{
+    memcpy(out, seen, from->n * sizeof *out);
+    return true;
+}
+
+static void see(uint32_t row, uint64_t from, uint64_t to, axp_sample_kind kind)
+{
+    assert_true(n_seen < sizeof seen / sizeof *seen);
+    seen[n_seen++] = (struct axp__cap_sample){.ticks = to,
+                                              .tid = 100 + row,
+                                              .weight = to - from,
+                                              .kind = kind,
+                                              .process = 100};
+}
+
+static axp_view *view_seen(struct script *s)
+{
+    static struct axp__cap_samples block = {.load = load_seen};
+    block.n = n_seen;
+    s->c.samples = &block;
+    s->c.n_samples = 1;
+    axp_view *v = script_view(s);
+    v->n_sampled = n_seen;
+    return v;
+}
+
+/* Rounds of two threads: the first reads for so long, then both meet and compute
+ * for 6 ms. Or the second computes while the first is off its processor. */
+static axp_view *rounds(uint64_t reads, bool is_other_busy)
+{
+    struct script *s = script_create();
+    uint64_t now = 0;
+    n_seen = 0;
+    script_word(s, 0, now, AXP__W_INSTANT, SCRIPT_FIRST + 9);
+    for (unsigned i = 1; i <= ROUNDS; i++) {
+        uint64_t met = now + reads, end = met + 6 * MS;
+        see(0, now, met - LAG, AXP_SAMPLE_WAITED);
+        see(1, now, met - LAG,
+            is_other_busy ? AXP_SAMPLE_CPU : AXP_SAMPLE_WAITED);
+        if (!is_other_busy) {
+            script_gave(s, 1, now, AXP_SYNC_BARRIER, 1, i);
+            script_gave(s, 0, met, AXP_SYNC_BARRIER, 1, i);
+            script_waited(s, 1, met + LAG,
+                          (struct script_wait){AXP_SYNC_BARRIER, 1, i, now, met,
+                                               0, 0, true});
+        }
+        for (uint32_t k = 0; k < 2; k++)
+            see(k, met, end, AXP_SAMPLE_CPU);
+        now = end;
+    }
+    for (uint32_t k = 0; k < 2; k++)
+        script_word(s, k, now, AXP__W_INSTANT, SCRIPT_FIRST + 9);
+    return view_seen(s);
+}
+
+static axp_findings *analyze(axp_view *v)
+{
+    axp_findings *f = axp_analyze(v, NULL);
+    if (!f) fail_msg("no findings: %s", axp_last_error());
+    axp_view_destroy(v);
+    return f;
+}
+
+/* Nobody's operation, and the others wait for it: it is no work of the one. */
+static void who_blocks_while_others_wait(void **state)
+{
+    (void)state;
+    axp_findings *f = analyze(rounds(4 * MS, false));
+    const axp_finding *x = ts_find(f, AXP_IO_WAIT);
+    assert_non_null(x);
+    assert_string_equal(x->name, "(no scope)");
+    assert_true(x->saving_is_bound);
+    ts_assert_between(ROUNDS * 3.99 * MS, (double)x->saving_ns,
+                      ROUNDS * 4.01 * MS);
+    assert_null(ts_find(f, AXP_SERIAL_PHASE));
+    assert_null(ts_find(f, AXP_LOAD_IMBALANCE));
+    axp_findings_destroy(f);
+    f = analyze(rounds(MS / 4, false)); /* 4 % */
+    assert_null(ts_find(f, AXP_IO_WAIT));
+    axp_findings_destroy(f);
+}
+
+/* What another thread does meanwhile may be what it waits for. */
+static void who_is_off_while_others_run(void **state)
+{
+    (void)state;
+    axp_findings *f = analyze(rounds(4 * MS, true));
+    assert_null(ts_find(f, AXP_IO_WAIT));
+    axp_findings_destroy(f);
+}
+
+static axp_ns still_of(void)
+{
+    struct script *s = script_create();
+    axp_ns ns = 0;
+    script_word(s, 0, 0, AXP__W_INSTANT, SCRIPT_FIRST + 9);
+    script_word(s, 0, 100 * MS, AXP__W_INSTANT, SCRIPT_FIRST + 9);
+    axp_view *v = view_seen(s);
+    assert_true(axp__still_find(v, &ns));
+    axp_view_destroy(v);
+    return ns;
+}
+
+static void what_of_a_run_is_still(void **state)
+{
+    (void)state;
+    n_seen = 0;
+    assert_int_equal(still_of(), 0);
+    see(0, 10 * MS, 40 * MS, AXP_SAMPLE_WAITED);
+    see(0, 40 * MS, 50 * MS, AXP_SAMPLE_CPU);
+    assert_int_equal(still_of(), 30 * MS);
+    see(1, 20 * MS, 25 * MS, AXP_SAMPLE_CPU); /* is known from 20 to 35 */
+    see(1, 25 * MS, 35 * MS, AXP_SAMPLE_READY);
+    assert_int_equal(still_of(), 15 * MS);
+    see(2, 0, 90 * MS, AXP_SAMPLE_WAITED); /* the only one from 50 on */
+    assert_int_equal(still_of(), 10 * MS + 15 * MS + 40 * MS);
+    see(3, 101 * MS, 100 * MS,
+        AXP_SAMPLE_WAITED); /* longer than there is time */
+    ts_assert_between(0, (double)still_of(), 100.0 * MS);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(who_blocks_while_others_wait),
+        cmocka_unit_test(who_is_off_while_others_run),
+        cmocka_unit_test(what_of_a_run_is_still),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
