@@ -149,6 +149,7 @@ static const char *change_of(axp_finding_type type)
     case AXP_PEAK_PRESSURE: return "holding less than %s does at the peak";
     case AXP_TEMPORARY_ALLOCATIONS: return "keeping the memory of %s";
     case AXP_CALL_OVERHEAD: return "fewer and larger calls of %s";
+    case AXP_LAUNCH_BOUND: return "fewer and larger launches of %s";
     default: return NULL;
     }
 }
