@@ -122,6 +122,7 @@ static void add_evidence(struct axp__analysis *a, struct axp__draft *to,
     if (from->description) axp__draft_say(a, to, "%s", from->description);
     free(from->description);
     free(from->advice);
+    from->description = from->advice = NULL;
 }
 
 /* Rules that say why somebody waits. */
@@ -141,19 +142,42 @@ static bool names_cause(const struct axp__draft *d)
 /* Waits of which it is not known what they are for are what others name. */
 static void drop_last(struct axp__analysis *a)
 {
-    size_t kept = 0;
     bool has_cause = false;
     for (size_t i = 0; i < a->n_drafts; i++)
         has_cause |= names_cause(&a->drafts[i]);
-    for (size_t i = 0; has_cause && i < a->n_drafts; i++) {
-        if (a->drafts[i].is_last) {
+    for (size_t i = 0; i < a->n_drafts; i++)
+        a->drafts[i].is_gone = has_cause && a->drafts[i].is_last;
+}
+
+/* Why a device is idle: what its launches take is LaunchBound's. */
+static void explain_idle(struct axp__analysis *a)
+{
+    for (size_t i = 0; i < a->n_drafts; i++) {
+        struct axp__draft *why = &a->drafts[i];
+        if (why->rule != AXP__RULE_launch_bound) continue;
+        for (size_t k = 0; k < a->n_drafts; k++) {
+            struct axp__draft *idle = &a->drafts[k];
+            if (idle->rule != AXP__RULE_device_idle ||
+                idle->name != why->device || idle->is_gone)
+                continue;
+            add_evidence(a, why, idle);
+            idle->is_gone = true;
+        }
+    }
+}
+
+static void drop_gone(struct axp__analysis *a)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < a->n_drafts; i++) {
+        if (a->drafts[i].is_gone) {
             free(a->drafts[i].description);
             free(a->drafts[i].advice);
         } else if (kept++ != i) { /* a copy onto itself is not defined */
             a->drafts[kept - 1] = a->drafts[i];
         }
     }
-    if (has_cause) a->n_drafts = kept;
+    a->n_drafts = kept;
 }
 
 static void group(struct axp__analysis *a)
@@ -320,7 +344,7 @@ static axp_findings *make_findings(struct axp__analysis *a)
     for (size_t i = 0; i < f->n; i++) {
         struct axp__draft *d = &f->drafts[i];
         const char *file = d->op ? d->op->file : d->file;
-        const char *device = d->op ? d->op->device : d->device;
+        const char *device = d->op && !d->device ? d->op->device : d->device;
         if (d->op) d->line = d->op->line;
         d->name = ok ? strdup(d->name) : NULL;
         d->file = ok && file ? strdup(file) : NULL;
@@ -402,6 +426,8 @@ axp_status axp__analyze(const axp_view *v, const axp_thresholds *thresholds,
     if (ok) {
         run_rules(&a);
         drop_last(&a);
+        explain_idle(&a);
+        drop_gone(&a);
         group(&a);
         share(&a);
         replay(&a);

@@ -76,6 +76,7 @@ struct axp__draft {
     bool is_bound;
     double confidence;
     bool is_last;    /* it speaks where no rule names a cause of waits */
+    bool is_gone;    /* another one speaks for it */
     bool has_saving; /* the rule knows it: op and fraction do not say it */
     axp_ns saving_ns;
     axp_metric metrics[AXP__MAX_METRICS];

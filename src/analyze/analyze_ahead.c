@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "analyze/analyze_ranks.h"
 #include "analyze/analyze_wall.h"
 #include "base/base_number.h"
 #include "graph/graph_gain.h"
@@ -62,8 +63,11 @@ void axp__ahead_look(struct axp__analysis *a,
         const axp_op *op = &a->v->ops[i];
         struct axp__ahead ahead;
         if (op->category != rule->category || op->is_wait ||
-            !axp__ahead_find(a, op, 1, least, &ahead))
+            (double)op->self_ns < least)
             continue;
+        double part =
+            rule->category == AXP_CAT_COMM ? axp__ranks_part(a, op) : 1;
+        if (!axp__ahead_find(a, op, part, least, &ahead)) continue;
         double most = fmin((double)ahead.own_ns,
                            (double)a->v->duration_ns - (double)ahead.own_ns);
         if ((double)ahead.gain_ns > shown * most) add(a, rule, op, &ahead);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "analyze/analyze_graph.h"
+#include "analyze/analyze_ranks.h"
 #include "base/base_number.h"
 #include "graph/graph_gain.h"
 #include "graph/graph_meet.h"
@@ -123,6 +124,7 @@ static bool look_at(struct axp__analysis *a, const axp_graph *g,
 
 void axp__rule_load_imbalance(struct axp__analysis *a)
 {
+    axp__ranks_look(a);
     const axp_graph *g = axp__analysis_graph(a);
     struct axp__meets m;
     if (!g || !g->n_episodes) return;

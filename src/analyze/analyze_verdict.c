@@ -125,7 +125,7 @@ static const char *change_of(axp_finding_type type)
     case AXP_MEMORY_HOTSPOT: return "a smaller %s, which fills the memory,";
     case AXP_MEMORY_LEAK: return "freeing %s";
     case AXP_LOW_THROUGHPUT: return "%s at the speed that the machine allows";
-    case AXP_LOAD_IMBALANCE: return "dividing %s evenly among the threads";
+    case AXP_LOAD_IMBALANCE: return "dividing %s evenly";
     case AXP_LOCK_CONTENTION: return "holding the lock for less than all of %s";
     case AXP_SERIAL_PHASE:
         return "dividing %s among the threads that wait for it";
@@ -150,6 +150,7 @@ static const char *change_of(axp_finding_type type)
     case AXP_PEAK_PRESSURE: return "holding less than %s does at the peak";
     case AXP_TEMPORARY_ALLOCATIONS: return "keeping the memory of %s";
     case AXP_CALL_OVERHEAD: return "fewer and larger calls of %s";
+    case AXP_LAUNCH_BOUND: return "fewer and larger launches of %s";
     default: return NULL;
     }
 }

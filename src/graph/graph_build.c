@@ -2,9 +2,10 @@
 /* The pass that makes a graph of a timeline; see graph.h.
  *
  * What rows give and wait for comes by time, all rows merged, so that whoever
- * ended a wait has been read when the wait ends; scopes may come earlier. Of most of them only the time that passed is added to
- * the innermost open scope of their row, or, where none is open, to the function
- * that was sampled there last.
+ * ended a wait has been read when the wait ends; scopes may come earlier, many at
+ * once. Of most of them only the time that passed is added to the innermost open
+ * scope of their row, or, where none is open, to the function that was sampled
+ * there last.
  *
  * Cost   of a scope two looks at a table, about 10 ns beside reading it.
  * Input  untrusted: times are kept within the view's, and rise in each row.
@@ -14,6 +15,8 @@
 #include <stdlib.h>
 
 #include "record/record_thread.h"
+
+#define RUN 256u /* scopes that are read at a time; 4 KiB */
 
 /* ---- rows ----------------------------------------------------------------------- */
 
@@ -87,6 +90,9 @@ static inline void on_begin(struct axp__builder *b, struct axp__spent *own,
     own->op = op;
     if (axp__unlikely(b->g->ops.at[op].is_wait))
         axp__build_wait_begin(b, r->row, own->since, op);
+    else
+        b->plain[(r->name & AXP__OP_NAME_MASK) >> 6] |= (uint64_t)1
+                                                        << (r->name & 63);
 }
 
 static inline void on_end(struct axp__builder *b, struct axp__spent *own,
@@ -210,6 +216,34 @@ static void on_rare(struct axp__builder *b, struct axp__spent *own,
     }
 }
 
+/* HOT */
+static inline void on_brief(struct axp__builder *b, struct axp__spent *own,
+                            const struct axp__brief *s)
+{
+    axp__spent_until(b->g, own, clamp(b->g, s->time_ns));
+    if (s->is_end) {
+        if (axp__likely(own->n_open)) own->n_open--;
+        own->op = own->n_open ? own->open[own->n_open - 1] : own->held;
+        return;
+    }
+    own->op = axp__graph_op(&b->g->ops, s->name, s->category);
+    if (axp__unlikely(own->n_open == own->cap_open)) widen(b, own);
+    if (axp__likely(!own->is_loose)) own->open[own->n_open++] = own->op;
+}
+
+/* Scopes that follow in the row, as far as there is nothing else. */
+static void run(struct axp__builder *b, uint32_t row)
+{
+    struct axp__spent *own = b->g->rows[row].own;
+    struct axp__brief briefs[RUN];
+    size_t n = RUN;
+    while (n == RUN && own && !own->is_waiting && !own->is_loose) {
+        n = axp__stream_run(b->stream, b->plain, briefs, RUN);
+        for (size_t i = 0; i < n; i++)
+            on_brief(b, own, &briefs[i]);
+    }
+}
+
 static inline void on_record(struct axp__builder *b,
                              const struct axp__record *r)
 {
@@ -288,8 +322,9 @@ static bool set_rows(struct axp__builder *b)
             n_processes = g->rows[i].is.process + 1;
     }
     b->mains = malloc(n_processes * sizeof *b->mains);
+    b->plain = calloc((AXP__OP_NAME_MASK + 1) / 64, sizeof *b->plain);
     b->n_processes = n_processes;
-    if (!g->rows || !b->mains) return false;
+    if (!g->rows || !b->mains || !b->plain) return false;
     for (uint32_t i = 0; i < n_processes; i++)
         b->mains[i] = AXP__NONE;
     for (uint32_t i = 0; i < g->n_rows; i++) {
@@ -313,8 +348,11 @@ static axp_status build(struct axp__builder *b)
     if (!axp__graph_ops_init(&g->ops, g->v) || !set_rows(b))
         g->has_failed = true;
     set_times(g);
-    while (!g->has_failed && (next = axp__stream_next(b->stream)))
+    while (!g->has_failed && (next = axp__stream_next(b->stream))) {
+        uint32_t row = next->row;
         on_record(b, next);
+        run(b, row);
+    }
     g->has_failed |= g->ops.has_failed;
     if (!g->has_failed && !axp__build_loose(b)) g->has_failed = true;
     if (!g->has_failed) end_rows(b);
@@ -333,6 +371,7 @@ axp_status axp__graph_create(const axp_view *v, axp_graph **out)
     axp__stream_close(b.stream);
     axp__objects_fini(&b.objects);
     free(b.mains);
+    free(b.plain);
     for (size_t i = 0; i < b.g->n_rows && b.g->rows; i++) {
         axp__spent_destroy(b.g->rows[i].own);
         b.g->rows[i].own = NULL;

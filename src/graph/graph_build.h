@@ -17,6 +17,7 @@ struct axp__builder {
     uint32_t *mains; /* of each process its first thread's row; AXP__NONE */
     uint32_t n_processes;
     size_t n_stream_rows;
+    uint64_t *plain; /* a bit a name: a scope of it has begun, and is no wait */
 };
 
 /* What a SYNC, flow, async or CROSS record says; time is not before what the row

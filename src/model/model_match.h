@@ -56,6 +56,11 @@ bool axp__reader_begin(struct axp__row_reader *r);
 bool axp__reader_next(struct axp__row_reader *r);
 void axp__reader_fini(struct axp__row_reader *r);
 
+/* ---- model_run.c --------------------------------------------------------------- */
+/* As axp__stream_run. */
+size_t axp__reader_run(struct axp__row_reader *r, const uint64_t *names,
+                       struct axp__brief *out, size_t cap);
+
 static inline void axp__reader_mark(struct axp__row_reader *r, uint32_t name)
 {
     r->overlaps[name >> 6] |= (uint64_t)1 << (name & 63);

@@ -168,6 +168,13 @@ const struct axp__record *axp__stream_next(struct axp__stream *s)
     return NULL;
 }
 
+size_t axp__stream_run(struct axp__stream *s, const uint64_t *names,
+                       struct axp__brief *out, size_t cap)
+{
+    if (!s->given || !(s->options & AXP__STREAM_AHEAD)) return 0;
+    return axp__reader_run(&s->given->reader, names, out, cap);
+}
+
 /* ---- rows and sources ------------------------------------------------------------------- */
 
 static int by_row_and_seq(const void *a, const void *b)

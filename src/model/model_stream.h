@@ -147,6 +147,18 @@ axp_status axp__stream_open(const axp_view *v, unsigned options,
 void axp__stream_close(struct axp__stream *s); /* NULL allowed */
 /* The next record, until the call after; NULL at the end. */
 const struct axp__record *axp__stream_next(struct axp__stream *s);
+/* Scopes that begin and end after the last record, in its row, and before anything
+ * else there: as many as fit, and the stream goes on after them. None of category
+ * sync, none that more is said of than its name, and no name that has no bit in
+ * `names`, which has one for each that may be. With AXP__STREAM_AHEAD alone. */
+struct axp__brief {
+    axp_ns time_ns;
+    uint32_t name;
+    uint16_t category;
+    bool is_end;
+};
+size_t axp__stream_run(struct axp__stream *s, const uint64_t *names,
+                       struct axp__brief *out, size_t cap);
 /* AXP_E_NO_MEMORY where that was why it ended. */
 axp_status axp__stream_status(const struct axp__stream *s);
 
