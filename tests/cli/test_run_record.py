@@ -189,6 +189,22 @@ def test_memory_over_time(c, folder):
     check(rss["max"] - rss["min"] > 60 << 20, "growth", rss)
 
 
+def test_short_peak(c, folder):
+    """Memory that was there between two looks: the kernel knows of it."""
+    script = "import resource, time\n" \
+             "time.sleep(0.6)\n" \
+             "b = b'x' * (200 << 20)\n" \
+             "del b\n" \
+             "time.sleep(0.3)\n" \
+             "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)\n"
+    done = run([c.axprof, "run", "-o", "run.axp", "--", "python3", "-c", script],
+               folder, env=environment())
+    equal(done.status, 0, done.err)
+    told = float(re.search(rb"resident: ([0-9.]+) MB at most", done.err)[1])
+    truth = int(done.out) / 1024
+    check(0.95 * truth - 8 < told <= 1.01 * truth, told, "of", truth)
+
+
 def test_functions(c, folder):
     """-finstrument-functions: names, files and lines, found afterwards."""
     data, _ = profile(c, folder, c.program("functions_program"))
