@@ -242,6 +242,7 @@ def test_shell_and_exec(c, folder):
                           f"{c.program()} scopes 10; "
                           f"exec {c.program()} scopes 20")
     equal(calls(data, "outer"), 30, "both")
+    equal(data["run"]["title"], "sh", "the run's, of whatever processes")
     # both, the shell, and what was seen from outside
     equal(len(numbers_of(folder / files[0])), 4 + has_samples(data), files)
 
@@ -249,6 +250,21 @@ def test_shell_and_exec(c, folder):
 def test_many_that_record_nothing(c, folder):
     data, files = profile(c, folder, c.program("run_program"), "fork", 500)
     equal(len(files), 1, files)
+
+
+def test_path_of_processes(c, folder):
+    """Who is told that the path is an estimate is not told to do what he did."""
+    script = "import os\n" \
+             "for i in range(4):\n" \
+             "    if os.fork() == 0:\n" \
+             "        sum(range(3000000))\n" \
+             "        os._exit(0)\n" \
+             "for i in range(4):\n" \
+             "    os.wait()\n"
+    done = run([c.axprof, "run", "--no-file", "--", "python3", "-c", script],
+               folder, env=environment())
+    text = b" ".join(done.err.split())
+    check(b"An estimate: no thread was seen to wait" in text, done.err)
 
 
 def test_short_processes(c, folder):
