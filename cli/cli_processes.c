@@ -35,6 +35,7 @@ typedef enum counter {
     COUNT,
     THREADS,
     RSS,
+    RSS_PEAK,
     PSS,
     SWAP,
     MINOR_FAULTS,
@@ -48,6 +49,7 @@ static const char *const counter_names[N_COUNTERS] = {
     [COUNT] = "process.count",
     [THREADS] = "process.threads",
     [RSS] = "process.rss_bytes",
+    [RSS_PEAK] = "process.rss_peak_bytes",
     [PSS] = "process.pss_bytes",
     [SWAP] = "process.swap_bytes",
     [MINOR_FAULTS] = "process.minor_faults",
@@ -411,9 +413,11 @@ void cli_processes_end(cli_processes *s, int status, const struct rusage *usage,
         if (s->now.killed.limit_bytes != UINT64_MAX)
             count(s, GROUP_LIMIT, s->now.killed.limit_bytes);
     }
+    uint64_t most =
+        less((uint64_t)usage->ru_maxrss * 1024, own_bytes(s, s->first));
+    count(s, RSS_PEAK, most); /* of the largest: looks may have missed it */
     if (s->n_looks < 3) {
-        count(s, RSS,
-              less((uint64_t)usage->ru_maxrss * 1024, own_bytes(s, s->first)));
+        count(s, RSS, most);
         count(s, MINOR_FAULTS, (uint64_t)usage->ru_minflt);
         count(s, MAJOR_FAULTS, (uint64_t)usage->ru_majflt);
     }

@@ -389,7 +389,9 @@ typedef struct axp_thread_info {
     axp_ns busy_ns;    /* in scopes, waits included */
     uint64_t events;
     axp_ns wait_ns; /* in scopes of category sync, waits among them */
-    axp_ns cpu_ns;  /* CPU time since its first event; 0: not known */
+    /* CPU time of its whole life where the scheduler told it, else since its
+     * first event; 0: not known. */
+    axp_ns cpu_ns;
     /* It wanted a processor and had none: others had them. Only what the
      * scheduler says (is_scheduled), of its whole life. */
     axp_ns ready_ns;

@@ -17,6 +17,7 @@
 
 #define SLICES 256
 #define NEARLY_ALL 0.8 /* of the processors */
+#define MANY 2         /* times as many as at once: one after the other */
 
 struct crowd {
     const axp_view *v;
@@ -139,13 +140,14 @@ static void add(struct axp__analysis *a, const struct crowd *c, axp_ns gain)
     d->band = AXP_HIGH;
     d->saving_ns = gain;
     d->confidence = 0.5;
+    double at_once = c->own_wanted / c->own_ns;
     axp__draft_say(
         a, d,
         "in %s %% of the run %s threads of the program want to run on %u "
-        "processor%s, %zu different ones; they stood ready for %s in all",
+        "processor%s; they stood ready for %s in all",
         axp__fixed(part, sizeof part, 100 * c->own_ns / wall, 0),
-        axp__fixed(mean, sizeof mean, c->own_wanted / c->own_ns, 1), n_cpus,
-        n_cpus == 1 ? "" : "s", c->n_threads,
+        axp__fixed(mean, sizeof mean, at_once, 1), n_cpus,
+        n_cpus == 1 ? "" : "s",
         axp_format_ns(ready, sizeof ready, axp__whole(c->own_ready)));
     name_variables(a->v, n_cpus, variables, sizeof variables);
     if (*variables)
@@ -153,6 +155,11 @@ static void add(struct axp__analysis *a, const struct crowd *c, axp_ns gain)
                           "run it with %s, so that %u threads work at once "
                           "instead of %s",
                           variables, n_cpus, mean);
+    else if ((double)c->n_threads > MANY * at_once)
+        axp__draft_advise(a, d,
+                          "let %u threads or processes compute at a time, as "
+                          "many as there are processors, instead of %s",
+                          n_cpus, mean);
     else
         axp__draft_advise(a, d,
                           "start %u threads that compute, as many as there are "

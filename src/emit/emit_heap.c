@@ -130,13 +130,26 @@ struct axp__heap_group *axp__heap_groups(const axp_view *v, size_t *n)
     return all;
 }
 
-const struct axp__view_counter *axp__heap_resident(const axp_view *v)
+static const struct axp__view_counter *outside(const axp_view *v,
+                                               const char *name)
 {
     for (size_t i = 0; i < v->n_counters; i++)
-        if (v->counters[i].is_outside &&
-            !strcmp(v->counters[i].name, "process.rss_bytes"))
+        if (v->counters[i].is_outside && !strcmp(v->counters[i].name, name))
             return &v->counters[i];
     return NULL;
+}
+
+const struct axp__view_counter *axp__heap_resident(const axp_view *v)
+{
+    return outside(v, "process.rss_bytes");
+}
+
+uint64_t axp__heap_resident_peak(const axp_view *v)
+{
+    const struct axp__view_counter *seen = axp__heap_resident(v);
+    const struct axp__view_counter *told = outside(v, "process.rss_peak_bytes");
+    uint64_t most = seen ? (uint64_t)seen->max : 0;
+    return told && told->max > (double)most ? (uint64_t)told->max : most;
 }
 
 void axp__heap_groups_free(struct axp__heap_group *groups, size_t n)

@@ -31,6 +31,8 @@ char *axp__heap_text(const axp_view *v, const axp_heap_place *p);
 /* The memory that the run's processes had together, as seen from outside; NULL:
  * nobody looked. */
 const struct axp__view_counter *axp__heap_resident(const axp_view *v);
+/* The most of it: what was seen, and what the kernel knows of the largest. */
+uint64_t axp__heap_resident_peak(const axp_view *v);
 /* The frame that a stack is called by, its text in buf; NULL: it has none. */
 const char *axp__heap_where(const axp_view *v, uint32_t stack, char *buf,
                             size_t size);

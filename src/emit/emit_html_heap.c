@@ -79,7 +79,7 @@ void axp__html_heap_put(struct axp__html_job *job)
     axp__json_u64(j, "n_mapped", h->n_mapped);
     if (resident) {
         axp__json_u64(j, "resident", (uint64_t)resident->last);
-        axp__json_u64(j, "resident_peak", (uint64_t)resident->max);
+        axp__json_u64(j, "resident_peak", axp__heap_resident_peak(job->v));
         axp__json_u64(j, "resident_name",
                       axp__html_string_as(&job->strings, AXP__HTML_OUTSIDE,
                                           resident->name));

@@ -91,7 +91,7 @@ static struct axp__html_track track_of(const struct rows *r,
     } else {
         key.process_id = row->process_id;
         key.id = row->thread_id;
-        key.begin = row->cap ? axp__view_time(v, row->cap->first) : 0;
+        key.begin = row->cap ? v->lives[row->cap - v->capture->rows].begin : 0;
         o = find_owner(r->threads, v->n_threads, &key);
         if (o && row->cap && o->begin != key.begin) o = NULL;
     }

@@ -12,7 +12,7 @@
 axp_status axp__path_parts(const axp_view *v, struct axp__path_parts *out)
 {
     const struct axp__recorded *of = NULL;
-    *out = (struct axp__path_parts){0};
+    *out = (struct axp__path_parts){.is_run = v->is_outside};
     axp_status status = axp__graph_recorded(v, &of);
     if (status || !of) return status;
     out->total = axp_replay_total(of->replay);
@@ -29,11 +29,13 @@ axp_status axp__path_parts(const axp_view *v, struct axp__path_parts *out)
 const char *axp__path_doubt(const struct axp__path_parts *p)
 {
     if (!p->total.is_estimate) return NULL;
-    return p->total.n_unknown_waits
-               ? "An estimate: of many waits nobody knows who ended them; they "
-                 "are taken for what others did meanwhile."
-               : "An estimate: nothing was recorded of which thread waited for "
-                 "which; axprof run does that.";
+    if (p->total.n_unknown_waits)
+        return "An estimate: of many waits nobody knows who ended them; they "
+               "are taken for what others did meanwhile.";
+    return p->is_run ? "An estimate: no thread was seen to wait for another; "
+                       "processes that do are not seen."
+                     : "An estimate: nothing was recorded of which thread "
+                       "waited for which; axprof run does that.";
 }
 
 /* ---- text --------------------------------------------------------------------------- */

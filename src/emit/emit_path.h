@@ -15,6 +15,7 @@ struct axp__path_parts {
     axp_path_part *at; /* most first */
     size_t n;
     axp_replay_info total;
+    bool is_run; /* seen from outside: axprof run */
 };
 
 /* n = 0: there is nothing to tell. */

@@ -250,16 +250,15 @@ static void put_all(struct axp__text *t, const axp_heap *h)
 static void put_beside(struct axp__text *t, const axp_view *v)
 {
     const axp_heap *h = &v->heap;
-    const struct axp__view_counter *resident = axp__heap_resident(v);
+    uint64_t resident = axp__heap_resident_peak(v);
     char peak[32], left[32];
     if (h->n_mapped)
         axp__text_say(t, "mapped beside it: %s at most, %s not unmapped",
                       axp_format_bytes(peak, sizeof peak, h->mapped_peak_bytes),
                       axp_format_bytes(left, sizeof left, h->mapped_bytes));
     if (resident)
-        axp__text_say(
-            t, "resident: %s at most",
-            axp_format_bytes(peak, sizeof peak, (uint64_t)resident->max));
+        axp__text_say(t, "resident: %s at most",
+                      axp_format_bytes(peak, sizeof peak, resident));
 }
 
 void axp__text_heap(struct axp__text *t, const axp_view *v)

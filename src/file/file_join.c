@@ -349,15 +349,34 @@ static void merge_live(struct axp__capture *c)
     c->n_live = kept;
 }
 
+/* Does it say what was seen of a whole run from outside? */
+static bool is_of_run(const struct axp__capture *c)
+{
+    for (size_t i = 0; i < c->n_rows; i++)
+        if (!c->rows[i].track &&
+            axp__kind_of(c->name_at(c, c->rows[i].name).flags) ==
+                AXP__KIND_OUTSIDE)
+            return true;
+    return false;
+}
+
 /* The parts' title, if they have one in common; else the first one's and how
- * many others there are. */
+ * many others there are. Processes of a run have the run's. */
 static const char *join_titles(struct join *j)
 {
-    const char *first = j->parts[0].capture->title;
-    size_t n_others = 0, size = strlen(first) + 40;
-    for (size_t i = 1; i < j->n_parts; i++)
-        n_others += strcmp(j->parts[i].capture->title, first) != 0;
+    const char *first = NULL;
+    bool has_run = false;
+    size_t n_others = 0;
+    for (size_t i = 0; i < j->n_parts; i++)
+        has_run |= is_of_run(j->parts[i].capture);
+    for (size_t i = 0; i < j->n_parts; i++) {
+        const struct axp__capture *c = j->parts[i].capture;
+        if (has_run && !is_of_run(c)) continue;
+        if (!first) first = c->title;
+        n_others += strcmp(c->title, first) != 0;
+    }
     if (!n_others) return first; /* its part stays as long as c */
+    size_t size = strlen(first) + 40;
     char *text = axp__cap_take(j->c, size, 1);
     if (text) snprintf(text, size, "%s and %zu more", first, n_others);
     return text;

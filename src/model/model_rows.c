@@ -85,7 +85,7 @@ bool axp__view_make_lives(axp_view *v)
     for (size_t i = 0; i < c->n_rows; i++)
         if (v->lives[i].end < v->lives[i].begin)
             v->lives[i].end = v->lives[i].begin;
-    return true;
+    return is_part(c) || axp__view_widen_lives(v);
 }
 
 /* ---- threads ----------------------------------------------------------------------- */

@@ -117,13 +117,48 @@ axp_ns axp__view_end_of(const axp_view *v, const struct axp__cap_row *row)
     return s ? axp__view_time(v, s->end_ticks) : 0;
 }
 
+/* A thread lives before its first event and after its last one. */
+static void widen(const axp_view *v, const struct axp__thread_states *s,
+                  struct axp__life *life)
+{
+    axp_ns wall = v->begin_ns + v->duration_ns;
+    axp_ns begin = axp__view_time(v, s->begin_ticks);
+    axp_ns end = axp__view_time(v, s->end_ticks);
+    if (begin < v->begin_ns) begin = v->begin_ns;
+    if (end > wall) end = wall;
+    if (begin < life->begin) life->begin = begin;
+    if (end > life->end) life->end = end;
+}
+
+/* Of a thread that has several rows none is all of its life. */
+bool axp__view_widen_lives(axp_view *v)
+{
+    const struct axp__capture *c = v->capture;
+    uint32_t *n_rows = calloc(c->n_states + 1, sizeof *n_rows);
+    if (!n_rows) return false;
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < c->n_rows; i++) {
+            const struct axp__cap_row *row = &c->rows[i];
+            if (row->track || axp__row_is_outside(v, row)) continue;
+            const struct axp__thread_states *s = states_of(v, row);
+            if (s && pass == 0) n_rows[s - c->states]++;
+            if (s && pass == 1 && n_rows[s - c->states] == 1)
+                widen(v, s, &v->lives[i]);
+        }
+    free(n_rows);
+    return true;
+}
+
 void axp__view_set_states(const axp_view *v, const struct axp__cap_row *row,
                           axp_thread_info *out, bool *is_recorded)
 {
     const struct axp__thread_states *s = states_of(v, row);
     if (!s) return;
+    bool is_whole = out->begin <= v->begin_ns ||
+                    out->begin <= axp__view_time(v, s->begin_ticks);
     is_recorded[s - v->capture->states] = true;
     out->ready_ns = s->ready_ns;
     out->is_scheduled = true;
-    if (!out->cpu_ns) out->cpu_ns = s->ran_ns;
+    if (!out->cpu_ns || (is_whole && s->ran_ns > out->cpu_ns))
+        out->cpu_ns = s->ran_ns;
 }

@@ -220,6 +220,8 @@ bool axp__view_make_rows(axp_view *v); /* threads, tracks */
 void axp__view_sort_states(axp_view *v);
 /* When a thread ended, as the scheduler tells; 0: it does not. */
 axp_ns axp__view_end_of(const axp_view *v, const struct axp__cap_row *row);
+/* Rows' lives are those of their threads, as far as it tells. */
+bool axp__view_widen_lives(axp_view *v);
 /* What it tells of a row's thread; marks it in a list of all states. */
 void axp__view_set_states(const axp_view *v, const struct axp__cap_row *row,
                           axp_thread_info *out, bool *is_recorded);

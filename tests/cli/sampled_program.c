@@ -5,6 +5,7 @@
  *   sampled_program shares MS THREADS US   "forty" has 40 of 100 rounds and
  *                                          "sixty" the others, in turns of
  *                                          so many us; "middle" calls both
+ *   sampled_program late MS                the same, and allocates at its end
  *   sampled_program deep MS                the same below 20 calls of "deep"
  *   sampled_program tower MS               "shares", and for as long again below
  *                                          20 calls of "tower", 500 bytes each
@@ -25,6 +26,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -366,10 +368,12 @@ int main(int argc, char **argv)
     const char *word = argc > 1 ? argv[1] : "";
     double ms = argc > 2 ? atof(argv[2]) : 0;
     double us = argc > 4 ? atof(argv[4]) : 100;
-    puts("ready");
+    bool is_late = !strcmp(word, "late");
+    if (!is_late) puts("ready"); /* which allocates */
     fflush(stdout);
     struct job job = {ms / 1000, rounds_of(us)};
-    if (!strcmp(word, "shares")) shares(&job, argc > 3 ? atoi(argv[3]) : 0);
+    if (!strcmp(word, "shares") || is_late)
+        shares(&job, argc > 3 ? atoi(argv[3]) : 0);
     if (!strcmp(word, "closed")) return closed(&job, argv[3]);
     if (!strcmp(word, "scopes")) scopes(&job);
     if (!strcmp(word, "made")) return made(&job);
@@ -394,5 +398,6 @@ int main(int argc, char **argv)
     for (double end = seconds(CLOCK_MONOTONIC) + job.s;
          !strcmp(word, "tail") && seconds(CLOCK_MONOTONIC) < end;)
         jumps(job.rounds);
+    if (is_late) puts("ready");
     return 0;
 }

@@ -188,6 +188,19 @@ def test_preloaded_malloc(c, folder):
         assert_truth(truth_of(out), Heap(data), is_peak=False)
 
 
+def test_preloaded_calls(c, folder):
+    """A library of the user's that looks names up in what it wraps, which is
+    what we need too."""
+    env = environment(LD_PRELOAD=str(c.programs / "libasker.so"))
+    for words in PARTS:
+        assert_same(c, folder, c.program(), *words, env=env)
+    for command in (["sort", "/etc/passwd"], ["sh", "-c", "ls / | tail -1"],
+                    [PYTHON, "-c", "print(sum(range(9)))"]):
+        assert_same(c, folder, *command, env=env)
+    out, data = profile_heap(c, folder, [c.program(), "mixed", 4], env=env)
+    assert_truth(truth_of(out), Heap(data), is_peak=False)
+
+
 def test_linked_malloc(c, folder):
     """A malloc that the program came with: each call goes on to that one."""
     for name in MALLOCS:
@@ -317,7 +330,7 @@ def test_beside_heaptrack(c, folder):
 
 
 TESTS = [test_numpy, test_python, test_compiler, test_tools, test_cpp,
-         test_own_programs, test_refused, test_preloaded_malloc,
+         test_own_programs, test_refused, test_preloaded_malloc, test_preloaded_calls,
          test_linked_malloc, test_linked_new, test_own_malloc, test_beside_heaptrack]
 
 if __name__ == "__main__":

@@ -189,6 +189,22 @@ def test_memory_over_time(c, folder):
     check(rss["max"] - rss["min"] > 60 << 20, "growth", rss)
 
 
+def test_short_peak(c, folder):
+    """Memory that was there between two looks: the kernel knows of it."""
+    script = "import resource, time\n" \
+             "time.sleep(0.6)\n" \
+             "b = b'x' * (200 << 20)\n" \
+             "del b\n" \
+             "time.sleep(0.3)\n" \
+             "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)\n"
+    done = run([c.axprof, "run", "-o", "run.axp", "--", "python3", "-c", script],
+               folder, env=environment())
+    equal(done.status, 0, done.err)
+    told = float(re.search(rb"resident: ([0-9.]+) MB at most", done.err)[1])
+    truth = int(done.out) / 1024
+    check(0.95 * truth - 8 < told <= 1.01 * truth, told, "of", truth)
+
+
 def test_functions(c, folder):
     """-finstrument-functions: names, files and lines, found afterwards."""
     data, _ = profile(c, folder, c.program("functions_program"))
@@ -226,6 +242,7 @@ def test_shell_and_exec(c, folder):
                           f"{c.program()} scopes 10; "
                           f"exec {c.program()} scopes 20")
     equal(calls(data, "outer"), 30, "both")
+    equal(data["run"]["title"], "sh", "the run's, of whatever processes")
     # both, the shell, and what was seen from outside
     equal(len(numbers_of(folder / files[0])), 4 + has_samples(data), files)
 
@@ -233,6 +250,21 @@ def test_shell_and_exec(c, folder):
 def test_many_that_record_nothing(c, folder):
     data, files = profile(c, folder, c.program("run_program"), "fork", 500)
     equal(len(files), 1, files)
+
+
+def test_path_of_processes(c, folder):
+    """Who is told that the path is an estimate is not told to do what he did."""
+    script = "import os\n" \
+             "for i in range(4):\n" \
+             "    if os.fork() == 0:\n" \
+             "        sum(range(3000000))\n" \
+             "        os._exit(0)\n" \
+             "for i in range(4):\n" \
+             "    os.wait()\n"
+    done = run([c.axprof, "run", "--no-file", "--", "python3", "-c", script],
+               folder, env=environment())
+    text = b" ".join(done.err.split())
+    check(b"An estimate: no thread was seen to wait" in text, done.err)
 
 
 def test_short_processes(c, folder):

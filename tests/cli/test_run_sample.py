@@ -155,6 +155,14 @@ def test_only_thread(c, folder):
     near(sampled_ns(data) / thread["cpu_ns"], 1, 0.15, thread)
 
 
+def test_late_first_event(c, folder):
+    """A thread lives before it records anything, and its time is its time."""
+    data, _ = profile(c, folder, c.program(), "late", 300)
+    thread, = data["threads"]
+    check(thread["end"] - thread["begin"] > 290e6, "lived", thread)
+    near(sampled_ns(data) / thread["cpu_ns"], 1, 0.15, thread)
+
+
 def test_tail_call(c, folder):
     """Who was jumped to is found below who is left to return to."""
     data, _ = profile(c, folder, c.program("sampled_program_no_frames"), "tail",
@@ -533,7 +541,7 @@ def test_beside_perf(c, folder):
 
 
 BY_KERNEL = [test_shares, test_recurs, test_builds, test_deep,
-             test_deeper_later, test_few, test_only_thread,
+             test_deeper_later, test_few, test_only_thread, test_late_first_event,
              test_tail_call, test_closed_library, test_made_at_run_time,
              test_without_tables, test_stripped, test_scopes, test_children,
              test_starved, test_woken_without_a_processor,

@@ -229,9 +229,10 @@ static void seen_io(void **state)
 
 /* ---- for a processor ---------------------------------------------------------------------- */
 
-/* A second of which so many threads run at once, and so many more want to, on a
- * machine of two processors. */
-static axp_findings *crowd(unsigned running, unsigned ready, uint64_t n_cpus)
+/* A second of which so many threads run at once, and so many more want to; each
+ * is another thread a tenth of a second later, if they are short. */
+static axp_findings *crowd_of(unsigned running, unsigned ready, uint64_t n_cpus,
+                              bool is_short)
 {
     struct round r = {.compute = 100 * MS};
     axp_view *v = rounds(&r);
@@ -244,11 +245,17 @@ static axp_findings *crowd(unsigned running, unsigned ready, uint64_t n_cpus)
             *s = sample(v, v->begin_ns + at * MS, 10 * MS,
                         k < running ? AXP_SAMPLE_CPU : AXP_SAMPLE_READY);
             if (k) s->tid += 100000 + k; /* recorded nothing */
+            if (is_short) s->tid += 1000 * ((at - 1) / 100 + 1);
         }
     v->ran_ns = running * 1000 * MS;
     v->ready_ns = ready * 1000 * MS;
     see(v, n);
     return analyze(v);
+}
+
+static axp_findings *crowd(unsigned running, unsigned ready, uint64_t n_cpus)
+{
+    return crowd_of(running, ready, n_cpus, false);
 }
 
 static bool is_crowded(unsigned running, unsigned ready, uint64_t n_cpus)
@@ -279,6 +286,26 @@ static void more_threads_than_processors(void **state)
     assert_false(is_crowded(2, 3, 0)); /* not known */
 }
 
+/* Nobody starts two instead of fifty that follow each other. */
+static void short_ones_at_a_time(void **state)
+{
+    (void)state;
+    axp_findings *f = crowd(2, 3, 2);
+    const axp_finding *x = ts_find(f, AXP_OVERSUBSCRIPTION);
+    assert_non_null(x);
+    assert_non_null(strstr(x->suggestion, "instead of 5"));
+    assert_non_null(strstr(x->suggestion, "start 2 threads"));
+    axp_findings_destroy(f);
+    f = crowd_of(2, 3, 2, true);
+    x = ts_find(f, AXP_OVERSUBSCRIPTION);
+    assert_non_null(x);
+    assert_true(fabs(ts_metric(x, "threads") - 50) < 1e-9);
+    assert_non_null(strstr(x->suggestion, "2 threads or processes"));
+    assert_non_null(strstr(x->suggestion, "instead of 5.0"));
+    assert_null(strstr(x->description, "50"));
+    axp_findings_destroy(f);
+}
+
 int main(void)
 {
     ts_use_fake_clock();
@@ -290,6 +317,7 @@ int main(void)
         cmocka_unit_test(declared_io),
         cmocka_unit_test(seen_io),
         cmocka_unit_test(more_threads_than_processors),
+        cmocka_unit_test(short_ones_at_a_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
