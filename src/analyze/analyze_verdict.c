@@ -276,18 +276,16 @@ static const char *unjudged(const axp_view *v)
            "a program.";
 }
 
-/* The one that is worth most as it is, where that is worth a word though it is
- * Low; NULL: none. */
+/* The first that may be worth a word though it is Low, and not by less work
+ * alone; NULL: none. */
 static const axp_finding *worth_a_word(const axp_findings *f)
 {
-    const axp_finding *best = NULL;
-    double most = WORTH_A_WORD;
-    for (size_t i = 0; i < f->n; i++)
-        if (with_same_work(&f->all[i]) >= most) {
-            best = &f->all[i];
-            most = with_same_work(best);
-        }
-    return best;
+    for (size_t i = 0; i < f->n; i++) {
+        double share = f->all[i].saving_share;
+        if (share >= WORTH_A_WORD && with_same_work(&f->all[i]) >= share)
+            return &f->all[i];
+    }
+    return NULL;
 }
 
 static void say_healthy(struct sentence *s, const struct axp__analysis *a,
