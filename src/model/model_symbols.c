@@ -147,6 +147,7 @@ void axp__model_name_functions(struct axp__capture *c,
                                const struct axp__about *about,
                                struct axp__folders folders)
 {
+    uint64_t address;
     if (!has_addresses(c)) return;
     struct resolved *r =
         calloc(1, sizeof *r + (size_t)c->n_names * sizeof *r->name);
@@ -155,7 +156,10 @@ void axp__model_name_functions(struct axp__capture *c,
     r->n = c->n_names;
     for (uint32_t id = 0; r->symbols && id < r->n; id++) {
         struct axp__cap_name name = c->name_at(c, id);
-        resolve(r, about, &name, id);
+        if (resolve(r, about, &name, id) || !is_address(&name, &address))
+            continue;
+        name.line = 0; /* which was none: INSIDE */
+        r->name[id] = name;
     }
     r->name_at = c->name_at;
     r->release = c->release;

@@ -54,9 +54,11 @@ static void only_the_typed_call_names_a_function(void **state)
     (void)state;
     char text[8192];
     const char *file = fs_path("functions.axp");
-    uint32_t plain = 0, function = 0;
+    uint32_t plain = 0, function = 0, gone = 0;
     own_address(text);
     assert_int_equal(axp_global_open(file), AXP_OK);
+    axp_end(axp_place_begin(&gone, "gone+0x10\0/no/such/gone\0"
+                                   "1"));
     for (int i = 0; i < 3; i++)
         axp_end(axp_begin_site(&plain, text));
     for (int i = 0; i < 5; i++)
@@ -71,8 +73,11 @@ static void only_the_typed_call_names_a_function(void **state)
     assert_int_equal(op_named(v, "own_address").calls, 5);
     assert_non_null(
         strstr(op_named(v, "own_address").file, "test_kind_function.c"));
+    /* Of a module that is not there any more: no line that nobody wrote. */
+    assert_string_equal(op_named(v, "gone+0x10").file, "/no/such/gone");
+    assert_int_equal(op_named(v, "gone+0x10").line, 0);
     expect_cost_said(v);
-    assert_int_equal(axp_view_event_count(v), 2 * 3 + 2 * 5 + 2);
+    assert_int_equal(axp_view_event_count(v), 2 + 2 * 3 + 2 * 5 + 2);
     assert_int_equal(axp_view_counters(v, counters, 4), 2);
     int of_program = !strcmp(counters[0].name, text) ? 0 : 1;
     assert_string_equal(counters[of_program].name, text);
