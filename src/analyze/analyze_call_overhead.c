@@ -6,10 +6,12 @@
  * the operation's shapes lie on a line, time = fixed + work × rate, whose fixed
  * part it is; a team of threads is begun in each, which was measured; its work
  * and the machine's peaks say what of a call is not work, which is a bound. Else
- * all of it is the bound. Who does its work near the roof has no overhead. */
+ * all of it is the bound. Who does its work near the roof has no overhead. Threads
+ * that are started for next to nothing are calls too (analyze_short_threads.h). */
 #include <math.h>
 
 #include "analyze/analyze_caller.h"
+#include "analyze/analyze_short_threads.h"
 #include "analyze/analyze_wall.h"
 #include "base/base_number.h"
 
@@ -164,4 +166,5 @@ void axp__rule_call_overhead(struct axp__analysis *a)
             continue;
         if ((double)axp__wall_ns(a->wall, op) >= wall) look_at(a, op, each);
     }
+    axp__short_threads_look(a);
 }

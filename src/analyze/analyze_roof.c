@@ -94,13 +94,29 @@ static void set_roof(struct axp__roof *r, const struct peaks *p, size_t level,
     r->share = r->is_known ? reached / roof : 0;
 }
 
-/* Who is faster than reading moves data in the better way; who is faster than a
- * level had its data in a faster one. */
-static void find_level(struct axp__roof *r, const struct peaks *p,
-                       double call_bytes)
+/* Whether the fastest call says that data is moved in the better way: it is faster
+ * than the lesser allows, and no faster than the greater. */
+static bool is_better(const struct axp__roof *r, const struct peaks *p,
+                      size_t level, double fastest)
 {
-    size_t level = n_levels(p) ? level_of(p, call_bytes, r->threads) : 0;
+    return r->level != AXP_LEVEL_NONE &&
+           fastest > AXP__ROOF_MOST * bandwidth(p, level, r->threads, LESSER) &&
+           fastest <= AXP__ROOF_MOST * bandwidth(p, level, r->threads, GREATER);
+}
+
+struct moved {
+    double call;    /* bytes, by all threads at once */
+    double fastest; /* bytes a second in the fastest call */
+};
+
+/* Who is faster than reading, if only in one call, moves data in the better way;
+ * who is faster than a level had its data in a faster one. */
+static void find_level(struct axp__roof *r, const struct peaks *p,
+                       const struct moved *moved)
+{
+    size_t level = n_levels(p) ? level_of(p, moved->call, r->threads) : 0;
     set_roof(r, p, level, LESSER);
+    if (is_better(r, p, level, moved->fastest)) set_roof(r, p, level, GREATER);
     while (r->share > AXP__ROOF_MOST && r->level != AXP_LEVEL_NONE) {
         set_roof(r, p, level, GREATER);
         if (r->share <= AXP__ROOF_MOST || !level) return;
@@ -139,14 +155,15 @@ static struct axp__roof roof_of(const axp_op *op, const struct peaks *p,
     r.call_ns = team->call_ns;
     if (has_flops) r.flops = op->flops / (double)op->flops_ns * 1e9 * at_once;
     if (has_bytes) r.bytes = op->bytes / (double)op->bytes_ns * 1e9 * at_once;
-    double set =
-        has_bytes ? op->bytes / (double)op->n_bytes_calls * at_once : 0;
-    find_level(&r, p, set);
+    struct moved moved = {0, 0};
+    if (has_bytes) moved.call = op->bytes / (double)op->n_bytes_calls * at_once;
+    if (op->min_ns) moved.fastest = moved.call / (double)op->min_ns * 1e9;
+    find_level(&r, p, &moved);
     if (r.share > AXP__ROOF_MOST && p->m && r.threads < most) {
         struct axp__roof more = r;
         more.threads = most;
         more.is_raised = true;
-        find_level(&more, p, set);
+        find_level(&more, p, &moved);
         if (more.share <= AXP__ROOF_MOST) r = more;
     }
     r.is_impossible = r.is_known && r.share > AXP__ROOF_MOST;

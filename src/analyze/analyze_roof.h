@@ -9,7 +9,8 @@
  *            faster one.
  * Bandwidth  work says how many bytes, not how many of them are written, and
  *            reading alone is slower than a triad on some machines: the lesser of
- *            the two counts, and the greater for who is faster than that.
+ *            the two counts, and the greater for who is faster than that, if only
+ *            in his fastest call.
  * Threads    those that work on it at once: threads that call it, times the team
  *            of an OpenMP region below a call. Who does more than so many can has
  *            more, as far as there are any and they explain it: those that were

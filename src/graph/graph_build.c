@@ -138,7 +138,9 @@ static void on_sample(struct axp__builder *b, struct axp__spent *own,
             op = AXP__OP_BLOCKED;
         axp__spent_add(g, own, op, off);
         axp__spent_add(g, own, own->op, passed - off);
-        if (r->argument == AXP_SAMPLE_CPU) own->held = own->op = op;
+        if (r->argument != AXP_SAMPLE_CPU) return;
+        own->held = own->op = op;
+        own->seen = r->time_ns;
     }
 }
 

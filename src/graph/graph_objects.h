@@ -2,7 +2,7 @@
 /* What rows give to each other while a graph is built: barriers, semaphores,
  * threads that end, flows, async spans. By process, kind and address or id.
  *
- * Memory   40 bytes an object that was ever seen.
+ * Memory   56 bytes an object that was ever seen.
  */
 #ifndef AXP_GRAPH_OBJECTS_H
 #define AXP_GRAPH_OBJECTS_H
@@ -19,6 +19,10 @@ struct axp__object {
     /* A barrier's episodes of the newest round and the one before; a semaphore's
      * oldest and newest post that nobody has taken; else the node that gave. */
     uint32_t newest, other;
+    /* Who gave it was in this function when it was sampled last, in no scope; seen_op
+     * AXP__NONE: what it did is in its parts. */
+    uint32_t seen_op;
+    axp_ns seen_ns;
 };
 
 struct axp__objects {

@@ -13,7 +13,8 @@
 struct axp__spent {
     axp_ns since;  /* all before is accounted for */
     uint32_t op;   /* what time goes to now */
-    uint32_t held; /* the function seen last, for time in no scope */
+    uint32_t held; /* the function seen last, for time in no scope … */
+    axp_ns seen;   /* … and when */
     /* In a wait: since when and at which depth, and what it is called. */
     bool is_waiting;
     uint32_t wait_op;

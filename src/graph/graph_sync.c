@@ -161,15 +161,29 @@ static uint32_t held_for(const axp_graph *g, uint32_t node, axp_ns waited)
     return op;
 }
 
-static void note_lock(axp_graph *g, const struct axp__record *r, uint32_t node)
+/* Where functions are sampled and none was while it was waited for, nobody knows
+ * what the lock was held for: the one seen before may be long over. */
+static uint32_t op_of_lock(struct axp__builder *b, const struct axp__record *r,
+                           uint32_t source)
 {
+    const struct axp__object *o =
+        axp__build_object(b, r->row, AXP_SYNC_LOCK, r->id);
+    if (!o || r->end_ns <= r->begin_ns) return AXP__NONE;
+    if (o->newest != source || o->seen_op == AXP__NONE)
+        return held_for(b->g, source, r->end_ns - r->begin_ns);
+    return o->seen_ns > r->begin_ns ? o->seen_op : AXP__NONE;
+}
+
+static void note_lock(struct axp__builder *b, const struct axp__record *r,
+                      uint32_t node)
+{
+    axp_graph *g = b->g;
     const struct axp__graph_node *n = &g->nodes[node];
     struct axp__lock_wait wait = {r->id, node, AXP__NONE, AXP__NONE};
     if (given_as(axp__record_sync(r)) != AXP_SYNC_LOCK) return;
     if (n->source_kind == AXP__SOURCE_NODE) {
         wait.by = g->nodes[n->source].row;
-        if (!n->after_ns && r->end_ns > r->begin_ns)
-            wait.op = held_for(g, n->source, r->end_ns - r->begin_ns);
+        if (!n->after_ns) wait.op = op_of_lock(b, r, n->source);
     }
     axp__graph_add_lock_wait(g, wait);
 }
@@ -183,7 +197,7 @@ static void on_waited(struct axp__builder *b, const struct axp__record *r)
     if (node == AXP__NONE) return;
     own->wait_op = axp__graph_op(&g->ops, r->name, AXP_CAT_SYNC);
     bool is_known = find_source(b, r, node);
-    note_lock(g, r, node);
+    note_lock(b, r, node);
     if (is_known)
         name_wait(g, r->row);
     else
@@ -244,6 +258,8 @@ static void on_gave(struct axp__builder *b, const struct axp__record *r)
         axp__object_post(g, o, node);
     } else if (kind != AXP_SYNC_BARRIER) {
         o->newest = node;
+        o->seen_op = g->ops.at[own->op].is_function ? own->op : AXP__NONE;
+        o->seen_ns = own->seen;
     } else if (r->bytes) {
         episode = axp__object_arrive(g, o, r->bytes);
         if (episode != AXP__NONE) arrive(g, node, episode);

@@ -321,6 +321,57 @@ static void tasks_that_are_run_in_a_barrier(void **state)
     }
 }
 
+/* The first starts a thread eight times, in op0, and waits for it, each living for
+ * so long: it begins 30 us after it was asked for, and is missed for 20. */
+static axp_findings *start_threads(uint64_t lives, const char *least)
+{
+    struct script *s = script_create();
+    const char *set[] = {least, "slow_operation.percent=101"};
+    uint64_t at = 0, us = 1000;
+    for (uint32_t i = 1; i <= 8; i++) {
+        uint64_t begin = at + 31 * us, end = begin + lives;
+        script_word(s, 0, at, AXP__W_BEGIN, SCRIPT_FIRST);
+        at += us;
+        script_gave(s, 0, at, AXP_SYNC_THREAD_START, i, 0);
+        script_word(s, i, begin, AXP__W_INSTANT, SCRIPT_FIRST + 9);
+        script_waited(s, i, begin,
+                      (struct script_wait){AXP_SYNC_THREAD_START, i, 0, begin,
+                                           at, 0, AXP_SYNC_TOOK, false});
+        script_op(s, i, begin, lives, 1);
+        script_gave(s, i, end, AXP_SYNC_THREAD_END, 50 + i, 0);
+        script_waited(s, 0, end + 20 * us,
+                      (struct script_wait){AXP_SYNC_THREAD_END, 50 + i, 0,
+                                           at + 5 * us, end, (int)i, 0, true});
+        at = end + 20 * us;
+        script_word(s, 0, at, AXP__W_END, SCRIPT_FIRST);
+    }
+    axp_view *v = script_view(s);
+    axp_findings *f = axp_analyze(v, &(axp_thresholds){.set = set, .n_set = 2});
+    if (!f) fail_msg("no findings: %s", axp_last_error());
+    axp_view_destroy(v);
+    return f;
+}
+
+static void threads_not_worth_starting(void **state)
+{
+    (void)state;
+    axp_findings *f = start_threads(50 * 1000, "call_overhead.threads=8");
+    const axp_finding *x = ts_find(f, AXP_CALL_OVERHEAD);
+    assert_non_null(x);
+    assert_string_equal(x->name, "op0");
+    assert_true(x->saving_is_bound);
+    assert_int_equal(x->saving_ns, 8 * 50 * 1000);
+    assert_int_equal(x->severity, AXP_MEDIUM);
+    assert_true(fabs(ts_metric(x, "thread_ns") - 50e3) < 1);
+    axp_findings_destroy(f);
+    f = start_threads(50 * 1000, "call_overhead.threads=9"); /* too few */
+    assert_null(ts_find(f, AXP_CALL_OVERHEAD));
+    axp_findings_destroy(f);
+    f = start_threads(MS, "call_overhead.threads=8"); /* worth it */
+    assert_null(ts_find(f, AXP_CALL_OVERHEAD));
+    axp_findings_destroy(f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -334,6 +385,7 @@ int main(void)
         cmocka_unit_test(what_serial_work_costs_at_most),
         cmocka_unit_test(before_a_region),
         cmocka_unit_test(tasks_that_are_run_in_a_barrier),
+        cmocka_unit_test(threads_not_worth_starting),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -139,7 +139,14 @@ static void reads_and_writes(void **state)
     work(p, "both", (axp_work){.bytes = 1.04e9}, 100 * MS);
     work(p, "cached", (axp_work){.bytes = 1.06e9}, 100 * MS);
     work(p, "reads it", (axp_work){.bytes = 9.9e9}, 100 * MS);
+    /* 2 GB/s and once 9: it can, and so it writes; once 50: it was cached */
+    work(p, "seldom", (axp_work){.bytes = 9e7}, 45 * MS);
+    work(p, "seldom", (axp_work){.bytes = 9e7}, 10 * MS);
+    work(p, "once", (axp_work){.bytes = 1e8}, 50 * MS);
+    work(p, "once", (axp_work){.bytes = 1e8}, 2 * MS);
     struct seen s = look(p);
+    assert_near(roof(s, "seldom")->roof_bytes, 10e9);
+    assert_near(roof(s, "once")->roof_bytes, 8e9);
     assert_near(roof(s, "reads")->share, 0.5);
     assert_near(roof(s, "is just")->roof_bytes, 8e9);
     assert_near(roof(s, "writes")->share, 0.85);

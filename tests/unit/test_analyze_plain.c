@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Programs that nobody marked and whose threads stand still, on timelines and
- * samples written by hand: what is theirs and what another thread's sake. */
+/* Programs that nobody marked, on timelines and samples written by hand: which time
+ * nobody runs, and what another thread's sake is; what a lock is held for. */
 #include "graph_script.h"
 #include "finding_support.h"
 
 #include "analyze/analyze_still.h"
+#include "wire/wire_stack.h"
 
 #define ROUNDS 20u
 #define MS 1000000u
@@ -136,12 +137,63 @@ static void what_of_a_run_is_still(void **state)
     ts_assert_between(0, (double)still_of(), 100.0 * MS);
 }
 
+/* ---- what a lock is held for ---------------------------------------------------------- */
+
+/* The stack of a function that has no name: 0 is at 0x1000, 1 at 0x2000. */
+static uint32_t function(struct script *s, uint32_t i)
+{
+    static uint8_t bytes[2][AXP__STACK_BYTES(AXP__STACK_MOST)];
+    static const uint8_t *at[2] = {bytes[0], bytes[1]};
+    axp__stack_put(bytes[i], (uint64_t[]){(i + 1) * 0x1000}, 1);
+    s->c.stacks[AXP__STACKS_OF_OTHERS] = (struct axp__cap_stacks){at, 2};
+    return AXP__STACKS_OUTSIDE + i;
+}
+
+static void see_in(struct script *s, uint64_t at, uint32_t i)
+{
+    see(0, at - MS, at, AXP_SAMPLE_CPU);
+    seen[n_seen - 1].stack = function(s, i);
+}
+
+/* Both want a lock for 4 ms, the first after 6 ms of the first function, in which it
+ * is seen in each round; with the lock, in the second, once in five. */
+static void what_a_lock_is_held_for(void **state)
+{
+    (void)state;
+    struct script *s = script_create();
+    uint64_t now = 0;
+    n_seen = 0;
+    script_word(s, 0, now, AXP__W_INSTANT, SCRIPT_FIRST + 9);
+    for (unsigned i = 1; i <= ROUNDS; i++) {
+        uint64_t taken = now + 6 * MS, given = taken + 4 * MS;
+        uint64_t end = given + LAG + 4 * MS;
+        see_in(s, taken - MS, 0);
+        if (i % 5 == 0) see_in(s, given - MS, 1);
+        script_gave(s, 0, given, AXP_SYNC_LOCK, 2, 0);
+        script_waited(s, 1, given + LAG,
+                      (struct script_wait){AXP_SYNC_LOCK, 2, 0, taken, given, 0,
+                                           0, true});
+        script_gave(s, 0, given + 1, AXP_SYNC_BARRIER, 1, i);
+        script_gave(s, 1, end, AXP_SYNC_BARRIER, 1, i);
+        script_waited(s, 0, end + LAG,
+                      (struct script_wait){AXP_SYNC_BARRIER, 1, i, given + 1,
+                                           end, 1, 0, true});
+        now = end + LAG;
+    }
+    axp_findings *f = analyze(view_seen(s));
+    const axp_finding *x = ts_find(f, AXP_LOCK_CONTENTION);
+    assert_non_null(x);
+    assert_non_null(strstr(x->name, "2000"));
+    axp_findings_destroy(f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_blocks_while_others_wait),
         cmocka_unit_test(who_is_off_while_others_run),
         cmocka_unit_test(what_of_a_run_is_still),
+        cmocka_unit_test(what_a_lock_is_held_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Threads that are not worth starting; see analyze_short_threads.h. */
+#include "analyze/analyze_short_threads.h"
+
+#include <stdlib.h>
+
+#include "analyze/analyze_graph.h"
+#include "base/base_number.h"
+
+struct started { /* by an operation, and waited for */
+    uint64_t n;
+    double lived_ns, fixed_ns;
+};
+
+/* What the thread that started a row did right then; AXP__NONE: not known. */
+static uint32_t started_by(const axp_graph *g, const struct axp__graph_row *r)
+{
+    const struct axp__graph_node *first = &g->nodes[r->nodes[0]];
+    if (r->is.track || first->source_kind != AXP__SOURCE_NODE) return AXP__NONE;
+    uint32_t next = g->nodes[first->source].next;
+    if (next == AXP__NONE || g->nodes[next].stretch != AXP__STRETCH_WORK ||
+        !g->nodes[next].n_parts)
+        return AXP__NONE;
+    return axp__part_op(g->parts[g->nodes[next].parts]);
+}
+
+/* A wait for the end of a thread. */
+static void add_join(const axp_graph *g, uint32_t node, struct started *all)
+{
+    const struct axp__graph_node *n = &g->nodes[node];
+    if (n->stretch != AXP__STRETCH_WAIT || n->source_kind != AXP__SOURCE_NODE ||
+        g->nodes[n->source].source_kind != AXP__SOURCE_ARRIVES)
+        return;
+    const struct axp__graph_row *r = &g->rows[g->nodes[n->source].row];
+    uint32_t op = started_by(g, r);
+    if (op == AXP__NONE) return;
+    const struct axp__graph_node *first = &g->nodes[r->nodes[0]];
+    all[op].n++;
+    all[op].lived_ns += (double)(g->nodes[n->source].time_ns - first->time_ns);
+    all[op].fixed_ns += (double)first->lag_ns + (double)n->lag_ns;
+}
+
+static void add(struct axp__analysis *a, const axp_graph *g, uint32_t op,
+                const struct started *s)
+{
+    struct axp__draft *d =
+        axp__draft_add(a, AXP__RULE_call_overhead, g->ops.at[op].text);
+    double n = (double)s->n, wall = (double)a->v->duration_ns;
+    char life[32], took[32], part[32];
+    if (!d) return;
+    d->op = axp__graph_view_op(g, op);
+    d->specificity = 3;
+    d->has_saving = d->is_bound = d->is_capped = true;
+    d->band = AXP_MEDIUM;
+    d->saving_ns = axp__whole(s->fixed_ns);
+    d->confidence = 0.4;
+    axp_format_ns(life, sizeof life, axp__whole(s->lived_ns / n));
+    axp_format_ns(took, sizeof took, axp__whole(s->fixed_ns / n));
+    axp__draft_say(
+        a, d,
+        "starts %llu threads, which live for %s on average; until one has begun, "
+        "and whoever waits for it is awake again, is %s, in all %s %% of the run",
+        (unsigned long long)s->n, life, took,
+        axp__fixed(part, sizeof part, 100 * s->fixed_ns / wall, 1));
+    axp__draft_advise(
+        a, d,
+        "keep a few threads and hand them what %s starts a thread "
+        "for, several at once, or do it in place: %s of work does "
+        "not pay for a thread",
+        axp__spoken(d->name, "it"), life);
+    axp__draft_metric(d, "threads", n);
+    axp__draft_metric(d, "thread_ns", s->lived_ns / n);
+}
+
+static void look_at(struct axp__analysis *a, const axp_graph *g,
+                    const struct started *all)
+{
+    const double *t = a->threshold;
+    double wall =
+        (double)a->v->duration_ns * t[AXP__T_call_overhead_wall_percent] / 100;
+    double is_short = t[AXP__T_call_overhead_short_thread_us] * 1e3;
+    for (uint32_t i = AXP__N_NO_OPS; i < g->ops.n; i++) {
+        double n = (double)all[i].n;
+        if (all[i].n && n >= t[AXP__T_call_overhead_threads] &&
+            all[i].lived_ns < is_short * n && all[i].fixed_ns >= wall)
+            add(a, g, i, &all[i]);
+    }
+}
+
+void axp__short_threads_look(struct axp__analysis *a)
+{
+    if ((double)a->v->n_threads <= a->threshold[AXP__T_call_overhead_threads])
+        return;
+    const axp_graph *g = axp__analysis_graph(a);
+    struct started *all = g ? calloc(g->ops.n + 1, sizeof *all) : NULL;
+    if (g && !all) a->has_failed = true;
+    for (uint32_t i = 0; all && i < g->n_nodes; i++)
+        add_join(g, i, all);
+    if (all) look_at(a, g, all);
+    free(all);
+}
