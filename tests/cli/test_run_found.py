@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Findings about work and memory in real programs, under axprof run: each is
-there with its fault, named after it, and not in the healthy twin.
+"""Findings about work, memory and waits in real programs, under axprof run: each
+is there with its fault, named after it, and not in the healthy twin.
 
   test_run_found.py AXPROF PROGRAMS [test ...]
 """
+import os
 import pathlib
 import resource
 import sys
@@ -18,9 +19,8 @@ class Context:
         self.program = pathlib.Path(programs).resolve() / "found_program"
 
 
-def findings(c, folder, kind, *command, env=None):
-    report, _ = profile(c, folder, *command, options=("--sample", "off"),
-                        env=env)
+def findings(c, folder, kind, *command, env=None, options=("--sample", "off")):
+    report, _ = profile(c, folder, *command, options=options, env=env)
     for left in folder.glob("*.axp"):
         left.unlink()
     return report, [f for f in report["findings"] if f["type"] == kind]
@@ -74,6 +74,71 @@ def test_pressure(c, folder):
         resource.setrlimit(resource.RLIMIT_AS, was)
 
 
+def is_watched(report):
+    """Whether the kernel says when threads had no processor."""
+    return any(t["ready_ns"] is not None for t in report["threads"])
+
+
+def check_io(report, found, fault):
+    equal([f["name"] for f in found], ["read_shard"] * fault, "names")
+    if not fault:
+        return
+    equal(report["findings"][0]["type"], "IoWait", "the first of them")
+    # 100 reads of 3 ms or more, which the computing can hide, at most
+    wall = report["run"]["duration_ns"]
+    check(0.2e9 < found[0]["saving_ns"] <= wall - 0.25e9,
+          f"{found[0]['saving_ns']} of {wall}")
+    check("read_shard" in report["verdict"], report["verdict"])
+
+
+def test_io(c, folder):
+    """A read that blocks in every step, or once."""
+    for fault in (1, 0):
+        report, found = findings(c, folder, "IoWait", c.program, "io", fault)
+        check_io(report, found, fault)
+
+
+def test_io_seen(c, folder):
+    """The same, and nobody says that it is I/O: it shows in the states."""
+    for fault in (1, 0):
+        report, found = findings(c, folder, "IoWait", c.program, "io_plain",
+                                 fault, options=())
+        if not is_watched(report):
+            return
+        check_io(report, found, fault)
+
+
+def had_processors(report, n):
+    """Whether the program itself had nearly all of n processors: where others
+    had them, too, nobody is told to use fewer threads."""
+    used = sum(t["cpu_ns"] or 0 for t in report["threads"])
+    return used > 0.9 * n * report["run"]["duration_ns"]
+
+
+def test_threads(c, folder):
+    """Work for two processors among two threads, or 32."""
+    processors = sorted(os.sched_getaffinity(0))
+    few = processors[:2]
+    os.sched_setaffinity(0, few)
+    try:
+        for n in (32, len(few)):
+            for _ in range(5):
+                report, found = findings(c, folder, "Oversubscription",
+                                         c.program, "threads", n, options=())
+                if n != 32 or found or had_processors(report, len(few)):
+                    break
+            else:
+                continue  # a busy machine: nothing can be said
+            if not is_watched(report):
+                return
+            equal(len(found), int(n == 32), report["warnings"])
+            for f in found:
+                check(f["metrics"]["threads"] > 16, f["metrics"])
+                equal(f["metrics"]["processors"], len(few), "processors")
+    finally:
+        os.sched_setaffinity(0, processors)
+
+
 if __name__ == "__main__":
-    run_support.main([test_work, test_temporary, test_pressure],
-                     Context(*sys.argv[1:3]))
+    run_support.main([test_work, test_temporary, test_pressure, test_io,
+                      test_io_seen, test_threads], Context(*sys.argv[1:3]))
