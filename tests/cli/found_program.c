@@ -2,7 +2,7 @@
 /* A program with one fault, or its healthy twin, for test_run_found.py:
  *
  *   found_program work | temporary | pressure | io | io_plain   1 | 0
- *   found_program threads N
+ *   found_program threads N | phases
  *
  * It prints nothing, and takes a second at most. */
 #include <axprof/axprof.h>
@@ -63,29 +63,44 @@ __attribute__((noinline)) static void compute(double seconds)
 }
 
 /* A file that has something to read 3 ms later. */
-static void read_shard(int file, bool is_told)
+static void wait_for_file(const char *name, bool is_told)
 {
     const struct itimerspec later = {.it_value = {.tv_nsec = 3000000}};
     uint64_t n;
-    AXP_SCOPE("read_shard");
+    int file = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+    AXP_SCOPE_IN(axp_global(), name);
     if (is_told) AXP_CATEGORY(AXP_CAT_IO);
     timerfd_settime(file, 0, &later, NULL);
     if (read(file, &n, sizeof n) != sizeof n) abort();
+    close(file);
+}
+
+static void train(void)
+{
+    static const char *const parts[] = {"forward", "backward", "update"};
+    for (int k = 0; k < 3; k++) {
+        AXP_SCOPE_IN(axp_global(), parts[k]);
+        compute(0.001);
+    }
 }
 
 /* In every step, or once. */
-static void read_and_compute(bool is_faulty, bool is_told)
+static void read_and_train(bool is_faulty, bool is_told)
 {
-    int file = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
     for (int i = 0; i < 100; i++) {
-        if (is_faulty || i == 0) read_shard(file, is_told);
-        static const char *const parts[] = {"forward", "backward", "update"};
-        for (int k = 0; k < 3; k++) {
-            AXP_SCOPE_IN(axp_global(), parts[k]);
-            compute(0.001);
-        }
+        if (is_faulty || i == 0) wait_for_file("read_shard", is_told);
+        train();
     }
-    close(file);
+}
+
+/* Steps that read, and then as many that write: faults of a part each. */
+static void read_then_write(void)
+{
+    for (int i = 0; i < 80; i++) {
+        wait_for_file(i < 40 ? "read_shard" : "write_log", true);
+        train();
+        AXP_STEP();
+    }
 }
 
 static void *work(void *seconds)
@@ -124,8 +139,9 @@ int main(int argc, char **argv)
     }
     if (!strcmp(what, "pressure")) /* of 8 GB (ulimit -v) */
         take_memory((size_t)(is_faulty ? 7700 : 4000) << 20);
-    if (!strcmp(what, "io")) read_and_compute(is_faulty, true);
-    if (!strcmp(what, "io_plain")) read_and_compute(is_faulty, false);
+    if (!strcmp(what, "io")) read_and_train(is_faulty, true);
+    if (!strcmp(what, "io_plain")) read_and_train(is_faulty, false);
+    if (!strcmp(what, "phases")) read_then_write();
     if (!strcmp(what, "threads")) share_among(argc > 2 ? atoi(argv[2]) : 1);
     return 0;
 }

@@ -139,6 +139,57 @@ def test_threads(c, folder):
         os.sched_setaffinity(0, processors)
 
 
+def check_part(report):
+    """Every figure of every finding is of what was recorded."""
+    wall = report["run"]["duration_ns"]
+    for f in report["findings"]:
+        check(f["saving_ns"] <= wall, f, wall)
+        check(abs(f["saving_share"] - f["saving_ns"] / wall) < 1e-6, f, wall)
+        for key, value in f["metrics"].items():
+            if key.endswith("_percentage"):
+                check(0 <= value <= 100, key, value)
+            if key.endswith("_ms"):
+                check(0 <= value <= wall / 1e6, key, value, wall)
+            if key == "call_count":
+                check(value <= 40, f)
+
+
+def test_window(c, folder):
+    """Steps that read, then as many that write: each part has its own fault,
+    and figures of its own."""
+    whole, found = findings(c, folder, "IoWait", c.program, "phases")
+    equal(sorted(f["name"] for f in found), ["read_shard", "write_log"], "all")
+    for steps, name in (("0:40", "read_shard"), ("40:80", "write_log")):
+        report, found = findings(c, folder, "IoWait", c.program, "phases",
+                                 options=("--sample", "off", "--steps", steps))
+        equal([f["name"] for f in found], [name], steps)
+        equal(report["steps"]["count"], 40, "steps")
+        check(report["run"]["duration_ns"] < 0.8 * whole["run"]["duration_ns"],
+              "duration", report["run"], whole["run"])
+        # 40 reads of 3 ms at least, of the part; of the run it is half of that
+        op = run_support.ops(report)[name]
+        wall = report["run"]["duration_ns"]
+        share = found[0]["metrics"]["io_percentage"] / 100
+        check(share <= op["total_ns"] / wall + 0.001, share, op, wall)
+        check(share >= 0.6 * op["total_ns"] / wall, share, op, wall)
+        check_part(report)
+
+
+def test_twice(c, folder):
+    """A recording that is read again says the same, to the byte."""
+    _, files = profile(c, folder, c.program, "threads", 4)
+    for kind in ("text", "json", "markdown", "html"):
+        made = []
+        for i in range(2):
+            result = run_support.run(
+                [c.axprof, "report", "-f", kind, "-o", f"report{i}", *files],
+                folder, env=environment())
+            equal(result.status, 0, result.err)
+            made.append((folder / f"report{i}").read_bytes())
+            (folder / f"report{i}").unlink()
+        check(made[0] and made[0] == made[1], kind, "differs")
+
+
 if __name__ == "__main__":
     run_support.main([test_work, test_temporary, test_pressure, test_io,
-                      test_io_seen, test_threads], Context(*sys.argv[1:3]))
+                      test_io_seen, test_threads, test_window, test_twice], Context(*sys.argv[1:3]))
