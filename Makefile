@@ -30,7 +30,7 @@ attack: dev ## attack the recorder as often as tests/attack/ATTACKS says (long)
 	@tools/attack -j $(JOBS) build/dev/tests/attack
 
 bench: release ## measure recording, trace files and exports; 1: a figure missed
-	@rc=0; for part in axp_bench axp_bench_emit axp_bench_graph axp_bench_file axp_bench_tape; \
+	@rc=0; for part in axp_bench axp_bench_emit axp_bench_graph axp_bench_rules axp_bench_file axp_bench_tape; \
 	do echo; echo "== $$part"; build/release/bench/$$part || rc=1; done; exit $$rc
 
 bench-run: release ## measure what `axprof run` costs a program

@@ -12,10 +12,10 @@
 bool axp__ahead_find(struct axp__analysis *a, const axp_op *op, double part,
                      double least_ns, struct axp__ahead *out)
 {
+    if ((double)op->self_ns * part < least_ns) return false; /* no replay */
     double own = (double)axp__wall_ns(a->wall, op) * part;
     axp_ns all = axp__whole(own); /* regained if it took no time */
-    if (!all || (double)op->self_ns * part < least_ns)
-        return false; /* no replay for it */
+    if (!all) return false;
     if (!axp__graph_gain(a->v, op, 1 - part, &all)) a->has_failed = true;
     double rest = fmax(0, (double)a->v->duration_ns - (double)all);
     double hides = (double)all > rest ? rest / (double)all : 1;

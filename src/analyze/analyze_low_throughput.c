@@ -93,9 +93,10 @@ static void add_below_rate(struct axp__analysis *a, const axp_op *op)
 
 /* ---- all of them --------------------------------------------------------------- */
 
-static bool is_said(const struct axp__analysis *a, const axp_op *op)
+/* By the first n drafts. */
+static bool is_said(const struct axp__analysis *a, size_t n, const axp_op *op)
 {
-    for (size_t i = 0; i < a->n_drafts; i++)
+    for (size_t i = 0; i < n; i++)
         if (a->drafts[i].rule == AXP__RULE_low_throughput &&
             a->drafts[i].name == op->name)
             return true;
@@ -110,12 +111,12 @@ static void look_below(struct axp__analysis *a, double part, double wall)
     for (size_t i = 0; i < a->v->n_ops; i++) {
         const axp_op *op = &a->v->ops[i];
         struct axp__above above;
-        if (op->is_wait || op->n_flops_calls ||
+        if (op->is_wait || op->n_flops_calls || (double)op->self_ns < wall ||
             (double)axp__wall_ns(a->wall, op) < wall ||
             !axp__above_find(a, op, &above) || above.n_more ||
             !(above.roof->roof_flops > 0) || above.roof->share >= part ||
             (double)axp__wall_ns(a->wall, above.op) >= wall ||
-            is_said(a, above.op))
+            is_said(a, a->n_drafts, above.op))
             continue;
         struct axp__draft *d = add_below_roof(a, above.op, above.roof);
         if (d) d->op = op;
@@ -129,11 +130,13 @@ void axp__rule_low_throughput(struct axp__analysis *a)
     double wall = (double)a->v->duration_ns *
                   a->threshold[AXP__T_low_throughput_wall_percent] / 100;
     look_below(a, part, wall);
+    size_t n_below = a->n_drafts;
     for (size_t i = 0; i < a->v->n_ops; i++) {
         const axp_op *op = &a->v->ops[i];
         const struct axp__roof *r = axp__roof_of(a, op);
         double gflops = axp_op_gflops(op);
-        if (!(op->flops > 0) || isnan(gflops) || is_said(a, op)) continue;
+        if (!(op->flops > 0) || isnan(gflops) || is_said(a, n_below, op))
+            continue;
         if (r && r->roof_flops > 0) {
             if (r->ran_share < part &&
                 (gflops < least || (double)axp__wall_ns(a->wall, op) >= wall))

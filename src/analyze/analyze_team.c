@@ -20,7 +20,8 @@ struct sums {                 /* by name */
 
 struct walk {
     const axp_view *v;
-    struct sums *of; /* by name */
+    struct sums *of;    /* by name */
+    uint32_t *heaviest; /* by name: 1 + its first shape; 0: it has none */
     uint32_t n_names;
     double flops[AXP_C128 + 1]; /* by type */
 };
@@ -119,12 +120,10 @@ static void set_team(struct axp__team *to, const struct sums *s)
 }
 
 /* Of the shape that took longest. */
-static void set_dims(struct axp__team *to, const axp_view *v, const axp_op *op)
+static void set_dims(struct axp__team *to, const struct walk *w, uint32_t name)
 {
-    size_t n;
-    const struct axp__view_shape *of = axp__view_shapes_of(v, op, &n);
-    if (!of || !n) return;
-    const axp_shape *s = &of->shape;
+    if (!w->heaviest[name]) return;
+    const axp_shape *s = &w->v->shapes[w->heaviest[name] - 1].shape;
     to->n_dims = s->n_dims;
     memcpy(to->dims, s->dims, sizeof to->dims);
     if (s->n_flops_calls) to->call_flops = s->flops / (double)s->n_flops_calls;
@@ -147,7 +146,7 @@ static bool set_teams(const struct walk *w, struct axp__team *teams)
             n ? bsearch(&key, names, n, sizeof key, by_pointer) : NULL;
         struct sums none = {0};
         set_team(&teams[i], at ? &w->of[at->id] : &none);
-        set_dims(&teams[i], w->v, &w->v->ops[i]);
+        if (at) set_dims(&teams[i], w, at->id);
     }
     free(names);
     return true;
@@ -171,7 +170,11 @@ struct axp__team *axp__teams_create(const axp_view *v,
     struct walk w = {.v = v, .n_names = c->n_names};
     struct axp__team *teams = calloc(v->n_ops + 1, sizeof *teams);
     w.of = calloc(w.n_names + (size_t)1, sizeof *w.of);
-    bool ok = teams && w.of;
+    w.heaviest = calloc(w.n_names + (size_t)1, sizeof *w.heaviest);
+    bool ok = teams && w.of && w.heaviest;
+    for (size_t i = ok ? v->n_shapes : 0; i--;)
+        if (is_known(&w, v->shapes[i].op))
+            w.heaviest[v->shapes[i].op] = (uint32_t)i + 1;
     for (uint32_t i = 0; ok && i < c->n_lanes; i++)
         if (!c->lanes[i].is_track) add_lane(&w, i);
     for (uint32_t i = 0; ok && i < c->n_lanes; i++)
@@ -179,6 +182,7 @@ struct axp__team *axp__teams_create(const axp_view *v,
     ok = ok && set_teams(&w, teams);
     if (ok && run) set_run(&w, run);
     free(w.of);
+    free(w.heaviest);
     if (ok) return teams;
     free(teams);
     return NULL;

@@ -94,9 +94,11 @@ static void add_ops(const struct axp__analysis *a, struct parts *p)
 {
     const axp_view *v = a->v;
     double wall = (double)v->duration_ns;
-    for (size_t i = 0; i < v->n_ops && wall > 0; i++)
-        add_part(p, v->ops[i].name,
-                 (double)axp__wall_ns(a->wall, &v->ops[i]) / wall);
+    for (size_t i = 0; i < v->n_ops && wall > 0; i++) {
+        const axp_op *op = &v->ops[i];
+        if (p->n < 2 || (double)op->self_ns > p->at[1].share * wall)
+            add_part(p, op->name, (double)axp__wall_ns(a->wall, op) / wall);
+    }
     if (v->n_ops) return;
     p->is_sampled = v->n_functions != 0;
     for (size_t i = 0; i < v->n_functions; i++)
@@ -216,7 +218,9 @@ static double most_to_gain(const struct axp__analysis *a, const axp_findings *f,
     }
     for (size_t i = 0; i < v->n_ops && v->duration_ns; i++) {
         const axp_op *op = &v->ops[i];
-        if (op->is_wait || op->category == AXP_CAT_SYNC || finding_of(f, op))
+        if (op->is_wait || op->category == AXP_CAT_SYNC ||
+            (double)op->self_ns <= most * (double)v->duration_ns ||
+            finding_of(f, op))
             continue;
         most = fmax(most,
                     (double)axp__wall_ns(a->wall, op) / (double)v->duration_ns);

@@ -106,42 +106,45 @@ static double in_ns(const struct axp__wall *w, const struct axp__cap_lane *lane,
     return (double)(lane->is_track ? time : axp__view_ns(w->v, time));
 }
 
-/* Of one lane; equal names come several times. Returns how many. */
-static size_t add_lane(struct axp__wall *w, uint32_t i, struct pair *out)
+/* The lane's pair of that name; `at` has, by name, 1 + the newest one's place. */
+static struct pair *pair_of(struct axp__wall *w, uint32_t *at, uint32_t lane,
+                            uint32_t name)
+{
+    uint32_t n_names = w->v->capture->n_names;
+    uint32_t *place = &at[name < n_names ? name : n_names];
+    const char *text = axp__view_name(w->v, name);
+    struct pair *p = *place ? &w->pairs[*place - 1] : NULL;
+    if (p && p->lane == lane && p->name == text) return p;
+    p = &w->pairs[w->n_pairs++];
+    *p = (struct pair){text, lane, 0, 0};
+    *place = (uint32_t)w->n_pairs;
+    return p;
+}
+
+static void add_lane(struct axp__wall *w, uint32_t *at, uint32_t i)
 {
     const struct axp__cap_lane *lane = &w->v->capture->lanes[i];
     bool is_merged = lane->row < 0;
-    size_t n = 0;
     for (uint32_t k = 1; k < lane->n_nodes; k++)
-        out[n++] = (struct pair){axp__view_name(w->v, lane->nodes[k].name), i,
-                                 in_ns(w, lane, lane->nodes[k].self_ticks), 0};
+        pair_of(w, at, i, lane->nodes[k].name)->self_ns +=
+            in_ns(w, lane, lane->nodes[k].self_ticks);
     for (uint32_t k = 0; k < lane->n_frames; k++) {
         int32_t node = lane->frames[k].node;
         if (node <= 0) continue;
-        out[n++] =
-            (struct pair){axp__view_name(w->v, lane->nodes[node].name), i,
-                          in_ns(w, lane, axp__frame_self(w->v, lane, k)), 0};
+        pair_of(w, at, i, lane->nodes[node].name)->self_ns +=
+            in_ns(w, lane, axp__frame_self(w->v, lane, k));
     }
     for (uint32_t k = 0; is_merged && k < lane->n_ops; k++)
-        out[n++] = (struct pair){axp__view_name(w->v, lane->ops[k].name), i, 0,
-                                 in_ns(w, lane, lane->ops[k].lifetime_ticks)};
-    return n;
+        pair_of(w, at, i, lane->ops[k].name)->life_ns +=
+            in_ns(w, lane, lane->ops[k].lifetime_ticks);
 }
 
-static bool add_pairs(struct axp__wall *w)
+/* Names of one text are one. */
+static void merge_pairs(struct axp__wall *w)
 {
-    const struct axp__capture *c = w->v->capture;
-    size_t n = 0, kept = 0;
-    for (size_t i = 0; i < c->n_lanes; i++)
-        n += (size_t)c->lanes[i].n_nodes + c->lanes[i].n_frames +
-             c->lanes[i].n_ops;
-    w->pairs = malloc((n + 1) * sizeof *w->pairs);
-    if (!w->pairs) return false;
-    n = 0;
-    for (size_t i = 0; i < c->n_lanes; i++)
-        n += add_lane(w, (uint32_t)i, w->pairs + n);
-    qsort(w->pairs, n, sizeof *w->pairs, by_lane);
-    for (size_t i = 0; i < n; i++) {
+    size_t kept = 0;
+    qsort(w->pairs, w->n_pairs, sizeof *w->pairs, by_lane);
+    for (size_t i = 0; i < w->n_pairs; i++) {
         struct pair *last = kept ? &w->pairs[kept - 1] : NULL;
         if (last && !by_lane(last, &w->pairs[i])) {
             last->self_ns += w->pairs[i].self_ns;
@@ -151,7 +154,23 @@ static bool add_pairs(struct axp__wall *w)
         }
     }
     w->n_pairs = kept;
-    return true;
+}
+
+static bool add_pairs(struct axp__wall *w)
+{
+    const struct axp__capture *c = w->v->capture;
+    uint32_t *at = calloc(c->n_names + (size_t)1, sizeof *at);
+    size_t n = 1;
+    for (size_t i = 0; i < c->n_lanes; i++)
+        n += (size_t)c->lanes[i].n_nodes + c->lanes[i].n_frames +
+             c->lanes[i].n_ops;
+    w->pairs = malloc(n * sizeof *w->pairs);
+    bool ok = at && w->pairs;
+    for (size_t i = 0; ok && i < c->n_lanes; i++)
+        add_lane(w, at, (uint32_t)i);
+    if (ok) merge_pairs(w);
+    free(at);
+    return ok;
 }
 
 static void finish_pairs(struct axp__wall *w)

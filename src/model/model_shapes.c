@@ -55,6 +55,9 @@ static struct axp__view_shape *get(struct adding *a,
     if (!*at && axp__cap_shape(v->capture, n->shape, &shape)) {
         struct axp__view_shape *s = &v->shapes[v->n_shapes];
         s->op = n->name;
+        s->name = axp__view_name(v, n->name);
+        s->device = axp__view_device(v, n->name);
+        s->is_wait = axp__view_kind(v, n->name) == AXP__KIND_WAIT;
         s->shape.n_dims = shape.n_dims;
         s->shape.n_shapes = 1;
         memcpy(s->shape.dims, shape.dims, shape.n_dims * sizeof *shape.dims);
@@ -101,10 +104,19 @@ static axp_ns in_ns(const axp_view *v, const uint64_t time[2])
     return axp__view_ns(v, time[0]) + time[1];
 }
 
+static int by_name(const struct axp__view_shape *s, const axp_op *op)
+{
+    axp_op of = {.name = s->name, .device = s->device, .is_wait = s->is_wait};
+    return axp__view_by_name(&of, op);
+}
+
 /* By operation; in each the longest first, and what has no dims last. */
 static int by_op(const void *a, const void *b)
 {
     const struct axp__view_shape *x = a, *y = b;
+    axp_op of = {.name = y->name, .device = y->device, .is_wait = y->is_wait};
+    int order = x->op == y->op ? 0 : by_name(x, &of);
+    if (order) return order;
     if (x->op != y->op) return x->op < y->op ? -1 : 1;
     if (!x->shape.n_dims != !y->shape.n_dims) return x->shape.n_dims ? -1 : 1;
     if (x->shape.total_ns != y->shape.total_ns)
@@ -181,26 +193,23 @@ bool axp__view_make_shapes(axp_view *v)
 
 /* ---- the public call ---------------------------------------------------------------- */
 
-static bool is_of(const axp_view *v, uint32_t id, const axp_op *op)
-{
-    const char *device = axp__view_device(v, id);
-    bool is_wait = axp__view_kind(v, id) == AXP__KIND_WAIT;
-    return is_wait == op->is_wait && !strcmp(axp__view_name(v, id), op->name) &&
-           !axp__view_by_device(device, op->device);
-}
-
 const struct axp__view_shape *axp__view_shapes_of(const axp_view *v,
                                                   const axp_op *op, size_t *n)
 {
+    size_t low = 0, high = v->n_shapes;
     *n = 0;
-    for (size_t i = 0, k; i < v->n_shapes; i = k) {
-        for (k = i + 1; k < v->n_shapes && v->shapes[k].op == v->shapes[i].op;)
-            k++;
-        if (!is_of(v, v->shapes[i].op, op)) continue;
-        *n = k - i;
-        return &v->shapes[i];
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (by_name(&v->shapes[mid], op) < 0)
+            low = mid + 1;
+        else
+            high = mid;
     }
-    return NULL;
+    if (low == v->n_shapes || by_name(&v->shapes[low], op)) return NULL;
+    while (low + *n < v->n_shapes &&
+           v->shapes[low + *n].op == v->shapes[low].op)
+        ++*n;
+    return &v->shapes[low];
 }
 
 size_t axp_view_shapes_sized(const axp_view *v, const axp_op *op,

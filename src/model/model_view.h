@@ -46,7 +46,9 @@ struct axp__view_track {
 };
 
 struct axp__view_shape {
-    uint32_t op; /* its operation's name */
+    uint32_t op;               /* its operation's name … */
+    const char *name, *device; /* … and what that is */
+    bool is_wait;
     axp_shape shape;
 };
 
@@ -56,7 +58,7 @@ struct axp_view {
      * NULL: there are no shapes. */
     uint32_t *op_of;
     size_t n_shape_names;
-    struct axp__view_shape *shapes; /* those of an operation together */
+    struct axp__view_shape *shapes; /* by operation, the heaviest first */
     size_t n_shapes;
     uint64_t *row_keys;           /* id << 32 | index, sorted */
     uint32_t *lane_of_row;        /* 1 + its index; 0: none */

@@ -293,15 +293,23 @@ uint64_t axp__scope_begin_work(uint32_t *site, const char *text,
     return begin_text(site, text, CALLER_STACK(), all);
 }
 
+/* A call with a name is at the same place as another if that is the same too: in a
+ * wrapper, a binding or a loop all are made from one. HOT */
+static inline const void *site_of(const void *from, uint32_t name)
+{
+    _Static_assert(sizeof(uintptr_t) == 8, "there is room above an address");
+    return (const void *)((uintptr_t)from ^ (uintptr_t)name << 44);
+}
+
 static __attribute__((noinline)) uint64_t begin_in_slow(axp_profiler *p,
                                                         const char *name,
-                                                        const void *site,
+                                                        const void *from,
                                                         uintptr_t anchor)
 {
     struct axp__lane *lane = axp__enter(p);
     if (axp__unlikely(!lane)) return 0;
-    uint64_t token =
-        open_scope(lane, site, axp__lane_name(lane, name), anchor, NULL);
+    uint32_t id = axp__lane_name(lane, name);
+    uint64_t token = open_scope(lane, site_of(from, id), id, anchor, NULL);
     axp__leave(lane);
     return token;
 }
@@ -310,15 +318,17 @@ static __attribute__((noinline)) uint64_t begin_in_slow(axp_profiler *p,
 uint64_t axp_begin(axp_profiler *p, const char *name)
 {
     struct axp__own own;
+    const void *from = __builtin_return_address(0);
     struct axp__hot_begin b = {.now = axp__hot_start(&own, false),
-                               .site = __builtin_return_address(0),
                                .anchor = CALLER_STACK()};
     struct axp__thread *t = own.thread;
     struct axp__lane *lane = axp__hot_enter_any(&own, p);
     struct axp__frame *f = NULL;
     uint64_t token = 0;
     if (axp__likely(lane != NULL)) {
-        b.label = AXP__LABEL(axp__thread_peek_name(t, name));
+        uint32_t id = axp__thread_peek_name(t, name);
+        b.label = AXP__LABEL(id);
+        b.site = site_of(from, id);
         f = axp__hot_open(lane, lane->tally.top, b);
         if (axp__likely(f != NULL)) {
             if (lane != t->global)
@@ -328,7 +338,7 @@ uint64_t axp_begin(axp_profiler *p, const char *name)
         axp__hot_leave_any(t, lane);
         if (axp__likely(f != NULL)) return token;
     }
-    return begin_in_slow(p, name, b.site, b.anchor);
+    return begin_in_slow(p, name, from, b.anchor);
 }
 
 static void end_slow(uint64_t token, uint64_t now);

@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* A program with one fault, or its healthy twin, for test_run_found.py:
  *
- *   found_program work | temporary | pressure   1 | 0
+ *   found_program work | temporary | pressure | io | io_plain   1 | 0
+ *   found_program threads N | phases
  *
- * It prints nothing, and takes a fraction of a second. */
+ * It prints nothing, and takes a second at most. */
 #include <axprof/axprof.h>
 
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/timerfd.h>
 #include <time.h>
+#include <unistd.h>
 
 static double now_s(void)
 {
@@ -43,6 +49,79 @@ __attribute__((noinline)) static void take_memory(size_t bytes)
     if (scratch) scratch[bytes - 1] = 1;
 }
 
+/* Of processor time, however long that takes. */
+__attribute__((noinline)) static void compute(double seconds)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    double end = (double)t.tv_sec + (double)t.tv_nsec / 1e9 + seconds;
+    do {
+        for (int i = 0; i < 10000; i++)
+            sum = sum * 0.5 + i;
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    } while ((double)t.tv_sec + (double)t.tv_nsec / 1e9 < end);
+}
+
+/* A file that has something to read 3 ms later. */
+static void wait_for_file(const char *name, bool is_told)
+{
+    const struct itimerspec later = {.it_value = {.tv_nsec = 3000000}};
+    uint64_t n;
+    int file = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+    AXP_SCOPE_IN(axp_global(), name);
+    if (is_told) AXP_CATEGORY(AXP_CAT_IO);
+    timerfd_settime(file, 0, &later, NULL);
+    if (read(file, &n, sizeof n) != sizeof n) abort();
+    close(file);
+}
+
+static void train(void)
+{
+    static const char *const parts[] = {"forward", "backward", "update"};
+    for (int k = 0; k < 3; k++) {
+        AXP_SCOPE_IN(axp_global(), parts[k]);
+        compute(0.001);
+    }
+}
+
+/* In every step, or once. */
+static void read_and_train(bool is_faulty, bool is_told)
+{
+    for (int i = 0; i < 100; i++) {
+        if (is_faulty || i == 0) wait_for_file("read_shard", is_told);
+        train();
+    }
+}
+
+/* Steps that read, and then as many that write: faults of a part each. */
+static void read_then_write(void)
+{
+    for (int i = 0; i < 80; i++) {
+        wait_for_file(i < 40 ? "read_shard" : "write_log", true);
+        train();
+        AXP_STEP();
+    }
+}
+
+static void *work(void *seconds)
+{
+    AXP_SCOPE("work");
+    compute(*(double *)seconds);
+    return NULL;
+}
+
+/* 0.8 s of work for each of two processors, divided. */
+static void share_among(int n)
+{
+    pthread_t threads[64];
+    double each = 1.6 / n;
+    if (n < 1 || n > 64) abort();
+    for (int i = 0; i < n; i++)
+        if (pthread_create(&threads[i], NULL, work, &each)) abort();
+    for (int i = 0; i < n; i++)
+        pthread_join(threads[i], NULL);
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
@@ -60,5 +139,9 @@ int main(int argc, char **argv)
     }
     if (!strcmp(what, "pressure")) /* of 8 GB (ulimit -v) */
         take_memory((size_t)(is_faulty ? 7700 : 4000) << 20);
+    if (!strcmp(what, "io")) read_and_train(is_faulty, true);
+    if (!strcmp(what, "io_plain")) read_and_train(is_faulty, false);
+    if (!strcmp(what, "phases")) read_then_write();
+    if (!strcmp(what, "threads")) share_among(argc > 2 ? atoi(argv[2]) : 1);
     return 0;
 }

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Findings about work and memory in real programs, under axprof run: each is
-there with its fault, named after it, and not in the healthy twin.
+"""Findings about work, memory and waits in real programs, under axprof run: each
+is there with its fault, named after it, and not in the healthy twin.
 
   test_run_found.py AXPROF PROGRAMS [test ...]
 """
+import os
 import pathlib
 import resource
 import sys
@@ -18,9 +19,8 @@ class Context:
         self.program = pathlib.Path(programs).resolve() / "found_program"
 
 
-def findings(c, folder, kind, *command, env=None):
-    report, _ = profile(c, folder, *command, options=("--sample", "off"),
-                        env=env)
+def findings(c, folder, kind, *command, env=None, options=("--sample", "off")):
+    report, _ = profile(c, folder, *command, options=options, env=env)
     for left in folder.glob("*.axp"):
         left.unlink()
     return report, [f for f in report["findings"] if f["type"] == kind]
@@ -74,6 +74,122 @@ def test_pressure(c, folder):
         resource.setrlimit(resource.RLIMIT_AS, was)
 
 
+def is_watched(report):
+    """Whether the kernel says when threads had no processor."""
+    return any(t["ready_ns"] is not None for t in report["threads"])
+
+
+def check_io(report, found, fault):
+    equal([f["name"] for f in found], ["read_shard"] * fault, "names")
+    if not fault:
+        return
+    equal(report["findings"][0]["type"], "IoWait", "the first of them")
+    # 100 reads of 3 ms or more, which the computing can hide, at most
+    wall = report["run"]["duration_ns"]
+    check(0.2e9 < found[0]["saving_ns"] <= wall - 0.25e9,
+          f"{found[0]['saving_ns']} of {wall}")
+    check("read_shard" in report["verdict"], report["verdict"])
+
+
+def test_io(c, folder):
+    """A read that blocks in every step, or once."""
+    for fault in (1, 0):
+        report, found = findings(c, folder, "IoWait", c.program, "io", fault)
+        check_io(report, found, fault)
+
+
+def test_io_seen(c, folder):
+    """The same, and nobody says that it is I/O: it shows in the states."""
+    for fault in (1, 0):
+        report, found = findings(c, folder, "IoWait", c.program, "io_plain",
+                                 fault, options=())
+        if not is_watched(report):
+            return
+        check_io(report, found, fault)
+
+
+def had_processors(report, n):
+    """Whether the program itself had nearly all of n processors: where others
+    had them, too, nobody is told to use fewer threads."""
+    used = sum(t["cpu_ns"] or 0 for t in report["threads"])
+    return used > 0.9 * n * report["run"]["duration_ns"]
+
+
+def test_threads(c, folder):
+    """Work for two processors among two threads, or 32."""
+    processors = sorted(os.sched_getaffinity(0))
+    few = processors[:2]
+    os.sched_setaffinity(0, few)
+    try:
+        for n in (32, len(few)):
+            for _ in range(5):
+                report, found = findings(c, folder, "Oversubscription",
+                                         c.program, "threads", n, options=())
+                if n != 32 or found or had_processors(report, len(few)):
+                    break
+            else:
+                continue  # a busy machine: nothing can be said
+            if not is_watched(report):
+                return
+            equal(len(found), int(n == 32), report["warnings"])
+            for f in found:
+                check(f["metrics"]["threads"] > 16, f["metrics"])
+                equal(f["metrics"]["processors"], len(few), "processors")
+    finally:
+        os.sched_setaffinity(0, processors)
+
+
+def check_part(report):
+    """Every figure of every finding is of what was recorded."""
+    wall = report["run"]["duration_ns"]
+    for f in report["findings"]:
+        check(f["saving_ns"] <= wall, f, wall)
+        check(abs(f["saving_share"] - f["saving_ns"] / wall) < 1e-6, f, wall)
+        for key, value in f["metrics"].items():
+            if key.endswith("_percentage"):
+                check(0 <= value <= 100, key, value)
+            if key.endswith("_ms"):
+                check(0 <= value <= wall / 1e6, key, value, wall)
+            if key == "call_count":
+                check(value <= 40, f)
+
+
+def test_window(c, folder):
+    """Steps that read, then as many that write: each part has its own fault,
+    and figures of its own."""
+    whole, found = findings(c, folder, "IoWait", c.program, "phases")
+    equal(sorted(f["name"] for f in found), ["read_shard", "write_log"], "all")
+    for steps, name in (("0:40", "read_shard"), ("40:80", "write_log")):
+        report, found = findings(c, folder, "IoWait", c.program, "phases",
+                                 options=("--sample", "off", "--steps", steps))
+        equal([f["name"] for f in found], [name], steps)
+        equal(report["steps"]["count"], 40, "steps")
+        check(report["run"]["duration_ns"] < 0.8 * whole["run"]["duration_ns"],
+              "duration", report["run"], whole["run"])
+        # 40 reads of 3 ms at least, of the part; of the run it is half of that
+        op = run_support.ops(report)[name]
+        wall = report["run"]["duration_ns"]
+        share = found[0]["metrics"]["io_percentage"] / 100
+        check(share <= op["total_ns"] / wall + 0.001, share, op, wall)
+        check(share >= 0.6 * op["total_ns"] / wall, share, op, wall)
+        check_part(report)
+
+
+def test_twice(c, folder):
+    """A recording that is read again says the same, to the byte."""
+    _, files = profile(c, folder, c.program, "threads", 4)
+    for kind in ("text", "json", "markdown", "html"):
+        made = []
+        for i in range(2):
+            result = run_support.run(
+                [c.axprof, "report", "-f", kind, "-o", f"report{i}", *files],
+                folder, env=environment())
+            equal(result.status, 0, result.err)
+            made.append((folder / f"report{i}").read_bytes())
+            (folder / f"report{i}").unlink()
+        check(made[0] and made[0] == made[1], kind, "differs")
+
+
 if __name__ == "__main__":
-    run_support.main([test_work, test_temporary, test_pressure],
-                     Context(*sys.argv[1:3]))
+    run_support.main([test_work, test_temporary, test_pressure, test_io,
+                      test_io_seen, test_threads, test_window, test_twice], Context(*sys.argv[1:3]))

@@ -350,6 +350,27 @@ static void longjmp_is_closed_by_the_scope_around(void **state)
     axp_view_destroy(v);
 }
 
+/* As a binding, a wrapper or a loop does it: nothing was unwound. */
+static void scopes_that_begin_at_one_place_nest(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"model", "layer", "matmul"};
+    uint64_t tokens[3];
+    char name[16];
+    for (int round = 0; round < 3; round++) { /* new nodes, then known ones */
+        for (int i = 0; i < 3; i++) {
+            snprintf(name, sizeof name, "%s", names[i]);
+            tokens[i] = axp_begin(axp_global(), name);
+        }
+        for (int i = 3; i--;)
+            axp_end(tokens[i]);
+    }
+    axp_view *v = ts_snapshot(axp_global());
+    assert_int_equal(ts_view_warnings(v, "abandoned_scopes"), 0);
+    assert_int_equal(ts_node(v, "model/layer/matmul").calls, 3);
+    axp_view_destroy(v);
+}
+
 static __attribute__((noinline)) void jump_once(void)
 {
     if (!setjmp(far_out)) jump_from(1);
@@ -468,6 +489,7 @@ int main(void)
         T(begun_enabled_and_ended_disabled),
         T(begun_disabled_and_ended_enabled),
         T(longjmp_is_closed_by_the_scope_around),
+        T(scopes_that_begin_at_one_place_nest),
         T(a_loop_of_longjmps_does_not_grow_the_stack),
         T(a_token_ended_on_another_thread),
         T(a_token_of_a_thread_that_has_ended),
