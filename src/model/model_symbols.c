@@ -122,6 +122,8 @@ static bool resolve(struct resolved *r, const struct axp__about *about,
     if (!is_address(name, &place.address)) return false;
     if (find_build_id(about, name->file, build_id, sizeof build_id))
         place.build_id = build_id;
+    r->name[id] = *name;
+    r->name[id].line = 0; /* it was none */
     if (!axp__symbol_find(r->symbols, &place, &found, 1)) return false;
     const char *text = found.name;
     if (name->line == INSIDE) text = name_place(r, &found, place.address);
