@@ -12,6 +12,7 @@
 #include "base/base_number.h"
 
 #define MOVED 1.0 /* FLOPs a byte: below it no library computes it faster */
+#define LEAST_SHARE 0.001 /* of the run: nobody changes anything for less */
 
 static struct axp__draft *add(struct axp__analysis *a, const axp_op *op)
 {
@@ -136,6 +137,9 @@ void axp__rule_low_throughput(struct axp__analysis *a)
         const struct axp__roof *r = axp__roof_of(a, op);
         double gflops = axp_op_gflops(op);
         if (!(op->flops > 0) || isnan(gflops) || is_said(a, n_below, op))
+            continue;
+        if ((double)axp__wall_ns(a->wall, op) <
+            LEAST_SHARE * (double)a->v->duration_ns)
             continue;
         if (r && r->roof_flops > 0) {
             if (r->ran_share < part &&

@@ -122,6 +122,8 @@ static bool resolve(struct resolved *r, const struct axp__about *about,
     if (!is_address(name, &place.address)) return false;
     if (find_build_id(about, name->file, build_id, sizeof build_id))
         place.build_id = build_id;
+    r->name[id] = *name;
+    r->name[id].line = 0; /* it was none */
     if (!axp__symbol_find(r->symbols, &place, &found, 1)) return false;
     const char *text = found.name;
     if (name->line == INSIDE) text = name_place(r, &found, place.address);
@@ -147,7 +149,6 @@ void axp__model_name_functions(struct axp__capture *c,
                                const struct axp__about *about,
                                struct axp__folders folders)
 {
-    uint64_t address;
     if (!has_addresses(c)) return;
     struct resolved *r =
         calloc(1, sizeof *r + (size_t)c->n_names * sizeof *r->name);
@@ -156,10 +157,7 @@ void axp__model_name_functions(struct axp__capture *c,
     r->n = c->n_names;
     for (uint32_t id = 0; r->symbols && id < r->n; id++) {
         struct axp__cap_name name = c->name_at(c, id);
-        if (resolve(r, about, &name, id) || !is_address(&name, &address))
-            continue;
-        name.line = 0; /* which was none: INSIDE */
-        r->name[id] = name;
+        resolve(r, about, &name, id);
     }
     r->name_at = c->name_at;
     r->release = c->release;

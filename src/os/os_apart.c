@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -56,6 +57,7 @@ static int be_child(void *ctx)
 {
     struct work *w = ctx;
     w->is_shared = true;
+    prctl(PR_SET_NAME, AXP__APART_NAME);
     if (!w->fn) return 0;
     if (axp__apart_stay()) {
         w->fn(w->arg);

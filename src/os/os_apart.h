@@ -20,6 +20,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* What such a child is called, so that whoever samples the program knows whose
+ * time it is. */
+#define AXP__APART_NAME "(axprof apart)"
+
 /* fn closes what it opens, and leaves the program's own descriptors alone:
  * they are closed where it runs. */
 bool axp__apart(void (*fn)(void *), void *arg);

@@ -15,6 +15,7 @@
 #include "axprof/axprof_file.h"
 #include "axprof/axprof_read.h"
 #include "base/base_sized.h"
+#include "os/os_apart.h"
 #include "os/os_clock.h"
 #include "record/record_thread.h"
 #include "sampling/sampling_file.h"
@@ -97,7 +98,19 @@ static void take_fork(axp_sampling *s, const struct axp__perf_record *r)
     if (r->pid == r->fork.parent) return;
     if (s->timer && from && !from->n) read_layout(s, from, r->time_ns);
     struct axp__layout *to = axp__layouts_fork(&s->layouts, r->pid, from);
-    if (to) to->is_heard = true;
+    if (!to) return;
+    to->is_heard = true;
+    to->is_apart = false;
+    to->parent = r->fork.parent;
+    to->by = r->fork.by;
+}
+
+/* A name that a thread gives itself; exec is another one. */
+static void take_name(axp_sampling *s, const struct axp__perf_record *r)
+{
+    struct axp__layout *layout = axp__layouts_find(&s->layouts, r->pid);
+    if (layout && layout->by && r->pid == r->tid)
+        layout->is_apart = !strcmp(r->comm.name, AXP__APART_NAME);
 }
 
 static void take_sample(axp_sampling *s, const struct axp__perf_record *r)
@@ -110,9 +123,10 @@ static void take_sample(axp_sampling *s, const struct axp__perf_record *r)
     struct axp__unwind u = {&s->mods, layout, &r->sample};
     struct axp__unwound of = axp__unwind(&u, s->frames, AXP__STACK_MOST);
     if (s->perf) axp__perf_used(s->perf, of.bytes, of.is_cut);
+    bool is_apart = layout->is_apart; /* its time is that of who made it */
     struct axp__sample out = {.ticks = axp__sampled_ticks(s->file, r->time_ns),
-                              .pid = r->pid,
-                              .tid = r->tid,
+                              .pid = is_apart ? layout->parent : r->pid,
+                              .tid = is_apart ? layout->by : r->tid,
                               .weight = r->sample.weight_ns,
                               .frames = s->frames,
                               .n_frames = of.n};
@@ -162,7 +176,10 @@ static void take(axp_sampling *s, const struct axp__perf_record *r)
     case PERF_RECORD_MMAP2: take_mapping(s, r); break;
     case PERF_RECORD_FORK: take_fork(s, r); break;
     case PERF_RECORD_COMM:
-        if (r->comm.is_exec) take_exec(s, r);
+        if (r->comm.is_exec)
+            take_exec(s, r);
+        else
+            take_name(s, r);
         break;
     case PERF_RECORD_EXIT:
         if (r->pid == r->tid) axp__layouts_end(&s->layouts, r->pid);

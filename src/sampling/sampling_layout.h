@@ -19,6 +19,8 @@ struct axp__layout {
     uint32_t pid;
     bool has_ended;
     bool is_heard;          /* it said something itself */
+    bool is_apart;          /* the recorder's, for an instant (os_apart.h) */
+    uint32_t parent, by;    /* who made it: process, thread */
     struct axp__code *code; /* by address; they do not overlap */
     size_t n, cap;
     struct axp__jit *jit;      /* names of code without a file; NULL: none */

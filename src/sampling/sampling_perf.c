@@ -373,6 +373,7 @@ static bool read_record(const struct perf_event_header *h,
         out->pid = half(b);
         out->fork.parent = half(b + 4);
         out->tid = half(b + 8);
+        out->fork.by = half(b + 12);
         return true;
     case PERF_RECORD_SWITCH:
         out->turn.is_out = h->misc & PERF_RECORD_MISC_SWITCH_OUT;

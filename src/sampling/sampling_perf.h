@@ -63,6 +63,7 @@ struct axp__perf_record {
         struct axp__perf_mapping mapping; /* MMAP2 */
         struct {
             uint32_t parent; /* FORK: of its process */
+            uint32_t by;     /* … the thread that made it; 0: not known */
         } fork;
         struct {
             const char *name; /* COMM */

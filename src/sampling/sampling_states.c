@@ -4,7 +4,9 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "os/os_apart.h"
 #include "wire/wire_states.h"
 
 #define LIMIT 65536u /* threads that have a record of their own */
@@ -16,6 +18,9 @@ struct thread {
     struct axp__thread_states sums; /* begin and end in ns */
     enum axp__thread_state state;
     uint64_t since_ns;
+    bool is_apart; /* none of the program's (os_apart.h) */
+    bool is_fresh; /* a process that has not run long enough to say so */
+    struct axp__off first; /* … its first time off; end 0: none */
 };
 
 struct axp__states {
@@ -55,17 +60,33 @@ static struct thread **place_of(struct axp__states *s, uint32_t tid)
     return at;
 }
 
-static void tell_off(struct axp__states *s, const struct thread *t,
-                     uint64_t now_ns)
+static void give_off(struct axp__states *s, const struct axp__off *off)
 {
-    if (now_ns < t->since_ns || now_ns - t->since_ns < s->worth_ns) return;
     if (++s->n_off == MANY) {
         s->n_off = 0;
         s->worth_ns *= 2;
     }
-    s->to.off(s->to.ctx,
-              &(struct axp__off){t->sums.process, t->sums.tid, t->since_ns,
-                                 now_ns, t->state == AXP__THREAD_READY});
+    s->to.off(s->to.ctx, off);
+}
+
+static void tell_off(struct axp__states *s, struct thread *t, uint64_t now_ns)
+{
+    struct axp__off off = {t->sums.process, t->sums.tid, t->since_ns, now_ns,
+                           t->state == AXP__THREAD_READY};
+    if (t->is_apart || now_ns < t->since_ns ||
+        now_ns - t->since_ns < s->worth_ns)
+        return;
+    if (t->is_fresh)
+        t->first = off;
+    else
+        give_off(s, &off);
+}
+
+/* It is known now whose it is. */
+static void settle(struct axp__states *s, struct thread *t)
+{
+    if (t->is_fresh && t->first.end_ns && !t->is_apart) give_off(s, &t->first);
+    t->is_fresh = false;
 }
 
 /* What it did until now is added to what it was in. */
@@ -100,9 +121,12 @@ static void add_rest(struct axp__states *s, const struct axp__thread_states *of)
 static void end(struct axp__states *s, struct thread **at, uint64_t now_ns)
 {
     struct thread *t = *at;
+    settle(s, t);
     enter(s, t, AXP__THREAD_UNKNOWN, now_ns);
     t->sums.end_ticks = now_ns;
-    if (s->n_given < LIMIT) {
+    if (t->is_apart) {
+        /* nobody is told */
+    } else if (s->n_given < LIMIT) {
         s->n_given++;
         s->to.end(s->to.ctx, &t->sums);
     } else {
@@ -165,6 +189,7 @@ void axp__states_take(struct axp__states *s, const struct axp__perf_record *r)
         if (*at) end(s, at, r->time_ns); /* the end of another was missed */
         t = get(s, r);
         if (t) t->state = AXP__THREAD_READY;
+        if (t) t->is_fresh = r->pid == r->tid;
         break;
     case PERF_RECORD_EXIT:
         at = place_of(s, r->tid);
@@ -174,10 +199,13 @@ void axp__states_take(struct axp__states *s, const struct axp__perf_record *r)
         if (r->comm.is_exec) end_others(s, r);
         t = get(s, r);
         if (t) set_name(t, r->comm.name);
+        if (t) t->is_apart = !strcmp(r->comm.name, AXP__APART_NAME);
+        if (t) settle(s, t);
         if (t && r->comm.is_exec && !t->state) t->state = AXP__THREAD_RUNS;
         break;
     case PERF_RECORD_SWITCH:
         t = get(s, r);
+        if (t && r->turn.is_out) settle(s, t);
         if (t)
             enter(s, t,
                   !r->turn.is_out        ? AXP__THREAD_RUNS

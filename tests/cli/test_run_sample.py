@@ -163,6 +163,19 @@ def test_late_first_event(c, folder):
     near(sampled_ns(data) / thread["cpu_ns"], 1, 0.15, thread)
 
 
+def test_one_thread_is_no_estimate(c, folder):
+    """What the recorder does beside a program is no thread of it that others may
+    wait for; a sample may meet it before it can say what it is."""
+    n_estimates, n = 0, 8
+    for i in range(n):
+        done = run([c.axprof, "run", "-q", "-o", f"{i}.axp", c.program(), "deep",
+                    100], folder, env=environment())
+        equal(done.status, 0, done.err)
+        done = run([c.axprof, "whatif", f"{i}.axp"], folder, env=environment())
+        n_estimates += b"estimate" in done.out
+    check(n_estimates <= n // 2, n_estimates, "estimates")
+
+
 def test_tail_call(c, folder):
     """Who was jumped to is found below who is left to return to."""
     data, _ = profile(c, folder, c.program("sampled_program_no_frames"), "tail",
@@ -542,6 +555,7 @@ def test_beside_perf(c, folder):
 
 BY_KERNEL = [test_shares, test_recurs, test_builds, test_deep,
              test_deeper_later, test_few, test_only_thread, test_late_first_event,
+             test_one_thread_is_no_estimate,
              test_tail_call, test_closed_library, test_made_at_run_time,
              test_without_tables, test_stripped, test_scopes, test_children,
              test_starved, test_woken_without_a_processor,

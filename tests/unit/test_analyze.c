@@ -297,6 +297,28 @@ static void low_throughput(void **state)
     axp_profiler_destroy(p);
 }
 
+/* Whether a slow operation is said that takes so long of 100 ms. */
+static bool is_slow_work_said(uint64_t ns)
+{
+    axp_profiler *p = ts_profiler();
+    axp_start_work(p, "dot", (axp_work){.flops = 3, .bytes = 16});
+    ts_tick(ns);
+    axp_stop(p, "dot");
+    scope(p, "rest", 100 * MS - ns);
+    axp_findings *f = analyze(p, NULL);
+    bool is = find(f, AXP_LOW_THROUGHPUT, "dot");
+    axp_findings_destroy(f);
+    axp_profiler_destroy(p);
+    return is;
+}
+
+static void low_throughput_of_nothing(void **state)
+{
+    (void)state;
+    assert_true(is_slow_work_said(110000));
+    assert_false(is_slow_work_said(90000)); /* 0.09 % of the run */
+}
+
 /* What a scope declares is done in one below it, as in a region of OpenMP: the
  * finding is about the one that declared it, and all of that time. */
 static void work_that_is_done_below(void **state)
@@ -738,6 +760,7 @@ int main(void)
         cmocka_unit_test(bands_of_memory),
         cmocka_unit_test(bands_of_call_counts),
         cmocka_unit_test(low_throughput),
+        cmocka_unit_test(low_throughput_of_nothing),
         cmocka_unit_test(work_that_is_done_below),
         cmocka_unit_test(close_to_the_roof),
         cmocka_unit_test(short_calls_speak_for_a_slow_operation),

@@ -9,6 +9,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "os/os_apart.h"
 #include "sampling/sampling_cfi.h"
 #include "sampling/sampling_regs.h"
 #include "sampling/sampling_states.h"
@@ -382,6 +383,52 @@ static void tell(struct axp__states *s, uint32_t type, uint32_t tid,
     axp__states_take(s, &r);
 }
 
+/* A process that waits for 20 us to run, runs for 10, and ends after that. */
+static void tell_child(struct axp__states *s, const char *name)
+{
+    struct axp__perf_record r = {
+        .type = PERF_RECORD_FORK, .pid = 20, .tid = 20, .time_ns = 1000};
+    r.fork.parent = 10;
+    axp__states_take(s, &r);
+    r = (struct axp__perf_record){
+        .type = PERF_RECORD_SWITCH, .pid = 20, .tid = 20, .time_ns = 21000};
+    axp__states_take(s, &r);
+    if (name) {
+        r.type = PERF_RECORD_COMM;
+        r.comm.name = name;
+        r.comm.is_exec = false;
+        r.time_ns = 22000;
+        axp__states_take(s, &r);
+    }
+    r = (struct axp__perf_record){
+        .type = PERF_RECORD_EXIT, .pid = 20, .tid = 20, .time_ns = 31000};
+    axp__states_take(s, &r);
+}
+
+/* What the recorder does in a child of its own is no process of the program's. */
+static void states_of_the_recorder(void **state)
+{
+    (void)state;
+    static const char *const names[] = {NULL, "worker", AXP__APART_NAME};
+    for (int i = 0; i < 3; i++) {
+        struct given g = {.n = 0};
+        size_t n = i < 2;
+        struct axp__states *s =
+            axp__states_create(&(struct axp__states_to){give, give_off, &g});
+        tell_child(s, names[i]);
+        axp__states_end(s, 40000);
+        axp__states_destroy(s);
+        assert_int_equal(g.n, n);
+        assert_int_equal(g.n_off, n);
+        if (!n) continue;
+        assert_int_equal(g.at[0].ran_ns, 10000);
+        assert_int_equal(g.at[0].ready_ns, 20000);
+        assert_int_equal(g.off[0].begin_ns, 1000);
+        assert_int_equal(g.off[0].end_ns, 21000);
+        assert_true(g.off[0].is_ready);
+    }
+}
+
 static void states_add_up(void **state)
 {
     (void)state;
@@ -503,6 +550,7 @@ int main(void)
         cmocka_unit_test(own_stacks_are_found),
         cmocka_unit_test(nonsense_is_no_harm),
         cmocka_unit_test(maps_for_perf_are_read),
+        cmocka_unit_test(states_of_the_recorder),
         cmocka_unit_test(states_add_up),
         cmocka_unit_test(states_end_and_are_forgotten),
         cmocka_unit_test(times_off_are_told),

@@ -247,6 +247,27 @@ test("a dot of the roofline leads to its operation", "full", async (bench) => {
     assert.ok(label.startsWith(await page.locator("#operations tr.chosen .name").first().innerText()));
 });
 
+test("what the lines of the roofline say is beside them and covers nothing", "full", async (bench) => {
+    const run = training(6000);
+    // Two peaks of one height, and levels of memory for all threads and for one.
+    run.meta.machine = {name: "a CPU", cores: 2, gflops: [["f32, 2 threads", 166e3], ["f32, 1 thread", 83e3], ["f64, 2 threads", 83e3], ["f64, 1 thread", 41e3]],
+        gbps: [["L1, 2 threads", 29700], ["L2, 2 threads", 19100], ["memory, 2 threads", 8880], ["L1, 1 thread", 14800, 83e3], ["memory, 1 thread", 4640, 83e3]]};
+    for (const width of [1280, 420]) {
+        const page = await bench.openRun("roofline", run, {context: {viewport: {width, height: 900}}});
+        await page.locator("svg.roofline").scrollIntoViewIfNeeded();
+        const seen = await page.evaluate(() => {
+            const svg = document.querySelector("svg.roofline").getBoundingClientRect(), is = (e) => e.getBoundingClientRect();
+            const flat = [...document.querySelectorAll(".ceiling text:not([transform])")].map(is);
+            const over = (a, b) => a.left < b.right && b.left < a.right && a.top + 2 < b.bottom && b.top + 2 < a.bottom;
+            return {
+                flat: flat.length, covered: flat.some((a, i) => flat.some((b, k) => k < i && over(a, b))),
+                out: [...document.querySelectorAll(".ceiling text, .ceiling line")].filter((e) => is(e).top < svg.top - 2 || is(e).bottom > svg.bottom + 2).map((e) => e.textContent || "a line"),
+            };
+        });
+        assert.deepEqual(seen, {flat: width > 500 ? 4 : seen.flat, covered: false, out: []}, `at ${width}`);
+    }
+});
+
 test("marks, help, cursor", "full", async (bench) => {
     const {page, box} = await start(bench);
     await page.mouse.move(box.x + 600, box.y + 200);

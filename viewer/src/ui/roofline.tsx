@@ -23,6 +23,7 @@ interface Frame {
     ys: number[];
     minX: number;
     maxX: number;
+    minY: number;
 }
 
 function decades(lo: number, hi: number): number[] {
@@ -47,37 +48,82 @@ function frameFor(W: number, ops: Op[], peaks: number[], bws: number[]): Frame {
         W, H,
         x: (v) => LEFT + ((Math.log10(v) - lx) / sx) * (W - LEFT - RIGHT),
         y: (v) => H - BOTTOM - ((Math.log10(v) - ly) / sy) * (H - BOTTOM - TOP),
-        xs: decades(loX, hiX).filter((v) => v >= loX && v <= hiX), ys: decades(loY, hiY).filter((v) => v >= loY && v <= hiY), minX: loX, maxX: hiX,
+        xs: decades(loX, hiX).filter((v) => v >= loX && v <= hiX), ys: decades(loY, hiY).filter((v) => v >= loY && v <= hiY), minX: loX, maxX: hiX, minY: loY,
     };
+}
+
+const LINE = 11, CHARACTER = 6.2; // of small text, in pixels
+
+interface Ceiling {
+    text: string;
+    x: number;
+    y: number;
+    shown: boolean; // its text, which would cover another's otherwise
+}
+
+interface Slope extends Ceiling {
+    from: number; // intensities between which it is drawn
+    to: number;
+}
+
+/** What of each slope is in the frame; labels of all threads near its foot, of one thread higher. */
+function slopesOf(f: Frame, gbps: Machine["gbps"], first: number): Slope[] {
+    const out: Slope[] = [], a = (angle(f) * Math.PI) / 180;
+    const along = (l: Ceiling): number => l.x * Math.cos(a) + l.y * Math.sin(a), across = (l: Ceiling): number => l.y * Math.cos(a) - l.x * Math.sin(a);
+    const covers = (l: Ceiling, m: Ceiling): boolean => Math.abs(across(l) - across(m)) < LINE && along(l) < along(m) + m.text.length * CHARACTER && along(m) < along(l) + l.text.length * CHARACTER;
+    for (const [name, bw, peak = first] of gbps.slice(0, 8)) {
+        const from = Math.max(f.minX, f.minY / bw), to = Math.min(f.maxX, peak ? peak / bw : f.maxX);
+        const at = from * Math.max(1, to / from) ** (peak !== first ? 0.5 : 0.1);
+        const l = {text: `${name.slice(0, 30)} ${rate(bw * 1e9, "B/s")}`, x: f.x(at), y: f.y(at * bw) - 6, shown: true, from, to};
+        l.shown = to > from && l.y + Math.sin(a) * l.text.length * CHARACTER > 4 && !out.some((m) => m.shown && covers(l, m));
+        out.push(l);
+    }
+    return out;
+}
+
+/** Peaks of one height stand side by side, from the right. */
+function flatLabels(f: Frame, gflops: Machine["gflops"]): Ceiling[] {
+    const out: Ceiling[] = [];
+    for (const [name, v] of gflops.slice(0, 6)) {
+        const text = `${name.slice(0, 30)} ${rate(v * 1e9, "FLOP/s")}`, y = f.y(v) - 5;
+        const beside = out.filter((l) => Math.abs(l.y - y) < LINE);
+        const x = Math.min(f.W - RIGHT, ...beside.map((l) => l.x - l.text.length * CHARACTER - 8));
+        out.push({text, x, y, shown: x - text.length * CHARACTER > f.W / 3});
+    }
+    return out;
 }
 
 /** All levels of memory under the peak of as many threads; labels of one thread's lie beside those of all. */
 function Ceilings({f, gflops, gbps}: {f: Frame; gflops: Machine["gflops"]; gbps: Machine["gbps"]}): JSX.Element {
-    const {W, minX, maxX} = f, first = gflops[0]?.[1] ?? NaN;
+    const {W, minX} = f, first = gflops[0]?.[1] ?? NaN;
+    const slopes = slopesOf(f, gbps, first), flats = flatLabels(f, gflops);
     return (
         <>
-            {gbps.slice(0, 8).map(([name, bw, peak = first], k) => {
-                const to = Math.min(maxX, peak ? peak / bw : maxX), faint = peak !== first, x = minX * (faint ? 5 : 1.25), y = f.y(x * bw) - 6;
-                return (
-                    <g key={k} class={faint || k ? "ceiling faint" : "ceiling"}>
-                        <line x1={f.x(minX)} y1={f.y(minX * bw)} x2={f.x(to)} y2={f.y(to * bw)} />
-                        <text x={f.x(x)} y={y} class="small" transform={`rotate(${angle(f, bw)} ${f.x(x)} ${y})`}>{name.slice(0, 30)} {rate(bw * 1e9, "B/s")}</text>
+            {slopes.map((l, k) => {
+                const [, bw, peak = first] = gbps[k]!;
+                return l.to > l.from && (
+                    <g key={k} class={peak !== first || k ? "ceiling faint" : "ceiling"}>
+                        <line x1={f.x(l.from)} y1={f.y(l.from * bw)} x2={f.x(l.to)} y2={f.y(l.to * bw)} />
+                        {l.shown && <text x={l.x} y={l.y} class="small" transform={`rotate(${angle(f)} ${l.x} ${l.y})`}>{l.text}</text>}
                     </g>
                 );
             })}
-            {gflops.slice(0, 6).map(([name, v], k) => (
-                <g key={k} class={k ? "ceiling faint" : "ceiling"}>
-                    <line x1={f.x(Math.max(minX, gbps[0] ? v / gbps[0][1] : minX))} y1={f.y(v)} x2={W - RIGHT} y2={f.y(v)} />
-                    <text x={W - RIGHT} y={f.y(v) - 5} text-anchor="end" class="small">{name.slice(0, 30)} {rate(v * 1e9, "FLOP/s")}</text>
-                </g>
-            ))}
+            {flats.map((l, k) => {
+                const v = gflops[k]![1];
+                return (
+                    <g key={k} class={k ? "ceiling faint" : "ceiling"}>
+                        <line x1={f.x(Math.max(minX, gbps[0] ? v / gbps[0][1] : minX))} y1={f.y(v)} x2={W - RIGHT} y2={f.y(v)} />
+                        {l.shown && <text x={l.x} y={l.y} text-anchor="end" class="small">{l.text}</text>}
+                    </g>
+                );
+            })}
         </>
     );
 }
 
-function angle(f: Frame, bw: number): number {
-    const a = f.minX, b = f.minX * 2;
-    return (Math.atan2(f.y(b * bw) - f.y(a * bw), f.x(b) - f.x(a)) * 180) / Math.PI;
+/** Of every slope: the axes are logarithmic. */
+function angle(f: Frame): number {
+    return (Math.atan2(f.y(10) - f.y(1), f.x(10) - f.x(1)) * 180) / Math.PI;
 }
 
 export function Roofline({report, store}: {report: Report; store: Store}): JSX.Element | null {
@@ -98,12 +144,13 @@ export function Roofline({report, store}: {report: Report; store: Store}): JSX.E
         ...(m ? [shareColumn<Op>("roof_share", "Of roof", (o) => o.roof, {tip: "What it reaches of what the lines above allow it."})] : []),
     ];
     if (!points.length) return <Section id="roofline" title="Roofline" note="No operation in the selected range has declared its work."><div ref={box} /></Section>;
-    const f = frameFor(width - 2, points, m?.gflops.map((g) => g[1]) ?? [], m?.gbps.map((g) => g[1]) ?? []);
+    // What takes no time at all would stretch the axes; the table has it.
+    const most = Math.max(...points.map((o) => o.total)), dots = points.filter((o) => o.total >= most / 1000);
+    const f = frameFor(width - 2, dots, m?.gflops.map((g) => g[1]) ?? [], m?.gbps.map((g) => g[1]) ?? []);
     const {W, H} = f;
     const table = <DataTable caption="Roofline" columns={columns} rows={points} sort="total_ns" id={(o) => o.name} chosen={op >= 0 ? op : undefined} onChoose={(o) => store.chooseOp(o.name)} />;
     // Without a roof few dots say no more than their numbers.
     if (!m && points.length < 3) return <Section id="roofline" title="Roofline" note="The machine's peaks are not known, so there is no roof to compare with."><div ref={box}>{table}</div></Section>;
-    const most = Math.max(...points.map((o) => o.total));
     const radius = (o: Op): number => 3 + 12 * Math.sqrt(o.total / most);
     return (
         <Section id="roofline" title="Roofline" note={m ? <>Peaks of <bdi>{m.name.slice(0, 80)}</bdi>. Under the slope an operation waits for memory, under the flat line for arithmetic; the distance to the line is what could be gained.</> : "The machine's peaks are not known, so there is no roof; axprof run measures them."}>
@@ -113,12 +160,12 @@ export function Roofline({report, store}: {report: Report; store: Store}): JSX.E
                 <text x={(LEFT + W - RIGHT) / 2} y={H - 4} text-anchor="middle" class="small">arithmetic intensity, FLOP per byte</text>
                 <text x={12} y={(H - BOTTOM) / 2} text-anchor="middle" class="small" transform={`rotate(-90 12 ${(H - BOTTOM) / 2})`}>FLOP/s</text>
                 {m && <Ceilings f={f} gflops={m.gflops} gbps={m.gbps} />}
-                {points.map((o) => {
+                {dots.map((o) => {
                     const text = `${report.label(o.name).slice(0, 80)}: ${rate(o.gflops * 1e9, "FLOP/s")} at ${plain(o.intensity)} FLOP/B, ${time(o.total)}${Number.isFinite(o.roof) ? `, ${percent(o.roof)} of the roof` : ""}`;
                     return <circle key={o.name} class={`dot ${o.name === op ? "chosen" : op >= 0 ? "faint" : ""}`} cx={f.x(o.intensity)} cy={f.y(o.gflops)} r={radius(o)} fill={css(nameColor(report.text(o.name), o.category, dark))}
                         tabindex={0} role="button" aria-label={text} data-tip={text} onClick={() => store.chooseOp(o.name)} onKeyDown={(e) => { if (e.key === "Enter" || e.key === " ") { e.preventDefault(); store.chooseOp(o.name); } }} />;
                 })}
-                {placeLabels(report, points, f, radius).map((l) => <text key={l.text} class="dot-label small" x={l.x} y={l.y + 3.5} text-anchor={l.end ? "end" : "start"}>{l.text}</text>)}
+                {placeLabels(report, dots, f, radius, m ? flatLabels(f, m.gflops) : []).map((l) => <text key={l.text} class="dot-label small" x={l.x} y={l.y + 3.5} text-anchor={l.end ? "end" : "start"}>{l.text}</text>)}
             </svg></div>
             <details class="as-table">
                 <summary>As a table</summary>
@@ -136,11 +183,12 @@ interface DotLabel {
 }
 
 /** Labels of the largest dots, right or left of them, where they cover nothing. */
-function placeLabels(report: Report, points: Op[], f: Frame, radius: (o: Op) => number): DotLabel[] {
+function placeLabels(report: Report, points: Op[], f: Frame, radius: (o: Op) => number, flats: Ceiling[]): DotLabel[] {
     const taken: [number, number, number, number][] = points.slice(0, 60).map((o) => {
         const r = radius(o), x = f.x(o.intensity), y = f.y(o.gflops);
         return [x - r, y - r, x + r, y + r];
     });
+    for (const l of flats) if (l.shown) taken.push([l.x - l.text.length * CHARACTER, l.y - LINE, l.x, l.y + 3]);
     const out: DotLabel[] = [];
     for (const [k, o] of points.slice(0, 24).entries()) {
         const text = report.label(o.name).slice(0, 26);
