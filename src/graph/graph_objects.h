@@ -19,8 +19,7 @@ struct axp__object {
     /* A barrier's episodes of the newest round and the one before; a semaphore's
      * oldest and newest post that nobody has taken; else the node that gave. */
     uint32_t newest, other;
-    /* Who gave it was in this function when it was sampled last, in no scope; seen_op
-     * AXP__NONE: what it did is in its parts. */
+    /* The function that who gave it was sampled in last, in no scope, and when. */
     uint32_t seen_op;
     axp_ns seen_ns;
 };

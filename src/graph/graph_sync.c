@@ -161,17 +161,18 @@ static uint32_t held_for(const axp_graph *g, uint32_t node, axp_ns waited)
     return op;
 }
 
-/* Where functions are sampled and none was while it was waited for, nobody knows
- * what the lock was held for: the one seen before may be long over. */
+/* Where that is no scope but a function, and none was sampled while it was waited
+ * for, nobody knows: the one seen before may be long over. */
 static uint32_t op_of_lock(struct axp__builder *b, const struct axp__record *r,
                            uint32_t source)
 {
+    if (r->end_ns <= r->begin_ns) return AXP__NONE;
+    uint32_t op = held_for(b->g, source, r->end_ns - r->begin_ns);
+    if (op == AXP__NONE || !b->g->ops.at[op].is_function) return op;
     const struct axp__object *o =
         axp__build_object(b, r->row, AXP_SYNC_LOCK, r->id);
-    if (!o || r->end_ns <= r->begin_ns) return AXP__NONE;
-    if (o->newest != source || o->seen_op == AXP__NONE)
-        return held_for(b->g, source, r->end_ns - r->begin_ns);
-    return o->seen_ns > r->begin_ns ? o->seen_op : AXP__NONE;
+    bool is_seen = o && o->newest == source && o->seen_ns > r->begin_ns;
+    return is_seen ? o->seen_op : AXP__NONE;
 }
 
 static void note_lock(struct axp__builder *b, const struct axp__record *r,
@@ -258,7 +259,7 @@ static void on_gave(struct axp__builder *b, const struct axp__record *r)
         axp__object_post(g, o, node);
     } else if (kind != AXP_SYNC_BARRIER) {
         o->newest = node;
-        o->seen_op = g->ops.at[own->op].is_function ? own->op : AXP__NONE;
+        o->seen_op = own->held;
         o->seen_ns = own->seen;
     } else if (r->bytes) {
         episode = axp__object_arrive(g, o, r->bytes);

@@ -156,10 +156,9 @@ static void see_in(struct script *s, uint64_t at, uint32_t i)
 }
 
 /* Both want a lock for 4 ms, the first after 6 ms of the first function, in which it
- * is seen in each round; with the lock, in the second, once in five. */
-static void what_a_lock_is_held_for(void **state)
+ * is seen in each round; with the lock, in the second, once in five, or in op5. */
+static axp_findings *contend(bool is_marked)
 {
-    (void)state;
     struct script *s = script_create();
     uint64_t now = 0;
     n_seen = 0;
@@ -168,7 +167,8 @@ static void what_a_lock_is_held_for(void **state)
         uint64_t taken = now + 6 * MS, given = taken + 4 * MS;
         uint64_t end = given + LAG + 4 * MS;
         see_in(s, taken - MS, 0);
-        if (i % 5 == 0) see_in(s, given - MS, 1);
+        if (i % 5 == 0 && !is_marked) see_in(s, given - MS, 1);
+        if (is_marked) script_op(s, 0, taken, 4 * MS - LAG, 5);
         script_gave(s, 0, given, AXP_SYNC_LOCK, 2, 0);
         script_waited(s, 1, given + LAG,
                       (struct script_wait){AXP_SYNC_LOCK, 2, 0, taken, given, 0,
@@ -180,11 +180,19 @@ static void what_a_lock_is_held_for(void **state)
                                            end, 1, 0, true});
         now = end + LAG;
     }
-    axp_findings *f = analyze(view_seen(s));
-    const axp_finding *x = ts_find(f, AXP_LOCK_CONTENTION);
-    assert_non_null(x);
-    assert_non_null(strstr(x->name, "2000"));
-    axp_findings_destroy(f);
+    return analyze(view_seen(s));
+}
+
+static void what_a_lock_is_held_for(void **state)
+{
+    (void)state;
+    for (int is_marked = 0; is_marked < 2; is_marked++) {
+        axp_findings *f = contend(is_marked);
+        const axp_finding *x = ts_find(f, AXP_LOCK_CONTENTION);
+        assert_non_null(x);
+        assert_non_null(strstr(x->name, is_marked ? "op5" : "2000"));
+        axp_findings_destroy(f);
+    }
 }
 
 int main(void)
