@@ -37,6 +37,7 @@ typedef enum counter {
     RSS,
     PSS,
     SWAP,
+    ANON,
     MINOR_FAULTS,
     MAJOR_FAULTS,
     GROUP_BYTES,
@@ -50,6 +51,7 @@ static const char *const counter_names[N_COUNTERS] = {
     [RSS] = "process.rss_bytes",
     [PSS] = "process.pss_bytes",
     [SWAP] = "process.swap_bytes",
+    [ANON] = "process.anon_bytes",
     [MINOR_FAULTS] = "process.minor_faults",
     [MAJOR_FAULTS] = "process.major_faults",
     [GROUP_BYTES] = "cgroup.memory_bytes",
@@ -310,7 +312,7 @@ static void record_others(cli_processes *s, uint64_t now)
 /* What is dear to ask: at most once a second, and 1 % of the time. */
 static void record_memory(cli_processes *s, uint64_t now)
 {
-    uint64_t pss = 0, swap = 0, bytes, limit;
+    uint64_t pss = 0, swap = 0, anon = 0, bytes, limit;
     if (now < s->next_memory_ns) return;
     uint64_t before = cost_ns();
     for (size_t i = 0; i < s->n; i++) {
@@ -320,10 +322,12 @@ static void record_memory(cli_processes *s, uint64_t now)
         if (own > memory.pss_shared_bytes) own = memory.pss_shared_bytes;
         pss += less(memory.pss_bytes, own);
         swap += memory.swap_bytes;
+        anon += memory.anon_bytes;
     }
     if (pss) {
         count(s, PSS, pss);
         count(s, SWAP, swap);
+        count(s, ANON, anon);
     }
     if (cli_cgroup_read(&s->group, &bytes, &limit)) {
         count(s, GROUP_BYTES, bytes);
