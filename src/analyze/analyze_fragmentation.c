@@ -15,8 +15,12 @@
 #include "base/base_number.h"
 #include "model/model_stream.h"
 
+#define STANDS_NS UINT64_C(2000000000) /* twice what is between readings */
+
 struct kept {
     double ratio, least_bytes, mapped_bytes; /* what to look for */
+    double value;                            /* of the last reading */
+    size_t stood;                            /* levels that it stood for */
     size_t level;       /* of the view's, that is reached */
     double peak_bytes;  /* live so far, at most */
     double other_bytes; /* anonymous, neither live nor kept */
@@ -27,34 +31,49 @@ struct kept {
     double live_bytes, bytes; /* at the worst reading */
 };
 
-/* So much was live then, at most; and at most until then. Readings rise. */
-static double live_at(const axp_view *v, struct kept *k, axp_ns at)
+/* What was live in the stretch of time of a reading, at least and at most: of the
+ * peak so far, too. Readings rise. */
+static axp_heap_level live_at(const axp_view *v, struct kept *k, axp_ns at)
 {
-    double live = (double)v->heap.current_bytes; /* after the last level */
+    axp_heap_level last = {.min_bytes = v->heap.current_bytes,
+                           .max_bytes = v->heap.current_bytes};
     for (; k->level < v->n_heap_levels; k->level++) {
         const axp_heap_level *l = &v->heap_levels[k->level];
-        if (l->from > at) break;
         k->peak_bytes = fmax(k->peak_bytes, (double)l->max_bytes);
-        live = (double)l->max_bytes;
-        if (l->to > at) return live;
+        if (l->to > at) return *l;
     }
-    return k->level < v->n_heap_levels ? live : (double)v->heap.current_bytes;
+    return last;
 }
 
-static void on_reading(const axp_view *v, struct kept *k,
-                       const struct axp__record *r)
+static void on_reading(const axp_view *v, struct kept *k, axp_ns at,
+                       double value)
 {
-    double live = live_at(v, k, r->time_ns);
-    double rest = fmax(0, r->value - live - k->mapped_bytes);
-    k->other_bytes = k->n++ ? fmin(k->other_bytes, rest) : rest;
+    axp_heap_level l = live_at(v, k, at);
+    double live = (double)l.max_bytes;
+    double rest = fmax(0, value - live - k->mapped_bytes);
+    double other = fmax(0, value - (double)l.min_bytes);
+    k->other_bytes = k->n++ ? fmin(k->other_bytes, other) : other;
     double kept = fmin(rest - k->other_bytes, k->peak_bytes - live);
-    if (k->is_much) k->long_ns += r->time_ns - k->since;
-    k->since = r->time_ns;
+    if (k->is_much) k->long_ns += at - k->since;
+    k->since = at;
+    k->value = value;
     k->is_much =
         kept >= k->least_bytes && live + kept >= k->ratio * fmax(live, 1);
     if (!k->is_much || kept <= k->bytes) return;
     k->bytes = kept;
     k->live_bytes = live;
+}
+
+/* A value that stays is not told again: it is what it was some time after what is
+ * live has changed, too. */
+static void stand(const axp_view *v, struct kept *k, axp_ns until)
+{
+    for (; k->stood < v->n_heap_levels; k->stood++) {
+        const axp_heap_level *l = &v->heap_levels[k->stood];
+        axp_ns at = l->from + STANDS_NS;
+        if (at >= until) return;
+        if (k->n && at > k->since && at < l->to) on_reading(v, k, at, k->value);
+    }
 }
 
 static bool look(const axp_view *v, struct kept *k)
@@ -64,10 +83,13 @@ static bool look(const axp_view *v, struct kept *k)
     if (axp__stream_open(v, AXP__STREAM_ONCE, &stream)) return false;
     while ((r = axp__stream_next(stream)))
         if (r->kind == AXP__R_COUNTER &&
-            axp__stream_row(stream, r->row)->is_outside &&
-            !strcmp(axp__view_name(v, r->name), "process.anon_bytes"))
-            on_reading(v, k, r);
-    axp_ns end = axp__stream_end_ns(stream); /* what stays is not read again */
+            axp__view_kind(v, r->name) == AXP__KIND_OUTSIDE &&
+            !strcmp(axp__view_name(v, r->name), "process.anon_bytes")) {
+            stand(v, k, r->time_ns);
+            on_reading(v, k, r->time_ns, r->value);
+        }
+    axp_ns end = axp__stream_end_ns(stream);
+    stand(v, k, end);
     if (k->is_much && end > k->since) k->long_ns += end - k->since;
     bool ok = !axp__stream_status(stream);
     axp__stream_close(stream);

@@ -4,7 +4,7 @@
  *   found_program work | temporary | pressure | fragments | io | io_plain  1 | 0
  *   found_program threads N | phases
  *
- * It prints nothing, and takes a second, or four. */
+ * It prints nothing, and takes a second, or six. */
 #include <axprof/axprof.h>
 
 #include <pthread.h>
@@ -51,9 +51,10 @@ __attribute__((noinline)) static void take_batches(bool is_faulty)
         blocks[i] = malloc(2000);
         if (blocks[i]) memset(blocks[i], 1, 2000);
     }
+    sleep(2); /* what is resident is read once a second */
     for (int i = N; i--;)
         if (is_faulty ? i % 16 != 0 : i >= N / 16) free(blocks[i]);
-    nanosleep(&(struct timespec){.tv_sec = 4}, NULL);
+    sleep(4);
 }
 
 /* Alone, so that no other place holds as much. */
