@@ -91,6 +91,7 @@ bool cli_proc_read_memory(pid_t pid, cli_proc_memory *out)
     out->pss_shared_bytes =
         field_kb(text, "\nPss_Shmem:") + field_kb(text, "\nPss_File:");
     out->swap_bytes = field_kb(text, "\nSwap:");
+    out->anon_bytes = field_kb(text, "\nAnonymous:");
     return true;
 }
 

@@ -22,7 +22,7 @@ typedef struct cli_proc_stat {
 } cli_proc_stat;
 
 typedef struct cli_proc_memory {
-    uint64_t pss_bytes, swap_bytes;
+    uint64_t pss_bytes, swap_bytes, anon_bytes;
     uint64_t pss_shared_bytes; /* of pss_bytes: files and shared memory */
 } cli_proc_memory;
 

@@ -38,6 +38,7 @@ typedef enum counter {
     RSS_PEAK,
     PSS,
     SWAP,
+    ANON,
     MINOR_FAULTS,
     MAJOR_FAULTS,
     GROUP_BYTES,
@@ -52,6 +53,7 @@ static const char *const counter_names[N_COUNTERS] = {
     [RSS_PEAK] = "process.rss_peak_bytes",
     [PSS] = "process.pss_bytes",
     [SWAP] = "process.swap_bytes",
+    [ANON] = "process.anon_bytes",
     [MINOR_FAULTS] = "process.minor_faults",
     [MAJOR_FAULTS] = "process.major_faults",
     [GROUP_BYTES] = "cgroup.memory_bytes",
@@ -312,7 +314,7 @@ static void record_others(cli_processes *s, uint64_t now)
 /* What is dear to ask: at most once a second, and 1 % of the time. */
 static void record_memory(cli_processes *s, uint64_t now)
 {
-    uint64_t pss = 0, swap = 0, bytes, limit;
+    uint64_t pss = 0, swap = 0, anon = 0, bytes, limit;
     if (now < s->next_memory_ns) return;
     uint64_t before = cost_ns();
     for (size_t i = 0; i < s->n; i++) {
@@ -322,10 +324,12 @@ static void record_memory(cli_processes *s, uint64_t now)
         if (own > memory.pss_shared_bytes) own = memory.pss_shared_bytes;
         pss += less(memory.pss_bytes, own);
         swap += memory.swap_bytes;
+        anon += memory.anon_bytes;
     }
     if (pss) {
         count(s, PSS, pss);
         count(s, SWAP, swap);
+        count(s, ANON, anon);
     }
     if (cli_cgroup_read(&s->group, &bytes, &limit)) {
         count(s, GROUP_BYTES, bytes);

@@ -480,7 +480,8 @@ typedef enum axp_finding_type AXP__INT {
     AXP_PEAK_PRESSURE,
     AXP_TEMPORARY_ALLOCATIONS,
     AXP_CALL_OVERHEAD,
-    AXP_LAUNCH_BOUND
+    AXP_LAUNCH_BOUND,
+    AXP_FRAGMENTATION
 } axp_finding_type;
 typedef enum axp_severity AXP__INT {
     AXP_LOW,

@@ -153,6 +153,7 @@ static const char *change_of(axp_finding_type type)
     case AXP_TEMPORARY_ALLOCATIONS: return "keeping the memory of %s";
     case AXP_CALL_OVERHEAD: return "fewer and larger calls of %s";
     case AXP_LAUNCH_BOUND: return "fewer and larger launches of %s";
+    case AXP_FRAGMENTATION: return "freeing what %s allocates together";
     default: return NULL;
     }
 }

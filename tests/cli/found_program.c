@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* A program with one fault, or its healthy twin, for test_run_found.py:
  *
- *   found_program work | temporary | pressure | io | io_plain   1 | 0
+ *   found_program work | temporary | pressure | fragments | io | io_plain  1 | 0
  *   found_program threads N | phases
  *
- * It prints nothing, and takes a second at most. */
+ * It prints nothing, and takes a second, or six. */
 #include <axprof/axprof.h>
 
 #include <pthread.h>
@@ -40,6 +40,21 @@ __attribute__((noinline)) static void take_scratch(void)
     scratch = malloc(200);
     scratch[0] = 1;
     free(scratch);
+}
+
+/* 131 MB, of which a sixteenth is kept: one block in every 16, or the first. */
+__attribute__((noinline)) static void take_batches(bool is_faulty)
+{
+    enum { N = 65536 };
+    static char *blocks[N];
+    for (int i = 0; i < N; i++) {
+        blocks[i] = malloc(2000);
+        if (blocks[i]) memset(blocks[i], 1, 2000);
+    }
+    sleep(2); /* what is resident is read once a second */
+    for (int i = N; i--;)
+        if (is_faulty ? i % 16 != 0 : i >= N / 16) free(blocks[i]);
+    sleep(4);
 }
 
 /* Alone, so that no other place holds as much. */
@@ -139,6 +154,7 @@ int main(int argc, char **argv)
     }
     if (!strcmp(what, "pressure")) /* of 8 GB (ulimit -v) */
         take_memory((size_t)(is_faulty ? 7700 : 4000) << 20);
+    if (!strcmp(what, "fragments")) take_batches(is_faulty);
     if (!strcmp(what, "io")) read_and_train(is_faulty, true);
     if (!strcmp(what, "io_plain")) read_and_train(is_faulty, false);
     if (!strcmp(what, "phases")) read_then_write();

@@ -74,6 +74,20 @@ def test_pressure(c, folder):
         resource.setrlimit(resource.RLIMIT_AS, was)
 
 
+def test_fragments(c, folder):
+    """Of 131 MB a sixteenth is kept: one block of many, or the first ones."""
+    for fault in (1, 0):
+        report, found = findings(c, folder, "Fragmentation", c.program,
+                                 "fragments", fault)
+        if "process.anon_bytes" not in run_support.counters(report):
+            return
+        equal([f["name"] for f in found], ["take_batches"] * fault, "names")
+        for f in found:
+            check(100e6 < f["metrics"]["kept_bytes"] < 131e6, f["metrics"])
+            check(8e6 < f["metrics"]["live_bytes"] < 10e6, f["metrics"])
+            equal(f["severity"], "critical", f["metrics"])
+
+
 def is_watched(report):
     """Whether the kernel says when threads had no processor."""
     return any(t["ready_ns"] is not None for t in report["threads"])
@@ -191,5 +205,5 @@ def test_twice(c, folder):
 
 
 if __name__ == "__main__":
-    run_support.main([test_work, test_temporary, test_pressure, test_io,
+    run_support.main([test_work, test_temporary, test_pressure, test_fragments, test_io,
                       test_io_seen, test_threads, test_window, test_twice], Context(*sys.argv[1:3]))

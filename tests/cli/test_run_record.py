@@ -138,6 +138,7 @@ def test_untouched_program(c, folder):
     seen = counters(data)
     for name in ("process.count", "process.threads", "process.rss_bytes",
                  "process.pss_bytes", "process.swap_bytes",
+                 "process.anon_bytes",
                  "process.cpu_cores", "process.minor_faults",
                  "process.major_faults"):
         check(name in seen, name, "is missing:", list(seen))

@@ -221,6 +221,55 @@ static void few_or_steady_ones_are_no_finding(void **state)
     axp_findings_destroy(f);
 }
 
+/* ---- what the allocator keeps ------------------------------------------------------ */
+
+/* 200 MB in blocks of 1, of which so many stay; what is resident then, beside 20 MB
+ * of something else, for so long of 10 s. */
+static bool is_kept(unsigned n_stay, double resident_mb, uint64_t long_ms)
+{
+    axp_reset(axp_global());
+    ts_tick(MS);
+    axp_outside_counter(axp_global(), "process.anon_bytes", 20 * MB);
+    for (unsigned i = 0; i < 200; i++) {
+        allocate("batch", i, 1024 * KB);
+        ts_tick(MS);
+    }
+    axp_outside_counter(axp_global(), "process.anon_bytes", 220 * MB);
+    ts_tick(30 * MS);
+    for (unsigned i = n_stay; i < 200; i++)
+        axp_heap_free(block(i));
+    ts_tick(30 * MS);
+    axp_outside_counter(axp_global(), "process.anon_bytes", (n_stay + 20) * MB);
+    ts_tick((10000 - long_ms) * MS);
+    axp_outside_counter(axp_global(), "process.anon_bytes",
+                        (resident_mb + 20) * MB);
+    ts_tick(long_ms * MS);
+    axp_instant(axp_global(), "end");
+    axp_findings *f = analyze(axp_global());
+    const axp_finding *x = ts_find(f, AXP_FRAGMENTATION);
+    bool is = x;
+    if (x) assert_string_equal(x->name, "batch");
+    if (x) ts_assert_between(30 * MB, ts_metric(x, "kept_bytes"), 200 * MB);
+    axp_findings_destroy(f);
+    for (unsigned i = 0; i < n_stay; i++)
+        axp_heap_free(block(i));
+    return is;
+}
+
+static void freed_memory_that_stays(void **state)
+{
+    (void)state;
+    assert_true(is_kept(100, 150, 5000));
+    assert_false(is_kept(100, 100, 5000)); /* all of it is in use */
+    assert_true(is_kept(120, 160, 5000));  /* 1.33 times */
+    assert_false(is_kept(130, 165, 5000)); /* 1.27 */
+    assert_false(is_kept(30, 60, 5000));   /* twice, but 30 MB */
+    assert_true(is_kept(30, 64, 5000));
+    assert_true(is_kept(100, 150, 2300));
+    assert_false(is_kept(100, 150, 1800)); /* of 10.2 s */
+    assert_false(is_kept(200, 400, 5000)); /* it was never in use */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -231,6 +280,7 @@ int main(void)
         cmocka_unit_test(blocks_that_go_at_once),
         cmocka_unit_test(large_blocks_that_go_at_once),
         cmocka_unit_test(few_or_steady_ones_are_no_finding),
+        cmocka_unit_test(freed_memory_that_stays),
     };
     ts_use_fake_clock();
     return TS_RUN(tests);
