@@ -137,10 +137,10 @@ static axp_view *random_view(uint64_t seed)
 static void a_run_is_its_records(void **state)
 {
     (void)state;
-    size_t n_brief = 0;
+    size_t n_brief = 0, n_views = TS_SLOW ? 30 : 300;
     uint64_t *names = calloc(AXP__MAX_NAMES / 64, 8);
     assert_non_null(names);
-    for (uint64_t seed = 1; seed <= (TS_SLOW ? 30 : 300); seed++) {
+    for (uint64_t seed = 1; seed <= n_views; seed++) {
         axp_view *v = random_view(seed);
         names[0] = seed % 3 ? UINT64_MAX : ~((uint64_t)1 << SCRIPT_FIRST);
         struct seen *by_record = read_all(v, NULL);
@@ -161,7 +161,7 @@ static void a_run_is_its_records(void **state)
         free(by_run);
         axp_view_destroy(v);
     }
-    assert_true(n_brief > 10000); /* or nothing was tried */
+    assert_true(n_brief > 30 * n_views); /* or nothing was tried */
     free(names);
 }
 
