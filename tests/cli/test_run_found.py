@@ -168,15 +168,24 @@ def check_part(report):
                 check(value <= 40, f)
 
 
+def waits_of(c, folder, names, *steps):
+    """On a busy machine computing takes longer, and waiting is less of it: then
+    once more."""
+    for _ in range(4):
+        report, found = findings(c, folder, "IoWait", c.program, "phases",
+                                 options=("--sample", "off", *steps))
+        if sorted(f["name"] for f in found) == names:
+            break
+    equal(sorted(f["name"] for f in found), names, steps)
+    return report, found
+
+
 def test_window(c, folder):
     """Steps that read, then as many that write: each part has its own fault,
     and figures of its own."""
-    whole, found = findings(c, folder, "IoWait", c.program, "phases")
-    equal(sorted(f["name"] for f in found), ["read_shard", "write_log"], "all")
+    whole, _ = waits_of(c, folder, ["read_shard", "write_log"])
     for steps, name in (("0:40", "read_shard"), ("40:80", "write_log")):
-        report, found = findings(c, folder, "IoWait", c.program, "phases",
-                                 options=("--sample", "off", "--steps", steps))
-        equal([f["name"] for f in found], [name], steps)
+        report, found = waits_of(c, folder, [name], "--steps", steps)
         equal(report["steps"]["count"], 40, "steps")
         check(report["run"]["duration_ns"] < 0.8 * whole["run"]["duration_ns"],
               "duration", report["run"], whole["run"])
@@ -205,5 +214,6 @@ def test_twice(c, folder):
 
 
 if __name__ == "__main__":
-    run_support.main([test_work, test_temporary, test_pressure, test_fragments, test_io,
-                      test_io_seen, test_threads, test_window, test_twice], Context(*sys.argv[1:3]))
+    run_support.main([test_work, test_temporary, test_pressure, test_fragments,
+                      test_io, test_io_seen, test_threads, test_window,
+                      test_twice], Context(*sys.argv[1:3]))
