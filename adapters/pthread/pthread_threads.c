@@ -6,12 +6,18 @@
  * and counts from when it began, so that a program without threads records
  * nothing here and leaves nothing.
  *
+ * BLAS       has threads of its own, which work while somebody's product does and
+ *            spin in between, so that nobody sees who waits for whom. That one
+ *            began them, and waits for their end when all is done, would say
+ *            that the run depends on them, and it depends on the products: both
+ *            is left out.
  * Names      a row is called what its thread was called at its first event. A
  *            thread that names itself is heard at once; one that others name,
  *            or that asks the kernel directly, when it ends.
  */
 #include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +25,7 @@
 #include <unistd.h>
 
 #include "pthread_real.h"
+#include "adapters/common/common_next.h"
 #include "adapters/common/common_own.h"
 #include "adapters/common/common_sync.h"
 
@@ -31,6 +38,7 @@ struct start {
     } function;
     void *argument;
     axp_giver by; /* who made the thread */
+    bool is_blas;
 };
 
 /* What the recorder knows this thread as. */
@@ -46,6 +54,7 @@ __attribute__((constructor)) static void see_first(void)
 static void on_create(struct start *start)
 {
     if (gettid() == getpid()) axp_thread_begin(first_began);
+    if (start->is_blas) return;
     start->by = axp_sync_give(AXP_SYNC_THREAD_START, start, 0);
 }
 
@@ -59,20 +68,20 @@ static struct start on_begin(void *p)
     struct start start = *(struct start *)p;
     get_name(known);
     axp_instant(axp_global(), "thread begins");
-    axp_sync_take(AXP_SYNC_THREAD_START, p, 0, &start.by);
+    if (!start.is_blas) axp_sync_take(AXP_SYNC_THREAD_START, p, 0, &start.by);
     common_own_free(p);
     return start;
 }
 
-static void on_end(void *unused)
+/* is_blas: NULL is no. */
+static void on_end(void *is_blas)
 {
     int error = errno;
     char name[16];
-    (void)unused;
     get_name(name);
     if (strcmp(name, known) != 0) axp_thread_name(axp_global(), name);
     axp_instant(axp_global(), "thread ends");
-    common_sync_ended(common_thread(pthread_self()));
+    if (!is_blas) common_sync_ended(common_thread(pthread_self()));
     errno = error;
 }
 
@@ -81,7 +90,7 @@ static void *posix_main(void *p)
 {
     struct start start = on_begin(p);
     void *result;
-    pthread_cleanup_push(on_end, NULL);
+    pthread_cleanup_push(on_end, start.is_blas ? &start : NULL);
     result = start.function.posix(start.argument);
     pthread_cleanup_pop(1);
     return result;
@@ -111,6 +120,24 @@ static bool is_recorders(void *(*function)(void *))
            its.dlfo_link_map == ours.dlfo_link_map;
 }
 
+/* Is it a function of an object that has products? The last answer is kept: an
+ * object that starts many threads asks once. */
+static bool is_of_blas(void *(*function)(void *))
+{
+    static const char *const names[] = {"sgemm_"};
+    static const void *other, *blas; /* objects, by their tables */
+    struct dl_find_object object;
+    void *at, *found;
+    memcpy(&at, &function, sizeof at);
+    if (_dl_find_object(at, &object)) return false;
+    const struct common_next of = {object.dlfo_link_map->l_ld};
+    if (__atomic_load_n(&other, __ATOMIC_RELAXED) == of.dynamic) return false;
+    if (__atomic_load_n(&blas, __ATOMIC_RELAXED) == of.dynamic) return true;
+    common_next_symbols(&of, names, &found, 1);
+    __atomic_store_n(found ? &blas : &other, of.dynamic, __ATOMIC_RELAXED);
+    return found;
+}
+
 WRAPPER int pthread_create(pthread_t *thread, const pthread_attr_t *attr,
                            void *(*function)(void *), void *argument)
 {
@@ -118,7 +145,8 @@ WRAPPER int pthread_create(pthread_t *thread, const pthread_attr_t *attr,
     struct start *start =
         is_recorders(function) ? NULL : common_own_take(sizeof *start);
     if (!start) return real->pthread_create(thread, attr, function, argument);
-    *start = (struct start){{.posix = function}, argument, {0}};
+    *start = (struct start){
+        {.posix = function}, argument, {0}, is_of_blas(function)};
     on_create(start);
     int rc = real->pthread_create(thread, attr, posix_main, start);
     if (rc) common_own_free(start);
@@ -130,7 +158,7 @@ WRAPPER int thrd_create(thrd_t *thread, thrd_start_t function, void *argument)
     const struct pthread_real *real = pthread_real();
     struct start *start = common_own_take(sizeof *start);
     if (!start) return real->thrd_create(thread, function, argument);
-    *start = (struct start){{.c11 = function}, argument, {0}};
+    *start = (struct start){{.c11 = function}, argument, {0}, false};
     on_create(start);
     int rc = real->thrd_create(thread, c11_main, start);
     if (rc != thrd_success) common_own_free(start);

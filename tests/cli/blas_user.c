@@ -10,6 +10,7 @@
  *                                after the other, 1,000 times
  *   blas_user -N                 N ddot of 3 each in a child and in the parent,
  *                                which end by _exit
+ *   blas_user large N            N sgemm of 400 x 400 x 400
  *
  * Each repeat: 2 sgemm of 48 x 32 x 40 (by Fortran's name and by C's), a dgemm
  * of 17 x 19 x 23, an sgemv of 33 x 29 and a ddot of 1000.
@@ -19,6 +20,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -106,6 +108,15 @@ static void compute_little(int n)
     if (child > 0) waitpid(child, NULL, 0);
     _exit(sum != 14.0 * n);
 }
+
+static int compute_much(int n)
+{
+    static float large[3][400 * 400];
+    for (int i = 0; i < n; i++)
+        cblas_sgemm(101, 111, 111, 400, 400, 400, 1, large[0], 400, large[1],
+                    400, 0, large[2], 400);
+    return 0;
+}
 #endif
 
 static struct {
@@ -147,6 +158,8 @@ int main(int argc, char **argv)
 {
     int repeats = argc > 1 ? atoi(argv[1]) : 1;
 #ifndef NO_BLAS
+    if (argc == 3 && !strcmp(argv[1], "large"))
+        return compute_much(atoi(argv[2]));
     if (repeats < 0) compute_little(-repeats);
 #endif
     plugins.paths = argv + 2;

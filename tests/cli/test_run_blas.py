@@ -8,6 +8,7 @@ numpy, and PyTorch where it is installed, with its oneDNN.
 """
 import json
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -164,6 +165,25 @@ def test_numpy(c, folder):
     equal(got["dgemv"][:2], (5, 5 * 2 * 156), "dgemv")
 
 
+def test_own_threads(c, folder):
+    """BLAS has threads of its own, which spin: the run depends on its products
+    and not on them."""
+    if not c.has("blas_user"):
+        return
+    done = run([c.axprof, "run", "-q", "-o", "r.axp", "--report", "r.json",
+                "--", c.programs / "blas_user", "large", "60"], folder,
+               env=environment(OPENBLAS_NUM_THREADS="2"))
+    equal(done.status, 0, done.err)
+    report = json.loads((folder / "r.json").read_text())
+    wall = report["run"]["duration_ns"]
+    product, = [op for op in report["ops"] if op["name"] == "sgemm"]
+    equal(product["calls"], 60, "calls")
+    done = run([c.axprof, "whatif", "--remove", "sgemm", "r.axp"], folder,
+               env=environment())
+    gain = -float(re.search(rb"\((-?[0-9.]+) %\)", done.out).group(1)) / 100
+    check(gain > 0.8 * product["total_ns"] / wall, done.out, product, wall)
+
+
 TORCH = """
 import torch
 torch.manual_seed(1)
@@ -233,5 +253,6 @@ def test_dnnl(c, folder):
 if __name__ == "__main__":
     run_support.main([test_linked, test_small, test_plugin,
                       test_plugins_of_threads, test_without,
-                      test_static, test_absent, test_numpy, test_torch, test_dnnl],
+                      test_static, test_absent, test_numpy, test_own_threads,
+                      test_torch, test_dnnl],
                      Context(*sys.argv[1:3]))
