@@ -211,7 +211,10 @@ def test_linked_malloc(c, folder):
         for words in PARTS:
             assert_same(c, folder, c.program(program), *words)
             judge(c, folder, *words, program=program, is_peak=False)
-        for words in (["usable"], ["signal"], ["fork"]):
+        # tcmalloc asks for handlers of fork by a name that glibc has not had
+        # since 2.34: a child of threads stands still in its lock without us too.
+        for words in (["usable"], ["signal"],
+                      *([["fork"]] if name != "tcmalloc" else [])):
             judge(c, folder, *words, program=program, is_peak=False,
                   n_processes=13)
 
