@@ -15,6 +15,29 @@ static inline const axp_finding *ts_find(const axp_findings *f,
     return NULL;
 }
 
+/* The same of one name. */
+static inline const axp_finding *ts_find_named(const axp_findings *f,
+                                               axp_finding_type type,
+                                               const char *name)
+{
+    for (size_t i = 0; i < axp_findings_count(f); i++)
+        if (axp_findings_at(f, i)->type == type &&
+            !strcmp(axp_findings_at(f, i)->name, name))
+            return axp_findings_at(f, i);
+    return NULL;
+}
+
+/* What is found now; takes the profiler with it. */
+static inline axp_findings *ts_analyze(axp_profiler *p)
+{
+    axp_view *v = ts_snapshot(p);
+    axp_findings *f = axp_analyze(v, NULL);
+    if (!f) fail_msg("no findings: %s", axp_last_error());
+    axp_view_destroy(v);
+    axp_profiler_destroy(p);
+    return f;
+}
+
 /* It has to be there. */
 static inline double ts_metric(const axp_finding *f, const char *key)
 {

@@ -10,16 +10,6 @@
 #define MS UINT64_C(1000000)
 #define US UINT64_C(1000)
 
-static axp_findings *analyze(axp_profiler *p)
-{
-    axp_view *v = ts_snapshot(p);
-    axp_findings *f = axp_analyze(v, NULL);
-    if (!f) fail_msg("no findings: %s", axp_last_error());
-    axp_view_destroy(v);
-    axp_profiler_destroy(p);
-    return f;
-}
-
 /* ---- a category ------------------------------------------------------------------- */
 
 static axp_findings *compute_and(axp_cat cat, uint64_t ns, uint64_t compute_ns)
@@ -34,7 +24,7 @@ static axp_findings *compute_and(axp_cat cat, uint64_t ns, uint64_t compute_ns)
         ts_tick(compute_ns);
         axp_stop(p, "compute");
     }
-    return analyze(p);
+    return ts_analyze(p);
 }
 
 static void is_bound_by(axp_cat cat, axp_finding_type type, const char *key)
@@ -97,7 +87,7 @@ static axp_findings *kernels(unsigned n, axp_ns gap, axp_ns before)
         begin += 10 * MS + gap;
     }
     ts_tick(begin - now);
-    return analyze(p);
+    return ts_analyze(p);
 }
 
 static bool is_idle(unsigned n, axp_ns gap)
@@ -191,7 +181,7 @@ static axp_findings *launches(struct launches l)
     axp_start(p, "rest");
     ts_tick(l.rest + (free_at > now ? free_at - now : 0));
     axp_stop(p, "rest");
-    return analyze(p);
+    return ts_analyze(p);
 }
 
 static bool is_launch_bound(struct launches l)

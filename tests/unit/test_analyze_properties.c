@@ -90,12 +90,7 @@ static axp_findings *findings_of(struct program of)
         pthread_barrier_destroy(&idle.begun);
         pthread_barrier_destroy(&idle.ending);
     }
-    axp_view *v = ts_snapshot(p);
-    axp_findings *f = axp_analyze(v, NULL);
-    if (!f) fail_msg("no findings: %s", axp_last_error());
-    axp_view_destroy(v);
-    axp_profiler_destroy(p);
-    return f;
+    return ts_analyze(p);
 }
 
 static void assert_same(const axp_findings *a, const axp_findings *b)
@@ -160,16 +155,6 @@ static void the_same_is_found_again(void **state)
     }
 }
 
-static const axp_finding *find_named(const axp_findings *f,
-                                     axp_finding_type type, const char *name)
-{
-    for (size_t i = 0; i < axp_findings_count(f); i++)
-        if (axp_findings_at(f, i)->type == type &&
-            !strcmp(axp_findings_at(f, i)->name, name))
-            return axp_findings_at(f, i);
-    return NULL;
-}
-
 /* Of what is well above its threshold, each half regains half. */
 static void two_names_regain_half_each(void **state)
 {
@@ -183,9 +168,9 @@ static void two_names_regain_half_each(void **state)
             findings_of((struct program){.seed = seed, .is_split = true});
         for (int k = 0; k < 2; k++) {
             const char *name = ops[op_of[k]].name, *half = ops[op_of[k]].half;
-            const axp_finding *x = find_named(a, types[k], name);
-            const axp_finding *y = find_named(b, types[k], name);
-            const axp_finding *z = find_named(b, types[k], half);
+            const axp_finding *x = ts_find_named(a, types[k], name);
+            const axp_finding *y = ts_find_named(b, types[k], name);
+            const axp_finding *z = ts_find_named(b, types[k], half);
             if (!x || x->saving_share < 0.21) continue; /* twice 10 % */
             assert_non_null(y);
             assert_non_null(z);

@@ -214,15 +214,6 @@ static void steps_that_grow_slower(void **state)
     axp_findings_destroy(f);
 }
 
-static const axp_finding *slow(const axp_findings *f, const char *name)
-{
-    for (size_t i = 0; i < axp_findings_count(f); i++)
-        if (axp_findings_at(f, i)->type == AXP_SLOW_OPERATION &&
-            !strcmp(axp_findings_at(f, i)->name, name))
-            return axp_findings_at(f, i);
-    return NULL;
-}
-
 /* From none to 8.7 ms: 30 % of the run, all of which is that. */
 static void what_has_grown_is_slow_for_that(void **state)
 {
@@ -231,8 +222,8 @@ static void what_has_grown_is_slow_for_that(void **state)
     axp_findings *f = steps(30, grow);
     const axp_finding *x = ts_find(f, AXP_STEP_DRIFT);
     is_about(x, "append", 435 * extra);
-    assert_null(slow(f, "append"));
-    assert_non_null(slow(f, "compute"));
+    assert_null(ts_find_named(f, AXP_SLOW_OPERATION, "append"));
+    assert_non_null(ts_find_named(f, AXP_SLOW_OPERATION, "compute"));
     ts_metric(x, "time_percentage"); /* its evidence */
     axp_findings_destroy(f);
 }
@@ -250,7 +241,7 @@ static void what_was_slow_before(void **state)
     extra = MS / 8;
     axp_findings *f = steps(30, grow_a_little);
     is_about(ts_find(f, AXP_STEP_DRIFT), "append", 435 * extra);
-    assert_non_null(slow(f, "append"));
+    assert_non_null(ts_find_named(f, AXP_SLOW_OPERATION, "append"));
     axp_findings_destroy(f);
 }
 

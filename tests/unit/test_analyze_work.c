@@ -49,17 +49,6 @@ static void rest(axp_profiler *p, uint64_t ns)
     }
 }
 
-/* Takes the profiler with it. */
-static axp_findings *analyze(axp_profiler *p)
-{
-    axp_view *v = ts_snapshot(p);
-    axp_findings *f = axp_analyze(v, NULL);
-    if (!f) fail_msg("no findings: %s", axp_last_error());
-    axp_view_destroy(v);
-    axp_profiler_destroy(p);
-    return f;
-}
-
 static const axp_finding *find(const axp_findings *f, const char *name)
 {
     for (size_t i = 0; i < axp_findings_count(f); i++)
@@ -98,7 +87,7 @@ static int type_of(axp_work w, uint64_t ns)
     axp_profiler *p = ts_profiler();
     work(p, "op", w, ns);
     rest(p, 10000 * MS - ns);
-    axp_findings *f = analyze(p);
+    axp_findings *f = ts_analyze(p);
     const axp_finding *x = find(f, "op");
     int type = x ? (int)x->type : -1;
     axp_findings_destroy(f);
@@ -114,7 +103,7 @@ static void bound_by_memory(void **state)
     /* 9 of 10 GB/s with 2 FLOPs a byte, where 10 are needed */
     work(p, "axpy", (axp_work){.flops = 18e9, .bytes = 9e9, .dtype = AXP_F32},
          1000 * MS);
-    axp_findings *f = analyze(p);
+    axp_findings *f = ts_analyze(p);
     const axp_finding *x = only(f, "axpy", AXP_MEMORY_BOUND);
     assert_int_equal(x->severity, AXP_LOW);
     assert_true(x->saving_is_bound);
@@ -157,7 +146,7 @@ static void bound_by_arithmetic(void **state)
     (void)state;
     axp_profiler *p = ts_profiler();
     work(p, "poly", (axp_work){.flops = 45e9, .dtype = AXP_F64}, 1000 * MS);
-    axp_findings *f = analyze(p);
+    axp_findings *f = ts_analyze(p);
     const axp_finding *x = only(f, "poly", AXP_COMPUTE_BOUND);
     assert_int_equal(x->severity, AXP_LOW);
     assert_near((double)x->saving_ns, 1000 * MS);
@@ -175,7 +164,7 @@ static void bound_by_latency(void **state)
     axp_profiler *p = ts_profiler();
     work(p, "chase", (axp_work){.flops = 1e9, .bytes = 1e9}, 1000 * MS);
     work(p, "gather", (axp_work){.bytes = 2e9}, 1000 * MS);
-    axp_findings *f = analyze(p);
+    axp_findings *f = ts_analyze(p);
     const axp_finding *x = only(f, "chase", AXP_LOW_THROUGHPUT);
     assert_says(x->description,
                 "13 % of the 8.00 that the bandwidth of memory");
@@ -202,7 +191,7 @@ static void more_than_is_possible(void **state)
         work(p, "wrong", (axp_work){.flops = 8e6}, 10 * US);
     work(p, "right", (axp_work){.flops = 9e9}, 100 * MS);
     work(p, "moved", (axp_work){.bytes = 1e12}, 1000 * MS);
-    axp_findings *f = analyze(p);
+    axp_findings *f = ts_analyze(p);
     const axp_finding *x = only(f, "wrong", AXP_IMPLAUSIBLE_WORK);
     assert_int_equal(x->severity, AXP_MEDIUM);
     assert_int_equal(x->saving_ns, 0);
@@ -248,7 +237,7 @@ static void single_precision(void **state)
     axp_profiler *p = ts_profiler();
     work(p, "gemm", product(cube, AXP_F32), 25 * MS); /* 80 % of the roof */
     rest(p, 75 * MS);
-    axp_findings *f = analyze(p);
+    axp_findings *f = ts_analyze(p);
     const axp_finding *x = only(f, "gemm", AXP_PRECISION);
     assert_int_equal(x->severity, AXP_LOW);
     assert_true(x->saving_is_bound);
@@ -266,7 +255,7 @@ static int precision_type(axp_work w, uint64_t ns, uint64_t other_ns)
     axp_profiler *p = ts_profiler();
     work(p, "gemm", w, ns);
     rest(p, other_ns);
-    axp_findings *f = analyze(p);
+    axp_findings *f = ts_analyze(p);
     const axp_finding *x = find(f, "gemm");
     int type = x ? (int)x->type : -1;
     axp_findings_destroy(f);
@@ -323,7 +312,7 @@ static void shapes_that_fit_no_vector(void **state)
     work(p, "gemm", product(even, AXP_F32), 4 * MS); /* 67 GFLOP/s */
     for (int i = 0; i < 10; i++)
         work(p, "gemm", product(odd, AXP_F32), 10 * MS); /* 26.6 */
-    axp_findings *f = analyze(p);
+    axp_findings *f = ts_analyze(p);
     const axp_finding *x = only(f, "gemm", AXP_SHAPE_UNFRIENDLY);
     double more = 512.0 * 512 * 512 / (511.0 * 511 * 509);
     double is = 2.0 * 511 * 511 * 509 / 0.01,
@@ -344,7 +333,7 @@ static bool is_unfriendly(const uint32_t dims[6], double bytes, uint64_t ns)
     axp_work w = product(dims, AXP_F32);
     w.bytes = bytes;
     work(p, "gemm", w, ns);
-    axp_findings *f = analyze(p);
+    axp_findings *f = ts_analyze(p);
     bool is = find(f, "gemm") && find(f, "gemm")->type == AXP_SHAPE_UNFRIENDLY;
     axp_findings_destroy(f);
     return is;
@@ -383,7 +372,7 @@ static void calls_that_cost_by_themselves(void **state)
             call(p, k, 6 * US);
         axp_stop(p, "forward");
     }
-    axp_findings *f = analyze(p); /* 4 calls: 24 of 39 us are fixed */
+    axp_findings *f = ts_analyze(p); /* 4 calls: 24 of 39 us are fixed */
     const axp_finding *x = only(f, "op", AXP_CALL_OVERHEAD);
     assert_false(x->saving_is_bound);
     assert_near(ts_metric(x, "fixed_time_ns"), 6000);
@@ -403,7 +392,7 @@ static int call_type(int n, uint64_t ns, uint64_t other_ns, axp_work w)
     for (int i = 0; i < n; i++)
         work(p, "op", w, ns);
     rest(p, other_ns);
-    axp_findings *f = analyze(p);
+    axp_findings *f = ts_analyze(p);
     const axp_finding *x = find(f, "op");
     int type = x ? (int)x->type : -1;
     axp_findings_destroy(f);
