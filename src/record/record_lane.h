@@ -42,7 +42,7 @@ enum axp__lane_state {
 struct axp__named {
     uint64_t state; /* 0 free; serial << 1 | 1 open; serial << 1 claimed */
     uint64_t begin_ticks;
-    uint32_t name;
+    uint32_t name; /* 0: its owner is about to end it */
     uint32_t reserved;
     struct axp__named *next_free;
 };

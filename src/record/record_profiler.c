@@ -206,6 +206,7 @@ static bool init_prof(struct axp__prof *p, const axp_options *o)
     p->log_ctx = o->log_ctx;
     p->timeline_capacity = o->timeline_capacity;
     p->rank = axp__about_rank();
+    p->has_claims = !axp__barrier_is_there(); /* see let_claim */
     if (!init_pool(p, o)) return false;
     p->memory.budget = p->blocks.rest.budget = p->asyncs.budget = &p->budget;
     uint64_t group = axp__cgroup_memory();

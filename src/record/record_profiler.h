@@ -88,6 +88,8 @@ struct axp__prof {
     uint32_t n_left_open;  /* of these, found with scopes open */
     uint32_t n_free_lanes; /* merged, and nobody's */
     uint64_t n_claims;     /* tries of threads to stop what others started */
+    uint32_t has_claims;   /* whether there may be any */
+    uint32_t is_claimable; /* 1: and every thread knows it */
     uint64_t last_mark_ticks, n_steps; /* of axp_step */
     struct axp__tape *tape;            /* NULL: no file */
     struct axp__budget budget;         /* of everything but the pool */
