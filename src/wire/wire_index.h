@@ -6,7 +6,7 @@
  * and at the end they are read once more (0.1 s for 100,000 blocks, that is
  * 1.6 GB of raw words; packed, 32 times less).
  *
- * Body: for each block of the file but VOID, in the order of the file, the
+ * Body: for each block of the file, in the order of the file, the
  * fields of its head as varints (wire_index.c says which).
  *
  * Place    written by finish in src/record and by src/file.
