@@ -23,6 +23,7 @@
 
 #include <axprof/axprof_adapter.h>
 
+#include "adapters/common/common_clock.h"
 #include "adapters/common/common_map.h"
 #include "adapters/common/common_place.h"
 #include "functions_mute.h"
@@ -249,7 +250,7 @@ static inline __attribute__((always_inline)) uint64_t time_batch(hook *enter,
                                                                  hook *exit,
                                                                  char *of)
 {
-    uint64_t from = functions_now_ns();
+    uint64_t from = common_clock_ns(CLOCK_MONOTONIC);
     for (int i = 0; i < BATCH_CALLS; i += NESTED) {
         char *first = &of[i % FUNCTIONS * APART];
         for (int k = 0; k < NESTED; k++)
@@ -257,7 +258,7 @@ static inline __attribute__((always_inline)) uint64_t time_batch(hook *enter,
         for (int k = NESTED; k-- > 0;)
             exit(&first[k * APART], of);
     }
-    return functions_now_ns() - from;
+    return common_clock_ns(CLOCK_MONOTONIC) - from;
 }
 
 /* The median of some batches: the shortest are those that caches and

@@ -25,6 +25,9 @@ struct axp__file_io {
     void *ctx;
 };
 
+#define AXP__INDEX_FIELDS 12u
+#define AXP__INDEX_ENTRY_MAX (AXP__INDEX_FIELDS * AXP__VARINT_MAX) /* bytes */
+
 struct axp__index_entry {
     uint64_t at; /* of the block's head */
     struct axp__block block;
