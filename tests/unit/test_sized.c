@@ -7,6 +7,7 @@
 #include <errno.h>
 
 #include "axprof/axprof_adapter.h"
+#include "record/record_name.h"
 
 /* ---- structs that a caller fills --------------------------------------------- */
 
@@ -105,6 +106,33 @@ static void work_of_any_size(void **state)
     assert_true(ts_op(p, "older").flops == 9);
     assert_int_equal(ts_op(p, "older").n_bytes_calls, 0);
     axp_profiler_destroy(p);
+}
+
+static void modules_of_any_size(void **state)
+{
+    (void)state;
+    struct {
+        axp_module now;
+        uint64_t unknown;
+    } later = {{.size = sizeof later,
+                .bias = 1,
+                .first = 2,
+                .last = 3,
+                .path = "/later",
+                .build_id = "-"},
+               4};
+    axp_module first = later.now, none = later.now;
+    uint32_t type = AXP__KIND_FLAGS(AXP__KIND_MODULE);
+    axp_module_seen(&later.now);
+    assert_int_not_equal(axp__name_find_of(type, "1 2 3 - /later"), 0);
+    first.size = 0;
+    first.path = "/first";
+    axp_module_seen(&first);
+    assert_int_not_equal(axp__name_find_of(type, "1 2 3 - /first"), 0);
+    none.size = 7;
+    none.path = "/none";
+    axp_module_seen(&none);
+    assert_int_equal(axp__name_find_of(type, "1 2 3 - /none"), 0);
 }
 
 static int count_event(const axp_event_info *e, void *ctx)
@@ -349,6 +377,7 @@ int main(void)
         cmocka_unit_test(a_size_that_is_none_is_refused),
         cmocka_unit_test(allocations_of_any_size),
         cmocka_unit_test(work_of_any_size),
+        cmocka_unit_test(modules_of_any_size),
         cmocka_unit_test(what_reads_takes_any_size),
         cmocka_unit_test(lists_have_the_callers_stride),
         cmocka_unit_test(every_list_takes_a_size),
