@@ -141,7 +141,7 @@ static inline uint64_t begin(struct functions_site *site)
 /* A call of a muted function, whose calls this thread counts there. HOT */
 static inline void count(uint64_t *n_calls)
 {
-    if (axp__is_on() && __builtin_expect(functions_count(n_calls), 0))
+    if (axp_is_recording() && __builtin_expect(functions_count(n_calls), 0))
         tell(n_calls);
 }
 
@@ -178,7 +178,7 @@ static __attribute__((noinline)) void enter_slow(const void *function)
     call->function = function;
     call->n_muted = 0;
     own.top = function;
-    call->token = site && axp__is_on() ? begin(site) : 0;
+    call->token = site && axp_is_recording() ? begin(site) : 0;
 }
 
 void __cyg_profile_func_enter(void *function, void *call_site)

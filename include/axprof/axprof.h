@@ -180,6 +180,9 @@ AXP__HOT void axp_end(uint64_t token);
  * empty). The site, which is 0 at first and lives as long as the program,
  * remembers the text, so that the next time it is not looked at. */
 AXP__HOT uint64_t axp_begin_site(uint32_t *site, const char *text);
+/* With work; size is sizeof(axp_work). */
+AXP__HOT uint64_t axp_begin_site_work(uint32_t *site, const char *text,
+                                      const axp_work *work, size_t size);
 /* A string that has a length and no end, as every call takes it: axprof's own
  * copy, which ends and lives as long as the program, and is found faster than
  * others. Equal names are one pointer; a 0 byte ends a name; "" of NULL or

@@ -20,6 +20,12 @@
 extern "C" {
 #endif
 
+/* Whether the global profiler records: one load. */
+static inline bool axp_is_recording(void)
+{
+    return axp__is_on();
+}
+
 /* A moment of the recorder's clock; 0: nothing is being recorded. */
 AXP_API uint64_t axp_wait_begin(void);
 /* Records a scope from that moment to now, of category sync, in the global

@@ -334,6 +334,26 @@ static void tokens_of_any_caller(void **state)
     axp_view_destroy(v);
 }
 
+static void sites_take_work_of_any_size(void **state)
+{
+    (void)state;
+    static uint32_t site, short_site;
+    struct {
+        axp_work now;
+        double unknown;
+    } later = {{.flops = 7, .bytes = 5, .dims = {2, 3}}, 5};
+    axp_end(axp_begin_site_work(&site, "sited\0a.c\0001", &later.now,
+                                sizeof later));
+    axp_end(axp_begin_site_work(&short_site, "short\0a.c\0002", &later.now,
+                                offsetof(axp_work, bytes)));
+    axp_op sited = ts_op(axp_global(), "sited");
+    assert_int_equal(sited.calls, 1);
+    assert_true(sited.flops == 7 && sited.bytes == 5);
+    assert_int_equal(sited.line, 1);
+    assert_true(ts_op(axp_global(), "short").flops == 7);
+    assert_int_equal(ts_op(axp_global(), "short").n_bytes_calls, 0);
+}
+
 static void names_have_a_length(void **state)
 {
     (void)state;
@@ -383,6 +403,7 @@ int main(void)
         cmocka_unit_test(every_list_takes_a_size),
         cmocka_unit_test(later_values_of_enums_harm_nothing),
         cmocka_unit_test(tokens_of_any_caller),
+        cmocka_unit_test(sites_take_work_of_any_size),
         cmocka_unit_test(names_have_a_length),
         cmocka_unit_test(a_long_name_is_one_name),
     };
