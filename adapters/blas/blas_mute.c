@@ -5,10 +5,10 @@
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
-#include <time.h>
 
 #include <axprof/axprof_adapter.h>
 
+#include "adapters/common/common_clock.h"
 #include "adapters/common/common_exit.h"
 #include "adapters/common/common_map.h"
 
@@ -28,16 +28,9 @@ static const char *const symbols[] = {
 #include "blas_calls.def"
 };
 
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 void blas_judge(struct blas_small *small)
 {
-    uint64_t now = now_ns(), since = small->since_ns;
+    uint64_t now = common_clock_ns(CLOCK_MONOTONIC), since = small->since_ns;
     small->since_ns = now;
     if (small->n_calls > BLAS_FREE && now - since < TOO_OFTEN_NS)
         small->is_muted = true;

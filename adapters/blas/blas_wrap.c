@@ -43,7 +43,7 @@ static __thread struct inside inside __attribute__((tls_model("initial-exec")));
 static inline __attribute__((always_inline)) bool may_begin(uintptr_t here,
                                                             const void *from)
 {
-    return axp__is_on() &&
+    return axp_is_recording() &&
            (__builtin_expect(!inside.frame || here >= inside.frame, 1) ||
             blas_is_one_object(from, inside.from));
 }
@@ -53,7 +53,7 @@ static inline __attribute__((always_inline)) uint64_t begin(
 {
     inside = here;
     if (blas_is_muted(call, work)) return 0;
-    return axp__scope_begin_work(&sites[call], texts[call], work, sizeof *work);
+    return axp_begin_site_work(&sites[call], texts[call], work, sizeof *work);
 }
 
 static inline void end(uint64_t token, uintptr_t here)

@@ -98,7 +98,7 @@ WRAPPER bool axprof_dnnl_is_inside(void)
 
 static inline bool may_begin(uintptr_t here)
 {
-    return axp__is_on() && (!inside || here >= inside);
+    return axp_is_recording() && (!inside || here >= inside);
 }
 
 static inline void end(uint64_t token, uintptr_t here)
@@ -142,8 +142,8 @@ WRAPPER int dnnl_primitive_execute(const void *primitive, void *stream, int n,
     struct begun b = {0};
     inside = here;
     describe(l, primitive, n, arguments, &b);
-    uint64_t token = axp__scope_begin_work(&b.name->site, b.name->text, &b.work,
-                                           sizeof b.work);
+    uint64_t token = axp_begin_site_work(&b.name->site, b.name->text, &b.work,
+                                         sizeof b.work);
     int status = l->primitive_execute(primitive, stream, n, arguments);
     end(token, here);
     return status;
@@ -171,8 +171,7 @@ WRAPPER int dnnl_sgemm(char transa, char transb, int64_t m, int64_t n,
         if (work.flops > 0 && !(beta == 0))
             work.bytes += 4 * (double)m * (double)n;
         inside = here;
-        token =
-            axp__scope_begin_work(&site, "dnnl_sgemm\0", &work, sizeof work);
+        token = axp_begin_site_work(&site, "dnnl_sgemm\0", &work, sizeof work);
     }
     int status =
         l->sgemm(transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);

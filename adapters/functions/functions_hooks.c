@@ -23,6 +23,7 @@
 
 #include <axprof/axprof_adapter.h>
 
+#include "adapters/common/common_clock.h"
 #include "adapters/common/common_map.h"
 #include "adapters/common/common_place.h"
 #include "functions_mute.h"
@@ -140,7 +141,7 @@ static inline uint64_t begin(struct functions_site *site)
 /* A call of a muted function, whose calls this thread counts there. HOT */
 static inline void count(uint64_t *n_calls)
 {
-    if (axp__is_on() && __builtin_expect(functions_count(n_calls), 0))
+    if (axp_is_recording() && __builtin_expect(functions_count(n_calls), 0))
         tell(n_calls);
 }
 
@@ -177,7 +178,7 @@ static __attribute__((noinline)) void enter_slow(const void *function)
     call->function = function;
     call->n_muted = 0;
     own.top = function;
-    call->token = site && axp__is_on() ? begin(site) : 0;
+    call->token = site && axp_is_recording() ? begin(site) : 0;
 }
 
 void __cyg_profile_func_enter(void *function, void *call_site)
@@ -249,7 +250,7 @@ static inline __attribute__((always_inline)) uint64_t time_batch(hook *enter,
                                                                  hook *exit,
                                                                  char *of)
 {
-    uint64_t from = functions_now_ns();
+    uint64_t from = common_clock_ns(CLOCK_MONOTONIC);
     for (int i = 0; i < BATCH_CALLS; i += NESTED) {
         char *first = &of[i % FUNCTIONS * APART];
         for (int k = 0; k < NESTED; k++)
@@ -257,7 +258,7 @@ static inline __attribute__((always_inline)) uint64_t time_batch(hook *enter,
         for (int k = NESTED; k-- > 0;)
             exit(&first[k * APART], of);
     }
-    return functions_now_ns() - from;
+    return common_clock_ns(CLOCK_MONOTONIC) - from;
 }
 
 /* The median of some batches: the shortest are those that caches and

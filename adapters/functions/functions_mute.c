@@ -7,10 +7,10 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <axprof/axprof_adapter.h>
 
+#include "adapters/common/common_clock.h"
 #include "adapters/common/common_exit.h"
 #include "adapters/common/common_map.h"
 #include "adapters/common/common_place.h"
@@ -26,13 +26,6 @@ static uint32_t n_muted, n_threads;
  * is as good as the moment it was made in. */
 static uint64_t cost_sum_ps, n_measured;
 static int is_off; /* AXPROF_FUNCTIONS=all: every call is wanted */
-
-uint64_t functions_now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 /* ---- which functions ---------------------------------------------------- */
 
@@ -62,7 +55,7 @@ static uint64_t cost_ns(uint64_t calls)
 void functions_judge(struct functions_site *s)
 {
     int error = errno;
-    uint64_t now = functions_now_ns(), since = s->since_ns;
+    uint64_t now = common_clock_ns(CLOCK_MONOTONIC), since = s->since_ns;
     uint32_t threads = __atomic_load_n(&n_threads, __ATOMIC_RELAXED), none = 0;
     uint64_t few = TOO_OFTEN_NS / (threads ? threads : 1);
     s->since_ns = now;

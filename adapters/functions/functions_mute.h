@@ -42,8 +42,6 @@ struct functions_counts {
     struct functions_near near[FUNCTIONS_NEAR];
 };
 
-uint64_t functions_now_ns(void);
-
 /* NULL: no memory. */
 struct functions_counts *functions_counts_take(void);
 /* Tells what was counted, and lets another thread have it. */

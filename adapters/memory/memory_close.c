@@ -60,7 +60,8 @@ static void put_build_id(const struct dl_phdr_info *info, char *out)
 static int tell(struct dl_phdr_info *info, size_t size, void *seen)
 {
     char id[2 * BUILD_ID_MAX + 1];
-    axp_module m = {.bias = info->dlpi_addr,
+    axp_module m = {.size = sizeof m,
+                    .bias = info->dlpi_addr,
                     .first = UINT64_MAX,
                     .path = info->dlpi_name,
                     .build_id = id};

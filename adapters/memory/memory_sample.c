@@ -5,7 +5,8 @@
 #include "memory_sample.h"
 
 #include <string.h>
-#include <time.h>
+
+#include "adapters/common/common_clock.h"
 
 #define LN2 0.69314718055994530942
 
@@ -49,11 +50,9 @@ static double chance(double x)
 static uint64_t random_bits(void)
 {
     if (!state) {
-        struct timespec now;
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        state = ((uint64_t)(uintptr_t)&state ^ (uint64_t)now.tv_nsec << 20) *
-                    0x9e3779b97f4a7c15u |
-                1;
+        uint64_t now = common_clock_ns(CLOCK_MONOTONIC);
+        state =
+            ((uint64_t)(uintptr_t)&state ^ now << 20) * 0x9e3779b97f4a7c15u | 1;
     }
     state ^= state >> 12;
     state ^= state << 25;

@@ -98,7 +98,8 @@ static inline void tell_kept(const void *p, axp_heap_block was)
             stack_.hash = stack_.n = 0;                                        \
         else                                                                   \
             memory_walk(&stack_, memory_how, depth_for(bytes));                \
-        axp_heap_stack where_ = {stack_.frames, stack_.n, stack_.hash};        \
+        axp_heap_stack where_ = {sizeof where_, stack_.frames, stack_.n,       \
+                                 stack_.hash};                                 \
         if (unlikely(!(p)))                                                    \
             tell_failed(bytes, &where_);                                       \
         else                                                                   \

@@ -34,6 +34,7 @@
 #include <axprof/axprof_ring.h>
 
 #include "timer_real.h"
+#include "adapters/common/common_clock.h"
 #include "adapters/common/common_own.h"
 
 #define WRAPPER __attribute__((visibility("default")))
@@ -58,13 +59,6 @@ static __thread struct {
 } self __attribute__((tls_model("initial-exec")));
 
 /* ---- samples ------------------------------------------------------------ */
-
-static uint64_t ns_of(clockid_t clock)
-{
-    struct timespec t;
-    clock_gettime(clock, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 /* The stack pointer. */
 static uintptr_t copy_registers(uint64_t *to, const ucontext_t *from)
@@ -115,7 +109,7 @@ static void put(axp_ring_kind kind, const ucontext_t *context, uint64_t weight)
     axp_ring_slot *slot = take_slot(&number);
     if (!slot) return;
     uint64_t before = __atomic_load_n(&slot->number, __ATOMIC_ACQUIRE);
-    slot->time_ns = ns_of(CLOCK_MONOTONIC_RAW);
+    slot->time_ns = common_clock_ns(CLOCK_MONOTONIC_RAW);
     slot->weight_ns = weight;
     slot->kind = (uint32_t)kind;
     slot->process_id = (uint32_t)getpid();
@@ -138,7 +132,7 @@ static void on_signal(int number, siginfo_t *info, void *context)
     (void)number;
     if (!__atomic_load_n(&is_given_up, __ATOMIC_ACQUIRE) && self.timer &&
         info->si_code == SI_TIMER) {
-        uint64_t now = ns_of(CLOCK_THREAD_CPUTIME_ID);
+        uint64_t now = common_clock_ns(CLOCK_THREAD_CPUTIME_ID);
         put(AXP_RING_SAMPLE, context, now - self.seen_ns);
         self.seen_ns = now;
     }
@@ -207,7 +201,7 @@ static void start_timer(uint32_t place)
 static void begin_timer(void)
 {
     int error = errno;
-    self.seen_ns = ns_of(CLOCK_THREAD_CPUTIME_ID);
+    self.seen_ns = common_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     uint32_t place = take_place();
     if (place) start_timer(place - 1);
     errno = error;

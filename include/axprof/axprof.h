@@ -109,12 +109,14 @@ typedef struct axp_options { /* all zero = defaults */
     uint64_t timeline_capacity;
     /* Bytes of the pool and accumulators, at most 1 TiB; default 64 MiB, or
      * a sixteenth of what the control group allows; at least what
-     * timeline_capacity needs. A thread that is there takes 12 KiB more. Call
-     * paths that find no room fold into "(other)". Operations do not: they may
+     * timeline_capacity needs. A thread that is there takes 24 to 52 KiB more.
+     * Call paths that find no room fold into "(other)". Operations do not: they may
      * take four times as much again, 2 to 3 KiB for each name on a thread. */
     uint64_t memory_limit;
-    uint64_t spool_limit; /* bytes the spool may grow to; default 1 GiB */
-    uint64_t file_limit;  /* bytes of the .axp; 0: none */
+    /* Bytes the spool may grow to; default 1 GiB. Never more than a twentieth of
+     * what the control group allows. */
+    uint64_t spool_limit;
+    uint64_t file_limit; /* bytes of the .axp; 0: none */
     uint32_t flags;
     axp_log_fn log; /* NULL: silent */
     void *log_ctx;
@@ -178,6 +180,9 @@ AXP__HOT void axp_end(uint64_t token);
  * empty). The site, which is 0 at first and lives as long as the program,
  * remembers the text, so that the next time it is not looked at. */
 AXP__HOT uint64_t axp_begin_site(uint32_t *site, const char *text);
+/* With work; size is sizeof(axp_work). */
+AXP__HOT uint64_t axp_begin_site_work(uint32_t *site, const char *text,
+                                      const axp_work *work, size_t size);
 /* A string that has a length and no end, as every call takes it: axprof's own
  * copy, which ends and lives as long as the program, and is found faster than
  * others. Equal names are one pointer; a 0 byte ends a name; "" of NULL or

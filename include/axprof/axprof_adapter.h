@@ -20,6 +20,12 @@
 extern "C" {
 #endif
 
+/* Whether the global profiler records: one load. */
+static inline bool axp_is_recording(void)
+{
+    return axp__is_on();
+}
+
 /* A moment of the recorder's clock; 0: nothing is being recorded. */
 AXP_API uint64_t axp_wait_begin(void);
 /* Records a scope from that moment to now, of category sync, in the global
@@ -118,6 +124,7 @@ AXP_API void axp_sync_waited(const axp_sync_wait *wait);
  * at once a second: what goes sooner has to be told, if stacks in it are to be
  * read. Addresses are those of this process. */
 typedef struct axp_module {
+    size_t size;   /* sizeof(axp_module), or 0 */
     uint64_t bias; /* less it, an address is as the object's headers count */
     uint64_t first, last;
     const char *path;
@@ -130,6 +137,7 @@ AXP_API void axp_module_seen(const axp_module *module);
  * scopes that it has open. In the global profiler; nothing of it is in the
  * timeline. A block that the program tracks too gets its name and kind. */
 typedef struct axp_heap_stack {
+    size_t size;            /* sizeof(axp_heap_stack), or 0 */
     const uint64_t *frames; /* return addresses, innermost first, 64 at most */
     uint32_t n;             /* 0: not known */
     uint64_t hash;          /* of all of them: equal stacks have equal ones */

@@ -173,14 +173,15 @@ static inline void axp__track_alloc_kind(const char *name, const void *ptr,
 
 #define AXP__WORK(...) (__extension__(axp_work){__VA_ARGS__})
 #define AXP__IF_ON(call) (axp__is_on() ? (call) : (void)0)
-/* Used, and not evaluated. (For a literal of a struct gcc would keep room.) */
-#define AXP__UNUSED(x) ((void)sizeof(((void)(x), 0)))
+/* Used, functions and captured variables too, and not evaluated. */
+#define AXP__UNUSED(x) ((void)(0 ? ((void)(x), 0) : 0))
 #define AXP__UNUSED_WORK(...)                                                  \
-    ((void)sizeof(__extension__({                                              \
+    ((void)(0 ? __extension__({                                                \
         const axp_work axp__unused = {__VA_ARGS__};                            \
         (void)axp__unused;                                                     \
         0;                                                                     \
-    })))
+    })                                                                         \
+              : 0))
 
 #ifndef AXP_DISABLE
 #define AXP_SCOPE(name) AXP__SCOPE(__COUNTER__, name)

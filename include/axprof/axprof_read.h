@@ -307,7 +307,7 @@ typedef int (*axp_memory_stack_fn)(const axp_memory_stack *m, void *ctx);
 AXP_API axp_status axp_view_memory_stacks(const axp_view *v,
                                           axp_memory_stack_fn fn, void *ctx);
 
-typedef enum axp_sample_kind {
+typedef enum axp_sample_kind AXP__INT {
     AXP_SAMPLE_CPU,    /* it was on a processor then; weight in ns */
     AXP_SAMPLE_WAITED, /* it was off its processor, of its own will … */
     AXP_SAMPLE_READY   /* … or wanted to go on, for weight ns until then */

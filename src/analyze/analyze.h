@@ -5,7 +5,7 @@
  *                 (rules.def)                       ─► severity ─► rank
  *
  * A rule is a pure function of the view and the thresholds: it adds drafts and
- * sees nobody else's. What holds for all of them is analyze.c's: where several
+ * sees nobody else's. What holds for all of them is analyze_settle.c's: where several
  * match one operation the most specific speaks and the others become its
  * evidence; savings are wall time, shared where findings are about the same
  * time; severity follows the saving where it can be estimated.
@@ -110,6 +110,9 @@ struct axp_findings {
 
 axp_status axp__analyze(const axp_view *v, const axp_thresholds *thresholds,
                         axp_findings **out);
+
+/* All rules have spoken: one draft a cause is left, with what it saves. */
+void axp__drafts_settle(struct axp__analysis *a);
 
 /* ---- for rules ------------------------------------------------------------- */
 /* NULL: ignored by the user, or no memory. Stays until the next one. */

@@ -254,19 +254,11 @@ static void say_looked(struct sentence *s, const axp_view *v)
 
 /* ---- nothing to judge ---------------------------------------------------------------------- */
 
-/* Operations that did something, and not only waited. */
-static bool has_work(const axp_view *v)
-{
-    size_t i = 0;
-    while (i < v->n_ops && v->ops[i].is_wait)
-        i++;
-    return i < v->n_ops;
-}
-
 /* Why, and what would change that; NULL: something can be. */
 static const char *unjudged(const axp_view *v)
 {
-    if (v->n_tracks || v->memory.n_allocs || v->steps.count || has_work(v) ||
+    if (v->n_tracks || v->memory.n_allocs || v->steps.count ||
+        axp__is_marked(v) ||
         (v->n_functions && v->n_sampled >= AXP__FEW_SAMPLES))
         return NULL;
     if (v->n_functions)

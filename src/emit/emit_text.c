@@ -180,15 +180,6 @@ static void put_counts(struct axp__text *t, const axp_view *v)
     axp__text_wrap(t, "", w.text);
 }
 
-/* Operations that did something, and not only waited. */
-static bool has_work(const axp_view *v)
-{
-    size_t i = 0;
-    while (i < v->n_ops && v->ops[i].is_wait)
-        i++;
-    return i < v->n_ops;
-}
-
 static void put_verdict(struct axp__text *t, const axp_findings *f)
 {
     axp__text_style(t, AXP__BOLD);
@@ -270,7 +261,7 @@ axp_status axp__emit_text(const axp_view *v, const axp_findings *f,
     }
     axp__text_open(&t, v);
     axp__text_path(&t, v);
-    bool has_ops = has_work(v);
+    bool has_ops = axp__is_marked(v);
     if (!has_ops) axp__text_functions(&t, v);
     if (has_ops || !v->n_functions || v->n_ops) axp__text_ops(&t, v);
     axp__text_roof(&t, v, f->roofs);

@@ -175,15 +175,18 @@ static void add_ops(struct axp__sums_table *t, const struct axp__cap_lane *lane,
     add_hists(t, lane, side);
 }
 
+/* What a recorder's op has. */
+#define OWN(coding, member, unit, place, ...) OWN_##place(member)
+#define OWN_own(member) op.member = r->member;
+#define OWN_apart(member)
+
 /* As an op: all that its statistics have. */
 static void add_steps(struct axp__sums_table *t, const struct axp__steps *steps,
                       int side)
 {
-    const struct axp__op *stats = &steps->stats;
-    struct axp__cap_op op = {.loose_calls = stats->loose_calls,
-                             .loose_ticks = stats->loose_ticks,
-                             .min_ticks = stats->min_ticks,
-                             .max_ticks = stats->max_ticks};
+    const struct axp__op *r = &steps->stats;
+    struct axp__cap_op op = {0};
+    AXP__FIELDS_OP(OWN)
     add_op(sums_of(t, AXP__SUMS_STEPS, 0, side), &op, side);
 }
 

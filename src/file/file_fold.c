@@ -195,7 +195,7 @@ static void mark_first_step(struct axp__fold *f)
         axp__memory_mark_first_step(&d->memory);
 }
 
-/* As record_alloc and record_free there do it. */
+/* As record_memory.c does it. */
 static void apply(struct axp__fold *f, struct axp__fold_row *r,
                   const struct axp__mem_word *w)
 {

@@ -349,88 +349,6 @@ static void merge_live(struct axp__capture *c)
     c->n_live = kept;
 }
 
-/* Does it say what was seen of a whole run from outside? */
-static bool is_of_run(const struct axp__capture *c)
-{
-    for (size_t i = 0; i < c->n_rows; i++)
-        if (!c->rows[i].track &&
-            axp__kind_of(c->name_at(c, c->rows[i].name).flags) ==
-                AXP__KIND_OUTSIDE)
-            return true;
-    return false;
-}
-
-/* The parts' title, if they have one in common; else the first one's and how
- * many others there are. Processes of a run have the run's. */
-static const char *join_titles(struct join *j)
-{
-    const char *first = NULL;
-    bool has_run = false;
-    size_t n_others = 0;
-    for (size_t i = 0; i < j->n_parts; i++)
-        has_run |= is_of_run(j->parts[i].capture);
-    for (size_t i = 0; i < j->n_parts; i++) {
-        const struct axp__capture *c = j->parts[i].capture;
-        if (has_run && !is_of_run(c)) continue;
-        if (!first) first = c->title;
-        n_others += strcmp(c->title, first) != 0;
-    }
-    if (!n_others) return first; /* its part stays as long as c */
-    size_t size = strlen(first) + 40;
-    char *text = axp__cap_take(j->c, size, 1);
-    if (text) snprintf(text, size, "%s and %zu more", first, n_others);
-    return text;
-}
-
-/* ---- what ran, where and when ---------------------------------------------------------- */
-
-#define MOST_HOSTS 4
-
-static bool is_new_host(const struct join *j, size_t i)
-{
-    const char *host = j->parts[i].capture->about.host;
-    for (size_t k = 0; host && k < i; k++) {
-        const char *other = j->parts[k].capture->about.host;
-        if (other && !strcmp(other, host)) return false;
-    }
-    return host;
-}
-
-/* "a, b, c, d and 3 more" */
-static const char *join_hosts(const struct join *j)
-{
-    size_t n = 0, len = 64;
-    for (size_t i = 0; i < j->n_parts; i++)
-        if (is_new_host(j, i) && n++ < MOST_HOSTS)
-            len += strlen(j->parts[i].capture->about.host) + 2;
-    char *text = axp__cap_take(j->c, len, 1), *to = text;
-    if (!n || !text) return NULL;
-    for (size_t i = 0, k = 0; i < j->n_parts && k < MOST_HOSTS; i++) {
-        if (!is_new_host(j, i)) continue;
-        if (k++) to = stpcpy(to, ", ");
-        to = stpcpy(to, j->parts[i].capture->about.host);
-    }
-    if (n > MOST_HOSTS)
-        snprintf(to, len - (size_t)(to - text), " and %zu more",
-                 n - MOST_HOSTS);
-    return text;
-}
-
-/* The first's program, everyone's hosts, the earliest start; the machine of the
- * first who knows his. */
-static void join_about(struct join *j)
-{
-    struct axp__cap_about *a = &j->c->about;
-    *a = j->parts[0].capture->about;
-    for (size_t i = 1; i < j->n_parts; i++) {
-        const struct axp__cap_about *b = &j->parts[i].capture->about;
-        if (b->started_ns < a->started_ns) a->started_ns = b->started_ns;
-        if (!a->machine) a->machine = b->machine;
-        if (!a->n_cpus) a->n_cpus = b->n_cpus;
-    }
-    a->host = join_hosts(j);
-}
-
 /* That of the lane with the most calls, to be shown: what is taken off is each
  * lane's own. */
 static struct axp__own_cost main_cost(const struct axp__capture *c)
@@ -459,9 +377,8 @@ static bool fill(struct join *j)
     c->process_id = first->process_id;
     c->rank = -1;
     c->is_finished = true;
-    c->title = join_titles(j);
-    join_about(j);
-    if (!c->title || !number_rows(j) || !number_stacks(j) || !take_arrays(j))
+    if (!axp__join_about(c, j->parts, j->n_parts) || !number_rows(j) ||
+        !number_stacks(j) || !take_arrays(j))
         return false;
     for (size_t i = 0; i < j->n_parts; i++) {
         set_time(j, i);

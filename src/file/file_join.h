@@ -26,5 +26,9 @@ struct axp__join_part {
 
 /* NULL: no memory. One part is given back as it is. */
 struct axp__capture *axp__join(struct axp__join_part *parts, size_t n);
+/* Its part of that: the title of all; the first's program, everyone's hosts, the
+ * earliest start, the machine of the first who knows his. False: no memory. */
+bool axp__join_about(struct axp__capture *to,
+                     const struct axp__join_part *parts, size_t n);
 
 #endif

@@ -267,13 +267,22 @@ static void shift_step(const struct axp__shift *s, struct axp__step *r)
     AXP__FIELDS_STEP(SHIFT)
 }
 
-static void shift_steps(const struct axp__shift *s, struct axp__steps *steps)
+/* Steps have a recorder's op. */
+#define OWN(coding, member, unit, place, ...) OWN_##place(r->member, unit)
+#define OWN_own(x, unit) SHIFT_##unit(x)
+#define OWN_apart(x, unit)
+
+static void shift_stats(const struct axp__shift *s, struct axp__op *r)
 {
     bool is_track = false;
-    struct axp__op *r = &steps->stats;
-    SHIFT_ticks(r->loose_ticks) SHIFT_ticks(r->min_ticks)
-        SHIFT_ticks(r->max_ticks) for (uint32_t i = 0; i < AXP__STEPS_RECENT;
-                                       i++) shift_step(s, &steps->recent[i]);
+    AXP__FIELDS_OP(OWN)
+}
+
+static void shift_steps(const struct axp__shift *s, struct axp__steps *steps)
+{
+    shift_stats(s, &steps->stats);
+    for (uint32_t i = 0; i < AXP__STEPS_RECENT; i++)
+        shift_step(s, &steps->recent[i]);
     for (uint32_t i = 0; i < steps->n_slowest; i++)
         shift_step(s, &steps->slowest[i]);
     for (uint32_t i = 0; i < steps->n_sampled; i++)

@@ -4,8 +4,6 @@
 
 #include <string.h>
 
-#define ENTRY_MAX (12u * AXP__VARINT_MAX) /* wire_index.c */
-
 void axp__file_walk_begin(struct axp__file_walk *w, const struct axp__file *f)
 {
     w->f = f;
@@ -44,7 +42,8 @@ static bool next_in_index(struct axp__file_walk *w)
 {
     uint64_t from =
         w->n ? w->entry.at + axp__block_span(&w->entry.block) : AXP__FILE_HEAD;
-    if (axp__bytes_left(&w->bytes) < ENTRY_MAX && w->at < w->end && !fill(w))
+    if (axp__bytes_left(&w->bytes) < AXP__INDEX_ENTRY_MAX && w->at < w->end &&
+        !fill(w))
         w->is_bad = true;
     if (w->is_bad) return false;
     bool has_next = axp__index_get(&w->bytes, &w->entry);

@@ -7,9 +7,9 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "machine/machine_cpu.h"
+#include "os/os_clock.h"
 
 #define SPINS 20000 /* before a thread that waits lets others go on */
 
@@ -36,9 +36,7 @@ struct axp__crew {
 
 static double now(void)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+    return (double)axp__clock_of(CLOCK_MONOTONIC) * 1e-9;
 }
 
 /* ---- a thread ------------------------------------------------------------- */

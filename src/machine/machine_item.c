@@ -4,15 +4,14 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include "os/os_clock.h"
 
 #define MOST_PASSES (1ull << 40)
 
 double axp__items_now(void)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+    return (double)axp__clock_of(CLOCK_MONOTONIC) * 1e-9;
 }
 
 struct axp__item *axp__items_add(struct axp__items *s, struct axp__item item)

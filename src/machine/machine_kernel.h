@@ -9,7 +9,7 @@
  * Compute    enough independent sums that every unit is always busy, of numbers
  *            that are neither 0 nor denormal: some processors are faster with
  *            zeros.
- * Memory     bytes are a multiple of AXP__STREAM_BYTES, addresses of 64.
+ * Memory     bytes are a multiple of AXP__MOVER_BYTES, addresses of 64.
  */
 #ifndef AXP_MACHINE_KERNEL_H
 #define AXP_MACHINE_KERNEL_H
@@ -19,7 +19,7 @@
 
 #include "axprof/axprof.h"
 
-#define AXP__STREAM_BYTES 512u
+#define AXP__MOVER_BYTES 512u
 
 struct axp__kernel {
     axp_dtype dtype;
@@ -28,7 +28,7 @@ struct axp__kernel {
     void (*run)(uint64_t passes);
 };
 
-struct axp__stream {
+struct axp__mover {
     const char *isa;
     bool is_direct; /* its stores pass the caches by: for memory alone */
     void (*read)(const void *from, size_t bytes);
@@ -38,7 +38,7 @@ struct axp__stream {
 
 /* Those that this processor has; at most `cap` are filled in. */
 size_t axp__kernels(struct axp__kernel *out, size_t cap);
-size_t axp__streams(struct axp__stream *out, size_t cap);
+size_t axp__movers(struct axp__mover *out, size_t cap);
 /* So many additions, each of which needs the one before: a cycle each. */
 #define AXP__CHAIN_ADDS 64
 void axp__kernel_chain(uint64_t passes);

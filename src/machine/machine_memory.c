@@ -16,13 +16,13 @@
 #include "machine/machine_kernel.h"
 
 #define MB (1ull << 20)
-#define MOST_STREAMS 8
+#define MOST_MOVERS 8
 #define LEAST_SET (64 * MB)
 #define LEAST (4 * MB) /* where there is no room for that */
 
 struct axp__buffers {
-    struct axp__stream streams[MOST_STREAMS];
-    size_t n_streams;
+    struct axp__mover movers[MOST_MOVERS];
+    size_t n_movers;
     void *map[2]; /* of one thread; of all */
     size_t bytes;
     uint32_t n_threads;
@@ -79,11 +79,11 @@ static struct axp__buffers *make_of(const struct axp__machine *m, size_t bytes)
 {
     struct axp__buffers *b = calloc(1, sizeof *b);
     if (!b) return NULL;
-    b->n_streams = axp__streams(b->streams, MOST_STREAMS);
+    b->n_movers = axp__movers(b->movers, MOST_MOVERS);
     b->n_threads = m->n_threads;
     b->bytes = bytes;
-    b->slice = b->bytes / b->n_threads / (3 * AXP__STREAM_BYTES) *
-               (3 * AXP__STREAM_BYTES);
+    b->slice = b->bytes / b->n_threads / (3 * AXP__MOVER_BYTES) *
+               (3 * AXP__MOVER_BYTES);
     b->one = calloc(1, sizeof *b->one);
     b->all = calloc(b->n_threads, sizeof *b->all);
     bool ok = b->one && b->all && b->slice;
@@ -115,7 +115,7 @@ static struct axp__buffers *make(struct axp__items *s,
 static void run_read(const struct axp__item *item, uint32_t thread,
                      uint64_t passes)
 {
-    const struct axp__stream *s = item->of;
+    const struct axp__mover *s = item->of;
     while (passes--)
         s->read(item->where[thread], item->bytes);
 }
@@ -123,7 +123,7 @@ static void run_read(const struct axp__item *item, uint32_t thread,
 static void run_triad(const struct axp__item *item, uint32_t thread,
                       uint64_t passes)
 {
-    const struct axp__stream *s = item->of;
+    const struct axp__mover *s = item->of;
     char *at = item->where[thread];
     size_t part = item->bytes / 3;
     while (passes--)
@@ -136,7 +136,7 @@ static size_t bytes_of(const struct axp__buffers *b,
                        const struct axp__machine *m, size_t i, uint32_t threads)
 {
     const struct axp__machine_memory *is = &m->memory[i];
-    uint64_t unit = 3 * AXP__STREAM_BYTES, bytes = is->bytes / 2;
+    uint64_t unit = 3 * AXP__MOVER_BYTES, bytes = is->bytes / 2;
     size_t whole = threads > 1 ? b->slice : b->bytes;
     if (is->level == AXP_LEVEL_MEMORY) return whole / unit * unit;
     if (threads > 1) bytes /= threads < is->shared ? threads : is->shared;
@@ -155,16 +155,16 @@ static void add_level(struct axp__items *s, struct axp__buffers *b,
                              .where = is_all ? b->all : b->one};
     item.bytes = bytes_of(b, m, i, item.threads);
     item.work = (double)item.bytes;
-    for (size_t k = 0; k < b->n_streams && item.bytes; k++) {
-        const struct axp__stream *stream = &b->streams[k];
-        if (stream->is_direct && to->level != AXP_LEVEL_MEMORY) continue;
-        item.of = stream;
+    for (size_t k = 0; k < b->n_movers && item.bytes; k++) {
+        const struct axp__mover *mover = &b->movers[k];
+        if (mover->is_direct && to->level != AXP_LEVEL_MEMORY) continue;
+        item.of = mover;
         item.run = run_read;
         item.to = is_all ? &to->read_all : &to->read_one;
-        if (stream->read) axp__items_add(s, item);
+        if (mover->read) axp__items_add(s, item);
         item.run = run_triad;
         item.to = is_all ? &to->triad_all : &to->triad_one;
-        if (stream->triad) axp__items_add(s, item);
+        if (mover->triad) axp__items_add(s, item);
     }
 }
 

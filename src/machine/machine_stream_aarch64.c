@@ -73,10 +73,10 @@ static void sve_read(const void *from, size_t bytes)
                        "memory");
 }
 
-size_t axp__streams(struct axp__stream *out, size_t cap)
+size_t axp__movers(struct axp__mover *out, size_t cap)
 {
-    const struct axp__stream all[] = {{"neon", false, neon_read, neon_triad},
-                                      {"sve", false, sve_read, NULL}};
+    const struct axp__mover all[] = {{"neon", false, neon_read, neon_triad},
+                                     {"sve", false, sve_read, NULL}};
     size_t n = getauxval(AT_HWCAP) & HAS_SVE ? 2 : 1;
     if (n > cap) n = cap;
     for (size_t i = 0; i < n; i++)

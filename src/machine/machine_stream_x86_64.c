@@ -87,11 +87,11 @@ VEX_TRIAD(avx2_direct, "avx2,fma", "ymm", "0,32,64,96", "128", "vmovntpd")
 VEX_TRIAD(avx512_triad, "avx512f", "zmm", "0,64,128,192", "256", "vmovapd")
 VEX_TRIAD(avx512_direct, "avx512f", "zmm", "0,64,128,192", "256", "vmovntpd")
 
-size_t axp__streams(struct axp__stream *out, size_t cap)
+size_t axp__movers(struct axp__mover *out, size_t cap)
 {
     static const struct {
         unsigned needs;
-        struct axp__stream stream;
+        struct axp__mover mover;
     } all[] = {
         {AXP__X86_SSE2, {"sse2", false, sse2_read, sse2_triad}},
         {AXP__X86_SSE2, {"sse2", true, NULL, sse2_direct}},
@@ -103,7 +103,7 @@ size_t axp__streams(struct axp__stream *out, size_t cap)
     unsigned has = axp__x86_has();
     size_t n = 0;
     for (size_t i = 0; i < sizeof all / sizeof *all && n < cap; i++)
-        if (has & all[i].needs) out[n++] = all[i].stream;
+        if (has & all[i].needs) out[n++] = all[i].mover;
     return n;
 }
 

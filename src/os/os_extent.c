@@ -64,7 +64,7 @@ void *axp__extent_map_behind(uint64_t page_at, uint64_t distance,
     return m + distance;
 }
 
-/* The page at a multiple of the step, for nothing but map_behind; 0: none. */
+/* The page at a multiple of the step, for nothing but axp__extent_map_behind; 0: none. */
 static uint64_t anchor_at(struct axp__space *s, uint64_t i)
 {
     uint64_t near = i, page = axp__page_bytes();

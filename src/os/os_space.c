@@ -2,7 +2,6 @@
 /* Memory in a mapped file; see os_space.h. */
 #include "os/os_space.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -27,14 +26,6 @@
 #define ADDRESS_BITS 48
 #define LEAST_BYTES ((uint64_t)1 << 20)
 #define LEAST_STEP ((uint64_t)4 << 20)
-
-#if defined(__x86_64__)
-#define MACHINE EM_X86_64
-#elif defined(__aarch64__)
-#define MACHINE EM_AARCH64
-#else
-#define MACHINE EM_NONE
-#endif
 
 /* ---- pieces ------------------------------------------------------------------------ */
 
@@ -271,7 +262,7 @@ static void begin(struct axp__space *s, const uint8_t *id, const char *path)
     uint64_t page = axp__page_bytes();
     memcpy(s->magic, AXP__SPACE_MAGIC, sizeof s->magic);
     s->layout = AXP__SPACE_LAYOUT;
-    s->machine = MACHINE;
+    s->machine = AXP__SPACE_MACHINE;
     memcpy(s->id, id, sizeof s->id);
     s->pid = (uint64_t)getpid();
     s->path = (uintptr_t)path;

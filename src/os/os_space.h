@@ -68,6 +68,13 @@ struct axp__extent {
 #define AXP__SPACE_CLASSES 10u /* free lists: 4 KiB … 2 MiB */
 #define AXP__SPACE_MAGIC "AXSPOOL"
 #define AXP__SPACE_LAYOUT 10u
+#if defined(__x86_64__)
+#define AXP__SPACE_MACHINE 62u /* EM_X86_64 */
+#elif defined(__aarch64__)
+#define AXP__SPACE_MACHINE 183u /* EM_AARCH64 */
+#else
+#define AXP__SPACE_MACHINE 0u
+#endif
 #define AXP__SPACE_OWNER 1024u
 #define AXP__SPACE_ANCHORS 256u
 

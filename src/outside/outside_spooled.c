@@ -14,14 +14,6 @@
 #include "record/record_thread.h"
 #include "wire/wire_decode.h"
 
-#if defined(__x86_64__)
-#define MACHINE 62u /* ELF's numbers */
-#elif defined(__aarch64__)
-#define MACHINE 183u
-#else
-#define MACHINE 0u
-#endif
-
 #define PAGE 4096u
 #define SLACK_BYTES ((uint64_t)1 << 20)
 
@@ -306,7 +298,7 @@ static axp_status check_head(const struct axp__space *h)
                          "reads %u): use the axprof that was there when it "
                          "was written",
                          h->layout, AXP__SPACE_LAYOUT);
-    if (h->machine != MACHINE)
+    if (h->machine != AXP__SPACE_MACHINE)
         return axp__fail(AXP_E_UNSUPPORTED,
                          "a spool of another kind of machine: run axprof "
                          "pack where it was written");

@@ -248,6 +248,7 @@ static inline bool free_in(struct axp__lane *lane, uint64_t address,
  * so that a library which calls dlsym in what we call would free it again. */
 static bool has_blocks;
 
+/* The size of `where` is not looked at: it has had no other fields yet. */
 /* HOT */
 void axp_heap_alloc(const void *block, size_t bytes,
                     const axp_heap_stack *where)

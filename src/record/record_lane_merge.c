@@ -171,7 +171,8 @@ void axp__lane_merge_many(struct axp__prof *p)
             n_left_open++;
     }
     axp__put(&p->n_left_open, n_left_open);
-    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* pairs with set_errand's */
+    /* pairs with axp__thread_set_errand's */
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
     bool is_seen = axp__thread_is_any_at(AXP__SEARCHING, p);
     for (struct axp__lane *l = head; l; l = axp__get(&l->next)) {
         if (axp__get(&l->state) != AXP__LANE_LEAVING) continue;

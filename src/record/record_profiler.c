@@ -111,7 +111,8 @@ void axp__trash_empty(struct axp__prof *p)
 {
     struct axp__trash *item =
         __atomic_exchange_n(&p->trash, NULL, __ATOMIC_ACQ_REL);
-    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* pairs with set_errand's */
+    /* pairs with axp__thread_set_errand's */
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
     bool is_seen = item && axp__thread_is_any_at(AXP__SEARCHING, p);
     while (item) {
         struct axp__trash *next = item->next;

@@ -293,6 +293,11 @@ uint64_t axp__scope_begin_work(uint32_t *site, const char *text,
     return begin_text(site, text, CALLER_STACK(), all);
 }
 
+/* What the macros call, by the name that anybody may use. */
+uint64_t axp_begin_site_work(uint32_t *site, const char *text,
+                             const axp_work *work, size_t size)
+    __attribute__((alias("axp__scope_begin_work")));
+
 /* A call with a name is at the same place as another if that is the same too: in a
  * wrapper, a binding or a loop all are made from one. HOT */
 static inline const void *site_of(const void *from, uint32_t name)

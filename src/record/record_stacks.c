@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "axprof/axprof_adapter.h"
+#include "base/base_sized.h"
 #include "os/os_about.h"
 #include "record/record_name.h"
 #include "tally/tally_modules.h"
@@ -61,13 +62,17 @@ bool axp__trace_stacks(struct axp__trace *t, struct axp__prof *p)
 /* ---- what goes ---------------------------------------------------------------------- */
 
 /* As a name: those are in the spool at once, and are never lost. */
-void axp_module_seen(const axp_module *m)
+void axp_module_seen(const axp_module *module)
 {
     char text[AXP__NAME_MAX_LEN];
+    axp_module m;
     int keep = errno;
+    if (!axp__sized_take(&m, sizeof m, module,
+                         AXP__SIZE_TO(axp_module, build_id)))
+        return;
     int n = snprintf(text, sizeof text, "%llx %llx %llx %s %s",
-                     (unsigned long long)m->bias, (unsigned long long)m->first,
-                     (unsigned long long)m->last, m->build_id, m->path);
+                     (unsigned long long)m.bias, (unsigned long long)m.first,
+                     (unsigned long long)m.last, m.build_id, m.path);
     if (n > 0 && (size_t)n < sizeof text)
         axp__name_register_as(AXP__KIND_MODULE, text, NULL);
     errno = keep;

@@ -12,8 +12,6 @@
 
 #include <assert.h>
 
-#define FIELDS 12u
-#define ENTRY_MAX (FIELDS * AXP__VARINT_MAX)
 #define BUFFER 8192u
 
 static uint8_t *put_entry(uint8_t *at, const struct axp__index_entry *e,
@@ -92,7 +90,7 @@ static bool write_entries(struct writer *w, uint64_t end)
             axp__block_get(head, &e.block))
             return false;
         at += axp__block_span(&e.block);
-        if (BUFFER - w->len < ENTRY_MAX && !flush(w)) return false;
+        if (BUFFER - w->len < AXP__INDEX_ENTRY_MAX && !flush(w)) return false;
         w->len = (size_t)(put_entry(w->buffer + w->len, &e, &last) - w->buffer);
         w->n_entries++;
         last = e;

@@ -6,7 +6,7 @@
  * and at the end they are read once more (0.1 s for 100,000 blocks, that is
  * 1.6 GB of raw words; packed, 32 times less).
  *
- * Body: for each block of the file but VOID, in the order of the file, the
+ * Body: for each block of the file, in the order of the file, the
  * fields of its head as varints (wire_index.c says which).
  *
  * Place    written by finish in src/record and by src/file.
@@ -24,6 +24,9 @@ struct axp__file_io {
     bool (*write)(void *ctx, uint64_t at, const void *bytes, size_t n);
     void *ctx;
 };
+
+#define AXP__INDEX_FIELDS 12u
+#define AXP__INDEX_ENTRY_MAX (AXP__INDEX_FIELDS * AXP__VARINT_MAX) /* bytes */
 
 struct axp__index_entry {
     uint64_t at; /* of the block's head */

@@ -22,6 +22,7 @@
  */
 #ifndef AXP_WIRE_WORD_H
 #define AXP_WIRE_WORD_H
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -154,7 +155,8 @@ static inline struct axp__ext_shape axp__ext_shape(enum axp__ext_kind ext)
                                                    AXP__EXT_KINDS(AXP__EXT)
 #undef AXP__EXT
     };
-    return shapes[(unsigned)ext < AXP__X_N_KINDS ? (unsigned)ext : 0];
+    bool is_known = (unsigned)ext < AXP__X_N_KINDS && shapes[ext].payload;
+    return shapes[is_known ? ext : 0];
 }
 
 /* How many events of the timeline a record stands for. */

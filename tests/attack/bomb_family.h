@@ -268,7 +268,7 @@ static void allocs_at_one_place(struct bomb *b, size_t n)
 {
     for (size_t i = 0; i < n / 8; i++) {
         bomb_record(b, AXP__W_ALLOC, 5, (uint64_t[]){1ull << 40, 4096}, 2);
-        bomb_ext(b, AXP__X_STACK, 5, (uint64_t[]){i, i, i}, 3);
+        bomb_ext(b, AXP__X_N_KINDS, 5, (uint64_t[]){i, i, i}, 3);
     }
 }
 

@@ -119,7 +119,7 @@ static void *block(unsigned i)
 static void allocate(const char *scope, unsigned i, size_t bytes)
 {
     static const uint64_t frames[] = {0x1000};
-    axp_heap_stack s = {frames, 1, 0x9e3779b97f4a7c15u};
+    axp_heap_stack s = {0, frames, 1, 0x9e3779b97f4a7c15u};
     axp_start(axp_global(), scope);
     axp_heap_alloc(block(i), bytes, &s);
     axp_stop(axp_global(), scope);

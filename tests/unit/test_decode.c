@@ -111,6 +111,16 @@ static void garbage_is_never_read_past_its_end(void **state)
     munmap(map, 2 * page);
 }
 
+/* A file may hold any number where a kind is expected. */
+static void every_number_has_a_shape(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 256; i++)
+        assert_non_null(axp__ext_shape((enum axp__ext_kind)i).payload);
+    for (int i = 0; i < 16; i++)
+        assert_non_null(axp__payload_of((enum axp__word_kind)i));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -118,6 +128,7 @@ int main(void)
         cmocka_unit_test(extremes_of_a_word),
         cmocka_unit_test(payload_past_the_end_is_damage),
         cmocka_unit_test(garbage_is_never_read_past_its_end),
+        cmocka_unit_test(every_number_has_a_shape),
     };
     return TS_RUN(tests);
 }

@@ -16,7 +16,7 @@ static void *block(unsigned i)
 
 static axp_heap_stack stack(const uint64_t *frames, uint32_t n)
 {
-    axp_heap_stack s = {frames, n, 0x9e3779b97f4a7c15u};
+    axp_heap_stack s = {sizeof s, frames, n, 0x9e3779b97f4a7c15u};
     for (uint32_t i = 0; i < n; i++)
         s.hash = (s.hash ^ frames[i]) * 0xd6e8feb86659fd93u;
     return s;

@@ -48,8 +48,8 @@ static void kernels_run(void **state)
 /* to = a + 3 b, of all bytes and no others. */
 static void streams_move(void **state)
 {
-    struct axp__stream all[8];
-    size_t n = axp__streams(all, 8), bytes = 5 * AXP__STREAM_BYTES;
+    struct axp__mover all[8];
+    size_t n = axp__movers(all, 8), bytes = 5 * AXP__MOVER_BYTES;
     size_t count = bytes / sizeof(double);
     double *m = aligned_alloc(64, 4 * bytes);
     (void)state;
@@ -72,15 +72,15 @@ static void streams_move(void **state)
 /* Up to the last byte, whatever the length is, and none beyond it. */
 static void streams_stay_inside(void **state)
 {
-    struct axp__stream all[8];
-    size_t n = axp__streams(all, 8), page = 65536;
+    struct axp__mover all[8];
+    size_t n = axp__movers(all, 8), page = 65536;
     char *m = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     (void)state;
     assert_true(m != MAP_FAILED);
     assert_int_equal(mprotect(m + page, page, PROT_NONE), 0);
-    for (size_t bytes = AXP__STREAM_BYTES; bytes <= page / 4;
-         bytes += AXP__STREAM_BYTES)
+    for (size_t bytes = AXP__MOVER_BYTES; bytes <= page / 4;
+         bytes += AXP__MOVER_BYTES)
         for (size_t i = 0; i < n; i++) {
             char *at = m + page - bytes;
             if (all[i].read) all[i].read(at, bytes);

@@ -7,6 +7,7 @@
 #include <errno.h>
 
 #include "axprof/axprof_adapter.h"
+#include "record/record_name.h"
 
 /* ---- structs that a caller fills --------------------------------------------- */
 
@@ -105,6 +106,33 @@ static void work_of_any_size(void **state)
     assert_true(ts_op(p, "older").flops == 9);
     assert_int_equal(ts_op(p, "older").n_bytes_calls, 0);
     axp_profiler_destroy(p);
+}
+
+static void modules_of_any_size(void **state)
+{
+    (void)state;
+    struct {
+        axp_module now;
+        uint64_t unknown;
+    } later = {{.size = sizeof later,
+                .bias = 1,
+                .first = 2,
+                .last = 3,
+                .path = "/later",
+                .build_id = "-"},
+               4};
+    axp_module first = later.now, none = later.now;
+    uint32_t type = AXP__KIND_FLAGS(AXP__KIND_MODULE);
+    axp_module_seen(&later.now);
+    assert_int_not_equal(axp__name_find_of(type, "1 2 3 - /later"), 0);
+    first.size = 0;
+    first.path = "/first";
+    axp_module_seen(&first);
+    assert_int_not_equal(axp__name_find_of(type, "1 2 3 - /first"), 0);
+    none.size = 7;
+    none.path = "/none";
+    axp_module_seen(&none);
+    assert_int_equal(axp__name_find_of(type, "1 2 3 - /none"), 0);
 }
 
 static int count_event(const axp_event_info *e, void *ctx)
@@ -306,6 +334,26 @@ static void tokens_of_any_caller(void **state)
     axp_view_destroy(v);
 }
 
+static void sites_take_work_of_any_size(void **state)
+{
+    (void)state;
+    static uint32_t site, short_site;
+    struct {
+        axp_work now;
+        double unknown;
+    } later = {{.flops = 7, .bytes = 5, .dims = {2, 3}}, 5};
+    axp_end(axp_begin_site_work(&site, "sited\0a.c\0001", &later.now,
+                                sizeof later));
+    axp_end(axp_begin_site_work(&short_site, "short\0a.c\0002", &later.now,
+                                offsetof(axp_work, bytes)));
+    axp_op sited = ts_op(axp_global(), "sited");
+    assert_int_equal(sited.calls, 1);
+    assert_true(sited.flops == 7 && sited.bytes == 5);
+    assert_int_equal(sited.line, 1);
+    assert_true(ts_op(axp_global(), "short").flops == 7);
+    assert_int_equal(ts_op(axp_global(), "short").n_bytes_calls, 0);
+}
+
 static void names_have_a_length(void **state)
 {
     (void)state;
@@ -349,11 +397,13 @@ int main(void)
         cmocka_unit_test(a_size_that_is_none_is_refused),
         cmocka_unit_test(allocations_of_any_size),
         cmocka_unit_test(work_of_any_size),
+        cmocka_unit_test(modules_of_any_size),
         cmocka_unit_test(what_reads_takes_any_size),
         cmocka_unit_test(lists_have_the_callers_stride),
         cmocka_unit_test(every_list_takes_a_size),
         cmocka_unit_test(later_values_of_enums_harm_nothing),
         cmocka_unit_test(tokens_of_any_caller),
+        cmocka_unit_test(sites_take_work_of_any_size),
         cmocka_unit_test(names_have_a_length),
         cmocka_unit_test(a_long_name_is_one_name),
     };
