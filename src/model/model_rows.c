@@ -195,20 +195,31 @@ static int by_number(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
+/* How many different ones there are; sorts them. */
+static size_t count_different(uint64_t *of, size_t n)
+{
+    size_t different = 0;
+    qsort(of, n, sizeof *of, by_number);
+    for (size_t i = 0; i < n; i++)
+        different += !i || of[i] != of[i - 1];
+    return different;
+}
+
 /* Of the rows that are the program's; a thread that did nothing but allocate has
- * recorded nothing. */
+ * recorded nothing. And of the threads that there are, whoever told of them. */
 static bool count_processes(axp_view *v)
 {
     const struct axp__capture *c = v->capture;
     size_t n = 0;
-    uint64_t *of = calloc(c->n_rows + 1, sizeof *of);
+    uint64_t *of = calloc(c->n_rows + v->n_threads + 1, sizeof *of);
     if (!of) return false;
     for (size_t i = 0; i < c->n_rows; i++)
         if (!axp__row_is_outside(v, &c->rows[i]) && c->rows[i].n_events)
             of[n++] = c->rows[i].process_id;
-    qsort(of, n, sizeof *of, by_number);
-    for (size_t i = 0; i < n; i++)
-        v->n_recorded += !i || of[i] != of[i - 1];
+    v->n_recorded = count_different(of, n);
+    for (n = 0; n < v->n_threads; n++)
+        of[n] = v->threads[n].process_id;
+    v->n_with_threads = count_different(of, n);
     free(of);
     return true;
 }
@@ -218,6 +229,7 @@ size_t axp__view_n_processes(const axp_view *v)
     size_t seen = 0;
     for (size_t i = 0; i < v->n_processes; i++)
         seen += v->processes[i].count;
+    if (seen < v->n_with_threads) seen = v->n_with_threads;
     return seen > v->n_recorded ? seen : v->n_recorded;
 }
 

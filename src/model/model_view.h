@@ -68,7 +68,8 @@ struct axp_view {
     size_t n_ops;
     axp_process_info *processes; /* seen from outside, by total time */
     size_t n_processes;
-    size_t n_recorded; /* processes that recorded events */
+    size_t n_recorded;     /* processes that recorded events */
+    size_t n_with_threads; /* processes that a thread is known of */
     axp_tree_node *tree;
     uint32_t *tree_names; /* ids; a function's place in functions */
     size_t n_tree;

@@ -102,6 +102,9 @@ def check_report(data):
     equal(run_info["thread_count"], len(data["threads"]), "threads")
     equal(run_info["operation_count"], len(data["ops"]), "operations")
     equal(run_info["call_count"], sum(o["calls"] for o in data["ops"]), "calls")
+    pids = {t["process_id"] for t in data["threads"]}
+    check(run_info["process_count"] >= len(pids), "processes",
+          run_info["process_count"], "with threads", len(pids))
     wall = run_info["duration_ns"]
     for thread in data["threads"]:
         check(0 <= thread["end"] - thread["begin"] <= wall, "life", thread)
@@ -149,6 +152,16 @@ def test_children(c, folder):
     check(by_kernel <= {"sh", "sleep"}, "who recorded nothing", by_kernel)
     equal(data["run"]["thread_count"] - len(by_kernel), 1, "threads")
     check(data["run"]["process_count"] >= 2, "processes", data["run"])
+
+
+def test_short_children(c, folder):
+    """Most are over before they could be looked at; the kernel, where it may
+    tell, has told of their threads."""
+    data = story(c, folder, "sh", "-c",
+                 "i=0; while [ $i -lt 40 ]; do /bin/true; i=$((i + 1)); done")
+    missed = counters(data).get("process.missed", {"max": 0, "is_outside": True})
+    check(data["run"]["process_count"] + missed["max"] >= 41, data["run"])
+    check(missed["is_outside"], "no counter of the program", missed)
 
 
 def test_nothing_recorded(c, folder):
