@@ -154,6 +154,18 @@ def test_children(c, folder):
     check(data["run"]["process_count"] >= 2, "processes", data["run"])
 
 
+def test_forked_children(c, folder):
+    """Processes that go on as what they were have a thread each."""
+    loop = "(i=0; while [ $i -lt 50000 ]; do i=$((i + 1)); done)"
+    data = story(c, folder, "sh", "-c", f"{loop} & {loop} & wait",
+                 options=("--without", "all"))
+    if not data["threads"]:
+        return  # the kernel tells nothing
+    equal([t["name"] for t in data["threads"]], ["sh"] * 3, data["threads"])
+    cpu = sorted(t["cpu_ns"] for t in data["threads"])
+    check(cpu[1] > 2 * cpu[0], "two did all the work", cpu)
+
+
 def test_short_children(c, folder):
     """Most are over before they could be looked at; the kernel, where it may
     tell, has told of their threads."""
