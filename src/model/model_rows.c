@@ -79,13 +79,14 @@ bool axp__view_make_lives(axp_view *v)
     if (!v->lives) return false;
     axp__view_sort_states(v);
     set_events(v);
-    set_wall(v, !is_part(c));
+    v->is_part = is_part(c);
+    set_wall(v, !v->is_part);
     if (!v->duration_ns) set_wall(v, true);
     set_ends(v);
     for (size_t i = 0; i < c->n_rows; i++)
         if (v->lives[i].end < v->lives[i].begin)
             v->lives[i].end = v->lives[i].begin;
-    return is_part(c) || axp__view_widen_lives(v);
+    return v->is_part ? axp__view_cut_states(v) : axp__view_widen_lives(v);
 }
 
 /* ---- threads ----------------------------------------------------------------------- */
@@ -267,7 +268,7 @@ bool axp__view_make_rows(axp_view *v)
             add_thread(v, i,
                        (struct seen_in){c->rows[i].busy, c->rows[i].waited},
                        is_recorded);
-    if (ok && !is_part(c)) v->n_threads += axp__view_unrecorded(v, is_recorded);
+    if (ok && !v->is_part) v->n_threads += axp__view_unrecorded(v, is_recorded);
     free(has_lane);
     free(is_recorded);
     free(table.at);

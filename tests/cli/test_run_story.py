@@ -214,6 +214,14 @@ def test_our_memory_is_not_the_programs(c, folder):
     check(rss["max"] < 6e6, rss)
 
 
+def check_part_of_threads(data):
+    """Whoever tells of it, a thread had no more than it lived."""
+    for thread in data["threads"]:
+        life = thread["end"] - thread["begin"]
+        check((thread["cpu_ns"] or 0) + (thread["ready_ns"] or 0) <=
+              1.05 * life + 1e5, "processor time of the part", thread, life)
+
+
 def test_a_part(c, folder):
     """Shares are of the part that was recorded."""
     whole = story(c, folder, c.program("record_program"), "steps", 40)
@@ -228,6 +236,10 @@ def test_a_part(c, folder):
           steps)
     check(wall < whole["run"]["duration_ns"], "wall time", wall)
     check(sum(o["time_share"] for o in data["ops"]) > 0.5, data["ops"])
+    check_part_of_threads(data)
+    data, _ = profile(c, folder, c.program("record_program"), "steps", 4000,
+                      options=("--steps", "10:20", "--sample", "off"))
+    check_part_of_threads(data)
 
 
 if __name__ == "__main__":
