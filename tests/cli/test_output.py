@@ -464,6 +464,26 @@ def test_damage_in_the_timeline(c, folder):
     equal(kinds, {4, 5}, "blocks of both kinds")
 
 
+def test_damage_in_samples(c, folder):
+    """Reports and exports that would use them say so."""
+    done = axprof(c, folder, "run", "-q", "--without", "machine", "-o",
+                  "x.axp", "--", "sh", "-c",
+                  "i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done")
+    equal(done.status, 0, done.err)
+    file = folder / "x.axp"
+    whole = file.read_bytes()
+    for at in range(128, len(whole) - 64, 8):
+        kind, = struct.unpack_from("<H", whole, at + 4)
+        if whole[at:at + 4] != b"AXPB" or kind not in (8, 10):
+            continue
+        data = bytearray(whole)
+        data[at + 64 + 5] ^= 1
+        file.write_bytes(data)
+        for verb in (("report",), ("export", "-f", "folded")):
+            done = axprof(c, folder, *verb, file)
+            equal(done.status, 3, (verb, kind, done.err))
+
+
 def test_cut_files(c, folder):
     """What is missing is said, and a clean file of the rest is not sound."""
     file = record(c, folder)
