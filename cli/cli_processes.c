@@ -428,7 +428,7 @@ void cli_processes_end(cli_processes *s, int status, const struct rusage *usage,
     read_all(s);
     s->now.n_missed = cli_count_missed(count_path, s->all.pids, s->all.n);
     if (s->now.n_missed)
-        axp_counter(s->p, "process.missed", (double)s->now.n_missed);
+        axp_outside_counter(s->p, "process.missed", (double)s->now.n_missed);
     s->now.n_left = s->n;
     s->now.n_processes = s->n;
 }

@@ -30,9 +30,11 @@
  *               was asked for: then of that part.
  *   thread time a thread's life: from its first event to its end, or, where it
  *               went on, to the end of the recorded part.
- *   threads     those of the program that recorded anything
- *   processes   those that recorded anything, or those that axprof run saw,
- *               whichever are more
+ *   threads     those of the program that recorded anything; under axprof run
+ *               also those of processes that recorded nothing, and first
+ *               threads, where the kernel tells of them
+ *   processes   those that recorded anything, that have a thread here, or that
+ *               axprof run saw: whichever are most
  *   operations  names of scopes, waits, spans and async spans that were called
  *   calls       of operations
  *   events      records in the timeline, those of axprof run included

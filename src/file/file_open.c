@@ -156,9 +156,7 @@ static bool add_warnings(const struct axp__opened *o, uint32_t n_missing)
                        "bytes of an index that is cut off; nothing that was "
                        "recorded is missing",
                        o->origin == AXP__FROM_FILE ? n_cut : 0) &&
-           add_warning(c, AXP__CODE_DAMAGED,
-                       "damaged blocks of the file; what they held is missing",
-                       f->n_damaged) &&
+           add_warning(c, AXP__CODE_DAMAGED, AXP__TEXT_DAMAGED, f->n_damaged) &&
            add_warning(c, AXP__CODE_MISSING,
                        "recordings of other processes that the file had, and "
                        "has no more: it was cut",

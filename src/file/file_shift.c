@@ -67,6 +67,12 @@ static void unload(struct axp__cap_words *words)
     free(words->memory);
 }
 
+/* The parts' sources are not the capture's. */
+static void count_failure(const struct axp__cap_source *source)
+{
+    axp__add(&((struct axp__cap_source *)(uintptr_t)source)->n_failed, 1);
+}
+
 static bool load(const struct axp__cap_source *source,
                  const struct axp__cap_chunk *at, uint32_t part,
                  struct axp__cap_words *out)
@@ -75,7 +81,7 @@ static bool load(const struct axp__cap_source *source,
         (const struct axp__shift *)(const void *)source;
     struct axp__cap_words words;
     if (!axp__words_load(&s->part->chunks[at->place], part, &words)) {
-        axp__add(&((struct axp__cap_source *)(uintptr_t)source)->n_failed, 1);
+        count_failure(source);
         return false;
     }
     uint64_t *copy = malloc((words.n_words + 1) * 8);
@@ -122,7 +128,10 @@ static bool load_samples(const struct axp__cap_samples *from,
     const struct axp__shift *s =
         (const struct axp__shift *)(const void *)from->source;
     const struct axp__cap_samples *part = &s->part->samples[from->place];
-    if (!part->load(part, out)) return false;
+    if (!part->load(part, out)) {
+        count_failure(from->source);
+        return false;
+    }
     for (uint32_t i = 0; i < from->n; i++) {
         out[i].ticks = axp__shift_ticks(s, out[i].ticks);
         out[i].stack = axp__shift_stack(s, out[i].stack);

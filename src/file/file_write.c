@@ -159,6 +159,13 @@ static bool is_well_packed(const struct axp__writer *w,
            b->base_ticks >= w->what->from_ticks && !w->what->is_raw;
 }
 
+/* What cannot be read is left out, and its source knows. */
+static bool leave_out(const struct axp__cap_chunk *k)
+{
+    axp__add(&((struct axp__cap_source *)(uintptr_t)k->source)->n_failed, 1);
+    return true;
+}
+
 /* One chunk of words, which has this seq. */
 static bool gather_words(struct axp__writer *w, const struct axp__cap_chunk *k,
                          uint32_t part, uint64_t seq)
@@ -173,31 +180,37 @@ static bool gather_words(struct axp__writer *w, const struct axp__cap_chunk *k,
     return ok;
 }
 
+/* A block of packed chunks; false as below. */
+static bool gather_pack(struct axp__writer *w, const struct axp__cap_chunk *k,
+                        struct axp__block *b, uint8_t *body)
+{
+    struct axp__unpacked u;
+    bool ok = true;
+    if (is_well_packed(w, b))
+        return put_chunks(w) && axp__pen_block(&w->pen, b, body, b->body_bytes);
+    if (axp__file_unpack(b, body, &u) == AXP__UNPACK_OK)
+        for (size_t i = 0; ok && i < u.n_chunks; i++)
+            ok = gather(w, k, &u.chunk[i], u.words + u.chunk[i].first);
+    else
+        leave_out(k);
+    axp__unpacked_fini(&u);
+    return ok;
+}
+
 /* A block of a file may be several chunks. False: no memory, or writing
- * failed; what cannot be read is left out. */
+ * failed. */
 static bool gather_part(struct axp__writer *w, const struct axp__cap_chunk *k,
                         uint32_t part)
 {
     struct axp__index_entry e;
     if (!axp__file_of(k)) return gather_words(w, k, part, k->seq);
-    if (!axp__file_part(k, part, &e)) return true;
+    if (!axp__file_part(k, part, &e)) return leave_out(k);
     if (e.block.kind != AXP__B_PACK)
         return gather_words(w, k, part, e.block.seq);
     axp_status status;
-    struct axp__unpacked u;
     uint8_t *body = axp__file_body(axp__file_of(k), &e, &status);
-    if (!body) return status != AXP_E_NO_MEMORY;
-    bool ok = true;
-    if (is_well_packed(w, &e.block)) {
-        ok = put_chunks(w) &&
-             axp__pen_block(&w->pen, &e.block, body, e.block.body_bytes);
-        free(body);
-        return ok;
-    }
-    if (axp__file_unpack(&e.block, body, &u) == AXP__UNPACK_OK)
-        for (size_t i = 0; ok && i < u.n_chunks; i++)
-            ok = gather(w, k, &u.chunk[i], u.words + u.chunk[i].first);
-    axp__unpacked_fini(&u);
+    if (!body) return status != AXP_E_NO_MEMORY && leave_out(k);
+    bool ok = gather_pack(w, k, &e.block, body);
     free(body);
     return ok;
 }
@@ -229,12 +242,32 @@ static bool put_timeline(struct axp__writer *w)
 
 /* ---- accumulators, index ---------------------------------------------------------------------- */
 
+static uint64_t count_left_out(const struct axp__capture *c)
+{
+    uint64_t n = 0;
+    for (const struct axp__cap_source *s = c->sources; s; s = s->next)
+        n += axp__get(&s->n_failed);
+    return n;
+}
+
+/* With a word on what was left out before. */
 static bool put_state(struct axp__writer *w)
 {
     struct axp__block b = {.kind = AXP__B_STATE, .epoch = w->what->epoch};
+    struct axp__capture c = *w->what->capture;
+    struct axp__cap_warning *all = malloc((c.n_warnings + 1) * sizeof *all);
+    if (!all) return false;
+    if (c.n_warnings) memcpy(all, c.warnings, c.n_warnings * sizeof *all);
+    all[c.n_warnings] =
+        (struct axp__cap_warning){AXP__CODE_DAMAGED, AXP__TEXT_DAMAGED,
+                                  count_left_out(w->what->capture), 0};
+    c.n_warnings += all[c.n_warnings].count > 0;
+    c.warnings = all;
     axp__pen_long_begin(&w->pen);
-    return axp__image_write(w->what->capture, axp__pen_long_more, &w->pen) &&
-           axp__pen_long_end(&w->pen, &b);
+    bool ok = axp__image_write(&c, axp__pen_long_more, &w->pen) &&
+              axp__pen_long_end(&w->pen, &b);
+    free(all);
+    return ok;
 }
 
 static bool put_all(struct axp__writer *w)

@@ -79,13 +79,14 @@ bool axp__view_make_lives(axp_view *v)
     if (!v->lives) return false;
     axp__view_sort_states(v);
     set_events(v);
-    set_wall(v, !is_part(c));
+    v->is_part = is_part(c);
+    set_wall(v, !v->is_part);
     if (!v->duration_ns) set_wall(v, true);
     set_ends(v);
     for (size_t i = 0; i < c->n_rows; i++)
         if (v->lives[i].end < v->lives[i].begin)
             v->lives[i].end = v->lives[i].begin;
-    return is_part(c) || axp__view_widen_lives(v);
+    return v->is_part ? axp__view_cut_states(v) : axp__view_widen_lives(v);
 }
 
 /* ---- threads ----------------------------------------------------------------------- */
@@ -195,20 +196,31 @@ static int by_number(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
+/* How many different ones there are; sorts them. */
+static size_t count_different(uint64_t *of, size_t n)
+{
+    size_t different = 0;
+    qsort(of, n, sizeof *of, by_number);
+    for (size_t i = 0; i < n; i++)
+        different += !i || of[i] != of[i - 1];
+    return different;
+}
+
 /* Of the rows that are the program's; a thread that did nothing but allocate has
- * recorded nothing. */
+ * recorded nothing. And of the threads that there are, whoever told of them. */
 static bool count_processes(axp_view *v)
 {
     const struct axp__capture *c = v->capture;
     size_t n = 0;
-    uint64_t *of = calloc(c->n_rows + 1, sizeof *of);
+    uint64_t *of = calloc(c->n_rows + v->n_threads + 1, sizeof *of);
     if (!of) return false;
     for (size_t i = 0; i < c->n_rows; i++)
         if (!axp__row_is_outside(v, &c->rows[i]) && c->rows[i].n_events)
             of[n++] = c->rows[i].process_id;
-    qsort(of, n, sizeof *of, by_number);
-    for (size_t i = 0; i < n; i++)
-        v->n_recorded += !i || of[i] != of[i - 1];
+    v->n_recorded = count_different(of, n);
+    for (n = 0; n < v->n_threads; n++)
+        of[n] = v->threads[n].process_id;
+    v->n_with_threads = count_different(of, n);
     free(of);
     return true;
 }
@@ -218,6 +230,7 @@ size_t axp__view_n_processes(const axp_view *v)
     size_t seen = 0;
     for (size_t i = 0; i < v->n_processes; i++)
         seen += v->processes[i].count;
+    if (seen < v->n_with_threads) seen = v->n_with_threads;
     return seen > v->n_recorded ? seen : v->n_recorded;
 }
 
@@ -255,7 +268,7 @@ bool axp__view_make_rows(axp_view *v)
             add_thread(v, i,
                        (struct seen_in){c->rows[i].busy, c->rows[i].waited},
                        is_recorded);
-    if (ok && !is_part(c)) v->n_threads += axp__view_unrecorded(v, is_recorded);
+    if (ok && !v->is_part) v->n_threads += axp__view_unrecorded(v, is_recorded);
     free(has_lane);
     free(is_recorded);
     free(table.at);

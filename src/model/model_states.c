@@ -3,6 +3,7 @@
  * and how long each wanted a processor and had none. */
 #include <stdlib.h>
 
+#include "model/model_samples.h"
 #include "model/model_view.h"
 #include "wire/wire_states.h"
 
@@ -44,6 +45,80 @@ void axp__view_sort_states(axp_view *v)
         v->ready_ns += c->states[i].ready_ns;
     }
 }
+
+/* ---- a part of the run --------------------------------------------------------------- */
+
+static axp_ns least(axp_ns a, axp_ns b)
+{
+    return a < b ? a : b;
+}
+
+struct cut { /* of a thread, in the part */
+    axp_ns ready, waited;
+    bool is_told; /* when it was off its processor */
+};
+
+static axp_ns within(const axp_view *v, axp_ns begin, axp_ns end)
+{
+    axp_ns last = v->begin_ns + v->duration_ns;
+    if (begin < v->begin_ns) begin = v->begin_ns;
+    if (end > last) end = last;
+    return end > begin ? end - begin : 0;
+}
+
+static void add_off(const axp_view *v, struct cut *cuts,
+                    const struct axp__cap_sample *sample)
+{
+    const struct axp__capture *c = v->capture;
+    const struct axp__thread_states *s =
+        find(c, sample->process, sample->tid, sample->ticks);
+    if (sample->kind == AXP_SAMPLE_CPU || !s) return;
+    struct cut *to = &cuts[s - c->states];
+    axp_ns end = axp__view_time(v, sample->ticks);
+    axp_ns ns = within(v, end - least(end, sample->weight), end);
+    to->is_told = true;
+    if (sample->kind == AXP_SAMPLE_READY)
+        to->ready += ns;
+    else
+        to->waited += ns;
+}
+
+static void cut_one(axp_view *v, struct axp__thread_states *s,
+                    const struct cut *cut)
+{
+    axp_ns life = within(v, axp__view_time(v, s->begin_ticks),
+                         axp__view_time(v, s->end_ticks));
+    s->ready_ns = least(life, cut->is_told ? cut->ready : s->ready_ns);
+    s->waited_ns =
+        least(life - s->ready_ns, cut->is_told ? cut->waited : s->waited_ns);
+    s->ran_ns = cut->is_told ? life - s->ready_ns - s->waited_ns
+                             : least(life - s->ready_ns, s->ran_ns);
+    v->ran_ns += s->ran_ns;
+    v->ready_ns += s->ready_ns;
+}
+
+/* Sums of the scheduler are of a thread's whole life; of a part they are what
+ * its times off a processor leave. Where those are not told, no more than is
+ * possible. */
+bool axp__view_cut_states(axp_view *v)
+{
+    struct axp__capture *c = v->capture;
+    struct axp__samples samples;
+    if (!c->n_states) return true;
+    if (!axp__samples_load(v, &samples)) return false;
+    struct cut *cuts = calloc(c->n_states, sizeof *cuts);
+    for (size_t i = 0; cuts && i < samples.n; i++)
+        add_off(v, cuts, &samples.at[i]);
+    v->ran_ns = v->ready_ns = 0;
+    for (size_t i = 0; cuts && i < c->n_states; i++)
+        cut_one(v, &c->states[i], &cuts[i]);
+    axp__samples_fini(&samples);
+    bool ok = cuts;
+    free(cuts);
+    return ok;
+}
+
+/* ---- threads --------------------------------------------------------------------------- */
 
 static int by_number(const void *a, const void *b)
 {
@@ -159,6 +234,6 @@ void axp__view_set_states(const axp_view *v, const struct axp__cap_row *row,
     is_recorded[s - v->capture->states] = true;
     out->ready_ns = s->ready_ns;
     out->is_scheduled = true;
-    if (!out->cpu_ns || (is_whole && s->ran_ns > out->cpu_ns))
+    if (!out->cpu_ns || v->is_part || (is_whole && s->ran_ns > out->cpu_ns))
         out->cpu_ns = s->ran_ns;
 }

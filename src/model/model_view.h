@@ -68,7 +68,8 @@ struct axp_view {
     size_t n_ops;
     axp_process_info *processes; /* seen from outside, by total time */
     size_t n_processes;
-    size_t n_recorded; /* processes that recorded events */
+    size_t n_recorded;     /* processes that recorded events */
+    size_t n_with_threads; /* processes that a thread is known of */
     axp_tree_node *tree;
     uint32_t *tree_names; /* ids; a function's place in functions */
     size_t n_tree;
@@ -102,6 +103,7 @@ struct axp_view {
     axp_thread_info *threads; /* of the program, that recorded or were seen */
     size_t n_threads;
     bool is_outside; /* axprof run looked on */
+    bool is_part;    /* of a run, as axprof run was asked */
     struct axp__view_track *tracks;
     size_t n_tracks;
     struct axp__view_counter *counters;
@@ -224,6 +226,7 @@ void axp__view_sort_states(axp_view *v);
 axp_ns axp__view_end_of(const axp_view *v, const struct axp__cap_row *row);
 /* Rows' lives are those of their threads, as far as it tells. */
 bool axp__view_widen_lives(axp_view *v);
+bool axp__view_cut_states(axp_view *v);
 /* What it tells of a row's thread; marks it in a list of all states. */
 void axp__view_set_states(const axp_view *v, const struct axp__cap_row *row,
                           axp_thread_info *out, bool *is_recorded);

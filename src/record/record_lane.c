@@ -304,11 +304,20 @@ bool axp__lane_end(struct axp__lane *lane)
 uint64_t axp__lane_cpu_ns(const struct axp__lane *lane)
 {
     if (axp__get(&lane->state) == AXP__LANE_ENDED ||
-        axp__get(&lane->p->gate) & AXP__GATE_FINISHED)
+        axp__get(&lane->p->gate) & AXP__GATE_FINISHED ||
+        axp__window_is(lane->p, AXP__WINDOW_OVER))
         return axp__get(&lane->cpu_ns);
     uint64_t begin = axp__get(&lane->cpu_begin_ns), now = cpu_now(lane);
     if (!begin || !now) return 0;
     return now > begin ? now - begin : 1; /* none is not what is not known */
+}
+
+void axp__lanes_begin_cpu(struct axp__prof *p)
+{
+    struct axp__lane *lane = axp__get_acquire(&p->lanes);
+    for (; lane; lane = axp__get(&lane->next))
+        if (axp__lane_is_readable(lane))
+            axp__put(&lane->cpu_begin_ns, cpu_now(lane));
 }
 
 void axp__lanes_finish(struct axp__prof *p)

@@ -198,8 +198,10 @@ void axp__lane_free_named(struct axp__lane *lane);
 void axp__lane_to_sink(struct axp__lane *lane);
 uint64_t axp__lane_busy_ticks(const struct axp__lane *lane);
 /* By the profiler's mutex, nobody inside: what will be known of the threads
- * that go on. */
+ * that go on. Or when a part of the run is over, beside them. */
 void axp__lanes_finish(struct axp__prof *p);
+/* A part of the run begins: their processor time counts from now on. */
+void axp__lanes_begin_cpu(struct axp__prof *p);
 /* CPU time of its thread since it began; 0: not known. */
 uint64_t axp__lane_cpu_ns(const struct axp__lane *lane);
 /* Events in the timeline and not in it, since the beginning. */

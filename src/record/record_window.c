@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "os/os_clock.h"
+#include "record/record_lane.h"
 
 static const char *read_number(const char *text, uint64_t *out)
 {
@@ -57,11 +58,14 @@ static void enter(struct axp__window *w, struct axp__prof *p)
     if (!move(w, AXP__WINDOW_WAITING, AXP__WINDOW_INSIDE)) return;
     axp__put(&p->last_mark_ticks, axp__clock_ticks());
     if (w->is_by_steps) axp__put(&p->n_steps, w->begin);
+    axp__lanes_begin_cpu(p);
     axp_set_enabled(handle_of(p), true);
 }
 
 static void leave(struct axp__window *w, struct axp__prof *p)
 {
+    if (axp__get(&w->state) != AXP__WINDOW_INSIDE) return;
+    axp__lanes_finish(p); /* what comes after is not of the part */
     if (move(w, AXP__WINDOW_INSIDE, AXP__WINDOW_OVER))
         axp_set_enabled(handle_of(p), false);
 }

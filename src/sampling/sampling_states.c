@@ -141,8 +141,7 @@ static void set_name(struct thread *t, const char *name)
     snprintf(t->sums.name, sizeof t->sums.name, "%s", name);
 }
 
-/* One that is new is called as the first thread of its process; a process that
- * has not become a program yet has no name. */
+/* One that is new is called as the first thread of its process. */
 static struct thread *get(struct axp__states *s,
                           const struct axp__perf_record *r)
 {
@@ -157,6 +156,15 @@ static struct thread *get(struct axp__states *s,
     t->sums.begin_ticks = r->time_ns;
     t->since_ns = r->time_ns;
     return *at = t;
+}
+
+/* A process is what made it until it becomes another program, if it does. */
+static void inherit(struct axp__states *s, struct thread *t,
+                    const struct axp__perf_record *r)
+{
+    const struct thread *by = *place_of(s, r->fork.by);
+    if (!by || by == t) by = *place_of(s, r->fork.parent);
+    if (by && by != t && !t->sums.name[0]) set_name(t, by->sums.name);
 }
 
 /* A thread that calls exec takes the place of the first, and all others are
@@ -188,6 +196,7 @@ void axp__states_take(struct axp__states *s, const struct axp__perf_record *r)
         at = place_of(s, r->tid);
         if (*at) end(s, at, r->time_ns); /* the end of another was missed */
         t = get(s, r);
+        if (t) inherit(s, t, r);
         if (t) t->state = AXP__THREAD_READY;
         if (t) t->is_fresh = r->pid == r->tid;
         break;

@@ -546,6 +546,8 @@ static inline uint64_t axp__cap_lane_end(const struct axp__capture *c,
 /* Of warnings that say that something is missing: bytes, blocks, the end. */
 #define AXP__CODE_CUT "cut_file"
 #define AXP__CODE_DAMAGED "damaged_blocks"
+#define AXP__TEXT_DAMAGED                                                      \
+    "damaged blocks of the file; what they held is missing"
 #define AXP__CODE_MISSING "missing_recordings"
 #define AXP__CODE_NO_END "folded_again"
 /* Of one that says that nothing is but an index, which packing makes anew. */

@@ -416,17 +416,72 @@ def test_damage_is_said(c, folder):
     equal(axprof(c, folder, "report", file).status, 0, "mended")
 
 
-def test_damage_in_the_timeline(c, folder):
-    """Shows where the timeline is read."""
-    file = record(c, folder)
-    data = bytearray(file.read_bytes())
-    at = 128
-    while struct.unpack_from("<H", data, at + 4)[0] not in (4, 5):
-        at += 64 + (struct.unpack_from("<Q", data, at + 8)[0] + 7) // 8 * 8
-    data[at + 64 + 9] ^= 1
-    file.write_bytes(data)
+def timeline_blocks(data):
+    """Where blocks of the timeline begin, those of chunks and of packs."""
+    found = {}
+    for at in range(128, len(data) - 64, 8):
+        kind, = struct.unpack_from("<H", data, at + 4)
+        if data[at:at + 4] == b"AXPB" and kind in (4, 5):
+            found.setdefault(kind, at)
+    return found
+
+
+def give_up_nothing(c, folder, file, *about):
+    """A recording that is damaged is not packed away, and what is left of it
+    says so."""
+    before = file.read_bytes()
     done = axprof(c, folder, "export", "-f", "chrome", "-o", "out.json", file)
-    equal(done.status, 3, done.err)
+    equal(done.status, 3, (about, done.err))
+    done = axprof(c, folder, "pack", file)
+    equal(done.status, 3, (about, "in place", done.err))
+    equal(file.read_bytes() == before, True, (about, "all is there still"))
+    done = axprof(c, folder, "pack", "-o", "rest.axp", file)
+    equal(done.status, 3, (about, "to another file", done.err))
+    for verb in ("check", "report"):
+        done = axprof(c, folder, verb, "rest.axp")
+        equal(done.status, 3, (about, verb, done.err))
+    (folder / "rest.axp").unlink()
+
+
+def test_damage_in_the_timeline(c, folder):
+    """Of what a chunk or a pack of them holds, and of what says that it is
+    one."""
+    file = record(c, folder)
+    done = axprof(c, folder, "run", "-q", "--without", "machine", "-o",
+                  "packed.axp", "--", c.programs / "record_program", "scopes",
+                  1000)
+    equal(done.status, 0, done.err)
+    kinds = set()
+    for path in (file, folder / "packed.axp"):
+        whole = path.read_bytes()
+        for kind, at in timeline_blocks(whole).items():
+            kinds.add(kind)
+            for byte in (at, at + 20, at + 64 + 9):
+                data = bytearray(whole)
+                data[byte] ^= 1
+                path.write_bytes(data)
+                give_up_nothing(c, folder, path, path.name, kind, byte - at)
+    equal(kinds, {4, 5}, "blocks of both kinds")
+
+
+def test_damage_in_samples(c, folder):
+    """Reports and exports that would use them say so."""
+    done = axprof(c, folder, "run", "-q", "--without", "machine", "-o",
+                  "x.axp", "--", "sh", "-c",
+                  "i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done")
+    equal(done.status, 0, done.err)
+    file = folder / "x.axp"
+    whole = file.read_bytes()
+    for at in range(128, len(whole) - 64, 8):
+        kind, = struct.unpack_from("<H", whole, at + 4)
+        if whole[at:at + 4] != b"AXPB" or kind not in (8, 10):
+            continue
+        data = bytearray(whole)
+        data[at + 64 + 5] ^= 1
+        file.write_bytes(data)
+        for verb in (("report",), ("export", "-f", "folded")):
+            done = axprof(c, folder, *verb, file)
+            equal(done.status, 3, (verb, kind, done.err))
 
 
 def test_cut_files(c, folder):

@@ -102,6 +102,9 @@ def check_report(data):
     equal(run_info["thread_count"], len(data["threads"]), "threads")
     equal(run_info["operation_count"], len(data["ops"]), "operations")
     equal(run_info["call_count"], sum(o["calls"] for o in data["ops"]), "calls")
+    pids = {t["process_id"] for t in data["threads"]}
+    check(run_info["process_count"] >= len(pids), "processes",
+          run_info["process_count"], "with threads", len(pids))
     wall = run_info["duration_ns"]
     for thread in data["threads"]:
         check(0 <= thread["end"] - thread["begin"] <= wall, "life", thread)
@@ -151,6 +154,28 @@ def test_children(c, folder):
     check(data["run"]["process_count"] >= 2, "processes", data["run"])
 
 
+def test_forked_children(c, folder):
+    """Processes that go on as what they were have a thread each."""
+    loop = "(i=0; while [ $i -lt 50000 ]; do i=$((i + 1)); done)"
+    data = story(c, folder, "sh", "-c", f"{loop} & {loop} & wait",
+                 options=("--without", "all"))
+    if not data["threads"]:
+        return  # the kernel tells nothing
+    equal([t["name"] for t in data["threads"]], ["sh"] * 3, data["threads"])
+    cpu = sorted(t["cpu_ns"] for t in data["threads"])
+    check(cpu[1] > 2 * cpu[0], "two did all the work", cpu)
+
+
+def test_short_children(c, folder):
+    """Most are over before they could be looked at; the kernel, where it may
+    tell, has told of their threads."""
+    data = story(c, folder, "sh", "-c",
+                 "i=0; while [ $i -lt 40 ]; do /bin/true; i=$((i + 1)); done")
+    missed = counters(data).get("process.missed", {"max": 0, "is_outside": True})
+    check(data["run"]["process_count"] + missed["max"] >= 41, data["run"])
+    check(missed["is_outside"], "no counter of the program", missed)
+
+
 def test_nothing_recorded(c, folder):
     data = story(c, folder, "sleep", "0.3")
     equal(data["ops"], [], "operations")
@@ -189,6 +214,14 @@ def test_our_memory_is_not_the_programs(c, folder):
     check(rss["max"] < 6e6, rss)
 
 
+def check_part_of_threads(data):
+    """Whoever tells of it, a thread had no more than it lived."""
+    for thread in data["threads"]:
+        life = thread["end"] - thread["begin"]
+        check((thread["cpu_ns"] or 0) + (thread["ready_ns"] or 0) <=
+              1.05 * life + 1e5, "processor time of the part", thread, life)
+
+
 def test_a_part(c, folder):
     """Shares are of the part that was recorded."""
     whole = story(c, folder, c.program("record_program"), "steps", 40)
@@ -203,6 +236,10 @@ def test_a_part(c, folder):
           steps)
     check(wall < whole["run"]["duration_ns"], "wall time", wall)
     check(sum(o["time_share"] for o in data["ops"]) > 0.5, data["ops"])
+    check_part_of_threads(data)
+    data, _ = profile(c, folder, c.program("record_program"), "steps", 4000,
+                      options=("--steps", "10:20", "--sample", "off"))
+    check_part_of_threads(data)
 
 
 if __name__ == "__main__":
