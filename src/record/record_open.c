@@ -210,6 +210,7 @@ static axp_status fail(const struct opening *o)
     const char *path = o->is_spool ? tape->spool_path : tape->path;
     char *to = tape->reason;
     size_t size = sizeof tape->reason;
+    axp__unrecorded_tell(&tape->unrecorded, o->error);
     axp__trace_remove(&tape->trace);
     axp__trace_give_up(&tape->trace);
     if (o->space) {

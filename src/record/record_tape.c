@@ -106,6 +106,7 @@ struct axp__tape *axp__tape_create_global(struct axp__prof *p)
     if (!tape) return NULL;
     tape->may_rename = true;
     tape->is_outside = who && !strcmp(who, "parent");
+    if (tape->is_outside) axp__unrecorded_begin(&tape->unrecorded);
     struct stat st;
     if (!fstat(STDERR_FILENO, &st)) {
         tape->stderr_device = (uint64_t)st.st_dev;

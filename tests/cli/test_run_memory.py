@@ -172,6 +172,37 @@ def test_fork(c, folder):
     judge(c, folder, "fork", n_processes=13)
 
 
+def run_jailed(c, folder, how):
+    """What a run said, and its report."""
+    jail, report = folder / "jail", folder / "report.json"
+    jail.mkdir(exist_ok=True)
+    done = run_support.run(
+        [c.axprof, "run", "--no-file", "--report", report, "--",
+         c.program("jailed_program"), how, jail], folder, env=environment())
+    equal(done.status, 0, f"{how}: {done.err}")
+    equal(list(jail.iterdir()), [], "files in the jail")
+    return done.err.decode(), json.loads(report.read_text())
+
+
+def test_unrecorded(c, folder):
+    """Who can no longer make a file when the first event comes is told of."""
+    ways = {"r": "root folder", "fr": "root folder", "rff": "root folder"}
+    if os.geteuid() == 0:
+        ways.update(u="user", fu="user", ru="root folder")
+    for how, what in ways.items():
+        said, data = run_jailed(c, folder, how)
+        lines = [line for line in said.splitlines() if "not recorded" in line]
+        equal(len(lines), 1, f"{how}: {said}")
+        check(f"had changed its {what} before" in lines[0], how, lines[0])
+        check("nothing in it records" not in said, said)
+        found = [w for w in data["warnings"]
+                 if w["code"] == "unrecorded_processes"]
+        equal([w["count"] for w in found], [1], f"{how}: {data['warnings']}")
+    said, data = run_jailed(c, folder, "f")
+    check("not recorded" not in said, said)
+    equal(Heap(data).totals["current"], 100 * 1000, "bytes of a child")
+
+
 def test_library(c, folder):
     """Functions of a library that is gone have names; each time it was opened
     they are the same place."""
@@ -398,7 +429,8 @@ def test_read_again(c, folder):
 TESTS = [test_leak, test_grow, test_cache, test_peak, test_churn, test_realloc,
          test_align, test_maps, test_usable, test_cpp, test_short_threads,
          test_foreign, test_mixed, test_peak_of_threads, test_signal,
-         test_ending_threads, test_busy_at_exit, test_fork, test_library,
+         test_ending_threads, test_busy_at_exit, test_fork, test_unrecorded,
+         test_library,
          test_out_of_memory, test_no_mapping, test_killed, test_cgroup,
          test_names, test_scopes, test_no_stacks, test_sampled, test_off,
          test_read_again]
