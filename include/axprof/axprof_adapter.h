@@ -60,6 +60,10 @@ AXP_API uint64_t axp_ticks(axp_ns ns);
  * a row of the global profiler's, from then on. */
 AXP_API void axp_thread_begin(uint64_t began);
 
+/* The global profiler's recording, if there is to be one, gets its file now and
+ * not at the first event: this process is about to give its way to it away. */
+AXP_API void axp_recording_begin(void);
+
 /* ---- what threads wait for, and who ends that ------------------------------ */
 /* An object (a lock, a barrier …) is known by its address, and is given and
  * taken. Each call records on this thread, in the global profiler; from them a

@@ -32,6 +32,8 @@
 #include "record/record_spool.h"
 #include "record/record_tape.h"
 
+#include "axprof/axprof_adapter.h"
+
 #define NAMES_ROOM ((uint64_t)256 << 20)
 #define MAX_INCARNATIONS 1000u
 #define START_TRIES 100000
@@ -279,6 +281,16 @@ static bool try_open(struct axp__prof *p)
     if (axp__tape_open(p)) axp__warn(p, AXP__WARN_NO_FILE, 0);
     pthread_mutex_unlock(&p->mutex);
     return true;
+}
+
+void axp_recording_begin(void)
+{
+    struct axp__prof *p = axp__prof_check(axp_global());
+    int keep = errno;
+    if (p && p->tape && axp__get_acquire(&p->tape->state) == AXP__TAPE_WANTED &&
+        !(axp__get(&p->gate) & (AXP__GATE_SHUT | AXP__GATE_FINISHED)))
+        axp__tape_start(p);
+    errno = keep;
 }
 
 bool axp__tape_start(struct axp__prof *p)

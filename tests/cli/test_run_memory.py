@@ -203,6 +203,19 @@ def test_unrecorded(c, folder):
     equal(Heap(data).totals["current"], 100 * 1000, "bytes of a child")
 
 
+def test_jailed(c, folder):
+    """What a process records has its file before it leaves for a jail."""
+    for how in ["R", "fR"] + (["U", "fU", "RU"] if os.geteuid() == 0 else []):
+        said, data = run_jailed(c, folder, how)
+        check("not recorded" not in said, how, said)
+        equal(Heap(data).totals["current"], 100 * 1000, f"{how}: bytes")
+        equal(run_support.warnings(data) & {"unrecorded_processes"}, set(), how)
+    _, data = run_jailed(c, folder, "v")
+    equal(Heap(data).totals["current"], 100 * 1000, "bytes after a vfork")
+    equal({t["process_id"] for t in data["threads"]},
+          {data["run"]["process_id"]}, "not the child's recording")
+
+
 def test_library(c, folder):
     """Functions of a library that is gone have names; each time it was opened
     they are the same place."""
@@ -430,7 +443,7 @@ TESTS = [test_leak, test_grow, test_cache, test_peak, test_churn, test_realloc,
          test_align, test_maps, test_usable, test_cpp, test_short_threads,
          test_foreign, test_mixed, test_peak_of_threads, test_signal,
          test_ending_threads, test_busy_at_exit, test_fork, test_unrecorded,
-         test_library,
+         test_jailed, test_library,
          test_out_of_memory, test_no_mapping, test_killed, test_cgroup,
          test_names, test_scopes, test_no_stacks, test_sampled, test_off,
          test_read_again]
