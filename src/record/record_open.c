@@ -14,7 +14,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
@@ -275,11 +274,11 @@ axp_status axp__tape_open(struct axp__prof *p)
 static bool try_open(struct axp__prof *p)
 {
     int tries = START_TRIES;
-    while (pthread_mutex_trylock(&p->mutex) && tries)
+    while (!axp__mutex_try(&p->mutex) && tries)
         tries--, sched_yield();
     if (!tries) return false;
     if (axp__tape_open(p)) axp__warn(p, AXP__WARN_NO_FILE, 0);
-    pthread_mutex_unlock(&p->mutex);
+    axp__mutex_unlock(&p->mutex);
     return true;
 }
 
