@@ -5,7 +5,8 @@
 #include "memory_sample.h"
 
 #include <string.h>
-#include <time.h>
+
+#include <axprof/axprof_adapter.h>
 
 #define LN2 0.69314718055994530942
 
@@ -48,13 +49,10 @@ static double chance(double x)
 
 static uint64_t random_bits(void)
 {
-    if (!state) {
-        struct timespec now;
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        state = ((uint64_t)(uintptr_t)&state ^ (uint64_t)now.tv_nsec << 20) *
+    if (!state) /* no clock of the C library: who wraps that may allocate */
+        state = ((uint64_t)(uintptr_t)&state ^ axp_wait_begin() << 20) *
                     0x9e3779b97f4a7c15u |
                 1;
-    }
     state ^= state >> 12;
     state ^= state << 25;
     state ^= state >> 27;
