@@ -425,6 +425,35 @@ def test_off(c, folder):
     equal(truth_of(out)["n_live_at_end"], 37, "the program")
 
 
+def test_rebuilt(c, folder):
+    """Functions of a program that is another one by now have no names, and the
+    report says so, unless it is shown where the old one is."""
+    program, kept = folder / "program", folder / "kept"
+    kept.mkdir()
+    shutil.copy(c.program(), program)
+    shutil.copy(c.program(), kept / "program")
+    done = run_support.run([c.axprof, "run", "-q", "-o", "run.axp", "--",
+                            program, "leak37"], folder, env=environment())
+    equal(done.status, 0, done.err)
+
+    def report(*options):
+        out = run_support.run([c.axprof, "report", *options, "run.axp"],
+                              folder, env=environment()).out.decode()
+        return " ".join(out.split())
+
+    def changed(*options):
+        return [(w["name"], w["count"]) for w in json.loads(
+            report("-f", "json", *options))["warnings"]
+            if w["code"] == "changed_files"]
+    equal(changed(), [], "as it was")
+    program.unlink()
+    equal(changed(), [], "gone")
+    shutil.copy(c.program("memory_program_no_frames"), program)
+    equal(changed(), [(str(program), 1)], "another")
+    check("changed since it was recorded" in report(), report())
+    equal(changed("--symbols", kept), [], "found elsewhere")
+
+
 def test_read_again(c, folder):
     """The file says what the run said."""
     report, file = folder / "report.json", folder / "kept.axp"
@@ -446,7 +475,7 @@ TESTS = [test_leak, test_grow, test_cache, test_peak, test_churn, test_realloc,
          test_jailed, test_library,
          test_out_of_memory, test_no_mapping, test_killed, test_cgroup,
          test_names, test_scopes, test_no_stacks, test_sampled, test_off,
-         test_read_again]
+         test_rebuilt, test_read_again]
 
 if __name__ == "__main__":
     context = Context(*sys.argv[1:3])
