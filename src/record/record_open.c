@@ -242,11 +242,21 @@ void axp__tape_tell_cost(struct axp__prof *p)
                  axp__own_cost_pack(axp__own_cost_known()));
 }
 
+/* Since began the profiler did nothing but open its files, and nothing of the
+ * program is in it yet: the step that goes on begins later by as much. */
+static void leave_out(struct axp__prof *p, uint64_t began)
+{
+    uint64_t now = axp__clock_ticks(), mark = axp__get(&p->last_mark_ticks);
+    if (mark <= began && began < now)
+        axp__put(&p->last_mark_ticks, mark + (now - began));
+}
+
 /* Nobody else may go on before it is decided: the state changes last. */
 axp_status axp__tape_open(struct axp__prof *p)
 {
     struct axp__tape *tape = p->tape;
     struct opening o = {.tape = tape, .p = p};
+    uint64_t began = axp__clock_ticks();
     axp__random_bytes(o.id, sizeof o.id);
     tape->trace.head.process_id = (uint64_t)getpid();
     tape->trace.parent_id = (uint64_t)getppid();
@@ -263,6 +273,7 @@ axp_status axp__tape_open(struct axp__prof *p)
     if (!o.error) axp__put_release(&o.space->is_complete, 1);
     axp_status status = o.error ? fail(&o) : AXP_OK;
     if (tape->is_outside) axp__trace_give_up(&tape->trace); /* its parent's */
+    leave_out(p, began);
     axp__put_release(&tape->state, status ? AXP__TAPE_FAILED : AXP__TAPE_OPEN);
     axp__tape_tell_cost(p);
     axp__drain_ring(tape);
