@@ -68,6 +68,7 @@ char **cli_environment_make(const cli_run *r)
     add_value(&v, "AXPROF_DRAIN", "parent");
     add_value(&v, "AXPROF_OUT", pattern);
     add_value(&v, "AXPROF_COUNT", r->count);
+    add_value(&v, "AXPROF_UNRECORDED", r->unrecorded.path);
     add_value(&v, "AXPROF_RING", r->sampling.ring);
     add_value(&v, "AXPROF_STEP_RANGE",
               cli_args_value(r->args, OPT_run_step_range));

@@ -232,6 +232,17 @@ static bool make_one(const cli_files *f, char *const *parts, size_t n)
     return true;
 }
 
+/* What processes of the run told beside their recordings. */
+static void remove_lists(const cli_files *f)
+{
+    static const char *const names[] = {CLI_PARTS_COUNT, CLI_PARTS_UNRECORDED};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char *path = cli_format("%s/%s", f->parts, names[i]);
+        unlink(path);
+        free(path);
+    }
+}
+
 bool cli_files_join(cli_files *f,
                     bool (*has_ended)(void *ctx, const char *part), void *ctx)
 {
@@ -257,9 +268,7 @@ bool cli_files_join(cli_files *f,
         free(f->now.paths);
         f->now = (cli_parts){on, n_on + 1};
         on = NULL;
-        char *count = cli_format("%s/" CLI_PARTS_COUNT, f->parts);
-        if (!n_on) unlink(count);
-        free(count);
+        if (!n_on) remove_lists(f);
         rmdir(f->parts); /* unless others go on in it */
     }
     free(ended);

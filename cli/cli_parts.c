@@ -209,7 +209,8 @@ static bool is_ours(const char *name)
     part p;
     char text[256];
     const char *end = strstr(name, ".axp");
-    if (!strcmp(name, CLI_PARTS_COUNT) || !strcmp(name, CLI_PARTS_RING))
+    if (!strcmp(name, CLI_PARTS_COUNT) || !strcmp(name, CLI_PARTS_RING) ||
+        !strcmp(name, CLI_PARTS_UNRECORDED))
         return true;
     if (!end || (size_t)(end - name) > sizeof text - 8) return false;
     snprintf(text, sizeof text, "%.*s.axp", (int)(end - name), name);

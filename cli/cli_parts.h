@@ -26,6 +26,7 @@
 /* In the folder, too: where processes are counted (cli_processes.h). */
 #define CLI_PARTS_COUNT "processes"
 #define CLI_PARTS_RING "samples" /* that processes take of themselves */
+#define CLI_PARTS_UNRECORDED "unrecorded" /* cli_unrecorded.h */
 
 typedef struct cli_parts {
     char **paths; /* the program's first, what was seen from outside last */

@@ -157,6 +157,7 @@ static int start(cli_run *r)
     leave_streams(r);
     cli_files_begin(&r->files, r->launch.pid);
     r->count = cli_files_count(&r->files);
+    cli_unrecorded_begin(&r->unrecorded, r->files.parts);
     r->begin_ns = cli_clock_ns(CLOCK_MONOTONIC);
     r->drains = cli_drains_create(&r->files, &r->window.keep,
                                   cli_window_end(&r->window, r->begin_ns));
@@ -274,6 +275,7 @@ static void finish(cli_run *r)
     cli_drains_destroy(r->drains);
     cli_processes_destroy(r->processes);
     axp_profiler_destroy(r->profiler);
+    cli_unrecorded_fini(&r->unrecorded);
     cli_files_fini(&r->files);
     cli_target_fini(&r->target);
     free(r->count);

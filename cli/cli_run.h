@@ -11,6 +11,7 @@
 #include "cli/cli_processes.h"
 #include "cli/cli_sampling.h"
 #include "cli/cli_status.h"
+#include "cli/cli_unrecorded.h"
 #include "cli/cli_watch.h"
 #include "cli/cli_window.h"
 
@@ -20,6 +21,7 @@ typedef struct cli_run {
     cli_target target;
     char *preload; /* adapters; NULL: none */
     char *count;   /* where processes count themselves; NULL: nowhere */
+    cli_unrecorded unrecorded;
     cli_window window;
     cli_files files;
     cli_drains *drains;

@@ -120,6 +120,7 @@ static bool has_events(const axp_view *view)
 static void say_what_was_recorded(const cli_run *r)
 {
     char *part = cli_window_text(&r->window);
+    uint64_t n_unrecorded = cli_unrecorded_say(&r->unrecorded);
     bool is_any = cli_drains_count(r->drains) > 0 && !r->has_no_events;
     if (part && is_any)
         cli_note("recorded was a part of the run: %s", part);
@@ -127,7 +128,7 @@ static void say_what_was_recorded(const cli_run *r)
         cli_note("nothing was recorded in the part of the run that was asked "
                  "for: %s",
                  part);
-    else if (!is_any && !r->target.why_not)
+    else if (!is_any && !r->target.why_not && !n_unrecorded)
         cli_note("nothing in it records what it does: this is what was seen "
                  "from outside; \"axprof doctor %s\" says how to see more",
                  r->args->rest[0]);
@@ -216,6 +217,7 @@ void cli_run_report(cli_run *r)
     cli_drains_finish(r->drains);
     cli_sampling_stop(&r->sampling);
     if (r->profiler) record_machine(r);
+    if (r->profiler) cli_unrecorded_record(&r->unrecorded, r->profiler);
     if (r->profiler) axp_finish(r->profiler);
     bool is_joined = cli_files_join(&r->files, has_ended, r->drains);
     if (!is_joined) cli_note("%s", axp_last_error());

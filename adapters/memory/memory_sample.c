@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "adapters/common/common_clock.h"
+#include <axprof/axprof_adapter.h>
 
 #define LN2 0.69314718055994530942
 
@@ -49,11 +49,10 @@ static double chance(double x)
 
 static uint64_t random_bits(void)
 {
-    if (!state) {
-        uint64_t now = common_clock_ns(CLOCK_MONOTONIC);
-        state =
-            ((uint64_t)(uintptr_t)&state ^ now << 20) * 0x9e3779b97f4a7c15u | 1;
-    }
+    if (!state) /* no clock of the C library: who wraps that may allocate */
+        state = ((uint64_t)(uintptr_t)&state ^ axp_wait_begin() << 20) *
+                    0x9e3779b97f4a7c15u |
+                1;
     state ^= state >> 12;
     state ^= state << 25;
     state ^= state >> 27;

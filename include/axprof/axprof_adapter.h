@@ -66,6 +66,10 @@ AXP_API uint64_t axp_ticks(axp_ns ns);
  * a row of the global profiler's, from then on. */
 AXP_API void axp_thread_begin(uint64_t began);
 
+/* The global profiler's recording, if there is to be one, gets its file now and
+ * not at the first event: this process is about to give its way to it away. */
+AXP_API void axp_recording_begin(void);
+
 /* ---- what threads wait for, and who ends that ------------------------------ */
 /* An object (a lock, a barrier …) is known by its address, and is given and
  * taken. Each call records on this thread, in the global profiler; from them a
@@ -192,6 +196,23 @@ AXP_API void axp_outside_cost(char *out, size_t size);
 /* What the machine can do, as axp_machine_record has it, for every recording of
  * this process. */
 AXP_API void axp_outside_machine(const char *text);
+/* Processes of a run that could not make their recording. Such a one may have no
+ * way left to say so, so it maps a file of this, which AXPROF_UNRECORDED names,
+ * when it begins. */
+typedef enum axp_unrecorded_why AXP__INT {
+    AXP_UNRECORDED_ERROR, /* as the error says */
+    AXP_UNRECORDED_ROOT,  /* it had changed its root folder before */
+    AXP_UNRECORDED_USER   /* it was another user's by then */
+} axp_unrecorded_why;
+typedef struct axp_unrecorded {
+    uint64_t n_processes;
+    uint64_t process_id; /* this and the others: of the first */
+    axp_unrecorded_why why;
+    int error; /* as errno has them */
+} axp_unrecorded;
+/* A warning in p: so many, and why the first. */
+AXP_API void axp_outside_unrecorded(axp_profiler *p, uint64_t n_processes,
+                                    const char *why);
 /* The life of a process of that name; id is its process id. */
 AXP_API void axp_process_begin(axp_profiler *p, const char *name, uint64_t id);
 AXP_API void axp_process_end(axp_profiler *p, const char *name, uint64_t id);

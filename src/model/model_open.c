@@ -8,6 +8,7 @@
 #include "base/base_sized.h"
 #include "file/file_join.h"
 #include "file/file_open.h"
+#include "model/model_changed.h"
 #include "model/model_functions.h"
 #include "model/model_stacks.h"
 #include "model/model_symbols.h"
@@ -99,7 +100,8 @@ axp_status axp_open_ex(const char *const *paths, size_t n_paths,
         struct axp__capture *c = axp__join(p.at, p.n);
         axp_view *v = c ? axp__view_make(c) : NULL;
         if (v && axp__stack_names_look_in(v->stack_names, p.symbols) &&
-            axp__view_add_functions(v))
+            axp__view_add_functions(v) &&
+            axp__view_warn_of_changed(v, p.symbols))
             *out = v;
         else
             status = axp__fail(AXP_E_NO_MEMORY, "no memory for a view");

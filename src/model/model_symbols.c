@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "model/model_slots.h"
+#include "tally/tally_modules.h"
 
 #define INSIDE 1 /* as a line: one place of several in its function */
 
@@ -145,11 +146,22 @@ static bool has_addresses(const struct axp__capture *c)
     return false;
 }
 
+/* Where stacks are recorded they are there already. */
+static void add_modules(struct axp__capture *c, const struct axp__about *about)
+{
+    if (c->n_modules) return;
+    for (size_t i = 0; i < about->n; i++)
+        if (!strncmp(about->pair[i].key, "map.", 4))
+            (void)axp__cap_add_module(c, about->pair[i].value,
+                                      about->pair[i].len);
+}
+
 void axp__model_name_functions(struct axp__capture *c,
                                const struct axp__about *about,
                                struct axp__folders folders)
 {
     if (!has_addresses(c)) return;
+    add_modules(c, about);
     struct resolved *r =
         calloc(1, sizeof *r + (size_t)c->n_names * sizeof *r->name);
     if (!r) return;

@@ -237,6 +237,8 @@ bool axp__view_make_events(axp_view *v);
 bool axp__view_make_warnings(axp_view *v);
 /* Once they are added up: whether there are enough. */
 bool axp__view_warn_of_samples(axp_view *v);
+/* One more warning, whose texts stay as long as v. False: no memory. */
+bool axp__view_warn(axp_view *v, const axp_warning *w);
 
 /* The frame that a stack of n is called by, innermost first: not one of the C or
  * C++ library, if there is another; n is not 0. */

@@ -245,6 +245,16 @@ static void add_starved(axp_view *v)
     add(v, "starved", v->own_texts[1], count_starved(v), NULL);
 }
 
+bool axp__view_warn(axp_view *v, const axp_warning *w)
+{
+    axp_warning *wider =
+        realloc(v->warnings, (v->n_warnings + 1) * sizeof *wider);
+    if (!wider) return false;
+    v->warnings = wider;
+    add(v, w->code, w->text, w->count, w->name);
+    return true;
+}
+
 /* Beside what the scheduler says: samples may miss much. */
 bool axp__view_warn_of_samples(axp_view *v)
 {
@@ -254,11 +264,8 @@ bool axp__view_warn_of_samples(axp_view *v)
     if (v->ran_ns < UNSEEN_NS || (double)(v->sampled_ns + v->spun_ns) >=
                                      (double)v->ran_ns * (1 - UNSEEN_SHARE))
         return true;
-    axp_warning *wider =
-        realloc(v->warnings, (v->n_warnings + 1) * sizeof *wider);
     v->own_texts[2] = malloc(240);
-    if (wider) v->warnings = wider;
-    if (!wider || !v->own_texts[2]) return false;
+    if (!v->own_texts[2]) return false;
     axp_format_ns(seen, sizeof seen, v->sampled_ns + v->spun_ns);
     axp_format_ns(ran, sizeof ran, v->ran_ns);
     snprintf(v->own_texts[2], 240,
@@ -266,8 +273,8 @@ bool axp__view_warn_of_samples(axp_view *v)
              "for less than some ms are met too seldom, or not at all; shares "
              "of functions are of the others",
              seen, ran);
-    add(v, "unsampled", v->own_texts[2], 1, NULL);
-    return true;
+    return axp__view_warn(
+        v, &(axp_warning){"unsampled", NULL, 1, v->own_texts[2]});
 }
 
 bool axp__view_make_warnings(axp_view *v)

@@ -12,13 +12,15 @@
  *
  * Not here the static library, which would replace the program's own calls;
  *          builds with a sanitizer, which has to see each mapping; what takes
- *          more than the kernel: threads, locks, signals, the clock.
+ *          more than the kernel: os_libc.c, os_mutex.h.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -29,6 +31,7 @@
 #include <sys/syscall.h>
 #include <sys/sysinfo.h>
 #include <sys/uio.h>
+#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -218,6 +221,20 @@ int nanosleep(const struct timespec *time, struct timespec *left)
 int sched_yield(void)
 {
     return (int)ASK(sched_yield, 0);
+}
+
+/* The C library clears what the kernel has no CPUs for, and gives 0. */
+int sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *is)
+{
+    long n = ASK(sched_getaffinity, pid, (long)bytes, AT(is));
+    if (n < 0) return -1;
+    memset((char *)is + n, 0, bytes - (size_t)n);
+    return 0;
+}
+
+int uname(struct utsname *is)
+{
+    return (int)ASK(uname, AT(is));
 }
 
 int unshare(int flags)

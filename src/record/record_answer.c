@@ -86,9 +86,9 @@ static bool ask(axp_profiler *handle, const char *name, struct answer *a)
     uint32_t id = name && *name ? axp__name_find(name) : 0;
     *a = (struct answer){0};
     if (!p || !id || !t || axp__thread_is_inside(t)) return false;
-    pthread_mutex_lock(&p->mutex);
+    axp__mutex_lock(&p->mutex);
     if (axp__prof_check(handle) != p) { /* destroyed meanwhile */
-        pthread_mutex_unlock(&p->mutex);
+        axp__mutex_unlock(&p->mutex);
         errno = keep;
         return false;
     }
@@ -103,7 +103,7 @@ static bool ask(axp_profiler *handle, const char *name, struct answer *a)
         add_ops(a, lane, id);
         add_open(a, lane, id, now);
     }
-    pthread_mutex_unlock(&p->mutex);
+    axp__mutex_unlock(&p->mutex);
     a->total[1] += axp__rate_to_ns(axp__clock_rate(), a->total[0]);
     a->sum[1] += axp__rate_to_ns(axp__clock_rate(), a->sum[0]);
     errno = keep;
@@ -135,10 +135,10 @@ uint64_t axp_current_memory(axp_profiler *handle)
     struct axp__thread *t = axp__thread_get();
     struct axp__prof *p = axp__prof_check(handle);
     if (!p || !t || axp__thread_is_inside(t)) return 0;
-    pthread_mutex_lock(&p->mutex);
+    axp__mutex_lock(&p->mutex);
     uint64_t bytes =
         axp__prof_check(handle) == p ? axp__memory_current(&p->memory) : 0;
-    pthread_mutex_unlock(&p->mutex);
+    axp__mutex_unlock(&p->mutex);
     errno = keep;
     return bytes;
 }

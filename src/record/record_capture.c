@@ -433,14 +433,14 @@ struct axp__capture *axp__capture_take(axp_profiler *handle)
     }
     axp__own_cost_get(); /* measured without the mutex */
     axp__thread_end_dead();
-    pthread_mutex_lock(&p->mutex);
+    axp__mutex_lock(&p->mutex);
     if (axp__prof_check(handle) == p) {
         axp__trash_empty(p);
         c = p->tape ? make_with_trace(p) : make(p, true);
         if (!(axp__get(&p->gate) & AXP__GATE_FINISHED))
             axp__lane_merge_many(p); /* others could not meanwhile */
     }
-    pthread_mutex_unlock(&p->mutex);
+    axp__mutex_unlock(&p->mutex);
     if (c)
         tell_about(c);
     else

@@ -82,9 +82,9 @@ static struct axp__prof *lock_prof(const axp_profiler *handle)
     struct axp__thread *t = axp__thread_get();
     struct axp__prof *p = axp__prof_check(handle);
     if (!p || (t && axp__thread_is_inside(t))) return NULL;
-    pthread_mutex_lock(&p->mutex);
+    axp__mutex_lock(&p->mutex);
     if (axp__prof_check(handle) == p) return p;
-    pthread_mutex_unlock(&p->mutex);
+    axp__mutex_unlock(&p->mutex);
     return NULL;
 }
 
@@ -114,7 +114,7 @@ axp_status axp_finish(axp_profiler *handle)
     struct axp__prof *p = lock_prof(handle);
     if (!p) return axp__fail(AXP_E_STATE, "this profiler is gone");
     axp_status status = finish(p);
-    pthread_mutex_unlock(&p->mutex);
+    axp__mutex_unlock(&p->mutex);
     return status;
 }
 
@@ -124,7 +124,7 @@ axp_status axp_flush(axp_profiler *handle)
     if (!p) return axp__fail(AXP_E_STATE, "this profiler is gone");
     axp_status status = p->tape ? axp__tape_flush(p) : AXP_OK;
     if (status) axp__log(p, AXP_LOG_ERROR, "%s", axp_last_error());
-    pthread_mutex_unlock(&p->mutex);
+    axp__mutex_unlock(&p->mutex);
     return status;
 }
 
@@ -179,7 +179,7 @@ void axp_reset(axp_profiler *handle)
         if (p->tape) axp__tape_restart(p);
     }
     axp__prof_set_gate(p, 0, AXP__GATE_SHUT);
-    pthread_mutex_unlock(&p->mutex);
+    axp__mutex_unlock(&p->mutex);
 }
 
 /* Gives back what a profiler holds; nobody inside. */
@@ -209,7 +209,7 @@ void axp_profiler_destroy(axp_profiler *handle)
     if (!p || p->index == 0) return; /* the global one stays */
     struct axp__thread *t = axp__thread_get();
     if (t && axp__thread_is_inside(t)) return; /* a handler in an event */
-    pthread_mutex_lock(&p->mutex);
+    axp__mutex_lock(&p->mutex);
     if ((p->tape || p->log) && axp__get(&p->generation) == generation)
         finish(p);
     bool is_mine = axp__cas(&p->generation, &generation, 0);
@@ -218,6 +218,6 @@ void axp_profiler_destroy(axp_profiler *handle)
      * they are, shut, for good. */
     bool is_free = is_mine && axp__prof_quiesce(p);
     if (is_free) release(p);
-    pthread_mutex_unlock(&p->mutex);
+    axp__mutex_unlock(&p->mutex);
     if (is_free) axp__prof_free_slot(p);
 }

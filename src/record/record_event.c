@@ -299,6 +299,18 @@ void axp_outside_machine(const char *text)
     errno = keep;
 }
 
+void axp_outside_unrecorded(axp_profiler *handle, uint64_t n_processes,
+                            const char *why)
+{
+    int keep = errno;
+    struct axp__prof *p = axp__prof_check(handle);
+    if (p && n_processes) {
+        axp__warn(p, AXP__WARN_UNRECORDED, axp__name_register(why, NULL));
+        axp__add(&p->warning[AXP__WARN_UNRECORDED].count, n_processes - 1);
+    }
+    errno = keep;
+}
+
 void axp_outside_row(axp_profiler *p)
 {
     struct axp__lane *lane = axp__enter_as(p, AXP__ENTER_DISABLED);

@@ -64,7 +64,7 @@ static void begin_prof(struct axp__prof *p)
 /* One whose profiler was being made or destroyed is free. */
 static void begin_slot(struct axp__prof *p)
 {
-    p->mutex = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    p->mutex = (struct axp__mutex){0};
     p->is_taken = p->generation != 0;
     if (p->generation) begin_prof(p);
 }
@@ -72,7 +72,7 @@ static void begin_slot(struct axp__prof *p)
 void axp__fork_begin_child(bool is_raw)
 {
     struct axp__process *process = axp__process();
-    process->mutex = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    process->mutex = (struct axp__mutex){0};
     process->left_lanes = 0;
     process->threads = process->look_at = NULL;
     process->n_spools = 0;

@@ -98,19 +98,19 @@ static __attribute__((noinline)) struct axp__lane *enter_slow(bool *is_late)
 static struct axp__lane *enter_late(void)
 {
     struct axp__prof *p = axp__prof_check(axp_global());
-    if (!p || pthread_mutex_trylock(&p->mutex)) {
+    if (!p || !axp__mutex_try(&p->mutex)) {
         miss();
         return NULL;
     }
     if (!p->merged) p->merged = axp__lane_take(NULL, p, NULL);
     if (p->merged && has_purse(p->merged)) return p->merged;
-    pthread_mutex_unlock(&p->mutex);
+    axp__mutex_unlock(&p->mutex);
     return NULL;
 }
 
 static void leave_late(struct axp__lane *lane)
 {
-    pthread_mutex_unlock(&lane->p->mutex);
+    axp__mutex_unlock(&lane->p->mutex);
 }
 
 /* ---- places ------------------------------------------------------------------------- */

@@ -189,9 +189,9 @@ void axp__lane_merge_many(struct axp__prof *p)
 void axp__lane_merge_some(struct axp__prof *p)
 {
     for (int i = 0; have_ended(p, i ? WAIT_PAST : MERGE_PAST); i++) {
-        if (!pthread_mutex_trylock(&p->mutex)) {
+        if (axp__mutex_try(&p->mutex)) {
             axp__lane_merge_many(p);
-            pthread_mutex_unlock(&p->mutex);
+            axp__mutex_unlock(&p->mutex);
             return;
         }
         if (i == MOST_YIELDS) return;

@@ -14,7 +14,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
@@ -31,6 +30,8 @@
 #include "record/record_lane.h"
 #include "record/record_spool.h"
 #include "record/record_tape.h"
+
+#include "axprof/axprof_adapter.h"
 
 #define NAMES_ROOM ((uint64_t)256 << 20)
 #define MAX_INCARNATIONS 1000u
@@ -210,6 +211,7 @@ static axp_status fail(const struct opening *o)
     const char *path = o->is_spool ? tape->spool_path : tape->path;
     char *to = tape->reason;
     size_t size = sizeof tape->reason;
+    axp__unrecorded_tell(&tape->unrecorded, o->error);
     axp__trace_remove(&tape->trace);
     axp__trace_give_up(&tape->trace);
     if (o->space) {
@@ -240,11 +242,21 @@ void axp__tape_tell_cost(struct axp__prof *p)
                  axp__own_cost_pack(axp__own_cost_known()));
 }
 
+/* Since began the profiler did nothing but open its files, and nothing of the
+ * program is in it yet: the step that goes on begins later by as much. */
+static void leave_out(struct axp__prof *p, uint64_t began)
+{
+    uint64_t now = axp__clock_ticks(), mark = axp__get(&p->last_mark_ticks);
+    if (mark <= began && began < now)
+        axp__put(&p->last_mark_ticks, mark + (now - began));
+}
+
 /* Nobody else may go on before it is decided: the state changes last. */
 axp_status axp__tape_open(struct axp__prof *p)
 {
     struct axp__tape *tape = p->tape;
     struct opening o = {.tape = tape, .p = p};
+    uint64_t began = axp__clock_ticks();
     axp__random_bytes(o.id, sizeof o.id);
     tape->trace.head.process_id = (uint64_t)getpid();
     tape->trace.parent_id = (uint64_t)getppid();
@@ -261,6 +273,7 @@ axp_status axp__tape_open(struct axp__prof *p)
     if (!o.error) axp__put_release(&o.space->is_complete, 1);
     axp_status status = o.error ? fail(&o) : AXP_OK;
     if (tape->is_outside) axp__trace_give_up(&tape->trace); /* its parent's */
+    leave_out(p, began);
     axp__put_release(&tape->state, status ? AXP__TAPE_FAILED : AXP__TAPE_OPEN);
     axp__tape_tell_cost(p);
     axp__drain_ring(tape);
@@ -272,12 +285,22 @@ axp_status axp__tape_open(struct axp__prof *p)
 static bool try_open(struct axp__prof *p)
 {
     int tries = START_TRIES;
-    while (pthread_mutex_trylock(&p->mutex) && tries)
+    while (!axp__mutex_try(&p->mutex) && tries)
         tries--, sched_yield();
     if (!tries) return false;
     if (axp__tape_open(p)) axp__warn(p, AXP__WARN_NO_FILE, 0);
-    pthread_mutex_unlock(&p->mutex);
+    axp__mutex_unlock(&p->mutex);
     return true;
+}
+
+void axp_recording_begin(void)
+{
+    struct axp__prof *p = axp__prof_check(axp_global());
+    int keep = errno;
+    if (p && p->tape && axp__get_acquire(&p->tape->state) == AXP__TAPE_WANTED &&
+        !(axp__get(&p->gate) & (AXP__GATE_SHUT | AXP__GATE_FINISHED)))
+        axp__tape_start(p);
+    errno = keep;
 }
 
 bool axp__tape_start(struct axp__prof *p)

@@ -17,7 +17,6 @@ uint8_t axp__recording = 1;
 
 static struct axp__process own = {
     .layout = AXP__PROCESS_LAYOUT,
-    .mutex = PTHREAD_MUTEX_INITIALIZER,
     .thread_get = axp__thread_get_own,
     .run_drain = axp__drain_run,
     .flags = {&axp__recording},

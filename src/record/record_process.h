@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "base/base_atomic.h"
+#include "os/os_mutex.h"
 #include "wire/wire_kind.h"
 
 #define AXP__NAMES_A_PAGE 1024u
@@ -56,7 +57,7 @@ struct axp__process {
     uint32_t layout; /* AXP__PROCESS_LAYOUT */
     uint32_t reserved;
     uint64_t last_epoch; /* each profiler's epoch is unique in the process */
-    pthread_mutex_t mutex;
+    struct axp__mutex mutex;
     struct axp__names names;
     uint32_t n_lanes; /* ever made; a lane's memory is never unmapped */
     struct axp__lane **lane_page[AXP__LANE_PAGES];
@@ -83,7 +84,7 @@ struct axp__process {
     uint32_t n_devices;                      /* from 1 on; by mutex */
 };
 
-#define AXP__PROCESS_LAYOUT 10
+#define AXP__PROCESS_LAYOUT 11
 
 struct axp__alive {
     uint32_t is_alive;

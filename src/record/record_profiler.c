@@ -79,9 +79,9 @@ static struct axp__prof *find_slot(struct axp__process *process, uint32_t first)
 void axp__prof_free_slot(struct axp__prof *p)
 {
     struct axp__process *process = axp__process();
-    pthread_mutex_lock(&process->mutex);
+    axp__mutex_lock(&process->mutex);
     p->is_taken = false;
-    pthread_mutex_unlock(&process->mutex);
+    axp__mutex_unlock(&process->mutex);
 }
 
 /* ---- warnings and trash ----------------------------------------------------------- */
@@ -200,7 +200,7 @@ static bool init_prof(struct axp__prof *p, const axp_options *o)
 {
     size_t own = offsetof(struct axp__prof, start_ticks);
     memset((char *)p + own, 0, sizeof *p - own);
-    if (!p->n_generations) pthread_mutex_init(&p->mutex, NULL);
+    if (!p->n_generations) p->mutex = (struct axp__mutex){0};
     p->flags = o->flags;
     p->was_disabled = o->flags & AXP_START_DISABLED;
     p->log = o->log;
@@ -256,9 +256,9 @@ static axp_profiler *create(const axp_options *o)
     if (check_options(o)) return NULL;
 
     axp_global(); /* slot 0 is its own */
-    pthread_mutex_lock(&process->mutex);
+    axp__mutex_lock(&process->mutex);
     struct axp__prof *p = find_slot(process, 1);
-    pthread_mutex_unlock(&process->mutex);
+    axp__mutex_unlock(&process->mutex);
     if (!p) {
         axp__fail(AXP_E_NO_MEMORY, "no memory, or no slot, for a profiler");
         return NULL;
@@ -339,7 +339,7 @@ axp_status axp_global_open(const char *path)
     axp_status status = AXP_OK;
     if (!p || !path || !*path)
         return axp__fail(AXP_E_INVALID, "axp_global_open needs a path");
-    pthread_mutex_lock(&p->mutex);
+    axp__mutex_lock(&p->mutex);
     if (p->tape && !p->tape->is_by_code) {
         /* as the environment says */
     } else if (p->tape || axp__get(&p->n_rows)) {
@@ -358,7 +358,7 @@ axp_status axp_global_open(const char *path)
             axp__tape_keep(p);
         }
     }
-    pthread_mutex_unlock(&p->mutex);
+    axp__mutex_unlock(&p->mutex);
     return status;
 }
 

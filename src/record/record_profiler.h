@@ -19,10 +19,10 @@
  */
 #ifndef AXP_RECORD_PROFILER_H
 #define AXP_RECORD_PROFILER_H
-#include <pthread.h>
 
 #include "axprof/axprof.h"
 #include "os/os_clock.h"
+#include "os/os_mutex.h"
 #include "record/record_pool.h"
 #include "tally/tally_capture.h"
 #include "tally/tally_domain.h"
@@ -70,7 +70,7 @@ struct axp__row {
 struct axp__prof {
     /* The slot's own, for ever: a call with an old handle may look at these,
      * and even hold the mutex, while the slot is given to another profiler. */
-    pthread_mutex_t mutex;
+    struct axp__mutex mutex;
     uint32_t generation;    /* 0: the slot is free */
     uint32_t index;         /* of the slot */
     uint32_t n_generations; /* that the slot has had */

@@ -66,14 +66,14 @@ static void enlist(struct axp__tape *tape)
 static void strike_off(struct axp__tape *tape)
 {
     struct axp__process *process = axp__process();
-    pthread_mutex_lock(&process->mutex);
+    axp__mutex_lock(&process->mutex);
     struct axp__tape *first = tape;
     if (!axp__cas(&process->tapes, &first, tape->next)) {
         while (first && first->next != tape)
             first = first->next;
         if (first) axp__put(&first->next, tape->next);
     }
-    pthread_mutex_unlock(&process->mutex);
+    axp__mutex_unlock(&process->mutex);
 }
 
 struct axp__tape *axp__tape_create(struct axp__prof *p, const char *path,
@@ -106,6 +106,7 @@ struct axp__tape *axp__tape_create_global(struct axp__prof *p)
     if (!tape) return NULL;
     tape->may_rename = true;
     tape->is_outside = who && !strcmp(who, "parent");
+    if (tape->is_outside) axp__unrecorded_begin(&tape->unrecorded);
     struct stat st;
     if (!fstat(STDERR_FILENO, &st)) {
         tape->stderr_device = (uint64_t)st.st_dev;

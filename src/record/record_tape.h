@@ -30,6 +30,7 @@
 #define AXP_RECORD_TAPE_H
 #include "record/record_profiler.h"
 #include "record/record_trace.h"
+#include "record/record_unrecorded.h"
 
 enum axp__tape_state {
     AXP__TAPE_WANTED,
@@ -82,6 +83,7 @@ struct axp__tape {
     char reason[4400];          /* why there is no file, or one of another
                                    name; "": neither */
     uint64_t stderr_device, stderr_inode; /* when the library was loaded */
+    struct axp__unrecorded unrecorded;    /* of a run: where to say so */
     struct axp__chunk *batch[AXP__TAPE_BATCH];
     char base[4096];      /* as it was asked for: %p, %i */
     char path[4096 + 32]; /* of the trace */

@@ -64,7 +64,7 @@ static axp_track *create(axp_profiler *handle, const axp_track_options *o)
         axp__fail(AXP_E_STATE, "this profiler is gone");
         return NULL;
     }
-    pthread_mutex_lock(&process->mutex);
+    axp__mutex_lock(&process->mutex);
     /* A slot is not given to another while this mutex is held. */
     if (axp__prof_check(handle) == p && fill(&asked, o, p, thread))
         t = new_track();
@@ -77,7 +77,7 @@ static axp_track *create(axp_profiler *handle, const axp_track_options *o)
         axp__put_release(&p->tracks, t);
         axp__tape_keep(p);
     }
-    pthread_mutex_unlock(&process->mutex);
+    axp__mutex_unlock(&process->mutex);
     if (!t) axp__fail(AXP_E_NO_MEMORY, "no memory for a track");
     return t;
 }

@@ -102,15 +102,29 @@ static bool has_id(int fd, const char *build_id)
     return found;
 }
 
-int axp__module_open(const char *path, const char *build_id)
+/* A regular file, open for reading; -1: there is none. O_NONBLOCK: a FIFO is not
+ * waited for, and O_NOCTTY: no terminal is taken, before it is known what it is. */
+static int open_regular(const char *path)
 {
     struct stat st;
-    /* O_NONBLOCK: a FIFO is not waited for, and O_NOCTTY: no terminal is taken,
-     * before it is known what it is. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (fd < 0) return -1;
-    if (!fstat(fd, &st) && S_ISREG(st.st_mode) && has_id(fd, build_id))
-        return fd;
+    if (fd < 0 || (!fstat(fd, &st) && S_ISREG(st.st_mode))) return fd;
     close(fd);
     return -1;
+}
+
+int axp__module_open(const char *path, const char *build_id)
+{
+    int fd = open_regular(path);
+    if (fd < 0 || has_id(fd, build_id)) return fd;
+    close(fd);
+    return -1;
+}
+
+bool axp__module_is_other(const char *path, const char *build_id)
+{
+    int fd = open_regular(path);
+    bool is_other = fd >= 0 && !has_id(fd, build_id);
+    if (fd >= 0) close(fd);
+    return is_other;
 }

@@ -14,5 +14,7 @@
 /* A regular file of that path, with that build id (hex digits), open for
  * reading; -1: there is none. Never waits, and opens no device. */
 int axp__module_open(const char *path, const char *build_id);
+/* Whether a regular file that may be read lies there and has another, or none. */
+bool axp__module_is_other(const char *path, const char *build_id);
 
 #endif

@@ -18,6 +18,8 @@
  *   record_program clear N             clears its environment, N scopes
  *   record_program own N               N scopes, and as many in a profiler of
  *                                      its own that records to own.axp
+ *   record_program first               one step: ns of it, and of it those of
+ *                                      its first event
  *
  * Each prints what a recording of it must hold.
  */
@@ -123,6 +125,24 @@ static void own(long n)
     axp_profiler_destroy(p);
 }
 
+static long long now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * 1000000000LL + t.tv_nsec;
+}
+
+static void first(void)
+{
+    long long begin = now_ns();
+    axp_reset(axp_global()); /* the step begins */
+    long long before = now_ns();
+    axp_instant(axp_global(), "first");
+    long long after = now_ns();
+    axp_step(axp_global());
+    printf("%lld %lld\n", now_ns() - begin, after - before);
+}
+
 int main(int argc, char **argv)
 {
     long a[3] = {0, 0, 0};
@@ -136,6 +156,7 @@ int main(int argc, char **argv)
     if (!strcmp(word, "leave")) leave(a[0], a[1]);
     if (!strcmp(word, "steps")) steps(a[0], a[1], a[2]);
     if (!strcmp(word, "serve")) serve(a[0]);
+    if (!strcmp(word, "first")) first();
     if (!strcmp(word, "die")) die(a[0], a[1]);
     if (!strcmp(word, "idle")) {
         scopes(a[0]);

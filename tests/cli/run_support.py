@@ -116,9 +116,14 @@ def environment(**more):
 
 
 def main(tests, context):
-    """Runs each test(context, folder); exits with 1 if one failed."""
+    """Runs each test(context, folder), or those that are named; exits with 1 if
+    one failed, or if there is none of that name."""
     wanted = sys.argv[len(context.__dict__) + 1:]
     n_failed = 0
+    for name in wanted:
+        if name not in [test.__name__ for test in tests]:
+            n_failed += 1
+            print(f"FAILED  no test is called {name}", flush=True)
     for test in tests:
         if wanted and test.__name__ not in wanted:
             continue

@@ -172,6 +172,50 @@ def test_fork(c, folder):
     judge(c, folder, "fork", n_processes=13)
 
 
+def run_jailed(c, folder, how):
+    """What a run said, and its report."""
+    jail, report = folder / "jail", folder / "report.json"
+    jail.mkdir(exist_ok=True)
+    done = run_support.run(
+        [c.axprof, "run", "--no-file", "--report", report, "--",
+         c.program("jailed_program"), how, jail], folder, env=environment())
+    equal(done.status, 0, f"{how}: {done.err}")
+    equal(list(jail.iterdir()), [], "files in the jail")
+    return done.err.decode(), json.loads(report.read_text())
+
+
+def test_unrecorded(c, folder):
+    """Who can no longer make a file when the first event comes is told of."""
+    ways = {"r": "root folder", "fr": "root folder", "rff": "root folder"}
+    if os.geteuid() == 0:
+        ways.update(u="user", fu="user", ru="root folder")
+    for how, what in ways.items():
+        said, data = run_jailed(c, folder, how)
+        lines = [line for line in said.splitlines() if "not recorded" in line]
+        equal(len(lines), 1, f"{how}: {said}")
+        check(f"had changed its {what} before" in lines[0], how, lines[0])
+        check("nothing in it records" not in said, said)
+        found = [w for w in data["warnings"]
+                 if w["code"] == "unrecorded_processes"]
+        equal([w["count"] for w in found], [1], f"{how}: {data['warnings']}")
+    said, data = run_jailed(c, folder, "f")
+    check("not recorded" not in said, said)
+    equal(Heap(data).totals["current"], 100 * 1000, "bytes of a child")
+
+
+def test_jailed(c, folder):
+    """What a process records has its file before it leaves for a jail."""
+    for how in ["R", "fR"] + (["U", "fU", "RU"] if os.geteuid() == 0 else []):
+        said, data = run_jailed(c, folder, how)
+        check("not recorded" not in said, how, said)
+        equal(Heap(data).totals["current"], 100 * 1000, f"{how}: bytes")
+        equal(run_support.warnings(data) & {"unrecorded_processes"}, set(), how)
+    _, data = run_jailed(c, folder, "v")
+    equal(Heap(data).totals["current"], 100 * 1000, "bytes after a vfork")
+    equal({t["process_id"] for t in data["threads"]},
+          {data["run"]["process_id"]}, "not the child's recording")
+
+
 def test_library(c, folder):
     """Functions of a library that is gone have names; each time it was opened
     they are the same place."""
@@ -381,6 +425,35 @@ def test_off(c, folder):
     equal(truth_of(out)["n_live_at_end"], 37, "the program")
 
 
+def test_rebuilt(c, folder):
+    """Functions of a program that is another one by now have no names, and the
+    report says so, unless it is shown where the old one is."""
+    program, kept = folder / "program", folder / "kept"
+    kept.mkdir()
+    shutil.copy(c.program(), program)
+    shutil.copy(c.program(), kept / "program")
+    done = run_support.run([c.axprof, "run", "-q", "-o", "run.axp", "--",
+                            program, "leak37"], folder, env=environment())
+    equal(done.status, 0, done.err)
+
+    def report(*options):
+        out = run_support.run([c.axprof, "report", *options, "run.axp"],
+                              folder, env=environment()).out.decode()
+        return " ".join(out.split())
+
+    def changed(*options):
+        return [(w["name"], w["count"]) for w in json.loads(
+            report("-f", "json", *options))["warnings"]
+            if w["code"] == "changed_files"]
+    equal(changed(), [], "as it was")
+    program.unlink()
+    equal(changed(), [], "gone")
+    shutil.copy(c.program("memory_program_no_frames"), program)
+    equal(changed(), [(str(program), 1)], "another")
+    check("changed since it was recorded" in report(), report())
+    equal(changed("--symbols", kept), [], "found elsewhere")
+
+
 def test_read_again(c, folder):
     """The file says what the run said."""
     report, file = folder / "report.json", folder / "kept.axp"
@@ -398,10 +471,11 @@ def test_read_again(c, folder):
 TESTS = [test_leak, test_grow, test_cache, test_peak, test_churn, test_realloc,
          test_align, test_maps, test_usable, test_cpp, test_short_threads,
          test_foreign, test_mixed, test_peak_of_threads, test_signal,
-         test_ending_threads, test_busy_at_exit, test_fork, test_library,
+         test_ending_threads, test_busy_at_exit, test_fork, test_unrecorded,
+         test_jailed, test_library,
          test_out_of_memory, test_no_mapping, test_killed, test_cgroup,
          test_names, test_scopes, test_no_stacks, test_sampled, test_off,
-         test_read_again]
+         test_rebuilt, test_read_again]
 
 if __name__ == "__main__":
     context = Context(*sys.argv[1:3])

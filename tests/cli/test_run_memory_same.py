@@ -12,8 +12,9 @@ import shutil
 import sys
 
 import run_support
-from memory_support import (WAYS, Context, Heap, assert_truth, assert_whole,
-                            has_adapter, judge, profile_heap, sum_of, truth_of)
+from memory_support import (SAMPLED, WAYS, Context, Heap, assert_truth,
+                            assert_whole, has_adapter, judge, profile_heap,
+                            sum_of, truth_of)
 from run_support import check, environment, equal, run
 
 PYTHON = "/usr/bin/python3"  # Debian's, which has Debian's modules
@@ -199,6 +200,9 @@ def test_preloaded_calls(c, folder):
         assert_same(c, folder, *command, env=env)
     out, data = profile_heap(c, folder, [c.program(), "mixed", 4], env=env)
     assert_truth(truth_of(out), Heap(data), is_peak=False)
+    _, data = profile_heap(c, folder, [c.program(), "mixed", 4],
+                           options=SAMPLED, env=env)
+    check(Heap(data).totals["allocations"] > 0, "sampled blocks")
 
 
 def test_linked_malloc(c, folder):

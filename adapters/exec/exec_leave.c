@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Programs that give their rights or their paths away: what they will record
+ * gets its file before they do.
+ *
+ * A recording is made at a process's first event. Who has another root folder
+ * by then, or is another user, can make none; one that is there is gone on with
+ * whatever the process has become, since nothing of it is opened again.
+ *
+ * Not here   what is asked of the kernel past the C library, other namespaces,
+ *            and children of a process that has changed: those say that they
+ *            are not recorded.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <axprof/axprof_adapter.h>
+
+#define WRAPPER __attribute__((visibility("default")))
+
+static struct {
+    int (*chroot)(const char *);
+    int (*setuid)(uid_t);
+    int (*seteuid)(uid_t);
+    int (*setreuid)(uid_t, uid_t);
+    int (*setresuid)(uid_t, uid_t, uid_t);
+} real;
+
+static pid_t process;
+
+static void note_process(void)
+{
+    process = getpid();
+}
+
+static void find(const char *name, void *out)
+{
+    void *found = dlsym(RTLD_NEXT, name);
+    memcpy(out, &found, sizeof found);
+}
+
+__attribute__((constructor)) static void load(void)
+{
+    int error = errno;
+    if (real.chroot) return;
+    note_process();
+    pthread_atfork(NULL, NULL, note_process);
+    find("setresuid", &real.setresuid);
+    find("setreuid", &real.setreuid);
+    find("seteuid", &real.seteuid);
+    find("setuid", &real.setuid);
+    find("chroot", &real.chroot);
+    errno = error;
+}
+
+/* A child of vfork has its parent's memory: it is not the process that
+ * records there. */
+static void before(void)
+{
+    load();
+    if (process == getpid()) axp_recording_begin();
+}
+
+WRAPPER int chroot(const char *path)
+{
+    before();
+    return real.chroot(path);
+}
+
+WRAPPER int setuid(uid_t user)
+{
+    before();
+    return real.setuid(user);
+}
+
+WRAPPER int seteuid(uid_t user)
+{
+    before();
+    return real.seteuid(user);
+}
+
+WRAPPER int setreuid(uid_t user, uid_t effective)
+{
+    before();
+    return real.setreuid(user, effective);
+}
+
+WRAPPER int setresuid(uid_t user, uid_t effective, uid_t saved)
+{
+    before();
+    return real.setresuid(user, effective, saved);
+}
