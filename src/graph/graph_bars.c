@@ -18,6 +18,9 @@
 _Static_assert(AXP__MOST_BARS >= 2 * AXP__MOST_SEGMENTS,
                "all pieces, and as many bars again");
 
+#define RUN 256u    /* scopes that are read at a time */
+#define DEEPEST 64u /* open around them; below that they are read singly */
+
 struct pass {
     const axp_graph *g;
     struct axp__graph_ops *ops;
@@ -30,6 +33,7 @@ struct pass {
     axp_ns since; /* all before has been told */
     uint32_t op;  /* what time goes to now */
     uint32_t held;
+    uint64_t *plain; /* a bit a name: a scope of it has begun, and is no wait */
 };
 
 /* ---- time of a row ------------------------------------------------------------ */
@@ -114,15 +118,43 @@ static void on_sample(struct pass *p, const struct axp__record *r)
     if (r->argument == AXP_SAMPLE_CPU) p->held = p->op = op;
 }
 
+/* Scopes that follow in the row, as far as there is nothing else. */
+static void run(struct pass *p)
+{
+    struct axp__brief briefs[RUN];
+    uint32_t open[DEEPEST + RUN];
+    for (size_t n = RUN, depth; n == RUN;) {
+        const struct axp__scope *s = axp__stream_scopes(p->stream, &depth);
+        if (depth > DEEPEST || depth != axp__stream_depth(p->stream)) return;
+        for (size_t i = 0; i < depth; i++)
+            open[i] = axp__graph_op(p->ops, s[i].name, s[i].category);
+        n = axp__stream_run(p->stream, p->plain, briefs, RUN);
+        for (size_t i = 0; i < n; i++) {
+            const struct axp__brief *b = &briefs[i];
+            tell(p, p->op, b->time_ns);
+            if (!b->is_end)
+                open[depth++] = axp__graph_op(p->ops, b->name, b->category);
+            else if (depth)
+                depth--;
+            uint32_t op = depth ? open[depth - 1] : p->held;
+            if (!p->ops->at[op].is_wait) p->op = op;
+        }
+    }
+}
+
 static void on_record(struct pass *p, const struct axp__record *r)
 {
+    uint32_t name = r->name & AXP__OP_NAME_MASK;
     if (r->row != p->row) turn_to(p, r->row);
-    if (p->at == p->end) return;
     if (r->kind == AXP__R_SAMPLE) {
         on_sample(p, r);
     } else if (r->kind <= AXP__R_END) {
         tell(p, p->op, r->time_ns);
         set_op(p);
+        uint32_t op = axp__graph_op(p->ops, r->name, r->category);
+        if (r->kind == AXP__R_BEGIN && !p->ops->at[op].is_wait)
+            p->plain[name >> 6] |= (uint64_t)1 << (name & 63);
+        run(p);
     }
 }
 
@@ -145,7 +177,8 @@ static void read_loose(struct pass *p)
 
 static axp_status read_rows(struct pass *p)
 {
-    unsigned options = AXP__STREAM_BY_ROW | AXP__STREAM_ONCE;
+    unsigned options =
+        AXP__STREAM_BY_ROW | AXP__STREAM_ONCE | AXP__STREAM_AHEAD;
     const struct axp__record *r;
     if (p->g->v->capture->n_samples) options |= AXP__STREAM_SAMPLES;
     axp_status status = axp__stream_open(p->g->v, options, &p->stream);
@@ -207,7 +240,8 @@ axp_status axp__bars_init(struct axp__bars *b, const axp_view *v)
     p.g = of->graph;
     p.own = malloc((n + 1) * sizeof(struct axp__segment *));
     p.mixer.bars = malloc(AXP__MOST_BARS * sizeof *p.mixer.bars);
-    if (axp__graph_ops_init(&b->ops, v) && p.own && p.mixer.bars) {
+    p.plain = calloc((AXP__OP_NAME_MASK + 1) / 64, sizeof *p.plain);
+    if (axp__graph_ops_init(&b->ops, v) && p.own && p.plain && p.mixer.bars) {
         status = draw(&p, pieces, n);
         b->at = calloc(p.mixer.n + 1, sizeof *b->at);
     }
@@ -220,6 +254,7 @@ axp_status axp__bars_init(struct axp__bars *b, const axp_view *v)
     }
     axp__stream_close(p.stream);
     free(p.own);
+    free(p.plain);
     free(p.mixer.bars);
     return status;
 }

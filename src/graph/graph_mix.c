@@ -88,9 +88,11 @@ static void coarsen(struct axp__mixer *m)
     }
 }
 
+/* Of one put two may come, and two at the end. There is room: pieces of one row
+ * that are side by side are one bar in the end, and of those the caller has less
+ * than half of `cap`. */
 void axp__mixer_put(struct axp__mixer *m, const struct axp__segment *s)
 {
-    if (m->n + 4 > m->cap)
-        coarsen(m); /* of one put two may come, and two last */
-    put(m, s);
+    if (m->n + 4 > m->cap) coarsen(m);
+    if (m->n + 4 <= m->cap) put(m, s);
 }
