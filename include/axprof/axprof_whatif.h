@@ -87,7 +87,8 @@ typedef struct axp_path_part {
     bool is_sampled;    /* a function, where no scope was open */
     const char *device; /* NULL: the host */
 } axp_path_part;
-/* A piece of the path: who was at it, and with what most of the time. */
+/* A piece of the path: who was at it, and with what most of the time; exports
+ * and the page have each operation of it in its order. */
 typedef struct axp_path_segment {
     axp_ns begin, end;
     uint64_t process_id, thread_id;

@@ -6,13 +6,15 @@
  * in no wait for another thread, as the scheduler told whoever sampled. What it
  * costs is what the run would be shorter without: what hides behind other
  * threads is nothing. Done ahead it hides behind the rest of the run, and no
- * more of it than that rest is long. Of a program that nobody marked it has no
- * name, and is time in which nobody else ran: who is off his processor while
- * others run may wait for them in a way that nobody saw. */
+ * more of it than that rest is long. Of a program that nobody marked it has the
+ * name of the function that asks the kernel, where that is known, and is time in
+ * which nobody else ran: who is off his processor while others run may wait for
+ * them in a way that nobody saw. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "analyze/analyze_ahead.h"
+#include "analyze/analyze_asker.h"
 #include "analyze/analyze_still.h"
 #include "base/base_number.h"
 #include "graph/graph_gain.h"
@@ -114,34 +116,80 @@ static double still_ns(struct axp__analysis *a)
     return (double)(gain < still ? gain : still);
 }
 
+/* At most all of it, where the program does little but ask: fewer requests would
+ * do. Else what can hide behind the rest. */
+static double gain_outside(struct axp__analysis *a, double ns,
+                           struct axp__asker *asker)
+{
+    double wall = (double)a->v->duration_ns;
+    if (!axp__asker_find(a->v, asker)) a->has_failed = true;
+    bool is_all = asker->by && asker->kernel->time_share > 0.5;
+    return is_all ? fmin(ns, wall) : fmin(ns, fmax(0, wall - ns));
+}
+
+/* What the kernel did for who asked is part of it, unless that was more. */
+static void blame(struct axp__draft *d, const struct axp__asker *asker,
+                  double ns)
+{
+    if (!asker->by) return;
+    d->file = asker->by->file;
+    d->line = asker->by->line;
+    if (ns < (double)asker->kernel->self_ns) return;
+    d->op = asker->kernel;
+    d->specificity = 4;
+}
+
+static void say_outside(struct axp__analysis *a, struct axp__draft *d,
+                        const struct axp__asker *asker, double ns)
+{
+    char time[32], part[32];
+    axp_format_ns(time, sizeof time, axp__whole(ns));
+    axp__fixed(part, sizeof part, 100 * ns / (double)a->v->duration_ns, 1);
+    axp__draft_say(a, d,
+                   "%s for %s, %s %% of the run, in no scope and for no other "
+                   "thread's sake: a read, write, open, sleep, or a wait for "
+                   "another process",
+                   a->v->n_threads == 1
+                       ? "the thread was off its processor"
+                       : "nobody ran, for one thread was off its processor",
+                   time, part);
+    axp__draft_metric(d, "blocked_ms", ns / 1e6);
+    if (!asker->by) {
+        axp__draft_advise(a, d,
+                          "mark with AXP_SCOPE what reads, writes or waits: it "
+                          "is %s of this run that is in none",
+                          time);
+        return;
+    }
+    const char *name = axp__spoken(d->name, "it");
+    axp__draft_say(a, d,
+                   "most of what the kernel was seen to do was asked for by %s",
+                   name);
+    axp__draft_advise(
+        a, d,
+        "ask the kernel less often in %s, for more at once, or on "
+        "another thread; AXP_SCOPE around it tells how long each "
+        "takes",
+        name);
+}
+
 static void look_outside(struct axp__analysis *a)
 {
+    struct axp__asker asker = {0};
     double wall = (double)a->v->duration_ns, ns = still_ns(a);
-    double gain = fmin(ns, fmax(0, wall - ns));
-    bool is_one = a->v->n_threads == 1;
-    char time[32], part[32];
+    double gain = ns > 0 ? gain_outside(a, ns, &asker) : 0;
     if (!(gain > 0) ||
         100 * gain < wall * a->threshold[AXP__T_io_wait_saving_percent])
         return;
-    struct axp__draft *d = axp__draft_add(a, AXP__RULE_io_wait, "(no scope)");
+    struct axp__draft *d = axp__draft_add(
+        a, AXP__RULE_io_wait, asker.by ? asker.by->name : "(no scope)");
     if (!d) return;
     d->has_saving = d->is_bound = d->is_capped = true;
     d->band = AXP_HIGH;
     d->saving_ns = axp__whole(gain);
     d->confidence = 0.4;
-    axp_format_ns(time, sizeof time, axp__whole(ns));
-    axp__draft_say(a, d,
-                   "%s for %s, %s %% of the run, in no scope and for no other "
-                   "thread's sake: a read, write, open, sleep, or a wait for "
-                   "another process",
-                   is_one ? "the thread was off its processor"
-                          : "nobody ran, for one thread was off its processor",
-                   time, axp__fixed(part, sizeof part, 100 * ns / wall, 1));
-    axp__draft_advise(a, d,
-                      "mark with AXP_SCOPE what reads, writes or waits: it is "
-                      "%s of this run that is in none",
-                      time);
-    axp__draft_metric(d, "blocked_ms", ns / 1e6);
+    blame(d, &asker, ns);
+    say_outside(a, d, &asker, ns);
 }
 
 void axp__rule_io_wait(struct axp__analysis *a)

@@ -135,6 +135,7 @@ axp_status axp__emit_html(const axp_view *v, const axp_findings *f,
     axp__part_end(&job.timeline);
     axp__html_tables_fini(&job.tables);
     axp__html_strings_fini(&job.strings);
+    axp__bars_fini(&job.path);
     free(job.index);
     if (job.status == AXP_E_NO_MEMORY)
         return axp__fail(job.status, "no memory to write the page");

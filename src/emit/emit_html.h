@@ -34,6 +34,7 @@
 #define AXP_EMIT_HTML_H
 #include "analyze/analyze.h"
 #include "emit/emit_json_out.h"
+#include "graph/graph_bars.h"
 #include "model/model_part.h"
 #include "model/model_stream.h"
 
@@ -264,6 +265,7 @@ struct axp__html_job {
     struct axp__html_events events;
     struct axp__html_tables tables;
     struct axp__html_around around;
+    struct axp__bars path;         /* has texts that strings refer to */
     struct axp__html_table *index; /* tables written */
     size_t n_index, index_cap;
     axp_status status;

@@ -75,17 +75,9 @@ static void write(struct axp__html_job *job, const axp_path_segment *at,
 
 void axp__html_path_write(struct axp__html_job *job)
 {
-    const struct axp__recorded *of = NULL;
-    axp_status status = axp__graph_recorded(job->v, &of);
-    size_t n = !status && of ? axp_replay_segments(of->replay, NULL, 0) : 0;
-    axp_path_segment *at = n ? calloc(n, sizeof *at) : NULL;
+    axp_status status = axp__bars_init(&job->path, job->v);
     if (status)
         axp__html_fail(job, status);
-    else if (n && !at)
-        axp__html_fail(job, AXP_E_NO_MEMORY);
-    if (at) {
-        axp_replay_segments(of->replay, at, n);
-        write(job, at, n);
-    }
-    free(at);
+    else if (job->path.n)
+        write(job, job->path.at, job->path.n);
 }

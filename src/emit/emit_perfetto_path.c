@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* The critical path as slices of a track: at each moment what the run was
- * waiting for, and which thread did it. Where there are very many, short ones are
- * part of their neighbours. */
+ * waiting for, and which thread did it. */
 #include <inttypes.h>
-#include <stdlib.h>
+#include <stdio.h>
 
 #include "emit/emit_perfetto.h"
-#include "graph/graph.h"
-#include "record/record_thread.h"
+#include "graph/graph_bars.h"
 
 static void put_segment(struct axp__pf *p, uint64_t track,
                         const axp_path_segment *s)
@@ -25,16 +23,12 @@ static void put_segment(struct axp__pf *p, uint64_t track,
 
 axp_status axp__pf_path(struct axp__pf *p)
 {
-    const struct axp__recorded *of = NULL;
-    axp_status status = axp__graph_recorded(p->v, &of);
-    if (status || !of) return status;
-    size_t n = axp_replay_segments(of->replay, NULL, 0);
-    axp_path_segment *at = calloc(n + 1, sizeof *at);
-    if (!at) return axp__fail(AXP_E_NO_MEMORY, "no memory to export");
-    axp_replay_segments(of->replay, at, n);
-    uint64_t track = n ? axp__pf_track(p, "critical path", 0) : 0;
-    for (size_t i = 0; i < n; i++)
-        put_segment(p, track, &at[i]);
-    free(at);
-    return AXP_OK;
+    struct axp__bars bars;
+    axp_status status = axp__bars_init(&bars, p->v);
+    uint64_t track =
+        !status && bars.n ? axp__pf_track(p, "critical path", 0) : 0;
+    for (size_t i = 0; !status && i < bars.n; i++)
+        put_segment(p, track, &bars.at[i]);
+    axp__bars_fini(&bars);
+    return status;
 }

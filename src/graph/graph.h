@@ -61,8 +61,12 @@ struct axp__graph_node {
     bool is_late;
 };
 
-/* A part of a stretch: an operation's number and, above it, ns. */
+/* A part of a stretch: an operation's number and, above it, ns; where the first
+ * bit is set, so many units of 33 ms: no recording claims more than one part of
+ * each can hold. */
 #define AXP__PART_OP_BITS 24
+#define AXP__PART_NS_BITS 39
+#define AXP__PART_UNIT_BITS 25
 static inline uint32_t axp__part_op(uint64_t part)
 {
     return (uint32_t)part & (((uint32_t)1 << AXP__PART_OP_BITS) - 1);
@@ -70,7 +74,8 @@ static inline uint32_t axp__part_op(uint64_t part)
 
 static inline axp_ns axp__part_ns(uint64_t part)
 {
-    return part >> AXP__PART_OP_BITS;
+    axp_ns ns = part << 1 >> (AXP__PART_OP_BITS + 1);
+    return part >> 63 ? ns << AXP__PART_UNIT_BITS : ns;
 }
 
 /* All who come to one round of a barrier, or are joined together. */

@@ -9,6 +9,7 @@
 #define AXP_GRAPH_BUILD_H
 #include "graph/graph_objects.h"
 #include "graph/graph_spent.h"
+#include "model/model_samples.h"
 
 struct axp__builder {
     axp_graph *g;
@@ -38,6 +39,19 @@ void axp__build_sample(struct axp__builder *b, struct axp__record *r,
                        axp_ns began_ns);
 /* Once all records have been read. False: no memory. */
 bool axp__build_loose(struct axp__builder *b);
+
+/* A thread whose samples are in no row: from first to before end, by time. They
+ * are rows after those of the stream, in this order. */
+struct axp__loose {
+    size_t first, end;
+    uint64_t process, tid;
+};
+/* The next from *at on; false: there is none. */
+bool axp__loose_next(const struct axp__samples *all, size_t *at,
+                     struct axp__loose *out);
+/* A sample as a record of the stream, but for its row. */
+struct axp__record axp__loose_record(const axp_view *v,
+                                     const struct axp__cap_sample *s);
 
 /* NULL: no memory. */
 static inline struct axp__object *axp__build_object(struct axp__builder *b,

@@ -9,24 +9,17 @@
 #include <stdlib.h>
 
 #include "graph/graph_build.h"
-#include "model/model_samples.h"
 
 #define MOST_LOOSE 4096u
 
-struct thread { /* samples first to end, by time */
-    size_t first, end;
-    uint64_t process, tid;
-};
-
-/* The next thread whose samples are in no row, from *at on. */
-static bool next_thread(const struct axp__samples *all, size_t *at,
-                        struct thread *out)
+bool axp__loose_next(const struct axp__samples *all, size_t *at,
+                     struct axp__loose *out)
 {
     while (*at < all->n && all->at[*at].is_placed)
         (*at)++;
     if (*at >= all->n) return false;
     const struct axp__cap_sample *s = &all->at[*at];
-    *out = (struct thread){*at, *at, s->process, s->tid};
+    *out = (struct axp__loose){*at, *at, s->process, s->tid};
     while (out->end < all->n && !all->at[out->end].is_placed &&
            all->at[out->end].process == s->process &&
            all->at[out->end].tid == s->tid)
@@ -35,19 +28,29 @@ static bool next_thread(const struct axp__samples *all, size_t *at,
     return true;
 }
 
+struct axp__record axp__loose_record(const axp_view *v,
+                                     const struct axp__cap_sample *s)
+{
+    return (struct axp__record){.kind = AXP__R_SAMPLE,
+                                .time_ns = axp__view_time(v, s->ticks),
+                                .id = s->weight,
+                                .argument = s->kind,
+                                .stack = s->stack};
+}
+
 static size_t count(const struct axp__samples *all)
 {
-    struct thread t;
+    struct axp__loose t;
     size_t n = 0;
-    for (size_t at = 0; n < MOST_LOOSE && next_thread(all, &at, &t);)
+    for (size_t at = 0; n < MOST_LOOSE && axp__loose_next(all, &at, &t);)
         n++;
     return n;
 }
 
 /* The number of its process: that of the thread before it or of a row, or a new
  * one. */
-static uint32_t process_of(struct axp__builder *b, const struct thread *t,
-                           const struct thread *before)
+static uint32_t process_of(struct axp__builder *b, const struct axp__loose *t,
+                           const struct axp__loose *before)
 {
     const struct axp__capture *c = b->g->v->capture;
     const struct axp__graph_row *rows = b->g->rows;
@@ -61,7 +64,8 @@ static uint32_t process_of(struct axp__builder *b, const struct thread *t,
 }
 
 static void add_thread(struct axp__builder *b, const struct axp__samples *all,
-                       const struct thread *t, const struct thread *before)
+                       const struct axp__loose *t,
+                       const struct axp__loose *before)
 {
     axp_graph *g = b->g;
     uint32_t row = (uint32_t)g->n_rows;
@@ -79,12 +83,8 @@ static void add_thread(struct axp__builder *b, const struct axp__samples *all,
         b->mains[process] = row;
     for (size_t i = t->first; i < t->end && !g->has_failed; i++) {
         const struct axp__cap_sample *s = &all->at[i];
-        struct axp__record r = {.kind = AXP__R_SAMPLE,
-                                .row = row,
-                                .time_ns = axp__view_time(g->v, s->ticks),
-                                .id = s->weight,
-                                .argument = s->kind,
-                                .stack = s->stack};
+        struct axp__record r = axp__loose_record(g->v, s);
+        r.row = row;
         axp_ns began = r.time_ns > s->weight ? r.time_ns - s->weight : 0;
         axp__build_sample(b, &r, began);
     }
@@ -107,7 +107,7 @@ bool axp__build_loose(struct axp__builder *b)
     const struct axp__samples *all = axp__stream_samples(b->stream);
     axp_graph *g = b->g;
     size_t n = count(all), at = 0;
-    struct thread t, before;
+    struct axp__loose t, before;
     if (!n) return true;
     struct axp__graph_row *rows =
         realloc(g->rows, (g->n_rows + n + 1) * sizeof *rows);
@@ -118,7 +118,7 @@ bool axp__build_loose(struct axp__builder *b)
     for (size_t i = 0; i <= n; i++)
         g->rows[g->n_rows + i] = (struct axp__graph_row){0};
     bool is_alone = n == 1 && !g->n_nodes;
-    for (size_t i = 0; i < n && next_thread(all, &at, &t); i++, before = t)
+    for (size_t i = 0; i < n && axp__loose_next(all, &at, &t); i++, before = t)
         add_thread(b, all, &t, i ? &before : NULL);
     if (is_alone) stretch(g);
     return !g->has_failed;

@@ -40,23 +40,30 @@ uint32_t axp__graph_add_node(axp_graph *g, uint32_t row, axp_ns time_ns,
     return i;
 }
 
-/* What is longer than 18 minutes is several. */
+static void push_part(axp_graph *g, uint64_t part)
+{
+    void *parts = g->parts;
+    bool ok = axp__array_grow(&parts, &g->cap_parts, g->n_parts + 1,
+                              sizeof *g->parts);
+    g->parts = parts;
+    if (!ok) {
+        g->has_failed = true;
+        return;
+    }
+    g->parts[g->n_parts++] = part;
+    g->nodes[g->n_nodes - 1].n_parts++;
+}
+
+/* What is longer than 9 minutes is two: units, and the rest. */
 void axp__graph_add_part(axp_graph *g, uint32_t op, axp_ns ns)
 {
-    const axp_ns most = UINT64_MAX >> AXP__PART_OP_BITS;
-    void *parts = g->parts;
-    while (ns && g->n_nodes) {
-        axp_ns now = ns < most ? ns : most;
-        if (!axp__array_grow(&parts, &g->cap_parts, g->n_parts + 1,
-                             sizeof *g->parts)) {
-            g->has_failed = true;
-            return;
-        }
-        g->parts = parts;
-        g->parts[g->n_parts++] = now << AXP__PART_OP_BITS | op;
-        g->nodes[g->n_nodes - 1].n_parts++;
-        ns -= now;
+    if (!g->n_nodes) return;
+    if (axp__unlikely(ns >> AXP__PART_NS_BITS)) {
+        uint64_t units = ns >> AXP__PART_UNIT_BITS;
+        push_part(g, (uint64_t)1 << 63 | units << AXP__PART_OP_BITS | op);
+        ns &= ((axp_ns)1 << AXP__PART_UNIT_BITS) - 1;
     }
+    if (ns) push_part(g, ns << AXP__PART_OP_BITS | op);
 }
 
 uint32_t axp__graph_find(const axp_graph *g, uint32_t row, axp_ns time_ns)

@@ -18,7 +18,7 @@ struct walker {
 
 static bool is_one(const struct axp__segment *a, const struct axp__segment *b)
 {
-    return a->row == b->row && a->op == b->op;
+    return a->row == b->row && a->op == b->op && a->is_own == b->is_own;
 }
 
 /* A short one, or one like the one after it, is part of that. */
@@ -47,14 +47,12 @@ static void coarsen(struct walker *w)
     }
 }
 
-static void put_segment(struct walker *w, uint32_t row, uint32_t op,
-                        axp_ns begin_ns, axp_ns end_ns)
+static void put_segment(struct walker *w, struct axp__segment s)
 {
     struct axp__critical_path *p = w->p;
-    struct axp__segment s = {begin_ns, end_ns, row, op};
-    if (begin_ns >= end_ns) return;
+    if (s.begin_ns >= s.end_ns) return;
     if (p->n_segments && is_part(w, &p->segments[p->n_segments - 1], &s)) {
-        p->segments[p->n_segments - 1].begin_ns = begin_ns;
+        p->segments[p->n_segments - 1].begin_ns = s.begin_ns;
         return;
     }
     if (p->n_segments == AXP__MOST_SEGMENTS) coarsen(w);
@@ -66,7 +64,7 @@ static void put(struct walker *w, uint32_t row, uint32_t op, axp_ns begin_ns,
 {
     if (begin_ns >= end_ns) return;
     w->p->ns[op] += (double)(end_ns - begin_ns);
-    put_segment(w, row, op, begin_ns, end_ns);
+    put_segment(w, (struct axp__segment){begin_ns, end_ns, row, op, false});
 }
 
 /* The beginning of a node's stretch, as far as it was when another row went on;
@@ -93,7 +91,8 @@ static void put_work(struct walker *w, uint32_t node, axp_ns begin_ns,
         w->p->ns[axp__part_op(w->g->parts[n->parts + i])] +=
             axp__replay_part(w->r, node, i) * length / all;
     if (n->is_estimate) w->p->estimated_ns += length;
-    put_segment(w, n->row, op, begin_ns, end_ns);
+    bool is_own = !n->is_estimate && !w->g->rows[n->row].is.track;
+    put_segment(w, (struct axp__segment){begin_ns, end_ns, n->row, op, is_own});
 }
 
 /* ---- the way back --------------------------------------------------------------- */

@@ -9,6 +9,7 @@
  * Memory     a number an operation, and at most AXP__MOST_SEGMENTS pieces: where
  *            there are more, short ones become part of their neighbours.
  * Ownership  init by axp__path_walk; fini frees.
+ * Not here   what a thread did in the course of a piece: graph_bars.h.
  */
 #ifndef AXP_GRAPH_PATH_H
 #define AXP_GRAPH_PATH_H
@@ -20,6 +21,7 @@ struct axp__segment {
     axp_ns begin_ns, end_ns;
     uint32_t row; /* AXP__NONE: nobody's */
     uint32_t op;  /* that most of it is */
+    bool is_own;  /* what the thread did is in its own records */
 };
 
 struct axp__critical_path {
@@ -34,5 +36,12 @@ struct axp__critical_path {
 bool axp__path_walk(struct axp__critical_path *p,
                     const struct axp__replayed *r);
 void axp__path_fini(struct axp__critical_path *p);
+
+/* The pieces of a replay, by time. */
+const struct axp__segment *axp__replay_pieces(const axp_replay *r, size_t *n);
+/* A piece for callers; ops: whose number it has. */
+axp_path_segment axp__path_segment(const axp_graph *g,
+                                   const struct axp__graph_ops *ops,
+                                   const struct axp__segment *s);
 
 #endif

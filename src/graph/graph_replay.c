@@ -11,10 +11,11 @@ bool axp__replay_init(struct axp__replayed *r, const axp_graph *g)
     *r = (struct axp__replayed){.g = g, .last = AXP__NONE};
     r->scale = malloc((g->ops.n + 1) * sizeof *r->scale);
     r->at = malloc((g->n_nodes + 1) * sizeof *r->at);
+    r->ratio = malloc((g->n_nodes + 1) * sizeof *r->ratio);
     r->episodes = malloc((g->n_episodes + 1) * sizeof *r->episodes);
     for (size_t i = 0; r->scale && i < g->ops.n; i++)
         r->scale[i] = 1;
-    return r->scale && r->at && r->episodes;
+    return r->scale && r->at && r->ratio && r->episodes;
 }
 
 void axp__replay_fini(struct axp__replayed *r)
@@ -23,6 +24,7 @@ void axp__replay_fini(struct axp__replayed *r)
     free(r->even);
     free(r->takes);
     free(r->at);
+    free(r->ratio);
     free(r->episodes);
     *r = (struct axp__replayed){.last = AXP__NONE};
 }
@@ -98,7 +100,7 @@ axp_ns axp__replay_length(const struct axp__replayed *r, uint32_t node)
 {
     axp_ns was = recorded(r->g, node);
     if (!r->is_changed) return was;
-    return axp__whole((double)was * ratio(r, node));
+    return axp__whole((double)was * r->ratio[node]);
 }
 
 double axp__replay_part(const struct axp__replayed *r, uint32_t node,
@@ -119,7 +121,7 @@ axp_ns axp__replay_time(const struct axp__replayed *r, uint32_t node,
     uint32_t next = r->g->nodes[node].next;
     bool is_scaled = after_ns && r->is_changed && next != AXP__NONE &&
                      r->g->nodes[next].stretch == AXP__STRETCH_WORK;
-    if (is_scaled) after_ns = axp__whole((double)after_ns * ratio(r, next));
+    if (is_scaled) after_ns = axp__whole((double)after_ns * r->ratio[next]);
     return plus(r->at[node], after_ns);
 }
 
@@ -175,6 +177,8 @@ void axp__replay_run(struct axp__replayed *r)
     const axp_graph *g = r->g;
     for (size_t i = 0; i < g->n_episodes; i++)
         r->episodes[i] = (struct axp__replay_episode){0, AXP__NONE};
+    for (uint32_t i = 0; r->is_changed && i < g->n_nodes; i++)
+        r->ratio[i] = ratio(r, i); /* once: many may depend on one */
     for (uint32_t i = 0; i < g->n_nodes; i++) {
         const struct axp__graph_node *n = &g->nodes[i];
         r->at[i] = time_of(r, i);

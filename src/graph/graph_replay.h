@@ -11,7 +11,7 @@
  * recorded. With nothing changed each node has its recorded time.
  *
  * Ownership  init with axp__replay_init; fini frees.
- * Cost       linear in nodes and parts; 8 bytes a node.
+ * Cost       linear in nodes and parts; 8 bytes a node, 16 if something changes.
  */
 #ifndef AXP_GRAPH_REPLAY_H
 #define AXP_GRAPH_REPLAY_H
@@ -31,7 +31,8 @@ struct axp__replayed {
     axp_ns *takes;
     /* Episodes after which everybody goes on at once: NULL: none. The caller's. */
     const bool *is_prompt;
-    axp_ns *at; /* of each node */
+    axp_ns *at;    /* of each node … */
+    double *ratio; /* … and what its stretch becomes, if something changes */
     struct axp__replay_episode *episodes;
     axp_ns end_ns; /* of the run … */
     uint32_t last; /* … and the node that it ends with; AXP__NONE */

@@ -20,8 +20,8 @@ struct axp_replay {
     axp_replay_info total;
     axp_path_part *parts;
     size_t n_parts;
-    axp_path_segment *segments;
-    size_t n_segments;
+    struct axp__segment *pieces;
+    size_t n_pieces;
 };
 
 axp_graph *axp_graph_create(const axp_view *v)
@@ -111,12 +111,12 @@ static axp_status change(struct axp__replayed *r, const axp_whatif_options *o)
 
 /* ---- what comes of it ----------------------------------------------------------- */
 
-static axp_path_kind kind_of(const axp_graph *g, uint32_t op)
+static axp_path_kind kind_of(const struct axp__graph_ops *ops, uint32_t op)
 {
     if (op == AXP__OP_NO_CPU) return AXP_PATH_NO_CPU;
     if (op == AXP__OP_IDLE) return AXP_PATH_IDLE;
     if (op == AXP__OP_BLOCKED) return AXP_PATH_WAIT;
-    return g->ops.at[op].is_wait ? AXP_PATH_WAIT : AXP_PATH_WORK;
+    return ops->at[op].is_wait ? AXP_PATH_WAIT : AXP_PATH_WORK;
 }
 
 static int by_name(const void *a, const void *b)
@@ -148,7 +148,7 @@ static bool set_parts(axp_replay *out, const struct axp__critical_path *p)
         bool is_named = i >= AXP__N_NO_OPS && !op->is_function;
         parts[n++] = (axp_path_part){
             .name = op->text,
-            .kind = kind_of(out->g, i),
+            .kind = kind_of(ops, i),
             .ns = axp__whole(p->ns[i]),
             .category = (axp_cat)op->category,
             .is_sampled = op->is_function,
@@ -172,26 +172,33 @@ static bool set_parts(axp_replay *out, const struct axp__critical_path *p)
     return true;
 }
 
-static bool set_segments(axp_replay *out, const struct axp__critical_path *p)
+static void take_pieces(axp_replay *out, struct axp__critical_path *p)
 {
-    out->segments = calloc(p->n_segments + 1, sizeof *out->segments);
-    if (!out->segments) return false;
-    out->n_segments = p->n_segments;
-    for (size_t i = 0; i < p->n_segments; i++) {
-        const struct axp__segment *s = &p->segments[i];
-        const struct axp__stream_row none = {.name = ""};
-        const struct axp__stream_row *row =
-            s->row == AXP__NONE ? &none : &out->g->rows[s->row].is;
-        out->segments[i] =
-            (axp_path_segment){.begin = s->begin_ns,
-                               .end = s->end_ns,
-                               .process_id = row->process_id,
-                               .thread_id = row->thread_id,
-                               .thread = row->name,
-                               .name = out->g->ops.at[s->op].text,
-                               .kind = kind_of(out->g, s->op)};
-    }
-    return true;
+    out->pieces = p->segments;
+    out->n_pieces = p->n_segments;
+    p->segments = NULL;
+}
+
+const struct axp__segment *axp__replay_pieces(const axp_replay *r, size_t *n)
+{
+    *n = r->n_pieces;
+    return r->pieces;
+}
+
+axp_path_segment axp__path_segment(const axp_graph *g,
+                                   const struct axp__graph_ops *ops,
+                                   const struct axp__segment *s)
+{
+    const struct axp__stream_row none = {.name = ""};
+    const struct axp__stream_row *row =
+        s->row == AXP__NONE ? &none : &g->rows[s->row].is;
+    return (axp_path_segment){.begin = s->begin_ns,
+                              .end = s->end_ns,
+                              .process_id = row->process_id,
+                              .thread_id = row->thread_id,
+                              .thread = row->name,
+                              .name = ops->at[s->op].text,
+                              .kind = kind_of(ops, s->op)};
 }
 
 /* Several threads, and nobody told of who waited for whom. */
@@ -245,8 +252,8 @@ static axp_status replay(axp_replay *out, const axp_whatif_options *o)
     }
     if (ok && !status) {
         set_total(out, &r, &p);
-        ok = set_parts(out, &p) && set_segments(out, &p) &&
-             set_recorded_step(out);
+        ok = set_parts(out, &p) && set_recorded_step(out);
+        take_pieces(out, &p);
     }
     axp__path_fini(&p);
     axp__replay_fini(&r);
@@ -277,7 +284,7 @@ void axp_replay_destroy(axp_replay *r)
 {
     if (!r) return;
     free(r->parts);
-    free(r->segments);
+    free(r->pieces);
     free(r);
 }
 
@@ -336,27 +343,21 @@ void axp_replay_total_sized(const axp_replay *r, axp_replay_info *out,
     axp__sized_copy(out, size, r ? &r->total : &none, sizeof none);
 }
 
-static size_t give(void *out, size_t cap, size_t size, const void *from,
-                   const size_t shape[2])
-{
-    for (size_t i = 0; out && i < cap && i < shape[0]; i++)
-        axp__sized_copy((char *)out + i * size, size,
-                        (const char *)from + i * shape[1], shape[1]);
-    return shape[0];
-}
-
 size_t axp_replay_parts_sized(const axp_replay *r, axp_path_part *out,
                               size_t cap, size_t size)
 {
-    if (!r) return 0;
-    return give(out, cap, size, r->parts,
-                (size_t[]){r->n_parts, sizeof *r->parts});
+    for (size_t i = 0; r && out && i < cap && i < r->n_parts; i++)
+        axp__sized_copy((char *)out + i * size, size, &r->parts[i],
+                        sizeof *r->parts);
+    return r ? r->n_parts : 0;
 }
 
 size_t axp_replay_segments_sized(const axp_replay *r, axp_path_segment *out,
                                  size_t cap, size_t size)
 {
-    if (!r) return 0;
-    return give(out, cap, size, r->segments,
-                (size_t[]){r->n_segments, sizeof *r->segments});
+    for (size_t i = 0; r && out && i < cap && i < r->n_pieces; i++) {
+        axp_path_segment s = axp__path_segment(r->g, &r->g->ops, &r->pieces[i]);
+        axp__sized_copy((char *)out + i * size, size, &s, sizeof s);
+    }
+    return r ? r->n_pieces : 0;
 }

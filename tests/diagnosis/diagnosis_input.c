@@ -163,7 +163,7 @@ const struct cause causes[] = {
     {"late", "InputBound", "load_batch", NULL, run_late, 0},
     {"decode", "InputBound", "decode_batch", NULL, run_decode, 0},
     {"receive", "IoWait", "receive_gradients", "*", run_receive, 0},
-    {"fsync", "IoWait", "save_state", "*", run_fsync, 0},
+    {"fsync", "IoWait", "save_state", "save_state", run_fsync, 0},
     {"pieces", "IoWait|SlowOperation", "read_tokens", NULL, run_pieces, 0},
     {"healthy_ahead", NULL, NULL, NULL, run_ahead, 0},
     {0}};

@@ -5,6 +5,7 @@
 #include "finding_support.h"
 
 #include "analyze/analyze_still.h"
+#include "model/model_functions.h"
 #include "wire/wire_stack.h"
 
 #define ROUNDS 20u
@@ -195,6 +196,61 @@ static void what_a_lock_is_held_for(void **state)
     }
 }
 
+/* ---- who asks the kernel ---------------------------------------------------------- */
+
+#define IN_KERNEL 0xf100
+#define IN_LIBRARY 0x8100
+
+/* One thread, each ms: 6 tenths off its processor, the rest in the kernel, below
+ * the library's function that the program's calls, from 0x2000; or computing. */
+static axp_findings *write_and_wait(bool is_kernel)
+{
+    static struct axp__cap_module modules[] = {
+        {0, 0x1000, 0x4000, "/bin/program", NULL},
+        {0, 0x8000, 0x9000, "/lib/libc.so.6", NULL},
+        {0, 0xf000, 0xffff, "[kernel]", NULL}};
+    static uint8_t bytes[AXP__STACK_BYTES(AXP__STACK_MOST)];
+    static const uint8_t *at[] = {bytes};
+    struct script *s = script_create();
+    uint64_t stack[] = {IN_KERNEL, IN_LIBRARY, 0x2100, 0x1100};
+    axp__stack_put(bytes, is_kernel ? stack : stack + 2, is_kernel ? 4 : 2);
+    s->c.stacks[AXP__STACKS_OF_OTHERS] = (struct axp__cap_stacks){at, 1};
+    s->c.modules = modules;
+    s->c.n_modules = 3;
+    n_seen = 0;
+    script_word(s, 0, 0, AXP__W_INSTANT, SCRIPT_FIRST + 9);
+    for (uint64_t i = 0; i < 100; i++) {
+        see(0, i * MS, i * MS + 6 * MS / 10, AXP_SAMPLE_WAITED);
+        see(0, i * MS + 6 * MS / 10, (i + 1) * MS, AXP_SAMPLE_CPU);
+        seen[n_seen - 1].stack = AXP__STACKS_OUTSIDE;
+    }
+    script_word(s, 0, 100 * MS, AXP__W_INSTANT, SCRIPT_FIRST + 9);
+    axp_view *v = view_seen(s);
+    assert_true(axp__view_add_functions(v));
+    return analyze(v);
+}
+
+/* It is the program's function that waits, and what the kernel does for it is no
+ * operation of its own. All of it may be regained: there is nothing else. */
+static void who_asks_the_kernel_is_named(void **state)
+{
+    (void)state;
+    axp_findings *f = write_and_wait(true);
+    const axp_finding *x = ts_find(f, AXP_IO_WAIT);
+    assert_non_null(x);
+    assert_non_null(strstr(x->name, "program+0x2100"));
+    assert_true(x->saving_is_bound);
+    ts_assert_between(59.0 * MS, (double)x->saving_ns, 61.0 * MS);
+    assert_null(ts_find(f, AXP_SLOW_OPERATION));
+    axp_findings_destroy(f);
+    f = write_and_wait(false);
+    x = ts_find(f, AXP_IO_WAIT);
+    assert_non_null(x);
+    assert_string_equal(x->name, "(no scope)");
+    ts_assert_between(39.0 * MS, (double)x->saving_ns, 41.0 * MS);
+    axp_findings_destroy(f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -202,6 +258,7 @@ int main(void)
         cmocka_unit_test(who_is_off_while_others_run),
         cmocka_unit_test(what_of_a_run_is_still),
         cmocka_unit_test(what_a_lock_is_held_for),
+        cmocka_unit_test(who_asks_the_kernel_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* The graph of a run by small timelines whose paths can be counted by hand. */
+#include "graph/graph.h"
 #include "graph_script.h"
 
 #define MS UINT64_C(1000000)
@@ -360,6 +361,27 @@ static void a_thread_that_recorded_nothing_is_a_row(void **state)
     done(v, g);
 }
 
+/* 36 years, as a damaged recording may claim, half of them without a processor:
+ * a few parts, not one for each so many minutes. */
+static void endless_stretches_have_few_parts(void **state)
+{
+    (void)state;
+    const uint64_t end = (uint64_t)1 << 60, half = end / 2;
+    struct axp__cap_sample at[] = {
+        {half, 300, half, 0, AXP_SAMPLE_CPU, 300, false},
+        {end, 300, half, 0, AXP_SAMPLE_READY, 300, false}};
+    struct script *s = script_create();
+    script_word(s, 0, 0, AXP__W_INSTANT, SCRIPT_FIRST + 9);
+    s->rows[0].last = s->c.end_ticks = end;
+    axp_view *v = view_seen(s, at, 2);
+    s->c.n_chunks = 0;
+    axp_graph *g = graph_of(v);
+    assert_in_range(g->n_parts, 2, 4);
+    assert_int_equal(script_path(g, "waiting for a CPU"), half);
+    assert_int_equal(script_path(g, "outside scopes"), half);
+    done(v, g);
+}
+
 /* 20,000 stretches, of 1 and of 9 us in turn: the path has fewer segments, and
  * the same parts. */
 static void long_paths_are_drawn_coarsely(void **state)
@@ -432,6 +454,7 @@ int main(void)
         cmocka_unit_test(spans_of_a_device_wait_for_their_launch),
         cmocka_unit_test(time_off_the_processor_is_told_apart),
         cmocka_unit_test(a_thread_that_recorded_nothing_is_a_row),
+        cmocka_unit_test(endless_stretches_have_few_parts),
         cmocka_unit_test(long_paths_are_drawn_coarsely),
         cmocka_unit_test(wrong_changes_are_refused),
     };

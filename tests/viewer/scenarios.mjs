@@ -347,6 +347,7 @@ export function states(n = 400, seed = 21) {
         if (k < 2) for (let i = 0; i < 25; i++) t.span(i % 2 ? "compute" : "mutex wait", i * 2 * MS, 2 * MS - 50 * US);
         Object.assign(run.threads[k], {begin: 0, end, cpu: end - ran, ready});
     }
+    run.opExtra.set("mutex wait", {category: CAT.sync});
     run.meta.run.duration_ns = end;
     return run;
 }

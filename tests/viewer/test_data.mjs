@@ -143,6 +143,22 @@ test("a range's operations and tree are the plain sums", "quick", async (bench) 
     }
 });
 
+test("the critical path has operations in the order in which they ran", "quick", async (bench) => {
+    if (!bench.options.pages) return;
+    execFileSync(bench.options.pages, ["golden", bench.dir]);
+    const page = await bench.openFile(path.join(bench.dir, "threads.html"));
+    const pieces = await page.evaluate(() => {
+        const {report} = window.axprofTimeline, p = report.path;
+        const onRow = (i) => report.onPath.at((p.begin[i] + p.end[i]) / 2);
+        return Array.from({length: p.n}, (_, i) => ({name: report.text(p.name[i]), kind: p.kind[i], thread: p.thread[i], ns: p.end[i] - p.begin[i], drawn: report.text(onRow(i).name)}));
+    });
+    const names = pieces.map((p) => p.name).join();
+    assert.ok(names.includes("a,b,outside scopes"), names);
+    for (const p of pieces) assert.equal(p.drawn, p.name); // the row and the thread's slices agree
+    const wall = await page.evaluate(() => window.axprofTimeline.report.meta.critical_path.wall_ns);
+    assert.equal(pieces.reduce((sum, p) => sum + p.ns, 0), wall);
+});
+
 test("70,000 names", "full", async (bench) => {
     const page = await bench.openRun("manyNames", manyNames());
     assert.equal(await page.evaluate(() => window.axprofTimeline.report.trace.n), 70000);

@@ -51,7 +51,8 @@ export interface OnPath {
     to: number;
 }
 
-/** A piece is a thread's for a while; its slices and states tell the moment. */
+/** A piece of work may be several operations in a long run; the thread's slices and
+ * states tell the moment. What waits there is no work: the piece knows better. */
 export class PathReader {
     readonly #tracks = new Map<number, Track>();
 
@@ -64,12 +65,13 @@ export class PathReader {
         if (piece < 0) return null;
         const thread = path.thread[piece]!, from = path.begin[piece]!, to = path.end[piece]!;
         const whole = {piece, kind: path.kind[piece]!, name: path.name[piece]!, from, to};
-        if (whole.kind !== WORK && whole.kind !== NO_CPU) return whole;
+        if (whole.kind !== WORK) return whole;
         const state = report.states.get(thread)?.at(t);
         const i = this.#innermost(thread, t);
-        const name = i < 0 ? whole.name : report.trace!.name(i);
+        const isWait = i >= 0 && report.category(report.trace!.name(i)) === "sync";
+        const name = i < 0 || isWait ? whole.name : report.trace!.name(i);
         if (state?.state === READY) return {...whole, kind: NO_CPU, name, from: Math.max(from, state.from), to: Math.min(to, state.to)};
-        if (i < 0) return whole;
+        if (i < 0 || isWait) return whole;
         const {start, dur} = report.trace!;
         return {...whole, kind: WORK, name, from: Math.max(from, start[i]!), to: Math.min(to, start[i]! + dur[i]!)};
     }
