@@ -117,13 +117,16 @@ static double still_ns(struct axp__analysis *a)
 }
 
 /* At most all of it, where the program does little but ask: fewer requests would
- * do. Else what can hide behind the rest. */
+ * do. Else what can hide behind the rest; so too where the kernel is hardly at
+ * work, as for a server that nobody asks anything. */
+#define LEAST_KERNEL_SHARE 0.05 /* of the run */
 static double gain_outside(struct axp__analysis *a, double ns,
                            struct axp__asker *asker)
 {
     double wall = (double)a->v->duration_ns;
     if (!axp__asker_find(a->v, asker)) a->has_failed = true;
-    bool is_all = asker->by && asker->kernel->time_share > 0.5;
+    bool is_all = asker->by && asker->kernel->time_share > 0.5 &&
+                  (double)asker->kernel->self_ns >= LEAST_KERNEL_SHARE * wall;
     return is_all ? fmin(ns, wall) : fmin(ns, fmax(0, wall - ns));
 }
 
