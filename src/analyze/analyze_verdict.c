@@ -273,6 +273,32 @@ static const char *unjudged(const axp_view *v)
            "a program.";
 }
 
+/* A run that did hardly anything but wait, and not for a processor. */
+#define LEAST_USED 0.1       /* of the run, of all threads together */
+#define SHORT_RUN 100000000u /* ns: its beginning and end are much of it */
+
+static bool say_waiting(struct sentence *s, const axp_view *v)
+{
+    char used[32], wall[32];
+    uint64_t cpu_ns = 0, ready_ns = 0;
+    for (size_t i = 0; i < v->n_threads; i++) {
+        cpu_ns += v->threads[i].cpu_ns;
+        ready_ns += v->threads[i].ready_ns;
+    }
+    double wanted = (double)cpu_ns + (double)ready_ns;
+    if (!cpu_ns || v->duration_ns < SHORT_RUN ||
+        wanted > LEAST_USED * (double)v->duration_ns)
+        return false;
+    axp_format_ns(used, sizeof used, cpu_ns);
+    axp_format_ns(wall, sizeof wall, v->duration_ns);
+    say(s,
+        "A processor was used for %s of %s: the rest of the run is waiting for "
+        "something outside the program (input, a timer, another process, a "
+        "network). AXP_SCOPE around what waits tells which.",
+        used, wall);
+    return true;
+}
+
 /* The first that may be worth a word though it is Low, and not by less work
  * alone; NULL: none. */
 static const axp_finding *worth_a_word(const axp_findings *f)
@@ -304,7 +330,7 @@ char *axp__verdict(const struct axp__analysis *a, const axp_findings *f)
     struct sentence s = {.len = 0};
     struct parts parts = {.n = 0};
     const char *why = f->n ? NULL : unjudged(a->v);
-    if (why) return strdup(why);
+    if (why) return strdup(say_waiting(&s, a->v) ? s.text : why);
     if (!add_path(a->v, &parts)) return NULL;
     if (!parts.n) add_ops(a, &parts);
     bool is_healthy = !f->n || f->all[0].severity == AXP_LOW;

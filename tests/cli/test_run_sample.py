@@ -146,6 +146,15 @@ def test_few(c, folder):
           b"Nothing could be judged" in done.err, done.err)
 
 
+def test_waits(c, folder):
+    """A run that hardly does anything but wait: the verdict says so."""
+    done = run_support.run([c.axprof, "run", "--no-file", "--", "sleep", "2"],
+                           folder, env=environment())
+    equal(done.status, 0, done.err)
+    check(b"the rest of the run is waiting" in done.err.replace(b"\n", b" "),
+          done.err)
+
+
 def test_only_thread(c, folder):
     """A program of one thread that records nothing has that thread."""
     data, _ = profile(c, folder, c.program(), "deep", 300)
@@ -554,7 +563,8 @@ def test_beside_perf(c, folder):
 
 
 BY_KERNEL = [test_shares, test_recurs, test_builds, test_deep,
-             test_deeper_later, test_few, test_only_thread, test_late_first_event,
+             test_deeper_later, test_few, test_waits, test_only_thread,
+             test_late_first_event,
              test_one_thread_is_no_estimate,
              test_tail_call, test_closed_library, test_made_at_run_time,
              test_without_tables, test_stripped, test_scopes, test_children,
