@@ -216,7 +216,8 @@ def test_linked_malloc(c, folder):
             assert_same(c, folder, c.program(program), *words)
             judge(c, folder, *words, program=program, is_peak=False)
         # tcmalloc asks for handlers of fork by a name that glibc has not had
-        # since 2.34: a child of threads stands still in its lock without us too.
+        # since 2.34: a child stands still in the lock that a thread held which
+        # was at its first malloc, without us too, and oftener with.
         for words in (["usable"], ["signal"],
                       *([["fork"]] if name != "tcmalloc" else [])):
             judge(c, folder, *words, program=program, is_peak=False,
