@@ -2,8 +2,8 @@
 /* Who asks the kernel: the function of the program below which the kernel was
  * seen at work.
  *
- *   main ─► save_log ─► fsync ─► [kernel]
- *           ^ it        ^ a library's
+ *   main ─► save ─► fsync ─► [kernel]
+ *           ^ it    ^ a library's
  *
  * The program's is the innermost function of the module that the stack begins in;
  * of a thread, whose stack begins in the library that the kernel is asked through,
