@@ -142,6 +142,14 @@ static void one_that_nobody_uses_can_be_removed(void **state)
     assert_int_equal(axp_spool_remove(f.spool), AXP_OK);
     assert_int_equal(find(pid).n, 0);
     assert_int_equal(axp_spool_remove(f.spool), AXP_E_NOT_FOUND);
+    char *text = NULL;
+    size_t len;
+    FILE *to = open_memstream(&text, &len);
+    assert_non_null(to);
+    assert_int_equal(axp_file_info_write(&(const char *){path}, 1, to), AXP_OK);
+    fclose(to); /* one of them is not "1 recordings" */
+    assert_non_null(strstr(text, "warning   recordings without their "));
+    free(text);
     unlink(path);
 }
 
