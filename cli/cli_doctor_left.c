@@ -124,9 +124,8 @@ static bool may_remove(size_t n)
 {
     char line[16];
     if (!n || !isatty(0) || !isatty(1)) return true;
-    printf("Remove %zu spools? What they have and their recordings have not "
-           "is lost. [y/N] ",
-           n);
+    printf("Remove %zu spool%s? What is in no recording yet is lost. [y/N] ", n,
+           n == 1 ? "" : "s");
     fflush(stdout);
     return fgets(line, sizeof line, stdin) &&
            (line[0] == 'y' || line[0] == 'Y');

@@ -215,6 +215,15 @@ int cli_trace_spare(const cli_args *args, const char *path)
     return CLI_OK;
 }
 
+/* Texts are plurals: one of them is told without its count, as in reports. */
+static void note_warning(const axp_warning *w)
+{
+    if (w->count > 1)
+        cli_note("%llu %s", (unsigned long long)w->count, w->text);
+    else
+        cli_note("%s", w->text);
+}
+
 int cli_trace_damage(const axp_view *view, int rc)
 {
     axp_warning list[64];
@@ -224,8 +233,7 @@ int cli_trace_damage(const axp_view *view, int rc)
         if (!strcmp(list[i].code, "damaged_blocks") ||
             !strcmp(list[i].code, "cut_file") ||
             !strcmp(list[i].code, "folded_again"))
-            cli_note("%llu %s", (unsigned long long)list[i].count,
-                     list[i].text);
+            note_warning(&list[i]);
     cli_note("parts of the recording are damaged or missing; what is left was "
              "written (\"axprof check\" says where)");
     return CLI_DAMAGED;

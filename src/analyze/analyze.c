@@ -152,6 +152,14 @@ const struct axp__roof *axp__roof_of(const struct axp__analysis *a,
     return &a->roofs->at[i];
 }
 
+double axp__outside_at_most(const axp_view *v, const char *name)
+{
+    for (size_t i = 0; i < v->n_counters; i++)
+        if (v->counters[i].is_outside && !strcmp(v->counters[i].name, name))
+            return v->counters[i].max;
+    return 0;
+}
+
 /* ---- the public calls ------------------------------------------------------------------------ */
 
 axp_status axp__analyze(const axp_view *v, const axp_thresholds *thresholds,

@@ -150,6 +150,9 @@ axp_severity axp__band(double value, const double steps[3]);
 const struct axp__roof *axp__roof_of(const struct axp__analysis *a,
                                      const axp_op *op);
 
+/* A counter that axprof run read, at most; 0: it read none of that name. */
+double axp__outside_at_most(const axp_view *v, const char *name);
+
 /* ---- thresholds (analyze_thresholds.c) --------------------------------------- */
 /* AXP_E_INVALID, and which string it was, if one is not understood. */
 axp_status axp__thresholds_read(struct axp__analysis *a,

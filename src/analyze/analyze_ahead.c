@@ -42,9 +42,10 @@ static void add(struct axp__analysis *a, const struct axp__ahead_rule *rule,
     axp_format_ns(time, sizeof time, op->self_ns);
     axp_format_ns(each, sizeof each, op->avg_ns);
     axp__draft_say(a, d,
-                   "%s for %s in %llu calls of %s; %s %% of the run waits for "
+                   "%s for %s in %llu call%s of %s; %s %% of the run waits for "
                    "it, and %s %% of it is hidden behind other work",
-                   rule->verb, time, (unsigned long long)op->calls, each,
+                   rule->verb, time, (unsigned long long)op->calls,
+                   op->calls == 1 ? "" : "s", each,
                    axp__fixed(part, sizeof part, percent, 1),
                    axp__fixed(behind, sizeof behind, fmax(0, hidden), 0));
     axp__draft_advise(a, d, "do %s beside the computing, %s a call: %s",

@@ -71,10 +71,11 @@ static void add(struct axp__analysis *a, const struct io *io)
     axp__fixed(part, sizeof part, percent, 1);
     if (io->n)
         axp__draft_say(a, d,
-                       "was off its processor %llu times, %s in all, for no "
+                       "was off its processor %llu time%s, %s in all, for no "
                        "other thread's sake: a read, write, open or sleep; %s "
                        "%% of the run is nothing else",
-                       (unsigned long long)io->n, time, part);
+                       (unsigned long long)io->n, io->n == 1 ? "" : "s", time,
+                       part);
     else
         axp__draft_say(a, d,
                        "reads or writes for %s in all, and %s %% of the run is "
@@ -83,9 +84,10 @@ static void add(struct axp__analysis *a, const struct io *io)
     axp__draft_advise(
         a, d,
         "begin what %s asks for before it is needed, on another thread or with "
-        "larger requests: %s a call, in %llu calls, can then hide behind the "
+        "larger requests: %s a call, in %llu call%s, can then hide behind the "
         "rest",
-        name, each, (unsigned long long)io->op->calls);
+        name, each, (unsigned long long)io->op->calls,
+        io->op->calls == 1 ? "" : "s");
     axp__draft_metric(d, "io_percentage", percent);
     axp__draft_metric(d, "blocked_ms", io->ns / 1e6);
 }

@@ -93,10 +93,11 @@ static void describe(struct axp__analysis *a, struct axp__draft *d,
     axp__fixed(held, sizeof held,
                l->waited_ns > 0 ? 100 * l->by_ns / l->waited_ns : 0, 0);
     axp__draft_say(a, d,
-                   "threads waited %zu times, %s in all, for the lock at "
+                   "threads waited %zu time%s, %s in all, for the lock at "
                    "0x%" PRIx64 " while it was held here, %s %% of that for "
                    "thread %s",
-                   l->n, time, l->waits[0].lock, held, thread);
+                   l->n, l->n == 1 ? "" : "s", time, l->waits[0].lock, held,
+                   thread);
     axp__draft_advise(
         a, d,
         "hold the lock for less than all of %s: prepare outside it, give each "

@@ -3,9 +3,18 @@
  *
  * One finding, about the name that holds most of it: small leaks of many names
  * are one leak together. The host and each device are looked at apart. With steps, what was there before the first one and
- * did not grow is retained (weights, optimizer state) and does not count. */
+ * did not grow is retained (weights, optimizer state) and does not count.
+ *
+ * How bad it is follows the part of what was allocated, and no more than the part
+ * of the program's memory that it takes, or will have taken after as many steps
+ * as a long run has: all of 100 bytes is nothing. */
+#include <math.h>
+
 #include "analyze/analyze.h"
 #include "base/base_number.h"
+
+#define SMALL_BYTES 1e6   /* on any machine */
+#define MORE_STEPS 1000.0 /* as MemoryGrowth looks ahead */
 
 struct leaked {
     uint64_t bytes, retained;
@@ -51,9 +60,28 @@ static void describe(struct axp__analysis *a, struct axp__draft *d,
                        axp_format_bytes(one, sizeof one, l->retained));
 }
 
-static void look_at(struct axp__analysis *a, const axp_memory_domain *of)
+/* The most that is known to have been in use at once. */
+static double peak_of(const axp_view *v, const axp_memory_domain *of)
+{
+    double peak = (double)of->memory.peak_bytes;
+    if (of->device) return peak; /* the others are the host's */
+    peak = fmax(peak, (double)v->heap.peak_bytes);
+    return fmax(peak, axp__outside_at_most(v, "process.rss_bytes"));
+}
+
+static axp_severity band_of(const axp_view *v, const axp_memory_domain *of,
+                            double bytes, double percent)
 {
     static const double steps[3] = {10, 25, 50};
+    double n_steps = (double)v->steps.count, peak = peak_of(v, of);
+    if (n_steps > 0) bytes += MORE_STEPS * bytes / n_steps;
+    if (bytes < SMALL_BYTES) return AXP_LOW;
+    if (peak > 0) percent = fmin(percent, 100 * bytes / peak);
+    return axp__band(percent, steps);
+}
+
+static void look_at(struct axp__analysis *a, const axp_memory_domain *of)
+{
     double allocated = (double)of->memory.total_allocated;
     struct leaked l = add_up(a, of->device);
     double percent = allocated > 0 ? 100 * (double)l.bytes / allocated : 0;
@@ -62,7 +90,7 @@ static void look_at(struct axp__analysis *a, const axp_memory_domain *of)
         axp__draft_add(a, AXP__RULE_memory_leak, l.largest->name);
     if (!d) return;
     d->device = of->device;
-    d->band = axp__band(percent, steps);
+    d->band = band_of(a->v, of, (double)l.bytes, percent);
     d->confidence = a->v->steps.count ? 0.9 : 0.6;
     d->suggestion = "free it where it is last used, or allocate it once and "
                     "use it again; what is kept on purpose should be there "

@@ -8,7 +8,8 @@
  * The run is looked at in slices: where threads wanted to run and had no
  * processor, the program itself had them if it ran on nearly all of them then.
  * What it costs is at most what a replay gains in which nobody lacks a processor,
- * and no more than is left above the processor time spread evenly. */
+ * no more than is left above the processor time spread evenly, and no more than
+ * threads stood ready in these slices. */
 #include <math.h>
 
 #include "analyze/analyze.h"
@@ -152,19 +153,20 @@ static void add(struct axp__analysis *a, const struct crowd *c, axp_ns gain)
     name_variables(a->v, n_cpus, variables, sizeof variables);
     if (*variables)
         axp__draft_advise(a, d,
-                          "run it with %s, so that %u threads work at once "
+                          "run it with %s, so that %u work%s at once "
                           "instead of %s",
-                          variables, n_cpus, mean);
+                          variables, n_cpus, n_cpus == 1 ? "s" : "", mean);
     else if ((double)c->n_threads > MANY * at_once)
         axp__draft_advise(a, d,
-                          "let %u threads or processes compute at a time, as "
+                          "let %u thread%s or process%s compute at a time, as "
                           "many as there are processors, instead of %s",
-                          n_cpus, mean);
+                          n_cpus, n_cpus == 1 ? "" : "s",
+                          n_cpus == 1 ? "" : "es", mean);
     else
         axp__draft_advise(a, d,
-                          "start %u threads that compute, as many as there are "
+                          "start %u thread%s to compute, as many as there are "
                           "processors, instead of %zu",
-                          n_cpus, c->n_threads);
+                          n_cpus, n_cpus == 1 ? "" : "s", c->n_threads);
     axp__draft_metric(d, "threads", (double)c->n_threads);
     axp__draft_metric(d, "processors", c->n_cpus);
     axp__draft_metric(d, "runnable", c->own_wanted / c->own_ns);
@@ -191,10 +193,10 @@ void axp__rule_oversubscription(struct axp__analysis *a)
     if (axp_view_samples(v, on_thread, &c)) a->has_failed = true;
     if ((double)c.n_threads <= c.n_cpus) return;
     double work = (double)v->ran_ns - (double)v->spun_ns;
-    double room = fmax(0, wall - work / c.n_cpus);
-    axp_ns gain = axp__whole(fmin(room, c.own_ready));
+    double most = fmin(fmax(0, wall - work / c.n_cpus), c.own_ready);
+    axp_ns gain = axp__whole(most);
     if (!axp__graph_gain_without(v, AXP__OP_NO_CPU, &gain))
         a->has_failed = true;
-    if ((double)gain > room) gain = axp__whole(room);
+    if ((double)gain > most) gain = axp__whole(most);
     add(a, &c, gain);
 }

@@ -18,15 +18,6 @@ struct pressure {
     bool is_failed; /* it was reached */
 };
 
-/* What axprof run read, at most; 0: nothing. */
-static double read_at_most(const axp_view *v, const char *name)
-{
-    for (size_t i = 0; i < v->n_counters; i++)
-        if (v->counters[i].is_outside && !strcmp(v->counters[i].name, name))
-            return v->counters[i].max;
-    return 0;
-}
-
 static double share_of(const struct pressure *p)
 {
     return p->limit_bytes > 0 ? p->peak_bytes / p->limit_bytes : 0;
@@ -45,9 +36,9 @@ static struct pressure find(const axp_view *v)
     const axp_heap *h = &v->heap;
     const struct axp__cap_about *about = &v->capture->about;
     struct pressure worst = {0};
-    double resident = read_at_most(v, "process.pss_bytes");
-    double group = read_at_most(v, "cgroup.limit_bytes");
-    if (resident <= 0) resident = read_at_most(v, "process.rss_bytes");
+    double resident = axp__outside_at_most(v, "process.pss_bytes");
+    double group = axp__outside_at_most(v, "cgroup.limit_bytes");
+    if (resident <= 0) resident = axp__outside_at_most(v, "process.rss_bytes");
     if (group <= 0) group = (double)v->capture->heap.group_bytes;
     if (h->n_oom_kills && h->oom_limit_bytes)
         group = (double)h->oom_limit_bytes;

@@ -77,9 +77,10 @@ static void add(struct axp__analysis *a, const axp_graph *g,
     d->saving_ns = x->gain_ns;
     d->confidence = 0.6;
     axp__draft_say(a, d,
-                   "thread %s works alone %zu times, %s in all, %s %% of the "
+                   "thread %s works alone %zu time%s, %s in all, %s %% of the "
                    "run, while %u other%s wait%s for it; most of it is this",
                    axp__graph_row_text(g, x->row, who), x->n,
+                   x->n == 1 ? "" : "s",
                    axp_format_ns(time, sizeof time, axp__whole(x->ns)),
                    axp__fixed(part, sizeof part, percent, 1), x->n_threads - 1,
                    x->n_threads == 2 ? "" : "s", x->n_threads == 2 ? "s" : "");

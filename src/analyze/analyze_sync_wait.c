@@ -68,10 +68,10 @@ static void add(struct axp__analysis *a, const struct waiting *w)
     d->saving_ns = w->ns;
     d->confidence = w->is_known ? 0.5 : 0.3;
     axp__draft_say(
-        a, d, "%s %% of the run, %s, is this wait: %llu calls of %s%s",
+        a, d, "%s %% of the run, %s, is this wait: %llu call%s of %s%s",
         axp__fixed(part, sizeof part, percent, 1),
         axp_format_ns(time, sizeof time, w->ns),
-        (unsigned long long)w->op->calls,
+        (unsigned long long)w->op->calls, w->op->calls == 1 ? "" : "s",
         axp_format_ns(each, sizeof each, w->op->avg_ns),
         w->is_known ? ", while no other recorded thread works for it" : "");
     advise(a, d, w);

@@ -270,7 +270,8 @@ static const char *unjudged(const axp_view *v)
     return "Nothing could be judged: no scope, allocation or step was "
            "recorded. Mark what matters with AXP_SCOPE, or build with "
            "-finstrument-functions; \"axprof doctor PROGRAM\" says what fits "
-           "a program.";
+           "a program. If it is marked: macros record to the global profiler, "
+           "whose file axp_global_open chooses, not options.path.";
 }
 
 /* A run that did hardly anything but wait, and not for a processor. */

@@ -296,8 +296,10 @@ void axp__text_heap(struct axp__text *t, const axp_view *v)
     put_growing(t, g, n);
     if (h->n_missed)
         axp__text_say(t,
-                      "%llu blocks could not be followed and are in none of "
+                      "%llu block%s could not be followed and %s in none of "
                       "these figures",
-                      (unsigned long long)h->n_missed);
+                      (unsigned long long)h->n_missed,
+                      h->n_missed == 1 ? "" : "s",
+                      h->n_missed == 1 ? "is" : "are");
     axp__heap_groups_free(g, n);
 }

@@ -41,7 +41,9 @@ static void put_scopes(FILE *to, const axp_view *v,
     uint32_t n = count_open(lane), at = 0;
     uint64_t begin = 0;
     char since[32];
-    if (n > MOST_SCOPES) fprintf(to, "%u scopes and", n - MOST_SCOPES);
+    if (n > MOST_SCOPES)
+        fprintf(to, "%u scope%s and", n - MOST_SCOPES,
+                n - MOST_SCOPES == 1 ? "" : "s");
     for (uint32_t i = 0; i < lane->n_frames; i++) {
         const struct axp__cap_frame *f = &lane->frames[i];
         if (!is_open(lane, f) || at++ + MOST_SCOPES < n) continue;

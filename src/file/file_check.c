@@ -238,8 +238,8 @@ static axp_status check_span(const char *path, const struct axp__span *span,
     if (status) return status;
     struct check c = {.o = &o, .to = to};
     check_blocks(&c);
-    fprintf(to, "  %" PRIu64 " blocks, %" PRIu64 " bytes\n", o.file->n_blocks,
-            o.file->bytes);
+    fprintf(to, "  %" PRIu64 " block%s, %" PRIu64 " bytes\n", o.file->n_blocks,
+            o.file->n_blocks == 1 ? "" : "s", o.file->bytes);
     status = check_statistics(&c);
     bool is_finished = o.file->is_finished;
     bool was_damaged = axp__cap_damage(o.capture);

@@ -80,11 +80,11 @@ static void put_file(FILE *to, const struct axp__opened *o, struct place at)
         fprintf(to, "  damage    byte %" PRIu64 ": %s\n", f->fault.at,
                 f->fault.what);
     if (f->n_damaged)
-        fprintf(to, "  damage    %" PRIu64 " blocks were passed over\n",
-                f->n_damaged);
+        fprintf(to, "  damage    %" PRIu64 " block%s passed over\n",
+                f->n_damaged, f->n_damaged == 1 ? "" : "s");
     if (f->n_unknown)
-        fprintf(to, "  unknown   %" PRIu64 " blocks of kind %u\n", f->n_unknown,
-                f->unknown);
+        fprintf(to, "  unknown   %" PRIu64 " block%s of kind %u\n",
+                f->n_unknown, f->n_unknown == 1 ? "" : "s", f->unknown);
 }
 
 static void put_run(FILE *to, const struct axp__opened *o)
@@ -228,7 +228,8 @@ static void put_warnings(FILE *to, const struct axp__capture *c)
     for (size_t i = 0; i < c->n_warnings; i++) {
         const struct axp__cap_warning *w = &c->warnings[i];
         if (!w->count) continue;
-        fprintf(to, "  warning   %" PRIu64 " ", w->count);
+        fputs("  warning   ", to);
+        if (w->count > 1) fprintf(to, "%" PRIu64 " ", w->count); /* plurals */
         put_text(to, w->text, strlen(w->text));
         fputc('\n', to);
     }

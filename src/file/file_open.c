@@ -139,11 +139,11 @@ static bool add_warnings(const struct axp__opened *o, uint32_t n_missing)
            add_warning(c, "still_recording",
                        "processes that are still running: what they had "
                        "recorded when they were read",
-                       o->origin == AXP__FROM_SPOOL && o->is_alive) &&
+                       o->is_alive) &&
            add_warning(c, AXP__CODE_NO_END,
                        "recordings without their statistics: counted "
                        "again from the timeline, and miss what it misses",
-                       o->origin == AXP__FROM_WORDS) &&
+                       o->origin == AXP__FROM_WORDS && !o->is_unbegun) &&
            add_warning(c, "folded_paths",
                        "scopes whose call path found no room when they were "
                        "counted again; counted in their operation, shown "
@@ -347,6 +347,12 @@ static axp_status by_spool(struct axp__file *f, struct axp__opened *o)
     int fd = axp__spool_open_for(f->fd, f->path);
     if (fd < 0) return AXP_OK;
     axp__spool_wait(fd);
+    if (f->n_blocks < 2 && !axp__spool_has_begun(fd)) {
+        o->is_unbegun = true;
+        o->is_alive = axp__spool_is_in_use(fd);
+        close(fd);
+        return AXP_OK;
+    }
     axp_status status = axp__spool_recover(fd, &r);
     if (status == AXP_E_NO_MEMORY) return status;
     if (status) return AXP_OK;

@@ -23,6 +23,7 @@ struct axp__opened {
     enum axp__origin origin;
     uint64_t n_folded; /* scopes that lost their place, counting again */
     bool is_alive;     /* the process is still there, and records */
+    bool is_unbegun;   /* it had not opened its spool when it died, if it did */
     uint32_t epoch;
 };
 

@@ -84,7 +84,7 @@ static axp_status add_span(struct work *w, const char *path,
         axp__writer_copy(w->to, o.file);
     else
         axp__writer_add(w->to, &what);
-    w->has_spool |= o.origin == AXP__FROM_SPOOL;
+    w->has_spool |= o.origin == AXP__FROM_SPOOL || o.is_unbegun;
     w->is_damaged |= axp__cap_damage(o.capture) > 0;
     if (!status && w->is_careful && is_broken(o.capture)) status = refuse(path);
     o.capture->release(o.capture);

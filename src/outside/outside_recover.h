@@ -37,6 +37,8 @@ bool axp__spool_is_in_use_by(int fd, uint64_t pid);
 /* A process that has just begun names its trace, and then fills its spool: it
  * gets half a second for that. */
 void axp__spool_wait(int fd);
+/* Or its profiler never moved into it: nothing was recorded. */
+bool axp__spool_has_begun(int fd);
 
 /* Reads a spool; takes the descriptor over, also on failure. NULL in
  * capture, and the reason in axp_last_error, if it is none. */

@@ -116,6 +116,14 @@ static bool is_complete(int fd)
            is;
 }
 
+bool axp__spool_has_begun(int fd)
+{
+    uint32_t layout = 0;
+    return !read_all(fd, &layout, sizeof layout,
+                     offsetof(struct axp__space, layout)) ||
+           layout != AXP__SPACE_LAYOUT || is_complete(fd);
+}
+
 void axp__spool_wait(int fd)
 {
     for (int i = 0; i < LINGER_MS && !is_complete(fd); i++) {

@@ -208,7 +208,7 @@ static void unknown_kinds_are_named(void **state)
     FILE *to = open_memstream(&said, &n);
     assert_int_equal(axp_file_info_write(&path, 1, to), AXP_OK);
     fclose(to);
-    assert_non_null(strstr(said, "1 blocks of kind 777"));
+    assert_non_null(strstr(said, "1 block of kind 777"));
     free(said);
     free(bytes);
 }

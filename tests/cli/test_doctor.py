@@ -147,8 +147,11 @@ def test_folders(c, folder):
     """The folder of a killed run that was to keep nothing is listed, and
     removed with its spools."""
     os.mkfifo(folder / "fifo")
+    os.mkfifo(folder / "held")  # its end: the program, too, is over
     done = apart(c, folder, """
-        "$AXPROF" run --no-file -- "$PROGRAMS"/run_program cat <fifo >out &
+        cat held &
+        over=$!
+        "$AXPROF" run --no-file -- "$PROGRAMS"/run_program cat <fifo >out 9>held &
         exec 3>fifo
         until grep -q ready out; do sleep 0.01; done
         until ls /dev/shm | grep -q spool; do sleep 0.01; done
@@ -157,6 +160,7 @@ def test_folders(c, folder):
         kill -9 $!
         wait $! 2>/dev/null
         exec 3>&-
+        wait $over
         "$AXPROF" doctor | grep -A1 folder
         "$AXPROF" doctor --clean
         ls -d axprof-run-* /dev/shm/*.spool

@@ -3,6 +3,7 @@
  * found, how severe it is, and what fixing it would give back. */
 #include "test_support.h"
 #include "finding_support.h"
+#include "model/model_view.h"
 
 #include <math.h>
 
@@ -180,18 +181,49 @@ static int hotspot_severity(unsigned percent, uint64_t unit)
     return severity;
 }
 
-static int leak_severity(unsigned percent)
+/* Of 100 times `unit` bytes a part is not freed; the heap has its own peak. */
+static int leak_of(unsigned percent, uint64_t unit, uint64_t heap_peak,
+                   unsigned n_steps)
 {
     axp_profiler *p = ts_profiler();
     int severity = -1;
-    axp_record_alloc(p, "op", 1000);
-    axp_record_free(p, "op", 1000 - percent * 10);
-    axp_findings *f = analyze(p, NULL);
+    for (unsigned i = 0; i < n_steps; i++) {
+        ts_tick(MS);
+        axp_step(p);
+    }
+    axp_record_alloc(p, "op", 100 * unit);
+    if (percent < 100) axp_record_free(p, "op", (100 - percent) * unit);
+    axp_view *v = ts_snapshot(p);
+    v->heap.peak_bytes = heap_peak;
+    axp_findings *f = axp_analyze(v, NULL);
+    axp_view_destroy(v);
     const axp_finding *x = find(f, AXP_MEMORY_LEAK, "op");
     if (x) severity = x->severity;
     axp_findings_destroy(f);
     axp_profiler_destroy(p);
     return severity;
+}
+
+static int leak_severity(unsigned percent)
+{
+    return leak_of(percent, 1000000, 0, 0);
+}
+
+/* What was not freed weighs as much as it takes of the program's memory. */
+static void a_leak_weighs_its_bytes(void **state)
+{
+    const uint64_t mb = 1000000;
+    (void)state;
+    assert_int_equal(leak_of(100, 1, 100 * mb, 0), AXP_LOW); /* 100 B */
+    assert_int_equal(leak_of(100, 1, 0, 0), AXP_LOW);
+    assert_int_equal(leak_of(100, 9999, 0, 0), AXP_LOW); /* under 1 MB */
+    assert_int_equal(leak_of(100, mb / 20, 100 * mb, 0), AXP_LOW); /* 5 % */
+    assert_int_equal(leak_of(100, mb / 10, 100 * mb, 0), AXP_MEDIUM);
+    assert_int_equal(leak_of(100, mb / 4, 100 * mb, 0), AXP_HIGH);
+    assert_int_equal(leak_of(100, mb / 2, 100 * mb, 0), AXP_CRITICAL);
+    /* In steps it grows: by 1000 more it is 50 times as much. */
+    assert_int_equal(leak_of(100, mb / 100, 100 * mb, 20), AXP_CRITICAL);
+    assert_int_equal(leak_of(100, 1, 100 * mb, 20), AXP_LOW);
 }
 
 static void bands_of_memory(void **state)
@@ -729,8 +761,8 @@ static void ranked_by_severity_then_saving_then_name(void **state)
     axp_profiler *p = ts_profiler();
     scope(p, "a", 30 * MS);
     scope(p, "b", 70 * MS);
-    axp_record_alloc(p, "x", 350);
-    axp_record_alloc(p, "y", 650);
+    axp_record_alloc(p, "x", 3500000);
+    axp_record_alloc(p, "y", 6500000);
     axp_findings *f = analyze(p, NULL);
     static const char *const want[] = {"b", "y", "a", "x", "y"};
     static const axp_finding_type types[] = {
@@ -770,6 +802,7 @@ int main(void)
         cmocka_unit_test(no_saving_is_more_than_own_time),
         cmocka_unit_test(savings_of_few_among_merged),
         cmocka_unit_test(what_is_small_in_the_run),
+        cmocka_unit_test(a_leak_weighs_its_bytes),
         cmocka_unit_test(what_is_retained_is_no_leak),
         cmocka_unit_test(small_leaks_add_up),
         cmocka_unit_test(thresholds_by_field_and_string),

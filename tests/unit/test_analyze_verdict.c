@@ -91,6 +91,7 @@ static void nothing_to_judge(void **state)
     const char *text = axp_findings_verdict(f);
     assert_true(!strncmp(text, "Nothing could be judged: no scope,", 34));
     assert_non_null(strstr(text, "AXP_SCOPE")); /* what would change that */
+    assert_non_null(strstr(text, "axp_global_open")); /* if it is marked */
     axp_findings_destroy(f);
     axp_view_destroy(v);
     axp_profiler_destroy(p);
@@ -102,8 +103,8 @@ static void memory_that_has_no_time(void **state)
     (void)state;
     axp_profiler *p = ts_profiler();
     static char blocks[2];
-    axp_track_alloc(p, "cache", &blocks[0], 900);
-    axp_track_alloc(p, "rest", &blocks[1], 100);
+    axp_track_alloc(p, "cache", &blocks[0], 900000000);
+    axp_track_alloc(p, "rest", &blocks[1], 100000000);
     axp_track_free(p, &blocks[1]);
     axp_view *v = ts_snapshot(p);
     axp_findings *f = axp_analyze(v, NULL);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "model/model_view.h"
+#include "axprof/axprof_adapter.h"
 #include "finding_support.h"
 
 #define MS UINT64_C(1000000)
@@ -286,6 +287,43 @@ static void more_threads_than_processors(void **state)
     assert_false(is_crowded(2, 3, 0)); /* not known */
 }
 
+/* Thread 0 lacks a processor for 500 ms, 150 of them because two others of the
+ * program have both; whoever had the second one later, it was not them. */
+static void no_more_than_they_stood_ready(void **state)
+{
+    (void)state;
+    axp_profiler *p = axp_global();
+    pthread_t thread;
+    uint32_t n = 0;
+    axp_reset(p);
+    operation(p, "first", AXP_CAT_FORWARD, MS);
+    worked = 0; /* a second thread, and a hint that waits are told: a graph */
+    assert_int_equal(pthread_create(&thread, NULL, work, p), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    (void)axp_sync_give(AXP_SYNC_SEMAPHORE, &n, 0);
+    operation(p, "compute", AXP_CAT_FORWARD, 1000 * MS);
+    axp_view *v = ts_snapshot(p);
+    v->capture->about.n_cpus = 2;
+    for (unsigned k = 0; k < 3; k++)
+        for (axp_ns at = 2; at <= (k ? 150 : 500); at += 2) {
+            struct axp__cap_sample *s = &samples[n++];
+            assert_true(n <= MOST_SAMPLES);
+            *s = sample(v, v->begin_ns + at * MS, 2 * MS,
+                        k ? AXP_SAMPLE_CPU : AXP_SAMPLE_READY);
+            if (k) s->tid += 100000 + k;
+        }
+    v->ran_ns = 300 * MS;
+    v->ready_ns = 500 * MS;
+    see(v, n);
+    axp_findings *f = analyze(v);
+    const axp_finding *x = ts_find(f, AXP_OVERSUBSCRIPTION);
+    assert_non_null(x);
+    assert_true(ts_metric(x, "ready_ms") < 160);
+    assert_true(x->saving_ns > 100 * (axp_ns)MS);
+    assert_true((double)x->saving_ns <= 1e6 * ts_metric(x, "ready_ms") + 1);
+    axp_findings_destroy(f);
+}
+
 /* Nobody starts two instead of fifty that follow each other. */
 static void short_ones_at_a_time(void **state)
 {
@@ -317,6 +355,7 @@ int main(void)
         cmocka_unit_test(declared_io),
         cmocka_unit_test(seen_io),
         cmocka_unit_test(more_threads_than_processors),
+        cmocka_unit_test(no_more_than_they_stood_ready),
         cmocka_unit_test(short_ones_at_a_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "axprof/axprof_file.h"
+#include "os/os_space.h"
 #include "outside/outside_recover.h"
 #include "test_support.h"
 
@@ -44,6 +45,8 @@ static struct found find(pid_t pid)
     return f;
 }
 
+static int n_scopes = 10;
+
 /* A child that records and waits; its id. */
 static pid_t start(bool closes_all)
 {
@@ -55,7 +58,7 @@ static pid_t start(bool closes_all)
         alarm(240); /* a hang, and not a busy machine */
         axp_profiler *p = axp_profiler_create(&(axp_options){.path = path});
         if (!p) _exit(1);
-        for (int i = 0; i < 10; i++) {
+        for (int i = 0; i < n_scopes; i++) {
             AXP_SCOPE_IN(p, "scope");
         }
         if (write(ready[1], "x", 1) != 1) _exit(1);
@@ -97,6 +100,38 @@ static void a_killed_program_leaves_one_that_pack_takes(void **state)
     unlink(path);
 }
 
+/* As a program leaves it that is killed while it opens its files: of what it
+ * recorded nothing is missing. */
+static void one_that_had_not_begun_misses_nothing(void **state)
+{
+    (void)state;
+    const uint64_t no = 0;
+    axp_view *v = NULL;
+    n_scopes = 0;
+    pid_t pid = start(false);
+    n_scopes = 10;
+    struct found f = find(pid);
+    assert_int_equal(f.n, 1);
+    int fd = open(f.spool, O_RDWR);
+    assert_true(fd >= 0);
+    assert_int_equal(
+        pwrite(fd, &no, sizeof no, offsetof(struct axp__space, is_complete)),
+        sizeof no);
+    close(fd);
+    assert_int_equal(axp_file_pack(path, NULL), AXP_E_STATE); /* it goes on */
+    end(pid);
+    assert_int_equal(axp_open(&(const char *){path}, 1, &v), AXP_OK);
+    assert_int_equal(axp_view_damage(v), 0);
+    axp_view_destroy(v);
+    assert_int_equal(axp_file_pack(path, NULL), AXP_OK);
+    assert_int_equal(find(pid).n, 0);
+    FILE *to = fopen("/dev/null", "w");
+    assert_non_null(to);
+    assert_int_equal(axp_file_check(path, to), AXP_OK);
+    fclose(to);
+    unlink(path);
+}
+
 static void one_that_nobody_uses_can_be_removed(void **state)
 {
     (void)state;
@@ -107,6 +142,14 @@ static void one_that_nobody_uses_can_be_removed(void **state)
     assert_int_equal(axp_spool_remove(f.spool), AXP_OK);
     assert_int_equal(find(pid).n, 0);
     assert_int_equal(axp_spool_remove(f.spool), AXP_E_NOT_FOUND);
+    char *text = NULL;
+    size_t len;
+    FILE *to = open_memstream(&text, &len);
+    assert_non_null(to);
+    assert_int_equal(axp_file_info_write(&(const char *){path}, 1, to), AXP_OK);
+    fclose(to); /* one of them is not "1 recordings" */
+    assert_non_null(strstr(text, "warning   recordings without their "));
+    free(text);
     unlink(path);
 }
 
@@ -189,6 +232,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_killed_program_leaves_one_that_pack_takes),
+        cmocka_unit_test(one_that_had_not_begun_misses_nothing),
         cmocka_unit_test(one_that_nobody_uses_can_be_removed),
         cmocka_unit_test(it_is_in_use_though_its_descriptor_is_closed),
         cmocka_unit_test(nothing_else_is_removed),
