@@ -29,14 +29,19 @@ static inline const axp_finding *ts_find_named(const axp_findings *f,
     return NULL;
 }
 
-/* What is found now. */
-static inline axp_findings *ts_analyze_now(axp_profiler *p)
+/* What is found; takes the view with it. */
+static inline axp_findings *ts_analyze_view(axp_view *v)
 {
-    axp_view *v = ts_snapshot(p);
     axp_findings *f = axp_analyze(v, NULL);
     if (!f) fail_msg("no findings: %s", axp_last_error());
     axp_view_destroy(v);
     return f;
+}
+
+/* What is found now. */
+static inline axp_findings *ts_analyze_now(axp_profiler *p)
+{
+    return ts_analyze_view(ts_snapshot(p));
 }
 
 /* The same; takes the profiler with it. */
