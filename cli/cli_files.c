@@ -18,12 +18,6 @@
 
 #define LEAST_ROOM ((uint64_t)1 << 20)
 
-static bool is_folder(const char *path)
-{
-    struct stat st;
-    return !stat(path, &st) && S_ISDIR(st.st_mode);
-}
-
 /* For a recording that is worth beginning. A file system that has no blocks at
  * all (/proc, /sys) is no disk, and not full. */
 static bool has_room(const char *folder)
@@ -55,7 +49,7 @@ static void use_temporary(cli_files *f)
 static int use_output(cli_files *f, const char *output)
 {
     char *folder = NULL;
-    if (is_folder(output) || ends_with(output, "/")) {
+    if (cli_parts_is_folder(output) || ends_with(output, "/")) {
         if (mkdir(output, 0777) && errno != EEXIST) {
             cli_fail("cannot make the folder %s: %s", output, strerror(errno));
             return CLI_CANNOT;
@@ -153,7 +147,7 @@ static void make_temporary_parts(cli_files *f)
 {
     for (int i = 0; i < 100 && f->folder; i++) {
         if (make_parts(f)) return;
-        if (is_folder(f->folder)) break;
+        if (cli_parts_is_folder(f->folder)) break;
         use_temporary(f);
     }
     if (f->folder)

@@ -61,6 +61,12 @@ static bool is_there(int fd, const char *folder)
            ours.st_dev == there.st_dev && ours.st_ino == there.st_ino;
 }
 
+bool cli_parts_is_folder(const char *path)
+{
+    struct stat st;
+    return !stat(path, &st) && S_ISDIR(st.st_mode);
+}
+
 int cli_parts_make(const char *folder)
 {
     for (int i = 0; i < 100; i++) {

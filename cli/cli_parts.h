@@ -37,6 +37,7 @@ typedef struct cli_parts {
  * is none); caller frees. */
 char *cli_parts_folder(const char *recording);
 char *cli_parts_recording(const char *path);
+bool cli_parts_is_folder(const char *path); /* any folder */
 /* Makes and locks one; the descriptor, or -1 (errno). */
 int cli_parts_make(const char *folder);
 /* Locks one that was left; -1: in use (EWOULDBLOCK), or no such folder. */

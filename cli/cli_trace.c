@@ -13,12 +13,6 @@
 
 #include "cli/cli_say.h"
 
-static bool is_folder(const char *path)
-{
-    struct stat st;
-    return !stat(path, &st) && S_ISDIR(st.st_mode);
-}
-
 /* A recording, or the parts of one that runs or was killed; the length of the
  * recording's name, 0: none. */
 static size_t recording_len(const char *name)
@@ -107,7 +101,8 @@ static void add(cli_parts *list, const char *path)
 static int add_recording(cli_parts *list, const char *path)
 {
     struct stat st;
-    char *recording = is_folder(path) ? cli_parts_recording(path) : NULL;
+    char *recording =
+        cli_parts_is_folder(path) ? cli_parts_recording(path) : NULL;
     if (!recording) recording = cli_format("%s", path);
     char *folder = cli_parts_folder(recording);
     cli_parts parts;
@@ -173,7 +168,7 @@ static int read_symbols(const cli_args *args, cli_option_id option,
     o->n_symbols = cli_args_values(args, option, folders, args->n_given);
     o->symbols = folders;
     for (size_t i = 0; i < o->n_symbols; i++)
-        if (!is_folder(folders[i]))
+        if (!cli_parts_is_folder(folders[i]))
             return cli_wrong("--symbols %s: there is no such folder",
                              folders[i]);
     return CLI_OK;

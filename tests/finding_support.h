@@ -6,6 +6,8 @@
 
 #include <math.h>
 
+#include "axprof/axprof_adapter.h"
+
 /* The first of a type; NULL: there is none. */
 static inline const axp_finding *ts_find(const axp_findings *f,
                                          axp_finding_type type)
@@ -27,15 +29,48 @@ static inline const axp_finding *ts_find_named(const axp_findings *f,
     return NULL;
 }
 
-/* What is found now; takes the profiler with it. */
-static inline axp_findings *ts_analyze(axp_profiler *p)
+/* What is found; takes the view with it. */
+static inline axp_findings *ts_analyze_view(axp_view *v)
 {
-    axp_view *v = ts_snapshot(p);
     axp_findings *f = axp_analyze(v, NULL);
     if (!f) fail_msg("no findings: %s", axp_last_error());
     axp_view_destroy(v);
+    return f;
+}
+
+/* What is found now. */
+static inline axp_findings *ts_analyze_now(axp_profiler *p)
+{
+    return ts_analyze_view(ts_snapshot(p));
+}
+
+/* The same; takes the profiler with it. */
+static inline axp_findings *ts_analyze(axp_profiler *p)
+{
+    axp_findings *f = ts_analyze_now(p);
     axp_profiler_destroy(p);
     return f;
+}
+
+/* A text that has to hold another. */
+static inline void ts_says(const char *text, const char *part)
+{
+    if (!strstr(text, part)) fail_msg("'%s' is not in '%s'", part, text);
+}
+
+/* Memory of the heap that is not there, a block a number; from a scope. */
+static inline void *ts_block(unsigned i)
+{
+    return (void *)((uintptr_t)0x500000000000 + (uintptr_t)i * 1048576);
+}
+
+static inline void ts_allocate(const char *scope, unsigned i, size_t bytes)
+{
+    static const uint64_t frames[] = {0x1000};
+    axp_heap_stack s = {0, frames, 1, 0x9e3779b97f4a7c15u};
+    axp_start(axp_global(), scope);
+    axp_heap_alloc(ts_block(i), bytes, &s);
+    axp_stop(axp_global(), scope);
 }
 
 /* It has to be there. */

@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "adapters/common/common_text.h"
+
 static char program[PATH_MAX], folder[PATH_MAX];
 
 /* Before main, when no signal handler of the program's exists yet. */
@@ -23,14 +25,6 @@ __attribute__((constructor)) static void remember_paths(void)
     errno = error;
 }
 
-static char *put(char *to, const char *end, const char *text)
-{
-    while (*text && to < end)
-        *to++ = *text++;
-    *to = 0;
-    return to;
-}
-
 /* snprintf takes locks and may allocate: this runs in signal handlers too. */
 static char *put_hex(char *to, const char *end, uintptr_t value)
 {
@@ -40,7 +34,7 @@ static char *put_hex(char *to, const char *end, uintptr_t value)
     do
         digits[--i] = "0123456789abcdef"[value & 15];
     while (value >>= 4);
-    return put(to, end, digits + i);
+    return common_put(to, end, digits + i);
 }
 
 void common_place(const void *address, bool is_inside, char *text)
@@ -56,12 +50,12 @@ void common_place(const void *address, bool is_inside, char *text)
         at -= map->l_addr;
     }
     const char *base = strrchr(path, '/');
-    to = put(to, text + COMMON_PLACE_MAX / 2, base ? base + 1 : path);
-    to = put_hex(put(to, end, "+0x"), end, at) + 1;
+    to = common_put(to, text + COMMON_PLACE_MAX / 2, base ? base + 1 : path);
+    to = put_hex(common_put(to, end, "+0x"), end, at) + 1;
     if (*path && *path != '/') {
-        to = put(to, end, folder);
-        to = put(to, end, "/");
+        to = common_put(to, end, folder);
+        to = common_put(to, end, "/");
     }
-    to = put(to, end, path) + 1;
-    put(to, text + COMMON_PLACE_MAX - 1, is_inside ? "1" : "0");
+    to = common_put(to, end, path) + 1;
+    common_put(to, text + COMMON_PLACE_MAX - 1, is_inside ? "1" : "0");
 }

@@ -11,6 +11,7 @@
 #include <axprof/axprof_adapter.h>
 
 #include "adapters/common/common_own.h"
+#include "adapters/common/common_text.h"
 
 #define MOST_OPEN 128u  /* of a thread */
 #define MOST_LIVE 1024u /* started, and not ended */
@@ -27,21 +28,14 @@ __attribute__((constructor)) static void read_step(void)
 
 /* ---- names -------------------------------------------------------------- */
 
-static char *put(char *to, const char *end, const char *text)
-{
-    while (*text && to < end)
-        *to++ = *text++;
-    *to = 0;
-    return to;
-}
-
 /* The range's own text, or one that is made in room. */
 static const char *text_of(const struct common_range *r, char room[MOST_TEXT])
 {
     const char *end = room + MOST_TEXT - 1;
     if (!r->name) return "";
     if (!r->domain || !*r->domain) return r->name;
-    put(put(put(room, end, r->domain), end, ": "), end, r->name);
+    common_put(common_put(common_put(room, end, r->domain), end, ": "), end,
+               r->name);
     return room;
 }
 
@@ -191,7 +185,7 @@ uint64_t common_range_start(const struct common_range *r)
         const char *text = text_of(r, room);
         live[i].number++;
         live[i].is_step = is_step(r, text);
-        put(live[i].text, live[i].text + MOST_TEXT - 1, text);
+        common_put(live[i].text, live[i].text + MOST_TEXT - 1, text);
         axp_async_begin(axp_global(), live[i].text, id_of(i));
         put_payload(r, live[i].text);
         __atomic_store_n(&live[i].state, LIVE, __ATOMIC_RELEASE);

@@ -18,6 +18,7 @@
 
 #include "dnnl_library.h"
 #include "dnnl_work.h"
+#include "adapters/common/common_text.h"
 
 #define WRAPPER __attribute__((visibility("default")))
 #define MOST_NAMES 256u
@@ -34,14 +35,6 @@ static struct name names[MOST_NAMES];
 static uint32_t n_names;
 static int is_locked;
 
-static char *put(char *to, const char *end, const char *text)
-{
-    while (*text && to < end)
-        *to++ = *text++;
-    *to = 0;
-    return to;
-}
-
 static const char *direction_of(int direction)
 {
     switch (direction) {
@@ -57,12 +50,12 @@ static void make_text(char text[NAME_BYTES], const struct dnnl_primitive *p,
                       const char *kind)
 {
     const char *end = text + NAME_BYTES - 4;
-    char *at = put(text, end, kind ? kind : "primitive");
-    at = put(at, end, direction_of(p->direction));
+    char *at = common_put(text, end, kind ? kind : "primitive");
+    at = common_put(at, end, direction_of(p->direction));
     if (!p->implementation) return;
-    at = put(at, end, " [");
-    at = put(at, end, p->implementation);
-    put(at, end + 1, "]");
+    at = common_put(at, end, " [");
+    at = common_put(at, end, p->implementation);
+    common_put(at, end + 1, "]");
 }
 
 /* Where a text has its site; NULL: there is no room. */

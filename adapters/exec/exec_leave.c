@@ -10,13 +10,14 @@
  *            and children of a process that has changed: those say that they
  *            are not recorded.
  */
-#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <axprof/axprof_adapter.h>
+
+#include "exec_real.h"
 
 #define WRAPPER __attribute__((visibility("default")))
 
@@ -35,23 +36,17 @@ static void note_process(void)
     process = getpid();
 }
 
-static void find(const char *name, void *out)
-{
-    void *found = dlsym(RTLD_NEXT, name);
-    memcpy(out, &found, sizeof found);
-}
-
 __attribute__((constructor)) static void load(void)
 {
     int error = errno;
     if (real.chroot) return;
     note_process();
     pthread_atfork(NULL, NULL, note_process);
-    find("setresuid", &real.setresuid);
-    find("setreuid", &real.setreuid);
-    find("seteuid", &real.seteuid);
-    find("setuid", &real.setuid);
-    find("chroot", &real.chroot);
+    exec_real_find("setresuid", &real.setresuid);
+    exec_real_find("setreuid", &real.setreuid);
+    exec_real_find("seteuid", &real.seteuid);
+    exec_real_find("setuid", &real.setuid);
+    exec_real_find("chroot", &real.chroot);
     errno = error;
 }
 

@@ -12,7 +12,6 @@
  * Not here   system and popen: they start /bin/sh, from inside the C library.
  */
 #include <alloca.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -27,6 +26,7 @@
 #include <unistd.h>
 
 #include "exec_fit.h"
+#include "exec_real.h"
 #include "adapters/common/common_own.h"
 
 #define WRAPPER __attribute__((visibility("default")))
@@ -49,12 +49,6 @@ static struct {
                         const posix_spawnattr_t *, char *const[],
                         char *const[]);
 } real;
-
-static void find(const char *name, void *out)
-{
-    void *found = dlsym(RTLD_NEXT, name);
-    memcpy(out, &found, sizeof found);
-}
 
 /* ---- being counted ------------------------------------------------------ */
 
@@ -108,11 +102,11 @@ __attribute__((constructor)) static void load(void)
     int error = errno;
     begin_counting();
     if (real.execve) return;
-    find("posix_spawnp", &real.posix_spawnp);
-    find("posix_spawn", &real.posix_spawn);
-    find("fexecve", &real.fexecve);
-    find("execvpe", &real.execvpe);
-    find("execve", &real.execve);
+    exec_real_find("posix_spawnp", &real.posix_spawnp);
+    exec_real_find("posix_spawn", &real.posix_spawn);
+    exec_real_find("fexecve", &real.fexecve);
+    exec_real_find("execvpe", &real.execvpe);
+    exec_real_find("execve", &real.execve);
     errno = error;
 }
 

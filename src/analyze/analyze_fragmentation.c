@@ -96,11 +96,6 @@ static bool look(const axp_view *v, struct kept *k)
     return ok;
 }
 
-static bool is_any(const axp_heap_place *p)
-{
-    return p->at_peak_bytes > 0;
-}
-
 static double by_freed(const struct axp__heap_spot *p)
 {
     return fmax(0, p->at_peak_bytes - p->current_bytes);
@@ -112,7 +107,7 @@ static void add(struct axp__analysis *a, const struct kept *k)
     struct axp__heap_spot places[AXP__MOST_PLACES];
     double ratio = (k->live_bytes + k->bytes) / fmax(k->live_bytes, 1);
     char kept[32], live[32], part[32], lasted[32];
-    if (!axp__places(a->v, is_any, by_freed, places)) return;
+    if (!axp__places(a->v, axp__place_is_at_peak, by_freed, places)) return;
     struct axp__draft *d =
         axp__place_draft(a, AXP__RULE_fragmentation, &places[0]);
     if (!d) return;

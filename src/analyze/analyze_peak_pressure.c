@@ -58,11 +58,6 @@ static struct pressure find(const axp_view *v)
     return worst;
 }
 
-static bool is_any(const axp_heap_place *p)
-{
-    return p->at_peak_bytes > 0;
-}
-
 static double by_peak(const struct axp__heap_spot *p)
 {
     return p->at_peak_bytes;
@@ -73,7 +68,7 @@ static struct axp__draft *name_it(struct axp__analysis *a, double *held)
 {
     struct axp__heap_spot places[AXP__MOST_PLACES];
     const axp_view *v = a->v;
-    if (axp__places(v, is_any, by_peak, places)) {
+    if (axp__places(v, axp__place_is_at_peak, by_peak, places)) {
         *held = places[0].at_peak_bytes;
         return axp__place_draft(a, AXP__RULE_peak_pressure, &places[0]);
     }

@@ -20,6 +20,10 @@ struct axp__heap_spot {
 size_t axp__places(const axp_view *v, bool (*is_meant)(const axp_heap_place *p),
                    double (*weight)(const struct axp__heap_spot *p),
                    struct axp__heap_spot out[AXP__MOST_PLACES]);
+static inline bool axp__place_is_at_peak(const axp_heap_place *p)
+{
+    return p->at_peak_bytes > 0;
+}
 /* Blocks of a place that its thread freed within 1 ms, as far as that is known. */
 double axp__place_temporary(const axp_heap_place *p);
 /* Each step allocates there anew what it freed before, and enough of it to be

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "base/base_number.h"
+#include "base/base_order.h"
 
 #define NORMAL 0.6745 /* MAD of a normal distribution, in deviations */
 #define LEAST_SPREAD                                                           \
@@ -108,15 +109,9 @@ struct spread {
     double z; /* of the slowest; 0: too few */
 };
 
-static int by_number(const void *a, const void *b)
-{
-    const double *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
-}
-
 static double median(double *at, size_t n)
 {
-    qsort(at, n, sizeof *at, by_number);
+    qsort(at, n, sizeof *at, axp__by_f64);
     return n % 2 ? at[n / 2] : (at[n / 2 - 1] + at[n / 2]) / 2;
 }
 

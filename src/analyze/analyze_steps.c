@@ -7,6 +7,7 @@
 #include "analyze/analyze_graph.h"
 #include "analyze/analyze_step_pass.h"
 #include "base/base_number.h"
+#include "base/base_order.h"
 
 #define LEAST_STEPS 5u
 #define SLOW 2.0        /* times the median */
@@ -52,12 +53,6 @@ static axp_ns length(const struct axp__marked_step *s)
     return s->end_ns - s->begin_ns;
 }
 
-static int by_length(const void *a, const void *b)
-{
-    axp_ns x = *(const axp_ns *)a, y = *(const axp_ns *)b;
-    return (x > y) - (x < y);
-}
-
 /* The part q of the lengths from..to is not longer; room for all of them. */
 static axp_ns quantile(const struct axp__step_look *look, const size_t part[2],
                        double q, axp_ns *room)
@@ -66,7 +61,7 @@ static axp_ns quantile(const struct axp__step_look *look, const size_t part[2],
     for (size_t i = 0; i < n; i++)
         room[i] = length(&look->at[part[0] + i]);
     if (!n) return 0;
-    qsort(room, n, sizeof *room, by_length);
+    qsort(room, n, sizeof *room, axp__by_u64);
     size_t at = (size_t)(q * (double)n);
     if ((double)at < q * (double)n) at++;
     return room[at ? at - 1 : 0];

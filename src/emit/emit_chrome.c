@@ -445,13 +445,30 @@ static void put_head(struct axp__chrome *c)
     axp__out_text(c->o, "[\n");
 }
 
+/* A line of which there are few; its members come next, then its place. */
+static struct axp__json begin_line(struct axp__chrome *c, const char *phase)
+{
+    struct axp__json j = {.o = c->o};
+    axp__json_begin(&j, '{');
+    axp__json_text(&j, "ph", phase);
+    return j;
+}
+
+static void put_at(struct axp__json *j, const struct axp__chrome_place *place,
+                   axp_ns ns)
+{
+    axp__json_next(j);
+    axp__out_bytes(j->o, place->text, place->len);
+    axp__out_us(j->o, ns);
+}
+
 static void put_heap_at(struct axp__chrome *c,
                         const struct axp__chrome_place *place, axp_ns at,
                         uint64_t bytes)
 {
-    axp__out_text(c->o, "{\"ph\":\"C\",\"name\":\"heap\",");
-    axp__out_bytes(c->o, place->text, place->len);
-    axp__out_us(c->o, at);
+    struct axp__json j = begin_line(c, "C");
+    axp__json_text(&j, "name", "heap");
+    put_at(&j, place, at);
     struct args a = args_of(c);
     axp__json_u64(open_args(&a), "bytes", bytes);
     end_args(&a);
@@ -482,10 +499,10 @@ static void put_tail(struct axp__chrome *c)
                  AXP__R_OPEN);
     axp__chrome_set_place(&p, c->v->capture->process_id,
                           c->v->capture->process_id);
-    axp__out_text(c->o, "{\"ph\":\"i\",\"s\":\"g\",\"name\":\"Record Window "
-                        "End\",");
-    axp__out_bytes(c->o, p.text, p.len);
-    axp__out_us(c->o, c->last_ns);
+    struct axp__json j = begin_line(c, "i");
+    axp__json_text(&j, "s", "g");
+    axp__json_text(&j, "name", "Record Window End");
+    put_at(&j, &p, c->last_ns);
     axp__out_text(c->o, "}\n]}\n");
 }
 

@@ -4,14 +4,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/base_text.h"
+
 const char *axp__frame_text(const axp_frame *f, char buf[AXP__FRAME_TEXT])
 {
-    const char *slash = f->module ? strrchr(f->module, '/') : NULL;
     if (f->function) return f->function;
     snprintf(buf, AXP__FRAME_TEXT, "%.256s%s0x%llx",
-             slash       ? slash + 1
-             : f->module ? f->module
-                         : "",
+             f->module ? axp__text_last_part(f->module) : "",
              f->module ? "+" : "", (unsigned long long)f->offset);
     return buf;
 }

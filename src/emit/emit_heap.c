@@ -5,16 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/base_text.h"
 #include "emit/emit_frame.h"
 
 #define MOST_FRAMES 64u
 #define TEXT 512u
-
-static const char *last_part(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
 
 const char *axp__heap_where(const axp_view *v, uint32_t stack, char *buf,
                             size_t size)
@@ -27,8 +22,8 @@ const char *axp__heap_where(const axp_view *v, uint32_t stack, char *buf,
     const axp_frame *f = axp__heap_frame(frames, n);
     const char *function = axp__frame_text(f, text);
     if (f->file && f->line > 0)
-        snprintf(buf, size, "%.300s (%.150s:%d)", function, last_part(f->file),
-                 f->line);
+        snprintf(buf, size, "%.300s (%.150s:%d)", function,
+                 axp__text_last_part(f->file), f->line);
     else
         snprintf(buf, size, "%.300s", function);
     return buf;

@@ -8,6 +8,7 @@
  * was live in it and, if that was not the last one, the last: so peaks survive,
  * and so does the level between them.
  */
+#include "base/base_text.h"
 #include "emit/emit_html.h"
 
 #include <stdlib.h>
@@ -43,12 +44,6 @@ struct axp__html_memory {
     struct domain domains[];
 };
 
-/* Names of devices; NULL: the host. */
-static bool is_same(const char *a, const char *b)
-{
-    return a == b || (a && b && !strcmp(a, b));
-}
-
 /* ---- meta --------------------------------------------------------------------------- */
 
 static void put_names(struct axp__html_job *job, const char *device)
@@ -58,7 +53,7 @@ static void put_names(struct axp__html_job *job, const char *device)
     axp__json_list(j, "names");
     for (size_t i = 0; i < v->n_memory_names; i++) {
         const axp_memory_name *m = &v->memory_names[i];
-        if (!is_same(m->device, device)) continue;
+        if (!axp__text_is_same(m->device, device)) continue; /* NULL: host */
         axp__json_next(j);
         axp__json_begin(j, '{');
         axp__json_u64(j, "name",
@@ -82,7 +77,7 @@ static void put_leaks(struct axp__html_job *job, const char *device)
     axp__json_list(j, "leaks");
     for (size_t i = 0; i < v->n_leaks; i++) {
         const axp_leak *l = &v->leaks[i];
-        if (!is_same(l->device, device)) continue;
+        if (!axp__text_is_same(l->device, device)) continue;
         axp__json_next(j);
         axp__json_begin(j, '{');
         axp__json_u64(j, "name",
@@ -139,7 +134,7 @@ static void choose_names(const axp_view *v, struct domain *d)
     const axp_memory *m = &d->of->memory;
     for (size_t i = 0; i < v->n_memory_names; i++) {
         const axp_memory_name *name = &v->memory_names[i];
-        if (!is_same(name->device, d->of->device)) continue;
+        if (!axp__text_is_same(name->device, d->of->device)) continue;
         if (d->n_names == NAMES)
             d->has_others = true;
         else
@@ -163,7 +158,7 @@ struct axp__html_memory *axp__html_memory_create(const axp_view *v)
     for (uint32_t k = 0; k < AXP__DEVICES; k++) {
         const char *device = k ? axp__cap_device(v->capture, k) : NULL;
         for (uint32_t i = 0; i < m->n; i++)
-            if (!k == !i && is_same(device, v->domains[i].device))
+            if (!k == !i && axp__text_is_same(device, v->domains[i].device))
                 m->of_device[k] = i + 1;
     }
     return m;
@@ -248,7 +243,7 @@ static void add_base(const axp_view *v, struct domain *d)
     base[0] = (int64_t)d->of->memory.current_bytes - d->now.level[0];
     for (size_t i = 0, k = 0; i < v->n_memory_names; i++) {
         const axp_memory_name *name = &v->memory_names[i];
-        if (!is_same(name->device, d->of->device)) continue;
+        if (!axp__text_is_same(name->device, d->of->device)) continue;
         if (k <= d->n_names) k++;
         base[k] += (int64_t)name->current_bytes;
     }

@@ -26,23 +26,11 @@ static void put_figure(struct axp__json *j, const char *name,
     axp__json_end(j, '}');
 }
 
-static void next_line(struct axp__json *j)
-{
-    axp__json_line(j, "    ");
-    axp__json_begin(j, '{');
-}
-
-static void end_lines(struct axp__json *j)
-{
-    if (j->has_member) axp__out_text(j->o, "\n  ");
-    axp__json_end(j, ']');
-}
-
 static void put_lists(struct axp__json *j, const struct axp__machine *m)
 {
     axp__json_list(j, "compute");
     for (size_t i = 0; i < m->n_compute; i++) {
-        next_line(j);
+        axp__json_item(j);
         axp__json_text(j, "dtype",
                        axp__machine_dtype_word(m->compute[i].dtype));
         axp__json_text(j, "isa", m->compute[i].isa);
@@ -50,11 +38,11 @@ static void put_lists(struct axp__json *j, const struct axp__machine *m)
         put_figure(j, "all_flops", m->compute[i].all);
         axp__json_end(j, '}');
     }
-    end_lines(j);
+    axp__json_items_end(j);
     axp__json_list(j, "memory");
     for (size_t i = 0; i < m->n_memory; i++) {
         const struct axp__machine_memory *is = &m->memory[i];
-        next_line(j);
+        axp__json_item(j);
         axp__json_text(j, "level", axp__machine_level_word(is->level));
         axp__json_known(j, "size_bytes", is->bytes, (double)is->bytes);
         axp__json_u64(j, "shared_by", is->shared);
@@ -64,11 +52,11 @@ static void put_lists(struct axp__json *j, const struct axp__machine *m)
         put_figure(j, "all_triad", is->triad_all);
         axp__json_end(j, '}');
     }
-    end_lines(j);
+    axp__json_items_end(j);
     axp__json_text(j, "blas_library", *m->blas_name ? m->blas_name : NULL);
     axp__json_list(j, "blas");
     for (size_t i = 0; i < m->n_blas; i++) {
-        next_line(j);
+        axp__json_item(j);
         axp__json_u64(j, "m", m->blas[i].m);
         axp__json_u64(j, "n", m->blas[i].n);
         axp__json_u64(j, "k", m->blas[i].k);
@@ -76,7 +64,7 @@ static void put_lists(struct axp__json *j, const struct axp__machine *m)
         put_figure(j, "all_flops", m->blas[i].all);
         axp__json_end(j, '}');
     }
-    end_lines(j);
+    axp__json_items_end(j);
 }
 
 void axp__json_machine(struct axp__json *j, const struct axp__machine *m)

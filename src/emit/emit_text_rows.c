@@ -80,13 +80,6 @@ static int by_use(const void *a, const void *b)
     return (x->id > y->id) - (x->id < y->id);
 }
 
-static int by_begin(const void *a, const void *b)
-{
-    const axp_thread_info *x = a, *y = b;
-    if (x->begin != y->begin) return x->begin > y->begin ? 1 : -1;
-    return (x->id > y->id) - (x->id < y->id);
-}
-
 static void put_thread(struct axp__table *table, const axp_thread_info *i,
                        bool has_processes)
 {
@@ -121,7 +114,7 @@ static void put_threads(struct axp__text *t, axp_thread_info *all, size_t n)
     qsort(all, n, sizeof *all, by_use);
     for (size_t i = shown; i < n; i++)
         rest += all[i].busy_ns;
-    qsort(all, shown, sizeof *all, by_begin);
+    qsort(all, shown, sizeof *all, axp__thread_by_begin);
     struct axp__table *table =
         axp__table_create(t, columns, sizeof columns / sizeof *columns, shown);
     for (size_t i = 0; table && i < shown; i++)

@@ -8,23 +8,18 @@
  */
 #include <stdlib.h>
 
+#include "base/base_order.h"
 #include "file/file_fold.h"
 #include "tally/tally_merge.h"
 
 #define MERGE_PAST ((uint64_t)32 << 20)
-
-static int by_id(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
-}
 
 void axp__fold_keep_rows(struct axp__fold *f, const struct axp__capture *c)
 {
     for (size_t i = 0; i < c->n_lanes; i++) {
         if (c->lanes[i].row < 0) continue;
         const uint32_t *at = bsearch(&c->rows[c->lanes[i].row].id, f->row_id,
-                                     f->n_rows, sizeof *f->row_id, by_id);
+                                     f->n_rows, sizeof *f->row_id, axp__by_u32);
         if (at) f->n_turns[at - f->row_id] = UINT32_MAX;
     }
 }
@@ -89,7 +84,7 @@ static void merge_all(struct axp__fold *f)
 void axp__fold_turn_done(struct axp__fold *f, uint32_t row_id)
 {
     const uint32_t *at =
-        bsearch(&row_id, f->row_id, f->n_rows, sizeof *f->row_id, by_id);
+        bsearch(&row_id, f->row_id, f->n_rows, sizeof *f->row_id, axp__by_u32);
     size_t i = at ? (size_t)(at - f->row_id) : f->n_rows;
     if (!at || f->n_turns[i] == UINT32_MAX || --f->n_turns[i]) return;
     struct axp__fold_row *r = f->row[i];

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base_category.h"
 #include "file/file_fold.h"
 #include "os/os_clock.h"
 #include "tally/tally_step.h"
@@ -160,7 +161,7 @@ static void add_dims(struct axp__fold_row *r, uint32_t name)
 void axp__fold_set_category(struct axp__fold_row *r, uint64_t category)
 {
     struct axp__frame *top = r->tally.top;
-    if (top != r->tally.frames && category <= AXP_CAT_IO)
+    if (top != r->tally.frames && category < AXP__N_CATEGORIES)
         top->node->category = (uint16_t)category;
 }
 
@@ -214,9 +215,9 @@ static void add_span(struct axp__fold_row *r, const struct axp__wire_event *e)
     struct axp__work work = {as_double(p[2]), as_double(p[3]), (uint32_t)p[4]};
     if (work.dtype > AXP_C128) work.dtype = 0;
     uint64_t ns = p[1] > p[0] ? p[1] - p[0] : 0;
-    axp__tally_add_span(&r->tally, e->name, ns,
-                        p[2] || p[3] || p[4] ? &work : NULL,
-                        is_ex && e->argument <= AXP_CAT_IO ? e->argument : 0);
+    axp__tally_add_span(
+        &r->tally, e->name, ns, p[2] || p[3] || p[4] ? &work : NULL,
+        is_ex && e->argument < AXP__N_CATEGORIES ? e->argument : 0);
     widen(r, p[0], p[0] + ns);
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base_category.h"
 #include "tally/tally_image.h"
 #include "wire/wire_word.h"
 
@@ -12,7 +13,6 @@
  * a byte (a page of a histogram is 520, and takes 20 or more), and a little
  * more for each thread's steps. */
 #define ROOM_OF(n) (((size_t)64 << 20) + 64 * (size_t)(n))
-#define N_CATEGORIES (AXP_CAT_IO + 1)
 
 struct table {
     struct axp__bytes body;
@@ -170,7 +170,7 @@ static void check_nodes(struct reader *r, struct axp__cap_lane *lane)
                   (i == 0 || r->is_op[n->name / 64] >> n->name % 64 & 1);
         if (!ok) r->is_damaged = true;
         if (!ok) return;
-        if (n->category >= N_CATEGORIES) n->category = AXP_CAT_NONE;
+        if (n->category >= AXP__N_CATEGORIES) n->category = AXP_CAT_NONE;
         if (n->dtype > AXP_C128) n->dtype = AXP_DTYPE_UNKNOWN;
     }
 }

@@ -5,10 +5,9 @@
 #include "base/base_atomic.h"
 #include "base/base_bytes.h"
 #include "file/file_packer.h"
+#include "wire/wire_column.h"
 
 #define OWN_CONTEXT 48u /* times that earn a context of their own */
-#define LEVEL 1         /* of zstd */
-#define LEAST_COLUMN 32u
 
 /* ---- contexts ---------------------------------------------------------------- */
 
@@ -177,9 +176,11 @@ static size_t put_column(struct axp__packer *p, const void *column, size_t n,
                          uint8_t *out, size_t cap, size_t *packed)
 {
     *packed = 0;
-    if (n >= LEAST_COLUMN && !p->is_plain) {
-        size_t len = ZSTD_compressCCtx(p->zstd, out, cap, column, n, LEVEL);
-        if (!ZSTD_isError(len) && len < n - n / 16) return *packed = len;
+    if (n >= AXP__LEAST_COLUMN && !p->is_plain) {
+        size_t len =
+            ZSTD_compressCCtx(p->zstd, out, cap, column, n, AXP__ZSTD_LEVEL);
+        if (!ZSTD_isError(len) && axp__column_pays(len, n))
+            return *packed = len;
     }
     if (n > cap) return SIZE_MAX;
     memcpy(out, column, n);

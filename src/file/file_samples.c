@@ -111,18 +111,13 @@ static uint8_t *body_of(const struct axp__cap_samples *s,
     return axp__file_body(f, e, &status);
 }
 
-static void count_failure(const struct axp__cap_source *source)
-{
-    axp__add(&((struct axp__cap_source *)(uintptr_t)source)->n_failed, 1);
-}
-
 static bool load(const struct axp__cap_samples *s, struct axp__cap_sample *out)
 {
     struct axp__index_entry e;
     uint8_t *body = body_of(s, &e);
     bool ok = body && axp__file_samples_read(&e.block, body, out);
     free(body);
-    if (!ok) count_failure(s->source);
+    if (!ok) axp__source_failed(s->source);
     return ok;
 }
 
@@ -157,7 +152,7 @@ bool axp__file_samples_write(struct axp__pen *pen, const struct axp__capture *c)
         struct axp__index_entry e;
         uint8_t *body =
             c->samples[i].load == load ? body_of(&c->samples[i], &e) : NULL;
-        if (!body) count_failure(c->samples[i].source);
+        if (!body) axp__source_failed(c->samples[i].source);
         bool ok = !body || axp__pen_block(pen, &e.block, body,
                                           (size_t)e.block.body_bytes);
         free(body);

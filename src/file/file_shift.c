@@ -67,12 +67,6 @@ static void unload(struct axp__cap_words *words)
     free(words->memory);
 }
 
-/* The parts' sources are not the capture's. */
-static void count_failure(const struct axp__cap_source *source)
-{
-    axp__add(&((struct axp__cap_source *)(uintptr_t)source)->n_failed, 1);
-}
-
 static bool load(const struct axp__cap_source *source,
                  const struct axp__cap_chunk *at, uint32_t part,
                  struct axp__cap_words *out)
@@ -81,7 +75,7 @@ static bool load(const struct axp__cap_source *source,
         (const struct axp__shift *)(const void *)source;
     struct axp__cap_words words;
     if (!axp__words_load(&s->part->chunks[at->place], part, &words)) {
-        count_failure(source);
+        axp__source_failed(source); /* the part's is not the capture's */
         return false;
     }
     uint64_t *copy = malloc((words.n_words + 1) * 8);
@@ -129,7 +123,7 @@ static bool load_samples(const struct axp__cap_samples *from,
         (const struct axp__shift *)(const void *)from->source;
     const struct axp__cap_samples *part = &s->part->samples[from->place];
     if (!part->load(part, out)) {
-        count_failure(from->source);
+        axp__source_failed(from->source);
         return false;
     }
     for (uint32_t i = 0; i < from->n; i++) {

@@ -58,8 +58,7 @@ static bool load(const struct axp__cap_source *s,
                  struct axp__cap_words *out)
 {
     if (load_part(s, at, part, out)) return true;
-    /* the one thing of a file that changes while it is read */
-    axp__add(&((struct axp__cap_source *)(uintptr_t)s)->n_failed, 1);
+    axp__source_failed(s);
     return false;
 }
 

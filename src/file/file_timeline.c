@@ -22,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base_order.h"
 #include "file/file_walk.h"
 
 #define MOST_PARTS 64u
@@ -61,16 +62,10 @@ struct ids {
     size_t n, cap;
 };
 
-static int by_number(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
-}
-
 static void sort_ids(struct ids *ids)
 {
     size_t kept = 0;
-    if (ids->n) qsort(ids->at, ids->n, sizeof *ids->at, by_number);
+    if (ids->n) qsort(ids->at, ids->n, sizeof *ids->at, axp__by_u32);
     for (size_t i = 0; i < ids->n; i++)
         if (!kept || ids->at[kept - 1] != ids->at[i])
             ids->at[kept++] = ids->at[i];

@@ -162,7 +162,7 @@ static bool is_well_packed(const struct axp__writer *w,
 /* What cannot be read is left out, and its source knows. */
 static bool leave_out(const struct axp__cap_chunk *k)
 {
-    axp__add(&((struct axp__cap_source *)(uintptr_t)k->source)->n_failed, 1);
+    axp__source_failed(k->source);
     return true;
 }
 

@@ -2,6 +2,7 @@
 /* axprof_whatif.h: a graph for callers, what they want changed, and what comes
  * of it. */
 #include "axprof/axprof_whatif.h"
+#include "base/base_category.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -83,10 +84,10 @@ static axp_status scale_category(struct axp__replayed *r, const char *text)
     int category = AXP_CAT_FORWARD;
     axp_status status = split(text, name, &factor);
     if (status) return status;
-    while (category <= AXP_CAT_IO &&
+    while (category < AXP__N_CATEGORIES &&
            strcmp(axp__word_cat((axp_cat)category), name) != 0)
         category++;
-    if (category > AXP_CAT_IO || category == AXP_CAT_SYNC)
+    if (category >= AXP__N_CATEGORIES || category == AXP_CAT_SYNC)
         return axp__fail(AXP_E_INVALID,
                          "no category '%.200s' of work; there are forward, "
                          "backward, optimizer, data, comm, copy and io",

@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/base_order.h"
 #include "machine/machine_item.h"
 
 #define MOST_S 3.0 /* for all of it */
@@ -84,12 +85,6 @@ static bool load(struct blas *b)
     return false;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static struct axp__figure measure_shape(const struct blas *b, size_t i,
                                         float *memory)
 {
@@ -97,15 +92,15 @@ static struct axp__figure measure_shape(const struct blas *b, size_t i,
     float one = 1, zero = 0, *a = memory, *c = a + 1024 * 1024,
           *to = c + 1024 * 1024;
     double flops = 2.0 * m * n * k, rates[TRIALS];
-    double end = axp__items_now() + SHAPE_S;
+    double end = axp__crew_now() + SHAPE_S;
     int trials = 0, times = flops < 1e8 ? (int)(1e8 / flops) : 1;
-    while (trials < 3 || (trials < TRIALS && axp__items_now() < end)) {
-        double began = axp__items_now();
+    while (trials < 3 || (trials < TRIALS && axp__crew_now() < end)) {
+        double began = axp__crew_now();
         for (int t = 0; t < times; t++)
             b->sgemm("N", "N", &m, &n, &k, &one, a, &m, c, &k, &zero, to, &m);
-        rates[trials++] = flops * times / (axp__items_now() - began);
+        rates[trials++] = flops * times / (axp__crew_now() - began);
     }
-    qsort(rates, (size_t)trials, sizeof *rates, by_value);
+    qsort(rates, (size_t)trials, sizeof *rates, axp__by_f64);
     double best = rates[trials - 1];
     return (struct axp__figure){best, 1 - rates[trials / 2] / best};
 }
@@ -146,9 +141,9 @@ static void take(struct axp__machine *m, const struct message *msg)
 
 static void listen_to(struct axp__items *s, struct axp__machine *m, int fd)
 {
-    double end = axp__items_now() + MOST_S;
+    double end = axp__crew_now() + MOST_S;
     struct pollfd wait = {.fd = fd, .events = POLLIN};
-    while (axp__items_now() < end) {
+    while (axp__crew_now() < end) {
         struct message msg;
         if (axp__items_tell(s, 1, "BLAS")) return;
         int n = poll(&wait, 1, 50);

@@ -176,66 +176,36 @@ static void look_at_cpus(struct axp__machine *m, const char *root)
 /* ---- quota ------------------------------------------------------------------ */
 
 /* "200000 100000" of version 2; -1: no limit. */
-static double read_max(const char *root, const char *path)
+static double read_max(const struct axp__cgroup *g)
 {
     char text[64], *end;
-    if (!read_text(root, path, text, sizeof text)) return -1;
+    if (!axp__cgroup_read(g, "cpu.max", text, sizeof text)) return -1;
     double quota = (double)strtoull(text, &end, 10);
     double period = (double)strtoull(end, NULL, 10);
     return end > text && period > 0 ? quota / period : -1;
 }
 
-static double read_cfs(const char *root, const char *folder)
+static double read_cfs(const struct axp__cgroup *g)
 {
-    char path[PATH], text[64];
-    snprintf(path, sizeof path, "%.500s/cpu.cfs_quota_us", folder);
-    if (!read_text(root, path, text, sizeof text)) return -1;
+    char text[64];
+    if (!axp__cgroup_read(g, "cpu.cfs_quota_us", text, sizeof text)) return -1;
     double quota = (double)strtoll(text, NULL, 10);
-    snprintf(path, sizeof path, "%.500s/cpu.cfs_period_us", folder);
-    if (!read_text(root, path, text, sizeof text)) return -1;
+    if (!axp__cgroup_read(g, "cpu.cfs_period_us", text, sizeof text)) return -1;
     double period = (double)strtoll(text, NULL, 10);
     return quota > 0 && period > 0 ? quota / period : -1;
 }
 
-/* Of a group and those above it, up to where groups are mounted as a rule. */
-static double least_of(const char *root, char *group, bool is_second)
+static void note_quota(void *ctx, const struct axp__cgroup *g)
 {
-    char path[PATH];
-    double least = -1;
-    for (;;) {
-        snprintf(path, sizeof path,
-                 is_second ? "/sys/fs/cgroup%.400s/cpu.max"
-                           : "/sys/fs/cgroup/cpu%.400s",
-                 group);
-        double is = is_second ? read_max(root, path) : read_cfs(root, path);
-        if (is > 0 && (least < 0 || is < least)) least = is;
-        char *last = strrchr(group, '/');
-        if (!last) return least;
-        *last = 0;
-    }
+    double *least = ctx, is = g->is_second ? read_max(g) : read_cfs(g);
+    if (is > 0 && (*least <= 0 || is < *least)) *least = is;
 }
 
 double axp__cpu_quota(const char *root)
 {
-    char text[4096];
-    double least = -1;
-    if (!read_text(root, "/proc/self/cgroup", text, sizeof text)) return 0;
-    for (char *line = text, *next; line && *line; line = next) {
-        next = strchr(line, '\n');
-        if (next) *next++ = 0;
-        char *kind = strchr(line, ':'),
-             *group = kind ? strchr(kind + 1, ':') : NULL;
-        if (!group) continue;
-        *group++ = 0;
-        bool is_second = !kind[1];
-        if (!is_second && !strstr(kind + 1, "cpu")) continue;
-        if (!is_second && !strcmp(kind + 1, "cpuset")) continue;
-        if (strstr(group, "..")) group[0] = 0;
-        if (!strcmp(group, "/")) group[0] = 0;
-        double is = least_of(root, group, is_second);
-        if (is > 0 && (least < 0 || is < least)) least = is;
-    }
-    return least > 0 ? least : 0;
+    double least = 0;
+    axp__cgroup_walk(root, "cpu", note_quota, &least);
+    return least;
 }
 
 /* ---- levels of memory --------------------------------------------------------- */

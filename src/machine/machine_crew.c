@@ -34,7 +34,7 @@ struct axp__crew {
     struct worker workers[];
 };
 
-static double now(void)
+double axp__crew_now(void)
 {
     return (double)axp__clock_of(CLOCK_MONOTONIC) * 1e-9;
 }
@@ -74,9 +74,9 @@ static void *work(void *ctx)
         if (w->index >= p->n_wanted) continue;
         pthread_mutex_unlock(&p->mutex);
         wait_for_others(p);
-        w->begin = now();
+        w->begin = axp__crew_now();
         p->fn(p->ctx, w->index);
-        w->end = now();
+        w->end = axp__crew_now();
         pthread_mutex_lock(&p->mutex);
         if (!--p->n_left) pthread_cond_signal(&p->done);
     }

@@ -9,6 +9,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Seconds. */
+double axp__crew_now(void);
+
 struct axp__crew;
 typedef void (*axp__crew_fn)(void *ctx, uint32_t thread);
 

@@ -5,14 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "os/os_clock.h"
-
 #define MOST_PASSES (1ull << 40)
-
-double axp__items_now(void)
-{
-    return (double)axp__clock_of(CLOCK_MONOTONIC) * 1e-9;
-}
 
 struct axp__item *axp__items_add(struct axp__items *s, struct axp__item item)
 {
@@ -24,7 +17,7 @@ struct axp__item *axp__items_add(struct axp__items *s, struct axp__item item)
 bool axp__items_tell(struct axp__items *s, double part, const char *what)
 {
     const axp_machine_options *o = s->options;
-    if (axp__items_now() > s->limit_s) s->is_stopped = true;
+    if (axp__crew_now() > s->limit_s) s->is_stopped = true;
     if (!s->is_stopped && o && o->progress &&
         o->progress(part < 1 ? part : 1, what, o->ctx))
         s->is_stopped = true;
@@ -90,7 +83,7 @@ void axp__items_round(struct axp__items *s)
 {
     double all = s->end_s - s->begin_s;
     for (size_t i = 0; i < s->n; i++) {
-        double part = (axp__items_now() - s->begin_s) / all;
+        double part = (axp__crew_now() - s->begin_s) / all;
         if (axp__items_tell(s, part, s->all[i].what)) return;
         try_once(s, &s->all[i]);
     }
@@ -100,7 +93,7 @@ void axp__items_measure(struct axp__items *s)
 {
     for (int round = 1; round < AXP__MOST_TRIALS && !s->is_stopped; round++) {
         axp__items_round(s);
-        if (axp__items_now() >= s->end_s) break;
+        if (axp__crew_now() >= s->end_s) break;
     }
     for (size_t i = 0; i < s->n; i++)
         finish(&s->all[i]);

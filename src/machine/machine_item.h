@@ -34,7 +34,7 @@ struct axp__item {
 struct axp__items {
     struct axp__crew *crew;
     double trial_s;
-    double end_s;   /* when rounds end, by axp__items_now */
+    double end_s;   /* when rounds end, by axp__crew_now */
     double limit_s; /* when even the first one does */
     const axp_machine_options *options;
     double begin_s;
@@ -44,7 +44,6 @@ struct axp__items {
     struct axp__item all[AXP__MOST_ITEMS];
 };
 
-double axp__items_now(void);
 /* NULL: there is no room. */
 struct axp__item *axp__items_add(struct axp__items *s, struct axp__item item);
 /* Tells how far it is; true: stop. */

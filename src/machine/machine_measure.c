@@ -58,7 +58,7 @@ void axp__machine_measure(struct axp__machine *m,
     if (getloadavg(&m->load, 1) != 1) m->load = 0;
     if (!s) return;
     s->options = options;
-    s->begin_s = axp__items_now();
+    s->begin_s = axp__crew_now();
     s->end_s = s->begin_s + (m->is_short ? SHORT_ROUNDS_S : ROUNDS_S);
     s->limit_s = s->begin_s + (m->is_short ? SHORT_LIMIT_S : LIMIT_S);
     s->trial_s = TRIAL_S;

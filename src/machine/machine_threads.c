@@ -33,10 +33,10 @@ void axp__threads_measure(struct axp__items *s, struct axp__machine *m)
     if (n < 2 || pthread_barrier_init(&barrier, NULL, n)) return;
     for (int i = 0; i < BATCHES; i++) {
         if (axp__items_tell(s, 1, "threads")) break;
-        double began = axp__items_now();
+        double began = axp__crew_now();
         for (int k = 0; k < BATCH; k++)
             axp__crew_run(s->crew, n, do_nothing, NULL);
-        least(&m->fork_join_ns, (axp__items_now() - began) / BATCH * 1e9);
+        least(&m->fork_join_ns, (axp__crew_now() - began) / BATCH * 1e9);
         least(&m->barrier_ns,
               axp__crew_run(s->crew, n, pass_barrier, &barrier) / BATCH * 1e9);
     }

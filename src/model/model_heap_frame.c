@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* The frame that a place of the heap is called by. */
+#include "base/base_text.h"
 #include "model/model_view.h"
-
-static const char *last_part(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
 
 /* Files whose functions allocate for others. */
 static bool is_library(const char *module)
 {
     static const char *const names[] = {"libc.so", "libstdc++.so", "ld-linux",
                                         "libaxprof_"};
-    const char *file = module ? last_part(module) : "";
+    const char *file = module ? axp__text_last_part(module) : "";
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strncmp(file, names[i], strlen(names[i]))) return true;
     return false;

@@ -4,13 +4,8 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "base/base_order.h"
 #include "model/model_view.h"
-
-static int by_key(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
 
 bool axp__view_make_index(axp_view *v)
 {
@@ -20,7 +15,7 @@ bool axp__view_make_index(axp_view *v)
     if (!v->row_keys || !v->lane_of_row) return false;
     for (size_t i = 0; i < c->n_rows; i++)
         v->row_keys[i] = (uint64_t)c->rows[i].id << 32 | i;
-    qsort(v->row_keys, c->n_rows, sizeof *v->row_keys, by_key);
+    qsort(v->row_keys, c->n_rows, sizeof *v->row_keys, axp__by_u64);
     assert(c->n_rows <= UINT32_MAX);
     for (size_t i = c->n_lanes; i--;)
         if (c->lanes[i].row >= 0)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base_category.h"
 #include "model/model_samples.h"
 #include "tally/tally_scope.h"
 
@@ -210,7 +211,8 @@ static uint16_t peek_category(const struct axp__row_reader *r)
             (w.kind == AXP__W_EXT && w.ext == AXP__X_DIMS))
             continue;
         bool is_said = w.kind == AXP__W_EXT && w.ext == AXP__X_CATEGORY;
-        return is_said && w.argument <= AXP_CAT_IO ? (uint16_t)w.argument : 0;
+        return is_said && w.argument < AXP__N_CATEGORIES ? (uint16_t)w.argument
+                                                         : 0;
     }
     return 0;
 }
@@ -290,7 +292,7 @@ static bool annotate(struct axp__row_reader *r, const struct axp__wire_event *w)
     struct axp__scopes *s = &r->scopes;
     if (w->kind == AXP__W_WORK && !r->is_once) add_work(r, w);
     if (w->kind != AXP__W_EXT) return false;
-    if (w->ext == AXP__X_CATEGORY && s->n && w->argument <= AXP_CAT_IO)
+    if (w->ext == AXP__X_CATEGORY && s->n && w->argument < AXP__N_CATEGORIES)
         s->at[s->n - 1].category = (uint16_t)w->argument;
     if (w->ext == AXP__X_DIMS && w->n_payload >= 3 && !r->is_once) {
         struct axp__scope_work *to = innermost_work(r);

@@ -8,11 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base_category.h"
 #include "base/base_number.h"
 #include "model/model_view.h"
 #include "record/record_thread.h"
-
-#define N_CATEGORIES (AXP_CAT_IO + 1)
 
 struct sums { /* index 0: ticks; 1: ns of tracks */
     uint32_t name;
@@ -25,15 +24,10 @@ struct sums { /* index 0: ticks; 1: ns of tracks */
     uint64_t n_flops_calls, n_bytes_calls;
     double flops, bytes;
     uint32_t dtype;
-    uint64_t category_self[N_CATEGORIES];
+    uint64_t category_self[AXP__N_CATEGORIES];
     struct axp__weighted *weighted;
     size_t n_weighted, max_weighted;
 };
-
-static axp_ns in_ns(const axp_view *v, const uint64_t time[2])
-{
-    return axp__view_ns(v, time[0]) + time[1];
-}
 
 struct table {
     struct sums *sums;
@@ -275,7 +269,7 @@ static void set_extremes(const axp_view *v, axp_op *op, struct sums *s)
     axp_ns high = axp__view_ns(v, s->max[0]);
     op->min_ns = low < s->min[1] ? low : s->min[1];
     op->max_ns = high > s->max[1] ? high : s->max[1];
-    op->avg_ns = s->calls ? in_ns(v, s->sum) / s->calls : 0;
+    op->avg_ns = s->calls ? axp__view_sum_ns(v, s->sum) / s->calls : 0;
     if (op->avg_ns < op->min_ns) op->avg_ns = op->min_ns; /* rounding */
     if (s->n_weighted)
         set_percentiles(op, s);
@@ -306,25 +300,25 @@ static void make_op(axp_view *v, axp_op *op, struct sums *s)
     uint64_t best = 0;
     *op = (axp_op){.name = name.text,
                    .calls = s->calls,
-                   .total_ns = in_ns(v, s->total),
-                   .self_ns = in_ns(v, self),
+                   .total_ns = axp__view_sum_ns(v, s->total),
+                   .self_ns = axp__view_sum_ns(v, self),
                    .flops = s->flops,
                    .bytes = s->bytes,
                    .n_flops_calls = s->n_flops_calls,
                    .n_bytes_calls = s->n_bytes_calls,
-                   .flops_ns = in_ns(v, s->flops_time),
-                   .bytes_ns = in_ns(v, s->bytes_time),
+                   .flops_ns = axp__view_sum_ns(v, s->flops_time),
+                   .bytes_ns = axp__view_sum_ns(v, s->bytes_time),
                    .dtype = (axp_dtype)s->dtype,
                    .file = name.file,
                    .line = name.line,
                    .is_wait = axp__kind_of(name.flags) == AXP__KIND_WAIT,
                    .device = axp__cap_device(c, axp__device_of(name.flags))};
-    for (int i = 1; i < N_CATEGORIES; i++)
+    for (int i = 1; i < AXP__N_CATEGORIES; i++)
         if (s->category_self[i] > best) {
             best = s->category_self[i];
             op->category = (axp_cat)i;
         }
-    axp_ns life = in_ns(v, s->lifetime);
+    axp_ns life = axp__view_sum_ns(v, s->lifetime);
     op->time_share = life ? (double)op->self_ns / (double)life : 0;
     if (op->time_share > 1) op->time_share = 1;
     note_doubt(v, op, axp__view_ns(v, s->own), s->beside, life);

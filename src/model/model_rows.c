@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base_order.h"
 #include "base/base_text.h"
 #include "model/model_view.h"
 
@@ -181,7 +182,7 @@ static void add_track(axp_view *v, struct track_table *table,
     t->events += row->n_events;
 }
 
-static int by_begin(const void *a, const void *b)
+int axp__thread_by_begin(const void *a, const void *b)
 {
     const axp_thread_info *x = a, *y = b;
     if (x->begin != y->begin) return x->begin > y->begin ? 1 : -1;
@@ -190,17 +191,11 @@ static int by_begin(const void *a, const void *b)
 
 /* ---- counting ----------------------------------------------------------------------- */
 
-static int by_number(const void *a, const void *b)
-{
-    const uint64_t *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
-}
-
 /* How many different ones there are; sorts them. */
 static size_t count_different(uint64_t *of, size_t n)
 {
     size_t different = 0;
-    qsort(of, n, sizeof *of, by_number);
+    qsort(of, n, sizeof *of, axp__by_u64);
     for (size_t i = 0; i < n; i++)
         different += !i || of[i] != of[i - 1];
     return different;
@@ -272,7 +267,9 @@ bool axp__view_make_rows(axp_view *v)
     free(has_lane);
     free(is_recorded);
     free(table.at);
-    if (ok) qsort(v->threads, v->n_threads, sizeof *v->threads, by_begin);
+    if (ok)
+        qsort(v->threads, v->n_threads, sizeof *v->threads,
+              axp__thread_by_begin);
     return ok && count_processes(v);
 }
 

@@ -99,11 +99,6 @@ static void add_nodes(struct adding *a, const struct axp__cap_lane *lane)
     }
 }
 
-static axp_ns in_ns(const axp_view *v, const uint64_t time[2])
-{
-    return axp__view_ns(v, time[0]) + time[1];
-}
-
 static int by_name(const struct axp__view_shape *s, const axp_op *op)
 {
     axp_op of = {.name = s->name, .device = s->device, .is_wait = s->is_wait};
@@ -179,9 +174,9 @@ bool axp__view_make_shapes(axp_view *v)
         add_nodes(&a, &c->lanes[i]);
     for (size_t i = 0; ok && i < v->n_shapes; i++) {
         axp_shape *s = &v->shapes[i].shape;
-        s->total_ns = in_ns(v, a.sums[i].total);
-        s->flops_ns = in_ns(v, a.sums[i].flops_time);
-        s->bytes_ns = in_ns(v, a.sums[i].bytes_time);
+        s->total_ns = axp__view_sum_ns(v, a.sums[i].total);
+        s->flops_ns = axp__view_sum_ns(v, a.sums[i].flops_time);
+        s->bytes_ns = axp__view_sum_ns(v, a.sums[i].bytes_time);
     }
     if (ok && v->n_shapes)
         qsort(v->shapes, v->n_shapes, sizeof *v->shapes, by_op);

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base_category.h"
+
 /* ---- words of a row ---------------------------------------------------------------- */
 
 static void load(struct axp__words *w)
@@ -69,7 +71,7 @@ static void to_span(const struct axp__wire_event *w, struct axp__track_item *t)
     if (w->ext == AXP__X_SPAN) return;
     t->address = word(w, 5);
     t->bytes = word(w, 6);
-    t->category = w->argument <= AXP_CAT_IO ? (uint8_t)w->argument : 0;
+    t->category = w->argument < AXP__N_CATEGORIES ? (uint8_t)w->argument : 0;
     for (uint32_t i = 0; i < 6; i++)
         t->work.dims[i] = (uint32_t)(word(w, 7 + i / 2) >> 32 * (i % 2));
     while (t->work.n_dims < 6 && t->work.dims[t->work.n_dims])

@@ -29,16 +29,10 @@ static uint64_t function_hash(const void *ctx, uint32_t i)
     return hash_names(s->functions[i].name, s->functions[i].module);
 }
 
-static bool is_same(const char *a, const char *b)
-{
-    return a == b || (a && b && !strcmp(a, b));
-}
-
 /* What has no name is called by where it is. */
 static char *make_name(const axp_frame *f)
 {
-    const char *slash = f->module ? strrchr(f->module, '/') : NULL;
-    const char *base = slash ? slash + 1 : f->module;
+    const char *base = f->module ? axp__text_last_part(f->module) : NULL;
     char *text = NULL;
     int n =
         base ? asprintf(&text, "%s+0x%llx", base, (unsigned long long)f->offset)
@@ -54,7 +48,9 @@ static uint32_t *function_slot(const struct axp__stack_functions *s,
     uint32_t *at;
     for (; *(at = axp__slots_at(&s->function_slots, k)); k++) {
         const struct axp__function *known = &s->functions[*at - 1];
-        if (is_same(known->name, name) && is_same(known->module, module)) break;
+        if (axp__text_is_same(known->name, name) &&
+            axp__text_is_same(known->module, module))
+            break;
     }
     return at;
 }

@@ -3,6 +3,7 @@
  * and how long each wanted a processor and had none. */
 #include <stdlib.h>
 
+#include "base/base_order.h"
 #include "model/model_samples.h"
 #include "model/model_view.h"
 #include "wire/wire_states.h"
@@ -120,12 +121,6 @@ bool axp__view_cut_states(axp_view *v)
 
 /* ---- threads --------------------------------------------------------------------------- */
 
-static int by_number(const void *a, const void *b)
-{
-    const uint64_t *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
-}
-
 /* The processes of the threads that recorded, sorted; NULL: no memory. */
 static uint64_t *recorded_processes(const axp_view *v)
 {
@@ -133,7 +128,7 @@ static uint64_t *recorded_processes(const axp_view *v)
     if (!ids) return NULL;
     for (size_t i = 0; i < v->n_threads; i++)
         ids[i] = v->threads[i].process_id;
-    qsort(ids, v->n_threads, sizeof *ids, by_number);
+    qsort(ids, v->n_threads, sizeof *ids, axp__by_u64);
     return ids;
 }
 
@@ -170,7 +165,7 @@ size_t axp__view_unrecorded(const axp_view *v, const bool *is_recorded)
         uint64_t id = s->process & UINT32_MAX;
         if (is_recorded[i] || !s->name[0] || !s->ran_ns) continue;
         if (s->tid != id &&
-            bsearch(&id, processes, v->n_threads, sizeof id, by_number))
+            bsearch(&id, processes, v->n_threads, sizeof id, axp__by_u64))
             continue;
         v->threads[v->n_threads + n++] = info_of(v, s);
     }

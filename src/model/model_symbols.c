@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base_text.h"
 #include "model/model_slots.h"
 #include "tally/tally_modules.h"
 
@@ -100,8 +101,7 @@ static const char *name_place(struct resolved *r, const struct axp__symbol *s,
     const char *name = s->name;
     int len = made ? (int)(made - s->name) : (int)strlen(s->name);
     if (strstr(name, ".omp_outlined") == name && s->file) {
-        const char *slash = strrchr(s->file, '/');
-        name = slash ? slash + 1 : s->file;
+        name = axp__text_last_part(s->file);
         len = (int)strlen(name);
     }
     bool ok = axp__array_grow(&places, &r->cap_places, r->n_places + 1,

@@ -136,6 +136,12 @@ static inline axp_ns axp__view_ns(const axp_view *v, uint64_t ticks)
     return axp__rate_to_ns(rate, ticks);
 }
 
+/* A sum of ticks and of nanoseconds. */
+static inline axp_ns axp__view_sum_ns(const axp_view *v, const uint64_t time[2])
+{
+    return axp__view_ns(v, time[0]) + time[1];
+}
+
 /* Ticks of the clock since the start of the profiler, in ns. */
 static inline axp_ns axp__view_time(const axp_view *v, uint64_t ticks)
 {
@@ -251,6 +257,8 @@ struct axp__weighted {
 uint64_t axp__view_percentile(const struct axp__weighted *w, size_t n,
                               double q);
 int axp__view_by_weight_value(const void *a, const void *b);
+/* Threads, for qsort: by begin, then by id. */
+int axp__thread_by_begin(const void *a, const void *b);
 /* A page of a lane's histograms as weighted ns; returns how many. NULL: only
  * that. */
 size_t axp__view_add_page(const axp_view *v, const struct axp__cap_lane *lane,

@@ -231,11 +231,10 @@ static void tell_system(struct teller *t)
 
 static void tell_group(struct teller *t, const char *key, const char *file)
 {
-    char text[256], path[4400];
-    const char *folder = axp__cgroup_folder();
-    if (!*folder) return;
-    snprintf(path, sizeof path, "%s/%s", folder, file);
-    read_start(path, text, sizeof text);
+    char text[256];
+    struct axp__cgroup own = {.root = "", .folder = axp__cgroup_folder()};
+    if (!*own.folder) return;
+    axp__cgroup_read(&own, file, text, sizeof text);
     tell(t, key, text, strcspn(text, "\n"));
 }
 

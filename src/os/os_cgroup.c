@@ -6,11 +6,13 @@
  *   /proc/self/mountinfo  … /a /mnt … - cgroup2 …
  *                                            which group is mounted where
  *
- * A limit holds for all groups below it, so the least from the process's own
- * up to the one that is mounted counts. Lines are short but for mountinfo's,
- * of which those that are longer than the buffer are of no file system here.
+ * A limit holds for all groups below it, so those from the process's own up to
+ * the one that is mounted are told, and the least counts. Lines are short but
+ * for mountinfo's, of which those that are longer than the buffer are of no
+ * file system here.
  *
- * Threads  none yet: by the constructor, or a test.
+ * Threads  nothing is shared but what the constructor read, before there are
+ *          any.
  * Failure  what cannot be read has no limit.
  */
 #include "os/os_cgroup.h"
@@ -33,11 +35,11 @@ struct reader {
 };
 
 struct search {
-    const char *root;
+    const char *root, *controller;
+    axp__cgroup_fn fn;
+    void *ctx;
     char group[2][PATH_BYTES]; /* of the process, in version 1 and 2 */
     bool has_group[2];
-    uint64_t least;
-    char *folder; /* of the group of version 2; NULL: not asked */
 };
 
 static bool read_byte(struct reader *r, char *out)
@@ -90,18 +92,18 @@ static int open_below(const char *root, const char *path)
     return axp__fd_open(whole, O_RDONLY | O_CLOEXEC, 0);
 }
 
-/* "max", or no number: none. */
-static uint64_t read_number(int fd)
+bool axp__cgroup_read(const struct axp__cgroup *g, const char *file, char *text,
+                      size_t size)
 {
-    char text[32] = {0};
-    uint64_t v = 0;
-    ssize_t n = axp__fd_read(fd, text, sizeof text - 1);
-    if (n <= 0 || text[0] < '0' || text[0] > '9') return UINT64_MAX;
-    for (const char *p = text; *p >= '0' && *p <= '9'; p++) {
-        if (v > UINT64_MAX / 10 - 1) return UINT64_MAX;
-        v = v * 10 + (uint64_t)(*p - '0');
-    }
-    return v;
+    char path[PATH_BYTES];
+    text[0] = 0;
+    if (!join(path, g->root, g->folder, "/", file)) return false;
+    int fd = axp__fd_open(path, O_RDONLY | O_CLOEXEC, 0);
+    if (fd < 0) return false;
+    ssize_t n = axp__fd_read(fd, text, size - 1);
+    text[n > 0 ? n : 0] = 0;
+    axp__fd_close(fd);
+    return n > 0;
 }
 
 /* Whether a list separated by commas holds a word. */
@@ -126,22 +128,19 @@ static void note_group(struct search *s, char *line)
     *controllers++ = 0;
     *path++ = 0;
     bool is_second = !*controllers && !strcmp(line, "0");
-    if (!is_second && !holds_word(controllers, "memory")) return;
+    if (!is_second && !holds_word(controllers, s->controller)) return;
     s->has_group[is_second] = join(s->group[is_second], path, "", "", "");
 }
 
-/* The limits of a group and of those above it, up to where it is mounted. */
-static void walk_up(struct search *s, const char *mounted, const char *group,
-                    const char *file)
+/* A group and those above it, up to where it is mounted. */
+static void walk_up(const struct search *s, const char *mounted,
+                    const char *group, bool is_second)
 {
-    char below[PATH_BYTES], path[PATH_BYTES];
+    char below[PATH_BYTES], folder[PATH_BYTES];
+    struct axp__cgroup g = {s->root, folder, is_second, true};
     if (!join(below, group, "", "", "")) return;
-    for (;;) {
-        if (!join(path, mounted, below, "/", file)) return;
-        int fd = open_below(s->root, path);
-        uint64_t limit = fd < 0 ? UINT64_MAX : read_number(fd);
-        if (fd >= 0) axp__fd_close(fd);
-        if (limit < s->least) s->least = limit;
+    for (;; g.is_own = false) {
+        if (join(folder, mounted, below, "", "")) s->fn(s->ctx, &g);
         char *last = strrchr(below, '/');
         if (!last) return;
         *last = 0;
@@ -170,8 +169,8 @@ static void note_mount(struct search *s, char *line)
     if (!options) return;
     *source = 0;
     bool is_second = !strcmp(type, "cgroup2");
-    if (!is_second &&
-        (strcmp(type, "cgroup") != 0 || !holds_word(options + 1, "memory")))
+    if (!is_second && (strcmp(type, "cgroup") != 0 ||
+                       !holds_word(options + 1, s->controller)))
         return;
     for (int i = 0; i < 5; i++) {
         field[i] = line;
@@ -181,10 +180,7 @@ static void note_mount(struct search *s, char *line)
     if (!s->has_group[is_second]) return;
     const char *group = below_mount(s->group[is_second], field[3]);
     if (strstr(group, "..")) group = "";
-    if (is_second && s->folder && !join(s->folder, field[4], group, "", ""))
-        s->folder[0] = 0;
-    walk_up(s, field[4], group,
-            is_second ? "memory.max" : "memory.limit_in_bytes");
+    walk_up(s, field[4], group, is_second);
 }
 
 static void each_line(struct search *s, const char *path,
@@ -198,15 +194,54 @@ static void each_line(struct search *s, const char *path,
     axp__fd_close(r.fd);
 }
 
-uint64_t axp__cgroup_read_memory(const char *root, char *folder)
+void axp__cgroup_walk(const char *root, const char *controller,
+                      axp__cgroup_fn fn, void *ctx)
 {
-    struct search s = {.root = root, .least = UINT64_MAX, .folder = folder};
+    struct search s = {root, controller, fn, ctx, {{0}}, {0}};
     int keep = errno;
     each_line(&s, "/proc/self/cgroup", note_group);
     each_line(&s, "/proc/self/mountinfo", note_mount);
     errno = keep;
+}
+
+/* ---- memory -------------------------------------------------------------- */
+
+struct memory {
+    uint64_t least;
+    char *folder; /* of the group of version 2; NULL: not asked */
+};
+
+/* "max", or no number: none. */
+static uint64_t parse_number(const char *text)
+{
+    uint64_t v = 0;
+    if (*text < '0' || *text > '9') return UINT64_MAX;
+    for (; *text >= '0' && *text <= '9'; text++) {
+        if (v > UINT64_MAX / 10 - 1) return UINT64_MAX;
+        v = v * 10 + (uint64_t)(*text - '0');
+    }
+    return v;
+}
+
+static void note_memory(void *ctx, const struct axp__cgroup *g)
+{
+    struct memory *m = ctx;
+    char text[32];
+    if (m->folder && g->is_second && g->is_own) strcpy(m->folder, g->folder);
+    if (!axp__cgroup_read(g,
+                          g->is_second ? "memory.max" : "memory.limit_in_bytes",
+                          text, sizeof text))
+        return;
+    uint64_t limit = parse_number(text);
+    if (limit < m->least) m->least = limit;
+}
+
+uint64_t axp__cgroup_read_memory(const char *root, char *folder)
+{
+    struct memory m = {UINT64_MAX, folder};
+    axp__cgroup_walk(root, "memory", note_memory, &m);
     /* Version 1 says no limit as the largest number of pages. */
-    return s.least > (uint64_t)1 << 60 ? UINT64_MAX : s.least;
+    return m.least > (uint64_t)1 << 60 ? UINT64_MAX : m.least;
 }
 
 static uint64_t memory = UINT64_MAX;

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* How much memory the process's control groups allow it, and where the other
- * limits of its group stand.
+/* The process's control groups: where their files are, and how much memory
+ * they allow.
  *
- * Read once, when the library is loaded: before there are threads, handlers
- * and descriptors that could be in the way, and never in a recording call.
+ * Memory is read once, when the library is loaded: before there are threads,
+ * handlers and descriptors that could be in the way, and never in a recording
+ * call. The rest is for those who may open files.
  */
 #ifndef AXP_OS_CGROUP_H
 #define AXP_OS_CGROUP_H
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* Bytes; UINT64_MAX: no limit. */
@@ -19,5 +22,20 @@ const char *axp__cgroup_folder(void);
  * has AXP__CGROUP_PATH bytes, and is "" before; NULL: it is not wanted. */
 #define AXP__CGROUP_PATH 4096u
 uint64_t axp__cgroup_read_memory(const char *root, char *folder);
+
+struct axp__cgroup {
+    const char *root, *folder; /* its files are in `folder` below `root` */
+    bool is_second;            /* version 2 */
+    bool is_own;               /* the process's, not one above it */
+};
+typedef void (*axp__cgroup_fn)(void *ctx, const struct axp__cgroup *g);
+
+/* Tells the group that has `controller` in version 1, the one of version 2,
+ * and those above each that can be seen, from the innermost up. */
+void axp__cgroup_walk(const char *root, const char *controller,
+                      axp__cgroup_fn fn, void *ctx);
+/* What a file of it begins with, ended by 0; false: there is nothing. */
+bool axp__cgroup_read(const struct axp__cgroup *g, const char *file, char *text,
+                      size_t size);
 
 #endif

@@ -234,11 +234,6 @@ static void write_sound(struct axp__outside *o, struct axp__chunk **taken,
 
 /* ---- modules ----------------------------------------------------------------------------- */
 
-static bool put_map(void *ctx, const char *key, const char *value, size_t len)
-{
-    return axp__pen_about(ctx, key, (struct axp__slice){value, len});
-}
-
 /* What the process has loaded, where there are stacks, if that has changed:
  * when it is gone nobody can tell. */
 static void tell_modules(struct axp__outside *o)
@@ -251,7 +246,7 @@ static void tell_modules(struct axp__outside *o)
         return;
     o->told_ns = now;
     axp__pen_gather(pen, AXP__B_ABOUT, 0);
-    bool is_its = axp__about_maps_of(o->head->pid, &st, put_map, pen);
+    bool is_its = axp__about_maps_of(o->head->pid, &st, axp__pen_tell, pen);
     uint32_t crc = axp__crc32c(0, pen->body, pen->used);
     if (!is_its || crc == o->trace.maps_crc) return;
     o->trace.maps_crc = crc;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base_order.h"
 #include "os/os_clock.h"
 #include "wire/wire_decode.h"
 
@@ -64,18 +65,12 @@ void axp__keep_destroy(struct axp__keep *k)
 
 /* ---- steps -------------------------------------------------------------------- */
 
-static int by_value(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 static void find_median(struct axp__keep *k)
 {
     uint64_t sorted[N_DURATIONS];
     size_t n = k->n_steps < N_DURATIONS ? (size_t)k->n_steps : N_DURATIONS;
     memcpy(sorted, k->durations, n * sizeof *sorted);
-    qsort(sorted, n, sizeof *sorted, by_value);
+    qsort(sorted, n, sizeof *sorted, axp__by_u64);
     k->median = sorted[n / 2];
 }
 

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 
 #include "axprof/axprof_adapter.h"
+#include "base/base_order.h"
 
 #include "record/record_lane.h"
 #include "record/record_profiler.h"
@@ -60,12 +61,6 @@ static uint64_t measure_allocs(axp_profiler *p)
     return axp__clock_ticks() - from;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    const uint64_t *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
-}
-
 /* A batch as it mostly is: the lower quartile of several. */
 static uint64_t usual(uint64_t (*measure_one)(axp_profiler *), axp_profiler *p)
 {
@@ -73,7 +68,7 @@ static uint64_t usual(uint64_t (*measure_one)(axp_profiler *), axp_profiler *p)
     measure_one(p);
     for (int i = 0; i < BATCHES; i++)
         took[i] = measure_one(p);
-    qsort(took, BATCHES, sizeof *took, by_value);
+    qsort(took, BATCHES, sizeof *took, axp__by_u64);
     return took[BATCHES / 4];
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "axprof/axprof_adapter.h"
+#include "base/base_category.h"
 #include "base/base_text.h"
 #include "record/record_scope.h"
 #include "record/record_window.h"
@@ -265,7 +266,7 @@ void axp_category(axp_profiler *p, axp_cat cat)
     struct axp__lane *lane = axp__enter(p);
     if (!lane) return;
     struct axp__frame *f = innermost(lane);
-    if ((unsigned)cat > AXP_CAT_IO) {
+    if ((unsigned)cat >= AXP__N_CATEGORIES) {
         axp__warn(lane->p, AXP__WARN_BAD_ENUM, 0);
     } else if (f) {
         axp__put(&f->node->category, (uint16_t)cat);

@@ -31,11 +31,6 @@
 
 /* ---- the slab ------------------------------------------------------------------ */
 
-static axp_profiler *handle_of(struct axp__prof *p)
-{
-    return (axp_profiler *)((char *)p + axp__get(&p->generation));
-}
-
 struct axp__prof *axp__prof_check(const axp_profiler *handle)
 {
     struct axp__prof *p = axp__prof_of(handle);
@@ -277,7 +272,7 @@ static axp_profiler *create(const axp_options *o)
     }
     open_prof(p);
     if (p->tape) axp__log(p, AXP_LOG_INFO, "recording to %s", p->tape->path);
-    return handle_of(p);
+    return axp__prof_handle(p);
 }
 
 axp_profiler *axp_profiler_create(const axp_options *options)
@@ -319,18 +314,18 @@ axp_profiler *axp_global(void)
     struct axp__process *process = axp__process();
     struct axp__prof *p = axp__get_pointer(&process->global);
     uint8_t none = 0;
-    if (axp__likely(p != NULL)) return handle_of(p);
+    if (axp__likely(p != NULL)) return axp__prof_handle(p);
     if (axp__cas(&process->is_global_made, &none, 1)) {
         int keep = errno;
         p = make_global(process);
         errno = keep;
         axp__put_release(&process->global, p);
-        return handle_of(p);
+        return axp__prof_handle(p);
     }
     /* Another thread makes it, once in a process: wait for that. */
     while (!(p = axp__get_acquire(&process->global)))
         sched_yield();
-    return handle_of(p);
+    return axp__prof_handle(p);
 }
 
 axp_status axp_global_open(const char *path)
@@ -386,7 +381,7 @@ static __attribute__((destructor)) void finish_files(void)
                                      AXP__PROF_BYTES);
         if (!axp__get(&p->generation) || !p->tape) continue;
         p->log = NULL;
-        axp_finish(handle_of(p));
+        axp_finish(axp__prof_handle(p));
         axp__tape_tell(p->tape);
     }
 }

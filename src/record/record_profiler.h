@@ -122,6 +122,11 @@ static inline struct axp__prof *axp__prof_of(const axp_profiler *handle)
                                 ~(uintptr_t)(AXP__PROF_BYTES - 1));
 }
 
+static inline axp_profiler *axp__prof_handle(struct axp__prof *p)
+{
+    return (axp_profiler *)((char *)p + axp__get(&p->generation));
+}
+
 static inline uint32_t axp__generation_of(const axp_profiler *handle)
 {
     return (uint32_t)((uintptr_t)handle & (AXP__PROF_BYTES - 1));

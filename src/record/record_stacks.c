@@ -24,17 +24,12 @@
 
 /* ---- the trace ------------------------------------------------------------------- */
 
-static bool put_map(void *ctx, const char *key, const char *value, size_t len)
-{
-    return axp__pen_about(ctx, key, (struct axp__slice){value, len});
-}
-
 /* More than a body holds is written in any case. */
 static bool put_maps(struct axp__trace *t)
 {
     struct axp__pen *pen = &t->pen;
     axp__pen_gather(pen, AXP__B_ABOUT, 0);
-    axp__about_maps(put_map, pen);
+    axp__about_maps(axp__pen_tell, pen);
     uint32_t crc = axp__crc32c(0, pen->body, pen->used);
     if (crc == t->maps_crc) return true;
     t->maps_crc = crc;

@@ -24,14 +24,9 @@ void axp__trace_set_packing(const struct axp__packing *p)
 
 /* ---- about, names, rows --------------------------------------------------------------- */
 
-static bool put_about(void *ctx, const char *key, const char *value, size_t len)
-{
-    return axp__pen_about(ctx, key, (struct axp__slice){value, len});
-}
-
 static void about_text(struct axp__pen *pen, const char *key, const char *value)
 {
-    put_about(pen, key, value, strlen(value));
+    axp__pen_tell(pen, key, value, strlen(value));
 }
 
 static void about_number(struct axp__pen *pen, const char *key, uint64_t value)
@@ -84,10 +79,10 @@ static void put_begin(struct axp__trace *t, const struct axp__prof *p)
     about_number(pen, "options.file_limit", t->limit_bytes);
     about_number(pen, "process_id", t->head.process_id);
     about_number(pen, "parent_process_id", t->parent_id);
-    axp__about_process(put_about, pen);
+    axp__about_process(axp__pen_tell, pen);
     if (t->about)
         axp__pen_records(pen, t->about->n, t->about->body, t->about->used);
-    axp__about_maps(put_about, pen);
+    axp__about_maps(axp__pen_tell, pen);
     axp__pen_flush(pen);
 }
 
@@ -101,7 +96,7 @@ static bool put_end(struct axp__trace *t)
     about_number(pen, "end.monotonic_ns", now.monotonic_ns);
     about_number(pen, "end.realtime_ns", now.realtime_ns);
     about_number(pen, "cut.file_limit", t->n_cut_events);
-    axp__about_maps(put_about, pen);
+    axp__about_maps(axp__pen_tell, pen);
     return axp__pen_flush(pen);
 }
 

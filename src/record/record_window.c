@@ -28,11 +28,6 @@ static bool read_window(const char *text, struct axp__window *w)
     return !*text && (!w->end || w->end > w->begin);
 }
 
-static axp_profiler *handle_of(struct axp__prof *p)
-{
-    return (axp_profiler *)((char *)p + axp__get(&p->generation));
-}
-
 static bool move(struct axp__window *w, uint32_t from, uint32_t to)
 {
     return axp__cas(&w->state, &from, to);
@@ -46,7 +41,7 @@ void axp__window_begin(struct axp__prof *p)
         axp__put(&w->state, AXP__WINDOW_INSIDE);
         return;
     }
-    axp_set_enabled(handle_of(p), false);
+    axp_set_enabled(axp__prof_handle(p), false);
     axp__process_set_flags(1); /* events come, and are refused by the gate */
     axp__put(&w->state, AXP__WINDOW_WAITING);
     axp__window_look(p);
@@ -59,7 +54,7 @@ static void enter(struct axp__window *w, struct axp__prof *p)
     axp__put(&p->last_mark_ticks, axp__clock_ticks());
     if (w->is_by_steps) axp__put(&p->n_steps, w->begin);
     axp__lanes_begin_cpu(p);
-    axp_set_enabled(handle_of(p), true);
+    axp_set_enabled(axp__prof_handle(p), true);
 }
 
 static void leave(struct axp__window *w, struct axp__prof *p)
@@ -67,7 +62,7 @@ static void leave(struct axp__window *w, struct axp__prof *p)
     if (axp__get(&w->state) != AXP__WINDOW_INSIDE) return;
     axp__lanes_finish(p); /* what comes after is not of the part */
     if (move(w, AXP__WINDOW_INSIDE, AXP__WINDOW_OVER))
-        axp_set_enabled(handle_of(p), false);
+        axp_set_enabled(axp__prof_handle(p), false);
 }
 
 void axp__window_look(struct axp__prof *p)

@@ -7,12 +7,11 @@
 #include <zstd.h>
 
 #include "tally/tally_stacks.h"
+#include "wire/wire_column.h"
 #include "wire/wire_samples.h"
 #include "wire/wire_stack.h"
 
 #define STACKS_LIMIT ((uint64_t)1 << 30) /* a quarter is for stacks */
-#define LEVEL 1                          /* of zstd */
-#define LEAST_COLUMN 32u
 
 struct waiting {
     uint64_t pid, tid, ticks, weight;
@@ -185,9 +184,10 @@ static size_t put_columns(const struct column c[AXP__SAMPLE_COLUMNS],
     for (unsigned i = 0; i < AXP__SAMPLE_COLUMNS; i++) {
         size_t len = 0, n = c[i].n;
         if (at + n > cap) return 0;
-        if (n >= LEAST_COLUMN && !is_plain)
-            len = ZSTD_compress(out + at, cap - at, c[i].bytes, n, LEVEL);
-        if (ZSTD_isError(len) || len >= n - n / 16) len = 0;
+        if (n >= AXP__LEAST_COLUMN && !is_plain)
+            len = ZSTD_compress(out + at, cap - at, c[i].bytes, n,
+                                AXP__ZSTD_LEVEL);
+        if (ZSTD_isError(len) || !axp__column_pays(len, n)) len = 0;
         if (!len) memcpy(out + at, c[i].bytes, n);
         end = axp__put_varint(axp__put_varint(end, n), len);
         at += len ? len : n;

@@ -17,6 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/base_text.h"
 #include "symbol/symbol_demangle.h"
 #include "symbol/symbol_fde.h"
 #include "symbol/symbol_libdw.h"
@@ -313,11 +314,10 @@ static size_t find_unnamed(struct axp__symbolizer *s, const struct module *m,
 {
     char text[512];
     uint64_t begin;
-    const char *slash = strrchr(m->path, '/');
     if (address < m->first_code || address >= m->end_code ||
         !axp__fde_begin(&m->functions, address, &begin))
         return 0;
-    snprintf(text, sizeof text, "%s+0x%llx", slash ? slash + 1 : m->path,
+    snprintf(text, sizeof text, "%s+0x%llx", axp__text_last_part(m->path),
              (unsigned long long)begin);
     struct axp__symbol found = {.name = keep(s, text)};
     if (!found.name) return 0;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/base_text.h"
 #include "symbol/symbol_build_id.h"
 
 /* What is looked for; and in a name of it where each text goes. */
@@ -49,8 +50,7 @@ static int find_module(const struct module *m, const char *folder)
 int axp__module_find(struct axp__folders folders, const char *path,
                      const char *build_id, char found[AXP__MODULE_PATH])
 {
-    const char *slash = strrchr(path, '/');
-    struct module m = {path, slash ? slash + 1 : path, build_id, found};
+    struct module m = {path, axp__text_last_part(path), build_id, found};
     int fd = -1;
     if (path[0] != '/' || strstr(path, "/..") || strlen(build_id) < 3 ||
         build_id[strspn(build_id, "0123456789abcdef")])

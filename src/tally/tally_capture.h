@@ -15,6 +15,7 @@
 #include <stddef.h>
 
 #include "axprof/axprof.h"
+#include "base/base_atomic.h"
 #include "os/os_clock.h"
 #include "tally/tally_step.h"
 #include "wire/wire_kind.h"
@@ -201,6 +202,12 @@ struct axp__cap_source {
     struct axp__cap_source *next;
     uint64_t n_failed; /* loads that gave nothing: counted by load */
 };
+
+/* The one thing of a file that changes while it is read. */
+static inline void axp__source_failed(const struct axp__cap_source *s)
+{
+    axp__add(&((struct axp__cap_source *)(uintptr_t)s)->n_failed, 1);
+}
 
 /* Words of a row, in order. Those of a live profiler are there, those of a
  * file are loaded while they are read, part by part. */

@@ -52,6 +52,12 @@ AXP_API void axp__pen_gather(struct axp__pen *pen, enum axp__block_kind kind,
                              uint32_t first);
 AXP_API bool axp__pen_about(struct axp__pen *pen, const char *key,
                             struct axp__slice value);
+/* The same, for those who tell it to a function: `pen` is one. */
+static inline bool axp__pen_tell(void *pen, const char *key, const char *value,
+                                 size_t len)
+{
+    return axp__pen_about(pen, key, (struct axp__slice){value, len});
+}
 AXP_API bool axp__pen_name(struct axp__pen *pen,
                            const struct axp__name_record *name);
 AXP_API bool axp__pen_row(struct axp__pen *pen,

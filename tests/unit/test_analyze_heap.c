@@ -14,20 +14,6 @@
 #define MB 1048576.0
 #define KB ((size_t)1024)
 
-static void assert_says(const char *text, const char *part)
-{
-    if (!strstr(text, part)) fail_msg("'%s' is not in '%s'", part, text);
-}
-
-static axp_findings *analyze(axp_profiler *p)
-{
-    axp_view *v = ts_snapshot(p);
-    axp_findings *f = axp_analyze(v, NULL);
-    if (!f) fail_msg("no findings: %s", axp_last_error());
-    axp_view_destroy(v);
-    return f;
-}
-
 /* ---- what ends it -------------------------------------------------------------- */
 
 /* A process that had so much at most, in a group that allows 1000 MB. */
@@ -42,7 +28,7 @@ static axp_findings *press(double peak_mb, double cached_mb)
     axp_outside_counter(p, "process.pss_bytes", peak_mb * MB);
     ts_tick(MS);
     axp_outside_counter(p, "process.pss_bytes", MB);
-    axp_findings *f = analyze(p);
+    axp_findings *f = ts_analyze_now(p);
     axp_profiler_destroy(p);
     return f;
 }
@@ -65,10 +51,10 @@ static void near_the_limit(void **state)
     assert_string_equal(x->name, "activations");
     assert_true(fabs(ts_metric(x, "memory_percentage") - 95) < 1e-6);
     assert_true(fabs(ts_metric(x, "limit_bytes") - 1000 * MB) < 1);
-    assert_says(x->description, "95.0 % of the 1000.00 MB");
-    assert_says(x->description, "its control group allows");
-    assert_says(x->description, "holds 570.00 MB");
-    assert_says(x->suggestion, "100.00 MB less at once");
+    ts_says(x->description, "95.0 % of the 1000.00 MB");
+    ts_says(x->description, "its control group allows");
+    ts_says(x->description, "holds 570.00 MB");
+    ts_says(x->suggestion, "100.00 MB less at once");
     axp_findings_destroy(f);
 }
 
@@ -99,31 +85,17 @@ static void killed_for_memory(void **state)
     axp_outside_counter(p, "process.pss_bytes", 700 * MB); /* seen too late */
     axp_outside_counter(p, "cgroup.limit_bytes", 1000 * MB);
     axp_outside_counter(p, "cgroup.oom_kills", 1);
-    axp_findings *f = analyze(p);
+    axp_findings *f = ts_analyze_now(p);
     const axp_finding *x = ts_find(f, AXP_PEAK_PRESSURE);
     assert_non_null(x);
     assert_string_equal(x->name, "memory"); /* nobody is known to hold it */
     assert_int_equal(x->severity, AXP_CRITICAL);
-    assert_says(x->description, "ran out at 1000.00 MB");
+    ts_says(x->description, "ran out at 1000.00 MB");
     axp_findings_destroy(f);
     axp_profiler_destroy(p);
 }
 
 /* ---- what is given back at once -------------------------------------------------- */
-
-static void *block(unsigned i)
-{
-    return (void *)((uintptr_t)0x500000000000 + (uintptr_t)i * 1048576);
-}
-
-static void allocate(const char *scope, unsigned i, size_t bytes)
-{
-    static const uint64_t frames[] = {0x1000};
-    axp_heap_stack s = {0, frames, 1, 0x9e3779b97f4a7c15u};
-    axp_start(axp_global(), scope);
-    axp_heap_alloc(block(i), bytes, &s);
-    axp_stop(axp_global(), scope);
-}
 
 struct habit {
     unsigned n, n_kept; /* blocks that go at once, and that stay */
@@ -137,19 +109,19 @@ static axp_findings *live(struct habit h)
     axp_reset(axp_global());
     ts_tick(1);
     for (unsigned i = 0; i < h.n_kept; i++)
-        allocate("kept", 100 + i, 64);
+        ts_allocate("kept", 100 + i, 64);
     for (unsigned i = 0; i < h.n; i++) {
-        allocate("kept", 2, 64);
-        allocate("scratch", 1, h.bytes);
+        ts_allocate("kept", 2, 64);
+        ts_allocate("scratch", 1, h.bytes);
         ts_tick(h.alive_ns);
-        axp_heap_free(block(1));
-        axp_heap_free(block(2));
+        axp_heap_free(ts_block(1));
+        axp_heap_free(ts_block(2));
         ts_tick(h.pause_ns);
         if (h.steps && i % (h.n / h.steps) == 0) axp_step(axp_global());
     }
-    axp_findings *f = analyze(axp_global());
+    axp_findings *f = ts_analyze_now(axp_global());
     for (unsigned i = 0; i < h.n_kept; i++)
-        axp_heap_free(block(100 + i));
+        axp_heap_free(ts_block(100 + i));
     return f;
 }
 
@@ -175,7 +147,7 @@ static void blocks_that_go_at_once(void **state)
     assert_string_equal(x->name, "scratch");
     ts_assert_between(45, ts_metric(x, "temporary_percentage"), 55);
     ts_assert_between(180e3, ts_metric(x, "allocs_per_second"), 220e3);
-    assert_says(x->suggestion, "from the stack");
+    ts_says(x->suggestion, "from the stack");
     axp_findings_destroy(f);
 }
 
@@ -190,7 +162,7 @@ static void large_blocks_that_go_at_once(void **state)
     const axp_finding *x = ts_find(f, AXP_TEMPORARY_ALLOCATIONS);
     assert_non_null(x);
     assert_string_equal(x->name, "scratch");
-    assert_says(x->suggestion, "keep one block of 1.00 MB for scratch");
+    ts_says(x->suggestion, "keep one block of 1.00 MB for scratch");
     axp_findings_destroy(f);
     h.pause_ns = 600 * US; /* 0.95 GB/s */
     assert_string_equal(name_of(h), "");
@@ -231,13 +203,13 @@ static bool is_kept(unsigned n_stay, double resident_mb, uint64_t long_ms)
     ts_tick(MS);
     axp_outside_counter(axp_global(), "process.anon_bytes", 20 * MB);
     for (unsigned i = 0; i < 200; i++) {
-        allocate("batch", i, 1024 * KB);
+        ts_allocate("batch", i, 1024 * KB);
         ts_tick(MS);
     }
     axp_outside_counter(axp_global(), "process.anon_bytes", 220 * MB);
     ts_tick(30 * MS);
     for (unsigned i = n_stay; i < 200; i++)
-        axp_heap_free(block(i));
+        axp_heap_free(ts_block(i));
     ts_tick(30 * MS);
     axp_outside_counter(axp_global(), "process.anon_bytes", (n_stay + 20) * MB);
     ts_tick((10000 - long_ms) * MS);
@@ -245,14 +217,14 @@ static bool is_kept(unsigned n_stay, double resident_mb, uint64_t long_ms)
                         (resident_mb + 20) * MB);
     ts_tick(long_ms * MS);
     axp_instant(axp_global(), "end");
-    axp_findings *f = analyze(axp_global());
+    axp_findings *f = ts_analyze_now(axp_global());
     const axp_finding *x = ts_find(f, AXP_FRAGMENTATION);
     bool is = x;
     if (x) assert_string_equal(x->name, "batch");
     if (x) ts_assert_between(30 * MB, ts_metric(x, "kept_bytes"), 200 * MB);
     axp_findings_destroy(f);
     for (unsigned i = 0; i < n_stay; i++)
-        axp_heap_free(block(i));
+        axp_heap_free(ts_block(i));
     return is;
 }
 

@@ -72,19 +72,11 @@ static axp_view *rounds(uint64_t reads, bool is_other_busy)
     return view_seen(s);
 }
 
-static axp_findings *analyze(axp_view *v)
-{
-    axp_findings *f = axp_analyze(v, NULL);
-    if (!f) fail_msg("no findings: %s", axp_last_error());
-    axp_view_destroy(v);
-    return f;
-}
-
 /* Nobody's operation, and the others wait for it: it is no work of the one. */
 static void who_blocks_while_others_wait(void **state)
 {
     (void)state;
-    axp_findings *f = analyze(rounds(4 * MS, false));
+    axp_findings *f = ts_analyze_view(rounds(4 * MS, false));
     const axp_finding *x = ts_find(f, AXP_IO_WAIT);
     assert_non_null(x);
     assert_string_equal(x->name, "(no scope)");
@@ -94,7 +86,7 @@ static void who_blocks_while_others_wait(void **state)
     assert_null(ts_find(f, AXP_SERIAL_PHASE));
     assert_null(ts_find(f, AXP_LOAD_IMBALANCE));
     axp_findings_destroy(f);
-    f = analyze(rounds(MS / 4, false)); /* 4 % */
+    f = ts_analyze_view(rounds(MS / 4, false)); /* 4 % */
     assert_null(ts_find(f, AXP_IO_WAIT));
     axp_findings_destroy(f);
 }
@@ -103,7 +95,7 @@ static void who_blocks_while_others_wait(void **state)
 static void who_is_off_while_others_run(void **state)
 {
     (void)state;
-    axp_findings *f = analyze(rounds(4 * MS, true));
+    axp_findings *f = ts_analyze_view(rounds(4 * MS, true));
     assert_null(ts_find(f, AXP_IO_WAIT));
     axp_findings_destroy(f);
 }
@@ -181,7 +173,7 @@ static axp_findings *contend(bool is_marked)
                                            end, 1, 0, true});
         now = end + LAG;
     }
-    return analyze(view_seen(s));
+    return ts_analyze_view(view_seen(s));
 }
 
 static void what_a_lock_is_held_for(void **state)

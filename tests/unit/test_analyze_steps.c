@@ -11,15 +11,6 @@
 #define MS UINT64_C(1000000)
 #define KB ((size_t)1024)
 
-static axp_findings *analyze(axp_profiler *p)
-{
-    axp_view *v = ts_snapshot(p);
-    axp_findings *f = axp_analyze(v, NULL);
-    if (!f) fail_msg("no findings: %s", axp_last_error());
-    axp_view_destroy(v);
-    return f;
-}
-
 /* ---- input ---------------------------------------------------------------------- */
 
 static void operation(axp_profiler *p, const char *name, uint64_t ns)
@@ -42,7 +33,7 @@ static axp_findings *load(uint64_t load_ns, uint64_t compute_ns, axp_cat cat,
         operation(p, "compute", compute_ns);
         if (has_steps) axp_step(p);
     }
-    axp_findings *f = analyze(p);
+    axp_findings *f = ts_analyze_now(p);
     axp_profiler_destroy(p);
     return f;
 }
@@ -97,35 +88,21 @@ static void no_more_than_can_be_hidden(void **state)
 
 /* ---- memory ----------------------------------------------------------------------- */
 
-static void *block(unsigned i)
-{
-    return (void *)((uintptr_t)0x500000000000 + (uintptr_t)i * 1048576);
-}
-
-static void allocate(const char *scope, unsigned i, size_t bytes)
-{
-    static const uint64_t frames[] = {0x1000};
-    axp_heap_stack s = {0, frames, 1, 0x9e3779b97f4a7c15u};
-    axp_start(axp_global(), scope);
-    axp_heap_alloc(block(i), bytes, &s);
-    axp_stop(axp_global(), scope);
-}
-
 static size_t weights = 1024 * KB; /* that lie there */
 
 /* What a step does, of so many. */
 static axp_findings *steps(unsigned n, void (*step)(unsigned i))
 {
     axp_reset(axp_global());
-    allocate("weights", 0, weights);
+    ts_allocate("weights", 0, weights);
     for (unsigned i = 1; i <= n; i++) {
         ts_tick(MS);
         step(i);
         axp_step(axp_global());
     }
-    axp_findings *f = analyze(axp_global());
+    axp_findings *f = ts_analyze_now(axp_global());
     for (unsigned i = 0; i <= 3 * n; i++)
-        axp_heap_free(block(i));
+        axp_heap_free(ts_block(i));
     return f;
 }
 
@@ -133,19 +110,19 @@ static size_t size; /* of a step's block */
 
 static void grow(unsigned i)
 {
-    allocate("history", i, size);
+    ts_allocate("history", i, size);
 }
 
 static void fill(unsigned i)
 {
-    if (i < 40) allocate("cache", i, size);
+    if (i < 40) ts_allocate("cache", i, size);
 }
 
 static void use_again(unsigned i)
 {
-    allocate("scratch", i, size);
+    ts_allocate("scratch", i, size);
     ts_tick(MS);
-    axp_heap_free(block(i));
+    axp_heap_free(ts_block(i));
 }
 
 static bool is_found(unsigned n, void (*step)(unsigned i),

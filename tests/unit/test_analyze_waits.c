@@ -24,14 +24,6 @@ static void operation(axp_profiler *p, const char *name, axp_cat cat,
     axp_end(scope);
 }
 
-static axp_findings *analyze(axp_view *v)
-{
-    axp_findings *f = axp_analyze(v, NULL);
-    if (!f) fail_msg("no findings: %s", axp_last_error());
-    axp_view_destroy(v);
-    return f;
-}
-
 /* Ten times so long of each category, and a step at the end of each if asked. */
 struct round {
     uint64_t sync, io, data, compute;
@@ -55,7 +47,7 @@ static axp_view *rounds(const struct round *r)
 
 static bool is_found(struct round r, axp_finding_type type)
 {
-    axp_findings *f = analyze(rounds(&r));
+    axp_findings *f = ts_analyze_view(rounds(&r));
     bool is = ts_find(f, type);
     axp_findings_destroy(f);
     return is;
@@ -67,7 +59,7 @@ static void a_wait_without_a_cause(void **state)
 {
     (void)state;
     struct round r = {.sync = 20 * MS, .compute = 80 * MS};
-    axp_findings *f = analyze(rounds(&r));
+    axp_findings *f = ts_analyze_view(rounds(&r));
     const axp_finding *x = ts_find(f, AXP_SYNC_WAIT);
     assert_non_null(x);
     assert_string_equal(x->name, "synchronize");
@@ -127,7 +119,7 @@ static axp_findings *wait_for(uint64_t ns)
     operation(p, "compute", AXP_CAT_FORWARD, 100 * MS);
     axp_view *v = ts_snapshot(p);
     axp_profiler_destroy(p);
-    return analyze(v);
+    return ts_analyze_view(v);
 }
 
 /* What is done meanwhile is what it is for. */
@@ -175,7 +167,7 @@ static void declared_io(void **state)
 {
     (void)state;
     struct round r = {.io = 30 * MS, .compute = 70 * MS};
-    axp_findings *f = analyze(rounds(&r));
+    axp_findings *f = ts_analyze_view(rounds(&r));
     const axp_finding *x = ts_find(f, AXP_IO_WAIT);
     assert_non_null(x);
     assert_string_equal(x->name, "log");
@@ -200,7 +192,7 @@ static axp_findings *blocked(uint64_t ns, axp_sample_kind kind, bool has_steps)
     for (uint32_t i = 0; i < 10; i++)
         samples[i] = sample(v, begin + i * 100 * MS + 35 * MS, ns, kind);
     see(v, 10);
-    return analyze(v);
+    return ts_analyze_view(v);
 }
 
 static void seen_io(void **state)
@@ -251,7 +243,7 @@ static axp_findings *crowd_of(unsigned running, unsigned ready, uint64_t n_cpus,
     v->ran_ns = running * 1000 * MS;
     v->ready_ns = ready * 1000 * MS;
     see(v, n);
-    return analyze(v);
+    return ts_analyze_view(v);
 }
 
 static axp_findings *crowd(unsigned running, unsigned ready, uint64_t n_cpus)

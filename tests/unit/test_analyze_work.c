@@ -75,11 +75,6 @@ static void assert_near(double a, double b)
     ts_assert_between(b - fabs(b) * 1e-3, a, b + fabs(b) * 1e-3);
 }
 
-static void assert_says(const char *text, const char *part)
-{
-    if (!strstr(text, part)) fail_msg("'%s' is not in '%s'", part, text);
-}
-
 /* Of the type of the finding about "op", which does that for 1 s of 10; -1: it
  * has none. */
 static int type_of(axp_work w, uint64_t ns)
@@ -108,12 +103,11 @@ static void bound_by_memory(void **state)
     assert_int_equal(x->severity, AXP_LOW);
     assert_true(x->saving_is_bound);
     assert_near((double)x->saving_ns, 1000 * MS); /* all of it */
-    assert_says(x->description,
-                "moves 9.00 GB/s, 90 % of the 10.0 that memory");
-    assert_says(x->description, "2.00 FLOP a byte, where 10.0 are needed");
-    assert_says(x->suggestion, "a call moves 8.38 GB");
-    assert_says(x->suggestion, "as bf16");
-    assert_says(x->suggestion, "other threads bring it to 20.0 GB/s");
+    ts_says(x->description, "moves 9.00 GB/s, 90 % of the 10.0 that memory");
+    ts_says(x->description, "2.00 FLOP a byte, where 10.0 are needed");
+    ts_says(x->suggestion, "a call moves 8.38 GB");
+    ts_says(x->suggestion, "as bf16");
+    ts_says(x->suggestion, "other threads bring it to 20.0 GB/s");
     assert_null(strstr(x->suggestion, "BLAS"));
     assert_near(ts_metric(x, "time_percentage"),
                 100); /* slow, as its evidence */
@@ -150,10 +144,9 @@ static void bound_by_arithmetic(void **state)
     const axp_finding *x = only(f, "poly", AXP_COMPUTE_BOUND);
     assert_int_equal(x->severity, AXP_LOW);
     assert_near((double)x->saving_ns, 1000 * MS);
-    assert_says(
-        x->description,
-        "computes 45.0 GFLOP/s, 90 % of the 50.0 that arithmetic of f64");
-    assert_says(x->suggestion, "1 of 4 threads, which all together reach 200");
+    ts_says(x->description,
+            "computes 45.0 GFLOP/s, 90 % of the 50.0 that arithmetic of f64");
+    ts_says(x->suggestion, "1 of 4 threads, which all together reach 200");
     axp_findings_destroy(f);
 }
 
@@ -166,17 +159,15 @@ static void bound_by_latency(void **state)
     work(p, "gather", (axp_work){.bytes = 2e9}, 1000 * MS);
     axp_findings *f = ts_analyze(p);
     const axp_finding *x = only(f, "chase", AXP_LOW_THROUGHPUT);
-    assert_says(x->description,
-                "13 % of the 8.00 that the bandwidth of memory");
-    assert_says(
-        x->description,
-        "bandwidth is busy to 13 %, arithmetic to 1.0 %: neither binds it");
+    ts_says(x->description, "13 % of the 8.00 that the bandwidth of memory");
+    ts_says(x->description,
+            "bandwidth is busy to 13 %, arithmetic to 1.0 %: neither binds it");
     x = only(f, "gather", AXP_LATENCY_BOUND);
     assert_true(x->saving_is_bound);
     assert_near((double)x->saving_ns, 1000 * MS);
     assert_int_equal(x->severity, AXP_MEDIUM);
-    assert_says(x->description, "moves 2.00 GB/s, 25 % of the 8.00");
-    assert_says(x->suggestion, "in 1.000 s, for which 250.000 ms would do");
+    ts_says(x->description, "moves 2.00 GB/s, 25 % of the 8.00");
+    ts_says(x->suggestion, "in 1.000 s, for which 250.000 ms would do");
     axp_findings_destroy(f);
 }
 
@@ -197,15 +188,15 @@ static void more_than_is_possible(void **state)
     assert_int_equal(x->saving_ns, 0);
     assert_near(ts_metric(x, "roof_share"),
                 8); /* of one thread; all have half */
-    assert_says(x->description, "declares 800 GFLOP/s, 8.00 times the 100");
-    assert_says(x->suggestion, "a call of 10.000 us can do 1.00 million FLOPs "
-                               "at most, and declares 8.00");
+    ts_says(x->description, "declares 800 GFLOP/s, 8.00 times the 100");
+    ts_says(x->suggestion, "a call of 10.000 us can do 1.00 million FLOPs "
+                           "at most, and declares 8.00");
     assert_near(ts_metric(x, "call_count"), 20000); /* evidence */
     assert_int_not_equal(find(f, "right") ? (int)find(f, "right")->type : -1,
                          AXP_IMPLAUSIBLE_WORK);
     x = only(f, "moved", AXP_IMPLAUSIBLE_WORK); /* 1000 of the cache's 100 */
-    assert_says(x->description, "declares 1000 GB/s, 10.0 times the 100 that "
-                                "the bandwidth of L2");
+    ts_says(x->description, "declares 1000 GB/s, 10.0 times the 100 that "
+                            "the bandwidth of L2");
     axp_findings_destroy(f);
 }
 
@@ -244,9 +235,9 @@ static void single_precision(void **state)
     assert_near((double)x->saving_ns, 0.75 * 25 * MS);
     assert_near(ts_metric(x, "faster_times"), 4);
     assert_near(ts_metric(x, "f32_percentage"), 25);
-    assert_says(x->description, "compute bf16 4.00 times as fast (mm)");
-    assert_says(x->description, "80 % of the 100"); /* compute bound */
-    assert_says(x->suggestion, "gemm in bf16, with sums in f32");
+    ts_says(x->description, "compute bf16 4.00 times as fast (mm)");
+    ts_says(x->description, "80 % of the 100"); /* compute bound */
+    ts_says(x->suggestion, "gemm in bf16, with sums in f32");
     axp_findings_destroy(f);
 }
 
@@ -320,10 +311,10 @@ static void shapes_that_fit_no_vector(void **state)
     assert_near((double)x->saving_ns, 100 * MS * (1 - is / (could / more)));
     assert_false(x->saving_is_bound);
     assert_near(ts_metric(x, "friendly_gflops"), could / 1e9);
-    assert_says(x->description, "511 x 511 x 509 reaches 26.6 GFLOP/s");
-    assert_says(x->description,
-                "one of 512 x 512 x 512 of the same operation 67.1");
-    assert_says(x->suggestion, "gemm to 512 x 512 x 512");
+    ts_says(x->description, "511 x 511 x 509 reaches 26.6 GFLOP/s");
+    ts_says(x->description,
+            "one of 512 x 512 x 512 of the same operation 67.1");
+    ts_says(x->suggestion, "gemm to 512 x 512 x 512");
     axp_findings_destroy(f);
 }
 
@@ -379,10 +370,9 @@ static void calls_that_cost_by_themselves(void **state)
     assert_near(ts_metric(x, "call_count"), 2000);
     assert_near(x->saving_share, 24.0 / 39);
     assert_int_equal(x->severity, AXP_CRITICAL);
-    assert_says(x->description,
-                "6.000 us of a call is there whatever its work");
-    assert_says(x->description, "its 4 shapes");
-    assert_says(x->suggestion, "forward calls op 4.00 times each time");
+    ts_says(x->description, "6.000 us of a call is there whatever its work");
+    ts_says(x->description, "its 4 shapes");
+    ts_says(x->suggestion, "forward calls op 4.00 times each time");
     axp_findings_destroy(f);
 }
 

@@ -46,10 +46,13 @@ static int empty(void **state)
     return nftw(root, drop, 16, FTW_DEPTH | FTW_PHYS);
 }
 
+#define SECOND "1 1 0:1 / /sys/fs/cgroup rw - cgroup2 x rw\n"
+
 static void quota_of_version_2(void **state)
 {
     (void)state;
     assert_true(axp__cpu_quota(root) == 0);
+    put("/proc/self/mountinfo", SECOND);
     put("/proc/self/cgroup", "0::/a/b\n");
     assert_true(axp__cpu_quota(root) == 0);
     put("/sys/fs/cgroup/a/b/cpu.max", "max 100000\n");
@@ -70,9 +73,12 @@ static void quota_of_version_2(void **state)
     assert_true(axp__cpu_quota(root) == 1.5);
 }
 
+#define FIRST "2 1 0:2 / /sys/fs/cgroup/cpu rw - cgroup x rw,cpu,cpuacct\n"
+
 static void quota_of_version_1(void **state)
 {
     (void)state;
+    put("/proc/self/mountinfo", FIRST);
     put("/proc/self/cgroup", "3:cpuset:/c\n2:cpu,cpuacct:/x/y\n0::/z\n");
     put("/sys/fs/cgroup/cpu/x/cpu.cfs_quota_us", "300000\n");
     put("/sys/fs/cgroup/cpu/x/cpu.cfs_period_us", "100000\n");
@@ -80,6 +86,28 @@ static void quota_of_version_1(void **state)
     put("/sys/fs/cgroup/cpu/x/y/cpu.cfs_quota_us", "-1\n");
     put("/sys/fs/cgroup/cpu/x/y/cpu.cfs_period_us", "100000\n");
     assert_true(axp__cpu_quota(root) == 3);
+}
+
+/* Where groups are mounted is said by the machine, of each version. */
+static void quota_mounted_elsewhere(void **state)
+{
+    (void)state;
+    put("/proc/self/mountinfo",
+        "1 1 0:1 / /groups rw - cgroup2 x rw\n"
+        "2 1 0:2 /box /first/cpu,cpuacct ro - cgroup x rw,cpu,cpuacct\n"
+        "3 1 0:3 /box /first/cpuset ro - cgroup x rw,cpuset\n");
+    put("/proc/self/cgroup", "3:cpuset:/box/c\n2:cpu,cpuacct:/box/x\n0::/a\n");
+    put("/first/cpuset/c/cpu.cfs_quota_us", "100000\n");
+    put("/first/cpuset/c/cpu.cfs_period_us", "100000\n");
+    assert_true(axp__cpu_quota(root) == 0);
+    put("/groups/a/cpu.max", "400000 100000\n");
+    assert_true(axp__cpu_quota(root) == 4);
+    put("/first/cpu,cpuacct/x/cpu.cfs_quota_us", "300000\n");
+    put("/first/cpu,cpuacct/x/cpu.cfs_period_us", "100000\n");
+    assert_true(axp__cpu_quota(root) == 3);
+    put("/first/cpu,cpuacct/cpu.cfs_quota_us", "150000\n");
+    put("/first/cpu,cpuacct/cpu.cfs_period_us", "100000\n");
+    assert_true(axp__cpu_quota(root) == 1.5);
 }
 
 static void caches(void **state)
@@ -137,7 +165,7 @@ static void room(void **state)
     put("/proc/meminfo", "MemTotal: 8 kB\nMemAvailable:   8388608 kB\n");
     assert_int_equal(axp__cpu_room(root), 1024u << 20);
     put("/proc/self/cgroup", "0::/a\n");
-    put("/proc/self/mountinfo", "1 1 0:1 / /sys/fs/cgroup rw - cgroup2 x rw\n");
+    put("/proc/self/mountinfo", SECOND);
     put("/sys/fs/cgroup/a/memory.max", "268435456\n");
     assert_int_equal(axp__cpu_room(root), 16u << 20);
 }
@@ -158,6 +186,7 @@ static void affinity_and_quota(void **state)
     assert_int_equal(m.n_allowed, 1);
     assert_int_equal(m.n_threads, 1);
     sched_setaffinity(0, sizeof before, &before);
+    put("/proc/self/mountinfo", SECOND);
     put("/proc/self/cgroup", "0::/\n");
     put("/sys/fs/cgroup/cpu.max", "10000 100000\n");
     axp__cpu_look(&m, root);
@@ -170,6 +199,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(quota_of_version_2, empty),
         cmocka_unit_test_teardown(quota_of_version_1, empty),
+        cmocka_unit_test_teardown(quota_mounted_elsewhere, empty),
         cmocka_unit_test_teardown(caches, empty),
         cmocka_unit_test_teardown(without_files, empty),
         cmocka_unit_test_teardown(room, empty),

@@ -13,7 +13,7 @@
 #include "axprof/axprof_file.h"
 #include "os/os_space.h"
 #include "outside/outside_recover.h"
-#include "test_support.h"
+#include "file_support.h"
 
 #define MANY (TS_SLOW ? 60000u : 600000u)
 
@@ -90,14 +90,6 @@ static int clean(void **state)
     return 0;
 }
 
-static axp_profiler *record_to(const char *path, axp_options o)
-{
-    o.path = path;
-    axp_profiler *p = axp_profiler_create(&o);
-    if (!p) fail_msg("%s", axp_last_error());
-    return p;
-}
-
 static void some_scopes(axp_profiler *p, unsigned n)
 {
     for (unsigned i = 0; i < n; i++) {
@@ -115,16 +107,9 @@ static int count_event(const axp_event_info *e, void *ctx)
     return 0;
 }
 
-static axp_view *open_file(const char *path)
-{
-    axp_view *v = NULL;
-    if (axp_open(&path, 1, &v)) fail_msg("%s", axp_last_error());
-    return v;
-}
-
 static void expect_calls(const char *path, uint64_t calls, uint64_t events)
 {
-    axp_view *v = open_file(path);
+    axp_view *v = fs_open(path);
     assert_int_equal(ts_view_op(v, "inner").calls, calls);
     assert_int_equal(axp_view_event_count(v), events);
     axp_view_destroy(v);
@@ -137,7 +122,7 @@ static void a_finished_file_has_everything_and_no_spool(void **state)
     (void)state;
     const char *path = in_folder("a.axp");
     struct stat st;
-    axp_profiler *p = record_to(path, (axp_options){0});
+    axp_profiler *p = fs_record(path, (axp_options){0});
     some_scopes(p, 1000);
     axp_record_alloc(p, "tensor", 100);
     assert_int_equal(axp_finish(p), AXP_OK);
@@ -147,7 +132,7 @@ static void a_finished_file_has_everything_and_no_spool(void **state)
     assert_int_equal(stat(path, &st), 0);
     assert_int_equal(st.st_mode & 0777, 0600);
     expect_calls(path, 1000, 4001);
-    axp_view *live = ts_snapshot(p), *file = open_file(path);
+    axp_view *live = ts_snapshot(p), *file = fs_open(path);
     assert_int_equal(axp_view_event_count(live), 4001);
     assert_int_equal(ts_view_op(live, "outer").total_ns,
                      ts_view_op(file, "outer").total_ns);
@@ -166,7 +151,7 @@ static void an_existing_file_is_kept_unless_asked(void **state)
     fclose(f);
     assert_null(axp_profiler_create(&(axp_options){.path = path}));
     assert_non_null(strstr(axp_last_error(), "AXP_OVERWRITE"));
-    axp_profiler *p = record_to(path, (axp_options){.flags = AXP_OVERWRITE});
+    axp_profiler *p = fs_record(path, (axp_options){.flags = AXP_OVERWRITE});
     some_scopes(p, 10);
     axp_profiler_destroy(p);
     expect_calls(path, 10, 40);
@@ -193,7 +178,7 @@ static void destroying_completes_the_file(void **state)
 {
     (void)state;
     const char *path = in_folder("c.axp");
-    axp_profiler *p = record_to(path, (axp_options){0});
+    axp_profiler *p = fs_record(path, (axp_options){0});
     some_scopes(p, 5);
     axp_profiler_destroy(p);
     expect_calls(path, 5, 20);
@@ -203,7 +188,7 @@ static void a_reset_begins_the_file_anew(void **state)
 {
     (void)state;
     const char *path = in_folder("d.axp");
-    axp_profiler *p = record_to(path, (axp_options){0});
+    axp_profiler *p = fs_record(path, (axp_options){0});
     some_scopes(p, 50000);
     axp_reset(p);
     some_scopes(p, 7);
@@ -227,7 +212,7 @@ static void after_a_flush_all_so_far_is_in_the_file(void **state)
 {
     (void)state;
     const char *path = in_folder("e.axp"), *copy = in_folder("copy.axp");
-    axp_profiler *p = record_to(path, (axp_options){0});
+    axp_profiler *p = fs_record(path, (axp_options){0});
     some_scopes(p, 3000);
     assert_int_equal(axp_flush(p), AXP_OK);
     copy_file(path, copy);
@@ -247,7 +232,7 @@ static void a_file_alone_says_whose_its_rows_are(void **state)
     (void)state;
     const char *path = in_folder("whose.axp");
     const char *copy[2] = {in_folder("whose0.axp"), in_folder("whose1.axp")};
-    axp_profiler *p = record_to(path, (axp_options){0});
+    axp_profiler *p = fs_record(path, (axp_options){0});
     axp_thread_name(p, "worker");
     for (int i = 0; i < 2; i++) {
         some_scopes(p, 10);
@@ -258,7 +243,7 @@ static void a_file_alone_says_whose_its_rows_are(void **state)
     axp_profiler_destroy(p);
     for (int i = 0; i < 2; i++) {
         axp_thread_info of[2];
-        axp_view *v = open_file(copy[i]);
+        axp_view *v = fs_open(copy[i]);
         assert_int_equal(axp_view_threads(v, of, 2), 1);
         assert_string_equal(of[0].name, "worker");
         axp_view_destroy(v);
@@ -269,7 +254,7 @@ static void a_snapshot_has_what_is_in_the_file_already(void **state)
 {
     (void)state;
     const char *path = in_folder("snap.axp");
-    axp_profiler *p = record_to(path, (axp_options){0});
+    axp_profiler *p = fs_record(path, (axp_options){0});
     axp_view *v[4];
     uint64_t n = 0;
     for (int i = 0; i < 4; i++) {
@@ -308,7 +293,7 @@ static void snapshots_beside_the_drain_are_whole(void **state)
 {
     (void)state;
     const char *path = in_folder("beside.axp");
-    axp_profiler *p = record_to(path, (axp_options){0});
+    axp_profiler *p = fs_record(path, (axp_options){0});
     pthread_t t[2];
     is_enough = false;
     for (int i = 0; i < 2; i++)
@@ -332,7 +317,7 @@ static void a_file_of_many_names_is_sound(void **state)
 {
     (void)state;
     const char *path = in_folder("many.axp");
-    axp_profiler *p = record_to(path, (axp_options){0});
+    axp_profiler *p = fs_record(path, (axp_options){0});
     for (int i = 0; i < 1000; i++) {
         char name[32];
         snprintf(name, sizeof name, "name %d", i);
@@ -353,7 +338,7 @@ static void the_oldest_gives_way_to_file_limit(void **state)
     (void)state;
     const char *path = in_folder("f.axp");
     struct stat st;
-    axp_profiler *p = record_to(path, (axp_options){.file_limit = FEW_BYTES});
+    axp_profiler *p = fs_record(path, (axp_options){.file_limit = FEW_BYTES});
     for (int i = 0; i < 10; i++) {
         some_scopes(p, MANY / 10);
         axp_flush(p);
@@ -362,7 +347,7 @@ static void the_oldest_gives_way_to_file_limit(void **state)
     axp_profiler_destroy(p);
     assert_int_equal(stat(path, &st), 0);
     assert_true(st.st_size < 2 * FEW_BYTES);
-    axp_view *v = open_file(path);
+    axp_view *v = fs_open(path);
     assert_int_equal(ts_view_op(v, "inner").calls, MANY);
     assert_int_equal(axp_view_event_count(v) + axp_view_cut_count(v),
                      4 * (uint64_t)MANY + 1);
@@ -375,10 +360,10 @@ static void what_the_spool_cannot_hold_is_cut_and_counted(void **state)
 {
     (void)state;
     const char *path = in_folder("g.axp");
-    axp_profiler *p = record_to(path, (axp_options){.spool_limit = 1});
+    axp_profiler *p = fs_record(path, (axp_options){.spool_limit = 1});
     some_scopes(p, MANY);
     axp_profiler_destroy(p);
-    axp_view *v = open_file(path);
+    axp_view *v = fs_open(path);
     assert_int_equal(ts_view_op(v, "inner").calls, MANY);
     assert_int_equal(axp_view_event_count(v) + axp_view_cut_count(v),
                      4 * (uint64_t)MANY);
@@ -424,7 +409,7 @@ static void a_limit_on_files_does_not_harm_the_program(void **state)
     assert_true(WIFEXITED(status));
     assert_true(WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 2);
     if (WEXITSTATUS(status)) return;
-    axp_view *v = open_file(in_folder("h.axp")); /* and its spool */
+    axp_view *v = fs_open(in_folder("h.axp")); /* and its spool */
     assert_int_equal(ts_view_op(v, "inner").calls, MANY);
     axp_view_destroy(v);
 }
@@ -471,7 +456,7 @@ static void a_child_has_a_file_of_its_own_if_it_records(void **state)
     if (AXP_EMULATED) skip();
     (void)state;
     const char *path = in_folder("run.axp");
-    shared = record_to(path, (axp_options){0});
+    shared = fs_record(path, (axp_options){0});
     some_scopes(shared, 10);
     /* The drain sleeps: nothing of it is lost to a child, which the address
      * sanitizer would call leaked. */
@@ -642,7 +627,7 @@ static void several_at_once_with_threads(void **state)
     char name[16];
     for (int i = 0; i < 3; i++) {
         snprintf(name, sizeof name, "s%d.axp", i);
-        p[i] = record_to(in_folder(name), (axp_options){0});
+        p[i] = fs_record(in_folder(name), (axp_options){0});
     }
     for (int i = 0; i < 6; i++)
         t[i] = ts_spawn(scopes_thread, p[i % 3]);
