@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sysinfo.h>
+#include <unistd.h>
 
 #include "base/base_sized.h"
 #include "os/os_about.h"
@@ -367,6 +368,21 @@ static __attribute__((constructor)) void start_library(void)
     axp__drain_begin(global->tape); /* asleep until the first event */
 }
 
+/* The first thread is the program's too, where others alone have recorded; its
+ * processor time is all that it has had. */
+static void add_first_thread(struct axp__prof *p)
+{
+    if (axp__thread_id() != (uint64_t)getpid() || !axp__get(&p->lanes)) return;
+    struct axp__lane *lane = axp__enter(axp__prof_handle(p));
+    if (!lane) return;
+    if (!axp__get(&lane->first_ticks)) {
+        axp__put(&lane->first_ticks, p->start_ticks);
+        axp__put(&lane->last_ticks, axp__clock_ticks());
+        axp__put(&lane->cpu_begin_ns, 1);
+    }
+    axp__leave(lane);
+}
+
 /* A program that ends without axp_finish: every file becomes whole. A copy that
  * is not the process's may be unloaded while the others go on. */
 static __attribute__((destructor)) void finish_files(void)
@@ -381,6 +397,7 @@ static __attribute__((destructor)) void finish_files(void)
                                      AXP__PROF_BYTES);
         if (!axp__get(&p->generation) || !p->tape) continue;
         p->log = NULL;
+        add_first_thread(p);
         axp_finish(axp__prof_handle(p));
         axp__tape_tell(p->tape);
     }

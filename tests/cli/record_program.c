@@ -18,12 +18,15 @@
  *   record_program clear N             clears its environment, N scopes
  *   record_program own N               N scopes, and as many in a profiler of
  *                                      its own that records to own.axp
+ *   record_program threads N           N scopes in each of two threads, none in
+ *                                      the first one
  *   record_program first               one step: ns of it, and of it those of
  *                                      its first event
  *
  * Each prints what a recording of it must hold.
  */
 #define _GNU_SOURCE
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,6 +49,21 @@ static void scopes(long n)
         AXP_SCOPE("outer");
         AXP_SCOPE("inner");
     }
+}
+
+static void *scopes_of_thread(void *n)
+{
+    scopes((long)n);
+    return NULL;
+}
+
+static void threads(long n)
+{
+    pthread_t t[2];
+    for (int i = 0; i < 2; i++)
+        pthread_create(&t[i], NULL, scopes_of_thread, (void *)n);
+    for (int i = 0; i < 2; i++)
+        pthread_join(t[i], NULL);
 }
 
 /* A fork that comes while another thread begins leaves a lock of the leak
@@ -156,6 +174,7 @@ int main(int argc, char **argv)
     if (!strcmp(word, "leave")) leave(a[0], a[1]);
     if (!strcmp(word, "steps")) steps(a[0], a[1], a[2]);
     if (!strcmp(word, "serve")) serve(a[0]);
+    if (!strcmp(word, "threads")) threads(a[0]);
     if (!strcmp(word, "first")) first();
     if (!strcmp(word, "die")) die(a[0], a[1]);
     if (!strcmp(word, "idle")) {

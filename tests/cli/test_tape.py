@@ -174,6 +174,21 @@ def test_ranks(c, folder):
     check(done.out.count(b"rank") >= 4, done.out)
 
 
+def test_first_thread(c, folder):
+    """It is there though others alone have recorded, for as long as the run."""
+    out = folder / "threads.axp"
+    equal(record(c, folder, out, "threads", "1000").status, 0, "status")
+    data = report(c, folder, out)
+    own = data["run"]["process_id"]
+    first = [t for t in data["threads"] if t["id"] == own]
+    equal((len(first), len(data["threads"])), (1, 3), "threads")
+    equal(first[0]["events"], 0, "events")
+    check(first[0]["cpu_ns"] > 0, first)
+    lived = first[0]["end"] - first[0]["begin"]
+    check(lived >= 0.9 * data["run"]["duration_ns"], lived, data["run"])
+    equal(run([c.axprof, "check", out], folder).status, 0, "check")
+
+
 def test_file_by_code(c, folder):
     """axp_global_open: what the macros record, in a file that the program
     names; the environment comes first."""

@@ -219,7 +219,7 @@ static axp_findings *write_and_wait(bool is_kernel)
     script_word(s, 0, 100 * MS, AXP__W_INSTANT, SCRIPT_FIRST + 9);
     axp_view *v = view_seen(s);
     assert_true(axp__view_add_functions(v));
-    return analyze(v);
+    return ts_analyze_view(v);
 }
 
 /* It is the program's function that waits, and what the kernel does for it is no

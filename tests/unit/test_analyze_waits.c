@@ -307,7 +307,7 @@ static void no_more_than_they_stood_ready(void **state)
     v->ran_ns = 300 * MS;
     v->ready_ns = 500 * MS;
     see(v, n);
-    axp_findings *f = analyze(v);
+    axp_findings *f = ts_analyze_view(v);
     const axp_finding *x = ts_find(f, AXP_OVERSUBSCRIPTION);
     assert_non_null(x);
     assert_true(ts_metric(x, "ready_ms") < 160);
