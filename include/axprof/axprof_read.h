@@ -100,6 +100,12 @@ typedef struct axp_op {
     uint64_t samples;   /* of a sampled one: those of self_ns */
     double share_error; /* … time_share is within this, at 95 % */
     bool is_kernel;     /* … the kernel's, for whoever called it */
+    /* More than 5 % of the thread time of its threads is doubt: neither its
+     * times nor its share are to be believed. */
+    bool is_doubtful;
+    /* So much of self_ns may still be what recording took: of each scope it is
+     * known roughly, and of some of it not in whose time it is. */
+    axp_ns doubt_ns;
 } axp_op;
 typedef enum axp_order AXP__INT {
     AXP_BY_TIME, /* total_ns */
@@ -377,6 +383,7 @@ typedef struct axp_tree_node {
     bool is_wait;       /* as axp_op's */
     const char *device; /* NULL: the host */
     uint64_t samples;   /* of a sampled one */
+    axp_ns doubt_ns;    /* as axp_op's */
 } axp_tree_node;
 typedef struct axp_step_stats {
     uint64_t count;

@@ -18,7 +18,8 @@ static axp_severity severity_of(const struct axp__draft *d, double saving_share)
     axp_severity by_saving = axp__band(saving_share, steps);
     if (!d->op && !d->has_saving) return d->band;
     if (!d->is_bound) return by_saving;
-    return d->is_capped && by_saving < d->band ? by_saving : d->band;
+    bool is_capped = d->is_capped || (d->op && d->op->is_doubtful);
+    return is_capped && by_saving < d->band ? by_saving : d->band;
 }
 
 static int by_rank(const void *a, const void *b)

@@ -56,6 +56,16 @@ static void drop_last(struct axp__analysis *a)
         a->drafts[i].is_gone = has_cause && a->drafts[i].is_last;
 }
 
+/* What is said about time that may all be ours. */
+static void drop_unsure(struct axp__analysis *a)
+{
+    for (size_t i = 0; i < a->n_drafts; i++) {
+        struct axp__draft *d = &a->drafts[i];
+        if (d->op && d->op->doubt_ns && !d->has_saving && !axp__sure_ns(d->op))
+            d->is_gone = true;
+    }
+}
+
 /* Why a device is idle: what its launches take is LaunchBound's. */
 static void explain_idle(struct axp__analysis *a)
 {
@@ -125,7 +135,8 @@ static void share(struct axp__analysis *a)
         for (int k = 0; k < AXP__WALL_SLICES; k++)
             sum += part[k] / (wanted[k] > 1 ? wanted[k] : 1);
         d->saving_ns = axp__whole(sum * d->fraction * slice);
-        if (d->saving_ns > d->op->self_ns) d->saving_ns = d->op->self_ns;
+        if (d->saving_ns > axp__sure_ns(d->op))
+            d->saving_ns = axp__sure_ns(d->op);
     }
 }
 
@@ -143,6 +154,8 @@ static void replay(struct axp__analysis *a)
         n++;
         if (!axp__graph_gain(a->v, d->op, 1 - d->fraction, &d->saving_ns))
             a->has_failed = true;
+        if (d->saving_ns > axp__sure_ns(d->op)) /* it counts ours too */
+            d->saving_ns = axp__sure_ns(d->op);
     }
 }
 
@@ -176,6 +189,7 @@ static void limit(struct axp__analysis *a)
 void axp__drafts_settle(struct axp__analysis *a)
 {
     drop_last(a);
+    drop_unsure(a);
     explain_idle(a);
     drop_gone(a);
     group(a);

@@ -132,14 +132,14 @@ static void set_fraction(struct axp__analysis *a, struct axp__draft *d,
 static void add(struct axp__analysis *a, const axp_op *op)
 {
     static const double steps[3] = {25, 35, 50};
-    double percent = 100 * op->time_share;
+    double percent = 100 * op->time_share, sure = 100 * axp__sure_share(op);
     char time[32], part[32];
     struct axp__draft *d =
         axp__draft_add(a, AXP__RULE_slow_operation, op->name);
     if (!d) return;
     d->op = op;
     d->specificity = 1;
-    d->band = axp__band(percent, steps);
+    d->band = axp__band(sure, steps);
     d->is_capped = true;
     d->suggestion = suggestion_for(op);
     axp__fixed(part, sizeof part, percent, 1);
@@ -169,7 +169,7 @@ static void look_at(struct axp__analysis *a, const axp_op *op, size_t n)
     double wall = (double)a->v->duration_ns *
                   a->threshold[AXP__T_slow_operation_min_wall_percent] / 100;
     for (; n--; op++) {
-        if (is_wait(op) || op->time_share < least || !op->self_ns) continue;
+        if (is_wait(op) || axp__sure_share(op) < least) continue;
         if ((double)axp__wall_ns(a->wall, op) >= wall) add(a, op);
     }
 }

@@ -7,6 +7,17 @@
 
 #include "base/base_number.h"
 
+axp_ns axp__sure_ns(const axp_op *op)
+{
+    return op->self_ns > op->doubt_ns ? op->self_ns - op->doubt_ns : 0;
+}
+
+double axp__sure_share(const axp_op *op)
+{
+    if (!op->self_ns) return 0;
+    return op->time_share * (double)axp__sure_ns(op) / (double)op->self_ns;
+}
+
 struct pair { /* an operation on a lane */
     const char *name;
     uint32_t lane;
@@ -237,10 +248,10 @@ static const struct pair *pairs_of(const struct axp__wall *w, const axp_op *op,
 static double scale_of(const struct pair *from, const struct pair *end,
                        const axp_op *op)
 {
-    double sum = 0;
+    double sum = 0, sure = (double)axp__sure_ns(op);
     for (; from < end; from++)
         sum += from->self_ns;
-    return sum > (double)op->self_ns ? (double)op->self_ns / sum : 1;
+    return sum > sure ? sure / sum : 1;
 }
 
 /* What a pair covers of the slices, its share of that, and never more than its
@@ -296,5 +307,6 @@ axp_ns axp__wall_ns(const struct axp__wall *w, const axp_op *op)
     for (int i = 0; i < AXP__WALL_SLICES; i++)
         sum += part[i];
     double ns = sum / AXP__WALL_SLICES * (w->all.end - w->all.begin);
-    return ns < (double)op->self_ns ? axp__whole(ns) : op->self_ns;
+    axp_ns sure = axp__sure_ns(op);
+    return ns < (double)sure ? axp__whole(ns) : sure;
 }

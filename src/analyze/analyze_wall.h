@@ -20,6 +20,11 @@
 #define AXP_ANALYZE_WALL_H
 #include "model/model_view.h"
 
+/* Rules judge what is certain: an operation's own time, and its share, less what
+ * of it may be recording's. The wall time below is of that too. */
+axp_ns axp__sure_ns(const axp_op *op);
+double axp__sure_share(const axp_op *op);
+
 #define AXP__WALL_SLICES 256
 
 struct axp__wall;

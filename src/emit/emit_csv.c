@@ -72,6 +72,8 @@ static void put_op(struct axp__out *o, const axp_op *op,
     axp__out_char(o, ',');
     if (roof->is_known) put_text(o, axp__roof_bound(roof));
     put_known(o, roof->threads, roof->threads);
+    axp__out_char(o, ',');
+    axp__out_u64(o, op->doubt_ns);
     if (has_devices) axp__out_char(o, ',');
     put_text(o, op->device);
     axp__out_char(o, '\n');
@@ -88,7 +90,7 @@ axp_status axp__emit_csv_ops(const axp_view *v, struct axp__out *o)
     axp__out_text(o, "name,calls,total_ns,self_ns,min_ns,max_ns,avg_ns,p50_ns,"
                      "p95_ns,p99_ns,time_share,flops,bytes,gflops,gbps,dtype,"
                      "category,file,line,roof_gflops,roof_share,bound_by,"
-                     "roof_threads");
+                     "roof_threads,doubt_ns");
     axp__out_text(o, has_devices ? ",device\n" : "\n");
     for (size_t i = 0; i < v->n_ops; i++)
         put_op(o, &v->ops[i], &roofs->at[i], has_devices);

@@ -235,6 +235,8 @@ static void put_ops(struct axp__html_job *job)
     PUT_COLUMN(j, "line", n, axp__out_i64(o, op[i].line));
     PUT_COLUMN(j, "sampled", n, axp__out_u64(o, op[i].is_sampled));
     PUT_COLUMN(j, "wait", n, axp__out_u64(o, op[i].is_wait));
+    PUT_COLUMN(j, "doubt", n,
+               axp__out_u64(o, op[i].is_doubtful ? op[i].doubt_ns : 0));
     axp__json_end(j, '}');
 }
 

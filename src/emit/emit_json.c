@@ -151,6 +151,8 @@ static void put_op(struct axp__json *j, const axp_op *op)
     axp__json_u64(j, "p95_ns", op->p95_ns);
     axp__json_u64(j, "p99_ns", op->p99_ns);
     axp__json_f64(j, "time_share", op->time_share);
+    axp__json_u64(j, "doubt_ns", op->doubt_ns);
+    axp__json_bool(j, "is_doubtful", op->is_doubtful);
     axp__json_known(j, "flops", op->n_flops_calls, op->flops);
     axp__json_known(j, "bytes", op->n_bytes_calls, op->bytes);
     axp__json_u64(j, "n_flops_calls", op->n_flops_calls);
@@ -213,6 +215,7 @@ static void put_tree(struct axp__json *j, const axp_view *v)
         axp__json_u64(j, "calls", n->calls);
         axp__json_u64(j, "total_ns", n->total_ns);
         axp__json_u64(j, "self_ns", n->self_ns);
+        axp__json_u64(j, "doubt_ns", n->doubt_ns);
         axp__json_known(j, "flops", n->flops > 0, n->flops);
         axp__json_known(j, "bytes", n->bytes > 0, n->bytes);
         axp__json_u64(j, "allocated_bytes", n->allocated_bytes);

@@ -122,15 +122,17 @@ static void put_findings(struct axp__md *m, const axp_findings *f, size_t shown)
 
 static void put_op(struct axp__md *m, const axp_op *op, bool has_work)
 {
-    axp__cell cell;
+    axp__cell cell, text;
     axp__md_row_begin(m, op->name);
     axp__md_device(m, op->device);
     axp__md_cell(m, axp__short_count(cell, op->calls));
     axp__md_cell(m, axp__short_ns(cell, op->total_ns));
-    axp__md_cell(m, axp__short_ns(cell, op->self_ns));
+    axp__short_ns(text, op->self_ns);
+    axp__md_cell(m, axp__mark_doubt(cell, text, op));
     axp__md_cell(m, axp__short_ns(cell, op->avg_ns));
     axp__md_cell(m, axp__short_ns(cell, op->p99_ns));
-    axp__md_cell(m, axp__short_percent(cell, op->time_share));
+    axp__short_percent(text, op->time_share);
+    axp__md_cell(m, axp__mark_doubt(cell, text, op));
     if (has_work) {
         axp__md_cell(m, axp__short_rate(cell, axp_op_gflops(op)));
         axp__md_cell(m, axp__short_rate(cell, axp_op_gbps(op)));
@@ -148,6 +150,7 @@ static void put_ops(struct axp__md *m, const axp_view *v)
     static const char *const all_heads[] = {
         "operation", "calls", "total",   "self", "mean",
         "p99",       "share", "GFLOP/s", "GB/s", "at"};
+    size_t n_shown = v->n_ops < SHOWN_OPS ? v->n_ops : SHOWN_OPS;
     bool has_work = false;
     char text[32];
     axp_ns rest = 0;
@@ -165,6 +168,8 @@ static void put_ops(struct axp__md *m, const axp_view *v)
             put_op(m, &v->ops[i], has_work);
         else
             rest += v->ops[i].self_ns;
+    if (axp__has_doubt(v->ops, n_shown))
+        axp__out_format(m->o, "\n%s\n", AXP__DOUBT_TEXT);
     if (v->n_ops > SHOWN_OPS)
         axp__out_format(m->o, "\nand %zu more, %s self\n", v->n_ops - SHOWN_OPS,
                         axp_format_ns(text, sizeof text, rest));

@@ -129,6 +129,19 @@ char *axp__cell_place(axp__cell out, const char *file, int line)
     return out;
 }
 
+char *axp__mark_doubt(axp__cell out, const char *figure, const axp_op *op)
+{
+    snprintf(out, AXP__CELL, "%s%s", op->is_doubtful ? "?" : "", figure);
+    return out;
+}
+
+bool axp__has_doubt(const axp_op *ops, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (ops[i].is_doubtful) return true;
+    return false;
+}
+
 const char *axp__short_many(axp__cell out, const axp_warning *w)
 {
     out[0] = 0;

@@ -26,6 +26,13 @@ char *axp__short_place(char out[AXP__SHORT_PLACE_BYTES], const char *file,
 /* The same for a cell; "": none. */
 char *axp__cell_place(axp__cell out, const char *file, int line);
 
+/* A figure about an operation's own time, marked where it is doubtful; what that
+ * means, for below the table; and whether one of the first n is. */
+#define AXP__DOUBT_TEXT                                                        \
+    "? not to be believed: recording took too much of it to know the rest"
+char *axp__mark_doubt(axp__cell out, const char *figure, const axp_op *op);
+bool axp__has_doubt(const axp_op *ops, size_t n);
+
 /* What stands before a warning's text: how many there were, where there were
  * several: "16 scopes still open". */
 const char *axp__short_many(axp__cell out, const axp_warning *w);

@@ -14,13 +14,13 @@
 
 static void put_op(struct axp__table *table, const axp_op *op)
 {
-    axp__cell *cells = axp__table_row_on(table, op->name, op->device);
+    axp__cell *cells = axp__table_row_on(table, op->name, op->device), text;
     axp__short_count(cells[0], op->calls);
     axp__short_ns(cells[1], op->total_ns);
-    axp__short_ns(cells[2], op->self_ns);
+    axp__mark_doubt(cells[2], axp__short_ns(text, op->self_ns), op);
     axp__short_ns(cells[3], op->avg_ns);
     axp__short_ns(cells[4], op->p99_ns);
-    axp__short_percent(cells[5], op->time_share);
+    axp__mark_doubt(cells[5], axp__short_percent(text, op->time_share), op);
     axp__short_rate(cells[6], axp_op_gflops(op));
     axp__short_rate(cells[7], axp_op_gbps(op));
     axp__cell_place(cells[8], op->file, op->line);
@@ -33,6 +33,7 @@ void axp__text_ops(struct axp__text *t, const axp_view *v)
         {"self", false, 0},     {"mean", false, 2},    {"p99", false, 5},
         {"share", false, 0},    {"GFLOP/s", false, 1}, {"GB/s", false, 6},
         {"at", true, 3}};
+    size_t n_shown = v->n_ops < SHOWN_OPS ? v->n_ops : SHOWN_OPS;
     axp_ns rest = 0;
     char text[32];
     if (!v->n_ops) {
@@ -50,6 +51,8 @@ void axp__text_ops(struct axp__text *t, const axp_view *v)
         else
             rest += v->ops[i].self_ns;
     axp__table_print(t, table);
+    if (axp__has_doubt(v->ops, n_shown))
+        axp__text_say(t, "%s", AXP__DOUBT_TEXT);
     if (v->n_ops > SHOWN_OPS)
         axp__text_say(t, "and %zu more, %s self", v->n_ops - SHOWN_OPS,
                       axp_format_ns(text, sizeof text, rest));

@@ -24,6 +24,12 @@ static struct axp__own_cost cost_of(const struct axp__capture *c,
                           : c->own_cost;
 }
 
+double axp__lane_doubt(const axp_view *v, const struct axp__cap_lane *lane)
+{
+    double longer = lane->row < 0 ? 1 : axp__view_longer(v, (size_t)lane->row);
+    return 2 * longer - 1;
+}
+
 uint64_t *axp__lane_costs(const struct axp__capture *c,
                           const struct axp__cap_lane *lane)
 {

@@ -20,6 +20,7 @@ struct sums { /* index 0: ticks; 1: ns of tracks */
     uint64_t sum[2]; /* of single calls: recursion each time */
     uint64_t flops_time[2], bytes_time[2], lifetime[2];
     uint64_t own;  /* ticks in self[0] that recording took */
+    double doubt;  /* ticks in it that may be ours beyond that */
     axp_ns beside; /* that was told beside scopes, and may be in it */
     uint64_t n_flops_calls, n_bytes_calls;
     double flops, bytes;
@@ -141,11 +142,12 @@ static void add_op(struct table *t, const struct axp__cap_lane *lane,
     s->lifetime[u] += op->lifetime_ticks;
 }
 
-static bool add_nodes(struct table *t, const struct axp__capture *c,
+static bool add_nodes(const axp_view *v, struct table *t,
                       const struct axp__cap_lane *lane)
 {
     int u = lane->is_track;
-    uint64_t *costs = axp__lane_costs(c, lane);
+    uint64_t *costs = axp__lane_costs(v->capture, lane);
+    double doubt = axp__lane_doubt(v, lane);
     uint16_t *category = calloc(lane->n_nodes + 1, sizeof *category);
     bool ok = costs && category;
     for (uint32_t i = 1; ok && i < lane->n_nodes; i++) {
@@ -160,6 +162,7 @@ static bool add_nodes(struct table *t, const struct axp__capture *c,
         s->sum[u] += n->total_ticks;
         s->self[u] += n->self_ticks;
         s->own += costs[i];
+        s->doubt += (double)costs[i] * doubt;
         s->n_flops_calls += n->n_flops_calls;
         s->n_bytes_calls += n->n_bytes_calls;
         s->flops_time[u] += n->flops_ticks;
@@ -277,18 +280,12 @@ static void set_extremes(const axp_view *v, axp_op *op, struct sums *s)
         op->p50_ns = op->p95_ns = op->p99_ns = op->avg_ns;
 }
 
-/* The cost of a scope is known to about a quarter; of what was told beside
- * scopes no more is known than that it is in somebody's time. */
-static void note_doubt(axp_view *v, const axp_op *op, axp_ns own, axp_ns beside,
-                       axp_ns life)
+static void set_doubt(const axp_view *v, axp_op *op, const struct sums *s,
+                      axp_ns life)
 {
-    if (beside > op->total_ns) beside = op->total_ns;
-    if ((double)own * 0.25 + (double)beside <= (double)life * 0.05) return;
-    own += beside;
-    v->n_doubtful++;
-    if (own < v->doubtful_ns) return;
-    v->doubtful_ns = own;
-    v->doubtful = op->name;
+    axp_ns beside = s->beside < op->total_ns ? s->beside : op->total_ns;
+    op->doubt_ns = axp__view_ns(v, axp__whole(s->doubt)) + beside;
+    op->is_doubtful = (double)op->doubt_ns > (double)life * 0.05;
 }
 
 static void make_op(axp_view *v, axp_op *op, struct sums *s)
@@ -321,7 +318,7 @@ static void make_op(axp_view *v, axp_op *op, struct sums *s)
     axp_ns life = axp__view_sum_ns(v, s->lifetime);
     op->time_share = life ? (double)op->self_ns / (double)life : 0;
     if (op->time_share > 1) op->time_share = 1;
-    note_doubt(v, op, axp__view_ns(v, s->own), s->beside, life);
+    set_doubt(v, op, s, life);
     set_extremes(v, op, s);
 }
 
@@ -386,7 +383,7 @@ bool axp__view_make_ops(axp_view *v)
         const struct axp__cap_lane *lane = &c->lanes[i];
         for (uint32_t k = 0; k < lane->n_ops; k++)
             add_op(&t, lane, &lane->ops[k]);
-        ok = add_nodes(&t, c, lane);
+        ok = add_nodes(v, &t, lane);
         add_frames(v, &t, lane);
     }
     for (size_t i = 0; ok && i < c->n_lanes; i++) {

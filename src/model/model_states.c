@@ -187,6 +187,21 @@ axp_ns axp__view_end_of(const axp_view *v, const struct axp__cap_row *row)
     return s ? axp__view_time(v, s->end_ticks) : 0;
 }
 
+double axp__view_longer(const axp_view *v, size_t i)
+{
+    const struct axp__cap_row *row = &v->capture->rows[i];
+    const struct axp__thread_states *s = states_of(v, row);
+    axp_ns life = v->lives[i].end - v->lives[i].begin;
+    axp_ns ran = row->cpu_ns || !s ? row->cpu_ns : s->ran_ns;
+    if (!s || !ran || ran >= life) return 1;
+    axp_ns ready = least(s->ready_ns, life - ran);
+    /* On a machine that is too busy it tells of more time than there is, and
+     * nobody knows how much of which. */
+    axp_ns told = s->ran_ns + s->ready_ns + s->waited_ns;
+    if (told > life + life / 10) ready = life - ran;
+    return 1 + (double)ready / (double)ran;
+}
+
 /* A thread lives before its first event and after its last one. */
 static void widen(const axp_view *v, const struct axp__thread_states *s,
                   struct axp__life *life)

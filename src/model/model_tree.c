@@ -3,6 +3,7 @@
  * come before their children; node 0 is the root. */
 #include <stdlib.h>
 
+#include "base/base_number.h"
 #include "base/base_text.h"
 #include "model/model_view.h"
 
@@ -11,6 +12,8 @@ struct merged { /* beside the public node */
     int32_t parent;
     uint64_t total_ticks, self_ticks, total_ns, self_ns;
     uint64_t own_ticks; /* in self_ticks, that recording took */
+    double doubt_ticks; /* that may be ours beyond that */
+    axp_ns beside_ns;   /* and these, too */
     bool is_used;       /* called, or above one that was */
 };
 
@@ -63,12 +66,17 @@ static bool add_lane(const axp_view *v, struct table *t,
 {
     int32_t *image = calloc(lane->n_nodes + 1, sizeof *image);
     uint64_t *costs = axp__lane_costs(v->capture, lane);
+    axp_ns beside = axp__lane_beside_ns(v, lane);
+    double doubt = axp__lane_doubt(v, lane);
     bool ok = image && costs;
     for (uint32_t i = 0; ok && i < lane->n_nodes; i++) {
         const struct axp__cap_node *n = &lane->nodes[i];
         if (i > 0)
             image[i] = get(t, n->parent > 0 ? image[n->parent] : 0, n->name);
         add_node(t, lane, n, image[i], i ? costs[i] : 0);
+        if (i == 0) continue;
+        t->at[image[i]].beside_ns += beside;
+        t->at[image[i]].doubt_ticks += (double)costs[i] * doubt;
     }
     for (uint32_t i = 0; ok && i < lane->n_frames; i++) {
         int32_t node = lane->frames[i].node;
@@ -101,6 +109,8 @@ static void finish(axp_view *v, struct table *t)
         n.parent = i ? moved[m->parent] : -1;
         n.total_ns = axp__view_ns(v, m->total_ticks) + m->total_ns;
         n.self_ns = axp__view_ns(v, self) + m->self_ns;
+        n.doubt_ns = axp__view_ns(v, axp__whole(m->doubt_ticks)) +
+                     (m->beside_ns < n.total_ns ? m->beside_ns : n.total_ns);
         moved[i] = (int32_t)v->n_tree;
         v->tree_names[v->n_tree] = m->name;
         v->tree[v->n_tree++] = n;

@@ -115,11 +115,6 @@ struct axp_view {
     uint64_t n_skipped; /* older than timeline_capacity */
     axp_ns begin_ns;    /* of the recorded part … */
     axp_ns duration_ns; /* … and how long it is: wall time */
-    /* Operations of which recording took so much that their own time is not
-     * known to 5 % of their threads' time; and the one it took most of. */
-    uint64_t n_doubtful;
-    const char *doubtful;
-    axp_ns doubtful_ns;                   /* that recording took of it */
     struct axp__stack_names *stack_names; /* model_stacks.h */
     /* What src/graph keeps here, made when it is first asked for. */
     void *graph;
@@ -230,6 +225,9 @@ bool axp__view_make_rows(axp_view *v); /* threads, tracks */
 void axp__view_sort_states(axp_view *v);
 /* When a thread ended, as the scheduler tells; 0: it does not. */
 axp_ns axp__view_end_of(const axp_view *v, const struct axp__cap_row *row);
+/* How many times as long as it ran a row's thread took, since it had to wait for
+ * its processor; 1: not known. */
+double axp__view_longer(const axp_view *v, size_t row);
 /* Rows' lives are those of their threads, as far as it tells. */
 bool axp__view_widen_lives(axp_view *v);
 bool axp__view_cut_states(axp_view *v);
@@ -273,6 +271,10 @@ uint64_t axp__frame_total(const axp_view *v, const struct axp__cap_lane *lane,
                           uint32_t i);
 uint64_t axp__frame_self(const axp_view *v, const struct axp__cap_lane *lane,
                          uint32_t i);
+/* How much of a time may still be ours, for what was taken off it as ours on this
+ * lane: as much again, since caches, page faults and neighbours are not those of
+ * the measurement; more where the thread had to wait for its processor. */
+double axp__lane_doubt(const axp_view *v, const struct axp__cap_lane *lane);
 /* For each node of the lane, the ticks of its self time that recording took;
  * malloc. */
 uint64_t *axp__lane_costs(const struct axp__capture *c,

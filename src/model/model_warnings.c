@@ -171,11 +171,14 @@ static struct own_time own_time(const axp_view *v)
 
 static void add_doubtful(axp_view *v)
 {
+    uint64_t n = 0;
+    for (size_t i = 0; i < v->n_ops; i++)
+        n += v->ops[i].is_doubtful;
     add(v, "doubtful_times",
-        "operations whose time and share are not known to 5 % of their "
-        "threads' time: recording took more than that; do not record the "
-        "short calls in them",
-        v->n_doubtful, v->doubtful);
+        "operations, marked in their table, whose time and share are not known "
+        "to 5 % of their threads' time: recording took more than that; do not "
+        "record the short calls in them",
+        n, NULL);
 }
 
 /* Of what is said beside the scopes, what was for blocks of the allocator. */

@@ -4,8 +4,12 @@
  * and 30 around. */
 #include "test_support.h"
 
+#include "file/file_open.h"
+#include "model/model_view.h"
+#include "record/record_capture.h"
 #include "record/record_process.h"
 #include "tally/tally_capture.h"
+#include "wire/wire_states.h"
 
 enum { INSIDE = 25, AROUND = 30 };
 
@@ -79,7 +83,7 @@ static void it_is_stated(void **state)
     assert_non_null(strstr(w->text, "91.7 %"));
     w = warning(v, "doubtful_times");
     assert_non_null(w);
-    assert_string_equal(w->name, "outer");
+    assert_int_equal(w->count, 2);
     axp_view_destroy(v);
     run(100, 0); /* 5 µs of 105 */
     v = ts_snapshot(axp_global());
@@ -111,6 +115,161 @@ static void our_time_is_no_finding(void **state)
     axp_view_destroy(v);
 }
 
+/* How far it may be off, by hand: as much as was taken off. */
+static void times_know_their_doubt(void **state)
+{
+    (void)state;
+    run(20000, 0);
+    axp_view *v = ts_snapshot(axp_global());
+    uint64_t around = 20001 * AROUND + INSIDE;
+    assert_int_equal(ts_view_op(v, "outer").doubt_ns, around);
+    assert_int_equal(ts_view_op(v, "inner").doubt_ns, 20000 * INSIDE);
+    assert_int_equal(ts_view_op(v, "work").doubt_ns, INSIDE);
+    assert_int_equal(ts_node(v, "outer").doubt_ns, around);
+    assert_int_equal(ts_node(v, "outer/inner").doubt_ns, 20000 * INSIDE);
+    assert_true(ts_view_op(v, "outer").is_doubtful);
+    assert_true(ts_view_op(v, "inner").is_doubtful);
+    assert_false(ts_view_op(v, "work").is_doubtful);
+    axp_view_destroy(v);
+}
+
+static void assert_report(axp_view *v, axp_format format, const char *has,
+                          const char *has_not)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    assert_non_null(out);
+    assert_int_equal(axp_report_write(v, format, out), 0);
+    fclose(out);
+    if (!strstr(text, has)) fail_msg("no \"%s\" in %s", has, text);
+    if (strstr(text, has_not)) fail_msg("\"%s\" in %s", has_not, text);
+    free(text);
+}
+
+/* Which are not to be believed stands beside them, and what that means below. */
+static void reports_mark_what_is_in_doubt(void **state)
+{
+    (void)state;
+    run(20000, 6);
+    axp_view *v = ts_snapshot(axp_global());
+    assert_report(v, AXP_FORMAT_TEXT, " ?120 us", "?100 us");
+    assert_report(v, AXP_FORMAT_TEXT, "\n? not to be believed", "?100 us");
+    assert_report(v, AXP_FORMAT_MARKDOWN, "| ?120 us |", "?100 us");
+    assert_report(v, AXP_FORMAT_MARKDOWN, "\n? not to be believed", "?100 us");
+    axp_view_destroy(v);
+    run(10, 6);
+    v = ts_snapshot(axp_global());
+    assert_report(v, AXP_FORMAT_TEXT, "100 us", "not to be believed");
+    assert_report(v, AXP_FORMAT_MARKDOWN, "100 us", "not to be believed");
+    axp_view_destroy(v);
+}
+
+/* Scopes with nothing in them, which cost up to twice what is known. */
+static void run_empty(unsigned n, uint64_t inside, uint64_t around)
+{
+    axp_reset(axp_global());
+    uint64_t outer = axp_begin(axp_global(), "outer");
+    ts_tick(INSIDE);
+    for (unsigned i = 0; i < n; i++) {
+        call("inner", inside);
+        ts_tick(around);
+    }
+    axp_end(outer);
+}
+
+static void empty_scopes_are_no_finding(void **state)
+{
+    (void)state;
+    for (uint64_t inside = 0; inside <= INSIDE; inside += 12)
+        for (uint64_t around = 0; around <= AROUND; around += 15)
+            for (unsigned n = 1000; n <= 300000; n *= 17) {
+                run_empty(n, inside, around);
+                axp_view *v = ts_snapshot(axp_global());
+                axp_findings *f = axp_analyze(v, NULL);
+                for (size_t i = 0; i < axp_findings_count(f); i++)
+                    assert_true(axp_findings_at(f, i)->severity < AXP_MEDIUM);
+                axp_findings_destroy(f);
+                axp_view_destroy(v);
+            }
+}
+
+/* A thread that had no processor for as long as it ran had none while it
+ * recorded, too. */
+static void assert_doubt(struct axp__thread_states told, double times)
+{
+    run_empty(20000, 0, 0);
+    struct axp__capture *c = axp__capture_take(axp_global());
+    assert_non_null(c);
+    if (c->trace) assert_int_equal(axp__trace_attach(c), 0);
+    assert_true(c->n_rows > 0);
+    struct axp__cap_row *row = &c->rows[0];
+    row->cpu_ns = 20000 * (INSIDE + AROUND) / 2;
+    told.process = axp__cap_whose(c, axp__cap_process_of(c, row->id));
+    told.tid = row->tid;
+    told.begin_ticks = row->first;
+    told.end_ticks = row->first + 2 * row->cpu_ns;
+    c->states = &told;
+    c->n_states = 1;
+    axp_view *v = axp__view_make(c);
+    assert_non_null(v);
+    double known = 20000 * INSIDE, is = (double)ts_view_op(v, "inner").doubt_ns;
+    ts_assert_between(0.97 * times * known, is, 1.03 * times * known);
+    assert_int_equal(is, ts_node(v, "outer/inner").doubt_ns);
+    c->states = NULL;
+    c->n_states = 0;
+    axp_view_destroy(v);
+}
+
+static void waiting_for_a_processor_is_in_doubt(void **state)
+{
+    uint64_t half = 20000 * (INSIDE + AROUND) / 2;
+    (void)state;
+    assert_doubt((struct axp__thread_states){.ran_ns = half}, 1);
+    assert_doubt((struct axp__thread_states){.ran_ns = half, .waited_ns = half},
+                 1);
+    assert_doubt((struct axp__thread_states){.ran_ns = half,
+                                             .ready_ns = half / 2,
+                                             .waited_ns = half / 2},
+                 2);
+    assert_doubt((struct axp__thread_states){.ran_ns = half, .ready_ns = half},
+                 3);
+    /* More than there is. */
+    assert_doubt(
+        (struct axp__thread_states){.ran_ns = 4 * half, .ready_ns = half / 9},
+        3);
+}
+
+/* Beside them, what is slow is found, and saves what it took. */
+static void a_slow_one_beside_empty_ones_is(void **state)
+{
+    (void)state;
+    run_empty(200000, 20, 20);
+    call("slow", 6000000);
+    axp_view *v = ts_snapshot(axp_global());
+    axp_findings *f = axp_analyze(v, NULL);
+    assert_int_equal(axp_findings_count(f), 1);
+    assert_string_equal(axp_findings_at(f, 0)->name, "slow");
+    ts_assert_between(5.9e6, (double)axp_findings_at(f, 0)->saving_ns, 6e6);
+    axp_findings_destroy(f);
+    axp_view_destroy(v);
+}
+
+/* More than doubt is a finding, of what is more. */
+static void what_is_certain_is_saved(void **state)
+{
+    (void)state;
+    run_empty(200000, 60, 0);
+    axp_view *v = ts_snapshot(axp_global());
+    axp_findings *f = axp_analyze(v, NULL);
+    assert_int_equal(axp_findings_count(f), 1);
+    assert_string_equal(axp_findings_at(f, 0)->name, "inner");
+    ts_assert_between(200000 * 34, (double)axp_findings_at(f, 0)->saving_ns,
+                      200000 * 35);
+    axp_findings_destroy(f);
+    axp_view_destroy(v);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -118,6 +277,12 @@ int main(void)
         cmocka_unit_test(it_is_stated),
         cmocka_unit_test(shares_are_of_what_is_not_ours),
         cmocka_unit_test(our_time_is_no_finding),
+        cmocka_unit_test(times_know_their_doubt),
+        cmocka_unit_test(reports_mark_what_is_in_doubt),
+        cmocka_unit_test(empty_scopes_are_no_finding),
+        cmocka_unit_test(waiting_for_a_processor_is_in_doubt),
+        cmocka_unit_test(a_slow_one_beside_empty_ones_is),
+        cmocka_unit_test(what_is_certain_is_saved),
     };
     ts_use_fake_clock();
     set_cost(AROUND, INSIDE);

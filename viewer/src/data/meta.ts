@@ -84,6 +84,7 @@ export interface OpColumns {
     file: number[];
     line: number[];
     sampled: number[];
+    doubt: number[]; // ns of self that may be the recorder's; 0: few enough
 }
 
 /** Index in ops, dims (none: the others), how many it stands for, calls, total, flops, bytes, flops_ns, bytes_ns. */

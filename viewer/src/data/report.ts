@@ -33,6 +33,7 @@ export interface Op {
     dtype: number;
     file: string;
     line: number;
+    doubt: number; // ns of self that may be the recorder's; 0: believe it
 }
 
 export interface Series {
@@ -154,7 +155,7 @@ export class Report {
                 p50: c.p50[i]!, p95: c.p95[i]!, p99: c.p99[i]!,
                 gflops: c.flops_ns[i] ? flops / c.flops_ns[i]! : NaN, gbps: c.bytes_ns[i] ? bytes / c.bytes_ns[i]! : NaN,
                 intensity: flops / bytes, allowed: c.roof[i] ?? NaN, roof: NaN, flops, category: c.category[i]!, dtype: c.dtype[i]!,
-                file: c.file[i]! >= 0 ? this.text(c.file[i]!) : "", line: c.line[i]!,
+                file: c.file[i]! >= 0 ? this.text(c.file[i]!) : "", line: c.line[i]!, doubt: c.doubt[i]!,
             });
         });
     }
@@ -176,7 +177,7 @@ export class Report {
         return finish({
             name, calls: s.calls, total: s.total, self: s.self, share: s.self / all, avg: s.total / s.calls, min: s.min, max: s.max,
             p50: NaN, p95: NaN, p99: NaN, gflops: flops / s.total, gbps: bytes / s.total, intensity: flops / bytes, allowed: base?.allowed ?? NaN, roof: NaN, flops,
-            category: base?.category ?? 0, dtype: base?.dtype ?? 0, file: base?.file ?? "", line: base?.line ?? 0,
+            category: base?.category ?? 0, dtype: base?.dtype ?? 0, file: base?.file ?? "", line: base?.line ?? 0, doubt: base?.doubt ?? 0,
         });
     }
 

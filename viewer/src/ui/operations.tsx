@@ -37,7 +37,7 @@ function columnsFor(report: Report, scope: Scope): Column<Op>[] {
     const whole = !scope.range;
     const has = (f: (o: Op) => number): boolean => scope.ops.some((o) => Number.isFinite(f(o)) && f(o) > 0);
     const c: (Column<Op> | false)[] = [
-        {key: "name", head: "Operation", tip: "Choose one to see it in every part of the page.", cell: (o) => <><Name report={report} id={o.name} />{o.category ? <span class="tag">{CATEGORIES[o.category] ?? ""}</span> : null}</>, value: (o) => report.label(o.name)},
+        {key: "name", head: "Operation", tip: "Choose one to see it in every part of the page.", cell: (o) => <><Name report={report} id={o.name} />{o.category ? <span class="tag">{CATEGORIES[o.category] ?? ""}</span> : null}{o.doubt ? <span class="tag" data-tip={`Recording took too much of it to know the rest: ${time(o.doubt)} of its own time may be the recorder's.`}>doubtful</span> : null}</>, value: (o) => report.label(o.name)},
         timeColumn("self_ns", "Self", (o) => o.self, {tip: whole ? "Time in the operation itself, without the scopes inside it; the profiler's own cost is taken off." : "Time in the operation itself within the range."}),
         shareColumn("share", "Share", (o) => o.share, {tip: (whole ? "Self time, of the lives of the threads that it ran on (thread time)." : "Self time, of the range on all rows.") + " The longest bar is the largest share."}, largest(scope.ops, (o) => o.share)),
         timeColumn("total_ns", "Total", (o) => o.total, {tip: "With the scopes inside it; recursion counted once."}),
