@@ -187,7 +187,7 @@ function opColumns(run, ops) {
     const lifetime = run.threads.reduce((s, t) => s + (t.track.last - t.track.first), 0) +
         run.queues.reduce((s, t) => s + (t.track.last - t.track.first), 0);
     const keys = ["name", "calls", "total", "self", "min", "max", "p50", "p95", "p99", "share", "flops", "bytes",
-        "flops_ns", "bytes_ns", "roof", "dtype", "category", "file", "line", "sampled"];
+        "flops_ns", "bytes_ns", "roof", "dtype", "category", "file", "line", "sampled", "doubt"];
     const c = Object.fromEntries(keys.map((k) => [k, []]));
     for (const op of [...ops.values()].sort((a, b) => b.self - a.self)) {
         const d = Float64Array.from(op.durs).sort();
@@ -208,6 +208,7 @@ function opColumns(run, ops) {
         c.file.push(x.file ? run.string(x.file) : -1);
         c.line.push(x.line ?? 0);
         c.sampled.push(0);
+        c.doubt.push(0);
     }
     return c;
 }
