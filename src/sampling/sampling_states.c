@@ -29,6 +29,8 @@ struct axp__states {
     uint32_t n_given;
     uint64_t worth_ns; /* a time off that is told */
     uint32_t n_off;    /* that were told since it was doubled */
+    uint64_t last_ns;  /* of all records */
+    bool has_lost;     /* some of them */
     struct axp__thread_states rest;
 };
 
@@ -179,19 +181,33 @@ static void end_others(struct axp__states *s, const struct axp__perf_record *r)
                 at = &(*at)->next;
 }
 
-/* Records are missing: what threads do is not known until the next one. */
+/* Records are missing: what threads did since their last one is not known, nor
+ * what they do until the next. */
 static void forget(struct axp__states *s, uint64_t now_ns)
 {
+    s->has_lost = true;
     for (size_t i = 0; i < sizeof s->slot / sizeof *s->slot; i++)
-        for (struct thread *t = s->slot[i]; t; t = t->next)
-            enter(s, t, AXP__THREAD_UNKNOWN, now_ns);
+        for (struct thread *t = s->slot[i]; t; t = t->next) {
+            t->state = AXP__THREAD_UNKNOWN;
+            t->since_ns = now_ns;
+        }
+}
+
+/* One that was met at work has run until then. */
+static void meet(struct axp__states *s, const struct axp__perf_record *r)
+{
+    struct thread *t = *place_of(s, r->tid);
+    if (t && t->state == AXP__THREAD_RUNS && r->time_ns > t->since_ns)
+        enter(s, t, AXP__THREAD_RUNS, r->time_ns);
 }
 
 void axp__states_take(struct axp__states *s, const struct axp__perf_record *r)
 {
     struct thread *t;
     struct thread **at;
+    if (r->time_ns > s->last_ns) s->last_ns = r->time_ns;
     switch (r->type) {
+    case PERF_RECORD_SAMPLE: meet(s, r); break;
     case PERF_RECORD_FORK:
         at = place_of(s, r->tid);
         if (*at) end(s, at, r->time_ns); /* the end of another was missed */
@@ -227,8 +243,10 @@ void axp__states_take(struct axp__states *s, const struct axp__perf_record *r)
     }
 }
 
+/* Where records were lost, ends of threads may be among them. */
 void axp__states_end(struct axp__states *s, uint64_t now_ns)
 {
+    if (s->has_lost && s->last_ns < now_ns) now_ns = s->last_ns;
     for (size_t i = 0; i < sizeof s->slot / sizeof *s->slot; i++)
         while (s->slot[i])
             end(s, &s->slot[i], now_ns);
