@@ -466,8 +466,8 @@ def test_damage_in_the_timeline(c, folder):
 
 def test_damage_in_samples(c, folder):
     """Reports and exports that would use them say so."""
-    done = axprof(c, folder, "run", "-q", "--without", "machine", "-o",
-                  "x.axp", "--", "sh", "-c",
+    done = axprof(c, folder, "run", "-q", "--without", "all",
+                  "--without", "machine", "-o", "x.axp", "--", "sh", "-c",
                   "i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done")
     equal(done.status, 0, done.err)
     file = folder / "x.axp"
