@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "model/model_samples.h"
 #include "model/model_stack_functions.h"
 
 #define KERNEL "[kernel]"
@@ -64,7 +65,7 @@ bool axp__asker_find(const axp_view *v, struct axp__asker *out)
     for (size_t i = 0; i < v->n_functions && !out->kernel; i++)
         if (v->functions[i].is_kernel) out->kernel = &v->functions[i];
     if (!out->kernel) return true;
-    if (axp_view_samples(v, on_sample, &l)) l.has_failed = true;
+    if (axp__samples_give(v, on_sample, &l)) l.has_failed = true;
     for (size_t i = 0; i < l.of.n_functions && !l.has_failed; i++)
         if (l.of.functions[i].self_ns > l.kernel_ns / 2)
             out->by = op_of(v, l.of.functions[i].name);

@@ -146,7 +146,9 @@ void axp__rule_fragmentation(struct axp__analysis *a)
     for (size_t i = 0; i < v->n_counters; i++)
         is_read |= v->counters[i].is_outside &&
                    !strcmp(v->counters[i].name, "process.anon_bytes");
-    if (!is_read || !v->n_heap_levels) return;
+    if (!is_read || !v->n_heap_levels ||
+        (double)v->heap.peak_bytes < k.least_bytes) /* nor is more kept */
+        return;
     if (!look(v, &k)) a->has_failed = true;
     if (k.bytes > 0 &&
         100 * (double)k.long_ns >=

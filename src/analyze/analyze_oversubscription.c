@@ -15,6 +15,7 @@
 #include "analyze/analyze.h"
 #include "base/base_number.h"
 #include "graph/graph_gain.h"
+#include "model/model_samples.h"
 
 #define SLICES 256
 #define NEARLY_ALL 0.8 /* of the processors */
@@ -183,14 +184,14 @@ void axp__rule_oversubscription(struct axp__analysis *a)
                       .slice = wall / SLICES,
                       .n_cpus = (double)v->capture->about.n_cpus};
     if (!(c.slice > 0) || !(c.n_cpus > 0)) return;
-    if (axp_view_samples(v, on_sample, &c)) a->has_failed = true;
+    if (axp__samples_give(v, on_sample, &c)) a->has_failed = true;
     add_up(&c);
     if ((double)c.n_samples < t[AXP__T_oversubscription_samples] ||
         100 * c.own_ready < t[AXP__T_oversubscription_wall_percent] * wall ||
         100 * c.own_ready <
             t[AXP__T_oversubscription_ready_percent] * c.own_wanted)
         return;
-    if (axp_view_samples(v, on_thread, &c)) a->has_failed = true;
+    if (axp__samples_give(v, on_thread, &c)) a->has_failed = true;
     if ((double)c.n_threads <= c.n_cpus) return;
     double work = (double)v->ran_ns - (double)v->spun_ns;
     double most = fmin(fmax(0, wall - work / c.n_cpus), c.own_ready);

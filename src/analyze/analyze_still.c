@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "model/model_samples.h"
 #include "model/model_slots.h"
 
 struct change {
@@ -70,7 +71,7 @@ bool axp__still_find(const axp_view *v, axp_ns *out)
     struct still s = {0};
     int known = 0, off = 0;
     axp_ns sum = 0;
-    if (axp_view_samples(v, on_sample, &s)) s.has_failed = true;
+    if (axp__samples_give(v, on_sample, &s)) s.has_failed = true;
     end_thread(&s);
     if (s.n && !s.has_failed) qsort(s.at, s.n, sizeof *s.at, by_time);
     for (size_t i = 0; i < s.n; i++) {

@@ -215,3 +215,16 @@ axp_status axp_view_samples(const axp_view *v, axp_sample_fn fn, void *ctx)
     struct giver g = {.v = v, .fn = fn, .ctx = ctx};
     return give_all(&g);
 }
+
+axp_status axp__samples_give(const axp_view *v, axp_sample_fn fn, void *ctx)
+{
+    struct giver g = {.v = v, .fn = fn, .ctx = ctx};
+    struct axp__samples all;
+    if (!v->capture->n_samples) return AXP_OK;
+    if (!axp__samples_load(v, &all))
+        return axp__fail(AXP_E_NO_MEMORY, "no memory for samples");
+    for (size_t i = 0; i < all.n && !give_loose(&g, &all.at[i]);)
+        i++;
+    axp__samples_fini(&all);
+    return AXP_OK;
+}

@@ -27,6 +27,9 @@ struct axp__samples {
 /* What cannot be read is left out, and counted as damage. False: no memory. */
 bool axp__samples_load(const axp_view *v, struct axp__samples *out);
 void axp__samples_fini(struct axp__samples *s);
+/* As axp_view_samples, for who does not ask which scopes were open: it does not
+ * read the timeline for that. */
+axp_status axp__samples_give(const axp_view *v, axp_sample_fn fn, void *ctx);
 /* Gives the rows of threads their samples; sorts the rows. */
 struct axp__sampled_row {
     struct axp__row_reader *reader;

@@ -44,7 +44,8 @@ static void reports_say_the_device(void **state)
     expect_in(report_of(v, AXP_FORMAT_MARKDOWN), "`matmul` on `cuda:0`");
     expect_in(report_of(v, AXP_FORMAT_MARKDOWN), "### Memory of `cuda:0`");
     expect_in(report_of(v, AXP_FORMAT_HTML), "\"matmul on cuda:0\"");
-    expect_in(export_of(v, AXP_EXPORT_CSV_OPS, &len), "roof_threads,doubt_ns,device\n");
+    expect_in(export_of(v, AXP_EXPORT_CSV_OPS, &len),
+              "roof_threads,doubt_ns,device\n");
     expect_in(export_of(v, AXP_EXPORT_CSV_OPS, &len), "\"cuda:0\"\n");
     expect_in(export_of(v, AXP_EXPORT_FOLDED, &len), "matmul on cuda:0 2000\n");
     expect_in(export_of(v, AXP_EXPORT_SPEEDSCOPE, &len), "matmul on cuda:0");
@@ -71,7 +72,8 @@ static void nothing_is_said_where_there_is_no_device(void **state)
         assert_null(strstr(text, "matmul on"));
         free(text);
     }
-    expect_in(export_of(v, AXP_EXPORT_CSV_OPS, &len), ",roof_threads,doubt_ns\n");
+    expect_in(export_of(v, AXP_EXPORT_CSV_OPS, &len),
+              ",roof_threads,doubt_ns\n");
     axp_view_destroy(v);
     axp_profiler_destroy(p);
 }
