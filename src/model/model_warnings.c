@@ -231,10 +231,19 @@ static uint64_t count_starved(const axp_view *v)
     return n ? n : 1;
 }
 
+/* The scheduler's records may be incomplete; threads that recorded know theirs. */
+static double ran_ns(const axp_view *v)
+{
+    double sum = 0;
+    for (size_t i = 0; i < v->n_threads; i++)
+        sum += (double)v->threads[i].cpu_ns;
+    return sum > (double)v->ran_ns ? sum : (double)v->ran_ns;
+}
+
 /* A machine that is too busy makes every time longer than it need be. */
 static void add_starved(axp_view *v)
 {
-    double wanted = (double)v->ran_ns + (double)v->ready_ns;
+    double wanted = ran_ns(v) + (double)v->ready_ns;
     double share = wanted > 0 ? (double)v->ready_ns / wanted : 0;
     char time[32];
     if (share < STARVED_SHARE || v->ready_ns < STARVED_NS) return;
