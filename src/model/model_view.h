@@ -225,9 +225,9 @@ bool axp__view_make_rows(axp_view *v); /* threads, tracks */
 void axp__view_sort_states(axp_view *v);
 /* When a thread ended, as the scheduler tells; 0: it does not. */
 axp_ns axp__view_end_of(const axp_view *v, const struct axp__cap_row *row);
-/* How many times as long as it ran a row's thread took, since it had to wait for
+/* How many times as long as it ran row i's thread took, since it had to wait for
  * its processor; 1: not known. */
-double axp__view_longer(const axp_view *v, size_t row);
+double axp__view_longer(const axp_view *v, size_t i);
 /* Rows' lives are those of their threads, as far as it tells. */
 bool axp__view_widen_lives(axp_view *v);
 bool axp__view_cut_states(axp_view *v);
