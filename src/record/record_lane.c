@@ -135,7 +135,7 @@ static void begin(struct axp__lane *lane, struct axp__prof *p)
     memset(&lane->seed, 0, sizeof lane->seed);
     memset(lane->near_named, 0, sizeof lane->near_named);
     memset(lane->mail, 0, sizeof lane->mail);
-    if (lane->p != p) lane->p = p; /* others may look */
+    if (lane->p != p) axp__put(&lane->p, p); /* others may look */
     axp__put(&lane->handle,
              (const axp_profiler *)((char *)p + axp__get(&p->generation)));
     lane->epoch = axp__get(&p->gate) >> 8;
@@ -286,19 +286,15 @@ struct axp__lane *axp__lane_take(struct axp__thread *t, struct axp__prof *p,
 }
 
 /* By the ending thread, marked busy; or for it. */
-bool axp__lane_end(struct axp__lane *lane)
+void axp__lane_end(struct axp__lane *lane)
 {
-    struct axp__prof *p = lane->p;
     assert(axp__get(&lane->state) == AXP__LANE_ACTIVE);
-    /* Acquire: what a reset that is over has made of the lane. */
-    if (axp__get_acquire(&p->gate) & AXP__GATE_SHUT) return false;
     axp__put(&lane->cpu_ns, axp__lane_cpu_ns(lane));
     axp__named_settle(lane);
     axp__lane_seal(lane);
     axp__lane_stop(lane);
-    axp__add(&p->n_ended, 1);
+    axp__add(&lane->p->n_ended, 1);
     axp__put_release(&lane->state, AXP__LANE_ENDED);
-    return true;
 }
 
 uint64_t axp__lane_cpu_ns(const struct axp__lane *lane)

@@ -178,8 +178,8 @@ struct axp__lane *axp__lane_at(uint32_t index); /* NULL: none */
 /* A lane for this thread in p, or in a track of it; NULL without memory. */
 struct axp__lane *axp__lane_take(struct axp__thread *t, struct axp__prof *p,
                                  const struct axp_track *track);
-/* Its thread has ended; false: the profiler is being closed, try again. */
-bool axp__lane_end(struct axp__lane *lane);
+/* Its thread has ended; on the way into its profiler, which is not shut. */
+void axp__lane_end(struct axp__lane *lane);
 void axp__lane_discard(struct axp__lane *lane); /* by mutex, nobody inside */
 /* One that was discarded: for its profiler again, or for any, once its memory
  * is no spool's any more. */

@@ -42,24 +42,37 @@ static void set_life(struct axp__thread *t, enum axp__thread_life state)
     axp__put_release(&t->life, (t->life & ~(uint32_t)AXP__THREAD_LIFE) | state);
 }
 
+/* True: there is nothing left to end. The errand first, then the gate, then the
+ * lane: who closes the profiler later waits for us, and what he has made of the
+ * lane before is seen. One whose profiler is gone may be any thread's. */
+static bool end_lane(struct axp__thread *t, uint32_t index)
+{
+    struct axp__lane *lane = t->lanes[index];
+    if (!lane || axp__get(&lane->owner) != t) return true;
+    struct axp__prof *p = axp__get(&lane->p);
+    if (p->index != index) return true;
+    axp__thread_set_errand(t, AXP__ENTERING, p);
+    bool is_shut = axp__get_acquire(&p->gate) & AXP__GATE_SHUT;
+    if (!is_shut && axp__get(&lane->owner) == t && axp__get(&lane->p) == p)
+        axp__lane_end(lane);
+    axp__thread_set_errand(t, AXP__ENTERING, NULL);
+    return !is_shut;
+}
+
 /* By the thread itself, or once it is gone by whoever has TAKEN its block. False:
  * a profiler is being closed, which looks after its lanes. */
 static bool end_lanes(struct axp__thread *t)
 {
     bool is_done = true;
     axp__thread_enter(t);
-    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* as axp__enter_slow */
-    for (uint32_t i = 0; i < t->n_lanes; i++) {
-        struct axp__lane *lane = t->lanes[i];
-        /* One whose profiler is gone may be the thread's in another. */
-        if (lane && axp__get(&lane->owner) == t && lane->p->index == i &&
-            !axp__lane_end(lane))
-            is_done = false;
-        else
-            t->lanes[i] = NULL;
-    }
     for (int i = 0; i < AXP__N_ERRANDS; i++)
         axp__thread_set_errand(t, (enum axp__errand)i, NULL);
+    for (uint32_t i = 0; i < t->n_lanes; i++) {
+        if (end_lane(t, i))
+            t->lanes[i] = NULL;
+        else
+            is_done = false;
+    }
     axp__put(&t->global, NULL);
     axp__thread_leave(t);
     return is_done;

@@ -3,6 +3,7 @@
  * and while keys' destructors still record. What they recorded stays, to the
  * last event. Each case runs in a process of its own. */
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <time.h>
 
@@ -329,6 +330,47 @@ static void pending_cancel(void)
     CHECK_EQ(axp_call_count(axp_global(), "hot"), 2000);
 }
 
+/* ---- closing beside threads that end ----------------------------------------- */
+
+static unsigned n_at_it;
+
+static void *end_soon(void *spins)
+{
+    record("soon", 1);
+    __atomic_add_fetch(&n_at_it, 1, __ATOMIC_RELEASE);
+    while (__atomic_load_n(&n_at_it, __ATOMIC_ACQUIRE) <= 8)
+        sched_yield();
+    for (volatile uintptr_t i = 0; i < (uintptr_t)spins; i++)
+        ;
+    return NULL;
+}
+
+/* A lane that its closing profiler takes away is no more the thread's to end,
+ * whoever has it by then. The slot is given to another profiler at once. (With
+ * 16 CPUs it takes some 100 rounds to meet the moment; with 2, luck.) */
+static void close_beside_ending(void)
+{
+    for (unsigned round = 0; round < 400; round++) {
+        pthread_t t[8];
+        begin_case();
+        n_at_it = 0;
+        for (uintptr_t i = 0; i < 8; i++)
+            CHECK(!pthread_create(
+                &t[i], NULL, end_soon,
+                (void *)(uintptr_t)((round * 8 + i) * 7919 % 40000)));
+        while (__atomic_load_n(&n_at_it, __ATOMIC_ACQUIRE) < 8)
+            sched_yield();
+        __atomic_add_fetch(&n_at_it, 1, __ATOMIC_RELEASE);
+        axp_profiler_destroy(prof);
+        axp_profiler *next = axp_profiler_create(NULL);
+        CHECK(next != NULL);
+        for (int i = 0; i < 8; i++)
+            join(t[i]);
+        CHECK_EQ(axp_call_count(next, "soon"), 0);
+        axp_profiler_destroy(next);
+    }
+}
+
 /* ---- closing beside a thread that stays inside ------------------------------------ */
 
 static sem_t inside, leave;
@@ -480,6 +522,7 @@ int main(void)
     failed += STRESS_RUN(left_open, 60);
     failed += STRESS_RUN(cancelled, 60);
     failed += STRESS_RUN(pending_cancel, 60);
+    failed += STRESS_RUN(close_beside_ending, 60);
     if (!STRESS_TSAN) { /* it delays signals: nothing would be interrupted */
         failed += STRESS_RUN(cancel_in_reset, 60);
         failed += STRESS_RUN(close_beside_held, 60);
