@@ -490,7 +490,8 @@ typedef enum axp_finding_type AXP__INT {
     AXP_TEMPORARY_ALLOCATIONS,
     AXP_CALL_OVERHEAD,
     AXP_LAUNCH_BOUND,
-    AXP_FRAGMENTATION
+    AXP_FRAGMENTATION,
+    AXP_BANDWIDTH_SATURATED
 } axp_finding_type;
 typedef enum axp_severity AXP__INT {
     AXP_LOW,

@@ -4,50 +4,22 @@
  *
  * Tuning gains nothing here: fewer bytes do. Where LowThroughput speaks it is
  * evidence: of equal ones the first in rules.def speaks. */
-#include <math.h>
-
 #include "analyze/analyze_near.h"
 #include "analyze/analyze_roof_advice.h"
 #include "base/base_number.h"
 
-/* What all threads would bring, if that is more; 0: nothing. */
-static double of_all_threads(const struct axp__analysis *a,
-                             const struct axp__roof *r)
-{
-    const struct axp__machine *m = a->v->machine;
-    for (size_t i = 0; m && r->threads && i < m->n_memory; i++) {
-        const struct axp__machine_memory *is = &m->memory[i];
-        double all = fmax(is->read_all.best, is->triad_all.best);
-        if (is->level == r->level && r->threads < m->n_threads &&
-            all > 1.2 * r->roof_bytes)
-            return all;
-    }
-    return 0;
-}
-
 static void advise(struct axp__analysis *a, struct axp__draft *d,
                    const axp_op *op, const struct axp__roof *r)
 {
-    char moved[32], all[32], more[96] = "";
-    double each = op->bytes / (double)op->n_bytes_calls;
-    double others = of_all_threads(a, r);
-    const char *smaller = op->dtype == AXP_F64 ? "; as f32 it has half of them"
-                          : op->dtype == AXP_F32
-                              ? "; as bf16 it has half of them"
-                              : "";
-    if (others > 0)
+    char gbps[32], more[96] = "";
+    double one, all;
+    if (axp__near_bandwidth(a, r, &one, &all) &&
+        r->threads < a->v->machine->n_threads && all > 1.2 * r->roof_bytes)
         snprintf(more, sizeof more,
                  "; the machine's other threads bring it to "
                  "%s GB/s",
-                 axp__digits3(all, sizeof all, others / 1e9));
-    axp__draft_advise(
-        a, d,
-        "only fewer bytes make it faster: a call moves %s, so fuse %s with what "
-        "comes before or after%s%s%s",
-        axp_format_bytes(moved, sizeof moved, axp__whole(each)),
-        axp__spoken(op->name, "it"),
-        r->flops > 0 ? ", or work in blocks that stay in a cache" : "", smaller,
-        more);
+                 axp__digits3(gbps, sizeof gbps, all / 1e9));
+    axp__near_advise_bytes(a, d, op, r, "", more);
 }
 
 static void say(struct axp__analysis *a, struct axp__draft *d, const axp_op *op,
@@ -72,11 +44,18 @@ static void say(struct axp__analysis *a, struct axp__draft *d, const axp_op *op,
     axp__draft_metric(d, "gb_per_sec", r->bytes / 1e9);
 }
 
+/* Else bandwidth_saturated says so. */
+static bool has_room(const struct axp__analysis *a, const struct axp__roof *r)
+{
+    return !axp__near_is_full(a, r);
+}
+
 void axp__rule_memory_bound(struct axp__analysis *a)
 {
     axp__near_look(a, &(struct axp__near_rule){
                           .rule = AXP__RULE_memory_bound,
                           .is_memory = true,
+                          .fits = has_room,
                           .roof_percent = AXP__T_memory_bound_roof_percent,
                           .wall_percent = AXP__T_memory_bound_wall_percent,
                           .say = say});

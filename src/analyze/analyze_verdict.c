@@ -143,7 +143,8 @@ static const char *change_of(axp_finding_type type)
     case AXP_COMM_BOUND:
     case AXP_COPY_BOUND: return "doing %s beside the computing";
     case AXP_DEVICE_IDLE: return "a %s that always has work";
-    case AXP_MEMORY_BOUND: return "moving less memory in %s";
+    case AXP_MEMORY_BOUND:
+    case AXP_BANDWIDTH_SATURATED: return "moving less memory in %s";
     case AXP_COMPUTE_BOUND: return "less arithmetic in %s";
     case AXP_LATENCY_BOUND: return "more of %s at once";
     case AXP_IMPLAUSIBLE_WORK: return "the work that %s declares";
@@ -198,6 +199,7 @@ static const axp_finding *finding_of(const axp_findings *f, const axp_op *op)
 static double with_same_work(const axp_finding *f)
 {
     bool is_near = f->type == AXP_MEMORY_BOUND ||
+                   f->type == AXP_BANDWIDTH_SATURATED ||
                    f->type == AXP_COMPUTE_BOUND ||
                    (f->type == AXP_SLOW_OPERATION && f->saving_is_bound);
     for (size_t i = 0; is_near && i < f->n_metrics; i++)

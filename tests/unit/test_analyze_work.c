@@ -7,6 +7,7 @@
 #include "test_support.h"
 
 #include <math.h>
+#include <pthread.h>
 
 #include "axprof/axprof_adapter.h"
 #include "finding_support.h"
@@ -111,6 +112,58 @@ static void bound_by_memory(void **state)
     assert_null(strstr(x->suggestion, "BLAS"));
     assert_near(ts_metric(x, "time_percentage"),
                 100); /* slow, as its evidence */
+    axp_findings_destroy(f);
+}
+
+struct sweep {
+    axp_profiler *p;
+    double bytes;
+};
+
+static void *sweep(void *ctx)
+{
+    const struct sweep *s = ctx;
+    work(s->p, "sweep", (axp_work){.bytes = s->bytes, .dtype = AXP_F64},
+         1000 * MS);
+    return NULL;
+}
+
+/* So many threads, each with that many bytes a second. */
+static axp_findings *swept(int threads, double bytes)
+{
+    axp_profiler *p = ts_profiler();
+    struct sweep s = {p, bytes};
+    for (int i = 0; i < threads; i++) {
+        pthread_t t;
+        assert_int_equal(pthread_create(&t, NULL, sweep, &s), 0);
+        pthread_join(t, NULL);
+    }
+    return ts_analyze(p);
+}
+
+/* One has up to 10 GB/s and four 20, so that three have 20 too. */
+static void memory_is_full(void **state)
+{
+    (void)state;
+    axp_findings *f = swept(3, 6e9);
+    const axp_finding *x = only(f, "sweep", AXP_BANDWIDTH_SATURATED);
+    assert_int_equal(x->severity, AXP_LOW);
+    assert_true(x->saving_is_bound);
+    ts_says(x->description, "3 threads at once move 18.0 GB/s, 95 % of the "
+                            "19.0 that memory gives to however many; one "
+                            "alone has up to 10.0");
+    ts_says(x->suggestion, "2 threads are as fast, and the others free; only "
+                           "fewer bytes");
+    ts_says(x->suggestion, "as f32");
+    assert_near(ts_metric(x, "threads_enough"), 2);
+    assert_near(ts_metric(x, "gb_per_sec"), 18);
+    axp_findings_destroy(f);
+    f = swept(3, 4.4e9); /* 69 %: threads have something else to wait for */
+    (void)only(f, "sweep", AXP_SLOW_OPERATION);
+    axp_findings_destroy(f);
+    f = swept(2, 8e9); /* each has what one can have */
+    x = only(f, "sweep", AXP_MEMORY_BOUND);
+    ts_says(x->description, "that memory gives on 2 threads");
     axp_findings_destroy(f);
 }
 
@@ -415,6 +468,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bound_by_memory),
+        cmocka_unit_test(memory_is_full),
         cmocka_unit_test(bounds_at_their_thresholds),
         cmocka_unit_test(bound_by_arithmetic),
         cmocka_unit_test(bound_by_latency),
