@@ -2,7 +2,8 @@
 /* BandwidthSaturated: threads that together have all that memory gives, so that
  * more of them gain nothing. docs/rules/bandwidth_saturated.md
  *
- * Each of them could move more if it were alone: fewer threads are as fast. */
+ * Each of them could move more if it were alone: fewer threads may be as fast, if
+ * each then moves what one can. */
 #include <math.h>
 
 #include "analyze/analyze_near.h"
@@ -15,14 +16,13 @@
 static void advise(struct axp__analysis *a, struct axp__draft *d,
                    const axp_op *op, const struct axp__roof *r, double one)
 {
-    char before[96] = "more threads gain nothing; ";
-    uint32_t enough = (uint32_t)fmax(1, ceil(r->roof_bytes / one - LEAST_PART));
-    if (enough < r->threads)
+    char before[96] = "more threads gain nothing: ";
+    uint32_t fill = (uint32_t)fmax(1, ceil(r->roof_bytes / one - LEAST_PART));
+    if (fill < r->threads)
         snprintf(before, sizeof before,
-                 "%u thread%s as fast, and the others free; ", enough,
-                 enough == 1 ? " is" : "s are");
+                 "more threads gain nothing, and %u may be as fast: ", fill);
     axp__near_advise_bytes(a, d, op, r, before, "");
-    axp__draft_metric(d, "threads_enough", enough);
+    axp__draft_metric(d, "threads_that_fill", fill);
 }
 
 static void say(struct axp__analysis *a, struct axp__draft *d, const axp_op *op,

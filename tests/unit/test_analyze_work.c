@@ -152,10 +152,10 @@ static void memory_is_full(void **state)
     ts_says(x->description, "3 threads at once move 18.0 GB/s, 95 % of the "
                             "19.0 that memory gives to however many; one "
                             "alone has up to 10.0");
-    ts_says(x->suggestion, "2 threads are as fast, and the others free; only "
-                           "fewer bytes");
+    ts_says(x->suggestion, "more threads gain nothing, and 2 may be as fast: "
+                           "only fewer bytes");
     ts_says(x->suggestion, "as f32");
-    assert_near(ts_metric(x, "threads_enough"), 2);
+    assert_near(ts_metric(x, "threads_that_fill"), 2);
     assert_near(ts_metric(x, "gb_per_sec"), 18);
     axp_findings_destroy(f);
     f = swept(3, 4.4e9); /* 69 %: threads have something else to wait for */
