@@ -96,6 +96,29 @@ static bool look(const axp_view *v, struct kept *k)
     return ok;
 }
 
+/* Whether so much can have been kept for so long, by what was live alone: readings
+ * need not be looked for then. A reading stands until the next. */
+static bool may_be(const axp_view *v, const struct kept *k, double least_ns)
+{
+    const axp_heap_level *levels = v->heap_levels;
+    size_t n = v->n_heap_levels;
+    axp_ns end = levels[0].from + v->duration_ns, until = 0;
+    double peak = 0, ns = 0;
+    if (end < levels[n - 1].to) end = levels[n - 1].to;
+    for (size_t i = 0; i <= n; i++) { /* the last one: after all levels */
+        double live =
+            (double)(i < n ? levels[i].max_bytes : v->heap.current_bytes);
+        axp_ns from = i < n ? levels[i].from : levels[n - 1].to;
+        axp_ns to = i < n ? levels[i].to : end;
+        peak = fmax(peak, live);
+        if (peak - live < k->least_bytes) continue;
+        if (from < until) from = until;
+        until = end - to > STANDS_NS ? to + STANDS_NS : end;
+        if (until > from) ns += (double)(until - from);
+    }
+    return ns >= least_ns;
+}
+
 static double by_freed(const struct axp__heap_spot *p)
 {
     return fmax(0, p->at_peak_bytes - p->current_bytes);
@@ -149,9 +172,9 @@ void axp__rule_fragmentation(struct axp__analysis *a)
     if (!is_read || !v->n_heap_levels ||
         (double)v->heap.peak_bytes < k.least_bytes) /* nor is more kept */
         return;
+    double least_ns =
+        t[AXP__T_fragmentation_run_percent] / 100 * (double)v->duration_ns;
+    if (!may_be(v, &k, least_ns)) return;
     if (!look(v, &k)) a->has_failed = true;
-    if (k.bytes > 0 &&
-        100 * (double)k.long_ns >=
-            t[AXP__T_fragmentation_run_percent] * (double)v->duration_ns)
-        add(a, &k);
+    if (k.bytes > 0 && (double)k.long_ns >= least_ns) add(a, &k);
 }

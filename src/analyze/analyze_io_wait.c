@@ -12,38 +12,25 @@
  * them in a way that nobody saw. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyze/analyze_ahead.h"
 #include "analyze/analyze_asker.h"
 #include "analyze/analyze_still.h"
 #include "base/base_number.h"
 #include "graph/graph_gain.h"
+#include "model/model_blocked.h"
 
-struct blocked {
-    const axp_view *v;
-    double *ns;  /* of each op of the view */
-    uint64_t *n; /* how often */
-    size_t last; /* op that was found last */
-};
-
-static bool is_called(const axp_op *op, const char *name)
+/* What samples say of operations, by their names; not of a device's. */
+static void set_blocked(const axp_view *v, struct axp__blocked *of)
 {
-    return !op->device && (op->name == name || !strcmp(op->name, name));
-}
-
-/* The innermost scope's. Samples of one place come in a row. */
-static int on_sample(const axp_sample *s, void *ctx)
-{
-    struct blocked *b = ctx;
-    if (s->kind != AXP_SAMPLE_WAITED || !s->n_scopes || !b->v->n_ops) return 0;
-    const char *name = s->scopes[s->n_scopes - 1];
-    for (size_t i = 0; i < b->v->n_ops && !is_called(&b->v->ops[b->last], name);
-         i++)
-        b->last = i;
-    if (!is_called(&b->v->ops[b->last], name)) return 0;
-    b->ns[b->last] += (double)s->weight;
-    b->n[b->last]++;
-    return 0;
+    for (size_t i = 0; i < v->n_blocked; i++) {
+        axp_op like = {.name = axp__view_name(v, v->blocked[i].name)};
+        const axp_op *op = axp__view_find_op(v, &like);
+        if (!op || op->device || strcmp(op->name, like.name) != 0) continue;
+        of[op - v->ops].ns += v->blocked[i].ns;
+        of[op - v->ops].n += v->blocked[i].n;
+    }
 }
 
 struct io {
@@ -200,21 +187,20 @@ static void look_outside(struct axp__analysis *a)
 void axp__rule_io_wait(struct axp__analysis *a)
 {
     const axp_view *v = a->v;
-    struct blocked b = {.v = v,
-                        .ns = calloc(v->n_ops + 1, sizeof *b.ns),
-                        .n = calloc(v->n_ops + 1, sizeof *b.n)};
-    bool ok = b.ns && b.n;
-    if (ok && v->capture->n_samples) ok = !axp_view_samples(v, on_sample, &b);
-    for (size_t i = 0; ok && i < v->n_ops; i++) {
+    struct axp__blocked *of = calloc(v->n_ops + 1, sizeof *of);
+    if (!of) {
+        a->has_failed = true;
+        return;
+    }
+    set_blocked(v, of);
+    for (size_t i = 0; i < v->n_ops; i++) {
         const axp_op *op = &v->ops[i];
         if (op->is_wait || op->category == AXP_CAT_SYNC || op->device) continue;
         bool is_io = op->category == AXP_CAT_IO;
-        struct io io = {op, is_io ? (double)op->self_ns : b.ns[i], b.n[i], 0,
-                        0};
+        struct io io = {op, (double)(is_io ? op->self_ns : of[i].ns), of[i].n,
+                        0, 0};
         look_at(a, &io);
     }
-    if (ok && v->capture->n_samples) look_outside(a);
-    if (!ok) a->has_failed = true;
-    free(b.ns);
-    free(b.n);
+    if (v->capture->n_samples) look_outside(a);
+    free(of);
 }

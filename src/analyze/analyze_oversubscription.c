@@ -54,20 +54,21 @@ static int on_sample(const axp_sample *s, void *ctx)
     return 0;
 }
 
-/* Threads come one after the other. */
+/* Threads come one after the other. A sample is of the time before it. */
 static int on_thread(const axp_sample *s, void *ctx)
 {
     struct crowd *c = ctx;
-    double at = ((double)s->time_ns - c->begin) / c->slice;
+    double to = ((double)s->time_ns - c->begin) / c->slice;
+    double from = fmax(0, to - (double)s->weight / c->slice);
     if (s->process_id != c->process || s->thread_id != c->thread) {
         c->process = s->process_id;
         c->thread = s->thread_id;
         c->is_counted = false;
     }
-    if (c->is_counted || at < 0 || s->kind == AXP_SAMPLE_WAITED) return 0;
-    if (!c->is_in[at < SLICES ? (int)at : SLICES - 1]) return 0;
-    c->is_counted = true;
-    c->n_threads++;
+    if (c->is_counted || to < 0 || s->kind == AXP_SAMPLE_WAITED) return 0;
+    for (int i = (int)fmin(from, SLICES - 1); i < SLICES && i < to; i++)
+        c->is_counted |= c->is_in[i];
+    c->n_threads += c->is_counted;
     return 0;
 }
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/base_text.h"
+#include "model/model_blocked.h"
 #include "model/model_samples.h"
 #include "model/model_stack_functions.h"
 #include "model/model_stream.h"
@@ -33,6 +34,7 @@ struct adder {
     struct axp__slots place_slots;
     uint64_t n_looks; /* so far */
     struct axp__wait_sums waits;
+    struct axp__blocked_sums blocked;
     size_t most_places;
     axp_ns from_ns, to_ns; /* of the recorded part */
 };
@@ -216,8 +218,10 @@ static bool take(struct adder *a, const struct axp__stream *s,
                  const struct axp__record *r)
 {
     if (r->kind != AXP__R_SAMPLE) return axp__waits_take(&a->waits, s, r);
-    if (r->argument != AXP_SAMPLE_CPU || !is_wanted(a, r->begin_ns))
-        return true;
+    if (!is_wanted(a, r->begin_ns)) return true;
+    if (r->argument == AXP_SAMPLE_WAITED)
+        return axp__blocked_take(&a->blocked, s, r);
+    if (r->argument != AXP_SAMPLE_CPU) return true;
     return add_sample(a, place_of_scopes(a, s, r->begin_ns), r->stack, r->id);
 }
 
@@ -239,6 +243,7 @@ static bool add_all(struct adder *a)
             is_wanted(a, axp__view_time(a->v, all->at[i].ticks)))
             ok = add_sample(a, 0, all->at[i].stack, all->at[i].weight);
     ok = ok && axp__waits_keep(&a->waits, s, a->v);
+    axp__blocked_keep(&a->blocked, a->v);
     axp__stream_close(s);
     for (size_t i = 0; ok && i < a->n_seen; i++)
         ok = add_seen(a, i);
@@ -330,6 +335,7 @@ bool axp__view_add_functions(axp_view *v)
     bool ok = add_places(a) && add_all(a) && make_lists(a);
     axp__stack_functions_fini(&a->of);
     axp__waits_fini(&a->waits);
+    axp__blocked_fini(&a->blocked);
     free(a->seen);
     free(a->seen_slots.at);
     free(a->place_slots.at);
@@ -344,6 +350,7 @@ void axp__view_free_functions(axp_view *v)
     free(v->function_names);
     free(v->functions);
     free(v->waits);
+    free(v->blocked);
 }
 
 axp_ns *axp__view_rest(const axp_view *v)

@@ -27,9 +27,7 @@ static size_t put_all(struct place p, const void *from, size_t n, size_t size)
 
 /* ---- operations ----------------------------------------------------------------------- */
 
-/* The first that does not come before this one, by name; NULL: none. Strings
- * are compared, so that it may be another view's. */
-static const axp_op *find_op(const axp_view *v, const axp_op *like)
+const axp_op *axp__view_find_op(const axp_view *v, const axp_op *like)
 {
     size_t low = 0, high = v->n_ops;
     while (low < high) {
@@ -45,7 +43,8 @@ static const axp_op *find_op(const axp_view *v, const axp_op *like)
 axp_status axp_view_op_sized(const axp_view *v, const char *name, axp_op *out,
                              size_t size)
 {
-    const axp_op *op = v && name ? find_op(v, &(axp_op){.name = name}) : NULL;
+    const axp_op *op =
+        v && name ? axp__view_find_op(v, &(axp_op){.name = name}) : NULL;
     if (!op || strcmp(op->name, name) != 0)
         return axp__fail(AXP_E_NOT_FOUND, "no operation '%.200s' was recorded",
                          name ? name : "");
@@ -58,7 +57,7 @@ axp_status axp_view_op_like_sized(const axp_view *v, const axp_op *like,
 {
     axp_op same;
     axp__sized_copy(&same, sizeof same, like, size);
-    const axp_op *op = v && same.name ? find_op(v, &same) : NULL;
+    const axp_op *op = v && same.name ? axp__view_find_op(v, &same) : NULL;
     if (!op || axp__view_by_name(op, &same))
         return axp__fail(AXP_E_NOT_FOUND,
                          "no operation like '%.200s' was recorded",

@@ -78,6 +78,8 @@ struct axp_view {
     size_t n_functions;
     axp_waits *waits; /* by total time; NULL: not counted yet */
     size_t n_waits;
+    struct axp__blocked *blocked; /* of scopes; model_blocked.h */
+    size_t n_blocked;
     axp_ns ran_ns, ready_ns; /* of all threads, as the scheduler tells */
     axp_ns sampled_ns;       /* processor time, */
     uint64_t n_sampled;      /* so many samples of it; … */
@@ -168,6 +170,10 @@ static inline int axp__view_by_name(const axp_op *a, const axp_op *b)
     if (!order) order = axp__view_by_device(a->device, b->device);
     return order ? order : a->is_wait - b->is_wait;
 }
+
+/* The first that does not come before this one, by name; NULL: none. Strings
+ * are compared, so that it may be another view's. */
+const axp_op *axp__view_find_op(const axp_view *v, const axp_op *like);
 
 /* What the system's clocks said when the view's time was 0; false: that is not
  * known. */

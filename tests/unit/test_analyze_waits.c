@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include "model/model_functions.h"
 #include "model/model_view.h"
 #include "axprof/axprof_adapter.h"
 #include "finding_support.h"
@@ -151,6 +152,7 @@ static void see(axp_view *v, uint32_t n)
     block.n = n;
     v->capture->samples = &block;
     v->capture->n_samples = 1;
+    assert_true(axp__view_add_functions(v)); /* as when a file is opened */
 }
 
 static struct axp__cap_sample sample(const axp_view *v, axp_ns end, axp_ns ns,
@@ -316,6 +318,37 @@ static void no_more_than_they_stood_ready(void **state)
     axp_findings_destroy(f);
 }
 
+/* Three stand ready from the beginning on, beside two that have both processors
+ * for half of the time; what is known of the three is told when they get one. */
+static void who_stands_ready_is_counted(void **state)
+{
+    (void)state;
+    struct round r = {.compute = 100 * MS};
+    axp_view *v = rounds(&r);
+    uint32_t n = 0;
+    v->capture->about.n_cpus = 2;
+    for (unsigned k = 0; k < 2; k++)
+        for (axp_ns at = 10; at <= 500; at += 10) {
+            struct axp__cap_sample *s = &samples[n++];
+            *s = sample(v, v->begin_ns + at * MS, 10 * MS, AXP_SAMPLE_CPU);
+            if (k) s->tid += 100000 + k;
+        }
+    for (unsigned k = 2; k < 5; k++) {
+        struct axp__cap_sample *s = &samples[n++];
+        *s = sample(v, v->begin_ns + 900 * MS, 900 * MS, AXP_SAMPLE_READY);
+        s->tid += 100000 + k;
+    }
+    v->ran_ns = 1000 * MS;
+    v->ready_ns = 2700 * MS;
+    see(v, n);
+    axp_findings *f = ts_analyze_view(v);
+    const axp_finding *x = ts_find(f, AXP_OVERSUBSCRIPTION);
+    assert_non_null(x);
+    assert_true(fabs(ts_metric(x, "threads") - 5) < 1e-9);
+    assert_true(fabs(ts_metric(x, "runnable") - 5) < 0.1);
+    axp_findings_destroy(f);
+}
+
 /* Nobody starts two instead of fifty that follow each other. */
 static void short_ones_at_a_time(void **state)
 {
@@ -348,6 +381,7 @@ int main(void)
         cmocka_unit_test(seen_io),
         cmocka_unit_test(more_threads_than_processors),
         cmocka_unit_test(no_more_than_they_stood_ready),
+        cmocka_unit_test(who_stands_ready_is_counted),
         cmocka_unit_test(short_ones_at_a_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
