@@ -9,6 +9,7 @@
 #include "analyze/analyze_wall.h"
 #include "base/base_number.h"
 #include "graph/graph.h"
+#include "symbol/symbol_signature.h"
 
 #define NAME_BYTES 60u
 #define SECOND 0.1        /* of the run, from which on what is second is said */
@@ -31,15 +32,28 @@ __attribute__((format(printf, 2, 3))) static void say(struct sentence *s,
 }
 
 /* A name, or its beginning: whole characters. */
-static const char *cut(const char *name, char out[NAME_BYTES + 4])
+static void cut_end(const char *name, char out[NAME_BYTES + 4])
 {
     size_t len = strlen(name);
-    if (len <= NAME_BYTES) return name;
-    len = NAME_BYTES;
-    while (len && ((unsigned char)name[len] & 0xc0) == 0x80)
+    bool is_cut = len > NAME_BYTES;
+    if (is_cut) len = NAME_BYTES;
+    while (is_cut && len && ((unsigned char)name[len] & 0xc0) == 0x80)
         len--;
     memcpy(out, name, len);
-    memcpy(out + len, "…", sizeof "…");
+    memcpy(out + len, is_cut ? "…" : "", is_cut ? sizeof "…" : 1);
+}
+
+/* Of a long one of C++ the arguments give way first. */
+static const char *cut(const char *name, char out[NAME_BYTES + 4])
+{
+    char *types = NULL, *all = NULL;
+    if (strlen(name) <= NAME_BYTES) return name;
+    types = axp__signature_fold(name, '<', '>');
+    if (types && strlen(types) > NAME_BYTES)
+        all = axp__signature_fold(types, '(', ')');
+    cut_end(all ? all : types ? types : name, out);
+    free(types);
+    free(all);
     return out;
 }
 

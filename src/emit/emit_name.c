@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "emit/emit_out.h"
+#include "symbol/symbol_signature.h"
 
 enum kind { NONE, WIDE, HIDDEN, NORMAL };
 
@@ -215,72 +216,6 @@ static char *cut_numbered(char *out, const struct text *t, size_t columns,
 
 /* ---- C++ ------------------------------------------------------------------------- */
 
-static bool is_word(char c)
-{
-    return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
-           (c >= 'A' && c <= 'Z');
-}
-
-/* The symbols of an operator's name are no brackets. */
-static size_t operator_len(const char *text, const char *begin)
-{
-    if (strncmp(text, "operator", 8) != 0) return 0;
-    if (text > begin && is_word(text[-1])) return 0;
-    size_t n = strspn(text + 8, "<>=!-+*/%&|^~,");
-    if (!n && !strncmp(text + 8, "()", 2)) n = 2;
-    return n ? 8 + n : 0;
-}
-
-/* Behind the bracket that closes the one at `text`; NULL: none does. */
-static const char *behind_group(const char *text, char open, char close)
-{
-    size_t depth = 0;
-    for (const char *s = text; *s;) {
-        size_t n = operator_len(s, text);
-        if (!n && *s == open) depth++;
-        if (!n && *s == close && !(s > text && s[-1] == '-') && !--depth)
-            return s + 1;
-        s += n ? n : 1;
-    }
-    return NULL;
-}
-
-/* Template arguments stand behind a name, or behind an operator and a space;
- * others behind these too. */
-static bool is_behind(const char *text, const char *begin)
-{
-    char before = text > begin ? text[-1] : 0;
-    if (*text == '<' && before == ' ')
-        return text - begin > 9 && strchr("<>=", text[-2]) != NULL;
-    return is_word(before) ||
-           (*text == '(' && before && strchr("<>=-+*/%&|^~!,)", before));
-}
-
-/* <what is inside> becomes <…>, likewise for other brackets, up to one that
- * nothing closes. Malloc'd. */
-static char *fold(const char *plain, char open, char close)
-{
-    char *out = malloc(2 * strlen(plain) + 8), *to = out;
-    bool is_open = false;
-    for (const char *s = plain; out && *s;) {
-        size_t n = operator_len(s, plain);
-        bool is_group = !n && *s == open && !is_open && is_behind(s, plain);
-        const char *end = is_group ? behind_group(s, open, close) : NULL;
-        is_open |= is_group && !end;
-        if (end && end - s > 3 && strncmp(s, "(anonymous", 10) != 0) {
-            *to++ = open;
-            to = put_text(to, AXP__ELLIPSIS);
-            *to++ = close;
-            s = end;
-            continue;
-        }
-        for (n = n ? n : 1; n; n--)
-            *to++ = *s++;
-    }
-    if (out) *to = 0;
-    return out;
-}
-
 /* Where the name of a function does not fit, its template arguments go first,
  * then its own: they are what a reader looks at least. */
 static bool cut_name(char *out, const struct text *t, size_t columns)
@@ -289,9 +224,9 @@ static bool cut_name(char *out, const struct text *t, size_t columns)
     struct text folded = *t;
     bool ok = true;
     if (t->columns > columns) {
-        types = fold(t->plain, '<', '>');
+        types = axp__signature_fold(t->plain, '<', '>');
         bool is_enough = types && axp__columns(types) <= columns;
-        all = types && !is_enough ? fold(types, '(', ')') : NULL;
+        all = types && !is_enough ? axp__signature_fold(types, '(', ')') : NULL;
         folded = (struct text){0};
         ok = types && (is_enough || all) &&
              init_text(&folded, is_enough ? types : all);
