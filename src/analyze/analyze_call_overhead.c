@@ -5,8 +5,9 @@
  * The fixed cost of a call is known in one of these ways, tried in this order:
  * the operation's shapes lie on a line, time = fixed + work × rate, whose fixed
  * part it is; a team of threads is begun in each, which was measured; its work
- * and the machine's peaks say what of a call is not work, which is a bound. Else
- * all of it is the bound. Who does its work near the roof has no overhead. Threads
+ * and the machine's peaks say what of a call is not work. There, and where nothing
+ * is known, all of it is the bound: joined calls may have less to do, too, such as
+ * reading a matrix once for all. Who does its work near the roof has no overhead. Threads
  * that are started for next to nothing are calls too (analyze_short_threads.h). */
 #include <math.h>
 
@@ -140,8 +141,8 @@ static void look_at(struct axp__analysis *a, const axp_op *op, double each)
     d->op = op;
     /* Who knows no more than the calls' number leaves it to HighCallCount. */
     d->specificity = f.how == BY_TIME ? 2 : 3;
-    d->fraction = fmin(1, f.ns / each);
     d->is_bound = f.how == BY_ROOF || f.how == BY_TIME;
+    d->fraction = d->is_bound ? 1 : fmin(1, f.ns / each);
     d->is_capped = true;
     d->band = f.how == BY_TIME ? axp__band((double)op->calls, many) : AXP_HIGH;
     d->confidence = d->is_bound ? 0.5 : 0.7;

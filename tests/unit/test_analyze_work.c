@@ -464,6 +464,22 @@ static void calls_at_their_thresholds(void **state)
                      AXP_CALL_OVERHEAD);
 }
 
+/* At 40 % of the roof: but joined calls may have less to do, too. */
+static void calls_below_the_roof(void **state)
+{
+    (void)state;
+    axp_profiler *p = ts_profiler();
+    for (int i = 0; i < 1000; i++)
+        work(p, "op", (axp_work){.flops = 4e5}, 10 * US);
+    rest(p, 100 * MS);
+    axp_findings *f = ts_analyze(p);
+    const axp_finding *x = only(f, "op", AXP_CALL_OVERHEAD);
+    assert_true(x->saving_is_bound);
+    assert_near(x->saving_share, 10.0 / 110);
+    ts_says(x->description, "at the roof its work would take 6.000 us less");
+    axp_findings_destroy(f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -481,6 +497,7 @@ int main(void)
         cmocka_unit_test(shapes_beside_the_blas),
         cmocka_unit_test(calls_that_cost_by_themselves),
         cmocka_unit_test(calls_at_their_thresholds),
+        cmocka_unit_test(calls_below_the_roof),
     };
     ts_use_fake_clock();
     axp_outside_machine(machine);
