@@ -100,7 +100,28 @@ void axp__unmap(void *memory, size_t bytes)
     errno = keep;
 }
 
-/* The kernel does the reading: where a load would be SIGBUS it stops. */
+/* Without a signal, by a call that reads a set of signals before it looks at what
+ * is to be done with them, which is nothing. */
+static bool is_readable(const char *at)
+{
+    uintptr_t word = (uintptr_t)at & ~(uintptr_t)7; /* of one page */
+    return syscall(SYS_rt_sigprocmask, -1, word, NULL, 8) < 0 &&
+           errno != EFAULT;
+}
+
+/* A page, or what is wanted of it; 0: it cannot be read. */
+static size_t copy_page(char *to, const char *from, size_t bytes)
+{
+    size_t n = 4096 - (uintptr_t)from % 4096;
+    if (n > bytes) n = bytes;
+    if (!is_readable(from)) return 0;
+    memcpy(to, from, n);
+    return n;
+}
+
+/* The kernel does the reading: where a load would be SIGBUS it stops. Where it may
+ * not (containers refuse that call) each page is asked for, which leaves a moment
+ * in which one may go. */
 bool axp__copy_mapped(void *to, const void *from, size_t bytes)
 {
     int keep = errno;
@@ -110,10 +131,8 @@ bool axp__copy_mapped(void *to, const void *from, size_t bytes)
         struct iovec here = {(char *)to + at, bytes - at};
         struct iovec there = {(void *)(uintptr_t)source, bytes - at};
         ssize_t n = process_vm_readv(getpid(), &here, 1, &there, 1, 0);
-        if (n < 0 && errno != EFAULT) { /* not allowed here */
-            memcpy((char *)to + at, source, bytes - at);
-            break;
-        }
+        if (n < 0 && errno != EFAULT)
+            n = (ssize_t)copy_page((char *)to + at, source, bytes - at);
         if (n > 0) {
             at += (size_t)n;
             continue;

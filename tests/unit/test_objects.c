@@ -4,6 +4,7 @@
 #include "test_support.h"
 
 #include <elf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <link.h>
@@ -11,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "os/os_about.h"
@@ -42,6 +44,23 @@ static struct library library_with_notes_at(uint64_t notes)
         .id = {0xab, 0xcd, 0xef, 0x12},
     };
     return l;
+}
+
+static bool is_refused; /* as by a container's filter of system calls */
+ssize_t __real_process_vm_readv(pid_t, const struct iovec *, unsigned long,
+                                const struct iovec *, unsigned long,
+                                unsigned long);
+ssize_t __wrap_process_vm_readv(pid_t, const struct iovec *, unsigned long,
+                                const struct iovec *, unsigned long,
+                                unsigned long);
+ssize_t __wrap_process_vm_readv(pid_t pid, const struct iovec *to,
+                                unsigned long n_to, const struct iovec *from,
+                                unsigned long n_from, unsigned long flags)
+{
+    if (!is_refused)
+        return __real_process_vm_readv(pid, to, n_to, from, n_from, flags);
+    errno = EPERM;
+    return -1;
 }
 
 struct wanted {
@@ -102,11 +121,21 @@ static void test_without_readable_notes_not_told(void **state)
     assert_int_equal(w.n, 0);
 }
 
+/* Nor is it a crash. */
+static void test_where_the_kernel_may_not_read(void **state)
+{
+    is_refused = true;
+    test_told_with_its_build_id(state);
+    test_without_readable_notes_not_told(state);
+    is_refused = false;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_told_with_its_build_id),
         cmocka_unit_test(test_without_readable_notes_not_told),
+        cmocka_unit_test(test_where_the_kernel_may_not_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

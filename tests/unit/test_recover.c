@@ -411,6 +411,7 @@ static void one_place_is_read_once(void **state)
  * once a chunk, a recording of 20 million scopes took 40 s to be opened. */
 static void holes_are_asked_for_seldom(void **state)
 {
+    if (AXP_EMULATED) skip(); /* so slow that most chunks are written before */
     (void)state;
     struct axp__recovered r;
     for (int i = 0; i < 300000; i++) {
