@@ -7,8 +7,9 @@
  * part it is; a team of threads is begun in each, which was measured; its work
  * and the machine's peaks say what of a call is not work. There, and where nothing
  * is known, all of it is the bound: joined calls may have less to do, too, such as
- * reading a matrix once for all. Who does its work near the roof has no overhead. Threads
- * that are started for next to nothing are calls too (analyze_short_threads.h). */
+ * reading a matrix once for all. Who does its work near the roof has no overhead.
+ * Threads that are started for next to nothing are calls too
+ * (analyze_short_threads.h). */
 #include <math.h>
 
 #include "analyze/analyze_caller.h"

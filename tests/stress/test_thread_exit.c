@@ -346,8 +346,8 @@ static void *end_soon(void *spins)
 }
 
 /* A lane that its closing profiler takes away is no more the thread's to end,
- * whoever has it by then. The slot is given to another profiler at once. (With
- * 16 CPUs it takes some 100 rounds to meet the moment; with 2, luck.) */
+ * whoever has it by then. The slot is given to another profiler at once. With
+ * 16 CPUs so many rounds met the moment each time; with 2 it takes luck. */
 static void close_beside_ending(void)
 {
     for (unsigned round = 0; round < 400; round++) {

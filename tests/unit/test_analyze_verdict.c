@@ -132,7 +132,6 @@ static void long_names_are_cut(void **state)
     says(p, text);
 }
 
-/* In Markdown a name stays a name, and in text it moves no cursor. */
 /* Of C++ what stands in brackets goes before what the function is called. */
 static void arguments_give_way(void **state)
 {
@@ -147,6 +146,7 @@ static void arguments_give_way(void **state)
             "nn::Dense<…>::forward(…) gives back at most 97 %.");
 }
 
+/* In Markdown a name stays a name, and in text it moves no cursor. */
 static void names_are_escaped(void **state)
 {
     (void)state;
