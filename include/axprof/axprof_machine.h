@@ -80,7 +80,7 @@ typedef struct axp_peak {
 typedef struct axp_bandwidth {
     axp_level level;
     uint64_t size_bytes;         /* as the system says; 0: not known */
-    double one_bytes, all_bytes; /* a second; the best of reading and triad */
+    double one_bytes, all_bytes; /* a second; the best of reading and moving */
     double one_spread, all_spread;
 } axp_bandwidth;
 /* How many there are; as many as fit. */

@@ -17,8 +17,8 @@ bool axp__near_bandwidth(const struct axp__analysis *a,
     const struct axp__machine *m = a->v->machine;
     for (size_t i = 0; m && r->threads && i < m->n_memory; i++) {
         const struct axp__machine_memory *is = &m->memory[i];
-        *one = fmax(is->read_one.best, is->triad_one.best);
-        *all = fmax(is->read_all.best, is->triad_all.best);
+        *one = fmax(is->read_one.best, is->move_one.best);
+        *all = fmax(is->read_all.best, is->move_all.best);
         if (is->level == r->level) return *one > 0 && *all > 0;
     }
     return false;

@@ -34,7 +34,7 @@ static double compute_peak(const struct peaks *p, axp_dtype dtype,
     return c ? axp__machine_scaled(p->m, c->one.best, c->all.best, threads) : 0;
 }
 
-/* Of a level: reading alone and a triad may differ by half. The lesser is what
+/* Of a level: reading and moving may differ by half. The lesser is what
  * whoever moves data gets, the greater who moves it in the better way. */
 enum way { LESSER, GREATER };
 
@@ -45,10 +45,10 @@ static double bandwidth(const struct peaks *p, size_t i, uint32_t threads,
     const struct axp__machine_memory *is = &p->m->memory[i];
     double read = axp__machine_scaled(p->m, is->read_one.best,
                                       is->read_all.best, threads);
-    double triad = axp__machine_scaled(p->m, is->triad_one.best,
-                                       is->triad_all.best, threads);
-    if (!(read > 0) || !(triad > 0)) way = GREATER; /* one was measured */
-    return way == LESSER ? fmin(read, triad) : fmax(read, triad);
+    double move = axp__machine_scaled(p->m, is->move_one.best,
+                                      is->move_all.best, threads);
+    if (!(read > 0) || !(move > 0)) way = GREATER; /* one was measured */
+    return way == LESSER ? fmin(read, move) : fmax(read, move);
 }
 
 static size_t n_levels(const struct peaks *p)

@@ -8,7 +8,7 @@
  *            of it, and else in memory. Who is faster than that had it in a
  *            faster one.
  * Bandwidth  work says how many bytes, not how many of them are written, and
- *            reading alone is slower than a triad on some machines: the lesser of
+ *            reading alone is slower than moving on some machines: the lesser of
  *            the two counts, and the greater for who is faster than that, if only
  *            in his fastest call.
  * Threads    those that work on it at once: threads that call it, times the team

@@ -75,8 +75,8 @@ static void put_levels(struct axp__html_job *job, const struct axp__machine *m)
     for (int is_one = m->n_threads == 1; is_one < 2 && c; is_one++)
         for (size_t i = 0; i < m->n_memory; i++) {
             const struct axp__machine_memory *is = &m->memory[i];
-            double one = fmax(is->read_one.best, is->triad_one.best);
-            double all = fmax(is->read_all.best, is->triad_all.best);
+            double one = fmax(is->read_one.best, is->move_one.best);
+            double all = fmax(is->read_all.best, is->move_all.best);
             double bytes = is_one ? one : all;
             snprintf(label, sizeof label, "%s, %u thread%s",
                      axp__machine_level_word(is->level),

@@ -48,8 +48,8 @@ static void put_lists(struct axp__json *j, const struct axp__machine *m)
         axp__json_u64(j, "shared_by", is->shared);
         put_figure(j, "one_read", is->read_one);
         put_figure(j, "all_read", is->read_all);
-        put_figure(j, "one_triad", is->triad_one);
-        put_figure(j, "all_triad", is->triad_all);
+        put_figure(j, "one_move", is->move_one);
+        put_figure(j, "all_move", is->move_all);
         axp__json_end(j, '}');
     }
     axp__json_items_end(j);
@@ -162,13 +162,13 @@ static void put_memory(struct axp__text *t, const struct axp__machine *m)
 {
     static const struct axp__column columns[] = {
         {"level", true, 0},    {"size", false, 0},     {"1 reads", false, 0},
-        {"1 triad", false, 0}, {"all read", false, 0}, {"all triad", false, 0},
+        {"1 moves", false, 0}, {"all read", false, 0}, {"all move", false, 0},
         {"spread", false, 0}};
     bool is_any = false;
     for (size_t i = 0; i < m->n_memory; i++)
         is_any |= m->memory[i].read_one.best > 0;
     axp__text_heading(t, "Memory",
-                      is_any ? "GB/s; a triad reads two and writes one"
+                      is_any ? "GB/s; moves: a copy or a triad"
                              : "not measured: there was no room");
     struct axp__table *table =
         axp__table_create(t, columns, 7, AXP__MACHINE_MEMORY);
@@ -178,12 +178,12 @@ static void put_memory(struct axp__text *t, const struct axp__machine *m)
             axp__table_row(table, axp__machine_level_word(is->level));
         if (is->bytes) axp__short_bytes(cells[0], is->bytes);
         giga(cells[1], is->read_one);
-        giga(cells[2], is->triad_one);
+        giga(cells[2], is->move_one);
         giga(cells[3], is->read_all);
-        giga(cells[4], is->triad_all);
+        giga(cells[4], is->move_all);
         struct axp__figure a = is->read_one, b = is->read_all;
-        if (is->triad_one.spread > a.spread) a = is->triad_one;
-        if (is->triad_all.spread > b.spread) b = is->triad_all;
+        if (is->move_one.spread > a.spread) a = is->move_one;
+        if (is->move_all.spread > b.spread) b = is->move_all;
         spread(cells[5], a, b);
     }
     axp__table_print(t, table);

@@ -106,7 +106,7 @@ static void put_machine(struct axp__text *t, const axp_view *v,
                        c->all.spread > AXP__DOUBTFUL;
     for (size_t i = 0; i < m->n_memory; i++)
         if (m->memory[i].level == AXP_LEVEL_MEMORY &&
-            m->memory[i].triad_all.spread > AXP__DOUBTFUL)
+            m->memory[i].move_all.spread > AXP__DOUBTFUL)
             is_doubtful = true;
     axp__text_say(t, "peaks of %s%s", m->cpu,
                   is_doubtful ? ", which are doubtful: something else ran when "

@@ -48,7 +48,7 @@ struct axp__machine_memory {
     axp_level level;
     uint64_t bytes;  /* of the level, as the kernel says; of memory: all */
     uint64_t shared; /* how many CPUs share one */
-    struct axp__figure read_one, read_all, triad_one, triad_all; /* B/s */
+    struct axp__figure read_one, read_all, move_one, move_all; /* B/s */
 };
 
 struct axp__machine_blas {

@@ -57,8 +57,8 @@ size_t axp__machine_doubtful(const struct axp__machine *m)
     for (size_t i = 0; i < m->n_memory; i++)
         n += is_doubtful(m->memory[i].read_one) +
              is_doubtful(m->memory[i].read_all) +
-             is_doubtful(m->memory[i].triad_one) +
-             is_doubtful(m->memory[i].triad_all);
+             is_doubtful(m->memory[i].move_one) +
+             is_doubtful(m->memory[i].move_all);
     for (size_t i = 0; i < m->n_blas; i++)
         n += is_doubtful(m->blas[i].one) + is_doubtful(m->blas[i].all);
     return n;

@@ -13,7 +13,7 @@
 #include "machine/machine_kernel.h"
 #include "machine/machine_crew.h"
 
-#define AXP__MOST_ITEMS 128
+#define AXP__MOST_ITEMS 192
 #define AXP__MOST_TRIALS 256
 
 struct axp__item {

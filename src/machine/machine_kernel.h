@@ -32,6 +32,7 @@ struct axp__mover {
     const char *isa;
     bool is_direct; /* its stores pass the caches by: for memory alone */
     void (*read)(const void *from, size_t bytes);
+    void (*copy)(void *to, const void *from, size_t bytes);
     /* to = a + 3 b, as doubles; counts as 3 times `bytes` */
     void (*triad)(void *to, const void *a, const void *b, size_t bytes);
 };

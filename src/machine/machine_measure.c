@@ -40,7 +40,7 @@ static void copy_one(struct axp__machine *m)
         m->compute[i].all = m->compute[i].one;
     for (size_t i = 0; i < m->n_memory; i++) {
         m->memory[i].read_all = m->memory[i].read_one;
-        m->memory[i].triad_all = m->memory[i].triad_one;
+        m->memory[i].move_all = m->memory[i].move_one;
     }
     for (size_t i = 0; i < m->n_blas; i++)
         m->blas[i].one = m->blas[i].all;

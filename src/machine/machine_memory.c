@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Bandwidth of each level of memory: reading, and a triad (one stream written
- * for two that are read), of sets that fit half of a level and not the one
+/* Bandwidth of each level of memory: reading; and moving, the better of a copy
+ * and a triad (one stream written for one and for two that are read). Of sets that fit half of a level and not the one
  * before, and of one that is several times the last cache.
  *
  * Memory   all threads' sets together are as large as the one of a single
@@ -17,6 +17,7 @@
 
 #define MB (1ull << 20)
 #define MOST_MOVERS 8
+#define UNIT (6u * AXP__MOVER_BYTES) /* two parts, or three */
 #define LEAST_SET (64 * MB)
 #define LEAST (4 * MB) /* where there is no room for that */
 
@@ -82,8 +83,7 @@ static struct axp__buffers *make_of(const struct axp__machine *m, size_t bytes)
     b->n_movers = axp__movers(b->movers, MOST_MOVERS);
     b->n_threads = m->n_threads;
     b->bytes = bytes;
-    b->slice = b->bytes / b->n_threads / (3 * AXP__MOVER_BYTES) *
-               (3 * AXP__MOVER_BYTES);
+    b->slice = b->bytes / b->n_threads / UNIT * UNIT;
     b->one = calloc(1, sizeof *b->one);
     b->all = calloc(b->n_threads, sizeof *b->all);
     bool ok = b->one && b->all && b->slice;
@@ -120,6 +120,16 @@ static void run_read(const struct axp__item *item, uint32_t thread,
         s->read(item->where[thread], item->bytes);
 }
 
+static void run_copy(const struct axp__item *item, uint32_t thread,
+                     uint64_t passes)
+{
+    const struct axp__mover *s = item->of;
+    char *at = item->where[thread];
+    size_t part = item->bytes / 2;
+    while (passes--)
+        s->copy(at, at + part, part);
+}
+
 static void run_triad(const struct axp__item *item, uint32_t thread,
                       uint64_t passes)
 {
@@ -136,13 +146,13 @@ static size_t bytes_of(const struct axp__buffers *b,
                        const struct axp__machine *m, size_t i, uint32_t threads)
 {
     const struct axp__machine_memory *is = &m->memory[i];
-    uint64_t unit = 3 * AXP__MOVER_BYTES, bytes = is->bytes / 2;
+    uint64_t bytes = is->bytes / 2;
     size_t whole = threads > 1 ? b->slice : b->bytes;
-    if (is->level == AXP_LEVEL_MEMORY) return whole / unit * unit;
+    if (is->level == AXP_LEVEL_MEMORY) return whole / UNIT * UNIT;
     if (threads > 1) bytes /= threads < is->shared ? threads : is->shared;
     uint64_t below = i ? m->memory[i - 1].bytes : 0;
-    if (bytes < 2 * below || bytes < unit || bytes > whole) return 0;
-    return bytes / unit * unit;
+    if (bytes < 2 * below || bytes < UNIT || bytes > whole) return 0;
+    return bytes / UNIT * UNIT;
 }
 
 static void add_level(struct axp__items *s, struct axp__buffers *b,
@@ -162,8 +172,10 @@ static void add_level(struct axp__items *s, struct axp__buffers *b,
         item.run = run_read;
         item.to = is_all ? &to->read_all : &to->read_one;
         if (mover->read) axp__items_add(s, item);
+        item.to = is_all ? &to->move_all : &to->move_one;
+        item.run = run_copy;
+        if (mover->copy) axp__items_add(s, item);
         item.run = run_triad;
-        item.to = is_all ? &to->triad_all : &to->triad_one;
         if (mover->triad) axp__items_add(s, item);
     }
 }

@@ -22,6 +22,23 @@ static void neon_read(const void *from, size_t bytes)
                      : "v0", "v1", "cc", "memory");
 }
 
+static void neon_copy(void *to, const void *from, size_t bytes)
+{
+    char *end = (char *)to + bytes;
+    __asm__ volatile("1:\n"
+                     ".irp at,0,32,64,96\n"
+                     "ldp q0, q1, [%1, #\\at]\n"
+                     "stp q0, q1, [%0, #\\at]\n"
+                     ".endr\n"
+                     "add %0, %0, #128\n"
+                     "add %1, %1, #128\n"
+                     "cmp %0, %2\n"
+                     "b.lo 1b\n"
+                     : "+r"(to), "+r"(from)
+                     : "r"(end)
+                     : "v0", "v1", "cc", "memory");
+}
+
 static void neon_triad(void *to, const void *a, const void *b, size_t bytes)
 {
     char *end = (char *)to + bytes;
@@ -75,8 +92,9 @@ static void sve_read(const void *from, size_t bytes)
 
 size_t axp__movers(struct axp__mover *out, size_t cap)
 {
-    const struct axp__mover all[] = {{"neon", false, neon_read, neon_triad},
-                                     {"sve", false, sve_read, NULL}};
+    const struct axp__mover all[] = {
+        {"neon", false, neon_read, neon_copy, neon_triad},
+        {"sve", false, sve_read, NULL, NULL}};
     size_t n = getauxval(AT_HWCAP) & HAS_SVE ? 2 : 1;
     if (n > cap) n = cap;
     for (size_t i = 0; i < n; i++)

@@ -32,6 +32,36 @@ READ(sse2_read, "sse2", "movaps", "xmm", "128", "")
 READ(avx2_read, "avx2", "vmovaps", "ymm", "256", "vzeroupper\n")
 READ(avx512_read, "avx512f", "vmovaps", "zmm", "512", "vzeroupper\n")
 
+/* Four vectors a turn. */
+#define COPY(name, isas, load, store, wide, turn, leave)                       \
+    __attribute__((target(isas))) static void name(void *to, const void *from, \
+                                                   size_t bytes)               \
+    {                                                                          \
+        const char *end = (const char *)to + bytes;                            \
+        __asm__ volatile("1:\n"                                                \
+                         ".irp r,0,1,2,3\n" load " \\r*" turn                  \
+                         "/4(%1), %%" wide "\\r\n" store " %%" wide            \
+                         "\\r, \\r*" turn "/4(%0)\n"                           \
+                         ".endr\n"                                             \
+                         "add $" turn ", %0\n"                                 \
+                         "add $" turn ", %1\n"                                 \
+                         "cmp %2, %0\n"                                        \
+                         "jb 1b\n"                                             \
+                         "sfence\n" leave                                      \
+                         : "+r"(to), "+r"(from)                                \
+                         : "r"(end)                                            \
+                         : CLOBBERED);                                         \
+    }
+
+COPY(sse2_copy, "sse2", "movaps", "movaps", "xmm", "64", "")
+COPY(sse2_copy_direct, "sse2", "movaps", "movntps", "xmm", "64", "")
+COPY(avx2_copy, "avx2", "vmovaps", "vmovaps", "ymm", "128", "vzeroupper\n")
+COPY(avx2_copy_direct, "avx2", "vmovaps", "vmovntps", "ymm", "128",
+     "vzeroupper\n")
+COPY(avx512_copy, "avx512f", "vmovaps", "vmovaps", "zmm", "256", "vzeroupper\n")
+COPY(avx512_copy_direct, "avx512f", "vmovaps", "vmovntps", "zmm", "256",
+     "vzeroupper\n")
+
 static const double three[2] __attribute__((aligned(16))) = {3, 3};
 
 #define SSE2_TRIAD(name, store)                                                \
@@ -57,7 +87,7 @@ static const double three[2] __attribute__((aligned(16))) = {3, 3};
                          : CLOBBERED);                                         \
     }
 SSE2_TRIAD(sse2_triad, "movapd")
-SSE2_TRIAD(sse2_direct, "movntpd")
+SSE2_TRIAD(sse2_triad_direct, "movntpd")
 
 #define VEX_TRIAD(name, isas, wide, steps, turn, store)                        \
     __attribute__((target(isas))) static void name(                            \
@@ -83,9 +113,10 @@ SSE2_TRIAD(sse2_direct, "movntpd")
                          : CLOBBERED);                                         \
     }
 VEX_TRIAD(avx2_triad, "avx2,fma", "ymm", "0,32,64,96", "128", "vmovapd")
-VEX_TRIAD(avx2_direct, "avx2,fma", "ymm", "0,32,64,96", "128", "vmovntpd")
+VEX_TRIAD(avx2_triad_direct, "avx2,fma", "ymm", "0,32,64,96", "128", "vmovntpd")
 VEX_TRIAD(avx512_triad, "avx512f", "zmm", "0,64,128,192", "256", "vmovapd")
-VEX_TRIAD(avx512_direct, "avx512f", "zmm", "0,64,128,192", "256", "vmovntpd")
+VEX_TRIAD(avx512_triad_direct, "avx512f", "zmm", "0,64,128,192", "256",
+          "vmovntpd")
 
 size_t axp__movers(struct axp__mover *out, size_t cap)
 {
@@ -93,12 +124,16 @@ size_t axp__movers(struct axp__mover *out, size_t cap)
         unsigned needs;
         struct axp__mover mover;
     } all[] = {
-        {AXP__X86_SSE2, {"sse2", false, sse2_read, sse2_triad}},
-        {AXP__X86_SSE2, {"sse2", true, NULL, sse2_direct}},
-        {AXP__X86_AVX2, {"avx2", false, avx2_read, avx2_triad}},
-        {AXP__X86_AVX2, {"avx2", true, NULL, avx2_direct}},
-        {AXP__X86_AVX512, {"avx512", false, avx512_read, avx512_triad}},
-        {AXP__X86_AVX512, {"avx512", true, NULL, avx512_direct}},
+        {AXP__X86_SSE2, {"sse2", false, sse2_read, sse2_copy, sse2_triad}},
+        {AXP__X86_SSE2,
+         {"sse2", true, NULL, sse2_copy_direct, sse2_triad_direct}},
+        {AXP__X86_AVX2, {"avx2", false, avx2_read, avx2_copy, avx2_triad}},
+        {AXP__X86_AVX2,
+         {"avx2", true, NULL, avx2_copy_direct, avx2_triad_direct}},
+        {AXP__X86_AVX512,
+         {"avx512", false, avx512_read, avx512_copy, avx512_triad}},
+        {AXP__X86_AVX512,
+         {"avx512", true, NULL, avx512_copy_direct, avx512_triad_direct}},
     };
     unsigned has = axp__x86_has();
     size_t n = 0;

@@ -99,8 +99,8 @@ static void put_lists(struct text *t, const struct axp__machine *m)
         put_number(t, (double)is->shared);
         put_figure(t, is->read_one);
         put_figure(t, is->read_all);
-        put_figure(t, is->triad_one);
-        put_figure(t, is->triad_all);
+        put_figure(t, is->move_one);
+        put_figure(t, is->move_all);
         put_word(t, "\n");
     }
     for (size_t i = 0; i < m->n_blas; i++) {
@@ -256,8 +256,8 @@ static void get_memory(struct line *l, struct axp__machine *m)
     is.shared = get_count(l);
     is.read_one = get_figure(l);
     is.read_all = get_figure(l);
-    is.triad_one = get_figure(l);
-    is.triad_all = get_figure(l);
+    is.move_one = get_figure(l);
+    is.move_all = get_figure(l);
     axp_level last =
         m->n_memory ? m->memory[m->n_memory - 1].level : AXP_LEVEL_NONE;
     if (is.level <= last || m->n_memory == AXP__MACHINE_MEMORY)

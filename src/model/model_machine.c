@@ -199,8 +199,8 @@ size_t axp_machine_bandwidths_sized(const axp_machine *m, axp_bandwidth *out,
 {
     for (size_t i = 0; m && i < m->is.n_memory && i < cap; i++) {
         const struct axp__machine_memory *is = &m->is.memory[i];
-        struct axp__figure one = better(is->read_one, is->triad_one);
-        struct axp__figure all = better(is->read_all, is->triad_all);
+        struct axp__figure one = better(is->read_one, is->move_one);
+        struct axp__figure all = better(is->read_all, is->move_all);
         axp_bandwidth b = {is->level, is->bytes,  one.best,
                            all.best,  one.spread, all.spread};
         axp__sized_copy((char *)out + i * size, size, &b, sizeof b);

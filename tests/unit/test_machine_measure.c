@@ -56,9 +56,13 @@ static void streams_move(void **state)
     assert_non_null(m);
     for (size_t i = 0; i < n; i++) {
         if (all[i].read) all[i].read(m, bytes);
-        if (!all[i].triad) continue;
         for (size_t k = 0; k < 4 * count; k++)
             m[k] = (double)k;
+        if (all[i].copy) all[i].copy(m, m + 3 * count, bytes);
+        for (size_t k = 0; k < 4 * count; k++)
+            assert_true(m[k] ==
+                        (double)(all[i].copy && k < count ? 3 * count + k : k));
+        if (!all[i].triad) continue;
         all[i].triad(m, m + count, m + 2 * count, bytes);
         for (size_t k = 0; k < count; k++)
             assert_true(m[k] == m[count + k] + 3 * m[2 * count + k]);
@@ -84,6 +88,7 @@ static void streams_stay_inside(void **state)
         for (size_t i = 0; i < n; i++) {
             char *at = m + page - bytes;
             if (all[i].read) all[i].read(at, bytes);
+            if (all[i].copy) all[i].copy(at, at, bytes);
             if (all[i].triad) all[i].triad(at, at, at, bytes);
         }
     munmap(m, 2 * page);

@@ -58,7 +58,7 @@ static void reads_what_it_wrote(void **state)
     assert_true(got.quota == 4.5 && got.load == 1.25 && got.hz.best == 3e9);
     assert_true(got.compute[1].all.best == 11000e9 &&
                 got.compute[1].dtype == AXP_BF16);
-    assert_true(got.memory[1].triad_all.best == 38e9 &&
+    assert_true(got.memory[1].move_all.best == 38e9 &&
                 got.memory[1].bytes == 64ull << 30);
     assert_true(got.is_short && !got.is_partial);
     assert_int_equal(axp__machine_put(&got, again, sizeof again), len);

@@ -128,7 +128,7 @@ static void bandwidth(void **state)
 }
 
 /* How many of its bytes an operation writes nobody says: it has what reading
- * gives, and what a triad has if it is faster than that. */
+ * gives, and what moving has if it is faster than that. */
 static void reads_and_writes(void **state)
 {
     axp_profiler *p = ts_profiler();
