@@ -176,6 +176,7 @@ axp_status axp__analyze(const axp_view *v, const axp_thresholds *thresholds,
         axp__roofs_create(v, a.threshold[AXP__T_low_throughput_peak_gflops],
                           a.threshold[AXP__T_low_throughput_peak_gbps]);
     bool ok = axp__step_look_create(v, &a.steps) && a.wall && a.roofs;
+    if (ok && !axp__is_marked(v)) ok = axp__library_find(v, &a.library);
     if (ok) {
         run_rules(&a);
         axp__drafts_settle(&a);
@@ -186,6 +187,7 @@ axp_status axp__analyze(const axp_view *v, const axp_thresholds *thresholds,
         free(a.drafts[i].advice);
     }
     free(a.drafts);
+    axp__library_fini(&a.library);
     axp__step_look_destroy(a.steps);
     axp__wall_destroy(a.wall);
     free(a.roofs);

@@ -20,6 +20,7 @@
  */
 #ifndef AXP_ANALYZE_H
 #define AXP_ANALYZE_H
+#include "analyze/analyze_library.h"
 #include "analyze/analyze_roof.h"
 #include "axprof/axprof_read.h"
 #include "model/model_view.h"
@@ -71,7 +72,10 @@ struct axp__draft {
     const char *suggestion;     /* static, or `advice` */
     char *description, *advice; /* malloc; NULL */
     const axp_op *op;           /* whose time it is about; NULL: no time */
-    int specificity;            /* of drafts about one op the highest speaks */
+    /* Whose time that is, if several functions': op is none of the view's. */
+    const struct axp__gain_part *parts;
+    size_t n_parts;
+    int specificity; /* of drafts about one op the highest speaks */
     double fraction; /* of the op's own time that would be regained */
     bool is_bound;
     double confidence;
@@ -91,6 +95,7 @@ struct axp__analysis {
     double threshold[AXP__N_THRESHOLDS];
     struct axp__wall *wall;
     struct axp__roofs *roofs;
+    struct axp__library library;  /* of a program that nobody marked */
     struct axp__step_look *steps; /* analyze_steps.h; NULL: nothing in them */
     struct axp__draft *drafts;
     size_t n_drafts, cap;

@@ -152,7 +152,9 @@ static void replay(struct axp__analysis *a)
         struct axp__draft *d = &a->drafts[i];
         if (!d->op || d->has_saving || !d->saving_ns) continue;
         n++;
-        if (!axp__graph_gain(a->v, d->op, 1 - d->fraction, &d->saving_ns))
+        if (d->n_parts
+                ? !axp__graph_gain_of(a->v, d->parts, d->n_parts, &d->saving_ns)
+                : !axp__graph_gain(a->v, d->op, 1 - d->fraction, &d->saving_ns))
             a->has_failed = true;
         if (d->saving_ns > axp__sure_ns(d->op)) /* it counts ours too */
             d->saving_ns = axp__sure_ns(d->op);

@@ -129,14 +129,36 @@ static void set_fraction(struct axp__analysis *a, struct axp__draft *d,
     }
 }
 
-static void add(struct axp__analysis *a, const axp_op *op)
+/* What can be changed of a library is who calls it, and how often. */
+static void set_called(struct axp__analysis *a, struct axp__draft *d,
+                       const struct axp__called *e)
+{
+    const char *name = axp__spoken(e->op.name, "it");
+    const char *caller = axp__spoken(e->caller, "the program");
+    d->parts = e->parts;
+    d->n_parts = e->n_parts;
+    axp__draft_say(a, d,
+                   e->n_parts > 1
+                       ? "that is with what it calls in its library; %s calls "
+                         "it for most of that time"
+                       : "%s calls it for most of that time",
+                   caller);
+    axp__draft_advise(a, d,
+                      "call %s less often in %s, or for more at once; or put "
+                      "something cheaper in its place there (an approximation, "
+                      "a form that the compiler makes vectors of, a faster "
+                      "library)",
+                      name, caller);
+}
+
+static struct axp__draft *add(struct axp__analysis *a, const axp_op *op)
 {
     static const double steps[3] = {25, 35, 50};
     double percent = 100 * op->time_share, sure = 100 * axp__sure_share(op);
     char time[32], part[32];
     struct axp__draft *d =
         axp__draft_add(a, AXP__RULE_slow_operation, op->name);
-    if (!d) return;
+    if (!d) return NULL;
     d->op = op;
     d->specificity = 1;
     d->band = axp__band(sure, steps);
@@ -155,6 +177,7 @@ static void add(struct axp__analysis *a, const axp_op *op)
         axp__draft_metric(d, "call_count", (double)op->calls);
     }
     set_fraction(a, d, op);
+    return d;
 }
 
 /* SyncWait's, where nobody can be named. */
@@ -163,22 +186,35 @@ static bool is_wait(const axp_op *op)
     return op->is_wait || op->category == AXP_CAT_SYNC;
 }
 
-static void look_at(struct axp__analysis *a, const axp_op *op, size_t n)
+static struct axp__draft *look_at(struct axp__analysis *a, const axp_op *op)
 {
     double least = a->threshold[AXP__T_slow_operation_percent] / 100;
     double wall = (double)a->v->duration_ns *
                   a->threshold[AXP__T_slow_operation_min_wall_percent] / 100;
-    for (; n--; op++) {
-        if (is_wait(op) || axp__sure_share(op) < least) continue;
-        if ((double)axp__wall_ns(a->wall, op) >= wall) add(a, op);
+    bool is_slow = !is_wait(op) && axp__sure_share(op) >= least &&
+                   (double)axp__wall_ns(a->wall, op) >= wall;
+    return is_slow ? add(a, op) : NULL;
+}
+
+/* The system's libraries by what the program calls there. */
+static void look_at_functions(struct axp__analysis *a)
+{
+    const axp_view *v = a->v;
+    const struct axp__library *e = &a->library;
+    for (size_t i = 0; i < v->n_functions; i++)
+        if (!axp__library_has(e, i)) look_at(a, &v->functions[i]);
+    for (size_t i = 0; i < e->n; i++) {
+        struct axp__draft *d = look_at(a, &e->all[i].op);
+        if (d) set_called(a, d, &e->all[i]);
     }
 }
 
 void axp__rule_slow_operation(struct axp__analysis *a)
 {
-    look_at(a, a->v->ops, a->v->n_ops);
+    for (size_t i = 0; i < a->v->n_ops; i++)
+        look_at(a, &a->v->ops[i]);
     double least = a->threshold[AXP__T_slow_operation_samples];
     /* Where something is marked functions say what the scopes above them say. */
     if (!axp__is_marked(a->v) && (double)a->v->n_sampled >= least)
-        look_at(a, a->v->functions, a->v->n_functions);
+        look_at_functions(a);
 }

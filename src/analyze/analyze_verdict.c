@@ -116,7 +116,10 @@ static void add_ops(const struct axp__analysis *a, struct parts *p)
     if (v->n_ops) return;
     p->is_sampled = v->n_functions != 0;
     for (size_t i = 0; i < v->n_functions; i++)
-        add_part(p, v->functions[i].name, v->functions[i].time_share);
+        if (!axp__library_has(&a->library, i))
+            add_part(p, v->functions[i].name, v->functions[i].time_share);
+    for (size_t i = 0; i < a->library.n; i++)
+        add_part(p, a->library.all[i].op.name, a->library.all[i].op.time_share);
 }
 
 static void say_parts(struct sentence *s, const struct parts *p)

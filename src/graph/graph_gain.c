@@ -43,20 +43,27 @@ static bool run(struct axp__replayed *r, bool ok, axp_ns *gain)
     return ok;
 }
 
-bool axp__graph_gain(const axp_view *v, const axp_op *op, double scale,
-                     axp_ns *gain)
+bool axp__graph_gain_of(const axp_view *v, const struct axp__gain_part *parts,
+                        size_t n, axp_ns *gain)
 {
     const axp_graph *g;
     struct axp__replayed r;
     if (!axp__graph_trusted(v, &g)) return false;
     if (!g) return true;
     bool ok = axp__replay_init(&r, g);
-    for (size_t i = AXP__N_NO_OPS; ok && i < g->ops.n; i++) {
-        if (!is_it(&g->ops, i, op)) continue;
-        r.scale[i] = scale;
-        r.is_changed = true;
-    }
+    for (size_t i = AXP__N_NO_OPS; ok && i < g->ops.n; i++)
+        for (size_t k = 0; k < n; k++) {
+            if (!is_it(&g->ops, i, parts[k].op)) continue;
+            r.scale[i] = parts[k].scale;
+            r.is_changed = true;
+        }
     return run(&r, ok, gain);
+}
+
+bool axp__graph_gain(const axp_view *v, const axp_op *op, double scale,
+                     axp_ns *gain)
+{
+    return axp__graph_gain_of(v, &(struct axp__gain_part){op, scale}, 1, gain);
 }
 
 bool axp__graph_gain_without(const axp_view *v, enum axp__no_op what,

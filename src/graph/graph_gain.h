@@ -11,6 +11,13 @@
  * memory. */
 bool axp__graph_gain(const axp_view *v, const axp_op *op, double scale,
                      axp_ns *gain);
+/* The same of several operations at once. */
+struct axp__gain_part {
+    const axp_op *op;
+    double scale;
+};
+bool axp__graph_gain_of(const axp_view *v, const struct axp__gain_part *parts,
+                        size_t n, axp_ns *gain);
 
 /* The same if what is no operation took no time, such as having no processor. */
 bool axp__graph_gain_without(const axp_view *v, enum axp__no_op what,

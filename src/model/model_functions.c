@@ -260,9 +260,8 @@ static int by_self(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-/* Half of the interval that a share of n samples is in at 95 % (Wilson's, so
- * that none of 20 is not none for sure). */
-static double error_of(double share, double n)
+/* Wilson's, so that none of 20 is not none for sure. */
+double axp__share_error(double share, double n)
 {
     const double z = 1.96;
     if (n <= 0) return 1;
@@ -283,7 +282,7 @@ static void make_function(axp_view *v, axp_op *op,
                    .samples = f->samples};
     if (v->sampled_ns)
         op->time_share = (double)f->self_ns / (double)v->sampled_ns;
-    op->share_error = error_of(op->time_share, (double)v->n_sampled);
+    op->share_error = axp__share_error(op->time_share, (double)v->n_sampled);
 }
 
 static bool make_lists(struct adder *a)

@@ -21,6 +21,9 @@
 bool axp__view_add_functions(axp_view *v);
 void axp__view_free_functions(axp_view *v);
 
+/* Half of the interval that a share of n samples is in at 95 %. */
+double axp__share_error(double share, double n);
+
 /* For those who show times that do not overlap: of a scope's own time what no
  * function below it has, by samples; of a function its own. n_tree of them;
  * malloc, NULL: no memory. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Programs that nobody marked, on timelines and samples written by hand: which time
- * nobody runs, and what another thread's sake is; what a lock is held for. */
+ * nobody runs, and what another thread's sake is; what a lock is held for; what of
+ * a library is called. */
 #include "graph_script.h"
 #include "finding_support.h"
 
@@ -193,14 +194,15 @@ static void what_a_lock_is_held_for(void **state)
 #define IN_KERNEL 0xf100
 #define IN_LIBRARY 0x8100
 
+static struct axp__cap_module modules[] = {
+    {0, 0x1000, 0x4000, "/bin/program", NULL},
+    {0, 0x8000, 0x9000, "/lib/libc.so.6", NULL},
+    {0, 0xf000, 0xffff, "[kernel]", NULL}};
+
 /* One thread, each ms: 6 tenths off its processor, the rest in the kernel, below
  * the library's function that the program's calls, from 0x2000; or computing. */
 static axp_findings *write_and_wait(bool is_kernel)
 {
-    static struct axp__cap_module modules[] = {
-        {0, 0x1000, 0x4000, "/bin/program", NULL},
-        {0, 0x8000, 0x9000, "/lib/libc.so.6", NULL},
-        {0, 0xf000, 0xffff, "[kernel]", NULL}};
     static uint8_t bytes[AXP__STACK_BYTES(AXP__STACK_MOST)];
     static const uint8_t *at[] = {bytes};
     struct script *s = script_create();
@@ -243,6 +245,68 @@ static void who_asks_the_kernel_is_named(void **state)
     axp_findings_destroy(f);
 }
 
+/* ---- libraries ----------------------------------------------------------------------- */
+
+/* 100 ms of one thread: 30 in what the program calls of a library, 40 in what
+ * that calls there, 30 in the library below nobody; or all of it in the program's
+ * own library. */
+static axp_findings *call_library(bool is_system)
+{
+    static uint8_t bytes[3][AXP__STACK_BYTES(AXP__STACK_MOST)];
+    static const uint8_t *at[] = {bytes[0], bytes[1], bytes[2]};
+    static const int ms[] = {30, 40, 30};
+    struct script *s = script_create();
+    uint64_t now = 0;
+    axp__stack_put(bytes[0], (uint64_t[]){0x8100, 0x2100, 0x1100}, 3);
+    axp__stack_put(bytes[1], (uint64_t[]){0x8200, 0x8100, 0x2100, 0x1100}, 4);
+    axp__stack_put(bytes[2], (uint64_t[]){0x8300, 0x8400}, 2);
+    s->c.stacks[AXP__STACKS_OF_OTHERS] = (struct axp__cap_stacks){at, 3};
+    modules[1].path = is_system ? "/lib/libc.so.6" : "/home/me/libnet.so";
+    s->c.modules = modules;
+    s->c.n_modules = 3;
+    n_seen = 0;
+    script_word(s, 0, 0, AXP__W_INSTANT, SCRIPT_FIRST + 9);
+    for (uint32_t i = 0; i < 3; i++)
+        for (int k = 0; k < ms[i]; k++, now += MS) {
+            see(0, now, now + MS, AXP_SAMPLE_CPU);
+            seen[n_seen - 1].stack = AXP__STACKS_OUTSIDE + i;
+        }
+    script_word(s, 0, now, AXP__W_INSTANT, SCRIPT_FIRST + 9);
+    axp_view *v = view_seen(s);
+    v->n_sampled = 0; /* it is counted here */
+    assert_true(axp__view_add_functions(v));
+    return ts_analyze_view(v);
+}
+
+static double slow_ms(const axp_findings *f, const char *name)
+{
+    for (size_t i = 0; i < axp_findings_count(f); i++) {
+        const axp_finding *x = axp_findings_at(f, i);
+        if (x->type == AXP_SLOW_OPERATION && strstr(x->name, name))
+            return (double)x->saving_ns / MS;
+    }
+    return 0;
+}
+
+/* What can be changed is the call. */
+static void a_library_is_what_is_called_of_it(void **state)
+{
+    (void)state;
+    axp_findings *f = call_library(true);
+    assert_true(slow_ms(f, "0x8100") == 70);
+    assert_true(slow_ms(f, "0x8200") == 0);
+    assert_true(slow_ms(f, "0x8300") == 30);
+    assert_non_null(strstr(axp_findings_verdict(f), "70 % of the processor"));
+    const axp_finding *x = ts_find(f, AXP_SLOW_OPERATION);
+    assert_non_null(x);
+    assert_non_null(strstr(x->description, "the program calls it for most"));
+    axp_findings_destroy(f);
+    f = call_library(false); /* there it is the function */
+    assert_true(slow_ms(f, "0x8100") == 30);
+    assert_true(slow_ms(f, "0x8200") == 40);
+    axp_findings_destroy(f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -251,6 +315,7 @@ int main(void)
         cmocka_unit_test(what_of_a_run_is_still),
         cmocka_unit_test(what_a_lock_is_held_for),
         cmocka_unit_test(who_asks_the_kernel_is_named),
+        cmocka_unit_test(a_library_is_what_is_called_of_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
