@@ -264,7 +264,10 @@ const struct bench_case bench_scopes[] = {
     {"scope, three sites in turn", in_turn, 50000000, 1.2, 1.6, false, 0},
     {"scope, 64 sites in random order", sixty_four, 20000000, 1.35, 0, false,
      0},
-    {"scope, 64 places, random calls", by_places, 20000000, 1.35, 0, false, 0},
+    /* On x86-64 1.55 to 1.78 was measured: after a wrong guess each instruction
+     * of a scope is in the way, and a clock read hides none. */
+    {"scope, 64 places, random calls", by_places, 20000000, 1.35, 1.8, false,
+     0},
     {"  two clock reads at those places", reads_by_places, 20000000, 0, 0,
      false, 0},
     {"scope, one site, 2 threads at once", one_site, 20000000, 1.2, 1.35, true,
