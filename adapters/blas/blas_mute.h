@@ -41,7 +41,7 @@ struct blas_counts {
 };
 
 extern __thread struct blas_counts *blas_own
-    __attribute__((tls_model("initial-exec")));
+    __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
 struct blas_counts *blas_counts_take(void); /* NULL: no memory */
 void blas_judge(struct blas_small *small);

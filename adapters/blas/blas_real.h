@@ -28,7 +28,8 @@ struct blas_caller {
     void *real[BLAS_CALLS];
 };
 
-extern struct blas_caller *blas_last_caller; /* never NULL */
+extern struct blas_caller *blas_last_caller
+    __attribute__((visibility("hidden"))); /* never NULL */
 
 /* Whether two places of code are of the same object. */
 bool blas_is_one_object(const void *a, const void *b);
