@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/analyze_outside.h"
 #include "analyze/analyze_steps.h"
 #include "analyze/analyze_verdict.h"
 #include "analyze/analyze_wall.h"
@@ -161,6 +162,18 @@ double axp__outside_at_most(const axp_view *v, const char *name)
     return 0;
 }
 
+/* Where something is marked functions say what the scopes above them say, but
+ * for those that have none. */
+static bool look_at_functions(struct axp__analysis *a)
+{
+    const axp_view *v = a->v;
+    if (!v->n_functions || !v->sampled_ns) return true;
+    if (!axp__library_find(v, &a->library)) return false;
+    if (!axp__is_marked(v)) return true;
+    a->outside = axp__outside_functions(v, a->library.is_own, &a->n_outside);
+    return a->outside;
+}
+
 /* ---- the public calls ------------------------------------------------------------------------ */
 
 axp_status axp__analyze(const axp_view *v, const axp_thresholds *thresholds,
@@ -176,7 +189,7 @@ axp_status axp__analyze(const axp_view *v, const axp_thresholds *thresholds,
         axp__roofs_create(v, a.threshold[AXP__T_low_throughput_peak_gflops],
                           a.threshold[AXP__T_low_throughput_peak_gbps]);
     bool ok = axp__step_look_create(v, &a.steps) && a.wall && a.roofs;
-    if (ok && !axp__is_marked(v)) ok = axp__library_find(v, &a.library);
+    ok = ok && look_at_functions(&a);
     if (ok) {
         run_rules(&a);
         axp__drafts_settle(&a);
@@ -188,6 +201,7 @@ axp_status axp__analyze(const axp_view *v, const axp_thresholds *thresholds,
     }
     free(a.drafts);
     axp__library_fini(&a.library);
+    free(a.outside);
     axp__step_look_destroy(a.steps);
     axp__wall_destroy(a.wall);
     free(a.roofs);

@@ -95,7 +95,9 @@ struct axp__analysis {
     double threshold[AXP__N_THRESHOLDS];
     struct axp__wall *wall;
     struct axp__roofs *roofs;
-    struct axp__library library;  /* of a program that nobody marked */
+    struct axp__library library; /* {0}: no samples */
+    axp_op *outside; /* the program's functions where no scope is open; NULL */
+    size_t n_outside;
     struct axp__step_look *steps; /* analyze_steps.h; NULL: nothing in them */
     struct axp__draft *drafts;
     size_t n_drafts, cap;

@@ -50,21 +50,24 @@ static int on_sample(const axp_sample *s, void *ctx)
     return 0;
 }
 
-static bool is_system(const struct look *l, uint32_t frame)
+static const char *module_of(const struct look *l, uint32_t frame)
+{
+    return l->of.functions[l->of.frames[frame].function].module;
+}
+
+static bool is_system(const char *module)
 {
     static const char *const folders[] = {"/lib/", "/lib64/", "/usr/lib/",
                                           "/usr/lib64/"};
-    const char *module = l->of.functions[l->of.frames[frame].function].module;
     for (size_t i = 0; module && i < sizeof folders / sizeof *folders; i++)
         if (!strncmp(module, folders[i], strlen(folders[i]))) return true;
     return false;
 }
 
 /* A name in brackets is no file: the kernel, the profiler. */
-static bool is_program(const struct look *l, uint32_t frame)
+static bool is_program(const char *module)
 {
-    const char *module = l->of.functions[l->of.frames[frame].function].module;
-    return module && *module == '/' && !is_system(l, frame);
+    return module && *module == '/' && !is_system(module);
 }
 
 static void add_piece(struct look *l, size_t stack)
@@ -75,9 +78,9 @@ static void add_piece(struct look *l, size_t stack)
     if (!s->n || !ns) return;
     uint32_t innermost = l->of.frames[at].function;
     l->inner_ns[innermost] += ns;
-    while (at < end && is_system(l, at))
+    while (at < end && is_system(module_of(l, at)))
         at++;
-    if (at == s->first || at == end || !is_program(l, at)) return;
+    if (at == s->first || at == end || !is_program(module_of(l, at))) return;
     l->pieces[l->n_pieces++] =
         (struct piece){l->of.frames[at - 1].function, innermost,
                        l->of.frames[at].function, &l->of.frames[at], ns};
@@ -197,12 +200,27 @@ static bool add(struct look *l, struct piece *from, size_t n,
     return true;
 }
 
+/* The view has those that take most first. */
+static void set_own(struct look *l, bool *is_own)
+{
+    const axp_view *v = l->v;
+    double least = LEAST_SHARE * (double)v->sampled_ns;
+    for (size_t i = 0; i < v->n_functions; i++) {
+        if ((double)v->functions[i].self_ns < least) break;
+        for (size_t k = 0; k < l->of.n_functions && !is_own[i]; k++)
+            is_own[i] = is_program(l->of.functions[k].module) &&
+                        !strcmp(l->of.functions[k].name, v->functions[i].name);
+    }
+}
+
 static bool add_all(struct look *l, struct axp__library *out)
 {
     bool ok = true;
     out->all = calloc(l->n_pieces + 1, sizeof *out->all);
     out->part = calloc(l->v->n_functions + 1, sizeof *out->part);
-    if (!out->all || !out->part) return false;
+    out->is_own = calloc(l->v->n_functions + 1, sizeof *out->is_own);
+    if (!out->all || !out->part || !out->is_own) return false;
+    set_own(l, out->is_own);
     qsort(l->pieces, l->n_pieces, sizeof *l->pieces, by_innermost);
     for (size_t i = 0, next; ok && i < l->n_pieces; i = next) {
         for (next = i; next < l->n_pieces &&
@@ -234,5 +252,6 @@ void axp__library_fini(struct axp__library *e)
         free(e->all[i].parts);
     free(e->all);
     free(e->part);
+    free(e->is_own);
     *e = (struct axp__library){0};
 }

@@ -26,7 +26,10 @@ struct axp__called {
 struct axp__library {
     struct axp__called *all;
     size_t n;
-    double *part; /* of each of the view's functions what is in these */
+    /* Of each of the view's functions: what is in these; whether it is the
+     * program's own (of one that takes next to nothing: not known, false). */
+    double *part;
+    bool *is_own;
 };
 
 /* False: no memory. */

@@ -214,7 +214,10 @@ void axp__rule_slow_operation(struct axp__analysis *a)
     for (size_t i = 0; i < a->v->n_ops; i++)
         look_at(a, &a->v->ops[i]);
     double least = a->threshold[AXP__T_slow_operation_samples];
-    /* Where something is marked functions say what the scopes above them say. */
-    if (!axp__is_marked(a->v) && (double)a->v->n_sampled >= least)
-        look_at_functions(a);
+    if ((double)a->v->n_sampled < least) return;
+    if (!axp__is_marked(a->v)) look_at_functions(a);
+    for (size_t i = 0; i < a->n_outside; i++) {
+        struct axp__draft *d = look_at(a, &a->outside[i]);
+        if (d) axp__draft_say(a, d, "that is where no scope was open");
+    }
 }

@@ -307,6 +307,58 @@ static void a_library_is_what_is_called_of_it(void **state)
     axp_findings_destroy(f);
 }
 
+/* ---- what scopes say nothing of -------------------------------------------------- */
+
+/* 40 ms in a scope, and 60 in none, in a function of the program's or of a
+ * library's own thread. */
+static axp_findings *mark_a_part(bool is_system)
+{
+    static uint8_t bytes[2][AXP__STACK_BYTES(AXP__STACK_MOST)];
+    static const uint8_t *at[] = {bytes[0], bytes[1]};
+    static struct axp__cap_node nodes[] = {{0},
+                                           {.name = SCRIPT_FIRST + 5,
+                                            .calls = 1,
+                                            .total_ticks = 40 * MS,
+                                            .self_ticks = 40 * MS}};
+    static struct axp__cap_op op = {.name = SCRIPT_FIRST + 5,
+                                    .lifetime_ticks = 100 * MS};
+    static struct axp__cap_lane lane = {
+        .ops = &op, .nodes = nodes, .n_ops = 1, .n_nodes = 2};
+    struct script *s = script_create();
+    s->c.lanes = &lane;
+    s->c.n_lanes = 1;
+    axp__stack_put(bytes[0], (uint64_t[]){0x1100}, 1);
+    axp__stack_put(bytes[1], (uint64_t[]){0x8100, 0x8200}, 2);
+    s->c.stacks[AXP__STACKS_OF_OTHERS] = (struct axp__cap_stacks){at, 2};
+    modules[1].path = is_system ? "/usr/lib/libblas.so" : "/home/me/libnet.so";
+    s->c.modules = modules;
+    s->c.n_modules = 3;
+    n_seen = 0;
+    script_op(s, 0, 0, 40 * MS, 5);
+    for (uint64_t i = 0; i < 100; i++) {
+        see(0, i * MS, (i + 1) * MS - 1, AXP_SAMPLE_CPU);
+        seen[n_seen - 1].stack = AXP__STACKS_OUTSIDE + (i >= 40);
+    }
+    script_word(s, 0, 100 * MS, AXP__W_INSTANT, SCRIPT_FIRST + 9);
+    axp_view *v = view_seen(s);
+    v->n_sampled = 0; /* it is counted here */
+    assert_true(axp__view_add_functions(v));
+    return ts_analyze_view(v);
+}
+
+/* A scope speaks for what is below it, and nobody for the rest. */
+static void functions_in_no_scope(void **state)
+{
+    (void)state;
+    axp_findings *f = mark_a_part(false);
+    ts_assert_between(59, slow_ms(f, "0x8100"), 61);
+    assert_true(slow_ms(f, "0x1100") == 0);
+    axp_findings_destroy(f);
+    f = mark_a_part(true); /* it works for whoever called it, in a scope */
+    assert_true(slow_ms(f, "0x8100") == 0);
+    axp_findings_destroy(f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -316,6 +368,7 @@ int main(void)
         cmocka_unit_test(what_a_lock_is_held_for),
         cmocka_unit_test(who_asks_the_kernel_is_named),
         cmocka_unit_test(a_library_is_what_is_called_of_it),
+        cmocka_unit_test(functions_in_no_scope),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
