@@ -4,14 +4,15 @@
 
 #include <string.h>
 
+#include "model/model_blocked.h"
 #include "model/model_samples.h"
 #include "model/model_stack_functions.h"
 
 #define KERNEL "[kernel]"
 
 struct look {
-    struct axp__stack_functions of; /* self_ns: of the kernel, below it */
-    uint64_t kernel_ns;
+    struct axp__stack_functions of; /* self_ns: what was asked for */
+    uint64_t all_ns;
     bool has_failed;
 };
 
@@ -21,34 +22,38 @@ static const char *module_of(const struct look *l, uint32_t frame)
     return module ? module : "";
 }
 
-/* A function's number; UINT32_MAX: the kernel was not at work, or of itself. */
-static uint32_t asker_of(const struct look *l, const struct axp__stack_of *s)
+/* The first frame that is not the kernel's. */
+static uint32_t below_kernel(const struct look *l,
+                             const struct axp__stack_of *s)
 {
     uint32_t at = s->first, end = s->first + s->n;
     while (at < end && !strcmp(module_of(l, at), KERNEL))
         at++;
-    if (at == s->first || at == end) return UINT32_MAX;
+    return at;
+}
+
+/* The frame of whoever asks, from that one on; UINT32_MAX: there is none. */
+static uint32_t asker_of(const struct look *l, const struct axp__stack_of *s)
+{
+    uint32_t at = below_kernel(l, s), end = s->first + s->n;
+    if (at == end) return UINT32_MAX;
     const char *asked = module_of(l, at), *began = module_of(l, end - 1);
     bool is_same = !strcmp(asked, began);
     for (uint32_t i = at; i < end; i++) {
         const char *module = module_of(l, i);
         if (is_same ? strcmp(module, asked) != 0 : !strcmp(module, began))
-            return l->of.frames[i].function;
+            return i;
     }
-    return l->of.frames[at].function; /* there is one module */
+    return at; /* there is one module */
 }
 
-static int on_sample(const axp_sample *s, void *ctx)
+/* NULL: less than half of it is anybody's. */
+static const struct axp__function *most(const struct look *l)
 {
-    struct look *l = ctx;
-    if (s->kind != AXP_SAMPLE_CPU || !s->stack) return 0;
-    const struct axp__stack_of *of = axp__stack_functions_get(&l->of, s->stack);
-    if (!of) l->has_failed = true;
-    uint32_t by = of ? asker_of(l, of) : UINT32_MAX;
-    if (by == UINT32_MAX) return l->has_failed;
-    l->of.functions[by].self_ns += s->weight;
-    l->kernel_ns += s->weight;
-    return 0;
+    for (size_t i = 0; i < l->of.n_functions; i++)
+        if (l->of.functions[i].self_ns > l->all_ns / 2)
+            return &l->of.functions[i];
+    return NULL;
 }
 
 static const axp_op *op_of(const axp_view *v, const char *name)
@@ -58,17 +63,85 @@ static const axp_op *op_of(const axp_view *v, const char *name)
     return NULL;
 }
 
+/* A name that lives as long as the view. */
+static const char *kept(const axp_view *v, const struct axp__function *f)
+{
+    const axp_op *op = f->is_made ? op_of(v, f->name) : NULL;
+    return !f->is_made ? f->name : op ? op->name : NULL;
+}
+
+/* ---- by what the kernel does ------------------------------------------------------ */
+
+static int on_sample(const axp_sample *s, void *ctx)
+{
+    struct look *l = ctx;
+    if (s->kind != AXP_SAMPLE_CPU || !s->stack) return 0;
+    const struct axp__stack_of *of = axp__stack_functions_get(&l->of, s->stack);
+    if (!of) l->has_failed = true;
+    bool is_kernel = of && below_kernel(l, of) != of->first;
+    uint32_t by = is_kernel ? asker_of(l, of) : UINT32_MAX;
+    if (by == UINT32_MAX) return l->has_failed;
+    l->of.functions[l->of.frames[by].function].self_ns += s->weight;
+    l->all_ns += s->weight;
+    return 0;
+}
+
+static void find_at_work(struct look *l, const axp_view *v,
+                         struct axp__asker *out)
+{
+    if (!out->kernel) return;
+    if (axp__samples_give(v, on_sample, l)) l->has_failed = true;
+    const struct axp__function *by = most(l);
+    const axp_op *op = by ? op_of(v, by->name) : NULL;
+    if (!op) return;
+    out->name = op->name;
+    out->file = op->file;
+    out->line = op->line;
+}
+
+/* ---- by what threads left their processors in ---------------------------------------- */
+
+static void find_waiting(struct look *l, const axp_view *v,
+                         struct axp__asker *out)
+{
+    for (size_t i = 0; i < v->n_blocked_stacks && !l->has_failed; i++) {
+        const struct axp__stack_of *s =
+            axp__stack_functions_get(&l->of, v->blocked_stacks[i].of);
+        l->has_failed = !s;
+        uint32_t by = s ? asker_of(l, s) : UINT32_MAX;
+        if (by == UINT32_MAX) continue;
+        l->of.functions[l->of.frames[by].function].self_ns +=
+            v->blocked_stacks[i].ns;
+        l->all_ns += v->blocked_stacks[i].ns;
+    }
+    const struct axp__function *found = most(l);
+    axp_ns longest = 0;
+    out->name = found ? kept(v, found) : NULL;
+    for (size_t i = 0; i < v->n_blocked_stacks && out->name; i++) {
+        const struct axp__stack_of *s =
+            axp__stack_functions_get(&l->of, v->blocked_stacks[i].of);
+        uint32_t by = s ? asker_of(l, s) : UINT32_MAX;
+        if (by == UINT32_MAX || v->blocked_stacks[i].ns <= longest ||
+            &l->of.functions[l->of.frames[by].function] != found)
+            continue;
+        longest = v->blocked_stacks[i].ns;
+        out->file = l->of.frames[by].file;
+        out->line = l->of.frames[by].line;
+        out->call = kept(
+            v, &l->of.functions[l->of.frames[below_kernel(l, s)].function]);
+    }
+}
+
 bool axp__asker_find(const axp_view *v, struct axp__asker *out)
 {
     struct look l = {.of = {.v = v}};
     *out = (struct axp__asker){0};
     for (size_t i = 0; i < v->n_functions && !out->kernel; i++)
         if (v->functions[i].is_kernel) out->kernel = &v->functions[i];
-    if (!out->kernel) return true;
-    if (axp__samples_give(v, on_sample, &l)) l.has_failed = true;
-    for (size_t i = 0; i < l.of.n_functions && !l.has_failed; i++)
-        if (l.of.functions[i].self_ns > l.kernel_ns / 2)
-            out->by = op_of(v, l.of.functions[i].name);
+    if (v->n_blocked_stacks)
+        find_waiting(&l, v, out);
+    else
+        find_at_work(&l, v, out);
     axp__stack_functions_fini(&l.of);
     return !l.has_failed;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Who asks the kernel: the function of the program below which the kernel was
- * seen at work.
+/* Who asks the kernel: the function of the program that its thread left the
+ * processor in; where no stack of that is known, below which the kernel was seen
+ * at work.
  *
  *   main ─► save ─► fsync ─► [kernel]
  *           ^ it    ^ a library's
@@ -17,7 +18,10 @@
 
 struct axp__asker {
     const axp_op *kernel; /* of the view's functions; NULL: it was not seen */
-    const axp_op *by;     /* that most of it is below; NULL: nobody's is */
+    const char *name;     /* who most of it is for; NULL: nobody */
+    const char *file;     /* where it asks; NULL: not known */
+    int line;
+    const char *call; /* what it waits in; NULL: no stack of that is known */
 };
 
 /* False: no memory. */

@@ -25,7 +25,7 @@
 static void set_blocked(const axp_view *v, struct axp__blocked *of)
 {
     for (size_t i = 0; i < v->n_blocked; i++) {
-        axp_op like = {.name = axp__view_name(v, v->blocked[i].name)};
+        axp_op like = {.name = axp__view_name(v, v->blocked[i].of)};
         const axp_op *op = axp__view_find_op(v, &like);
         if (!op || op->device || strcmp(op->name, like.name) != 0) continue;
         of[op - v->ops].ns += v->blocked[i].ns;
@@ -114,7 +114,8 @@ static double gain_outside(struct axp__analysis *a, double ns,
 {
     double wall = (double)a->v->duration_ns;
     if (!axp__asker_find(a->v, asker)) a->has_failed = true;
-    bool is_all = asker->by && asker->kernel->time_share > 0.5 &&
+    bool is_all = asker->name && asker->kernel &&
+                  asker->kernel->time_share > 0.5 &&
                   (double)asker->kernel->self_ns >= LEAST_KERNEL_SHARE * wall;
     return is_all ? fmin(ns, wall) : fmin(ns, fmax(0, wall - ns));
 }
@@ -123,10 +124,10 @@ static double gain_outside(struct axp__analysis *a, double ns,
 static void blame(struct axp__draft *d, const struct axp__asker *asker,
                   double ns)
 {
-    if (!asker->by) return;
-    d->file = asker->by->file;
-    d->line = asker->by->line;
-    if (ns < (double)asker->kernel->self_ns) return;
+    if (!asker->name) return;
+    d->file = asker->file;
+    d->line = asker->line;
+    if (!asker->kernel || ns < (double)asker->kernel->self_ns) return;
     d->op = asker->kernel;
     d->specificity = 4;
 }
@@ -146,7 +147,7 @@ static void say_outside(struct axp__analysis *a, struct axp__draft *d,
                        : "nobody ran, for one thread was off its processor",
                    time, part);
     axp__draft_metric(d, "blocked_ms", ns / 1e6);
-    if (!asker->by) {
+    if (!asker->name) {
         axp__draft_advise(a, d,
                           "mark with AXP_SCOPE what reads, writes or waits: it "
                           "is %s of this run that is in none",
@@ -154,9 +155,14 @@ static void say_outside(struct axp__analysis *a, struct axp__draft *d,
         return;
     }
     const char *name = axp__spoken(d->name, "it");
-    axp__draft_say(a, d,
-                   "most of what the kernel was seen to do was asked for by %s",
-                   name);
+    if (asker->call)
+        axp__draft_say(a, d, "most of that is in %s, for %s",
+                       axp__spoken(asker->call, "a library"), name);
+    else
+        axp__draft_say(a, d,
+                       "most of what the kernel was seen to do was asked for "
+                       "by %s",
+                       name);
     axp__draft_advise(
         a, d,
         "ask the kernel less often in %s, for more at once, or on "
@@ -174,7 +180,7 @@ static void look_outside(struct axp__analysis *a)
         100 * gain < wall * a->threshold[AXP__T_io_wait_saving_percent])
         return;
     struct axp__draft *d = axp__draft_add(
-        a, AXP__RULE_io_wait, asker.by ? asker.by->name : "(no scope)");
+        a, AXP__RULE_io_wait, asker.name ? asker.name : "(no scope)");
     if (!d) return;
     d->has_saving = d->is_bound = d->is_capped = true;
     d->band = AXP_HIGH;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Time off a processor by scope; see model_blocked.h. */
+/* Time off a processor by scope and stack; see model_blocked.h. */
 #include "model/model_blocked.h"
 
 #include <stdlib.h>
@@ -10,55 +10,67 @@
 
 static uint64_t hash_of(const void *ctx, uint32_t i)
 {
-    return axp__mix64(((const struct axp__blocked_sums *)ctx)->at[i].name);
+    return axp__mix64(((const struct axp__blocked_sums *)ctx)->at[i].of);
 }
 
-/* NULL: no memory. */
-static struct axp__blocked *get(struct axp__blocked_sums *b, uint32_t name)
+/* False: no memory. */
+static bool add(struct axp__blocked_sums *b, uint32_t of, axp_ns ns)
 {
     void *at = b->at;
     bool ok = axp__slots_widen(&b->slots, b, hash_of) &&
               axp__array_grow(&at, &b->cap, b->n + 1, sizeof *b->at);
     b->at = at;
-    if (!ok) return NULL;
+    if (!ok) return false;
     uint32_t *slot;
-    for (uint64_t k = axp__mix64(name); *(slot = axp__slots_at(&b->slots, k));
+    for (uint64_t k = axp__mix64(of); *(slot = axp__slots_at(&b->slots, k));
          k++)
-        if (b->at[*slot - 1].name == name) return &b->at[*slot - 1];
-    b->at[b->n] = (struct axp__blocked){.name = name};
-    *slot = (uint32_t)++b->n;
-    b->slots.n_used++;
-    return &b->at[b->n - 1];
+        if (b->at[*slot - 1].of == of) break;
+    if (!*slot) {
+        b->at[b->n] = (struct axp__blocked){.of = of};
+        *slot = (uint32_t)++b->n;
+        b->slots.n_used++;
+    }
+    b->at[*slot - 1].n++;
+    b->at[*slot - 1].ns += ns;
+    return true;
 }
 
-bool axp__blocked_take(struct axp__blocked_sums *sums,
+bool axp__blocked_take_stack(struct axp__blocked_all *all, uint32_t stack,
+                             axp_ns ns)
+{
+    return !stack || add(&all->stacks, stack, ns);
+}
+
+bool axp__blocked_take(struct axp__blocked_all *all,
                        const struct axp__stream *s, const struct axp__record *r)
 {
     size_t n;
     const struct axp__scope *open = axp__stream_scopes(s, &n);
+    bool has_any = n;
     for (size_t looks = 0; n && looks < MOST_LOOKS; n--, looks++)
         if (open[n - 1].name != AXP__SCOPE_GONE &&
             open[n - 1].begin_ns <= r->begin_ns)
-            break;
-    if (!n || open[n - 1].begin_ns > r->begin_ns ||
-        open[n - 1].name == AXP__SCOPE_GONE)
-        return true;
-    struct axp__blocked *b = get(sums, open[n - 1].name);
-    if (!b) return false;
-    b->n++;
-    b->ns += r->id;
-    return true;
+            return add(&all->scopes, open[n - 1].name, r->id);
+    return has_any || axp__blocked_take_stack(all, r->stack, r->id);
 }
 
-void axp__blocked_keep(struct axp__blocked_sums *sums, axp_view *v)
+void axp__blocked_keep(struct axp__blocked_all *all, axp_view *v)
 {
-    v->blocked = sums->at;
-    v->n_blocked = sums->n;
-    sums->at = NULL;
+    v->blocked = all->scopes.at;
+    v->n_blocked = all->scopes.n;
+    v->blocked_stacks = all->stacks.at;
+    v->n_blocked_stacks = all->stacks.n;
+    all->scopes.at = all->stacks.at = NULL;
 }
 
-void axp__blocked_fini(struct axp__blocked_sums *sums)
+static void fini(struct axp__blocked_sums *sums)
 {
     free(sums->at);
     free(sums->slots.at);
+}
+
+void axp__blocked_fini(struct axp__blocked_all *all)
+{
+    fini(&all->scopes);
+    fini(&all->stacks);
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Time that scopes were off their processor of their thread's own will, as the
- * scheduler told whoever sampled; added up while a timeline is read for functions,
- * so that nobody has to read it again.
+/* Time that threads were off their processor of their own will, as the scheduler
+ * told whoever sampled; added up while a timeline is read for functions, so that
+ * nobody has to read it again.
  *
- * Of whom    the innermost scope that was open. What is in none is nobody's.
+ * Of whom    the innermost scope that was open, which may be a wait. What is in
+ *            none is that of the stack that the thread left its processor with,
+ *            where one is known.
  */
 #ifndef AXP_MODEL_BLOCKED_H
 #define AXP_MODEL_BLOCKED_H
@@ -11,8 +13,8 @@
 #include "model/model_stream.h"
 
 struct axp__blocked {
-    uint32_t name; /* of the scope */
-    uint64_t n;    /* times */
+    uint32_t of; /* the scope's name; the stack's id */
+    uint64_t n;  /* times */
     axp_ns ns;
 };
 
@@ -22,13 +24,19 @@ struct axp__blocked_sums {
     size_t n, cap;
     struct axp__slots slots;
 };
+struct axp__blocked_all {
+    struct axp__blocked_sums scopes, stacks;
+};
 
 /* A sample that says so. False: no memory. */
-bool axp__blocked_take(struct axp__blocked_sums *sums,
+bool axp__blocked_take(struct axp__blocked_all *all,
                        const struct axp__stream *s,
                        const struct axp__record *r);
+/* The same of a thread that has no scopes. */
+bool axp__blocked_take_stack(struct axp__blocked_all *all, uint32_t stack,
+                             axp_ns ns);
 /* When all were taken, into the view: it has them from here on. */
-void axp__blocked_keep(struct axp__blocked_sums *sums, axp_view *v);
-void axp__blocked_fini(struct axp__blocked_sums *sums);
+void axp__blocked_keep(struct axp__blocked_all *all, axp_view *v);
+void axp__blocked_fini(struct axp__blocked_all *all);
 
 #endif

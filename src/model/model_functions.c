@@ -34,7 +34,7 @@ struct adder {
     struct axp__slots place_slots;
     uint64_t n_looks; /* so far */
     struct axp__wait_sums waits;
-    struct axp__blocked_sums blocked;
+    struct axp__blocked_all blocked;
     size_t most_places;
     axp_ns from_ns, to_ns; /* of the recorded part */
 };
@@ -225,6 +225,15 @@ static bool take(struct adder *a, const struct axp__stream *s,
     return add_sample(a, place_of_scopes(a, s, r->begin_ns), r->stack, r->id);
 }
 
+/* Of a thread that has no row. */
+static bool add_unplaced(struct adder *a, const struct axp__cap_sample *s)
+{
+    if (!is_wanted(a, axp__view_time(a->v, s->ticks))) return true;
+    if (s->kind == AXP_SAMPLE_WAITED)
+        return axp__blocked_take_stack(&a->blocked, s->stack, s->weight);
+    return s->kind != AXP_SAMPLE_CPU || add_sample(a, 0, s->stack, s->weight);
+}
+
 static bool add_all(struct adder *a)
 {
     struct axp__stream *s;
@@ -239,9 +248,7 @@ static bool add_all(struct adder *a)
     if (axp__stream_status(s) == AXP_E_NO_MEMORY) ok = false;
     const struct axp__samples *all = axp__stream_samples(s);
     for (size_t i = 0; ok && i < all->n; i++)
-        if (!all->at[i].is_placed && all->at[i].kind == AXP_SAMPLE_CPU &&
-            is_wanted(a, axp__view_time(a->v, all->at[i].ticks)))
-            ok = add_sample(a, 0, all->at[i].stack, all->at[i].weight);
+        ok = all->at[i].is_placed || add_unplaced(a, &all->at[i]);
     ok = ok && axp__waits_keep(&a->waits, s, a->v);
     axp__blocked_keep(&a->blocked, a->v);
     axp__stream_close(s);
@@ -350,6 +357,7 @@ void axp__view_free_functions(axp_view *v)
     free(v->functions);
     free(v->waits);
     free(v->blocked);
+    free(v->blocked_stacks);
 }
 
 axp_ns *axp__view_rest(const axp_view *v)

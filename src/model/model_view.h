@@ -78,8 +78,8 @@ struct axp_view {
     size_t n_functions;
     axp_waits *waits; /* by total time; NULL: not counted yet */
     size_t n_waits;
-    struct axp__blocked *blocked; /* of scopes; model_blocked.h */
-    size_t n_blocked;
+    struct axp__blocked *blocked, *blocked_stacks; /* model_blocked.h */
+    size_t n_blocked, n_blocked_stacks;
     axp_ns ran_ns, ready_ns; /* of all threads, as the scheduler tells */
     axp_ns sampled_ns;       /* processor time, */
     uint64_t n_sampled;      /* so many samples of it; … */
