@@ -202,6 +202,16 @@ double axp__view_longer(const axp_view *v, size_t i)
     return 1 + (double)ready / (double)ran;
 }
 
+double axp__view_longest(const axp_view *v, size_t i)
+{
+    const struct axp__cap_row *row = &v->capture->rows[i];
+    axp_ns life = v->lives[i].end - v->lives[i].begin;
+    if (states_of(v, row)) return axp__view_longer(v, i);
+    /* One that ran for less slept: that is no recording. */
+    bool is_busy = row->cpu_ns >= life / 2 && row->cpu_ns < life;
+    return is_busy ? (double)life / (double)row->cpu_ns : 1;
+}
+
 /* A thread lives before its first event and after its last one. */
 static void widen(const axp_view *v, const struct axp__thread_states *s,
                   struct axp__life *life)

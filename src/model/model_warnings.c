@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base_number.h"
 #include "model/model_view.h"
 #include "wire/wire_states.h"
 #include "record/record_name.h"
@@ -161,8 +162,13 @@ static struct own_time own_time(const axp_view *v)
 {
     const struct axp__capture *c = v->capture;
     struct own_time t = {0, 0};
-    for (size_t i = 0; i < c->n_lanes; i++)
-        t.own += axp__lane_own_ns(v, &c->lanes[i]);
+    for (size_t i = 0; i < c->n_lanes; i++) {
+        const struct axp__cap_lane *lane = &c->lanes[i];
+        double own = (double)axp__lane_own_ns(v, lane);
+        /* Who had no processor had none while it recorded, too. */
+        if (lane->row >= 0) own *= axp__view_longer(v, (size_t)lane->row);
+        t.own += axp__whole(own);
+    }
     for (size_t i = 0; i < c->n_rows; i++)
         if (!c->rows[i].track && !axp__row_is_outside(v, &c->rows[i]))
             t.life += v->lives[i].end - v->lives[i].begin;
