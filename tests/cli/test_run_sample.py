@@ -325,8 +325,15 @@ def test_woken_without_a_processor(c, folder):
 
 
 def test_short_threads(c, folder):
-    """Threads that no sample can meet: that is said, and how much it is."""
-    data, _ = profile(c, folder, c.program(), "short", 1500)
+    """Threads that no sample can meet: that is said, and how much it is. Whom
+    a sample meets is not who starts them: that is nobody's that is known."""
+    data, files = profile(c, folder, c.program(), "short", 1500)
+    short = [f"--set=call_overhead.{limit}" for limit in
+             ("short_thread_us=100000", "wall_percent=0.1", "threads=1")]
+    done = run([c.axprof, "report", "-f", "json", *short, *files], folder,
+               env=environment())
+    equal([f["name"] for f in json.loads(done.out)["findings"]
+           if "threads" in f["metrics"]], ["(no scope)"], "who starts threads")
     f = sampled_ns(data)
     text = {w["code"]: w["text"] for w in data["warnings"]}
     ran = sum(t["cpu_ns"] or 0 for t in data["threads"])
