@@ -4,6 +4,8 @@
  * and 30 around. */
 #include "test_support.h"
 
+#include "axprof/axprof_adapter.h"
+
 #include "file/file_open.h"
 #include "model/model_view.h"
 #include "record/record_capture.h"
@@ -99,6 +101,21 @@ static void shares_are_of_what_is_not_ours(void **state)
     run(3000, 0); /* 165 µs beside 100 */
     axp_view *v = ts_snapshot(axp_global());
     ts_assert_between(0.99, ts_view_op(v, "work").time_share, 1);
+    axp_view_destroy(v);
+}
+
+/* What muted calls took is in the time of those that called them, and so in
+ * what their time is a share of: together they are no more than all of it. */
+static void shares_with_muted_calls_are_of_all(void **state)
+{
+    (void)state;
+    axp_reset(axp_global());
+    call("left", 3000000);
+    call("right", 1000000);
+    axp_muted("short", 1, 1000, 2000000);
+    axp_view *v = ts_snapshot(axp_global());
+    ts_assert_between(0.74, ts_view_op(v, "left").time_share, 0.76);
+    ts_assert_between(0.24, ts_view_op(v, "right").time_share, 0.26);
     axp_view_destroy(v);
 }
 
@@ -338,6 +355,7 @@ int main(void)
         cmocka_unit_test(own_time_has_nothing_of_ours),
         cmocka_unit_test(it_is_stated),
         cmocka_unit_test(shares_are_of_what_is_not_ours),
+        cmocka_unit_test(shares_with_muted_calls_are_of_all),
         cmocka_unit_test(our_time_is_no_finding),
         cmocka_unit_test(times_know_their_doubt),
         cmocka_unit_test(reports_mark_what_is_in_doubt),
