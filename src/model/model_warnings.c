@@ -295,6 +295,13 @@ bool axp__view_warn_of_samples(axp_view *v)
         v, &(axp_warning){"unsampled", NULL, 1, v->own_texts[2]});
 }
 
+/* That of axprof run, which goes on as well, is no process of the program. */
+static uint64_t count_of(const axp_view *v, const struct axp__cap_warning *w)
+{
+    bool has_ours = v->is_outside && !strcmp(w->code, "still_recording");
+    return has_ours && w->count > 1 ? w->count - 1 : w->count;
+}
+
 bool axp__view_make_warnings(axp_view *v)
 {
     const struct axp__capture *c = v->capture;
@@ -303,7 +310,7 @@ bool axp__view_make_warnings(axp_view *v)
     if (!v->warnings) return false;
     for (size_t i = 0; i < c->n_warnings; i++) {
         const struct axp__cap_warning *w = &c->warnings[i];
-        add(v, w->code, w->text, w->count,
+        add(v, w->code, w->text, count_of(v, w),
             w->name ? axp__view_name(v, w->name) : NULL);
     }
     add_starved(v);

@@ -167,8 +167,12 @@ def test_run_in_progress(c, folder):
         wait_for_files(folder, 2)
         wait_for(lambda: calls(report(c, folder, "x.axp"), "request"),
                  "requests")
-        equal(calls(report(c, folder, "x.axp.parts"), "request") > 0, True,
-              "by the folder")
+        data = report(c, folder, "x.axp.parts")
+        equal(calls(data, "request") > 0, True, "by the folder")
+        # axprof's own recording is none of the program's processes
+        equal([w["count"] for w in data["warnings"]
+               if w["code"] == "still_recording"],
+              [data["run"]["process_count"]], "processes that run")
         done = run([c.axprof, "pack", "x.axp"], folder, env=environment())
         equal(done.status, 1, "pack")
         check(b"its run goes on" in done.err, done.err)
