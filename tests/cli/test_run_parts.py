@@ -133,6 +133,17 @@ def test_output_names_the_recording(c, folder):
                env=environment())
     equal(done.status, 125, "-o report.html")
     check(b"--report r.html" in done.err, done.err)
+    os.mkfifo(folder / "pipe")
+    for name in ("/dev/null", "/dev/full", "pipe"):
+        beside = folder / f"{name}.axp"
+        had = beside.exists()
+        done = run([c.axprof, "run", "-o", name, "--", "true"], folder,
+                   env=environment())
+        made = beside.exists() and not had
+        if made:
+            beside.unlink()
+        equal((done.status, made), (125, False), done.err)
+        check(b"is no regular file" in done.err, done.err)
 
 
 def test_what_goes_on(c, folder):
