@@ -132,21 +132,30 @@ static uint64_t *recorded_processes(const axp_view *v)
     return ids;
 }
 
-static axp_thread_info info_of(const axp_view *v,
-                               const struct axp__thread_states *s)
+/* Within the run; but who ran while nobody had looked at its process yet has
+ * lived then, and no shorter than it ran. */
+static struct axp__life life_of(const axp_view *v,
+                                const struct axp__thread_states *s)
 {
     axp_ns wall = v->begin_ns + v->duration_ns;
     axp_ns begin = axp__view_time(v, s->begin_ticks);
     axp_ns end = axp__view_time(v, s->end_ticks);
-    if (end > wall) end = wall;
-    if (begin < v->begin_ns) begin = v->begin_ns;
-    if (begin > end) begin = end;
+    struct axp__life in = {.begin = begin > v->begin_ns ? begin : v->begin_ns,
+                           .end = end < wall ? end : wall};
+    if (in.end >= in.begin && in.end - in.begin >= s->ran_ns) return in;
+    return (struct axp__life){.begin = begin < end ? begin : end, .end = end};
+}
+
+static axp_thread_info info_of(const axp_view *v,
+                               const struct axp__thread_states *s)
+{
+    struct axp__life life = life_of(v, s);
     return (axp_thread_info){.id = s->tid,
                              .name = s->name,
                              .process_id = s->process & UINT32_MAX,
                              .rank = -1,
-                             .begin = begin,
-                             .end = end,
+                             .begin = life.begin,
+                             .end = life.end,
                              .cpu_ns = s->ran_ns,
                              .ready_ns = s->ready_ns,
                              .is_scheduled = true};

@@ -340,6 +340,18 @@ def test_short_threads(c, folder):
     check(f > 0.8 * ran or "unsampled" in text, f, ran, text)
 
 
+def test_lives_of_short_programs(c, folder):
+    """A thread that was over before anybody looked at its process has lived for
+    as long as it ran."""
+    for _ in range(10):
+        data, files = profile(c, folder, "true")
+        for t in data["threads"]:
+            lived = t["end"] - t["begin"] + 1000  # ticks are rounded
+            check(lived >= (t["cpu_ns"] or 0), t)
+        for file in files:
+            (folder / file).unlink()
+
+
 def test_killed(c, folder):
     """What was seen until a second ago is there when axprof is killed."""
     process = start(c, folder, c.program(), "shares", 4000)
@@ -576,7 +588,7 @@ BY_KERNEL = [test_shares, test_recurs, test_builds, test_deep,
              test_tail_call, test_closed_library, test_made_at_run_time,
              test_without_tables, test_stripped, test_scopes, test_children,
              test_starved, test_woken_without_a_processor,
-             test_short_threads, test_killed, test_exports,
+             test_short_threads, test_lives_of_short_programs, test_killed, test_exports,
              test_perfetto, test_numpy, test_off, test_beside_perf]
 BY_TIMER = [test_timer, test_timer_in_children, test_timer_gives_way,
             test_timer_starved, test_timer_on_a_fibre, test_not_allowed]
