@@ -45,10 +45,21 @@ static void use_temporary(cli_files *f)
                  strerror(errno));
 }
 
+/* A device, a pipe: whoever names it wants no file beside it. */
+static bool is_other(const char *output)
+{
+    struct stat st;
+    return !stat(output, &st) && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
+}
+
 /* --output FOLDER/ or FILE. */
 static int use_output(cli_files *f, const char *output)
 {
     char *folder = NULL;
+    if (is_other(output)) {
+        cli_fail("%s is no regular file; --no-file keeps no recording", output);
+        return CLI_CANNOT;
+    }
     if (cli_parts_is_folder(output) || ends_with(output, "/")) {
         if (mkdir(output, 0777) && errno != EEXIST) {
             cli_fail("cannot make the folder %s: %s", output, strerror(errno));

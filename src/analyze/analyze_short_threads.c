@@ -12,7 +12,8 @@ struct started { /* by an operation, and waited for */
     double lived_ns, fixed_ns;
 };
 
-/* What the thread that started a row did right then; AXP__NONE: not known. */
+/* What the thread that started a row did right then; AXP__NONE: not known. A
+ * function that a sample met stands for a ms, and another may have started it. */
 static uint32_t started_by(const axp_graph *g, const struct axp__graph_row *r)
 {
     const struct axp__graph_node *first = &g->nodes[r->nodes[0]];
@@ -21,7 +22,8 @@ static uint32_t started_by(const axp_graph *g, const struct axp__graph_row *r)
     if (next == AXP__NONE || g->nodes[next].stretch != AXP__STRETCH_WORK ||
         !g->nodes[next].n_parts)
         return AXP__NONE;
-    return axp__part_op(g->parts[g->nodes[next].parts]);
+    uint32_t op = axp__part_op(g->parts[g->nodes[next].parts]);
+    return g->ops.at[op].is_function ? AXP__OP_OUTSIDE : op;
 }
 
 /* A wait for the end of a thread. */
@@ -43,12 +45,14 @@ static void add_join(const axp_graph *g, uint32_t node, struct started *all)
 static void add(struct axp__analysis *a, const axp_graph *g, uint32_t op,
                 const struct started *s)
 {
+    bool is_named = op >= AXP__N_NO_OPS;
     struct axp__draft *d =
-        axp__draft_add(a, AXP__RULE_call_overhead, g->ops.at[op].text);
+        axp__draft_add(a, AXP__RULE_call_overhead,
+                       is_named ? g->ops.at[op].text : "(no scope)");
     double n = (double)s->n, wall = (double)a->v->duration_ns;
     char life[32], took[32], part[32];
     if (!d) return;
-    d->op = axp__graph_view_op(g, op);
+    if (is_named) d->op = axp__graph_view_op(g, op);
     d->specificity = 3;
     d->has_saving = d->is_bound = d->is_capped = true;
     d->band = AXP_MEDIUM;
@@ -79,9 +83,10 @@ static void look_at(struct axp__analysis *a, const axp_graph *g,
     double wall =
         (double)a->v->duration_ns * t[AXP__T_call_overhead_wall_percent] / 100;
     double is_short = t[AXP__T_call_overhead_short_thread_us] * 1e3;
-    for (uint32_t i = AXP__N_NO_OPS; i < g->ops.n; i++) {
+    for (uint32_t i = 0; i < g->ops.n; i++) {
         double n = (double)all[i].n;
-        if (all[i].n && n >= t[AXP__T_call_overhead_threads] &&
+        bool is_it = i == AXP__OP_OUTSIDE || i >= AXP__N_NO_OPS;
+        if (is_it && all[i].n && n >= t[AXP__T_call_overhead_threads] &&
             all[i].lived_ns < is_short * n && all[i].fixed_ns >= wall)
             add(a, g, i, &all[i]);
     }

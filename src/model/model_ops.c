@@ -199,14 +199,14 @@ static void add_frames(const axp_view *v, struct table *t,
 }
 
 /* The lifetime of a row counts for each op that ran on it, once, without what
- * recording took of it. */
+ * recording took of it; with what is in their own times too (add_beside). */
 static void add_lifetimes(const axp_view *v, struct table *t,
                           const struct axp__cap_lane *lane)
 {
     if (lane->row < 0) return; /* merged ones brought theirs */
     struct axp__life at = v->lives[lane->row];
     axp_ns life = at.end - at.begin, most = life / 10 * 9;
-    axp_ns own = axp__lane_own_ns(v, lane);
+    axp_ns own = axp__lane_own_ns(v, lane) - axp__lane_beside_ns(v, lane);
     life -= own < most ? own : most; /* what is left is never quite nothing */
     for (uint32_t i = 0; i < lane->n_ops; i++) {
         struct sums *s = get(t, lane->ops[i].name);

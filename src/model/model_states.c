@@ -132,21 +132,30 @@ static uint64_t *recorded_processes(const axp_view *v)
     return ids;
 }
 
-static axp_thread_info info_of(const axp_view *v,
-                               const struct axp__thread_states *s)
+/* Within the run; but who ran while nobody had looked at its process yet has
+ * lived then, and no shorter than it ran. */
+static struct axp__life life_of(const axp_view *v,
+                                const struct axp__thread_states *s)
 {
     axp_ns wall = v->begin_ns + v->duration_ns;
     axp_ns begin = axp__view_time(v, s->begin_ticks);
     axp_ns end = axp__view_time(v, s->end_ticks);
-    if (end > wall) end = wall;
-    if (begin < v->begin_ns) begin = v->begin_ns;
-    if (begin > end) begin = end;
+    struct axp__life in = {.begin = begin > v->begin_ns ? begin : v->begin_ns,
+                           .end = end < wall ? end : wall};
+    if (in.end >= in.begin && in.end - in.begin >= s->ran_ns) return in;
+    return (struct axp__life){.begin = begin < end ? begin : end, .end = end};
+}
+
+static axp_thread_info info_of(const axp_view *v,
+                               const struct axp__thread_states *s)
+{
+    struct axp__life life = life_of(v, s);
     return (axp_thread_info){.id = s->tid,
                              .name = s->name,
                              .process_id = s->process & UINT32_MAX,
                              .rank = -1,
-                             .begin = begin,
-                             .end = end,
+                             .begin = life.begin,
+                             .end = life.end,
                              .cpu_ns = s->ran_ns,
                              .ready_ns = s->ready_ns,
                              .is_scheduled = true};
@@ -200,6 +209,16 @@ double axp__view_longer(const axp_view *v, size_t i)
     axp_ns told = s->ran_ns + s->ready_ns + s->waited_ns;
     if (told > life + life / 10) ready = life - ran;
     return 1 + (double)ready / (double)ran;
+}
+
+double axp__view_longest(const axp_view *v, size_t i)
+{
+    const struct axp__cap_row *row = &v->capture->rows[i];
+    axp_ns life = v->lives[i].end - v->lives[i].begin;
+    if (states_of(v, row)) return axp__view_longer(v, i);
+    /* One that ran for less slept: that is no recording. */
+    bool is_busy = row->cpu_ns >= life / 2 && row->cpu_ns < life;
+    return is_busy ? (double)life / (double)row->cpu_ns : 1;
 }
 
 /* A thread lives before its first event and after its last one. */

@@ -234,6 +234,9 @@ axp_ns axp__view_end_of(const axp_view *v, const struct axp__cap_row *row);
 /* How many times as long as it ran row i's thread took, since it had to wait for
  * its processor; 1: not known. */
 double axp__view_longer(const axp_view *v, size_t i);
+/* The same, at most: where the scheduler was not asked, a thread that ran for
+ * most of its life may have waited for its processor in the rest. */
+double axp__view_longest(const axp_view *v, size_t i);
 /* Rows' lives are those of their threads, as far as it tells. */
 bool axp__view_widen_lives(axp_view *v);
 bool axp__view_cut_states(axp_view *v);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base_number.h"
 #include "model/model_view.h"
 #include "wire/wire_states.h"
 #include "record/record_name.h"
@@ -161,8 +162,13 @@ static struct own_time own_time(const axp_view *v)
 {
     const struct axp__capture *c = v->capture;
     struct own_time t = {0, 0};
-    for (size_t i = 0; i < c->n_lanes; i++)
-        t.own += axp__lane_own_ns(v, &c->lanes[i]);
+    for (size_t i = 0; i < c->n_lanes; i++) {
+        const struct axp__cap_lane *lane = &c->lanes[i];
+        double own = (double)axp__lane_own_ns(v, lane);
+        /* Who had no processor had none while it recorded, too. */
+        if (lane->row >= 0) own *= axp__view_longer(v, (size_t)lane->row);
+        t.own += axp__whole(own);
+    }
     for (size_t i = 0; i < c->n_rows; i++)
         if (!c->rows[i].track && !axp__row_is_outside(v, &c->rows[i]))
             t.life += v->lives[i].end - v->lives[i].begin;
@@ -289,6 +295,13 @@ bool axp__view_warn_of_samples(axp_view *v)
         v, &(axp_warning){"unsampled", NULL, 1, v->own_texts[2]});
 }
 
+/* That of axprof run, which goes on as well, is no process of the program. */
+static uint64_t count_of(const axp_view *v, const struct axp__cap_warning *w)
+{
+    bool has_ours = v->is_outside && !strcmp(w->code, "still_recording");
+    return has_ours && w->count > 1 ? w->count - 1 : w->count;
+}
+
 bool axp__view_make_warnings(axp_view *v)
 {
     const struct axp__capture *c = v->capture;
@@ -297,7 +310,7 @@ bool axp__view_make_warnings(axp_view *v)
     if (!v->warnings) return false;
     for (size_t i = 0; i < c->n_warnings; i++) {
         const struct axp__cap_warning *w = &c->warnings[i];
-        add(v, w->code, w->text, w->count,
+        add(v, w->code, w->text, count_of(v, w),
             w->name ? axp__view_name(v, w->name) : NULL);
     }
     add_starved(v);

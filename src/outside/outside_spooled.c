@@ -247,10 +247,12 @@ static bool add_name(struct axp__spooled *m, const struct axp__spool_name *r)
     }
     const char *text = (const char *)(r + 1);
     struct axp__cap_name *n = &m->names[r->id];
+    if (r->file_len && !n->file) { /* it may have come after the text */
+        n->file = keep_text(m, text + r->text_len, r->file_len);
+        n->line = r->line;
+    }
     if (n->text) return true;
     n->text = keep_text(m, text, r->text_len);
-    if (r->file_len) n->file = keep_text(m, text + r->text_len, r->file_len);
-    n->line = r->line;
     n->flags = r->flags;
     return n->text != NULL;
 }

@@ -281,7 +281,8 @@ static struct axp__cap_name name_at(const struct axp__capture *c, uint32_t id)
     (void)c;
     const struct axp__name *n = axp__name_ready(id);
     if (!n) n = axp__name_at(AXP__NAME_OTHER);
-    return (struct axp__cap_name){n->text, n->file, n->line, n->flags};
+    return (struct axp__cap_name){n->text, axp__name_file(n), n->line,
+                                  n->flags};
 }
 
 static uint64_t count_events(const struct axp__capture *c)

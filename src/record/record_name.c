@@ -71,9 +71,9 @@ const struct axp__name *axp__name_at(uint32_t id)
 {
     enum { FLAGS = AXP__KIND_FLAGS(AXP__KIND_SPECIAL) };
     static const struct axp__name special[] = {
-        {"(root)", 6, FLAGS, 0, NULL, 0},
-        {"(other)", 7, FLAGS, 0, NULL, 0},
-        {"(unnamed)", 9, FLAGS, 0, NULL, 0},
+        {"(root)", 6, FLAGS, 0, NULL, 0, 0},
+        {"(other)", 7, FLAGS, 0, NULL, 0, 0},
+        {"(unnamed)", 9, FLAGS, 0, NULL, 0, 0},
     };
     if (id <= AXP__NAME_UNNAMED) return &special[id];
     struct axp__name *page =
@@ -199,6 +199,22 @@ static uint32_t prepare_entry(const struct stored *s, const char *place)
     return id;
 }
 
+/* For a name that was handed out without one. Who sets the line sets the rest,
+ * the file last: pairs with axp__name_file. */
+static void add_place(uint32_t id, const char *place)
+{
+    struct axp__name *e = new_entry(id);
+    size_t len = strlen(place);
+    int none = 0, line = to_line(place + len + 1);
+    if (!e || !len || len > AXP__NAME_MAX_LEN || !line) return;
+    char *file = new_text(len + 1);
+    if (!file || !axp__cas(&e->line, &none, line)) return;
+    memcpy(file, place, len);
+    axp__put(&e->is_late, 1);
+    axp__put_release(&e->file, file);
+    axp__spool_add_name(id);
+}
+
 static uint32_t register_stored(const struct stored *s, const char *place)
 {
     uint32_t at, *slots = get_slots();
@@ -213,6 +229,7 @@ static uint32_t register_stored(const struct stored *s, const char *place)
         }
         id = probe(slots, s, &at);
     }
+    if (place && !axp__name_file(axp__name_at(id))) add_place(id, place);
     return id;
 }
 

@@ -4,7 +4,8 @@
  * Registering copies the text, so nothing keeps a pointer into a client that
  * may be unloaded, and equal texts of a type get equal ids. At most 500,000 names; the
  * rest share "(other)". A name longer than 4 KiB is cut and ends in a hash
- * of the whole. The place of its first registration is kept with it.
+ * of the whole. The place of its first registration that has one is kept with
+ * it: a thread or a counter may have had the text before a scope.
  *
  * Threads  all functions from any thread, lock-free.
  * Failure  without memory every new name is "(other)".
@@ -14,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/base_atomic.h"
 #include "wire/wire_kind.h"
 
 #define AXP__NAME_ROOT 0u
@@ -30,8 +32,9 @@ struct axp__name {
     uint32_t len;
     uint32_t flags; /* enum axp__name_flag, and the type: wire_kind.h */
     uint64_t hash;
-    const char *file; /* NULL: unknown */
-    int line;
+    const char *file; /* NULL: unknown, as yet: read by axp__name_file */
+    int line;         /* valid with it */
+    uint32_t is_late; /* they came after the name was handed out */
 };
 
 /* type: AXP__KIND_FLAGS, AXP__DEVICE_FLAGS. text is neither NULL nor empty;
@@ -60,6 +63,11 @@ static inline uint32_t axp__name_find(const char *text)
 }
 /* Valid for every id that was handed out; lives as long as the process. */
 const struct axp__name *axp__name_at(uint32_t id);
+/* Its file, and with that its line; NULL: unknown. */
+static inline const char *axp__name_file(const struct axp__name *n)
+{
+    return axp__get_acquire(&n->file);
+}
 uint32_t axp__name_count(void); /* ids are below this */
 /* The same for any id below the count; NULL: another thread is still writing
  * it, or it found no memory. */

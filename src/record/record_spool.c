@@ -133,7 +133,8 @@ static void log_name(struct axp__space *s, uint32_t id)
 {
     const struct axp__name *n = axp__name_ready(id);
     if (!n) return; /* who registers it finds the spool, or nobody knows it */
-    uint32_t file_len = n->file ? (uint32_t)strlen(n->file) : 0;
+    const char *file = axp__name_file(n);
+    uint32_t file_len = file ? (uint32_t)strlen(file) : 0;
     uint32_t bytes =
         ((uint32_t)sizeof(struct axp__spool_name) + n->len + file_len + 7) &
         ~7u;
@@ -142,10 +143,10 @@ static void log_name(struct axp__space *s, uint32_t id)
     r->bytes = bytes;
     r->text_len = n->len;
     r->file_len = file_len;
-    r->line = n->line;
+    r->line = file ? n->line : 0;
     r->flags = n->flags;
     memcpy(r + 1, n->text, n->len);
-    if (file_len) memcpy((char *)(r + 1) + n->len, n->file, file_len);
+    if (file_len) memcpy((char *)(r + 1) + n->len, file, file_len);
     axp__put_release(&r->id, id);
 }
 

@@ -100,6 +100,29 @@ static bool put_end(struct axp__trace *t)
     return axp__pen_flush(pen);
 }
 
+static bool put_name(struct axp__trace *t, const struct axp__name *name)
+{
+    const char *file = axp__name_file(name);
+    struct axp__name_record r = {.text = {name->text, name->len},
+                                 .file = {file, file ? strlen(file) : 0},
+                                 .line = file ? (uint32_t)name->line : 0,
+                                 .flags = name->flags};
+    return axp__pen_name(&t->pen, &r);
+}
+
+/* Again, those of the first n that got their place after they were written. */
+static bool put_late(struct axp__trace *t, uint32_t n)
+{
+    for (uint32_t id = AXP__NAME_UNNAMED + 1; id < n; id++) {
+        const struct axp__name *name = axp__name_ready(id);
+        if (!name || !axp__name_file(name) || !axp__get(&name->is_late))
+            continue;
+        axp__pen_gather(&t->pen, AXP__B_NAMES, id);
+        if (!put_name(t, name) || !axp__pen_flush(&t->pen)) return false;
+    }
+    return true;
+}
+
 /* Those that are not there yet, up to one that is still being written; at the
  * end nobody waits for those, which no event has. */
 static bool put_names(struct axp__trace *t, bool is_end)
@@ -107,17 +130,12 @@ static bool put_names(struct axp__trace *t, bool is_end)
     static const struct axp__name none = {.text = ""};
     uint32_t n = axp__name_count();
     uint32_t id = t->n_names;
+    if (is_end && !put_late(t, id)) return false;
     axp__pen_gather(&t->pen, AXP__B_NAMES, id);
     for (; id < n; id++) {
         const struct axp__name *name = axp__name_ready(id);
         if (!name && !is_end) break;
-        if (!name) name = &none;
-        struct axp__name_record r = {
-            .text = {name->text, name->len},
-            .file = {name->file, name->file ? strlen(name->file) : 0},
-            .line = (uint32_t)name->line,
-            .flags = name->flags};
-        if (!axp__pen_name(&t->pen, &r)) return false;
+        if (!put_name(t, name ? name : &none)) return false;
     }
     if (!axp__pen_flush(&t->pen)) return false;
     t->n_names = id;

@@ -133,6 +133,17 @@ def test_output_names_the_recording(c, folder):
                env=environment())
     equal(done.status, 125, "-o report.html")
     check(b"--report r.html" in done.err, done.err)
+    os.mkfifo(folder / "pipe")
+    for name in ("/dev/null", "/dev/full", "pipe"):
+        beside = folder / f"{name}.axp"
+        had = beside.exists()
+        done = run([c.axprof, "run", "-o", name, "--", "true"], folder,
+                   env=environment())
+        made = beside.exists() and not had
+        if made:
+            beside.unlink()
+        equal((done.status, made), (125, False), done.err)
+        check(b"is no regular file" in done.err, done.err)
 
 
 def test_what_goes_on(c, folder):
@@ -167,8 +178,12 @@ def test_run_in_progress(c, folder):
         wait_for_files(folder, 2)
         wait_for(lambda: calls(report(c, folder, "x.axp"), "request"),
                  "requests")
-        equal(calls(report(c, folder, "x.axp.parts"), "request") > 0, True,
-              "by the folder")
+        data = report(c, folder, "x.axp.parts")
+        equal(calls(data, "request") > 0, True, "by the folder")
+        # axprof's own recording is none of the program's processes
+        equal([w["count"] for w in data["warnings"]
+               if w["code"] == "still_recording"],
+              [data["run"]["process_count"]], "processes that run")
         done = run([c.axprof, "pack", "x.axp"], folder, env=environment())
         equal(done.status, 1, "pack")
         check(b"its run goes on" in done.err, done.err)

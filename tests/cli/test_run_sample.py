@@ -325,12 +325,31 @@ def test_woken_without_a_processor(c, folder):
 
 
 def test_short_threads(c, folder):
-    """Threads that no sample can meet: that is said, and how much it is."""
-    data, _ = profile(c, folder, c.program(), "short", 1500)
+    """Threads that no sample can meet: that is said, and how much it is. Whom
+    a sample meets is not who starts them: that is nobody's that is known."""
+    data, files = profile(c, folder, c.program(), "short", 1500)
+    short = [f"--set=call_overhead.{limit}" for limit in
+             ("short_thread_us=100000", "wall_percent=0.1", "threads=1")]
+    done = run([c.axprof, "report", "-f", "json", *short, *files], folder,
+               env=environment())
+    equal([f["name"] for f in json.loads(done.out)["findings"]
+           if "threads" in f["metrics"]], ["(no scope)"], "who starts threads")
     f = sampled_ns(data)
     text = {w["code"]: w["text"] for w in data["warnings"]}
     ran = sum(t["cpu_ns"] or 0 for t in data["threads"])
     check(f > 0.8 * ran or "unsampled" in text, f, ran, text)
+
+
+def test_lives_of_short_programs(c, folder):
+    """A thread that was over before anybody looked at its process has lived for
+    as long as it ran."""
+    for _ in range(10):
+        data, files = profile(c, folder, "true")
+        for t in data["threads"]:
+            lived = t["end"] - t["begin"] + 1000  # ticks are rounded
+            check(lived >= (t["cpu_ns"] or 0), t)
+        for file in files:
+            (folder / file).unlink()
 
 
 def test_killed(c, folder):
@@ -569,7 +588,7 @@ BY_KERNEL = [test_shares, test_recurs, test_builds, test_deep,
              test_tail_call, test_closed_library, test_made_at_run_time,
              test_without_tables, test_stripped, test_scopes, test_children,
              test_starved, test_woken_without_a_processor,
-             test_short_threads, test_killed, test_exports,
+             test_short_threads, test_lives_of_short_programs, test_killed, test_exports,
              test_perfetto, test_numpy, test_off, test_beside_perf]
 BY_TIMER = [test_timer, test_timer_in_children, test_timer_gives_way,
             test_timer_starved, test_timer_on_a_fibre, test_not_allowed]

@@ -4,6 +4,8 @@
  * and 30 around. */
 #include "test_support.h"
 
+#include "axprof/axprof_adapter.h"
+
 #include "file/file_open.h"
 #include "model/model_view.h"
 #include "record/record_capture.h"
@@ -102,6 +104,21 @@ static void shares_are_of_what_is_not_ours(void **state)
     axp_view_destroy(v);
 }
 
+/* What muted calls took is in the time of those that called them, and so in
+ * what their time is a share of: together they are no more than all of it. */
+static void shares_with_muted_calls_are_of_all(void **state)
+{
+    (void)state;
+    axp_reset(axp_global());
+    call("left", 3000000);
+    call("right", 1000000);
+    axp_muted("short", 1, 1000, 2000000);
+    axp_view *v = ts_snapshot(axp_global());
+    ts_assert_between(0.74, ts_view_op(v, "left").time_share, 0.76);
+    ts_assert_between(0.24, ts_view_op(v, "right").time_share, 0.26);
+    axp_view_destroy(v);
+}
+
 static void our_time_is_no_finding(void **state)
 {
     (void)state;
@@ -194,31 +211,93 @@ static void empty_scopes_are_no_finding(void **state)
             }
 }
 
-/* A thread that had no processor for as long as it ran had none while it
- * recorded, too. */
-static void assert_doubt(struct axp__thread_states told, double times)
+/* As if the thread had run for so long, and the scheduler had told that. */
+static axp_view *view_with(struct axp__thread_states *told, uint64_t cpu_ns)
 {
-    run_empty(20000, 0, 0);
     struct axp__capture *c = axp__capture_take(axp_global());
     assert_non_null(c);
     if (c->trace) assert_int_equal(axp__trace_attach(c), 0);
     assert_true(c->n_rows > 0);
     struct axp__cap_row *row = &c->rows[0];
-    row->cpu_ns = 20000 * (INSIDE + AROUND) / 2;
-    told.process = axp__cap_whose(c, axp__cap_process_of(c, row->id));
-    told.tid = row->tid;
-    told.begin_ticks = row->first;
-    told.end_ticks = row->first + 2 * row->cpu_ns;
-    c->states = &told;
-    c->n_states = 1;
+    row->cpu_ns = cpu_ns;
+    if (told) {
+        told->process = axp__cap_whose(c, axp__cap_process_of(c, row->id));
+        told->tid = row->tid;
+        told->begin_ticks = row->first;
+        told->end_ticks = row->first + 2 * cpu_ns;
+        c->states = told;
+        c->n_states = 1;
+    }
     axp_view *v = axp__view_make(c);
     assert_non_null(v);
-    double known = 20000 * INSIDE, is = (double)ts_view_op(v, "inner").doubt_ns;
-    ts_assert_between(0.97 * times * known, is, 1.03 * times * known);
-    assert_int_equal(is, ts_node(v, "outer/inner").doubt_ns);
+    return v;
+}
+
+/* Without what the scheduler saw, nobody knows what a thread did while it had
+ * no processor: it may have been in the midst of recording. */
+static void without_states_all_of_it_is_in_doubt(void **state)
+{
+    (void)state;
+    run_empty(200000, 60, 0);
+    axp_view *v = view_with(NULL, 200000 * (INSIDE + AROUND + 5));
+    assert_true(ts_view_op(v, "inner").doubt_ns > 200000 * 2 * INSIDE);
+    assert_false(is_found(v, "inner"));
+    axp_view_destroy(v);
+}
+
+/* One that slept knows its scopes all the same. */
+static void sleeping_puts_nothing_in_doubt(void **state)
+{
+    (void)state;
+    run(100, 6);
+    ts_tick(1000000000);
+    call("work", 100000);
+    axp_view *v = view_with(NULL, 210000);
+    assert_false(ts_view_op(v, "inner").is_doubtful);
+    assert_null(warning(v, "doubtful_times"));
+    axp_view_destroy(v);
+}
+
+/* A thread that had no processor for as long as it ran had none while it
+ * recorded, too. */
+static void drop(axp_view *v)
+{
+    struct axp__capture *c = (struct axp__capture *)v->capture;
     c->states = NULL;
     c->n_states = 0;
     axp_view_destroy(v);
+}
+
+static void assert_doubt(struct axp__thread_states told, double times)
+{
+    run_empty(20000, 0, 0);
+    axp_view *v = view_with(&told, 20000 * (INSIDE + AROUND) / 2);
+    double known = 20000 * INSIDE, is = (double)ts_view_op(v, "inner").doubt_ns;
+    ts_assert_between(0.97 * times * known, is, 1.03 * times * known);
+    assert_int_equal(is, ts_node(v, "outer/inner").doubt_ns);
+    drop(v);
+}
+
+/* Recording took half of what the thread took. */
+static void assert_stated(struct axp__thread_states told, double percent)
+{
+    run_empty(20000, INSIDE, AROUND);
+    axp_view *v = view_with(&told, 20000 * (INSIDE + AROUND));
+    const axp_warning *w = warning(v, "own_overhead");
+    assert_non_null(w);
+    double stated = strtod(strstr(w->text, "about ") + 6, NULL);
+    ts_assert_between(percent - 2, stated, percent + 2);
+    drop(v);
+}
+
+static void waiting_for_a_processor_is_stated(void **state)
+{
+    uint64_t ran = 20000 * (INSIDE + AROUND);
+    (void)state;
+    assert_stated((struct axp__thread_states){.ran_ns = ran, .ready_ns = ran},
+                  100);
+    assert_stated((struct axp__thread_states){.ran_ns = ran, .waited_ns = ran},
+                  50);
 }
 
 static void waiting_for_a_processor_is_in_doubt(void **state)
@@ -276,11 +355,15 @@ int main(void)
         cmocka_unit_test(own_time_has_nothing_of_ours),
         cmocka_unit_test(it_is_stated),
         cmocka_unit_test(shares_are_of_what_is_not_ours),
+        cmocka_unit_test(shares_with_muted_calls_are_of_all),
         cmocka_unit_test(our_time_is_no_finding),
         cmocka_unit_test(times_know_their_doubt),
         cmocka_unit_test(reports_mark_what_is_in_doubt),
         cmocka_unit_test(empty_scopes_are_no_finding),
+        cmocka_unit_test(without_states_all_of_it_is_in_doubt),
+        cmocka_unit_test(sleeping_puts_nothing_in_doubt),
         cmocka_unit_test(waiting_for_a_processor_is_in_doubt),
+        cmocka_unit_test(waiting_for_a_processor_is_stated),
         cmocka_unit_test(a_slow_one_beside_empty_ones_is),
         cmocka_unit_test(what_is_certain_is_saved),
     };

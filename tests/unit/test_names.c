@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* The process's table of names: equal texts have equal ids, on any thread;
  * nothing of the caller's memory is kept. */
-#include "test_support.h"
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "axprof/axprof_macros.h"
+#include "file_support.h"
 
 #include "base/base_text.h"
 #include "record/record_name.h"
@@ -32,6 +36,59 @@ static void the_first_place_is_kept(void **state)
     uint32_t plain = axp__name_register("unplaced", NULL);
     assert_null(axp__name_at(plain)->file);
     assert_int_equal(axp__name_at(plain)->line, 0);
+}
+
+/* A thread, or a counter, has no place and may come first. */
+static void a_place_may_come_later(void **state)
+{
+    (void)state;
+    uint32_t id = axp__name_of_thread("worker");
+    assert_null(axp__name_at(id)->file);
+    assert_int_equal(axp__name_register("worker", "loop.c\0"
+                                                  "7"),
+                     id);
+    assert_int_equal(axp__name_register("worker", "other.c\0"
+                                                  "9"),
+                     id);
+    assert_string_equal(axp__name_at(id)->file, "loop.c");
+    assert_int_equal(axp__name_at(id)->line, 7);
+}
+
+/* The thread's name is in the file before the scope's place is known. */
+static void record_late(const char *path, bool is_killed)
+{
+    if (axp_global_open(path)) _exit(1);
+    AXP_THREAD_NAME("late");
+    for (int i = 0; i < 300000; i++) {
+        AXP_SCOPE("early");
+    }
+    usleep(300000);
+    for (int i = 0; i < 1000; i++) {
+        AXP_SCOPE("late");
+    }
+    if (is_killed) raise(SIGKILL);
+    exit(0);
+}
+
+static void a_late_place_is_in_the_file(void **state)
+{
+    (void)state;
+    for (int is_killed = 0; is_killed < 2; is_killed++) {
+        const char *path = fs_path(is_killed ? "killed.axp" : "ended.axp");
+        int status;
+        pid_t pid = fork();
+        if (!pid) record_late(path, is_killed);
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_int_equal(status, is_killed ? SIGKILL : 0);
+        axp_view *v = fs_open(path);
+        axp_op op;
+        assert_int_equal(axp_view_op(v, "late", &op), AXP_OK);
+        assert_int_equal(op.calls, 1000);
+        assert_non_null(op.file);
+        assert_non_null(strstr(op.file, "test_names.c"));
+        axp_view_destroy(v);
+        if (!is_killed) fs_assert_sound(path);
+    }
 }
 
 static void lengths_around_the_limit(void **state)
@@ -142,6 +199,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equal_texts_have_equal_ids),
         cmocka_unit_test(the_first_place_is_kept),
+        cmocka_unit_test(a_place_may_come_later),
+        FS_TEST(a_late_place_is_in_the_file),
         cmocka_unit_test(lengths_around_the_limit),
         cmocka_unit_test(long_utf8_stays_utf8),
         cmocka_unit_test(threads_agree),
