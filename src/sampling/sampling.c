@@ -122,6 +122,10 @@ static void take_sample(axp_sampling *s, const struct axp__perf_record *r)
         read_layout(s, layout, r->time_ns);
     struct axp__unwind u = {&s->mods, layout, &r->sample};
     struct axp__unwound of = axp__unwind(&u, s->frames, AXP__STACK_MOST);
+    if (r->sample.is_leaving) {
+        axp__states_leaves(s->states, r->tid, s->frames, of.n);
+        return;
+    }
     if (s->perf) axp__perf_used(s->perf, of.bytes, of.is_cut);
     bool is_apart = layout->is_apart; /* its time is that of who made it */
     struct axp__sample out = {.ticks = axp__sampled_ticks(s->file, r->time_ns),
@@ -164,7 +168,9 @@ static void give_off(void *ctx, const struct axp__off *off)
                               .tid = off->tid,
                               .weight = off->end_ns - off->begin_ns,
                               .kind = off->is_ready ? AXP_SAMPLE_READY
-                                                    : AXP_SAMPLE_WAITED};
+                                                    : AXP_SAMPLE_WAITED,
+                              .frames = off->frames,
+                              .n_frames = off->n_frames};
     axp__sampled_put(s->file, &out);
 }
 

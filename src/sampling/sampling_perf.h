@@ -44,6 +44,7 @@ void axp__perf_close(struct axp__perf *p); /* NULL allowed */
 struct axp__perf_sample {
     uint64_t ip, weight_ns;
     bool is_kernel;
+    bool is_leaving;      /* no clock's: the thread leaves its processor */
     const uint64_t *regs; /* NULL: none; in the order of the kernel's mask */
     const uint8_t *stack; /* the bytes from the stack pointer on … */
     uint64_t n_stack;     /* … and how many they are */

@@ -21,6 +21,8 @@ struct thread {
     bool is_apart; /* none of the program's (os_apart.h) */
     bool is_fresh; /* a process that has not run long enough to say so */
     struct axp__off first; /* … its first time off; end 0: none */
+    uint64_t *frames;      /* that it left its processor with, if n_frames */
+    size_t n_frames;
 };
 
 struct axp__states {
@@ -49,6 +51,7 @@ void axp__states_destroy(struct axp__states *s)
     for (size_t i = 0; i < sizeof s->slot / sizeof *s->slot; i++)
         for (struct thread *t = s->slot[i], *next; t; t = next) {
             next = t->next;
+            free(t->frames);
             free(t);
         }
     free(s);
@@ -73,15 +76,22 @@ static void give_off(struct axp__states *s, const struct axp__off *off)
 
 static void tell_off(struct axp__states *s, struct thread *t, uint64_t now_ns)
 {
-    struct axp__off off = {t->sums.process, t->sums.tid, t->since_ns, now_ns,
-                           t->state == AXP__THREAD_READY};
+    struct axp__off off = {.process = t->sums.process,
+                           .tid = t->sums.tid,
+                           .begin_ns = t->since_ns,
+                           .end_ns = now_ns,
+                           .is_ready = t->state == AXP__THREAD_READY,
+                           .frames = t->frames,
+                           .n_frames = t->n_frames};
     if (t->is_apart || now_ns < t->since_ns ||
         now_ns - t->since_ns < s->worth_ns)
         return;
-    if (t->is_fresh)
-        t->first = off;
-    else
+    if (!t->is_fresh) {
         give_off(s, &off);
+        return;
+    }
+    t->first = off;
+    t->first.n_frames = 0; /* they are gone when it is told */
 }
 
 /* It is known now whose it is. */
@@ -97,7 +107,10 @@ static void enter(struct axp__states *s, struct thread *t,
 {
     bool is_off =
         t->state == AXP__THREAD_READY || t->state == AXP__THREAD_WAITS;
-    if (is_off && state != t->state) tell_off(s, t, now_ns);
+    if (is_off && state != t->state) {
+        tell_off(s, t, now_ns);
+        t->n_frames = 0;
+    }
     uint64_t ns = now_ns > t->since_ns ? now_ns - t->since_ns : 0;
     switch (t->state) {
     case AXP__THREAD_RUNS: t->sums.ran_ns += ns; break;
@@ -135,6 +148,7 @@ static void end(struct axp__states *s, struct thread **at, uint64_t now_ns)
         add_rest(s, &t->sums);
     }
     *at = t->next;
+    free(t->frames);
     free(t);
 }
 
@@ -191,6 +205,17 @@ static void forget(struct axp__states *s, uint64_t now_ns)
             t->state = AXP__THREAD_UNKNOWN;
             t->since_ns = now_ns;
         }
+}
+
+void axp__states_leaves(struct axp__states *s, uint64_t tid,
+                        const uint64_t *frames, size_t n)
+{
+    struct thread *t = *place_of(s, (uint32_t)tid);
+    uint64_t *kept = t && n ? realloc(t->frames, n * sizeof *kept) : NULL;
+    if (!kept) return;
+    memcpy(kept, frames, n * sizeof *kept);
+    t->frames = kept;
+    t->n_frames = n;
 }
 
 /* One that was met at work has run until then. */

@@ -28,7 +28,9 @@ struct axp__thread_states;
 struct axp__off {
     uint64_t process, tid;
     uint64_t begin_ns, end_ns;
-    bool is_ready; /* it wanted one */
+    bool is_ready;          /* it wanted one */
+    const uint64_t *frames; /* where it was when it left one */
+    size_t n_frames;        /* 0: not known */
 };
 
 struct axp__states_to {
@@ -43,6 +45,9 @@ struct axp__states *axp__states_create(const struct axp__states_to *to);
 void axp__states_destroy(struct axp__states *s); /* NULL allowed */
 /* FORK, EXIT, SWITCH, COMM, LOST; others are nothing. */
 void axp__states_take(struct axp__states *s, const struct axp__perf_record *r);
+/* A thread is about to leave its processor, and is there. */
+void axp__states_leaves(struct axp__states *s, uint64_t tid,
+                        const uint64_t *frames, size_t n);
 /* All that are left end now. */
 void axp__states_end(struct axp__states *s, uint64_t now_ns);
 

@@ -495,6 +495,47 @@ static void states_end_and_are_forgotten(void **state)
     assert_int_equal(g.at[1].end_ticks, 9060);
 }
 
+static void states_ignored(void *ctx, const struct axp__thread_states *s)
+{
+    (void)ctx;
+    (void)s;
+}
+
+static void give_place(void *ctx, const struct axp__off *off)
+{
+    uint64_t *sums = ctx;
+    for (size_t i = 0; i < off->n_frames; i++)
+        sums[off->end_ns / 100000] += off->frames[i];
+}
+
+/* Where a thread was when it left is told of that time off, and of no other. */
+static void times_off_have_a_place(void **state)
+{
+    (void)state;
+    static const uint64_t frames[] = {1, 20, 300};
+    uint64_t sums[8] = {0};
+    struct axp__states *s = axp__states_create(
+        &(struct axp__states_to){states_ignored, give_place, sums});
+    tell(s, PERF_RECORD_COMM, 10, 1000, NULL);
+    axp__states_leaves(s, 10, frames, 3);
+    tell(s, PERF_RECORD_SWITCH, 10, 2000, "o");
+    tell(s, PERF_RECORD_SWITCH, 10, 100000, "i");
+    tell(s, PERF_RECORD_SWITCH, 10, 110000, "o");
+    tell(s, PERF_RECORD_SWITCH, 10, 200000, "i");
+    axp__states_leaves(s, 10, frames, 1);
+    axp__states_leaves(s, 99, frames, 3); /* nobody */
+    tell(s, PERF_RECORD_SWITCH, 10, 210000, "op");
+    tell(s, PERF_RECORD_SWITCH, 10, 300000, "i");
+    axp__states_leaves(s, 10, frames + 1, 2);
+    tell(s, PERF_RECORD_SWITCH, 10, 310000, "o");
+    axp__states_end(s, 400000);
+    axp__states_destroy(s);
+    assert_int_equal(sums[1], 321);
+    assert_int_equal(sums[2], 0);
+    assert_int_equal(sums[3], 1);
+    assert_int_equal(sums[4], 320);
+}
+
 /* Each time off a processor from 10 µs on; then, of very many, the longer. */
 static void times_off_are_told(void **state)
 {
@@ -558,6 +599,7 @@ int main(void)
         cmocka_unit_test(states_add_up),
         cmocka_unit_test(states_end_and_are_forgotten),
         cmocka_unit_test(times_off_are_told),
+        cmocka_unit_test(times_off_have_a_place),
         cmocka_unit_test(state_bytes_come_back),
     };
     return TS_RUN(tests);
