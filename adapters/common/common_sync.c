@@ -91,48 +91,95 @@ static uint32_t n_waiting(const struct common_sync *s)
     return __atomic_load_n(&s->n_waiting, __ATOMIC_SEQ_CST);
 }
 
-static bool is_idle(const struct common_sync *s)
+static uint32_t n_idle(const struct common_sync *s)
 {
-    return __atomic_load_n(&s->n_idle, __ATOMIC_RELAXED) >= COMMON_SYNC_IDLE;
+    return __atomic_load_n(&s->n_idle, __ATOMIC_RELAXED);
 }
 
-static void push(struct common_sync *s, axp_giver by, uint32_t n_left,
-                 bool is_alone)
+static bool is_idle(const struct common_sync *s)
+{
+    return n_idle(s) >= COMMON_SYNC_IDLE;
+}
+
+/* n_given is also read by who has locked nothing: common_wait_begin. */
+static void put(struct common_sync *s, axp_giver by, uint32_t n_left)
+{
+    uint64_t i = s->n_given;
+    s->given[i % COMMON_SYNC_GIVEN] = (struct common_given){by, n_left};
+    __atomic_store_n(&s->n_given, i + 1, __ATOMIC_RELEASE);
+}
+
+static void push(struct common_sync *s, axp_giver by, uint32_t n_left)
 {
     if (!by.at || !lock(s)) return;
-    if (is_alone) {
-        s->alone.by = by;
-        s->alone.i = s->n_given;
-    }
-    s->given[s->n_given++ % COMMON_SYNC_GIVEN] =
-        (struct common_given){by, n_left};
+    put(s, by, n_left);
     unlock(s);
 }
 
-/* Remembered also if nobody waits for it: he may be about to say so. */
-static void release(struct common_sync *s, const void *object, uint32_t n,
-                    uint32_t n_most)
+/* How a lock is let go of. */
+struct release {
+    const void *object;
+    uint32_t n_most;
+    bool is_late; /* another one may have it by now */
+};
+
+/* Who has it alone has its place alone, and others wait for what is done there;
+ * of a mutex nobody asks for more than the last. */
+static void push_release(struct common_sync *s, const struct release *r,
+                         axp_giver by, uint32_t n, bool is_alone)
 {
-    bool is_alone = __atomic_exchange_n(&s->is_alone, 0, __ATOMIC_RELAXED);
-    uint64_t since = __atomic_exchange_n(&s->taken_at, 0, __ATOMIC_RELAXED);
+    bool is_locked = !is_alone || r->is_late;
+    if (!by.at || (is_locked && !lock(s))) return;
+    s->last = by;
+    if (r->n_most == 1) {
+        __atomic_store_n(&s->n_given, s->n_given + 1, __ATOMIC_RELEASE);
+    } else {
+        if (is_alone) s->alone = (struct common_alone){by, s->n_given};
+        put(s, by, n < r->n_most ? n : r->n_most);
+    }
+    if (is_locked) unlock(s);
+}
+
+/* Remembered also if nobody waits for it: he may be about to say so. */
+static void release(struct common_sync *s, const struct release *r)
+{
+    uint32_t n = n_waiting(s);
+    bool is_alone = __atomic_load_n(&s->is_alone, __ATOMIC_RELAXED);
+    uint64_t since =
+        is_alone ? __atomic_load_n(&s->taken_at, __ATOMIC_RELAXED) : 0;
+    __atomic_store_n(&s->is_alone, 0, __ATOMIC_RELAXED);
     if (!n && is_idle(s)) return;
-    push(s, axp_sync_release(AXP_SYNC_LOCK, object, since, n),
-         n < n_most ? n : n_most, is_alone);
+    push_release(s, r, axp_sync_release(AXP_SYNC_LOCK, r->object, since, n), n,
+                 is_alone);
+}
+
+/* A signal that nobody waits for does nothing; a post stays. */
+static void give(struct common_sync *s, axp_sync_kind kind, const void *object,
+                 uint32_t n_most)
+{
+    uint32_t n = n_waiting(s);
+    if (n)
+        push(s, axp_sync_give(kind, object, 0), n < n_most ? n : n_most);
+    else if (kind != AXP_SYNC_CONDITION && !is_idle(s))
+        axp_sync_give(kind, object, 0);
 }
 
 void common_sync_give_slow(struct common_sync *s, axp_sync_kind kind,
                            const void *object, uint32_t n_most)
 {
-    uint32_t n = n_waiting(s);
     int error = errno;
-    if (kind == AXP_SYNC_LOCK) {
-        release(s, object, n, n_most);
-    } else if (n) {
-        push(s, axp_sync_give(kind, object, 0), n < n_most ? n : n_most, false);
-    } else if (kind != AXP_SYNC_CONDITION && !is_idle(s)) {
-        /* A signal that nobody waits for does nothing; a post stays. */
-        axp_sync_give(kind, object, 0);
-    }
+    if (kind == AXP_SYNC_LOCK)
+        release(s, &(struct release){object, n_most, false});
+    else
+        give(s, kind, object, n_most);
+    errno = error;
+}
+
+void common_sync_gave_lock(const void *object)
+{
+    struct common_sync *s = common_sync_of(object);
+    int error = errno;
+    if (s) release(s, &(struct release){object, 1, true});
     errno = error;
 }
 
@@ -140,7 +187,7 @@ void common_sync_ended(const void *thread)
 {
     struct common_sync *s = common_sync_of(thread);
     axp_giver by = axp_sync_give(AXP_SYNC_THREAD_END, thread, 0);
-    if (s) push(s, by, 1, false);
+    if (s) push(s, by, 1);
 }
 
 /* Since when somebody has it is what its end will say. */
@@ -155,7 +202,7 @@ void common_sync_take_slow(struct common_sync *s, axp_sync_kind kind,
 {
     bool is_quiet = is_idle(s);
     if (!is_quiet)
-        __atomic_store_n(&s->n_idle, s->n_idle + 1, __ATOMIC_RELAXED);
+        __atomic_store_n(&s->n_idle, n_idle(s) + 1, __ATOMIC_RELAXED);
     if (kind == AXP_SYNC_LOCK) {
         take_alone(s, is_quiet ? 0 : axp_wait_begin());
     } else if (kind == AXP_SYNC_SEMAPHORE && !is_quiet) {
@@ -230,11 +277,11 @@ static axp_giver choose(struct common_sync *s, const struct common_wait *wait)
      * waits, and let go of after that. */
     bool is_lock = kind == AXP_SYNC_LOCK || kind == AXP_SYNC_SHARED;
     if (is_lock && i && wait->was_busy) first = --i;
+    if (kind == AXP_SYNC_LOCK) return i < n ? s->last : (axp_giver){0};
     if (n - i > COMMON_SYNC_GIVEN) i = n - COMMON_SYNC_GIVEN;
     if (kind == AXP_SYNC_SHARED && s->alone.by.at)
         return s->alone.i >= first ? s->alone.by : (axp_giver){0};
-    if (kind == AXP_SYNC_LOCK && i < n) i = n - 1;
-    while (kind != AXP_SYNC_LOCK && i < n && !given_at(s, i)->n_left)
+    while (i < n && !given_at(s, i)->n_left)
         i++;
     if (i == n) return (axp_giver){0};
     struct common_given *g = given_at(s, i);

@@ -16,7 +16,9 @@
  *            ended them.
  * Threads    places are locked by spinning, a bounded number of times: sem_post
  *            may be called by a handler that interrupted the holder. Who gets
- *            no lock leaves nothing.
+ *            no lock leaves nothing. Whoever still has a lock alone when he
+ *            gives it has its place alone, too, but for the count of those that
+ *            wait: others wait for what he does there, and he locks nothing.
  * fork       the child forgets all of it.
  */
 #ifndef COMMON_SYNC_H
@@ -33,20 +35,22 @@
 #define COMMON_SYNC_IDLE 1024u
 #define COMMON_SYNC_GIVEN 8u
 
+/* All that a mutex needs is in its first line. */
 struct common_sync {
-    uint32_t spin;
+    _Alignas(64) uint32_t spin;
     uint32_t n_waiting;
-    uint32_t n_idle;    /* taken without a wait since the last one */
-    uint32_t n_members; /* of a barrier */
-    uint32_t is_alone;  /* who has it was seen to take it for itself */
-    uint32_t life;      /* of the place: how often it was cleared */
-    uint64_t taken_at;  /* by who has it alone, by the recorder's clock */
-    uint64_t n_given;   /* of a barrier: arrivals */
-    struct common_given {
+    uint32_t n_idle;      /* taken without a wait since the last one */
+    uint32_t n_members;   /* of a barrier */
+    uint32_t is_alone;    /* who has it was seen to take it for itself */
+    uint32_t life;        /* of the place: how often it was cleared */
+    uint64_t taken_at;    /* by who has it alone, by the recorder's clock */
+    uint64_t n_given;     /* of a barrier: arrivals */
+    axp_giver last;       /* of a lock: who gave it last */
+    struct common_given { /* not of a mutex */
         axp_giver by;
         uint32_t n_left; /* who may still have been woken by it */
     } given[COMMON_SYNC_GIVEN];
-    struct { /* the last one who had it for itself */
+    struct common_alone { /* the last one who had it for itself */
         axp_giver by;
         uint64_t i; /* of those given */
     } alone;
@@ -88,6 +92,8 @@ static inline struct common_sync *common_sync_of(const void *object)
 /* Before the real call that gives it, to as many as `n_most`. */
 void common_sync_give_slow(struct common_sync *s, axp_sync_kind kind,
                            const void *object, uint32_t n_most);
+/* A mutex, after the real call that gave it: another may have it already. */
+void common_sync_gave_lock(const void *object);
 /* After the real call that took it at once. */
 void common_sync_take_slow(struct common_sync *s, axp_sync_kind kind,
                            const void *object);

@@ -44,3 +44,9 @@ void openmp_lock_free(const void *object)
     common_sync_give(AXP_SYNC_LOCK, object, 1);
     __atomic_fetch_sub(count_of(object), 1, __ATOMIC_ACQ_REL);
 }
+
+void openmp_lock_freed(const void *object)
+{
+    common_sync_gave_lock(object);
+    __atomic_fetch_sub(count_of(object), 1, __ATOMIC_ACQ_REL);
+}

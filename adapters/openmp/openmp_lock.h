@@ -16,6 +16,7 @@ struct openmp_lock {
 struct openmp_lock openmp_lock_want(const void *object);
 void openmp_lock_got(const struct openmp_lock *lock);
 void openmp_lock_gave_up(struct openmp_lock *lock);
-void openmp_lock_free(const void *object);
+void openmp_lock_free(const void *object);  /* before that is done */
+void openmp_lock_freed(const void *object); /* after that */
 
 #endif

@@ -282,7 +282,7 @@ static void on_mutex_released(int kind, uint64_t wait_id,
 {
     (void)kind, (void)return_address;
     give_up();
-    openmp_lock_free(object_of(wait_id));
+    openmp_lock_freed(object_of(wait_id));
 }
 
 /* ---- the beginning ------------------------------------------------------ */

@@ -12,19 +12,15 @@
 
 #include "os/os_clock.h"
 #include "sampling/sampling_regs.h"
+#include "sampling/sampling_tiers.h"
 
-/* Of one CPU; one of the clocks is on. The first two copy much of a stack, the
- * others little. */
-enum { STORY, CLOCKS, N_IN_TURN = 2, MOST_CLOCKS = 2 * N_IN_TURN };
+/* Of one CPU; one of the clocks is on. Those in turn are of one tier. */
+enum { STORY, CLOCKS, N_IN_TURN = 2, MOST_CLOCKS = AXP__TIERS * N_IN_TURN };
 enum { EVENTS = CLOCKS + MOST_CLOCKS };
 
 #define RING_MOST ((size_t)2 << 20) /* of one CPU */
 #define RING_LEAST ((size_t)64 << 10)
-#define STACK_MOST 16384u /* bytes of a thread's stack in a sample */
-#define STACK_LESS 8192u
-#define STACK_LITTLE 4096u
-#define LITTLE_AFTER                                                           \
-    64u /* samples that would have had room in three quarters */
+#define STACK_LESS 8192u /* bytes of a stack where the ring is not of … */
 #define RING_OF_LARGE ((size_t)1 << 20)
 #define RECORD_MOST 65536u
 #define READY_AFTER_NS 2000000u /* longer than the kernel writes a record */
@@ -40,13 +36,10 @@ struct ring {
 struct axp__perf {
     struct ring *rings;
     size_t n, page_bytes, ring_bytes;
-    size_t n_clocks; /* of a CPU */
     bool has_kernel;
     double hz;
+    struct axp__tiers tiers;
     size_t turn;        /* which clock is on */
-    bool is_little;     /* … and which ones it should be of */
-    uint64_t n_small;   /* samples in a row that little was enough for … */
-    uint64_t n_asked;   /* … and how many it takes */
     uint64_t turn_ns;   /* the next one */
     uint64_t ready_ns;  /* records before that may be given */
     struct ring *given; /* whose record the caller has … */
@@ -68,8 +61,9 @@ static uint64_t period_of(const struct axp__perf *p, size_t ring, size_t clock)
 
 static uint32_t stack_of(const struct axp__perf *p, size_t clock)
 {
-    if (clock >= N_IN_TURN) return STACK_LITTLE;
-    return p->ring_bytes >= RING_OF_LARGE ? STACK_MOST : STACK_LESS;
+    uint32_t bytes = p->tiers.at[clock / N_IN_TURN].bytes;
+    bool is_small = p->ring_bytes < RING_OF_LARGE;
+    return is_small && bytes > STACK_LESS ? STACK_LESS : bytes;
 }
 
 static int open_event(const struct axp__perf *p, struct perf_event_attr *attr,
@@ -102,7 +96,7 @@ static int open_story(const struct axp__perf *p, pid_t pid, int cpu)
                                    .comm_exec = 1,
                                    .task = 1,
                                    .context_switch = 1,
-                                   .sample_stack_user = STACK_LITTLE};
+                                   .sample_stack_user = stack_of(p, 0)};
     return open_event(p, &attr, pid, cpu);
 }
 
@@ -117,6 +111,7 @@ static int open_clock(const struct axp__perf *p, size_t clock, pid_t pid,
 }
 
 static const struct ring no_ring = {.fd = {-1, -1, -1, -1, -1}};
+_Static_assert(EVENTS == 5, "no_ring");
 
 static void close_ring(const struct axp__perf *p, struct ring *r)
 {
@@ -136,7 +131,7 @@ static int open_ring(struct axp__perf *p, struct ring *r, pid_t pid, int cpu)
                       PROT_READ | PROT_WRITE, MAP_SHARED, r->fd[STORY], 0);
     if (page == MAP_FAILED) return errno;
     r->page = page;
-    for (size_t i = 0; i < p->n_clocks; i++) {
+    for (size_t i = 0; i < p->tiers.n * N_IN_TURN; i++) {
         int fd = r->fd[CLOCKS + i] = open_clock(p, i, pid, cpu);
         if (fd < 0 || ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, r->fd[STORY]))
             return errno;
@@ -173,12 +168,12 @@ static int open_rings(struct axp__perf *p, const struct axp__perf_options *o)
 static int open_any(struct axp__perf *p, const struct axp__perf_options *o)
 {
     int error = EPERM;
-    p->n_clocks = MOST_CLOCKS;
+    axp__tiers_init(&p->tiers);
     p->ring_bytes = RING_MOST;
     while (p->ring_bytes >= RING_LEAST) {
         error = open_rings(p, o);
-        if (error == EMFILE && p->n_clocks == MOST_CLOCKS)
-            p->n_clocks = N_IN_TURN;
+        if (error == EMFILE && p->tiers.n > 1)
+            p->tiers.n--;
         else if (error == EPERM || error == ENOMEM)
             p->ring_bytes /= 2;
         else
@@ -195,7 +190,6 @@ struct axp__perf *axp__perf_open(const struct axp__perf_options *o, int *error)
     p->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
     p->hz = o->hz;
     p->has_kernel = true;
-    p->n_asked = LITTLE_AFTER;
     *error = open_any(p, o);
     if (*error == EACCES || *error == EPERM) {
         p->has_kernel = false;
@@ -415,19 +409,12 @@ static uint64_t next_time(struct axp__perf *p, struct ring *r)
     }
 }
 
-/* At the next look, too: what is cut until then is cut. A program that goes deep
- * now and then is not asked about it more and more often. */
+/* One that was cut is said at the next look, too. */
 void axp__perf_used(struct axp__perf *p, uint64_t bytes, bool is_cut)
 {
-    if (p->n_clocks <= N_IN_TURN) return;
-    p->n_small = is_cut || bytes > STACK_LITTLE / 4 * 3 ? 0 : p->n_small + 1;
-    if (p->is_little && is_cut) {
-        p->is_little = false;
-        p->n_asked *= 4;
-        p->turn_ns = 1;
-    } else if (p->n_small >= p->n_asked) {
-        p->is_little = true;
-    }
+    size_t was = p->tiers.now;
+    axp__tiers_used(&p->tiers, bytes, is_cut);
+    if (p->tiers.now < was) p->turn_ns = 1;
 }
 
 /* The kernel goes through all threads for each CPU, so that a turn takes the
@@ -437,7 +424,7 @@ static void turn_clocks(struct axp__perf *p, uint64_t now)
     bool is_first = !p->turn_ns;
     p->turn_ns = now + TURN_NS;
     if (is_first) return;
-    size_t next = (p->turn + 1) % N_IN_TURN + (p->is_little ? N_IN_TURN : 0);
+    size_t next = p->tiers.now * N_IN_TURN + (p->turn + 1) % N_IN_TURN;
     for (size_t i = 0; i < p->n; i++) {
         ioctl(p->rings[i].fd[CLOCKS + next], PERF_EVENT_IOC_ENABLE, 0);
         ioctl(p->rings[i].fd[CLOCKS + p->turn], PERF_EVENT_IOC_DISABLE, 0);

@@ -11,10 +11,8 @@
  *          the program is then. Not both at once: each that is on is set anew
  *          whenever a thread gets its processor, which a program waits for.
  *          A sample stands for the period of its clock.
- * Stacks   16 KB of a stack cost the program 9 µs, 4 KB cost 2 (aarch64, 2.6
- *          GHz). So there are two clocks for either: whoever unwinds says how
- *          much it took, and once 64 samples in a row would have had room in
- *          the small copy that is made, until one is cut.
+ * Stacks   are copied for whoever unwinds, who says how much it took: there
+ *          are two clocks for each size of a copy (sampling_tiers.h).
  * Order    a record is given once no ring can have an older one to come: what
  *          is younger than some ms waits in its ring.
  * Input    the kernel's, whose lengths are held against the ring nevertheless.

@@ -7,8 +7,8 @@
  *                                          so many us; "middle" calls both
  *   sampled_program late MS                the same, and allocates at its end
  *   sampled_program deep MS                the same below 20 calls of "deep"
- *   sampled_program tower MS               "shares", and for as long again below
- *                                          20 calls of "tower", 500 bytes each
+ *   sampled_program tower MS CALLS         "shares", and for as long again below
+ *                                          calls of "tower", 500 bytes each
  *   sampled_program tail MS                "last" is called by a jump
  *   sampled_program closed MS LIBRARY      half of the time in a library that
  *                                          is closed before the end
@@ -394,7 +394,7 @@ int main(int argc, char **argv)
     if (!strcmp(word, "tower")) shares(&job, 0);
     for (double end = seconds(CLOCK_MONOTONIC) + job.s;
          !strcmp(word, "tower") && seconds(CLOCK_MONOTONIC) < end;)
-        tower(20, job.rounds);
+        tower(atoi(argv[3]), job.rounds);
     for (double end = seconds(CLOCK_MONOTONIC) + job.s;
          !strcmp(word, "tail") && seconds(CLOCK_MONOTONIC) < end;)
         jumps(job.rounds);

@@ -125,15 +125,17 @@ def test_deep(c, folder):
 
 def test_deeper_later(c, folder):
     """Of a stack that was small so far little is copied; where it grows, more is
-    soon: 10 KB of frames, whole up to main."""
-    data, _ = profile(c, folder, c.program("sampled_program_no_frames"),
-                      "tower", 1200)
-    tower = ["tower"] * 21 + ["middle"]
-    below = {path: ns for path, ns in paths(data).items() if "tower" in path}
-    whole = sum(ns for path, ns in below.items()
-                if "main" in path and list(path[:-1])[-22:] == tower)
-    check(sum(below.values()) > 0.3 * sampled_ns(data), "tower")
-    check(whole > 0.75 * sum(below.values()), "whole", whole, "of", below)
+    soon: 2 KB and 10 KB of frames, whole up to main."""
+    for calls in (4, 20):
+        data, _ = profile(c, folder, c.program("sampled_program_no_frames"),
+                          "tower", 1200, calls)
+        tower = ["tower"] * (calls + 1) + ["middle"]
+        below = {path: ns for path, ns in paths(data).items()
+                 if "tower" in path}
+        whole = sum(ns for path, ns in below.items() if "main" in path and
+                    list(path[:-1])[-len(tower):] == tower)
+        check(sum(below.values()) > 0.3 * sampled_ns(data), "tower", calls)
+        check(whole > 0.75 * sum(below.values()), "whole", whole, "of", below)
 
 
 def test_few(c, folder):

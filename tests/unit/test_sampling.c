@@ -13,6 +13,7 @@
 #include "sampling/sampling_cfi.h"
 #include "sampling/sampling_regs.h"
 #include "sampling/sampling_states.h"
+#include "sampling/sampling_tiers.h"
 #include "sampling/sampling_unwind.h"
 #include "symbol/symbol_libdw.h"
 #include "test_support.h"
@@ -276,6 +277,73 @@ static void nonsense_is_no_harm(void **state)
     axp__layouts_fini(&all);
     axp__mods_fini(&mods);
     free(t);
+}
+
+/* ---- how much of a stack is copied -------------------------------------- */
+
+static void use(struct axp__tiers *t, unsigned times, uint64_t bytes)
+{
+    while (times--)
+        axp__tiers_used(t, bytes, bytes > t->at[t->now].bytes);
+}
+
+static uint32_t copied(const struct axp__tiers *t)
+{
+    return t->at[t->now].bytes;
+}
+
+static void as_much_is_copied_as_is_used(void **state)
+{
+    (void)state;
+    struct axp__tiers t;
+    axp__tiers_init(&t);
+    use(&t, 1000, 3500); /* more than three quarters of 4096 */
+    assert_int_equal(copied(&t), 16384);
+    use(&t, 63, 3000);
+    assert_int_equal(copied(&t), 16384);
+    use(&t, 1, 3000);
+    assert_int_equal(copied(&t), 4096);
+    use(&t, 1000, 4000); /* it had room, barely */
+    assert_int_equal(copied(&t), 4096);
+}
+
+static void a_cut_stack_is_copied_whole_from_then_on(void **state)
+{
+    (void)state;
+    struct axp__tiers t;
+    axp__tiers_init(&t);
+    use(&t, 64, 500);
+    assert_int_equal(copied(&t), 4096);
+    use(&t, 1, 10000);
+    assert_int_equal(copied(&t), 16384);
+    use(&t, 255, 500); /* it has to show more than before */
+    assert_int_equal(copied(&t), 16384);
+    use(&t, 1, 500);
+    assert_int_equal(copied(&t), 4096);
+}
+
+static void what_goes_deep_now_and_then_is_cut_ever_more_seldom(void **state)
+{
+    (void)state;
+    struct axp__tiers t;
+    axp__tiers_init(&t);
+    unsigned n_cut = 0;
+    for (unsigned i = 0; i < 100000; i++) {
+        bool is_deep = i % 1000 == 999;
+        n_cut += is_deep && copied(&t) < 10000;
+        use(&t, 1, is_deep ? 10000 : 100);
+    }
+    assert_in_range(n_cut, 1, 8); /* of 100 */
+}
+
+static void without_tiers_the_most_is_copied(void **state)
+{
+    (void)state;
+    struct axp__tiers t;
+    axp__tiers_init(&t);
+    t.n = 1;
+    use(&t, 1000, 100);
+    assert_int_equal(copied(&t), 16384);
 }
 
 /* ---- code made at run time ---------------------------------------------- */
@@ -594,6 +662,10 @@ int main(void)
         cmocka_unit_test(many_processes_come_and_go),
         cmocka_unit_test(own_stacks_are_found),
         cmocka_unit_test(nonsense_is_no_harm),
+        cmocka_unit_test(as_much_is_copied_as_is_used),
+        cmocka_unit_test(a_cut_stack_is_copied_whole_from_then_on),
+        cmocka_unit_test(what_goes_deep_now_and_then_is_cut_ever_more_seldom),
+        cmocka_unit_test(without_tiers_the_most_is_copied),
         cmocka_unit_test(maps_for_perf_are_read),
         cmocka_unit_test(states_of_the_recorder),
         cmocka_unit_test(states_add_up),
