@@ -63,11 +63,13 @@ static const axp_op *op_of(const axp_view *v, const char *name)
     return NULL;
 }
 
-/* A name that lives as long as the view. */
+/* A name that lives as long as the view, which has those that were made, too. */
 static const char *kept(const axp_view *v, const struct axp__function *f)
 {
-    const axp_op *op = f->is_made ? op_of(v, f->name) : NULL;
-    return !f->is_made ? f->name : op ? op->name : NULL;
+    if (!f->is_made) return f->name;
+    for (char **name = v->function_names; name && *name; name++)
+        if (!strcmp(*name, f->name)) return *name;
+    return NULL;
 }
 
 /* ---- by what the kernel does ------------------------------------------------------ */

@@ -254,6 +254,9 @@ static bool add_all(struct adder *a)
     axp__stream_close(s);
     for (size_t i = 0; ok && i < a->n_seen; i++)
         ok = add_seen(a, i);
+    /* Functions that nobody met at work have a name as well. */
+    for (size_t i = 0; ok && i < a->v->n_blocked_stacks; i++)
+        ok = axp__stack_functions_get(&a->of, a->v->blocked_stacks[i].of);
     return ok;
 }
 

@@ -15,12 +15,15 @@
 #include "sampling/sampling_tiers.h"
 
 /* Of one CPU; one of the clocks is on. Those in turn are of one tier. */
-enum { STORY, CLOCKS, N_IN_TURN = 2, MOST_CLOCKS = AXP__TIERS * N_IN_TURN };
-enum { EVENTS = CLOCKS + MOST_CLOCKS };
+enum { STORY, LEAVES, CLOCKS, N_IN_TURN = 2 };
+enum { MOST_CLOCKS = AXP__TIERS * N_IN_TURN, EVENTS = CLOCKS + MOST_CLOCKS };
 
 #define RING_MOST ((size_t)2 << 20) /* of one CPU */
 #define RING_LEAST ((size_t)64 << 10)
-#define STACK_LESS 8192u /* bytes of a stack where the ring is not of … */
+#define LEAVES_HZ 97u /* of a thread that leaves: so many have a stack … */
+#define LEAVE_STACK 1024u  /* … so much of it: who called, and from where */
+#define CLOCK_LEAST 10000u /* no clock has a shorter period */
+#define STACK_LESS 8192u   /* bytes of a stack where the ring is not of … */
 #define RING_OF_LARGE ((size_t)1 << 20)
 #define RECORD_MOST 65536u
 #define READY_AFTER_NS 2000000u /* longer than the kernel writes a record */
@@ -110,8 +113,20 @@ static int open_clock(const struct axp__perf *p, size_t clock, pid_t pid,
     return open_event(p, &attr, pid, cpu);
 }
 
-static const struct ring no_ring = {.fd = {-1, -1, -1, -1, -1}};
-_Static_assert(EVENTS == 5, "no_ring");
+/* The kernel sees to it that there are not too many, by a period that is far below
+ * any clock's: read_sample knows it by that. */
+static int open_leaves(const struct axp__perf *p, pid_t pid, int cpu)
+{
+    struct perf_event_attr attr = {.config = PERF_COUNT_SW_CONTEXT_SWITCHES,
+                                   .enable_on_exec = 1,
+                                   .freq = 1,
+                                   .sample_freq = LEAVES_HZ,
+                                   .sample_stack_user = LEAVE_STACK};
+    return open_event(p, &attr, pid, cpu);
+}
+
+static const struct ring no_ring = {.fd = {-1, -1, -1, -1, -1, -1}};
+_Static_assert(EVENTS == 6, "no_ring");
 
 static void close_ring(const struct axp__perf *p, struct ring *r)
 {
@@ -136,6 +151,11 @@ static int open_ring(struct axp__perf *p, struct ring *r, pid_t pid, int cpu)
         if (fd < 0 || ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, r->fd[STORY]))
             return errno;
     }
+    /* It is the kernel that leaves: who may not see it cannot know. */
+    if (p->has_kernel) r->fd[LEAVES] = open_leaves(p, pid, cpu);
+    if (r->fd[LEAVES] >= 0 &&
+        ioctl(r->fd[LEAVES], PERF_EVENT_IOC_SET_OUTPUT, r->fd[STORY]))
+        return errno;
     return 0;
 }
 
@@ -309,6 +329,7 @@ static bool read_sample(const struct perf_event_header *h,
     *s = (struct axp__perf_sample){.ip = take(&r)};
     r.at += 16; /* pid, tid, time: read_time has seen them */
     s->weight_ns = take(&r);
+    s->is_leaving = s->weight_ns < CLOCK_LEAST;
     s->is_kernel =
         (h->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
     uint64_t abi = take(&r);

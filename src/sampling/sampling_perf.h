@@ -13,6 +13,8 @@
  *          A sample stands for the period of its clock.
  * Stacks   are copied for whoever unwinds, who says how much it took: there
  *          are two clocks for each size of a copy (sampling_tiers.h).
+ * Leaves   some times that a thread leaves its processor have a stack, too: what
+ *          it waits in. The record that it has left follows.
  * Order    a record is given once no ring can have an older one to come: what
  *          is younger than some ms waits in its ring.
  * Input    the kernel's, whose lengths are held against the ring nevertheless.

@@ -19,6 +19,8 @@ struct thread {
     enum axp__thread_state state;
     uint64_t since_ns;
     bool is_apart; /* none of the program's (os_apart.h) */
+    bool is_ours;  /* it waits for one of those, until it runs again */
+    uint32_t by;   /* who made it; 0: not known */
     bool is_fresh; /* a process that has not run long enough to say so */
     struct axp__off first; /* … its first time off; end 0: none */
     uint64_t *frames;      /* that it left its processor with, if n_frames */
@@ -83,7 +85,7 @@ static void tell_off(struct axp__states *s, struct thread *t, uint64_t now_ns)
                            .is_ready = t->state == AXP__THREAD_READY,
                            .frames = t->frames,
                            .n_frames = t->n_frames};
-    if (t->is_apart || now_ns < t->since_ns ||
+    if (t->is_apart || t->is_ours || now_ns < t->since_ns ||
         now_ns - t->since_ns < s->worth_ns)
         return;
     if (!t->is_fresh) {
@@ -110,6 +112,7 @@ static void enter(struct axp__states *s, struct thread *t,
     if (is_off && state != t->state) {
         tell_off(s, t, now_ns);
         t->n_frames = 0;
+        t->is_ours = false;
     }
     uint64_t ns = now_ns > t->since_ns ? now_ns - t->since_ns : 0;
     switch (t->state) {
@@ -152,6 +155,14 @@ static void end(struct axp__states *s, struct thread **at, uint64_t now_ns)
     free(t);
 }
 
+/* Whoever made one that is ours waits for it. */
+static void set_apart(struct axp__states *s, struct thread *t, bool is_apart)
+{
+    struct thread *by = *place_of(s, t->by);
+    t->is_apart = is_apart;
+    if (is_apart && by && by != t) by->is_ours = true;
+}
+
 static void set_name(struct thread *t, const char *name)
 {
     snprintf(t->sums.name, sizeof t->sums.name, "%s", name);
@@ -179,6 +190,7 @@ static void inherit(struct axp__states *s, struct thread *t,
                     const struct axp__perf_record *r)
 {
     const struct thread *by = *place_of(s, r->fork.by);
+    t->by = r->fork.by;
     if (!by || by == t) by = *place_of(s, r->fork.parent);
     if (by && by != t && !t->sums.name[0]) set_name(t, by->sums.name);
 }
@@ -249,7 +261,7 @@ void axp__states_take(struct axp__states *s, const struct axp__perf_record *r)
         if (r->comm.is_exec) end_others(s, r);
         t = get(s, r);
         if (t) set_name(t, r->comm.name);
-        if (t) t->is_apart = !strcmp(r->comm.name, AXP__APART_NAME);
+        if (t) set_apart(s, t, !strcmp(r->comm.name, AXP__APART_NAME));
         if (t) settle(s, t);
         if (t && r->comm.is_exec && !t->state) t->state = AXP__THREAD_RUNS;
         break;

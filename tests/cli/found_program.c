@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* A program with one fault, or its healthy twin, for test_run_found.py:
  *
- *   found_program work | temporary | pressure | fragments | io | io_plain  1 | 0
+ *   found_program work | temporary | pressure | fragments  1 | 0
+ *   found_program io | io_plain | io_bare  1 | 0
  *   found_program threads N | phases
  *
  * It prints nothing, and takes a second, or six. */
@@ -108,6 +109,26 @@ static void read_and_train(bool is_faulty, bool is_told)
     }
 }
 
+/* 3 ms in which nobody runs. */
+static __attribute__((noinline)) void fetch_shard(int timer)
+{
+    uint64_t n;
+    struct itimerspec in = {.it_value = {0, 3000000}};
+    if (timerfd_settime(timer, 0, &in, NULL)) abort();
+    if (read(timer, &n, sizeof n) != sizeof n) abort();
+}
+
+/* Nobody marks anything. */
+static void read_unmarked(bool is_faulty)
+{
+    int timer = timerfd_create(CLOCK_MONOTONIC, 0);
+    for (int i = 0; i < 100; i++) {
+        if (is_faulty || i == 0) fetch_shard(timer);
+        compute(0.003);
+    }
+    close(timer);
+}
+
 /* Steps that read, and then as many that write: faults of a part each. */
 static void read_then_write(void)
 {
@@ -157,6 +178,7 @@ int main(int argc, char **argv)
     if (!strcmp(what, "fragments")) take_batches(is_faulty);
     if (!strcmp(what, "io")) read_and_train(is_faulty, true);
     if (!strcmp(what, "io_plain")) read_and_train(is_faulty, false);
+    if (!strcmp(what, "io_bare")) read_unmarked(is_faulty);
     if (!strcmp(what, "phases")) read_then_write();
     if (!strcmp(what, "threads")) share_among(argc > 2 ? atoi(argv[2]) : 1);
     return 0;

@@ -122,6 +122,22 @@ def test_io_seen(c, folder):
         check_io(report, found, fault)
 
 
+def test_io_bare(c, folder):
+    """The same, and nothing is marked: the function that waits is named, where
+    the kernel lets us see the stack that it left its processor with."""
+    for fault in (1, 0):
+        report, found = findings(c, folder, "IoWait", c.program, "io_bare",
+                                 fault, options=())
+        if not is_watched(report):
+            return
+        has_kernel = any(f["name"] == "[kernel]" for f in report["functions"])
+        name = "fetch_shard" if has_kernel else "(no scope)"
+        equal([f["name"] for f in found], [name] * fault, "names")
+        if fault and has_kernel:
+            check("in read, for fetch_shard" in found[0]["description"],
+                  found[0]["description"])
+
+
 def had_processors(report, n):
     """Whether the program itself had nearly all of n processors: where others
     had them, too, nobody is told to use fewer threads."""
@@ -215,5 +231,5 @@ def test_twice(c, folder):
 
 if __name__ == "__main__":
     run_support.main([test_work, test_temporary, test_pressure, test_fragments,
-                      test_io, test_io_seen, test_threads, test_window,
+                      test_io, test_io_seen, test_io_bare, test_threads, test_window,
                       test_twice], Context(*sys.argv[1:3]))

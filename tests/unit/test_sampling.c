@@ -497,6 +497,32 @@ static void states_of_the_recorder(void **state)
     }
 }
 
+/* Nor is that its thread waits for one: that is ours, and the next wait is not. */
+static void waits_for_the_recorder(void **state)
+{
+    (void)state;
+    struct given g = {.n = 0};
+    struct axp__states *s =
+        axp__states_create(&(struct axp__states_to){give, give_off, &g});
+    struct axp__perf_record r = {
+        .type = PERF_RECORD_FORK, .pid = 20, .tid = 20, .time_ns = 2000};
+    tell(s, PERF_RECORD_COMM, 10, 1000, NULL);
+    r.fork.parent = r.fork.by = 10;
+    axp__states_take(s, &r);
+    tell(s, PERF_RECORD_SWITCH, 10, 3000, "o");
+    r = (struct axp__perf_record){
+        .type = PERF_RECORD_COMM, .pid = 20, .tid = 20, .time_ns = 4000};
+    r.comm.name = AXP__APART_NAME;
+    axp__states_take(s, &r);
+    tell(s, PERF_RECORD_SWITCH, 10, 100000, "i");
+    tell(s, PERF_RECORD_SWITCH, 10, 110000, "o");
+    tell(s, PERF_RECORD_SWITCH, 10, 150000, "i");
+    axp__states_end(s, 200000);
+    axp__states_destroy(s);
+    assert_int_equal(g.n_off, 1);
+    assert_int_equal(g.off[0].begin_ns, 110000);
+}
+
 static void states_add_up(void **state)
 {
     (void)state;
@@ -668,6 +694,7 @@ int main(void)
         cmocka_unit_test(without_tiers_the_most_is_copied),
         cmocka_unit_test(maps_for_perf_are_read),
         cmocka_unit_test(states_of_the_recorder),
+        cmocka_unit_test(waits_for_the_recorder),
         cmocka_unit_test(states_add_up),
         cmocka_unit_test(states_end_and_are_forgotten),
         cmocka_unit_test(times_off_are_told),
