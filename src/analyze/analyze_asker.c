@@ -88,6 +88,7 @@ static int on_sample(const axp_sample *s, void *ctx)
     return 0;
 }
 
+/* Whoever it is, unless that is known already. */
 static void find_at_work(struct look *l, const axp_view *v,
                          struct axp__asker *out)
 {
@@ -95,10 +96,14 @@ static void find_at_work(struct look *l, const axp_view *v,
     if (axp__samples_give(v, on_sample, l)) l->has_failed = true;
     const struct axp__function *by = most(l);
     const axp_op *op = by ? op_of(v, by->name) : NULL;
-    if (!op) return;
-    out->name = op->name;
-    out->file = op->file;
-    out->line = op->line;
+    if (!out->name && op) {
+        out->name = op->name;
+        out->file = op->file;
+        out->line = op->line;
+    }
+    for (size_t i = 0; out->name && i < l->of.n_functions; i++)
+        if (!strcmp(l->of.functions[i].name, out->name))
+            out->kernel_ns += l->of.functions[i].self_ns;
 }
 
 /* ---- by what threads left their processors in ---------------------------------------- */
@@ -136,14 +141,13 @@ static void find_waiting(struct look *l, const axp_view *v,
 
 bool axp__asker_find(const axp_view *v, struct axp__asker *out)
 {
-    struct look l = {.of = {.v = v}};
+    struct look waits = {.of = {.v = v}}, works = waits;
     *out = (struct axp__asker){0};
     for (size_t i = 0; i < v->n_functions && !out->kernel; i++)
         if (v->functions[i].is_kernel) out->kernel = &v->functions[i];
-    if (v->n_blocked_stacks)
-        find_waiting(&l, v, out);
-    else
-        find_at_work(&l, v, out);
-    axp__stack_functions_fini(&l.of);
-    return !l.has_failed;
+    find_waiting(&waits, v, out);
+    if (out->name || !v->n_blocked_stacks) find_at_work(&works, v, out);
+    axp__stack_functions_fini(&waits.of);
+    axp__stack_functions_fini(&works.of);
+    return !waits.has_failed && !works.has_failed;
 }

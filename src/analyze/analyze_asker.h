@@ -22,6 +22,7 @@ struct axp__asker {
     const char *file;     /* where it asks; NULL: not known */
     int line;
     const char *call; /* what it waits in; NULL: no stack of that is known */
+    axp_ns kernel_ns; /* processor time of the kernel's, for its sake */
 };
 
 /* False: no memory. */

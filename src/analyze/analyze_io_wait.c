@@ -94,26 +94,35 @@ static void look_at(struct axp__analysis *a, struct io *io)
 }
 
 /* What a program that nobody marked stands still for, and no thread's sake. */
-static double still_ns(struct axp__analysis *a)
+struct still {
+    double ns;   /* nobody ran, and the run was longer for it */
+    double most; /* so much longer, if somebody else ran meanwhile, too */
+};
+
+static struct still still_of(struct axp__analysis *a)
 {
     axp_ns still = 0;
-    if (axp__is_marked(a->v) || a->v->n_sampled < AXP__FEW_SAMPLES) return 0;
+    if (axp__is_marked(a->v) || a->v->n_sampled < AXP__FEW_SAMPLES)
+        return (struct still){0, 0};
     if (!axp__still_find(a->v, &still)) a->has_failed = true;
     axp_ns gain = a->v->n_threads > 1 ? 0 : still;
     if (!axp__graph_gain_without(a->v, AXP__OP_BLOCKED, &gain))
         a->has_failed = true;
-    return (double)(gain < still ? gain : still);
+    return (struct still){(double)(gain < still ? gain : still), (double)gain};
 }
 
-/* At most all of it, where the program does little but ask: fewer requests would
+/* What the kernel does for it would be saved as well.
+ *
+ * At most all of it, where the program does little but ask: fewer requests would
  * do. Else what can hide behind the rest; so too where the kernel is hardly at
  * work, as for a server that nobody asks anything. */
 #define LEAST_KERNEL_SHARE 0.05 /* of the run */
-static double gain_outside(struct axp__analysis *a, double ns,
+static double gain_outside(struct axp__analysis *a, const struct still *still,
                            struct axp__asker *asker)
 {
     double wall = (double)a->v->duration_ns;
     if (!axp__asker_find(a->v, asker)) a->has_failed = true;
+    double ns = still->most + (double)asker->kernel_ns;
     bool is_all = asker->name && asker->kernel &&
                   asker->kernel->time_share > 0.5 &&
                   (double)asker->kernel->self_ns >= LEAST_KERNEL_SHARE * wall;
@@ -174,11 +183,11 @@ static void say_outside(struct axp__analysis *a, struct axp__draft *d,
 static void look_outside(struct axp__analysis *a)
 {
     struct axp__asker asker = {0};
-    double wall = (double)a->v->duration_ns, ns = still_ns(a);
-    double gain = ns > 0 ? gain_outside(a, ns, &asker) : 0;
-    if (!(gain > 0) ||
-        100 * gain < wall * a->threshold[AXP__T_io_wait_saving_percent])
-        return;
+    struct still still = still_of(a);
+    double least = (double)a->v->duration_ns *
+                   a->threshold[AXP__T_io_wait_saving_percent] / 100;
+    double gain = still.ns > 0 ? gain_outside(a, &still, &asker) : 0;
+    if (!(gain > 0) || gain < least || still.ns < least) return;
     struct axp__draft *d = axp__draft_add(
         a, AXP__RULE_io_wait, asker.name ? asker.name : "(no scope)");
     if (!d) return;
@@ -186,8 +195,8 @@ static void look_outside(struct axp__analysis *a)
     d->band = AXP_HIGH;
     d->saving_ns = axp__whole(gain);
     d->confidence = 0.4;
-    blame(d, &asker, ns);
-    say_outside(a, d, &asker, ns);
+    blame(d, &asker, still.ns);
+    say_outside(a, d, &asker, still.ns);
 }
 
 void axp__rule_io_wait(struct axp__analysis *a)

@@ -7,14 +7,13 @@
  *
  * The run is looked at in slices: where threads wanted to run and had no
  * processor, the program itself had them if it ran on nearly all of them then.
- * What it costs is at most what a replay gains in which nobody lacks a processor,
- * no more than is left above the processor time spread evenly, and no more than
- * threads stood ready in these slices. */
+ * What it costs is at most what is left above the processor time spread evenly, and
+ * no more than threads stood ready in these slices. A replay knows no better: who
+ * is woken at a barrier and has no processor is to it somebody who wakes late. */
 #include <math.h>
 
 #include "analyze/analyze.h"
 #include "base/base_number.h"
-#include "graph/graph_gain.h"
 #include "model/model_samples.h"
 
 #define SLICES 256
@@ -196,9 +195,5 @@ void axp__rule_oversubscription(struct axp__analysis *a)
     if ((double)c.n_threads <= c.n_cpus) return;
     double work = (double)v->ran_ns - (double)v->spun_ns;
     double most = fmin(fmax(0, wall - work / c.n_cpus), c.own_ready);
-    axp_ns gain = axp__whole(most);
-    if (!axp__graph_gain_without(v, AXP__OP_NO_CPU, &gain))
-        a->has_failed = true;
-    if ((double)gain > most) gain = axp__whole(most);
-    add(a, &c, gain);
+    add(a, &c, axp__whole(most));
 }

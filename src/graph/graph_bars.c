@@ -107,11 +107,11 @@ static void on_sample(struct pass *p, const struct axp__record *r)
     if (!passed) return;
     if (r->argument != AXP_SAMPLE_READY) {
         if (axp__stream_depth(p->stream)) return;
-        op = axp__graph_op_of_stack(p->ops, r->stack);
-        if (r->argument == AXP_SAMPLE_CPU)
+        op = AXP__OP_BLOCKED;
+        if (r->argument == AXP_SAMPLE_CPU) {
+            op = axp__graph_op_of_stack(p->ops, r->stack);
             off = passed;
-        else if (op == AXP__OP_OUTSIDE)
-            op = AXP__OP_BLOCKED;
+        }
     }
     tell(p, p->op, r->time_ns - off);
     tell(p, op, r->time_ns);

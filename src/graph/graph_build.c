@@ -131,14 +131,13 @@ static void on_sample(struct axp__builder *b, struct axp__spent *own,
     } else if (!is_outside) {
         axp__spent_add(g, own, own->op, passed);
     } else {
-        uint32_t op = axp__graph_op_of_stack(&g->ops, r->stack);
-        if (r->argument == AXP_SAMPLE_CPU)
-            off = passed;
-        else if (op == AXP__OP_OUTSIDE)
-            op = AXP__OP_BLOCKED;
+        bool is_cpu = r->argument == AXP_SAMPLE_CPU;
+        uint32_t op = is_cpu ? axp__graph_op_of_stack(&g->ops, r->stack)
+                             : AXP__OP_BLOCKED;
+        if (is_cpu) off = passed;
         axp__spent_add(g, own, op, off);
         axp__spent_add(g, own, own->op, passed - off);
-        if (r->argument != AXP_SAMPLE_CPU) return;
+        if (!is_cpu) return;
         own->held = own->op = op;
         own->seen = r->time_ns;
     }

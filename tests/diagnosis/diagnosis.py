@@ -57,6 +57,13 @@ class Cause(typing.NamedTuple):
     read = staticmethod(last_two)
     intensities = INTENSITIES
 
+    def patience(self):
+        """How often a run that was starved is repeated, and with a real-time
+        priority; not one that takes the processors from itself: with that its
+        threads would not be taken off them."""
+        return dict(repeats=1, realtime_from=1) if self.is_starving else {
+            "repeats": 6}
+
 
 class Gpt(Cause):
     """The example, with what it is asked to leave in; at 0 without."""
@@ -137,8 +144,8 @@ class Bench:
             reports[took, starved / took] = report
             return took, starved
 
-        run = least_starved(command, 1 if cause.is_starving else 6,
-                            read=read, cwd=self.folder)
+        run = least_starved(command, read=read, cwd=self.folder,
+                            **cause.patience())
         findings = reports[run.seconds, run.starved]["findings"]
         place, finding = place_of(findings, cause.plain if is_plain
                                   else cause.expected)
@@ -155,8 +162,7 @@ class Bench:
             for k in cause.intensities:
                 run = least_starved(
                     lambda n: cause.command(k, self.o.seed), read=cause.read,
-                    cwd=self.folder,
-                    repeats=1 if cause.is_starving else 6)
+                    cwd=self.folder, **cause.patience())
                 took[k].append(run.seconds)
                 if not cause.is_starving:
                     starved = max(starved, run.starved)
