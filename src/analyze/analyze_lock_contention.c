@@ -4,7 +4,8 @@
  *
  * It is about what is done with the lock held, for that can be changed. What it
  * costs is what a replay gains in which nobody waits for that lock: waits that
- * others hide cost nothing. */
+ * others hide cost nothing. And what the kernel does there, to wake who waits and
+ * to put him to sleep: a lock that is held for moments costs as much by that. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -18,9 +19,9 @@ struct lock {
     struct axp__lock_wait *waits;
     size_t n;
     double waited_ns;
-    uint32_t op, by;     /* that held it longest while others waited */
-    double op_ns, by_ns; /* … of waited_ns */
-    axp_ns gain_ns;
+    uint32_t op, by;           /* that held it longest while others waited */
+    double op_ns, by_ns;       /* … of waited_ns */
+    axp_ns gain_ns, kernel_ns; /* with that of the kernel; that */
 };
 
 static int by_lock(const void *a, const void *b)
@@ -83,6 +84,35 @@ static size_t split(const axp_graph *g, struct axp__lock_wait *waits,
     return n;
 }
 
+/* Whether a place of the call tree is below the operation. */
+static bool is_below(const axp_view *v, const axp_tree_node *n,
+                     const axp_op *op)
+{
+    for (int32_t i = n->parent; i > 0; i = v->tree[i].parent) {
+        const axp_tree_node *up = &v->tree[i];
+        if (op->is_sampled ? up->is_sampled && up->name == op->name
+                           : axp__is_node_of(up, op))
+            return true;
+    }
+    return false;
+}
+
+/* Processor time of the kernel's below the operation, of each of two threads: one
+ * has the lock, and one waits. No more than the waits: it may do something else
+ * there, too. */
+static axp_ns handing_over(const axp_view *v, const axp_op *op, axp_ns waits)
+{
+    const char *kernel = NULL;
+    double ns = 0;
+    for (size_t i = 0; i < v->n_functions && !kernel; i++)
+        if (v->functions[i].is_kernel) kernel = v->functions[i].name;
+    for (size_t i = 1; i < v->n_tree && kernel && op; i++)
+        if (v->tree[i].is_sampled && v->tree[i].name == kernel &&
+            is_below(v, &v->tree[i], op))
+            ns += (double)v->tree[i].self_ns / 2;
+    return ns < (double)waits ? axp__whole(ns) : waits;
+}
+
 static void describe(struct axp__analysis *a, struct axp__draft *d,
                      const axp_graph *g, const struct lock *l)
 {
@@ -105,6 +135,10 @@ static void describe(struct axp__analysis *a, struct axp__draft *d,
         "if nobody waited for it the run would be %s shorter",
         axp__spoken(d->name, "it"),
         axp_format_ns(saved, sizeof saved, l->gain_ns));
+    if (100 * l->kernel_ns > l->gain_ns)
+        axp__draft_say(a, d,
+                       "%s of what that costs is the kernel's, to hand it over",
+                       axp_format_ns(saved, sizeof saved, l->kernel_ns));
     axp__draft_metric(d, "waits", (double)l->n);
     axp__draft_metric(d, "waited_ms", l->waited_ns / 1e6);
 }
@@ -141,6 +175,8 @@ static bool look_at(struct axp__analysis *a, const axp_graph *g, struct lock *l,
     if ((double)l->gain_ns < least) return true;
     l->op = most_of(g, l, sums, false, &l->op_ns);
     l->by = most_of(g, l, sums, true, &l->by_ns);
+    l->kernel_ns = handing_over(a->v, axp__graph_view_op(g, l->op), l->gain_ns);
+    l->gain_ns += l->kernel_ns;
     add(a, g, l);
     return true;
 }
