@@ -51,9 +51,12 @@ void axp__graph_led(const axp_graph *g, const struct axp__meets *m,
         double times = 1;
         if (is_more && n->row != meet->row)
             times = meet->n > 1 ? -1 / (double)(meet->n - 1) : 0;
-        for (uint32_t k = 0; k < n->n_parts; k++)
-            ns[axp__part_op(g->parts[n->parts + k])] +=
-                times * (double)axp__part_ns(g->parts[n->parts + k]);
+        for (uint32_t k = 0; k < n->n_parts; k++) {
+            uint64_t part = g->parts[n->parts + k];
+            uint32_t op = axp__part_op(part);
+            if (is_more || !axp__is_guess(g, n, op))
+                ns[op] += times * (double)axp__part_ns(part);
+        }
     }
     ns[AXP__OP_NO_CPU] = 0;
 }

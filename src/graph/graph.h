@@ -59,6 +59,9 @@ struct axp__graph_node {
     /* A wait whose source came before it began: the lag is there even if it is
      * not waited for. */
     bool is_late;
+    /* No sample fell into the stretch: which function it was spent in, where no
+     * scope was open, is what was seen before it. */
+    bool is_unseen;
 };
 
 /* A part of a stretch: an operation's number and, above it, ns; where the first
@@ -145,6 +148,13 @@ axp_status axp__graph_recorded(const axp_view *v,
 /* A node of the row, no earlier than the one before it; AXP__NONE: no memory. */
 uint32_t axp__graph_add_node(axp_graph *g, uint32_t row, axp_ns time_ns,
                              enum axp__stretch stretch);
+/* Whether an operation of a stretch is a function that was not seen in it. */
+static inline bool axp__is_guess(const axp_graph *g,
+                                 const struct axp__graph_node *n, uint32_t op)
+{
+    return n->is_unseen && g->ops.at[op].is_function;
+}
+
 /* A part of the last node's stretch. */
 void axp__graph_add_part(axp_graph *g, uint32_t op, axp_ns ns);
 /* The last node of the row before that time, or the first at it; AXP__NONE: the

@@ -72,7 +72,8 @@ static double add_parts(const axp_graph *g, uint32_t i, double part,
         uint32_t op = axp__part_op(p);
         if (op == AXP__OP_NO_CPU || op == AXP__OP_BLOCKED) continue;
         sum += part * (double)axp__part_ns(p);
-        op_ns[op] += part * (double)axp__part_ns(p);
+        if (!axp__is_guess(g, n, op))
+            op_ns[op] += part * (double)axp__part_ns(p);
     }
     return sum;
 }

@@ -71,6 +71,9 @@ uint32_t axp__spent_close(axp_graph *g, uint32_t row, axp_ns time_ns)
 {
     struct axp__spent *own = g->rows[row].own;
     uint32_t node = axp__graph_add_node(g, row, time_ns, AXP__STRETCH_WORK);
+    uint32_t prev = node == AXP__NONE ? node : g->nodes[node].prev;
+    if (prev != AXP__NONE)
+        g->nodes[node].is_unseen = own->seen <= g->nodes[prev].time_ns;
     for (size_t i = 0; i < own->n; i++) {
         axp_ns *ns = &own->ns[own->touched[i]];
         if (node != AXP__NONE) axp__graph_add_part(g, own->touched[i], *ns);
