@@ -4,6 +4,8 @@
 #include "machine/machine_kernel.h"
 
 #ifdef __x86_64__
+#include <string.h>
+
 #include "machine/machine_x86_64.h"
 
 #define CLOBBERED                                                              \
@@ -139,6 +141,9 @@ size_t axp__movers(struct axp__mover *out, size_t cap)
     size_t n = 0;
     for (size_t i = 0; i < sizeof all / sizeof *all && n < cap; i++)
         if (has & all[i].needs) out[n++] = all[i].mover;
+    /* Each takes a part of the time that there is: the widest copies. */
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(out[i].isa, out[n - 1].isa) != 0) out[i].copy = NULL;
     return n;
 }
 
