@@ -6,7 +6,7 @@
  *           ◄────── one was cut ──────
  *
  * Cost     of a copy is the program's: 16 KB take 9 µs, 4 KB take 2 (aarch64, 2.6
- *          GHz). A third tier of 1 KB was no gain: a fifth of the samples of
+ *          GHz). A third tier of 1 KB was no gain: a quarter of the samples of
  *          examples/gpt need more, so that it was never used, and its clocks are
  *          looked at whenever a thread gets its processor, although they are off
  *          (0 to 0.7 % of that run).
