@@ -158,7 +158,7 @@ static void run_passes(void)
 {
     float *x = cause_memory(sizeof *x * LARGE);
     for (int i = 0; i < STEPS / 2; i++) {
-        cause_compute(48);
+        cause_compute(64);
         for (int p = 0; p <= (int)(2 * cause_k); p++)
             apply(x, 0.5f, 0.25f);
         cause_step();
@@ -202,7 +202,7 @@ static __attribute__((noinline)) void count_words(int me, bool is_shared)
 {
     uint64_t scope = cause_begin("count_words");
     _Atomic uint64_t *at = &counters[256 + (is_shared ? me : 256 * me)];
-    for (int i = 0; i < 90000; i++)
+    for (int i = 0; i < 130000; i++)
         atomic_fetch_add_explicit(at, 1, memory_order_relaxed);
     axp_end(scope);
 }
