@@ -56,14 +56,18 @@ static size_t n_levels(const struct peaks *p)
     return p->m ? p->m->n_memory : p->bytes > 0;
 }
 
-/* The level that holds so many bytes, when so many threads have a part. */
+/* Of a cache: the rest has the code, the stack and what neighbours do. */
+#define HOLDS 0.75
+
+/* The level that holds so many bytes, when so many threads have a part. Who is
+ * faster than that is given the next by find_level. */
 static size_t level_of(const struct peaks *p, double bytes, uint32_t threads)
 {
     size_t n = n_levels(p);
     for (size_t i = 0; p->m && i + 1 < n; i++) {
         const struct axp__machine_memory *is = &p->m->memory[i];
         uint64_t caches = (threads + is->shared - 1) / is->shared;
-        if (bytes <= (double)is->bytes * (double)caches &&
+        if (bytes <= HOLDS * (double)is->bytes * (double)caches &&
             bandwidth(p, i, threads, GREATER) > 0)
             return i;
     }

@@ -114,7 +114,12 @@ static void bandwidth(void **state)
     for (int i = 0; i < 100; i++)
         work(p, "near", (axp_work){.flops = 5e5, .bytes = 1e6}, MS / 25);
     work(p, "moved", (axp_work){.bytes = 1e8}, 20 * MS);
+    /* what all but fills a cache shares it with others, and is not held by it */
+    work(p, "fills", (axp_work){.bytes = 1e6}, 20 * MS);
+    work(p, "held", (axp_work){.bytes = 7e5}, 20 * MS);
     struct seen s = look(p);
+    assert_string_equal(axp__roof_bound(roof(s, "fills")), "memory");
+    assert_string_equal(axp__roof_bound(roof(s, "held")), "L2");
     assert_string_equal(axp__roof_bound(roof(s, "far")), "memory");
     assert_near(roof(s, "far")->roof_flops, 8e9);
     assert_near(roof(s, "far")->share, 0.625);
