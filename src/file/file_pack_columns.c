@@ -187,14 +187,6 @@ static size_t put_column(struct axp__packer *p, const void *column, size_t n,
     return n;
 }
 
-static size_t raw_bytes(const struct axp__chunk *const *chunks, size_t n)
-{
-    size_t bytes = 0;
-    for (size_t i = 0; i < n; i++)
-        bytes += chunks[i]->n_words * 8;
-    return bytes;
-}
-
 struct column {
     const void *bytes;
     size_t n;
@@ -216,7 +208,7 @@ static size_t put_columns(struct axp__packer *p,
                           const struct column columns[AXP__N_COLUMNS],
                           size_t most, uint8_t *out, size_t cap)
 {
-    uint8_t lengths[AXP__N_COLUMNS * 2 * AXP__VARINT_MAX], *end = lengths;
+    uint8_t lengths[AXP__PACK_LENGTHS], *end = lengths;
     size_t at = sizeof lengths;
     if (cap < at) return 0;
     for (int i = 0; i < AXP__N_COLUMNS; i++) {
@@ -259,7 +251,7 @@ size_t axp__packer_write(struct axp__packer *p,
         [AXP__COL_EXCEPTIONS] = {p->exceptions, p->n_exceptions * 8},
         [AXP__COL_LITERALS] = {p->literals, p->n_literals * 8},
     };
-    size_t bytes = raw_bytes(chunks, n);
+    size_t bytes = axp__packer_raw_bytes(chunks, n);
     p->is_plain = false;
     size_t len = put_columns(p, columns, bytes, out, cap);
     /* Readers hold what a file claims against its length. */

@@ -18,8 +18,9 @@
     (AXP__PACK_CHUNKS * 40u + AXP__PACK_CONTEXTS * 12u +                       \
      AXP__PACK_TEMPLATES * 12u + 64u)
 #define AXP__PACK_SLOTS (2 * AXP__PACK_TEMPLATES) /* of their hash */
-#define AXP__PACK_NEAR 1024u                      /* of the cache before it */
-#define AXP__PACK_REFS (AXP__PACK_SYMBOLS / 2)    /* a ref has two words */
+#define AXP__PACK_LENGTHS (AXP__N_COLUMNS * 2 * AXP__VARINT_MAX)
+#define AXP__PACK_NEAR 1024u                   /* of the cache before it */
+#define AXP__PACK_REFS (AXP__PACK_SYMBOLS / 2) /* a ref has two words */
 
 #define AXP__FAR_TIME UINT32_MAX /* the time is in far_times */
 /* Whose context a time has: a template's; one more: that of its end. */
@@ -59,6 +60,16 @@ struct axp__packer {
     uint8_t flags[AXP__PACK_SYMBOLS / 8 + 8];
     uint8_t bits[AXP__PACK_SYMBOLS * AXP__WINDOW_BITS / 8 + 16];
 };
+
+/* What the chunks take as they are. */
+static inline size_t axp__packer_raw_bytes(
+    const struct axp__chunk *const *chunks, size_t n)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < n; i++)
+        bytes += chunks[i]->n_words * 8;
+    return bytes;
+}
 
 /* The columns of what file_pack.c has read; 0: does not fit or pay. */
 size_t axp__packer_write(struct axp__packer *p,

@@ -14,9 +14,8 @@
 #include "sampling/sampling_regs.h"
 #include "sampling/sampling_tiers.h"
 
-/* Of one CPU; one of the clocks is on. Those in turn are of one tier. */
-enum { STORY, LEAVES, CLOCKS, N_IN_TURN = 2 };
-enum { MOST_CLOCKS = AXP__TIERS * N_IN_TURN, EVENTS = CLOCKS + MOST_CLOCKS };
+/* Of one CPU; one of the clocks is on, one for each tier. */
+enum { STORY, CLOCKS, EVENTS = CLOCKS + AXP__TIERS };
 
 #define RING_MOST ((size_t)2 << 20) /* of one CPU */
 #define RING_LEAST ((size_t)64 << 10)
@@ -27,8 +26,8 @@ enum { MOST_CLOCKS = AXP__TIERS * N_IN_TURN, EVENTS = CLOCKS + MOST_CLOCKS };
 #define RING_OF_LARGE ((size_t)1 << 20)
 #define RECORD_MOST 65536u
 #define READY_AFTER_NS 2000000u /* longer than the kernel writes a record */
-#define TURN_NS 20000000u       /* a clock is on for that long at least … */
-#define TURN_SHARE 1000u /* … and for so many times what a turn takes */
+#define SHIFT_NS 20000000u      /* a clock is left alone for that long … */
+#define SHIFT_SHARE 1000u /* … and for so many times what a shift takes */
 
 struct ring {
     int fd[EVENTS];
@@ -42,8 +41,8 @@ struct axp__perf {
     bool has_kernel;
     double hz;
     struct axp__tiers tiers;
-    size_t turn;        /* which clock is on */
-    uint64_t turn_ns;   /* the next one */
+    size_t on;          /* which clock is */
+    uint64_t shift_ns;  /* when it is shifted */
     uint64_t ready_ns;  /* records before that may be given */
     struct ring *given; /* whose record the caller has … */
     uint64_t given_end; /* … which ends there */
@@ -57,14 +56,14 @@ struct axp__perf {
 static uint64_t period_of(const struct axp__perf *p, size_t ring, size_t clock)
 {
     double part =
-        0.5 + 0.6180339887498949 * (double)(ring * MOST_CLOCKS + clock);
+        0.5 + 0.6180339887498949 * (double)(ring * AXP__TIERS + clock);
     part -= (double)(uint64_t)part;
     return (uint64_t)(1e9 / p->hz * (0.9 + 0.2 * part));
 }
 
 static uint32_t stack_of(const struct axp__perf *p, size_t clock)
 {
-    uint32_t bytes = p->tiers.at[clock / N_IN_TURN].bytes;
+    uint32_t bytes = p->tiers.at[clock].bytes;
     bool is_small = p->ring_bytes < RING_OF_LARGE;
     return is_small && bytes > STACK_LESS ? STACK_LESS : bytes;
 }
@@ -88,7 +87,10 @@ static int open_event(const struct axp__perf *p, struct perf_event_attr *attr,
                         PERF_FLAG_FD_CLOEXEC);
 }
 
-/* What threads and mappings do; it is on from the beginning. */
+/* What threads and mappings do; it is on from the beginning. Some times that a
+ * thread leaves its processor it has a sample, too: the kernel sees to it that they
+ * are not too many, by a period that is far below any clock's, by which read_sample
+ * knows it. It is the kernel that leaves: who may not see it cannot know. */
 static int open_story(const struct axp__perf *p, pid_t pid, int cpu)
 {
     struct perf_event_attr attr = {.config = PERF_COUNT_SW_DUMMY,
@@ -99,7 +101,12 @@ static int open_story(const struct axp__perf *p, pid_t pid, int cpu)
                                    .comm_exec = 1,
                                    .task = 1,
                                    .context_switch = 1,
-                                   .sample_stack_user = stack_of(p, 0)};
+                                   .sample_stack_user = LEAVE_STACK};
+    if (p->has_kernel) {
+        attr.config = PERF_COUNT_SW_CONTEXT_SWITCHES;
+        attr.freq = 1;
+        attr.sample_freq = LEAVES_HZ;
+    }
     return open_event(p, &attr, pid, cpu);
 }
 
@@ -113,20 +120,8 @@ static int open_clock(const struct axp__perf *p, size_t clock, pid_t pid,
     return open_event(p, &attr, pid, cpu);
 }
 
-/* The kernel sees to it that there are not too many, by a period that is far below
- * any clock's: read_sample knows it by that. */
-static int open_leaves(const struct axp__perf *p, pid_t pid, int cpu)
-{
-    struct perf_event_attr attr = {.config = PERF_COUNT_SW_CONTEXT_SWITCHES,
-                                   .enable_on_exec = 1,
-                                   .freq = 1,
-                                   .sample_freq = LEAVES_HZ,
-                                   .sample_stack_user = LEAVE_STACK};
-    return open_event(p, &attr, pid, cpu);
-}
-
-static const struct ring no_ring = {.fd = {-1, -1, -1, -1, -1, -1}};
-_Static_assert(EVENTS == 6, "no_ring");
+static const struct ring no_ring = {.fd = {-1, -1, -1}};
+_Static_assert(EVENTS == 3, "no_ring");
 
 static void close_ring(const struct axp__perf *p, struct ring *r)
 {
@@ -146,16 +141,11 @@ static int open_ring(struct axp__perf *p, struct ring *r, pid_t pid, int cpu)
                       PROT_READ | PROT_WRITE, MAP_SHARED, r->fd[STORY], 0);
     if (page == MAP_FAILED) return errno;
     r->page = page;
-    for (size_t i = 0; i < p->tiers.n * N_IN_TURN; i++) {
+    for (size_t i = 0; i < p->tiers.n; i++) {
         int fd = r->fd[CLOCKS + i] = open_clock(p, i, pid, cpu);
         if (fd < 0 || ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, r->fd[STORY]))
             return errno;
     }
-    /* It is the kernel that leaves: who may not see it cannot know. */
-    if (p->has_kernel) r->fd[LEAVES] = open_leaves(p, pid, cpu);
-    if (r->fd[LEAVES] >= 0 &&
-        ioctl(r->fd[LEAVES], PERF_EVENT_IOC_SET_OUTPUT, r->fd[STORY]))
-        return errno;
     return 0;
 }
 
@@ -435,30 +425,31 @@ void axp__perf_used(struct axp__perf *p, uint64_t bytes, bool is_cut)
 {
     size_t was = p->tiers.now;
     axp__tiers_used(&p->tiers, bytes, is_cut);
-    if (p->tiers.now < was) p->turn_ns = 1;
+    if (p->tiers.now < was) p->shift_ns = 1;
 }
 
-/* The kernel goes through all threads for each CPU, so that a turn takes the
- * longer the more there are of both. */
-static void turn_clocks(struct axp__perf *p, uint64_t now)
+/* A clock goes on where it was stopped: how long it stood still is how far it has
+ * moved against whatever the program does again and again. The kernel goes through
+ * all threads for each CPU, so that a shift takes the longer the more there are of
+ * both. */
+static void shift_clocks(struct axp__perf *p, uint64_t now)
 {
-    bool is_first = !p->turn_ns;
-    p->turn_ns = now + TURN_NS;
+    bool is_first = !p->shift_ns;
+    p->shift_ns = now + SHIFT_NS;
     if (is_first) return;
-    size_t next = p->tiers.now * N_IN_TURN + (p->turn + 1) % N_IN_TURN;
-    for (size_t i = 0; i < p->n; i++) {
-        ioctl(p->rings[i].fd[CLOCKS + next], PERF_EVENT_IOC_ENABLE, 0);
-        ioctl(p->rings[i].fd[CLOCKS + p->turn], PERF_EVENT_IOC_DISABLE, 0);
-    }
-    p->turn = next;
+    for (size_t i = 0; i < p->n; i++)
+        ioctl(p->rings[i].fd[CLOCKS + p->on], PERF_EVENT_IOC_DISABLE, 0);
+    for (size_t i = 0; i < p->n; i++)
+        ioctl(p->rings[i].fd[CLOCKS + p->tiers.now], PERF_EVENT_IOC_ENABLE, 0);
+    p->on = p->tiers.now;
     uint64_t took = axp__clock_of(CLOCK_MONOTONIC_RAW) - now;
-    if (took * TURN_SHARE > TURN_NS) p->turn_ns = now + took * TURN_SHARE;
+    if (took * SHIFT_SHARE > SHIFT_NS) p->shift_ns = now + took * SHIFT_SHARE;
 }
 
 static void look(struct axp__perf *p, bool is_end)
 {
     uint64_t now = axp__clock_of(CLOCK_MONOTONIC_RAW);
-    if (now >= p->turn_ns) turn_clocks(p, now);
+    if (now >= p->shift_ns) shift_clocks(p, now);
     p->ready_ns = is_end ? UINT64_MAX : now - READY_AFTER_NS;
     for (size_t i = 0; i < p->n; i++)
         p->rings[i].head =

@@ -2,17 +2,17 @@
 /* The kernel's samples of a process and all that it starts: events of each CPU,
  * inherited, in a ring that is read here.
  *
- *   CPU 0   clocks in turn, what threads do ─► ring ─┐
- *   CPU 1   clocks in turn, what threads do ─► ring ─┴─► records, by time
+ *   CPU 0   a clock, what threads do ─► ring ─┐
+ *   CPU 1   a clock, what threads do ─► ring ─┴─► records, by time
  *
  * Clocks   a program that does the same every 77 µs would be met at the same
- *          place again and again by one. All clocks of all CPUs differ, and
- *          every 20 ms or later the other one of each CPU takes over, wherever
- *          the program is then. Not both at once: each that is on is set anew
- *          whenever a thread gets its processor, which a program waits for.
- *          A sample stands for the period of its clock.
+ *          place again and again by one. The clocks of all CPUs differ, and
+ *          every 20 ms or later each stands still for some µs. A sample stands
+ *          for the period of its clock.
+ * Few      a thread has all events of all CPUs: each is made when it begins,
+ *          and looked at whenever it gets its processor, also one that is off.
  * Stacks   are copied for whoever unwinds, who says how much it took: there
- *          are two clocks for each size of a copy (sampling_tiers.h).
+ *          is a clock for each size of a copy (sampling_tiers.h).
  * Leaves   some times that a thread leaves its processor have a stack, too: what
  *          it waits in. The record that it has left follows.
  * Order    a record is given once no ring can have an older one to come: what

@@ -51,6 +51,20 @@ bool axp__pen_head(struct axp__pen *pen, const struct axp__file_head *head)
     return axp__pen_write(pen, 0, bytes, sizeof bytes);
 }
 
+/* Of threads that lived for an event or two there are thousands. */
+#define SMALL_BLOCK 512u
+
+static bool write_small(struct axp__pen *pen, const uint8_t *head,
+                        const void *body, size_t n)
+{
+    uint8_t block[SMALL_BLOCK] = {0};
+    size_t bytes = AXP__BLOCK_HEAD + ((n + 7) & ~(size_t)7);
+    assert(bytes <= sizeof block);
+    memcpy(block, head, AXP__BLOCK_HEAD);
+    if (n) memcpy(block + AXP__BLOCK_HEAD, body, n);
+    return axp__pen_write(pen, pen->end, block, bytes);
+}
+
 /* The body first and its head last would be safer against a torn page; but
  * the checksums tell, and a kill leaves whole writes. */
 bool axp__pen_block(struct axp__pen *pen, struct axp__block *b,
@@ -61,10 +75,12 @@ bool axp__pen_block(struct axp__pen *pen, struct axp__block *b,
     assert(pen->end % 8 == 0);
     axp__block_seal(head, b, &piece, 1);
     uint64_t at = pen->end, span = axp__block_span(b);
-    bool ok = axp__pen_write(pen, at, head, sizeof head) &&
-              axp__pen_write(pen, at + sizeof head, body, n) &&
-              axp__pen_write(pen, at + sizeof head + n, zeros,
-                             (size_t)(span - sizeof head - n));
+    bool ok = span <= SMALL_BLOCK
+                  ? write_small(pen, head, body, n)
+                  : axp__pen_write(pen, at, head, sizeof head) &&
+                        axp__pen_write(pen, at + sizeof head, body, n) &&
+                        axp__pen_write(pen, at + sizeof head + n, zeros,
+                                       (size_t)(span - sizeof head - n));
     if (ok)
         pen->end = at + span;
     else if (pen->fd >= 0)
