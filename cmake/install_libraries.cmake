@@ -13,7 +13,8 @@ set_target_properties(axprof_rt PROPERTIES EXPORT_NAME rt)
 set_target_properties(axprof_rt_static PROPERTIES EXPORT_NAME rt_static)
 set_target_properties(axprof_static PROPERTIES OUTPUT_NAME axprof_read)
 # for a program that calls libaxprof alone: who finds it need not find rt
-set_target_properties(axprof PROPERTIES INSTALL_RPATH "$ORIGIN")
+set_target_properties(axprof PROPERTIES INSTALL_RPATH "$ORIGIN"
+                      BUILD_WITH_INSTALL_RPATH ON)
 foreach(t axprof_rt axprof_rt_static axprof axprof_static)
     target_include_directories(${t} PUBLIC
         $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)

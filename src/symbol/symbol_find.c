@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/base_text.h"
+#include "symbol/symbol_debug.h"
 #include "symbol/symbol_demangle.h"
 #include "symbol/symbol_fde.h"
 #include "symbol/symbol_libdw.h"
@@ -132,8 +133,7 @@ static void open_module(const struct axp__symbolizer *s, struct module *m,
     char path[AXP__MODULE_PATH];
     int fd = axp__module_find(s->folders, m->path, build_id, path);
     if (fd < 0) return;
-    callbacks.find_elf = dw->dwfl_build_id_find_elf;
-    callbacks.find_debuginfo = dw->dwfl_standard_find_debuginfo;
+    callbacks.find_debuginfo = axp__debug_find;
     callbacks.section_address = dw->dwfl_offline_section_address;
     m->session = dw->dwfl_begin(&callbacks);
     if (m->session) {

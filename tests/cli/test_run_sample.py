@@ -12,6 +12,7 @@ import platform
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -235,6 +236,49 @@ def test_stripped(c, folder):
                  key=lambda f: -f["time_share"])
     near(own[0]["time_share"], 0.6, points(data, 0.08), own[:3])
     near(own[1]["time_share"], 0.4, points(data, 0.08), own[:3])
+
+
+def test_debug_file(c, folder):
+    """Its lines are in a file beside it; another that has its name is not it."""
+    program, debug = folder / "stripped", folder / "lines.debug"
+    for command in (["objcopy", "--only-keep-debug", c.program(), debug],
+                    ["objcopy", "--strip-debug", c.program(), program],
+                    ["objcopy", f"--add-gnu-debuglink={debug}", program]):
+        equal(run(command, folder).status, 0, command)
+    data, _ = profile(c, folder, program, "shares", 300)
+    check(functions(data)["sixty"]["file"].endswith("sampled_program.c"), data)
+    (folder / ".debug").mkdir()
+    debug.rename(folder / ".debug" / debug.name)
+    debug.write_bytes(b"not it")
+    data, _ = profile(c, folder, program, "shares", 300)
+    check(functions(data)["sixty"]["file"].endswith("sampled_program.c"), data)
+    (folder / ".debug" / debug.name).unlink()
+    data, _ = profile(c, folder, program, "shares", 300)
+    equal(functions(data)["sixty"]["file"], None, "lines of another file")
+
+
+def test_network(c, folder):
+    """Nobody is asked for debug information that is not here."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(0.2)
+        asked = f"http://127.0.0.1:{server.getsockname()[1]}"
+        profile(c, folder, c.program("sampled_program_stripped"), "shares", 300,
+                env=environment(DEBUGINFOD_URLS=asked, DEBUGINFOD_TIMEOUT="1",
+                                HOME=str(folder)))
+        try:
+            server.accept()
+        except TimeoutError:
+            return
+        raise run_support.Failure("a server was asked")
+
+
+def test_libraries_in_the_folder(c, folder):
+    """Where it is run is not where its libraries are."""
+    for name in ("libdw.so.1", "libelf.so.1", "libm.so.6", "libzstd.so.1",
+                 "libz.so.1", "libaxprof.so.0", "libaxprof_rt.so.0"):
+        (folder / name).write_bytes(b"not a library")
+    data, _ = profile(c, folder, c.program(), "shares", 300)
+    check(functions(data)["sixty"]["file"].endswith("sampled_program.c"), data)
 
 
 def test_scopes(c, folder):
@@ -588,7 +632,8 @@ BY_KERNEL = [test_shares, test_recurs, test_builds, test_deep,
              test_late_first_event,
              test_one_thread_is_no_estimate,
              test_tail_call, test_closed_library, test_made_at_run_time,
-             test_without_tables, test_stripped, test_scopes, test_children,
+             test_without_tables, test_stripped, test_debug_file, test_network,
+             test_libraries_in_the_folder, test_scopes, test_children,
              test_starved, test_woken_without_a_processor,
              test_short_threads, test_lives_of_short_programs, test_killed, test_exports,
              test_perfetto, test_numpy, test_off, test_beside_perf]

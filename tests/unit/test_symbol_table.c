@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "symbol/symbol_debug.h"
 #include "symbol/symbol_libdw.h"
 #include "symbol/symbol_table.h"
 
@@ -32,8 +33,7 @@ static void compare_module(const char *path, size_t at_least)
 {
     static Dwfl_Callbacks callbacks;
     struct axp__name_table t;
-    callbacks.find_elf = dw->dwfl_build_id_find_elf;
-    callbacks.find_debuginfo = dw->dwfl_standard_find_debuginfo;
+    callbacks.find_debuginfo = axp__debug_find;
     callbacks.section_address = dw->dwfl_offline_section_address;
     Dwfl *session = dw->dwfl_begin(&callbacks);
     dw->dwfl_report_begin(session);
