@@ -69,7 +69,9 @@ axp_status cli_report_write(axp_view *view, axp_format format,
                             const axp_report_options *o, FILE *to)
 {
     cli_progress progress;
-    bool is_plain = format == AXP_FORMAT_TEXT && cli_plain_is_wanted();
+    bool is_plain =
+        (format == AXP_FORMAT_TEXT || format == AXP_FORMAT_MARKDOWN) &&
+        cli_plain_is_wanted();
     FILE *plain = is_plain ? cli_plain_open(to) : NULL;
     cli_progress_begin(&progress, "axprof: writing the report", to);
     axp_status status =

@@ -377,9 +377,11 @@ def test_ascii(c, folder):
     file = record(c, folder)
     for env, is_plain in ((dict(LC_ALL="C"), True),
                           (dict(LC_ALL="C.UTF-8"), False)):
-        done = run([c.axprof, "report", file], folder, env=environment(**env))
-        equal(done.status, 0, done.err)
-        equal(done.out.isascii(), is_plain, (env, done.out[:400]))
+        for form in ("text", "markdown"):
+            done = run([c.axprof, "report", "-f", form, file], folder,
+                       env=environment(**env))
+            equal(done.status, 0, done.err)
+            equal(done.out.isascii(), is_plain, (form, env, done.out[:400]))
 
 
 def names_body(data):
