@@ -197,6 +197,56 @@ static void what_a_lock_is_held_for(void **state)
     }
 }
 
+/* ---- what nobody saw -------------------------------------------------------------------- */
+
+/* The first begins a region after 8 ms alone, in which it is seen in the second
+ * function, once in so many rounds (0: never); then both work for 10 ms, where the
+ * first is seen in the first function each time, and meet. */
+static axp_findings *begin_regions(unsigned once_in)
+{
+    struct script *s = script_create();
+    uint64_t now = 0;
+    n_seen = 0;
+    script_word(s, 0, now, AXP__W_INSTANT, SCRIPT_FIRST + 9);
+    for (unsigned i = 1; i <= ROUNDS; i++) {
+        uint64_t given = now + 8 * MS, end = given + 10 * MS;
+        if (once_in && i % once_in == 0) see_in(s, now + MS, 1);
+        script_gave(s, 0, given, AXP_SYNC_REGION, 7, 0);
+        script_waited(s, 1, given + LAG,
+                      (struct script_wait){AXP_SYNC_REGION, 7, 0, now, given, 0,
+                                           0, true});
+        see_in(s, end - MS, 0);
+        script_gave(s, 0, end, AXP_SYNC_BARRIER, 1, i);
+        script_gave(s, 1, end + LAG, AXP_SYNC_BARRIER, 1, i);
+        script_waited(s, 0, end + 2 * LAG,
+                      (struct script_wait){AXP_SYNC_BARRIER, 1, i, end,
+                                           end + LAG, 1, 0, true});
+        now = end + 2 * LAG;
+    }
+    return ts_analyze_view(view_seen(s));
+}
+
+/* Which function runs in a stretch that no sample fell into is not known: it is
+ * not what was seen before it, long as that may be. */
+static void who_was_not_seen_is_not_named(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned once_in;
+        const char *name;
+    } cases[] = {{1, "2000"}, {5, "2000"}, {0, "(no scope)"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        axp_findings *f = begin_regions(cases[i].once_in);
+        const axp_finding *x = ts_find(f, AXP_SERIAL_PHASE);
+        assert_non_null(x);
+        if (!strstr(x->name, cases[i].name))
+            fail_msg("seen once in %u: %s", cases[i].once_in, x->name);
+        ts_assert_between(ROUNDS * 3.99 * MS, (double)x->saving_ns,
+                          ROUNDS * 4.01 * MS);
+        axp_findings_destroy(f);
+    }
+}
+
 /* ---- who asks the kernel ---------------------------------------------------------- */
 
 #define IN_KERNEL 0xf100
@@ -444,6 +494,7 @@ int main(void)
         cmocka_unit_test(who_is_off_while_others_run),
         cmocka_unit_test(what_of_a_run_is_still),
         cmocka_unit_test(what_a_lock_is_held_for),
+        cmocka_unit_test(who_was_not_seen_is_not_named),
         cmocka_unit_test(handing_a_lock_over_is_the_kernels),
         cmocka_unit_test(who_asks_the_kernel_is_named),
         cmocka_unit_test(a_library_is_what_is_called_of_it),
