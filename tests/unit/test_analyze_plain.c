@@ -7,7 +7,6 @@
 
 #include "analyze/analyze_still.h"
 #include "model/model_functions.h"
-#include "wire/wire_stack.h"
 
 #define ROUNDS 20u
 #define MS 1000000u
@@ -133,20 +132,10 @@ static void what_of_a_run_is_still(void **state)
 
 /* ---- what a lock is held for ---------------------------------------------------------- */
 
-/* The stack of a function that has no name: 0 is at 0x1000, 1 at 0x2000. */
-static uint32_t function(struct script *s, uint32_t i)
-{
-    static uint8_t bytes[2][AXP__STACK_BYTES(AXP__STACK_MOST)];
-    static const uint8_t *at[2] = {bytes[0], bytes[1]};
-    axp__stack_put(bytes[i], (uint64_t[]){(i + 1) * 0x1000}, 1);
-    s->c.stacks[AXP__STACKS_OF_OTHERS] = (struct axp__cap_stacks){at, 2};
-    return AXP__STACKS_OUTSIDE + i;
-}
-
 static void see_in(struct script *s, uint64_t at, uint32_t i)
 {
     see(0, at - MS, at, AXP_SAMPLE_CPU);
-    seen[n_seen - 1].stack = function(s, i);
+    seen[n_seen - 1].stack = script_function(s, i);
 }
 
 /* A round from then on: both want a lock for 4 ms, the first after 6 ms; then they

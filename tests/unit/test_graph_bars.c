@@ -171,6 +171,29 @@ static void time_off_the_processor_is_where_it_was(void **state)
     done(v, &b);
 }
 
+/* Where it waits does not work meanwhile. */
+static void a_wait_with_a_stack_is_where_it_was(void **state)
+{
+    (void)state;
+    struct script *s = script_create();
+    uint32_t works = script_function(s, 0), waits = script_function(s, 1);
+    struct axp__cap_sample at[] = {
+        {10 * MS, 100, 10 * MS, works, AXP_SAMPLE_CPU, 100, false},
+        {16 * MS, 100, 4 * MS, waits, AXP_SAMPLE_WAITED, 100, false},
+        {26 * MS, 100, 10 * MS, works, AXP_SAMPLE_CPU, 100, false}};
+    script_word(s, 0, 0, AXP__W_INSTANT, SCRIPT_FIRST + 9);
+    script_word(s, 0, 26 * MS, AXP__W_INSTANT, SCRIPT_FIRST + 9);
+    script_op(s, 1, MS, MS, 9);
+    axp_view *v = view_seen(s, at, 3);
+    struct axp__bars b = bars_of(v);
+    check(&b, 0, "0x1000", 0, 12 * MS);
+    check(&b, 1, "blocked: I/O, sleep, other processes", 12 * MS, 16 * MS);
+    check(&b, 2, "0x1000", 16 * MS, 26 * MS);
+    assert_int_equal(b.n, 3);
+    assert_int_equal(b.at[1].kind, AXP_PATH_WAIT);
+    done(v, &b);
+}
+
 /* A thread that recorded nothing, and was seen when the others had ended. */
 static void samples_alone_are_bars(void **state)
 {
@@ -220,6 +243,7 @@ int main(void)
         cmocka_unit_test(the_path_changes_threads),
         cmocka_unit_test(very_many_are_drawn_coarsely),
         cmocka_unit_test(time_off_the_processor_is_where_it_was),
+        cmocka_unit_test(a_wait_with_a_stack_is_where_it_was),
         cmocka_unit_test(samples_alone_are_bars),
         cmocka_unit_test(guesses_stay_guesses),
     };
