@@ -66,6 +66,48 @@ static void operations_are_in_their_order(void **state)
     done(v, &b);
 }
 
+/* One thread is all that there is: its row is there, though no rule needs a graph
+ * for it. */
+static void one_thread_is_the_path(void **state)
+{
+    (void)state;
+    struct script *s = script_create();
+    const struct axp__recorded *of = NULL;
+    script_op(s, 0, 0, 5 * MS, 0);
+    script_op(s, 0, 5 * MS, 10 * MS, 1);
+    script_op(s, 0, 20 * MS, 10 * MS, 0);
+    axp_view *v = script_view(s);
+    struct axp__bars b = bars_of(v);
+    check(&b, 0, "op0", 0, 5 * MS);
+    check(&b, 1, "op1", 5 * MS, 15 * MS);
+    check(&b, 2, "outside scopes", 15 * MS, 20 * MS);
+    check(&b, 3, "op0", 20 * MS, 30 * MS);
+    assert_int_equal(b.n, 4);
+    assert_int_equal(axp__graph_recorded(v, &of), AXP_OK);
+    assert_null(of);
+    axp__bars_fini(&b);
+    v->n_events = AXP__MOST_ALONE + 1; /* too long to be read once more */
+    assert_int_equal(axp__bars_init(&b, v), AXP_OK);
+    assert_int_equal(b.n, 0);
+    done(v, &b);
+}
+
+/* Without a timeline nobody knows when. */
+static void no_timeline_no_path(void **state)
+{
+    (void)state;
+    struct axp__bars b;
+    axp_profiler *p = axp_profiler_create(
+        &(axp_options){.title = "x", .flags = AXP_NO_TIMELINE});
+    assert_non_null(p);
+    axp_end(axp_begin(p, "op"));
+    axp_view *v = ts_snapshot(p);
+    assert_int_equal(axp__bars_init(&b, v), AXP_OK);
+    assert_int_equal(b.n, 0);
+    done(v, &b);
+    axp_profiler_destroy(p);
+}
+
 /* The path goes from one thread to the other at a barrier: each as far as it is
  * on it. */
 static void the_path_changes_threads(void **state)
@@ -240,6 +282,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(operations_are_in_their_order),
+        cmocka_unit_test(one_thread_is_the_path),
+        cmocka_unit_test(no_timeline_no_path),
         cmocka_unit_test(the_path_changes_threads),
         cmocka_unit_test(very_many_are_drawn_coarsely),
         cmocka_unit_test(time_off_the_processor_is_where_it_was),
