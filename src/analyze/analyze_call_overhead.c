@@ -166,7 +166,7 @@ void axp__rule_call_overhead(struct axp__analysis *a)
         if (op->is_wait || op->device || !(each > 0) || each >= is_short ||
             (double)op->calls < t[AXP__T_call_overhead_calls])
             continue;
-        if ((double)axp__wall_ns(a->wall, op) >= wall) look_at(a, op, each);
+        if (axp__wall_reaches(a->wall, op, wall)) look_at(a, op, each);
     }
     axp__short_threads_look(a);
 }

@@ -77,7 +77,7 @@ void axp__rule_latency_bound(struct axp__analysis *a)
         if (r->flops > 0 && !(r->flops < most * r->ran * r->peak_flops))
             continue;
         if (r->bytes < most * r->ran * r->roof_bytes &&
-            (double)axp__wall_ns(a->wall, op) >= wall)
+            axp__wall_reaches(a->wall, op, wall))
             add(a, op, r);
     }
 }

@@ -112,11 +112,11 @@ static void look_below(struct axp__analysis *a, double part, double wall)
     for (size_t i = 0; i < a->v->n_ops; i++) {
         const axp_op *op = &a->v->ops[i];
         struct axp__above above;
-        if (op->is_wait || op->n_flops_calls || (double)op->self_ns < wall ||
-            (double)axp__wall_ns(a->wall, op) < wall ||
+        if (op->is_wait || op->n_flops_calls ||
+            !axp__wall_reaches(a->wall, op, wall) ||
             !axp__above_find(a, op, &above) || above.n_more ||
             !(above.roof->roof_flops > 0) || above.roof->share >= part ||
-            (double)axp__wall_ns(a->wall, above.op) >= wall ||
+            axp__wall_reaches(a->wall, above.op, wall) ||
             is_said(a, a->n_drafts, above.op))
             continue;
         struct axp__draft *d = add_below_roof(a, above.op, above.roof);
@@ -138,12 +138,12 @@ void axp__rule_low_throughput(struct axp__analysis *a)
         double gflops = axp_op_gflops(op);
         if (!(op->flops > 0) || isnan(gflops) || is_said(a, n_below, op))
             continue;
-        if ((double)axp__wall_ns(a->wall, op) <
-            LEAST_SHARE * (double)a->v->duration_ns)
+        if (!axp__wall_reaches(a->wall, op,
+                               LEAST_SHARE * (double)a->v->duration_ns))
             continue;
         if (r && r->roof_flops > 0) {
             if (r->ran_share < part &&
-                (gflops < least || (double)axp__wall_ns(a->wall, op) >= wall))
+                (gflops < least || axp__wall_reaches(a->wall, op, wall)))
                 add_below_roof(a, op, r);
         } else if (gflops < least) {
             add_below_rate(a, op);

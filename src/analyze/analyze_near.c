@@ -79,7 +79,7 @@ void axp__near_look(struct axp__analysis *a, const struct axp__near_rule *rule)
         if (r && rule->is_memory == (r->level != AXP_LEVEL_NONE) &&
             (rule->is_memory ? r->bytes : r->flops) > 0 &&
             (!rule->fits || rule->fits(a, r)) && r->ran_share >= least &&
-            !r->is_impossible && (double)axp__wall_ns(a->wall, op) >= wall)
+            !r->is_impossible && axp__wall_reaches(a->wall, op, wall))
             add(a, rule, op, r);
     }
 }

@@ -207,12 +207,13 @@ struct axp__roofs *axp__roofs_create(const axp_view *v, double peak_gflops,
     uint32_t most = p.m ? p.m->n_threads : 0;
     if (v->is_outside && v->n_threads < most) most = (uint32_t)v->n_threads;
     roofs->n = v->n_ops;
-    for (size_t i = 0; i < v->n_ops; i++)
-        roofs->at[i] = roof_of(&v->ops[i], &p, &teams[i], most);
+    double ran = part_that_ran(v);
     for (size_t i = 0; i < v->n_ops; i++) {
-        struct axp__roof *r = &roofs->at[i];
-        r->ran = part_that_ran(v);
-        r->ran_share = fmin(1, r->share / r->ran);
+        struct axp__roof r = roof_of(&v->ops[i], &p, &teams[i], most);
+        if (!r.is_known) continue;
+        r.ran = ran;
+        r.ran_share = fmin(1, r.share / ran);
+        roofs->at[i] = r;
     }
     set_run(&roofs->run, v, &p);
     free(teams);

@@ -192,7 +192,7 @@ static struct axp__draft *look_at(struct axp__analysis *a, const axp_op *op)
     double wall = (double)a->v->duration_ns *
                   a->threshold[AXP__T_slow_operation_min_wall_percent] / 100;
     bool is_slow = !is_wait(op) && axp__sure_share(op) >= least &&
-                   (double)axp__wall_ns(a->wall, op) >= wall;
+                   axp__wall_reaches(a->wall, op, wall);
     return is_slow ? add(a, op) : NULL;
 }
 

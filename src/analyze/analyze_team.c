@@ -131,25 +131,49 @@ static void set_dims(struct axp__team *to, const struct walk *w, uint32_t name)
     if (s->calls) to->call_ns = (double)s->total_ns / (double)s->calls;
 }
 
+/* All that are on a lane, by pointer. */
+static struct found *find_names(const struct walk *w, size_t *n)
+{
+    struct found *names = malloc((w->n_names + (size_t)1) * sizeof *names);
+    *n = 0;
+    for (uint32_t i = 0; names && i < w->n_names; i++)
+        if (w->of[i].last_lane)
+            names[(*n)++] = (struct found){axp__view_name(w->v, i), i};
+    if (*n) qsort(names, *n, sizeof *names, by_pointer);
+    return names;
+}
+
+/* 1 + the name's id; 0: it is on no lane. Halves without asking, which no
+ * processor can foretell. */
+static uint32_t id_of(const struct found *names, size_t n, const char *name)
+{
+    for (size_t half; n > 1; n -= half) {
+        half = n / 2;
+        names += (uintptr_t)names[half].name <= (uintptr_t)name ? half : 0;
+    }
+    return n && names->name == name ? names->id + 1 : 0;
+}
+
+/* Of those that declared work: others have no roof. One thing after the other,
+ * as names are anywhere: so no reading waits for the one before. */
 static bool set_teams(const struct walk *w, struct axp__team *teams)
 {
-    struct found *names = malloc((w->n_names + 1) * sizeof *names);
-    size_t n = 0;
-    if (!names) return false;
-    for (uint32_t i = 0; i < w->n_names; i++)
-        if (w->of[i].last_lane)
-            names[n++] = (struct found){axp__view_name(w->v, i), i};
-    if (n) qsort(names, n, sizeof *names, by_pointer);
-    for (size_t i = 0; i < w->v->n_ops; i++) {
-        struct found key = {w->v->ops[i].name, 0};
-        const struct found *at =
-            n ? bsearch(&key, names, n, sizeof key, by_pointer) : NULL;
-        struct sums none = {0};
-        set_team(&teams[i], at ? &w->of[at->id] : &none);
-        if (at) set_dims(&teams[i], w, at->id);
-    }
+    const axp_view *v = w->v;
+    size_t n;
+    struct found *names = find_names(w, &n);
+    uint32_t *ids = calloc(v->n_ops + 1, sizeof *ids);
+    const struct sums none = {0};
+    bool ok = names && ids;
+    for (size_t i = 0; ok && i < v->n_ops; i++)
+        if (v->ops[i].n_flops_calls || v->ops[i].n_bytes_calls)
+            ids[i] = id_of(names, n, v->ops[i].name);
+    for (size_t i = 0; ok && i < v->n_ops; i++)
+        set_team(&teams[i], ids[i] ? &w->of[ids[i] - 1] : &none);
+    for (size_t i = 0; ok && i < v->n_ops; i++)
+        if (ids[i]) set_dims(&teams[i], w, ids[i] - 1);
     free(names);
-    return true;
+    free(ids);
+    return ok;
 }
 
 static void set_run(const struct walk *w, struct axp__roof_run *run)

@@ -13,8 +13,8 @@ struct axp__team {
     double call_flops, call_bytes, call_ns; /* … and of a call of it */
 };
 
-/* Of the view's ops, in their order; malloc, NULL: no memory. Adds up what the
- * run declared. */
+/* Of the view's ops, in their order; of those that declared no work it knows
+ * nothing. malloc, NULL: no memory. Adds up what the run declared. */
 struct axp__team *axp__teams_create(const axp_view *v,
                                     struct axp__roof_run *run);
 

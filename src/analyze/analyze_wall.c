@@ -101,11 +101,10 @@ static double share_of(const struct pair *p)
     return p->life_ns > 0 ? p->self_ns / p->life_ns : 0;
 }
 
+/* Of one name. */
 static int by_share(const void *a, const void *b)
 {
     const struct pair *x = a, *y = b;
-    if (x->name != y->name)
-        return (uintptr_t)x->name > (uintptr_t)y->name ? 1 : -1;
     double p = share_of(x), q = share_of(y);
     if (p != q) return p < q ? 1 : -1;
     return (x->lane > y->lane) - (x->lane < y->lane);
@@ -184,6 +183,18 @@ static bool add_pairs(struct axp__wall *w)
     return ok;
 }
 
+/* By name they are: of each name by share. */
+static void sort_shares(struct axp__wall *w)
+{
+    for (size_t from = 0, to; from < w->n_pairs; from = to) {
+        for (to = from + 1;
+             to < w->n_pairs && w->pairs[to].name == w->pairs[from].name;)
+            to++;
+        if (to - from > 1)
+            qsort(w->pairs + from, to - from, sizeof *w->pairs, by_share);
+    }
+}
+
 static void finish_pairs(struct axp__wall *w)
 {
     for (size_t i = 0; i < w->n_pairs; i++) {
@@ -191,7 +202,7 @@ static void finish_pairs(struct axp__wall *w)
         if (w->v->capture->lanes[w->pairs[i].lane].row >= 0)
             w->pairs[i].life_ns = l->end - l->begin;
     }
-    qsort(w->pairs, w->n_pairs, sizeof *w->pairs, by_share);
+    sort_shares(w);
 }
 
 struct axp__wall *axp__wall_create(const axp_view *v)
@@ -309,4 +320,11 @@ axp_ns axp__wall_ns(const struct axp__wall *w, const axp_op *op)
     double ns = sum / AXP__WALL_SLICES * (w->all.end - w->all.begin);
     axp_ns sure = axp__sure_ns(op);
     return ns < (double)sure ? axp__whole(ns) : sure;
+}
+
+bool axp__wall_reaches(const struct axp__wall *w, const axp_op *op,
+                       double least_ns)
+{
+    return (double)axp__sure_ns(op) >= least_ns &&
+           (double)axp__wall_ns(w, op) >= least_ns;
 }

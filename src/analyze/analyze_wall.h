@@ -34,5 +34,9 @@ void axp__wall_destroy(struct axp__wall *w);
 void axp__wall_spread(const struct axp__wall *w, const axp_op *op,
                       double part[AXP__WALL_SLICES]);
 axp_ns axp__wall_ns(const struct axp__wall *w, const axp_op *op);
+/* Whether that is at least so much: most operations have not that much time of
+ * their own, and cost no addition. */
+bool axp__wall_reaches(const struct axp__wall *w, const axp_op *op,
+                       double least_ns);
 
 #endif

@@ -143,6 +143,9 @@ struct axp__recorded {
 };
 axp_status axp__graph_recorded(const axp_view *v,
                                const struct axp__recorded **out);
+/* One of one's own, of whatever has a timeline. */
+axp_status axp__recorded_create(const axp_view *v, struct axp__recorded **out);
+void axp__recorded_destroy(struct axp__recorded *of); /* NULL allowed */
 
 /* ---- nodes (graph_nodes.c) ------------------------------------------------------------- */
 /* A node of the row, no earlier than the one before it; AXP__NONE: no memory. */

@@ -228,13 +228,25 @@ static axp_status draw(struct pass *p, const struct axp__segment *pieces,
     return status;
 }
 
+static axp_status recorded(struct axp__bars *b, const axp_view *v,
+                           const struct axp__recorded **of)
+{
+    axp_status status = axp__graph_recorded(v, of);
+    if (status || *of || !v->n_events || v->n_events > AXP__MOST_ALONE ||
+        !v->duration_ns)
+        return status;
+    status = axp__recorded_create(v, &b->alone);
+    *of = b->alone;
+    return status;
+}
+
 axp_status axp__bars_init(struct axp__bars *b, const axp_view *v)
 {
     const struct axp__recorded *of = NULL;
     struct pass p = {.ops = &b->ops};
     size_t n;
     *b = (struct axp__bars){0};
-    axp_status status = axp__graph_recorded(v, &of);
+    axp_status status = recorded(b, v, &of);
     if (status || !of) return status;
     const struct axp__segment *pieces = axp__replay_pieces(of->replay, &n);
     p.g = of->graph;
@@ -262,6 +274,7 @@ axp_status axp__bars_init(struct axp__bars *b, const axp_view *v)
 void axp__bars_fini(struct axp__bars *b)
 {
     axp__graph_ops_fini(&b->ops);
+    axp__recorded_destroy(b->alone);
     free(b->at);
     *b = (struct axp__bars){0};
 }

@@ -291,12 +291,30 @@ void axp_replay_destroy(axp_replay *r)
 
 /* ---- the view's own ------------------------------------------------------------------- */
 
-static void free_recorded(void *p)
+void axp__recorded_destroy(struct axp__recorded *of)
 {
-    struct axp__recorded *of = p;
+    if (!of) return;
     axp_replay_destroy(of->replay);
     axp_graph_destroy(of->graph);
     free(of);
+}
+
+axp_status axp__recorded_create(const axp_view *v, struct axp__recorded **out)
+{
+    struct axp__recorded *made = calloc(1, sizeof *made);
+    if (!made) return axp__fail(AXP_E_NO_MEMORY, "no memory for a graph");
+    axp_status status = axp__graph_create(v, &made->graph);
+    if (!status) status = axp_whatif(made->graph, NULL, &made->replay);
+    if (status)
+        axp__recorded_destroy(made);
+    else
+        *out = made;
+    return status;
+}
+
+static void free_recorded(void *of)
+{
+    axp__recorded_destroy(of);
 }
 
 /* Two threads may both make one; one of them keeps it. */
@@ -306,7 +324,7 @@ static void keep(axp_view *v, struct axp__recorded *made)
     __atomic_store_n(&v->free_graph, free_recorded, __ATOMIC_RELAXED);
     if (!__atomic_compare_exchange_n(&v->graph, &none, made, false,
                                      __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-        free_recorded(made);
+        axp__recorded_destroy(made);
 }
 
 static bool is_worth(const axp_view *v)
@@ -322,14 +340,9 @@ axp_status axp__graph_recorded(const axp_view *v,
 {
     *out = __atomic_load_n(&v->graph, __ATOMIC_ACQUIRE);
     if (*out || !is_worth(v)) return AXP_OK;
-    struct axp__recorded *made = calloc(1, sizeof *made);
-    if (!made) return axp__fail(AXP_E_NO_MEMORY, "no memory for a graph");
-    axp_status status = axp__graph_create(v, &made->graph);
-    if (!status) status = axp_whatif(made->graph, NULL, &made->replay);
-    if (status) {
-        free_recorded(made);
-        return status;
-    }
+    struct axp__recorded *made = NULL;
+    axp_status status = axp__recorded_create(v, &made);
+    if (status) return status;
     keep((axp_view *)(uintptr_t)v, made);
     *out = __atomic_load_n(&v->graph, __ATOMIC_ACQUIRE);
     return AXP_OK;

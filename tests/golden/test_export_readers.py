@@ -284,6 +284,7 @@ def read_perfetto(path):
         stack = []
         if one(tracks[uuid], "name") == "critical path":
             check_path(path, list_)
+            counts["path"] += 1
             continue
         for time, kind, name in list_:
             if kind == 1:
@@ -334,6 +335,7 @@ def check_perfetto(path, facts, chrome):
     rest = sorted(s for s in slices if s not in steps)
     equal(rest, sorted((name, begin, end) for _, name, begin, end, cat in chrome
                        if cat != "user_annotation"), path, "slices as chrome's")
+    equal(counts["path"], 1 if rest else 0, path, "critical paths")
     if not facts:
         return
     if not facts["cut"]:

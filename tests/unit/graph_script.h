@@ -8,6 +8,7 @@
 #include "model/model_view.h"
 #include "test_support.h"
 #include "wire/wire_kind.h"
+#include "wire/wire_stack.h"
 #include "wire/wire_word.h"
 
 #define SCRIPT_ROWS 10u
@@ -148,6 +149,18 @@ static inline void script_waited(struct script *s, uint32_t row, uint64_t at,
     if (w.is_scope) script_word(s, row, w.begin, AXP__W_BEGIN, SCRIPT_WAIT);
     script_put(s, row, words, n + 1);
     if (w.is_scope) script_word(s, row, at, AXP__W_END, SCRIPT_WAIT);
+}
+
+/* The stack, of a sample, of a function that has no name: 0 is at 0x1000, 1 at
+ * 0x2000. */
+static inline uint32_t script_function(struct script *s, uint32_t i)
+{
+    static uint8_t bytes[2][AXP__STACK_BYTES(AXP__STACK_MOST)];
+    static const uint8_t *at[2] = {bytes[0], bytes[1]};
+    for (uint32_t k = 0; k < 2; k++)
+        axp__stack_put(bytes[k], (uint64_t[]){(k + 1) * 0x1000}, 1);
+    s->c.stacks[AXP__STACKS_OF_OTHERS] = (struct axp__cap_stacks){at, 2};
+    return AXP__STACKS_OUTSIDE + i;
 }
 
 /* The script is the view's. */

@@ -21,6 +21,7 @@ static axp_findings *analyze(axp_profiler *p, const axp_thresholds *t)
     axp_view *v = ts_snapshot(p);
     axp_findings *f = axp_analyze(v, t);
     if (!f) fail_msg("no findings: %s", axp_last_error());
+    ts_check_few(v);
     axp_view_destroy(v); /* findings outlive it */
     return f;
 }

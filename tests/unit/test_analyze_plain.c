@@ -7,7 +7,6 @@
 
 #include "analyze/analyze_still.h"
 #include "model/model_functions.h"
-#include "wire/wire_stack.h"
 
 #define ROUNDS 20u
 #define MS 1000000u
@@ -133,24 +132,32 @@ static void what_of_a_run_is_still(void **state)
 
 /* ---- what a lock is held for ---------------------------------------------------------- */
 
-/* The stack of a function that has no name: 0 is at 0x1000, 1 at 0x2000. */
-static uint32_t function(struct script *s, uint32_t i)
-{
-    static uint8_t bytes[2][AXP__STACK_BYTES(AXP__STACK_MOST)];
-    static const uint8_t *at[2] = {bytes[0], bytes[1]};
-    axp__stack_put(bytes[i], (uint64_t[]){(i + 1) * 0x1000}, 1);
-    s->c.stacks[AXP__STACKS_OF_OTHERS] = (struct axp__cap_stacks){at, 2};
-    return AXP__STACKS_OUTSIDE + i;
-}
-
 static void see_in(struct script *s, uint64_t at, uint32_t i)
 {
     see(0, at - MS, at, AXP_SAMPLE_CPU);
-    seen[n_seen - 1].stack = function(s, i);
+    seen[n_seen - 1].stack = script_function(s, i);
 }
 
-/* Both want a lock for 4 ms, the first after 6 ms of the first function, in which it
- * is seen in each round; with the lock, in the second, once in five, or in op5. */
+/* A round from then on: both want a lock for 4 ms, the first after 6 ms; then they
+ * meet. When the next one begins. */
+static uint64_t lock_and_meet(struct script *s, uint64_t now, unsigned round)
+{
+    uint64_t taken = now + 6 * MS, given = taken + 4 * MS;
+    uint64_t end = given + LAG + 4 * MS;
+    script_gave(s, 0, given, AXP_SYNC_LOCK, 2, 0);
+    script_waited(
+        s, 1, given + LAG,
+        (struct script_wait){AXP_SYNC_LOCK, 2, 0, taken, given, 0, 0, true});
+    script_gave(s, 0, given + 1, AXP_SYNC_BARRIER, 1, round);
+    script_gave(s, 1, end, AXP_SYNC_BARRIER, 1, round);
+    script_waited(s, 0, end + LAG,
+                  (struct script_wait){AXP_SYNC_BARRIER, 1, round, given + 1,
+                                       end, 1, 0, true});
+    return end + LAG;
+}
+
+/* The 6 ms are of the first function, in which it is seen in each round; with the
+ * lock it is in the second, once in five, or in op5. */
 static axp_findings *contend(bool is_marked)
 {
     struct script *s = script_create();
@@ -159,20 +166,10 @@ static axp_findings *contend(bool is_marked)
     script_word(s, 0, now, AXP__W_INSTANT, SCRIPT_FIRST + 9);
     for (unsigned i = 1; i <= ROUNDS; i++) {
         uint64_t taken = now + 6 * MS, given = taken + 4 * MS;
-        uint64_t end = given + LAG + 4 * MS;
         see_in(s, taken - MS, 0);
         if (i % 5 == 0 && !is_marked) see_in(s, given - MS, 1);
         if (is_marked) script_op(s, 0, taken, 4 * MS - LAG, 5);
-        script_gave(s, 0, given, AXP_SYNC_LOCK, 2, 0);
-        script_waited(s, 1, given + LAG,
-                      (struct script_wait){AXP_SYNC_LOCK, 2, 0, taken, given, 0,
-                                           0, true});
-        script_gave(s, 0, given + 1, AXP_SYNC_BARRIER, 1, i);
-        script_gave(s, 1, end, AXP_SYNC_BARRIER, 1, i);
-        script_waited(s, 0, end + LAG,
-                      (struct script_wait){AXP_SYNC_BARRIER, 1, i, given + 1,
-                                           end, 1, 0, true});
-        now = end + LAG;
+        now = lock_and_meet(s, now, i);
     }
     return ts_analyze_view(view_seen(s));
 }
@@ -189,6 +186,56 @@ static void what_a_lock_is_held_for(void **state)
     }
 }
 
+/* ---- what nobody saw -------------------------------------------------------------------- */
+
+/* The first begins a region after 8 ms alone, in which it is seen in the second
+ * function, once in so many rounds (0: never); then both work for 10 ms, where the
+ * first is seen in the first function each time, and meet. */
+static axp_findings *begin_regions(unsigned once_in)
+{
+    struct script *s = script_create();
+    uint64_t now = 0;
+    n_seen = 0;
+    script_word(s, 0, now, AXP__W_INSTANT, SCRIPT_FIRST + 9);
+    for (unsigned i = 1; i <= ROUNDS; i++) {
+        uint64_t given = now + 8 * MS, end = given + 10 * MS;
+        if (once_in && i % once_in == 0) see_in(s, now + MS, 1);
+        script_gave(s, 0, given, AXP_SYNC_REGION, 7, 0);
+        script_waited(s, 1, given + LAG,
+                      (struct script_wait){AXP_SYNC_REGION, 7, 0, now, given, 0,
+                                           0, true});
+        see_in(s, end - MS, 0);
+        script_gave(s, 0, end, AXP_SYNC_BARRIER, 1, i);
+        script_gave(s, 1, end + LAG, AXP_SYNC_BARRIER, 1, i);
+        script_waited(s, 0, end + 2 * LAG,
+                      (struct script_wait){AXP_SYNC_BARRIER, 1, i, end,
+                                           end + LAG, 1, 0, true});
+        now = end + 2 * LAG;
+    }
+    return ts_analyze_view(view_seen(s));
+}
+
+/* Which function runs in a stretch that no sample fell into is not known: it is
+ * not what was seen before it, long as that may be. */
+static void who_was_not_seen_is_not_named(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned once_in;
+        const char *name;
+    } cases[] = {{1, "2000"}, {5, "2000"}, {0, "(no scope)"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        axp_findings *f = begin_regions(cases[i].once_in);
+        const axp_finding *x = ts_find(f, AXP_SERIAL_PHASE);
+        assert_non_null(x);
+        if (!strstr(x->name, cases[i].name))
+            fail_msg("seen once in %u: %s", cases[i].once_in, x->name);
+        ts_assert_between(ROUNDS * 3.99 * MS, (double)x->saving_ns,
+                          ROUNDS * 4.01 * MS);
+        axp_findings_destroy(f);
+    }
+}
+
 /* ---- who asks the kernel ---------------------------------------------------------- */
 
 #define IN_KERNEL 0xf100
@@ -198,6 +245,70 @@ static struct axp__cap_module modules[] = {
     {0, 0x1000, 0x4000, "/bin/program", NULL},
     {0, 0x8000, 0x9000, "/lib/libc.so.6", NULL},
     {0, 0xf000, 0xffff, "[kernel]", NULL}};
+
+static void see_stack(uint32_t row, uint64_t from, uint64_t to, uint32_t stack)
+{
+    see(row, from, to, AXP_SAMPLE_CPU);
+    seen[n_seen - 1].stack = AXP__STACKS_OUTSIDE + stack;
+}
+
+/* Of each round's 4 ms with the lock the first is in the kernel for 3, below who
+ * holds it at 0x2100 or below who does the rest at 0x3100, or does not ask it. The
+ * second may have been in the kernel for 6 ms below the same. */
+enum asks { NOBODY, THE_HOLDER, BOTH, ANOTHER };
+
+static axp_findings *hand_over(enum asks who)
+{
+    static uint8_t bytes[3][AXP__STACK_BYTES(AXP__STACK_MOST)];
+    static const uint8_t *at[] = {bytes[0], bytes[1], bytes[2]};
+    struct script *s = script_create();
+    uint64_t asker = who == ANOTHER ? 0x3100 : 0x2100, now = 0;
+    axp__stack_put(bytes[0], (uint64_t[]){0x3100, 0x1100}, 2);
+    axp__stack_put(bytes[1], (uint64_t[]){0x2100, 0x1100}, 2);
+    axp__stack_put(bytes[2], (uint64_t[]){IN_KERNEL, IN_LIBRARY, asker, 0x1100},
+                   4);
+    s->c.stacks[AXP__STACKS_OF_OTHERS] = (struct axp__cap_stacks){at, 3};
+    s->c.modules = modules;
+    s->c.n_modules = 3;
+    n_seen = 0;
+    script_word(s, 0, now, AXP__W_INSTANT, SCRIPT_FIRST + 9);
+    for (unsigned i = 1; i <= ROUNDS; i++) {
+        uint64_t taken = now + 6 * MS, given = taken + 4 * MS;
+        see_stack(0, now, taken, 0);
+        see_stack(0, taken, taken + 3 * MS, who == NOBODY ? 1 : 2);
+        see_stack(0, taken + 3 * MS, given - LAG, 1);
+        see_stack(1, now, taken, who == BOTH ? 2 : 0);
+        now = lock_and_meet(s, now, i);
+    }
+    axp_view *v = view_seen(s);
+    v->n_sampled = 0; /* it is counted here */
+    assert_true(axp__view_add_functions(v));
+    return ts_analyze_view(v);
+}
+
+/* ns that LockContention says would be saved, and whether it names the kernel. */
+static double handed_over(enum asks who, bool is_kernel)
+{
+    axp_findings *f = hand_over(who);
+    const axp_finding *x = ts_find(f, AXP_LOCK_CONTENTION);
+    assert_non_null(x);
+    assert_non_null(strstr(x->name, "program+0x2100"));
+    assert_int_equal(!!strstr(x->description, "is the kernel's"), is_kernel);
+    double ns = (double)x->saving_ns;
+    axp_findings_destroy(f);
+    return ns;
+}
+
+/* One has the lock and one waits: half of it is each one's. */
+static void handing_a_lock_over_is_the_kernels(void **state)
+{
+    (void)state;
+    double waits = handed_over(NOBODY, false);
+    ts_assert_between(ROUNDS * 3.99 * MS, waits, ROUNDS * 4.01 * MS);
+    assert_true(handed_over(THE_HOLDER, true) == waits + ROUNDS * 1.5 * MS);
+    assert_true(handed_over(ANOTHER, false) == waits);
+    assert_true(handed_over(BOTH, true) == 2 * waits); /* at most */
+}
 
 /* One thread, each ms: 6 tenths off its processor, the rest in the kernel, below
  * the library's function that the program's calls, from 0x2000; or computing. Some of
@@ -220,8 +331,7 @@ static axp_findings *write_and_wait(bool is_kernel, bool has_stacks)
         see(0, i * MS, i * MS + 6 * MS / 10, AXP_SAMPLE_WAITED);
         if (has_stacks && i % 8 == 0)
             seen[n_seen - 1].stack = AXP__STACKS_OUTSIDE + 1;
-        see(0, i * MS + 6 * MS / 10, (i + 1) * MS, AXP_SAMPLE_CPU);
-        seen[n_seen - 1].stack = AXP__STACKS_OUTSIDE;
+        see_stack(0, i * MS + 6 * MS / 10, (i + 1) * MS, 0);
     }
     script_word(s, 0, 100 * MS, AXP__W_INSTANT, SCRIPT_FIRST + 9);
     axp_view *v = view_seen(s);
@@ -277,10 +387,8 @@ static axp_findings *call_library(bool is_system)
     n_seen = 0;
     script_word(s, 0, 0, AXP__W_INSTANT, SCRIPT_FIRST + 9);
     for (uint32_t i = 0; i < 3; i++)
-        for (int k = 0; k < ms[i]; k++, now += MS) {
-            see(0, now, now + MS, AXP_SAMPLE_CPU);
-            seen[n_seen - 1].stack = AXP__STACKS_OUTSIDE + i;
-        }
+        for (int k = 0; k < ms[i]; k++, now += MS)
+            see_stack(0, now, now + MS, i);
     script_word(s, 0, now, AXP__W_INSTANT, SCRIPT_FIRST + 9);
     axp_view *v = view_seen(s);
     v->n_sampled = 0; /* it is counted here */
@@ -346,8 +454,7 @@ static axp_findings *mark_a_part(bool is_system)
     n_seen = 0;
     script_op(s, 0, 0, 40 * MS, 5);
     for (uint64_t i = 0; i < 100; i++) {
-        see(0, i * MS, (i + 1) * MS - 1, AXP_SAMPLE_CPU);
-        seen[n_seen - 1].stack = AXP__STACKS_OUTSIDE + (i >= 40);
+        see_stack(0, i * MS, (i + 1) * MS - 1, i >= 40);
     }
     script_word(s, 0, 100 * MS, AXP__W_INSTANT, SCRIPT_FIRST + 9);
     axp_view *v = view_seen(s);
@@ -376,6 +483,8 @@ int main(void)
         cmocka_unit_test(who_is_off_while_others_run),
         cmocka_unit_test(what_of_a_run_is_still),
         cmocka_unit_test(what_a_lock_is_held_for),
+        cmocka_unit_test(who_was_not_seen_is_not_named),
+        cmocka_unit_test(handing_a_lock_over_is_the_kernels),
         cmocka_unit_test(who_asks_the_kernel_is_named),
         cmocka_unit_test(a_library_is_what_is_called_of_it),
         cmocka_unit_test(functions_in_no_scope),

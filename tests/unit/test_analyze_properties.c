@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* What must hold for the findings of any program, tried with random ones: times
  * ten times as long, a thread that does nothing, an operation in two halves, the
- * same once more. The clock is moved by hand. */
+ * same once more; and of their replays, that nothing changed is the run. The clock is moved by hand. */
 #include <pthread.h>
 
+#include "axprof/axprof_whatif.h"
 #include "finding_support.h"
 
 #define OPS 6u
@@ -71,7 +72,7 @@ static void *be_idle(void *arg)
     return NULL;
 }
 
-static axp_findings *findings_of(struct program of)
+static axp_profiler *record(struct program of)
 {
     axp_profiler *p = ts_profiler();
     struct idle idle = {.p = p};
@@ -90,7 +91,12 @@ static axp_findings *findings_of(struct program of)
         pthread_barrier_destroy(&idle.begun);
         pthread_barrier_destroy(&idle.ending);
     }
-    return ts_analyze(p);
+    return p;
+}
+
+static axp_findings *findings_of(struct program of)
+{
+    return ts_analyze(record(of));
 }
 
 static void assert_same(const axp_findings *a, const axp_findings *b)
@@ -184,6 +190,34 @@ static void two_names_regain_half_each(void **state)
     assert_true(n >= 5);
 }
 
+/* Whether nothing is asked for, or that each operation takes as long as it did:
+ * then all of it is run again, in which each has its time. */
+static void nothing_changed_takes_as_long(void **state)
+{
+    (void)state;
+    static const char *const same[] = {"load=1",     "forward=1", "backward=1",
+                                       "exchange=1", "save=1",    "update=1"};
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        axp_profiler *p =
+            record((struct program){.seed = seed, .has_idle = seed % 2});
+        axp_view *v = ts_snapshot(p);
+        axp_graph *g = axp_graph_create(v);
+        assert_non_null(g);
+        for (size_t n = 0; n <= OPS; n++) {
+            axp_whatif_options o = {.scale = same, .n_scale = n};
+            axp_replay *r = NULL;
+            assert_int_equal(axp_whatif(g, &o, &r), AXP_OK);
+            double wall = (double)axp_view_duration(v);
+            ts_assert_between(0.99 * wall, (double)axp_replay_total(r).wall_ns,
+                              1.01 * wall);
+            axp_replay_destroy(r);
+        }
+        axp_graph_destroy(g);
+        axp_view_destroy(v);
+        axp_profiler_destroy(p);
+    }
+}
+
 int main(void)
 {
     ts_use_fake_clock();
@@ -192,6 +226,7 @@ int main(void)
         cmocka_unit_test(an_idle_thread_changes_nothing),
         cmocka_unit_test(the_same_is_found_again),
         cmocka_unit_test(two_names_regain_half_each),
+        cmocka_unit_test(nothing_changed_takes_as_long),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

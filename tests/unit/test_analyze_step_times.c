@@ -24,12 +24,7 @@ static axp_findings *steps(unsigned n,
         step(p, i);
         axp_step(p);
     }
-    axp_view *v = ts_snapshot(p);
-    axp_findings *f = axp_analyze(v, NULL);
-    if (!f) fail_msg("no findings: %s", axp_last_error());
-    axp_view_destroy(v);
-    axp_profiler_destroy(p);
-    return f;
+    return ts_analyze(p);
 }
 
 static bool is_found(unsigned n, void (*step)(axp_profiler *p, unsigned i),

@@ -73,6 +73,7 @@ static axp_findings *analyze(const struct round *r, const char *set)
     axp_findings *f =
         axp_analyze(v, &(axp_thresholds){.set = &set, .n_set = set != NULL});
     if (!f) fail_msg("no findings: %s", axp_last_error());
+    ts_check_few(v);
     axp_view_destroy(v);
     return f;
 }
@@ -348,6 +349,7 @@ static axp_findings *start_threads(uint64_t lives, const char *least)
     axp_view *v = script_view(s);
     axp_findings *f = axp_analyze(v, &(axp_thresholds){.set = set, .n_set = 2});
     if (!f) fail_msg("no findings: %s", axp_last_error());
+    ts_check_few(v);
     axp_view_destroy(v);
     return f;
 }

@@ -342,6 +342,28 @@ static void time_off_the_processor_is_told_apart(void **state)
     done(v, g);
 }
 
+/* Who left a processor does nothing there, wherever it was: 4 of 26 ms are neither
+ * its work nor that of what it waits in. */
+static void a_wait_with_a_stack_is_no_work(void **state)
+{
+    (void)state;
+    struct script *s = script_create();
+    uint32_t works = script_function(s, 0), waits = script_function(s, 1);
+    struct axp__cap_sample at[] = {
+        {10 * MS, 100, 10 * MS, works, AXP_SAMPLE_CPU, 100, false},
+        {16 * MS, 100, 4 * MS, waits, AXP_SAMPLE_WAITED, 100, false},
+        {26 * MS, 100, 10 * MS, works, AXP_SAMPLE_CPU, 100, false}};
+    script_word(s, 0, 0, AXP__W_INSTANT, SCRIPT_FIRST + 9);
+    script_word(s, 0, 26 * MS, AXP__W_INSTANT, SCRIPT_FIRST + 9);
+    axp_view *v = view_seen(s, at, 3);
+    axp_graph *g = graph_of(v);
+    assert_int_equal(script_path(g, "0x1000"), 22 * MS);
+    assert_int_equal(script_path(g, "0x2000"), 0);
+    assert_int_equal(script_path(g, "blocked: I/O, sleep, other processes"),
+                     4 * MS);
+    done(v, g);
+}
+
 /* A program without a row: its samples are all that is known. */
 static void a_thread_that_recorded_nothing_is_a_row(void **state)
 {
@@ -453,6 +475,7 @@ int main(void)
         cmocka_unit_test(flows_and_steps),
         cmocka_unit_test(spans_of_a_device_wait_for_their_launch),
         cmocka_unit_test(time_off_the_processor_is_told_apart),
+        cmocka_unit_test(a_wait_with_a_stack_is_no_work),
         cmocka_unit_test(a_thread_that_recorded_nothing_is_a_row),
         cmocka_unit_test(endless_stretches_have_few_parts),
         cmocka_unit_test(long_paths_are_drawn_coarsely),

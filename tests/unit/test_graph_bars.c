@@ -66,6 +66,48 @@ static void operations_are_in_their_order(void **state)
     done(v, &b);
 }
 
+/* One thread is all that there is: its row is there, though no rule needs a graph
+ * for it. */
+static void one_thread_is_the_path(void **state)
+{
+    (void)state;
+    struct script *s = script_create();
+    const struct axp__recorded *of = NULL;
+    script_op(s, 0, 0, 5 * MS, 0);
+    script_op(s, 0, 5 * MS, 10 * MS, 1);
+    script_op(s, 0, 20 * MS, 10 * MS, 0);
+    axp_view *v = script_view(s);
+    struct axp__bars b = bars_of(v);
+    check(&b, 0, "op0", 0, 5 * MS);
+    check(&b, 1, "op1", 5 * MS, 15 * MS);
+    check(&b, 2, "outside scopes", 15 * MS, 20 * MS);
+    check(&b, 3, "op0", 20 * MS, 30 * MS);
+    assert_int_equal(b.n, 4);
+    assert_int_equal(axp__graph_recorded(v, &of), AXP_OK);
+    assert_null(of);
+    axp__bars_fini(&b);
+    v->n_events = AXP__MOST_ALONE + 1; /* too long to be read once more */
+    assert_int_equal(axp__bars_init(&b, v), AXP_OK);
+    assert_int_equal(b.n, 0);
+    done(v, &b);
+}
+
+/* Without a timeline nobody knows when. */
+static void no_timeline_no_path(void **state)
+{
+    (void)state;
+    struct axp__bars b;
+    axp_profiler *p = axp_profiler_create(
+        &(axp_options){.title = "x", .flags = AXP_NO_TIMELINE});
+    assert_non_null(p);
+    axp_end(axp_begin(p, "op"));
+    axp_view *v = ts_snapshot(p);
+    assert_int_equal(axp__bars_init(&b, v), AXP_OK);
+    assert_int_equal(b.n, 0);
+    done(v, &b);
+    axp_profiler_destroy(p);
+}
+
 /* The path goes from one thread to the other at a barrier: each as far as it is
  * on it. */
 static void the_path_changes_threads(void **state)
@@ -171,6 +213,29 @@ static void time_off_the_processor_is_where_it_was(void **state)
     done(v, &b);
 }
 
+/* Where it waits does not work meanwhile. */
+static void a_wait_with_a_stack_is_where_it_was(void **state)
+{
+    (void)state;
+    struct script *s = script_create();
+    uint32_t works = script_function(s, 0), waits = script_function(s, 1);
+    struct axp__cap_sample at[] = {
+        {10 * MS, 100, 10 * MS, works, AXP_SAMPLE_CPU, 100, false},
+        {16 * MS, 100, 4 * MS, waits, AXP_SAMPLE_WAITED, 100, false},
+        {26 * MS, 100, 10 * MS, works, AXP_SAMPLE_CPU, 100, false}};
+    script_word(s, 0, 0, AXP__W_INSTANT, SCRIPT_FIRST + 9);
+    script_word(s, 0, 26 * MS, AXP__W_INSTANT, SCRIPT_FIRST + 9);
+    script_op(s, 1, MS, MS, 9);
+    axp_view *v = view_seen(s, at, 3);
+    struct axp__bars b = bars_of(v);
+    check(&b, 0, "0x1000", 0, 12 * MS);
+    check(&b, 1, "blocked: I/O, sleep, other processes", 12 * MS, 16 * MS);
+    check(&b, 2, "0x1000", 16 * MS, 26 * MS);
+    assert_int_equal(b.n, 3);
+    assert_int_equal(b.at[1].kind, AXP_PATH_WAIT);
+    done(v, &b);
+}
+
 /* A thread that recorded nothing, and was seen when the others had ended. */
 static void samples_alone_are_bars(void **state)
 {
@@ -217,9 +282,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(operations_are_in_their_order),
+        cmocka_unit_test(one_thread_is_the_path),
+        cmocka_unit_test(no_timeline_no_path),
         cmocka_unit_test(the_path_changes_threads),
         cmocka_unit_test(very_many_are_drawn_coarsely),
         cmocka_unit_test(time_off_the_processor_is_where_it_was),
+        cmocka_unit_test(a_wait_with_a_stack_is_where_it_was),
         cmocka_unit_test(samples_alone_are_bars),
         cmocka_unit_test(guesses_stay_guesses),
     };

@@ -194,7 +194,7 @@ static axp_view *record(const struct program *p, const struct changes *c)
 /* How often a replay was compared. */
 static unsigned compare(uint64_t seed, bool has_locks)
 {
-    static const double factors[] = {0, 0.25, 0.5, 0.9, 2};
+    static const double factors[] = {0, 0.25, 0.5, 0.9, 1, 2};
     struct program p = random_program(&seed, has_locks);
     struct changes c = no_changes();
     uint64_t before, after;

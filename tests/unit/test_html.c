@@ -308,6 +308,28 @@ static void test_shapes_are_in_meta(void **state)
     axp_profiler_destroy(p);
 }
 
+/* Of one thread as well. */
+static void test_the_path_is_a_table(void **state)
+{
+    (void)state;
+    axp_profiler *p = ts_profiler();
+    for (int i = 0; i < 3; i++) {
+        uint64_t scope = axp_begin(p, i % 2 ? "odd" : "even");
+        ts_tick(1000);
+        axp_end(scope);
+    }
+    axp_view *v = ts_snapshot(p);
+    struct page page = make_page(v, 0);
+    size_t len;
+    const char *json = script(&page, "axp-index", &len);
+    static const char mark[] = "\"path\"";
+    assert_non_null(json);
+    assert_non_null(memmem(json, len, mark, sizeof mark - 1));
+    free(page.text);
+    axp_view_destroy(v);
+    axp_profiler_destroy(p);
+}
+
 static void test_a_full_disk_is_an_error(void **state)
 {
     (void)state;
@@ -333,6 +355,7 @@ int main(void)
         cmocka_unit_test(test_an_empty_run_has_a_page),
         cmocka_unit_test(test_memory_keeps_its_peaks),
         cmocka_unit_test(test_shapes_are_in_meta),
+        cmocka_unit_test(test_the_path_is_a_table),
         cmocka_unit_test(test_a_full_disk_is_an_error),
     };
     return TS_RUN(tests);
