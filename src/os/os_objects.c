@@ -165,12 +165,32 @@ void axp__about_id(uint64_t address, char out[AXP__ABOUT_ID])
     memcpy(out, is_there ? o.id : "-", is_there ? sizeof o.id : 2);
 }
 
+static struct object object_of(const struct list *l)
+{
+    return (struct object){.pid = l->pid,
+                           .begin = l->now.begin,
+                           .bytes = l->now.end - l->now.begin};
+}
+
+/* Whether an object has a segment in its file's first page that is mapped there:
+ * lld leaves no room between segments, so that those of a short program share
+ * pages, and each maps the first one again. */
+static bool has_first_page_at(const struct list *l, uint64_t address)
+{
+    struct object o = object_of(l);
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    if (!read_headers(&o) || !set_place(&o)) return false;
+    for (unsigned i = 0; i < o.n_parts; i++)
+        if (o.part[i].p_type == PT_LOAD && o.part[i].p_offset < page &&
+            o.bias + (o.part[i].p_vaddr & ~(page - 1)) == address)
+            return true;
+    return false;
+}
+
 static void tell_object(struct list *l)
 {
     char key[24], text[PATH_MAX + 160];
-    struct object o = {.pid = l->pid,
-                       .begin = l->now.begin,
-                       .bytes = l->now.end - l->now.begin};
+    struct object o = object_of(l);
     if (!read_headers(&o) || !set_place(&o) || !read_id(&o)) return;
     snprintf(key, sizeof key, "map.%u", l->n++);
     int len = snprintf(text, sizeof text, "%llx %llx %llx %s %s",
@@ -224,8 +244,8 @@ static void take_line(struct list *l, const char *line)
     if (l->wanted && m.inode == (uint64_t)l->wanted->st_ino &&
         m.device == (uint64_t)l->wanted->st_dev)
         l->is_found = true;
-    bool is_more =
-        m.offset && m.inode == l->now.inode && !strcmp(m.path, l->now.path);
+    bool is_more = m.inode == l->now.inode && !strcmp(m.path, l->now.path) &&
+                   (m.offset || (m.is_code && has_first_page_at(l, m.begin)));
     if (is_more) {
         l->now.is_code |= m.is_code;
         return;
