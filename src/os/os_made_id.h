@@ -5,6 +5,10 @@
  * are and so changes with the length of the file, its program headers, and the
  * first bytes of its table of functions (PT_GNU_EH_FRAME): where each begins.
  *
+ * Two builds of which none of that differs have one id: a function that got
+ * another name of the same length, say. 4096 bytes of the table are its head and
+ * the first 510 functions.
+ *
  * It has 12 bytes, as no linker's has: those are of 8, 16, 20 or 32.
  *
  * Place    in the target, of what is loaded (os_objects.c); of a file, when a
