@@ -132,7 +132,7 @@ typedef struct axp_module {
     uint64_t bias; /* less it, an address is as the object's headers count */
     uint64_t first, last;
     const char *path;
-    const char *build_id; /* hexadecimal; "-": none */
+    const char *build_id; /* hexadecimal; "-": none, one is made */
 } axp_module;
 AXP_API void axp_module_seen(const axp_module *module);
 

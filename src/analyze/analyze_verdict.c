@@ -176,6 +176,13 @@ static const char *change_of(axp_finding_type type)
     }
 }
 
+/* Whether that is several things: calls give, and a call gives. */
+static bool is_of_several(axp_finding_type type)
+{
+    const char *change = change_of(type);
+    return change && !strncmp(change, "fewer", 5);
+}
+
 static void say_name(struct sentence *s, const axp_finding *f)
 {
     char buf[NAME_BYTES + 4];
@@ -198,8 +205,8 @@ static void say_change(struct sentence *s, const axp_finding *f)
         return;
     }
     say_name(s, f);
-    say(s, " gives back %s%s %%", f->saving_is_bound ? "at most " : "",
-        percent(f->saving_share, share));
+    say(s, " %s back %s%s %%", is_of_several(f->type) ? "give" : "gives",
+        f->saving_is_bound ? "at most " : "", percent(f->saving_share, share));
 }
 
 /* ---- nothing to change ------------------------------------------------------------------- */

@@ -14,15 +14,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct axp__ahead;
+struct axp__read_ahead;
 
-struct axp__ahead *axp__ahead_create(
+struct axp__read_ahead *axp__read_ahead_create(
     void); /* NULL: no memory; nothing is served */
-void axp__ahead_destroy(struct axp__ahead *a); /* NULL allowed */
+void axp__read_ahead_destroy(struct axp__read_ahead *a); /* NULL allowed */
 
 /* n bytes of fd from `at` on, of a file that ends at `end`. False: not served, the
  * caller reads for himself. */
-bool axp__ahead_read(struct axp__ahead *a, int fd, uint64_t at, uint64_t end,
-                     void *bytes, size_t n);
+bool axp__read_ahead_read(struct axp__read_ahead *a, int fd, uint64_t at,
+                          uint64_t end, void *bytes, size_t n);
 
 #endif

@@ -25,8 +25,8 @@ bool axp__file_read_at(const struct axp__file *f, uint64_t at, void *bytes,
     if (at > f->bytes || n > f->bytes - at) return false;
     if (f->mapped)
         return axp__copy_mapped(to, (const char *)f->mapped + f->base + at, n);
-    if (axp__ahead_read(f->ahead, f->fd, f->base + at, f->base + f->bytes, to,
-                        n))
+    if (axp__read_ahead_read(f->ahead, f->fd, f->base + at, f->base + f->bytes,
+                             to, n))
         return true;
     while (n) {
         ssize_t k = pread(f->fd, to, n, (off_t)(f->base + at));
@@ -352,7 +352,7 @@ static axp_status open_from(struct axp__file from, const struct opening *o,
     if (f) {
         *f = from;
         f->path = strdup(o->path);
-        if (f->fd >= 0) f->ahead = axp__ahead_create();
+        if (f->fd >= 0) f->ahead = axp__read_ahead_create();
         if (f->path) status = look_at(f, &o->span);
         if (!status) f->is_finished = read_index(f, &status);
         if (!status && !f->is_finished) status = scan_blocks(f, o->is_own);
@@ -402,6 +402,6 @@ void axp__file_close(struct axp__file *f)
     free(f->block_at);
     free(f->chunk_at);
     free(f->path);
-    axp__ahead_destroy(f->ahead);
+    axp__read_ahead_destroy(f->ahead);
     free(f);
 }

@@ -52,7 +52,7 @@ struct axp__file {
     int fd;                        /* -1: mapped */
     void *mapped;                  /* of this process's own recording */
     uint64_t mapped_bytes;
-    struct axp__ahead *ahead; /* NULL: nothing is read ahead */
+    struct axp__read_ahead *ahead; /* NULL: nothing is read ahead */
     char *path;
     uint64_t base;  /* where it begins in the file that holds it */
     uint64_t bytes; /* of it */

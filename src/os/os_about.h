@@ -17,6 +17,8 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
+#define AXP__ABOUT_ID 65u /* an id, at most, and the 0 after its digits */
+
 /* Called for each pair; false: enough. The value is not ended by 0. */
 typedef bool (*axp__about_fn)(void *ctx, const char *key, const char *value,
                               size_t len);
@@ -28,13 +30,17 @@ void axp__about_environment(axp__about_fn put, void *ctx);
 /* Of that the program and its host only. */
 void axp__about_run(axp__about_fn put, void *ctx);
 /* os_objects.c. "map.0" …: "bias first last build-id path", the numbers in hexadecimal; an
- * address a of the process is a - bias in the object's file. */
+ * address a of the process is a - bias in the object's file. What has no build
+ * id has one that is made (os_made_id.h). */
 void axp__about_maps(axp__about_fn put, void *ctx);
 /* The same of another process, as far as the kernel lets one look. False: it
  * has no file of that device and inode mapped, so that it is not the one that
  * was meant; what was told is to be forgotten. */
 bool axp__about_maps_of(uint64_t pid, const struct stat *file,
                         axp__about_fn put, void *ctx);
+/* The id of the object of this process whose file's beginning is at an address;
+ * "-": there is none, or it has none that can be known. */
+void axp__about_id(uint64_t address, char out[AXP__ABOUT_ID]);
 
 /* The rank of this process among those of its run; -1: none. */
 int32_t axp__about_rank(void);

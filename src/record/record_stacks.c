@@ -56,15 +56,20 @@ bool axp__trace_stacks(struct axp__trace *t, struct axp__prof *p)
 
 /* ---- what goes ---------------------------------------------------------------------- */
 
-/* As a name: those are in the spool at once, and are never lost. */
+/* As a name: those are in the spool at once, and are never lost. Of one without
+ * a build id the id is made here, as for what stays. */
 void axp_module_seen(const axp_module *module)
 {
-    char text[AXP__NAME_MAX_LEN];
+    char text[AXP__NAME_MAX_LEN], made[AXP__ABOUT_ID];
     axp_module m;
     int keep = errno;
     if (!axp__sized_take(&m, sizeof m, module,
                          AXP__SIZE_TO(axp_module, build_id)))
         return;
+    if (!m.build_id || !strcmp(m.build_id, "-")) {
+        axp__about_id(m.first, made);
+        m.build_id = made;
+    }
     int n = snprintf(text, sizeof text, "%llx %llx %llx %s %s",
                      (unsigned long long)m.bias, (unsigned long long)m.first,
                      (unsigned long long)m.last, m.build_id, m.path);

@@ -16,6 +16,7 @@
 #include "axprof/axprof.h"
 #include "base/base_text.h"
 #include "sampling/sampling_cfi.h"
+#include "symbol/symbol_build_id.h"
 #include "tally/tally_capture.h"
 
 #define FIRST_PLACE ((uint64_t)1 << 20)
@@ -278,6 +279,8 @@ static bool prepare_file(struct axp__mod *mod, uint32_t pid)
         close(fd);
         return false;
     }
+    if (!mod->build_id[0] && !axp__module_make_id(fd, mod->build_id))
+        mod->build_id[0] = 0;
     mod->cfi = axp__cfi_open(fd);
     return true;
 }

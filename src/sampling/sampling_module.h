@@ -30,7 +30,7 @@ struct axp__mod {
     bool is_told;           /* it is in the recording */
     uint64_t bias; /* of its place: address = bias + what the file counts */
     uint64_t low, high;
-    char build_id[2 * AXP__MODULE_ID + 1]; /* "": none */
+    char build_id[2 * AXP__MODULE_ID + 1]; /* or one that is made; "": none */
     struct {
         uint64_t offset, bytes, address;
     } load[AXP__MODULE_LOADS];

@@ -20,13 +20,14 @@ from memory_support import (NO_STACKS, OFF, SAMPLED, WAYS, Context, Heap,
 from run_support import check, end, environment, equal
 
 BUILDS = ("memory_program", "memory_program_frames", "memory_program_no_frames")
+NO_IDS = ("memory_program_no_id", "memory_program_no_id_no_pie")
 
 
 # ---- one thread ------------------------------------------------------------
 
 def test_leak(c, folder):
     """37 blocks, in their function, at their line."""
-    for program in BUILDS:
+    for program in BUILDS + NO_IDS:
         truth, heap, _ = judge(c, folder, "leak37", program=program)
         places = heap.of("truth_leak")
         equal(sum_of(places).blocks, 37, "blocks that were lost")
@@ -220,14 +221,14 @@ def test_jailed(c, folder):
 def test_library(c, folder):
     """Functions of a library that is gone have names; each time it was opened
     they are the same place."""
-    library = c.programs / "libmemory_library.so"
-    _, heap, _ = judge(c, folder, "dl", library, is_peak=False)
-    kept = heap.of("truth_library_keep")
-    equal(sum_of(kept).blocks, 20, "blocks that the library left")
-    equal(len(kept), 1, "places")
-    frame = kept[0].frame("truth_library_keep")
-    equal(pathlib.Path(frame["module"]).name, library.name, "module")
-    equal(pathlib.Path(frame["file"]).name, "memory_library.c", "file")
+    for name in ("libmemory_library.so", "libmemory_library_no_id.so"):
+        _, heap, _ = judge(c, folder, "dl", c.programs / name, is_peak=False)
+        kept = heap.of("truth_library_keep")
+        equal(sum_of(kept).blocks, 20, f"blocks that {name} left")
+        equal(len(kept), 1, "places")
+        frame = kept[0].frame("truth_library_keep")
+        equal(pathlib.Path(frame["module"]).name, name, "module")
+        equal(pathlib.Path(frame["file"]).name, "memory_library.c", "file")
 
 
 # ---- the end of memory, and of the process ---------------------------------
@@ -426,13 +427,11 @@ def test_off(c, folder):
     equal(truth_of(out)["n_live_at_end"], 37, "the program")
 
 
-def test_rebuilt(c, folder):
-    """Functions of a program that is another one by now have no names, and the
-    report says so, unless it is shown where the old one is."""
+def assert_rebuilt(c, folder, first):
     program, kept = folder / "program", folder / "kept"
     kept.mkdir()
-    shutil.copy(c.program(), program)
-    shutil.copy(c.program(), kept / "program")
+    shutil.copy(first, program)
+    shutil.copy(first, kept / "program")
     done = run_support.run([c.axprof, "run", "-q", "-o", "run.axp", "--",
                             program, "leak37"], folder, env=environment())
     equal(done.status, 0, done.err)
@@ -453,6 +452,15 @@ def test_rebuilt(c, folder):
     equal(changed(), [(str(program), 1)], "another")
     check("changed since it was recorded" in report(), report())
     equal(changed("--symbols", kept), [], "found elsewhere")
+
+
+def test_rebuilt(c, folder):
+    """Functions of a program that is another one by now have no names, and the
+    report says so, unless it is shown where the old one is."""
+    for name in ("memory_program", "memory_program_no_id"):
+        inside = folder / name
+        inside.mkdir()
+        assert_rebuilt(c, inside, c.program(name))
 
 
 def test_read_again(c, folder):

@@ -281,6 +281,53 @@ def test_libraries_in_the_folder(c, folder):
     check(functions(data)["sixty"]["file"].endswith("sampled_program.c"), data)
 
 
+def assert_named(data):
+    check("forty" in functions(data), "names", list(functions(data)))
+    assert_shares(data)
+    for name in ("forty", "sixty"):
+        f = functions(data)[name]
+        check(f["file"].endswith("sampled_program.c") and f["line"] > 0, f)
+
+
+def test_without_build_id(c, folder):
+    """Names, files and lines are there although no linker made an id."""
+    for name in ("sampled_program_no_id", "sampled_program_no_id_no_pie"):
+        data, _ = profile(c, folder, c.program(name), "shares", 800)
+        assert_named(data)
+
+
+def test_without_build_id_rebuilt(c, folder):
+    """As one with a build id: what lies there now gives no names, and that is
+    said, unless it is shown where the old one is."""
+    program, kept = folder / "program", folder / "kept"
+    kept.mkdir()
+    shutil.copy(c.program("sampled_program_no_id"), program)
+    shutil.copy(c.program("sampled_program_no_id"), kept / "program")
+    done = run([c.axprof, "run", "-q", "-o", "run.axp", "--", program,
+                "shares", 600], folder, env=environment())
+    equal(done.status, 0, done.err)
+
+    def report(*options):
+        done = run([c.axprof, "report", "-f", "json", *options, "run.axp"],
+                   folder, env=environment())
+        data = json.loads(done.out)
+        return data, [(w["name"], w["count"]) for w in data["warnings"]
+                      if w["code"] == "changed_files"]
+    data, changed = report()
+    assert_named(data)
+    equal(changed, [], "as it was")
+    for name in ("sampled_program_no_id_no_pie", "sampled_program"):
+        program.unlink()
+        shutil.copy(c.program(name), program)
+        data, changed = report()
+        equal(changed, [(str(program), 1)], "another")
+        check(not {"forty", "sixty", "main"} & functions(data).keys(),
+              "names of another", list(functions(data)))
+    data, changed = report("--symbols", kept)
+    assert_named(data)
+    equal(changed, [], "found elsewhere")
+
+
 def test_scopes(c, folder):
     """A sample is below the scope that was open on its thread."""
     data, _ = profile(c, folder, c.program("sampled_program_scopes"), "scopes",
@@ -567,6 +614,11 @@ def test_timer(c, folder):
          functions(data)["sixty"]["time_share"], 0.03, "20 deep")
 
 
+def test_timer_without_build_id(c, folder):
+    assert_named(profile_by_timer(c, folder, c.program("sampled_program_no_id"),
+                                  "shares", 1500))
+
+
 def test_timer_in_children(c, folder):
     data = profile_by_timer(c, folder, c.program(), "fork", 20, 60)
     assert_shares(data)
@@ -633,11 +685,14 @@ BY_KERNEL = [test_shares, test_recurs, test_builds, test_deep,
              test_one_thread_is_no_estimate,
              test_tail_call, test_closed_library, test_made_at_run_time,
              test_without_tables, test_stripped, test_debug_file, test_network,
-             test_libraries_in_the_folder, test_scopes, test_children,
+             test_libraries_in_the_folder,
+             test_without_build_id, test_without_build_id_rebuilt,
+             test_scopes, test_children,
              test_starved, test_woken_without_a_processor,
              test_short_threads, test_lives_of_short_programs, test_killed, test_exports,
              test_perfetto, test_numpy, test_off, test_beside_perf]
-BY_TIMER = [test_timer, test_timer_in_children, test_timer_gives_way,
+BY_TIMER = [test_timer, test_timer_without_build_id, test_timer_in_children,
+            test_timer_gives_way,
             test_timer_starved, test_timer_on_a_fibre, test_not_allowed]
 
 

@@ -20,10 +20,10 @@ static int make(void)
     return fd;
 }
 
-static bool get(struct axp__ahead *a, int fd, uint64_t at, size_t n)
+static bool get(struct axp__read_ahead *a, int fd, uint64_t at, size_t n)
 {
     uint8_t bytes[8192];
-    if (!axp__ahead_read(a, fd, at, BYTES, bytes, n)) return false;
+    if (!axp__read_ahead_read(a, fd, at, BYTES, bytes, n)) return false;
     assert_memory_equal(bytes, content + at, n);
     return true;
 }
@@ -32,7 +32,7 @@ static void one_after_the_other(void **state)
 {
     (void)state;
     int fd = make();
-    struct axp__ahead *a = axp__ahead_create();
+    struct axp__read_ahead *a = axp__read_ahead_create();
     uint64_t at = 0;
     for (; at + 160 <= BYTES; at += 160) {
         assert_true(get(a, fd, at, 64));
@@ -40,7 +40,7 @@ static void one_after_the_other(void **state)
     }
     assert_true(get(a, fd, at, BYTES - at)); /* to the last byte … */
     assert_false(get(a, fd, BYTES - 4, 8));  /* … and not beyond */
-    axp__ahead_destroy(a);
+    axp__read_ahead_destroy(a);
     close(fd);
 }
 
@@ -48,14 +48,14 @@ static void who_jumps_reads_for_himself(void **state)
 {
     (void)state;
     int fd = make();
-    struct axp__ahead *a = axp__ahead_create();
+    struct axp__read_ahead *a = axp__read_ahead_create();
     assert_true(get(a, fd, 0, 64));
     assert_false(get(a, fd, 90000, 64));
     assert_true(get(a, fd, 90064, 64)); /* now he reads on */
     assert_false(get(a, fd, 20000, 64));
     assert_false(get(a, fd, 20064, 8192)); /* worth a call of its own */
-    assert_false(axp__ahead_read(NULL, fd, 0, BYTES, content, 1));
-    axp__ahead_destroy(a);
+    assert_false(axp__read_ahead_read(NULL, fd, 0, BYTES, content, 1));
+    axp__read_ahead_destroy(a);
     close(fd);
 }
 
@@ -64,15 +64,15 @@ static void a_file_that_shrinks(void **state)
 {
     (void)state;
     int fd = make();
-    struct axp__ahead *a = axp__ahead_create();
+    struct axp__read_ahead *a = axp__read_ahead_create();
     assert_int_equal(ftruncate(fd, 100), 0);
     assert_true(get(a, fd, 0, 64));
     assert_false(get(a, fd, 64, 64));
-    axp__ahead_destroy(a);
+    axp__read_ahead_destroy(a);
     close(fd);
 }
 
-static struct axp__ahead *shared;
+static struct axp__read_ahead *shared;
 static int shared_fd;
 
 static void *read_all(void *unused)
@@ -87,12 +87,12 @@ static void several_threads(void **state)
     (void)state;
     pthread_t threads[4];
     shared_fd = make();
-    shared = axp__ahead_create();
+    shared = axp__read_ahead_create();
     for (int i = 0; i < 4; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, read_all, NULL), 0);
     for (int i = 0; i < 4; i++)
         pthread_join(threads[i], NULL);
-    axp__ahead_destroy(shared);
+    axp__read_ahead_destroy(shared);
     close(shared_fd);
 }
 
