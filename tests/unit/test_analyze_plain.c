@@ -369,6 +369,47 @@ static void functions_in_no_scope(void **state)
     axp_findings_destroy(f);
 }
 
+/* ---- waits that nobody saw ---------------------------------------------------------- */
+
+/* A client asks every 10 ms, and is off its processor until the server, which
+ * computes for 3 ms of that, has answered by a pipe. */
+static axp_findings *ask_and_answer(void)
+{
+    struct script *s = script_create();
+    n_seen = 0;
+    script_word(s, 0, 0, AXP__W_INSTANT, SCRIPT_FIRST + 9);
+    script_gave(s, 0, 0, AXP_SYNC_BARRIER, 1, 1);
+    script_gave(s, 1, MS / 2, AXP_SYNC_BARRIER, 1, 1);
+    script_waited(
+        s, 0, MS / 2 + LAG,
+        (struct script_wait){AXP_SYNC_BARRIER, 1, 1, 0, MS / 2, 1, 0, true});
+    for (uint64_t i = 0; i < ROUNDS; i++) {
+        uint64_t now = MS + 10 * MS * i;
+        see(0, now, now + 10 * MS - LAG, AXP_SAMPLE_WAITED);
+        see(1, now, now + 7 * MS - LAG, AXP_SAMPLE_WAITED);
+        for (uint64_t k = 8; k <= 10; k++) {
+            see(1, now + (k - 1) * MS, now + k * MS, AXP_SAMPLE_CPU);
+            seen[n_seen - 1].stack = function(s, 1);
+        }
+    }
+    for (uint32_t k = 0; k < 2; k++)
+        script_word(s, k, MS + 10 * MS * ROUNDS, AXP__W_INSTANT,
+                    SCRIPT_FIRST + 9);
+    axp_view *v = view_seen(s);
+    v->n_sampled = 0; /* it is counted here */
+    assert_true(axp__view_add_functions(v));
+    return ts_analyze_view(v);
+}
+
+/* A faster server would have answered sooner: a bound has that in it. */
+static void a_bound_holds_where_waits_are_unseen(void **state)
+{
+    (void)state;
+    axp_findings *f = ask_and_answer();
+    ts_assert_between(59, slow_ms(f, "2000"), 61);
+    axp_findings_destroy(f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -379,6 +420,7 @@ int main(void)
         cmocka_unit_test(who_asks_the_kernel_is_named),
         cmocka_unit_test(a_library_is_what_is_called_of_it),
         cmocka_unit_test(functions_in_no_scope),
+        cmocka_unit_test(a_bound_holds_where_waits_are_unseen),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
