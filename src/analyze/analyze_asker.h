@@ -16,12 +16,19 @@
 #define AXP_ANALYZE_ASKER_H
 #include "model/model_view.h"
 
+enum axp__asked {
+    AXP__ASKED_DATA,   /* a read, write or open; or it is not known */
+    AXP__ASKED_SLEEP,  /* nothing: to go on later */
+    AXP__ASKED_OTHERS, /* that others send, connect or end */
+};
+
 struct axp__asker {
     const axp_op *kernel; /* of the view's functions; NULL: it was not seen */
     const char *name;     /* who most of it is for; NULL: nobody */
     const char *file;     /* where it asks; NULL: not known */
     int line;
     const char *call; /* what it waits in; NULL: no stack of that is known */
+    enum axp__asked asked;
     axp_ns kernel_ns; /* processor time of the kernel's, for its sake */
 };
 

@@ -105,7 +105,7 @@ static struct still still_of(struct axp__analysis *a)
     if (axp__is_marked(a->v) || a->v->n_sampled < AXP__FEW_SAMPLES)
         return (struct still){0, 0};
     if (!axp__still_find(a->v, &still)) a->has_failed = true;
-    axp_ns gain = a->v->n_threads > 1 ? 0 : still;
+    axp_ns gain = still; /* unless it is known who waited for whom */
     if (!axp__graph_gain_without(a->v, AXP__OP_BLOCKED, &gain))
         a->has_failed = true;
     return (struct still){(double)(gain < still ? gain : still), (double)gain};
@@ -113,8 +113,8 @@ static struct still still_of(struct axp__analysis *a)
 
 /* What the kernel does for it would be saved as well.
  *
- * At most all of it, where the program does little but ask: fewer requests would
- * do. Else what can hide behind the rest; so too where the kernel is hardly at
+ * At most all of it, where the program sleeps, or does little but ask: fewer
+ * requests would do. Else what can hide behind the rest; so too where the kernel is hardly at
  * work, as for a server that nobody asks anything. */
 #define LEAST_KERNEL_SHARE 0.05 /* of the run */
 static double gain_outside(struct axp__analysis *a, const struct still *still,
@@ -126,6 +126,7 @@ static double gain_outside(struct axp__analysis *a, const struct still *still,
     bool is_all = asker->name && asker->kernel &&
                   asker->kernel->time_share > 0.5 &&
                   (double)asker->kernel->self_ns >= LEAST_KERNEL_SHARE * wall;
+    is_all |= asker->asked == AXP__ASKED_SLEEP;
     return is_all ? fmin(ns, wall) : fmin(ns, fmax(0, wall - ns));
 }
 
@@ -136,9 +137,50 @@ static void blame(struct axp__draft *d, const struct axp__asker *asker,
     if (!asker->name) return;
     d->file = asker->file;
     d->line = asker->line;
+    d->has_place = true;
     if (!asker->kernel || ns < (double)asker->kernel->self_ns) return;
     d->op = asker->kernel;
     d->specificity = 4;
+}
+
+/* By what was asked for. */
+static void advise(struct axp__analysis *a, struct axp__draft *d,
+                   enum axp__asked asked, const char *name)
+{
+    if (asked == AXP__ASKED_SLEEP)
+        axp__draft_advise(a, d,
+                          "if %s sleeps until something is there, let it wait "
+                          "for that itself (a condition variable, poll), and "
+                          "it goes on at once; if it is to keep a pace, "
+                          "nothing is lost",
+                          name);
+    else if (asked == AXP__ASKED_OTHERS)
+        axp__draft_advise(a, d,
+                          "what %s waits for comes from elsewhere: make that "
+                          "faster, ask for it sooner, or do other work "
+                          "meanwhile",
+                          name);
+    else
+        axp__draft_advise(a, d,
+                          "ask the kernel less often in %s, for more at once, "
+                          "or on another thread; AXP_SCOPE around it tells how "
+                          "long each takes",
+                          name);
+}
+
+static void advise_outside(struct axp__analysis *a, struct axp__draft *d,
+                           const struct axp__asker *asker)
+{
+    const char *name = axp__spoken(d->name, "it");
+    if (asker->call)
+        axp__draft_say(a, d, "most of that is in %s, for %s",
+                       axp__spoken(asker->call, "a library"), name);
+    else
+        axp__draft_say(a, d,
+                       "most of what the kernel was seen to do was asked for "
+                       "by %s",
+                       name);
+    advise(a, d, asker->asked, name);
 }
 
 static void say_outside(struct axp__analysis *a, struct axp__draft *d,
@@ -149,35 +191,22 @@ static void say_outside(struct axp__analysis *a, struct axp__draft *d,
     axp__fixed(part, sizeof part, 100 * ns / (double)a->v->duration_ns, 1);
     axp__draft_say(a, d,
                    "%s for %s, %s %% of the run, in no scope and for no other "
-                   "thread's sake: a read, write, open, sleep, or a wait for "
-                   "another process",
+                   "thread's sake%s",
                    a->v->n_threads == 1
                        ? "the thread was off its processor"
                        : "nobody ran, for one thread was off its processor",
-                   time, part);
+                   time, part,
+                   asker->call ? ""
+                               : ": a read, write, open, sleep, or a wait for "
+                                 "another process");
     axp__draft_metric(d, "blocked_ms", ns / 1e6);
-    if (!asker->name) {
+    if (asker->name)
+        advise_outside(a, d, asker);
+    else
         axp__draft_advise(a, d,
                           "mark with AXP_SCOPE what reads, writes or waits: it "
                           "is %s of this run that is in none",
                           time);
-        return;
-    }
-    const char *name = axp__spoken(d->name, "it");
-    if (asker->call)
-        axp__draft_say(a, d, "most of that is in %s, for %s",
-                       axp__spoken(asker->call, "a library"), name);
-    else
-        axp__draft_say(a, d,
-                       "most of what the kernel was seen to do was asked for "
-                       "by %s",
-                       name);
-    axp__draft_advise(
-        a, d,
-        "ask the kernel less often in %s, for more at once, or on "
-        "another thread; AXP_SCOPE around it tells how long each "
-        "takes",
-        name);
 }
 
 static void look_outside(struct axp__analysis *a)

@@ -176,11 +176,23 @@ static const char *change_of(axp_finding_type type)
     }
 }
 
+static bool has_metric(const axp_finding *f, const char *key)
+{
+    for (size_t i = 0; i < f->n_metrics; i++)
+        if (!strcmp(f->metrics[i].key, key)) return true;
+    return false;
+}
+
 static void say_name(struct sentence *s, const axp_finding *f)
 {
     char buf[NAME_BYTES + 4];
     const char *name = cut(f->name, buf), *change = change_of(f->type);
     if (f->type == AXP_OVERSUBSCRIPTION) name = "threads";
+    if (f->type == AXP_IO_WAIT && !has_metric(f, "io_percentage")) {
+        /* in no scope: it may be a sleep */
+        change = "less waiting in %s";
+        if (*name == '(') name = "system calls";
+    }
     const char *at = change ? strstr(change, "%s") : NULL;
     if (at)
         say(s, "%.*s%s%s", (int)(at - change), change, name, at + 2);

@@ -138,6 +138,27 @@ def test_io_bare(c, folder):
                   found[0]["description"])
 
 
+def test_naps(c, folder):
+    """50 times 10 ms in which it sleeps: without them the run is so much
+    shorter, whatever it computes. In no scope, and beside another process."""
+    for fault in (1, 0):
+        report, found = findings(c, folder, "IoWait", c.program, "naps",
+                                 fault, options=())
+        if not is_watched(report):
+            return
+        equal(len(found), fault, report["findings"])
+        for f in found:
+            if f["name"] == "(no scope)":  # the kernel gives no such stacks
+                continue
+            equal(f["name"], "look_again_later", report["findings"])
+            check(0.5e9 <= f["saving_ns"] <= report["run"]["duration_ns"], f)
+            check(f["saving_is_bound"], f)
+            check("found_program.c" in (f["file"] or ""), f)
+            check("sleeps" in f["suggestion"], f["suggestion"])
+            check("less waiting in look_again_later" in report["verdict"],
+                  report["verdict"])
+
+
 def had_processors(report, n):
     """Whether the program itself had nearly all of n processors: where others
     had them, too, nobody is told to use fewer threads."""
@@ -231,5 +252,5 @@ def test_twice(c, folder):
 
 if __name__ == "__main__":
     run_support.main([test_work, test_temporary, test_pressure, test_fragments,
-                      test_io, test_io_seen, test_io_bare, test_threads, test_window,
-                      test_twice], Context(*sys.argv[1:3]))
+                      test_io, test_io_seen, test_io_bare, test_naps, test_threads,
+                      test_window, test_twice], Context(*sys.argv[1:3]))

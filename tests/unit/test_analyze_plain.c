@@ -201,17 +201,20 @@ static struct axp__cap_module modules[] = {
 
 /* One thread, each ms: 6 tenths off its processor, the rest in the kernel, below
  * the library's function that the program's calls, from 0x2000; or computing. Some of
- * the times off may have the stack of 0x3000, which calls the same. */
-static axp_findings *write_and_wait(bool is_kernel, bool has_stacks)
+ * the times off may have the stack of 0x3000, which calls the same. Another thread
+ * may be off all the time. */
+static axp_findings *write_and_wait(bool is_kernel, bool has_stacks,
+                                    bool has_other)
 {
-    static uint8_t bytes[2][AXP__STACK_BYTES(AXP__STACK_MOST)];
-    static const uint8_t *at[] = {bytes[0], bytes[1]};
+    static uint8_t bytes[3][AXP__STACK_BYTES(AXP__STACK_MOST)];
+    static const uint8_t *at[] = {bytes[0], bytes[1], bytes[2]};
     struct script *s = script_create();
     uint64_t stack[] = {IN_KERNEL, IN_LIBRARY, 0x2100, 0x1100};
     axp__stack_put(bytes[0], is_kernel ? stack : stack + 2, is_kernel ? 4 : 2);
     axp__stack_put(bytes[1],
                    (uint64_t[]){IN_KERNEL, IN_LIBRARY, 0x3100, 0x1100}, 4);
-    s->c.stacks[AXP__STACKS_OF_OTHERS] = (struct axp__cap_stacks){at, 2};
+    axp__stack_put(bytes[2], (uint64_t[]){IN_KERNEL, IN_LIBRARY, 0x1100}, 3);
+    s->c.stacks[AXP__STACKS_OF_OTHERS] = (struct axp__cap_stacks){at, 3};
     s->c.modules = modules;
     s->c.n_modules = 3;
     n_seen = 0;
@@ -222,6 +225,11 @@ static axp_findings *write_and_wait(bool is_kernel, bool has_stacks)
             seen[n_seen - 1].stack = AXP__STACKS_OUTSIDE + 1;
         see(0, i * MS + 6 * MS / 10, (i + 1) * MS, AXP_SAMPLE_CPU);
         seen[n_seen - 1].stack = AXP__STACKS_OUTSIDE;
+    }
+    if (has_other) {
+        see(1, 0, 100 * MS, AXP_SAMPLE_WAITED);
+        seen[n_seen - 1].stack = AXP__STACKS_OUTSIDE + 2;
+        script_word(s, 1, 0, AXP__W_INSTANT, SCRIPT_FIRST + 9);
     }
     script_word(s, 0, 100 * MS, AXP__W_INSTANT, SCRIPT_FIRST + 9);
     axp_view *v = view_seen(s);
@@ -234,7 +242,7 @@ static axp_findings *write_and_wait(bool is_kernel, bool has_stacks)
 static void who_asks_the_kernel_is_named(void **state)
 {
     (void)state;
-    axp_findings *f = write_and_wait(true, false);
+    axp_findings *f = write_and_wait(true, false, false);
     const axp_finding *x = ts_find(f, AXP_IO_WAIT);
     assert_non_null(x);
     assert_non_null(strstr(x->name, "program+0x2100"));
@@ -242,17 +250,19 @@ static void who_asks_the_kernel_is_named(void **state)
     ts_assert_between(99.0 * MS, (double)x->saving_ns, 100.0 * MS);
     assert_null(ts_find(f, AXP_SLOW_OPERATION));
     axp_findings_destroy(f);
-    f = write_and_wait(false, false);
+    f = write_and_wait(false, false, false);
     x = ts_find(f, AXP_IO_WAIT);
     assert_non_null(x);
     assert_string_equal(x->name, "(no scope)");
     ts_assert_between(39.0 * MS, (double)x->saving_ns, 41.0 * MS);
     axp_findings_destroy(f);
-    f = write_and_wait(true, true); /* where it was seen to wait */
-    x = ts_find(f, AXP_IO_WAIT);
-    assert_non_null(x);
-    assert_non_null(strstr(x->name, "program+0x3100"));
-    axp_findings_destroy(f);
+    for (int has_other = 0; has_other < 2; has_other++) {
+        f = write_and_wait(true, true, has_other); /* where it waits */
+        x = ts_find(f, AXP_IO_WAIT);
+        assert_non_null(x);
+        assert_non_null(strstr(x->name, "program+0x3100"));
+        axp_findings_destroy(f);
+    }
 }
 
 /* ---- libraries ----------------------------------------------------------------------- */
