@@ -379,6 +379,38 @@ static void functions_in_no_scope(void **state)
     axp_findings_destroy(f);
 }
 
+/* ---- many functions -------------------------------------------------------------------- */
+
+#define N_SMALL 10u
+
+/* None is a finding, and each is a tenth of the run. */
+static void a_tenth_each_is_no_nothing(void **state)
+{
+    static uint8_t bytes[N_SMALL][AXP__STACK_BYTES(AXP__STACK_MOST)];
+    static const uint8_t *at[N_SMALL];
+    struct script *s = script_create();
+    (void)state;
+    n_seen = 0;
+    script_word(s, 0, 0, AXP__W_INSTANT, SCRIPT_FIRST + 9);
+    for (uint32_t i = 0; i < 10 * N_SMALL; i++) {
+        at[i / 10] = bytes[i / 10];
+        axp__stack_put(bytes[i / 10], (uint64_t[]){0x1000 + i / 10 * 0x100}, 1);
+        see(0, i * MS, (i + 1) * MS, AXP_SAMPLE_CPU);
+        seen[n_seen - 1].stack = AXP__STACKS_OUTSIDE + i / 10;
+    }
+    s->c.stacks[AXP__STACKS_OF_OTHERS] = (struct axp__cap_stacks){at, N_SMALL};
+    s->c.modules = modules;
+    s->c.n_modules = 3;
+    script_word(s, 0, 10 * N_SMALL * MS, AXP__W_INSTANT, SCRIPT_FIRST + 9);
+    axp_view *v = view_seen(s);
+    v->n_sampled = 0; /* it is counted here */
+    assert_true(axp__view_add_functions(v));
+    axp_findings *f = ts_analyze_view(v);
+    assert_int_equal(axp_findings_count(f), 0);
+    assert_non_null(strstr(axp_findings_verdict(f), "more than 10 %"));
+    axp_findings_destroy(f);
+}
+
 /* ---- waits that nobody saw ---------------------------------------------------------- */
 
 /* A client asks every 10 ms, and is off its processor until the server, which
@@ -430,6 +462,7 @@ int main(void)
         cmocka_unit_test(who_asks_the_kernel_is_named),
         cmocka_unit_test(a_library_is_what_is_called_of_it),
         cmocka_unit_test(functions_in_no_scope),
+        cmocka_unit_test(a_tenth_each_is_no_nothing),
         cmocka_unit_test(a_bound_holds_where_waits_are_unseen),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
