@@ -2,8 +2,10 @@
 /* Who asks the kernel; see analyze_asker.h. */
 #include "analyze/analyze_asker.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "analyze/analyze.h"
 #include "analyze/analyze_still.h"
 #include "model/model_blocked.h"
 #include "model/model_samples.h"
@@ -151,9 +153,38 @@ static enum axp__asked asked_by(const char *call)
 
 /* ---- by what threads left their processors in ---------------------------------------- */
 
-static bool take(void *all, uint32_t stack, axp_ns ns)
+struct ends {
+    struct axp__blocked_all all;
+    const uint32_t *outside; /* stacks in no scope, in order */
+    size_t n_outside;
+};
+
+static int by_id(const void *a, const void *b)
 {
-    return axp__blocked_take_stack(all, stack, ns);
+    const uint32_t *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+static bool take(void *ctx, uint32_t stack, axp_ns ns)
+{
+    struct ends *e = ctx;
+    return !bsearch(&stack, e->outside, e->n_outside, sizeof stack, by_id) ||
+           axp__blocked_take_stack(&e->all, stack, ns);
+}
+
+/* A scope speaks for what is in it. */
+static bool give_outside(const axp_view *v, struct axp__blocked_all *out)
+{
+    uint32_t *ids = calloc(v->n_blocked_stacks + 1, sizeof *ids);
+    struct ends e = {.outside = ids, .n_outside = v->n_blocked_stacks};
+    if (!ids) return false;
+    for (size_t i = 0; i < v->n_blocked_stacks; i++)
+        ids[i] = v->blocked_stacks[i].of;
+    qsort(ids, v->n_blocked_stacks, sizeof *ids, by_id);
+    bool ok = axp__still_give(v, take, &e);
+    free(ids);
+    *out = e.all;
+    return ok;
 }
 
 /* NULL: the stack cannot be read, or nobody asks in it. */
@@ -192,8 +223,7 @@ static void find_waiting(struct look *l, const axp_view *v,
                          struct axp__asker *out)
 {
     struct axp__blocked_all all = {0};
-    if (v->n_blocked_stacks && !axp__still_give(v, take, &all))
-        l->has_failed = true;
+    if (v->n_blocked_stacks && !give_outside(v, &all)) l->has_failed = true;
     for (size_t i = 0; i < all.stacks.n && !l->has_failed; i++) {
         uint32_t by;
         struct axp__function *f = asks(l, all.stacks.at[i].of, &by);
@@ -214,7 +244,10 @@ bool axp__asker_find(const axp_view *v, struct axp__asker *out)
     for (size_t i = 0; i < v->n_functions && !out->kernel; i++)
         if (v->functions[i].is_kernel) out->kernel = &v->functions[i];
     find_waiting(&waits, v, out);
-    if (out->name || !v->n_blocked_stacks) find_at_work(&works, v, out);
+    if (axp__is_marked(v))
+        out->kernel = NULL; /* it works for scopes, too */
+    else if (out->name || !v->n_blocked_stacks)
+        find_at_work(&works, v, out);
     axp__stack_functions_fini(&waits.of);
     axp__stack_functions_fini(&works.of);
     return !waits.has_failed && !works.has_failed;

@@ -10,7 +10,9 @@
  * of a thread, whose stack begins in the library that the kernel is asked through,
  * the first of another module than that.
  *
- * Input   samples of a view that nobody marked, which may claim anything.
+ * Marked  scopes speak for what is in them: the rest is looked at alone, and not what
+ *         the kernel was seen to work.
+ * Input   samples of a view, which may claim anything.
  */
 #ifndef AXP_ANALYZE_ASKER_H
 #define AXP_ANALYZE_ASKER_H

@@ -6,9 +6,9 @@
  * in no wait for another thread, as the scheduler told whoever sampled. What it
  * costs is what the run would be shorter without: what hides behind other
  * threads is nothing. Done ahead it hides behind the rest of the run, and no
- * more of it than that rest is long. Of a program that nobody marked it has the
- * name of the function that asks the kernel, where that is known, and is time in
- * which nobody else ran: who is off his processor while others run may wait for
+ * more of it than that rest is long. What is in no scope has the name of the
+ * function that asks the kernel, where that is known, and is time in which nobody
+ * else ran: who is off his processor while others run may wait for
  * them in a way that nobody saw. */
 #include <math.h>
 #include <stdlib.h>
@@ -93,18 +93,28 @@ static void look_at(struct axp__analysis *a, struct io *io)
     add(a, io);
 }
 
-/* What a program that nobody marked stands still for, and no thread's sake. */
+/* What a program stands still for in no scope, and for no thread's sake. */
 struct still {
     double ns;   /* nobody ran, and the run was longer for it */
     double most; /* so much longer, if somebody else ran meanwhile, too */
 };
 
+/* Time off a processor in scopes, of all threads. */
+static axp_ns blocked_in_scopes(const axp_view *v)
+{
+    axp_ns sum = 0;
+    for (size_t i = 0; i < v->n_blocked; i++)
+        sum += v->blocked[i].ns;
+    return sum;
+}
+
 static struct still still_of(struct axp__analysis *a)
 {
     axp_ns still = 0;
-    if (axp__is_marked(a->v) || a->v->n_sampled < AXP__FEW_SAMPLES)
-        return (struct still){0, 0};
+    if (a->v->n_sampled < AXP__FEW_SAMPLES) return (struct still){0, 0};
     if (!axp__still_find(a->v, &still)) a->has_failed = true;
+    axp_ns in = axp__is_marked(a->v) ? blocked_in_scopes(a->v) : 0;
+    still = still > in ? still - in : 0; /* a scope speaks for itself */
     axp_ns gain = still; /* unless it is known who waited for whom */
     if (!axp__graph_gain_without(a->v, AXP__OP_BLOCKED, &gain))
         a->has_failed = true;

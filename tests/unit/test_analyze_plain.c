@@ -379,6 +379,58 @@ static void functions_in_no_scope(void **state)
     axp_findings_destroy(f);
 }
 
+/* 40 ms of computing and 60 of reading, below 0x3100: the first in a scope, or
+ * both. */
+static axp_findings *read_beside_scopes(bool is_all)
+{
+    static uint8_t bytes[2][AXP__STACK_BYTES(AXP__STACK_MOST)];
+    static const uint8_t *at[] = {bytes[0], bytes[1]};
+    static struct axp__cap_node nodes[] = {
+        {0}, {.name = SCRIPT_FIRST + 5, .calls = 1}};
+    static struct axp__cap_op op = {.name = SCRIPT_FIRST + 5,
+                                    .lifetime_ticks = 100 * MS};
+    static struct axp__cap_lane lane = {
+        .ops = &op, .nodes = nodes, .n_ops = 1, .n_nodes = 2};
+    struct script *s = script_create();
+    nodes[1].total_ticks = nodes[1].self_ticks = (is_all ? 100 : 40) * MS;
+    s->c.lanes = &lane;
+    s->c.n_lanes = 1;
+    axp__stack_put(bytes[0], (uint64_t[]){0x1100}, 1);
+    axp__stack_put(bytes[1],
+                   (uint64_t[]){IN_KERNEL, IN_LIBRARY, 0x3100, 0x1100}, 4);
+    s->c.stacks[AXP__STACKS_OF_OTHERS] = (struct axp__cap_stacks){at, 2};
+    s->c.modules = modules;
+    s->c.n_modules = 3;
+    n_seen = 0;
+    script_op(s, 0, 0, (is_all ? 100 : 40) * MS - 1, 5);
+    for (uint64_t i = 0; i < 100; i++) {
+        see(0, i * MS, (i + 1) * MS - 2,
+            i < 40 ? AXP_SAMPLE_CPU : AXP_SAMPLE_WAITED);
+        seen[n_seen - 1].stack = AXP__STACKS_OUTSIDE + (i >= 40);
+    }
+    script_word(s, 0, 100 * MS, AXP__W_INSTANT, SCRIPT_FIRST + 9);
+    axp_view *v = view_seen(s);
+    v->n_sampled = 0; /* it is counted here */
+    assert_true(axp__view_add_functions(v));
+    return ts_analyze_view(v);
+}
+
+/* Time in no scope is no less of the run for the scopes elsewhere in it. */
+static void a_standstill_in_no_scope(void **state)
+{
+    (void)state;
+    axp_findings *f = read_beside_scopes(false);
+    const axp_finding *x = ts_find(f, AXP_IO_WAIT);
+    assert_non_null(x);
+    assert_non_null(strstr(x->name, "program+0x3100"));
+    ts_assert_between(39.0 * MS, (double)x->saving_ns, 41.0 * MS);
+    axp_findings_destroy(f);
+    f = read_beside_scopes(true);
+    x = ts_find(f, AXP_IO_WAIT);
+    assert_true(!x || !strstr(x->name, "program"));
+    axp_findings_destroy(f);
+}
+
 /* ---- many functions -------------------------------------------------------------------- */
 
 #define N_SMALL 10u
@@ -462,6 +514,7 @@ int main(void)
         cmocka_unit_test(who_asks_the_kernel_is_named),
         cmocka_unit_test(a_library_is_what_is_called_of_it),
         cmocka_unit_test(functions_in_no_scope),
+        cmocka_unit_test(a_standstill_in_no_scope),
         cmocka_unit_test(a_tenth_each_is_no_nothing),
         cmocka_unit_test(a_bound_holds_where_waits_are_unseen),
     };
