@@ -3,7 +3,7 @@
  *
  *   found_program work | temporary | pressure | fragments  1 | 0
  *   found_program io | io_plain | io_bare | naps  1 | 0
- *   found_program threads N | phases
+ *   found_program threads N | phases | pair
  *
  * It prints nothing, and takes a second, or six. */
 #include <axprof/axprof.h>
@@ -183,6 +183,32 @@ static void share_among(int n)
         pthread_join(threads[i], NULL);
 }
 
+static pthread_barrier_t both;
+
+static void *only_wait(void *unused)
+{
+    for (int i = 0; i < 40; i++)
+        pthread_barrier_wait(&both);
+    return unused;
+}
+
+/* Steps of 5 ms, in which another thread does nothing but wait. */
+static void step_beside(void)
+{
+    pthread_t other;
+    pthread_barrier_init(&both, NULL, 2);
+    if (pthread_create(&other, NULL, only_wait, NULL)) abort();
+    for (int i = 0; i < 40; i++) {
+        {
+            AXP_SCOPE("forward");
+            compute(0.005);
+        }
+        AXP_STEP();
+        pthread_barrier_wait(&both);
+    }
+    pthread_join(other, NULL);
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
@@ -206,6 +232,7 @@ int main(int argc, char **argv)
     if (!strcmp(what, "io_bare")) read_unmarked(is_faulty);
     if (!strcmp(what, "naps")) nap(is_faulty);
     if (!strcmp(what, "phases")) read_then_write();
+    if (!strcmp(what, "pair")) step_beside();
     if (!strcmp(what, "threads")) share_among(argc > 2 ? atoi(argv[2]) : 1);
     return 0;
 }
