@@ -150,8 +150,9 @@ static void see_in(struct script *s, uint64_t at, uint32_t i)
 }
 
 /* Both want a lock for 4 ms, the first after 6 ms of the first function, in which it
- * is seen in each round; with the lock, in the second, once in five, or in op5. */
-static axp_findings *contend(bool is_marked)
+ * is seen in each round; with the lock, in the second, once in five, or in op5.
+ * Another may look out for signals until the end. */
+static axp_findings *contend(bool is_marked, bool has_idle)
 {
     struct script *s = script_create();
     uint64_t now = 0;
@@ -174,6 +175,11 @@ static axp_findings *contend(bool is_marked)
                                            end, 1, 0, true});
         now = end + LAG;
     }
+    if (has_idle) {
+        script_word(s, 2, 0, AXP__W_INSTANT, SCRIPT_FIRST + 9);
+        see(2, LAG, now + MS / 2, AXP_SAMPLE_WAITED);
+        script_word(s, 2, now + MS / 2 + LAG, AXP__W_INSTANT, SCRIPT_FIRST + 9);
+    }
     return ts_analyze_view(view_seen(s));
 }
 
@@ -181,11 +187,29 @@ static void what_a_lock_is_held_for(void **state)
 {
     (void)state;
     for (int is_marked = 0; is_marked < 2; is_marked++) {
-        axp_findings *f = contend(is_marked);
+        axp_findings *f = contend(is_marked, false);
         const axp_finding *x = ts_find(f, AXP_LOCK_CONTENTION);
         assert_non_null(x);
         assert_non_null(strstr(x->name, is_marked ? "op5" : "2000"));
         axp_findings_destroy(f);
+    }
+}
+
+/* Nobody waits for a thread that is off until the process ends. */
+static void an_idle_thread_changes_nothing(void **state)
+{
+    (void)state;
+    for (int is_marked = 0; is_marked < 2; is_marked++) {
+        axp_ns saving[2];
+        for (int has_idle = 0; has_idle < 2; has_idle++) {
+            axp_findings *f = contend(is_marked, has_idle);
+            const axp_finding *x = ts_find(f, AXP_LOCK_CONTENTION);
+            assert_non_null(x);
+            saving[has_idle] = x->saving_ns;
+            axp_findings_destroy(f);
+        }
+        ts_assert_between(0.99 * (double)saving[0], (double)saving[1],
+                          1.01 * (double)saving[0]);
     }
 }
 
@@ -511,6 +535,7 @@ int main(void)
         cmocka_unit_test(who_is_off_while_others_run),
         cmocka_unit_test(what_of_a_run_is_still),
         cmocka_unit_test(what_a_lock_is_held_for),
+        cmocka_unit_test(an_idle_thread_changes_nothing),
         cmocka_unit_test(who_asks_the_kernel_is_named),
         cmocka_unit_test(a_library_is_what_is_called_of_it),
         cmocka_unit_test(functions_in_no_scope),
