@@ -277,18 +277,10 @@ static inline void on_record(struct axp__builder *b,
 #define MOST_LATE_NS 1000000u
 static bool is_cut_off(const axp_graph *g, uint32_t last, axp_ns end_ns)
 {
-    const struct axp__graph_node *n = &g->nodes[last];
-    axp_ns all = 0, blocked = 0, late = (g->end_ns - g->begin_ns) / 100;
+    axp_ns late = (g->end_ns - g->begin_ns) / 100;
     if (late < MOST_LATE_NS) late = MOST_LATE_NS;
-    if (n->stretch != AXP__STRETCH_WORK || n->time_ns - end_ns > late)
-        return false;
-    for (uint32_t i = 0; i < n->n_parts; i++) {
-        axp_ns ns = axp__part_ns(g->parts[n->parts + i]);
-        all += ns;
-        if (axp__part_op(g->parts[n->parts + i]) == AXP__OP_BLOCKED)
-            blocked += ns;
-    }
-    return blocked > all / 2;
+    return g->nodes[last].time_ns - end_ns <= late &&
+           axp__graph_is_off(g, last);
 }
 
 /* The first thread goes on to its end, whatever it records; others are known as
