@@ -95,8 +95,9 @@ static void look_at(struct axp__analysis *a, struct io *io)
 
 /* What a program stands still for in no scope, and for no thread's sake. */
 struct still {
-    double ns;   /* nobody ran, and the run was longer for it */
-    double most; /* so much longer, if somebody else ran meanwhile, too */
+    double ns;     /* nobody ran, and the run was longer for it */
+    double most;   /* so much longer, if somebody else ran meanwhile, too */
+    bool is_known; /* who waited for whom; else somebody may have run unseen */
 };
 
 /* Time off a processor in scopes, of all threads. */
@@ -111,14 +112,17 @@ static axp_ns blocked_in_scopes(const axp_view *v)
 static struct still still_of(struct axp__analysis *a)
 {
     axp_ns still = 0;
-    if (a->v->n_sampled < AXP__FEW_SAMPLES) return (struct still){0, 0};
+    const axp_graph *g = NULL;
+    if (a->v->n_sampled < AXP__FEW_SAMPLES) return (struct still){0};
     if (!axp__still_find(a->v, &still)) a->has_failed = true;
     axp_ns in = axp__is_marked(a->v) ? blocked_in_scopes(a->v) : 0;
     still = still > in ? still - in : 0; /* a scope speaks for itself */
     axp_ns gain = still; /* unless it is known who waited for whom */
-    if (!axp__graph_gain_without(a->v, AXP__OP_BLOCKED, &gain))
+    if (!axp__graph_gain_without(a->v, AXP__OP_BLOCKED, &gain) ||
+        !axp__graph_trusted(a->v, &g))
         a->has_failed = true;
-    return (struct still){(double)(gain < still ? gain : still), (double)gain};
+    return (struct still){(double)(gain < still ? gain : still), (double)gain,
+                          a->v->n_threads <= 1 || g};
 }
 
 /* What the kernel does for it would be saved as well.
@@ -227,6 +231,9 @@ static void look_outside(struct axp__analysis *a)
                    a->threshold[AXP__T_io_wait_saving_percent] / 100;
     double gain = still.ns > 0 ? gain_outside(a, &still, &asker) : 0;
     if (!(gain > 0) || gain < least || still.ns < least) return;
+    /* a process that is waited for may be over before it was looked at */
+    if (!still.is_known && (!asker.call || asker.asked == AXP__ASKED_OTHERS))
+        return;
     struct axp__draft *d = axp__draft_add(
         a, AXP__RULE_io_wait, asker.name ? asker.name : "(no scope)");
     if (!d) return;

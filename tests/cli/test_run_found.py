@@ -146,10 +146,13 @@ def test_naps(c, folder):
                                  fault, options=())
         if not is_watched(report):
             return
-        equal(len(found), fault, report["findings"])
+        if fault and not found:  # does the kernel give such stacks?
+            _, bare = findings(c, folder, "IoWait", c.program, "io_bare", 1,
+                               options=())
+            equal([f["name"] for f in bare], ["(no scope)"],
+                  report["findings"])
         for f in found:
-            if f["name"] == "(no scope)":  # the kernel gives no such stacks
-                continue
+            check(fault, report["findings"])
             equal(f["name"], "look_again_later", report["findings"])
             check(0.5e9 <= f["saving_ns"] <= report["run"]["duration_ns"], f)
             check(f["saving_is_bound"], f)
@@ -238,11 +241,12 @@ def test_window(c, folder):
 def test_window_begins_in_a_wait(c, folder):
     """What a thread waits for as the part begins is no longer than the part, and
     nobody is blamed for the wait."""
-    for _ in range(5):  # a busy machine may take the processor at the end
+    for _ in range(8):  # on a busy machine a thread that is woken may wait
         report, found = findings(c, folder, "SyncWait", c.program, "pair",
                                  options=("--steps", "10:15"))
         steps = report["steps"]
-        if report["run"]["duration_ns"] < 1.1 * 5 * steps["avg_ns"]:
+        if not found and \
+                report["run"]["duration_ns"] < 1.1 * 5 * steps["avg_ns"]:
             break
     equal(steps["count"], 5, steps)
     check(report["run"]["duration_ns"] < 1.1 * 5 * steps["avg_ns"],
