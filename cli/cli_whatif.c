@@ -55,8 +55,9 @@ static void wanted_init(struct wanted *w, const cli_args *args)
 
 /* ---- names that are not there -------------------------------------------------- */
 
-/* All that has a name: operations, then functions. */
-static const char **names_of(const axp_view *view, size_t *n)
+/* Names of operations, then functions: those that have time of their own, or
+ * those that only call others. */
+static const char **names_of(const axp_view *view, bool is_own, size_t *n)
 {
     size_t n_ops = axp_view_ops(view, AXP_BY_SELF, NULL, 0);
     size_t n_functions = axp_view_functions(view, NULL, 0);
@@ -66,9 +67,21 @@ static const char **names_of(const axp_view *view, size_t *n)
     axp_view_functions(view, ops + n_ops, n_functions);
     *n = 0;
     for (size_t i = 0; i < n_ops + n_functions; i++)
-        if (!ops[i].is_wait) names[(*n)++] = ops[i].name;
+        if (!ops[i].is_wait && is_own == (ops[i].self_ns > 0))
+            names[(*n)++] = ops[i].name;
     free(ops);
     return names;
+}
+
+static bool only_calls(const axp_view *view, const char *name)
+{
+    size_t n;
+    bool is_one = false;
+    const char **names = names_of(view, false, &n);
+    for (size_t i = 0; i < n && !is_one; i++)
+        is_one = !strcmp(names[i], name);
+    free(names);
+    return is_one;
 }
 
 static int unknown_name(const axp_view *view, const char *scale)
@@ -76,15 +89,22 @@ static int unknown_name(const axp_view *view, const char *scale)
     const char *cut = strrchr(scale, '=');
     char *name = cli_format("%.*s", cut ? (int)(cut - scale) : 0, scale);
     size_t n;
-    const char **names = names_of(view, &n);
+    const char **names = names_of(view, true, &n);
     const char *near = cli_nearest(name, names, n, sizeof *names);
-    int rc = near ? cli_wrong("no operation \"%s\" is in the timeline; did you "
-                              "mean \"%s\"?",
-                              name, near)
-                  : cli_wrong("no operation \"%s\" is in the timeline; "
-                              "\"axprof whatif\" without options lists what "
-                              "the run consists of",
-                              name);
+    int rc;
+    if (only_calls(view, name))
+        rc = cli_wrong("\"%s\" has no time of its own; what it calls has, and "
+                       "\"axprof whatif\" without options lists that",
+                       name);
+    else if (near)
+        rc = cli_wrong("no operation \"%s\" is in the timeline; did you mean "
+                       "\"%s\"?",
+                       name, near);
+    else
+        rc = cli_wrong("no operation \"%s\" is in the timeline; \"axprof "
+                       "whatif\" without options lists what the run consists "
+                       "of",
+                       name);
     free(names);
     free(name);
     return rc;

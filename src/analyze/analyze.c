@@ -89,9 +89,10 @@ static axp_findings *make_findings(struct axp__analysis *a)
     a->n_drafts = 0;
     for (size_t i = 0; i < f->n; i++) {
         struct axp__draft *d = &f->drafts[i];
-        const char *file = d->op ? d->op->file : d->file;
+        bool is_ops = d->op && !d->has_place;
+        const char *file = is_ops ? d->op->file : d->file;
         const char *device = d->op && !d->device ? d->op->device : d->device;
-        if (d->op) d->line = d->op->line;
+        if (is_ops) d->line = d->op->line;
         d->name = ok ? strdup(d->name) : NULL;
         d->file = ok && file ? strdup(file) : NULL;
         d->device = ok && device ? strdup(device) : NULL;

@@ -69,6 +69,7 @@ struct axp__draft {
     const char *device; /* NULL: the host */
     const char *file;   /* of what it is about; NULL: not known */
     int line;
+    bool has_place; /* these are it; else they are the op's, if it has one */
     const char *suggestion;     /* static, or `advice` */
     char *description, *advice; /* malloc; NULL */
     const axp_op *op;           /* whose time it is about; NULL: no time */

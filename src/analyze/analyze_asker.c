@@ -2,8 +2,11 @@
 /* Who asks the kernel; see analyze_asker.h. */
 #include "analyze/analyze_asker.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "analyze/analyze.h"
+#include "analyze/analyze_still.h"
 #include "model/model_blocked.h"
 #include "model/model_samples.h"
 #include "model/model_stack_functions.h"
@@ -106,37 +109,132 @@ static void find_at_work(struct look *l, const axp_view *v,
             out->kernel_ns += l->of.functions[i].self_ns;
 }
 
+/* ---- what was asked for ------------------------------------------------------------ */
+
+/* Libraries have names of their own for their functions: __libc_accept, __poll,
+ * __GI___clock_nanosleep, __select64. */
+static enum axp__asked asked_by(const char *call)
+{
+    static const struct {
+        const char *call;
+        enum axp__asked asked;
+    } known[] = {{"nanosleep", AXP__ASKED_SLEEP},
+                 {"clock_nanosleep", AXP__ASKED_SLEEP},
+                 {"usleep", AXP__ASKED_SLEEP},
+                 {"sleep", AXP__ASKED_SLEEP},
+                 {"thrd_sleep", AXP__ASKED_SLEEP},
+                 {"poll", AXP__ASKED_OTHERS},
+                 {"ppoll", AXP__ASKED_OTHERS},
+                 {"select", AXP__ASKED_OTHERS},
+                 {"pselect", AXP__ASKED_OTHERS},
+                 {"epoll_wait", AXP__ASKED_OTHERS},
+                 {"epoll_pwait", AXP__ASKED_OTHERS},
+                 {"accept", AXP__ASKED_OTHERS},
+                 {"accept4", AXP__ASKED_OTHERS},
+                 {"recv", AXP__ASKED_OTHERS},
+                 {"recvfrom", AXP__ASKED_OTHERS},
+                 {"recvmsg", AXP__ASKED_OTHERS},
+                 {"wait", AXP__ASKED_OTHERS},
+                 {"wait4", AXP__ASKED_OTHERS},
+                 {"waitpid", AXP__ASKED_OTHERS},
+                 {"waitid", AXP__ASKED_OTHERS}};
+    static const char *const before[] = {"__GI_", "__libc_", "_"};
+    for (size_t i = 0; i < sizeof before / sizeof *before; i++)
+        while (!strncmp(call, before[i], strlen(before[i])))
+            call += strlen(before[i]);
+    size_t len = strlen(call);
+    if (len > 2 && !strcmp(call + len - 2, "64")) len -= 2;
+    if (len > 5 && !strncmp(call + len - 5, "_time", 5)) len -= 5;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strlen(known[i].call) == len && !memcmp(known[i].call, call, len))
+            return known[i].asked;
+    return AXP__ASKED_DATA;
+}
+
 /* ---- by what threads left their processors in ---------------------------------------- */
 
-static void find_waiting(struct look *l, const axp_view *v,
-                         struct axp__asker *out)
+struct ends {
+    struct axp__blocked_all all;
+    const uint32_t *outside; /* stacks in no scope, in order */
+    size_t n_outside;
+};
+
+static int by_id(const void *a, const void *b)
 {
-    for (size_t i = 0; i < v->n_blocked_stacks && !l->has_failed; i++) {
-        const struct axp__stack_of *s =
-            axp__stack_functions_get(&l->of, v->blocked_stacks[i].of);
-        l->has_failed = !s;
-        uint32_t by = s ? asker_of(l, s) : UINT32_MAX;
-        if (by == UINT32_MAX) continue;
-        l->of.functions[l->of.frames[by].function].self_ns +=
-            v->blocked_stacks[i].ns;
-        l->all_ns += v->blocked_stacks[i].ns;
-    }
-    const struct axp__function *found = most(l);
+    const uint32_t *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+static bool take(void *ctx, uint32_t stack, axp_ns ns)
+{
+    struct ends *e = ctx;
+    return !bsearch(&stack, e->outside, e->n_outside, sizeof stack, by_id) ||
+           axp__blocked_take_stack(&e->all, stack, ns);
+}
+
+/* A scope speaks for what is in it. */
+static bool give_outside(const axp_view *v, struct axp__blocked_all *out)
+{
+    uint32_t *ids = calloc(v->n_blocked_stacks + 1, sizeof *ids);
+    struct ends e = {.outside = ids, .n_outside = v->n_blocked_stacks};
+    if (!ids) return false;
+    for (size_t i = 0; i < v->n_blocked_stacks; i++)
+        ids[i] = v->blocked_stacks[i].of;
+    qsort(ids, v->n_blocked_stacks, sizeof *ids, by_id);
+    bool ok = axp__still_give(v, take, &e);
+    free(ids);
+    *out = e.all;
+    return ok;
+}
+
+/* NULL: the stack cannot be read, or nobody asks in it. */
+static struct axp__function *asks(struct look *l, uint32_t stack, uint32_t *by)
+{
+    const struct axp__stack_of *s = axp__stack_functions_get(&l->of, stack);
+    if (!s) l->has_failed = true;
+    *by = s ? asker_of(l, s) : UINT32_MAX;
+    return *by == UINT32_MAX ? NULL
+                             : &l->of.functions[l->of.frames[*by].function];
+}
+
+/* Where whoever it is waits for longest. */
+static void set_place(struct look *l, const axp_view *v,
+                      const struct axp__blocked_sums *all,
+                      struct axp__asker *out)
+{
     axp_ns longest = 0;
-    out->name = found ? kept(v, found) : NULL;
-    for (size_t i = 0; i < v->n_blocked_stacks && out->name; i++) {
+    for (size_t i = 0; i < all->n; i++) {
+        uint32_t by;
+        const struct axp__function *f = asks(l, all->at[i].of, &by);
+        if (!f || f != most(l) || all->at[i].ns <= longest) continue;
         const struct axp__stack_of *s =
-            axp__stack_functions_get(&l->of, v->blocked_stacks[i].of);
-        uint32_t by = s ? asker_of(l, s) : UINT32_MAX;
-        if (by == UINT32_MAX || v->blocked_stacks[i].ns <= longest ||
-            &l->of.functions[l->of.frames[by].function] != found)
-            continue;
-        longest = v->blocked_stacks[i].ns;
+            axp__stack_functions_get(&l->of, all->at[i].of);
+        longest = all->at[i].ns;
         out->file = l->of.frames[by].file;
         out->line = l->of.frames[by].line;
         out->call = kept(
             v, &l->of.functions[l->of.frames[below_kernel(l, s)].function]);
     }
+    if (out->call) out->asked = asked_by(out->call);
+}
+
+/* By who ended the times in which nobody ran: others may be off for longer. */
+static void find_waiting(struct look *l, const axp_view *v,
+                         struct axp__asker *out)
+{
+    struct axp__blocked_all all = {0};
+    if (v->n_blocked_stacks && !give_outside(v, &all)) l->has_failed = true;
+    for (size_t i = 0; i < all.stacks.n && !l->has_failed; i++) {
+        uint32_t by;
+        struct axp__function *f = asks(l, all.stacks.at[i].of, &by);
+        if (!f) continue;
+        f->self_ns += all.stacks.at[i].ns;
+        l->all_ns += all.stacks.at[i].ns;
+    }
+    const struct axp__function *found = most(l);
+    out->name = found ? kept(v, found) : NULL;
+    if (out->name) set_place(l, v, &all.stacks, out);
+    axp__blocked_fini(&all);
 }
 
 bool axp__asker_find(const axp_view *v, struct axp__asker *out)
@@ -146,7 +244,10 @@ bool axp__asker_find(const axp_view *v, struct axp__asker *out)
     for (size_t i = 0; i < v->n_functions && !out->kernel; i++)
         if (v->functions[i].is_kernel) out->kernel = &v->functions[i];
     find_waiting(&waits, v, out);
-    if (out->name || !v->n_blocked_stacks) find_at_work(&works, v, out);
+    if (axp__is_marked(v))
+        out->kernel = NULL; /* it works for scopes, too */
+    else if (out->name || !v->n_blocked_stacks)
+        find_at_work(&works, v, out);
     axp__stack_functions_fini(&waits.of);
     axp__stack_functions_fini(&works.of);
     return !waits.has_failed && !works.has_failed;

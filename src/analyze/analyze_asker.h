@@ -10,11 +10,19 @@
  * of a thread, whose stack begins in the library that the kernel is asked through,
  * the first of another module than that.
  *
- * Input   samples of a view that nobody marked, which may claim anything.
+ * Marked  scopes speak for what is in them: the rest is looked at alone, and not what
+ *         the kernel was seen to work.
+ * Input   samples of a view, which may claim anything.
  */
 #ifndef AXP_ANALYZE_ASKER_H
 #define AXP_ANALYZE_ASKER_H
 #include "model/model_view.h"
+
+enum axp__asked {
+    AXP__ASKED_DATA,   /* a read, write or open; or it is not known */
+    AXP__ASKED_SLEEP,  /* nothing: to go on later */
+    AXP__ASKED_OTHERS, /* that others send, connect or end */
+};
 
 struct axp__asker {
     const axp_op *kernel; /* of the view's functions; NULL: it was not seen */
@@ -22,6 +30,7 @@ struct axp__asker {
     const char *file;     /* where it asks; NULL: not known */
     int line;
     const char *call; /* what it waits in; NULL: no stack of that is known */
+    enum axp__asked asked;
     axp_ns kernel_ns; /* processor time of the kernel's, for its sake */
 };
 

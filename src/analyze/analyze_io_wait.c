@@ -6,9 +6,9 @@
  * in no wait for another thread, as the scheduler told whoever sampled. What it
  * costs is what the run would be shorter without: what hides behind other
  * threads is nothing. Done ahead it hides behind the rest of the run, and no
- * more of it than that rest is long. Of a program that nobody marked it has the
- * name of the function that asks the kernel, where that is known, and is time in
- * which nobody else ran: who is off his processor while others run may wait for
+ * more of it than that rest is long. What is in no scope has the name of the
+ * function that asks the kernel, where that is known, and is time in which nobody
+ * else ran: who is off his processor while others run may wait for
  * them in a way that nobody saw. */
 #include <math.h>
 #include <stdlib.h>
@@ -93,28 +93,42 @@ static void look_at(struct axp__analysis *a, struct io *io)
     add(a, io);
 }
 
-/* What a program that nobody marked stands still for, and no thread's sake. */
+/* What a program stands still for in no scope, and for no thread's sake. */
 struct still {
-    double ns;   /* nobody ran, and the run was longer for it */
-    double most; /* so much longer, if somebody else ran meanwhile, too */
+    double ns;     /* nobody ran, and the run was longer for it */
+    double most;   /* so much longer, if somebody else ran meanwhile, too */
+    bool is_known; /* who waited for whom; else somebody may have run unseen */
 };
+
+/* Time off a processor in scopes, of all threads. */
+static axp_ns blocked_in_scopes(const axp_view *v)
+{
+    axp_ns sum = 0;
+    for (size_t i = 0; i < v->n_blocked; i++)
+        sum += v->blocked[i].ns;
+    return sum;
+}
 
 static struct still still_of(struct axp__analysis *a)
 {
     axp_ns still = 0;
-    if (axp__is_marked(a->v) || a->v->n_sampled < AXP__FEW_SAMPLES)
-        return (struct still){0, 0};
+    const axp_graph *g = NULL;
+    if (a->v->n_sampled < AXP__FEW_SAMPLES) return (struct still){0};
     if (!axp__still_find(a->v, &still)) a->has_failed = true;
-    axp_ns gain = a->v->n_threads > 1 ? 0 : still;
-    if (!axp__graph_gain_without(a->v, AXP__OP_BLOCKED, &gain))
+    axp_ns in = axp__is_marked(a->v) ? blocked_in_scopes(a->v) : 0;
+    still = still > in ? still - in : 0; /* a scope speaks for itself */
+    axp_ns gain = still; /* unless it is known who waited for whom */
+    if (!axp__graph_gain_without(a->v, AXP__OP_BLOCKED, &gain) ||
+        !axp__graph_trusted(a->v, &g))
         a->has_failed = true;
-    return (struct still){(double)(gain < still ? gain : still), (double)gain};
+    return (struct still){(double)(gain < still ? gain : still), (double)gain,
+                          a->v->n_threads <= 1 || g};
 }
 
 /* What the kernel does for it would be saved as well.
  *
- * At most all of it, where the program does little but ask: fewer requests would
- * do. Else what can hide behind the rest; so too where the kernel is hardly at
+ * At most all of it, where the program sleeps, or does little but ask: fewer
+ * requests would do. Else what can hide behind the rest; so too where the kernel is hardly at
  * work, as for a server that nobody asks anything. */
 #define LEAST_KERNEL_SHARE 0.05 /* of the run */
 static double gain_outside(struct axp__analysis *a, const struct still *still,
@@ -126,6 +140,7 @@ static double gain_outside(struct axp__analysis *a, const struct still *still,
     bool is_all = asker->name && asker->kernel &&
                   asker->kernel->time_share > 0.5 &&
                   (double)asker->kernel->self_ns >= LEAST_KERNEL_SHARE * wall;
+    is_all |= asker->asked == AXP__ASKED_SLEEP;
     return is_all ? fmin(ns, wall) : fmin(ns, fmax(0, wall - ns));
 }
 
@@ -136,9 +151,50 @@ static void blame(struct axp__draft *d, const struct axp__asker *asker,
     if (!asker->name) return;
     d->file = asker->file;
     d->line = asker->line;
+    d->has_place = true;
     if (!asker->kernel || ns < (double)asker->kernel->self_ns) return;
     d->op = asker->kernel;
     d->specificity = 4;
+}
+
+/* By what was asked for. */
+static void advise(struct axp__analysis *a, struct axp__draft *d,
+                   enum axp__asked asked, const char *name)
+{
+    if (asked == AXP__ASKED_SLEEP)
+        axp__draft_advise(a, d,
+                          "if %s sleeps until something is there, let it wait "
+                          "for that itself (a condition variable, poll), and "
+                          "it goes on at once; if it is to keep a pace, "
+                          "nothing is lost",
+                          name);
+    else if (asked == AXP__ASKED_OTHERS)
+        axp__draft_advise(a, d,
+                          "what %s waits for comes from elsewhere: make that "
+                          "faster, ask for it sooner, or do other work "
+                          "meanwhile",
+                          name);
+    else
+        axp__draft_advise(a, d,
+                          "ask the kernel less often in %s, for more at once, "
+                          "or on another thread; AXP_SCOPE around it tells how "
+                          "long each takes",
+                          name);
+}
+
+static void advise_outside(struct axp__analysis *a, struct axp__draft *d,
+                           const struct axp__asker *asker)
+{
+    const char *name = axp__spoken(d->name, "it");
+    if (asker->call)
+        axp__draft_say(a, d, "most of that is in %s, for %s",
+                       axp__spoken(asker->call, "a library"), name);
+    else
+        axp__draft_say(a, d,
+                       "most of what the kernel was seen to do was asked for "
+                       "by %s",
+                       name);
+    advise(a, d, asker->asked, name);
 }
 
 static void say_outside(struct axp__analysis *a, struct axp__draft *d,
@@ -149,35 +205,22 @@ static void say_outside(struct axp__analysis *a, struct axp__draft *d,
     axp__fixed(part, sizeof part, 100 * ns / (double)a->v->duration_ns, 1);
     axp__draft_say(a, d,
                    "%s for %s, %s %% of the run, in no scope and for no other "
-                   "thread's sake: a read, write, open, sleep, or a wait for "
-                   "another process",
+                   "thread's sake%s",
                    a->v->n_threads == 1
                        ? "the thread was off its processor"
                        : "nobody ran, for one thread was off its processor",
-                   time, part);
+                   time, part,
+                   asker->call ? ""
+                               : ": a read, write, open, sleep, or a wait for "
+                                 "another process");
     axp__draft_metric(d, "blocked_ms", ns / 1e6);
-    if (!asker->name) {
+    if (asker->name)
+        advise_outside(a, d, asker);
+    else
         axp__draft_advise(a, d,
                           "mark with AXP_SCOPE what reads, writes or waits: it "
                           "is %s of this run that is in none",
                           time);
-        return;
-    }
-    const char *name = axp__spoken(d->name, "it");
-    if (asker->call)
-        axp__draft_say(a, d, "most of that is in %s, for %s",
-                       axp__spoken(asker->call, "a library"), name);
-    else
-        axp__draft_say(a, d,
-                       "most of what the kernel was seen to do was asked for "
-                       "by %s",
-                       name);
-    axp__draft_advise(
-        a, d,
-        "ask the kernel less often in %s, for more at once, or on "
-        "another thread; AXP_SCOPE around it tells how long each "
-        "takes",
-        name);
 }
 
 static void look_outside(struct axp__analysis *a)
@@ -188,6 +231,9 @@ static void look_outside(struct axp__analysis *a)
                    a->threshold[AXP__T_io_wait_saving_percent] / 100;
     double gain = still.ns > 0 ? gain_outside(a, &still, &asker) : 0;
     if (!(gain > 0) || gain < least || still.ns < least) return;
+    /* a process that is waited for may be over before it was looked at */
+    if (!still.is_known && (!asker.call || asker.asked == AXP__ASKED_OTHERS))
+        return;
     struct axp__draft *d = axp__draft_add(
         a, AXP__RULE_io_wait, asker.name ? asker.name : "(no scope)");
     if (!d) return;

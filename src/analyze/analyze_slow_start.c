@@ -9,6 +9,7 @@
 #include "base/base_number.h"
 
 #define VERY_SLOW 10.0 /* times the median */
+#define ALIKE 1.5      /* times the mean of slow steps */
 
 static void advise(struct axp__analysis *a, struct axp__draft *d,
                    const struct axp__step_cause *cause)
@@ -60,6 +61,15 @@ static void add(struct axp__analysis *a, axp_ns first)
     axp__draft_metric(d, "first_p50", ratio);
 }
 
+/* What the first step does comes again, in steps that are as slow: these are
+ * StepOutliers', and it is one of them. */
+static bool comes_again(const struct axp__step_look *s, axp_ns first)
+{
+    double n = (double)s->n_in[AXP__STEP_SLOW];
+    return n > 1 &&
+           (double)first < ALIKE * (double)s->ns_in[AXP__STEP_SLOW] / n;
+}
+
 void axp__rule_slow_start(struct axp__analysis *a)
 {
     const struct axp__step_look *s = a->steps;
@@ -71,7 +81,7 @@ void axp__rule_slow_start(struct axp__analysis *a)
     double least =
         (double)a->v->duration_ns * t[AXP__T_slow_start_wall_percent] / 100;
     if ((double)first <= t[AXP__T_slow_start_ratio] * (double)s->median_ns ||
-        (double)(first - s->median_ns) < least)
+        (double)(first - s->median_ns) < least || comes_again(s, first))
         return;
     add(a, first);
 }

@@ -48,6 +48,14 @@ static size_t period_of(const struct axp__step_look *s)
     return s->n_in[AXP__STEP_SLOW] > 2 ? period : 0;
 }
 
+/* 2nd, 3rd, 4th, 12th, 21st */
+static const char *ending_of(size_t n)
+{
+    static const char *const endings[] = {"th", "st", "nd", "rd"};
+    bool is_teen = n % 100 >= 11 && n % 100 <= 13;
+    return endings[is_teen || n % 10 > 3 ? 0 : n % 10];
+}
+
 static void advise(struct axp__analysis *a, struct axp__draft *d,
                    const struct axp__step_cause *cause)
 {
@@ -56,9 +64,7 @@ static void advise(struct axp__analysis *a, struct axp__draft *d,
     size_t period = period_of(s);
     if (period)
         snprintf(often, sizeof often, ", in every %zu%s step", period,
-                 period == 2   ? "nd"
-                 : period == 3 ? "rd"
-                               : "th");
+                 ending_of(period));
     axp_format_ns(more, sizeof more, axp__whole(cause->is_ns - cause->was_ns));
     if (!cause->op)
         axp__draft_advise(a, d,

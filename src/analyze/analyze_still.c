@@ -10,6 +10,7 @@
 struct change {
     axp_ns at;
     int known, off; /* threads more */
+    uint32_t stack; /* of who is off no more */
 };
 
 struct still {
@@ -31,13 +32,13 @@ static void add(struct still *s, struct change begin, axp_ns end)
     }
     s->at = at;
     s->at[s->n++] = begin;
-    s->at[s->n++] = (struct change){end, -begin.known, -begin.off};
+    s->at[s->n++] = (struct change){end, -begin.known, -begin.off, begin.stack};
 }
 
 static void end_thread(struct still *s)
 {
     if (s->has_thread && s->last > s->first)
-        add(s, (struct change){s->first, 1, 0}, s->last);
+        add(s, (struct change){s->first, 1, 0, 0}, s->last);
     s->has_thread = false;
 }
 
@@ -55,7 +56,8 @@ static int on_sample(const axp_sample *x, void *ctx)
     s->has_thread = true;
     if (begin < s->last) begin = s->last; /* it is in one state at a time */
     if (end <= begin) return s->has_failed;
-    if (x->kind == AXP_SAMPLE_WAITED) add(s, (struct change){begin, 0, 1}, end);
+    if (x->kind == AXP_SAMPLE_WAITED)
+        add(s, (struct change){begin, 0, 1, x->stack}, end);
     s->last = end;
     return s->has_failed;
 }
@@ -66,20 +68,39 @@ static int by_time(const void *a, const void *b)
     return (x->at > y->at) - (x->at < y->at);
 }
 
-bool axp__still_find(const axp_view *v, axp_ns *out)
+bool axp__still_give(const axp_view *v, axp__still_fn fn, void *ctx)
 {
     struct still s = {0};
     int known = 0, off = 0;
-    axp_ns sum = 0;
+    axp_ns ns = 0;
     if (axp__samples_give(v, on_sample, &s)) s.has_failed = true;
     end_thread(&s);
     if (s.n && !s.has_failed) qsort(s.at, s.n, sizeof *s.at, by_time);
-    for (size_t i = 0; i < s.n; i++) {
-        if (i && known && off == known) sum += s.at[i].at - s.at[i - 1].at;
-        known += s.at[i].known;
-        off += s.at[i].off;
+    for (size_t i = 0; i < s.n && !s.has_failed; i++) {
+        const struct change *c = &s.at[i];
+        if (i && known && off == known) ns += c->at - s.at[i - 1].at;
+        known += c->known;
+        off += c->off;
+        bool is_over = ns && off < known; /* by this one */
+        if (!is_over && (i + 1 < s.n || !ns)) continue;
+        s.has_failed = !fn(ctx, is_over ? c->stack : 0, ns);
+        ns = 0;
     }
     free(s.at);
-    if (!s.has_failed) *out = sum;
     return !s.has_failed;
+}
+
+static bool add_up(void *sum, uint32_t stack, axp_ns ns)
+{
+    (void)stack;
+    *(axp_ns *)sum += ns;
+    return true;
+}
+
+bool axp__still_find(const axp_view *v, axp_ns *out)
+{
+    axp_ns sum = 0;
+    if (!axp__still_give(v, add_up, &sum)) return false;
+    *out = sum;
+    return true;
 }

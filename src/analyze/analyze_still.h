@@ -6,10 +6,11 @@
  *                 ^^^^^^ still
  *
  * A thread is known from its first sample to its last, and then off its processor
- * as far as the scheduler told so.
+ * as far as the scheduler told so. Who runs first again is whom such a time was for:
+ * others may be off for longer, as is a thread that looks out for signals.
  *
  * Input   samples of a view, which may claim anything.
- * Cost    sorts the times off a processor; 24 bytes each while it does.
+ * Cost    sorts the times off a processor; 48 bytes each while it does.
  */
 #ifndef AXP_ANALYZE_STILL_H
 #define AXP_ANALYZE_STILL_H
@@ -17,5 +18,9 @@
 
 /* False: no memory. */
 bool axp__still_find(const axp_view *v, axp_ns *out);
+/* The same in parts, each with the stack in which whoever ran then had left its
+ * processor; 0: not known. The function's false, and that of this: no memory. */
+typedef bool (*axp__still_fn)(void *ctx, uint32_t stack, axp_ns ns);
+bool axp__still_give(const axp_view *v, axp__still_fn fn, void *ctx);
 
 #endif

@@ -183,11 +183,20 @@ static bool is_of_several(axp_finding_type type)
     return change && !strncmp(change, "fewer", 5);
 }
 
+static bool has_metric(const axp_finding *f, const char *key)
+{
+    for (size_t i = 0; i < f->n_metrics; i++)
+        if (!strcmp(f->metrics[i].key, key)) return true;
+    return false;
+}
+
 static void say_name(struct sentence *s, const axp_finding *f)
 {
     char buf[NAME_BYTES + 4];
     const char *name = cut(f->name, buf), *change = change_of(f->type);
     if (f->type == AXP_OVERSUBSCRIPTION) name = "threads";
+    if (f->type == AXP_IO_WAIT && !has_metric(f, "io_percentage"))
+        change = "less waiting in %s"; /* in no scope: it may be a sleep */
     const char *at = change ? strstr(change, "%s") : NULL;
     if (at)
         say(s, "%.*s%s%s", (int)(at - change), change, name, at + 2);
@@ -232,6 +241,19 @@ static double with_same_work(const axp_finding *f)
     return f->saving_share;
 }
 
+/* All of the time of one that no finding is about, of the run; 0: there is one, or
+ * it is no more than `most`. */
+static double unnamed_share(const struct axp__analysis *a,
+                            const axp_findings *f, const axp_op *op,
+                            double most)
+{
+    double wall = (double)a->v->duration_ns;
+    if (!(wall > 0) || op->is_wait || op->category == AXP_CAT_SYNC ||
+        (double)op->self_ns <= most * wall || finding_of(f, op))
+        return 0;
+    return (double)axp__wall_ns(a->wall, op) / wall;
+}
+
 /* No change of one operation gives back more: what findings say, and all of the
  * time of others. is_same: unless it does less. */
 static double most_to_gain(const struct axp__analysis *a, const axp_findings *f,
@@ -243,15 +265,13 @@ static double most_to_gain(const struct axp__analysis *a, const axp_findings *f,
         most = fmax(most, with_same_work(&f->all[i]));
         bound = fmax(bound, f->all[i].saving_share);
     }
-    for (size_t i = 0; i < v->n_ops && v->duration_ns; i++) {
-        const axp_op *op = &v->ops[i];
-        if (op->is_wait || op->category == AXP_CAT_SYNC ||
-            (double)op->self_ns <= most * (double)v->duration_ns ||
-            finding_of(f, op))
-            continue;
-        most = fmax(most,
-                    (double)axp__wall_ns(a->wall, op) / (double)v->duration_ns);
-    }
+    for (size_t i = 0; i < v->n_ops; i++)
+        most = fmax(most, unnamed_share(a, f, &v->ops[i], most));
+    for (size_t i = 0; i < v->n_functions && !axp__is_marked(v); i++)
+        if (!axp__library_has(&a->library, i))
+            most = fmax(most, unnamed_share(a, f, &v->functions[i], most));
+    for (size_t i = 0; i < a->library.n && !axp__is_marked(v); i++)
+        most = fmax(most, unnamed_share(a, f, &a->library.all[i].op, most));
     *is_same = bound > most;
     return most;
 }

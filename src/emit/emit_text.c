@@ -58,13 +58,28 @@ void axp__text_heading(struct axp__text *t, const char *title,
     if (!fits) axp__text_wrap(t, "", text);
 }
 
+/* Whether a number's unit comes after the space: it stays in its line. */
+static bool is_unit(const char *number_end)
+{
+    static const char *const units[] = {"%", "ns", "us", "ms", "s"};
+    const char *unit = number_end + 1;
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        size_t len = strlen(units[i]);
+        if (!strncmp(unit, units[i], len) &&
+            (!unit[len] || strchr(" .,;:)", unit[len])))
+            return number_end[-1] >= '0' && number_end[-1] <= '9';
+    }
+    return false;
+}
+
 /* The bytes and columns of what comes before the next space. */
 static size_t next_word(const char *text, size_t *columns)
 {
     size_t len = 0, n;
     unsigned one;
     *columns = 0;
-    while (text[len] != ' ' && (n = axp__next_cell(text + len, &one))) {
+    while ((text[len] != ' ' || (len && is_unit(text + len))) &&
+           (n = axp__next_cell(text + len, &one))) {
         len += n;
         *columns += one;
     }

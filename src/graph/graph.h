@@ -151,6 +151,9 @@ void axp__recorded_destroy(struct axp__recorded *of); /* NULL allowed */
 /* A node of the row, no earlier than the one before it; AXP__NONE: no memory. */
 uint32_t axp__graph_add_node(axp_graph *g, uint32_t row, axp_ns time_ns,
                              enum axp__stretch stretch);
+/* Whether most of the stretch before it was off a processor, for a reason that
+ * nobody saw. */
+bool axp__graph_is_off(const axp_graph *g, uint32_t node);
 /* Whether an operation of a stretch is a function that was not seen in it. */
 static inline bool axp__is_guess(const axp_graph *g,
                                  const struct axp__graph_node *n, uint32_t op)

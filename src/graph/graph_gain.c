@@ -43,8 +43,8 @@ static bool run(struct axp__replayed *r, bool ok, axp_ns *gain)
     return ok;
 }
 
-bool axp__graph_gain_of(const axp_view *v, const struct axp__gain_part *parts,
-                        size_t n, axp_ns *gain)
+static bool gain_of(const axp_view *v, const struct axp__gain_part *parts,
+                    size_t n, double blocked, axp_ns *gain)
 {
     const axp_graph *g;
     struct axp__replayed r;
@@ -57,7 +57,20 @@ bool axp__graph_gain_of(const axp_view *v, const struct axp__gain_part *parts,
             r.scale[i] = parts[k].scale;
             r.is_changed = true;
         }
+    if (ok) r.scale[AXP__OP_BLOCKED] = blocked;
     return run(&r, ok, gain);
+}
+
+bool axp__graph_gain_of(const axp_view *v, const struct axp__gain_part *parts,
+                        size_t n, axp_ns *gain)
+{
+    return gain_of(v, parts, n, 1, gain);
+}
+
+bool axp__graph_gain_most(const axp_view *v, const struct axp__gain_part *parts,
+                          size_t n, axp_ns *gain)
+{
+    return gain_of(v, parts, n, 0, gain);
 }
 
 bool axp__graph_gain(const axp_view *v, const axp_op *op, double scale,

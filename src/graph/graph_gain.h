@@ -18,6 +18,9 @@ struct axp__gain_part {
 };
 bool axp__graph_gain_of(const axp_view *v, const struct axp__gain_part *parts,
                         size_t n, axp_ns *gain);
+/* … if besides nobody were off its processor for a reason that is not known. */
+bool axp__graph_gain_most(const axp_view *v, const struct axp__gain_part *parts,
+                          size_t n, axp_ns *gain);
 
 /* The same if what is no operation took no time, such as having no processor. */
 bool axp__graph_gain_without(const axp_view *v, enum axp__no_op what,

@@ -152,3 +152,16 @@ void axp__graph_add_lock_wait(axp_graph *g, struct axp__lock_wait wait)
     else
         g->has_failed = true;
 }
+
+bool axp__graph_is_off(const axp_graph *g, uint32_t node)
+{
+    const struct axp__graph_node *n = &g->nodes[node];
+    axp_ns all = 0, off = 0;
+    if (n->stretch != AXP__STRETCH_WORK) return false;
+    for (uint32_t i = 0; i < n->n_parts; i++) {
+        axp_ns ns = axp__part_ns(g->parts[n->parts + i]);
+        all += ns;
+        if (axp__part_op(g->parts[n->parts + i]) == AXP__OP_BLOCKED) off += ns;
+    }
+    return off > all / 2;
+}

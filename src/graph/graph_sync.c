@@ -98,6 +98,20 @@ static void join(axp_graph *g, uint32_t row, uint32_t ended)
     g->episodes[own->joined].n_arrived++;
 }
 
+/* A thread that was off its processor nearly as long as it lived, until somebody
+ * came to join it: he told it to end, in a way that nobody saw. */
+#define SHORTLY 100 /* times as long */
+static bool ends_for_him(const axp_graph *g, const struct axp__record *r,
+                         uint32_t ended)
+{
+    axp_ns came = r->begin_ns ? r->begin_ns : r->time_ns;
+    if (ended == AXP__NONE || g->nodes[ended].prev == AXP__NONE) return false;
+    axp_ns end = g->nodes[ended].time_ns;
+    axp_ns lived = end - g->nodes[g->nodes[ended].prev].time_ns;
+    axp_ns apart = end > came ? end - came : came - end;
+    return apart <= lived / SHORTLY && axp__graph_is_off(g, ended);
+}
+
 /* What a reader waits for is given as to writers. */
 static axp_sync_kind given_as(axp_sync_kind kind)
 {
@@ -122,6 +136,7 @@ static bool depend_on_object(struct axp__builder *b,
         return axp__graph_depend(
             g, node, axp__object_take(g, o, is_given ? r->end_ns : 0), 0);
     if (kind == AXP_SYNC_THREAD_END) {
+        if (ends_for_him(g, r, o->newest)) return true; /* so long, always */
         join(g, r->row, o->newest);
         return axp__graph_depend(g, node, o->newest, 0);
     }

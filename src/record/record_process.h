@@ -84,7 +84,7 @@ struct axp__process {
     uint32_t n_devices;                      /* from 1 on; by mutex */
 };
 
-#define AXP__PROCESS_LAYOUT 11
+#define AXP__PROCESS_LAYOUT 12
 
 struct axp__alive {
     uint32_t is_alive;

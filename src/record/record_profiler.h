@@ -91,8 +91,9 @@ struct axp__prof {
     uint32_t has_claims;   /* whether there may be any */
     uint32_t is_claimable; /* 1: and every thread knows it */
     uint64_t last_mark_ticks, n_steps; /* of axp_step */
-    struct axp__tape *tape;            /* NULL: no file */
-    struct axp__budget budget;         /* of everything but the pool */
+    uint64_t part_ticks; /* when the part of the run that is asked for began */
+    struct axp__tape *tape;    /* NULL: no file */
+    struct axp__budget budget; /* of everything but the pool */
     struct axp__pool pool;
     struct axp__shadow blocks; /* live by address: bytes << 20 | name */
     struct axp__lookup asyncs; /* open async spans: begin ticks */

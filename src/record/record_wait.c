@@ -28,6 +28,8 @@ void axp_wait_inside(bool is_inside)
 static uint64_t latest(struct axp__lane *lane, uint64_t began)
 {
     const struct axp__tally *t = &lane->tally;
+    uint64_t part = axp__get(&lane->p->part_ticks);
+    if (began < part) began = part; /* what was before is no part of it */
     if (!axp__get(&lane->first_ticks)) {
         if (began < lane->base_ticks) lane->base_ticks = began;
         return began;

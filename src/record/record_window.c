@@ -51,7 +51,9 @@ void axp__window_begin(struct axp__prof *p)
 static void enter(struct axp__window *w, struct axp__prof *p)
 {
     if (!move(w, AXP__WINDOW_WAITING, AXP__WINDOW_INSIDE)) return;
-    axp__put(&p->last_mark_ticks, axp__clock_ticks());
+    uint64_t now = axp__clock_ticks();
+    axp__put(&p->last_mark_ticks, now);
+    axp__put(&p->part_ticks, now);
     if (w->is_by_steps) axp__put(&p->n_steps, w->begin);
     axp__lanes_begin_cpu(p);
     axp_set_enabled(axp__prof_handle(p), true);

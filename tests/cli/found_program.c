@@ -2,18 +2,20 @@
 /* A program with one fault, or its healthy twin, for test_run_found.py:
  *
  *   found_program work | temporary | pressure | fragments  1 | 0
- *   found_program io | io_plain | io_bare  1 | 0
- *   found_program threads N | phases
+ *   found_program io | io_plain | io_bare | naps  1 | 0
+ *   found_program threads N | phases | pair
  *
  * It prints nothing, and takes a second, or six. */
 #include <axprof/axprof.h>
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/timerfd.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -129,6 +131,29 @@ static void read_unmarked(bool is_faulty)
     close(timer);
 }
 
+static __attribute__((noinline)) void look_again_later(void)
+{
+    const struct timespec nap = {0, 10000000};
+    nanosleep(&nap, NULL);
+}
+
+/* Sleeps between looks, or does not; another process of it does
+ * nothing at all. */
+static void nap(bool is_faulty)
+{
+    pid_t other = fork();
+    while (!other)
+        pause();
+    for (int i = 0; i < 50; i++) {
+        if (is_faulty) look_again_later();
+        compute(0.003);
+    }
+    if (other > 0) {
+        kill(other, SIGKILL);
+        waitpid(other, NULL, 0);
+    }
+}
+
 /* Steps that read, and then as many that write: faults of a part each. */
 static void read_then_write(void)
 {
@@ -158,6 +183,32 @@ static void share_among(int n)
         pthread_join(threads[i], NULL);
 }
 
+static pthread_barrier_t both;
+
+static void *only_wait(void *unused)
+{
+    for (int i = 0; i < 40; i++)
+        pthread_barrier_wait(&both);
+    return unused;
+}
+
+/* Steps of 5 ms, in which another thread does nothing but wait. */
+static void step_beside(void)
+{
+    pthread_t other;
+    pthread_barrier_init(&both, NULL, 2);
+    if (pthread_create(&other, NULL, only_wait, NULL)) abort();
+    for (int i = 0; i < 40; i++) {
+        {
+            AXP_SCOPE("forward");
+            compute(0.005);
+        }
+        AXP_STEP();
+        pthread_barrier_wait(&both);
+    }
+    pthread_join(other, NULL);
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
@@ -179,7 +230,9 @@ int main(int argc, char **argv)
     if (!strcmp(what, "io")) read_and_train(is_faulty, true);
     if (!strcmp(what, "io_plain")) read_and_train(is_faulty, false);
     if (!strcmp(what, "io_bare")) read_unmarked(is_faulty);
+    if (!strcmp(what, "naps")) nap(is_faulty);
     if (!strcmp(what, "phases")) read_then_write();
+    if (!strcmp(what, "pair")) step_beside();
     if (!strcmp(what, "threads")) share_among(argc > 2 ? atoi(argv[2]) : 1);
     return 0;
 }

@@ -138,6 +138,30 @@ def test_io_bare(c, folder):
                   found[0]["description"])
 
 
+def test_naps(c, folder):
+    """50 times 10 ms in which it sleeps: without them the run is so much
+    shorter, whatever it computes. In no scope, and beside another process."""
+    for fault in (1, 0):
+        report, found = findings(c, folder, "IoWait", c.program, "naps",
+                                 fault, options=())
+        if not is_watched(report):
+            return
+        if fault and not found:  # does the kernel give such stacks?
+            _, bare = findings(c, folder, "IoWait", c.program, "io_bare", 1,
+                               options=())
+            equal([f["name"] for f in bare], ["(no scope)"],
+                  report["findings"])
+        for f in found:
+            check(fault, report["findings"])
+            equal(f["name"], "look_again_later", report["findings"])
+            check(0.5e9 <= f["saving_ns"] <= report["run"]["duration_ns"], f)
+            check(f["saving_is_bound"], f)
+            check("found_program.c" in (f["file"] or ""), f)
+            check("sleeps" in f["suggestion"], f["suggestion"])
+            check("less waiting in look_again_later" in report["verdict"],
+                  report["verdict"])
+
+
 def had_processors(report, n):
     """Whether the program itself had nearly all of n processors: where others
     had them, too, nobody is told to use fewer threads."""
@@ -214,6 +238,22 @@ def test_window(c, folder):
         check_part(report)
 
 
+def test_window_begins_in_a_wait(c, folder):
+    """What a thread waits for as the part begins is no longer than the part, and
+    nobody is blamed for the wait."""
+    for _ in range(8):  # on a busy machine a thread that is woken may wait
+        report, found = findings(c, folder, "SyncWait", c.program, "pair",
+                                 options=("--steps", "10:15"))
+        steps = report["steps"]
+        if not found and \
+                report["run"]["duration_ns"] < 1.1 * 5 * steps["avg_ns"]:
+            break
+    equal(steps["count"], 5, steps)
+    check(report["run"]["duration_ns"] < 1.1 * 5 * steps["avg_ns"],
+          report["run"], steps)
+    equal(found, [], "waits that nobody ends")
+
+
 def test_twice(c, folder):
     """A recording that is read again says the same, to the byte."""
     _, files = profile(c, folder, c.program, "threads", 4)
@@ -231,5 +271,5 @@ def test_twice(c, folder):
 
 if __name__ == "__main__":
     run_support.main([test_work, test_temporary, test_pressure, test_fragments,
-                      test_io, test_io_seen, test_io_bare, test_threads, test_window,
-                      test_twice], Context(*sys.argv[1:3]))
+                      test_io, test_io_seen, test_io_bare, test_naps, test_threads,
+                      test_window, test_window_begins_in_a_wait, test_twice], Context(*sys.argv[1:3]))

@@ -188,6 +188,19 @@ def test_one_thread_is_no_estimate(c, folder):
     check(n_estimates <= n // 2, n_estimates, "estimates")
 
 
+def test_whatif_of_who_only_calls(c, folder):
+    """Its time is that of others: nobody is asked whether the same was meant."""
+    data, files = profile(c, folder, c.program(), "deep", 300)
+    only, = [f for f in data["functions"] if f["name"] == "main"]
+    equal(only["self_ns"], 0, only)
+    for name, said in (("main", b'"main" has no time of its own'),
+                       ("mian", b'no operation "mian" is in the timeline')):
+        done = run([c.axprof, "whatif", "--remove", name, *files], folder,
+                   env=environment())
+        equal(done.status, 2, done.err)
+        check(said in done.err and b'mean "main"' not in done.err, done.err)
+
+
 def test_tail_call(c, folder):
     """Who was jumped to is found below who is left to return to."""
     data, _ = profile(c, folder, c.program("sampled_program_no_frames"), "tail",
@@ -682,7 +695,7 @@ def test_beside_perf(c, folder):
 BY_KERNEL = [test_shares, test_recurs, test_builds, test_deep,
              test_deeper_later, test_few, test_waits, test_only_thread,
              test_late_first_event,
-             test_one_thread_is_no_estimate,
+             test_one_thread_is_no_estimate, test_whatif_of_who_only_calls,
              test_tail_call, test_closed_library, test_made_at_run_time,
              test_without_tables, test_stripped, test_debug_file, test_network,
              test_libraries_in_the_folder,

@@ -156,9 +156,13 @@ static uint64_t lock_and_meet(struct script *s, uint64_t now, unsigned round)
     return end + LAG;
 }
 
-/* The 6 ms are of the first function, in which it is seen in each round; with the
- * lock it is in the second, once in five, or in op5. */
-static axp_findings *contend(bool is_marked)
+/* Both want a lock for 4 ms, the first after 6 ms of the first function, in which it
+ * is seen in each round; with the lock, in the second, once in five, or in op5.
+ * Another may look out for signals until the end, or until it is told to end, by a
+ * pipe. */
+enum idle { NO_IDLE, KILLED, JOINED };
+
+static axp_findings *contend(bool is_marked, enum idle idle)
 {
     struct script *s = script_create();
     uint64_t now = 0;
@@ -171,6 +175,19 @@ static axp_findings *contend(bool is_marked)
         if (is_marked) script_op(s, 0, taken, 4 * MS - LAG, 5);
         now = lock_and_meet(s, now, i);
     }
+    if (idle) {
+        script_word(s, 2, 0, AXP__W_INSTANT, SCRIPT_FIRST + 9);
+        see(2, LAG, now + MS / 2, AXP_SAMPLE_WAITED);
+    }
+    if (idle == KILLED)
+        script_word(s, 2, now + MS / 2 + LAG, AXP__W_INSTANT, SCRIPT_FIRST + 9);
+    if (idle == JOINED) {
+        uint64_t end = now + MS / 2 + LAG;
+        script_gave(s, 2, end, AXP_SYNC_THREAD_END, 60, 0);
+        script_waited(s, 0, end + LAG,
+                      (struct script_wait){AXP_SYNC_THREAD_END, 60, 0, now, end,
+                                           2, 0, true});
+    }
     return ts_analyze_view(view_seen(s));
 }
 
@@ -178,7 +195,7 @@ static void what_a_lock_is_held_for(void **state)
 {
     (void)state;
     for (int is_marked = 0; is_marked < 2; is_marked++) {
-        axp_findings *f = contend(is_marked);
+        axp_findings *f = contend(is_marked, NO_IDLE);
         const axp_finding *x = ts_find(f, AXP_LOCK_CONTENTION);
         assert_non_null(x);
         assert_non_null(strstr(x->name, is_marked ? "op5" : "2000"));
@@ -233,6 +250,25 @@ static void who_was_not_seen_is_not_named(void **state)
         ts_assert_between(ROUNDS * 3.99 * MS, (double)x->saving_ns,
                           ROUNDS * 4.01 * MS);
         axp_findings_destroy(f);
+    }
+}
+
+/* Nobody waits for a thread that is off until the process, or somebody, ends it. */
+static void an_idle_thread_changes_nothing(void **state)
+{
+    (void)state;
+    for (int is_marked = 0; is_marked < 2; is_marked++) {
+        axp_ns saving[JOINED + 1];
+        for (int idle = NO_IDLE; idle <= JOINED; idle++) {
+            axp_findings *f = contend(is_marked, (enum idle)idle);
+            const axp_finding *x = ts_find(f, AXP_LOCK_CONTENTION);
+            assert_non_null(x);
+            saving[idle] = x->saving_ns;
+            axp_findings_destroy(f);
+            ts_assert_between(0.99 * (double)saving[NO_IDLE],
+                              (double)saving[idle],
+                              1.01 * (double)saving[NO_IDLE]);
+        }
     }
 }
 
@@ -312,17 +348,20 @@ static void handing_a_lock_over_is_the_kernels(void **state)
 
 /* One thread, each ms: 6 tenths off its processor, the rest in the kernel, below
  * the library's function that the program's calls, from 0x2000; or computing. Some of
- * the times off may have the stack of 0x3000, which calls the same. */
-static axp_findings *write_and_wait(bool is_kernel, bool has_stacks)
+ * the times off may have the stack of 0x3000, which calls the same. Another thread
+ * may be off all the time. */
+static axp_findings *write_and_wait(bool is_kernel, bool has_stacks,
+                                    bool has_other)
 {
-    static uint8_t bytes[2][AXP__STACK_BYTES(AXP__STACK_MOST)];
-    static const uint8_t *at[] = {bytes[0], bytes[1]};
+    static uint8_t bytes[3][AXP__STACK_BYTES(AXP__STACK_MOST)];
+    static const uint8_t *at[] = {bytes[0], bytes[1], bytes[2]};
     struct script *s = script_create();
     uint64_t stack[] = {IN_KERNEL, IN_LIBRARY, 0x2100, 0x1100};
     axp__stack_put(bytes[0], is_kernel ? stack : stack + 2, is_kernel ? 4 : 2);
     axp__stack_put(bytes[1],
                    (uint64_t[]){IN_KERNEL, IN_LIBRARY, 0x3100, 0x1100}, 4);
-    s->c.stacks[AXP__STACKS_OF_OTHERS] = (struct axp__cap_stacks){at, 2};
+    axp__stack_put(bytes[2], (uint64_t[]){IN_KERNEL, IN_LIBRARY, 0x1100}, 3);
+    s->c.stacks[AXP__STACKS_OF_OTHERS] = (struct axp__cap_stacks){at, 3};
     s->c.modules = modules;
     s->c.n_modules = 3;
     n_seen = 0;
@@ -332,6 +371,11 @@ static axp_findings *write_and_wait(bool is_kernel, bool has_stacks)
         if (has_stacks && i % 8 == 0)
             seen[n_seen - 1].stack = AXP__STACKS_OUTSIDE + 1;
         see_stack(0, i * MS + 6 * MS / 10, (i + 1) * MS, 0);
+    }
+    if (has_other) {
+        see(1, 0, 100 * MS, AXP_SAMPLE_WAITED);
+        seen[n_seen - 1].stack = AXP__STACKS_OUTSIDE + 2;
+        script_word(s, 1, 0, AXP__W_INSTANT, SCRIPT_FIRST + 9);
     }
     script_word(s, 0, 100 * MS, AXP__W_INSTANT, SCRIPT_FIRST + 9);
     axp_view *v = view_seen(s);
@@ -344,7 +388,7 @@ static axp_findings *write_and_wait(bool is_kernel, bool has_stacks)
 static void who_asks_the_kernel_is_named(void **state)
 {
     (void)state;
-    axp_findings *f = write_and_wait(true, false);
+    axp_findings *f = write_and_wait(true, false, false);
     const axp_finding *x = ts_find(f, AXP_IO_WAIT);
     assert_non_null(x);
     assert_non_null(strstr(x->name, "program+0x2100"));
@@ -352,17 +396,19 @@ static void who_asks_the_kernel_is_named(void **state)
     ts_assert_between(99.0 * MS, (double)x->saving_ns, 100.0 * MS);
     assert_null(ts_find(f, AXP_SLOW_OPERATION));
     axp_findings_destroy(f);
-    f = write_and_wait(false, false);
+    f = write_and_wait(false, false, false);
     x = ts_find(f, AXP_IO_WAIT);
     assert_non_null(x);
     assert_string_equal(x->name, "(no scope)");
     ts_assert_between(39.0 * MS, (double)x->saving_ns, 41.0 * MS);
     axp_findings_destroy(f);
-    f = write_and_wait(true, true); /* where it was seen to wait */
-    x = ts_find(f, AXP_IO_WAIT);
-    assert_non_null(x);
-    assert_non_null(strstr(x->name, "program+0x3100"));
-    axp_findings_destroy(f);
+    for (int has_other = 0; has_other < 2; has_other++) {
+        f = write_and_wait(true, true, has_other); /* where it waits */
+        x = ts_find(f, AXP_IO_WAIT);
+        assert_non_null(x);
+        assert_non_null(strstr(x->name, "program+0x3100"));
+        axp_findings_destroy(f);
+    }
 }
 
 /* ---- libraries ----------------------------------------------------------------------- */
@@ -476,6 +522,131 @@ static void functions_in_no_scope(void **state)
     axp_findings_destroy(f);
 }
 
+/* 40 ms of computing and 60 of reading, below 0x3100: the first in a scope, or
+ * both. */
+static axp_findings *read_beside_scopes(bool is_all)
+{
+    static uint8_t bytes[2][AXP__STACK_BYTES(AXP__STACK_MOST)];
+    static const uint8_t *at[] = {bytes[0], bytes[1]};
+    static struct axp__cap_node nodes[] = {
+        {0}, {.name = SCRIPT_FIRST + 5, .calls = 1}};
+    static struct axp__cap_op op = {.name = SCRIPT_FIRST + 5,
+                                    .lifetime_ticks = 100 * MS};
+    static struct axp__cap_lane lane = {
+        .ops = &op, .nodes = nodes, .n_ops = 1, .n_nodes = 2};
+    struct script *s = script_create();
+    nodes[1].total_ticks = nodes[1].self_ticks = (is_all ? 100 : 40) * MS;
+    s->c.lanes = &lane;
+    s->c.n_lanes = 1;
+    axp__stack_put(bytes[0], (uint64_t[]){0x1100}, 1);
+    axp__stack_put(bytes[1],
+                   (uint64_t[]){IN_KERNEL, IN_LIBRARY, 0x3100, 0x1100}, 4);
+    s->c.stacks[AXP__STACKS_OF_OTHERS] = (struct axp__cap_stacks){at, 2};
+    s->c.modules = modules;
+    s->c.n_modules = 3;
+    n_seen = 0;
+    script_op(s, 0, 0, (is_all ? 100 : 40) * MS - 1, 5);
+    for (uint64_t i = 0; i < 100; i++) {
+        see(0, i * MS, (i + 1) * MS - 2,
+            i < 40 ? AXP_SAMPLE_CPU : AXP_SAMPLE_WAITED);
+        seen[n_seen - 1].stack = AXP__STACKS_OUTSIDE + (i >= 40);
+    }
+    script_word(s, 0, 100 * MS, AXP__W_INSTANT, SCRIPT_FIRST + 9);
+    axp_view *v = view_seen(s);
+    v->n_sampled = 0; /* it is counted here */
+    assert_true(axp__view_add_functions(v));
+    return ts_analyze_view(v);
+}
+
+/* Time in no scope is no less of the run for the scopes elsewhere in it. */
+static void a_standstill_in_no_scope(void **state)
+{
+    (void)state;
+    axp_findings *f = read_beside_scopes(false);
+    const axp_finding *x = ts_find(f, AXP_IO_WAIT);
+    assert_non_null(x);
+    assert_non_null(strstr(x->name, "program+0x3100"));
+    ts_assert_between(39.0 * MS, (double)x->saving_ns, 41.0 * MS);
+    axp_findings_destroy(f);
+    f = read_beside_scopes(true);
+    x = ts_find(f, AXP_IO_WAIT);
+    assert_true(!x || !strstr(x->name, "program"));
+    axp_findings_destroy(f);
+}
+
+/* ---- many functions -------------------------------------------------------------------- */
+
+#define N_SMALL 10u
+
+/* None is a finding, and each is a tenth of the run. */
+static void a_tenth_each_is_no_nothing(void **state)
+{
+    static uint8_t bytes[N_SMALL][AXP__STACK_BYTES(AXP__STACK_MOST)];
+    static const uint8_t *at[N_SMALL];
+    struct script *s = script_create();
+    (void)state;
+    n_seen = 0;
+    script_word(s, 0, 0, AXP__W_INSTANT, SCRIPT_FIRST + 9);
+    for (uint32_t i = 0; i < 10 * N_SMALL; i++) {
+        at[i / 10] = bytes[i / 10];
+        axp__stack_put(bytes[i / 10], (uint64_t[]){0x1000 + i / 10 * 0x100}, 1);
+        see(0, i * MS, (i + 1) * MS, AXP_SAMPLE_CPU);
+        seen[n_seen - 1].stack = AXP__STACKS_OUTSIDE + i / 10;
+    }
+    s->c.stacks[AXP__STACKS_OF_OTHERS] = (struct axp__cap_stacks){at, N_SMALL};
+    s->c.modules = modules;
+    s->c.n_modules = 3;
+    script_word(s, 0, 10 * N_SMALL * MS, AXP__W_INSTANT, SCRIPT_FIRST + 9);
+    axp_view *v = view_seen(s);
+    v->n_sampled = 0; /* it is counted here */
+    assert_true(axp__view_add_functions(v));
+    axp_findings *f = ts_analyze_view(v);
+    assert_int_equal(axp_findings_count(f), 0);
+    assert_non_null(strstr(axp_findings_verdict(f), "more than 10 %"));
+    axp_findings_destroy(f);
+}
+
+/* ---- waits that nobody saw ---------------------------------------------------------- */
+
+/* A client asks every 10 ms, and is off its processor until the server, which
+ * computes for 3 ms of that, has answered by a pipe. */
+static axp_findings *ask_and_answer(void)
+{
+    struct script *s = script_create();
+    n_seen = 0;
+    script_word(s, 0, 0, AXP__W_INSTANT, SCRIPT_FIRST + 9);
+    script_gave(s, 0, 0, AXP_SYNC_BARRIER, 1, 1);
+    script_gave(s, 1, MS / 2, AXP_SYNC_BARRIER, 1, 1);
+    script_waited(
+        s, 0, MS / 2 + LAG,
+        (struct script_wait){AXP_SYNC_BARRIER, 1, 1, 0, MS / 2, 1, 0, true});
+    for (uint64_t i = 0; i < ROUNDS; i++) {
+        uint64_t now = MS + 10 * MS * i;
+        see(0, now, now + 10 * MS - LAG, AXP_SAMPLE_WAITED);
+        see(1, now, now + 7 * MS - LAG, AXP_SAMPLE_WAITED);
+        for (uint64_t k = 8; k <= 10; k++) {
+            see(1, now + (k - 1) * MS, now + k * MS, AXP_SAMPLE_CPU);
+            seen[n_seen - 1].stack = script_function(s, 1);
+        }
+    }
+    for (uint32_t k = 0; k < 2; k++)
+        script_word(s, k, MS + 10 * MS * ROUNDS, AXP__W_INSTANT,
+                    SCRIPT_FIRST + 9);
+    axp_view *v = view_seen(s);
+    v->n_sampled = 0; /* it is counted here */
+    assert_true(axp__view_add_functions(v));
+    return ts_analyze_view(v);
+}
+
+/* A faster server would have answered sooner: a bound has that in it. */
+static void a_bound_holds_where_waits_are_unseen(void **state)
+{
+    (void)state;
+    axp_findings *f = ask_and_answer();
+    ts_assert_between(59, slow_ms(f, "2000"), 61);
+    axp_findings_destroy(f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -485,9 +656,13 @@ int main(void)
         cmocka_unit_test(what_a_lock_is_held_for),
         cmocka_unit_test(who_was_not_seen_is_not_named),
         cmocka_unit_test(handing_a_lock_over_is_the_kernels),
+        cmocka_unit_test(an_idle_thread_changes_nothing),
         cmocka_unit_test(who_asks_the_kernel_is_named),
         cmocka_unit_test(a_library_is_what_is_called_of_it),
         cmocka_unit_test(functions_in_no_scope),
+        cmocka_unit_test(a_standstill_in_no_scope),
+        cmocka_unit_test(a_tenth_each_is_no_nothing),
+        cmocka_unit_test(a_bound_holds_where_waits_are_unseen),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

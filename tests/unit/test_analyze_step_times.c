@@ -85,6 +85,35 @@ static void outliers_at_their_threshold(void **state)
 
 static unsigned nth;
 
+static void save_first(axp_profiler *p, unsigned i)
+{
+    operation(p, "compute", 10 * MS);
+    if (i % nth == 0) operation(p, "checkpoint", 40 * MS);
+}
+
+/* The first is one of the slow ones, and no slow start. */
+static void the_first_is_slow_as_others_are(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned nth;
+        const char *said;
+    } all[] = {{10, "every 10th"},
+               {11, "every 11th"},
+               {21, "every 21st"},
+               {22, "every 22nd"},
+               {23, "every 23rd"}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        nth = all[i].nth;
+        axp_findings *f = steps(5 * nth, save_first);
+        assert_null(ts_find(f, AXP_SLOW_START));
+        const axp_finding *x = ts_find(f, AXP_STEP_OUTLIERS);
+        assert_non_null(x);
+        assert_non_null(strstr(x->suggestion, all[i].said));
+        axp_findings_destroy(f);
+    }
+}
+
 static void save_often(axp_profiler *p, unsigned i)
 {
     operation(p, "compute", 10 * MS);
@@ -308,6 +337,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(some_steps_are_slow),
         cmocka_unit_test(outliers_at_their_threshold),
+        cmocka_unit_test(the_first_is_slow_as_others_are),
         cmocka_unit_test(many_are_no_outliers),
         cmocka_unit_test(one_in_many_is_no_outlier),
         cmocka_unit_test(what_a_slow_step_waits_for),

@@ -57,6 +57,19 @@ static void check_lines(const char *text, size_t width)
     }
 }
 
+/* A number and its unit are in one line. */
+static void check_units(const char *text)
+{
+    for (const char *end = strchr(text, '\n'); end;
+         end = strchr(end + 1, '\n')) {
+        const char *next = end + 1 + strspn(end + 1, " ");
+        bool is_number = end > text && end[-1] >= '0' && end[-1] <= '9';
+        if (is_number && (*next == '%' || !strncmp(next, "ms ", 3) ||
+                          !strncmp(next, "us ", 3)))
+            fail_msg("a unit without its number: %.40s", next);
+    }
+}
+
 static axp_profiler *busy_profiler(void)
 {
     static const char *const names[] = {
@@ -92,6 +105,7 @@ static void every_width(void **state)
     for (int width = 40; width <= 200; width++) {
         char *text = report(p, width);
         check_lines(text, (size_t)width);
+        check_units(text);
         assert_null(strstr(text, " \n"));
         free(text);
     }
