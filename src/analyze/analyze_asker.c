@@ -10,6 +10,7 @@
 #include "model/model_blocked.h"
 #include "model/model_samples.h"
 #include "model/model_stack_functions.h"
+#include "symbol/symbol_module.h"
 
 #define KERNEL "[kernel]"
 
@@ -212,10 +213,12 @@ static void set_place(struct look *l, const axp_view *v,
         longest = all->at[i].ns;
         out->file = l->of.frames[by].file;
         out->line = l->of.frames[by].line;
-        out->call = kept(
-            v, &l->of.functions[l->of.frames[below_kernel(l, s)].function]);
+        uint32_t at = below_kernel(l, s);
+        out->call = kept(v, &l->of.functions[l->of.frames[at].function]);
+        out->asked = out->call && axp__module_is_system(module_of(l, at))
+                         ? asked_by(out->call)
+                         : AXP__ASKED_DATA; /* its name may be anybody's */
     }
-    if (out->call) out->asked = asked_by(out->call);
 }
 
 /* By who ended the times in which nobody ran: others may be off for longer. */

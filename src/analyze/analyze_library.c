@@ -11,6 +11,7 @@
 #include "model/model_functions.h"
 #include "model/model_samples.h"
 #include "model/model_stack_functions.h"
+#include "symbol/symbol_module.h"
 
 #define LEAST_SHARE 0.01 /* of what was sampled */
 
@@ -57,11 +58,7 @@ static const char *module_of(const struct look *l, uint32_t frame)
 
 static bool is_system(const char *module)
 {
-    static const char *const folders[] = {"/lib/", "/lib64/", "/usr/lib/",
-                                          "/usr/lib64/"};
-    for (size_t i = 0; module && i < sizeof folders / sizeof *folders; i++)
-        if (!strncmp(module, folders[i], strlen(folders[i]))) return true;
-    return false;
+    return module && axp__module_is_system(module);
 }
 
 /* A name in brackets is no file: the kernel, the profiler. */

@@ -120,10 +120,7 @@ static bool has_debug(Elf *elf)
  * of code that nobody is about to change. Names are there without it. */
 static bool is_worth_lines(const char *path, Elf *elf)
 {
-    bool is_of_system = !strncmp(path, "/lib/", 5) ||
-                        !strncmp(path, "/lib64/", 7) ||
-                        !strncmp(path, "/usr/lib/", 9);
-    return !is_of_system || has_debug(elf);
+    return !axp__module_is_system(path) || has_debug(elf);
 }
 
 static void open_module(const struct axp__symbolizer *s, struct module *m,

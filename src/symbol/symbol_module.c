@@ -62,3 +62,12 @@ int axp__module_find(struct axp__folders folders, const char *path,
         fd = find_module(&m, folders.at[i]);
     return fd;
 }
+
+bool axp__module_is_system(const char *path)
+{
+    static const char *const folders[] = {"/lib/", "/lib64/", "/usr/lib/",
+                                          "/usr/lib64/"};
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+        if (!strncmp(path, folders[i], strlen(folders[i]))) return true;
+    return false;
+}

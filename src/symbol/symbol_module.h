@@ -17,6 +17,7 @@
  */
 #ifndef AXP_SYMBOL_MODULE_H
 #define AXP_SYMBOL_MODULE_H
+#include <stdbool.h>
 #include <stddef.h>
 
 #define AXP__MODULE_PATH 4096
@@ -29,5 +30,8 @@ struct axp__folders { /* not owned */
 /* That file, open for reading, and its path; -1: there is none. */
 int axp__module_find(struct axp__folders folders, const char *path,
                      const char *build_id, char found[AXP__MODULE_PATH]);
+/* A library of the system, which nobody who reads a report is about to change:
+ * below /lib and /usr/lib. */
+bool axp__module_is_system(const char *path);
 
 #endif
