@@ -7,6 +7,7 @@
 
 #include "analyze/analyze_outside.h"
 #include "analyze/analyze_steps.h"
+#include "analyze/analyze_still.h"
 #include "analyze/analyze_verdict.h"
 #include "analyze/analyze_wall.h"
 #include "record/record_thread.h"
@@ -168,6 +169,7 @@ double axp__outside_at_most(const axp_view *v, const char *name)
 static bool look_at_functions(struct axp__analysis *a)
 {
     const axp_view *v = a->v;
+    if (!axp__still_find(v, &a->still_ns)) return false;
     if (!v->n_functions || !v->sampled_ns) return true;
     if (!axp__library_find(v, &a->library)) return false;
     if (!axp__is_marked(v)) return true;

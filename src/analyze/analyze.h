@@ -97,6 +97,7 @@ struct axp__analysis {
     struct axp__wall *wall;
     struct axp__roofs *roofs;
     struct axp__library library; /* {0}: no samples */
+    axp_ns still_ns;             /* nobody ran: analyze_still.h */
     axp_op *outside; /* the program's functions where no scope is open; NULL */
     size_t n_outside;
     struct axp__step_look *steps; /* analyze_steps.h; NULL: nothing in them */

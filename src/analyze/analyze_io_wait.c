@@ -16,7 +16,6 @@
 
 #include "analyze/analyze_ahead.h"
 #include "analyze/analyze_asker.h"
-#include "analyze/analyze_still.h"
 #include "base/base_number.h"
 #include "graph/graph_gain.h"
 #include "model/model_blocked.h"
@@ -111,10 +110,9 @@ static axp_ns blocked_in_scopes(const axp_view *v)
 
 static struct still still_of(struct axp__analysis *a)
 {
-    axp_ns still = 0;
+    axp_ns still = a->still_ns;
     const axp_graph *g = NULL;
     if (a->v->n_sampled < AXP__FEW_SAMPLES) return (struct still){0};
-    if (!axp__still_find(a->v, &still)) a->has_failed = true;
     axp_ns in = axp__is_marked(a->v) ? blocked_in_scopes(a->v) : 0;
     still = still > in ? still - in : 0; /* a scope speaks for itself */
     axp_ns gain = still; /* unless it is known who waited for whom */

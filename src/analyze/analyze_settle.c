@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "analyze/analyze.h"
-#include "analyze/analyze_still.h"
 #include "analyze/analyze_wall.h"
 #include "base/base_number.h"
 #include "graph/graph_gain.h"
@@ -145,30 +144,28 @@ static void share(struct axp__analysis *a)
 
 /* Who was off its processor for a reason that nobody saw, while others ran, may
  * have waited for these, by a pipe or a socket: a bound has in it what that would
- * be shorter. still: nobody ran, so that it was for nobody's sake. */
-static void add_unseen(struct axp__analysis *a, struct axp__draft *d,
-                       axp_ns still)
+ * be shorter. While nobody ran it was for nobody's sake. */
+static void add_unseen(struct axp__analysis *a, struct axp__draft *d)
 {
     const struct axp__gain_part one = {d->op, 1 - d->fraction};
     axp_ns gain = 0;
     if (!axp__graph_gain_most(a->v, d->n_parts ? d->parts : &one,
                               d->n_parts ? d->n_parts : 1, &gain))
         a->has_failed = true;
-    gain = gain > still ? gain - still : 0;
+    gain = gain > a->still_ns ? gain - a->still_ns : 0;
     if (gain <= d->saving_ns) return;
     d->saving_ns = gain;
     if (d->band > AXP_HIGH) d->band = AXP_HIGH; /* as of IoWait in no scope */
 }
 
-static void replay_one(struct axp__analysis *a, struct axp__draft *d,
-                       axp_ns still)
+static void replay_one(struct axp__analysis *a, struct axp__draft *d)
 {
     axp_ns most = axp__sure_ns(d->op);
     if (d->n_parts
             ? !axp__graph_gain_of(a->v, d->parts, d->n_parts, &d->saving_ns)
             : !axp__graph_gain(a->v, d->op, 1 - d->fraction, &d->saving_ns))
         a->has_failed = true;
-    if (d->is_bound && d->saving_ns < most) add_unseen(a, d, still);
+    if (d->is_bound && d->saving_ns < most) add_unseen(a, d);
     if (d->saving_ns > most) d->saving_ns = most; /* it counts ours too */
 }
 
@@ -178,13 +175,11 @@ static void replay_one(struct axp__analysis *a, struct axp__draft *d,
 static void replay(struct axp__analysis *a)
 {
     unsigned n = 0;
-    axp_ns still = 0;
-    if (a->n_drafts && !axp__still_find(a->v, &still)) a->has_failed = true;
     for (size_t i = 0; i < a->n_drafts && n < MOST_REPLAYS; i++) {
         struct axp__draft *d = &a->drafts[i];
         if (!d->op || d->has_saving || !d->saving_ns) continue;
         n++;
-        replay_one(a, d, still);
+        replay_one(a, d);
     }
 }
 
