@@ -6,6 +6,7 @@
 #include "base/base_order.h"
 #include "base/base_text.h"
 #include "model/model_view.h"
+#include "wire/wire_states.h"
 
 /* ---- lives ------------------------------------------------------------------------- */
 
@@ -34,17 +35,34 @@ static void set_events(axp_view *v)
     }
 }
 
+static void cover(struct axp__life *wall, axp_ns begin, axp_ns end)
+{
+    if (begin < wall->begin) wall->begin = begin;
+    if (end > wall->end) wall->end = end;
+}
+
+/* Where nobody recorded himself: whoever looks on may have come late. */
+static void cover_states(const axp_view *v, struct axp__life *wall)
+{
+    const struct axp__capture *c = v->capture;
+    for (size_t i = 0; i < c->n_states; i++)
+        cover(wall, axp__view_time(v, c->states[i].begin_ticks),
+              axp__view_time(v, c->states[i].end_ticks));
+}
+
 static void set_wall(axp_view *v, bool with_outside)
 {
-    axp_ns first = UINT64_MAX, last = 0;
+    struct axp__life wall = {UINT64_MAX, 0};
+    bool has_own = false;
     for (size_t i = 0; i < v->capture->n_rows; i++) {
-        if (axp__row_is_outside(v, &v->capture->rows[i]) && !with_outside)
-            continue;
-        if (v->lives[i].begin < first) first = v->lives[i].begin;
-        if (v->lives[i].end > last) last = v->lives[i].end;
+        bool is_outside = axp__row_is_outside(v, &v->capture->rows[i]);
+        has_own |= !is_outside;
+        if (!is_outside || with_outside)
+            cover(&wall, v->lives[i].begin, v->lives[i].end);
     }
-    v->begin_ns = last > first ? first : 0;
-    v->duration_ns = last > first ? last - first : 0;
+    if (with_outside && !has_own) cover_states(v, &wall);
+    v->begin_ns = wall.end > wall.begin ? wall.begin : 0;
+    v->duration_ns = wall.end > wall.begin ? wall.end - wall.begin : 0;
 }
 
 /* Was a part of the run asked for? Whoever looks from outside sees all. */

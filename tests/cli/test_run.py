@@ -309,6 +309,7 @@ def test_list(c, folder):
         home = folder / name
         (home / "cli").mkdir(parents=True)
         (home / "adapters").mkdir()
+        (home / "src").symlink_to(c.axprof.parent.parent / "src")
         shutil.copy(c.axprof, home / "cli")
         for adapter in adapters:
             library = f"libaxprof_{adapter}.so"

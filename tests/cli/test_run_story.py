@@ -166,6 +166,15 @@ def test_forked_children(c, folder):
     check(cpu[1] > 2 * cpu[0], "two did all the work", cpu)
 
 
+def test_seen_late(c, folder):
+    """However late it was first looked at, no thread lives longer than the run."""
+    loop = "(i=0; while [ $i -lt 5000 ]; do i=$((i + 1)); done)"
+    for i in range(12):
+        (folder / str(i)).mkdir()
+        story(c, folder / str(i), "sh", "-c", f"{loop} & {loop} & wait",
+              options=("--without", "all"))
+
+
 def test_short_children(c, folder):
     """Most are over before they could be looked at; the kernel, where it may
     tell, has told of their threads."""
