@@ -4,7 +4,7 @@
  * or a processor that is throttled for one, spoils no figure for good.
  *
  * Trial      some milliseconds; how often the work has to be done for that is
- *            found before the first.
+ *            found before the first, and again where one is far too short.
  * Failure    a figure that had no trial is 0.
  */
 #ifndef AXP_MACHINE_ITEM_H
