@@ -54,7 +54,8 @@ AXP_API axp_status axp_machine_save(const axp_machine *m, const char *path);
 AXP_API axp_status axp_machine_load(const char *path, axp_machine **out);
 /* A name for that file: of the processor and how many threads are all. */
 AXP_API void axp_machine_file_name(char *out, size_t size);
-/* Whether it is this processor, with as many threads. */
+/* Whether it is this processor, with as many threads; not if it had less than a
+ * CPU when it was measured and has more now. */
 AXP_API bool axp_machine_is_here(const axp_machine *m);
 /* Whether all was measured, and not in the short form. */
 AXP_API bool axp_machine_is_whole(const axp_machine *m);
