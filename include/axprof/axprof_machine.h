@@ -11,7 +11,8 @@
  * declared comes to what is possible, wherever it is read.
  *
  * Rates      the best of several trials, for whatever disturbs one makes it
- *            slower; a spread says how far half of the trials stayed below.
+ *            slower; a spread says how far half of the trials stayed below, or
+ *            how much of its time the best had no processor.
  * All        threads that may run at once: the CPUs that this process may use,
  *            or fewer where its control group has a quota.
  * Input      files are not trusted: what cannot be is AXP_E_FORMAT.

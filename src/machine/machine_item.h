@@ -28,6 +28,7 @@ struct axp__item {
     struct axp__figure *to;
     uint64_t passes; /* a trial's; 0: not known yet */
     uint32_t n_trials;
+    float best, lost; /* of the best trial: part without a processor */
     float rates[AXP__MOST_TRIALS];
 };
 
