@@ -185,6 +185,7 @@ static void too_fast(void **state)
     fclose(out);
     assert_non_null(strstr(text, "the declared work is wrong"));
     assert_non_null(strstr(text, "Roofline"));
+    assert_non_null(strstr(text, "4 threads): wrong")); /* of the run as well */
     leave(s, p);
 }
 
