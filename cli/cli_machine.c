@@ -105,6 +105,20 @@ static axp_machine *find(const cli_args *args, bool *is_new)
     return measure();
 }
 
+static void say_where(bool is_kept)
+{
+    char *path = cli_machine_path();
+    if (is_kept)
+        cli_note("kept as %s", path);
+    else if (*path)
+        cli_note("could not be kept as %s: it is measured again the next time",
+                 path);
+    else
+        cli_note("not kept, for neither XDG_CACHE_HOME nor HOME is a folder: "
+                 "it is measured again the next time");
+    free(path);
+}
+
 int cli_machine_main(const cli_args *args)
 {
     bool is_new, is_json = cli_args_has(args, OPT_machine_json);
@@ -118,10 +132,7 @@ int cli_machine_main(const cli_args *args)
     axp_status status = axp_machine_write(
         m, is_json ? AXP_FORMAT_JSON : AXP_FORMAT_TEXT, plain ? plain : stdout);
     if (plain) fclose(plain);
-    char *path = cli_machine_path();
-    if (status == AXP_OK && !is_json && is_kept && is_new)
-        cli_note("kept as %s", path);
-    free(path);
+    if (status == AXP_OK && !is_json && is_new) say_where(is_kept);
     axp_machine_destroy(m);
     return status == AXP_OK ? CLI_OK : cli_fail("%s", axp_last_error());
 }

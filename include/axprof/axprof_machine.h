@@ -11,7 +11,8 @@
  * declared comes to what is possible, wherever it is read.
  *
  * Rates      the best of several trials, for whatever disturbs one makes it
- *            slower; a spread says how far half of the trials stayed below.
+ *            slower; a spread says how far half of the trials stayed below, or
+ *            how much of its time the best had no processor.
  * All        threads that may run at once: the CPUs that this process may use,
  *            or fewer where its control group has a quota.
  * Input      files are not trusted: what cannot be is AXP_E_FORMAT.
@@ -54,7 +55,8 @@ AXP_API axp_status axp_machine_save(const axp_machine *m, const char *path);
 AXP_API axp_status axp_machine_load(const char *path, axp_machine **out);
 /* A name for that file: of the processor and how many threads are all. */
 AXP_API void axp_machine_file_name(char *out, size_t size);
-/* Whether it is this processor, with as many threads. */
+/* Whether it is this processor, with as many threads; not if it had less than a
+ * CPU when it was measured and has more now. */
 AXP_API bool axp_machine_is_here(const axp_machine *m);
 /* Whether all was measured, and not in the short form. */
 AXP_API bool axp_machine_is_whole(const axp_machine *m);

@@ -27,18 +27,19 @@ static void advise(struct axp__analysis *a, struct axp__draft *d,
     double work = is_flops ? op->flops / (double)op->n_flops_calls
                            : op->bytes / (double)op->n_bytes_calls;
     double time = (double)op->avg_ns;
-    const char *unit = is_flops ? "million FLOPs" : "MB";
+    const char *unit = is_flops ? "million" : "MB";
     axp__draft_advise(
         a, d,
-        "correct the work that %s declares: a call of %s can do %s %s at most, "
-        "and declares %s; count what one call does, not the whole batch or all "
-        "threads, and a multiply-add as 2",
+        "correct the work that %s declares: a call of %s can do %s %s%s at "
+        "most, and declares %s %s; count what one call does, not the whole "
+        "batch or all threads, and a multiply-add as 2",
         axp__spoken(op->name, "it"),
         axp_format_ns(call, sizeof call, op->avg_ns),
         axp__digits3(most, sizeof most,
                      time * (is_flops ? r->roof_flops : r->roof_bytes) /
                          (1e15 * (r->at_once ? r->at_once : 1))),
-        unit, axp__digits3(each, sizeof each, work / 1e6));
+        unit, is_flops ? " FLOPs" : "",
+        axp__digits3(each, sizeof each, work / 1e6), unit);
 }
 
 static void add(struct axp__analysis *a, const axp_op *op,

@@ -175,6 +175,40 @@ static struct axp__roof roof_of(const axp_op *op, const struct peaks *p,
     return r;
 }
 
+/* ---- a shape ---------------------------------------------------------------------------- */
+
+static struct peaks peaks_of(const struct axp__roofs *roofs, const axp_view *v)
+{
+    bool is_given = roofs->given_flops > 0 || roofs->given_bytes > 0;
+    return (struct peaks){is_given ? NULL : v->machine, roofs->given_flops,
+                          roofs->given_bytes};
+}
+
+/* Its fastest call is known where the operation has no other shape. */
+struct axp__roof axp__roof_of_shape(const struct axp__roofs *roofs,
+                                    const axp_view *v, size_t op,
+                                    const axp_shape *s)
+{
+    const struct axp__roof *whole = &roofs->at[op];
+    struct peaks p = peaks_of(roofs, v);
+    axp_op like = v->ops[op];
+    if (!whole->is_known || !s->n_dims) return (struct axp__roof){0};
+    if (s->calls != like.calls) like.min_ns = 0;
+    like.flops = s->flops;
+    like.bytes = s->bytes;
+    like.n_flops_calls = s->n_flops_calls;
+    like.n_bytes_calls = s->n_bytes_calls;
+    like.flops_ns = s->flops_ns;
+    like.bytes_ns = s->bytes_ns;
+    like.dtype = s->dtype;
+    const struct axp__team team = {
+        .at_once = whole->at_once,
+        .size = (whole->threads + whole->at_once - 1) / whole->at_once};
+    struct axp__roof r = roof_of(&like, &p, &team, roofs->most_threads);
+    if (r.is_known) r.is_raised |= whole->is_raised;
+    return r;
+}
+
 /* ---- all of them ---------------------------------------------------------------------- */
 
 static void set_run(struct axp__roof_run *run, const axp_view *v,
@@ -196,16 +230,17 @@ struct axp__roofs *axp__roofs_create(const axp_view *v, double peak_gflops,
     struct axp__roofs *roofs =
         calloc(1, sizeof *roofs + v->n_ops * sizeof *roofs->at);
     struct axp__team *teams = axp__teams_create(v, roofs ? &roofs->run : NULL);
-    bool is_given = peak_gflops > 0 || peak_gbps > 0;
-    struct peaks p = {is_given ? NULL : v->machine, peak_gflops * 1e9,
-                      peak_gbps * 1e9};
     if (!roofs || !teams) {
         free(roofs);
         free(teams);
         return NULL;
     }
+    roofs->given_flops = peak_gflops > 0 ? peak_gflops * 1e9 : 0;
+    roofs->given_bytes = peak_gbps > 0 ? peak_gbps * 1e9 : 0;
+    struct peaks p = peaks_of(roofs, v);
     uint32_t most = p.m ? p.m->n_threads : 0;
     if (v->is_outside && v->n_threads < most) most = (uint32_t)v->n_threads;
+    roofs->most_threads = most;
     roofs->n = v->n_ops;
     double ran = part_that_ran(v);
     for (size_t i = 0; i < v->n_ops; i++) {

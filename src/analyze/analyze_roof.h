@@ -60,6 +60,8 @@ struct axp__roof_run {
 
 struct axp__roofs {
     struct axp__roof_run run;
+    double given_flops, given_bytes; /* a second, by the user; 0: not */
+    uint32_t most_threads;           /* that an operation may be raised to */
     size_t n;
     struct axp__roof at[]; /* of the view's ops, in their order */
 };
@@ -68,6 +70,12 @@ struct axp__roofs {
  * memory. */
 struct axp__roofs *axp__roofs_create(const axp_view *v, double peak_gflops,
                                      double peak_gbps);
+
+/* Of a shape of the op that is at that place in v, which is the view of the
+ * roofs; on as many threads as its operation. Others together have none. */
+struct axp__roof axp__roof_of_shape(const struct axp__roofs *roofs,
+                                    const axp_view *v, size_t op,
+                                    const axp_shape *s);
 
 /* "arithmetic", "L2", "memory"; "": not known. */
 const char *axp__roof_bound(const struct axp__roof *r);

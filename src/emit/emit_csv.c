@@ -42,6 +42,15 @@ static void put_known(struct axp__out *o, bool is_known, double value)
 
 /* ---- operations -------------------------------------------------------------------- */
 
+static void put_roof(struct axp__out *o, const struct axp__roof *roof)
+{
+    put_known(o, roof->is_known && roof->flops > 0, roof->roof_flops / 1e9);
+    put_known(o, roof->is_known, roof->share);
+    axp__out_char(o, ',');
+    if (roof->is_known) put_text(o, axp__roof_bound(roof));
+    put_known(o, roof->threads, roof->threads);
+}
+
 static void put_op(struct axp__out *o, const axp_op *op,
                    const struct axp__roof *roof, bool has_devices)
 {
@@ -67,11 +76,7 @@ static void put_op(struct axp__out *o, const axp_op *op,
     put_text(o, op->file);
     axp__out_char(o, ',');
     if (op->line > 0) axp__out_i64(o, op->line);
-    put_known(o, roof->is_known && roof->flops > 0, roof->roof_flops / 1e9);
-    put_known(o, roof->is_known, roof->share);
-    axp__out_char(o, ',');
-    if (roof->is_known) put_text(o, axp__roof_bound(roof));
-    put_known(o, roof->threads, roof->threads);
+    put_roof(o, roof);
     axp__out_char(o, ',');
     axp__out_u64(o, op->doubt_ns);
     if (has_devices) axp__out_char(o, ',');
@@ -100,7 +105,8 @@ axp_status axp__emit_csv_ops(const axp_view *v, struct axp__out *o)
 
 /* ---- shapes ------------------------------------------------------------------------ */
 
-static void put_shape(struct axp__out *o, const axp_op *op, const axp_shape *s)
+static void put_shape(struct axp__out *o, const axp_op *op, const axp_shape *s,
+                      const struct axp__roof *roof)
 {
     char label[AXP__SHAPE_LABEL];
     const uint64_t numbers[] = {s->n_shapes, s->calls, s->total_ns};
@@ -119,6 +125,7 @@ static void put_shape(struct axp__out *o, const axp_op *op, const axp_shape *s)
     put_known(o, s->n_bytes_calls, s->gbps);
     axp__out_char(o, ',');
     put_text(o, axp__word_dtype(s->dtype));
+    put_roof(o, roof);
     axp__out_char(o, '\n');
 }
 
@@ -126,14 +133,20 @@ static void put_shape(struct axp__out *o, const axp_op *op, const axp_shape *s)
 axp_status axp__emit_csv_shapes(const axp_view *v, struct axp__out *o)
 {
     size_t n;
+    struct axp__roofs *roofs = axp__roofs_create(v, 0, 0);
+    if (!roofs) return axp__fail(AXP_E_NO_MEMORY, "no memory to export");
     axp__out_text(o, "name,device,dims,shapes,calls,total_ns,flops,bytes,"
-                     "gflops,gbps,dtype\n");
+                     "gflops,gbps,dtype,roof_gflops,roof_share,bound_by,"
+                     "roof_threads\n");
     for (size_t i = 0; i < v->n_ops; i++) {
         const struct axp__view_shape *s =
             axp__view_shapes_of(v, &v->ops[i], &n);
-        for (size_t k = 0; k < n; k++)
-            put_shape(o, &v->ops[i], &s[k].shape);
+        for (size_t k = 0; k < n; k++) {
+            struct axp__roof r = axp__roof_of_shape(roofs, v, i, &s[k].shape);
+            put_shape(o, &v->ops[i], &s[k].shape, &r);
+        }
     }
+    free(roofs);
     return AXP_OK;
 }
 

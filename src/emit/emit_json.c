@@ -102,7 +102,8 @@ static void put_findings(struct axp__json *j, const axp_findings *f,
 
 /* ---- operations and tree ------------------------------------------------------------- */
 
-static void put_shape(struct axp__json *j, const axp_shape *s)
+static void put_shape(struct axp__json *j, const axp_shape *s,
+                      const struct axp__roof *roof)
 {
     axp__json_list(j, "dims");
     for (uint32_t i = 0; i < s->n_dims; i++) {
@@ -120,19 +121,22 @@ static void put_shape(struct axp__json *j, const axp_shape *s)
     axp__json_f64(j, "gflops", s->gflops);
     axp__json_f64(j, "gbps", s->gbps);
     axp__json_text(j, "dtype", axp__word_dtype(s->dtype));
+    axp__json_roof(j, roof);
 }
 
 /* Nothing of an operation that told none. */
-static void put_shapes(struct axp__json *j, const axp_view *v, const axp_op *op)
+static void put_shapes(struct axp__json *j, const axp_view *v, size_t op,
+                       const struct axp__roofs *roofs)
 {
     size_t n;
-    const struct axp__view_shape *s = axp__view_shapes_of(v, op, &n);
+    const struct axp__view_shape *s = axp__view_shapes_of(v, &v->ops[op], &n);
     if (!n) return;
     axp__json_list(j, "shapes");
     for (size_t i = 0; i < n; i++) {
         axp__json_next(j);
         axp__json_begin(j, '{');
-        put_shape(j, &s[i].shape);
+        struct axp__roof r = axp__roof_of_shape(roofs, v, op, &s[i].shape);
+        put_shape(j, &s[i].shape, &r);
         axp__json_end(j, '}');
     }
     axp__json_end(j, ']');
@@ -178,7 +182,7 @@ static void put_ops(struct axp__json *j, const axp_view *v,
         axp__json_item(j);
         put_op(j, &v->ops[i]);
         axp__json_roof(j, &roofs->at[i]);
-        put_shapes(j, v, &v->ops[i]);
+        put_shapes(j, v, i, roofs);
         axp__json_end(j, '}');
     }
     axp__json_items_end(j);

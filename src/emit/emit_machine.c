@@ -245,7 +245,8 @@ static void put_doubts(struct axp__text *t, const struct axp__machine *m)
     if (n)
         axp__text_say(t,
                       "%zu %s (!): half of the trials were more than 20 %% "
-                      "slower. Something else runs here; \"axprof machine "
+                      "slower, or the best had no processor for so long. "
+                      "Something else runs here; \"axprof machine "
                       "--refresh\" measures again.",
                       n,
                       n == 1 ? "figure is doubtful" : "figures are doubtful");

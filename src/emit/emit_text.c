@@ -280,7 +280,7 @@ axp_status axp__emit_text(const axp_view *v, const axp_findings *f,
     if (!has_ops) axp__text_functions(&t, v);
     if (has_ops || !v->n_functions || v->n_ops) axp__text_ops(&t, v);
     axp__text_roof(&t, v, f->roofs);
-    if (options->has_shapes) axp__text_shapes(&t, v);
+    if (options->has_shapes) axp__text_shapes(&t, v, f->roofs);
     if (has_ops) axp__text_functions(&t, v);
     axp__text_tree(&t, v);
     axp__text_heap(&t, v);

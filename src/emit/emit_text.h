@@ -82,7 +82,8 @@ void axp__text_path(struct axp__text *t, const axp_view *v);
 void axp__text_ops(struct axp__text *t, const axp_view *v);
 void axp__text_roof(struct axp__text *t, const axp_view *v,
                     const struct axp__roofs *roofs);
-void axp__text_shapes(struct axp__text *t, const axp_view *v);
+void axp__text_shapes(struct axp__text *t, const axp_view *v,
+                      const struct axp__roofs *roofs);
 void axp__text_functions(struct axp__text *t, const axp_view *v);
 void axp__text_processes(struct axp__text *t, const axp_view *v);
 void axp__text_tree(struct axp__text *t, const axp_view *v);

@@ -30,8 +30,10 @@ char *axp__roof_about_run(const struct axp__roof_run *r, char *out, size_t size)
         else
             snprintf(of + len, sizeof of - len, ", as given)");
     }
-    snprintf(out, size, "%s GFLOP/s over the run%s",
-             axp__digits3(rate, sizeof rate, r->flops_per_s / 1e9), of);
+    bool is_wrong = r->peak > 0 && r->flops_per_s > AXP__ROOF_MOST * r->peak;
+    snprintf(out, size, "%s GFLOP/s over the run%s%s",
+             axp__digits3(rate, sizeof rate, r->flops_per_s / 1e9), of,
+             is_wrong ? ": wrong" : "");
     return out;
 }
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "analyze/analyze_roof.h"
 #include "emit/emit_shape.h"
 #include "emit/emit_text.h"
 #include "emit/emit_words.h"
@@ -19,24 +20,31 @@ static char *label_of(const axp_op *op, const axp_shape *s)
 }
 
 static void put_shape(struct axp__table *table, const char *label,
-                      const axp_op *op, const axp_shape *s)
+                      const axp_op *op, const axp_shape *s,
+                      const struct axp__roof *r)
 {
     axp__cell *cells = axp__table_row_on(table, label, op->device);
     const char *dtype = axp__word_dtype(s->dtype);
     axp__short_count(cells[0], s->calls);
     axp__short_ns(cells[1], s->total_ns);
-    axp__short_ns(cells[2], s->calls ? s->total_ns / s->calls : 0);
-    axp__short_rate(cells[3], s->gflops);
-    axp__short_rate(cells[4], s->gbps);
-    if (dtype) snprintf(cells[5], AXP__CELL, "%s", dtype);
+    axp__short_rate(cells[2], s->gflops);
+    axp__short_rate(cells[3], s->gbps);
+    if (dtype) snprintf(cells[7], AXP__CELL, "%s", dtype);
+    if (!r->is_known) return;
+    axp__short_rate(cells[4], (r->flops > 0 ? r->roof_flops : r->roof_bytes) /
+                                  1e9 / r->at_once);
+    axp__short_percent(cells[5], r->share);
+    if (r->is_impossible) strcat(cells[5], " !");
+    snprintf(cells[6], AXP__CELL, "%s", axp__roof_bound(r));
 }
 
-void axp__text_shapes(struct axp__text *t, const axp_view *v)
+void axp__text_shapes(struct axp__text *t, const axp_view *v,
+                      const struct axp__roofs *roofs)
 {
     static const struct axp__column columns[] = {
         {"operation", true, 0}, {"calls", false, 0},   {"total", false, 0},
-        {"mean", false, 2},     {"GFLOP/s", false, 0}, {"GB/s", false, 1},
-        {"type", true, 3}};
+        {"GFLOP/s", false, 0},  {"GB/s", false, 1},    {"roof", false, 3},
+        {"reached", false, 0},  {"bound by", true, 2}, {"type", true, 4}};
     size_t n, n_ops = 0, n_labels = 0;
     if (!v->n_shapes) {
         axp__text_heading(t, "Shapes", "no operation told its shape");
@@ -56,7 +64,8 @@ void axp__text_shapes(struct axp__text *t, const axp_view *v)
             char *label = label_of(&v->ops[i], &s[k].shape);
             if (!label) break;
             labels[n_labels++] = label;
-            put_shape(table, label, &v->ops[i], &s[k].shape);
+            struct axp__roof r = axp__roof_of_shape(roofs, v, i, &s[k].shape);
+            put_shape(table, label, &v->ops[i], &s[k].shape, &r);
         }
     }
     axp__table_print(t, table);

@@ -13,7 +13,8 @@
  *
  * Rates      the best of several trials: whatever disturbs one makes it slower,
  *            never faster. The spread is how far half of the trials stayed
- *            below the best, 0…1.
+ *            below the best, or for which part of the best there was no
+ *            processor, if that is more, 0…1.
  * All        as many threads as may run at once: the CPUs that the process may
  *            use, or what the control group's quota allows, if that is less.
  * Input      texts are read from files: they are not trusted.

@@ -19,6 +19,7 @@ struct worker {
     uint32_t index;
     int cpu; /* -1: any */
     double begin, end;
+    double ran; /* of that time, on a processor */
 };
 
 struct axp__crew {
@@ -37,6 +38,11 @@ struct axp__crew {
 double axp__crew_now(void)
 {
     return (double)axp__clock_of(CLOCK_MONOTONIC) * 1e-9;
+}
+
+static double processor_time(void)
+{
+    return (double)axp__clock_of(CLOCK_THREAD_CPUTIME_ID) * 1e-9;
 }
 
 /* ---- a thread ------------------------------------------------------------- */
@@ -74,9 +80,11 @@ static void *work(void *ctx)
         if (w->index >= p->n_wanted) continue;
         pthread_mutex_unlock(&p->mutex);
         wait_for_others(p);
+        double ran = processor_time();
         w->begin = axp__crew_now();
         p->fn(p->ctx, w->index);
         w->end = axp__crew_now();
+        w->ran = processor_time() - ran;
         pthread_mutex_lock(&p->mutex);
         if (!--p->n_left) pthread_cond_signal(&p->done);
     }
@@ -150,4 +158,17 @@ double axp__crew_run(struct axp__crew *p, uint32_t n, axp__crew_fn fn,
     }
     pthread_mutex_unlock(&p->mutex);
     return end - begin;
+}
+
+double axp__crew_lost(const struct axp__crew *p)
+{
+    double begin = p->workers[0].begin, lost = 0;
+    for (uint32_t i = 1; i < p->n_wanted; i++)
+        if (p->workers[i].begin < begin) begin = p->workers[i].begin;
+    for (uint32_t i = 0; i < p->n_wanted; i++) {
+        double all = p->workers[i].end - begin;
+        double part = all > 0 ? 1 - p->workers[i].ran / all : 0;
+        if (part > lost) lost = part;
+    }
+    return lost < 1 ? lost : 1;
 }

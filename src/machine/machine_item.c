@@ -2,6 +2,7 @@
 /* Rounds of trials; see machine_item.h. */
 #include "machine/machine_item.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,10 +38,10 @@ static double time_of(struct axp__items *s, struct axp__item *item)
     return axp__crew_run(s->crew, item->threads, run_one, item);
 }
 
-/* How many passes take as long as a trial. */
+/* How many passes take as long as a trial; not fewer than are known. */
 static void find_passes(struct axp__items *s, struct axp__item *item)
 {
-    item->passes = 1;
+    if (!item->passes) item->passes = 1;
     for (int i = 0; i < 40 && item->passes < MOST_PASSES; i++) {
         double took = time_of(s, item);
         if (took >= s->trial_s / 2) return;
@@ -55,9 +56,17 @@ static void try_once(struct axp__items *s, struct axp__item *item)
 {
     if (!item->passes) find_passes(s, item);
     double took = time_of(s, item);
+    if (took < s->trial_s / 4) { /* the search was disturbed: it goes on */
+        find_passes(s, item);
+        took = time_of(s, item);
+    }
     double work = item->work * (double)item->passes * item->threads;
-    if (took > 0 && item->n_trials < AXP__MOST_TRIALS)
-        item->rates[item->n_trials++] = (float)(work / took);
+    if (!(took > 0) || item->n_trials == AXP__MOST_TRIALS) return;
+    float rate = (float)(work / took);
+    item->rates[item->n_trials++] = rate;
+    if (rate <= item->best) return;
+    item->best = rate;
+    item->lost = (float)axp__crew_lost(s->crew);
 }
 
 /* ---- all of them ----------------------------------------------------------------- */
@@ -68,15 +77,16 @@ static int by_rate(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Of several items for one figure the best. */
+/* Of several items for one figure the best. Trials that a neighbour made slow
+ * alike agree: then the best had no processor for a part of its time. */
 static void finish(struct axp__item *item)
 {
     if (!item->n_trials) return;
     qsort(item->rates, item->n_trials, sizeof *item->rates, by_rate);
     double best = (double)item->rates[item->n_trials - 1];
     double middle = (double)item->rates[item->n_trials / 2];
-    if (best > item->to->best)
-        *item->to = (struct axp__figure){best, 1 - middle / best};
+    double spread = fmax(1 - middle / best, (double)item->lost);
+    if (best > item->to->best) *item->to = (struct axp__figure){best, spread};
 }
 
 void axp__items_round(struct axp__items *s)

@@ -4,7 +4,7 @@
  * or a processor that is throttled for one, spoils no figure for good.
  *
  * Trial      some milliseconds; how often the work has to be done for that is
- *            found before the first.
+ *            found before the first, and again where one is far too short.
  * Failure    a figure that had no trial is 0.
  */
 #ifndef AXP_MACHINE_ITEM_H
@@ -28,6 +28,7 @@ struct axp__item {
     struct axp__figure *to;
     uint64_t passes; /* a trial's; 0: not known yet */
     uint32_t n_trials;
+    float best, lost; /* of the best trial: part without a processor */
     float rates[AXP__MOST_TRIALS];
 };
 

@@ -83,13 +83,19 @@ void axp_machine_file_name(char *out, size_t size)
                  here.n_threads);
 }
 
+static bool has_less_than_a_cpu(const struct axp__machine *m)
+{
+    return m->quota > 0 && m->quota < 1;
+}
+
 bool axp_machine_is_here(const axp_machine *m)
 {
     struct axp__machine here;
     if (!m) return false;
     axp__machine_identify(&here);
     return !strcmp(m->is.cpu, here.cpu) && !strcmp(m->is.arch, here.arch) &&
-           m->is.n_threads == here.n_threads;
+           m->is.n_threads == here.n_threads &&
+           (!has_less_than_a_cpu(&m->is) || has_less_than_a_cpu(&here));
 }
 
 bool axp_machine_is_whole(const axp_machine *m)

@@ -149,6 +149,11 @@ def test_without_a_cache(c, folder):
         equal(done.status, 0, done.err)
         check("could not be kept" in done.err, done.err)
     check(not (folder / "relative").exists(), "no relative folder")
+    done = machine(c, folder, env={**env, "XDG_CACHE_HOME": "/proc/nowhere"})
+    equal(done.status, 0, done.err)
+    check("could not be kept as /proc/nowhere/axprof/" in done.err, done.err)
+    done = machine(c, folder, env=env)
+    check("not kept" in done.err and "HOME" in done.err, done.err)
 
 
 def test_wrong_words(c, folder):

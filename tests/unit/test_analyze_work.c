@@ -243,13 +243,14 @@ static void more_than_is_possible(void **state)
                 8); /* of one thread; all have half */
     ts_says(x->description, "declares 800 GFLOP/s, 8.00 times the 100");
     ts_says(x->suggestion, "a call of 10.000 us can do 1.00 million FLOPs "
-                           "at most, and declares 8.00");
+                           "at most, and declares 8.00 million;");
     assert_near(ts_metric(x, "call_count"), 20000); /* evidence */
     assert_int_not_equal(find(f, "right") ? (int)find(f, "right")->type : -1,
                          AXP_IMPLAUSIBLE_WORK);
     x = only(f, "moved", AXP_IMPLAUSIBLE_WORK); /* 1000 of the cache's 100 */
     ts_says(x->description, "declares 1000 GB/s, 10.0 times the 100 that "
                             "the bandwidth of L2");
+    ts_says(x->suggestion, " MB at most, and declares 1.00e6 MB;");
     axp_findings_destroy(f);
 }
 

@@ -294,8 +294,8 @@ static void test_shapes_are_in_meta(void **state)
     size_t len;
     const char *json = script(&page, "axp-meta", &len);
     static const char shapes[] =
-        "\"shapes\":[[0,[2,3,5],1,2,300,120,248,300,300],"
-        "[0,[7],1,1,10,null,null,null,null]]";
+        "\"shapes\":[[0,[2,3,5],1,2,300,120,248,300,300,null,null,null],"
+        "[0,[7],1,1,10,null,null,null,null,null,null,null]]";
     char *plain = malloc(len + 1), *to = plain; /* without its spaces */
     assert_true(json && plain);
     for (size_t i = 0; i < len; i++)

@@ -14,6 +14,7 @@
 
 #include "machine/machine.h"
 #include "machine/machine_crew.h"
+#include "machine/machine_item.h"
 #include "machine/machine_kernel.h"
 
 static double now(void)
@@ -125,6 +126,44 @@ static void crew_works_together(void **state)
     axp__crew_destroy(NULL);
 }
 
+/* Of each trial it has the processor for a third. */
+static void run_starved(const struct axp__item *item, uint32_t thread,
+                        uint64_t passes)
+{
+    double end = now() + 1e-3 * (double)passes;
+    (void)item;
+    (void)thread;
+    while (now() < end)
+        continue;
+    usleep(2000 * (unsigned)passes);
+}
+
+/* A neighbour that is always there makes all trials equally slow: they agree, and
+ * are doubtful. */
+static void a_best_trial_without_a_processor_is_doubtful(void **state)
+{
+    struct axp__items *s = calloc(1, sizeof *s);
+    struct axp__figure figure = {0};
+    (void)state;
+    assert_non_null(s);
+    s->crew = axp__crew_create(1);
+    assert_non_null(s->crew);
+    s->trial_s = 0.002;
+    s->begin_s = now();
+    s->end_s = s->begin_s + 0.02;
+    s->limit_s = s->begin_s + 3600;
+    axp__items_add(s, (struct axp__item){.what = "a loop",
+                                         .threads = 1,
+                                         .run = run_starved,
+                                         .work = 1,
+                                         .to = &figure});
+    axp__items_measure(s);
+    assert_true(figure.best > 0);
+    assert_true(figure.spread > 0.5 && figure.spread <= 1);
+    axp__crew_destroy(s->crew);
+    free(s);
+}
+
 static void short_form_keeps_its_time(void **state)
 {
     struct axp__machine m;
@@ -163,6 +202,44 @@ static void stops_when_told(void **state)
     assert_int_equal(m.n_blas, 0);
 }
 
+/* Short passes, but that a neighbour took the processor in the first. */
+static void run_disturbed(const struct axp__item *item, uint32_t thread,
+                          uint64_t passes)
+{
+    static bool was_disturbed;
+    (void)thread;
+    if (!was_disturbed) usleep(20000);
+    was_disturbed = true;
+    for (volatile uint64_t i = 0; i < passes * (uint64_t)item->work; i++)
+        continue;
+}
+
+/* Else all its trials would be that short, and the figure that of the clock and
+ * of threads that meet. */
+static void trials_get_their_length_after_a_disturbance(void **state)
+{
+    struct axp__items *s = calloc(1, sizeof *s);
+    struct axp__figure figure = {0};
+    (void)state;
+    assert_non_null(s);
+    s->crew = axp__crew_create(1);
+    assert_non_null(s->crew);
+    s->trial_s = 0.002;
+    s->begin_s = now();
+    s->end_s = s->limit_s = s->begin_s + 3600;
+    axp__items_add(s, (struct axp__item){.what = "a loop",
+                                         .threads = 1,
+                                         .run = run_disturbed,
+                                         .work = 10,
+                                         .to = &figure});
+    for (int i = 0; i < 3; i++)
+        axp__items_round(s);
+    assert_int_equal(s->all[0].n_trials, 3);
+    assert_true(s->all[0].passes > 1000);
+    axp__crew_destroy(s->crew);
+    free(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -170,6 +247,8 @@ int main(void)
         cmocka_unit_test(streams_move),
         cmocka_unit_test(streams_stay_inside),
         cmocka_unit_test(crew_works_together),
+        cmocka_unit_test(trials_get_their_length_after_a_disturbance),
+        cmocka_unit_test(a_best_trial_without_a_processor_is_doubtful),
         cmocka_unit_test(short_form_keeps_its_time),
         cmocka_unit_test(stops_when_told),
     };

@@ -185,6 +185,7 @@ static void too_fast(void **state)
     fclose(out);
     assert_non_null(strstr(text, "the declared work is wrong"));
     assert_non_null(strstr(text, "Roofline"));
+    assert_non_null(strstr(text, "4 threads): wrong")); /* of the run as well */
     leave(s, p);
 }
 
@@ -248,6 +249,41 @@ static void raised(void **state)
     assert_false(roof(s, "many")->is_impossible);
     assert_int_equal(roof(s, "many")->threads, 4);
     assert_near(roof(s, "many")->share, 250.0 / 400);
+    leave(s, p);
+}
+
+/* Each shape has what the machine allows it, whatever the others of its
+ * operation are. */
+static void shapes(void **state)
+{
+    axp_profiler *p = ts_profiler();
+    axp_shape of[4];
+    struct axp__roof r[4];
+    (void)state;
+    work(p, "mm", (axp_work){.flops = 1e9, .bytes = 1e6, .dims = {9, 9, 9}},
+         20 * MS);
+    work(p, "mm", (axp_work){.flops = 1e8, .bytes = 1e8, .dims = {9, 9, 1}},
+         19 * MS);
+    work(p, "mm", (axp_work){.flops = 9e9, .bytes = 1e6, .dims = {9, 1, 1}},
+         18 * MS);
+    struct seen s = look(p);
+    axp_op op;
+    assert_int_equal(axp_view_op(s.v, "mm", &op), AXP_OK);
+    assert_int_equal(axp_view_shapes(s.v, &op, of, 4), 3);
+    for (int i = 0; i < 3; i++)
+        r[i] = axp__roof_of_shape(
+            s.f->roofs, s.v, (size_t)(roof(s, "mm") - s.f->roofs->at), &of[i]);
+    assert_near(r[0].roof_flops, 400e9 / 4 * roof(s, "mm")->threads);
+    assert_string_equal(axp__roof_bound(&r[0]), "arithmetic");
+    assert_near(r[0].share, 50e9 / r[0].roof_flops);
+    assert_string_equal(axp__roof_bound(&r[1]), "memory");
+    assert_near(r[1].flops, 1e8 / 19e-3);
+    assert_true(r[1].roof_flops < 21e9 && !r[1].is_impossible);
+    assert_true(r[2].is_impossible);
+    of[0].n_dims = 0; /* others together are no shape */
+    r[3] = axp__roof_of_shape(s.f->roofs, s.v,
+                              (size_t)(roof(s, "mm") - s.f->roofs->at), &of[0]);
+    assert_false(r[3].is_known);
     leave(s, p);
 }
 
@@ -432,6 +468,7 @@ int main(void)
         cmocka_unit_test(too_fast),
         cmocka_unit_test(threads),
         cmocka_unit_test(raised),
+        cmocka_unit_test(shapes),
         cmocka_unit_test(nested_work_counts_once),
         cmocka_unit_test(no_work),
         cmocka_unit_test(suggestions),

@@ -35,17 +35,18 @@ test("operations by shape", "quick", async (bench) => {
     main.span("gemm", 0, 6e6);
     main.span("softmax", 6e6, 1e6);
     run.shapes = [
-        ["gemm", [64, 32, 16], 1, 2, 4e6, 8e9, null, 4e6, null],
+        ["gemm", [64, 32, 16], 1, 2, 4e6, 8e9, null, 4e6, null, 4000, 0.5, "arithmetic"],
         ["gemm", [8, 8, 8], 1, 1, 1.5e6, 1.5e6, null, 1.5e6, null],
         ["gemm", [], 3, 5, 5e5, null, null, null, null],
-        ["softmax", [128, 1000], 1, 1, 1e6, null, 2e6, null, 1e6],
+        ["softmax", [128, 1000], 1, 1, 1e6, null, 2e6, null, 1e6, null, 0.25, "memory"],
     ];
     const page = await bench.openRun("shapes", run);
     const lines = () => page.locator("#shapes tbody tr").evaluateAll((rows) => rows.map((r) => [...r.children].map((c) => c.textContent)));
     assert.deepEqual((await lines()).map((l) => l.slice(0, 2)), [["gemm", "64 × 32 × 16"], ["gemm", "8 × 8 × 8"], ["softmax", "128 × 1000"], ["gemm", "3 others"]]);
     const [first, , soft, rest] = await lines();
     assert.match(first.join(" "), /4.00ms 66.7 % 2 2.00ms 2.00TFLOP\/s/);
-    assert.match(soft.join(" "), /2.00GB\/s/);
+    assert.match(first.join(" "), /4.00TFLOP\/s 50.0 % arithmetic$/);
+    assert.match(soft.join(" "), /2.00GB\/s – 25.0 % memory$/);
     assert.match(rest.join(" "), /– –$/);
     await page.locator("#shapes .row-button").first().click(); // all of its shapes, and its row
     assert.equal(await page.locator("#shapes tr.chosen").count(), 3);

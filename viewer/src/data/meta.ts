@@ -87,8 +87,8 @@ export interface OpColumns {
     doubt: number[]; // ns of self that may be the recorder's; 0: few enough
 }
 
-/** Index in ops, dims (none: the others), how many it stands for, calls, total, flops, bytes, flops_ns, bytes_ns. */
-export type ShapeLine = [number, number[], number, number, number, number | null, number | null, number | null, number | null];
+/** Index in ops, dims (none: the others), how many it stands for, calls, total, flops, bytes, flops_ns, bytes_ns, GFLOP/s that a call is allowed, share of that, what binds it. */
+export type ShapeLine = [number, number[], number, number, number, number | null, number | null, number | null, number | null, number | null, number | null, string | null];
 
 export interface TreeColumns {
     name: number[];

@@ -17,6 +17,9 @@ interface Shape {
     total: number;
     flops: number; // a second; NaN: not declared
     bytes: number;
+    allowed: number; // FLOP/s; NaN: not known
+    roof: number; // share of that
+    bound: string;
 }
 
 export function hasShapes(report: Report): boolean {
@@ -25,10 +28,10 @@ export function hasShapes(report: Report): boolean {
 
 function readShapes(report: Report): Shape[] {
     const out: Shape[] = [];
-    for (const [id, [op, dims, stands, calls, total, flops, bytes, flopsNs, bytesNs]] of (report.meta.shapes ?? []).entries()) {
+    for (const [id, [op, dims, stands, calls, total, flops, bytes, flopsNs, bytesNs, allowed, roof, bound]] of (report.meta.shapes ?? []).entries()) {
         if (!report.ops[op]) continue;
         const text = dims.length ? dims.join(" × ") : `${group(stands)} other${stands === 1 ? "" : "s"}`;
-        out.push({id, op: report.ops[op]!, text, calls, total, flops: flopsNs ? (flops! / flopsNs) * 1e9 : NaN, bytes: bytesNs ? (bytes! / bytesNs) * 1e9 : NaN});
+        out.push({id, op: report.ops[op]!, text, calls, total, allowed: (allowed ?? NaN) * 1e9, roof: roof ?? NaN, bound: bound ?? "", flops: flopsNs ? (flops! / flopsNs) * 1e9 : NaN, bytes: bytesNs ? (bytes! / bytesNs) * 1e9 : NaN});
     }
     return out;
 }
@@ -43,6 +46,9 @@ function columnsFor(report: Report, rows: Shape[]): Column<Shape>[] {
         timeColumn("avg_ns", "Average", (s) => s.total / s.calls, {minor: true, tip: "Total time by calls."}),
         rows.some((s) => s.flops > 0) && rateColumn("flops_per_s", "Compute", (s) => s.flops, "FLOP/s", {tip: "Declared work per second of its calls."}),
         rows.some((s) => s.bytes > 0) && rateColumn("bytes_per_s", "Bandwidth", (s) => s.bytes, "B/s", {minor: true, tip: "Declared bytes per second of its calls."}),
+        rows.some((s) => s.allowed > 0) && rateColumn("roof_per_s", "Roof", (s) => s.allowed, "FLOP/s", {minor: true, tip: "What the machine allows a call of this shape."}),
+        rows.some((s) => s.roof > 0) && shareColumn("roof_share", "Of roof", (s) => s.roof, {tip: "What it reaches of what the machine allows it. More than 105 %: the declared work is wrong."}),
+        rows.some((s) => s.bound) && {key: "bound_by", head: "Bound by", tip: "Arithmetic, or the level of memory that holds the data of a call.", cell: (s: Shape) => s.bound || "–", value: (s: Shape) => s.bound},
     ];
     return c.filter((x): x is Column<Shape> => x !== false);
 }
