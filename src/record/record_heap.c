@@ -346,6 +346,12 @@ void axp_heap_hidden(const char *library)
     if (p) axp__warn(p, AXP__WARN_OWN_NEW, axp__name_register(library, NULL));
 }
 
+void axp_heap_bypassed(const char *file)
+{
+    struct axp__prof *p = axp__prof_check(axp_global());
+    if (p) axp__warn(p, AXP__WARN_OWN_MALLOC, axp__name_register(file, NULL));
+}
+
 void axp_heap_sampled(uint64_t mean_bytes)
 {
     struct axp__prof *p = axp__prof_check(axp_global());
