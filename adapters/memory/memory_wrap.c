@@ -30,6 +30,8 @@ int memory_is_on;
 enum memory_stacks memory_how = MEMORY_STACKS_NONE;
 const uint32_t *memory_depths;
 __thread int memory_inside;
+/* This thread's malloc came here while nothing was told. */
+static __thread int was_asked __attribute__((tls_model("initial-exec")));
 
 /* As `axprof run --stacks` says. Where no row can be found, a walk by rows is
  * one by frame pointers, and slow. */
@@ -39,6 +41,12 @@ static enum memory_stacks stacks_wanted(void)
     if (text && !strcmp(text, "none")) return MEMORY_STACKS_NONE;
     if (text && !strcmp(text, "fp")) return MEMORY_STACKS_FP;
     return memory_fde_can_find() ? MEMORY_STACKS_UNWIND : MEMORY_STACKS_FP;
+}
+
+static const char *file_name(const Dl_info *of)
+{
+    const char *slash = strrchr(of->dli_fname, '/');
+    return slash ? slash + 1 : of->dli_fname;
 }
 
 /* An operator new that is in one file with malloc does not call it; the C++
@@ -51,8 +59,27 @@ static void say_if_hidden(const struct memory_real *real)
     if (!new || !dladdr(new, &of_new) || !dladdr(next, &of_malloc) ||
         of_new.dli_fbase != of_malloc.dli_fbase)
         return;
-    const char *slash = strrchr(of_new.dli_fname, '/');
-    axp_heap_hidden(slash ? slash + 1 : of_new.dli_fname);
+    axp_heap_hidden(file_name(&of_new));
+}
+
+/* A program that has a malloc of its own comes before what is preloaded: the
+ * wrappers are never called. So one block is asked for as the program would; an
+ * address alone does not tell, since it may be a program's jump to us. */
+static void say_if_bypassed(void)
+{
+    void *ask = dlsym(RTLD_DEFAULT, "malloc");
+    void *give = dlsym(RTLD_DEFAULT, "free"), *block;
+    void *(*malloc_of)(size_t);
+    void (*free_of)(void *);
+    Dl_info of;
+    if (!ask || !give) return;
+    memcpy(&malloc_of, &ask, sizeof ask);
+    memcpy(&free_of, &give, sizeof give);
+    was_asked = 0;
+    block = malloc_of(1);
+    free_of(block);
+    if (block && !was_asked && dladdr(ask, &of))
+        axp_heap_bypassed(file_name(&of));
 }
 
 __attribute__((constructor)) static void begin(void)
@@ -64,6 +91,7 @@ __attribute__((constructor)) static void begin(void)
     memory_depths = axp_heap_frames();
     const struct memory_real *real = memory_real();
     if (real && !&memory_wraps_new) say_if_hidden(real);
+    if (real) say_if_bypassed();
     memory_is_on = 1;
 }
 
@@ -84,7 +112,10 @@ WRAPPER void *malloc(size_t bytes)
     const struct memory_real *real = memory_real();
     void *p;
     if (unlikely(!real)) return memory_arena_take(bytes, 0);
-    if (unlikely(!is_told())) return real->malloc(bytes);
+    if (unlikely(!is_told())) {
+        was_asked = 1;
+        return real->malloc(bytes);
+    }
     CALL(p, real->malloc(bytes));
     TELL(p, bytes);
     return p;

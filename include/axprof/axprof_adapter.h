@@ -173,6 +173,8 @@ AXP_API void axp_heap_keep(const void *block, axp_heap_block was);
 AXP_API void axp_heap_sampled(uint64_t mean_bytes);
 /* An allocator, by its file's name, hands out blocks that nobody tells of. */
 AXP_API void axp_heap_hidden(const char *library);
+/* A file, by its name, has a malloc that is called in place of the adapter's. */
+AXP_API void axp_heap_bypassed(const char *file);
 /* The allocator had nothing. The first time, what is live is remembered. */
 AXP_API void axp_heap_failed(size_t bytes, const axp_heap_stack *where);
 

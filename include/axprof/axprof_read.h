@@ -160,7 +160,8 @@ typedef struct axp_memory_name {
     axp_mem kind;
     uint64_t current_bytes, peak_bytes, at_peak_bytes, total_allocated;
     uint64_t n_allocs, n_frees;
-    const char *device; /* NULL: the host */
+    const char *device;               /* NULL: the host */
+    double growth_early, growth_late; /* bytes a step, as of axp_heap_place */
 } axp_memory_name;
 typedef struct axp_memory_domain {
     const char *device; /* NULL: the host */

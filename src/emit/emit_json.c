@@ -243,6 +243,10 @@ static void put_memory_name(struct axp__json *j, const axp_memory_name *m)
     axp__json_u64(j, "total_allocated", m->total_allocated);
     axp__json_u64(j, "n_allocs", m->n_allocs);
     axp__json_u64(j, "n_frees", m->n_frees);
+    if (m->growth_early != 0 || m->growth_late != 0) {
+        axp__json_f64(j, "growth_early", m->growth_early);
+        axp__json_f64(j, "growth_late", m->growth_late);
+    }
     put_device(j, m->device);
 }
 

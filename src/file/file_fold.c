@@ -190,9 +190,9 @@ static void mark_first_step(struct axp__fold *f)
 {
     if (f->has_first_step) return; /* it looks at all names: once */
     f->has_first_step = true;
-    axp__memory_mark_first_step(&f->memory);
+    axp__memory_mark_step(&f->memory, 1);
     for (struct axp__domain *d = f->domains; d; d = d->next)
-        axp__memory_mark_first_step(&d->memory);
+        axp__memory_mark_step(&d->memory, 1);
 }
 
 /* As record_memory.c does it. */

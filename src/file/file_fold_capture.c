@@ -74,7 +74,8 @@ bool axp__fold_to_capture(struct axp__fold *f, struct axp__capture *c,
 {
     c->rows = axp__cap_take(c, f->n_rows, sizeof *c->rows);
     c->lanes = axp__cap_take(c, f->n_rows + 1, sizeof *c->lanes);
-    if (!c->rows || !c->lanes || !axp__domains_copy(c, &f->memory, &f->domains))
+    if (!c->rows || !c->lanes ||
+        !axp__domains_copy(c, &f->memory, &f->domains, 0))
         return false;
     for (size_t i = 0; i < f->n_rows; i++) {
         struct axp__fold_row *r = f->row[i];

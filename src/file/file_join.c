@@ -345,6 +345,8 @@ static void merge_live(struct axp__capture *c)
         to->peak_bytes += from->peak_bytes;
         to->at_peak_bytes += from->at_peak_bytes;
         to->first_step_bytes += from->first_step_bytes;
+        to->growth_early += from->growth_early;
+        to->growth_late += from->growth_late;
     }
     c->n_live = kept;
 }

@@ -271,7 +271,20 @@ static void take_peak(struct axp__cap_domain *is,
 
 /* Where threads raced for a peak the recorder alone knows it: believed as far
  * as a check believes it. */
-static bool take_peaks(struct recount *x, uint64_t allowed)
+static void take_peak_of(struct axp__cap_live *live,
+                         const struct axp__cap_live *was, uint64_t allowed)
+{
+    if (!allowed ||
+        axp__compare_apart(was->peak_bytes, live->peak_bytes) > allowed)
+        return;
+    uint64_t current = live->current_bytes;
+    *live = *was;
+    live->current_bytes = current;
+    if (live->peak_bytes < current) live->peak_bytes = current;
+}
+
+/* What names held after steps is the recorder's alone, too. */
+static bool take_names(struct recount *x, uint64_t allowed)
 {
     struct axp__capture *c = x->r->capture, *again = &x->again;
     const struct axp__cap_live **by_name =
@@ -284,13 +297,10 @@ static bool take_peaks(struct recount *x, uint64_t allowed)
         struct axp__cap_live *live = &again->live[i];
         assert(live->name < AXP__MAX_NAMES); /* of a word */
         const struct axp__cap_live *was = by_name[live->name];
-        if (!was ||
-            axp__compare_apart(was->peak_bytes, live->peak_bytes) > allowed)
-            continue;
-        uint64_t current = live->current_bytes;
-        *live = *was;
-        live->current_bytes = current;
-        if (live->peak_bytes < current) live->peak_bytes = current;
+        if (!was) continue;
+        live->growth_early = was->growth_early;
+        live->growth_late = was->growth_late;
+        take_peak_of(live, was, allowed);
     }
     free(by_name);
     return true;
@@ -302,7 +312,7 @@ static bool take_memory(struct recount *x)
     struct axp__capture *c = x->r->capture, *again = &x->again;
     uint64_t allowed =
         axp__compare_allowed(x->fold->n_with_memory, x->fold->largest_block);
-    if (allowed && !take_peaks(x, allowed)) return false;
+    if (!take_names(x, allowed)) return false;
     c->live = again->live;
     c->n_live = again->n_live;
     struct axp__cap_domain was = host_of(c), is = host_of(again);

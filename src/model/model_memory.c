@@ -134,6 +134,8 @@ static void add_name(axp_view *v, const struct axp__cap_traffic *t,
     m->current_bytes = live->current_bytes;
     m->peak_bytes = live->peak_bytes;
     m->at_peak_bytes = live->at_peak_bytes;
+    m->growth_early = live->growth_early;
+    m->growth_late = live->growth_late;
     if (live->current_bytes) add_leak(v, live, t);
 }
 

@@ -305,6 +305,9 @@ static struct axp__cap_live get_live(struct axp__spooled *m,
                                      const struct axp__live_name *live)
 {
     struct axp__live_state s = get_account(m, mem, &live->account);
+    struct axp__growth g =
+        axp__growth_of((int64_t)live->half_bytes, (int64_t)live->power_bytes,
+                       s.held, m->c->n_steps);
     return (struct axp__cap_live){.name = live->name,
                                   .kind = live->kind,
                                   .current_bytes = axp__live_bytes(s.held),
@@ -313,7 +316,9 @@ static struct axp__cap_live get_live(struct axp__spooled *m,
                                       axp__live_bytes(s.held_at_peak),
                                   .first_step_bytes = live->first_step_bytes,
                                   .since_ticks = s.since_ticks,
-                                  .since_row = s.since_row};
+                                  .since_row = s.since_row,
+                                  .growth_early = g.early,
+                                  .growth_late = g.late};
 }
 
 /* Counts first, then copies. */

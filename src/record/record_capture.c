@@ -341,7 +341,7 @@ static bool fill(struct axp__capture *c, struct axp__prof *p, bool with_words)
     c->rank = p->rank;
     copy_clock(c, p);
     if (!copy_lanes(c, p, gate >> 8) ||
-        !axp__domains_copy(c, &p->memory, &p->domains) ||
+        !axp__domains_copy(c, &p->memory, &p->domains, axp__get(&p->n_steps)) ||
         (with_words && !copy_chunks(c, p, (uint32_t)(gate >> 8))) ||
         ((with_words || axp__get(&p->heap.is_seen)) &&
          !axp__capture_stacks(c, p)) ||

@@ -114,6 +114,16 @@ uint64_t axp_ticks(axp_ns ns)
     return axp__rate_to_ticks(axp__clock_rate(), ns);
 }
 
+/* What names hold after 1, 2, 4 … steps. */
+static void mark_memory(struct axp__prof *prof, uint64_t n_steps)
+{
+    if (n_steps & (n_steps - 1)) return;
+    axp__memory_mark_step(&prof->memory, n_steps);
+    struct axp__domain *d = axp__get_acquire(&prof->domains);
+    for (; d; d = d->next)
+        axp__memory_mark_step(&d->memory, n_steps);
+}
+
 static void record_step(struct axp__lane *lane)
 {
     struct axp__prof *prof = lane->p;
@@ -127,12 +137,7 @@ static void record_step(struct axp__lane *lane)
         .live_bytes = axp__memory_current(&prof->memory),
     };
     axp__put(&prof->heap.step, (uint32_t)(step.index + 1));
-    if (step.index == 0) {
-        axp__memory_mark_first_step(&prof->memory);
-        struct axp__domain *d = axp__get_acquire(&prof->domains);
-        for (; d; d = d->next)
-            axp__memory_mark_first_step(&d->memory);
-    }
+    mark_memory(prof, step.index + 1);
     if (!axp__tally_add_step(&lane->tally, &step))
         axp__warn(prof, AXP__WARN_NO_MEMORY, 0);
     uint64_t payload[3] = {step.index, step.live_bytes, step.begin_ticks};

@@ -346,6 +346,12 @@ void axp_heap_hidden(const char *library)
     if (p) axp__warn(p, AXP__WARN_OWN_NEW, axp__name_register(library, NULL));
 }
 
+void axp_heap_bypassed(const char *file)
+{
+    struct axp__prof *p = axp__prof_check(axp_global());
+    if (p) axp__warn(p, AXP__WARN_OWN_MALLOC, axp__name_register(file, NULL));
+}
+
 void axp_heap_sampled(uint64_t mean_bytes)
 {
     struct axp__prof *p = axp__prof_check(axp_global());
@@ -384,12 +390,20 @@ static uint32_t name_labelled(struct axp__heap *h, uint32_t place,
     return axp__heap_register(h, &parts);
 }
 
+/* What it held when steps ended is without what comes now. */
+static void mark_step(struct axp__heap_place *p, uint32_t step)
+{
+    if (p->step != step) axp__heap_place_step(p, step);
+}
+
 /* A block goes from one place to another. One that was there at the peak was
  * there under its new name: where nothing changed since, it was. */
 static void save_both(struct axp__heap_place *from, struct axp__heap_place *to,
                       uint64_t now, uint64_t bytes)
 {
-    uint32_t stamp = (uint32_t)now;
+    uint32_t stamp = (uint32_t)now, step = (uint32_t)(now >> 32);
+    mark_step(from, step);
+    mark_step(to, step);
     if (axp__heap_place_is_saved(from, stamp))
         axp__heap_place_save(to, now);
     else if (axp__heap_place_is_saved(to, stamp))

@@ -76,6 +76,22 @@ struct axp__cap_place { /* parts of sums: each may be below 0 */
 };
 #define AXP__LEAST_STEPS 8u /* of which these are said */
 
+struct axp__growth {
+    double early, late;
+};
+/* Of what was held after the last power of two of steps, after half as many, and
+ * now; n_steps from AXP__LEAST_STEPS on, else none. */
+static inline struct axp__growth axp__growth_of(int64_t half, int64_t power,
+                                                int64_t now, uint64_t n_steps)
+{
+    if (n_steps < AXP__LEAST_STEPS) return (struct axp__growth){0, 0};
+    uint64_t n = (uint64_t)1 << (63 - __builtin_clzll(n_steps));
+    double early = (double)(power - half) / ((double)n / 2);
+    return (struct axp__growth){early, n_steps > n ? (double)(now - power) /
+                                                         (double)(n_steps - n)
+                                                   : early};
+}
+
 /* What an allocator handed out, and the last time that it had nothing. */
 struct axp__cap_heap {
     bool is_seen; /* else all of it is 0 */
@@ -171,6 +187,7 @@ struct axp__cap_live { /* an allocation name */
     uint32_t name, kind;
     uint64_t current_bytes, peak_bytes, at_peak_bytes, first_step_bytes;
     uint64_t since_ticks, since_row;
+    double growth_early, growth_late; /* axp__cap_place */
 };
 
 /* The memory of a device; the host's is the capture's own. */

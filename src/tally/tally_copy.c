@@ -167,12 +167,11 @@ static void copy_growth(struct axp__cap_place *to, struct axp__heap_place r,
 {
     if (n_steps < AXP__LEAST_STEPS) return;
     axp__heap_place_step(&r, n_steps);
-    uint32_t power = (uint32_t)1 << (31 - __builtin_clz(n_steps));
-    int64_t early = (int64_t)(r.power_bytes - r.half_bytes);
-    int64_t late = axp__heap_place_held(&r) - (int64_t)r.power_bytes;
-    to->growth_early = (double)early / ((double)power / 2);
-    to->growth_late =
-        n_steps > power ? (double)late / (n_steps - power) : to->growth_early;
+    struct axp__growth g =
+        axp__growth_of((int64_t)r.half_bytes, (int64_t)r.power_bytes,
+                       axp__heap_place_held(&r), n_steps);
+    to->growth_early = g.early;
+    to->growth_late = g.late;
     to->step_allocs =
         (double)(int64_t)(r.n_allocs - r.first_allocs) / (n_steps - 1);
     to->step_bytes =

@@ -51,6 +51,7 @@ struct live_copy {
     const struct axp__memory *m;
     struct axp__cap_live *to;
     size_t n, cap;
+    uint64_t n_steps;
 };
 
 static void count_live(void *ctx, struct axp__live_name *live)
@@ -63,6 +64,9 @@ static void copy_live(void *ctx, struct axp__live_name *live)
 {
     struct live_copy *x = ctx;
     struct axp__live_state s = axp__memory_read(x->m, &live->account);
+    struct axp__growth g = axp__growth_of((int64_t)axp__get(&live->half_bytes),
+                                          (int64_t)axp__get(&live->power_bytes),
+                                          s.held, x->n_steps);
     if (x->n == x->cap) return; /* it came meanwhile */
     x->to[x->n++] = (struct axp__cap_live){
         .name = live->name,
@@ -72,12 +76,15 @@ static void copy_live(void *ctx, struct axp__live_name *live)
         .at_peak_bytes = axp__live_bytes(s.held_at_peak),
         .first_step_bytes = axp__get(&live->first_step_bytes),
         .since_ticks = s.since_ticks,
-        .since_row = s.since_row};
+        .since_row = s.since_row,
+        .growth_early = g.early,
+        .growth_late = g.late};
 }
 
-static bool copy_memory(struct axp__capture *c, struct axp__memory *m)
+static bool copy_memory(struct axp__capture *c, struct axp__memory *m,
+                        uint64_t n_steps)
 {
-    struct live_copy x = {.m = m};
+    struct live_copy x = {.m = m, .n_steps = n_steps};
     axp__memory_each(m, count_live, &x.cap);
     x.to = axp__cap_take(c, x.cap, sizeof *x.to);
     if (!x.to) return false;
@@ -86,20 +93,20 @@ static bool copy_memory(struct axp__capture *c, struct axp__memory *m)
 }
 
 bool axp__domains_copy(struct axp__capture *c, struct axp__memory *host,
-                       struct axp__domain *const *list)
+                       struct axp__domain *const *list, uint64_t n_steps)
 {
     struct axp__domain *first = axp__get_acquire(list);
     size_t n = 0;
     for (const struct axp__domain *d = first; d; d = d->next)
         n++;
     c->domains = axp__cap_take(c, n, sizeof *c->domains);
-    if (!c->domains || !copy_memory(c, host)) return false;
+    if (!c->domains || !copy_memory(c, host, n_steps)) return false;
     c->current_bytes = axp__memory_current(host);
     c->peak_bytes = axp__memory_peak(host);
     c->peak_ticks = axp__get(&host->peak_ticks);
     for (struct axp__domain *d = first; d; d = d->next) {
         struct axp__memory *m = &d->memory;
-        if (!copy_memory(c, m)) return false;
+        if (!copy_memory(c, m, n_steps)) return false;
         axp__cap_add_domain(c, (struct axp__cap_domain){
                                    .device = d->device,
                                    .current_bytes = axp__memory_current(m),

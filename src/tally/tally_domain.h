@@ -31,8 +31,9 @@ struct axp__memory *axp__domain_get(struct axp__domain **list,
 /* The caller knows that nobody else is inside. */
 void axp__domains_clear(struct axp__domain **list, struct axp__budget *budget);
 /* What is live, and the totals, into a capture that has none of these yet.
- * False: no memory. */
+ * n_steps: of which names' growth is said; 0: it is not known. False: no
+ * memory. */
 bool axp__domains_copy(struct axp__capture *c, struct axp__memory *host,
-                       struct axp__domain *const *list);
+                       struct axp__domain *const *list, uint64_t n_steps);
 
 #endif

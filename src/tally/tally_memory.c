@@ -170,16 +170,25 @@ void axp__memory_each(struct axp__memory *m,
     }
 }
 
+struct mark {
+    struct axp__memory *m;
+    bool is_first;
+};
+
 static void mark(void *ctx, struct axp__live_name *live)
 {
-    struct axp__memory *m = ctx;
-    axp__put(&live->first_step_bytes,
-             axp__live_bytes(axp__memory_read(m, &live->account).held));
+    const struct mark *x = ctx;
+    uint64_t held =
+        axp__live_bytes(axp__memory_read(x->m, &live->account).held);
+    if (x->is_first) axp__put(&live->first_step_bytes, held);
+    axp__put(&live->half_bytes, axp__get(&live->power_bytes));
+    axp__put(&live->power_bytes, held);
 }
 
-void axp__memory_mark_first_step(struct axp__memory *m)
+void axp__memory_mark_step(struct axp__memory *m, uint64_t n_steps)
 {
-    axp__memory_each(m, mark, m);
+    struct mark x = {m, n_steps == 1};
+    axp__memory_each(m, mark, &x);
 }
 
 void axp__memory_clear(struct axp__memory *m)

@@ -23,7 +23,7 @@
  *             threads take part. At a new peak five atomic additions.
  * Ownership   records live in the slab until clear; purses go back with
  *             axp__memory_release.
- * Threads     all functions from any thread; clear and first_step from one.
+ * Threads     all functions from any thread; clear and mark_step from one.
  * Not here    counts and sums of traffic: each thread keeps its own
  *             (axp__traffic).
  */
@@ -39,6 +39,8 @@ struct axp__live_name {
     uint32_t name;
     uint32_t kind; /* axp_mem */
     uint64_t first_step_bytes;
+    /* Held at the last power of two of steps, and at the one before. */
+    uint64_t power_bytes, half_bytes;
 } __attribute__((aligned(64)));
 _Static_assert(sizeof(struct axp__live_name) == 64, "a record of the slab");
 
@@ -171,8 +173,9 @@ static inline uint64_t axp__memory_peak(const struct axp__memory *m)
 {
     return axp__get(&m->all.peak_bytes);
 }
-/* Remembers what every name holds when the first step ends. */
-void axp__memory_mark_first_step(struct axp__memory *m);
+/* Remembers what every name holds when the first step ends, or one whose number
+ * is a power of two: to be called for these alone, since it looks at all names. */
+void axp__memory_mark_step(struct axp__memory *m, uint64_t n_steps);
 /* Calls fn for every name, in the order of their ids. */
 void axp__memory_each(struct axp__memory *m,
                       void (*fn)(void *ctx, struct axp__live_name *),

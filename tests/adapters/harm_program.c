@@ -16,6 +16,9 @@ static pthread_mutex_t of_malloc = PTHREAD_MUTEX_INITIALIZER;
 static _Alignas(16) char pool[64 << 20];
 static size_t used;
 
+/* For the libraries too, the loader among them. */
+#pragma GCC visibility push(default)
+
 void *malloc(size_t n)
 {
     pthread_mutex_lock(&of_malloc);
@@ -44,6 +47,8 @@ void *realloc(void *block, size_t n)
     if (had) memcpy(fresh, block, had < n ? had : n);
     return fresh;
 }
+
+#pragma GCC visibility pop
 
 /* ---- cancellation ------------------------------------------------------- */
 

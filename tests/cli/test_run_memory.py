@@ -384,6 +384,9 @@ def test_names(c, folder):
                       way, name, "has no stack")
         unnamed = sum_of([p for p in heap.truth() if p.name is None])
         equal((unnamed.current, unnamed.blocks), (4 * 777, 4), "without a name")
+        kv = [n for n in data["memory"]["names"] if n["name"] == "kv"][0]
+        equal((kv.get("growth_early"), kv.get("growth_late")), (6400, 6400),
+              "of what is tracked, too")
 
 
 def test_scopes(c, folder):

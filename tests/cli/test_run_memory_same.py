@@ -247,10 +247,18 @@ def test_linked_new(c, folder):
 def test_own_malloc(c, folder):
     """A program that defines malloc itself keeps it; harm_program's locks."""
     if c.program("harm_program").exists():
-        done = run([c.axprof, "run", "-q", "--no-file", "--",
-                    c.program("harm_program")], folder, env=environment())
+        done = run([c.axprof, "run", "-q", "--no-file", "--report", "r.json",
+                    "--", c.program("harm_program")], folder,
+                   env=environment())
         equal(done.status, 0, done.err)
         check(b"unharmed" in done.out, done.out)
+        data = json.loads((folder / "r.json").read_text())
+        said = [w["name"] for w in data["warnings"]
+                if w["code"] == "own_malloc"]
+        equal(said, ["harm_program"], "who keeps its malloc for itself")
+    _, data = profile_heap(c, folder, [c.program(), "mixed", 1])
+    equal([w for w in data["warnings"] if w["code"] == "own_malloc"], [],
+          "no such warning where all is seen")
 
 
 # ---- beside heaptrack ------------------------------------------------------

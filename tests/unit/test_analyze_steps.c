@@ -168,6 +168,75 @@ static void a_cache_that_fills_up_does_not_grow(void **state)
     assert_false(is_found(256, fill, AXP_MEMORY_GROWTH));
 }
 
+/* An arena's, which no malloc knows: by its name alone. */
+static void grow_by_name(unsigned i)
+{
+    axp_track_alloc(axp_global(), "arena", ts_block(5000 + i), size);
+    if (i < 40)
+        axp_track_alloc(axp_global(), "cache", ts_block(9000 + i), size);
+}
+
+static void named_memory_that_grows(void **state)
+{
+    (void)state;
+    size = 16 * KB;
+    axp_findings *f = steps(256, grow_by_name);
+    const axp_finding *x = ts_find(f, AXP_MEMORY_GROWTH);
+    assert_non_null(x);
+    assert_string_equal(x->name, "arena");
+    assert_true(fabs(ts_metric(x, "bytes_per_step") - 16384) < 1);
+    assert_true(fabs(ts_metric(x, "memory_bytes") - 256 * 16384) < 1);
+    assert_null(ts_find_named(f, AXP_MEMORY_GROWTH, "cache"));
+    axp_findings_destroy(f);
+    assert_false(is_found(19, grow_by_name, AXP_MEMORY_GROWTH));
+}
+
+/* Where no allocator is looked at. */
+static void named_memory_without_a_heap(void **state)
+{
+    (void)state;
+    axp_profiler *p = ts_profiler();
+    for (unsigned i = 0; i < 64; i++) {
+        ts_tick(MS);
+        axp_track_alloc(p, "arena", ts_block(i), 16 * KB);
+        axp_step(p);
+    }
+    axp_findings *f = ts_analyze_now(p);
+    assert_non_null(ts_find_named(f, AXP_MEMORY_GROWTH, "arena"));
+    axp_findings_destroy(f);
+    axp_profiler_destroy(p);
+}
+
+/* Of a device, on a track of it. */
+static axp_track *queue;
+static void grow_on_device(unsigned i)
+{
+    axp_alloc_at a = {.size = sizeof a,
+                      .name = "kv",
+                      .address = 1 + i,
+                      .bytes = size,
+                      .at = axp_now(axp_global())};
+    if (i == 1)
+        queue = axp_track_create_ex(
+            axp_global(),
+            &(axp_track_options){.size = sizeof(axp_track_options),
+                                 .name = "queue",
+                                 .device = "dev:0"});
+    axp_track_alloc_at_ex(queue, &a);
+}
+
+static void memory_of_a_device_that_grows(void **state)
+{
+    (void)state;
+    size = 16 * KB;
+    axp_findings *f = steps(64, grow_on_device);
+    const axp_finding *x = ts_find(f, AXP_MEMORY_GROWTH);
+    assert_non_null(x);
+    assert_string_equal(x->name, "kv");
+    assert_string_equal(x->device, "dev:0");
+    axp_findings_destroy(f);
+}
+
 static void memory_that_is_allocated_again(void **state)
 {
     (void)state;
@@ -216,6 +285,9 @@ int main(void)
         cmocka_unit_test(memory_that_grows),
         cmocka_unit_test(growth_at_its_threshold),
         cmocka_unit_test(a_cache_that_fills_up_does_not_grow),
+        cmocka_unit_test(named_memory_that_grows),
+        cmocka_unit_test(named_memory_without_a_heap),
+        cmocka_unit_test(memory_of_a_device_that_grows),
         cmocka_unit_test(memory_that_is_allocated_again),
         cmocka_unit_test(churn_at_its_threshold),
         cmocka_unit_test(churn_of_next_to_nothing),

@@ -196,6 +196,38 @@ static void a_tracked_block_has_its_name(void **state)
     axp_view_destroy(v);
 }
 
+/* Blocks that are named at a new peak, the first of their place in a step: what
+ * the name held when steps ended is without them. */
+static void a_name_is_followed_over_steps(void **state)
+{
+    enum { STEPS = 40 };
+    (void)state;
+    for (unsigned i = 0; i < STEPS; i++) {
+        alloc_in(in_a, 100 + i, 1000);
+        axp_track_alloc(axp_global(), "history", block(100 + i), 1000);
+        alloc_in(in_b, 1, 60000);
+        axp_track_alloc(axp_global(), "scratch", block(1), 60000);
+        axp_track_free(axp_global(), block(1));
+        axp_heap_free(block(1));
+        axp_step(axp_global());
+    }
+    axp_view *v = ts_snapshot(axp_global());
+    axp_heap_place p[8];
+    size_t n = axp_view_heap_places(v, p, 8), found = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (!p[i].name) continue;
+        double grows = strcmp(p[i].name, "history") ? 0 : 1000;
+        double bytes = strcmp(p[i].name, "history") ? 60000 : 1000;
+        assert_float_equal(p[i].growth_early, grows, 1e-9);
+        assert_float_equal(p[i].growth_late, grows, 1e-9);
+        assert_float_equal(p[i].step_allocs, 1, 1e-9);
+        assert_float_equal(p[i].step_bytes, bytes, 1e-9);
+        found++;
+    }
+    assert_int_equal(found, 2);
+    axp_view_destroy(v);
+}
+
 /* What was live when it failed, though more is live later. */
 static void the_first_failure_is_remembered(void **state)
 {
@@ -352,6 +384,7 @@ int main(void)
         cmocka_unit_test_setup(a_block_that_is_kept, begin),
         cmocka_unit_test_setup(scopes_are_part_of_a_place, begin),
         cmocka_unit_test_setup(a_tracked_block_has_its_name, begin),
+        cmocka_unit_test_setup(a_name_is_followed_over_steps, begin),
         cmocka_unit_test_setup(the_first_failure_is_remembered, begin),
         cmocka_unit_test_setup(exact_over_threads, begin),
         cmocka_unit_test_setup(neighbours_of_two_threads, begin),
