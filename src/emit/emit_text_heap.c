@@ -238,10 +238,11 @@ static void put_all(struct axp__text *t, const axp_heap *h)
     char bytes[32];
     axp__cell blocks, once;
     axp__text_say(t,
-                  "%s block%s, %s in all; %s freed before their thread "
+                  "%s block%s%s, %s in all; %s freed before their thread "
                   "allocated again",
                   axp__short_count(blocks, h->n_allocs),
                   h->n_allocs == 1 ? "" : "s",
+                  h->sampled_bytes ? " looked at" : "",
                   axp_format_bytes(bytes, sizeof bytes, h->total_allocated),
                   axp__short_count(once, h->n_temporary));
 }
