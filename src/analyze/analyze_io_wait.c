@@ -123,6 +123,14 @@ static struct still still_of(struct axp__analysis *a)
                           a->v->n_threads <= 1 || g};
 }
 
+/* What was sampled, and what it may be more at 95 %: a bound has that in it. */
+static double sampled_most(const axp_view *v, axp_ns ns)
+{
+    double each =
+        v->n_sampled ? (double)v->sampled_ns / (double)v->n_sampled : 0;
+    return (double)ns + 2 * sqrt((double)ns * each);
+}
+
 /* What the kernel does for it would be saved as well.
  *
  * At most all of it, where the program sleeps, or does little but ask: fewer
@@ -134,7 +142,7 @@ static double gain_outside(struct axp__analysis *a, const struct still *still,
 {
     double wall = (double)a->v->duration_ns;
     if (!axp__asker_find(a->v, asker)) a->has_failed = true;
-    double ns = still->most + (double)asker->kernel_ns;
+    double ns = still->most + sampled_most(a->v, asker->kernel_ns);
     bool is_all = asker->name && asker->kernel &&
                   asker->kernel->time_share > 0.5 &&
                   (double)asker->kernel->self_ns >= LEAST_KERNEL_SHARE * wall;

@@ -14,8 +14,8 @@
 #include "sampling/sampling_regs.h"
 #include "sampling/sampling_tiers.h"
 
-/* Of one CPU; one of the clocks is on, one for each tier. */
-enum { STORY, CLOCKS, EVENTS = CLOCKS + AXP__TIERS };
+/* Of one CPU; one of the clocks is on. */
+enum { STORY, LARGE, LITTLE, LITTLE_TOO, EVENTS };
 
 #define RING_MOST ((size_t)2 << 20) /* of one CPU */
 #define RING_LEAST ((size_t)64 << 10)
@@ -42,7 +42,7 @@ struct axp__perf {
     double hz;
     struct axp__tiers tiers;
     size_t on;          /* which clock is */
-    uint64_t shift_ns;  /* when it is shifted */
+    uint64_t shift_ns;  /* when it is moved, or gives way to another */
     uint64_t ready_ns;  /* records before that may be given */
     struct ring *given; /* whose record the caller has … */
     uint64_t given_end; /* … which ends there */
@@ -55,15 +55,14 @@ struct axp__perf {
  * from 0.9 to 1.1 evenly, however many there are. */
 static uint64_t period_of(const struct axp__perf *p, size_t ring, size_t clock)
 {
-    double part =
-        0.5 + 0.6180339887498949 * (double)(ring * AXP__TIERS + clock);
+    double part = 0.5 + 0.6180339887498949 * (double)(ring * EVENTS + clock);
     part -= (double)(uint64_t)part;
     return (uint64_t)(1e9 / p->hz * (0.9 + 0.2 * part));
 }
 
 static uint32_t stack_of(const struct axp__perf *p, size_t clock)
 {
-    uint32_t bytes = p->tiers.at[clock].bytes;
+    uint32_t bytes = p->tiers.at[clock != LARGE].bytes;
     bool is_small = p->ring_bytes < RING_OF_LARGE;
     return is_small && bytes > STACK_LESS ? STACK_LESS : bytes;
 }
@@ -114,14 +113,14 @@ static int open_clock(const struct axp__perf *p, size_t clock, pid_t pid,
                       int cpu)
 {
     struct perf_event_attr attr = {.config = PERF_COUNT_SW_CPU_CLOCK,
-                                   .enable_on_exec = !clock,
+                                   .enable_on_exec = clock == LARGE,
                                    .sample_period = period_of(p, p->n, clock),
                                    .sample_stack_user = stack_of(p, clock)};
     return open_event(p, &attr, pid, cpu);
 }
 
-static const struct ring no_ring = {.fd = {-1, -1, -1}};
-_Static_assert(EVENTS == 3, "no_ring");
+static const struct ring no_ring = {.fd = {-1, -1, -1, -1}};
+_Static_assert(EVENTS == 4, "no_ring");
 
 static void close_ring(const struct axp__perf *p, struct ring *r)
 {
@@ -141,8 +140,9 @@ static int open_ring(struct axp__perf *p, struct ring *r, pid_t pid, int cpu)
                       PROT_READ | PROT_WRITE, MAP_SHARED, r->fd[STORY], 0);
     if (page == MAP_FAILED) return errno;
     r->page = page;
-    for (size_t i = 0; i < p->tiers.n; i++) {
-        int fd = r->fd[CLOCKS + i] = open_clock(p, i, pid, cpu);
+    size_t last = p->tiers.n > 1 ? LITTLE_TOO : LARGE;
+    for (size_t i = LARGE; i <= last; i++) {
+        int fd = r->fd[i] = open_clock(p, i, pid, cpu);
         if (fd < 0 || ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, r->fd[STORY]))
             return errno;
     }
@@ -200,6 +200,7 @@ struct axp__perf *axp__perf_open(const struct axp__perf_options *o, int *error)
     p->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
     p->hz = o->hz;
     p->has_kernel = true;
+    p->on = LARGE;
     *error = open_any(p, o);
     if (*error == EACCES || *error == EPERM) {
         p->has_kernel = false;
@@ -428,20 +429,27 @@ void axp__perf_used(struct axp__perf *p, uint64_t bytes, bool is_cut)
     if (p->tiers.now < was) p->shift_ns = 1;
 }
 
-/* A clock goes on where it was stopped: how long it stood still is how far it has
- * moved against whatever the program does again and again. The kernel goes through
- * all threads for each CPU, so that a shift takes the longer the more there are of
- * both. */
+static size_t next_clock(const struct axp__perf *p)
+{
+    if (!p->tiers.now) return LARGE;
+    return p->on == LITTLE ? LITTLE_TOO : LITTLE;
+}
+
+/* A clock that gives way to itself goes on where it was stopped: how long it stood
+ * still is how far it has moved against whatever the program does again and again.
+ * The kernel goes through all threads for each CPU, so that it takes the longer the
+ * more there are of both. */
 static void shift_clocks(struct axp__perf *p, uint64_t now)
 {
     bool is_first = !p->shift_ns;
+    size_t next = next_clock(p);
     p->shift_ns = now + SHIFT_NS;
     if (is_first) return;
     for (size_t i = 0; i < p->n; i++)
-        ioctl(p->rings[i].fd[CLOCKS + p->on], PERF_EVENT_IOC_DISABLE, 0);
+        ioctl(p->rings[i].fd[p->on], PERF_EVENT_IOC_DISABLE, 0);
     for (size_t i = 0; i < p->n; i++)
-        ioctl(p->rings[i].fd[CLOCKS + p->tiers.now], PERF_EVENT_IOC_ENABLE, 0);
-    p->on = p->tiers.now;
+        ioctl(p->rings[i].fd[next], PERF_EVENT_IOC_ENABLE, 0);
+    p->on = next;
     uint64_t took = axp__clock_of(CLOCK_MONOTONIC_RAW) - now;
     if (took * SHIFT_SHARE > SHIFT_NS) p->shift_ns = now + took * SHIFT_SHARE;
 }

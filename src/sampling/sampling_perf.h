@@ -6,13 +6,14 @@
  *   CPU 1   a clock, what threads do ─► ring ─┴─► records, by time
  *
  * Clocks   a program that does the same every 77 µs would be met at the same
- *          place again and again by one. The clocks of all CPUs differ, and
- *          every 20 ms or later each stands still for some µs. A sample stands
- *          for the period of its clock.
+ *          place again and again by one. All clocks of all CPUs differ, and
+ *          every 20 ms or later the other one of each CPU takes over, wherever
+ *          the program is then. A sample stands for the period of its clock.
  * Few      a thread has all events of all CPUs: each is made when it begins,
  *          and looked at whenever it gets its processor, also one that is off.
- * Stacks   are copied for whoever unwinds, who says how much it took: there
- *          is a clock for each size of a copy (sampling_tiers.h).
+ * Stacks   are copied for whoever unwinds, who says how much it took
+ *          (sampling_tiers.h): two clocks in turn copy little, one much. That one
+ *          stands still for some µs instead of giving way.
  * Leaves   some times that a thread leaves its processor have a stack, too: what
  *          it waits in. The record that it has left follows.
  * Order    a record is given once no ring can have an older one to come: what
