@@ -19,6 +19,8 @@ set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
 set(CMAKE_LIBRARY_ARCHITECTURE ${AXP_CROSS_TRIPLE})
+# Where a linker looks for what libaxprof.so needs: its own path is for loaders.
+set(CMAKE_EXE_LINKER_FLAGS_INIT "-Wl,-rpath-link,${AXP_CROSS_LIBDIR}")
 
 # pkg-config must not answer for this machine.
 set(ENV{PKG_CONFIG_PATH} "")
