@@ -396,14 +396,15 @@ def test_timer_starved(c, folder):
 
 
 NAPS = """
-import time
+import os, time
 end = time.monotonic() + 1.5
 while time.monotonic() < end:
     time.sleep(0.001)
     until = time.perf_counter() + 0.0002
     while time.perf_counter() < until:
         pass
-print(open("/proc/self/schedstat").read().split()[1])
+print(open("/proc/self/schedstat").read().split()[1], flush=True)
+os._exit(0)
 """
 
 
@@ -426,7 +427,8 @@ def test_woken_without_a_processor(c, folder):
     truth = int(done.out)
     ready = max(t["ready_ns"] for t in data["threads"])
     check(truth > 0.3e9, "the others took it", truth)
-    check(0.75 * truth < ready < 1.05 * truth, ready, truth)
+    # it is read before the end, and to end it needs a processor, too
+    check(0.75 * truth < ready < 1.05 * truth + 0.1e9, ready, truth)
     check("starved" in {w["code"] for w in data["warnings"]}, data["warnings"])
 
 
