@@ -138,30 +138,41 @@ static void run_starved(const struct axp__item *item, uint32_t thread,
     usleep(2000 * (unsigned)passes);
 }
 
-/* A neighbour that is always there makes all trials equally slow: they agree, and
- * are doubtful. */
-static void a_best_trial_without_a_processor_is_doubtful(void **state)
+/* One loop, whose trials have so many seconds. */
+static struct axp__items *items_of(struct axp__item item, double seconds)
 {
     struct axp__items *s = calloc(1, sizeof *s);
-    struct axp__figure figure = {0};
-    (void)state;
     assert_non_null(s);
     s->crew = axp__crew_create(1);
     assert_non_null(s->crew);
     s->trial_s = 0.002;
     s->begin_s = now();
-    s->end_s = s->begin_s + 0.02;
+    s->end_s = s->begin_s + seconds;
     s->limit_s = s->begin_s + 3600;
-    axp__items_add(s, (struct axp__item){.what = "a loop",
-                                         .threads = 1,
-                                         .run = run_starved,
-                                         .work = 1,
-                                         .to = &figure});
+    item.what = "a loop";
+    item.threads = 1;
+    axp__items_add(s, item);
+    return s;
+}
+
+static void items_done(struct axp__items *s)
+{
+    axp__crew_destroy(s->crew);
+    free(s);
+}
+
+/* A neighbour that is always there makes all trials equally slow: they agree, and
+ * are doubtful. */
+static void a_best_trial_without_a_processor_is_doubtful(void **state)
+{
+    struct axp__figure figure = {0};
+    (void)state;
+    struct axp__items *s = items_of(
+        (struct axp__item){.run = run_starved, .work = 1, .to = &figure}, 0.02);
     axp__items_measure(s);
     assert_true(figure.best > 0);
     assert_true(figure.spread > 0.5 && figure.spread <= 1);
-    axp__crew_destroy(s->crew);
-    free(s);
+    items_done(s);
 }
 
 static void short_form_keeps_its_time(void **state)
@@ -218,26 +229,16 @@ static void run_disturbed(const struct axp__item *item, uint32_t thread,
  * of threads that meet. */
 static void trials_get_their_length_after_a_disturbance(void **state)
 {
-    struct axp__items *s = calloc(1, sizeof *s);
     struct axp__figure figure = {0};
     (void)state;
-    assert_non_null(s);
-    s->crew = axp__crew_create(1);
-    assert_non_null(s->crew);
-    s->trial_s = 0.002;
-    s->begin_s = now();
-    s->end_s = s->limit_s = s->begin_s + 3600;
-    axp__items_add(s, (struct axp__item){.what = "a loop",
-                                         .threads = 1,
-                                         .run = run_disturbed,
-                                         .work = 10,
-                                         .to = &figure});
+    struct axp__items *s = items_of(
+        (struct axp__item){.run = run_disturbed, .work = 10, .to = &figure},
+        3600);
     for (int i = 0; i < 3; i++)
         axp__items_round(s);
     assert_int_equal(s->all[0].n_trials, 3);
     assert_true(s->all[0].passes > 1000);
-    axp__crew_destroy(s->crew);
-    free(s);
+    items_done(s);
 }
 
 int main(void)
