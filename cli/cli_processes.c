@@ -26,7 +26,7 @@ enum {
     PROCESSES_MAX = 4096, /* more of one run at a time are not looked at */
     MOST_SEEN = 8,        /* whose groups are asked for in a look */
     NAMED_MAX = 64,       /* processes with a counter of their own */
-    COST_FACTOR = 200,
+    COST_FACTOR = 500,    /* what a look costs, in the time until the next */
     CPU_WINDOW_MS = 100
 };
 
@@ -311,7 +311,8 @@ static void record_others(cli_processes *s, uint64_t now)
     }
 }
 
-/* What is dear to ask: at most once a second, and 1 % of the time. */
+/* What is dear to ask, and holds up a program that maps memory meanwhile: at
+ * most once a second. */
 static void record_memory(cli_processes *s, uint64_t now)
 {
     uint64_t pss = 0, swap = 0, anon = 0, bytes, limit;
@@ -336,7 +337,8 @@ static void record_memory(cli_processes *s, uint64_t now)
         if (limit != UINT64_MAX) count(s, GROUP_LIMIT, limit);
     }
     uint64_t cost = cost_ns() - before;
-    s->next_memory_ns = now + (100 * cost > SECOND ? 100 * cost : SECOND);
+    uint64_t least = cost * COST_FACTOR;
+    s->next_memory_ns = now + (least > SECOND ? least : SECOND);
 }
 
 /* ---- the public part ---------------------------------------------------- */

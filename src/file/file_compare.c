@@ -177,7 +177,9 @@ static void compare_row(struct axp__comparison *x,
     compare_table(x, &t, row->id, false, n_hidden);
     if (folded) {
         const struct axp__cap_row *other = &x->folded->rows[folded->row];
-        compare_number(x, "first event of a row", row->first, other->first);
+        /* What it allocated before is in no timeline. */
+        if (other->first < row->first || !stored->n_places)
+            compare_number(x, "first event of a row", row->first, other->first);
         compare_number(x, "events of a row", row->n_events, other->n_events);
         if (other->last > row->last && !stored->n_frames)
             compare_number(x, "last event of a row", row->last, other->last);

@@ -371,7 +371,9 @@ static axp_status by_spool(struct axp__file *f, struct axp__opened *o)
         return AXP_E_NO_MEMORY;
     }
     leave_out_doubles(r.capture, n_spool);
-    return r.is_alive ? AXP_OK : axp__recount(&r);
+    /* Who finishes waits until nobody is inside: nothing there is half. */
+    bool is_whole = r.is_alive || r.capture->is_finished;
+    return is_whole ? AXP_OK : axp__recount(&r);
 }
 
 /* ---- opening ------------------------------------------------------------------------------ */

@@ -117,9 +117,16 @@ struct found {
     uint64_t n_wrong;
 };
 
-static void expect(struct found *f, uint64_t *n, uint64_t number)
+static void expect(struct found *f, const axp_event_info *e, uint64_t *n,
+                   uint64_t number)
 {
-    if (number != *n) f->n_wrong++;
+    if (number != *n) {
+        dprintf(2,
+                "%s at %" PRIu64 " ns, thread %" PRIu64 ": %" PRIu64
+                " where %" PRIu64 " is next\n",
+                e->name, e->time_ns, e->thread_id, number, *n);
+        f->n_wrong++;
+    }
     *n = number + 1;
 }
 
@@ -132,13 +139,13 @@ static int look(const axp_event_info *e, void *ctx)
     case AXP_EVENT_START: f->n[t][SCOPE]++; break;
     case AXP_EVENT_END: f->n[t][ENDED]++; break;
     case AXP_EVENT_COUNTER:
-        expect(f, &f->n[t][COUNTER], (uint64_t)e->value);
+        expect(f, e, &f->n[t][COUNTER], (uint64_t)e->value);
         break;
     case AXP_EVENT_ALLOC:
-        expect(f, &f->n[t][ALLOC], (uint64_t)e->value - 1);
+        expect(f, e, &f->n[t][ALLOC], (uint64_t)e->value - 1);
         break;
     case AXP_EVENT_INSTANT:
-        expect(f, &f->n[t][TEXT], strtoull(e->metadata, NULL, 10));
+        expect(f, e, &f->n[t][TEXT], strtoull(e->metadata, NULL, 10));
         break;
     default: f->n_wrong++;
     }
@@ -164,12 +171,13 @@ static void check_op(const axp_view *v, int t)
     check_count("calls in the statistics", op.calls, shared->n[t][SCOPE]);
 }
 
-static void check_view(const axp_view *v)
+static void check_view(const axp_view *v, const char *when)
 {
     struct found f = {0};
     CHECK_EQ(axp_view_events(v, NULL, look, &f), AXP_OK);
-    CHECK_EQ(f.n_wrong, 0);
+    if (f.n_wrong) dprintf(2, "%s, in %s\n", when, path);
     CHECK_EQ(axp_view_cut_count(v), 0);
+    CHECK_EQ(f.n_wrong, 0);
     for (int t = 0; t < N_THREADS; t++) {
         for (int k = 0; k < N_KINDS; k++)
             check_count(names[t][k], f.n[t][k], shared->n[t][k]);
@@ -246,11 +254,11 @@ static bool kill_once(bool is_late, bool is_brief)
     const char *paths[] = {path};
     bool both = has_words_in_trace();
     expect_ok(axp_open(paths, 1, &v));
-    check_view(v);
+    check_view(v, is_brief ? "short threads" : "long threads");
     axp_view_destroy(v);
     expect_ok(axp_file_pack(path, NULL)); /* the spool is gone */
     expect_ok(axp_open(paths, 1, &v));
-    check_view(v);
+    check_view(v, is_brief ? "short threads, packed" : "long threads, packed");
     axp_view_destroy(v);
     check_file();
     CHECK(!unlink(path));
