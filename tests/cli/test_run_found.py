@@ -19,10 +19,20 @@ class Context:
         self.program = pathlib.Path(programs).resolve() / "found_program"
 
 
+def was_starved(report):
+    """Whether others had the processors for more than a tenth of the run."""
+    ready = sum(t["ready_ns"] or 0 for t in report["threads"])
+    return ready > 0.1 * report["run"]["duration_ns"]
+
+
 def findings(c, folder, kind, *command, env=None, options=("--sample", "off")):
-    report, _ = profile(c, folder, *command, options=options, env=env)
-    for left in folder.glob("*.axp"):
-        left.unlink()
+    """A run that had no processor is tried again, twice."""
+    for _ in range(3):
+        report, _ = profile(c, folder, *command, options=options, env=env)
+        for left in folder.glob("*.axp"):
+            left.unlink()
+        if not was_starved(report):
+            break
     return report, [f for f in report["findings"] if f["type"] == kind]
 
 
@@ -93,12 +103,6 @@ def is_watched(report):
     return any(t["ready_ns"] is not None for t in report["threads"])
 
 
-def was_starved(report):
-    """Whether others had the processors for more than a tenth of the run."""
-    ready = sum(t["ready_ns"] or 0 for t in report["threads"])
-    return ready > 0.1 * report["run"]["duration_ns"]
-
-
 def check_io(report, found, fault):
     equal([f["name"] for f in found], ["read_shard"] * fault, "names")
     if not fault:
@@ -148,13 +152,10 @@ def test_naps(c, folder):
     """50 times 10 ms in which it sleeps: without them the run is so much
     shorter, whatever it computes. In no scope, and beside another process."""
     for fault in (1, 0):
-        for _ in range(3):
-            report, found = findings(c, folder, "IoWait", c.program, "naps",
-                                     fault, options=())
-            if not is_watched(report):
-                return
-            if not was_starved(report):
-                break
+        report, found = findings(c, folder, "IoWait", c.program, "naps", fault,
+                                 options=())
+        if not is_watched(report):
+            return
         if fault and not found:  # does the kernel give such stacks?
             _, bare = findings(c, folder, "IoWait", c.program, "io_bare", 1,
                                options=())
