@@ -335,7 +335,8 @@ axp_ns axp_sampling_step(axp_sampling *s)
     if (s->interval < SOONEST) s->interval = SOONEST;
     if (s->interval > LATEST) s->interval = LATEST;
     if (s->timer && s->interval > TASKS) s->interval = TASKS;
-    return s->interval;
+    uint64_t stay = s->timer ? UINT64_MAX : axp__perf_stay(s->perf);
+    return stay < s->interval ? stay : s->interval;
 }
 
 axp_status axp_sampling_stop_sized(axp_sampling *s, axp_sampling_info *seen,

@@ -15,7 +15,7 @@
 #include "sampling/sampling_tiers.h"
 
 /* Of one CPU; one of the clocks is on. */
-enum { STORY, LARGE, LITTLE, LITTLE_TOO, EVENTS };
+enum { STORY, LARGE, LITTLE, EVENTS };
 
 #define RING_MOST ((size_t)2 << 20) /* of one CPU */
 #define RING_LEAST ((size_t)64 << 10)
@@ -28,6 +28,8 @@ enum { STORY, LARGE, LITTLE, LITTLE_TOO, EVENTS };
 #define READY_AFTER_NS 2000000u /* longer than the kernel writes a record */
 #define SHIFT_NS 20000000u      /* a clock is left alone for that long … */
 #define SHIFT_SHARE 1000u /* … and for so many times what a shift takes */
+#define BRIEF_NS                                                               \
+    1000000u /* one that is on for the other's sake: once or twice */
 
 struct ring {
     int fd[EVENTS];
@@ -42,6 +44,7 @@ struct axp__perf {
     double hz;
     struct axp__tiers tiers;
     size_t on;          /* which clock is */
+    size_t n_shifts;    /* so far */
     uint64_t shift_ns;  /* when it is moved, or gives way to another */
     uint64_t ready_ns;  /* records before that may be given */
     struct ring *given; /* whose record the caller has … */
@@ -53,10 +56,15 @@ struct axp__perf {
 
 /* Near 1 / hz, and no two alike: steps of the golden section fill the stretch
  * from 0.9 to 1.1 evenly, however many there are. */
+static double part_of(size_t i)
+{
+    double part = 0.5 + 0.6180339887498949 * (double)i;
+    return part - (double)(uint64_t)part;
+}
+
 static uint64_t period_of(const struct axp__perf *p, size_t ring, size_t clock)
 {
-    double part = 0.5 + 0.6180339887498949 * (double)(ring * EVENTS + clock);
-    part -= (double)(uint64_t)part;
+    double part = part_of(ring * EVENTS + clock);
     return (uint64_t)(1e9 / p->hz * (0.9 + 0.2 * part));
 }
 
@@ -119,8 +127,8 @@ static int open_clock(const struct axp__perf *p, size_t clock, pid_t pid,
     return open_event(p, &attr, pid, cpu);
 }
 
-static const struct ring no_ring = {.fd = {-1, -1, -1, -1}};
-_Static_assert(EVENTS == 4, "no_ring");
+static const struct ring no_ring = {.fd = {-1, -1, -1}};
+_Static_assert(EVENTS == 3, "no_ring");
 
 static void close_ring(const struct axp__perf *p, struct ring *r)
 {
@@ -140,7 +148,7 @@ static int open_ring(struct axp__perf *p, struct ring *r, pid_t pid, int cpu)
                       PROT_READ | PROT_WRITE, MAP_SHARED, r->fd[STORY], 0);
     if (page == MAP_FAILED) return errno;
     r->page = page;
-    size_t last = p->tiers.n > 1 ? LITTLE_TOO : LARGE;
+    size_t last = p->tiers.n > 1 ? LITTLE : LARGE;
     for (size_t i = LARGE; i <= last; i++) {
         int fd = r->fd[i] = open_clock(p, i, pid, cpu);
         if (fd < 0 || ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, r->fd[STORY]))
@@ -429,15 +437,28 @@ void axp__perf_used(struct axp__perf *p, uint64_t bytes, bool is_cut)
     if (p->tiers.now < was) p->shift_ns = 1;
 }
 
-static size_t next_clock(const struct axp__perf *p)
+static bool is_brief(const struct axp__perf *p)
 {
-    if (!p->tiers.now) return LARGE;
-    return p->on == LITTLE ? LITTLE_TOO : LITTLE;
+    return p->tiers.now && p->on == LARGE;
 }
 
-/* A clock that gives way to itself goes on where it was stopped: how long it stood
- * still is how far it has moved against whatever the program does again and again.
- * The kernel goes through all threads for each CPU, so that it takes the longer the
+/* Another clock, for a moment, if the one that is on may stay; a clock that gives
+ * way to itself is all there is. */
+static size_t next_clock(const struct axp__perf *p)
+{
+    return p->tiers.now && p->on == LARGE ? LITTLE : LARGE;
+}
+
+static uint64_t stay_of(const struct axp__perf *p)
+{
+    if (!is_brief(p)) return SHIFT_NS;
+    return (uint64_t)(BRIEF_NS * (1 + part_of(p->n_shifts)));
+}
+
+/* A clock goes on where it was stopped: how long it stood still is how far it has
+ * moved against whatever the program does again and again. So now and then it gives
+ * way to the other one, for one or two of its periods, no two times alike. The
+ * kernel goes through all threads for each CPU, so that it takes the longer the
  * more there are of both. */
 static void shift_clocks(struct axp__perf *p, uint64_t now)
 {
@@ -450,8 +471,19 @@ static void shift_clocks(struct axp__perf *p, uint64_t now)
     for (size_t i = 0; i < p->n; i++)
         ioctl(p->rings[i].fd[next], PERF_EVENT_IOC_ENABLE, 0);
     p->on = next;
-    uint64_t took = axp__clock_of(CLOCK_MONOTONIC_RAW) - now;
-    if (took * SHIFT_SHARE > SHIFT_NS) p->shift_ns = now + took * SHIFT_SHARE;
+    p->n_shifts++;
+    uint64_t done = axp__clock_of(CLOCK_MONOTONIC_RAW);
+    uint64_t took = done - now, stay = stay_of(p);
+    if (stay == SHIFT_NS && took * SHIFT_SHARE > stay)
+        stay = took * SHIFT_SHARE;
+    p->shift_ns = done + stay;
+}
+
+uint64_t axp__perf_stay(const struct axp__perf *p)
+{
+    uint64_t now = axp__clock_of(CLOCK_MONOTONIC_RAW);
+    if (!is_brief(p)) return UINT64_MAX;
+    return p->shift_ns > now ? p->shift_ns - now : 0;
 }
 
 static void look(struct axp__perf *p, bool is_end)

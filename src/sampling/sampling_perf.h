@@ -7,13 +7,14 @@
  *
  * Clocks   a program that does the same every 77 µs would be met at the same
  *          place again and again by one. All clocks of all CPUs differ, and
- *          every 20 ms or later the other one of each CPU takes over, wherever
- *          the program is then. A sample stands for the period of its clock.
+ *          every 20 ms or later the other one of each CPU takes over for one or
+ *          two ms, in which the first stands still, and then goes on elsewhere.
+ *          A sample stands for the period of its clock.
  * Few      a thread has all events of all CPUs: each is made when it begins,
  *          and looked at whenever it gets its processor, also one that is off.
  * Stacks   are copied for whoever unwinds, who says how much it took
- *          (sampling_tiers.h): two clocks in turn copy little, one much. That one
- *          stands still for some µs instead of giving way.
+ *          (sampling_tiers.h): one clock copies little, one much. That one, where
+ *          it is needed, stands still for some µs instead of giving way.
  * Leaves   some times that a thread leaves its processor have a stack, too: what
  *          it waits in. The record that it has left follows.
  * Order    a record is given once no ring can have an older one to come: what
@@ -90,6 +91,8 @@ bool axp__perf_next(struct axp__perf *p, bool is_end,
 void axp__perf_used(struct axp__perf *p, uint64_t bytes, bool is_cut);
 /* How full the fullest ring is, 0…1. */
 double axp__perf_fill(const struct axp__perf *p);
+/* How soon it wants to be looked at; UINT64_MAX: whenever. */
+uint64_t axp__perf_stay(const struct axp__perf *p);
 /* Whether time in the kernel is seen. */
 bool axp__perf_has_kernel(const struct axp__perf *p);
 
