@@ -341,7 +341,8 @@ bool axp__view_add_functions(axp_view *v)
     a->cap_tree = v->n_tree;
     a->most_places = v->n_tree + MOST_PLACES;
     set_part(a);
-    bool ok = add_places(a) && add_all(a) && make_lists(a);
+    bool ok =
+        axp__samples_keep(v) && add_places(a) && add_all(a) && make_lists(a);
     axp__stack_functions_fini(&a->of);
     axp__waits_fini(&a->waits);
     axp__blocked_fini(&a->blocked);
@@ -356,6 +357,7 @@ void axp__view_free_functions(axp_view *v)
 {
     for (size_t i = 0; v->function_names && v->function_names[i]; i++)
         free(v->function_names[i]);
+    free(v->samples);
     free(v->function_names);
     free(v->functions);
     free(v->waits);

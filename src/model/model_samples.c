@@ -8,6 +8,7 @@
 
 #define MOST_SCOPES 1024u /* of a sample */
 #define MOST_LOOKS (4 * MOST_SCOPES)
+#define MOST_KEPT ((uint64_t)1 << 19)
 
 /* ---- all of them ------------------------------------------------------------------- */
 
@@ -34,7 +35,8 @@ bool axp__samples_load(const axp_view *v, struct axp__samples *out)
 {
     const struct axp__capture *c = v->capture;
     size_t n = (size_t)axp_view_sample_count(v);
-    out->n = 0;
+    *out = (struct axp__samples){v->samples, v->n_samples, v->samples != NULL};
+    if (out->is_kept) return true;
     out->at = calloc(n + 1, sizeof *out->at);
     if (!out->at) return false;
     for (size_t i = 0; i < c->n_samples; i++)
@@ -44,11 +46,20 @@ bool axp__samples_load(const axp_view *v, struct axp__samples *out)
     return true;
 }
 
+bool axp__samples_keep(axp_view *v)
+{
+    struct axp__samples s;
+    if (axp_view_sample_count(v) > MOST_KEPT) return true;
+    if (!axp__samples_load(v, &s)) return false;
+    v->samples = s.at;
+    v->n_samples = s.n;
+    return true;
+}
+
 void axp__samples_fini(struct axp__samples *s)
 {
-    free(s->at);
-    s->at = NULL;
-    s->n = 0;
+    if (!s->is_kept) free(s->at);
+    *s = (struct axp__samples){0};
 }
 
 /* The first that is not before such a one. */

@@ -12,7 +12,8 @@
  *
  * Threads    a thread's id may have been another's before: a sample belongs to
  *            the row of its id that began last before it.
- * Memory     48 bytes a sample, while they are read.
+ * Memory     48 bytes a sample, while they are read; half a million are kept, once
+ *            read, since rules ask for them one after the other.
  * Input      untrusted; file_samples.h bounds how many there are.
  */
 #ifndef AXP_MODEL_SAMPLES_H
@@ -22,7 +23,11 @@
 struct axp__samples {
     struct axp__cap_sample *at; /* by process, thread, time */
     size_t n;
+    bool is_kept; /* by the view */
 };
+
+/* For all who load them later. False: no memory. */
+bool axp__samples_keep(axp_view *v);
 
 /* What cannot be read is left out, and counted as damage. False: no memory. */
 bool axp__samples_load(const axp_view *v, struct axp__samples *out);

@@ -73,6 +73,9 @@ struct axp_view {
     axp_tree_node *tree;
     uint32_t *tree_names; /* ids; a function's place in functions */
     size_t n_tree;
+    struct axp__cap_sample
+        *samples; /* NULL: too many to keep; model_samples.h */
+    size_t n_samples;
     axp_op *functions; /* that were sampled, by self time; model_functions.h */
     char **function_names; /* those that are made here */
     size_t n_functions;
