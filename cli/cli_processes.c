@@ -26,7 +26,8 @@ enum {
     PROCESSES_MAX = 4096, /* more of one run at a time are not looked at */
     MOST_SEEN = 8,        /* whose groups are asked for in a look */
     NAMED_MAX = 64,       /* processes with a counter of their own */
-    COST_FACTOR = 500,    /* what a look costs, in the time until the next */
+    COST_FACTOR = 200,    /* of what a look costs, until the next … */
+    DEAR_FACTOR = 500,    /* … and of what smaps_rollup does */
     CPU_WINDOW_MS = 100
 };
 
@@ -337,7 +338,7 @@ static void record_memory(cli_processes *s, uint64_t now)
         if (limit != UINT64_MAX) count(s, GROUP_LIMIT, limit);
     }
     uint64_t cost = cost_ns() - before;
-    uint64_t least = cost * COST_FACTOR;
+    uint64_t least = cost * DEAR_FACTOR;
     s->next_memory_ns = now + (least > SECOND ? least : SECOND);
 }
 

@@ -55,8 +55,9 @@ static void set_wall(axp_view *v, bool with_outside)
     struct axp__life wall = {UINT64_MAX, 0};
     bool has_own = false;
     for (size_t i = 0; i < v->capture->n_rows; i++) {
-        bool is_outside = axp__row_is_outside(v, &v->capture->rows[i]);
-        has_own |= !is_outside;
+        const struct axp__cap_row *row = &v->capture->rows[i];
+        bool is_outside = axp__row_is_outside(v, row);
+        has_own |= !is_outside && row->n_events;
         if (!is_outside || with_outside)
             cover(&wall, v->lives[i].begin, v->lives[i].end);
     }

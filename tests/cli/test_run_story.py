@@ -167,12 +167,13 @@ def test_forked_children(c, folder):
 
 
 def test_seen_late(c, folder):
-    """However late it was first looked at, no thread lives longer than the run."""
+    """However late it was first looked at, no thread lives longer than the run;
+    with what it allocates, and without."""
     loop = "(i=0; while [ $i -lt 5000 ]; do i=$((i + 1)); done)"
-    for i in range(12):
+    for i in range(24):
         (folder / str(i)).mkdir()
         story(c, folder / str(i), "sh", "-c", f"{loop} & {loop} & wait",
-              options=("--without", "all"))
+              options=("--without", "all") if i % 2 else ())
 
 
 def test_short_children(c, folder):
