@@ -138,7 +138,11 @@ static enum axp__asked asked_by(const char *call)
                  {"wait", AXP__ASKED_OTHERS},
                  {"wait4", AXP__ASKED_OTHERS},
                  {"waitpid", AXP__ASKED_OTHERS},
-                 {"waitid", AXP__ASKED_OTHERS}};
+                 {"waitid", AXP__ASKED_OTHERS},
+                 {"vfork", AXP__ASKED_OTHERS}, /* until the child executes */
+                 {"spawnix", AXP__ASKED_OTHERS},
+                 {"posix_spawn", AXP__ASKED_OTHERS},
+                 {"posix_spawnp", AXP__ASKED_OTHERS}};
     static const char *const before[] = {"__GI_", "__libc_", "_"};
     for (size_t i = 0; i < sizeof before / sizeof *before; i++)
         while (!strncmp(call, before[i], strlen(before[i])))
