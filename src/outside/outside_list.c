@@ -33,7 +33,7 @@ struct head {
 static bool is_called_by(const char *name, const uint8_t id[16])
 {
     char right[128];
-    int n = snprintf(right, sizeof right, "axprof-%u-", (unsigned)geteuid());
+    int n = snprintf(right, sizeof right, "axprof-");
     for (int i = 0; i < 16; i++)
         n += snprintf(right + n, sizeof right - (size_t)n, "%02x", id[i]);
     snprintf(right + n, sizeof right - (size_t)n, AXP__SPOOL_SUFFIX);

@@ -60,16 +60,13 @@ static bool read_about(int fd, char id[33], bool *is_beside)
 static char *name_of(int trace_fd, const char *trace_path, char id[33])
 {
     bool is_beside = false;
-    struct stat trace;
-    if (fstat(trace_fd, &trace) || !read_about(trace_fd, id, &is_beside))
-        return NULL;
+    if (!read_about(trace_fd, id, &is_beside)) return NULL;
     size_t len = strlen(trace_path) + 128;
     char *name = malloc(len);
     if (name && is_beside)
         snprintf(name, len, "%s" AXP__SPOOL_SUFFIX, trace_path);
     else if (name)
-        snprintf(name, len, AXP__SPOOL_PREFIX "%u-%s" AXP__SPOOL_SUFFIX,
-                 (unsigned)trace.st_uid, id);
+        snprintf(name, len, AXP__SPOOL_PREFIX "%s" AXP__SPOOL_SUFFIX, id);
     return name;
 }
 

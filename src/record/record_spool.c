@@ -73,8 +73,7 @@ struct axp__space *axp__spool_create(const uint8_t id[16], uint64_t limit_bytes,
     char hex[33];
     for (int i = 0; i < 16; i++)
         snprintf(hex + 2 * i, 3, "%02x", id[i]);
-    snprintf(path, size, AXP__SPOOL_PREFIX "%u-%s" AXP__SPOOL_SUFFIX,
-             (unsigned)geteuid(), hex);
+    snprintf(path, size, AXP__SPOOL_PREFIX "%s" AXP__SPOOL_SUFFIX, hex);
     return is_shm_large() ? create_at(path, id, limit_bytes) : NULL;
 }
 

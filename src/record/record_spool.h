@@ -11,7 +11,8 @@
  *
  * Where    /dev/shm if there is room, else beside the trace. A disk may stop a
  *          thread that stores into the mapping while it writes back; memory
- *          does not.
+ *          does not. Its name is its number: the user has another one in his
+ *          namespace than whoever reads it, and the file says whose it is.
  * Limit    the least of what was asked for, a twentieth of the memory that
  *          the cgroup allows (it is charged there), and RLIMIT_FSIZE.
  */

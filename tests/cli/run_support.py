@@ -99,7 +99,7 @@ def spools(folder):
     for path in recordings(folder):
         numbers = numbers_of(path)
         check(numbers, path.name, "has no number")
-        names = [f"axprof-{os.geteuid()}-{n}.spool" for n in numbers]
+        names = [f"axprof-{n}.spool" for n in numbers]
         left += [p for p in (*(pathlib.Path("/dev/shm") / n for n in names),
                              pathlib.Path(f"{path}.spool")) if p.exists()]
     return left
