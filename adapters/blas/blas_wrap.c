@@ -49,11 +49,13 @@ static inline __attribute__((always_inline)) bool may_begin(uintptr_t here,
 }
 
 static inline __attribute__((always_inline)) uint64_t begin(
-    enum blas_call call, struct inside here, const axp_work *work)
+    enum blas_call call, struct inside here, struct blas_work work)
 {
+    axp_work done;
     inside = here;
-    if (blas_is_muted(call, work)) return 0;
-    return axp_begin_site_work(&sites[call], texts[call], work, sizeof *work);
+    blas_put(&done, work);
+    if (blas_is_muted(call, &done)) return 0;
+    return axp_begin_site_work(&sites[call], texts[call], &done, sizeof done);
 }
 
 static inline void end(uint64_t token, uintptr_t here)
@@ -84,10 +86,8 @@ static inline void end(uint64_t token, uintptr_t here)
             real ARGUMENTS_##signature;                                        \
             return;                                                            \
         }                                                                      \
-        axp_work done;                                                         \
-        blas_put(&done, work);                                                 \
         uint64_t token =                                                       \
-            begin(BLAS_##symbol, (struct inside){here, from}, &done);          \
+            begin(BLAS_##symbol, (struct inside){here, from}, work);           \
         real ARGUMENTS_##signature;                                            \
         end(token, here);                                                      \
     }
@@ -96,10 +96,8 @@ static inline void end(uint64_t token, uintptr_t here)
     {                                                                          \
         REAL(symbol, result, signature);                                       \
         if (!may_begin(here, from)) return real ARGUMENTS_##signature;         \
-        axp_work done;                                                         \
-        blas_put(&done, work);                                                 \
         uint64_t token =                                                       \
-            begin(BLAS_##symbol, (struct inside){here, from}, &done);          \
+            begin(BLAS_##symbol, (struct inside){here, from}, work);           \
         result value = real ARGUMENTS_##signature;                             \
         end(token, here);                                                      \
         return value;                                                          \

@@ -22,13 +22,27 @@ struct dnnl_argument { /* of an execution; as oneDNN has it */
 enum {
     DNNL_SRC = 1,
     DNNL_DST = 17,
-    DNNL_WEIGHTS = 33,
+    DNNL_WEIGHTS = 33, /* version 2: also a scale and a shift in one */
+    DNNL_WEIGHTS_ITER,
+    DNNL_WEIGHTS_PROJECTION = 36,
     DNNL_BIAS = 41,
+    DNNL_MEAN = 49,
+    DNNL_SCALE = 51,
+    DNNL_SHIFT,
     DNNL_SCRATCHPAD = 80,
     DNNL_DIFF = 128,
     DNNL_FIRST_ATTRIBUTE = 508,
     DNNL_MANY_SRC = 1024, /* from here on those of concat and sum … */
-    DNNL_MANY_END = 4096  /* … and outputs, up to here */
+    DNNL_MANY_DST = 2048, /* … and outputs … */
+    DNNL_MANY_END = 4096  /* … up to here */
+};
+
+enum { /* dnnl_prop_kind_t */
+       DNNL_INFERENCE = 96,
+       DNNL_BACKWARD = 128,
+       DNNL_BACKWARD_DATA = 160,
+       DNNL_BACKWARD_WEIGHTS = 192,
+       DNNL_BACKWARD_BIAS
 };
 
 /* FUNCTION(name, result, parameters) */

@@ -38,10 +38,10 @@ static int is_locked;
 static const char *direction_of(int direction)
 {
     switch (direction) {
-    case 128: return ".backward";
-    case 160: return ".backward_data";
-    case 192: return ".backward_weights";
-    case 193: return ".backward_bias";
+    case DNNL_BACKWARD: return ".backward";
+    case DNNL_BACKWARD_DATA: return ".backward_data";
+    case DNNL_BACKWARD_WEIGHTS: return ".backward_weights";
+    case DNNL_BACKWARD_BIAS: return ".backward_bias";
     default: return "";
     }
 }
@@ -116,7 +116,8 @@ static void describe(const struct dnnl_library *library, const void *primitive,
     make_text(b->room.text, &p, kind);
     b->name = name_of(b->room.text);
     if (!b->name) b->name = &b->room;
-    if (!p.is_elsewhere) b->work = dnnl_work(library, does, n, arguments);
+    if (!p.is_elsewhere)
+        b->work = dnnl_work(library, does, p.direction, n, arguments);
 }
 
 WRAPPER int dnnl_primitive_execute(const void *primitive, void *stream, int n,

@@ -190,12 +190,30 @@ static char *cut_middle(char *out, const struct text *t, size_t columns)
     return out;
 }
 
-/* head…what begins at `from`…tail */
+static size_t columns_from(const struct text *t, size_t from)
+{
+    size_t columns = 0;
+    for (; from < t->n_cells; from++)
+        columns += t->cells[from].columns;
+    return columns;
+}
+
+#define LEAST_HEAD 3
+
+/* head…what begins at `from`…tail; with all from there on, where that has room */
 static char *cut_around(char *out, const struct text *t, size_t columns,
                         size_t from)
 {
     size_t mid = columns / 2, head = (columns - mid - 2) / 2;
+    size_t rest = columns_from(t, from);
     if (columns < 8) return cut_middle(out, t, columns);
+    if (rest + LEAST_HEAD < columns && columns < t->columns) {
+        out = put_front(out, t, 0, columns - rest - 1);
+        out = put_text(out, AXP__ELLIPSIS);
+        out = put_back(out, t, rest);
+        *out = 0;
+        return out;
+    }
     out = put_front(out, t, 0, head);
     out = put_text(out, AXP__ELLIPSIS);
     out = put_front(out, t, from, mid);

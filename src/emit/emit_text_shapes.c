@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Operations by shape; see emit_text.h. */
+/* Operations by shape; see emit_text.h. A shape stands below its operation, so
+ * that a long name takes none of its room. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyze/analyze_roof.h"
 #include "emit/emit_shape.h"
@@ -10,20 +12,18 @@
 
 #define SHOWN_OPS 20
 
-/* "sgemm 512x512x64", "sgemm other 8"; NULL: no memory. */
-static char *label_of(const axp_op *op, const axp_shape *s)
-{
-    char dims[AXP__SHAPE_LABEL], *label = NULL;
-    return asprintf(&label, "%s %s", op->name, axp__shape_label(s, dims)) < 0
-               ? NULL
-               : label;
-}
+struct shapes {
+    const axp_view *v;
+    const struct axp__roofs *roofs;
+    struct axp__table *table;
+    char (*labels)[AXP__SHAPE_LABEL];
+    size_t n_labels;
+};
 
 static void put_shape(struct axp__table *table, const char *label,
-                      const axp_op *op, const axp_shape *s,
-                      const struct axp__roof *r)
+                      const axp_shape *s, const struct axp__roof *r)
 {
-    axp__cell *cells = axp__table_row_on(table, label, op->device);
+    axp__cell *cells = axp__table_row(table, label);
     const char *dtype = axp__word_dtype(s->dtype);
     axp__short_count(cells[0], s->calls);
     axp__short_ns(cells[1], s->total_ns);
@@ -38,6 +38,22 @@ static void put_shape(struct axp__table *table, const char *label,
     snprintf(cells[6], AXP__CELL, "%s", axp__roof_bound(r));
 }
 
+static void put_op(struct shapes *all, size_t op,
+                   const struct axp__view_shape *s, size_t n)
+{
+    const axp_op *o = &all->v->ops[op];
+    axp__cell *cells = axp__table_row_on(all->table, o->name, o->device);
+    axp__short_count(cells[0], o->calls);
+    axp__short_ns(cells[1], o->total_ns);
+    for (size_t k = 0; k < n; k++) {
+        const axp_shape *shape = &s[k].shape;
+        char *label = axp__shape_label(shape, all->labels[all->n_labels++]);
+        struct axp__roof r = axp__roof_of_shape(all->roofs, all->v, op, shape);
+        put_shape(all->table, label, shape, &r);
+        axp__table_branch(all->table, 1, k + 1 < n);
+    }
+}
+
 void axp__text_shapes(struct axp__text *t, const axp_view *v,
                       const struct axp__roofs *roofs)
 {
@@ -45,32 +61,23 @@ void axp__text_shapes(struct axp__text *t, const axp_view *v,
         {"operation", true, 0}, {"calls", false, 0},   {"total", false, 0},
         {"GFLOP/s", false, 0},  {"GB/s", false, 1},    {"roof", false, 3},
         {"reached", false, 0},  {"bound by", true, 2}, {"type", true, 4}};
-    size_t n, n_ops = 0, n_labels = 0;
+    size_t n, n_ops = 0;
     if (!v->n_shapes) {
         axp__text_heading(t, "Shapes", "no operation told its shape");
         return;
     }
     axp__text_heading(t, "Shapes", "of an operation the %u that took longest",
                       AXP_SHAPES);
-    char **labels = calloc(v->n_shapes, sizeof *labels);
-    struct axp__table *table = axp__table_create(
-        t, columns, sizeof columns / sizeof *columns, v->n_shapes);
-    for (size_t i = 0; table && labels && i < v->n_ops && n_ops < SHOWN_OPS;
-         i++) {
+    struct shapes all = {v, roofs, NULL, NULL, 0};
+    all.labels = calloc(v->n_shapes, sizeof *all.labels);
+    all.table = axp__table_create(t, columns, sizeof columns / sizeof *columns,
+                                  v->n_shapes + SHOWN_OPS);
+    for (size_t i = 0; all.table && all.labels && i < v->n_ops; i++) {
         const struct axp__view_shape *s =
             axp__view_shapes_of(v, &v->ops[i], &n);
-        n_ops += n > 0;
-        for (size_t k = 0; k < n; k++) {
-            char *label = label_of(&v->ops[i], &s[k].shape);
-            if (!label) break;
-            labels[n_labels++] = label;
-            struct axp__roof r = axp__roof_of_shape(roofs, v, i, &s[k].shape);
-            put_shape(table, label, &v->ops[i], &s[k].shape, &r);
-        }
+        if (n && n_ops++ < SHOWN_OPS) put_op(&all, i, s, n);
     }
-    axp__table_print(t, table);
-    for (size_t i = 0; i < n_labels; i++)
-        free(labels[i]);
-    if (!labels) t->has_failed = true;
-    free(labels);
+    axp__table_print(t, all.table);
+    if (!all.labels) t->has_failed = true;
+    free(all.labels);
 }

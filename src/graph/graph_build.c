@@ -26,12 +26,18 @@ static axp_ns clamp(const axp_graph *g, axp_ns t)
     return t < g->end_ns ? t : g->end_ns;
 }
 
+static struct axp__spent *start_thread(struct axp__builder *b, uint32_t row,
+                                       axp_ns time_ns);
+
 /* A row that nobody is known to have started began with its process's first
- * one at that moment; the first of all with the run. */
+ * one at that moment; the first of all with the run. The first one was there
+ * before any other, also where a library's thread records before it does. */
 static uint32_t start_row(struct axp__builder *b, uint32_t row, axp_ns time_ns)
 {
     axp_graph *g = b->g;
     uint32_t *main = &b->mains[g->rows[row].is.process];
+    if (*main != AXP__NONE && *main != row && !g->rows[*main].own)
+        (void)start_thread(b, *main, time_ns);
     bool is_first = !g->n_nodes && !g->rows[row].is.track;
     uint32_t node = axp__graph_add_node(
         g, row, is_first ? g->begin_ns : time_ns, AXP__STRETCH_START);

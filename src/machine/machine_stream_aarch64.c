@@ -17,7 +17,7 @@ static void neon_read(const void *from, size_t bytes)
                      "add %0, %0, #256\n"
                      "cmp %0, %1\n"
                      "b.lo 1b\n"
-                     : "+r"(from)
+                     : "+&r"(from)
                      : "r"(end)
                      : "v0", "v1", "cc", "memory");
 }
@@ -34,7 +34,7 @@ static void neon_copy(void *to, const void *from, size_t bytes)
                      "add %1, %1, #128\n"
                      "cmp %0, %2\n"
                      "b.lo 1b\n"
-                     : "+r"(to), "+r"(from)
+                     : "+&r"(to), "+&r"(from)
                      : "r"(end)
                      : "v0", "v1", "cc", "memory");
 }
@@ -56,7 +56,7 @@ static void neon_triad(void *to, const void *a, const void *b, size_t bytes)
                      "add %2, %2, #128\n"
                      "cmp %0, %3\n"
                      "b.lo 1b\n"
-                     : "+r"(to), "+r"(a), "+r"(b)
+                     : "+&r"(to), "+&r"(a), "+&r"(b)
                      : "r"(end)
                      : "v0", "v1", "v2", "v3", "v31", "cc", "memory");
 }
@@ -84,7 +84,7 @@ static void sve_read(const void *from, size_t bytes)
                      ".inst 0x04205100\n" /* addvl x0, x0, #8 */
                      "cmp %0, %1\n"
                      "b.ls 1b\n"
-                     : "+r"(at)
+                     : "+&r"(at)
                      : "r"(last)
                      : "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "cc",
                        "memory");

@@ -25,7 +25,7 @@
                          "add $" turn ", %0\n"                                 \
                          "cmp %1, %0\n"                                        \
                          "jb 1b\n" leave                                       \
-                         : "+r"(from)                                          \
+                         : "+&r"(from)                                         \
                          : "r"(end)                                            \
                          : CLOBBERED);                                         \
     }
@@ -50,7 +50,7 @@ READ(avx512_read, "avx512f", "vmovaps", "zmm", "512", "vzeroupper\n")
                          "cmp %2, %0\n"                                        \
                          "jb 1b\n"                                             \
                          "sfence\n" leave                                      \
-                         : "+r"(to), "+r"(from)                                \
+                         : "+&r"(to), "+&r"(from)                              \
                          : "r"(end)                                            \
                          : CLOBBERED);                                         \
     }
@@ -84,7 +84,7 @@ static const double three[2] __attribute__((aligned(16))) = {3, 3};
                          "cmp %3, %0\n"                                        \
                          "jb 1b\n"                                             \
                          "sfence\n"                                            \
-                         : "+r"(to), "+r"(a), "+r"(b)                          \
+                         : "+&r"(to), "+&r"(a), "+&r"(b)                       \
                          : "r"(end), "m"(three)                                \
                          : CLOBBERED);                                         \
     }
@@ -110,7 +110,7 @@ SSE2_TRIAD(sse2_triad_direct, "movntpd")
                          "jb 1b\n"                                             \
                          "sfence\n"                                            \
                          "vzeroupper\n"                                        \
-                         : "+r"(to), "+r"(a), "+r"(b)                          \
+                         : "+&r"(to), "+&r"(a), "+&r"(b)                       \
                          : "r"(end), "m"(three)                                \
                          : CLOBBERED);                                         \
     }

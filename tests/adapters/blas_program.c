@@ -7,6 +7,8 @@
 #include <assert.h>
 #include <axprof/axprof_read.h>
 #include <errno.h>
+#include <fenv.h>
+#include <math.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdbool.h>
@@ -229,6 +231,30 @@ static void products_count(void)
     cblas_sgemm(ROW, PLAIN_, PLAIN_, 7 + ((W)1 << 40), 5, 3 + ((W)9 << 32), 1,
                 0, 3, 0, 5, 0, 0, 5);
     expect("sgemm", 1, flops, 4 * (in + out), AXP_F32);
+}
+
+/* Whether beta is 0: of a C that may be -0, or no number, which raises no flag of
+ * the program's. */
+static void betas_are_looked_at(void)
+{
+    static const float f[] = {-0.0f, -0.0f}, f_nan[] = {NAN, 0};
+    static const double d[] = {-0.0, -0.0}, d_nan[] = {0, NAN};
+    double flops = 2 * products(7, 5, 3), in = 7 * 3 + 3 * 5, out = 7 * 5;
+    feclearexcept(FE_ALL_EXCEPT);
+    for (int i = 0; i < 2; i++) {
+        const float *f_beta = i ? f_nan : f;
+        const double *d_beta = i ? d_nan : d;
+        sgemm_(at("N"), at("T"), I(7), I(5), I(3), at(f_one), 0, I(7), 0, I(5),
+               at(f_beta), 0, I(7), 1, 1);
+        assert(!fetestexcept(FE_ALL_EXCEPT));
+        expect("sgemm", 1, flops, 4 * (in + (1 + i) * out), AXP_F32);
+        feclearexcept(FE_ALL_EXCEPT);
+        zgemm_(at("N"), at("T"), I(7), I(5), I(3), at(d_one), 0, I(7), 0, I(5),
+               at(d_beta), 0, I(7), 1, 1);
+        assert(!fetestexcept(FE_ALL_EXCEPT));
+        expect("zgemm", 1, 4 * flops, 16 * (in + (1 + i) * out), AXP_C128);
+        feclearexcept(FE_ALL_EXCEPT);
+    }
 }
 
 static void batches_count(void)
@@ -465,6 +491,7 @@ int main(void)
 {
     arguments_arrive();
     products_count();
+    betas_are_looked_at();
     batches_count();
     level_3_counts();
     level_2_counts();

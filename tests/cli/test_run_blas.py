@@ -215,6 +215,40 @@ def test_torch(c, folder):
     equal(got["dgemm"], (7, 7 * 2 * 12 ** 3, 7 * 8 * 3 * 144), "dgemm")
 
 
+BLOCK = """
+import torch, torch.nn as nn
+torch.manual_seed(0)
+B, T, C, H = 2, 16, 32, 4
+wide, out = nn.Linear(C, 3 * C), nn.Linear(C, C, bias=False)
+up, down, norm = nn.Linear(C, 4 * C), nn.Linear(4 * C, C), nn.LayerNorm(C)
+x = torch.rand(B, T, C)
+for i in range(6):
+    q, k, v = wide(norm(x)).view(B, T, 3, H, C // H).permute(2, 0, 3, 1, 4)
+    a = torch.softmax(q @ k.transpose(-1, -2), -1) @ v
+    y = x + out(a.transpose(1, 2).reshape(B, T, C))
+    (y + down(torch.relu(up(y)))).square().mean().backward()
+print(wide.weight.grad.numpy().tobytes().hex()[:200], up.bias.grad.sum().item())
+"""
+
+
+def test_block(c, folder):
+    """Of a layer of a transformer all products, forward and backward, whether
+    BLAS does them or oneDNN."""
+    if subprocess.run([PYTHON, "-c", "import torch"],
+                      capture_output=True).returncode:
+        print("        (no PyTorch here)")
+        return
+    (folder / "p.py").write_text(BLOCK)
+    report, _ = both(c, folder, [PYTHON, folder / "p.py"], "--sample", "off",
+                     "--without", "memory")
+    got = sum(op["flops"] for op in report["ops"]
+              if op["name"] == "sgemm" or op["name"].startswith("matmul"))
+    rows, width = 2 * 16, 32
+    layers = 2 * rows * width * width * (3 + 1 + 4 + 4)
+    attention = 2 * 2 * 2 * 4 * 16 * 16 * 8
+    equal(got, 6 * 3 * (layers + attention), "products")
+
+
 DNNL = """
 import torch
 torch.manual_seed(1)
@@ -256,5 +290,5 @@ if __name__ == "__main__":
     run_support.main([test_linked, test_small, test_plugin,
                       test_plugins_of_threads, test_without,
                       test_static, test_absent, test_numpy, test_own_threads,
-                      test_torch, test_dnnl],
+                      test_torch, test_block, test_dnnl],
                      Context(*sys.argv[1:3]))

@@ -162,6 +162,22 @@ static void what_differs_stays_different(void **state)
         assert_distinct(layers, sizeof layers / sizeof *layers, width);
 }
 
+/* Where what differs is near the end, it and the end are one piece. */
+static void an_end_is_shown_once(void **state)
+{
+    (void)state;
+    struct axp__fit fits[] = {
+        {"convolution.backward_data [gemm:ref]", 22, NULL},
+        {"convolution.backward_weights [gemm:ref]", 22, NULL},
+        {"convolution [gemm:ref]", 22, NULL}};
+    assert_true(axp__fit_names(fits, 3));
+    assert_string_equal(fits[0].shown, "convol…data [gemm:ref]");
+    assert_string_equal(fits[1].shown, "con…weights [gemm:ref]");
+    assert_string_equal(fits[2].shown, "convolution [gemm:ref]");
+    for (size_t i = 0; i < 3; i++)
+        free(fits[i].shown);
+}
+
 static void many_alike(void **state)
 {
     (void)state;
@@ -188,6 +204,7 @@ int main(void)
         cmocka_unit_test(arguments_give_way),
         cmocka_unit_test(cut_in_the_middle),
         cmocka_unit_test(what_differs_stays_different),
+        cmocka_unit_test(an_end_is_shown_once),
         cmocka_unit_test(many_alike),
     };
     return TS_RUN(tests);

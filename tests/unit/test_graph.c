@@ -176,6 +176,30 @@ static void posts_are_taken_in_their_order(void **state)
     done(v, g);
 }
 
+/* A library's thread records first, and waits for work: the first thread was
+ * there before it, whatever it did. */
+static void the_first_thread_is_there_from_the_beginning(void **state)
+{
+    (void)state;
+    struct script *s = script_create();
+    script_op(s, 0, 50 * MS, 30 * MS, 0);
+    script_gave(s, 0, 80 * MS, AXP_SYNC_SEMAPHORE, semaphore, 1);
+    script_op(s, 0, 80 * MS, 20 * MS, 2);
+    script_op(s, 1, 1 * MS, 1 * MS, 1);
+    script_waited(s, 1, 80 * MS,
+                  (struct script_wait){AXP_SYNC_SEMAPHORE, semaphore, 1, 2 * MS,
+                                       80 * MS, 0, 0, true});
+    axp_view *v = script_view(s);
+    axp_graph *g = graph_of(v);
+    /* the run begins with the first event, at 1 ms */
+    assert_int_equal(script_path(g, "outside scopes"), 49 * MS);
+    assert_int_equal(script_path(g, "op0"), 30 * MS);
+    assert_int_equal(script_path(g, "op1"), 0);
+    assert_int_equal(script_path(g, "wait"), 0);
+    assert_int_equal(script_path(g, "idle"), 0);
+    done(v, g);
+}
+
 /* Row 0 starts row 1 at 10 ms, which begins at 11 and works for 30; row 0 works
  * for 10 and joins it. */
 static void threads_are_started_and_joined(void **state)
@@ -470,6 +494,7 @@ int main(void)
         cmocka_unit_test(a_lock_is_its_owners_time),
         cmocka_unit_test(short_waits_are_cut_out),
         cmocka_unit_test(posts_are_taken_in_their_order),
+        cmocka_unit_test(the_first_thread_is_there_from_the_beginning),
         cmocka_unit_test(threads_are_started_and_joined),
         cmocka_unit_test(own_times_make_a_single_threads_path),
         cmocka_unit_test(flows_and_steps),

@@ -354,6 +354,34 @@ static void texts(void **state)
         assert_false(axp__shape_get(bad[i], 9, &t));
 }
 
+/* However long a name is, all extents of its shapes can be read. */
+static void long_names_leave_shapes_whole(void **state)
+{
+    (void)state;
+    static const axp_work work = {.flops = 1e6,
+                                  .bytes = 1e5,
+                                  .dtype = AXP_F32,
+                                  .dims = {128, 64, 112, 112, 256, 3}};
+    axp_reset(axp_global());
+    for (int i = 0; i < 3; i++) {
+        AXP_SCOPE_WORK_OF("convolution.backward_weights [gemm:ref]", work);
+    }
+    axp_view *v = axp_snapshot(axp_global());
+    char *text = NULL;
+    size_t len = 0;
+    FILE *to = open_memstream(&text, &len);
+    assert_non_null(to);
+    axp_report_options o = {.size = sizeof o, .has_shapes = true};
+    assert_int_equal(axp_report_write_ex(v, AXP_FORMAT_TEXT, &o, to), AXP_OK);
+    fclose(to);
+    const char *shapes = strstr(text, "Shapes:");
+    assert_non_null(shapes);
+    assert_non_null(strstr(shapes, "\n└ 128x64x112x112x256x3 "));
+    free(text);
+    axp_view_destroy(v);
+    axp_reset(axp_global());
+}
+
 /* Where the next product of this width belongs in the cache. */
 static struct axp__cached_shape *slot_of(uint32_t op, uint32_t m)
 {
@@ -400,6 +428,7 @@ int main(void)
         cmocka_unit_test(in_turn),
         cmocka_unit_test(too_many),
         cmocka_unit_test(texts),
+        cmocka_unit_test(long_names_leave_shapes_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
