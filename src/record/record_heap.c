@@ -179,6 +179,16 @@ static void count_free(struct axp__lane *lane, uint64_t address, uint64_t value)
     follow(lane);
 }
 
+/* A block with a mark is gone: one that is known one by one, or has a name.
+ * Returns its value without the mark. */
+static __attribute__((noinline)) uint64_t unmark(struct axp__lane *lane,
+                                                 uint64_t address,
+                                                 uint64_t value)
+{
+    axp__memory_end_block(lane, address);
+    return axp__heap_unnote(lane, address, value);
+}
+
 /* False: there is no room to remember it. HOT */
 static inline bool put_block(struct axp__lane *lane, uint64_t address,
                              uint64_t bytes, uint32_t id)
@@ -198,7 +208,7 @@ static inline bool put_block(struct axp__lane *lane, uint64_t address,
     switch (axp__shadow_put_slow(s, address, value, &old)) {
     case AXP__PUT_NEW: return true;
     case AXP__PUT_REPLACED:
-        if (old & AXP__VALUE_NOTED) old = axp__heap_unnote(lane, address, old);
+        if (old & AXP__VALUE_NOTED) old = unmark(lane, address, old);
         count_free(lane, 0, old);
         return true;
     case AXP__PUT_FULL: break;
@@ -236,7 +246,7 @@ static inline bool free_in(struct axp__lane *lane, uint64_t address,
 {
     if (!axp__shadow_take(&lane->p->heap.blocks, address, value)) return false;
     if (axp__unlikely(*value & AXP__VALUE_NOTED))
-        *value = axp__heap_unnote(lane, address, *value);
+        *value = unmark(lane, address, *value);
     count_free(lane, is_moved ? 0 : address, *value);
     return true;
 }
@@ -317,6 +327,8 @@ void axp_heap_keep(const void *block, axp_heap_block was)
         axp__bump(&p->freed_bytes, -was.bytes);
         axp__heap_raise(&lane->p->heap, lane->heap_purse, was.bytes);
         follow(lane);
+        if (axp__memory_keep_block(lane, (uintptr_t)block))
+            (void)axp__shadow_mark(&lane->p->heap.blocks, (uintptr_t)block);
     }
     axp__leave(lane);
 }
@@ -364,6 +376,7 @@ void axp__heap_begin_lane(struct axp__lane *lane)
 {
     lane->heap_purse = NULL;
     lane->heap_last = 0;
+    lane->ended_value = 0;
     lane->heap_noted_from = AXP__NOTE_LARGE;
     lane->heap_when = 0;
     lane->heap_era++; /* what it remembers is of another time */
@@ -436,5 +449,6 @@ void axp__heap_label(struct axp__lane *lane, uint64_t address, uint32_t name)
         value = bytes << AXP__NAME_BITS | labelled;
     }
     (void)axp__shadow_put(&h->blocks, address, value, &old);
+    (void)axp__shadow_mark(&h->blocks, address); /* its name ends with it */
     if (is_noted) axp__heap_renote(lane, address, to ? labelled : id);
 }

@@ -384,7 +384,14 @@ def test_names(c, folder):
                       way, name, "has no stack")
         unnamed = sum_of([p for p in heap.truth() if p.name is None])
         equal((unnamed.current, unnamed.blocks), (4 * 777, 4), "without a name")
-        kv = [n for n in data["memory"]["names"] if n["name"] == "kv"][0]
+        tracked = {n["name"]: n for n in data["memory"]["names"]}
+        for name, expected in names.items():
+            equal({k: tracked[name][k] for k in ("current_bytes", "kind")},
+                  {k: expected[k] for k in ("current_bytes", "kind")},
+                  f"{way}: {name}, which ends with free()")
+        equal([w for w in data["warnings"] if "addr" in w["code"] or
+               "twice" in w["code"]], [], "a block ends once")
+        kv = tracked["kv"]
         equal((kv.get("growth_early"), kv.get("growth_late")), (6400, 6400),
               "of what is tracked, too")
 
