@@ -250,11 +250,12 @@ def step():
     return loss.item()
 for _ in range(5):
     step()
-begin = time.perf_counter()
+begin, begin_cpu = time.perf_counter(), time.thread_time()
 for _ in range(int(sys.argv[1])):
     last = step()
 print(f"{time.perf_counter() - begin:.6f} {last:.9e}",
-      resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+      resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,
+      time.thread_time() - begin_cpu)
 """
 
 
@@ -281,13 +282,16 @@ def torch(b, folder):
     turns = in_turn({"plain": command,
                      **b.ways(command, ["-o", "torch.axp"])}, folder)
     loop, whole = ratios(turns, "alone", own_s), ratios(turns, "alone")
-    for what, way, value, most in (
-            ("PyTorch, a small CNN, its loop", loop, own_s, 1.05),
-            ("... the whole run", whole, lambda c: c.wall_s, 1.20)):
+    for what, way, value, cpu_s, most in (
+            ("PyTorch, a small CNN, its loop", loop, own_s,
+             lambda c: float(c.out.split()[3]), 1.05),
+            ("... the whole run", whole, lambda c: c.wall_s,
+             lambda c: c.cpu_s, 1.20)):
         median, both = statistics.median(way), ratios(turns, "all", value)
+        cpu = statistics.median(ratios(turns, "alone", cpu_s))
         b.tell(what, f"{median:.3f} x", f"<= {most} x", median <= most,
-               f"  ({spread(way)}; all on {statistics.median(both):.3f}, "
-               f"{spread(both)})")
+               f"  ({spread(way)}; processor time {cpu:.3f}; all on "
+               f"{statistics.median(both):.3f}, {spread(both)})")
     more = {way: statistics.median(
         (int(t[way].out.split()[2]) - int(t["plain"].out.split()[2])) / 1e3
         for t in turns) for way in ("alone", "all")}

@@ -101,6 +101,33 @@ static void note_library(const char *name, cli_elf *out)
     if (!strncmp(name, "libc.musl", 9)) out->is_musl = true;
 }
 
+/* malloc, or one of those that are linked into programs under other names. */
+static const char *malloc_called(const char *name)
+{
+    static const char *const names[] = {"malloc",    "mi_malloc",
+                                        "je_malloc", "_rjem_malloc",
+                                        "tc_malloc", "rpmalloc"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(name, names[i])) return names[i];
+    return NULL;
+}
+
+/* Of the symbols that a loader does not look at. */
+static void note_hidden(const char *name, const ElfW(Sym) * symbol,
+                        cli_elf *out)
+{
+    unsigned binding = ELF64_ST_BIND(symbol->st_info);
+    unsigned visibility = ELF64_ST_VISIBILITY(symbol->st_other);
+    if (symbol->st_shndx == SHN_UNDEF ||
+        ELF64_ST_TYPE(symbol->st_info) != STT_FUNC)
+        return;
+    const char *found = malloc_called(name);
+    if (!found) return;
+    if (strcmp(found, "malloc") != 0 || binding == STB_LOCAL ||
+        visibility == STV_HIDDEN || visibility == STV_INTERNAL)
+        out->hidden_malloc = found;
+}
+
 static void note_symbol(const char *name, bool is_defined, cli_elf *out)
 {
     if (!is_defined && !strcmp(name, "__cyg_profile_func_enter"))
@@ -172,8 +199,12 @@ static void read_symbols(const image *m, const ElfW(Shdr) * s,
     size_t n = s->sh_size / sizeof(ElfW(Sym));
     const ElfW(Sym) *symbol = at(m, s->sh_offset, n * sizeof *symbol);
     for (size_t i = 0; symbol && i < n; i++) {
-        note_symbol(text_at(m, strings->sh_offset + symbol[i].st_name),
-                    symbol[i].st_shndx != SHN_UNDEF, out);
+        const char *name = text_at(m, strings->sh_offset + symbol[i].st_name);
+        note_symbol(name, symbol[i].st_shndx != SHN_UNDEF, out);
+        if (s->sh_type == SHT_DYNSYM && symbol[i].st_shndx != SHN_UNDEF &&
+            !strcmp(name, "malloc"))
+            out->has_malloc = true;
+        if (s->sh_type == SHT_SYMTAB) note_hidden(name, &symbol[i], out);
         note_function(m, &symbol[i], out);
     }
 }

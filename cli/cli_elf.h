@@ -23,8 +23,11 @@ typedef struct cli_elf {
     bool has_symbols, has_debug;
     char build_id[41 * 2]; /* hex; "": none */
     /* Only when read deep: */
-    bool has_hooks; /* calls __cyg_profile_func_enter */
-    bool has_blas;  /* defines products of BLAS */
+    bool has_hooks;  /* calls __cyg_profile_func_enter */
+    bool has_blas;   /* defines products of BLAS */
+    bool has_malloc; /* that others see as well … */
+    /* … and one that they do not, by its name; NULL: none is known. */
+    const char *hidden_malloc;
     /* Functions whose size is known and that are no mere leaves, and those of
      * them that begin by making a frame. */
     uint32_t n_functions, n_with_frame;

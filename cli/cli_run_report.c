@@ -15,6 +15,7 @@
 #include "cli/cli_blas.h"
 #include "cli/cli_clock.h"
 #include "cli/cli_machine.h"
+#include "cli/cli_malloc.h"
 #include "cli/cli_output.h"
 #include "cli/cli_report.h"
 #include "cli/cli_say.h"
@@ -181,6 +182,7 @@ static void report_files(cli_run *r)
     if (view) write_report(r, view);
     if (view && !r->is_quiet) say_steps(r, view);
     if (view && !r->is_quiet) cli_blas_say(r->args, &r->target, view);
+    if (view && !r->is_quiet) cli_malloc_say(r->args, &r->target);
     r->has_no_events = view && !has_events(view);
     axp_view_destroy(view);
 }

@@ -6,8 +6,8 @@
 #include <errno.h>
 #include <string.h>
 
-struct memory_real memory_real_functions;
-int memory_real_is_loaded;
+static struct memory_real functions;
+const struct memory_real *memory_real_found;
 
 char memory_arena[MEMORY_ARENA] __attribute__((aligned(64)));
 static size_t arena_used;
@@ -19,7 +19,7 @@ static __thread volatile int is_loading
 const struct memory_real *memory_real_load(void)
 {
     int error = errno;
-    struct memory_real *r = &memory_real_functions;
+    struct memory_real *r = &functions;
     void *found;
     if (is_loading) return NULL;
     is_loading = 1;
@@ -29,7 +29,7 @@ const struct memory_real *memory_real_load(void)
     MEMORY_REAL_FUNCTIONS
 #undef REAL
     is_loading = 0;
-    __atomic_store_n(&memory_real_is_loaded, 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&memory_real_found, r, __ATOMIC_RELEASE);
     errno = error;
     return r;
 }

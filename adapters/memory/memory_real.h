@@ -35,19 +35,21 @@ struct memory_real {
 #undef REAL
 };
 
-extern struct memory_real memory_real_functions
+/* NULL: not looked up yet. */
+extern const struct memory_real *memory_real_found
     __attribute__((visibility("hidden")));
-extern int memory_real_is_loaded __attribute__((visibility("hidden")));
 
 /* NULL: it is being looked up, by this very thread. */
 const struct memory_real *memory_real_load(void);
 
+/* What is read through the pointer is read after it without an acquiring load,
+ * which on aarch64 would wait until the allocator's own unlock before it is seen
+ * everywhere. */
 static inline const struct memory_real *memory_real(void)
 {
-    if (__builtin_expect(
-            __atomic_load_n(&memory_real_is_loaded, __ATOMIC_ACQUIRE), 1))
-        return &memory_real_functions;
-    return memory_real_load();
+    const struct memory_real *r =
+        __atomic_load_n(&memory_real_found, __ATOMIC_RELAXED);
+    return __builtin_expect(r != NULL, 1) ? r : memory_real_load();
 }
 
 /* Memory of the arena; NULL: it is used up. */

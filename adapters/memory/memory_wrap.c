@@ -65,7 +65,7 @@ static void say_if_hidden(const struct memory_real *real)
 /* A program that has a malloc of its own comes before what is preloaded: the
  * wrappers are never called. So one block is asked for as the program would; an
  * address alone does not tell, since it may be a program's jump to us. */
-static void say_if_bypassed(void)
+static void say_if_bypassed(const struct memory_real *real)
 {
     void *ask = dlsym(RTLD_DEFAULT, "malloc");
     void *give = dlsym(RTLD_DEFAULT, "free"), *block;
@@ -77,7 +77,10 @@ static void say_if_bypassed(void)
     memcpy(&free_of, &give, sizeof give);
     was_asked = 0;
     block = malloc_of(1);
-    free_of(block);
+    if (was_asked) /* the program may have a free that is not malloc's */
+        real->free(block);
+    else
+        free_of(block);
     if (block && !was_asked && dladdr(ask, &of))
         axp_heap_bypassed(file_name(&of));
 }
@@ -91,7 +94,7 @@ __attribute__((constructor)) static void begin(void)
     memory_depths = axp_heap_frames();
     const struct memory_real *real = memory_real();
     if (real && !&memory_wraps_new) say_if_hidden(real);
-    if (real) say_if_bypassed();
+    if (real) say_if_bypassed(real);
     memory_is_on = 1;
 }
 

@@ -246,6 +246,8 @@ typedef struct axp_alloc {
 AXP_API void axp_record_alloc(axp_profiler *p, const char *name, size_t bytes);
 /* Unknown: lowers current, never below 0, and warns. */
 AXP_API void axp_record_free(axp_profiler *p, const char *name, size_t bytes);
+/* A block of malloc that `axprof run` follows (every one, not a sample) ends
+ * with free or realloc as well, where nobody says so. */
 AXP_API void axp_track_alloc(axp_profiler *p, const char *name, const void *ptr,
                              size_t bytes);
 AXP_API void axp_track_free(axp_profiler *p, const void *ptr);

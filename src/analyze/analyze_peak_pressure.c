@@ -54,7 +54,8 @@ static struct pressure find(const axp_view *v)
                      fmax((double)h->peak_bytes, (double)h->mapped_peak_bytes),
                      h->failed_limit_bytes ? (double)h->failed_limit_bytes
                                            : (double)about->address_limit_bytes,
-                     h->n_failed && h->failed_limit_bytes});
+                     h->n_failed && h->failed_limit_bytes &&
+                         !axp__heap_was_asked_too_much(v)});
     return worst;
 }
 

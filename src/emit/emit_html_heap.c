@@ -54,6 +54,8 @@ static void put_failed(struct axp__html_job *job)
     axp__json_u64(j, "bytes", h->failed_bytes);
     axp__html_put_time(job, "at", h->failed_at);
     if (text) axp__json_text(j, "where", text);
+    if (axp__heap_was_asked_too_much(job->v))
+        axp__json_bool(j, "is_too_much", true);
     axp__json_end(j, '}');
 }
 

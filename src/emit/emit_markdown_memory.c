@@ -98,9 +98,11 @@ void axp__md_heap(struct axp__md *m, const axp_view *v)
                     axp_format_bytes(peak, sizeof peak, h->peak_bytes),
                     axp_format_ns(at, sizeof at, h->peak_at),
                     axp_format_bytes(live, sizeof live, h->current_bytes),
-                    h->n_failed ? " An allocation failed: held means what was "
-                                  "live then."
-                                : "");
+                    !h->n_failed ? ""
+                    : axp__heap_was_asked_too_much(v)
+                        ? " An allocation of more than there is failed."
+                        : " An allocation failed: held means what was live "
+                          "then.");
     if (h->n_mapped)
         axp__out_format(
             m->o, "Mapped beside it: %s at most, %s not unmapped.\n\n",

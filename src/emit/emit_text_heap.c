@@ -190,16 +190,17 @@ static void put_growing(struct axp__text *t, struct axp__heap_group *g,
 }
 
 /* The allocator had nothing for 1.00 MB after 3.2 s, in truth_hog (m.c:41): what
- * was live then stands below. */
+ * was live then stands below, if so much could be had at all. */
 static void put_failed(struct axp__text *t, const axp_view *v)
 {
     char bytes[32], at[32], limit[32], where[512], line[896];
     const char *text =
         axp__heap_where(v, v->heap.failed_stack, where, sizeof where);
+    bool is_too_much = axp__heap_was_asked_too_much(v);
     snprintf(
         line, sizeof line,
-        "OUT OF MEMORY: the allocator had nothing for %s after %s%s%s%s%s%s; "
-        "held means what was live then",
+        "%s: the allocator had nothing for %s after %s%s%s%s%s%s; %s",
+        is_too_much ? "FAILED ALLOCATION" : "OUT OF MEMORY",
         axp_format_bytes(bytes, sizeof bytes, v->heap.failed_bytes),
         axp_format_ns(at, sizeof at, v->heap.failed_at), text ? ", in " : "",
         text ? text : "",
@@ -207,7 +208,9 @@ static void put_failed(struct axp__text *t, const axp_view *v)
         v->heap.failed_limit_bytes ? "; the limit of the process is " : "",
         v->heap.failed_limit_bytes
             ? axp_format_bytes(limit, sizeof limit, v->heap.failed_limit_bytes)
-            : "");
+            : "",
+        is_too_much ? "that is more than there is"
+                    : "held means what was live then");
     axp__text_style(t, AXP__RED);
     axp__text_wrap(t, "", line);
     axp__text_style(t, NULL);

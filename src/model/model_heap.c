@@ -218,6 +218,14 @@ static bool sort_places(axp_view *v, const struct axp__cap_place *all, size_t n)
     return true;
 }
 
+bool axp__heap_was_asked_too_much(const axp_view *v)
+{
+    const struct axp__capture *c = v->capture;
+    uint64_t all = c->about.memory_bytes, group = c->heap.group_bytes;
+    if (!all || (group && group < all)) all = group;
+    return v->heap.n_failed && all && v->heap.failed_bytes > all;
+}
+
 static void set_totals(axp_view *v, const struct axp__cap_heap *from)
 {
     struct axp__heap_place_parts parts;

@@ -256,6 +256,9 @@ bool axp__view_warn_of_samples(axp_view *v);
 /* One more warning, whose texts stay as long as v. False: no memory. */
 bool axp__view_warn(axp_view *v, const axp_warning *w);
 
+/* Whether the allocator had nothing because it was asked for more than there is
+ * at all: then what is shown as held is the peak's, and not of that moment. */
+bool axp__heap_was_asked_too_much(const axp_view *v);
 /* The frame that a stack of n is called by, innermost first: not one of the C or
  * C++ library, if there is another; n is not 0. */
 const axp_frame *axp__heap_frame(const axp_frame *frames, size_t n);

@@ -162,7 +162,10 @@ static inline void follow(struct axp__lane *lane)
 
 /* ---- blocks ---------------------------------------------------------------------------- */
 
-static void count_free(struct axp__lane *lane, uint64_t address, uint64_t value)
+/* In its place: what a call would save and load again is a tenth of a free.
+ * HOT */
+static inline __attribute__((always_inline)) void count_free(
+    struct axp__lane *lane, uint64_t address, uint64_t value)
 {
     struct axp__heap *h = &lane->p->heap;
     uint64_t bytes = value >> AXP__NAME_BITS;
@@ -177,6 +180,25 @@ static void count_free(struct axp__lane *lane, uint64_t address, uint64_t value)
     }
     axp__heap_lower(h, lane->heap_purse, bytes);
     follow(lane);
+}
+
+/* A block with a mark is gone: one that is known one by one, or has a name.
+ * Returns its value without the mark. */
+static __attribute__((noinline)) uint64_t unmark(struct axp__lane *lane,
+                                                 uint64_t address,
+                                                 uint64_t value)
+{
+    axp__memory_end_block(lane, address);
+    return axp__heap_unnote(lane, address, value);
+}
+
+/* A block that was never said to be freed was. */
+static __attribute__((noinline)) void count_missed(struct axp__lane *lane,
+                                                   uint64_t address,
+                                                   uint64_t value)
+{
+    if (value & AXP__VALUE_NOTED) value = unmark(lane, address, value);
+    count_free(lane, 0, value);
 }
 
 /* False: there is no room to remember it. HOT */
@@ -197,10 +219,7 @@ static inline bool put_block(struct axp__lane *lane, uint64_t address,
     }
     switch (axp__shadow_put_slow(s, address, value, &old)) {
     case AXP__PUT_NEW: return true;
-    case AXP__PUT_REPLACED:
-        if (old & AXP__VALUE_NOTED) old = axp__heap_unnote(lane, address, old);
-        count_free(lane, 0, old);
-        return true;
+    case AXP__PUT_REPLACED: count_missed(lane, address, old); return true;
     case AXP__PUT_FULL: break;
     }
     axp__add(&lane->p->heap.n_missed, 1);
@@ -236,7 +255,7 @@ static inline bool free_in(struct axp__lane *lane, uint64_t address,
 {
     if (!axp__shadow_take(&lane->p->heap.blocks, address, value)) return false;
     if (axp__unlikely(*value & AXP__VALUE_NOTED))
-        *value = axp__heap_unnote(lane, address, *value);
+        *value = unmark(lane, address, *value);
     count_free(lane, is_moved ? 0 : address, *value);
     return true;
 }
@@ -248,47 +267,78 @@ static inline bool free_in(struct axp__lane *lane, uint64_t address,
  * so that a library which calls dlsym in what we call would free it again. */
 static bool has_blocks;
 
+/* As usual, or past the thread's end; NULL: not at all. */
+static struct axp__lane *enter_any(bool *is_late)
+{
+    struct axp__lane *lane = enter_slow(is_late);
+    return *is_late ? enter_late() : lane;
+}
+
+static void leave_any(struct axp__lane *lane, bool is_late)
+{
+    if (is_late)
+        leave_late(lane);
+    else
+        axp__leave(lane);
+}
+
+static __attribute__((noinline)) void alloc_slow(const void *block,
+                                                 size_t bytes,
+                                                 const axp_heap_stack *where)
+{
+    bool is_late = false;
+    axp__put(&has_blocks, true);
+    struct axp__lane *lane = enter_any(&is_late);
+    if (!lane) return;
+    alloc_in(lane, (uintptr_t)block, bytes, where);
+    leave_any(lane, is_late);
+}
+
 /* The size of `where` is not looked at: it has had no other fields yet. */
 /* HOT */
 void axp_heap_alloc(const void *block, size_t bytes,
                     const axp_heap_stack *where)
 {
     struct axp__lane *lane = enter_hot();
-    bool is_late = false;
     if (axp__unlikely(!lane)) {
-        axp__put(&has_blocks, true);
-        lane = enter_slow(&is_late);
-        if (is_late) lane = enter_late();
-        if (!lane) return;
+        alloc_slow(block, bytes, where);
+        return;
     }
     alloc_in(lane, (uintptr_t)block, bytes, where);
-    if (axp__unlikely(is_late))
-        leave_late(lane);
-    else
-        axp__leave(lane);
+    axp__leave(lane);
+}
+
+/* In an entered lane. HOT */
+static inline axp_heap_block take_in(struct axp__lane *lane, const void *block,
+                                     bool is_moved)
+{
+    uint64_t value = 0;
+    if (axp__unlikely(!free_in(lane, (uintptr_t)block, &value, is_moved)))
+        return (axp_heap_block){0, 0};
+    return (axp_heap_block){value >> AXP__NAME_BITS,
+                            (uint32_t)value % AXP__MAX_NAMES};
+}
+
+static __attribute__((noinline)) axp_heap_block free_slow(const void *block,
+                                                          bool is_moved)
+{
+    axp_heap_block was = {0, 0};
+    bool is_late = false;
+    if (!axp__get(&has_blocks)) return was;
+    struct axp__lane *lane = enter_any(&is_late);
+    if (!lane) return was;
+    was = take_in(lane, block, is_moved);
+    leave_any(lane, is_late);
+    return was;
 }
 
 /* HOT */
 static inline axp_heap_block free_block(const void *block, bool is_moved)
 {
-    axp_heap_block was = {0, 0};
-    uint64_t value = 0;
     struct axp__lane *lane = enter_hot();
-    bool is_late = false;
-    if (axp__unlikely(!lane)) {
-        if (!axp__get(&has_blocks)) return was;
-        lane = enter_slow(&is_late);
-        if (is_late) lane = enter_late();
-        if (!lane) return was;
-    }
-    if (axp__likely(free_in(lane, (uintptr_t)block, &value, is_moved))) {
-        was.bytes = value >> AXP__NAME_BITS;
-        was.place = (uint32_t)value % AXP__MAX_NAMES;
-    }
-    if (axp__unlikely(is_late))
-        leave_late(lane);
-    else
-        axp__leave(lane);
+    if (axp__unlikely(!lane)) return free_slow(block, is_moved);
+    axp_heap_block was = take_in(lane, block, is_moved);
+    axp__leave(lane);
     return was;
 }
 
@@ -317,6 +367,8 @@ void axp_heap_keep(const void *block, axp_heap_block was)
         axp__bump(&p->freed_bytes, -was.bytes);
         axp__heap_raise(&lane->p->heap, lane->heap_purse, was.bytes);
         follow(lane);
+        if (axp__memory_keep_block(lane, (uintptr_t)block))
+            (void)axp__shadow_mark(&lane->p->heap.blocks, (uintptr_t)block);
     }
     axp__leave(lane);
 }
@@ -364,6 +416,7 @@ void axp__heap_begin_lane(struct axp__lane *lane)
 {
     lane->heap_purse = NULL;
     lane->heap_last = 0;
+    lane->ended_value = 0;
     lane->heap_noted_from = AXP__NOTE_LARGE;
     lane->heap_when = 0;
     lane->heap_era++; /* what it remembers is of another time */
@@ -436,5 +489,6 @@ void axp__heap_label(struct axp__lane *lane, uint64_t address, uint32_t name)
         value = bytes << AXP__NAME_BITS | labelled;
     }
     (void)axp__shadow_put(&h->blocks, address, value, &old);
+    (void)axp__shadow_mark(&h->blocks, address); /* its name ends with it */
     if (is_noted) axp__heap_renote(lane, address, to ? labelled : id);
 }

@@ -100,8 +100,11 @@ struct axp__lane { /* what a scope touches lies in its first lines */
     uint64_t *allocated_bytes;     /* … and where that is counted */
     struct axp__purse *heap_purse; /* of the allocator's: record_heap.h … */
     struct axp__heap_memo *heap_memos;
-    uint64_t heap_last; /* … and the block that it gave last */
-    uint64_t heap_era;  /* part of the memos' keys */
+    uint64_t heap_last;     /* … and the block that it gave last */
+    uint64_t ended_address; /* of the last block with a name that the allocator
+                             * got back unsaid: record_memory.h … */
+    uint64_t ended_value;   /* … what it was; 0: none */
+    uint64_t heap_era;      /* part of the memos' keys */
     struct axp__heap_told heap_told;
     uint64_t heap_noted_from; /* blocks of so many bytes are known … */
     uint32_t heap_weight;     /* … what the next one stands for … */

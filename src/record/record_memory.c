@@ -203,6 +203,7 @@ void axp__memory_record_block(struct axp__lane *lane, uint64_t key,
                               const struct axp__mem_event *e)
 {
     uint64_t old, value = e->bytes << AXP__NAME_BITS | e->name;
+    if (key == lane->ended_address) lane->ended_value = 0;
     switch (axp__shadow_put(&lane->p->blocks, key, value, &old)) {
     case AXP__PUT_NEW: break;
     case AXP__PUT_REPLACED: {
@@ -226,7 +227,29 @@ void axp__memory_record_unblock(struct axp__lane *lane, uint64_t key,
     if (axp__shadow_take(&lane->p->blocks, key, &value)) {
         struct axp__mem_event e = from_value(value, address, now, at_ns);
         axp__memory_record_free(lane, &e);
+    } else if (lane->ended_value && key == lane->ended_address) {
+        lane->ended_value = 0; /* freed first, and then said to be */
     } else if (!axp__get(&lane->p->was_disabled)) {
         axp__warn(lane->p, AXP__WARN_FREE_ADDRESS, 0);
     }
+}
+
+void axp__memory_end_block(struct axp__lane *lane, uint64_t address)
+{
+    uint64_t value;
+    if (!lane->owner) return; /* past a thread's end it has no row */
+    if (!axp__shadow_take(&lane->p->blocks, address, &value)) return;
+    struct axp__mem_event e = from_value(value, address, axp__clock_ticks(), 0);
+    axp__memory_record_free(lane, &e);
+    lane->ended_address = address;
+    lane->ended_value = value;
+}
+
+bool axp__memory_keep_block(struct axp__lane *lane, uint64_t address)
+{
+    uint64_t value = lane->ended_value;
+    if (!value || address != lane->ended_address) return false;
+    struct axp__mem_event e = from_value(value, address, axp__clock_ticks(), 0);
+    axp__memory_record_block(lane, address, &e);
+    return true;
 }

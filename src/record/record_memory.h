@@ -41,6 +41,11 @@ void axp__memory_record_block(struct axp__lane *lane, uint64_t key,
                               const struct axp__mem_event *e);
 void axp__memory_record_unblock(struct axp__lane *lane, uint64_t key,
                                 uint64_t address, uint64_t now, uint64_t at_ns);
+/* The allocator has a block back: if it was tracked and nobody said that it
+ * ended, it ends here. Who says so afterwards is right, too. */
+void axp__memory_end_block(struct axp__lane *lane, uint64_t address);
+/* It did not go after all; true: it is tracked again. */
+bool axp__memory_keep_block(struct axp__lane *lane, uint64_t address);
 /* Where a name is remembered. HOT */
 static inline struct axp__memo *axp__memo_at(const struct axp__lane *lane,
                                              const char *name)

@@ -24,8 +24,8 @@
 
 #define AXP__NAMES_A_PAGE 1024u
 #define AXP__NAME_PAGES 512u
-#define AXP__SLOTS_A_PAGE 64u
-#define AXP__SLOT_PAGES 1024u
+#define AXP__SLOTS_A_PAGE 16u
+#define AXP__SLOT_PAGES 4096u
 #define AXP__LANES_A_PAGE 1024u
 #define AXP__LANE_PAGES 1024u
 #define AXP__MAX_COPIES 16

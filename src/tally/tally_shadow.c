@@ -247,12 +247,21 @@ bool axp__shadow_take_slow(struct axp__shadow *s, uint64_t key, uint64_t *value)
     return true;
 }
 
+/* In the table a block's mark is a part of its value. */
+static bool mark_in_table(struct axp__shadow *s, uint64_t key)
+{
+    uint64_t value, old;
+    return axp__lookup_take(&s->rest, key, &value) &&
+           axp__lookup_put(&s->rest, key, value | AXP__VALUE_NOTED, &old) !=
+               AXP__PUT_FULL;
+}
+
 bool axp__shadow_mark(struct axp__shadow *s, uint64_t key)
 {
     const struct axp__region *r;
     uint32_t *cell = axp__shadow_cell(s, key, &r);
     uint32_t there = cell ? axp__get(cell) : 0;
-    if (!is_block(there)) return false;
+    if (!is_block(there)) return mark_in_table(s, key);
     axp__put(cell, (there & ~AXP__CELL_KIND) |
                        (is_head(there) ? AXP__CELL_NOTED_HEAD
                                        : AXP__CELL_NOTED_SMALL));

@@ -18,8 +18,9 @@
  *     AWAY    the block at this address is in the table (tally_lookup.h)
  *     BOTH    TAIL of a block before, and AWAY
  *     NOTED_  HEAD or SMALL of a block that was marked (axp__shadow_mark): who
- *             takes it is told, by the top bit of its value. The fast way does
- *             not know them, and so pays nothing for it.
+ *             takes it is told, by the top bit of its value, which in the
+ *             table it has from then on. The fast way does not know them, and
+ *             so pays nothing for it.
  *
  * In the table is what has no cell: addresses that are not multiples of 16,
  * 256 GiB and more, blocks within blocks, and everything where neither page
@@ -84,8 +85,8 @@ enum axp__put_result axp__shadow_put_slow(struct axp__shadow *s, uint64_t key,
                                           uint64_t value, uint64_t *old);
 bool axp__shadow_take_slow(struct axp__shadow *s, uint64_t key,
                            uint64_t *value);
-/* Whoever takes the block is told; false: it has no cell of its own. The caller
- * has the block. */
+/* Whoever takes the block is told; false: there is none, or no room to say so.
+ * The caller has the block. */
 bool axp__shadow_mark(struct axp__shadow *s, uint64_t key);
 #define AXP__VALUE_NOTED ((uint64_t)1 << 63)
 /* The caller knows that nobody else is inside. */

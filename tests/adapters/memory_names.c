@@ -10,12 +10,15 @@
  * and last the sums, as memory_truth.h says. Linked with axprof_rt. */
 #include "memory_truth.h"
 
+#include <pthread.h>
+
 #include <axprof/axprof.h>
 
 enum { STEPS = 10 };
 
 static char output[1 << 14];
 static void *weights[4], *optimizer[8], *caches[STEPS], *unnamed[5];
+static void *lookups[2];
 
 static void name_it(const char *name, axp_mem kind, void *block, size_t n)
 {
@@ -56,6 +59,15 @@ APART static void *truth_cache(size_t n)
     REQUIRE(block);
     truth_did_alloc(n);
     name_it("kv", AXP_MEM_CACHE, block, n);
+    return block;
+}
+
+APART static void *truth_lookup(size_t n)
+{
+    void *block = malloc(n);
+    REQUIRE(block);
+    truth_did_alloc(n);
+    AXP_TRACK_ALLOC("lookups", block, n);
     return block;
 }
 
@@ -102,12 +114,46 @@ static void shrink(void)
     truth_free(weights[0], 10000);
 }
 
+static void *free_lookup(void *arg)
+{
+    (void)arg;
+    truth_free(lookups[0], 300);
+    return NULL;
+}
+
+/* A block ends once, whoever says so first and whatever thread it is: it is
+ * freed and then said to be; freed elsewhere; reallocated, of which the program
+ * says nothing, the end, the beginning, or both; not reallocated after all. */
+static void end_once(void)
+{
+    AXP_SCOPE("build");
+    pthread_t thread;
+    for (int i = 0; i < 2; i++)
+        lookups[i] = truth_lookup(300);
+    REQUIRE(!pthread_create(&thread, NULL, free_lookup, NULL));
+    pthread_join(thread, NULL);
+    truth_free(lookups[1], 300);
+    AXP_TRACK_FREE(lookups[1]);
+    for (int i = 0; i < 4; i++) {
+        void *was = truth_lookup(300);
+        void *block = truth_realloc(was, 300, i % 2 ? 90000 : 310);
+        if (i / 2) AXP_TRACK_FREE(was);
+        AXP_TRACK_ALLOC("lookups", block, i % 2 ? 90000 : 310);
+        truth_free(block, i % 2 ? 90000 : 310);
+    }
+    truth_free(truth_realloc(truth_lookup(300), 300, 90000), 90000);
+    lookups[0] = truth_lookup(300);
+    volatile size_t too_much = PTRDIFF_MAX;
+    REQUIRE(!realloc(lookups[0], too_much));
+}
+
 int main(void)
 {
     setvbuf(stdout, output, _IOFBF, sizeof output);
     build();
     train();
     shrink();
+    end_once();
     printf("{\"names\": {"
            "\"weights\": {\"kind\": \"weight\", \"current_bytes\": 90000, "
            "\"current_blocks\": 3, \"scopes\": [\"build\"]}, "
@@ -115,6 +161,8 @@ int main(void)
            "\"current_blocks\": 4, \"scopes\": [\"build\"]}, "
            "\"activations\": {\"kind\": null, \"current_bytes\": 0, "
            "\"current_blocks\": 0, \"scopes\": [\"step\", \"forward\"]}, "
+           "\"lookups\": {\"kind\": null, \"current_bytes\": 300, "
+           "\"current_blocks\": 1, \"scopes\": [\"build\"]}, "
            "\"kv\": {\"kind\": \"cache\", \"current_bytes\": %d, "
            "\"current_blocks\": %d, \"scopes\": [\"step\", \"forward\"]}}}\n",
            6400 * STEPS, STEPS);

@@ -384,9 +384,32 @@ def test_names(c, folder):
                       way, name, "has no stack")
         unnamed = sum_of([p for p in heap.truth() if p.name is None])
         equal((unnamed.current, unnamed.blocks), (4 * 777, 4), "without a name")
-        kv = [n for n in data["memory"]["names"] if n["name"] == "kv"][0]
+        tracked = {n["name"]: n for n in data["memory"]["names"]}
+        for name, expected in names.items():
+            equal({k: tracked[name][k] for k in ("current_bytes", "kind")},
+                  {k: expected[k] for k in ("current_bytes", "kind")},
+                  f"{way}: {name}, which ends with free()")
+        equal([w for w in data["warnings"] if "addr" in w["code"] or
+               "twice" in w["code"]], [], "a block ends once")
+        kv = tracked["kv"]
         equal((kv.get("growth_early"), kv.get("growth_late")), (6400, 6400),
               "of what is tracked, too")
+
+
+def test_never_to_be_had(c, folder):
+    """A request for more than any machine has fails, and is no lack of memory:
+    what is shown is the peak's."""
+    for ending, text in ((".txt", "more than there is"), (".md", "failed")):
+        report = folder / f"report{ending}"
+        done = run_support.run([c.axprof, "run", "-q", "--no-file", "--report",
+                                report, "--", c.program("memory_names")],
+                               folder, env=environment())
+        equal(done.status, 0, done.err)
+        said = " ".join(report.read_text().split())
+        report.unlink()
+        check(text in said, ending, "does not say what failed", said)
+        for wrong in ("OUT OF MEMORY", "live then"):
+            check(wrong not in said, ending, "says", wrong, said)
 
 
 def test_scopes(c, folder):
@@ -486,8 +509,8 @@ TESTS = [test_leak, test_grow, test_cache, test_peak, test_churn, test_realloc,
          test_ending_threads, test_busy_at_exit, test_fork, test_unrecorded,
          test_jailed, test_library,
          test_out_of_memory, test_no_mapping, test_killed, test_cgroup,
-         test_names, test_scopes, test_no_stacks, test_sampled, test_off,
-         test_rebuilt, test_read_again]
+         test_names, test_never_to_be_had, test_scopes, test_no_stacks,
+         test_sampled, test_off, test_rebuilt, test_read_again]
 
 if __name__ == "__main__":
     context = Context(*sys.argv[1:3])

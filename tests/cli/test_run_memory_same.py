@@ -261,6 +261,32 @@ def test_own_malloc(c, folder):
           "no such warning where all is seen")
 
 
+def test_address_space(c, folder):
+    """What a small program is short of under ulimit -v: most of it is reserved
+    and never touched."""
+    command = ["grep", "VmPeak", "/proc/self/status"]
+    plain, profiled = (
+        int(run([*before, *command], folder, env=environment()).out.split()[1])
+        for before in ((), (c.axprof, "run", "-q", "--no-file", "--")))
+    check(profiled - plain < 20 << 10, "KiB more", profiled - plain)
+
+
+def test_hidden_malloc(c, folder):
+    """One that nobody else sees cannot be found from inside: one line says
+    what is missing, and only where something is."""
+    assert_same(c, folder, c.program("memory_hidden"))
+    for program, words, n in ((c.program("memory_hidden"), [], 1),
+                              (c.program(), ["mixed", 1], 0)):
+        for options, is_on in (([], 1), (["--without", "memory"], 0)):
+            done = run([c.axprof, "run", "--no-file", *options, "--", program,
+                        *words], folder, env=environment())
+            equal(done.status, 0, done.err)
+            said = [line for line in done.err.decode().splitlines()
+                    if "no figure of the heap" in line]
+            equal(len(said), n * is_on, f"{program}, {options}: {done.err}")
+            check(all("(malloc)" in line for line in said), said)
+
+
 # ---- beside heaptrack ------------------------------------------------------
 
 SQL = b"""create table t(a integer primary key, b text);
@@ -347,7 +373,8 @@ def test_beside_heaptrack(c, folder):
 
 TESTS = [test_numpy, test_python, test_compiler, test_tools, test_cpp,
          test_own_programs, test_refused, test_preloaded_malloc, test_preloaded_calls,
-         test_linked_malloc, test_linked_new, test_own_malloc, test_beside_heaptrack]
+         test_linked_malloc, test_linked_new, test_own_malloc, test_hidden_malloc,
+         test_address_space, test_beside_heaptrack]
 
 if __name__ == "__main__":
     context = Context(*sys.argv[1:3])

@@ -152,6 +152,30 @@ static void marks_of_blocks(void **state)
     axp__shadow_clear(&s);
 }
 
+/* Also on one that has no cells: at the end of a page of them, too large, at an
+ * odd address. */
+static void marks_in_the_table(void **state)
+{
+    (void)state;
+    const struct {
+        uint64_t key, bytes;
+    } at[] = {{0x600000000000 + AXP__PAGE_SPAN - AXP__SLOT_BYTES, 100},
+              {0x600000010000, (uint64_t)1 << 40},
+              {0x600000020008, 24}};
+    struct axp__shadow s = {.rest = {.budget = &budget}};
+    for (unsigned i = 0; i < sizeof at / sizeof *at; i++) {
+        uint64_t put = at[i].bytes << AXP__NAME_BITS | 77, old, value;
+        assert_false(axp__shadow_mark(&s, at[i].key));
+        assert_int_equal(axp__shadow_put(&s, at[i].key, put, &old),
+                         AXP__PUT_NEW);
+        assert_true(axp__shadow_mark(&s, at[i].key));
+        assert_true(axp__shadow_take(&s, at[i].key, &value));
+        assert_true(value == (put | AXP__VALUE_NOTED));
+        assert_false(axp__shadow_take(&s, at[i].key, &value));
+    }
+    axp__shadow_clear(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -159,6 +183,7 @@ int main(void)
         cmocka_unit_test(large_ones_stay),
         cmocka_unit_test(threads),
         cmocka_unit_test(marks_of_blocks),
+        cmocka_unit_test(marks_in_the_table),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

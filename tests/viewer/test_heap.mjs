@@ -113,6 +113,15 @@ test("an allocation that failed is said above all", "quick", async (bench) => {
     await page.getByText("2 blocks could not be followed and are in none").waitFor();
 });
 
+test("a request for more than there is is no lack of memory", "quick", async (bench) => {
+    const run = heap();
+    run.heap.meta.failed = {count: 1, bytes: 2 ** 60, at: 7e6, is_too_much: true};
+    const page = await bench.openRun("tooMuch", run);
+    await page.getByText("That is more than there is.").waitFor();
+    assert.equal(await page.locator("#summary [role=alert]").count(), 0);
+    assert.equal(await page.getByText("Out of memory").count(), 0);
+});
+
 test("the heap over time, and when what was allocated", "quick", async (bench) => {
     const run = heapTimes();
     const page = await bench.openRun("heapTimes", run);

@@ -164,7 +164,7 @@ export interface HeapSums {
     resident?: number; // not there: nobody looked
     resident_peak?: number;
     resident_name?: number; // string: of the counter that has it over time
-    failed?: {count: number; bytes: number; at: number; where?: string};
+    failed?: {count: number; bytes: number; at: number; where?: string; is_too_much?: boolean};
 }
 
 export interface Thread {

@@ -36,7 +36,7 @@ function Limits({h}: {h: HeapSums}): JSX.Element {
     const f = h.failed;
     return (
         <>
-            {f && <p class="problem">Out of memory: the allocator had nothing for {bytes(f.bytes)} after {time(f.at)}{f.where && <>, in <bdi>{f.where}</bdi></>}{f.count > 1 ? ", the first of several times" : ""}. High water is what was live then.</p>}
+            {f && <p class="problem">{f.is_too_much ? "Failed allocation" : "Out of memory"}: the allocator had nothing for {bytes(f.bytes)} after {time(f.at)}{f.where && <>, in <bdi>{f.where}</bdi></>}{f.count > 1 ? ", the first of several times" : ""}. {f.is_too_much ? "That is more than there is." : "High water is what was live then."}</p>}
             {h.sampled > 0 && <p class="note">Estimates: one block every {bytes(h.sampled)} was looked at; sums of n such blocks are good to about 200 / √n %.</p>}
             {h.n_missed > 0 && <p class="note">{many(h.n_missed, "block")} could not be followed and {h.n_missed === 1 ? "is" : "are"} in none of these figures.</p>}
         </>

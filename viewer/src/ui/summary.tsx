@@ -170,7 +170,7 @@ export function Summary({report, store, tl}: {report: Report; store: Store; tl: 
     return (
         <section id="summary" class="section summary" aria-label="Summary" tabIndex={-1}>
             <p class="verdict">{report.meta.verdict}</p>
-            {heap?.failed && <p class="problem" role="alert">Out of memory: the allocator had nothing for {bytes(heap.failed.bytes)} after {time(heap.failed.at)}. <Jump to="heap">What was live then</Jump></p>}
+            {heap?.failed && !heap.failed.is_too_much && <p class="problem" role="alert">Out of memory: the allocator had nothing for {bytes(heap.failed.bytes)} after {time(heap.failed.at)}. <Jump to="heap">What was live then</Jump></p>}
             <dl class="tiles">
                 {tiles(report).map((t) => (
                     <div class="tile" key={t.label}>
