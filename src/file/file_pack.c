@@ -306,9 +306,7 @@ size_t axp__packer_pack(struct axp__packer *p,
                         void *out, size_t cap)
 {
     if (n == 0 || n > AXP__PACK_CHUNKS) return 0;
-    /* A thread that lived for an event or two: room for the lengths alone is
-     * more than that. */
-    if (axp__packer_raw_bytes(chunks, n) <= AXP__PACK_LENGTHS) return 0;
+    if (n == 1 && axp__chunk_is_tiny(chunks[0])) return 0;
     reset(p);
     p->now = chunks[0]->base_ticks;
     for (size_t i = 0; i < n; i++) {

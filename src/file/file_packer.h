@@ -19,6 +19,7 @@
      AXP__PACK_TEMPLATES * 12u + 64u)
 #define AXP__PACK_SLOTS (2 * AXP__PACK_TEMPLATES) /* of their hash */
 #define AXP__PACK_LENGTHS (AXP__N_COLUMNS * 2 * AXP__VARINT_MAX)
+_Static_assert(AXP__TINY_WORDS * 8 <= AXP__PACK_LENGTHS, "worth packing");
 #define AXP__PACK_NEAR 1024u                   /* of the cache before it */
 #define AXP__PACK_REFS (AXP__PACK_SYMBOLS / 2) /* a ref has two words */
 

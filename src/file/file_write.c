@@ -26,7 +26,8 @@ struct axp__writer {
     struct axp__pen pen;
     bool is_out_of_memory;
     struct axp__packer *packer;
-    struct axp__chunk *chunk; /* AXP__PACK_CHUNKS, of one row, by seq */
+    struct axp__chunk
+        *chunk; /* AXP__PACK_CHUNKS, of one row, by seq; or tiny */
     size_t n_chunks;
 };
 
@@ -77,16 +78,42 @@ static bool put_rows(struct axp__writer *w)
 
 /* ---- the timeline ------------------------------------------------------------------------ */
 
-/* Writes what was gathered of a row. */
+static bool is_next(const struct axp__chunk *last, uint32_t row, uint64_t seq)
+{
+    return last->row == row && last->seq + 1 == seq;
+}
+
+/* Whether what was gathered is of one row, one after the other. */
+static bool is_run(const struct axp__writer *w)
+{
+    const struct axp__chunk *last = w->chunk + w->n_chunks - 1;
+    return w->n_chunks < 2 || is_next(last - 1, last->row, last->seq);
+}
+
+/* Whether one more can stand beside them: the next of their row, or a tiny one
+ * beside others. */
+static bool fits(const struct axp__writer *w, uint32_t row, uint64_t seq,
+                 size_t n_words)
+{
+    if (!w->n_chunks || w->n_chunks == AXP__PACK_CHUNKS) return !w->n_chunks;
+    const struct axp__chunk *last = &w->chunk[w->n_chunks - 1];
+    bool goes_on = is_next(last, row, seq);
+    bool is_tiny = axp__chunk_is_tiny(last) && n_words <= AXP__TINY_WORDS;
+    if (!is_run(w)) return is_tiny && !goes_on;
+    return goes_on || (is_tiny && w->n_chunks == 1);
+}
+
+/* Writes what was gathered. */
 static bool put_chunks(struct axp__writer *w)
 {
     const struct axp__chunk *list[AXP__PACK_CHUNKS];
     size_t n = w->n_chunks, bytes = 0;
+    bool is_one_run = is_run(w);
     w->n_chunks = 0;
     if (!n) return true;
     for (size_t i = 0; i < n; i++)
         list[i] = &w->chunk[i];
-    if (!w->what->is_raw)
+    if (!w->what->is_raw && is_one_run)
         bytes =
             axp__packer_pack(w->packer, list, n, w->pen.body, AXP__PEN_BODY);
     return axp__pen_chunks(&w->pen, list, n, bytes) == n;
@@ -130,13 +157,7 @@ static bool gather(struct axp__writer *w, const struct axp__cap_chunk *of,
     size_t n = from->n_words;
     uint64_t last_ticks = from->base_ticks;
     uint64_t n_events = count_events(words, &n, from->base_ticks, &last_ticks);
-    const struct axp__chunk *last =
-        w->n_chunks ? &w->chunk[w->n_chunks - 1] : NULL;
-    if (last &&
-        (last->row != of->row || last->seq + 1 != from->seq ||
-         w->n_chunks == AXP__PACK_CHUNKS) &&
-        !put_chunks(w))
-        return false;
+    if (!fits(w, of->row, from->seq, n) && !put_chunks(w)) return false;
     if (!n || is_old(w, of->row, last_ticks)) return true;
     assert(w->n_chunks < AXP__PACK_CHUNKS && n <= AXP__CHUNK_WORDS);
     struct axp__chunk *c = &w->chunk[w->n_chunks++];

@@ -218,14 +218,26 @@ static size_t pack_run(struct axp__trace *t,
     return bytes;
 }
 
+/* So many from the first on are written as they are: all in haste, else those that
+ * are too short to be packed. */
+static size_t raw_of(const struct axp__trace *t, struct axp__chunk **chunks,
+                     size_t n)
+{
+    size_t k = 0;
+    if (n > AXP__PACK_CHUNKS) n = AXP__PACK_CHUNKS;
+    while (k < n && (t->is_hasty || (axp__chunk_is_tiny(chunks[k]) &&
+                                     run_of(chunks + k, n - k) == 1)))
+        k++;
+    return k;
+}
+
 /* How many of them are written. */
 static size_t put_run(struct axp__trace *t, struct axp__chunk **chunks,
-                      size_t n)
+                      size_t n, bool is_raw)
 {
     const struct axp__chunk *const *run =
         (const struct axp__chunk *const *)chunks;
-    return axp__pen_chunks(&t->pen, run, n,
-                           t->is_hasty ? 0 : pack_run(t, run, n));
+    return axp__pen_chunks(&t->pen, run, n, is_raw ? 0 : pack_run(t, run, n));
 }
 
 /* ---- the limit ------------------------------------------------------------------------------ */
@@ -292,8 +304,9 @@ size_t axp__trace_chunks(struct axp__trace *t, struct axp__chunk **chunks,
     if (t->pen.error) return 0;
     sort_chunks(chunks, n);
     for (size_t i = 0, k; i < n; i += k) {
-        k = run_of(chunks + i, n - i);
-        size_t done = put_run(t, chunks + i, k);
+        size_t n_raw = raw_of(t, chunks + i, n - i);
+        k = n_raw ? n_raw : run_of(chunks + i, n - i);
+        size_t done = put_run(t, chunks + i, k, n_raw);
         if (done < k) return i + done;
         if (t->limit_bytes && t->pen.end > t->limit_bytes &&
             !axp__trace_forget(t, t->pen.end - t->limit_bytes / 2)) {

@@ -51,18 +51,14 @@ bool axp__pen_head(struct axp__pen *pen, const struct axp__file_head *head)
     return axp__pen_write(pen, 0, bytes, sizeof bytes);
 }
 
-/* Of threads that lived for an event or two there are thousands. */
-#define SMALL_BLOCK 512u
-
-static bool write_small(struct axp__pen *pen, const uint8_t *head,
-                        const void *body, size_t n)
+/* So much is written; or none of it is there. */
+static bool settle(struct axp__pen *pen, uint64_t bytes, bool is_written)
 {
-    uint8_t block[SMALL_BLOCK] = {0};
-    size_t bytes = AXP__BLOCK_HEAD + ((n + 7) & ~(size_t)7);
-    assert(bytes <= sizeof block);
-    memcpy(block, head, AXP__BLOCK_HEAD);
-    if (n) memcpy(block + AXP__BLOCK_HEAD, body, n);
-    return axp__pen_write(pen, pen->end, block, bytes);
+    if (is_written)
+        pen->end += bytes;
+    else if (pen->fd >= 0)
+        (void)!ftruncate(pen->fd, (off_t)(pen->base + pen->end));
+    return is_written;
 }
 
 /* The body first and its head last would be safer against a torn page; but
@@ -75,17 +71,11 @@ bool axp__pen_block(struct axp__pen *pen, struct axp__block *b,
     assert(pen->end % 8 == 0);
     axp__block_seal(head, b, &piece, 1);
     uint64_t at = pen->end, span = axp__block_span(b);
-    bool ok = span <= SMALL_BLOCK
-                  ? write_small(pen, head, body, n)
-                  : axp__pen_write(pen, at, head, sizeof head) &&
-                        axp__pen_write(pen, at + sizeof head, body, n) &&
-                        axp__pen_write(pen, at + sizeof head + n, zeros,
-                                       (size_t)(span - sizeof head - n));
-    if (ok)
-        pen->end = at + span;
-    else if (pen->fd >= 0)
-        (void)!ftruncate(pen->fd, (off_t)(pen->base + at)); /* no half block */
-    return ok;
+    return settle(pen, span,
+                  axp__pen_write(pen, at, head, sizeof head) &&
+                      axp__pen_write(pen, at + sizeof head, body, n) &&
+                      axp__pen_write(pen, at + sizeof head + n, zeros,
+                                     (size_t)(span - sizeof head - n)));
 }
 
 /* ---- about, names, rows --------------------------------------------------------------- */
@@ -171,25 +161,41 @@ bool axp__pen_records(struct axp__pen *pen, uint32_t n, const void *bytes,
 
 /* ---- the timeline ------------------------------------------------------------------------- */
 
-static bool put_raw(struct axp__pen *pen, const struct axp__chunk *chunk)
+/* The block of one chunk, in the body from `used` on; its length. */
+static size_t put_raw(const struct axp__pen *pen, size_t used,
+                      const struct axp__chunk *chunk)
 {
     struct axp__block b;
+    size_t n = chunk->n_words * 8;
+    struct iovec words = {(void *)(uintptr_t)chunk->words, n};
+    assert(n <= AXP__CHUNK_WORDS * 8 &&
+           used + AXP__BLOCK_HEAD + n <= AXP__PEN_BODY);
     axp__block_of_chunk(&b, chunk, chunk->n_words, chunk->n_events);
-    return axp__pen_block(pen, &b, chunk->words, chunk->n_words * 8);
+    axp__block_seal(pen->body + used, &b, &words, 1);
+    memcpy(pen->body + used + AXP__BLOCK_HEAD, chunk->words, n);
+    return AXP__BLOCK_HEAD + n;
+}
+
+_Static_assert(AXP__BLOCK_HEAD + AXP__CHUNK_WORDS * 8 <= AXP__CHUNK_BYTES,
+               "a chunk's block");
+
+/* All at once: of threads that lived for an event or two there are thousands. */
+static bool put_all_raw(struct axp__pen *pen,
+                        const struct axp__chunk *const *chunks, size_t n)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < n; i++)
+        used += put_raw(pen, used, chunks[i]);
+    return settle(pen, used, axp__pen_write(pen, pen->end, pen->body, used));
 }
 
 size_t axp__pen_chunks(struct axp__pen *pen,
                        const struct axp__chunk *const *chunks, size_t n,
                        size_t packed)
 {
-    size_t n_put = 0;
-    assert(n && n <= AXP__PACK_CHUNKS && packed <= AXP__PEN_BODY);
-    if (!packed) {
-        while (n_put < n && put_raw(pen, chunks[n_put]))
-            n_put++;
-        return n_put;
-    }
     struct axp__block b;
+    assert(n && n <= AXP__PACK_CHUNKS && packed <= AXP__PEN_BODY);
+    if (!packed) return put_all_raw(pen, chunks, n) ? n : 0;
     axp__block_of_pack(&b, chunks, n);
     return axp__pen_block(pen, &b, pen->body, packed) ? n : 0;
 }

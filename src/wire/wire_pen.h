@@ -67,8 +67,8 @@ AXP_API bool axp__pen_records(struct axp__pen *pen, uint32_t n,
                               const void *bytes, size_t len);
 AXP_API bool axp__pen_flush(struct axp__pen *pen);
 
-/* Consecutive chunks of one row: the `packed` bytes of the body, or where that
- * is 0 each as it is. Returns how many are written. */
+/* Consecutive chunks of one row: the `packed` bytes of the body; where that is 0,
+ * any chunks, each as it is. Returns how many are written. */
 AXP_API size_t axp__pen_chunks(struct axp__pen *pen,
                                const struct axp__chunk *const *chunks, size_t n,
                                size_t packed);

@@ -77,6 +77,13 @@ struct axp__chunk {
 };
 _Static_assert(sizeof(struct axp__chunk) == AXP__CHUNK_BYTES, "chunk size");
 
+/* Of a thread that lived for an event or two: not worth packing. */
+#define AXP__TINY_WORDS 17u
+static inline bool axp__chunk_is_tiny(const struct axp__chunk *chunk)
+{
+    return chunk->n_words <= AXP__TINY_WORDS;
+}
+
 static inline uint64_t axp__word(enum axp__word_kind kind, uint32_t name,
                                  uint64_t delta_ticks)
 {

@@ -98,6 +98,37 @@ static bool write_all(struct axp__pen *pen)
            axp__pen_long_end(pen, &state) && axp__pen_finish(pen);
 }
 
+/* As many as there may be at once, full ones and short ones, each its own block. */
+static void chunks_as_they_are(void **state)
+{
+    (void)state;
+    static struct axp__chunk chunk[AXP__PACK_CHUNKS];
+    const struct axp__chunk *list[AXP__PACK_CHUNKS];
+    struct axp__pen pen;
+    open_pen(&pen, 24);
+    for (size_t i = 0; i < AXP__PACK_CHUNKS; i++) {
+        chunk[i].seq = 1 + i / 2;
+        chunk[i].row = (uint32_t)(7 + i % 2);
+        chunk[i].n_words = i % 3 ? AXP__CHUNK_WORDS : 3;
+        chunk[i].words[chunk[i].n_words - 1] = i;
+        list[i] = &chunk[i];
+    }
+    assert_int_equal(axp__pen_chunks(&pen, list, AXP__PACK_CHUNKS, 0),
+                     AXP__PACK_CHUNKS);
+    uint64_t at = AXP__FILE_HEAD;
+    for (size_t i = 0; i < AXP__PACK_CHUNKS; i++) {
+        struct axp__block b = block_at(&pen, at);
+        assert_int_equal(b.kind, AXP__B_CHUNK);
+        assert_int_equal(b.row, 7 + i % 2);
+        assert_int_equal(b.seq, 1 + i / 2);
+        assert_int_equal(b.n_words, chunk[i].n_words);
+        assert_memory_equal(pen.body, chunk[i].words, b.body_bytes);
+        at += axp__block_span(&b);
+    }
+    assert_int_equal(at, pen.end);
+    close_pen(&pen);
+}
+
 static void a_recording_is_the_same_wherever_it_begins(void **state)
 {
     (void)state;
@@ -149,6 +180,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_go_on_in_the_next_block),
+        cmocka_unit_test(chunks_as_they_are),
         cmocka_unit_test(a_recording_is_the_same_wherever_it_begins),
         cmocka_unit_test(a_full_disk_leaves_whole_blocks),
     };
