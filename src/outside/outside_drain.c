@@ -188,6 +188,16 @@ static void give_back(struct axp__outside *o, struct axp__chunk *c)
     axp__add(&o->prof->pool.n_free, 1);
 }
 
+/* What there is of it: most of a thread's that lived for a moment was never
+ * touched. The length may change while it is read, so it is read once. */
+static void copy_chunk(struct axp__chunk *to, const struct axp__chunk *from)
+{
+    uint64_t n = axp__get_acquire(&from->n_words);
+    if (n > AXP__CHUNK_WORDS) n = 0; /* and is not sound */
+    memcpy(to, from, offsetof(struct axp__chunk, words) + n * 8);
+    to->n_words = n;
+}
+
 /* Takes what is full in one extent, with a copy of each; how many there are
  * now. */
 static size_t take_full(struct axp__outside *o, uint32_t i,
@@ -201,7 +211,7 @@ static size_t take_full(struct axp__outside *o, uint32_t i,
         if (axp__get(&c->state) != full ||
             !axp__cas(&c->state, &full, AXP__CHUNK_DRAINING))
             continue;
-        memcpy(&o->copy[n], c, sizeof *c);
+        copy_chunk(&o->copy[n], c);
         taken[n++] = c;
     }
     return n;
