@@ -26,19 +26,32 @@ static axp_ns clamp(const axp_graph *g, axp_ns t)
     return t < g->end_ns ? t : g->end_ns;
 }
 
-static struct axp__spent *start_thread(struct axp__builder *b, uint32_t row,
-                                       axp_ns time_ns);
+/* When a process's first thread began that records something only now. It was
+ * there before any other: a library's thread that waits for work meanwhile does
+ * not wait for nobody. Where none waits, those who recorded did the work. */
+static axp_ns start_of_first(const axp_graph *g, uint32_t row, axp_ns time_ns)
+{
+    axp_ns first = time_ns;
+    bool is_waited = false;
+    for (uint32_t i = 0; i < g->n_rows; i++) {
+        const struct axp__graph_row *r = &g->rows[i];
+        if (!r->own || r->is.process != g->rows[row].is.process || i == row)
+            continue;
+        is_waited |= r->own->is_waiting;
+        if (r->n_nodes && g->nodes[r->nodes[0]].time_ns < first)
+            first = g->nodes[r->nodes[0]].time_ns;
+    }
+    return is_waited ? first : time_ns;
+}
 
 /* A row that nobody is known to have started began with its process's first
- * one at that moment; the first of all with the run. The first one was there
- * before any other, also where a library's thread records before it does. */
+ * one at that moment; the first of all with the run. */
 static uint32_t start_row(struct axp__builder *b, uint32_t row, axp_ns time_ns)
 {
     axp_graph *g = b->g;
     uint32_t *main = &b->mains[g->rows[row].is.process];
-    if (*main != AXP__NONE && *main != row && !g->rows[*main].own)
-        (void)start_thread(b, *main, time_ns);
     bool is_first = !g->n_nodes && !g->rows[row].is.track;
+    if (*main == row) time_ns = start_of_first(g, row, time_ns);
     uint32_t node = axp__graph_add_node(
         g, row, is_first ? g->begin_ns : time_ns, AXP__STRETCH_START);
     if (node == AXP__NONE) return node;
