@@ -240,6 +240,8 @@ test("the heap by function, scope and kind", "quick", async (bench) => {
     const functions = await lines("Function or name");
     assert.deepEqual([functions.weights, functions.kv, functions.truth_malloc], ["87.9KB", "62.5KB", "3.04KB"]);
     await page.locator("#heap").getByRole("button", {name: "Sandwich"}).click();
+    await page.locator("#heap h3", {hasText: "callers above, callees below"}).waitFor();
+    await page.locator("#heap").getByRole("button", {name: /^weights/}).click();
     await page.locator("#heap h3", {hasText: "callers above, callees below weights"}).waitFor();
     await page.locator("#heap").getByRole("button", {name: /^kv/}).click();
     await page.locator("#heap h3", {hasText: "callees below kv"}).waitFor();
