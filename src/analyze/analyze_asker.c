@@ -139,6 +139,11 @@ static enum axp__asked asked_by(const char *call)
                  {"wait4", AXP__ASKED_OTHERS},
                  {"waitpid", AXP__ASKED_OTHERS},
                  {"waitid", AXP__ASKED_OTHERS},
+                 {"pause", AXP__ASKED_OTHERS},
+                 {"sigsuspend", AXP__ASKED_OTHERS},
+                 {"sigwait", AXP__ASKED_OTHERS},
+                 {"sigwaitinfo", AXP__ASKED_OTHERS},
+                 {"sigtimedwait", AXP__ASKED_OTHERS},
                  {"vfork", AXP__ASKED_OTHERS}, /* until the child executes */
                  {"spawnix", AXP__ASKED_OTHERS},
                  {"posix_spawn", AXP__ASKED_OTHERS},
