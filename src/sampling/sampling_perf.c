@@ -54,14 +54,15 @@ struct axp__perf {
 
 /* ---- opening ------------------------------------------------------------ */
 
-/* Near 1 / hz, and no two alike: steps of the golden section fill the stretch
- * from 0.9 to 1.1 evenly, however many there are. */
+/* From 0 to 1: steps of the golden section fill a stretch evenly, however many
+ * there are. */
 static double part_of(size_t i)
 {
     double part = 0.5 + 0.6180339887498949 * (double)i;
     return part - (double)(uint64_t)part;
 }
 
+/* Near 1 / hz, and no two alike. */
 static uint64_t period_of(const struct axp__perf *p, size_t ring, size_t clock)
 {
     double part = part_of(ring * EVENTS + clock);
@@ -446,7 +447,7 @@ static bool is_brief(const struct axp__perf *p)
  * way to itself is all there is. */
 static size_t next_clock(const struct axp__perf *p)
 {
-    return p->tiers.now && p->on == LARGE ? LITTLE : LARGE;
+    return is_brief(p) ? LITTLE : LARGE;
 }
 
 static uint64_t stay_of(const struct axp__perf *p)

@@ -127,6 +127,15 @@ def test_absent(c, folder):
     check("BLAS" not in said, said)
 
 
+def has(module):
+    """Whether Python has it; says so where not."""
+    is_there = not subprocess.run([PYTHON, "-c", f"import {module}"],
+                                  capture_output=True).returncode
+    if not is_there:
+        print(f"        (no {module} here)")
+    return is_there
+
+
 NUMPY = """
 import numpy as np
 a = np.arange(30 * 20, dtype=np.float32).reshape(30, 20) / 7
@@ -146,9 +155,7 @@ print(c.tobytes().hex()[:200], f.sum(), (v @ v))
 
 def test_numpy(c, folder):
     """What each product of numpy's is in BLAS, exactly."""
-    if subprocess.run([PYTHON, "-c", "import numpy"],
-                      capture_output=True).returncode:
-        print("        (no numpy here)")
+    if not has("numpy"):
         return
     (folder / "p.py").write_text(NUMPY)
     report, _ = both(c, folder, [PYTHON, folder / "p.py"], "--sample", "off",
@@ -200,9 +207,7 @@ print(c.numpy().tobytes().hex()[:200], e.sum().item())
 def test_torch(c, folder):
     """Fortran's names from libblas.so.3; a row-major product has its first two
     extents changed about, and the same work."""
-    if subprocess.run([PYTHON, "-c", "import torch"],
-                      capture_output=True).returncode:
-        print("        (no PyTorch here)")
+    if not has("torch"):
         return
     (folder / "p.py").write_text(TORCH)
     report, _ = both(c, folder, [PYTHON, folder / "p.py"], "--sample", "off",
@@ -234,9 +239,7 @@ print(wide.weight.grad.numpy().tobytes().hex()[:200], up.bias.grad.sum().item())
 def test_block(c, folder):
     """Of a layer of a transformer all products, forward and backward, whether
     BLAS does them or oneDNN."""
-    if subprocess.run([PYTHON, "-c", "import torch"],
-                      capture_output=True).returncode:
-        print("        (no PyTorch here)")
+    if not has("torch"):
         return
     (folder / "p.py").write_text(BLOCK)
     report, _ = both(c, folder, [PYTHON, folder / "p.py"], "--sample", "off",
