@@ -160,6 +160,14 @@ double axp__crew_run(struct axp__crew *p, uint32_t n, axp__crew_fn fn,
     return end - begin;
 }
 
+double axp__crew_ran(const struct axp__crew *p)
+{
+    double ran = p->workers[0].ran;
+    for (uint32_t i = 1; i < p->n_wanted; i++)
+        if (p->workers[i].ran < ran) ran = p->workers[i].ran;
+    return ran;
+}
+
 double axp__crew_lost(const struct axp__crew *p)
 {
     double begin = p->workers[0].begin, lost = 0;

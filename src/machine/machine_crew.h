@@ -24,6 +24,8 @@ uint32_t axp__crew_size(const struct axp__crew *p);
  * beginning to the last end. */
 double axp__crew_run(struct axp__crew *p, uint32_t n, axp__crew_fn fn,
                      void *ctx);
+/* In the last run: how long the thread that took least had its processor. */
+double axp__crew_ran(const struct axp__crew *p);
 /* In the last run, of the thread that was worst off: the part of the time, from
  * the first beginning to its end, in which it had no processor. 0…1. */
 double axp__crew_lost(const struct axp__crew *p);

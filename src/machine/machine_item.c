@@ -38,14 +38,16 @@ static double time_of(struct axp__items *s, struct axp__item *item)
     return axp__crew_run(s->crew, item->threads, run_one, item);
 }
 
-/* How many passes take as long as a trial; not fewer than are known. */
+/* How many passes take as long as a trial, of the processor's time: one for which
+ * a thread waits for its processor is no long one. Not fewer than are known. */
 static void find_passes(struct axp__items *s, struct axp__item *item)
 {
     if (!item->passes) item->passes = 1;
     for (int i = 0; i < 40 && item->passes < MOST_PASSES; i++) {
-        double took = time_of(s, item);
-        if (took >= s->trial_s / 2) return;
-        double times = took > 0 ? s->trial_s / took : 16;
+        time_of(s, item);
+        double ran = axp__crew_ran(s->crew);
+        if (ran >= s->trial_s / 2) return;
+        double times = ran > 0 ? s->trial_s / ran : 16;
         if (times > 16) times = 16;
         if (times < 2) times = 2;
         item->passes = (uint64_t)((double)item->passes * times);
@@ -56,7 +58,8 @@ static void try_once(struct axp__items *s, struct axp__item *item)
 {
     if (!item->passes) find_passes(s, item);
     double took = time_of(s, item);
-    if (took < s->trial_s / 4) { /* the search was disturbed: it goes on */
+    if (axp__crew_ran(s->crew) <
+        s->trial_s / 4) { /* the search was disturbed */
         find_passes(s, item);
         took = time_of(s, item);
     }

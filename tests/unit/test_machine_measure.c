@@ -213,6 +213,30 @@ static void stops_when_told(void **state)
     assert_int_equal(m.n_blas, 0);
 }
 
+/* Short passes, each time after a wait for the processor. */
+static void run_late(const struct axp__item *item, uint32_t thread,
+                     uint64_t passes)
+{
+    (void)thread;
+    usleep(3000);
+    for (volatile uint64_t i = 0; i < passes * (uint64_t)item->work; i++)
+        continue;
+}
+
+/* Where every trial has to wait, waiting is not what makes one long enough: its
+ * figure would be of that. */
+static void waiting_makes_no_trial_long(void **state)
+{
+    struct axp__figure figure = {0};
+    (void)state;
+    struct axp__items *s = items_of(
+        (struct axp__item){.run = run_late, .work = 100, .to = &figure}, 0.1);
+    axp__items_measure(s);
+    assert_true(s->all[0].passes > 100);
+    assert_true(axp__crew_ran(s->crew) > s->trial_s / 4);
+    items_done(s);
+}
+
 /* Short passes, but that a neighbour took the processor in the first. */
 static void run_disturbed(const struct axp__item *item, uint32_t thread,
                           uint64_t passes)
@@ -249,6 +273,7 @@ int main(void)
         cmocka_unit_test(streams_stay_inside),
         cmocka_unit_test(crew_works_together),
         cmocka_unit_test(trials_get_their_length_after_a_disturbance),
+        cmocka_unit_test(waiting_makes_no_trial_long),
         cmocka_unit_test(a_best_trial_without_a_processor_is_doubtful),
         cmocka_unit_test(short_form_keeps_its_time),
         cmocka_unit_test(stops_when_told),
