@@ -134,6 +134,9 @@ void axp__fold_words(struct axp__fold *f, struct axp__fold_row *r,
                      const uint64_t *words, size_t n, uint64_t base_ticks);
 /* What a WORK record says. */
 struct axp__work axp__fold_work(const uint64_t *words);
+/* What a scope that begins under that name does, if the name tells. */
+bool axp__fold_told(const struct axp__fold *f, uint32_t name,
+                    struct axp__work *out);
 /* The end of a scope that is no usual one. abandoned: the name in an ABANDON
  * word, else 0. */
 void axp__fold_end(struct axp__fold *fold, struct axp__fold_row *r,

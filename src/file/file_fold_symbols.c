@@ -46,8 +46,9 @@ static bool is_plain_dims(const uint64_t *at, uint64_t begin)
            axp__word_name(at[0]) == axp__word_name(begin);
 }
 
-/* BEGIN, perhaps with WORK, perhaps with DIMS after it. */
-static void make_digest(struct axp__digest *d, const struct axp__symbols *s,
+/* BEGIN, perhaps with WORK, which may be in its name, perhaps with DIMS after it. */
+static void make_digest(const struct axp__fold *f, struct axp__digest *d,
+                        const struct axp__symbols *s,
                         const struct axp__symbol_template *t)
 {
     const uint64_t *w = s->words + t->first;
@@ -68,7 +69,10 @@ static void make_digest(struct axp__digest *d, const struct axp__symbols *s,
         (n_more && !is_plain_dims(w + t->heads[t->n_heads - 1], w[0])))
         return;
     struct axp__work work = {0};
+    bool is_told = axp__fold_told(f, axp__word_name(w[0]), &work);
+    if (is_told && has_work) return;
     if (has_work) work = axp__fold_work(w + 1);
+    has_work |= is_told;
     uint32_t declares = axp__work_flags(&work);
     if (has_work && !declares) return;
     *d = (struct axp__digest){.label = AXP__LABEL(axp__word_name(w[0])) +
@@ -309,7 +313,7 @@ bool axp__fold_symbols(struct axp__fold *f, struct axp__fold_row *r,
     for (uint32_t i = 0; i < AXP__SYM_TEMPLATE; i++)
         f->digest[i].what = OTHER;
     for (uint32_t i = 0; i < s->n_templates; i++)
-        make_digest(&f->digest[i + AXP__SYM_TEMPLATE], s, &s->templates[i]);
+        make_digest(f, &f->digest[i + AXP__SYM_TEMPLATE], s, &s->templates[i]);
     for (uint32_t i = 0; i < LATE; i++)
         run.late[i] = &run.nowhere;
     /* so that no end is the root's */

@@ -317,8 +317,18 @@ static void fold_record(struct axp__fold *f, struct axp__fold_row *r,
     r->last_ticks = e->ticks;
 }
 
-/* What a scope declares as it begins is said in the record after it, at the
- * same moment: it counts in a place of its own. */
+bool axp__fold_told(const struct axp__fold *f, uint32_t name,
+                    struct axp__work *out)
+{
+    struct axp__shape_work work;
+    if (!axp__cap_work(f->capture, name, &work)) return false;
+    *out = (struct axp__work){as_double(work.flops), as_double(work.bytes),
+                              dtype_of(work.dtype)};
+    return true;
+}
+
+/* What a scope declares as it begins is said by its name, or in the record after
+ * it, at the same moment: it counts in a place of its own. */
 static uint64_t declared_next(const struct axp__decoder *d, uint64_t ticks)
 {
     if (d->n_words - d->at < 3) return 0;
@@ -344,8 +354,13 @@ void axp__fold_words(struct axp__fold *f, struct axp__fold_row *r,
             fold_record(f, r, &e);
             continue;
         }
-        struct axp__frame *frame = begin(
-            f, r, AXP__LABEL(e.name) + declared_next(&d, e.ticks), e.ticks);
+        struct axp__work work;
+        bool is_told = axp__fold_told(f, e.name, &work);
+        uint64_t declares = is_told ? AXP__DECLARES(axp__work_flags(&work))
+                                    : declared_next(&d, e.ticks);
+        struct axp__frame *frame =
+            begin(f, r, AXP__LABEL(e.name) + declares, e.ticks);
+        if (frame && is_told) add_work(r, &work);
         if (frame && e.kind == AXP__W_START) {
             axp__frame_set_flags(frame, AXP__F_NAMED);
             frame->token = TOKEN_OF(r->tally.op_of(f->capture, e.name));

@@ -125,16 +125,25 @@ static bool set_place(struct axp__capture *c, const struct axp__shift *s,
     return copy;
 }
 
-/* The same of a shape, whose text has the id of its operation. */
+/* The same of a shape, whose text has the id of its operation, and of one with
+ * work, which has the shape's. */
 static bool set_shape(struct axp__capture *c, const struct axp__shift *s,
                       uint32_t id, struct axp__cap_name *name)
 {
     struct axp__shape shape;
-    char text[AXP__SHAPE_TEXT];
-    if (axp__kind_of(name->flags) != AXP__KIND_SHAPE) return true;
-    if (!axp__shape_get(name->text, id, &shape)) return true;
-    shape.op = s->name[shape.op];
-    axp__shape_put(text, &shape);
+    struct axp__shape_work work;
+    char text[AXP__SHAPE_TEXT + AXP__SHAPE_WORK_TEXT];
+    enum axp__name_kind kind = axp__kind_of(name->flags);
+    if (kind == AXP__KIND_SHAPE && axp__shape_get(name->text, id, &shape)) {
+        shape.op = s->name[shape.op];
+        axp__shape_put(text, &shape);
+    } else if (kind == AXP__KIND_WORK &&
+               axp__shape_work_get(name->text, id, &work)) {
+        work.shape = s->name[work.shape];
+        axp__shape_work_put(text, &work);
+    } else {
+        return true;
+    }
     char *copy = axp__cap_take(c, strlen(text) + 1, 1);
     if (copy) name->text = strcpy(copy, text);
     return copy;

@@ -255,13 +255,25 @@ static struct axp__scope_work *innermost_work(struct axp__row_reader *r)
     return work;
 }
 
+static void add_work(struct axp__scope_work *to, const uint64_t bits[2],
+                     uint32_t dtype)
+{
+    double flops, bytes;
+    memcpy(&flops, &bits[0], 8);
+    memcpy(&bytes, &bits[1], 8);
+    if (flops > 0) to->flops += flops; /* and so no NaN */
+    if (bytes > 0) to->bytes += bytes;
+    if (dtype && dtype <= AXP_C128) to->dtype = dtype;
+}
+
 /* A scope begins under its operation's name, and its shape, if its word names
- * one, is part of what is said of its work. */
+ * one, is part of what is said of its work, as is what each call of it does. */
 static bool begin_scope(struct axp__row_reader *r,
                         const struct axp__wire_event *w, unsigned flags)
 {
     uint32_t name = axp__view_op_of(r->v, w->name);
     struct axp__shape shape;
+    struct axp__shape_work work;
     bool is_record = give_begin(r, name, flags, r->next.time_ns);
     if (axp__likely(name == w->name) || r->is_once || r->has_failed ||
         !axp__cap_shape(r->v->capture, w->name, &shape))
@@ -270,19 +282,9 @@ static bool begin_scope(struct axp__row_reader *r,
     if (!to) return is_record;
     to->n_dims = shape.n_dims;
     memcpy(to->dims, shape.dims, shape.n_dims * sizeof *shape.dims);
+    if (axp__cap_work(r->v->capture, w->name, &work))
+        add_work(to, (uint64_t[]){work.flops, work.bytes}, work.dtype);
     return is_record;
-}
-
-static void add_work(struct axp__row_reader *r, const struct axp__wire_event *w)
-{
-    struct axp__scope_work *to = innermost_work(r);
-    double flops, bytes;
-    if (!to) return;
-    memcpy(&flops, &w->payload[0], 8);
-    memcpy(&bytes, &w->payload[1], 8);
-    if (flops > 0) to->flops += flops; /* and so no NaN */
-    if (bytes > 0) to->bytes += bytes;
-    if (w->name && w->name <= AXP_C128) to->dtype = w->name;
 }
 
 /* What is said of the innermost scope, and ends of scopes elsewhere. True: it
@@ -290,7 +292,10 @@ static void add_work(struct axp__row_reader *r, const struct axp__wire_event *w)
 static bool annotate(struct axp__row_reader *r, const struct axp__wire_event *w)
 {
     struct axp__scopes *s = &r->scopes;
-    if (w->kind == AXP__W_WORK && !r->is_once) add_work(r, w);
+    if (w->kind == AXP__W_WORK && !r->is_once) {
+        struct axp__scope_work *to = innermost_work(r);
+        if (to) add_work(to, w->payload, w->name);
+    }
     if (w->kind != AXP__W_EXT) return false;
     if (w->ext == AXP__X_CATEGORY && s->n && w->argument < AXP__N_CATEGORIES)
         s->at[s->n - 1].category = (uint16_t)w->argument;

@@ -51,7 +51,7 @@ static struct axp__view_shape *get(struct adding *a,
     if (!n->shape || n->shape >= v->capture->n_names ||
         v->op_of[n->shape] != n->name || n->shape == n->name)
         return NULL;
-    uint32_t *at = &a->at[n->shape];
+    uint32_t *at = &a->at[axp__cap_shape_of(v->capture, n->shape)];
     if (!*at && axp__cap_shape(v->capture, n->shape, &shape)) {
         struct axp__view_shape *s = &v->shapes[v->n_shapes];
         s->op = n->name;

@@ -173,12 +173,6 @@ static inline void axp__hot_leave_any(struct axp__thread *t,
 
 /* ---- work -------------------------------------------------------------------- */
 
-/* Work of which nothing is said but FLOPs, bytes and type. */
-struct axp__hot_work {
-    double flops, bytes;
-    uint32_t dtype;
-};
-
 /* A double's bits as a number: order of size for those that are not negative;
  * huge and negative ones, infinity and NaN lie above this exponent. */
 #define AXP__HUGE_BITS ((uint64_t)0x7e0 << 52)
@@ -189,7 +183,7 @@ static inline uint64_t axp__bits_of(double v)
     return bits;
 }
 
-static inline bool axp__hot_work_is_usual(const struct axp__hot_work *work)
+static inline bool axp__hot_work_is_usual(const struct axp__work *work)
 {
     uint64_t flops = axp__bits_of(work->flops);
     uint64_t bytes = axp__bits_of(work->bytes);
@@ -198,7 +192,7 @@ static inline bool axp__hot_work_is_usual(const struct axp__hot_work *work)
 }
 
 /* What the work says of where its scope counts. */
-static inline uint64_t axp__hot_declares(const struct axp__hot_work *work)
+static inline uint64_t axp__hot_declares(const struct axp__work *work)
 {
     if (!work) return 0;
     return (axp__bits_of(work->flops) ? AXP__DECLARES(AXP__F_FLOPS) : 0) +
@@ -207,7 +201,7 @@ static inline uint64_t axp__hot_declares(const struct axp__hot_work *work)
 
 /* Adds a call's work to its node, which declares it. HOT */
 static inline void axp__hot_add_work(struct axp__node *node,
-                                     const struct axp__hot_work *work)
+                                     const struct axp__work *work)
 {
     struct axp__node_extra *x = (struct axp__node_extra *)(void *)(node + 1);
     axp__put_f64(&x->flops, x->flops + work->flops);
@@ -220,7 +214,7 @@ static inline void axp__hot_add_work(struct axp__node *node,
  */
 static inline void axp__hot_write_work(struct axp__lane *lane, uint64_t *w,
                                        uint64_t word,
-                                       const struct axp__hot_work *work)
+                                       const struct axp__work *work)
 {
     uint64_t time = word >> AXP__TIME_SHIFT << AXP__TIME_SHIFT;
     axp__put(&w[4], 0);
@@ -242,8 +236,9 @@ struct axp__hot_begin {
     uint64_t now;
     uint64_t label; /* of its name; 0: not registered, and in no hash */
     uintptr_t anchor;
-    const void *site;                 /* or the slot of a scope by name */
-    const struct axp__hot_work *work; /* NULL: none */
+    const void *site;             /* or the slot of a scope by name */
+    const struct axp__work *work; /* NULL: none */
+    bool is_told;                 /* the name has it */
     bool is_named;
 };
 
@@ -256,7 +251,8 @@ static inline struct axp__frame *axp__hot_open(struct axp__lane *lane,
     uint64_t *w = lane->cur;
     /* First: a lane that was stopped may be cleared by another thread, and
      * nothing that it points to is there then. */
-    if (axp__unlikely(w + (b.work ? 3 : 0) >= axp__peek(&lane->lim)))
+    bool tells = b.work && !b.is_told;
+    if (axp__unlikely(w + (tells ? 3 : 0) >= axp__peek(&lane->lim)))
         return NULL;
     _Static_assert(AXP__W_BEGIN == 1, "a label is the begin word's low bits");
     struct axp__entry *e = axp__tally_peek(&lane->tally, parent->path,
@@ -281,12 +277,11 @@ static inline struct axp__frame *axp__hot_open(struct axp__lane *lane,
                         .site = b.site,
                         .token = b.is_named ? 0 : axp__token_of(f, b.now),
                     });
-    if (b.work) {
-        axp__hot_add_work(e->record, b.work);
+    if (b.work) axp__hot_add_work(e->record, b.work);
+    if (tells)
         axp__hot_write_work(lane, w, word, b.work);
-    } else {
+    else
         axp__lane_write(lane, w, word);
-    }
     axp__put(&lane->tally.top, f);
     return f;
 }

@@ -71,14 +71,22 @@ const struct axp__name *axp__name_at(uint32_t id)
 {
     enum { FLAGS = AXP__KIND_FLAGS(AXP__KIND_SPECIAL) };
     static const struct axp__name special[] = {
-        {"(root)", 6, FLAGS, 0, NULL, 0, 0},
-        {"(other)", 7, FLAGS, 0, NULL, 0, 0},
-        {"(unnamed)", 9, FLAGS, 0, NULL, 0, 0},
+        {.text = "(root)", .len = 6, .flags = FLAGS},
+        {.text = "(other)", .len = 7, .flags = FLAGS},
+        {.text = "(unnamed)", .len = 9, .flags = FLAGS},
     };
     if (id <= AXP__NAME_UNNAMED) return &special[id];
     struct axp__name *page =
         axp__get_acquire(&names()->page[id / AXP__NAMES_A_PAGE]);
     return page ? &page[id % AXP__NAMES_A_PAGE] : &special[1];
+}
+
+uint32_t axp__name_tie(uint32_t id, uint32_t to)
+{
+    struct axp__name *e = new_entry(id); /* it is there */
+    uint32_t tied = e ? axp__get_acquire(&e->tied) : 0;
+    if (!e || tied || !to) return tied;
+    return axp__cas(&e->tied, &tied, to) ? to : tied;
 }
 
 const struct axp__name *axp__name_ready(uint32_t id)

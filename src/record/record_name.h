@@ -35,6 +35,7 @@ struct axp__name {
     const char *file; /* NULL: unknown, as yet: read by axp__name_file */
     int line;         /* valid with it */
     uint32_t is_late; /* they came after the name was handed out */
+    uint32_t tied;    /* axp__name_tie */
 };
 
 /* type: AXP__KIND_FLAGS, AXP__DEVICE_FLAGS. text is neither NULL nor empty;
@@ -63,6 +64,8 @@ static inline uint32_t axp__name_find(const char *text)
 }
 /* Valid for every id that was handed out; lives as long as the process. */
 const struct axp__name *axp__name_at(uint32_t id);
+/* Ties a name to it, unless one is; 0: none. Returns the one that is, 0: none. */
+uint32_t axp__name_tie(uint32_t id, uint32_t to);
 /* Its file, and with that its line; NULL: unknown. */
 static inline const char *axp__name_file(const struct axp__name *n)
 {

@@ -112,7 +112,8 @@ static uint64_t open_scope(struct axp__lane *lane, const void *site,
         return 0;
     }
     struct axp__work w = {0};
-    if (work) name = axp__work_check(lane, work, name, &w);
+    bool is_told = false;
+    if (work) name = axp__work_name(lane, work, name, &w, &is_told);
     uint64_t now = axp__lane_room(lane, axp__clock_ticks(), 1);
     axp__lane_put(lane, AXP__W_BEGIN, name, now);
     struct axp__frame *f = axp__tally_push_label(
@@ -121,7 +122,10 @@ static uint64_t open_scope(struct axp__lane *lane, const void *site,
     axp__put(&f->site, site);
     axp__put(&f->token, lane == axp__tls->global ? axp__token_of(f, now)
                                                  : axp__token_in_lane(lane));
-    if (work) axp__scope_add_work(lane, f, &w, now);
+    if (is_told)
+        axp__tally_add_work(t, f, &w);
+    else if (work)
+        axp__scope_add_work(lane, f, &w, now);
     return f->token;
 }
 
@@ -192,9 +196,13 @@ static inline void start_at(const uint32_t *site, struct axp__own *own,
 }
 
 /* Of no shape a label that is in no hash. HOT */
-static inline uint64_t shape_label(uint32_t name)
+static inline void begin_shape(struct axp__thread *t, struct axp__hot_begin *b,
+                               const uint32_t *dims)
 {
-    return name ? AXP__LABEL(name) : 0;
+    const struct axp__cached_shape *c =
+        axp__shape_peek(t, AXP__LABEL_NAME(b->label), dims, b->work);
+    b->label = c ? AXP__LABEL(c->name) : 0;
+    b->is_told = c && c->has_work;
 }
 
 /* The token; 0: nothing was done. dims NULL: none. HOT */
@@ -205,9 +213,7 @@ static inline uint64_t begin_hot(const struct axp__own *own,
     struct axp__frame *f = NULL, *parent = axp__hot_top(own);
     if (axp__unlikely(!parent)) return 0;
     struct axp__lane *lane = axp__hot_enter(own);
-    if (dims)
-        b.label =
-            shape_label(axp__shape_peek(t, AXP__LABEL_NAME(b.label), dims));
+    if (dims) begin_shape(t, &b, dims);
     if (axp__likely(lane != NULL)) f = axp__hot_open(lane, parent, b);
     if (axp__unlikely(!f)) {
         axp__hot_leave(t, parent);
@@ -256,7 +262,7 @@ uint64_t axp_place_begin(uint32_t *site, const char *text)
 static __attribute__((noinline)) uint64_t begin_flops(uint32_t *site,
                                                       const char *text,
                                                       uintptr_t anchor,
-                                                      struct axp__hot_work work)
+                                                      struct axp__work work)
 {
     axp_work all = {.flops = work.flops,
                     .bytes = work.bytes,
@@ -268,7 +274,7 @@ static __attribute__((noinline)) uint64_t begin_flops(uint32_t *site,
 uint64_t axp__scope_begin_flops(uint32_t *site, const char *text, double flops,
                                 double bytes, axp_dtype dtype)
 {
-    struct axp__hot_work work = {flops, bytes, (uint32_t)dtype};
+    struct axp__work work = {flops, bytes, (uint32_t)dtype};
     struct axp__own own;
     struct axp__hot_begin b = {.anchor = CALLER_STACK(), .work = &work};
     start_at(site, &own, &b);
@@ -284,7 +290,7 @@ uint64_t axp__scope_begin_work(uint32_t *site, const char *text,
     axp_work room;
     const axp_work *all = axp__work_of(given, size, &room);
     const uint32_t *dims = all->dims[0] ? all->dims : NULL;
-    struct axp__hot_work work = {all->flops, all->bytes, (uint32_t)all->dtype};
+    struct axp__work work = {all->flops, all->bytes, (uint32_t)all->dtype};
     struct axp__own own;
     struct axp__hot_begin b = {.anchor = CALLER_STACK(), .work = &work};
     start_at(site, &own, &b);
@@ -526,8 +532,8 @@ static __attribute__((noinline)) void correct(struct axp__lane *lane,
     }
 }
 
-uint32_t axp__work_check(struct axp__lane *lane, const axp_work *work,
-                         uint32_t name, struct axp__work *out)
+static void check(struct axp__lane *lane, const axp_work *work, uint32_t name,
+                  struct axp__work *out)
 {
     struct axp__work w = {work->flops, work->bytes, (uint32_t)work->dtype};
     if (axp__unlikely(!(w.flops >= 0 && w.flops <= AXP__MAX_WORK &&
@@ -535,7 +541,23 @@ uint32_t axp__work_check(struct axp__lane *lane, const axp_work *work,
                         w.dtype <= AXP_C128)))
         correct(lane, &w, name);
     *out = w;
-    return work->dims[0] ? axp__shape_name(lane, name, work->dims) : name;
+}
+
+uint32_t axp__work_name(struct axp__lane *lane, const axp_work *work,
+                        uint32_t name, struct axp__work *out, bool *is_told)
+{
+    check(lane, work, name, out);
+    if (!work->dims[0]) return name;
+    return axp__shape_name(lane, name, work->dims, out, is_told);
+}
+
+uint32_t axp__work_check(struct axp__lane *lane, const axp_work *work,
+                         uint32_t name, struct axp__work *out)
+{
+    bool is_told;
+    check(lane, work, name, out);
+    if (!work->dims[0]) return name;
+    return axp__shape_name(lane, name, work->dims, NULL, &is_told);
 }
 
 void axp__scope_set_dims(struct axp__lane *lane, uint32_t name,

@@ -21,6 +21,9 @@ static inline const axp_work *axp__work_of(const axp_work *given, size_t size,
  * its scope begins under: of its shape, where the work has dims. */
 uint32_t axp__work_check(struct axp__lane *lane, const axp_work *work,
                          uint32_t name, struct axp__work *out);
+/* The same; *is_told: the name tells the work too, so that no word need. */
+uint32_t axp__work_name(struct axp__lane *lane, const axp_work *work,
+                        uint32_t name, struct axp__work *out, bool *is_told);
 /* Dims of the innermost scope, told after it has begun; name: of the shape. */
 void axp__scope_set_dims(struct axp__lane *lane, uint32_t name,
                          const uint32_t dims[6], uint64_t now);

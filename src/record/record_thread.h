@@ -53,6 +53,9 @@ struct axp__cached_name {
 struct axp__cached_shape {
     uint64_t dims[3];
     uint32_t op, name; /* 0: none */
+    double flops, bytes;
+    uint32_t dtype;
+    bool has_work; /* these three are in the name, too */
 };
 
 /* The name of a wait, by where its text lies. */

@@ -540,13 +540,31 @@ static inline uint64_t axp__cap_end_of(const struct axp__capture *c,
                : c->end_ticks;
 }
 
-/* What a name of kind SHAPE says; false: it is none. */
+/* What a name of kind WORK says; false: it is none. */
+static inline bool axp__cap_work(const struct axp__capture *c, uint32_t name,
+                                 struct axp__shape_work *out)
+{
+    struct axp__cap_name n = c->name_at(c, name);
+    return axp__kind_of(n.flags) == AXP__KIND_WORK &&
+           axp__shape_work_get(n.text, name, out);
+}
+
+/* The name of kind SHAPE that one stands for: its own, but for one with work. */
+static inline uint32_t axp__cap_shape_of(const struct axp__capture *c,
+                                         uint32_t name)
+{
+    struct axp__shape_work work;
+    return axp__cap_work(c, name, &work) ? work.shape : name;
+}
+
+/* What a shape's name says, with work or without; false: it is none. */
 static inline bool axp__cap_shape(const struct axp__capture *c, uint32_t name,
                                   struct axp__shape *out)
 {
-    struct axp__cap_name n = c->name_at(c, name);
+    uint32_t shape = axp__cap_shape_of(c, name);
+    struct axp__cap_name n = c->name_at(c, shape);
     return axp__kind_of(n.flags) == AXP__KIND_SHAPE &&
-           axp__shape_get(n.text, name, out);
+           axp__shape_get(n.text, shape, out);
 }
 
 /* The operation that a name stands for: its own, but for a shape's. */

@@ -29,8 +29,9 @@ enum axp__name_kind {
     AXP__KIND_DEVICE, /* what a device is called */
     AXP__KIND_PLACE,  /* where memory was allocated: wire_place.h */
     AXP__KIND_MODULE, /* an object that was loaded: tally_modules.h */
-    AXP__KIND_SHAPE,  /* an operation with one shape: wire_shape.h */
-    AXP__KIND_MACHINE /* what the machine can do: machine_text.c */
+    AXP__KIND_SHAPE,   /* an operation with one shape: wire_shape.h */
+    AXP__KIND_MACHINE, /* what the machine can do: machine_text.c */
+    AXP__KIND_WORK     /* a shape and what each call does: wire_shape.h */
 };
 #define AXP__KIND_SHIFT 8
 #define AXP__KIND_FLAGS(kind) ((uint32_t)(kind) << AXP__KIND_SHIFT)

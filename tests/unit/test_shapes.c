@@ -43,8 +43,17 @@ static void multiply(uint32_t m, uint32_t n, uint32_t k)
     if (m > 100) multiply(m / 2, n, k); /* a product in a product */
 }
 
+/* One shape whose calls do not all do the same. */
+static void gather(double flops)
+{
+    axp_work work = {
+        .flops = flops, .bytes = 3 * flops, .dtype = AXP_F16, .dims = {11, 12}};
+    AXP_SCOPE_WORK_OF("gather", work);
+}
+
 /* 300 of 8 x 8 x 8, 200 of 16 x 8 x 8, 100 of 8 x 16 x 8; 7 of 200 x 2 x 2, and
- * in each of them one of 100 x 2 x 2; one without a shape. */
+ * in each of them one of 100 x 2 x 2; one without a shape. 100 of 11 x 12, of
+ * which 60 do what the first one did. */
 static void work(void)
 {
     for (int i = 0; i < 100; i++) {
@@ -54,6 +63,7 @@ static void work(void)
         multiply(8, 16, 8);
         multiply(16, 8, 8);
         if (i % 15 == 0) multiply(200, 2, 2);
+        gather(i % 5 < 3 ? 1000 : i);
     }
     AXP_SCOPE("multiply");
 }
@@ -91,6 +101,18 @@ static void check_work(const axp_view *v, uint64_t times)
         assert_true(!i || all[i].total_ns <= all[i - 1].total_ns);
         sum += all[i].total_ns;
     }
+    axp_shape s = find(v, "gather", 11, 12, 0);
+    assert_int_equal(s.calls, times * 100);
+    assert_int_equal(s.n_shapes, 1);
+    assert_int_equal(s.dtype, AXP_F16);
+    double others = 0;
+    for (int i = 0; i < 100; i++)
+        others += i % 5 < 3 ? 0 : i;
+    assert_true(s.flops == (double)times * (60 * 1000 + others));
+    assert_true(s.bytes == 3 * s.flops);
+    op = op_of(v, "gather");
+    assert_int_equal(axp_view_shapes(v, &op, all, 8), 1);
+    op = op_of(v, "multiply");
     /* the inner products are in the time of the outer ones, once; the rest, if
      * any, is the call that has no shape */
     axp_ns inner = find(v, "multiply", 100, 2, 2).total_ns;
@@ -119,7 +141,7 @@ static void tree_has_no_shapes(void **state)
     axp_view *v = axp_snapshot(axp_global());
     axp_tree_node nodes[16];
     size_t n = axp_view_tree(v, nodes, 16);
-    assert_int_equal(n, 3); /* root, multiply, multiply in it */
+    assert_int_equal(n, 4); /* root, multiply, multiply in it, gather */
     assert_string_equal(nodes[1].name, "multiply");
     assert_string_equal(nodes[2].name, "multiply");
     assert_int_equal(nodes[1].calls, 300 + 200 + 100 + 7 + 1);
@@ -354,6 +376,35 @@ static void texts(void **state)
         assert_false(axp__shape_get(bad[i], 9, &t));
 }
 
+static void texts_of_work(void **state)
+{
+    (void)state;
+    struct axp__shape_work w = {.shape = 0xfffff,
+                                .dtype = UINT32_MAX,
+                                .flops = AXP__SHAPE_HUGE - 1,
+                                .bytes = 0},
+                           t;
+    char text[AXP__SHAPE_WORK_TEXT];
+    axp__shape_work_put(text, &w);
+    assert_true(axp__shape_work_get(text, 0x100000, &t));
+    assert_memory_equal(&w, &t, sizeof w);
+    assert_false(axp__shape_work_get(text, 0xfffff, &t)); /* one of before */
+    static const char *const bad[] = {"",
+                                      "3:",
+                                      "3:1.0",
+                                      "3:1.0,1.0",
+                                      "3:1,1,1",
+                                      "3:1.0,1.0,",
+                                      "3:1.0,1.0,1,",
+                                      "3:1.0,1.0,x",
+                                      "x:1.0,1.0,1",
+                                      "3:7e000000.0,1.0,1",
+                                      "3:1.0,80000000.0,1",
+                                      "3:1.100000000,1.0,1"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_false(axp__shape_work_get(bad[i], 9, &t));
+}
+
 /* However long a name is, all extents of its shapes can be read. */
 static void long_names_leave_shapes_whole(void **state)
 {
@@ -389,6 +440,16 @@ static struct axp__cached_shape *slot_of(uint32_t op, uint32_t m)
     return axp__shape_slot(axp__tls, op, dims);
 }
 
+/* Of a product of these, in the cache; 0: it is not there. */
+static uint32_t name_of(uint32_t op, const uint32_t dims[6])
+{
+    axp_work all = axp_work_gemm(dims[0], dims[1], dims[2], AXP_F32);
+    struct axp__work work = {all.flops, all.bytes, all.dtype};
+    const struct axp__cached_shape *c =
+        axp__shape_peek(axp__tls, op, dims, &work);
+    return c ? c->name : 0;
+}
+
 /* Shapes that belong in one place and are used in turn are all found there. */
 static void in_turn(void **state)
 {
@@ -405,12 +466,29 @@ static void in_turn(void **state)
     }
     for (unsigned i = 0; i < AXP__SHAPE_WAYS; i++) {
         dims[0] = m[i];
-        uint32_t name = axp__shape_peek(axp__tls, op, dims);
+        uint32_t name = name_of(op, dims);
         assert_true(name > AXP__NAME_UNNAMED);
         for (unsigned k = 0; k < i; k++) {
             dims[0] = m[k];
-            assert_int_not_equal(name, axp__shape_peek(axp__tls, op, dims));
+            assert_int_not_equal(name, name_of(op, dims));
         }
+    }
+}
+
+/* Of a call that does what its shape always does the timeline says no more than
+ * that it begins and ends; of another one what it does. */
+static void told_by_the_name(void **state)
+{
+    (void)state;
+    gather(1000);
+    for (int i = 0; i < 20; i++) {
+        bool is_usual = i % 4;
+        gather(is_usual ? 1000 : 7 + i % 8); /* the next may need a new chunk */
+        const uint64_t *before = axp__tls->global->cur;
+        gather(is_usual ? 1000 : 7 + i % 8);
+        const uint64_t *after = axp__tls->global->cur;
+        if (after < before) continue;
+        assert_int_equal(after - before, is_usual ? 2 : 5);
     }
 }
 
@@ -426,8 +504,10 @@ int main(void)
         cmocka_unit_test(open_and_devices),
         cmocka_unit_test(many_shapes),
         cmocka_unit_test(in_turn),
+        cmocka_unit_test(told_by_the_name),
         cmocka_unit_test(too_many),
         cmocka_unit_test(texts),
+        cmocka_unit_test(texts_of_work),
         cmocka_unit_test(long_names_leave_shapes_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
