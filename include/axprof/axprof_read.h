@@ -86,7 +86,7 @@ typedef struct axp_op {
     double flops, bytes; /* sums of what was declared */
     /* Calls that declared any; 0 = unknown. */
     uint64_t n_flops_calls, n_bytes_calls;
-    axp_dtype dtype;
+    axp_dtype dtype; /* that most of it was of */
     axp_cat category;
     const char *file; /* NULL, 0 where unknown */
     int line;

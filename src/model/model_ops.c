@@ -24,7 +24,7 @@ struct sums { /* index 0: ticks; 1: ns of tracks */
     axp_ns beside; /* that was told beside scopes, and may be in it */
     uint64_t n_flops_calls, n_bytes_calls;
     double flops, bytes;
-    uint32_t dtype;
+    double work_of[AXP_C128 + 1]; /* by type */
     uint64_t category_self[AXP__N_CATEGORIES];
     struct axp__weighted *weighted;
     size_t n_weighted, max_weighted;
@@ -169,7 +169,8 @@ static bool add_nodes(const axp_view *v, struct table *t,
         s->bytes_time[u] += n->bytes_ticks;
         s->flops += n->flops;
         s->bytes += n->bytes;
-        if (n->dtype) s->dtype = n->dtype;
+        if (n->dtype)
+            s->work_of[n->dtype] += n->flops + n->bytes + 1;
         s->category_self[category[i]] += n->self_ticks + 1;
     }
     free(costs);
@@ -288,6 +289,15 @@ static void set_doubt(const axp_view *v, axp_op *op, const struct sums *s,
     op->is_doubtful = (double)op->doubt_ns > (double)life * 0.05;
 }
 
+/* The type that most of its work was of. */
+static axp_dtype main_dtype(const struct sums *s)
+{
+    unsigned best = AXP_DTYPE_UNKNOWN;
+    for (unsigned i = 0; i <= AXP_C128; i++)
+        if (s->work_of[i] > s->work_of[best]) best = i;
+    return (axp_dtype)best;
+}
+
 static void make_op(axp_view *v, axp_op *op, struct sums *s)
 {
     const struct axp__capture *c = v->capture;
@@ -305,7 +315,7 @@ static void make_op(axp_view *v, axp_op *op, struct sums *s)
                    .n_bytes_calls = s->n_bytes_calls,
                    .flops_ns = axp__view_sum_ns(v, s->flops_time),
                    .bytes_ns = axp__view_sum_ns(v, s->bytes_time),
-                   .dtype = (axp_dtype)s->dtype,
+                   .dtype = main_dtype(s),
                    .file = name.file,
                    .line = name.line,
                    .is_wait = axp__kind_of(name.flags) == AXP__KIND_WAIT,

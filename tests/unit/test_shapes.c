@@ -211,6 +211,24 @@ static void other_ways(void **state)
     axp_profiler_destroy(p);
 }
 
+/* Of two types that an operation is called with, the one with more work is its. */
+static void two_types(void **state)
+{
+    (void)state;
+    axp_profiler *p = axp_profiler_create(NULL);
+    for (int i = 0; i < 9; i++) {
+        int64_t n = i == 4 ? 512 : 8 + i;
+        axp_start_work(p, "mixed",
+                       axp_work_gemm(n, n, n, i == 4 ? AXP_BF16 : AXP_F32));
+        axp_stop(p, "mixed");
+    }
+    axp_view *v = axp_snapshot(p);
+    assert_int_equal(op_of(v, "mixed").dtype, AXP_BF16);
+    assert_int_equal(find(v, "mixed", 9, 9, 9).dtype, AXP_F32);
+    axp_view_destroy(v);
+    axp_profiler_destroy(p);
+}
+
 /* An open one counts, and a device's are not the host's. */
 static void open_and_devices(void **state)
 {
@@ -501,6 +519,7 @@ int main(void)
         cmocka_unit_test(tree_has_no_shapes),
         cmocka_unit_test(threads_that_ended),
         cmocka_unit_test(other_ways),
+        cmocka_unit_test(two_types),
         cmocka_unit_test(open_and_devices),
         cmocka_unit_test(many_shapes),
         cmocka_unit_test(in_turn),
