@@ -6,7 +6,7 @@ import {type Timeline} from "../canvas/timeline";
 import {flowInto, flowsFrom} from "../data/gaps";
 import {DTYPES} from "../data/meta";
 import {type Report} from "../data/report";
-import {count, digits, exactTime, many, percent, rate, time} from "../format";
+import {count, digits, exactTime, label, many, percent, rate, time} from "../format";
 import {useStore, type Store} from "../state";
 import {MOST_ENDED} from "../data/wakers";
 import {go, goWaker} from "./keys";
@@ -94,7 +94,7 @@ export function Details({report, store, tl}: {report: Report; store: Store; tl: 
                 {merged ? <Fact name="In slices" tip="The sum of the merged slices' durations.">{time(merged[1])}</Fact>
                     : <Fact name="Self" tip="Without the slices inside it.">{time(self)}{dur ? <span class="muted"> {percent(self / dur)}</span> : null}</Fact>}
                 <Fact name="Starts at">{time(start)}{step ? <span class="muted"> in step {step.index}</span> : null}</Fact>
-                <Fact name="On"><bdi>{ownerName(report, row.track).slice(0, 80)}</bdi>{row.depth ? <span class="muted"> depth {row.depth + 1}</span> : null}</Fact>
+                <Fact name="On"><bdi>{label(ownerName(report, row.track), 80)}</bdi>{row.depth ? <span class="muted"> depth {row.depth + 1}</span> : null}</Fact>
                 {op && op.calls > 1 && op.p50 > 0 && <Fact name="Against its median" tip="The median (p50) of all calls of this operation in the run.">{digits(dur / op.p50)} × <span class="muted">{time(op.p50)}, of {many(op.calls, "call")}</span></Fact>}
                 {parent >= 0 && <Fact name="Inside"><button class="link" onClick={() => go(tl, parent)}><Name report={report} id={trace.name(parent)} max={50} /></button>{trace.dur[parent]! > 0 ? <span class="muted"> {percent(dur / trace.dur[parent]!)} of it</span> : null}</Fact>}
                 {work(report, i)}

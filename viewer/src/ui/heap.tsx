@@ -7,7 +7,7 @@ import {useMemo, useState} from "preact/hooks";
 import {groupPlaces, GROUPINGS, growthOf, HEAP_MODES, usualLife, type Group, type Grouping, type Heap, type HeapMode, type Kept} from "../data/heap";
 import {MEMORY_KINDS, type HeapSums} from "../data/meta";
 import {type Report} from "../data/report";
-import {bytes, bytesParts, count, many, plain, time} from "../format";
+import {bytes, bytesParts, count, label, many, plain, time} from "../format";
 import {Plot} from "../charts/plot";
 import {css, mix, seriesColor} from "../canvas/palette";
 import {useStore, type Store} from "../state";
@@ -118,7 +118,7 @@ function HeapFlame({report, store}: {report: Report; store: Store}): JSX.Element
     const measure: Measure = {key: mode.key, head: mode.head, format, count: mode.beside === "blocks" ? ["Blocks", "Not freed, on this path."] : ["Allocations", "In all, on this path."]};
     return (
         <div class="screen">
-            <h3>By path <span class="muted">{mode.tip.replace(/^./, (c) => c.toLowerCase())}{focus >= 0 ? `: callers above, callees below ${report.label(focus).slice(0, 60)}` : ""}</span></h3>
+            <h3>By path <span class="muted">{mode.tip.replace(/^./, (c) => c.toLowerCase())}{focus >= 0 ? `: callers above, callees below ${label(report.label(focus), 60)}` : ""}</span></h3>
             <FlameBox report={report} store={store} plan={plan} format={format} label={`Flame graph of the heap: ${mode.head}`} isMarked={!isSandwich}>
                 <div class="segments" role="group" aria-label="Mode">
                     {HEAP_MODES.map((m, k) => <button key={m.key} aria-pressed={m === mode} data-tip={`${m.tip} (key H: the next of the four)`} onClick={() => store.set({heapMode: k})}>{m.head}</button>)}
@@ -164,7 +164,7 @@ function placeColumns(report: Report, by: Grouping, all: Group[]): Column<Group>
     const [, head, tip] = GROUPINGS.find((g) => g[0] === by)!;
     const isFine = by === "place" || by === "function"; // else a line is of many kinds
     const c: (Column<Group> | false)[] = [
-        {key: "place", head, tip, cell: (g) => <><bdi class="name" data-tip={g.text.length > 40 ? g.text : undefined}>{g.text.slice(0, 80)}</bdi>{isFine && g.named ? <span class="tag">annotated</span> : null}</>, value: (g) => g.text},
+        {key: "place", head, tip, cell: (g) => <><bdi class="name" data-tip={g.text.length > 40 ? g.text : undefined}>{label(g.text, 80)}</bdi>{isFine && g.named ? <span class="tag">annotated</span> : null}</>, value: (g) => g.text},
         isFine && some((g) => g.kind) && {key: "kind", head: "Kind", tip: "What the program said that it holds.", minor: true, cell: (g) => MEMORY_KINDS[g.kind] ?? "", value: (g) => MEMORY_KINDS[g.kind] ?? ""},
         bytesColumn("peak", "At the peak", (g) => g.atPeak, {tip: "Bytes that were live when most was."}),
         shareColumn("share", "Share", (g) => g.atPeak / most, {tip: "Of all bytes that were live then."}),

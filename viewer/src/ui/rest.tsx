@@ -13,8 +13,8 @@ function Counter({s, store, end}: {s: Series; store: Store; end: number}): JSX.E
     const f = valueFormat(s.name);
     return (
         <figure class="counter">
-            <figcaption><strong><bdi>{s.name.slice(0, 80)}</bdi></strong> <span class="muted">last {f(s.value[s.value.length - 1] ?? NaN)} · {f(s.min)} … {f(s.max)}</span></figcaption>
-            <Plot store={store} x={s.time} curves={(theme) => [{y: s.value, color: theme.accent}]} height={150} label={`${s.name.slice(0, 80)} over time, from ${f(s.min)} to ${f(s.max)}`} formatY={f} stepped binary={f === bytes} fromZero={f === bytes} xMax={end}
+            <figcaption><strong><bdi>{label(s.name, 80)}</bdi></strong> <span class="muted">last {f(s.value[s.value.length - 1] ?? NaN)} · {f(s.min)} … {f(s.max)}</span></figcaption>
+            <Plot store={store} x={s.time} curves={(theme) => [{y: s.value, color: theme.accent}]} height={150} label={`${label(s.name, 80)} over time, from ${f(s.min)} to ${f(s.max)}`} formatY={f} stepped binary={f === bytes} fromZero={f === bytes} xMax={end}
                 onClick={(x) => store.set({cursor: Math.max(0, Math.round(x))})} />
         </figure>
     );

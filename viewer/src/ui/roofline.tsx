@@ -6,7 +6,7 @@ import {useMemo} from "preact/hooks";
 import {nameColor, css} from "../canvas/palette";
 import {type Machine} from "../data/meta";
 import {type Op, type Report} from "../data/report";
-import {percent, plain, rate, time} from "../format";
+import {label, percent, plain, rate, time} from "../format";
 import {useStore, type Store} from "../state";
 import {useScope} from "./operations";
 import {Name, Section, useWidth} from "./parts";
@@ -153,7 +153,7 @@ export function Roofline({report, store}: {report: Report; store: Store}): JSX.E
     if (!m && points.length < 3) return <Section id="roofline" title="Roofline" note="The machine's peaks are not known, so there is no roof to compare with."><div ref={box}>{table}</div></Section>;
     const radius = (o: Op): number => 3 + 12 * Math.sqrt(o.total / most);
     return (
-        <Section id="roofline" title="Roofline" note={m ? <>Peaks of <bdi>{m.name.slice(0, 80)}</bdi>. Under the slope an operation waits for memory, under the flat line for arithmetic; the distance to the line is what could be gained.</> : "The machine's peaks are not known, so there is no roof; axprof run measures them."}>
+        <Section id="roofline" title="Roofline" note={m ? <>Peaks of <bdi>{label(m.name, 80)}</bdi>. Under the slope an operation waits for memory, under the flat line for arithmetic; the distance to the line is what could be gained.</> : "The machine's peaks are not known, so there is no roof; axprof run measures them."}>
             <div ref={box}><svg class="roofline" viewBox={`0 0 ${W} ${H}`} role="group" aria-label="Roofline: compute rate by arithmetic intensity; the table below has the same data">
                 {f.xs.map((v) => <g key={v} class="grid"><line x1={f.x(v)} x2={f.x(v)} y1={TOP} y2={H - BOTTOM} /><text x={f.x(v)} y={H - BOTTOM + 14} text-anchor="middle" class="small">{plain(v)}</text></g>)}
                 {f.ys.map((v) => <g key={v} class="grid"><line x1={LEFT} x2={W - RIGHT} y1={f.y(v)} y2={f.y(v)} /><text x={LEFT - 6} y={f.y(v) + 4} text-anchor="end" class="small">{rate(v * 1e9, "FLOP/s").replace("FLOP/s", "")}</text></g>)}
@@ -161,7 +161,7 @@ export function Roofline({report, store}: {report: Report; store: Store}): JSX.E
                 <text x={12} y={(H - BOTTOM) / 2} text-anchor="middle" class="small" transform={`rotate(-90 12 ${(H - BOTTOM) / 2})`}>FLOP/s</text>
                 {m && <Ceilings f={f} gflops={m.gflops} gbps={m.gbps} />}
                 {dots.map((o) => {
-                    const text = `${report.label(o.name).slice(0, 80)}: ${rate(o.gflops * 1e9, "FLOP/s")} at ${plain(o.intensity)} FLOP/B, ${time(o.total)}${Number.isFinite(o.roof) ? `, ${percent(o.roof)} of the roof` : ""}`;
+                    const text = `${label(report.label(o.name), 80)}: ${rate(o.gflops * 1e9, "FLOP/s")} at ${plain(o.intensity)} FLOP/B, ${time(o.total)}${Number.isFinite(o.roof) ? `, ${percent(o.roof)} of the roof` : ""}`;
                     return <circle key={o.name} class={`dot ${o.name === op ? "chosen" : op >= 0 ? "faint" : ""}`} cx={f.x(o.intensity)} cy={f.y(o.gflops)} r={radius(o)} fill={css(nameColor(report.text(o.name), o.category, dark))}
                         tabindex={0} role="button" aria-label={text} data-tip={text} onClick={() => store.chooseOp(o.name)} onKeyDown={(e) => { if (e.key === "Enter" || e.key === " ") { e.preventDefault(); store.chooseOp(o.name); } }} />;
                 })}
@@ -191,7 +191,7 @@ function placeLabels(report: Report, points: Op[], f: Frame, radius: (o: Op) => 
     for (const l of flats) if (l.shown) taken.push([l.x - l.text.length * CHARACTER, l.y - LINE, l.x, l.y + 3]);
     const out: DotLabel[] = [];
     for (const [k, o] of points.slice(0, 24).entries()) {
-        const text = report.label(o.name).slice(0, 26);
+        const text = label(report.label(o.name), 26);
         const w = text.length * 6 + 4, y = f.y(o.gflops), r = radius(o) + 4;
         for (const end of [false, true]) {
             const x = f.x(o.intensity) + (end ? -r : r);

@@ -8,7 +8,7 @@ import {type Report} from "../data/report";
 import {READY, STATE_NAMES, type StateSums} from "../data/states";
 import {lowerBound} from "../data/trace";
 import {innermostAt} from "../data/wakers";
-import {time} from "../format";
+import {label, time} from "../format";
 import {useStore, type Store} from "../state";
 import {jump, Section} from "./parts";
 import {countColumn, DataTable, shareColumn, timeColumn, type Column} from "./table";
@@ -132,7 +132,7 @@ function OffTable({report, store}: {report: Report; store: Store}): JSX.Element 
         {key: "state", head: "State", tip: "What it was in meanwhile.", cell: (o) => STATE_NAMES[o.state] ?? "", value: (o) => STATE_NAMES[o.state] ?? ""},
         timeColumn("length_ns", "Length", (o) => o.to - o.from, {tip: "How long it was off its processor."}),
         timeColumn("from_ns", "From", (o) => o.from, {tip: "When it left its processor."}),
-        {key: "inside", head: "In", tip: "The innermost scope that was open then.", cell: (o) => <bdi class="name">{inside(o).slice(0, 80)}</bdi>, value: inside},
+        {key: "inside", head: "In", tip: "The innermost scope that was open then.", cell: (o) => <bdi class="name">{inside(o) && label(inside(o), 80)}</bdi>, value: inside},
     ];
     return (
         <details class="as-table" open={open} onToggle={(e) => setOpen((e.target as HTMLDetailsElement).open)}>
