@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "os/os_clock.h"
+#include "sampling/sampling_cpus.h"
 #include "sampling/sampling_regs.h"
 #include "sampling/sampling_tiers.h"
 
@@ -158,14 +159,18 @@ static int open_ring(struct axp__perf *p, struct ring *r, pid_t pid, int cpu)
     return 0;
 }
 
-/* A CPU that is off has no event, and nothing runs there. */
+/* A CPU that is off has no event, and nothing runs there; nor does it on one that
+ * the control group does not have. */
 static int open_rings(struct axp__perf *p, const struct axp__perf_options *o)
 {
     long n_cpus = sysconf(_SC_NPROCESSORS_CONF);
+    struct axp__cpus reach;
     int error = n_cpus > 0 ? 0 : EINVAL;
     p->rings = calloc((size_t)n_cpus + 1, sizeof *p->rings);
     if (!p->rings) return ENOMEM;
+    axp__cpus_reach(&reach);
     for (int cpu = 0; !error && cpu < n_cpus; cpu++) {
+        if (!axp__cpus_has(&reach, cpu)) continue;
         error = open_ring(p, &p->rings[p->n], o->pid, cpu);
         if (error) close_ring(p, &p->rings[p->n]);
         if (error == ENODEV)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "os/os_apart.h"
+#include "sampling/sampling_cpus.h"
 #include "sampling/sampling_cfi.h"
 #include "sampling/sampling_regs.h"
 #include "sampling/sampling_states.h"
@@ -347,6 +348,33 @@ static void without_tiers_the_most_is_copied(void **state)
 }
 
 /* ---- code made at run time ---------------------------------------------- */
+
+/* A program may widen its affinity again; who asks keeps the one it has. */
+static void cpus_are_those_that_may_be_had(void **state)
+{
+    cpu_set_t before, one, after;
+    struct axp__cpus all, now;
+    int first = -1;
+    (void)state;
+    assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
+    axp__cpus_reach(&all);
+    assert_true(all.is_known);
+    for (int i = CPU_SETSIZE - 1; i >= 0; i--) {
+        if (CPU_ISSET(i, &before)) first = i;
+        assert_true(!CPU_ISSET(i, &before) || axp__cpus_has(&all, i));
+    }
+    CPU_ZERO(&one);
+    CPU_SET(first, &one);
+    assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+    axp__cpus_reach(&now);
+    assert_int_equal(sched_getaffinity(0, sizeof after, &after), 0);
+    assert_int_equal(sched_setaffinity(0, sizeof before, &before), 0);
+    assert_true(CPU_EQUAL(&one, &after));
+    assert_true(now.is_known);
+    assert_memory_equal(all.set, now.set, sizeof all.set);
+    now.is_known = false;
+    assert_true(axp__cpus_has(&now, 8191));
+}
 
 static void write_map(const char *text, bool is_more)
 {
@@ -692,6 +720,7 @@ int main(void)
         cmocka_unit_test(a_cut_stack_is_copied_whole_from_then_on),
         cmocka_unit_test(what_goes_deep_now_and_then_is_cut_ever_more_seldom),
         cmocka_unit_test(without_tiers_the_most_is_copied),
+        cmocka_unit_test(cpus_are_those_that_may_be_had),
         cmocka_unit_test(maps_for_perf_are_read),
         cmocka_unit_test(states_of_the_recorder),
         cmocka_unit_test(waits_for_the_recorder),
