@@ -18,6 +18,7 @@
 #include <time.h>
 
 #include "stress_check.h"
+#include "stress_left.h"
 
 #define N_WORKERS 3
 #define N_HANDLES 4
@@ -368,12 +369,13 @@ static void named_phase(void)
 {
     static void *(*hold)(void *) = hold_many, *(*start)(void *) = start_only;
     static bool is_exact = true;
-    char path[64];
+    char folder[] = "/tmp/axprof-stress-XXXXXX", path[64];
     void *(*const fn[])(void *) = {spawner,   spawner,   spawner,   spawner,
                                    stop_only, stop_only, snapshots, forks};
     void *const arg[] = {&hold, &hold, &hold, &start,
                          NULL,  NULL,  NULL,  &is_exact};
-    snprintf(path, sizeof path, "/tmp/axprof-stress-%ld.axp", (long)getpid());
+    CHECK(mkdtemp(folder) != NULL);
+    snprintf(path, sizeof path, "%s/run.axp", folder);
     prof = axp_profiler_create(&(axp_options){.path = path});
     CHECK(prof != NULL);
     /* The race detector has no threads in such a child, where the drain is
@@ -395,7 +397,7 @@ static void named_phase(void)
     axp_view_destroy(v);
     CHECK(axp_finish(prof) == AXP_OK);
     axp_profiler_destroy(prof);
-    unlink(path);
+    stress_left_remove(folder);
     dprintf(1,
             "named: %" PRIu64 " threads, %" PRIu64 " held, %" PRIu64
             " stopped elsewhere, %" PRIu64 " forks\n",
