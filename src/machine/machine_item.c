@@ -58,8 +58,8 @@ static void try_once(struct axp__items *s, struct axp__item *item)
 {
     if (!item->passes) find_passes(s, item);
     double took = time_of(s, item);
-    if (axp__crew_ran(s->crew) <
-        s->trial_s / 4) { /* the search was disturbed */
+    double ran = axp__crew_ran(s->crew);
+    if (ran < s->trial_s / 4) { /* the search was disturbed: it goes on */
         find_passes(s, item);
         took = time_of(s, item);
     }

@@ -2,6 +2,8 @@
 /* Names of shapes; see record_shape.h. */
 #include "record/record_shape.h"
 
+#include <string.h>
+
 #include "record/record_name.h"
 #include "record/record_process.h"
 #include "wire/wire_shape.h"
@@ -46,12 +48,27 @@ static uint32_t make_work(uint32_t shape, const struct axp__work *work)
     return id != AXP__NAME_OTHER && axp__name_tie(shape, id) == id ? id : 0;
 }
 
-/* The one that was put there first gives way; without work it is the last. */
+static bool is_with_work(const struct axp__cached_shape *c,
+                         const struct axp__cached_shape *shape)
+{
+    return c->has_work && c->op == shape->op &&
+           !memcmp(c->dims, shape->dims, sizeof c->dims);
+}
+
+/* The one that was put there first gives way. One without work would be found for
+ * any: that of its shape that has some goes before it, and stays there. */
 static void put(struct axp__cached_shape *to, struct axp__cached_shape shape)
 {
-    for (unsigned way = AXP__SHAPE_WAYS - 1; way && shape.has_work; way--)
-        to[way] = to[way - 1];
-    to[shape.has_work ? 0 : AXP__SHAPE_WAYS - 1] = shape;
+    unsigned at = 0, with = shape.has_work ? AXP__SHAPE_WAYS : 0;
+    while (with < AXP__SHAPE_WAYS && !is_with_work(&to[with], &shape))
+        with++;
+    if (with < AXP__SHAPE_WAYS) {
+        struct axp__cached_shape first = to[with];
+        memmove(to + 1, to, with * sizeof *to);
+        to[at++] = first;
+    }
+    memmove(to + at + 1, to + at, (AXP__SHAPE_WAYS - 1 - at) * sizeof *to);
+    to[at] = shape;
 }
 
 uint32_t axp__shape_name(struct axp__lane *lane, uint32_t op,

@@ -7,7 +7,7 @@
  * time. Where the work is the shape's first the name has it, so that the timeline
  * need not: 16 bytes a call instead of 40, and new pages of a spool are a good part
  * of what a call costs. A shape's other work finds the name without, which lies
- * behind all others: so that it is found last. At most 16,384 shapes in a process;
+ * behind the one that has it. At most 16,384 shapes in a process;
  * then an operation's further ones share one without dims, and are counted.
  *
  * Threads  inside an event: a handler may not look into the cache meanwhile.

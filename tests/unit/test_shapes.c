@@ -493,6 +493,32 @@ static void in_turn(void **state)
     }
 }
 
+/* The same of shapes whose calls do not all do the same. */
+static void others_in_turn(void **state)
+{
+    uint32_t m[AXP__SHAPE_WAYS / 2] = {3000};
+    (void)state;
+    uint32_t op =
+        axp__name_find_of(AXP__KIND_FLAGS(AXP__KIND_PLAIN), "multiply");
+    for (uint32_t n = 1, at = 3001; n < AXP__SHAPE_WAYS / 2; at++)
+        if (slot_of(op, at) == slot_of(op, m[0])) m[n++] = at;
+    for (int turn = 0; turn < 2; turn++)
+        for (unsigned i = 0; i < AXP__SHAPE_WAYS / 2; i++) {
+            axp_work work = axp_work_gemm(m[i], 3, 5, AXP_F32);
+            work.bytes += turn;
+            AXP_SCOPE_WORK_OF("multiply", work);
+        }
+    for (unsigned i = 0; i < AXP__SHAPE_WAYS / 2; i++)
+        for (int turn = 0; turn < 2; turn++) {
+            axp_work all = axp_work_gemm(m[i], 3, 5, AXP_F32);
+            struct axp__work work = {all.flops, all.bytes + turn, all.dtype};
+            const struct axp__cached_shape *c =
+                axp__shape_peek(axp__tls, op, all.dims, &work);
+            assert_non_null(c);
+            assert_int_equal(c->has_work, !turn);
+        }
+}
+
 /* Of a call that does what its shape always does the timeline says no more than
  * that it begins and ends; of another one what it does. */
 static void told_by_the_name(void **state)
@@ -523,6 +549,7 @@ int main(void)
         cmocka_unit_test(open_and_devices),
         cmocka_unit_test(many_shapes),
         cmocka_unit_test(in_turn),
+        cmocka_unit_test(others_in_turn),
         cmocka_unit_test(told_by_the_name),
         cmocka_unit_test(too_many),
         cmocka_unit_test(texts),
