@@ -219,6 +219,9 @@ void cli_run_report(cli_run *r)
     cli_drains_finish(r->drains);
     cli_sampling_stop(&r->sampling);
     if (r->profiler) record_machine(r);
+    if (r->profiler && r->sampling.seen.followed_ns)
+        axp_outside_took(r->profiler, "axprof.follow_ns",
+                         r->sampling.seen.followed_ns);
     if (r->profiler) cli_unrecorded_record(&r->unrecorded, r->profiler);
     if (r->profiler) axp_finish(r->profiler);
     bool is_joined = cli_files_join(&r->files, has_ended, r->drains);

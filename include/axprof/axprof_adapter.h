@@ -192,6 +192,9 @@ AXP_API void axp_outside_row(axp_profiler *p);
 /* A counter of the run's, not of the program's own. */
 AXP_API void axp_outside_counter(axp_profiler *p, const char *name,
                                  double value);
+/* Something that looking on took the program's threads, in all: nobody knows
+ * which. */
+AXP_API void axp_outside_took(axp_profiler *p, const char *what, axp_ns ns);
 /* What recording costs here, as a text: processes that find it in AXPROF_COST do
  * not measure it again. */
 AXP_API void axp_outside_cost(char *out, size_t size);

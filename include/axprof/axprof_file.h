@@ -122,10 +122,13 @@ typedef struct axp_sampling_options {
 } axp_sampling_options;
 typedef struct axp_sampling_info {
     uint64_t samples;
-    uint64_t lost;    /* that the kernel had no room for */
-    uint64_t unknown; /* in code that nobody knows */
-    bool has_kernel;  /* time in the kernel is seen too */
-    uint64_t threads; /* whose states were seen */
+    uint64_t lost;      /* that the kernel had no room for */
+    uint64_t unknown;   /* in code that nobody knows */
+    bool has_kernel;    /* time in the kernel is seen too */
+    uint64_t threads;   /* whose states were seen */
+    axp_ns followed_ns; /* whoever started threads and processes took so much
+                         * longer for it that they are followed; told when they
+                         * are very many */
 } axp_sampling_info;
 /* NULL: axp_last_error(); where the kernel does not allow it AXP_E_STATE. */
 AXP__NODISCARD AXP_API axp_sampling *axp_sampling_start(

@@ -2,10 +2,12 @@
 /* Threads that are not worth starting; see analyze_short_threads.h. */
 #include "analyze/analyze_short_threads.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "analyze/analyze_graph.h"
 #include "base/base_number.h"
+#include "model/model_view.h"
 
 struct started { /* by an operation, and waited for */
     uint64_t n;
@@ -40,6 +42,15 @@ static void add_join(const axp_graph *g, uint32_t node, struct started *all)
     all[op].n++;
     all[op].lived_ns += (double)(g->nodes[n->source].time_ns - first->time_ns);
     all[op].fixed_ns += (double)first->lag_ns + (double)n->lag_ns;
+}
+
+/* That a thread is followed makes starting it longer: that is ours. */
+static void take_off(const axp_view *v, struct started *all, uint32_t n_ops)
+{
+    double each =
+        (double)axp__view_cost_ns(v, "axprof.follow_ns") / (double)v->n_threads;
+    for (uint32_t i = 0; i < n_ops; i++)
+        all[i].fixed_ns = fmax(all[i].fixed_ns - each * (double)all[i].n, 0);
 }
 
 static void add(struct axp__analysis *a, const axp_graph *g, uint32_t op,
@@ -101,6 +112,7 @@ void axp__short_threads_look(struct axp__analysis *a)
     if (g && !all) a->has_failed = true;
     for (uint32_t i = 0; all && i < g->n_nodes; i++)
         add_join(g, i, all);
+    if (all) take_off(a->v, all, g->ops.n);
     if (all) look_at(a, g, all);
     free(all);
 }

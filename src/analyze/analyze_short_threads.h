@@ -7,7 +7,8 @@
  *
  * A way in which CallOverhead knows what is fixed: whatever a thread does, it is
  * started and joined. Of those that somebody waited for, what that takes is the
- * bound: part of it may be hidden, and part is what recording a thread takes. */
+ * bound, less what it takes to have them sampled (sampling_toll.h): part of it may
+ * be hidden. */
 #ifndef AXP_ANALYZE_SHORT_THREADS_H
 #define AXP_ANALYZE_SHORT_THREADS_H
 #include "analyze/analyze.h"

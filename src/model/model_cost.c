@@ -3,13 +3,14 @@
  * spent so much inside its own time, and so much around it, in its parent's
  * (record_cost.c measured both), and each allocation and free something in
  * whoever made it: two thirds of a scope in recordings that do not say. A value
- * of a counter is counted as half a scope. What starts and stops by name take more than scopes, and
- * what calls of muted functions took, was measured and is told beside them
- * (AXP__KIND_COST): it is in the time of whoever called them, nobody knows
- * whose.
+ * of a counter is counted as half a scope. What starts and stops by name take
+ * more than scopes, and what calls of muted functions took, and starts of threads
+ * that are sampled, was measured and is told beside them (AXP__KIND_COST): it is in
+ * the time of whoever called them, nobody knows whose.
  *
  * Not here  tracks: their spans are made up of given times. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/base_number.h"
 #include "model/model_view.h"
@@ -43,12 +44,31 @@ uint64_t *axp__lane_costs(const struct axp__capture *c,
     return costs;
 }
 
-axp_ns axp__lane_beside_ns(const axp_view *v, const struct axp__cap_lane *lane)
+/* of: NULL, whatever it is called. */
+static double told_ns(const axp_view *v, const struct axp__cap_lane *lane,
+                      const char *of)
 {
     double sum = 0;
-    for (uint32_t i = 0; i < lane->n_counters; i++)
-        if (axp__view_kind(v, lane->counters[i].name) == AXP__KIND_COST)
-            sum += lane->counters[i].sum;
+    for (uint32_t i = 0; i < lane->n_counters; i++) {
+        const struct axp__cap_counter *k = &lane->counters[i];
+        if (axp__view_kind(v, k->name) == AXP__KIND_COST &&
+            (!of || !strcmp(axp__view_name(v, k->name), of)))
+            sum += k->sum;
+    }
+    return sum;
+}
+
+axp_ns axp__lane_beside_ns(const axp_view *v, const struct axp__cap_lane *lane)
+{
+    double sum = told_ns(v, lane, NULL);
+    return sum < 1e18 ? axp__whole(sum) : 0;
+}
+
+axp_ns axp__view_cost_ns(const axp_view *v, const char *of)
+{
+    double sum = 0;
+    for (size_t i = 0; i < v->capture->n_lanes; i++)
+        sum += told_ns(v, &v->capture->lanes[i], of);
     return sum < 1e18 ? axp__whole(sum) : 0;
 }
 

@@ -169,8 +169,7 @@ static bool add_nodes(const axp_view *v, struct table *t,
         s->bytes_time[u] += n->bytes_ticks;
         s->flops += n->flops;
         s->bytes += n->bytes;
-        if (n->dtype)
-            s->work_of[n->dtype] += n->flops + n->bytes + 1;
+        if (n->dtype) s->work_of[n->dtype] += n->flops + n->bytes + 1;
         s->category_self[category[i]] += n->self_ticks + 1;
     }
     free(costs);

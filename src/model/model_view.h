@@ -298,5 +298,7 @@ uint64_t *axp__lane_costs(const struct axp__capture *c,
 axp_ns axp__lane_own_ns(const axp_view *v, const struct axp__cap_lane *lane);
 /* Of that, what was told beside the scopes: muted calls, calls by name. */
 axp_ns axp__lane_beside_ns(const axp_view *v, const struct axp__cap_lane *lane);
+/* What of all that was told under one name: "axprof.memory_ns". */
+axp_ns axp__view_cost_ns(const axp_view *v, const char *of);
 
 #endif

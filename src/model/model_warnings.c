@@ -187,42 +187,41 @@ static void add_doubtful(axp_view *v)
         n, NULL);
 }
 
-/* Of what is said beside the scopes, what was for blocks of the allocator. */
-static double memory_ns(const axp_view *v)
+struct taker { /* of the time that recording took: what can be changed */
+    const char *before, *after; /* of "about 7 % of the threads' time" */
+    uint64_t count;
+    const char *name;
+};
+
+static struct taker most_taking(const axp_view *v, axp_ns own)
 {
-    const struct axp__capture *c = v->capture;
-    double sum = 0;
-    for (size_t i = 0; i < c->n_lanes; i++)
-        for (uint32_t k = 0; k < c->lanes[i].n_counters; k++) {
-            const struct axp__cap_counter *r = &c->lanes[i].counters[k];
-            if (axp__view_kind(v, r->name) == AXP__KIND_COST &&
-                !strcmp(axp__view_name(v, r->name), "axprof.memory_ns"))
-                sum += r->sum;
-        }
-    return sum;
+    axp_ns half = own / 2;
+    if (axp__view_cost_ns(v, "axprof.memory_ns") > half)
+        return (struct taker){"blocks of memory: following them took most of ",
+                              " that recording took; --memory sample costs "
+                              "less",
+                              v->heap.n_allocs, NULL};
+    if (axp__view_cost_ns(v, "axprof.follow_ns") > half)
+        return (struct taker){"threads: starting them so that each is sampled "
+                              "took most of ",
+                              " that recording took; --sample off takes none",
+                              v->n_threads, NULL};
+    return (struct taker){"scopes: recording them took ",
+                          "; widen the one that is called most", count_calls(v),
+                          most_called(v)};
 }
 
-/* Whatever took most of it is what can be changed. */
 static void add_overhead(axp_view *v)
 {
     struct own_time t = own_time(v);
     double share = t.life ? (double)t.own / (double)t.life : 0;
-    bool is_for_blocks = memory_ns(v) > (double)t.own / 2;
     if (share < OVERHEAD_SHARE) return;
+    struct taker of = most_taking(v, t.own);
     v->own_texts[0] = malloc(200);
     if (!v->own_texts[0]) return;
-    snprintf(v->own_texts[0], 200,
-             is_for_blocks
-                 ? "blocks of memory: following them took most of about %.1f "
-                   "%% of the threads' time that recording took; --memory "
-                   "sample costs less"
-                 : "scopes: recording them took about %.1f %% of the threads' "
-                   "time; widen the one that is called most",
-             (share < 1 ? share : 1) * 100);
-    if (is_for_blocks)
-        add(v, "own_overhead", v->own_texts[0], v->heap.n_allocs, NULL);
-    else
-        add(v, "own_overhead", v->own_texts[0], count_calls(v), most_called(v));
+    snprintf(v->own_texts[0], 200, "%sabout %.1f %% of the threads' time%s",
+             of.before, (share < 1 ? share : 1) * 100, of.after);
+    add(v, "own_overhead", v->own_texts[0], of.count, of.name);
 }
 
 /* Those to which it made a difference. */

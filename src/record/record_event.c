@@ -90,6 +90,11 @@ void axp__count_cost(axp_profiler *p, const char *of, double took_ns)
     axp__leave(lane);
 }
 
+void axp_outside_took(axp_profiler *p, const char *what, axp_ns ns)
+{
+    axp__count_cost(p, what, (double)ns);
+}
+
 void axp_muted(const char *function, uint64_t calls, uint64_t all, axp_ns took)
 {
     struct axp__lane *lane = axp__enter(axp_global());

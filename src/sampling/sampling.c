@@ -23,6 +23,7 @@
 #include "sampling/sampling_states.h"
 #include "sampling/sampling_tasks.h"
 #include "sampling/sampling_timer.h"
+#include "sampling/sampling_toll.h"
 #include "sampling/sampling_unwind.h"
 #include "wire/wire_stack.h"
 #include "wire/wire_states.h"
@@ -36,6 +37,7 @@
 #define A_STEP (20 * MS) /* no step takes much longer */
 #define TASKS (50 * MS)  /* what is not known of a thread's end, at most */
 #define MAPS_AGAIN (100 * MS)
+#define TOLL_LEAST 256u /* threads and processes that were followed */
 
 struct axp_sampling {
     struct axp__perf *perf;
@@ -45,6 +47,8 @@ struct axp_sampling {
     struct axp__sampled *file;
     struct axp__states *states;
     struct axp__tasks *tasks; /* what only /proc knows of threads */
+    double hz;
+    uint64_t n_followed; /* since they were started by one that is */
     axp_ns interval;
     bool has_news; /* a program has begun: soon its code may be gone */
     axp_sampling_info info;
@@ -95,6 +99,7 @@ static void take_exec(axp_sampling *s, const struct axp__perf_record *r)
 static void take_fork(axp_sampling *s, const struct axp__perf_record *r)
 {
     struct axp__layout *from = axp__layouts_find(&s->layouts, r->fork.parent);
+    s->n_followed++;
     if (r->pid == r->fork.parent) return;
     if (s->timer && from && !from->n) read_layout(s, from, r->time_ns);
     struct axp__layout *to = axp__layouts_fork(&s->layouts, r->pid, from);
@@ -269,12 +274,13 @@ static axp_sampling *fail_ring(axp_status *status, int error, const char *path)
 static int open_source(axp_sampling *s, const axp_sampling_options *o,
                        double hz)
 {
-    struct axp__perf_options how = {(pid_t)o->process_id, hz};
+    struct axp__perf_options how = {.pid = (pid_t)o->process_id, .hz = hz};
     int error = 0;
     if (o->ring) {
         s->timer = axp__timer_open(o->ring, hz, &error);
         return s->timer ? 0 : error;
     }
+    s->hz = hz;
     s->perf = axp__perf_open(&how, &error);
     if (!s->perf) return error ? error : ENOSYS;
     s->info.has_kernel = axp__perf_has_kernel(s->perf);
@@ -348,9 +354,11 @@ axp_status axp_sampling_stop_sized(axp_sampling *s, axp_sampling_info *seen,
     axp__states_destroy(s->states);
     if (s->timer) axp__tasks_give(s->tasks, give_states, s);
     axp__tasks_destroy(s->tasks);
-    if (seen) axp__sized_copy(seen, size, &s->info, sizeof s->info);
     axp_status status = axp__sampled_close(s->file);
     axp__perf_close(s->perf);
+    if (s->perf && s->n_followed >= TOLL_LEAST)
+        s->info.followed_ns = s->n_followed * axp__toll_ns(s->hz);
+    if (seen) axp__sized_copy(seen, size, &s->info, sizeof s->info);
     axp__timer_close(s->timer);
     axp__layouts_fini(&s->layouts);
     axp__mods_fini(&s->mods);

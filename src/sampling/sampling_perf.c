@@ -41,7 +41,7 @@ struct ring {
 struct axp__perf {
     struct ring *rings;
     size_t n, page_bytes, ring_bytes;
-    bool has_kernel;
+    bool has_kernel, is_blind;
     double hz;
     struct axp__tiers tiers;
     size_t on;          /* which clock is */
@@ -141,19 +141,28 @@ static void close_ring(const struct axp__perf *p, struct ring *r)
 }
 
 /* errno, 0: done. */
+static int map_ring(const struct axp__perf *p, struct ring *r)
+{
+    if (p->is_blind) return 0;
+    void *page = mmap(NULL, p->page_bytes + p->ring_bytes,
+                      PROT_READ | PROT_WRITE, MAP_SHARED, r->fd[STORY], 0);
+    if (page == MAP_FAILED) return errno;
+    r->page = page;
+    return 0;
+}
+
 static int open_ring(struct axp__perf *p, struct ring *r, pid_t pid, int cpu)
 {
     *r = no_ring;
     r->fd[STORY] = open_story(p, pid, cpu);
     if (r->fd[STORY] < 0) return errno;
-    void *page = mmap(NULL, p->page_bytes + p->ring_bytes,
-                      PROT_READ | PROT_WRITE, MAP_SHARED, r->fd[STORY], 0);
-    if (page == MAP_FAILED) return errno;
-    r->page = page;
+    int error = map_ring(p, r);
+    if (error) return error;
     size_t last = p->tiers.n > 1 ? LITTLE : LARGE;
     for (size_t i = LARGE; i <= last; i++) {
         int fd = r->fd[i] = open_clock(p, i, pid, cpu);
-        if (fd < 0 || ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, r->fd[STORY]))
+        if (fd < 0) return errno;
+        if (r->page && ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, r->fd[STORY]))
             return errno;
     }
     return 0;
@@ -213,6 +222,7 @@ struct axp__perf *axp__perf_open(const struct axp__perf_options *o, int *error)
     if (!p) return NULL;
     p->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
     p->hz = o->hz;
+    p->is_blind = o->is_blind;
     p->has_kernel = true;
     p->on = LARGE;
     *error = open_any(p, o);

@@ -34,8 +34,9 @@
 struct axp__perf;
 
 struct axp__perf_options {
-    pid_t pid; /* it has not called exec yet: sampling begins there */
-    double hz; /* samples of a busy thread in a second */
+    pid_t pid;     /* it has not called exec yet: sampling begins there */
+    double hz;     /* samples of a busy thread in a second */
+    bool is_blind; /* without rings: nothing can be read (sampling_toll.h) */
 };
 
 /* NULL: not allowed, or not possible; *error is why. */

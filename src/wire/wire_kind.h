@@ -25,10 +25,10 @@ enum axp__name_kind {
     AXP__KIND_WAIT,     /* waiting for another, as an adapter saw it */
     AXP__KIND_PROCESS,  /* the life of a process, seen from outside */
     AXP__KIND_OUTSIDE,  /* a row or counter of who looks from outside */
-    AXP__KIND_COST,   /* a counter of ns that recording took; in no timeline */
-    AXP__KIND_DEVICE, /* what a device is called */
-    AXP__KIND_PLACE,  /* where memory was allocated: wire_place.h */
-    AXP__KIND_MODULE, /* an object that was loaded: tally_modules.h */
+    AXP__KIND_COST,    /* a counter of ns that recording took; in no timeline */
+    AXP__KIND_DEVICE,  /* what a device is called */
+    AXP__KIND_PLACE,   /* where memory was allocated: wire_place.h */
+    AXP__KIND_MODULE,  /* an object that was loaded: tally_modules.h */
     AXP__KIND_SHAPE,   /* an operation with one shape: wire_shape.h */
     AXP__KIND_MACHINE, /* what the machine can do: machine_text.c */
     AXP__KIND_WORK     /* a shape and what each call does: wire_shape.h */

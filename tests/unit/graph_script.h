@@ -16,6 +16,7 @@
 #define SCRIPT_WAIT 3u  /* the name of every wait */
 #define SCRIPT_FIRST 4u /* names from here on are "op0", "op1" … */
 #define SCRIPT_OPS 40u
+#define SCRIPT_FOLLOW (SCRIPT_FIRST + SCRIPT_OPS)
 
 struct script {
     struct axp__capture c;
@@ -23,6 +24,8 @@ struct script {
     struct axp__cap_chunk chunks[SCRIPT_ROWS];
     uint64_t *words[SCRIPT_ROWS];
     size_t n[SCRIPT_ROWS];
+    struct axp__cap_lane outside;
+    struct axp__cap_counter follow;
 };
 
 static inline struct axp__cap_name script_name(const struct axp__capture *c,
@@ -34,6 +37,9 @@ static inline struct axp__cap_name script_name(const struct axp__capture *c,
     if (id == SCRIPT_WAIT)
         return (struct axp__cap_name){.text = "wait",
                                       .flags = AXP__KIND_FLAGS(AXP__KIND_WAIT)};
+    if (id == SCRIPT_FOLLOW)
+        return (struct axp__cap_name){.text = "axprof.follow_ns",
+                                      .flags = AXP__KIND_FLAGS(AXP__KIND_COST)};
     if (id - SCRIPT_FIRST >= SCRIPT_OPS) return axp__cap_special(UINT32_MAX);
     char *text = texts[id - SCRIPT_FIRST];
     snprintf(text, sizeof texts[0], "op%u", id - SCRIPT_FIRST);
@@ -164,6 +170,17 @@ static inline uint32_t script_function(struct script *s, uint32_t i)
 }
 
 /* The script is the view's. */
+/* So much longer it took to start threads that were to be sampled. */
+static inline void script_follow(struct script *s, double ns)
+{
+    s->follow = (struct axp__cap_counter){
+        .name = SCRIPT_FOLLOW, .n = 1, .sum = ns, .min = ns, .max = ns};
+    s->outside = (struct axp__cap_lane){
+        .row = -1, .counters = &s->follow, .n_counters = 1};
+    s->c.lanes = &s->outside;
+    s->c.n_lanes = 1;
+}
+
 static inline axp_view *script_view(struct script *s)
 {
     for (uint32_t i = 0; i < s->c.n_rows; i++) {

@@ -323,8 +323,10 @@ static void tasks_that_are_run_in_a_barrier(void **state)
 }
 
 /* The first starts a thread eight times, in op0, and waits for it, each living for
- * so long: it begins 30 us after it was asked for, and is missed for 20. */
-static axp_findings *start_threads(uint64_t lives, const char *least)
+ * so long: it begins 30 us after it was asked for, and is missed for 20. Sampling
+ * them has taken follow_ns in all. */
+static axp_findings *start_threads(uint64_t lives, double follow_ns,
+                                   const char *least)
 {
     struct script *s = script_create();
     const char *set[] = {least, "slow_operation.percent=101"};
@@ -346,6 +348,7 @@ static axp_findings *start_threads(uint64_t lives, const char *least)
         at = end + 20 * us;
         script_word(s, 0, at, AXP__W_END, SCRIPT_FIRST);
     }
+    if (follow_ns > 0) script_follow(s, follow_ns);
     axp_view *v = script_view(s);
     axp_findings *f = axp_analyze(v, &(axp_thresholds){.set = set, .n_set = 2});
     if (!f) fail_msg("no findings: %s", axp_last_error());
@@ -357,7 +360,7 @@ static axp_findings *start_threads(uint64_t lives, const char *least)
 static void threads_not_worth_starting(void **state)
 {
     (void)state;
-    axp_findings *f = start_threads(50 * 1000, "call_overhead.threads=8");
+    axp_findings *f = start_threads(50 * 1000, 0, "call_overhead.threads=8");
     const axp_finding *x = ts_find(f, AXP_CALL_OVERHEAD);
     assert_non_null(x);
     assert_string_equal(x->name, "op0");
@@ -366,10 +369,26 @@ static void threads_not_worth_starting(void **state)
     assert_int_equal(x->severity, AXP_MEDIUM);
     assert_true(fabs(ts_metric(x, "thread_ns") - 50e3) < 1);
     axp_findings_destroy(f);
-    f = start_threads(50 * 1000, "call_overhead.threads=9"); /* too few */
+    f = start_threads(50 * 1000, 0, "call_overhead.threads=9"); /* too few */
     assert_null(ts_find(f, AXP_CALL_OVERHEAD));
     axp_findings_destroy(f);
-    f = start_threads(MS, "call_overhead.threads=8"); /* worth it */
+    f = start_threads(MS, 0, "call_overhead.threads=8"); /* worth it */
+    assert_null(ts_find(f, AXP_CALL_OVERHEAD));
+    axp_findings_destroy(f);
+}
+
+/* 4 of the 50 us that each takes, and of those of the first, which nobody
+ * started. */
+static void what_sampling_takes_is_not_theirs(void **state)
+{
+    (void)state;
+    axp_findings *f =
+        start_threads(50 * 1000, 9 * 4000, "call_overhead.threads=8");
+    const axp_finding *x = ts_find(f, AXP_CALL_OVERHEAD);
+    assert_non_null(x);
+    assert_int_equal(x->saving_ns, 8 * 46 * 1000);
+    axp_findings_destroy(f);
+    f = start_threads(50 * 1000, 1e9, "call_overhead.threads=8");
     assert_null(ts_find(f, AXP_CALL_OVERHEAD));
     axp_findings_destroy(f);
 }
@@ -388,6 +407,7 @@ int main(void)
         cmocka_unit_test(before_a_region),
         cmocka_unit_test(tasks_that_are_run_in_a_barrier),
         cmocka_unit_test(threads_not_worth_starting),
+        cmocka_unit_test(what_sampling_takes_is_not_theirs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -94,6 +94,26 @@ static void it_is_stated(void **state)
     axp_view_destroy(v);
 }
 
+/* So is what it took to have threads sampled, where that is most of it. */
+static void following_is_stated(void **state)
+{
+    (void)state;
+    run(100, 0); /* 5 µs of 105 */
+    axp_outside_took(axp_global(), "axprof.follow_ns", 16000);
+    axp_view *v = ts_snapshot(axp_global());
+    const axp_warning *w = warning(v, "own_overhead");
+    assert_non_null(w);
+    assert_non_null(strstr(w->text, "threads: starting them"));
+    assert_non_null(strstr(w->text, "about 20.5 %"));
+    assert_int_equal(w->count, 1);
+    axp_view_destroy(v);
+    run(100, 0);
+    axp_outside_took(axp_global(), "axprof.follow_ns", 4000);
+    v = ts_snapshot(axp_global());
+    assert_non_null(strstr(warning(v, "own_overhead")->text, "scopes: "));
+    axp_view_destroy(v);
+}
+
 /* What is left is compared with what is left. */
 static void shares_are_of_what_is_not_ours(void **state)
 {
@@ -354,6 +374,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(own_time_has_nothing_of_ours),
         cmocka_unit_test(it_is_stated),
+        cmocka_unit_test(following_is_stated),
         cmocka_unit_test(shares_are_of_what_is_not_ours),
         cmocka_unit_test(shares_with_muted_calls_are_of_all),
         cmocka_unit_test(our_time_is_no_finding),

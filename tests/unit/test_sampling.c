@@ -12,9 +12,11 @@
 #include "os/os_apart.h"
 #include "sampling/sampling_cpus.h"
 #include "sampling/sampling_cfi.h"
+#include "sampling/sampling_perf.h"
 #include "sampling/sampling_regs.h"
 #include "sampling/sampling_states.h"
 #include "sampling/sampling_tiers.h"
+#include "sampling/sampling_toll.h"
 #include "sampling/sampling_unwind.h"
 #include "symbol/symbol_libdw.h"
 #include "test_support.h"
@@ -347,7 +349,7 @@ static void without_tiers_the_most_is_copied(void **state)
     assert_int_equal(copied(&t), 16384);
 }
 
-/* ---- code made at run time ---------------------------------------------- */
+/* ---- which CPUs, and what they cost ------------------------------------- */
 
 /* A program may widen its affinity again; who asks keeps the one it has. */
 static void cpus_are_those_that_may_be_had(void **state)
@@ -375,6 +377,33 @@ static void cpus_are_those_that_may_be_had(void **state)
     now.is_known = false;
     assert_true(axp__cpus_has(&now, 8191));
 }
+
+static int n_files(void)
+{
+    int n = 0;
+    for (int fd = 0; fd < 1024; fd++)
+        n += fcntl(fd, F_GETFD) >= 0;
+    return n;
+}
+
+/* A machine that is busy may hide it, but not each time. */
+static void to_be_followed_has_its_price(void **state)
+{
+    int n = n_files(), error;
+    struct axp__perf_options how = {
+        .pid = getpid(), .hz = 997, .is_blind = true};
+    struct axp__perf *p = axp__perf_open(&how, &error);
+    uint64_t ns = 0;
+    (void)state;
+    axp__perf_close(p);
+    for (int i = 0; i < 20 && !ns; i++)
+        ns = axp__toll_ns(997);
+    assert_int_equal(ns > 0, p != NULL);
+    assert_true(ns < 100000000);
+    assert_int_equal(n_files(), n);
+}
+
+/* ---- code made at run time ---------------------------------------------- */
 
 static void write_map(const char *text, bool is_more)
 {
@@ -721,6 +750,7 @@ int main(void)
         cmocka_unit_test(what_goes_deep_now_and_then_is_cut_ever_more_seldom),
         cmocka_unit_test(without_tiers_the_most_is_copied),
         cmocka_unit_test(cpus_are_those_that_may_be_had),
+        cmocka_unit_test(to_be_followed_has_its_price),
         cmocka_unit_test(maps_for_perf_are_read),
         cmocka_unit_test(states_of_the_recorder),
         cmocka_unit_test(waits_for_the_recorder),
