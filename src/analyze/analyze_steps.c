@@ -272,6 +272,9 @@ void axp__step_cause_say(struct axp__analysis *a, struct axp__draft *d,
                          const struct axp__step_cause *cause, double more_ns)
 {
     char is[32], was[32];
+    /* Whoever changes it regains no more than its part. */
+    if (cause->op && (double)d->saving_ns > more_ns)
+        d->saving_ns = axp__whole(more_ns);
     if (cause->op && more_ns >= MOST * (double)cause->op->self_ns) {
         d->op = cause->op;
         d->specificity = MOST_SPECIFIC;

@@ -70,9 +70,9 @@ struct axp__step_cause {
 struct axp__step_cause axp__step_cause_of(const struct axp__step_look *look,
                                           enum axp__step_group is,
                                           enum axp__step_group was);
-/* Says how much of the operation a step of either has, and where it is. Where
- * most of its time is what the finding is about, more_ns, findings that say less
- * of it are its evidence. */
+/* Says how much of the operation a step of either has, and where it is. Of what the
+ * finding is about the operation has more_ns: no more is saved by changing it, and
+ * where that is most of its time, findings that say less of it are its evidence. */
 void axp__step_cause_say(struct axp__analysis *a, struct axp__draft *d,
                          const struct axp__step_cause *cause, double more_ns);
 

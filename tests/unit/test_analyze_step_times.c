@@ -301,6 +301,27 @@ static void drift_at_its_threshold(void **state)
     assert_false(is_found(19, grow, AXP_STEP_DRIFT));
 }
 
+/* From 7 to 13 ms, whatever came before: a third of a few such has now and then a
+ * median that is a tenth more than another's. */
+static uint64_t chance;
+
+static void by_chance(axp_profiler *p, unsigned i)
+{
+    (void)i;
+    chance = chance * 6364136223846793005u + 1442695040888963407u;
+    operation(p, "compute", 7 * MS + (chance >> 33) % (6 * MS));
+}
+
+static void chance_is_no_drift(void **state)
+{
+    unsigned n_found = 0;
+    (void)state;
+    chance = 1;
+    for (int run = 0; run < 200; run++)
+        n_found += is_found(40, by_chance, AXP_STEP_DRIFT);
+    assert_in_range(n_found, 0, 2); /* 23 by the medians alone */
+}
+
 /* Twice as long from the middle on, and never twice the median. */
 static void quickly(axp_profiler *p, unsigned i)
 {
@@ -314,6 +335,43 @@ static void what_drifts_is_no_outlier(void **state)
     axp_findings *f = steps(60, quickly);
     is_about(ts_find(f, AXP_STEP_DRIFT), "append", 20 * 30 * MS);
     assert_null(ts_find(f, AXP_STEP_OUTLIERS));
+    axp_findings_destroy(f);
+}
+
+/* Two operations are longer then: the one that is named regains its own part. */
+static void both_grow(axp_profiler *p, unsigned i)
+{
+    operation(p, "compute", 10 * MS);
+    operation(p, "append", 3 * i * extra);
+    operation(p, "scan", 2 * i * extra);
+}
+
+static void both_save(axp_profiler *p, unsigned i)
+{
+    save(p, i);
+    if (i % 10 == 9) operation(p, "log", 10 * MS);
+}
+
+static void both_warm_up(axp_profiler *p, unsigned i)
+{
+    operation(p, "compute", 10 * MS);
+    if (!i) operation(p, "compile", 50 * MS);
+    if (!i) operation(p, "load", 30 * MS);
+}
+
+static void each_has_its_part(void **state)
+{
+    (void)state;
+    extra = MS / 20;
+    axp_findings *f = steps(30, both_grow);
+    is_about(ts_find(f, AXP_STEP_DRIFT), "append", 435 * 3 * extra);
+    axp_findings_destroy(f);
+    extra = 15 * MS;
+    f = steps(40, both_save);
+    is_about(ts_find(f, AXP_STEP_OUTLIERS), "checkpoint", 4 * 15 * MS);
+    axp_findings_destroy(f);
+    f = steps(10, both_warm_up);
+    is_about(ts_find(f, AXP_SLOW_START), "compile", 50 * MS);
     axp_findings_destroy(f);
 }
 
@@ -349,7 +407,9 @@ int main(void)
         cmocka_unit_test(what_was_slow_before),
         cmocka_unit_test(what_grows_at_once),
         cmocka_unit_test(drift_at_its_threshold),
+        cmocka_unit_test(chance_is_no_drift),
         cmocka_unit_test(what_drifts_is_no_outlier),
+        cmocka_unit_test(each_has_its_part),
         cmocka_unit_test(nothing_in_even_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
