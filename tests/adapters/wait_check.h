@@ -86,7 +86,10 @@ static inline axp_thread_info thread_of(const axp_view *view, const char *name)
     size_t n = axp_view_threads(view, threads, 64);
     for (size_t i = 0; i < n && i < 64; i++)
         if (!strcmp(threads[i].name, name)) return threads[i];
-    fprintf(stderr, "no thread called %s\n", name);
+    fprintf(stderr, "no thread called %s, but", name);
+    for (size_t i = 0; i < n && i < 64; i++)
+        fprintf(stderr, " %s", threads[i].name);
+    fprintf(stderr, "\n");
     exit(1);
 }
 
