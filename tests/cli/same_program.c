@@ -9,6 +9,7 @@
  *                                 over fork, while threads want them
  *   same_program timers           threads that a POSIX timer starts
  *   same_program killed           children that are killed at work
+ *   same_program namespace        children in a new namespace of processes
  *   same_program filter           one thread that may call little but memory
  *                                 and its streams, and is killed for the rest
  *   same_program runtimes A B     OpenMP libraries, of several compilers,
@@ -21,6 +22,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -233,6 +235,34 @@ static void killed(void)
     printf("%d were killed\n", n_killed);
 }
 
+/* ---- namespaces --------------------------------------------------------- */
+
+static void use_heap(void)
+{
+    char *volatile block[100];
+    for (size_t i = 0; i < 100; i++)
+        block[i] = malloc(1000);
+    for (size_t i = 0; i < 100; i++)
+        free(block[i]);
+}
+
+/* Its first child is the namespace's first process: once that has ended there
+ * can be no other. The kernel is asked directly, and nothing was allocated. */
+static void namespace(void)
+{
+    int status = -1;
+    long rc = syscall(SYS_unshare, CLONE_NEWUSER | CLONE_NEWPID);
+    use_heap();
+    pid_t pid = rc ? -1 : fork();
+    if (!pid) {
+        use_heap();
+        _exit(getpid() == 1 ? 3 : 4);
+    }
+    if (pid > 0) waitpid(pid, &status, 0);
+    printf("%ld: child %d, ended with %d\n", rc, pid > 0,
+           WIFEXITED(status) ? WEXITSTATUS(status) : -1);
+}
+
 /* ---- a filter of system calls ------------------------------------------- */
 
 #define ALLOW(call)                                                            \
@@ -310,6 +340,7 @@ int main(int argc, char **argv)
     if (!strcmp(word, "fork")) by_fork();
     if (!strcmp(word, "timers")) timers();
     if (!strcmp(word, "killed")) killed();
+    if (!strcmp(word, "namespace")) namespace();
     if (!strcmp(word, "filter")) filter();
 #ifdef LINKED
     if (!strcmp(word, "linked")) linked();

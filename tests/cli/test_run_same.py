@@ -55,6 +55,11 @@ def test_killed(c, folder):
     assert_same(c, folder, "killed")
 
 
+def test_namespace(c, folder):
+    """No child of ours becomes the first process of the program's namespace."""
+    assert_same(c, folder, "namespace")
+
+
 def test_filter(c, folder):
     """No system call beside those that a program with a heap needs itself."""
     assert_same(c, folder, "filter")
@@ -79,6 +84,7 @@ def test_openmp_library_of_the_program(c, folder):
 
 if __name__ == "__main__":
     run_support.main([test_handlers, test_vfork, test_fork, test_timers,
-                      test_killed, test_filter, test_openmp_runtimes,
+                      test_killed, test_namespace, test_filter,
+                      test_openmp_runtimes,
                       test_openmp_library_of_the_program],
                      Context(*sys.argv[1:3]))
