@@ -19,6 +19,9 @@
 /* Between looks at the folder: at first, and when nothing new appears. */
 #define LIST_NS (50 * MS)
 #define LIST_MOST_NS (250 * MS)
+/* How long those are waited for that end because the program has. A helper in
+ * Python, as multiprocessing has them, takes 10 to 30 ms. */
+#define LAST_NS (250 * MS)
 
 enum {
     A_LOT = 64,      /* chunks in one step: come again at once */
@@ -205,10 +208,36 @@ void cli_drains_finish(cli_drains *d)
     }
 }
 
+/* Whether one goes on; those that do not are completed. */
+static bool complete_ended(cli_drains *d)
+{
+    bool is_any = false;
+    for (size_t i = 0; i < d->n; i++) {
+        recording *r = &d->list[i];
+        if (r->state != DRAINING) continue;
+        if (axp_drain_is_over(r->drain))
+            complete(d, r);
+        else
+            is_any = true;
+    }
+    return is_any;
+}
+
+void cli_drains_wait(cli_drains *d)
+{
+    static const struct timespec moment = {.tv_nsec = 2 * MS};
+    uint64_t until = cli_clock_ns(CLOCK_MONOTONIC) + LAST_NS;
+    while (complete_ended(d) && cli_clock_ns(CLOCK_MONOTONIC) < until)
+        nanosleep(&moment, NULL);
+}
+
+/* Who goes on where nothing is kept need not record any more. */
 void cli_drains_destroy(cli_drains *d)
 {
     if (!d) return;
     for (size_t i = 0; i < d->n; i++) {
+        if (d->list[i].drain && d->files->is_temporary)
+            axp_drain_stop(d->list[i].drain);
         axp_drain_close(d->list[i].drain, false);
         free(d->list[i].path);
     }
