@@ -9,6 +9,8 @@
  * Not here   what is asked of the kernel past the C library, and children of a
  *            process that has changed: those say that they are not recorded.
  */
+#include "exec_leave.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -35,7 +37,7 @@ static pid_t process;
 
 static void note_process(void)
 {
-    process = getpid();
+    if (!exec_is_filtered) process = getpid();
 }
 
 __attribute__((constructor)) static void load(void)
@@ -54,12 +56,17 @@ __attribute__((constructor)) static void load(void)
     errno = error;
 }
 
-/* A child of vfork has its parent's memory: it is not the process that
- * records there. */
+/* A child of vfork has its parent's memory. */
+bool exec_is_own(void)
+{
+    load();
+    return process == getpid();
+}
+
 static void before(void)
 {
     load();
-    if (process == getpid()) axp_recording_begin();
+    if (!exec_is_filtered && exec_is_own()) axp_recording_begin();
 }
 
 WRAPPER int chroot(const char *path)
