@@ -399,6 +399,15 @@ WRAPPER int signalfd(int fd, const sigset_t *set, int flags)
     return timer_real()->signalfd(fd, set, flags);
 }
 
+/* It blocks the signal, and sees that one came: whose, only taking it tells. */
+WRAPPER int sigpending(sigset_t *set)
+{
+    int rc = timer_real()->sigpending(set);
+    if (rc || !ring || sigismember(set, THE_SIGNAL) != 1) return rc;
+    look_into(set);
+    return timer_real()->sigpending(set);
+}
+
 /* ---- the beginning ------------------------------------------------------ */
 
 static axp_ring *map_ring(const char *path)

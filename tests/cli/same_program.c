@@ -4,6 +4,7 @@
  *
  *   same_program handlers         five ways to set a handler, for the signal
  *                                 that a timer of ours might use
+ *   same_program pending          all signals blocked, and which have come
  *   same_program vfork            children that become another program
  *   same_program fork             children of a program whose locks are held
  *                                 over fork, while threads want them
@@ -104,6 +105,21 @@ static void handlers(void)
     tell("default", signal(SIGURG, SIG_DFL));
 }
 #pragma GCC diagnostic pop
+
+static void pending(void)
+{
+    sigset_t all, here;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, NULL);
+    work(0.1);
+    raise(SIGUSR1);
+    sigpending(&here);
+    for (int i = 1; i < NSIG; i++)
+        if (sigismember(&here, i) == 1) printf("%d has come\n", i);
+    raise(SIGURG);
+    sigpending(&here);
+    printf("urgent: %d\n", sigismember(&here, SIGURG));
+}
 
 /* ---- children ----------------------------------------------------------- */
 
@@ -414,6 +430,7 @@ int main(int argc, char **argv)
 {
     const char *word = argc > 1 ? argv[1] : "";
     if (!strcmp(word, "handlers")) handlers();
+    if (!strcmp(word, "pending")) pending();
     if (!strcmp(word, "vfork")) by_vfork();
     if (!strcmp(word, "fork")) by_fork();
     if (!strcmp(word, "timers")) timers();

@@ -40,6 +40,10 @@ def test_handlers(c, folder):
     assert_same(c, folder, "handlers")
 
 
+def test_pending(c, folder):
+    assert_same(c, folder, "pending")
+
+
 def test_vfork(c, folder):
     assert_same(c, folder, "vfork")
 
@@ -101,8 +105,8 @@ def test_openmp_library_of_the_program(c, folder):
 
 
 if __name__ == "__main__":
-    run_support.main([test_handlers, test_vfork, test_fork, test_timers,
-                      test_killed, test_namespace, test_filter,
+    run_support.main([test_handlers, test_pending, test_vfork, test_fork,
+                      test_timers, test_killed, test_namespace, test_filter,
                       test_sandbox, test_sandbox_is_said,
                       test_openmp_runtimes,
                       test_openmp_library_of_the_program],
