@@ -57,10 +57,15 @@ struct cli_drains {
 /* ---- finding ------------------------------------------------------------ */
 
 /* Of a process of the run, and not what the parent records. */
-static void add(cli_drains *d, const char *path)
+static bool is_of_process(const char *path)
 {
     const char *name = strrchr(path, '/');
-    if (!name || name[1] < '0' || name[1] > '9') return;
+    return name && name[1] >= '0' && name[1] <= '9';
+}
+
+static void add(cli_drains *d, const char *path)
+{
+    if (!is_of_process(path)) return;
     for (size_t i = 0; i < d->n; i++)
         if (!strcmp(d->list[i].path, path)) return;
     if (d->n == d->cap) {
@@ -132,9 +137,11 @@ static bool is_packed(axp_status status)
     return status == AXP_OK || status == AXP_E_DAMAGED;
 }
 
-/* The process is gone: nothing changes its spool any more. */
+/* The process is gone: nothing changes its spool any more. One that was never
+ * opened may have begun this moment, and goes on. */
 static void complete(cli_drains *d, recording *r)
 {
+    axp_status status = AXP_OK;
     if (r->drain) {
         drain(r);
         axp_drain_info last = axp_drain_info_of(r->drain);
@@ -142,10 +149,11 @@ static void complete(cli_drains *d, recording *r)
         d->past.n_steps += last.steps;
         if (axp_drain_close(r->drain, true) != AXP_OK) note_problem(d, r);
         r->drain = NULL;
-    } else if (!axp_file_is_empty(r->path) &&
-               !is_packed(axp_file_pack(r->path, NULL))) {
-        note_problem(d, r); /* never drained, or drained by itself */
+    } else if (!axp_file_is_empty(r->path)) {
+        status = axp_file_pack(r->path, NULL);
     }
+    if (status == AXP_E_STATE) return;
+    if (!is_packed(status)) note_problem(d, r); /* drained by itself, say */
     r->state = COMPLETE;
 }
 
@@ -212,14 +220,9 @@ void cli_drains_finish(cli_drains *d)
 static bool complete_ended(cli_drains *d)
 {
     bool is_any = false;
-    for (size_t i = 0; i < d->n; i++) {
-        recording *r = &d->list[i];
-        if (r->state != DRAINING) continue;
-        if (axp_drain_is_over(r->drain))
-            complete(d, r);
-        else
-            is_any = true;
-    }
+    cli_drains_finish(d);
+    for (size_t i = 0; i < d->n; i++)
+        is_any |= d->list[i].state != COMPLETE;
     return is_any;
 }
 
@@ -250,7 +253,7 @@ bool cli_drains_has_ended(const cli_drains *d, const char *path)
 {
     for (size_t i = 0; i < d->n; i++)
         if (!strcmp(d->list[i].path, path)) return d->list[i].state == COMPLETE;
-    return true; /* what we record ourselves */
+    return !is_of_process(path); /* it began just now, or is ours */
 }
 
 const char *cli_drains_problem(const cli_drains *d)

@@ -188,6 +188,29 @@ def test_what_ends_a_moment_later(c, folder):
     check(b"that it started go" not in done.err, done.err)
 
 
+def test_what_begins_at_the_end(c, folder):
+    """A process that begins to record while the run ends, and goes on."""
+    later = ("env -u LD_PRELOAD sh -c 'echo $$ >pid; sleep 0.1; "
+             "LD_PRELOAD=$0 exec sleep 30' \"$LD_PRELOAD\" >/dev/null 2>&1 &")
+    *start, script = left_behind(folder, 0.2, "x")
+    done = run([c.axprof, "run", "--report", "r.txt", "-o", "x.axp", "--",
+                *start, script.replace(">pid", ">first") +
+                f"; {later} until test -s pid; do :; done"],
+               folder, env=environment())
+    pid = int((folder / "pid").read_text())
+    try:
+        equal(done.status, 0, done.err)
+        check((folder / "x.axp").exists(), done.err)
+        check(b"still being recorded" not in done.err, done.err)
+        check(b"what goes on is in x.axp.parts" in done.err, done.err)
+    finally:
+        os.kill(pid, signal.SIGKILL)
+    wait_for(lambda: not pathlib.Path(f"/proc/{pid}").exists(), "end")
+    done = run([c.axprof, "pack", "x.axp"], folder, env=environment())
+    equal(done.status, 0, done.err)
+    equal(spools(folder), [], "spools")
+
+
 def test_what_goes_on_and_is_not_kept(c, folder):
     """Nobody wants what it records from then on: no memory is held for it."""
     temporary = folder / "tmp"
