@@ -19,6 +19,9 @@
 /* Between looks at the folder: at first, and when nothing new appears. */
 #define LIST_NS (50 * MS)
 #define LIST_MOST_NS (250 * MS)
+/* How long those are waited for that end because the program has. A helper in
+ * Python, as multiprocessing has them, takes 10 to 30 ms. */
+#define LAST_NS (250 * MS)
 
 enum {
     A_LOT = 64,      /* chunks in one step: come again at once */
@@ -54,10 +57,15 @@ struct cli_drains {
 /* ---- finding ------------------------------------------------------------ */
 
 /* Of a process of the run, and not what the parent records. */
-static void add(cli_drains *d, const char *path)
+static bool is_of_process(const char *path)
 {
     const char *name = strrchr(path, '/');
-    if (!name || name[1] < '0' || name[1] > '9') return;
+    return name && name[1] >= '0' && name[1] <= '9';
+}
+
+static void add(cli_drains *d, const char *path)
+{
+    if (!is_of_process(path)) return;
     for (size_t i = 0; i < d->n; i++)
         if (!strcmp(d->list[i].path, path)) return;
     if (d->n == d->cap) {
@@ -129,9 +137,11 @@ static bool is_packed(axp_status status)
     return status == AXP_OK || status == AXP_E_DAMAGED;
 }
 
-/* The process is gone: nothing changes its spool any more. */
+/* The process is gone: nothing changes its spool any more. One that was never
+ * opened may have begun this moment, and goes on. */
 static void complete(cli_drains *d, recording *r)
 {
+    axp_status status = AXP_OK;
     if (r->drain) {
         drain(r);
         axp_drain_info last = axp_drain_info_of(r->drain);
@@ -139,10 +149,11 @@ static void complete(cli_drains *d, recording *r)
         d->past.n_steps += last.steps;
         if (axp_drain_close(r->drain, true) != AXP_OK) note_problem(d, r);
         r->drain = NULL;
-    } else if (!axp_file_is_empty(r->path) &&
-               !is_packed(axp_file_pack(r->path, NULL))) {
-        note_problem(d, r); /* never drained, or drained by itself */
+    } else if (!axp_file_is_empty(r->path)) {
+        status = axp_file_pack(r->path, NULL);
     }
+    if (status == AXP_E_STATE) return;
+    if (!is_packed(status)) note_problem(d, r); /* drained by itself, say */
     r->state = COMPLETE;
 }
 
@@ -205,10 +216,31 @@ void cli_drains_finish(cli_drains *d)
     }
 }
 
+/* Whether one goes on; those that do not are completed. */
+static bool complete_ended(cli_drains *d)
+{
+    bool is_any = false;
+    cli_drains_finish(d);
+    for (size_t i = 0; i < d->n; i++)
+        is_any |= d->list[i].state != COMPLETE;
+    return is_any;
+}
+
+void cli_drains_wait(cli_drains *d)
+{
+    static const struct timespec moment = {.tv_nsec = 2 * MS};
+    uint64_t until = cli_clock_ns(CLOCK_MONOTONIC) + LAST_NS;
+    while (complete_ended(d) && cli_clock_ns(CLOCK_MONOTONIC) < until)
+        nanosleep(&moment, NULL);
+}
+
+/* Who goes on where nothing is kept need not record any more. */
 void cli_drains_destroy(cli_drains *d)
 {
     if (!d) return;
     for (size_t i = 0; i < d->n; i++) {
+        if (d->list[i].drain && d->files->is_temporary)
+            axp_drain_stop(d->list[i].drain);
         axp_drain_close(d->list[i].drain, false);
         free(d->list[i].path);
     }
@@ -221,7 +253,7 @@ bool cli_drains_has_ended(const cli_drains *d, const char *path)
 {
     for (size_t i = 0; i < d->n; i++)
         if (!strcmp(d->list[i].path, path)) return d->list[i].state == COMPLETE;
-    return true; /* what we record ourselves */
+    return !is_of_process(path); /* it began just now, or is ours */
 }
 
 const char *cli_drains_problem(const cli_drains *d)

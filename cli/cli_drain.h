@@ -35,6 +35,9 @@ uint64_t cli_drains_step(cli_drains *d, uint64_t now_ns);
 /* The program has ended: the rest is moved, and the files of all processes
  * that have ended are completed. */
 void cli_drains_finish(cli_drains *d);
+/* A moment for those that end because the program has; what goes on longer
+ * stays as it is. */
+void cli_drains_wait(cli_drains *d);
 /* Of one of the run's parts: whether it is complete. */
 bool cli_drains_has_ended(const cli_drains *d, const char *path);
 void cli_drains_destroy(cli_drains *d); /* NULL allowed */

@@ -98,7 +98,7 @@ static int pack_parts(const char *recording, const char *folder,
                         recording);
     cli_parts_list(folder, &parts);
     int rc = join_parts(recording, &parts, out);
-    if (rc != CLI_FAILED && !out) cli_parts_remove(folder, true);
+    if (rc != CLI_FAILED && !out) cli_parts_remove(folder, CLI_SPOOLS_UNUSED);
     cli_parts_fini(&parts);
     close(lock);
     return rc;

@@ -288,7 +288,7 @@ bool cli_files_join(cli_files *f,
 
 void cli_files_fini(cli_files *f)
 {
-    if (f->is_temporary && f->parts) cli_parts_remove(f->parts, false);
+    if (f->is_temporary && f->parts) cli_parts_remove(f->parts, CLI_SPOOLS_ALL);
     if (f->parts) cli_parts_remove_empty(f->parts);
     if (f->is_temporary && f->folder) rmdir(f->folder);
     if (f->lock >= 0) close(f->lock);

@@ -2,8 +2,8 @@
 /* fork, wait for the word, exec.
  *
  * The environment goes to the child through the channel, since it names the
- * child's pid. It is built by the parent and sent as one block of strings: the
- * child calls only what is safe after a fork in a process with threads.
+ * child's pid, and is the word to go on. It is built by the parent: the child
+ * calls only what is safe after a fork in a process with threads.
  */
 #include "cli/cli_launch.h"
 
@@ -21,7 +21,8 @@
 
 extern char **environ;
 
-/* What the parent sends: the block of strings is a memory file. */
+/* What the parent sends, before the strings. A file in memory would do as well,
+ * but for a limit on files. */
 typedef struct block_head {
     size_t n_strings, n_bytes;
 } block_head;
@@ -99,22 +100,28 @@ void cli_launch_free(char **env)
     free(env);
 }
 
-/* A head and the strings, one after the other, into the memory file. */
-static bool fill_block(int fd, char *const *env)
+static bool send_all(int channel, const void *bytes, size_t n)
+{
+    for (const char *at = bytes; n;) {
+        ssize_t k = send(channel, at, n, MSG_NOSIGNAL);
+        if (k < 0 && errno == EINTR) continue;
+        if (k <= 0) return false;
+        at += k;
+        n -= (size_t)k;
+    }
+    return true;
+}
+
+/* A head and the strings, one after the other. */
+static bool send_environment(int channel, char *const *env)
 {
     block_head head = {0, 0};
     for (; env[head.n_strings]; head.n_strings++)
         head.n_bytes += strlen(env[head.n_strings]) + 1;
-    size_t size = sizeof head + head.n_bytes;
-    if (ftruncate(fd, (off_t)size)) return false;
-    char *map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (map == MAP_FAILED) return false;
-    memcpy(map, &head, sizeof head);
-    char *to = map + sizeof head;
-    for (size_t i = 0; i < head.n_strings; i++)
-        to = stpcpy(to, env[i]) + 1;
-    munmap(map, size);
-    return true;
+    bool ok = send_all(channel, &head, sizeof head);
+    for (size_t i = 0; ok && i < head.n_strings; i++)
+        ok = send_all(channel, env[i], strlen(env[i]) + 1);
+    return ok;
 }
 
 /* ---- the child: nothing here may allocate ------------------------------- */
@@ -126,25 +133,26 @@ static void *map_anonymous(size_t size)
     return p == MAP_FAILED ? NULL : p;
 }
 
-static bool wait_for_word(int channel)
+static bool receive(int channel, void *bytes, size_t n)
 {
-    char byte;
-    ssize_t n;
-    do
-        n = read(channel, &byte, 1);
-    while (n < 0 && errno == EINTR);
-    return n == 1;
+    for (char *at = bytes; n;) {
+        ssize_t k = read(channel, at, n);
+        if (k < 0 && errno == EINTR) continue;
+        if (k <= 0) return false;
+        at += k;
+        n -= (size_t)k;
+    }
+    return true;
 }
 
-static char **map_environment(int fd)
+/* Waits for it. */
+static char **receive_environment(int channel)
 {
     block_head head;
-    if (pread(fd, &head, sizeof head, 0) != (ssize_t)sizeof head) return NULL;
-    char *map =
-        mmap(NULL, sizeof head + head.n_bytes, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (!receive(channel, &head, sizeof head)) return NULL;
+    char *at = map_anonymous(head.n_bytes + 1); /* none is no mapping */
     char **env = map_anonymous((head.n_strings + 1) * sizeof *env);
-    if (map == MAP_FAILED || !env) return NULL;
-    char *at = map + sizeof head;
+    if (!at || !env || !receive(channel, at, head.n_bytes)) return NULL;
     for (size_t i = 0; i < head.n_strings; i++, at += strlen(at) + 1)
         env[i] = at;
     env[head.n_strings] = NULL;
@@ -175,7 +183,7 @@ static void exec_with_sh(const char *path, char *const *argv, char **env)
 static _Noreturn void become(const cli_launch *l, const cli_target *target,
                              char *const *argv)
 {
-    char **env = wait_for_word(l->channel) ? map_environment(l->block) : NULL;
+    char **env = receive_environment(l->channel);
     if (!env) _exit(CLI_CANNOT); /* the parent is gone, or has no memory */
     sigaction(SIGCHLD, &l->on_child, NULL);
     sigprocmask(SIG_SETMASK, &l->mask, NULL);
@@ -199,9 +207,7 @@ int cli_launch_fork(cli_launch *l, const sigset_t *blocked,
 {
     struct sigaction normal = {.sa_handler = SIG_DFL};
     int ends[2];
-    l->block = memfd_create("axprof-environment", MFD_CLOEXEC);
-    if (l->block < 0 ||
-        socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
         return cannot_start();
     /* Whoever started us may have ignored SIGCHLD: then nothing could be
      * waited for. */
@@ -236,14 +242,12 @@ static int say_exec_error(const cli_target *t, int error)
 int cli_launch_exec(cli_launch *l, char *const *env, const cli_target *target)
 {
     int error = 0;
-    bool is_told =
-        fill_block(l->block, env) && send(l->channel, "", 1, MSG_NOSIGNAL) == 1;
+    bool is_told = send_environment(l->channel, env);
     ssize_t n = is_told ? -1 : 0;
     while (is_told && (n = read(l->channel, &error, sizeof error)) < 0 &&
            errno == EINTR)
         continue;
     close(l->channel);
-    close(l->block);
     if (is_told && n <= 0) return CLI_OK; /* closed by exec: it runs */
     waitpid(l->pid, NULL, 0);
     return is_told ? say_exec_error(target, error) : cannot_start();

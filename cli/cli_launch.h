@@ -20,9 +20,9 @@
 
 typedef struct cli_launch {
     pid_t pid;
-    /* To the child, until it has become the program: the word to go on, and
-     * its environment, a file in memory. */
-    int channel, block;
+    /* To the child, until it has become the program: its environment, which is
+     * the word to go on. */
+    int channel;
     /* As they were when we were started, for the child. */
     sigset_t mask;
     struct sigaction on_child;

@@ -197,14 +197,21 @@ uint64_t cli_parts_bytes(const char *folder)
 
 /* ---- removing ----------------------------------------------------------- */
 
-/* ctx is the folder: what it had is wanted by nobody. */
+struct removal {
+    const char *folder; /* what it had is wanted by nobody */
+    cli_parts_spools spools;
+};
+
 static int remove_spool(const axp_spool_info *s, void *ctx)
 {
-    const char *folder = ctx;
-    size_t len = strlen(folder);
-    if (!s->is_in_use && !strncmp(s->recording, folder, len) &&
-        s->recording[len] == '/')
+    const struct removal *r = ctx;
+    size_t len = strlen(r->folder);
+    if (strncmp(s->recording, r->folder, len) != 0 || s->recording[len] != '/')
+        return 0;
+    if (!s->is_in_use)
         (void)axp_spool_remove(s->path);
+    else if (r->spools == CLI_SPOOLS_ALL)
+        (void)unlink(s->path);
     return 0;
 }
 
@@ -226,21 +233,24 @@ static bool is_ours(const char *name)
             (strlen(end) == 7 && end[0] == '.' && !strchr(end + 1, '.')));
 }
 
-void cli_parts_remove(const char *folder, bool with_spools)
+/* The folder first: a process that begins to record after that finds none, and
+ * gives its spool up itself. */
+void cli_parts_remove(const char *folder, cli_parts_spools spools)
 {
+    struct removal removal = {folder, spools};
     DIR *dir = opendir(folder);
     if (!dir) return;
-    if (with_spools) axp_spools_list(remove_spool, (void *)(uintptr_t)folder);
     for (struct dirent *e; (e = readdir(dir));)
         if (is_ours(e->d_name)) unlinkat(dirfd(dir), e->d_name, 0);
     closedir(dir);
     rmdir(folder);
+    if (spools != CLI_SPOOLS_STAY) axp_spools_list(remove_spool, &removal);
 }
 
 void cli_parts_remove_empty(const char *folder)
 {
     cli_parts parts;
     cli_parts_list(folder, &parts);
-    if (!parts.n) cli_parts_remove(folder, false);
+    if (!parts.n) cli_parts_remove(folder, CLI_SPOOLS_STAY);
     cli_parts_fini(&parts);
 }

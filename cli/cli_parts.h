@@ -46,9 +46,15 @@ int cli_parts_lock(const char *folder);
 void cli_parts_list(const char *folder, cli_parts *out);
 void cli_parts_fini(cli_parts *p);
 uint64_t cli_parts_bytes(const char *folder);
-/* Removes parts and folder; with spools: those of the parts too, unless they
- * are in use. What else is in it stays, and so does the folder then. */
-void cli_parts_remove(const char *folder, bool with_spools);
+/* Removes parts and folder, and spools of the parts. What else is in it stays,
+ * and so does the folder then. Whose spool is in use goes on with it unnamed, and
+ * nobody will read what it records. */
+typedef enum cli_parts_spools {
+    CLI_SPOOLS_STAY,
+    CLI_SPOOLS_UNUSED,
+    CLI_SPOOLS_ALL
+} cli_parts_spools;
+void cli_parts_remove(const char *folder, cli_parts_spools spools);
 /* Removes the folder if no part came into it. */
 void cli_parts_remove_empty(const char *folder);
 

@@ -230,13 +230,18 @@ static uint64_t less(uint64_t bytes, uint64_t own)
     return bytes > own ? bytes - own : 0;
 }
 
+static bool is_alive(const process *q, cli_proc_stat *fresh)
+{
+    return cli_proc_read(q->fd, fresh) && fresh->pid == q->pid &&
+           fresh->state != 'Z' && fresh->state != 'X';
+}
+
 static void read_all(cli_processes *s)
 {
     for (size_t i = s->n; i-- > 0;) {
         process *q = &s->list[i];
         cli_proc_stat fresh;
-        if (!cli_proc_read(q->fd, &fresh) || fresh.pid != q->pid ||
-            fresh.state == 'Z' || fresh.state == 'X') {
+        if (!is_alive(q, &fresh)) {
             drop(s, q);
             continue;
         }
@@ -434,6 +439,15 @@ void cli_processes_end(cli_processes *s, int status, const struct rusage *usage,
         axp_outside_counter(s->p, "process.missed", (double)s->now.n_missed);
     s->now.n_left = s->n;
     s->now.n_processes = s->n;
+}
+
+void cli_processes_count_left(cli_processes *s)
+{
+    s->now.n_left = 0;
+    for (size_t i = 0; i < s->n; i++) {
+        cli_proc_stat fresh;
+        s->now.n_left += is_alive(&s->list[i], &fresh);
+    }
 }
 
 cli_processes_now cli_processes_info(const cli_processes *s)

@@ -68,6 +68,8 @@ uint64_t cli_processes_look(cli_processes *s, uint64_t now_ns);
  * does it for them); NULL: none. */
 void cli_processes_end(cli_processes *s, int status, const struct rusage *usage,
                        const char *count);
+/* Once more, who goes on: nothing is recorded. */
+void cli_processes_count_left(cli_processes *s);
 cli_processes_now cli_processes_info(const cli_processes *s);
 
 #endif

@@ -153,6 +153,7 @@ static int start(cli_run *r)
     if (rc != CLI_OK) return rc;
     cli_witness_init(&r->watch.witness);
     signal(SIGPIPE, SIG_IGN); /* the child has its caller's, and its limits */
+    signal(SIGXFSZ, SIG_IGN); /* an error like others */
     allow_descriptors();
     leave_streams(r);
     cli_files_begin(&r->files, r->launch.pid);

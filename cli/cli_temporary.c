@@ -54,7 +54,7 @@ static bool look(const char *path, bool is_removed, cli_temporary_fn fn)
     int fd = cli_parts_lock(parts);
     if (fd >= 0) {
         if (fn) fn(path, cli_parts_bytes(parts));
-        if (is_removed) cli_parts_remove(parts, true);
+        if (is_removed) cli_parts_remove(parts, CLI_SPOOLS_ALL);
         if (is_removed) rmdir(path);
         close(fd);
     }

@@ -52,6 +52,7 @@ static const char *why_of(const axp_unrecorded *now)
     switch (now->why) {
     case AXP_UNRECORDED_ROOT: return "changed its root folder";
     case AXP_UNRECORDED_USER: return "changed its user";
+    case AXP_UNRECORDED_FILTER: return "set a filter of system calls";
     case AXP_UNRECORDED_ERROR: break;
     }
     return now->error > 0 ? strerror(now->error) : "reason unknown";
@@ -67,6 +68,7 @@ uint64_t cli_unrecorded_say(const cli_unrecorded *u)
 {
     axp_unrecorded now = look(u);
     bool is_error = now.why == AXP_UNRECORDED_ERROR;
+    bool is_filter = now.why == AXP_UNRECORDED_FILTER;
     char others[48] = "";
     if (!now.n_processes) return 0;
     if (now.n_processes > 1)
@@ -75,6 +77,9 @@ uint64_t cli_unrecorded_say(const cli_unrecorded *u)
     cli_note("what process %llu%s did and allocated is not recorded: %s%s%s",
              (unsigned long long)now.process_id, others,
              is_error ? "its file could not be made: " : "it had ",
-             why_of(&now), is_error ? "" : " before its first event");
+             why_of(&now),
+             is_filter  ? ", and was left alone from then on"
+             : is_error ? ""
+                        : " before its first event");
     return now.n_processes;
 }

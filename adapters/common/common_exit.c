@@ -9,15 +9,23 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <axprof/axprof_adapter.h>
+
 #define WRAPPER __attribute__((visibility("default"), noreturn))
 
 static void (*tell_rest)(void);
 static void (*real)(int); /* NULL: not found yet */
-static pid_t own;         /* whose memory this is */
+static pid_t own;         /* whose memory this is; 0: nobody asks */
+
+/* It filters its system calls. */
+static void be_quiet(bool is_quiet)
+{
+    own = is_quiet ? 0 : getpid();
+}
 
 static void remember(void)
 {
-    own = getpid();
+    if (own) own = getpid();
 }
 
 void common_exit_tell(void (*tell)(void))
@@ -25,13 +33,14 @@ void common_exit_tell(void (*tell)(void))
     void *found = dlsym(RTLD_NEXT, "_exit");
     memcpy(&real, &found, sizeof real);
     tell_rest = tell;
-    remember();
+    own = getpid();
+    axp_quiet_tell(be_quiet);
     (void)pthread_atfork(NULL, NULL, remember);
 }
 
 static __attribute__((noreturn)) void leave(int status)
 {
-    if (tell_rest && getpid() == own) tell_rest();
+    if (tell_rest && own && getpid() == own) tell_rest();
     if (real) real(status);
     for (;;)
         syscall(SYS_exit_group, status);

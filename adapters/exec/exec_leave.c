@@ -3,15 +3,17 @@
  * gets its file before they do.
  *
  * A recording is made at a process's first event. Who has another root folder
- * by then, or is another user, can make none; one that is there is gone on with
+ * by then, is another user or has other namespaces can make none; one that is there is gone on with
  * whatever the process has become, since nothing of it is opened again.
  *
- * Not here   what is asked of the kernel past the C library, other namespaces,
- *            and children of a process that has changed: those say that they
- *            are not recorded.
+ * Not here   what is asked of the kernel past the C library, and children of a
+ *            process that has changed: those say that they are not recorded.
  */
+#include "exec_leave.h"
+
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -27,13 +29,15 @@ static struct {
     int (*seteuid)(uid_t);
     int (*setreuid)(uid_t, uid_t);
     int (*setresuid)(uid_t, uid_t, uid_t);
+    int (*unshare)(int);
+    int (*setns)(int, int);
 } real;
 
 static pid_t process;
 
 static void note_process(void)
 {
-    process = getpid();
+    if (!exec_is_filtered) process = getpid();
 }
 
 __attribute__((constructor)) static void load(void)
@@ -42,6 +46,8 @@ __attribute__((constructor)) static void load(void)
     if (real.chroot) return;
     note_process();
     pthread_atfork(NULL, NULL, note_process);
+    exec_real_find("unshare", &real.unshare);
+    exec_real_find("setns", &real.setns);
     exec_real_find("setresuid", &real.setresuid);
     exec_real_find("setreuid", &real.setreuid);
     exec_real_find("seteuid", &real.seteuid);
@@ -50,12 +56,17 @@ __attribute__((constructor)) static void load(void)
     errno = error;
 }
 
-/* A child of vfork has its parent's memory: it is not the process that
- * records there. */
+/* A child of vfork has its parent's memory. */
+bool exec_is_own(void)
+{
+    load();
+    return process == getpid();
+}
+
 static void before(void)
 {
     load();
-    if (process == getpid()) axp_recording_begin();
+    if (!exec_is_filtered && exec_is_own()) axp_recording_begin();
 }
 
 WRAPPER int chroot(const char *path)
@@ -86,4 +97,16 @@ WRAPPER int setresuid(uid_t user, uid_t effective, uid_t saved)
 {
     before();
     return real.setresuid(user, effective, saved);
+}
+
+WRAPPER int unshare(int flags)
+{
+    before();
+    return real.unshare(flags);
+}
+
+WRAPPER int setns(int fd, int kind)
+{
+    before();
+    return real.setns(fd, kind);
 }

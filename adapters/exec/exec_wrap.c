@@ -3,7 +3,8 @@
  *
  * Everything that executes passes through here. If the program is one that
  * adapters would harm (exec_fit.h), those of the run, which AXPROF_PRELOAD
- * lists, are taken out of LD_PRELOAD; what the user had there stays. Else the
+ * lists, are taken out of LD_PRELOAD; what the user had there stays. So are they
+ * where the process has set a filter of system calls (exec_leave.h). Else the
  * environment is passed on as it came. Each process is counted, for those that
  * are over before axprof run looks at them.
  *
@@ -26,6 +27,7 @@
 #include <unistd.h>
 
 #include "exec_fit.h"
+#include "exec_leave.h"
 #include "exec_real.h"
 #include "adapters/common/common_own.h"
 
@@ -73,8 +75,9 @@ static void be_counted(void)
 {
     int error = errno, cancel;
     struct stat space;
-    uint64_t record[2] = {(uint64_t)getpid(), 0};
-    if (!count_path) return;
+    uint64_t record[2] = {0};
+    if (!count_path || exec_is_filtered) return;
+    record[0] = (uint64_t)getpid();
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
     if (!stat("/proc/self/ns/pid", &space)) record[1] = space.st_ino;
     int fd = open(count_path,
@@ -207,7 +210,8 @@ static const char *search(const char *file, char *path)
     do {                                                                       \
         int fit_error = errno;                                                 \
         size_t room = (env) ? room_for(env) : 0;                               \
-        if (room && !(does_fit)) (env) = without_ours(env, alloca(room));      \
+        if (room && (exec_is_filtered || !(does_fit)))                         \
+            (env) = without_ours(env, alloca(room));                           \
         errno = fit_error;                                                     \
     } while (0)
 

@@ -85,6 +85,12 @@ static void say_if_bypassed(const struct memory_real *real)
         axp_heap_bypassed(file_name(&of));
 }
 
+/* It filters its system calls: what stacks and tables take is not asked for. */
+static void be_quiet(bool is_quiet)
+{
+    memory_is_on = !is_quiet;
+}
+
 __attribute__((constructor)) static void begin(void)
 {
     const char *mean = secure_getenv("AXPROF_MEMORY");
@@ -96,6 +102,7 @@ __attribute__((constructor)) static void begin(void)
     if (real && !&memory_wraps_new) say_if_hidden(real);
     if (real) say_if_bypassed(real);
     memory_is_on = 1;
+    axp_quiet_tell(be_quiet);
 }
 
 bool memory_wrap_is_told(void)

@@ -46,6 +46,19 @@ static __thread char known[16] __attribute__((tls_model("initial-exec")));
 
 static uint64_t first_began; /* when the first thread did */
 
+/* It filters its system calls, and is asked nothing any more. */
+static bool is_quiet;
+
+static void be_quiet(bool is)
+{
+    __atomic_store_n(&is_quiet, is, __ATOMIC_RELAXED);
+}
+
+__attribute__((constructor)) static void hear(void)
+{
+    axp_quiet_tell(be_quiet);
+}
+
 /* A library may make threads in a constructor of its own, before this one. */
 __attribute__((constructor)) static void see_first(void)
 {
@@ -56,6 +69,7 @@ __attribute__((constructor)) static void see_first(void)
  * is free, and takes 12 ms once there are two (membarrier waits for all). */
 static void on_create(struct start *start)
 {
+    if (is_quiet) return;
     if (gettid() == getpid()) {
         see_first();
         axp_thread_begin(first_began);
@@ -66,7 +80,7 @@ static void on_create(struct start *start)
 
 static void get_name(char name[16])
 {
-    if (prctl(PR_GET_NAME, name)) name[0] = 0;
+    if (is_quiet || prctl(PR_GET_NAME, name)) name[0] = 0;
 }
 
 static struct start on_begin(void *p)
@@ -85,7 +99,7 @@ static void on_end(void *is_blas)
     int error = errno;
     char name[16];
     get_name(name);
-    if (strcmp(name, known) != 0) axp_thread_name(axp_global(), name);
+    if (*name && strcmp(name, known) != 0) axp_thread_name(axp_global(), name);
     axp_instant(axp_global(), "thread ends");
     if (!is_blas) common_sync_ended(common_thread(pthread_self()));
     errno = error;
@@ -174,7 +188,7 @@ WRAPPER int thrd_create(thrd_t *thread, thrd_start_t function, void *argument)
 WRAPPER int pthread_setname_np(pthread_t thread, const char *name)
 {
     int rc = pthread_real()->pthread_setname_np(thread, name);
-    if (rc == 0 && pthread_equal(thread, pthread_self())) {
+    if (rc == 0 && !is_quiet && pthread_equal(thread, pthread_self())) {
         get_name(known);
         axp_thread_name(axp_global(), name);
     }

@@ -23,7 +23,8 @@
     REAL(int, sigwaitinfo, (const sigset_t *, siginfo_t *))                    \
     REAL(int, sigtimedwait,                                                    \
          (const sigset_t *, siginfo_t *, const struct timespec *))             \
-    REAL(int, signalfd, (int, const sigset_t *, int))
+    REAL(int, signalfd, (int, const sigset_t *, int))                          \
+    REAL(int, sigpending, (sigset_t *))
 
 struct timer_real {
 #define REAL(result, name, parameters) result(*name) parameters;

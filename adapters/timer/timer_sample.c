@@ -31,6 +31,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include <axprof/axprof_adapter.h>
 #include <axprof/axprof_ring.h>
 
 #include "timer_real.h"
@@ -210,6 +211,7 @@ static void begin_timer(void)
 static void begin_thread(void)
 {
     int error = errno;
+    if (__atomic_load_n(&is_given_up, __ATOMIC_ACQUIRE)) return;
     find_stack();
     errno = error;
     begin_timer();
@@ -314,6 +316,12 @@ static void drop_pending(void)
     errno = error;
 }
 
+/* It filters its system calls, and a handler's end is one. */
+static void be_quiet(bool is_quiet)
+{
+    if (ring && is_quiet) give_up();
+}
+
 static void look_at(int signal_number)
 {
     if (ring && signal_number == THE_SIGNAL) give_up();
@@ -391,6 +399,15 @@ WRAPPER int signalfd(int fd, const sigset_t *set, int flags)
     return timer_real()->signalfd(fd, set, flags);
 }
 
+/* It blocks the signal, and sees that one came: whose, only taking it tells. */
+WRAPPER int sigpending(sigset_t *set)
+{
+    int rc = timer_real()->sigpending(set);
+    if (rc || !ring || sigismember(set, THE_SIGNAL) != 1) return rc;
+    look_into(set);
+    return timer_real()->sigpending(set);
+}
+
 /* ---- the beginning ------------------------------------------------------ */
 
 static axp_ring *map_ring(const char *path)
@@ -414,9 +431,9 @@ static axp_ring *map_ring(const char *path)
 static void on_fork(void)
 {
     self.timer = 0;
-    whose = getpid();
     memset(timers, 0, sizeof timers);
     if (!ring || is_given_up) return;
+    whose = getpid();
     put(AXP_RING_FORK, NULL, 0);
     begin_timer(); /* its stack is where it was */
 }
@@ -441,6 +458,7 @@ __attribute__((constructor)) static void begin(void)
         sigfillset(&action.sa_mask);
         timer_real()->sigaction(THE_SIGNAL, &action, NULL);
         (void)pthread_atfork(NULL, NULL, on_fork);
+        axp_quiet_tell(be_quiet);
         put(AXP_RING_BEGIN, NULL, 0);
         begin_thread();
     }

@@ -70,6 +70,16 @@ AXP_API void axp_thread_begin(uint64_t began);
  * not at the first event: this process is about to give its way to it away. */
 AXP_API void axp_recording_begin(void);
 
+/* This process is about to set a filter of system calls, which may end it for one
+ * that the program itself never makes. So from here on the recorder makes none:
+ * it has its file, and records no more, and nor do children of a fork. */
+AXP_API void axp_quiet_begin(void);
+AXP_API void axp_quiet_undo(void); /* there is no filter after all */
+AXP_API void axp_quiet_keep(void); /* there is: axprof run is told */
+/* Adapters that make system calls of their own hear of it: fn is called where it
+ * begins, and where it was undone. There is room for eight. */
+AXP_API void axp_quiet_tell(void (*fn)(bool is_quiet));
+
 /* ---- what threads wait for, and who ends that ------------------------------ */
 /* An object (a lock, a barrier …) is known by its address, and is given and
  * taken. Each call records on this thread, in the global profiler; from them a
@@ -207,7 +217,8 @@ AXP_API void axp_outside_machine(const char *text);
 typedef enum axp_unrecorded_why AXP__INT {
     AXP_UNRECORDED_ERROR, /* as the error says */
     AXP_UNRECORDED_ROOT,  /* it had changed its root folder before */
-    AXP_UNRECORDED_USER   /* it was another user's by then */
+    AXP_UNRECORDED_USER,  /* it was another user's by then */
+    AXP_UNRECORDED_FILTER /* it set a filter of system calls: from then on */
 } axp_unrecorded_why;
 typedef struct axp_unrecorded {
     uint64_t n_processes;

@@ -71,12 +71,23 @@ static bool by_trailers(int fd, uint64_t *end, struct axp__spans *s)
     return true;
 }
 
+/* Where a file goes on that has a hole here, which may be as long as it pleases;
+ * recordings begin at multiples of 8. */
+static uint64_t past_hole(int fd, uint64_t at, uint64_t end)
+{
+    off_t data = lseek(fd, (off_t)at, SEEK_DATA);
+    if (data < 0) return errno == ENXIO ? end : at; /* to its end; not known */
+    return (uint64_t)data > at ? (uint64_t)data & ~(uint64_t)7 : at;
+}
+
 /* Forwards, from header to header, up to `end`. */
 static bool by_headers(int fd, uint64_t end, struct axp__spans *s)
 {
     uint8_t *buffer = malloc(READ_BYTES);
     bool ok = buffer && add(s, 0, end);
     for (uint64_t at = 8; ok && end - at >= AXP__FILE_HEAD && at < end;) {
+        at = past_hole(fd, at, end);
+        if (at >= end || end - at < AXP__FILE_HEAD) break;
         size_t n = end - at < READ_BYTES ? (size_t)(end - at) : READ_BYTES;
         if (!read_at(fd, at, buffer, n)) break;
         size_t i = 0;

@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -104,11 +105,26 @@ static bool is_possible(void)
     return axp__get(&state) != 2;
 }
 
+/* Whether a child of this process would be in another namespace of processes, as
+ * after unshare(CLONE_NEWPID): the first one there is its init, and when ours had
+ * ended the program could never fork again. As long as there is no init the link
+ * is there and leads nowhere. */
+static bool is_elsewhere(void)
+{
+    static const char link[] = "/proc/self/ns/pid_for_children";
+    char own[64], childrens[64];
+    struct stat st;
+    ssize_t n = readlink("/proc/self/ns/pid", own, sizeof own);
+    if (n <= 0 || lstat(link, &st)) return false; /* nobody knows */
+    return readlink(link, childrens, sizeof childrens) != n ||
+           memcmp(own, childrens, (size_t)n) != 0;
+}
+
 bool axp__apart_is_possible(void)
 {
     struct axp__still still;
     axp__still_begin(&still);
-    bool is = is_possible();
+    bool is = !is_elsewhere() && is_possible();
     axp__still_end(&still);
     return is;
 }
@@ -145,7 +161,9 @@ bool axp__apart(void (*fn)(void *), void *arg)
     struct axp__still still = {0};
     int keep = errno;
     axp__still_begin(&still);
-    if (is_possible())
+    if (is_elsewhere())
+        w.error = EPERM;
+    else if (is_possible())
         run_child(&w);
     else
         run_here(&w, still.signals);

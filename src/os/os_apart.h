@@ -11,7 +11,9 @@
  *          cancelled or interrupted meanwhile: also for the first event of a
  *          process, in a handler that interrupted malloc.
  * Signals  are blocked: a limit on files is an error there, and no SIGXFSZ.
- * Failure  false and errno: there is no such child, and nothing was done.
+ * Failure  false and errno: there is no such child, and nothing was done. EPERM:
+ *          children would be in another namespace of processes, whose first
+ *          one must not be ours.
  *          Where memory is not shared with it (emulators make it a fork) the
  *          work is done in place; nobody else has that way.
  */
@@ -28,7 +30,8 @@
  * they are closed where it runs. */
 bool axp__apart(void (*fn)(void *), void *arg);
 
-/* False: under an emulator, where it is done in place. */
+/* False: under an emulator, where it is done in place, and where children are in
+ * another namespace. */
 bool axp__apart_is_possible(void);
 
 /* Between the two nothing ends or interrupts the calling thread: others may

@@ -19,6 +19,7 @@
 #include "record/record_fork.h"
 #include "record/record_lane.h"
 #include "record/record_log.h"
+#include "record/record_quiet.h"
 #include "record/record_tape.h"
 #include "record/record_track.h"
 #include "record/record_window.h"
@@ -384,11 +385,12 @@ static void add_first_thread(struct axp__prof *p)
 }
 
 /* A program that ends without axp_finish: every file becomes whole. A copy that
- * is not the process's may be unloaded while the others go on. */
+ * is not the process's may be unloaded while the others go on. A process that may
+ * make no system call leaves its spool, as one that is killed. */
 static __attribute__((destructor)) void finish_files(void)
 {
     struct axp__process *process = axp__process();
-    if (!axp__process_is_own()) return;
+    if (!axp__process_is_own() || axp__is_quiet()) return;
     for (uint32_t i = 0; i < axp__get(&process->n_slots); i++) {
         struct axp__prof *page = process->slot_page[i / AXP__SLOTS_A_PAGE];
         struct axp__prof *p =
@@ -449,7 +451,8 @@ void axp_set_enabled(axp_profiler *handle, bool enabled)
     struct axp__prof *p = axp__prof_check(handle);
     bool is_held = p && t && !axp__get(&t->errand[AXP__SWITCHING]);
     if (is_held) axp__thread_set_errand(t, AXP__SWITCHING, p);
-    if (p && axp__prof_check(handle) == p &&
+    bool is_refused = enabled && p && p->index == 0 && axp__is_quiet();
+    if (p && axp__prof_check(handle) == p && !is_refused &&
         !(axp__get(&p->gate) & AXP__GATE_FINISHED))
         set_enabled(p, enabled, is_held);
     if (is_held) axp__thread_set_errand(t, AXP__SWITCHING, NULL);

@@ -16,6 +16,7 @@
 #include "record/record_lane.h"
 #include "record/record_name.h"
 #include "record/record_process.h"
+#include "record/record_quiet.h"
 
 /* glibc runs destructors 4 times. The race detector takes its own state of a
  * thread away in one of them. */
@@ -212,6 +213,7 @@ struct axp__thread *axp__thread_get_own(void)
     struct axp__process *process = axp__process();
     int keep = errno;
     if (axp__get(&t->life)) return t;
+    if (axp__is_quiet()) return NULL;
     if (axp__process_was_forked(process)) axp__fork_begin_child(true);
     /* A block that fork wiped is left alone: an event that the forking handler
      * interrupted will write to it. */

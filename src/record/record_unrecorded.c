@@ -62,3 +62,12 @@ void axp__unrecorded_tell(const struct axp__unrecorded *u, int error)
     }
     errno = keep;
 }
+
+void axp__unrecorded_tell_filter(const struct axp__unrecorded *u,
+                                 uint64_t process_id)
+{
+    if (!u->page || axp__add(&u->page->n_processes, 1)) return;
+    u->page->why = AXP_UNRECORDED_FILTER;
+    u->page->error = 0;
+    u->page->process_id = process_id;
+}

@@ -25,5 +25,8 @@ struct axp__unrecorded {
 void axp__unrecorded_begin(struct axp__unrecorded *u);
 /* No recording could be made; errno's value says why not. */
 void axp__unrecorded_tell(const struct axp__unrecorded *u, int error);
+/* There is one, up to a filter of system calls; makes none. */
+void axp__unrecorded_tell_filter(const struct axp__unrecorded *u,
+                                 uint64_t process_id);
 
 #endif

@@ -4,8 +4,9 @@
  *   jailed_program HOW FOLDER
  *
  * each letter of HOW in its turn: f goes on in a child, R and r change the root
- * to FOLDER, by the C library and past it, U and u become another user, v has a
- * child of vfork become who it is; x ends.
+ * to FOLDER, by the C library and past it, U and u become another user, P has
+ * its children in a namespace of their own, v has a child of vfork become who it
+ * is; x ends.
  * Without the right to it a program gets it in a namespace of its own. */
 #define _GNU_SOURCE
 #include <sched.h>
@@ -45,6 +46,7 @@ static int step(char how, const char *folder)
     case 'r': return (int)syscall(SYS_chroot, folder);
     case 'U': return setuid(NOBODY);
     case 'u': return (int)syscall(SYS_setuid, NOBODY);
+    case 'P': return unshare(CLONE_NEWPID);
     case 'v': return ask_in_vfork();
     case 'x': _exit(0);
     default: return 1;

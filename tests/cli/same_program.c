@@ -4,13 +4,19 @@
  *
  *   same_program handlers         five ways to set a handler, for the signal
  *                                 that a timer of ours might use
+ *   same_program pending          all signals blocked, and which have come
  *   same_program vfork            children that become another program
  *   same_program fork             children of a program whose locks are held
  *                                 over fork, while threads want them
  *   same_program timers           threads that a POSIX timer starts
  *   same_program killed           children that are killed at work
+ *   same_program namespace        children in a new namespace of processes
  *   same_program filter           one thread that may call little but memory
  *                                 and its streams, and is killed for the rest
+ *   same_program sandbox HOW      a process that forbids itself what the C library
+ *                                 does not need for memory, threads and forks
+ *                                 before it has done any of these; HOW: by prctl,
+ *                                 by syscall; "-exit" after it: ends at once
  *   same_program runtimes A B     OpenMP libraries, of several compilers,
  *                                 loaded, used and closed again and again
  *   same_program_linked linked    such a library that came with the program
@@ -21,7 +27,9 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -97,6 +105,21 @@ static void handlers(void)
     tell("default", signal(SIGURG, SIG_DFL));
 }
 #pragma GCC diagnostic pop
+
+static void pending(void)
+{
+    sigset_t all, here;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, NULL);
+    work(0.1);
+    raise(SIGUSR1);
+    sigpending(&here);
+    for (int i = 1; i < NSIG; i++)
+        if (sigismember(&here, i) == 1) printf("%d has come\n", i);
+    raise(SIGURG);
+    sigpending(&here);
+    printf("urgent: %d\n", sigismember(&here, SIGURG));
+}
 
 /* ---- children ----------------------------------------------------------- */
 
@@ -233,6 +256,34 @@ static void killed(void)
     printf("%d were killed\n", n_killed);
 }
 
+/* ---- namespaces --------------------------------------------------------- */
+
+static void use_heap(void)
+{
+    char *volatile block[100];
+    for (size_t i = 0; i < 100; i++)
+        block[i] = malloc(1000);
+    for (size_t i = 0; i < 100; i++)
+        free(block[i]);
+}
+
+/* Its first child is the namespace's first process: once that has ended there
+ * can be no other. The kernel is asked directly, and nothing was allocated. */
+static void namespace(void)
+{
+    int status = -1;
+    long rc = syscall(SYS_unshare, CLONE_NEWUSER | CLONE_NEWPID);
+    use_heap();
+    pid_t pid = rc ? -1 : fork();
+    if (!pid) {
+        use_heap();
+        _exit(getpid() == 1 ? 3 : 4);
+    }
+    if (pid > 0) waitpid(pid, &status, 0);
+    printf("%ld: child %d, ended with %d\n", rc, pid > 0,
+           WIFEXITED(status) ? WEXITSTATUS(status) : -1);
+}
+
 /* ---- a filter of system calls ------------------------------------------- */
 
 #define ALLOW(call)                                                            \
@@ -272,6 +323,79 @@ static void filter(void)
     printf("end\n");
 }
 
+/* What memory, threads and forks take, and no more. */
+static const unsigned needed[] = {
+    SYS_read,         SYS_write,  SYS_futex,           SYS_brk,
+    SYS_mmap,         SYS_munmap, SYS_mprotect,        SYS_madvise,
+    SYS_clone,        SYS_wait4,  SYS_set_robust_list, SYS_rt_sigprocmask,
+    SYS_rt_sigaction, SYS_exit,   SYS_exit_group,      SYS_clock_gettime,
+    SYS_getrandom,
+#ifdef SYS_clone3
+    SYS_clone3,
+#endif
+#ifdef SYS_rseq
+    SYS_rseq,
+#endif
+};
+
+static int forbid(bool by_prctl)
+{
+    enum { N = sizeof needed / sizeof *needed };
+    struct sock_filter code[N * 2 + 4];
+    unsigned short n = 0;
+    code[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+                                             offsetof(struct seccomp_data, nr));
+    for (int i = 0; i < N; i++) {
+        code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
+                                                 needed[i], 0, 1);
+        code[n++] =
+            (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    }
+    code[n++] =
+        (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
+    struct sock_fprog program = {n, code};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)) return 1;
+    return by_prctl ? prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program)
+                    : (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0,
+                                   &program);
+}
+
+static void *use_heap_in_thread(void *unused)
+{
+    pthread_mutex_lock(&lock);
+    use_heap();
+    pthread_mutex_unlock(&lock);
+    return unused;
+}
+
+static void put(const char *text)
+{
+    (void)!write(1, text, strlen(text));
+}
+
+static int sandbox(const char *how)
+{
+    pthread_t thread;
+    int status = -1;
+    if (forbid(!strncmp(how, "prctl", 5))) return 9;
+    if (strstr(how, "-exit")) _exit(5);
+    for (int i = 0; i < 1000; i++)
+        use_heap();
+    for (int i = 0; i < 3; i++)
+        if (!pthread_create(&thread, NULL, use_heap_in_thread, NULL) &&
+            !pthread_join(thread, NULL))
+            put("a thread\n");
+    pid_t pid = fork();
+    if (!pid) {
+        use_heap_in_thread(NULL);
+        _exit(3);
+    }
+    if (waitpid(pid, &status, 0) == pid && WIFEXITED(status) &&
+        WEXITSTATUS(status) == 3)
+        put("a child\n");
+    return 4;
+}
+
 /* ---- OpenMP ------------------------------------------------------------- */
 
 /* GNU's runtime does not survive being unloaded: it stays, the libraries that
@@ -306,14 +430,17 @@ int main(int argc, char **argv)
 {
     const char *word = argc > 1 ? argv[1] : "";
     if (!strcmp(word, "handlers")) handlers();
+    if (!strcmp(word, "pending")) pending();
     if (!strcmp(word, "vfork")) by_vfork();
     if (!strcmp(word, "fork")) by_fork();
     if (!strcmp(word, "timers")) timers();
     if (!strcmp(word, "killed")) killed();
+    if (!strcmp(word, "namespace")) namespace();
     if (!strcmp(word, "filter")) filter();
 #ifdef LINKED
     if (!strcmp(word, "linked")) linked();
 #endif
+    if (!strcmp(word, "sandbox")) return sandbox(argv[2]);
     if (!strcmp(word, "runtimes")) return runtimes(argv + 2);
     return 0;
 }

@@ -10,6 +10,7 @@ PROGRAMS is the folder with run_program and its other builds.
 import os
 import pathlib
 import re
+import resource
 import shutil
 import signal
 import stat
@@ -431,6 +432,26 @@ def test_read_only_folder(c, folder):
     equal(result.status, 3, "status")
     check(b"was not kept" in result.err, result.err)
     equal(kept(work), [], "files")
+
+
+def test_no_file_may_be_written(c, folder):
+    """A limit on files is the program's and ours: nothing is kept, all runs."""
+    def forbid():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    for options in (["--no-file"], ["-o", "x.axp"]):
+        work, temporary = folder / "work", folder / "tmp"
+        work.mkdir()
+        temporary.mkdir()
+        result = run([c.axprof, "run", *options, "--", c.program(), "inherited"],
+                     work, env=environment(TMPDIR=str(temporary)),
+                     preexec_fn=forbid)
+        plain = run([c.program(), "inherited"], work, env=environment())
+        equal((result.status, result.out), (0, plain.out), result.err)
+        check(b"axprof run: run_program ended with status 0" in result.err,
+              result.err)
+        equal((kept(work), kept(temporary)), ([], []), "files")
+        work.rmdir()
+        temporary.rmdir()
 
 
 def test_name_of_a_script(c, folder):

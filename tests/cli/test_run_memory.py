@@ -206,7 +206,10 @@ def test_unrecorded(c, folder):
 
 def test_jailed(c, folder):
     """What a process records has its file before it leaves for a jail."""
-    for how in ["R", "fR"] + (["U", "fU", "RU"] if os.geteuid() == 0 else []):
+    ways = ["R", "fR", "P", "fP"]
+    if os.geteuid() == 0:
+        ways += ["U", "fU", "RU"]
+    for how in ways:
         said, data = run_jailed(c, folder, how)
         check("not recorded" not in said, how, said)
         equal(Heap(data).totals["current"], 100 * 1000, f"{how}: bytes")

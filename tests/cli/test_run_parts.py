@@ -170,6 +170,74 @@ def test_what_goes_on(c, folder):
     equal(calls(report(c, folder, "x.axp"), "request"), 30000, "requests")
 
 
+def left_behind(folder, seconds, name):
+    """A program that ends as soon as one that it started records."""
+    seen = f"ls {name}.axp.parts | grep -q \"^$![.]axp\""
+    return ["sh", "-c", f"sleep {seconds} >/dev/null 2>&1 & echo $! >pid; "
+            f"cd {folder}; until {seen}; do :; done"]
+
+
+def test_what_ends_a_moment_later(c, folder):
+    """Helpers end when they see that their program has: with the run."""
+    done = run([c.axprof, "run", "--report", "r.txt", "-o", "x.axp", "--",
+                *left_behind(folder, 0.1, "x")], folder, env=environment())
+    equal(done.status, 0, done.err)
+    equal(sorted(p.name for p in folder.iterdir()), ["pid", "r.txt", "x.axp"],
+          "files")
+    equal(spools(folder), [], "spools")
+    check(b"that it started go" not in done.err, done.err)
+
+
+def test_what_begins_at_the_end(c, folder):
+    """A process that begins to record while the run ends, and goes on."""
+    later = ("env -u LD_PRELOAD sh -c 'echo $$ >pid; sleep 0.1; "
+             "LD_PRELOAD=$0 exec sleep 30' \"$LD_PRELOAD\" >/dev/null 2>&1 &")
+    *start, script = left_behind(folder, 0.2, "x")
+    done = run([c.axprof, "run", "--report", "r.txt", "-o", "x.axp", "--",
+                *start, script.replace(">pid", ">first") +
+                f"; {later} until test -s pid; do :; done"],
+               folder, env=environment())
+    pid = int((folder / "pid").read_text())
+    try:
+        equal(done.status, 0, done.err)
+        check((folder / "x.axp").exists(), done.err)
+        check(b"still being recorded" not in done.err, done.err)
+        check(b"what goes on is in x.axp.parts" in done.err, done.err)
+    finally:
+        os.kill(pid, signal.SIGKILL)
+    wait_for(lambda: not pathlib.Path(f"/proc/{pid}").exists(), "end")
+    done = run([c.axprof, "pack", "x.axp"], folder, env=environment())
+    equal(done.status, 0, done.err)
+    equal(spools(folder), [], "spools")
+
+
+def test_what_goes_on_and_is_not_kept(c, folder):
+    """Nobody wants what it records from then on: no memory is held for it."""
+    temporary = folder / "tmp"
+    temporary.mkdir()
+    done = run([c.axprof, "run", "-q", "--no-file", "--",
+                *left_behind(f"{temporary}/axprof-run-*", 30, "no-file")],
+               folder, env=environment(TMPDIR=str(temporary)))
+    pid = int((folder / "pid").read_text())
+    try:
+        equal(done.status, 0, done.err)
+        check(pathlib.Path(f"/proc/{pid}").exists(), "it has ended")
+        equal(list(temporary.iterdir()), [], "folders")
+        name = str(temporary).encode()
+        equal([p for p in pathlib.Path("/dev/shm").glob("axprof-*.spool")
+               if name in head_of(p)], [], "spools")
+    finally:
+        os.kill(pid, signal.SIGKILL)
+
+
+def head_of(spool):
+    try:
+        with open(spool, "rb") as file:
+            return file.read(1 << 16)
+    except OSError:  # another's, and gone
+        return b""
+
+
 def test_run_in_progress(c, folder):
     """Its parts are read by the name that the file will have; pack waits."""
     process = start(c, folder, c.program(), "serve", 60000,

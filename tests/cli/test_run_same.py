@@ -6,11 +6,12 @@ adapters at once; output and status must be the same.
 
   test_run_same.py AXPROF PROGRAMS [test ...]
 """
+import json
 import pathlib
 import sys
 
 import run_support
-from run_support import equal, environment, run, spools
+from run_support import check, equal, environment, run, spools
 
 
 class Context:
@@ -19,10 +20,10 @@ class Context:
         self.programs = pathlib.Path(programs).resolve()
 
 
-def assert_same(c, folder, *words, program="same_program"):
+def assert_same(c, folder, *words, program="same_program", status=0):
     command = [c.programs / program, *words]
     plain = run(command, folder, env=environment())
-    equal(plain.status, 0, plain.err)
+    equal(plain.status, status, plain.err)
     ways = {"with samples": [c.axprof],
             "with a timer": [c.programs / "deny_perf", c.axprof],
             "without samples": [c.axprof]}
@@ -37,6 +38,10 @@ def assert_same(c, folder, *words, program="same_program"):
 
 def test_handlers(c, folder):
     assert_same(c, folder, "handlers")
+
+
+def test_pending(c, folder):
+    assert_same(c, folder, "pending")
 
 
 def test_vfork(c, folder):
@@ -55,9 +60,31 @@ def test_killed(c, folder):
     assert_same(c, folder, "killed")
 
 
+def test_namespace(c, folder):
+    """No child of ours becomes the first process of the program's namespace."""
+    assert_same(c, folder, "namespace")
+
+
 def test_filter(c, folder):
     """No system call beside those that a program with a heap needs itself."""
     assert_same(c, folder, "filter")
+
+
+def test_sandbox(c, folder):
+    """Who sets a filter is asked nothing of the kernel for from then on."""
+    for how in ("prctl", "syscall"):
+        assert_same(c, folder, "sandbox", how, status=4)
+        assert_same(c, folder, "sandbox", how + "-exit", status=5)
+
+
+def test_sandbox_is_said(c, folder):
+    done = run([c.axprof, "run", "--report", "r.json", "--no-file", "--",
+                c.programs / "same_program", "sandbox", "prctl"], folder,
+               env=environment())
+    check(b"set a filter of system calls" in done.err, done.err)
+    data = json.loads((folder / "r.json").read_text())
+    equal([w["count"] for w in data["warnings"]
+           if w["code"] == "unrecorded_processes"], [1], data["warnings"])
 
 
 def test_openmp_runtimes(c, folder):
@@ -78,7 +105,9 @@ def test_openmp_library_of_the_program(c, folder):
 
 
 if __name__ == "__main__":
-    run_support.main([test_handlers, test_vfork, test_fork, test_timers,
-                      test_killed, test_filter, test_openmp_runtimes,
+    run_support.main([test_handlers, test_pending, test_vfork, test_fork,
+                      test_timers, test_killed, test_namespace, test_filter,
+                      test_sandbox, test_sandbox_is_said,
+                      test_openmp_runtimes,
                       test_openmp_library_of_the_program],
                      Context(*sys.argv[1:3]))

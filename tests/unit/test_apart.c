@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/file.h>
 #include <sys/mman.h>
@@ -162,6 +163,34 @@ static void a_limit_on_files_is_an_error(void **state)
     assert_true(is_error);
 }
 
+/* In a process of its own: 0 if all is well, 77 where it is not allowed. */
+static int go_elsewhere(void)
+{
+    int status = -1;
+    if (!axp__apart(do_nothing, NULL)) return 1;
+    if (unshare(CLONE_NEWUSER | CLONE_NEWPID)) return 77;
+    if (axp__apart(do_nothing, NULL) || errno != EPERM) return 2;
+    if (axp__apart_is_possible()) return 3;
+    pid_t first = fork();
+    if (first < 0) return 4;
+    if (!first) _exit(getpid() == 1 && axp__apart(do_nothing, NULL) ? 0 : 5);
+    if (waitpid(first, &status, 0) != first || status) return 6;
+    return axp__apart(do_nothing, NULL) ? 7 : 0;
+}
+
+/* What is first in a namespace of processes ends it for all. */
+static void no_child_of_ours_is_a_namespaces_first(void **state)
+{
+    (void)state;
+    int status = -1;
+    pid_t pid = fork();
+    if (!pid) _exit(go_elsewhere());
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    if (WEXITSTATUS(status) == 77 || is_emulated()) skip();
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -169,6 +198,7 @@ int main(void)
         cmocka_unit_test(the_program_sees_no_child),
         cmocka_unit_test(nobody_is_cancelled_in_it),
         cmocka_unit_test(a_limit_on_files_is_an_error),
+        cmocka_unit_test(no_child_of_ours_is_a_namespaces_first),
     };
     int fd = mkstemp(path);
     if (fd < 0 || ftruncate(fd, 4096)) return 1;

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* A process that filters its own system calls is left alone.
+ *
+ * A filter names what a program needs, and ends it for the rest. What recording
+ * takes is in none of them: a thread's first event alone asks for its name, its
+ * processor time and the room in /dev/shm, a child's makes files. So the global
+ * profiler is switched off before there is a filter, for good, and its children
+ * have it so. What was recorded by then stays, and the run is told of the rest.
+ *
+ * Place      the exec adapter sees the filter; others hear of it from here.
+ * Threads    whoever sets the filter; asked by any.
+ * Not here   filters of another thread alone (all of the process are quiet), and
+ *            those that a process is started with: containers have them, and
+ *            they let recorders be.
+ */
+#include "record/record_quiet.h"
+
+#include <errno.h>
+
+#include "base/base_atomic.h"
+#include "record/record_profiler.h"
+#include "record/record_tape.h"
+
+#include "axprof/axprof_adapter.h"
+
+enum { LISTENERS = 8 };
+
+static void (*listeners[LISTENERS])(bool is_quiet);
+static uint8_t is_quiet, was_enabled;
+
+bool axp__is_quiet(void)
+{
+    return axp__get(&is_quiet);
+}
+
+void axp_quiet_tell(void (*fn)(bool is_quiet))
+{
+    for (int i = 0; i < LISTENERS; i++) {
+        void (*none)(bool) = NULL;
+        if (axp__cas(&listeners[i], &none, fn)) return;
+    }
+}
+
+static void tell_all(bool is)
+{
+    for (int i = 0; i < LISTENERS && listeners[i]; i++)
+        listeners[i](is);
+}
+
+void axp_quiet_begin(void)
+{
+    int keep = errno;
+    if (axp__get(&is_quiet)) return;
+    axp_recording_begin();
+    axp__put(&was_enabled, axp_is_enabled(axp_global()));
+    axp_set_enabled(axp_global(), false);
+    axp__put(&is_quiet, 1);
+    tell_all(true);
+    errno = keep;
+}
+
+void axp_quiet_undo(void)
+{
+    int keep = errno;
+    if (!axp__get(&is_quiet)) return;
+    axp__put(&is_quiet, 0);
+    if (axp__get(&was_enabled)) axp_set_enabled(axp_global(), true);
+    tell_all(false);
+    errno = keep;
+}
+
+/* No system call: the filter is there. */
+void axp_quiet_keep(void)
+{
+    struct axp__prof *p = axp__prof_check(axp_global());
+    if (p && p->tape)
+        axp__unrecorded_tell_filter(&p->tape->unrecorded,
+                                    p->tape->trace.head.process_id);
+}
