@@ -346,6 +346,61 @@ static void handing_a_lock_over_is_the_kernels(void **state)
     assert_true(handed_over(BOTH, true) == 2 * waits); /* at most */
 }
 
+/* With the lock the first is seen in the profiler, in a library or in the kernel,
+ * below 0x2100, or is off its processor there. Before it computes at 0x3100. */
+enum inside { IN_PROFILER, IN_LIBC, IN_FUTEX, ASLEEP, N_INSIDE };
+
+static axp_findings *hold_inside(enum inside where)
+{
+    static struct axp__cap_module all[] = {
+        {0, 0x1000, 0x4000, "/bin/program", NULL},
+        {0, 0x8000, 0x9000, "/lib/libc.so.6", NULL},
+        {0, 0xa000, 0xb000, "[axprof]", NULL},
+        {0, 0xf000, 0xffff, "[kernel]", NULL}};
+    static const uint64_t held[N_INSIDE][4] = {
+        {0xa100, 0x2100, 0x1100},
+        {IN_LIBRARY, 0x2100, 0x1100},
+        {IN_KERNEL, IN_LIBRARY, 0x2100, 0x1100},
+        {IN_KERNEL, IN_LIBRARY, 0x2100, 0x1100}};
+    static uint8_t bytes[2][AXP__STACK_BYTES(AXP__STACK_MOST)];
+    static const uint8_t *at[] = {bytes[0], bytes[1]};
+    struct script *s = script_create();
+    uint64_t now = 0;
+    axp__stack_put(bytes[0], (uint64_t[]){0x3100, 0x1100}, 2);
+    axp__stack_put(bytes[1], held[where], where < IN_FUTEX ? 3 : 4);
+    s->c.stacks[AXP__STACKS_OF_OTHERS] = (struct axp__cap_stacks){at, 2};
+    s->c.modules = all;
+    s->c.n_modules = 4;
+    n_seen = 0;
+    script_word(s, 0, now, AXP__W_INSTANT, SCRIPT_FIRST + 9);
+    for (unsigned i = 1; i <= ROUNDS; i++) {
+        uint64_t taken = now + 6 * MS, given = taken + 4 * MS;
+        see_stack(0, now, taken, 0);
+        see_stack(0, taken, given - LAG, 1);
+        if (where == ASLEEP) seen[n_seen - 1].kind = AXP_SAMPLE_WAITED;
+        now = lock_and_meet(s, now, i);
+    }
+    axp_view *v = view_seen(s);
+    v->n_sampled = 0; /* it is counted here */
+    assert_true(axp__view_add_functions(v));
+    return ts_analyze_view(v);
+}
+
+/* What can be changed is the program's own: nobody holds the profiler's code for
+ * less. And who sleeps with the lock has it, too. */
+static void who_holds_a_lock_is_the_programs(void **state)
+{
+    (void)state;
+    for (int where = 0; where < N_INSIDE; where++) {
+        axp_findings *f = hold_inside((enum inside)where);
+        const axp_finding *x = ts_find(f, AXP_LOCK_CONTENTION);
+        assert_non_null(x);
+        if (!strstr(x->name, "program+0x2100"))
+            fail_msg("held inside %d: %s", where, x->name);
+        axp_findings_destroy(f);
+    }
+}
+
 /* One thread, each ms: 6 tenths off its processor, the rest in the kernel, below
  * the library's function that the program's calls, from 0x2000; or computing. Some of
  * the times off may have the stack of 0x3000, which calls the same. Another thread
@@ -656,6 +711,7 @@ int main(void)
         cmocka_unit_test(what_a_lock_is_held_for),
         cmocka_unit_test(who_was_not_seen_is_not_named),
         cmocka_unit_test(handing_a_lock_over_is_the_kernels),
+        cmocka_unit_test(who_holds_a_lock_is_the_programs),
         cmocka_unit_test(an_idle_thread_changes_nothing),
         cmocka_unit_test(who_asks_the_kernel_is_named),
         cmocka_unit_test(a_library_is_what_is_called_of_it),
