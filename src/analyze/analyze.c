@@ -171,8 +171,9 @@ static bool look_at_functions(struct axp__analysis *a)
     const axp_view *v = a->v;
     if (!axp__still_find(v, &a->still_ns)) return false;
     if (!v->n_functions || !v->sampled_ns) return true;
-    if (!axp__library_find(v, &a->library)) return false;
-    if (!axp__is_marked(v)) return true;
+    bool is_marked = axp__is_marked(v);
+    if (!axp__library_find(v, is_marked, &a->library)) return false;
+    if (!is_marked) return true;
     a->outside = axp__outside_functions(v, a->library.is_own, &a->n_outside);
     return a->outside;
 }

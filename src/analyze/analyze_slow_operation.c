@@ -196,16 +196,26 @@ static struct axp__draft *look_at(struct axp__analysis *a, const axp_op *op)
     return is_slow ? add(a, op) : NULL;
 }
 
-/* The system's libraries by what the program calls there. */
 static void look_at_functions(struct axp__analysis *a)
 {
     const axp_view *v = a->v;
-    const struct axp__library *e = &a->library;
     for (size_t i = 0; i < v->n_functions; i++)
-        if (!axp__library_has(e, i)) look_at(a, &v->functions[i]);
-    for (size_t i = 0; i < e->n; i++) {
-        struct axp__draft *d = look_at(a, &e->all[i].op);
-        if (d) set_called(a, d, &e->all[i]);
+        if (!axp__library_has(&a->library, i)) look_at(a, &v->functions[i]);
+}
+
+static void say_outside(struct axp__analysis *a, struct axp__draft *d)
+{
+    axp__draft_say(a, d, "that is where no scope was open");
+}
+
+/* The system's libraries by what the program calls there. */
+static void look_at_library(struct axp__analysis *a, bool is_marked)
+{
+    for (size_t i = 0; i < a->library.n; i++) {
+        struct axp__draft *d = look_at(a, &a->library.all[i].op);
+        if (!d) continue;
+        set_called(a, d, &a->library.all[i]);
+        if (is_marked) say_outside(a, d);
     }
 }
 
@@ -215,9 +225,11 @@ void axp__rule_slow_operation(struct axp__analysis *a)
         look_at(a, &a->v->ops[i]);
     double least = a->threshold[AXP__T_slow_operation_samples];
     if ((double)a->v->n_sampled < least) return;
-    if (!axp__is_marked(a->v)) look_at_functions(a);
+    bool is_marked = axp__is_marked(a->v);
+    if (!is_marked) look_at_functions(a);
+    look_at_library(a, is_marked);
     for (size_t i = 0; i < a->n_outside; i++) {
         struct axp__draft *d = look_at(a, &a->outside[i]);
-        if (d) axp__draft_say(a, d, "that is where no scope was open");
+        if (d) say_outside(a, d);
     }
 }
