@@ -173,7 +173,7 @@ static bool look_at_functions(struct axp__analysis *a)
     if (!v->n_functions || !v->sampled_ns) return true;
     bool is_marked = axp__is_marked(v);
     if (!axp__library_find(v, is_marked, &a->library)) return false;
-    if (!is_marked) return true;
+    if (!is_marked) return axp__kernel_find(v, &a->kernel);
     a->outside = axp__outside_functions(v, a->library.is_own, &a->n_outside);
     return a->outside;
 }

@@ -20,6 +20,7 @@
  */
 #ifndef AXP_ANALYZE_H
 #define AXP_ANALYZE_H
+#include "analyze/analyze_kernel.h"
 #include "analyze/analyze_library.h"
 #include "analyze/analyze_roof.h"
 #include "axprof/axprof_read.h"
@@ -96,8 +97,9 @@ struct axp__analysis {
     double threshold[AXP__N_THRESHOLDS];
     struct axp__wall *wall;
     struct axp__roofs *roofs;
-    struct axp__library library; /* {0}: no samples */
-    axp_ns still_ns;             /* nobody ran: analyze_still.h */
+    struct axp__library library;   /* {0}: no samples */
+    struct axp__kernel_use kernel; /* {0}: no samples, or something is marked */
+    axp_ns still_ns;               /* nobody ran: analyze_still.h */
     axp_op *outside; /* the program's functions where no scope is open; NULL */
     size_t n_outside;
     struct axp__step_look *steps; /* analyze_steps.h; NULL: nothing in them */

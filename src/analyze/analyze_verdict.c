@@ -190,10 +190,31 @@ static bool has_metric(const axp_finding *f, const char *key)
     return false;
 }
 
-static void say_name(struct sentence *s, const axp_finding *f)
+/* Nobody makes the kernel faster: who asks it may do with less. */
+static const char *change_of_kernel(const struct axp__analysis *a,
+                                    const char **name)
+{
+    *name = a->kernel.by ? a->kernel.by : "kernel";
+    return a->kernel.by ? "asking the kernel for less in %s"
+                        : "asking the %s for less";
+}
+
+static bool is_kernels(const struct axp__analysis *a, const axp_finding *f)
+{
+    for (size_t i = 0; i < a->v->n_functions; i++)
+        if (a->v->functions[i].is_kernel)
+            return f->type == AXP_SLOW_OPERATION &&
+                   !strcmp(f->name, a->v->functions[i].name);
+    return false;
+}
+
+static void say_name(struct sentence *s, const struct axp__analysis *a,
+                     const axp_finding *f)
 {
     char buf[NAME_BYTES + 4];
-    const char *name = cut(f->name, buf), *change = change_of(f->type);
+    const char *name = f->name, *change = change_of(f->type);
+    if (is_kernels(a, f)) change = change_of_kernel(a, &name);
+    name = cut(name, buf);
     if (f->type == AXP_OVERSUBSCRIPTION) name = "threads";
     if (f->type == AXP_IO_WAIT && !has_metric(f, "io_percentage"))
         change = "less waiting in %s"; /* in no scope: it may be a sleep */
@@ -204,16 +225,17 @@ static void say_name(struct sentence *s, const axp_finding *f)
         say(s, "%s (%s)", name, f->type_name);
 }
 
-static void say_change(struct sentence *s, const axp_finding *f)
+static void say_change(struct sentence *s, const struct axp__analysis *a,
+                       const axp_finding *f)
 {
     char share[32];
     if (!f->saving_ns) {
         say(s, "first to change: ");
-        say_name(s, f);
+        say_name(s, a, f);
         if (s->text[s->len - 1] == ',') s->len--;
         return;
     }
-    say_name(s, f);
+    say_name(s, a, f);
     say(s, " %s back %s%s %%", is_of_several(f->type) ? "give" : "gives",
         f->saving_is_bound ? "at most " : "", percent(f->saving_share, share));
 }
@@ -404,7 +426,7 @@ char *axp__verdict(const struct axp__analysis *a, const axp_findings *f)
         say_parts(&s, &parts);
         if (s.len) say(&s, "; ");
         if (is_healthy) say(&s, "no finding is above Low: ");
-        say_change(&s, said);
+        say_change(&s, a, said);
         say(&s, ".");
     } else {
         say_healthy(&s, a, f, &parts);

@@ -130,6 +130,16 @@ static void what_of_a_run_is_still(void **state)
     ts_assert_between(0, (double)still_of(), 100.0 * MS);
 }
 
+static double slow_ms(const axp_findings *f, const char *name)
+{
+    for (size_t i = 0; i < axp_findings_count(f); i++) {
+        const axp_finding *x = axp_findings_at(f, i);
+        if (x->type == AXP_SLOW_OPERATION && strstr(x->name, name))
+            return (double)x->saving_ns / MS;
+    }
+    return 0;
+}
+
 /* ---- what a lock is held for ---------------------------------------------------------- */
 
 static void see_in(struct script *s, uint64_t at, uint32_t i)
@@ -397,6 +407,7 @@ static void who_holds_a_lock_is_the_programs(void **state)
         assert_non_null(x);
         if (!strstr(x->name, "program+0x2100"))
             fail_msg("held inside %d: %s", where, x->name);
+        assert_true(slow_ms(f, "[axprof]") == 0);
         axp_findings_destroy(f);
     }
 }
@@ -495,16 +506,6 @@ static axp_findings *call_library(bool is_system)
     v->n_sampled = 0; /* it is counted here */
     assert_true(axp__view_add_functions(v));
     return ts_analyze_view(v);
-}
-
-static double slow_ms(const axp_findings *f, const char *name)
-{
-    for (size_t i = 0; i < axp_findings_count(f); i++) {
-        const axp_finding *x = axp_findings_at(f, i);
-        if (x->type == AXP_SLOW_OPERATION && strstr(x->name, name))
-            return (double)x->saving_ns / MS;
-    }
-    return 0;
 }
 
 /* What can be changed is the call. */
