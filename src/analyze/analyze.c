@@ -170,6 +170,7 @@ static bool look_at_functions(struct axp__analysis *a)
 {
     const axp_view *v = a->v;
     if (!axp__still_find(v, &a->still_ns)) return false;
+    if (!axp__crowd_find(v, &a->crowd)) return false;
     if (!v->n_functions || !v->sampled_ns) return true;
     bool is_marked = axp__is_marked(v);
     if (!axp__library_find(v, is_marked, &a->library)) return false;

@@ -20,6 +20,7 @@
  */
 #ifndef AXP_ANALYZE_H
 #define AXP_ANALYZE_H
+#include "analyze/analyze_crowd.h"
 #include "analyze/analyze_kernel.h"
 #include "analyze/analyze_library.h"
 #include "analyze/analyze_roof.h"
@@ -85,6 +86,7 @@ struct axp__draft {
     bool is_gone;    /* another one speaks for it */
     bool has_saving; /* the rule knows it: op and fraction do not say it */
     axp_ns saving_ns;
+    axp_ns freed_ns; /* of that: processors that others then would have had */
     axp_metric metrics[AXP__MAX_METRICS];
     size_t n_metrics;
 };
@@ -99,7 +101,8 @@ struct axp__analysis {
     struct axp__roofs *roofs;
     struct axp__library library;   /* {0}: no samples */
     struct axp__kernel_use kernel; /* {0}: no samples, or something is marked */
-    axp_ns still_ns;               /* nobody ran: analyze_still.h */
+    struct axp__crowd crowd;
+    axp_ns still_ns; /* nobody ran: analyze_still.h */
     axp_op *outside; /* the program's functions where no scope is open; NULL */
     size_t n_outside;
     struct axp__step_look *steps; /* analyze_steps.h; NULL: nothing in them */

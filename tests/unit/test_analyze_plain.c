@@ -12,7 +12,7 @@
 #define MS 1000000u
 #define LAG 10u
 
-static struct axp__cap_sample seen[16 * ROUNDS];
+static struct axp__cap_sample seen[20 * ROUNDS];
 static uint32_t n_seen;
 
 static bool load_seen(const struct axp__cap_samples *from,
@@ -733,6 +733,54 @@ static void a_bound_holds_where_waits_are_unseen(void **state)
     axp_findings_destroy(f);
 }
 
+/* ---- processors that a thread keeps from others ------------------------------------------ */
+
+/* Two threads compute at 0x3100 while the first looks again and again whether they
+ * have ended, at 0x2100, on two processors: each runs for two of three turns. */
+static axp_findings *spin_beside(void)
+{
+    static uint8_t bytes[2][AXP__STACK_BYTES(AXP__STACK_MOST)];
+    static const uint8_t *at[] = {bytes[0], bytes[1]};
+    struct script *s = script_create();
+    uint64_t now = 0, turn = 3 * MS;
+    axp__stack_put(bytes[0], (uint64_t[]){0x2100, 0x1100}, 2);
+    axp__stack_put(bytes[1], (uint64_t[]){0x3100, 0x1100}, 2);
+    s->c.stacks[AXP__STACKS_OF_OTHERS] = (struct axp__cap_stacks){at, 2};
+    s->c.modules = modules;
+    s->c.n_modules = 3;
+    s->c.about.n_cpus = 2;
+    n_seen = 0;
+    for (uint32_t k = 0; k < 3; k++)
+        script_word(s, k, 0, AXP__W_INSTANT, SCRIPT_FIRST + 9);
+    for (uint32_t i = 0; i < 90; i++, now += turn)
+        for (uint32_t k = 0; k < 3; k++) {
+            see_stack(k, now, now + turn, k > 0);
+            if (i % 3 == k) seen[n_seen - 1].kind = AXP_SAMPLE_READY;
+        }
+    for (uint32_t k = 1; k < 3; k++) {
+        script_gave(s, k, now, AXP_SYNC_THREAD_END, 60 + k, 0);
+        script_waited(s, 0, now + k * LAG,
+                      (struct script_wait){AXP_SYNC_THREAD_END, 60 + k, 0,
+                                           now + k * LAG - 1, now, k, 0, true});
+    }
+    axp_view *v = view_seen(s);
+    v->n_sampled = 0; /* it is counted here */
+    assert_true(axp__view_add_functions(v));
+    v->ran_ns = 180 * turn;
+    v->ready_ns = 90 * turn;
+    return ts_analyze_view(v);
+}
+
+/* Nobody waits for it, and yet without it the others would have had its processor:
+ * of 90 turns, 60 do for what they compute. */
+static void who_spins_keeps_a_processor(void **state)
+{
+    (void)state;
+    axp_findings *f = spin_beside();
+    assert_true(slow_ms(f, "0x2100") >= 90);
+    axp_findings_destroy(f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -751,6 +799,7 @@ int main(void)
         cmocka_unit_test(a_standstill_in_no_scope),
         cmocka_unit_test(a_tenth_each_is_no_nothing),
         cmocka_unit_test(a_bound_holds_where_waits_are_unseen),
+        cmocka_unit_test(who_spins_keeps_a_processor),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
