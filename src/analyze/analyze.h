@@ -78,6 +78,7 @@ struct axp__draft {
     /* Whose time that is, if several functions': op is none of the view's. */
     const struct axp__gain_part *parts;
     size_t n_parts;
+    axp_ns with_ns;  /* of these, what is not the op's */
     int specificity; /* of drafts about one op the highest speaks */
     double fraction; /* of the op's own time that would be regained */
     bool is_bound;

@@ -105,16 +105,41 @@ static void set_call(struct look *l, const struct axp__function *by,
     out->is_fault = !call && FAULT_NS * out->faults >= (double)most_ns;
 }
 
-bool axp__kernel_find(const axp_view *v, struct axp__kernel_use *out)
+/* Who asks less often calls less often what asks. */
+static bool set_parts(const axp_view *v, const struct axp__library *library,
+                      struct axp__kernel_use *out)
+{
+    const struct axp__called *e = NULL;
+    const axp_op *kernel = NULL;
+    for (size_t i = 0; i < library->n && out->call; i++)
+        if (library->all[i].op.name == out->call) e = &library->all[i];
+    for (size_t i = 0; i < v->n_functions && !kernel; i++)
+        if (v->functions[i].is_kernel) kernel = &v->functions[i];
+    if (!e || !kernel) return true;
+    out->parts = calloc(e->n_parts + 1, sizeof *out->parts);
+    if (!out->parts) return false;
+    memcpy(out->parts, e->parts, e->n_parts * sizeof *out->parts);
+    out->n_parts = e->n_parts;
+    out->parts[out->n_parts++] = (struct axp__gain_part){kernel, 0};
+    out->with_ns = e->op.self_ns;
+    return true;
+}
+
+bool axp__kernel_find(const axp_view *v, const struct axp__library *library,
+                      struct axp__kernel_use *out)
 {
     struct look l = {.of = {.v = v}};
-    *out = (struct axp__kernel_use){
-        .faults = axp__outside_at_most(v, "process.minor_faults")};
+    out->faults = axp__outside_at_most(v, "process.minor_faults");
     bool ok = !axp__samples_give(v, on_sample, &l) && !l.has_failed;
     const struct axp__function *by = ok ? most(&l) : NULL;
     if (by) out->by = name_in(v, by->name);
     if (out->by) set_call(&l, by, out);
     free(l.stack_ns);
     axp__stack_functions_fini(&l.of);
-    return ok;
+    return ok && set_parts(v, library, out);
+}
+
+void axp__kernel_fini(struct axp__kernel_use *k)
+{
+    free(k->parts);
 }

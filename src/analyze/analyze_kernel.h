@@ -11,7 +11,7 @@
  * Not here  what threads wait for there: analyze_asker.h. */
 #ifndef AXP_ANALYZE_KERNEL_H
 #define AXP_ANALYZE_KERNEL_H
-#include "model/model_view.h"
+#include "analyze/analyze_library.h"
 
 struct axp__kernel_use {
     const char *by;   /* NULL: half of it is nobody's */
@@ -21,9 +21,16 @@ struct axp__kernel_use {
     bool is_fault; /* it calls nothing, and pages were not there */
     axp_ns ns;     /* of the kernel's, for that */
     double faults; /* of the run's processes, as far as they were counted */
+    /* The kernel and the library's functions below the call: without them; none:
+     * there is no such call, or it takes next to nothing itself. */
+    struct axp__gain_part *parts;
+    size_t n_parts;
+    axp_ns with_ns; /* theirs, but for the kernel's */
 };
 
-/* False: no memory. */
-bool axp__kernel_find(const axp_view *v, struct axp__kernel_use *out);
+/* {0} before. False: no memory. */
+bool axp__kernel_find(const axp_view *v, const struct axp__library *library,
+                      struct axp__kernel_use *out);
+void axp__kernel_fini(struct axp__kernel_use *k);
 
 #endif

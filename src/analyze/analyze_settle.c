@@ -137,6 +137,7 @@ static void share(struct axp__analysis *a)
         d->saving_ns = axp__whole(sum * d->fraction * slice);
         if (d->saving_ns > axp__sure_ns(d->op))
             d->saving_ns = axp__sure_ns(d->op);
+        d->saving_ns += d->with_ns;
     }
 }
 
@@ -173,7 +174,7 @@ static void add_freed(struct axp__analysis *a, struct axp__draft *d,
 
 static void replay_one(struct axp__analysis *a, struct axp__draft *d)
 {
-    axp_ns most = axp__sure_ns(d->op);
+    axp_ns most = axp__sure_ns(d->op) + d->with_ns;
     if (d->n_parts
             ? !axp__graph_gain_of(a->v, d->parts, d->n_parts, &d->saving_ns)
             : !axp__graph_gain(a->v, d->op, 1 - d->fraction, &d->saving_ns))

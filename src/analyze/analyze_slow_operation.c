@@ -170,6 +170,17 @@ static void say_kernel(struct axp__analysis *a, struct axp__draft *d)
         axp__draft_say(a, d, "%s of that is below %s", time, by);
 }
 
+/* What is called for it goes with it, unless that is a finding itself. */
+static void set_kernel_parts(struct axp__analysis *a, struct axp__draft *d)
+{
+    const struct axp__kernel_use *k = &a->kernel;
+    double least = a->threshold[AXP__T_slow_operation_percent] / 100;
+    if ((double)k->with_ns >= least * (double)a->v->sampled_ns) return;
+    d->parts = k->parts;
+    d->n_parts = k->n_parts;
+    d->with_ns = k->with_ns;
+}
+
 /* What can be changed is who asks it, or touches what is not there. */
 static void set_kernel(struct axp__analysis *a, struct axp__draft *d)
 {
@@ -180,6 +191,7 @@ static void set_kernel(struct axp__analysis *a, struct axp__draft *d)
     d->file = k->file;
     d->line = k->line;
     d->has_place = true;
+    set_kernel_parts(a, d);
     say_kernel(a, d);
     if (k->call)
         axp__draft_advise(

@@ -527,6 +527,45 @@ static void a_library_is_what_is_called_of_it(void **state)
     axp_findings_destroy(f);
 }
 
+/* 60 ms in the kernel, 15 in the library's function that asks it, which 0x2100 calls,
+ * and 25 in the program. */
+static axp_findings *ask_by_library(void)
+{
+    static uint8_t bytes[3][AXP__STACK_BYTES(AXP__STACK_MOST)];
+    static const uint8_t *at[] = {bytes[0], bytes[1], bytes[2]};
+    static const int ms[] = {60, 15, 25};
+    struct script *s = script_create();
+    uint64_t now = 0;
+    axp__stack_put(bytes[0],
+                   (uint64_t[]){IN_KERNEL, IN_LIBRARY, 0x2100, 0x1100}, 4);
+    axp__stack_put(bytes[1], (uint64_t[]){IN_LIBRARY, 0x2100, 0x1100}, 3);
+    axp__stack_put(bytes[2], (uint64_t[]){0x3100, 0x1100}, 2);
+    s->c.stacks[AXP__STACKS_OF_OTHERS] = (struct axp__cap_stacks){at, 3};
+    modules[1].path = "/lib/libc.so.6";
+    s->c.modules = modules;
+    s->c.n_modules = 3;
+    n_seen = 0;
+    script_word(s, 0, 0, AXP__W_INSTANT, SCRIPT_FIRST + 9);
+    for (uint32_t i = 0; i < 3; i++)
+        for (int k = 0; k < ms[i]; k++, now += MS)
+            see_stack(0, now, now + MS, i);
+    script_word(s, 0, now, AXP__W_INSTANT, SCRIPT_FIRST + 9);
+    axp_view *v = view_seen(s);
+    v->n_sampled = 0; /* it is counted here */
+    assert_true(axp__view_add_functions(v));
+    return ts_analyze_view(v);
+}
+
+/* Who asks the kernel less often calls what asks it less often, too. */
+static void the_call_goes_with_the_kernel(void **state)
+{
+    (void)state;
+    axp_findings *f = ask_by_library();
+    ts_assert_between(74, slow_ms(f, "[kernel]"), 76);
+    ts_assert_between(24, slow_ms(f, "0x3100"), 26);
+    axp_findings_destroy(f);
+}
+
 /* ---- what scopes say nothing of -------------------------------------------------- */
 
 /* 40 ms in a scope, and 60 in none: in a function of the program's, of a
@@ -794,6 +833,7 @@ int main(void)
         cmocka_unit_test(an_idle_thread_changes_nothing),
         cmocka_unit_test(who_asks_the_kernel_is_named),
         cmocka_unit_test(a_library_is_what_is_called_of_it),
+        cmocka_unit_test(the_call_goes_with_the_kernel),
         cmocka_unit_test(functions_in_no_scope),
         cmocka_unit_test(libraries_in_no_scope),
         cmocka_unit_test(a_standstill_in_no_scope),
