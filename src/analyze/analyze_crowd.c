@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "base/base_number.h"
 #include "model/model_samples.h"
 
 #define SLICES 256
@@ -92,4 +93,15 @@ bool axp__crowd_find(const axp_view *v, struct axp__crowd *out)
     if (axp__samples_give(v, on_sample, &c)) return false;
     add_up(&c);
     return !(out->ready_ns > 0) || !axp__samples_give(v, on_thread, &c);
+}
+
+axp_ns axp__crowd_most(const axp_view *v, axp_ns spared_ns, axp_ns otherwise)
+{
+    double n_cpus = (double)v->capture->about.n_cpus;
+    double spared = (double)spared_ns + (double)v->spun_ns;
+    double work = fmax(0, (double)v->ran_ns - spared);
+    if (!(n_cpus > 0) || !v->ran_ns || axp__view_n_processes(v) > 1)
+        return otherwise;
+    double most = fmax(0, (double)v->duration_ns - work / n_cpus);
+    return most < (double)otherwise ? axp__whole(most) : otherwise;
 }

@@ -23,6 +23,11 @@ struct axp__crowd {
     size_t n_samples; /* of processor time, in all */
 };
 
+/* What a run can be shorter at most by other use of the processors, if so much of
+ * their time is not needed: all of it is spread evenly then. What is given, where
+ * that is not known; of several processes, which may be on several machines, too. */
+axp_ns axp__crowd_most(const axp_view *v, axp_ns spared_ns, axp_ns otherwise);
+
 /* False: no memory. */
 bool axp__crowd_find(const axp_view *v, struct axp__crowd *out);
 

@@ -164,12 +164,13 @@ static void add_unseen(struct axp__analysis *a, struct axp__draft *d)
 static void add_freed(struct axp__analysis *a, struct axp__draft *d,
                       axp_ns most)
 {
+    if (!(a->crowd.all_ready_ns > 0)) return;
     double freed = (double)d->saving_ns + a->crowd.all_ready_ns;
     axp_ns all = freed < (double)most ? axp__whole(freed) : most;
-    if (all < 2 * d->saving_ns) return; /* the replay has most of it */
+    bool is_most = all >= 2 * d->saving_ns; /* else the replay has it */
     d->freed_ns = all - d->saving_ns;
     d->saving_ns = all;
-    if (d->band > AXP_MEDIUM) d->band = AXP_MEDIUM;
+    if (is_most && d->band > AXP_MEDIUM) d->band = AXP_MEDIUM;
 }
 
 static void replay_one(struct axp__analysis *a, struct axp__draft *d)

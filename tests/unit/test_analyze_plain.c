@@ -172,9 +172,13 @@ static uint64_t lock_and_meet(struct script *s, uint64_t now, unsigned round)
  * pipe. */
 enum idle { NO_IDLE, KILLED, JOINED };
 
+static uint64_t
+    n_cpus; /* that were busy for as long as the run; 0: not known */
+
 static axp_findings *contend(bool is_marked, enum idle idle)
 {
     struct script *s = script_create();
+    s->c.about.n_cpus = n_cpus;
     uint64_t now = 0;
     n_seen = 0;
     script_word(s, 0, now, AXP__W_INSTANT, SCRIPT_FIRST + 9);
@@ -198,7 +202,9 @@ static axp_findings *contend(bool is_marked, enum idle idle)
                       (struct script_wait){AXP_SYNC_THREAD_END, 60, 0, now, end,
                                            2, 0, true});
     }
-    return ts_analyze_view(view_seen(s));
+    axp_view *v = view_seen(s);
+    if (n_cpus) v->ran_ns = v->duration_ns;
+    return ts_analyze_view(v);
 }
 
 static void what_a_lock_is_held_for(void **state)
@@ -211,6 +217,19 @@ static void what_a_lock_is_held_for(void **state)
         assert_non_null(strstr(x->name, is_marked ? "op5" : "2000"));
         axp_findings_destroy(f);
     }
+}
+
+/* While one waits the other has the only processor: nothing is lost. Of two
+ * processors one is free. */
+static void a_lock_beside_no_processor(void **state)
+{
+    (void)state;
+    for (n_cpus = 1; n_cpus <= 2; n_cpus++) {
+        axp_findings *f = contend(false, NO_IDLE);
+        assert_int_equal(!!ts_find(f, AXP_LOCK_CONTENTION), n_cpus == 2);
+        axp_findings_destroy(f);
+    }
+    n_cpus = 0;
 }
 
 /* ---- what nobody saw -------------------------------------------------------------------- */
@@ -827,6 +846,7 @@ int main(void)
         cmocka_unit_test(who_is_off_while_others_run),
         cmocka_unit_test(what_of_a_run_is_still),
         cmocka_unit_test(what_a_lock_is_held_for),
+        cmocka_unit_test(a_lock_beside_no_processor),
         cmocka_unit_test(who_was_not_seen_is_not_named),
         cmocka_unit_test(handing_a_lock_over_is_the_kernels),
         cmocka_unit_test(who_holds_a_lock_is_the_programs),
