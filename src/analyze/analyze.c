@@ -170,9 +170,11 @@ static bool look_at_functions(struct axp__analysis *a)
 {
     const axp_view *v = a->v;
     if (!axp__still_find(v, &a->still_ns)) return false;
+    if (!axp__crowd_find(v, &a->crowd)) return false;
     if (!v->n_functions || !v->sampled_ns) return true;
-    if (!axp__library_find(v, &a->library)) return false;
-    if (!axp__is_marked(v)) return true;
+    bool is_marked = axp__is_marked(v);
+    if (!axp__library_find(v, is_marked, &a->library)) return false;
+    if (!is_marked) return axp__kernel_find(v, &a->library, &a->kernel);
     a->outside = axp__outside_functions(v, a->library.is_own, &a->n_outside);
     return a->outside;
 }
@@ -203,6 +205,7 @@ axp_status axp__analyze(const axp_view *v, const axp_thresholds *thresholds,
         free(a.drafts[i].advice);
     }
     free(a.drafts);
+    axp__kernel_fini(&a.kernel);
     axp__library_fini(&a.library);
     free(a.outside);
     axp__step_look_destroy(a.steps);

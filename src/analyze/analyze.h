@@ -20,6 +20,8 @@
  */
 #ifndef AXP_ANALYZE_H
 #define AXP_ANALYZE_H
+#include "analyze/analyze_crowd.h"
+#include "analyze/analyze_kernel.h"
 #include "analyze/analyze_library.h"
 #include "analyze/analyze_roof.h"
 #include "axprof/axprof_read.h"
@@ -76,6 +78,7 @@ struct axp__draft {
     /* Whose time that is, if several functions': op is none of the view's. */
     const struct axp__gain_part *parts;
     size_t n_parts;
+    axp_ns with_ns;  /* of these, what is not the op's */
     int specificity; /* of drafts about one op the highest speaks */
     double fraction; /* of the op's own time that would be regained */
     bool is_bound;
@@ -84,6 +87,7 @@ struct axp__draft {
     bool is_gone;    /* another one speaks for it */
     bool has_saving; /* the rule knows it: op and fraction do not say it */
     axp_ns saving_ns;
+    axp_ns freed_ns; /* of that: processors that others then would have had */
     axp_metric metrics[AXP__MAX_METRICS];
     size_t n_metrics;
 };
@@ -96,8 +100,10 @@ struct axp__analysis {
     double threshold[AXP__N_THRESHOLDS];
     struct axp__wall *wall;
     struct axp__roofs *roofs;
-    struct axp__library library; /* {0}: no samples */
-    axp_ns still_ns;             /* nobody ran: analyze_still.h */
+    struct axp__library library;   /* {0}: no samples */
+    struct axp__kernel_use kernel; /* {0}: no samples, or something is marked */
+    struct axp__crowd crowd;
+    axp_ns still_ns; /* nobody ran: analyze_still.h */
     axp_op *outside; /* the program's functions where no scope is open; NULL */
     size_t n_outside;
     struct axp__step_look *steps; /* analyze_steps.h; NULL: nothing in them */

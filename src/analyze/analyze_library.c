@@ -23,6 +23,7 @@ struct piece { /* of a stack; numbers of functions */
 
 struct look {
     const axp_view *v;
+    bool is_outside; /* samples in no scope alone */
     struct axp__stack_functions of;
     uint64_t *stack_ns; /* by the stack's place */
     size_t cap_stacks;
@@ -40,6 +41,7 @@ static int on_sample(const axp_sample *s, void *ctx)
     struct look *l = ctx;
     void *ns = l->stack_ns;
     if (s->kind != AXP_SAMPLE_CPU || !s->stack) return 0;
+    if (l->is_outside && s->n_scopes) return 0;
     const struct axp__stack_of *of = axp__stack_functions_get(&l->of, s->stack);
     size_t was = l->cap_stacks, at = of ? (size_t)(of - l->of.stacks) : 0;
     if (!of || !axp__array_grow(&ns, &l->cap_stacks, at + 1, sizeof(uint64_t)))
@@ -85,7 +87,9 @@ static void add_piece(struct look *l, size_t stack)
 
 static bool read_all(struct look *l)
 {
-    if (axp__samples_give(l->v, on_sample, l) || l->has_failed) return false;
+    axp_status status = l->is_outside ? axp_view_samples(l->v, on_sample, l)
+                                      : axp__samples_give(l->v, on_sample, l);
+    if (status || l->has_failed) return false;
     size_t n = l->of.n_functions + 1;
     l->inner_ns = calloc(n, sizeof *l->inner_ns);
     l->ops = calloc(n, sizeof *l->ops);
@@ -142,7 +146,10 @@ static bool set_parts(struct look *l, const struct piece *from, size_t n,
         if (!op) continue;
         double part = (double)ns / (double)l->inner_ns[from[i].innermost];
         e->parts[e->n_parts++] = (struct axp__gain_part){op, 1 - part};
-        own += part * (double)op->self_ns;
+        /* Of all its time, in scopes too: what is here. */
+        double all = (double)op->self_ns;
+        if (l->is_outside) part = all > (double)ns ? (double)ns / all : 1;
+        own += part * all;
         samples += part * (double)op->samples;
     }
     e->op.self_ns = (uint64_t)(own + 0.5);
@@ -228,9 +235,10 @@ static bool add_all(struct look *l, struct axp__library *out)
     return ok;
 }
 
-bool axp__library_find(const axp_view *v, struct axp__library *out)
+bool axp__library_find(const axp_view *v, bool is_outside,
+                       struct axp__library *out)
 {
-    struct look l = {.v = v, .of = {.v = v}};
+    struct look l = {.v = v, .is_outside = is_outside, .of = {.v = v}};
     *out = (struct axp__library){0};
     bool ok =
         !v->n_functions || !v->sampled_ns || (read_all(&l) && add_all(&l, out));

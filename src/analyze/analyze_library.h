@@ -32,8 +32,10 @@ struct axp__library {
     bool *is_own;
 };
 
-/* False: no memory. */
-bool axp__library_find(const axp_view *v, struct axp__library *out);
+/* is_outside: by samples in no scope alone, as a scope speaks for what is in it.
+ * False: no memory. */
+bool axp__library_find(const axp_view *v, bool is_outside,
+                       struct axp__library *out);
 void axp__library_fini(struct axp__library *e);
 /* Whether these speak for a function of the view's. */
 static inline bool axp__library_has(const struct axp__library *e, size_t i)

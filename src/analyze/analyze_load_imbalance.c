@@ -116,6 +116,7 @@ static bool look_at(struct axp__analysis *a, const axp_graph *g,
         u->all_late_ns < least)
         return true;
     if (!axp__graph_gain_even(g, u->which, &u->gain_ns)) return false;
+    u->gain_ns = axp__crowd_most(a->v, 0, u->gain_ns);
     if ((double)u->gain_ns < least) return true;
     if (!find_op(u, g, m)) return false;
     add(a, g, u);

@@ -2,95 +2,16 @@
 /* Oversubscription: more threads of the program want to run than there are
  * processors. docs/rules/oversubscription.md
  *
- *   ran    ████████ 2 of 2 processors      ████░░░░ 1 of 2: others had the rest
- *   ready  ▒▒▒▒▒▒▒▒▒▒▒▒▒▒ the program's own  ▒▒▒▒▒▒ theirs: a warning, not this
- *
- * The run is looked at in slices: where threads wanted to run and had no
- * processor, the program itself had them if it ran on nearly all of them then.
- * What it costs is at most what is left above the processor time spread evenly, and
- * no more than threads stood ready in these slices. A replay knows no better: who
- * is woken at a barrier and has no processor is to it somebody who wakes late. */
+ * When that is, analyze_crowd.h says. What it costs is at most what is left above
+ * the processor time spread evenly, and no more than threads stood ready meanwhile.
+ * A replay knows no better: who is woken at a barrier and has no processor is to it
+ * somebody who wakes late. */
 #include <math.h>
 
 #include "analyze/analyze.h"
 #include "base/base_number.h"
-#include "model/model_samples.h"
 
-#define SLICES 256
-#define NEARLY_ALL 0.8 /* of the processors */
-#define MANY 2         /* times as many as at once: one after the other */
-
-struct crowd {
-    const axp_view *v;
-    double begin, slice, n_cpus; /* ns */
-    double ran[SLICES], ready[SLICES];
-    uint64_t process, thread; /* the last seen */
-    bool is_in[SLICES];
-    size_t n_threads; /* that wanted to run in a crowded slice */
-    size_t n_samples;
-    bool is_counted;
-    double own_ready, own_wanted, own_ns;
-};
-
-/* ---- slices ------------------------------------------------------------------------ */
-
-static void spread(const struct crowd *c, double *to, const axp_sample *s)
-{
-    double end = (double)s->time_ns - c->begin;
-    double begin = fmax(0, end - (double)s->weight);
-    end = fmin(end, c->slice * SLICES);
-    for (int i = (int)(begin / c->slice); i < SLICES && i * c->slice < end; i++)
-        to[i] += fmin(end, (i + 1) * c->slice) - fmax(begin, i * c->slice);
-}
-
-static int on_sample(const axp_sample *s, void *ctx)
-{
-    struct crowd *c = ctx;
-    if ((double)s->time_ns <= c->begin) return 0;
-    c->n_samples += s->kind == AXP_SAMPLE_CPU;
-    if (s->kind == AXP_SAMPLE_CPU) spread(c, c->ran, s);
-    if (s->kind == AXP_SAMPLE_READY) spread(c, c->ready, s);
-    return 0;
-}
-
-/* Threads come one after the other. A sample is of the time before it. */
-static int on_thread(const axp_sample *s, void *ctx)
-{
-    struct crowd *c = ctx;
-    double to = ((double)s->time_ns - c->begin) / c->slice;
-    double from = fmax(0, to - (double)s->weight / c->slice);
-    if (s->process_id != c->process || s->thread_id != c->thread) {
-        c->process = s->process_id;
-        c->thread = s->thread_id;
-        c->is_counted = false;
-    }
-    if (c->is_counted || to < 0 || s->kind == AXP_SAMPLE_WAITED) return 0;
-    for (int i = (int)fmin(from, SLICES - 1); i < SLICES && i < to; i++)
-        c->is_counted |= c->is_in[i];
-    c->n_threads += c->is_counted;
-    return 0;
-}
-
-/* Samples may stand for less than what ran: the scheduler knows how much. */
-static void add_up(struct crowd *c)
-{
-    double sampled = 0, ran = (double)c->v->ran_ns;
-    for (int i = 0; i < SLICES; i++)
-        sampled += c->ran[i];
-    for (int i = 0; i < SLICES && ran > sampled && sampled > 0; i++)
-        c->ran[i] = fmin(c->ran[i] * ran / sampled, c->n_cpus * c->slice);
-    for (int i = 0; i < SLICES; i++) {
-        c->is_in[i] = c->ready[i] > 0 &&
-                      c->ran[i] >= NEARLY_ALL * c->n_cpus * c->slice &&
-                      c->ran[i] + c->ready[i] > c->n_cpus * c->slice;
-        if (!c->is_in[i]) continue;
-        c->own_ready += c->ready[i];
-        c->own_wanted += c->ran[i] + c->ready[i];
-        c->own_ns += c->slice;
-    }
-}
-
-/* ---- what is said ------------------------------------------------------------------- */
+#define MANY 2 /* times as many as at once: one after the other */
 
 /* Whether the program had loaded a library of that name. */
 static bool is_loaded(const axp_view *v, const char *name)
@@ -130,8 +51,9 @@ static void name_variables(const axp_view *v, unsigned n_cpus, char *out,
     }
 }
 
-static void add(struct axp__analysis *a, const struct crowd *c, axp_ns gain)
+static void add(struct axp__analysis *a, axp_ns gain)
 {
+    const struct axp__crowd *c = &a->crowd;
     struct axp__draft *d =
         axp__draft_add(a, AXP__RULE_oversubscription, "(threads)");
     char ready[32], part[32], mean[32], variables[160];
@@ -142,15 +64,15 @@ static void add(struct axp__analysis *a, const struct crowd *c, axp_ns gain)
     d->band = AXP_HIGH;
     d->saving_ns = gain;
     d->confidence = 0.5;
-    double at_once = c->own_wanted / c->own_ns;
+    double at_once = c->wanted_ns / c->lasts_ns;
     axp__draft_say(
         a, d,
         "in %s %% of the run %s threads of the program want to run on %u "
         "processor%s; they stood ready for %s in all",
-        axp__fixed(part, sizeof part, 100 * c->own_ns / wall, 0),
+        axp__fixed(part, sizeof part, 100 * c->lasts_ns / wall, 0),
         axp__fixed(mean, sizeof mean, at_once, 1), n_cpus,
         n_cpus == 1 ? "" : "s",
-        axp_format_ns(ready, sizeof ready, axp__whole(c->own_ready)));
+        axp_format_ns(ready, sizeof ready, axp__whole(c->ready_ns)));
     name_variables(a->v, n_cpus, variables, sizeof variables);
     if (*variables)
         axp__draft_advise(a, d,
@@ -170,30 +92,24 @@ static void add(struct axp__analysis *a, const struct crowd *c, axp_ns gain)
                           n_cpus, n_cpus == 1 ? "" : "s", c->n_threads);
     axp__draft_metric(d, "threads", (double)c->n_threads);
     axp__draft_metric(d, "processors", c->n_cpus);
-    axp__draft_metric(d, "runnable", c->own_wanted / c->own_ns);
-    axp__draft_metric(d, "ready_ms", c->own_ready / 1e6);
+    axp__draft_metric(d, "runnable", c->wanted_ns / c->lasts_ns);
+    axp__draft_metric(d, "ready_ms", c->ready_ns / 1e6);
 }
 
 void axp__rule_oversubscription(struct axp__analysis *a)
 {
     const axp_view *v = a->v;
     const double *t = a->threshold;
+    const struct axp__crowd *c = &a->crowd;
     double wall = (double)v->duration_ns;
-    struct crowd c = {.v = v,
-                      .begin = (double)v->begin_ns,
-                      .slice = wall / SLICES,
-                      .n_cpus = (double)v->capture->about.n_cpus};
-    if (!(c.slice > 0) || !(c.n_cpus > 0)) return;
-    if (axp__samples_give(v, on_sample, &c)) a->has_failed = true;
-    add_up(&c);
-    if ((double)c.n_samples < t[AXP__T_oversubscription_samples] ||
-        100 * c.own_ready < t[AXP__T_oversubscription_wall_percent] * wall ||
-        100 * c.own_ready <
-            t[AXP__T_oversubscription_ready_percent] * c.own_wanted)
+    if (!(c->n_cpus > 0) ||
+        (double)c->n_samples < t[AXP__T_oversubscription_samples] ||
+        100 * c->ready_ns < t[AXP__T_oversubscription_wall_percent] * wall ||
+        100 * c->ready_ns <
+            t[AXP__T_oversubscription_ready_percent] * c->wanted_ns)
         return;
-    if (axp__samples_give(v, on_thread, &c)) a->has_failed = true;
-    if ((double)c.n_threads <= c.n_cpus) return;
+    if ((double)c->n_threads <= c->n_cpus) return;
     double work = (double)v->ran_ns - (double)v->spun_ns;
-    double most = fmin(fmax(0, wall - work / c.n_cpus), c.own_ready);
-    add(a, &c, axp__whole(most));
+    double most = fmin(fmax(0, wall - work / c->n_cpus), c->ready_ns);
+    add(a, axp__whole(most));
 }

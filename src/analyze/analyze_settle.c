@@ -137,6 +137,7 @@ static void share(struct axp__analysis *a)
         d->saving_ns = axp__whole(sum * d->fraction * slice);
         if (d->saving_ns > axp__sure_ns(d->op))
             d->saving_ns = axp__sure_ns(d->op);
+        d->saving_ns += d->with_ns;
     }
 }
 
@@ -158,14 +159,29 @@ static void add_unseen(struct axp__analysis *a, struct axp__draft *d)
     if (d->band > AXP_HIGH) d->band = AXP_HIGH; /* as of IoWait in no scope */
 }
 
+/* A processor that it had is one that others of the program stood ready for: to a
+ * replay they have none then whatever happens. */
+static void add_freed(struct axp__analysis *a, struct axp__draft *d,
+                      axp_ns most)
+{
+    if (!(a->crowd.all_ready_ns > 0)) return;
+    double freed = (double)d->saving_ns + a->crowd.all_ready_ns;
+    axp_ns all = freed < (double)most ? axp__whole(freed) : most;
+    bool is_most = all >= 2 * d->saving_ns; /* else the replay has it */
+    d->freed_ns = all - d->saving_ns;
+    d->saving_ns = all;
+    if (is_most && d->band > AXP_MEDIUM) d->band = AXP_MEDIUM;
+}
+
 static void replay_one(struct axp__analysis *a, struct axp__draft *d)
 {
-    axp_ns most = axp__sure_ns(d->op);
+    axp_ns most = axp__sure_ns(d->op) + d->with_ns;
     if (d->n_parts
             ? !axp__graph_gain_of(a->v, d->parts, d->n_parts, &d->saving_ns)
             : !axp__graph_gain(a->v, d->op, 1 - d->fraction, &d->saving_ns))
         a->has_failed = true;
     if (d->is_bound && d->saving_ns < most) add_unseen(a, d);
+    if (d->is_bound && d->saving_ns < most) add_freed(a, d, most);
     if (d->saving_ns > most) d->saving_ns = most; /* it counts ours too */
 }
 
@@ -197,7 +213,7 @@ static int by_saving(const void *a, const void *b)
 
 /* Some are about the same time though no operation says so: those that save less
  * have what is left of the run, and last those that know no better than all of
- * an operation's time. */
+ * an operation's time. What is freed for others is in nobody's time. */
 static void limit(struct axp__analysis *a)
 {
     axp_ns left = a->v->duration_ns;
@@ -205,8 +221,11 @@ static void limit(struct axp__analysis *a)
         qsort(a->drafts, a->n_drafts, sizeof *a->drafts, by_saving);
     for (size_t i = 0; i < a->n_drafts; i++) {
         struct axp__draft *d = &a->drafts[i];
-        if (d->saving_ns > left) d->saving_ns = left;
-        left -= d->saving_ns;
+        axp_ns own = d->saving_ns - d->freed_ns;
+        if (own > left) own = left;
+        left -= own;
+        d->saving_ns = own + d->freed_ns;
+        if (d->saving_ns > a->v->duration_ns) d->saving_ns = a->v->duration_ns;
     }
 }
 

@@ -151,6 +151,66 @@ static void set_called(struct axp__analysis *a, struct axp__draft *d,
                       name, caller);
 }
 
+static void say_kernel(struct axp__analysis *a, struct axp__draft *d)
+{
+    const struct axp__kernel_use *k = &a->kernel;
+    const char *by = axp__spoken(k->by, "the program");
+    const char *call = axp__spoken(k->call, "a library");
+    char time[32];
+    axp_format_ns(time, sizeof time, k->ns);
+    if (k->call)
+        axp__draft_say(a, d, "%s of that is for %s, which %s calls", time, call,
+                       by);
+    else if (k->is_fault)
+        axp__draft_say(a, d,
+                       "%s of that is for %s, which calls nothing there: page "
+                       "faults, of which the run has %.0f",
+                       time, by, k->faults);
+    else
+        axp__draft_say(a, d, "%s of that is below %s", time, by);
+}
+
+/* What is called for it goes with it, unless that is a finding itself. */
+static void set_kernel_parts(struct axp__analysis *a, struct axp__draft *d)
+{
+    const struct axp__kernel_use *k = &a->kernel;
+    double least = a->threshold[AXP__T_slow_operation_percent] / 100;
+    if ((double)k->with_ns >= least * (double)a->v->sampled_ns) return;
+    d->parts = k->parts;
+    d->n_parts = k->n_parts;
+    d->with_ns = k->with_ns;
+}
+
+/* What can be changed is who asks it, or touches what is not there. */
+static void set_kernel(struct axp__analysis *a, struct axp__draft *d)
+{
+    const struct axp__kernel_use *k = &a->kernel;
+    const char *by = axp__spoken(k->by, "the program");
+    const char *call = axp__spoken(k->call, "the library");
+    if (!k->by) return;
+    d->file = k->file;
+    d->line = k->line;
+    d->has_place = true;
+    set_kernel_parts(a, d);
+    say_kernel(a, d);
+    if (k->call)
+        axp__draft_advise(
+            a, d,
+            "call %s less often in %s, and for more at once: read "
+            "and write larger pieces, keep memory instead of "
+            "giving it back, start fewer threads and processes",
+            call, by);
+    else if (k->is_fault)
+        axp__draft_advise(a, d,
+                          "keep the memory that %s touches and use it again, "
+                          "instead of giving it back: the kernel has to find "
+                          "and clear each page that is touched for the first "
+                          "time; or ask for larger pages (MADV_HUGEPAGE)",
+                          by);
+    else
+        axp__draft_advise(a, d, "ask the kernel less often in %s", by);
+}
+
 static struct axp__draft *add(struct axp__analysis *a, const axp_op *op)
 {
     static const double steps[3] = {25, 35, 50};
@@ -177,6 +237,7 @@ static struct axp__draft *add(struct axp__analysis *a, const axp_op *op)
         axp__draft_metric(d, "call_count", (double)op->calls);
     }
     set_fraction(a, d, op);
+    if (op->is_kernel) set_kernel(a, d);
     return d;
 }
 
@@ -186,26 +247,44 @@ static bool is_wait(const axp_op *op)
     return op->is_wait || op->category == AXP_CAT_SYNC;
 }
 
+/* What the profiler takes is not the program's to change. */
+static bool is_profilers(const axp_op *op)
+{
+    return op->is_sampled &&
+           !strncmp(op->name, AXP__OWN_CODE, sizeof AXP__OWN_CODE - 1);
+}
+
 static struct axp__draft *look_at(struct axp__analysis *a, const axp_op *op)
 {
     double least = a->threshold[AXP__T_slow_operation_percent] / 100;
     double wall = (double)a->v->duration_ns *
                   a->threshold[AXP__T_slow_operation_min_wall_percent] / 100;
-    bool is_slow = !is_wait(op) && axp__sure_share(op) >= least &&
+    bool is_slow = !is_wait(op) && !is_profilers(op) &&
+                   axp__sure_share(op) >= least &&
                    axp__wall_reaches(a->wall, op, wall);
     return is_slow ? add(a, op) : NULL;
 }
 
-/* The system's libraries by what the program calls there. */
 static void look_at_functions(struct axp__analysis *a)
 {
     const axp_view *v = a->v;
-    const struct axp__library *e = &a->library;
     for (size_t i = 0; i < v->n_functions; i++)
-        if (!axp__library_has(e, i)) look_at(a, &v->functions[i]);
-    for (size_t i = 0; i < e->n; i++) {
-        struct axp__draft *d = look_at(a, &e->all[i].op);
-        if (d) set_called(a, d, &e->all[i]);
+        if (!axp__library_has(&a->library, i)) look_at(a, &v->functions[i]);
+}
+
+static void say_outside(struct axp__analysis *a, struct axp__draft *d)
+{
+    axp__draft_say(a, d, "that is where no scope was open");
+}
+
+/* The system's libraries by what the program calls there. */
+static void look_at_library(struct axp__analysis *a, bool is_marked)
+{
+    for (size_t i = 0; i < a->library.n; i++) {
+        struct axp__draft *d = look_at(a, &a->library.all[i].op);
+        if (!d) continue;
+        set_called(a, d, &a->library.all[i]);
+        if (is_marked) say_outside(a, d);
     }
 }
 
@@ -215,9 +294,11 @@ void axp__rule_slow_operation(struct axp__analysis *a)
         look_at(a, &a->v->ops[i]);
     double least = a->threshold[AXP__T_slow_operation_samples];
     if ((double)a->v->n_sampled < least) return;
-    if (!axp__is_marked(a->v)) look_at_functions(a);
+    bool is_marked = axp__is_marked(a->v);
+    if (!is_marked) look_at_functions(a);
+    look_at_library(a, is_marked);
     for (size_t i = 0; i < a->n_outside; i++) {
         struct axp__draft *d = look_at(a, &a->outside[i]);
-        if (d) axp__draft_say(a, d, "that is where no scope was open");
+        if (d) say_outside(a, d);
     }
 }

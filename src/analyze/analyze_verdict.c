@@ -190,10 +190,31 @@ static bool has_metric(const axp_finding *f, const char *key)
     return false;
 }
 
-static void say_name(struct sentence *s, const axp_finding *f)
+/* Nobody makes the kernel faster: who asks it may do with less. */
+static const char *change_of_kernel(const struct axp__analysis *a,
+                                    const char **name)
+{
+    *name = a->kernel.by ? a->kernel.by : "kernel";
+    return a->kernel.by ? "asking the kernel for less in %s"
+                        : "asking the %s for less";
+}
+
+static bool is_kernels(const struct axp__analysis *a, const axp_finding *f)
+{
+    for (size_t i = 0; i < a->v->n_functions; i++)
+        if (a->v->functions[i].is_kernel)
+            return f->type == AXP_SLOW_OPERATION &&
+                   !strcmp(f->name, a->v->functions[i].name);
+    return false;
+}
+
+static void say_name(struct sentence *s, const struct axp__analysis *a,
+                     const axp_finding *f)
 {
     char buf[NAME_BYTES + 4];
-    const char *name = cut(f->name, buf), *change = change_of(f->type);
+    const char *name = f->name, *change = change_of(f->type);
+    if (is_kernels(a, f)) change = change_of_kernel(a, &name);
+    name = cut(name, buf);
     if (f->type == AXP_OVERSUBSCRIPTION) name = "threads";
     if (f->type == AXP_IO_WAIT && !has_metric(f, "io_percentage"))
         change = "less waiting in %s"; /* in no scope: it may be a sleep */
@@ -204,16 +225,17 @@ static void say_name(struct sentence *s, const axp_finding *f)
         say(s, "%s (%s)", name, f->type_name);
 }
 
-static void say_change(struct sentence *s, const axp_finding *f)
+static void say_change(struct sentence *s, const struct axp__analysis *a,
+                       const axp_finding *f)
 {
     char share[32];
     if (!f->saving_ns) {
         say(s, "first to change: ");
-        say_name(s, f);
+        say_name(s, a, f);
         if (s->text[s->len - 1] == ',') s->len--;
         return;
     }
-    say_name(s, f);
+    say_name(s, a, f);
     say(s, " %s back %s%s %%", is_of_several(f->type) ? "give" : "gives",
         f->saving_is_bound ? "at most " : "", percent(f->saving_share, share));
 }
@@ -255,24 +277,42 @@ static double unnamed_share(const struct axp__analysis *a,
 }
 
 /* No change of one operation gives back more: what findings say, and all of the
- * time of others. is_same: unless it does less. */
-static double most_to_gain(const struct axp__analysis *a, const axp_findings *f,
-                           bool *is_same)
+ * time of others. */
+struct most {
+    double share;
+    bool is_same;     /* unless it does less */
+    bool is_function; /* that was sampled: several can have one cause */
+};
+
+static void add_unnamed(const struct axp__analysis *a, const axp_findings *f,
+                        const axp_op *op, struct most *most)
+{
+    double share = unnamed_share(a, f, op, most->share);
+    if (share <= most->share) return;
+    most->share = share;
+    most->is_function = op->is_sampled;
+}
+
+static struct most most_to_gain(const struct axp__analysis *a,
+                                const axp_findings *f)
 {
     const axp_view *v = a->v;
-    double most = 0, bound = 0;
+    struct most most = {0};
+    double bound = 0;
     for (size_t i = 0; i < f->n; i++) {
-        most = fmax(most, with_same_work(&f->all[i]));
+        most.share = fmax(most.share, with_same_work(&f->all[i]));
         bound = fmax(bound, f->all[i].saving_share);
     }
     for (size_t i = 0; i < v->n_ops; i++)
-        most = fmax(most, unnamed_share(a, f, &v->ops[i], most));
+        add_unnamed(a, f, &v->ops[i], &most);
     for (size_t i = 0; i < v->n_functions && !axp__is_marked(v); i++)
         if (!axp__library_has(&a->library, i))
-            most = fmax(most, unnamed_share(a, f, &v->functions[i], most));
-    for (size_t i = 0; i < a->library.n && !axp__is_marked(v); i++)
-        most = fmax(most, unnamed_share(a, f, &a->library.all[i].op, most));
-    *is_same = bound > most;
+            add_unnamed(a, f, &v->functions[i], &most);
+    for (size_t i = 0; i < a->library.n; i++)
+        add_unnamed(a, f, &a->library.all[i].op, &most);
+    for (size_t i = 0; i < a->n_outside; i++)
+        add_unnamed(a, f, &a->outside[i], &most);
+    most.is_same = bound > most.share;
     return most;
 }
 
@@ -362,10 +402,10 @@ static void say_healthy(struct sentence *s, const struct axp__analysis *a,
                         const axp_findings *f, const struct parts *parts)
 {
     char share[32];
-    bool is_same;
-    double most = most_to_gain(a, f, &is_same);
-    say(s, "Nothing to gain by more than %s %%%s", percent(most, share),
-        is_same ? " with the same work" : "");
+    struct most most = most_to_gain(a, f);
+    say(s, "%s more than %s %%%s",
+        most.is_function ? "No one function gives back" : "Nothing to gain by",
+        percent(most.share, share), most.is_same ? " with the same work" : "");
     if (parts->n && parts->at[0].share > 0) say(s, ": ");
     say_parts(s, parts);
     say(s, ".");
@@ -386,7 +426,7 @@ char *axp__verdict(const struct axp__analysis *a, const axp_findings *f)
         say_parts(&s, &parts);
         if (s.len) say(&s, "; ");
         if (is_healthy) say(&s, "no finding is above Low: ");
-        say_change(&s, said);
+        say_change(&s, a, said);
         say(&s, ".");
     } else {
         say_healthy(&s, a, f, &parts);

@@ -95,6 +95,12 @@ struct axp__lock_wait {
     uint32_t by, op; /* a row; AXP__NONE: not known */
 };
 
+/* A stack that a thread was seen with, and when. */
+struct axp__seen {
+    uint32_t stack; /* 0: none */
+    axp_ns ns;
+};
+
 /* Steps that a row marks: the end of the first and of the last. */
 struct axp__step_marks {
     uint64_t n;

@@ -154,6 +154,9 @@ static void on_sample(struct axp__builder *b, struct axp__spent *own,
         uint32_t op = is_cpu ? axp__graph_op_of_stack(&g->ops, r->stack)
                              : AXP__OP_BLOCKED;
         if (is_cpu) off = passed;
+        if (r->stack)
+            *(is_cpu ? &own->at_work : &own->off) =
+                (struct axp__seen){r->stack, r->time_ns};
         axp__spent_add(g, own, op, off);
         axp__spent_add(g, own, own->op, passed - off);
         if (!is_cpu) return;

@@ -43,8 +43,7 @@ struct axp__object *axp__object_get(struct axp__objects *o, uint32_t process,
                                        .process = process,
                                        .kind = kind,
                                        .newest = AXP__NONE,
-                                       .other = AXP__NONE,
-                                       .seen_op = AXP__NONE};
+                                       .other = AXP__NONE};
     *slot = (uint32_t)++o->n;
     o->slots.n_used++;
     return &o->at[o->n - 1];

@@ -2,7 +2,7 @@
 /* What rows give to each other while a graph is built: barriers, semaphores,
  * threads that end, flows, async spans. By process, kind and address or id.
  *
- * Memory   56 bytes an object that was ever seen.
+ * Memory   72 bytes an object that was ever seen.
  */
 #ifndef AXP_GRAPH_OBJECTS_H
 #define AXP_GRAPH_OBJECTS_H
@@ -19,9 +19,8 @@ struct axp__object {
     /* A barrier's episodes of the newest round and the one before; a semaphore's
      * oldest and newest post that nobody has taken; else the node that gave. */
     uint32_t newest, other;
-    /* The function that who gave it was sampled in last, in no scope, and when. */
-    uint32_t seen_op;
-    axp_ns seen_ns;
+    /* What who gave it was seen with last, in no scope. */
+    struct axp__seen at_work, off;
 };
 
 struct axp__objects {

@@ -81,14 +81,17 @@ uint32_t axp__graph_op_slow(struct axp__graph_ops *o, uint32_t key)
     return i;
 }
 
-uint32_t axp__graph_op_of_stack(struct axp__graph_ops *o, uint32_t stack)
+static uint32_t op_of_stack(struct axp__graph_ops *o, uint32_t stack,
+                            bool is_own)
 {
     const struct axp__stack_of *of =
         stack ? axp__stack_functions_get(&o->functions, stack) : NULL;
     bool is_new;
     o->has_failed |= stack && !of;
     if (!of || !of->n) return AXP__OP_OUTSIDE;
-    uint32_t function = o->functions.frames[of->first].function;
+    uint32_t at =
+        is_own ? axp__stack_functions_own(&o->functions, of) : of->first;
+    uint32_t function = o->functions.frames[at].function;
     if (function >= IS_FUNCTION - 1) return AXP__OP_OUTSIDE;
     uint32_t i = get(o, IS_FUNCTION | function, &is_new);
     if (is_new) {
@@ -96,4 +99,14 @@ uint32_t axp__graph_op_of_stack(struct axp__graph_ops *o, uint32_t stack)
         o->at[i].is_function = true;
     }
     return i;
+}
+
+uint32_t axp__graph_op_of_stack(struct axp__graph_ops *o, uint32_t stack)
+{
+    return op_of_stack(o, stack, false);
+}
+
+uint32_t axp__graph_own_op_of_stack(struct axp__graph_ops *o, uint32_t stack)
+{
+    return op_of_stack(o, stack, true);
 }

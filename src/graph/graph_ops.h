@@ -43,6 +43,8 @@ void axp__graph_ops_fini(struct axp__graph_ops *o);
 uint32_t axp__graph_op_slow(struct axp__graph_ops *o, uint32_t key);
 /* The innermost function of a stack; AXP__OP_OUTSIDE: it has none. */
 uint32_t axp__graph_op_of_stack(struct axp__graph_ops *o, uint32_t stack);
+/* The innermost that is the program's own: axp__stack_functions_own. */
+uint32_t axp__graph_own_op_of_stack(struct axp__graph_ops *o, uint32_t stack);
 
 #define AXP__OP_NAME_BITS 20
 #define AXP__OP_NAME_MASK (((uint32_t)1 << AXP__OP_NAME_BITS) - 1)

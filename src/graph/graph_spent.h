@@ -15,6 +15,8 @@ struct axp__spent {
     uint32_t op;   /* what time goes to now */
     uint32_t held; /* the function seen last, for time in no scope … */
     axp_ns seen;   /* … and when */
+    /* The newest stacks in no scope: at work, and off a processor. */
+    struct axp__seen at_work, off;
     /* In a wait: since when and at which depth, and what it is called. */
     bool is_waiting;
     uint32_t wait_op;

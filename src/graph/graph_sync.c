@@ -176,18 +176,24 @@ static uint32_t held_for(const axp_graph *g, uint32_t node, axp_ns waited)
     return op;
 }
 
-/* Where that is no scope but a function, and none was sampled while it was waited
- * for, nobody knows: the one seen before may be long over. */
+/* Where that is no scope but a function, it is the program's own that called it;
+ * where who has the lock sleeps, the one that it sleeps in. If none was seen while
+ * it was waited for, nobody knows: the one seen before may be long over. */
 static uint32_t op_of_lock(struct axp__builder *b, const struct axp__record *r,
                            uint32_t source)
 {
+    struct axp__graph_ops *ops = &b->g->ops;
     if (r->end_ns <= r->begin_ns) return AXP__NONE;
     uint32_t op = held_for(b->g, source, r->end_ns - r->begin_ns);
-    if (op == AXP__NONE || !b->g->ops.at[op].is_function) return op;
+    bool is_off = op == AXP__OP_BLOCKED;
+    if (op == AXP__NONE || (!is_off && !ops->at[op].is_function)) return op;
     const struct axp__object *o =
         axp__build_object(b, r->row, AXP_SYNC_LOCK, r->id);
-    bool is_seen = o && o->newest == source && o->seen_ns > r->begin_ns;
-    return is_seen ? o->seen_op : AXP__NONE;
+    if (!o || o->newest != source) return AXP__NONE;
+    struct axp__seen seen = is_off ? o->off : o->at_work;
+    return seen.stack && seen.ns > r->begin_ns
+               ? axp__graph_own_op_of_stack(ops, seen.stack)
+               : AXP__NONE;
 }
 
 static void note_lock(struct axp__builder *b, const struct axp__record *r,
@@ -274,8 +280,8 @@ static void on_gave(struct axp__builder *b, const struct axp__record *r)
         axp__object_post(g, o, node);
     } else if (kind != AXP_SYNC_BARRIER) {
         o->newest = node;
-        o->seen_op = own->held;
-        o->seen_ns = own->seen;
+        o->at_work = own->at_work;
+        o->off = own->off;
     } else if (r->bytes) {
         episode = axp__object_arrive(g, o, r->bytes);
         if (episode != AXP__NONE) arrive(g, node, episode);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/base_text.h"
+#include "symbol/symbol_module.h"
 
 #define MOST_FRAMES (2 * AXP__STACK_MOST) /* of a stack, inlined ones too */
 
@@ -151,4 +152,20 @@ void axp__stack_functions_fini(struct axp__stack_functions *s)
     free(s->stack_slots.at);
     free(s->frames);
     *s = (struct axp__stack_functions){0};
+}
+
+/* A name in brackets is no file. */
+static bool is_programs(const char *module)
+{
+    if (!module) return false;
+    if (*module != '/') return !strncmp(module, AXP__JIT_CODE, 6);
+    return !axp__module_is_system(module);
+}
+
+uint32_t axp__stack_functions_own(const struct axp__stack_functions *s,
+                                  const struct axp__stack_of *of)
+{
+    for (uint32_t i = of->first; i < of->first + of->n; i++)
+        if (is_programs(s->functions[s->frames[i].function].module)) return i;
+    return of->first;
 }

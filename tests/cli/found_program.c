@@ -2,12 +2,13 @@
 /* A program with one fault, or its healthy twin, for test_run_found.py:
  *
  *   found_program work | temporary | pressure | fragments  1 | 0
- *   found_program io | io_plain | io_bare | naps  1 | 0
+ *   found_program io | io_plain | io_bare | naps | pages | bytes  1 | 0
  *   found_program threads N | phases | pair
  *
  * It prints nothing, and takes a second, or six. */
 #include <axprof/axprof.h>
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -154,6 +155,45 @@ static void nap(bool is_faulty)
     }
 }
 
+static __attribute__((noinline)) void touch_pages(char *block, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i += 4096)
+        block[i] = 1;
+}
+
+/* Of 40 MB, which the allocator gives back to the kernel at once, or are kept. */
+static void touch_scratch(bool is_faulty)
+{
+    enum { BYTES = 40 << 20 };
+    char *block = NULL;
+    for (int i = 0; i < 20; i++) {
+        if (!block) block = malloc(BYTES);
+        if (!block) abort();
+        touch_pages(block, BYTES);
+        compute(0.005);
+        if (!is_faulty) continue;
+        free(block);
+        block = NULL;
+    }
+    free(block);
+}
+
+/* As many bytes, one at a time or many. */
+static __attribute__((noinline)) void read_bytes(int file, size_t each)
+{
+    static char to[1 << 16];
+    for (size_t i = 0; i < 1 << 20; i += each)
+        if (read(file, to, each) != (ssize_t)each) abort();
+}
+
+static void read_zeroes(bool is_faulty)
+{
+    int file = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+    read_bytes(file, is_faulty ? 1 : 1 << 16);
+    compute(0.1);
+    close(file);
+}
+
 /* Steps that read, and then as many that write: faults of a part each. */
 static void read_then_write(void)
 {
@@ -231,6 +271,8 @@ int main(int argc, char **argv)
     if (!strcmp(what, "io_plain")) read_and_train(is_faulty, false);
     if (!strcmp(what, "io_bare")) read_unmarked(is_faulty);
     if (!strcmp(what, "naps")) nap(is_faulty);
+    if (!strcmp(what, "pages")) touch_scratch(is_faulty);
+    if (!strcmp(what, "bytes")) read_zeroes(is_faulty);
     if (!strcmp(what, "phases")) read_then_write();
     if (!strcmp(what, "pair")) step_beside();
     if (!strcmp(what, "threads")) share_among(argc > 2 ? atoi(argv[2]) : 1);

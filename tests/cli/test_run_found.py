@@ -166,6 +166,26 @@ def test_naps(c, folder):
                   report["verdict"])
 
 
+def test_kernel(c, folder):
+    """The kernel's time is what it is asked for: by whom, and by which call; or
+    for pages that are touched, which nobody calls it for."""
+    if not sees_kernel():
+        return
+    for what, by, how in (("pages", "touch_pages", "page faults"),
+                          ("bytes", "read_bytes", "for read,")):
+        for fault in (1, 0):
+            report, found = findings(c, folder, "SlowOperation", c.program,
+                                     what, fault, options=())
+            found = [f for f in found if f["name"] == "[kernel]"]
+            equal(len(found), fault, report["findings"])
+            for f in found:
+                check(by in f["description"] and how in f["description"], f)
+                check(by in f["suggestion"], f["suggestion"])
+                check("found_program.c" in (f["file"] or ""), f)
+                check(f"asking the kernel for less in {by}" in report["verdict"],
+                      report["verdict"])
+
+
 def had_processors(report, n):
     """Whether the program itself had nearly all of n processors: where others
     had them, too, nobody is told to use fewer threads."""
@@ -275,5 +295,7 @@ def test_twice(c, folder):
 
 if __name__ == "__main__":
     run_support.main([test_work, test_temporary, test_pressure, test_fragments,
-                      test_io, test_io_seen, test_io_bare, test_naps, test_threads,
-                      test_window, test_window_begins_in_a_wait, test_twice], Context(*sys.argv[1:3]))
+                      test_io, test_io_seen, test_io_bare, test_naps, test_kernel,
+                      test_threads, test_window,
+                      test_window_begins_in_a_wait, test_twice],
+                     Context(*sys.argv[1:3]))

@@ -12,7 +12,7 @@
 #define MS 1000000u
 #define LAG 10u
 
-static struct axp__cap_sample seen[16 * ROUNDS];
+static struct axp__cap_sample seen[20 * ROUNDS];
 static uint32_t n_seen;
 
 static bool load_seen(const struct axp__cap_samples *from,
@@ -130,6 +130,16 @@ static void what_of_a_run_is_still(void **state)
     ts_assert_between(0, (double)still_of(), 100.0 * MS);
 }
 
+static double slow_ms(const axp_findings *f, const char *name)
+{
+    for (size_t i = 0; i < axp_findings_count(f); i++) {
+        const axp_finding *x = axp_findings_at(f, i);
+        if (x->type == AXP_SLOW_OPERATION && strstr(x->name, name))
+            return (double)x->saving_ns / MS;
+    }
+    return 0;
+}
+
 /* ---- what a lock is held for ---------------------------------------------------------- */
 
 static void see_in(struct script *s, uint64_t at, uint32_t i)
@@ -162,9 +172,13 @@ static uint64_t lock_and_meet(struct script *s, uint64_t now, unsigned round)
  * pipe. */
 enum idle { NO_IDLE, KILLED, JOINED };
 
+static uint64_t
+    n_cpus; /* that were busy for as long as the run; 0: not known */
+
 static axp_findings *contend(bool is_marked, enum idle idle)
 {
     struct script *s = script_create();
+    s->c.about.n_cpus = n_cpus;
     uint64_t now = 0;
     n_seen = 0;
     script_word(s, 0, now, AXP__W_INSTANT, SCRIPT_FIRST + 9);
@@ -188,7 +202,9 @@ static axp_findings *contend(bool is_marked, enum idle idle)
                       (struct script_wait){AXP_SYNC_THREAD_END, 60, 0, now, end,
                                            2, 0, true});
     }
-    return ts_analyze_view(view_seen(s));
+    axp_view *v = view_seen(s);
+    if (n_cpus) v->ran_ns = v->duration_ns;
+    return ts_analyze_view(v);
 }
 
 static void what_a_lock_is_held_for(void **state)
@@ -201,6 +217,19 @@ static void what_a_lock_is_held_for(void **state)
         assert_non_null(strstr(x->name, is_marked ? "op5" : "2000"));
         axp_findings_destroy(f);
     }
+}
+
+/* While one waits the other has the only processor: nothing is lost. Of two
+ * processors one is free. */
+static void a_lock_beside_no_processor(void **state)
+{
+    (void)state;
+    for (n_cpus = 1; n_cpus <= 2; n_cpus++) {
+        axp_findings *f = contend(false, NO_IDLE);
+        assert_int_equal(!!ts_find(f, AXP_LOCK_CONTENTION), n_cpus == 2);
+        axp_findings_destroy(f);
+    }
+    n_cpus = 0;
 }
 
 /* ---- what nobody saw -------------------------------------------------------------------- */
@@ -346,6 +375,62 @@ static void handing_a_lock_over_is_the_kernels(void **state)
     assert_true(handed_over(BOTH, true) == 2 * waits); /* at most */
 }
 
+/* With the lock the first is seen in the profiler, in a library or in the kernel,
+ * below 0x2100, or is off its processor there. Before it computes at 0x3100. */
+enum inside { IN_PROFILER, IN_LIBC, IN_FUTEX, ASLEEP, N_INSIDE };
+
+static axp_findings *hold_inside(enum inside where)
+{
+    static struct axp__cap_module all[] = {
+        {0, 0x1000, 0x4000, "/bin/program", NULL},
+        {0, 0x8000, 0x9000, "/lib/libc.so.6", NULL},
+        {0, 0xa000, 0xb000, "[axprof]", NULL},
+        {0, 0xf000, 0xffff, "[kernel]", NULL}};
+    static const uint64_t held[N_INSIDE][4] = {
+        {0xa100, 0x2100, 0x1100},
+        {IN_LIBRARY, 0x2100, 0x1100},
+        {IN_KERNEL, IN_LIBRARY, 0x2100, 0x1100},
+        {IN_KERNEL, IN_LIBRARY, 0x2100, 0x1100}};
+    static uint8_t bytes[2][AXP__STACK_BYTES(AXP__STACK_MOST)];
+    static const uint8_t *at[] = {bytes[0], bytes[1]};
+    struct script *s = script_create();
+    uint64_t now = 0;
+    axp__stack_put(bytes[0], (uint64_t[]){0x3100, 0x1100}, 2);
+    axp__stack_put(bytes[1], held[where], where < IN_FUTEX ? 3 : 4);
+    s->c.stacks[AXP__STACKS_OF_OTHERS] = (struct axp__cap_stacks){at, 2};
+    s->c.modules = all;
+    s->c.n_modules = 4;
+    n_seen = 0;
+    script_word(s, 0, now, AXP__W_INSTANT, SCRIPT_FIRST + 9);
+    for (unsigned i = 1; i <= ROUNDS; i++) {
+        uint64_t taken = now + 6 * MS, given = taken + 4 * MS;
+        see_stack(0, now, taken, 0);
+        see_stack(0, taken, given - LAG, 1);
+        if (where == ASLEEP) seen[n_seen - 1].kind = AXP_SAMPLE_WAITED;
+        now = lock_and_meet(s, now, i);
+    }
+    axp_view *v = view_seen(s);
+    v->n_sampled = 0; /* it is counted here */
+    assert_true(axp__view_add_functions(v));
+    return ts_analyze_view(v);
+}
+
+/* What can be changed is the program's own: nobody holds the profiler's code for
+ * less. And who sleeps with the lock has it, too. */
+static void who_holds_a_lock_is_the_programs(void **state)
+{
+    (void)state;
+    for (int where = 0; where < N_INSIDE; where++) {
+        axp_findings *f = hold_inside((enum inside)where);
+        const axp_finding *x = ts_find(f, AXP_LOCK_CONTENTION);
+        assert_non_null(x);
+        if (!strstr(x->name, "program+0x2100"))
+            fail_msg("held inside %d: %s", where, x->name);
+        assert_true(slow_ms(f, "[axprof]") == 0);
+        axp_findings_destroy(f);
+    }
+}
+
 /* One thread, each ms: 6 tenths off its processor, the rest in the kernel, below
  * the library's function that the program's calls, from 0x2000; or computing. Some of
  * the times off may have the stack of 0x3000, which calls the same. Another thread
@@ -442,16 +527,6 @@ static axp_findings *call_library(bool is_system)
     return ts_analyze_view(v);
 }
 
-static double slow_ms(const axp_findings *f, const char *name)
-{
-    for (size_t i = 0; i < axp_findings_count(f); i++) {
-        const axp_finding *x = axp_findings_at(f, i);
-        if (x->type == AXP_SLOW_OPERATION && strstr(x->name, name))
-            return (double)x->saving_ns / MS;
-    }
-    return 0;
-}
-
 /* What can be changed is the call. */
 static void a_library_is_what_is_called_of_it(void **state)
 {
@@ -471,36 +546,87 @@ static void a_library_is_what_is_called_of_it(void **state)
     axp_findings_destroy(f);
 }
 
+/* 60 ms in the kernel, 15 in the library's function that asks it, which 0x2100 calls,
+ * and 25 in the program. */
+static axp_findings *ask_by_library(void)
+{
+    static uint8_t bytes[3][AXP__STACK_BYTES(AXP__STACK_MOST)];
+    static const uint8_t *at[] = {bytes[0], bytes[1], bytes[2]};
+    static const int ms[] = {60, 15, 25};
+    struct script *s = script_create();
+    uint64_t now = 0;
+    axp__stack_put(bytes[0],
+                   (uint64_t[]){IN_KERNEL, IN_LIBRARY, 0x2100, 0x1100}, 4);
+    axp__stack_put(bytes[1], (uint64_t[]){IN_LIBRARY, 0x2100, 0x1100}, 3);
+    axp__stack_put(bytes[2], (uint64_t[]){0x3100, 0x1100}, 2);
+    s->c.stacks[AXP__STACKS_OF_OTHERS] = (struct axp__cap_stacks){at, 3};
+    modules[1].path = "/lib/libc.so.6";
+    s->c.modules = modules;
+    s->c.n_modules = 3;
+    n_seen = 0;
+    script_word(s, 0, 0, AXP__W_INSTANT, SCRIPT_FIRST + 9);
+    for (uint32_t i = 0; i < 3; i++)
+        for (int k = 0; k < ms[i]; k++, now += MS)
+            see_stack(0, now, now + MS, i);
+    script_word(s, 0, now, AXP__W_INSTANT, SCRIPT_FIRST + 9);
+    axp_view *v = view_seen(s);
+    v->n_sampled = 0; /* it is counted here */
+    assert_true(axp__view_add_functions(v));
+    return ts_analyze_view(v);
+}
+
+/* Who asks the kernel less often calls what asks it less often, too. */
+static void the_call_goes_with_the_kernel(void **state)
+{
+    (void)state;
+    axp_findings *f = ask_by_library();
+    ts_assert_between(74, slow_ms(f, "[kernel]"), 76);
+    ts_assert_between(24, slow_ms(f, "0x3100"), 26);
+    axp_findings_destroy(f);
+}
+
 /* ---- what scopes say nothing of -------------------------------------------------- */
 
-/* 40 ms in a scope, and 60 in none, in a function of the program's or of a
- * library's own thread. */
-static axp_findings *mark_a_part(bool is_system)
+/* 40 ms in a scope, and 60 in none: in a function of the program's, of a
+ * library's own thread, or of a library that the program calls. Or 4 and 96, in six
+ * functions of the program's. */
+enum rest { REST_OWN, REST_THREAD, REST_CALLED, REST_MANY };
+
+static axp_findings *mark_a_part(enum rest rest)
 {
-    static uint8_t bytes[2][AXP__STACK_BYTES(AXP__STACK_MOST)];
-    static const uint8_t *at[] = {bytes[0], bytes[1]};
-    static struct axp__cap_node nodes[] = {{0},
-                                           {.name = SCRIPT_FIRST + 5,
-                                            .calls = 1,
-                                            .total_ticks = 40 * MS,
-                                            .self_ticks = 40 * MS}};
+    static uint64_t many[][2] = {{0x1200}, {0x1300}, {0x1400},
+                                 {0x1500}, {0x1600}, {0x1700}};
+    static uint8_t bytes[8][AXP__STACK_BYTES(AXP__STACK_MOST)];
+    static const uint8_t *at[8];
+    static struct axp__cap_node nodes[] = {
+        {0}, {.name = SCRIPT_FIRST + 5, .calls = 1}};
     static struct axp__cap_op op = {.name = SCRIPT_FIRST + 5,
                                     .lifetime_ticks = 100 * MS};
     static struct axp__cap_lane lane = {
         .ops = &op, .nodes = nodes, .n_ops = 1, .n_nodes = 2};
     struct script *s = script_create();
+    uint32_t marked = rest == REST_MANY ? 4 : 40;
+    nodes[1].total_ticks = nodes[1].self_ticks = marked * MS;
     s->c.lanes = &lane;
     s->c.n_lanes = 1;
     axp__stack_put(bytes[0], (uint64_t[]){0x1100}, 1);
     axp__stack_put(bytes[1], (uint64_t[]){0x8100, 0x8200}, 2);
-    s->c.stacks[AXP__STACKS_OF_OTHERS] = (struct axp__cap_stacks){at, 2};
-    modules[1].path = is_system ? "/usr/lib/libblas.so" : "/home/me/libnet.so";
+    if (rest == REST_CALLED)
+        axp__stack_put(bytes[1], (uint64_t[]){0x8300, 0x8100, 0x1100}, 3);
+    for (int i = 0; i < 6; i++)
+        axp__stack_put(bytes[2 + i], many[i], 1);
+    for (int i = 0; i < 8; i++)
+        at[i] = bytes[i];
+    s->c.stacks[AXP__STACKS_OF_OTHERS] = (struct axp__cap_stacks){at, 8};
+    modules[1].path =
+        rest != REST_OWN ? "/usr/lib/libblas.so" : "/home/me/libnet.so";
     s->c.modules = modules;
     s->c.n_modules = 3;
     n_seen = 0;
-    script_op(s, 0, 0, 40 * MS, 5);
-    for (uint64_t i = 0; i < 100; i++) {
-        see_stack(0, i * MS, (i + 1) * MS - 1, i >= 40);
+    script_op(s, 0, 0, marked * MS, 5);
+    for (uint32_t i = 0; i < 100; i++) {
+        uint32_t other = rest == REST_MANY ? 2 + i % 6 : 1;
+        see_stack(0, i * MS, (i + 1) * MS - 1, i >= marked ? other : 0);
     }
     script_word(s, 0, 100 * MS, AXP__W_INSTANT, SCRIPT_FIRST + 9);
     axp_view *v = view_seen(s);
@@ -513,12 +639,29 @@ static axp_findings *mark_a_part(bool is_system)
 static void functions_in_no_scope(void **state)
 {
     (void)state;
-    axp_findings *f = mark_a_part(false);
+    axp_findings *f = mark_a_part(REST_OWN);
     ts_assert_between(59, slow_ms(f, "0x8100"), 61);
     assert_true(slow_ms(f, "0x1100") == 0);
     axp_findings_destroy(f);
-    f = mark_a_part(true); /* it works for whoever called it, in a scope */
+    f = mark_a_part(
+        REST_THREAD); /* it works for whoever called it, in a scope */
     assert_true(slow_ms(f, "0x8100") == 0);
+    axp_findings_destroy(f);
+}
+
+/* One scope somewhere does not make the rest of a run vanish: what is called of a
+ * library is named, and what is spread over many is no nothing. */
+static void libraries_in_no_scope(void **state)
+{
+    (void)state;
+    axp_findings *f = mark_a_part(REST_CALLED);
+    ts_assert_between(59, slow_ms(f, "0x8100"), 61);
+    assert_true(slow_ms(f, "0x8300") == 0);
+    axp_findings_destroy(f);
+    f = mark_a_part(REST_MANY);
+    assert_int_equal(axp_findings_count(f), 0);
+    assert_non_null(strstr(axp_findings_verdict(f),
+                           "No one function gives back more than 16 %"));
     axp_findings_destroy(f);
 }
 
@@ -602,7 +745,8 @@ static void a_tenth_each_is_no_nothing(void **state)
     assert_true(axp__view_add_functions(v));
     axp_findings *f = ts_analyze_view(v);
     assert_int_equal(axp_findings_count(f), 0);
-    assert_non_null(strstr(axp_findings_verdict(f), "more than 10 %"));
+    assert_non_null(strstr(axp_findings_verdict(f),
+                           "No one function gives back more than 10 %"));
     axp_findings_destroy(f);
 }
 
@@ -647,6 +791,54 @@ static void a_bound_holds_where_waits_are_unseen(void **state)
     axp_findings_destroy(f);
 }
 
+/* ---- processors that a thread keeps from others ------------------------------------------ */
+
+/* Two threads compute at 0x3100 while the first looks again and again whether they
+ * have ended, at 0x2100, on two processors: each runs for two of three turns. */
+static axp_findings *spin_beside(void)
+{
+    static uint8_t bytes[2][AXP__STACK_BYTES(AXP__STACK_MOST)];
+    static const uint8_t *at[] = {bytes[0], bytes[1]};
+    struct script *s = script_create();
+    uint64_t now = 0, turn = 3 * MS;
+    axp__stack_put(bytes[0], (uint64_t[]){0x2100, 0x1100}, 2);
+    axp__stack_put(bytes[1], (uint64_t[]){0x3100, 0x1100}, 2);
+    s->c.stacks[AXP__STACKS_OF_OTHERS] = (struct axp__cap_stacks){at, 2};
+    s->c.modules = modules;
+    s->c.n_modules = 3;
+    s->c.about.n_cpus = 2;
+    n_seen = 0;
+    for (uint32_t k = 0; k < 3; k++)
+        script_word(s, k, 0, AXP__W_INSTANT, SCRIPT_FIRST + 9);
+    for (uint32_t i = 0; i < 90; i++, now += turn)
+        for (uint32_t k = 0; k < 3; k++) {
+            see_stack(k, now, now + turn, k > 0);
+            if (i % 3 == k) seen[n_seen - 1].kind = AXP_SAMPLE_READY;
+        }
+    for (uint32_t k = 1; k < 3; k++) {
+        script_gave(s, k, now, AXP_SYNC_THREAD_END, 60 + k, 0);
+        script_waited(s, 0, now + k * LAG,
+                      (struct script_wait){AXP_SYNC_THREAD_END, 60 + k, 0,
+                                           now + k * LAG - 1, now, k, 0, true});
+    }
+    axp_view *v = view_seen(s);
+    v->n_sampled = 0; /* it is counted here */
+    assert_true(axp__view_add_functions(v));
+    v->ran_ns = 180 * turn;
+    v->ready_ns = 90 * turn;
+    return ts_analyze_view(v);
+}
+
+/* Nobody waits for it, and yet without it the others would have had its processor:
+ * of 90 turns, 60 do for what they compute. */
+static void who_spins_keeps_a_processor(void **state)
+{
+    (void)state;
+    axp_findings *f = spin_beside();
+    assert_true(slow_ms(f, "0x2100") >= 90);
+    axp_findings_destroy(f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -654,15 +846,20 @@ int main(void)
         cmocka_unit_test(who_is_off_while_others_run),
         cmocka_unit_test(what_of_a_run_is_still),
         cmocka_unit_test(what_a_lock_is_held_for),
+        cmocka_unit_test(a_lock_beside_no_processor),
         cmocka_unit_test(who_was_not_seen_is_not_named),
         cmocka_unit_test(handing_a_lock_over_is_the_kernels),
+        cmocka_unit_test(who_holds_a_lock_is_the_programs),
         cmocka_unit_test(an_idle_thread_changes_nothing),
         cmocka_unit_test(who_asks_the_kernel_is_named),
         cmocka_unit_test(a_library_is_what_is_called_of_it),
+        cmocka_unit_test(the_call_goes_with_the_kernel),
         cmocka_unit_test(functions_in_no_scope),
+        cmocka_unit_test(libraries_in_no_scope),
         cmocka_unit_test(a_standstill_in_no_scope),
         cmocka_unit_test(a_tenth_each_is_no_nothing),
         cmocka_unit_test(a_bound_holds_where_waits_are_unseen),
+        cmocka_unit_test(who_spins_keeps_a_processor),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
