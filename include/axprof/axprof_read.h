@@ -106,6 +106,7 @@ typedef struct axp_op {
     /* So much of self_ns may still be what recording took: of each scope it is
      * known roughly, and of some of it not in whose time it is. */
     axp_ns doubt_ns;
+    bool is_own; /* a sampled one: axprof's, inside of the program */
 } axp_op;
 typedef enum axp_order AXP__INT {
     AXP_BY_TIME, /* total_ns */

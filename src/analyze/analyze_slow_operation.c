@@ -248,18 +248,12 @@ static bool is_wait(const axp_op *op)
 }
 
 /* What the profiler takes is not the program's to change. */
-static bool is_profilers(const axp_op *op)
-{
-    return op->is_sampled &&
-           !strncmp(op->name, AXP__OWN_CODE, sizeof AXP__OWN_CODE - 1);
-}
-
 static struct axp__draft *look_at(struct axp__analysis *a, const axp_op *op)
 {
     double least = a->threshold[AXP__T_slow_operation_percent] / 100;
     double wall = (double)a->v->duration_ns *
                   a->threshold[AXP__T_slow_operation_min_wall_percent] / 100;
-    bool is_slow = !is_wait(op) && !is_profilers(op) &&
+    bool is_slow = !is_wait(op) && !op->is_own &&
                    axp__sure_share(op) >= least &&
                    axp__wall_reaches(a->wall, op, wall);
     return is_slow ? add(a, op) : NULL;

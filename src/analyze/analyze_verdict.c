@@ -199,8 +199,10 @@ static const char *change_of_kernel(const struct axp__analysis *a,
                         : "asking the %s for less";
 }
 
+/* Where something is marked a scope may be called as it is. */
 static bool is_kernels(const struct axp__analysis *a, const axp_finding *f)
 {
+    if (axp__is_marked(a->v)) return false;
     for (size_t i = 0; i < a->v->n_functions; i++)
         if (a->v->functions[i].is_kernel)
             return f->type == AXP_SLOW_OPERATION &&

@@ -289,6 +289,7 @@ static void make_function(axp_view *v, axp_op *op,
                    .line = f->line,
                    .is_sampled = true,
                    .is_kernel = f->module && !strcmp(f->module, "[kernel]"),
+                   .is_own = f->module && !strcmp(f->module, AXP__OWN_CODE),
                    .samples = f->samples};
     if (v->sampled_ns)
         op->time_share = (double)f->self_ns / (double)v->sampled_ns;
