@@ -73,10 +73,11 @@ static void add(struct axp__analysis *a, const axp_graph *g, uint32_t op,
     axp_format_ns(took, sizeof took, axp__whole(s->fixed_ns / n));
     axp__draft_say(
         a, d,
-        "starts %llu threads, which live for %s on average; until one has begun, "
-        "and whoever waits for it is awake again, is %s, in all %s %% of the run",
+        "starts %llu threads and waits for their ends; they live for %s on "
+        "average; until one has begun, and whoever waits for it is awake again, "
+        "is %s, in all %s %% of the run",
         (unsigned long long)s->n, life, took,
-        axp__fixed(part, sizeof part, 100 * s->fixed_ns / wall, 1));
+        axp__fixed(part, sizeof part, fmin(100 * s->fixed_ns / wall, 100), 1));
     axp__draft_advise(
         a, d,
         "keep a few threads and hand them what %s starts a thread "
