@@ -7,6 +7,7 @@
  * recorded explains. Without such a path it is the program's own word for it, a
  * category of sync, and any rule that names a cause speaks instead. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyze/analyze.h"
 #include "analyze/analyze_wall.h"
@@ -25,6 +26,14 @@ static bool is_wait(const axp_op *op)
 }
 
 /* Who could end it, that was not recorded. */
+/* Threads that ended when very many had are one row. */
+static bool is_shared(const axp_view *v)
+{
+    for (size_t i = 0; i < v->n_warnings; i++)
+        if (!strcmp(v->warnings[i].code, "shared_row")) return true;
+    return false;
+}
+
 static void advise(struct axp__analysis *a, struct axp__draft *d,
                    const struct waiting *w)
 {
@@ -44,6 +53,12 @@ static void advise(struct axp__analysis *a, struct axp__draft *d,
                           "it earlier, or do other work in these %s: no flow "
                           "says which span ends the wait (axp_track_span_ex)",
                           name, time);
+    else if (is_shared(a->v))
+        axp__draft_advise(a, d,
+                          "start fewer threads, or do other work in these %s: "
+                          "so many have ended that not all have a row, and who "
+                          "ends %s is not known of all",
+                          time, name);
     else
         axp__draft_advise(
             a, d,
