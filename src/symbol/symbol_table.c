@@ -10,11 +10,21 @@
 
 /* ---- filling ------------------------------------------------------------ */
 
-static uint8_t rank_of(const GElf_Sym *symbol)
+/* A function of the C library has several names, of which programs call one: fflush
+ * is _IO_fflush too, and __GI_fflush to the library itself. Names of C++ all begin
+ * with _Z. */
+static uint8_t rank_of_name(const char *name)
+{
+    if (!strncmp(name, "__GI_", 5)) return 8;
+    return name[0] == '_' && name[1] != 'Z' ? 3 : 0;
+}
+
+static uint8_t rank_of(const GElf_Sym *symbol, const char *name)
 {
     unsigned bind = GELF_ST_BIND(symbol->st_info);
-    uint8_t by_bind = bind == STB_GLOBAL ? 0 : bind == STB_WEAK ? 2 : 4;
-    return (uint8_t)(by_bind + (GELF_ST_TYPE(symbol->st_info) == STT_NOTYPE));
+    unsigned by_bind = bind == STB_GLOBAL ? 0 : bind == STB_WEAK ? 2 : 4;
+    bool is_bare = GELF_ST_TYPE(symbol->st_info) == STT_NOTYPE;
+    return (uint8_t)(by_bind + is_bare + rank_of_name(name));
 }
 
 static bool is_code(const GElf_Sym *symbol, const char *name)
@@ -51,7 +61,7 @@ static void add(struct axp__name_table *t, const struct axp__libdw *dw,
                                     .end = begin + symbol.st_size,
                                     .name = name,
                                     .is_label = !symbol.st_size,
-                                    .rank = rank_of(&symbol)};
+                                    .rank = rank_of(&symbol, name)};
     if (found.is_label) found.end = end_of_section(dw, elf, section, bias);
     if (found.end > begin) t->at[t->n++] = found;
 }

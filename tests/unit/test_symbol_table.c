@@ -29,17 +29,24 @@ static bool agree(const struct axp__name_table *t, Dwfl_Module *m, uint64_t at)
     return false;
 }
 
-static void compare_module(const char *path, size_t at_least)
+static Dwfl_Module *open_module(const char *path, Dwfl **session)
 {
     static Dwfl_Callbacks callbacks;
-    struct axp__name_table t;
     callbacks.find_debuginfo = axp__debug_find;
     callbacks.section_address = dw->dwfl_offline_section_address;
-    Dwfl *session = dw->dwfl_begin(&callbacks);
-    dw->dwfl_report_begin(session);
-    Dwfl_Module *m = dw->dwfl_report_offline(session, path, path, -1);
-    dw->dwfl_report_end(session, NULL, NULL);
+    *session = dw->dwfl_begin(&callbacks);
+    dw->dwfl_report_begin(*session);
+    Dwfl_Module *m = dw->dwfl_report_offline(*session, path, path, -1);
+    dw->dwfl_report_end(*session, NULL, NULL);
     assert_non_null(m);
+    return m;
+}
+
+static void compare_module(const char *path, size_t at_least)
+{
+    struct axp__name_table t;
+    Dwfl *session;
+    Dwfl_Module *m = open_module(path, &session);
     axp__name_table_fill(&t, dw, m);
     assert_true(t.n >= at_least);
     size_t n_asked = 0, n_other = 0;
@@ -73,6 +80,50 @@ static void test_libc(void **state)
     (void)state;
     assert_true(dladdr(dlsym(RTLD_DEFAULT, "malloc"), &info));
     compare_module(info.dli_fname, 1000);
+}
+
+/* One function by the names that a C library has for its own. */
+void _IO_of_several(int *p);
+void _IO_of_several(int *p)
+{
+    *p = 1;
+}
+void of_several(int *p)
+    __attribute__((weak, visibility("default"), alias("_IO_of_several")));
+void __libc_of_several(int *p) __attribute__((alias("_IO_of_several")));
+
+static void hidden_from_all(int *p)
+{
+    *p = 2;
+}
+static void __GI_it(int *p) __attribute__((alias("hidden_from_all"), used));
+
+/* What the function that has that name, too, is called. */
+static const char *name_of(const char *like)
+{
+    uint64_t begin = 0;
+    static char name[64];
+    struct axp__name_table t;
+    Dwfl *session;
+    Dwfl_Module *m = open_module("/proc/self/exe", &session);
+    axp__name_table_fill(&t, dw, m);
+    for (size_t i = 0; i < t.n && !begin; i++)
+        if (!strcmp(t.at[i].name, like)) begin = t.at[i].begin;
+    const struct axp__named_code *s = axp__name_table_find(&t, begin);
+    snprintf(name, sizeof name, "%s", s ? s->name : "none");
+    axp__name_table_fini(&t);
+    dw->dwfl_end(session);
+    return name;
+}
+
+static void test_aliases(void **state)
+{
+    int i = 0;
+    (void)state;
+    of_several(&i);
+    hidden_from_all(&i);
+    assert_string_equal(name_of("__libc_of_several"), "of_several");
+    assert_string_equal(name_of("__GI_it"), "hidden_from_all");
 }
 
 /* Tables made by hand: nested, labels, gaps. */
@@ -115,6 +166,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_this_program),
         cmocka_unit_test(test_libc),
+        cmocka_unit_test(test_aliases),
         cmocka_unit_test(test_rules),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
