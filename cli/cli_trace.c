@@ -4,6 +4,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -27,6 +28,21 @@ static bool is_later(struct timespec a, struct timespec b)
     return a.tv_sec != b.tv_sec ? a.tv_sec > b.tv_sec : a.tv_nsec > b.tv_nsec;
 }
 
+/* Whether a folder of parts has any. */
+static bool has_parts(int folder, const char *name)
+{
+    int fd = openat(folder, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    bool has = false;
+    if (fd >= 0 && !dir) close(fd);
+    for (struct dirent *e; dir && !has && (e = readdir(dir));) {
+        size_t len = recording_len(e->d_name);
+        has = len && !e->d_name[len];
+    }
+    if (dir) closedir(dir);
+    return has;
+}
+
 /* The newest recording in a folder; NULL: none. Caller frees. */
 static char *newest_in(const char *folder)
 {
@@ -38,7 +54,9 @@ static char *newest_in(const char *folder)
         size_t len = recording_len(e->d_name);
         struct stat st;
         if (!len || fstatat(dirfd(dir), e->d_name, &st, 0)) continue;
-        if (!S_ISREG(st.st_mode) && !e->d_name[len]) continue;
+        if (e->d_name[len] ? !has_parts(dirfd(dir), e->d_name)
+                           : !S_ISREG(st.st_mode))
+            continue;
         if (best && !is_later(st.st_mtim, best_time)) continue;
         free(best);
         best = !strcmp(folder, ".")

@@ -500,6 +500,15 @@ def test_cut_files(c, folder):
         check(done.status != 0 and b": sound" not in done.out, length, done.out)
 
 
+def test_no_parts(c, folder):
+    """A folder of parts that has none is no recording to fall back on."""
+    (folder / "x.axp.parts").mkdir()
+    for verb in ("report", "info"):
+        done = run([c.axprof, verb, "x.axp"], folder, env=environment())
+        equal(done.status, 1, done.err)
+        check(b"no other .axp beside it" in done.err, done.err)
+
+
 def test_hole(c, folder):
     """As a file system may leave one: it is not read to its end, which would
     take an hour."""
