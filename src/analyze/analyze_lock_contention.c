@@ -9,10 +9,13 @@
  * others have all processors meanwhile, less is lost: analyze_crowd.h. */
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyze/analyze_graph.h"
+#include "analyze/analyze_threaded.h"
 #include "base/base_number.h"
 #include "graph/graph_gain.h"
+#include "symbol/symbol_module.h"
 
 #define MOST_LOCKS 8u /* that are replayed */
 
@@ -114,6 +117,56 @@ static axp_ns handing_over(const axp_view *v, const axp_op *op, axp_ns waits)
     return ns < (double)waits ? axp__whole(ns) : waits;
 }
 
+struct holder {
+    uint64_t lock;
+    const char *path; /* NULL: none yet */
+};
+
+/* True: another one has it too, in another process. */
+static bool holds(const struct axp__cap_module *m, void *ctx)
+{
+    struct holder *h = ctx;
+    if (h->lock < m->first || h->lock >= m->last) return false;
+    if (h->path && strcmp(h->path, m->path) != 0) return true;
+    h->path = m->path;
+    return false;
+}
+
+/* The library that the lock is a part of, which whoever reads this is not about to
+ * change; NULL: none, or nobody knows which. */
+static const char *library_of(const axp_view *v, uint64_t lock)
+{
+    struct holder h = {lock, NULL};
+    if (axp__view_modules(v, holds, &h) || !h.path) return NULL;
+    bool is_it = axp__module_is_system(h.path) || axp__threaded_of(h.path);
+    return is_it ? h.path : NULL;
+}
+
+/* Nothing can be changed about such a lock but who asks for it. How much a library
+ * with threads of its own would do at once without it nobody knows. */
+static void advise_callers(struct axp__analysis *a, struct axp__draft *d,
+                           const char *path)
+{
+    const struct axp__threaded *threaded = axp__threaded_of(path);
+    const char *slash = strrchr(path, '/');
+    const char *name = axp__spoken(d->name, "it");
+    const char *file = axp__spoken(slash ? slash + 1 : path, "the library");
+    d->is_bound = d->is_capped = true;
+    d->band = AXP_HIGH;
+    axp__draft_say(a, d, "the lock is %s's own", file);
+    if (threaded)
+        axp__draft_advise(a, d,
+                          "let each call of %s compute with one thread (%s=1), "
+                          "or call it from one thread: %s shares its threads "
+                          "among all who call it, one after the other",
+                          name, threaded->variable, file);
+    else
+        axp__draft_advise(a, d,
+                          "call %s less often, or from one thread at a time: "
+                          "the lock is taken in %s",
+                          name, file);
+}
+
 static void describe(struct axp__analysis *a, struct axp__draft *d,
                      const axp_graph *g, const struct lock *l)
 {
@@ -129,13 +182,17 @@ static void describe(struct axp__analysis *a, struct axp__draft *d,
                    "thread %s",
                    l->n, l->n == 1 ? "" : "s", time, l->waits[0].lock, held,
                    thread);
-    axp__draft_advise(
-        a, d,
-        "hold the lock for less than all of %s: prepare outside it, give each "
-        "thread a part of its own and add these up once, or use several locks; "
-        "if nobody waited for it the run would be %s shorter",
-        axp__spoken(d->name, "it"),
-        axp_format_ns(saved, sizeof saved, l->gain_ns));
+    const char *library = library_of(a->v, l->waits[0].lock);
+    if (library)
+        advise_callers(a, d, library);
+    else
+        axp__draft_advise(
+            a, d,
+            "hold the lock for less than all of %s: prepare outside it, give each "
+            "thread a part of its own and add these up once, or use several locks; "
+            "if nobody waited for it the run would be %s shorter",
+            axp__spoken(d->name, "it"),
+            axp_format_ns(saved, sizeof saved, l->gain_ns));
     if (100 * l->kernel_ns > l->gain_ns)
         axp__draft_say(a, d,
                        "%s of what that costs is the kernel's, to hand it over",

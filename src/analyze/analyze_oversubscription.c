@@ -9,43 +9,31 @@
 #include <math.h>
 
 #include "analyze/analyze.h"
+#include "analyze/analyze_threaded.h"
 #include "base/base_number.h"
 
 #define MANY 2 /* times as many as at once: one after the other */
 
-/* Whether the program had loaded a library of that name. */
-static bool is_loaded(const axp_view *v, const char *name)
+static bool is_of(const struct axp__cap_module *m, void *of)
 {
-    const struct axp__capture *c = v->capture;
-    for (size_t i = 0; i < c->n_modules; i++) {
-        const char *path = c->modules[i].path;
-        const char *file = path ? strrchr(path, '/') : NULL;
-        if (file && !strncmp(file + 1, name, strlen(name))) return true;
-    }
-    return false;
+    return axp__threaded_of(m->path) == of;
 }
 
 /* The variables that say how many threads its libraries start; "": none. */
 static void name_variables(const axp_view *v, unsigned n_cpus, char *out,
                            size_t size)
 {
-    static const struct {
-        const char *library, *variable;
-    } known[] = {{"libgomp", "OMP_NUM_THREADS"},
-                 {"libomp", "OMP_NUM_THREADS"},
-                 {"libiomp5", "OMP_NUM_THREADS"},
-                 {"libopenblas", "OPENBLAS_NUM_THREADS"},
-                 {"libmkl", "MKL_NUM_THREADS"},
-                 {"libblis", "BLIS_NUM_THREADS"}};
+    const struct axp__threaded *of;
     size_t n = 0;
     *out = 0;
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+    for (size_t i = 0; (of = axp__threaded_at(i)); i++) {
         char one[64];
-        if (!is_loaded(v, known[i].library) || strstr(out, known[i].variable))
+        if (strstr(out, of->variable) ||
+            !axp__view_modules(v, is_of, (void *)(uintptr_t)of))
             continue;
         /* the outermost gets the processors, what it calls one each */
-        snprintf(one, sizeof one, "%s%s=%u", n ? " and " : "",
-                 known[i].variable, n ? 1 : n_cpus);
+        snprintf(one, sizeof one, "%s%s=%u", n ? " and " : "", of->variable,
+                 n ? 1 : n_cpus);
         axp__append(out, size, strlen(out), one);
         n++;
     }

@@ -220,6 +220,8 @@ static void say_name(struct sentence *s, const struct axp__analysis *a,
     if (f->type == AXP_OVERSUBSCRIPTION) name = "threads";
     if (f->type == AXP_IO_WAIT && !has_metric(f, "io_percentage"))
         change = "less waiting in %s"; /* in no scope: it may be a sleep */
+    if (f->type == AXP_LOCK_CONTENTION && f->saving_is_bound)
+        change = "not waiting for the lock in %s"; /* a library's */
     const char *at = change ? strstr(change, "%s") : NULL;
     if (at)
         say(s, "%.*s%s%s", (int)(at - change), change, name, at + 2);

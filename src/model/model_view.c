@@ -99,3 +99,15 @@ void axp_view_destroy(axp_view *v)
         free(v->own_texts[i]);
     free(v);
 }
+
+bool axp__view_modules(const axp_view *v, axp__module_fn *fn, void *ctx)
+{
+    const struct axp__capture *c = v->capture;
+    size_t n_parts = c->n_processes ? c->n_processes : 1;
+    for (size_t i = 0; i < n_parts; i++) {
+        const struct axp__capture *part = axp__cap_part(c, i);
+        for (size_t k = 0; k < part->n_modules; k++)
+            if (fn(&part->modules[k], ctx)) return true;
+    }
+    return false;
+}

@@ -48,9 +48,13 @@ static void contend(struct script *s, const struct round *r, uint64_t now[2])
     now[1] += r->held;
 }
 
+static struct axp__cap_module *library; /* NULL: nothing is loaded */
+
 static axp_view *run(const struct round *r)
 {
     struct script *s = script_create();
+    s->c.modules = library;
+    s->c.n_modules = library != NULL;
     uint64_t now[2] = {0, 0};
     for (unsigned i = 1; i <= ROUNDS; i++) {
         if (r->first) script_op(s, 0, now[0], r->first, 0);
@@ -112,6 +116,33 @@ static void a_lock_that_is_waited_for(void **state)
     assert_false(is_found(&r, AXP_SERIAL_PHASE, NULL));
     assert_true(is_found(&r, AXP_LOCK_CONTENTION, "lock_contention.waits=20"));
     assert_false(is_found(&r, AXP_LOCK_CONTENTION, "lock_contention.waits=21"));
+}
+
+static void is_said_of(const char *path, const char *advice)
+{
+    struct round r = {10 * MS, 10 * MS, 1, 4 * MS, 0};
+    struct axp__cap_module m = {.first = 1, .last = 3, .path = path};
+    library = &m;
+    axp_findings *f = analyze(&r, NULL);
+    library = NULL;
+    const axp_finding *x = ts_find(f, AXP_LOCK_CONTENTION);
+    assert_non_null(x);
+    assert_non_null(strstr(x->suggestion, advice));
+    bool is_own = strstr(advice, "less than all");
+    assert_int_equal(x->saving_is_bound, !is_own);
+    assert_int_equal(x->severity, AXP_HIGH);
+    assert_int_equal(!!strstr(x->description, "'s own"), !is_own);
+    axp_findings_destroy(f);
+}
+
+/* Nobody can hold that for less: who calls the library can do that less. */
+static void a_lock_of_a_library(void **state)
+{
+    (void)state;
+    is_said_of("/usr/lib/libopenblas.so.0", "(OPENBLAS_NUM_THREADS=1)");
+    is_said_of("/home/me/numpy.libs/libopenblas64.so", "OPENBLAS_NUM_THREADS");
+    is_said_of("/lib/libc.so.6", "call op2 less often");
+    is_said_of("/home/me/train", "less than all of op2");
 }
 
 static void a_lock_at_its_threshold(void **state)
@@ -397,6 +428,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_lock_that_is_waited_for),
+        cmocka_unit_test(a_lock_of_a_library),
         cmocka_unit_test(a_lock_at_its_threshold),
         cmocka_unit_test(a_lock_that_costs_nothing),
         cmocka_unit_test(one_does_more),
