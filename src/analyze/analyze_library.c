@@ -36,21 +36,39 @@ struct look {
 
 /* ---- stacks ---------------------------------------------------------------------- */
 
-static int on_sample(const axp_sample *s, void *ctx)
+static bool add_stack(struct look *l, uint32_t stack, uint64_t weight)
 {
-    struct look *l = ctx;
     void *ns = l->stack_ns;
-    if (s->kind != AXP_SAMPLE_CPU || !s->stack) return 0;
-    if (l->is_outside && s->n_scopes) return 0;
-    const struct axp__stack_of *of = axp__stack_functions_get(&l->of, s->stack);
+    const struct axp__stack_of *of = axp__stack_functions_get(&l->of, stack);
     size_t was = l->cap_stacks, at = of ? (size_t)(of - l->of.stacks) : 0;
     if (!of || !axp__array_grow(&ns, &l->cap_stacks, at + 1, sizeof(uint64_t)))
-        return l->has_failed = true;
+        return false;
     l->stack_ns = ns;
     if (l->cap_stacks > was)
         memset(l->stack_ns + was, 0, (l->cap_stacks - was) * sizeof(uint64_t));
-    l->stack_ns[at] += s->weight;
-    return 0;
+    l->stack_ns[at] += weight;
+    return true;
+}
+
+static int on_sample(const axp_sample *s, void *ctx)
+{
+    struct look *l = ctx;
+    if (s->kind != AXP_SAMPLE_CPU || !s->stack) return 0;
+    return l->has_failed = !add_stack(l, s->stack, s->weight);
+}
+
+/* What is in no scope the view has from when it was made: to find it among all
+ * samples the whole timeline would be read again. */
+static bool read_samples(struct look *l)
+{
+    const axp_view *v = l->v;
+    if (!l->is_outside)
+        return !axp__samples_give(v, on_sample, l) && !l->has_failed;
+    for (size_t i = 0; i < v->n_outside_stacks; i++)
+        if (v->outside_stacks[i].stack &&
+            !add_stack(l, v->outside_stacks[i].stack, v->outside_stacks[i].ns))
+            return false;
+    return true;
 }
 
 static const char *module_of(const struct look *l, uint32_t frame)
@@ -87,9 +105,7 @@ static void add_piece(struct look *l, size_t stack)
 
 static bool read_all(struct look *l)
 {
-    axp_status status = l->is_outside ? axp_view_samples(l->v, on_sample, l)
-                                      : axp__samples_give(l->v, on_sample, l);
-    if (status || l->has_failed) return false;
+    if (!read_samples(l)) return false;
     size_t n = l->of.n_functions + 1;
     l->inner_ns = calloc(n, sizeof *l->inner_ns);
     l->ops = calloc(n, sizeof *l->ops);

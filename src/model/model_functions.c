@@ -234,6 +234,17 @@ static bool add_unplaced(struct adder *a, const struct axp__cap_sample *s)
     return s->kind != AXP_SAMPLE_CPU || add_sample(a, 0, s->stack, s->weight);
 }
 
+static bool keep_outside(struct adder *a)
+{
+    axp_view *v = a->v;
+    v->outside_stacks = calloc(a->n_seen + 1, sizeof *v->outside_stacks);
+    for (size_t i = 0; v->outside_stacks && i < a->n_seen; i++)
+        if (!a->seen[i].place)
+            v->outside_stacks[v->n_outside_stacks++] =
+                (struct axp__stack_ns){a->seen[i].stack, a->seen[i].ns};
+    return v->outside_stacks;
+}
+
 static bool add_all(struct adder *a)
 {
     struct axp__stream *s;
@@ -252,6 +263,7 @@ static bool add_all(struct adder *a)
     ok = ok && axp__waits_keep(&a->waits, s, a->v);
     axp__blocked_keep(&a->blocked, a->v);
     axp__stream_close(s);
+    ok = ok && keep_outside(a);
     for (size_t i = 0; ok && i < a->n_seen; i++)
         ok = add_seen(a, i);
     /* Functions that nobody met at work have a name as well. */
@@ -364,6 +376,7 @@ void axp__view_free_functions(axp_view *v)
     free(v->waits);
     free(v->blocked);
     free(v->blocked_stacks);
+    free(v->outside_stacks);
 }
 
 axp_ns *axp__view_rest(const axp_view *v)

@@ -83,6 +83,11 @@ struct axp_view {
     size_t n_waits;
     struct axp__blocked *blocked, *blocked_stacks; /* model_blocked.h */
     size_t n_blocked, n_blocked_stacks;
+    struct axp__stack_ns { /* of processor time in no scope; see functions */
+        uint32_t stack;
+        uint64_t ns;
+    } * outside_stacks;
+    size_t n_outside_stacks;
     axp_ns ran_ns, ready_ns; /* of all threads, as the scheduler tells */
     axp_ns sampled_ns;       /* processor time, */
     uint64_t n_sampled;      /* so many samples of it; … */
