@@ -11,7 +11,7 @@
 #include "os/os_clock.h"
 #include "sampling/sampling_perf.h"
 
-#define TRIES 32u
+#define TRIES 12u
 
 struct toll {
     double hz;
