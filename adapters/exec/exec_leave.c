@@ -3,8 +3,9 @@
  * gets its file before they do.
  *
  * A recording is made at a process's first event. Who has another root folder
- * by then, is another user or has other namespaces can make none; one that is there is gone on with
- * whatever the process has become, since nothing of it is opened again.
+ * by then, is another user or has other namespaces can make none; one that is there
+ * is gone on with whatever the process has become, since nothing of it is opened
+ * again.
  *
  * Not here   what is asked of the kernel past the C library, and children of a
  *            process that has changed: those say that they are not recorded.

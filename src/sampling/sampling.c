@@ -355,9 +355,9 @@ axp_status axp_sampling_stop_sized(axp_sampling *s, axp_sampling_info *seen,
     if (s->timer) axp__tasks_give(s->tasks, give_states, s);
     axp__tasks_destroy(s->tasks);
     axp_status status = axp__sampled_close(s->file);
+    bool is_tolled = s->perf && s->n_followed >= TOLL_LEAST;
     axp__perf_close(s->perf);
-    if (s->perf && s->n_followed >= TOLL_LEAST)
-        s->info.followed_ns = s->n_followed * axp__toll_ns(s->hz);
+    if (is_tolled) s->info.followed_ns = s->n_followed * axp__toll_ns(s->hz);
     if (seen) axp__sized_copy(seen, size, &s->info, sizeof s->info);
     axp__timer_close(s->timer);
     axp__layouts_fini(&s->layouts);

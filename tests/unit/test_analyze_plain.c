@@ -498,21 +498,11 @@ static void who_asks_the_kernel_is_named(void **state)
 
 /* ---- libraries ----------------------------------------------------------------------- */
 
-/* 100 ms of one thread: 30 in what the program calls of a library, 40 in what
- * that calls there, 30 in the library below nobody; or all of it in the program's
- * own library. */
-static axp_findings *call_library(bool is_system)
+/* One thread is seen with the first three stacks, one after the other, each for so
+ * many ms. */
+static axp_findings *see_three(struct script *s, const int ms[3])
 {
-    static uint8_t bytes[3][AXP__STACK_BYTES(AXP__STACK_MOST)];
-    static const uint8_t *at[] = {bytes[0], bytes[1], bytes[2]};
-    static const int ms[] = {30, 40, 30};
-    struct script *s = script_create();
     uint64_t now = 0;
-    axp__stack_put(bytes[0], (uint64_t[]){0x8100, 0x2100, 0x1100}, 3);
-    axp__stack_put(bytes[1], (uint64_t[]){0x8200, 0x8100, 0x2100, 0x1100}, 4);
-    axp__stack_put(bytes[2], (uint64_t[]){0x8300, 0x8400}, 2);
-    s->c.stacks[AXP__STACKS_OF_OTHERS] = (struct axp__cap_stacks){at, 3};
-    modules[1].path = is_system ? "/lib/libc.so.6" : "/home/me/libnet.so";
     s->c.modules = modules;
     s->c.n_modules = 3;
     n_seen = 0;
@@ -525,6 +515,23 @@ static axp_findings *call_library(bool is_system)
     v->n_sampled = 0; /* it is counted here */
     assert_true(axp__view_add_functions(v));
     return ts_analyze_view(v);
+}
+
+/* 100 ms of one thread: 30 in what the program calls of a library, 40 in what
+ * that calls there, 30 in the library below nobody; or all of it in the program's
+ * own library. */
+static axp_findings *call_library(bool is_system)
+{
+    static uint8_t bytes[3][AXP__STACK_BYTES(AXP__STACK_MOST)];
+    static const uint8_t *at[] = {bytes[0], bytes[1], bytes[2]};
+    static const int ms[] = {30, 40, 30};
+    struct script *s = script_create();
+    axp__stack_put(bytes[0], (uint64_t[]){0x8100, 0x2100, 0x1100}, 3);
+    axp__stack_put(bytes[1], (uint64_t[]){0x8200, 0x8100, 0x2100, 0x1100}, 4);
+    axp__stack_put(bytes[2], (uint64_t[]){0x8300, 0x8400}, 2);
+    s->c.stacks[AXP__STACKS_OF_OTHERS] = (struct axp__cap_stacks){at, 3};
+    modules[1].path = is_system ? "/lib/libc.so.6" : "/home/me/libnet.so";
+    return see_three(s, ms);
 }
 
 /* What can be changed is the call. */
@@ -554,25 +561,13 @@ static axp_findings *ask_by_library(void)
     static const uint8_t *at[] = {bytes[0], bytes[1], bytes[2]};
     static const int ms[] = {60, 15, 25};
     struct script *s = script_create();
-    uint64_t now = 0;
     axp__stack_put(bytes[0],
                    (uint64_t[]){IN_KERNEL, IN_LIBRARY, 0x2100, 0x1100}, 4);
     axp__stack_put(bytes[1], (uint64_t[]){IN_LIBRARY, 0x2100, 0x1100}, 3);
     axp__stack_put(bytes[2], (uint64_t[]){0x3100, 0x1100}, 2);
     s->c.stacks[AXP__STACKS_OF_OTHERS] = (struct axp__cap_stacks){at, 3};
     modules[1].path = "/lib/libc.so.6";
-    s->c.modules = modules;
-    s->c.n_modules = 3;
-    n_seen = 0;
-    script_word(s, 0, 0, AXP__W_INSTANT, SCRIPT_FIRST + 9);
-    for (uint32_t i = 0; i < 3; i++)
-        for (int k = 0; k < ms[i]; k++, now += MS)
-            see_stack(0, now, now + MS, i);
-    script_word(s, 0, now, AXP__W_INSTANT, SCRIPT_FIRST + 9);
-    axp_view *v = view_seen(s);
-    v->n_sampled = 0; /* it is counted here */
-    assert_true(axp__view_add_functions(v));
-    return ts_analyze_view(v);
+    return see_three(s, ms);
 }
 
 /* Who asks the kernel less often calls what asks it less often, too. */
