@@ -13,7 +13,8 @@
 
 #define MS 1000000ull
 
-/* Between looks at spools: after a large bite, and when nothing is worth one. */
+/* Between looks at spools: at the least, after a large bite, and when nothing is
+ * worth one. */
 #define LOOK_NS MS
 #define LOOK_MOST_NS (100 * MS)
 /* Between looks at the folder: at first, and when nothing new appears. */
@@ -24,8 +25,8 @@
 #define LAST_NS (250 * MS)
 
 enum {
-    A_LOT = 64,      /* chunks in one step: come again at once */
-    SOME = 8,        /* of a small spool: come again soon */
+    A_LOT = 64,      /* chunks in one step: come again when a quarter … */
+    SOME = 8,        /* … of them is there; of a small spool: soon */
     MAX_ROUNDS = 64, /* of 256 chunks, for one process before the next */
     MAX_TRIES = 50   /* soon after each other, to open a new recording */
 };
@@ -46,7 +47,7 @@ struct cli_drains {
     bool has_keep;
     uint64_t stop_ns;
     uint64_t next_list_ns, list_ns;
-    uint64_t look_ns;
+    uint64_t look_ns, bite_ns; /* until the next; when the last large one was */
     struct timespec changed_at; /* the folder, as it was last asked */
     recording *list;
     size_t n, cap;
@@ -171,6 +172,17 @@ static size_t step_one(cli_drains *d, recording *r, uint64_t now_ns)
     return n;
 }
 
+/* As soon as a quarter of a large bite is there if the program goes on as it has
+ * since the last one; the less there is, the later. */
+static uint64_t next_look(cli_drains *d, size_t n, uint64_t now_ns)
+{
+    uint64_t since = now_ns - d->bite_ns;
+    if (n < A_LOT) return 2 * d->look_ns;
+    d->bite_ns = now_ns;
+    uint64_t quarter = since / n * A_LOT / 4;
+    return quarter > LOOK_NS ? quarter : LOOK_NS;
+}
+
 uint64_t cli_drains_step(cli_drains *d, uint64_t now_ns)
 {
     size_t most = 0;
@@ -181,7 +193,7 @@ uint64_t cli_drains_step(cli_drains *d, uint64_t now_ns)
         if (n > most) most = n;
         is_new |= d->list[i].state == FOUND && d->list[i].n_tries < MAX_TRIES;
     }
-    d->look_ns = most >= A_LOT ? LOOK_NS : 2 * d->look_ns;
+    d->look_ns = next_look(d, most, now_ns);
     uint64_t longest = is_new ? 5 * MS : most >= SOME ? 20 * MS : LOOK_MOST_NS;
     if (d->look_ns > longest) d->look_ns = longest;
     uint64_t next = now_ns + d->look_ns;
@@ -201,6 +213,7 @@ cli_drains *cli_drains_create(const cli_files *files,
     d->stop_ns = stop_ns;
     d->list_ns = LIST_NS;
     d->look_ns = LOOK_NS;
+    d->bite_ns = cli_clock_ns(CLOCK_MONOTONIC);
     return d;
 }
 

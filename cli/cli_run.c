@@ -210,15 +210,26 @@ static uint64_t least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
+/* While we have a processor, a program with as many threads as there are waits for
+ * one of them, and then finds its cache cold: what can wait is done together. */
+static uint64_t together(uint64_t now_ns, uint64_t next_ns)
+{
+    uint64_t moment = SECOND / 20;
+    if (next_ns < now_ns + moment) return next_ns;
+    return next_ns - next_ns % moment;
+}
+
 static void on_time(void *ctx, uint64_t now_ns, uint64_t *due_ns)
 {
     cli_run *r = ctx;
     if (now_ns >= r->next_drain_ns)
-        r->next_drain_ns = cli_drains_step(r->drains, now_ns);
+        r->next_drain_ns = together(now_ns, cli_drains_step(r->drains, now_ns));
     if (now_ns >= r->next_sampling_ns)
-        r->next_sampling_ns = cli_sampling_step(&r->sampling, now_ns);
+        r->next_sampling_ns =
+            together(now_ns, cli_sampling_step(&r->sampling, now_ns));
     if (r->processes && now_ns >= r->next_look_ns)
-        r->next_look_ns = cli_processes_look(r->processes, now_ns);
+        r->next_look_ns =
+            together(now_ns, cli_processes_look(r->processes, now_ns));
     if (r->processes && r->status.is_wanted && now_ns >= r->next_line_ns) {
         show_line(r, now_ns);
         r->next_line_ns = now_ns + SECOND / 2;

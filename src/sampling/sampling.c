@@ -52,6 +52,7 @@ struct axp_sampling {
     axp_ns interval;
     bool has_news; /* a program has begun: soon its code may be gone */
     axp_sampling_info info;
+    struct axp__chains chains;
     uint64_t frames[AXP__STACK_MOST];
 };
 
@@ -125,13 +126,13 @@ static void take_sample(axp_sampling *s, const struct axp__perf_record *r)
     layout->is_heard = true;
     if (s->timer && !axp__layout_find(layout, r->sample.ip))
         read_layout(s, layout, r->time_ns);
-    struct axp__unwind u = {&s->mods, layout, &r->sample};
+    struct axp__unwind u = {&s->mods, layout, &r->sample, &s->chains};
     struct axp__unwound of = axp__unwind(&u, s->frames, AXP__STACK_MOST);
     if (r->sample.is_leaving) {
         axp__states_leaves(s->states, r->tid, s->frames, of.n);
         return;
     }
-    if (s->perf) axp__perf_used(s->perf, of.bytes, of.is_cut);
+    if (s->perf) axp__perf_used(s->perf, of.bytes, of.copy);
     bool is_apart = layout->is_apart; /* its time is that of who made it */
     struct axp__sample out = {.ticks = axp__sampled_ticks(s->file, r->time_ns),
                               .pid = is_apart ? layout->parent : r->pid,

@@ -13,7 +13,6 @@
 #include "os/os_clock.h"
 #include "sampling/sampling_cpus.h"
 #include "sampling/sampling_regs.h"
-#include "sampling/sampling_tiers.h"
 
 /* Of one CPU; one of the clocks is on. */
 enum { STORY, LARGE, LITTLE, EVENTS };
@@ -85,6 +84,8 @@ static int open_event(const struct axp__perf *p, struct perf_event_attr *attr,
     attr->sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
                         PERF_SAMPLE_PERIOD | PERF_SAMPLE_REGS_USER |
                         PERF_SAMPLE_STACK_USER;
+    if (AXP__HAS_CHAIN) attr->sample_type |= PERF_SAMPLE_CALLCHAIN;
+    attr->exclude_callchain_kernel = 1;
     attr->disabled = attr->inherit = attr->exclude_hv = attr->sample_id_all = 1;
     attr->exclude_kernel = !p->has_kernel;
     attr->use_clockid = 1;
@@ -324,6 +325,20 @@ static uint64_t take(struct rest *r)
     return value;
 }
 
+/* The kernel's part of it, which there is none of, and the program's have a mark
+ * before them. */
+static bool read_chain(struct rest *r, struct axp__perf_sample *s)
+{
+    uint64_t n = take(r);
+    if (r->is_short || n > (uint64_t)(r->end - r->at) / 8) return false;
+    if (n && word(r->at) == (uint64_t)PERF_CONTEXT_USER) {
+        s->chain = (const uint64_t *)(const void *)(r->at + 8);
+        s->n_chain = n - 1;
+    }
+    r->at += 8 * n;
+    return true;
+}
+
 static bool read_stack(struct rest *r, struct axp__perf_sample *s)
 {
     uint64_t n = take(r);
@@ -347,6 +362,7 @@ static bool read_sample(const struct perf_event_header *h,
     s->is_leaving = s->weight_ns < CLOCK_LEAST;
     s->is_kernel =
         (h->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
+    if (AXP__HAS_CHAIN && !read_chain(&r, s)) return false;
     uint64_t abi = take(&r);
     if (abi != PERF_SAMPLE_REGS_ABI_NONE) {
         if (abi == PERF_SAMPLE_REGS_ABI_64) /* no unwinding of 32 bits */
@@ -446,10 +462,10 @@ static uint64_t next_time(struct axp__perf *p, struct ring *r)
 }
 
 /* One that was cut is said at the next look, too. */
-void axp__perf_used(struct axp__perf *p, uint64_t bytes, bool is_cut)
+void axp__perf_used(struct axp__perf *p, uint64_t bytes, enum axp__copy copy)
 {
     size_t was = p->tiers.now;
-    axp__tiers_used(&p->tiers, bytes, is_cut);
+    axp__tiers_used(&p->tiers, bytes, copy);
     if (p->tiers.now < was) p->shift_ns = 1;
 }
 

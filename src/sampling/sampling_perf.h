@@ -12,7 +12,8 @@
  *          A sample stands for the period of its clock.
  * Few      a thread has all events of all CPUs: each is made when it begins,
  *          and looked at whenever it gets its processor, also one that is off.
- * Stacks   are copied for whoever unwinds, who says how much it took
+ * Stacks   are copied for whoever unwinds, with the kernel's chain where that is
+ *          worth it (AXP__HAS_CHAIN), who says how much it took
  *          (sampling_tiers.h): one clock copies little, one much. That one, where
  *          it is needed, stands still for some µs instead of giving way.
  * Leaves   some times that a thread leaves its processor have a stack, too: what
@@ -31,6 +32,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "sampling/sampling_tiers.h"
+
 struct axp__perf;
 
 struct axp__perf_options {
@@ -47,10 +50,12 @@ void axp__perf_close(struct axp__perf *p); /* NULL allowed */
 struct axp__perf_sample {
     uint64_t ip, weight_ns;
     bool is_kernel;
-    bool is_leaving;      /* no clock's: the thread leaves its processor */
-    const uint64_t *regs; /* NULL: none; in the order of the kernel's mask */
-    const uint8_t *stack; /* the bytes from the stack pointer on … */
-    uint64_t n_stack;     /* … and how many they are */
+    bool is_leaving;       /* no clock's: the thread leaves its processor */
+    const uint64_t *regs;  /* NULL: none; in the order of the kernel's mask */
+    const uint8_t *stack;  /* the bytes from the stack pointer on … */
+    uint64_t n_stack;      /* … and how many they are */
+    const uint64_t *chain; /* where it is, and what it will return to */
+    uint64_t n_chain;
 };
 struct axp__perf_mapping {
     uint64_t address, bytes, offset;
@@ -87,9 +92,8 @@ struct axp__perf_record {
  * that is ready. is_end: all are, nothing more will come. */
 bool axp__perf_next(struct axp__perf *p, bool is_end,
                     struct axp__perf_record *out);
-/* How many bytes of its stack the last sample's frames took; is_cut: there were
- * more frames than the copy has. */
-void axp__perf_used(struct axp__perf *p, uint64_t bytes, bool is_cut);
+/* How many bytes of its stack the last sample's frames took. */
+void axp__perf_used(struct axp__perf *p, uint64_t bytes, enum axp__copy copy);
 /* How full the fullest ring is, 0…1. */
 double axp__perf_fill(const struct axp__perf *p);
 /* How soon it wants to be looked at; UINT64_MAX: whenever. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Registers as the kernel gives them with a sample, as DWARF counts them, and
- * which of them a called function keeps. */
+/* Registers as the kernel gives them with a sample, as DWARF counts them, which of
+ * them a called function keeps, and whether code keeps frame pointers as a rule, so
+ * that the kernel's chain is asked for (sampling_chain.h). */
 #ifndef AXP_SAMPLING_REGS_H
 #define AXP_SAMPLING_REGS_H
 #include <stdint.h>
@@ -14,6 +15,7 @@
 #define AXP__DWARF_FP 6u
 #define AXP__DWARF_SP 7u
 #define AXP__DWARF_PC 16u
+#define AXP__HAS_CHAIN 0
 static const uint8_t axp__reg_place[AXP__DWARF_REGS] = {
     0, 3, 2, 1, 4, 5, 6, 7, 9, 10, 11, 12, 13, 14, 15, 16, 8};
 /* rbx rbp r12 … r15, return address */
@@ -28,6 +30,7 @@ static const uint8_t axp__reg_kept[] = {3, 6, 12, 13, 14, 15, 16};
 #define AXP__DWARF_SP 31u
 #define AXP__DWARF_PC 32u
 #define AXP__DWARF_LINK 30u
+#define AXP__HAS_CHAIN 1
 static const uint8_t axp__reg_place[AXP__DWARF_REGS] = {
     0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16,
     17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32};

@@ -3,18 +3,20 @@
  * ones took decides.
  *
  *   0: much ──64 in a row have room──► 1: little
- *           ◄────── one was cut ──────
+ *           ◄── one was cut, guessed ──
  *
  * Cost     of a copy is the program's: 16 KB take 9 µs, 4 KB take 2 (aarch64, 2.6
- *          GHz). A third tier of 1 KB was no gain: a quarter of the samples of
- *          examples/gpt need more, so that it was never used, and its clocks are
- *          looked at whenever a thread gets its processor, although they are off
- *          (0 to 0.7 % of that run).
+ *          GHz, all of it in the cache). Where code keeps frame pointers as a rule
+ *          (AXP__HAS_CHAIN) little is 1 KB: the kernel's chain goes on where the
+ *          copy ends. A third tier is no gain: its clocks are looked at whenever
+ *          a thread gets its processor, although they are off.
  * Room     is three quarters of a copy, so that a call more is not cut at once.
  * Cut      what it is, it stays; from the next look on much is copied again.
  *          A tier that was too small is tried again after four times as many, so
  *          that a program that goes deep now and then is cut more and more
  *          seldom.
+ * Guessed  the same, for as long as at first: code that is new, which is known
+ *          the next time.
  */
 #ifndef AXP_SAMPLING_TIERS_H
 #define AXP_SAMPLING_TIERS_H
@@ -23,6 +25,13 @@
 #include <stdint.h>
 
 #define AXP__TIERS 2u
+
+/* What a copy was for the frames of its sample. */
+enum axp__copy {
+    AXP__COPY_ENOUGH,
+    AXP__COPY_GUESSED, /* the chain went on, by places that are not known */
+    AXP__COPY_CUT      /* there are more frames */
+};
 
 struct axp__tiers {
     size_t n;   /* that there are, 1 to AXP__TIERS */
@@ -35,8 +44,7 @@ struct axp__tiers {
 };
 
 void axp__tiers_init(struct axp__tiers *t);
-/* A sample whose frames took so many bytes; is_cut: there were more frames than
- * the copy has. */
-void axp__tiers_used(struct axp__tiers *t, uint64_t bytes, bool is_cut);
+/* A sample whose frames took so many bytes. */
+void axp__tiers_used(struct axp__tiers *t, uint64_t bytes, enum axp__copy copy);
 
 #endif

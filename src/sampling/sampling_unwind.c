@@ -20,6 +20,9 @@ struct walk {
     const struct axp__unwind *of;
     uint64_t stack; /* address of the copy */
     struct frame now;
+    bool is_below;   /* the stack pointer is higher: by how much is not known */
+    size_t link;     /* of the chain: what the frame pointer leads to now */
+    uint64_t needed; /* bytes of the copy, that no chain replaces */
 };
 
 /* ---- memory ------------------------------------------------------------- */
@@ -141,10 +144,24 @@ static bool evaluate(const struct walk *w, struct axp__cfi_ops ops,
 
 /* ---- to the caller ------------------------------------------------------ */
 
+/* Where the frame pointer leads, a function has kept its caller's. */
+static bool find_cfa_by_pointer(const struct walk *w,
+                                const struct axp__cfi_row *row, uint64_t *out)
+{
+    for (size_t i = 0; i < AXP__REGS_KEPT; i++) {
+        if (axp__reg_kept[i] != AXP__DWARF_FP) continue;
+        *out = w->now.reg[AXP__DWARF_FP] - (uint64_t)row->kept[i].offset;
+        return row->kept[i].rule == AXP__CFI_AT;
+    }
+    return false;
+}
+
 static bool find_cfa(const struct walk *w, const struct axp__cfi_row *row,
                      uint64_t *out)
 {
     if (row->cfa_ops.n) return evaluate(w, row->cfa_ops, 0, false, out);
+    if (w->is_below && row->cfa_reg == AXP__DWARF_SP)
+        return find_cfa_by_pointer(w, row, out);
     *out = w->now.reg[row->cfa_reg] + (uint64_t)row->cfa_offset;
     return true;
 }
@@ -205,7 +222,18 @@ static enum step step_by_row(struct walk *w, const struct axp__cfi_row *row)
     caller.reg[AXP__DWARF_SP] = cfa;
     set_link(&caller);
     w->now = caller;
+    w->is_below = false;
     return STEP_DONE;
+}
+
+/* aarch64: what the frame pointer leads to is at the lower end of a frame. */
+static void set_below(struct walk *w)
+{
+#if defined(__aarch64__)
+    w->is_below = true;
+#else
+    (void)w;
+#endif
 }
 
 /* Code without tables, made at run time as a rule: the frame pointer leads to
@@ -220,6 +248,7 @@ static enum step step_by_pointer(struct walk *w)
     w->now.reg[AXP__DWARF_FP] = caller;
     w->now.reg[AXP__DWARF_SP] = fp + 16;
     w->now.reg[AXP__DWARF_PC] = plain(pc);
+    set_below(w);
     return STEP_DONE;
 }
 
@@ -269,16 +298,17 @@ static uint64_t place_of(const struct walk *w, bool is_exact,
 
 /* ---- code of a file that has no tables ---------------------------------- */
 
-/* Kernels written in assembly, as a rule: the return address lies somewhere
- * above the stack pointer. It is the first word that is in code, behind an
- * instruction that calls (and, where that says whom, whom it calls has no
- * tables either), and from which tables lead to the thread's first function, or
- * far enough where the copy of the stack ends before it. */
-
-#define SCAN_MOST 256u /* words */
-#define CHAIN_MOST 256u
-#define KEPT_MOST 8u   /* registers that a function keeps on its stack */
-#define FOUND_MOST 64u /* places of a module that are remembered */
+/* Kernels written in assembly, as a rule.
+ *
+ * x86-64: the return address lies somewhere above the stack pointer. It is the
+ * first word that is in code, behind an instruction that calls (and, where that
+ * says whom, whom it calls has no tables either), and from which tables lead to the
+ * thread's first function, or far enough where the copy of the stack ends before
+ * it.
+ *
+ * aarch64: it is in the register that it came in, as they call nobody; and the
+ * frame pointer is their caller's. One that does call has that register point
+ * into itself, where there are no tables. */
 
 struct site { /* of a call */
     struct axp__mod *mod;
@@ -296,9 +326,26 @@ static bool site_of(const struct walk *w, uint64_t pc, struct site *out)
     return code->mod->cfi;
 }
 
+#define FOUND_MOST 256u /* places of a module that are remembered */
+
+_Static_assert(FOUND_MOST == 1u << (64 - 56), "found_at");
+
+/* What was found out for this place before, if that is known. */
+static struct axp__found *found_at(struct axp__mod *mod, uint64_t place)
+{
+    if (!mod->found) mod->found = calloc(FOUND_MOST, sizeof *mod->found);
+    uint64_t slot = place * UINT64_C(0x9e3779b97f4a7c15) >> 56;
+    return mod->found ? &mod->found[slot] : NULL;
+}
+
+#if defined(__x86_64__)
+
+#define SCAN_MOST 256u /* words */
+#define CHAIN_MOST 256u
+#define KEPT_MOST 8u /* registers that a function keeps on its stack */
 #define CALL_MOST 7u /* bytes of an instruction */
 
-/* x86-64: how long "call what a register or a word of memory says" is, by its
+/* How long "call what a register or a word of memory says" is, by its
  * second byte; 0: it is something else. */
 static size_t length_of_call(uint8_t how)
 {
@@ -374,16 +421,8 @@ static bool try_word(struct walk *w, uint32_t i)
     return true;
 }
 
-/* Where it was found for this place before, if that is known. */
-static struct axp__found *found_at(struct axp__mod *mod, uint64_t place)
+static bool step_to_caller(struct walk *w)
 {
-    if (!mod->found) mod->found = calloc(FOUND_MOST, sizeof *mod->found);
-    return mod->found ? &mod->found[place % FOUND_MOST] : NULL;
-}
-
-static bool step_by_search(struct walk *w)
-{
-#if defined(__x86_64__)
     struct site here;
     if (!site_of(w, w->now.reg[AXP__DWARF_PC] + 1, &here)) return false;
     struct axp__found *before = found_at(here.mod, here.offset);
@@ -394,12 +433,101 @@ static bool step_by_search(struct walk *w)
         if (before) *before = (struct axp__found){here.offset, i};
         return true;
     }
-#else
-    (void)found_at;
-    (void)try_word;
-    (void)w;
-#endif
     return false;
+}
+#else
+
+/* "bl there", or "blr register", signed or not. */
+static bool is_behind_call(const struct walk *w, const struct site *at)
+{
+    uint32_t code;
+    if (at->offset < sizeof code ||
+        !axp__mod_read(at->mod, w->of->layout->pid, at->offset - sizeof code,
+                       (uint8_t *)&code, sizeof code))
+        return false;
+    return (code & 0xfc000000u) == 0x94000000u ||
+           (code & 0xfefff000u) == 0xd63f0000u;
+}
+
+/* The same, from memory where that can be. */
+static bool is_known_behind_call(const struct walk *w, const struct site *at)
+{
+    struct axp__found *before = found_at(at->mod, at->offset);
+    if (before && before->place == at->offset) return before->word;
+    bool is_call = is_behind_call(w, at);
+    if (before) *before = (struct axp__found){at->offset, is_call};
+    return is_call;
+}
+
+static bool step_to_caller(struct walk *w)
+{
+    struct walk caller = *w;
+    struct site here, at;
+    const struct axp__cfi_row *row;
+    set_link(&caller.now);
+    if (!site_of(w, w->now.reg[AXP__DWARF_PC] + 1, &here) ||
+        !site_of(&caller, caller.now.reg[AXP__DWARF_PC], &at) ||
+        !is_known_behind_call(w, &at) || !place_of(&caller, false, &row) ||
+        !row)
+        return false;
+    *w = caller;
+    w->is_below = true;
+    return true;
+}
+
+#endif
+
+/* ---- the kernel's chain ------------------------------------------------- */
+
+/* Where the chain has it that the frame of this moment returns to; 0: it ends. */
+static uint64_t linked(const struct walk *w)
+{
+    const struct axp__perf_sample *s = w->of->sample;
+    return w->link < s->n_chain ? plain(s->chain[w->link]) : 0;
+}
+
+/* Whether its function has kept frame pointer and return address beside each
+ * other. */
+static bool has_pair(const struct axp__cfi_row *row)
+{
+    int64_t fp = 0, link = 0;
+    for (size_t i = 0; row && i < AXP__REGS_KEPT; i++) {
+        if (row->kept[i].rule != AXP__CFI_AT) continue;
+        if (is_return_address(i)) link = row->kept[i].offset;
+        if (axp__reg_kept[i] == AXP__DWARF_FP) fp = row->kept[i].offset;
+    }
+    return fp && fp + 8 == link;
+}
+
+/* Tables have led from a place to the next; 0: to nowhere. expected: what the
+ * chain had for it. */
+static enum axp__leads compare(uint64_t next, uint64_t expected)
+{
+    if (next != expected) return AXP__LEADS_ASTRAY;
+    return next ? AXP__LEADS_ON : AXP__LEADS_NOWHERE;
+}
+
+/* The copy has ended at a frame, whose place is the last of n. */
+static enum axp__copy follow(struct walk *w, const struct axp__cfi_row *row,
+                             uint64_t *out, size_t cap, size_t *n)
+{
+    enum axp__copy copy = AXP__COPY_ENOUGH;
+    while (*n < cap) {
+        enum axp__leads leads =
+            axp__chains_know(w->of->chains, out[*n - 1], has_pair(row));
+        uint64_t next = linked(w);
+        if (leads == AXP__LEADS_NOWHERE) break;
+        if (leads == AXP__LEADS_ASTRAY || (leads == AXP__LEADS_ON && !next))
+            return AXP__COPY_CUT;
+        if (leads == AXP__LEADS_UNKNOWN) copy = AXP__COPY_GUESSED;
+        if (!next) break;
+        w->now.reg[AXP__DWARF_PC] = next;
+        w->link++;
+        uint64_t place = place_of(w, false, &row);
+        if (!place) return AXP__COPY_CUT;
+        out[(*n)++] = place;
+    }
+    return copy;
 }
 
 /* ---- all of them -------------------------------------------------------- */
@@ -408,40 +536,57 @@ static enum step step(struct walk *w, const struct axp__cfi_row *row,
                       bool is_innermost)
 {
     if (row) return step_by_row(w, row);
-    return is_innermost && step_by_search(w) ? STEP_DONE : step_by_pointer(w);
+    return is_innermost && step_to_caller(w) ? STEP_DONE : step_by_pointer(w);
 }
 
-/* How it ended. */
-static enum step walk(struct walk *w, uint64_t *out, size_t cap, size_t *n)
+/* Innermost, a function may have called without a frame. */
+static bool has_moved(const struct walk *w, const struct frame *was, size_t n)
+{
+    uint64_t sp = w->now.reg[AXP__DWARF_SP];
+    if (sp > was->reg[AXP__DWARF_SP]) return true;
+    return sp == was->reg[AXP__DWARF_SP] && n < 3 &&
+           w->now.reg[AXP__DWARF_PC] != was->reg[AXP__DWARF_PC];
+}
+
+static enum axp__copy walk(struct walk *w, uint64_t *out, size_t cap, size_t *n)
 {
     bool is_exact = true;
     while (*n < cap) {
         const struct axp__cfi_row *row;
-        uint64_t sp = w->now.reg[AXP__DWARF_SP], pc = w->now.reg[AXP__DWARF_PC];
-        uint64_t place = place_of(w, is_exact, &row);
-        if (!place) return STEP_LOST;
+        const struct frame was = w->now;
+        uint64_t place = place_of(w, is_exact, &row), expected = linked(w);
+        if (!place) break;
         out[(*n)++] = place;
         enum step how = step(w, row, is_exact);
-        if (how != STEP_DONE) return how;
-        bool has_moved = w->now.reg[AXP__DWARF_SP] > sp ||
-                         (w->now.reg[AXP__DWARF_SP] == sp &&
-                          w->now.reg[AXP__DWARF_PC] != pc && *n < 3);
-        if (!has_moved || !w->now.reg[AXP__DWARF_PC]) return STEP_WAS_LAST;
+        if (how == STEP_CUT && !is_exact && expected)
+            return follow(w, row, out, cap, n);
+        if (how == STEP_CUT) return AXP__COPY_CUT;
+        if (how == STEP_LOST) break;
+        uint64_t next = how == STEP_DONE && has_moved(w, &was, *n)
+                            ? w->now.reg[AXP__DWARF_PC]
+                            : 0;
+        if (w->of->sample->n_chain && !is_exact)
+            axp__chains_learn(w->of->chains, place, has_pair(row),
+                              compare(next, expected));
+        if (is_exact || next != expected)
+            w->needed = w->now.reg[AXP__DWARF_SP] - w->stack;
+        w->link += w->now.reg[AXP__DWARF_FP] != was.reg[AXP__DWARF_FP];
+        if (!next) break;
         is_exact = row && row->is_signal;
     }
-    return STEP_DONE;
+    return AXP__COPY_ENOUGH;
 }
 
 struct axp__unwound axp__unwind(const struct axp__unwind *u, uint64_t *out,
                                 size_t cap)
 {
-    struct walk w = {.of = u};
+    struct walk w = {.of = u, .link = 1};
     struct axp__unwound of = {0};
     if (u->sample->is_kernel && cap)
         out[of.n++] = axp__mods_kernel(u->mods) + 1;
     if (!u->sample->regs) return of;
     begin(&w);
-    of.is_cut = walk(&w, out, cap, &of.n) == STEP_CUT;
-    of.bytes = w.now.reg[AXP__DWARF_SP] - w.stack;
+    of.copy = walk(&w, out, cap, &of.n);
+    of.bytes = w.needed;
     return of;
 }

@@ -3,6 +3,8 @@
  * will return to.
  *
  *   pc ─► mapping ─► module ─► row ─► CFA ─► return address ─► …
+ *                               │            └ beyond the copy: by the kernel's
+ *                               │              chain, if it leads on from here
  *                               └ none: by a search (innermost, x86-64), by
  *                                 the frame pointer
  *
@@ -14,18 +16,20 @@
  */
 #ifndef AXP_SAMPLING_UNWIND_H
 #define AXP_SAMPLING_UNWIND_H
+#include "sampling/sampling_chain.h"
 #include "sampling/sampling_layout.h"
 
 struct axp__unwind {
     struct axp__mods *mods;
     struct axp__layout *layout;
     const struct axp__perf_sample *sample;
+    struct axp__chains *chains; /* what is known, and is learned by the way */
 };
 
 struct axp__unwound {
     size_t n;       /* frames */
-    uint64_t bytes; /* of the stack, that they take */
-    bool is_cut;    /* there are more, beyond the copy */
+    uint64_t bytes; /* of the stack, that they take where no chain leads on */
+    enum axp__copy copy;
 };
 
 /* Addresses in the space of the modules, innermost first. */

@@ -297,7 +297,21 @@ static int made(const struct job *job)
     return unlink(path) ? 9 : 0;
 }
 
-#if defined(__x86_64__)
+#if defined(__aarch64__)
+/* Keeps registers, has room on the stack that it leaves as it was. */
+__asm__(".text\n"
+        ".type without_tables, %function\n"
+        "without_tables:\n"
+        "sub sp, sp, #256\n"
+        "stp d8, d9, [sp]\n"
+        "stp x19, x20, [sp, #16]\n"
+        "1: subs x0, x0, #1\n"
+        "b.ne 1b\n"
+        "ldp x19, x20, [sp, #16]\n"
+        "add sp, sp, #256\n"
+        "ret\n"
+        ".size without_tables, . - without_tables\n");
+#else
 /* Keeps registers, uses the frame pointer for something else, has room on the
  * stack that it leaves as it was. */
 __asm__(".text\n"
@@ -314,6 +328,7 @@ __asm__(".text\n"
         "pop %rbp\n"
         "ret\n"
         ".size without_tables, . - without_tables\n");
+#endif
 void without_tables(long rounds);
 
 /* Leaves return addresses below the stack pointer. */
@@ -348,7 +363,6 @@ static void assembly(const struct job *job)
         by_pointer(100000);
     }
 }
-#endif
 
 /* Waits for whatever signal comes: the one that it sends itself. */
 static int waits_for_signals(const struct job *job)
@@ -377,9 +391,7 @@ int main(int argc, char **argv)
     if (!strcmp(word, "closed")) return closed(&job, argv[3]);
     if (!strcmp(word, "scopes")) scopes(&job);
     if (!strcmp(word, "made")) return made(&job);
-#if defined(__x86_64__)
     if (!strcmp(word, "assembly")) assembly(&job);
-#endif
     if (!strcmp(word, "urgent")) return urgent(&job);
     if (!strcmp(word, "fibre")) return on_a_fibre(&job);
     if (!strcmp(word, "signals")) return waits_for_signals(&job);

@@ -8,7 +8,6 @@ import json
 import math
 import os
 import pathlib
-import platform
 import re
 import shutil
 import signal
@@ -233,9 +232,6 @@ def test_made_at_run_time(c, folder):
 def test_without_tables(c, folder):
     """Code in assembly that says nothing of its frame: who called it, directly
     and by a pointer, beside what earlier calls left on the stack."""
-    if platform.machine() != "x86_64":
-        print("        (x86-64 alone)")
-        return
     for name in ("sampled_program_no_frames", "sampled_program_frames"):
         data, _ = profile(c, folder, c.program(name), "assembly", 1200)
         check(functions(data)["without_tables"]["time_share"] > 0.85, "others")

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -145,8 +146,9 @@ __attribute__((noinline)) static void take(struct taken *t)
     uint64_t sp = t->regs[axp__reg_place[AXP__DWARF_SP]];
     t->returns[t->n_returns++] =
         (uint64_t)(uintptr_t)__builtin_return_address(0);
-    t->n_stack = STACK_BYTES;
-    copy(t->stack, (const uint8_t *)(uintptr_t)sp, STACK_BYTES);
+    uint64_t above = getauxval(AT_EXECFN) - sp; /* there the stack begins */
+    t->n_stack = above < STACK_BYTES ? above : STACK_BYTES;
+    copy(t->stack, (const uint8_t *)(uintptr_t)sp, t->n_stack);
 }
 
 __attribute__((noinline)) static int call(struct taken *t, int depth)
@@ -227,7 +229,8 @@ static void own_stacks_are_found(void **state)
     read_maps(&mods, l);
     struct axp__perf_sample s = {
         .regs = t->regs, .stack = t->stack, .n_stack = t->n_stack};
-    struct axp__unwind u = {&mods, l, &s};
+    static struct axp__chains chains;
+    struct axp__unwind u = {&mods, l, &s, &chains};
     struct axp__unwound whole = axp__unwind(&u, frames, 512);
     assert_true(whole.n > t->n_returns);
     for (size_t i = 0; i < t->n_returns; i++)
@@ -235,7 +238,8 @@ static void own_stacks_are_found(void **state)
     assert_true(whole.n < 100);        /* where the copy or the program ends */
     s.n_stack = DEPTH * CALL_ROOM / 2; /* it ends in the midst of the calls */
     struct axp__unwound part = axp__unwind(&u, frames, 512);
-    assert_true(part.is_cut && part.n < whole.n);
+    assert_int_equal(part.copy, AXP__COPY_CUT);
+    assert_true(part.n < whole.n);
     assert_true(part.bytes > 0 && part.bytes < whole.bytes);
     axp__layouts_fini(&all);
     axp__mods_fini(&mods);
@@ -249,13 +253,14 @@ static void nonsense_is_no_harm(void **state)
     struct taken *t = take_own();
     struct axp__mods mods;
     struct axp__layouts all;
+    static struct axp__chains chains;
     uint64_t frames[512], rng = 11;
     axp__mods_init(&mods);
     axp__layouts_init(&all);
     struct axp__layout *l = axp__layouts_get(&all, (uint32_t)getpid());
     read_maps(&mods, l);
     for (unsigned i = 0; i < (TS_SLOW ? 2000 : 20000); i++) {
-        size_t n_stack = ts_random(&rng) % STACK_BYTES;
+        size_t n_stack = ts_random(&rng) % t->n_stack;
         uint8_t *stack = malloc(n_stack + 1); /* to its last byte */
         struct taken x = {.n_stack = n_stack};
         memcpy(stack, t->stack, n_stack);
@@ -272,8 +277,10 @@ static void nonsense_is_no_harm(void **state)
         struct axp__perf_sample s = {.regs = i % 50 ? x.regs : NULL,
                                      .stack = stack,
                                      .n_stack = n_stack,
-                                     .is_kernel = i % 7 == 0};
-        struct axp__unwind u = {&mods, l, &s};
+                                     .is_kernel = i % 7 == 0,
+                                     .chain = x.regs,
+                                     .n_chain = ts_random(&rng) % AXP__REGS_N};
+        struct axp__unwind u = {&mods, l, &s, &chains};
         assert_true(axp__unwind(&u, frames, 512).n <= 512);
         free(stack);
     }
@@ -282,12 +289,200 @@ static void nonsense_is_no_harm(void **state)
     free(t);
 }
 
+/* ---- chains ------------------------------------------------------------- */
+
+#define CHAIN_MOST 100u
+
+/* As the kernel makes it: from one frame record to the next. */
+static size_t make_chain(const struct taken *t, uint64_t *chain)
+{
+    uint64_t sp = t->regs[axp__reg_place[AXP__DWARF_SP]];
+    uint64_t fp = t->regs[axp__reg_place[AXP__DWARF_FP]], before = sp;
+    size_t n = 0;
+    chain[n++] = t->regs[axp__reg_place[AXP__DWARF_PC]];
+    while (n < CHAIN_MOST && fp >= before && fp - sp + 16 <= t->n_stack) {
+        uint64_t record[2];
+        memcpy(record, t->stack + (fp - sp), sizeof record);
+        if (!record[1]) break;
+        chain[n++] = record[1];
+        before = fp + 16;
+        fp = record[0];
+    }
+    return n;
+}
+
+struct chained {
+    struct taken *t;
+    struct axp__mods mods;
+    struct axp__layouts all;
+    struct axp__chains chains;
+    struct axp__perf_sample sample;
+    struct axp__unwind unwind;
+    uint64_t chain[CHAIN_MOST];
+    uint64_t frames[512], found[512]; /* of all of the stack, and of less */
+    struct axp__unwound whole;
+};
+
+/* False: the code of this program keeps no frame pointers. */
+static bool begin_chained(struct chained *c)
+{
+    c->t = take_own();
+    axp__mods_init(&c->mods);
+    axp__layouts_init(&c->all);
+    struct axp__layout *l = axp__layouts_get(&c->all, (uint32_t)getpid());
+    read_maps(&c->mods, l);
+    c->sample = (struct axp__perf_sample){.regs = c->t->regs,
+                                          .stack = c->t->stack,
+                                          .n_stack = c->t->n_stack,
+                                          .chain = c->chain};
+    c->sample.n_chain = make_chain(c->t, c->chain);
+    c->unwind = (struct axp__unwind){&c->mods, l, &c->sample, &c->chains};
+    c->whole = axp__unwind(&c->unwind, c->frames, 512);
+    bool has_all = c->sample.n_chain > c->t->n_returns;
+    for (size_t i = 0; has_all && i < c->t->n_returns; i++)
+        has_all = c->chain[i + 1] == c->t->returns[i] ||
+                  c->chain[i] == c->t->returns[i];
+#if defined(__aarch64__)
+    assert_true(has_all);
+#endif
+    return has_all;
+}
+
+static void end_chained(struct chained *c)
+{
+    axp__layouts_fini(&c->all);
+    axp__mods_fini(&c->mods);
+    free(c->t);
+    free(c);
+}
+
+/* The copy ends in the midst of the calls. */
+static struct axp__unwound unwind_part(struct chained *c)
+{
+    c->sample.n_stack = DEPTH * CALL_ROOM / 2;
+    return axp__unwind(&c->unwind, c->found, 512);
+}
+
+/* What tables and chain agreed on is gone on with where the copy ends. */
+static void chains_go_on_where_a_copy_ends(void **state)
+{
+    (void)state;
+    struct chained *c = calloc(1, sizeof *c);
+    if (axp__libdw_load() && begin_chained(c)) {
+        assert_int_equal(c->whole.copy, AXP__COPY_ENOUGH);
+        assert_true(c->whole.bytes < DEPTH * CALL_ROOM / 2);
+        struct axp__unwound part = unwind_part(c);
+        assert_int_equal(part.copy, AXP__COPY_ENOUGH);
+        assert_int_equal(part.n, c->whole.n);
+        assert_memory_equal(c->found, c->frames, part.n * sizeof *c->found);
+        memset(&c->chains, 0, sizeof c->chains); /* nothing is known */
+        part = unwind_part(c);
+        assert_int_equal(part.copy, AXP__COPY_GUESSED);
+        assert_int_equal(part.n, c->whole.n);
+        end_chained(c);
+    } else {
+        free(c);
+    }
+}
+
+/* A function that keeps no frame pointer makes it pass over its caller. */
+static void chains_that_lead_astray_are_known(void **state)
+{
+    (void)state;
+    struct chained *c = calloc(1, sizeof *c);
+    if (axp__libdw_load() && begin_chained(c)) {
+        memset(&c->chains, 0, sizeof c->chains);
+        size_t at = DEPTH; /* of the outer calls, all of the same place */
+        memmove(&c->chain[at], &c->chain[at + 1],
+                (--c->sample.n_chain - at) * sizeof *c->chain);
+        struct axp__unwound whole = axp__unwind(&c->unwind, c->found, 512);
+        assert_int_equal(whole.n, c->whole.n); /* tables know better */
+        assert_memory_equal(c->found, c->frames, whole.n * sizeof *c->found);
+        assert_true(whole.bytes > DEPTH * CALL_ROOM / 2);
+        assert_int_equal(unwind_part(c).copy, AXP__COPY_CUT);
+        end_chained(c);
+    } else {
+        free(c);
+    }
+}
+
+/* The kernel may end a chain where a page cannot be read. */
+static void chains_that_end_early_are_known(void **state)
+{
+    (void)state;
+    struct chained *c = calloc(1, sizeof *c);
+    if (axp__libdw_load() && begin_chained(c)) {
+        c->sample.n_chain = DEPTH;
+        struct axp__unwound part = unwind_part(c);
+        assert_int_equal(part.copy, AXP__COPY_CUT);
+        assert_true(part.n < c->whole.n);
+        end_chained(c);
+    } else {
+        free(c);
+    }
+}
+
+static void places_are_learned(void **state)
+{
+    (void)state;
+    struct axp__chains *c = calloc(1, sizeof *c);
+    uint64_t rng = 3;
+    assert_int_equal(axp__chains_know(c, 77, false), AXP__LEADS_UNKNOWN);
+    axp__chains_learn(c, 77, false, AXP__LEADS_ON);
+    assert_int_equal(axp__chains_know(c, 77, false), AXP__LEADS_ON);
+    axp__chains_learn(c, 77, false, AXP__LEADS_ASTRAY);
+    axp__chains_learn(c, 77, false, AXP__LEADS_ON); /* once is enough */
+    assert_int_equal(axp__chains_know(c, 77, false), AXP__LEADS_ASTRAY);
+    for (unsigned i = 0; i < 100000; i++) {
+        uint64_t place = 1 + ts_random(&rng) % 100000;
+        bool leads = place % 3;
+        enum axp__leads known = axp__chains_know(c, place, false);
+        enum axp__leads truth = leads ? AXP__LEADS_ON : AXP__LEADS_NOWHERE;
+        assert_true(known == AXP__LEADS_UNKNOWN || known == truth ||
+                    place == 77);
+        axp__chains_learn(c, place, false, truth);
+        if (place != 77)
+            assert_int_equal(axp__chains_know(c, place, false), truth);
+    }
+    memset(c, 0, sizeof *c);
+    for (uint64_t place = 1; place <= 1000; place++) /* none is pushed out */
+        axp__chains_learn(c, place << 4, true, AXP__LEADS_ON);
+    for (uint64_t place = 1; place <= 1000; place++)
+        axp__chains_learn(c, place << 4, true, AXP__LEADS_ON);
+    assert_int_equal(c->n_on, 1000);
+    free(c);
+}
+
+/* A new place is judged by others of its kind. */
+static void places_are_expected(void **state)
+{
+    (void)state;
+    struct axp__chains *c = calloc(1, sizeof *c);
+    assert_int_equal(axp__chains_know(c, 1, true), AXP__LEADS_UNKNOWN);
+    for (uint64_t place = 100; place < 108; place++)
+        axp__chains_learn(c, place, true, AXP__LEADS_ON);
+    assert_int_equal(axp__chains_know(c, 1, true), AXP__LEADS_ON);
+    assert_int_equal(axp__chains_know(c, 1, false), AXP__LEADS_UNKNOWN);
+    axp__chains_learn(c, 1, true, AXP__LEADS_ASTRAY);
+    assert_int_equal(axp__chains_know(c, 1, true), AXP__LEADS_ASTRAY);
+    assert_int_equal(axp__chains_know(c, 2, true), AXP__LEADS_UNKNOWN);
+    for (unsigned i = 0; i < 100; i++) /* one is no more than one */
+        axp__chains_learn(c, 140, true, AXP__LEADS_ON);
+    assert_int_equal(axp__chains_know(c, 2, true), AXP__LEADS_UNKNOWN);
+    for (uint64_t place = 200; place < 207; place++)
+        axp__chains_learn(c, place, true, AXP__LEADS_ON);
+    assert_int_equal(axp__chains_know(c, 2, true), AXP__LEADS_ON);
+    free(c);
+}
+
 /* ---- how much of a stack is copied -------------------------------------- */
 
 static void use(struct axp__tiers *t, unsigned times, uint64_t bytes)
 {
     while (times--)
-        axp__tiers_used(t, bytes, bytes > t->at[t->now].bytes);
+        axp__tiers_used(t, bytes,
+                        bytes > t->at[t->now].bytes ? AXP__COPY_CUT
+                                                    : AXP__COPY_ENOUGH);
 }
 
 static uint32_t copied(const struct axp__tiers *t)
@@ -295,19 +490,21 @@ static uint32_t copied(const struct axp__tiers *t)
     return t->at[t->now].bytes;
 }
 
+#define LITTLE (AXP__HAS_CHAIN ? 1024u : 4096u)
+
 static void as_much_is_copied_as_is_used(void **state)
 {
     (void)state;
     struct axp__tiers t;
     axp__tiers_init(&t);
-    use(&t, 1000, 3500); /* more than three quarters of 4096 */
+    use(&t, 1000, LITTLE / 4 * 3 + 1); /* no room for a call more */
     assert_int_equal(copied(&t), 16384);
-    use(&t, 63, 3000);
+    use(&t, 63, LITTLE / 4 * 3);
     assert_int_equal(copied(&t), 16384);
-    use(&t, 1, 3000);
-    assert_int_equal(copied(&t), 4096);
-    use(&t, 1000, 4000); /* it had room, barely */
-    assert_int_equal(copied(&t), 4096);
+    use(&t, 1, LITTLE / 4 * 3);
+    assert_int_equal(copied(&t), LITTLE);
+    use(&t, 1000, LITTLE - 8); /* it had room, barely */
+    assert_int_equal(copied(&t), LITTLE);
 }
 
 static void a_cut_stack_is_copied_whole_from_then_on(void **state)
@@ -316,13 +513,29 @@ static void a_cut_stack_is_copied_whole_from_then_on(void **state)
     struct axp__tiers t;
     axp__tiers_init(&t);
     use(&t, 64, 500);
-    assert_int_equal(copied(&t), 4096);
+    assert_int_equal(copied(&t), LITTLE);
     use(&t, 1, 10000);
     assert_int_equal(copied(&t), 16384);
     use(&t, 255, 500); /* it has to show more than before */
     assert_int_equal(copied(&t), 16384);
     use(&t, 1, 500);
-    assert_int_equal(copied(&t), 4096);
+    assert_int_equal(copied(&t), LITTLE);
+}
+
+static void what_was_guessed_is_learned_from_whole_stacks(void **state)
+{
+    (void)state;
+    struct axp__tiers t;
+    axp__tiers_init(&t);
+    for (unsigned i = 0; i < 3; i++) {
+        use(&t, 64, 500);
+        assert_int_equal(copied(&t), LITTLE);
+        axp__tiers_used(&t, 500, AXP__COPY_GUESSED);
+        assert_int_equal(copied(&t), 16384);
+        use(&t, 63, 500); /* it need not show more than before */
+        assert_int_equal(copied(&t), 16384);
+        use(&t, 1, 500);
+    }
 }
 
 static void what_goes_deep_now_and_then_is_cut_ever_more_seldom(void **state)
@@ -746,7 +959,13 @@ int main(void)
         cmocka_unit_test(many_processes_come_and_go),
         cmocka_unit_test(own_stacks_are_found),
         cmocka_unit_test(nonsense_is_no_harm),
+        cmocka_unit_test(chains_go_on_where_a_copy_ends),
+        cmocka_unit_test(chains_that_lead_astray_are_known),
+        cmocka_unit_test(chains_that_end_early_are_known),
+        cmocka_unit_test(places_are_learned),
+        cmocka_unit_test(places_are_expected),
         cmocka_unit_test(as_much_is_copied_as_is_used),
+        cmocka_unit_test(what_was_guessed_is_learned_from_whole_stacks),
         cmocka_unit_test(a_cut_stack_is_copied_whole_from_then_on),
         cmocka_unit_test(what_goes_deep_now_and_then_is_cut_ever_more_seldom),
         cmocka_unit_test(without_tiers_the_most_is_copied),
