@@ -172,7 +172,8 @@ static bool add_sample(struct adder *a, int32_t place, uint32_t stack,
 
 /* A file whose stacks would take minutes has their innermost functions
  * counted. A thread that spins while it waits is not at work: its functions are
- * below the wait in the tree, and nowhere else. */
+ * below the wait in the tree, and nowhere else. Below a scope are the functions
+ * that are known to be called in it. */
 static bool add_seen(struct adder *a, size_t index)
 {
     const struct seen *seen = &a->seen[index];
@@ -189,6 +190,7 @@ static bool add_seen(struct adder *a, size_t index)
     }
     a->n_looks += s->n;
     uint32_t i = a->n_looks < MOST_LOOKS ? s->n : s->n > 0;
+    uint32_t n_below = place ? s->n_inside : s->n;
     while (i--) {
         const struct axp__stack_frame *frame = &a->of.frames[s->first + i];
         struct axp__function *f = &a->of.functions[frame->function];
@@ -197,6 +199,7 @@ static bool add_seen(struct adder *a, size_t index)
             f->total_ns += seen->ns;
         }
         if (!i && !is_wait) add_self(f, frame, seen);
+        if (i >= n_below) continue;
         int32_t below = get_place(a, place, frame->function);
         if (below < 0) return false;
         bool is_new = below != place;
@@ -301,7 +304,7 @@ static void make_function(axp_view *v, axp_op *op,
                    .line = f->line,
                    .is_sampled = true,
                    .is_kernel = f->module && !strcmp(f->module, "[kernel]"),
-                   .is_own = f->module && !strcmp(f->module, AXP__OWN_CODE),
+                   .is_own = axp__is_own_code(f->module),
                    .samples = f->samples};
     if (v->sampled_ns)
         op->time_share = (double)f->self_ns / (double)v->sampled_ns;

@@ -87,18 +87,20 @@ static uint64_t stack_hash(const void *ctx, uint32_t i)
     return axp__mix64(s->stacks[i].id);
 }
 
-static bool is_own(const axp_frame *f)
-{
-    return f->module && !strcmp(f->module, AXP__OWN_CODE);
-}
-
 /* The profiler's own frames are one if they are innermost, and none between the
  * program's. */
-static size_t leave_out_own(axp_frame *frames, size_t n)
+static size_t leave_out_own(axp_frame *frames, size_t n, size_t *n_inside)
 {
-    size_t kept = n && is_own(&frames[0]);
-    for (size_t i = kept; i < n; i++)
-        if (!is_own(&frames[i])) frames[kept++] = frames[i];
+    size_t kept = 0;
+    bool is_outside = false;
+    for (size_t i = 0; i < n; i++) {
+        const char *module = frames[i].module;
+        bool is_own = axp__is_own_code(module);
+        if (!is_own || !i) frames[kept++] = frames[i];
+        if (is_own && !i) frames[0].module = AXP__OWN_CODE;
+        is_outside |= axp__is_own_call(module);
+        if (!is_outside) *n_inside = kept;
+    }
     return kept;
 }
 
@@ -107,9 +109,11 @@ static bool read_stack(struct axp__stack_functions *s, struct axp__stack_of *to)
     axp_frame frames[MOST_FRAMES];
     size_t n = axp_view_stack(s->v, to->id, frames, MOST_FRAMES);
     if (n > MOST_FRAMES) n = MOST_FRAMES;
-    n = leave_out_own(frames, n);
+    size_t n_inside = 0;
+    n = leave_out_own(frames, n, &n_inside);
     to->first = (uint32_t)s->n_frames;
     to->n = (uint32_t)n;
+    to->n_inside = (uint32_t)n_inside;
     if (!axp__array_grow((void **)&s->frames, &s->cap_frames, s->n_frames + n,
                          sizeof *s->frames))
         return false;

@@ -31,6 +31,7 @@ struct axp__stack_frame {
 struct axp__stack_of {
     uint32_t id;
     uint32_t first, n; /* of its frames, innermost first */
+    uint32_t n_inside; /* of them: in the scope that an adapter has open */
 };
 
 struct axp__stack_functions {

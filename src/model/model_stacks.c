@@ -192,7 +192,8 @@ static void put_frames(struct place *p, const struct known *k, uint64_t address)
     if (!k || !k->symbol) {
         /* no file, such as "[kernel]": its parts have no names */
         if (frame.module && frame.module[0] == '[')
-            frame.function = frame.module;
+            frame.function =
+                axp__is_own_code(frame.module) ? AXP__OWN_CODE : frame.module;
         if (frame.module &&
             !strncmp(frame.module, AXP__JIT_CODE, strlen(AXP__JIT_CODE)))
             frame.function = frame.module + strlen(AXP__JIT_CODE);

@@ -119,11 +119,11 @@ static void put_module(struct axp__sampled *s, const struct axp__mods *mods,
     mod->is_told = true;
     snprintf(key, sizeof key, "map.%u", s->n_told++);
     uint64_t first = mod->bias + mod->low, last = mod->bias + mod->high;
-    bool is_own = axp__mods_is_own(mods, mod);
+    const char *own = axp__mods_own_name(mods, mod);
     snprintf(text, sizeof text, "%" PRIx64 " %" PRIx64 " %" PRIx64 " %s %s",
              mod->bias, first, last,
-             mod->build_id[0] && !is_own ? mod->build_id : "-",
-             is_own ? AXP__OWN_CODE : mod->path);
+             mod->build_id[0] && !own ? mod->build_id : "-",
+             own ? own : mod->path);
     put_text(&s->pen, key, text);
 }
 

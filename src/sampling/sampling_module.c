@@ -79,11 +79,22 @@ bool axp__mods_set_own(struct axp__mods *m, const char *const *paths, size_t n)
     return true;
 }
 
-bool axp__mods_is_own(const struct axp__mods *m, const struct axp__mod *mod)
+static bool has_scope_open(const char *path)
+{
+    static const char *const files[] = {
+        "libaxprof_blas.so", "libaxprof_dnnl.so", "libaxprof_openmp.so"};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        if (!strcmp(axp__text_last_part(path), files[i])) return true;
+    return false;
+}
+
+const char *axp__mods_own_name(const struct axp__mods *m,
+                               const struct axp__mod *mod)
 {
     for (size_t i = 0; i < m->n_own; i++)
-        if (!strcmp(m->own[i], mod->path)) return true;
-    return false;
+        if (!strcmp(m->own[i], mod->path))
+            return has_scope_open(mod->path) ? AXP__OWN_CALLS : AXP__OWN_CODE;
+    return NULL;
 }
 
 /* ---- one of them -------------------------------------------------------- */

@@ -56,7 +56,9 @@ struct axp__mods {
 void axp__mods_init(struct axp__mods *m);
 /* Files of our own, and libaxprof_rt. False: no memory. */
 bool axp__mods_set_own(struct axp__mods *m, const char *const *paths, size_t n);
-bool axp__mods_is_own(const struct axp__mods *m, const struct axp__mod *mod);
+/* What one of ours is called, AXP__OWN_…; NULL: it is not ours. */
+const char *axp__mods_own_name(const struct axp__mods *m,
+                               const struct axp__mod *mod);
 void axp__mods_fini(struct axp__mods *m);
 /* The module of a mapping; NULL: no memory. */
 struct axp__mod *axp__mods_get(struct axp__mods *m,

@@ -13,6 +13,7 @@
 #define AXP_TALLY_CAPTURE_H
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "axprof/axprof.h"
 #include "base/base_atomic.h"
@@ -270,8 +271,19 @@ struct axp__cap_stacks {
     uint32_t n;         /* from id 0, or AXP__STACKS_OUTSIDE, on */
 };
 
-/* The path of what is the profiler's own; no file's is like it. */
+/* The path of what is the profiler's own; no file's is like it. Adapters that have
+ * a scope open while they call on are told apart: who called them is outside of
+ * that scope. */
 #define AXP__OWN_CODE "[axprof]"
+#define AXP__OWN_CALLS "[axprof] calls"
+static inline bool axp__is_own_code(const char *path)
+{
+    return path && !strncmp(path, AXP__OWN_CODE, sizeof AXP__OWN_CODE - 1);
+}
+static inline bool axp__is_own_call(const char *path)
+{
+    return path && !strcmp(path, AXP__OWN_CALLS);
+}
 /* What the path of code that a program made begins with; its name follows. */
 #define AXP__JIT_CODE "[jit] "
 

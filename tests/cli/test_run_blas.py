@@ -104,6 +104,24 @@ def test_plugins_of_threads(c, folder):
                          *[c.programs / name for name in names]])
 
 
+def test_inside(c, folder):
+    """What is seen in a call stands below it, and who made the call does not:
+    that is around it."""
+    if not c.has("blas_user"):
+        return
+    report, _ = both(c, folder, [c.programs / "blas_user", "large", "300"])
+    tree = report["tree"]
+    above = [()] * len(tree)
+    for i, node in enumerate(tree[1:], 1):
+        above[i] = above[node["parent"]] + (node["name"],)
+    inside = [names[1:] for names, node in zip(above, tree)
+              if node["is_sampled"] and names[0] == "sgemm"]
+    if report["functions"]:
+        check(inside, "nothing was seen in sgemm", above)
+    for names in inside:
+        check(not {"main", "_start", "compute_much"} & set(names), names)
+
+
 def test_without(c, folder):
     if c.has("blas_user"):
         report, said = both(c, folder, [c.programs / "blas_user", "3"],
@@ -291,7 +309,7 @@ def test_dnnl(c, folder):
 
 if __name__ == "__main__":
     run_support.main([test_linked, test_small, test_plugin,
-                      test_plugins_of_threads, test_without,
+                      test_plugins_of_threads, test_inside, test_without,
                       test_static, test_absent, test_numpy, test_own_threads,
                       test_torch, test_block, test_dnnl],
                      Context(*sys.argv[1:3]))
