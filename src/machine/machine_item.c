@@ -89,6 +89,7 @@ static void finish(struct axp__item *item)
     double best = (double)item->rates[item->n_trials - 1];
     double middle = (double)item->rates[item->n_trials / 2];
     double spread = fmax(1 - middle / best, (double)item->lost);
+    spread = round(spread * 1000) / 1000; /* as it is stored */
     if (best > item->to->best) *item->to = (struct axp__figure){best, spread};
 }
 
