@@ -166,11 +166,11 @@ static void touch_scratch(bool is_faulty)
 {
     enum { BYTES = 40 << 20 };
     char *block = NULL;
-    for (int i = 0; i < 20; i++) {
+    for (int i = 0; i < 40; i++) {
         if (!block) block = malloc(BYTES);
         if (!block) abort();
         touch_pages(block, BYTES);
-        compute(0.005);
+        compute(0.0025);
         if (!is_faulty) continue;
         free(block);
         block = NULL;
@@ -182,7 +182,7 @@ static void touch_scratch(bool is_faulty)
 static __attribute__((noinline)) void read_bytes(int file, size_t each)
 {
     static char to[1 << 16];
-    for (size_t i = 0; i < 1 << 20; i += each)
+    for (size_t i = 0; i < 1 << 22; i += each)
         if (read(file, to, each) != (ssize_t)each) abort();
 }
 
