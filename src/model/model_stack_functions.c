@@ -88,7 +88,7 @@ static uint64_t stack_hash(const void *ctx, uint32_t i)
 }
 
 /* The profiler's own frames are one if they are innermost, and none between the
- * program's. */
+ * program's. n_inside: how many are left before the first adapter that called on. */
 static size_t leave_out_own(axp_frame *frames, size_t n, size_t *n_inside)
 {
     size_t kept = 0;
@@ -99,7 +99,7 @@ static size_t leave_out_own(axp_frame *frames, size_t n, size_t *n_inside)
         if (!is_own || !i) frames[kept++] = frames[i];
         if (is_own && !i) frames[0].module = AXP__OWN_CODE;
         is_outside |= axp__is_own_call(module);
-        if (!is_outside) *n_inside = kept;
+        if (!is_outside || !i) *n_inside = kept;
     }
     return kept;
 }
