@@ -140,7 +140,16 @@ static void push_release(struct common_sync *s, const struct release *r,
     if (is_locked) unlock(s);
 }
 
-/* Remembered also if nobody waits for it: he may be about to say so. */
+/* Who gave a mutex that nobody waits for ended no wait: neither did he who gave it
+ * before him, so that is forgotten, and the clock need not be read while others
+ * may want it. Somebody who is about to say that he waits will find it free. */
+static bool forget_last(struct common_sync *s, const struct release *r)
+{
+    if (r->n_most != 1 || r->is_late) return false;
+    s->last.at = 0;
+    return true;
+}
+
 static void release(struct common_sync *s, const struct release *r)
 {
     uint32_t n = n_waiting(s);
@@ -148,7 +157,7 @@ static void release(struct common_sync *s, const struct release *r)
     uint64_t since =
         is_alone ? __atomic_load_n(&s->taken_at, __ATOMIC_RELAXED) : 0;
     __atomic_store_n(&s->is_alone, 0, __ATOMIC_RELAXED);
-    if (!n && is_idle(s)) return;
+    if (!n && (is_idle(s) || (is_alone && forget_last(s, r)))) return;
     push_release(s, r, axp_sync_release(AXP_SYNC_LOCK, r->object, since, n), n,
                  is_alone);
 }
