@@ -27,7 +27,7 @@ enum {
     MOST_SEEN = 8,        /* whose groups are asked for in a look */
     NAMED_MAX = 64,       /* processes with a counter of their own */
     COST_FACTOR = 200,    /* of what a look costs, until the next … */
-    DEAR_FACTOR = 500,    /* … and of what smaps_rollup does */
+    DEAR_FACTOR = 2000,   /* … and of what smaps_rollup does */
     CPU_WINDOW_MS = 100
 };
 

@@ -23,6 +23,32 @@ static inline void common_own_free(void *p)
     __libc_free(p);
 }
 
+/* What a new thread was given is freed by who makes the next one: a thread that
+ * frees something has an arena of malloc's from then on, and one that never
+ * allocates has none without us. */
+struct common_left {
+    struct common_left *next;
+};
+
+static inline void common_own_leave(struct common_left **all, void *p)
+{
+    struct common_left *left = p;
+    left->next = __atomic_load_n(all, __ATOMIC_RELAXED);
+    while (!__atomic_compare_exchange_n(all, &left->next, left, true,
+                                        __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+        continue;
+}
+
+static inline void common_own_free_left(struct common_left **all)
+{
+    struct common_left *p = __atomic_exchange_n(all, NULL, __ATOMIC_ACQUIRE);
+    while (p) {
+        struct common_left *next = p->next;
+        common_own_free(p);
+        p = next;
+    }
+}
+
 static inline char *common_own_text(const char *text)
 {
     size_t bytes = strlen(text) + 1;

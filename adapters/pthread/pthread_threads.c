@@ -44,6 +44,8 @@ struct start {
 /* What the recorder knows this thread as. */
 static __thread char known[16] __attribute__((tls_model("initial-exec")));
 
+static struct common_left *left; /* by threads that have begun */
+
 static uint64_t first_began; /* when the first thread did */
 
 /* It filters its system calls, and is asked nothing any more. */
@@ -89,7 +91,7 @@ static struct start on_begin(void *p)
     get_name(known);
     axp_instant(axp_global(), "thread begins");
     if (!start.is_blas) axp_sync_take(AXP_SYNC_THREAD_START, p, 0, &start.by);
-    common_own_free(p);
+    common_own_leave(&left, p);
     return start;
 }
 
@@ -158,12 +160,17 @@ static bool is_of_blas(void *(*function)(void *))
     return found;
 }
 
+static struct start *make_start(void)
+{
+    common_own_free_left(&left);
+    return common_own_take(sizeof(struct start));
+}
+
 WRAPPER int pthread_create(pthread_t *thread, const pthread_attr_t *attr,
                            void *(*function)(void *), void *argument)
 {
     const struct pthread_real *real = pthread_real();
-    struct start *start =
-        is_recorders(function) ? NULL : common_own_take(sizeof *start);
+    struct start *start = is_recorders(function) ? NULL : make_start();
     if (!start) return real->pthread_create(thread, attr, function, argument);
     *start = (struct start){
         {.posix = function}, argument, {0}, is_of_blas(function)};
@@ -176,7 +183,7 @@ WRAPPER int pthread_create(pthread_t *thread, const pthread_attr_t *attr,
 WRAPPER int thrd_create(thrd_t *thread, thrd_start_t function, void *argument)
 {
     const struct pthread_real *real = pthread_real();
-    struct start *start = common_own_take(sizeof *start);
+    struct start *start = make_start();
     if (!start) return real->thrd_create(thread, function, argument);
     *start = (struct start){{.c11 = function}, argument, {0}, false};
     on_create(start);
