@@ -22,17 +22,18 @@ bool cli_oom_parse(const char *text, uint64_t *out)
 
 static bool read_count(const char *path, uint64_t *out)
 {
-    char text[65536]; /* of the machine there are some 200 lines */
+    enum { MOST = 65536 }; /* of the machine there are some 200 lines */
     size_t len = 0;
     ssize_t n;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return false;
-    while (len < sizeof text - 1 &&
-           (n = read(fd, text + len, sizeof text - 1 - len)) > 0)
+    char *text = fd < 0 ? NULL : calloc(1, MOST); /* a stack may be as small */
+    while (text && len < MOST - 1 &&
+           (n = read(fd, text + len, MOST - 1 - len)) > 0)
         len += (size_t)n;
-    close(fd);
-    text[len] = 0;
-    return cli_oom_parse(text, out);
+    if (fd >= 0) close(fd);
+    bool is_there = text && cli_oom_parse(text, out);
+    free(text);
+    return is_there;
 }
 
 /* Of a group, or of the one above it. */

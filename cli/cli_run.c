@@ -28,6 +28,7 @@
 #include "cli/cli_verbs.h"
 
 #define SECOND 1000000000ull
+#define STACK_BYTES ((rlim_t)8 << 20)
 
 /* ---- before the program ------------------------------------------------- */
 
@@ -108,13 +109,14 @@ static void leave_streams(const cli_run *r)
     close(fd);
 }
 
-/* Each process that records takes three descriptors here. */
-static void allow_descriptors(void)
+/* What the program may use is not what we may. Each process that records takes
+ * three descriptors here, and reports take some 100 KB of stack. */
+static void allow_more(int what, rlim_t wanted)
 {
     struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit)) return;
-    limit.rlim_cur = limit.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &limit);
+    if (getrlimit(what, &limit) || limit.rlim_cur >= wanted) return;
+    limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
+    setrlimit(what, &limit);
 }
 
 /* What samples by a timer is loaded as well where it has to. */
@@ -154,7 +156,8 @@ static int start(cli_run *r)
     cli_witness_init(&r->watch.witness);
     signal(SIGPIPE, SIG_IGN); /* the child has its caller's, and its limits */
     signal(SIGXFSZ, SIG_IGN); /* an error like others */
-    allow_descriptors();
+    allow_more(RLIMIT_NOFILE, RLIM_INFINITY);
+    allow_more(RLIMIT_STACK, STACK_BYTES);
     leave_streams(r);
     cli_files_begin(&r->files, r->launch.pid);
     r->count = cli_files_count(&r->files);

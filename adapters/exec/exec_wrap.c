@@ -24,6 +24,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "exec_fit.h"
@@ -115,6 +116,29 @@ __attribute__((constructor)) static void load(void)
 
 /* ---- the environment ---------------------------------------------------- */
 
+/* The kernel reads a set of signals before it finds that nobody can tell what is
+ * to be done with it. `page` is the last one that could be read. */
+static bool is_readable(const void *at, uintptr_t *page)
+{
+    uintptr_t word = (uintptr_t)at & ~(uintptr_t)7;
+    if (word >> 12 == *page) return true;
+    if (syscall(SYS_rt_sigprocmask, ~0, word, NULL, 8) && errno == EFAULT)
+        return false;
+    *page = word >> 12;
+    return true;
+}
+
+/* What cannot be read is the kernel's to refuse: without us that is no crash. */
+static bool is_whole(char *const *env)
+{
+    uintptr_t list = UINTPTR_MAX, text = UINTPTR_MAX;
+    for (; is_readable(env, &list); env++) {
+        if (!*env) return true;
+        if (!is_readable(*env, &text)) return false;
+    }
+    return false;
+}
+
 static const char *value_of(char *const *env, const char *name)
 {
     size_t len = strlen(name);
@@ -155,7 +179,8 @@ static bool shorten(char *to, const char *preload, const char *ours)
  * for the stack. */
 static size_t room_for(char *const *env)
 {
-    const char *preload = value_of(env, "LD_PRELOAD");
+    const char *preload =
+        exec_is_filtered || is_whole(env) ? value_of(env, "LD_PRELOAD") : NULL;
     size_t n = 0;
     if (!preload || !value_of(env, "AXPROF_PRELOAD")) return 0;
     while (env[n])

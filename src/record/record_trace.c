@@ -245,7 +245,7 @@ static size_t put_run(struct axp__trace *t, struct axp__chunk **chunks,
 static bool copy_range(struct axp__pen *from, struct axp__pen *to, uint64_t at,
                        uint64_t bytes)
 {
-    char buffer[65536];
+    char buffer[4096];
     while (bytes) {
         size_t n = bytes < sizeof buffer ? (size_t)bytes : sizeof buffer;
         if (!axp__pen_read(from, at, buffer, n) ||

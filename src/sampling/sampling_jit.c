@@ -154,13 +154,14 @@ static size_t add_lines(struct axp__jit *j, char *piece, size_t n)
 
 static void read_lines(struct axp__jit *j, int fd)
 {
-    char piece[PIECE + 1];
-    while (j->at < MOST_BYTES) {
+    char *piece = malloc(PIECE);
+    while (piece && j->at < MOST_BYTES) {
         ssize_t n = pread(fd, piece, PIECE, j->at);
         size_t done = n > 0 ? add_lines(j, piece, (size_t)n) : 0;
-        if (!done) return;
+        if (!done) break;
         j->at += (off_t)done;
     }
+    free(piece);
 }
 
 static void forget(struct axp__jit *j)

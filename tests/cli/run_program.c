@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <termios.h>
 #include <time.h>
@@ -45,6 +46,13 @@ static int say_inherited(void)
     }
     for (int fd = 0; fd < 1024; fd++)
         if (fcntl(fd, F_GETFD) >= 0) printf("open %d\n", fd);
+    for (int i = 0; i < RLIM_NLIMITS; i++) {
+        struct rlimit limit;
+        if (!getrlimit(i, &limit))
+            printf("limit %d %llu %llu\n", i,
+                   (unsigned long long)limit.rlim_cur,
+                   (unsigned long long)limit.rlim_max);
+    }
     return 0;
 }
 

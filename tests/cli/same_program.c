@@ -6,6 +6,7 @@
  *                                 that a timer of ours might use
  *   same_program pending          all signals blocked, and which have come
  *   same_program vfork            children that become another program
+ *   same_program pointers         another program, by pointers that are none
  *   same_program fork             children of a program whose locks are held
  *                                 over fork, while threads want them
  *   same_program timers           threads that a POSIX timer starts
@@ -24,6 +25,7 @@
 #define _GNU_SOURCE
 #define _XOPEN_SOURCE 700
 #include <dlfcn.h>
+#include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
@@ -34,6 +36,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -416,6 +419,32 @@ static int runtimes(char **paths)
     return 0;
 }
 
+/* ---- pointers that are none ---------------------------------------------- */
+
+/* The kernel refuses them. */
+static void pointers(void)
+{
+    char *nowhere = (char *)8, *words[] = {"true", NULL};
+    char *bad[] = {"A=1", nowhere, NULL}, **none = (char **)(void *)nowhere;
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    char *open_end = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    munmap(open_end + page, page);
+    char **endless = (char **)(void *)(open_end + page) - 1;
+    *endless = words[0];
+    struct {
+        const char *path;
+        char **argv, **env;
+    } of[] = {{nowhere, words, words},     {"/bin/true", none, words},
+              {"/bin/true", words, none},  {"/bin/true", bad, words},
+              {"/bin/true", words, bad},   {"/bin/true", words, endless},
+              {"/nowhere", words, endless}};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        int rc = execve(of[i].path, of[i].argv, of[i].env);
+        printf("%d %s\n", rc, strerror(errno));
+    }
+}
+
 #ifdef LINKED
 double omp_sum(long n);
 
@@ -432,6 +461,7 @@ int main(int argc, char **argv)
     if (!strcmp(word, "handlers")) handlers();
     if (!strcmp(word, "pending")) pending();
     if (!strcmp(word, "vfork")) by_vfork();
+    if (!strcmp(word, "pointers")) pointers();
     if (!strcmp(word, "fork")) by_fork();
     if (!strcmp(word, "timers")) timers();
     if (!strcmp(word, "killed")) killed();

@@ -434,6 +434,18 @@ def test_read_only_folder(c, folder):
     equal(kept(work), [], "files")
 
 
+def test_small_stack(c, folder):
+    """A limit on stacks is the program's; ours is as much more as is allowed."""
+    def limit():
+        resource.setrlimit(resource.RLIMIT_STACK, (64 << 10, 8 << 20))
+    words = [c.program(), "inherited"]
+    plain = run(words, folder, env=environment(), preexec_fn=limit)
+    result = run([c.axprof, "run", "-o", "x.axp", "--", *words], folder,
+                 env=environment(), preexec_fn=limit)
+    equal((result.status, result.out), (0, plain.out), result.err)
+    check((folder / "x.axp").exists(), "no recording")
+
+
 def test_no_file_may_be_written(c, folder):
     """A limit on files is the program's and ours: nothing is kept, all runs."""
     def forbid():
@@ -445,7 +457,8 @@ def test_no_file_may_be_written(c, folder):
         result = run([c.axprof, "run", *options, "--", c.program(), "inherited"],
                      work, env=environment(TMPDIR=str(temporary)),
                      preexec_fn=forbid)
-        plain = run([c.program(), "inherited"], work, env=environment())
+        plain = run([c.program(), "inherited"], work, env=environment(),
+                    preexec_fn=forbid)
         equal((result.status, result.out), (0, plain.out), result.err)
         check(b"axprof run: run_program ended with status 0" in result.err,
               result.err)

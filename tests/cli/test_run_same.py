@@ -48,6 +48,11 @@ def test_vfork(c, folder):
     assert_same(c, folder, "vfork")
 
 
+def test_pointers(c, folder):
+    """What the kernel refuses to read is not read before."""
+    assert_same(c, folder, "pointers")
+
+
 def test_fork(c, folder):
     assert_same(c, folder, "fork")
 
@@ -105,8 +110,8 @@ def test_openmp_library_of_the_program(c, folder):
 
 
 if __name__ == "__main__":
-    run_support.main([test_handlers, test_pending, test_vfork, test_fork,
-                      test_timers, test_killed, test_namespace, test_filter,
+    run_support.main([test_handlers, test_pending, test_vfork, test_pointers,
+                      test_fork, test_timers, test_killed, test_namespace, test_filter,
                       test_sandbox, test_sandbox_is_said,
                       test_openmp_runtimes,
                       test_openmp_library_of_the_program],
