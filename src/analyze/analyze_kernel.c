@@ -14,9 +14,7 @@
 #define FAULT_NS 10000.0
 
 struct look {
-    struct axp__stack_functions of; /* self_ns: of the kernel's, for it */
-    uint64_t *stack_ns;             /* by the stack's place */
-    size_t cap_stacks;
+    struct axp__stack_functions of; /* ns, self_ns: of the kernel's, for it */
     uint64_t all_ns;
     bool has_failed;
 };
@@ -30,25 +28,19 @@ static bool is_kernel(const struct look *l, uint32_t frame)
 static int on_sample(const axp_sample *s, void *ctx)
 {
     struct look *l = ctx;
-    void *ns = l->stack_ns;
     if (s->kind != AXP_SAMPLE_CPU || !s->stack) return 0;
-    const struct axp__stack_of *of = axp__stack_functions_get(&l->of, s->stack);
-    size_t was = l->cap_stacks, at = of ? (size_t)(of - l->of.stacks) : 0;
-    if (!of || !axp__array_grow(&ns, &l->cap_stacks, at + 1, sizeof(uint64_t)))
-        return l->has_failed = true;
-    l->stack_ns = ns;
-    if (l->cap_stacks > was)
-        memset(l->stack_ns + was, 0, (l->cap_stacks - was) * sizeof(uint64_t));
-    if (of->n && is_kernel(l, of->first)) l->stack_ns[at] += s->weight;
+    struct axp__stack_of *of = axp__stack_functions_get(&l->of, s->stack);
+    if (!of) return l->has_failed = true;
+    if (of->n && is_kernel(l, of->first)) of->ns += s->weight;
     return 0;
 }
 
 /* The frame of the program's that a stack's time in the kernel is for; false: it
  * has none, or was not in the kernel. */
-static bool find_own(const struct look *l, size_t stack, uint32_t *frame)
+static bool find_own(const struct look *l, const struct axp__stack_of *s,
+                     uint32_t *frame)
 {
-    const struct axp__stack_of *s = &l->of.stacks[stack];
-    if (stack >= l->cap_stacks || !l->stack_ns[stack]) return false;
+    if (!s->ns) return false;
     *frame = axp__stack_functions_own(&l->of, s);
     return *frame != s->first;
 }
@@ -58,10 +50,10 @@ static const struct axp__function *most(struct look *l)
 {
     uint32_t own;
     for (size_t i = 0; i < l->of.n_stacks; i++) {
-        if (i < l->cap_stacks) l->all_ns += l->stack_ns[i];
-        if (find_own(l, i, &own))
-            l->of.functions[l->of.frames[own].function].self_ns +=
-                l->stack_ns[i];
+        const struct axp__stack_of *s = &l->of.stacks[i];
+        l->all_ns += s->ns;
+        if (find_own(l, s, &own))
+            l->of.functions[l->of.frames[own].function].self_ns += s->ns;
     }
     for (size_t i = 0; i < l->of.n_functions; i++)
         if (l->of.functions[i].self_ns > l->all_ns / 2)
@@ -84,19 +76,20 @@ static void set_call(struct look *l, const struct axp__function *by,
     const struct axp__function *call = NULL;
     uint64_t most_ns = 0, most_stack = 0, in_none = 0;
     for (size_t i = 0; i < l->of.n_stacks; i++) {
+        const struct axp__stack_of *s = &l->of.stacks[i];
         uint32_t own;
-        if (!find_own(l, i, &own)) continue;
+        if (!find_own(l, s, &own)) continue;
         if (&l->of.functions[l->of.frames[own].function] != by) continue;
         struct axp__function *f =
             &l->of.functions[l->of.frames[own - 1].function];
         uint64_t *ns = is_kernel(l, own - 1) ? &in_none : &f->total_ns;
-        *ns += l->stack_ns[i];
+        *ns += s->ns;
         if (*ns > most_ns) {
             most_ns = *ns;
             call = ns == &in_none ? NULL : f;
         }
-        if (l->stack_ns[i] <= most_stack) continue;
-        most_stack = l->stack_ns[i];
+        if (s->ns <= most_stack) continue;
+        most_stack = s->ns;
         out->file = l->of.frames[own].file;
         out->line = l->of.frames[own].line;
     }
@@ -134,7 +127,6 @@ bool axp__kernel_find(const axp_view *v, const struct axp__library *library,
     const struct axp__function *by = ok ? most(&l) : NULL;
     if (by) out->by = name_in(v, by->name);
     if (out->by) set_call(&l, by, out);
-    free(l.stack_ns);
     axp__stack_functions_fini(&l.of);
     return ok && set_parts(v, library, out);
 }

@@ -25,8 +25,6 @@ struct look {
     const axp_view *v;
     bool is_outside; /* samples in no scope alone */
     struct axp__stack_functions of;
-    uint64_t *stack_ns; /* by the stack's place */
-    size_t cap_stacks;
     uint64_t *inner_ns; /* by the function's number */
     const axp_op **ops; /* the same; NULL: not looked up, or none */
     struct piece *pieces;
@@ -38,16 +36,9 @@ struct look {
 
 static bool add_stack(struct look *l, uint32_t stack, uint64_t weight)
 {
-    void *ns = l->stack_ns;
-    const struct axp__stack_of *of = axp__stack_functions_get(&l->of, stack);
-    size_t was = l->cap_stacks, at = of ? (size_t)(of - l->of.stacks) : 0;
-    if (!of || !axp__array_grow(&ns, &l->cap_stacks, at + 1, sizeof(uint64_t)))
-        return false;
-    l->stack_ns = ns;
-    if (l->cap_stacks > was)
-        memset(l->stack_ns + was, 0, (l->cap_stacks - was) * sizeof(uint64_t));
-    l->stack_ns[at] += weight;
-    return true;
+    struct axp__stack_of *of = axp__stack_functions_get(&l->of, stack);
+    if (of) of->ns += weight;
+    return of;
 }
 
 static int on_sample(const axp_sample *s, void *ctx)
@@ -87,11 +78,10 @@ static bool is_program(const char *module)
     return module && *module == '/' && !is_system(module);
 }
 
-static void add_piece(struct look *l, size_t stack)
+static void add_piece(struct look *l, const struct axp__stack_of *s)
 {
-    const struct axp__stack_of *s = &l->of.stacks[stack];
     uint32_t at = s->first, end = s->first + s->n;
-    uint64_t ns = l->stack_ns[stack];
+    uint64_t ns = s->ns;
     if (!s->n || !ns) return;
     uint32_t innermost = l->of.frames[at].function;
     l->inner_ns[innermost] += ns;
@@ -111,8 +101,8 @@ static bool read_all(struct look *l)
     l->ops = calloc(n, sizeof *l->ops);
     l->pieces = calloc(l->of.n_stacks + 1, sizeof *l->pieces);
     if (!l->inner_ns || !l->ops || !l->pieces) return false;
-    for (size_t i = 0; i < l->of.n_stacks && i < l->cap_stacks; i++)
-        add_piece(l, i);
+    for (size_t i = 0; i < l->of.n_stacks; i++)
+        add_piece(l, &l->of.stacks[i]);
     return true;
 }
 
@@ -259,7 +249,6 @@ bool axp__library_find(const axp_view *v, bool is_outside,
     bool ok =
         !v->n_functions || !v->sampled_ns || (read_all(&l) && add_all(&l, out));
     if (!ok) axp__library_fini(out);
-    free(l.stack_ns);
     free(l.inner_ns);
     free(l.ops);
     free(l.pieces);

@@ -126,8 +126,8 @@ static bool read_stack(struct axp__stack_functions *s, struct axp__stack_of *to)
     return true;
 }
 
-const struct axp__stack_of *axp__stack_functions_get(
-    struct axp__stack_functions *s, uint32_t stack)
+struct axp__stack_of *axp__stack_functions_get(struct axp__stack_functions *s,
+                                               uint32_t stack)
 {
     uint64_t k = axp__mix64(stack);
     uint32_t *at;

@@ -32,6 +32,7 @@ struct axp__stack_of {
     uint32_t id;
     uint32_t first, n; /* of its frames, innermost first */
     uint32_t n_inside; /* of them: in the scope that an adapter has open */
+    uint64_t ns;       /* of the caller; 0 at first */
 };
 
 struct axp__stack_functions {
@@ -48,8 +49,8 @@ struct axp__stack_functions {
 
 void axp__stack_functions_fini(struct axp__stack_functions *s);
 /* NULL: no memory. Valid until the next call. */
-const struct axp__stack_of *axp__stack_functions_get(
-    struct axp__stack_functions *s, uint32_t stack);
+struct axp__stack_of *axp__stack_functions_get(struct axp__stack_functions *s,
+                                               uint32_t stack);
 /* The innermost frame of the program's own: not the system's libraries', the
  * kernel's or the profiler's. The innermost, if there is none; the stack has one. */
 uint32_t axp__stack_functions_own(const struct axp__stack_functions *s,
