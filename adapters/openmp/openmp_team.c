@@ -74,6 +74,13 @@ static bool is_there(const struct openmp_team *team, uint64_t number)
     return team && __atomic_load_n(&team->number, __ATOMIC_ACQUIRE) == number;
 }
 
+/* The first to come says it: what others only read stays in their caches. */
+static void set_members(struct openmp_team *team, uint32_t n)
+{
+    if (__atomic_load_n(&team->n_members, __ATOMIC_ACQUIRE) != n)
+        __atomic_store_n(&team->n_members, n, __ATOMIC_RELEASE);
+}
+
 /* Several may run tasks at once: the last of them to say so is the last. */
 static void set_last(const struct openmp_arrival *a, axp_giver by)
 {
@@ -101,12 +108,14 @@ static struct openmp_arrival arrive_at(struct openmp_team *team)
     struct openmp_arrival a = {.team = team};
     uint32_t n = __atomic_load_n(&team->n_members, __ATOMIC_ACQUIRE);
     a.number = __atomic_load_n(&team->number, __ATOMIC_ACQUIRE);
-    a.began = axp_wait_begin();
-    if (!n) return a;
+    if (!n) {
+        a.began = axp_wait_begin();
+        return a;
+    }
     uint64_t i = __atomic_fetch_add(&team->n_arrived, 1, __ATOMIC_ACQ_REL);
     a.round = i / n + 1;
     axp_giver by = axp_sync_give(AXP_SYNC_BARRIER, team, a.round);
-    a.given = by.at;
+    a.began = a.given = by.at;
     if (i % n == n - 1) set_last(&a, by);
     return a;
 }
@@ -215,7 +224,7 @@ void openmp_enter(struct openmp_team *team, uint32_t n_members, bool is_pool)
     uint32_t depth = self.depth++;
     self.met = NULL;
     set_inside(false);
-    __atomic_store_n(&team->n_members, n_members, __ATOMIC_RELEASE);
+    set_members(team, n_members);
     if (is_pool) tell_waits(team);
     if (depth < MOST_NESTED)
         self.in[depth] = (struct inside){team, team->number,

@@ -22,13 +22,14 @@
 
 #include <axprof/axprof_adapter.h>
 
+/* What all members read, and what each of them changes. */
 struct openmp_team {
-    uint64_t number; /* of all teams; 0: none yet */
+    _Alignas(64) uint64_t number; /* of all teams; 0: none yet */
     const void *function;
-    uint32_t n_members; /* 0: not known */
-    uint64_t n_arrived; /* at its barriers */
-    axp_giver begun;    /* by who met the region … */
-    axp_giver last[2];  /* … and who came last to a barrier, two rounds */
+    axp_giver begun;                 /* by who met the region */
+    uint32_t n_members;              /* 0: not known */
+    _Alignas(64) uint64_t n_arrived; /* at its barriers */
+    axp_giver last[2];               /* who came last to one, two rounds */
 };
 
 struct openmp_team *openmp_team_begin(const void *function);

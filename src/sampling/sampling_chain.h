@@ -13,6 +13,7 @@
  *            address beside each other: taken to lead on where nearly all such
  *            have. (Where frame pointers are left out the register may be kept
  *            like any other, beside that.)
+ *            One that keeps no such pair leads astray.
  * Memory     a place may push another one out, which is learned again.
  */
 #ifndef AXP_SAMPLING_CHAIN_H

@@ -499,6 +499,16 @@ static bool has_pair(const struct axp__cfi_row *row)
     return fp && fp + 8 == link;
 }
 
+/* What a function's tables say of a place that nothing is known of: who keeps no
+ * pair has the frame pointer of somebody further out, and is passed over. */
+static enum axp__leads by_tables(const struct axp__cfi_row *row)
+{
+    for (size_t i = 0; row && i < AXP__REGS_KEPT; i++)
+        if (is_return_address(i) && row->kept[i].rule == AXP__CFI_UNDEFINED)
+            return AXP__LEADS_NOWHERE;
+    return row && !has_pair(row) ? AXP__LEADS_ASTRAY : AXP__LEADS_UNKNOWN;
+}
+
 /* Tables have led from a place to the next; 0: to nowhere. expected: what the
  * chain had for it. */
 static enum axp__leads compare(uint64_t next, uint64_t expected)
@@ -516,6 +526,7 @@ static enum axp__copy follow(struct walk *w, const struct axp__cfi_row *row,
         enum axp__leads leads =
             axp__chains_know(w->of->chains, out[*n - 1], has_pair(row));
         uint64_t next = linked(w);
+        if (leads == AXP__LEADS_UNKNOWN) leads = by_tables(row);
         if (leads == AXP__LEADS_NOWHERE) break;
         if (leads == AXP__LEADS_ASTRAY || (leads == AXP__LEADS_ON && !next))
             return AXP__COPY_CUT;

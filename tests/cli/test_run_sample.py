@@ -125,10 +125,11 @@ def test_deep(c, folder):
 
 def test_deeper_later(c, folder):
     """Of a stack that was small so far little is copied; where it grows, more is
-    soon: 2 KB and 10 KB of frames, whole up to main."""
+    soon (200 ms): 2 KB and 10 KB of frames, whole up to main. Before that they
+    are cut, and who calls is not made up."""
     for calls in (4, 20):
         data, _ = profile(c, folder, c.program("sampled_program_no_frames"),
-                          "tower", 1200, calls)
+                          "tower", 2400, calls)
         tower = ["tower"] * (calls + 1) + ["middle"]
         below = {path: ns for path, ns in paths(data).items()
                  if "tower" in path}
@@ -136,6 +137,9 @@ def test_deeper_later(c, folder):
                     list(path[:-1])[-len(tower):] == tower)
         check(sum(below.values()) > 0.3 * sampled_ns(data), "tower", calls)
         check(whole > 0.75 * sum(below.values()), "whole", whole, "of", below)
+        callers = {path[path.index("tower") - 1] for path, ns in below.items()
+                   if ns and path[0] != "tower"}
+        equal(callers, {"main"}, "who calls it")
 
 
 def test_few(c, folder):

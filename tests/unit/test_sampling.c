@@ -323,10 +323,9 @@ struct chained {
     struct axp__unwound whole;
 };
 
-/* False: the code of this program keeps no frame pointers. */
-static bool begin_chained(struct chained *c)
+static void set_chained(struct chained *c, struct taken *t)
 {
-    c->t = take_own();
+    c->t = t;
     axp__mods_init(&c->mods);
     axp__layouts_init(&c->all);
     struct axp__layout *l = axp__layouts_get(&c->all, (uint32_t)getpid());
@@ -338,6 +337,12 @@ static bool begin_chained(struct chained *c)
     c->sample.n_chain = make_chain(c->t, c->chain);
     c->unwind = (struct axp__unwind){&c->mods, l, &c->sample, &c->chains};
     c->whole = axp__unwind(&c->unwind, c->frames, 512);
+}
+
+/* False: the code of this program keeps no frame pointers. */
+static bool begin_chained(struct chained *c)
+{
+    set_chained(c, take_own());
     bool has_all = c->sample.n_chain > c->t->n_returns;
     for (size_t i = 0; has_all && i < c->t->n_returns; i++)
         has_all = c->chain[i + 1] == c->t->returns[i] ||
@@ -405,6 +410,58 @@ static void chains_that_lead_astray_are_known(void **state)
         free(c);
     }
 }
+
+#if defined(__aarch64__)
+
+/* Keeps what it returns to, and leaves the frame pointer as it is. */
+void without_pair(struct taken *t, void (*then)(struct taken *t));
+__asm__(".text\n"
+        "without_pair:\n"
+        "    .cfi_startproc\n"
+        "    sub sp, sp, #1024\n"
+        "    .cfi_def_cfa_offset 1024\n"
+        "    str x30, [sp, #1016]\n"
+        "    .cfi_offset 30, -8\n"
+        "    blr x1\n"
+        "    ldr x30, [sp, #1016]\n"
+        "    .cfi_restore 30\n"
+        "    add sp, sp, #1024\n"
+        "    .cfi_def_cfa_offset 0\n"
+        "    ret\n"
+        "    .cfi_endproc\n"
+        "    .size without_pair, . - without_pair\n");
+
+static void take_below(struct taken *t)
+{
+    take(t);
+    t->returns[t->n_returns++] =
+        (uint64_t)(uintptr_t)__builtin_return_address(0);
+}
+
+/* Where the copy ends in such a function nobody knows who called it; that a place
+ * is new is no reason to take the chain's word. */
+static void chains_do_not_pass_over_a_caller(void **state)
+{
+    (void)state;
+    struct chained *c = calloc(1, sizeof *c);
+    struct taken *t = calloc(1, sizeof *t);
+    without_pair(t, take_below);
+    if (axp__libdw_load()) {
+        set_chained(c, t);
+        assert_int_equal(c->whole.copy, AXP__COPY_ENOUGH);
+        memset(&c->chains, 0, sizeof c->chains);
+        c->sample.n_stack = 1000;
+        struct axp__unwound part = axp__unwind(&c->unwind, c->found, 512);
+        assert_int_equal(part.copy, AXP__COPY_CUT);
+        assert_int_equal(part.n, 3); /* take, take_below and that */
+        assert_memory_equal(c->found, c->frames, 3 * sizeof *c->found);
+        end_chained(c);
+    } else {
+        free(t);
+        free(c);
+    }
+}
+#endif
 
 /* The kernel may end a chain where a page cannot be read. */
 static void chains_that_end_early_are_known(void **state)
@@ -961,6 +1018,9 @@ int main(void)
         cmocka_unit_test(nonsense_is_no_harm),
         cmocka_unit_test(chains_go_on_where_a_copy_ends),
         cmocka_unit_test(chains_that_lead_astray_are_known),
+#if defined(__aarch64__)
+        cmocka_unit_test(chains_do_not_pass_over_a_caller),
+#endif
         cmocka_unit_test(chains_that_end_early_are_known),
         cmocka_unit_test(places_are_learned),
         cmocka_unit_test(places_are_expected),
