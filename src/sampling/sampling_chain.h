@@ -10,10 +10,10 @@
  * Knowledge  of a place that two do not agree on for once is that it leads astray,
  *            and stays so.
  * New        places whose function keeps, by its tables, frame pointer and return
- *            address beside each other: taken to lead on where nearly all such
- *            have. (Where frame pointers are left out the register may be kept
- *            like any other, beside that.)
- *            One that keeps no such pair leads astray.
+ *            address beside each other near the lower end of its frame: taken to
+ *            lead on where nearly all such have, and guessed to until then.
+ *            (Where frame pointers are left out the register may be kept like
+ *            any other, beside that.) From others nothing is guessed.
  * Memory     a place may push another one out, which is learned again.
  */
 #ifndef AXP_SAMPLING_CHAIN_H

@@ -29,7 +29,7 @@
 /* What a copy was for the frames of its sample. */
 enum axp__copy {
     AXP__COPY_ENOUGH,
-    AXP__COPY_GUESSED, /* the chain went on, by places that are not known */
+    AXP__COPY_GUESSED, /* there may be more: a place is not known */
     AXP__COPY_CUT      /* there are more frames */
 };
 

@@ -11,6 +11,7 @@
 #define OPS_MOST 64u                   /* of an expression */
 #define VALUES_MOST 16u                /* on its stack */
 #define FRAME_MOST ((uint64_t)1 << 24) /* bytes, by the frame pointer */
+#define PASSED_MOST 128                /* bytes of arguments on the stack */
 
 struct frame {
     uint64_t reg[AXP__DWARF_REGS]; /* DWARF's numbers; the pc among them */
@@ -487,7 +488,8 @@ static uint64_t linked(const struct walk *w)
 }
 
 /* Whether its function has kept frame pointer and return address beside each
- * other. */
+ * other, where a frame pointer of its own would lead: at the frame's lower end, but
+ * for what it passes to others on the stack. */
 static bool has_pair(const struct axp__cfi_row *row)
 {
     int64_t fp = 0, link = 0;
@@ -496,7 +498,7 @@ static bool has_pair(const struct axp__cfi_row *row)
         if (is_return_address(i)) link = row->kept[i].offset;
         if (axp__reg_kept[i] == AXP__DWARF_FP) fp = row->kept[i].offset;
     }
-    return fp && fp + 8 == link;
+    return fp && fp + 8 == link && fp + row->cfa_offset <= PASSED_MOST;
 }
 
 /* What a function's tables say of a place that nothing is known of: who keeps no
@@ -526,12 +528,14 @@ static enum axp__copy follow(struct walk *w, const struct axp__cfi_row *row,
         enum axp__leads leads =
             axp__chains_know(w->of->chains, out[*n - 1], has_pair(row));
         uint64_t next = linked(w);
-        if (leads == AXP__LEADS_UNKNOWN) leads = by_tables(row);
-        if (leads == AXP__LEADS_NOWHERE) break;
         if (leads == AXP__LEADS_ASTRAY || (leads == AXP__LEADS_ON && !next))
             return AXP__COPY_CUT;
-        if (leads == AXP__LEADS_UNKNOWN) copy = AXP__COPY_GUESSED;
-        if (!next) break;
+        if (leads == AXP__LEADS_UNKNOWN) {
+            copy = AXP__COPY_GUESSED;
+            leads = by_tables(row);
+        }
+        if (leads == AXP__LEADS_NOWHERE || leads == AXP__LEADS_ASTRAY || !next)
+            break;
         w->now.reg[AXP__DWARF_PC] = next;
         w->link++;
         uint64_t place = place_of(w, false, &row);

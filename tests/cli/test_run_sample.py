@@ -137,9 +137,11 @@ def test_deeper_later(c, folder):
                     list(path[:-1])[-len(tower):] == tower)
         check(sum(below.values()) > 0.3 * sampled_ns(data), "tower", calls)
         check(whole > 0.75 * sum(below.values()), "whole", whole, "of", below)
-        callers = {path[path.index("tower") - 1] for path, ns in below.items()
-                   if ns and path[0] != "tower"}
-        equal(callers, {"main"}, "who calls it")
+        # one in a thousand is in a prologue, of which some tables say nothing
+        wrong = {path: ns for path, ns in below.items() if path[0] != "tower"
+                 and path[path.index("tower") - 1] != "main"}
+        check(sum(wrong.values()) < 0.01 * sum(below.values()), "made up",
+              wrong)
 
 
 def test_few(c, folder):

@@ -383,7 +383,8 @@ static void chains_go_on_where_a_copy_ends(void **state)
         memset(&c->chains, 0, sizeof c->chains); /* nothing is known */
         part = unwind_part(c);
         assert_int_equal(part.copy, AXP__COPY_GUESSED);
-        assert_int_equal(part.n, c->whole.n);
+        assert_in_range(part.n, DEPTH, c->whole.n); /* but none is made up */
+        assert_memory_equal(c->found, c->frames, part.n * sizeof *c->found);
         end_chained(c);
     } else {
         free(c);
@@ -452,7 +453,7 @@ static void chains_do_not_pass_over_a_caller(void **state)
         memset(&c->chains, 0, sizeof c->chains);
         c->sample.n_stack = 1000;
         struct axp__unwound part = axp__unwind(&c->unwind, c->found, 512);
-        assert_int_equal(part.copy, AXP__COPY_CUT);
+        assert_int_equal(part.copy, AXP__COPY_GUESSED);
         assert_int_equal(part.n, 3); /* take, take_below and that */
         assert_memory_equal(c->found, c->frames, 3 * sizeof *c->found);
         end_chained(c);

@@ -92,7 +92,8 @@ void of_several(int *p)
     __attribute__((weak, visibility("default"), alias("_IO_of_several")));
 void __libc_of_several(int *p) __attribute__((alias("_IO_of_several")));
 
-__attribute__((used)) static void hidden_from_all(int *p)
+void hidden_from_all(int *p) __attribute__((visibility("hidden")));
+void hidden_from_all(int *p)
 {
     *p = 2;
 }
