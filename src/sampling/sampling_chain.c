@@ -29,7 +29,7 @@ enum axp__leads axp__chains_know(const struct axp__chains *c, uint64_t place,
     enum axp__leads leads = learned(c, place);
     bool is_expected = c->n_on >= PAIRS_LEAST * (c->n_astray + 1);
     if (leads == AXP__LEADS_UNKNOWN && has_pair && is_expected)
-        return AXP__LEADS_ON;
+        return AXP__LEADS_LIKELY;
     return leads;
 }
 

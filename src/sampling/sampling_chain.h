@@ -10,10 +10,11 @@
  * Knowledge  of a place that two do not agree on for once is that it leads astray,
  *            and stays so.
  * New        places whose function keeps, by its tables, frame pointer and return
- *            address beside each other near the lower end of its frame: taken to
- *            lead on where nearly all such have, and guessed to until then.
- *            (Where frame pointers are left out the register may be kept like
- *            any other, beside that.) From others nothing is guessed.
+ *            address beside each other: taken to lead on where nearly all such
+ *            have, and guessed to until then. (Where frame pointers are left out
+ *            the register may be kept like any other, beside that.) Neither if
+ *            another object's function would be called where the chain leads;
+ *            and from places without such a pair nothing is guessed.
  * Memory     a place may push another one out, which is learned again.
  */
 #ifndef AXP_SAMPLING_CHAIN_H
@@ -26,6 +27,7 @@
 enum axp__leads {
     AXP__LEADS_UNKNOWN,
     AXP__LEADS_ASTRAY,
+    AXP__LEADS_LIKELY, /* on: nearly all of its kind do */
     AXP__LEADS_ON,
     AXP__LEADS_NOWHERE /* it is a thread's first */
 };

@@ -11,7 +11,6 @@
 #define OPS_MOST 64u                   /* of an expression */
 #define VALUES_MOST 16u                /* on its stack */
 #define FRAME_MOST ((uint64_t)1 << 24) /* bytes, by the frame pointer */
-#define PASSED_MOST 128                /* bytes of arguments on the stack */
 
 struct frame {
     uint64_t reg[AXP__DWARF_REGS]; /* DWARF's numbers; the pc among them */
@@ -439,15 +438,25 @@ static bool step_to_caller(struct walk *w)
 #else
 
 /* "bl there", or "blr register", signed or not. */
+#define BL_MASK 0xfc000000u
+#define BL 0x94000000u
+#define BLR_MASK 0xfefff000u
+#define BLR 0xd63f0000u
+
+/* The instruction before a place. */
+static bool read_call(const struct walk *w, const struct site *at,
+                      uint32_t *code)
+{
+    return at->offset >= sizeof *code &&
+           axp__mod_read(at->mod, w->of->layout->pid, at->offset - sizeof *code,
+                         (uint8_t *)code, sizeof *code);
+}
+
 static bool is_behind_call(const struct walk *w, const struct site *at)
 {
     uint32_t code;
-    if (at->offset < sizeof code ||
-        !axp__mod_read(at->mod, w->of->layout->pid, at->offset - sizeof code,
-                       (uint8_t *)&code, sizeof code))
-        return false;
-    return (code & 0xfc000000u) == 0x94000000u ||
-           (code & 0xfefff000u) == 0xd63f0000u;
+    return read_call(w, at, &code) &&
+           ((code & BL_MASK) == BL || (code & BLR_MASK) == BLR);
 }
 
 /* The same, from memory where that can be. */
@@ -488,8 +497,7 @@ static uint64_t linked(const struct walk *w)
 }
 
 /* Whether its function has kept frame pointer and return address beside each
- * other, where a frame pointer of its own would lead: at the frame's lower end, but
- * for what it passes to others on the stack. */
+ * other. */
 static bool has_pair(const struct axp__cfi_row *row)
 {
     int64_t fp = 0, link = 0;
@@ -498,7 +506,7 @@ static bool has_pair(const struct axp__cfi_row *row)
         if (is_return_address(i)) link = row->kept[i].offset;
         if (axp__reg_kept[i] == AXP__DWARF_FP) fp = row->kept[i].offset;
     }
-    return fp && fp + 8 == link && fp + row->cfa_offset <= PASSED_MOST;
+    return fp && fp + 8 == link;
 }
 
 /* What a function's tables say of a place that nothing is known of: who keeps no
@@ -509,6 +517,29 @@ static enum axp__leads by_tables(const struct axp__cfi_row *row)
         if (is_return_address(i) && row->kept[i].rule == AXP__CFI_UNDEFINED)
             return AXP__LEADS_NOWHERE;
     return row && !has_pair(row) ? AXP__LEADS_ASTRAY : AXP__LEADS_UNKNOWN;
+}
+
+/* Whether what the chain returns to, which is behind a call, calls a function of its
+ * own object, where that of this moment is in another. Who calls through a register,
+ * or whom a table of links says, may call anybody. */
+static bool calls_another(const struct walk *w, uint64_t next)
+{
+#if defined(__aarch64__)
+    struct site callee, at;
+    uint32_t code;
+    if (!site_of(w, w->now.reg[AXP__DWARF_PC], &callee) ||
+        !site_of(w, next, &at) || !read_call(w, &at, &code))
+        return false;
+    if ((code & BL_MASK) != BL || at.mod == callee.mod) return false;
+    int64_t words = (int64_t)((uint64_t)code << 38) >> 38;
+    uint64_t to =
+        axp__mod_address(at.mod, at.offset - 4) + (uint64_t)(4 * words);
+    return axp__cfi_row(at.mod->cfi, to);
+#else
+    (void)w;
+    (void)next;
+    return false;
+#endif
 }
 
 /* Tables have led from a place to the next; 0: to nowhere. expected: what the
@@ -528,7 +559,8 @@ static enum axp__copy follow(struct walk *w, const struct axp__cfi_row *row,
         enum axp__leads leads =
             axp__chains_know(w->of->chains, out[*n - 1], has_pair(row));
         uint64_t next = linked(w);
-        if (leads == AXP__LEADS_ASTRAY || (leads == AXP__LEADS_ON && !next))
+        bool is_on = leads == AXP__LEADS_ON || leads == AXP__LEADS_LIKELY;
+        if (leads == AXP__LEADS_ASTRAY || (is_on && !next))
             return AXP__COPY_CUT;
         if (leads == AXP__LEADS_UNKNOWN) {
             copy = AXP__COPY_GUESSED;
@@ -536,6 +568,8 @@ static enum axp__copy follow(struct walk *w, const struct axp__cfi_row *row,
         }
         if (leads == AXP__LEADS_NOWHERE || leads == AXP__LEADS_ASTRAY || !next)
             break;
+        if (leads != AXP__LEADS_ON && calls_another(w, next))
+            return AXP__COPY_GUESSED;
         w->now.reg[AXP__DWARF_PC] = next;
         w->link++;
         uint64_t place = place_of(w, false, &row);
