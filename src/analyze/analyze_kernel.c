@@ -21,7 +21,7 @@ struct look {
 
 static bool is_kernel(const struct look *l, uint32_t frame)
 {
-    const char *module = l->of.functions[l->of.frames[frame].function].module;
+    const char *module = axp__stack_functions_module(&l->of, frame);
     return module && !strcmp(module, "[kernel]");
 }
 
@@ -81,12 +81,14 @@ static void set_call(struct look *l, const struct axp__function *by,
         if (!find_own(l, s, &own)) continue;
         if (&l->of.functions[l->of.frames[own].function] != by) continue;
         struct axp__function *f =
-            &l->of.functions[l->of.frames[own - 1].function];
-        uint64_t *ns = is_kernel(l, own - 1) ? &in_none : &f->total_ns;
+            is_kernel(l, own - 1)
+                ? NULL
+                : &l->of.functions[l->of.frames[own - 1].function];
+        uint64_t *ns = f ? &f->total_ns : &in_none;
         *ns += s->ns;
         if (*ns > most_ns) {
             most_ns = *ns;
-            call = ns == &in_none ? NULL : f;
+            call = f;
         }
         if (s->ns <= most_stack) continue;
         most_stack = s->ns;

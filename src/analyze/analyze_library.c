@@ -62,11 +62,6 @@ static bool read_samples(struct look *l)
     return true;
 }
 
-static const char *module_of(const struct look *l, uint32_t frame)
-{
-    return l->of.functions[l->of.frames[frame].function].module;
-}
-
 static bool is_system(const char *module)
 {
     return module && axp__module_is_system(module);
@@ -85,9 +80,11 @@ static void add_piece(struct look *l, const struct axp__stack_of *s)
     if (!s->n || !ns) return;
     uint32_t innermost = l->of.frames[at].function;
     l->inner_ns[innermost] += ns;
-    while (at < end && is_system(module_of(l, at)))
+    while (at < end && is_system(axp__stack_functions_module(&l->of, at)))
         at++;
-    if (at == s->first || at == end || !is_program(module_of(l, at))) return;
+    if (at == s->first || at == end ||
+        !is_program(axp__stack_functions_module(&l->of, at)))
+        return;
     l->pieces[l->n_pieces++] =
         (struct piece){l->of.frames[at - 1].function, innermost,
                        l->of.frames[at].function, &l->of.frames[at], ns};

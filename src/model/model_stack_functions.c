@@ -166,10 +166,16 @@ static bool is_programs(const char *module)
     return !axp__module_is_system(module);
 }
 
+const char *axp__stack_functions_module(const struct axp__stack_functions *s,
+                                        uint32_t frame)
+{
+    return s->functions[s->frames[frame].function].module;
+}
+
 uint32_t axp__stack_functions_own(const struct axp__stack_functions *s,
                                   const struct axp__stack_of *of)
 {
     for (uint32_t i = of->first; i < of->first + of->n; i++)
-        if (is_programs(s->functions[s->frames[i].function].module)) return i;
+        if (is_programs(axp__stack_functions_module(s, i))) return i;
     return of->first;
 }

@@ -51,6 +51,9 @@ void axp__stack_functions_fini(struct axp__stack_functions *s);
 /* NULL: no memory. Valid until the next call. */
 struct axp__stack_of *axp__stack_functions_get(struct axp__stack_functions *s,
                                                uint32_t stack);
+/* That a frame's function is in; NULL: not known. */
+const char *axp__stack_functions_module(const struct axp__stack_functions *s,
+                                        uint32_t frame);
 /* The innermost frame of the program's own: not the system's libraries', the
  * kernel's or the profiler's. The innermost, if there is none; the stack has one. */
 uint32_t axp__stack_functions_own(const struct axp__stack_functions *s,
