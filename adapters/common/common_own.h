@@ -39,7 +39,8 @@ static inline void common_own_leave(struct common_left **all, void *p)
         continue;
 }
 
-static inline void common_own_free_left(struct common_left **all)
+/* Zeroed, for the next one; NULL: no memory. */
+static inline void *common_own_take_anew(struct common_left **all, size_t bytes)
 {
     struct common_left *p = __atomic_exchange_n(all, NULL, __ATOMIC_ACQUIRE);
     while (p) {
@@ -47,6 +48,7 @@ static inline void common_own_free_left(struct common_left **all)
         common_own_free(p);
         p = next;
     }
+    return common_own_take(bytes);
 }
 
 static inline char *common_own_text(const char *text)

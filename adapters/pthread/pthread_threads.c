@@ -160,17 +160,13 @@ static bool is_of_blas(void *(*function)(void *))
     return found;
 }
 
-static struct start *make_start(void)
-{
-    common_own_free_left(&left);
-    return common_own_take(sizeof(struct start));
-}
-
 WRAPPER int pthread_create(pthread_t *thread, const pthread_attr_t *attr,
                            void *(*function)(void *), void *argument)
 {
     const struct pthread_real *real = pthread_real();
-    struct start *start = is_recorders(function) ? NULL : make_start();
+    struct start *start = is_recorders(function)
+                              ? NULL
+                              : common_own_take_anew(&left, sizeof *start);
     if (!start) return real->pthread_create(thread, attr, function, argument);
     *start = (struct start){
         {.posix = function}, argument, {0}, is_of_blas(function)};
@@ -183,7 +179,7 @@ WRAPPER int pthread_create(pthread_t *thread, const pthread_attr_t *attr,
 WRAPPER int thrd_create(thrd_t *thread, thrd_start_t function, void *argument)
 {
     const struct pthread_real *real = pthread_real();
-    struct start *start = make_start();
+    struct start *start = common_own_take_anew(&left, sizeof *start);
     if (!start) return real->thrd_create(thread, function, argument);
     *start = (struct start){{.c11 = function}, argument, {0}, false};
     on_create(start);

@@ -234,12 +234,6 @@ struct start {
 
 static struct common_left *left; /* by threads that have begun */
 
-static struct start *make_start(void)
-{
-    common_own_free_left(&left);
-    return common_own_take(sizeof(struct start));
-}
-
 static struct start take_start(void *p)
 {
     struct start start = *(struct start *)p;
@@ -272,7 +266,8 @@ static int c11_main(void *p)
 WRAPPER int thrd_create(thrd_t *thread, thrd_start_t function, void *argument)
 {
     const struct timer_real *real = timer_real();
-    struct start *start = ring ? make_start() : NULL;
+    struct start *start =
+        ring ? common_own_take_anew(&left, sizeof *start) : NULL;
     if (!start) return real->thrd_create(thread, function, argument);
     *start = (struct start){.c11 = function, .argument = argument};
     int rc = real->thrd_create(thread, c11_main, start);
@@ -284,7 +279,8 @@ WRAPPER int pthread_create(pthread_t *thread, const pthread_attr_t *attr,
                            void *(*function)(void *), void *argument)
 {
     const struct timer_real *real = timer_real();
-    struct start *start = ring ? make_start() : NULL;
+    struct start *start =
+        ring ? common_own_take_anew(&left, sizeof *start) : NULL;
     if (!start) return real->pthread_create(thread, attr, function, argument);
     *start = (struct start){.function = function, .argument = argument};
     int rc = real->pthread_create(thread, attr, thread_main, start);
