@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Reading /proc/PID/stat, smaps_rollup and the control group's files. */
+/* Reading /proc/PID/stat, statm, smaps_rollup and the control group's files. */
 #include "cli/cli_proc.h"
 
 #include <ctype.h>
@@ -91,8 +91,19 @@ bool cli_proc_read_memory(pid_t pid, cli_proc_memory *out)
     out->pss_shared_bytes =
         field_kb(text, "\nPss_Shmem:") + field_kb(text, "\nPss_File:");
     out->swap_bytes = field_kb(text, "\nSwap:");
-    out->anon_bytes = field_kb(text, "\nAnonymous:");
     return true;
+}
+
+uint64_t cli_proc_anonymous_bytes(pid_t pid)
+{
+    char path[64], text[256];
+    uint64_t resident, shared;
+    snprintf(path, sizeof path, "/proc/%ld/statm", (long)pid);
+    if (!read_path(path, text, sizeof text) ||
+        sscanf(text, "%*u %" SCNu64 " %" SCNu64, &resident, &shared) != 2 ||
+        resident < shared)
+        return 0;
+    return (resident - shared) * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
 uint64_t cli_proc_pending(pid_t pid)

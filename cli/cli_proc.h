@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* What /proc and the control group say about a process.
  *
- * Cost       stat 10 to 20 us; memory (smaps_rollup) walks the page tables
- *            under the process's map lock, some ms a GB: ask rarely.
+ * Cost       stat and anonymous (statm) 10 to 20 us; memory (smaps_rollup)
+ *            walks the page tables under the process's map lock, some ms a GB:
+ *            ask rarely.
  * Input      a process may end at any moment, and its name is its own choice.
  */
 #ifndef CLI_PROC_H
@@ -22,7 +23,7 @@ typedef struct cli_proc_stat {
 } cli_proc_stat;
 
 typedef struct cli_proc_memory {
-    uint64_t pss_bytes, swap_bytes, anon_bytes;
+    uint64_t pss_bytes, swap_bytes;
     uint64_t pss_shared_bytes; /* of pss_bytes: files and shared memory */
 } cli_proc_memory;
 
@@ -36,6 +37,8 @@ typedef struct cli_cgroup {
 int cli_proc_open(pid_t pid);
 bool cli_proc_read(int fd, cli_proc_stat *out);
 bool cli_proc_read_memory(pid_t pid, cli_proc_memory *out);
+/* Resident memory that is of no file and not shared. 0: unknown. */
+uint64_t cli_proc_anonymous_bytes(pid_t pid);
 /* Signals that were sent to it and wait; bit n - 1 is signal n. */
 uint64_t cli_proc_pending(pid_t pid);
 

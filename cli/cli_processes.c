@@ -39,7 +39,6 @@ typedef enum counter {
     RSS_PEAK,
     PSS,
     SWAP,
-    ANON,
     MINOR_FAULTS,
     MAJOR_FAULTS,
     GROUP_BYTES,
@@ -54,7 +53,6 @@ static const char *const counter_names[N_COUNTERS] = {
     [RSS_PEAK] = "process.rss_peak_bytes",
     [PSS] = "process.pss_bytes",
     [SWAP] = "process.swap_bytes",
-    [ANON] = "process.anon_bytes",
     [MINOR_FAULTS] = "process.minor_faults",
     [MAJOR_FAULTS] = "process.major_faults",
     [GROUP_BYTES] = "cgroup.memory_bytes",
@@ -84,7 +82,7 @@ struct cli_processes {
     size_t n, cap;
     pid_t first;
     unsigned n_named, n_looks;
-    uint64_t interval_ns, next_memory_ns, last_cost_ns;
+    uint64_t interval_ns, next_memory_ns, next_anonymous_ns, last_cost_ns;
     uint64_t cpu_mark_ns, cpu_mark_at_ns;
     cli_own_bytes own; /* NULL: nothing is ours */
     void *own_ctx;
@@ -317,11 +315,23 @@ static void record_others(cli_processes *s, uint64_t now)
     }
 }
 
+/* Once a second, and told also where it stays: what is kept of what was freed
+ * shows in readings after that. */
+static void record_anonymous(cli_processes *s, uint64_t now)
+{
+    uint64_t bytes = 0;
+    if (now < s->next_anonymous_ns) return;
+    s->next_anonymous_ns = now + SECOND;
+    for (size_t i = 0; i < s->n; i++)
+        bytes += cli_proc_anonymous_bytes(s->list[i].pid);
+    if (bytes) axp_outside_counter(s->p, "process.anon_bytes", (double)bytes);
+}
+
 /* What is dear to ask, and holds up a program that maps memory meanwhile: at
  * most once a second. */
 static void record_memory(cli_processes *s, uint64_t now)
 {
-    uint64_t pss = 0, swap = 0, anon = 0, bytes, limit;
+    uint64_t pss = 0, swap = 0, bytes, limit;
     if (now < s->next_memory_ns) return;
     uint64_t before = cost_ns();
     for (size_t i = 0; i < s->n; i++) {
@@ -331,12 +341,10 @@ static void record_memory(cli_processes *s, uint64_t now)
         if (own > memory.pss_shared_bytes) own = memory.pss_shared_bytes;
         pss += less(memory.pss_bytes, own);
         swap += memory.swap_bytes;
-        anon += memory.anon_bytes;
     }
     if (pss) {
         count(s, PSS, pss);
         count(s, SWAP, swap);
-        count(s, ANON, anon);
     }
     if (cli_cgroup_read(&s->group, &bytes, &limit)) {
         count(s, GROUP_BYTES, bytes);
@@ -362,6 +370,7 @@ cli_processes *cli_processes_create(axp_profiler *p, pid_t first,
     s->proc = opendir("/proc");
     s->cpu_mark_at_ns = cli_clock_ns(CLOCK_MONOTONIC);
     s->next_memory_ns = s->cpu_mark_at_ns + SECOND / 5;
+    s->next_anonymous_ns = s->next_memory_ns;
     int fd = cli_proc_open(first);
     if (fd >= 0 && cli_proc_read(fd, &stat))
         add(s, fd, &stat, s->cpu_mark_at_ns, name);
@@ -402,6 +411,7 @@ uint64_t cli_processes_look(cli_processes *s, uint64_t now)
     record_sums(s);
     record_cpu(s, now);
     record_others(s, now);
+    record_anonymous(s, now);
     for (size_t i = 0; i < s->n && i < MOST_SEEN; i++)
         cli_oom_see(&s->oom, s->list[i].pid);
     uint64_t cost = cost_ns() - before;

@@ -7,7 +7,8 @@
  *                   ↑ kept: no more than was live before and is no longer
  *
  * What else is anonymous (stacks, variables) is what was there at the reading
- * that had least of it, and never kept. */
+ * that had least of it, and never kept. It is kept for as long as one reading
+ * after the other says so: what was resident before it was freed says nothing. */
 #include <math.h>
 #include <string.h>
 
@@ -15,17 +16,14 @@
 #include "base/base_number.h"
 #include "model/model_stream.h"
 
-#define STANDS_NS UINT64_C(2000000000) /* twice what is between readings */
+#define APART_NS UINT64_C(2000000000) /* twice what is between readings */
 
 struct kept {
     double ratio, least_bytes, mapped_bytes; /* what to look for */
-    double value;                            /* of the last reading */
-    size_t stood;                            /* levels that it stood for */
-    size_t level;       /* of the view's, that is reached */
-    double peak_bytes;  /* live so far, at most */
-    double other_bytes; /* anonymous, neither live nor kept */
-    axp_ns since,
-        long_ns; /* the last reading that had much, and for how long */
+    size_t level;         /* of the view's, that is reached */
+    double peak_bytes;    /* live so far, at most */
+    double other_bytes;   /* anonymous, neither live nor kept */
+    axp_ns last, long_ns; /* the last reading, and how long there was much */
     bool is_much;
     size_t n;
     double live_bytes, bytes; /* at the worst reading */
@@ -54,26 +52,14 @@ static void on_reading(const axp_view *v, struct kept *k, axp_ns at,
     double other = fmax(0, value - (double)l.min_bytes);
     k->other_bytes = k->n++ ? fmin(k->other_bytes, other) : other;
     double kept = fmin(rest - k->other_bytes, k->peak_bytes - live);
-    if (k->is_much) k->long_ns += at - k->since;
-    k->since = at;
-    k->value = value;
+    bool was_much = k->is_much;
     k->is_much =
         kept >= k->least_bytes && live + kept >= k->ratio * fmax(live, 1);
+    if (was_much && k->is_much) k->long_ns += at - k->last;
+    k->last = at;
     if (!k->is_much || kept <= k->bytes) return;
     k->bytes = kept;
     k->live_bytes = live;
-}
-
-/* A value that stays is not told again: it is what it was some time after what is
- * live has changed, too. */
-static void stand(const axp_view *v, struct kept *k, axp_ns until)
-{
-    for (; k->stood < v->n_heap_levels; k->stood++) {
-        const axp_heap_level *l = &v->heap_levels[k->stood];
-        axp_ns at = l->from + STANDS_NS;
-        if (at >= until) return;
-        if (k->n && at > k->since && at < l->to) on_reading(v, k, at, k->value);
-    }
 }
 
 static bool look(const axp_view *v, struct kept *k)
@@ -84,20 +70,15 @@ static bool look(const axp_view *v, struct kept *k)
     while ((r = axp__stream_next(stream)))
         if (r->kind == AXP__R_COUNTER &&
             axp__view_kind(v, r->name) == AXP__KIND_OUTSIDE &&
-            !strcmp(axp__view_name(v, r->name), "process.anon_bytes")) {
-            stand(v, k, r->time_ns);
+            !strcmp(axp__view_name(v, r->name), "process.anon_bytes"))
             on_reading(v, k, r->time_ns, r->value);
-        }
-    axp_ns end = axp__stream_end_ns(stream);
-    stand(v, k, end);
-    if (k->is_much && end > k->since) k->long_ns += end - k->since;
     bool ok = !axp__stream_status(stream);
     axp__stream_close(stream);
     return ok;
 }
 
 /* Whether so much can have been kept for so long, by what was live alone: readings
- * need not be looked for then. A reading stands until the next. */
+ * need not be looked for then. */
 static bool may_be(const axp_view *v, const struct kept *k, double least_ns)
 {
     const axp_heap_level *levels = v->heap_levels;
@@ -113,7 +94,7 @@ static bool may_be(const axp_view *v, const struct kept *k, double least_ns)
         peak = fmax(peak, live);
         if (peak - live < k->least_bytes) continue;
         if (from < until) from = until;
-        until = end - to > STANDS_NS ? to + STANDS_NS : end;
+        until = end - to > APART_NS ? to + APART_NS : end;
         if (until > from) ns += (double)(until - from);
     }
     return ns >= least_ns;

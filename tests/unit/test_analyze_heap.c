@@ -195,27 +195,38 @@ static void few_or_steady_ones_are_no_finding(void **state)
 
 /* ---- what the allocator keeps ------------------------------------------------------ */
 
-/* 200 MB in blocks of 1, of which so many stay; what is resident then, beside 20 MB
- * of something else, for so long of 10 s. */
-static bool is_kept(unsigned n_stay, double resident_mb, uint64_t long_ms)
+/* What is resident, beside 20 MB of something else: read every half a second, and at
+ * the end. */
+static void reads(double resident_mb, uint64_t long_ms)
+{
+    for (uint64_t ms = 0; ms < long_ms; ms += 500) {
+        axp_outside_counter(axp_global(), "process.anon_bytes",
+                            (resident_mb + 20) * MB);
+        ts_tick((long_ms - ms < 500 ? long_ms - ms : 500) * MS);
+    }
+    axp_outside_counter(axp_global(), "process.anon_bytes",
+                        (resident_mb + 20) * MB);
+}
+
+/* 200 MB in blocks of 1, of which so many stay. */
+static void free_batches(unsigned n_stay)
 {
     axp_reset(axp_global());
     ts_tick(MS);
-    axp_outside_counter(axp_global(), "process.anon_bytes", 20 * MB);
+    reads(0, 0);
     for (unsigned i = 0; i < 200; i++) {
         ts_allocate("batch", i, 1024 * KB);
         ts_tick(MS);
     }
-    axp_outside_counter(axp_global(), "process.anon_bytes", 220 * MB);
+    reads(200, 0);
     ts_tick(30 * MS);
     for (unsigned i = n_stay; i < 200; i++)
         axp_heap_free(ts_block(i));
     ts_tick(30 * MS);
-    axp_outside_counter(axp_global(), "process.anon_bytes", (n_stay + 20) * MB);
-    ts_tick((10000 - long_ms) * MS);
-    axp_outside_counter(axp_global(), "process.anon_bytes",
-                        (resident_mb + 20) * MB);
-    ts_tick(long_ms * MS);
+}
+
+static bool is_found(unsigned n_stay)
+{
     axp_instant(axp_global(), "end");
     axp_findings *f = ts_analyze_now(axp_global());
     const axp_finding *x = ts_find(f, AXP_FRAGMENTATION);
@@ -226,6 +237,15 @@ static bool is_kept(unsigned n_stay, double resident_mb, uint64_t long_ms)
     for (unsigned i = 0; i < n_stay; i++)
         axp_heap_free(ts_block(i));
     return is;
+}
+
+/* What is resident for the last so many ms of 10 s. */
+static bool is_kept(unsigned n_stay, double resident_mb, uint64_t long_ms)
+{
+    free_batches(n_stay);
+    reads(n_stay, 10000 - long_ms);
+    reads(resident_mb, long_ms);
+    return is_found(n_stay);
 }
 
 static void freed_memory_that_stays(void **state)
@@ -242,6 +262,21 @@ static void freed_memory_that_stays(void **state)
     assert_false(is_kept(200, 400, 5000)); /* it was never in use */
 }
 
+/* What was resident before it was freed says nothing of later, however long nobody
+ * reads it; nor does one reading say how long. */
+static void nobody_reads(void **state)
+{
+    (void)state;
+    free_batches(100);
+    ts_tick(10000 * MS);
+    assert_false(is_found(100));
+    free_batches(100);
+    ts_tick(2000 * MS);
+    reads(150, 0);
+    ts_tick(8000 * MS);
+    assert_false(is_found(100));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -253,6 +288,7 @@ int main(void)
         cmocka_unit_test(large_blocks_that_go_at_once),
         cmocka_unit_test(few_or_steady_ones_are_no_finding),
         cmocka_unit_test(freed_memory_that_stays),
+        cmocka_unit_test(nobody_reads),
     };
     ts_use_fake_clock();
     return TS_RUN(tests);
