@@ -161,16 +161,17 @@ static __attribute__((noinline)) void touch_pages(char *block, size_t bytes)
         block[i] = 1;
 }
 
-/* Of 40 MB, which the allocator gives back to the kernel at once, or are kept. */
+/* A quarter of 40 MB, which the allocator gives back to the kernel at once, or are
+ * kept. */
 static void touch_scratch(bool is_faulty)
 {
-    enum { BYTES = 40 << 20 };
+    enum { BYTES = 40 << 20, N = 160 };
     char *block = NULL;
-    for (int i = 0; i < 40; i++) {
+    for (int i = 0; i < N; i++) {
         if (!block) block = malloc(BYTES);
         if (!block) abort();
-        touch_pages(block, BYTES);
-        compute(0.0025);
+        touch_pages(block, BYTES / 4);
+        compute(0.1 / N);
         if (!is_faulty) continue;
         free(block);
         block = NULL;

@@ -407,27 +407,37 @@ static void one_place_is_read_once(void **state)
     free(b.at);
 }
 
+/* Scopes until so many chunks are there that wait to be written: a writer that has a
+ * processor of its own may be about as fast. */
+static struct bytes many_chunks(size_t n_least, size_t *n_chunks)
+{
+    for (int tries = 100;; tries--) {
+        struct axp__recovered r;
+        for (int i = 0; i < 600000; i++) {
+            AXP_SCOPE_IN(prof, "many");
+        }
+        struct bytes b = read_spool();
+        n_seeks = 0;
+        assert_int_equal(axp__spool_recover(file_of(b), &r), AXP_OK);
+        *n_chunks = r.capture->n_chunks;
+        look_at_all(r.capture);
+        if (*n_chunks >= n_least || !tries) return b;
+        free(b.at);
+    }
+}
+
 /* Asking where a hole begins may take the kernel a look at every page up to it:
  * once a chunk, a recording of 20 million scopes took 40 s to be opened. */
 static void holes_are_asked_for_seldom(void **state)
 {
     if (AXP_EMULATED) skip(); /* so slow that most chunks are written before */
     (void)state;
-    struct axp__recovered r;
-    for (int i = 0; i < 600000; i++) { /* some are written meanwhile */
-        AXP_SCOPE_IN(prof, "many");
-    }
-    struct bytes b = read_spool();
+    size_t n_chunks;
+    struct bytes b = many_chunks(50, &n_chunks); /* without any hole */
     uint32_t n_extents = ((struct axp__space *)(void *)b.at)->n_extents;
-    int fd = file_of(b); /* without any hole */
-    n_seeks = 0;
-    assert_int_equal(axp__spool_recover(fd, &r), AXP_OK);
-    size_t n_chunks = r.capture->n_chunks;
-    unsigned most = 4 * n_extents;
-    if (n_chunks < 50 || n_seeks > most)
+    if (n_chunks < 50 || n_seeks > 4 * n_extents)
         fail_msg("%u seeks for %zu chunks in %u extents", n_seeks, n_chunks,
                  n_extents);
-    look_at_all(r.capture);
     free(b.at);
 }
 
