@@ -286,15 +286,17 @@ cli_drains_now cli_drains_look(const cli_drains *d)
     return now;
 }
 
-static uint64_t known_bytes(const cli_drains *d, pid_t pid)
+static cli_own known(const cli_drains *d, pid_t pid)
 {
-    uint64_t bytes = 0;
+    cli_own own = {0};
     for (size_t i = 0; i < d->n; i++) {
         if (!d->list[i].drain) continue;
         axp_drain_info info = axp_drain_info_of(d->list[i].drain);
-        if (info.process_id == (uint64_t)pid) bytes += info.spool_bytes;
+        if (info.process_id != (uint64_t)pid) continue;
+        own.shared_bytes += info.spool_bytes;
+        own.private_bytes += info.private_bytes;
     }
-    return bytes;
+    return own;
 }
 
 /* Whether the folder may have changed since it was last asked. Its time goes by
@@ -311,14 +313,14 @@ static bool has_changed(cli_drains *d)
     return !is_same || now.tv_sec - st.st_mtim.tv_sec <= 1;
 }
 
-uint64_t cli_drains_own_bytes(cli_drains *d, pid_t pid)
+cli_own cli_drains_own(cli_drains *d, pid_t pid)
 {
-    uint64_t bytes = known_bytes(d, pid);
-    if (bytes || !has_changed(d)) return bytes;
+    cli_own own = known(d, pid);
+    if (own.shared_bytes || !has_changed(d)) return own;
     list_folder(d);
     for (size_t i = 0; i < d->n; i++)
         if (d->list[i].state == FOUND) open_recording(d, &d->list[i]);
-    return known_bytes(d, pid);
+    return known(d, pid);
 }
 
 size_t cli_drains_count(const cli_drains *d)

@@ -19,6 +19,7 @@
 #include <axprof/axprof_file.h>
 
 #include "cli/cli_files.h"
+#include "cli/cli_proc.h"
 
 typedef struct cli_drains cli_drains;
 
@@ -44,9 +45,8 @@ void cli_drains_destroy(cli_drains *d); /* NULL allowed */
 /* What went wrong first, as a sentence; NULL: nothing. */
 const char *cli_drains_problem(const cli_drains *d);
 cli_drains_now cli_drains_look(const cli_drains *d);
-/* Memory of a process that is its spool's; a process that is not known yet is
- * looked for. */
-uint64_t cli_drains_own_bytes(cli_drains *d, pid_t pid);
+/* A process that is not known yet is looked for. */
+cli_own cli_drains_own(cli_drains *d, pid_t pid);
 /* Processes that have recorded something. */
 size_t cli_drains_count(const cli_drains *d);
 

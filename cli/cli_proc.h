@@ -27,6 +27,12 @@ typedef struct cli_proc_memory {
     uint64_t pss_shared_bytes; /* of pss_bytes: files and shared memory */
 } cli_proc_memory;
 
+/* Of a process's memory what is not the program's but the recorder's: files that
+ * are shared with who reads them, and anonymous. */
+typedef struct cli_own {
+    uint64_t shared_bytes, private_bytes;
+} cli_own;
+
 typedef struct cli_cgroup {
     char folder[512]; /* "": none known */
     bool is_v1;

@@ -84,7 +84,7 @@ struct cli_processes {
     unsigned n_named, n_looks;
     uint64_t interval_ns, next_memory_ns, next_anonymous_ns, last_cost_ns;
     uint64_t cpu_mark_ns, cpu_mark_at_ns;
-    cli_own_bytes own; /* NULL: nothing is ours */
+    cli_own_fn own; /* NULL: nothing is ours */
     void *own_ctx;
     cli_cgroup group;
     cli_oom oom;
@@ -218,14 +218,21 @@ static void see_older(cli_processes *s)
     s->seen.n = n;
 }
 
-static uint64_t own_bytes(const cli_processes *s, pid_t pid)
+static cli_own own_of(const cli_processes *s, pid_t pid)
 {
-    return s->own ? s->own(s->own_ctx, pid) : 0;
+    return s->own ? s->own(s->own_ctx, pid) : (cli_own){0};
 }
 
 static uint64_t less(uint64_t bytes, uint64_t own)
 {
     return bytes > own ? bytes - own : 0;
+}
+
+/* Resident memory without ours. */
+static uint64_t resident(const cli_processes *s, pid_t pid, uint64_t bytes)
+{
+    cli_own own = own_of(s, pid);
+    return less(less(bytes, own.shared_bytes), own.private_bytes);
 }
 
 static bool is_alive(const process *q, cli_proc_stat *fresh)
@@ -245,7 +252,7 @@ static void read_all(cli_processes *s)
         }
         settle_name(s, q, &fresh);
         q->stat = fresh;
-        q->stat.rss_bytes = less(fresh.rss_bytes, own_bytes(s, q->pid));
+        q->stat.rss_bytes = resident(s, q->pid, fresh.rss_bytes);
     }
 }
 
@@ -322,8 +329,11 @@ static void record_anonymous(cli_processes *s, uint64_t now)
     uint64_t bytes = 0;
     if (now < s->next_anonymous_ns) return;
     s->next_anonymous_ns = now + SECOND;
-    for (size_t i = 0; i < s->n; i++)
-        bytes += cli_proc_anonymous_bytes(s->list[i].pid);
+    for (size_t i = 0; i < s->n; i++) {
+        pid_t pid = s->list[i].pid;
+        bytes +=
+            less(cli_proc_anonymous_bytes(pid), own_of(s, pid).private_bytes);
+    }
     if (bytes) axp_outside_counter(s->p, "process.anon_bytes", (double)bytes);
 }
 
@@ -337,9 +347,10 @@ static void record_memory(cli_processes *s, uint64_t now)
     for (size_t i = 0; i < s->n; i++) {
         cli_proc_memory memory;
         if (!cli_proc_read_memory(s->list[i].pid, &memory)) continue;
-        uint64_t own = own_bytes(s, s->list[i].pid);
-        if (own > memory.pss_shared_bytes) own = memory.pss_shared_bytes;
-        pss += less(memory.pss_bytes, own);
+        cli_own own = own_of(s, s->list[i].pid);
+        if (own.shared_bytes > memory.pss_shared_bytes)
+            own.shared_bytes = memory.pss_shared_bytes;
+        pss += less(memory.pss_bytes, own.shared_bytes + own.private_bytes);
         swap += memory.swap_bytes;
     }
     if (pss) {
@@ -384,7 +395,7 @@ cli_processes *cli_processes_create(axp_profiler *p, pid_t first,
     return s;
 }
 
-void cli_processes_set_own(cli_processes *s, cli_own_bytes own, void *ctx)
+void cli_processes_set_own(cli_processes *s, cli_own_fn own, void *ctx)
 {
     s->own = own;
     s->own_ctx = ctx;
@@ -435,8 +446,7 @@ void cli_processes_end(cli_processes *s, int status, const struct rusage *usage,
         if (s->now.killed.limit_bytes != UINT64_MAX)
             count(s, GROUP_LIMIT, s->now.killed.limit_bytes);
     }
-    uint64_t most =
-        less((uint64_t)usage->ru_maxrss * 1024, own_bytes(s, s->first));
+    uint64_t most = resident(s, s->first, (uint64_t)usage->ru_maxrss * 1024);
     count(s, RSS_PEAK, most); /* of the largest: looks may have missed it */
     if (s->n_looks < 3) {
         count(s, RSS, most);

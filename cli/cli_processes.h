@@ -56,10 +56,9 @@ typedef struct cli_processes_now {
 cli_processes *cli_processes_create(axp_profiler *p, pid_t first,
                                     const char *name);
 void cli_processes_destroy(cli_processes *s);
-/* Who knows how much of a process's memory is not the program's but the
- * recorder's: it is taken off. */
-typedef uint64_t (*cli_own_bytes)(void *ctx, pid_t pid);
-void cli_processes_set_own(cli_processes *s, cli_own_bytes own, void *ctx);
+/* Who knows what is ours: it is taken off. */
+typedef cli_own (*cli_own_fn)(void *ctx, pid_t pid);
+void cli_processes_set_own(cli_processes *s, cli_own_fn own, void *ctx);
 /* Looks, records, and returns when to look next (CLOCK_MONOTONIC). */
 uint64_t cli_processes_look(cli_processes *s, uint64_t now_ns);
 /* The first process has ended and was waited for; status and usage are what wait

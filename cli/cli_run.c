@@ -255,9 +255,9 @@ static void on_screen(void *ctx)
     cli_status_hide(&((cli_run *)ctx)->status);
 }
 
-static uint64_t own_bytes(void *drains, pid_t pid)
+static cli_own own_of(void *drains, pid_t pid)
 {
-    return cli_drains_own_bytes(drains, pid);
+    return cli_drains_own(drains, pid);
 }
 
 static void watch(cli_run *r)
@@ -267,7 +267,7 @@ static void watch(cli_run *r)
             ? cli_processes_create(r->profiler, r->launch.pid, r->target.name)
             : NULL;
     if (r->processes && r->drains)
-        cli_processes_set_own(r->processes, own_bytes, r->drains);
+        cli_processes_set_own(r->processes, own_of, r->drains);
     cli_status_init(&r->status, !r->is_quiet);
     r->next_line_ns = r->begin_ns + SECOND;
     r->line_ns = r->begin_ns;

@@ -62,7 +62,9 @@ AXP_API axp_status axp_spool_remove(const char *path);
 typedef struct axp_drain axp_drain;
 typedef struct axp_drain_info {
     uint64_t process_id, events, steps, file_bytes;
-    uint64_t spool_bytes; /* of memory: ours, though the process has them */
+    /* Of memory: ours, though the process has it; shared with who drains it, and
+     * its alone. */
+    uint64_t spool_bytes, private_bytes;
 } axp_drain_info;
 /* How much of the timeline stays; all zero: everything. Statistics are whole
  * in any case. */

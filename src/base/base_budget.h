@@ -16,7 +16,9 @@ struct axp__budget {
     struct axp__space *space; /* NULL: anonymous memory (os_space.h) */
     uint64_t reserve_used_bytes;
     uint64_t reserve_bytes;
-    uint64_t n_refused; /* what makes numbers right, and was not given */
+    uint64_t n_refused;   /* what makes numbers right, and was not given */
+    uint64_t apart_bytes; /* anonymous though there is a space: a reader's, who
+                             takes what is ours off what the process has */
 };
 
 /* Takes n bytes if `part` of `whole` of the limit still holds them. */
@@ -94,6 +96,19 @@ static inline void axp__budget_pay(struct axp__budget *b, uint64_t n)
 static inline void axp__budget_give(struct axp__budget *b, uint64_t n)
 {
     axp__add(&b->used_bytes, -n);
+}
+
+/* So many more of what was taken are apart, or fewer. */
+static inline void axp__budget_apart(struct axp__budget *b, uint64_t n)
+{
+    axp__add(&b->apart_bytes, n);
+}
+
+/* What is no part of a space. */
+static inline uint64_t axp__budget_anonymous(const struct axp__budget *b)
+{
+    if (axp__get(&b->space)) return axp__get(&b->apart_bytes);
+    return axp__get(&b->used_bytes) + axp__get(&b->reserve_used_bytes);
 }
 
 /* n bytes, of which so many came from the reserve. */

@@ -383,6 +383,12 @@ uint64_t axp__outside_spool_bytes(const struct axp__outside *o)
     return fstat(o->fd, &st) ? 0 : (uint64_t)st.st_blocks * 512;
 }
 
+uint64_t axp__outside_apart_bytes(const struct axp__outside *o)
+{
+    return axp__budget_anonymous(&o->prof->budget) +
+           axp__budget_anonymous(&o->prof->heap.budget);
+}
+
 uint64_t axp__outside_bytes(const struct axp__outside *o)
 {
     return o->trace.pen.end;

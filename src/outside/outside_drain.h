@@ -24,6 +24,7 @@ uint64_t axp__outside_wanted_from(const struct axp__outside *o);
 void axp__outside_stop(struct axp__outside *o);
 /* Of the trace so far, and events that the process has recorded. */
 uint64_t axp__outside_spool_bytes(const struct axp__outside *o); /* backed */
+uint64_t axp__outside_apart_bytes(const struct axp__outside *o); /* beside it */
 uint64_t axp__outside_bytes(const struct axp__outside *o);
 uint64_t axp__outside_events(const struct axp__outside *o);
 uint64_t axp__outside_steps(const struct axp__outside *o);

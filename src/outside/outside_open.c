@@ -88,6 +88,7 @@ void axp_drain_info_sized(const axp_drain *d, axp_drain_info *out, size_t size)
                            .file_bytes = axp__outside_bytes(o),
                            .events = axp__outside_events(o),
                            .steps = axp__outside_steps(o),
-                           .spool_bytes = axp__outside_spool_bytes(o)};
+                           .spool_bytes = axp__outside_spool_bytes(o),
+                           .private_bytes = axp__outside_apart_bytes(o)};
     axp__sized_copy(out, size, &info, sizeof info);
 }

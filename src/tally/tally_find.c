@@ -129,6 +129,7 @@ void axp__tally_free_hash(struct axp__tally *t)
     if (cap == t->inline_entries) return;
     axp__unmap(t->hash, cap * sizeof *t->hash);
     axp__budget_give_sure(t->budget, cap * sizeof *t->hash, t->hash_reserved);
+    axp__budget_apart(t->budget, -(cap * sizeof *t->hash));
     t->hash_reserved = 0;
 }
 
@@ -145,6 +146,7 @@ static bool grow_hash(struct axp__tally *t, bool is_optional)
         axp__budget_give_sure(t->budget, bytes, reserved);
         return false;
     }
+    axp__budget_apart(t->budget, bytes);
     for (uint32_t i = 0; i < cap; i++)
         if (t->hash[i].key) /* some are there twice: see bring_home */
             *probe(wider, 2 * cap, t->hash[i].key) = t->hash[i];

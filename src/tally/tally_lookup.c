@@ -43,10 +43,12 @@ static bool add_table(struct axp__lookup *m, unsigned i)
     size_t bytes = table_slots(i) * sizeof(struct axp__slot);
     struct axp__slot *fresh = NULL, *none = NULL;
     if (axp__budget_has(m->budget, bytes)) fresh = axp__map_scattered(bytes);
-    if (fresh && axp__cas(&m->table[i], &none, fresh))
+    if (fresh && axp__cas(&m->table[i], &none, fresh)) {
         axp__budget_pay(m->budget, bytes);
-    else
+        axp__budget_apart(m->budget, bytes);
+    } else {
         axp__unmap(fresh, bytes);
+    }
     return axp__get(&m->table[i]) != NULL; /* or another thread was faster */
 }
 
@@ -111,6 +113,7 @@ void axp__lookup_clear(struct axp__lookup *m)
         if (!m->table[i]) continue;
         axp__unmap(m->table[i], bytes);
         axp__budget_give(m->budget, bytes);
+        axp__budget_apart(m->budget, -bytes);
         m->table[i] = NULL;
     }
 }

@@ -28,6 +28,7 @@ static struct axp__region *get_table(struct axp__shadow *s)
         fresh = axp__map(TABLE_BYTES);
     if (axp__cas(&s->regions, &there, fresh ? fresh : no_regions)) {
         if (fresh) axp__budget_pay(budget, TABLE_BYTES);
+        if (fresh) axp__budget_apart(budget, TABLE_BYTES);
         return fresh;
     }
     axp__unmap(fresh, TABLE_BYTES);
@@ -76,9 +77,10 @@ static uint32_t get_backing(struct axp__shadow *s, struct axp__region *r,
     bool is_large = is_dense(axp__get(&s->regions), key) &&
                     axp__budget_take_part(s->rest.budget, LARGE_BYTES, 1, 2);
     uint32_t chosen = is_large ? AXP__BACKED_LARGE : AXP__BACKED_SMALL;
-    if (axp__cas(&r->backing, &backing, chosen)) return chosen;
-    if (is_large) axp__budget_give(s->rest.budget, LARGE_BYTES);
-    return backing;
+    bool is_mine = axp__cas(&r->backing, &backing, chosen);
+    if (is_large && is_mine) axp__budget_apart(s->rest.budget, LARGE_BYTES);
+    if (is_large && !is_mine) axp__budget_give(s->rest.budget, LARGE_BYTES);
+    return is_mine ? chosen : backing;
 }
 
 static uint32_t *get_cells(struct axp__region *r, uint32_t backing)
@@ -110,6 +112,8 @@ static bool get_page(struct axp__shadow *s, struct axp__region *r, uint64_t key)
     if (is_paid && get_cells(r, backing)) {
         if (__atomic_fetch_or(is_ready, bit, __ATOMIC_ACQ_REL) & bit)
             axp__budget_give(s->rest.budget, price);
+        else
+            axp__budget_apart(s->rest.budget, price);
         return true;
     }
     if (is_paid) axp__budget_give(s->rest.budget, price);
@@ -272,10 +276,11 @@ bool axp__shadow_mark(struct axp__shadow *s, uint64_t key)
 
 static void clear_region(struct axp__region *r, struct axp__budget *budget)
 {
-    if (r->backing == AXP__BACKED_LARGE)
-        axp__budget_give(budget, LARGE_BYTES);
-    else
-        axp__budget_give(budget, count_pages(r) * PAGE_BYTES);
+    uint64_t bytes = r->backing == AXP__BACKED_LARGE
+                         ? LARGE_BYTES
+                         : count_pages(r) * PAGE_BYTES;
+    axp__budget_give(budget, bytes);
+    axp__budget_apart(budget, -bytes);
     axp__unmap(r->cells, CELLS_BYTES);
 }
 
@@ -288,6 +293,7 @@ void axp__shadow_clear(struct axp__shadow *s)
             clear_region(&table[i], s->rest.budget);
         axp__unmap(table, TABLE_BYTES);
         axp__budget_give(s->rest.budget, TABLE_BYTES);
+        axp__budget_apart(s->rest.budget, -TABLE_BYTES);
     }
     axp__lookup_clear(&s->rest);
 }

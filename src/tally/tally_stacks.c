@@ -70,10 +70,12 @@ static uint64_t *get_slots(struct axp__stack_table *t,
     uint64_t *slots = axp__get_acquire(&t->slots[i]), *none = NULL;
     if (slots || !has_room(t, budget, slots_bytes(i))) return slots;
     uint64_t *fresh = axp__map_scattered(slots_bytes(i));
-    if (fresh && axp__cas(&t->slots[i], &none, fresh))
+    if (fresh && axp__cas(&t->slots[i], &none, fresh)) {
         pay(t, budget, slots_bytes(i));
-    else
+        axp__budget_apart(budget, slots_bytes(i));
+    } else {
         axp__unmap(fresh, slots_bytes(i));
+    }
     return axp__get_acquire(&t->slots[i]);
 }
 
@@ -235,8 +237,10 @@ void axp__stacks_clear(struct axp__stacks *s, struct axp__budget *budget)
     if (!t) return;
     s->table = NULL;
     uint64_t used = t->used_bytes;
-    for (unsigned i = 0; i < AXP__STACK_TABLES; i++)
+    for (unsigned i = 0; i < AXP__STACK_TABLES; i++) {
+        if (t->slots[i]) axp__budget_apart(budget, -slots_bytes(i));
         axp__unmap(t->slots[i], slots_bytes(i));
+    }
     for (unsigned i = 0; i < AXP__STACK_PAGES; i++)
         if (t->page[i]) axp__budget_unmap(budget, t->page[i], PAGE_BYTES);
     for (unsigned i = 0; i < AXP__STACK_SEGS; i++)

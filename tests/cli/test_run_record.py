@@ -206,6 +206,24 @@ def test_short_peak(c, folder):
     check(0.95 * truth - 8 < told <= 1.01 * truth, told, "of", truth)
 
 
+def test_our_tables(c, folder):
+    """What follows 131 MB in blocks of 2000 bytes is large, and not theirs."""
+    script = "import re, time\n" \
+             "kept = [bytes(2000) for i in range(65536)]\n" \
+             "time.sleep(1.3)\n" \
+             "text = open('/proc/self/status').read()\n" \
+             "for of in 'VmRSS', 'RssAnon':\n" \
+             "    print(re.search(of + r':\\s+(\\d+)', text)[1])\n"
+    alone = run(["python3", "-c", script], folder)
+    resident, anonymous = (int(n) << 10 for n in alone.out.split())
+    data, _ = profile(c, folder, "python3", "-c", script)
+    seen = counters(data)
+    for name, truth, most in (("process.rss_bytes", resident, 8e6),
+                              ("process.rss_peak_bytes", resident, 8e6),
+                              ("process.anon_bytes", anonymous, 5e6)):
+        check(abs(seen[name]["max"] - truth) < most, name, seen[name], truth)
+
+
 def test_functions(c, folder):
     """-finstrument-functions: names, files and lines, found afterwards."""
     data, _ = profile(c, folder, c.program("functions_program"))
