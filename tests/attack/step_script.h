@@ -248,6 +248,14 @@ static void step_fill(void)
         axp_instant(P, "fill");
 }
 
+/* As in a chunk that was used before: events, behind the words that are new. */
+static void step_stale(void)
+{
+    const struct axp__lane *lane = axp__tls->global;
+    for (uint64_t *w = lane->cur + 1; w < lane->end; w++)
+        *w = lane->words[0];
+}
+
 static void step_child(void)
 {
     pthread_t other;
@@ -260,6 +268,7 @@ static void step_child(void)
     for (int round = 0; round < STEP_ROUNDS; round++) {
         if (round == 1) step_warm();
         if (round == 2) step_fill();
+        step_stale();
         for (size_t i = 0; i < STEP_CALLS; i++) {
             raise(SIGSTOP);
             step_calls[i]();
