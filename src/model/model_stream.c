@@ -89,15 +89,24 @@ static inline void put_back(struct axp__stream *s, struct source *top,
     if (s->n_heap > 1) sift_down(s, 0);
 }
 
-/* Into the heap with the earliest time that it may have. */
+/* The earliest time that a row may have: it may have been seen before it recorded
+ * anything. */
+static axp_ns earliest(const struct axp__stream *s,
+                       const struct axp__row_reader *r)
+{
+    uint64_t ticks = r->words.first->base_ticks;
+    if (r->track) return 0;
+    if (r->n_samples && r->samples[0].ticks < ticks)
+        ticks = r->samples[0].ticks;
+    return axp__view_time(s->v, ticks);
+}
+
 static void enter(struct axp__stream *s, struct source *source)
 {
-    const struct axp__cap_chunk *first = source->reader.words.first;
     source->is_started = false;
+    source->key = earliest(s, &source->reader);
     axp__words_rewind(&source->reader.words);
     if (source->reader.track) axp__words_rewind(&source->reader.track->words);
-    source->key =
-        source->reader.track ? 0 : axp__view_time(s->v, first->base_ticks);
     source->reader.last_ns = source->key;
     s->heap[s->n_heap++] = source;
     assert(s->n_heap <= s->n_sources);

@@ -9,6 +9,7 @@
 
 #include "base/base_bytes.h"
 #include "file_support.h"
+#include "model/model_stream.h"
 #include "sampling/sampling_file.h"
 #include "wire/wire_block.h"
 #include "wire/wire_samples.h"
@@ -225,6 +226,30 @@ static void samples_find_their_scopes(void **state)
     free(said);
 }
 
+/* Among the records, too: also those that a thread has before its first word, by
+ * which the graph knows what it did until then. */
+static void samples_come_at_their_time(void **state)
+{
+    (void)state;
+    struct shared s;
+    uint64_t n = record_and_sample(fs_path("a.axp"), &s), n_found = 0;
+    axp_view *v = fs_open(fs_path("a.axp"));
+    struct axp__stream *stream = NULL;
+    const struct axp__record *r;
+    axp_ns last = 0;
+    assert_int_equal(axp__stream_open(v, AXP__STREAM_SAMPLES, &stream), AXP_OK);
+    while ((r = axp__stream_next(stream))) {
+        assert_true(r->time_ns >= last);
+        last = r->time_ns;
+        if (r->kind != AXP__R_SAMPLE) continue;
+        assert_int_equal(r->time_ns, r->begin_ns);
+        n_found++;
+    }
+    assert_int_equal(n_found, n / 3 * 2); /* of threads that have words */
+    axp__stream_close(stream);
+    axp_view_destroy(v);
+}
+
 static int count(const axp_sample *x, void *ctx)
 {
     (void)x;
@@ -316,6 +341,7 @@ int main(void)
     ts_use_fake_clock();
     const struct CMUnitTest tests[] = {
         FS_TEST(samples_find_their_scopes),
+        FS_TEST(samples_come_at_their_time),
         FS_TEST(reading_may_stop),
         FS_TEST(samples_of_processes_are_kept_apart),
         FS_TEST(what_samples_claim_is_not_believed),
