@@ -6,6 +6,7 @@
  * It names what that thread does most of then. What it costs is at most what a
  * replay gains in which all who meet share it: then they need not have met before
  * it, and nobody is woken after it. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "analyze/analyze_graph.h"
@@ -19,7 +20,8 @@ struct alone {
     bool *which; /* episodes */
     size_t n;
     double ns;
-    uint32_t row, op; /* the last who worked; what most of it was */
+    uint32_t row, op; /* the last who worked; the largest part of it … */
+    double part;      /* … from 0 to 1 */
     uint32_t n_threads;
     axp_ns gain_ns;
 };
@@ -38,18 +40,27 @@ static void choose(struct alone *x, const axp_graph *g,
     }
 }
 
-/* ns: of each operation, outside meetings. */
+static bool is_work(uint32_t op)
+{
+    return op >= AXP__N_NO_OPS || op == AXP__OP_OUTSIDE;
+}
+
+/* ns: of each operation, outside meetings. What the kernel does, or we do, nobody
+ * divides: it has no name here. */
 static void find_op(struct alone *x, const axp_graph *g,
                     const struct axp__meets *m, double *ns)
 {
-    double most = 0;
+    double most = 0, all = 0;
     axp__graph_led(g, m, x->which, ns, false);
     x->op = AXP__NONE;
     for (uint32_t i = 0; i < g->ops.n; i++) {
-        if (ns[i] <= most) continue;
+        if (is_work(i)) all += ns[i];
+        if (ns[i] <= most || g->ops.at[i].is_foreign) continue;
         most = ns[i];
         x->op = i;
     }
+    all = fmax(all, x->ns);
+    x->part = all > 0 && is_work(x->op) ? most / all : 0;
 }
 
 /* What was done before regions, or beside a pool, counts as well. */
@@ -64,7 +75,7 @@ static void add_before(struct alone *x, const struct axp__alone *before)
 static void add(struct axp__analysis *a, const axp_graph *g,
                 const struct alone *x)
 {
-    char time[32], part[32], who[32], saved[32];
+    char time[32], part[32], share[32], who[32], saved[32];
     bool is_named = x->op >= AXP__N_NO_OPS && x->op < g->ops.n;
     const char *name = is_named ? g->ops.at[x->op].text : "(no scope)";
     struct axp__draft *d = axp__draft_add(a, AXP__RULE_serial_phase, name);
@@ -78,19 +89,21 @@ static void add(struct axp__analysis *a, const axp_graph *g,
     d->confidence = 0.6;
     axp__draft_say(a, d,
                    "thread %s works alone %zu time%s, %s in all, %s %% of the "
-                   "run, while %u other%s wait%s for it; most of it is this",
+                   "run, while %u other%s wait%s for it; %s %% of that is this",
                    axp__graph_row_text(g, x->row, who), x->n,
                    x->n == 1 ? "" : "s",
                    axp_format_ns(time, sizeof time, axp__whole(x->ns)),
                    axp__fixed(part, sizeof part, percent, 1), x->n_threads - 1,
-                   x->n_threads == 2 ? "" : "s", x->n_threads == 2 ? "s" : "");
+                   x->n_threads == 2 ? "" : "s", x->n_threads == 2 ? "s" : "",
+                   axp__fixed(share, sizeof share, 100 * x->part, 0));
     axp__draft_advise(
         a, d,
         "divide %s among the %u threads, or do it beside their next work: "
         "divided evenly the run would be %s shorter",
-        axp__spoken(d->name, "it"), x->n_threads,
-        axp_format_ns(saved, sizeof saved, x->gain_ns));
+        x->part < 0.5 ? "what it does then" : axp__spoken(d->name, "it"),
+        x->n_threads, axp_format_ns(saved, sizeof saved, x->gain_ns));
     axp__draft_metric(d, "serial_percentage", percent);
+    axp__draft_metric(d, "part_percentage", 100 * x->part);
 }
 
 static bool look_at(struct axp__analysis *a, const axp_graph *g,

@@ -183,11 +183,18 @@ static bool is_of_several(axp_finding_type type)
     return change && !strncmp(change, "fewer", 5);
 }
 
-static bool has_metric(const axp_finding *f, const char *key)
+static const axp_metric *metric_of(const axp_finding *f, const char *key)
 {
     for (size_t i = 0; i < f->n_metrics; i++)
-        if (!strcmp(f->metrics[i].key, key)) return true;
-    return false;
+        if (!strcmp(f->metrics[i].key, key)) return &f->metrics[i];
+    return NULL;
+}
+
+/* Of one thread's work alone less than half is what it is named after. */
+static bool is_of_much(const axp_finding *f)
+{
+    const axp_metric *part = metric_of(f, "part_percentage");
+    return f->type == AXP_SERIAL_PHASE && part && part->value < 50;
 }
 
 /* Nobody makes the kernel faster: who asks it may do with less. */
@@ -218,13 +225,17 @@ static void say_name(struct sentence *s, const struct axp__analysis *a,
     if (is_kernels(a, f)) change = change_of_kernel(a, &name);
     name = cut(name, buf);
     if (f->type == AXP_OVERSUBSCRIPTION) name = "threads";
-    if (f->type == AXP_IO_WAIT && !has_metric(f, "io_percentage"))
+    if (is_of_much(f))
+        change = "dividing what one thread does while others wait for it";
+    if (f->type == AXP_IO_WAIT && !metric_of(f, "io_percentage"))
         change = "less waiting in %s"; /* in no scope: it may be a sleep */
     if (f->type == AXP_LOCK_CONTENTION && f->saving_is_bound)
         change = "not waiting for the lock in %s"; /* a library's */
     const char *at = change ? strstr(change, "%s") : NULL;
     if (at)
         say(s, "%.*s%s%s", (int)(at - change), change, name, at + 2);
+    else if (change)
+        say(s, "%s", change);
     else
         say(s, "%s (%s)", name, f->type_name);
 }

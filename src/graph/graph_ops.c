@@ -3,6 +3,7 @@
 #include "graph/graph_ops.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "axprof/axprof.h"
 #include "base/base_text.h"
@@ -95,8 +96,11 @@ static uint32_t op_of_stack(struct axp__graph_ops *o, uint32_t stack,
     if (function >= IS_FUNCTION - 1) return AXP__OP_OUTSIDE;
     uint32_t i = get(o, IS_FUNCTION | function, &is_new);
     if (is_new) {
-        o->at[i].text = o->functions.functions[function].name;
+        const struct axp__function *f = &o->functions.functions[function];
+        o->at[i].text = f->name;
         o->at[i].is_function = true;
+        o->at[i].is_foreign = f->module && (!strcmp(f->module, "[kernel]") ||
+                                            axp__is_own_code(f->module));
     }
     return i;
 }

@@ -26,6 +26,7 @@ struct axp__graph_op {
     uint32_t key; /* name and category; of a function its number */
     uint16_t category;
     bool is_wait, is_function;
+    bool is_foreign; /* the kernel's, or ours: nothing that could be divided */
 };
 
 struct axp__graph_ops {

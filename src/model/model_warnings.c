@@ -181,9 +181,12 @@ static void add_doubtful(axp_view *v)
     for (size_t i = 0; i < v->n_ops; i++)
         n += v->ops[i].is_doubtful;
     add(v, "doubtful_times",
-        "operations, marked in their table, whose time and share are not known "
-        "to 5 % of their threads' time: recording took more than that; do not "
-        "record the short calls in them",
+        n == 1 ? "an operation, marked in the table, whose time and share are "
+                 "not known to 5 % of its threads' time: recording took more "
+                 "than that; do not record the short calls in it"
+               : "operations, marked in their table, whose time and share are "
+                 "not known to 5 % of their threads' time: recording took more "
+                 "than that; do not record the short calls in them",
         n, NULL);
 }
 

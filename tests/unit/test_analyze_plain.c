@@ -375,6 +375,56 @@ static void handing_a_lock_over_is_the_kernels(void **state)
     assert_true(handed_over(BOTH, true) == 2 * waits); /* at most */
 }
 
+/* The first begins a region after 8 ms alone: 5 in the kernel, 2 in the profiler,
+ * and one in the program, which is what it is named after. */
+static void what_nobody_divides_names_nothing(void **state)
+{
+    (void)state;
+    static uint8_t bytes[3][AXP__STACK_BYTES(AXP__STACK_MOST)];
+    static const uint8_t *at[] = {bytes[0], bytes[1], bytes[2]};
+    static struct axp__cap_module all[] = {
+        {0, 0x1000, 0x4000, "/bin/program", NULL},
+        {0, 0x8000, 0x9000, AXP__OWN_CODE, NULL},
+        {0, 0xf000, 0xffff, "[kernel]", NULL}};
+    struct script *s = script_create();
+    uint64_t now = 0;
+    axp__stack_put(bytes[0], (uint64_t[]){0x2100, 0x1100}, 2);
+    axp__stack_put(bytes[1], (uint64_t[]){0x8100, 0x2100, 0x1100}, 3);
+    axp__stack_put(bytes[2], (uint64_t[]){IN_KERNEL, 0x2100, 0x1100}, 3);
+    s->c.stacks[AXP__STACKS_OF_OTHERS] = (struct axp__cap_stacks){at, 3};
+    s->c.modules = all;
+    s->c.n_modules = 3;
+    n_seen = 0;
+    script_word(s, 0, now, AXP__W_INSTANT, SCRIPT_FIRST + 9);
+    for (unsigned i = 1; i <= ROUNDS; i++) {
+        uint64_t given = now + 8 * MS, end = given + 10 * MS;
+        see_stack(0, now, now + 5 * MS, 2);
+        see_stack(0, now + 5 * MS, now + 7 * MS, 1);
+        see_stack(0, now + 7 * MS, given - LAG, 0);
+        script_gave(s, 0, given, AXP_SYNC_REGION, 7, 0);
+        script_waited(s, 1, given + LAG,
+                      (struct script_wait){AXP_SYNC_REGION, 7, 0, now, given, 0,
+                                           0, true});
+        see_stack(0, given, end - LAG, 0);
+        script_gave(s, 0, end, AXP_SYNC_BARRIER, 1, i);
+        script_gave(s, 1, end + LAG, AXP_SYNC_BARRIER, 1, i);
+        script_waited(s, 0, end + 2 * LAG,
+                      (struct script_wait){AXP_SYNC_BARRIER, 1, i, end,
+                                           end + LAG, 1, 0, true});
+        now = end + 2 * LAG;
+    }
+    axp_findings *f = ts_analyze_view(view_seen(s));
+    const axp_finding *x = ts_find(f, AXP_SERIAL_PHASE);
+    assert_non_null(x);
+    assert_string_equal(x->name, "program+0x2100");
+    ts_assert_between(12, ts_metric(x, "part_percentage"), 13);
+    assert_non_null(strstr(x->description, " % of that is this"));
+    assert_non_null(strstr(x->suggestion, "divide what it does then among"));
+    assert_non_null(strstr(axp_findings_verdict(f),
+                           "dividing what one thread does while others wait"));
+    axp_findings_destroy(f);
+}
+
 /* With the lock the first is seen in the profiler, in a library or in the kernel,
  * below 0x2100, or is off its processor there. Before it computes at 0x3100. */
 enum inside { IN_PROFILER, IN_LIBC, IN_FUTEX, ASLEEP, N_INSIDE };
@@ -844,6 +894,7 @@ int main(void)
         cmocka_unit_test(a_lock_beside_no_processor),
         cmocka_unit_test(who_was_not_seen_is_not_named),
         cmocka_unit_test(handing_a_lock_over_is_the_kernels),
+        cmocka_unit_test(what_nobody_divides_names_nothing),
         cmocka_unit_test(who_holds_a_lock_is_the_programs),
         cmocka_unit_test(an_idle_thread_changes_nothing),
         cmocka_unit_test(who_asks_the_kernel_is_named),
