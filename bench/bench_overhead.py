@@ -61,11 +61,16 @@ def stated(axprof, folder):
         os.unlink(path)
     share = 0.0
     for warning in data["warnings"]:
-        found = re.search(r"about ([0-9.]+) % of the threads", warning["text"])
+        found = re.search(r"about ([0-9.]+) % of what threads worked",
+                          warning["text"])
         if warning["code"] == "own_overhead" and found:
             share = float(found.group(1)) / 100
-    life = sum(t["end"] - t["begin"] for t in data["threads"])
-    return share * life / 1e9, data
+    work = 0
+    for t in data["threads"]:
+        life = t["end"] - t["begin"]
+        ran = (t["cpu_ns"] or 0) + (t["ready_ns"] or 0)
+        work += min(life, ran or life)
+    return share * work / 1e9, data
 
 
 def judge_shares(parts, data):

@@ -86,6 +86,7 @@ typedef struct axp_path_part {
     axp_cat category;
     bool is_sampled;    /* a function, where no scope was open */
     const char *device; /* NULL: the host */
+    bool is_own;        /* a sampled one: axprof's, inside of the program */
 } axp_path_part;
 /* A piece of the path: who was at it, and with what most of the time; exports
  * and the page have each operation of it in its order. */

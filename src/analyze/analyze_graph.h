@@ -13,6 +13,12 @@ const axp_op *axp__ops_view_op(const struct axp__graph_ops *ops, uint32_t op);
 const axp_op *axp__graph_view_op(const axp_graph *g, uint32_t op);
 /* What may be said of a row: its thread's name, or "thread 123". */
 const char *axp__graph_row_text(const axp_graph *g, uint32_t row, char buf[32]);
+/* Whether an operation is what the program itself does, so that it could divide it:
+ * not the kernel's, and not ours. */
+static inline bool axp__graph_is_program(const axp_graph *g, uint32_t op)
+{
+    return !g->ops.at[op].is_kernel && !g->ops.at[op].is_own;
+}
 /* Adds how much of each operation led to these meetings; is_more: how much more of
  * it who did most had than the others on average. ns has one an operation. */
 struct axp__meets;

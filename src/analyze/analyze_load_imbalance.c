@@ -55,7 +55,7 @@ static bool find_op(struct uneven *u, const axp_graph *g,
     axp__graph_led(g, m, u->which, more, true);
     u->op = AXP__NONE;
     for (uint32_t i = 0; i < g->ops.n; i++) {
-        if (more[i] <= most || g->ops.at[i].is_foreign) continue;
+        if (more[i] <= most || !axp__graph_is_program(g, i)) continue;
         most = more[i];
         u->op = i;
     }

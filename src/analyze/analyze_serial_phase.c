@@ -55,7 +55,7 @@ static void find_op(struct alone *x, const axp_graph *g,
     x->op = AXP__NONE;
     for (uint32_t i = 0; i < g->ops.n; i++) {
         if (is_work(i)) all += ns[i];
-        if (ns[i] <= most || g->ops.at[i].is_foreign) continue;
+        if (ns[i] <= most || !axp__graph_is_program(g, i)) continue;
         most = ns[i];
         x->op = i;
     }

@@ -99,7 +99,7 @@ static bool add_path(const axp_view *v, struct parts *p)
     if (!all) return false;
     if (n) axp_replay_parts(of->replay, all, n);
     for (size_t i = 0; i < n; i++)
-        add_part(p, all[i].name, all[i].share);
+        if (!all[i].is_own) add_part(p, all[i].name, all[i].share);
     free(all);
     return true;
 }
@@ -116,7 +116,7 @@ static void add_ops(const struct axp__analysis *a, struct parts *p)
     if (v->n_ops) return;
     p->is_sampled = v->n_functions != 0;
     for (size_t i = 0; i < v->n_functions; i++)
-        if (!axp__library_has(&a->library, i))
+        if (!axp__library_has(&a->library, i) && !v->functions[i].is_own)
             add_part(p, v->functions[i].name, v->functions[i].time_share);
     for (size_t i = 0; i < a->library.n; i++)
         add_part(p, a->library.all[i].op.name, a->library.all[i].op.time_share);

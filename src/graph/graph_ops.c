@@ -99,8 +99,8 @@ static uint32_t op_of_stack(struct axp__graph_ops *o, uint32_t stack,
         const struct axp__function *f = &o->functions.functions[function];
         o->at[i].text = f->name;
         o->at[i].is_function = true;
-        o->at[i].is_foreign = f->module && (!strcmp(f->module, "[kernel]") ||
-                                            axp__is_own_code(f->module));
+        o->at[i].is_kernel = f->module && !strcmp(f->module, "[kernel]");
+        o->at[i].is_own = axp__is_own_code(f->module);
     }
     return i;
 }

@@ -26,7 +26,8 @@ struct axp__graph_op {
     uint32_t key; /* name and category; of a function its number */
     uint16_t category;
     bool is_wait, is_function;
-    bool is_foreign; /* the kernel's, or ours: nothing that could be divided */
+    bool is_kernel, is_own; /* a function of the kernel's, or of ours: nothing
+                               that the program could divide */
 };
 
 struct axp__graph_ops {

@@ -153,6 +153,7 @@ static bool set_parts(axp_replay *out, const struct axp__critical_path *p)
             .ns = axp__whole(p->ns[i]),
             .category = (axp_cat)op->category,
             .is_sampled = op->is_function,
+            .is_own = op->is_own,
             .device =
                 is_named ? axp__view_device(ops->v, op->key & AXP__OP_NAME_MASK)
                          : NULL};

@@ -5,6 +5,7 @@
 
 #include "base/base_order.h"
 #include "model/model_samples.h"
+#include "base/base_number.h"
 #include "model/model_view.h"
 #include "wire/wire_states.h"
 
@@ -196,12 +197,27 @@ axp_ns axp__view_end_of(const axp_view *v, const struct axp__cap_row *row)
     return s ? axp__view_time(v, s->end_ticks) : 0;
 }
 
+static axp_ns ran_of(const struct axp__cap_row *row,
+                     const struct axp__thread_states *s)
+{
+    return row->cpu_ns || !s ? row->cpu_ns : s->ran_ns;
+}
+
+axp_ns axp__view_at_work(const axp_view *v, size_t i)
+{
+    const struct axp__cap_row *row = &v->capture->rows[i];
+    axp_ns life = v->lives[i].end - v->lives[i].begin;
+    axp_ns ran = ran_of(row, states_of(v, row));
+    if (!ran) return life;
+    return least(life, axp__whole((double)ran * axp__view_longer(v, i)));
+}
+
 double axp__view_longer(const axp_view *v, size_t i)
 {
     const struct axp__cap_row *row = &v->capture->rows[i];
     const struct axp__thread_states *s = states_of(v, row);
     axp_ns life = v->lives[i].end - v->lives[i].begin;
-    axp_ns ran = row->cpu_ns || !s ? row->cpu_ns : s->ran_ns;
+    axp_ns ran = ran_of(row, s);
     if (!s || !ran || ran >= life) return 1;
     axp_ns ready = least(s->ready_ns, life - ran);
     /* On a machine that is too busy it tells of more time than there is, and

@@ -242,6 +242,8 @@ axp_ns axp__view_end_of(const axp_view *v, const struct axp__cap_row *row);
 /* How many times as long as it ran row i's thread took, since it had to wait for
  * its processor; 1: not known. */
 double axp__view_longer(const axp_view *v, size_t i);
+/* How long it ran or wanted to; its life, where nobody tells. */
+axp_ns axp__view_at_work(const axp_view *v, size_t i);
 /* The same, at most: where the scheduler was not asked, a thread that ran for
  * most of its life may have waited for its processor in the rest. */
 double axp__view_longest(const axp_view *v, size_t i);

@@ -155,7 +155,7 @@ static uint64_t count_calls(const axp_view *v)
 }
 
 struct own_time { /* of the program's threads, and of it what recording took */
-    axp_ns life, own;
+    axp_ns work, own;
 };
 
 static struct own_time own_time(const axp_view *v)
@@ -171,7 +171,7 @@ static struct own_time own_time(const axp_view *v)
     }
     for (size_t i = 0; i < c->n_rows; i++)
         if (!c->rows[i].track && !axp__row_is_outside(v, &c->rows[i]))
-            t.life += v->lives[i].end - v->lives[i].begin;
+            t.work += axp__view_at_work(v, i);
     return t;
 }
 
@@ -191,7 +191,7 @@ static void add_doubtful(axp_view *v)
 }
 
 struct taker { /* of the time that recording took: what can be changed */
-    const char *before, *after; /* of "about 7 % of the threads' time" */
+    const char *before, *after; /* of "about 7 % of what threads worked" */
     uint64_t count;
     const char *name;
 };
@@ -200,14 +200,14 @@ static struct taker most_taking(const axp_view *v, axp_ns own)
 {
     axp_ns half = own / 2;
     if (axp__view_cost_ns(v, "axprof.memory_ns") > half)
-        return (struct taker){"blocks of memory: following them took most of ",
-                              " that recording took; --memory sample costs "
-                              "less",
+        return (struct taker){"blocks of memory: recording took ",
+                              ", most of it to follow them; --memory sample "
+                              "costs less",
                               v->heap.n_allocs, NULL};
     if (axp__view_cost_ns(v, "axprof.follow_ns") > half)
-        return (struct taker){"threads: starting them so that each is sampled "
-                              "took most of ",
-                              " that recording took; --sample off takes none",
+        return (struct taker){"threads: recording took ",
+                              ", most of it to start them so that each is "
+                              "sampled; --sample off takes none",
                               v->n_threads, NULL};
     return (struct taker){"scopes: recording them took ",
                           "; widen the one that is called most", count_calls(v),
@@ -217,12 +217,14 @@ static struct taker most_taking(const axp_view *v, axp_ns own)
 static void add_overhead(axp_view *v)
 {
     struct own_time t = own_time(v);
-    double share = t.life ? (double)t.own / (double)t.life : 0;
-    if (share < OVERHEAD_SHARE) return;
+    double share = t.work ? (double)t.own / (double)t.work : 0;
+    if (share < OVERHEAD_SHARE ||
+        (double)t.own < OVERHEAD_SHARE / 4 * (double)v->duration_ns)
+        return;
     struct taker of = most_taking(v, t.own);
     v->own_texts[0] = malloc(200);
     if (!v->own_texts[0]) return;
-    snprintf(v->own_texts[0], 200, "%sabout %.1f %% of the threads' time%s",
+    snprintf(v->own_texts[0], 200, "%sabout %.1f %% of what threads worked%s",
              of.before, (share < 1 ? share : 1) * 100, of.after);
     add(v, "own_overhead", v->own_texts[0], of.count, of.name);
 }
