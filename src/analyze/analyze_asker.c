@@ -18,6 +18,7 @@ struct look {
     struct axp__stack_functions of; /* self_ns: what was asked for */
     uint64_t all_ns;
     bool has_failed;
+    bool is_by_calls; /* of the kernel's work only what calls ask for */
 };
 
 static const char *module_of(const struct look *l, uint32_t frame)
@@ -78,13 +79,23 @@ static const char *kept(const axp_view *v, const struct axp__function *f)
 
 /* ---- by what the kernel does ------------------------------------------------------ */
 
+/* Whether the kernel was called there, and did not bring pages that are touched. */
+static bool is_call(const struct look *l, uint32_t frame)
+{
+    const char *name = l->of.functions[l->of.frames[frame].function].name;
+    return axp__module_is_system(module_of(l, frame)) && !strstr(name, "mem") &&
+           !strstr(name, "alloc");
+}
+
 static int on_sample(const axp_sample *s, void *ctx)
 {
     struct look *l = ctx;
     if (s->kind != AXP_SAMPLE_CPU || !s->stack) return 0;
     const struct axp__stack_of *of = axp__stack_functions_get(&l->of, s->stack);
     if (!of) l->has_failed = true;
-    bool is_kernel = of && below_kernel(l, of) != of->first;
+    uint32_t below = of ? below_kernel(l, of) : 0;
+    bool is_kernel = of && below != of->first;
+    if (l->is_by_calls && is_kernel) is_kernel = is_call(l, below);
     uint32_t by = is_kernel ? asker_of(l, of) : UINT32_MAX;
     if (by == UINT32_MAX) return l->has_failed;
     l->of.functions[l->of.frames[by].function].self_ns += s->weight;
@@ -92,11 +103,19 @@ static int on_sample(const axp_sample *s, void *ctx)
     return 0;
 }
 
-/* Whoever it is, unless that is known already. */
+/* Whoever it is, unless that is known already: a program that does little but ask,
+ * and by calls, waits for what it asks for. Whom the kernel gives pages sleeps
+ * elsewhere. */
+#define LEAST_ASKING 0.05 /* of the run is the kernel's work */
 static void find_at_work(struct look *l, const axp_view *v,
                          struct axp__asker *out)
 {
-    if (!out->kernel) return;
+    const axp_op *kernel = out->kernel;
+    l->is_by_calls = !out->name;
+    if (!kernel || (!out->name && (kernel->time_share < 0.5 ||
+                                   (double)kernel->self_ns <
+                                       LEAST_ASKING * (double)v->duration_ns)))
+        return;
     if (axp__samples_give(v, on_sample, l)) l->has_failed = true;
     const struct axp__function *by = most(l);
     const axp_op *op = by ? op_of(v, by->name) : NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Who asks the kernel: the function of the program that its thread left the
- * processor in; where no stack of that is known, below which the kernel was seen
- * at work.
+ * processor in. Where no stack of that is known, and the program does little but ask,
+ * below which the kernel was seen at work.
  *
  *   main ─► save ─► fsync ─► [kernel]
  *           ^ it    ^ a library's

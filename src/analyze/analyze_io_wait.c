@@ -99,12 +99,14 @@ struct still {
     bool is_known; /* who waited for whom; else somebody may have run unseen */
 };
 
-/* Time off a processor in scopes, of all threads. */
+/* Time off a processor in scopes, of all threads; not in waits for another one,
+ * in which a pool may be all the time. */
 static axp_ns blocked_in_scopes(const axp_view *v)
 {
     axp_ns sum = 0;
     for (size_t i = 0; i < v->n_blocked; i++)
-        sum += v->blocked[i].ns;
+        if (axp__view_kind(v, v->blocked[i].of) != AXP__KIND_WAIT)
+            sum += v->blocked[i].ns;
     return sum;
 }
 
@@ -134,8 +136,9 @@ static double sampled_most(const axp_view *v, axp_ns ns)
 /* What the kernel does for it would be saved as well.
  *
  * At most all of it, where the program sleeps, or does little but ask: fewer
- * requests would do. Else what can hide behind the rest; so too where the kernel is hardly at
- * work, as for a server that nobody asks anything. */
+ * requests would do; or where nobody saw what it waits for. Else what can hide behind
+ * the rest; so too where the kernel is hardly at work, as for a server that nobody
+ * asks anything. */
 #define LEAST_KERNEL_SHARE 0.05 /* of the run */
 static double gain_outside(struct axp__analysis *a, const struct still *still,
                            struct axp__asker *asker)
@@ -147,6 +150,7 @@ static double gain_outside(struct axp__analysis *a, const struct still *still,
                   asker->kernel->time_share > 0.5 &&
                   (double)asker->kernel->self_ns >= LEAST_KERNEL_SHARE * wall;
     is_all |= asker->asked == AXP__ASKED_SLEEP;
+    is_all |= !asker->name && a->v->n_threads <= 1;
     return is_all ? fmin(ns, wall) : fmin(ns, fmax(0, wall - ns));
 }
 

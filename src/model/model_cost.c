@@ -72,20 +72,38 @@ axp_ns axp__view_cost_ns(const axp_view *v, const char *of)
     return sum < 1e18 ? axp__whole(sum) : 0;
 }
 
+static uint64_t alloc_ticks(const struct axp__cap_lane *lane,
+                            const struct axp__own_cost *own)
+{
+    uint64_t n = 0;
+    for (uint32_t i = 0; i < lane->n_traffic; i++)
+        n += lane->traffic[i].n_allocs + lane->traffic[i].n_frees;
+    if (own->alloc_ticks) return n * own->alloc_ticks;
+    return 4 * n * (own->around_ticks + own->inside_ticks) / 6;
+}
+
+axp_ns axp__view_memory_ns(const axp_view *v)
+{
+    const struct axp__capture *c = v->capture;
+    axp_ns sum = axp__view_cost_ns(v, "axprof.memory_ns");
+    for (size_t i = 0; i < c->n_lanes; i++) {
+        struct axp__own_cost own = cost_of(c, &c->lanes[i]);
+        sum += axp__view_ns(v, alloc_ticks(&c->lanes[i], &own));
+    }
+    return sum;
+}
+
 axp_ns axp__lane_own_ns(const axp_view *v, const struct axp__cap_lane *lane)
 {
     struct axp__own_cost own = cost_of(v->capture, lane);
-    uint64_t sixths = 0, n_allocs = 0;
+    uint64_t sixths = 0;
     for (uint32_t i = 1; i < lane->n_nodes; i++)
         sixths += 6 * lane->nodes[i].calls;
     for (uint32_t i = 0; i < lane->n_ops; i++)
         sixths += 6 * lane->ops[i].loose_calls;
     for (uint32_t i = 0; i < lane->n_counters; i++)
         sixths += 3 * lane->counters[i].n;
-    for (uint32_t i = 0; i < lane->n_traffic; i++)
-        n_allocs += lane->traffic[i].n_allocs + lane->traffic[i].n_frees;
-    if (!own.alloc_ticks) sixths += 4 * n_allocs;
     return axp__view_ns(v, sixths * (own.around_ticks + own.inside_ticks) / 6 +
-                               n_allocs * own.alloc_ticks) +
+                               alloc_ticks(lane, &own)) +
            axp__lane_beside_ns(v, lane);
 }

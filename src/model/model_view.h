@@ -309,6 +309,8 @@ axp_ns axp__lane_beside_ns(const axp_view *v, const struct axp__cap_lane *lane);
  * true. */
 typedef bool axp__module_fn(const struct axp__cap_module *m, void *ctx);
 bool axp__view_modules(const axp_view *v, axp__module_fn *fn, void *ctx);
+/* What following blocks of memory took. */
+axp_ns axp__view_memory_ns(const axp_view *v);
 /* What of all that was told under one name: "axprof.memory_ns". */
 axp_ns axp__view_cost_ns(const axp_view *v, const char *of);
 

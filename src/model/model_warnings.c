@@ -199,7 +199,7 @@ struct taker { /* of the time that recording took: what can be changed */
 static struct taker most_taking(const axp_view *v, axp_ns own)
 {
     axp_ns half = own / 2;
-    if (axp__view_cost_ns(v, "axprof.memory_ns") > half)
+    if (axp__view_memory_ns(v) > half)
         return (struct taker){"blocks of memory: recording took ",
                               ", most of it to follow them; --memory sample "
                               "costs less",
