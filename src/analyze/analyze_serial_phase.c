@@ -120,6 +120,7 @@ static bool look_at(struct axp__analysis *a, const axp_graph *g,
     if (100 * x->ns < wall * t[AXP__T_serial_phase_wall_percent]) return true;
     if (!axp__graph_gain_even_most(g, x->which, &x->gain_ns)) return false;
     x->gain_ns += axp__whole(before.gain_ns);
+    if ((double)x->gain_ns > x->ns) x->gain_ns = axp__whole(x->ns);
     if (100 * (double)x->gain_ns < wall * t[AXP__T_serial_phase_saving_percent])
         return true;
     find_op(x, g, m, ns);

@@ -196,15 +196,21 @@ struct taker { /* of the time that recording took: what can be changed */
     const char *name;
 };
 
-static struct taker most_taking(const axp_view *v, axp_ns own)
+/* Whichever took most of it. */
+static struct taker most_taking(const axp_view *v)
 {
-    axp_ns half = own / 2;
-    if (axp__view_memory_ns(v) > half)
+    const struct axp__capture *c = v->capture;
+    axp_ns memory = axp__view_memory_ns(v), all = 0;
+    axp_ns follow = axp__view_cost_ns(v, "axprof.follow_ns");
+    for (size_t i = 0; i < c->n_lanes; i++)
+        all += axp__lane_own_ns(v, &c->lanes[i]);
+    axp_ns scopes = all > memory + follow ? all - memory - follow : 0;
+    if (memory > scopes && memory >= follow)
         return (struct taker){"blocks of memory: recording took ",
                               ", most of it to follow them; --memory sample "
                               "costs less",
                               v->heap.n_allocs, NULL};
-    if (axp__view_cost_ns(v, "axprof.follow_ns") > half)
+    if (follow > scopes)
         return (struct taker){"threads: recording took ",
                               ", most of it to start them so that each is "
                               "sampled; --sample off takes none",
@@ -221,7 +227,7 @@ static void add_overhead(axp_view *v)
     if (share < OVERHEAD_SHARE ||
         (double)t.own < OVERHEAD_SHARE / 4 * (double)v->duration_ns)
         return;
-    struct taker of = most_taking(v, t.own);
+    struct taker of = most_taking(v);
     v->own_texts[0] = malloc(200);
     if (!v->own_texts[0]) return;
     snprintf(v->own_texts[0], 200, "%sabout %.1f %% of what threads worked%s",

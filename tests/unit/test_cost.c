@@ -320,6 +320,22 @@ static void waiting_for_a_processor_is_stated(void **state)
                   100); /* waiting is no work */
 }
 
+/* Having threads sampled took twice what scopes took, on a machine that is too busy,
+ * which makes all of it longer. */
+static void what_took_most_is_said(void **state)
+{
+    uint64_t ran = 20000 * (INSIDE + AROUND);
+    struct axp__thread_states told = {.ran_ns = 3 * ran, .ready_ns = 12 * ran};
+    (void)state;
+    run_empty(20000, INSIDE, AROUND);
+    axp_outside_took(axp_global(), "axprof.follow_ns", (double)(2 * ran));
+    axp_view *v = view_with(&told, 3 * ran);
+    const axp_warning *w = warning(v, "own_overhead");
+    assert_non_null(w);
+    assert_non_null(strstr(w->text, "most of it to start them"));
+    drop(v);
+}
+
 static void waiting_for_a_processor_is_in_doubt(void **state)
 {
     uint64_t half = 20000 * (INSIDE + AROUND) / 2;
@@ -383,6 +399,7 @@ int main(void)
         cmocka_unit_test(empty_scopes_are_no_finding),
         cmocka_unit_test(without_states_all_of_it_is_in_doubt),
         cmocka_unit_test(sleeping_puts_nothing_in_doubt),
+        cmocka_unit_test(what_took_most_is_said),
         cmocka_unit_test(waiting_for_a_processor_is_in_doubt),
         cmocka_unit_test(waiting_for_a_processor_is_stated),
         cmocka_unit_test(a_slow_one_beside_empty_ones_is),
