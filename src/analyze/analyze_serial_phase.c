@@ -45,21 +45,25 @@ static bool is_work(uint32_t op)
     return op >= AXP__N_NO_OPS || op == AXP__OP_OUTSIDE;
 }
 
-/* ns: of each operation, outside meetings. What the kernel does, or we do, nobody
+/* ns: of each operation, outside meetings. Functions are known of stretches in which
+ * one was seen, and stand for the others, too. What the kernel does, or we do, nobody
  * divides: it has no name here. */
 static void find_op(struct alone *x, const axp_graph *g,
                     const struct axp__meets *m, double *ns)
 {
-    double most = 0, all = 0;
+    double most = 0, marked = 0, seen = 0;
     axp__graph_led(g, m, x->which, ns, false);
+    for (uint32_t i = 0; i < g->ops.n; i++)
+        if (is_work(i)) *(g->ops.at[i].is_function ? &seen : &marked) += ns[i];
+    double times = seen > 0 ? fmax(1, (x->ns - marked) / seen) : 1;
+    double all = fmax(x->ns, marked + times * seen);
     x->op = AXP__NONE;
     for (uint32_t i = 0; i < g->ops.n; i++) {
-        if (is_work(i)) all += ns[i];
-        if (ns[i] <= most || !axp__graph_is_program(g, i)) continue;
-        most = ns[i];
+        double is = ns[i] * (g->ops.at[i].is_function ? times : 1);
+        if (is <= most || !axp__graph_is_program(g, i)) continue;
+        most = is;
         x->op = i;
     }
-    all = fmax(all, x->ns);
     x->part = all > 0 && is_work(x->op) ? most / all : 0;
 }
 
@@ -72,38 +76,56 @@ static void add_before(struct alone *x, const struct axp__alone *before)
     if (before->n_threads > x->n_threads) x->n_threads = before->n_threads;
 }
 
+/* What it is named after is a third of it at least. */
+#define LEAST_PART (1.0 / 3)
+
+static void say(struct axp__analysis *a, struct axp__draft *d,
+                const axp_graph *g, const struct alone *x)
+{
+    char time[32], part[32], share[32], who[32];
+    double percent = 100 * x->ns / (double)a->v->duration_ns;
+    axp__draft_say(a, d,
+                   "thread %s works alone %zu time%s, %s in all, %s %% of the "
+                   "run, while %u other%s wait%s for it",
+                   axp__graph_row_text(g, x->row, who), x->n,
+                   x->n == 1 ? "" : "s",
+                   axp_format_ns(time, sizeof time, axp__whole(x->ns)),
+                   axp__fixed(part, sizeof part, percent, 1), x->n_threads - 1,
+                   x->n_threads == 2 ? "" : "s", x->n_threads == 2 ? "s" : "");
+    axp__fixed(share, sizeof share, 100 * x->part, 0);
+    if (x->part >= LEAST_PART)
+        axp__draft_say(a, d, "%s %% of that is this", share);
+    else if (x->part > 0)
+        axp__draft_say(a, d, "the largest part of that, %s %%, is %s", share,
+                       g->ops.at[x->op].text);
+    axp__draft_metric(d, "serial_percentage", percent);
+    axp__draft_metric(d, "part_percentage", 100 * x->part);
+}
+
 static void add(struct axp__analysis *a, const axp_graph *g,
                 const struct alone *x)
 {
-    char time[32], part[32], share[32], who[32], saved[32];
+    char saved[32];
     bool is_named = x->op >= AXP__N_NO_OPS && x->op < g->ops.n;
-    const char *name = is_named ? g->ops.at[x->op].text : "(no scope)";
+    bool is_it = is_named && x->part >= LEAST_PART;
+    const char *name = is_it      ? g->ops.at[x->op].text
+                       : is_named ? "(several)"
+                                  : "(no scope)";
     struct axp__draft *d = axp__draft_add(a, AXP__RULE_serial_phase, name);
-    double percent = 100 * x->ns / (double)a->v->duration_ns;
     if (!d) return;
-    d->op = axp__graph_view_op(g, x->op);
+    if (is_it) d->op = axp__graph_view_op(g, x->op);
     d->specificity = 4;
     d->has_saving = d->is_bound = d->is_capped = true;
     d->band = AXP_HIGH;
     d->saving_ns = x->gain_ns;
     d->confidence = 0.6;
-    axp__draft_say(a, d,
-                   "thread %s works alone %zu time%s, %s in all, %s %% of the "
-                   "run, while %u other%s wait%s for it; %s %% of that is this",
-                   axp__graph_row_text(g, x->row, who), x->n,
-                   x->n == 1 ? "" : "s",
-                   axp_format_ns(time, sizeof time, axp__whole(x->ns)),
-                   axp__fixed(part, sizeof part, percent, 1), x->n_threads - 1,
-                   x->n_threads == 2 ? "" : "s", x->n_threads == 2 ? "s" : "",
-                   axp__fixed(share, sizeof share, 100 * x->part, 0));
+    say(a, d, g, x);
     axp__draft_advise(
         a, d,
         "divide %s among the %u threads, or do it beside their next work: "
         "divided evenly the run would be %s shorter",
         x->part < 0.5 ? "what it does then" : axp__spoken(d->name, "it"),
         x->n_threads, axp_format_ns(saved, sizeof saved, x->gain_ns));
-    axp__draft_metric(d, "serial_percentage", percent);
-    axp__draft_metric(d, "part_percentage", 100 * x->part);
 }
 
 static bool look_at(struct axp__analysis *a, const axp_graph *g,
