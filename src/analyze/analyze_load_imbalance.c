@@ -103,6 +103,22 @@ static void add(struct axp__analysis *a, const axp_graph *g,
     describe(a, d, g, u);
 }
 
+/* What a thread does in no scope is taken for work, but it may have slept, unseen:
+ * then it had no processor for so long. */
+static bool has_worked(const axp_view *v, const axp_graph *g,
+                       const struct uneven *u)
+{
+    const struct axp__stream_row *is = &g->rows[u->row].is;
+    if (u->op >= AXP__N_NO_OPS && u->op < g->ops.n) return true;
+    for (size_t i = 0; i < v->n_threads; i++) {
+        const axp_thread_info *t = &v->threads[i];
+        if (t->id != is->thread_id || t->process_id != is->process_id) continue;
+        double had = (double)t->cpu_ns + (double)t->ready_ns;
+        return !t->cpu_ns || had >= u->late_ns[u->row] / 2;
+    }
+    return true;
+}
+
 static bool look_at(struct axp__analysis *a, const axp_graph *g,
                     struct uneven *u, const struct axp__meets *m)
 {
@@ -119,7 +135,7 @@ static bool look_at(struct axp__analysis *a, const axp_graph *g,
     u->gain_ns = axp__crowd_most(a->v, 0, u->gain_ns);
     if ((double)u->gain_ns < least) return true;
     if (!find_op(u, g, m)) return false;
-    add(a, g, u);
+    if (has_worked(a->v, g, u)) add(a, g, u);
     return true;
 }
 

@@ -208,6 +208,30 @@ static void one_does_more_in_turns(void **state)
     axp_view_destroy(v);
 }
 
+/* In no scope, where nobody samples: who had a processor for a ms has slept. */
+static void sleeping_is_not_dividing(void **state)
+{
+    (void)state;
+    static const uint64_t cpu_ns[] = {0, MS, ROUNDS * 10 * MS};
+    for (size_t k = 0; k < 3; k++) {
+        struct script *s = script_create();
+        uint64_t now[2] = {0, 0};
+        script_word(s, 0, 0, AXP__W_INSTANT, SCRIPT_FIRST + 9);
+        script_word(s, 1, 0, AXP__W_INSTANT, SCRIPT_FIRST + 9);
+        for (unsigned i = 1; i <= ROUNDS; i++) {
+            now[0] += 10 * MS;
+            now[1] += 2 * MS;
+            meet(s, now, i);
+        }
+        s->rows[0].cpu_ns = cpu_ns[k];
+        axp_view *v = script_view(s);
+        axp_findings *f = axp_analyze(v, NULL);
+        assert_int_equal(!ts_find(f, AXP_LOAD_IMBALANCE), k == 1);
+        axp_findings_destroy(f);
+        axp_view_destroy(v);
+    }
+}
+
 static void balance_at_its_threshold(void **state)
 {
     (void)state;
@@ -434,6 +458,7 @@ int main(void)
         cmocka_unit_test(one_does_more),
         cmocka_unit_test(one_does_more_in_turns),
         cmocka_unit_test(balance_at_its_threshold),
+        cmocka_unit_test(sleeping_is_not_dividing),
         cmocka_unit_test(one_works_alone),
         cmocka_unit_test(what_serial_work_costs_at_most),
         cmocka_unit_test(before_a_region),
