@@ -447,6 +447,7 @@ void cli_processes_end(cli_processes *s, int status, const struct rusage *usage,
             count(s, GROUP_LIMIT, s->now.killed.limit_bytes);
     }
     uint64_t most = resident(s, s->first, (uint64_t)usage->ru_maxrss * 1024);
+    s->now.peak_bytes = most;
     count(s, RSS_PEAK, most); /* of the largest: looks may have missed it */
     if (s->n_looks < 3) {
         count(s, RSS, most);

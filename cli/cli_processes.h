@@ -46,8 +46,9 @@ typedef struct cli_processes cli_processes;
 typedef struct cli_processes_now {
     uint64_t n_processes, n_threads, rss_bytes, cpu_ns;
     uint64_t n_processes_seen, max_threads, max_rss_bytes;
-    uint64_t n_left;   /* that go on though the program has ended */
-    uint64_t n_missed; /* were over before they were looked at */
+    uint64_t peak_bytes; /* of the largest process, at its end */
+    uint64_t n_left;     /* that go on though the program has ended */
+    uint64_t n_missed;   /* were over before they were looked at */
     cli_oom_kills killed;
 } cli_processes_now;
 

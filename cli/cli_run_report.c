@@ -42,7 +42,9 @@ static void say_how_it_ended(const cli_run *r)
         (uint64_t)(u->ru_utime.tv_usec + u->ru_stime.tv_usec);
     axp_format_ns(time, sizeof time, r->watch.end_ns - r->begin_ns);
     axp_format_ns(cpu, sizeof cpu, cpu_us * 1000);
-    axp_format_bytes(rss, sizeof rss, (uint64_t)u->ru_maxrss * 1024);
+    cli_processes_now seen = {.peak_bytes = (uint64_t)u->ru_maxrss * 1024};
+    if (r->processes) seen = cli_processes_info(r->processes);
+    axp_format_bytes(rss, sizeof rss, seen.peak_bytes);
     if (WIFSIGNALED(status))
         cli_note("%s was ended by signal %d (%s) after %s; CPU time %s, "
                  "largest process %s",
@@ -52,8 +54,6 @@ static void say_how_it_ended(const cli_run *r)
         cli_note("%s ended with status %d after %s; CPU time %s, largest "
                  "process %s",
                  r->target.name, WEXITSTATUS(status), time, cpu, rss);
-    cli_processes_now seen = {0};
-    if (r->processes) seen = cli_processes_info(r->processes);
     if (seen.killed.n) say_killed(r, seen.killed);
     if (seen.n_processes_seen > 1)
         cli_note("%llu processes were seen, at most %s of memory and %llu "

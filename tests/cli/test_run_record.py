@@ -222,6 +222,10 @@ def test_our_tables(c, folder):
                               ("process.rss_peak_bytes", resident, 8e6),
                               ("process.anon_bytes", anonymous, 5e6)):
         check(abs(seen[name]["max"] - truth) < most, name, seen[name], truth)
+    done = run([c.axprof, "run", "-o", "again.axp", "--", "python3", "-c",
+                script], folder, env=environment())
+    told = float(re.search(rb"largest process ([0-9.]+) MB", done.err)[1])
+    check(abs(told * (1 << 20) - resident) < 8e6, told, "MB of", resident)
 
 
 def test_functions(c, folder):
