@@ -285,8 +285,10 @@ static double unnamed_share(const struct axp__analysis *a,
                             double most)
 {
     double wall = (double)a->v->duration_ns;
-    if (!(wall > 0) || op->is_wait || op->category == AXP_CAT_SYNC ||
-        (double)op->self_ns <= most * wall || finding_of(f, op))
+    if (!(wall > 0) || op->is_wait ||
+        op->is_own || /* ours gives back nothing */
+        op->category == AXP_CAT_SYNC || (double)op->self_ns <= most * wall ||
+        finding_of(f, op))
         return 0;
     return (double)axp__wall_ns(a->wall, op) / wall;
 }
@@ -427,6 +429,22 @@ static void say_healthy(struct sentence *s, const struct axp__analysis *a,
     say_looked(s, a->v);
 }
 
+/* Where we took much of what there is, what is left is no picture of the program. */
+#define MUCH_OURS 0.25 /* of the processor time */
+static bool say_ours(struct sentence *s, const axp_view *v)
+{
+    char share[32];
+    double ours = 0;
+    for (size_t i = 0; i < v->n_functions; i++)
+        if (v->functions[i].is_own) ours += v->functions[i].time_share;
+    if (ours < MUCH_OURS) return false;
+    say(s,
+        "%s %% of the processor time is axprof's own: the rest is no picture of "
+        "the program. Record less of it (--memory sample, --without NAME).",
+        percent(ours, share));
+    return true;
+}
+
 char *axp__verdict(const struct axp__analysis *a, const axp_findings *f)
 {
     struct sentence s = {.len = 0};
@@ -443,7 +461,7 @@ char *axp__verdict(const struct axp__analysis *a, const axp_findings *f)
         if (is_healthy) say(&s, "no finding is above Low: ");
         say_change(&s, a, said);
         say(&s, ".");
-    } else {
+    } else if (!say_ours(&s, a->v)) {
         say_healthy(&s, a, f, &parts);
     }
     if (s.text[0] >= 'a' && s.text[0] <= 'z')

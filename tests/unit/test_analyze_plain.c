@@ -465,6 +465,40 @@ static axp_findings *hold_inside(enum inside where)
     return ts_analyze_view(v);
 }
 
+/* Of 100 ms 60 are ours, and the rest is many small functions: nobody is told that
+ * there is nothing to gain. */
+static void much_of_ours_is_no_verdict(void **state)
+{
+    static uint8_t bytes[21][AXP__STACK_BYTES(AXP__STACK_MOST)];
+    static const uint8_t *at[21];
+    static struct axp__cap_module all[] = {
+        {0, 0x1000, 0x4000, "/bin/program", NULL},
+        {0, 0x8000, 0x9000, AXP__OWN_CODE, NULL}};
+    struct script *s = script_create();
+    (void)state;
+    for (uint64_t i = 0; i < 21; i++) {
+        uint64_t stack[] = {i < 20 ? 0x2100 + 16 * i : 0x8100, 0x1100};
+        axp__stack_put(bytes[i], stack, 2);
+        at[i] = bytes[i];
+    }
+    s->c.stacks[AXP__STACKS_OF_OTHERS] = (struct axp__cap_stacks){at, 21};
+    s->c.modules = all;
+    s->c.n_modules = 2;
+    n_seen = 0;
+    script_word(s, 0, 0, AXP__W_INSTANT, SCRIPT_FIRST + 9);
+    for (uint32_t i = 0; i < 100; i++)
+        see_stack(0, i * MS, (i + 1) * MS, i % 5 < 3 ? 20 : i / 5);
+    script_word(s, 0, 100 * MS, AXP__W_INSTANT, SCRIPT_FIRST + 9);
+    axp_view *v = view_seen(s);
+    v->n_sampled = 0; /* it is counted here */
+    assert_true(axp__view_add_functions(v));
+    axp_findings *f = ts_analyze_view(v);
+    const char *verdict = axp_findings_verdict(f);
+    if (!strstr(verdict, "60 % of the processor time is axprof's own"))
+        fail_msg("%s", verdict);
+    axp_findings_destroy(f);
+}
+
 /* What can be changed is the program's own: nobody holds the profiler's code for
  * less. And who sleeps with the lock has it, too. */
 static void who_holds_a_lock_is_the_programs(void **state)
@@ -940,6 +974,7 @@ int main(void)
         cmocka_unit_test(who_was_not_seen_is_not_named),
         cmocka_unit_test(handing_a_lock_over_is_the_kernels),
         cmocka_unit_test(what_nobody_divides_names_nothing),
+        cmocka_unit_test(much_of_ours_is_no_verdict),
         cmocka_unit_test(who_holds_a_lock_is_the_programs),
         cmocka_unit_test(an_idle_thread_changes_nothing),
         cmocka_unit_test(who_asks_the_kernel_is_named),
