@@ -106,16 +106,12 @@ static int on_sample(const axp_sample *s, void *ctx)
 /* Whoever it is, unless that is known already: a program that does little but ask,
  * and by calls, waits for what it asks for. Whom the kernel gives pages sleeps
  * elsewhere. */
-#define LEAST_ASKING 0.05 /* of the run is the kernel's work */
 static void find_at_work(struct look *l, const axp_view *v,
                          struct axp__asker *out)
 {
     const axp_op *kernel = out->kernel;
     l->is_by_calls = !out->name;
-    if (!kernel || (!out->name && (kernel->time_share < 0.5 ||
-                                   (double)kernel->self_ns <
-                                       LEAST_ASKING * (double)v->duration_ns)))
-        return;
+    if (!kernel || (!out->name && !axp__asks_mostly(v, kernel))) return;
     if (axp__samples_give(v, on_sample, l)) l->has_failed = true;
     const struct axp__function *by = most(l);
     const axp_op *op = by ? op_of(v, by->name) : NULL;

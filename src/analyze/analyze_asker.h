@@ -34,6 +34,12 @@ struct axp__asker {
     axp_ns kernel_ns; /* processor time of the kernel's, for its sake */
 };
 
+/* Whether a program does little but ask the kernel. */
+static inline bool axp__asks_mostly(const axp_view *v, const axp_op *kernel)
+{
+    return kernel->time_share > 0.5 &&
+           (double)kernel->self_ns >= 0.05 * (double)v->duration_ns;
+}
 /* False: no memory. */
 bool axp__asker_find(const axp_view *v, struct axp__asker *out);
 

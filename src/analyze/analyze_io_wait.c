@@ -139,16 +139,14 @@ static double sampled_most(const axp_view *v, axp_ns ns)
  * requests would do; or where nobody saw what it waits for. Else what can hide behind
  * the rest; so too where the kernel is hardly at work, as for a server that nobody
  * asks anything. */
-#define LEAST_KERNEL_SHARE 0.05 /* of the run */
 static double gain_outside(struct axp__analysis *a, const struct still *still,
                            struct axp__asker *asker)
 {
     double wall = (double)a->v->duration_ns;
     if (!axp__asker_find(a->v, asker)) a->has_failed = true;
     double ns = still->most + sampled_most(a->v, asker->kernel_ns);
-    bool is_all = asker->name && asker->kernel &&
-                  asker->kernel->time_share > 0.5 &&
-                  (double)asker->kernel->self_ns >= LEAST_KERNEL_SHARE * wall;
+    bool is_all =
+        asker->name && asker->kernel && axp__asks_mostly(a->v, asker->kernel);
     is_all |= asker->asked == AXP__ASKED_SLEEP;
     is_all |= !asker->name && a->v->n_threads <= 1;
     return is_all ? fmin(ns, wall) : fmin(ns, fmax(0, wall - ns));

@@ -234,6 +234,23 @@ static void a_lock_beside_no_processor(void **state)
 
 /* ---- what nobody saw -------------------------------------------------------------------- */
 
+/* The first begins a region after 8 ms alone; then both work for 10 ms, and meet.
+ * When the next round begins. */
+static uint64_t region_after_8ms(struct script *s, uint64_t now, unsigned round)
+{
+    uint64_t given = now + 8 * MS, end = given + 10 * MS;
+    script_gave(s, 0, given, AXP_SYNC_REGION, 7, 0);
+    script_waited(
+        s, 1, given + LAG,
+        (struct script_wait){AXP_SYNC_REGION, 7, 0, now, given, 0, 0, true});
+    script_gave(s, 0, end, AXP_SYNC_BARRIER, 1, round);
+    script_gave(s, 1, end + LAG, AXP_SYNC_BARRIER, 1, round);
+    script_waited(s, 0, end + 2 * LAG,
+                  (struct script_wait){AXP_SYNC_BARRIER, 1, round, end,
+                                       end + LAG, 1, 0, true});
+    return end + 2 * LAG;
+}
+
 /* The first begins a region after 8 ms alone, in which it is seen in the second
  * function, once in so many rounds (0: never); then both work for 10 ms, where the
  * first is seen in the first function each time, and meet. */
@@ -244,19 +261,9 @@ static axp_findings *begin_regions(unsigned once_in)
     n_seen = 0;
     script_word(s, 0, now, AXP__W_INSTANT, SCRIPT_FIRST + 9);
     for (unsigned i = 1; i <= ROUNDS; i++) {
-        uint64_t given = now + 8 * MS, end = given + 10 * MS;
         if (once_in && i % once_in == 0) see_in(s, now + MS, 1);
-        script_gave(s, 0, given, AXP_SYNC_REGION, 7, 0);
-        script_waited(s, 1, given + LAG,
-                      (struct script_wait){AXP_SYNC_REGION, 7, 0, now, given, 0,
-                                           0, true});
-        see_in(s, end - MS, 0);
-        script_gave(s, 0, end, AXP_SYNC_BARRIER, 1, i);
-        script_gave(s, 1, end + LAG, AXP_SYNC_BARRIER, 1, i);
-        script_waited(s, 0, end + 2 * LAG,
-                      (struct script_wait){AXP_SYNC_BARRIER, 1, i, end,
-                                           end + LAG, 1, 0, true});
-        now = end + 2 * LAG;
+        see_in(s, now + 17 * MS, 0);
+        now = region_after_8ms(s, now, i);
     }
     return ts_analyze_view(view_seen(s));
 }
@@ -397,21 +404,12 @@ static void what_nobody_divides_names_nothing(void **state)
     n_seen = 0;
     script_word(s, 0, now, AXP__W_INSTANT, SCRIPT_FIRST + 9);
     for (unsigned i = 1; i <= ROUNDS; i++) {
-        uint64_t given = now + 8 * MS, end = given + 10 * MS;
+        uint64_t given = now + 8 * MS;
         see_stack(0, now, now + 5 * MS, 2);
         see_stack(0, now + 5 * MS, now + 7 * MS, 1);
         see_stack(0, now + 7 * MS, given - LAG, 0);
-        script_gave(s, 0, given, AXP_SYNC_REGION, 7, 0);
-        script_waited(s, 1, given + LAG,
-                      (struct script_wait){AXP_SYNC_REGION, 7, 0, now, given, 0,
-                                           0, true});
-        see_stack(0, given, end - LAG, 0);
-        script_gave(s, 0, end, AXP_SYNC_BARRIER, 1, i);
-        script_gave(s, 1, end + LAG, AXP_SYNC_BARRIER, 1, i);
-        script_waited(s, 0, end + 2 * LAG,
-                      (struct script_wait){AXP_SYNC_BARRIER, 1, i, end,
-                                           end + LAG, 1, 0, true});
-        now = end + 2 * LAG;
+        see_stack(0, given, given + 10 * MS - LAG, 0);
+        now = region_after_8ms(s, now, i);
     }
     axp_findings *f = ts_analyze_view(view_seen(s));
     const axp_finding *x = ts_find(f, AXP_SERIAL_PHASE);
