@@ -163,6 +163,7 @@ static int start(cli_run *r)
     r->count = cli_files_count(&r->files);
     cli_unrecorded_begin(&r->unrecorded, r->files.parts);
     r->begin_ns = cli_clock_ns(CLOCK_MONOTONIC);
+    cli_window_announce(&r->window, r->begin_ns);
     r->drains = cli_drains_create(&r->files, &r->window.keep,
                                   cli_window_end(&r->window, r->begin_ns));
     start_sampling(r);

@@ -9,6 +9,8 @@
 
 #include "cli/cli_say.h"
 
+#define VARIABLE "AXPROF_WINDOW"
+
 /* "100:120", "100:", ":20" */
 static int read_steps(const char *text, cli_window *w)
 {
@@ -91,12 +93,20 @@ uint64_t cli_window_end(const cli_window *w, uint64_t begin_ns)
 char *cli_window_variable(const cli_window *w, uint64_t begin_ns)
 {
     if (w->has_steps)
-        return cli_format("AXPROF_WINDOW=steps:%" PRIu64 ":%" PRIu64,
-                          w->first_step, w->end_step);
+        return cli_format(VARIABLE "=steps:%" PRIu64 ":%" PRIu64, w->first_step,
+                          w->end_step);
     if (!w->delay_ns && !w->duration_ns) return NULL;
-    return cli_format("AXPROF_WINDOW=time:%" PRIu64 ":%" PRIu64 ":%" PRIu64,
+    return cli_format(VARIABLE "=time:%" PRIu64 ":%" PRIu64 ":%" PRIu64,
                       begin_ns + w->delay_ns, cli_window_end(w, begin_ns),
                       begin_ns);
+}
+
+void cli_window_announce(const cli_window *w, uint64_t begin_ns)
+{
+    char *entry = w->has_steps ? NULL : cli_window_variable(w, begin_ns);
+    unsetenv(VARIABLE); /* of an axprof around this one */
+    if (entry) setenv(VARIABLE, strchr(entry, '=') + 1, 1);
+    free(entry);
 }
 
 char *cli_window_text(const cli_window *w)

@@ -333,7 +333,8 @@ static void put_threads(struct axp__json *j, const axp_view *v)
         axp__json_u64(j, "end", t->end);
         axp__json_u64(j, "busy_ns", t->busy_ns);
         axp__json_u64(j, "wait_ns", t->wait_ns);
-        axp__json_known(j, "cpu_ns", t->cpu_ns, (double)t->cpu_ns);
+        axp__json_known(j, "cpu_ns", t->cpu_ns || t->is_scheduled,
+                        (double)t->cpu_ns);
         axp__json_known(j, "ready_ns", t->is_scheduled, (double)t->ready_ns);
         axp__json_u64(j, "events", t->events);
         axp__json_end(j, '}');

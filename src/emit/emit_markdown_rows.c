@@ -17,7 +17,8 @@ static void put_thread(struct axp__md *m, const axp_thread_info *t)
     axp__md_row_begin(m, *t->name ? t->name : "(thread)");
     axp__md_cell(m, axp__fixed(cell, sizeof cell, (double)t->id, 0));
     axp__md_cell(m, axp__short_ns(cell, t->end - t->begin));
-    axp__md_cell(m, t->cpu_ns ? axp__short_ns(cell, t->cpu_ns) : "");
+    axp__md_cell(
+        m, t->cpu_ns || t->is_scheduled ? axp__short_ns(cell, t->cpu_ns) : "");
     axp__md_cell(m, axp__short_ns(cell, t->busy_ns));
     axp__md_cell(m, t->wait_ns ? axp__short_ns(cell, t->wait_ns) : "");
     axp__md_cell(m, t->is_scheduled ? axp__short_ns(cell, t->ready_ns) : "");

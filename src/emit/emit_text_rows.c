@@ -90,7 +90,7 @@ static void put_thread(struct axp__table *table, const axp_thread_info *i,
     if (i->rank >= 0) axp__fixed(cells[2], AXP__CELL, i->rank, 0);
     axp__short_ns(cells[3], i->begin);
     axp__short_ns(cells[4], i->end - i->begin);
-    if (i->cpu_ns) axp__short_ns(cells[5], i->cpu_ns);
+    if (i->cpu_ns || i->is_scheduled) axp__short_ns(cells[5], i->cpu_ns);
     axp__short_ns(cells[6], i->busy_ns);
     if (i->wait_ns) axp__short_ns(cells[7], i->wait_ns);
     if (i->is_scheduled) axp__short_ns(cells[8], i->ready_ns);

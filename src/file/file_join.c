@@ -82,6 +82,25 @@ static void set_span(struct join *j)
                 c->start_ticks);
 }
 
+/* The part of the run that was asked for, if it was of all of them: whoever
+ * was not asked has recorded all that he did. */
+static void set_part(struct join *j)
+{
+    struct axp__capture *c = j->c;
+    size_t at = j->n_parts;
+    for (size_t i = j->n_parts; i--;) {
+        const struct axp__capture *p = j->parts[i].capture;
+        if (!p->part.ticks && p->n_rows) return;
+        if (p->part.ticks) at = i;
+    }
+    if (at == j->n_parts) return;
+    const struct axp__capture *p = j->parts[at].capture;
+    uint64_t begin = p->start_ticks + (uint64_t)p->part.after_ticks;
+    c->part.after_ticks =
+        (int64_t)(axp__shift_ticks(j->shift[at], begin) - c->start_ticks);
+    c->part.ticks = axp__shift_duration(j->shift[at], p->part.ticks);
+}
+
 /* ---- rows, lanes, chunks ------------------------------------------------------------------ */
 
 static bool number_rows(struct join *j)
@@ -387,6 +406,7 @@ static bool fill(struct join *j)
         if (!axp__join_names(&j->names, j->c, j->shift[i])) return false;
     }
     set_span(j);
+    set_part(j);
     for (size_t i = 0; i < j->n_parts; i++) {
         if (!add_part(j, i)) return false;
         const struct axp__capture *part = j->parts[i].capture;

@@ -12,6 +12,7 @@
 #include "file/file_fold.h"
 #include "file/file_image.h"
 #include "file/file_pack.h"
+#include "file/file_part.h"
 #include "file/file_recount.h"
 #include "file/file_samples.h"
 #include "file/file_stacks.h"
@@ -61,56 +62,6 @@ static bool add_warning(struct axp__capture *c, const char *code,
     return true;
 }
 
-static void put_span(char *text, size_t size, uint64_t from_ns, uint64_t to_ns)
-{
-    char from[32], to[32];
-    axp_format_ns(from, sizeof from, from_ns);
-    axp_format_ns(to, sizeof to, to_ns);
-    if (to_ns)
-        snprintf(text, size, "from %s to %s after its start", from, to);
-    else
-        snprintf(text, size, "from %s after its start on", from);
-}
-
-/* Up to three numbers, a colon before each; how many there are. */
-static size_t read_numbers(const char *text, uint64_t out[3])
-{
-    size_t n = 0;
-    while (n < 3 && text[0] == ':' && text[1] >= '0' && text[1] <= '9') {
-        char *end;
-        out[n++] = strtoull(text + 1, &end, 10);
-        text = end;
-    }
-    return n;
-}
-
-/* "steps:100:120", "time:BEGIN:END:START" (CLOCK_MONOTONIC): what axprof run
- * was asked to record. NULL: everything, or it is said already, in a file that
- * was packed; else in the capture's memory. */
-static const char *window_text(const struct axp__opened *o)
-{
-    enum { ROOM = 200 };
-    const char *window = axp__about_text(&o->about, "env.AXPROF_WINDOW");
-    uint64_t at[3] = {0}; /* begin, end, start */
-    char *text = window ? axp__cap_take(o->capture, ROOM, 1) : NULL, span[96];
-    for (size_t i = 0; i < o->capture->n_warnings; i++)
-        if (!strcmp(o->capture->warnings[i].code, "window")) return NULL;
-    if (!text) return NULL;
-    if (!strncmp(window, "steps:", 6) && read_numbers(window + 5, at) == 2)
-        snprintf(span, sizeof span,
-                 at[1] ? "steps %llu to %llu" : "steps %llu on",
-                 (unsigned long long)at[0], (unsigned long long)at[1] - 1);
-    else if (!strncmp(window, "time:", 5) && read_numbers(window + 4, at) >= 2)
-        put_span(span, sizeof span, at[0] - at[2], at[1] ? at[1] - at[2] : 0);
-    else
-        return NULL;
-    snprintf(text, ROOM,
-             "part of a run was recorded, as axprof run was asked: %s; "
-             "statistics cover that part",
-             span);
-    return text;
-}
-
 static bool has_open(const struct axp__capture *c)
 {
     for (size_t i = 0; i < c->n_lanes; i++)
@@ -129,7 +80,7 @@ static bool add_warnings(const struct axp__opened *o, uint32_t n_missing)
     /* What was cut off there is in the spool still, if that is here; behind
      * statistics it was the index alone. */
     uint64_t n_cut = f->is_finished ? 0 : f->bytes - f->end;
-    const char *window = window_text(o);
+    const char *window = axp__part_text(&o->about, c);
     return add_warning(
                c, "recovered",
                "processes that were ended in the middle of a scope: read "
@@ -423,6 +374,7 @@ axp_status axp__trace_open_span(const char *path, const struct axp__span *span,
     if (!status && !add_warnings(&o, span->n_missing)) status = AXP_E_NO_MEMORY;
     if (!status) {
         copy_clock(o.capture, &f->head);
+        axp__part_set(&o.about, o.capture);
         keep_about(f, &o.about, o.capture);
         *out = o;
         return AXP_OK;

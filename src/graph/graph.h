@@ -194,5 +194,8 @@ static inline uint32_t axp__graph_last(const axp_graph *g, uint32_t row)
  * rows of its process did meanwhile; false: they did nothing. */
 bool axp__graph_borrow(axp_graph *g, uint32_t row, axp_ns begin_ns,
                        axp_ns end_ns);
+/* The same for what a row was off its processor since its last node, as far as
+ * the others worked. */
+void axp__graph_borrow_off(axp_graph *g, uint32_t row);
 
 #endif

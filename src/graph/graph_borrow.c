@@ -23,12 +23,14 @@ struct loan {
     uint32_t n;
     axp_ns begin_ns, end_ns;
     double sum;
+    bool is_of_work; /* and not of time off a processor */
 };
 
 static void add(struct loan *l, uint32_t op, double ns)
 {
     uint32_t i = 0;
     if (ns < 1 || op == AXP__OP_NO_CPU) return;
+    if (op == AXP__OP_BLOCKED && l->is_of_work) return;
     while (i < l->n && l->at[i].op != op)
         i++;
     if (i == MOST_PARTS) return;
@@ -86,20 +88,25 @@ static void add_row(axp_graph *g, struct loan *l, uint32_t row)
     }
 }
 
-bool axp__graph_borrow(axp_graph *g, uint32_t row, axp_ns begin_ns,
-                       axp_ns end_ns)
+static void add_others(axp_graph *g, struct loan *l, uint32_t row)
 {
-    struct loan l = {.begin_ns = begin_ns, .end_ns = end_ns};
-    axp_ns left = end_ns - begin_ns;
     for (uint32_t i = 0, n = 0;
          i < g->n_rows && n < MOST_ROWS && g->n_looks < MOST_LOOKS; i++) {
         g->n_looks++;
         if (i == row || !g->rows[i].n_nodes ||
             g->rows[i].is.process != g->rows[row].is.process)
             continue;
-        add_row(g, &l, i);
+        add_row(g, l, i);
         n++;
     }
+}
+
+bool axp__graph_borrow(axp_graph *g, uint32_t row, axp_ns begin_ns,
+                       axp_ns end_ns)
+{
+    struct loan l = {.begin_ns = begin_ns, .end_ns = end_ns};
+    axp_ns left = end_ns - begin_ns;
+    add_others(g, &l, row);
     if (l.sum < 1 || !left) return false;
     for (uint32_t i = 0; i < l.n; i++) {
         double share = (double)l.at[i].ns / l.sum;
@@ -109,4 +116,23 @@ bool axp__graph_borrow(axp_graph *g, uint32_t row, axp_ns begin_ns,
         left -= ns;
     }
     return true;
+}
+
+void axp__graph_borrow_off(axp_graph *g, uint32_t row)
+{
+    struct axp__spent *own = g->rows[row].own;
+    uint32_t node = axp__graph_last(g, row);
+    if (!own || node == AXP__NONE || AXP__OP_BLOCKED >= own->n_ns) return;
+    struct loan l = {.begin_ns = g->nodes[node].time_ns,
+                     .end_ns = own->since,
+                     .is_of_work = true};
+    axp_ns off = own->ns[AXP__OP_BLOCKED];
+    add_others(g, &l, row);
+    double part = l.sum > (double)off ? (double)off / l.sum : 1;
+    for (uint32_t i = 0; i < l.n; i++) {
+        axp_ns ns = (axp_ns)(part * (double)l.at[i].ns);
+        if (ns > own->ns[AXP__OP_BLOCKED]) ns = own->ns[AXP__OP_BLOCKED];
+        own->ns[AXP__OP_BLOCKED] -= ns;
+        axp__spent_add(g, own, l.at[i].op, ns);
+    }
 }

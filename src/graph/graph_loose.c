@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Threads that recorded nothing and were sampled: rows of their own, of what the
  * samples say. A program that nobody changed, and that starts no threads, is one
- * of these.
+ * of these. How long the first thread of a process was off its processor, nobody
+ * knows what for, it waited for the others, as long as they worked.
  *
  * Input    untrusted: of very many threads the first are taken.
  * Place    after the pass, so that nothing depends on them.
@@ -102,6 +103,14 @@ static void stretch(axp_graph *g)
     r->own->since = g->end_ns;
 }
 
+static void lend(struct axp__builder *b, size_t first)
+{
+    axp_graph *g = b->g;
+    for (size_t i = first; i < g->n_rows; i++)
+        if (b->mains[g->rows[i].is.process] == i)
+            axp__graph_borrow_off(g, (uint32_t)i);
+}
+
 bool axp__build_loose(struct axp__builder *b)
 {
     const struct axp__samples *all = axp__stream_samples(b->stream);
@@ -118,8 +127,10 @@ bool axp__build_loose(struct axp__builder *b)
     for (size_t i = 0; i <= n; i++)
         g->rows[g->n_rows + i] = (struct axp__graph_row){0};
     bool is_alone = n == 1 && !g->n_nodes;
+    size_t first = g->n_rows;
     for (size_t i = 0; i < n && axp__loose_next(all, &at, &t); i++, before = t)
         add_thread(b, all, &t, i ? &before : NULL);
     if (is_alone) stretch(g);
+    lend(b, first);
     return !g->has_failed;
 }

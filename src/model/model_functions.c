@@ -36,7 +36,6 @@ struct adder {
     struct axp__wait_sums waits;
     struct axp__blocked_all blocked;
     size_t most_places;
-    axp_ns from_ns, to_ns; /* of the recorded part */
 };
 
 /* ---- places ------------------------------------------------------------- */
@@ -212,16 +211,10 @@ static bool add_seen(struct adder *a, size_t index)
     return true;
 }
 
-static bool is_wanted(const struct adder *a, axp_ns at)
-{
-    return at >= a->from_ns && at <= a->to_ns;
-}
-
 static bool take(struct adder *a, const struct axp__stream *s,
                  const struct axp__record *r)
 {
     if (r->kind != AXP__R_SAMPLE) return axp__waits_take(&a->waits, s, r);
-    if (!is_wanted(a, r->begin_ns)) return true;
     if (r->argument == AXP_SAMPLE_WAITED)
         return axp__blocked_take(&a->blocked, s, r);
     if (r->argument != AXP_SAMPLE_CPU) return true;
@@ -231,7 +224,6 @@ static bool take(struct adder *a, const struct axp__stream *s,
 /* Of a thread that has no row. */
 static bool add_unplaced(struct adder *a, const struct axp__cap_sample *s)
 {
-    if (!is_wanted(a, axp__view_time(a->v, s->ticks))) return true;
     if (s->kind == AXP_SAMPLE_WAITED)
         return axp__blocked_take_stack(&a->blocked, s->stack, s->weight);
     return s->kind != AXP_SAMPLE_CPU || add_sample(a, 0, s->stack, s->weight);
@@ -337,16 +329,6 @@ static bool make_lists(struct adder *a)
     return true;
 }
 
-static void set_part(struct adder *a)
-{
-    a->to_ns = UINT64_MAX;
-    for (size_t i = 0; i < a->v->n_warnings; i++)
-        if (!strcmp(a->v->warnings[i].code, "window")) {
-            a->from_ns = a->v->begin_ns;
-            a->to_ns = a->v->begin_ns + a->v->duration_ns;
-        }
-}
-
 bool axp__view_add_functions(axp_view *v)
 {
     if (!v->capture->n_samples) return axp__view_warn_of_samples(v);
@@ -356,7 +338,6 @@ bool axp__view_add_functions(axp_view *v)
     a->of.v = v;
     a->cap_tree = v->n_tree;
     a->most_places = v->n_tree + MOST_PLACES;
-    set_part(a);
     bool ok =
         axp__samples_keep(v) && add_places(a) && add_all(a) && make_lists(a);
     axp__stack_functions_fini(&a->of);

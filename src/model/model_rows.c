@@ -75,6 +75,27 @@ static bool is_part(const struct axp__capture *c)
     return false;
 }
 
+/* A part that was asked for by time is all of that time, as far as there was a
+ * run. What was recorded beyond it, until the program was told, belongs to it. */
+static void set_part(axp_view *v)
+{
+    const struct axp__capture *c = v->capture;
+    struct axp__life own = {v->begin_ns, v->begin_ns + v->duration_ns};
+    uint64_t begin = c->start_ticks + (uint64_t)c->part.after_ticks;
+    set_wall(v, true);
+    struct axp__life part = {v->begin_ns, v->begin_ns + v->duration_ns};
+    if (c->part.after_ticks > 0 && axp__view_time(v, begin) > part.begin)
+        part.begin = axp__view_time(v, begin);
+    if (c->part.ticks < UINT64_MAX - begin) {
+        axp_ns end = axp__view_time(v, begin + c->part.ticks);
+        if (end < part.end) part.end = end;
+    }
+    if (own.end > own.begin) cover(&part, own.begin, own.end);
+    if (part.end <= part.begin) return;
+    v->begin_ns = part.begin;
+    v->duration_ns = part.end - part.begin;
+}
+
 /* A thread that has not ended lives as long as its process is recorded. */
 static void set_ends(axp_view *v)
 {
@@ -101,12 +122,13 @@ bool axp__view_make_lives(axp_view *v)
     set_events(v);
     v->is_part = is_part(c);
     set_wall(v, !v->is_part);
+    if (c->part.ticks) set_part(v);
     if (!v->duration_ns) set_wall(v, true);
     set_ends(v);
     for (size_t i = 0; i < c->n_rows; i++)
         if (v->lives[i].end < v->lives[i].begin)
             v->lives[i].end = v->lives[i].begin;
-    return v->is_part ? axp__view_cut_states(v) : axp__view_widen_lives(v);
+    return (!v->is_part || axp__view_cut_states(v)) && axp__view_widen_lives(v);
 }
 
 /* ---- threads ----------------------------------------------------------------------- */
@@ -282,7 +304,7 @@ bool axp__view_make_rows(axp_view *v)
             add_thread(v, i,
                        (struct seen_in){c->rows[i].busy, c->rows[i].waited},
                        is_recorded);
-    if (ok && !v->is_part) v->n_threads += axp__view_unrecorded(v, is_recorded);
+    if (ok) v->n_threads += axp__view_unrecorded(v, is_recorded);
     free(has_lane);
     free(is_recorded);
     free(table.at);

@@ -23,18 +23,65 @@ static int by_thread_and_time(const void *a, const void *b)
     return (x->weight > y->weight) - (x->weight < y->weight);
 }
 
-uint64_t axp_view_sample_count(const axp_view *v)
+static uint64_t n_stored(const axp_view *v)
 {
     uint64_t n = 0;
-    for (size_t i = 0; v && i < v->capture->n_samples; i++)
+    for (size_t i = 0; i < v->capture->n_samples; i++)
         n += v->capture->samples[i].n;
+    return n;
+}
+
+struct span { /* in ticks */
+    uint64_t first, last;
+};
+
+/* What of a sample is in the part of the run: of a time off a processor, which
+ * ends with it, that much. False: nothing. */
+static bool cut(const axp_view *v, const struct span *part,
+                struct axp__cap_sample *s)
+{
+    axp_ns at = axp__view_time(v, s->ticks), from = 0;
+    if (s->kind == AXP_SAMPLE_CPU)
+        return s->ticks >= part->first && s->ticks <= part->last;
+    if (at > s->weight) from = at - s->weight;
+    if (from < v->begin_ns) from = v->begin_ns;
+    if (s->ticks > part->last) {
+        s->ticks = part->last;
+        at = v->begin_ns + v->duration_ns;
+    }
+    if (at <= from) return false;
+    s->weight = at - from;
+    return true;
+}
+
+static void cut_all(const axp_view *v, struct axp__samples *s)
+{
+    struct axp__rate rate = {v->capture->rate_mult};
+    uint64_t start = v->capture->start_ticks;
+    struct span part = {
+        start + axp__rate_to_ticks(rate, v->begin_ns),
+        start + axp__rate_to_ticks(rate, v->begin_ns + v->duration_ns)};
+    size_t kept = 0;
+    for (size_t i = 0; i < s->n; i++)
+        if (cut(v, &part, &s->at[i])) s->at[kept++] = s->at[i];
+    s->n = kept;
+}
+
+uint64_t axp_view_sample_count(const axp_view *v)
+{
+    struct axp__samples s;
+    if (!v) return 0;
+    if (!v->is_part) return n_stored(v);
+    if (!axp__samples_load(v, &s)) return 0;
+    uint64_t n = s.n;
+    axp__samples_fini(&s);
     return n;
 }
 
 bool axp__samples_load(const axp_view *v, struct axp__samples *out)
 {
     const struct axp__capture *c = v->capture;
-    size_t n = (size_t)axp_view_sample_count(v);
+    size_t n = (size_t)n_stored(v);
     *out = (struct axp__samples){v->samples, v->n_samples, v->samples != NULL};
     if (out->is_kept) return true;
     out->at = calloc(n + 1, sizeof *out->at);
@@ -42,6 +89,7 @@ bool axp__samples_load(const axp_view *v, struct axp__samples *out)
     for (size_t i = 0; i < c->n_samples; i++)
         if (c->samples[i].load(&c->samples[i], out->at + out->n))
             out->n += c->samples[i].n;
+    if (v->is_part && v->duration_ns) cut_all(v, out);
     qsort(out->at, out->n, sizeof *out->at, by_thread_and_time);
     return true;
 }
@@ -49,7 +97,7 @@ bool axp__samples_load(const axp_view *v, struct axp__samples *out)
 bool axp__samples_keep(axp_view *v)
 {
     struct axp__samples s;
-    if (axp_view_sample_count(v) > MOST_KEPT) return true;
+    if (n_stored(v) > MOST_KEPT) return true;
     if (!axp__samples_load(v, &s)) return false;
     v->samples = s.at;
     v->n_samples = s.n;

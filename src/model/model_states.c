@@ -76,13 +76,11 @@ static void add_off(const axp_view *v, struct cut *cuts,
         find(c, sample->process, sample->tid, sample->ticks);
     if (sample->kind == AXP_SAMPLE_CPU || !s) return;
     struct cut *to = &cuts[s - c->states];
-    axp_ns end = axp__view_time(v, sample->ticks);
-    axp_ns ns = within(v, end - least(end, sample->weight), end);
     to->is_told = true;
     if (sample->kind == AXP_SAMPLE_READY)
-        to->ready += ns;
+        to->ready += sample->weight;
     else
-        to->waited += ns;
+        to->waited += sample->weight;
 }
 
 static void cut_one(axp_view *v, struct axp__thread_states *s,
@@ -162,6 +160,15 @@ static axp_thread_info info_of(const axp_view *v,
                              .is_scheduled = true};
 }
 
+/* Who never ran was not seen. In a part of a run it may have waited all the
+ * time, and was there. */
+static bool is_there(const axp_view *v, const struct axp__thread_states *s)
+{
+    if (!v->is_part) return s->ran_ns;
+    return within(v, axp__view_time(v, s->begin_ticks),
+                  axp__view_time(v, s->end_ticks));
+}
+
 /* Those of programs that nobody changed, and first threads that did nothing
  * else than to start others. What a program that records has beside those that
  * do may be the recorder's. */
@@ -173,7 +180,7 @@ size_t axp__view_unrecorded(const axp_view *v, const bool *is_recorded)
     for (size_t i = 0; processes && i < c->n_states; i++) {
         const struct axp__thread_states *s = &c->states[i];
         uint64_t id = s->process & UINT32_MAX;
-        if (is_recorded[i] || !s->name[0] || !s->ran_ns) continue;
+        if (is_recorded[i] || !s->name[0] || !is_there(v, s)) continue;
         if (s->tid != id &&
             bsearch(&id, processes, v->n_threads, sizeof id, axp__by_u64))
             continue;

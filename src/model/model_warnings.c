@@ -287,8 +287,7 @@ bool axp__view_warn(axp_view *v, const axp_warning *w)
 bool axp__view_warn_of_samples(axp_view *v)
 {
     char seen[32], ran[32];
-    for (size_t i = 0; i < v->n_warnings; i++) /* the scheduler saw it all */
-        if (!strcmp(v->warnings[i].code, "window")) return true;
+    if (v->is_part) return true; /* sums of a part are not told */
     if (v->ran_ns < UNSEEN_NS || (double)(v->sampled_ns + v->spun_ns) >=
                                      (double)v->ran_ns * (1 - UNSEEN_SHARE))
         return true;

@@ -347,6 +347,10 @@ struct axp__capture {
     uint64_t process_id;
     int32_t rank; /* -1: none */
     uint64_t start_ticks, end_ticks;
+    struct { /* of the run, asked for by time; ticks 0: none was */
+        int64_t after_ticks; /* the start; it may have begun before that */
+        uint64_t ticks;      /* UINT64_MAX: up to the end */
+    } part;
     uint64_t rate_mult; /* ns = ticks * mult / 2^32 */
     struct {            /* the clocks at one moment; ticks 0: not known */
         uint64_t ticks, monotonic_ns, realtime_ns;

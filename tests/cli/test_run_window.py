@@ -15,8 +15,8 @@ import signal
 import sys
 
 import run_support
-from run_support import (calls, check, end, environment, equal, profile, run,
-                         start, wait_for, wait_for_files, warnings)
+from run_support import (calls, check, end, environment, equal, has_samples, profile,
+                         run, start, wait_for, wait_for_files, warnings)
 
 CHUNK = 2039
 SCOPES = 600  # "outer" in a step of record_program
@@ -164,8 +164,45 @@ def test_time(c, folder):
     check(events[-1]["time_ns"] < 2.8e9, events[-1])
     equal(sum(e["name"] == "request" and e["type"] == "start"
               for e in events), n, "statistics and timeline")
+    check(0.999e9 < data["run"]["duration_ns"] < 2e9, data["run"])
     check("from 800.000 ms to 1.800 s after" in window_of(data)[0],
           data["warnings"])
+
+
+def check_second(c, data):
+    """A part of one second of "shares": its first thread waits all through it,
+    its second one works. Whoever records is told late that it is over, on a
+    busy machine."""
+    wall = data["run"]["duration_ns"]
+    check(0.999e9 < wall < 1.5e9, wall, "is the part's length")
+    for t in data["threads"]:
+        lived = t["end"] - t["begin"]
+        check(abs(lived - wall) < 2e6, t, "lived through a part of", wall)
+        check((t["cpu_ns"] or 0) <= lived, t)
+    cpu = sum(f["self_ns"] for f in data["functions"])
+    check(cpu <= 1.05 * wall, cpu, "of processor time in", wall)
+    path = {p["name"]: p["ns"] for p in data["critical_path"]["parts"]}
+    worked = path.get("forty", 0) + path.get("sixty", 0)
+    check(worked > 0.5 * min(cpu, wall), worked, "of work on the path:", path)
+
+
+def test_edges(c, folder):
+    """From edge to edge, whatever happened first and last between them."""
+    data, files = profile(c, folder, c.program("sampled_program"), "shares",
+                          2500, 1, 77,
+                          options=("--delay", "0.7s", "--duration", "1s"))
+    if not has_samples(data):
+        return
+    equal(len(data["threads"]), 2, data["threads"])
+    check_second(c, data)
+    result = run([c.axprof, "pack", "-o", "packed.axp", *files], folder,
+                 env=environment())
+    equal(result.status, 0, result.err)
+    again = run([c.axprof, "report", "-f", "json", "packed.axp"], folder,
+                env=environment())
+    packed = json.loads(again.out)
+    equal(packed["threads"], data["threads"], "threads of the packed one")
+    check_second(c, packed)
 
 
 def test_delay(c, folder):
