@@ -400,11 +400,11 @@ typedef struct axp_thread_info {
     axp_ns busy_ns;    /* in scopes, waits included */
     uint64_t events;
     axp_ns wait_ns; /* in scopes of category sync, waits among them */
-    /* CPU time of its whole life where the scheduler told it, else since its
-     * first event; 0: not known. */
+    /* CPU time of its life where the scheduler told it (is_scheduled), else since
+     * its first event; 0 without the scheduler: not known. */
     axp_ns cpu_ns;
     /* It wanted a processor and had none: others had them. Only what the
-     * scheduler says (is_scheduled), of its whole life. */
+     * scheduler says (is_scheduled), of its life. */
     axp_ns ready_ns;
     bool is_scheduled;
 } axp_thread_info;

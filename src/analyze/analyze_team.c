@@ -8,6 +8,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "analyze/analyze_helpers.h"
+
 #define MOST_UP 256 /* levels of a tree that are looked at from below */
 
 struct sums {                 /* by name */
@@ -22,6 +24,7 @@ struct walk {
     const axp_view *v;
     struct sums *of;    /* by name */
     uint32_t *heaviest; /* by name: 1 + its first shape; 0: it has none */
+    struct axp__helpers helpers;
     uint32_t n_names;
     double flops[AXP_C128 + 1]; /* by type */
 };
@@ -171,6 +174,9 @@ static bool set_teams(const struct walk *w, struct axp__team *teams)
         set_team(&teams[i], ids[i] ? &w->of[ids[i] - 1] : &none);
     for (size_t i = 0; ok && i < v->n_ops; i++)
         if (ids[i]) set_dims(&teams[i], w, ids[i] - 1);
+    for (size_t i = 0; ok && i < v->n_ops; i++)
+        if (ids[i] && teams[i].size == 1)
+            teams[i].size = axp__helpers_team(&w->helpers, ids[i] - 1);
     free(names);
     free(ids);
     return ok;
@@ -203,8 +209,9 @@ struct axp__team *axp__teams_create(const axp_view *v,
         if (!c->lanes[i].is_track) add_lane(&w, i);
     for (uint32_t i = 0; ok && i < c->n_lanes; i++)
         if (!c->lanes[i].is_track) look_up(&w, &c->lanes[i]);
-    ok = ok && set_teams(&w, teams);
+    ok = ok && axp__helpers_find(v, &w.helpers) && set_teams(&w, teams);
     if (ok && run) set_run(&w, run);
+    axp__helpers_fini(&w.helpers);
     free(w.of);
     free(w.heaviest);
     if (ok) return teams;

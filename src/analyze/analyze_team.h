@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* How many threads work on an operation: those that call it, and the team of an
- * OpenMP region below its calls. */
+ * OpenMP region below its calls, or else a library's own threads
+ * (analyze_helpers.h). */
 #ifndef AXP_ANALYZE_TEAM_H
 #define AXP_ANALYZE_TEAM_H
 #include "analyze/analyze_roof.h"
@@ -8,7 +9,7 @@
 struct axp__team {
     uint32_t at_once; /* threads that call it, as many as have time like the one
                        * that has most; 1 at least */
-    uint32_t size;    /* threads of a region below a call; 1: none */
+    uint32_t size;    /* threads at work in a call, its own among them */
     uint32_t n_dims, dims[6]; /* of the shape that took longest … */
     double call_flops, call_bytes, call_ns; /* … and of a call of it */
 };

@@ -211,6 +211,25 @@ def test_own_threads(c, folder):
     check(gain > 0.8 * product["total_ns"] / wall, done.out, product, wall)
 
 
+def test_threads_of_library(c, folder):
+    """OpenBLAS divides a product among threads of its own, which record
+    nothing: they are seen in the same functions."""
+    if not c.has("blas_user"):
+        return
+    for n in (1, 2):
+        done = run([c.axprof, "run", "-q", "--no-file", "--report",
+                    f"r{n}.json", "--", c.programs / "blas_user", "large",
+                    "600"], folder, env=environment(OPENBLAS_NUM_THREADS=str(n)))
+        equal(done.status, 0, done.err)
+        report = json.loads((folder / f"r{n}.json").read_text())
+        product, = [op for op in report["ops"] if op["name"] == "sgemm"]
+        roof = product["roofline"]
+        if not roof or not report["functions"]:
+            continue
+        equal((roof["threads"], roof["is_raised"]), (n, False),
+              [t for t in report["threads"]])
+
+
 TORCH = """
 import torch
 torch.manual_seed(1)
@@ -311,5 +330,6 @@ if __name__ == "__main__":
     run_support.main([test_linked, test_small, test_plugin,
                       test_plugins_of_threads, test_inside, test_without,
                       test_static, test_absent, test_numpy, test_own_threads,
+                      test_threads_of_library,
                       test_torch, test_block, test_dnnl],
                      Context(*sys.argv[1:3]))
