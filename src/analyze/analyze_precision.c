@@ -55,7 +55,7 @@ static bool is_meant(const struct axp__analysis *a, const axp_op *op,
 static void add(struct axp__analysis *a, const axp_op *op,
                 const struct half *as, double percent)
 {
-    char times[32], part[32], all[32];
+    char times[32], part[32], all[32], reached[32];
     const struct axp__roof *r = axp__roof_of(a, op);
     const char *type = axp__machine_dtype_word(as->as->dtype);
     struct axp__draft *d = axp__draft_add(a, AXP__RULE_precision, op->name);
@@ -66,14 +66,16 @@ static void add(struct axp__analysis *a, const axp_op *op,
     d->is_bound = d->is_capped = true;
     d->band = AXP_LOW;
     d->confidence = 0.4;
-    axp__draft_say(a, d,
-                   "multiplies f32 matrices near the roof of %s GFLOP/s; such "
-                   "products take %s %% of the run, and the machine was "
-                   "measured to compute %s %s times as fast (%s)",
-                   axp__digits3(all, sizeof all, r->roof_flops / 1e9),
-                   axp__fixed(part, sizeof part, percent, 0), type,
-                   axp__digits3(times, sizeof times, as->times),
-                   axp__spoken(as->as->isa, type));
+    axp__draft_say(
+        a, d,
+        "multiplies f32 matrices at %s %% of the roof of %s GFLOP/s; such "
+        "products take %s %% of the run, and the machine was "
+        "measured to compute %s %s times as fast (%s)",
+        axp__fixed(reached, sizeof reached, 100 * r->share, 0),
+        axp__digits3(all, sizeof all, r->roof_flops / 1e9),
+        axp__fixed(part, sizeof part, percent, 0), type,
+        axp__digits3(times, sizeof times, as->times),
+        axp__spoken(as->as->isa, type));
     axp__draft_advise(a, d,
                       "try the operands of %s in %s, with sums in f32, and "
                       "compare the loss: the product of %u x %u x %u can then "

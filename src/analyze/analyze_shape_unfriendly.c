@@ -90,20 +90,41 @@ static double bandwidth_allows(const axp_shape *s, const struct axp__roof *r)
     return s->flops / s->bytes * r->roof_bytes / (r->at_once ? r->at_once : 1);
 }
 
+/* "its sides 501 and 333 are no multiples" */
+static void put_sides(char *text, size_t size, const axp_shape *s, double to)
+{
+    uint32_t odd[3];
+    int n = 0;
+    for (int i = 0; i < 3; i++) {
+        bool is_odd = padded(s->dims[i], to) > s->dims[i];
+        for (int k = 0; k < n; k++)
+            is_odd &= odd[k] != s->dims[i];
+        if (is_odd) odd[n++] = s->dims[i];
+    }
+    if (n == 1)
+        snprintf(text, size, "its side %u is no multiple", odd[0]);
+    else if (n == 2)
+        snprintf(text, size, "its sides %u and %u are no multiples", odd[0],
+                 odd[1]);
+    else
+        snprintf(text, size, "its sides are no multiples");
+}
+
 static void say(struct axp__analysis *a, struct axp__draft *d,
                 const axp_shape *s, const struct better *b)
 {
-    char reached[32], rate[32], pad[64];
+    char reached[32], rate[32], pad[64], sides[80];
     double to = a->threshold[AXP__T_shape_unfriendly_multiple];
+    put_sides(sides, sizeof sides, s, to);
     axp__draft_say(
         a, d,
         "a product of %u x %u x %u reaches %s GFLOP/s, one of %u x %u x %u %s %s; "
-        "its sides are no multiples of %.0f",
+        "%s of %.0f",
         s->dims[0], s->dims[1], s->dims[2],
         axp__digits3(reached, sizeof reached, s->flops / (double)s->flops_ns),
         b->dims[0], b->dims[1], b->dims[2],
         b->is_blas ? "with the machine's BLAS" : "of the same operation",
-        axp__digits3(rate, sizeof rate, b->rate / 1e9), to);
+        axp__digits3(rate, sizeof rate, b->rate / 1e9), sides, to);
     snprintf(pad, sizeof pad, "%.0f x %.0f x %.0f", padded(s->dims[0], to),
              padded(s->dims[1], to), padded(s->dims[2], to));
     axp__draft_advise(
