@@ -2,6 +2,7 @@
 /* The frame that a place of the heap is called by. */
 #include "base/base_text.h"
 #include "model/model_view.h"
+#include "symbol/symbol_standard.h"
 
 /* Files whose functions allocate for others. */
 static bool is_library(const char *module)
@@ -16,7 +17,12 @@ static bool is_library(const char *module)
 
 const axp_frame *axp__heap_frame(const axp_frame *frames, size_t n)
 {
-    for (size_t i = 0; i < n; i++)
-        if (!is_library(frames[i].module)) return &frames[i];
-    return frames; /* all of them are */
+    const axp_frame *first = NULL;
+    for (size_t i = 0; i < n; i++) {
+        const axp_frame *f = &frames[i];
+        if (is_library(f->module)) continue;
+        if (!axp__code_is_standard(f->function, f->file)) return f;
+        if (!first) first = f;
+    }
+    return first ? first : frames; /* all of them are */
 }

@@ -7,6 +7,7 @@
 
 #include "base/base_text.h"
 #include "symbol/symbol_module.h"
+#include "symbol/symbol_standard.h"
 
 #define MOST_FRAMES (2 * AXP__STACK_MOST) /* of a stack, inlined ones too */
 
@@ -175,7 +176,12 @@ const char *axp__stack_functions_module(const struct axp__stack_functions *s,
 uint32_t axp__stack_functions_own(const struct axp__stack_functions *s,
                                   const struct axp__stack_of *of)
 {
-    for (uint32_t i = of->first; i < of->first + of->n; i++)
-        if (is_programs(axp__stack_functions_module(s, i))) return i;
-    return of->first;
+    uint32_t first = UINT32_MAX;
+    for (uint32_t i = of->first; i < of->first + of->n; i++) {
+        const struct axp__function *f = &s->functions[s->frames[i].function];
+        if (!is_programs(f->module)) continue;
+        if (!axp__code_is_standard(f->name, s->frames[i].file)) return i;
+        if (first == UINT32_MAX) first = i;
+    }
+    return first == UINT32_MAX ? of->first : first;
 }

@@ -18,13 +18,15 @@
 #include <unistd.h>
 
 #include "base/base_text.h"
+#include "symbol/symbol_chain.h"
 #include "symbol/symbol_debug.h"
 #include "symbol/symbol_demangle.h"
 #include "symbol/symbol_fde.h"
 #include "symbol/symbol_libdw.h"
 #include "symbol/symbol_table.h"
 
-#define MAX_FRAMES 64   /* nested inlining beyond that is cut */
+#define MAX_FRAMES 64   /* nested inlining beyond that is cut … */
+#define MAX_CHAIN 128   /* … with the blocks around it */
 #define MAX_HEADERS 256 /* of a module */
 #define MAX_SECTIONS 65536
 
@@ -270,18 +272,16 @@ static size_t find_inlined(struct axp__symbolizer *s, struct module *m,
                            struct axp__symbol *last)
 {
     Dwarf_Addr bias;
-    Dwarf_Die *cu = find_unit(m, at, &bias), *scopes = NULL;
-    int n = cu ? dw->dwarf_getscopes(cu, at - bias, &scopes) : 0;
+    Dwarf_Die chain[MAX_CHAIN], *cu = find_unit(m, at, &bias);
+    size_t n = cu ? axp__code_chain(dw, cu, at - bias, chain, MAX_CHAIN) : 0;
     size_t n_out = 0;
-    for (int i = 0; i < n && n_out < MAX_FRAMES - 1; i++) {
-        if (dw->dwarf_tag(&scopes[i]) == DW_TAG_subprogram) break;
-        if (dw->dwarf_tag(&scopes[i]) != DW_TAG_inlined_subroutine) continue;
+    while (n-- && n_out < MAX_FRAMES - 1) {
+        if (dw->dwarf_tag(&chain[n]) != DW_TAG_inlined_subroutine) continue;
         struct axp__symbol *frame = &out[n_out++];
         *frame = *last;
-        frame->name = die_name(s, &scopes[i]);
-        set_call_line(s, cu, &scopes[i], last);
+        frame->name = die_name(s, &chain[n]);
+        set_call_line(s, cu, &chain[n], last);
     }
-    free(scopes);
     return n_out;
 }
 
@@ -291,17 +291,13 @@ static void set_begin_line(struct axp__symbolizer *s, struct module *m,
                            Dwarf_Addr at, struct axp__symbol *out)
 {
     Dwarf_Addr bias;
-    Dwarf_Die *cu = find_unit(m, at, &bias), *scopes = NULL;
-    int n = cu ? dw->dwarf_getscopes(cu, at - bias, &scopes) : 0, line = 0;
-    for (int i = 0; i < n; i++) {
-        if (dw->dwarf_tag(&scopes[i]) != DW_TAG_subprogram) continue;
-        const char *file = dw->dwarf_decl_file(&scopes[i]);
-        if (!file || dw->dwarf_decl_line(&scopes[i], &line)) break;
-        out->file = keep(s, file);
-        out->line = line;
-        break;
-    }
-    free(scopes);
+    Dwarf_Die function, *cu = find_unit(m, at, &bias);
+    int line = 0;
+    if (!cu || !axp__code_chain(dw, cu, at - bias, &function, 1)) return;
+    const char *file = dw->dwarf_decl_file(&function);
+    if (!file || dw->dwarf_decl_line(&function, &line)) return;
+    out->file = keep(s, file);
+    out->line = line;
 }
 
 /* A function that has no name is called by where it begins. */

@@ -17,6 +17,7 @@
 #include "symbol/symbol_demangle.h"
 #include "symbol/symbol_find.h"
 #include "symbol/symbol_libdw.h"
+#include "symbol/symbol_standard.h"
 
 __attribute__((noinline)) static void *caller(void)
 {
@@ -31,10 +32,18 @@ static inline __attribute__((always_inline)) void *inner(void)
     return address;
 }
 
+enum { MIDDLE_LINE = __LINE__ + 2 };
+static inline __attribute__((always_inline)) void *middle(void)
+{
+    void *address = inner();
+    __asm__ volatile("" : "+r"(address));
+    return address;
+}
+
 enum { OUTER_LINE = __LINE__ + 2 };
 __attribute__((noinline)) static void *outer(void)
 {
-    void *address = inner();
+    void *address = middle();
     __asm__ volatile("" : "+r"(address));
     return address;
 }
@@ -107,14 +116,49 @@ static void test_inlined(void **state)
     struct axp__place place = place_of((uintptr_t)outer());
     place.address--; /* as for a return address */
     size_t n = axp__symbol_find(s, &place, frames, 8);
-    assert_true(n >= 2);
-    assert_string_equal(frames[n - 2].name, "inner");
-    assert_in_range(frames[n - 2].line, INNER_LINE, INNER_LINE + 5);
+    assert_true(n >= 3);
+    assert_string_equal(frames[n - 3].name, "inner");
+    assert_in_range(frames[n - 3].line, INNER_LINE, INNER_LINE + 5);
+    assert_string_equal(frames[n - 2].name, "middle");
+    assert_in_range(frames[n - 2].line, MIDDLE_LINE, MIDDLE_LINE + 5);
     assert_string_equal(frames[n - 1].name, "outer");
     assert_in_range(frames[n - 1].line, OUTER_LINE, OUTER_LINE + 5);
     /* The count does not depend on the room. */
     assert_int_equal(axp__symbol_find(s, &place, frames, 0), n);
     axp__symbolizer_destroy(s);
+}
+
+static void test_standard(void **state)
+{
+    (void)state;
+    const char *const its[] = {
+        "std::vector<int, std::allocator<int> >::push_back(int&&)",
+        "void std::vector<int>::_M_realloc_insert<int>(int*, int&&)",
+        "std::enable_if<a<b>::value, int>::type std::copy<int>(int (*)(int))",
+        "unsigned long const& std::max<unsigned long>(unsigned long const&)",
+        "__gnu_cxx::new_allocator<int>::allocate(unsigned long)",
+        "std::function<int (int)>::operator()(int) const",
+        "std::operator+(std::string const&, char const*)",
+    };
+    const char *const programs[] = {
+        "work(std::vector<int>)",
+        "std::string work<int>(int)",
+        "Stack<std::string>::push(std::string)",
+        "mystd::vector::push(int)",
+        "(anonymous namespace)::work(int)",
+        "operator<<(std::ostream&, Point const&)",
+        "std",
+        "main",
+        "",
+        "> > >",
+        "a<b",
+    };
+    for (size_t i = 0; i < sizeof its / sizeof *its; i++)
+        assert_true(axp__code_is_standard(its[i], NULL));
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
+        assert_false(axp__code_is_standard(programs[i], "/home/me/work.cc"));
+    assert_true(axp__code_is_standard("hash", "/usr/include/c++/12/bits/h.h"));
+    assert_false(axp__code_is_standard(NULL, NULL));
 }
 
 static size_t n_found(const char *path, const char *build_id)
@@ -291,6 +335,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_function),
         cmocka_unit_test(test_inlined),
+        cmocka_unit_test(test_standard),
         cmocka_unit_test(test_not_there),
         cmocka_unit_test(test_other_build),
         cmocka_unit_test(test_cut_module),
