@@ -2,8 +2,8 @@
 /* Threads of a library's own that help whoever calls it, by samples: nobody
  * recorded what they work for, but they are in the same functions.
  *
- *   main    sgemm [ sgemm_kernel 1.1 s ]     2 threads work at sgemm
- *   a pool's        sgemm_kernel 1.1 s
+ *   main    sgemm [ its kernel 1.1 s ]       2 threads work at sgemm
+ *   a pool's        its kernel 1.1 s
  *
  * Of libraries that are known to compute so (analyze_threaded.h). Where samples
  * are few, or there are none, nobody is known to help.

@@ -2,7 +2,7 @@
 /* What code an address is in, by debug information: the function, the blocks and
  * the functions inlined into it, each within the one before.
  *
- * libdw's dwarf_getscopes does not tell: from an inlined function it goes on to
+ * libdw's own search for scopes does not tell: from an inlined function it goes on to
  * where that was written, and not to where it was inlined.
  *
  * Input  untrusted: bounded by the depth that is asked for, and libdw's own care.
