@@ -16,6 +16,8 @@
 #define STARVED_SHARE 0.1
 #define STARVED_NS 10000000u
 #define OVERHEAD_SHARE 0.02
+#define OVERHEAD_TEXT 200
+#define ENOUGH_SAMPLES 400u
 
 static void add(axp_view *v, const char *code, const char *text, uint64_t count,
                 const char *name)
@@ -220,19 +222,64 @@ static struct taker most_taking(const axp_view *v)
                           most_called(v)};
 }
 
+/* The part (0…1) of what following blocks is said to have taken that it can have
+ * taken: what was timed on a machine that does other things as well is too much,
+ * and all of it is code of ours, which samples meet. */
+static double seen_part(const axp_view *v, double all)
+{
+    double memory = (double)axp__view_memory_ns(v), seen = 0;
+    for (size_t i = 0; i < v->n_functions; i++)
+        if (v->functions[i].is_own) seen += (double)v->functions[i].self_ns;
+    if (v->n_sampled < ENOUGH_SAMPLES || memory <= seen || all < memory)
+        return 1;
+    return (all - memory + seen) / all;
+}
+
+/* 0: too little to speak of. */
+static double overhead_share(const axp_view *v)
+{
+    const struct axp__capture *c = v->capture;
+    struct own_time t = own_time(v);
+    double all = 0;
+    for (size_t i = 0; i < c->n_lanes; i++)
+        all += (double)axp__lane_own_ns(v, &c->lanes[i]);
+    double own = (double)t.own * seen_part(v, all);
+    double share = t.work ? own / (double)t.work : 0;
+    bool is_much = share >= OVERHEAD_SHARE &&
+                   own >= OVERHEAD_SHARE / 4 * (double)v->duration_ns;
+    return !is_much ? 0 : share < 1 ? share : 1;
+}
+
+static void put_overhead(axp_view *v, double share)
+{
+    struct taker of = most_taking(v);
+    snprintf(v->own_texts[0], OVERHEAD_TEXT,
+             "%sabout %.1f %% of what threads worked%s", of.before, share * 100,
+             of.after);
+}
+
 static void add_overhead(axp_view *v)
 {
-    struct own_time t = own_time(v);
-    double share = t.work ? (double)t.own / (double)t.work : 0;
-    if (share < OVERHEAD_SHARE ||
-        (double)t.own < OVERHEAD_SHARE / 4 * (double)v->duration_ns)
-        return;
+    double share = overhead_share(v);
+    if (!(share > 0)) return;
     struct taker of = most_taking(v);
-    v->own_texts[0] = malloc(200);
+    v->own_texts[0] = malloc(OVERHEAD_TEXT);
     if (!v->own_texts[0]) return;
-    snprintf(v->own_texts[0], 200, "%sabout %.1f %% of what threads worked%s",
-             of.before, (share < 1 ? share : 1) * 100, of.after);
+    put_overhead(v, share);
     add(v, "own_overhead", v->own_texts[0], of.count, of.name);
+}
+
+/* Again, now that there are samples. */
+static void settle_overhead(axp_view *v)
+{
+    double share = v->own_texts[0] ? overhead_share(v) : 0;
+    size_t kept = 0;
+    if (!v->own_texts[0]) return;
+    if (share > 0) put_overhead(v, share);
+    for (size_t i = 0; i < v->n_warnings; i++)
+        if (share > 0 || v->warnings[i].text != v->own_texts[0])
+            v->warnings[kept++] = v->warnings[i];
+    v->n_warnings = kept;
 }
 
 /* Those to which it made a difference. */
@@ -287,6 +334,7 @@ bool axp__view_warn(axp_view *v, const axp_warning *w)
 bool axp__view_warn_of_samples(axp_view *v)
 {
     char seen[32], ran[32];
+    settle_overhead(v);
     if (v->is_part) return true; /* sums of a part are not told */
     if (v->ran_ns < UNSEEN_NS || (double)(v->sampled_ns + v->spun_ns) >=
                                      (double)v->ran_ns * (1 - UNSEEN_SHARE))
