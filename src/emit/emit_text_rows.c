@@ -56,13 +56,15 @@ static void put_processes(struct axp__text *t, const axp_view *v)
 /* By name: a run may have thousands. */
 void axp__text_processes(struct axp__text *t, const axp_view *v)
 {
-    axp__cell count;
-    uint64_t n_all = 0;
+    axp__cell count, all;
+    uint64_t n_seen = 0, n_all = axp__view_n_processes(v);
     for (size_t i = 0; i < v->n_processes; i++)
-        n_all += v->processes[i].count;
-    if (!n_all) return;
-    axp__text_heading(t, "Processes", "%s seen from outside",
-                      axp__short_count(count, n_all));
+        n_seen += v->processes[i].count;
+    if (!n_seen) return;
+    axp__text_heading(t, "Processes", "%s%s%s seen from outside",
+                      axp__short_count(count, n_seen),
+                      n_seen < n_all ? " of " : "",
+                      n_seen < n_all ? axp__short_count(all, n_all) : "");
     put_processes(t, v);
 }
 

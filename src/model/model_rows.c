@@ -113,6 +113,45 @@ static void set_ends(axp_view *v)
     }
 }
 
+struct stay { /* of a thread in a row */
+    size_t state, row;
+    axp_ns begin;
+};
+
+static int by_stay(const void *a, const void *b)
+{
+    const struct stay *x = a, *y = b;
+    if (x->state != y->state) return x->state > y->state ? 1 : -1;
+    if (x->begin != y->begin) return x->begin > y->begin ? 1 : -1;
+    return (x->row > y->row) - (x->row < y->row);
+}
+
+/* A program that started another in its place was there until then. */
+static bool end_replaced(axp_view *v)
+{
+    const struct axp__capture *c = v->capture;
+    struct stay *stays = calloc(c->n_rows + 1, sizeof *stays);
+    size_t n = 0;
+    if (!stays) return false;
+    for (size_t i = 0; i < c->n_rows; i++) {
+        const struct axp__cap_row *row = &c->rows[i];
+        if (row->track || axp__row_is_outside(v, row)) continue;
+        stays[n] =
+            (struct stay){axp__view_state_of(v, row), i, v->lives[i].begin};
+        n += stays[n].state > 0;
+    }
+    if (n) qsort(stays, n, sizeof *stays, by_stay);
+    for (size_t i = 0; i + 1 < n; i++) {
+        struct axp__life *life = &v->lives[stays[i].row];
+        axp_ns last = axp__view_time(v, c->rows[stays[i].row].last);
+        axp_ns next = stays[i + 1].begin;
+        if (stays[i + 1].state != stays[i].state || life->end <= next) continue;
+        life->end = last > next ? last : next;
+    }
+    free(stays);
+    return true;
+}
+
 bool axp__view_make_lives(axp_view *v)
 {
     const struct axp__capture *c = v->capture;
@@ -125,6 +164,7 @@ bool axp__view_make_lives(axp_view *v)
     if (c->part.ticks) set_part(v);
     if (!v->duration_ns) set_wall(v, true);
     set_ends(v);
+    if (!end_replaced(v)) return false;
     for (size_t i = 0; i < c->n_rows; i++)
         if (v->lives[i].end < v->lives[i].begin)
             v->lives[i].end = v->lives[i].begin;
@@ -162,14 +202,32 @@ struct seen_in { /* a row */
     uint64_t busy, waited;
 };
 
+/* The thread goes on in another row: what it did in all of them is its own, and
+ * its name that of the last. */
+static void join_thread(axp_thread_info *to, struct axp__told *told,
+                        const axp_thread_info *more)
+{
+    if (more->begin >= told->named) {
+        told->named = more->begin;
+        to->name = more->name;
+        to->rank = more->rank;
+    }
+    if (more->begin < to->begin) to->begin = more->begin;
+    if (more->end > to->end) to->end = more->end;
+    if (more->cpu_ns > to->cpu_ns) to->cpu_ns = more->cpu_ns;
+    to->busy_ns += more->busy_ns;
+    to->wait_ns += more->wait_ns;
+    to->events += more->events;
+}
+
 static void add_thread(axp_view *v, size_t i, struct seen_in in,
-                       bool *is_recorded)
+                       struct axp__told *by_state)
 {
     const struct axp__cap_row *row = &v->capture->rows[i];
+    size_t state = axp__view_state_of(v, row);
+    struct axp__told *told = state ? &by_state[state - 1] : NULL;
     if (axp__row_is_outside(v, row)) return;
-    axp_thread_info *to = &v->threads[v->n_threads++];
-    *to =
-        (axp_thread_info){.id = row->tid,
+    axp_thread_info is = {.id = row->tid,
                           .name = row->name ? axp__view_name(v, row->name) : "",
                           .process_id = row->process_id,
                           .rank = row->rank,
@@ -179,7 +237,13 @@ static void add_thread(axp_view *v, size_t i, struct seen_in in,
                           .wait_ns = axp__view_ns(v, in.waited),
                           .cpu_ns = row->cpu_ns,
                           .events = row->n_events};
-    axp__view_set_states(v, row, to, is_recorded);
+    axp__view_set_states(v, row, &is);
+    if (told && told->thread) {
+        join_thread(&v->threads[told->thread - 1], told, &is);
+        return;
+    }
+    v->threads[v->n_threads++] = is;
+    if (told) *told = (struct axp__told){(uint32_t)v->n_threads, is.begin};
 }
 
 /* Tracks by their ids: 1 + index, in a table at most half full. */
@@ -261,10 +325,12 @@ static bool count_processes(axp_view *v)
     return true;
 }
 
+/* Who looks on counts a process again when another program is started in it, and
+ * the scheduler does not. */
 size_t axp__view_n_processes(const axp_view *v)
 {
     size_t seen = 0;
-    for (size_t i = 0; i < v->n_processes; i++)
+    for (size_t i = 0; i < v->n_processes && !v->capture->n_states; i++)
         seen += v->processes[i].count;
     if (seen < v->n_with_threads) seen = v->n_with_threads;
     return seen > v->n_recorded ? seen : v->n_recorded;
@@ -284,9 +350,9 @@ bool axp__view_make_rows(axp_view *v)
     v->threads = calloc(c->n_rows + c->n_states + 1, sizeof *v->threads);
     v->tracks = calloc(c->n_rows + 1, sizeof *v->tracks);
     bool *has_lane = calloc(c->n_rows + 1, sizeof *has_lane);
-    bool *is_recorded = calloc(c->n_states + 1, sizeof *is_recorded);
+    struct axp__told *told = calloc(c->n_states + 1, sizeof *told);
     struct track_table table = {0};
-    bool ok = v->threads && v->tracks && has_lane && is_recorded &&
+    bool ok = v->threads && v->tracks && has_lane && told &&
               make_table(&table, c->n_rows);
     for (size_t i = 0; ok && i < c->n_lanes; i++) {
         const struct axp__cap_lane *lane = &c->lanes[i];
@@ -297,16 +363,16 @@ bool axp__view_make_rows(axp_view *v)
         else
             add_thread(v, (size_t)lane->row,
                        (struct seen_in){busy_of(v, lane), waited_in(v, lane)},
-                       is_recorded);
+                       told);
     }
     for (size_t i = 0; ok && i < c->n_rows; i++)
         if (!has_lane[i])
             add_thread(v, i,
                        (struct seen_in){c->rows[i].busy, c->rows[i].waited},
-                       is_recorded);
-    if (ok) v->n_threads += axp__view_unrecorded(v, is_recorded);
+                       told);
+    if (ok) v->n_threads += axp__view_unrecorded(v, told);
     free(has_lane);
-    free(is_recorded);
+    free(told);
     free(table.at);
     if (ok)
         qsort(v->threads, v->n_threads, sizeof *v->threads,

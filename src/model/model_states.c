@@ -172,7 +172,7 @@ static bool is_there(const axp_view *v, const struct axp__thread_states *s)
 /* Those of programs that nobody changed, and first threads that did nothing
  * else than to start others. What a program that records has beside those that
  * do may be the recorder's. */
-size_t axp__view_unrecorded(const axp_view *v, const bool *is_recorded)
+size_t axp__view_unrecorded(const axp_view *v, const struct axp__told *told)
 {
     const struct axp__capture *c = v->capture;
     uint64_t *processes = recorded_processes(v);
@@ -180,7 +180,7 @@ size_t axp__view_unrecorded(const axp_view *v, const bool *is_recorded)
     for (size_t i = 0; processes && i < c->n_states; i++) {
         const struct axp__thread_states *s = &c->states[i];
         uint64_t id = s->process & UINT32_MAX;
-        if (is_recorded[i] || !s->name[0] || !is_there(v, s)) continue;
+        if (told[i].thread || !s->name[0] || !is_there(v, s)) continue;
         if (s->tid != id &&
             bsearch(&id, processes, v->n_threads, sizeof id, axp__by_u64))
             continue;
@@ -276,14 +276,19 @@ bool axp__view_widen_lives(axp_view *v)
     return true;
 }
 
+size_t axp__view_state_of(const axp_view *v, const struct axp__cap_row *row)
+{
+    const struct axp__thread_states *s = states_of(v, row);
+    return s ? (size_t)(s - v->capture->states) + 1 : 0;
+}
+
 void axp__view_set_states(const axp_view *v, const struct axp__cap_row *row,
-                          axp_thread_info *out, bool *is_recorded)
+                          axp_thread_info *out)
 {
     const struct axp__thread_states *s = states_of(v, row);
     if (!s) return;
     bool is_whole = out->begin <= v->begin_ns ||
                     out->begin <= axp__view_time(v, s->begin_ticks);
-    is_recorded[s - v->capture->states] = true;
     out->ready_ns = s->ready_ns;
     out->is_scheduled = true;
     if (!out->cpu_ns || v->is_part || (is_whole && s->ran_ns > out->cpu_ns))

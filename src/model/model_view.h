@@ -250,11 +250,19 @@ double axp__view_longest(const axp_view *v, size_t i);
 /* Rows' lives are those of their threads, as far as it tells. */
 bool axp__view_widen_lives(axp_view *v);
 bool axp__view_cut_states(axp_view *v);
-/* What it tells of a row's thread; marks it in a list of all states. */
+/* What it tells of a row's thread: 1 + its place among the states; 0: nothing. A
+ * program that starts another in its place goes on as the same thread, in another
+ * row. */
+size_t axp__view_state_of(const axp_view *v, const struct axp__cap_row *row);
 void axp__view_set_states(const axp_view *v, const struct axp__cap_row *row,
-                          axp_thread_info *out, bool *is_recorded);
-/* Threads of programs that are not marked: how many. They follow n_threads. */
-size_t axp__view_unrecorded(const axp_view *v, const bool *is_recorded);
+                          axp_thread_info *out);
+/* Threads of programs that are not told of yet (by state): how many. They follow
+ * n_threads. */
+struct axp__told {
+    uint32_t thread; /* 1 + its place; 0: not told of */
+    axp_ns named;    /* when the row began that it has its name from */
+};
+size_t axp__view_unrecorded(const axp_view *v, const struct axp__told *told);
 bool axp__view_make_rest(axp_view *v); /* steps, counters */
 bool axp__view_make_events(axp_view *v);
 bool axp__view_make_warnings(axp_view *v);

@@ -6,7 +6,9 @@ is there with its fault, named after it, and not in the healthy twin.
 """
 import os
 import pathlib
+import re
 import resource
+import subprocess
 import sys
 
 import run_support
@@ -64,6 +66,30 @@ def test_temporary(c, folder):
                   found[0]["metrics"])
             check(190 < found[0]["metrics"]["avg_bytes"] < 210,
                   found[0]["metrics"])
+
+
+def test_cost_of_blocks(c, folder):
+    """What is said to have gone into following blocks is what samples met of
+    it, whatever else the machine does."""
+    others = [subprocess.Popen([sys.executable, "-c", "while True: pass"])
+              for _ in range(os.cpu_count() or 1)]
+    try:
+        report, _ = profile(c, folder, sys.executable, "-c",
+                            "for i in range(5000000): bytes(1000)")
+    finally:
+        for other in others:
+            other.kill()
+            other.wait()
+    said = [w["text"] for w in report["warnings"]
+            if w["code"] == "own_overhead"]
+    if not report["functions"]:
+        return  # nobody may sample here
+    check(sum(f["samples"] for f in report["functions"]) > 400, "too short")
+    check(said, report["warnings"])
+    share = float(re.search(r"about ([0-9.]+) %", said[0]).group(1)) / 100
+    met = sum(f["time_share"] for f in report["functions"]
+              if f["name"] == "[axprof]")
+    check(abs(share - met) < 0.1, said, "and met was", met)
 
 
 def test_pressure(c, folder):
@@ -294,7 +320,8 @@ def test_twice(c, folder):
 
 
 if __name__ == "__main__":
-    run_support.main([test_work, test_temporary, test_pressure, test_fragments,
+    run_support.main([test_work, test_temporary, test_cost_of_blocks,
+                      test_pressure, test_fragments,
                       test_io, test_io_seen, test_io_bare, test_naps, test_kernel,
                       test_threads, test_window,
                       test_window_begins_in_a_wait, test_twice],

@@ -466,6 +466,20 @@ def test_lives_of_short_programs(c, folder):
             (folder / file).unlink()
 
 
+def test_replaced(c, folder):
+    """A shell that starts another program in its place, and that another, is one
+    process with one thread, however many programs record in it."""
+    spin = f"exec {c.program()} shares 300 0 77"
+    again = "exec sh -c 'i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; %s'"
+    data, _ = profile(c, folder, "sh", "-c", again % spin)
+    equal((data["run"]["process_count"], data["run"]["thread_count"]), (1, 1),
+          [t for t in data["threads"]])
+    thread, = data["threads"]
+    check(thread["cpu_ns"] <= thread["end"] - thread["begin"], thread)
+    check(thread["end"] - thread["begin"] <= data["run"]["duration_ns"], thread)
+    equal(thread["name"], "sampled_program", "its name")
+
+
 def test_killed(c, folder):
     """What was seen until a second ago is there when axprof is killed."""
     process = start(c, folder, c.program(), "shares", 4000)
@@ -710,7 +724,7 @@ BY_KERNEL = [test_shares, test_recurs, test_builds, test_deep,
              test_without_build_id, test_without_build_id_rebuilt,
              test_scopes, test_children,
              test_starved, test_woken_without_a_processor,
-             test_short_threads, test_lives_of_short_programs, test_killed, test_exports,
+             test_short_threads, test_lives_of_short_programs, test_replaced, test_killed, test_exports,
              test_perfetto, test_numpy, test_off, test_beside_perf]
 BY_TIMER = [test_timer, test_timer_without_build_id, test_timer_in_children,
             test_timer_gives_way,
