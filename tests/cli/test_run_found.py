@@ -133,7 +133,8 @@ def check_io(report, found, fault):
     equal([f["name"] for f in found], ["read_shard"] * fault, "names")
     if not fault:
         return
-    equal(report["findings"][0]["type"], "IoWait", "the first of them")
+    if not was_starved(report):  # or whoever had no processor took longer
+        equal(report["findings"][0]["type"], "IoWait", "the first of them")
     # 100 reads of 3 ms or more, which the computing can hide, at most
     wall = report["run"]["duration_ns"]
     check(0.2e9 < found[0]["saving_ns"] <= wall - 0.25e9,
