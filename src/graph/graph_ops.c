@@ -44,7 +44,8 @@ bool axp__graph_ops_init(struct axp__graph_ops *o, const axp_view *v)
         [AXP__OP_OUTSIDE] = "outside scopes",
         [AXP__OP_NO_CPU] = "waiting for a CPU",
         [AXP__OP_IDLE] = "idle",
-        [AXP__OP_BLOCKED] = "blocked: I/O, sleep, other processes"};
+        [AXP__OP_BLOCKED] = "blocked: I/O, sleep, other processes",
+        [AXP__OP_WOKEN] = "waking threads up"};
     void *at = NULL;
     *o = (struct axp__graph_ops){.v = v, .functions = {.v = v}};
     o->by_name = calloc((size_t)1 << AXP__OP_NAME_BITS, sizeof *o->by_name);

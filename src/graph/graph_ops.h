@@ -18,6 +18,7 @@ enum axp__no_op {
     AXP__OP_NO_CPU,  /* it wanted a processor and had none */
     AXP__OP_IDLE,    /* nobody did anything */
     AXP__OP_BLOCKED, /* off its processor, for no other thread's sake */
+    AXP__OP_WOKEN,   /* what it waited for was there, and it did not run yet */
     AXP__N_NO_OPS
 };
 

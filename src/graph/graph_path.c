@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #define MOST_STARTS 1024u
+#define LONG_NS 1000000u /* no processor takes that long to wake up */
 
 struct walker {
     struct axp__critical_path *p;
@@ -12,6 +13,8 @@ struct walker {
     const axp_graph *g;
     axp_ns shortest;   /* shorter segments are their neighbours' */
     unsigned n_starts; /* of rows that nobody started */
+    axp_ns *starved;   /* by row: without a processor, and not told of yet; the
+                          largest: not known */
 };
 
 /* ---- segments, from the last to the first --------------------------------------- */
@@ -142,6 +145,18 @@ static uint32_t before(const struct walker *w, uint32_t start)
     return low ? best->nodes[low - 1] : AXP__NONE;
 }
 
+/* Why a row went on only so long after it could: a processor takes time to be
+ * woken, and others may have had it, as long as the scheduler says. */
+static uint32_t late_op(struct walker *w, uint32_t row, axp_ns ns)
+{
+    axp_ns *starved = &w->starved[row];
+    if (*starved == UINT64_MAX)
+        return ns < LONG_NS ? AXP__OP_WOKEN : AXP__OP_NO_CPU;
+    if (*starved < ns / 2) return AXP__OP_WOKEN;
+    *starved -= *starved < ns ? *starved : ns;
+    return AXP__OP_NO_CPU;
+}
+
 /* Puts what is between a node and what it followed; returns the latter. */
 static uint32_t step_back(struct walker *w, uint32_t node)
 {
@@ -166,9 +181,10 @@ static uint32_t step_back(struct walker *w, uint32_t node)
             put(w, n->row, wait_op(w->g, node), begin, at);
         return n->prev;
     }
-    put(w, n->row,
-        n->stretch == AXP__STRETCH_QUEUE ? AXP__OP_IDLE : AXP__OP_NO_CPU, given,
-        at);
+    bool is_queue = n->stretch == AXP__STRETCH_QUEUE;
+    if (given < at)
+        put(w, n->row, is_queue ? AXP__OP_IDLE : late_op(w, n->row, at - given),
+            given, at);
     put_rest(w, source, given);
     return source;
 }
@@ -199,6 +215,16 @@ static void reverse(struct axp__critical_path *p)
     }
 }
 
+static axp_ns *starved_rows(const axp_graph *g)
+{
+    axp_ns *of = malloc((g->n_rows + 1) * sizeof *of);
+    for (size_t i = 0; of && i < g->n_rows; i++) {
+        const struct axp__cap_row *row = g->rows[i].is.cap;
+        of[i] = row ? axp__view_starved(g->v, row) : UINT64_MAX;
+    }
+    return of;
+}
+
 bool axp__path_walk(struct axp__critical_path *p, const struct axp__replayed *r)
 {
     struct walker w = {.p = p, .r = r, .g = r->g};
@@ -206,8 +232,13 @@ bool axp__path_walk(struct axp__critical_path *p, const struct axp__replayed *r)
     struct axp__segment *segments =
         malloc(AXP__MOST_SEGMENTS * sizeof *segments);
     *p = (struct axp__critical_path){.ns = ns, .segments = segments};
-    if (!ns || !segments) return false;
+    w.starved = starved_rows(r->g);
+    if (!ns || !segments || !w.starved) {
+        free(w.starved);
+        return false;
+    }
     walk(&w);
+    free(w.starved);
     reverse(p);
     return true;
 }

@@ -116,7 +116,7 @@ static axp_path_kind kind_of(const struct axp__graph_ops *ops, uint32_t op)
 {
     if (op == AXP__OP_NO_CPU) return AXP_PATH_NO_CPU;
     if (op == AXP__OP_IDLE) return AXP_PATH_IDLE;
-    if (op == AXP__OP_BLOCKED) return AXP_PATH_WAIT;
+    if (op == AXP__OP_BLOCKED || op == AXP__OP_WOKEN) return AXP_PATH_WAIT;
     return ops->at[op].is_wait ? AXP_PATH_WAIT : AXP_PATH_WORK;
 }
 

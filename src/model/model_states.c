@@ -282,6 +282,12 @@ size_t axp__view_state_of(const axp_view *v, const struct axp__cap_row *row)
     return s ? (size_t)(s - v->capture->states) + 1 : 0;
 }
 
+axp_ns axp__view_starved(const axp_view *v, const struct axp__cap_row *row)
+{
+    const struct axp__thread_states *s = states_of(v, row);
+    return s ? s->ready_ns : UINT64_MAX;
+}
+
 void axp__view_set_states(const axp_view *v, const struct axp__cap_row *row,
                           axp_thread_info *out)
 {

@@ -200,26 +200,32 @@ static void the_first_thread_is_there_from_the_beginning(void **state)
     done(v, g);
 }
 
-/* Row 0 starts row 1 at 10 ms, which begins at 11 and works for 30; row 0 works
- * for 10 and joins it. */
-static void threads_are_started_and_joined(void **state)
+/* Row 0 starts row 1 at 10 ms, which begins so much later and works for 30 ms;
+ * row 0 works for 10 and joins it, and goes on so much later. */
+static axp_view *start_and_join(axp_ns late)
 {
-    (void)state;
+    axp_ns begun = 10 * MS + late, ended = begun + 30 * MS;
     struct script *s = script_create();
     script_op(s, 0, 0, 10 * MS, 0);
     script_gave(s, 0, 10 * MS, AXP_SYNC_THREAD_START, 1, 0);
     script_op(s, 0, 10 * MS, 10 * MS, 1);
-    script_waited(s, 0, 42 * MS,
+    script_waited(s, 0, ended + late,
                   (struct script_wait){AXP_SYNC_THREAD_END, 7, 0, 20 * MS,
-                                       41 * MS, 1, 0, true});
-    script_op(s, 0, 42 * MS, 8 * MS, 2);
-    script_word(s, 1, 11 * MS, AXP__W_INSTANT, SCRIPT_FIRST + 9);
-    script_waited(s, 1, 11 * MS,
-                  (struct script_wait){AXP_SYNC_THREAD_START, 1, 0, 11 * MS,
+                                       ended, 1, 0, true});
+    script_op(s, 0, ended + late, 8 * MS, 2);
+    script_word(s, 1, begun, AXP__W_INSTANT, SCRIPT_FIRST + 9);
+    script_waited(s, 1, begun,
+                  (struct script_wait){AXP_SYNC_THREAD_START, 1, 0, begun,
                                        10 * MS, 0, AXP_SYNC_TOOK, false});
-    script_op(s, 1, 11 * MS, 30 * MS, 3);
-    script_gave(s, 1, 41 * MS, AXP_SYNC_THREAD_END, 7, 0);
-    axp_view *v = script_view(s);
+    script_op(s, 1, begun, 30 * MS, 3);
+    script_gave(s, 1, ended, AXP_SYNC_THREAD_END, 7, 0);
+    return script_view(s);
+}
+
+static void threads_are_started_and_joined(void **state)
+{
+    (void)state;
+    axp_view *v = start_and_join(1 * MS);
     axp_graph *g = graph_of(v);
     assert_int_equal(script_path(g, "op0"), 10 * MS);
     assert_int_equal(script_path(g, "op3"), 30 * MS);
@@ -229,6 +235,12 @@ static void threads_are_started_and_joined(void **state)
     assert_int_equal(script_wall(g, "op3=0"), 28 * MS);
     assert_int_equal(script_wall(g, "op0=0"), 40 * MS);
     assert_int_equal(script_wall(g, "op1=3"), 50 * MS);
+    done(v, g);
+    /* That is no lack of processors. */
+    v = start_and_join(MS / 20);
+    g = graph_of(v);
+    assert_int_equal(script_path(g, "waiting for a CPU"), 0);
+    assert_int_equal(script_path(g, "waking threads up"), MS / 10);
     done(v, g);
 }
 
