@@ -126,7 +126,7 @@ void axp__graph_borrow_off(axp_graph *g, uint32_t row)
     struct loan l = {.begin_ns = g->nodes[node].time_ns,
                      .end_ns = own->since,
                      .is_of_work = true};
-    axp_ns off = own->ns[AXP__OP_BLOCKED];
+    axp_ns off = own->ns[AXP__OP_BLOCKED], lent = 0;
     add_others(g, &l, row);
     double part = l.sum > (double)off ? (double)off / l.sum : 1;
     for (uint32_t i = 0; i < l.n; i++) {
@@ -134,5 +134,7 @@ void axp__graph_borrow_off(axp_graph *g, uint32_t row)
         if (ns > own->ns[AXP__OP_BLOCKED]) ns = own->ns[AXP__OP_BLOCKED];
         own->ns[AXP__OP_BLOCKED] -= ns;
         axp__spent_add(g, own, l.at[i].op, ns);
+        lent += ns;
     }
+    own->is_lent = 2 * lent > l.end_ns - l.begin_ns;
 }

@@ -318,7 +318,9 @@ static void end_rows(struct axp__builder *b)
             axp__spent_until(
                 g, r->own,
                 clamp(g, g->v->lives[cap - g->v->capture->rows].end));
-        axp__spent_close(g, i, r->own->since);
+        uint32_t node = axp__spent_close(g, i, r->own->since);
+        if (node != AXP__NONE && r->own->is_lent)
+            g->nodes[node].is_estimate = true;
     }
     for (uint32_t i = 0; i < g->n_rows; i++) {
         uint32_t main = b->mains[g->rows[i].is.process];
