@@ -91,9 +91,8 @@ static void set_part(axp_view *v)
         if (end < part.end) part.end = end;
     }
     if (own.end > own.begin) cover(&part, own.begin, own.end);
-    if (part.end <= part.begin) return;
     v->begin_ns = part.begin;
-    v->duration_ns = part.end - part.begin;
+    v->duration_ns = part.end > part.begin ? part.end - part.begin : 0;
 }
 
 /* A thread that has not ended lives as long as its process is recorded. */
@@ -161,8 +160,10 @@ bool axp__view_make_lives(axp_view *v)
     set_events(v);
     v->is_part = is_part(c);
     set_wall(v, !v->is_part);
-    if (c->part.ticks) set_part(v);
-    if (!v->duration_ns) set_wall(v, true);
+    if (c->part.ticks)
+        set_part(v); /* which may never have come */
+    else if (!v->duration_ns)
+        set_wall(v, true);
     set_ends(v);
     if (!end_replaced(v)) return false;
     for (size_t i = 0; i < c->n_rows; i++)

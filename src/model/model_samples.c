@@ -89,7 +89,7 @@ bool axp__samples_load(const axp_view *v, struct axp__samples *out)
     for (size_t i = 0; i < c->n_samples; i++)
         if (c->samples[i].load(&c->samples[i], out->at + out->n))
             out->n += c->samples[i].n;
-    if (v->is_part && v->duration_ns) cut_all(v, out);
+    if (v->is_part && (v->duration_ns || c->part.ticks)) cut_all(v, out);
     qsort(out->at, out->n, sizeof *out->at, by_thread_and_time);
     return true;
 }

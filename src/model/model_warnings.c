@@ -356,6 +356,7 @@ bool axp__view_warn_of_samples(axp_view *v)
 static uint64_t count_of(const axp_view *v, const struct axp__cap_warning *w)
 {
     bool has_ours = v->is_outside && !strcmp(w->code, "still_recording");
+    if (!strcmp(w->code, "window")) return w->count > 0; /* one for all */
     return has_ours && w->count > 1 ? w->count - 1 : w->count;
 }
 

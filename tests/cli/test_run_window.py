@@ -151,6 +151,17 @@ def test_part_that_never_comes(c, folder):
     check(b"nothing was recorded in the part" in result.err, result.err)
 
 
+def test_time_that_never_comes(c, folder):
+    """What was seen of it before that time is not told as if it were of it."""
+    data, _ = profile(c, folder, c.program("sampled_program"), "shares", 300,
+                      0, 77, options=("--delay", "20s"))
+    equal(data["functions"], [], "functions")
+    equal(data["findings"], [], "findings")
+    equal(data["run"]["duration_ns"], 0, "duration")
+    equal([w["count"] for w in data["warnings"] if w["code"] == "window"], [1],
+          data["warnings"])
+
+
 def test_time(c, folder):
     """Of 3 s, one; when it ends is told to the program by axprof, which may
     be late on a busy machine, but not by a second."""
