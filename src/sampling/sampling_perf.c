@@ -25,6 +25,8 @@ enum { STORY, LARGE, LITTLE, EVENTS };
 #define STACK_LESS 8192u   /* bytes of a stack where the ring is not of … */
 #define RING_OF_LARGE ((size_t)1 << 20)
 #define RECORD_MOST 65536u
+#define RECORD_HEAD 1024.0      /* of a sample without its stack, and a chain */
+#define MOST_PACE 1.1           /* of a clock: period_of */
 #define READY_AFTER_NS 2000000u /* longer than the kernel writes a record */
 #define SHIFT_NS 20000000u      /* a clock is left alone for that long … */
 #define SHIFT_SHARE 1000u /* … and for so many times what a shift takes */
@@ -511,10 +513,19 @@ static void shift_clocks(struct axp__perf *p, uint64_t now)
     p->shift_ns = done + stay;
 }
 
+/* In which half of a ring is filled, by a thread that always runs: its stack may
+ * grow from one sample to the next to as much as is copied. */
+static uint64_t filled_in(const struct axp__perf *p)
+{
+    double record = (double)stack_of(p, p->on) + RECORD_HEAD;
+    return (uint64_t)(0.5e9 * (double)p->ring_bytes / (MOST_PACE * p->hz) /
+                      record);
+}
+
 uint64_t axp__perf_stay(const struct axp__perf *p)
 {
     uint64_t now = axp__clock_of(CLOCK_MONOTONIC_RAW);
-    if (!is_brief(p)) return UINT64_MAX;
+    if (!is_brief(p)) return filled_in(p);
     return p->shift_ns > now ? p->shift_ns - now : 0;
 }
 

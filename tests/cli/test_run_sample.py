@@ -466,6 +466,16 @@ def test_lives_of_short_programs(c, folder):
             (folder / file).unlink()
 
 
+def test_growing_stacks(c, folder):
+    """A program that goes deep after a while has more to be copied than the
+    rings were looked at for: none is lost."""
+    done = run([c.axprof, "run", "--no-file",
+                c.program("sampled_program_no_frames"), "tower", 1500, 20],
+               folder, env=environment())
+    equal(done.status, 0, done.err)
+    check(b"samples were lost" not in done.err, done.err[-400:])
+
+
 def test_replaced(c, folder):
     """A shell that starts another program in its place, and that another, is one
     process with one thread, however many programs record in it."""
@@ -724,7 +734,8 @@ BY_KERNEL = [test_shares, test_recurs, test_builds, test_deep,
              test_without_build_id, test_without_build_id_rebuilt,
              test_scopes, test_children,
              test_starved, test_woken_without_a_processor,
-             test_short_threads, test_lives_of_short_programs, test_replaced, test_killed, test_exports,
+             test_short_threads, test_lives_of_short_programs, test_growing_stacks,
+             test_replaced, test_killed, test_exports,
              test_perfetto, test_numpy, test_off, test_beside_perf]
 BY_TIMER = [test_timer, test_timer_without_build_id, test_timer_in_children,
             test_timer_gives_way,
