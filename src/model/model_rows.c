@@ -206,15 +206,17 @@ struct seen_in { /* a row */
 /* The thread goes on in another row: what it did in all of them is its own, and
  * its name that of the last. */
 static void join_thread(axp_thread_info *to, struct axp__told *told,
-                        const axp_thread_info *more)
+                        struct axp__life life, const axp_thread_info *more)
 {
     if (more->begin >= told->named) {
         told->named = more->begin;
         to->name = more->name;
         to->rank = more->rank;
     }
-    if (more->begin < to->begin) to->begin = more->begin;
-    if (more->end > to->end) to->end = more->end;
+    cover(&life, to->begin, to->end);
+    cover(&life, more->begin, more->end);
+    to->begin = life.begin;
+    to->end = life.end;
     if (more->cpu_ns > to->cpu_ns) to->cpu_ns = more->cpu_ns;
     to->busy_ns += more->busy_ns;
     to->wait_ns += more->wait_ns;
@@ -240,7 +242,8 @@ static void add_thread(axp_view *v, size_t i, struct seen_in in,
                           .events = row->n_events};
     axp__view_set_states(v, row, &is);
     if (told && told->thread) {
-        join_thread(&v->threads[told->thread - 1], told, &is);
+        join_thread(&v->threads[told->thread - 1], told,
+                    axp__view_life_of(v, state), &is);
         return;
     }
     v->threads[v->n_threads++] = is;

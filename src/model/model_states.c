@@ -282,6 +282,11 @@ size_t axp__view_state_of(const axp_view *v, const struct axp__cap_row *row)
     return s ? (size_t)(s - v->capture->states) + 1 : 0;
 }
 
+struct axp__life axp__view_life_of(const axp_view *v, size_t state)
+{
+    return life_of(v, &v->capture->states[state - 1]);
+}
+
 axp_ns axp__view_starved(const axp_view *v, const struct axp__cap_row *row)
 {
     const struct axp__thread_states *s = states_of(v, row);

@@ -254,6 +254,8 @@ bool axp__view_cut_states(axp_view *v);
  * program that starts another in its place goes on as the same thread, in another
  * row. */
 size_t axp__view_state_of(const axp_view *v, const struct axp__cap_row *row);
+/* How long it lived, as far as the run goes, in all of its rows. */
+struct axp__life axp__view_life_of(const axp_view *v, size_t state);
 /* How long it wanted a processor and had none; the largest: not known. */
 axp_ns axp__view_starved(const axp_view *v, const struct axp__cap_row *row);
 void axp__view_set_states(const axp_view *v, const struct axp__cap_row *row,
