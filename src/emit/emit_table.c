@@ -23,6 +23,7 @@ struct axp__table {
     size_t n_columns, n_rows, max_rows;
     size_t widths[MAX_COLUMNS]; /* 0: left out */
     size_t gap, name_width;
+    bool is_narrow; /* names are cut */
     bool has_failed;
     struct row rows[]; /* and one that takes what has no room */
 };
@@ -94,7 +95,7 @@ static size_t indent_of(const struct axp__table *table, const struct row *row)
 {
     size_t most = table->name_width / 2 / INDENT * INDENT;
     size_t wanted = INDENT * row->depth;
-    return wanted < most ? wanted : most;
+    return wanted < most || !table->is_narrow ? wanted : most;
 }
 
 static void measure(struct axp__table *table)
@@ -162,6 +163,7 @@ static bool lay_out(struct axp__table *table, size_t width)
     size_t used = taken(table);
     size_t room = used + least < width ? width - used : least;
     table->name_width = wanted < room ? wanted : room;
+    table->is_narrow = room < wanted;
     return true;
 }
 

@@ -106,8 +106,15 @@ static void keep_large(struct tree *tree, struct fate *fate)
     }
 }
 
+/* Where a library calls the program, or the system begins it. */
+static bool is_entry(const axp_view *v, int32_t i)
+{
+    const bool *is_own = v->tree_is_own;
+    return is_own && is_own[i] && !is_own[v->tree[i].parent];
+}
+
 /* Sampled functions that call one other and do nothing else: of a row of them
- * the first and the last say enough. */
+ * the first and the last say enough, and what of the program is nearest to both. */
 static bool is_link(const axp_view *v, const struct fate *fate, int32_t i)
 {
     const axp_tree_node *n = &v->tree[i];
@@ -115,6 +122,15 @@ static bool is_link(const axp_view *v, const struct fate *fate, int32_t i)
     const axp_tree_node *child = &v->tree[fate[i].kept_child];
     return child->is_sampled &&
            (double)child->total_ns >= (double)n->total_ns * ALL_OF_IT;
+}
+
+static bool is_passed(const axp_view *v, const struct fate *fate, int32_t i)
+{
+    if (!is_link(v, fate, i) || !is_link(v, fate, v->tree[i].parent))
+        return false;
+    bool is_last = !is_link(v, fate, fate[i].kept_child);
+    bool is_own = v->tree_is_own && v->tree_is_own[i];
+    return !is_entry(v, i) && !(is_own && is_last);
 }
 
 static bool collect(struct tree *tree)
@@ -127,8 +143,7 @@ static bool collect(struct tree *tree)
     for (size_t i = 1; ok && i < v->n_tree; i++) {
         const axp_tree_node *n = &v->tree[i];
         if (!fate[i].is_kept) continue;
-        fate[i].is_passed =
-            is_link(v, fate, (int32_t)i) && is_link(v, fate, n->parent);
+        fate[i].is_passed = is_passed(v, fate, (int32_t)i);
         if (fate[i].is_passed) continue;
         int32_t up = n->parent;
         while (fate[up].is_passed)

@@ -310,7 +310,8 @@ static bool make_lists(struct adder *a)
     v->functions = calloc(a->of.n_functions + 1, sizeof *v->functions);
     v->function_names =
         calloc(a->of.n_functions + 1, sizeof *v->function_names);
-    if (!v->functions || !v->function_names) return false;
+    v->tree_is_own = calloc(v->n_tree + 1, sizeof *v->tree_is_own);
+    if (!v->functions || !v->function_names || !v->tree_is_own) return false;
     for (size_t i = 0; i < a->of.n_functions; i++) {
         struct axp__function *f = &a->of.functions[i];
         if (f->is_made)
@@ -323,6 +324,8 @@ static bool make_lists(struct adder *a)
         if (!n->is_sampled) continue;
         assert(a->of.functions && v->tree_names[i] < a->of.n_functions);
         n->name = a->of.functions[v->tree_names[i]].name;
+        v->tree_is_own[i] =
+            axp__function_is_programs(&a->of.functions[v->tree_names[i]]);
         if (!n->parent) v->tree[0].total_ns += n->total_ns;
     }
     qsort(v->functions, v->n_functions, sizeof *v->functions, by_self);

@@ -75,7 +75,10 @@ static uint32_t get_function(struct axp__stack_functions *s,
         return *at;
     }
     s->functions[s->n_functions] = (struct axp__function){
-        .name = name, .module = frame->module, .is_made = made};
+        .name = name,
+        .module = frame->module,
+        .is_made = made,
+        .is_standard = axp__code_is_standard(name, frame->file)};
     s->function_slots.n_used++;
     return *at = (uint32_t)++s->n_functions;
 }
@@ -173,15 +176,19 @@ const char *axp__stack_functions_module(const struct axp__stack_functions *s,
     return s->functions[s->frames[frame].function].module;
 }
 
+bool axp__function_is_programs(const struct axp__function *f)
+{
+    return is_programs(f->module) && !f->is_standard;
+}
+
 uint32_t axp__stack_functions_own(const struct axp__stack_functions *s,
                                   const struct axp__stack_of *of)
 {
     uint32_t first = UINT32_MAX;
     for (uint32_t i = of->first; i < of->first + of->n; i++) {
         const struct axp__function *f = &s->functions[s->frames[i].function];
-        if (!is_programs(f->module)) continue;
-        if (!axp__code_is_standard(f->name, s->frames[i].file)) return i;
-        if (first == UINT32_MAX) first = i;
+        if (axp__function_is_programs(f)) return i;
+        if (first == UINT32_MAX && is_programs(f->module)) first = i;
     }
     return first == UINT32_MAX ? of->first : first;
 }

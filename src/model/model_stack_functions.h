@@ -18,8 +18,9 @@ struct axp__function {
     const char *file; /* where most of one stack's time was */
     int line;
     uint64_t best_ns, self_ns, total_ns, samples; /* of the caller */
-    uint64_t last; /* that it was counted in: recursion once */
-    bool is_made;  /* its name is to be freed */
+    uint64_t last;    /* that it was counted in: recursion once */
+    bool is_made;     /* its name is to be freed */
+    bool is_standard; /* symbol_standard.h */
 };
 
 struct axp__stack_frame {
@@ -54,6 +55,9 @@ struct axp__stack_of *axp__stack_functions_get(struct axp__stack_functions *s,
 /* That a frame's function is in; NULL: not known. */
 const char *axp__stack_functions_module(const struct axp__stack_functions *s,
                                         uint32_t frame);
+/* The program's own: not a library's of the system, the kernel's, the profiler's
+ * or the standard library's. */
+bool axp__function_is_programs(const struct axp__function *f);
 /* The innermost frame of the program's own: not the system's libraries', the
  * kernel's or the profiler's. The innermost, if there is none; the stack has one. */
 uint32_t axp__stack_functions_own(const struct axp__stack_functions *s,

@@ -82,6 +82,7 @@ void axp_view_destroy(axp_view *v)
     free(v->lives);
     free(v->tree);
     free(v->tree_names);
+    free(v->tree_is_own);
     axp__view_free_functions(v);
     free(v->domains);
     free(v->memory_names);

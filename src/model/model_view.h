@@ -72,6 +72,7 @@ struct axp_view {
     size_t n_with_threads; /* processes that a thread is known of */
     axp_tree_node *tree;
     uint32_t *tree_names; /* ids; a function's place in functions */
+    bool *tree_is_own;    /* functions that are the program's; NULL: none */
     size_t n_tree;
     struct axp__cap_sample
         *samples; /* NULL: too many to keep; model_samples.h */

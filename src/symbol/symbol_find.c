@@ -27,6 +27,7 @@
 
 #define MAX_FRAMES 64   /* nested inlining beyond that is cut … */
 #define MAX_CHAIN 128   /* … with the blocks around it */
+#define MAX_TYPES 8     /* pointers and qualifiers before one */
 #define MAX_HEADERS 256 /* of a module */
 #define MAX_SECTIONS 65536
 
@@ -256,12 +257,45 @@ static void set_call_line(struct axp__symbolizer *s, Dwarf_Die *cu,
     out->line = (int)line;
 }
 
+/* What a member of it is called with: the type that `this` points to. */
+static bool find_class(Dwarf_Die *member, Dwarf_Die *out)
+{
+    Dwarf_Attribute attr;
+    unsigned reference = DW_AT_object_pointer;
+    *out = *member;
+    for (int k = 0; k < MAX_TYPES; k++, reference = DW_AT_type) {
+        if (!dw->dwarf_formref_die(
+                dw->dwarf_attr_integrate(out, reference, &attr), out))
+            return false;
+        int tag = dw->dwarf_tag(out);
+        if (tag == DW_TAG_structure_type || tag == DW_TAG_class_type)
+            return true;
+    }
+    return false;
+}
+
+/* One in a function has no name of its own: it is called by where it is. */
+static const char *lambda_name(struct axp__symbolizer *s, Dwarf_Die *die)
+{
+    char text[512];
+    int line = 0;
+    Dwarf_Die closure;
+    if (!find_class(die, &closure)) return keep(s, "lambda");
+    const char *file = dw->dwarf_decl_file(&closure);
+    if (!file || dw->dwarf_decl_line(&closure, &line)) return keep(s, "lambda");
+    snprintf(text, sizeof text, "lambda at %.400s:%d",
+             axp__text_last_part(file), line);
+    return keep(s, text);
+}
+
 static const char *die_name(struct axp__symbolizer *s, Dwarf_Die *die)
 {
     Dwarf_Attribute attr;
     const char *name = dw->dwarf_formstring(
         dw->dwarf_attr_integrate(die, DW_AT_linkage_name, &attr));
-    if (!name) name = dw->dwarf_diename(die);
+    if (name) return keep_name(s, name);
+    name = dw->dwarf_diename(die);
+    if (name && !strcmp(name, "operator()")) return lambda_name(s, die);
     return keep_name(s, name ? name : "(inlined)");
 }
 
@@ -335,6 +369,10 @@ size_t axp__symbol_find(struct axp__symbolizer *s,
     else
         n = find_inlined(s, m, at, frames, &last);
     last.name = keep_name(s, named->name);
+    /* Of a function that is inlined in part the rest is itself. */
+    if (n && last.name && frames[n - 1].name &&
+        !strcmp(frames[n - 1].name, last.name))
+        last = frames[--n];
     frames[n++] = last;
     for (size_t i = 0; i < n; i++)
         if (!frames[i].name) return 0; /* no memory */
