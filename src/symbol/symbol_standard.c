@@ -12,11 +12,11 @@ static bool begins(const char *text, const char *with)
 
 static bool is_header(const char *file)
 {
-    static const char *const folders[] = {"/usr/include/c++/", "/usr/lib/gcc/",
-                                          "/usr/lib/llvm-", "/usr/lib64/gcc/"};
+    static const char *const folders[] = {"/usr/lib/gcc/", "/usr/lib/llvm-",
+                                          "/usr/lib64/gcc/"};
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
         if (begins(file, folders[i])) return true;
-    return false;
+    return begins(file, "/usr/include/") && strstr(file, "/c++/");
 }
 
 /* Of "unsigned long const& std::max<…>(…)" the name: what follows the last

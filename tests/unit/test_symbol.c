@@ -128,6 +128,32 @@ static void test_inlined(void **state)
     axp__symbolizer_destroy(s);
 }
 
+extern void *symbol_in_lambda(int which, int *line);
+
+/* Each by the line that it is written in. */
+static void test_lambdas(void **state)
+{
+    (void)state;
+    struct axp__symbol frames[8] = {{0}};
+    struct axp__symbolizer *s =
+        axp__symbolizer_create((struct axp__folders){0});
+    for (int which = 0; which < 2; which++) {
+        int line;
+        char name[64];
+        struct axp__place place =
+            place_of((uintptr_t)symbol_in_lambda(which, &line));
+        snprintf(name, sizeof name, "lambda at symbol_cpp.cpp:%d", line);
+        place.address--;
+        size_t n = axp__symbol_find(s, &place, frames, 8);
+        assert_int_equal(n, 2);
+        /* clang gives them a name of their own. */
+        if (strncmp(frames[0].name, "symbol_in_lambda::", 18) != 0)
+            assert_string_equal(frames[0].name, name);
+        assert_string_equal(frames[1].name, "symbol_in_lambda");
+    }
+    axp__symbolizer_destroy(s);
+}
+
 static void test_standard(void **state)
 {
     (void)state;
@@ -335,6 +361,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_function),
         cmocka_unit_test(test_inlined),
+        cmocka_unit_test(test_lambdas),
         cmocka_unit_test(test_standard),
         cmocka_unit_test(test_not_there),
         cmocka_unit_test(test_other_build),
