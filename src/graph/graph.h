@@ -195,7 +195,7 @@ static inline uint32_t axp__graph_last(const axp_graph *g, uint32_t row)
 bool axp__graph_borrow(axp_graph *g, uint32_t row, axp_ns begin_ns,
                        axp_ns end_ns);
 /* The same for what a row was off its processor since its last node, as far as
- * the others worked. */
+ * the others worked, and then other processes: it started them, as a rule. */
 void axp__graph_borrow_off(axp_graph *g, uint32_t row);
 
 #endif

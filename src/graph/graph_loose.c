@@ -2,7 +2,8 @@
 /* Threads that recorded nothing and were sampled: rows of their own, of what the
  * samples say. A program that nobody changed, and that starts no threads, is one
  * of these. How long the first thread of a process was off its processor, nobody
- * knows what for, it waited for the others, as long as they worked.
+ * knows what for, it waited for the others, as long as they worked, or for other
+ * processes: shells do.
  *
  * Input    untrusted: of very many threads the first are taken.
  * Place    after the pass, so that nothing depends on them.

@@ -25,7 +25,8 @@ struct axp__spent {
     uint32_t *open; /* operations of open scopes, as long as they nest */
     size_t n_open, cap_open;
     bool is_loose;    /* they do not: the stream knows which is innermost */
-    bool is_lent;     /* most of it is others' work: graph_borrow.c */
+    bool is_lent;     /* most of it is others' work: graph_borrow.c … */
+    bool is_parent;   /* … other processes', and it did nothing but wait */
     uint32_t joined;  /* the episode of joins that go on; AXP__NONE */
     uint32_t arrived; /* the node that came to a barrier last; AXP__NONE */
     axp_ns *ns;       /* by op */

@@ -466,6 +466,16 @@ def test_lives_of_short_programs(c, folder):
             (folder / file).unlink()
 
 
+def test_below_a_shell(c, folder):
+    """What a shell waits for is what the run's length consists of."""
+    data, _ = profile(c, folder, "sh", "-c",
+                      f"{c.program()} shares 500 0 77; exit 3", status=3)
+    path = {p["name"]: p["share"] for p in data["critical_path"]["parts"]}
+    near(path.get("forty", 0) + path.get("sixty", 0), 0.9, 0.15, path)
+    check(path.get("blocked: I/O, sleep, other processes", 0) < 0.1, path)
+    check("sixty" in data["verdict"], data["verdict"])
+
+
 def test_growing_stacks(c, folder):
     """A program that goes deep after a while has more to be copied than the
     rings were looked at for: none is lost."""
@@ -734,7 +744,8 @@ BY_KERNEL = [test_shares, test_recurs, test_builds, test_deep,
              test_without_build_id, test_without_build_id_rebuilt,
              test_scopes, test_children,
              test_starved, test_woken_without_a_processor,
-             test_short_threads, test_lives_of_short_programs, test_growing_stacks,
+             test_short_threads, test_lives_of_short_programs, test_below_a_shell,
+             test_growing_stacks,
              test_replaced, test_killed, test_exports,
              test_perfetto, test_numpy, test_off, test_beside_perf]
 BY_TIMER = [test_timer, test_timer_without_build_id, test_timer_in_children,
