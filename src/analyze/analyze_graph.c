@@ -8,6 +8,8 @@
 #include "graph/graph_gain.h"
 #include "graph/graph_meet.h"
 
+#define LONGEST_NAME 18u /* of a thread, that its number still fits behind */
+
 const axp_graph *axp__analysis_graph(struct axp__analysis *a)
 {
     const axp_graph *g = NULL;
@@ -34,8 +36,15 @@ const axp_op *axp__graph_view_op(const axp_graph *g, uint32_t op)
 const char *axp__graph_row_text(const axp_graph *g, uint32_t row, char buf[32])
 {
     const struct axp__stream_row *is = &g->rows[row].is;
+    bool is_one_of_many = false;
+    for (size_t i = 0; i < g->n_rows && *is->name; i++)
+        is_one_of_many |= i != row && !strcmp(g->rows[i].is.name, is->name);
     snprintf(buf, 32, "%llu", (unsigned long long)is->thread_id);
-    return axp__spoken(is->name, buf);
+    const char *text = axp__spoken(is->name, buf);
+    if (!is_one_of_many || text == buf || strlen(text) > LONGEST_NAME)
+        return text;
+    snprintf(buf, 32, "%s/%llu", text, (unsigned long long)is->thread_id);
+    return buf;
 }
 
 void axp__graph_led(const axp_graph *g, const struct axp__meets *m,

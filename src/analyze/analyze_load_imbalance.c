@@ -4,7 +4,9 @@
  *
  * It names the operation of which the slow thread does so much more than the
  * others. What it costs is what a replay gains in which all who meet do equally
- * much. Where one works and the others have nothing to do, SerialPhase speaks. */
+ * much; where they are more than there are processors, which a replay does not
+ * know of, at most what is not needed for all of their work. Where one works and
+ * the others have nothing to do, SerialPhase speaks. */
 #include <stdlib.h>
 
 #include "analyze/analyze_graph.h"
@@ -22,7 +24,9 @@ struct uneven {
     double *late_ns; /* of each row: how much more than the mean it did */
     double all_late_ns;
     uint32_t row, op; /* who did, and what */
+    size_t n_threads; /* that meet, at most */
     axp_ns gain_ns;
+    bool is_crowded; /* they had to share processors */
 };
 
 static void choose(struct uneven *u, const axp_graph *g,
@@ -36,6 +40,7 @@ static void choose(struct uneven *u, const axp_graph *g,
                       mean < EVEN * meet->most_ns;
         if (!u->which[i]) continue;
         u->n++;
+        if (meet->n > u->n_threads) u->n_threads = meet->n;
         u->most_ns += meet->most_ns;
         u->mean_ns += mean;
         u->late_ns[meet->row] += meet->most_ns - mean;
@@ -73,16 +78,16 @@ static void describe(struct axp__analysis *a, struct axp__draft *d,
     axp_format_ns(most, sizeof most, axp__whole(u->most_ns / n));
     axp__fixed(part, sizeof part, 100 * u->late_ns[u->row] / u->all_late_ns, 0);
     axp__draft_say(a, d,
-                   "in %zu meetings of threads the slowest worked %s and the "
+                   "in %zu meeting%s of threads the slowest worked %s and the "
                    "mean %s; thread %s was behind, with %s %% of what was "
                    "waited for, most of it here",
-                   u->n, most, mean, thread, part);
+                   u->n, u->n == 1 ? "" : "s", most, mean, thread, part);
     axp__draft_advise(
         a, d,
         "divide the work of %s by how long it takes, or let threads fetch it "
         "in small pieces: thread %s does more than the others; divided evenly "
-        "the run would be %s shorter",
-        axp__spoken(d->name, "this"), thread,
+        "the run would be %s%s shorter",
+        axp__spoken(d->name, "this"), thread, u->is_crowded ? "at most " : "",
         axp_format_ns(saved, sizeof saved, u->gain_ns));
     axp__draft_metric(d, "balance", u->mean_ns / u->most_ns);
     axp__draft_metric(d, "thread_id", (double)g->rows[u->row].is.thread_id);
@@ -98,6 +103,8 @@ static void add(struct axp__analysis *a, const axp_graph *g,
     d->op = axp__graph_view_op(g, u->op);
     d->specificity = 5;
     d->has_saving = true;
+    d->is_bound = d->is_capped = u->is_crowded;
+    if (u->is_crowded) d->band = AXP_HIGH;
     d->saving_ns = u->gain_ns;
     d->confidence = 0.7;
     describe(a, d, g, u);
@@ -132,7 +139,10 @@ static bool look_at(struct axp__analysis *a, const axp_graph *g,
         u->all_late_ns < least)
         return true;
     if (!axp__graph_gain_even(g, u->which, &u->gain_ns)) return false;
-    u->gain_ns = axp__crowd_most(a->v, 0, u->gain_ns);
+    u->is_crowded =
+        a->crowd.lasts_ns > 0 && (double)u->n_threads > a->crowd.n_cpus;
+    u->gain_ns = axp__crowd_most(
+        a->v, 0, u->is_crowded ? a->v->duration_ns : u->gain_ns);
     if ((double)u->gain_ns < least) return true;
     if (!find_op(u, g, m)) return false;
     if (has_worked(a->v, g, u)) add(a, g, u);
