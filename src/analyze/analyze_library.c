@@ -62,9 +62,11 @@ static bool read_samples(struct look *l)
     return true;
 }
 
+/* The kernel's own library, too: it has no path. */
 static bool is_system(const char *module)
 {
-    return module && axp__module_is_system(module);
+    return module &&
+           (axp__module_is_system(module) || !strcmp(module, "[vdso]"));
 }
 
 /* A name in brackets is no file: the kernel, the profiler. */

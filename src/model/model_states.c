@@ -2,12 +2,15 @@
 /* What the scheduler told of threads, beside what they recorded: processor time,
  * and how long each wanted a processor and had none. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/base_order.h"
 #include "model/model_samples.h"
 #include "base/base_number.h"
 #include "model/model_view.h"
 #include "wire/wire_states.h"
+
+#define MOST_PROCESSES 1024u /* different names */
 
 static int by_thread(const void *a, const void *b)
 {
@@ -304,4 +307,57 @@ void axp__view_set_states(const axp_view *v, const struct axp__cap_row *row,
     out->is_scheduled = true;
     if (!out->cpu_ns || v->is_part || (is_whole && s->ran_ns > out->cpu_ns))
         out->cpu_ns = s->ran_ns;
+}
+
+/* ---- processes ------------------------------------------------------------------------- */
+
+static int by_total(const void *a, const void *b)
+{
+    const axp_process_info *x = a, *y = b;
+    if (x->total_ns != y->total_ns) return x->total_ns < y->total_ns ? 1 : -1;
+    return strcmp(x->name, y->name);
+}
+
+static void add_process(axp_view *v, const char *name, axp_ns lived)
+{
+    size_t i = 0;
+    while (i < v->n_processes && strcmp(v->processes[i].name, name) != 0)
+        i++;
+    axp_process_info *p = &v->processes[i];
+    if (i == v->n_processes) {
+        if (i == MOST_PROCESSES) return;
+        *p = (axp_process_info){.name = name};
+        v->n_processes++;
+    }
+    p->count++;
+    p->total_ns += lived;
+    p->avg_ns = p->total_ns / p->count;
+    if (lived > p->max_ns) p->max_ns = lived;
+}
+
+bool axp__view_make_processes(axp_view *v)
+{
+    const struct axp__capture *c = v->capture;
+    size_t n_seen = v->n_processes;
+    if (!n_seen || !c->n_states) return true;
+    axp_process_info *seen = v->processes;
+    v->processes = calloc(MOST_PROCESSES + 1, sizeof *v->processes);
+    v->n_processes = 0;
+    for (size_t i = 0; v->processes && i < c->n_states; i++) {
+        const struct axp__thread_states *s = &c->states[i];
+        axp_ns lived = within(v, axp__view_time(v, s->begin_ticks),
+                              axp__view_time(v, s->end_ticks));
+        if (s->tid != (s->process & UINT32_MAX) || !s->name[0]) continue;
+        if (lived || !v->is_part) add_process(v, s->name, lived);
+    }
+    if (v->processes && !v->n_processes) { /* nobody's first thread is known */
+        free(v->processes);
+        v->processes = seen;
+        v->n_processes = n_seen;
+        return true;
+    }
+    free(seen);
+    if (v->n_processes)
+        qsort(v->processes, v->n_processes, sizeof *v->processes, by_total);
+    return v->processes;
 }

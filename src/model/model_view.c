@@ -24,12 +24,12 @@ axp_view *axp__view_make(struct axp__capture *capture)
     v->stack_names = axp__stack_names_create(capture);
     if (v->stack_names && axp__view_find_shapes(v) && axp__view_make_index(v) &&
         axp__view_make_lives(v) && axp__view_make_machine(v) &&
-        axp__view_make_ops(v) && axp__view_make_shapes(v) &&
-        axp__view_make_tree(v) && axp__view_make_memory(v) &&
-        axp__view_make_heap(v) && axp__view_make_levels(v) &&
-        axp__view_make_kept(v) && axp__view_make_rows(v) &&
-        axp__view_make_rest(v) && axp__view_make_events(v) &&
-        axp__view_make_warnings(v))
+        axp__view_make_ops(v) && axp__view_make_processes(v) &&
+        axp__view_make_shapes(v) && axp__view_make_tree(v) &&
+        axp__view_make_memory(v) && axp__view_make_heap(v) &&
+        axp__view_make_levels(v) && axp__view_make_kept(v) &&
+        axp__view_make_rows(v) && axp__view_make_rest(v) &&
+        axp__view_make_events(v) && axp__view_make_warnings(v))
         return v;
     axp_view_destroy(v);
     return NULL;

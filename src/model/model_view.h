@@ -251,6 +251,9 @@ double axp__view_longest(const axp_view *v, size_t i);
 /* Rows' lives are those of their threads, as far as it tells. */
 bool axp__view_widen_lives(axp_view *v);
 bool axp__view_cut_states(axp_view *v);
+/* Processes by what the scheduler tells of their first threads, rather than by
+ * looks at them, which meet what is short too seldom. After the operations. */
+bool axp__view_make_processes(axp_view *v);
 /* What it tells of a row's thread: 1 + its place among the states; 0: nothing. A
  * program that starts another in its place goes on as the same thread, in another
  * row. */

@@ -370,6 +370,10 @@ def test_children(c, folder):
     data, _ = profile(c, folder, c.program(), "fork", 20, 60)
     assert_shares(data)
     check(0.2 < sampled_ns(data) / 1e9 < 20 * 0.06 + 0.3, sampled_ns(data))
+    # all of them, however short, and no longer than all of them took
+    process, = data["processes"]
+    equal(process["count"], 21, data["processes"])
+    check(process["total_ns"] <= 2 * data["run"]["duration_ns"], process)
 
 
 def assert_starved(c, folder, *before):
@@ -498,6 +502,9 @@ def test_replaced(c, folder):
     check(thread["cpu_ns"] <= thread["end"] - thread["begin"], thread)
     check(thread["end"] - thread["begin"] <= data["run"]["duration_ns"], thread)
     equal(thread["name"], "sampled_program", "its name")
+    # comm has 15 characters
+    equal([(p["name"], p["count"]) for p in data["processes"]],
+          [("sampled_program", 1)], "processes")
 
 
 def test_killed(c, folder):
