@@ -45,6 +45,7 @@ struct module {
     struct axp__name_table names;
     struct axp__fde_table functions; /* where there are no symbols … */
     uint64_t first_code, end_code;   /* … and where code is at all */
+    struct axp__code_index code;     /* by debug information */
     bool has_lines;                  /* or they are not worth their time */
     Dwarf_Die *unit; /* where the last search by hand ended; NULL: none */
     Dwarf_Addr unit_bias;
@@ -193,6 +194,7 @@ void axp__symbolizer_destroy(struct axp__symbolizer *s)
     for (struct module *m = s->modules, *next; m; m = next) {
         next = m->next;
         axp__name_table_fini(&m->names);
+        axp__code_index_fini(&m->code);
         if (m->session) dw->dwfl_end(m->session);
         free(m->path);
         free(m->build_id);
@@ -307,7 +309,8 @@ static size_t find_inlined(struct axp__symbolizer *s, struct module *m,
 {
     Dwarf_Addr bias;
     Dwarf_Die chain[MAX_CHAIN], *cu = find_unit(m, at, &bias);
-    size_t n = cu ? axp__code_chain(dw, cu, at - bias, chain, MAX_CHAIN) : 0;
+    size_t n =
+        cu ? axp__code_chain(&m->code, dw, cu, at - bias, chain, MAX_CHAIN) : 0;
     size_t n_out = 0;
     while (n-- && n_out < MAX_FRAMES - 1) {
         if (dw->dwarf_tag(&chain[n]) != DW_TAG_inlined_subroutine) continue;
@@ -327,7 +330,8 @@ static void set_begin_line(struct axp__symbolizer *s, struct module *m,
     Dwarf_Addr bias;
     Dwarf_Die function, *cu = find_unit(m, at, &bias);
     int line = 0;
-    if (!cu || !axp__code_chain(dw, cu, at - bias, &function, 1)) return;
+    if (!cu || !axp__code_chain(&m->code, dw, cu, at - bias, &function, 1))
+        return;
     const char *file = dw->dwarf_decl_file(&function);
     if (!file || dw->dwarf_decl_line(&function, &line)) return;
     out->file = keep(s, file);
