@@ -10,8 +10,6 @@
 #include "model/model_view.h"
 #include "wire/wire_states.h"
 
-#define MOST_PROCESSES 1024u /* different names */
-
 static int by_thread(const void *a, const void *b)
 {
     const struct axp__thread_states *x = a, *y = b;
@@ -318,46 +316,55 @@ static int by_total(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-static void add_process(axp_view *v, const char *name, axp_ns lived)
+static int by_name(const void *a, const void *b)
 {
-    size_t i = 0;
-    while (i < v->n_processes && strcmp(v->processes[i].name, name) != 0)
-        i++;
-    axp_process_info *p = &v->processes[i];
-    if (i == v->n_processes) {
-        if (i == MOST_PROCESSES) return;
-        *p = (axp_process_info){.name = name};
-        v->n_processes++;
+    const axp_process_info *x = a, *y = b;
+    return strcmp(x->name, y->name);
+}
+
+/* Those of one name are one. */
+static void join_processes(axp_view *v)
+{
+    size_t kept = 0;
+    if (v->n_processes)
+        qsort(v->processes, v->n_processes, sizeof *v->processes, by_name);
+    for (size_t i = 0; i < v->n_processes; i++) {
+        const axp_process_info is = v->processes[i];
+        if (!kept || strcmp(v->processes[kept - 1].name, is.name) != 0)
+            v->processes[kept++] = (axp_process_info){.name = is.name};
+        axp_process_info *p = &v->processes[kept - 1];
+        p->count++;
+        p->total_ns += is.total_ns;
+        p->avg_ns = p->total_ns / p->count;
+        if (is.total_ns > p->max_ns) p->max_ns = is.total_ns;
     }
-    p->count++;
-    p->total_ns += lived;
-    p->avg_ns = p->total_ns / p->count;
-    if (lived > p->max_ns) p->max_ns = lived;
+    v->n_processes = kept;
+    if (kept) qsort(v->processes, kept, sizeof *v->processes, by_total);
 }
 
 bool axp__view_make_processes(axp_view *v)
 {
     const struct axp__capture *c = v->capture;
-    size_t n_seen = v->n_processes;
-    if (!n_seen || !c->n_states) return true;
-    axp_process_info *seen = v->processes;
-    v->processes = calloc(MOST_PROCESSES + 1, sizeof *v->processes);
-    v->n_processes = 0;
-    for (size_t i = 0; v->processes && i < c->n_states; i++) {
+    axp_process_info *all = NULL;
+    size_t n = 0;
+    if (!v->n_processes || !c->n_states) return true;
+    all = calloc(c->n_states, sizeof *all);
+    if (!all) return false;
+    for (size_t i = 0; i < c->n_states; i++) {
         const struct axp__thread_states *s = &c->states[i];
         axp_ns lived = within(v, axp__view_time(v, s->begin_ticks),
                               axp__view_time(v, s->end_ticks));
         if (s->tid != (s->process & UINT32_MAX) || !s->name[0]) continue;
-        if (lived || !v->is_part) add_process(v, s->name, lived);
+        if (lived || !v->is_part)
+            all[n++] = (axp_process_info){.name = s->name, .total_ns = lived};
     }
-    if (v->processes && !v->n_processes) { /* nobody's first thread is known */
-        free(v->processes);
-        v->processes = seen;
-        v->n_processes = n_seen;
+    if (!n) { /* nobody's first thread is known */
+        free(all);
         return true;
     }
-    free(seen);
-    if (v->n_processes)
-        qsort(v->processes, v->n_processes, sizeof *v->processes, by_total);
-    return v->processes;
+    free(v->processes);
+    v->processes = all;
+    v->n_processes = n;
+    join_processes(v);
+    return true;
 }
