@@ -234,8 +234,43 @@ static char *cut_numbered(char *out, const struct text *t, size_t columns,
 
 /* ---- C++ ------------------------------------------------------------------------- */
 
+/* Of "void std::vector<…>::_M_insert<…>(…)" as much as has room, from its scopes
+ * or one of them on, and if it has none its own name; NULL: it is no function in a
+ * scope. */
+static const char *last_scopes(const char *name, size_t columns)
+{
+    const char *last = NULL;
+    bool has_scope = false;
+    int depth = 0;
+    if (!strchr(name, '(')) return NULL;
+    for (const char *at = name; *at && (*at != '(' || depth); at++) {
+        if (*at == '<' || *at == '(') depth++;
+        if (*at == '>' || *at == ')') depth--;
+        bool is_scope = at[0] == ':' && at[1] == ':';
+        bool is_word = at - name >= 8 && !strncmp(at - 8, "operator", 8);
+        if (depth || is_word || (!is_scope && *at != ' ')) continue;
+        has_scope |= is_scope;
+        bool has_room = last && axp__columns(last) < columns;
+        if (!has_room || *at == ' ') last = at + (is_scope ? 2 : 1);
+    }
+    return has_scope ? last : NULL;
+}
+
+/* …name */
+static bool cut_last(char *out, const char *last, size_t columns)
+{
+    struct text t = {0};
+    bool ok = init_text(&t, last);
+    *out = 0;
+    if (ok && columns)
+        cut_middle(put_text(out, AXP__ELLIPSIS), &t, columns - 1);
+    free(t.plain);
+    free(t.cells);
+    return ok;
+}
+
 /* Where the name of a function does not fit, its template arguments go first,
- * then its own: they are what a reader looks at least. */
+ * then its own, then what it is in: they are what a reader looks at least. */
 static bool cut_name(char *out, const struct text *t, size_t columns)
 {
     char *types = NULL, *all = NULL;
@@ -249,7 +284,13 @@ static bool cut_name(char *out, const struct text *t, size_t columns)
         ok = types && (is_enough || all) &&
              init_text(&folded, is_enough ? types : all);
     }
-    if (ok) cut_middle(out, &folded, columns);
+    const char *last = ok && all && folded.columns > columns
+                           ? last_scopes(all, columns)
+                           : NULL;
+    if (last)
+        ok = cut_last(out, last, columns);
+    else if (ok)
+        cut_middle(out, &folded, columns);
     if (folded.plain != t->plain) {
         free(folded.plain);
         free(folded.cells);

@@ -8,8 +8,8 @@
  *                                     tran…11.at…ion   the difference is shown
  *                                     tran…12.at…ion
  *
- *   "void std::sort<std::vector<…>>(…)"   what is between < and >, and then ( and
- *                                     ), gives way first
+ *   "void std::sort<std::vector<…>>(…)"   what is between < and >, then ( and ),
+ *                                     and then what it is in, gives way first
  *
  * Input      any bytes. What is not UTF-8 becomes U+FFFD; control characters,
  *            line separators and marks that turn or hide text are written

@@ -99,6 +99,16 @@ static void arguments_give_way(void **state)
                "void std::__introsort_loop<…>(__gnu_cxx::__normal_iterator<…>, "
                "long)");
     assert_fit(name, 40, "void std::__introsort_loop<…>(…)");
+    assert_fit(name, 30, "…std::__introsort_loop<…>(…)");
+    assert_fit(name, 26, "…__introsort_loop<…>(…)");
+    assert_fit(name, 18, "…__intros…op<…>(…)");
+    assert_fit(name, 1, "…");
+    assert_fit(name, 0, "");
+    assert_fit("Model<float>::Block<2>::operator()(int) const", 30,
+               "…Block<2>::operator()(…) const");
+    assert_fit("mine::Arena::operator new(unsigned long)", 20,
+               "…operator new(…)");
+    assert_fit("a scope of mine, in (brackets)", 12, "a scop…kets)");
     assert_fit("bool operator< <long, char>(T<int, int> const&)", 30,
                "bool operator< <…>(…)");
     assert_fit("T::operator->(int, int, int, int)", 20, "T::operator->(…)");
