@@ -222,11 +222,12 @@ def test_texts_are_labels(c, folder):
 
 
 def test_our_memory_is_not_the_programs(c, folder):
-    """3 million scopes go through a spool of 100 MB and more."""
+    """3 million scopes go through a spool of 100 MB and more; the program has
+    5 to 6 MB, most of it code of libraries."""
     data, _ = profile(c, folder, c.program("record_program"), "scopes",
                       3000000, options=("--without", "all"))
     rss = counters(data)["process.rss_bytes"]
-    check(rss["max"] < 6e6, rss)
+    check(rss["max"] < 8e6, rss)
 
 
 def check_part_of_threads(data):
