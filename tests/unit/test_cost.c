@@ -336,6 +336,34 @@ static void what_took_most_is_said(void **state)
     drop(v);
 }
 
+/* Following blocks is said to have taken an eighth of the run, as scopes did, and
+ * starting threads a quarter; samples met half of the first. */
+static void no_more_is_stated_than_was_met(void **state)
+{
+    uint64_t ran = 20000 * (INSIDE + AROUND);
+    struct axp__thread_states told = {.ran_ns = 8 * ran};
+    (void)state;
+    run_empty(20000, INSIDE, AROUND);
+    ts_tick(7 * ran);
+    axp_instant(axp_global(), "the end");
+    axp_outside_took(axp_global(), "axprof.memory_ns", (double)ran);
+    axp_outside_took(axp_global(), "axprof.follow_ns", (double)(2 * ran));
+    axp_view *v = view_with(&told, 8 * ran);
+    assert_non_null(warning(v, "own_overhead"));
+    v->functions = calloc(1, sizeof *v->functions);
+    assert_non_null(v->functions);
+    v->functions[0] = (axp_op){.name = "", .is_own = true, .self_ns = ran / 2};
+    v->n_functions = 1;
+    v->n_sampled = 1000;
+    v->sampled_ns = ran;
+    assert_true(axp__view_warn_of_samples(v));
+    const axp_warning *w = warning(v, "own_overhead");
+    assert_non_null(w);
+    double stated = strtod(strstr(w->text, "about ") + 6, NULL);
+    ts_assert_between(42.5, stated, 45);
+    drop(v);
+}
+
 static void waiting_for_a_processor_is_in_doubt(void **state)
 {
     uint64_t half = 20000 * (INSIDE + AROUND) / 2;
@@ -400,6 +428,7 @@ int main(void)
         cmocka_unit_test(without_states_all_of_it_is_in_doubt),
         cmocka_unit_test(sleeping_puts_nothing_in_doubt),
         cmocka_unit_test(what_took_most_is_said),
+        cmocka_unit_test(no_more_is_stated_than_was_met),
         cmocka_unit_test(waiting_for_a_processor_is_in_doubt),
         cmocka_unit_test(waiting_for_a_processor_is_stated),
         cmocka_unit_test(a_slow_one_beside_empty_ones_is),
