@@ -10,7 +10,10 @@
  *   bench_adapters product   sgemm_ of a BLAS that does nothing, 8 shapes in
  *                            turn; and the floor
  *   bench_adapters dot       the same of ddot_ of 3 numbers, and no floor
+ *   bench_adapters threads   3,000 that are made and joined, one after another,
+ *                            of 20,000 sines each; prints how many there were
  */
+#include <math.h>
 #include <omp.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -127,6 +130,26 @@ static double dot(void)
     return (cpu_ns() - begin) / n;
 }
 
+static void *sines(void *arg)
+{
+    volatile double sum = 0;
+    for (int i = 0; i < 20000; i++)
+        sum += sin(i);
+    return arg;
+}
+
+static int threads(void)
+{
+    pthread_attr_t attr;
+    int n = 0;
+    pthread_attr_init(&attr);
+    pthread_attr_setstacksize(&attr, 1 << 16); /* or its own, if that is less */
+    for (pthread_t one; n < 3000; n++)
+        if (pthread_create(&one, &attr, sines, NULL) || pthread_join(one, NULL))
+            break;
+    return n;
+}
+
 int main(int argc, char **argv)
 {
     const char *word = argc > 1 ? argv[1] : "";
@@ -138,5 +161,6 @@ int main(int argc, char **argv)
     if (!strcmp(word, "product"))
         printf("%.2f\n%.2f\n", product(), bench_floor(2000000));
     if (!strcmp(word, "dot")) printf("%.2f\n", dot());
+    if (!strcmp(word, "threads")) printf("%d\n", threads());
     return 0;
 }

@@ -4,8 +4,8 @@
 
   bench_run.py BUILD [figure ...]
 
-BUILD is a build directory. Figures: start, gpt, untouched, print, sample, perf,
-calls, drain; all unless some are named. Each is measured with and without
+BUILD is a build directory. Figures: start, gpt, untouched, print, sample,
+threads, perf, calls, drain; all unless some are named. Each is measured with and without
 axprof in turn, now the one first and now the other, so that what else the
 machine does meets both, and is the median of the turns' differences or ratios.
 In brackets: the least and the greatest of them, and the same in processor time,
@@ -49,6 +49,11 @@ class Bench:
         mark = "" if is_good else "  MISSED"
         self.n_missed += not is_good
         print(f"{what:44}{measured:>14}{must:>14}{mark}{more}", flush=True)
+
+    def beside(self, what, percents):
+        """What a peer costs the same, in the same minutes."""
+        print(f"{what:44}{statistics.median(percents):>+12.1f} %{'-':>14}"
+              f"  ({min(percents):+.1f} to {max(percents):+.1f})", flush=True)
 
 
 def timed(command, folder, reader=None, **more):
@@ -126,6 +131,11 @@ def gpt(b, folder):
     tell_percent(b, "examples/gpt, over itself uninstrumented", pairs, 2)
 
 
+def step_percents(reads):
+    return [(ours / plain - 1) * 100 for (_, plain), (_, ours)
+            in zip(reads[::2], reads[1::2])]
+
+
 def untouched(b, folder):
     """A program without a trace of axprof, all adapters and samples on; steps
     and losses that it prints, the columns before its times, are the same. What
@@ -138,15 +148,32 @@ def untouched(b, folder):
     pairs, reads = in_turn([b.gpt_plain], [b.axprof, "run", "--", b.gpt_plain],
                            folder, "*.axp", env=PASSIVE, reader=results)
     tell_percent(b, "examples/gpt, untouched", pairs, 3)
-    step = [(ours / plain - 1) * 100 for (_, plain), (_, ours)
-            in zip(reads[::2], reads[1::2])]
+    step = step_percents(reads)
     more = statistics.median(step)
     b.tell("... a step, by its own clock", f"{more:+.1f} %", "<= 3 %",
            more <= 3, f"  ({min(step):+.1f} to {max(step):+.1f})")
+    if can_perf(folder):
+        _, theirs = in_turn([b.gpt_plain], perf_record([b.gpt_plain]), folder,
+                            env=PASSIVE, reader=results)
+        b.beside("... a step beneath perf record", step_percents(theirs))
     losses = {losses for losses, _ in reads}
     is_same = len(losses) == 1 and len(losses.pop()) >= 10
     b.tell("... its results", "the same" if is_same else "DIFFER", "the same",
            is_same)
+
+
+def perf_record(command):
+    """What perf does at the same rate, with callers by frame pointers."""
+    return ["perf", "record", "-q", "-F", "997", "-g", "-o", "perf.data", "--",
+            *command]
+
+
+def can_perf(folder):
+    try:
+        return not subprocess.run(perf_record(["true"]), cwd=folder,
+                                  capture_output=True).returncode
+    except OSError:
+        return False
 
 
 def digest(pipe):
@@ -228,6 +255,26 @@ def sample(b, folder):
                               for plain, ours in pairs)
     b.tell("500 children one after another, each", f"{added:.2f} ms",
            "<= 2 ms", added <= 2)
+
+
+def threads(b, folder):
+    """Threads that are over before a sample meets most of them: the kernel gives
+    each all the events of each processor. Report and recording are made, too;
+    perf makes the recording alone."""
+    def check(pipe):
+        if pipe.read().split() != [b"3000"]:
+            sys.exit("bench_adapters made too few threads")
+    command = [b.adapters, "threads"]
+    pairs, _ = in_turn(command, [b.axprof, "run", "--", *command], folder,
+                       "*.axp", reader=check)
+    more = percents(pairs, "cpu_s")
+    ratio = 1 + statistics.median(more) / 100
+    b.tell("3,000 short threads, processor time", f"{ratio:.3f} x", "<= 1.2",
+           ratio <= 1.2, f"  ({1 + min(more) / 100:.3f} to "
+           f"{1 + max(more) / 100:.3f})")
+    if can_perf(folder):
+        pairs, _ = in_turn(command, perf_record(command), folder)
+        b.beside("... beneath perf record", percents(pairs, "cpu_s"))
 
 
 def perf_shares(b, folder, command):
@@ -340,8 +387,8 @@ def drain(b, folder, seconds=60):
 
 
 FIGURES = {"start": start, "gpt": gpt, "untouched": untouched,
-           "print": printing, "sample": sample, "perf": beside_perf,
-           "calls": calls, "drain": drain}
+           "print": printing, "sample": sample, "threads": threads,
+           "perf": beside_perf, "calls": calls, "drain": drain}
 
 
 def main():
