@@ -36,7 +36,8 @@ enum { STORY, LARGE, LITTLE, EVENTS };
 struct ring {
     int fd[EVENTS];
     struct perf_event_mmap_page *page;
-    uint64_t head; /* as it was last read; what is before it is whole */
+    uint64_t head;    /* as it was last read; what is before it is whole */
+    uint64_t next_ns; /* of the record at its tail; 0: not looked at */
 };
 
 struct axp__perf {
@@ -439,6 +440,7 @@ static bool read_record(const struct perf_event_header *h,
 
 static void skip(struct ring *r, uint64_t bytes)
 {
+    r->next_ns = 0;
     __atomic_store_n(&r->page->data_tail, r->page->data_tail + bytes,
                      __ATOMIC_RELEASE);
 }
@@ -451,7 +453,7 @@ static void give_back(struct axp__perf *p)
 }
 
 /* The time of the ring's next record; UINT64_MAX: it has none. */
-static uint64_t next_time(struct axp__perf *p, struct ring *r)
+static uint64_t read_next(struct axp__perf *p, struct ring *r)
 {
     struct axp__perf_record record;
     for (;;) {
@@ -461,6 +463,13 @@ static uint64_t next_time(struct axp__perf *p, struct ring *r)
         if (read_time(h, &record)) return record.time_ns;
         skip(r, bytes);
     }
+}
+
+/* It is asked of all rings for each record of one. */
+static uint64_t next_time(struct axp__perf *p, struct ring *r)
+{
+    if (!r->next_ns) r->next_ns = read_next(p, r);
+    return r->next_ns;
 }
 
 /* One that was cut is said at the next look, too. */
@@ -534,9 +543,11 @@ static void look(struct axp__perf *p, bool is_end)
     uint64_t now = axp__clock_of(CLOCK_MONOTONIC_RAW);
     if (now >= p->shift_ns) shift_clocks(p, now);
     p->ready_ns = is_end ? UINT64_MAX : now - READY_AFTER_NS;
-    for (size_t i = 0; i < p->n; i++)
-        p->rings[i].head =
-            __atomic_load_n(&p->rings[i].page->data_head, __ATOMIC_ACQUIRE);
+    for (size_t i = 0; i < p->n; i++) {
+        struct ring *r = &p->rings[i];
+        r->head = __atomic_load_n(&r->page->data_head, __ATOMIC_ACQUIRE);
+        r->next_ns = 0;
+    }
 }
 
 static struct ring *oldest(struct axp__perf *p)

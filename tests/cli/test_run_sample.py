@@ -475,7 +475,8 @@ def test_below_a_shell(c, folder):
     data, _ = profile(c, folder, "sh", "-c",
                       f"{c.program()} shares 500 0 77; exit 3", status=3)
     path = {p["name"]: p["share"] for p in data["critical_path"]["parts"]}
-    near(path.get("forty", 0) + path.get("sixty", 0), 0.9, 0.15, path)
+    had = 1 - path.get("waiting for a CPU", 0)  # of a machine that others use
+    near((path.get("forty", 0) + path.get("sixty", 0)) / had, 0.9, 0.15, path)
     check(path.get("blocked: I/O, sleep, other processes", 0) < 0.1, path)
     check("sixty" in data["verdict"], data["verdict"])
 
