@@ -55,17 +55,18 @@ static void say_how_it_ended(const cli_run *r)
                  "process %s",
                  r->target.name, WEXITSTATUS(status), time, cpu, rss);
     if (seen.killed.n) say_killed(r, seen.killed);
-    if (seen.n_processes_seen > 1)
-        cli_note("%llu processes were seen, at most %s of memory and %llu "
-                 "threads at once",
-                 (unsigned long long)seen.n_processes_seen,
-                 axp_format_bytes(rss, sizeof rss, seen.max_rss_bytes),
-                 (unsigned long long)seen.max_threads);
+    uint64_t n_all = seen.n_processes_seen + seen.n_missed;
+    if (n_all > 1)
+        cli_note(
+            "%llu processes, at most %s of memory and %llu threads at once",
+            (unsigned long long)n_all,
+            axp_format_bytes(rss, sizeof rss, seen.max_rss_bytes),
+            (unsigned long long)seen.max_threads);
     if (seen.n_missed)
-        cli_note("%llu more %s over before %s could be looked at",
+        cli_note("%llu of them %s over before %s memory could be looked at",
                  (unsigned long long)seen.n_missed,
-                 seen.n_missed == 1 ? "process was" : "processes were",
-                 seen.n_missed == 1 ? "it" : "they");
+                 seen.n_missed == 1 ? "was" : "were",
+                 seen.n_missed == 1 ? "its" : "their");
     uint64_t n_left = seen.n_left;
     if (n_left)
         cli_note("%llu process%s that it started go%s on",
