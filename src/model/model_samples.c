@@ -78,17 +78,24 @@ uint64_t axp_view_sample_count(const axp_view *v)
     return n;
 }
 
-bool axp__samples_load(const axp_view *v, struct axp__samples *out)
+bool axp__samples_load_whole(const axp_view *v, struct axp__samples *out)
 {
     const struct axp__capture *c = v->capture;
     size_t n = (size_t)n_stored(v);
-    *out = (struct axp__samples){v->samples, v->n_samples, v->samples != NULL};
-    if (out->is_kept) return true;
-    out->at = calloc(n + 1, sizeof *out->at);
+    *out = (struct axp__samples){.at = calloc(n + 1, sizeof *out->at)};
     if (!out->at) return false;
     for (size_t i = 0; i < c->n_samples; i++)
         if (c->samples[i].load(&c->samples[i], out->at + out->n))
             out->n += c->samples[i].n;
+    return true;
+}
+
+bool axp__samples_load(const axp_view *v, struct axp__samples *out)
+{
+    const struct axp__capture *c = v->capture;
+    *out = (struct axp__samples){v->samples, v->n_samples, v->samples != NULL};
+    if (out->is_kept) return true;
+    if (!axp__samples_load_whole(v, out)) return false;
     if (v->is_part && (v->duration_ns || c->part.ticks)) cut_all(v, out);
     qsort(out->at, out->n, sizeof *out->at, by_thread_and_time);
     return true;

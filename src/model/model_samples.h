@@ -31,6 +31,8 @@ bool axp__samples_keep(axp_view *v);
 
 /* What cannot be read is left out, and counted as damage. False: no memory. */
 bool axp__samples_load(const axp_view *v, struct axp__samples *out);
+/* Of the whole run, also where the view is of a part; in no order. */
+bool axp__samples_load_whole(const axp_view *v, struct axp__samples *out);
 void axp__samples_fini(struct axp__samples *s);
 /* As axp_view_samples, for who does not ask which scopes were open: it does not
  * read the timeline for that. */

@@ -58,7 +58,7 @@ static axp_ns least(axp_ns a, axp_ns b)
 
 struct cut { /* of a thread, in the part */
     axp_ns ready, waited;
-    bool is_told; /* when it was off its processor */
+    bool is_told; /* when it was off its processor, be it in the part or not */
 };
 
 static axp_ns within(const axp_view *v, axp_ns begin, axp_ns end)
@@ -69,19 +69,43 @@ static axp_ns within(const axp_view *v, axp_ns begin, axp_ns end)
     return end > begin ? end - begin : 0;
 }
 
-static void add_off(const axp_view *v, struct cut *cuts,
-                    const struct axp__cap_sample *sample)
+/* Of its thread; NULL: it was on its processor, or nobody knows it. */
+static struct cut *off_of(const axp_view *v, struct cut *cuts,
+                          const struct axp__cap_sample *sample)
 {
     const struct axp__capture *c = v->capture;
+    if (sample->kind == AXP_SAMPLE_CPU) return NULL;
     const struct axp__thread_states *s =
         find(c, sample->process, sample->tid, sample->ticks);
-    if (sample->kind == AXP_SAMPLE_CPU || !s) return;
-    struct cut *to = &cuts[s - c->states];
-    to->is_told = true;
-    if (sample->kind == AXP_SAMPLE_READY)
-        to->ready += sample->weight;
-    else
-        to->waited += sample->weight;
+    return s ? &cuts[s - c->states] : NULL;
+}
+
+static bool see_told(const axp_view *v, struct cut *cuts)
+{
+    struct axp__samples whole;
+    if (!axp__samples_load_whole(v, &whole)) return false;
+    for (size_t i = 0; i < whole.n; i++) {
+        struct cut *to = off_of(v, cuts, &whole.at[i]);
+        if (to) to->is_told = true;
+    }
+    axp__samples_fini(&whole);
+    return true;
+}
+
+static bool add_off(const axp_view *v, struct cut *cuts)
+{
+    struct axp__samples part;
+    if (!axp__samples_load(v, &part)) return false;
+    for (size_t i = 0; i < part.n; i++) {
+        struct cut *to = off_of(v, cuts, &part.at[i]);
+        if (!to) continue;
+        if (part.at[i].kind == AXP_SAMPLE_READY)
+            to->ready += part.at[i].weight;
+        else
+            to->waited += part.at[i].weight;
+    }
+    axp__samples_fini(&part);
+    return true;
 }
 
 static void cut_one(axp_view *v, struct axp__thread_states *s,
@@ -104,17 +128,12 @@ static void cut_one(axp_view *v, struct axp__thread_states *s,
 bool axp__view_cut_states(axp_view *v)
 {
     struct axp__capture *c = v->capture;
-    struct axp__samples samples;
     if (!c->n_states) return true;
-    if (!axp__samples_load(v, &samples)) return false;
     struct cut *cuts = calloc(c->n_states, sizeof *cuts);
-    for (size_t i = 0; cuts && i < samples.n; i++)
-        add_off(v, cuts, &samples.at[i]);
+    bool ok = cuts && see_told(v, cuts) && add_off(v, cuts);
     v->ran_ns = v->ready_ns = 0;
-    for (size_t i = 0; cuts && i < c->n_states; i++)
+    for (size_t i = 0; ok && i < c->n_states; i++)
         cut_one(v, &c->states[i], &cuts[i]);
-    axp__samples_fini(&samples);
-    bool ok = cuts;
     free(cuts);
     return ok;
 }

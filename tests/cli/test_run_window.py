@@ -216,6 +216,20 @@ def test_edges(c, folder):
     check_second(c, packed)
 
 
+def test_alone_at_last(c, folder):
+    """Who had to share a processor before the part has it for itself in the
+    part, where nobody told that it left: it ran, as its samples say."""
+    one = f"taskset -c {min(os.sched_getaffinity(0))} " + \
+        f"{c.program('sampled_program')} shares"
+    data, _ = profile(c, folder, "sh", "-c", f"{one} 500 0 77 & {one} 1500 0 77; "
+                      "wait", options=("--delay", "0.9s", "--duration", "50ms"))
+    if not has_samples(data):
+        return
+    ran = sum(t["cpu_ns"] or 0 for t in data["threads"])
+    seen = sum(f["self_ns"] for f in data["functions"])
+    check(seen > 1e6 and ran > 0.7 * seen, ran, seen, data["threads"])
+
+
 def test_delay(c, folder):
     data, _ = profile(c, folder, c.program(), "serve", 1000,
                       options=("--delay", "400ms"))
