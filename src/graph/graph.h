@@ -113,7 +113,8 @@ struct axp__graph_row {
     struct axp__stream_row is;
     uint32_t *nodes; /* in the order of time; none: nothing is in it */
     size_t n_nodes, cap_nodes;
-    bool is_end; /* the run lasts as long as it does */
+    bool is_end;  /* the run lasts as long as it does */
+    size_t state; /* of a thread that recorded nothing: axp__view_state_at */
     struct axp__step_marks steps;
     struct axp__spent *own; /* of a thread, while it is built */
 };
@@ -194,8 +195,5 @@ static inline uint32_t axp__graph_last(const axp_graph *g, uint32_t row)
  * rows of its process did meanwhile; false: they did nothing. */
 bool axp__graph_borrow(axp_graph *g, uint32_t row, axp_ns begin_ns,
                        axp_ns end_ns);
-/* The same for what a row was off its processor since its last node, as far as
- * the others worked, and then other processes: it started them, as a rule. */
-void axp__graph_borrow_off(axp_graph *g, uint32_t row);
 
 #endif

@@ -23,15 +23,12 @@ struct loan {
     uint32_t n;
     axp_ns begin_ns, end_ns;
     double sum;
-    bool is_of_work;   /* and not of time off a processor; all of it is known */
-    bool is_of_others; /* of other processes */
 };
 
 static void add(struct loan *l, uint32_t op, double ns)
 {
     uint32_t i = 0;
     if (ns < 1 || op == AXP__OP_NO_CPU) return;
-    if (op == AXP__OP_BLOCKED && l->is_of_work) return;
     while (i < l->n && l->at[i].op != op)
         i++;
     if (i == MOST_PARTS) return;
@@ -51,8 +48,7 @@ static double covered(const struct loan *l, axp_ns begin, axp_ns end)
     return to > from ? (double)(to - from) / (double)(end - begin) : 0;
 }
 
-/* What a thread has done since its last node, and goes on with, unless all of it
- * is known. */
+/* What a thread has done since its last node, and goes on with. */
 static void add_current(struct loan *l, const struct axp__spent *own,
                         axp_ns begin)
 {
@@ -60,7 +56,7 @@ static void add_current(struct loan *l, const struct axp__spent *own,
     double part = covered(l, begin, own->since);
     for (size_t i = 0; part > 0 && i < own->n && i < MOST_PARTS; i++)
         add(l, own->touched[i], part * (double)own->ns[own->touched[i]]);
-    if (own->since < l->end_ns && !l->is_of_work)
+    if (own->since < l->end_ns)
         add(l, own->op,
             covered(l, own->since, l->end_ns) *
                 (double)(l->end_ns - own->since));
@@ -95,8 +91,8 @@ static void add_others(axp_graph *g, struct loan *l, uint32_t row)
     for (uint32_t i = 0, n = 0;
          i < g->n_rows && n < MOST_ROWS && g->n_looks < MOST_LOOKS; i++) {
         g->n_looks++;
-        bool is_other = g->rows[i].is.process != g->rows[row].is.process;
-        if (i == row || !g->rows[i].n_nodes || is_other != l->is_of_others)
+        if (i == row || !g->rows[i].n_nodes ||
+            g->rows[i].is.process != g->rows[row].is.process)
             continue;
         add_row(g, l, i);
         n++;
@@ -118,38 +114,4 @@ bool axp__graph_borrow(axp_graph *g, uint32_t row, axp_ns begin_ns,
         left -= ns;
     }
     return true;
-}
-
-/* How much of it. */
-static axp_ns borrow_off(axp_graph *g, uint32_t row, struct loan *l)
-{
-    struct axp__spent *own = g->rows[row].own;
-    axp_ns off = own->ns[AXP__OP_BLOCKED], lent = 0;
-    add_others(g, l, row);
-    double part = l->sum > (double)off ? (double)off / l->sum : 1;
-    for (uint32_t i = 0; i < l->n; i++) {
-        axp_ns ns = (axp_ns)(part * (double)l->at[i].ns);
-        if (ns > own->ns[AXP__OP_BLOCKED]) ns = own->ns[AXP__OP_BLOCKED];
-        own->ns[AXP__OP_BLOCKED] -= ns;
-        axp__spent_add(g, own, l->at[i].op, ns);
-        lent += ns;
-    }
-    return lent;
-}
-
-void axp__graph_borrow_off(axp_graph *g, uint32_t row)
-{
-    struct axp__spent *own = g->rows[row].own;
-    uint32_t node = axp__graph_last(g, row);
-    if (!own || node == AXP__NONE || AXP__OP_BLOCKED >= own->n_ns) return;
-    struct loan near = {.begin_ns = g->nodes[node].time_ns,
-                        .end_ns = own->since,
-                        .is_of_work = true};
-    struct loan far = near;
-    far.is_of_others = true;
-    axp_ns life = near.end_ns - near.begin_ns;
-    axp_ns off = own->ns[AXP__OP_BLOCKED];
-    axp_ns lent = borrow_off(g, row, &near), others = borrow_off(g, row, &far);
-    own->is_lent = 2 * (lent + others) > life;
-    own->is_parent = 10 * off > 9 * life && 2 * others > life;
 }

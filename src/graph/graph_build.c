@@ -296,12 +296,9 @@ static inline void on_record(struct axp__builder *b,
 /* Off its processor, for a reason that nobody saw, until the process was over: it
  * looks out for signals or connections, and nobody waited for it. It is seen to
  * end a little after the first thread. */
-#define MOST_LATE_NS 1000000u
 static bool is_cut_off(const axp_graph *g, uint32_t last, axp_ns end_ns)
 {
-    axp_ns late = (g->end_ns - g->begin_ns) / 100;
-    if (late < MOST_LATE_NS) late = MOST_LATE_NS;
-    return g->nodes[last].time_ns - end_ns <= late &&
+    return g->nodes[last].time_ns - end_ns <= axp__graph_late(g) &&
            axp__graph_is_off(g, last);
 }
 

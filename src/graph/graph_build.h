@@ -4,6 +4,7 @@
  *   graph_build.c  the pass; scopes, samples, steps, spans of devices
  *   graph_sync.c   what threads give each other and wait for
  *   graph_loose.c  threads that were sampled and recorded nothing
+ *   graph_lend.c   what the first threads among those waited for
  */
 #ifndef AXP_GRAPH_BUILD_H
 #define AXP_GRAPH_BUILD_H
@@ -39,6 +40,8 @@ void axp__build_sample(struct axp__builder *b, struct axp__record *r,
                        axp_ns began_ns);
 /* Once all records have been read. False: no memory. */
 bool axp__build_loose(struct axp__builder *b);
+/* Of first threads, from that row on. */
+void axp__build_lend(struct axp__builder *b, size_t first);
 
 /* A thread whose samples are in no row: from first to before end, by time. They
  * are rows after those of the stream, in this order. */
@@ -52,6 +55,14 @@ bool axp__loose_next(const struct axp__samples *all, size_t *at,
 /* A sample as a record of the stream, but for its row. */
 struct axp__record axp__loose_record(const axp_view *v,
                                      const struct axp__cap_sample *s);
+
+/* By how much two ends may differ that are one: whoever waits is told late. */
+static inline axp_ns axp__graph_late(const axp_graph *g)
+{
+    const axp_ns least = 1000000;
+    axp_ns late = (g->end_ns - g->begin_ns) / 100;
+    return late < least ? least : late;
+}
 
 /* NULL: no memory. */
 static inline struct axp__object *axp__build_object(struct axp__builder *b,

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Threads that recorded nothing and were sampled: rows of their own, of what the
  * samples say. A program that nobody changed, and that starts no threads, is one
- * of these. How long the first thread of a process was off its processor, nobody
- * knows what for, it waited for the others, as long as they worked, or for other
- * processes: shells do.
+ * of these.
  *
  * Input    untrusted: of very many threads the first are taken.
  * Place    after the pass, so that nothing depends on them.
@@ -79,6 +77,8 @@ static void add_thread(struct axp__builder *b, const struct axp__samples *all,
                                  .process_id = pid,
                                  .thread_id = t->tid,
                                  .rank = -1};
+    g->rows[row].state =
+        axp__view_state_at(g->v, t->process, t->tid, all->at[t->first].ticks);
     g->n_rows++;
     uint32_t process = g->rows[row].is.process;
     if (t->tid == pid && b->mains[process] == AXP__NONE)
@@ -104,14 +104,6 @@ static void stretch(axp_graph *g)
     r->own->since = g->end_ns;
 }
 
-static void lend(struct axp__builder *b, size_t first)
-{
-    axp_graph *g = b->g;
-    for (size_t i = first; i < g->n_rows; i++)
-        if (b->mains[g->rows[i].is.process] == i)
-            axp__graph_borrow_off(g, (uint32_t)i);
-}
-
 bool axp__build_loose(struct axp__builder *b)
 {
     const struct axp__samples *all = axp__stream_samples(b->stream);
@@ -132,6 +124,6 @@ bool axp__build_loose(struct axp__builder *b)
     for (size_t i = 0; i < n && axp__loose_next(all, &at, &t); i++, before = t)
         add_thread(b, all, &t, i ? &before : NULL);
     if (is_alone) stretch(g);
-    lend(b, first);
+    axp__build_lend(b, first);
     return !g->has_failed;
 }

@@ -25,7 +25,7 @@ struct axp__spent {
     uint32_t *open; /* operations of open scopes, as long as they nest */
     size_t n_open, cap_open;
     bool is_loose;    /* they do not: the stream knows which is innermost */
-    bool is_lent;     /* most of it is others' work: graph_borrow.c … */
+    bool is_lent;     /* most of it is others' work: graph_lend.c … */
     bool is_parent;   /* … other processes', and it did nothing but wait */
     uint32_t joined;  /* the episode of joins that go on; AXP__NONE */
     uint32_t arrived; /* the node that came to a barrier last; AXP__NONE */
@@ -47,9 +47,8 @@ uint32_t axp__spent_close(axp_graph *g, uint32_t row, axp_ns time_ns);
 static inline void axp__spent_add(axp_graph *g, struct axp__spent *own,
                                   uint32_t op, axp_ns ns)
 {
-    if (axp__unlikely(op >= own->n_ns || !own->ns[op]) &&
-        !axp__spent_touch(g, own, op))
-        return;
+    bool is_new = op >= own->n_ns || !own->ns[op];
+    if (axp__unlikely(is_new) && (!ns || !axp__spent_touch(g, own, op))) return;
     own->ns[op] += ns;
 }
 

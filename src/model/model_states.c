@@ -302,6 +302,13 @@ size_t axp__view_state_of(const axp_view *v, const struct axp__cap_row *row)
     return s ? (size_t)(s - v->capture->states) + 1 : 0;
 }
 
+size_t axp__view_state_at(const axp_view *v, uint64_t process, uint64_t tid,
+                          uint64_t ticks)
+{
+    const struct axp__thread_states *s = find(v->capture, process, tid, ticks);
+    return s ? (size_t)(s - v->capture->states) + 1 : 0;
+}
+
 struct axp__life axp__view_life_of(const axp_view *v, size_t state)
 {
     return life_of(v, &v->capture->states[state - 1]);

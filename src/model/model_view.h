@@ -258,6 +258,9 @@ bool axp__view_make_processes(axp_view *v);
  * program that starts another in its place goes on as the same thread, in another
  * row. */
 size_t axp__view_state_of(const axp_view *v, const struct axp__cap_row *row);
+/* The same of a thread that has none, at a moment in ticks. */
+size_t axp__view_state_at(const axp_view *v, uint64_t process, uint64_t tid,
+                          uint64_t ticks);
 /* How long it lived, as far as the run goes, in all of its rows. */
 struct axp__life axp__view_life_of(const axp_view *v, size_t state);
 /* How long it wanted a processor and had none; the largest: not known. */

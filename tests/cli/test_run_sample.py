@@ -481,6 +481,27 @@ def test_below_a_shell(c, folder):
     check("sixty" in data["verdict"], data["verdict"])
 
 
+def blocked_below_a_shell(c, folder, script):
+    """Of the path that is no want of a processor."""
+    data, _ = profile(c, folder, "sh", "-c", script)
+    path = {p["name"]: p["share"] for p in data["critical_path"]["parts"]}
+    return path.get("blocked: I/O, sleep, other processes", 0) / \
+        (1 - path.get("waiting for a CPU", 0)), path
+
+
+def test_what_a_shell_waits_for(c, folder):
+    """However many it starts one after another, and whatever those do: the run
+    is what they do. But who sleeps beside one that works waits for nobody."""
+    program = c.program()
+    for script in (f"for i in $(seq 100); do {program} shares 10 0 77; done",
+                   f"{program} short 400; :"):
+        blocked, path = blocked_below_a_shell(c, folder, script)
+        check(blocked < 0.3, script, path)
+    blocked, path = blocked_below_a_shell(
+        c, folder, f"sleep 1 & {program} shares 700 0 77; wait")
+    check(blocked > 0.9, path)
+
+
 def test_growing_stacks(c, folder):
     """A program that goes deep after a while has more to be copied than the
     rings were looked at for: none is lost."""
@@ -753,6 +774,7 @@ BY_KERNEL = [test_shares, test_recurs, test_builds, test_deep,
              test_scopes, test_children,
              test_starved, test_woken_without_a_processor,
              test_short_threads, test_lives_of_short_programs, test_below_a_shell,
+             test_what_a_shell_waits_for,
              test_growing_stacks,
              test_replaced, test_killed, test_exports,
              test_perfetto, test_numpy, test_off, test_beside_perf]

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* How long the first thread of a process was off its processor, nobody knows what
+ * for: it waited for the other threads, as long as they worked; and who did nothing
+ * else, and ended with a process that began after it, waited for that one and its
+ * like, as shells do. It takes what they did for its own, each op as much as they
+ * did of it, and that is an estimate. Of those who did nothing but wait none is the
+ * end of the run: what it waited for is.
+ *
+ * Place    after the pass, once all rows are known. What a row was lent is lent to
+ *          nobody else.
+ * Cost     bounded: after so many looks in all, a wait is a wait.
+ */
+#include <stdlib.h>
+
+#include "graph/graph_build.h"
+
+#define MOST_LOOKS ((uint64_t)1 << 26)
+
+struct lent {
+    uint32_t row, op;
+    axp_ns ns;
+};
+
+struct lender {
+    struct axp__builder *b;
+    axp_graph *g;
+    double *ns; /* by op: what others did while the row lived … */
+    double sum; /* … in all */
+    axp_ns begin_ns, end_ns;
+    uint64_t n_looks;
+    struct lent *all; /* in the order of rows */
+    size_t n, cap;
+};
+
+static bool is_work(uint32_t op)
+{
+    return op != AXP__OP_NO_CPU && op != AXP__OP_BLOCKED && op != AXP__OP_IDLE;
+}
+
+static void add(struct lender *l, uint32_t op, double ns)
+{
+    if (!is_work(op)) return;
+    l->ns[op] += ns;
+    l->sum += ns;
+}
+
+/* The part (0…1) of a stretch that is in the row's life. */
+static double covered(const struct lender *l, axp_ns begin, axp_ns end)
+{
+    axp_ns from = begin > l->begin_ns ? begin : l->begin_ns;
+    axp_ns to = end < l->end_ns ? end : l->end_ns;
+    return to > from ? (double)(to - from) / (double)(end - begin) : 0;
+}
+
+static void add_current(struct lender *l, const struct axp__spent *own,
+                        axp_ns begin)
+{
+    double part = own->is_waiting ? 0 : covered(l, begin, own->since);
+    for (size_t i = 0; part > 0 && i < own->n; i++)
+        add(l, own->touched[i], part * (double)own->ns[own->touched[i]]);
+}
+
+static void add_stretch(struct lender *l, const struct axp__graph_node *n)
+{
+    const axp_graph *g = l->g;
+    double part = covered(l, g->nodes[n->prev].time_ns, n->time_ns);
+    if (n->stretch != AXP__STRETCH_WORK || part <= 0) return;
+    for (uint32_t i = 0; i < n->n_parts; i++)
+        add(l, axp__part_op(g->parts[n->parts + i]),
+            part * (double)axp__part_ns(g->parts[n->parts + i]));
+    l->n_looks += n->n_parts;
+}
+
+static void add_row(struct lender *l, uint32_t row)
+{
+    const axp_graph *g = l->g;
+    const struct axp__spent *own = g->rows[row].own;
+    uint32_t node = axp__graph_last(g, row);
+    if (node == AXP__NONE) return;
+    if (own) add_current(l, own, g->nodes[node].time_ns);
+    for (; l->n_looks < MOST_LOOKS; l->n_looks++) {
+        const struct axp__graph_node *n = &g->nodes[node];
+        if (n->prev == AXP__NONE || n->time_ns <= l->begin_ns) return;
+        add_stretch(l, n);
+        node = n->prev;
+    }
+}
+
+static bool keep(struct lender *l, struct lent one)
+{
+    if (l->n == l->cap) {
+        size_t cap = l->cap ? 2 * l->cap : 64;
+        struct lent *all = realloc(l->all, cap * sizeof *all);
+        if (!all) return false;
+        l->all = all;
+        l->cap = cap;
+    }
+    l->all[l->n++] = one;
+    return true;
+}
+
+/* Of the time off that is left, as much as the rows of its process did, or those of
+ * all others; returns how much that is. */
+static axp_ns lend(struct lender *l, uint32_t row, axp_ns off, bool is_far)
+{
+    axp_graph *g = l->g;
+    axp_ns lent = 0;
+    uint32_t process = g->rows[row].is.process;
+    l->sum = 0;
+    for (size_t op = 0; op < g->ops.n; op++)
+        l->ns[op] = 0;
+    for (uint32_t i = 0; i < g->n_rows && l->n_looks < MOST_LOOKS; i++) {
+        l->n_looks++;
+        if (i != row && (g->rows[i].is.process != process) == is_far)
+            add_row(l, i);
+    }
+    double part = l->sum > (double)off ? (double)off / l->sum : 1;
+    for (uint32_t op = 0; op < g->ops.n; op++) {
+        axp_ns ns = (axp_ns)(part * l->ns[op]);
+        if (ns > off - lent) ns = off - lent;
+        if (ns && !keep(l, (struct lent){row, op, ns})) g->has_failed = true;
+        lent += ns;
+    }
+    return lent;
+}
+
+/* ---- who waits for another process ------------------------------------------------ */
+
+/* As the scheduler saw it: a row is what else was seen of it. */
+static struct axp__life life_of(const axp_graph *g, uint32_t row)
+{
+    const struct axp__graph_row *r = &g->rows[row];
+    size_t state = r->is.cap ? axp__view_state_of(g->v, r->is.cap) : r->state;
+    if (state) return axp__view_life_of(g->v, state);
+    axp_ns last = g->nodes[axp__graph_last(g, row)].time_ns;
+    return (struct axp__life){
+        .begin = g->nodes[r->nodes[0]].time_ns,
+        .end = r->own && r->own->since > last ? r->own->since : last};
+}
+
+/* A process that began after it is over when it is, or shortly before. */
+static bool ends_with_another(const struct lender *l, uint32_t row)
+{
+    const axp_graph *g = l->g;
+    axp_ns late = axp__graph_late(g);
+    struct axp__life own = life_of(g, row);
+    for (uint32_t i = 0; i < l->b->n_processes; i++) {
+        uint32_t main = l->b->mains[i];
+        if (main == row || main == AXP__NONE || !g->rows[main].n_nodes)
+            continue;
+        struct axp__life its = life_of(g, main);
+        if (its.begin > own.begin && its.end <= own.end + late &&
+            own.end <= its.end + late)
+            return true;
+    }
+    return false;
+}
+
+static void look_at(struct lender *l, uint32_t row)
+{
+    axp_graph *g = l->g;
+    struct axp__spent *own = g->rows[row].own;
+    uint32_t node = axp__graph_last(g, row);
+    if (!own || node == AXP__NONE || AXP__OP_BLOCKED >= own->n_ns) return;
+    l->begin_ns = g->nodes[node].time_ns;
+    l->end_ns = own->since;
+    axp_ns life = l->end_ns - l->begin_ns, off = own->ns[AXP__OP_BLOCKED];
+    if (!off) return;
+    axp_ns lent = lend(l, row, off, false);
+    own->is_parent = 10 * off > 9 * life && ends_with_another(l, row);
+    if (own->is_parent) lent += lend(l, row, off - lent, true);
+    own->is_lent = 2 * lent > life;
+}
+
+static void give(struct lender *l)
+{
+    for (size_t i = 0; i < l->n; i++) {
+        struct axp__spent *own = l->g->rows[l->all[i].row].own;
+        own->ns[AXP__OP_BLOCKED] -= l->all[i].ns;
+        axp__spent_add(l->g, own, l->all[i].op, l->all[i].ns);
+    }
+}
+
+void axp__build_lend(struct axp__builder *b, size_t first)
+{
+    axp_graph *g = b->g;
+    struct lender l = {.b = b, .g = g};
+    l.ns = calloc(g->ops.n + 1, sizeof *l.ns);
+    if (!l.ns) g->has_failed = true;
+    for (size_t i = first; l.ns && i < g->n_rows; i++)
+        if (b->mains[g->rows[i].is.process] == i) look_at(&l, (uint32_t)i);
+    if (!g->has_failed) give(&l);
+    free(l.ns);
+    free(l.all);
+}
