@@ -5,8 +5,9 @@
  * It names the operation of which the slow thread does so much more than the
  * others. What it costs is what a replay gains in which all who meet do equally
  * much; where they are more than there are processors, which a replay does not
- * know of, at most what is not needed for all of their work. Where one works and
- * the others have nothing to do, SerialPhase speaks. */
+ * know of, at most what is not needed for all of their work, and no more than
+ * whoever had most can have kept the others waiting for. Where one works and the
+ * others have nothing to do, SerialPhase speaks. */
 #include <stdlib.h>
 
 #include "analyze/analyze_graph.h"
@@ -126,6 +127,19 @@ static bool has_worked(const axp_view *v, const axp_graph *g,
     return true;
 }
 
+/* Work W, the largest piece of it M, on P processors that none leaves idle while
+ * a piece is left: it takes W / P + M (1 - 1 / P) at most, and evenly divided W / P
+ * at least. Whoever lacked processors took longer by as much. */
+static axp_ns most_crowded(const struct axp__analysis *a,
+                           const struct uneven *u)
+{
+    const axp_view *v = a->v;
+    double ran = (double)v->ran_ns, wall = (double)v->duration_ns;
+    double longer = ran > 0 ? 1 + (double)v->ready_ns / ran : 1;
+    double waited = u->most_ns * (1 - 1 / a->crowd.n_cpus) * longer;
+    return axp__crowd_most(v, 0, axp__whole(waited < wall ? waited : wall));
+}
+
 static bool look_at(struct axp__analysis *a, const axp_graph *g,
                     struct uneven *u, const struct axp__meets *m)
 {
@@ -141,8 +155,8 @@ static bool look_at(struct axp__analysis *a, const axp_graph *g,
     if (!axp__graph_gain_even(g, u->which, &u->gain_ns)) return false;
     u->is_crowded =
         a->crowd.lasts_ns > 0 && (double)u->n_threads > a->crowd.n_cpus;
-    u->gain_ns = axp__crowd_most(
-        a->v, 0, u->is_crowded ? a->v->duration_ns : u->gain_ns);
+    u->gain_ns = u->is_crowded ? most_crowded(a, u)
+                               : axp__crowd_most(a->v, 0, u->gain_ns);
     if ((double)u->gain_ns < least) return true;
     if (!find_op(u, g, m)) return false;
     if (has_worked(a->v, g, u)) add(a, g, u);

@@ -4,9 +4,10 @@
 
 #include <dwarf.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 
-#define MOST_AROUND 16 /* namespaces and classes around a function */
+#define MOST_AROUND 16 /* namespaces, classes, functions around a function */
 #define MOST_RANGES 64 /* of a function: hot and cold parts */
 
 struct code { /* of a function: one range of its addresses */
@@ -22,13 +23,41 @@ struct axp__unit_code {
     bool has_failed; /* no memory */
 };
 
+/* ---- each entry once ---------------------------------------------------------------- */
+
+/* Entries are in the order of their beginnings: what leads back, to one that was
+ * seen, is a mistake, or made to be gone through without end. */
+struct walk {
+    const struct axp__libdw *dw;
+    const void *last; /* the furthest that was seen */
+};
+
+static bool go_on(struct walk *w, const Dwarf_Die *to)
+{
+    if ((uintptr_t)to->addr <= (uintptr_t)w->last) return false;
+    w->last = to->addr;
+    return true;
+}
+
+static bool go_in(struct walk *w, Dwarf_Die *die, Dwarf_Die *out)
+{
+    return !w->dw->dwarf_child(die, out) && go_on(w, out);
+}
+
+static bool go_by(struct walk *w, Dwarf_Die *die)
+{
+    return !w->dw->dwarf_siblingof(die, die) && go_on(w, die);
+}
+
 /* ---- all functions of a unit ------------------------------------------------------ */
 
+/* Also of functions: what runs a loop of OpenMP is in the one that has the loop. */
 static bool is_around(int tag)
 {
     return tag == DW_TAG_namespace || tag == DW_TAG_class_type ||
            tag == DW_TAG_structure_type || tag == DW_TAG_union_type ||
-           tag == DW_TAG_module;
+           tag == DW_TAG_module || tag == DW_TAG_subprogram ||
+           tag == DW_TAG_lexical_block;
 }
 
 static bool widen(struct axp__unit_code *u)
@@ -58,17 +87,17 @@ static void add_function(struct axp__unit_code *u, const struct axp__libdw *dw,
     }
 }
 
-static void add_all(struct axp__unit_code *u, const struct axp__libdw *dw,
-                    Dwarf_Die *die, int depth)
+static void add_all(struct axp__unit_code *u, struct walk *w, Dwarf_Die *die,
+                    int depth)
 {
     Dwarf_Die child;
-    if (dw->dwarf_child(die, &child)) return;
+    if (!go_in(w, die, &child)) return;
     do {
-        int tag = dw->dwarf_tag(&child);
-        if (tag == DW_TAG_subprogram) add_function(u, dw, &child);
+        int tag = w->dw->dwarf_tag(&child);
+        if (tag == DW_TAG_subprogram) add_function(u, w->dw, &child);
         if (is_around(tag) && depth < MOST_AROUND)
-            add_all(u, dw, &child, depth + 1);
-    } while (!u->has_failed && !dw->dwarf_siblingof(&child, &child));
+            add_all(u, w, &child, depth + 1);
+    } while (!u->has_failed && go_by(w, &child));
 }
 
 static int by_begin(const void *a, const void *b)
@@ -85,15 +114,15 @@ static const struct axp__unit_code *code_of(struct axp__code_index *x,
     struct axp__unit_code *u = x->units;
     while (u && u->unit != unit->addr)
         u = u->next;
-    if (u) return u;
+    if (u) return u->has_failed ? NULL : u;
     u = calloc(1, sizeof *u);
     if (!u) return NULL;
     u->unit = unit->addr;
     u->next = x->units;
     x->units = u;
-    add_all(u, dw, unit, 0);
+    add_all(u, &(struct walk){dw, unit->addr}, unit, 0);
     if (u->n) qsort(u->at, u->n, sizeof *u->at, by_begin);
-    return u;
+    return u->has_failed ? NULL : u;
 }
 
 static bool find_function(const struct axp__unit_code *u, Dwarf_Addr address,
@@ -124,16 +153,11 @@ void axp__code_index_fini(struct axp__code_index *x)
 
 /* ---- in a function ------------------------------------------------------------------ */
 
-struct search {
-    const struct axp__libdw *dw;
-    Dwarf_Addr address;
-};
-
-static bool has_range(const struct search *s, Dwarf_Die *die)
+static bool has_range(const struct walk *w, Dwarf_Die *die)
 {
     Dwarf_Attribute attr;
-    return s->dw->dwarf_attr(die, DW_AT_low_pc, &attr) ||
-           s->dw->dwarf_attr(die, DW_AT_ranges, &attr);
+    return w->dw->dwarf_attr(die, DW_AT_low_pc, &attr) ||
+           w->dw->dwarf_attr(die, DW_AT_ranges, &attr);
 }
 
 static bool is_code(int tag)
@@ -144,22 +168,23 @@ static bool is_code(int tag)
 
 /* What has the address, of all that is directly in it, or in a block that does not
  * say where it is. */
-static bool find_in(const struct search *s, Dwarf_Die *die, int depth,
-                    Dwarf_Die *out)
+static bool find_in(struct walk *w, Dwarf_Die *die, Dwarf_Addr address,
+                    int depth, Dwarf_Die *out)
 {
     Dwarf_Die child;
-    if (s->dw->dwarf_child(die, &child)) return false;
+    if (!go_in(w, die, &child)) return false;
     do {
-        int tag = s->dw->dwarf_tag(&child);
+        int tag = w->dw->dwarf_tag(&child);
         if (!is_code(tag)) continue;
-        if (s->dw->dwarf_haspc(&child, s->address) == 1) {
+        if (w->dw->dwarf_haspc(&child, address) == 1) {
             *out = child;
             return true;
         }
         if (depth < MOST_AROUND && tag == DW_TAG_lexical_block &&
-            !has_range(s, &child) && find_in(s, &child, depth + 1, out))
+            !has_range(w, &child) &&
+            find_in(w, &child, address, depth + 1, out))
             return true;
-    } while (!s->dw->dwarf_siblingof(&child, &child));
+    } while (go_by(w, &child));
     return false;
 }
 
@@ -168,10 +193,10 @@ size_t axp__code_chain(struct axp__code_index *x, const struct axp__libdw *dw,
                        size_t cap)
 {
     const struct axp__unit_code *u = code_of(x, dw, unit);
-    struct search s = {dw, address};
     if (!u || !cap || !find_function(u, address, out)) return 0;
+    struct walk w = {dw, out[0].addr};
     size_t n = 1;
-    while (n < cap && find_in(&s, &out[n - 1], 0, &out[n]))
+    while (n < cap && find_in(&w, &out[n - 1], address, 0, &out[n]))
         n++;
     return n;
 }

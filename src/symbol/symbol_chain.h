@@ -6,7 +6,7 @@
  * where that was written, and not to where it was inlined. And it goes through all
  * that a unit declares, for each address; here that is done once a unit.
  *
- * Input      untrusted: bounded by the depth that is asked for, and libdw's own care.
+ * Input      untrusted: each entry is seen once, and no more than so deep.
  * Memory     48 bytes a function of the units that are asked for.
  * Ownership  init with {0}; fini frees. Units are the caller's, and stay.
  */

@@ -128,6 +128,50 @@ static void test_inlined(void **state)
     axp__symbolizer_destroy(s);
 }
 
+#ifndef __clang__ /* has none of these */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpedantic"
+/* Where a function is in another, as gcc has those that run loops of OpenMP. */
+static void test_nested(void **state)
+{
+    (void)state;
+    __attribute__((noinline)) void *nested(void)
+    {
+        void *address = middle();
+        __asm__ volatile("nop" : "+r"(address)); /* unlike outer */
+        return address;
+    }
+    struct axp__symbol frames[8] = {{0}};
+    struct axp__symbolizer *s =
+        axp__symbolizer_create((struct axp__folders){0});
+    struct axp__place place = place_of((uintptr_t)nested());
+    place.address--;
+    size_t n = axp__symbol_find(s, &place, frames, 8);
+    assert_int_equal(n, 3);
+    assert_string_equal(frames[0].name, "inner");
+    assert_string_equal(frames[1].name, "middle");
+    assert_memory_equal(frames[2].name, "nested", 6);
+    axp__symbolizer_destroy(s);
+}
+#pragma GCC diagnostic pop
+#endif
+
+extern void symbol_siblings_code(void);
+
+/* Debug information that leads back to itself (symbol_siblings.c) is not followed
+ * without end; the table of symbols has the name. */
+static void test_siblings(void **state)
+{
+    (void)state;
+    struct axp__symbol frames[8] = {{0}};
+    struct axp__symbolizer *s =
+        axp__symbolizer_create((struct axp__folders){0});
+    struct axp__place place = place_of((uintptr_t)symbol_siblings_code);
+    assert_int_equal(axp__symbol_find(s, &place, frames, 8), 1);
+    assert_string_equal(frames[0].name, "symbol_siblings_code");
+    axp__symbolizer_destroy(s);
+}
+
 extern void *symbol_in_lambda(int which, int *line);
 
 /* Each by the line that it is written in. */
@@ -361,6 +405,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_function),
         cmocka_unit_test(test_inlined),
+#ifndef __clang__
+        cmocka_unit_test(test_nested),
+#endif
+        cmocka_unit_test(test_siblings),
         cmocka_unit_test(test_lambdas),
         cmocka_unit_test(test_standard),
         cmocka_unit_test(test_not_there),
