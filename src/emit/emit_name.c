@@ -234,6 +234,8 @@ static char *cut_numbered(char *out, const struct text *t, size_t columns,
 
 /* ---- C++ ------------------------------------------------------------------------- */
 
+#define MOST_SCOPES 4096u /* bytes: a longer name is nobody's */
+
 /* Of "void std::vector<…>::_M_insert<…>(…)" as much as has room, from its scopes
  * or one of them on, and if it has none its own name; NULL: it is no function in a
  * scope. */
@@ -242,7 +244,7 @@ static const char *last_scopes(const char *name, size_t columns)
     const char *last = NULL;
     bool has_scope = false;
     int depth = 0;
-    if (!strchr(name, '(')) return NULL;
+    if (!strchr(name, '(') || strlen(name) > MOST_SCOPES) return NULL;
     for (const char *at = name; *at && (*at != '(' || depth); at++) {
         if (*at == '<' || *at == '(') depth++;
         if (*at == '>' || *at == ')') depth--;

@@ -69,9 +69,11 @@ const char *axp__part_text(const struct axp__about *a, struct axp__capture *c)
         snprintf(span, sizeof span,
                  p.end ? "steps %llu to %llu" : "steps %llu on",
                  (unsigned long long)p.begin, (unsigned long long)p.end - 1);
-    else
+    else if (p.start && p.start <= p.begin)
         put_span(span, sizeof span, p.begin - p.start,
                  p.end ? p.end - p.start : 0);
+    else
+        snprintf(span, sizeof span, "a time of it");
     snprintf(text, ROOM,
              "part of a run was recorded, as axprof run was asked: %s; "
              "statistics cover that part",

@@ -68,7 +68,8 @@ axp_status axp_spools_list(int (*fn)(const axp_spool_info *s, void *ctx),
                            void *ctx)
 {
     struct head *h = aligned_alloc(_Alignof(struct head), sizeof *h);
-    DIR *d = h ? opendir(WHERE) : NULL;
+    if (!h) return axp__fail(AXP_E_NO_MEMORY, "no memory to list spools");
+    DIR *d = opendir(WHERE);
     int stop = 0;
     for (struct dirent *e; d && !stop && (e = readdir(d));) {
         if (strncmp(e->d_name, "axprof-", 7) != 0) continue;
@@ -83,7 +84,7 @@ axp_status axp_spools_list(int (*fn)(const axp_spool_info *s, void *ctx),
     }
     if (d) closedir(d);
     free(h);
-    return h ? AXP_OK : axp__fail(AXP_E_NO_MEMORY, "no memory to list spools");
+    return AXP_OK;
 }
 
 axp_status axp_spool_remove(const char *path)

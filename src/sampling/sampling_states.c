@@ -216,6 +216,8 @@ static void forget(struct axp__states *s, uint64_t now_ns)
         for (struct thread *t = s->slot[i]; t; t = t->next) {
             t->state = AXP__THREAD_UNKNOWN;
             t->since_ns = now_ns;
+            t->n_frames = 0;
+            t->is_ours = false;
         }
 }
 

@@ -951,12 +951,17 @@ static void times_off_have_a_place(void **state)
     tell(s, PERF_RECORD_SWITCH, 10, 300000, "i");
     axp__states_leaves(s, 10, frames + 1, 2);
     tell(s, PERF_RECORD_SWITCH, 10, 310000, "o");
-    axp__states_end(s, 400000);
+    tell(s, PERF_RECORD_SWITCH, 10, 400000, "i");
+    axp__states_leaves(s, 10, frames, 3);
+    tell(s, PERF_RECORD_LOST, 0, 410000, NULL); /* when it left, among others */
+    tell(s, PERF_RECORD_SWITCH, 10, 420000, "o");
+    axp__states_end(s, 500000);
     axp__states_destroy(s);
     assert_int_equal(sums[1], 321);
     assert_int_equal(sums[2], 0);
     assert_int_equal(sums[3], 1);
     assert_int_equal(sums[4], 320);
+    assert_int_equal(sums[5], 0);
 }
 
 /* Each time off a processor from 10 µs on; then, of very many, the longer. */
