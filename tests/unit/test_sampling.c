@@ -955,7 +955,8 @@ static void times_off_have_a_place(void **state)
     axp__states_leaves(s, 10, frames, 3);
     tell(s, PERF_RECORD_LOST, 0, 410000, NULL); /* when it left, among others */
     tell(s, PERF_RECORD_SWITCH, 10, 420000, "o");
-    axp__states_end(s, 500000);
+    tell(s, PERF_RECORD_SWITCH, 10, 500000, "i");
+    axp__states_end(s, 510000);
     axp__states_destroy(s);
     assert_int_equal(sums[1], 321);
     assert_int_equal(sums[2], 0);
