@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "analyze/analyze_graph.h"
+#include "analyze/analyze_pace.h"
 #include "analyze/analyze_ranks.h"
 #include "base/base_number.h"
 #include "graph/graph_gain.h"
@@ -158,6 +159,9 @@ static bool look_at(struct axp__analysis *a, const axp_graph *g,
     u->gain_ns = u->is_crowded ? most_crowded(a, u)
                                : axp__crowd_most(a->v, 0, u->gain_ns);
     if ((double)u->gain_ns < least) return true;
+    bool is_slow = false;
+    if (!axp__pace_was_slow(g, m, u->which, &is_slow)) return false;
+    if (is_slow) return true;
     if (!find_op(u, g, m)) return false;
     if (has_worked(a->v, g, u)) add(a, g, u);
     return true;

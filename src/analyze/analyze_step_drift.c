@@ -97,7 +97,9 @@ static void add(struct axp__analysis *a)
         axp__fixed(part, sizeof part, 100 * ratio - 100, 0));
     axp__step_cause_say(a, d, &cause, part_of(s, &cause, d->saving_ns));
     axp_format_ns(more, sizeof more, axp__whole(cause.is_ns - cause.was_ns));
-    if (cause.op)
+    if (cause.is_all)
+        axp__draft_advise(a, d, AXP__STEP_ALL_ADVICE);
+    else if (cause.op)
         axp__draft_advise(
             a, d,
             "look for what %s walks, keeps or appends to in every "

@@ -66,7 +66,9 @@ static void advise(struct axp__analysis *a, struct axp__draft *d,
         snprintf(often, sizeof often, ", in every %zu%s step", period,
                  ending_of(period));
     axp_format_ns(more, sizeof more, axp__whole(cause->is_ns - cause->was_ns));
-    if (!cause->op)
+    if (cause->is_all)
+        axp__draft_advise(a, d, AXP__STEP_ALL_ADVICE);
+    else if (!cause->op)
         axp__draft_advise(a, d,
                           "mark what these steps do with AXP_SCOPE: %s more%s "
                           "is in no scope",

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "analyze/analyze_graph.h"
+#include "analyze/analyze_pace.h"
 #include "analyze/analyze_step_pass.h"
 #include "base/base_number.h"
 #include "base/base_order.h"
@@ -245,6 +246,41 @@ static uint32_t most_more(const struct axp__step_look *look,
     return found;
 }
 
+/* False without memory, too: then one is named. */
+static bool has_more_of_all(const struct axp__step_look *look,
+                            double *const *sums,
+                            const enum axp__step_group of[2])
+{
+    size_t n = look->ops.n < look->cap_ops ? look->ops.n : look->cap_ops;
+    double *all = calloc(2 * n + 1, sizeof *all), *more = all + n;
+    if (!all) return false;
+    for (uint32_t i = 0; i < n; i++) {
+        double is = mean(look, sums, of[0], i);
+        double was = mean(look, sums, of[1], i);
+        all[i] = is + was;
+        more[i] = is - was;
+    }
+    bool is_alike = axp__pace_is_alike(&look->ops, n, all, more);
+    free(all);
+    return is_alike;
+}
+
+static struct axp__step_cause all_of(const struct axp__step_look *look,
+                                     double *const *sums,
+                                     const enum axp__step_group of[2])
+{
+    struct axp__step_cause cause = {.name = AXP__STEP_ALL,
+                                    .is_all = true,
+                                    .is_elsewhere = sums == look->others};
+    for (uint32_t i = AXP__N_NO_OPS; i < look->ops.n && i < look->cap_ops;
+         i++) {
+        if (is_wait(look, i)) continue;
+        cause.is_ns += mean(look, sums, of[0], i);
+        cause.was_ns += mean(look, sums, of[1], i);
+    }
+    return cause;
+}
+
 struct axp__step_cause axp__step_cause_of(const struct axp__step_look *look,
                                           enum axp__step_group is,
                                           enum axp__step_group was)
@@ -259,6 +295,9 @@ struct axp__step_cause axp__step_cause_of(const struct axp__step_look *look,
             op = other;
         }
     }
+    /* In a first step all is cold, and one operation the more so. */
+    if (is != AXP__STEP_FIRST && has_more_of_all(look, sums, of))
+        return all_of(look, sums, of);
     bool is_named = op >= AXP__N_NO_OPS;
     return (struct axp__step_cause){.name = is_named ? look->ops.at[op].text
                                                      : "(no scope)",
@@ -279,10 +318,16 @@ void axp__step_cause_say(struct axp__analysis *a, struct axp__draft *d,
         d->op = cause->op;
         d->specificity = MOST_SPECIFIC;
     }
+    if (cause->is_all) { /* it may be the machine's, all of it */
+        d->is_bound = d->is_capped = true;
+        d->band = AXP_MEDIUM;
+    }
     d->file = cause->op ? cause->op->file : NULL;
     d->line = cause->op ? cause->op->line : 0;
-    axp__draft_say(a, d, "%s takes %s of it, and %s of the others%s",
-                   cause->op ? "this" : "what is in no scope",
+    axp__draft_say(a, d, "%s %s of it, and %s of the others%s",
+                   cause->op       ? "this takes"
+                   : cause->is_all ? "its operations take"
+                                   : "what is in no scope takes",
                    axp_format_ns(is, sizeof is, axp__whole(cause->is_ns)),
                    axp_format_ns(was, sizeof was, axp__whole(cause->was_ns)),
                    cause->is_elsewhere ? ", on threads that it waits for" : "");

@@ -66,10 +66,18 @@ struct axp__step_cause {
     const axp_op *op;     /* NULL: in none */
     double is_ns, was_ns; /* a step of either */
     bool is_elsewhere;    /* on other threads */
+    bool is_all;          /* each of several has more, by the same part of it */
 };
 struct axp__step_cause axp__step_cause_of(const struct axp__step_look *look,
                                           enum axp__step_group is,
                                           enum axp__step_group was);
+/* What such a step's finding is called, and what to look for. */
+#define AXP__STEP_ALL "every operation"
+#define AXP__STEP_ALL_ADVICE                                                   \
+    "every operation takes longer alike: compare what goes into these steps, " \
+    "and the machine: processors that are hot, or shared with other programs " \
+    "or virtual machines, do all of it more slowly, and no operation is to "   \
+    "blame"
 /* Says how much of the operation a step of either has, and where it is. Of what the
  * finding is about the operation has more_ns: no more is saved by changing it, and
  * where that is most of its time, findings that say less of it are its evidence. */

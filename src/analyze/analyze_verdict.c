@@ -155,7 +155,7 @@ static const char *change_of(axp_finding_type type)
     case AXP_IO_WAIT: return "doing the I/O of %s ahead";
     case AXP_OVERSUBSCRIPTION: return "having as many %s as processors";
     case AXP_STEP_OUTLIERS: return "sparing slow steps the extra time of %s";
-    case AXP_STEP_DRIFT: return "a %s that does not grow slower";
+    case AXP_STEP_DRIFT: return "keeping %s from growing slower";
     case AXP_SLOW_START: return "sparing the first step the extra time of %s";
     case AXP_COMM_BOUND:
     case AXP_COPY_BOUND: return "doing %s beside the computing";

@@ -239,6 +239,35 @@ static void steps_that_grow_slower(void **state)
 }
 
 /* From none to 8.7 ms: 30 % of the run, all of which is that. */
+/* All that a step does takes longer, and longer still in every tenth. */
+static void grow_alike(axp_profiler *p, unsigned i)
+{
+    uint64_t part = MS + MS * i / 100;
+    if (i % 10 == 9) part *= extra;
+    operation(p, "forward", 2 * part);
+    operation(p, "backward", 4 * part);
+    operation(p, "update", part);
+}
+
+/* A processor that is slower, or steps that have more to do: no operation is to
+ * blame, and how much can be had of it nobody knows. */
+static void what_all_operations_do_alike(void **state)
+{
+    (void)state;
+    static const axp_finding_type types[] = {AXP_STEP_DRIFT, AXP_STEP_OUTLIERS};
+    for (size_t i = 0; i < 2; i++) {
+        extra = i ? 4 : 1;
+        axp_findings *f = steps(60, grow_alike);
+        const axp_finding *x = ts_find(f, types[i]);
+        assert_non_null(x);
+        assert_string_equal(x->name, "every operation");
+        assert_true(x->saving_is_bound);
+        assert_int_equal(x->severity, AXP_MEDIUM);
+        assert_non_null(strstr(x->suggestion, "no operation is to blame"));
+        axp_findings_destroy(f);
+    }
+}
+
 static void what_has_grown_is_slow_for_that(void **state)
 {
     (void)state;
@@ -403,6 +432,7 @@ int main(void)
         cmocka_unit_test(a_slow_first_step),
         cmocka_unit_test(a_slow_start_at_its_threshold),
         cmocka_unit_test(steps_that_grow_slower),
+        cmocka_unit_test(what_all_operations_do_alike),
         cmocka_unit_test(what_has_grown_is_slow_for_that),
         cmocka_unit_test(what_was_slow_before),
         cmocka_unit_test(what_grows_at_once),

@@ -208,6 +208,56 @@ static void one_does_more_in_turns(void **state)
     axp_view_destroy(v);
 }
 
+/* Rounds in which both do the same four operations, one of them more slowly where
+ * `late` says so: in all of them, or in the last alone. */
+static bool is_uneven(int (*late)(unsigned round), bool in_all)
+{
+    struct script *s = script_create();
+    uint64_t now[2] = {0, 0};
+    for (unsigned i = 1; i <= 3 * ROUNDS; i++) {
+        for (uint32_t k = 0; k < 8; k++) {
+            bool is_slow = late(i) == (int)(k % 2) && (in_all || k > 5);
+            uint64_t ns = (1 + k / 2) * MS * (is_slow ? 3 : 1);
+            script_op(s, k % 2, now[k % 2], ns, k / 2);
+            now[k % 2] += ns;
+        }
+        meet(s, now, i);
+    }
+    axp_view *v = script_view(s);
+    const char *set = "load_imbalance.saving_percent=1";
+    axp_findings *f =
+        axp_analyze(v, &(axp_thresholds){.set = &set, .n_set = 1});
+    bool is = ts_find(f, AXP_LOAD_IMBALANCE);
+    axp_findings_destroy(f);
+    axp_view_destroy(v);
+    return is;
+}
+
+static int for_a_while(unsigned round)
+{
+    return round > 20 && round <= 30 ? 1 : round > 40 && round < 48 ? 0 : -1;
+}
+
+static int here_and_there(unsigned round)
+{
+    return round % 3 ? -1 : (int)(round / 3 % 2);
+}
+
+static int mostly(unsigned round)
+{
+    return round > 20 ? 1 : -1;
+}
+
+/* A processor that is slower for a while is no division of work. */
+static void a_slower_processor(void **state)
+{
+    (void)state;
+    assert_false(is_uneven(for_a_while, true));
+    assert_true(is_uneven(for_a_while, false)); /* one operation: its work */
+    assert_true(is_uneven(here_and_there, true));
+    assert_true(is_uneven(mostly, true));
+}
+
 /* In no scope, where nobody samples: who had a processor for a ms has slept. */
 static void sleeping_is_not_dividing(void **state)
 {
@@ -458,6 +508,7 @@ int main(void)
         cmocka_unit_test(one_does_more),
         cmocka_unit_test(one_does_more_in_turns),
         cmocka_unit_test(balance_at_its_threshold),
+        cmocka_unit_test(a_slower_processor),
         cmocka_unit_test(sleeping_is_not_dividing),
         cmocka_unit_test(one_works_alone),
         cmocka_unit_test(what_serial_work_costs_at_most),
