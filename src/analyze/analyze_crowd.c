@@ -8,7 +8,7 @@
 #include "model/model_samples.h"
 
 #define SLICES 256
-#define NEARLY_ALL 0.8 /* of the processors */
+#define NEARLY_ALL 0.8 /* of the processors; of who stood ready */
 
 struct crowd {
     const axp_view *v;
@@ -59,23 +59,38 @@ static int on_thread(const axp_sample *s, void *ctx)
     return 0;
 }
 
-/* Samples may stand for less than what ran: the scheduler knows how much. */
-static void add_up(struct crowd *c)
+/* Who would have stood ready with all processors the program's, too: where that is
+ * nearly everybody, it does not matter who had the others. */
+static void add_slice(struct crowd *c, int i)
+{
+    double all = c->n_cpus * c->slice, ready = c->ready[i];
+    double own = c->ran[i] + ready - all;
+    if (!(ready > 0) || own <= 0) return;
+    c->out->all_ready_ns += ready;
+    bool has_nearly_all = c->ran[i] >= NEARLY_ALL * all;
+    c->is_in[i] = has_nearly_all || own >= NEARLY_ALL * ready;
+    if (!c->is_in[i]) return;
+    c->out->ready_ns += has_nearly_all ? ready : own;
+    c->out->wanted_ns += c->ran[i] + ready;
+    c->out->lasts_ns += c->slice;
+}
+
+/* Samples may stand for less than what ran: the scheduler knows how much. Nor does
+ * a sample say when a thread that was woken began to stand ready: for how long is
+ * known at the end, and it was where the program ran. */
+static void make_up(struct crowd *c)
 {
     double sampled = 0, ran = (double)c->v->ran_ns;
-    for (int i = 0; i < SLICES; i++)
-        sampled += c->ran[i];
-    for (int i = 0; i < SLICES && ran > sampled && sampled > 0; i++)
-        c->ran[i] = fmin(c->ran[i] * ran / sampled, c->n_cpus * c->slice);
+    double stood = 0, ready = (double)c->v->ready_ns;
     for (int i = 0; i < SLICES; i++) {
-        double all = c->n_cpus * c->slice;
-        bool is_more = c->ready[i] > 0 && c->ran[i] + c->ready[i] > all;
-        if (is_more) c->out->all_ready_ns += c->ready[i];
-        c->is_in[i] = is_more && c->ran[i] >= NEARLY_ALL * all;
-        if (!c->is_in[i]) continue;
-        c->out->ready_ns += c->ready[i];
-        c->out->wanted_ns += c->ran[i] + c->ready[i];
-        c->out->lasts_ns += c->slice;
+        sampled += c->ran[i];
+        stood += c->ready[i];
+    }
+    if (!(sampled > 0)) return;
+    for (int i = 0; i < SLICES; i++) {
+        if (ready > stood) c->ready[i] += (ready - stood) * c->ran[i] / sampled;
+        if (ran > sampled)
+            c->ran[i] = fmin(c->ran[i] * ran / sampled, c->n_cpus * c->slice);
     }
 }
 
@@ -91,7 +106,9 @@ bool axp__crowd_find(const axp_view *v, struct axp__crowd *out)
     if (!(c.slice > 0) || !(c.n_cpus > 0)) return true;
     out->n_cpus = c.n_cpus;
     if (axp__samples_give(v, on_sample, &c)) return false;
-    add_up(&c);
+    make_up(&c);
+    for (int i = 0; i < SLICES; i++)
+        add_slice(&c, i);
     return !(out->ready_ns > 0) || !axp__samples_give(v, on_thread, &c);
 }
 

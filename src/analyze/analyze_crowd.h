@@ -3,9 +3,11 @@
  *
  *   ran    ████████ 2 of 2 processors      ████░░░░ 1 of 2: others had the rest
  *   ready  ▒▒▒▒▒▒▒▒▒▒▒▒▒▒ the program's own  ▒▒▒▒▒▒ theirs: a warning, not this
+ *          ▒▒▒▒▒▒▒▒▒▒▒▒▒▒                    ▒▒▒▒▒▒▒▒▒▒▒▒▒ … unless they are so many
  *
  * The run is looked at in slices: where threads wanted to run and had no
- * processor, the program itself had them if it ran on nearly all of them then.
+ * processor, the program itself had them if it ran on nearly all of them then, and
+ * is in its own way if nearly all of these threads would have had none if it had.
  *
  * Input   samples of a view, which may claim anything. */
 #ifndef AXP_ANALYZE_CROWD_H

@@ -148,6 +148,8 @@ static struct axp__roof roof_of(const axp_op *op, const struct peaks *p,
     if (op->device || op->is_wait || op->is_sampled) return r;
     if (!has_flops && !has_bytes) return r;
     uint32_t at_once = p->m ? team->at_once : 1;
+    /* Of more than there are processors some stand ready, in their calls. */
+    if (p->m && at_once > p->m->n_threads) at_once = p->m->n_threads;
     r.at_once = at_once;
     r.threads = p->m ? at_once * team->size : 0;
     if (p->m && r.threads > p->m->n_threads) r.threads = p->m->n_threads;

@@ -281,6 +281,44 @@ static void more_threads_than_processors(void **state)
     assert_false(is_crowded(2, 3, 0)); /* not known */
 }
 
+/* Whoever had the second processor: of 16 threads 14 cannot run on two. */
+static void far_more_threads_than_processors(void **state)
+{
+    (void)state;
+    axp_findings *f = crowd(1, 15, 2);
+    const axp_finding *x = ts_find(f, AXP_OVERSUBSCRIPTION);
+    assert_non_null(x);
+    assert_true(fabs(ts_metric(x, "runnable") - 16) < 0.01);
+    assert_true(fabs(ts_metric(x, "ready_ms") - 14000) < 1);
+    axp_findings_destroy(f);
+}
+
+/* Woken again and again, as at barriers, and no sample says since when. */
+static void who_is_woken_stands_ready(void **state)
+{
+    (void)state;
+    struct round r = {.compute = 100 * MS};
+    for (axp_ns ready_ns = 0; ready_ns <= 9000 * MS; ready_ns += 9000 * MS) {
+        axp_view *v = rounds(&r);
+        uint32_t n = 0;
+        v->capture->about.n_cpus = 2;
+        for (axp_ns at = 10; at <= 1000; at += 10)
+            for (unsigned k = 0; k < 2; k++, n++) {
+                samples[n] =
+                    sample(v, v->begin_ns + at * MS, 10 * MS, AXP_SAMPLE_CPU);
+                samples[n].tid += 100000 + (unsigned)(at / 10 % 8) * 2 + k;
+            }
+        v->ran_ns = 2000 * MS;
+        v->ready_ns = ready_ns;
+        see(v, n);
+        axp_findings *f = ts_analyze_view(v);
+        const axp_finding *x = ts_find(f, AXP_OVERSUBSCRIPTION);
+        assert_int_equal(x != NULL, ready_ns > 0);
+        if (x) assert_true(fabs(ts_metric(x, "ready_ms") - 9000) < 1);
+        axp_findings_destroy(f);
+    }
+}
+
 /* Thread 0 lacks a processor for 500 ms, 150 of them because two others of the
  * program have both; whoever had the second one later, it was not them. */
 static void no_more_than_they_stood_ready(void **state)
@@ -380,6 +418,8 @@ int main(void)
         cmocka_unit_test(declared_io),
         cmocka_unit_test(seen_io),
         cmocka_unit_test(more_threads_than_processors),
+        cmocka_unit_test(far_more_threads_than_processors),
+        cmocka_unit_test(who_is_woken_stands_ready),
         cmocka_unit_test(no_more_than_they_stood_ready),
         cmocka_unit_test(who_stands_ready_is_counted),
         cmocka_unit_test(short_ones_at_a_time),
