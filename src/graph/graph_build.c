@@ -142,6 +142,8 @@ static void on_sample(struct axp__builder *b, struct axp__spent *own,
     axp_ns passed = r->time_ns - own->since;
     axp_ns off = r->id < passed ? r->id : passed;
     bool is_outside = axp__stream_depth(b->stream) == 0;
+    own->looked = r->time_ns;
+    own->was_at_work = r->argument != AXP_SAMPLE_WAITED;
     if (own->is_waiting || r->time_ns <= own->since) return;
     own->since = r->time_ns;
     if (r->argument == AXP_SAMPLE_READY) {
@@ -293,13 +295,25 @@ static inline void on_record(struct axp__builder *b,
         on_end(b, own, r);
 }
 
-/* Off its processor, for a reason that nobody saw, until the process was over: it
- * looks out for signals or connections, and nobody waited for it. It is seen to
- * end a little after the first thread. */
-static bool is_cut_off(const axp_graph *g, uint32_t last, axp_ns end_ns)
+/* It was seen at work until it ended: its process is over because it is. */
+#define SOON 4 /* times as late: no sample follows the last */
+static bool has_worked_on(const axp_graph *g, uint32_t row)
 {
+    const struct axp__spent *own = g->rows[row].own;
+    uint32_t last = axp__graph_last(g, row);
+    return own && own->looked && own->was_at_work && !own->is_waiting &&
+           !own->is_lent &&
+           own->looked + SOON * axp__graph_late(g) >= g->nodes[last].time_ns;
+}
+
+/* Whoever is seen to end a little after the first thread, which nobody waited for:
+ * off its processor, for a reason that nobody saw, as who looks out for signals or
+ * connections; or doing anything, while the first worked on to its own end. */
+static bool is_cut_off(const axp_graph *g, uint32_t last, uint32_t main)
+{
+    axp_ns end_ns = g->nodes[axp__graph_last(g, main)].time_ns;
     return g->nodes[last].time_ns - end_ns <= axp__graph_late(g) &&
-           axp__graph_is_off(g, last);
+           (axp__graph_is_off(g, last) || has_worked_on(g, main));
 }
 
 /* The first thread goes on to its end, whatever it records; others are known as
@@ -327,7 +341,7 @@ static void end_rows(struct axp__builder *b)
         bool is_parent = g->rows[i].own && g->rows[i].own->is_parent;
         g->rows[i].is_end = (i == main && !is_parent) || end == AXP__NONE ||
                             (g->nodes[last].time_ns > g->nodes[end].time_ns &&
-                             !is_cut_off(g, last, g->nodes[end].time_ns));
+                             !is_cut_off(g, last, main));
     }
 }
 
@@ -392,6 +406,7 @@ static axp_status build(struct axp__builder *b)
     g->has_failed |= g->ops.has_failed;
     if (!g->has_failed && !axp__build_loose(b)) g->has_failed = true;
     if (!g->has_failed) end_rows(b);
+    if (!g->has_failed) axp__build_starts(b);
     if (g->has_failed)
         return axp__fail(AXP_E_NO_MEMORY, "no memory for the graph of a run");
     return axp__stream_status(b->stream);

@@ -5,6 +5,7 @@
  *   graph_sync.c   what threads give each other and wait for
  *   graph_loose.c  threads that were sampled and recorded nothing
  *   graph_lend.c   what the first threads among those waited for
+ *   graph_start.c  when rows began that nobody is known to have started
  */
 #ifndef AXP_GRAPH_BUILD_H
 #define AXP_GRAPH_BUILD_H
@@ -40,6 +41,8 @@ void axp__build_sample(struct axp__builder *b, struct axp__record *r,
                        axp_ns began_ns);
 /* Once all records have been read. False: no memory. */
 bool axp__build_loose(struct axp__builder *b);
+/* Once all rows have ended. */
+void axp__build_starts(struct axp__builder *b);
 /* Of first threads, from that row on. */
 void axp__build_lend(struct axp__builder *b, size_t first);
 

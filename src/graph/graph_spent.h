@@ -17,6 +17,8 @@ struct axp__spent {
     axp_ns seen;   /* … and when */
     /* The newest stacks in no scope: at work, and off a processor. */
     struct axp__seen at_work, off;
+    axp_ns looked;    /* at its last sample, wherever that was … */
+    bool was_at_work; /* … it ran, or wanted to */
     /* In a wait: since when and at which depth, and what it is called. */
     bool is_waiting;
     uint32_t wait_op;

@@ -419,6 +419,51 @@ static void a_thread_that_recorded_nothing_is_a_row(void **state)
     done(v, g);
 }
 
+/* The first thread returns from main, and who sleeps in a scope, as far as anybody
+ * knows, is seen to end a little later: the run is what the first did. Where that
+ * was off its processor then it may have waited for the other. */
+static void who_works_to_the_end_ends_the_run(void **state)
+{
+    (void)state;
+    for (unsigned is_off = 0; is_off < 2; is_off++) {
+        struct axp__cap_sample at[] = {
+            {60 * MS, 100, 60 * MS, 0, AXP_SAMPLE_CPU, 100, false},
+            {99 * MS, 100, 39 * MS, 0,
+             is_off ? AXP_SAMPLE_WAITED : AXP_SAMPLE_CPU, 100, false}};
+        struct script *s = script_create();
+        script_op(s, 0, 0, 100 * MS, 0);
+        script_op(s, 1, 1 * MS, 99 * MS + MS / 2, 1);
+        axp_view *v = view_seen(s, at, 2);
+        axp_graph *g = graph_of(v);
+        assert_true(script_path(g, is_off ? "op1" : "op0") >= 99 * MS);
+        if (!is_off) assert_true(script_wall(g, "op0=0") <= 2 * MS);
+        done(v, g);
+    }
+}
+
+/* A process began while another worked, and one when that had ended: had that been
+ * quicker, both had begun earlier. */
+static void processes_follow_what_was_there(void **state)
+{
+    (void)state;
+    struct script *s = script_create();
+    uint32_t works = script_function(s, 0), other = script_function(s, 1);
+    struct axp__cap_sample at[] = {
+        {50 * MS, 300, 50 * MS, works, AXP_SAMPLE_CPU, 300, false},
+        {52 * MS, 301, 12 * MS, other, AXP_SAMPLE_CPU, 301, false},
+        {70 * MS, 302, 20 * MS - MS / 10, other, AXP_SAMPLE_CPU, 302, false}};
+    script_word(s, 0, 0, AXP__W_INSTANT, SCRIPT_FIRST + 9);
+    script_word(s, 0, 70 * MS, AXP__W_INSTANT, SCRIPT_FIRST + 9);
+    s->c.n_rows = 1;
+    axp_view *v = view_seen(s, at, 3);
+    s->c.n_chunks = 0; /* the row's words are not there */
+    axp_graph *g = graph_of(v);
+    assert_int_equal(script_wall(g, NULL), 70 * MS);
+    ts_assert_between(19e6, (double)script_wall(g, "0x1000=0"), 21e6);
+    ts_assert_between(44e6, (double)script_wall(g, "0x1000=0.5"), 46e6);
+    done(v, g);
+}
+
 /* 36 years, as a damaged recording may claim, half of them without a processor:
  * a few parts, not one for each so many minutes. */
 static void endless_stretches_have_few_parts(void **state)
@@ -514,6 +559,8 @@ int main(void)
         cmocka_unit_test(time_off_the_processor_is_told_apart),
         cmocka_unit_test(a_wait_with_a_stack_is_no_work),
         cmocka_unit_test(a_thread_that_recorded_nothing_is_a_row),
+        cmocka_unit_test(who_works_to_the_end_ends_the_run),
+        cmocka_unit_test(processes_follow_what_was_there),
         cmocka_unit_test(endless_stretches_have_few_parts),
         cmocka_unit_test(long_paths_are_drawn_coarsely),
         cmocka_unit_test(wrong_changes_are_refused),

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Rows that nobody is known to have started, as the first threads of other
+ * processes: they began while something was going on, of all rows that which began
+ * first, and had that been quicker, they had begun earlier; or a little after it, as
+ * what a process starts when it ends. Without this a process that was forked at the
+ * end holds the end of a replay where it was recorded.
+ *
+ * Place  after the pass, once all rows are known.
+ * Cost   sorts the rows; bounded: after so many looks a row stays where it was. */
+#include <stdlib.h>
+
+#include "graph/graph_build.h"
+
+#define MOST_LOOKS ((uint64_t)1 << 24)
+
+struct lived {
+    axp_ns begin, end;
+    uint32_t row;
+};
+
+static int by_begin(const void *a, const void *b)
+{
+    const struct lived *x = a, *y = b;
+    if (x->begin != y->begin) return x->begin < y->begin ? -1 : 1;
+    return x->row < y->row ? -1 : x->row > y->row;
+}
+
+static size_t find_rows(const axp_graph *g, struct lived *all)
+{
+    size_t n = 0;
+    for (uint32_t i = 0; i < g->n_rows; i++) {
+        const struct axp__graph_row *r = &g->rows[i];
+        if (!r->n_nodes || r->is.track) continue;
+        all[n++] =
+            (struct lived){g->nodes[r->nodes[0]].time_ns,
+                           g->nodes[r->nodes[r->n_nodes - 1]].time_ns, i};
+    }
+    qsort(all, n, sizeof *all, by_begin);
+    return n;
+}
+
+void axp__build_starts(struct axp__builder *b)
+{
+    axp_graph *g = b->g;
+    struct lived *all = malloc((g->n_rows + 1) * sizeof *all);
+    uint64_t n_looks = 0;
+    size_t n = all ? find_rows(g, all) : 0;
+    if (!all) g->has_failed = true;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t start = g->rows[all[i].row].nodes[0];
+        bool is_known = g->nodes[start].source_kind != AXP__SOURCE_NONE;
+        for (size_t k = 0; k < i && !is_known && n_looks++ < MOST_LOOKS; k++)
+            is_known = all[k].begin < all[i].begin &&
+                       all[k].end + axp__graph_late(g) >= all[i].begin &&
+                       axp__graph_depend_at(g, start, all[k].row, all[i].begin);
+    }
+    free(all);
+}
