@@ -96,15 +96,25 @@ static bool is_taken(const cli_files *f, const char *stem)
     return is_there;
 }
 
+static int refuse(const cli_files *f, int error)
+{
+    if (error == EEXIST)
+        cli_fail("%s exists; remove it or choose another name", f->output);
+    else
+        cli_fail("no folder for the parts of %s can be made: %s", f->output,
+                 strerror(error));
+    return CLI_CANNOT;
+}
+
 int cli_files_init(cli_files *f, const cli_args *args, const char *name)
 {
     const char *output = cli_args_value(args, OPT_run_output);
-    *f = (cli_files){.name = cli_format("%s", name), .lock = -1};
+    *f = (cli_files){
+        .name = cli_format("%s", name), .output = output, .lock = -1};
     if (output && !cli_args_has(args, OPT_run_no_file)) {
         int rc = use_output(f, output);
         if (rc != CLI_OK || !f->exact || !is_taken(f, f->exact)) return rc;
-        cli_fail("%s exists; remove it or choose another name", output);
-        return CLI_CANNOT;
+        return refuse(f, EEXIST);
     }
     f->folder = realpath(".", NULL);
     if (cli_args_has(args, OPT_run_no_file))
@@ -123,7 +133,6 @@ int cli_files_init(cli_files *f, const cli_args *args, const char *name)
 static char *make_stem(const cli_files *f, unsigned n)
 {
     if (f->is_temporary) return cli_format(CLI_TEMPORARY_STEM);
-    if (f->exact) return cli_format("%s", f->exact);
     if (n == 1) return cli_format("%s-%ld", f->name, (long)f->pid);
     return cli_format("%s-%ld-%u", f->name, (long)f->pid, n);
 }
@@ -136,20 +145,41 @@ static void forget(cli_files *f)
     f->stem = f->path = f->parts = NULL;
 }
 
+static void set_stem(cli_files *f, char *stem)
+{
+    forget(f);
+    f->stem = stem;
+    f->path = cli_format("%s/%s.axp", f->folder, stem);
+    f->parts = cli_parts_folder(f->path);
+}
+
 static bool make_parts(cli_files *f)
 {
     for (unsigned i = 1; f->folder && i < 1000; i++) {
-        forget(f);
-        f->stem = make_stem(f, i);
-        f->path = cli_format("%s/%s.axp", f->folder, f->stem);
-        f->parts = cli_parts_folder(f->path);
-        bool is_free = f->exact || f->is_temporary || !is_taken(f, f->stem);
+        set_stem(f, make_stem(f, i));
+        bool is_free = f->is_temporary || !is_taken(f, f->stem);
         if (is_free) f->lock = cli_parts_make(f->parts);
         if (f->lock >= 0) return true;
         if (is_free && errno != EEXIST) break;
     }
     forget(f);
     return false;
+}
+
+/* Of runs that were all told the name, and saw it free, one makes the folder.
+ * It may have ended since: then its file is there. 0 or the errno. */
+static int make_exact_parts(cli_files *f)
+{
+    struct stat st;
+    set_stem(f, cli_format("%s", f->exact));
+    f->lock = cli_parts_make(f->parts);
+    int error = f->lock < 0 ? errno : 0;
+    if (!error && !lstat(f->path, &st)) {
+        cli_parts_remove_empty(f->parts);
+        error = EEXIST;
+    }
+    if (error) forget(f);
+    return error;
 }
 
 /* A run that begins removes what runs that were killed have left, and cannot
@@ -167,15 +197,20 @@ static void make_temporary_parts(cli_files *f)
                  f->folder);
 }
 
-void cli_files_begin(cli_files *f, pid_t pid)
+int cli_files_begin(cli_files *f, pid_t pid)
 {
     f->pid = pid;
+    if (f->exact) {
+        int error = make_exact_parts(f);
+        return error ? refuse(f, error) : CLI_OK;
+    }
     if (!f->is_temporary) {
-        if (make_parts(f)) return;
+        if (make_parts(f)) return CLI_OK;
         f->why_not_kept = "no folder can be made here for its parts";
         use_temporary(f);
     }
     make_temporary_parts(f);
+    return CLI_OK;
 }
 
 /* "%" is written twice in a pattern. */

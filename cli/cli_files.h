@@ -3,7 +3,8 @@
  * (cli_parts.h).
  *
  * The stem (train-4711) is chosen when the pid is known, and so that neither a
- * file nor a folder of that name is there yet.
+ * file nor a folder of that name is there yet. One that --output names is
+ * refused then: whoever makes the folder of its parts has it.
  *
  * Ownership  cli_files_fini frees, and removes what is not to be kept.
  * Failure    a folder that cannot be written to is replaced by a temporary
@@ -21,7 +22,8 @@ typedef struct cli_files {
     char *folder;             /* absolute; NULL: there is no place */
     char *stem;               /* NULL until the pid is known */
     char *name;               /* of the program */
-    char *exact;              /* the stem that --output asked for, or NULL */
+    const char *output;       /* as --output says it; NULL: not given */
+    char *exact;              /* the stem that it asked for, or NULL */
     bool is_temporary;        /* nothing is kept */
     const char *why_not_kept; /* NULL: kept, or not asked to be */
     pid_t pid;                /* of the program */
@@ -34,7 +36,8 @@ typedef struct cli_files {
 /* --output and --no-file decide. */
 int cli_files_init(cli_files *files, const cli_args *args, const char *name);
 void cli_files_fini(cli_files *files);
-void cli_files_begin(cli_files *files, pid_t pid);
+/* Refuses, and says so, where --output names a file and another run was quicker. */
+int cli_files_begin(cli_files *files, pid_t pid);
 /* Both: NULL, nothing is recorded; else caller frees. For AXPROF_OUT, with %p
  * for the pid; for the parent. */
 char *cli_files_pattern(const cli_files *files);

@@ -225,6 +225,12 @@ int cli_launch_fork(cli_launch *l, const sigset_t *blocked,
     return CLI_OK;
 }
 
+void cli_launch_cancel(cli_launch *l)
+{
+    close(l->channel); /* it waits for a word, and ends without one */
+    waitpid(l->pid, NULL, 0);
+}
+
 static int say_exec_error(const cli_target *t, int error)
 {
     bool is_missing = error == ENOENT;

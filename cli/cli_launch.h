@@ -40,4 +40,7 @@ void cli_launch_free(char **environment);
 int cli_launch_exec(cli_launch *l, char *const *environment,
                     const cli_target *target);
 
+/* Instead of that: the child ends without having become the program. */
+void cli_launch_cancel(cli_launch *l);
+
 #endif

@@ -159,7 +159,11 @@ static int start(cli_run *r)
     allow_more(RLIMIT_NOFILE, RLIM_INFINITY);
     allow_more(RLIMIT_STACK, STACK_BYTES);
     leave_streams(r);
-    cli_files_begin(&r->files, r->launch.pid);
+    rc = cli_files_begin(&r->files, r->launch.pid);
+    if (rc != CLI_OK) {
+        cli_launch_cancel(&r->launch);
+        return rc;
+    }
     r->count = cli_files_count(&r->files);
     cli_unrecorded_begin(&r->unrecorded, r->files.parts);
     r->begin_ns = cli_clock_ns(CLOCK_MONOTONIC);

@@ -423,6 +423,28 @@ def test_files(c, folder):
     equal(kept(folder), [], "--no-file")
 
 
+def test_one_name_at_once(c, folder):
+    """Of runs that begin together under one name one has it; the others are
+    refused before anything was started, and nothing is lost."""
+    for name in ("x.axp", "y", "z.axp", "sub/x"):
+        (folder / "sub").mkdir(exist_ok=True)
+        processes = [subprocess.Popen(
+            [str(c.axprof), "run", "-q", "-o", name, "--", "sh", "-c",
+             "echo ran; sleep 0.1; exit 7"],
+            cwd=folder, env=environment(), stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE) for _ in range(6)]
+        results = [p.communicate() for p in processes]
+        ran = sum(out == b"ran\n" for out, _ in results)
+        equal((ran, sorted(p.returncode for p in processes)),
+              (1, [7] + 5 * [125]), results)
+        for process, (_, err) in zip(processes, results):
+            equal(err, f"axprof run: {name} exists; remove it or choose "
+                  "another name\n".encode() if process.returncode == 125
+                  else b"", "said")
+    equal((kept(folder), kept(folder / "sub")),
+          (["sub", "x.axp", "y.axp", "z.axp"], ["x.axp"]), "files")
+
+
 def test_read_only_folder(c, folder):
     work = folder / "work"
     work.mkdir(mode=0o555)
