@@ -272,6 +272,15 @@ static void compare_memory(struct axp__comparison *x)
     }
 }
 
+/* A part of a run that was over before its first step was has no step in its
+ * timeline, and those before it were counted. */
+static void compare_steps(struct axp__comparison *x)
+{
+    uint64_t stored = x->stored->n_steps, folded = x->folded->n_steps;
+    if (!folded && stored == x->stored->part.first_step) folded = stored;
+    compare_number(x, "steps", stored, folded);
+}
+
 void axp__compare(struct axp__comparison *x)
 {
     struct lanes stored = {0}, folded = {0};
@@ -284,7 +293,7 @@ void axp__compare(struct axp__comparison *x)
     free(stored.at);
     free(folded.at);
     compare_memory(x);
-    compare_number(x, "steps", x->stored->n_steps, x->folded->n_steps);
+    compare_steps(x);
     compare_number(x, "events", x->stored->n_events, x->folded->n_events);
     if (x->to && x->n_different > MOST_SHOWN)
         fprintf(x->to, "  and %" PRIu64 " more\n", x->n_different - MOST_SHOWN);

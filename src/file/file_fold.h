@@ -90,7 +90,7 @@ struct axp__fold {
     size_t n_finished, merge_at;
     struct axp__fold_row **heap; /* rows with memory that waits */
     size_t n_heap;
-    uint64_t n_steps;
+    uint64_t n_steps;            /* of the run, up to the last that is there */
     uint64_t largest_block;      /* that was allocated */
     struct axp__digest *digest;  /* of the templates of a pack */
     uint64_t n_lost;             /* scopes without a place, of merged rows */

@@ -230,7 +230,10 @@ static void add_step(struct axp__fold *f, struct axp__fold_row *r,
                              .live_bytes = e->payload[1]};
     if (step.begin_ticks > step.end_ticks) step.begin_ticks = step.end_ticks;
     if (!axp__tally_add_step(&r->tally, &step)) f->n_lost++;
-    f->n_steps++;
+    /* one more than the last one's, as it is counted: a part of a run may
+     * begin with any */
+    if (step.index >= f->n_steps && step.index < UINT64_MAX)
+        f->n_steps = step.index + 1;
     struct axp__mem_word *word = step.index ? NULL : axp__fold_room(f, r);
     if (!word) return;
     *word =

@@ -75,8 +75,7 @@ const char *axp__part_text(const struct axp__about *a, struct axp__capture *c)
     else
         snprintf(span, sizeof span, "a time of it");
     snprintf(text, ROOM,
-             "part of a run was recorded, as axprof run was asked: %s; "
-             "statistics cover that part",
+             "a part of the run was asked for: %s; statistics cover that part",
              span);
     return text;
 }
@@ -88,8 +87,13 @@ void axp__part_set(const struct axp__about *a, struct axp__capture *c)
     struct axp__rate rate = {c->rate_mult};
     uint64_t clock_ns = c->clock.monotonic_ns;
     struct asked p;
-    if (c->part.ticks || !c->clock.ticks || !rate.mult || !read_asked(a, &p) ||
-        p.is_by_steps || p.begin > LONGEST_NS || clock_ns > LONGEST_NS ||
+    if (!read_asked(a, &p)) return;
+    if (p.is_by_steps) {
+        c->part.first_step = p.begin;
+        return;
+    }
+    if (c->part.ticks || !c->clock.ticks || !rate.mult ||
+        p.begin > LONGEST_NS || clock_ns > LONGEST_NS ||
         (p.end && p.end <= p.begin))
         return;
     uint64_t begin =

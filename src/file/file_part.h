@@ -12,8 +12,8 @@
 /* What is to be said of it, in the capture's memory. NULL: everything is
  * there, or it is said already, in a file that was packed. */
 const char *axp__part_text(const struct axp__about *a, struct axp__capture *c);
-/* When it began and ended, where that was asked for by time and is not known
- * already; the capture has its clocks. */
+/* With which step it began; or when it began and ended, where that was asked for
+ * by time and is not known already: the capture has its clocks. */
 void axp__part_set(const struct axp__about *a, struct axp__capture *c);
 
 #endif

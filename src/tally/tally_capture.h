@@ -350,6 +350,7 @@ struct axp__capture {
     struct { /* of the run, asked for by time; ticks 0: none was */
         int64_t after_ticks; /* the start; it may have begun before that */
         uint64_t ticks;      /* UINT64_MAX: up to the end */
+        uint64_t first_step; /* by steps: from this one on; 0: none, or all */
     } part;
     uint64_t rate_mult; /* ns = ticks * mult / 2^32 */
     struct {            /* the clocks at one moment; ticks 0: not known */
@@ -358,7 +359,7 @@ struct axp__capture {
     struct axp__own_cost own_cost; /* where a lane has none of its own */
     uint64_t timeline_capacity;
     uint64_t n_events; /* ever recorded for the timeline */
-    uint64_t n_steps;
+    uint64_t n_steps;  /* of the run; before the part that was recorded, too */
     bool is_finished, has_timeline;
 
     struct axp__cap_process *processes; /* NULL: one, and it is the capture's */

@@ -173,6 +173,10 @@ int main(int argc, char **argv)
     if (!strcmp(word, "workers")) workers(a[0], a[1]);
     if (!strcmp(word, "leave")) leave(a[0], a[1]);
     if (!strcmp(word, "steps")) steps(a[0], a[1], a[2]);
+    if (!strcmp(word, "rest")) {
+        steps(a[0], a[1], 0);
+        scopes(a[2]);
+    }
     if (!strcmp(word, "serve")) serve(a[0]);
     if (!strcmp(word, "threads")) threads(a[0]);
     if (!strcmp(word, "first")) first();

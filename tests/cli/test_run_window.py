@@ -120,6 +120,19 @@ def window_of(data):
     return [w["text"] for w in data["warnings"] if w["code"] == "window"]
 
 
+def check_sound(c, folder, *files):
+    """What is stored is what the timeline gives, as it was recorded and packed."""
+    for file in (*files, None):
+        if not file:
+            done = run([c.axprof, "pack", "-o", "packed.axp", *files], folder,
+                       env=environment())
+            equal(done.status, 0, done.err)
+        done = run([c.axprof, "check", file or "packed.axp"], folder,
+                   env=environment())
+        equal((done.status, done.err), (0, b""), done.out)
+        check(b" fields compared, 0 differ" in done.out, done.out)
+
+
 def test_steps(c, folder):
     data, files = profile(c, folder, c.program(), "steps", 30, 1, 0,
                           options=("--steps", "10:15"))
@@ -135,13 +148,23 @@ def test_steps(c, folder):
           data["warnings"])
     again = run([c.axprof, "report", *files], folder, env=environment())
     check(b"steps 10 to 14;" in b" ".join(again.out.split()), again.out)
+    check_sound(c, folder, *files)
 
 
 def test_steps_without_end(c, folder):
-    data, _ = profile(c, folder, c.program(), "steps", 30, 1, 0,
-                      options=("--steps", "25:"))
+    data, files = profile(c, folder, c.program(), "steps", 30, 1, 0,
+                          options=("--steps", "25:"))
     equal(data["steps"]["count"], 5, "steps")
     check("steps 25 on;" in window_of(data)[0], data["warnings"])
+    check_sound(c, folder, *files)
+
+
+def test_step_that_does_not_end(c, folder):
+    """The part begins, and the program ends within its first step."""
+    data, files = profile(c, folder, c.program(), "rest", 30, 1, 100,
+                          options=("--steps", "30:"))
+    equal((data["steps"]["count"], calls(data, "outer")), (0, 100), "recorded")
+    check_sound(c, folder, *files)
 
 
 def test_part_that_never_comes(c, folder):
