@@ -103,7 +103,7 @@ char *cli_window_variable(const cli_window *w, uint64_t begin_ns)
 
 void cli_window_announce(const cli_window *w, uint64_t begin_ns)
 {
-    char *entry = w->has_steps ? NULL : cli_window_variable(w, begin_ns);
+    char *entry = cli_window_variable(w, begin_ns);
     unsetenv(VARIABLE); /* of an axprof around this one */
     if (entry) setenv(VARIABLE, strchr(entry, '=') + 1, 1);
     free(entry);

@@ -18,8 +18,8 @@ int cli_window_read(const cli_args *args, cli_window *out);
 /* The variable for the program, "AXPROF_WINDOW=…"; NULL: everything is
  * recorded. Caller frees. */
 char *cli_window_variable(const cli_window *w, uint64_t begin_ns);
-/* Sets our own: what is recorded from outside is of the same part, if that is
- * one of time. Steps are the program's. */
+/* Sets our own: what is recorded from outside is of the same part, and says
+ * which one that was to be, though nothing else comes of it. */
 void cli_window_announce(const cli_window *w, uint64_t begin_ns);
 /* When recording must end; 0: never. */
 uint64_t cli_window_end(const cli_window *w, uint64_t begin_ns);

@@ -357,6 +357,17 @@ static void say_looked(struct sentence *s, const axp_view *v)
 
 /* ---- nothing to judge ---------------------------------------------------------------------- */
 
+/* The run was over before; it may have had no steps at all. */
+static char *no_part(const axp_view *v)
+{
+    return strdup(
+        v->capture->part.first_step
+            ? "Nothing was recorded: the part of the run that was asked for "
+              "never came. The run ended before it had marked so many steps."
+            : "Nothing was recorded: the part of the run that was asked for "
+              "never came. The run ended before.");
+}
+
 /* Why, and what would change that; NULL: something can be. */
 static const char *unjudged(const axp_view *v)
 {
@@ -450,6 +461,7 @@ char *axp__verdict(const struct axp__analysis *a, const axp_findings *f)
     struct sentence s = {.len = 0};
     struct parts parts = {.n = 0};
     const char *why = f->n ? NULL : unjudged(a->v);
+    if (a->v->has_no_part) return no_part(a->v);
     if (why) return strdup(say_waiting(&s, a->v) ? s.text : why);
     if (!add_path(a->v, &parts)) return NULL;
     if (!parts.n) add_ops(a, &parts);

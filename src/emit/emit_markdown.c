@@ -35,8 +35,10 @@ static void put_counts(struct axp__md *m, const axp_view *v)
     if (!is_outside_alone || v->n_threads)
         put_count(m, v->n_threads, "thread", "threads");
     if (is_outside_alone)
-        axp__out_format(m->o, "%sseen from outside alone",
-                        v->n_threads ? ", " : "");
+        axp__out_format(m->o, "%s%s", v->n_threads ? ", " : "",
+                        v->has_no_part
+                            ? "the part that was asked for never came"
+                            : "seen from outside alone");
     if (is_outside_alone && !v->n_ops) return;
     axp__out_text(m->o, ", ");
     put_count(m, v->n_ops, "operation", "operations");

@@ -181,7 +181,10 @@ static void put_counts(struct axp__text *t, const axp_view *v)
     bool is_outside_alone = v->is_outside && !v->n_recorded;
     if (!is_outside_alone || v->n_threads)
         add_count(&w, v->n_threads, "thread", "threads");
-    if (is_outside_alone) add(&w, "seen from outside alone");
+    if (v->has_no_part)
+        add(&w, "the part that was asked for never came");
+    else if (is_outside_alone)
+        add(&w, "seen from outside alone");
     if (v->n_tracks) add_count(&w, v->n_tracks, "track", "tracks");
     if (v->n_ops || !is_outside_alone) {
         add_count(&w, v->n_ops, "operation", "operations");

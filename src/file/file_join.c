@@ -82,6 +82,15 @@ static void set_span(struct join *j)
                 c->start_ticks);
 }
 
+/* Whoever looked on knows what was asked for, whatever came of it. */
+static void set_first_step(struct join *j)
+{
+    for (size_t i = 0; i < j->n_parts; i++) {
+        uint64_t first = j->parts[i].capture->part.first_step;
+        if (first) j->c->part.first_step = first;
+    }
+}
+
 /* The part of the run that was asked for, if it was of all of them: whoever
  * was not asked has recorded all that he did. */
 static void set_part(struct join *j)
@@ -407,6 +416,7 @@ static bool fill(struct join *j)
     }
     set_span(j);
     set_part(j);
+    set_first_step(j);
     for (size_t i = 0; i < j->n_parts; i++) {
         if (!add_part(j, i)) return false;
         const struct axp__capture *part = j->parts[i].capture;

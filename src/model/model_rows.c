@@ -95,6 +95,17 @@ static void set_part(axp_view *v)
     v->duration_ns = part.end > part.begin ? part.end - part.begin : 0;
 }
 
+/* Steps were asked for, and nobody has come to the first of them. */
+static bool has_no_step(const axp_view *v)
+{
+    const struct axp__capture *c = v->capture;
+    if (!c->part.first_step || c->n_steps) return false;
+    for (size_t i = 0; i < c->n_rows; i++)
+        if (c->rows[i].n_events && !axp__row_is_outside(v, &c->rows[i]))
+            return false;
+    return true;
+}
+
 /* A thread that has not ended lives as long as its process is recorded. */
 static void set_ends(axp_view *v)
 {
@@ -162,8 +173,9 @@ bool axp__view_make_lives(axp_view *v)
     set_wall(v, !v->is_part);
     if (c->part.ticks)
         set_part(v); /* which may never have come */
-    else if (!v->duration_ns)
+    else if (!v->duration_ns && !has_no_step(v))
         set_wall(v, true);
+    v->has_no_part = v->is_part && !v->duration_ns;
     set_ends(v);
     if (!end_replaced(v)) return false;
     for (size_t i = 0; i < c->n_rows; i++)

@@ -92,11 +92,10 @@ bool axp__samples_load_whole(const axp_view *v, struct axp__samples *out)
 
 bool axp__samples_load(const axp_view *v, struct axp__samples *out)
 {
-    const struct axp__capture *c = v->capture;
     *out = (struct axp__samples){v->samples, v->n_samples, v->samples != NULL};
     if (out->is_kept) return true;
     if (!axp__samples_load_whole(v, out)) return false;
-    if (v->is_part && (v->duration_ns || c->part.ticks)) cut_all(v, out);
+    if (v->is_part) cut_all(v, out);
     qsort(out->at, out->n, sizeof *out->at, by_thread_and_time);
     return true;
 }

@@ -113,8 +113,9 @@ struct axp_view {
     struct axp__life *lives;  /* of the capture's rows */
     axp_thread_info *threads; /* of the program, that recorded or were seen */
     size_t n_threads;
-    bool is_outside; /* axprof run looked on */
-    bool is_part;    /* of a run, as axprof run was asked */
+    bool is_outside;  /* axprof run looked on */
+    bool is_part;     /* of a run, as axprof run was asked */
+    bool has_no_part; /* it never came: there is nothing but what looked on */
     struct axp__view_track *tracks;
     size_t n_tracks;
     struct axp__view_counter *counters;

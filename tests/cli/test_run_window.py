@@ -174,15 +174,45 @@ def test_part_that_never_comes(c, folder):
     check(b"nothing was recorded in the part" in result.err, result.err)
 
 
+def check_never(c, folder, data, files, part):
+    """Nothing is told of what was not asked for, but that and what was."""
+    equal((data["functions"], data["findings"], data["threads"], data["ops"]),
+          ([], [], [], []), "what is told")
+    equal(data["run"]["duration_ns"], 0, "duration")
+    check(data["verdict"].startswith("Nothing was recorded: the part of the run "
+                                     "that was asked for never came"), data)
+    check("AXP_SCOPE" not in data["verdict"], data["verdict"])
+    equal([w["count"] for w in data["warnings"]], [1], data["warnings"])
+    check(part in window_of(data)[0], data["warnings"])
+    for form in ("text", "markdown"):
+        done = run([c.axprof, "report", "-f", form, *files], folder,
+                   env=environment())
+        check(b"the part that was asked for never came" in done.out and
+              b"seen from outside alone" not in done.out, done.out)
+
+
+def test_steps_that_never_come(c, folder):
+    """Not of a program that marks fewer, nor of one that marks none."""
+    for words in (("steps", 50, 1, 0), ("scopes", 1000)):
+        data, files = profile(c, folder, c.program(), *words,
+                              options=("--steps", "60:70", "-o", "x.axp"))
+        check_never(c, folder, data, files, "steps 60 to 69;")
+        packed = run([c.axprof, "pack", "-o", "y.axp", *files], folder,
+                     env=environment())
+        equal(packed.status, 0, packed.err)
+        done = run([c.axprof, "report", "-f", "json", "y.axp"], folder,
+                   env=environment())
+        check_never(c, folder, json.loads(done.out), ["y.axp"],
+                    "steps 60 to 69;")
+        (folder / "x.axp").unlink()
+        (folder / "y.axp").unlink()
+
+
 def test_time_that_never_comes(c, folder):
     """What was seen of it before that time is not told as if it were of it."""
-    data, _ = profile(c, folder, c.program("sampled_program"), "shares", 300,
+    data, files = profile(c, folder, c.program("sampled_program"), "shares", 300,
                       0, 77, options=("--delay", "20s"))
-    equal(data["functions"], [], "functions")
-    equal(data["findings"], [], "findings")
-    equal(data["run"]["duration_ns"], 0, "duration")
-    equal([w["count"] for w in data["warnings"] if w["code"] == "window"], [1],
-          data["warnings"])
+    check_never(c, folder, data, files, "from 20.000 s after its start on;")
 
 
 def test_time(c, folder):
