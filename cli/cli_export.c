@@ -38,7 +38,7 @@ int cli_export_main(const cli_args *args)
                          "-o FILE, or \"-o -\" if it is meant");
     rc = cli_trace_spare(args, path);
     if (rc == CLI_OK) rc = cli_trace_open(args, OPT_export_symbols, &view);
-    if (rc == CLI_OK) rc = cli_output_open(&out, path);
+    if (rc == CLI_OK) rc = cli_output_open(&out, path, "-o");
     if (rc == CLI_OK) {
         axp_status status =
             axp_export_write(view, (axp_export_format)format, out.to);

@@ -38,20 +38,70 @@ static void watch_signals(void)
     }
 }
 
-static int say_errno(const char *path, int error)
+static int say_errno(const char *path, const char *option, int error)
 {
-    const char *help = "";
+    const char *help = "", *with = option;
     if (error == ENOENT || error == ENOTDIR)
-        help = "; make the folder first, or choose another with -o";
+        help = "; make the folder first, or choose another with ";
     else if (error == EACCES || error == EPERM || error == EROFS)
-        help = "; choose a place that you may write to with -o";
+        help = "; choose a place that you may write to with ";
     else if (error == ENOSPC || error == EDQUOT)
-        help = "; make room, or choose another disk with -o";
-    else if (error == EISDIR)
+        help = "; make room, or choose another disk with ";
+    else
+        with = "";
+    if (error == EISDIR)
         help = "; name a file in it";
     else if (error == EFBIG)
         help = "; it is larger than files may be here (ulimit -f)";
-    return cli_fail("cannot write %s: %s%s", path, strerror(error), help);
+    return cli_fail("cannot write %s: %s%s%s", path, strerror(error), help,
+                    with);
+}
+
+static bool is_standard(const char *path)
+{
+    return !path || !strcmp(path, "-");
+}
+
+/* The folder that a file is made in and renamed, or what is no regular file. */
+static char *place_of(const char *path)
+{
+    struct stat st;
+    bool is_there = !stat(path, &st);
+    if (is_there && !S_ISREG(st.st_mode)) return cli_format("%s", path);
+    char *real = is_there ? realpath(path, NULL) : NULL;
+    const char *file = real ? real : path, *slash = strrchr(file, '/');
+    char *folder = !slash ? cli_format(".")
+                   : slash == file
+                       ? cli_format("/")
+                       : cli_format("%.*s", (int)(slash - file), file);
+    free(real);
+    return folder;
+}
+
+/* 0 or the errno of making it. */
+static int place_error(const char *path)
+{
+    struct stat st;
+    char *place = place_of(path);
+    bool is_folder = !stat(place, &st) && S_ISDIR(st.st_mode);
+    bool is_itself = !strcmp(place, path);
+    int error = 0;
+    if (is_itself && is_folder)
+        error = EISDIR;
+    else if (!is_itself && !is_folder)
+        error = ENOTDIR;
+    else if (access(place, is_folder ? W_OK | X_OK : W_OK))
+        error = errno;
+    if (error == ENOTDIR && stat(place, &st)) error = errno;
+    free(place);
+    return error;
+}
+
+int cli_output_check(const char *path, const char *option)
+{
+    if (is_standard(path)) return CLI_OK;
+    int error = place_error(path);
+    return error ? say_errno(path, option, error) : CLI_OK;
 }
 
 /* A file with the mode of the one it replaces, else as the umask says. */
@@ -103,10 +153,11 @@ static void forget(cli_output *out)
     *out = (cli_output){0};
 }
 
-int cli_output_open(cli_output *out, const char *path)
+int cli_output_open(cli_output *out, const char *path, const char *option)
 {
-    *out = (cli_output){.to = stdout, .shown = "standard output"};
-    if (!path || !strcmp(path, "-")) return CLI_OK;
+    *out = (cli_output){
+        .to = stdout, .shown = "standard output", .option = option};
+    if (is_standard(path)) return CLI_OK;
     out->shown = path;
     int fd = open_file(out, path);
     out->to = fd >= 0 ? fdopen(fd, "w") : NULL;
@@ -116,7 +167,7 @@ int cli_output_open(cli_output *out, const char *path)
     if (out->temporary) unlink(out->temporary);
     if (fd >= 0) close(fd);
     forget(out);
-    return say_errno(path, error);
+    return say_errno(path, option, error);
 }
 
 /* Everything is in the file, under its own name; else the reason. */
@@ -134,7 +185,7 @@ static int finish(cli_output *out)
 int cli_output_close(cli_output *out, axp_status status)
 {
     int error = errno, rc = CLI_FAILED;
-    const char *shown = out->shown;
+    const char *shown = out->shown, *option = out->option;
     if (status == AXP_OK) {
         error = finish(out);
     } else {
@@ -145,6 +196,6 @@ int cli_output_close(cli_output *out, axp_status status)
     if (status == AXP_OK && !error) rc = CLI_OK;
     if (rc != CLI_OK && out->temporary) unlink(out->temporary);
     forget(out);
-    if (error && error != EPIPE) say_errno(shown, error);
+    if (error && error != EPIPE) say_errno(shown, option, error);
     return rc;
 }

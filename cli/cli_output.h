@@ -2,7 +2,7 @@
 /* Where a verb writes: standard output, or a file that appears when complete.
  *
  *   cli_output out;
- *   if (cli_output_open(&out, path) != CLI_OK) return CLI_FAILED;
+ *   if (cli_output_open(&out, path, "-o") != CLI_OK) return CLI_FAILED;
  *   … write to out.to …
  *   return cli_output_close(&out, status);
  *
@@ -25,11 +25,13 @@ typedef struct cli_output {
     FILE *to;
     char *path; /* as renamed; NULL: nothing to rename */
     char *temporary;
-    const char *shown; /* for messages */
+    const char *shown, *option; /* for messages */
 } cli_output;
 
-/* path NULL or "-": standard output. */
-int cli_output_open(cli_output *out, const char *path);
+/* path NULL or "-": standard output. option: which names it, as it is typed. */
+int cli_output_open(cli_output *out, const char *path, const char *option);
+/* What can be known before there is anything to write; nothing is made. */
+int cli_output_check(const char *path, const char *option);
 /* status: of the call that wrote, whose errno still is the reason where writing
  * failed. Unless it is AXP_OK the reason is said and what was written is thrown
  * away. Returns CLI_OK only if all of it arrived. */

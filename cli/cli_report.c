@@ -107,7 +107,7 @@ static int write_report(const cli_args *args, const axp_report_options *o,
     axp_view *view = NULL;
     cli_output out;
     int rc = cli_trace_open(args, OPT_report_symbols, &view);
-    if (rc == CLI_OK) rc = cli_output_open(&out, path);
+    if (rc == CLI_OK) rc = cli_output_open(&out, path, "-o");
     if (rc == CLI_OK) {
         axp_status status = cli_report_write(view, format, o, out.to);
         rc = cli_output_close(&out, status);

@@ -23,6 +23,7 @@
 #include "cli/cli_clock.h"
 #include "cli/cli_environment.h"
 #include "cli/cli_memory.h"
+#include "cli/cli_output.h"
 #include "cli/cli_report.h"
 #include "cli/cli_say.h"
 #include "cli/cli_verbs.h"
@@ -57,12 +58,22 @@ static bool has_own_new(const cli_target *target)
     return false;
 }
 
+/* Of a run that takes hours nobody wants to learn that at its end. */
+static int check_report(const cli_args *args)
+{
+    const char *report = cli_args_value(args, OPT_run_report);
+    int rc = CLI_OK;
+    if (!cli_args_has(args, OPT_run_format))
+        rc = cli_report_check_ending(OPT_run_format, report);
+    if (rc != CLI_OK || cli_output_check(report, "--report") == CLI_OK)
+        return rc;
+    return CLI_CANNOT;
+}
+
 static int prepare(cli_run *r)
 {
     int rc = check_output(r->args);
-    if (rc == CLI_OK && !cli_args_has(r->args, OPT_run_format))
-        rc = cli_report_check_ending(OPT_run_format,
-                                     cli_args_value(r->args, OPT_run_report));
+    if (rc == CLI_OK) rc = check_report(r->args);
     if (rc == CLI_OK) rc = cli_window_read(r->args, &r->window);
     if (rc == CLI_OK) rc = cli_sampling_read(r->args, &r->sampling);
     if (rc == CLI_OK) rc = cli_memory_read(r->args, &r->memory_bytes);

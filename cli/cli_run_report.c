@@ -74,26 +74,65 @@ static void say_how_it_ended(const cli_run *r)
                  n_left == 1 ? "es" : "");
 }
 
+/* What to type to see it: with its folder, unless it is this one. */
+static char *shown_path(const cli_files *f)
+{
+    char here[4096];
+    if (getcwd(here, sizeof here) && !strcmp(here, f->folder))
+        return cli_format("%s.axp", f->stem);
+    return cli_format("%s", f->path);
+}
+
+static axp_status put_report(const cli_run *r, axp_view *view,
+                             axp_format format, FILE *to)
+{
+    bool is_shown = to == stderr;
+    axp_report_options options = {
+        .size = sizeof options,
+        .width = cli_report_width(is_shown ? STDERR_FILENO : -1),
+        .has_shapes = cli_args_has(r->args, OPT_run_shapes),
+        .color =
+            is_shown && cli_report_has_color(CLI_COLOR_AUTO, STDERR_FILENO)};
+    return cli_report_write(view, format, &options, to);
+}
+
+static void show_report(const cli_run *r, axp_view *view, axp_format format)
+{
+    if (put_report(r, view, format, stderr) != AXP_OK)
+        cli_note("no report: %s", axp_last_error());
+}
+
+/* What a file was asked for, and there is none: the report can be made again, or
+ * else it is shown, whatever was asked to be quiet. */
+static void make_up_for_it(const cli_run *r, axp_view *view)
+{
+    const cli_files *f = &r->files;
+    if (f->is_temporary || !f->now.n) {
+        show_report(r, view, AXP_FORMAT_TEXT);
+        return;
+    }
+    char *path = shown_path(f);
+    cli_note("the recording is %s; \"axprof report %s\" makes the report", path,
+             path);
+    free(path);
+}
+
 static void write_report(const cli_run *r, axp_view *view)
 {
     const char *path = cli_args_value(r->args, OPT_run_report);
     const cli_choice *ending =
         path ? cli_choice_by_ending(OPT_run_format, path) : NULL;
-    int format = cli_args_choice(r->args, OPT_run_format,
-                                 ending ? ending->value : AXP_FORMAT_TEXT);
-    axp_report_options options = {
-        .size = sizeof options,
-        .width = cli_report_width(path ? -1 : STDERR_FILENO),
-        .has_shapes = cli_args_has(r->args, OPT_run_shapes),
-        .color = !path && cli_report_has_color(CLI_COLOR_AUTO, STDERR_FILENO)};
-    cli_output out = {.to = stderr};
-    if (path && cli_output_open(&out, path) != CLI_OK) return;
-    axp_status status =
-        cli_report_write(view, (axp_format)format, &options, out.to);
-    if (path)
-        cli_output_close(&out, status);
-    else if (status != AXP_OK)
-        cli_note("no report: %s", axp_last_error());
+    axp_format format = (axp_format)cli_args_choice(
+        r->args, OPT_run_format, ending ? ending->value : AXP_FORMAT_TEXT);
+    cli_output out;
+    if (!path) {
+        show_report(r, view, format);
+        return;
+    }
+    int rc = cli_output_open(&out, path, "--report");
+    if (rc == CLI_OK)
+        rc = cli_output_close(&out, put_report(r, view, format, out.to));
+    if (rc != CLI_OK && strcmp(path, "-") != 0) make_up_for_it(r, view);
 }
 
 static void say_steps(const cli_run *r, const axp_view *view)
@@ -135,15 +174,6 @@ static void say_what_was_recorded(const cli_run *r)
                  "from outside; \"axprof doctor %s\" says how to see more",
                  r->args->rest[0]);
     free(part);
-}
-
-/* What to type to see it: with its folder, unless it is this one. */
-static char *shown_path(const cli_files *f)
-{
-    char here[4096];
-    if (getcwd(here, sizeof here) && !strcmp(here, f->folder))
-        return cli_format("%s.axp", f->stem);
-    return cli_format("%s", f->path);
 }
 
 static void say_files(const cli_run *r, bool is_joined)

@@ -15,8 +15,8 @@ import subprocess
 import sys
 
 import run_support
-from run_support import (calls, check, end, environment, equal, has_samples,
-                         numbers_of, profile, recordings, run, spools, start,
+from run_support import (calls, check, end, environment, equal, give_up_override,
+                         has_samples, numbers_of, profile, recordings, run, spools, start,
                          wait_for, wait_for_files, warnings)
 
 
@@ -144,6 +144,50 @@ def test_output_names_the_recording(c, folder):
             beside.unlink()
         equal((done.status, made), (125, False), done.err)
         check(b"is no regular file" in done.err, done.err)
+
+
+def test_report_that_cannot_be_written(c, folder):
+    """What is known at the start is refused before anything runs; at the end the
+    option is named, and what was recorded is not lost."""
+    (folder / "file").write_text("")
+    for name, words in (("no/such/r.json", "make the folder first, or choose "
+                         "another with --report"),
+                        (".", "Is a directory; name a file in it"),
+                        ("file/r.txt", "Not a directory; make")):
+        done = run([c.axprof, "run", "-q", "--report", name, "--", "sh", "-c",
+                    "echo ran"], folder, env=environment())
+        equal((done.status, done.out), (125, b""), name)
+        check(done.err.decode().startswith(f"axprof run: cannot write {name}: ")
+              and words in done.err.decode(), name, done.err)
+    closed = folder / "closed"
+    closed.mkdir(mode=0o555)
+    done = run([c.axprof, "run", "--report", "closed/r.txt", "--", "true"],
+               folder, env=environment(), preexec_fn=give_up_override)
+    equal(done.status, 125, done.err)
+    check(b"with --report\n" in done.err, done.err)
+    equal(sorted(p.name for p in folder.iterdir()), ["closed", "file"], "files")
+
+
+def test_report_that_was_not_written(c, folder):
+    """Known at the end alone: of what is kept it can be made again, and else it
+    is shown."""
+    words = (c.program(), "scopes", "10")
+    said = b"axprof run: cannot write /dev/full: No space left on device; " \
+        b"make room, or choose another disk with --report\n"
+    done = run([c.axprof, "run", "-q", "-o", "x.axp", "--report", "/dev/full",
+                "--", *words], folder, env=environment())
+    equal((done.status, done.err), (0, said + b"axprof run: the recording is "
+          b'x.axp; "axprof report x.axp" makes the report\n'), "kept")
+    done = run([c.axprof, "run", "-q", "--no-file", "-f", "json", "--report",
+                "/dev/full", "--", *words], folder, env=environment())
+    check(done.err.startswith(said) and b"outer" in done.err and
+          b"schema" not in done.err, done.err)
+    (folder / "sub").mkdir()
+    done = run([c.axprof, "run", "-q", "-o", "y.axp", "--report", "sub/r.json",
+                "--", "rmdir", "sub"], folder, env=environment())
+    equal(done.status, 0, done.err)
+    check(b"with --report\n" in done.err and b"axprof report y.axp" in done.err,
+          done.err)
 
 
 def test_what_goes_on(c, folder):
