@@ -45,26 +45,59 @@ static bool is_address(const struct axp__cap_name *name, uint64_t *out)
     return true;
 }
 
-/* The build id that the module had; a map is "bias first last id path". */
-static bool find_build_id(const struct axp__about *about, const char *path,
-                          char *id, size_t size)
+/* ---- which object it is in --------------------------------------------------- */
+
+/* What a library is called whatever its version: libx of "/lib/libx.so.6". */
+static size_t bare_length(const char *base)
 {
-    for (size_t i = about->n; i-- > 0;) {
-        const char *text = about->pair[i].value;
-        if (strncmp(about->pair[i].key, "map.", 4) != 0) continue;
-        for (int field = 0; text && field < 3; field++) {
-            text = strchr(text, ' ');
-            if (text) text++;
-        }
-        size_t len = text ? strcspn(text, " ") : 0;
-        if (!len || !text[len] || strcmp(text + len + 1, path) != 0) continue;
-        if (len >= size || !strncmp(text, "-", len)) return false;
-        memcpy(id, text, len);
-        id[len] = 0;
-        return true;
-    }
-    return false;
+    const char *end = strstr(base, ".so");
+    while (end && end[3] && end[3] != '.')
+        end = strstr(end + 1, ".so");
+    return end ? (size_t)(end - base) : strlen(base);
 }
+
+static bool is_same_library(const char *a, const char *b)
+{
+    a = axp__text_last_part(a);
+    b = axp__text_last_part(b);
+    size_t len = bare_length(a);
+    return a[len] && b[len] && len == bare_length(b) && !strncmp(a, b, len);
+}
+
+static bool is_same_build(const struct axp__cap_module *a,
+                          const struct axp__cap_module *b)
+{
+    return a->build_id && b->build_id && !strcmp(a->build_id, b->build_id);
+}
+
+/* The loader calls a library as whoever wanted it did, libx.so.6, and the kernel
+ * as the file that this leads to, libx.so.6.0.30. Which one that was is not asked
+ * of this machine's links, which are others: it is the only library of that name
+ * that was loaded, and so long. NULL: none, or several. */
+static const struct axp__cap_module *find_library(
+    const struct axp__capture *c, const struct axp__place *place)
+{
+    const struct axp__cap_module *found = NULL;
+    for (size_t i = 0; i < c->n_modules; i++) {
+        const struct axp__cap_module *m = &c->modules[i];
+        if (!is_same_library(m->path, place->path) ||
+            place->address >= m->last - m->bias)
+            continue;
+        if (found && !is_same_build(found, m)) return NULL;
+        found = m;
+    }
+    return found;
+}
+
+static const struct axp__cap_module *find_module(const struct axp__capture *c,
+                                                 const struct axp__place *place)
+{
+    for (size_t i = c->n_modules; i-- > 0;)
+        if (!strcmp(c->modules[i].path, place->path)) return &c->modules[i];
+    return find_library(c, place);
+}
+
+/* ---- names ------------------------------------------------------------------- */
 
 static struct axp__cap_name name_at(const struct axp__capture *c, uint32_t id)
 {
@@ -114,15 +147,17 @@ static const char *name_place(struct resolved *r, const struct axp__symbol *s,
     return r->places[r->n_places++] = text;
 }
 
-static bool resolve(struct resolved *r, const struct axp__about *about,
+static bool resolve(struct resolved *r, const struct axp__capture *c,
                     const struct axp__cap_name *name, uint32_t id)
 {
     struct axp__symbol found;
     struct axp__place place = {.path = name->file};
-    char build_id[96];
     if (!is_address(name, &place.address)) return false;
-    if (find_build_id(about, name->file, build_id, sizeof build_id))
-        place.build_id = build_id;
+    const struct axp__cap_module *module = find_module(c, &place);
+    if (module) {
+        place.path = module->path;
+        place.build_id = module->build_id;
+    }
     r->name[id] = *name;
     r->name[id].line = 0; /* it was none */
     if (!axp__symbol_find(r->symbols, &place, &found, 1)) return false;
@@ -169,7 +204,7 @@ void axp__model_name_functions(struct axp__capture *c,
     r->n = c->n_names;
     for (uint32_t id = 0; r->symbols && id < r->n; id++) {
         struct axp__cap_name name = c->name_at(c, id);
-        resolve(r, about, &name, id);
+        resolve(r, c, &name, id);
     }
     r->name_at = c->name_at;
     r->release = c->release;

@@ -3,6 +3,7 @@
  * at what was recorded of its own functions, which are told apart by their
  * addresses. Also the program whose symbols are looked up. */
 #include <dlfcn.h>
+#include <limits.h>
 #include <link.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -20,6 +21,8 @@
         fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);        \
         exit(1);                                                               \
     } while (0)
+
+void functions_library(void); /* in a library */
 
 static volatile int sink;
 
@@ -81,11 +84,27 @@ PLAIN static uint64_t calls_of(const axp_view *view, uintptr_t function)
     return op_of(view, function).calls;
 }
 
+/* The loader calls it by a link, libfunctions_library.so.1; what the kernel lists
+ * as mapped, and what the recording has of it, is the file. */
+PLAIN static void expect_file_behind_links(const axp_view *view)
+{
+    Dl_info info;
+    char path[PATH_MAX];
+    axp_op op = op_of(view, (uintptr_t)functions_library);
+    CHECK(op.calls == 1);
+    CHECK(dladdr((void *)(uintptr_t)functions_library, &info));
+    CHECK(realpath(info.dli_fname, path) && strcmp(path, info.dli_fname) != 0);
+    CHECK(!strcmp(op.file, path));
+    const char *base = strrchr(path, '/') + 1;
+    CHECK(!strncmp(op.name, base, strlen(base)));
+}
+
 PLAIN int main(int argc, char **argv)
 {
     pthread_t threads[4];
     (void)argc;
     recurse(99);
+    functions_library();
     for (int i = 0; i < 3; i++)
         catch_jump();
     signal(SIGUSR1, on_signal);
@@ -109,6 +128,7 @@ PLAIN int main(int argc, char **argv)
     base = base ? base + 1 : argv[0];
     CHECK(!strncmp(op.name, base, strlen(base)));
     CHECK(op.file && op.file[0] == '/' && strstr(op.file, base));
+    expect_file_behind_links(view);
     axp_view_destroy(view);
     puts("functions are recorded");
     return 0;
