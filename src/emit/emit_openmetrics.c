@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* The view's sums as OpenMetrics text 1.0, for whatever scrapes or pushes it.
  * Base units: seconds and bytes. Names are labels, so that any text is a
- * valid one; a family without samples is left out. */
+ * valid one; a family without samples is left out. Of those that are written
+ * alike, because what is no text became a sign or what is too long was cut, or
+ * because a function and a scope have one name, all but the first have a number:
+ * a series that comes twice makes the whole invalid. */
 #include <math.h>
+#include <stdlib.h>
 
 #include "emit/emit_export.h"
+#include "record/record_thread.h"
 
 static void put_label(struct axp__out *o, const char *key, const char *text)
 {
@@ -52,6 +57,7 @@ static void begin_family(struct axp__out *o, const char *name, const char *type,
  * is, where a label of the program's might be the same. */
 struct labels {
     const char *key, *label, *kind, *device;
+    size_t nth; /* of those that are written alike; 0: the first, or only one */
 };
 
 static void put_labels(struct axp__out *o, const struct labels *l)
@@ -60,6 +66,9 @@ static void put_labels(struct axp__out *o, const struct labels *l)
     if (l->kind) axp__out_format(o, ",kind=\"%s\"", l->kind);
     if (l->device && l->label) axp__out_char(o, ',');
     if (l->device) put_label(o, "device", l->device);
+    if (l->nth)
+        axp__out_format(o, "%snth=\"%zu\"", l->label || l->device ? "," : "",
+                        l->nth + 1);
 }
 
 /* A sample up to its value. */
@@ -67,7 +76,7 @@ static void begin_with(struct axp__out *o, const char *name, struct labels l)
 {
     axp__out_text(o, "axprof_");
     axp__out_text(o, name);
-    if (l.label || l.device) {
+    if (l.label || l.device || l.nth) {
         axp__out_char(o, '{');
         put_labels(o, &l);
         axp__out_char(o, '}');
@@ -78,19 +87,110 @@ static void begin_with(struct axp__out *o, const char *name, struct labels l)
 static void begin_sample(struct axp__out *o, const char *name, const char *key,
                          const char *label)
 {
-    begin_with(o, name, (struct labels){key, label, NULL, NULL});
+    begin_with(o, name, (struct labels){.key = key, .label = label});
 }
 
-static struct labels labels_of(const axp_op *op)
+/* ---- what names may make alike ------------------------------------------------------ */
+
+enum list { OPS, MEMORY_NAMES, DOMAINS, COUNTERS, N_LISTS };
+
+struct metrics {
+    const axp_view *v;
+    struct axp__out *o;
+    size_t n[N_LISTS];
+    size_t *nth[N_LISTS];
+};
+
+static struct labels named(const struct metrics *m, enum list list, size_t i)
 {
-    return (struct labels){"op", op->name, op->is_wait ? "wait" : NULL,
-                           op->device};
+    const axp_view *v = m->v;
+    const axp_op *op = list == OPS ? &v->ops[i] : NULL;
+    switch (list) {
+    case OPS:
+        return (struct labels){"op", op->name, op->is_wait ? "wait" : NULL,
+                               op->device, 0};
+    case MEMORY_NAMES:
+        return (struct labels){.key = "name",
+                               .label = v->memory_names[i].name,
+                               .device = v->memory_names[i].device};
+    case DOMAINS: return (struct labels){.device = v->domains[i].device};
+    default:
+        return (struct labels){.key = "name",
+                               .label = v->counters[i].name,
+                               .kind = v->counters[i].is_outside ? "outside"
+                                                                 : NULL};
+    }
 }
 
-static void begin_op(struct axp__out *o, const char *name, const axp_op *op)
+static struct labels labels_at(const struct metrics *m, enum list list,
+                               size_t i)
 {
-    begin_with(o, name, labels_of(op));
+    struct labels l = named(m, list, i);
+    l.nth = m->nth[list][i];
+    return l;
 }
+
+struct written { /* what is written of one, as a number; and its place */
+    uint64_t sum;
+    size_t at;
+};
+
+/* Other texts with the same sum would get a number that they do not need. An
+ * empty label is to its readers as none. */
+static uint64_t sum_of(struct axp__out *scratch, struct labels l)
+{
+    uint64_t sum = 14695981039346656037u; /* FNV-1a */
+    scratch->len = 0;
+    if (l.label && !*l.label) l.label = NULL;
+    if (l.device && !*l.device) l.device = NULL;
+    put_labels(scratch, &l);
+    for (size_t i = 0; i < scratch->len; i++)
+        sum = (sum ^ (unsigned char)scratch->buffer[i]) * 1099511628211u;
+    return sum;
+}
+
+static int by_sum(const void *a, const void *b)
+{
+    const struct written *x = a, *y = b;
+    if (x->sum != y->sum) return x->sum < y->sum ? -1 : 1;
+    return x->at < y->at ? -1 : x->at > y->at;
+}
+
+static bool count_alike(struct metrics *m, enum list list,
+                        struct axp__out *scratch)
+{
+    size_t n = m->n[list];
+    struct written *all = calloc(n + 1, sizeof *all);
+    m->nth[list] = calloc(n + 1, sizeof *m->nth[list]);
+    bool ok = all && m->nth[list];
+    for (size_t i = 0; ok && i < n; i++)
+        all[i] = (struct written){sum_of(scratch, named(m, list, i)), i};
+    if (ok) qsort(all, n, sizeof *all, by_sum);
+    for (size_t i = 1; ok && i < n; i++)
+        if (all[i].sum == all[i - 1].sum)
+            m->nth[list][all[i].at] = m->nth[list][all[i - 1].at] + 1;
+    free(all);
+    return ok;
+}
+
+static bool init_metrics(struct metrics *m)
+{
+    struct axp__out *scratch = malloc(sizeof *scratch);
+    bool ok = scratch != NULL;
+    if (ok) axp__out_init(scratch, NULL);
+    for (int list = 0; ok && list < N_LISTS; list++)
+        ok = count_alike(m, (enum list)list, scratch);
+    free(scratch);
+    return ok;
+}
+
+static void begin_named(const struct metrics *m, const char *name,
+                        enum list list, size_t i)
+{
+    begin_with(m->o, name, labels_at(m, list, i));
+}
+
+/* ---- numbers ------------------------------------------------------------------------ */
 
 static void put_whole(struct axp__out *o, uint64_t value)
 {
@@ -112,15 +212,15 @@ static void put_value(struct axp__out *o, double value)
 
 /* ---- operations --------------------------------------------------------------------- */
 
-static void put_quantile(struct axp__out *o, const char *name, const axp_op *op,
-                         const char *quantile, axp_ns ns)
+static void put_quantile(struct axp__out *o, const char *name,
+                         const struct labels *l, const char *quantile,
+                         axp_ns ns)
 {
     axp__out_text(o, "axprof_");
     axp__out_text(o, name);
     axp__out_char(o, '{');
-    if (op) {
-        struct labels l = labels_of(op);
-        put_labels(o, &l);
+    if (l) {
+        put_labels(o, l);
         axp__out_char(o, ',');
     }
     axp__out_text(o, "quantile=\"");
@@ -129,65 +229,68 @@ static void put_quantile(struct axp__out *o, const char *name, const axp_op *op,
     put_time(o, ns);
 }
 
-static void put_op_times(struct axp__out *o, const axp_view *v)
+static void put_op_times(const struct metrics *m)
 {
+    struct axp__out *o = m->o;
     begin_family(o, "op_duration_seconds", "summary", "seconds",
                  "Time of single calls, inclusive.");
-    for (size_t i = 0; i < v->n_ops; i++) {
-        const axp_op *op = &v->ops[i];
-        put_quantile(o, "op_duration_seconds", op, "0.5", op->p50_ns);
-        put_quantile(o, "op_duration_seconds", op, "0.95", op->p95_ns);
-        put_quantile(o, "op_duration_seconds", op, "0.99", op->p99_ns);
-        begin_op(o, "op_duration_seconds_count", op);
+    for (size_t i = 0; i < m->n[OPS]; i++) {
+        const axp_op *op = &m->v->ops[i];
+        struct labels l = labels_at(m, OPS, i);
+        put_quantile(o, "op_duration_seconds", &l, "0.5", op->p50_ns);
+        put_quantile(o, "op_duration_seconds", &l, "0.95", op->p95_ns);
+        put_quantile(o, "op_duration_seconds", &l, "0.99", op->p99_ns);
+        begin_with(o, "op_duration_seconds_count", l);
         put_whole(o, op->calls);
-        begin_op(o, "op_duration_seconds_sum", op);
+        begin_with(o, "op_duration_seconds_sum", l);
         put_time(o, op->total_ns);
     }
     begin_family(o, "op_self_seconds", "counter", "seconds",
                  "Time outside of what was called.");
-    for (size_t i = 0; i < v->n_ops; i++) {
-        begin_op(o, "op_self_seconds_total", &v->ops[i]);
-        put_time(o, v->ops[i].self_ns);
+    for (size_t i = 0; i < m->n[OPS]; i++) {
+        begin_named(m, "op_self_seconds_total", OPS, i);
+        put_time(o, m->v->ops[i].self_ns);
     }
 }
 
-static void put_op_work(struct axp__out *o, const axp_view *v)
+static void put_op_work(const struct metrics *m)
 {
     bool has_flops = false, has_bytes = false;
-    for (size_t i = 0; i < v->n_ops; i++) {
-        if (!v->ops[i].n_flops_calls) continue;
+    for (size_t i = 0; i < m->n[OPS]; i++) {
+        if (!m->v->ops[i].n_flops_calls) continue;
         if (!has_flops)
-            begin_family(o, "op_flops", "counter", NULL,
+            begin_family(m->o, "op_flops", "counter", NULL,
                          "Declared floating-point operations.");
         has_flops = true;
-        begin_op(o, "op_flops_total", &v->ops[i]);
-        put_value(o, v->ops[i].flops);
+        begin_named(m, "op_flops_total", OPS, i);
+        put_value(m->o, m->v->ops[i].flops);
     }
-    for (size_t i = 0; i < v->n_ops; i++) {
-        if (!v->ops[i].n_bytes_calls) continue;
+    for (size_t i = 0; i < m->n[OPS]; i++) {
+        if (!m->v->ops[i].n_bytes_calls) continue;
         if (!has_bytes)
-            begin_family(o, "op_moved_bytes", "counter", "bytes",
+            begin_family(m->o, "op_moved_bytes", "counter", "bytes",
                          "Declared bytes read and written.");
         has_bytes = true;
-        begin_op(o, "op_moved_bytes_total", &v->ops[i]);
-        put_value(o, v->ops[i].bytes);
+        begin_named(m, "op_moved_bytes_total", OPS, i);
+        put_value(m->o, m->v->ops[i].bytes);
     }
 }
 
 /* ---- memory ---------------------------------------------------------------------------- */
 
 /* The host's, and each device's. */
-static void put_domains(struct axp__out *o, const axp_view *v,
-                        const char *family, bool is_peak)
+static void put_domains(const struct metrics *m, const char *family,
+                        bool is_peak)
 {
-    for (size_t i = 0; i < v->n_domains; i++) {
-        const axp_memory_domain *d = &v->domains[i];
-        begin_with(o, family, (struct labels){.device = d->device});
-        put_whole(o, is_peak ? d->memory.peak_bytes : d->memory.current_bytes);
+    for (size_t i = 0; i < m->n[DOMAINS]; i++) {
+        const axp_memory_domain *d = &m->v->domains[i];
+        begin_named(m, family, DOMAINS, i);
+        put_whole(m->o,
+                  is_peak ? d->memory.peak_bytes : d->memory.current_bytes);
     }
 }
 
-static void put_memory(struct axp__out *o, const axp_view *v)
+static void put_memory(const struct metrics *m)
 {
     static const struct {
         const char *name, *type, *unit, *help, *suffix;
@@ -198,28 +301,28 @@ static void put_memory(struct axp__out *o, const axp_view *v)
          "All that was allocated.", "_total"},
         {"memory_allocations", "counter", NULL, "Allocations.", "_total"},
         {"memory_frees", "counter", NULL, "Frees.", "_total"}};
-    for (size_t f = 0; v->n_memory_names && f < 5; f++) {
+    struct axp__out *o = m->o;
+    for (size_t f = 0; m->n[MEMORY_NAMES] && f < 5; f++) {
         char sample[64];
         snprintf(sample, sizeof sample, "%s%s", families[f].name,
                  families[f].suffix);
         begin_family(o, families[f].name, families[f].type, families[f].unit,
                      families[f].help);
-        for (size_t i = 0; i < v->n_memory_names; i++) {
-            const axp_memory_name *m = &v->memory_names[i];
-            const uint64_t values[] = {m->current_bytes, m->peak_bytes,
-                                       m->total_allocated, m->n_allocs,
-                                       m->n_frees};
-            begin_with(o, sample,
-                       (struct labels){"name", m->name, NULL, m->device});
+        for (size_t i = 0; i < m->n[MEMORY_NAMES]; i++) {
+            const axp_memory_name *of = &m->v->memory_names[i];
+            const uint64_t values[] = {of->current_bytes, of->peak_bytes,
+                                       of->total_allocated, of->n_allocs,
+                                       of->n_frees};
+            begin_named(m, sample, MEMORY_NAMES, i);
             put_whole(o, values[f]);
         }
     }
     begin_family(o, "memory_all_live_bytes", "gauge", "bytes",
                  "Allocated and not freed, all names.");
-    put_domains(o, v, "memory_all_live_bytes", false);
+    put_domains(m, "memory_all_live_bytes", false);
     begin_family(o, "memory_all_peak_bytes", "gauge", "bytes",
                  "The most that was live, all names.");
-    put_domains(o, v, "memory_all_peak_bytes", true);
+    put_domains(m, "memory_all_peak_bytes", true);
 }
 
 /* ---- the rest ------------------------------------------------------------------------------ */
@@ -253,17 +356,14 @@ static void put_steps(struct axp__out *o, const axp_view *v)
     put_whole(o, s->count);
 }
 
-static void put_counters(struct axp__out *o, const axp_view *v)
+static void put_counters(const struct metrics *m)
 {
-    if (!v->n_counters) return;
-    begin_family(o, "counter_last", "gauge", NULL,
+    if (!m->n[COUNTERS]) return;
+    begin_family(m->o, "counter_last", "gauge", NULL,
                  "The last value of each counter.");
-    for (size_t i = 0; i < v->n_counters; i++) {
-        begin_with(o, "counter_last",
-                   (struct labels){"name", v->counters[i].name,
-                                   v->counters[i].is_outside ? "outside" : NULL,
-                                   NULL});
-        put_value(o, v->counters[i].last);
+    for (size_t i = 0; i < m->n[COUNTERS]; i++) {
+        begin_named(m, "counter_last", COUNTERS, i);
+        put_value(m->o, m->v->counters[i].last);
     }
 }
 
@@ -279,15 +379,26 @@ static void put_warnings(struct axp__out *o, const axp_view *v)
 
 axp_status axp__emit_openmetrics(const axp_view *v, struct axp__out *o)
 {
-    put_run(o, v);
-    if (v->n_ops) {
-        put_op_times(o, v);
-        put_op_work(o, v);
+    struct metrics m = {.v = v,
+                        .o = o,
+                        .n = {[OPS] = v->n_ops,
+                              [MEMORY_NAMES] = v->n_memory_names,
+                              [DOMAINS] = v->n_domains,
+                              [COUNTERS] = v->n_counters}};
+    bool ok = init_metrics(&m);
+    if (ok) {
+        put_run(o, v);
+        if (v->n_ops) {
+            put_op_times(&m);
+            put_op_work(&m);
+        }
+        put_memory(&m);
+        put_steps(o, v);
+        put_counters(&m);
+        put_warnings(o, v);
+        axp__out_text(o, "# EOF\n");
     }
-    put_memory(o, v);
-    put_steps(o, v);
-    put_counters(o, v);
-    put_warnings(o, v);
-    axp__out_text(o, "# EOF\n");
-    return AXP_OK;
+    for (int list = 0; list < N_LISTS; list++)
+        free(m.nth[list]);
+    return ok ? AXP_OK : axp__fail(AXP_E_NO_MEMORY, "no memory to export");
 }

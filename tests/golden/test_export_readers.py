@@ -451,6 +451,9 @@ def plain(text):
 def check_openmetrics(path, ops):
     families = {f.name: f for f in openmetrics.text_string_to_metric_families(
         path.read_bytes().decode("utf-8"))}
+    series = [(s.name, *sorted(s.labels.items()))
+              for f in families.values() for s in f.samples]
+    equal(len(set(series)), len(series), path, "a series twice")
     seconds = families.get("axprof_op_duration_seconds")
     sums = {s.labels["op"]: s.value for s in (seconds.samples if seconds else [])
             if s.name.endswith("_sum")}

@@ -308,6 +308,62 @@ static void memory_does_not_grow_with_events(void **state)
     }
 }
 
+/* ---- series --------------------------------------------------------------------- */
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* A reader refuses all of it if one series comes twice. */
+static void assert_series_once(const axp_view *v)
+{
+    size_t len, n = 0;
+    char *bytes = export(v, AXP_EXPORT_OPENMETRICS, &len), *rest = bytes, *line;
+    char **series = calloc(len + 1, sizeof *series);
+    assert_non_null(series);
+    while ((line = strtok_r(rest, "\n", &rest))) {
+        if (*line == '#') continue;
+        *strrchr(line, ' ') = 0;
+        series[n++] = line;
+    }
+    qsort(series, n, sizeof *series, by_text);
+    for (size_t i = 1; i < n; i++)
+        if (!strcmp(series[i - 1], series[i])) fail_msg("twice: %s", series[i]);
+    free(series);
+    free(bytes);
+}
+
+static void names_that_read_alike_are_series_of_their_own(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"", "(unnamed)", "\xff", "\xfe",
+                                        "\xef\xbf\xbd"};
+    char longest[2][10000];
+    axp_profiler *p = ts_profiler();
+    for (size_t i = 0; i < 7; i++) {
+        const char *name = i < 5 ? names[i] : longest[i - 5];
+        if (i >= 5) {
+            memset(longest[i - 5], 'x', 9999);
+            longest[i - 5][9998] = i == 5 ? 'a' : 'b';
+            longest[i - 5][9999] = 0;
+        }
+        axp_start(p, name);
+        axp_track_alloc(p, name, (void *)(0x1000 * (i + 1)), 64);
+        axp_counter(p, name, 3);
+        axp_stop(p, name);
+    }
+    axp_view *v = ts_snapshot(p);
+    assert_series_once(v);
+    size_t len;
+    char *bytes = export(v, AXP_EXPORT_OPENMETRICS, &len);
+    assert_non_null(strstr(bytes, "{op=\"(unnamed)\",nth=\"2\",quantile"));
+    assert_non_null(strstr(bytes, "{name=\"\xef\xbf\xbd\",nth=\"3\"}"));
+    free(bytes);
+    axp_view_destroy(v);
+    axp_profiler_destroy(p);
+}
+
 /* ---- anything -------------------------------------------------------------------------- */
 
 static void nothing_in_a_capture_breaks_an_export(void **state)
@@ -326,6 +382,7 @@ static void nothing_in_a_capture_breaks_an_export(void **state)
             assert_null(memmem(bytes, len, "\xff utf", 5));
             free(bytes);
         }
+        assert_series_once(v);
         axp_view_destroy(v);
     }
     free(m);
@@ -340,6 +397,7 @@ int main(void)
         cmocka_unit_test(a_failure_leaves_no_file),
         cmocka_unit_test(a_place_goes_with_its_name),
         cmocka_unit_test(clocks_are_those_of_the_beginning),
+        cmocka_unit_test(names_that_read_alike_are_series_of_their_own),
         cmocka_unit_test(memory_does_not_grow_with_events),
         cmocka_unit_test(nothing_in_a_capture_breaks_an_export),
         cmocka_unit_test(a_scope_stands_before_those_it_holds),
