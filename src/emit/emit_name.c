@@ -223,15 +223,6 @@ static char *cut_around(char *out, const struct text *t, size_t columns,
     return out;
 }
 
-static char *cut_numbered(char *out, const struct text *t, size_t columns,
-                          size_t number)
-{
-    char mark[24];
-    size_t len = (size_t)snprintf(mark, sizeof mark, "#%zu", number);
-    out = cut_middle(out, t, columns > len ? columns - len : 0);
-    return put_text(out, mark);
-}
-
 /* ---- C++ ------------------------------------------------------------------------- */
 
 #define MOST_SCOPES 4096u /* bytes: a longer name is nobody's */
@@ -271,34 +262,94 @@ static bool cut_last(char *out, const char *last, size_t columns)
     return ok;
 }
 
+/* name(…), else the name alone, with … before it if that has room; of a longer one
+ * beginning and end. */
+static bool cut_own(char *out, const char *own, size_t len, size_t columns)
+{
+    struct text t = {0};
+    const char *behind = strstr(own + len, "(" AXP__ELLIPSIS ")");
+    const char *group = behind ? "(" AXP__ELLIPSIS ")" : "()";
+    char *name = strndup(own, len);
+    bool ok = name && init_text(&t, name);
+    *out = 0;
+    if (ok && t.columns < columns) out = put_text(out, AXP__ELLIPSIS);
+    if (ok) out = cut_middle(out, &t, columns);
+    if (ok && t.columns + 1 + axp__columns(group) <= columns)
+        put_text(out, group);
+    free(t.plain);
+    free(t.cells);
+    free(name);
+    return ok;
+}
+
+#define LEAST_OWN 8 /* columns: in fewer nothing is a name */
+
+/* What it is in goes, then its arguments, and what it is called is cut last. */
+static bool cut_function(char *out, const struct text *folded, size_t columns)
+{
+    const char *name = folded->plain;
+    const char *last = last_scopes(name, columns);
+    bool is_enough = last && axp__columns(last) < columns;
+    size_t len;
+    const char *own = strlen(name) <= MOST_SCOPES && columns >= LEAST_OWN
+                          ? axp__signature_own(name, &len)
+                          : NULL;
+    if (own && !is_enough) return cut_own(out, own, len, columns);
+    if (last) return cut_last(out, last, columns);
+    cut_middle(out, folded, columns);
+    return true;
+}
+
+/* The name with as much of it folded as must be; NULL: no memory. */
+static char *fold(const char *name, size_t columns)
+{
+    char *bare = axp__signature_untag(name), *types = NULL, *all = NULL;
+    if (!bare || axp__columns(bare) <= columns) return bare;
+    types = axp__signature_fold(bare, '<', '>');
+    free(bare);
+    if (!types || axp__columns(types) <= columns) return types;
+    all = axp__signature_fold(types, '(', ')');
+    free(types);
+    return all;
+}
+
 /* Where the name of a function does not fit, its template arguments go first,
  * then its own, then what it is in: they are what a reader looks at least. */
 static bool cut_name(char *out, const struct text *t, size_t columns)
 {
-    char *types = NULL, *all = NULL;
-    struct text folded = *t;
-    bool ok = true;
-    if (t->columns > columns) {
-        types = axp__signature_fold(t->plain, '<', '>');
-        bool is_enough = types && axp__columns(types) <= columns;
-        all = types && !is_enough ? axp__signature_fold(types, '(', ')') : NULL;
-        folded = (struct text){0};
-        ok = types && (is_enough || all) &&
-             init_text(&folded, is_enough ? types : all);
+    struct text folded = {0};
+    if (t->columns <= columns) {
+        cut_middle(out, t, columns);
+        return true;
     }
-    const char *last = ok && all && folded.columns > columns
-                           ? last_scopes(all, columns)
-                           : NULL;
-    if (last)
-        ok = cut_last(out, last, columns);
-    else if (ok)
+    char *name = fold(t->plain, columns);
+    bool ok = name && init_text(&folded, name);
+    if (ok && folded.columns <= columns)
         cut_middle(out, &folded, columns);
-    if (folded.plain != t->plain) {
-        free(folded.plain);
-        free(folded.cells);
-    }
-    free(types);
-    free(all);
+    else if (ok)
+        ok = cut_function(out, &folded, columns);
+    free(folded.plain);
+    free(folded.cells);
+    free(name);
+    return ok;
+}
+
+/* Whether a function's name is cut in what is shown. */
+static bool is_own_cut(const char *name, const char *shown)
+{
+    size_t len, shown_len = strlen(shown);
+    const char *own =
+        strlen(name) <= MOST_SCOPES ? axp__signature_own(name, &len) : NULL;
+    return own && len && !memmem(shown, shown_len, own, len);
+}
+
+static bool cut_numbered(char *out, const struct text *t, size_t columns,
+                         size_t number)
+{
+    char mark[24];
+    size_t len = (size_t)snprintf(mark, sizeof mark, "#%zu", number);
+    bool ok = cut_name(out, t, columns > len ? columns - len : 0);
+    if (ok) put_text(out + strlen(out), mark);
     return ok;
 }
 
@@ -332,6 +383,7 @@ struct names {
     size_t n_group;      /* in it */
     size_t n_same_cells; /* that all of them begin with */
     bool differ;         /* they are not one name */
+    size_t n_numbers;    /* given so far: what is cut may be equal too */
 };
 
 /* The next group: names that are shown alike, and are in none yet. */
@@ -354,40 +406,56 @@ static bool next_group(struct names *a)
     return a->n_group > 0;
 }
 
-/* Different names get different numbers, from `last` + 1 on; returns the
- * highest. */
-static size_t number(struct names *a, size_t last)
+/* Different names get different numbers. */
+static void number(struct names *a)
 {
     for (size_t i = 0; i < a->n_group; i++) {
         size_t k = 0;
         while (!is_same(a->fits[a->group[k]].name, a->fits[a->group[i]].name))
             k++;
-        a->numbers[i] = k < i ? a->numbers[k] : ++last;
+        a->numbers[i] = k < i ? a->numbers[k] : ++a->n_numbers;
     }
-    return last;
 }
 
-/* Shows anew what is shown like another name: around the place where they
- * first differ, or with a number. Returns whether there was any. */
-static bool part(struct names *a, bool with_number)
+/* Around the place where they first differ. False: what a function is called
+ * would be cut. */
+static bool show_difference(struct names *a)
 {
-    bool any = false;
-    size_t last = 0; /* over all groups: what is cut may be equal too */
-    memset(a->is_marked, 0, a->n);
-    while (next_group(a)) {
-        if (!a->differ) continue;
-        any = true;
-        if (with_number) last = number(a, last);
-        for (size_t i = 0; i < a->n_group; i++) {
-            struct axp__fit *f = &a->fits[a->group[i]];
-            const struct text *t = &a->texts[a->group[i]];
-            if (with_number)
-                cut_numbered(f->shown, t, f->columns, a->numbers[i]);
-            else
-                cut_around(f->shown, t, f->columns, a->n_same_cells);
-        }
+    bool is_whole = true;
+    for (size_t i = 0; i < a->n_group; i++) {
+        struct axp__fit *f = &a->fits[a->group[i]];
+        const struct text *t = &a->texts[a->group[i]];
+        bool was_cut = is_own_cut(t->plain, f->shown);
+        cut_around(f->shown, t, f->columns, a->n_same_cells);
+        is_whole &= was_cut || !is_own_cut(t->plain, f->shown);
     }
-    return any;
+    return is_whole;
+}
+
+static bool show_numbers(struct names *a)
+{
+    bool ok = true;
+    number(a);
+    for (size_t i = 0; i < a->n_group; i++) {
+        struct axp__fit *f = &a->fits[a->group[i]];
+        ok &= cut_numbered(f->shown, &a->texts[a->group[i]], f->columns,
+                           a->numbers[i]);
+    }
+    return ok;
+}
+
+/* Shows anew what is shown like another name; *any: whether there was any. */
+static bool part(struct names *a, bool with_number, bool *any)
+{
+    bool ok = true;
+    *any = false;
+    memset(a->is_marked, 0, a->n);
+    while (ok && next_group(a)) {
+        if (!a->differ) continue;
+        *any = true;
+        if (with_number || !show_difference(a)) ok = show_numbers(a);
+    }
+    return ok;
 }
 
 static bool keep_distinct(struct axp__fit *fits, struct text *texts, size_t n)
@@ -397,8 +465,9 @@ static bool keep_distinct(struct axp__fit *fits, struct text *texts, size_t n)
     a.group = calloc(n + 1, sizeof *a.group);
     a.numbers = calloc(n + 1, sizeof *a.numbers);
     bool ok = a.is_marked && a.group && a.numbers;
-    for (int round = 0; ok && round < 3; round++)
-        if (!part(&a, round == 2)) break;
+    bool any = true;
+    for (int round = 0; ok && any && round < 3; round++)
+        ok = part(&a, round == 2, &any);
     free(a.is_marked);
     free(a.group);
     free(a.numbers);

@@ -9,9 +9,17 @@
  */
 #ifndef AXP_SYMBOL_SIGNATURE_H
 #define AXP_SYMBOL_SIGNATURE_H
+#include <stddef.h>
 
 /* What is inside such brackets becomes …, up to one that nothing closes. Malloc'd;
  * NULL: no memory. */
 char *axp__signature_fold(const char *name, char open, char close);
+
+/* Without [abi:cxx11], of which there is no other. Malloc'd; NULL: no memory. */
+char *axp__signature_untag(const char *name);
+
+/* What a function itself is called: sort. It lies in the name; NULL: this is none
+ * of a function, which has parameters. */
+const char *axp__signature_own(const char *name, size_t *len);
 
 #endif

@@ -101,7 +101,10 @@ static void arguments_give_way(void **state)
     assert_fit(name, 40, "void std::__introsort_loop<…>(…)");
     assert_fit(name, 30, "…std::__introsort_loop<…>(…)");
     assert_fit(name, 26, "…__introsort_loop<…>(…)");
-    assert_fit(name, 18, "…__intros…op<…>(…)");
+    assert_fit(name, 20, "…__introsort_loop(…)");
+    assert_fit(name, 18, "…__introsort_loop");
+    assert_fit(name, 16, "__introsort_loop");
+    assert_fit(name, 14, "__intro…t_loop");
     assert_fit(name, 1, "…");
     assert_fit(name, 0, "");
     assert_fit("Model<float>::Block<2>::operator()(int) const", 30,
@@ -112,8 +115,14 @@ static void arguments_give_way(void **state)
     assert_fit("bool operator< <long, char>(T<int, int> const&)", 30,
                "bool operator< <…>(…)");
     assert_fit("T::operator->(int, int, int, int)", 20, "T::operator->(…)");
+    assert_fit("build[abi:cxx11](int)", 20, "build(int)");
+    assert_fit("std::map<int, long>::operator[](int const&)", 16,
+               "…operator[](…)");
+    assert_fit("a::f(int)::{lambda(int, int)#1}::operator()(int, int) const",
+               15, "…operator()(…)");
     assert_fit("(anonymous namespace)::run(int, int, int)", 30,
                "(anonymous namespace)::run(…)");
+    assert_fit("<script>alert(1)</script> x", 20, "<script>al…script> x");
     assert_fit("a < b and much more text", 12, "a < b … text");
 }
 
@@ -188,6 +197,24 @@ static void an_end_is_shown_once(void **state)
         free(fits[i].shown);
 }
 
+/* One name, other arguments: what it is called is not what gives way. */
+static void overloads_keep_their_name(void **state)
+{
+    (void)state;
+    struct axp__fit fits[] = {
+        {"std::vector<int>::operator[](unsigned long)", 20, NULL},
+        {"std::vector<int>::operator[](unsigned long) const", 20, NULL},
+        {"blas::multiply_add<float>(float const*, int)", 20, NULL},
+        {"blas::multiply_add<double>(double const*, int)", 20, NULL}};
+    assert_true(axp__fit_names(fits, 4));
+    assert_string_equal(fits[0].shown, "…operator[](…)");
+    assert_string_equal(fits[1].shown, "…operator[](…) const");
+    assert_string_equal(fits[2].shown, "…multiply_add(…)#1");
+    assert_string_equal(fits[3].shown, "…multiply_add(…)#2");
+    for (size_t i = 0; i < 4; i++)
+        free(fits[i].shown);
+}
+
 static void many_alike(void **state)
 {
     (void)state;
@@ -215,6 +242,7 @@ int main(void)
         cmocka_unit_test(cut_in_the_middle),
         cmocka_unit_test(what_differs_stays_different),
         cmocka_unit_test(an_end_is_shown_once),
+        cmocka_unit_test(overloads_keep_their_name),
         cmocka_unit_test(many_alike),
     };
     return TS_RUN(tests);
