@@ -360,7 +360,7 @@ AXP_API axp_status axp_view_waits(const axp_view *v, axp_waits_fn fn,
 
 /* Non-zero stops. The event is the callee's until it returns. */
 typedef int (*axp_event_fn)(const axp_event_info *event, void *ctx);
-/* By time. filter may be NULL. */
+/* By time; of the program, not of axprof run. filter may be NULL. */
 AXP_API axp_status axp_view_events(const axp_view *v,
                                    const axp_event_filter *filter,
                                    axp_event_fn fn, void *ctx);

@@ -202,7 +202,7 @@ axp_status axp__emit_csv_events(const axp_view *v, struct axp__out *o)
     axp__out_text(o, "time_ns,type,name,process_id,rank,thread_id,track,value,"
                      "id,metadata\n");
     while (s && (r = axp__stream_next(s)))
-        if (axp__record_is_event(r)) put_event(o, &names, s, r);
+        if (axp__stream_is_programs(s, r)) put_event(o, &names, s, r);
     if (s) status = axp__stream_status(s);
     if (names.has_failed) status = AXP_E_NO_MEMORY;
     axp__stream_close(s);

@@ -102,7 +102,7 @@ static void put_run(struct axp__html_job *job)
     axp__json_u64(j, "operation_count", v->n_ops);
     axp__json_u64(j, "call_count", axp__view_n_calls(v));
     axp__json_u64(j, "total_time_ns", self);
-    axp__json_u64(j, "events", v->n_events);
+    axp__json_u64(j, "events", axp_view_event_count(v));
     axp__json_u64(j, "cut_events", axp_view_cut_count(v));
     axp__json_u64(
         j, "own_cost_ns",

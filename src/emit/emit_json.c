@@ -53,7 +53,7 @@ static void put_run(struct axp__json *j, const axp_view *v,
     axp__json_u64(j, "operation_count", v->n_ops);
     axp__json_u64(j, "call_count", axp__view_n_calls(v));
     axp__json_u64(j, "total_time_ns", self);
-    axp__json_u64(j, "event_count", v->n_events);
+    axp__json_u64(j, "event_count", axp_view_event_count(v));
     axp__json_u64(j, "cut_events", axp_view_cut_count(v));
     axp__json_u64(j, "process_id", c->process_id);
     axp__json_known(j, "rank", c->rank >= 0, c->rank);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Events as a JSON array, one a line, as axp_view_events gives them: time,
- * type and name, and what else there is to say. */
+ * type and name, and what else there is to say. And those of axprof run itself,
+ * which are marked: what the system counted over time is nowhere else in text. */
 #include "emit/emit_name_cache.h"
 #include "emit/emit_export.h"
 #include "emit/emit_json_out.h"

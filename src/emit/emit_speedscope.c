@@ -210,6 +210,12 @@ static void end_row(struct speedscope *p, uint32_t row)
     axp__json_end(&p->json, '}');
 }
 
+/* Whoever looked on has processes and counters, and no stack. */
+static bool is_outside(const struct axp__stream *s, const struct axp__record *r)
+{
+    return axp__stream_row(s, r->row)->is_outside;
+}
+
 /* Async spans cross rows: they are read once more, by time. */
 static void sum_asyncs(struct speedscope *p)
 {
@@ -223,6 +229,7 @@ static void sum_asyncs(struct speedscope *p)
     }
     axp_ns end_ns = axp__stream_end_ns(s);
     while ((r = axp__stream_next(s))) {
+        if (is_outside(s, r)) continue;
         if (r->kind == AXP__R_ASYNC_END) {
             axp__asyncs_end(&asyncs, r, axp__stream_row(s, r->row)->process);
             add_sum(p, r->name, r->time_ns - r->begin_ns);
@@ -424,7 +431,7 @@ static void put_rows(struct speedscope *p)
     uint32_t row = UINT32_MAX;
     bool has_asyncs = false;
     while ((r = axp__stream_next(p->s))) {
-        if (r->kind == AXP__R_SYNC) continue;
+        if (r->kind == AXP__R_SYNC || is_outside(p->s, r)) continue;
         if (r->row != row) {
             if (row != UINT32_MAX) end_row(p, row);
             begin_row(p);

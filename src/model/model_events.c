@@ -43,17 +43,30 @@ static uint64_t count_words(const struct axp__capture *c)
     return n;
 }
 
+/* The words are counted. */
+static uint64_t count_outside(const axp_view *v)
+{
+    const struct axp__capture *c = v->capture;
+    uint64_t n = 0;
+    for (size_t i = 0; v->is_outside && i < c->n_chunks; i++) {
+        const struct axp__cap_row *row = axp__view_row(v, c->chunks[i].row);
+        if (row && axp__row_is_outside(v, row)) n += c->chunks[i].n_events;
+    }
+    return n < v->n_events ? n : v->n_events;
+}
+
 bool axp__view_make_events(axp_view *v)
 {
     uint64_t n = count_words(v->capture), most = v->capture->timeline_capacity;
     v->n_events = most && n > most ? most : n;
     v->n_skipped = n - v->n_events;
+    v->n_outside = count_outside(v);
     return true;
 }
 
 uint64_t axp_view_event_count(const axp_view *v)
 {
-    return v ? v->n_events : 0;
+    return v ? v->n_events - v->n_outside : 0;
 }
 
 uint64_t axp_view_cut_count(const axp_view *v)
@@ -143,7 +156,7 @@ axp_status axp_view_events(const axp_view *v, const axp_event_filter *filter,
     axp_status status = axp__stream_open(v, AXP__STREAM_RAW, &s);
     if (status) return status;
     while ((r = axp__stream_next(s))) {
-        if (!axp__record_is_event(r)) continue;
+        if (!axp__stream_is_programs(s, r)) continue;
         to_event(r, name_of(&cache, v, r->name), &e);
         if (matches(&f, &e) && fn(&e, ctx)) break;
     }

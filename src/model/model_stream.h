@@ -197,7 +197,7 @@ static inline axp_sync_kind axp__record_sync(const struct axp__record *r)
     return (axp_sync_kind)(r->argument >> 8);
 }
 
-/* Whether axp_view_event_count counts it, as it was recorded. */
+/* Whether it was recorded as an event. */
 static inline bool axp__record_is_event(const struct axp__record *r)
 {
     return r->kind != AXP__R_FLOW_OUT && r->kind != AXP__R_FLOW_IN &&
@@ -205,6 +205,14 @@ static inline bool axp__record_is_event(const struct axp__record *r)
            !(r->flags & (AXP__R_OPEN | AXP__R_LOST | AXP__R_ELSEWHERE)) &&
            !(r->flags & AXP__R_CUT &&
              (r->kind == AXP__R_BEGIN || r->kind == AXP__R_SPAN));
+}
+
+/* Whether axp_view_event_count counts it: axprof's own row, with the lives of
+ * processes and what the system counts, is not the program's. */
+static inline bool axp__stream_is_programs(const struct axp__stream *s,
+                                           const struct axp__record *r)
+{
+    return axp__record_is_event(r) && !axp__stream_row(s, r->row)->is_outside;
 }
 
 #endif

@@ -125,6 +125,7 @@ struct axp_view {
     char *own_texts[4]; /* of warnings that are made here */
     uint64_t n_events;  /* in the timeline */
     uint64_t n_skipped; /* older than timeline_capacity */
+    uint64_t n_outside; /* of n_events, those of who looked on */
     axp_ns begin_ns;    /* of the recorded part … */
     axp_ns duration_ns; /* … and how long it is: wall time */
     struct axp__stack_names *stack_names; /* model_stacks.h */

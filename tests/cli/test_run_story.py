@@ -90,7 +90,20 @@ def check_outputs(c, folder, data):
                  for o in data["ops"]), "operations of the table")
     events = json.loads(output(c, folder, "r.json", "export", "-f",
                                "json-events"))
-    equal(len(events), run_info["event_count"], "events of the export")
+    equal(len([e for e in events if not e.get("is_outside")]),
+          run_info["event_count"], "events of the export")
+    rows = list(csv.DictReader(io.StringIO(
+        output(c, folder, "r.events.csv", "export", "-f", "csv-events"))))
+    equal(len(rows), run_info["event_count"], "events of the table")
+    if not run_info["cut_events"]:
+        equal(sum(row["events"] for row in data["threads"] + data["tracks"]),
+              run_info["event_count"], "events of threads and tracks")
+    scope = json.loads(output(c, folder, "r.speedscope", "export", "-f",
+                              "speedscope"))
+    ours = "(seen from outside)"  # or the program's, which may use it
+    equal(sum(p["name"].startswith(ours) for p in scope["profiles"]),
+          sum(row["name"] == ours for row in data["threads"] + data["tracks"]),
+          "profiles of who looked on")
     metrics = output(c, folder, "r.om", "export", "-f", "openmetrics")
     samples = [line.rsplit(" ", 1)[0] for line in metrics.splitlines()
                if not line.startswith("#")]

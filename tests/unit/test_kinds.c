@@ -91,8 +91,26 @@ static void check_counters(const axp_view *v, bool is_outside)
     assert_int_equal(seen, n);
 }
 
+static int count(const axp_event_info *e, void *n)
+{
+    (void)e;
+    ++*(size_t *)n;
+    return 0;
+}
+
+/* The program's: 2 of a scope, 2 of an async span, 2 on a track, an allocation, a
+ * counter, an instant and an event. */
+static void check_events(const axp_view *v)
+{
+    size_t n = 0;
+    assert_int_equal(axp_view_events(v, NULL, count, &n), AXP_OK);
+    assert_int_equal(n, N_TEXTS * 10);
+    assert_int_equal(axp_view_event_count(v), n);
+}
+
 static void check(const axp_view *v, bool is_outside)
 {
+    check_events(v);
     axp_memory_name memory[ROOM];
     axp_track_info tracks[ROOM];
     axp_thread_info threads[4];
