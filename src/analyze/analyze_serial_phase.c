@@ -5,7 +5,8 @@
  *
  * It names what that thread does most of then. What it costs is at most what a
  * replay gains in which all who meet share it: then they need not have met before
- * it, and nobody is woken after it. */
+ * it, and nobody is woken after it. Never more than what is left out if the work is
+ * divided among those who wait, or the processors if these are fewer. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -18,26 +19,27 @@
 
 struct alone {
     bool *which; /* episodes */
-    size_t n;
-    double ns;
-    uint32_t row, op; /* the last who worked; the largest part of it … */
-    double part;      /* … from 0 to 1 */
-    uint32_t n_threads;
+    struct axp__serial is;
+    uint32_t op; /* the largest part of it … */
+    double part; /* … from 0 to 1 */
     axp_ns gain_ns;
 };
 
 static void choose(struct alone *x, const axp_graph *g,
                    const struct axp__meets *m)
 {
-    for (size_t i = 0; i < g->n_episodes; i++) {
-        const struct axp__meet *meet = &m->at[i];
-        x->which[i] = axp__meet_is_alone(meet);
-        if (!x->which[i]) continue;
-        x->n++;
-        x->ns += meet->most_ns;
-        x->row = meet->row;
-        if (meet->n > x->n_threads) x->n_threads = meet->n;
-    }
+    for (size_t i = 0; i < g->n_episodes; i++)
+        x->which[i] = axp__meet_is_alone(&m->at[i]);
+}
+
+/* Before meetings, before regions, and beside a pool: much of that is the same. */
+static bool find(struct alone *x, const axp_graph *g,
+                 const struct axp__meets *m, double *ns)
+{
+    choose(x, g, m);
+    return axp__serial_add_meets(&x->is, m, x->which) &&
+           axp__alone_find(m, &x->is) && axp__pool_find(&x->is) &&
+           axp__serial_sum(&x->is, ns);
 }
 
 static bool is_work(uint32_t op)
@@ -45,18 +47,16 @@ static bool is_work(uint32_t op)
     return op >= AXP__N_NO_OPS || op == AXP__OP_OUTSIDE;
 }
 
-/* ns: of each operation, outside meetings. Functions are known of stretches in which
+/* ns: of each operation. Functions are known of stretches in which
  * one was seen, and stand for the others, too. What the kernel does, or we do, nobody
  * divides: it has no name here. */
-static void find_op(struct alone *x, const axp_graph *g,
-                    const struct axp__meets *m, double *ns)
+static void find_op(struct alone *x, const axp_graph *g, const double *ns)
 {
     double most = 0, marked = 0, seen = 0;
-    axp__graph_led(g, m, x->which, ns, false);
     for (uint32_t i = 0; i < g->ops.n; i++)
         if (is_work(i)) *(g->ops.at[i].is_function ? &seen : &marked) += ns[i];
-    double times = seen > 0 ? fmax(1, (x->ns - marked) / seen) : 1;
-    double all = fmax(x->ns, marked + times * seen);
+    double times = seen > 0 ? fmax(1, (x->is.ns - marked) / seen) : 1;
+    double all = fmax(x->is.ns, marked + times * seen);
     x->op = AXP__NONE;
     for (uint32_t i = 0; i < g->ops.n; i++) {
         double is = ns[i] * (g->ops.at[i].is_function ? times : 1);
@@ -67,14 +67,8 @@ static void find_op(struct alone *x, const axp_graph *g,
     x->part = all > 0 && is_work(x->op) ? most / all : 0;
 }
 
-/* What was done before regions, or beside a pool, counts as well. */
-static void add_before(struct alone *x, const struct axp__alone *before)
-{
-    if (before->ns > x->ns) x->row = before->row;
-    x->n += before->n;
-    x->ns += before->ns;
-    if (before->n_threads > x->n_threads) x->n_threads = before->n_threads;
-}
+/* One thread is who works alone if it did nearly all of it. */
+#define NEARLY_ALL 0.95
 
 /* What it is named after is a third of it at least. */
 #define LEAST_PART (1.0 / 3)
@@ -83,15 +77,18 @@ static void say(struct axp__analysis *a, struct axp__draft *d,
                 const axp_graph *g, const struct alone *x)
 {
     char time[32], part[32], share[32], who[32];
-    double percent = 100 * x->ns / (double)a->v->duration_ns;
-    axp__draft_say(a, d,
-                   "thread %s works alone %zu time%s, %s in all, %s %% of the "
-                   "run, while %u other%s wait%s for it",
-                   axp__graph_row_text(g, x->row, who), x->n,
-                   x->n == 1 ? "" : "s",
-                   axp_format_ns(time, sizeof time, axp__whole(x->ns)),
-                   axp__fixed(part, sizeof part, percent, 1), x->n_threads - 1,
-                   x->n_threads == 2 ? "" : "s", x->n_threads == 2 ? "s" : "");
+    const struct axp__serial *is = &x->is;
+    double percent = 100 * is->ns / (double)a->v->duration_ns;
+    bool is_one = is->row_ns >= NEARLY_ALL * is->all_ns;
+    axp__draft_say(
+        a, d,
+        "thread %s%s alone %zu time%s, %s in all, %s %% of the "
+        "run, while %u other%s wait%s for it",
+        axp__graph_row_text(g, is->row, who),
+        is_one ? " works" : " and others work", is->n, is->n == 1 ? "" : "s",
+        axp_format_ns(time, sizeof time, axp__whole(is->ns)),
+        axp__fixed(part, sizeof part, percent, 1), is->n_threads - 1,
+        is->n_threads == 2 ? "" : "s", is->n_threads == 2 ? "s" : "");
     axp__fixed(share, sizeof share, 100 * x->part, 0);
     if (x->part >= LEAST_PART)
         axp__draft_say(a, d, "%s %% of that is this", share);
@@ -125,7 +122,16 @@ static void add(struct axp__analysis *a, const axp_graph *g,
         "divide %s among the %u threads, or do it beside their next work: "
         "divided evenly the run would be %s shorter",
         x->part < 0.5 ? "what it does then" : axp__spoken(d->name, "it"),
-        x->n_threads, axp_format_ns(saved, sizeof saved, x->gain_ns));
+        x->is.n_threads, axp_format_ns(saved, sizeof saved, x->gain_ns));
+}
+
+/* No more than is left out if as many as there are share it. */
+static bool find_gain(struct alone *x, const axp_graph *g)
+{
+    if (!axp__graph_gain_even_most(g, x->which, &x->gain_ns)) return false;
+    double gain = (double)x->gain_ns + x->is.gain_ns;
+    x->gain_ns = axp__whole(fmin(gain, x->is.most_ns));
+    return true;
 }
 
 static bool look_at(struct axp__analysis *a, const axp_graph *g,
@@ -133,19 +139,14 @@ static bool look_at(struct axp__analysis *a, const axp_graph *g,
 {
     const double *t = a->threshold;
     double wall = (double)a->v->duration_ns;
-    struct axp__alone before = {.op_ns = ns,
-                                .most = a->v->capture->about.n_cpus};
-    choose(x, g, m);
-    if (!axp__alone_find(g, m, &before) || !axp__pool_find(g, &before))
-        return false;
-    add_before(x, &before);
-    if (100 * x->ns < wall * t[AXP__T_serial_phase_wall_percent]) return true;
-    if (!axp__graph_gain_even_most(g, x->which, &x->gain_ns)) return false;
-    x->gain_ns += axp__whole(before.gain_ns);
-    if ((double)x->gain_ns > x->ns) x->gain_ns = axp__whole(x->ns);
+    if (!find(x, g, m, ns)) return false;
+    x->is.ns = fmin(x->is.ns, wall);
+    if (100 * x->is.ns < wall * t[AXP__T_serial_phase_wall_percent])
+        return true;
+    if (!find_gain(x, g)) return false;
     if (100 * (double)x->gain_ns < wall * t[AXP__T_serial_phase_saving_percent])
         return true;
-    find_op(x, g, m, ns);
+    find_op(x, g, ns);
     add(a, g, x);
     return true;
 }
@@ -157,9 +158,11 @@ void axp__rule_serial_phase(struct axp__analysis *a)
     if (!g) return;
     bool *which = calloc(g->n_episodes + 1, sizeof *which);
     double *ns = calloc(g->ops.n + 1, sizeof *ns);
-    struct alone x = {.which = which};
+    struct alone x = {.which = which,
+                      .is = {.g = g, .most = a->v->capture->about.n_cpus}};
     bool ok = axp__meets_init(&m, g) && which && ns;
     if (!ok || !look_at(a, g, &x, &m, ns)) a->has_failed = true;
+    axp__serial_fini(&x.is);
     axp__meets_fini(&m);
     free(which);
     free(ns);

@@ -50,65 +50,19 @@ static void add_wait(struct finder *f, uint32_t i)
     if (at > by->at) by->at = at;
 }
 
-/* What of a node's stretch lies between the two. */
-static double part_between(const axp_graph *g, uint32_t i,
-                           const struct axp__alone_time *is)
-{
-    const struct axp__graph_node *n = &g->nodes[i];
-    axp_ns from = n->prev == AXP__NONE ? n->time_ns : g->nodes[n->prev].time_ns;
-    axp_ns begin = from > is->begin ? from : is->begin;
-    axp_ns end = n->time_ns < is->end ? n->time_ns : is->end;
-    if (n->stretch != AXP__STRETCH_WORK || end <= begin) return 0;
-    return (double)(end - begin) / (double)(n->time_ns - from);
-}
-
-static double add_parts(const axp_graph *g, uint32_t i, double part,
-                        double *op_ns)
-{
-    const struct axp__graph_node *n = &g->nodes[i];
-    double sum = 0;
-    for (uint32_t k = 0; part > 0 && k < n->n_parts; k++) {
-        uint64_t p = g->parts[n->parts + k];
-        uint32_t op = axp__part_op(p);
-        if (op == AXP__OP_NO_CPU || op == AXP__OP_BLOCKED) continue;
-        sum += part * (double)axp__part_ns(p);
-        if (!axp__is_guess(g, n, op))
-            op_ns[op] += part * (double)axp__part_ns(p);
-    }
-    return sum;
-}
-
-void axp__alone_add(const axp_graph *g, uint32_t node,
-                    struct axp__alone_time time, struct axp__alone *out)
-{
-    uint32_t i = node;
-    double ns = 0;
-    if (node == AXP__NONE) return;
-    if (g->nodes[node].time_ns < time.end && g->nodes[node].next != AXP__NONE)
-        i = g->nodes[node].next;
-    for (; i != AXP__NONE && g->nodes[i].time_ns > time.begin;
-         i = g->nodes[i].prev)
-        ns += add_parts(g, i, part_between(g, i, &time), out->op_ns);
-    out->ns += ns;
-    bool is_more = out->most && time.team > out->most;
-    out->gain_ns += ns * (1 - 1 / (double)(is_more ? out->most : time.team));
-    out->n++;
-    out->row = g->nodes[node].row;
-    if (time.team > out->n_threads) out->n_threads = time.team;
-}
-
-static void add_given(struct finder *f, uint32_t node, struct axp__alone *out)
+static bool add_given(struct finder *f, uint32_t node, struct axp__serial *out)
 {
     const struct given *by = &f->by[node];
     uint32_t team = f->m->at[by->episode].n;
-    if (by->n + 1 < team || team < 2) return; /* others had something to do */
-    axp__alone_add(f->g, node,
-                   (struct axp__alone_time){by->begin, by->at, team}, out);
+    if (by->n + 1 < team || team < 2) return true; /* others had work to do */
+    return axp__serial_add(out, (struct axp__serial_part){by->begin, by->at,
+                                                          f->g->nodes[node].row,
+                                                          team, AXP__NONE});
 }
 
-bool axp__alone_find(const axp_graph *g, const struct axp__meets *m,
-                     struct axp__alone *out)
+bool axp__alone_find(const struct axp__meets *m, struct axp__serial *out)
 {
+    const axp_graph *g = out->g;
     struct finder f = {.g = g,
                        .m = m,
                        .by = calloc(g->n_nodes + 1, sizeof *f.by),
@@ -118,7 +72,7 @@ bool axp__alone_find(const axp_graph *g, const struct axp__meets *m,
     for (uint32_t i = 0; ok && i < g->n_nodes; i++)
         add_wait(&f, i);
     for (uint32_t i = 0; ok && i < g->n_nodes; i++)
-        if (f.by[i].n) add_given(&f, i, out);
+        if (f.by[i].n) ok = add_given(&f, i, out);
     free(f.by);
     free(f.next);
     return ok;

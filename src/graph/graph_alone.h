@@ -12,29 +12,9 @@
  */
 #ifndef AXP_GRAPH_ALONE_H
 #define AXP_GRAPH_ALONE_H
-#include "graph/graph_meet.h"
+#include "graph/graph_serial.h"
 
-struct axp__alone {
-    double ns;
-    double gain_ns; /* if all of the team shared it, or so many: */
-    uint64_t most;  /* processors, the caller's; 0: not known */
-    size_t n;       /* times */
-    uint32_t row;   /* the last who was */
-    uint32_t n_threads;
-    double *op_ns; /* of each operation: the caller's, added to */
-};
-
-/* Adds what the row of a node worked between two times, as it would be shared by
- * so many; the node is the last before or the first at the end. */
-struct axp__alone_time {
-    axp_ns begin, end;
-    uint32_t team;
-};
-void axp__alone_add(const axp_graph *g, uint32_t node,
-                    struct axp__alone_time time, struct axp__alone *out);
-
-/* False: no memory. */
-bool axp__alone_find(const axp_graph *g, const struct axp__meets *m,
-                     struct axp__alone *out);
+/* Adds to *out. False: no memory. */
+bool axp__alone_find(const struct axp__meets *m, struct axp__serial *out);
 
 #endif

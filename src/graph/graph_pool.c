@@ -151,14 +151,15 @@ static int by_time(const void *a, const void *b)
 
 struct sum {
     double alone, beside;
+    bool has_failed; /* no memory */
 };
 
 /* All changes in their order; with `out` what was done alone is added there. */
 static struct sum sweep(const struct finder *f, uint32_t master,
-                        struct axp__alone *out)
+                        struct axp__serial *out)
 {
     struct change now = {0};
-    struct sum sum = {0, 0};
+    struct sum sum = {0, 0, false};
     axp_ns since = 0; /* the master is alone */
     bool was_alone = false;
     for (size_t i = 0; i < f->n;) {
@@ -176,8 +177,9 @@ static struct sum sweep(const struct finder *f, uint32_t master,
                         now.waits == now.is_there;
         if (is_alone && !was_alone) since = at;
         if (was_alone && !is_alone && out)
-            axp__alone_add(f->g, axp__graph_find(f->g, master, at),
-                           (struct axp__alone_time){since, at, team}, out);
+            sum.has_failed |= !axp__serial_add(
+                out,
+                (struct axp__serial_part){since, at, master, team, AXP__NONE});
         was_alone = is_alone;
     }
     return sum;
@@ -185,7 +187,7 @@ static struct sum sweep(const struct finder *f, uint32_t master,
 
 /* ---- all of them ------------------------------------------------------------------------ */
 
-static bool look_at(struct finder *f, uint32_t master, struct axp__alone *out)
+static bool look_at(struct finder *f, uint32_t master, struct axp__serial *out)
 {
     const struct member *m = &f->rows[master];
     bool ok = true;
@@ -199,12 +201,13 @@ static bool look_at(struct finder *f, uint32_t master, struct axp__alone *out)
     qsort(f->changes, f->n, sizeof *f->changes, by_time);
     struct sum sum = sweep(f, master, NULL);
     if (sum.alone > 0 && sum.beside >= BESIDE * sum.alone)
-        sweep(f, master, out);
-    return true;
+        ok = !sweep(f, master, out).has_failed;
+    return ok;
 }
 
-bool axp__pool_find(const axp_graph *g, struct axp__alone *out)
+bool axp__pool_find(struct axp__serial *out)
 {
+    const axp_graph *g = out->g;
     struct finder f = {.g = g,
                        .rows = calloc(g->n_rows + 1, sizeof *f.rows),
                        .is_lock = calloc(g->n_nodes + 1, sizeof *f.is_lock)};

@@ -18,9 +18,9 @@
  */
 #ifndef AXP_GRAPH_POOL_H
 #define AXP_GRAPH_POOL_H
-#include "graph/graph_alone.h"
+#include "graph/graph_serial.h"
 
 /* Adds to *out. False: no memory. */
-bool axp__pool_find(const axp_graph *g, struct axp__alone *out);
+bool axp__pool_find(struct axp__serial *out);
 
 #endif
