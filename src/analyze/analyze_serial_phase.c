@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "analyze/analyze_graph.h"
+#include "analyze/analyze_serial_own.h"
 #include "base/base_number.h"
 #include "graph/graph_alone.h"
 #include "graph/graph_gain.h"
@@ -20,8 +21,9 @@
 struct alone {
     bool *which; /* episodes */
     struct axp__serial is;
-    uint32_t op; /* the largest part of it … */
-    double part; /* … from 0 to 1 */
+    const char *name; /* of the largest part of it; NULL: it has none … */
+    const axp_op *op; /* … if the view has it … */
+    double part;      /* … from 0 to 1 */
     axp_ns gain_ns;
 };
 
@@ -47,24 +49,39 @@ static bool is_work(uint32_t op)
     return op >= AXP__N_NO_OPS || op == AXP__OP_OUTSIDE;
 }
 
-/* ns: of each operation. Functions are known of stretches in which
- * one was seen, and stand for the others, too. What the kernel does, or we do, nobody
- * divides: it has no name here. */
-static void find_op(struct alone *x, const axp_graph *g, const double *ns)
+/* The largest of those that are no function: of nothing that has a name, too. */
+static double find_scope(struct alone *x, const axp_graph *g, const double *ns)
 {
-    double most = 0, marked = 0, seen = 0;
+    double most = 0;
+    for (uint32_t i = 0; i < g->ops.n; i++) {
+        if (g->ops.at[i].is_function || ns[i] <= most) continue;
+        most = ns[i];
+        x->name = i < AXP__N_NO_OPS ? NULL : g->ops.at[i].text;
+        x->op = axp__graph_view_op(g, i);
+        x->part = is_work(i) ? most : 0;
+    }
+    return most;
+}
+
+/* ns: of each operation. Functions are known of stretches in which one was seen, and
+ * stand for the others, too. What is done below one of the program's is its own,
+ * the kernel's part as well; what we do nobody divides. False: no memory. */
+static bool find_op(struct alone *x, const axp_graph *g, const double *ns)
+{
+    struct axp__serial_own own = {0};
+    double marked = 0, seen = 0;
     for (uint32_t i = 0; i < g->ops.n; i++)
         if (is_work(i)) *(g->ops.at[i].is_function ? &seen : &marked) += ns[i];
     double times = seen > 0 ? fmax(1, (x->is.ns - marked) / seen) : 1;
     double all = fmax(x->is.ns, marked + times * seen);
-    x->op = AXP__NONE;
-    for (uint32_t i = 0; i < g->ops.n; i++) {
-        double is = ns[i] * (g->ops.at[i].is_function ? times : 1);
-        if (is <= most || !axp__graph_is_program(g, i)) continue;
-        most = is;
-        x->op = i;
+    if (seen > 0 && !axp__serial_own_find(&x->is, &own)) return false;
+    if (own.share * times * seen > find_scope(x, g, ns)) {
+        x->op = own.op;
+        x->name = own.name;
+        x->part = own.share * times * seen;
     }
-    x->part = all > 0 && is_work(x->op) ? most / all : 0;
+    x->part = all > 0 ? x->part / all : 0;
+    return true;
 }
 
 /* One thread is who works alone if it did nearly all of it. */
@@ -94,7 +111,7 @@ static void say(struct axp__analysis *a, struct axp__draft *d,
         axp__draft_say(a, d, "%s %% of that is this", share);
     else if (x->part > 0)
         axp__draft_say(a, d, "the largest part of that, %s %%, is %s", share,
-                       g->ops.at[x->op].text);
+                       x->name ? x->name : "outside scopes");
     axp__draft_metric(d, "serial_percentage", percent);
     axp__draft_metric(d, "part_percentage", 100 * x->part);
 }
@@ -103,14 +120,11 @@ static void add(struct axp__analysis *a, const axp_graph *g,
                 const struct alone *x)
 {
     char saved[32];
-    bool is_named = x->op >= AXP__N_NO_OPS && x->op < g->ops.n;
-    bool is_it = is_named && x->part >= LEAST_PART;
-    const char *name = is_it      ? g->ops.at[x->op].text
-                       : is_named ? "(several)"
-                                  : "(no scope)";
+    bool is_it = x->name && x->part >= LEAST_PART;
+    const char *name = is_it ? x->name : x->name ? "(several)" : "(no scope)";
     struct axp__draft *d = axp__draft_add(a, AXP__RULE_serial_phase, name);
     if (!d) return;
-    if (is_it) d->op = axp__graph_view_op(g, x->op);
+    if (is_it) d->op = x->op;
     d->specificity = 4;
     d->has_saving = d->is_bound = d->is_capped = true;
     d->band = AXP_HIGH;
@@ -146,7 +160,7 @@ static bool look_at(struct axp__analysis *a, const axp_graph *g,
     if (!find_gain(x, g)) return false;
     if (100 * (double)x->gain_ns < wall * t[AXP__T_serial_phase_saving_percent])
         return true;
-    find_op(x, g, ns);
+    if (!find_op(x, g, ns)) return false;
     add(a, g, x);
     return true;
 }

@@ -382,11 +382,10 @@ static void handing_a_lock_over_is_the_kernels(void **state)
     assert_true(handed_over(BOTH, true) == 2 * waits); /* at most */
 }
 
-/* The first begins a region after 8 ms alone: 5 in the kernel, 2 in the profiler,
- * and one in the program, which is what it is named after. */
-static void what_nobody_divides_names_nothing(void **state)
+/* The first begins a region after 8 ms alone: 5 in the kernel, with that stack, 2 in
+ * the profiler, and one in the program. */
+static axp_findings *alone_in_kernel(const uint64_t *in_kernel, size_t n)
 {
-    (void)state;
     static uint8_t bytes[3][AXP__STACK_BYTES(AXP__STACK_MOST)];
     static const uint8_t *at[] = {bytes[0], bytes[1], bytes[2]};
     static struct axp__cap_module all[] = {
@@ -397,7 +396,7 @@ static void what_nobody_divides_names_nothing(void **state)
     uint64_t now = 0;
     axp__stack_put(bytes[0], (uint64_t[]){0x2100, 0x1100}, 2);
     axp__stack_put(bytes[1], (uint64_t[]){0x8100, 0x2100, 0x1100}, 3);
-    axp__stack_put(bytes[2], (uint64_t[]){IN_KERNEL, 0x2100, 0x1100}, 3);
+    axp__stack_put(bytes[2], in_kernel, n);
     s->c.stacks[AXP__STACKS_OF_OTHERS] = (struct axp__cap_stacks){at, 3};
     s->c.modules = all;
     s->c.n_modules = 3;
@@ -411,7 +410,14 @@ static void what_nobody_divides_names_nothing(void **state)
         see_stack(0, given, given + 10 * MS - LAG, 0);
         now = region_after_8ms(s, now, i);
     }
-    axp_findings *f = ts_analyze_view(view_seen(s));
+    return ts_analyze_view(view_seen(s));
+}
+
+/* Of what is in nobody's function one ms is left. */
+static void what_nobody_divides_names_nothing(void **state)
+{
+    (void)state;
+    axp_findings *f = alone_in_kernel((uint64_t[]){IN_KERNEL}, 1);
     const axp_finding *x = ts_find(f, AXP_SERIAL_PHASE);
     assert_non_null(x);
     assert_string_equal(x->name, "(several)");
@@ -420,6 +426,21 @@ static void what_nobody_divides_names_nothing(void **state)
     assert_non_null(strstr(x->suggestion, "divide what it does then among"));
     assert_non_null(strstr(axp_findings_verdict(f),
                            "dividing what one thread does while others wait"));
+    axp_findings_destroy(f);
+}
+
+/* 5 and 1 of 8 ms: who divides the function divides what it asks for. */
+static void what_the_kernel_does_for_a_function_is_its_own(void **state)
+{
+    (void)state;
+    axp_findings *f =
+        alone_in_kernel((uint64_t[]){IN_KERNEL, 0x2100, 0x1100}, 3);
+    const axp_finding *x = ts_find(f, AXP_SERIAL_PHASE);
+    assert_non_null(x);
+    assert_string_equal(x->name, "program+0x2100");
+    ts_assert_between(74.9, ts_metric(x, "part_percentage"), 75.1);
+    assert_non_null(strstr(x->description, "75 % of that is this"));
+    assert_non_null(strstr(x->suggestion, "divide it among the 2 threads"));
     axp_findings_destroy(f);
 }
 
@@ -972,6 +993,7 @@ int main(void)
         cmocka_unit_test(who_was_not_seen_is_not_named),
         cmocka_unit_test(handing_a_lock_over_is_the_kernels),
         cmocka_unit_test(what_nobody_divides_names_nothing),
+        cmocka_unit_test(what_the_kernel_does_for_a_function_is_its_own),
         cmocka_unit_test(much_of_ours_is_no_verdict),
         cmocka_unit_test(who_holds_a_lock_is_the_programs),
         cmocka_unit_test(an_idle_thread_changes_nothing),
