@@ -12,7 +12,8 @@
 
 struct waits { /* of one thread, of one name; by whom, unless by several */
     axp_waits of;
-    size_t n_by;
+    size_t n_by;        /* threads that ended some */
+    uint64_t n_unknown; /* waits that nobody knows the end of */
 };
 
 struct list {
@@ -37,6 +38,29 @@ static struct waits *find(const struct list *list, const axp_waits *w)
     return NULL;
 }
 
+static void add_ends(struct waits *to, const axp_waits *w)
+{
+    if (!w->by_thread) {
+        to->n_unknown += w->count;
+        return;
+    }
+    to->n_by++;
+    to->of.by_thread = w->by_thread;
+    to->of.by_thread_id = w->by_thread_id;
+}
+
+/* NULL: no memory. */
+static struct waits *make(struct list *list, const axp_waits *w)
+{
+    void *at = list->at;
+    list->has_failed |=
+        !axp__array_grow(&at, &list->cap, list->n + 1, sizeof *list->at);
+    list->at = at;
+    if (list->has_failed) return NULL;
+    list->at[list->n] = (struct waits){.of = *w};
+    return &list->at[list->n++];
+}
+
 static int add_waits(const axp_waits *w, void *ctx)
 {
     struct list *list = ctx;
@@ -45,15 +69,11 @@ static int add_waits(const axp_waits *w, void *ctx)
         to->of.count += w->count;
         to->of.total_ns += w->total_ns;
         if (w->max_ns > to->of.max_ns) to->of.max_ns = w->max_ns;
-        to->n_by++;
-        return 0;
+    } else {
+        to = make(list, w);
     }
-    void *at = list->at;
-    list->has_failed |=
-        !axp__array_grow(&at, &list->cap, list->n + 1, sizeof *list->at);
-    list->at = at;
-    if (list->has_failed) return 1;
-    list->at[list->n++] = (struct waits){*w, 1};
+    if (!to) return 1;
+    add_ends(to, w);
     return 0;
 }
 
@@ -65,21 +85,32 @@ static int by_total(const void *a, const void *b)
 }
 
 /* "NAME/ID": threads of one name are the rule. */
+static char *ends_of(const struct waits *waits)
+{
+    const axp_waits *w = &waits->of;
+    char *ends = NULL;
+    int n;
+    if (waits->n_by > 1)
+        n = asprintf(&ends, ", ended by %zu threads", waits->n_by);
+    else if (waits->n_by)
+        n = asprintf(&ends, ", ended by %s/%" PRIu64, w->by_thread,
+                     w->by_thread_id);
+    else
+        n = asprintf(&ends, "%s", "");
+    return n < 0 ? NULL : ends;
+}
+
 static char *label_of(const struct waits *waits)
 {
     const axp_waits *w = &waits->of;
-    char *label = NULL;
-    int n;
-    if (waits->n_by > 1)
-        n = asprintf(&label, "%s/%" PRIu64 ": %s, ended by %zu threads",
-                     w->thread, w->thread_id, w->name, waits->n_by);
-    else if (w->by_thread)
-        n = asprintf(&label, "%s/%" PRIu64 ": %s, ended by %s/%" PRIu64,
-                     w->thread, w->thread_id, w->name, w->by_thread,
-                     w->by_thread_id);
-    else
-        n = asprintf(&label, "%s/%" PRIu64 ": %s", w->thread, w->thread_id,
-                     w->name);
+    char *ends = ends_of(waits), *label = NULL, unknown[40] = "";
+    if (waits->n_by && waits->n_unknown)
+        snprintf(unknown, sizeof unknown, " (%" PRIu64 " not known)",
+                 waits->n_unknown);
+    int n = !ends ? -1
+                  : asprintf(&label, "%s/%" PRIu64 ": %s%s%s", w->thread,
+                             w->thread_id, w->name, ends, unknown);
+    free(ends);
     return n < 0 ? NULL : label;
 }
 

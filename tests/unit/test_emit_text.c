@@ -576,6 +576,45 @@ static void what_fails_leaves_the_old_file(void **state)
     axp_profiler_destroy(p);
 }
 
+/* Ten rows are shown, so more than ten are grouped by who waited: whose end is not
+ * known is no thread that ended some. */
+static void waits_that_nobody_knows_the_end_of(void **state)
+{
+    (void)state;
+    enum { N_NAMES = 11 };
+    static char names[N_NAMES][16];
+    axp_profiler *p = busy_profiler();
+    axp_view *v = ts_snapshot(p);
+    v->ops[0].is_wait = true;
+    free(v->waits);
+    v->waits = calloc(2 * N_NAMES + 1, sizeof *v->waits);
+    for (size_t i = 0; i < N_NAMES; i++) {
+        axp_waits w = {names[i], 1, 2, "waiter", 0, NULL, 3, 3 * MS, MS};
+        snprintf(names[i], sizeof names[i], "wait %zu", i);
+        v->waits[v->n_waits++] = w;
+        w.count = 4;
+        w.by_thread_id = 5;
+        w.by_thread = "owner";
+        if (i) v->waits[v->n_waits++] = w;
+    }
+    v->waits[v->n_waits++] =
+        (axp_waits){names[2], 1, 2, "waiter", 6, "other", 1, MS, MS};
+    char *text = NULL;
+    size_t len;
+    FILE *f = open_memstream(&text, &len);
+    assert_int_equal(axp_report_write_ex(v, AXP_FORMAT_TEXT,
+                                         &(axp_report_options){.width = 120},
+                                         f),
+                     AXP_OK);
+    fclose(f);
+    assert_null(strstr(text, "wait 0, ended by"));
+    assert_non_null(strstr(text, "wait 1, ended by owner/5 (3 not known)"));
+    assert_non_null(strstr(text, "wait 2, ended by 2 threads (3 not known)"));
+    free(text);
+    axp_view_destroy(v);
+    axp_profiler_destroy(p);
+}
+
 int main(void)
 {
     ts_use_fake_clock();
@@ -590,6 +629,7 @@ int main(void)
         cmocka_unit_test(very_deep),
         cmocka_unit_test(units_of_counters),
         cmocka_unit_test(rates_of_counters),
+        cmocka_unit_test(waits_that_nobody_knows_the_end_of),
         cmocka_unit_test(few_findings),
         cmocka_unit_test(the_thresholds_in_force),
         cmocka_unit_test(another_locale),
