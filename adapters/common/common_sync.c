@@ -102,17 +102,39 @@ static bool is_idle(const struct common_sync *s)
 }
 
 /* n_given is also read by who has locked nothing: common_wait_begin. */
-static void put(struct common_sync *s, axp_giver by, uint32_t n_left)
+static void count_given(struct common_sync *s)
 {
-    uint64_t i = s->n_given;
-    s->given[i % COMMON_SYNC_GIVEN] = (struct common_given){by, n_left};
-    __atomic_store_n(&s->n_given, i + 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&s->n_given, s->n_given + 1, __ATOMIC_RELEASE);
 }
 
-static void push(struct common_sync *s, axp_giver by, uint32_t n_left)
+/* Where it is kept who gave it now: where nobody is left who may have been woken;
+ * else with what the same thread gave last; else in place of the oldest. */
+static struct common_given *room_for(struct common_sync *s, axp_giver by)
+{
+    struct common_given *oldest = s->given, *same = NULL;
+    uint64_t first = __atomic_load_n(&s->first, __ATOMIC_RELAXED);
+    for (struct common_given *g = s->given; g < s->given + COMMON_SYNC_GIVEN;
+         g++) {
+        if (g->i < first) g->n_left = 0;
+        if (!g->n_left) return g;
+        if (g->i < oldest->i) oldest = g;
+        if (g->by.row == by.row && (!same || g->i > same->i)) same = g;
+    }
+    if (!same) oldest->n_left = 0;
+    return same ? same : oldest;
+}
+
+/* To as many as `n_most` of the n that wait. */
+static void push(struct common_sync *s, axp_giver by, uint32_t n,
+                 uint32_t n_most)
 {
     if (!by.at || !lock(s)) return;
-    put(s, by, n_left);
+    struct common_given *g = room_for(s, by);
+    uint32_t n_before = g->n_left < n ? g->n_left : n;
+    g->n_left = n_before + (n_most < n - n_before ? n_most : n - n_before);
+    g->by = by;
+    g->i = s->n_given;
+    count_given(s);
     unlock(s);
 }
 
@@ -123,20 +145,18 @@ struct release {
     bool is_late; /* another one may have it by now */
 };
 
-/* Who has it alone has its place alone, and others wait for what is done there;
- * of a mutex nobody asks for more than the last. */
+/* Who has it alone has its place alone, and others wait for what is done there.
+ * The first to let go of one that readers wait for took it before it had a place,
+ * and alone: readers do not wait for each other. */
 static void push_release(struct common_sync *s, const struct release *r,
-                         axp_giver by, uint32_t n, bool is_alone)
+                         axp_giver by, bool is_alone)
 {
     bool is_locked = !is_alone || r->is_late;
     if (!by.at || (is_locked && !lock(s))) return;
     s->last = by;
-    if (r->n_most == 1) {
-        __atomic_store_n(&s->n_given, s->n_given + 1, __ATOMIC_RELEASE);
-    } else {
-        if (is_alone) s->alone = (struct common_alone){by, s->n_given};
-        put(s, by, n < r->n_most ? n : r->n_most);
-    }
+    if (r->n_most > 1 && (is_alone || !s->n_given))
+        s->alone = (struct common_alone){by, s->n_given};
+    count_given(s);
     if (is_locked) unlock(s);
 }
 
@@ -158,7 +178,7 @@ static void release(struct common_sync *s, const struct release *r)
         is_alone ? __atomic_load_n(&s->taken_at, __ATOMIC_RELAXED) : 0;
     __atomic_store_n(&s->is_alone, 0, __ATOMIC_RELAXED);
     if (!n && (is_idle(s) || (is_alone && forget_last(s, r)))) return;
-    push_release(s, r, axp_sync_release(AXP_SYNC_LOCK, r->object, since, n), n,
+    push_release(s, r, axp_sync_release(AXP_SYNC_LOCK, r->object, since, n),
                  is_alone);
 }
 
@@ -168,7 +188,7 @@ static void give(struct common_sync *s, axp_sync_kind kind, const void *object,
 {
     uint32_t n = n_waiting(s);
     if (n)
-        push(s, axp_sync_give(kind, object, 0), n < n_most ? n : n_most);
+        push(s, axp_sync_give(kind, object, 0), n, n_most);
     else if (kind != AXP_SYNC_CONDITION && !is_idle(s))
         axp_sync_give(kind, object, 0);
 }
@@ -196,7 +216,7 @@ void common_sync_ended(const void *thread)
 {
     struct common_sync *s = common_sync_of(thread);
     axp_giver by = axp_sync_give(AXP_SYNC_THREAD_END, thread, 0);
-    if (s) push(s, by, 1);
+    if (s) push(s, by, 1, 1);
 }
 
 /* Since when somebody has it is what its end will say. */
@@ -223,6 +243,16 @@ void common_sync_take_slow(struct common_sync *s, axp_sync_kind kind,
 
 /* ---- waiting ------------------------------------------------------------ */
 
+/* What was given before the first of those that wait now came is nobody's any
+ * more: a limit of time may have ended the wait that it was for. */
+static void begin_waiting(struct common_sync *s)
+{
+    uint64_t n_given = __atomic_load_n(&s->n_given, __ATOMIC_ACQUIRE);
+    if (!__atomic_fetch_add(&s->n_waiting, 1, __ATOMIC_SEQ_CST))
+        __atomic_store_n(&s->first, n_given, __ATOMIC_RELAXED);
+    __atomic_store_n(&s->n_idle, 0, __ATOMIC_RELAXED);
+}
+
 /* The clock is read last: a place is made in memory that may be new. */
 struct common_wait common_wait_begin(axp_sync_kind kind, const void *object)
 {
@@ -232,8 +262,7 @@ struct common_wait common_wait_begin(axp_sync_kind kind, const void *object)
     if (wait.sync) {
         wait.life = __atomic_load_n(&wait.sync->life, __ATOMIC_ACQUIRE);
         wait.was_busy = !is_idle(wait.sync);
-        __atomic_fetch_add(&wait.sync->n_waiting, 1, __ATOMIC_SEQ_CST);
-        __atomic_store_n(&wait.sync->n_idle, 0, __ATOMIC_RELAXED);
+        begin_waiting(wait.sync);
         wait.n_given = __atomic_load_n(&wait.sync->n_given, __ATOMIC_ACQUIRE);
     }
     wait.began = axp_wait_begin();
@@ -267,35 +296,37 @@ static axp_giver last_of(const struct common_wait *wait)
     return s->given[wait->number & 1].by;
 }
 
-static struct common_given *given_at(struct common_sync *s, uint64_t i)
+/* Of those since then. */
+static axp_giver take_oldest(struct common_sync *s, uint64_t first)
 {
-    return &s->given[i % COMMON_SYNC_GIVEN];
+    struct common_given *oldest = NULL;
+    for (struct common_given *g = s->given; g < s->given + COMMON_SYNC_GIVEN;
+         g++)
+        if (g->n_left && g->i >= first && (!oldest || g->i < oldest->i))
+            oldest = g;
+    if (!oldest) return (axp_giver){0};
+    oldest->n_left--;
+    return oldest->by;
 }
 
 /* Of those given since a wait began the one that ended it.
  *
  *   alone    the newest: whoever had it last
  *   shared   who had it alone: readers that came with this one may have left
- *            already. Who took it before it had a place was the first to give
+ *            already
  *   others   the oldest that no other who waited has taken */
 static axp_giver choose(struct common_sync *s, const struct common_wait *wait)
 {
     axp_sync_kind kind = wait->kind;
-    uint64_t i = wait->n_given, n = s->n_given, first = i;
+    uint64_t first = wait->n_given;
+    if (kind != AXP_SYNC_LOCK && kind != AXP_SYNC_SHARED)
+        return take_oldest(s, first);
     /* The one before it may have been given when nobody had said yet that he
      * waits, and let go of after that. */
-    bool is_lock = kind == AXP_SYNC_LOCK || kind == AXP_SYNC_SHARED;
-    if (is_lock && i && wait->was_busy) first = --i;
-    if (kind == AXP_SYNC_LOCK) return i < n ? s->last : (axp_giver){0};
-    if (n - i > COMMON_SYNC_GIVEN) i = n - COMMON_SYNC_GIVEN;
-    if (kind == AXP_SYNC_SHARED && s->alone.by.at)
-        return s->alone.i >= first ? s->alone.by : (axp_giver){0};
-    while (i < n && !given_at(s, i)->n_left)
-        i++;
-    if (i == n) return (axp_giver){0};
-    struct common_given *g = given_at(s, i);
-    g->n_left -= g->n_left != 0;
-    return g->by;
+    if (first && wait->was_busy) first--;
+    if (kind == AXP_SYNC_LOCK)
+        return first < s->n_given ? s->last : (axp_giver){0};
+    return s->alone.i >= first ? s->alone.by : (axp_giver){0};
 }
 
 static axp_giver claim(struct common_sync *s, const struct common_wait *wait)

@@ -9,9 +9,10 @@
  * wait. A lock that is let go of when nobody waits leaves nothing: there are
  * programs that look at something under a lock without end.
  *
- * Who gave   the last givers of an object are kept in its place, written before
- *            the real call that gives, so that whoever was woken by that call
- *            finds them.
+ * Who gave   is kept in the object's place until it was taken, written before the
+ *            real call that gives, so that whoever was woken by that call finds
+ *            it. Of more givers than there is room for the oldest are forgotten;
+ *            one who gives often needs no more room than that.
  * Full       an object that finds no place has waits of which nobody knows who
  *            ended them.
  * Threads    places are locked by spinning, a bounded number of times: sem_post
@@ -33,27 +34,29 @@
 #define COMMON_SYNC_SETS 4096u
 #define COMMON_SYNC_WAYS 2u
 #define COMMON_SYNC_IDLE 1024u
-#define COMMON_SYNC_GIVEN 8u
+#define COMMON_SYNC_GIVEN 16u
 
 /* All that a mutex needs is in its first line. */
 struct common_sync {
     _Alignas(64) uint32_t spin;
     uint32_t n_waiting;
-    uint32_t n_idle;      /* taken without a wait since the last one */
-    uint32_t n_members;   /* of a barrier */
-    uint32_t is_alone;    /* who has it was seen to take it for itself */
-    uint32_t life;        /* of the place: how often it was cleared */
-    uint64_t taken_at;    /* by who has it alone, by the recorder's clock */
-    uint64_t n_given;     /* of a barrier: arrivals */
-    axp_giver last;       /* of a lock: who gave it last */
-    struct common_given { /* not of a mutex */
-        axp_giver by;
-        uint32_t n_left; /* who may still have been woken by it */
-    } given[COMMON_SYNC_GIVEN];
-    struct common_alone { /* the last one who had it for itself */
+    uint32_t n_idle;    /* taken without a wait since the last one */
+    uint32_t n_members; /* of a barrier */
+    uint32_t is_alone;  /* who has it was seen to take it for itself */
+    uint32_t life;      /* of the place: how often it was cleared */
+    uint64_t taken_at;  /* by who has it alone, by the recorder's clock */
+    uint64_t n_given;   /* of a barrier: arrivals */
+    uint64_t first;     /* of those given that anybody who waits now may take */
+    axp_giver last;     /* of a lock: who gave it last */
+    struct common_alone { /* of a read-write lock: who last had it for itself */
         axp_giver by;
         uint64_t i; /* of those given */
     } alone;
+    struct common_given { /* not of locks */
+        axp_giver by;
+        uint64_t i;      /* of those given */
+        uint32_t n_left; /* who may still have been woken by it */
+    } given[COMMON_SYNC_GIVEN];
 };
 
 /* A wait that has begun. */

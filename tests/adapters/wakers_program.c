@@ -145,11 +145,16 @@ static void writes(unsigned me)
     }
 }
 
-/* The first one writes, all others wait to read. */
+/* The first one writes, all others wait to read: each time a lock that nobody has
+ * waited for before. */
 static void reads(unsigned me)
 {
     for (int round = 0; round < ROUNDS; round++) {
-        if (!me) pthread_rwlock_wrlock(&rwlock);
+        if (!me) {
+            pthread_rwlock_destroy(&rwlock);
+            pthread_rwlock_init(&rwlock, NULL);
+            pthread_rwlock_wrlock(&rwlock);
+        }
         pthread_barrier_wait(&all_there);
         if (!me) {
             usleep(2000);
@@ -158,6 +163,23 @@ static void reads(unsigned me)
             note(me, 0);
         }
         pthread_rwlock_unlock(&rwlock);
+        pthread_barrier_wait(&all_there);
+    }
+}
+
+/* The first one lets all others go at once, with a post for each. */
+static void posts(unsigned me)
+{
+    for (int round = 0; round < ROUNDS; round++) {
+        pthread_barrier_wait(&all_there);
+        if (me) {
+            sem_get(0);
+            note(me, 0);
+        } else {
+            usleep(2000);
+            for (unsigned i = 1; i < n_threads; i++)
+                sem_put(0);
+        }
         pthread_barrier_wait(&all_there);
     }
 }
@@ -326,6 +348,7 @@ static void try_all(unsigned n)
     try("a mutex", "mutex wait", locks, 2);
     try("a write lock", "write lock wait", writes, 2);
     try("a read lock", "read lock wait", reads, 10);
+    try("posts for all", "semaphore wait", posts, 50);
     try("a barrier", "barrier wait", meets, 100);
     pthread_barrier_destroy(&barrier);
     pthread_barrier_destroy(&all_there);

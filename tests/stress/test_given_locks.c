@@ -7,6 +7,7 @@
  *   late    the same lock, told after it was given (LLVM's OpenMP): of whoever
  *           is said to have given it, the moment is his
  *   shared  the same, of a read-write lock
+ *   crowds  more wait than a place has room for givers: each knows who ended it
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -145,6 +146,92 @@ static void try(const char *name, void (*what)(unsigned))
     CHECK(n_known > 0);
 }
 
+/* ---- crowds, played by one thread: who gives and who waits has a number ---- */
+
+#define CROWD 40u
+#define MANY 15u /* posts of as many threads */
+
+static int object;
+
+/* More than a place has room for, before any of those woken looks. */
+static void one_gives_to_all(axp_sync_kind kind)
+{
+    struct common_wait waits[CROWD];
+    for (unsigned i = 0; i < CROWD; i++)
+        waits[i] = common_wait_begin(kind, &object);
+    me = 7;
+    for (unsigned i = 0; i < CROWD; i++)
+        common_sync_give(kind, &object, 1);
+    for (unsigned i = 0; i < CROWD; i++) {
+        common_wait_end(&waits[i], "wait", true);
+        CHECK_EQ(ended_by.row, 7);
+    }
+    common_sync_forget(&object);
+}
+
+/* Limits of time ended waits that were given to: who gave twice since is not
+ * taken for the giver of one that another gave. */
+static void given_in_vain(void)
+{
+    me = 7;
+    for (unsigned i = 0; i < CROWD; i++) {
+        struct common_wait late =
+            common_wait_begin(AXP_SYNC_CONDITION, &object);
+        common_sync_give(AXP_SYNC_CONDITION, &object, 1);
+        common_wait_end(&late, "wait", false);
+    }
+    struct common_wait first = common_wait_begin(AXP_SYNC_CONDITION, &object);
+    struct common_wait second = common_wait_begin(AXP_SYNC_CONDITION, &object);
+    common_sync_give(AXP_SYNC_CONDITION, &object, 1);
+    me = 8;
+    common_sync_give(AXP_SYNC_CONDITION, &object, 1);
+    common_wait_end(&first, "wait", true);
+    CHECK_EQ(ended_by.row, 7);
+    common_wait_end(&second, "wait", true);
+    CHECK_EQ(ended_by.row, 8);
+    common_sync_forget(&object);
+}
+
+static void many_give(unsigned n_waits)
+{
+    struct common_wait waits[MANY];
+    for (unsigned i = 0; i < n_waits; i++)
+        waits[i] = common_wait_begin(AXP_SYNC_SEMAPHORE, &object);
+    for (me = 1; me <= MANY; me++)
+        common_sync_give(AXP_SYNC_SEMAPHORE, &object, 1);
+    for (unsigned i = 0; i < n_waits; i++) {
+        common_wait_end(&waits[i], "wait", true);
+        CHECK_EQ(ended_by.row, i + 1);
+    }
+    common_sync_forget(&object);
+}
+
+/* It was taken when nobody had waited for it yet; readers that were quicker have
+ * let go of it by the time the others look. */
+static void one_writes(void)
+{
+    struct common_wait waits[CROWD];
+    for (unsigned i = 0; i < CROWD; i++)
+        waits[i] = common_wait_begin(AXP_SYNC_SHARED, &object);
+    for (unsigned i = 0; i < CROWD; i++) {
+        me = 7 + i;
+        common_sync_give(AXP_SYNC_LOCK, &object, UINT32_MAX);
+        common_wait_end(&waits[i], "wait", true);
+        CHECK_EQ(ended_by.row, 7);
+    }
+    common_sync_forget(&object);
+}
+
+static void try_crowds(void)
+{
+    one_gives_to_all(AXP_SYNC_SEMAPHORE);
+    one_gives_to_all(AXP_SYNC_CONDITION);
+    given_in_vain();
+    many_give(1);
+    many_give(MANY);
+    one_writes();
+}
+
 int main(void)
 {
     CHECK(!pthread_mutex_init(&mutex, NULL));
@@ -153,5 +240,6 @@ int main(void)
     try("mutex", use_mutex);
     try("late", use_late);
     try("shared", use_shared);
+    try_crowds();
     return 0;
 }
