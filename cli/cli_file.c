@@ -12,24 +12,27 @@
 #include "cli/cli_trace.h"
 #include "cli/cli_verbs.h"
 
-int cli_info_main(const cli_args *args)
-{
-    cli_parts list;
-    int rc = cli_trace_find(args, &list);
-    if (rc != CLI_OK) return rc;
-    if (axp_file_info_write((const char *const *)list.paths, list.n, stdout) !=
-        AXP_OK)
-        rc = cli_fail("%s", axp_last_error());
-    cli_parts_fini(&list);
-    return rc;
-}
-
 /* The exit status of one thing that went wrong after others: a failure counts
  * more than damage. */
 static int worse(int rc, axp_status status)
 {
     if (status != AXP_E_DAMAGED) return CLI_FAILED;
     return rc == CLI_OK ? CLI_DAMAGED : rc;
+}
+
+int cli_info_main(const cli_args *args)
+{
+    cli_parts list;
+    int rc = cli_trace_find(args, &list);
+    if (rc != CLI_OK) return rc;
+    axp_status status =
+        axp_file_info_write((const char *const *)list.paths, list.n, stdout);
+    if (status != AXP_OK) {
+        cli_fail("%s", axp_last_error());
+        rc = worse(rc, status);
+    }
+    cli_parts_fini(&list);
+    return rc;
 }
 
 int cli_check_main(const cli_args *args)

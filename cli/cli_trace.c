@@ -245,7 +245,8 @@ int cli_trace_damage(const axp_view *view, int rc)
     for (size_t i = 0; i < n && i < 64; i++)
         if (!strcmp(list[i].code, "damaged_blocks") ||
             !strcmp(list[i].code, "cut_file") ||
-            !strcmp(list[i].code, "folded_again"))
+            !strcmp(list[i].code, "folded_again") ||
+            !strcmp(list[i].code, "write_failed"))
             note_warning(&list[i]);
     cli_note("parts of the recording are damaged or missing; what is left was "
              "written (\"axprof check\" says where)");

@@ -17,7 +17,7 @@ extern "C" {
 #endif
 
 /* Run, processes, threads, events by kind, bytes an event, cuts, duration:
- * what `axprof info` prints. */
+ * what `axprof info` prints. AXP_E_DAMAGED: it did, but parts are missing. */
 AXP_API axp_status axp_file_info_write(const char *const *paths, size_t n,
                                        FILE *to);
 /* Every block; the timeline folded again agrees with the stored statistics.

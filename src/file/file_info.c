@@ -236,7 +236,8 @@ static void put_warnings(FILE *to, const struct axp__capture *c)
 }
 
 static axp_status put_span(FILE *to, const char *path,
-                           const struct axp__span *span, struct place at)
+                           const struct axp__span *span, struct place at,
+                           bool *is_damaged)
 {
     struct axp__opened o = {0};
     struct blocks blocks[AXP__B_N_KINDS] = {0};
@@ -250,6 +251,7 @@ static axp_status put_span(FILE *to, const char *path,
     put_stacks(to, o.capture);
     put_blocks(to, blocks);
     put_warnings(to, o.capture);
+    *is_damaged |= axp__cap_damage(o.capture) > 0;
     o.capture->release(o.capture);
     return AXP_OK;
 }
@@ -257,6 +259,7 @@ static axp_status put_span(FILE *to, const char *path,
 axp_status axp_file_info_write(const char *const *paths, size_t n, FILE *to)
 {
     axp_status status = AXP_OK;
+    bool is_damaged = false;
     if (!paths || !n || !to)
         return axp__fail(AXP_E_INVALID, "axp_file_info_write needs paths and a "
                                         "file to write to");
@@ -267,9 +270,14 @@ axp_status axp_file_info_write(const char *const *paths, size_t n, FILE *to)
         status = axp__spans_find(paths[i], &spans);
         for (size_t k = 0; !status && k < spans.n; k++)
             status = put_span(to, paths[i], &spans.span[k],
-                              (struct place){k, spans.n});
+                              (struct place){k, spans.n}, &is_damaged);
         axp__spans_fini(&spans);
     }
     if (status) return status;
-    return ferror(to) ? axp__fail(AXP_E_IO, "cannot write") : AXP_OK;
+    if (ferror(to)) return axp__fail(AXP_E_IO, "cannot write");
+    if (!is_damaged) return AXP_OK;
+    return axp__fail(
+        AXP_E_DAMAGED,
+        "parts of the recording are damaged or missing; what there "
+        "is was shown");
 }

@@ -32,6 +32,7 @@ struct work {
     uint64_t from_ticks;
     bool is_copied;  /* recordings that are complete, as they are */
     bool is_careful; /* no block is given up */
+    bool is_told;    /* whoever asks wants to know if something is missing */
     bool has_spool;  /* what a spool had is written too */
     bool is_damaged;
 };
@@ -48,11 +49,11 @@ static bool is_broken(const struct axp__capture *c)
     return false;
 }
 
-static void forget_cut_index(struct axp__capture *c)
+static void forget(struct axp__capture *c, const char *code)
 {
     size_t kept = 0;
     for (size_t i = 0; i < c->n_warnings; i++)
-        if (strcmp(c->warnings[i].code, AXP__CODE_CUT_INDEX) != 0)
+        if (strcmp(c->warnings[i].code, code) != 0)
             c->warnings[kept++] = c->warnings[i];
     c->n_warnings = kept;
 }
@@ -77,7 +78,10 @@ static axp_status add_span(struct work *w, const char *path,
                                  .about = &o.about,
                                  .epoch = o.epoch,
                                  .from_ticks = w->from_ticks};
-    forget_cut_index(o.capture); /* what is written has one */
+    forget(o.capture, AXP__CODE_CUT_INDEX); /* what is written has one */
+    /* … and what found no room before: here is all that there is */
+    if (w->is_told && o.origin == AXP__FROM_SPOOL)
+        forget(o.capture, AXP__CODE_UNWRITTEN);
     if (o.is_alive)
         status = still_recorded(&o, path);
     else if (w->is_copied && is_complete(&o))
@@ -107,12 +111,12 @@ static void remove_spool(int fd, const char *path)
     if (fd >= 0) axp__spool_unlink_for(fd, path);
 }
 
-/* is_told: who asks wants to know if something is missing. */
 static axp_status pack(const char *path, const char *out, uint64_t from_ticks,
                        bool is_told)
 {
     struct work w = {.to = axp__writer_open(out ? out : path),
                      .from_ticks = from_ticks,
+                     .is_told = is_told,
                      .is_careful = is_told && !out};
     if (!w.to) return AXP_E_NO_MEMORY;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);

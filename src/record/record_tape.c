@@ -280,6 +280,7 @@ axp_status axp__tape_finish(struct axp__prof *p)
     if (!c || !tape->is_whole) {
         /* The spool stays: it has what the trace has not. */
         int error = tape->trace.pen.error ? tape->trace.pen.error : ENOMEM;
+        tape->end_error = error;
         if (!tape->is_warned) axp__warn(p, AXP__WARN_WRITE_FAILED, 0);
         axp__trace_close(&tape->trace);
         return axp__fail(AXP_E_IO, "%s is not complete: %s", tape->path,
@@ -325,18 +326,27 @@ bool axp__tape_close(struct axp__prof *p)
 }
 
 /* Not into what the program has opened in its place since. */
-void axp__tape_tell(const struct axp__tape *tape)
+static bool has_stderr(const struct axp__tape *tape)
 {
     struct stat st;
+    return tape->stderr_inode && !fstat(STDERR_FILENO, &st) &&
+           (uint64_t)st.st_dev == tape->stderr_device &&
+           (uint64_t)st.st_ino == tape->stderr_inode;
+}
+
+void axp__tape_tell(const struct axp__tape *tape)
+{
     bool has_failed = axp__get(&tape->state) == AXP__TAPE_FAILED;
-    if (!tape->reason[0] || !tape->stderr_inode || tape->is_outside ||
-        fstat(STDERR_FILENO, &st) ||
-        (uint64_t)st.st_dev != tape->stderr_device ||
-        (uint64_t)st.st_ino != tape->stderr_inode)
-        return;
-    dprintf(STDERR_FILENO, "axprof: AXPROF_OUT: %s; %s%s\n", tape->reason,
-            has_failed ? "nothing was recorded" : "recorded to ",
-            has_failed ? "" : tape->path);
+    if (tape->is_outside || !has_stderr(tape)) return;
+    if (tape->end_error)
+        dprintf(STDERR_FILENO,
+                "axprof: AXPROF_OUT: %s is not complete: %s; \"axprof pack\" "
+                "adds what it misses, once that is mended\n",
+                tape->path, axp__error_text(tape->end_error));
+    else if (tape->reason[0])
+        dprintf(STDERR_FILENO, "axprof: AXPROF_OUT: %s; %s%s\n", tape->reason,
+                has_failed ? "nothing was recorded" : "recorded to ",
+                has_failed ? "" : tape->path);
 }
 
 /* ---- fork ---------------------------------------------------------------------------------- */
@@ -421,6 +431,7 @@ bool axp__tape_fork(struct axp__tape *tape)
     tape->is_overwriting = false;
     tape->is_warned = tape->is_told = false;
     tape->reason[0] = 0;
+    tape->end_error = 0;
     tape->order = AXP__ORDER_NONE;
     tape->n_asked = tape->n_done = tape->n_rung = tape->held_by = 0;
     p->flags |= AXP__FLAG_CHILD;

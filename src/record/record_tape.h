@@ -80,6 +80,7 @@ struct axp__tape {
     size_t n_started;           /* … are being written to */
     bool is_whole;              /* the answer to it */
     bool is_warned, is_told;    /* that writing failed */
+    int end_error;              /* why the trace has not all; 0: it has */
     char reason[4400];          /* why there is no file, or one of another
                                    name; "": neither */
     uint64_t stderr_device, stderr_inode; /* when the library was loaded */
@@ -138,8 +139,8 @@ void axp__tape_copy(struct axp__tape *tape);
 void axp__tape_drop_copies(struct axp__tape *tape);
 
 void axp__random_bytes(uint8_t *out, size_t n);
-/* When the program ends: one line where AXPROF_OUT came to nothing, or to a
- * file of another name. */
+/* When the program ends: one line where AXPROF_OUT came to nothing, to a file
+ * of another name, or to one that is not complete. */
 void axp__tape_tell(const struct axp__tape *tape);
 /* A system's error in words, without a lock or an allocation. */
 const char *axp__error_text(int error);

@@ -129,7 +129,8 @@ void axp__cap_declare(struct axp__cap_lane *lane)
 uint64_t axp__cap_damage(const struct axp__capture *c)
 {
     static const char *const codes[] = {AXP__CODE_CUT, AXP__CODE_DAMAGED,
-                                        AXP__CODE_MISSING, AXP__CODE_NO_END};
+                                        AXP__CODE_MISSING, AXP__CODE_NO_END,
+                                        AXP__CODE_UNWRITTEN};
     uint64_t n = 0;
     for (size_t i = 0; i < c->n_warnings; i++)
         for (size_t k = 0; k < sizeof codes / sizeof *codes; k++)

@@ -609,6 +609,7 @@ static inline uint64_t axp__cap_lane_end(const struct axp__capture *c,
     "damaged blocks of the file; what they held is missing"
 #define AXP__CODE_MISSING "missing_recordings"
 #define AXP__CODE_NO_END "folded_again"
+#define AXP__CODE_UNWRITTEN "write_failed"
 /* Of one that says that nothing is but an index, which packing makes anew. */
 #define AXP__CODE_CUT_INDEX "cut_index"
 

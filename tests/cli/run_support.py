@@ -117,6 +117,21 @@ def spools(folder):
     return left
 
 
+def small_disk(folder, kilobytes):
+    """In the folder, where the tests may make one; else None."""
+    disk = folder / "disk"
+    disk.mkdir()
+    done = subprocess.run(["mount", "-t", "tmpfs", "-o",
+                           f"size={kilobytes}k", "tmpfs", str(disk)],
+                          stderr=subprocess.DEVNULL)
+    return disk if done.returncode == 0 else None
+
+
+def drop_disk(disk):
+    subprocess.run(["umount", str(disk)], check=True)
+    disk.rmdir()
+
+
 def environment(**more):
     """Without what a surrounding run or a test runner may have set."""
     env = {k: v for k, v in os.environ.items()

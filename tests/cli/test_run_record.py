@@ -10,7 +10,6 @@ import os
 import pathlib
 import re
 import signal
-import subprocess
 import sys
 
 import run_support
@@ -393,16 +392,6 @@ def pack(c, folder):
         equal(result.status, 0, result.out + result.err)
 
 
-def with_disk(folder, kilobytes):
-    """A small disk, where the tests may make one; else None."""
-    disk = folder / "disk"
-    disk.mkdir()
-    done = subprocess.run(["mount", "-t", "tmpfs", "-o",
-                           f"size={kilobytes}k", "tmpfs", str(disk)],
-                          stderr=subprocess.DEVNULL)
-    return disk if done.returncode == 0 else None
-
-
 def test_full_disk(c, folder):
     """Full from the start: all is in the report, nothing is kept. Full after a
     while: the program goes on, and its statistics are whole."""
@@ -411,7 +400,7 @@ def test_full_disk(c, folder):
     report = folder / "report.json"
     command = ("run", "--report", report, "--", c.program(), "scopes", 2000000)
     for kilobytes, is_kept in ((64, False), (1200, True)):
-        disk = with_disk(folder, kilobytes)
+        disk = run_support.small_disk(folder, kilobytes)
         if not disk:
             return
         try:
@@ -424,8 +413,7 @@ def test_full_disk(c, folder):
         finally:
             for spool in spools(disk):
                 spool.unlink()
-            run(["umount", disk], folder)
-            disk.rmdir()
+            run_support.drop_disk(disk)
 
 
 # ---- reports ---------------------------------------------------------------

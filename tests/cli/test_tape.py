@@ -136,6 +136,39 @@ def test_taken_and_unwritable_paths(c, folder):
               b"file or directory; nothing was recorded\n"), "unwritable")
 
 
+def test_disk_that_is_full(c, folder):
+    """Said when the program ends and by whoever reads, until all of it is packed
+    into a file elsewhere."""
+    disk = run_support.small_disk(folder, 64)
+    if not disk:
+        return
+    try:
+        file = disk / "x.axp"
+        done = record(c, folder, file, "scopes", "200000")
+        equal(done.status, 0, "the program")
+        equal(done.err, f"axprof: AXPROF_OUT: {file} is not complete: No space "
+              'left on device; "axprof pack" adds what it misses, once that is '
+              "mended\n".encode(), "said")
+        for words in (("report",), ("export", "-f", "folded"), ("info",),
+                      ("whatif",)):
+            done = run([c.axprof, *words, file], folder)
+            equal(done.status, 3, words)
+            check(b"damaged or missing" in done.err and done.out, words, done.err)
+            if words[0] != "info":
+                check(b"could not be written to its end" in done.err, done.err)
+        equal(run([c.axprof, "pack", file, "-o", folder / "y.axp"],
+                  folder).status, 0, "pack")
+        data = report(c, folder, folder / "y.axp")
+        equal(calls(data, "outer"), 200000, "packed")
+        for verb in ("info", "check"):
+            equal(run([c.axprof, verb, folder / "y.axp"], folder).status, 0,
+                  verb)
+    finally:
+        for spool in spools(disk):
+            spool.unlink()
+        run_support.drop_disk(disk)
+
+
 def test_children(c, folder):
     """A child that records has a file, one that does not has none."""
     record(c, folder, folder / "w.axp", "workers", "3", "50")
