@@ -249,6 +249,8 @@ int cli_doctor_main(const cli_args *args)
 {
     n_better = 0;
     if (cli_args_has(args, OPT_doctor_clean)) return cli_doctor_clean();
+    if (args->n_rest > 1)
+        return cli_wrong("one program at a time, and without its arguments");
     int rc = args->n_rest ? cli_doctor_program(args->rest) : CLI_OK;
     if (rc != CLI_OK) return rc;
     check_clock();

@@ -81,17 +81,23 @@ axp_status cli_report_write(axp_view *view, axp_format format,
     return status;
 }
 
-/* An ending that means another kind of file: "r.pdf" would be text. */
-int cli_report_check_ending(cli_option_id formats, const char *path)
+const char *cli_report_ending(const char *path)
 {
     const char *base = path ? strrchr(path, '/') : NULL;
     const char *dot = strrchr(base ? base : path ? path : "", '.');
     size_t len = dot ? strlen(dot + 1) : 0;
-    char known[128] = "";
     if (len < 2 || len > 5 || !strcmp(dot, ".log") || !strcmp(dot, ".out") ||
-        strspn(dot + 1, "abcdefghijklmnopqrstuvwxyz") != len ||
-        cli_choice_by_ending(formats, path))
-        return CLI_OK;
+        strspn(dot + 1, "abcdefghijklmnopqrstuvwxyz") != len)
+        return NULL;
+    return dot;
+}
+
+/* "r.pdf" would be text. */
+int cli_report_check_ending(cli_option_id formats, const char *path)
+{
+    const char *dot = cli_report_ending(path);
+    char known[128] = "";
+    if (!dot || cli_choice_by_ending(formats, path)) return CLI_OK;
     for (size_t i = 0; i < cli_n_choices; i++)
         if (cli_choices[i].option == formats && cli_choices[i].ending)
             snprintf(known + strlen(known), sizeof known - strlen(known),

@@ -14,6 +14,8 @@ bool cli_report_has_color(int when, int fd);
 /* ASCII where the terminal wants it; shows how it goes if that takes long. */
 axp_status cli_report_write(axp_view *view, axp_format format,
                             const axp_report_options *o, FILE *to);
+/* The ending of a file's name that says what kind of file it is; NULL: none does. */
+const char *cli_report_ending(const char *path);
 /* Refuses a report's name whose ending means another kind of file. */
 int cli_report_check_ending(cli_option_id formats, const char *path);
 

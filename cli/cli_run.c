@@ -37,10 +37,17 @@
 static int check_output(const cli_args *args)
 {
     const char *output = cli_args_value(args, OPT_run_output);
-    if (!output || !cli_choice_by_ending(OPT_run_format, output)) return CLI_OK;
-    return cli_wrong("-o names the recording, NAME.axp; for a report: "
-                     "--report %s",
-                     output);
+    const char *ending = cli_report_ending(output);
+    if (!output) return CLI_OK;
+    if (cli_args_has(args, OPT_run_no_file))
+        return cli_wrong("-o and --no-file do not go together");
+    if (cli_choice_by_ending(OPT_run_format, output))
+        return cli_wrong("-o names the recording, NAME.axp; for a report: "
+                         "--report %s",
+                         output);
+    if (!ending || !strcmp(ending, ".axp") || cli_parts_is_folder(output))
+        return CLI_OK;
+    return cli_wrong("no recording is a %s file: -o NAME.axp", ending);
 }
 
 /* Whether an allocator with operators of its own is linked with the program, or

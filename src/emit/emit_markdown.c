@@ -56,8 +56,8 @@ static void put_run(struct axp__md *m, const axp_view *v)
     put_counts(m, v);
     if (v->steps.count) {
         axp__out_text(m->o, ", ");
-        axp__out_u64(m->o, v->steps.count);
-        axp__out_format(m->o, " steps of %s (p50; p99 %s)",
+        put_count(m, v->steps.count, "step", "steps");
+        axp__out_format(m->o, " of %s (p50; p99 %s)",
                         axp_format_ns(time, sizeof time, v->steps.p50_ns),
                         axp_format_ns(bytes, sizeof bytes, v->steps.p99_ns));
     }

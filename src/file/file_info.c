@@ -173,6 +173,27 @@ static void count_blocks(const struct axp__file *f,
     }
 }
 
+/* Words are plurals, which end in "s". */
+static void put_count(FILE *to, uint64_t n, const char *words)
+{
+    fprintf(to, "%" PRIu64 " %.*s", n, (int)strlen(words) - (n == 1), words);
+}
+
+static void put_counted(FILE *to, const struct kinds *k, uint64_t open)
+{
+    fprintf(to, "  counted   ");
+    put_count(to, k->scopes + open, "scopes");
+    fprintf(to, " (%" PRIu64 " open), ", open);
+    put_count(to, k->allocs, "allocations");
+    fprintf(to, ", ");
+    put_count(to, k->frees, "frees");
+    fprintf(to, ", ");
+    put_count(to, k->counters, "counter values");
+    fprintf(to, ", ");
+    put_count(to, k->steps, "steps");
+    fputc('\n', to);
+}
+
 static void put_events(FILE *to, const struct axp__opened *o,
                        const struct blocks blocks[AXP__B_N_KINDS])
 {
@@ -190,14 +211,15 @@ static void put_events(FILE *to, const struct axp__opened *o,
     axp_format_ns(duration, sizeof duration,
                   axp__rate_to_ns((struct axp__rate){c->rate_mult},
                                   c->end_ticks - c->start_ticks));
-    fprintf(to, "  duration  %s\n  rows      %zu threads, %" PRIu64 " tracks\n",
-            duration, c->n_rows - (size_t)tracks, tracks);
-    fprintf(to,
-            "  counted   %" PRIu64 " scopes (%" PRIu64 " open), %" PRIu64
-            " allocations, %" PRIu64 " frees, %" PRIu64 " counter values, "
-            "%" PRIu64 " steps\n",
-            k.scopes + open, open, k.allocs, k.frees, k.counters, k.steps);
-    fprintf(to, "  timeline  %" PRIu64 " events, %" PRIu64 " cut", here,
+    fprintf(to, "  duration  %s\n  rows      ", duration);
+    put_count(to, c->n_rows - tracks, "threads");
+    fprintf(to, ", ");
+    put_count(to, tracks, "tracks");
+    fputc('\n', to);
+    put_counted(to, &k, open);
+    fprintf(to, "  timeline  ");
+    put_count(to, here, "events");
+    fprintf(to, ", %" PRIu64 " cut",
             c->n_events > here ? c->n_events - here : 0);
     if (here)
         fprintf(to, ", %.2f bytes an event", (double)bytes / (double)here);
@@ -208,8 +230,9 @@ static void put_stacks(FILE *to, const struct axp__capture *c)
 {
     uint64_t n = axp__file_stacks_count(c);
     if (n)
-        fprintf(to, "  stacks    %" PRIu64 ", in %zu modules that were told\n",
-                n, c->n_modules);
+        fprintf(to, "  stacks    %" PRIu64 ", in %zu %s told\n", n,
+                c->n_modules,
+                c->n_modules == 1 ? "module that was" : "modules that were");
     n = axp__file_samples_count(c);
     if (n) fprintf(to, "  samples   %" PRIu64 "\n", n);
 }

@@ -179,6 +179,12 @@ def test_folders(c, folder):
         r"nothing to remove\n", text), "said:\n" + text, done.err.decode())
 
 
+def test_one_program(c, folder):
+    done = run([c.axprof, "doctor", "true", "false"], folder, env=environment())
+    equal((done.status, done.out), (2, b""), done.err)
+    check(b"one program at a time" in done.err, done.err)
+
+
 if __name__ == "__main__":
     run_support.main([value for name, value in list(globals().items())
                       if name.startswith("test_")],

@@ -29,11 +29,11 @@ class Context:
         self.programs = pathlib.Path(programs).resolve()
 
 
-def record(c, folder, words=("scopes", 1000)):
+def record(c, folder, words=("scopes", 1000), name="x.axp"):
     result = run([c.programs / "record_program", *words], folder,
-                 env=environment(AXPROF_OUT=str(folder / "x.axp")))
+                 env=environment(AXPROF_OUT=str(folder / name)))
     equal(result.status, 0, result.err)
-    return folder / "x.axp"
+    return folder / name
 
 
 def axprof(c, folder, *words):
@@ -320,6 +320,12 @@ def test_file_verbs(c, folder):
     equal(done.status, 0, done.err)
     check(b"record_program" in done.out and b"2000 scopes" in done.out,
           done.out)
+    alone = record(c, folder, ("rest", 1, 1, 0), "alone.axp")
+    done = axprof(c, folder, "info", alone)
+    check(b" 1 thread, 0 tracks\n" in done.out and b", 1 step\n" in done.out and
+          b" 0 allocations," in done.out, done.out)
+    done = axprof(c, folder, "report", "-f", "markdown", alone)
+    check(b", 1 step of " in done.out, done.out)
     done = axprof(c, folder, "check", file)
     equal((done.status, done.err), (0, b""), "check")
     check(b"x.axp: sound" in done.out, done.out)

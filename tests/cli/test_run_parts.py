@@ -133,6 +133,13 @@ def test_output_names_the_recording(c, folder):
                env=environment())
     equal(done.status, 125, "-o report.html")
     check(b"--report r.html" in done.err, done.err)
+    for options, words in ((("-o", "x.pdf"), b"no recording is a .pdf file"),
+                           (("-o", "x.axp", "--no-file"),
+                            b"-o and --no-file do not go together")):
+        done = run([c.axprof, "run", *options, "--", "echo", "ran"], folder,
+                   env=environment())
+        equal((done.status, done.out), (125, b""), options)
+        check(words in done.err, done.err)
     os.mkfifo(folder / "pipe")
     for name in ("/dev/null", "/dev/full", "pipe"):
         beside = folder / f"{name}.axp"
