@@ -172,6 +172,7 @@ static void put_ops(struct axp__md *m, const axp_view *v)
             rest += v->ops[i].self_ns;
     if (axp__has_doubt(v->ops, n_shown))
         axp__out_format(m->o, "\n%s\n", AXP__DOUBT_TEXT);
+    if (axp__view_has_cost(v)) axp__out_format(m->o, "\n%s\n", AXP__LESS_TEXT);
     if (v->n_ops > SHOWN_OPS)
         axp__out_format(m->o, "\nand %zu more, %s self\n", v->n_ops - SHOWN_OPS,
                         axp_format_ns(text, sizeof text, rest));

@@ -33,6 +33,12 @@ char *axp__cell_place(axp__cell out, const char *file, int line);
 char *axp__mark_doubt(axp__cell out, const char *figure, const axp_op *op);
 bool axp__has_doubt(const axp_op *ops, size_t n);
 
+/* Where it took so much that it is stated, what an operation's share is not of,
+ * for below the table: the same time is another part of what has it in it. */
+#define AXP__LESS_TEXT                                                           \
+    "share: less what recording took, which the run's length and the call tree " \
+    "have in them"
+
 /* What stands before a warning's text: how many there were, where there were
  * several: "16 scopes still open". */
 const char *axp__short_many(axp__cell out, const axp_warning *w);

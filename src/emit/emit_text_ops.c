@@ -53,6 +53,7 @@ void axp__text_ops(struct axp__text *t, const axp_view *v)
     axp__table_print(t, table);
     if (axp__has_doubt(v->ops, n_shown))
         axp__text_say(t, "%s", AXP__DOUBT_TEXT);
+    if (axp__view_has_cost(v)) axp__text_say(t, "%s", AXP__LESS_TEXT);
     if (v->n_ops > SHOWN_OPS)
         axp__text_say(t, "and %zu more, %s self", v->n_ops - SHOWN_OPS,
                       axp_format_ns(text, sizeof text, rest));

@@ -215,6 +215,9 @@ static inline uint32_t axp__view_op_of(const axp_view *v, uint32_t id)
 const struct axp__view_shape *axp__view_shapes_of(const axp_view *v,
                                                   const axp_op *op, size_t *n);
 
+/* Whether recording took so much that times without it are other ones. */
+bool axp__view_has_cost(const axp_view *v);
+
 /* Is it axprof run's own, and no thread of the program? */
 bool axp__row_is_outside(const axp_view *v, const struct axp__cap_row *row);
 

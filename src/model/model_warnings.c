@@ -192,6 +192,8 @@ static void add_doubtful(axp_view *v)
         n, NULL);
 }
 
+#define LARGE_COST 0.1 /* of what threads worked: shares are other ones then */
+
 struct taker { /* of the time that recording took: what can be changed */
     const char *before, *after; /* of "about 7 % of what threads worked" */
     uint64_t count;
@@ -256,6 +258,11 @@ static void put_overhead(axp_view *v, double share)
     snprintf(v->own_texts[0], OVERHEAD_TEXT,
              "%sabout %.1f %% of what threads worked%s", of.before, share * 100,
              of.after);
+}
+
+bool axp__view_has_cost(const axp_view *v)
+{
+    return overhead_share(v) >= LARGE_COST;
 }
 
 static void add_overhead(axp_view *v)

@@ -114,6 +114,31 @@ static void following_is_stated(void **state)
     axp_view_destroy(v);
 }
 
+static bool says_less(const axp_view *v, axp_format format)
+{
+    char *text = NULL;
+    size_t len;
+    FILE *f = open_memstream(&text, &len);
+    assert_int_equal(axp_report_write(v, format, f), AXP_OK);
+    fclose(f);
+    bool is_said = strstr(text, "share: less what recording took") != NULL;
+    free(text);
+    return is_said;
+}
+
+/* A share of the run and one of what is left of it are two figures. */
+static void shares_say_what_they_are_of(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        run(i ? 20000 : 100, 0);
+        axp_view *v = ts_snapshot(axp_global());
+        assert_int_equal(says_less(v, AXP_FORMAT_TEXT), i);
+        assert_int_equal(says_less(v, AXP_FORMAT_MARKDOWN), i);
+        axp_view_destroy(v);
+    }
+}
+
 /* What is left is compared with what is left. */
 static void shares_are_of_what_is_not_ours(void **state)
 {
@@ -420,6 +445,7 @@ int main(void)
         cmocka_unit_test(it_is_stated),
         cmocka_unit_test(following_is_stated),
         cmocka_unit_test(shares_are_of_what_is_not_ours),
+        cmocka_unit_test(shares_say_what_they_are_of),
         cmocka_unit_test(shares_with_muted_calls_are_of_all),
         cmocka_unit_test(our_time_is_no_finding),
         cmocka_unit_test(times_know_their_doubt),
