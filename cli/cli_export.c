@@ -25,6 +25,20 @@ static int choose_format(const cli_args *args, const char *path, int *format)
                      "(\"axprof export --help\" lists them)");
 }
 
+/* A file of no lines is what such a run gives: whoever asked is told why. */
+static void say_no_heap(const axp_view *view, int format)
+{
+    bool is_of_heap = format == AXP_EXPORT_FOLDED_PEAK ||
+                      format == AXP_EXPORT_FOLDED_LEAKS ||
+                      format == AXP_EXPORT_FOLDED_ALLOCATED ||
+                      format == AXP_EXPORT_FOLDED_TEMPORARY;
+    if (!is_of_heap || axp_view_heap(view).is_seen) return;
+    cli_note(
+        "no memory of the heap was seen in this run, so there is nothing in "
+        "%s; axprof run sees it, unless it is --without memory",
+        axp_export_format_name((axp_export_format)format, NULL));
+}
+
 int cli_export_main(const cli_args *args)
 {
     const char *path = cli_args_value(args, OPT_export_output);
@@ -43,6 +57,7 @@ int cli_export_main(const cli_args *args)
         axp_status status =
             axp_export_write(view, (axp_export_format)format, out.to);
         rc = cli_output_close(&out, status);
+        if (rc == CLI_OK) say_no_heap(view, format);
     }
     rc = cli_trace_damage(view, rc);
     axp_view_destroy(view);
