@@ -81,7 +81,8 @@ static void add_slice(struct crowd *c, int i)
 static void make_up(struct crowd *c)
 {
     double sampled = 0, ran = (double)c->v->ran_ns;
-    double stood = 0, ready = (double)c->v->ready_ns;
+    double stood = 0;
+    double ready = (double)c->v->ready_ns + (double)c->v->idle_ready_ns;
     for (int i = 0; i < SLICES; i++) {
         sampled += c->ran[i];
         stood += c->ready[i];

@@ -8,6 +8,7 @@
 
 #include "base/base_text.h"
 #include "model/model_blocked.h"
+#include "model/model_idle.h"
 #include "model/model_samples.h"
 #include "model/model_stack_functions.h"
 #include "model/model_stream.h"
@@ -35,6 +36,7 @@ struct adder {
     uint64_t n_looks; /* so far */
     struct axp__wait_sums waits;
     struct axp__blocked_all blocked;
+    struct axp__idle idle;
     size_t most_places;
 };
 
@@ -214,6 +216,7 @@ static bool add_seen(struct adder *a, size_t index)
 static bool take(struct adder *a, const struct axp__stream *s,
                  const struct axp__record *r)
 {
+    if (!axp__idle_take(&a->idle, s, r)) return false;
     if (r->kind != AXP__R_SAMPLE) return axp__waits_take(&a->waits, s, r);
     if (r->argument == AXP_SAMPLE_WAITED)
         return axp__blocked_take(&a->blocked, s, r);
@@ -257,6 +260,7 @@ static bool add_all(struct adder *a)
         ok = all->at[i].is_placed || add_unplaced(a, &all->at[i]);
     ok = ok && axp__waits_keep(&a->waits, s, a->v);
     axp__blocked_keep(&a->blocked, a->v);
+    if (ok) axp__idle_keep(&a->idle, s);
     axp__stream_close(s);
     ok = ok && keep_outside(a);
     for (size_t i = 0; ok && i < a->n_seen; i++)
@@ -339,6 +343,7 @@ bool axp__view_add_functions(axp_view *v)
     if (!a) return false;
     a->v = v;
     a->of.v = v;
+    a->idle.v = v;
     a->cap_tree = v->n_tree;
     a->most_places = v->n_tree + MOST_PLACES;
     bool ok =
@@ -346,6 +351,7 @@ bool axp__view_add_functions(axp_view *v)
     axp__stack_functions_fini(&a->of);
     axp__waits_fini(&a->waits);
     axp__blocked_fini(&a->blocked);
+    axp__idle_fini(&a->idle);
     free(a->seen);
     free(a->seen_slots.at);
     free(a->place_slots.at);

@@ -89,7 +89,8 @@ struct axp_view {
         uint64_t ns;
     } * outside_stacks;
     size_t n_outside_stacks;
-    axp_ns ran_ns, ready_ns; /* of all threads, as the scheduler tells */
+    axp_ns ran_ns, ready_ns; /* of all threads, as the scheduler tells, … */
+    axp_ns idle_ready_ns;    /* … beside this, in vain: model_idle.h */
     axp_ns sampled_ns;       /* processor time, */
     uint64_t n_sampled;      /* so many samples of it; … */
     axp_ns spun_ns;          /* … beside this, in waits */

@@ -310,21 +310,48 @@ static double ran_ns(const axp_view *v)
     return sum > (double)v->ran_ns ? sum : (double)v->ran_ns;
 }
 
-/* A machine that is too busy makes every time longer than it need be. */
-static void add_starved(axp_view *v)
+static double starved_share(const axp_view *v)
 {
     double wanted = ran_ns(v) + (double)v->ready_ns;
     double share = wanted > 0 ? (double)v->ready_ns / wanted : 0;
+    return share < STARVED_SHARE || v->ready_ns < STARVED_NS ? 0 : share;
+}
+
+static void put_starved(axp_view *v, double share)
+{
     char time[32];
-    if (share < STARVED_SHARE || v->ready_ns < STARVED_NS) return;
-    v->own_texts[1] = malloc(240);
-    if (!v->own_texts[1]) return;
     snprintf(v->own_texts[1], 240,
              "threads that wanted to run had no processor for %.0f %% of that "
              "time, %s in all: the machine was too busy, or too small, and all "
              "times here are longer for it",
              100 * share, axp_format_ns(time, sizeof time, v->ready_ns));
+}
+
+/* A machine that is too busy makes every time longer than it need be. */
+static void add_starved(axp_view *v)
+{
+    double share = starved_share(v);
+    if (!(share > 0)) return;
+    v->own_texts[1] = malloc(240);
+    if (!v->own_texts[1]) return;
+    put_starved(v, share);
     add(v, "starved", v->own_texts[1], count_starved(v), NULL);
+}
+
+/* Again, now that it is known who only would have spun. */
+static void settle_starved(axp_view *v)
+{
+    double share = v->own_texts[1] ? starved_share(v) : 0;
+    size_t kept = 0;
+    if (!v->own_texts[1] || !v->idle_ready_ns) return;
+    if (share > 0) put_starved(v, share);
+    for (size_t i = 0; i < v->n_warnings; i++) {
+        bool is_it = v->warnings[i].text == v->own_texts[1];
+        if (is_it && !(share > 0)) continue;
+        if (is_it) v->warnings[i].count = count_starved(v);
+        v->warnings[kept++] = v->warnings[i];
+    }
+    v->n_warnings = kept;
 }
 
 bool axp__view_warn(axp_view *v, const axp_warning *w)
@@ -342,6 +369,7 @@ bool axp__view_warn_of_samples(axp_view *v)
 {
     char seen[32], ran[32];
     settle_overhead(v);
+    settle_starved(v);
     if (v->is_part) return true; /* sums of a part are not told */
     if (v->ran_ns < UNSEEN_NS || (double)(v->sampled_ns + v->spun_ns) >=
                                      (double)v->ran_ns * (1 - UNSEEN_SHARE))
