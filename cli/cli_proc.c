@@ -119,6 +119,21 @@ uint64_t cli_proc_pending(pid_t pid)
 /* ---- the control group -------------------------------------------------- */
 
 /* Lines of /proc/PID/cgroup: "4:memory:/path" (version 1), "0::/path" (2). */
+bool cli_proc_was_given(pid_t pid, const char *name, const char *value)
+{
+    char path[64], *line = NULL;
+    size_t cap = 0, len = strlen(name);
+    bool is_found = false;
+    snprintf(path, sizeof path, "/proc/%ld/environ", (long)pid);
+    FILE *f = fopen(path, "re");
+    while (f && !is_found && getdelim(&line, &cap, 0, f) > 0)
+        is_found = !strncmp(line, name, len) && line[len] == '=' &&
+                   !strcmp(line + len + 1, value);
+    if (f) fclose(f);
+    free(line);
+    return is_found;
+}
+
 static bool find_line(const char *text, const char *controller, char *path,
                       size_t size)
 {

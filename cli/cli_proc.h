@@ -47,6 +47,8 @@ bool cli_proc_read_memory(pid_t pid, cli_proc_memory *out);
 uint64_t cli_proc_anonymous_bytes(pid_t pid);
 /* Signals that were sent to it and wait; bit n - 1 is signal n. */
 uint64_t cli_proc_pending(pid_t pid);
+/* Whether it was given that variable with that value when its program began. */
+bool cli_proc_was_given(pid_t pid, const char *name, const char *value);
 
 void cli_cgroup_find(pid_t pid, cli_cgroup *out);
 /* UINT64_MAX: no limit. false: unknown. */

@@ -84,7 +84,8 @@ struct cli_processes {
     unsigned n_named, n_looks;
     uint64_t interval_ns, next_memory_ns, next_anonymous_ns, last_cost_ns;
     uint64_t cpu_mark_ns, cpu_mark_at_ns;
-    cli_own_fn own; /* NULL: nothing is ours */
+    const char *count; /* the file that its processes count themselves in */
+    cli_own_fn own;    /* NULL: nothing is ours */
     void *own_ctx;
     cli_cgroup group;
     cli_oom oom;
@@ -164,14 +165,23 @@ static void drop(cli_processes *s, process *q)
 
 /* ---- looking ------------------------------------------------------------ */
 
+/* A daemon's parent may have ended before anybody looked: the variable that the
+ * run's processes alone are given tells. */
+static bool is_of_run(cli_processes *s, const cli_proc_stat *stat)
+{
+    return find(s, stat->parent) ||
+           (s->count &&
+            cli_proc_was_given(stat->pid, "AXPROF_COUNT", s->count));
+}
+
 static void take_new(cli_processes *s, pid_t pid, uint64_t now)
 {
     cli_proc_stat stat;
     int fd = cli_proc_open(pid);
     if (fd < 0) return;
     /* Without a signal at its end: the recorder's own, for an instant. */
-    if (cli_proc_read(fd, &stat) && stat.exit_signal && find(s, stat.parent) &&
-        !find(s, stat.pid))
+    if (cli_proc_read(fd, &stat) && stat.exit_signal && !find(s, stat.pid) &&
+        is_of_run(s, &stat))
         add(s, fd, &stat, now, stat.name);
     else
         close(fd);
@@ -401,6 +411,11 @@ void cli_processes_set_own(cli_processes *s, cli_own_fn own, void *ctx)
     s->own_ctx = ctx;
 }
 
+void cli_processes_set_count(cli_processes *s, const char *path)
+{
+    s->count = path;
+}
+
 void cli_processes_destroy(cli_processes *s)
 {
     if (!s) return;
@@ -436,8 +451,7 @@ uint64_t cli_processes_look(cli_processes *s, uint64_t now)
     return now + (least > s->interval_ns ? least : s->interval_ns);
 }
 
-void cli_processes_end(cli_processes *s, int status, const struct rusage *usage,
-                       const char *count_path)
+void cli_processes_end(cli_processes *s, int status, const struct rusage *usage)
 {
     bool is_killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
     s->now.killed = cli_oom_end(&s->oom, is_killed);
@@ -454,21 +468,23 @@ void cli_processes_end(cli_processes *s, int status, const struct rusage *usage,
         count(s, MINOR_FAULTS, (uint64_t)usage->ru_minflt);
         count(s, MAJOR_FAULTS, (uint64_t)usage->ru_majflt);
     }
+    if (s->proc) find_new(s, cli_clock_ns(CLOCK_MONOTONIC));
     read_all(s);
-    s->now.n_missed = cli_count_missed(count_path, s->all.pids, s->all.n);
+    s->now.n_missed = cli_count_missed(s->count, s->all.pids, s->all.n);
     if (s->now.n_missed)
         axp_outside_counter(s->p, "process.missed", (double)s->now.n_missed);
     s->now.n_left = s->n;
     s->now.n_processes = s->n;
 }
 
-void cli_processes_count_left(cli_processes *s)
+void cli_processes_record_left(cli_processes *s)
 {
     s->now.n_left = 0;
     for (size_t i = 0; i < s->n; i++) {
         cli_proc_stat fresh;
         s->now.n_left += is_alive(&s->list[i], &fresh);
     }
+    axp_outside_left(s->p, s->now.n_left);
 }
 
 cli_processes_now cli_processes_info(const cli_processes *s)

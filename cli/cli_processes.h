@@ -20,8 +20,9 @@
  *   cgroup.oom_kills        processes that the kernel killed for want of memory
  *   NAME[PID].rss_bytes     of a process beside the first that lives a second
  *
- * A process belongs to the run when its parent does when it is first seen;
- * if it is orphaned later it still does. Processes shorter than the interval
+ * A process belongs to the run when its parent does when it is first seen, or
+ * when it was given what the run's are given (AXPROF_COUNT); if it is orphaned
+ * later it still does. Processes shorter than the interval
  * may never be seen: their CPU time and faults are in their parents' sums, and
  * those that an adapter is in have counted themselves (process.missed). Of
  * a run that was over before a second look there is what the kernel tells at
@@ -60,16 +61,17 @@ void cli_processes_destroy(cli_processes *s);
 /* Who knows what is ours: it is taken off. */
 typedef cli_own (*cli_own_fn)(void *ctx, pid_t pid);
 void cli_processes_set_own(cli_processes *s, cli_own_fn own, void *ctx);
+/* The file in which processes count themselves (the exec adapter does it for them):
+ * the run's are given its path as AXPROF_COUNT. The caller's. */
+void cli_processes_set_count(cli_processes *s, const char *path);
 /* Looks, records, and returns when to look next (CLOCK_MONOTONIC). */
 uint64_t cli_processes_look(cli_processes *s, uint64_t now_ns);
 /* The first process has ended and was waited for; status and usage are what wait
- * told.
- * count: the file in which processes have counted themselves (the exec adapter
- * does it for them); NULL: none. */
-void cli_processes_end(cli_processes *s, int status, const struct rusage *usage,
-                       const char *count);
-/* Once more, who goes on: nothing is recorded. */
-void cli_processes_count_left(cli_processes *s);
+ * told. */
+void cli_processes_end(cli_processes *s, int status,
+                       const struct rusage *usage);
+/* Once more, who goes on: that is recorded. */
+void cli_processes_record_left(cli_processes *s);
 cli_processes_now cli_processes_info(const cli_processes *s);
 
 #endif

@@ -291,6 +291,7 @@ static void watch(cli_run *r)
             : NULL;
     if (r->processes && r->drains)
         cli_processes_set_own(r->processes, own_of, r->drains);
+    if (r->processes) cli_processes_set_count(r->processes, r->count);
     cli_status_init(&r->status, !r->is_quiet);
     r->next_line_ns = r->begin_ns + SECOND;
     r->line_ns = r->begin_ns;
@@ -302,8 +303,7 @@ static void watch(cli_run *r)
     cli_watch_run(&r->watch);
     cli_status_hide(&r->status);
     if (r->processes)
-        cli_processes_end(r->processes, r->watch.status, &r->watch.usage,
-                          r->count);
+        cli_processes_end(r->processes, r->watch.status, &r->watch.usage);
 }
 
 static void finish(cli_run *r)

@@ -254,9 +254,9 @@ void cli_run_report(cli_run *r)
         axp_outside_took(r->profiler, "axprof.follow_ns",
                          r->sampling.seen.followed_ns);
     if (r->profiler) cli_unrecorded_record(&r->unrecorded, r->profiler);
-    if (r->profiler) axp_finish(r->profiler);
     cli_drains_wait(r->drains);
-    if (r->processes) cli_processes_count_left(r->processes);
+    if (r->processes) cli_processes_record_left(r->processes);
+    if (r->profiler) axp_finish(r->profiler);
     bool is_joined = cli_files_join(&r->files, has_ended, r->drains);
     if (!is_joined) cli_note("%s", axp_last_error());
     cli_watch_release_keys(); /* a report of a long run may take seconds */

@@ -368,6 +368,14 @@ static char *no_part(const axp_view *v)
               "never came. The run ended before.");
 }
 
+/* Processes went on when the program had ended, as those of a daemon. */
+static bool has_left(const axp_view *v)
+{
+    for (size_t i = 0; i < v->n_warnings; i++)
+        if (!strcmp(v->warnings[i].code, "left_running")) return true;
+    return false;
+}
+
 /* Why, and what would change that; NULL: something can be. */
 static const char *unjudged(const axp_view *v)
 {
@@ -375,6 +383,10 @@ static const char *unjudged(const axp_view *v)
         axp__is_marked(v) ||
         (v->n_functions && v->n_sampled >= AXP__FEW_SAMPLES))
         return NULL;
+    if (has_left(v))
+        return "No time could be judged: what the program started went on "
+               "when it had ended, and was not looked at from then on; start "
+               "it so that it stays in the foreground.";
     if (v->n_functions)
         return "No time could be judged: so little processor time was used "
                "that too few samples were taken; --sample 10000 takes more.";

@@ -322,6 +322,17 @@ void axp_outside_unrecorded(axp_profiler *handle, uint64_t n_processes,
     errno = keep;
 }
 
+void axp_outside_left(axp_profiler *handle, uint64_t n_processes)
+{
+    int keep = errno;
+    struct axp__prof *p = axp__prof_check(handle);
+    if (p && n_processes) {
+        axp__warn(p, AXP__WARN_LEFT, 0);
+        axp__add(&p->warning[AXP__WARN_LEFT].count, n_processes - 1);
+    }
+    errno = keep;
+}
+
 void axp_outside_row(axp_profiler *p)
 {
     struct axp__lane *lane = axp__enter_as(p, AXP__ENTER_DISABLED);

@@ -376,6 +376,22 @@ def test_orphan(c, folder):
     equal(result.out, b"left\n", "output")
 
 
+def test_daemon(c, folder):
+    """A program that ends and leaves its work to another: that is said, in the
+    report too, and nobody is told to sample more."""
+    done = run([c.axprof, "run", "-o", "x.axp", "--", "sh", "-c",
+                "(sleep 30 >/dev/null 2>&1 & echo $! >pid)"], folder,
+               env=environment())
+    os.kill(int((folder / "pid").read_text()), signal.SIGKILL)
+    equal(done.status, 0, done.err)
+    check(b"1 process that it started goes on" in done.err, done.err)
+    text = run([c.axprof, "report", "x.axp"], folder).out
+    text = b" ".join(text.split())
+    check(b"processes of the run that went on when the program had ended"
+          in text, text)
+    check(b"--sample 10000" not in text, text)
+
+
 def test_first_process(c, folder):
     """In a container axprof may be process 1, to which orphans fall."""
     script = "(sleep 0.1 &); sleep 0.6; grep -l '^State:.*zombie' " \
