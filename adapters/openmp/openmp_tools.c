@@ -11,7 +11,9 @@
 #include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
+#include "openmp_call.h"
 #include "openmp_lock.h"
 #include "openmp_team.h"
 
@@ -132,7 +134,7 @@ static void on_parallel_begin(union data *task, const void *frame,
 {
     (void)task, (void)frame, (void)requested, (void)flags;
     int error = errno;
-    parallel->ptr = openmp_team_begin(place_of(return_address));
+    parallel->ptr = openmp_team_begin(openmp_call_place(return_address));
     errno = error;
 }
 
@@ -168,7 +170,8 @@ static bool is_of_end(int kind, const struct openmp_team *team,
 {
     return kind == BARRIER_PARALLEL ||
            (kind == BARRIER_IMPLICIT &&
-            (!return_address || place_of(return_address) == team->function));
+            (!return_address ||
+             openmp_call_place(return_address) == team->function));
 }
 
 static void on_sync_region(int kind, int endpoint, union data *parallel,
@@ -290,9 +293,12 @@ static void on_mutex_released(int kind, uint64_t wait_id,
 static int initialize(lookup_function *lookup, int device, union data *tool)
 {
     (void)device, (void)tool;
+    const void *inside;
     set_callback_function *set =
         (set_callback_function *)lookup("ompt_set_callback");
     if (!set) return 0;
+    memcpy(&inside, &lookup, sizeof inside);
+    openmp_call_runtime(inside);
 #define SET(event, callback) set(event, (any_function *)(callback))
     SET(ON_PARALLEL_BEGIN, on_parallel_begin);
     SET(ON_PARALLEL_END, on_parallel_end);

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Where a region is, by the address that LLVM's runtime returns to.
+ *
+ * What a function calls last may become a jump (clang does so from -O1 on): the
+ * runtime then returns to the caller of the function that has the region, where
+ * regions of several would be one. The call before that address tells: it is not
+ * of the runtime, but of that function, whose beginning stands for the region.
+ *
+ * Input    the program's instructions, where the segments of its file have code;
+ *          nothing else is read.
+ * Not here a call by a pointer, as the runtime calls a region's own function: of
+ *          a nested region that is jumped to nobody knows whose it is.
+ * Threads  any; no lock, no allocation.
+ */
+#ifndef OPENMP_CALL_H
+#define OPENMP_CALL_H
+
+/* An address in the runtime: of those of its object it is asked. */
+void openmp_call_runtime(const void *inside);
+/* NULL for NULL. */
+const void *openmp_call_place(const void *return_address);
+
+#endif
