@@ -37,7 +37,7 @@
  *               axprof run saw: whichever are most
  *   operations  names of scopes, waits, spans and async spans that were called
  *   calls       of operations
- *   events      records in the timeline, those of axprof run included
+ *   events      records of the program in the timeline
  */
 #ifndef AXPROF_READ_H
 #define AXPROF_READ_H
