@@ -25,7 +25,8 @@
  *
  * What is counted, here and in every report and export alike:
  *   wall time   axp_view_duration: from the first to the last event of what was
- *               recorded, of all threads and tracks together. Under axprof run
+ *               recorded, of all threads and tracks together, the end of a
+ *               thread among them. Under axprof run
  *               from the start of the program to its end, unless a part of it
  *               was asked for: then of that part.
  *   thread time a thread's life: from its first event to its end, or, where it

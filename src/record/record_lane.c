@@ -285,10 +285,22 @@ struct axp__lane *axp__lane_take(struct axp__thread *t, struct axp__prof *p,
     return lane;
 }
 
+/* A thread lives on after its last event. Not known of one that is gone, and of no
+ * interest once the recording is over. */
+static void note_end(struct axp__lane *lane)
+{
+    bool is_over = axp__get(&lane->p->gate) & AXP__GATE_FINISHED ||
+                   axp__window_is(lane->p, AXP__WINDOW_OVER);
+    if (is_over || !lane->first_ticks || lane->tid != axp__thread_id()) return;
+    uint64_t now = axp__clock_ticks();
+    if (now > lane->last_ticks) axp__put(&lane->last_ticks, now);
+}
+
 /* By the ending thread, marked busy; or for it. */
 void axp__lane_end(struct axp__lane *lane)
 {
     assert(axp__get(&lane->state) == AXP__LANE_ACTIVE);
+    note_end(lane);
     axp__put(&lane->cpu_ns, axp__lane_cpu_ns(lane));
     axp__named_settle(lane);
     axp__lane_seal(lane);
