@@ -80,7 +80,9 @@ bool axp__serial_own_find(const struct axp__serial *s,
     struct look l = {.s = s, .of = {.v = v}};
     const struct axp__function *most = NULL;
     *out = (struct axp__serial_own){0};
-    bool ok = !axp_view_samples(v, on_sample, &l) && !l.has_failed;
+    /* Of a timeline that is damaged: as far as it goes. */
+    bool ok =
+        axp_view_samples(v, on_sample, &l) != AXP_E_NO_MEMORY && !l.has_failed;
     for (size_t i = 0; i < l.of.n_functions; i++) {
         const struct axp__function *f = &l.of.functions[i];
         if (f->self_ns > (most ? most->self_ns : 0)) most = f;
