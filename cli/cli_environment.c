@@ -62,7 +62,7 @@ char **cli_environment_make(const cli_run *r)
     char *pattern = cli_files_pattern(&r->files);
     add_both(&v, "AXPROF_RUN_ID", run_id);
     if (hides_arguments(r)) add_both(&v, "AXPROF_ARGS", "0");
-    char cost[64];
+    char cost[80];
     axp_outside_cost(cost, sizeof cost);
     add_value(&v, "AXPROF_COST", cost);
     add_value(&v, "AXPROF_DRAIN", "parent");

@@ -67,7 +67,7 @@ struct axp__extent {
 #define AXP__SPACE_EXTENTS 4096u
 #define AXP__SPACE_CLASSES 10u /* free lists: 4 KiB … 2 MiB */
 #define AXP__SPACE_MAGIC "AXSPOOL"
-#define AXP__SPACE_LAYOUT 13u
+#define AXP__SPACE_LAYOUT 14u
 #if defined(__x86_64__)
 #define AXP__SPACE_MACHINE 62u /* EM_X86_64 */
 #elif defined(__aarch64__)

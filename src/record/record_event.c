@@ -68,7 +68,11 @@ static void count(axp_profiler *p, enum axp__name_kind kind, const char *name,
     memcpy(&bits, &value, 8);
     axp__lane_put_payload(lane, AXP__W_COUNTER, id, now, &bits, 1);
     axp__tally_count(&lane->tally, id, value, now);
+    bool is_told = ++lane->n_counted % AXP__TOLD_AT_ONCE;
     axp__leave(lane);
+    if (axp__unlikely(!is_told))
+        axp__count_cost(p, "axprof.counters_ns",
+                        AXP__TOLD_AT_ONCE * axp__own_cost_of_counter());
 }
 
 void axp_counter(axp_profiler *p, const char *name, double value)

@@ -119,6 +119,7 @@ struct axp__lane { /* what a scope touches lies in its first lines */
     uint32_t n_named; /* open named scopes */
     uint32_t has_mail;
     uint64_t n_started;             /* scopes by name, ever */
+    uint64_t n_counted;             /* values of counters, ever */
     uint64_t mail[AXP__MAIL_SLOTS]; /* tokens ended elsewhere */
     struct axp__named *free_named;
     struct axp__named_page *named_pages;

@@ -175,12 +175,10 @@ static inline struct by_name enter_by_name(axp_profiler *p, const char *name)
 
 /* Statistics count scopes, however they began: what those by name take more
  * than others is told now and then. */
-#define TOLD_AT_ONCE 4096u
-
 static __attribute__((noinline)) void tell_cost(axp_profiler *p)
 {
     axp__count_cost(p, "axprof.by_name_ns",
-                    TOLD_AT_ONCE * axp__own_cost_by_name());
+                    AXP__TOLD_AT_ONCE * axp__own_cost_by_name());
 }
 
 static struct axp__named *take_slot(struct axp__lane *lane, uint32_t id,
@@ -242,7 +240,7 @@ void axp_start(axp_profiler *p, const char *name)
                                         .anchor = UINTPTR_MAX,
                                         .is_named = true});
         if (axp__likely(f != NULL)) take_slot(lane, by.id, by.now);
-        bool is_told = lane->n_started % TOLD_AT_ONCE;
+        bool is_told = lane->n_started % AXP__TOLD_AT_ONCE;
         axp__hot_leave_any(by.thread, lane);
         if (axp__likely(f != NULL)) {
             if (axp__unlikely(!is_told)) tell_cost(p);

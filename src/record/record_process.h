@@ -74,6 +74,7 @@ struct axp__process {
     struct axp__prof *global; /* NULL until it is there */
     uint64_t own_cost;        /* packed; 0: not measured (record_cost.c) */
     uint64_t by_name_ticks;   /* more than that of a batch of scopes by name */
+    uint64_t counter_ticks;   /* than half of that, of a batch of counters */
     struct axp__thread *(*thread_get)(void); /* the owning copy's … */
     void *(*run_drain)(void *tape);          /* … own functions */
     uint8_t *flags[AXP__MAX_COPIES];         /* every copy's axp__recording */
@@ -84,7 +85,7 @@ struct axp__process {
     uint32_t n_devices;                      /* from 1 on; by mutex */
 };
 
-#define AXP__PROCESS_LAYOUT 12
+#define AXP__PROCESS_LAYOUT 13
 
 struct axp__alive {
     uint32_t is_alive;

@@ -158,6 +158,9 @@ struct axp__own_cost axp__own_cost_get(void);
 struct axp__own_cost axp__own_cost_known(void);
 /* What a start and stop by name takes more than that, in ns; 0: not known. */
 double axp__own_cost_by_name(void);
+/* What a value of a counter takes more than half a scope; likewise. */
+double axp__own_cost_of_counter(void);
+#define AXP__TOLD_AT_ONCE 4096u /* so many of those, now and then */
 /* Adds to what recording took beside scopes, on this thread. */
 void axp__count_cost(axp_profiler *p, const char *of, double took_ns);
 
