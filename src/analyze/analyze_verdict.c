@@ -463,7 +463,8 @@ static bool say_ours(struct sentence *s, const axp_view *v)
     if (ours < MUCH_OURS) return false;
     say(s,
         "%s %% of the processor time is axprof's own: the rest is no picture of "
-        "the program. Record less of it (--memory sample, --without NAME).",
+        "the program. Record less of it (fewer calls, --memory sample, "
+        "--without NAME).",
         percent(ours, share));
     return true;
 }
@@ -479,13 +480,16 @@ char *axp__verdict(const struct axp__analysis *a, const axp_findings *f)
     if (!parts.n) add_ops(a, &parts);
     bool is_healthy = !f->n || f->all[0].severity == AXP_LOW;
     const axp_finding *said = is_healthy ? worth_a_word(f) : &f->all[0];
+    bool is_ours = say_ours(&s, a->v);
     if (said) {
+        if (is_ours) say(&s, " Of what there is beside it: ");
+        size_t before = s.len;
         say_parts(&s, &parts);
-        if (s.len) say(&s, "; ");
+        if (s.len > before) say(&s, "; ");
         if (is_healthy) say(&s, "no finding is above Low: ");
         say_change(&s, a, said);
         say(&s, ".");
-    } else if (!say_ours(&s, a->v)) {
+    } else if (!is_ours) {
         say_healthy(&s, a, f, &parts);
     }
     if (s.text[0] >= 'a' && s.text[0] <= 'z')
