@@ -4,9 +4,11 @@
  * (record_cost.c measured both), and each allocation and free something in
  * whoever made it: two thirds of a scope in recordings that do not say. A value
  * of a counter is counted as half a scope. What starts and stops by name take
- * more than scopes, and what calls of muted functions took, and starts of threads
- * that are sampled, was measured and is told beside them (AXP__KIND_COST): it is in
- * the time of whoever called them, nobody knows whose.
+ * more than scopes and values of counters more than half of one, and what calls
+ * of muted functions took, and starts of threads that are sampled, was measured
+ * and is told beside them (AXP__KIND_COST). Of all but scopes nobody knows in
+ * whose time it lies: it is taken off nobody's, and what is told puts in
+ * doubt whom it may change.
  *
  * Not here  tracks: their spans are made up of given times. */
 #include <stdlib.h>
@@ -58,12 +60,6 @@ static double told_ns(const axp_view *v, const struct axp__cap_lane *lane,
     return sum;
 }
 
-axp_ns axp__lane_beside_ns(const axp_view *v, const struct axp__cap_lane *lane)
-{
-    double sum = told_ns(v, lane, NULL);
-    return sum < 1e18 ? axp__whole(sum) : 0;
-}
-
 axp_ns axp__view_cost_ns(const axp_view *v, const char *of)
 {
     double sum = 0;
@@ -93,17 +89,44 @@ axp_ns axp__view_memory_ns(const axp_view *v)
     return sum;
 }
 
+static uint64_t counter_ticks(const axp_view *v,
+                              const struct axp__cap_lane *lane,
+                              const struct axp__own_cost *own)
+{
+    uint64_t n = 0;
+    for (uint32_t i = 0; i < lane->n_counters; i++)
+        if (axp__view_kind(v, lane->counters[i].name) != AXP__KIND_COST)
+            n += lane->counters[i].n;
+    return n * (own->around_ticks + own->inside_ticks) / 2;
+}
+
+axp_ns axp__view_counters_ns(const axp_view *v)
+{
+    const struct axp__capture *c = v->capture;
+    axp_ns sum = axp__view_cost_ns(v, "axprof.counters_ns");
+    for (size_t i = 0; i < c->n_lanes; i++) {
+        struct axp__own_cost own = cost_of(c, &c->lanes[i]);
+        sum += axp__view_ns(v, counter_ticks(v, &c->lanes[i], &own));
+    }
+    return sum;
+}
+
+axp_ns axp__lane_beside_ns(const axp_view *v, const struct axp__cap_lane *lane)
+{
+    double told = told_ns(v, lane, NULL);
+    return told < 1e18 ? axp__whole(told) : 0;
+}
+
 axp_ns axp__lane_own_ns(const axp_view *v, const struct axp__cap_lane *lane)
 {
     struct axp__own_cost own = cost_of(v->capture, lane);
-    uint64_t sixths = 0;
+    uint64_t calls = 0;
     for (uint32_t i = 1; i < lane->n_nodes; i++)
-        sixths += 6 * lane->nodes[i].calls;
+        calls += lane->nodes[i].calls;
     for (uint32_t i = 0; i < lane->n_ops; i++)
-        sixths += 6 * lane->ops[i].loose_calls;
-    for (uint32_t i = 0; i < lane->n_counters; i++)
-        sixths += 3 * lane->counters[i].n;
-    return axp__view_ns(v, sixths * (own.around_ticks + own.inside_ticks) / 6 +
+        calls += lane->ops[i].loose_calls;
+    return axp__view_ns(v, calls * (own.around_ticks + own.inside_ticks) +
+                               counter_ticks(v, lane, &own) +
                                alloc_ticks(lane, &own)) +
            axp__lane_beside_ns(v, lane);
 }

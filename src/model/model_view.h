@@ -328,12 +328,15 @@ uint64_t *axp__lane_costs(const struct axp__capture *c,
                           const struct axp__cap_lane *lane);
 /* All that recording took on the lane's thread. */
 axp_ns axp__lane_own_ns(const axp_view *v, const struct axp__cap_lane *lane);
-/* Of that, what was told beside the scopes: muted calls, calls by name. */
+/* Of that, what was told beside the scopes: muted calls, what calls by name and
+ * values of counters take more than is counted for them. */
 axp_ns axp__lane_beside_ns(const axp_view *v, const struct axp__cap_lane *lane);
 /* Gives the objects that the processes had loaded, until fn says true: then it is
  * true. */
 typedef bool axp__module_fn(const struct axp__cap_module *m, void *ctx);
 bool axp__view_modules(const axp_view *v, axp__module_fn *fn, void *ctx);
+/* What values of counters took. */
+axp_ns axp__view_counters_ns(const axp_view *v);
 /* What following blocks of memory took. */
 axp_ns axp__view_memory_ns(const axp_view *v);
 /* What of all that was told under one name: "axprof.memory_ns". */

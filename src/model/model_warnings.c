@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/base_number.h"
-#include "model/model_view.h"
+#include "model/model_overhead.h"
 #include "wire/wire_states.h"
 #include "record/record_name.h"
 
@@ -15,9 +15,6 @@
 #define UNSEEN_NS 50000000u
 #define STARVED_SHARE 0.1
 #define STARVED_NS 10000000u
-#define OVERHEAD_SHARE 0.02
-#define OVERHEAD_TEXT 200
-#define ENOUGH_SAMPLES 400u
 
 static void add(axp_view *v, const char *code, const char *text, uint64_t count,
                 const char *name)
@@ -115,68 +112,6 @@ static void add_short(axp_view *v)
     add_known(v, "short_scopes", n, name);
 }
 
-/* Whether a track has spans of that name. */
-static bool is_of_tracks(const axp_view *v, const char *name)
-{
-    const struct axp__capture *c = v->capture;
-    for (size_t i = 0; i < c->n_lanes; i++)
-        for (uint32_t k = 0; c->lanes[i].is_track && k < c->lanes[i].n_ops; k++)
-            if (axp__view_name(v, c->lanes[i].ops[k].name) == name) return true;
-    return false;
-}
-
-/* What threads called most often; NULL: what was called most are spans. */
-static const char *most_called(const axp_view *v)
-{
-    uint64_t below = UINT64_MAX;
-    for (int turn = 0; turn < 8; turn++) {
-        const axp_op *most = NULL;
-        for (size_t i = 0; i < v->n_ops; i++)
-            if (v->ops[i].calls < below &&
-                (!most || v->ops[i].calls > most->calls))
-                most = &v->ops[i];
-        if (!most || !is_of_tracks(v, most->name))
-            return most ? most->name : NULL;
-        below = most->calls;
-    }
-    return NULL;
-}
-
-/* Calls of threads: spans of tracks cost them nothing. */
-static uint64_t count_calls(const axp_view *v)
-{
-    const struct axp__capture *c = v->capture;
-    uint64_t spans = 0, calls = 0;
-    for (size_t i = 0; i < v->n_ops; i++)
-        calls += v->ops[i].calls;
-    for (size_t i = 0; i < c->n_lanes; i++)
-        for (uint32_t k = 1; c->lanes[i].is_track && k < c->lanes[i].n_nodes;
-             k++)
-            spans += c->lanes[i].nodes[k].calls;
-    return calls > spans ? calls - spans : 0;
-}
-
-struct own_time { /* of the program's threads, and of it what recording took */
-    axp_ns work, own;
-};
-
-static struct own_time own_time(const axp_view *v)
-{
-    const struct axp__capture *c = v->capture;
-    struct own_time t = {0, 0};
-    for (size_t i = 0; i < c->n_lanes; i++) {
-        const struct axp__cap_lane *lane = &c->lanes[i];
-        double own = (double)axp__lane_own_ns(v, lane);
-        /* Who had no processor had none while it recorded, too. */
-        if (lane->row >= 0) own *= axp__view_longer(v, (size_t)lane->row);
-        t.own += axp__whole(own);
-    }
-    for (size_t i = 0; i < c->n_rows; i++)
-        if (!c->rows[i].track && !axp__row_is_outside(v, &c->rows[i]))
-            t.work += axp__view_at_work(v, i);
-    return t;
-}
-
 static void add_doubtful(axp_view *v)
 {
     uint64_t n = 0;
@@ -194,97 +129,30 @@ static void add_doubtful(axp_view *v)
 
 #define LARGE_COST 0.1 /* of what threads worked: shares are other ones then */
 
-struct taker { /* of the time that recording took: what can be changed */
-    const char *before, *after; /* of "about 7 % of what threads worked" */
-    uint64_t count;
-    const char *name;
-};
-
-/* Whichever took most of it. */
-static struct taker most_taking(const axp_view *v)
-{
-    const struct axp__capture *c = v->capture;
-    axp_ns memory = axp__view_memory_ns(v), all = 0;
-    axp_ns follow = axp__view_cost_ns(v, "axprof.follow_ns");
-    for (size_t i = 0; i < c->n_lanes; i++)
-        all += axp__lane_own_ns(v, &c->lanes[i]);
-    axp_ns scopes = all > memory + follow ? all - memory - follow : 0;
-    if (memory > scopes && memory >= follow)
-        return (struct taker){"blocks of memory: recording took ",
-                              ", most of it to follow them; --memory sample "
-                              "costs less",
-                              v->heap.n_allocs, NULL};
-    if (follow > scopes)
-        return (struct taker){"threads: recording took ",
-                              ", most of it to start them so that each is "
-                              "sampled; --sample off takes none",
-                              v->n_threads, NULL};
-    return (struct taker){"scopes: recording them took ",
-                          "; widen the one that is called most", count_calls(v),
-                          most_called(v)};
-}
-
-/* The part (0…1) of what following blocks is said to have taken that it can have
- * taken: what was timed on a machine that does other things as well is too much,
- * and all of it is code of ours, which samples meet. */
-static double seen_part(const axp_view *v, double all)
-{
-    double memory = (double)axp__view_memory_ns(v), seen = 0;
-    for (size_t i = 0; i < v->n_functions; i++)
-        if (v->functions[i].is_own) seen += (double)v->functions[i].self_ns;
-    if (v->n_sampled < ENOUGH_SAMPLES || memory <= seen || all < memory)
-        return 1;
-    return (all - memory + seen) / all;
-}
-
-/* 0: too little to speak of. */
-static double overhead_share(const axp_view *v)
-{
-    const struct axp__capture *c = v->capture;
-    struct own_time t = own_time(v);
-    double all = 0;
-    for (size_t i = 0; i < c->n_lanes; i++)
-        all += (double)axp__lane_own_ns(v, &c->lanes[i]);
-    double own = (double)t.own * seen_part(v, all);
-    double share = t.work ? own / (double)t.work : 0;
-    bool is_much = share >= OVERHEAD_SHARE &&
-                   own >= OVERHEAD_SHARE / 4 * (double)v->duration_ns;
-    return !is_much ? 0 : share < 1 ? share : 1;
-}
-
-static void put_overhead(axp_view *v, double share)
-{
-    struct taker of = most_taking(v);
-    snprintf(v->own_texts[0], OVERHEAD_TEXT,
-             "%sabout %.1f %% of what threads worked%s", of.before, share * 100,
-             of.after);
-}
-
 bool axp__view_has_cost(const axp_view *v)
 {
-    return overhead_share(v) >= LARGE_COST;
+    return axp__overhead(v).share >= LARGE_COST;
 }
 
 static void add_overhead(axp_view *v)
 {
-    double share = overhead_share(v);
-    if (!(share > 0)) return;
-    struct taker of = most_taking(v);
-    v->own_texts[0] = malloc(OVERHEAD_TEXT);
+    struct axp__overhead of = axp__overhead(v);
+    if (!of.count) return;
+    v->own_texts[0] = malloc(sizeof of.text);
     if (!v->own_texts[0]) return;
-    put_overhead(v, share);
+    memcpy(v->own_texts[0], of.text, sizeof of.text);
     add(v, "own_overhead", v->own_texts[0], of.count, of.name);
 }
 
 /* Again, now that there are samples. */
 static void settle_overhead(axp_view *v)
 {
-    double share = v->own_texts[0] ? overhead_share(v) : 0;
+    struct axp__overhead of = axp__overhead(v);
     size_t kept = 0;
     if (!v->own_texts[0]) return;
-    if (share > 0) put_overhead(v, share);
+    memcpy(v->own_texts[0], of.text, sizeof of.text);
     for (size_t i = 0; i < v->n_warnings; i++)
-        if (share > 0 || v->warnings[i].text != v->own_texts[0])
+        if (of.count || v->warnings[i].text != v->own_texts[0])
             v->warnings[kept++] = v->warnings[i];
     v->n_warnings = kept;
 }

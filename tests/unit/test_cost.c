@@ -139,6 +139,56 @@ static void shares_say_what_they_are_of(void **state)
     }
 }
 
+/* Allocations that the program tells, each with its free; each call takes so
+ * long. */
+static void run_tracked(unsigned n, uint64_t each_ns)
+{
+    static const char block[64];
+    axp_reset(axp_global());
+    for (unsigned i = 0; i < n; i++) {
+        axp_track_alloc(axp_global(), "block", block, 64);
+        ts_tick(each_ns);
+        axp_track_free(axp_global(), block);
+        ts_tick(each_ns);
+    }
+    axp_instant(axp_global(), "the end");
+}
+
+/* Two thirds of a scope each, where nobody measured. */
+static void tracked_blocks_are_stated(void **state)
+{
+    (void)state;
+    run_tracked(1000, 2 * (INSIDE + AROUND) * 2 / 3);
+    axp_view *v = ts_snapshot(axp_global());
+    const axp_warning *w = warning(v, "own_overhead");
+    assert_non_null(w);
+    assert_non_null(strstr(w->text, "axp_track_alloc"));
+    ts_assert_between(49, strtod(strstr(w->text, "about ") + 6, NULL), 51);
+    assert_int_equal(w->count, 2000);
+    axp_view_destroy(v);
+}
+
+/* Half a scope each, where nobody measured. */
+static void counters_are_stated(void **state)
+{
+    (void)state;
+    axp_reset(axp_global());
+    uint64_t outer = axp_begin(axp_global(), "outer");
+    for (int i = 0; i < 3000; i++) {
+        axp_counter(axp_global(), i % 3 ? "often" : "seldom", i);
+        ts_tick(INSIDE + AROUND);
+    }
+    axp_end(outer);
+    axp_view *v = ts_snapshot(axp_global());
+    const axp_warning *w = warning(v, "own_overhead");
+    assert_non_null(w);
+    assert_non_null(strstr(w->text, "values of counters: "));
+    ts_assert_between(49, strtod(strstr(w->text, "about ") + 6, NULL), 51);
+    assert_int_equal(w->count, 3000);
+    assert_string_equal(w->name, "often");
+    axp_view_destroy(v);
+}
+
 /* What is left is compared with what is left. */
 static void shares_are_of_what_is_not_ours(void **state)
 {
@@ -361,6 +411,25 @@ static void what_took_most_is_said(void **state)
     drop(v);
 }
 
+static double stated_percent(axp_view *v)
+{
+    const axp_warning *w = warning(v, "own_overhead");
+    assert_non_null(w);
+    return strtod(strstr(w->text, "about ") + 6, NULL);
+}
+
+/* As if 1000 samples had met so much of code of ours. */
+static void meet(axp_view *v, axp_ns ours, axp_ns all)
+{
+    v->functions = calloc(1, sizeof *v->functions);
+    assert_non_null(v->functions);
+    v->functions[0] = (axp_op){.name = "", .is_own = true, .self_ns = ours};
+    v->n_functions = 1;
+    v->n_sampled = 1000;
+    v->sampled_ns = all;
+    assert_true(axp__view_warn_of_samples(v));
+}
+
 /* Following blocks is said to have taken an eighth of the run, as scopes did, and
  * starting threads a quarter; samples met half of the first. */
 static void no_more_is_stated_than_was_met(void **state)
@@ -375,17 +444,62 @@ static void no_more_is_stated_than_was_met(void **state)
     axp_outside_took(axp_global(), "axprof.follow_ns", (double)(2 * ran));
     axp_view *v = view_with(&told, 8 * ran);
     assert_non_null(warning(v, "own_overhead"));
-    v->functions = calloc(1, sizeof *v->functions);
-    assert_non_null(v->functions);
-    v->functions[0] = (axp_op){.name = "", .is_own = true, .self_ns = ran / 2};
-    v->n_functions = 1;
-    v->n_sampled = 1000;
-    v->sampled_ns = ran;
-    assert_true(axp__view_warn_of_samples(v));
+    meet(v, ran / 2, 8 * ran);
+    ts_assert_between(31.2, stated_percent(v), 33); /* 25 + 6.25 ± 1.5 */
+    drop(v);
+}
+
+/* 10000 allocations and frees, each of which takes four times what is counted for
+ * it. */
+static void what_was_met_is_stated(void **state)
+{
+    uint64_t took = 20000 * 4 * (INSIDE + AROUND) * 2 / 3;
+    struct axp__thread_states told = {.ran_ns = took};
+    (void)state;
+    run_tracked(10000, took / 20000);
+    axp_view *v = view_with(&told, took);
+    ts_assert_between(24, stated_percent(v), 26);
+    meet(v, took, took);
+    ts_assert_between(99, stated_percent(v), 100);
+    drop(v);
+}
+
+/* As much as is stated, give or take what 1000 samples may be off by. */
+static void what_samples_allow_stays(void **state)
+{
+    uint64_t took = 20000 * 4 * (INSIDE + AROUND) * 2 / 3;
+    struct axp__thread_states told = {.ran_ns = took};
+    (void)state;
+    run_tracked(10000, took / 20000);
+    axp_view *v = view_with(&told, took);
+    double before = stated_percent(v);
+    meet(v, took * 23 / 100, took);
+    assert_true(stated_percent(v) == before);
+    drop(v);
+}
+
+/* Hooks are called where nothing is recorded, too: of them samples have more than
+ * recording took, and the text says so. */
+static void hooks_are_not_recording(void **state)
+{
+    static const char text[] = "short_one\0short.c\0001";
+    struct axp__thread_states told = {.ran_ns = 4000 * (INSIDE + AROUND)};
+    uint32_t site = 0;
+    (void)state;
+    axp_reset(axp_global());
+    for (int i = 0; i < 1000; i++) {
+        axp_end(axp_function_begin(&site, text));
+        ts_tick(4 * (INSIDE + AROUND));
+    }
+    axp_instant(axp_global(), "the end");
+    axp_view *v = view_with(&told, told.ran_ns);
+    meet(v, told.ran_ns * 3 / 5, told.ran_ns);
+    ts_assert_between(24, stated_percent(v), 26);
     const axp_warning *w = warning(v, "own_overhead");
-    assert_non_null(w);
-    double stated = strtod(strstr(w->text, "about ") + 6, NULL);
-    ts_assert_between(42.5, stated, 45);
+    assert_string_equal(w->name, "short_one");
+    assert_non_null(strstr(w->text, "calls of functions: "));
+    assert_non_null(strstr(w->text, "has 60 % of the processor time"));
+    assert_null(strstr(w->text, "widen"));
     drop(v);
 }
 
@@ -444,6 +558,11 @@ int main(void)
         cmocka_unit_test(own_time_has_nothing_of_ours),
         cmocka_unit_test(it_is_stated),
         cmocka_unit_test(following_is_stated),
+        cmocka_unit_test(tracked_blocks_are_stated),
+        cmocka_unit_test(counters_are_stated),
+        cmocka_unit_test(what_was_met_is_stated),
+        cmocka_unit_test(what_samples_allow_stays),
+        cmocka_unit_test(hooks_are_not_recording),
         cmocka_unit_test(shares_are_of_what_is_not_ours),
         cmocka_unit_test(shares_say_what_they_are_of),
         cmocka_unit_test(shares_with_muted_calls_are_of_all),
