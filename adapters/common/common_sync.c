@@ -107,6 +107,17 @@ static void count_given(struct common_sync *s)
     __atomic_store_n(&s->n_given, s->n_given + 1, __ATOMIC_RELEASE);
 }
 
+static void put_giver(struct common_given *g, axp_giver by)
+{
+    g->at = by.at;
+    g->row = by.row;
+}
+
+static axp_giver giver_of(const struct common_given *g)
+{
+    return (axp_giver){.at = g->at, .row = g->row};
+}
+
 /* Where it is kept who gave it now: where nobody is left who may have been woken;
  * else with what the same thread gave last; else in place of the oldest. */
 static struct common_given *room_for(struct common_sync *s, axp_giver by)
@@ -118,7 +129,7 @@ static struct common_given *room_for(struct common_sync *s, axp_giver by)
         if (g->i < first) g->n_left = 0;
         if (!g->n_left) return g;
         if (g->i < oldest->i) oldest = g;
-        if (g->by.row == by.row && (!same || g->i > same->i)) same = g;
+        if (g->row == by.row && (!same || g->i > same->i)) same = g;
     }
     if (!same) oldest->n_left = 0;
     return same ? same : oldest;
@@ -132,7 +143,7 @@ static void push(struct common_sync *s, axp_giver by, uint32_t n,
     struct common_given *g = room_for(s, by);
     uint32_t n_before = g->n_left < n ? g->n_left : n;
     g->n_left = n_before + (n_most < n - n_before ? n_most : n - n_before);
-    g->by = by;
+    put_giver(g, by);
     g->i = s->n_given;
     count_given(s);
     unlock(s);
@@ -293,7 +304,7 @@ static axp_giver last_of(const struct common_wait *wait)
 {
     const struct common_sync *s = common_sync_of(wait->object);
     if (!s || !wait->number) return (axp_giver){0};
-    return s->given[wait->number & 1].by;
+    return giver_of(&s->given[wait->number & 1]);
 }
 
 /* Of those since then. */
@@ -306,7 +317,7 @@ static axp_giver take_oldest(struct common_sync *s, uint64_t first)
             oldest = g;
     if (!oldest) return (axp_giver){0};
     oldest->n_left--;
-    return oldest->by;
+    return giver_of(oldest);
 }
 
 /* Of those given since a wait began the one that ended it.
@@ -377,6 +388,6 @@ uint64_t common_barrier_arrive(const void *barrier, bool *is_last)
     uint64_t round = i / n + 1;
     *is_last = i % n == n - 1;
     axp_giver by = axp_sync_give(AXP_SYNC_BARRIER, barrier, round);
-    if (*is_last) s->given[round & 1].by = by;
+    if (*is_last) put_giver(&s->given[round & 1], by);
     return round;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Rows that nobody is known to have started, as the first threads of other
- * processes: they began while something was going on, of all rows that which began
- * first, and had that been quicker, they had begun earlier; or a little after it, as
- * what a process starts when it ends. Without this a process that was forked at the
- * end holds the end of a replay where it was recorded.
+/* When processes began that nobody is known to have started: while something was
+ * going on in another, of all rows that which began first, and had that been quicker,
+ * they had begun earlier; or a little after it, as what a process starts when it
+ * ends. Without this a process that was forked at the end holds the end of a replay
+ * where it was recorded.
  *
  * Place  after the pass, once all rows are known.
  * Cost   sorts the rows; bounded: after so many looks a row stays where it was. */
@@ -39,6 +39,11 @@ static size_t find_rows(const axp_graph *g, struct lived *all)
     return n;
 }
 
+static uint32_t process_of(const axp_graph *g, const struct lived *one)
+{
+    return g->rows[one->row].is.process;
+}
+
 void axp__build_starts(struct axp__builder *b)
 {
     axp_graph *g = b->g;
@@ -50,7 +55,8 @@ void axp__build_starts(struct axp__builder *b)
         uint32_t start = g->rows[all[i].row].nodes[0];
         bool is_known = g->nodes[start].source_kind != AXP__SOURCE_NONE;
         for (size_t k = 0; k < i && !is_known && n_looks++ < MOST_LOOKS; k++)
-            is_known = all[k].begin < all[i].begin &&
+            is_known = process_of(g, &all[k]) != process_of(g, &all[i]) &&
+                       all[k].begin < all[i].begin &&
                        all[k].end + axp__graph_late(g) >= all[i].begin &&
                        axp__graph_depend_at(g, start, all[k].row, all[i].begin);
     }
