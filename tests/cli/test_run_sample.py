@@ -400,6 +400,7 @@ def test_starved(c, folder):
     assert_starved(c, folder)
 
 
+@run_support.beside_others
 def test_timer_starved(c, folder):
     """By what /proc tells."""
     assert_starved(c, folder, c.programs / "deny_perf")
@@ -418,6 +419,7 @@ os._exit(0)
 """
 
 
+@run_support.beside_others
 def test_woken_without_a_processor(c, folder):
     """A thread that naps is woken while others have its processor: no switch
     says so, and the kernel's own count does."""
