@@ -405,7 +405,8 @@ typedef struct axp_thread_info {
      * its first event; 0 without the scheduler: not known. */
     axp_ns cpu_ns;
     /* It wanted a processor and had none: others had them. Only what the
-     * scheduler says (is_scheduled), of its life. */
+     * scheduler says (is_scheduled), of its life; not while it waited for what was
+     * not there yet, and would only have spun. */
     axp_ns ready_ns;
     bool is_scheduled;
 } axp_thread_info;
