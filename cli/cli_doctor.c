@@ -85,7 +85,7 @@ static double tick_ns(void)
     __asm__("mrs %0, cntfrq_el0" : "=r"(per_second));
     return per_second ? 1e9 / (double)per_second : 1;
 #else
-    return 1; /* gigahertz and more */
+    return 0; /* gigahertz and more */
 #endif
 }
 
@@ -105,8 +105,9 @@ static void check_clock(void)
                           "coarse",
                           source, step, step * 10);
     else if (is_direct || !*source)
-        cli_doctor_ok("clock", "%s, read directly, a tick is %.0f ns",
-                      *source ? source : "unknown source", step < 1 ? 1 : step);
+        cli_doctor_ok("clock", "%s, read directly, a tick is %s%.0f ns",
+                      *source ? source : "unknown source",
+                      step < 1 ? "less than " : "", step < 1 ? 1 : step);
     else
         cli_doctor_better(
             "clock",

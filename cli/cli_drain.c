@@ -269,6 +269,27 @@ bool cli_drains_has_ended(const cli_drains *d, const char *path)
     return !is_of_process(path); /* it began just now, or is ours */
 }
 
+static bool is_first_of(const cli_drains *d, size_t index, uint64_t pid)
+{
+    for (size_t i = 0; i < index; i++)
+        if (d->list[i].drain &&
+            axp_drain_info_of(d->list[i].drain).process_id == pid)
+            return false;
+    return true;
+}
+
+uint64_t cli_drains_left(const cli_drains *d)
+{
+    uint64_t n = 0;
+    for (size_t i = 0; i < d->n; i++) {
+        const recording *r = &d->list[i];
+        if (r->state == COMPLETE) continue;
+        n += !r->drain ||
+             is_first_of(d, i, axp_drain_info_of(r->drain).process_id);
+    }
+    return n;
+}
+
 const char *cli_drains_problem(const cli_drains *d)
 {
     return d->problem;

@@ -41,6 +41,8 @@ void cli_drains_finish(cli_drains *d);
 void cli_drains_wait(cli_drains *d);
 /* Of one of the run's parts: whether it is complete. */
 bool cli_drains_has_ended(const cli_drains *d, const char *path);
+/* Processes of which one is not. */
+uint64_t cli_drains_left(const cli_drains *d);
 void cli_drains_destroy(cli_drains *d); /* NULL allowed */
 /* What went wrong first, as a sentence; NULL: nothing. */
 const char *cli_drains_problem(const cli_drains *d);

@@ -35,23 +35,42 @@ static void fill_standard_streams(void)
                         (fd == 0 ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
 }
 
-/* What other tools call it. */
-static const char *other_word(const char *word)
+/* What other tools call a verb. */
+static const struct {
+    const char *theirs, *ours;
+} other_words[] = {
+    {"record", "run"},     {"profile", "run"}, {"exec", "run"},
+    {"launch", "run"},     {"start", "run"},   {"stat", "run"},
+    {"trace", "run"},      {"show", "report"}, {"view", "report"},
+    {"print", "report"},   {"open", "report"}, {"html", "report"},
+    {"analyze", "report"}, {"top", "report"},  {"stats", "report"},
+    {"convert", "export"}, {"dump", "export"}, {"verify", "check"},
+    {"merge", "pack"},     {"join", "pack"},   {"recover", "pack"},
+    {"repair", "pack"},    {"ls", "info"},     {"list", "info"},
+    {"clean", "doctor"}};
+#define N_OTHER_WORDS (sizeof other_words / sizeof *other_words)
+
+static const char *ours(const char *word)
 {
-    static const struct {
-        const char *theirs, *ours;
-    } words[] = {{"record", "run"},     {"profile", "run"}, {"exec", "run"},
-                 {"launch", "run"},     {"start", "run"},   {"stat", "run"},
-                 {"trace", "run"},      {"show", "report"}, {"view", "report"},
-                 {"print", "report"},   {"open", "report"}, {"html", "report"},
-                 {"analyze", "report"}, {"top", "report"},  {"stats", "report"},
-                 {"convert", "export"}, {"dump", "export"}, {"verify", "check"},
-                 {"merge", "pack"},     {"join", "pack"},   {"recover", "pack"},
-                 {"repair", "pack"},    {"ls", "info"},     {"list", "info"},
-                 {"clean", "doctor"}};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (!strcmp(word, words[i].theirs)) return words[i].ours;
+    for (size_t i = 0; i < N_OTHER_WORDS; i++)
+        if (!strcmp(word, other_words[i].theirs)) return other_words[i].ours;
     return NULL;
+}
+
+/* By its name, or by what others call it, of which short words are near to
+ * anything; NULL: none. */
+static const char *nearest_verb(const char *word)
+{
+    const char *words[N_VERBS + N_OTHER_WORDS], *near = ours(word);
+    size_t n = 0;
+    if (near) return near;
+    for (size_t i = 1; i < N_VERBS; i++)
+        words[n++] = cli_verbs[i].name;
+    for (size_t i = 0; i < N_OTHER_WORDS; i++)
+        if (strlen(other_words[i].theirs) > 4)
+            words[n++] = other_words[i].theirs;
+    near = cli_nearest(word, words, n, sizeof *words);
+    return near && ours(near) ? ours(near) : near;
 }
 
 static int find_verb(const char *word, cli_verb_id *out)
@@ -61,10 +80,7 @@ static int find_verb(const char *word, cli_verb_id *out)
         *out = (cli_verb_id)i;
         return CLI_OK;
     }
-    const char *near = other_word(word);
-    if (!near)
-        near = cli_nearest(word, &cli_verbs[1].name, N_VERBS - 1,
-                           sizeof *cli_verbs);
+    const char *near = nearest_verb(word);
     if (near) return cli_wrong("no verb \"%s\"; did you mean %s?", word, near);
     return cli_wrong("no verb \"%s\"; \"axprof --help\" lists them", word);
 }

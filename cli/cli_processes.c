@@ -477,13 +477,14 @@ void cli_processes_end(cli_processes *s, int status, const struct rusage *usage)
     s->now.n_processes = s->n;
 }
 
-void cli_processes_record_left(cli_processes *s)
+void cli_processes_record_left(cli_processes *s, uint64_t n_recording)
 {
     s->now.n_left = 0;
     for (size_t i = 0; i < s->n; i++) {
         cli_proc_stat fresh;
         s->now.n_left += is_alive(&s->list[i], &fresh);
     }
+    if (s->now.n_left < n_recording) s->now.n_left = n_recording;
     axp_outside_left(s->p, s->now.n_left);
 }
 

@@ -70,8 +70,9 @@ uint64_t cli_processes_look(cli_processes *s, uint64_t now_ns);
  * told. */
 void cli_processes_end(cli_processes *s, int status,
                        const struct rusage *usage);
-/* Once more, who goes on: that is recorded. */
-void cli_processes_record_left(cli_processes *s);
+/* Once more, who goes on: that is recorded. So many are known to record: one that
+ * began at the very end, and whose parent is gone, no look finds. */
+void cli_processes_record_left(cli_processes *s, uint64_t n_recording);
 cli_processes_now cli_processes_info(const cli_processes *s);
 
 #endif

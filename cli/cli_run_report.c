@@ -255,7 +255,8 @@ void cli_run_report(cli_run *r)
                          r->sampling.seen.followed_ns);
     if (r->profiler) cli_unrecorded_record(&r->unrecorded, r->profiler);
     cli_drains_wait(r->drains);
-    if (r->processes) cli_processes_record_left(r->processes);
+    if (r->processes)
+        cli_processes_record_left(r->processes, cli_drains_left(r->drains));
     if (r->profiler) axp_finish(r->profiler);
     bool is_joined = cli_files_join(&r->files, has_ended, r->drains);
     if (!is_joined) cli_note("%s", axp_last_error());

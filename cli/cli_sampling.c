@@ -90,7 +90,8 @@ void cli_sampling_say(cli_sampling *s)
     if (s->ring)
         cli_note("functions were sampled by a timer in the program: "
                  "perf_event_open is not allowed here; time in the kernel and "
-                 "when threads had no processor is not seen");
+                 "when threads had no processor is not seen, and what is in "
+                 "step with the kernel's tick has a share that may be wrong");
     free(s->ring);
     s->ring = NULL;
     if (s->seen.lost)

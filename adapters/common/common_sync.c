@@ -223,11 +223,14 @@ void common_sync_gave_lock(const void *object)
     errno = error;
 }
 
-void common_sync_ended(const void *thread)
+void common_sync_ended(const void *thread, bool is_detached)
 {
-    struct common_sync *s = common_sync_of(thread);
     axp_giver by = axp_sync_give(AXP_SYNC_THREAD_END, thread, 0);
-    if (s) push(s, by, 1, 1);
+    struct common_sync *s =
+        by.at && !is_detached ? common_sync_make(thread) : NULL;
+    if (!s || !lock(s)) return;
+    s->last = by;
+    unlock(s);
 }
 
 /* Since when somebody has it is what its end will say. */
@@ -323,6 +326,7 @@ static axp_giver take_oldest(struct common_sync *s, uint64_t first)
 /* Of those given since a wait began the one that ended it.
  *
  *   alone    the newest: whoever had it last
+ *   threads  itself, which may have been over before
  *   shared   who had it alone: readers that came with this one may have left
  *            already
  *   others   the oldest that no other who waited has taken */
@@ -330,6 +334,7 @@ static axp_giver choose(struct common_sync *s, const struct common_wait *wait)
 {
     axp_sync_kind kind = wait->kind;
     uint64_t first = wait->n_given;
+    if (kind == AXP_SYNC_THREAD_END) return s->last;
     if (kind != AXP_SYNC_LOCK && kind != AXP_SYNC_SHARED)
         return take_oldest(s, first);
     /* The one before it may have been given when nobody had said yet that he
@@ -350,12 +355,20 @@ static axp_giver claim(struct common_sync *s, const struct common_wait *wait)
     return by;
 }
 
+/* A thread that was over before, and is joined at once. */
+static bool was_there(const struct common_wait *wait, axp_giver by)
+{
+    return wait->kind == AXP_SYNC_THREAD_END && by.at < wait->began &&
+           axp_wait_begin() - wait->began < axp_ticks(LEAST_NS);
+}
+
 void common_wait_end(const struct common_wait *wait, const char *name,
                      bool is_given)
 {
     int error = errno;
     axp_giver by = {0};
     if (is_given) by = claim(is_its(wait) ? wait->sync : NULL, wait);
+    if (was_there(wait, by)) by.at = 0;
     stop_waiting(wait);
     axp_sync_waited(&(axp_sync_wait){.size = sizeof(axp_sync_wait),
                                      .kind = wait->kind,

@@ -48,7 +48,7 @@ struct common_sync {
     uint64_t taken_at;  /* by who has it alone, by the recorder's clock */
     uint64_t n_given;   /* of a barrier: arrivals */
     uint64_t first;     /* of those given that anybody who waits now may take */
-    axp_giver last;     /* of a lock: who gave it last */
+    axp_giver last;     /* of a lock: who gave it last; of a thread: itself */
     struct common_alone { /* of a read-write lock: who last had it for itself */
         axp_giver by;
         uint64_t i; /* of those given */
@@ -143,7 +143,8 @@ static inline const void *common_thread(pthread_t thread)
 {
     return (const void *)(uintptr_t)thread;
 }
-/* This one is over: whoever joins it may go on. */
-void common_sync_ended(const void *thread);
+/* This one is over, but for what it does at its very end (destructors): whoever
+ * joins it waits for that, if he comes later, and it has a place for him. */
+void common_sync_ended(const void *thread, bool is_detached);
 
 #endif

@@ -7,9 +7,8 @@
  *
  * Unwinding  longjmp skips exits: an exit takes the newest entry of its own
  *            function and drops what lies above; the recorder closes that.
- * Signals    a handler may come at any point: an entry is reserved before it
- *            is filled, and while a stack grows a handler's functions are
- *            counted and not recorded.
+ * Signals    a handler may come at any point: where that is while the stack is
+ *            looked at or grows, its functions are counted and not recorded.
  * Muted      functions that are called too often for that (functions_mute.h)
  *            leave nothing on the stack; only if one is called by itself, its
  *            entry counts how many of its calls are open that it knows
@@ -19,6 +18,7 @@
  */
 #include <errno.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include <axprof/axprof_adapter.h>
@@ -29,7 +29,8 @@
 #include "functions_mute.h"
 #include "functions_sites.h"
 
-#define HOOK __attribute__((visibility("default"), no_instrument_function))
+#define HOOK                                                                   \
+    __attribute__((visibility("default"), no_instrument_function, noinline))
 
 struct call {
     const void *function;
@@ -50,7 +51,7 @@ struct own {
     const struct functions_near *near;
     struct stack *stack;
     const void *top;    /* function of the innermost entry; NULL: none */
-    unsigned busy;      /* the stack is made or moved … */
+    unsigned busy;      /* the stack is looked at, made or moved … */
     unsigned n_skipped; /* … and calls not recorded meanwhile */
 };
 static __thread struct own own
@@ -111,6 +112,11 @@ static __attribute__((noinline)) struct stack *grow(void)
     return s;
 }
 
+const struct functions_counts *functions_counts_own(void)
+{
+    return own.stack ? own.stack->counts : NULL;
+}
+
 /* ---- the hooks ---------------------------------------------------------- */
 
 static __attribute__((noinline)) uint64_t begin_first(uint32_t *site,
@@ -148,37 +154,70 @@ static inline void count(uint64_t *n_calls)
 HOOK void __cyg_profile_func_enter(void *function, void *call_site);
 HOOK void __cyg_profile_func_exit(void *function, void *call_site);
 
-static void enter_muted(struct stack *s, const void *function, uint32_t number)
+/* While a stack is looked at it stays where it is: a handler that comes then is
+ * skipped, since its calls may need more room. Nothing else is called between. */
+static inline struct stack *hold(void)
 {
+    own.busy++;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    return own.stack;
+}
+
+static inline void let_go(void)
+{
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    own.busy--;
+}
+
+static void enter_muted(const void *function, uint32_t number)
+{
+    struct stack *s = hold();
     struct functions_counts *c = s->counts;
     uint64_t *n_calls = &c->n_calls[number];
     if (s->n && own.top == function)
         s->calls[s->n - 1].n_muted++;
     else
         functions_near_put(c->near, function, n_calls, &c->n_misses);
+    let_go();
     count(n_calls);
+}
+
+/* Its place. */
+static size_t put(const void *function)
+{
+    struct stack *s = hold();
+    size_t at = s->n++;
+    s->calls[at] = (struct call){.function = function};
+    own.top = function;
+    let_go();
+    return at;
+}
+
+/* What begins a scope may measure, and call these hooks for that. */
+static void enter_recorded(const void *function, struct functions_site *site)
+{
+    size_t at = put(function);
+    uint64_t token = site && axp_is_recording() ? begin(site) : 0;
+    struct stack *s = hold();
+    s->calls[at].token = token;
+    let_go();
+}
+
+static bool has_room(const struct stack *s, uint32_t n_calls)
+{
+    return s && s->n + n_calls <= s->cap;
 }
 
 static __attribute__((noinline)) void enter_slow(const void *function)
 {
-    struct stack *s = own.stack;
-    if (own.busy || ((!s || s->n == s->cap) && !(s = grow()))) {
-        own.n_skipped++;
-        return;
-    }
     struct functions_site *site = functions_site(function);
     uint32_t number = site ? functions_muted(site) : 0;
-    if (number) {
-        enter_muted(s, function, number);
-        return;
-    }
-    struct call *call = &s->calls[s->n];
-    s->n++;
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    call->function = function;
-    call->n_muted = 0;
-    own.top = function;
-    call->token = site && axp_is_recording() ? begin(site) : 0;
+    if (own.busy || (!has_room(own.stack, !number) && !grow()))
+        own.n_skipped++;
+    else if (number)
+        enter_muted(function, number);
+    else
+        enter_recorded(function, site);
 }
 
 void __cyg_profile_func_enter(void *function, void *call_site)
@@ -191,38 +230,40 @@ void __cyg_profile_func_enter(void *function, void *call_site)
         enter_slow(function);
 }
 
-static void leave(struct stack *s, size_t at)
+/* What its begin gave; 0: nothing. */
+static uint64_t take(struct stack *s, size_t at)
 {
     struct call *call = &s->calls[at];
     if (call->n_muted) {
         call->n_muted--;
-        return;
+        return 0;
     }
-    uint64_t token = call->token;
     s->n = at;
     own.top = at ? s->calls[at - 1].function : NULL;
     functions_near_remove(s->counts->near, own.top);
-    if (token) axp_end(token);
+    return call->token;
+}
+
+static uint64_t take_newest(struct stack *s, const void *function)
+{
+    const struct functions_site *site = functions_site(function);
+    if (site && functions_muted(site)) return 0;
+    for (size_t i = s->n; i-- > 0;)
+        if (s->calls[i].function == function) return take(s, i);
+    return 0;
 }
 
 static __attribute__((noinline)) void exit_slow(const void *function)
 {
-    struct stack *s = own.stack;
-    if (own.n_skipped || !s) {
+    if (own.n_skipped || !own.stack) {
         if (own.n_skipped) own.n_skipped--;
         return;
     }
-    if (s->n && own.top == function) {
-        leave(s, s->n - 1);
-        return;
-    }
-    const struct functions_site *site = functions_site(function);
-    if (site && functions_muted(site)) return;
-    for (size_t i = s->n; i-- > 0;) {
-        if (s->calls[i].function != function) continue;
-        leave(s, i);
-        return;
-    }
+    struct stack *s = hold();
+    uint64_t token = s->n && own.top == function ? take(s, s->n - 1)
+                                                 : take_newest(s, function);
+    let_go();
+    if (token) axp_end(token);
 }
 
 void __cyg_profile_func_exit(void *function, void *call_site)
@@ -237,12 +278,18 @@ void __cyg_profile_func_exit(void *function, void *call_site)
 
 enum { BATCHES = 9, BATCH_CALLS = 512, NESTED = 8, FUNCTIONS = 64, APART = 16 };
 
-static __attribute__((noinline)) void empty_hook(void *function, void *site)
+static __attribute__((noipa)) void empty_hook(void *function, void *site)
 {
     __asm__ volatile("" ::"r"(function), "r"(site));
 }
 
 typedef void hook(void *function, void *call_site);
+/* Without the way through the linkage table, which empty ones do not have here,
+ * and in a program both have. */
+__attribute__((alias("__cyg_profile_func_enter"), visibility("hidden")))
+hook own_enter;
+__attribute__((alias("__cyg_profile_func_exit"), visibility("hidden")))
+hook own_exit;
 
 /* As programs call tiny functions: directly, many of them, some in each
  * other. */
@@ -289,8 +336,7 @@ uint64_t functions_measure(void)
     }
     /* So that the calls that follow are too few to be told. */
     c->n_calls[FUNCTIONS_MEASURED] = 0;
-    uint64_t ours =
-        time_pairs(__cyg_profile_func_enter, __cyg_profile_func_exit, nothing);
+    uint64_t ours = time_pairs(own_enter, own_exit, nothing);
     uint64_t empty = time_pairs(empty_hook, empty_hook, nothing);
     for (int i = 0; i < FUNCTIONS; i++)
         functions_near_remove(c->near, &nothing[i * APART]);

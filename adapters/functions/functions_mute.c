@@ -22,14 +22,17 @@ static struct functions_counts *all; /* grows at its head */
 static const void *muted[FUNCTIONS_MUTED_MAX];
 static uint64_t told[FUNCTIONS_MUTED_MAX];
 static uint32_t n_muted, n_threads;
-/* Of a muted call: what was measured, in all, and how often. One measurement
- * is as good as the moment it was made in. */
-static uint64_t cost_sum_ps, n_measured;
+/* What was measured of a muted call, by its length. One measurement is as good
+ * as the moment it was made in, and others on the machine only make it longer: a
+ * quarter is shorter than what is taken for it. */
+enum { COST_STEP_PS = 64, COSTS = 512 };
+static uint32_t costs[COSTS];
+static uint32_t n_measured;
 static int is_off; /* AXPROF_FUNCTIONS=all: every call is wanted */
 
 /* ---- which functions ---------------------------------------------------- */
 
-static uint32_t mute(const void *function)
+static uint32_t take_number(const void *function)
 {
     uint32_t number = __atomic_add_fetch(&n_muted, 1, __ATOMIC_RELAXED);
     if (number >= FUNCTIONS_MUTED_MAX - 1) return FUNCTIONS_MUTED_MAX - 1;
@@ -37,32 +40,46 @@ static uint32_t mute(const void *function)
     return number;
 }
 
+/* Another thread may have done so meanwhile. */
+static void mute(struct functions_site *s)
+{
+    uint32_t none = 0;
+    if (functions_muted(s)) return;
+    __atomic_compare_exchange_n(&s->muted, &none, take_number(s->function), 0,
+                                __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
 /* Two threads may both add theirs before one counts it: a little too much. */
 void functions_measure_again(void)
 {
     if (__atomic_load_n(&n_measured, __ATOMIC_RELAXED) >= MEASUREMENTS) return;
-    __atomic_fetch_add(&cost_sum_ps, functions_measure(), __ATOMIC_RELAXED);
+    uint64_t step = functions_measure() / COST_STEP_PS;
+    __atomic_fetch_add(&costs[step < COSTS ? step : COSTS - 1], 1,
+                       __ATOMIC_RELAXED);
     __atomic_fetch_add(&n_measured, 1, __ATOMIC_RELAXED);
 }
 
 static uint64_t cost_ns(uint64_t calls)
 {
-    uint64_t n = __atomic_load_n(&n_measured, __ATOMIC_RELAXED);
-    uint64_t sum = __atomic_load_n(&cost_sum_ps, __ATOMIC_RELAXED);
-    return n ? (uint64_t)((double)calls * (double)sum / (double)n / 1000) : 0;
+    uint32_t n = __atomic_load_n(&n_measured, __ATOMIC_RELAXED), seen = 0;
+    size_t i = 0;
+    while (i < COSTS &&
+           (seen += __atomic_load_n(&costs[i], __ATOMIC_RELAXED)) * 4 < n)
+        i++;
+    double ps = ((double)i + 0.5) * COST_STEP_PS;
+    return n ? (uint64_t)((double)calls * ps / 1000) : 0;
 }
 
 void functions_judge(struct functions_site *s)
 {
     int error = errno;
     uint64_t now = common_clock_ns(CLOCK_MONOTONIC), since = s->since_ns;
-    uint32_t threads = __atomic_load_n(&n_threads, __ATOMIC_RELAXED), none = 0;
+    uint32_t threads = __atomic_load_n(&n_threads, __ATOMIC_RELAXED);
     uint64_t few = TOO_OFTEN_NS / (threads ? threads : 1);
     s->since_ns = now;
     if (s->n_calls > FUNCTIONS_FREE && !is_off && now - since < few) {
         functions_measure_again();
-        __atomic_compare_exchange_n(&s->muted, &none, mute(s->function), 0,
-                                    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+        mute(s);
     }
     errno = error;
 }
@@ -86,14 +103,27 @@ static void tell_all(struct functions_counts *c)
         functions_count_tell(c, i);
 }
 
-struct functions_counts *functions_counts_take(void)
+static void count_thread(void)
+{
+    __atomic_fetch_add(&n_threads, 1, __ATOMIC_RELAXED);
+}
+
+static struct functions_counts *find_free(void)
 {
     struct functions_counts *c = __atomic_load_n(&all, __ATOMIC_ACQUIRE);
-    __atomic_fetch_add(&n_threads, 1, __ATOMIC_RELAXED);
-    for (; c; c = c->next)
-        if (!__atomic_exchange_n(&c->is_taken, 1, __ATOMIC_ACQUIRE)) return c;
+    while (c && __atomic_exchange_n(&c->is_taken, 1, __ATOMIC_ACQUIRE))
+        c = c->next;
+    if (c) count_thread();
+    return c;
+}
+
+struct functions_counts *functions_counts_take(void)
+{
+    struct functions_counts *c = find_free();
+    if (c) return c;
     c = common_map(sizeof *c);
     if (!c) return NULL;
+    count_thread();
     c->is_taken = 1;
     c->next = __atomic_load_n(&all, __ATOMIC_RELAXED);
     while (!__atomic_compare_exchange_n(&all, &c->next, c, 0, __ATOMIC_RELEASE,
@@ -109,12 +139,16 @@ void functions_counts_give(struct functions_counts *c)
     __atomic_store_n(&c->is_taken, 0, __ATOMIC_RELEASE);
 }
 
-/* What the parent counted is the parent's. */
+/* What the parent counted is the parent's, and so are its other threads. */
 static void forget_in_child(void)
 {
+    const struct functions_counts *own = functions_counts_own();
     memset(told, 0, sizeof told);
-    for (struct functions_counts *c = all; c; c = c->next)
+    for (struct functions_counts *c = all; c; c = c->next) {
         memset(c->n_calls, 0, sizeof c->n_calls);
+        c->is_taken = c == own;
+    }
+    n_threads = own != NULL;
 }
 
 /* Before the recorder's own, which ends the file. Threads that go on count

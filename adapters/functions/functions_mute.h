@@ -44,6 +44,8 @@ struct functions_counts {
 
 /* NULL: no memory. */
 struct functions_counts *functions_counts_take(void);
+/* What the calling thread has; NULL: nothing yet. (functions_hooks.c) */
+const struct functions_counts *functions_counts_own(void);
 /* Tells what was counted, and lets another thread have it. */
 void functions_counts_give(struct functions_counts *c);
 
@@ -63,7 +65,7 @@ static inline int functions_count(uint64_t *n_calls)
 /* What a muted call takes more than one of the C library's empty hooks, in
  * picoseconds: calls the hooks of this thread's. (functions_hooks.c) */
 uint64_t functions_measure(void);
-/* One more time, of which the mean is told. */
+/* One more time: the lower quartile of all is told. */
 void functions_measure_again(void);
 /* When that says so: tells. */
 void functions_count_tell(struct functions_counts *c, uint32_t number);

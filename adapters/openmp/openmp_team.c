@@ -20,11 +20,13 @@ struct self {
     struct inside {
         struct openmp_team *team;
         uint64_t number, scope;
+        bool is_pool;
     } in[MOST_NESTED];
     uint32_t depth;             /* may be more than is kept */
     struct openmp_arrival left; /* the region that it left last */
     struct openmp_arrival *met; /* the barrier that it is in; NULL: none */
     bool is_inside;             /* of the runtime: what waits there is its */
+    uint32_t n_kept; /* threads that the runtime keeps for its next region */
 };
 static __thread struct self self __attribute__((tls_model("initial-exec")));
 
@@ -103,7 +105,9 @@ static bool may_wait(const struct openmp_arrival *a)
     return !a->round || a->given != last_of(a).at;
 }
 
-static struct openmp_arrival arrive_at(struct openmp_team *team)
+/* kind: AXP_SYNC_BARRIER or AXP_SYNC_BACK. */
+static struct openmp_arrival arrive_at(struct openmp_team *team,
+                                       axp_sync_kind kind)
 {
     struct openmp_arrival a = {.team = team};
     uint32_t n = __atomic_load_n(&team->n_members, __ATOMIC_ACQUIRE);
@@ -114,7 +118,7 @@ static struct openmp_arrival arrive_at(struct openmp_team *team)
     }
     uint64_t i = __atomic_fetch_add(&team->n_arrived, 1, __ATOMIC_ACQ_REL);
     a.round = i / n + 1;
-    axp_giver by = axp_sync_give(AXP_SYNC_BARRIER, team, a.round);
+    axp_giver by = axp_sync_give(kind, team, a.round);
     a.began = a.given = by.at;
     if (i % n == n - 1) set_last(&a, by);
     return a;
@@ -155,7 +159,7 @@ void openmp_arrive(struct openmp_arrival *a)
     if (!depth || depth > MOST_NESTED ||
         !is_there(self.in[depth - 1].team, self.in[depth - 1].number))
         return;
-    *a = arrive_at(self.in[depth - 1].team);
+    *a = arrive_at(self.in[depth - 1].team, AXP_SYNC_BARRIER);
     self.met = a;
     set_inside(true); /* of the runtime, which may use pthread's */
 }
@@ -193,6 +197,26 @@ static void tell_waits(const struct openmp_team *next)
                                      .least_ns = LEAST_NS});
 }
 
+/* GNU's runtime begins a region when all of its pool's threads are back from the
+ * one before, which on a busy machine takes them long: who met the region waits
+ * for them, and who was last nobody knows. Threads that are made meanwhile are
+ * work, and no wait. */
+static void tell_start(const struct openmp_team *team, uint32_t n_members)
+{
+    bool is_kept = n_members <= self.n_kept;
+    if (n_members < 2) return; /* the pool stays as it is */
+    self.n_kept = n_members;
+    if (!is_kept || !team->begun.at) return;
+    axp_sync_waited(&(axp_sync_wait){.size = sizeof(axp_sync_wait),
+                                     .kind = AXP_SYNC_REGION,
+                                     .object = team,
+                                     .number = team->number,
+                                     .began = team->begun.at,
+                                     .name = "OpenMP start",
+                                     .least_ns = LEAST_NS,
+                                     .is_vain = true});
+}
+
 /* ---- regions ------------------------------------------------------------ */
 
 struct openmp_team *openmp_team_begin(const void *function)
@@ -225,10 +249,13 @@ void openmp_enter(struct openmp_team *team, uint32_t n_members, bool is_pool)
     self.met = NULL;
     set_inside(false);
     set_members(team, n_members);
-    if (is_pool) tell_waits(team);
+    if (is_pool)
+        tell_waits(team);
+    else if (!depth)
+        tell_start(team, n_members);
     if (depth < MOST_NESTED)
-        self.in[depth] = (struct inside){team, team->number,
-                                         openmp_place_begin(team->function)};
+        self.in[depth] = (struct inside){
+            team, team->number, openmp_place_begin(team->function), is_pool};
     errno = error;
 }
 
@@ -241,7 +268,8 @@ void openmp_leave(void)
         struct inside in = self.in[depth];
         if (in.scope) axp_end(in.scope);
         if (is_there(in.team, in.number)) {
-            self.left = arrive_at(in.team);
+            self.left = arrive_at(in.team, in.is_pool ? AXP_SYNC_BACK
+                                                      : AXP_SYNC_BARRIER);
             self.met = &self.left;
         }
     }

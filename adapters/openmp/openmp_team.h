@@ -8,8 +8,8 @@
  * leaving and the region's end a member waits for the last one: "OpenMP
  * barrier"; a pool thread then waits for the next region: "OpenMP idle", which
  * whoever meets that region ends. No runtime says when the first of these ends,
- * so a pool thread's waits are recorded when it enters its next region: the last
- * of its life are not on record.
+ * so a pool thread's waits are recorded when it enters its next region. That it is
+ * back in the pool is, too: of the last of its life nothing else is on record.
  *
  * Threads    any. A team is in use until another one takes its place, N_TEAMS
  *            regions later; who looks at one that is gone knows that by its

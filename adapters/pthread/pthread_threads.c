@@ -38,7 +38,7 @@ struct start {
     } function;
     void *argument;
     axp_giver by; /* who made the thread */
-    bool is_blas;
+    bool is_blas, is_detached;
 };
 
 /* What the recorder knows this thread as. */
@@ -95,15 +95,16 @@ static struct start on_begin(void *p)
     return start;
 }
 
-/* is_blas: NULL is no. */
-static void on_end(void *is_blas)
+static void on_end(void *p)
 {
+    const struct start *start = p;
     int error = errno;
     char name[16];
     get_name(name);
     if (*name && strcmp(name, known) != 0) axp_thread_name(axp_global(), name);
     axp_instant(axp_global(), "thread ends");
-    if (!is_blas) common_sync_ended(common_thread(pthread_self()));
+    if (!start->is_blas)
+        common_sync_ended(common_thread(pthread_self()), start->is_detached);
     errno = error;
 }
 
@@ -112,7 +113,7 @@ static void *posix_main(void *p)
 {
     struct start start = on_begin(p);
     void *result;
-    pthread_cleanup_push(on_end, start.is_blas ? &start : NULL);
+    pthread_cleanup_push(on_end, &start);
     result = start.function.posix(start.argument);
     pthread_cleanup_pop(1);
     return result;
@@ -123,7 +124,7 @@ static int c11_main(void *p)
 {
     struct start start = on_begin(p);
     int result;
-    pthread_cleanup_push(on_end, NULL);
+    pthread_cleanup_push(on_end, &start);
     result = start.function.c11(start.argument);
     pthread_cleanup_pop(1);
     return result;
@@ -160,6 +161,13 @@ static bool is_of_blas(void *(*function)(void *))
     return found;
 }
 
+static bool is_detached(const pthread_attr_t *attr)
+{
+    int state = PTHREAD_CREATE_JOINABLE;
+    if (attr) pthread_attr_getdetachstate(attr, &state);
+    return state == PTHREAD_CREATE_DETACHED;
+}
+
 WRAPPER int pthread_create(pthread_t *thread, const pthread_attr_t *attr,
                            void *(*function)(void *), void *argument)
 {
@@ -168,8 +176,10 @@ WRAPPER int pthread_create(pthread_t *thread, const pthread_attr_t *attr,
                               ? NULL
                               : common_own_take_anew(&left, sizeof *start);
     if (!start) return real->pthread_create(thread, attr, function, argument);
-    *start = (struct start){
-        {.posix = function}, argument, {0}, is_of_blas(function)};
+    *start = (struct start){.function.posix = function,
+                            .argument = argument,
+                            .is_blas = is_of_blas(function),
+                            .is_detached = is_detached(attr)};
     on_create(start);
     int rc = real->pthread_create(thread, attr, posix_main, start);
     if (rc) common_own_free(start);
@@ -181,7 +191,7 @@ WRAPPER int thrd_create(thrd_t *thread, thrd_start_t function, void *argument)
     const struct pthread_real *real = pthread_real();
     struct start *start = common_own_take_anew(&left, sizeof *start);
     if (!start) return real->thrd_create(thread, function, argument);
-    *start = (struct start){{.c11 = function}, argument, {0}, false};
+    *start = (struct start){.function.c11 = function, .argument = argument};
     on_create(start);
     int rc = real->thrd_create(thread, c11_main, start);
     if (rc != thrd_success) common_own_free(start);

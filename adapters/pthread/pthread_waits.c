@@ -136,10 +136,19 @@ SEMAPHORE(sem_clockwait, is_clock(clock) && is_time(until),
 
 /* ---- giving ------------------------------------------------------------- */
 
+/* Most give what nobody has waited for: that way has no frame of its own. */
 #define GIVE(function, kind, n_most, type)                                     \
+    static __attribute__((noinline)) int function##_awaited(                   \
+        type *object, struct common_sync *s)                                   \
+    {                                                                          \
+        common_sync_give_slow(s, kind, object, n_most);                        \
+        return pthread_real()->function(object);                               \
+    }                                                                          \
     WRAPPER int function(type *object)                                         \
     {                                                                          \
-        common_sync_give(kind, object, n_most);                                \
+        struct common_sync *s = common_sync_of(object);                        \
+        if (__builtin_expect(s != NULL, 0))                                    \
+            return function##_awaited(object, s);                              \
         return pthread_real()->function(object);                               \
     }
 

@@ -45,6 +45,7 @@
 enum { TAKEN = 1, RUNNING };
 
 static axp_ring *ring; /* NULL: nothing is to be done */
+static uint64_t pid_namespace;
 static int is_given_up;
 
 /* All that there are, so that whoever has to can delete them. */
@@ -115,6 +116,7 @@ static void put(axp_ring_kind kind, const ucontext_t *context, uint64_t weight)
     slot->kind = (uint32_t)kind;
     slot->process_id = (uint32_t)getpid();
     slot->thread_id = (uint32_t)syscall(SYS_gettid);
+    slot->pid_namespace = pid_namespace;
     slot->n_stack = 0;
     if (kind == AXP_RING_FORK) slot->regs[0] = (uint64_t)getppid();
     if (context) {
@@ -431,6 +433,13 @@ static axp_ring *map_ring(const char *path)
     return is_good ? m : NULL;
 }
 
+/* In which our ids are; a child's may be another. */
+static void find_namespace(void)
+{
+    struct stat st;
+    pid_namespace = stat("/proc/self/ns/pid", &st) ? 0 : (uint64_t)st.st_ino;
+}
+
 /* Timers are not a child's; the ring is. */
 static void on_fork(void)
 {
@@ -438,6 +447,7 @@ static void on_fork(void)
     memset(timers, 0, sizeof timers);
     if (!ring || is_given_up) return;
     whose = getpid();
+    find_namespace();
     put(AXP_RING_FORK, NULL, 0);
     begin_timer(); /* its stack is where it was */
 }
@@ -463,6 +473,7 @@ __attribute__((constructor)) static void begin(void)
         timer_real()->sigaction(THE_SIGNAL, &action, NULL);
         (void)pthread_atfork(NULL, NULL, on_fork);
         axp_quiet_tell(be_quiet);
+        find_namespace();
         put(AXP_RING_BEGIN, NULL, 0);
         begin_thread();
     }

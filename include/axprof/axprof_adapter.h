@@ -94,7 +94,12 @@ typedef enum axp_sync_kind AXP__INT {
     AXP_SYNC_SEMAPHORE,    /* posted */
     AXP_SYNC_THREAD_START, /* its maker gives */
     AXP_SYNC_THREAD_END,   /* it gives; who joins it takes */
-    AXP_SYNC_REGION        /* of a pool's threads; who begins it gives */
+    /* Of a pool's threads; who begins it gives, and may wait for its team, which
+     * nobody gives. */
+    AXP_SYNC_REGION,
+    /* As AXP_SYNC_BARRIER, by a pool's thread at the end of a region: from there on
+     * it waits for the next one. */
+    AXP_SYNC_BACK
 } axp_sync_kind;
 /* As they are in a recording. */
 typedef enum axp_sync_verb AXP__INT {

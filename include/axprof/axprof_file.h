@@ -61,6 +61,8 @@ AXP_API axp_status axp_spool_remove(const char *path);
  * parent, the process goes on, and what it recorded can be read. */
 typedef struct axp_drain axp_drain;
 typedef struct axp_drain_info {
+    /* process_id: as the caller knows it, who may be in another namespace of such
+     * ids; 0: it was not found there (yet). */
     uint64_t process_id, events, steps, file_bytes;
     /* Of memory: ours, though the process has it; shared with who drains it, and
      * its alone. */

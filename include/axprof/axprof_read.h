@@ -409,6 +409,10 @@ typedef struct axp_thread_info {
      * not there yet, and would only have spun. */
     axp_ns ready_ns;
     bool is_scheduled;
+    /* Off its processor, of its own will: waiting, sleeping. Only what the
+     * scheduler says. cpu_ns, ready_ns and this are no more than its life; … */
+    axp_ns off_ns;
+    axp_ns spun_ns; /* … of cpu_ns: in waits, where it spun, as samples say */
 } axp_thread_info;
 typedef struct axp_process_info { /* processes of one name, from outside */
     const char *name;

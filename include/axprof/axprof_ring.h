@@ -12,7 +12,7 @@
 #define AXPROF_RING_H
 #include <stdint.h>
 
-#define AXP_RING_MAGIC UINT64_C(0x31676e6972707861) /* "axpring1" */
+#define AXP_RING_MAGIC UINT64_C(0x32676e6972707861) /* "axpring2" */
 #define AXP_RING_SLOTS 256u
 #define AXP_RING_STACK 16384u
 #define AXP_RING_REGS 33u
@@ -28,6 +28,7 @@ typedef struct axp_ring_slot {
     uint64_t time_ns; /* CLOCK_MONOTONIC_RAW */
     uint64_t weight_ns;
     uint32_t kind, process_id, thread_id, n_stack;
+    uint64_t pid_namespace; /* the inode of /proc/self/ns/pid; 0: not known */
     /* In the order in which the kernel gives them with its samples: ax bx cx dx
      * si di bp sp ip r8 … r15; x0 … x30 sp pc. */
     uint64_t regs[AXP_RING_REGS];

@@ -27,6 +27,7 @@ static void spread(const struct crowd *c, double *to, const axp_sample *s)
     double end = (double)s->time_ns - c->begin;
     double begin = fmax(0, end - (double)s->weight);
     end = fmin(end, c->slice * SLICES);
+    if (begin >= end) return; /* long after the end: no number of a slice */
     for (int i = (int)(begin / c->slice); i < SLICES && i * c->slice < end; i++)
         to[i] += fmin(end, (i + 1) * c->slice) - fmax(begin, i * c->slice);
 }

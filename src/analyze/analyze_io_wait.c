@@ -122,7 +122,8 @@ static struct still still_of(struct axp__analysis *a)
         !axp__graph_trusted(a->v, &g))
         a->has_failed = true;
     return (struct still){(double)(gain < still ? gain : still), (double)gain,
-                          a->v->n_threads <= 1 || g};
+                          a->v->n_threads <= 1 ||
+                              (g && axp__view_n_processes(a->v) <= 1)};
 }
 
 /* What was sampled, and what it may be more at 95 %: a bound has that in it. */

@@ -122,5 +122,5 @@ void axp__rule_step_drift(struct axp__analysis *a)
         (double)(s->n - s->settled) < t[AXP__T_step_drift_steps] ||
         (double)s->late_ns < t[AXP__T_step_drift_ratio] * (double)s->early_ns)
         return;
-    if (is_certain(a)) add(a);
+    if (!axp__step_may_be_starved(a, cost(s)) && is_certain(a)) add(a);
 }

@@ -26,14 +26,6 @@ static axp_ns extra_ns(const struct axp__step_look *s)
     return s->ns_in[AXP__STEP_SLOW] - s->n_in[AXP__STEP_SLOW] * s->median_ns;
 }
 
-/* A thread had no processor for half of that time: then others made steps slow. */
-static bool may_be_starved(const struct axp__analysis *a)
-{
-    for (size_t i = 0; i < a->v->n_threads; i++)
-        if (2 * a->v->threads[i].ready_ns >= extra_ns(a->steps)) return true;
-    return false;
-}
-
 /* " (one in 50)": how they come again, if they do so evenly. */
 static size_t period_of(const struct axp__step_look *s)
 {
@@ -117,7 +109,7 @@ void axp__rule_step_outliers(struct axp__analysis *a)
             t[AXP__T_step_outliers_ratio] * (double)s->median_ns ||
         100 * (double)s->n_in[AXP__STEP_SLOW] >
             t[AXP__T_step_outliers_percent] * (double)(s->n - s->settled) ||
-        is_drift(a) || may_be_starved(a))
+        is_drift(a) || axp__step_may_be_starved(a, extra_ns(s)))
         return;
     add(a);
 }

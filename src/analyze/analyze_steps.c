@@ -214,6 +214,13 @@ bool axp__step_look_create(const axp_view *v, struct axp__step_look **out)
     return false;
 }
 
+bool axp__step_may_be_starved(const struct axp__analysis *a, axp_ns longer_ns)
+{
+    for (size_t i = 0; i < a->v->n_threads; i++)
+        if (2 * a->v->threads[i].ready_ns >= longer_ns) return true;
+    return false;
+}
+
 /* ---- what differs ---------------------------------------------------------------------------- */
 
 static double mean(const struct axp__step_look *look, double *const *sums,

@@ -71,6 +71,9 @@ struct axp__step_cause {
 struct axp__step_cause axp__step_cause_of(const struct axp__step_look *look,
                                           enum axp__step_group is,
                                           enum axp__step_group was);
+/* A thread had no processor for half of what steps took longer, or more: then others
+ * may have made them slow. */
+bool axp__step_may_be_starved(const struct axp__analysis *a, axp_ns longer_ns);
 /* What such a step's finding is called, and what to look for. */
 #define AXP__STEP_ALL "every operation"
 #define AXP__STEP_ALL_ADVICE                                                   \

@@ -332,7 +332,11 @@ static void put_threads(struct axp__html_job *job)
         axp__json_u64(j, "busy", t->busy_ns);
         axp__json_u64(j, "wait", t->wait_ns);
         if (t->cpu_ns || t->is_scheduled) axp__json_u64(j, "cpu", t->cpu_ns);
-        if (t->is_scheduled) axp__json_u64(j, "ready", t->ready_ns);
+        if (t->is_scheduled) {
+            axp__json_u64(j, "ready", t->ready_ns);
+            axp__json_u64(j, "off", t->off_ns);
+            axp__json_u64(j, "spun", t->spun_ns);
+        }
         axp__json_u64(j, "events", t->events);
         axp__json_end(j, '}');
     }

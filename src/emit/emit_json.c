@@ -336,6 +336,8 @@ static void put_threads(struct axp__json *j, const axp_view *v)
         axp__json_known(j, "cpu_ns", t->cpu_ns || t->is_scheduled,
                         (double)t->cpu_ns);
         axp__json_known(j, "ready_ns", t->is_scheduled, (double)t->ready_ns);
+        axp__json_known(j, "off_ns", t->is_scheduled, (double)t->off_ns);
+        axp__json_known(j, "spun_ns", t->is_scheduled, (double)t->spun_ns);
         axp__json_u64(j, "events", t->events);
         axp__json_end(j, '}');
     }

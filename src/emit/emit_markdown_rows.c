@@ -20,7 +20,7 @@ static void put_thread(struct axp__md *m, const axp_thread_info *t)
     axp__md_cell(
         m, t->cpu_ns || t->is_scheduled ? axp__short_ns(cell, t->cpu_ns) : "");
     axp__md_cell(m, axp__short_ns(cell, t->busy_ns));
-    axp__md_cell(m, t->wait_ns ? axp__short_ns(cell, t->wait_ns) : "");
+    axp__md_cell(m, axp__short_waiting(cell, t));
     axp__md_cell(m, t->is_scheduled ? axp__short_ns(cell, t->ready_ns) : "");
     axp__md_cell(m, axp__short_count(cell, t->events));
     axp__md_row_end(m);

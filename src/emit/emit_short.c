@@ -150,3 +150,10 @@ const char *axp__short_many(axp__cell out, const axp_warning *w)
     axp__append(out, AXP__CELL, strlen(out), " ");
     return out;
 }
+
+char *axp__short_waiting(axp__cell out, const axp_thread_info *t)
+{
+    axp_ns ns = t->is_scheduled ? t->off_ns + t->spun_ns : t->wait_ns;
+    out[0] = 0;
+    return ns ? axp__short_ns(out, ns) : out;
+}

@@ -39,6 +39,10 @@ bool axp__has_doubt(const axp_op *ops, size_t n);
     "share: less what recording took, which the run's length and the call tree " \
     "have in them"
 
+/* How long a thread waited: off its processor or spinning, where the scheduler
+ * told of it, else in waits that were recorded; "": not at all. */
+char *axp__short_waiting(axp__cell out, const axp_thread_info *t);
+
 /* What stands before a warning's text: how many there were, where there were
  * several: "16 scopes still open". */
 const char *axp__short_many(axp__cell out, const axp_warning *w);

@@ -7,7 +7,7 @@
 #include "emit/emit_name.h"
 #include "emit/emit_text.h"
 
-#define MAX_COLUMNS 11
+#define MAX_COLUMNS 12
 #define LEAST_NAME 16 /* columns of a name before others must go */
 
 struct row {
@@ -89,7 +89,7 @@ void axp__table_branch(struct axp__table *table, unsigned depth,
 
 /* ---- layout -------------------------------------------------------------------- */
 
-#define INDENT 2 /* columns a level */
+#define INDENT 2 /* columns a level; in a narrow table there are four or more */
 
 static size_t indent_of(const struct axp__table *table, const struct row *row)
 {
@@ -214,17 +214,25 @@ static void put_cell(struct line *line, const struct axp__table *table,
     line->n_blanks += is_left ? pad : 0;
 }
 
-/* │ │ ├ : one mark a level; what has no room is cut on the left. */
+/* │ │ ├ : one mark a level. Where there is no room for all, how many more there
+ * are takes the place of the last two: rows of different levels are no siblings.
+ *
+ *   │ │ │ └ last that has room
+ *   │ │ +1  below it */
 static void put_branch(struct axp__text *t, const struct axp__table *table,
                        const struct row *row)
 {
     unsigned levels = (unsigned)(indent_of(table, row) / INDENT);
-    for (unsigned k = row->depth - levels; k < row->depth; k++) {
-        bool is_own = k + 1 == row->depth;
-        bool has_next = k < 64 && row->has_next >> k & 1;
-        axp__out_text(t->o, is_own ? (has_next ? "├ " : "└ ")
-                                   : (has_next ? "│ " : "  "));
-    }
+    unsigned more = row->depth - levels, kept = levels - (more ? 2 : 1);
+    char text[16];
+    for (unsigned k = 0; k < kept; k++)
+        axp__out_text(t->o, k < 64 && row->has_next >> k & 1 ? "│ " : "  ");
+    if (more)
+        snprintf(text, sizeof text, "+%-3u", more < 999 ? more : 999);
+    else
+        snprintf(text, sizeof text, "%s",
+                 kept < 64 && row->has_next >> kept & 1 ? "├ " : "└ ");
+    axp__out_text(t->o, text);
 }
 
 static void put_row(struct axp__text *t, const struct axp__table *table,

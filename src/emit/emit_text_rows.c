@@ -94,28 +94,31 @@ static void put_thread(struct axp__table *table, const axp_thread_info *i,
     axp__short_ns(cells[4], i->end - i->begin);
     if (i->cpu_ns || i->is_scheduled) axp__short_ns(cells[5], i->cpu_ns);
     axp__short_ns(cells[6], i->busy_ns);
-    if (i->wait_ns) axp__short_ns(cells[7], i->wait_ns);
-    if (i->is_scheduled) axp__short_ns(cells[8], i->ready_ns);
-    axp__short_count(cells[9], i->events);
+    axp__short_waiting(cells[7], i);
+    if (i->spun_ns) axp__short_ns(cells[8], i->spun_ns);
+    if (i->is_scheduled) axp__short_ns(cells[9], i->ready_ns);
+    axp__short_count(cells[10], i->events);
 }
 
 /* The busiest ones, in the order in which they began. */
 static void put_threads(struct axp__text *t, axp_thread_info *all, size_t n)
 {
     static const struct axp__column columns[] = {
-        {"thread", true, 0},   {"id", false, 3},        {"process", false, 2},
-        {"rank", false, 0},    {"begin", false, 4},     {"lived", false, 0},
-        {"CPU", false, 0},     {"in scopes", false, 0}, {"waiting", false, 0},
-        {"starved", false, 1}, {"events", false, 5}};
+        {"thread", true, 0},    {"id", false, 3},        {"process", false, 2},
+        {"rank", false, 0},     {"begin", false, 4},     {"lived", false, 0},
+        {"CPU", false, 0},      {"in scopes", false, 0}, {"waiting", false, 0},
+        {"spinning", false, 1}, {"starved", false, 1},   {"events", false, 5}};
     size_t shown = n < SHOWN_ROWS ? n : SHOWN_ROWS;
     bool has_processes = false;
-    axp_ns rest = 0;
+    axp_ns rest = 0, spun = 0;
     char text[32];
     for (size_t i = 0; i < n; i++)
         if (all[i].process_id != all[0].process_id) has_processes = true;
     qsort(all, n, sizeof *all, by_use);
     for (size_t i = shown; i < n; i++)
         rest += all[i].busy_ns;
+    for (size_t i = 0; i < shown; i++)
+        spun += all[i].spun_ns;
     qsort(all, shown, sizeof *all, axp__thread_by_begin);
     struct axp__table *table =
         axp__table_create(t, columns, sizeof columns / sizeof *columns, shown);
@@ -125,6 +128,8 @@ static void put_threads(struct axp__text *t, axp_thread_info *all, size_t n)
     if (shown < n)
         axp__text_say(t, "and %zu more, in scopes for %s together", n - shown,
                       axp_format_ns(text, sizeof text, rest));
+    if (spun)
+        axp__text_say(t, "waiting has spinning in it, which is in CPU too");
 }
 
 void axp__text_threads(struct axp__text *t, const axp_view *v)

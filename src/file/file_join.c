@@ -19,14 +19,15 @@ struct join {
     struct axp__shift **shift; /* of each part */
     size_t n_parts;
     struct axp__join_names names;
-    bool has_hosts;   /* several */
-    bool has_devices; /* that several have memory of */
+    uint64_t name_space; /* of process ids, as who looked on has them */
+    bool has_hosts;      /* several */
+    bool has_devices;    /* that several have memory of */
 };
 
 /* ---- time ------------------------------------------------------------------------------ */
 
-static bool is_same_host(const struct axp__file_head *a,
-                         const struct axp__file_head *b)
+bool axp__is_same_host(const struct axp__file_head *a,
+                       const struct axp__file_head *b)
 {
     static const uint8_t unknown[16];
     return !memcmp(a->boot_id, b->boot_id, 16) &&
@@ -34,11 +35,30 @@ static bool is_same_host(const struct axp__file_head *a,
            a->clock_source == b->clock_source;
 }
 
-/* A number that parts of one host have in common. */
+/* Who looked on tells in which namespace of process ids his numbers are. A
+ * recording that does not know its own is taken for one of that. */
+static uint64_t run_namespace(const struct join *j)
+{
+    for (size_t i = 0; i < j->n_parts; i++) {
+        const struct axp__capture *p = j->parts[i].capture;
+        if (p->n_samples || p->n_states) return p->about.pid_namespace;
+    }
+    return 0;
+}
+
+static uint64_t namespace_of(const struct join *j, size_t i)
+{
+    uint64_t number = j->parts[i].capture->about.pid_namespace;
+    return number ? number : j->name_space;
+}
+
+/* A number that parts of one host have in common, if their process ids mean the
+ * same. */
 static uint32_t host_of(const struct join *j, size_t i)
 {
     size_t k = 0;
-    while (k < i && !is_same_host(j->parts[k].head, j->parts[i].head))
+    while (k < i && (!axp__is_same_host(j->parts[k].head, j->parts[i].head) ||
+                     namespace_of(j, k) != namespace_of(j, i)))
         k++;
     return (uint32_t)k;
 }
@@ -49,7 +69,7 @@ static void set_time(struct join *j, size_t i)
     const struct axp__join_part *first = &j->parts[0], *p = &j->parts[i];
     struct axp__shift *s = j->shift[i];
     s->ratio = 1;
-    if (i == 0 || is_same_host(first->head, p->head)) return;
+    if (i == 0 || axp__is_same_host(first->head, p->head)) return;
     j->has_hosts = true;
     struct axp__rate rate = {first->capture->rate_mult};
     uint64_t ns = p->head->clock.realtime_ns - first->head->clock.realtime_ns;
@@ -417,6 +437,7 @@ static bool fill(struct join *j)
     set_span(j);
     set_part(j);
     set_first_step(j);
+    j->name_space = run_namespace(j);
     for (size_t i = 0; i < j->n_parts; i++) {
         if (!add_part(j, i)) return false;
         const struct axp__capture *part = j->parts[i].capture;
@@ -465,10 +486,11 @@ struct axp__capture *axp__join(struct axp__join_part *parts, size_t n)
 {
     struct axp__capture empty = {0};
     struct join j = {.parts = parts, .n_parts = n};
-    if (n == 1) return parts[0].capture;
+    bool ok = axp__join_ids(parts, n);
+    if (ok && n == 1) return parts[0].capture;
     j.c = axp__cap_take(&empty, 1, sizeof *j.c);
     j.shift = calloc(n, sizeof(struct axp__shift *));
-    bool ok = j.c && j.shift;
+    ok = ok && j.c && j.shift;
     if (j.c)
         *j.c = (struct axp__capture){.memory = empty.memory,
                                      .release = axp__cap_free};

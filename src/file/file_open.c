@@ -39,6 +39,7 @@ static void keep_about(const struct axp__file *f, const struct axp__about *a,
         .machine = c->about.machine, /* a name said it */
         .memory_bytes = axp__about_number(a, "memory.bytes", 0),
         .n_cpus = axp__about_number(a, "cpus.allowed", 0),
+        .pid_namespace = axp__about_number(a, "pid_namespace", 0),
         .address_limit_bytes =
             axp__about_number(a, "limit.address_space_bytes", 0),
     };

@@ -195,5 +195,8 @@ static inline uint32_t axp__graph_last(const axp_graph *g, uint32_t row)
  * rows of its process did meanwhile; false: they did nothing. */
 bool axp__graph_borrow(axp_graph *g, uint32_t row, axp_ns begin_ns,
                        axp_ns end_ns);
+/* How long others of its process had no processor meanwhile, of that time. */
+axp_ns axp__graph_starved(axp_graph *g, uint32_t row, axp_ns begin_ns,
+                          axp_ns end_ns);
 
 #endif

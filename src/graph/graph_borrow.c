@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* A wait that nobody is known to have ended: it is taken for work like that of
- * the other rows of its process meanwhile, each as much as it did. What would
- * make them faster would make it shorter, and that is an estimate.
+ * the other rows of its process meanwhile, each as much as it did, times without a
+ * processor among it. What would make them faster would make it shorter, and that
+ * is an estimate.
  *
  * Cost   bounded: of each wait so many rows, of each row so many stretches, and of
  *        all waits together so many looks; after that a wait is a wait.
@@ -28,7 +29,7 @@ struct loan {
 static void add(struct loan *l, uint32_t op, double ns)
 {
     uint32_t i = 0;
-    if (ns < 1 || op == AXP__OP_NO_CPU) return;
+    if (ns < 1) return;
     while (i < l->n && l->at[i].op != op)
         i++;
     if (i == MOST_PARTS) return;
@@ -52,7 +53,12 @@ static double covered(const struct loan *l, axp_ns begin, axp_ns end)
 static void add_current(struct loan *l, const struct axp__spent *own,
                         axp_ns begin)
 {
-    if (own->is_waiting) return;
+    if (own->is_waiting) {
+        add(l, AXP__OP_NO_CPU,
+            (double)own->ready *
+                covered(l, own->ready_until - own->ready, own->ready_until));
+        return;
+    }
     double part = covered(l, begin, own->since);
     for (size_t i = 0; part > 0 && i < own->n && i < MOST_PARTS; i++)
         add(l, own->touched[i], part * (double)own->ns[own->touched[i]]);
@@ -114,4 +120,16 @@ bool axp__graph_borrow(axp_graph *g, uint32_t row, axp_ns begin_ns,
         left -= ns;
     }
     return true;
+}
+
+axp_ns axp__graph_starved(axp_graph *g, uint32_t row, axp_ns begin_ns,
+                          axp_ns end_ns)
+{
+    struct loan l = {.begin_ns = begin_ns, .end_ns = end_ns};
+    add_others(g, &l, row);
+    for (uint32_t i = 0; i < l.n; i++)
+        if (l.at[i].op == AXP__OP_NO_CPU)
+            return l.at[i].ns < end_ns - begin_ns ? l.at[i].ns
+                                                  : end_ns - begin_ns;
+    return 0;
 }

@@ -142,8 +142,16 @@ static void on_sample(struct axp__builder *b, struct axp__spent *own,
     axp_ns passed = r->time_ns - own->since;
     axp_ns off = r->id < passed ? r->id : passed;
     bool is_outside = axp__stream_depth(b->stream) == 0;
+    if (own->is_back && is_outside) return; /* it spins */
     own->looked = r->time_ns;
     own->was_at_work = r->argument != AXP_SAMPLE_WAITED;
+    if (own->is_waiting && r->argument == AXP_SAMPLE_READY) {
+        axp_ns waited = r->time_ns - own->wait_begin;
+        own->ready = r->time_ns <= own->wait_begin ? 0
+                     : r->id < waited              ? r->id
+                                                   : waited;
+        own->ready_until = r->time_ns;
+    }
     if (own->is_waiting || r->time_ns <= own->since) return;
     own->since = r->time_ns;
     if (r->argument == AXP_SAMPLE_READY) {

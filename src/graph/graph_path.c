@@ -90,10 +90,13 @@ static void put_work(struct walker *w, uint32_t node, axp_ns begin_ns,
         put(w, n->row, op, begin_ns, end_ns);
         return;
     }
-    for (uint32_t i = 0; i < n->n_parts; i++)
-        w->p->ns[axp__part_op(w->g->parts[n->parts + i])] +=
-            axp__replay_part(w->r, node, i) * length / all;
-    if (n->is_estimate) w->p->estimated_ns += length;
+    for (uint32_t i = 0; i < n->n_parts; i++) {
+        uint32_t of = axp__part_op(w->g->parts[n->parts + i]);
+        double ns = axp__replay_part(w->r, node, i) * length / all;
+        bool is_seen = of == AXP__OP_NO_CPU || of == AXP__OP_WOKEN;
+        w->p->ns[of] += ns;
+        if (n->is_estimate && !is_seen) w->p->estimated_ns += ns;
+    }
     bool is_own = !n->is_estimate && !w->g->rows[n->row].is.track;
     put_segment(w, (struct axp__segment){begin_ns, end_ns, n->row, op, is_own});
 }

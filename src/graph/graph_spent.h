@@ -21,9 +21,12 @@ struct axp__spent {
     bool was_at_work; /* … it ran, or wanted to */
     /* In a wait: since when and at which depth, and what it is called. */
     bool is_waiting;
+    bool is_back; /* in its pool: it waits for the next region, or the end */
     uint32_t wait_op;
     size_t wait_depth;
     axp_ns wait_begin;
+    axp_ns ready, ready_until; /* … and how long it was ready last, having been
+                                  woken or not; 0: it was not */
     uint32_t *open; /* operations of open scopes, as long as they nest */
     size_t n_open, cap_open;
     bool is_loose;    /* they do not: the stream knows which is innermost */

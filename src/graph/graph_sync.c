@@ -22,6 +22,7 @@ void axp__build_wait_begin(struct axp__builder *b, uint32_t row, axp_ns time_ns,
     axp__spent_close(b->g, row, time_ns);
     own->is_waiting = true;
     own->wait_begin = time_ns;
+    own->ready = 0;
     own->wait_op = op;
     own->wait_depth = axp__stream_depth(b->stream);
 }
@@ -49,18 +50,43 @@ static void name_wait(axp_graph *g, uint32_t row)
     axp__graph_add_part(g, own->wait_op, end - own->wait_begin);
 }
 
-/* The wait becomes work like that of the others meanwhile. */
+/* Parts of a wait that nobody is known to have ended, in which the row was ready so
+ * long at the end: by then it could go on, and had no processor. */
+static void put_parts(axp_graph *g, uint32_t node, bool is_lent, axp_ns ready)
+{
+    struct axp__graph_node *n = &g->nodes[node];
+    const struct axp__spent *own = g->rows[n->row].own;
+    axp_ns waited = n->time_ns - own->wait_begin;
+    if (ready > waited) ready = waited;
+    n->is_estimate = true;
+    if (is_lent || ready > waited / 2) n->stretch = AXP__STRETCH_WORK;
+    if (ready) axp__graph_add_part(g, AXP__OP_NO_CPU, ready);
+    if (!is_lent) axp__graph_add_part(g, own->wait_op, waited - ready);
+}
+
+/* It becomes work like that of the others meanwhile. */
 static void guess(axp_graph *g, uint32_t row, uint32_t node)
 {
     const struct axp__spent *own = g->rows[row].own;
-    struct axp__graph_node *n = &g->nodes[node];
+    axp_ns end = g->nodes[node].time_ns, waited = end - own->wait_begin;
+    axp_ns ready = own->ready < waited ? own->ready : waited;
     g->n_unknown++;
-    g->unknown_ns += n->time_ns - own->wait_begin;
-    n->is_estimate = true;
-    if (axp__graph_borrow(g, row, own->wait_begin, n->time_ns))
-        g->nodes[node].stretch = AXP__STRETCH_WORK;
-    else
-        name_wait(g, row);
+    g->unknown_ns += waited;
+    put_parts(g, node, axp__graph_borrow(g, row, own->wait_begin, end - ready),
+              ready);
+}
+
+/* Who met a region waits for the threads of its team, which have nothing else to
+ * do than to be there: they are being woken, or have no processor. */
+static void guess_team(axp_graph *g, uint32_t row, uint32_t node)
+{
+    struct axp__spent *own = g->rows[row].own;
+    axp_ns end = g->nodes[node].time_ns;
+    own->wait_op = AXP__OP_WOKEN;
+    put_parts(g, node, false,
+              own->ready +
+                  axp__graph_starved(g, row, own->wait_begin,
+                                     end > own->ready ? end - own->ready : 0));
 }
 
 void axp__build_wait_unknown(struct axp__builder *b, uint32_t row,
@@ -112,10 +138,13 @@ static bool ends_for_him(const axp_graph *g, const struct axp__record *r,
     return apart <= lived / SHORTLY && axp__graph_is_off(g, ended);
 }
 
-/* What a reader waits for is given as to writers. */
+/* What a reader waits for is given as to writers; a barrier by who goes back to its
+ * pool as by all. */
 static axp_sync_kind given_as(axp_sync_kind kind)
 {
-    return kind == AXP_SYNC_SHARED ? AXP_SYNC_LOCK : kind;
+    return kind == AXP_SYNC_SHARED ? AXP_SYNC_LOCK
+           : kind == AXP_SYNC_BACK ? AXP_SYNC_BARRIER
+                                   : kind;
 }
 
 static bool depend_on_object(struct axp__builder *b,
@@ -210,6 +239,11 @@ static void note_lock(struct axp__builder *b, const struct axp__record *r,
     axp__graph_add_lock_wait(g, wait);
 }
 
+static bool is_of_team(const struct axp__record *r)
+{
+    return axp__record_sync(r) == AXP_SYNC_REGION && r->from_row == UINT32_MAX;
+}
+
 static void on_waited(struct axp__builder *b, const struct axp__record *r)
 {
     axp_graph *g = b->g;
@@ -222,6 +256,8 @@ static void on_waited(struct axp__builder *b, const struct axp__record *r)
     note_lock(b, r, node);
     if (is_known)
         name_wait(g, r->row);
+    else if (is_of_team(r))
+        guess_team(g, r->row, node);
     else
         guess(g, r->row, node);
 }
@@ -263,8 +299,9 @@ static void arrive(axp_graph *g, uint32_t node, uint32_t episode)
 static void on_gave(struct axp__builder *b, const struct axp__record *r)
 {
     axp_graph *g = b->g;
-    axp_sync_kind kind = axp__record_sync(r);
+    axp_sync_kind kind = given_as(axp__record_sync(r));
     struct axp__spent *own = g->rows[r->row].own;
+    if (axp__record_is_back(r)) own->is_back = true;
     if (own->is_waiting) return;
     uint32_t node = axp__spent_close(g, r->row, r->time_ns), episode;
     struct axp__object *o;
@@ -274,7 +311,7 @@ static void on_gave(struct axp__builder *b, const struct axp__record *r)
         o = axp__build_object(b, r->row, AXP_SYNC_BARRIER, r->id);
         if (o) o->newest = o->other = AXP__NONE;
     }
-    o = axp__build_object(b, r->row, given_as(kind), r->id);
+    o = axp__build_object(b, r->row, kind, r->id);
     if (!o) return;
     if (kind == AXP_SYNC_SEMAPHORE) {
         axp__object_post(g, o, node);
@@ -313,6 +350,8 @@ static void on_took(struct axp__builder *b, const struct axp__record *r)
 void axp__build_sync(struct axp__builder *b, const struct axp__record *r)
 {
     b->g->n_syncs++;
+    if (axp__record_sync(r) == AXP_SYNC_REGION)
+        b->g->rows[r->row].own->is_back = false;
     switch (axp__record_verb(r)) {
     case AXP_SYNC_GAVE: on_gave(b, r); break;
     case AXP_SYNC_TOOK: on_took(b, r); break;

@@ -19,6 +19,8 @@
 #define MOST_PLACES ((size_t)1 << 20)  /* that samples may add */
 #define MOST_LOOKS ((uint64_t)1 << 27) /* at frames of all stacks together */
 
+#define POOLED (-1) /* a place: in a wait that is not over, and is in no tree */
+
 struct seen { /* samples of one stack in one place */
     int32_t place;
     uint32_t stack; /* its id */
@@ -178,6 +180,10 @@ static bool add_sample(struct adder *a, int32_t place, uint32_t stack,
 static bool add_seen(struct adder *a, size_t index)
 {
     const struct seen *seen = &a->seen[index];
+    if (seen->place == POOLED) {
+        a->v->spun_ns += seen->ns;
+        return true;
+    }
     const struct axp__stack_of *s =
         axp__stack_functions_get(&a->of, seen->stack);
     int32_t place = seen->place;
@@ -221,7 +227,11 @@ static bool take(struct adder *a, const struct axp__stream *s,
     if (r->argument == AXP_SAMPLE_WAITED)
         return axp__blocked_take(&a->blocked, s, r);
     if (r->argument != AXP_SAMPLE_CPU) return true;
-    return add_sample(a, place_of_scopes(a, s, r->begin_ns), r->stack, r->id);
+    int32_t place = place_of_scopes(a, s, r->begin_ns);
+    if (!place && axp__idle_is_pooled(&a->idle)) place = POOLED;
+    if (place == POOLED || a->v->tree[place].is_wait)
+        axp__idle_spun(&a->idle, r->id);
+    return add_sample(a, place, r->stack, r->id);
 }
 
 /* Of a thread that has no row. */
@@ -338,7 +348,10 @@ static bool make_lists(struct adder *a)
 
 bool axp__view_add_functions(axp_view *v)
 {
-    if (!v->capture->n_samples) return axp__view_warn_of_samples(v);
+    if (!v->capture->n_samples) {
+        axp__view_settle_states(v);
+        return axp__view_warn_of_samples(v);
+    }
     struct adder *a = calloc(1, sizeof *a);
     if (!a) return false;
     a->v = v;
@@ -356,6 +369,7 @@ bool axp__view_add_functions(axp_view *v)
     free(a->seen_slots.at);
     free(a->place_slots.at);
     free(a);
+    axp__view_settle_states(v);
     return ok && axp__view_warn_of_samples(v);
 }
 

@@ -15,6 +15,10 @@ struct axp__idle_time {
     axp_ns idle_ns;    /* … so long of that in a wait, in vain */
 };
 
+struct axp__idle_sum { /* of a thread */
+    axp_ns idle_ns, spun_ns;
+};
+
 static axp_ns least(axp_ns a, axp_ns b)
 {
     return a < b ? a : b;
@@ -48,22 +52,46 @@ static void add_wait(struct axp__idle *i, const struct axp__record *r)
 static void end_row(struct axp__idle *i, const struct axp__stream *s)
 {
     const struct axp__cap_row *row =
-        i->n ? axp__stream_row(s, i->row)->cap : NULL;
+        i->n || i->spun_ns ? axp__stream_row(s, i->row)->cap : NULL;
     size_t state = row ? axp__view_state_of(i->v, row) : 0;
-    for (size_t k = 0; state && k < i->n; k++)
-        i->of_states[state - 1] += i->at[k].idle_ns;
+    struct axp__idle_sum none = {0},
+                         *sum = state ? &i->of_states[state - 1] : &none;
+    for (size_t k = 0; k < i->n; k++) {
+        const struct axp__idle_time *t = &i->at[k];
+        bool is_idle = i->is_pooled && k >= i->n_before; /* to its end */
+        sum->idle_ns += is_idle ? t->end - t->begin : t->idle_ns;
+    }
+    sum->spun_ns += i->spun_ns;
     i->n = 0;
+    i->spun_ns = 0;
+    i->is_pooled = false;
+}
+
+static void see_pool(struct axp__idle *i, const struct axp__record *r)
+{
+    if (r->kind != AXP__R_SYNC ||
+        (axp__record_sync(r) != AXP_SYNC_REGION && !axp__record_is_back(r)))
+        return;
+    i->is_pooled = axp__record_is_back(r);
+    i->n_before = i->n;
+}
+
+bool axp__idle_is_pooled(const struct axp__idle *i)
+{
+    return i->is_pooled;
 }
 
 bool axp__idle_take(struct axp__idle *i, const struct axp__stream *s,
                     const struct axp__record *r)
 {
     size_t n_states = i->v->capture->n_states;
-    if (!n_states) return true;
-    if (!i->of_states) i->of_states = calloc(n_states, sizeof *i->of_states);
-    if (!i->of_states) return false;
+    if (n_states && !i->of_states)
+        i->of_states = calloc(n_states, sizeof *i->of_states);
+    if (n_states && !i->of_states) return false;
     if (r->row != i->row) end_row(i, s);
     i->row = r->row;
+    see_pool(i, r);
+    if (!n_states) return true;
     if (r->kind == AXP__R_SAMPLE)
         return r->argument != AXP_SAMPLE_READY || add_ready(i, r);
     if (r->kind == AXP__R_SYNC && axp__record_verb(r) == AXP_SYNC_WAITED)
@@ -71,10 +99,15 @@ bool axp__idle_take(struct axp__idle *i, const struct axp__stream *s,
     return true;
 }
 
+void axp__idle_spun(struct axp__idle *i, axp_ns ns)
+{
+    i->spun_ns += ns;
+}
+
 /* Its line among the threads, which has its sums; those of rows that none told of
  * have others'. */
-static void take_off(struct axp__idle *i, const struct axp__thread_states *s,
-                     axp_ns ns)
+static void tell_line(struct axp__idle *i, const struct axp__thread_states *s,
+                      struct axp__idle_sum sum)
 {
     axp_view *v = i->v;
     for (size_t k = 0; k < v->n_threads && i->n_looks++ < 2 * MOST_LOOKS; k++) {
@@ -82,7 +115,9 @@ static void take_off(struct axp__idle *i, const struct axp__thread_states *s,
         if (t->id != s->tid || t->process_id != (s->process & UINT32_MAX) ||
             !t->is_scheduled || t->ready_ns != s->ready_ns)
             continue;
-        t->ready_ns -= ns;
+        t->ready_ns -= sum.idle_ns;
+        t->off_ns += sum.idle_ns;
+        t->spun_ns += sum.spun_ns;
         return;
     }
 }
@@ -93,9 +128,11 @@ void axp__idle_keep(struct axp__idle *i, const struct axp__stream *s)
     end_row(i, s);
     for (size_t k = 0; i->of_states && k < c->n_states; k++) {
         struct axp__thread_states *of = &c->states[k];
-        axp_ns ns = least(i->of_states[k], of->ready_ns);
-        if (!ns) continue;
-        take_off(i, of, ns);
+        struct axp__idle_sum sum = i->of_states[k];
+        sum.idle_ns = least(sum.idle_ns, of->ready_ns);
+        axp_ns ns = sum.idle_ns;
+        if (!ns && !sum.spun_ns) continue;
+        tell_line(i, of, sum);
         of->ready_ns -= ns;
         of->waited_ns += ns;
         i->v->ready_ns -= least(ns, i->v->ready_ns);

@@ -57,8 +57,8 @@ static axp_status add_span(struct parts *p, const char *path,
     if (status) return status;
     axp__model_name_functions(o.capture, &o.about, p->symbols);
     p->path[p->n] = path;
-    p->at[p->n++] = (struct axp__join_part){o.capture, &o.file->head,
-                                            axp__about_text(&o.about, "id")};
+    p->at[p->n++] = (struct axp__join_part){
+        o.capture, &o.file->head, axp__about_text(&o.about, "id"), o.about};
     return check_once(p);
 }
 

@@ -31,32 +31,27 @@ static bool is_of_tracks(const axp_view *v, const char *name)
     return false;
 }
 
-/* What threads called most often; NULL: what was called most are spans. */
+/* What threads called most often; NULL: there are spans alone. */
 static const char *most_called(const axp_view *v)
 {
-    uint64_t below = UINT64_MAX;
-    for (int turn = 0; turn < 8; turn++) {
-        const axp_op *most = NULL;
-        for (size_t i = 0; i < v->n_ops; i++)
-            if (v->ops[i].calls < below &&
-                (!most || v->ops[i].calls > most->calls))
-                most = &v->ops[i];
-        if (!most || !is_of_tracks(v, most->name))
-            return most ? most->name : NULL;
-        below = most->calls;
-    }
-    return NULL;
+    const axp_op *most = NULL;
+    for (size_t i = 0; i < v->n_ops; i++)
+        if ((!most || v->ops[i].calls > most->calls) &&
+            !is_of_tracks(v, v->ops[i].name))
+            most = &v->ops[i];
+    return most ? most->name : NULL;
 }
 
-/* Whether functions by that name were recorded by compiler hooks. */
-static bool is_function(const axp_view *v, const char *name)
+/* Whether functions, by that name or NULL: any, were recorded by compiler
+ * hooks. */
+static bool has_function(const axp_view *v, const char *name)
 {
     const struct axp__capture *c = v->capture;
-    for (size_t i = 0; name && i < c->n_lanes; i++)
+    for (size_t i = 0; i < c->n_lanes; i++)
         for (uint32_t k = 0; k < c->lanes[i].n_ops; k++) {
             uint32_t id = c->lanes[i].ops[k].name;
             if (axp__view_kind(v, id) == AXP__KIND_FUNCTION &&
-                axp__view_name(v, id) == name)
+                (!name || axp__view_name(v, id) == name))
                 return true;
         }
     return false;
@@ -179,7 +174,7 @@ static struct taker scope_taker(const axp_view *v)
     struct taker t = {"scopes: recording them took ",
                       "; widen the one that is called most", count_calls(v),
                       most_called(v)};
-    if (is_function(v, t.name)) {
+    if (t.name && has_function(v, t.name)) {
         t.before = "calls of functions: recording them took ";
         t.after = "; build the one that is called most without hooks";
     }
@@ -257,7 +252,7 @@ struct axp__overhead axp__overhead(const axp_view *v)
 {
     struct parts p = parts_of(v);
     struct taker of = most_taking(v, &p);
-    bool has_hooks = is_function(v, of.name);
+    bool has_hooks = has_function(v, NULL);
     double share = share_of(v, &p, has_hooks);
     struct axp__overhead o = {
         .count = share > 0 ? of.count : 0, .name = of.name, .share = share};

@@ -322,6 +322,15 @@ static size_t count_different(uint64_t *of, size_t n)
     return different;
 }
 
+/* Two of one number may be on two hosts, or in two namespaces. */
+static uint64_t whose(const struct axp__capture *c,
+                      const struct axp__cap_row *row)
+{
+    uint64_t host =
+        c->n_processes ? c->processes[axp__cap_process_of(c, row->id)].host : 0;
+    return host << 32 | (row->process_id & UINT32_MAX);
+}
+
 /* Of the rows that are the program's; a thread that did nothing but allocate has
  * recorded nothing. And of the threads that there are, whoever told of them. */
 static bool count_processes(axp_view *v)
@@ -332,7 +341,7 @@ static bool count_processes(axp_view *v)
     if (!of) return false;
     for (size_t i = 0; i < c->n_rows; i++)
         if (!axp__row_is_outside(v, &c->rows[i]) && c->rows[i].n_events)
-            of[n++] = c->rows[i].process_id;
+            of[n++] = whose(c, &c->rows[i]);
     v->n_recorded = count_different(of, n);
     for (n = 0; n < v->n_threads; n++)
         of[n] = v->threads[n].process_id;

@@ -177,6 +177,7 @@ static axp_thread_info info_of(const axp_view *v,
                              .end = life.end,
                              .cpu_ns = s->ran_ns,
                              .ready_ns = s->ready_ns,
+                             .off_ns = s->waited_ns,
                              .is_scheduled = true};
 }
 
@@ -328,9 +329,23 @@ void axp__view_set_states(const axp_view *v, const struct axp__cap_row *row,
     bool is_whole = out->begin <= v->begin_ns ||
                     out->begin <= axp__view_time(v, s->begin_ticks);
     out->ready_ns = s->ready_ns;
+    out->off_ns = s->waited_ns;
     out->is_scheduled = true;
     if (!out->cpu_ns || v->is_part || (is_whole && s->ran_ns > out->cpu_ns))
         out->cpu_ns = s->ran_ns;
+}
+
+void axp__view_settle_states(axp_view *v)
+{
+    for (size_t i = 0; i < v->n_threads; i++) {
+        axp_thread_info *t = &v->threads[i];
+        if (!t->is_scheduled) continue;
+        axp_ns life = t->end - t->begin;
+        t->cpu_ns = least(t->cpu_ns, life);
+        t->spun_ns = least(t->spun_ns, t->cpu_ns);
+        t->ready_ns = least(t->ready_ns, life - t->cpu_ns);
+        t->off_ns = least(t->off_ns, life - t->cpu_ns - t->ready_ns);
+    }
 }
 
 /* ---- processes ------------------------------------------------------------------------- */

@@ -197,6 +197,13 @@ static inline axp_sync_kind axp__record_sync(const struct axp__record *r)
     return (axp_sync_kind)(r->argument >> 8);
 }
 
+/* Whether its thread waits for a pool's next region from there on. */
+static inline bool axp__record_is_back(const struct axp__record *r)
+{
+    return axp__record_sync(r) == AXP_SYNC_BACK &&
+           axp__record_verb(r) == AXP_SYNC_GAVE;
+}
+
 /* Whether it was recorded as an event. */
 static inline bool axp__record_is_event(const struct axp__record *r)
 {

@@ -273,6 +273,9 @@ struct axp__life axp__view_life_of(const axp_view *v, size_t state);
 axp_ns axp__view_starved(const axp_view *v, const struct axp__cap_row *row);
 void axp__view_set_states(const axp_view *v, const struct axp__cap_row *row,
                           axp_thread_info *out);
+/* What is told of a thread by several who looked at different moments becomes no
+ * more than its life. */
+void axp__view_settle_states(axp_view *v);
 /* Threads of programs that are not told of yet (by state): how many. They follow
  * n_threads. */
 struct axp__told {

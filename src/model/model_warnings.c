@@ -134,27 +134,36 @@ bool axp__view_has_cost(const axp_view *v)
     return axp__overhead(v).share >= LARGE_COST;
 }
 
+static bool keep_text(axp_view *v, const struct axp__overhead *of)
+{
+    v->own_texts[0] = malloc(sizeof of->text);
+    if (v->own_texts[0]) memcpy(v->own_texts[0], of->text, sizeof of->text);
+    return v->own_texts[0];
+}
+
 static void add_overhead(axp_view *v)
 {
     struct axp__overhead of = axp__overhead(v);
-    if (!of.count) return;
-    v->own_texts[0] = malloc(sizeof of.text);
-    if (!v->own_texts[0]) return;
-    memcpy(v->own_texts[0], of.text, sizeof of.text);
-    add(v, "own_overhead", v->own_texts[0], of.count, of.name);
+    if (of.count && keep_text(v, &of))
+        add(v, "own_overhead", v->own_texts[0], of.count, of.name);
 }
 
 /* Again, now that there are samples. */
-static void settle_overhead(axp_view *v)
+static bool settle_overhead(axp_view *v)
 {
     struct axp__overhead of = axp__overhead(v);
     size_t kept = 0;
-    if (!v->own_texts[0]) return;
+    if (!v->own_texts[0])
+        return !of.count ||
+               (keep_text(v, &of) &&
+                axp__view_warn(v, &(axp_warning){"own_overhead", of.name,
+                                                 of.count, v->own_texts[0]}));
     memcpy(v->own_texts[0], of.text, sizeof of.text);
     for (size_t i = 0; i < v->n_warnings; i++)
         if (of.count || v->warnings[i].text != v->own_texts[0])
             v->warnings[kept++] = v->warnings[i];
     v->n_warnings = kept;
+    return true;
 }
 
 /* Those to which it made a difference. */
@@ -236,7 +245,7 @@ bool axp__view_warn(axp_view *v, const axp_warning *w)
 bool axp__view_warn_of_samples(axp_view *v)
 {
     char seen[32], ran[32];
-    settle_overhead(v);
+    if (!settle_overhead(v)) return false;
     settle_starved(v);
     if (v->is_part) return true; /* sums of a part are not told */
     if (v->ran_ns < UNSEEN_NS || (double)(v->sampled_ns + v->spun_ns) >=

@@ -14,6 +14,7 @@
 
 #include "os/os_cgroup.h"
 #include "os/os_file.h"
+#include "os/os_namespace.h"
 #include "os/os_secret.h"
 
 #define VALUE_MAX 4096u
@@ -129,6 +130,13 @@ static void tell_program(struct teller *t)
     if (n > 0) tell(t, "program", text, (size_t)n);
     tell_arguments(t);
     tell_text(t, "directory", getcwd(text, sizeof text));
+}
+
+/* Of process ids: what they are worth elsewhere. */
+static void tell_namespace(struct teller *t)
+{
+    uint64_t number = axp__pid_namespace(0);
+    if (number) tell_number(t, "pid_namespace", number);
 }
 
 static void tell_environment(struct teller *t)
@@ -262,6 +270,7 @@ static void tell_limits(struct teller *t)
 static void tell_run(struct teller *t)
 {
     tell_program(t);
+    tell_namespace(t);
     tell_system(t);
     tell_processor(t);
 }

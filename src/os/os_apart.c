@@ -71,6 +71,19 @@ static int be_child(void *ctx)
     return 0;
 }
 
+void axp__apart_tell(const uint8_t *id)
+{
+    static const char digits[] = "0123456789abcdef";
+    char name[16] = {0}, *to = name;
+    syscall(SYS_prctl, PR_GET_NAME, name, 0, 0, 0);
+    if (strcmp(name, AXP__APART_NAME) != 0) return;
+    to = stpcpy(to, "(axp");
+    for (int i = 0; i < AXP__APART_DIGITS; i++)
+        *to++ = digits[id[i / 2] >> (i % 2 ? 0 : 4) & 15];
+    strcpy(to, ")");
+    syscall(SYS_prctl, PR_SET_NAME, name, 0, 0, 0);
+}
+
 /* False: there is no child. */
 static bool run_child(struct work *w)
 {

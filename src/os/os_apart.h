@@ -21,10 +21,30 @@
 #define AXP_OS_APART_H
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 /* What such a child is called, so that whoever samples the program knows whose
  * time it is. */
 #define AXP__APART_NAME "(axprof apart)"
+
+/* Another name while it makes the files of a recording: "(axp0123456789)", with the
+ * beginning of the recording's number, so that whoever sees it knows whose that is,
+ * by the numbers that processes have where he is.
+ * Where work is done in place nobody is called anything. */
+#define AXP__APART_DIGITS 10
+void axp__apart_tell(const uint8_t *id);
+/* The digits, not ended; NULL: it has another name. */
+static inline const char *axp__apart_told(const char *name)
+{
+    bool is = !strncmp(name, "(axp", 4) &&
+              strspn(name + 4, "0123456789abcdef") == AXP__APART_DIGITS &&
+              !strcmp(name + 4 + AXP__APART_DIGITS, ")");
+    return is ? name + 4 : NULL;
+}
+static inline bool axp__apart_is(const char *name)
+{
+    return !strcmp(name, AXP__APART_NAME) || axp__apart_told(name);
+}
 
 /* fn closes what it opens, and leaves the program's own descriptors alone:
  * they are closed where it runs. */

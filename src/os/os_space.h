@@ -67,7 +67,7 @@ struct axp__extent {
 #define AXP__SPACE_EXTENTS 4096u
 #define AXP__SPACE_CLASSES 10u /* free lists: 4 KiB … 2 MiB */
 #define AXP__SPACE_MAGIC "AXSPOOL"
-#define AXP__SPACE_LAYOUT 14u
+#define AXP__SPACE_LAYOUT 17u
 #if defined(__x86_64__)
 #define AXP__SPACE_MACHINE 62u /* EM_X86_64 */
 #elif defined(__aarch64__)
@@ -99,12 +99,13 @@ struct axp__space { /* the beginning of the file */
     uint32_t machine; /* which structs; ELF's e_machine */
     uint8_t id[16];   /* the same in the trace */
     uint64_t pid;
-    uint64_t is_complete;  /* the rest may be believed */
-    uint64_t root[4];      /* addresses that the owner wants known */
-    uint64_t end_bytes;    /* of the places in it, holes and all */
-    uint64_t length_bytes; /* of the file */
-    uint64_t limit_bytes;  /* that may be backed, */
-    uint64_t backed_bytes; /* and that are */
+    uint64_t pid_namespace; /* in which that is its number; 0: not known */
+    uint64_t is_complete;   /* the rest may be believed */
+    uint64_t root[4];       /* addresses that the owner wants known */
+    uint64_t end_bytes;     /* of the places in it, holes and all */
+    uint64_t length_bytes;  /* of the file */
+    uint64_t limit_bytes;   /* that may be backed, */
+    uint64_t backed_bytes;  /* and that are */
     uint64_t free_list[AXP__SPACE_CLASSES]; /* tag << 48 | address */
     uint32_t carved[8];                     /* by kind: extent + 1, now */
     uint64_t device, inode;                 /* of the file */

@@ -16,6 +16,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -23,6 +25,8 @@
 #include <unistd.h>
 
 #include "os/os_about.h"
+#include "os/os_namespace.h"
+#include "outside/outside_ids.h"
 #include "outside/outside_keep.h"
 #include "outside/outside_recover.h"
 #include "record/record_lane.h"
@@ -49,6 +53,8 @@ struct axp__outside {
     struct axp__chunk *copy; /* BATCH of them */
     uint64_t n_events;       /* moved so far */
     struct axp__keep *keep;  /* NULL: everything */
+    struct axp__ids *ids;    /* of another namespace; NULL: of ours */
+    size_t n_ids;            /* that were told */
     uint64_t told_ns;        /* when its modules were told */
     uint64_t taken_ns;       /* when chunks were last taken */
     bool is_told;            /* that writing failed */
@@ -63,6 +69,42 @@ static void *map_at(int fd, uint64_t offset, uint64_t bytes)
     void *m = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
                    (off_t)offset);
     return m == MAP_FAILED ? NULL : m;
+}
+
+/* ---- ids ------------------------------------------------------------------------- */
+
+static void tell_number(struct axp__pen *pen, const char *key, uint64_t value)
+{
+    char text[24];
+    int n = snprintf(text, sizeof text, "%" PRIu64, value);
+    axp__pen_tell(pen, key, text, (size_t)n);
+}
+
+static void tell_thread(struct axp__pen *pen, const struct axp__id *id)
+{
+    char key[40], text[48];
+    snprintf(key, sizeof key, AXP__ABOUT_THREAD "%" PRIu32, id->inner);
+    int n = snprintf(text, sizeof text, "%" PRIu32 " %" PRIu64, id->outer,
+                     id->since_ticks);
+    axp__pen_tell(pen, key, text, (size_t)n);
+}
+
+/* What who is outside calls it and its threads: when they are gone nobody can
+ * tell. */
+static void tell_ids(struct axp__outside *o)
+{
+    struct axp__pen *pen = &o->trace.pen;
+    size_t n;
+    if (!axp__ids_look(o->ids, false)) return;
+    const struct axp__id *list = axp__ids_list(o->ids, &n);
+    axp__pen_gather(pen, AXP__B_ABOUT, 0);
+    if (!o->n_ids) {
+        tell_number(pen, AXP__ABOUT_NAMESPACE, axp__pid_namespace(0));
+        tell_number(pen, AXP__ABOUT_PROCESS, axp__ids_process(o->ids));
+    }
+    while (o->n_ids < n)
+        tell_thread(pen, &list[o->n_ids++]);
+    axp__pen_flush(pen);
 }
 
 /* ---- opening ---------------------------------------------------------------------- */
@@ -95,6 +137,16 @@ static bool open_trace(struct axp__outside *o, int fd, const char *path)
     return axp__trace_prepare(&o->trace);
 }
 
+/* What it calls itself is another's number here. */
+static void find_ids(struct axp__outside *o)
+{
+    uint64_t its = o->head->pid_namespace, ours = axp__pid_namespace(0);
+    bool is_elsewhere = its && ours && its != ours;
+    if (!is_elsewhere || o->head->pid > UINT32_MAX) return;
+    o->ids = axp__ids_create(its, (uint32_t)o->head->pid);
+    if (o->ids) tell_ids(o);
+}
+
 struct axp__outside *axp__outside_open(int trace_fd, int spool_fd,
                                        const char *trace_path)
 {
@@ -114,6 +166,7 @@ struct axp__outside *axp__outside_open(int trace_fd, int spool_fd,
               o->head->layout == AXP__SPACE_LAYOUT &&
               axp__get_acquire(&o->head->is_complete) && map_slot(o) &&
               open_trace(o, trace_fd, trace_path);
+    if (ok) find_ids(o);
     if (ok) return o;
     axp__outside_close(o);
     axp__fail(AXP_E_FORMAT, "%s has no spool that can be drained", trace_path);
@@ -123,6 +176,7 @@ struct axp__outside *axp__outside_open(int trace_fd, int spool_fd,
 void axp__outside_close(struct axp__outside *o)
 {
     if (!o) return;
+    axp__ids_destroy(o->ids);
     if (o->keep) axp__keep_finish(o->keep, &o->trace);
     axp__keep_destroy(o->keep);
     for (uint32_t i = 0; i < AXP__SPACE_EXTENTS; i++)
@@ -256,7 +310,8 @@ static void tell_modules(struct axp__outside *o)
         return;
     o->told_ns = now;
     axp__pen_gather(pen, AXP__B_ABOUT, 0);
-    bool is_its = axp__about_maps_of(o->head->pid, &st, axp__pen_tell, pen);
+    bool is_its = axp__about_maps_of((uint64_t)axp__outside_pid(o), &st,
+                                     axp__pen_tell, pen);
     uint32_t crc = axp__crc32c(0, pen->body, pen->used);
     if (!is_its || crc == o->trace.maps_crc) return;
     o->trace.maps_crc = crc;
@@ -301,6 +356,7 @@ size_t axp__outside_step(struct axp__outside *o, bool is_last)
     if (o->trace.pen.error) return 0; /* the spool goes on as a ring */
     if (n > AXP__SPACE_EXTENTS) n = AXP__SPACE_EXTENTS;
     map_new(o, n);
+    if (o->ids) tell_ids(o);
     tell_modules(o);
     if (!is_last && !is_enough(o, n)) return 0;
     for (uint32_t i = 1; i < n && n_taken < BATCH; i++)
@@ -368,11 +424,13 @@ void axp__outside_stop(struct axp__outside *o)
          n++) {
         struct mapped m = map_object(o, address, sizeof(struct axp__lane));
         struct axp__lane *lane = m.object;
-        if (!m.base) return;
+        if (!m.base) break;
         axp__lane_stop(lane);
         address = (uintptr_t)axp__get(&lane->next);
         munmap(m.base, m.bytes);
     }
+    uint64_t not_yet = 0; /* the process may have been first */
+    axp__cas(&o->prof->over_ticks, &not_yet, axp__clock_now());
 }
 
 /* ---- what a status line says ------------------------------------------------------------ */
@@ -446,5 +504,5 @@ bool axp__outside_is_over(const struct axp__outside *o)
 
 int axp__outside_pid(const struct axp__outside *o)
 {
-    return (int)o->head->pid;
+    return (int)(o->ids ? axp__ids_process(o->ids) : o->head->pid);
 }

@@ -31,6 +31,7 @@ uint64_t axp__outside_steps(const struct axp__outside *o);
 const char *axp__outside_path(const struct axp__outside *o);
 /* Whether its process is gone. */
 bool axp__outside_is_over(const struct axp__outside *o);
+/* As it is known here; 0: it is in another namespace, and was not found. */
 int axp__outside_pid(const struct axp__outside *o);
 /* Lets go of both: the rest is done by who completes the file. */
 void axp__outside_close(struct axp__outside *o);

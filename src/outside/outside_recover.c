@@ -307,7 +307,7 @@ static struct axp__cap_live get_live(struct axp__spooled *m,
     struct axp__live_state s = get_account(m, mem, &live->account);
     struct axp__growth g =
         axp__growth_of((int64_t)live->half_bytes, (int64_t)live->power_bytes,
-                       s.held, m->c->n_steps);
+                       s.held, m->n_recorded);
     return (struct axp__cap_live){.name = live->name,
                                   .kind = live->kind,
                                   .current_bytes = axp__live_bytes(s.held),
@@ -415,6 +415,7 @@ static bool get_prof(struct axp__spooled *m)
     c->timeline_capacity = p->timeline_capacity;
     c->has_timeline = !(p->flags & AXP_NO_TIMELINE);
     c->n_steps = p->n_steps;
+    m->n_recorded = p->n_steps - p->first_step;
     uint64_t epoch = p->gate >> 8;
     m->epoch = (uint32_t)epoch;
     c->is_finished = p->gate & AXP__GATE_FINISHED;
@@ -427,6 +428,7 @@ static bool get_prof(struct axp__spooled *m)
         !get_domains(m, p) || !axp__spooled_chunks(m) || !get_levels(m, p) ||
         !axp__spooled_stacks(m, &p->stacks))
         return false;
+    if (p->over_ticks > c->start_ticks) c->end_ticks = p->over_ticks;
     for (size_t i = 0; i < c->n_rows; i++)
         c->n_events += c->has_timeline ? c->rows[i].n_events : 0;
     return true;

@@ -26,6 +26,7 @@ struct axp__spooled {
     struct axp__cap_name *names;
     uint32_t n_names;
     uint32_t epoch;
+    uint64_t n_recorded; /* steps */
     uint64_t heap_now;   /* tally_heap.h … */
     uint32_t when_shift; /* … too */
     uint64_t n_left;     /* records that may still be followed */

@@ -94,8 +94,7 @@ static bool ask(axp_profiler *handle, const char *name, struct answer *a)
     }
     axp__trash_empty(p);
     uint64_t gate = axp__get(&p->gate);
-    uint64_t now =
-        gate & AXP__GATE_FINISHED ? p->end_ticks : axp__clock_ticks();
+    uint64_t now = axp__prof_end(p);
     if (p->merged) add_ops(a, p->merged, id);
     struct axp__lane *lane = axp__get_acquire(&p->lanes);
     for (; lane; lane = axp__get(&lane->next)) {

@@ -340,8 +340,9 @@ static bool fill(struct axp__capture *c, struct axp__prof *p, bool with_words)
     c->release = axp__cap_free;
     c->rank = p->rank;
     copy_clock(c, p);
+    uint64_t n_recorded = axp__get(&p->n_steps) - axp__get(&p->first_step);
     if (!copy_lanes(c, p, gate >> 8) ||
-        !axp__domains_copy(c, &p->memory, &p->domains, axp__get(&p->n_steps)) ||
+        !axp__domains_copy(c, &p->memory, &p->domains, n_recorded) ||
         (with_words && !copy_chunks(c, p, (uint32_t)(gate >> 8))) ||
         ((with_words || axp__get(&p->heap.is_seen)) &&
          !axp__capture_stacks(c, p)) ||
@@ -355,7 +356,7 @@ static bool fill(struct axp__capture *c, struct axp__prof *p, bool with_words)
     c->warnings[AXP__WARN_FOLDED].count += count_folded(p);
     c->n_steps = axp__get(&p->n_steps);
     c->n_events = c->has_timeline ? count_events(c) : 0;
-    c->end_ticks = c->is_finished ? p->end_ticks : axp__clock_ticks();
+    c->end_ticks = axp__prof_end(p);
     return true;
 }
 

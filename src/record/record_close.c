@@ -94,7 +94,7 @@ static axp_status finish(struct axp__prof *p)
     if (axp__get(&p->gate) & AXP__GATE_FINISHED) return AXP_OK;
     axp__thread_end_dead();
     axp__prof_quiesce(p);
-    p->end_ticks = axp__clock_ticks();
+    p->end_ticks = axp__prof_end(p);
     axp__lanes_finish(p);
     axp__prof_set_gate(p, AXP__GATE_FINISHED,
                        AXP__GATE_SHUT | AXP__GATE_ENABLED);
@@ -150,6 +150,7 @@ static void forget(struct axp__prof *p)
         axp__put(&p->warning[i].name, 0);
     }
     axp__put(&p->n_steps, 0);
+    axp__put(&p->first_step, 0);
     axp__put(&p->n_rows, 0);
     axp__put(&p->was_disabled, !(axp__get(&p->gate) & AXP__GATE_ENABLED));
 }
@@ -175,6 +176,7 @@ void axp_reset(axp_profiler *handle)
         uint64_t now = axp__clock_ticks();
         axp__put(&p->start_ticks, now);
         axp__put(&p->last_mark_ticks, now);
+        if (p->over_ticks) axp__put(&p->over_ticks, now);
         if (p->tape) axp__drain_let_go(p->tape);
         if (p->tape) axp__tape_restart(p);
     }

@@ -133,9 +133,19 @@ static void mark_memory(struct axp__prof *prof, uint64_t n_steps)
         axp__memory_mark_step(&d->memory, n_steps);
 }
 
+/* Whether it began before the part of the run that is recorded: its end is the
+ * first that is known of. */
+static bool is_under_way(struct axp__prof *prof)
+{
+    uint64_t unknown = 0;
+    return axp__unlikely(!axp__get(&prof->last_mark_ticks)) &&
+           axp__cas(&prof->last_mark_ticks, &unknown, axp__clock_ticks());
+}
+
 static void record_step(struct axp__lane *lane)
 {
     struct axp__prof *prof = lane->p;
+    if (is_under_way(prof)) return;
     uint64_t now = axp__lane_room(lane, axp__clock_ticks(), 4);
     uint64_t before =
         __atomic_exchange_n(&prof->last_mark_ticks, now, __ATOMIC_ACQ_REL);
@@ -145,8 +155,9 @@ static void record_step(struct axp__lane *lane)
         .end_ticks = now,
         .live_bytes = axp__memory_current(&prof->memory),
     };
-    axp__put(&prof->heap.step, (uint32_t)(step.index + 1));
-    mark_memory(prof, step.index + 1);
+    uint64_t n_recorded = step.index + 1 - axp__get(&prof->first_step);
+    axp__put(&prof->heap.step, (uint32_t)n_recorded);
+    mark_memory(prof, n_recorded);
     if (!axp__tally_add_step(&lane->tally, &step))
         axp__warn(prof, AXP__WARN_NO_MEMORY, 0);
     uint64_t payload[3] = {step.index, step.live_bytes, step.begin_ticks};
@@ -195,6 +206,7 @@ static void end_async(axp_profiler *p, enum axp__name_kind kind,
     uint64_t now = axp__clock_ticks();
     struct axp__lane *lane = axp__enter_as(p, AXP__ENTER_DISABLED);
     if (!lane) return;
+    now = axp__lane_until(lane, now);
     uint32_t name_id = axp__lane_name_as(lane, kind, name);
     uint64_t begin_ticks;
     if (axp__lookup_take(&lane->p->asyncs, async_key(name_id, id),

@@ -57,8 +57,9 @@ static void begin_prof(struct axp__prof *p)
     p->gate = ++axp__process()->last_epoch << 8 | enabled;
     forget(p);
     p->was_disabled = true; /* stops of what the parent started */
-    p->n_steps = 0;
+    p->n_steps = p->first_step = 0;
     p->start_ticks = p->last_mark_ticks = axp__clock_ticks();
+    if (p->over_ticks) p->over_ticks = p->start_ticks;
 }
 
 /* One whose profiler was being made or destroyed is free. */

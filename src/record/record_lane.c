@@ -289,10 +289,10 @@ struct axp__lane *axp__lane_take(struct axp__thread *t, struct axp__prof *p,
  * interest once the recording is over. */
 static void note_end(struct axp__lane *lane)
 {
-    bool is_over = axp__get(&lane->p->gate) & AXP__GATE_FINISHED ||
-                   axp__window_is(lane->p, AXP__WINDOW_OVER);
-    if (is_over || !lane->first_ticks || lane->tid != axp__thread_id()) return;
-    uint64_t now = axp__clock_ticks();
+    if (axp__get(&lane->p->gate) & AXP__GATE_FINISHED || !lane->first_ticks ||
+        lane->tid != axp__thread_id())
+        return;
+    uint64_t now = axp__lane_until(lane, axp__clock_ticks());
     if (now > lane->last_ticks) axp__put(&lane->last_ticks, now);
 }
 
@@ -398,7 +398,9 @@ struct axp__lane *axp__enter_slow(const axp_profiler *handle, unsigned flags)
         axp__warn(p, AXP__WARN_SIGNAL_DROP, 0);
         goto done;
     }
-    if (axp__window_is(p, AXP__WINDOW_WAITING)) axp__window_look(p);
+    if (axp__window_is(p, AXP__WINDOW_WAITING) ||
+        axp__window_is(p, AXP__WINDOW_INSIDE))
+        axp__window_look(p);
     axp__thread_enter(t);
     axp__thread_set_errand(t, AXP__ENTERING, p);
     uint64_t gate = axp__get_acquire(&p->gate); /* what a reset made */

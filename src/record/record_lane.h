@@ -297,6 +297,16 @@ static inline uint64_t axp__lane_room(struct axp__lane *lane, uint64_t now,
     return now;
 }
 
+/* What is open when the part of the run that is recorded is over ends there,
+ * or with what this thread recorded since. */
+static inline uint64_t axp__lane_until(const struct axp__lane *lane,
+                                       uint64_t now)
+{
+    uint64_t over = axp__get(&lane->p->over_ticks);
+    if (axp__likely(!over) || now <= over) return now;
+    return over > lane->last_ticks ? over : lane->last_ticks;
+}
+
 /* Writes a word and the 0 after it, which is there no later: who is killed between
  * them leaves what the chunk held before. (On x86-64 one store of both would
  * straddle a cache line every eighth time: measured slower.) HOT */

@@ -95,7 +95,7 @@ static void take_mail(struct axp__lane *lane, uint64_t now)
 
 void axp__named_settle(struct axp__lane *lane)
 {
-    uint64_t now = axp__clock_ticks();
+    uint64_t now = axp__lane_until(lane, axp__clock_ticks());
     if (!__atomic_exchange_n(&lane->has_mail, 0, __ATOMIC_ACQ_REL)) return;
     take_mail(lane, now);
     struct axp__frame *lowest = NULL;
@@ -420,6 +420,7 @@ static __attribute__((noinline)) void stop_slow(axp_profiler *p,
     if (!axp__clock_is_raw()) now = axp__clock_ticks();
     struct axp__lane *lane = axp__enter_as(p, AXP__ENTER_DISABLED);
     if (!lane) return;
+    now = axp__lane_until(lane, now);
     uint32_t id = axp__lane_name(lane, name);
     if (!stop_own(lane, id, now) && !stop_elsewhere(lane, id, now) &&
         !axp__get(&lane->p->was_disabled))

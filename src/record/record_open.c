@@ -23,6 +23,7 @@
 #include "os/os_about.h"
 #include "os/os_apart.h"
 #include "os/os_file.h"
+#include "os/os_namespace.h"
 #include "os/os_space.h"
 #include "os/os_thread.h"
 #include "record/record_drain.h"
@@ -152,6 +153,7 @@ static void make_files(void *ctx)
 {
     struct opening *o = ctx;
     struct axp__tape *tape = o->tape;
+    axp__apart_tell(o->id);
     tape->chunk_bytes = axp__spool_limit(tape->spool_limit);
     uint64_t room = tape->chunk_bytes + NAMES_ROOM +
                     o->p->budget.limit_bytes * 2 + o->p->budget.reserve_bytes;
@@ -247,7 +249,7 @@ void axp__tape_tell_cost(struct axp__prof *p)
 static void leave_out(struct axp__prof *p, uint64_t began)
 {
     uint64_t now = axp__clock_ticks(), mark = axp__get(&p->last_mark_ticks);
-    if (mark <= began && began < now)
+    if (mark && mark <= began && began < now)
         axp__put(&p->last_mark_ticks, mark + (now - began));
 }
 
@@ -264,6 +266,7 @@ axp_status axp__tape_open(struct axp__prof *p)
     if (!axp__apart(make_files, &o)) o.error = errno;
     if (!o.error) {
         o.space->pid = tape->trace.head.process_id;
+        o.space->pid_namespace = axp__pid_namespace(0);
         if (!axp__spool_open_names(o.space) || !move_into(p, o.space)) {
             axp__spool_close_names(o.space);
             o.is_spool = true;

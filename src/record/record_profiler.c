@@ -451,7 +451,9 @@ void axp_set_enabled(axp_profiler *handle, bool enabled)
     struct axp__prof *p = axp__prof_check(handle);
     bool is_held = p && t && !axp__get(&t->errand[AXP__SWITCHING]);
     if (is_held) axp__thread_set_errand(t, AXP__SWITCHING, p);
-    bool is_refused = enabled && p && p->index == 0 && axp__is_quiet();
+    bool is_refused =
+        enabled && p &&
+        ((p->index == 0 && axp__is_quiet()) || axp__get(&p->over_ticks));
     if (p && axp__prof_check(handle) == p && !is_refused &&
         !(axp__get(&p->gate) & AXP__GATE_FINISHED))
         set_enabled(p, enabled, is_held);

@@ -90,8 +90,12 @@ struct axp__prof {
     uint64_t n_claims;     /* tries of threads to stop what others started */
     uint32_t has_claims;   /* whether there may be any */
     uint32_t is_claimable; /* 1: and every thread knows it */
-    uint64_t last_mark_ticks, n_steps; /* of axp_step */
+    /* Of axp_step: n_steps are counted from the run's first, of which those
+     * before first_step are not recorded. */
+    uint64_t last_mark_ticks; /* 0: before what is recorded */
+    uint64_t n_steps, first_step;
     uint64_t part_ticks; /* when the part of the run that is asked for began */
+    uint64_t over_ticks; /* … and was over; 0: it is not */
     struct axp__tape *tape;    /* NULL: no file */
     struct axp__budget budget; /* of everything but the pool */
     struct axp__pool pool;
@@ -121,6 +125,15 @@ static inline struct axp__prof *axp__prof_of(const axp_profiler *handle)
 {
     return (struct axp__prof *)((uintptr_t)handle &
                                 ~(uintptr_t)(AXP__PROF_BYTES - 1));
+}
+
+/* The end of what is recorded: until now, unless it is over. */
+static inline uint64_t axp__prof_end(const struct axp__prof *p)
+{
+    uint64_t over = axp__get(&p->gate) & AXP__GATE_FINISHED
+                        ? axp__get(&p->end_ticks)
+                        : axp__get(&p->over_ticks);
+    return over ? over : axp__clock_ticks();
 }
 
 static inline axp_profiler *axp__prof_handle(struct axp__prof *p)

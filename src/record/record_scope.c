@@ -507,6 +507,7 @@ static __attribute__((noinline)) void end_slow(uint64_t token, uint64_t now)
     struct axp__lane *lane =
         axp__enter_as(profiler_of(token), AXP__ENTER_DISABLED);
     if (!lane) return;
+    now = axp__lane_until(lane, now);
     if (!end_own(lane, token, now)) end_foreign(lane, token, now);
     axp__leave(lane);
 }

@@ -45,16 +45,21 @@ void axp__window_begin(struct axp__prof *p)
     axp__process_set_flags(1); /* events come, and are refused by the gate */
     axp__put(&w->state, AXP__WINDOW_WAITING);
     axp__window_look(p);
+    axp__put(&p->last_mark_ticks, p->start_ticks); /* one that begins here */
 }
 
-/* Steps count from here: the first one is the first that is recorded whole. */
+/* Steps count from here: the first one is the first that is recorded whole. Of
+ * one that is under way nobody knows when it began. */
 static void enter(struct axp__window *w, struct axp__prof *p)
 {
     if (!move(w, AXP__WINDOW_WAITING, AXP__WINDOW_INSIDE)) return;
     uint64_t now = axp__clock_ticks();
-    axp__put(&p->last_mark_ticks, now);
+    axp__put(&p->last_mark_ticks, w->is_by_steps ? now : 0);
     axp__put(&p->part_ticks, now);
-    if (w->is_by_steps) axp__put(&p->n_steps, w->begin);
+    if (w->is_by_steps) {
+        axp__put(&p->first_step, w->begin);
+        axp__put(&p->n_steps, w->begin);
+    }
     axp__lanes_begin_cpu(p);
     axp_set_enabled(axp__prof_handle(p), true);
 }
@@ -63,8 +68,10 @@ static void leave(struct axp__window *w, struct axp__prof *p)
 {
     if (axp__get(&w->state) != AXP__WINDOW_INSIDE) return;
     axp__lanes_finish(p); /* what comes after is not of the part */
-    if (move(w, AXP__WINDOW_INSIDE, AXP__WINDOW_OVER))
-        axp_set_enabled(axp__prof_handle(p), false);
+    if (!move(w, AXP__WINDOW_INSIDE, AXP__WINDOW_OVER)) return;
+    axp_set_enabled(axp__prof_handle(p), false);
+    uint64_t not_yet = 0; /* axprof run may have been first */
+    axp__cas(&p->over_ticks, &not_yet, axp__clock_ticks());
 }
 
 void axp__window_look(struct axp__prof *p)
@@ -81,7 +88,10 @@ void axp__window_look(struct axp__prof *p)
 void axp__window_step(struct axp__prof *p)
 {
     struct axp__window *w = &axp__process()->window;
-    if (!w->is_by_steps) return;
+    if (!w->is_by_steps) {
+        axp__window_look(p);
+        return;
+    }
     uint64_t n = __atomic_add_fetch(&w->n_marks, 1, __ATOMIC_RELAXED);
     if (n >= w->begin) enter(w, p);
     if (w->end && n >= w->end) leave(w, p);

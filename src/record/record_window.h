@@ -12,7 +12,8 @@
  * While WAITING the global profiler is disabled, but its events come to the
  * slow way, which asks what time it is: 40 ns each. The end is noticed by
  * steps, at a change of chunk, and by axprof run, which looks at the clock and
- * disables from outside (axp_drain_stop).
+ * disables from outside (axp_drain_stop). What is open then ends there, whenever
+ * its end comes (axp__lane_until), and nothing enables the profiler again.
  *
  * Threads  any; no lock.
  */

@@ -17,6 +17,7 @@
 #include "base/base_sized.h"
 #include "os/os_apart.h"
 #include "os/os_clock.h"
+#include "os/os_namespace.h"
 #include "record/record_thread.h"
 #include "sampling/sampling_file.h"
 #include "sampling/sampling_perf.h"
@@ -115,8 +116,11 @@ static void take_fork(axp_sampling *s, const struct axp__perf_record *r)
 static void take_name(axp_sampling *s, const struct axp__perf_record *r)
 {
     struct axp__layout *layout = axp__layouts_find(&s->layouts, r->pid);
-    if (layout && layout->by && r->pid == r->tid)
-        layout->is_apart = !strcmp(r->comm.name, AXP__APART_NAME);
+    if (!layout || !layout->by || r->pid != r->tid) return;
+    layout->is_apart = axp__apart_is(r->comm.name);
+    const char *id = axp__apart_told(r->comm.name);
+    if (id && axp__pid_namespace(layout->parent) != axp__pid_namespace(0))
+        axp__sampled_recording(s->file, id, layout->parent);
 }
 
 static void take_sample(axp_sampling *s, const struct axp__perf_record *r)
@@ -158,7 +162,8 @@ static void give_scheduled(void *ctx, const struct axp__thread_states *of)
 {
     axp_sampling *s = ctx;
     struct axp__thread_states out = *of;
-    uint64_t ready = axp__tasks_ready(s->tasks, of->process, of->tid);
+    uint64_t ready =
+        axp__tasks_look_of(s->tasks, of->process, of->tid).ready_ns;
     uint64_t more = ready > of->ready_ns ? ready - of->ready_ns : 0;
     if (more > of->waited_ns) more = of->waited_ns;
     out.ready_ns += more;
@@ -214,6 +219,7 @@ static void look_at_tasks(axp_sampling *s)
                 !axp__tasks_look(s->tasks, l->pid) && n_gone < 64)
                 gone[n_gone++] = l->pid;
     axp__tasks_end(s->tasks);
+    axp__states_look(s->states, s->tasks);
     for (size_t i = 0; s->timer && i < n_gone; i++)
         axp__layouts_end(&s->layouts, gone[i]);
 }

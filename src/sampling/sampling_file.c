@@ -11,7 +11,9 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "os/os_apart.h"
 #include "os/os_clock.h"
+#include "os/os_namespace.h"
 #include "os/os_rename.h"
 #include "record/record_head.h"
 #include "record/record_thread.h"
@@ -71,6 +73,13 @@ static void put_text(struct axp__pen *pen, const char *key, const char *text)
     axp__pen_about(pen, key, (struct axp__slice){text, strlen(text)});
 }
 
+static void put_number(struct axp__pen *pen, const char *key, uint64_t value)
+{
+    char text[24];
+    snprintf(text, sizeof text, "%" PRIu64, value);
+    if (value) put_text(pen, key, text);
+}
+
 /* By which a reader knows a recording that it is given twice. */
 static void make_id(char out[33])
 {
@@ -90,6 +99,7 @@ static bool put_about(struct axp__sampled *s)
     put_text(&s->pen, "title", s->title);
     put_text(&s->pen, "id", id);
     put_text(&s->pen, "clock.mult", mult);
+    put_number(&s->pen, "pid_namespace", axp__pid_namespace(0));
     return axp__pen_flush(&s->pen);
 }
 
@@ -133,6 +143,17 @@ void axp__sampled_modules(struct axp__sampled *s, struct axp__mods *mods)
     for (size_t i = 0; i < sizeof mods->slot / sizeof *mods->slot; i++)
         for (struct axp__mod *mod = mods->slot[i]; mod; mod = mod->next)
             put_module(s, mods, mod);
+    axp__pen_flush(&s->pen);
+}
+
+void axp__sampled_recording(struct axp__sampled *s, const char *id,
+                            uint32_t pid)
+{
+    char key[48];
+    snprintf(key, sizeof key, AXP__ABOUT_RECORDING "%.*s", AXP__APART_DIGITS,
+             id);
+    axp__pen_gather(&s->pen, AXP__B_ABOUT, 0);
+    put_number(&s->pen, key, pid);
     axp__pen_flush(&s->pen);
 }
 

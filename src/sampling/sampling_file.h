@@ -24,6 +24,10 @@ bool axp__sampled_put(struct axp__sampled *s, const struct axp__sample *sample);
 struct axp__thread_states;
 void axp__sampled_states(struct axp__sampled *s,
                          const struct axp__thread_states *of);
+/* Tells which process a recording is of, whose number begins with these digits
+ * (os_apart.h): it knows itself by another number. */
+void axp__sampled_recording(struct axp__sampled *s, const char *id,
+                            uint32_t pid);
 /* Tells of modules that have a place and have not been told of yet. */
 void axp__sampled_modules(struct axp__sampled *s, struct axp__mods *mods);
 /* Writes what waits, if it is worth a block or must be. */

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "os/os_apart.h"
+#include "sampling/sampling_tasks.h"
+#include "sampling/sampling_woken.h"
 #include "wire/wire_states.h"
 
 #define LIMIT 65536u /* threads that have a record of their own */
@@ -23,7 +25,8 @@ struct thread {
     uint32_t by;   /* who made it; 0: not known */
     bool is_fresh; /* a process that has not run long enough to say so */
     struct axp__off first; /* … its first time off; end 0: none */
-    uint64_t *frames;      /* that it left its processor with, if n_frames */
+    struct axp__woken woken;
+    uint64_t *frames; /* that it left its processor with, if n_frames */
     size_t n_frames;
 };
 
@@ -32,6 +35,7 @@ struct axp__states {
     struct thread *slot[4096];
     uint32_t n_given;
     uint64_t worth_ns; /* a time off that is told */
+    size_t n_kept;     /* times off that are told later */
     uint32_t n_off;    /* that were told since it was doubled */
     uint64_t last_ns;  /* of all records */
     bool has_lost;     /* some of them */
@@ -47,14 +51,20 @@ struct axp__states *axp__states_create(const struct axp__states_to *to)
     return s;
 }
 
+static void drop(struct thread *t)
+{
+    axp__woken_drop(&t->woken);
+    free(t->frames);
+    free(t);
+}
+
 void axp__states_destroy(struct axp__states *s)
 {
     if (!s) return;
     for (size_t i = 0; i < sizeof s->slot / sizeof *s->slot; i++)
         for (struct thread *t = s->slot[i], *next; t; t = next) {
             next = t->next;
-            free(t->frames);
-            free(t);
+            drop(t);
         }
     free(s);
 }
@@ -67,13 +77,26 @@ static struct thread **place_of(struct axp__states *s, uint32_t tid)
     return at;
 }
 
-static void give_off(struct axp__states *s, const struct axp__off *off)
+static void give_off(void *ctx, const struct axp__off *off)
 {
+    struct axp__states *s = ctx;
     if (++s->n_off == MANY) {
         s->n_off = 0;
         s->worth_ns *= 2;
     }
     s->to.off(s->to.ctx, off);
+}
+
+static struct axp__woken_to worth_of(struct axp__states *s)
+{
+    return (struct axp__woken_to){s->worth_ns, &s->n_kept, give_off, s};
+}
+
+static void keep_off(struct axp__states *s, struct thread *t,
+                     const struct axp__off *off)
+{
+    struct axp__woken_to to = worth_of(s);
+    axp__woken_off(&t->woken, off, &to);
 }
 
 static void tell_off(struct axp__states *s, struct thread *t, uint64_t now_ns)
@@ -85,11 +108,9 @@ static void tell_off(struct axp__states *s, struct thread *t, uint64_t now_ns)
                            .is_ready = t->state == AXP__THREAD_READY,
                            .frames = t->frames,
                            .n_frames = t->n_frames};
-    if (t->is_apart || t->is_ours || now_ns < t->since_ns ||
-        now_ns - t->since_ns < s->worth_ns)
-        return;
+    if (t->is_apart || t->is_ours || now_ns < t->since_ns) return;
     if (!t->is_fresh) {
-        give_off(s, &off);
+        keep_off(s, t, &off);
         return;
     }
     t->first = off;
@@ -99,7 +120,8 @@ static void tell_off(struct axp__states *s, struct thread *t, uint64_t now_ns)
 /* It is known now whose it is. */
 static void settle(struct axp__states *s, struct thread *t)
 {
-    if (t->is_fresh && t->first.end_ns && !t->is_apart) give_off(s, &t->first);
+    if (t->is_fresh && t->first.end_ns && !t->is_apart)
+        keep_off(s, t, &t->first);
     t->is_fresh = false;
 }
 
@@ -139,8 +161,10 @@ static void add_rest(struct axp__states *s, const struct axp__thread_states *of)
 static void end(struct axp__states *s, struct thread **at, uint64_t now_ns)
 {
     struct thread *t = *at;
+    struct axp__woken_to to = worth_of(s);
     settle(s, t);
     enter(s, t, AXP__THREAD_UNKNOWN, now_ns);
+    axp__woken_end(&t->woken, &to);
     t->sums.end_ticks = now_ns;
     if (t->is_apart) {
         /* nobody is told */
@@ -151,8 +175,7 @@ static void end(struct axp__states *s, struct thread **at, uint64_t now_ns)
         add_rest(s, &t->sums);
     }
     *at = t->next;
-    free(t->frames);
-    free(t);
+    drop(t);
 }
 
 /* Whoever made one that is ours waits for it. */
@@ -211,6 +234,7 @@ static void end_others(struct axp__states *s, const struct axp__perf_record *r)
  * what they do until the next. */
 static void forget(struct axp__states *s, uint64_t now_ns)
 {
+    struct axp__woken_to to = worth_of(s);
     s->has_lost = true;
     for (size_t i = 0; i < sizeof s->slot / sizeof *s->slot; i++)
         for (struct thread *t = s->slot[i]; t; t = t->next) {
@@ -218,6 +242,19 @@ static void forget(struct axp__states *s, uint64_t now_ns)
             t->since_ns = now_ns;
             t->n_frames = 0;
             t->is_ours = false;
+            axp__woken_forget(&t->woken, &to);
+        }
+}
+
+void axp__states_look(struct axp__states *s, const struct axp__tasks *tasks)
+{
+    struct axp__woken_to to = worth_of(s);
+    for (size_t i = 0; i < sizeof s->slot / sizeof *s->slot; i++)
+        for (struct thread *t = s->slot[i]; t; t = t->next) {
+            struct axp__task_look look =
+                axp__tasks_look_of(tasks, t->sums.process, t->sums.tid);
+            if (look.at_ns > t->sums.begin_ticks)
+                axp__woken_look(&t->woken, look.at_ns, look.ready_ns, &to);
         }
 }
 
@@ -263,7 +300,7 @@ void axp__states_take(struct axp__states *s, const struct axp__perf_record *r)
         if (r->comm.is_exec) end_others(s, r);
         t = get(s, r);
         if (t) set_name(t, r->comm.name);
-        if (t) set_apart(s, t, !strcmp(r->comm.name, AXP__APART_NAME));
+        if (t) set_apart(s, t, axp__apart_is(r->comm.name));
         if (t) settle(s, t);
         if (t && r->comm.is_exec && !t->state) t->state = AXP__THREAD_RUNS;
         break;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* What the threads of a run did, by the scheduler's own records: ran, wanted to
  * run and had no processor, or waited. Sums of each thread's life, told when it
- * has ended, or sampling has; and each time off a processor that is worth it.
+ * has ended, or sampling has; and each time off a processor that is worth it, divided into
+ * waiting and standing ready (sampling_woken.h).
  *
  * Worth    10 µs, and twice as much after each 262,144 that were: a program that
  *          changes threads all the time is seen coarser, and no file grows
@@ -37,7 +38,7 @@ struct axp__states_to {
     /* Each thread that has ended; times in ns of the kernel's records, as they
      * were given. */
     void (*end)(void *ctx, const struct axp__thread_states *s);
-    void (*off)(void *ctx, const struct axp__off *off);
+    void (*off)(void *ctx, const struct axp__off *off); /* maybe much later */
     void *ctx;
 };
 
@@ -48,6 +49,9 @@ void axp__states_take(struct axp__states *s, const struct axp__perf_record *r);
 /* A thread is about to leave its processor, and is there. */
 void axp__states_leaves(struct axp__states *s, uint64_t tid,
                         const uint64_t *frames, size_t n);
+/* There was a look at /proc: what a thread wanted to run in all. */
+struct axp__tasks;
+void axp__states_look(struct axp__states *s, const struct axp__tasks *tasks);
 /* All that are left end now. */
 void axp__states_end(struct axp__states *s, uint64_t now_ns);
 

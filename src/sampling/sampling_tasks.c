@@ -167,11 +167,12 @@ void axp__tasks_end(struct axp__tasks *t)
     t->due_ns = t->begin_ns + wait;
 }
 
-uint64_t axp__tasks_ready(const struct axp__tasks *t, uint32_t pid,
-                          uint64_t tid)
+struct axp__task_look axp__tasks_look_of(const struct axp__tasks *t,
+                                         uint64_t pid, uint64_t tid)
 {
     const struct task *k = find(t, tid);
-    return k && k->seen.process == pid ? k->seen.ready_ns : 0;
+    if (!k || k->seen.process != pid) return (struct axp__task_look){0};
+    return (struct axp__task_look){k->seen.end_ticks, k->seen.ready_ns};
 }
 
 /* What was neither was waiting. */

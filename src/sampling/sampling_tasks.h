@@ -26,9 +26,12 @@ void axp__tasks_destroy(struct axp__tasks *t); /* NULL allowed */
 bool axp__tasks_begin(struct axp__tasks *t);
 bool axp__tasks_look(struct axp__tasks *t, uint32_t pid); /* false: gone */
 void axp__tasks_end(struct axp__tasks *t);
-/* For how long that thread had wanted to run at the last look; 0: not seen. */
-uint64_t axp__tasks_ready(const struct axp__tasks *t, uint32_t pid,
-                          uint64_t tid);
+/* The last look at a thread: for how long it had wanted to run by then. 0: none. */
+struct axp__task_look {
+    uint64_t at_ns, ready_ns;
+};
+struct axp__task_look axp__tasks_look_of(const struct axp__tasks *t,
+                                         uint64_t pid, uint64_t tid);
 /* Each thread, its times in ns of CLOCK_MONOTONIC_RAW. */
 void axp__tasks_give(struct axp__tasks *t,
                      void (*give)(void *ctx,

@@ -14,21 +14,38 @@
 #include "axprof/axprof_ring.h"
 #include "base/base_atomic.h"
 #include "os/os_clock.h"
+#include "os/os_namespace.h"
+#include "outside/outside_ids.h"
 #include "sampling/sampling_regs.h"
 
 _Static_assert(AXP__REGS_N <= AXP_RING_REGS, "registers of a slot");
+
+#define SLOTS 256u
+#define MOST_ELSEWHERE 1024u
+#define PATIENCE_NS 1000000000u
 
 struct axp__timer {
     char *path;
     axp_ring *ring;
     axp_ring_slot *now; /* a copy: its writer may come round */
     uint64_t next;
-    uint64_t n_lost;    /* told */
-    uint64_t n_dropped; /* of writers that never came back */
-    uint64_t since_ns;  /* that the next one has been awaited; 0: it is not */
+    uint64_t n_lost;     /* told */
+    uint64_t n_dropped;  /* of writers that never came back */
+    uint64_t since_ns;   /* that the next one has been awaited; 0: it is not */
+    uint64_t name_space; /* ours, of process ids */
+    uint64_t turn;       /* how often it was empty */
+    struct elsewhere *elsewhere[SLOTS]; /* by its number */
+    size_t n_elsewhere;
 };
 
-#define PATIENCE_NS 1000000000u
+/* A process in another one. */
+struct elsewhere {
+    struct elsewhere *next;
+    uint64_t name_space;
+    uint32_t pid;
+    struct axp__ids *ids;
+    uint64_t turn; /* in which it was looked at for one that is not known */
+};
 
 /* ---- coming and going --------------------------------------------------- */
 
@@ -64,6 +81,7 @@ struct axp__timer *axp__timer_open(const char *path, double hz, int *error)
     *error = ENOMEM;
     if (t && t->path && t->now) t->ring = make_ring(path, error);
     if (t && t->ring) {
+        t->name_space = axp__pid_namespace(0);
         t->ring->period_ns = (uint64_t)(1e9 / hz);
         axp__put_release(&t->ring->magic, AXP_RING_MAGIC);
         return t;
@@ -76,10 +94,27 @@ struct axp__timer *axp__timer_open(const char *path, double hz, int *error)
     return NULL;
 }
 
+static void drop_elsewhere(struct axp__timer *t, struct elsewhere **at)
+{
+    struct elsewhere *e = *at;
+    *at = e->next;
+    axp__ids_destroy(e->ids);
+    free(e);
+    t->n_elsewhere--;
+}
+
+static void drop_all_elsewhere(struct axp__timer *t)
+{
+    for (size_t i = 0; i < SLOTS; i++)
+        while (t->elsewhere[i])
+            drop_elsewhere(t, &t->elsewhere[i]);
+}
+
 void axp__timer_close(struct axp__timer *t)
 {
     if (!t) return;
     (void)unlink(t->path);
+    drop_all_elsewhere(t);
     munmap(t->ring, sizeof *t->ring);
     free(t->path);
     free(t->now);
@@ -135,11 +170,78 @@ static bool pass_over(struct axp__timer *t)
     return true;
 }
 
+static struct elsewhere **place_of(struct axp__timer *t, uint64_t name_space,
+                                   uint32_t pid)
+{
+    struct elsewhere **at = &t->elsewhere[pid % SLOTS];
+    while (*at && ((*at)->pid != pid || (*at)->name_space != name_space))
+        at = &(*at)->next;
+    return at;
+}
+
+static struct elsewhere *get_elsewhere(struct axp__timer *t,
+                                       uint64_t name_space, uint32_t pid)
+{
+    struct elsewhere *e = *place_of(t, name_space, pid);
+    if (e) return e;
+    /* Those that go on are found again. */
+    if (t->n_elsewhere == MOST_ELSEWHERE) drop_all_elsewhere(t);
+    e = calloc(1, sizeof *e);
+    struct axp__ids *ids = e ? axp__ids_create(name_space, pid) : NULL;
+    if (!ids) {
+        free(e);
+        return NULL;
+    }
+    struct elsewhere **at = &t->elsewhere[pid % SLOTS];
+    *e = (struct elsewhere){*at, name_space, pid, ids, t->turn - 1};
+    t->n_elsewhere++;
+    return *at = e;
+}
+
+/* What a process tells are its own numbers; in another namespace they are others'
+ * here. False: it was gone before it was looked for. Of a thread that was there is
+ * none (0). */
+static bool translate(struct axp__timer *t)
+{
+    axp_ring_slot *slot = t->now;
+    uint64_t its = slot->pid_namespace;
+    if (!its || !t->name_space || its == t->name_space) return true;
+    struct elsewhere **old = place_of(t, its, slot->process_id);
+    bool is_new = slot->kind == AXP_RING_FORK; /* if another had its number */
+    if (is_new && *old) drop_elsewhere(t, old);
+    struct elsewhere *e = get_elsewhere(t, its, slot->process_id);
+    if (!e) return false;
+    bool is_known = axp__ids_thread(e->ids, slot->thread_id);
+    if (!is_known && e->turn != t->turn)
+        (void)axp__ids_look(e->ids, axp__ids_process(e->ids));
+    if (!is_known) e->turn = t->turn;
+    if (is_new) {
+        const struct elsewhere *by = *place_of(t, its, (uint32_t)slot->regs[0]);
+        slot->regs[0] = by ? axp__ids_process(by->ids) : 0;
+    }
+    slot->process_id = axp__ids_process(e->ids);
+    slot->thread_id = axp__ids_thread(e->ids, slot->thread_id);
+    return slot->process_id;
+}
+
+static bool take_next(struct axp__timer *t)
+{
+    for (;;) {
+        bool is_there = copy_next(t);
+        if (is_there && translate(t)) return true;
+        if (is_there)
+            t->n_dropped += t->now->kind == AXP_RING_SAMPLE;
+        else if (!pass_over(t)) {
+            t->turn++;
+            return false;
+        }
+    }
+}
+
 bool axp__timer_next(struct axp__timer *t, struct axp__perf_record *out)
 {
     const axp_ring_slot *slot = t->now;
-    while (!copy_next(t))
-        if (!pass_over(t)) return false;
+    if (!take_next(t)) return false;
     *out = (struct axp__perf_record){.type = PERF_RECORD_COMM,
                                      .time_ns = slot->time_ns,
                                      .pid = slot->process_id,

@@ -333,6 +333,7 @@ struct axp__cap_about {
     const char *machine;          /* what it can do: machine_text.c */
     uint64_t memory_bytes;        /* of the machine */
     uint64_t n_cpus;              /* that the process may use; 0: not known */
+    uint64_t pid_namespace;       /* in which its ids are; 0: not known */
     uint64_t address_limit_bytes; /* of the process (ulimit -v) */
     uint64_t started_ns;          /* real time of start_ticks, since 1970 */
 };

@@ -23,6 +23,16 @@
 #define AXP__ABOUT_VALUE_MAX 65536u
 #define AXP__NAME_TEXT_MAX 8192u /* longer than any that is recorded */
 
+/* Keys of ABOUT that who looked from outside tells of a process in another
+ * namespace of process ids: his namespace, the number that the process has there,
+ * and "NUMBER TICKS" of each thread, by the number that it has inside: since when it
+ * may have been there. */
+#define AXP__ABOUT_NAMESPACE "outside.pid_namespace"
+#define AXP__ABOUT_PROCESS "outside.process_id"
+#define AXP__ABOUT_THREAD "outside.thread."
+/* Of who sampled: the number of the process whose recording's id begins so. */
+#define AXP__ABOUT_RECORDING "outside.recording."
+
 struct axp__slice { /* not ended by 0 */
     const char *at;
     size_t len;

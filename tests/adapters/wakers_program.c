@@ -329,6 +329,45 @@ static void try_joins(void)
     axp_view_destroy(view);
 }
 
+/* What a thread does at its very end, when it has said that it is over: whoever
+ * comes then waits for it as well. */
+static pthread_key_t at_end;
+
+static void take_long(void *over)
+{
+    __atomic_store_n((int *)over, 1, __ATOMIC_RELEASE);
+    usleep(50000);
+}
+
+static void *end_slowly(void *over)
+{
+    tids[0] = gettid();
+    pthread_setspecific(at_end, over);
+    return NULL;
+}
+
+static int count_slow(const axp_waits *w, void *n)
+{
+    if (w->by_thread_id == (uint64_t)tids[0]) *(uint64_t *)n += w->max_ns;
+    return 0;
+}
+
+static void try_late_join(void)
+{
+    pthread_t slow;
+    int is_over = 0;
+    uint64_t slow_ns = 0;
+    CHECK(!pthread_key_create(&at_end, take_long));
+    CHECK(!pthread_create(&slow, NULL, end_slowly, &is_over));
+    while (!__atomic_load_n(&is_over, __ATOMIC_ACQUIRE))
+        usleep(100);
+    pthread_join(slow, NULL);
+    axp_view *view = axp_snapshot(axp_global());
+    CHECK(view && !axp_view_waits(view, count_slow, &slow_ns));
+    CHECK(slow_ns >= 20000000);
+    axp_view_destroy(view);
+}
+
 static void try_all(unsigned n)
 {
     n_threads = n;
@@ -359,6 +398,7 @@ int main(void)
     try_all(2);
     try_all(MOST);
     try_joins();
+    try_late_join();
     puts("waits know who ended them");
     return 0;
 }

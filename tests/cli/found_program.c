@@ -3,11 +3,12 @@
  *
  *   found_program work | temporary | pressure | fragments  1 | 0
  *   found_program io | io_plain | io_bare | naps | pages | bytes  1 | 0
- *   found_program threads N | phases | pair
+ *   found_program threads N | phases | pair | supervise
  *
  * It prints nothing, and takes a second, or six. */
 #include <axprof/axprof.h>
 
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -15,6 +16,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -224,6 +226,28 @@ static void share_among(int n)
         pthread_join(threads[i], NULL);
 }
 
+static void on_tick(int signal)
+{
+    (void)signal;
+}
+
+/* Threads that are joined, and then a child that sleeps: its parent waits for it,
+ * and a timer wakes the parent now and then. */
+static void supervise(void)
+{
+    const struct itimerval tick = {{0, 20000}, {0, 20000}};
+    const struct sigaction action = {.sa_handler = on_tick};
+    share_among(2);
+    if (sigaction(SIGALRM, &action, NULL)) abort();
+    if (fork() == 0) {
+        sleep(1);
+        _exit(0);
+    }
+    setitimer(ITIMER_REAL, &tick, NULL);
+    while (wait(NULL) < 0 && errno == EINTR)
+        continue;
+}
+
 static pthread_barrier_t both;
 
 static void *only_wait(void *unused)
@@ -276,6 +300,7 @@ int main(int argc, char **argv)
     if (!strcmp(what, "bytes")) read_zeroes(is_faulty);
     if (!strcmp(what, "phases")) read_then_write();
     if (!strcmp(what, "pair")) step_beside();
+    if (!strcmp(what, "supervise")) supervise();
     if (!strcmp(what, "threads")) share_among(argc > 2 ? atoi(argv[2]) : 1);
     return 0;
 }

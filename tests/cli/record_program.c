@@ -7,6 +7,9 @@
  *   record_program leave N SCOPES      N children that record and _exit
  *   record_program steps N MS SLOW     N steps of MS ms; every SLOWth takes
  *                                      thirty times as long
+ *   record_program fill N              N steps that each keep 64 KiB that they
+ *                                      say of, and as much of malloc's
+ *   record_program whole N MS          N steps of so long in one scope
  *   record_program serve MS            scopes for so long, one every 100 us
  *   record_program kill N              N scopes, and then SIGKILL
  *   record_program die N SIGNAL        N scopes in "train" and "forward", and
@@ -98,6 +101,18 @@ static void leave(long n, long n_scopes)
         continue;
 }
 
+/* Each step keeps a block that it says of, and one that malloc gives. */
+static void fill(long n)
+{
+    static char named[4096];
+    for (long i = 0; i < n && i < (long)sizeof named; i++) {
+        void *volatile kept = malloc(64 << 10);
+        (void)kept;
+        axp_track_alloc(axp_global(), "filled", &named[i], 64 << 10);
+        axp_step(axp_global());
+    }
+}
+
 static void steps(long n, long ms, long slow)
 {
     axp_thread_name(axp_global(), "trainer");
@@ -108,6 +123,12 @@ static void steps(long n, long ms, long slow)
         sleep_us(1000 * ms * (slow && i % slow == 0 ? 30 : 1));
         axp_step(axp_global());
     }
+}
+
+static void whole(long n, long ms)
+{
+    AXP_SCOPE("whole");
+    steps(n, ms, 0);
 }
 
 static void serve(long ms)
@@ -173,10 +194,12 @@ int main(int argc, char **argv)
     if (!strcmp(word, "workers")) workers(a[0], a[1]);
     if (!strcmp(word, "leave")) leave(a[0], a[1]);
     if (!strcmp(word, "steps")) steps(a[0], a[1], a[2]);
+    if (!strcmp(word, "fill")) fill(a[0]);
     if (!strcmp(word, "rest")) {
         steps(a[0], a[1], 0);
         scopes(a[2]);
     }
+    if (!strcmp(word, "whole")) whole(a[0], a[1]);
     if (!strcmp(word, "serve")) serve(a[0]);
     if (!strcmp(word, "threads")) threads(a[0]);
     if (!strcmp(word, "first")) first();

@@ -39,6 +39,8 @@ def test_machine(c, folder):
     for what in ("clock", "processors", "/dev/shm", "memory limit",
                  "perf events", "ptrace", "symbols", "C++ names", "adapter"):
         check(what in found, what, "is missing:", result.out)
+    if "tsc," in found["clock"][1]:  # of gigahertz
+        check("less than 1 ns" in found["clock"][1], found["clock"])
     is_better = any(mark == "better" for mark, _ in found.values())
     equal(result.status, 1 if is_better else 0, "status")
     equal(list(folder.iterdir()), [], "files")

@@ -203,6 +203,17 @@ def test_naps(c, folder):
                   report["verdict"])
 
 
+def test_supervisor(c, folder):
+    """Who waits for another process of the run is not what takes the time, also
+    where it is known which threads waited for which, and the waiting one was the
+    first to run again."""
+    report, found = findings(c, folder, "IoWait", c.program, "supervise",
+                             options=())
+    equal(report["run"]["process_count"], 2, "processes")
+    for f in found:
+        check("in wait" not in f["description"], f)
+
+
 def test_kernel(c, folder):
     """The kernel's time is what it is asked for: by whom, and by which call; or
     for pages that are touched, which nobody calls it for."""
@@ -333,7 +344,7 @@ def test_twice(c, folder):
 if __name__ == "__main__":
     run_support.main([test_work, test_temporary, test_cost_of_blocks,
                       test_pressure, test_fragments,
-                      test_io, test_io_seen, test_io_bare, test_naps, test_kernel,
-                      test_threads, test_window,
+                      test_io, test_io_seen, test_io_bare, test_naps, test_supervisor,
+                      test_kernel, test_threads, test_window,
                       test_window_begins_in_a_wait, test_twice],
                      Context(*sys.argv[1:3]))

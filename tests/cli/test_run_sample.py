@@ -494,6 +494,7 @@ def blocked_below_a_shell(c, folder, script):
         (1 - path.get("waiting for a CPU", 0)), starved, path
 
 
+@run_support.beside_others
 def test_what_a_shell_waits_for(c, folder):
     """However many it starts one after another, and whatever those do: the run
     is what they do. But who sleeps beside one that works waits for nobody."""
@@ -663,6 +664,36 @@ def test_numpy(c, folder):
         name.startswith("python3") for name in f), "Python", list(f)[:10])
 
 
+def state_sum(thread):
+    return thread["cpu_ns"] + thread["ready_ns"] + thread["off_ns"]
+
+
+def test_states(c, folder):
+    """What a thread did makes up its life: it ran, waited, or wanted to run. Who
+    spins in a wait is said to have waited."""
+    data, _ = profile(c, folder, "sleep", "0.5")
+    thread, = data["threads"]
+    check(thread["off_ns"] > 450e6, "slept", thread)
+    for name in ("spinning_program", "spinning_llvm_program"):
+        if not c.program(name).exists():
+            continue
+        data, _ = profile(c, folder, c.program(name), 200,
+                          env=environment(OMP_WAIT_POLICY="active"))
+        for thread in data["threads"]:
+            life = thread["end"] - thread["begin"]
+            check(0.9 * life < state_sum(thread) <= life, "life", thread)
+            check(thread["spun_ns"] <= thread["cpu_ns"], "spun", thread)
+        pool = max(data["threads"], key=lambda t: t["begin"])
+        spun = pool["spun_ns"] + pool["off_ns"] + pool["ready_ns"]
+        check(spun > 550e6, "waited to the end", pool)
+        runtime = sum(f["self_ns"] for f in data["functions"]
+                      if "omp.so" in f["name"])
+        check(runtime < 0.1 * sampled_ns(data), "work", functions(data))
+        path = sum(p["ns"] for p in data["critical_path"]["parts"]
+                   if "omp.so" in p["name"])
+        check(path < 0.05 * data["run"]["duration_ns"], "path", path)
+
+
 def test_off(c, folder):
     data, _ = profile(c, folder, c.program(), "shares", 200,
                       options=["--sample", "off"])
@@ -778,7 +809,7 @@ BY_KERNEL = [test_shares, test_recurs, test_builds, test_deep,
              test_libraries_in_the_folder,
              test_without_build_id, test_without_build_id_rebuilt,
              test_scopes, test_children,
-             test_starved, test_woken_without_a_processor,
+             test_states, test_starved, test_woken_without_a_processor,
              test_short_threads, test_lives_of_short_programs, test_below_a_shell,
              test_what_a_shell_waits_for,
              test_growing_stacks,

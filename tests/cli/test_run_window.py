@@ -159,6 +159,26 @@ def test_steps_without_end(c, folder):
     check_sound(c, folder, *files)
 
 
+def test_open_at_the_end(c, folder):
+    """What is open when the part is over ends there, not when the program says:
+    the rest of the run, of which nothing is recorded, is not its own time."""
+    for option in ("--steps", "0:5"), ("--duration", "500ms"):
+        data, files = profile(c, folder, c.program(), "whole", 250, 10,
+                              options=option)
+        equal(calls(data, "whole"), 1, "recorded")
+        total = next(o["total_ns"] for o in data["ops"] if o["name"] == "whole")
+        wall = data["run"]["duration_ns"]
+        check(total <= wall < 2e9, option, total, "of", wall)
+        last = max(e["time_ns"] for e in timeline(c, folder, files)
+                   if e["type"] == "step")
+        trainer = next(t for t in data["threads"] if t["name"] == "trainer")
+        check(trainer["end"] - last < 1e9, option, "lived until", trainer["end"],
+              "where the last step ended at", last)
+        check_sound(c, folder, *files)
+        for path in (*files, "packed.axp"):
+            (folder / path).unlink()
+
+
 def test_step_that_does_not_end(c, folder):
     """The part begins, and the program ends within its first step."""
     data, files = profile(c, folder, c.program(), "rest", 30, 1, 100,
@@ -250,6 +270,24 @@ def check_second(c, data):
     check(worked > 0.5 * min(cpu, wall), worked, "of work on the path:", path)
 
 
+def test_growth(c, folder):
+    """Of memory, a step: counted from the first one that was recorded."""
+    for n, options in (100, ()), (50, ("--steps", "50:")):
+        data, files = profile(c, folder, c.program(), "fill", 100,
+                              options=options)
+        equal(data["steps"]["count"], n, "steps")
+        named = {m["name"]: m for m in data["memory"]["names"]}["filled"]
+        equal((named["growth_early"], named["growth_late"]), (65536, 65536),
+              "a block a step")
+        place = max(data["heap"]["places"], key=lambda p: p["current_bytes"])
+        equal((place["growth_early"], place["growth_late"]), (65536, 65536),
+              "what malloc gave")
+        leaks = [x for x in data["memory"]["leaks"] if x["name"] == "filled"]
+        equal([x["is_retained"] for x in leaks], [False], "leaks")
+        for path in files:
+            os.unlink(folder / path)
+
+
 def test_edges(c, folder):
     """From edge to edge, whatever happened first and last between them."""
     data, files = profile(c, folder, c.program("sampled_program"), "shares",
@@ -281,6 +319,19 @@ def test_alone_at_last(c, folder):
     ran = sum(t["cpu_ns"] or 0 for t in data["threads"])
     seen = sum(f["self_ns"] for f in data["functions"])
     check(seen > 1e6 and ran > 0.7 * seen, ran, seen, data["threads"])
+
+
+def test_step_under_way(c, folder):
+    """A step that began before the part is none of it: each takes 10 ms."""
+    data, files = profile(c, folder, c.program(), "steps", 100, 10, 0,
+                          options=("--delay", "400ms"))
+    check(0 < data["steps"]["count"] < 100, data["steps"])
+    check(10e6 <= data["steps"]["min_ns"] and data["steps"]["max_ns"]
+          < data["run"]["duration_ns"], data["steps"])
+    marks = [e["value"] for e in timeline(c, folder, files)
+             if e["type"] == "step"]
+    equal(marks, list(range(data["steps"]["count"])), "marks")
+    check_sound(c, folder, *files)
 
 
 def test_delay(c, folder):

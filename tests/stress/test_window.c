@@ -87,6 +87,20 @@ static int run_time(void)
     return 0;
 }
 
+/* Hardly anything is recorded: the mark of a step is enough to notice. */
+static int run_mark(void)
+{
+    uint64_t end = strtoull(getenv("AXPROF_WINDOW") + 5, NULL, 10) + SECOND / 5;
+    axp_step(axp_global());
+    bool is_enabled = axp_is_enabled(axp_global());
+    if (monotonic_ns() < end) CHECK(is_enabled);
+    while (monotonic_ns() <= end)
+        usleep(1000);
+    axp_step(axp_global());
+    CHECK(!axp_is_enabled(axp_global()));
+    return 0;
+}
+
 static int play(const char *word)
 {
     if (!strcmp(word, "middle")) return run_steps(50, 10);
@@ -95,6 +109,7 @@ static int play(const char *word)
     if (!strcmp(word, "none")) return run_steps(50, 0);
     if (!strcmp(word, "all")) return run_steps(50, 50);
     if (!strcmp(word, "time")) return run_time();
+    if (!strcmp(word, "mark")) return run_mark();
     return 98;
 }
 
@@ -130,6 +145,10 @@ int main(int argc, char **argv)
     snprintf(window, sizeof window, "time:%llu:%llu", (unsigned long long)begin,
              (unsigned long long)begin + SECOND / 5);
     start("time", window);
+    begin = monotonic_ns();
+    snprintf(window, sizeof window, "time:%llu:%llu", (unsigned long long)begin,
+             (unsigned long long)begin + SECOND / 5);
+    start("mark", window);
     puts("windows hold");
     return 0;
 }

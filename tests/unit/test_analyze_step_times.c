@@ -7,6 +7,8 @@
 #include <math.h>
 #include <pthread.h>
 
+#include "model/model_view.h"
+
 #define MS UINT64_C(1000000)
 
 static void operation(axp_profiler *p, const char *name, uint64_t ns)
@@ -318,6 +320,34 @@ static void what_grows_at_once(void **state)
     axp_findings_destroy(f);
 }
 
+/* 44 ms more in all, of which the thread had no processor for so long. */
+static bool drifts_without_processor(axp_ns ready)
+{
+    axp_profiler *p = ts_profiler();
+    extra = MS / 10;
+    for (unsigned i = 0; i < 30; i++) {
+        grow(p, i);
+        axp_step(p);
+    }
+    axp_view *v = ts_snapshot(p);
+    assert_non_null(v);
+    assert_true(v->n_threads == 1);
+    v->threads[0].ready_ns = ready;
+    axp_findings *f = axp_analyze(v, NULL);
+    bool is = ts_find(f, AXP_STEP_DRIFT);
+    axp_findings_destroy(f);
+    axp_view_destroy(v);
+    axp_profiler_destroy(p);
+    return is;
+}
+
+static void who_starves_does_not_drift(void **state)
+{
+    (void)state;
+    assert_true(drifts_without_processor(10 * MS));
+    assert_false(drifts_without_processor(30 * MS));
+}
+
 static void drift_at_its_threshold(void **state)
 {
     (void)state;
@@ -436,6 +466,7 @@ int main(void)
         cmocka_unit_test(what_has_grown_is_slow_for_that),
         cmocka_unit_test(what_was_slow_before),
         cmocka_unit_test(what_grows_at_once),
+        cmocka_unit_test(who_starves_does_not_drift),
         cmocka_unit_test(drift_at_its_threshold),
         cmocka_unit_test(chance_is_no_drift),
         cmocka_unit_test(what_drifts_is_no_outlier),

@@ -281,6 +281,23 @@ static void more_threads_than_processors(void **state)
     assert_false(is_crowded(2, 3, 0)); /* not known */
 }
 
+/* A damaged file may claim so. */
+static void samples_long_after_the_end(void **state)
+{
+    struct round r = {.compute = 100 * MS};
+    (void)state;
+    axp_view *v = rounds(&r);
+    v->capture->about.n_cpus = 1;
+    for (uint32_t i = 0; i < 4; i++) {
+        samples[i] = sample(v, v->begin_ns + 10 * MS, 10 * MS,
+                            i % 2 ? AXP_SAMPLE_CPU : AXP_SAMPLE_READY);
+        if (i > 1) samples[i].ticks = UINT64_MAX - i;
+    }
+    v->ran_ns = v->ready_ns = 1000 * MS;
+    see(v, 4);
+    axp_findings_destroy(ts_analyze_view(v));
+}
+
 /* Whoever had the second processor: of 16 threads 14 cannot run on two. */
 static void far_more_threads_than_processors(void **state)
 {
@@ -418,6 +435,7 @@ int main(void)
         cmocka_unit_test(declared_io),
         cmocka_unit_test(seen_io),
         cmocka_unit_test(more_threads_than_processors),
+        cmocka_unit_test(samples_long_after_the_end),
         cmocka_unit_test(far_more_threads_than_processors),
         cmocka_unit_test(who_is_woken_stands_ready),
         cmocka_unit_test(no_more_than_they_stood_ready),

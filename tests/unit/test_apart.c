@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -191,6 +192,47 @@ static void no_child_of_ours_is_a_namespaces_first(void **state)
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
+struct named {
+    char name[16];
+};
+
+static void be_named(void *arg)
+{
+    static const uint8_t id[16] = {0x01, 0x23, 0xab, 0xcd, 0xef, 0xff};
+    struct named *n = arg;
+    axp__apart_tell(id);
+    prctl(PR_GET_NAME, n->name);
+}
+
+/* Who sees it knows whose it is; the program's own thread is called as before. */
+static void its_name_says_which_recording_it_makes(void **state)
+{
+    (void)state;
+    struct named before, child, after;
+    prctl(PR_GET_NAME, before.name);
+    assert_true(axp__apart(be_named, &child));
+    prctl(PR_GET_NAME, after.name);
+    assert_string_equal(after.name, before.name);
+    const char *told = axp__apart_told(child.name);
+    assert_int_equal(told != NULL, axp__apart_is_possible());
+    if (told) assert_memory_equal(told, "0123abcdef", AXP__APART_DIGITS);
+    be_named(&after); /* not there: nobody's name changes */
+    assert_string_equal(after.name, before.name);
+}
+
+static void other_names_tell_nothing(void **state)
+{
+    (void)state;
+    static const char *const others[] = {
+        AXP__APART_NAME,  "", "(axp", "(axp012345678)", "(axp01234567890",
+        "(axp01234x6789)"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        assert_null(axp__apart_told(others[i]));
+    assert_true(axp__apart_is(AXP__APART_NAME));
+    assert_true(axp__apart_is("(axp0123456789)"));
+    assert_false(axp__apart_is("worker"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -198,6 +240,8 @@ int main(void)
         cmocka_unit_test(the_program_sees_no_child),
         cmocka_unit_test(nobody_is_cancelled_in_it),
         cmocka_unit_test(a_limit_on_files_is_an_error),
+        cmocka_unit_test(its_name_says_which_recording_it_makes),
+        cmocka_unit_test(other_names_tell_nothing),
         cmocka_unit_test(no_child_of_ours_is_a_namespaces_first),
     };
     int fd = mkstemp(path);

@@ -464,6 +464,22 @@ static void what_was_met_is_stated(void **state)
     drop(v);
 }
 
+/* A hundredth is counted, which is not said; samples met a fifth. */
+static void what_was_met_alone_is_stated(void **state)
+{
+    uint64_t took = 20000 * (INSIDE + AROUND);
+    struct axp__thread_states told = {.ran_ns = 100 * took};
+    (void)state;
+    run_empty(20000, INSIDE, AROUND);
+    ts_tick(99 * took);
+    axp_instant(axp_global(), "the end");
+    axp_view *v = view_with(&told, 100 * took);
+    assert_null(warning(v, "own_overhead"));
+    meet(v, 20 * took, 100 * took);
+    ts_assert_between(17, stated_percent(v), 20);
+    drop(v);
+}
+
 /* As much as is stated, give or take what 1000 samples may be off by. */
 static void what_samples_allow_stays(void **state)
 {
@@ -500,6 +516,26 @@ static void hooks_are_not_recording(void **state)
     assert_non_null(strstr(w->text, "calls of functions: "));
     assert_non_null(strstr(w->text, "has 60 % of the processor time"));
     assert_null(strstr(w->text, "widen"));
+    drop(v);
+}
+
+/* Nor are they where a scope is called more often than any function. */
+static void hooks_beside_scopes_are_not_recording(void **state)
+{
+    static const char text[] = "short_one\0short.c\0001";
+    struct axp__thread_states told = {.ran_ns = 2 * 4000 * (INSIDE + AROUND)};
+    uint32_t site = 0;
+    (void)state;
+    run_empty(1000, 4 * INSIDE, 4 * AROUND);
+    for (int i = 0; i < 1000; i++) {
+        axp_end(axp_function_begin(&site, text));
+        ts_tick(4 * (INSIDE + AROUND));
+    }
+    axp_instant(axp_global(), "the end");
+    axp_view *v = view_with(&told, told.ran_ns);
+    double before = stated_percent(v);
+    meet(v, told.ran_ns * 3 / 5, told.ran_ns);
+    assert_true(stated_percent(v) == before);
     drop(v);
 }
 
@@ -561,8 +597,10 @@ int main(void)
         cmocka_unit_test(tracked_blocks_are_stated),
         cmocka_unit_test(counters_are_stated),
         cmocka_unit_test(what_was_met_is_stated),
+        cmocka_unit_test(what_was_met_alone_is_stated),
         cmocka_unit_test(what_samples_allow_stays),
         cmocka_unit_test(hooks_are_not_recording),
+        cmocka_unit_test(hooks_beside_scopes_are_not_recording),
         cmocka_unit_test(shares_are_of_what_is_not_ours),
         cmocka_unit_test(shares_say_what_they_are_of),
         cmocka_unit_test(shares_with_muted_calls_are_of_all),

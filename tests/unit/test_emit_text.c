@@ -341,6 +341,36 @@ static void very_deep(void **state)
     axp_profiler_destroy(p);
 }
 
+/* Twenty levels of which 80 columns have no room: what is below the last that does
+ * says how far, and none stands where another level does. */
+static void levels_without_room(void **state)
+{
+    (void)state;
+    axp_profiler *p = ts_profiler();
+    char names[20][64];
+    unsigned n_more = 0, n_levels = 0;
+    for (int i = 0; i < 20; i++) {
+        snprintf(names[i], sizeof names[i],
+                 "a name that takes some room, of level %d", i);
+        axp_start(p, names[i]);
+        ts_tick(MS);
+    }
+    for (int i = 20; i--;)
+        axp_stop(p, names[i]);
+    char *text = report(p, 80), want[16];
+    check_lines(text, 80);
+    for (unsigned i = 1; i < 20; i++) {
+        snprintf(want, sizeof want, " +%u  ", i);
+        n_more += strstr(text, want) != NULL;
+    }
+    for (const char *at = text; (at = strstr(at, "└ ")); at++)
+        n_levels++;
+    assert_true(n_more > 0);
+    assert_int_equal(n_levels + n_more, 19); /* the first has no mark */
+    free(text);
+    axp_profiler_destroy(p);
+}
+
 /* Counters whose names end in a unit are shown with it. */
 static void units_of_counters(void **state)
 {
@@ -627,6 +657,7 @@ int main(void)
         cmocka_unit_test(very_many_threads),
         cmocka_unit_test(very_many_names),
         cmocka_unit_test(very_deep),
+        cmocka_unit_test(levels_without_room),
         cmocka_unit_test(units_of_counters),
         cmocka_unit_test(rates_of_counters),
         cmocka_unit_test(waits_that_nobody_knows_the_end_of),

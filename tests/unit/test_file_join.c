@@ -217,6 +217,51 @@ static void hosts_meet_by_their_real_time(void **state)
     axp_view_destroy(vb);
 }
 
+static void write_in_namespace(const char *path, const char *number,
+                               const char *to)
+{
+    struct axp__opened o;
+    assert_int_equal(axp__trace_open(path, &o), AXP_OK);
+    struct axp__about_pair *pairs = malloc((o.about.n + 1) * sizeof *pairs);
+    assert_non_null(pairs);
+    memcpy(pairs, o.about.pair, o.about.n * sizeof *pairs);
+    pairs[o.about.n] =
+        (struct axp__about_pair){"pid_namespace", number, strlen(number)};
+    struct axp__about about = {.pair = pairs, .n = o.about.n + 1};
+    struct axp__to_write what = {.capture = o.capture,
+                                 .head = &o.file->head,
+                                 .about = &about,
+                                 .epoch = o.epoch};
+    assert_int_equal(axp__file_write(to, true, &what), AXP_OK);
+    o.capture->release(o.capture);
+    free(pairs);
+}
+
+static size_t processes_of(const char *a, const char *b)
+{
+    axp_view *v = open_two(a, b);
+    size_t n = v->n_recorded;
+    assert_int_equal(ts_view_op(v, "shared").calls, 15);
+    axp_view_destroy(v);
+    return n;
+}
+
+/* One number is one process, but for each namespace of them. */
+static void numbers_of_other_namespaces_are_others(void **state)
+{
+    (void)state;
+    const char *a = fs_path("a.axp"), *b = fs_path("b.axp");
+    const char *inside = fs_path("inside.axp"), *also = fs_path("also.axp");
+    record_a(a);
+    record_b(b);
+    write_in_namespace(b, "77", inside);
+    write_in_namespace(a, "77", also);
+    assert_int_equal(processes_of(a, b), 1);
+    assert_int_equal(processes_of(also, inside), 1);
+    write_in_namespace(a, "78", also);
+    assert_int_equal(processes_of(also, inside), 2);
+}
+
 /* A clock that ticks half as often: the same nanoseconds. */
 static void write_with_rate(const char *path, const char *to)
 {
@@ -356,6 +401,7 @@ int main(void)
         FS_TEST(one_host_has_one_clock),
         FS_TEST(a_child_of_a_fork_joins_its_parent),
         FS_TEST(hosts_meet_by_their_real_time),
+        FS_TEST(numbers_of_other_namespaces_are_others),
         FS_TEST(other_rates_are_stretched),
         FS_TEST(open_scopes_end_with_their_process),
         FS_TEST(one_process_id_twice),

@@ -400,6 +400,62 @@ static void a_wait_with_a_stack_is_no_work(void **state)
     done(v, g);
 }
 
+/* A region that begins at 10 ms: its other thread has no processor from 12 to 24,
+ * and who met it none from 24 to 29. Nobody's work is in these 20 ms, and the rest
+ * goes to waking them. */
+static void a_team_is_waited_for_without_a_processor(void **state)
+{
+    (void)state;
+    struct axp__cap_sample at[] = {
+        {24 * MS, 101, 12 * MS, 0, AXP_SAMPLE_READY, 100, false},
+        {29 * MS, 100, 5 * MS, 0, AXP_SAMPLE_READY, 100, false}};
+    struct script *s = script_create();
+    for (uint32_t row = 0; row < 2; row++)
+        script_op(s, row, 0, 10 * MS, 0);
+    script_gave(s, 0, 10 * MS, AXP_SYNC_REGION, 7, 1);
+    script_waited(
+        s, 0, 30 * MS,
+        (struct script_wait){AXP_SYNC_REGION, 7, 1, 10 * MS, 0, -1, 0, true});
+    script_waited(s, 1, 30 * MS,
+                  (struct script_wait){AXP_SYNC_REGION, 7, 1, 10 * MS, 10 * MS,
+                                       0, 0, true});
+    script_op(s, 0, 30 * MS, 10 * MS, 1);
+    script_op(s, 1, 30 * MS, 5 * MS, 1);
+    axp_view *v = view_seen(s, at, 2);
+    axp_graph *g = graph_of(v);
+    axp_replay *r = NULL;
+    assert_int_equal(script_path(g, "waiting for a CPU"), 17 * MS);
+    assert_int_equal(script_path(g, "waking threads up"), 3 * MS);
+    assert_int_equal(script_path(g, "op0"), 10 * MS);
+    assert_int_equal(axp_whatif(g, NULL, &r), AXP_OK);
+    assert_false(axp_replay_total(r).is_estimate);
+    assert_int_equal(axp_replay_total(r).wall_ns, 40 * MS);
+    axp_replay_destroy(r);
+    done(v, g);
+}
+
+/* A wait that nobody is known to have ended: the other worked for 6 of its 20 ms,
+ * and stood ready for 6; and who waits, for the last 8. */
+static void who_is_ready_has_been_waited_for(void **state)
+{
+    (void)state;
+    struct axp__cap_sample at[] = {
+        {21 * MS, 101, 6 * MS, 0, AXP_SAMPLE_READY, 100, false},
+        {29 * MS, 100, 8 * MS, 0, AXP_SAMPLE_READY, 100, false}};
+    struct script *s = script_create();
+    script_op(s, 0, 0, 10 * MS, 0);
+    script_waited(s, 0, 30 * MS,
+                  (struct script_wait){AXP_SYNC_CONDITION, 7, 0, 10 * MS, 0, -1,
+                                       0, true});
+    script_op(s, 0, 30 * MS, 10 * MS, 1);
+    script_op(s, 1, 10 * MS, 12 * MS, 2);
+    axp_view *v = view_seen(s, at, 2);
+    axp_graph *g = graph_of(v);
+    assert_in_range(script_path(g, "waiting for a CPU"), 14 * MS - 2, 14 * MS);
+    assert_in_range(script_path(g, "op2"), 6 * MS, 6 * MS + 2);
+    done(v, g);
+}
+
 /* A program without a row: its samples are all that is known. */
 static void a_thread_that_recorded_nothing_is_a_row(void **state)
 {
@@ -558,6 +614,8 @@ int main(void)
         cmocka_unit_test(spans_of_a_device_wait_for_their_launch),
         cmocka_unit_test(time_off_the_processor_is_told_apart),
         cmocka_unit_test(a_wait_with_a_stack_is_no_work),
+        cmocka_unit_test(a_team_is_waited_for_without_a_processor),
+        cmocka_unit_test(who_is_ready_has_been_waited_for),
         cmocka_unit_test(a_thread_that_recorded_nothing_is_a_row),
         cmocka_unit_test(who_works_to_the_end_ends_the_run),
         cmocka_unit_test(processes_follow_what_was_there),

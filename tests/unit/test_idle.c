@@ -74,6 +74,18 @@ static axp_ns ready_of(const axp_view *v, uint64_t id)
     return 0;
 }
 
+/* It ran for 10 of 100 ms, and what it did is its life: to the last event. */
+static void assert_life(const axp_view *v, uint64_t id)
+{
+    for (size_t i = 0; i < v->n_threads; i++) {
+        const axp_thread_info *t = &v->threads[i];
+        if (t->id != id) continue;
+        assert_int_equal(t->cpu_ns, ROUNDS * 10 * MS);
+        assert_int_equal(t->cpu_ns + t->ready_ns + t->off_ns,
+                         t->end - t->begin);
+    }
+}
+
 static bool is_said(const axp_view *v, const char *text)
 {
     for (size_t i = 0; i < v->n_warnings; i++)
@@ -91,6 +103,7 @@ static void who_would_spin_does_not_starve(void **state)
     assert_int_equal(v->idle_ready_ns, ROUNDS * 45 * MS);
     assert_int_equal(ready_of(v, 101), ROUNDS * 7 * MS);
     assert_int_equal(ready_of(v, 100), 0);
+    assert_life(v, 101);
     assert_true(is_said(v, "140.000 ms in all"));
     axp_view_destroy(v);
 }
@@ -102,7 +115,42 @@ static void a_wait_that_nobody_ended(void **state)
     axp_view *v = rounds(0);
     assert_int_equal(v->ready_ns, ROUNDS * 52 * MS);
     assert_int_equal(ready_of(v, 101), ROUNDS * 52 * MS);
+    assert_life(v, 101);
     assert_true(is_said(v, "1.040 s in all"));
+    axp_view_destroy(v);
+}
+
+/* A pool's thread, back in it after 100 ms: to the end of the run. */
+static void who_is_left_in_a_pool(void **state)
+{
+    (void)state;
+    static struct axp__cap_samples block = {.load = load_seen, .n = 2};
+    struct axp__thread_states states = {.process = 100,
+                                        .tid = 101,
+                                        .end_ticks = 2000 * MS,
+                                        .ran_ns = 200 * MS,
+                                        .ready_ns = 830 * MS};
+    struct script *s = script_create();
+    n_seen = 0;
+    script_op(s, 0, 0, 2000 * MS, 0);
+    script_op(s, 1, 0, 100 * MS, 1);
+    script_waited(s, 1, 100 * MS,
+                  (struct script_wait){.kind = AXP_SYNC_BACK,
+                                       .object = 7,
+                                       .number = 1,
+                                       .by = -1,
+                                       .verb = AXP_SYNC_GAVE});
+    stands_ready(20 * MS, 50 * MS);
+    stands_ready(200 * MS, 1000 * MS);
+    s->c.states = &states;
+    s->c.n_states = 1;
+    s->c.samples = &block;
+    s->c.n_samples = 1;
+    axp_view *v = script_view(s);
+    assert_true(axp__view_add_functions(v));
+    s->c.states = NULL;
+    assert_int_equal(ready_of(v, 101), 30 * MS);
+    assert_int_equal(v->idle_ready_ns, 800 * MS);
     axp_view_destroy(v);
 }
 
@@ -111,6 +159,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_would_spin_does_not_starve),
         cmocka_unit_test(a_wait_that_nobody_ended),
+        cmocka_unit_test(who_is_left_in_a_pool),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,7 +16,7 @@ static void use_cpu(uint64_t ns)
 }
 
 #define BUSY_NS 20000000u
-#define SLEEP_MS 5
+#define SLEEP_MS 20 /* far longer than a thread takes to begin under valgrind */
 
 static void *sleeper(void *arg)
 {

@@ -178,6 +178,8 @@ export interface Thread {
     wait: number;
     cpu?: number; // not there: not known
     ready?: number; // wanted a processor and had none
+    off?: number; // off it, of its own will
+    spun?: number; // of cpu: in waits
     events: number;
 }
 

@@ -24,6 +24,7 @@ interface RowInfo {
     cpu: number;
     wait: number;
     ready: number;
+    spun: number;
     events: number;
     /** Ran, waited, wanted a processor: of the range, or of its life. */
     states: StateSums | null;
@@ -34,12 +35,12 @@ function statesOf(report: Report, i: number, range: [number, number] | null): St
     const t = report.meta.threads[i]!;
     if (range) return report.states.get(i)?.sums(...range) ?? null;
     if (t.ready === undefined || t.cpu === undefined) return null;
-    return [t.cpu, Math.max(0, t.end - t.begin - t.cpu - t.ready), t.ready];
+    return [t.cpu, t.off ?? Math.max(0, t.end - t.begin - t.cpu - t.ready), t.ready];
 }
 
 function rowsOf(report: Report, range: [number, number] | null): RowInfo[] {
-    const threads = report.meta.threads.map((t, i) => ({id: `t${i}`, name: report.threadName(i), kind: "thread", rank: t.rank, process: t.process, life: t.end - t.begin, busy: t.busy, cpu: t.cpu ?? NaN, wait: t.wait, ready: t.ready ?? NaN, events: t.events, states: statesOf(report, i, range)}));
-    const queues = (report.meta.queues ?? []).map((q, i) => ({id: `q${i}`, name: q.name, kind: "queue", rank: q.rank, process: q.process, life: q.end - q.begin, busy: q.busy, cpu: NaN, wait: NaN, ready: NaN, events: q.events, states: null}));
+    const threads = report.meta.threads.map((t, i) => ({id: `t${i}`, name: report.threadName(i), kind: "thread", rank: t.rank, process: t.process, life: t.end - t.begin, busy: t.busy, cpu: t.cpu ?? NaN, wait: t.wait, ready: t.ready ?? NaN, spun: t.spun ?? NaN, events: t.events, states: statesOf(report, i, range)}));
+    const queues = (report.meta.queues ?? []).map((q, i) => ({id: `q${i}`, name: q.name, kind: "queue", rank: q.rank, process: q.process, life: q.end - q.begin, busy: q.busy, cpu: NaN, wait: NaN, ready: NaN, spun: NaN, events: q.events, states: null}));
     return [...threads, ...queues];
 }
 
@@ -79,6 +80,7 @@ export function Threads({report, store}: {report: Report; store: Store}): JSX.El
         ...(some((r) => r.process !== rows[0]!.process) ? [{key: "process", head: "Process", tip: "Its id.", num: true, minor: true, cell: (r: RowInfo) => String(r.process), value: (r: RowInfo) => r.process}] : []),
         ...(some((r) => r.rank >= 0) ? [countColumn<RowInfo>("rank", "Rank", (r) => (r.rank >= 0 ? r.rank : NaN))] : []),
         ...(hasStates ? stateColumns(!!shown) : some((r) => r.cpu >= 0) ? [timeColumn<RowInfo>("cpu_ns", "CPU", (r) => r.cpu, {tip: "CPU time since its first event."})] : []),
+        ...(!shown && some((r) => r.spun > 0) ? [timeColumn<RowInfo>("spun_ns", "Spinning", (r) => r.spun, {tip: "Of the time that it ran: in waits, where it did nothing else, as samples say."})] : []),
         timeColumn("busy_ns", "In scopes", (r) => r.busy, {tip: "Time in outermost scopes, waits that were recorded included; of a queue, in its spans."}),
         shareColumn("busy_share", "Of its life", (r) => (r.life > 0 ? Math.min(1, r.busy / r.life) : NaN), {tip: "Time in scopes, of its life."}),
         ...(some((r) => r.wait > 0) ? [timeColumn<RowInfo>("wait_ns", "In waits", (r) => r.wait, {minor: hasStates, tip: "Own time of scopes of category sync, waits that were recorded among them."})] : []),
