@@ -2,6 +2,7 @@
 /* Who asks the kernel; see analyze_asker.h. */
 #include "analyze/analyze_asker.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,6 +24,7 @@ struct look {
 
 static const char *module_of(const struct look *l, uint32_t frame)
 {
+    assert(frame < l->of.n_frames);
     const char *module = l->of.functions[l->of.frames[frame].function].module;
     return module ? module : "";
 }
@@ -87,16 +89,22 @@ static bool is_call(const struct look *l, uint32_t frame)
            !strstr(name, "alloc");
 }
 
+/* Whether somebody has asked for that: what the kernel does of its own accord, as
+ * when it ends a process, has nobody below. */
+static bool is_asked(const struct look *l, const struct axp__stack_of *s)
+{
+    uint32_t below = below_kernel(l, s);
+    if (below == s->first || below == s->first + s->n) return false;
+    return !l->is_by_calls || is_call(l, below);
+}
+
 static int on_sample(const axp_sample *s, void *ctx)
 {
     struct look *l = ctx;
     if (s->kind != AXP_SAMPLE_CPU || !s->stack) return 0;
     const struct axp__stack_of *of = axp__stack_functions_get(&l->of, s->stack);
     if (!of) l->has_failed = true;
-    uint32_t below = of ? below_kernel(l, of) : 0;
-    bool is_kernel = of && below != of->first;
-    if (l->is_by_calls && is_kernel) is_kernel = is_call(l, below);
-    uint32_t by = is_kernel ? asker_of(l, of) : UINT32_MAX;
+    uint32_t by = of && is_asked(l, of) ? asker_of(l, of) : UINT32_MAX;
     if (by == UINT32_MAX) return l->has_failed;
     l->of.functions[l->of.frames[by].function].self_ns += s->weight;
     l->all_ns += s->weight;

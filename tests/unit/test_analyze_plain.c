@@ -5,6 +5,7 @@
 #include "graph_script.h"
 #include "finding_support.h"
 
+#include "analyze/analyze_asker.h"
 #include "analyze/analyze_still.h"
 #include "model/model_functions.h"
 
@@ -648,7 +649,7 @@ static void who_is_seen_once_is_not_blamed(void **state)
 
 /* One thread is seen with the first three stacks, one after the other, each for so
  * many ms. */
-static axp_findings *see_three(struct script *s, const int ms[3])
+static axp_view *three_seen(struct script *s, const int ms[3])
 {
     uint64_t now = 0;
     s->c.modules = modules;
@@ -662,7 +663,12 @@ static axp_findings *see_three(struct script *s, const int ms[3])
     axp_view *v = view_seen(s);
     v->n_sampled = 0; /* it is counted here */
     assert_true(axp__view_add_functions(v));
-    return ts_analyze_view(v);
+    return v;
+}
+
+static axp_findings *see_three(struct script *s, const int ms[3])
+{
+    return ts_analyze_view(three_seen(s, ms));
 }
 
 /* 100 ms of one thread: 30 in what the program calls of a library, 40 in what
@@ -726,6 +732,27 @@ static void the_call_goes_with_the_kernel(void **state)
     ts_assert_between(74, slow_ms(f, "[kernel]"), 76);
     ts_assert_between(24, slow_ms(f, "0x3100"), 26);
     axp_findings_destroy(f);
+}
+
+/* What the kernel does of its own accord, as when it ends a process. */
+static void what_nobody_asked_for_is_nobodys(void **state)
+{
+    (void)state;
+    static uint8_t bytes[2][AXP__STACK_BYTES(AXP__STACK_MOST)];
+    static const uint8_t *at[] = {bytes[0], bytes[1]};
+    struct script *s = script_create();
+    struct axp__asker asker;
+    axp__stack_put(bytes[0],
+                   (uint64_t[]){IN_KERNEL, IN_LIBRARY, 0x2100, 0x1100}, 4);
+    axp__stack_put(bytes[1], (uint64_t[]){IN_KERNEL}, 1);
+    s->c.stacks[AXP__STACKS_OF_OTHERS] = (struct axp__cap_stacks){at, 2};
+    modules[1].path = "/lib/libc.so.6";
+    axp_view *v = three_seen(s, (int[]){30, 70, 0});
+    assert_true(axp__asker_find(v, &asker));
+    assert_non_null(asker.name);
+    assert_non_null(strstr(asker.name, "program+0x2100"));
+    assert_int_equal(asker.kernel_ns, 30 * MS);
+    axp_view_destroy(v);
 }
 
 /* ---- what scopes say nothing of -------------------------------------------------- */
@@ -1001,6 +1028,7 @@ int main(void)
         cmocka_unit_test(who_is_seen_once_is_not_blamed),
         cmocka_unit_test(a_library_is_what_is_called_of_it),
         cmocka_unit_test(the_call_goes_with_the_kernel),
+        cmocka_unit_test(what_nobody_asked_for_is_nobodys),
         cmocka_unit_test(functions_in_no_scope),
         cmocka_unit_test(libraries_in_no_scope),
         cmocka_unit_test(a_standstill_in_no_scope),
