@@ -40,7 +40,9 @@ struct axp__mod {
     int fd;             /* 1 + that of the file, to read code; 0: not opened */
     struct axp__found { /* sampling_unwind.c: return addresses, by place */
         uint64_t place; /* an offset in the file */
-        uint32_t word;  /* above the stack pointer */
+        uint32_t
+            word; /* above what the register has, mostly the stack pointer */
+        uint16_t reg, n_skipped;
     } * found;
 };
 

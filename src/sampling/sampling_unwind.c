@@ -21,6 +21,7 @@ struct walk {
     uint64_t stack; /* address of the copy */
     struct frame now;
     bool is_below;   /* the stack pointer is higher: by how much is not known */
+    bool is_short;   /* of a search: what it looks for may be beyond the copy */
     size_t link;     /* of the chain: what the frame pointer leads to now */
     uint64_t needed; /* bytes of the copy, that no chain replaces */
 };
@@ -304,7 +305,7 @@ static uint64_t place_of(const struct walk *w, bool is_exact,
  * first word that is in code, behind an instruction that calls (and, where that
  * says whom, whom it calls has no tables either), and from which tables lead to the
  * thread's first function, or far enough where the copy of the stack ends before
- * it.
+ * it; near the stack pointer, or near what it was.
  *
  * aarch64: it is in the register that it came in, as they call nobody; and the
  * frame pointer is their caller's. One that does call has that register point
@@ -326,21 +327,25 @@ static bool site_of(const struct walk *w, uint64_t pc, struct site *out)
     return code->mod->cfi;
 }
 
-#define FOUND_MOST 256u /* places of a module that are remembered */
+#define FOUND_MOST 4096u /* places of a module that are remembered */
 
-_Static_assert(FOUND_MOST == 1u << (64 - 56), "found_at");
+_Static_assert(FOUND_MOST == 1u << (64 - 52), "found_at");
 
 /* What was found out for this place before, if that is known. */
 static struct axp__found *found_at(struct axp__mod *mod, uint64_t place)
 {
     if (!mod->found) mod->found = calloc(FOUND_MOST, sizeof *mod->found);
-    uint64_t slot = place * UINT64_C(0x9e3779b97f4a7c15) >> 56;
+    uint64_t slot = place * UINT64_C(0x9e3779b97f4a7c15) >> 52;
     return mod->found ? &mod->found[slot] : NULL;
 }
 
 #if defined(__x86_64__)
 
 #define SCAN_MOST 256u /* words */
+#define SCAN_NOTHING UINT32_MAX
+#define SKIP_MOST 16u
+#define OLD_MOST 32u       /* words above what the stack pointer was */
+#define STACK_LARGE 16384u /* the longest copy: sampling_tiers.c */
 #define CHAIN_MOST 256u
 #define KEPT_MOST 8u /* registers that a function keeps on its stack */
 #define CALL_MOST 7u /* bytes of an instruction */
@@ -406,12 +411,12 @@ static bool find_pointer(struct walk *caller, uint64_t where)
     return false;
 }
 
-/* The word so far above the stack pointer as the return address. */
-static bool try_word(struct walk *w, uint32_t i)
+/* The word there as the return address. */
+static bool try_word(struct walk *w, uint64_t where)
 {
     struct walk caller = *w;
     struct site at;
-    uint64_t pc, where = w->now.reg[AXP__DWARF_SP] + 8 * (uint64_t)i;
+    uint64_t pc;
     if (!load(w, where, &pc) || !site_of(w, pc, &at) || !is_behind_call(w, &at))
         return false;
     caller.now.reg[AXP__DWARF_PC] = pc;
@@ -421,19 +426,61 @@ static bool try_word(struct walk *w, uint32_t i)
     return true;
 }
 
+/* Words above what a register points to, from the stack pointer on: the first that
+ * is one, and how far that was; SCAN_NOTHING: none. */
+static uint32_t search(struct walk *w, uint64_t reg, uint32_t most)
+{
+    uint64_t from = w->now.reg[reg];
+    for (uint32_t i = 0; i < most; i++)
+        if (try_word(w, from + 8 * (uint64_t)i)) return i;
+    return SCAN_NOTHING;
+}
+
+/* Code that aligns its stack for a block of its own has what the stack pointer was
+ * in a register that whoever it calls keeps; not far above that is the return
+ * address. */
+static bool is_old_pointer(const struct walk *w, uint64_t reg)
+{
+    uint64_t sp = w->now.reg[AXP__DWARF_SP], old = w->now.reg[reg];
+    return old > sp && old % 8 == 0 && old - sp < STACK_LARGE;
+}
+
+static struct axp__found search_all(struct walk *w, uint64_t place)
+{
+    struct axp__found found = {.place = place, .reg = AXP__DWARF_SP};
+    bool is_short = false;
+    found.word = search(w, AXP__DWARF_SP, SCAN_MOST);
+    for (size_t i = 0; found.word == SCAN_NOTHING && i + 1 < AXP__REGS_KEPT;
+         i++) {
+        found.reg = axp__reg_kept[i];
+        if (!is_old_pointer(w, found.reg)) continue;
+        uint64_t end = w->now.reg[found.reg] - w->stack + 8 * OLD_MOST;
+        is_short |= end > w->of->sample->n_stack;
+        found.word = search(w, found.reg, OLD_MOST);
+    }
+    w->is_short = is_short && found.word == SCAN_NOTHING;
+    return found;
+}
+
+/* A place of which nothing was found out is seldom searched for again. */
+static bool is_hopeless(struct axp__found *before)
+{
+    return before->word == SCAN_NOTHING && ++before->n_skipped % SKIP_MOST != 0;
+}
+
 static bool step_to_caller(struct walk *w)
 {
     struct site here;
     if (!site_of(w, w->now.reg[AXP__DWARF_PC] + 1, &here)) return false;
     struct axp__found *before = found_at(here.mod, here.offset);
-    if (before && before->place == here.offset && try_word(w, before->word))
-        return true;
-    for (uint32_t i = 0; i < SCAN_MOST; i++) {
-        if (!try_word(w, i)) continue;
-        if (before) *before = (struct axp__found){here.offset, i};
-        return true;
+    if (before && before->place == here.offset) {
+        if (is_hopeless(before)) return false;
+        uint64_t from = w->now.reg[before->reg];
+        if (try_word(w, from + 8 * (uint64_t)before->word)) return true;
     }
-    return false;
+    struct axp__found found = search_all(w, here.offset);
+    if (before && !w->is_short) *before = found; /* a longer copy may have it */
+    return found.word != SCAN_NOTHING;
 }
 #else
 
@@ -465,7 +512,8 @@ static bool is_known_behind_call(const struct walk *w, const struct site *at)
     struct axp__found *before = found_at(at->mod, at->offset);
     if (before && before->place == at->offset) return before->word;
     bool is_call = is_behind_call(w, at);
-    if (before) *before = (struct axp__found){at->offset, is_call};
+    if (before)
+        *before = (struct axp__found){.place = at->offset, .word = is_call};
     return is_call;
 }
 
@@ -610,7 +658,8 @@ static enum axp__copy walk(struct walk *w, uint64_t *out, size_t cap, size_t *n)
         if (how == STEP_CUT && !is_exact && expected)
             return follow(w, row, out, cap, n);
         if (how == STEP_CUT) return AXP__COPY_CUT;
-        if (how == STEP_LOST) break;
+        if (how == STEP_LOST)
+            return w->is_short ? AXP__COPY_CUT : AXP__COPY_ENOUGH;
         uint64_t next = how == STEP_DONE && has_moved(w, &was, *n)
                             ? w->now.reg[AXP__DWARF_PC]
                             : 0;

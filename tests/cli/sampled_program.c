@@ -17,6 +17,8 @@
  *   sampled_program assembly MS            half of the time in a function without
  *                                          tables that "by_call" calls, half in
  *                                          it when "by_pointer" does (x86-64)
+ *   sampled_program wide MS                in another one, with a large block on
+ *                                          its stack, that "by_wide" calls
  *   sampled_program fork N MS              N children one after the other
  *   sampled_program short N                N threads of a fifth of a ms
  *   sampled_program scopes MS              (with the recorder) "forty" in the
@@ -310,7 +312,15 @@ __asm__(".text\n"
         "ldp x19, x20, [sp, #16]\n"
         "add sp, sp, #256\n"
         "ret\n"
-        ".size without_tables, . - without_tables\n");
+        ".size without_tables, . - without_tables\n"
+        ".type wide_without_tables, %function\n"
+        "wide_without_tables:\n"
+        "sub sp, sp, #0x3, lsl #12\n"
+        "1: subs x0, x0, #1\n"
+        "b.ne 1b\n"
+        "add sp, sp, #0x3, lsl #12\n"
+        "ret\n"
+        ".size wide_without_tables, . - wide_without_tables\n");
 #else
 /* Keeps registers, uses the frame pointer for something else, has room on the
  * stack that it leaves as it was. */
@@ -327,9 +337,28 @@ __asm__(".text\n"
         "pop %rbx\n"
         "pop %rbp\n"
         "ret\n"
-        ".size without_tables, . - without_tables\n");
+        ".size without_tables, . - without_tables\n"
+        /* has a block of its own, aligned, and its old stack in a register */
+        ".type wide_without_tables, @function\n"
+        "wide_without_tables:\n"
+        "sub $64, %rsp\n"
+        "mov %rbx, (%rsp)\n"
+        "mov %rbp, 8(%rsp)\n"
+        "mov %rsp, %rbx\n"
+        "sub $0x2080, %rsp\n"
+        "and $-4096, %rsp\n"
+        "mov $1, %ebp\n"
+        "1: dec %rdi\n"
+        "jnz 1b\n"
+        "mov %rbx, %rsp\n"
+        "mov 8(%rsp), %rbp\n"
+        "mov (%rsp), %rbx\n"
+        "add $64, %rsp\n"
+        "ret\n"
+        ".size wide_without_tables, . - wide_without_tables\n");
 #endif
 void without_tables(long rounds);
+void wide_without_tables(long rounds);
 
 /* Leaves return addresses below the stack pointer. */
 NEVER_INLINE static int leave_traces(int depth)
@@ -343,6 +372,13 @@ NEVER_INLINE static void by_call(long rounds)
 {
     leave_traces(20);
     without_tables(rounds);
+    sink = 0;
+}
+
+NEVER_INLINE static void by_wide(long rounds)
+{
+    leave_traces(200);
+    wide_without_tables(rounds);
     sink = 0;
 }
 
@@ -362,6 +398,13 @@ static void assembly(const struct job *job)
         by_call(100000);
         by_pointer(100000);
     }
+}
+
+static void wide(const struct job *job)
+{
+    for (double end = seconds(CLOCK_MONOTONIC) + job->s;
+         seconds(CLOCK_MONOTONIC) < end;)
+        by_wide(1000000);
 }
 
 /* Waits for whatever signal comes: the one that it sends itself. */
@@ -392,6 +435,7 @@ int main(int argc, char **argv)
     if (!strcmp(word, "scopes")) scopes(&job);
     if (!strcmp(word, "made")) return made(&job);
     if (!strcmp(word, "assembly")) assembly(&job);
+    if (!strcmp(word, "wide")) wide(&job);
     if (!strcmp(word, "urgent")) return urgent(&job);
     if (!strcmp(word, "fibre")) return on_a_fibre(&job);
     if (!strcmp(word, "signals")) return waits_for_signals(&job);

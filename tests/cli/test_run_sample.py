@@ -246,6 +246,16 @@ def test_without_tables(c, folder):
                  0.06 + points(data), caller, "in", name)
 
 
+def test_wide_without_tables(c, folder):
+    """The same with a large block on its stack, as kernels of BLAS have."""
+    for name in ("sampled_program_no_frames", "sampled_program_frames"):
+        data, _ = profile(c, folder, c.program(name), "wide", 800)
+        check(functions(data)["wide_without_tables"]["time_share"] > 0.85,
+              "others")
+        near(share_below(data, "by_wide", "wide_without_tables"), 1, 0.06,
+             "by_wide", "in", name)
+
+
 def test_stripped(c, folder):
     """Functions without names are told apart, and called by where they are."""
     data, _ = profile(c, folder, c.program("sampled_program_stripped"),
@@ -805,8 +815,8 @@ BY_KERNEL = [test_shares, test_recurs, test_builds, test_deep,
              test_late_first_event,
              test_one_thread_is_no_estimate, test_whatif_of_who_only_calls,
              test_tail_call, test_closed_library, test_made_at_run_time,
-             test_without_tables, test_stripped, test_debug_file, test_network,
-             test_libraries_in_the_folder,
+             test_without_tables, test_wide_without_tables, test_stripped,
+             test_debug_file, test_network, test_libraries_in_the_folder,
              test_without_build_id, test_without_build_id_rebuilt,
              test_scopes, test_children,
              test_states, test_starved, test_woken_without_a_processor,
