@@ -13,7 +13,8 @@
 
 #include "cli/cli_say.h"
 
-static const int deadly[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
+static const int deadly[] = {SIGINT,  SIGTERM, SIGHUP, SIGQUIT, SIGPIPE,
+                             SIGSEGV, SIGBUS,  SIGFPE, SIGILL,  SIGABRT};
 enum { N_DEADLY = sizeof deadly / sizeof *deadly };
 
 /* What a deadly signal has to remove; the string is never freed while set. */

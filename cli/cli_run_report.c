@@ -4,9 +4,12 @@
  * the file of --report. */
 #include "cli/cli_run.h"
 
+#include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -218,13 +221,49 @@ static void report_files(cli_run *r)
     axp_view_destroy(view);
 }
 
+enum { HAS_EVENTS, HAS_NO_EVENTS };
+
+static void say_no_report(const cli_run *r, int number)
+{
+    char *path = r->files.is_temporary ? NULL : shown_path(&r->files);
+    cli_note("no report: making it was ended by signal %d (%s), which is a "
+             "defect of axprof%s%s",
+             number, strsignal(number), path ? "; the recording is " : "",
+             path ? path : "");
+    free(path);
+}
+
+/* In a child: whatever becomes of the report, the program's status is what this
+ * command ends with. Without files there is what is in this process alone. */
+static void report_apart(cli_run *r)
+{
+    int status;
+    fflush(NULL);
+    pid_t child = r->files.now.n ? fork() : -1;
+    if (child < 0) {
+        report_files(r);
+        return;
+    }
+    if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGINT); /* nobody waits for it then */
+        report_files(r);
+        fflush(NULL);
+        _exit(r->has_no_events ? HAS_NO_EVENTS : HAS_EVENTS);
+    }
+    while (waitpid(child, &status, 0) < 0)
+        if (errno != EINTR) return;
+    r->has_no_events =
+        WIFEXITED(status) && WEXITSTATUS(status) == HAS_NO_EVENTS;
+    if (WIFSIGNALED(status)) say_no_report(r, WTERMSIG(status));
+}
+
 void cli_run_report_so_far(cli_run *r)
 {
     if (r->profiler) axp_flush(r->profiler);
     cli_drains_step(r->drains, cli_clock_ns(CLOCK_MONOTONIC));
     cli_sampling_step(&r->sampling, cli_clock_ns(CLOCK_MONOTONIC));
     cli_files_list(&r->files);
-    report_files(r);
+    report_apart(r);
 }
 
 static bool has_ended(void *ctx, const char *part)
@@ -261,7 +300,7 @@ void cli_run_report(cli_run *r)
     bool is_joined = cli_files_join(&r->files, has_ended, r->drains);
     if (!is_joined) cli_note("%s", axp_last_error());
     cli_watch_release_keys(); /* a report of a long run may take seconds */
-    if (!r->is_quiet || cli_args_has(r->args, OPT_run_report)) report_files(r);
+    if (!r->is_quiet || cli_args_has(r->args, OPT_run_report)) report_apart(r);
     if (r->is_quiet) return;
     say_how_it_ended(r);
     say_what_was_recorded(r);

@@ -197,6 +197,20 @@ def test_report_that_was_not_written(c, folder):
           done.err)
 
 
+def test_report_that_crashes(c, folder):
+    """The program's status is ours, and its recording is there; half a report is
+    not."""
+    done = run([c.axprof, "run", "-o", "x.axp", "--report", "crash.json", "--",
+                "sh", "-c", f"{c.program()} scopes 10; exit 7"], folder,
+               env=environment(LD_PRELOAD=str(c.programs / "libcrashing.so")))
+    equal(done.status, 7, done.err)
+    check(b"no report: making it was ended by signal 11" in done.err and
+          b"the recording is x.axp\n" in done.err, done.err)
+    equal(sorted(p.name for p in folder.iterdir()), ["x.axp"], "files")
+    equal(run([c.axprof, "report", "x.axp"], folder, env=environment()).status,
+          0, "a report of it")
+
+
 def test_what_goes_on(c, folder):
     """A process that outlives the run: read with it, added by pack when it has
     ended."""
