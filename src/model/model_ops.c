@@ -28,6 +28,7 @@ struct sums { /* index 0: ticks; 1: ns of tracks */
     uint64_t category_self[AXP__N_CATEGORIES];
     struct axp__weighted *weighted;
     size_t n_weighted, max_weighted;
+    bool is_of_track; /* which has spans of that name */
 };
 
 struct table {
@@ -140,6 +141,7 @@ static void add_op(struct table *t, const struct axp__cap_lane *lane,
     if (op->min_ticks < s->min[u]) s->min[u] = op->min_ticks;
     if (op->max_ticks > s->max[u]) s->max[u] = op->max_ticks;
     s->lifetime[u] += op->lifetime_ticks;
+    s->is_of_track |= lane->is_track;
 }
 
 static bool add_nodes(const axp_view *v, struct table *t,
@@ -359,20 +361,34 @@ static int by_name(const void *a, const void *b)
                              *(const axp_op *const *)b);
 }
 
+/* If it is, and those alike are in the order of the list. */
+static void choose_most_called(const axp_op **most, const axp_op *op)
+{
+    const axp_op *was = *most;
+    if (!was || op->calls > was->calls ||
+        (op->calls == was->calls && by_self(op, was) < 0))
+        *most = op;
+}
+
 /* The lives of processes are no operations. */
 static bool make_lists(axp_view *v, struct table *t)
 {
     v->ops = calloc(t->n + 1, sizeof *v->ops);
     v->processes = calloc(t->n + 1, sizeof *v->processes);
+    const axp_op *most = NULL;
     if (!v->ops || !v->processes) return false;
     for (size_t i = 0; i < t->n; i++) {
         struct sums *s = &t->sums[i];
         if (!s->calls) continue;
-        if (axp__view_kind(v, s->name) == AXP__KIND_PROCESS)
+        if (axp__view_kind(v, s->name) == AXP__KIND_PROCESS) {
             make_process(v, s);
-        else
-            make_op(v, &v->ops[v->n_ops++], s);
+            continue;
+        }
+        axp_op *op = &v->ops[v->n_ops++];
+        make_op(v, op, s);
+        if (!s->is_of_track) choose_most_called(&most, op);
     }
+    v->most_called = most ? most->name : NULL;
     qsort(v->ops, v->n_ops, sizeof *v->ops, by_self);
     v->ops_by_name = calloc(v->n_ops + 1, sizeof *v->ops_by_name);
     if (!v->ops_by_name) return false;

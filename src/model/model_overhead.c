@@ -21,27 +21,6 @@
 #define ENOUGH_SAMPLES 100u /* their error is allowed for */
 #define MUCH_MORE 1.25      /* in samples than is stated: that needs a word */
 
-/* Whether a track has spans of that name. */
-static bool is_of_tracks(const axp_view *v, const char *name)
-{
-    const struct axp__capture *c = v->capture;
-    for (size_t i = 0; i < c->n_lanes; i++)
-        for (uint32_t k = 0; c->lanes[i].is_track && k < c->lanes[i].n_ops; k++)
-            if (axp__view_name(v, c->lanes[i].ops[k].name) == name) return true;
-    return false;
-}
-
-/* What threads called most often; NULL: there are spans alone. */
-static const char *most_called(const axp_view *v)
-{
-    const axp_op *most = NULL;
-    for (size_t i = 0; i < v->n_ops; i++)
-        if ((!most || v->ops[i].calls > most->calls) &&
-            !is_of_tracks(v, v->ops[i].name))
-            most = &v->ops[i];
-    return most ? most->name : NULL;
-}
-
 /* Whether functions, by that name or NULL: any, were recorded by compiler
  * hooks. */
 static bool has_function(const axp_view *v, const char *name)
@@ -173,7 +152,7 @@ static struct taker scope_taker(const axp_view *v)
 {
     struct taker t = {"scopes: recording them took ",
                       "; widen the one that is called most", count_calls(v),
-                      most_called(v)};
+                      v->most_called};
     if (t.name && has_function(v, t.name)) {
         t.before = "calls of functions: recording them took ";
         t.after = "; build the one that is called most without hooks";

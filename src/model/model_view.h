@@ -66,6 +66,7 @@ struct axp_view {
     axp_op *ops;                  /* by self time */
     const axp_op **ops_by_name;
     size_t n_ops;
+    const char *most_called;     /* by threads; NULL: there are spans alone */
     axp_process_info *processes; /* seen from outside, by total time */
     size_t n_processes;
     size_t n_recorded;     /* processes that recorded events */

@@ -588,6 +588,37 @@ static void what_is_certain_is_saved(void **state)
     axp_view_destroy(v);
 }
 
+/* A queue of as many kinds as it has spans: which of all names threads called most
+ * is found without looking at each for each. */
+static void spans_have_many_names(void **state)
+{
+    (void)state;
+    enum { N = 200000 };
+    axp_profiler *p =
+        axp_profiler_create(&(axp_options){.memory_limit = (uint64_t)1 << 30});
+    assert_non_null(p);
+    axp_track *t = axp_track_create(p, "queue");
+    char name[32];
+    for (int i = 0; i < 10000; i++) {
+        axp_start(p, "called");
+        ts_tick(INSIDE + AROUND);
+        axp_stop(p, "called");
+    }
+    for (uint64_t i = 0; i < N; i++) {
+        snprintf(name, sizeof name, "span %u", (unsigned)i);
+        for (uint64_t k = 0; k < 1 + i % 3; k++)
+            axp_track_span(t, name, i * 100 + k * 10, i * 100 + k * 10 + 5,
+                           NULL);
+    }
+    axp_view *v = ts_snapshot(p);
+    assert_true(axp_view_ops(v, AXP_BY_TIME, NULL, 0) > N);
+    const axp_warning *w = warning(v, "own_overhead");
+    assert_non_null(w);
+    assert_string_equal(w->name, "called");
+    axp_view_destroy(v);
+    axp_profiler_destroy(p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -616,6 +647,7 @@ int main(void)
         cmocka_unit_test(waiting_for_a_processor_is_stated),
         cmocka_unit_test(a_slow_one_beside_empty_ones_is),
         cmocka_unit_test(what_is_certain_is_saved),
+        cmocka_unit_test(spans_have_many_names),
     };
     ts_use_fake_clock();
     set_cost(AROUND, INSIDE);
