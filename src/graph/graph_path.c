@@ -103,10 +103,23 @@ static void put_work(struct walker *w, uint32_t node, axp_ns begin_ns,
 
 /* ---- the way back --------------------------------------------------------------- */
 
-static uint32_t wait_op(const axp_graph *g, uint32_t node)
+/* What a row waited for between the nodes, or for the beginning of it; parts of a
+ * wait are in the order of time. */
+static void put_wait(struct walker *w, uint32_t node, axp_ns begin_ns,
+                     axp_ns end_ns)
 {
-    const struct axp__graph_node *n = &g->nodes[node];
-    return n->n_parts ? axp__part_op(g->parts[n->parts]) : AXP__OP_IDLE;
+    const struct axp__graph_node *n = &w->g->nodes[node];
+    const uint64_t *parts = w->g->parts + n->parts;
+    axp_ns earlier = 0;
+    if (!n->n_parts) put(w, n->row, AXP__OP_IDLE, begin_ns, end_ns);
+    for (uint32_t i = 0; i < n->n_parts; i++)
+        earlier += axp__part_ns(parts[i]);
+    for (uint32_t i = n->n_parts; i-- > 0 && end_ns > begin_ns;) {
+        earlier -= axp__part_ns(parts[i]);
+        if (earlier >= end_ns - begin_ns) continue;
+        put(w, n->row, axp__part_op(parts[i]), begin_ns + earlier, end_ns);
+        end_ns = begin_ns + earlier;
+    }
 }
 
 /* What a row did between a node and a moment after it. */
@@ -119,7 +132,7 @@ static void put_rest(struct walker *w, uint32_t node, axp_ns end_ns)
     else if (w->g->nodes[next].stretch == AXP__STRETCH_WORK)
         put_work(w, next, begin_ns, end_ns);
     else
-        put(w, w->g->nodes[node].row, wait_op(w->g, next), begin_ns, end_ns);
+        put_wait(w, next, begin_ns, end_ns);
 }
 
 /* A row that nobody started: what was going on when it began, of those rows that
@@ -181,7 +194,7 @@ static uint32_t step_back(struct walker *w, uint32_t node)
         if (is_work)
             put_work(w, node, begin, at);
         else
-            put(w, n->row, wait_op(w->g, node), begin, at);
+            put_wait(w, node, begin, at);
         return n->prev;
     }
     bool is_queue = n->stretch == AXP__STRETCH_QUEUE;

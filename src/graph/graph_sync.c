@@ -50,8 +50,8 @@ static void name_wait(axp_graph *g, uint32_t row)
     axp__graph_add_part(g, own->wait_op, end - own->wait_begin);
 }
 
-/* Parts of a wait that nobody is known to have ended, in which the row was ready so
- * long at the end: by then it could go on, and had no processor. */
+/* Parts of a wait that nobody is known to have ended, in their order; the row was
+ * ready so long at the end: by then it could go on, and had no processor. */
 static void put_parts(axp_graph *g, uint32_t node, bool is_lent, axp_ns ready)
 {
     struct axp__graph_node *n = &g->nodes[node];
@@ -60,8 +60,8 @@ static void put_parts(axp_graph *g, uint32_t node, bool is_lent, axp_ns ready)
     if (ready > waited) ready = waited;
     n->is_estimate = true;
     if (is_lent || ready > waited / 2) n->stretch = AXP__STRETCH_WORK;
-    if (ready) axp__graph_add_part(g, AXP__OP_NO_CPU, ready);
     if (!is_lent) axp__graph_add_part(g, own->wait_op, waited - ready);
+    if (ready) axp__graph_add_part(g, AXP__OP_NO_CPU, ready);
 }
 
 /* It becomes work like that of the others meanwhile. */

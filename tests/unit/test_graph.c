@@ -434,6 +434,39 @@ static void a_team_is_waited_for_without_a_processor(void **state)
     done(v, g);
 }
 
+/* One that was ready for the last 3 of 20 ms has waited for the 17 before. */
+static void a_wait_has_its_two_parts(void **state)
+{
+    (void)state;
+    struct axp__cap_sample at[] = {
+        {29 * MS, 100, 3 * MS, 0, AXP_SAMPLE_READY, 100, false}};
+    struct script *s = script_create();
+    for (uint32_t row = 0; row < 2; row++)
+        script_op(s, row, 0, 10 * MS, 0);
+    script_gave(s, 0, 10 * MS, AXP_SYNC_REGION, 7, 1);
+    for (uint32_t row = 0; row < 2; row++) {
+        script_waited(s, row, 30 * MS,
+                      (struct script_wait){AXP_SYNC_REGION, 7, 1, 10 * MS,
+                                           row ? 10 * MS : 0, row ? 0 : -1, 0,
+                                           true});
+        script_op(s, row, 30 * MS, (10 - 5 * row) * MS, 1);
+    }
+    axp_view *v = view_seen(s, at, 1);
+    axp_graph *g = graph_of(v);
+    axp_replay *r = NULL;
+    axp_path_segment segments[8];
+    assert_int_equal(script_path(g, "waiting for a CPU"), 3 * MS);
+    assert_int_equal(script_path(g, "waking threads up"), 17 * MS);
+    assert_int_equal(axp_whatif(g, NULL, &r), AXP_OK);
+    assert_int_equal(axp_replay_segments(r, segments, 8), 4);
+    assert_string_equal(segments[1].name, "waking threads up");
+    assert_int_equal(segments[1].end - segments[1].begin, 17 * MS);
+    assert_string_equal(segments[2].name, "waiting for a CPU");
+    script_check(g, r);
+    axp_replay_destroy(r);
+    done(v, g);
+}
+
 /* A wait that nobody is known to have ended: the other worked for 6 of its 20 ms,
  * and stood ready for 6; and who waits, for the last 8. */
 static void who_is_ready_has_been_waited_for(void **state)
@@ -615,6 +648,7 @@ int main(void)
         cmocka_unit_test(time_off_the_processor_is_told_apart),
         cmocka_unit_test(a_wait_with_a_stack_is_no_work),
         cmocka_unit_test(a_team_is_waited_for_without_a_processor),
+        cmocka_unit_test(a_wait_has_its_two_parts),
         cmocka_unit_test(who_is_ready_has_been_waited_for),
         cmocka_unit_test(a_thread_that_recorded_nothing_is_a_row),
         cmocka_unit_test(who_works_to_the_end_ends_the_run),
