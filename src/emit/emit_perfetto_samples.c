@@ -8,7 +8,8 @@
  * function as a whole: the lines in it would part what readers add up.
  *
  * Times off a processor are slices on a track "state" of their thread. Between
- * them it ran, or was off for so short a time that it is not in the recording. */
+ * them it ran, or was off for so short a time that it is not in the recording.
+ * Those of nobody knows which thread have no track. */
 #include "emit/emit_perfetto.h"
 
 #include <stdlib.h>
@@ -110,6 +111,7 @@ static void put_off(struct samples *s, const axp_sample *sample)
 {
     axp_ns begin =
         sample->time_ns > sample->weight ? sample->time_ns - sample->weight : 0;
+    if (!sample->thread_id) return;
     if (sample->thread_id != s->off.thread_id ||
         sample->process_id != s->off.process_id || !s->off.track) {
         s->off.thread_id = sample->thread_id;
@@ -118,6 +120,8 @@ static void put_off(struct samples *s, const axp_sample *sample)
     } else if (begin < s->off.end_ns) {
         begin = s->off.end_ns; /* by the clock's grain */
     }
+    /* Processes of two machines may have one number. */
+    if (begin > sample->time_ns) return;
     put_state(s->p, s->off.track,
               sample->kind == AXP_SAMPLE_READY ? "wants a processor"
                                                : "waiting",

@@ -152,7 +152,8 @@ static bool is_same_thread(const struct axp__sampled_row *x,
 }
 
 /* A row has those from its beginning to that of the next, and the first one of
- * its thread those before it too. */
+ * its thread those before it too. Where nobody knows which thread it is (0) it has
+ * none: they may be any thread's. */
 void axp__samples_place(struct axp__samples *s, struct axp__sampled_row *rows,
                         size_t n)
 {
@@ -161,6 +162,7 @@ void axp__samples_place(struct axp__samples *s, struct axp__sampled_row *rows,
         struct axp__row_reader *r = rows[i].reader;
         uint64_t tid = r->cap->tid, first = r->cap->first;
         bool is_next = i && is_same_thread(&rows[i - 1], &rows[i]);
+        if (!tid) continue;
         size_t from = find(s, rows[i].process, tid, is_next ? first : 0), end;
         if (i + 1 < n && is_same_thread(&rows[i], &rows[i + 1]))
             end = find(s, rows[i].process, tid, rows[i + 1].reader->cap->first);

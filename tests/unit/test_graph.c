@@ -467,6 +467,48 @@ static void a_wait_has_its_two_parts(void **state)
     done(v, g);
 }
 
+static int count_scopes(const axp_sample *s, void *ctx)
+{
+    size_t *n = ctx;
+    *n += s->n_scopes;
+    return 0;
+}
+
+static bool has_states(const axp_view *v)
+{
+    char *text = NULL;
+    size_t len;
+    FILE *f = open_memstream(&text, &len);
+    assert_int_equal(axp_export_write(v, AXP_EXPORT_PERFETTO, f), AXP_OK);
+    fclose(f);
+    bool has = memmem(text, len, "wants a processor", 17);
+    free(text);
+    return has;
+}
+
+/* Rows and samples of nobody knows whom have nothing to do with each other. */
+static void an_unknown_thread_is_nobody(void **state)
+{
+    (void)state;
+    for (uint64_t tid = 0; tid < 2; tid++) {
+        struct axp__cap_sample at[] = {
+            {5 * MS, tid, 1 * MS, 0, AXP_SAMPLE_CPU, 100, false},
+            {15 * MS, tid, 1 * MS, 0, AXP_SAMPLE_CPU, 100, false},
+            {25 * MS, tid, 1 * MS, 0, AXP_SAMPLE_READY, 100, false}};
+        struct script *s = script_create();
+        size_t n = 0;
+        script_op(s, 0, 0, 40 * MS, 0);
+        script_op(s, 1, 10 * MS, 10 * MS, 1);
+        s->rows[0].tid = s->rows[1].tid = tid;
+        axp_view *v = view_seen(s, at, 3);
+        assert_int_equal(axp_view_samples(v, count_scopes, &n), AXP_OK);
+        assert_int_equal(n, tid ? 2 : 0);
+        assert_int_equal(axp_view_sample_count(v), 3);
+        assert_int_equal(has_states(v), tid > 0);
+        axp_view_destroy(v);
+    }
+}
+
 /* A wait that nobody is known to have ended: the other worked for 6 of its 20 ms,
  * and stood ready for 6; and who waits, for the last 8. */
 static void who_is_ready_has_been_waited_for(void **state)
@@ -649,6 +691,7 @@ int main(void)
         cmocka_unit_test(a_wait_with_a_stack_is_no_work),
         cmocka_unit_test(a_team_is_waited_for_without_a_processor),
         cmocka_unit_test(a_wait_has_its_two_parts),
+        cmocka_unit_test(an_unknown_thread_is_nobody),
         cmocka_unit_test(who_is_ready_has_been_waited_for),
         cmocka_unit_test(a_thread_that_recorded_nothing_is_a_row),
         cmocka_unit_test(who_works_to_the_end_ends_the_run),
