@@ -32,14 +32,9 @@ struct lender {
     size_t n, cap;
 };
 
-static bool is_work(uint32_t op)
-{
-    return op != AXP__OP_NO_CPU && op != AXP__OP_BLOCKED && op != AXP__OP_IDLE;
-}
-
 static void add(struct lender *l, uint32_t op, double ns)
 {
-    if (!is_work(op)) return;
+    if (!axp__op_is_work(op)) return;
     l->ns[op] += ns;
     l->sum += ns;
 }

@@ -31,7 +31,7 @@ static double work_of(const axp_graph *g, uint32_t node)
     if (n->stretch != AXP__STRETCH_WORK || n->is_estimate) return 0;
     for (uint32_t i = 0; i < n->n_parts; i++) {
         uint32_t op = axp__part_op(g->parts[n->parts + i]);
-        if (op != AXP__OP_NO_CPU && op != AXP__OP_BLOCKED)
+        if (axp__op_is_work(op))
             ns += (double)axp__part_ns(g->parts[n->parts + i]);
     }
     return ns;

@@ -22,6 +22,11 @@ enum axp__no_op {
     AXP__N_NO_OPS
 };
 
+static inline bool axp__op_is_work(uint32_t op)
+{
+    return op == AXP__OP_OUTSIDE || op >= AXP__N_NO_OPS;
+}
+
 struct axp__graph_op {
     const char *text;
     uint32_t key; /* name and category; of a function its number */

@@ -72,7 +72,7 @@ static double add_node(const axp_graph *g, uint32_t i, double share,
     for (uint32_t k = 0; share > 0 && k < n->n_parts; k++) {
         uint64_t p = g->parts[n->parts + k];
         uint32_t op = axp__part_op(p);
-        if (op == AXP__OP_NO_CPU || op == AXP__OP_BLOCKED) continue;
+        if (!axp__op_is_work(op)) continue;
         sum += share * (double)axp__part_ns(p);
         if (op_ns && !axp__is_guess(g, n, op))
             op_ns[op] += share * (double)axp__part_ns(p);

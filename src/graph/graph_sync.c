@@ -198,9 +198,10 @@ static uint32_t held_for(const axp_graph *g, uint32_t node, axp_ns waited)
         axp_ns ns = axp__part_ns(part);
         if (ns > waited) ns = waited;
         waited -= ns;
-        if (ns <= most || axp__part_op(part) == AXP__OP_NO_CPU) continue;
+        uint32_t of = axp__part_op(part);
+        if (ns <= most || of == AXP__OP_NO_CPU || of == AXP__OP_WOKEN) continue;
         most = ns;
-        op = axp__part_op(part);
+        op = of;
     }
     return op;
 }

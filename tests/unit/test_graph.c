@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* The graph of a run by small timelines whose paths can be counted by hand. */
 #include "graph/graph.h"
+#include "graph/graph_serial.h"
 #include "graph_script.h"
 
 #define MS UINT64_C(1000000)
@@ -424,6 +425,12 @@ static void a_team_is_waited_for_without_a_processor(void **state)
     axp_view *v = view_seen(s, at, 2);
     axp_graph *g = graph_of(v);
     axp_replay *r = NULL;
+    struct axp__serial alone = {.g = g};
+    assert_true(axp__serial_add(
+        &alone, (struct axp__serial_part){5 * MS, 35 * MS, 0, 2, AXP__NONE}));
+    assert_true(axp__serial_sum(&alone, NULL));
+    ts_assert_between(9.9e6, alone.ns, 10.1e6); /* before, and after */
+    axp__serial_fini(&alone);
     assert_int_equal(script_path(g, "waiting for a CPU"), 17 * MS);
     assert_int_equal(script_path(g, "waking threads up"), 3 * MS);
     assert_int_equal(script_path(g, "op0"), 10 * MS);
