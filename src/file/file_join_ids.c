@@ -99,12 +99,26 @@ static bool read_told(const struct axp__about_pair *pair, struct told *out)
     return true;
 }
 
+/* The first thread is called as its process, in both: where who sampled told of
+ * the process nobody says so. */
+static void add_first(struct ids *ids)
+{
+    uint64_t inner = ids->c->process_id;
+    bool is_told = !inner || inner > UINT32_MAX;
+    for (size_t i = 0; i < ids->n_told && !is_told; i++)
+        is_told = ids->told[i].inner == inner;
+    if (!is_told)
+        ids->told[ids->n_told++] =
+            (struct told){(uint32_t)inner, (uint32_t)ids->process, 0};
+}
+
 static bool read_all_told(struct ids *ids, const struct axp__about *about)
 {
-    ids->told = calloc(about->n + 1, sizeof *ids->told);
+    ids->told = calloc(about->n + 2, sizeof *ids->told);
     if (!ids->told) return false;
     for (size_t i = 0; i < about->n; i++)
         ids->n_told += read_told(&about->pair[i], &ids->told[ids->n_told]);
+    add_first(ids);
     qsort(ids->told, ids->n_told, sizeof *ids->told, by_inner);
     return true;
 }

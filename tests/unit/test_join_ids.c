@@ -262,6 +262,19 @@ static void who_sampled_knows_the_process(void **state)
     assert_int_equal(b.rows[0].tid, 2);
 }
 
+/* … and so its first thread, whoever else lived at that time. */
+static void who_knows_the_process_knows_its_first_thread(void **state)
+{
+    (void)state;
+    make_all();
+    put(&looker, AXP__ABOUT_RECORDING "a0b1c2d3e4", "6000");
+    add_state(&looker, 6000, 6000, 10, 40);
+    add_state(&looker, 6000, 6002, 11, 39);
+    add_row(&b, 1, 12, 38);
+    join();
+    assert_int_equal(b.rows[0].tid, 6000);
+}
+
 /* Of another machine nothing is known. */
 static void another_host_is_another(void **state)
 {
@@ -337,6 +350,7 @@ int main(void)
         cmocka_unit_test(who_can_be_nobody_is_not_known),
         cmocka_unit_test(a_number_that_may_be_anothers_is_none),
         cmocka_unit_test(who_sampled_knows_the_process),
+        cmocka_unit_test(who_knows_the_process_knows_its_first_thread),
         cmocka_unit_test(another_host_is_another),
         cmocka_unit_test(claims_are_numbers_or_nothing),
     };
