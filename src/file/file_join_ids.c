@@ -400,9 +400,12 @@ static bool is_theirs(const struct axp__join_part *by,
            axp__is_same_host(by->head, of->head);
 }
 
-/* Numbers begin again where there are no more. */
+/* Numbers begin again where there are no more. Where those that were told rise,
+ * no two look at the same states for who is between them. */
 static bool is_in_order(const struct ids *ids)
 {
+    for (size_t i = 1; i < ids->n_told; i++)
+        if (ids->told[i - 1].outer > ids->told[i].outer) return false;
     for (size_t i = 1; i < ids->n_seen; i++)
         if (ids->seen[i - 1].begin > ids->seen[i].begin &&
             ids->seen[i - 1].begin - ids->seen[i].begin > ids->late_ticks)
@@ -410,23 +413,31 @@ static bool is_in_order(const struct ids *ids)
     return true;
 }
 
-/* What was seen of the process. */
-static bool find_seen(struct ids *ids, struct looked *l,
-                      const struct axp__join_part *of)
+static size_t count_before(const struct looked *l, uint64_t process)
 {
     size_t low = 0, high = l->n;
     while (low < high) {
         size_t mid = (low + high) / 2;
-        if (l->at[mid].process < ids->process)
+        if (l->at[mid].process < process)
             low = mid + 1;
         else
             high = mid;
     }
-    while (high < l->n && l->at[high].process == ids->process)
-        high++;
+    return low;
+}
+
+/* What was seen of the process: all of it, or nothing, for who is the only one in
+ * a part of it may not be. */
+static bool find_seen(struct ids *ids, struct looked *l,
+                      const struct axp__join_part *of)
+{
+    size_t low = count_before(l, ids->process);
+    size_t high = count_before(l, ids->process + 1);
+    if (high - low > l->n_left) return true;
+    l->n_left -= high - low;
     ids->seen = calloc(high - low + 1, sizeof *ids->seen);
     if (!ids->seen) return false;
-    for (; low < high && l->n_left; low++, l->n_left--)
+    for (; low < high; low++)
         if (is_theirs(&l->parts[l->at[low].part], of))
             ids->seen[ids->n_seen++] = l->at[low];
     if (l->is_cut || !is_in_order(ids)) ids->n_seen = 0;

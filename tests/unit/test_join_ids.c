@@ -275,6 +275,57 @@ static void who_knows_the_process_knows_its_first_thread(void **state)
     assert_int_equal(b.rows[0].tid, 6000);
 }
 
+/* Where those that were seen are not in one order, nor are the others. */
+static void numbers_that_fall_have_no_order(void **state)
+{
+    (void)state;
+    for (unsigned falls = 0; falls < 2; falls++) {
+        make_seen();
+        put(&a, AXP__ABOUT_THREAD "20", falls ? "5008 0" : "5030 0");
+        add_state(&looker, 5000, 5003, 10, 20);
+        add_row(&a, 2, 12, 18);
+        add_row(&a, 7, 12, 18);
+        join();
+        assert_tids(&a, 2, (uint64_t[]){falls ? 2 : 5003, 5010});
+    }
+}
+
+/* More states than are looked at: a part of them is as good as none, for who is
+ * the only one in it may not be. */
+static void states_that_are_too_many_tell_nothing(void **state)
+{
+    (void)state;
+    enum { STATES = 300000, PARTS = 60 };
+    struct axp__thread_states *states = calloc(STATES, sizeof *states);
+    struct made *made = calloc(PARTS, sizeof *made);
+    struct axp__join_part parts[PARTS + 1];
+    assert_non_null(states);
+    assert_non_null(made);
+    make_all();
+    for (size_t i = 0; i < STATES; i++) {
+        bool lives = i == 10 || i == STATES - 1;
+        states[i] =
+            (struct axp__thread_states){.process = 5000,
+                                        .tid = 5001 + i,
+                                        .end_ticks = lives ? 90000000 : 0};
+    }
+    looker.c.states = states;
+    looker.c.n_states = STATES;
+    parts[0] = part_of(&looker, NULL);
+    for (size_t i = 0; i < PARTS; i++) {
+        make(&made[i], 1, 2000);
+        put(&made[i], AXP__ABOUT_NAMESPACE, OURS);
+        put(&made[i], AXP__ABOUT_PROCESS, "5000");
+        add_row(&made[i], 2, 10, 20);
+        parts[i + 1] = part_of(&made[i], ID_A);
+    }
+    assert_true(axp__join_ids(parts, PARTS + 1));
+    for (size_t i = 0; i < PARTS; i++)
+        assert_int_equal(made[i].rows[0].tid, 2);
+    free(made);
+    free(states);
+}
+
 /* Of another machine nothing is known. */
 static void another_host_is_another(void **state)
 {
@@ -351,6 +402,8 @@ int main(void)
         cmocka_unit_test(a_number_that_may_be_anothers_is_none),
         cmocka_unit_test(who_sampled_knows_the_process),
         cmocka_unit_test(who_knows_the_process_knows_its_first_thread),
+        cmocka_unit_test(numbers_that_fall_have_no_order),
+        cmocka_unit_test(states_that_are_too_many_tell_nothing),
         cmocka_unit_test(another_host_is_another),
         cmocka_unit_test(claims_are_numbers_or_nothing),
     };
