@@ -139,7 +139,7 @@ static void see(struct axp__ids *ids, uint32_t tid)
 {
     struct known *k = find_known(ids, tid);
     bool is_same = k && k->look + 1 == ids->n_looks;
-    if (k) k->look = ids->n_looks;
+    if (is_same) k->look = ids->n_looks;
     if (is_same) return;
     uint32_t inner = axp__ids_inner(ids->outer, tid);
     if (!inner || ids->n == AXP__IDS_MOST) return;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Looking for processes and threads by what they call themselves: in our own
  * namespace, where that is what they are called. */
+#include <fcntl.h>
 #include <pthread.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "os/os_namespace.h"
@@ -94,12 +96,48 @@ static void who_is_not_there_is_not_found(void **state)
     assert_int_equal(axp__ids_inner(UINT32_MAX, 1), 0);
 }
 
+/* From then on so many files may be opened. */
+static struct rlimit leave_files(rlim_t n)
+{
+    struct rlimit was, is;
+    int lowest = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    assert_true(lowest >= 0);
+    close(lowest);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &was), 0);
+    is = was;
+    is.rlim_cur = (rlim_t)lowest + n;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &is), 0);
+    return was;
+}
+
+/* A number that was away may be another's: whose, is asked until it is known. */
+static void who_could_not_be_asked_is_asked_again(void **state)
+{
+    (void)state;
+    need_numbers();
+    struct axp__ids *ids = find(axp__pid_namespace(0), (uint32_t)getpid());
+    size_t n = axp__ids_look(ids, true), n_all;
+    assert_true(n > 0);
+    for (rlim_t left = 0; left < 2; left++) { /* no list; then no answers */
+        struct rlimit was = leave_files(left);
+        size_t more = axp__ids_look(ids, true);
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &was), 0);
+        assert_int_equal(more, 0);
+    }
+    assert_int_equal(axp__ids_look(ids, true), n);
+    const struct axp__id *list = axp__ids_list(ids, &n_all);
+    assert_int_equal(n_all, 2 * n);
+    assert_true(list[n].since_ticks > 0);
+    axp__ids_destroy(ids);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(namespaces_have_numbers),
         cmocka_unit_test(a_process_is_found_with_its_threads),
         cmocka_unit_test(who_is_not_there_is_not_found),
+        cmocka_unit_test(who_could_not_be_asked_is_asked_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
