@@ -32,6 +32,9 @@ struct axp__ids {
     uint32_t n_known;
     size_t cap_known;
     uint32_t slot[SLOTS], n_looks;
+    uint32_t newest[SLOTS]; /* of found, by inner number; … */
+    uint32_t *older;        /* … of each, the one before it in its slot */
+    size_t cap_older;
     uint64_t due_ns, wait_ns;
     uint64_t looked_ticks; /* when the last look began */
 };
@@ -43,7 +46,7 @@ struct axp__ids *axp__ids_create(uint64_t name_space, uint32_t inner)
     ids->name_space = name_space;
     ids->inner = inner;
     for (size_t i = 0; i < SLOTS; i++)
-        ids->slot[i] = NONE;
+        ids->slot[i] = ids->newest[i] = NONE;
     return ids;
 }
 
@@ -51,6 +54,7 @@ void axp__ids_destroy(struct axp__ids *ids)
 {
     if (!ids) return;
     free(ids->found);
+    free(ids->older);
     free(ids->known);
     free(ids);
 }
@@ -86,18 +90,34 @@ static uint32_t number_of(const struct dirent *e)
     return (uint32_t)strtoul(e->d_name, NULL, 10);
 }
 
-static uint32_t find_process(const struct axp__ids *ids)
+/* How many of those that are not found yet it is. */
+static size_t match(struct axp__ids *const *all, size_t n, uint32_t pid)
 {
-    DIR *proc = opendir("/proc");
-    uint32_t found = 0;
-    for (const struct dirent *e; proc && !found && (e = readdir(proc));) {
+    uint64_t name_space = axp__pid_namespace(pid);
+    uint32_t inner = 0;
+    size_t n_found = 0;
+    for (size_t i = 0; i < n && name_space; i++) {
+        if (all[i]->outer || all[i]->name_space != name_space) continue;
+        if (!inner) inner = axp__ids_inner(pid, pid);
+        if (!inner) return n_found;
+        if (inner != all[i]->inner) continue;
+        all[i]->outer = pid;
+        n_found++;
+    }
+    return n_found;
+}
+
+void axp__ids_find(struct axp__ids *const *all, size_t n)
+{
+    size_t n_left = 0;
+    for (size_t i = 0; i < n; i++)
+        n_left += !all[i]->outer;
+    DIR *proc = n_left ? opendir("/proc") : NULL;
+    for (const struct dirent *e; proc && n_left && (e = readdir(proc));) {
         uint32_t pid = number_of(e);
-        if (pid && axp__pid_namespace(pid) == ids->name_space &&
-            axp__ids_inner(pid, pid) == ids->inner)
-            found = pid;
+        if (pid) n_left -= match(all, n, pid);
     }
     if (proc) closedir(proc);
-    return found;
 }
 
 /* ---- threads ------------------------------------------------------------- */
@@ -134,22 +154,33 @@ static struct known *add_known(struct axp__ids *ids, uint32_t tid)
     return &ids->known[*slot];
 }
 
+/* False: there is no room. */
+static bool add_found(struct axp__ids *ids, uint32_t inner, uint32_t tid)
+{
+    uint32_t *slot = &ids->newest[inner % SLOTS];
+    if (ids->n == AXP__IDS_MOST) return false;
+    struct axp__id *found = grow(ids->found, &ids->cap, ids->n, sizeof *found);
+    if (found) ids->found = found;
+    uint32_t *older = grow(ids->older, &ids->cap_older, ids->n, sizeof *older);
+    if (older) ids->older = older;
+    if (!found || !older) return false;
+    found[ids->n] = (struct axp__id){inner, tid, ids->looked_ticks};
+    older[ids->n] = *slot;
+    *slot = (uint32_t)ids->n++;
+    return true;
+}
+
 /* One that was there at the last look is the same still. */
 static void see(struct axp__ids *ids, uint32_t tid)
 {
     struct known *k = find_known(ids, tid);
     bool is_same = k && k->look + 1 == ids->n_looks;
-    if (is_same) k->look = ids->n_looks;
-    if (is_same) return;
-    uint32_t inner = axp__ids_inner(ids->outer, tid);
-    if (!inner || ids->n == AXP__IDS_MOST) return;
-    struct axp__id *found = grow(ids->found, &ids->cap, ids->n, sizeof *found);
-    if (!found) return;
-    ids->found = found;
-    if (!k) k = add_known(ids, tid);
-    if (!k) return;
+    if (!is_same) {
+        uint32_t inner = axp__ids_inner(ids->outer, tid);
+        if (!k && inner) k = add_known(ids, tid);
+        if (!k || !inner || !add_found(ids, inner, tid)) return;
+    }
     k->look = ids->n_looks;
-    ids->found[ids->n++] = (struct axp__id){inner, tid, ids->looked_ticks};
 }
 
 /* Its number may be another process's by now. */
@@ -173,9 +204,8 @@ size_t axp__ids_look(struct axp__ids *ids, bool is_urgent)
 {
     uint64_t begin = axp__clock_of(CLOCK_MONOTONIC);
     size_t before = ids->n;
-    bool was_found = ids->outer;
     if (begin < ids->due_ns && !is_urgent) return 0;
-    if (!was_found) ids->outer = find_process(ids);
+    axp__ids_find(&ids, 1);
     if (ids->outer) look_at_threads(ids);
     uint64_t took = axp__clock_of(CLOCK_MONOTONIC) - begin;
     /* Who is not found was too quick for us, or is not there to be seen. */
@@ -201,7 +231,8 @@ const struct axp__id *axp__ids_list(const struct axp__ids *ids, size_t *n)
 
 uint32_t axp__ids_thread(const struct axp__ids *ids, uint32_t inner)
 {
-    for (size_t i = ids->n; i--;)
-        if (ids->found[i].inner == inner) return ids->found[i].outer;
-    return 0;
+    uint32_t at = ids->newest[inner % SLOTS];
+    while (at != NONE && ids->found[at].inner != inner)
+        at = ids->older[at];
+    return at == NONE ? 0 : ids->found[at].outer;
 }

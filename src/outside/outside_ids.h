@@ -12,8 +12,9 @@
  *          and nothing more: whatever they claim, only a process of the namespace
  *          is found.
  * Cost     to find a process, a link of each that there is (3 us), now and then
- *          until it is found; then a list of its threads, and 10 us for each
- *          that is new. All of it at most a hundredth of the time.
+ *          until it is found, or once for several; then a list of its threads, and
+ *          10 us for each that is new. All of it at most a hundredth of the time,
+ *          for who has one, and for whoever has several if he asks so seldom.
  * Memory   of MOST threads of a process; the others stay unknown.
  */
 #ifndef AXP_OUTSIDE_IDS_H
@@ -36,6 +37,8 @@ struct axp__ids *axp__ids_create(uint64_t name_space, uint32_t inner);
 void axp__ids_destroy(struct axp__ids *ids); /* NULL allowed */
 /* Looks, if it is time to (or at once); how many threads were not known. */
 size_t axp__ids_look(struct axp__ids *ids, bool is_urgent);
+/* Looks at once for all of those that are not found yet. */
+void axp__ids_find(struct axp__ids *const *all, size_t n);
 /* Its number here; 0: it was not found (yet). */
 uint32_t axp__ids_process(const struct axp__ids *ids);
 /* All that were found, in the order in which they were; *n of them. */

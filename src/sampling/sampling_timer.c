@@ -23,6 +23,10 @@ _Static_assert(AXP__REGS_N <= AXP_RING_REGS, "registers of a slot");
 #define SLOTS 256u
 #define MOST_ELSEWHERE 1024u
 #define PATIENCE_NS 1000000000u
+/* Looking for processes takes a hundredth of the time, a second's share of it at
+ * once. */
+#define LOOK_SHARE 100u
+#define AT_ONCE_NS 1000000000u
 
 struct axp__timer {
     char *path;
@@ -36,6 +40,7 @@ struct axp__timer {
     uint64_t turn;       /* how often it was empty */
     struct elsewhere *elsewhere[SLOTS]; /* by its number */
     size_t n_elsewhere;
+    uint64_t look_due_ns; /* had looking for them been spread evenly */
 };
 
 /* A process in another one. */
@@ -198,6 +203,30 @@ static struct elsewhere *get_elsewhere(struct axp__timer *t,
     return *at = e;
 }
 
+/* All that are not found yet. */
+static void find_elsewhere(struct axp__timer *t)
+{
+    struct axp__ids *all[MOST_ELSEWHERE];
+    uint64_t begin = axp__clock_of(CLOCK_MONOTONIC);
+    size_t n = 0;
+    if (begin + AT_ONCE_NS < t->look_due_ns) return;
+    for (size_t i = 0; i < SLOTS; i++)
+        for (struct elsewhere *e = t->elsewhere[i]; e; e = e->next)
+            if (!axp__ids_process(e->ids)) all[n++] = e->ids;
+    axp__ids_find(all, n);
+    uint64_t took = axp__clock_of(CLOCK_MONOTONIC) - begin;
+    if (t->look_due_ns < begin) t->look_due_ns = begin;
+    t->look_due_ns += took * LOOK_SHARE;
+}
+
+static void look_elsewhere(struct axp__timer *t, struct elsewhere *e)
+{
+    if (e->turn == t->turn) return;
+    e->turn = t->turn;
+    if (!axp__ids_process(e->ids)) find_elsewhere(t);
+    if (axp__ids_process(e->ids)) (void)axp__ids_look(e->ids, true);
+}
+
 /* What a process tells are its own numbers; in another namespace they are others'
  * here. False: it was gone before it was looked for. Of a thread that was there is
  * none (0). */
@@ -211,10 +240,7 @@ static bool translate(struct axp__timer *t)
     if (is_new && *old) drop_elsewhere(t, old);
     struct elsewhere *e = get_elsewhere(t, its, slot->process_id);
     if (!e) return false;
-    bool is_known = axp__ids_thread(e->ids, slot->thread_id);
-    if (!is_known && e->turn != t->turn)
-        (void)axp__ids_look(e->ids, axp__ids_process(e->ids));
-    if (!is_known) e->turn = t->turn;
+    if (!axp__ids_thread(e->ids, slot->thread_id)) look_elsewhere(t, e);
     if (is_new) {
         const struct elsewhere *by = *place_of(t, its, (uint32_t)slot->regs[0]);
         slot->regs[0] = by ? axp__ids_process(by->ids) : 0;

@@ -131,6 +131,26 @@ static void who_could_not_be_asked_is_asked_again(void **state)
     axp__ids_destroy(ids);
 }
 
+/* Several that are looked for at once: of each namespace its own. */
+static void several_are_found_at_once(void **state)
+{
+    (void)state;
+    need_numbers();
+    uint64_t own = axp__pid_namespace(0);
+    struct axp__ids *all[] = {
+        find(own, UINT32_MAX), find(own, (uint32_t)getpid()),
+        find(own + 1, (uint32_t)getpid()), find(own, (uint32_t)getpid())};
+    axp__ids_find(all, 4);
+    assert_int_equal(axp__ids_process(all[0]), 0);
+    assert_int_equal(axp__ids_process(all[1]), getpid());
+    assert_int_equal(axp__ids_process(all[2]), 0);
+    assert_int_equal(axp__ids_process(all[3]), getpid());
+    assert_true(axp__ids_look(all[1], false) > 0);
+    assert_int_equal(axp__ids_thread(all[1], (uint32_t)getpid()), getpid());
+    for (size_t i = 0; i < 4; i++)
+        axp__ids_destroy(all[i]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -138,6 +158,7 @@ int main(void)
         cmocka_unit_test(a_process_is_found_with_its_threads),
         cmocka_unit_test(who_is_not_there_is_not_found),
         cmocka_unit_test(who_could_not_be_asked_is_asked_again),
+        cmocka_unit_test(several_are_found_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
