@@ -191,7 +191,9 @@ static void set_name(struct thread *t, const char *name)
     snprintf(t->sums.name, sizeof t->sums.name, "%s", name);
 }
 
-/* One that is new is called as the first thread of its process. */
+/* One that is new is called as the first thread of its process. Who was there
+ * before has wanted to run before, nobody knows how long: not the first program of
+ * all either, which has become one and waited for that. */
 static struct thread *get(struct axp__states *s,
                           const struct axp__perf_record *r)
 {
@@ -205,6 +207,7 @@ static struct thread *get(struct axp__states *s,
     t->sums.tid = r->tid;
     t->sums.begin_ticks = r->time_ns;
     t->since_ns = r->time_ns;
+    t->woken.is_unknown = r->type != PERF_RECORD_FORK;
     return *at = t;
 }
 

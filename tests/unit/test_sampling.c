@@ -3,6 +3,8 @@
  * this very program, stacks and registers that are nonsense, states of threads.
  */
 #include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,11 +13,13 @@
 #include <unistd.h>
 
 #include "os/os_apart.h"
+#include "os/os_clock.h"
 #include "sampling/sampling_cpus.h"
 #include "sampling/sampling_cfi.h"
 #include "sampling/sampling_perf.h"
 #include "sampling/sampling_regs.h"
 #include "sampling/sampling_states.h"
+#include "sampling/sampling_tasks.h"
 #include "sampling/sampling_tiers.h"
 #include "sampling/sampling_toll.h"
 #include "sampling/sampling_unwind.h"
@@ -1019,6 +1023,83 @@ static void short_times_off_are_told_so_often(void **state)
     assert_int_equal(g.n_off, n + 1);
 }
 
+static uint64_t own_delay_ns(void)
+{
+    char text[128] = "", *rest = text;
+    FILE *f = fopen("/proc/thread-self/schedstat", "re");
+    if (!f) return 0;
+    if (!fgets(text, sizeof text, f)) text[0] = 0;
+    fclose(f);
+    (void)strtoull(text, &rest, 10);
+    return strtoull(rest, NULL, 10);
+}
+
+static void *spin(void *arg)
+{
+    const _Atomic int *is_over = arg;
+    while (!*is_over) {}
+    return NULL;
+}
+
+/* On the processor of another, until it has wanted one for 2 ms in all; false: it
+ * cannot be made to, or nobody says. */
+static bool be_delayed(void)
+{
+    _Atomic int is_over = 0;
+    pthread_t other;
+    cpu_set_t was, one;
+    CPU_ZERO(&one);
+    if (sched_getaffinity(0, sizeof was, &was)) return false;
+    CPU_SET(sched_getcpu(), &one);
+    if (sched_setaffinity(0, sizeof one, &one)) return false;
+    assert_int_equal(pthread_create(&other, NULL, spin, &is_over), 0);
+    uint64_t begin = axp__clock_of(CLOCK_MONOTONIC);
+    while (own_delay_ns() < 2000000 &&
+           axp__clock_of(CLOCK_MONOTONIC) - begin < 2000000000) {}
+    is_over = 1;
+    pthread_join(other, NULL);
+    sched_setaffinity(0, sizeof was, &was);
+    return own_delay_ns() >= 2000000;
+}
+
+/* What /proc says of a thread is of all its life: where that began before the
+ * records, its first waits have nothing of it. */
+static void who_was_there_before_is_not_known(void **state)
+{
+    (void)state;
+    uint32_t pid = (uint32_t)getpid();
+    if (!be_delayed()) skip();
+    for (int is_new = 0; is_new < 2; is_new++) {
+        struct given g = {.n = 0};
+        uint64_t now = axp__clock_of(CLOCK_MONOTONIC_RAW) - 100000000;
+        struct axp__tasks *tasks = axp__tasks_create();
+        struct axp__states *s =
+            axp__states_create(&(struct axp__states_to){give, give_off, &g});
+        struct axp__perf_record r = {.type = is_new ? PERF_RECORD_FORK
+                                                    : PERF_RECORD_SWITCH,
+                                     .pid = pid,
+                                     .tid = pid,
+                                     .time_ns = now};
+        axp__states_take(s, &r);
+        r.type = PERF_RECORD_SWITCH;
+        for (int i = 0; i < 3; i++) { /* runs, waits for 50 ms, runs */
+            r.turn.is_out = i == 1;
+            r.time_ns = now += i == 2 ? 50000000 : 1000;
+            axp__states_take(s, &r);
+        }
+        assert_true(axp__tasks_begin(tasks));
+        assert_true(axp__tasks_look(tasks, pid));
+        axp__tasks_end(tasks);
+        axp__states_look(s, tasks);
+        axp__states_end(s, axp__clock_of(CLOCK_MONOTONIC_RAW));
+        axp__states_destroy(s);
+        axp__tasks_destroy(tasks);
+        assert_int_equal(g.n_off, is_new ? 2 : 1);
+        assert_false(g.off[0].is_ready);
+        if (is_new) assert_true(g.off[1].is_ready);
+    }
+}
+
 static void state_bytes_come_back(void **state)
 {
     (void)state;
@@ -1061,6 +1142,7 @@ int main(void)
         cmocka_unit_test(waits_for_the_recorder),
         cmocka_unit_test(states_add_up),
         cmocka_unit_test(states_end_and_are_forgotten),
+        cmocka_unit_test(who_was_there_before_is_not_known),
         cmocka_unit_test(times_off_are_told),
         cmocka_unit_test(short_times_off_are_told_so_often),
         cmocka_unit_test(times_off_have_a_place),
