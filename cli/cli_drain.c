@@ -269,9 +269,10 @@ bool cli_drains_has_ended(const cli_drains *d, const char *path)
     return !is_of_process(path); /* it began just now, or is ours */
 }
 
+/* Who is in another namespace and was not found has no number (0). */
 static bool is_first_of(const cli_drains *d, size_t index, uint64_t pid)
 {
-    for (size_t i = 0; i < index; i++)
+    for (size_t i = 0; pid && i < index; i++)
         if (d->list[i].drain &&
             axp_drain_info_of(d->list[i].drain).process_id == pid)
             return false;
