@@ -7,6 +7,7 @@
 
 #include "os/os_clock.h"
 #include "record/record_lane.h"
+#include "record/record_quiet.h"
 
 static const char *read_number(const char *text, uint64_t *out)
 {
@@ -77,7 +78,7 @@ static void leave(struct axp__window *w, struct axp__prof *p)
 void axp__window_look(struct axp__prof *p)
 {
     struct axp__window *w = &axp__process()->window;
-    if (w->is_by_steps) return;
+    if (w->is_by_steps || axp__is_quiet()) return;
     uint64_t now = axp__clock_of(CLOCK_MONOTONIC);
     if (now >= w->begin) enter(w, p);
     if (w->end && now >= w->end) leave(w, p);
@@ -92,6 +93,7 @@ void axp__window_step(struct axp__prof *p)
         axp__window_look(p);
         return;
     }
+    if (axp__is_quiet()) return;
     uint64_t n = __atomic_add_fetch(&w->n_marks, 1, __ATOMIC_RELAXED);
     if (n >= w->begin) enter(w, p);
     if (w->end && n >= w->end) leave(w, p);

@@ -17,7 +17,9 @@
  *   same_program sandbox HOW      a process that forbids itself what the C library
  *                                 does not need for memory, threads and forks
  *                                 before it has done any of these; HOW: by prctl,
- *                                 by syscall; "-exit" after it: ends at once
+ *                                 by syscall; "-exit" after it: ends at once;
+ *                                 "-part": who waits is woken late;
+ *                                 "-thread": one sets it, and ends
  *   same_program runtimes A B     OpenMP libraries, of several compilers,
  *                                 loaded, used and closed again and again
  *   same_program_linked linked    such a library that came with the program
@@ -331,8 +333,7 @@ static const unsigned needed[] = {
     SYS_read,         SYS_write,  SYS_futex,           SYS_brk,
     SYS_mmap,         SYS_munmap, SYS_mprotect,        SYS_madvise,
     SYS_clone,        SYS_wait4,  SYS_set_robust_list, SYS_rt_sigprocmask,
-    SYS_rt_sigaction, SYS_exit,   SYS_exit_group,      SYS_clock_gettime,
-    SYS_getrandom,
+    SYS_rt_sigaction, SYS_exit,   SYS_exit_group,      SYS_getrandom,
 #ifdef SYS_clone3
     SYS_clone3,
 #endif
@@ -376,10 +377,49 @@ static void put(const char *text)
     (void)!write(1, text, strlen(text));
 }
 
-static int sandbox(const char *how)
+static void *wait_for_ever(void *unused)
+{
+    pthread_mutex_lock(&lock);
+    for (;;)
+        pthread_cond_wait(&condition, &lock);
+    return unused;
+}
+
+/* Wakes who has waited since before the filter, once the part is over. */
+static int sandbox_in_part(bool by_prctl)
 {
     pthread_t thread;
+    if (pthread_create(&thread, NULL, wait_for_ever, NULL)) return 9;
+    work(0.05);
+    if (forbid(by_prctl)) return 9;
+    work(0.7);
+    for (int i = 0; i < 10; i++) {
+        pthread_mutex_lock(&lock);
+        pthread_cond_signal(&condition);
+        pthread_mutex_unlock(&lock);
+        work(0.01);
+    }
+    _exit(6);
+}
+
+static void *forbid_and_end(void *how)
+{
+    use_heap_in_thread(NULL);
+    work(0.05);
+    return forbid(!strncmp(how, "prctl", 5)) ? how : NULL;
+}
+
+static int sandbox(char *how)
+{
+    pthread_t thread;
+    void *failed;
     int status = -1;
+    if (strstr(how, "-part")) return sandbox_in_part(!strncmp(how, "prctl", 5));
+    if (strstr(how, "-thread"))
+        return pthread_create(&thread, NULL, forbid_and_end, how) ||
+                       pthread_join(thread, &failed) || failed
+                   ? 9
+                   : 7;
     if (forbid(!strncmp(how, "prctl", 5))) return 9;
     if (strstr(how, "-exit")) _exit(5);
     for (int i = 0; i < 1000; i++)

@@ -20,7 +20,7 @@ class Context:
         self.programs = pathlib.Path(programs).resolve()
 
 
-def assert_same(c, folder, *words, program="same_program", status=0):
+def assert_same(c, folder, *words, program="same_program", status=0, more=()):
     command = [c.programs / program, *words]
     plain = run(command, folder, env=environment())
     equal(plain.status, status, plain.err)
@@ -29,6 +29,7 @@ def assert_same(c, folder, *words, program="same_program", status=0):
             "without samples": [c.axprof]}
     for way, start in ways.items():
         options = ["--sample", "off"] if way == "without samples" else []
+        options += more
         done = run([*start, "run", "-q", "--no-file", *options, "--", *command],
                    folder, env=environment())
         equal((done.status, done.out), (plain.status, plain.out),
@@ -82,6 +83,13 @@ def test_sandbox(c, folder):
         assert_same(c, folder, "sandbox", how + "-exit", status=5)
 
 
+def test_sandbox_and_part(c, folder):
+    """Nor at the first event after the part of the run that is recorded."""
+    for how in ("prctl", "syscall"):
+        assert_same(c, folder, "sandbox", how + "-part", status=6,
+                    more=["--duration", "400ms"])
+
+
 def test_sandbox_is_said(c, folder):
     done = run([c.axprof, "run", "--report", "r.json", "--no-file", "--",
                 c.programs / "same_program", "sandbox", "prctl"], folder,
@@ -112,7 +120,8 @@ def test_openmp_library_of_the_program(c, folder):
 if __name__ == "__main__":
     run_support.main([test_handlers, test_pending, test_vfork, test_pointers,
                       test_fork, test_timers, test_killed, test_namespace, test_filter,
-                      test_sandbox, test_sandbox_is_said,
+                      test_sandbox, test_sandbox_and_part,
+                      test_sandbox_is_said,
                       test_openmp_runtimes,
                       test_openmp_library_of_the_program],
                      Context(*sys.argv[1:3]))
