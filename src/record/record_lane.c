@@ -12,6 +12,7 @@
 #include "record/record_heap.h"
 #include "record/record_memory.h"
 #include "record/record_named.h"
+#include "record/record_quiet.h"
 #include "record/record_shape.h"
 #include "record/record_tape.h"
 #include "record/record_track.h"
@@ -121,10 +122,12 @@ void axp__lane_free_named(struct axp__lane *lane)
     lane->named_pages = NULL;
 }
 
-/* 0: not known; beside a test's clock it would mean nothing. */
+/* 0: not known, as where the kernel is not to be asked; beside a test's clock it
+ * would mean nothing. */
 static uint64_t cpu_now(const struct axp__lane *lane)
 {
-    if (lane->track || !axp__clock_pair_first().ticks) return 0;
+    if (lane->track || axp__is_quiet() || !axp__clock_pair_first().ticks)
+        return 0;
     return axp__thread_cpu_ns(axp__get(&lane->tid));
 }
 
@@ -285,12 +288,12 @@ struct axp__lane *axp__lane_take(struct axp__thread *t, struct axp__prof *p,
     return lane;
 }
 
-/* A thread lives on after its last event. Not known of one that is gone, and of no
- * interest once the recording is over. */
+/* A thread lives on after its last event. Not known of one that is gone, nor of
+ * one that may not ask who it is, and of no interest once the recording is over. */
 static void note_end(struct axp__lane *lane)
 {
-    if (axp__get(&lane->p->gate) & AXP__GATE_FINISHED || !lane->first_ticks ||
-        lane->tid != axp__thread_id())
+    if (axp__is_quiet() || axp__get(&lane->p->gate) & AXP__GATE_FINISHED ||
+        !lane->first_ticks || lane->tid != axp__thread_id())
         return;
     uint64_t now = axp__lane_until(lane, axp__clock_ticks());
     if (now > lane->last_ticks) axp__put(&lane->last_ticks, now);

@@ -90,6 +90,12 @@ def test_sandbox_and_part(c, folder):
                     more=["--duration", "400ms"])
 
 
+def test_sandbox_and_thread(c, folder):
+    """Nor by a thread that was recorded before, and ends."""
+    for how in ("prctl", "syscall"):
+        assert_same(c, folder, "sandbox", how + "-thread", status=7)
+
+
 def test_sandbox_is_said(c, folder):
     done = run([c.axprof, "run", "--report", "r.json", "--no-file", "--",
                 c.programs / "same_program", "sandbox", "prctl"], folder,
@@ -121,7 +127,7 @@ if __name__ == "__main__":
     run_support.main([test_handlers, test_pending, test_vfork, test_pointers,
                       test_fork, test_timers, test_killed, test_namespace, test_filter,
                       test_sandbox, test_sandbox_and_part,
-                      test_sandbox_is_said,
+                      test_sandbox_and_thread, test_sandbox_is_said,
                       test_openmp_runtimes,
                       test_openmp_library_of_the_program],
                      Context(*sys.argv[1:3]))
