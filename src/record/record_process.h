@@ -71,6 +71,8 @@ struct axp__process {
     pthread_key_t key;        /* its destructor tells that a thread ends */
     uint8_t has_key;          /* and setting it never allocates */
     uint8_t is_global_made;   /* somebody makes it, or has */
+    uint8_t is_quiet;         /* it filters its system calls … */
+    uint8_t was_enabled;      /* … and recorded before: record_quiet.c */
     struct axp__prof *global; /* NULL until it is there */
     uint64_t own_cost;        /* packed; 0: not measured (record_cost.c) */
     uint64_t by_name_ticks;   /* more than that of a batch of scopes by name */
@@ -85,7 +87,7 @@ struct axp__process {
     uint32_t n_devices;                      /* from 1 on; by mutex */
 };
 
-#define AXP__PROCESS_LAYOUT 13
+#define AXP__PROCESS_LAYOUT 14
 
 struct axp__alive {
     uint32_t is_alive;

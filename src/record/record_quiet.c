@@ -7,7 +7,9 @@
  * profiler is switched off before there is a filter, for good, and its children
  * have it so. What was recorded by then stays, and the run is told of the rest.
  *
- * Place      the exec adapter sees the filter; others hear of it from here.
+ * Place      the exec adapter sees the filter; others hear of it from here. Of
+ *            several copies of the library each knows, and the adapters are told
+ *            by the one that they are linked to.
  * Threads    whoever sets the filter; asked by any.
  * Not here   filters of another thread alone (all of the process are quiet), and
  *            those that a process is started with: containers have them, and
@@ -18,6 +20,7 @@
 #include <errno.h>
 
 #include "base/base_atomic.h"
+#include "record/record_process.h"
 #include "record/record_profiler.h"
 #include "record/record_tape.h"
 
@@ -26,11 +29,10 @@
 enum { LISTENERS = 8 };
 
 static void (*listeners[LISTENERS])(bool is_quiet);
-static uint8_t is_quiet, was_enabled;
 
 bool axp__is_quiet(void)
 {
-    return axp__get(&is_quiet);
+    return axp__get(&axp__process()->is_quiet);
 }
 
 void axp_quiet_tell(void (*fn)(bool is_quiet))
@@ -49,22 +51,24 @@ static void tell_all(bool is)
 
 void axp_quiet_begin(void)
 {
+    struct axp__process *process = axp__process();
     int keep = errno;
-    if (axp__get(&is_quiet)) return;
+    if (axp__get(&process->is_quiet)) return;
     axp_recording_begin();
-    axp__put(&was_enabled, axp_is_enabled(axp_global()));
+    axp__put(&process->was_enabled, axp_is_enabled(axp_global()));
     axp_set_enabled(axp_global(), false);
-    axp__put(&is_quiet, 1);
+    axp__put(&process->is_quiet, 1);
     tell_all(true);
     errno = keep;
 }
 
 void axp_quiet_undo(void)
 {
+    struct axp__process *process = axp__process();
     int keep = errno;
-    if (!axp__get(&is_quiet)) return;
-    axp__put(&is_quiet, 0);
-    if (axp__get(&was_enabled)) axp_set_enabled(axp_global(), true);
+    if (!axp__get(&process->is_quiet)) return;
+    axp__put(&process->is_quiet, 0);
+    if (axp__get(&process->was_enabled)) axp_set_enabled(axp_global(), true);
     tell_all(false);
     errno = keep;
 }

@@ -20,6 +20,7 @@ static void (*record)(axp_profiler *p, int n);
 static axp_profiler *(*other_global)(void);
 static uint64_t (*other_count)(axp_profiler *p, const char *name);
 static void (*other_enable)(bool enabled);
+static void (*other_quiet)(bool is_quiet);
 static void (*other_stop)(axp_profiler *p, const char *name);
 
 static void get(void *library, const char *name, void *fn)
@@ -40,6 +41,7 @@ static void load(int how)
     get(library, "plugin_global", &other_global);
     get(library, "plugin_count", &other_count);
     get(library, "plugin_enable", &other_enable);
+    get(library, "plugin_quiet", &other_quiet);
     get(library, "plugin_stop", &other_stop);
 }
 
@@ -101,6 +103,12 @@ static void use_both(void)
     own_scopes(5);
     record(prof, 5);
     CHECK_EQ(axp_call_count(axp_global(), "both"), now + 10);
+
+    other_quiet(true); /* one filters the process's system calls */
+    axp_set_enabled(axp_global(), true);
+    CHECK(!axp_is_enabled(axp_global()));
+    other_quiet(false);
+    CHECK(axp_is_enabled(axp_global()));
     axp_profiler_destroy(prof);
     record(prof, 5); /* a stale handle, in the other copy */
     pid_t pid = fork();
