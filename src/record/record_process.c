@@ -11,7 +11,52 @@
 #include "os/os_clock.h"
 #include "os/os_map.h"
 #include "record/record_drain.h"
+#include "record/record_heap.h"
+#include "record/record_lane.h"
+#include "record/record_name.h"
+#include "record/record_tape.h"
 #include "record/record_thread.h"
+#include "record/record_track.h"
+
+/* What copies share is as large as the layout of this number has it: whoever
+ * changes one of these takes a new number and writes the new size down. What
+ * changes without that, and without moving what is asked for below, nothing here
+ * sees. */
+_Static_assert(AXP__PROCESS_LAYOUT == 14, "these are the sizes of layout 14");
+#define SIZE_IS(type, bytes)                                                   \
+    _Static_assert(sizeof(struct type) == (bytes),                             \
+                   "struct " #type                                             \
+                   ": a new AXP__PROCESS_LAYOUT, and its size")
+SIZE_IS(axp__process, 48984);
+SIZE_IS(axp__prof, 11200);
+SIZE_IS(axp__tape, 36928);
+SIZE_IS(axp__thread, 41024);
+SIZE_IS(axp__lane, 8960);
+SIZE_IS(axp__tally, 416);
+SIZE_IS(axp__frame, 64);
+SIZE_IS(axp__node, 64);
+SIZE_IS(axp__named, 32);
+SIZE_IS(axp__name, 48);
+SIZE_IS(axp__chunk, 16384);
+SIZE_IS(axp_track, 56);
+#undef SIZE_IS
+
+#define IS_AT(type, field, bytes)                                              \
+    _Static_assert(offsetof(struct type, field) == (bytes),                    \
+                   #field ": a new AXP__PROCESS_LAYOUT, and its place")
+IS_AT(axp__process, threads, 12360);
+IS_AT(axp__process, global, 45176);
+IS_AT(axp__process, window, 45872);
+IS_AT(axp__process, n_devices, 48976);
+IS_AT(axp__prof, lanes, 64);
+IS_AT(axp__prof, over_ticks, 136);
+IS_AT(axp__prof, merged, 1360);
+IS_AT(axp__prof, heap, 10304);
+IS_AT(axp__lane, tally, 56);
+IS_AT(axp__lane, state, 508);
+IS_AT(axp__lane, chunk, 752);
+IS_AT(axp__lane, sink, 1224);
+#undef IS_AT
 
 uint8_t axp__recording = 1;
 

@@ -87,6 +87,7 @@ struct axp__process {
     uint32_t n_devices;                      /* from 1 on; by mutex */
 };
 
+/* With it the sizes in record_process.c. */
 #define AXP__PROCESS_LAYOUT 14
 
 struct axp__alive {
