@@ -13,6 +13,8 @@
  *            leave nothing on the stack; only if one is called by itself, its
  *            entry counts how many of its calls are open that it knows
  *            nothing of, so that their exits are not taken for its own.
+ * Quiet      where the program filters its system calls a stack keeps the room that
+ *            it has: calls that need more are skipped, as all are not recorded.
  * Cost       a lookup and a scope; of a muted function a comparison in each hook
  *            (functions_near.h); a thread's first call maps some pages.
  */
@@ -66,6 +68,7 @@ static pthread_once_t key_once = PTHREAD_ONCE_INIT;
 static void free_stack(void *p)
 {
     struct stack *s = p;
+    if (functions_is_quiet) return; /* it stays mapped */
     own.busy++; /* what is called from here on is not recorded */
     own.near = functions_near_none;
     own.stack = NULL;
@@ -80,6 +83,7 @@ static void make_key(void)
 
 static struct stack *resize(struct stack *old)
 {
+    if (functions_is_quiet) return NULL;
     size_t bytes = old ? 2 * old->bytes : 4096;
     struct stack *s =
         old ? common_map_widen(old, old->bytes, bytes) : common_map(bytes);

@@ -30,6 +30,8 @@ static uint32_t costs[COSTS];
 static uint32_t n_measured;
 static int is_off; /* AXPROF_FUNCTIONS=all: every call is wanted */
 
+bool functions_is_quiet;
+
 /* ---- which functions ---------------------------------------------------- */
 
 static uint32_t take_number(const void *function)
@@ -90,6 +92,7 @@ void functions_count_tell(struct functions_counts *c, uint32_t number)
 {
     char text[COMMON_PLACE_MAX] = "(other functions)";
     const void *function = __atomic_load_n(&muted[number], __ATOMIC_ACQUIRE);
+    if (functions_is_quiet) return;
     uint64_t n = __atomic_exchange_n(&c->n_calls[number], 0, __ATOMIC_RELAXED);
     if (!n) return;
     if (function) common_place(function, false, text);
@@ -162,10 +165,16 @@ __attribute__((destructor)) static void tell_at_end(void)
     errno = error;
 }
 
+static void be_quiet(bool is)
+{
+    __atomic_store_n(&functions_is_quiet, is, __ATOMIC_RELAXED);
+}
+
 __attribute__((constructor)) static void begin(void)
 {
     const char *wish = secure_getenv("AXPROF_FUNCTIONS");
     is_off = wish && !strcmp(wish, "all");
     pthread_atfork(NULL, NULL, forget_in_child);
     common_exit_tell(tell_at_end);
+    axp_quiet_tell(be_quiet);
 }

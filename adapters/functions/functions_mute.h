@@ -42,7 +42,7 @@ struct functions_counts {
     struct functions_near near[FUNCTIONS_NEAR];
 };
 
-/* NULL: no memory. */
+/* NULL: no memory, or it is not to be asked for. */
 struct functions_counts *functions_counts_take(void);
 /* What the calling thread has; NULL: nothing yet. (functions_hooks.c) */
 const struct functions_counts *functions_counts_own(void);

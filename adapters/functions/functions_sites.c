@@ -26,7 +26,7 @@ struct functions_site *functions_site_find(const void *function)
 {
     struct functions_site *table =
         __atomic_load_n(&functions_table, __ATOMIC_ACQUIRE);
-    if (!table && !(table = map_slots())) return NULL;
+    if (!table && (functions_is_quiet || !(table = map_slots()))) return NULL;
     size_t i = functions_slot(function);
     for (unsigned probe = 0; probe < MAX_PROBES; probe++) {
         struct functions_site *s = &table[(i + probe) % N_SLOTS];

@@ -11,6 +11,7 @@
  */
 #ifndef FUNCTIONS_SITES_H
 #define FUNCTIONS_SITES_H
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,6 +25,10 @@ struct functions_site {
 
 #define FUNCTIONS_SLOT_BITS 20
 
+/* The program filters its system calls: no memory is mapped or given back, and
+ * nothing told (functions_mute.c). */
+extern bool functions_is_quiet __attribute__((visibility("hidden")));
+
 /* NULL until the first call. */
 extern struct functions_site *functions_table
     __attribute__((visibility("hidden")));
@@ -35,7 +40,7 @@ static inline size_t functions_slot(const void *function)
            (64 - FUNCTIONS_SLOT_BITS);
 }
 
-/* NULL: no room for another function. */
+/* NULL: no room for another function, or no table and nobody to ask for one. */
 struct functions_site *functions_site_find(const void *function);
 
 /* The table is written to before its address is; who follows the address sees
