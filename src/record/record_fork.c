@@ -25,6 +25,7 @@
 #include "record/record_lane.h"
 #include "record/record_tape.h"
 #include "record/record_track.h"
+#include "record/record_window.h"
 
 static void forget(struct axp__prof *p)
 {
@@ -59,7 +60,9 @@ static void begin_prof(struct axp__prof *p)
     p->was_disabled = true; /* stops of what the parent started */
     p->n_steps = p->first_step = 0;
     p->start_ticks = p->last_mark_ticks = axp__clock_ticks();
-    if (p->over_ticks) p->over_ticks = p->start_ticks;
+    /* What a tape keeps of its profiler does not have it. */
+    if (p->over_ticks || axp__window_is(p, AXP__WINDOW_OVER))
+        p->over_ticks = p->start_ticks;
 }
 
 /* One whose profiler was being made or destroyed is free. */
