@@ -186,13 +186,19 @@ static void enter_muted(const void *function, uint32_t number)
     count(n_calls);
 }
 
-/* Its place. */
+#define NO_PLACE SIZE_MAX
+
+/* Its place; none: a handler that came after there was room has left without
+ * ending what it called (siglongjmp). */
 static size_t put(const void *function)
 {
     struct stack *s = hold();
-    size_t at = s->n++;
-    s->calls[at] = (struct call){.function = function};
-    own.top = function;
+    size_t at = NO_PLACE;
+    if (s->n < s->cap) {
+        at = s->n++;
+        s->calls[at] = (struct call){.function = function};
+        own.top = function;
+    }
     let_go();
     return at;
 }
@@ -201,6 +207,10 @@ static size_t put(const void *function)
 static void enter_recorded(const void *function, struct functions_site *site)
 {
     size_t at = put(function);
+    if (at == NO_PLACE) {
+        own.n_skipped++;
+        return;
+    }
     uint64_t token = site && axp_is_recording() ? begin(site) : 0;
     struct stack *s = hold();
     s->calls[at].token = token;
