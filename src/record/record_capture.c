@@ -340,7 +340,8 @@ static bool fill(struct axp__capture *c, struct axp__prof *p, bool with_words)
     c->release = axp__cap_free;
     c->rank = p->rank;
     copy_clock(c, p);
-    uint64_t n_recorded = axp__get(&p->n_steps) - axp__get(&p->first_step);
+    uint64_t first_step = axp__get_acquire(&p->first_step); /* before n_steps */
+    uint64_t n_recorded = axp__get(&p->n_steps) - first_step;
     if (!copy_lanes(c, p, gate >> 8) ||
         !axp__domains_copy(c, &p->memory, &p->domains, n_recorded) ||
         (with_words && !copy_chunks(c, p, (uint32_t)(gate >> 8))) ||

@@ -149,8 +149,8 @@ static void forget(struct axp__prof *p)
         axp__put(&p->warning[i].count, 0);
         axp__put(&p->warning[i].name, 0);
     }
-    axp__put(&p->n_steps, 0);
     axp__put(&p->first_step, 0);
+    axp__put_release(&p->n_steps, 0); /* in this order: never the fewer */
     axp__put(&p->n_rows, 0);
     axp__put(&p->was_disabled, !(axp__get(&p->gate) & AXP__GATE_ENABLED));
 }

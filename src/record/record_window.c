@@ -58,8 +58,8 @@ static void enter(struct axp__window *w, struct axp__prof *p)
     axp__put(&p->last_mark_ticks, w->is_by_steps ? now : 0);
     axp__put(&p->part_ticks, now);
     if (w->is_by_steps) {
-        axp__put(&p->first_step, w->begin);
-        axp__put(&p->n_steps, w->begin);
+        axp__put(&p->n_steps, w->begin); /* never the fewer */
+        axp__put_release(&p->first_step, w->begin);
     }
     axp__lanes_begin_cpu(p);
     axp_set_enabled(axp__prof_handle(p), true);
