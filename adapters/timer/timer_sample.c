@@ -443,6 +443,7 @@ static void find_namespace(void)
 /* Timers are not a child's; the ring is. */
 static void on_fork(void)
 {
+    int error = errno;
     self.timer = 0;
     memset(timers, 0, sizeof timers);
     if (!ring || is_given_up) return;
@@ -450,6 +451,7 @@ static void on_fork(void)
     find_namespace();
     put(AXP_RING_FORK, NULL, 0);
     begin_timer(); /* its stack is where it was */
+    errno = error;
 }
 
 static bool is_free(void)
