@@ -49,6 +49,7 @@ struct axp__device {
 struct axp__window {
     uint32_t state; /* enum axp__window_state */
     bool is_by_steps;
+    bool is_off;         /* the program has disabled it meanwhile */
     uint64_t begin, end; /* ns, or steps; end 0: none */
     uint64_t n_marks;    /* steps marked so far */
 };

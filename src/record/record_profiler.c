@@ -455,7 +455,8 @@ void axp_set_enabled(axp_profiler *handle, bool enabled)
         enabled && p &&
         ((p->index == 0 && axp__is_quiet()) || axp__get(&p->over_ticks));
     if (p && axp__prof_check(handle) == p && !is_refused &&
-        !(axp__get(&p->gate) & AXP__GATE_FINISHED))
+        !(axp__get(&p->gate) & AXP__GATE_FINISHED) &&
+        !axp__window_switch(p, enabled))
         set_enabled(p, enabled, is_held);
     if (is_held) axp__thread_set_errand(t, AXP__SWITCHING, NULL);
     errno = keep;

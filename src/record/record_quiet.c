@@ -23,6 +23,7 @@
 #include "record/record_process.h"
 #include "record/record_profiler.h"
 #include "record/record_tape.h"
+#include "record/record_window.h"
 
 #include "axprof/axprof_adapter.h"
 
@@ -49,13 +50,21 @@ static void tell_all(bool is)
         listeners[i](is);
 }
 
+/* Now, or once the part of the run begins that is to be recorded. */
+static bool is_wanted(const struct axp__process *process)
+{
+    if (axp__get(&process->window.state) == AXP__WINDOW_WAITING)
+        return !axp__get(&process->window.is_off);
+    return axp_is_enabled(axp_global());
+}
+
 void axp_quiet_begin(void)
 {
     struct axp__process *process = axp__process();
     int keep = errno;
     if (axp__get(&process->is_quiet)) return;
     axp_recording_begin();
-    axp__put(&process->was_enabled, axp_is_enabled(axp_global()));
+    axp__put(&process->was_enabled, is_wanted(process));
     axp_set_enabled(axp_global(), false);
     axp__put(&process->is_quiet, 1);
     tell_all(true);

@@ -62,7 +62,8 @@ static void enter(struct axp__window *w, struct axp__prof *p)
         axp__put_release(&p->first_step, w->begin);
     }
     axp__lanes_begin_cpu(p);
-    axp_set_enabled(axp__prof_handle(p), true);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* pairs with the switch's */
+    if (!axp__get(&w->is_off)) axp_set_enabled(axp__prof_handle(p), true);
 }
 
 static void leave(struct axp__window *w, struct axp__prof *p)
@@ -82,6 +83,17 @@ void axp__window_look(struct axp__prof *p)
     uint64_t now = axp__clock_of(CLOCK_MONOTONIC);
     if (now >= w->begin) enter(w, p);
     if (w->end && now >= w->end) leave(w, p);
+}
+
+/* Where it is off no events are wanted: whatever comes after it is on again
+ * moves the window. */
+bool axp__window_switch(const struct axp__prof *p, bool enabled)
+{
+    if (!axp__window_is(p, AXP__WINDOW_WAITING)) return false;
+    axp__put(&axp__process()->window.is_off, !enabled);
+    axp__process_set_flags(enabled);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* pairs with enter's */
+    return axp__window_is(p, AXP__WINDOW_WAITING);
 }
 
 /* The mark that begins the first step was refused by the gate, the one that

@@ -10,7 +10,8 @@
  *   WAITING ─► INSIDE ─► OVER       NONE: everything
  *
  * While WAITING the global profiler is disabled, but its events come to the
- * slow way, which asks what time it is: 40 ns each. The end is noticed by
+ * slow way, which asks what time it is: 40 ns each. Nor does the program enable
+ * it then; whether it is to be enabled is remembered. The end is noticed by
  * steps, at a change of chunk, and by axprof run, which looks at the clock and
  * disables from outside (axp_drain_stop). What is open then ends there, whenever
  * its end comes (axp__lane_until), and nothing enables the profiler again.
@@ -33,6 +34,9 @@ enum axp__window_state {
 void axp__window_begin(struct axp__prof *p);
 /* Moves on if it is time to. */
 void axp__window_look(struct axp__prof *p);
+/* The program enables the profiler, or disables it: while the window waits that
+ * is remembered until it begins, and is nobody else's concern. */
+bool axp__window_switch(const struct axp__prof *p, bool enabled);
 /* A step was marked in the profiler: recorded, or refused. */
 void axp__window_step(struct axp__prof *p);
 
