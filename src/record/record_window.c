@@ -49,6 +49,18 @@ void axp__window_begin(struct axp__prof *p)
     axp__put(&p->last_mark_ticks, p->start_ticks); /* one that begins here */
 }
 
+/* When the part began that begins now: by time when it was asked to, whoever
+ * looks first and when. */
+static uint64_t begun(const struct axp__window *w, const struct axp__prof *p,
+                      uint64_t now)
+{
+    uint64_t start = axp__get(&p->start_ticks);
+    if (w->is_by_steps) return now;
+    uint64_t late_ns = axp__clock_of(CLOCK_MONOTONIC) - w->begin;
+    uint64_t late = axp__rate_to_ticks(axp__clock_rate(), late_ns);
+    return now - start > late ? now - late : start;
+}
+
 /* Steps count from here: the first one is the first that is recorded whole. Of
  * one that is under way nobody knows when it began. */
 static void enter(struct axp__window *w, struct axp__prof *p)
@@ -56,7 +68,7 @@ static void enter(struct axp__window *w, struct axp__prof *p)
     if (!move(w, AXP__WINDOW_WAITING, AXP__WINDOW_INSIDE)) return;
     uint64_t now = axp__clock_ticks();
     axp__put(&p->last_mark_ticks, w->is_by_steps ? now : 0);
-    axp__put(&p->part_ticks, now);
+    axp__put(&p->part_ticks, begun(w, p, now));
     if (w->is_by_steps) {
         axp__put(&p->n_steps, w->begin); /* never the fewer */
         axp__put_release(&p->first_step, w->begin);
