@@ -341,9 +341,15 @@ void axp__lanes_finish(struct axp__prof *p)
 
 /* ---- entering ------------------------------------------------------------------ */
 
-/* The lane that this thread has in p, or a new one. */
+static bool has_file_yet(const struct axp__prof *p)
+{
+    return !p->tape || axp__get_acquire(&p->tape->state) > AXP__TAPE_OPENING;
+}
+
+/* The lane that this thread has in p, or a new one. While p is disabled no file is
+ * opened: of a process that has recorded nothing by then others know more. */
 static struct axp__lane *own_lane(struct axp__thread *t, struct axp__prof *p,
-                                  uint64_t gate)
+                                  uint64_t gate, unsigned flags)
 {
     if (!axp__thread_reserve(t, p->index)) return NULL;
     struct axp__lane **lanes = axp__get(&t->lanes);
@@ -352,10 +358,9 @@ static struct axp__lane *own_lane(struct axp__thread *t, struct axp__prof *p,
     if (lane && axp__get(&lane->owner) == t && lane->p == p &&
         lane->epoch == gate >> 8)
         return lane;
-    if (!(gate & AXP__GATE_ENABLED)) return NULL;
-    if (axp__unlikely(p->tape &&
-                      axp__get_acquire(&p->tape->state) <= AXP__TAPE_OPENING) &&
-        !axp__tape_start(p))
+    bool is_enabled = gate & AXP__GATE_ENABLED;
+    if (!is_enabled && !(flags & AXP__ENTER_NEW)) return NULL;
+    if (axp__unlikely(!has_file_yet(p)) && (!is_enabled || !axp__tape_start(p)))
         return NULL;
     lane = axp__lane_take(t, p, NULL);
     if (!lane || !axp__get(&t->lanes)) return NULL;
@@ -411,7 +416,7 @@ struct axp__lane *axp__enter_slow(const axp_profiler *handle, unsigned flags)
                    !(gate & (AXP__GATE_SHUT | AXP__GATE_FINISHED)) &&
                    (gate & AXP__GATE_ENABLED || flags & AXP__ENTER_DISABLED);
     if (is_open) {
-        lane = own_lane(t, p, gate);
+        lane = own_lane(t, p, gate, flags);
         if (has_moved(p, gate))
             lane = NULL; /* as if it had come before the reset */
         else if (lane)

@@ -213,7 +213,10 @@ uint64_t axp__lane_logged(const struct axp__lane *lane);
 uint64_t axp__lane_unlogged(const struct axp__lane *lane);
 
 /* ---- entering and leaving an event --------------------------------------- */
-enum axp__enter_flag { AXP__ENTER_DISABLED = 1 /* even while disabled */ };
+enum axp__enter_flag {
+    AXP__ENTER_DISABLED = 1, /* even while disabled … */
+    AXP__ENTER_NEW = 2       /* … and by who has no lane yet */
+};
 
 struct axp__lane *axp__enter_slow(const axp_profiler *handle, unsigned flags);
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/base_sized.h"
+#include "record/record_quiet.h"
 #include "record/record_scope.h"
 
 uint64_t axp_wait_begin(void)
@@ -39,6 +40,30 @@ static uint64_t latest(struct axp__lane *lane, uint64_t began)
     if (t->top > t->frames && began < t->top->begin_ticks)
         began = t->top->begin_ticks;
     return began;
+}
+
+/* ---- the end of what is recorded ------------------------------------------------- */
+
+/* For a wait that is over now. One that was going on when the part of the run that
+ * is recorded was over is recorded too, up to there. */
+static struct axp__lane *enter_waited(uint64_t began)
+{
+    axp_profiler *handle = axp_global();
+    struct axp__lane *lane = axp__enter(handle);
+    struct axp__prof *p = axp__prof_of(handle);
+    uint64_t over = lane ? 0 : axp__get(&p->over_ticks);
+    bool is_none =
+        over == axp__get(&p->start_ticks); /* since a reset, a fork */
+    if (began >= over || is_none || axp__is_quiet()) return lane;
+    return axp__enter_as(handle, AXP__ENTER_DISABLED | AXP__ENTER_NEW);
+}
+
+/* When it ended, as far as is recorded. */
+static uint64_t recorded_end(const struct axp__lane *lane, uint64_t ended)
+{
+    uint64_t over = axp__get(&lane->p->over_ticks);
+    if (axp__get(&lane->first_ticks)) return axp__lane_until(lane, ended);
+    return over && over < ended ? over : ended;
 }
 
 /* ---- scopes ----------------------------------------------------------------------- */
@@ -79,10 +104,10 @@ static struct axp__frame *open_wait(struct axp__lane *lane, uint32_t id,
 
 void axp_wait_end(uint64_t began, const char *name)
 {
-    struct axp__lane *lane = began ? axp__enter(axp_global()) : NULL;
+    struct axp__lane *lane = began ? enter_waited(began) : NULL;
     if (!lane) return;
     uint32_t id = wait_name(lane, name);
-    uint64_t now = axp__clock_ticks();
+    uint64_t now = recorded_end(lane, axp__clock_ticks());
     if (open_wait(lane, id, began))
         axp__scope_close(lane, lane->tally.top, AXP__W_END, now);
     axp__leave(lane);
@@ -177,6 +202,16 @@ static void put_waited(struct axp__lane *lane, axp_sync_wait *w, bool is_scope)
     if (f) axp__scope_close(lane, lane->tally.top, AXP__W_END, ended);
 }
 
+/* It went on when what is recorded was over: there it had not been given yet. */
+static void cut_wait(const struct axp__lane *lane, axp_sync_wait *w)
+{
+    uint64_t ended = recorded_end(lane, w->ended);
+    if (ended == w->ended) return;
+    w->ended = ended;
+    w->by = (axp_giver){0};
+    w->is_vain = true;
+}
+
 /* The first event of a thread takes longer than some waits do. */
 void axp_sync_waited(const axp_sync_wait *wait)
 {
@@ -187,11 +222,12 @@ void axp_sync_waited(const axp_sync_wait *wait)
         !w.began)
         return;
     if (!w.ended) w.ended = now;
-    bool is_scope = is_long(&w);
-    if (!is_scope && w.is_vain) return;
-    struct axp__lane *lane = axp__enter(axp_global());
+    if (w.is_vain && !is_long(&w)) return;
+    struct axp__lane *lane = enter_waited(w.began);
     if (!lane) return;
-    put_waited(lane, &w, is_scope);
+    cut_wait(lane, &w);
+    bool is_scope = is_long(&w);
+    if (is_scope || !w.is_vain) put_waited(lane, &w, is_scope);
     axp__leave(lane);
 }
 

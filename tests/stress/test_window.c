@@ -335,6 +335,7 @@ int main(int argc, char **argv)
     start_in("mark", 0, SECOND / 5);
     start_in("fork", 0, SECOND / 5);
     start_in("begun", SECOND / 5, 0);
+    start_in("over", 0, SECOND / 5);
     start_in("switched-on", SECOND / 2, 0);
     start_in("switched-off", SECOND / 2, 0);
     start_in("switched-off and on", SECOND / 2, 0);
