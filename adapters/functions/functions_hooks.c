@@ -9,6 +9,9 @@
  *            function and drops what lies above; the recorder closes that.
  * Signals    a handler may come at any point: where that is while the stack is
  *            looked at or grows, its functions are counted and not recorded.
+ *            One that leaves there by siglongjmp is found out by where the next
+ *            frames lie; where it comes while the stack grows, or on a stack of
+ *            its own that lies above, nothing of its thread is recorded after it.
  * Muted      functions that are called too often for that (functions_mute.h)
  *            leave nothing on the stack; only if one is called by itself, its
  *            entry counts how many of its calls are open that it knows
@@ -20,6 +23,7 @@
  */
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -55,7 +59,9 @@ struct own {
     const void *top;    /* function of the innermost entry; NULL: none */
     unsigned busy;      /* the stack is looked at, made or moved … */
     unsigned n_skipped; /* … and calls not recorded meanwhile */
+    uintptr_t held_at;  /* … in a frame that is here; ANYWHERE: it is moved */
 };
+#define ANYWHERE UINTPTR_MAX
 static __thread struct own own
     __attribute__((tls_model("initial-exec"))) = {.near = functions_near_none};
 const struct functions_near functions_near_none[FUNCTIONS_NEAR];
@@ -69,6 +75,7 @@ static void free_stack(void *p)
 {
     struct stack *s = p;
     if (functions_is_quiet) return; /* it stays mapped */
+    own.held_at = ANYWHERE;
     own.busy++; /* what is called from here on is not recorded */
     own.near = functions_near_none;
     own.stack = NULL;
@@ -100,6 +107,7 @@ static struct stack *resize(struct stack *old)
 static __attribute__((noinline)) struct stack *grow(void)
 {
     int error = errno;
+    own.held_at = ANYWHERE;
     own.busy++;
     own.near = functions_near_none;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -160,8 +168,9 @@ HOOK void __cyg_profile_func_exit(void *function, void *call_site);
 
 /* While a stack is looked at it stays where it is: a handler that comes then is
  * skipped, since its calls may need more room. Nothing else is called between. */
-static inline struct stack *hold(void)
+static inline __attribute__((always_inline)) struct stack *hold(void)
 {
+    own.held_at = (uintptr_t)__builtin_frame_address(0);
     own.busy++;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     return own.stack;
@@ -171,6 +180,30 @@ static inline void let_go(void)
 {
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     own.busy--;
+}
+
+/* Whether a handler is running now on a stack of its own, or may be. */
+static bool is_apart(void)
+{
+    int error = errno;
+    stack_t s;
+    bool is =
+        functions_is_quiet || sigaltstack(NULL, &s) || s.ss_flags & SS_ONSTACK;
+    errno = error;
+    return is;
+}
+
+/* Who held the stack was interrupted by a handler that left it by siglongjmp: we
+ * are where its frame was, or above, and not in the handler. What it was about to
+ * change is made whole. */
+static __attribute__((noinline)) void find_left(uintptr_t at)
+{
+    if (at < own.held_at || own.held_at == ANYWHERE || is_apart()) return;
+    struct stack *s = own.stack;
+    own.top = s->n ? s->calls[s->n - 1].function : NULL;
+    functions_near_remove(s->counts->near, own.top);
+    own.n_skipped = 0;
+    let_go();
 }
 
 static void enter_muted(const void *function, uint32_t number)
@@ -224,6 +257,7 @@ static bool has_room(const struct stack *s, uint32_t n_calls)
 
 static __attribute__((noinline)) void enter_slow(const void *function)
 {
+    if (own.busy) find_left((uintptr_t)__builtin_frame_address(0));
     struct functions_site *site = functions_site(function);
     uint32_t number = site ? functions_muted(site) : 0;
     if (own.busy || (!has_room(own.stack, !number) && !grow()))
@@ -269,6 +303,7 @@ static uint64_t take_newest(struct stack *s, const void *function)
 
 static __attribute__((noinline)) void exit_slow(const void *function)
 {
+    if (own.busy) find_left((uintptr_t)__builtin_frame_address(0));
     if (own.n_skipped || !own.stack) {
         if (own.n_skipped) own.n_skipped--;
         return;
