@@ -252,7 +252,7 @@ WRAPPER int pthread_barrier_wait(pthread_barrier_t *barrier)
         int rc;                                                                \
         CANCELLABLE(wait, rc = real->function arguments);                      \
         common_wait_end(&wait, for_join, rc == 0);                             \
-        common_sync_forget_idle(object);                                       \
+        if (rc == 0) common_sync_forget_idle(object);                          \
         return rc;                                                             \
     }
 
