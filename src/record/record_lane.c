@@ -312,6 +312,17 @@ void axp__lane_end(struct axp__lane *lane)
     axp__put_release(&lane->state, AXP__LANE_ENDED);
 }
 
+/* What a thread has used since the end of the part is not known apart from what it
+ * had used by then; where that was just now it hardly counts. */
+#define LATE_NS 10000000u
+
+static bool is_over_for_long(const struct axp__prof *p)
+{
+    uint64_t over = axp__get(&p->over_ticks), now = axp__clock_ticks();
+    return over && now > over &&
+           axp__rate_to_ns(axp__clock_rate(), now - over) > LATE_NS;
+}
+
 uint64_t axp__lane_cpu_ns(const struct axp__lane *lane)
 {
     if (axp__get(&lane->state) == AXP__LANE_ENDED ||
@@ -319,7 +330,7 @@ uint64_t axp__lane_cpu_ns(const struct axp__lane *lane)
         axp__window_is(lane->p, AXP__WINDOW_OVER))
         return axp__get(&lane->cpu_ns);
     uint64_t begin = axp__get(&lane->cpu_begin_ns), now = cpu_now(lane);
-    if (!begin || !now) return 0;
+    if (!begin || !now || is_over_for_long(lane->p)) return 0;
     return now > begin ? now - begin : 1; /* none is not what is not known */
 }
 

@@ -15,6 +15,7 @@
  *   record_program die N SIGNAL        N scopes in "train" and "forward", and
  *                                      then the signal, in "backward"
  *   record_program idle N MS           N scopes, and then nothing for so long
+ *   record_program busy N MS           N scopes, and then at work for so long
  *   record_program open N              N scopes to open.axp, by code, and in a
  *                                      child
  *   record_program late                opens a file after its first scope
@@ -207,6 +208,13 @@ int main(int argc, char **argv)
     if (!strcmp(word, "idle")) {
         scopes(a[0]);
         sleep_us(1000 * a[1]);
+    }
+    if (!strcmp(word, "busy")) {
+        struct timespec t;
+        scopes(a[0]);
+        do
+            clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+        while (t.tv_sec * 1000 + t.tv_nsec / 1000000 < a[1]);
     }
     if (!strcmp(word, "open")) {
         if (axp_global_open("") != AXP_E_INVALID) return 1;

@@ -270,6 +270,15 @@ def check_second(c, data):
     check(worked > 0.5 * min(cpu, wall), worked, "of work on the path:", path)
 
 
+def test_processor_time(c, folder):
+    """What a thread uses after the part is none of it: if nobody looked when that
+    was over, nothing is said. It uses a second."""
+    data, _ = profile(c, folder, c.program(), "busy", 100, 1000,
+                      options=("--sample", "off", "--duration", "200ms"))
+    for t in data["threads"]:
+        check((t["cpu_ns"] or 0) <= 1.1 * data["run"]["duration_ns"], t)
+
+
 def test_growth(c, folder):
     """Of memory, a step: counted from the first one that was recorded."""
     for n, options in (100, ()), (50, ("--steps", "50:")):
