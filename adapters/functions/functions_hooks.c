@@ -8,10 +8,11 @@
  * Unwinding  longjmp skips exits: an exit takes the newest entry of its own
  *            function and drops what lies above; the recorder closes that.
  * Signals    a handler may come at any point: where that is while the stack is
- *            looked at or grows, its functions are counted and not recorded.
+ *            looked at, its functions are counted and not recorded.
  *            One that leaves there by siglongjmp is found out by where the next
- *            frames lie; where it comes while the stack grows, or on a stack of
- *            its own that lies above, nothing of its thread is recorded after it.
+ *            frames lie; none comes while the stack grows. Where it runs on a
+ *            stack of its own that lies above, nothing of its thread is recorded
+ *            after it.
  * Muted      functions that are called too often for that (functions_mute.h)
  *            leave nothing on the stack; only if one is called by itself, its
  *            entry counts how many of its calls are open that it knows
@@ -26,6 +27,9 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <axprof/axprof_adapter.h>
 
@@ -59,11 +63,11 @@ struct own {
     const void *top;    /* function of the innermost entry; NULL: none */
     unsigned busy;      /* the stack is looked at, made or moved … */
     unsigned n_skipped; /* … and calls not recorded meanwhile */
-    uintptr_t held_at;  /* … in a frame that is here; ANYWHERE: it is moved */
+    uintptr_t held_at;  /* … in a frame that is here; else ANYWHERE */
 };
 #define ANYWHERE UINTPTR_MAX
-static __thread struct own own
-    __attribute__((tls_model("initial-exec"))) = {.near = functions_near_none};
+static __thread struct own own __attribute__((tls_model("initial-exec"))) = {
+    .near = functions_near_none, .held_at = ANYWHERE};
 const struct functions_near functions_near_none[FUNCTIONS_NEAR];
 
 /* ---- a thread's stack --------------------------------------------------- */
@@ -75,7 +79,6 @@ static void free_stack(void *p)
 {
     struct stack *s = p;
     if (functions_is_quiet) return; /* it stays mapped */
-    own.held_at = ANYWHERE;
     own.busy++; /* what is called from here on is not recorded */
     own.near = functions_near_none;
     own.stack = NULL;
@@ -90,7 +93,6 @@ static void make_key(void)
 
 static struct stack *resize(struct stack *old)
 {
-    if (functions_is_quiet) return NULL;
     size_t bytes = old ? 2 * old->bytes : 4096;
     struct stack *s =
         old ? common_map_widen(old, old->bytes, bytes) : common_map(bytes);
@@ -104,10 +106,19 @@ static struct stack *resize(struct stack *old)
     return s;
 }
 
+/* A handler that came in the middle might never come back (siglongjmp). */
+static bool block_signals(uint64_t *before)
+{
+    uint64_t all = UINT64_MAX;
+    return !syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, before, sizeof all);
+}
+
 static __attribute__((noinline)) struct stack *grow(void)
 {
     int error = errno;
-    own.held_at = ANYWHERE;
+    uint64_t mask;
+    if (functions_is_quiet) return NULL;
+    bool is_blocked = block_signals(&mask);
     own.busy++;
     own.near = functions_near_none;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -120,6 +131,8 @@ static __attribute__((noinline)) struct stack *grow(void)
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     if (own.stack) own.near = own.stack->counts->near;
     own.busy--;
+    if (is_blocked)
+        syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, sizeof mask);
     errno = error;
     return s;
 }
@@ -171,15 +184,20 @@ HOOK void __cyg_profile_func_exit(void *function, void *call_site);
 static inline __attribute__((always_inline)) struct stack *hold(void)
 {
     own.held_at = (uintptr_t)__builtin_frame_address(0);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
     own.busy++;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     return own.stack;
 }
 
+/* A handler that came before it was held, and held it too, must not leave its own
+ * place to who goes on. */
 static inline void let_go(void)
 {
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     own.busy--;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    own.held_at = ANYWHERE;
 }
 
 /* Whether a handler is running now on a stack of its own, or may be. */
