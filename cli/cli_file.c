@@ -65,7 +65,8 @@ static int pack_file(const char *path, const char *out, int rc)
     return worse(rc, status);
 }
 
-/* The file, if there is one already, and the parts, each made complete. */
+/* The file, if there is one already, and the parts, each made complete: where one
+ * of them is damaged all stay as they are, unless they go elsewhere. */
 static int join_parts(const char *recording, const cli_parts *parts,
                       const char *out)
 {
@@ -75,16 +76,16 @@ static int join_parts(const char *recording, const cli_parts *parts,
     bool is_there = !lstat(recording, &st);
     int rc = CLI_OK;
     if (is_there) paths[n++] = recording;
-    for (size_t i = 0; rc != CLI_FAILED && i < parts->n; i++) {
+    for (size_t i = 0; rc == CLI_OK && i < parts->n; i++) {
         const char *path = parts->paths[i];
         if (axp_file_is_empty(path)) continue;
         if (!out) rc = pack_file(path, NULL, rc);
         paths[n++] = path;
     }
-    if (rc != CLI_FAILED && !n)
+    if (rc == CLI_OK && !n)
         rc = cli_fail("%s: nothing was recorded into it", recording);
-    if (rc != CLI_FAILED && axp_file_join(paths, n, out ? out : recording,
-                                          is_there && !out) != AXP_OK)
+    if (rc == CLI_OK && axp_file_join(paths, n, out ? out : recording,
+                                      is_there && !out) != AXP_OK)
         rc = cli_fail("%s: %s", recording, axp_last_error());
     free(paths);
     return rc;
@@ -101,7 +102,7 @@ static int pack_parts(const char *recording, const char *folder,
                         recording);
     cli_parts_list(folder, &parts);
     int rc = join_parts(recording, &parts, out);
-    if (rc != CLI_FAILED && !out) cli_parts_remove(folder, CLI_SPOOLS_UNUSED);
+    if (rc == CLI_OK && !out) cli_parts_remove(folder, CLI_SPOOLS_UNUSED);
     cli_parts_fini(&parts);
     close(lock);
     return rc;

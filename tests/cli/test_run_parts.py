@@ -121,6 +121,27 @@ def test_cut_between(c, folder):
         report(c, folder, "packed.axp", status=3)), "packed")
 
 
+def test_damaged_part(c, folder):
+    """What is left of it may be written elsewhere; in place nothing is given up."""
+    _, files = profile(c, folder, c.program(), "workers", 2, 20000)
+    parts = folder / "y.axp.parts"
+    parts.mkdir()
+    for i, path in enumerate(split(folder / files[0])):
+        data = bytearray(path.read_bytes())
+        path.unlink()
+        if i == 0:
+            data[len(data) // 2] ^= 1
+        (parts / f"{100 + i}.axp").write_bytes(data)
+    was = {p.name: p.read_bytes() for p in parts.iterdir()}
+    done = run([c.axprof, "pack", "y.axp"], folder, env=environment())
+    equal(done.status, 3, done.err)
+    equal({p.name: p.read_bytes() for p in parts.glob("*.axp")}, was, "parts")
+    check(not (folder / "y.axp").exists(), "a file of what is left")
+    done = run([c.axprof, "pack", "y.axp", "-o", "z.axp"], folder,
+               env=environment())
+    check((folder / "z.axp").exists(), done.err)
+
+
 def test_output_names_the_recording(c, folder):
     done = run([c.axprof, "run", "-q", "-o", "x.axp", "--report", "r.json",
                 "--", c.program(), "scopes", "10"], folder, env=environment())
