@@ -301,12 +301,15 @@ bool cli_files_join(cli_files *f,
             free(path);
     }
     bool is_made = !n || make_one(f, ended, n);
-    if (is_made && n) {
+    if (is_made) {
         for (size_t i = 0; i < n; i++)
             free(ended[i]);
-        on[0] = cli_format("%s", f->path);
+        if (n)
+            on[0] = cli_format("%s", f->path);
+        else
+            memmove(on, on + 1, n_on * sizeof *on);
         free(f->now.paths);
-        f->now = (cli_parts){on, n_on + 1};
+        f->now = (cli_parts){on, n_on + (n > 0)};
         on = NULL;
         if (!n_on) remove_lists(f);
         rmdir(f->parts); /* unless others go on in it */

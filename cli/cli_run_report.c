@@ -221,15 +221,16 @@ static void report_files(cli_run *r)
     axp_view_destroy(view);
 }
 
-enum { HAS_EVENTS, HAS_NO_EVENTS };
+enum { HAS_EVENTS, HAS_NO_EVENTS = 77 }; /* none of cli_say.h's */
 
 static void say_no_report(const cli_run *r, int number)
 {
     char *path = r->files.is_temporary ? NULL : shown_path(&r->files);
-    cli_note("no report: making it was ended by signal %d (%s), which is a "
-             "defect of axprof%s%s",
-             number, strsignal(number), path ? "; the recording is " : "",
-             path ? path : "");
+    cli_note("no report: making it was ended by signal %d (%s), %s%s%s", number,
+             strsignal(number),
+             number == SIGKILL ? "as where there is too little memory"
+                               : "which is a defect of axprof",
+             path ? "; the recording is " : "", path ? path : "");
     free(path);
 }
 
