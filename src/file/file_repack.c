@@ -155,6 +155,10 @@ axp_status axp_file_join(const char *const *paths, size_t n, const char *out,
     return status ? status : closed;
 }
 
+/* Whoever goes on writing chunks although he is over is not waited for: more than a
+ * spool may hold. */
+#define LAST_STEPS 8192u
+
 /* The drain gives up old timeline by the pass; what is left of it goes here, by
  * the chunk. */
 axp_status axp_drain_close(axp_drain *d, bool is_over)
@@ -162,8 +166,8 @@ axp_status axp_drain_close(axp_drain *d, bool is_over)
     struct axp__outside *o = (struct axp__outside *)d;
     if (!o) return AXP_OK;
     char *path = is_over ? strdup(axp__outside_path(o)) : NULL;
-    while (is_over && axp__outside_step(o, true))
-        continue;
+    for (unsigned i = 0; is_over && i < LAST_STEPS; i++)
+        if (!axp__outside_step(o, true)) break;
     uint64_t from_ticks = axp__outside_wanted_from(o);
     axp__outside_close(o);
     if (!is_over) return AXP_OK;

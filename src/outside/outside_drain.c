@@ -195,10 +195,10 @@ void axp__outside_close(struct axp__outside *o)
 static void map_new(struct axp__outside *o, uint32_t n)
 {
     for (uint32_t i = 1; i < n; i++) {
-        struct axp__extent e = o->head->extent[i];
         if (o->extent[i] ||
             axp__get_acquire(&o->head->extent[i].kind) != AXP__EXTENT_CHUNKS)
             continue;
+        struct axp__extent e = o->head->extent[i]; /* as its kind has it */
         o->extent[i] = map_at(o->fd, e.offset, e.bytes);
         if (o->extent[i]) o->extent_bytes[i] = e.bytes;
     }

@@ -108,7 +108,8 @@ static bool get_frames(const struct tally *t, struct axp__cap_lane *to,
     uint64_t depth = (uint64_t)((uintptr_t)from->top - (uintptr_t)from->frames);
     if (depth % sizeof(struct axp__frame)) return true;
     depth /= sizeof(struct axp__frame);
-    if (!depth || depth > AXP__MAX_DEPTH) return true;
+    if (!depth || depth > AXP__MAX_DEPTH || depth > t->m->n_left) return true;
+    t->m->n_left -= depth;
     const struct axp__frame *f =
         axp__spooled_at(t->m, from->frames, (depth + 1) * sizeof *f);
     if (!f) return true;
@@ -333,8 +334,12 @@ static uint64_t each_live(struct axp__spooled *m, const struct axp__memory *mem,
                          : NULL;
         for (uint32_t k = 0; page && k < AXP__LIVE_PAGE; k++) {
             const struct axp__live_name *live = by_slab(m, &mem->slab, page[k]);
-            if (!live) continue;
-            if (n < cap) to[n] = get_live(m, mem, live);
+            if (!live || (!to && !m->n_left)) continue;
+            if (to && n == cap) return n;
+            if (to)
+                to[n] = get_live(m, mem, live);
+            else
+                m->n_left--;
             n++;
         }
     }
@@ -348,7 +353,7 @@ static bool get_memory(struct axp__spooled *m, const struct axp__memory *mem,
     uint64_t n = each_live(m, mem, NULL, 0);
     struct axp__cap_live *live = axp__cap_take(c, n, sizeof *live);
     if (!live) return false;
-    each_live(m, mem, live, n);
+    n = each_live(m, mem, live, n);
     all->current_bytes = axp__live_bytes(get_account(m, mem, &mem->all).held);
     all->peak_bytes = axp__memory_peak(mem);
     all->peak_ticks = mem->peak_ticks;
