@@ -26,6 +26,7 @@ struct axp__cfi {
 
 /* ---- opening ------------------------------------------------------------ */
 
+/* Read, not mapped: whoever cuts the file meanwhile would end us (SIGBUS). */
 static struct axp__cfi *begin(int fd, char *bytes, size_t n)
 {
     struct axp__cfi *c = calloc(1, sizeof *c);
@@ -38,7 +39,7 @@ static struct axp__cfi *begin(int fd, char *bytes, size_t n)
     if (c->dw) {
         c->dw->elf_version(EV_CURRENT);
         c->elf = bytes ? c->dw->elf_memory(bytes, n)
-                       : c->dw->elf_begin(fd, ELF_C_READ_MMAP, NULL);
+                       : c->dw->elf_begin(fd, ELF_C_READ, NULL);
     }
     if (c->elf) c->tables = c->dw->dwarf_getcfi_elf(c->elf);
     memset(c->front, 0xff, sizeof c->front); /* no pc */
@@ -85,6 +86,7 @@ static bool set_cfa(struct axp__cfi_row *row, const Dwarf_Op *ops, size_t n)
         row->cfa_offset = (int64_t)ops->number;
         return row->cfa_reg < AXP__DWARF_REGS;
     }
+    if (n == 1 && ops->atom == DW_OP_bregx) return false; /* none of ours */
     row->cfa_ops = (struct axp__cfi_ops){ops, n};
     return n;
 }

@@ -113,12 +113,14 @@ static const char *path_of(const struct axp__perf_mapping *mapping)
 }
 
 static struct axp__mod *find(struct axp__mods *m, const char *path,
-                             uint64_t device, uint64_t inode)
+                             uint64_t device, uint64_t inode,
+                             uint64_t generation)
 {
     uint64_t k = axp__mix64(device ^ axp__mix64(inode)) & 1023;
     struct axp__mod *mod = m->slot[k];
-    while (mod && (mod->device != device || mod->inode != inode ||
-                   strcmp(mod->path, path) != 0))
+    while (mod &&
+           (mod->device != device || mod->inode != inode ||
+            mod->generation != generation || strcmp(mod->path, path) != 0))
         mod = mod->next;
     if (mod) return mod;
     mod = calloc(1, sizeof *mod);
@@ -130,6 +132,7 @@ static struct axp__mod *find(struct axp__mods *m, const char *path,
     }
     mod->device = device;
     mod->inode = inode;
+    mod->generation = generation;
     mod->next = m->slot[k];
     m->slot[k] = mod;
     m->n++;
@@ -140,8 +143,9 @@ struct axp__mod *axp__mods_get(struct axp__mods *m,
                                const struct axp__perf_mapping *mapping)
 {
     const char *path = path_of(mapping);
-    return path[0] == '/' ? find(m, path, mapping->device, mapping->inode)
-                          : find(m, path, 0, 0);
+    return path[0] == '/' ? find(m, path, mapping->device, mapping->inode,
+                                 mapping->generation)
+                          : find(m, path, 0, 0, 0);
 }
 
 bool axp__mod_is_anonymous(const struct axp__mod *mod)
@@ -152,7 +156,7 @@ bool axp__mod_is_anonymous(const struct axp__mod *mod)
 struct axp__mod *axp__mods_get_jit(struct axp__mods *m,
                                    const struct axp__jit_code *code)
 {
-    return find(m, code->path, code->first, code->bytes);
+    return find(m, code->path, code->first, code->bytes, 0);
 }
 
 /* ---- what its headers say ----------------------------------------------- */
@@ -339,7 +343,7 @@ uint64_t axp__mod_address(const struct axp__mod *mod, uint64_t offset)
 
 uint64_t axp__mods_kernel(struct axp__mods *m)
 {
-    if (!m->kernel) m->kernel = find(m, "[kernel]", 0, 0);
+    if (!m->kernel) m->kernel = find(m, "[kernel]", 0, 0, 0);
     if (!m->kernel) return 0;
     axp__mod_prepare(m, m->kernel, 0, 0);
     return m->kernel->bias;

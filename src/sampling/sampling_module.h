@@ -26,6 +26,7 @@ struct axp__mod {
     struct axp__mod *next;
     char *path;             /* "[vdso]", "[anonymous code]" … are no files */
     uint64_t device, inode; /* of such code: where it is, and how long */
+    uint64_t generation;    /* of the inode: numbers are used again */
     bool is_ready;          /* it was looked into */
     bool is_told;           /* it is in the recording */
     uint64_t bias; /* of its place: address = bias + what the file counts */

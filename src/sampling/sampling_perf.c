@@ -397,6 +397,7 @@ static bool read_mapping(const struct perf_event_header *h,
         .offset = word(b + 24),
         .device = (uint64_t)half(b + 32) << 32 | half(b + 36),
         .inode = word(b + 40),
+        .generation = word(b + 48),
         .is_code = half(b + 56) & PROT_EXEC,
         .path = read_text(h, b + 64)};
     return out->mapping.path;

@@ -60,6 +60,7 @@ struct axp__perf_sample {
 struct axp__perf_mapping {
     uint64_t address, bytes, offset;
     uint64_t device, inode;
+    uint64_t generation; /* of the inode's number; 0: not known */
     bool is_code;
     const char *path;
 };

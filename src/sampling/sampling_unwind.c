@@ -303,7 +303,7 @@ static uint64_t place_of(const struct walk *w, bool is_exact,
  *
  * x86-64: the return address lies somewhere above the stack pointer. It is the
  * first word that is in code, behind an instruction that calls (and, where that
- * says whom, whom it calls has no tables either), and from which tables lead to the
+ * says whom, whom it calls has no tables either, or is a link), and from which tables lead to the
  * thread's first function, or far enough where the copy of the stack ends before
  * it; near the stack pointer, or near what it was.
  *
@@ -350,16 +350,32 @@ static struct axp__found *found_at(struct axp__mod *mod, uint64_t place)
 #define KEPT_MOST 8u /* registers that a function keeps on its stack */
 #define CALL_MOST 7u /* bytes of an instruction */
 
-/* How long "call what a register or a word of memory says" is, by its
- * second byte; 0: it is something else. */
-static size_t length_of_call(uint8_t how)
+/* How long "call what a register or a word of memory says" is, by what comes after
+ * its first byte; 0: it is something else. */
+static size_t length_of_call(uint8_t how, uint8_t index)
 {
     uint8_t mode = how >> 6, place = how & 7;
-    size_t more = mode != 3 && place == 4; /* a byte of index and scale */
+    size_t more = mode != 3 && place == 4; /* a byte of index and scale … */
+    if (mode == 0 && more && (index & 7) == 5) more += 4; /* … of a table */
     if ((how >> 3 & 7) != 2) return 0;
     if (mode == 1) return 3 + more;
     if (mode == 2 || (mode == 0 && place == 5)) return 6 + more;
     return 2 + more;
+}
+
+/* "jmp *there(%rip)", behind a landing mark: of a table of links, which may lead to
+ * anybody. */
+static bool is_link(const struct walk *w, const struct site *at,
+                    int32_t distance)
+{
+    static const uint8_t mark[] = {0xf3, 0x0f, 0x1e, 0xfa};
+    uint8_t code[8];
+    uint64_t there = at->offset + (uint64_t)(int64_t)distance;
+    if (!axp__mod_read(at->mod, w->of->layout->pid, there, code, sizeof code))
+        return false;
+    size_t i = memcmp(code, mark, sizeof mark) ? 0 : sizeof mark;
+    i += code[i] == 0xf2;
+    return code[i] == 0xff && code[i + 1] == 0x25;
 }
 
 /* That, or "call there". */
@@ -375,10 +391,14 @@ static bool is_behind_call(const struct walk *w, const struct site *at)
     if (code[2] == 0xe8) {
         uint64_t to =
             axp__mod_address(at->mod, at->offset) + (uint64_t)(int64_t)distance;
-        if (!axp__cfi_row(at->mod->cfi, to)) return true;
+        if (!axp__cfi_row(at->mod->cfi, to) || is_link(w, at, distance))
+            return true;
     }
     for (size_t i = 0; i + 2 <= sizeof code; i++)
-        if (code[i] == 0xff && length_of_call(code[i + 1]) == sizeof code - i)
+        if (code[i] == 0xff &&
+            length_of_call(code[i + 1],
+                           i + 2 < sizeof code ? code[i + 2] : 0) ==
+                sizeof code - i)
             return true;
     return false;
 }
@@ -394,7 +414,7 @@ static bool leads_to_first(struct walk w)
             return step == STEP_WAS_LAST || (step == STEP_CUT && n >= 2);
         if (w.now.reg[AXP__DWARF_SP] <= sp) return false;
     }
-    return false;
+    return true; /* far enough */
 }
 
 /* The frame pointer that the caller may need is kept near the return address,

@@ -12,6 +12,8 @@
  *   sampled_program tail MS                "last" is called by a jump
  *   sampled_program closed MS LIBRARY      half of the time in a library that
  *                                          is closed before the end
+ *   sampled_program linked MS LIBRARY      in a function without tables of the
+ *                                          library, which calls it by a link
  *   sampled_program made MS                "forty" and "sixty" as code that is
  *                                          made at run time, with a map for perf
  *   sampled_program assembly MS            half of the time in a function without
@@ -159,6 +161,18 @@ static int closed(const struct job *job, const char *path)
         middle(job->rounds);
     }
     return dlclose(library);
+}
+
+static int linked(const struct job *job, const char *path)
+{
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    void (*spin)(long);
+    if (!library) return 1;
+    *(void **)&spin = dlsym(library, "spin_by_link");
+    for (double end = seconds(CLOCK_MONOTONIC) + job->s;
+         seconds(CLOCK_MONOTONIC) < end;)
+        spin(100000);
+    return 0;
 }
 
 static void scopes(const struct job *job)
@@ -432,6 +446,7 @@ int main(int argc, char **argv)
     if (!strcmp(word, "shares") || is_late)
         shares(&job, argc > 3 ? atoi(argv[3]) : 0);
     if (!strcmp(word, "closed")) return closed(&job, argv[3]);
+    if (!strcmp(word, "linked")) return linked(&job, argv[3]);
     if (!strcmp(word, "scopes")) scopes(&job);
     if (!strcmp(word, "made")) return made(&job);
     if (!strcmp(word, "assembly")) assembly(&job);

@@ -226,6 +226,14 @@ def test_closed_library(c, folder):
          points(data, 0.08))
 
 
+def test_link(c, folder):
+    """A kernel without tables that its library calls by way of a link."""
+    library = next(c.programs.glob("libsampled_library*"))
+    data, _ = profile(c, folder, c.program(), "linked", 800, library)
+    check(functions(data)["library_kernel"]["time_share"] > 0.85, "others")
+    near(share_below(data, "spin_by_link", "library_kernel"), 1, 0.06, "caller")
+
+
 def test_made_at_run_time(c, folder):
     """Code without a file, by the names that a program writes for perf."""
     data, _ = profile(c, folder, c.program(), "made", 1500)
@@ -814,7 +822,7 @@ BY_KERNEL = [test_shares, test_recurs, test_builds, test_deep,
              test_deeper_later, test_few, test_waits, test_only_thread,
              test_late_first_event,
              test_one_thread_is_no_estimate, test_whatif_of_who_only_calls,
-             test_tail_call, test_closed_library, test_made_at_run_time,
+             test_tail_call, test_closed_library, test_link, test_made_at_run_time,
              test_without_tables, test_wide_without_tables, test_stripped,
              test_debug_file, test_network, test_libraries_in_the_folder,
              test_without_build_id, test_without_build_id_rebuilt,
