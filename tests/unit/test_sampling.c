@@ -1068,10 +1068,11 @@ static void who_was_there_before_is_not_known(void **state)
 {
     (void)state;
     uint32_t pid = (uint32_t)getpid();
-    if (!be_delayed()) skip();
+    const uint64_t wait_ns = 10000000000; /* longer than anybody is delayed */
+    if (!be_delayed() || own_delay_ns() > wait_ns / 2) skip();
     for (int is_new = 0; is_new < 2; is_new++) {
         struct given g = {.n = 0};
-        uint64_t now = axp__clock_of(CLOCK_MONOTONIC_RAW) - 100000000;
+        uint64_t now = axp__clock_of(CLOCK_MONOTONIC_RAW) - 2 * wait_ns;
         struct axp__tasks *tasks = axp__tasks_create();
         struct axp__states *s =
             axp__states_create(&(struct axp__states_to){give, give_off, &g});
@@ -1082,9 +1083,9 @@ static void who_was_there_before_is_not_known(void **state)
                                      .time_ns = now};
         axp__states_take(s, &r);
         r.type = PERF_RECORD_SWITCH;
-        for (int i = 0; i < 3; i++) { /* runs, waits for 50 ms, runs */
+        for (int i = 0; i < 3; i++) { /* runs, waits, runs */
             r.turn.is_out = i == 1;
-            r.time_ns = now += i == 2 ? 50000000 : 1000;
+            r.time_ns = now += i == 2 ? wait_ns : 1000;
             axp__states_take(s, &r);
         }
         assert_true(axp__tasks_begin(tasks));
