@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
+#include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -130,18 +131,22 @@ static bool fits_deep(int fd, int depth)
 
 bool exec_fits_fd(int fd)
 {
-    int error = errno;
+    int error = errno, cancel;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
     bool is_fit = fits_deep(fd, 0);
+    pthread_setcancelstate(cancel, NULL);
     errno = error;
     return is_fit;
 }
 
 bool exec_fits(int folder, const char *path)
 {
-    int error = errno;
+    int error = errno, cancel;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
     int fd = openat(folder, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     bool is_fit = fd < 0 || fits_deep(fd, 0);
     if (fd >= 0) close(fd);
+    pthread_setcancelstate(cancel, NULL);
     errno = error;
     return is_fit;
 }

@@ -8,7 +8,8 @@
  * Input      any file, through #! lines. Every offset is checked.
  * Cost       some 15 us.
  * Safe       in a child of vfork: no allocation, and what is mapped is
- *            unmapped. errno is left as it was.
+ *            unmapped. No point of cancellation, as what executes is none.
+ *            errno is left as it was.
  */
 #ifndef EXEC_FIT_H
 #define EXEC_FIT_H

@@ -6,6 +6,7 @@
  *                                 that a timer of ours might use
  *   same_program pending          all signals blocked, and which have come
  *   same_program vfork            children that become another program
+ *   same_program cancelled        who is cancelled starts another program
  *   same_program pointers         another program, by pointers that are none
  *   same_program fork             children of a program whose locks are held
  *                                 over fork, while threads want them
@@ -33,6 +34,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -142,6 +144,26 @@ static void by_vfork(void)
         n_good += WIFEXITED(status) && WEXITSTATUS(status) == 3;
     }
     printf("%d children ended with 3\n", n_good);
+}
+
+/* Neither call is a point of cancellation, and nor is fork. */
+static void cancelled(void)
+{
+    char *words[] = {"true", NULL};
+    int status = -1;
+    pid_t pid = -1;
+    pthread_cancel(pthread_self());
+    int rc = posix_spawn(&pid, "/bin/true", NULL, NULL, words, environ);
+    pid_t child = fork();
+    if (!child) {
+        execl("/bin/false", "false", (char *)NULL);
+        _exit(9);
+    }
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+    waitpid(pid, &status, 0);
+    printf("spawned: %d, ended with %x\n", rc, (unsigned)status);
+    waitpid(child, &status, 0);
+    printf("executed: ended with %x\n", (unsigned)status);
 }
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -501,6 +523,7 @@ int main(int argc, char **argv)
     if (!strcmp(word, "handlers")) handlers();
     if (!strcmp(word, "pending")) pending();
     if (!strcmp(word, "vfork")) by_vfork();
+    if (!strcmp(word, "cancelled")) cancelled();
     if (!strcmp(word, "pointers")) pointers();
     if (!strcmp(word, "fork")) by_fork();
     if (!strcmp(word, "timers")) timers();

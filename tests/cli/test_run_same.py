@@ -49,6 +49,10 @@ def test_vfork(c, folder):
     assert_same(c, folder, "vfork")
 
 
+def test_cancelled(c, folder):
+    assert_same(c, folder, "cancelled")
+
+
 def test_pointers(c, folder):
     """What the kernel refuses to read is not read before."""
     assert_same(c, folder, "pointers")
@@ -124,7 +128,9 @@ def test_openmp_library_of_the_program(c, folder):
 
 
 if __name__ == "__main__":
-    run_support.main([test_handlers, test_pending, test_vfork, test_pointers,
+    run_support.main([test_handlers, test_pending,
+                      test_vfork,
+                      test_cancelled, test_pointers,
                       test_fork, test_timers, test_killed, test_namespace, test_filter,
                       test_sandbox, test_sandbox_and_part,
                       test_sandbox_and_thread, test_sandbox_is_said,
