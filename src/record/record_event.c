@@ -7,6 +7,7 @@
 #include "axprof/axprof_adapter.h"
 #include "base/base_category.h"
 #include "base/base_text.h"
+#include "record/record_quiet.h"
 #include "record/record_scope.h"
 #include "record/record_window.h"
 #include "tally/tally_step.h"
@@ -307,6 +308,7 @@ void axp_category(axp_profiler *p, axp_cat cat)
 void axp_thread_name(axp_profiler *p, const char *name)
 {
     struct axp__lane *lane = axp__enter_as(p, AXP__ENTER_DISABLED);
+    if (!lane && axp__is_quiet()) return; /* a name may need memory */
     uint32_t id = name && *name ? axp__name_of_thread(name) : AXP__NAME_UNNAMED;
     if (!lane) { /* before the part of the run that is recorded */
         struct axp__thread *t = axp__thread_get();

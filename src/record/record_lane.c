@@ -408,6 +408,8 @@ struct axp__lane *axp__enter_slow(const axp_profiler *handle, unsigned flags)
     struct axp__thread *t = axp__thread_get();
     struct axp__prof *p = axp__prof_check(handle);
     if (!p) goto done;
+    /* What is open stays open, as in a process that is killed. */
+    if (p->index == 0 && axp__is_quiet()) goto done;
     if (!t) {
         if (axp__get(&p->gate) & AXP__GATE_ENABLED)
             axp__warn(p, AXP__WARN_NO_MEMORY, 0);
