@@ -148,6 +148,7 @@ static __attribute__((noinline)) uint64_t begin_first(uint32_t *site,
                                                       const void *function)
 {
     char text[COMMON_PLACE_MAX];
+    if (!axp_recording_is_open()) return 0; /* the text asks for links */
     common_place(function, false, text);
     return axp_function_begin(site, text);
 }

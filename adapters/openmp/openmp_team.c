@@ -65,6 +65,7 @@ uint64_t openmp_place_begin(const void *place)
     if (!site) return 0;
     if (__atomic_load_n(site, __ATOMIC_ACQUIRE))
         return axp_place_begin(site, "\0\0"); /* the text is known */
+    if (!axp_recording_is_open()) return 0;   /* the text asks for links */
     common_place(place, true, text);
     return axp_place_begin(site, text);
 }

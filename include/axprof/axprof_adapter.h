@@ -26,6 +26,11 @@ static inline bool axp_is_recording(void)
     return axp__is_on();
 }
 
+/* Whether it records at this moment: where a part of the run is to be recorded it is
+ * looked whether that has begun, as every event does. For what takes long before
+ * an event. */
+AXP_API bool axp_recording_is_open(void);
+
 /* A moment of the recorder's clock; 0: nothing is being recorded. */
 AXP_API uint64_t axp_wait_begin(void);
 /* Records a scope from that moment to now, of category sync, in the global

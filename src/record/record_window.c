@@ -2,9 +2,11 @@
 /* Recording begins and ends by time or by steps; see record_window.h. */
 #include "record/record_window.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "axprof/axprof_adapter.h"
 #include "os/os_clock.h"
 #include "record/record_lane.h"
 #include "record/record_quiet.h"
@@ -95,6 +97,19 @@ void axp__window_look(struct axp__prof *p)
     uint64_t now = axp__clock_of(CLOCK_MONOTONIC);
     if (now >= w->begin) enter(w, p);
     if (w->end && now >= w->end) leave(w, p);
+}
+
+bool axp_recording_is_open(void)
+{
+    const axp_profiler *handle = axp_global();
+    struct axp__prof *p = axp__prof_check(handle);
+    int keep = errno;
+    if (p && axp__window_is(p, AXP__WINDOW_WAITING)) {
+        struct axp__thread *t = axp__thread_get();
+        if (t && !axp__thread_is_inside(t)) axp__window_look(p);
+    }
+    errno = keep;
+    return axp_is_enabled(handle);
 }
 
 /* Where it is off no events are wanted: whatever comes after it is on again
