@@ -294,38 +294,56 @@ WRAPPER int pthread_create(pthread_t *thread, const pthread_attr_t *attr,
 
 /* Those of this process: a child of vfork writes to its parent's memory. */
 static pid_t whose;
+static int is_over;  /* given up, and all timers are gone */
+static int is_quiet; /* nothing is asked of the kernel */
 
 static void give_up(void)
 {
     int error = errno;
-    if (whose != getpid()) return;
+    if (__atomic_load_n(&is_over, __ATOMIC_ACQUIRE) || whose != getpid())
+        return;
     __atomic_store_n(&is_given_up, 1, __ATOMIC_SEQ_CST);
     for (uint32_t i = 0; i < MOST_TIMERS; i++)
         delete_timer(i);
+    __atomic_store_n(&is_over, 1, __ATOMIC_RELEASE);
     errno = error;
 }
 
-/* What a timer has sent to this thread and nobody has taken. */
+/* As it came: whoever sent it, to this thread or to all. By a thread's own number
+ * the kernel lets it say what it likes of the sender, and means its process. */
+static void give_back(const siginfo_t *info)
+{
+    long thread = syscall(SYS_gettid);
+    long rc =
+        info->si_code == SI_TKILL
+            ? syscall(SYS_rt_tgsigqueueinfo, getpid(), thread, THE_SIGNAL, info)
+            : syscall(SYS_rt_sigqueueinfo, thread, THE_SIGNAL, info);
+    if (rc) raise(THE_SIGNAL);
+}
+
+/* What a timer has sent to this thread and nobody has taken. Past the C library,
+ * where it would be a point of cancellation. */
 static void drop_pending(void)
 {
+    const uint64_t set = (uint64_t)1 << (THE_SIGNAL - 1);
+    const struct timespec at_once = {0};
     int error = errno;
-    sigset_t set;
     siginfo_t info;
-    sigemptyset(&set);
-    sigaddset(&set, THE_SIGNAL);
-    while (timer_real()->sigtimedwait(&set, &info, &(struct timespec){0}) ==
+    if (is_quiet) return;
+    while (syscall(SYS_rt_sigtimedwait, &set, &info, &at_once, sizeof set) ==
            THE_SIGNAL)
         if (info.si_code != SI_TIMER) { /* somebody's */
-            raise(THE_SIGNAL);
+            give_back(&info);
             break;
         }
     errno = error;
 }
 
 /* It filters its system calls, and a handler's end is one. */
-static void be_quiet(bool is_quiet)
+static void be_quiet(bool is)
 {
-    if (ring && is_quiet) give_up();
+    if (ring && is) give_up();
+    __atomic_store_n(&is_quiet, is, __ATOMIC_RELAXED);
 }
 
 static void look_at(int signal_number)
@@ -409,7 +427,7 @@ WRAPPER int signalfd(int fd, const sigset_t *set, int flags)
 WRAPPER int sigpending(sigset_t *set)
 {
     int rc = timer_real()->sigpending(set);
-    if (rc || !ring || sigismember(set, THE_SIGNAL) != 1) return rc;
+    if (rc || !ring || is_quiet || sigismember(set, THE_SIGNAL) != 1) return rc;
     look_into(set);
     return timer_real()->sigpending(set);
 }

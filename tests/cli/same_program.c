@@ -5,6 +5,8 @@
  *   same_program handlers         five ways to set a handler, for the signal
  *                                 that a timer of ours might use
  *   same_program pending          all signals blocked, and which have come
+ *   same_program directed         a signal of somebody's that is pending, seen
+ *                                 and then taken by another thread
  *   same_program vfork            children that become another program
  *   same_program cancelled        who is cancelled starts another program
  *   same_program pointers         another program, by pointers that are none
@@ -126,6 +128,38 @@ static void pending(void)
     raise(SIGURG);
     sigpending(&here);
     printf("urgent: %d\n", sigismember(&here, SIGURG));
+}
+
+static void *see_pending(void *set)
+{
+    pthread_cancel(pthread_self()); /* sigpending does not act on it */
+    int rc = sigpending(set);
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+    printf("seen: %d, %d\n", rc, sigismember(set, SIGURG));
+    return NULL;
+}
+
+static void directed(void)
+{
+    const struct timespec second = {.tv_sec = 1};
+    sigset_t all, urgent;
+    siginfo_t info = {0};
+    pthread_t thread;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, NULL);
+    sigemptyset(&urgent);
+    sigaddset(&urgent, SIGURG);
+    kill(getpid(), SIGURG);
+    if (pthread_create(&thread, NULL, see_pending, &all)) return;
+    pthread_join(thread, NULL);
+    int number = sigtimedwait(&urgent, &info, &second);
+    printf("taken: %d, by user %d, own %d\n", number == SIGURG,
+           info.si_code == SI_USER, info.si_pid == getpid());
+    sigqueue(getpid(), SIGURG, (union sigval){.sival_int = 7});
+    sigpending(&all);
+    number = sigtimedwait(&urgent, &info, &second);
+    printf("taken: %d, queued %d, value %d\n", number == SIGURG,
+           info.si_code == SI_QUEUE, info.si_value.sival_int);
 }
 
 /* ---- children ----------------------------------------------------------- */
@@ -522,6 +556,7 @@ int main(int argc, char **argv)
     const char *word = argc > 1 ? argv[1] : "";
     if (!strcmp(word, "handlers")) handlers();
     if (!strcmp(word, "pending")) pending();
+    if (!strcmp(word, "directed")) directed();
     if (!strcmp(word, "vfork")) by_vfork();
     if (!strcmp(word, "cancelled")) cancelled();
     if (!strcmp(word, "pointers")) pointers();

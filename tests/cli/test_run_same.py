@@ -45,6 +45,10 @@ def test_pending(c, folder):
     assert_same(c, folder, "pending")
 
 
+def test_directed(c, folder):
+    assert_same(c, folder, "directed")
+
+
 def test_vfork(c, folder):
     assert_same(c, folder, "vfork")
 
@@ -129,7 +133,7 @@ def test_openmp_library_of_the_program(c, folder):
 
 if __name__ == "__main__":
     run_support.main([test_handlers, test_pending,
-                      test_vfork,
+                      test_directed, test_vfork,
                       test_cancelled, test_pointers,
                       test_fork, test_timers, test_killed, test_namespace, test_filter,
                       test_sandbox, test_sandbox_and_part,
