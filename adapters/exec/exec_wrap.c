@@ -230,6 +230,14 @@ static const char *search(const char *file, char *path)
     }
 }
 
+/* The same of one that is found by its name. */
+static bool fits_found(const char *file)
+{
+    char room[PATH_MAX];
+    const char *path = search(file, room);
+    return !path || exec_fits(AT_FDCWD, path);
+}
+
 /* env, or where the program at path is harmed by ours, one without: sets it. */
 #define FIT(env, does_fit)                                                     \
     do {                                                                       \
@@ -256,10 +264,8 @@ WRAPPER int execv(const char *path, char *const argv[])
 
 WRAPPER int execvpe(const char *file, char *const argv[], char *const envp[])
 {
-    char buffer[PATH_MAX];
     load();
-    const char *path = search(file, buffer);
-    FIT(envp, !path || exec_fits(AT_FDCWD, path));
+    FIT(envp, fits_found(file));
     return real.execvpe(file, argv, envp);
 }
 
@@ -343,9 +349,7 @@ WRAPPER int posix_spawnp(pid_t *pid, const char *file,
                          const posix_spawnattr_t *attr, char *const argv[],
                          char *const envp[])
 {
-    char buffer[PATH_MAX];
     load();
-    const char *path = search(file, buffer);
-    FIT(envp, !path || exec_fits(AT_FDCWD, path));
+    FIT(envp, fits_found(file));
     return real.posix_spawnp(pid, file, actions, attr, argv, envp);
 }

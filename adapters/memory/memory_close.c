@@ -14,8 +14,8 @@
 
 #include "memory_real.h"
 #include "memory_rows.h"
+#include "memory_tell.h"
 
-#define WRAPPER __attribute__((visibility("default")))
 #define BUILD_ID_MAX 32u
 
 static unsigned n_at_start;
@@ -57,7 +57,7 @@ static void put_build_id(const struct dl_phdr_info *info, char *out)
     }
 }
 
-static int tell(struct dl_phdr_info *info, size_t size, void *seen)
+static int tell_one(struct dl_phdr_info *info, size_t size, void *seen)
 {
     char id[2 * BUILD_ID_MAX + 1];
     axp_module m = {.size = sizeof m,
@@ -84,7 +84,7 @@ WRAPPER int dlclose(void *object)
 {
     const struct memory_real *real = memory_real();
     unsigned n = 0;
-    dl_iterate_phdr(tell, &n);
+    if (memory_is_on) dl_iterate_phdr(tell_one, &n);
     int rc = real ? real->dlclose(object) : -1;
     memory_rows_forget();
     return rc;

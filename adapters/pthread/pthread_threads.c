@@ -172,7 +172,7 @@ WRAPPER int pthread_create(pthread_t *thread, const pthread_attr_t *attr,
                            void *(*function)(void *), void *argument)
 {
     const struct pthread_real *real = pthread_real();
-    struct start *start = is_recorders(function)
+    struct start *start = is_quiet || is_recorders(function)
                               ? NULL
                               : common_own_take_anew(&left, sizeof *start);
     if (!start) return real->pthread_create(thread, attr, function, argument);
@@ -189,7 +189,8 @@ WRAPPER int pthread_create(pthread_t *thread, const pthread_attr_t *attr,
 WRAPPER int thrd_create(thrd_t *thread, thrd_start_t function, void *argument)
 {
     const struct pthread_real *real = pthread_real();
-    struct start *start = common_own_take_anew(&left, sizeof *start);
+    struct start *start =
+        is_quiet ? NULL : common_own_take_anew(&left, sizeof *start);
     if (!start) return real->thrd_create(thread, function, argument);
     *start = (struct start){.function.c11 = function, .argument = argument};
     on_create(start);

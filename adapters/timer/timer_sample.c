@@ -265,11 +265,17 @@ static int c11_main(void *p)
     return result;
 }
 
+/* NULL: it is none of ours. */
+static struct start *make_start(void)
+{
+    if (!ring || __atomic_load_n(&is_given_up, __ATOMIC_RELAXED)) return NULL;
+    return common_own_take_anew(&left, sizeof(struct start));
+}
+
 WRAPPER int thrd_create(thrd_t *thread, thrd_start_t function, void *argument)
 {
     const struct timer_real *real = timer_real();
-    struct start *start =
-        ring ? common_own_take_anew(&left, sizeof *start) : NULL;
+    struct start *start = make_start();
     if (!start) return real->thrd_create(thread, function, argument);
     *start = (struct start){.c11 = function, .argument = argument};
     int rc = real->thrd_create(thread, c11_main, start);
@@ -281,8 +287,7 @@ WRAPPER int pthread_create(pthread_t *thread, const pthread_attr_t *attr,
                            void *(*function)(void *), void *argument)
 {
     const struct timer_real *real = timer_real();
-    struct start *start =
-        ring ? common_own_take_anew(&left, sizeof *start) : NULL;
+    struct start *start = make_start();
     if (!start) return real->pthread_create(thread, attr, function, argument);
     *start = (struct start){.function = function, .argument = argument};
     int rc = real->pthread_create(thread, attr, thread_main, start);
