@@ -58,7 +58,7 @@ struct thread {
     axp_profiler *global;
     struct open {
         const char *domain, *name;
-        bool is_step;
+        bool is_step, is_told;
     } open[MOST_OPEN];
     uint32_t n;    /* may be more than is kept */
     struct known { /* what a text was registered as, by where it lies */
@@ -125,17 +125,22 @@ static const struct known *know(struct thread *t, const struct common_range *r)
     return k;
 }
 
+/* Where its start was not recorded its stop would end another thread's. */
+static struct open start(struct thread *t, const struct common_range *r)
+{
+    const struct known *k = know(t, r);
+    axp_start(t->global, k->name);
+    bool is_told = axp_is_enabled(t->global);
+    put_payload(r, k->name);
+    return (struct open){r->domain, k->name, k->is_step, is_told};
+}
+
 int common_range_push(const struct common_range *r)
 {
     struct thread *t = of_thread();
     if (!t) return 0;
     int depth = t->n ? count_in(t, r->domain) : 0;
-    if (t->n < MOST_OPEN) {
-        const struct known *k = know(t, r);
-        t->open[t->n] = (struct open){r->domain, k->name, k->is_step};
-        axp_start(t->global, k->name);
-        put_payload(r, k->name);
-    }
+    if (t->n < MOST_OPEN) t->open[t->n] = start(t, r);
     t->n++;
     return depth;
 }
@@ -153,7 +158,7 @@ int common_range_pop(const char *domain)
     if (i < t->n) /* it is not the innermost */
         memmove(&t->open[i - 1], &t->open[i], (t->n - i) * sizeof o);
     t->n--;
-    axp_stop(t->global, o.name);
+    if (o.is_told) axp_stop(t->global, o.name);
     if (o.is_step) axp_step(t->global);
     return t->n ? count_in(t, domain) : 0;
 }

@@ -56,6 +56,63 @@ static void *other(void *id)
     return NULL;
 }
 
+/* Pushed while nothing was recorded: its pop is not somebody else's end. */
+static void *push_and_pop(void *barrier)
+{
+    nvtxRangePushA("before"); /* the adapter knows this thread */
+    nvtxRangePop();
+    pthread_barrier_wait(barrier);
+    pthread_barrier_wait(barrier); /* it is disabled */
+    nvtxRangePushA("range");
+    pthread_barrier_wait(barrier);
+    pthread_barrier_wait(barrier); /* it is enabled, another is open */
+    nvtxRangePop();
+    pthread_barrier_wait(barrier);
+    return NULL;
+}
+
+static void *push_late(void *barrier)
+{
+    pthread_barrier_wait(barrier);
+    pthread_barrier_wait(barrier);
+    nvtxRangePushA("range"); /* its first */
+    pthread_barrier_wait(barrier);
+    pthread_barrier_wait(barrier);
+    nvtxRangePop();
+    pthread_barrier_wait(barrier);
+    return NULL;
+}
+
+static void ranges_of_others(void)
+{
+    pthread_t threads[2];
+    pthread_barrier_t barrier;
+    pthread_barrier_init(&barrier, NULL, 3);
+    CHECK(!pthread_create(&threads[0], NULL, push_and_pop, &barrier));
+    CHECK(!pthread_create(&threads[1], NULL, push_late, &barrier));
+    pthread_barrier_wait(&barrier);
+    axp_set_enabled(axp_global(), false);
+    pthread_barrier_wait(&barrier);
+    pthread_barrier_wait(&barrier);
+    axp_set_enabled(axp_global(), true);
+    nvtxRangePushA("range");
+    pthread_barrier_wait(&barrier);
+    pthread_barrier_wait(&barrier);
+    sleep_ms(1);
+    nvtxRangePushA("inside");
+    sleep_ms(1);
+    nvtxRangePop();
+    nvtxRangePop();
+    for (int i = 0; i < 2; i++)
+        pthread_join(threads[i], NULL);
+    axp_view *v = axp_snapshot(axp_global());
+    axp_op op = {0};
+    CHECK(v && !axp_view_op(v, "range", &op));
+    CHECK(op.calls == 1); /* of one thread, which knows what was in it */
+    CHECK(op.self_ns > 0 && op.self_ns < op.total_ns);
+    axp_view_destroy(v);
+}
+
 static uint64_t calls_of(const axp_view *v, const char *name)
 {
     axp_op op = {0};
@@ -91,6 +148,7 @@ int main(void)
           counters[0].max == ROUNDS - 1);
     thread_of(v, "other");
     axp_view_destroy(v);
+    ranges_of_others();
     puts("ranges are recorded");
     return 0;
 }
