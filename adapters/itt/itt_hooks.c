@@ -304,19 +304,29 @@ static void counter_set_value(struct counter *c, const void *value)
 {
     int error = errno;
     if (c && value) {
-        c->value = value_of(c->type, value);
-        axp_counter(axp_global(), c->name, c->value);
+        double now = value_of(c->type, value);
+        __atomic_store(&c->value, &now, __ATOMIC_RELAXED);
+        axp_counter(axp_global(), c->name, now);
     }
     errno = error;
+}
+
+/* Threads share counters. */
+static double add(double *value, double delta)
+{
+    double was, now;
+    __atomic_load(value, &was, __ATOMIC_RELAXED);
+    do
+        now = was + delta;
+    while (!__atomic_compare_exchange(value, &was, &now, true, __ATOMIC_RELAXED,
+                                      __ATOMIC_RELAXED));
+    return now;
 }
 
 static void counter_inc_delta(struct counter *c, unsigned long long delta)
 {
     int error = errno;
-    if (c) {
-        c->value += (double)delta;
-        axp_counter(axp_global(), c->name, c->value);
-    }
+    if (c) axp_counter(axp_global(), c->name, add(&c->value, (double)delta));
     errno = error;
 }
 

@@ -37,6 +37,7 @@ enum {
     STRING,
     COUNTER,
     VALUE,
+    INC,
     UNKNOWN,
     N
 };
@@ -58,6 +59,7 @@ static struct {
             {"__itt_string_handle_create", &functions[STRING], NULL, NULL, 0},
             {"__itt_counter_create", &functions[COUNTER], NULL, NULL, 0},
             {"__itt_counter_set_value", &functions[VALUE], NULL, NULL, 0},
+            {"__itt_counter_inc", &functions[INC], NULL, NULL, 0},
             {"__itt_something_newer", &functions[UNKNOWN], NULL, NULL, 0},
             {NULL, NULL, NULL, NULL, 0}};
 static struct {
@@ -84,6 +86,46 @@ static void load(void)
 }
 
 #define CALL(which, type) ((type)functions[which])
+
+/* ---- a counter of several threads ---------------------------------------- */
+
+#define COUNTING 4
+#define COUNTED 1000000
+
+static pthread_barrier_t together;
+
+static void *count(void *counter)
+{
+    pthread_barrier_wait(&together);
+    for (int i = 0; i < COUNTED; i++)
+        CALL(INC, void (*)(void *))(counter);
+    return NULL;
+}
+
+static void count_together(void)
+{
+    pthread_t thread[COUNTING];
+    void *items =
+        CALL(COUNTER, void *(*)(const char *, const char *))("items", "mine");
+    axp_set_enabled(axp_global(), false);
+    pthread_barrier_init(&together, NULL, COUNTING);
+    for (int i = 0; i < COUNTING; i++)
+        CHECK(!pthread_create(&thread[i], NULL, count, items));
+    for (int i = 0; i < COUNTING; i++)
+        pthread_join(thread[i], NULL);
+    axp_set_enabled(axp_global(), true);
+    CALL(INC, void (*)(void *))(items);
+    axp_view *v = axp_snapshot(axp_global());
+    axp_counter_info counters[2];
+    size_t n = axp_view_counters(v, counters, 2), n_found = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(counters[i].name, "items") != 0) continue;
+        CHECK(counters[i].last == COUNTING * COUNTED + 1);
+        n_found++;
+    }
+    CHECK(n_found == 1);
+    axp_view_destroy(v);
+}
 
 int main(void)
 {
@@ -125,6 +167,7 @@ int main(void)
     CHECK(counter.count == ROUNDS && counter.max == ROUNDS - 1);
     thread_of(v, "boss");
     axp_view_destroy(v);
+    count_together();
     puts("tasks are recorded");
     return 0;
 }
