@@ -26,6 +26,23 @@ __attribute__((constructor)) static void read_step(void)
     if (name && *name) step_name = common_own_text(name);
 }
 
+static bool is_quiet;
+
+static void be_quiet(bool is)
+{
+    __atomic_store_n(&is_quiet, is, __ATOMIC_RELAXED);
+}
+
+__attribute__((constructor)) static void hear(void)
+{
+    axp_quiet_tell(be_quiet);
+}
+
+bool common_ranges_are_quiet(void)
+{
+    return __atomic_load_n(&is_quiet, __ATOMIC_RELAXED);
+}
+
 /* ---- names -------------------------------------------------------------- */
 
 /* The range's own text, or one that is made in room. */
@@ -135,12 +152,22 @@ static struct open start(struct thread *t, const struct common_range *r)
     return (struct open){r->domain, k->name, k->is_step, is_told};
 }
 
+/* No name is made for it. */
+static __attribute__((noinline)) struct open pass(const struct common_range *r)
+{
+    char room[MOST_TEXT];
+    return (struct open){.domain = r->domain,
+                         .is_step = is_step(r, text_of(r, room))};
+}
+
 int common_range_push(const struct common_range *r)
 {
+    bool is_recording = axp_is_recording();
+    if (!self && !is_recording) return 0; /* nor memory */
     struct thread *t = of_thread();
     if (!t) return 0;
     int depth = t->n ? count_in(t, r->domain) : 0;
-    if (t->n < MOST_OPEN) t->open[t->n] = start(t, r);
+    if (t->n < MOST_OPEN) t->open[t->n] = is_recording ? start(t, r) : pass(r);
     t->n++;
     return depth;
 }

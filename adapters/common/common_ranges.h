@@ -14,6 +14,7 @@
  */
 #ifndef COMMON_RANGES_H
 #define COMMON_RANGES_H
+#include <stdbool.h>
 #include <stdint.h>
 
 struct common_range {
@@ -21,6 +22,9 @@ struct common_range {
     const char *domain;    /* NULL: none */
     const double *payload; /* NULL: none; becomes a counter of its name */
 };
+
+/* The process filters its system calls: nothing may be made or asked for. */
+bool common_ranges_are_quiet(void);
 
 /* Returns how many were open in its domain before, as far as they are kept. */
 int common_range_push(const struct common_range *r);

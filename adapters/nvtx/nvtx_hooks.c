@@ -265,7 +265,8 @@ static int push_wide(const wchar_t *text)
 static void name_thread(uint32_t id, const char *name)
 {
     int error = errno;
-    if (name && id == (uint32_t)syscall(SYS_gettid))
+    if (name && !common_ranges_are_quiet() &&
+        id == (uint32_t)syscall(SYS_gettid))
         axp_thread_name(axp_global(), name);
     errno = error;
 }

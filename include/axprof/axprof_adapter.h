@@ -82,7 +82,7 @@ AXP_API void axp_quiet_begin(void);
 AXP_API void axp_quiet_undo(void); /* there is no filter after all */
 AXP_API void axp_quiet_keep(void); /* there is: axprof run is told */
 /* Adapters that make system calls of their own hear of it: fn is called where it
- * begins, and where it was undone. There is room for eight. */
+ * begins, at once if it has, and where it was undone. There is room for 16. */
 AXP_API void axp_quiet_tell(void (*fn)(bool is_quiet));
 
 /* ---- what threads wait for, and who ends that ------------------------------ */

@@ -18,6 +18,7 @@
 #include "base/base_text.h"
 #include "os/os_map.h"
 #include "record/record_process.h"
+#include "record/record_quiet.h"
 #include "record/record_spool.h"
 #include "wire/wire_word.h"
 
@@ -266,15 +267,6 @@ uint32_t axp__name_register_of(uint32_t type, const char *text,
     return register_text(type, text, strlen(text), place);
 }
 
-const char *axp_name(const char *text, size_t length)
-{
-    size_t len = text ? strnlen(text, length) : 0;
-    if (!len) return "";
-    uint32_t id =
-        register_text(AXP__KIND_FLAGS(AXP__KIND_PLAIN), text, len, NULL);
-    return axp__name_at(id)->text;
-}
-
 static __attribute__((noinline)) uint32_t find_cut(uint32_t *slots,
                                                    uint32_t type,
                                                    const char *text, size_t len)
@@ -285,14 +277,31 @@ static __attribute__((noinline)) uint32_t find_cut(uint32_t *slots,
     return probe(slots, &s, &at);
 }
 
-uint32_t axp__name_find_of(uint32_t type, const char *text)
+static uint32_t find_text(uint32_t type, const char *text, size_t len)
 {
     uint32_t at, *slots = axp__get_acquire(&names()->slots);
-    size_t len = strlen(text);
     if (!slots) return 0;
     if (len > AXP__NAME_MAX_LEN) return find_cut(slots, type, text, len);
     struct stored s = make_stored(type, text, len);
     return probe(slots, &s, &at);
+}
+
+uint32_t axp__name_find_of(uint32_t type, const char *text)
+{
+    return find_text(type, text, strlen(text));
+}
+
+/* A process that filters its system calls gets no memory for a new one. */
+const char *axp_name(const char *text, size_t length)
+{
+    uint32_t type = AXP__KIND_FLAGS(AXP__KIND_PLAIN), id;
+    size_t len = text ? strnlen(text, length) : 0;
+    if (!len) return "";
+    if (axp__is_quiet())
+        id = find_text(type, text, len);
+    else
+        id = register_text(type, text, len, NULL);
+    return axp__name_at(id ? id : AXP__NAME_OTHER)->text;
 }
 
 uint32_t axp__name_of_thread(const char *text)

@@ -27,7 +27,7 @@
 
 #include "axprof/axprof_adapter.h"
 
-enum { LISTENERS = 8 };
+enum { LISTENERS = 16 };
 
 static void (*listeners[LISTENERS])(bool is_quiet);
 
@@ -40,7 +40,9 @@ void axp_quiet_tell(void (*fn)(bool is_quiet))
 {
     for (int i = 0; i < LISTENERS; i++) {
         void (*none)(bool) = NULL;
-        if (axp__cas(&listeners[i], &none, fn)) return;
+        if (!axp__cas(&listeners[i], &none, fn)) continue;
+        if (axp__is_quiet()) fn(true);
+        return;
     }
 }
 

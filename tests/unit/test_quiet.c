@@ -75,6 +75,23 @@ static void end_async(void)
     axp_async_end(axp_global(), "async", 1);
 }
 
+/* New ones, of which each that is kept takes room. */
+static void name_things(void)
+{
+    char name[400];
+    memset(name, 'x', sizeof name - 1);
+    name[sizeof name - 1] = 0;
+    for (int i = 0; i < 5000; i++) {
+        name[0] = (char)('a' + i % 20);
+        name[1] = (char)('a' + i / 20 % 20);
+        name[2] = (char)('a' + i / 400);
+        axp_thread_name(axp_global(), name);
+        const char *kept = axp_name(name, strlen(name));
+        if (strcmp(kept, "(other)") != 0) _exit(3);
+    }
+    if (strcmp(axp_name("async", 5), "async") != 0) _exit(4); /* it is known */
+}
+
 static uint64_t n_ended(void)
 {
     return axp_call_count(axp_global(), "scope 199") +
@@ -125,12 +142,37 @@ static void spans_stay_open(void **state)
     in_child(end_async);
 }
 
+static void nothing_is_named(void **state)
+{
+    (void)state;
+    in_child(name_things);
+}
+
+static bool was_told;
+
+static void hear(bool is_quiet)
+{
+    was_told = is_quiet;
+}
+
+static void who_comes_late_is_told(void **state)
+{
+    (void)state;
+    axp_quiet_begin();
+    axp_quiet_tell(hear);
+    assert_true(was_told);
+    axp_quiet_undo();
+    assert_false(was_told);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scopes_stay_open),
         cmocka_unit_test(named_scopes_stay_open),
         cmocka_unit_test(spans_stay_open),
+        cmocka_unit_test(nothing_is_named),
+        cmocka_unit_test(who_comes_late_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
