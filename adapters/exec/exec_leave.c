@@ -21,6 +21,7 @@
 #include <axprof/axprof_adapter.h>
 
 #include "exec_real.h"
+#include "adapters/common/common_map.h"
 
 #define WRAPPER __attribute__((visibility("default")))
 
@@ -35,16 +36,30 @@ static struct {
 } real;
 
 static pid_t process;
+static char *is_noted; /* a page that is 0 in a copy of this memory */
 
 static void note_process(void)
 {
-    if (!exec_is_filtered) process = getpid();
+    if (exec_is_filtered) return;
+    process = getpid();
+    if (is_noted) *is_noted = 1;
+}
+
+/* NULL where the kernel does not wipe copies: handlers of fork alone are left. */
+static void map_note(void)
+{
+    is_noted = common_map(1);
+    if (is_noted && syscall(SYS_madvise, is_noted, 1, MADV_WIPEONFORK)) {
+        common_unmap(is_noted, 1);
+        is_noted = NULL;
+    }
 }
 
 __attribute__((constructor)) static void load(void)
 {
     int error = errno;
     if (real.chroot) return;
+    map_note();
     note_process();
     pthread_atfork(NULL, NULL, note_process);
     exec_real_find("unshare", &real.unshare);
@@ -57,10 +72,12 @@ __attribute__((constructor)) static void load(void)
     errno = error;
 }
 
-/* A child of vfork has its parent's memory. */
+/* A child of vfork has its parent's memory. One that asked the kernel directly has
+ * a copy, and no handler of fork was called. */
 bool exec_is_own(void)
 {
     load();
+    if (is_noted && !*is_noted) note_process();
     return process == getpid();
 }
 

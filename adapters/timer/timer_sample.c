@@ -326,6 +326,14 @@ static void give_back(const siginfo_t *info)
     if (rc) raise(THE_SIGNAL);
 }
 
+/* Timers are not a child's. */
+static void forget_parent(void)
+{
+    whose = getpid();
+    self.timer = 0;
+    memset(timers, 0, sizeof timers);
+}
+
 /* What a timer has sent to this thread and nobody has taken. Past the C library,
  * where it would be a point of cancellation. */
 static void drop_pending(void)
@@ -347,6 +355,7 @@ static void drop_pending(void)
 /* It filters its system calls, and a handler's end is one. */
 static void be_quiet(bool is)
 {
+    if (whose != getpid()) forget_parent(); /* the kernel made it, not fork */
     if (ring && is) give_up();
     __atomic_store_n(&is_quiet, is, __ATOMIC_RELAXED);
 }
@@ -463,7 +472,7 @@ static void find_namespace(void)
     pid_namespace = stat("/proc/self/ns/pid", &st) ? 0 : (uint64_t)st.st_ino;
 }
 
-/* Timers are not a child's; the ring is. */
+/* The ring is a child's, too. */
 static void on_fork(void)
 {
     int error = errno;

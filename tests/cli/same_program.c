@@ -22,7 +22,8 @@
  *                                 before it has done any of these; HOW: by prctl,
  *                                 by syscall; "-exit" after it: ends at once;
  *                                 "-part": who waits is woken late;
- *                                 "-thread": one sets it, and ends
+ *                                 "-thread": one sets it, and ends;
+ *                                 "-clone": a child that fork did not make
  *   same_program runtimes A B     OpenMP libraries, of several compilers,
  *                                 loaded, used and closed again and again
  *   same_program_linked linked    such a library that came with the program
@@ -465,6 +466,25 @@ static void *forbid_and_end(void *how)
     return forbid(!strncmp(how, "prctl", 5)) ? how : NULL;
 }
 
+/* Of a child that no handler of fork knows of. */
+static int sandbox_of_clone(bool by_prctl)
+{
+    pthread_t thread;
+    int status = -1;
+    use_heap();
+    pid_t pid = (pid_t)syscall(SYS_clone, (long)SIGCHLD, 0L, 0L, 0L, 0L);
+    if (!pid) {
+        if (forbid(by_prctl)) _exit(9);
+        use_heap();
+        if (pthread_create(&thread, NULL, use_heap_in_thread, NULL) ||
+            pthread_join(thread, NULL))
+            _exit(9);
+        _exit(3);
+    }
+    if (waitpid(pid, &status, 0) != pid || status != 3 << 8) put("no child\n");
+    return 8;
+}
+
 static int sandbox(char *how)
 {
     pthread_t thread;
@@ -476,6 +496,8 @@ static int sandbox(char *how)
                        pthread_join(thread, &failed) || failed
                    ? 9
                    : 7;
+    if (strstr(how, "-clone"))
+        return sandbox_of_clone(!strncmp(how, "prctl", 5));
     if (forbid(!strncmp(how, "prctl", 5))) return 9;
     if (strstr(how, "-exit")) _exit(5);
     for (int i = 0; i < 1000; i++)

@@ -104,6 +104,12 @@ def test_sandbox_and_thread(c, folder):
         assert_same(c, folder, "sandbox", how + "-thread", status=7)
 
 
+def test_sandbox_and_clone(c, folder):
+    """Nor by a child that the kernel made, and no handler of fork knows."""
+    for how in ("prctl", "syscall"):
+        assert_same(c, folder, "sandbox", how + "-clone", status=8)
+
+
 def test_sandbox_is_said(c, folder):
     done = run([c.axprof, "run", "--report", "r.json", "--no-file", "--",
                 c.programs / "same_program", "sandbox", "prctl"], folder,
@@ -137,7 +143,8 @@ if __name__ == "__main__":
                       test_cancelled, test_pointers,
                       test_fork, test_timers, test_killed, test_namespace, test_filter,
                       test_sandbox, test_sandbox_and_part,
-                      test_sandbox_and_thread, test_sandbox_is_said,
+                      test_sandbox_and_thread, test_sandbox_and_clone,
+                      test_sandbox_is_said,
                       test_openmp_runtimes,
                       test_openmp_library_of_the_program],
                      Context(*sys.argv[1:3]))
