@@ -205,6 +205,7 @@ def test_short_peak(c, folder):
     check(0.95 * truth - 8 < told <= 1.01 * truth, told, "of", truth)
 
 
+@run_support.beside_others
 def test_our_tables(c, folder):
     """What follows 131 MB in blocks of 2000 bytes is large, and not theirs."""
     script = "import re, time\n" \

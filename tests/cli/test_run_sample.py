@@ -490,6 +490,7 @@ def test_lives_of_short_programs(c, folder):
             (folder / file).unlink()
 
 
+@run_support.beside_others
 def test_below_a_shell(c, folder):
     """What a shell waits for is what the run's length consists of."""
     data, _ = profile(c, folder, "sh", "-c",
