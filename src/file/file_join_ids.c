@@ -433,9 +433,9 @@ static bool find_seen(struct ids *ids, struct looked *l,
 {
     size_t low = count_before(l, ids->process);
     size_t high = count_before(l, ids->process + 1);
-    if (high - low > l->n_left) return true;
+    if (low >= high || high - low > l->n_left) return true;
     l->n_left -= high - low;
-    ids->seen = calloc(high - low + 1, sizeof *ids->seen);
+    ids->seen = calloc(high - low, sizeof *ids->seen);
     if (!ids->seen) return false;
     for (; low < high; low++)
         if (is_theirs(&l->parts[l->at[low].part], of))

@@ -140,7 +140,7 @@ static void add_self(struct axp__function *f, const struct axp__stack_frame *at,
 
 static uint64_t hash_seen(int32_t place, uint32_t stack)
 {
-    return axp__mix64((uint64_t)(uint32_t)place << 32 | stack);
+    return axp__mix64((uint32_t)place * (UINT64_C(1) << 32) + stack);
 }
 
 static uint64_t seen_hash(const void *ctx, uint32_t i)
