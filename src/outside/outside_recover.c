@@ -306,9 +306,8 @@ static struct axp__cap_live get_live(struct axp__spooled *m,
                                      const struct axp__live_name *live)
 {
     struct axp__live_state s = get_account(m, mem, &live->account);
-    struct axp__growth g =
-        axp__growth_of((int64_t)live->half_bytes, (int64_t)live->power_bytes,
-                       s.held, m->n_recorded);
+    struct axp__growth g = axp__growth_of(live->half_bytes, live->power_bytes,
+                                          s.held, m->n_recorded);
     return (struct axp__cap_live){.name = live->name,
                                   .kind = live->kind,
                                   .current_bytes = axp__live_bytes(s.held),

@@ -81,16 +81,17 @@ struct axp__growth {
     double early, late;
 };
 /* Of what was held after the last power of two of steps, after half as many, and
- * now; n_steps from AXP__LEAST_STEPS on, else none. */
-static inline struct axp__growth axp__growth_of(int64_t half, int64_t power,
-                                                int64_t now, uint64_t n_steps)
+ * now: sums, subtracted as such, since a broken file may say anything of them.
+ * n_steps from AXP__LEAST_STEPS on, else none. */
+static inline struct axp__growth axp__growth_of(uint64_t half, uint64_t power,
+                                                uint64_t now, uint64_t n_steps)
 {
     if (n_steps < AXP__LEAST_STEPS) return (struct axp__growth){0, 0};
     uint64_t n = (uint64_t)1 << (63 - __builtin_clzll(n_steps));
-    double early = (double)(power - half) / ((double)n / 2);
-    return (struct axp__growth){early, n_steps > n ? (double)(now - power) /
-                                                         (double)(n_steps - n)
-                                                   : early};
+    double early = (double)(int64_t)(power - half) / ((double)n / 2);
+    if (n_steps == n) return (struct axp__growth){early, early};
+    double late = (double)(int64_t)(now - power) / (double)(n_steps - n);
+    return (struct axp__growth){early, late};
 }
 
 /* What an allocator handed out, and the last time that it had nothing. */

@@ -168,8 +168,8 @@ static void copy_growth(struct axp__cap_place *to, struct axp__heap_place r,
     if (n_steps < AXP__LEAST_STEPS) return;
     axp__heap_place_step(&r, n_steps);
     struct axp__growth g =
-        axp__growth_of((int64_t)r.half_bytes, (int64_t)r.power_bytes,
-                       axp__heap_place_held(&r), n_steps);
+        axp__growth_of(r.half_bytes, r.power_bytes,
+                       (uint64_t)axp__heap_place_held(&r), n_steps);
     to->growth_early = g.early;
     to->growth_late = g.late;
     to->step_allocs =

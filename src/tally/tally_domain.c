@@ -64,9 +64,9 @@ static void copy_live(void *ctx, struct axp__live_name *live)
 {
     struct live_copy *x = ctx;
     struct axp__live_state s = axp__memory_read(x->m, &live->account);
-    struct axp__growth g = axp__growth_of((int64_t)axp__get(&live->half_bytes),
-                                          (int64_t)axp__get(&live->power_bytes),
-                                          s.held, x->n_steps);
+    struct axp__growth g =
+        axp__growth_of(axp__get(&live->half_bytes),
+                       axp__get(&live->power_bytes), s.held, x->n_steps);
     if (x->n == x->cap) return; /* it came meanwhile */
     x->to[x->n++] = (struct axp__cap_live){
         .name = live->name,

@@ -139,9 +139,10 @@ static inline uint64_t axp__memory_free(struct axp__memory *m,
 }
 
 /* ---- reading ------------------------------------------------------------------ */
-/* An account, summed over its purses. */
+/* An account, summed over its purses, modulo 2^64: a broken spool may say
+ * anything of each. */
 struct axp__live_state {
-    int64_t held, held_at_peak; /* see axp__live_bytes */
+    uint64_t held, held_at_peak; /* see axp__live_bytes */
     uint64_t since_ticks, since_row;
 };
 /* Adds a purse; stamp: the memory's. */
@@ -151,10 +152,9 @@ static inline void axp__live_add_purse(struct axp__live_state *s,
 {
     int64_t held = axp__purse_held(p);
     uint64_t since = axp__get(&p->since_ticks);
-    s->held += held;
-    s->held_at_peak += axp__purse_is_saved(p, stamp)
-                           ? (int64_t)axp__get(&p->saved_bytes)
-                           : held;
+    s->held += (uint64_t)held;
+    s->held_at_peak += axp__purse_is_saved(p, stamp) ? axp__get(&p->saved_bytes)
+                                                     : (uint64_t)held;
     if (held <= 0 || (s->since_ticks && since >= s->since_ticks)) return;
     s->since_ticks = since;
     s->since_row = axp__get(&p->since_row);
@@ -163,9 +163,9 @@ static inline void axp__live_add_purse(struct axp__live_state *s,
 struct axp__live_state axp__memory_read(const struct axp__memory *m,
                                         const struct axp__account *account);
 /* While threads go on a sum may be below 0. */
-static inline uint64_t axp__live_bytes(int64_t held)
+static inline uint64_t axp__live_bytes(uint64_t held)
 {
-    return held > 0 ? (uint64_t)held : 0;
+    return (int64_t)held > 0 ? held : 0;
 }
 
 uint64_t axp__memory_current(const struct axp__memory *m);
