@@ -4,9 +4,10 @@
 
   read_axp.py FILE
 
-Prints what it counts, one "key value" a line: blocks by kind, scopes and
-events of the timeline, scopes and ticks of the accumulators, and the scopes
-of each name in both. Needs the zstd command.
+Prints what it counts of each recording in it, one "key value" a line: blocks
+by kind, scopes and events of the timeline, scopes and ticks of the
+accumulators, and the scopes of each name in both; samples by kind, and how
+many nanoseconds they stand for. Needs the zstd command.
 """
 import collections
 import struct
@@ -81,11 +82,10 @@ def blocks(data):
         body = data[at + 64:at + 64 + b.len]
         if len(body) < b.len:
             return
-        if b.kind != 8:
-            if crc32c(body) == b.crc:
-                yield b, body
-            else:
-                print("damaged", at)
+        if crc32c(body) == b.crc:
+            yield b, body
+        else:
+            print("damaged", at)
         at += 64 + (b.len + 7) // 8 * 8
 
 
@@ -301,15 +301,32 @@ def read_names(b, body, names, operations):
         i += 1
 
 
+def recordings(data):
+    """Of a complete file, from the last trailer on back; a cut one is one."""
+    found = []
+    while data:
+        tail = data[-64:]
+        length, = struct.unpack("<Q", tail[16:24])
+        if tail[:8] != b"AXP end\n" or not 0 < length <= len(data):
+            return [data]
+        found.insert(0, data[-length:])
+        data = data[:-length]
+    return found
+
+
 def main():
-    data = open(sys.argv[1], "rb").read()
+    for data in recordings(open(sys.argv[1], "rb").read()):
+        read(data)
+
+
+def read(data):
     assert data[:8] == b"\x89AXP\r\n\x1a\n"
     assert struct.unpack("<I", data[8:12])[0] == 1, "another version"
     assert crc32c(data[:124]) == struct.unpack("<I", data[124:128])[0]
     kinds, names, scopes = collections.Counter(), {}, collections.Counter()
     operations = {}
     timeline, state, found = {}, {}, []
-    stacks, references, n_samples = {}, collections.Counter(), 0
+    stacks, references, sampled = {}, collections.Counter(), []
     for b, body in blocks(data):
         kind = KINDS[b.kind] if b.kind < len(KINDS) else "unknown"
         kinds[kind] += 1
@@ -320,7 +337,7 @@ def main():
         elif kind == "stacks":
             read_stacks(b, body, stacks)
         elif kind == "samples":
-            n_samples += len(read_samples(b, body))
+            sampled += read_samples(b, body)
         elif kind == "chunk":
             words = struct.unpack(f"<{b.words}Q", body)
             timeline[b.row, b.seq] = b, [(b.base, words)]
@@ -345,7 +362,9 @@ def main():
     print(f"timeline.references {sum(references.values())}")
     print(f"distinct.stacks {len(stacks)}")
     print(f"all.frames {sum(len(f) for f in stacks.values())}")
-    print(f"all.samples {n_samples}")
+    for kind in range(3):
+        ns = [weight for *_, of, weight in sampled if of == kind]
+        print(f"samples.{kind} {len(ns)} {sum(ns)}")
     if state:
         calls, ticks = collections.Counter(), 0
         for node in state[5]:

@@ -6,8 +6,9 @@
 
 On the traces in FOLDER, on a fresh one that MAKE_TRACE records, and on that
 one packed again: events of the timeline and scopes of every name, in the
-words and in the accumulators.
+words and in the accumulators. And of a run what was seen from outside.
 """
+import json
 import pathlib
 import re
 import subprocess
@@ -48,6 +49,23 @@ def compare(axprof, path):
     return theirs
 
 
+def compare_run(axprof, folder):
+    """Samples stand for as much time as the scheduler gave the program."""
+    path, report = folder / "run.axp", folder / "run.json"
+    loop = "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done"
+    run(axprof, "run", "-o", path, "--report", report, "sh", "-c", loop)
+    data = json.loads(report.read_text())
+    if not data["functions"]:  # where nobody may sample
+        print("ok      a run without samples")
+        return
+    ran = sum(t["cpu_ns"] for t in data["threads"])
+    theirs = run(sys.executable, HERE / "read_axp.py", path)
+    seen = re.findall(r"^samples\.0 (\d+) (\d+)$", theirs, re.M)
+    n, ns = (sum(int(s[i]) for s in seen) for i in range(2))
+    assert n > 100 and abs(ns - ran) < 0.2 * ran, (n, ns, ran)
+    print(f"ok      {path.name}: {n} samples, {ns} ns of {ran}")
+
+
 def main():
     make_trace, axprof, folder = sys.argv[1:]
     for path in sorted(pathlib.Path(folder).glob("*.axp")):
@@ -63,6 +81,7 @@ def main():
         packed = pathlib.Path(scratch) / "packed.axp"
         run(axprof, "pack", "-o", packed, fresh)
         compare(axprof, packed)
+        compare_run(axprof, pathlib.Path(scratch))
 
 
 if __name__ == "__main__":
