@@ -109,12 +109,20 @@ struct axp__step_marks {
     axp_ns first_after, last_after;
 };
 
+/* Samples of a thread that recorded nothing, of axp__samples: from first to before
+ * end, by time. */
+struct axp__loose {
+    size_t first, end;
+};
+
 struct axp__graph_row {
     struct axp__stream_row is;
     uint32_t *nodes; /* in the order of time; none: nothing is in it */
     size_t n_nodes, cap_nodes;
-    bool is_end;  /* the run lasts as long as it does */
-    size_t state; /* of a thread that recorded nothing: axp__view_state_at */
+    bool is_end;             /* the run lasts as long as it does */
+    bool is_parent;          /* it did nothing but wait for other processes */
+    struct axp__loose loose; /* of a thread that recorded nothing … */
+    size_t state;            /* … axp__view_state_at */
     struct axp__step_marks steps;
     struct axp__spent *own; /* of a thread, while it is built */
 };

@@ -163,9 +163,8 @@ static void read_loose(struct pass *p)
 {
     const struct axp__samples *all = axp__stream_samples(p->stream);
     uint32_t row = (uint32_t)axp__stream_n_rows(p->stream);
-    struct axp__loose t;
-    for (size_t at = 0; row < p->g->n_rows && axp__loose_next(all, &at, &t);
-         row++) {
+    for (; row < p->g->n_rows; row++) {
+        struct axp__loose t = p->g->rows[row].loose;
         turn_to(p, row);
         for (size_t i = t.first; i < t.end && p->at < p->end; i++) {
             struct axp__record r = axp__loose_record(p->g->v, &all->at[i]);

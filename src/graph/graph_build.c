@@ -346,7 +346,7 @@ static void end_rows(struct axp__builder *b)
         uint32_t last = axp__graph_last(g, i);
         if (last == AXP__NONE || main == AXP__NONE) continue;
         uint32_t end = axp__graph_last(g, main); /* it may have done nothing */
-        bool is_parent = g->rows[i].own && g->rows[i].own->is_parent;
+        bool is_parent = g->rows[i].is_parent;
         g->rows[i].is_end = (i == main && !is_parent) || end == AXP__NONE ||
                             (g->nodes[last].time_ns > g->nodes[end].time_ns &&
                              !is_cut_off(g, last, main));

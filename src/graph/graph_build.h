@@ -46,15 +46,6 @@ void axp__build_starts(struct axp__builder *b);
 /* Of first threads, from that row on. */
 void axp__build_lend(struct axp__builder *b, size_t first);
 
-/* A thread whose samples are in no row: from first to before end, by time. They
- * are rows after those of the stream, in this order. */
-struct axp__loose {
-    size_t first, end;
-    uint64_t process, tid;
-};
-/* The next from *at on; false: there is none. */
-bool axp__loose_next(const struct axp__samples *all, size_t *at,
-                     struct axp__loose *out);
 /* A sample as a record of the stream, but for its row. */
 struct axp__record axp__loose_record(const axp_view *v,
                                      const struct axp__cap_sample *s);

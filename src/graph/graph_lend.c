@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* How long the first thread of a process was off its processor, nobody knows what
- * for: it waited for the other threads, as long as they worked; and who did nothing
- * else, and ended with a process that began after it, waited for that one and its
- * like, as shells do. It takes what they did for its own, each op as much as they
- * did of it, and that is an estimate. Of those who did nothing but wait none is the
- * end of the run: what it waited for is.
+ * for: it waited for the other threads, as long as they worked, or wanted to. It takes
+ * what they did for its own, each op as much as they did of it, and that is an
+ * estimate.
+ *
+ * Who did nothing else, and ended with a process that began after it, waited for that
+ * one and its like, as shells do: what these did is theirs alone, and the run ends
+ * with them; its own are the times between, and what nobody was seen to do.
  *
  * Place    after the pass, once all rows are known. What a row was lent is lent to
  *          nobody else.
@@ -17,7 +19,7 @@
 #define MOST_LOOKS ((uint64_t)1 << 26)
 
 struct lent {
-    uint32_t row, op;
+    uint32_t row, op; /* AXP__OP_BLOCKED: nobody's, since it is on other rows */
     axp_ns ns;
 };
 
@@ -34,7 +36,7 @@ struct lender {
 
 static void add(struct lender *l, uint32_t op, double ns)
 {
-    if (!axp__op_is_work(op)) return;
+    if (!axp__op_is_work(op) && op != AXP__OP_NO_CPU) return;
     l->ns[op] += ns;
     l->sum += ns;
 }
@@ -94,12 +96,10 @@ static bool keep(struct lender *l, struct lent one)
     return true;
 }
 
-/* Of the time off that is left, as much as the rows of its process did, or those of
- * all others; returns how much that is. */
-static axp_ns lend(struct lender *l, uint32_t row, axp_ns off, bool is_far)
+/* What the rows of its process did meanwhile, or those of all others. */
+static void add_rows(struct lender *l, uint32_t row, bool is_far)
 {
     axp_graph *g = l->g;
-    axp_ns lent = 0;
     uint32_t process = g->rows[row].is.process;
     l->sum = 0;
     for (size_t op = 0; op < g->ops.n; op++)
@@ -109,6 +109,14 @@ static axp_ns lend(struct lender *l, uint32_t row, axp_ns off, bool is_far)
         if (i != row && (g->rows[i].is.process != process) == is_far)
             add_row(l, i);
     }
+}
+
+/* As much of it as fits into the time off; returns how much that is. */
+static axp_ns lend(struct lender *l, uint32_t row, axp_ns off)
+{
+    axp_graph *g = l->g;
+    axp_ns lent = 0;
+    add_rows(l, row, false);
     double part = l->sum > (double)off ? (double)off / l->sum : 1;
     for (uint32_t op = 0; op < g->ops.n; op++) {
         axp_ns ns = (axp_ns)(part * l->ns[op]);
@@ -151,6 +159,15 @@ static bool ends_with_another(const struct lender *l, uint32_t row)
     return false;
 }
 
+/* What others did is not the time of who waited for them. */
+static void leave(struct lender *l, uint32_t row, axp_ns off)
+{
+    add_rows(l, row, true);
+    axp_ns theirs = l->sum < (double)off ? (axp_ns)l->sum : off;
+    struct lent one = {row, AXP__OP_BLOCKED, theirs};
+    if (theirs && !keep(l, one)) l->g->has_failed = true;
+}
+
 static void look_at(struct lender *l, uint32_t row)
 {
     axp_graph *g = l->g;
@@ -160,11 +177,14 @@ static void look_at(struct lender *l, uint32_t row)
     l->begin_ns = g->nodes[node].time_ns;
     l->end_ns = own->since;
     axp_ns life = l->end_ns - l->begin_ns, off = own->ns[AXP__OP_BLOCKED];
+    axp_ns starved = own->ns[AXP__OP_NO_CPU];
     if (!off) return;
-    axp_ns lent = lend(l, row, off, false);
-    own->is_parent = 10 * off > 9 * life && ends_with_another(l, row);
-    if (own->is_parent) lent += lend(l, row, off - lent, true);
-    own->is_lent = 2 * lent > life;
+    axp_ns lent = lend(l, row, off);
+    bool is_parent =
+        10 * off > 9 * (life - starved) && ends_with_another(l, row);
+    if (is_parent) leave(l, row, off - lent);
+    own->is_lent = is_parent || 2 * lent > life;
+    l->g->rows[row].is_parent = is_parent;
 }
 
 static void give(struct lender *l)
@@ -172,7 +192,8 @@ static void give(struct lender *l)
     for (size_t i = 0; i < l->n; i++) {
         struct axp__spent *own = l->g->rows[l->all[i].row].own;
         own->ns[AXP__OP_BLOCKED] -= l->all[i].ns;
-        axp__spent_add(l->g, own, l->all[i].op, l->all[i].ns);
+        if (l->all[i].op != AXP__OP_BLOCKED)
+            axp__spent_add(l->g, own, l->all[i].op, l->all[i].ns);
     }
 }
 

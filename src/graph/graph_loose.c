@@ -12,21 +12,13 @@
 
 #define MOST_LOOSE 4096u
 
-bool axp__loose_next(const struct axp__samples *all, size_t *at,
-                     struct axp__loose *out)
-{
-    while (*at < all->n && all->at[*at].is_placed)
-        (*at)++;
-    if (*at >= all->n) return false;
-    const struct axp__cap_sample *s = &all->at[*at];
-    *out = (struct axp__loose){*at, *at, s->process, s->tid};
-    while (out->end < all->n && !all->at[out->end].is_placed &&
-           all->at[out->end].process == s->process &&
-           all->at[out->end].tid == s->tid)
-        out->end++;
-    *at = out->end;
-    return true;
-}
+struct loose {
+    struct axp__loose at;
+    uint64_t process, tid;
+    uint32_t of; /* the number of its process */
+    size_t state;
+    axp_ns begin_ns;
+};
 
 struct axp__record axp__loose_record(const axp_view *v,
                                      const struct axp__cap_sample *s)
@@ -38,24 +30,57 @@ struct axp__record axp__loose_record(const axp_view *v,
                                 .stack = s->stack};
 }
 
-static size_t count(const struct axp__samples *all)
+static bool is_main(const struct loose *t)
 {
-    struct axp__loose t;
+    return t->tid == (t->process & UINT32_MAX);
+}
+
+/* The one whose samples begin at `first`. */
+static struct loose thread_at(const axp_view *v, const struct axp__samples *all,
+                              size_t first)
+{
+    const struct axp__cap_sample *s = &all->at[first];
+    axp_ns at = axp__view_time(v, s->ticks);
+    struct loose t = {.at = {first, first},
+                      .process = s->process,
+                      .tid = s->tid,
+                      .state =
+                          axp__view_state_at(v, s->process, s->tid, s->ticks),
+                      .begin_ns = at > s->weight ? at - s->weight : 0};
+    while (t.at.end < all->n && !all->at[t.at.end].is_placed &&
+           all->at[t.at.end].process == s->process &&
+           all->at[t.at.end].tid == s->tid)
+        t.at.end++;
+    if (!t.state) return t;
+    axp_ns began = axp__view_life_of(v, t.state).begin;
+    if (began < t.begin_ns) t.begin_ns = began;
+    return t;
+}
+
+/* By process and thread. */
+static size_t find(const axp_view *v, const struct axp__samples *all,
+                   struct loose *out)
+{
     size_t n = 0;
-    for (size_t at = 0; n < MOST_LOOSE && axp__loose_next(all, &at, &t);)
-        n++;
+    for (size_t i = 0; i < all->n && n < MOST_LOOSE;) {
+        if (all->at[i].is_placed) {
+            i++;
+            continue;
+        }
+        out[n] = thread_at(v, all, i);
+        i = out[n++].at.end;
+    }
     return n;
 }
 
 /* The number of its process: that of the thread before it or of a row, or a new
  * one. */
-static uint32_t process_of(struct axp__builder *b, const struct axp__loose *t,
-                           const struct axp__loose *before)
+static uint32_t process_of(struct axp__builder *b, const struct loose *t,
+                           const struct loose *before)
 {
     const struct axp__capture *c = b->g->v->capture;
     const struct axp__graph_row *rows = b->g->rows;
-    if (before && before->process == t->process)
-        return rows[b->g->n_rows - 1].is.process;
+    if (before && before->process == t->process) return before->of;
     for (size_t i = 0; i < b->n_stream_rows; i++)
         if (axp__cap_whose(c, rows[i].is.process) == t->process)
             return rows[i].is.process;
@@ -63,27 +88,48 @@ static uint32_t process_of(struct axp__builder *b, const struct axp__loose *t,
     return b->n_processes++;
 }
 
+static int by_begin(const void *a, const void *b)
+{
+    const struct loose *x = a, *y = b;
+    if (x->begin_ns != y->begin_ns) return x->begin_ns < y->begin_ns ? -1 : 1;
+    if (is_main(x) != is_main(y)) return is_main(x) ? -1 : 1;
+    return x->at.first < y->at.first ? -1 : x->at.first > y->at.first;
+}
+
+/* A process's first thread began no later than its others. */
+static void lead(struct loose *main, const struct loose *all, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (all[i].of == main->of && all[i].begin_ns < main->begin_ns)
+            main->begin_ns = all[i].begin_ns;
+}
+
+/* Since one can follow only what is there: whatever their ids are, which begin anew
+ * some day. */
+static void sort_by_begin(struct loose *all, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (is_main(&all[i])) lead(&all[i], all, n);
+    qsort(all, n, sizeof *all, by_begin);
+}
+
 static void add_thread(struct axp__builder *b, const struct axp__samples *all,
-                       const struct axp__loose *t,
-                       const struct axp__loose *before)
+                       const struct loose *t)
 {
     axp_graph *g = b->g;
     uint32_t row = (uint32_t)g->n_rows;
-    uint32_t pid = (uint32_t)(t->process & UINT32_MAX);
-    g->rows[row].is =
-        (struct axp__stream_row){.name = "",
-                                 .title = "",
-                                 .process = process_of(b, t, before),
-                                 .process_id = pid,
-                                 .thread_id = t->tid,
-                                 .rank = -1};
-    g->rows[row].state =
-        axp__view_state_at(g->v, t->process, t->tid, all->at[t->first].ticks);
+    g->rows[row].is = (struct axp__stream_row){
+        .name = "",
+        .title = "",
+        .process = t->of,
+        .process_id = (uint32_t)(t->process & UINT32_MAX),
+        .thread_id = t->tid,
+        .rank = -1};
+    g->rows[row].loose = t->at;
+    g->rows[row].state = t->state;
     g->n_rows++;
-    uint32_t process = g->rows[row].is.process;
-    if (t->tid == pid && b->mains[process] == AXP__NONE)
-        b->mains[process] = row;
-    for (size_t i = t->first; i < t->end && !g->has_failed; i++) {
+    if (is_main(t) && b->mains[t->of] == AXP__NONE) b->mains[t->of] = row;
+    for (size_t i = t->at.first; i < t->at.end && !g->has_failed; i++) {
         const struct axp__cap_sample *s = &all->at[i];
         struct axp__record r = axp__loose_record(g->v, s);
         r.row = row;
@@ -104,13 +150,10 @@ static void stretch(axp_graph *g)
     r->own->since = g->end_ns;
 }
 
-bool axp__build_loose(struct axp__builder *b)
+/* Room for them among rows and processes. */
+static bool make_room(struct axp__builder *b, size_t n)
 {
-    const struct axp__samples *all = axp__stream_samples(b->stream);
     axp_graph *g = b->g;
-    size_t n = count(all), at = 0;
-    struct axp__loose t, before;
-    if (!n) return true;
     struct axp__graph_row *rows =
         realloc(g->rows, (g->n_rows + n + 1) * sizeof *rows);
     if (rows) g->rows = rows;
@@ -119,11 +162,26 @@ bool axp__build_loose(struct axp__builder *b)
     if (!rows || !mains) return false;
     for (size_t i = 0; i <= n; i++)
         g->rows[g->n_rows + i] = (struct axp__graph_row){0};
-    bool is_alone = n == 1 && !g->n_nodes;
-    size_t first = g->n_rows;
-    for (size_t i = 0; i < n && axp__loose_next(all, &at, &t); i++, before = t)
-        add_thread(b, all, &t, i ? &before : NULL);
-    if (is_alone) stretch(g);
-    axp__build_lend(b, first);
-    return !g->has_failed;
+    return true;
+}
+
+bool axp__build_loose(struct axp__builder *b)
+{
+    const struct axp__samples *all = axp__stream_samples(b->stream);
+    axp_graph *g = b->g;
+    struct loose *threads = malloc(MOST_LOOSE * sizeof *threads);
+    size_t n = threads ? find(g->v, all, threads) : 0, first = g->n_rows;
+    bool is_alone = n == 1 && !g->n_nodes, ok = threads && make_room(b, n);
+    if (ok && n) {
+        for (size_t i = 0; i < n; i++)
+            threads[i].of =
+                process_of(b, &threads[i], i ? &threads[i - 1] : NULL);
+        sort_by_begin(threads, n);
+        for (size_t i = 0; i < n; i++)
+            add_thread(b, all, &threads[i]);
+        if (is_alone) stretch(g);
+        axp__build_lend(b, first);
+    }
+    free(threads);
+    return ok && !g->has_failed;
 }

@@ -122,13 +122,33 @@ static void put_wait(struct walker *w, uint32_t node, axp_ns begin_ns,
     }
 }
 
+/* What was done between the end of a process and the beginning of the next: by who
+ * waited for both, if there is one; of several by the innermost. */
+static void put_between(struct walker *w, uint32_t row, axp_ns begin_ns,
+                        axp_ns end_ns)
+{
+    const struct axp__graph_row *best = NULL;
+    for (size_t i = 0; i < w->g->n_rows && begin_ns < end_ns; i++) {
+        const struct axp__graph_row *r = &w->g->rows[i];
+        if (!r->is_parent || r->n_nodes < 2 ||
+            w->r->at[r->nodes[0]] > begin_ns ||
+            w->r->at[r->nodes[r->n_nodes - 1]] < end_ns)
+            continue;
+        if (!best || w->r->at[r->nodes[0]] > w->r->at[best->nodes[0]]) best = r;
+    }
+    if (best)
+        put_work(w, best->nodes[best->n_nodes - 1], begin_ns, end_ns);
+    else
+        put(w, row, AXP__OP_IDLE, begin_ns, end_ns);
+}
+
 /* What a row did between a node and a moment after it. */
 static void put_rest(struct walker *w, uint32_t node, axp_ns end_ns)
 {
     uint32_t next = w->g->nodes[node].next;
     axp_ns begin_ns = w->r->at[node];
     if (next == AXP__NONE)
-        put(w, w->g->nodes[node].row, AXP__OP_IDLE, begin_ns, end_ns);
+        put_between(w, w->g->nodes[node].row, begin_ns, end_ns);
     else if (w->g->nodes[next].stretch == AXP__STRETCH_WORK)
         put_work(w, next, begin_ns, end_ns);
     else

@@ -30,8 +30,7 @@ struct axp__spent {
     uint32_t *open; /* operations of open scopes, as long as they nest */
     size_t n_open, cap_open;
     bool is_loose;    /* they do not: the stream knows which is innermost */
-    bool is_lent;     /* most of it is others' work: graph_lend.c … */
-    bool is_parent;   /* … other processes', and it did nothing but wait */
+    bool is_lent;     /* most of it is others' work: graph_lend.c */
     uint32_t joined;  /* the episode of joins that go on; AXP__NONE */
     uint32_t arrived; /* the node that came to a barrier last; AXP__NONE */
     axp_ns *ns;       /* by op */

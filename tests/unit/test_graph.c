@@ -602,6 +602,37 @@ static void processes_follow_what_was_there(void **state)
     done(v, g);
 }
 
+/* A shell starts two programs one after another, and numbers of processes begin anew
+ * between them: what it waited for is what they did, and their want of a processor;
+ * its own is no reason to believe that it did anything else. */
+static void who_waits_for_programs_is_what_they_do(void **state)
+{
+    (void)state;
+    for (uint64_t second = 300; second <= 700; second += 400) {
+        struct script *s = script_create();
+        uint32_t works = script_function(s, 0), other = script_function(s, 1);
+        struct axp__cap_sample at[] = {
+            {10 * MS, 500, 10 * MS, 0, AXP_SAMPLE_CPU, 500, false},
+            {30 * MS, 500, 20 * MS, 0, AXP_SAMPLE_READY, 500, false},
+            {200 * MS, 500, 168 * MS, 0, AXP_SAMPLE_WAITED, 500, false},
+            {90 * MS, 600, 60 * MS, works, AXP_SAMPLE_CPU, 600, false},
+            {120 * MS, second, 30 * MS, 0, AXP_SAMPLE_READY, second, false},
+            {200 * MS, second, 80 * MS, other, AXP_SAMPLE_CPU, second, false}};
+        script_word(s, 0, 0, AXP__W_INSTANT, SCRIPT_FIRST + 9);
+        script_word(s, 0, 200 * MS, AXP__W_INSTANT, SCRIPT_FIRST + 9);
+        s->c.n_rows = 1;
+        axp_view *v = view_seen(s, at, 6);
+        s->c.n_chunks = 0; /* the row's words are not there */
+        axp_graph *g = graph_of(v);
+        assert_in_range(script_path(g, "0x1000"), 59 * MS, 61 * MS);
+        assert_in_range(script_path(g, "0x2000"), 79 * MS, 81 * MS);
+        assert_in_range(script_path(g, "waiting for a CPU"), 40 * MS, 51 * MS);
+        assert_in_range(script_wall(g, "0x1000=0"), 139 * MS, 141 * MS);
+        assert_in_range(script_wall(g, "0x2000=0"), 89 * MS, 91 * MS);
+        done(v, g);
+    }
+}
+
 /* 36 years, as a damaged recording may claim, half of them without a processor:
  * a few parts, not one for each so many minutes. */
 static void endless_stretches_have_few_parts(void **state)
@@ -703,6 +734,7 @@ int main(void)
         cmocka_unit_test(a_thread_that_recorded_nothing_is_a_row),
         cmocka_unit_test(who_works_to_the_end_ends_the_run),
         cmocka_unit_test(processes_follow_what_was_there),
+        cmocka_unit_test(who_waits_for_programs_is_what_they_do),
         cmocka_unit_test(endless_stretches_have_few_parts),
         cmocka_unit_test(long_paths_are_drawn_coarsely),
         cmocka_unit_test(wrong_changes_are_refused),
