@@ -403,7 +403,9 @@ static axp_status build(struct axp__builder *b)
     if (g->v->capture->n_samples) options |= AXP__STREAM_SAMPLES;
     axp_status status = axp__stream_open(g->v, options, &b->stream);
     if (status) return status;
-    if (!axp__graph_ops_init(&g->ops, g->v) || !set_rows(b))
+    g->cap_parts = 64; /* some, so that a node without any has a place there */
+    g->parts = malloc(g->cap_parts * sizeof *g->parts);
+    if (!g->parts || !axp__graph_ops_init(&g->ops, g->v) || !set_rows(b))
         g->has_failed = true;
     set_times(g);
     while (!g->has_failed && (next = axp__stream_next(b->stream))) {
